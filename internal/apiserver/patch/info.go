@@ -1,0 +1,28 @@
+package patch
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"glasswatch/internal/apiserver/crd"
+	"glasswatch/internal/apiserver/resource"
+)
+
+// ForInfo returns the Patcher of a resource (subresource "") or of its "status". defaults fills in built-in objects and
+// may be nil; custom resources are pruned and defaulted as their definition says.
+func ForInfo(info *resource.Info, subresource string, defaults func(obj runtime.Object)) *Patcher {
+	kind := Kind{GVK: info.GVK, Resource: info.GVR.Resource, Subresource: subresource, HasStatus: info.Status}
+	if info.Custom == nil {
+		kind.New = func() runtime.Object { return info.New() }
+		kind.Default = defaults
+		return New(kind)
+	}
+	// A definition whose schema cannot be used merges with every list atomic, as one without a schema.
+	kind.Converter, _ = crd.TypeConverter(info.Custom.Schema, info.GVK)
+	kind.Normalize = func(obj *unstructured.Unstructured) ([]string, error) {
+		dropped := info.Custom.Prune(obj)
+		info.Custom.Default(obj)
+		return dropped, nil
+	}
+	return New(kind)
+}
