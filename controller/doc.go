@@ -1,0 +1,2 @@
+// Package controller runs a reconcile function on a work queue.
+package controller

@@ -1,0 +1,40 @@
+package ingress
+
+import "time"
+
+const (
+	freeWrites   = 4 // the first write of a state and three corrections of it go out at once
+	contestBase  = time.Second
+	contestCap   = 5 * time.Minute
+	contestQuiet = 2 * contestCap // undisturbed for so long, a state counts as accepted
+)
+
+// contest paces the writes of one state of one Ingress. A person who edits or
+// deletes it is answered at once; a program that keeps undoing it is answered
+// ever more slowly, up to contestCap.
+type contest struct {
+	want   desired
+	writes int
+	last   time.Time
+}
+
+// wait gives how long the next write of want has to wait; 0 is now.
+func (c *contest) wait(want desired, now time.Time) time.Duration {
+	if c.want != want || now.Sub(c.last) >= contestQuiet {
+		*c = contest{want: want}
+	}
+	return max(0, c.last.Add(c.delay()).Sub(now))
+}
+
+func (c *contest) delay() time.Duration {
+	excess := c.writes - freeWrites
+	if excess < 0 {
+		return 0
+	}
+	return min(contestBase<<min(excess, 16), contestCap)
+}
+
+func (c *contest) wrote(now time.Time) {
+	c.writes++
+	c.last = now
+}

@@ -1,0 +1,60 @@
+package ingress
+
+import (
+	"context"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
+
+	"glasswatch/listwatch"
+)
+
+// FieldManager is the name under which the API server records what this
+// controller owns of an Ingress.
+const FieldManager = "glasswatch-ingress"
+
+// create posts the Ingress. An apply would do the same with one verb, but it
+// would also adopt an Ingress of that name that appeared meanwhile.
+func (r *Reconciler) create(ctx context.Context, key listwatch.Key, d desired) (*networkingv1.Ingress, error) {
+	ing := &networkingv1.Ingress{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: key.Name, Namespace: key.Namespace,
+			OwnerReferences: []metav1.OwnerReference{d.ownerReference()},
+		},
+		Spec: networkingv1.IngressSpec{Rules: d.rules()},
+	}
+	if d.class != "" {
+		ing.Spec.IngressClassName = &d.class
+	}
+	return r.client.Ingresses(key.Namespace).Create(ctx, ing, metav1.CreateOptions{FieldManager: FieldManager})
+}
+
+// correct applies the owned fields, and only those, by force. The uid makes the
+// server refuse when another Ingress has taken the name meanwhile.
+func (r *Reconciler) correct(ctx context.Context, ing *networkingv1.Ingress, d desired) (*networkingv1.Ingress, error) {
+	ref := d.ownerReference()
+	spec := networkingv1ac.IngressSpec().WithRules(
+		networkingv1ac.IngressRule().WithHost(d.host).WithHTTP(
+			networkingv1ac.HTTPIngressRuleValue().WithPaths(
+				networkingv1ac.HTTPIngressPath().WithPath("/").WithPathType(networkingv1.PathTypePrefix).WithBackend(
+					networkingv1ac.IngressBackend().WithService(
+						networkingv1ac.IngressServiceBackend().WithName(d.owner.name).WithPort(
+							networkingv1ac.ServiceBackendPort().WithNumber(d.port)))))))
+	if d.class != "" {
+		spec = spec.WithIngressClassName(d.class)
+	}
+	patch := networkingv1ac.Ingress(ing.Name, ing.Namespace).WithUID(ing.UID).WithSpec(spec).
+		WithOwnerReferences(metav1ac.OwnerReference().
+			WithAPIVersion(ref.APIVersion).WithKind(ref.Kind).WithName(ref.Name).WithUID(ref.UID).
+			WithController(true).WithBlockOwnerDeletion(true))
+	return r.client.Ingresses(ing.Namespace).Apply(ctx, patch, metav1.ApplyOptions{FieldManager: FieldManager, Force: true})
+}
+
+// remove deletes exactly this Ingress, not one that took its name meanwhile.
+func (r *Reconciler) remove(ctx context.Context, ing *networkingv1.Ingress) error {
+	return r.client.Ingresses(ing.Namespace).Delete(ctx, ing.Name, metav1.DeleteOptions{
+		Preconditions: &metav1.Preconditions{UID: &ing.UID},
+	})
+}

@@ -1,0 +1,141 @@
+package workqueue
+
+import "time"
+
+// DelayingQueue is a [Queue] whose items can be due later. Make it with [NewDelaying].
+type DelayingQueue[T comparable] struct {
+	Queue[T]
+}
+
+// NewDelaying returns a queue with delays.
+func NewDelaying[T comparable](opts Options[T]) *DelayingQueue[T] {
+	q := new(DelayingQueue[T])
+	q.init(opts)
+	return q
+}
+
+// AddAfter makes item due when d has passed: then it is added as by Add. A d of zero or less is Add. Of two calls for the
+// same item the sooner deadline counts, until it has passed. Once the queue is shutting down, AddAfter does nothing.
+func (q *DelayingQueue[T]) AddAfter(item T, d time.Duration) { q.AddAfterWithPriority(item, d, 0) }
+
+// AddAfterWithPriority is AddAfter with the priority that the item is to have once it is due. Of two calls the higher
+// priority counts.
+func (q *DelayingQueue[T]) AddAfterWithPriority(item T, d time.Duration, priority int) {
+	var accepted, due bool
+	if d <= 0 {
+		due = q.add(item, priority)
+		accepted = due || q.metrics != nil && !q.ShuttingDown()
+	} else {
+		accepted = q.addAfter(item, d, priority)
+	}
+	if q.metrics == nil {
+		return
+	}
+	if accepted {
+		q.metrics.Retried()
+	}
+	if due {
+		q.metrics.Added()
+	}
+}
+
+// CancelDelayed takes back the item's pending AddAfter, and reports whether there was one. An item that is due already, by
+// whatever means, stays so.
+func (q *DelayingQueue[T]) CancelDelayed(item T) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	e := q.table.entries[item]
+	if e == nil || !e.delayed() {
+		return false
+	}
+	// The alarm stays as it is: at worst it goes off for nothing.
+	q.delayed.remove(e)
+	q.table.release(e)
+	return true
+}
+
+func (q *Queue[T]) addAfter(item T, d time.Duration, priority int) (accepted bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.shuttingDown {
+		return false
+	}
+	now := q.now()
+	due := now.after(d)
+	e := q.table.get(item)
+	switch {
+	case e.delayed():
+		e.delayPriority = max(e.delayPriority, priority)
+		if due >= q.delayed.dueOf(e) {
+			return true
+		}
+		q.delayed.hasten(e, due)
+	case q.merge && e.is(ready|dirty):
+		q.makeDueLocked(e, priority)
+		return true
+	default:
+		e.delayPriority = priority
+		q.delayed.push(e, due)
+	}
+	q.setWakeLocked(now)
+	return true
+}
+
+// setWakeLocked sees to it that the alarm goes off for the next deadline.
+func (q *Queue[T]) setWakeLocked(now instant) {
+	if len(q.delayed.nodes) == 0 {
+		return
+	}
+	next := q.delayed.nodes[0].due
+	if q.wake.set && q.wake.at <= next {
+		return
+	}
+	q.wake.setFor(next, time.Duration(next-now), q.wakeUp)
+}
+
+// atOnce is how many items that fall due together are moved before others get the lock.
+const atOnce = 256
+
+// wakeUp is the alarm's callback: it makes ready what is due.
+func (q *Queue[T]) wakeUp() {
+	q.mu.Lock()
+	q.wake.clear()
+	q.mu.Unlock()
+	for more := true; more; {
+		var added int
+		q.mu.Lock()
+		added, more = q.moveDueLocked(atOnce)
+		if !more {
+			q.setWakeLocked(q.now())
+		}
+		q.mu.Unlock()
+		q.reportAdded(added)
+	}
+	q.ended(&q.wake)
+}
+
+// moveDueLocked makes at most limit delayed items due whose time has come. added is how many were not due by Add already,
+// more whether there may be others.
+func (q *Queue[T]) moveDueLocked(limit int) (added int, more bool) {
+	now := q.now()
+	for range limit {
+		if len(q.delayed.nodes) == 0 || q.delayed.nodes[0].due > now {
+			return added, false
+		}
+		e := q.delayed.nodes[0].e
+		q.delayed.remove(e)
+		if q.makeDueLocked(e, e.delayPriority) {
+			added++
+		}
+	}
+	return added, true
+}
+
+func (q *Queue[T]) reportAdded(n int) {
+	if q.metrics == nil {
+		return
+	}
+	for range n {
+		q.metrics.Added()
+	}
+}

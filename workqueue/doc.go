@@ -1,0 +1,2 @@
+// Package workqueue is a to-do list of items for workers.
+package workqueue

@@ -1,0 +1,168 @@
+package workqueue
+
+import (
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// RateLimiter decides how long an item waits before it is tried again. Its methods must be safe for concurrent use; the
+// queue calls them with no lock held.
+type RateLimiter[T comparable] interface {
+	// When counts one more retry of item and returns how long it is to wait.
+	When(item T) time.Duration
+	// Forget sets the item's count to 0.
+	Forget(item T)
+	// NumRequeues returns the item's count.
+	NumRequeues(item T) int
+}
+
+// Tracker is implemented by the rate limiters that remember items.
+type Tracker interface {
+	// Tracked returns how many items are remembered.
+	Tracked() int
+}
+
+func tracked[T comparable](l RateLimiter[T]) int {
+	if t, ok := l.(Tracker); ok {
+		return t.Tracked()
+	}
+	return 0
+}
+
+// DefaultControllerRateLimiter returns what suits most controllers: each item waits 5 ms after its first failure and twice
+// as long after each other, up to 1000 s; and all together are retried at most 10 times a second, after a burst of 100.
+func DefaultControllerRateLimiter[T comparable]() *MaxOfRateLimiter[T] {
+	return NewMaxOfRateLimiter[T](
+		NewItemExponentialFailureRateLimiter[T](5*time.Millisecond, 1000*time.Second),
+		NewBucketRateLimiter[T](rate.NewLimiter(10, 100)),
+	)
+}
+
+// BucketRateLimiter limits all items together by a token bucket. It remembers no items.
+type BucketRateLimiter[T comparable] struct {
+	*rate.Limiter
+}
+
+// NewBucketRateLimiter returns a limiter that takes one token of l, which must not be nil, for each retry.
+func NewBucketRateLimiter[T comparable](l *rate.Limiter) *BucketRateLimiter[T] {
+	return &BucketRateLimiter[T]{Limiter: l}
+}
+
+// When returns the time until the bucket has a token for this retry.
+func (r *BucketRateLimiter[T]) When(T) time.Duration { return r.Reserve().Delay() }
+
+// Forget does nothing: a token that was taken is gone.
+func (r *BucketRateLimiter[T]) Forget(T) {}
+
+// NumRequeues returns 0.
+func (r *BucketRateLimiter[T]) NumRequeues(T) int { return 0 }
+
+// ItemExponentialFailureRateLimiter doubles an item's delay with each retry.
+type ItemExponentialFailureRateLimiter[T comparable] struct {
+	Counts[T]
+	base, max time.Duration
+}
+
+// NewItemExponentialFailureRateLimiter returns a limiter whose delays are base, 2·base, 4·base and so on, never above max.
+func NewItemExponentialFailureRateLimiter[T comparable](base, max time.Duration) *ItemExponentialFailureRateLimiter[T] {
+	return &ItemExponentialFailureRateLimiter[T]{base: base, max: max}
+}
+
+// When counts a retry of item and returns its delay.
+func (r *ItemExponentialFailureRateLimiter[T]) When(item T) time.Duration {
+	before := r.increment(item) - 1
+	// base<<before, but a shift that overflows is above any max.
+	if r.base > 0 && (before >= 63 || r.base > r.max>>before) {
+		return r.max
+	}
+	return min(r.base<<min(before, 63), r.max)
+}
+
+// ItemFastSlowRateLimiter gives an item's first retries a short delay, and all further ones a long one.
+type ItemFastSlowRateLimiter[T comparable] struct {
+	Counts[T]
+	fast, slow time.Duration
+	maxFast    int
+}
+
+// NewItemFastSlowRateLimiter returns a limiter whose delay is fast for the first maxFast retries and slow from then on.
+func NewItemFastSlowRateLimiter[T comparable](fast, slow time.Duration, maxFast int) *ItemFastSlowRateLimiter[T] {
+	return &ItemFastSlowRateLimiter[T]{fast: fast, slow: slow, maxFast: maxFast}
+}
+
+// When counts a retry of item and returns its delay.
+func (r *ItemFastSlowRateLimiter[T]) When(item T) time.Duration {
+	if r.increment(item) <= r.maxFast {
+		return r.fast
+	}
+	return r.slow
+}
+
+// MaxOfRateLimiter asks several limiters, and the longest delay counts. Each of them counts each retry, so a token bucket
+// among them may run empty by retries that waited longer anyway.
+type MaxOfRateLimiter[T comparable] struct {
+	limiters []RateLimiter[T]
+}
+
+// NewMaxOfRateLimiter returns a limiter that asks the given ones, none of which may be nil.
+func NewMaxOfRateLimiter[T comparable](limiters ...RateLimiter[T]) *MaxOfRateLimiter[T] {
+	return &MaxOfRateLimiter[T]{limiters: limiters}
+}
+
+// When returns the longest delay, 0 if there are no limiters.
+func (r *MaxOfRateLimiter[T]) When(item T) time.Duration {
+	var longest time.Duration
+	for _, l := range r.limiters {
+		longest = max(longest, l.When(item))
+	}
+	return longest
+}
+
+// Forget makes every limiter forget item.
+func (r *MaxOfRateLimiter[T]) Forget(item T) {
+	for _, l := range r.limiters {
+		l.Forget(item)
+	}
+}
+
+// NumRequeues returns the highest count of any limiter.
+func (r *MaxOfRateLimiter[T]) NumRequeues(item T) int {
+	most := 0
+	for _, l := range r.limiters {
+		most = max(most, l.NumRequeues(item))
+	}
+	return most
+}
+
+// Tracked returns the highest number of items that any limiter remembers.
+func (r *MaxOfRateLimiter[T]) Tracked() int {
+	most := 0
+	for _, l := range r.limiters {
+		most = max(most, tracked(l))
+	}
+	return most
+}
+
+// WithMaxWaitRateLimiter caps the delays of another limiter.
+type WithMaxWaitRateLimiter[T comparable] struct {
+	inner RateLimiter[T]
+	max   time.Duration
+}
+
+// NewWithMaxWaitRateLimiter returns a limiter whose delays are those of inner, which must not be nil, but never above max.
+func NewWithMaxWaitRateLimiter[T comparable](inner RateLimiter[T], max time.Duration) *WithMaxWaitRateLimiter[T] {
+	return &WithMaxWaitRateLimiter[T]{inner: inner, max: max}
+}
+
+// When returns the inner limiter's delay or the cap, whichever is shorter.
+func (r *WithMaxWaitRateLimiter[T]) When(item T) time.Duration { return min(r.inner.When(item), r.max) }
+
+// Forget makes the inner limiter forget item.
+func (r *WithMaxWaitRateLimiter[T]) Forget(item T) { r.inner.Forget(item) }
+
+// NumRequeues returns the inner limiter's count.
+func (r *WithMaxWaitRateLimiter[T]) NumRequeues(item T) int { return r.inner.NumRequeues(item) }
+
+// Tracked returns how many items the inner limiter remembers.
+func (r *WithMaxWaitRateLimiter[T]) Tracked() int { return tracked(r.inner) }

@@ -1,0 +1,229 @@
+package workqueue
+
+import (
+	"sync"
+	"time"
+)
+
+// Queue hands out each item that was added to it, to one worker at a time. Make it with [New]. Its methods are safe for
+// concurrent use; only Get and ShutDownWithDrain wait for others.
+//
+//	                         due                     Get
+//	AddAfter ──▶ (delayed) ───────▶ ( ready ) ───────────────▶ (processing) ──Done──▶ gone
+//	                Add ──────────▶  by priority,                   │  ▲ Add, or due
+//	                                 then by arrival  ◀──Done── (and dirty)
+type Queue[T comparable] struct {
+	name    string
+	order   Order[T]
+	metrics Metrics
+	merge   bool
+	epoch   time.Time // instant 0
+
+	mu sync.Mutex // guards all below; never held while a metric is reported
+	// work is signalled when an item is ready, and at shutdown; waiting counts those who wait on it.
+	work    sync.Cond
+	waiting int
+	// idle is signalled when a drain or a shutdown may have come to its end. Not the same as work, where a signal meant for
+	// a worker could wake the drain instead.
+	idle sync.Cond
+	// Invariant: an entry in the table is ready, processing or delayed.
+	table      table[T]
+	ready      readyItems[T]
+	processing list[T]
+	delayed    delayHeap[T]
+	// Invariant: if something is delayed, wake is set for its deadline or earlier, or its callback is under way.
+	wake   alarm
+	report alarm
+	// Invariant: once shuttingDown, nothing is delayed.
+	shuttingDown bool
+	shutDowns    int // calls of ShutDown: one more ends the drains begun before
+	draining     int // calls of ShutDownWithDrain that have not returned
+}
+
+// New returns a queue that has no delays.
+func New[T comparable](opts Options[T]) *Queue[T] {
+	q := new(Queue[T])
+	q.init(opts)
+	return q
+}
+
+func (q *Queue[T]) init(opts Options[T]) {
+	q.name, q.order, q.metrics, q.merge = opts.Name, opts.Order, opts.Metrics, opts.MergeDelayed
+	q.epoch = time.Now()
+	q.work.L, q.idle.L = &q.mu, &q.mu
+	q.table.entries = make(map[T]*entry[T])
+}
+
+// Name returns Options.Name.
+func (q *Queue[T]) Name() string { return q.name }
+
+// Add makes item due now, with priority 0. An item that waits to be taken already is not added twice; one that is being
+// processed comes back when it is done. Once the queue is shutting down, Add does nothing.
+func (q *Queue[T]) Add(item T) { q.AddWithPriority(item, 0) }
+
+// AddWithPriority is Add with a priority: of the items that are due, Get takes one of the highest. An item that waits
+// already is raised to a higher priority, joining it behind those who are there, and never lowered.
+func (q *Queue[T]) AddWithPriority(item T, priority int) {
+	if q.add(item, priority) && q.metrics != nil {
+		q.metrics.Added()
+	}
+}
+
+func (q *Queue[T]) add(item T, priority int) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock() // deferred because hashing item may panic
+	if q.shuttingDown {
+		return false
+	}
+	e := q.table.get(item)
+	if q.merge && e.delayed() {
+		q.delayed.remove(e)
+		priority = max(priority, e.delayPriority)
+	}
+	return q.makeDueLocked(e, priority)
+}
+
+// makeDueLocked reports whether e was not due before.
+func (q *Queue[T]) makeDueLocked(e *entry[T], priority int) bool {
+	switch {
+	case e.is(ready):
+		q.touchLocked(e, priority)
+		return false
+	case e.is(dirty):
+		e.priority = max(e.priority, priority)
+		return false
+	case e.is(processing):
+		e.state |= dirty
+		e.priority = priority
+	default:
+		e.priority = priority
+		q.makeReadyLocked(e)
+	}
+	if q.metrics != nil {
+		e.addedAt = q.now()
+	}
+	return true
+}
+
+func (q *Queue[T]) touchLocked(e *entry[T], priority int) {
+	if q.order != nil {
+		q.order.Touch(e.item)
+		return
+	}
+	q.ready.raise(e, priority)
+}
+
+func (q *Queue[T]) makeReadyLocked(e *entry[T]) {
+	e.state |= ready
+	if q.order != nil {
+		q.order.Push(e.item)
+	} else {
+		q.ready.push(e)
+	}
+	if q.waiting > 0 {
+		q.work.Signal()
+	}
+}
+
+// Get waits for an item and hands it to the caller, who must call Done for it. With shutdown true there is no item and
+// there will be none: the queue was shut down and is empty.
+func (q *Queue[T]) Get() (item T, shutdown bool) {
+	item, _, shutdown = q.GetWithPriority()
+	return item, shutdown
+}
+
+// GetWithPriority is Get, and says which priority the item had.
+func (q *Queue[T]) GetWithPriority() (item T, priority int, shutdown bool) {
+	item, priority, queued, ok := q.take()
+	if ok && q.metrics != nil {
+		q.metrics.Taken(queued)
+	}
+	return item, priority, !ok
+}
+
+func (q *Queue[T]) take() (item T, priority int, queued time.Duration, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for q.lenLocked() == 0 {
+		if q.shuttingDown {
+			return item, 0, 0, false
+		}
+		q.waiting++
+		q.work.Wait()
+		q.waiting--
+	}
+	var e *entry[T]
+	if q.order != nil {
+		e = q.table.get(q.order.Pop())
+	} else {
+		e = q.ready.pop()
+	}
+	e.state = processing
+	q.processing.pushBack(e)
+	if q.metrics != nil {
+		e.startedAt = q.now()
+		queued = time.Duration(e.startedAt - e.addedAt)
+		q.startReportLocked()
+	}
+	return e.item, e.priority, queued, true
+}
+
+// Done says that the caller has processed an item that it got from Get. If the item became due meanwhile, it waits to be
+// taken again, also when the queue is shutting down. For an item that is not being processed Done does nothing.
+func (q *Queue[T]) Done(item T) {
+	worked, ok := q.finish(item)
+	if ok && q.metrics != nil {
+		q.metrics.Finished(worked)
+	}
+}
+
+func (q *Queue[T]) finish(item T) (worked time.Duration, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	e := q.table.entries[item]
+	if e == nil || !e.is(processing) {
+		return 0, false
+	}
+	if q.metrics != nil {
+		worked = time.Duration(q.now() - e.startedAt)
+	}
+	q.processing.remove(e)
+	again := e.is(dirty)
+	e.state = 0
+	if again {
+		q.makeReadyLocked(e)
+	} else {
+		q.table.release(e)
+	}
+	if q.shuttingDown && q.idleLocked() {
+		q.idle.Broadcast()
+	}
+	return worked, true
+}
+
+// Len returns how many items wait to be taken: neither those in processing nor those that are delayed.
+func (q *Queue[T]) Len() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.lenLocked()
+}
+
+func (q *Queue[T]) lenLocked() int {
+	if q.order != nil {
+		return q.order.Len()
+	}
+	return q.ready.len
+}
+
+// Stats returns the queue's numbers. The time it takes grows with the number of items in processing.
+func (q *Queue[T]) Stats() Stats {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	s := Stats{Queued: q.lenLocked(), Processing: q.processing.len, Delayed: len(q.delayed.nodes)}
+	if q.metrics != nil {
+		s.UnfinishedWork, s.LongestRunning = q.unfinishedLocked()
+	}
+	return s
+}
+
+func (q *Queue[T]) now() instant { return instant(time.Since(q.epoch)) }

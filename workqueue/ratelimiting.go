@@ -1,0 +1,36 @@
+package workqueue
+
+// RateLimitingQueue is a [DelayingQueue] that knows how long a failed item is to wait. Make it with [NewRateLimiting].
+type RateLimitingQueue[T comparable] struct {
+	DelayingQueue[T]
+	limiter RateLimiter[T]
+}
+
+// NewRateLimiting returns a queue with delays and a rate limiter.
+func NewRateLimiting[T comparable](opts Options[T]) *RateLimitingQueue[T] {
+	q := &RateLimitingQueue[T]{limiter: opts.RateLimiter}
+	if q.limiter == nil {
+		q.limiter = DefaultControllerRateLimiter[T]()
+	}
+	q.init(opts)
+	return q
+}
+
+// AddRateLimited is AddAfter with the delay that the rate limiter gives.
+func (q *RateLimitingQueue[T]) AddRateLimited(item T) { q.AddRateLimitedWithPriority(item, 0) }
+
+// AddRateLimitedWithPriority is AddAfterWithPriority with the delay that the rate limiter gives.
+func (q *RateLimitingQueue[T]) AddRateLimitedWithPriority(item T, priority int) {
+	q.AddAfterWithPriority(item, q.limiter.When(item), priority)
+}
+
+// Forget tells the rate limiter that item is not being retried any more, because it succeeded or was given up. Done has to
+// be called all the same.
+func (q *RateLimitingQueue[T]) Forget(item T) { q.limiter.Forget(item) }
+
+// NumRequeues returns how often the rate limiter was asked about item since it was last forgotten.
+func (q *RateLimitingQueue[T]) NumRequeues(item T) int { return q.limiter.NumRequeues(item) }
+
+// Tracked returns for how many items the rate limiter remembers retries: a number that keeps growing means that somebody
+// does not call Forget. 0 if the limiter does not say, see [Tracker].
+func (q *RateLimitingQueue[T]) Tracked() int { return tracked(q.limiter) }
