@@ -1,0 +1,224 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"glasswatch/internal/apiserver/resource"
+)
+
+var (
+	// ErrExists: Create found an object under the key.
+	ErrExists = errors.New("storage: key exists")
+	// ErrConflict: Update or Delete found another object under the key than the caller had read, or none.
+	ErrConflict = errors.New("storage: the object has changed")
+	// ErrLagged: a watcher fell behind the end of the history.
+	ErrLagged = errors.New("storage: watcher is too slow")
+	// ErrDropped: the watcher's table is no more.
+	ErrDropped = errors.New("storage: table dropped")
+)
+
+// ExpiredError says that a revision is older than what the history can give back.
+type ExpiredError struct{ Requested, Oldest int64 }
+
+func (e *ExpiredError) Error() string {
+	return fmt.Sprintf("storage: revision %d is gone, the oldest is %d", e.Requested, e.Oldest)
+}
+
+// FutureError says that a revision does not exist yet.
+type FutureError struct{ Requested, Current int64 }
+
+func (e *FutureError) Error() string {
+	return fmt.Sprintf("storage: revision %d is in the future, now is %d", e.Requested, e.Current)
+}
+
+// Type says what a write did.
+type Type uint8
+
+// The three kinds of writes.
+const (
+	Added Type = iota
+	Modified
+	Deleted
+)
+
+// Event is one write.
+type Event struct {
+	Type     Type
+	Revision int64
+	Key      string
+	Object   resource.Object // of a Deleted: the last state, stamped with the revision of the deletion
+	Previous resource.Object // what the write replaced; nil for Added
+
+	after Tree // the table right after the write
+}
+
+// lagAllowance is how many events more than HistoryLimit are kept for watchers that are already connected: the limit is
+// about what a new watch may ask for, and may be as low as zero in a test, where no live watcher should be cut for it.
+const lagAllowance = 4096
+
+// Store holds all tables. Its methods may be called from any goroutine and never block on watchers.
+type Store struct {
+	limit int // events per table that a new watch or an exact list may go back
+
+	mu       sync.Mutex // protects all below, the tables' fields and the watchers' positions
+	revision int64
+	tables   map[schema.GroupResource]*table
+	advanced chan struct{} // closed and replaced when revision rises and somebody waits; nil if nobody does
+}
+
+type table struct {
+	tree      Tree
+	base      Tree          // Invariant: the state at revision trimmed
+	history   []Event       // Invariant: ascending revisions, all above trimmed
+	trimmed   int64         // revision of the newest event that is no longer in history; 0 if none
+	compacted int64         // nobody may ask for less; Invariant: >= trimmed once a reader has looked
+	changed   chan struct{} // closed at the next event; nil if nobody waits
+	dropped   bool
+}
+
+// New returns an empty store at revision 1. historyLimit is the number of events per table that can be replayed.
+func New(historyLimit int) *Store {
+	return &Store{limit: historyLimit, revision: 1, tables: map[schema.GroupResource]*table{}}
+}
+
+// Revision is that of the last write.
+func (s *Store) Revision() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.revision
+}
+
+// Get returns the newest object under key, or nil.
+func (s *Store) Get(gr schema.GroupResource, key string) resource.Object {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tableLocked(gr).tree.Get(key)
+}
+
+// Create stores obj, stamping its resourceVersion. obj belongs to the store from then on. ErrExists if the key is taken.
+func (s *Store) Create(gr schema.GroupResource, key string, obj resource.Object) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.tableLocked(gr)
+	if t.tree.Get(key) != nil {
+		return ErrExists
+	}
+	s.commitLocked(t, Event{Type: Added, Key: key, Object: obj, after: t.tree.With(key, obj)})
+	return nil
+}
+
+// Update replaces old, which must be the very object that is stored, by obj. ErrConflict if it is not.
+func (s *Store) Update(gr schema.GroupResource, key string, old, obj resource.Object) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.tableLocked(gr)
+	if t.tree.Get(key) != old || old == nil {
+		return ErrConflict
+	}
+	s.commitLocked(t, Event{Type: Modified, Key: key, Object: obj, Previous: old, after: t.tree.With(key, obj)})
+	return nil
+}
+
+// Delete removes old, which must be the very object that is stored. final is what watchers get as its last state: a copy
+// that is stamped with the revision of the deletion. ErrConflict if something else is stored.
+func (s *Store) Delete(gr schema.GroupResource, key string, old, final resource.Object) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.tableLocked(gr)
+	if t.tree.Get(key) != old || old == nil {
+		return ErrConflict
+	}
+	s.commitLocked(t, Event{Type: Deleted, Key: key, Object: final, Previous: old, after: t.tree.Without(key)})
+	return nil
+}
+
+// Drop forgets a table, history and all, and ends its watchers with ErrDropped.
+func (s *Store) Drop(gr schema.GroupResource) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t, ok := s.tables[gr]; ok {
+		t.dropped = true
+		t.wakeLocked()
+		delete(s.tables, gr)
+	}
+}
+
+// Compact makes every revision before the current one unavailable to those who ask for it from now on. Watchers that
+// are connected go on undisturbed.
+func (s *Store) Compact() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.tables {
+		t.compacted = s.revision
+	}
+}
+
+// WaitFor blocks until the revision is at least rev or ctx is done, and tells whether it is.
+func (s *Store) WaitFor(ctx context.Context, rev int64) bool {
+	for {
+		s.mu.Lock()
+		if s.revision >= rev {
+			s.mu.Unlock()
+			return true
+		}
+		if s.advanced == nil {
+			s.advanced = make(chan struct{})
+		}
+		advanced := s.advanced
+		s.mu.Unlock()
+		select {
+		case <-advanced:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+func (s *Store) tableLocked(gr schema.GroupResource) *table {
+	t := s.tables[gr]
+	if t == nil {
+		t = &table{}
+		s.tables[gr] = t
+	}
+	return t
+}
+
+func (s *Store) commitLocked(t *table, e Event) {
+	s.revision++
+	e.Revision = s.revision
+	e.Object.SetResourceVersion(strconv.FormatInt(e.Revision, 10))
+	t.tree = e.after
+	t.history = append(t.history, e)
+	if len(t.history) > s.limit+lagAllowance {
+		t.base, t.trimmed = t.history[0].after, t.history[0].Revision
+		t.history[0] = Event{} // the array lives on for a while; what it pointed at need not
+		t.history = t.history[1:]
+	}
+	t.wakeLocked()
+	if s.advanced != nil {
+		close(s.advanced)
+		s.advanced = nil
+	}
+}
+
+func (t *table) wakeLocked() {
+	if t.changed != nil {
+		close(t.changed)
+		t.changed = nil
+	}
+}
+
+// oldestLocked is the lowest revision that a new reader may ask for.
+func (s *Store) oldestLocked(t *table) int64 {
+	oldest := max(t.compacted, t.trimmed)
+	if n := len(t.history) - s.limit; n > 0 {
+		oldest = max(oldest, t.history[n-1].Revision)
+	}
+	return oldest
+}
