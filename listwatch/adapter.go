@@ -1,0 +1,211 @@
+package listwatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// Funcs makes a ListerWatcher of the two functions that a client-go clientset offers, its fake included. Both must be
+// safe for concurrent use. Their objects are passed on, not copied.
+type Funcs[T Object] struct {
+	// ListFunc returns a list object such as *corev1.ServiceList.
+	ListFunc func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error)
+	// WatchFunc returns a running watch.
+	WatchFunc func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error)
+}
+
+// List implements ListerWatcher. A list without a resourceVersion is ErrNoResourceVersion.
+func (f Funcs[T]) List(ctx context.Context, opts metav1.ListOptions) (*List[T], error) {
+	from, err := f.ListFunc(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	m, err := meta.ListAccessor(from)
+	if err != nil {
+		return nil, fmt.Errorf("ListFunc returned a %T: %w", from, err)
+	}
+	if m.GetResourceVersion() == "" {
+		return nil, ErrNoResourceVersion
+	}
+	list := &List[T]{
+		ResourceVersion:    m.GetResourceVersion(),
+		Continue:           m.GetContinue(),
+		RemainingItemCount: m.GetRemainingItemCount(),
+	}
+	// WithAlloc: keeping one item does not keep the array of all.
+	err = meta.EachListItemWithAlloc(from, func(item runtime.Object) error {
+		obj, bad := objectOf[T](item)
+		if bad != nil {
+			list.Bad = append(list.Bad, bad)
+		} else {
+			list.Items = append(list.Items, obj)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the items of a %T: %w", from, err)
+	}
+	return list, nil
+}
+
+// Watch implements ListerWatcher. Cancelling ctx ends the stream and stops the watch below it.
+func (f Funcs[T]) Watch(ctx context.Context, opts metav1.ListOptions) (Stream[T], error) {
+	opts.Watch = true
+	w, err := f.WatchFunc(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	return fromWatch[T](ctx, w), nil
+}
+
+// FromWatch turns a client-go watch around: from pushing into a channel to being pulled. The stream owns w and stops it
+// when it is closed. The end of w's channel is io.EOF: w does not say why it ended.
+func FromWatch[T Object](w watch.Interface) Stream[T] {
+	return fromWatch[T](context.Background(), w)
+}
+
+func fromWatch[T Object](ctx context.Context, w watch.Interface) *watchStream[T] {
+	return &watchStream[T]{ctx: ctx, watch: w, closed: make(chan struct{})}
+}
+
+type watchStream[T Object] struct {
+	ctx   context.Context
+	watch watch.Interface
+	err   error // sticky, once the stream has ended; only Next uses it
+
+	closeOnce sync.Once
+	closed    chan struct{}
+}
+
+// Close implements Stream.
+func (s *watchStream[T]) Close() error {
+	s.closeOnce.Do(func() {
+		close(s.closed) // first, so that Next knows who ended the channel
+		s.watch.Stop()
+	})
+	return nil
+}
+
+// Next implements Stream.
+func (s *watchStream[T]) Next() (ev Event[T], err error) {
+	if s.err != nil {
+		return ev, s.err
+	}
+	if s.err = s.ended(); s.err != nil {
+		return ev, s.err
+	}
+	select {
+	case <-s.closed:
+		s.err = ErrClosed
+	case <-s.ctx.Done():
+		_ = s.Close()
+		s.err = s.ctx.Err()
+	case from, ok := <-s.watch.ResultChan():
+		if ok {
+			ev, err, s.err = eventOf[T](from)
+			if s.err == nil {
+				return ev, err
+			}
+		} else if s.err = s.ended(); s.err == nil {
+			s.err = io.EOF
+		}
+	}
+	return Event[T]{}, s.err
+}
+
+// ended: a select between an ended stream and a waiting event would toss a coin.
+func (s *watchStream[T]) ended() error {
+	select {
+	case <-s.closed:
+		if err := s.ctx.Err(); err != nil {
+			return err
+		}
+		return ErrClosed
+	case <-s.ctx.Done():
+		return s.ctx.Err()
+	default:
+		return nil
+	}
+}
+
+// eventOf converts one event. bad costs this event, final the stream.
+func eventOf[T Object](from watch.Event) (ev Event[T], bad, final error) {
+	switch from.Type {
+	case watch.Error:
+		return ev, nil, statusErrorOf(from.Object)
+	case watch.Bookmark:
+		return bookmarkOf[T](from.Object)
+	case watch.Added:
+		ev.Type = Added
+	case watch.Modified:
+		ev.Type = Modified
+	case watch.Deleted:
+		ev.Type = Deleted
+	}
+	obj, unreadable := objectOf[T](from.Object)
+	if ev.Type == 0 && unreadable == nil {
+		unreadable = &ObjectError{Key: KeyOf(obj), ResourceVersion: obj.GetResourceVersion()}
+		unreadable.Err = fmt.Errorf("watch event of unknown type %.40q", from.Type)
+	}
+	if unreadable != nil {
+		unreadable.Type = ev.Type
+		return Event[T]{}, unreadable, nil
+	}
+	ev.Object, ev.ResourceVersion = obj, obj.GetResourceVersion()
+	return ev, nil, nil
+}
+
+func bookmarkOf[T Object](obj runtime.Object) (ev Event[T], bad, final error) {
+	m, err := meta.Accessor(obj)
+	if err == nil && m.GetResourceVersion() == "" {
+		err = errors.New("the bookmark has no resourceVersion")
+	}
+	if err != nil {
+		return ev, &ObjectError{Type: Bookmark, Err: err}, nil
+	}
+	ev.Type = Bookmark
+	ev.ResourceVersion = m.GetResourceVersion()
+	ev.InitialEventsEnd = m.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true"
+	return ev, nil, nil
+}
+
+// objectOf finds the T in obj.
+func objectOf[T Object](obj runtime.Object) (T, *ObjectError) {
+	typed, ok := obj.(T)
+	if ok && !isNilObject(typed) {
+		if typed.GetName() != "" {
+			return typed, nil
+		}
+		return typed, &ObjectError{ResourceVersion: typed.GetResourceVersion(), Err: errNoName}
+	}
+	var none T
+	bad := &ObjectError{Err: fmt.Errorf("the object is a %T, not a %T", obj, none)}
+	if m, err := meta.Accessor(obj); err == nil && !ok && m.GetName() != "" {
+		bad.Key, bad.ResourceVersion = KeyOf(m), m.GetResourceVersion()
+	}
+	return none, bad
+}
+
+func statusErrorOf(obj runtime.Object) error {
+	err := apierrors.FromObject(obj)
+	if _, ok := errors.AsType[*apierrors.StatusError](err); ok {
+		return err
+	}
+	return apierrors.NewInternalError(fmt.Errorf("the watch ended with an ERROR event that cannot be read: %w", err))
+}
+
+// isNilObject finds a nil pointer in the interface, on which any method would panic.
+func isNilObject[T Object](obj T) bool {
+	v := reflect.ValueOf(obj)
+	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
+}

@@ -1,0 +1,206 @@
+package listwatch
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+)
+
+// Options are the same for all constructors. The zero value lists and watches all objects in all namespaces.
+type Options struct {
+	// Namespace narrows a namespaced resource to one namespace. Empty: all of them, or a resource of cluster scope.
+	Namespace string
+	// LabelSelector and FieldSelector narrow every list and watch. A selector in the ListOptions of a call narrows further:
+	// an object must match both.
+	LabelSelector, FieldSelector string
+	// HTTPClient sends the requests. Nil: the client of the *rest.RESTClient, or the one made for the *rest.Config. Its
+	// Timeout bounds lists; watches go through a copy without it.
+	HTTPClient *http.Client
+	// Accept overrides what is asked for, as an Accept header. Empty: protobuf, then JSON, for types that have a protobuf
+	// form, otherwise JSON. The answer is read by its own Content-Type, whatever was asked for. NewUnstructured and
+	// NewMetadata, which must ask for something definite, do not look at it.
+	Accept string
+	// Scheme knows the kind of T. Nil: the scheme of client-go.
+	Scheme *runtime.Scheme
+	// Kind is the kind that [NewUnstructured] insists on. Empty: any kind of the resource's group and version.
+	Kind string
+	// MaxFrameSize bounds one event of a watch, in bytes; 0 is 16 MiB. A bigger one ends the stream with ErrFrameTooLarge.
+	MaxFrameSize int
+	// WarningHandler gets the Warning headers of the answers, in the goroutine that asked. Nil: that of the *rest.Config,
+	// or rest.WarningLogger.
+	WarningHandler rest.WarningHandlerWithContext
+}
+
+// Client lists and watches one resource over HTTP. It holds no connection and no goroutine of its own and needs no
+// closing. Its methods are safe for concurrent use.
+type Client[T Object] struct {
+	rest      rest.Interface
+	resource  schema.GroupResource
+	codec     codec[T]
+	opts      Options
+	listHTTP  *http.Client
+	watchHTTP *http.Client // without a Timeout
+}
+
+// New returns a client for resource, the lower-case plural in the URL, whose objects are of type T, such as
+// *corev1.Service. T must be a kind of the group and version that client talks to.
+//
+// From client come the URL, the rate limiter of lists and, with its HTTP client, authentication, user agent and
+// impersonation. A client that is no *rest.RESTClient keeps its HTTP client to itself: then Options.HTTPClient is required.
+func New[T Object](client rest.Interface, resource string, opts Options) (*Client[T], error) {
+	if client == nil {
+		return nil, errors.New("listwatch: no REST client")
+	}
+	types := opts.Scheme
+	if types == nil {
+		types = scheme.Scheme
+	}
+	codec, err := newTypedCodec[T](types, client.APIVersion())
+	if err != nil {
+		return nil, err
+	}
+	return newClient[T](client, resource, codec, opts)
+}
+
+// NewForConfig is [New] with a REST client made from cfg, which is not changed. A content type that cfg names is honoured:
+// with application/json in it, protobuf is not asked for.
+func NewForConfig[T Object](cfg *rest.Config, gvr schema.GroupVersionResource, opts Options) (*Client[T], error) {
+	client, opts, err := restClientFor(cfg, gvr, opts)
+	if err != nil {
+		return nil, err
+	}
+	var none T
+	if _, ok := any(none).(unmarshaler); ok && opts.Accept == "" {
+		opts.Accept = acceptOf(cfg)
+	}
+	return New[T](client, gvr.Resource, opts)
+}
+
+// NewUnstructured returns a client for any resource, built-in or custom. It speaks JSON. An object of another group or
+// version, or of another kind than Options.Kind, is an *[ObjectError].
+func NewUnstructured(cfg *rest.Config, gvr schema.GroupVersionResource, opts Options) (*Client[*unstructured.Unstructured], error) {
+	client, opts, err := restClientFor(cfg, gvr, opts)
+	if err != nil {
+		return nil, err
+	}
+	opts.Accept = ""
+	codec := unstructuredCodec{apiVersion: gvr.GroupVersion().String(), kind: opts.Kind}
+	return newClient[*unstructured.Unstructured](client, gvr.Resource, codec, opts)
+}
+
+// NewMetadata returns a client for the metadata of any resource, which the server cuts out of the objects: much less to
+// send, decode and keep. A custom resource has its metadata as protobuf too.
+func NewMetadata(cfg *rest.Config, gvr schema.GroupVersionResource, opts Options) (*Client[*metav1.PartialObjectMetadata], error) {
+	client, opts, err := restClientFor(cfg, gvr, opts)
+	if err != nil {
+		return nil, err
+	}
+	opts.Accept = ""
+	codec := metadataCodec{apiVersion: gvr.GroupVersion().String(), protobuf: acceptOf(cfg) != acceptJSON}
+	return newClient[*metav1.PartialObjectMetadata](client, gvr.Resource, codec, opts)
+}
+
+// acceptOf returns what cfg asks for, empty if it leaves it open.
+func acceptOf(cfg *rest.Config) string {
+	if cfg.AcceptContentTypes != "" {
+		return cfg.AcceptContentTypes
+	}
+	if cfg.ContentType == runtime.ContentTypeJSON {
+		return acceptJSON
+	}
+	return ""
+}
+
+func restClientFor(cfg *rest.Config, gvr schema.GroupVersionResource, opts Options) (rest.Interface, Options, error) {
+	if cfg == nil {
+		return nil, opts, errors.New("listwatch: no REST config")
+	}
+	cfg = rest.CopyConfig(cfg)
+	gv := gvr.GroupVersion()
+	cfg.GroupVersion = &gv
+	cfg.APIPath = "/apis"
+	if gv.Group == "" {
+		cfg.APIPath = "/api"
+	}
+	if cfg.UserAgent == "" {
+		cfg.UserAgent = rest.DefaultKubernetesUserAgent()
+	}
+	cfg.NegotiatedSerializer = scheme.Codecs.WithoutConversion()
+	if opts.HTTPClient == nil {
+		var err error
+		if opts.HTTPClient, err = rest.HTTPClientFor(cfg); err != nil {
+			return nil, opts, fmt.Errorf("listwatch: HTTP client: %w", err)
+		}
+	}
+	if opts.WarningHandler == nil {
+		opts.WarningHandler = cfg.WarningHandlerWithContext
+	}
+	if opts.WarningHandler == nil && cfg.WarningHandler != nil {
+		opts.WarningHandler = warningsWithoutContext{cfg.WarningHandler}
+	}
+	client, err := rest.RESTClientForConfigAndClient(cfg, opts.HTTPClient)
+	if err != nil {
+		return nil, opts, fmt.Errorf("listwatch: REST client: %w", err)
+	}
+	return client, opts, nil
+}
+
+func newClient[T Object](client rest.Interface, resource string, codec codec[T], opts Options) (*Client[T], error) {
+	if resource == "" {
+		return nil, errors.New("listwatch: no resource")
+	}
+	if _, err := labels.Parse(opts.LabelSelector); err != nil {
+		return nil, fmt.Errorf("listwatch: label selector %q: %w", opts.LabelSelector, err)
+	}
+	if _, err := fields.ParseSelector(opts.FieldSelector); err != nil {
+		return nil, fmt.Errorf("listwatch: field selector %q: %w", opts.FieldSelector, err)
+	}
+	httpClient := opts.HTTPClient
+	if httpClient == nil {
+		restClient, ok := client.(*rest.RESTClient)
+		if !ok {
+			return nil, fmt.Errorf("listwatch: a %T does not show its HTTP client: set Options.HTTPClient", client)
+		}
+		if httpClient = restClient.Client; httpClient == nil {
+			httpClient = http.DefaultClient
+		}
+	}
+	watchClient := *httpClient
+	watchClient.Timeout = 0
+	if opts.MaxFrameSize <= 0 {
+		opts.MaxFrameSize = defaultMaxFrameSize
+	}
+	if opts.WarningHandler == nil {
+		opts.WarningHandler = rest.WarningLogger{}
+	}
+	return &Client[T]{
+		rest:      client,
+		resource:  schema.GroupResource{Group: client.APIVersion().Group, Resource: resource},
+		codec:     codec,
+		opts:      opts,
+		listHTTP:  httpClient,
+		watchHTTP: &watchClient,
+	}, nil
+}
+
+// merged adds the client's own selectors to those of a call.
+func (c *Client[T]) merged(opts metav1.ListOptions) metav1.ListOptions {
+	opts.LabelSelector = bothSelectors(c.opts.LabelSelector, opts.LabelSelector)
+	opts.FieldSelector = bothSelectors(c.opts.FieldSelector, opts.FieldSelector)
+	return opts
+}
+
+// bothSelectors: in both kinds of selector a comma means and.
+func bothSelectors(a, b string) string {
+	return strings.Trim(a+","+b, ",")
+}

@@ -1,0 +1,168 @@
+package listwatch
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// ErrFrameTooLarge ends a stream whose next frame exceeds Options.MaxFrameSize. A watch resumed before that event meets
+// it again: list instead.
+var ErrFrameTooLarge = errors.New("watch frame exceeds the limit")
+
+const (
+	defaultMaxFrameSize = 16 << 20
+	frameBufferSize     = 8 << 10
+	// A buffer that one big frame has grown beyond this is given back afterwards.
+	frameBufferKeep = 256 << 10
+)
+
+// frameReader cuts a byte stream into frames.
+type frameReader interface {
+	// next blocks until a whole frame is there. The frame is valid until the call after. A clean end between two frames
+	// is io.EOF.
+	next() ([]byte, error)
+}
+
+// frameBuffer holds the bytes that have arrived but are not delivered yet: buf[start:end].
+type frameBuffer struct {
+	r     io.Reader
+	buf   []byte
+	start int
+	end   int
+	limit int   // bytes a frame may have
+	err   error // of r, once it failed; bytes that came with it are delivered first
+}
+
+func newFrameBuffer(r io.Reader, limit int) frameBuffer {
+	return frameBuffer{r: r, limit: limit}
+}
+
+func (b *frameBuffer) pending() []byte { return b.buf[b.start:b.end] }
+
+// take delivers the next n bytes.
+func (b *frameBuffer) take(n int) []byte {
+	taken := b.buf[b.start : b.start+n : b.start+n]
+	b.start += n
+	return taken
+}
+
+// fill reads once, after making room; it invalidates what take returned.
+func (b *frameBuffer) fill() error {
+	if b.err != nil {
+		return b.err
+	}
+	b.makeRoom()
+	for range 100 {
+		n, err := b.r.Read(b.buf[b.end:])
+		b.end += n
+		b.err = err
+		if n > 0 {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	b.err = io.ErrNoProgress
+	return b.err
+}
+
+func (b *frameBuffer) makeRoom() {
+	pending := b.end - b.start
+	switch {
+	case pending == 0 && (b.buf == nil || cap(b.buf) > frameBufferKeep):
+		b.buf = make([]byte, frameBufferSize)
+	case pending > len(b.buf)/2:
+		grown := make([]byte, 2*len(b.buf))
+		copy(grown, b.pending())
+		b.buf = grown
+	case b.start > 0:
+		copy(b.buf, b.pending())
+	default:
+		return
+	}
+	b.start, b.end = 0, pending
+}
+
+// broken explains why a frame could not be read: the end of the stream is clean only between frames.
+func (b *frameBuffer) broken(err error) error {
+	pending := b.end - b.start
+	switch {
+	case err == io.EOF && pending == 0:
+		return io.EOF
+	case err == io.EOF:
+		return fmt.Errorf("watch stream ended within a frame, after %d of its bytes: %w", pending, io.ErrUnexpectedEOF)
+	case pending == 0:
+		return fmt.Errorf("watch stream broke between two frames: %w", err)
+	default:
+		return fmt.Errorf("watch stream broke within a frame, after %d of its bytes: %w", pending, err)
+	}
+}
+
+func (b *frameBuffer) tooLarge(size uint64) error {
+	return fmt.Errorf("%w: at least %d bytes, limit %d", ErrFrameTooLarge, size, b.limit)
+}
+
+// lengthFrames reads frames that are preceded by their length: four bytes, big endian.
+type lengthFrames struct {
+	frameBuffer
+}
+
+func (f *lengthFrames) next() ([]byte, error) {
+	const header = 4
+	for {
+		pending := f.pending()
+		if len(pending) >= header {
+			size := binary.BigEndian.Uint32(pending)
+			if uint64(size) > uint64(f.limit) {
+				return nil, f.tooLarge(uint64(size))
+			}
+			if len(pending)-header >= int(size) {
+				f.take(header)
+				return f.take(int(size)), nil
+			}
+		}
+		if err := f.fill(); err != nil {
+			return nil, f.broken(err)
+		}
+	}
+}
+
+// jsonFrames reads JSON objects that follow each other, with or without white space between them.
+type jsonFrames struct {
+	frameBuffer
+}
+
+func (f *jsonFrames) next() ([]byte, error) {
+	var scanner jsonScanner
+	scanned := 0 // bytes of pending() that the scanner has seen
+	for {
+		if scanned == 0 {
+			f.skipSpace()
+		}
+		if pending := f.pending(); len(pending) > 0 {
+			if pending[0] != '{' {
+				return nil, fmt.Errorf("watch stream has %.20q where a JSON object must start", pending)
+			}
+			n, done := scanner.scan(pending[scanned:])
+			scanned += n
+			if scanned > f.limit {
+				return nil, f.tooLarge(uint64(scanned))
+			}
+			if done {
+				return f.take(scanned), nil
+			}
+		}
+		if err := f.fill(); err != nil {
+			return nil, f.broken(err)
+		}
+	}
+}
+
+func (f *jsonFrames) skipSpace() {
+	for f.start < f.end && isJSONSpace(f.buf[f.start]) {
+		f.start++
+	}
+}
