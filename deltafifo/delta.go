@@ -1,0 +1,73 @@
+package deltafifo
+
+import "fmt"
+
+// DeltaType says what happened to an object, or to all of them.
+type DeltaType uint8
+
+const (
+	// Added: the watch saw the object appear.
+	Added DeltaType = iota + 1
+	// Updated: the watch saw the object change.
+	Updated
+	// Deleted: the object is gone. See Delta.Missing and Delta.FinalStateUnknown for how much is known of its end.
+	Deleted
+	// Replaced: a list showed the object; whether it changed since it was last seen is unknown. DeltaFIFO only.
+	Replaced
+	// Sync: nothing happened, the object is to be looked at again. DeltaFIFO only.
+	Sync
+	// ReplacedAll: a list as one event. Whatever is not in Delta.Bulk is gone. InOrder only.
+	ReplacedAll
+	// SyncAll: nothing happened, every object is to be looked at again. InOrder only.
+	SyncAll
+	// Bookmark: no object changed up to Delta.Bulk.ResourceVersion. InOrder only.
+	Bookmark
+)
+
+var deltaTypeNames = [...]string{
+	Added: "Added", Updated: "Updated", Deleted: "Deleted", Replaced: "Replaced", Sync: "Sync",
+	ReplacedAll: "ReplacedAll", SyncAll: "SyncAll", Bookmark: "Bookmark",
+}
+
+// String returns the constant's name.
+func (t DeltaType) String() string {
+	if int(t) < len(deltaTypeNames) && deltaTypeNames[t] != "" {
+		return deltaTypeNames[t]
+	}
+	return fmt.Sprintf("DeltaType(%d)", uint8(t))
+}
+
+// ofOneObject tells the events that concern one key, and may share a batch, from the bulk ones.
+func (t DeltaType) ofOneObject() bool { return t < ReplacedAll }
+
+// Delta is one change: its type and the object's state after it, or, for a Deleted, the last state known.
+type Delta[K comparable, T any] struct {
+	Type DeltaType
+	// Key is what the KeyFunc said of the object as it came, before Transform. Zero for the bulk types.
+	Key K
+	Obj T
+	// Missing: Obj is the zero value, no version of the object is at hand. Only a Deleted can be without one;
+	// the consumer takes the last version its store has.
+	Missing bool
+	// FinalStateUnknown: the deletion was inferred (by a list that lacks the object, or by DeleteKey), so Obj may be
+	// older than the object's last state.
+	FinalStateUnknown bool
+	// Bulk is set for ReplacedAll and Bookmark, else nil.
+	Bulk *Bulk[K, T]
+}
+
+// Bulk is what a ReplacedAll or a Bookmark carries. It belongs to the consumer, who may keep it.
+type Bulk[K comparable, T any] struct {
+	ResourceVersion string
+	// Items is the list in the server's order, then the kept keys. Nil for a Bookmark. A key that the list named twice
+	// is here twice; the later one counts.
+	Items []Item[K, T]
+}
+
+// Item is one entry of a list.
+type Item[K comparable, T any] struct {
+	Key K
+	Obj T
+	// Keep: the server has the object, but no readable version came. Obj is the zero value, the last good one stays.
+	Keep bool
+}

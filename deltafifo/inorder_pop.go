@@ -1,0 +1,105 @@
+package deltafifo
+
+// Pop takes the oldest delta. It blocks until there is one; once the queue is closed and empty it returns ErrClosed. The
+// delta is gone from the queue whatever process returns, which Pop returns as it is.
+//
+// No lock is held while process runs, and producers may append, unless two full batches wait already: then they block
+// until process returns. So process must not wait for a producer, nor call the queue's mutators.
+//
+// isInInitialList: HasSynced was false when the delta was taken. There is one consumer: a pop during another one, or from
+// within process, returns ErrPopInProgress.
+func (q *InOrder[K, T]) Pop(process func(d Delta[K, T], isInInitialList bool) error) error {
+	batch, isInInitialList, err := q.take(1)
+	if err != nil {
+		return err
+	}
+	defer q.processed(batch)
+	return process(batch[0], isInInitialList)
+}
+
+// PopBatch is Pop for as many deltas as can be taken at once: at most BatchSize, in order of arrival, no key twice. A
+// ReplacedAll, SyncAll or Bookmark comes alone, so no batch reaches over the end of the initial list. The batch, and the
+// slice it is in, is process's own only during the call; objects and Bulks may be kept.
+func (q *InOrder[K, T]) PopBatch(process func(batch []Delta[K, T], isInInitialList bool) error) error {
+	batch, isInInitialList, err := q.take(q.batchSize)
+	if err != nil {
+		return err
+	}
+	defer q.processed(batch)
+	return process(batch, isInInitialList)
+}
+
+// take waits for events and returns the next stretch of head. After a nil error, processed must be called.
+func (q *InOrder[K, T]) take(limit int) (batch []Delta[K, T], isInInitialList bool, err error) {
+	if err := q.begin(limit); err != nil {
+		return nil, false, err
+	}
+	// From here to processed, head and next do not change: this goroutine set popping.
+	rest := q.head[q.next:]
+	n := 1
+	if limit > 1 && rest[0].Type.ofOneObject() {
+		n = stretch(rest, limit, &q.unique)
+	}
+	return rest[:n:n], !q.synced.isDone.Load(), nil
+}
+
+// begin makes the caller the consumer, and sees to it that head has something to process.
+func (q *InOrder[K, T]) begin(limit int) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.popping {
+		return ErrPopInProgress
+	}
+	q.popping = true
+	for q.lenLocked() == 0 {
+		if q.closed {
+			q.popping = false
+			return ErrClosed
+		}
+		q.nonEmpty.Wait()
+	}
+	if q.next == len(q.head) {
+		q.swapLocked()
+	}
+	q.held = q.lenLocked()-limit >= 2*q.batchSize
+	return nil
+}
+
+// swapLocked makes tail the head. The used-up head is the next tail, unless it is mostly unused memory from a burst.
+func (q *InOrder[K, T]) swapLocked() {
+	old := q.head
+	if wasteful(cap(old), len(old)) {
+		old = nil
+	}
+	q.head, q.tail, q.next = q.tail, old[:0], 0
+}
+
+// processed takes back a batch whose process function has returned or panicked.
+func (q *InOrder[K, T]) processed(batch []Delta[K, T]) {
+	clear(batch)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.next += len(batch)
+	q.synced.processedLocked(len(batch))
+	q.popping = false
+	if q.held {
+		q.held = false
+		q.room.Broadcast()
+	}
+}
+
+// stretch returns the length of the batch at the start of ds: up to limit, the first bulk delta, or the first key that
+// comes a second time.
+func stretch[K comparable, T any](ds []Delta[K, T], limit int, unique *keySet[K]) int {
+	ds = ds[:min(limit, len(ds))]
+	if len(ds) == 1 {
+		return 1
+	}
+	unique.reset(len(ds))
+	for i := range ds {
+		if !ds[i].Type.ofOneObject() || !addKey(unique, ds, i) {
+			return i
+		}
+	}
+	return len(ds)
+}
