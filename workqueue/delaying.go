@@ -23,8 +23,7 @@ func (q *DelayingQueue[T]) AddAfter(item T, d time.Duration) { q.AddAfterWithPri
 func (q *DelayingQueue[T]) AddAfterWithPriority(item T, d time.Duration, priority int) {
 	var accepted, due bool
 	if d <= 0 {
-		due = q.add(item, priority)
-		accepted = due || q.metrics != nil && !q.ShuttingDown()
+		due, accepted = q.add(item, priority)
 	} else {
 		accepted = q.addAfter(item, d, priority)
 	}
@@ -42,9 +41,10 @@ func (q *DelayingQueue[T]) AddAfterWithPriority(item T, d time.Duration, priorit
 // CancelDelayed takes back the item's pending AddAfter, and reports whether there was one. An item that is due already, by
 // whatever means, stays so.
 func (q *DelayingQueue[T]) CancelDelayed(item T) bool {
+	hash := q.table.hash(item)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	e := q.table.entries[item]
+	e := q.table.find(item, hash)
 	if e == nil || !e.delayed() {
 		return false
 	}
@@ -55,6 +55,7 @@ func (q *DelayingQueue[T]) CancelDelayed(item T) bool {
 }
 
 func (q *Queue[T]) addAfter(item T, d time.Duration, priority int) (accepted bool) {
+	hash := q.table.hash(item)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.shuttingDown {
@@ -62,7 +63,7 @@ func (q *Queue[T]) addAfter(item T, d time.Duration, priority int) (accepted boo
 	}
 	now := q.now()
 	due := now.after(d)
-	e := q.table.get(item)
+	e := q.table.get(item, hash)
 	switch {
 	case e.delayed():
 		e.delayPriority = max(e.delayPriority, priority)

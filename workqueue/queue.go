@@ -20,9 +20,12 @@ type Queue[T comparable] struct {
 	epoch   time.Time // instant 0
 
 	mu sync.Mutex // guards all below; never held while a metric is reported
-	// work is signalled when an item is ready, and at shutdown; waiting counts those who wait on it.
+	// work is signalled when an item is ready, and at shutdown. waiting counts those who wait on it, the woken one
+	// included; waking is set from a signal until that worker has the lock.
+	// Invariant: if items are ready and workers wait, waking is set.
 	work    sync.Cond
 	waiting int
+	waking  bool
 	// idle is signalled when a drain or a shutdown may have come to its end. Not the same as work, where a signal meant for
 	// a worker could wake the drain instead.
 	idle sync.Cond
@@ -51,7 +54,7 @@ func (q *Queue[T]) init(opts Options[T]) {
 	q.name, q.order, q.metrics, q.merge = opts.Name, opts.Order, opts.Metrics, opts.MergeDelayed
 	q.epoch = time.Now()
 	q.work.L, q.idle.L = &q.mu, &q.mu
-	q.table.entries = make(map[T]*entry[T])
+	q.table.init()
 }
 
 // Name returns Options.Name.
@@ -64,23 +67,25 @@ func (q *Queue[T]) Add(item T) { q.AddWithPriority(item, 0) }
 // AddWithPriority is Add with a priority: of the items that are due, Get takes one of the highest. An item that waits
 // already is raised to a higher priority, joining it behind those who are there, and never lowered.
 func (q *Queue[T]) AddWithPriority(item T, priority int) {
-	if q.add(item, priority) && q.metrics != nil {
+	if due, _ := q.add(item, priority); due && q.metrics != nil {
 		q.metrics.Added()
 	}
 }
 
-func (q *Queue[T]) add(item T, priority int) bool {
+// add reports whether item was not due before, and whether it was accepted at all.
+func (q *Queue[T]) add(item T, priority int) (due, accepted bool) {
+	hash := q.table.hash(item)
 	q.mu.Lock()
-	defer q.mu.Unlock() // deferred because hashing item may panic
+	defer q.mu.Unlock()
 	if q.shuttingDown {
-		return false
+		return false, false
 	}
-	e := q.table.get(item)
+	e := q.table.get(item, hash)
 	if q.merge && e.delayed() {
 		q.delayed.remove(e)
 		priority = max(priority, e.delayPriority)
 	}
-	return q.makeDueLocked(e, priority)
+	return q.makeDueLocked(e, priority), true
 }
 
 // makeDueLocked reports whether e was not due before.
@@ -120,7 +125,14 @@ func (q *Queue[T]) makeReadyLocked(e *entry[T]) {
 	} else {
 		q.ready.push(e)
 	}
-	if q.waiting > 0 {
+	q.wakeWorkerLocked()
+}
+
+// wakeWorkerLocked wakes one waiting worker, unless one is awake already and on its way: that one will wake the next. So
+// a burst of adds does not send all workers into a race for the lock.
+func (q *Queue[T]) wakeWorkerLocked() {
+	if q.waiting > 0 && !q.waking {
+		q.waking = true
 		q.work.Signal()
 	}
 }
@@ -151,15 +163,20 @@ func (q *Queue[T]) take() (item T, priority int, queued time.Duration, ok bool) 
 		q.waiting++
 		q.work.Wait()
 		q.waiting--
+		q.waking = false
 	}
 	var e *entry[T]
 	if q.order != nil {
-		e = q.table.get(q.order.Pop())
+		next := q.order.Pop()
+		e = q.table.get(next, q.table.hash(next))
 	} else {
 		e = q.ready.pop()
 	}
 	e.state = processing
 	q.processing.pushBack(e)
+	if q.lenLocked() > 0 {
+		q.wakeWorkerLocked()
+	}
 	if q.metrics != nil {
 		e.startedAt = q.now()
 		queued = time.Duration(e.startedAt - e.addedAt)
@@ -171,18 +188,22 @@ func (q *Queue[T]) take() (item T, priority int, queued time.Duration, ok bool) 
 // Done says that the caller has processed an item that it got from Get. If the item became due meanwhile, it waits to be
 // taken again, also when the queue is shutting down. For an item that is not being processed Done does nothing.
 func (q *Queue[T]) Done(item T) {
-	worked, ok := q.finish(item)
+	worked, ok, last := q.finish(item)
 	if ok && q.metrics != nil {
 		q.metrics.Finished(worked)
+		if last {
+			q.lastReport()
+		}
 	}
 }
 
-func (q *Queue[T]) finish(item T) (worked time.Duration, ok bool) {
+// finish reports how long item was processed, whether it was, and whether that was the last of a queue shut down.
+func (q *Queue[T]) finish(item T) (worked time.Duration, ok, last bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	e := q.table.entries[item]
-	if e == nil || !e.is(processing) {
-		return 0, false
+	e := q.inProcessingLocked(item)
+	if e == nil {
+		return 0, false, false
 	}
 	if q.metrics != nil {
 		worked = time.Duration(q.now() - e.startedAt)
@@ -197,8 +218,30 @@ func (q *Queue[T]) finish(item T) (worked time.Duration, ok bool) {
 	}
 	if q.shuttingDown && q.idleLocked() {
 		q.idle.Broadcast()
+		last = true
 	}
-	return worked, true
+	return worked, true, last
+}
+
+// scanned is how many items in processing are compared with the one that is done before it is looked up by its hash: few
+// workers' items are found sooner by looking at them.
+const scanned = 8
+
+func (q *Queue[T]) inProcessingLocked(item T) *entry[T] {
+	e := q.processing.head
+	for range scanned {
+		if e == nil {
+			return nil
+		}
+		if e.item == item {
+			return e
+		}
+		e = e.next
+	}
+	if e = q.table.find(item, q.table.hash(item)); e == nil || !e.is(processing) {
+		return nil
+	}
+	return e
 }
 
 // Len returns how many items wait to be taken: neither those in processing nor those that are delayed.
