@@ -1,0 +1,148 @@
+package sharedinformer
+
+import (
+	"fmt"
+	"reflect"
+	"runtime"
+	"strings"
+
+	"glasswatch/listwatch"
+)
+
+// Deletion says that an object is gone.
+type Deletion[T listwatch.Object] struct {
+	// Key names the object; never zero.
+	Key listwatch.Key
+	// Obj is the last version at hand, or nil if there is none. It is the object's final state unless FinalStateUnknown
+	// says otherwise.
+	Obj T
+	// FinalStateUnknown is set when the deletion itself was not seen: a relist found the object gone, its last version could
+	// not be read, or a folding handler was spared the versions in between. Obj may then be out of date.
+	FinalStateUnknown bool
+}
+
+// HasObj reports whether Obj is there.
+func (d Deletion[T]) HasObj() bool {
+	var none T
+	return any(d.Obj) != any(none)
+}
+
+// Handler is told of every change of an informer's store. Its methods are called one at a time, from one goroutine per
+// registration, with no lock held: they may block (events pile up meanwhile, see [HandlerOptions]) and may add and remove
+// handlers. Objects are shared with the store and with every other handler and must not be modified.
+type Handler[T listwatch.Object] interface {
+	// OnAdd tells of an object the handler did not know of. isInInitialList is set for the objects that were there when the
+	// handler or the informer started.
+	OnAdd(obj T, isInInitialList bool)
+	// OnUpdate tells of a new version, or, with equal resourceVersions, that a resync or a relist has passed by.
+	OnUpdate(oldObj, newObj T)
+	// OnDelete tells that an object the handler knew of is gone.
+	OnDelete(d Deletion[T])
+}
+
+// HandlerFuncs makes a Handler of functions, each of which may be nil.
+type HandlerFuncs[T listwatch.Object] struct {
+	AddFunc    func(obj T, isInInitialList bool)
+	UpdateFunc func(oldObj, newObj T)
+	DeleteFunc func(d Deletion[T])
+}
+
+// OnAdd calls AddFunc if there is one.
+func (h HandlerFuncs[T]) OnAdd(obj T, isInInitialList bool) {
+	if h.AddFunc != nil {
+		h.AddFunc(obj, isInInitialList)
+	}
+}
+
+// OnUpdate calls UpdateFunc if there is one.
+func (h HandlerFuncs[T]) OnUpdate(oldObj, newObj T) {
+	if h.UpdateFunc != nil {
+		h.UpdateFunc(oldObj, newObj)
+	}
+}
+
+// OnDelete calls DeleteFunc if there is one.
+func (h HandlerFuncs[T]) OnDelete(d Deletion[T]) {
+	if h.DeleteFunc != nil {
+		h.DeleteFunc(d)
+	}
+}
+
+// name joins the names of the functions, or gives the one function that contains them all.
+func (h HandlerFuncs[T]) name() string {
+	var names []string
+	for _, f := range []any{h.AddFunc, h.UpdateFunc, h.DeleteFunc} {
+		v := reflect.ValueOf(f)
+		if v.IsNil() {
+			continue
+		}
+		fn := runtime.FuncForPC(v.Pointer())
+		if fn == nil {
+			continue
+		}
+		name := fn.Name()
+		if cut := strings.LastIndexByte(name, '.'); cut > 0 && strings.HasPrefix(name[cut:], ".func") {
+			name = name[:cut] // a literal: the function it stands in says more
+		}
+		if len(names) == 0 || names[len(names)-1] != name {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, "+")
+}
+
+// FilteringHandler passes on what concerns the objects that FilterFunc accepts. An object that an update brings into the
+// filter arrives as an add, one that an update takes out of it as a deletion with its old version. FilterFunc must give
+// the same answer for the same version of an object. A deletion without an object cannot be judged and is passed on.
+type FilteringHandler[T listwatch.Object] struct {
+	// FilterFunc must not be nil.
+	FilterFunc func(obj T) bool
+	// Handler must not be nil.
+	Handler Handler[T]
+}
+
+// OnAdd passes an accepted object on.
+func (h FilteringHandler[T]) OnAdd(obj T, isInInitialList bool) {
+	if h.FilterFunc(obj) {
+		h.Handler.OnAdd(obj, isInInitialList)
+	}
+}
+
+// OnUpdate passes on an update, an add or a deletion, as the old and the new version are accepted.
+func (h FilteringHandler[T]) OnUpdate(oldObj, newObj T) {
+	older, newer := h.FilterFunc(oldObj), h.FilterFunc(newObj)
+	switch {
+	case older && newer:
+		h.Handler.OnUpdate(oldObj, newObj)
+	case newer:
+		h.Handler.OnAdd(newObj, false)
+	case older:
+		h.Handler.OnDelete(Deletion[T]{Key: listwatch.KeyOf(oldObj), Obj: oldObj})
+	}
+}
+
+// OnDelete passes on the deletion of an accepted object.
+func (h FilteringHandler[T]) OnDelete(d Deletion[T]) {
+	if !d.HasObj() || h.FilterFunc(d.Obj) {
+		h.Handler.OnDelete(d)
+	}
+}
+
+// handlerName is the name of a handler that was given none.
+func handlerName[T listwatch.Object](h Handler[T]) string {
+	var name string
+	switch h := h.(type) {
+	case HandlerFuncs[T]:
+		name = h.name()
+	case *HandlerFuncs[T]:
+		name = h.name()
+	case FilteringHandler[T]:
+		name = handlerName(h.Handler)
+	case *FilteringHandler[T]:
+		name = handlerName(h.Handler)
+	}
+	if name == "" {
+		name = strings.TrimPrefix(fmt.Sprintf("%T", h), "*")
+	}
+	return name
+}

@@ -1,0 +1,204 @@
+package sharedinformer
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+
+	"glasswatch/listwatch"
+)
+
+// crashPause is how long a handler that panicked is left alone, if a panic does not end the process.
+const crashPause = time.Second
+
+// listener serves one handler: the informer appends to its backlog, one goroutine takes from it and calls the handler.
+type listener[T listwatch.Object] struct {
+	*Registration
+	handler    Handler[T]
+	maxBacklog int
+
+	// Guarded by the informer's mutex.
+	requestedResync time.Duration // what the handler asked for, raised to the smallest allowed
+	resync          time.Duration // what it gets; 0 is none
+	nextResync      time.Time
+	due             bool // it is given updates that did not change the resourceVersion
+	running         bool // its goroutine was started
+
+	dropped  chan struct{} // closed by drop
+	dropping atomic.Bool   // set before dropped is closed; cheaper to ask between two calls
+
+	mu      sync.Mutex // protects backlog, waiting and closed
+	wake    sync.Cond  // on mu: there is something in the backlog, or closed
+	backlog backlog[T]
+	closed  bool // nothing is appended any more
+}
+
+func newListener[T listwatch.Object](r *Registration, h Handler[T], opts HandlerOptions) *listener[T] {
+	l := &listener[T]{
+		Registration: r,
+		handler:      h,
+		maxBacklog:   opts.MaxBacklog,
+		due:          true,
+		dropped:      make(chan struct{}),
+		backlog:      &plainBacklog[T]{},
+	}
+	if opts.Fold {
+		l.backlog = newFoldingBacklog[T]()
+	}
+	l.wake.L = &l.mu
+	return l
+}
+
+// append adds a batch to the backlog and reports whether the handler keeps up: false is past its bound. It never blocks
+// on the handler.
+func (l *listener[T]) append(batch []notification[T]) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return true
+	}
+	var sum effect
+	var initial int64
+	for i := range batch {
+		n := &batch[i]
+		if n.sameVersion && !l.due {
+			continue
+		}
+		if n.initial {
+			initial++
+		}
+		e := l.backlog.append(n)
+		sum.depth += e.depth
+		sum.folds += e.folds
+		sum.settled += e.settled
+	}
+	l.pendingInitial.Add(initial)
+	l.settleInitial(sum.settled)
+	l.folds.Add(uint64(sum.folds))
+	depth := l.depth.Add(int64(sum.depth))
+	l.wake.Signal()
+	return l.maxBacklog <= 0 || depth-l.pendingInitial.Load() <= int64(l.maxBacklog)
+}
+
+// close ends the service once the backlog is delivered.
+func (l *listener[T]) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	l.wake.Signal()
+}
+
+// drop ends the service after the call the handler is at. Only the first err counts.
+func (l *listener[T]) drop(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.dropping.Load() {
+		return
+	}
+	l.setErr(err)
+	l.closed = true
+	l.dropping.Store(true)
+	close(l.dropped)
+	l.wake.Signal()
+}
+
+// run calls the handler until the listener is closed. It closes Done.
+func (l *listener[T]) run(ctx context.Context) {
+	defer l.finish()
+	for {
+		batch := l.next()
+		if len(batch) == 0 {
+			return
+		}
+		for at := 0; at < len(batch) && !l.dropping.Load(); {
+			var crashed bool
+			if at, crashed = l.deliver(ctx, batch, at); crashed {
+				l.pause()
+			}
+		}
+	}
+}
+
+// next blocks until there is something to deliver. It returns nothing when the listener is at its end.
+func (l *listener[T]) next() []notification[T] {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for !l.dropping.Load() {
+		if batch := l.backlog.take(); len(batch) > 0 {
+			return batch
+		}
+		l.backlog.idle()
+		if l.closed {
+			return nil
+		}
+		l.wake.Wait()
+	}
+	return nil
+}
+
+// deliver calls the handler for batch[at:], zeroing what it delivered, and returns where it stopped: at the end, because
+// the listener was dropped, or after a panic that utilruntime.HandleCrash let pass.
+func (l *listener[T]) deliver(ctx context.Context, batch []notification[T], at int) (next int, crashed bool) {
+	defer utilruntime.HandleCrashWithContext(ctx)
+	next = at
+	initial := int64(0)
+	defer func() {
+		if crashed {
+			l.delivered.Add(1)
+			l.depth.Add(-1)
+			l.settleInitial(initial) // an add the handler panicked on is not delivered again, so nobody may wait for it
+		}
+	}()
+	for next < len(batch) && !l.dropping.Load() {
+		n := batch[next]
+		batch[next] = notification[T]{}
+		next++
+		initial = 0
+		if n.initial {
+			initial = 1
+		}
+		crashed = true
+		switch n.kind {
+		case added:
+			l.handler.OnAdd(n.obj, n.initial)
+		case updated:
+			l.handler.OnUpdate(n.old, n.obj)
+		case deleted:
+			l.handler.OnDelete(Deletion[T]{Key: listwatch.KeyOf(n.obj), Obj: n.obj, FinalStateUnknown: n.unknownState})
+		}
+		crashed = false
+		l.delivered.Add(1)
+		l.depth.Add(-1)
+		l.settleInitial(initial)
+	}
+	return next, false
+}
+
+// pause keeps a handler that always panics from filling the log.
+func (l *listener[T]) pause() {
+	t := time.NewTimer(crashPause)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-l.dropped:
+	}
+}
+
+// finish frees the backlog and closes Done. Nobody else may be serving the handler.
+func (l *listener[T]) finish() {
+	l.mu.Lock()
+	l.closed = true
+	l.backlog = &plainBacklog[T]{}
+	l.mu.Unlock()
+	l.depth.Store(0)
+	close(l.done)
+}
+
+// backlogError is the Err of a handler that fell behind too far.
+func (l *listener[T]) backlogError() error {
+	return fmt.Errorf("handler %s: %w of %d", l.name, ErrBacklog, l.maxBacklog)
+}

@@ -1,0 +1,62 @@
+package sharedinformer
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"glasswatch/indexer"
+	"glasswatch/listwatch"
+	"glasswatch/reflector"
+)
+
+// NamespaceIndex is the name of the index by namespace that every informer has. An index function of that name in Options
+// takes its place.
+const NamespaceIndex = "namespace"
+
+// QueueKind picks the queue between the reflector and the store.
+type QueueKind uint8
+
+const (
+	// InOrder keeps every event in its order of arrival, across objects.
+	InOrder QueueKind = iota
+	// PerKey groups what waits by object: a DeltaFIFO. The order of events holds per object only.
+	PerKey
+)
+
+// String returns the kind's name.
+func (k QueueKind) String() string {
+	switch k {
+	case InOrder:
+		return "InOrder"
+	case PerKey:
+		return "PerKey"
+	}
+	return fmt.Sprintf("QueueKind(%d)", uint8(k))
+}
+
+// Options of an Informer. The zero value is useful.
+type Options[T listwatch.Object] struct {
+	// Name is for errors, logs and metrics; by default the name of T.
+	Name string
+	// Resource is what a lister's NotFound errors name; by default what the client-go scheme knows of T, else T's name.
+	Resource schema.GroupResource
+	// ResyncPeriod is the handlers' default, and the shortest they may ask for once the informer runs. 0: no resync.
+	ResyncPeriod time.Duration
+	// Indexers are added to the store beside the index by namespace.
+	Indexers indexer.Indexers[T]
+	// Transform is called once for each object before anything else sees it; it may modify the object or return another,
+	// which must keep namespace, name, uid and resourceVersion. If it fails, the last good version stays.
+	Transform func(obj T) (T, error)
+	// WatchErrorHandler is told of every failed list or watch, from the reflector's goroutine. nil logs.
+	WatchErrorHandler func(ctx context.Context, err error)
+	// OnObjectError is told of every object that could not be read, transformed or indexed. It is called with no lock held,
+	// from any goroutine. nil logs. The errors are counted in either case.
+	OnObjectError func(key listwatch.Key, err error)
+	// Queue is InOrder by default.
+	Queue QueueKind
+	// Reflector tunes lists and watches. Its Name, OnError, ResyncPeriod and ShouldResync are the informer's and ignored.
+	Reflector reflector.Options
+}

@@ -1,0 +1,162 @@
+package sharedinformer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// NoResync as a handler's resync period means that it wants none, whatever the informer's default is.
+const NoResync time.Duration = -1
+
+// The errors of informers and registrations. They come wrapped, with the informer's or the handler's name.
+var (
+	// ErrStarted: Run was called a second time.
+	ErrStarted = errors.New("informer was already started")
+	// ErrStopped: the informer has stopped.
+	ErrStopped = errors.New("informer has stopped")
+	// ErrBacklog: a handler was removed because more events were waiting for it than its MaxBacklog.
+	ErrBacklog = errors.New("backlog over its bound")
+	// ErrUnknownHandler: the registration is nil or another informer's.
+	ErrUnknownHandler = errors.New("handler is not one of this informer's")
+)
+
+// HandlerOptions say how a handler is served. The zero value gives it every change, without a bound.
+type HandlerOptions struct {
+	// Name is for errors, logs and metrics; by default that of the handler's functions or type. If another handler of the
+	// informer has it, a number is appended.
+	Name string
+	// ResyncPeriod is how often the handler is given every object again, as an update; 0 is the informer's default, NoResync
+	// is never. Less than a second counts as a second. An informer without a resync period gives none at all; on one that
+	// runs, a period shorter than the informer's counts as the informer's.
+	ResyncPeriod time.Duration
+	// Fold merges the changes of an object that wait for the handler into one, so that never more than one wait for each
+	// object. See "Folding" in the package's documentation.
+	Fold bool
+	// MaxBacklog bounds the changes that wait for the handler, adds of an initial list not counted. With one more it is
+	// removed: its Done closes and Err returns ErrBacklog. 0 is no bound.
+	MaxBacklog int
+}
+
+// Registration is one handler's place in an informer. Its methods are safe for concurrent use.
+type Registration struct {
+	name   string
+	owner  <-chan struct{} // the informer's done: tells informers apart without keeping one's store alive
+	synced chan struct{}
+	done   chan struct{}
+
+	syncOnce sync.Once
+	// pendingInitial counts the initial adds that were appended and neither delivered nor folded away.
+	// Invariant: never negative; synced is closed only at zero.
+	pendingInitial atomic.Int64
+	upstreamSynced atomic.Bool
+
+	depth     atomic.Int64
+	folds     atomic.Uint64
+	delivered atomic.Uint64
+
+	mu  sync.Mutex // protects err
+	err error
+}
+
+// HandlerStats are a moment of a registration.
+type HandlerStats struct {
+	Name string
+	// Depth is the number of changes that wait for the handler, the one it is at included.
+	Depth int
+	// Folds counts the changes that were merged into one that waited already.
+	Folds uint64
+	// Delivered counts the calls of the handler.
+	Delivered uint64
+	Synced    bool
+}
+
+func newRegistration(name string, owner <-chan struct{}) *Registration {
+	return &Registration{name: name, owner: owner, synced: make(chan struct{}), done: make(chan struct{})}
+}
+
+// Name returns the handler's name, unique in its informer.
+func (r *Registration) Name() string { return r.name }
+
+// Synced is closed once the informer has synced and the handler has been given all of the initial list. It stays open if
+// the handler is removed before.
+func (r *Registration) Synced() <-chan struct{} { return r.synced }
+
+// HasSynced reports whether Synced is closed.
+func (r *Registration) HasSynced() bool { return isClosed(r.synced) }
+
+// Done is closed when the handler has returned from its last call and will not be called again.
+func (r *Registration) Done() <-chan struct{} { return r.done }
+
+// Err returns nil while the handler is served and after it was removed on demand, an ErrBacklog once it was removed
+// because of its backlog, ErrStopped once the informer stopped.
+func (r *Registration) Err() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err
+}
+
+// Stats returns the counters of this moment.
+func (r *Registration) Stats() HandlerStats {
+	return HandlerStats{
+		Name:      r.name,
+		Depth:     int(r.depth.Load()),
+		Folds:     r.folds.Load(),
+		Delivered: r.delivered.Load(),
+		Synced:    r.HasSynced(),
+	}
+}
+
+// WaitForSync blocks until the handler has been given all of the initial list. It returns an error that names the handler
+// if ctx ends or the handler is gone first.
+func (r *Registration) WaitForSync(ctx context.Context) error {
+	select {
+	case <-r.synced:
+		return nil
+	default:
+	}
+	select {
+	case <-r.synced:
+		return nil
+	case <-r.done:
+		if err := r.Err(); err != nil {
+			return fmt.Errorf("handler %s has not synced: %w", r.name, err)
+		}
+		return fmt.Errorf("handler %s has not synced: it was removed", r.name)
+	case <-ctx.Done():
+		return fmt.Errorf("handler %s has not synced: %w", r.name, context.Cause(ctx))
+	}
+}
+
+func (r *Registration) setErr(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.err = err
+}
+
+// markUpstreamSynced says that every add of the initial list has been appended.
+func (r *Registration) markUpstreamSynced() {
+	r.upstreamSynced.Store(true)
+	if r.pendingInitial.Load() == 0 {
+		r.syncOnce.Do(func() { close(r.synced) })
+	}
+}
+
+// settleInitial takes n adds of the initial list off the sync count.
+func (r *Registration) settleInitial(n int64) {
+	if n != 0 && r.pendingInitial.Add(-n) == 0 && r.upstreamSynced.Load() {
+		r.syncOnce.Do(func() { close(r.synced) })
+	}
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
