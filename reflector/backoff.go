@@ -1,0 +1,83 @@
+package reflector
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// Backoff is a jittered exponential backoff. Zero fields stand for the defaults, which are client-go's: waits from 0.8,
+// 1.6, 3.2, 6.4, 12.8, 25.6, 30, 30 … seconds up to double that.
+type Backoff struct {
+	// Base is the first wait, before jitter.
+	Base time.Duration
+	// Max bounds the wait before jitter.
+	Max time.Duration
+	// Factor is by how much a wait is longer than the one before; less than 1 counts as 1.
+	Factor float64
+	// Jitter is the greatest part of the wait that is added at random; negative for none.
+	Jitter float64
+	// ResetAfter is the time without a wait after which the next one is Base again.
+	ResetAfter time.Duration
+}
+
+func (b Backoff) withDefaults() Backoff {
+	if b.Base <= 0 {
+		b.Base = DefaultBackoffBase
+	}
+	if b.Max <= 0 {
+		b.Max = DefaultBackoffMax
+	}
+	if b.Factor == 0 {
+		b.Factor = DefaultBackoffFactor
+	}
+	b.Factor = max(b.Factor, 1)
+	if b.Jitter == 0 {
+		b.Jitter = DefaultBackoffJitter
+	}
+	b.Jitter = max(b.Jitter, 0)
+	if b.ResetAfter <= 0 {
+		b.ResetAfter = DefaultBackoffReset
+	}
+	return b
+}
+
+// backoffTimer remembers how far the waits have grown. Not safe for concurrent use.
+type backoffTimer struct {
+	Backoff
+	grown time.Duration // the next wait before jitter; 0: Base
+	until time.Time     // the end of the last wait
+}
+
+// next returns the next wait, which the caller starts now and which is at least atLeast.
+func (b *backoffTimer) next(now time.Time, atLeast time.Duration) time.Duration {
+	if b.grown == 0 || now.Sub(b.until) > b.ResetAfter {
+		b.grown = b.Base
+	}
+	wait := min(b.grown, b.Max)
+	b.grown = min(time.Duration(float64(wait)*b.Factor), b.Max)
+	wait += time.Duration(rand.Float64() * b.Jitter * float64(wait))
+	wait = max(wait, atLeast)
+	b.until = now.Add(wait)
+	return wait
+}
+
+// errorWindow tells for how long errors have been coming: errors with less than a minute between them belong together.
+type errorWindow struct {
+	first, last time.Time
+}
+
+const errorWindowQuiet = time.Minute
+
+// within notes an error and reports whether the first of its window is no longer ago than limit. When it is, the window
+// ends, and the next error opens another.
+func (w *errorWindow) within(now time.Time, limit time.Duration) bool {
+	if w.first.IsZero() || now.Sub(w.last) >= errorWindowQuiet {
+		w.first = now
+	}
+	w.last = now
+	if limit > 0 && now.Sub(w.first) <= limit {
+		return true
+	}
+	w.first = time.Time{}
+	return false
+}

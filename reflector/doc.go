@@ -1,0 +1,2 @@
+// Package reflector keeps a sink equal to what a server lists.
+package reflector

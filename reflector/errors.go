@@ -1,0 +1,145 @@
+package reflector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/klog/v2"
+
+	"glasswatch/listwatch"
+)
+
+var (
+	// ErrSilent is a streaming list that had no event, and no end of the initial events, for [Options.SilenceTimeout]. A
+	// paged list follows.
+	ErrSilent = errors.New("streaming list fell silent before the end of its initial events")
+	// ErrEndedEarly is a streaming list that ended before its initial events did. A paged list follows.
+	ErrEndedEarly = errors.New("streaming list ended before the end of its initial events")
+	// ErrVeryShortWatch is a watch that ended within a second without bringing anything. A list follows.
+	ErrVeryShortWatch = errors.New("very short watch: ended within a second without an event")
+	// ErrRewound is a watch that sent a resourceVersion older than the one it started from: the server was set back, as by
+	// a restored backup. What it brought is discarded; a list without a resourceVersion follows.
+	ErrRewound = errors.New("server was set back to an older resourceVersion")
+
+	errRepeatedToken = errors.New("the server answers a continue token with the same one")
+	errUnknownEvent  = errors.New("unknown event type")
+
+	// errOverdue ends a watch whose server let the timeout pass; it counts as a clean end.
+	errOverdue = errors.New("watch outlived its timeout")
+)
+
+// isExpired: the server no longer has this resourceVersion or continue token.
+func isExpired(err error) bool {
+	return apierrors.IsResourceExpired(err) || apierrors.IsGone(err)
+}
+
+// isTooLarge: the server does not have this resourceVersion yet. Servers before 1.18.6 said so in the text only.
+func isTooLarge(err error) bool {
+	const text = "Too large resource version"
+	if apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) {
+		return true
+	}
+	var status apierrors.APIStatus
+	if !apierrors.IsTimeout(err) || !errors.As(err, &status) || status.Status().Details == nil {
+		return false
+	}
+	for _, cause := range status.Status().Details.Causes {
+		if cause.Message == text {
+			return true
+		}
+	}
+	return strings.Contains(status.Status().Message, text)
+}
+
+// isUnavailable: the resourceVersion that was asked for is not to be had, but another one may.
+func isUnavailable(err error) bool { return isExpired(err) || isTooLarge(err) }
+
+// isStreamingRefused: the server does not know streaming lists, or has them switched off.
+func isStreamingRefused(err error) bool {
+	return apierrors.IsBadRequest(err) || apierrors.IsInvalid(err) || apierrors.IsMethodNotSupported(err)
+}
+
+// isBusy: nothing is wrong with the request, the server just cannot take it now.
+func isBusy(err error) bool {
+	return utilnet.IsConnectionRefused(err) || apierrors.IsTooManyRequests(err)
+}
+
+// isOutage: the request did not get through, or not to a healthy server. A 500 is not among them: it may well be about
+// the request.
+func isOutage(err error) bool {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		code := status.Status().Code
+		return code > 500 || apierrors.IsServiceUnavailable(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err)
+	}
+	return isBroken(err)
+}
+
+// isBroken: the connection went away.
+func isBroken(err error) bool {
+	var status apierrors.APIStatus
+	var timeout net.Error
+	var op *net.OpError
+	switch {
+	case errors.As(err, &status):
+		return false
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), errors.As(err, &op):
+		return true
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return true
+	}
+	return utilnet.IsProbableEOF(err) || utilnet.IsConnectionReset(err) || utilnet.IsConnectionRefused(err) ||
+		utilnet.IsHTTP2ConnectionLost(err)
+}
+
+// asObjectError returns the ObjectError in err, or nil.
+func asObjectError(err error) *listwatch.ObjectError {
+	var bad *listwatch.ObjectError
+	if errors.As(err, &bad) {
+		return bad
+	}
+	return nil
+}
+
+// retryAfter is the wait that the server asked for; 0 if it did not.
+func retryAfter(err error) time.Duration {
+	seconds, _ := apierrors.SuggestsClientDelay(err)
+	return time.Duration(seconds) * time.Second
+}
+
+// logError is the default of Options.OnError. What heals by itself in the course of business is not worth a line at the
+// usual verbosity.
+func logError(ctx context.Context, name string, err error) {
+	logger := klog.FromContext(ctx)
+	var bad *listwatch.ObjectError
+	var refused *SinkError
+	switch {
+	case errors.As(err, &bad):
+		logger.Error(err, "Skipped an unreadable object", "reflector", name, "object", klog.KRef(bad.Key.Namespace, bad.Key.Name))
+	case errors.As(err, &refused):
+		logger.Error(err, "Sink returned an error", "reflector", name, "object", klog.KRef(refused.Key.Namespace, refused.Key.Name))
+	case isUnavailable(err):
+		logger.V(4).Info("ResourceVersion is not available, listing again", "reflector", name, "err", err)
+	case isBusy(err):
+		logger.V(2).Info("Server cannot take the request now, waiting", "reflector", name, "err", err)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		logger.V(1).Info("Watch broke, resuming", "reflector", name, "err", err)
+	case errors.Is(err, ErrVeryShortWatch), errors.Is(err, ErrSilent), errors.Is(err, ErrEndedEarly), errors.Is(err, ErrRewound):
+		logger.Info("Stream ended before its time", "reflector", name, "err", err)
+	default:
+		logger.Error(err, "Failed to list or watch", "reflector", name)
+	}
+}
+
+// wrap says which request of which reflector failed, and keeps err for errors.Is and errors.As.
+func (r *Reflector[T]) wrap(what string, err error) error {
+	return fmt.Errorf("%s: failed to %s: %w", r.opts.Name, what, err)
+}

@@ -1,0 +1,54 @@
+package reflector
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+)
+
+// resyncer is the one goroutine that Run starts itself. It lives from the first list to the end of Run.
+type resyncer struct {
+	started  bool
+	wg       sync.WaitGroup
+	panicked any // read after wg.Wait
+}
+
+// startResync starts the goroutine once. stop ends Run if the sink panics, so that Run's caller gets the panic and not
+// the process.
+func (r *Reflector[T]) startResync(ctx context.Context, s *resyncer, stop context.CancelFunc) {
+	if r.opts.ResyncPeriod <= 0 || s.started {
+		return
+	}
+	s.started = true
+	s.wg.Go(func() {
+		defer func() {
+			if p := recover(); p != nil {
+				s.panicked = fmt.Sprintf("%v\n\n%s", p, debug.Stack())
+				stop()
+			}
+		}()
+		r.resyncLoop(ctx)
+	})
+}
+
+func (r *Reflector[T]) resyncLoop(ctx context.Context) {
+	timer := time.NewTimer(r.opts.ResyncPeriod)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		if r.opts.ShouldResync == nil || r.opts.ShouldResync() {
+			if err := r.sink.Resync(); err != nil {
+				r.reportSink(ctx, &SinkError{Op: "Resync", Err: err})
+			} else {
+				r.counters.resyncs.Add(1)
+			}
+		}
+		timer.Reset(r.opts.ResyncPeriod)
+	}
+}

@@ -1,0 +1,52 @@
+package reflector
+
+import (
+	"fmt"
+
+	"glasswatch/listwatch"
+)
+
+// Sink is what the reflector keeps equal to the server: a queue or a store. All calls but Resync come from the goroutine
+// that runs [Reflector.Run], in the order of the server's events; Resync comes from a goroutine of its own, at the same
+// time as any other.
+//
+// An error of a sink costs that one call: it is counted and reported, not retried, and the mirror goes on. A Replace
+// that returns an error has therefore taken over whatever of the list it could, or the sink stays behind the server
+// until the next list. A Sink may block: that holds up the watch, and nothing else. A panic ends Run and reaches its
+// caller.
+type Sink[T listwatch.Object] interface {
+	// Add, Update and Delete own the object they are given. Add may be called for an object that is there already, and
+	// Update for one that is not.
+	Add(obj T) error
+	Update(obj T) error
+	Delete(obj T) error
+	// DeleteKey is a deletion whose object could not be read.
+	DeleteKey(key listwatch.Key) error
+	// Replace makes objs, and whatever version there is of keep, the whole content at resourceVersion. keep are objects
+	// that the server has, but whose version could not be read. Both slices belong to the sink.
+	Replace(objs []T, keep []listwatch.Key, resourceVersion string) error
+	Resync() error
+	// Bookmark says that the sink is as the server was at resourceVersion.
+	Bookmark(resourceVersion string) error
+}
+
+// SinkError is an error that the sink returned. It goes to [Options.OnError].
+type SinkError struct {
+	// Op is the Sink's method: "Add", "Replace", …
+	Op string
+	// Key is zero for Replace, Resync and Bookmark.
+	Key listwatch.Key
+	// Err is the sink's error; never nil.
+	Err error
+}
+
+// Error names the call and the object, if it is about one.
+func (e *SinkError) Error() string {
+	if e.Key == (listwatch.Key{}) {
+		return fmt.Sprintf("sink refused %s: %v", e.Op, e.Err)
+	}
+	return fmt.Sprintf("sink refused %s of %q: %v", e.Op, e.Key.String(), e.Err)
+}
+
+// Unwrap returns Err.
+func (e *SinkError) Unwrap() error { return e.Err }

@@ -1,0 +1,161 @@
+package reflector
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
+
+	"glasswatch/listwatch"
+)
+
+// listStreaming is ListingStreaming: it opens the stream, then takes one event a step.
+func (r *Reflector[T]) listStreaming(ctx context.Context) State {
+	if r.run.initial == nil {
+		if err := r.openStreamingList(ctx); err != nil {
+			return r.leaveStreamingList(ctx, err)
+		}
+		r.run.initial = newInitialSet[T]()
+	}
+	s := r.run.stream
+	ev, err := s.Next()
+	if err != nil {
+		bad := asObjectError(err)
+		if bad == nil {
+			return r.leaveStreamingList(ctx, s.explain(err))
+		}
+		r.run.initial.addBad(bad)
+		r.reportBad(ctx, bad)
+	} else if ev.InitialEventsEnd {
+		return r.endStreamingList(ctx, ev.ResourceVersion)
+	} else {
+		r.run.initial.apply(ev)
+	}
+	s.silence.feed()
+	return ListingStreaming
+}
+
+// openStreamingList asks for a state no older than the last version, so that a relist never goes back in time; or, if
+// the server does not have that, for the latest.
+func (r *Reflector[T]) openStreamingList(ctx context.Context) error {
+	initialEvents := true
+	opts := metav1.ListOptions{
+		SendInitialEvents:    &initialEvents,
+		ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
+	}
+	if !r.run.atLatest {
+		opts.ResourceVersion = r.LastSyncResourceVersion()
+	}
+	return r.openWatch(ctx, opts, r.opts.SilenceTimeout)
+}
+
+// endStreamingList gives the sink the list. The stream goes on as a watch.
+func (r *Reflector[T]) endStreamingList(ctx context.Context, version string) State {
+	s := r.run.stream
+	if version == "" {
+		return r.leaveStreamingList(ctx, ErrEndedEarly)
+	}
+	s.silence.stop()
+	s.silence = nil
+	items, keep := r.run.initial.contents()
+	r.run.initial = nil
+	r.replace(ctx, items, keep, version)
+	r.counters.streamingLists.Add(1)
+	r.setLastError(nil)
+	s.from, s.at, s.inOrder = version, version, true
+	s.events = len(items) // it was of use already, however soon it ends
+	return Watching
+}
+
+// leaveStreamingList decides what follows a streaming list that did not come to its end.
+func (r *Reflector[T]) leaveStreamingList(ctx context.Context, err error) State {
+	r.closeStream()
+	r.run.initial = nil
+	if ctx.Err() != nil {
+		return Stopped
+	}
+	if isStreamingRefused(err) {
+		// Expected of older servers, so it is no failure. If something else is wrong, the paged list will say so.
+		klog.FromContext(ctx).V(2).Info("Server refused a streaming list, listing in pages", "reflector", r.opts.Name, "err", err)
+		r.run.pagedUntil = time.Now().Add(r.opts.StreamingRetry)
+		return ListingPaged
+	}
+	if isCleanEnd(err) && !errors.Is(err, ErrSilent) {
+		err = ErrEndedEarly
+	}
+	r.fail(ctx, r.wrap("stream the list", err))
+	switch {
+	case isUnavailable(err) && !r.run.atLatest && r.LastSyncResourceVersion() != "":
+		r.run.atLatest = true
+		return ListingStreaming
+	case isUnavailable(err), isBusy(err):
+		return r.backOff(err, r.listing())
+	case errors.Is(err, ErrSilent):
+		r.run.pagedUntil = time.Now().Add(r.opts.StreamingRetry)
+	}
+	return ListingPaged
+}
+
+// initialSet gathers the initial events of a streaming list, to which changes that happen meanwhile may belong.
+type initialSet[T listwatch.Object] struct {
+	items []T
+	index map[listwatch.Key]int // Invariant: index[KeyOf(items[i])] == i, and nothing else.
+	bad   map[listwatch.Key]struct{}
+}
+
+func newInitialSet[T listwatch.Object]() *initialSet[T] {
+	return &initialSet[T]{index: map[listwatch.Key]int{}, bad: map[listwatch.Key]struct{}{}}
+}
+
+func (l *initialSet[T]) apply(ev listwatch.Event[T]) {
+	switch ev.Type {
+	case listwatch.Added, listwatch.Modified:
+		key := listwatch.KeyOf(ev.Object)
+		delete(l.bad, key)
+		if i, ok := l.index[key]; ok {
+			l.items[i] = ev.Object
+			return
+		}
+		l.index[key] = len(l.items)
+		l.items = append(l.items, ev.Object)
+	case listwatch.Deleted:
+		l.remove(listwatch.KeyOf(ev.Object))
+	}
+}
+
+// addBad keeps the last good version, if there is one.
+func (l *initialSet[T]) addBad(bad *listwatch.ObjectError) {
+	switch {
+	case bad.Key == (listwatch.Key{}):
+	case bad.Type == listwatch.Deleted:
+		l.remove(bad.Key)
+	default:
+		if _, ok := l.index[bad.Key]; !ok {
+			l.bad[bad.Key] = struct{}{}
+		}
+	}
+}
+
+// remove puts the last item in the place of the one that goes.
+func (l *initialSet[T]) remove(key listwatch.Key) {
+	delete(l.bad, key)
+	i, ok := l.index[key]
+	if !ok {
+		return
+	}
+	last := len(l.items) - 1
+	l.items[i] = l.items[last]
+	l.index[listwatch.KeyOf(l.items[i])] = i
+	delete(l.index, key)
+	clear(l.items[last:])
+	l.items = l.items[:last]
+}
+
+func (l *initialSet[T]) contents() (items []T, keep []listwatch.Key) {
+	for key := range l.bad {
+		keep = append(keep, key)
+	}
+	return l.items, keep
+}

@@ -1,0 +1,175 @@
+package reflector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"glasswatch/listwatch"
+)
+
+// connect is Connecting.
+func (r *Reflector[T]) connect(ctx context.Context) State {
+	err := r.openWatch(ctx, metav1.ListOptions{ResourceVersion: r.LastSyncResourceVersion()}, 0)
+	if err != nil {
+		return r.leaveWatch(ctx, err)
+	}
+	r.counters.watches.Add(1)
+	r.setLastError(nil)
+	return Watching
+}
+
+// watch is Watching: one event.
+func (r *Reflector[T]) watch(ctx context.Context) State {
+	s := r.run.stream
+	ev, err := s.Next()
+	if err != nil {
+		if bad := asObjectError(err); bad != nil {
+			r.skip(ctx, bad)
+			return Watching
+		}
+		return r.endWatch(ctx, s.explain(err))
+	}
+	if s.isRewound(&ev) {
+		return r.endWatch(ctx, ErrRewound)
+	}
+	if ev.Type == listwatch.Bookmark {
+		r.takeBookmark(ctx, ev.ResourceVersion)
+		return Watching
+	}
+	if err := r.pass(ctx, &ev); err != nil {
+		r.skip(ctx, err)
+		return Watching
+	}
+	// Versions of synthetic first events are in no order; the first event that is none of them ends them.
+	if ev.Type != listwatch.Added {
+		s.inOrder = true
+	}
+	if s.inOrder {
+		r.advance(ev.ResourceVersion)
+	}
+	return Watching
+}
+
+// pass gives the sink an event's object. It returns an error only if it does not know what to do with the event.
+func (r *Reflector[T]) pass(ctx context.Context, ev *listwatch.Event[T]) *listwatch.ObjectError {
+	var op string
+	var err error
+	switch ev.Type {
+	case listwatch.Added:
+		op, err = "Add", r.sink.Add(ev.Object)
+	case listwatch.Modified:
+		op, err = "Update", r.sink.Update(ev.Object)
+	case listwatch.Deleted:
+		op, err = "Delete", r.sink.Delete(ev.Object)
+	default:
+		return &listwatch.ObjectError{Type: ev.Type, ResourceVersion: ev.ResourceVersion, Err: errUnknownEvent}
+	}
+	r.run.stream.events++
+	r.counters.events.Add(1)
+	if err != nil {
+		r.reportSink(ctx, &SinkError{Op: op, Key: listwatch.KeyOf(ev.Object), Err: err})
+	}
+	return nil
+}
+
+// takeBookmark passes on a bookmark, unless it is older than what was passed on already: the sink is past it.
+func (r *Reflector[T]) takeBookmark(ctx context.Context, version string) {
+	s := r.run.stream
+	s.inOrder = true
+	if version == "" || isOlder(version, s.at) {
+		r.counters.oldVersions.Add(1)
+		return
+	}
+	if err := r.sink.Bookmark(version); err != nil {
+		r.reportSink(ctx, &SinkError{Op: "Bookmark", Err: err})
+	}
+	s.events++
+	r.counters.bookmarks.Add(1)
+	r.advance(version)
+}
+
+// advance makes version the one to resume from. An older one than that of an event before is not taken over: resuming
+// there would play history again.
+func (r *Reflector[T]) advance(version string) {
+	s := r.run.stream
+	switch {
+	case version == "" || version == s.at:
+	case isOlder(version, s.at):
+		r.counters.oldVersions.Add(1)
+	default:
+		s.at = version
+		r.setVersion(version)
+	}
+}
+
+// skip passes over an event that could not be read. Its version is not taken over: the next good event's will be.
+func (r *Reflector[T]) skip(ctx context.Context, bad *listwatch.ObjectError) {
+	r.reportBad(ctx, bad)
+	if bad.Type != listwatch.Deleted || bad.Key == (listwatch.Key{}) {
+		return
+	}
+	if err := r.sink.DeleteKey(bad.Key); err != nil {
+		r.reportSink(ctx, &SinkError{Op: "DeleteKey", Key: bad.Key, Err: err})
+	}
+}
+
+func (r *Reflector[T]) reportBad(ctx context.Context, bad *listwatch.ObjectError) {
+	r.counters.objectErrors.Add(1)
+	r.report(ctx, bad)
+}
+
+// endWatch closes the stream after err and decides what follows.
+func (r *Reflector[T]) endWatch(ctx context.Context, err error) State {
+	short := r.run.stream.isVeryShort()
+	r.closeStream()
+	clean := isCleanEnd(err)
+	switch {
+	case ctx.Err() != nil:
+		return Stopped
+	case errors.Is(err, ErrRewound):
+		r.run.atLatest = true
+	case short && (clean || isBroken(err)):
+		// Perhaps it is the resourceVersion that the server cannot serve; a list gets past that.
+		err = fmt.Errorf("%w (%w)", ErrVeryShortWatch, err)
+		r.fail(ctx, r.wrap("watch", err))
+		return r.backOff(err, r.listing())
+	case clean:
+		return Connecting
+	case isBroken(err):
+		r.fail(ctx, r.wrap("watch", err))
+		return Connecting
+	}
+	return r.leaveWatch(ctx, err)
+}
+
+// leaveWatch decides what follows a watch that could not be had, or that the server ended with an error. It goes on from
+// where it was if that can be expected to work, else with a list.
+func (r *Reflector[T]) leaveWatch(ctx context.Context, err error) State {
+	if ctx.Err() != nil {
+		return Stopped
+	}
+	if isCleanEnd(err) {
+		return Connecting
+	}
+	r.fail(ctx, r.wrap("watch", err))
+	switch {
+	case isTooLarge(err):
+		r.run.atLatest = true
+	case isBusy(err), isOutage(err):
+		return r.backOff(err, Connecting)
+	case apierrors.IsInternalError(err) && r.run.internal.within(time.Now(), r.opts.MaxInternalErrorRetry):
+		return r.backOff(err, Connecting)
+	}
+	return r.backOff(err, r.listing())
+}
+
+// isCleanEnd: the server ended the stream between two events, or this side did, because the server would not.
+func isCleanEnd(err error) bool {
+	return err == io.EOF || errors.Is(err, errOverdue) || errors.Is(err, ErrSilent)
+}
