@@ -178,12 +178,17 @@ func eachJSON(object []byte, visit func(name string, value []byte)) {
 }
 
 func (jsonFormat) status(object []byte) (*metav1.Status, error) {
+	// The kind first: many kinds have a field named status, which is no string.
+	var says metav1.TypeMeta
+	if err := utiljson.Unmarshal(object, &says); err != nil {
+		return nil, err
+	}
+	if says.Kind != "" && says.Kind != "Status" {
+		return nil, fmt.Errorf("a Status was expected, not a %s %s", says.APIVersion, says.Kind)
+	}
 	status := &metav1.Status{}
 	if err := utiljson.Unmarshal(object, status); err != nil {
 		return nil, err
-	}
-	if status.Kind != "" && status.Kind != "Status" {
-		return nil, fmt.Errorf("a Status was expected, not a %s %s", status.APIVersion, status.Kind)
 	}
 	return status, nil
 }
@@ -226,8 +231,8 @@ func (protobufFormat) splitList(body []byte) (parts listParts, err error) {
 		return parts, err
 	}
 	parts.typeMeta = tm
-	if string(tm.kind) == "Status" || string(tm.kind) == "Table" {
-		return parts, nil
+	if len(tm.kind) > 0 && !bytes.HasSuffix(tm.kind, []byte("List")) {
+		return parts, nil // its fields 1 and 2 are something else
 	}
 	var meta []byte
 	err = eachProtobuf(raw, func(field uint64, value []byte) {
@@ -269,7 +274,7 @@ func (protobufFormat) salvage(object []byte, enveloped bool) (key Key, resourceV
 		if field != fieldObjectMeta {
 			return
 		}
-		_ = eachProtobuf(meta, func(field uint64, value []byte) {
+		err := eachProtobuf(meta, func(field uint64, value []byte) {
 			switch field {
 			case fieldMetaName:
 				key.Name = string(value)
@@ -279,6 +284,9 @@ func (protobufFormat) salvage(object []byte, enveloped bool) (key Key, resourceV
 				resourceVersion = string(value)
 			}
 		})
+		if err != nil {
+			key = Key{}
+		}
 	})
 	return salvaged(key, resourceVersion)
 }

@@ -1,0 +1,333 @@
+package listwatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+)
+
+// listOnce lists from a server that sends body to everyone.
+func listOnce(t testing.TB, contentType string, body []byte) (*List[*corev1.Service], error) {
+	return servicesOf(t, serve(t, answer(contentType, body)), Options{}).List(context.Background(), metav1.ListOptions{})
+}
+
+func TestList_ReadsWhatClientGoReads(t *testing.T) {
+	remaining := int64(3)
+	body := serviceList("9", serviceV1("cart", "5"), serviceV1("till", "6"))
+	body.Continue, body.RemainingItemCount = "more", &remaining
+	body.Items[0].Labels = map[string]string{"a": "\"quoted\" \\ { [ ü"}
+	for _, contentType := range bothTypes {
+		t.Run(contentType, func(t *testing.T) {
+			cfg := serve(t, answer(contentType, encode(t, contentType, body)))
+			ours, err := servicesOf(t, cfg, Options{}).List(t.Context(), metav1.ListOptions{})
+			require.NoError(t, err)
+			theirs, err := kubernetes.NewForConfigOrDie(cfg).CoreV1().Services("").List(t.Context(), metav1.ListOptions{})
+			require.NoError(t, err)
+			assert.Equal(t, theirs.ResourceVersion, ours.ResourceVersion)
+			assert.Equal(t, theirs.Continue, ours.Continue)
+			assert.Equal(t, theirs.RemainingItemCount, ours.RemainingItemCount)
+			require.Len(t, ours.Items, len(theirs.Items))
+			for i := range theirs.Items {
+				assert.Equal(t, &theirs.Items[i], ours.Items[i])
+			}
+			assert.Empty(t, ours.Bad)
+		})
+	}
+}
+
+func TestList_EmptyIsNoError(t *testing.T) {
+	for _, body := range []string{
+		`{"kind":"ServiceList","apiVersion":"v1","metadata":{"resourceVersion":"9"},"items":[]}`,
+		`{"kind":"ServiceList","apiVersion":"v1","metadata":{"resourceVersion":"9"},"items":null}`,
+		`{"kind":"ServiceList","apiVersion":"v1","metadata":{"resourceVersion":"9"}}`,
+		" {\n \"metadata\" : { \"resourceVersion\" : \"9\" } ,\n \"items\" : [ ] } \n",
+	} {
+		list, err := listOnce(t, jsonType, []byte(body))
+		require.NoError(t, err, body)
+		assert.Empty(t, list.Items)
+		assert.Equal(t, "9", list.ResourceVersion)
+	}
+	list, err := listOnce(t, protoType, encode(t, protoType, serviceList("9")))
+	require.NoError(t, err)
+	assert.Empty(t, list.Items)
+}
+
+func TestList_BadItemCostsOnlyItself(t *testing.T) {
+	t.Run("JSON", func(t *testing.T) {
+		list, err := listOnce(t, jsonType, []byte(`{"kind":"ServiceList","apiVersion":"v1","metadata":{"resourceVersion":"9"},"items":[
+			{"metadata":{"namespace":"shop","name":"a"}},
+			{"metadata":{"namespace":"shop","name":"broken","resourceVersion":"4"},"spec":{"ports":"many"}},
+			17,
+			{"apiVersion":"v1","kind":"Pod","metadata":{"namespace":"shop","name":"a-pod"}},
+			{"metadata":{"namespace":"shop"}},
+			{"metadata":{"namespace":"shop","name":"nonsense"},"spec":{nonsense}},
+			{"metadata":{"namespace":"shop","name":"z"}}]}`))
+		require.NoError(t, err)
+		assert.Equal(t, []string{"shop/a", "shop/z"}, keysOf(list.Items))
+		assert.Equal(t, []string{
+			`unreadable list item "shop/broken" at resourceVersion 4: json: cannot unmarshal string into Go struct field ServiceSpec.spec.ports of type []v1.ServicePort`,
+			`unreadable list item of unknown name: json: cannot unmarshal number into Go value of type v1.Service`,
+			`unreadable list item "shop/a-pod": the object is a v1 Pod, not a v1 Service`,
+			`unreadable list item of unknown name: the object has no name`,
+			`unreadable list item "shop/nonsense": invalid character 'n' looking for beginning of object key string`,
+		}, textOf(list.Bad))
+	})
+	t.Run("protobuf", func(t *testing.T) {
+		good, err := (&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "a"}}).Marshal()
+		require.NoError(t, err)
+		// A spec (field 2) of one byte, which is no message, behind good metadata.
+		broken, err := (&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "broken", ResourceVersion: "4"}}).Marshal()
+		require.NoError(t, err)
+		broken = append(broken, 2<<3|2, 1, 0xff)
+		body := listEnvelope(t, "ServiceList", "9", good, broken, []byte{0xff}, nil, good)
+		list, err := listOnce(t, protoType, body)
+		require.NoError(t, err)
+		assert.Equal(t, []string{"shop/a", "shop/a"}, keysOf(list.Items))
+		assert.Equal(t, []string{
+			`unreadable list item "shop/broken" at resourceVersion 4: unexpected EOF`,
+			`unreadable list item of unknown name: unexpected EOF`,
+			`unreadable list item of unknown name: the object has no name`,
+		}, textOf(list.Bad))
+	})
+}
+
+// listEnvelope writes a protobuf list of items that no encoder would write.
+func listEnvelope(t testing.TB, kind, resourceVersion string, items ...[]byte) []byte {
+	listMeta, err := (&metav1.ListMeta{ResourceVersion: resourceVersion}).Marshal()
+	require.NoError(t, err)
+	raw := append([]byte{fieldListMeta<<3 | 2, byte(len(listMeta))}, listMeta...)
+	for _, item := range items {
+		require.Less(t, len(item), 128)
+		raw = append(append(raw, fieldListItems<<3|2, byte(len(item))), item...)
+	}
+	unknown := runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: "v1", Kind: kind}, Raw: raw}
+	body, err := unknown.Marshal()
+	require.NoError(t, err)
+	return append([]byte(protobufPrefix), body...)
+}
+
+func keysOf[T Object](items []T) (keys []string) {
+	for _, item := range items {
+		keys = append(keys, KeyOf(item).String())
+	}
+	return keys
+}
+
+func textOf(bad []*ObjectError) (text []string) {
+	for _, b := range bad {
+		text = append(text, b.Error())
+	}
+	return text
+}
+
+func TestList_RefusesWhatIsNoListOfThatType(t *testing.T) {
+	podList := &corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}, ListMeta: metav1.ListMeta{ResourceVersion: "9"}}
+	status := apierrors.NewForbidden(schema.GroupResource{Resource: "services"}, "", errors.New("no")).ErrStatus
+	status.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
+	whole := encode(t, protoType, serviceList("9", serviceV1("cart", "5")))
+	for _, tc := range []struct {
+		name, contentType string
+		body              []byte
+		says              string
+	}{
+		{"no resourceVersion, JSON", jsonType, encode(t, jsonType, serviceList("", serviceV1("cart", "5"))), "list services: the list has no resourceVersion"},
+		{"no resourceVersion, protobuf", protoType, encode(t, protoType, serviceList("")), "the list has no resourceVersion"},
+		{"another list, JSON", jsonType, encode(t, jsonType, podList), "answered with a v1 PodList, not a v1 ServiceList"},
+		{"another list, protobuf", protoType, encode(t, protoType, podList), "answered with a v1 PodList, not a v1 ServiceList"},
+		{"one object, JSON", jsonType, encode(t, jsonType, serviceV1("cart", "5")), "answered with a v1 Service, not with a list"},
+		{"one object, protobuf", protoType, encode(t, protoType, serviceV1("cart", "5")), "the server answered with a v1 Service, not"},
+		{"table by kind", jsonType, []byte(`{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"9"},"rows":[]}`), "answered with a Table"},
+		{"table by content type", jsonType + ";as=Table;g=meta.k8s.io;v=v1", []byte(`{}`), "answered with a Table"},
+		{"status, JSON", jsonType, encode(t, jsonType, &status), "forbidden"},
+		{"status, protobuf", protoType, encode(t, protoType, &status), "forbidden"},
+		{"success", jsonType, []byte(`{"kind":"Status","apiVersion":"v1","status":"Success"}`), "answered with a Status, not with a list"},
+		{"HTML", "text/html", []byte("<html>"), `Content-Type "text/html", which is neither JSON nor Kubernetes protobuf`},
+		{"CBOR", "application/cbor", []byte("..."), `"application/cbor", which is neither`},
+		{"unreadable content type", "application/;", nil, "cannot be read"},
+		{"HTML that claims to be JSON", jsonType, []byte("<html>"), "the list cannot be read"},
+		{"nothing", jsonType, nil, "the list cannot be read: JSON value breaks off"},
+		{"JSON breaks off", jsonType, []byte(`{"metadata":{"resourceVersion":"9"},"items":[{}`), "breaks off"},
+		{"JSON goes on", jsonType, []byte(`{"metadata":{"resourceVersion":"9"},"items":[]} {}`), "followed by"},
+		{"items is no array", jsonType, []byte(`{"metadata":{"resourceVersion":"9"},"items":{}}`), "starts with"},
+		{"protobuf breaks off", protoType, whole[:len(whole)-5], "breaks off"},
+		{"JSON that claims to be protobuf", protoType, []byte("{}"), "not a Kubernetes protobuf object"},
+		{"compressed envelope", protoType, compressedEnvelope(t), `content encoding "gzip"`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			list, err := listOnce(t, tc.contentType, tc.body)
+			require.ErrorContains(t, err, tc.says)
+			assert.Nil(t, list)
+		})
+	}
+}
+
+func compressedEnvelope(t testing.TB) []byte {
+	unknown := runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: "v1", Kind: "ServiceList"}, ContentEncoding: "gzip"}
+	body, err := unknown.Marshal()
+	require.NoError(t, err)
+	return append([]byte(protobufPrefix), body...)
+}
+
+func TestList_BodyThatBreaksOffIsAnError(t *testing.T) {
+	body := encode(t, jsonType, serviceList("9", serviceV1("cart", "5")))
+	client := servicesOf(t, serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", jsonType)
+		w.Header().Set("Content-Length", fmt.Sprint(len(body)+1))
+		_, _ = w.Write(body)
+	})), Options{})
+	_, err := client.List(t.Context(), metav1.ListOptions{})
+	assert.ErrorContains(t, err, fmt.Sprintf("the answer broke off after %d bytes: unexpected EOF", len(body)))
+}
+
+// Cutting a protobuf list into items relies on every list type having its items in field 2 and its metadata in field 1.
+func TestList_EveryListTypeOfTheSchemeIsCutIntoItsItems(t *testing.T) {
+	checked := 0
+	for gvk, typ := range scheme.Scheme.AllKnownTypes() {
+		itemType, isKind := scheme.Scheme.AllKnownTypes()[gvk.GroupVersion().WithKind(strings.TrimSuffix(gvk.Kind, "List"))]
+		if !strings.HasSuffix(gvk.Kind, "List") || !isKind || gvk.Version == runtime.APIVersionInternal {
+			continue
+		}
+		list := reflect.New(typ).Interface().(runtime.Object)
+		items := reflect.ValueOf(list).Elem().FieldByName("Items")
+		if _, isObject := reflect.New(itemType).Interface().(Object); !items.IsValid() || !isObject {
+			continue // APIGroupList and its like are not lists of objects
+		}
+		items.Set(reflect.MakeSlice(items.Type(), 2, 2))
+		for i, name := range []string{"first", "second"} {
+			require.Equal(t, itemType, items.Index(i).Type(), "%v", gvk)
+			items.Index(i).Addr().Interface().(metav1.Object).SetName(name)
+		}
+		accessor, err := meta.ListAccessor(list)
+		require.NoError(t, err)
+		accessor.SetResourceVersion("9")
+		list.GetObjectKind().SetGroupVersionKind(gvk)
+		format := protobufFormat{}
+		parts, err := format.splitList(encode(t, protoType, list))
+		require.NoError(t, err, "%v", gvk)
+		assert.Equal(t, "9", parts.meta.ResourceVersion, "%v", gvk)
+		var names []string
+		for _, item := range parts.items {
+			key, _ := format.salvage(item, false)
+			names = append(names, key.Name)
+		}
+		assert.Equal(t, []string{"first", "second"}, names, "%v", gvk)
+		checked++
+	}
+	assert.Greater(t, checked, 50)
+}
+
+func TestResponseError(t *testing.T) {
+	expired := apierrors.NewResourceExpired("too old").ErrStatus
+	expired.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
+	slow := apierrors.NewTooManyRequests("slow down", 7).ErrStatus
+	slow.TypeMeta = expired.TypeMeta
+	for _, tc := range []struct {
+		name, contentType, retryAfter string
+		code                          int
+		body                          []byte
+		check                         func(error) bool
+		says                          string
+		delay                         int
+	}{
+		{"Status as JSON", jsonType, "", 410, encode(t, jsonType, &expired), apierrors.IsResourceExpired, "too old", 0},
+		{"Status as protobuf", protoType, "", 410, encode(t, protoType, &expired), apierrors.IsResourceExpired, "too old", 0},
+		{"Status under a wrong content type", "text/plain", "", 410, encode(t, protoType, &expired), apierrors.IsResourceExpired, "too old", 0},
+		{"Status without a code", jsonType, "", 410, []byte(`{"kind":"Status","status":"Failure","message":"gone"}`), apierrors.IsGone, "gone", 0},
+		{"delay in the Status", jsonType, "30", 429, encode(t, jsonType, &slow), apierrors.IsTooManyRequests, "slow down", 7},
+		{"delay in the header", jsonType, "30", 503, []byte(`{"kind":"Status","status":"Failure","reason":"ServiceUnavailable","code":503}`), apierrors.IsServiceUnavailable, "", 30},
+		{"text", "text/plain", "2", 429, []byte("too many"), apierrors.IsTooManyRequests, "too many requests", 2},
+		{"text 410", "text/plain", "", 410, []byte("gone"), isExpired, "", 0},
+		{"HTML", "text/html", "", 502, []byte("<html>bad gateway"), apierrors.IsInternalError, "bad gateway", 0},
+		{"other JSON", jsonType, "", 404, []byte(`{"error":"no such route"}`), apierrors.IsNotFound, "could not find", 0},
+		{"nothing", "", "", 401, nil, apierrors.IsUnauthorized, "", 0},
+		{"no 200", jsonType, "", 204, nil, func(err error) bool { return err != nil }, "", 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			client := servicesOf(t, serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", tc.contentType)
+				if tc.retryAfter != "" {
+					w.Header().Set("Retry-After", tc.retryAfter)
+				}
+				w.WriteHeader(tc.code)
+				_, _ = w.Write(tc.body)
+			})), Options{})
+			_, listErr := client.List(t.Context(), metav1.ListOptions{})
+			_, watchErr := client.Watch(t.Context(), metav1.ListOptions{})
+			for _, err := range []error{listErr, watchErr} {
+				status, ok := errors.AsType[*apierrors.StatusError](err)
+				require.True(t, ok, "%v", err)
+				assert.True(t, tc.check(err), "%v", err)
+				assert.Equal(t, int32(tc.code), status.ErrStatus.Code)
+				assert.ErrorContains(t, err, tc.says)
+				delay, _ := apierrors.SuggestsClientDelay(err)
+				assert.Equal(t, tc.delay, delay)
+			}
+		})
+	}
+}
+
+func TestRetryAfterSeconds(t *testing.T) {
+	assert.Equal(t, 5, retryAfterSeconds("5"))
+	assert.Equal(t, 0, retryAfterSeconds("-5"))
+	assert.Equal(t, 0, retryAfterSeconds("soon"))
+	assert.Equal(t, 0, retryAfterSeconds("Wed, 21 Oct 2015 07:28:00 GMT"))
+	assert.Positive(t, retryAfterSeconds("Wed, 21 Oct 2099 07:28:00 GMT"))
+}
+
+func TestSalvage_HalfAKeyIsNoKey(t *testing.T) {
+	for _, tc := range []struct{ object, want string }{
+		{`{"metadata":{"namespace":"n","name":"x"}}`, "n/x"},
+		{`{"metadata":{"namespace":"n","name":"x"`, "/"},
+		{`{"metadata":{"namespace":"n","name":"x"},"spec":{`, "n/x"},
+		{`{"metadata":{"namespace":"n"}}`, "/"},
+		{`{"metadata":{"namespace":{},"name":"x"}}`, "/"},
+		{`{"metadata":{"namespace":"n","name":7}}`, "/"},
+		{`{"metadata":"x"}`, "/"},
+		{``, "/"},
+	} {
+		key, _ := jsonFormat{}.salvage([]byte(tc.object), true)
+		assert.Equal(t, tc.want, key.String(), tc.object)
+	}
+	// Metadata that breaks off behind the name may have had a namespace.
+	key, _ := protobufFormat{}.salvage([]byte("\x0a\x04\x0a\x01x\x1a"), false)
+	assert.Equal(t, Key{}, key)
+	key, _ = protobufFormat{}.salvage([]byte("\x0a\x03\x0a\x01x"), false)
+	assert.Equal(t, Key{Name: "x"}, key)
+}
+
+func TestObjectError_NamesWhatItKnows(t *testing.T) {
+	cause := errors.New("why")
+	for _, tc := range []struct {
+		err  ObjectError
+		want string
+	}{
+		{ObjectError{Err: cause}, `unreadable list item of unknown name: why`},
+		{ObjectError{Type: Deleted, Key: Key{Name: "node-1"}, Err: cause}, `unreadable DELETED event "node-1": why`},
+		{ObjectError{Type: Added, Key: Key{Namespace: "shop", Name: "cart"}, ResourceVersion: "7", Err: cause}, `unreadable ADDED event "shop/cart" at resourceVersion 7: why`},
+	} {
+		assert.EqualError(t, &tc.err, tc.want)
+		assert.ErrorIs(t, &tc.err, cause)
+	}
+	assert.Equal(t, []string{"ADDED", "MODIFIED", "DELETED", "BOOKMARK", "EventType(9)"},
+		slices.Collect(func(yield func(string) bool) {
+			for _, typ := range []EventType{Added, Modified, Deleted, Bookmark, 9} {
+				yield(typ.String())
+			}
+		}))
+}
