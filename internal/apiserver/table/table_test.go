@@ -288,7 +288,7 @@ x      Ready,SchedulingDisabled   control,extra   5m10s   v1        10.0.0.1    
 				Addresses: []corev1.NodeAddress{{Type: "InternalIP", Address: "10.0.0.1"}}, NodeInfo: corev1.NodeSystemInfo{KubeletVersion: "v1", KernelVersion: "6.1"}}}))
 	check(t, "", "Endpoints", "NAME   ENDPOINTS                                         AGE\nx      10.0.0.1:80,10.0.0.1:81,10.0.0.2:80 + 1 more...   5m10s", (aged(&corev1.Endpoints{ //nolint:staticcheck // deprecated, still served
 		Subsets: []corev1.EndpointSubset{{Addresses: []corev1.EndpointAddress{{IP: "10.0.0.1"}, {IP: "10.0.0.2"}}, Ports: []corev1.EndpointPort{{Port: 80}, {Port: 81}}}}})))
-	check(t, "discovery.k8s.io", "EndpointSlice", "NAME   ADDRESSTYPE   PORTS     ENDPOINTS             AGE\nx      IPv4          80,http   10.0.0.1,10.0.0.2   5m10s", (aged(&discoveryv1.EndpointSlice{AddressType: "IPv4",
+	check(t, "discovery.k8s.io", "EndpointSlice", "NAME   ADDRESSTYPE   PORTS     ENDPOINTS           AGE\nx      IPv4          80,http   10.0.0.1,10.0.0.2   5m10s", (aged(&discoveryv1.EndpointSlice{AddressType: "IPv4",
 		Ports: []discoveryv1.EndpointPort{{Port: ptr(int32(80))}, {Name: ptr("http")}}, Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"10.0.0.1"}}, {Addresses: []string{"10.0.0.2"}}}})))
 	check(t, "networking.k8s.io", "IngressClass", "NAME   CONTROLLER   PARAMETERS   AGE\nx      a/b          Kind.g/n     5m10s", aged(&networkingv1.IngressClass{
 		Spec: networkingv1.IngressClassSpec{Controller: "a/b", Parameters: &networkingv1.IngressClassParametersReference{APIGroup: ptr("g"), Kind: "Kind", Name: "n"}}}))
