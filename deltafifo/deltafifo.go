@@ -22,14 +22,14 @@ type DeltaFIFO[K comparable, T any] struct {
 	// Invariant: items and queue hold the same entries, each with at least one delta and never two Deleted in a row.
 	items map[K]*pending[K, T]
 	queue ring[*pending[K, T]]
-	// itemsPeak is the greatest size items ever had: a map never shrinks.
-	itemsPeak int
-	// roundPeak is the greatest size since the queue was last empty.
-	roundPeak int
 	// free holds entries for reuse. Invariant: their keys are zero, their lists empty and zeroed up to capacity.
-	free   []*pending[K, T]
-	synced initialSync
-	closed bool
+	free []*pending[K, T]
+	// roundPeak is the greatest size of items since the queue was last empty, peak the greatest since items and free were
+	// last thrown away: a map never shrinks.
+	roundPeak int
+	peak      int
+	synced    initialSync
+	closed    bool
 }
 
 // pending is a key and what happened to it.

@@ -1,12 +1,8 @@
 package deltafifo
 
-const (
-	// maxFree bounds the entries kept for reuse.
-	maxFree = minKept
-	// maxKeptDeltas bounds the list that an entry takes along into reuse: a key that changed a thousand times while
-	// nobody popped must not leave a thousand slots behind.
-	maxKeptDeltas = 8
-)
+// maxKeptDeltas bounds the list that an entry takes along into reuse: a key that changed a thousand times while nobody
+// popped must not leave a thousand slots behind.
+const maxKeptDeltas = 8
 
 // appendLocked adds a delta to its key's list, and the key to the queue if it is not there.
 func (f *DeltaFIFO[K, T]) appendLocked(d Delta[K, T]) {
@@ -76,9 +72,9 @@ func (f *DeltaFIFO[K, T]) newPendingLocked(key K) *pending[K, T] {
 func (f *DeltaFIFO[K, T]) processedLocked(p *pending[K, T]) {
 	f.recycleLocked(p)
 	if len(f.items) == 0 {
-		f.itemsPeak = max(f.itemsPeak, f.roundPeak)
-		if wasteful(f.itemsPeak, f.roundPeak) {
-			f.items, f.itemsPeak = map[K]*pending[K, T]{}, 0
+		f.peak = max(f.peak, f.roundPeak)
+		if wasteful(f.peak, f.roundPeak) {
+			f.items, f.free, f.peak = map[K]*pending[K, T]{}, nil, 0
 		}
 		f.roundPeak = 0
 	}
@@ -86,9 +82,6 @@ func (f *DeltaFIFO[K, T]) processedLocked(p *pending[K, T]) {
 }
 
 func (f *DeltaFIFO[K, T]) recycleLocked(p *pending[K, T]) {
-	if len(f.free) >= maxFree {
-		return
-	}
 	if cap(p.deltas) > maxKeptDeltas {
 		p.deltas = nil
 	}

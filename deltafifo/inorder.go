@@ -4,14 +4,14 @@ import "sync"
 
 // InOrder hands out every event in the order in which it came.
 //
-//	producers ──append──▶ [ tail ]                the events that came since
-//	                          │ swapped whole, when head is used up
-//	                          ▼
-//	                      [ head ]──▶ batch ──▶ process, with no lock held
+//		producers ──append──▶ [ tail ]                the events that came since
+//		                          │ swapped whole, when head is used up
+//		                          ▼
+//		                      [ head ]──▶ batch ──▶ process, with no lock held
 //
-//  1. A producer appends to tail under the lock.
-//  2. The consumer, once it has used up head, swaps the two: the old head is the next tail, its memory is reused.
-//  3. A batch is a stretch of head, not a copy. It is zeroed when it was processed.
+//	 1. A producer appends to tail under the lock.
+//	 2. The consumer, once it has used up head, swaps the two: the old head is the next tail, its memory is reused.
+//	 3. A batch is a stretch of head, not a copy. It is zeroed when it was processed.
 //
 // Producers may call from any goroutine; there is one consumer.
 type InOrder[K comparable, T any] struct {
