@@ -31,7 +31,7 @@ func (c *contest) delay() time.Duration {
 	if excess < 0 {
 		return 0
 	}
-	return min(contestBase<<min(excess, 16), contestCap)
+	return min(contestBase<<min(excess, 16), contestCap) // 2¹⁶ s is over the cap and under the overflow
 }
 
 func (c *contest) wrote(now time.Time) {

@@ -86,7 +86,7 @@ func (c Config) wants(svc *corev1.Service) (bool, error) {
 	wanted, err := strconv.ParseBool(value)
 	if err != nil {
 		return false, &invalidError{ReasonInvalidAnnotation,
-			fmt.Sprintf("annotation %s: want true or false, got %q", c.httpAnnotation(), value)}
+			fmt.Sprintf("annotation %s: want true or false, got %.100q", c.httpAnnotation(), value)}
 	}
 	return wanted, nil
 }
@@ -155,7 +155,7 @@ func checkHost(host string) error {
 		errs = validation.IsDNS1123Subdomain(host)
 	}
 	if len(errs) > 0 {
-		return fmt.Errorf("want a host name, got %q: %s", host, strings.Join(errs, "; "))
+		return fmt.Errorf("want a host name, got %.300q: %s", host, strings.Join(errs, "; "))
 	}
 	return nil
 }

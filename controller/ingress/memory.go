@@ -2,6 +2,7 @@ package ingress
 
 import (
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -20,8 +21,9 @@ type memory struct {
 	uid       types.UID
 	warned    invalidError // the last Warning Event about bad input
 	contested bool         // the Contested Event is out
-	written   string       // resourceVersion that the last write answered with
-	rejected  versions     // what a 400 or 422 was given for; rests till one of the two changes
+	written   string       // resourceVersion that the last write answered with; "" once the cache has it
+	writtenAt time.Time
+	rejected  versions // what a 400 or 422 was given for; rests till one of the two changes
 	contest   contest
 }
 
@@ -34,6 +36,11 @@ func versionsOf(svc *corev1.Service, ing *networkingv1.Ingress) versions {
 		v.ingress = ing.ResourceVersion
 	}
 	return v
+}
+
+func (m *memory) wrote(resourceVersion string, now time.Time) {
+	m.written, m.writtenAt = resourceVersion, now
+	m.contest.wrote(now)
 }
 
 type memories struct {

@@ -7,8 +7,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
-
-	"glasswatch/listwatch"
 )
 
 // FieldManager is the name under which the API server records what this
@@ -17,10 +15,10 @@ const FieldManager = "glasswatch-ingress"
 
 // create posts the Ingress. An apply would do the same with one verb, but it
 // would also adopt an Ingress of that name that appeared meanwhile.
-func (r *Reconciler) create(ctx context.Context, key listwatch.Key, d desired) (*networkingv1.Ingress, error) {
+func (l *look) create(ctx context.Context, d desired) (*networkingv1.Ingress, error) {
 	ing := &networkingv1.Ingress{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: key.Name, Namespace: key.Namespace,
+			Name: l.key.Name, Namespace: l.l.key.Namespace,
 			OwnerReferences: []metav1.OwnerReference{d.ownerReference()},
 		},
 		Spec: networkingv1.IngressSpec{Rules: d.rules()},
@@ -28,12 +26,12 @@ func (r *Reconciler) create(ctx context.Context, key listwatch.Key, d desired) (
 	if d.class != "" {
 		ing.Spec.IngressClassName = &d.class
 	}
-	return r.client.Ingresses(key.Namespace).Create(ctx, ing, metav1.CreateOptions{FieldManager: FieldManager})
+	return l.client.Ingresses(l.l.key.Namespace).Create(ctx, ing, metav1.CreateOptions{FieldManager: FieldManager})
 }
 
 // correct applies the owned fields, and only those, by force. The uid makes the
 // server refuse when another Ingress has taken the name meanwhile.
-func (r *Reconciler) correct(ctx context.Context, ing *networkingv1.Ingress, d desired) (*networkingv1.Ingress, error) {
+func (l *look) correct(ctx context.Context, d desired) (*networkingv1.Ingress, error) {
 	ref := d.ownerReference()
 	spec := networkingv1ac.IngressSpec().WithRules(
 		networkingv1ac.IngressRule().WithHost(d.host).WithHTTP(
@@ -45,16 +43,16 @@ func (r *Reconciler) correct(ctx context.Context, ing *networkingv1.Ingress, d d
 	if d.class != "" {
 		spec = spec.WithIngressClassName(d.class)
 	}
-	patch := networkingv1ac.Ingress(ing.Name, ing.Namespace).WithUID(ing.UID).WithSpec(spec).
+	patch := networkingv1ac.Ingress(l.ing.Name, l.ing.Namespace).WithUID(l.ing.UID).WithSpec(spec).
 		WithOwnerReferences(metav1ac.OwnerReference().
 			WithAPIVersion(ref.APIVersion).WithKind(ref.Kind).WithName(ref.Name).WithUID(ref.UID).
 			WithController(true).WithBlockOwnerDeletion(true))
-	return r.client.Ingresses(ing.Namespace).Apply(ctx, patch, metav1.ApplyOptions{FieldManager: FieldManager, Force: true})
+	return l.client.Ingresses(l.ing.Namespace).Apply(ctx, patch, metav1.ApplyOptions{FieldManager: FieldManager, Force: true})
 }
 
 // remove deletes exactly this Ingress, not one that took its name meanwhile.
-func (r *Reconciler) remove(ctx context.Context, ing *networkingv1.Ingress) error {
-	return r.client.Ingresses(ing.Namespace).Delete(ctx, ing.Name, metav1.DeleteOptions{
+func (l *look) remove(ctx context.Context, ing *networkingv1.Ingress) error {
+	return l.client.Ingresses(ing.Namespace).Delete(ctx, ing.Name, metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{UID: &ing.UID},
 	})
 }

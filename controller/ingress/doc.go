@@ -1,0 +1,41 @@
+// Package ingress is the ingress controller: it gives a Service that asks for
+// one an Ingress of the same name, and keeps it right.
+//
+//	Service informer ─┐                    ┌─▶ POST        the Ingress is missing
+//	                  ├─▶ key ─▶ Reconcile ─┼─▶ apply       an owned field differs
+//	Ingress informer ─┘   (both caches)    ├─▶ DELETE      no longer asked for
+//	                                       └─▶ Event       cannot be given
+//
+// # Rules
+//
+//  1. A Service whose annotation <prefix>/http is true has an Ingress of its
+//     name: one rule, the Service's TCP port named http (else its first TCP
+//     port), its host from <prefix>/host (else Config.Host), class Config.Class.
+//  2. Annotation gone or false, or a Service of type ExternalName: the Ingress
+//     is deleted, if this Service controls it.
+//  3. Deleted by hand it comes back; owned fields changed by hand are put right.
+//     Owned are class, rules and the ownerReference, nothing else.
+//  4. A deleted Service's Ingress is left to the garbage collector. Under a
+//     re-created Service it is waited for.
+//  5. An Ingress that this Service does not control is never touched.
+//  6. Nothing is written for what is being deleted.
+//
+// # Guarantees
+//
+// Reads come from the caches, and a write happens only on a difference. Every
+// write names what it means: a create fails if the name is taken, a correction
+// carries the uid and a deletion has it as a precondition, so a stale cache can
+// cost a retry but never another one's Ingress. After a write the key rests
+// until the cache has caught up with it.
+//
+// Bad input costs one Warning Event per UID, reason and message, and no retry;
+// the last good Ingress stays. 400 and 422 rest until the Service or the Ingress
+// changes. Everything else is retried without limit.
+//
+// # What is not guaranteed
+//
+// After a restart a standing problem is reported once more: Events are
+// remembered in memory only. Two controllers with different Config on the same
+// Services would undo each other; each would slow down and emit a Contested
+// Event.
+package ingress

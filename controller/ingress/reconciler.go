@@ -1,0 +1,56 @@
+package ingress
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	networkingv1client "k8s.io/client-go/kubernetes/typed/networking/v1"
+	"k8s.io/client-go/tools/record"
+
+	"glasswatch/controller"
+	"glasswatch/listwatch"
+)
+
+// Cache is what the reconciler reads: the store of an informer.
+type Cache[T listwatch.Object] interface {
+	GetByKey(key listwatch.Key) (T, bool)
+	ResourceVersion() string
+}
+
+// Reconciler makes the Ingress of one Service what the Service asks for.
+// It reads only its caches and writes only on a difference.
+type Reconciler struct {
+	config    Config
+	services  Cache[*corev1.Service]
+	ingresses Cache[*networkingv1.Ingress]
+	client    networkingv1client.IngressesGetter
+	events    record.EventRecorder
+	trace     func(Trace) // may be nil
+	memories  memories
+}
+
+// NewReconciler returns an error if config is not valid.
+func NewReconciler(config Config, services Cache[*corev1.Service], ingresses Cache[*networkingv1.Ingress],
+	client networkingv1client.IngressesGetter, events record.EventRecorder) (*Reconciler, error) {
+	if err := config.Validate(); err != nil {
+		return nil, err
+	}
+	return &Reconciler{
+		config: config, services: services, ingresses: ingresses, client: client, events: events,
+		memories: memories{byKey: map[listwatch.Key]*memory{}},
+	}, nil
+}
+
+// Reconcile looks at the Service and the Ingress of this key. The rules stand in doc.go.
+func (r *Reconciler) Reconcile(ctx context.Context, key listwatch.Key) (controller.Result, error) {
+	l := look{Reconciler: r, key: key, outcome: "nothing to write"}
+	result, err := l.reconcile(ctx)
+	if r.trace != nil {
+		if err != nil {
+			l.outcome = "failed: " + err.Error()
+		}
+		r.trace(Trace{Layer: "controller", Action: l.outcome, Key: key, ResourceVersion: l.resourceVersion})
+	}
+	return result, err
+}

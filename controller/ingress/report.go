@@ -1,0 +1,38 @@
+package ingress
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+)
+
+// maxMessage is what the API server takes as the message of an Event, in bytes.
+const maxMessage = 1024
+
+// warn emits a Warning Event, unless the last one for this UID said the same.
+func (l *look) warn(ctx context.Context, problem *invalidError) {
+	if l.mem.warned == *problem {
+		return
+	}
+	l.mem.warned = *problem
+	l.outcome = "warned: " + problem.reason
+	klog.FromContext(ctx).Info("Service asks for an Ingress that it cannot get",
+		"service", klog.KObj(l.svc), "reason", problem.reason, "message", problem.message)
+	l.events.Event(l.svc, corev1.EventTypeWarning, problem.reason, problem.message[:min(len(problem.message), maxMessage)])
+}
+
+// reportContest emits one Warning Event for as long as the Service lives.
+func (l *look) reportContest() {
+	if l.mem.contested {
+		return
+	}
+	l.mem.contested = true
+	what := "changing"
+	if l.ing == nil {
+		what = "deleting"
+	}
+	l.events.Event(l.svc, corev1.EventTypeWarning, ReasonContested, fmt.Sprintf(
+		"somebody keeps %s Ingress %s; it is put right ever more slowly, at last every %s", what, klog.KObj(l.svc), contestCap))
+}

@@ -1,0 +1,152 @@
+package ingress
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/klog/v2"
+
+	"glasswatch/controller"
+	"glasswatch/listwatch"
+	"glasswatch/sharedinformer"
+)
+
+// Options of a Controller. The zero value serves all namespaces with one worker.
+type Options struct {
+	Config     Config
+	Namespace  string        // "" is all
+	Workers    int           // 0 is 1
+	Resync     time.Duration // how often every Service is looked at again; 0 is never
+	Registerer prometheus.Registerer
+	// Trace, if set, is told of each change at each layer. It is called with the
+	// informer's lock held and must neither block nor call back.
+	Trace func(Trace)
+}
+
+// Controller is the seven layers put together.
+type Controller struct {
+	services   *sharedinformer.Informer[*corev1.Service]
+	ingresses  *sharedinformer.Informer[*networkingv1.Ingress]
+	loop       *controller.Controller[listwatch.Key]
+	events     record.EventBroadcaster
+	synced     []*sharedinformer.Registration
+	reconciler *Reconciler
+}
+
+// New returns an error for options that cannot work; it does not talk to the cluster.
+func New(cfg *rest.Config, opts Options) (*Controller, error) {
+	if err := opts.Config.Validate(); err != nil {
+		return nil, err
+	}
+	client, err := kubernetes.NewForConfig(cfg)
+	if err != nil {
+		return nil, err
+	}
+	c := &Controller{}
+	if c.services, err = newInformer[*corev1.Service](cfg, corev1.SchemeGroupVersion.WithResource("services"), "Service", opts); err != nil {
+		return nil, err
+	}
+	if c.ingresses, err = newInformer[*networkingv1.Ingress](cfg, networkingv1.SchemeGroupVersion.WithResource("ingresses"), "Ingress", opts); err != nil {
+		return nil, err
+	}
+	c.events = record.NewBroadcaster()
+	c.events.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
+	recorder := c.events.NewRecorder(scheme.Scheme, corev1.EventSource{Component: FieldManager})
+
+	c.reconciler, err = NewReconciler(opts.Config, c.services.Store(), c.ingresses.Store(), client.NetworkingV1(), recorder)
+	if err != nil {
+		return nil, err
+	}
+	c.reconciler.trace = opts.Trace
+	c.loop = controller.New[listwatch.Key](c.reconciler, controller.Options[listwatch.Key]{
+		Name: "ingress", Workers: opts.Workers, Registerer: opts.Registerer,
+	})
+	return c, errors.Join(
+		subscribe(c, c.services, opts.Trace),
+		subscribe(c, c.ingresses, opts.Trace))
+}
+
+func newInformer[T listwatch.Object](cfg *rest.Config, gvr schema.GroupVersionResource, kind string, opts Options) (*sharedinformer.Informer[T], error) {
+	lw, err := listwatch.NewForConfig[T](cfg, gvr, listwatch.Options{Namespace: opts.Namespace})
+	if err != nil {
+		return nil, err
+	}
+	informerOptions := sharedinformer.Options[T]{Name: gvr.Resource, Resource: gvr.GroupResource(), ResyncPeriod: opts.Resync}
+	if opts.Trace == nil {
+		return sharedinformer.New(listwatch.ListerWatcher[T](lw), informerOptions), nil
+	}
+	informerOptions.Trace = func(e sharedinformer.TraceEvent) {
+		opts.Trace(Trace{Layer: e.Layer, Kind: kind, Action: e.Action, Key: e.Key, ResourceVersion: e.ResourceVersion})
+	}
+	return sharedinformer.New[T](traced[T]{lw, func(action string, key listwatch.Key, rv string) {
+		opts.Trace(Trace{Layer: "listwatch", Kind: kind, Action: action, Key: key, ResourceVersion: rv})
+	}}, informerOptions), nil
+}
+
+// subscribe makes every change of an object of T a look at its key. An Ingress
+// has its Service's name, so both kinds lead to the same key.
+func subscribe[T listwatch.Object](c *Controller, informer *sharedinformer.Informer[T], trace func(Trace)) error {
+	enqueue := func(key listwatch.Key) {
+		if trace != nil {
+			trace(Trace{Layer: "workqueue", Action: "Add", Key: key})
+		}
+		c.loop.Enqueue(key)
+	}
+	registration, err := informer.AddHandler(sharedinformer.HandlerFuncs[T]{
+		AddFunc:    func(obj T, _ bool) { enqueue(listwatch.KeyOf(obj)) },
+		UpdateFunc: func(_, obj T) { enqueue(listwatch.KeyOf(obj)) },
+		DeleteFunc: func(d sharedinformer.Deletion[T]) { enqueue(d.Key) },
+	}, sharedinformer.HandlerOptions{Name: "ingress-controller"})
+	c.synced = append(c.synced, registration)
+	return err
+}
+
+// Ready returns nil once both caches are filled, else an error that says what is missing and why.
+func (c *Controller) Ready() error {
+	return errors.Join(ready(c.services), ready(c.ingresses))
+}
+
+func ready[T listwatch.Object](informer *sharedinformer.Informer[T]) error {
+	switch err := informer.LastError(); {
+	case informer.HasSynced():
+		return nil
+	case err != nil:
+		return fmt.Errorf("%s: not synced: %w", informer.Name(), err)
+	default:
+		return fmt.Errorf("%s: not synced yet", informer.Name())
+	}
+}
+
+// Run works until ctx ends, lets the workers finish what they are at, and
+// returns when everything it started has stopped.
+func (c *Controller) Run(ctx context.Context) error {
+	defer c.events.Shutdown()
+	layers, stopLayers := context.WithCancel(context.WithoutCancel(ctx))
+	var informers errgroup.Group
+	informers.Go(func() error { return c.services.Run(layers) })
+	informers.Go(func() error { return c.ingresses.Run(layers) })
+	defer func() { stopLayers(); informers.Wait() }()
+
+	for _, registration := range c.synced {
+		if err := registration.WaitForSync(ctx); err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
+		}
+	}
+	klog.FromContext(ctx).Info("Caches filled", "services", c.services.Store().Len(), "ingresses", c.ingresses.Store().Len())
+	return c.loop.Run(ctx)
+}
