@@ -1,0 +1,186 @@
+package apiserver
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// applyDefaults fills in, in place, the most visible of the defaults that a real server sets when it reads an object.
+func applyDefaults(obj runtime.Object) {
+	switch o := obj.(type) {
+	case *corev1.Service:
+		defaultService(&o.Spec)
+	case *corev1.Namespace:
+		defaultNamespace(o)
+	case *corev1.Secret:
+		set(&o.Type, corev1.SecretTypeOpaque)
+	case *corev1.Pod:
+		defaultPod(&o.Spec)
+		set(&o.Status.Phase, corev1.PodPending)
+	case *corev1.PersistentVolumeClaim:
+		setPointer(&o.Spec.VolumeMode, corev1.PersistentVolumeFilesystem)
+		set(&o.Status.Phase, corev1.ClaimPending)
+	case *corev1.Endpoints:
+		for i := range o.Subsets {
+			for j := range o.Subsets[i].Ports {
+				set(&o.Subsets[i].Ports[j].Protocol, corev1.ProtocolTCP)
+			}
+		}
+	case *corev1.ReplicationController:
+		setPointer(&o.Spec.Replicas, 1)
+	case *storagev1.StorageClass:
+		setPointer(&o.ReclaimPolicy, corev1.PersistentVolumeReclaimDelete)
+		setPointer(&o.VolumeBindingMode, storagev1.VolumeBindingImmediate)
+	default:
+		defaultWorkload(obj)
+		defaultPolicy(obj)
+	}
+}
+
+func set[T comparable](p *T, value T) {
+	var zero T
+	if *p == zero {
+		*p = value
+	}
+}
+
+func setPointer[T any](p **T, value T) {
+	if *p == nil {
+		*p = &value
+	}
+}
+
+func defaultService(spec *corev1.ServiceSpec) {
+	set(&spec.SessionAffinity, corev1.ServiceAffinityNone)
+	set(&spec.Type, corev1.ServiceTypeClusterIP)
+	for i := range spec.Ports {
+		p := &spec.Ports[i]
+		set(&p.Protocol, corev1.ProtocolTCP)
+		if p.TargetPort == intstr.FromInt32(0) || p.TargetPort == intstr.FromString("") {
+			p.TargetPort = intstr.FromInt32(p.Port)
+		}
+	}
+	switch spec.Type {
+	case corev1.ServiceTypeNodePort, corev1.ServiceTypeLoadBalancer:
+		set(&spec.ExternalTrafficPolicy, corev1.ServiceExternalTrafficPolicyCluster)
+		fallthrough
+	case corev1.ServiceTypeClusterIP:
+		setPointer(&spec.InternalTrafficPolicy, corev1.ServiceInternalTrafficPolicyCluster)
+	}
+	if spec.Type == corev1.ServiceTypeLoadBalancer {
+		setPointer(&spec.AllocateLoadBalancerNodePorts, true)
+	}
+}
+
+func defaultNamespace(ns *corev1.Namespace) {
+	if ns.Name == "" {
+		return
+	}
+	if ns.Labels == nil {
+		ns.Labels = map[string]string{}
+	}
+	if _, ok := ns.Labels[corev1.LabelMetadataName]; !ok {
+		ns.Labels[corev1.LabelMetadataName] = ns.Name
+	}
+}
+
+func defaultPod(spec *corev1.PodSpec) {
+	set(&spec.RestartPolicy, corev1.RestartPolicyAlways)
+	set(&spec.DNSPolicy, corev1.DNSClusterFirst)
+	set(&spec.SchedulerName, corev1.DefaultSchedulerName)
+	setPointer(&spec.TerminationGracePeriodSeconds, 30)
+	setPointer(&spec.EnableServiceLinks, true)
+	if spec.SecurityContext == nil {
+		spec.SecurityContext = &corev1.PodSecurityContext{}
+	}
+	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
+		for i := range containers {
+			c := &containers[i]
+			set(&c.ImagePullPolicy, corev1.PullIfNotPresent)
+			set(&c.TerminationMessagePath, corev1.TerminationMessagePathDefault)
+			set(&c.TerminationMessagePolicy, corev1.TerminationMessageReadFile)
+			for j := range c.Ports {
+				set(&c.Ports[j].Protocol, corev1.ProtocolTCP)
+			}
+		}
+	}
+}
+
+func defaultWorkload(obj runtime.Object) {
+	quarter := intstr.FromString("25%")
+	switch o := obj.(type) {
+	case *appsv1.Deployment:
+		setPointer(&o.Spec.Replicas, 1)
+		setPointer(&o.Spec.RevisionHistoryLimit, 10)
+		setPointer(&o.Spec.ProgressDeadlineSeconds, 600)
+		set(&o.Spec.Strategy.Type, appsv1.RollingUpdateDeploymentStrategyType)
+		if o.Spec.Strategy.Type == appsv1.RollingUpdateDeploymentStrategyType {
+			setPointer(&o.Spec.Strategy.RollingUpdate, appsv1.RollingUpdateDeployment{})
+			setPointer(&o.Spec.Strategy.RollingUpdate.MaxSurge, quarter)
+			setPointer(&o.Spec.Strategy.RollingUpdate.MaxUnavailable, quarter)
+		}
+		defaultPod(&o.Spec.Template.Spec)
+	case *appsv1.ReplicaSet:
+		setPointer(&o.Spec.Replicas, 1)
+		defaultPod(&o.Spec.Template.Spec)
+	case *appsv1.StatefulSet:
+		setPointer(&o.Spec.Replicas, 1)
+		setPointer(&o.Spec.RevisionHistoryLimit, 10)
+		set(&o.Spec.PodManagementPolicy, appsv1.OrderedReadyPodManagement)
+		set(&o.Spec.UpdateStrategy.Type, appsv1.RollingUpdateStatefulSetStrategyType)
+		defaultPod(&o.Spec.Template.Spec)
+	case *appsv1.DaemonSet:
+		setPointer(&o.Spec.RevisionHistoryLimit, 10)
+		set(&o.Spec.UpdateStrategy.Type, appsv1.RollingUpdateDaemonSetStrategyType)
+		defaultPod(&o.Spec.Template.Spec)
+	case *batchv1.Job:
+		setPointer(&o.Spec.Parallelism, 1)
+		setPointer(&o.Spec.Completions, 1)
+		setPointer(&o.Spec.BackoffLimit, 6)
+		setPointer(&o.Spec.Suspend, false)
+		defaultPod(&o.Spec.Template.Spec)
+	case *batchv1.CronJob:
+		set(&o.Spec.ConcurrencyPolicy, batchv1.AllowConcurrent)
+		setPointer(&o.Spec.Suspend, false)
+		setPointer(&o.Spec.SuccessfulJobsHistoryLimit, 3)
+		setPointer(&o.Spec.FailedJobsHistoryLimit, 1)
+	}
+}
+
+func defaultPolicy(obj runtime.Object) {
+	switch o := obj.(type) {
+	case *networkingv1.NetworkPolicy:
+		if len(o.Spec.PolicyTypes) == 0 {
+			o.Spec.PolicyTypes = []networkingv1.PolicyType{networkingv1.PolicyTypeIngress}
+			if len(o.Spec.Egress) > 0 {
+				o.Spec.PolicyTypes = append(o.Spec.PolicyTypes, networkingv1.PolicyTypeEgress)
+			}
+		}
+	case *policyv1.PodDisruptionBudget:
+		if o.Spec.MinAvailable == nil && o.Spec.MaxUnavailable == nil {
+			one := intstr.FromInt32(1)
+			o.Spec.MinAvailable = &one
+		}
+	case *rbacv1.RoleBinding:
+		set(&o.RoleRef.APIGroup, rbacv1.GroupName)
+		defaultSubjects(o.Subjects)
+	case *rbacv1.ClusterRoleBinding:
+		set(&o.RoleRef.APIGroup, rbacv1.GroupName)
+		defaultSubjects(o.Subjects)
+	}
+}
+
+func defaultSubjects(subjects []rbacv1.Subject) {
+	for i := range subjects {
+		if kind := subjects[i].Kind; kind == rbacv1.UserKind || kind == rbacv1.GroupKind {
+			set(&subjects[i].APIGroup, rbacv1.GroupName)
+		}
+	}
+}

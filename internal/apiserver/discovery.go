@@ -1,0 +1,200 @@
+package apiserver
+
+import (
+	"net/http"
+	"strings"
+
+	apidiscovery "k8s.io/api/apidiscovery/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/version"
+)
+
+// serveDiscovery answers /api, /apis, /apis/<group>, /api/v1 and /apis/<group>/<version>.
+func (s *Server) serveDiscovery(w http.ResponseWriter, req *http.Request) bool {
+	path := strings.Trim(req.URL.Path, "/")
+	parts := strings.Split(path, "/")
+	var obj runtime.Object
+	switch {
+	case path == "api" || path == "apis":
+		if f, ok := aggregated(req); ok {
+			s.writeAggregated(w, req, f, path == "api")
+			return true
+		}
+		obj = s.legacyRoot(path == "api")
+	case parts[0] == "api" && len(parts) == 2:
+		obj = s.resourceList(schema.GroupVersion{Version: parts[1]})
+	case parts[0] == "apis" && len(parts) == 2:
+		obj = s.group(parts[1])
+	case parts[0] == "apis" && len(parts) == 3:
+		obj = s.resourceList(schema.GroupVersion{Group: parts[1], Version: parts[2]})
+	default:
+		return false
+	}
+	if obj == nil {
+		http.Error(w, "404 page not found", http.StatusNotFound)
+		return true
+	}
+	f, err := negotiate(req.Header.Get("Accept"), false, false)
+	if err != nil {
+		writeStatus(w, req, jsonFormat, err)
+		return true
+	}
+	_ = writeEncoded(w, req, f, http.StatusOK, obj)
+	return true
+}
+
+// groupVersions lists what is served, groups in order of first appearance, versions preferred first.
+func (s *Server) groupVersions() (groups []string, versions map[string][]string) {
+	versions = map[string][]string{}
+	for _, ep := range s.registry.all() {
+		group := ep.GVR.Group
+		if _, ok := versions[group]; !ok {
+			groups = append(groups, group)
+		}
+		known := false
+		for _, v := range versions[group] {
+			known = known || v == ep.GVR.Version
+		}
+		if !known {
+			versions[group] = insertVersion(versions[group], ep.GVR.Version)
+		}
+	}
+	return groups, versions
+}
+
+// insertVersion keeps a list of versions sorted: v2 before v1 before v1beta1.
+func insertVersion(versions []string, v string) []string {
+	i := 0
+	for i < len(versions) && version.CompareKubeAwareVersionStrings(versions[i], v) >= 0 {
+		i++
+	}
+	versions = append(versions, "")
+	copy(versions[i+1:], versions[i:])
+	versions[i] = v
+	return versions
+}
+
+func (s *Server) legacyRoot(core bool) runtime.Object {
+	if core {
+		return &metav1.APIVersions{
+			TypeMeta:                   metav1.TypeMeta{Kind: "APIVersions"},
+			Versions:                   []string{"v1"},
+			ServerAddressByClientCIDRs: []metav1.ServerAddressByClientCIDR{},
+		}
+	}
+	list := &metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}, Groups: []metav1.APIGroup{}}
+	groups, _ := s.groupVersions()
+	for _, name := range groups {
+		if name != "" {
+			g := s.group(name).(*metav1.APIGroup)
+			g.TypeMeta = metav1.TypeMeta{}
+			list.Groups = append(list.Groups, *g)
+		}
+	}
+	return list
+}
+
+// group returns nil, not a typed nil, if there is no such group.
+func (s *Server) group(name string) runtime.Object {
+	_, versions := s.groupVersions()
+	if name == "" || len(versions[name]) == 0 {
+		return nil
+	}
+	g := &metav1.APIGroup{TypeMeta: metav1.TypeMeta{Kind: "APIGroup", APIVersion: "v1"}, Name: name}
+	for _, v := range versions[name] {
+		g.Versions = append(g.Versions, metav1.GroupVersionForDiscovery{GroupVersion: name + "/" + v, Version: v})
+	}
+	g.PreferredVersion = g.Versions[0]
+	return g
+}
+
+func (s *Server) resourceList(gv schema.GroupVersion) runtime.Object {
+	list := &metav1.APIResourceList{TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: gv.String()}
+	for _, ep := range s.registry.all() {
+		if ep.GVR.GroupVersion() != gv {
+			continue
+		}
+		list.APIResources = append(list.APIResources, metav1.APIResource{
+			Name: ep.GVR.Resource, SingularName: ep.Singular, Namespaced: ep.Namespaced, Kind: ep.GVK.Kind,
+			Verbs: verbs, ShortNames: ep.ShortNames, Categories: ep.Categories,
+		})
+		if ep.Info.Status {
+			list.APIResources = append(list.APIResources, metav1.APIResource{
+				Name: ep.GVR.Resource + "/status", Namespaced: ep.Namespaced, Kind: ep.GVK.Kind, Verbs: statusVerbs,
+			})
+		}
+	}
+	if len(list.APIResources) == 0 {
+		return nil
+	}
+	return list
+}
+
+var (
+	verbs       = metav1.Verbs{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
+	statusVerbs = metav1.Verbs{"get", "patch", "update"}
+)
+
+// aggregated tells whether the client would rather have all of discovery in one answer.
+func aggregated(req *http.Request) (format, bool) {
+	for _, c := range parseAccept(req.Header.Get("Accept")) {
+		info := serializerFor(c.mediaType)
+		switch {
+		case info.Serializer == nil:
+		case c.params["as"] == "":
+			return format{}, false
+		case c.params["as"] == "APIGroupDiscoveryList" && c.params["g"] == apidiscovery.GroupName && c.params["v"] == "v2":
+			return format{info: info}, true
+		}
+	}
+	return format{}, false
+}
+
+func (s *Server) writeAggregated(w http.ResponseWriter, req *http.Request, f format, core bool) {
+	list := &apidiscovery.APIGroupDiscoveryList{
+		TypeMeta: metav1.TypeMeta{Kind: "APIGroupDiscoveryList", APIVersion: "apidiscovery.k8s.io/v2"},
+		Items:    []apidiscovery.APIGroupDiscovery{},
+	}
+	groups, versions := s.groupVersions()
+	for _, name := range groups {
+		if (name == "") != core {
+			continue
+		}
+		g := apidiscovery.APIGroupDiscovery{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		for _, v := range versions[name] {
+			g.Versions = append(g.Versions, apidiscovery.APIVersionDiscovery{
+				Version:   v,
+				Freshness: apidiscovery.DiscoveryFreshnessCurrent,
+				Resources: s.aggregatedResources(schema.GroupVersion{Group: name, Version: v}),
+			})
+		}
+		list.Items = append(list.Items, g)
+	}
+	w.Header().Set("Vary", "Accept")
+	f.info.MediaType += ";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+	_ = writeEncoded(w, req, f, http.StatusOK, list)
+}
+
+func (s *Server) aggregatedResources(gv schema.GroupVersion) []apidiscovery.APIResourceDiscovery {
+	var out []apidiscovery.APIResourceDiscovery
+	for _, ep := range s.registry.all() {
+		if ep.GVR.GroupVersion() != gv {
+			continue
+		}
+		kind := metav1.GroupVersionKind(ep.GVK)
+		d := apidiscovery.APIResourceDiscovery{
+			Resource: ep.GVR.Resource, ResponseKind: &kind, Scope: apidiscovery.ScopeCluster,
+			SingularResource: ep.Singular, Verbs: verbs, ShortNames: ep.ShortNames, Categories: ep.Categories,
+		}
+		if ep.Namespaced {
+			d.Scope = apidiscovery.ScopeNamespace
+		}
+		if ep.Info.Status {
+			d.Subresources = []apidiscovery.APISubresourceDiscovery{{Subresource: "status", ResponseKind: &kind, Verbs: statusVerbs}}
+		}
+		out = append(out, d)
+	}
+	return out
+}

@@ -1,0 +1,80 @@
+package apiserver
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"glasswatch/internal/apiserver/resource"
+)
+
+// mayDelete refuses to delete what a cluster cannot live without.
+func (r *request) mayDelete(obj resource.Object) error {
+	if r.table != namespacesResource {
+		return nil
+	}
+	switch obj.GetName() {
+	case metav1.NamespaceDefault, metav1.NamespaceSystem, metav1.NamespacePublic:
+		return apierrors.NewForbidden(r.groupResource(), obj.GetName(), fmt.Errorf("this namespace may not be deleted"))
+	}
+	return nil
+}
+
+// mayVanish tells whether an object that is being deleted can go, its finalizers apart: a namespace and a definition wait
+// till what is in them is gone.
+func (s *Server) mayVanish(obj resource.Object) bool {
+	if ns, ok := obj.(*corev1.Namespace); ok {
+		return len(ns.Spec.Finalizers) == 0
+	}
+	return true
+}
+
+func terminateNamespace(obj resource.Object) {
+	if ns, ok := obj.(*corev1.Namespace); ok {
+		ns.Status.Phase = corev1.NamespaceTerminating
+	}
+}
+
+// emptyNamespaces deletes what is in terminating namespaces, and them once nothing is left.
+func (s *Server) emptyNamespaces() {
+	tree, _, err := s.store.Snapshot(namespacesResource, 0)
+	if err != nil {
+		return
+	}
+	ep := s.registry.find(corev1.SchemeGroupVersion.WithResource("namespaces"))
+	for _, obj := range tree.Range("", "") {
+		if obj.GetDeletionTimestamp() == nil {
+			continue
+		}
+		s.namespaces.Lock() // no creation is between its check and its commit
+		ns, ok := s.store.Get(namespacesResource, obj.GetName()).(*corev1.Namespace)
+		if ok && ns.DeletionTimestamp != nil && len(ns.Spec.Finalizers) > 0 && s.emptied(ns.Name) {
+			s.change(ep, ns, func(o resource.Object) { o.(*corev1.Namespace).Spec.Finalizers = nil })
+		}
+		s.namespaces.Unlock()
+	}
+}
+
+// emptied deletes the contents of a namespace and tells whether there were none.
+func (s *Server) emptied(namespace string) bool {
+	empty := true
+	background := metav1.DeletePropagationBackground
+	for _, ep := range s.registry.all() {
+		if !ep.Namespaced || ep.table != ep.GroupResource() {
+			continue
+		}
+		tree, _, err := s.store.Snapshot(ep.table, 0)
+		if err != nil {
+			continue
+		}
+		for _, obj := range tree.Range(namespace+"/", namespace+"0") {
+			empty = false
+			if obj.GetDeletionTimestamp() == nil {
+				_, _, _ = s.deleteObject(ep, obj, &metav1.DeleteOptions{PropagationPolicy: &background})
+			}
+		}
+	}
+	return empty
+}

@@ -1,0 +1,40 @@
+package apiserver
+
+import "time"
+
+// Options of a Server. The zero value is useful: the defaults are those of a real server where one has them, and
+// short where a real one would make a demo wait.
+type Options struct {
+	// HistoryLimit is how many changes per resource a watch may ask to have replayed, and how far back a page or an exact
+	// list may reach; older is 410 Expired. 0 means 10,000; negative means none.
+	HistoryLimit int
+	// BookmarkInterval is the time between bookmarks of an idle watch that allows them. 0 means one minute.
+	BookmarkInterval time.Duration
+	// GarbageDelay is how long after a change the garbage collector and the namespace controller look around. 0 means
+	// 20 ms.
+	GarbageDelay time.Duration
+	// FreshnessTimeout is how long a list of a revision that does not exist yet waits before it fails with 504. 0 means
+	// three seconds.
+	FreshnessTimeout time.Duration
+	// MinWatchTimeout: a watch without timeoutSeconds ends after a random time between this and twice as much. 0 means
+	// thirty minutes.
+	MinWatchTimeout time.Duration
+}
+
+func (o Options) withDefaults() Options {
+	if o.HistoryLimit == 0 {
+		o.HistoryLimit = 10_000
+	}
+	o.HistoryLimit = max(o.HistoryLimit, 0)
+	setDefault(&o.BookmarkInterval, time.Minute)
+	setDefault(&o.GarbageDelay, 20*time.Millisecond)
+	setDefault(&o.FreshnessTimeout, 3*time.Second)
+	setDefault(&o.MinWatchTimeout, 30*time.Minute)
+	return o
+}
+
+func setDefault(d *time.Duration, value time.Duration) {
+	if *d == 0 {
+		*d = value
+	}
+}

@@ -1,0 +1,94 @@
+package apiserver
+
+import (
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"glasswatch/internal/apiserver/resource"
+)
+
+// The functions of this file handle spec and status of any kind: Go fields of typed objects, map entries of others.
+
+func statusField(obj resource.Object) (reflect.Value, bool) {
+	f := reflect.ValueOf(obj).Elem().FieldByName("Status")
+	return f, f.IsValid()
+}
+
+func clearStatus(obj resource.Object) {
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		delete(u.Object, "status")
+	} else if f, ok := statusField(obj); ok {
+		f.SetZero()
+	}
+}
+
+// copyStatus gives obj the status of from; they share its insides.
+func copyStatus(obj, from resource.Object) {
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		if status, ok := from.(*unstructured.Unstructured).Object["status"]; ok {
+			u.Object["status"] = status
+		} else {
+			delete(u.Object, "status")
+		}
+	} else if f, ok := statusField(obj); ok {
+		old, _ := statusField(from)
+		f.Set(old)
+	}
+}
+
+// withStatusOf is live with the status of obj and, unless the resource is custom, with its metadata.
+func withStatusOf(live, obj resource.Object, custom bool) resource.Object {
+	out := live.DeepCopyObject().(resource.Object)
+	copyStatus(out, obj)
+	out.SetResourceVersion(obj.GetResourceVersion())
+	out.SetManagedFields(obj.GetManagedFields())
+	if !custom {
+		out.SetLabels(obj.GetLabels())
+		out.SetAnnotations(obj.GetAnnotations())
+		out.SetFinalizers(obj.GetFinalizers())
+		out.SetOwnerReferences(obj.GetOwnerReferences())
+	}
+	return out
+}
+
+// withSpecOf is live with the spec of obj.
+func withSpecOf(live, obj resource.Object) resource.Object {
+	out := live.DeepCopyObject().(resource.Object)
+	from := reflect.ValueOf(obj).Elem().FieldByName("Spec")
+	if to := reflect.ValueOf(out).Elem().FieldByName("Spec"); to.IsValid() && from.IsValid() {
+		to.Set(from)
+	}
+	return out
+}
+
+// specChanged compares everything but metadata and, if the status has a subresource of its own, the status.
+func specChanged(a, b resource.Object, hasStatus bool) bool {
+	return !equality.Semantic.DeepEqual(specOf(a, hasStatus), specOf(b, hasStatus))
+}
+
+func specOf(obj resource.Object, hasStatus bool) any {
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		content := map[string]any{}
+		for k, v := range u.Object {
+			if k != "metadata" && k != "apiVersion" && !(hasStatus && k == "status") {
+				content[k] = v
+			}
+		}
+		return content
+	}
+	shallow := reflect.New(reflect.TypeOf(obj).Elem()).Elem()
+	shallow.Set(reflect.ValueOf(obj).Elem())
+	for _, name := range []string{"TypeMeta", "ObjectMeta"} {
+		shallow.FieldByName(name).SetZero()
+	}
+	if f := shallow.FieldByName("Status"); f.IsValid() && hasStatus {
+		f.SetZero()
+	}
+	return shallow.Interface()
+}
+
+// now is the current time in the precision of the wire.
+func now() metav1.Time { return metav1.Now().Rfc3339Copy() }

@@ -1,0 +1,116 @@
+package apiserver
+
+import (
+	"sync"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"glasswatch/internal/apiserver/patch"
+	"glasswatch/internal/apiserver/resource"
+	"glasswatch/internal/apiserver/table"
+)
+
+// endpoint is one resource in one version as it is served. It is immutable.
+type endpoint struct {
+	*resource.Info
+	// table is where the objects are stored; two endpoints may share one.
+	table schema.GroupResource
+	// served turns a stored object into the version of this endpoint, stored does the opposite. Both return their
+	// argument if there is nothing to do, and never change it.
+	served, stored func(resource.Object) resource.Object
+
+	main, status *patch.Patcher // status is nil without the subresource
+	printer      func() *table.Printer
+}
+
+// registry is the list of what is served.
+type registry struct {
+	mu       sync.RWMutex // protects what follows
+	builtins []*endpoint
+	custom   []*endpoint // sorted as discovery lists them
+	byGVR    map[schema.GroupVersionResource]*endpoint
+	byKind   map[schema.GroupKind]*endpoint // any version
+}
+
+func newRegistry() *registry {
+	r := &registry{}
+	for _, info := range resource.Builtins() {
+		r.builtins = append(r.builtins, newEndpoint(info))
+	}
+	r.index()
+	return r
+}
+
+// newEndpoint makes the endpoint of a resource.
+func newEndpoint(info *resource.Info) *endpoint {
+	same := func(obj resource.Object) resource.Object { return obj }
+	ep := &endpoint{Info: info, table: info.GroupResource(), served: same, stored: same, main: patch.ForInfo(info, "", applyDefaults),
+		printer: sync.OnceValue(func() *table.Printer { return table.For(info) })}
+	if info.Status {
+		ep.status = patch.ForInfo(info, "status", applyDefaults)
+	}
+	if info.Custom != nil {
+		ep.served = func(obj resource.Object) resource.Object { return inVersion(obj, info.APIVersion()) }
+	}
+	if ep.table == eventsV1 {
+		ep.table, ep.served, ep.stored = coreEvents, eventToV1, eventFromV1
+	}
+	return ep
+}
+
+// inVersion returns a custom object with the given apiVersion, sharing the rest.
+func inVersion(obj resource.Object, apiVersion string) resource.Object {
+	u, ok := obj.(*unstructured.Unstructured)
+	if !ok || u.GetAPIVersion() == apiVersion {
+		return obj
+	}
+	content := make(map[string]any, len(u.Object))
+	for k, v := range u.Object {
+		content[k] = v
+	}
+	content["apiVersion"] = apiVersion
+	return &unstructured.Unstructured{Object: content}
+}
+
+func (r *registry) index() {
+	r.byGVR = map[schema.GroupVersionResource]*endpoint{}
+	r.byKind = map[schema.GroupKind]*endpoint{}
+	for _, ep := range r.allLocked() {
+		r.byGVR[ep.GVR] = ep
+		r.byKind[ep.GVK.GroupKind()] = ep
+	}
+}
+
+func (r *registry) allLocked() []*endpoint {
+	return append(append([]*endpoint(nil), r.builtins...), r.custom...)
+}
+
+// all returns every endpoint in the order of discovery. The slice is the caller's.
+func (r *registry) all() []*endpoint {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.allLocked()
+}
+
+// find returns the endpoint of a resource, or nil.
+func (r *registry) find(gvr schema.GroupVersionResource) *endpoint {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.byGVR[gvr]
+}
+
+// findKind returns an endpoint of a kind, or nil.
+func (r *registry) findKind(gk schema.GroupKind) *endpoint {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.byKind[gk]
+}
+
+// setCustom replaces the custom resources.
+func (r *registry) setCustom(custom []*endpoint) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.custom = custom
+	r.index()
+}

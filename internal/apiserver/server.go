@@ -1,0 +1,90 @@
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"glasswatch/internal/apiserver/storage"
+)
+
+// Server is an API server in memory. Its methods may be called from any goroutine.
+type Server struct {
+	options  Options
+	store    *storage.Store
+	registry *registry
+	faults   *Faults
+
+	// namespaces keeps creations and the last look into a terminating namespace apart: a creation holds it for reading
+	// from the check that its namespace is active until the object is stored.
+	namespaces sync.RWMutex
+
+	janitor chan struct{} // capacity 1: something may have become garbage
+
+	mu       sync.Mutex // protects what follows
+	nextIP   uint32
+	nextPort uint32
+	address  string // of the listener that Serve was given last
+	pipe     *PipeListener
+}
+
+// New returns a server that holds the namespaces every cluster has. Nothing runs until Serve, or until requests come in
+// through Handler.
+func New(options Options) *Server {
+	options = options.withDefaults()
+	s := &Server{
+		options: options,
+		store:   storage.New(options.HistoryLimit),
+		janitor: make(chan struct{}, 1),
+	}
+	s.registry = newRegistry()
+	s.faults = newFaults(s)
+	s.bootstrap()
+	return s
+}
+
+// Revision is that of the last write to anything.
+func (s *Server) Revision() int64 { return s.store.Revision() }
+
+// Serve answers requests on l, collects garbage and empties deleted namespaces until ctx is done. It closes l, ends all
+// watches, and returns when every goroutine it started is gone. The error is nil if ctx ended it.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	s.remember(l)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var connections, helpers sync.WaitGroup
+	server := &http.Server{
+		Handler:           s.Handler(),
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+		ReadHeaderTimeout: time.Minute,
+		ConnState: func(_ net.Conn, state http.ConnState) {
+			switch state {
+			case http.StateNew:
+				connections.Add(1)
+			case http.StateClosed, http.StateHijacked:
+				connections.Done()
+			}
+		},
+	}
+	helpers.Go(func() { s.Run(ctx) })
+	helpers.Go(func() {
+		<-ctx.Done()
+		_ = server.Close()
+	})
+	err := server.Serve(l)
+	cancelled := ctx.Err() != nil
+	cancel()
+	helpers.Wait()
+	connections.Wait()
+	if cancelled && errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// Run does what Serve does besides answering requests: it collects garbage and empties deleted namespaces until ctx is
+// done. Only those need it who use Handler alone.
+func (s *Server) Run(ctx context.Context) { s.clean(ctx) }

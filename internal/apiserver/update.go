@@ -1,0 +1,234 @@
+package apiserver
+
+import (
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"glasswatch/internal/apiserver/patch"
+	"glasswatch/internal/apiserver/resource"
+	"glasswatch/internal/apiserver/storage"
+)
+
+const optimisticLockMessage = "the object has been modified; please apply your changes to the latest version and try again"
+
+func (r *request) update(w http.ResponseWriter) error {
+	opts := &metav1.UpdateOptions{}
+	if err := r.decodeQuery(opts); err != nil {
+		return err
+	}
+	if errs := metav1validation.ValidateUpdateOptions(opts); len(errs) > 0 {
+		return apierrors.NewInvalid(schema.GroupKind{Group: metav1.GroupName, Kind: "UpdateOptions"}, "", errs)
+	}
+	obj, err := r.decode(opts.FieldValidation)
+	if err != nil {
+		return err
+	}
+	if err := r.checkName(obj); err != nil {
+		return err
+	}
+	wo := writeOptions{patch.ManagerName(opts.FieldManager, r.http.UserAgent()), len(opts.DryRun) > 0}
+	out, err := r.modify(wo, func(resource.Object) (resource.Object, error) {
+		return obj.DeepCopyObject().(resource.Object), nil
+	}, true)
+	if err != nil {
+		return err
+	}
+	return r.write(w, http.StatusOK, out)
+}
+
+func (r *request) patch(w http.ResponseWriter) error {
+	opts := &metav1.PatchOptions{}
+	if err := r.decodeQuery(opts); err != nil {
+		return err
+	}
+	body, err := r.body()
+	if err != nil {
+		return err
+	}
+	contentType, _, _ := mime.ParseMediaType(r.http.Header.Get("Content-Type"))
+	req := patch.Request{
+		Type: types.PatchType(contentType), Body: body,
+		Name: r.target.name, Namespace: r.target.namespace,
+		FieldManager: opts.FieldManager, UserAgent: r.http.UserAgent(),
+		Force: opts.Force, FieldValidation: opts.FieldValidation, DryRun: opts.DryRun,
+	}
+	wo := writeOptions{dryRun: len(opts.DryRun) > 0}
+	var warnings []string
+	apply := func(current resource.Object) (resource.Object, error) {
+		out, said, err := r.applyPatch(current, req)
+		warnings = said
+		return out, err
+	}
+	code := http.StatusOK
+	out, err := r.modify(wo, apply, false)
+	if req.Type == types.ApplyPatchType && apierrors.IsNotFound(err) && r.target.subresource == "" {
+		code = http.StatusCreated
+		out, err = r.createByApply(wo, apply)
+	}
+	if err != nil {
+		return err
+	}
+	r.warn(warnings)
+	return r.write(w, code, out)
+}
+
+func (r *request) applyPatch(current resource.Object, req patch.Request) (resource.Object, []string, error) {
+	p := r.patcher()
+	if current == nil {
+		out, warnings, err := p.Patch(nil, req)
+		if err != nil {
+			return nil, nil, err
+		}
+		return out.(resource.Object), warnings, nil
+	}
+	out, warnings, err := p.Patch(r.served(current), req)
+	if err != nil {
+		return nil, nil, err
+	}
+	return out.(resource.Object), warnings, nil
+}
+
+func (r *request) createByApply(wo writeOptions, apply func(resource.Object) (resource.Object, error)) (resource.Object, error) {
+	obj, err := apply(nil)
+	if err != nil {
+		return nil, err
+	}
+	out, err := r.createObject(obj, wo, false)
+	if apierrors.IsAlreadyExists(err) { // somebody was faster: then it is an update after all
+		return r.modify(wo, apply, false)
+	}
+	return out, err
+}
+
+// modify replaces the object that the URL names by what change makes of it, again if somebody else wrote meanwhile
+// and the client did not insist on a resourceVersion. change gets the stored object and returns one of its own in the
+// served version. track says whether managedFields are yet to be written.
+func (r *request) modify(opts writeOptions, change func(resource.Object) (resource.Object, error), track bool) (resource.Object, error) {
+	for {
+		current, err := r.current()
+		if err != nil {
+			return nil, err
+		}
+		obj, err := change(current)
+		if err != nil {
+			return nil, err
+		}
+		if err := r.placeIn(obj); err != nil {
+			return nil, err
+		}
+		out, err := r.replace(current, obj, opts, track)
+		if !errors.Is(err, storage.ErrConflict) {
+			return out, err
+		}
+	}
+}
+
+// replace puts obj in place of current. storage.ErrConflict means that current is not current any more.
+func (r *request) replace(current, obj resource.Object, opts writeOptions, track bool) (resource.Object, error) {
+	if err := r.checkPreconditions(current, obj); err != nil {
+		return nil, err
+	}
+	live := r.served(current)
+	obj = r.prepareForUpdate(obj, live)
+	if errs := r.validate(obj, live); len(errs) > 0 {
+		return nil, apierrors.NewInvalid(r.GVK.GroupKind(), obj.GetName(), errs)
+	}
+	if track {
+		obj = r.patcher().Track(live, obj, opts.manager).(resource.Object)
+	}
+	if equality.Semantic.DeepEqual(live, obj) {
+		if r.server.store.Get(r.table, r.key()) != current {
+			return nil, storage.ErrConflict
+		}
+		return current, nil
+	}
+	if r.Generation && r.target.subresource == "" && specChanged(live, obj, r.endpoint.Status) {
+		obj.SetGeneration(current.GetGeneration() + 1)
+	}
+	obj = r.endpoint.stored(obj)
+	if opts.dryRun {
+		return obj, nil
+	}
+	if current.GetDeletionTimestamp() != nil && len(obj.GetFinalizers()) == 0 && r.server.mayVanish(obj) {
+		return obj, r.server.remove(r.endpoint, current, obj)
+	}
+	if err := r.server.store.Update(r.table, r.key(), current, obj); err != nil {
+		return nil, err
+	}
+	r.server.written(r.endpoint, current, obj)
+	return obj, nil
+}
+
+func (r *request) checkPreconditions(current, obj resource.Object) error {
+	if !sameUID(obj.GetUID(), current.GetUID()) {
+		return apierrors.NewConflict(r.groupResource(), r.target.name,
+			fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", obj.GetUID(), current.GetUID()))
+	}
+	switch rv := obj.GetResourceVersion(); {
+	case rv == "" || rv == "0":
+		if r.Custom != nil || r.conditionalOnly() {
+			kind := schema.GroupKind{Group: r.GVR.Group, Kind: r.GVR.Resource}
+			return apierrors.NewInvalid(kind, r.target.name, field.ErrorList{
+				field.Invalid(field.NewPath("metadata", "resourceVersion"), 0, "must be specified for an update")})
+		}
+		obj.SetResourceVersion(current.GetResourceVersion())
+	case rv != current.GetResourceVersion():
+		return apierrors.NewConflict(r.groupResource(), r.target.name, errors.New(optimisticLockMessage))
+	}
+	return nil
+}
+
+// conditionalOnly lists the kinds that a real server does not update without a resourceVersion.
+func (r *request) conditionalOnly() bool {
+	switch r.GroupResource().String() {
+	case "leases.coordination.k8s.io", "poddisruptionbudgets.policy", "customresourcedefinitions.apiextensions.k8s.io",
+		"priorityclasses.scheduling.k8s.io", "runtimeclasses.node.k8s.io", "csidrivers.storage.k8s.io",
+		"mutatingwebhookconfigurations.admissionregistration.k8s.io", "validatingwebhookconfigurations.admissionregistration.k8s.io",
+		"endpointslices.discovery.k8s.io", "volumeattachments.storage.k8s.io", "csinodes.storage.k8s.io":
+		return true
+	}
+	return false
+}
+
+// prepareForUpdate keeps what this way of writing cannot change.
+func (r *request) prepareForUpdate(obj, live resource.Object) resource.Object {
+	switch {
+	case r.target.subresource == "status":
+		obj = withStatusOf(live, obj, r.Custom != nil)
+	case r.target.subresource == "finalize":
+		obj = withSpecOf(live, obj)
+	case r.endpoint.Status:
+		copyStatus(obj, live)
+	}
+	obj.SetUID(live.GetUID())
+	obj.SetGeneration(live.GetGeneration())
+	obj.SetCreationTimestamp(live.GetCreationTimestamp())
+	obj.SetDeletionTimestamp(live.GetDeletionTimestamp())
+	obj.SetDeletionGracePeriodSeconds(live.GetDeletionGracePeriodSeconds())
+	obj.SetSelfLink("")
+	r.server.prepareForUpdate(obj, live)
+	return obj
+}
+
+func (r *request) checkName(obj resource.Object) error {
+	switch {
+	case obj.GetName() == "":
+		return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s based on URL) was undeterminable: name must be provided", r.target.name))
+	case obj.GetName() != r.target.name:
+		return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", obj.GetName(), r.target.name))
+	case r.target.namespace != "" && obj.GetNamespace() != "" && obj.GetNamespace() != r.target.namespace:
+		return apierrors.NewBadRequest(fmt.Sprintf("the namespace of the object (%s) does not match the namespace on the request (%s)",
+			obj.GetNamespace(), r.target.namespace))
+	}
+	return nil
+}
