@@ -298,6 +298,7 @@ func TestSalvage_HalfAKeyIsNoKey(t *testing.T) {
 		{`{"metadata":{"namespace":"n"}}`, "/"},
 		{`{"metadata":{"namespace":{},"name":"x"}}`, "/"},
 		{`{"metadata":{"namespace":"n","name":7}}`, "/"},
+		{`{"metadata":{"name":"x" "namespace":"n"}}`, "/"},
 		{`{"metadata":"x"}`, "/"},
 		{``, "/"},
 	} {

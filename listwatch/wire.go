@@ -142,11 +142,11 @@ func (jsonFormat) objectMeta(object []byte) (metav1.ObjectMeta, error) {
 
 func (jsonFormat) salvage(object []byte, _ bool) (key Key, resourceVersion string) {
 	whole := true
-	eachJSON(object, func(name string, value []byte) {
+	_ = eachJSON(object, func(name string, value []byte) {
 		if name != "metadata" {
 			return
 		}
-		eachJSON(value, func(name string, value []byte) {
+		err := eachJSON(value, func(name string, value []byte) {
 			s, err := unquoteJSON(value)
 			switch name {
 			case "name":
@@ -157,6 +157,7 @@ func (jsonFormat) salvage(object []byte, _ bool) (key Key, resourceVersion strin
 				resourceVersion = string(s)
 			}
 		})
+		whole = whole && err == nil
 	})
 	if !whole {
 		key = Key{}
@@ -164,17 +165,18 @@ func (jsonFormat) salvage(object []byte, _ bool) (key Key, resourceVersion strin
 	return salvaged(key, resourceVersion)
 }
 
-// eachJSON visits the members of an object up to the first thing it cannot read.
-func eachJSON(object []byte, visit func(name string, value []byte)) {
+// eachJSON visits the members of an object up to the first thing it cannot read. visit must not keep value.
+func eachJSON(object []byte, visit func(name string, value []byte)) error {
 	c, err := enterJSON(object, '{')
 	for err == nil {
 		var name, value []byte
 		var ok bool
 		if name, value, ok, err = c.member(); !ok {
-			return
+			break
 		}
 		visit(string(name), value)
 	}
+	return err
 }
 
 func (jsonFormat) status(object []byte) (*metav1.Status, error) {
