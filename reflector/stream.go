@@ -25,8 +25,8 @@ type openStream[T listwatch.Object] struct {
 	at string
 	// inOrder: the synthetic first events, which are in no order, are through. Only then versions are taken over.
 	inOrder bool
-	// events counts what was passed on.
-	events int
+	// useful: the stream brought what a stream from the same version would not bring again.
+	useful bool
 }
 
 // openWatch sends a watch request and makes the stream r.run.stream, which must be nil. silence is the longest time
@@ -80,10 +80,9 @@ func (r *Reflector[T]) closeStream() {
 	}
 }
 
-// isVeryShort: the stream brought nothing in less than a second; asking again at once would go on for ever.
+// isVeryShort: the stream brought nothing in less than a second; asking again at once might go on for ever.
 func (s *openStream[T]) isVeryShort() bool {
-	stuck := s.events == 0 || s.inOrder && s.at == s.from && s.at != ""
-	return stuck && time.Since(s.opened) < time.Second
+	return !s.useful && time.Since(s.opened) < time.Second
 }
 
 // isRewound: ev is older than where the stream started. A deletion does not count: there are servers that send it with

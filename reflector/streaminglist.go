@@ -65,7 +65,7 @@ func (r *Reflector[T]) endStreamingList(ctx context.Context, version string) Sta
 	r.counters.streamingLists.Add(1)
 	r.setLastError(nil)
 	s.from, s.at, s.inOrder = version, version, true
-	s.events = len(items) // it was of use already, however soon it ends
+	s.useful = true
 	return Watching
 }
 
@@ -90,8 +90,8 @@ func (r *Reflector[T]) leaveStreamingList(ctx context.Context, err error) State 
 	case isUnavailable(err) && !r.run.atLatest && r.LastSyncResourceVersion() != "":
 		r.run.atLatest = true
 		return ListingStreaming
-	case isUnavailable(err), isBusy(err):
-		return r.backOff(err, r.listing())
+	case isBusy(err):
+		return r.backOff(err, ListingStreaming)
 	case errors.Is(err, ErrSilent):
 		r.run.pagedUntil = time.Now().Add(r.opts.StreamingRetry)
 	}

@@ -70,7 +70,6 @@ func (r *Reflector[T]) pass(ctx context.Context, ev *listwatch.Event[T]) *listwa
 	default:
 		return &listwatch.ObjectError{Type: ev.Type, ResourceVersion: ev.ResourceVersion, Err: errUnknownEvent}
 	}
-	r.run.stream.events++
 	r.counters.events.Add(1)
 	if err != nil {
 		r.reportSink(ctx, &SinkError{Op: op, Key: listwatch.KeyOf(ev.Object), Err: err})
@@ -89,7 +88,6 @@ func (r *Reflector[T]) takeBookmark(ctx context.Context, version string) {
 	if err := r.sink.Bookmark(version); err != nil {
 		r.reportSink(ctx, &SinkError{Op: "Bookmark", Err: err})
 	}
-	s.events++
 	r.counters.bookmarks.Add(1)
 	r.advance(version)
 }
@@ -99,11 +97,13 @@ func (r *Reflector[T]) takeBookmark(ctx context.Context, version string) {
 func (r *Reflector[T]) advance(version string) {
 	s := r.run.stream
 	switch {
-	case version == "" || version == s.at:
+	case version == "":
+		s.useful = true // there are no versions to tell by
+	case version == s.at:
 	case isOlder(version, s.at):
 		r.counters.oldVersions.Add(1)
 	default:
-		s.at = version
+		s.at, s.useful = version, true
 		r.setVersion(version)
 	}
 }

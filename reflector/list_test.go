@@ -1,0 +1,279 @@
+package reflector
+
+import (
+	"errors"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"glasswatch/listwatch"
+)
+
+func TestStreamingList_GoesOnAsTheWatch(t *testing.T) {
+	story(t, Options{}, func(h *harness) {
+		h.Put("b", "a")
+		h.Start()
+		h.ExpectSink("Replace 2 [a@2 b@1]")
+		h.ExpectStates(ListingStreaming, Watching)
+		q := h.requests[0].opts
+		require.True(t, *q.SendInitialEvents)
+		require.True(t, q.AllowWatchBookmarks)
+		require.Equal(t, metav1.ResourceVersionMatchNotOlderThan, q.ResourceVersionMatch)
+		h.Put("c")
+		h.Delete("a")
+		h.ExpectSink("Add c@3", "Delete a@4")
+		h.ExpectVersion("4")
+		h.ExpectRequests(`stream@""`)
+		require.Equal(t, uint64(1), h.r.Stats().StreamingLists)
+	})
+}
+
+func TestStreamingList_TakesChangesThatHappenMeanwhile(t *testing.T) {
+	story(t, Options{}, func(h *harness) {
+		h.Put("a", "b", "c")
+		h.Spoil("d")
+		h.Spoil("e")
+		h.set(func() { h.withholdEnd = true })
+		h.Start()
+		h.Put("b", "d")
+		h.Delete("a")
+		h.DeleteSpoilt("e")
+		h.Spoil("c") // the good version that came before stays
+		h.Spoil("f")
+		h.ExpectSink()
+		h.send(result{ev: listwatch.Event[object]{Type: listwatch.Bookmark, ResourceVersion: "11", InitialEventsEnd: true}})
+		h.ExpectSink("Replace 11 [d@7 b@6 c@3] keep [f]")
+	})
+}
+
+func TestStreamingList_RefusedFallsBackToPagesForAnHour(t *testing.T) {
+	for _, refusal := range []error{invalid(), apierrors.NewBadRequest("what?"), apierrors.NewMethodNotSupported(things, "watch")} {
+		story(t, Options{}, func(h *harness) {
+			h.Put("a")
+			h.set(func() { h.refuseStreaming = refusal })
+			h.Start()
+			h.ExpectRequests(`stream@""`, `list@"0" limit=500`, `watch@"1"`)
+			h.ExpectSink("Replace 1 [a@1]")
+			h.ExpectErrors() // it is no error
+			h.ExpectStates(ListingStreaming, ListingPaged, Connecting, Watching)
+
+			h.set(func() { h.refuseStreaming = nil })
+			h.Pass(58 * time.Minute) // watches come and go
+			h.Forget()
+			h.BreakWatch(expired())
+			h.Pass(time.Second)
+			h.ExpectRequests(`list@"1"`, `watch@"1"`)
+			h.Pass(3 * time.Minute)
+			h.BreakWatch(expired())
+			h.Pass(time.Second)
+			h.ExpectRequests(`stream@"1"`)
+		})
+	}
+}
+
+func TestStreamingList_SilenceFallsBackToPages(t *testing.T) {
+	story(t, Options{}, func(h *harness) {
+		h.Put("a")
+		h.set(func() { h.withholdEnd = true })
+		h.Start()
+		// Each event starts the time anew: two minutes pass, and none of them is silent.
+		for range 6 {
+			h.Pass(20 * time.Second)
+			h.Put("a")
+		}
+		h.Spoil("b") // an event that cannot be read is not silence either
+		h.Pass(29 * time.Second)
+		h.ExpectRequests(`stream@""`)
+		require.Equal(t, ListingStreaming, h.r.State())
+		h.ExpectErrors(errors.New(`unreadable ADDED event "ns/b" at resourceVersion 8: garbage`))
+		h.Pass(time.Second)
+		h.ExpectErrors(ErrSilent, errors.New(`unreadable list item "ns/b"`))
+		h.ExpectRequests(`list@"0" limit=500`, `watch@"8"`)
+		h.ExpectSink("Replace 8 [a@7] keep [b]")
+		require.NoError(t, h.r.LastError())
+		h.Forget()
+		h.BreakWatch(expired())
+		h.Pass(time.Second)
+		h.ExpectRequests(`list@"8"`, `watch@"8"`) // remembered
+	})
+}
+
+func TestStreamingList_WithoutAnAnswerFallsBackToPages(t *testing.T) {
+	story(t, Options{SilenceTimeout: 10 * time.Second}, func(h *harness) {
+		h.set(func() { h.hang = true })
+		h.Start()
+		h.Pass(10*time.Second - 1)
+		h.ExpectRequests(`stream@""`)
+		h.set(func() { h.hang = false })
+		h.Pass(1)
+		h.ExpectErrors(ErrSilent)
+		h.ExpectRequests(`list@"0" limit=500`, `watch@"0"`)
+	})
+}
+
+func TestStreamingList_ThatEndsEarlyFallsBackToPagesOnce(t *testing.T) {
+	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, internal()} {
+		story(t, Options{}, func(h *harness) {
+			h.Put("a")
+			h.set(func() { h.withholdEnd = true })
+			h.Start()
+			h.set(func() { h.withholdEnd = false })
+			h.BreakWatch(end)
+			h.ExpectSink("Replace 1 [a@1]")
+			h.ExpectRequests(`stream@""`, `list@"0" limit=500`, `watch@"1"`)
+			h.Forget()
+			h.BreakWatch(expired())
+			h.Pass(time.Second)
+			h.ExpectRequests(`stream@"1"`)
+		})
+	}
+}
+
+func TestList_WithoutItsVersionIsAskedForAtTheLatest(t *testing.T) {
+	for _, unavailable := range []error{expired(), apierrors.NewGone("gone"), tooLarge(), timeoutTooLarge("")} {
+		story(t, Options{}, func(h *harness) {
+			h.Put("a")
+			h.Start()
+			h.set(func() { h.failStreams = []error{unavailable} })
+			h.Forget()
+			h.BreakWatch(expired())
+			h.Pass(800 * time.Millisecond)
+			h.ExpectRequests(`stream@"1"`, `stream@""`)
+			h.ExpectSink("Replace 1 [a@1]")
+			h.BreakWatch(expired()) // the list healed it: the next one is at the known version again
+			h.Pass(1600 * time.Millisecond)
+			h.ExpectRequests(`stream@"1"`)
+		})
+		story(t, Options{DisableStreamingList: true}, func(h *harness) {
+			h.Put("a")
+			h.Start()
+			h.ExpectRequests(`list@"0" limit=500`, `watch@"1"`)
+			h.set(func() { h.failLists = []error{unavailable} })
+			h.BreakWatch(expired())
+			h.Pass(800 * time.Millisecond)
+			h.ExpectRequests(`list@"1"`, `list@"" limit=500`, `watch@"1"`)
+		})
+	}
+}
+
+func TestList_OfARestoredBackupSetsTheVersionBack(t *testing.T) {
+	for _, opts := range []Options{{}, {DisableStreamingList: true}} {
+		story(t, opts, func(h *harness) {
+			h.Put("a", "b", "c")
+			h.Start()
+			h.Forget()
+			h.Rewind(2)
+			h.Pass(time.Second)
+			h.ExpectSink("Replace 1 [a@1]")
+			h.ExpectVersion("1")
+			h.Put("d")
+			h.ExpectSink("Add d@2")
+		})
+	}
+}
+
+func TestPagedList_GathersPages(t *testing.T) {
+	story(t, Options{DisableStreamingList: true, PageSize: 2}, func(h *harness) {
+		h.Put("a", "b", "c", "e")
+		h.Spoil("d")
+		h.Start()
+		h.ExpectRequests(`list@"0" limit=2`, `list@"" limit=2 continue`, `list@"" limit=2 continue`, `watch@"5"`)
+		h.ExpectSink("Replace 5 [a@1 b@2 c@3 e@4] keep [d]")
+		require.Equal(t, uint64(1), h.r.Stats().ObjectErrors)
+	})
+}
+
+func TestPagedList_RemembersThatTheServerPaginates(t *testing.T) {
+	for _, tc := range []struct {
+		name       string
+		watchCache bool
+		relist     []string
+	}{
+		{"no watch cache", false, []string{`list@"3" limit=500`, `list@"" limit=500 continue`, `watch@"3"`}},
+		{"watch cache", true, []string{`list@"3"`, `watch@"3"`}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			story(t, Options{DisableStreamingList: true}, func(h *harness) {
+				h.set(func() {
+					h.watchCache = tc.watchCache
+					if !tc.watchCache {
+						h.pageCap = 2
+					}
+				})
+				h.Put("a", "b", "c")
+				h.Start()
+				h.Forget()
+				h.BreakWatch(expired())
+				h.Pass(time.Second)
+				h.ExpectRequests(tc.relist...)
+			})
+		})
+	}
+}
+
+func TestPagedList_ExpiredTokenAsksForEverythingAtOnce(t *testing.T) {
+	story(t, Options{DisableStreamingList: true, PageSize: 2}, func(h *harness) {
+		h.Put("a", "b", "c")
+		h.set(func() { h.failLists = []error{nil, expired()} })
+		h.Start()
+		h.ExpectRequests(`list@"0" limit=2`, `list@"" limit=2 continue`, `list@"0"`, `watch@"3"`)
+		h.ExpectSink("Replace 3 [a@1 b@2 c@3]")
+	})
+}
+
+func TestPagedList_GoesOnAtTheSamePageAfterAnOutage(t *testing.T) {
+	for _, err := range []error{busy(0), outage(), io.ErrUnexpectedEOF} {
+		story(t, Options{DisableStreamingList: true, PageSize: 2}, func(h *harness) {
+			h.Put("a", "b", "c")
+			h.set(func() { h.failLists = []error{nil, err} })
+			h.Start()
+			h.Pass(time.Second)
+			h.ExpectRequests(`list@"0" limit=2`, `list@"" limit=2 continue`, `list@"" limit=2 continue`, `watch@"3"`)
+			h.ExpectSink("Replace 3 [a@1 b@2 c@3]")
+		})
+	}
+}
+
+func TestPagedList_StartsOverAfterAnotherError(t *testing.T) {
+	story(t, Options{DisableStreamingList: true, PageSize: 2}, func(h *harness) {
+		h.Put("a", "b", "c")
+		h.set(func() { h.failLists = []error{nil, forbidden()} })
+		h.Start()
+		h.Pass(time.Second)
+		h.ExpectRequests(`list@"0" limit=2`, `list@"" limit=2 continue`, `list@"0" limit=2`, `list@"" limit=2 continue`, `watch@"3"`)
+		h.ExpectSink("Replace 3 [a@1 b@2 c@3]")
+	})
+}
+
+func TestPagedList_RepeatedTokenIsAnErrorNotALoop(t *testing.T) {
+	story(t, Options{DisableStreamingList: true, PageSize: 1}, func(h *harness) {
+		h.Put("a", "b")
+		h.set(func() { h.repeatToken = true })
+		h.Start()
+		h.ExpectErrors(errRepeatedToken)
+		h.Heal()
+		h.Pass(time.Second)
+		h.ExpectSink("Replace 2 [a@1 b@2]")
+	})
+}
+
+func TestResumeFrom_StartsWithAWatch(t *testing.T) {
+	story(t, Options{ResumeFrom: "1"}, func(h *harness) {
+		h.Put("a", "b")
+		h.Start()
+		h.ExpectRequests(`watch@"1"`)
+		h.ExpectSink("Add b@2")
+	})
+	story(t, Options{ResumeFrom: "1"}, func(h *harness) {
+		h.Put("a", "b")
+		h.Compact()
+		h.Start()
+		h.Pass(time.Second)
+		h.ExpectRequests(`watch@"1"`, `stream@"1"`)
+		h.ExpectSink("Replace 2 [a@1 b@2]")
+	})
+}

@@ -1,0 +1,243 @@
+package reflector
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-logr/logr/funcr"
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/klog/v2"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"glasswatch/listwatch"
+)
+
+// The reference is the very function behind client-go's reflector, with its figures, without its jitter.
+func TestBackoff_GrowsLikeClientGos(t *testing.T) {
+	clock := clocktesting.NewFakeClock(time.Now())
+	ref := wait.Backoff{Duration: 800 * time.Millisecond, Cap: 30 * time.Second, Steps: 38, Factor: 2}
+	delay := ref.DelayWithReset(clock, time.Hour)
+	story(t, Options{}, func(h *harness) {
+		h.set(func() {
+			for range 10 {
+				h.failLists = append(h.failLists, forbidden())
+			}
+			h.refuseStreaming = invalid()
+		})
+		h.Start()
+		for range 10 {
+			h.Pass(delay() - 1)
+			h.Forget()
+			h.Pass(1)
+			require.NotEmpty(t, h.Requests())
+		}
+		require.Equal(t, Watching, h.r.State())
+	})
+}
+
+func TestBackoff_JitterAddsUpToTheSameAgain(t *testing.T) {
+	var sum time.Duration
+	for range 1000 {
+		b := backoffTimer{Backoff: Backoff{}.withDefaults()}
+		for _, base := range []time.Duration{800, 1600, 3200, 6400, 12800, 25600, 30000, 30000} {
+			base *= time.Millisecond
+			got := b.next(time.Now(), 0)
+			require.GreaterOrEqual(t, got, base)
+			require.LessOrEqual(t, got, 2*base)
+			sum += got - base
+		}
+	}
+	require.InDelta(t, 0.5, sum.Seconds()/1000/110.4, 0.05)
+}
+
+func TestBackoff_StartsAgainAfterTwoQuietMinutes(t *testing.T) {
+	now := time.Now()
+	b := backoffTimer{Backoff: Backoff{Jitter: -1}.withDefaults()}
+	require.Equal(t, 800*time.Millisecond, b.next(now, 0))
+	now = now.Add(800*time.Millisecond + 2*time.Minute)
+	require.Equal(t, 1600*time.Millisecond, b.next(now, 0))
+	now = now.Add(1600*time.Millisecond + 2*time.Minute + 1)
+	require.Equal(t, 800*time.Millisecond, b.next(now, 0))
+}
+
+func TestBackoff_RetryAfterWinsWhenLonger(t *testing.T) {
+	story(t, Options{}, func(h *harness) {
+		h.set(func() { h.failStreams = []error{busy(20), busy(1)} })
+		h.Start()
+		h.Forget()
+		h.Pass(20*time.Second - 1)
+		h.ExpectRequests()
+		h.Pass(1)
+		h.ExpectRequests(`stream@""`)
+		h.Pass(1600*time.Millisecond - 1) // the second step is longer than the second that was asked for
+		h.ExpectRequests()
+		h.Pass(1)
+		h.ExpectRequests(`stream@""`)
+	})
+}
+
+func TestBackoff_CanBeReplaced(t *testing.T) {
+	story(t, Options{Delay: func() time.Duration { return 7 * time.Second }}, func(h *harness) {
+		h.set(func() { h.failStreams = []error{busy(0), busy(0)} })
+		h.Start()
+		h.Forget()
+		h.Pass(14 * time.Second)
+		h.ExpectRequests(`stream@""`, `stream@""`)
+	})
+}
+
+// story requires of Stop that no time passes.
+func TestRun_StopsAtOnceInEveryState(t *testing.T) {
+	for state, prepare := range map[State]func(h *harness){
+		ListingStreaming: func(h *harness) { h.withholdEnd = true },
+		ListingPaged:     func(h *harness) { h.refuseStreaming = invalid(); h.failLists = nil; h.pageCap = 1 },
+		Connecting:       func(h *harness) {},
+		Watching:         func(h *harness) {},
+		BackingOff:       func(h *harness) { h.failStreams = []error{busy(3600)} },
+	} {
+		t.Run(state.String(), func(t *testing.T) {
+			story(t, Options{ResyncPeriod: time.Minute}, func(h *harness) {
+				h.set(func() { prepare(h) })
+				hang := func(_, to State) {
+					h.set(func() { h.hang = to == state && (to == ListingPaged || to == Connecting) })
+				}
+				h.r.opts.OnTransition = hang
+				h.Start()
+				if state == Connecting {
+					h.Pass(time.Minute)
+					h.BreakWatch(io.EOF)
+					h.Settle()
+				}
+				require.Equal(t, state, h.r.State())
+				h.Stop()
+				h.ExpectErrors(map[State][]error{BackingOff: {busy(0)}}[state]...) // cancellation itself is none
+			})
+		})
+	}
+}
+
+func TestRun_MayBeRepeatedButNotDoubled(t *testing.T) {
+	story(t, Options{}, func(h *harness) {
+		h.Put("a")
+		require.Equal(t, Idle, h.r.State())
+		h.Start()
+		require.PanicsWithValue(t, "reflector: *v1.PartialObjectMetadata is running already", func() { h.r.Run(context.Background()) })
+		require.Equal(t, Watching, h.r.State())
+		h.Stop()
+		h.Put("b")
+		h.Forget()
+		h.Start()
+		h.ExpectRequests(`stream@"1"`)
+		h.ExpectSink("Replace 2 [a@1 b@2]")
+	})
+}
+
+func TestRun_HandsOnAPanicOfTheSinkAndLeavesNothingBehind(t *testing.T) {
+	for _, op := range []string{"Replace", "Add", "Resync"} {
+		story(t, Options{ResyncPeriod: time.Second}, func(h *harness) {
+			h.sink.bang = op
+			h.Start()
+			h.Put("a")
+			h.Pass(time.Second)
+			what := <-h.done
+			h.cancel()
+			h.cancel = nil
+			require.Contains(t, fmt.Sprint(what), "sink: "+op)
+			require.Empty(t, h.streams)
+			require.Equal(t, Stopped, h.r.State())
+		})
+	}
+}
+
+func TestResync_ComesEachPeriodFromTheFirstListToTheEndOfRun(t *testing.T) {
+	due := true
+	opts := Options{ResyncPeriod: 10 * time.Second, ShouldResync: func() bool { return due }}
+	story(t, opts, func(h *harness) {
+		h.set(func() { h.failStreams = []error{busy(60)} })
+		h.Start()
+		h.Pass(60 * time.Second)
+		h.ExpectSink("Replace 0 []") // none before
+		h.Pass(10*time.Second - 1)
+		h.ExpectSink()
+		h.Pass(1)
+		h.ExpectSink("Resync")
+		due = false
+		h.Pass(30 * time.Second)
+		h.ExpectSink()
+		due = true
+		h.BreakWatch(expired()) // goes on while the watch is away
+		h.Pass(10 * time.Second)
+		h.ExpectSink("Replace 0 []", "Resync")
+		require.Equal(t, uint64(2), h.r.Stats().Resyncs)
+		h.Stop()
+		h.Pass(time.Minute)
+		h.ExpectSink()
+	})
+}
+
+func TestDefaultOnError_LogsWhatHealsByItselfQuietly(t *testing.T) {
+	bad := &listwatch.ObjectError{Type: listwatch.Added, Key: keyNamed("a"), Err: io.EOF}
+	for _, tc := range []struct {
+		err  error
+		want string // the level and the message
+	}{
+		{expired(), `"level"=4 "msg"="ResourceVersion is not available`},
+		{busy(1), `"level"=2 "msg"="Server cannot take`},
+		{io.ErrUnexpectedEOF, `"level"=1 "msg"="Watch broke`},
+		{ErrVeryShortWatch, `"level"=0 "msg"="Stream ended before its time`},
+		{ErrSilent, `"level"=0 "msg"="Stream ended before its time`},
+		{forbidden(), `"msg"="Failed to list or watch" "error"=`},
+		{bad, `"msg"="Skipped an unreadable object" "error"=`},
+		{&SinkError{Op: "Add", Key: keyNamed("a"), Err: io.EOF}, `"msg"="Sink returned an error" "error"=`},
+	} {
+		var out bytes.Buffer
+		logger := funcr.New(func(_, args string) { fmt.Fprintln(&out, args) }, funcr.Options{Verbosity: 9})
+		r := New[object](newServer(), newRecorder(), Options{Name: "r"})
+		r.report(klog.NewContext(context.Background(), logger), fmt.Errorf("wrapped: %w", tc.err))
+		require.Contains(t, out.String(), tc.want)
+		require.Contains(t, out.String(), `"reflector"="r"`)
+	}
+}
+
+func TestErrorWindow_EndsWithItsLimit(t *testing.T) {
+	var w errorWindow
+	now := time.Now()
+	require.False(t, w.within(now, 0))
+	require.True(t, w.within(now, time.Second))
+	require.True(t, w.within(now.Add(time.Second), time.Second))
+	require.False(t, w.within(now.Add(2*time.Second), time.Second))
+	require.True(t, w.within(now.Add(3*time.Second), time.Second))
+}
+
+func TestWatchdog_BitesOnceAndIsGoneAfterStop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bites := 0
+		w := newWatchdog(time.Second, func() { bites++ })
+		time.Sleep(900 * time.Millisecond)
+		w.feed()
+		time.Sleep(900 * time.Millisecond)
+		require.Zero(t, bites)
+		time.Sleep(time.Second)
+		w.feed()
+		time.Sleep(time.Minute)
+		w.stop()
+		require.Equal(t, 1, bites)
+		(*watchdog)(nil).stop()
+	})
+}
+
+func TestErrors_KeepTheirCause(t *testing.T) {
+	cause := errors.New("cause")
+	require.ErrorIs(t, &SinkError{Op: "Add", Err: cause}, cause)
+	require.Equal(t, "sink refused Resync: cause", (&SinkError{Op: "Resync", Err: cause}).Error())
+	require.Equal(t, `sink refused Add of "ns/a": cause`, (&SinkError{Op: "Add", Key: keyNamed("a"), Err: cause}).Error())
+	require.Equal(t, "State(99)", State(99).String())
+	require.Equal(t, "BackingOff", BackingOff.String())
+}

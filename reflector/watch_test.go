@@ -1,0 +1,332 @@
+package reflector
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"glasswatch/listwatch"
+)
+
+func refused() error {
+	return &net.OpError{Op: "dial", Net: "tcp", Err: fmt.Errorf("connect: %w", syscall.ECONNREFUSED)}
+}
+
+func TestWatch_ResumesAtTheLastVersionWithoutAList(t *testing.T) {
+	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, fmt.Errorf("read: %w", syscall.ECONNRESET)} {
+		story(t, Options{}, func(h *harness) {
+			h.Put("a")
+			h.Start()
+			h.Put("b")
+			h.Pass(time.Minute)
+			h.Forget()
+			h.BreakWatch(end)
+			h.Put("c") // nobody is watching perhaps
+			h.ExpectRequests(`watch@"2"`)
+			h.ExpectSink("Add c@3")
+			h.ExpectStates(Connecting, Watching)
+			require.NoError(t, h.r.LastError())
+		})
+	}
+}
+
+func TestWatch_ExpiredIsAnsweredByAList(t *testing.T) {
+	story(t, Options{}, func(h *harness) {
+		h.Put("a", "b")
+		h.Start()
+		h.Forget()
+		h.set(func() { h.failWatches = []error{refused()} })
+		h.BreakWatch(io.EOF)
+		h.Settle()
+		h.Delete("a") // a deletion that no watch will tell of
+		h.Skip(5)
+		h.Compact()
+		h.Pass(3 * time.Second)
+		h.ExpectStates(Connecting, BackingOff, Connecting, BackingOff, ListingStreaming, Watching)
+		h.ExpectRequests(`watch@"2"`, `watch@"2"`, `stream@"2"`)
+		h.ExpectSink("Replace 8 [b@2]")
+	})
+}
+
+func TestWatch_OutagesAreSatOutWithoutAList(t *testing.T) {
+	for _, err := range []error{busy(0), refused(), outage(), badGateway(), &net.DNSError{Err: "no such host", IsTimeout: true}} {
+		story(t, Options{}, func(h *harness) {
+			h.Start()
+			h.Pass(time.Minute)
+			h.Forget()
+			h.set(func() { h.failWatches = []error{err, err} })
+			h.BreakWatch(io.EOF)
+			h.Pass(2400 * time.Millisecond)
+			h.ExpectRequests(`watch@"0"`, `watch@"0"`, `watch@"0"`)
+			h.ExpectErrors(err, err)
+		})
+	}
+	story(t, Options{}, func(h *harness) { // the same on an open stream
+		h.Start()
+		h.Forget()
+		h.BreakWatch(busy(0))
+		h.Pass(time.Second)
+		h.ExpectRequests(`watch@"0"`)
+	})
+}
+
+func TestWatch_OtherErrorsAreAnsweredByAList(t *testing.T) {
+	for _, err := range []error{forbidden(), invalid(), internal(), errors.New("garbage frame")} {
+		story(t, Options{}, func(h *harness) {
+			h.Put("a")
+			h.Start()
+			h.Forget()
+			h.BreakWatch(err)
+			h.ExpectStates(BackingOff)
+			h.Pass(800 * time.Millisecond)
+			h.ExpectRequests(`stream@"1"`)
+			h.ExpectErrors(err)
+		})
+	}
+}
+
+func TestWatch_TooLargeVersionIsAnsweredByAListAtTheLatest(t *testing.T) {
+	story(t, Options{}, func(h *harness) {
+		h.Put("a")
+		h.Start()
+		h.Forget()
+		h.BreakWatch(tooLarge())
+		h.Pass(time.Second)
+		h.ExpectRequests(`stream@""`)
+	})
+}
+
+func TestWatch_InternalErrorsAreRetriedWithinTheirWindow(t *testing.T) {
+	opts := Options{MaxInternalErrorRetry: 5 * time.Second, Backoff: Backoff{Base: 2 * time.Second, Factor: 1}}
+	story(t, opts, func(h *harness) {
+		h.Put("a")
+		h.Start()
+		h.Forget()
+		for range 3 { // at 0 s, 2 s, 4 s
+			h.BreakWatch(internal())
+			h.Pass(2 * time.Second)
+			h.ExpectRequests(`watch@"1"`)
+		}
+		h.BreakWatch(internal()) // at 6 s
+		h.Pass(2 * time.Second)
+		h.ExpectRequests(`stream@"1"`)
+		h.BreakWatch(internal()) // another window
+		h.Pass(2 * time.Second)
+		h.ExpectRequests(`watch@"1"`)
+		h.Pass(time.Minute) // and another, after a minute of quiet
+		h.BreakWatch(internal())
+		h.Pass(2 * time.Second)
+		h.ExpectRequests(`watch@"1"`)
+	})
+}
+
+func TestWatch_VeryShortOneIsAnErrorNotALoop(t *testing.T) {
+	story(t, Options{}, func(h *harness) {
+		h.Put("a")
+		h.Start()
+		h.Pass(time.Minute)
+		h.BreakWatch(io.EOF)
+		h.Settle()
+		h.Forget()
+		h.BreakWatch(io.EOF)
+		h.ExpectErrors(ErrVeryShortWatch)
+		h.ExpectStates(BackingOff)
+		require.ErrorIs(t, h.r.LastError(), ErrVeryShortWatch)
+		h.Pass(800 * time.Millisecond)
+		h.ExpectRequests(`stream@"1"`)
+		require.NoError(t, h.r.LastError())
+		// One that brought something is none, however short.
+		h.BreakWatch(io.EOF)
+		h.Settle()
+		h.Put("b")
+		h.BreakWatch(io.EOF)
+		h.ExpectErrors()
+	})
+}
+
+func TestWatch_TimeoutsAreSpreadOver5To10Minutes(t *testing.T) {
+	story(t, Options{}, func(h *harness) {
+		seen := map[int64]bool{}
+		h.Start()
+		for range 50 {
+			h.Pass(time.Minute)
+			h.BreakWatch(io.EOF)
+		}
+		h.Settle()
+		for _, q := range h.requests {
+			require.GreaterOrEqual(t, *q.opts.TimeoutSeconds, int64(300))
+			require.Less(t, *q.opts.TimeoutSeconds, int64(600))
+			seen[*q.opts.TimeoutSeconds] = true
+		}
+		require.Greater(t, len(seen), 10)
+	})
+	story(t, Options{MinWatchTimeout: time.Hour}, func(h *harness) {
+		h.Start()
+		require.GreaterOrEqual(t, *h.requests[0].opts.TimeoutSeconds, int64(3600))
+	})
+}
+
+func TestWatch_ThatOutlivesItsTimeoutIsEndedFromThisSide(t *testing.T) {
+	story(t, Options{}, func(h *harness) {
+		h.Put("a")
+		h.Start()
+		h.Pass(5 * time.Minute)
+		h.ExpectRequests(`stream@""`)
+		h.Pass(5*time.Minute + watchGrace)
+		h.ExpectRequests(`watch@"1"`)
+		h.ExpectErrors()
+		h.set(func() { h.hang = true }) // nor may the server take for ever to answer
+		h.BreakWatch(io.EOF)
+		h.Pass(10*time.Minute + watchGrace)
+		h.ExpectRequests(`watch@"1"`, `watch@"1"`)
+	})
+}
+
+func TestWatch_BookmarksReachTheSink(t *testing.T) {
+	story(t, Options{}, func(h *harness) {
+		h.Put("a")
+		h.Start()
+		h.Forget()
+		h.Skip(10)
+		h.Bookmark()
+		h.Bookmark()
+		h.ExpectSink("Bookmark 11", "Bookmark 11")
+		h.ExpectVersion("11")
+		h.BreakWatch(io.EOF)
+		h.ExpectRequests(`watch@"11"`)
+	})
+}
+
+func TestWatch_OldBookmarkDoesNotSetTheVersionBack(t *testing.T) {
+	story(t, Options{}, func(h *harness) {
+		h.Put("a")
+		h.Start()
+		h.Put("b", "c")
+		h.Forget()
+		h.BookmarkAt("2")
+		h.BookmarkAt("")
+		h.ExpectSink()
+		h.ExpectVersion("3")
+		require.Equal(t, uint64(2), h.r.Stats().OldVersions)
+		h.BreakWatch(io.EOF)
+		h.ExpectRequests(`watch@"3"`)
+	})
+}
+
+func TestWatch_EventOlderThanItsStartMeansThatTheServerWasSetBack(t *testing.T) {
+	for _, sign := range []func(h *harness){
+		func(h *harness) { h.BookmarkAt("2") },
+		func(h *harness) { h.Send(listwatch.Modified, "a", 2) },
+	} {
+		story(t, Options{}, func(h *harness) {
+			h.Put("a", "b", "c")
+			h.Start()
+			h.Forget()
+			sign(h)
+			h.ExpectErrors(ErrRewound)
+			h.ExpectSink()
+			h.Pass(800 * time.Millisecond)
+			h.ExpectRequests(`stream@""`)
+			h.ExpectSink("Replace 3 [a@1 b@2 c@3]")
+		})
+	}
+	story(t, Options{}, func(h *harness) { // some servers send deletions with the version of what was deleted
+		h.Put("a", "b", "c")
+		h.Start()
+		h.Forget()
+		h.Send(listwatch.Deleted, "a", 1)
+		h.ExpectSink("Delete a@1")
+		h.ExpectVersion("3")
+		h.ExpectErrors()
+	})
+}
+
+func TestWatch_TakesVersionsOverOnlyAfterTheSyntheticEvents(t *testing.T) {
+	story(t, Options{DisableStreamingList: true}, func(h *harness) {
+		h.Start() // an empty list at "0"
+		h.ExpectRequests(`list@"0" limit=500`, `watch@"0"`)
+		h.Send(listwatch.Added, "z", 9)
+		h.Send(listwatch.Added, "a", 4)
+		h.ExpectVersion("0")
+		h.Send(listwatch.Modified, "a", 10)
+		h.ExpectVersion("10")
+		h.Send(listwatch.Added, "b", 11)
+		h.ExpectVersion("11")
+	})
+	story(t, Options{DisableStreamingList: true}, func(h *harness) {
+		h.Start()
+		h.Send(listwatch.Added, "z", 9)
+		h.Forget()
+		h.BookmarkAt("9")
+		h.ExpectSink("Bookmark 9")
+		h.ExpectVersion("9")
+	})
+}
+
+func TestWatch_UnreadableObjectsAreReportedAndSkipped(t *testing.T) {
+	story(t, Options{}, func(h *harness) {
+		h.Put("a", "b")
+		h.Start()
+		h.Forget()
+		h.Spoil("a")
+		h.SpoilAnon("x")
+		h.ExpectSink()
+		h.ExpectVersion("2") // does not run ahead of what the sink has
+		h.DeleteSpoilt("b")
+		h.Put("c")
+		h.ExpectSink("DeleteKey b", "Add c@6")
+		h.ExpectVersion("6")
+		h.ExpectErrors(errors.New(`"ns/a" at resourceVersion 3`), errors.New("of unknown name"), errors.New(`DELETED event "ns/b"`))
+		require.Equal(t, uint64(3), h.r.Stats().ObjectErrors)
+		require.NoError(t, h.r.LastError())
+		h.Send(listwatch.EventType(9), "a", 7)
+		h.ExpectErrors(errUnknownEvent)
+		h.ExpectStates()
+	})
+}
+
+func TestSinkErrors_AreReportedAndDoNotStopTheMirror(t *testing.T) {
+	story(t, Options{ResyncPeriod: time.Hour}, func(h *harness) {
+		no := errors.New("no key")
+		for _, op := range []string{"Add", "Update", "Delete", "DeleteKey", "Replace", "Bookmark", "Resync"} {
+			h.sink.fail[op] = no
+		}
+		h.Put("a")
+		h.Start()
+		h.Put("b", "a")
+		h.Delete("a")
+		h.DeleteSpoilt("b")
+		h.Bookmark()
+		h.Put("c")
+		h.ExpectVersion("6")
+		h.ExpectSink("Replace 1 [a@1]", "Add b@2", "Update a@3", "Delete a@4", "DeleteKey b", "Bookmark 5", "Add c@6")
+		h.ExpectErrors(&SinkError{Op: "Replace", Err: no}, &SinkError{Op: "Add", Key: keyNamed("b"), Err: no},
+			&SinkError{Op: "Update", Key: keyNamed("a"), Err: no}, &SinkError{Op: "Delete", Key: keyNamed("a"), Err: no},
+			errors.New("unreadable"), &SinkError{Op: "DeleteKey", Key: keyNamed("b"), Err: no},
+			&SinkError{Op: "Bookmark", Err: no}, &SinkError{Op: "Add", Key: keyNamed("c"), Err: no})
+		require.Equal(t, uint64(7), h.r.Stats().SinkErrors)
+		require.NoError(t, h.r.LastError())
+		h.Pass(time.Hour)
+		h.ExpectErrors(&SinkError{Op: "Resync", Err: no})
+	})
+}
+
+func TestLastError_StaysUntilAWatchIsAnswered(t *testing.T) {
+	story(t, Options{DisableStreamingList: true}, func(h *harness) {
+		h.set(func() { h.failLists, h.failWatches = []error{forbidden()}, []error{forbidden()} })
+		h.Start()
+		require.ErrorContains(t, h.r.LastError(), "failed to list: ")
+		h.Pass(800 * time.Millisecond) // the list works, the watch does not
+		h.ExpectStates(ListingPaged, BackingOff, ListingPaged, Connecting, BackingOff)
+		require.ErrorContains(t, h.r.LastError(), "failed to watch: ")
+		h.Pass(1600 * time.Millisecond)
+		require.NoError(t, h.r.LastError())
+		require.Equal(t, uint64(2), h.r.Stats().Failures)
+	})
+}
