@@ -41,3 +41,71 @@ type (
 	fifo  = DeltaFIFO[string, *thing]
 	queue = InOrder[string, *thing]
 )
+
+// v makes an object.
+func v(name string, version int) *thing { return &thing{name: name, version: version} }
+
+// failing makes an object whose transform fails.
+func failing(name string, version int) *thing {
+	return &thing{name: name, version: version, failing: true}
+}
+
+func newFIFO(store *storeModel) *fifo {
+	return NewDeltaFIFO(Options[string, *thing]{KeyFunc: nameOf, Known: store, Transform: transform})
+}
+
+func newQueue(batchSize int) *queue {
+	return NewInOrder(Options[string, *thing]{KeyFunc: nameOf, Transform: transform, BatchSize: batchSize})
+}
+
+// storeOf makes a store that has the objects.
+func storeOf(things ...*thing) *storeModel {
+	s := newStoreModel()
+	for _, t := range things {
+		s.set(t.name, t)
+	}
+	return s
+}
+
+// drain pops a DeltaFIFO till it is empty, applies the deltas to the store, and returns what it popped: a line a key.
+func drain(t *testing.T, f *fifo, store *storeModel) []string {
+	t.Helper()
+	popped := []string{}
+	for f.Len() > 0 {
+		err := f.Pop(func(_ string, ds []delta, initial bool) error {
+			store.apply(ds)
+			popped = append(popped, flagged(show(ds), initial))
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return popped
+}
+
+// batches pops an InOrder till it is empty: a line a batch.
+func batches(t *testing.T, q *queue) []string {
+	t.Helper()
+	popped := []string{}
+	for q.Len() > 0 {
+		err := q.PopBatch(func(ds []delta, initial bool) error {
+			popped = append(popped, flagged(show(ds), initial))
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return popped
+}
+
+func flagged(what string, initial bool) string {
+	if initial {
+		return what + " [initial]"
+	}
+	return what
+}
+
+func ignoreDeltas(string, []delta, bool) error { return nil }
+func ignoreBatch([]delta, bool) error          { return nil }

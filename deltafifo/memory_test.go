@@ -1,0 +1,122 @@
+package deltafifo
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+	"weak"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// burst is far more than the queues keep memory for.
+const burst = 20 * minKept
+
+func TestDeltaFIFO_AllocatesNothingInSteadyState(t *testing.T) {
+	f := NewDeltaFIFO(Options[string, *thing]{KeyFunc: nameOf})
+	things := many(100)
+	round := func() {
+		for _, th := range things {
+			f.Update(th)
+		}
+		for range things {
+			f.Pop(ignoreDeltas)
+		}
+	}
+	round()
+	assert.Zero(t, testing.AllocsPerRun(10, round))
+}
+
+func TestInOrder_AllocatesNothingInSteadyState(t *testing.T) {
+	q := NewInOrder(Options[string, *thing]{KeyFunc: nameOf})
+	things := many(3000)
+	round := func() {
+		for _, th := range things {
+			q.Update(th)
+		}
+		for q.Len() > 0 {
+			q.PopBatch(ignoreBatch)
+		}
+	}
+	round()
+	round() // both buffers have their size
+	assert.Zero(t, testing.AllocsPerRun(10, round))
+}
+
+func many(n int) []*thing {
+	things := make([]*thing, n)
+	for i := range things {
+		things[i] = v(fmt.Sprint(i), 1)
+	}
+	return things
+}
+
+func TestDeltaFIFO_GivesMemoryBackAfterABurst(t *testing.T) {
+	f := NewDeltaFIFO(Options[string, *thing]{KeyFunc: nameOf})
+	for _, th := range many(burst) {
+		f.Update(th)
+	}
+	for f.Len() > 0 {
+		f.Pop(ignoreDeltas)
+	}
+	f.Update(v("a", 1))
+	f.Pop(ignoreDeltas)
+	assert.LessOrEqual(t, len(f.queue.buf), minKept)
+	assert.LessOrEqual(t, cap(f.free), minKept)
+	assert.Less(t, f.peak, minKept, "the map was thrown away")
+}
+
+func TestDeltaFIFO_AKeyOfManyChangesLeavesNoLongListBehind(t *testing.T) {
+	f := newFIFO(newStoreModel())
+	for i := range 1000 {
+		f.Update(v("a", i))
+	}
+	f.Pop(ignoreDeltas)
+	assert.NoError(t, f.checkInvariants())
+}
+
+func TestInOrder_GivesMemoryBackAfterABurst(t *testing.T) {
+	q := NewInOrder(Options[string, *thing]{KeyFunc: nameOf})
+	for range 2 { // a burst for each buffer
+		for _, th := range many(burst) {
+			q.Update(th)
+		}
+		for q.Len() > 0 {
+			q.PopBatch(ignoreBatch)
+		}
+	}
+	for range 4 { // each buffer is used a little, and seen to be too large
+		q.Update(v("a", 1))
+		q.PopBatch(ignoreBatch)
+	}
+	assert.LessOrEqual(t, cap(q.head), minKept)
+	assert.LessOrEqual(t, cap(q.tail), minKept)
+}
+
+func TestQueues_KeepNoProcessedObjectAlive(t *testing.T) {
+	f := newFIFO(newStoreModel())
+	q := newQueue(0)
+	var seen []weak.Pointer[thing]
+	put := func() {
+		for i := range 10 {
+			a, b, c := v(fmt.Sprint(i), 1), v(fmt.Sprint(i), 2), v(fmt.Sprint(i), 3)
+			seen = append(seen, weak.Make(a), weak.Make(b), weak.Make(c))
+			f.Add(a)
+			q.Add(b)
+			q.Replace([]*thing{c}, nil, "1")
+		}
+	}
+	put()
+	for f.Len() > 0 {
+		f.Pop(ignoreDeltas)
+	}
+	for q.Len() > 0 {
+		q.PopBatch(ignoreBatch)
+	}
+	runtime.GC()
+	for i, w := range seen {
+		assert.Nil(t, w.Value(), "object %d", i)
+	}
+	runtime.KeepAlive(f)
+	runtime.KeepAlive(q)
+}
