@@ -97,8 +97,8 @@ func (s *Server) allocate(o *corev1.Service) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if spec.ClusterIP == "" {
-		s.nextIP++
 		spec.ClusterIP = fmt.Sprintf("10.96.%d.%d", s.nextIP/250%250, 1+s.nextIP%250)
+		s.nextIP++
 	}
 	if len(spec.ClusterIPs) == 0 {
 		spec.ClusterIPs = []string{spec.ClusterIP}

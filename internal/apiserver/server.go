@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"glasswatch/internal/apiserver/openapi"
 	"glasswatch/internal/apiserver/storage"
 )
 
@@ -17,6 +18,8 @@ type Server struct {
 	store    *storage.Store
 	registry *registry
 	faults   *Faults
+
+	documents openapi.Service
 
 	// namespaces keeps creations and the last look into a terminating namespace apart: a creation holds it for reading
 	// from the check that its namespace is active until the object is stored.
@@ -31,6 +34,9 @@ type Server struct {
 	pipe     *PipeListener
 }
 
+// shutdownGrace is the time for answers that are on their way when Serve is told to stop.
+const shutdownGrace = 250 * time.Millisecond
+
 // New returns a server that holds the namespaces every cluster has. Nothing runs until Serve, or until requests come in
 // through Handler.
 func New(options Options) *Server {
@@ -42,6 +48,8 @@ func New(options Options) *Server {
 	}
 	s.registry = newRegistry()
 	s.faults = newFaults(s)
+	s.documents.Version = gitVersion
+	s.describe()
 	s.bootstrap()
 	return s
 }
@@ -71,8 +79,12 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	helpers.Go(func() { s.Run(ctx) })
 	helpers.Go(func() {
-		<-ctx.Done()
-		_ = server.Close()
+		<-ctx.Done() // ends the watches, too
+		grace, cancel := context.WithTimeout(context.Background(), shutdownGrace)
+		defer cancel()
+		if server.Shutdown(grace) != nil {
+			_ = server.Close()
+		}
 	})
 	err := server.Serve(l)
 	cancelled := ctx.Err() != nil

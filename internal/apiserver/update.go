@@ -146,7 +146,7 @@ func (r *request) replace(current, obj resource.Object, opts writeOptions, track
 	if track {
 		obj = r.patcher().Track(live, obj, opts.manager).(resource.Object)
 	}
-	if equality.Semantic.DeepEqual(live, obj) {
+	if unchanged(live, obj) {
 		if r.server.store.Get(r.table, r.key()) != current {
 			return nil, storage.ErrConflict
 		}
@@ -231,4 +231,25 @@ func (r *request) checkName(obj resource.Object) error {
 			obj.GetNamespace(), r.target.namespace))
 	}
 	return nil
+}
+
+// unchanged tells whether writing obj would change nothing but the times at which managers last wrote.
+func unchanged(live, obj resource.Object) bool {
+	old, updated := live.GetManagedFields(), obj.GetManagedFields()
+	if len(old) != len(updated) {
+		return false
+	}
+	for i := range old {
+		a, b := old[i], updated[i]
+		a.Time, b.Time = nil, nil
+		if !equality.Semantic.DeepEqual(a, b) {
+			return false
+		}
+	}
+	obj.SetManagedFields(old)
+	if equality.Semantic.DeepEqual(live, obj) {
+		return true
+	}
+	obj.SetManagedFields(updated)
+	return false
 }

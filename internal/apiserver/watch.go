@@ -94,10 +94,8 @@ func (w *watcher) run(ctx context.Context, rev int64, control *watchControl) {
 			w.obey(o)
 			return
 		case <-bookmark.C:
-			if periodic, _ := w.request.server.faults.bookmarks(); periodic && w.opts.AllowWatchBookmarks {
-				if !w.bookmark(w.seen(seen), false) {
-					return
-				}
+			if w.bookmarkDue(seen) && !w.bookmark(seen, false) {
+				return
 			}
 			bookmark.Reset(w.nextBookmark())
 		case <-changed:
@@ -112,8 +110,11 @@ var ready = func() <-chan struct{} {
 	return c
 }()
 
-// seen is the revision that a bookmark may name. A watch that started in the future has seen no more than there is.
-func (w *watcher) seen(rev int64) int64 { return min(rev, w.request.server.store.Revision()) }
+// bookmarkDue tells whether a periodic bookmark may say that seen has been seen: not while that is in the future.
+func (w *watcher) bookmarkDue(seen int64) bool {
+	periodic, _ := w.request.server.faults.bookmarks()
+	return periodic && w.opts.AllowWatchBookmarks && seen <= w.request.server.store.Revision()
+}
 
 // start sends what comes before the changes and sets w.events.
 func (w *watcher) start(ctx context.Context, rev int64) bool {
