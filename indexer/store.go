@@ -1,315 +1,141 @@
-// Package indexer is a thread-safe store with indices and snapshots.
 package indexer
 
 import (
-	"errors"
-	"fmt"
-	"iter"
-	"maps"
-	"slices"
+	"hash/maphash"
 	"sync"
+	"sync/atomic"
 )
 
-// IndexFunc appends to dst the values obj is filed under in one index.
+// IndexFunc appends to dst the values under which obj is filed in one index, and returns the result. dst is empty;
+// its spare capacity belongs to the store. A value named twice counts once. The function must depend on obj alone and
+// runs in the goroutine of the writer, with no lock held; it may read the store. An error or a panic costs this object
+// its place in this index, until its next version.
 type IndexFunc[T any] func(obj T, dst []string) ([]string, error)
 
 // Indexers maps the name of an index to its function.
 type Indexers[T any] map[string]IndexFunc[T]
 
-// Options configures a Store.
+// Options configures a Store. The zero value makes a store that is written through Apply and DeleteKey only.
 type Options[K comparable, T any] struct {
-	KeyFunc  func(obj T) (K, error)
-	Compare  func(a, b K) int
+	// KeyFunc gives the key of an object. Add, Update, Delete, Get and Replace need it.
+	KeyFunc func(obj T) (K, error)
+	// Compare orders ListKeys and IndexKeys; nil leaves them unordered.
+	Compare func(a, b K) int
+	// Indexers are the first indices; AddIndexers adds more.
 	Indexers Indexers[T]
-	OnError  func(key K, err error)
+	// OnError hears of an index function that failed on the object under key, which is stored and missing from that
+	// index only. It is called after the write, with no lock held, in the writer's goroutine. nil drops the error.
+	OnError func(key K, err error)
 }
 
 // Op is one write of a transaction.
 type Op[K comparable, T any] struct {
-	Key     K
-	Obj     T
-	Delete  bool
+	Key    K
+	Obj    T
+	Delete bool // removes Key instead of storing Obj
+
+	// Filled in by Apply: what was stored under Key right before this operation.
 	Old     T
 	Existed bool
 }
 
-// Store is a thread-safe map from keys to objects.
+// Store is a map from keys to objects with indices. All methods may be called from any goroutine.
+//
+//	          hash           slot                  slot 0 1 2 … n-1, no holes
+//	key ──▶ [ table ] ─────────────────▶ keys      |k|k|k|…|k|
+//	                                     objs      |o|o|o|…|o|
+//	value ─▶ [ table ] ─id─▶ posting ─slots─▲      (one table and its postings for each index)
+//
+// Everything in the picture is cut into chunks of at most 256 entries, each stamped with the epoch it was made in. A
+// snapshot is the set of pointers at the top; it starts the next epoch. A writer that meets a chunk which a living
+// snapshot may share copies that chunk and no more; otherwise it writes in place.
+//
+// A write goes through these steps:
+//
+//  1. hash the keys and run the index functions, with no lock held
+//  2. lock mu; if indices came or went since step 1, unlock and start again
+//  3. withdraw the published snapshot; see what living snapshots share (begin)
+//  4. lock the stripes of the keys, as they come, and change the chunks
+//  5. unlock all stripes, then mu (commit): from here on everybody sees the write, whole
+//
+// GetByKey locks one stripe. Everything else reads a snapshot.
 type Store[K comparable, T any] struct {
-	opts Options[K, T]
+	keyFunc func(T) (K, error)
+	compare func(a, b K) int
+	onError func(K, error)
+	seed    maphash.Seed
+	scratch sync.Pool // of *scratch[K, T]
 
-	mu       sync.RWMutex
-	items    map[K]T
-	indexers Indexers[T]
-	rv       string
+	// published is the snapshot of the present moment, if anybody asked for one since the last write.
+	// Invariant: nil while a write is under way.
+	published atomic.Pointer[root[K, T]]
+	// size is the number of objects, for Len.
+	size atomic.Int64
+	// defs are the definitions of indices, in order; a slice is never changed, only replaced (under mu).
+	defs atomic.Pointer[[]*definition[T]]
+
+	// stripes guard the slots and table cells of the keys that hash to them, against GetByKey. Only a holder of mu
+	// locks more than one, so their order does not matter. A writer keeps what it locked until it commits: who has
+	// seen one write of a transaction therefore sees them all.
+	stripes [stripeCount]stripe
+
+	// mu makes writers take turns and snapshots fall between them. It guards all below; keys, objs and table are
+	// written with mu and the stripe, and read with either.
+	mu    sync.Mutex
+	keys  vec[K]
+	objs  vec[T]
+	table table
+	// Invariant: slots 0…n-1 of keys and objs are in use, all others are zero.
+	n       uint32
+	indices []*index[T] // Invariant: indices[i].def == defs[i]
+	rv      string
+	clock   clock
+	held    uint64 // stripes that the present write holds, a bit each
+	pins    []*pin // snapshots that may still be in use
 }
 
 // New returns an empty store.
 func New[K comparable, T any](opts Options[K, T]) *Store[K, T] {
-	ix := maps.Clone(opts.Indexers)
-	if ix == nil {
-		ix = Indexers[T]{}
+	s := &Store[K, T]{
+		keyFunc: opts.KeyFunc,
+		compare: opts.Compare,
+		onError: opts.OnError,
+		seed:    maphash.MakeSeed(),
+		clock:   clock{now: 1},
 	}
-	return &Store[K, T]{opts: opts, items: map[K]T{}, indexers: ix}
-}
-
-// Add stores obj.
-func (s *Store[K, T]) Add(obj T) error {
-	key, err := s.opts.KeyFunc(obj)
-	if err != nil {
-		return err
+	s.scratch.New = func() any { return new(scratch[K]) }
+	s.keys.initSized(0, s.clock.now)
+	s.objs.initSized(0, s.clock.now)
+	s.table.init(stripeBits, s.clock.now)
+	defs := sortedDefinitions(opts.Indexers)
+	s.defs.Store(&defs)
+	for _, d := range defs {
+		ix := newIndex(d, s.seed, s.clock.now)
+		ix.ready = true
+		s.indices = append(s.indices, ix)
 	}
-	s.Apply([]Op[K, T]{{Key: key, Obj: obj}}, "")
-	return nil
+	return s
 }
 
-// Update stores obj.
-func (s *Store[K, T]) Update(obj T) error { return s.Add(obj) }
-
-// Delete removes the object with obj's key.
-func (s *Store[K, T]) Delete(obj T) error {
-	key, err := s.opts.KeyFunc(obj)
-	if err != nil {
-		return err
-	}
-	s.DeleteKey(key)
-	return nil
+// tagOf hashes a key. It panics, as a map would, if K is an interface and key's dynamic type is not comparable.
+func (s *Store[K, T]) tagOf(key K) uint32 {
+	return uint32(maphash.Comparable(s.seed, key) >> 32)
 }
 
-// DeleteKey removes the object under key.
-func (s *Store[K, T]) DeleteKey(key K) {
-	s.Apply([]Op[K, T]{{Key: key, Delete: true}}, "")
-}
-
-// Replace makes objs the content of the store.
-func (s *Store[K, T]) Replace(objs []T, resourceVersion string) error {
-	var errs []error
-	m := make(map[K]T, len(objs))
-	for _, o := range objs {
-		k, err := s.opts.KeyFunc(o)
-		if err != nil {
-			errs = append(errs, err)
-			continue
+// find looks key up in frozen or locked parts of a store.
+func find[K comparable](d *directory, keys *spine[K], key K, tag uint32) (slot uint32, ok bool) {
+	cells := d.bucket(tag).cells
+	mask := uint32(len(cells) - 1)
+	for i := tag & mask; ; i = (i + 1) & mask {
+		c := cells[i]
+		if c == 0 {
+			return 0, false
 		}
-		m[k] = o
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.items, s.rv = m, resourceVersion
-	return errors.Join(errs...)
-}
-
-// Apply runs ops as one transaction.
-func (s *Store[K, T]) Apply(ops []Op[K, T], resourceVersion string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i := range ops {
-		op := &ops[i]
-		op.Old, op.Existed = s.items[op.Key]
-		if op.Delete {
-			delete(s.items, op.Key)
-		} else {
-			s.items[op.Key] = op.Obj
-		}
-	}
-	if resourceVersion != "" {
-		s.rv = resourceVersion
-	}
-}
-
-// Bookmark sets the resourceVersion.
-func (s *Store[K, T]) Bookmark(resourceVersion string) { s.Apply(nil, resourceVersion) }
-
-// ResourceVersion returns the store's resourceVersion.
-func (s *Store[K, T]) ResourceVersion() string {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.rv
-}
-
-// AddIndexers adds indices.
-func (s *Store[K, T]) AddIndexers(add Indexers[T]) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for name := range add {
-		if _, ok := s.indexers[name]; ok {
-			return fmt.Errorf("indexer: index %q exists already", name)
-		}
-	}
-	s.indexers = maps.Clone(s.indexers)
-	maps.Copy(s.indexers, add)
-	return nil
-}
-
-// RemoveIndexers removes indices.
-func (s *Store[K, T]) RemoveIndexers(names ...string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, name := range names {
-		if _, ok := s.indexers[name]; !ok {
-			return fmt.Errorf("indexer: no index %q", name)
-		}
-	}
-	s.indexers = maps.Clone(s.indexers)
-	for _, name := range names {
-		delete(s.indexers, name)
-	}
-	return nil
-}
-
-// Get returns the stored object with obj's key.
-func (s *Store[K, T]) Get(obj T) (T, bool, error) {
-	key, err := s.opts.KeyFunc(obj)
-	if err != nil {
-		var zero T
-		return zero, false, err
-	}
-	o, ok := s.GetByKey(key)
-	return o, ok, nil
-}
-
-// GetByKey returns the object under key.
-func (s *Store[K, T]) GetByKey(key K) (T, bool) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	o, ok := s.items[key]
-	return o, ok
-}
-
-// List returns all objects.
-func (s *Store[K, T]) List() []T {
-	var out []T
-	for _, o := range s.Snapshot().All() {
-		out = append(out, o)
-	}
-	return out
-}
-
-// ListKeys returns all keys.
-func (s *Store[K, T]) ListKeys() []K {
-	var out []K
-	for k := range s.Snapshot().All() {
-		out = append(out, k)
-	}
-	return out
-}
-
-// Len returns the number of objects.
-func (s *Store[K, T]) Len() int {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return len(s.items)
-}
-
-// GetIndexers returns the indexers.
-func (s *Store[K, T]) GetIndexers() Indexers[T] {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return maps.Clone(s.indexers)
-}
-
-// Index returns the objects that share a value with obj in the index.
-func (s *Store[K, T]) Index(name string, obj T) ([]T, error) {
-	fn := s.GetIndexers()[name]
-	if fn == nil {
-		return nil, fmt.Errorf("indexer: no index %q", name)
-	}
-	values, err := fn(obj, nil)
-	if err != nil {
-		return nil, err
-	}
-	var out []T
-	for _, o := range s.Snapshot().All() {
-		vs, err := fn(o, nil)
-		if err == nil && slices.ContainsFunc(vs, func(v string) bool { return slices.Contains(values, v) }) {
-			out = append(out, o)
-		}
-	}
-	return out, nil
-}
-
-// ByIndex returns the objects filed under value.
-func (s *Store[K, T]) ByIndex(name, value string) ([]T, error) {
-	seq, err := s.Snapshot().ByIndex(name, value)
-	if err != nil {
-		return nil, err
-	}
-	var out []T
-	for _, o := range seq {
-		out = append(out, o)
-	}
-	return out, nil
-}
-
-// IndexKeys returns the keys filed under value.
-func (s *Store[K, T]) IndexKeys(name, value string) ([]K, error) {
-	seq, err := s.Snapshot().ByIndex(name, value)
-	if err != nil {
-		return nil, err
-	}
-	var out []K
-	for k := range seq {
-		out = append(out, k)
-	}
-	if s.opts.Compare != nil {
-		slices.SortFunc(out, s.opts.Compare)
-	}
-	return out, nil
-}
-
-// ListIndexValues returns the values of an index.
-func (s *Store[K, T]) ListIndexValues(name string) []string {
-	fn := s.GetIndexers()[name]
-	if fn == nil {
-		return nil
-	}
-	set := map[string]bool{}
-	for _, o := range s.Snapshot().All() {
-		vs, _ := fn(o, nil)
-		for _, v := range vs {
-			set[v] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(set))
-}
-
-// Snapshot is the store at one moment.
-type Snapshot[K comparable, T any] struct {
-	items    map[K]T
-	indexers Indexers[T]
-	rv       string
-}
-
-// Snapshot returns the store as it is now.
-func (s *Store[K, T]) Snapshot() Snapshot[K, T] {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return Snapshot[K, T]{items: maps.Clone(s.items), indexers: s.indexers, rv: s.rv}
-}
-
-// Len returns the number of objects.
-func (s Snapshot[K, T]) Len() int { return len(s.items) }
-
-// All iterates over all objects.
-func (s Snapshot[K, T]) All() iter.Seq2[K, T] { return maps.All(s.items) }
-
-// Get returns the object under key.
-func (s Snapshot[K, T]) Get(key K) (T, bool) { o, ok := s.items[key]; return o, ok }
-
-// ResourceVersion returns the store's resourceVersion at the snapshot's moment.
-func (s Snapshot[K, T]) ResourceVersion() string { return s.rv }
-
-// ByIndex iterates over the objects filed under value.
-func (s Snapshot[K, T]) ByIndex(name, value string) (iter.Seq2[K, T], error) {
-	fn := s.indexers[name]
-	if fn == nil {
-		return nil, fmt.Errorf("indexer: no index %q", name)
-	}
-	return func(yield func(K, T) bool) {
-		for k, o := range s.items {
-			vs, err := fn(o, nil)
-			if err == nil && slices.Contains(vs, value) && !yield(k, o) {
-				return
+		if uint32(c>>32) == tag {
+			slot = uint32(c) - 1
+			if *keys.at(slot) == key {
+				return slot, true
 			}
 		}
-	}, nil
+	}
 }

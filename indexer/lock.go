@@ -1,0 +1,74 @@
+package indexer
+
+import (
+	"math/bits"
+	"sync"
+)
+
+const (
+	stripeBits  = 5
+	stripeCount = 1 << stripeBits
+
+	// spins is how often a lock is tried before its goroutine goes to sleep. All critical sections but those of large
+	// transactions are far shorter than a sleep, and a writer that is put to sleep among busy readers is only woken
+	// when one of them has used up its time slice: milliseconds for a wait of nanoseconds. sync.Mutex itself does not
+	// spin while other goroutines wait for the processor, which is just when it would matter.
+	spins = 256
+)
+
+// stripe is a lock on a cache line of its own.
+type stripe struct {
+	mu sync.Mutex
+	_  [56]byte
+}
+
+func lock(mu *sync.Mutex) {
+	if !mu.TryLock() {
+		lockSlow(mu)
+	}
+}
+
+func lockSlow(mu *sync.Mutex) {
+	for range spins {
+		if mu.TryLock() {
+			return
+		}
+	}
+	mu.Lock()
+}
+
+// lockStripeLocked keeps GetByKey away from the keys whose tag shares tag's stripe, until commitLocked.
+func (s *Store[K, T]) lockStripeLocked(tag uint32) {
+	i := tag >> (32 - stripeBits)
+	if s.held&(1<<i) == 0 {
+		lock(&s.stripes[i].mu)
+		s.held |= 1 << i
+	}
+}
+
+func (s *Store[K, T]) lockAllStripesLocked() {
+	for i := range uint32(stripeCount) {
+		s.lockStripeLocked(i << (32 - stripeBits))
+	}
+}
+
+// beginLocked opens a write: from here on no reader gets the old state as the present one.
+func (s *Store[K, T]) beginLocked() {
+	if s.published.Load() != nil {
+		s.published.Store(nil)
+	}
+	if len(s.pins) > 0 {
+		s.prunePinsLocked()
+	}
+}
+
+// commitLocked ends a write: all of it becomes visible. The size goes first, so that who has seen the new Len waits at a
+// stripe for the rest, and who has seen the rest sees the new Len.
+func (s *Store[K, T]) commitLocked() {
+	s.size.Store(int64(s.n))
+	for h := s.held; h != 0; h &= h - 1 {
+		s.stripes[bits.TrailingZeros64(h)].mu.Unlock()
+	}
+	s.held = 0
+	s.mu.Unlock()
+}

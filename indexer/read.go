@@ -1,0 +1,179 @@
+package indexer
+
+import (
+	"iter"
+	"slices"
+)
+
+// GetByKey returns the object under key. It waits for a write to keys that share key's stripe, but for no reader that
+// iterates.
+func (s *Store[K, T]) GetByKey(key K) (obj T, ok bool) {
+	tag := s.tagOf(key)
+	mu := &s.stripes[tag>>(32-stripeBits)].mu
+	lock(mu)
+	slot, ok := find(s.table.dir.Load(), s.keys.sp.Load(), key, tag)
+	if ok {
+		obj = *s.objs.at(slot)
+	}
+	mu.Unlock()
+	return obj, ok
+}
+
+// Get returns the stored object that has obj's key. The error is KeyFunc's.
+func (s *Store[K, T]) Get(obj T) (stored T, ok bool, err error) {
+	key, err := s.keyFunc(obj)
+	if err != nil {
+		return stored, false, err
+	}
+	stored, ok = s.GetByKey(key)
+	return stored, ok, nil
+}
+
+// Len returns the number of objects.
+func (s *Store[K, T]) Len() int { return int(s.size.Load()) }
+
+// All iterates over the objects of the moment in which the loop begins, in no particular order. While the loop lasts,
+// writers go on and copy the chunks they touch; afterwards they do not.
+func (s *Store[K, T]) All() iter.Seq2[K, T] {
+	return func(yield func(K, T) bool) {
+		r := s.acquire(visitor)
+		defer r.release()
+		r.each(yield)
+	}
+}
+
+// List returns all objects, in no particular order. The slice is the caller's, the objects are the store's.
+func (s *Store[K, T]) List() []T {
+	r := s.acquire(visitor)
+	defer r.release()
+	list := make([]T, 0, r.n)
+	for c, left := 0, r.n; left > 0; c, left = c+1, left-chunkLen {
+		list = append(list, r.objs.chunk(c).e[:min(left, chunkLen)]...)
+	}
+	return list
+}
+
+// ListKeys returns all keys, in the order of Options.Compare. The slice is the caller's.
+func (s *Store[K, T]) ListKeys() []K {
+	r := s.acquire(visitor)
+	defer r.release()
+	list := make([]K, 0, r.n)
+	for c, left := 0, r.n; left > 0; c, left = c+1, left-chunkLen {
+		list = append(list, r.keys.chunk(c).e[:min(left, chunkLen)]...)
+	}
+	return s.sorted(list)
+}
+
+func (s *Store[K, T]) sorted(keys []K) []K {
+	if s.compare != nil {
+		slices.SortFunc(keys, s.compare)
+	}
+	return keys
+}
+
+// ByIndex returns the objects filed under value in the named index, in no particular order. It is an error if there is no
+// such index. The slice is the caller's.
+func (s *Store[K, T]) ByIndex(name, value string) ([]T, error) {
+	r := s.acquire(visitor)
+	defer r.release()
+	v := r.view(name)
+	if v == nil {
+		return nil, noIndex(name)
+	}
+	p := r.posting(v, value)
+	if p == nil {
+		return []T{}, nil
+	}
+	list := make([]T, 0, p.n)
+	for c := range p.chunks() {
+		for _, slot := range p.chunk(c) {
+			list = append(list, *r.objs.at(slot))
+		}
+	}
+	return list, nil
+}
+
+// IndexKeys returns the keys of the objects filed under value in the named index, in the order of Options.Compare. It is
+// an error if there is no such index. The slice is the caller's.
+func (s *Store[K, T]) IndexKeys(name, value string) ([]K, error) {
+	r := s.acquire(visitor)
+	defer r.release()
+	v := r.view(name)
+	if v == nil {
+		return nil, noIndex(name)
+	}
+	p := r.posting(v, value)
+	if p == nil {
+		return []K{}, nil
+	}
+	list := make([]K, 0, p.n)
+	for c := range p.chunks() {
+		for _, slot := range p.chunk(c) {
+			list = append(list, *r.keys.at(slot))
+		}
+	}
+	return s.sorted(list), nil
+}
+
+// Index returns the objects that are filed, in the named index, under a value that obj would be filed under; each of them
+// once. It is an error if there is no such index or if its function fails on obj.
+func (s *Store[K, T]) Index(name string, obj T) ([]T, error) {
+	var sc scratch[K]
+	r := s.acquire(visitor)
+	defer r.release()
+	v := r.view(name)
+	if v == nil {
+		return nil, noIndex(name)
+	}
+	var key K
+	compute(&sc, []*definition[T]{v.def}, key, obj, false)
+	if len(sc.failed) > 0 {
+		return nil, sc.failed[0].err
+	}
+	list := []T{}
+	seen := map[uint32]struct{}{}
+	for _, value := range sc.values {
+		p := r.posting(v, value)
+		if p == nil {
+			continue
+		}
+		for c := range p.chunks() {
+			for _, slot := range p.chunk(c) {
+				if len(sc.values) > 1 {
+					if _, dup := seen[slot]; dup {
+						continue
+					}
+					seen[slot] = struct{}{}
+				}
+				list = append(list, *r.objs.at(slot))
+			}
+		}
+	}
+	return list, nil
+}
+
+// ListIndexValues returns the values under which anything is filed in the named index, sorted; none if there is no such
+// index.
+func (s *Store[K, T]) ListIndexValues(name string) []string {
+	r := s.acquire(visitor)
+	defer r.release()
+	v := r.view(name)
+	if v == nil {
+		return nil
+	}
+	values := []string{}
+	var last *bucket
+	for _, b := range v.dir.buckets {
+		if b == last {
+			continue
+		}
+		last = b
+		for _, c := range b.cells {
+			if c != 0 {
+				values = append(values, (*v.posts.at(uint32(c) - 1)).value)
+			}
+		}
+	}
+	slices.Sort(values)
+	return values
+}

@@ -1,0 +1,221 @@
+package indexer
+
+import (
+	"fmt"
+	"hash/maphash"
+	"iter"
+	"sync/atomic"
+)
+
+// root is everything a snapshot needs: the pointers at the top of the store at one moment. It never changes.
+type root[K comparable, T any] struct {
+	pin     *pin
+	seed    maphash.Seed
+	n       int
+	rv      string
+	keys    *spine[K]
+	objs    *spine[T]
+	dir     *directory
+	indices []view[T] // those that are ready
+}
+
+// view is one index of a root.
+type view[T any] struct {
+	def   *definition[T]
+	dir   *directory
+	posts *spine[*posting]
+}
+
+// pin counts the users of a root. It is apart from the root so that the store's list of pins keeps no old chunk alive.
+type pin struct {
+	epoch uint64
+	users atomic.Int64
+}
+
+const (
+	visitor = 1       // a user that will leave
+	settler = 1 << 40 // a user that need not
+)
+
+// acquire returns the root of this moment. Without a write since the last one, that takes no lock.
+//
+// A writer first withdraws the published root and then looks at the users; a reader first counts itself in and then
+// looks whether the root is still published. So either the reader sees that it came too late, or the writer sees the
+// reader (and copies what it shares).
+func (s *Store[K, T]) acquire(user int64) *root[K, T] {
+	if r := s.published.Load(); r != nil {
+		r.pin.users.Add(user)
+		if s.published.Load() == r {
+			return r
+		}
+		r.pin.users.Add(-user)
+	}
+	lock(&s.mu)
+	r := s.published.Load()
+	if r == nil {
+		r = s.freezeLocked()
+	}
+	r.pin.users.Add(user)
+	s.mu.Unlock()
+	return r
+}
+
+// release ends a visit.
+func (r *root[K, T]) release() { r.pin.users.Add(-visitor) }
+
+// freezeLocked publishes the present state and starts the next epoch.
+func (s *Store[K, T]) freezeLocked() *root[K, T] {
+	r := &root[K, T]{
+		pin:  &pin{epoch: s.clock.now},
+		seed: s.seed,
+		n:    int(s.n),
+		rv:   s.rv,
+		keys: s.keys.sp.Load(),
+		objs: s.objs.sp.Load(),
+		dir:  s.table.dir.Load(),
+	}
+	if len(s.indices) > 0 {
+		r.indices = make([]view[T], 0, len(s.indices))
+	}
+	for _, ix := range s.indices {
+		if ix.ready {
+			r.indices = append(r.indices, view[T]{ix.def, ix.table.dir.Load(), ix.posts.sp.Load()})
+		}
+	}
+	s.clock.now++
+	s.pins = append(s.pins, r.pin)
+	s.published.Store(r)
+	return r
+}
+
+// prunePinsLocked drops the pins that nobody uses and sets the barrier to the latest of the others. It runs after the
+// published root was withdrawn, so a pin without users stays without (see acquire).
+func (s *Store[K, T]) prunePinsLocked() {
+	w := &s.clock
+	w.barrier = w.frozen
+	kept := s.pins[:0]
+	for _, p := range s.pins {
+		switch users := p.users.Load(); {
+		case users >= settler:
+			w.frozen = max(w.frozen, p.epoch)
+		case users > 0:
+			kept = append(kept, p)
+		default:
+			continue
+		}
+		w.barrier = max(w.barrier, p.epoch)
+	}
+	clear(s.pins[len(kept):])
+	s.pins = kept
+}
+
+func (r *root[K, T]) find(key K) (uint32, bool) {
+	return find(r.dir, r.keys, key, uint32(maphash.Comparable(r.seed, key)>>32))
+}
+
+// view returns the index of that name, nil if there is none.
+func (r *root[K, T]) view(name string) *view[T] {
+	for i := range r.indices {
+		if r.indices[i].def.name == name {
+			return &r.indices[i]
+		}
+	}
+	return nil
+}
+
+// posting returns what is filed under value, nil for nothing.
+func (r *root[K, T]) posting(v *view[T], value string) *posting {
+	_, p := findValue(v.dir, v.posts, value, tagOfValue(r.seed, value))
+	return p
+}
+
+func noIndex(name string) error { return fmt.Errorf("indexer: there is no index %q", name) }
+
+// Snapshot is a store at one moment: what is written later does not show in it. It may be copied, kept, and used by many
+// goroutines. It holds the memory of that moment: the chunks that the store has copied or dropped since. The zero value
+// is an empty snapshot without indices.
+//
+// A snapshot need not be closed. The price is that the next write to each chunk copies the chunk, once, even if
+// the snapshot is forgotten by then; Store.All and the methods of Store that return slices leave nothing behind.
+type Snapshot[K comparable, T any] struct {
+	r *root[K, T]
+}
+
+// Snapshot returns the store as it is now, in constant time.
+func (s *Store[K, T]) Snapshot() Snapshot[K, T] { return Snapshot[K, T]{s.acquire(settler)} }
+
+// Len returns the number of objects.
+func (s Snapshot[K, T]) Len() int {
+	if s.r == nil {
+		return 0
+	}
+	return s.r.n
+}
+
+// ResourceVersion returns the store's resourceVersion at the moment of the snapshot.
+func (s Snapshot[K, T]) ResourceVersion() string {
+	if s.r == nil {
+		return ""
+	}
+	return s.r.rv
+}
+
+// Get returns the object under key.
+func (s Snapshot[K, T]) Get(key K) (obj T, ok bool) {
+	if s.r == nil {
+		return obj, false
+	}
+	slot, ok := s.r.find(key)
+	if ok {
+		obj = *s.r.objs.at(slot)
+	}
+	return obj, ok
+}
+
+// All iterates over all objects, in no particular order.
+func (s Snapshot[K, T]) All() iter.Seq2[K, T] {
+	return func(yield func(K, T) bool) {
+		if s.r != nil {
+			s.r.each(yield)
+		}
+	}
+}
+
+// ByIndex iterates over the objects filed under value in the named index, in no particular order. It is an error if
+// there is no such index.
+func (s Snapshot[K, T]) ByIndex(name, value string) (iter.Seq2[K, T], error) {
+	if s.r == nil {
+		return nil, noIndex(name)
+	}
+	v := s.r.view(name)
+	if v == nil {
+		return nil, noIndex(name)
+	}
+	p := s.r.posting(v, value)
+	return func(yield func(K, T) bool) {
+		if p != nil {
+			s.r.eachFiled(p, yield)
+		}
+	}, nil
+}
+
+func (r *root[K, T]) each(yield func(K, T) bool) {
+	for c, left := 0, r.n; left > 0; c, left = c+1, left-chunkLen {
+		keys, objs := r.keys.chunk(c), r.objs.chunk(c)
+		for i := range min(left, chunkLen) {
+			if !yield(keys.e[i], objs.e[i]) {
+				return
+			}
+		}
+	}
+}
+
+func (r *root[K, T]) eachFiled(p *posting, yield func(K, T) bool) {
+	for c := range p.chunks() {
+		for _, slot := range p.chunk(c) {
+			if !yield(*r.keys.at(slot), *r.objs.at(slot)) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package indexer
+
+// Add stores obj under its key, in place of what was there. The error is KeyFunc's; nothing is stored then.
+func (s *Store[K, T]) Add(obj T) error {
+	key, err := s.keyFunc(obj)
+	if err != nil {
+		return err
+	}
+	ops := [1]Op[K, T]{{Key: key, Obj: obj}}
+	s.Apply(ops[:], "")
+	return nil
+}
+
+// Update is Add.
+func (s *Store[K, T]) Update(obj T) error { return s.Add(obj) }
+
+// Delete removes what is stored under obj's key, if anything. The error is KeyFunc's.
+func (s *Store[K, T]) Delete(obj T) error {
+	key, err := s.keyFunc(obj)
+	if err != nil {
+		return err
+	}
+	s.DeleteKey(key)
+	return nil
+}
+
+// DeleteKey removes what is stored under key, if anything.
+func (s *Store[K, T]) DeleteKey(key K) {
+	ops := [1]Op[K, T]{{Key: key, Delete: true}}
+	s.Apply(ops[:], "")
+}
+
+// Apply runs ops in order as one transaction: no reader sees a part of it, nor, having seen an effect of it in one read,
+// misses another in its next. It fills in Old and Existed of each operation. Unless empty, resourceVersion becomes the
+// store's, in the same moment. The slice stays the caller's.
+func (s *Store[K, T]) Apply(ops []Op[K, T], resourceVersion string) {
+	if len(ops) == 0 {
+		s.Bookmark(resourceVersion)
+		return
+	}
+	sc := s.getScratch()
+	sc.tags = sc.tags[:0]
+	for i := range ops {
+		sc.tags = append(sc.tags, s.tagOf(ops[i].Key))
+	}
+	s.lockWithValues(sc, func(defs []*definition[T]) {
+		for i := range ops {
+			compute(sc, defs, ops[i].Key, ops[i].Obj, ops[i].Delete)
+		}
+	})
+	s.beginLocked()
+	removed := false
+	for i := range ops {
+		s.applyLocked(&ops[i], sc, i)
+		removed = removed || ops[i].Existed
+	}
+	if removed {
+		s.compactLocked()
+	}
+	if resourceVersion != "" {
+		s.rv = resourceVersion
+	}
+	s.commitLocked()
+	s.putScratch(sc)
+}
+
+// lockWithValues locks mu with sc holding the values for the indices as they are now: if indices came or went while the
+// index functions ran, they run again.
+func (s *Store[K, T]) lockWithValues(sc *scratch[K], compute func(defs []*definition[T])) {
+	for {
+		defs := s.defs.Load()
+		compute(*defs)
+		lock(&s.mu)
+		if s.defs.Load() == defs {
+			return
+		}
+		s.mu.Unlock()
+		sc.reset()
+	}
+}
+
+// Bookmark sets the store's resourceVersion; an empty one leaves it.
+func (s *Store[K, T]) Bookmark(resourceVersion string) {
+	if resourceVersion == "" {
+		return
+	}
+	lock(&s.mu)
+	s.beginLocked()
+	s.rv = resourceVersion
+	s.commitLocked()
+}
+
+// ResourceVersion returns the store's resourceVersion, as of the last Replace, Apply or Bookmark that named one.
+func (s *Store[K, T]) ResourceVersion() string {
+	lock(&s.mu)
+	defer s.mu.Unlock()
+	return s.rv
+}
+
+func (s *Store[K, T]) applyLocked(op *Op[K, T], sc *scratch[K], i int) {
+	tag := sc.tags[i]
+	s.lockStripeLocked(tag)
+	slot, ok := find(s.table.dir.Load(), s.keys.sp.Load(), op.Key, tag)
+	var none T
+	op.Old, op.Existed = none, ok
+	if ok {
+		op.Old = *s.objs.at(slot)
+	}
+	switch {
+	case op.Delete && ok:
+		s.removeLocked(slot, tag)
+	case op.Delete:
+	case ok:
+		s.objs.set(slot, op.Obj, &s.clock)
+		if s.keys.owned(slot, &s.clock) {
+			// An equal key, but its strings are likely obj's own: the old object's need not be kept for it.
+			s.keys.set(slot, op.Key, &s.clock)
+		}
+		for j, ix := range s.indices {
+			ix.update(slot, sc.valuesOf(i, j, len(s.indices)), &s.clock)
+		}
+	default:
+		slot = s.n
+		s.n++
+		s.keys.push(slot, op.Key, &s.clock)
+		s.objs.push(slot, op.Obj, &s.clock)
+		s.table.insert(tag, slot, &s.clock)
+		for j, ix := range s.indices {
+			ix.add(slot, sc.valuesOf(i, j, len(s.indices)), &s.clock)
+		}
+	}
+}
+
+// removeLocked moves the last object into the gap.
+func (s *Store[K, T]) removeLocked(slot, tag uint32) {
+	w := &s.clock
+	last := s.n - 1
+	for _, ix := range s.indices {
+		ix.remove(slot, last, w)
+	}
+	s.table.remove(tag, slot, w)
+	if slot != last {
+		key := *s.keys.at(last)
+		tag := s.tagOf(key)
+		s.lockStripeLocked(tag)
+		s.table.relabel(tag, last, slot, w)
+		s.keys.set(slot, key, w)
+		s.objs.set(slot, *s.objs.at(last), w)
+	}
+	s.keys.pop(s.n, w)
+	s.objs.pop(s.n, w)
+	s.n--
+}
