@@ -1,0 +1,106 @@
+package crd
+
+import (
+	"fmt"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	apischema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"glasswatch/internal/apiserver/resource"
+)
+
+// Build returns one Info per served version, in the order of the definition, which must have passed Validate and is not
+// kept. The error names a version whose schema cannot be used.
+func Build(def *apiextensionsv1.CustomResourceDefinition) ([]*resource.Info, error) {
+	def = def.DeepCopy()
+	var infos []*resource.Info
+	for i := range def.Spec.Versions {
+		if v := &def.Spec.Versions[i]; v.Served {
+			info, err := build(def, v)
+			if err != nil {
+				return nil, fmt.Errorf("version %s of %s: %w", v.Name, def.Name, err)
+			}
+			infos = append(infos, info)
+		}
+	}
+	return infos, nil
+}
+
+// StorageVersion is the name of the version that objects are stored in.
+func StorageVersion(def *apiextensionsv1.CustomResourceDefinition) string {
+	for _, v := range def.Spec.Versions {
+		if v.Storage {
+			return v.Name
+		}
+	}
+	return ""
+}
+
+func build(def *apiextensionsv1.CustomResourceDefinition, v *apiextensionsv1.CustomResourceDefinitionVersion) (*resource.Info, error) {
+	if v.Schema == nil || v.Schema.OpenAPIV3Schema == nil {
+		return nil, fmt.Errorf("it has no schema")
+	}
+	structural, err := Structural(v.Schema.OpenAPIV3Schema)
+	if err != nil {
+		return nil, err
+	}
+	names := def.Spec.Names
+	gv := apischema.GroupVersion{Group: def.Spec.Group, Version: v.Name}
+	info := &resource.Info{
+		GVR:        gv.WithResource(names.Plural),
+		GVK:        gv.WithKind(names.Kind),
+		ListKind:   names.ListKind,
+		Singular:   names.Singular,
+		ShortNames: names.ShortNames,
+		Categories: names.Categories,
+		Namespaced: def.Spec.Scope == apiextensionsv1.NamespaceScoped,
+		Status:     v.Subresources != nil && v.Subresources.Status != nil,
+		Generation: true,
+		Custom:     custom(structural, v, string(def.UID)),
+	}
+	info.New, info.NewList = resource.NewUnstructured(info.GVK, info.ListKind)
+	return info, nil
+}
+
+func custom(s *schema.Structural, v *apiextensionsv1.CustomResourceDefinitionVersion, uid string) *resource.Custom {
+	check := newChecker(s)
+	return &resource.Custom{
+		Schema:  v.Schema.OpenAPIV3Schema,
+		Columns: v.AdditionalPrinterColumns,
+		UID:     uid,
+		Default: func(obj *unstructured.Unstructured) {
+			dropNulls(obj.Object, s)
+			fill(obj.Object, s)
+		},
+		Prune: func(obj *unstructured.Unstructured) []string {
+			return pruning.PruneWithOptions(obj.Object, s, true, schema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
+		},
+		Validate: func(obj, old *unstructured.Unstructured) field.ErrorList {
+			errs := append(check.check(nil, obj.Object), listtype.ValidateListSetsAndMaps(nil, s, obj.Object)...)
+			if old == nil || len(errs) == 0 {
+				return errs
+			}
+			return ratchet(errs, append(check.check(nil, old.Object), listtype.ValidateListSetsAndMaps(nil, s, old.Object)...))
+		},
+	}
+}
+
+// ratchet lets through what was wrong before, value for value, so that a schema made stricter does not lock objects up.
+func ratchet(errs, before field.ErrorList) field.ErrorList {
+	known := map[string]bool{}
+	for _, err := range before {
+		known[err.Error()] = true
+	}
+	var out field.ErrorList
+	for _, err := range errs {
+		if err.Type == field.ErrorTypeRequired || !known[err.Error()] {
+			out = append(out, err)
+		}
+	}
+	return out
+}
