@@ -112,6 +112,9 @@ func (r *request) commitNew(obj resource.Object, dryRun bool) (resource.Object, 
 	if err := r.namespaceTakes(obj); err != nil {
 		return nil, err
 	}
+	if err := r.definitionTakes(); err != nil {
+		return nil, err
+	}
 	obj = r.endpoint.stored(obj)
 	key := keyOf(obj.GetNamespace(), obj.GetName())
 	err := storage.ErrExists

@@ -8,8 +8,11 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"glasswatch/internal/apiserver/crd"
 )
 
 // applyDefaults fills in, in place, the most visible of the defaults that a real server sets when it reads an object.
@@ -19,6 +22,8 @@ func applyDefaults(obj runtime.Object) {
 		defaultService(&o.Spec)
 	case *corev1.Namespace:
 		defaultNamespace(o)
+	case *apiextensionsv1.CustomResourceDefinition:
+		crd.Default(o)
 	case *corev1.Secret:
 		set(&o.Type, corev1.SecretTypeOpaque)
 	case *corev1.Pod:

@@ -1,7 +1,185 @@
 package apiserver
 
-import "glasswatch/internal/apiserver/resource"
+import (
+	"errors"
+	"fmt"
+	"slices"
 
-func (s *Server) definitionWritten(resource.Object) {}
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
-func (s *Server) removeDefinitions() {}
+	"glasswatch/internal/apiserver/crd"
+	"glasswatch/internal/apiserver/resource"
+	"glasswatch/internal/apiserver/storage"
+)
+
+// A CustomResourceDefinition goes through these steps:
+//
+//	created ─▶ names accepted, Established ─▶ served ─▶ deleted: Terminating, cleanup finalizer
+//	                                                       └▶ no creations; the janitor deletes the objects
+//	                                                           └▶ the last is gone: finalizer off, not served any more
+//
+// The first two happen within the request that wrote the definition, so that its sender can use the resource at once.
+
+// definitionWritten brings the status of all definitions and the list of what is served up to date.
+func (s *Server) definitionWritten() {
+	s.definitions.Lock()
+	defer s.definitions.Unlock()
+	for {
+		defs := s.storedDefinitions()
+		if s.acceptAll(defs) {
+			s.serveDefinitions(defs)
+			return
+		}
+	}
+}
+
+func (s *Server) storedDefinitions() []*apiextensionsv1.CustomResourceDefinition {
+	tree, _, err := s.store.Snapshot(crdResource, 0)
+	if err != nil {
+		return nil
+	}
+	var defs []*apiextensionsv1.CustomResourceDefinition
+	for _, obj := range tree.Range("", "") {
+		defs = append(defs, obj.(*apiextensionsv1.CustomResourceDefinition))
+	}
+	return defs
+}
+
+// acceptAll tells whether all the statuses are as they should be; if not, one has been written or has changed meanwhile.
+func (s *Server) acceptAll(defs []*apiextensionsv1.CustomResourceDefinition) bool {
+	for _, def := range defs {
+		if def.DeletionTimestamp != nil {
+			continue
+		}
+		accepted := def.DeepCopy()
+		if crd.Accept(accepted, defs) {
+			_ = s.store.Update(crdResource, def.Name, def, accepted) // if somebody else was faster, start over just the same
+			return false
+		}
+	}
+	return true
+}
+
+// serveDefinitions replaces the custom resources. Endpoints whose definition did not change are kept.
+func (s *Server) serveDefinitions(defs []*apiextensionsv1.CustomResourceDefinition) {
+	known := map[string][]*endpoint{}
+	for _, ep := range s.registry.customEndpoints() {
+		known[ep.definition] = append(known[ep.definition], ep)
+	}
+	var custom []*endpoint
+	served := map[schema.GroupResource]bool{}
+	for _, def := range defs {
+		if !crd.Established(def) {
+			continue
+		}
+		served[definedResource(def)] = true
+		id := fmt.Sprintf("%s/%d", def.UID, def.Generation)
+		if known[id] == nil {
+			known[id] = customEndpoints(def, id)
+		}
+		custom = append(custom, known[id]...)
+	}
+	gone := map[schema.GroupResource]bool{}
+	for _, ep := range s.registry.customEndpoints() {
+		gone[ep.table] = !served[ep.table]
+	}
+	s.registry.setCustom(custom)
+	s.describe()
+	for gr, isGone := range gone {
+		if isGone {
+			s.store.Drop(gr)
+		}
+	}
+}
+
+func customEndpoints(def *apiextensionsv1.CustomResourceDefinition, id string) []*endpoint {
+	infos, err := crd.Build(def)
+	if err != nil {
+		return nil // validation lets nothing in that cannot be built
+	}
+	stored := def.Spec.Group + "/" + crd.StorageVersion(def)
+	var out []*endpoint
+	for _, info := range infos {
+		ep := newEndpoint(info)
+		ep.definition = id
+		ep.served = func(obj resource.Object) resource.Object { return inVersion(obj, info.APIVersion()) }
+		ep.stored = func(obj resource.Object) resource.Object { return inVersion(obj, stored) }
+		out = append(out, ep)
+	}
+	return out
+}
+
+func definedResource(def *apiextensionsv1.CustomResourceDefinition) schema.GroupResource {
+	return schema.GroupResource{Group: def.Spec.Group, Resource: def.Spec.Names.Plural}
+}
+
+// definitionTakes refuses creations of objects whose definition is going away. Call it with s.namespaces held.
+func (r *request) definitionTakes() error {
+	if r.Custom == nil {
+		return nil
+	}
+	def := r.server.store.Get(crdResource, r.table.Resource+"."+r.table.Group)
+	if def != nil && def.GetDeletionTimestamp() == nil {
+		return nil
+	}
+	err := apierrors.NewMethodNotSupported(r.groupResource(), "create")
+	err.ErrStatus.Message = "create not allowed while custom resource definition is terminating"
+	return err
+}
+
+// terminateDefinition prepares a definition that is being deleted for the deletion of its objects.
+func terminateDefinition(obj resource.Object) {
+	def, ok := obj.(*apiextensionsv1.CustomResourceDefinition)
+	if !ok {
+		return
+	}
+	def.Status.Conditions = append(slices.Clone(def.Status.Conditions), apiextensionsv1.CustomResourceDefinitionCondition{
+		Type:               apiextensionsv1.Terminating,
+		Status:             apiextensionsv1.ConditionTrue,
+		LastTransitionTime: now(),
+		Reason:             "InstanceDeletionPending",
+		Message:            "CustomResourceDefinition marked for deletion; CustomResource deletion will be initiated as soon as possible",
+	})
+}
+
+// removeDefinitions deletes the objects of terminating definitions, and lets those go that have none left.
+func (s *Server) removeDefinitions() {
+	ep := s.registry.find(apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions"))
+	for _, def := range s.storedDefinitions() {
+		if def.DeletionTimestamp == nil || !slices.Contains(def.Finalizers, apiextensionsv1.CustomResourceCleanupFinalizer) {
+			continue
+		}
+		s.namespaces.Lock() // no creation is between its check and its commit
+		if s.withoutObjects(def) {
+			s.dropFinalizer(ep, def, apiextensionsv1.CustomResourceCleanupFinalizer)
+		}
+		s.namespaces.Unlock()
+	}
+}
+
+// withoutObjects deletes the objects of a definition and tells whether there were none.
+func (s *Server) withoutObjects(def *apiextensionsv1.CustomResourceDefinition) bool {
+	gr := definedResource(def)
+	tree, _, err := s.store.Snapshot(gr, 0)
+	if err != nil || tree.Len() == 0 {
+		return err == nil
+	}
+	ep := s.registry.findKind(schema.GroupKind{Group: def.Spec.Group, Kind: def.Spec.Names.Kind})
+	if ep == nil {
+		return false
+	}
+	background := metav1.DeletePropagationBackground
+	for _, obj := range tree.Range("", "") {
+		if obj.GetDeletionTimestamp() != nil {
+			continue
+		}
+		_, _, err := s.deleteObject(ep, obj, &metav1.DeleteOptions{PropagationPolicy: &background})
+		if errors.Is(err, storage.ErrConflict) {
+			s.sweepSoon()
+		}
+	}
+	return false
+}

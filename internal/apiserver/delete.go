@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
@@ -162,6 +163,7 @@ func (s *Server) markDeleted(ep *endpoint, obj resource.Object) {
 		obj.SetGeneration(obj.GetGeneration() + 1)
 	}
 	terminateNamespace(obj)
+	terminateDefinition(obj)
 }
 
 // remove takes current out of the store; final becomes its last state.
@@ -192,6 +194,9 @@ func finalizersFor(ep *endpoint, obj resource.Object, opts *metav1.DeleteOptions
 	}
 	if foreground {
 		finalizers = append(finalizers, metav1.FinalizerDeleteDependents)
+	}
+	if ep.table == crdResource && obj.GetDeletionTimestamp() == nil && !slices.Contains(finalizers, apiextensionsv1.CustomResourceCleanupFinalizer) {
+		finalizers = append(finalizers, apiextensionsv1.CustomResourceCleanupFinalizer)
 	}
 	return finalizers
 }

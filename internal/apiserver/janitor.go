@@ -17,13 +17,17 @@ import (
 // written is called after each write, with no lock held but s.namespaces. obj is nil if the object is gone.
 func (s *Server) written(ep *endpoint, old, obj resource.Object) {
 	if ep.table == crdResource {
-		s.definitionWritten(obj)
+		s.definitionWritten()
 	}
 	if obj == nil || obj.GetDeletionTimestamp() != nil || len(obj.GetOwnerReferences()) > 0 {
-		select {
-		case s.janitor <- struct{}{}:
-		default: // it is due already
-		}
+		s.sweepSoon()
+	}
+}
+
+func (s *Server) sweepSoon() {
+	select {
+	case s.janitor <- struct{}{}:
+	default: // it is due already
 	}
 }
 
@@ -49,10 +53,7 @@ func (s *Server) clean(ctx context.Context) {
 
 // sweep looks at every object once. What it deletes calls for another sweep.
 func (s *Server) sweep() {
-	for _, ep := range s.registry.all() {
-		if ep.table != ep.GroupResource() {
-			continue // another name for a table that is swept anyway
-		}
+	for _, ep := range s.registry.tables() {
 		tree, _, err := s.store.Snapshot(ep.table, 0)
 		if err != nil {
 			continue
@@ -181,10 +182,7 @@ func (s *Server) orphanDependents(uid types.UID) bool {
 }
 
 func (s *Server) dependents(uid types.UID, visit func(*endpoint, resource.Object, metav1.OwnerReference)) {
-	for _, ep := range s.registry.all() {
-		if ep.table != ep.GroupResource() {
-			continue
-		}
+	for _, ep := range s.registry.tables() {
 		tree, _, err := s.store.Snapshot(ep.table, 0)
 		if err != nil {
 			continue
@@ -217,9 +215,6 @@ func (s *Server) change(ep *endpoint, old resource.Object, mutate func(resource.
 		s.written(ep, old, obj)
 	}
 	if errors.Is(err, storage.ErrConflict) {
-		select {
-		case s.janitor <- struct{}{}:
-		default:
-		}
+		s.sweepSoon()
 	}
 }

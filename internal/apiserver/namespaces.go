@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -8,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"glasswatch/internal/apiserver/resource"
+	"glasswatch/internal/apiserver/storage"
 )
 
 // mayDelete refuses to delete what a cluster cannot live without.
@@ -22,8 +24,8 @@ func (r *request) mayDelete(obj resource.Object) error {
 	return nil
 }
 
-// mayVanish tells whether an object that is being deleted can go, its finalizers apart: a namespace and a definition wait
-// till what is in them is gone.
+// mayVanish tells whether an object that is being deleted can go, its finalizers apart: a namespace waits till what is in
+// it is gone.
 func (s *Server) mayVanish(obj resource.Object) bool {
 	if ns, ok := obj.(*corev1.Namespace); ok {
 		return len(ns.Spec.Finalizers) == 0
@@ -61,8 +63,8 @@ func (s *Server) emptyNamespaces() {
 func (s *Server) emptied(namespace string) bool {
 	empty := true
 	background := metav1.DeletePropagationBackground
-	for _, ep := range s.registry.all() {
-		if !ep.Namespaced || ep.table != ep.GroupResource() {
+	for _, ep := range s.registry.tables() {
+		if !ep.Namespaced {
 			continue
 		}
 		tree, _, err := s.store.Snapshot(ep.table, 0)
@@ -71,8 +73,12 @@ func (s *Server) emptied(namespace string) bool {
 		}
 		for _, obj := range tree.Range(namespace+"/", namespace+"0") {
 			empty = false
-			if obj.GetDeletionTimestamp() == nil {
-				_, _, _ = s.deleteObject(ep, obj, &metav1.DeleteOptions{PropagationPolicy: &background})
+			if obj.GetDeletionTimestamp() != nil {
+				continue
+			}
+			_, _, err := s.deleteObject(ep, obj, &metav1.DeleteOptions{PropagationPolicy: &background})
+			if errors.Is(err, storage.ErrConflict) {
+				s.sweepSoon()
 			}
 		}
 	}

@@ -20,6 +20,8 @@ type endpoint struct {
 	// argument if there is nothing to do, and never change it.
 	served, stored func(resource.Object) resource.Object
 
+	definition string // of a custom resource: the uid and generation of its definition
+
 	main, status *patch.Patcher // status is nil without the subresource
 	printer      func() *table.Printer
 }
@@ -49,9 +51,6 @@ func newEndpoint(info *resource.Info) *endpoint {
 		printer: sync.OnceValue(func() *table.Printer { return table.For(info) })}
 	if info.Status {
 		ep.status = patch.ForInfo(info, "status", applyDefaults)
-	}
-	if info.Custom != nil {
-		ep.served = func(obj resource.Object) resource.Object { return inVersion(obj, info.APIVersion()) }
 	}
 	if ep.table == eventsV1 {
 		ep.table, ep.served, ep.stored = coreEvents, eventToV1, eventFromV1
@@ -91,6 +90,26 @@ func (r *registry) all() []*endpoint {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.allLocked()
+}
+
+// tables returns one endpoint per table, in the order of discovery. The slice is the caller's.
+func (r *registry) tables() []*endpoint {
+	seen := map[schema.GroupResource]bool{}
+	var out []*endpoint
+	for _, ep := range r.all() {
+		if !seen[ep.table] {
+			seen[ep.table] = true
+			out = append(out, ep)
+		}
+	}
+	return out
+}
+
+// customEndpoints returns those of custom resources.
+func (r *registry) customEndpoints() []*endpoint {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.custom
 }
 
 // find returns the endpoint of a resource, or nil.

@@ -25,6 +25,8 @@ type Server struct {
 	// from the check that its namespace is active until the object is stored.
 	namespaces sync.RWMutex
 
+	definitions sync.Mutex // held while the custom resources are being brought up to date
+
 	janitor chan struct{} // capacity 1: something may have become garbage
 
 	mu       sync.Mutex // protects what follows

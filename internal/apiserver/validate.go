@@ -5,12 +5,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/api/validation/path"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"glasswatch/internal/apiserver/crd"
 	"glasswatch/internal/apiserver/resource"
 )
 
@@ -32,6 +34,9 @@ func (r *request) validate(obj, old resource.Object) field.ErrorList {
 		errs = append(errs, validateService(&o.Spec, before, spec)...)
 	case *networkingv1.Ingress:
 		errs = append(errs, validateIngress(&o.Spec, spec)...)
+	case *apiextensionsv1.CustomResourceDefinition:
+		before, _ := old.(*apiextensionsv1.CustomResourceDefinition)
+		errs = append(errs, crd.Validate(o, before)...)
 	case *corev1.ConfigMap:
 		errs = append(errs, validateConfigMap(o)...)
 	case *corev1.Event:

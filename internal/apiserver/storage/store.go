@@ -68,18 +68,20 @@ type Store struct {
 
 	mu       sync.Mutex // protects all below, the tables' fields and the watchers' positions
 	revision int64
-	tables   map[schema.GroupResource]*table
-	advanced chan struct{} // closed and replaced when revision rises and somebody waits; nil if nobody does
+	// compacted is the revision of the last Compact; nobody may ask for less.
+	compacted int64
+	tables    map[schema.GroupResource]*table
+	advanced  chan struct{} // closed and replaced when revision rises and somebody waits; nil if nobody does
 }
 
 type table struct {
-	tree      Tree
-	base      Tree          // Invariant: the state at revision trimmed
-	history   []Event       // Invariant: ascending revisions, all above trimmed
-	trimmed   int64         // revision of the newest event that is no longer in history; 0 if none
-	compacted int64         // nobody may ask for less; Invariant: >= trimmed once a reader has looked
-	changed   chan struct{} // closed at the next event; nil if nobody waits
-	dropped   bool
+	tree    Tree
+	base    Tree          // Invariant: the state at revision trimmed
+	history []Event       // Invariant: ascending revisions, all above trimmed
+	trimmed int64         // revision of the newest event that is no longer in history; 0 if none
+	begin   int64         // nobody may ask for less: a table of that name was dropped at that revision
+	changed chan struct{} // closed at the next event; nil if nobody waits
+	dropped bool
 }
 
 // New returns an empty store at revision 1. historyLimit is the number of events per table that can be replayed.
@@ -145,7 +147,7 @@ func (s *Store) Drop(gr schema.GroupResource) {
 	if t, ok := s.tables[gr]; ok {
 		t.dropped = true
 		t.wakeLocked()
-		delete(s.tables, gr)
+		s.tables[gr] = &table{begin: s.revision}
 	}
 }
 
@@ -154,9 +156,7 @@ func (s *Store) Drop(gr schema.GroupResource) {
 func (s *Store) Compact() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, t := range s.tables {
-		t.compacted = s.revision
-	}
+	s.compacted = s.revision
 }
 
 // WaitFor blocks until the revision is at least rev or ctx is done, and tells whether it is.
@@ -216,7 +216,7 @@ func (t *table) wakeLocked() {
 
 // oldestLocked is the lowest revision that a new reader may ask for.
 func (s *Store) oldestLocked(t *table) int64 {
-	oldest := max(t.compacted, t.trimmed)
+	oldest := max(s.compacted, t.begin, t.trimmed)
 	if n := len(t.history) - s.limit; n > 0 {
 		oldest = max(oldest, t.history[n-1].Revision)
 	}

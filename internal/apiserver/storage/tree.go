@@ -95,13 +95,15 @@ func (n *node) with(key string, obj resource.Object) *node {
 	case key < n.key:
 		c.left = n.left.with(key, obj)
 		if l := c.left; l.priority > c.priority { // l was made by this call, so it may be changed
-			c.left, l.right = l.right, c.fixed()
+			c.left = l.right
+			l.right = c.fixed()
 			return l.fixed()
 		}
 	case key > n.key:
 		c.right = n.right.with(key, obj)
 		if r := c.right; r.priority > c.priority {
-			c.right, r.left = r.left, c.fixed()
+			c.right = r.left
+			r.left = c.fixed()
 			return r.fixed()
 		}
 	default:

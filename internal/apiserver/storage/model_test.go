@@ -1,0 +1,271 @@
+package storage
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"pgregory.net/rapid"
+
+	"glasswatch/internal/apiserver/resource"
+)
+
+var (
+	pods     = schema.GroupResource{Resource: "pods"}
+	services = schema.GroupResource{Resource: "services"}
+)
+
+// picture is one table at one revision: the resourceVersion of each key.
+type picture map[string]string
+
+// model is a store that remembers everything and copies all of it at each write.
+type model struct {
+	store     *Store
+	revision  int64
+	now       map[schema.GroupResource]picture
+	past      map[int64]map[schema.GroupResource]picture
+	writes    map[schema.GroupResource][]Event
+	compacted int64
+	watchers  []*replay
+}
+
+// replay applies what a Watcher delivers to the picture it started from.
+type replay struct {
+	gr      schema.GroupResource
+	watcher *Watcher
+	state   picture
+	last    int64
+}
+
+func newModel(limit int) *model {
+	m := &model{store: New(limit), revision: 1, now: map[schema.GroupResource]picture{pods: {}, services: {}},
+		past: map[int64]map[schema.GroupResource]picture{}, writes: map[schema.GroupResource][]Event{}}
+	m.remember()
+	return m
+}
+
+func (m *model) remember() {
+	copied := map[schema.GroupResource]picture{}
+	for gr, p := range m.now {
+		copied[gr] = maps.Clone(p)
+	}
+	m.past[m.revision] = copied
+}
+
+func (m *model) wrote(gr schema.GroupResource, e Event) {
+	m.revision++
+	e.Revision = m.revision
+	m.writes[gr] = append(m.writes[gr], e)
+	if e.Type == Deleted {
+		delete(m.now[gr], e.Key)
+	} else {
+		m.now[gr][e.Key] = strconv.FormatInt(m.revision, 10)
+	}
+	m.remember()
+}
+
+// oldest is what a reader may ask for at least.
+func (m *model) oldest(gr schema.GroupResource) int64 {
+	oldest := m.compacted
+	if n := len(m.writes[gr]) - m.store.limit; n > 0 {
+		oldest = max(oldest, m.writes[gr][n-1].Revision)
+	}
+	return oldest
+}
+
+func object() resource.Object {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{}}
+}
+
+func paint(t Tree, from, to string) picture {
+	p := picture{}
+	for key, obj := range t.Range(from, to) {
+		p[key] = obj.GetResourceVersion()
+	}
+	return p
+}
+
+var (
+	tables = rapid.SampledFrom([]schema.GroupResource{pods, services})
+	keys   = rapid.SampledFrom([]string{"a/1", "a/2", "a/3", "a-b/1", "a0/1", "b/1", "b/2", "c"})
+)
+
+func (m *model) Create(t *rapid.T) {
+	gr, key := tables.Draw(t, "table"), keys.Draw(t, "key")
+	err := m.store.Create(gr, key, object())
+	if _, taken := m.now[gr][key]; taken != errors.Is(err, ErrExists) {
+		t.Fatalf("taken %v, but %v", taken, err)
+	} else if !taken {
+		m.wrote(gr, Event{Type: Added, Key: key})
+	}
+}
+
+func (m *model) Update(t *rapid.T) {
+	gr, key := tables.Draw(t, "table"), keys.Draw(t, "key")
+	old := m.store.Get(gr, key)
+	if rapid.Bool().Draw(t, "stale") {
+		old = object()
+	}
+	_, there := m.now[gr][key]
+	fits := there && old == m.store.Get(gr, key)
+	err := m.store.Update(gr, key, old, object())
+	if fits == errors.Is(err, ErrConflict) {
+		t.Fatalf("fits %v, but %v", fits, err)
+	} else if fits {
+		m.wrote(gr, Event{Type: Modified, Key: key})
+	}
+}
+
+func (m *model) Delete(t *rapid.T) {
+	gr, key := tables.Draw(t, "table"), keys.Draw(t, "key")
+	old := m.store.Get(gr, key)
+	_, there := m.now[gr][key]
+	err := m.store.Delete(gr, key, old, object())
+	if there == errors.Is(err, ErrConflict) {
+		t.Fatalf("there %v, but %v", there, err)
+	} else if there {
+		m.wrote(gr, Event{Type: Deleted, Key: key})
+	}
+}
+
+func (m *model) Compact(t *rapid.T) {
+	m.store.Compact()
+	m.compacted = m.revision
+}
+
+func (m *model) Snapshot(t *rapid.T) {
+	gr := tables.Draw(t, "table")
+	rev := rapid.Int64Range(1, m.revision+2).Draw(t, "revision")
+	tree, got, err := m.store.Snapshot(gr, rev)
+	var future *FutureError
+	var expired *ExpiredError
+	switch {
+	case rev > m.revision:
+		if !errors.As(err, &future) {
+			t.Fatalf("revision %d of %d: %v", rev, m.revision, err)
+		}
+	case rev < m.oldest(gr) && rev != m.revision:
+		if !errors.As(err, &expired) || expired.Oldest != m.oldest(gr) {
+			t.Fatalf("revision %d, oldest %d: %v", rev, m.oldest(gr), err)
+		}
+	default:
+		want := m.past[rev][gr]
+		if err != nil || got != rev || !maps.Equal(paint(tree, "", ""), want) || tree.Len() != len(want) {
+			t.Fatalf("revision %d: %v (%d) %v, want %v", rev, paint(tree, "", ""), got, err, want)
+		}
+		m.checkRange(t, tree, want)
+	}
+}
+
+func (m *model) checkRange(t *rapid.T, tree Tree, all picture) {
+	from, to := keys.Draw(t, "from"), rapid.SampledFrom([]string{"", "a/2", "a0", "b0", "zz"}).Draw(t, "to")
+	want, before := picture{}, 0
+	for key, rv := range all {
+		if key >= from && (to == "" || key < to) {
+			want[key] = rv
+		}
+		if key < from {
+			before++
+		}
+		if got := tree.Get(key); got == nil || got.GetResourceVersion() != rv {
+			t.Fatalf("Get(%q) = %v, want version %s", key, got, rv)
+		}
+	}
+	if !maps.Equal(paint(tree, from, to), want) || tree.Before(from) != before {
+		t.Fatalf("[%q, %q): %v, want %v", from, to, paint(tree, from, to), want)
+	}
+	var order []string
+	for key := range tree.Range("", "") {
+		order = append(order, key)
+	}
+	if !slices.Equal(order, slices.Sorted(maps.Keys(all))) {
+		t.Fatalf("order %v", order)
+	}
+}
+
+func (m *model) Watch(t *rapid.T) {
+	gr := tables.Draw(t, "table")
+	rev := rapid.Int64Range(1, m.revision).Draw(t, "revision")
+	w, err := m.store.Watch(gr, rev)
+	if rev < m.oldest(gr) {
+		var expired *ExpiredError
+		if !errors.As(err, &expired) {
+			t.Fatalf("revision %d, oldest %d: %v", rev, m.oldest(gr), err)
+		}
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.watchers = append(m.watchers, &replay{gr, w, maps.Clone(m.past[rev][gr]), rev})
+}
+
+func (m *model) SnapshotAndWatch(t *rapid.T) {
+	gr := tables.Draw(t, "table")
+	tree, rev, w := m.store.SnapshotAndWatch(gr)
+	if rev != m.revision || !maps.Equal(paint(tree, "", ""), m.now[gr]) {
+		t.Fatalf("picture of %d at %d", rev, m.revision)
+	}
+	m.watchers = append(m.watchers, &replay{gr, w, paint(tree, "", ""), rev})
+}
+
+func (m *model) Poll(t *rapid.T) {
+	if len(m.watchers) == 0 {
+		t.Skip("nobody watches")
+	}
+	r := rapid.SampledFrom(m.watchers).Draw(t, "watcher")
+	events, seen, changed, err := r.watcher.Poll(nil, rapid.IntRange(1, 3).Draw(t, "batch"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events {
+		if e.Revision <= r.last || e.Revision > seen {
+			t.Fatalf("revision %d after %d, seen %d", e.Revision, r.last, seen)
+		}
+		r.last = e.Revision
+		_, known := r.state[e.Key]
+		if known != (e.Type != Added) || known != (e.Previous != nil) {
+			t.Fatalf("%v of %q, which is known: %v", e.Type, e.Key, known)
+		}
+		if known && e.Previous.GetResourceVersion() != r.state[e.Key] {
+			t.Fatalf("previous %s, want %s", e.Previous.GetResourceVersion(), r.state[e.Key])
+		}
+		if e.Object.GetResourceVersion() != strconv.FormatInt(e.Revision, 10) {
+			t.Fatalf("event %d carries version %s", e.Revision, e.Object.GetResourceVersion())
+		}
+		if e.Type == Deleted {
+			delete(r.state, e.Key)
+		} else {
+			r.state[e.Key] = e.Object.GetResourceVersion()
+		}
+	}
+	if !maps.Equal(r.state, m.past[seen][r.gr]) {
+		t.Fatalf("replayed up to %d: %v, want %v", seen, r.state, m.past[seen][r.gr])
+	}
+	if (changed != nil) != (len(events) == 0) || (changed != nil && seen != m.revision) {
+		t.Fatalf("%d events, seen %d of %d, channel %v", len(events), seen, m.revision, changed)
+	}
+}
+
+func (m *model) check(t *rapid.T) {
+	if m.store.Revision() != m.revision {
+		t.Fatalf("revision %d, want %d", m.store.Revision(), m.revision)
+	}
+	m.store.checkInvariants(t)
+}
+
+func TestStore_AgreesWithAStoreThatRemembersEverything(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := newModel(rapid.IntRange(0, 12).Draw(t, "history limit"))
+		t.Repeat(map[string]func(*rapid.T){
+			"create": m.Create, "update": m.Update, "delete": m.Delete, "compact": m.Compact,
+			"snapshot": m.Snapshot, "watch": m.Watch, "snapshotAndWatch": m.SnapshotAndWatch, "poll": m.Poll,
+			"": m.check,
+		})
+	})
+}
