@@ -5,6 +5,7 @@ import "time"
 // alarm is a time.AfterFunc timer whose callbacks can be waited for, so that a queue that was shut down leaves no
 // goroutine behind. It is used with the queue's lock held.
 type alarm struct {
+	ring  func() // the callback: it must call clear first and ended last
 	timer *time.Timer
 	set   bool
 	at    instant // when it goes off, if set
@@ -12,12 +13,11 @@ type alarm struct {
 	pending int
 }
 
-// setFor makes the alarm go off at the instant at, which is d from now, and not at the one it was set for. ring is the
-// same function each time; it must call clear first and ended last.
-func (a *alarm) setFor(at instant, d time.Duration, ring func()) {
+// setFor makes the alarm go off at the instant at, which is d from now, and not at the one it was set for.
+func (a *alarm) setFor(at instant, d time.Duration) {
 	a.set, a.at = true, at
 	if a.timer == nil {
-		a.timer = time.AfterFunc(d, ring)
+		a.timer = time.AfterFunc(d, a.ring)
 		a.pending++
 	} else if !a.timer.Reset(d) {
 		// The timer had gone off or was stopped, so this is one callback more.
@@ -54,7 +54,7 @@ func (q *Queue[T]) awaitCallbacksLocked() {
 // startReportLocked sets the alarm of Metrics.Unfinished, unless it is set. An idle queue has no alarm.
 func (q *Queue[T]) startReportLocked() {
 	if !q.report.set && (!q.shuttingDown || q.draining > 0) {
-		q.report.setFor(q.now().after(ReportPeriod), ReportPeriod, q.reportUnfinished)
+		q.report.setFor(q.now().after(ReportPeriod), ReportPeriod)
 	}
 }
 

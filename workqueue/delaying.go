@@ -91,7 +91,7 @@ func (q *Queue[T]) setWakeLocked(now instant) {
 	if q.wake.set && q.wake.at <= next {
 		return
 	}
-	q.wake.setFor(next, time.Duration(next-now), q.wakeUp)
+	q.wake.setFor(next, time.Duration(next-now))
 }
 
 // atOnce is how many items that fall due together are moved before others get the lock.

@@ -55,6 +55,7 @@ func (q *Queue[T]) init(opts Options[T]) {
 	q.epoch = time.Now()
 	q.work.L, q.idle.L = &q.mu, &q.mu
 	q.table.init()
+	q.wake.ring, q.report.ring = q.wakeUp, q.reportUnfinished
 }
 
 // Name returns Options.Name.
