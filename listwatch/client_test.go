@@ -334,10 +334,10 @@ func TestUnstructured_KeepsKindAndChecksIt(t *testing.T) {
 		"metadata": map[string]any{"name": "a", "resourceVersion": "5"}, "size": int64(3)}}, got.Items[0])
 	assert.Equal(t, gvr.GroupVersion().WithKind("Widget"), got.Items[1].GroupVersionKind(), "filled in from the list")
 	assert.Equal(t, []string{
-		`unreadable list item "b" at resourceVersion 5: the object is a shop.example/v1 Gadget, not a shop.example/v1 Widget`,
-		`unreadable list item "c" at resourceVersion 5: the object is a v1 Service, not a shop.example/v1 Widget`,
-		`unreadable list item of unknown name: the object has no name`,
-		`unreadable list item of unknown name: the object has no name`,
+		`unreadable object "b" at resourceVersion 5: the object is a shop.example/v1 Gadget, not a shop.example/v1 Widget`,
+		`unreadable object "c" at resourceVersion 5: the object is a v1 Service, not a shop.example/v1 Widget`,
+		`unreadable object of unknown name: the object has no name`,
+		`unreadable object of unknown name: the object has no name`,
 	}, textOf(got.Bad))
 
 	stream, err := client.Watch(t.Context(), metav1.ListOptions{})

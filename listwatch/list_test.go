@@ -81,11 +81,11 @@ func TestList_BadItemCostsOnlyItself(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, []string{"shop/a", "shop/z"}, keysOf(list.Items))
 		assert.Equal(t, []string{
-			`unreadable list item "shop/broken" at resourceVersion 4: json: cannot unmarshal string into Go struct field ServiceSpec.spec.ports of type []v1.ServicePort`,
-			`unreadable list item of unknown name: json: cannot unmarshal number into Go value of type v1.Service`,
-			`unreadable list item "shop/a-pod": the object is a v1 Pod, not a v1 Service`,
-			`unreadable list item of unknown name: the object has no name`,
-			`unreadable list item "shop/nonsense": invalid character 'n' looking for beginning of object key string`,
+			`unreadable object "shop/broken" at resourceVersion 4: json: cannot unmarshal string into Go struct field ServiceSpec.spec.ports of type []v1.ServicePort`,
+			`unreadable object of unknown name: json: cannot unmarshal number into Go value of type v1.Service`,
+			`unreadable object "shop/a-pod": the object is a v1 Pod, not a v1 Service`,
+			`unreadable object of unknown name: the object has no name`,
+			`unreadable object "shop/nonsense": invalid character 'n' looking for beginning of object key string`,
 		}, textOf(list.Bad))
 	})
 	t.Run("protobuf", func(t *testing.T) {
@@ -100,9 +100,9 @@ func TestList_BadItemCostsOnlyItself(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, []string{"shop/a", "shop/a"}, keysOf(list.Items))
 		assert.Equal(t, []string{
-			`unreadable list item "shop/broken" at resourceVersion 4: unexpected EOF`,
-			`unreadable list item of unknown name: unexpected EOF`,
-			`unreadable list item of unknown name: the object has no name`,
+			`unreadable object "shop/broken" at resourceVersion 4: unexpected EOF`,
+			`unreadable object of unknown name: unexpected EOF`,
+			`unreadable object of unknown name: the object has no name`,
 		}, textOf(list.Bad))
 	})
 }
@@ -318,7 +318,7 @@ func TestObjectError_NamesWhatItKnows(t *testing.T) {
 		err  ObjectError
 		want string
 	}{
-		{ObjectError{Err: cause}, `unreadable list item of unknown name: why`},
+		{ObjectError{Err: cause}, `unreadable object of unknown name: why`},
 		{ObjectError{Type: Deleted, Key: Key{Name: "node-1"}, Err: cause}, `unreadable DELETED event "node-1": why`},
 		{ObjectError{Type: Added, Key: Key{Namespace: "shop", Name: "cart"}, ResourceVersion: "7", Err: cause}, `unreadable ADDED event "shop/cart" at resourceVersion 7: why`},
 	} {

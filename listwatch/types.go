@@ -76,7 +76,7 @@ type ObjectError struct {
 
 // Error names the object, as far as it is known, and what is wrong with it.
 func (e *ObjectError) Error() string {
-	what := "list item"
+	what := "object"
 	if e.Type != 0 {
 		what = e.Type.String() + " event"
 	}
