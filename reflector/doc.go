@@ -1,2 +1,87 @@
-// Package reflector keeps a sink equal to what a server lists.
+// Package reflector keeps a [Sink] (a queue, a store) equal to what a [listwatch.ListerWatcher] lists: one list, then a
+// watch for what changes, and a way back from everything that can happen to either.
+//
+// It is a state machine. [State] names the states, each with what it is left for; the reflector's step does what one
+// state asks for and returns the next; [Reflector.Run] only loops. Nothing is pushed: the goroutine in Run pulls each
+// event from the stream and hands it to the sink.
+//
+//	                   Idle
+//	                     │ Run
+//	┌────────────▶┌──────▼───────────┐ refused, silent,   ┌──────────────┐◀──────────┐
+//	│  ┌──────────┤ ListingStreaming ├───────────────────▶│ ListingPaged ├────────┐  │
+//	│  │          └──────┬───────────┘ ended too early    └──────┬───────┘        │  │
+//	│  │ busy            │ the end of the initial events         │ last page      │  │ a page later,
+//	│  │                 │ is announced: Replace                 │ is in: Replace │  │ streaming is off
+//	│  │          ┌──────▼───────────┐  stream ends   ┌──────────▼───┐            │  │
+//	│  │          │     Watching     ├───────────────▶│  Connecting  │            │  │
+//	│  │          │  Add, Update, …  │◀───────────────┤              │            │  │
+//	│  │          └──────┬───────────┘   answered     └─┬─────────▲──┘            │  │
+//	│  │     410, very   │ short, error    busy, error  │         │ busy, away    │ error
+//	│  │          ┌──────▼──────────────────────────────▼─────────┴──┐            │  │
+//	│  └─────────▶│                    BackingOff                    │◀───────────┘  │
+//	└─────────────┤                                                  ├───────────────┘
+//	              └──────────────────────────────────────────────────┘
+//	every state ──── context cancelled ────▶ Stopped
+//
+// # Lists
+//
+// A streaming list comes first: a watch with sendInitialEvents, whose events are gathered until a bookmark says that
+// they are complete. Then the sink gets one Replace, and the same stream goes on as the watch. A paged list takes its
+// place
+//
+//   - for [Options.StreamingRetry] after the server refused it with 400, 405 or 422, or had no event in it for
+//     [Options.SilenceTimeout] (silence counts, not the total time: a large list may take as long as it likes);
+//   - for this once when the stream ended before the list did, or with any other error but 429 and a refused connection,
+//     which are waited out.
+//
+// The resourceVersion of a list is, for the first, none (streaming) or "0" (paged: whatever a watch cache has); then the
+// last one seen, so that a relist does not go back in time; and none, for the latest state, if the server answers that it
+// no longer has that one (410) or does not have it yet (too large). A first list at "0" that comes in several pages
+// means that the server has no watch cache here: later lists are in pages, too. Otherwise they ask for everything at once.
+//
+// # Watches
+//
+// A watch starts at the last resourceVersion. When it ends, or its connection breaks, the next one starts at once at the
+// version of its last event; after 429, a 5xx other than 500, or a connection that cannot be made, after a wait; after
+// anything else, 410 and 500 among it, a list follows after a wait ([Options.MaxInternalErrorRetry] gives a 500 time to
+// heal first). A watch from "" or "0", where lists have no version, cannot tell what is gone, so a list comes before each.
+// A watch that ends within a second without a version that goes on counts as an error.
+//
+// A resourceVersion is taken over when the sink has been given its event. The events with which a watch from "" or "0"
+// begins are in no order, so their versions are not. On a stream the version never goes back; a list may set it back,
+// after a backup was restored. An event or a bookmark older than where its watch started shows that this has happened:
+// a list of the latest state follows ([ErrRewound]).
+//
+// # Guarantees
+//
+//   - Order: the sink gets events in the server's order, from one goroutine.
+//   - Duplicates: an event may come again after a reconnect, as Add of what is there, or with a resourceVersion the sink
+//     has. Replace may hold what the sink has.
+//   - Completeness: once the server answers again, the sink becomes equal to it, however watches and lists failed before.
+//   - A bad object costs that object only. It is reported to [Options.OnError], counted in [Stats], and skipped; its
+//     resourceVersion is not taken over. On a list it counts as present, with the last good version; a deletion whose
+//     object cannot be read is a DeleteKey.
+//   - An error of the sink is reported and counted, and nothing else.
+//   - Blocking: cancelling Run's context ends every wait at once, and Run returns when its goroutines are gone.
+//
+// # Not guaranteed
+//
+//   - That every version of an object is seen: what changes twice while there is no watch is seen once, or, if it is
+//     deleted, not at all.
+//   - That a deletion is seen as one: after a relist it is an absence from Replace.
+//   - That an object is ever noticed to be gone if neither its name nor its deletion can be read, before the next list.
+//   - That a server which was set back is noticed, if it is past the last resourceVersion again when the watch reconnects.
+//
+// # Where client-go differs
+//
+// Its reflector answers a broken request for a watch, any but a refused connection or 429, with a list; this one goes on
+// where it was after outages and network errors. Its streaming list waits without end for a missing bookmark (it warns
+// each 10 s), and lists anew without a pause if the stream ends instead; ours falls back. It tries a streaming list on
+// each relist, this one an hour after a refusal. Its backoff starts anew every two minutes even under constant failure,
+// this one after two minutes without a wait; it waits for no Retry-After; and a wait within its streaming list is not
+// ended by cancellation. It repeats a watch from "0" without a list, and misses what was deleted meanwhile. Its
+// resourceVersion follows every event, also back. Its watch-error handler does not hear of
+// errors inside a stream, nor of bad objects; OnError does. A failed Resync or Replace restarts its list, here it is
+// reported. It ignores a MinWatchTimeout of less than five minutes, which this one takes at its word. A page that fails
+// in an outage costs it the whole list, here that page.
 package reflector

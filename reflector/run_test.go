@@ -104,6 +104,7 @@ func TestRun_StopsAtOnceInEveryState(t *testing.T) {
 	} {
 		t.Run(state.String(), func(t *testing.T) {
 			story(t, Options{ResyncPeriod: time.Minute}, func(h *harness) {
+				h.Put("a")
 				h.set(func() { prepare(h) })
 				hang := func(_, to State) {
 					h.set(func() { h.hang = to == state && (to == ListingPaged || to == Connecting) })

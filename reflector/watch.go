@@ -140,10 +140,10 @@ func (r *Reflector[T]) endWatch(ctx context.Context, err error) State {
 		r.fail(ctx, r.wrap("watch", err))
 		return r.backOff(err, r.listing())
 	case clean:
-		return Connecting
+		return r.resuming()
 	case isBroken(err):
 		r.fail(ctx, r.wrap("watch", err))
-		return Connecting
+		return r.resuming()
 	}
 	return r.leaveWatch(ctx, err)
 }
@@ -155,18 +155,27 @@ func (r *Reflector[T]) leaveWatch(ctx context.Context, err error) State {
 		return Stopped
 	}
 	if isCleanEnd(err) {
-		return Connecting
+		return r.resuming()
 	}
 	r.fail(ctx, r.wrap("watch", err))
 	switch {
 	case isTooLarge(err):
 		r.run.atLatest = true
 	case isBusy(err), isOutage(err):
-		return r.backOff(err, Connecting)
+		return r.backOff(err, r.resuming())
 	case apierrors.IsInternalError(err) && r.run.internal.within(time.Now(), r.opts.MaxInternalErrorRetry):
-		return r.backOff(err, Connecting)
+		return r.backOff(err, r.resuming())
 	}
 	return r.backOff(err, r.listing())
+}
+
+// resuming is the state that gets the next watch. One from "" or "0" starts with what is there, but not with what is
+// gone, so it can only follow a list.
+func (r *Reflector[T]) resuming() State {
+	if version := r.LastSyncResourceVersion(); version == "" || version == "0" {
+		return r.listing()
+	}
+	return Connecting
 }
 
 // isCleanEnd: the server ended the stream between two events, or this side did, because the server would not.

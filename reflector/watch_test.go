@@ -57,22 +57,24 @@ func TestWatch_ExpiredIsAnsweredByAList(t *testing.T) {
 func TestWatch_OutagesAreSatOutWithoutAList(t *testing.T) {
 	for _, err := range []error{busy(0), refused(), outage(), badGateway(), &net.DNSError{Err: "no such host", IsTimeout: true}} {
 		story(t, Options{}, func(h *harness) {
+			h.Put("a")
 			h.Start()
 			h.Pass(time.Minute)
 			h.Forget()
 			h.set(func() { h.failWatches = []error{err, err} })
 			h.BreakWatch(io.EOF)
 			h.Pass(2400 * time.Millisecond)
-			h.ExpectRequests(`watch@"0"`, `watch@"0"`, `watch@"0"`)
+			h.ExpectRequests(`watch@"1"`, `watch@"1"`, `watch@"1"`)
 			h.ExpectErrors(err, err)
 		})
 	}
 	story(t, Options{}, func(h *harness) { // the same on an open stream
+		h.Put("a")
 		h.Start()
 		h.Forget()
 		h.BreakWatch(busy(0))
 		h.Pass(time.Second)
-		h.ExpectRequests(`watch@"0"`)
+		h.ExpectRequests(`watch@"1"`)
 	})
 }
 
@@ -328,5 +330,21 @@ func TestLastError_StaysUntilAWatchIsAnswered(t *testing.T) {
 		h.Pass(1600 * time.Millisecond)
 		require.NoError(t, h.r.LastError())
 		require.Equal(t, uint64(2), h.r.Stats().Failures)
+	})
+}
+
+func TestWatch_WithoutAVersionIsRepeatedOnlyAfterAList(t *testing.T) {
+	story(t, Options{DisableStreamingList: true}, func(h *harness) {
+		h.Start()
+		h.Put("a")
+		h.Pass(time.Minute)
+		h.ExpectSink("Replace 0 []", "Add a@1")
+		h.Forget()
+		h.Rewind(1)
+		h.ExpectRequests(`list@"0" limit=500`, `watch@"0"`)
+		h.ExpectSink("Replace 0 []")
+		h.Put("a")
+		h.BreakWatch(io.EOF) // synthetic events are no progress: this must not go on without a pause
+		h.ExpectStates(ListingPaged, Connecting, Watching, BackingOff)
 	})
 }
