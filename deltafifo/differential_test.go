@@ -176,15 +176,15 @@ func TestDifferential_InOrderPopsWhatClientGoPops(t *testing.T) {
 				})
 				theirs.Pop(single(&want))
 			}
-			switch what := rapid.IntRange(0, 19).Draw(t, "what"); {
+			switch what := rapid.IntRange(0, 49).Draw(t, "what"); {
 			case what == 0:
 				for _, th := range crowd {
 					ours.Update(th)
 					theirs.Update(th)
 				}
-			case what < 4 && ours.Len() > 0:
+			case what < 10 && ours.Len() > 0:
 				popSingle()
-			case what < 7:
+			case what < 20:
 				for ours.next < len(ours.head) {
 					popSingle() // our batches end at the end of head, theirs do not
 				}

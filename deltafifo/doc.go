@@ -52,7 +52,7 @@
 //
 // Slices given to process functions are cleared and reused after they return; objects and Bulks are the consumer's. Popped objects are
 // not kept. Buffers, lists and entries are reused, so that steady work allocates nothing; what a burst made them grow to
-// is let go when a later round of filling and emptying uses less than a quarter of it.
+// is let go once later rounds of filling and emptying use less than a quarter of it.
 //
 // # Not guaranteed
 //

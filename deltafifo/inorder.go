@@ -30,6 +30,8 @@ type InOrder[K comparable, T any] struct {
 	// held: a batch is being processed that at least two full ones follow; producers wait in room for its end.
 	held   bool
 	closed bool
+	// wasted counts swaps of large buffers that were hardly used, since the last well used one.
+	wasted int
 	synced initialSync
 
 	// head and unique belong to the consumer: they are written only by the goroutine that set popping, head under mu too.

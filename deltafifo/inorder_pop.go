@@ -66,11 +66,21 @@ func (q *InOrder[K, T]) begin(limit int) error {
 	return nil
 }
 
-// swapLocked makes tail the head. The used-up head is the next tail, unless it is mostly unused memory from a burst.
+// maxWasted is how often in a row buffers may be hardly used before one is let go. A consumer that wakes for single events
+// between full batches must not make the producers grow a buffer each time.
+const maxWasted = 32
+
+// swapLocked makes tail the head. The used-up head is the next tail, unless it is memory that is left of a burst.
 func (q *InOrder[K, T]) swapLocked() {
 	old := q.head
-	if wasteful(cap(old), len(old)) {
-		old = nil
+	switch {
+	case cap(old) <= minKept:
+	case !wasteful(cap(old), len(old)):
+		q.wasted = 0
+	case q.wasted < maxWasted:
+		q.wasted++
+	default:
+		old, q.wasted = nil, 0
 	}
 	q.head, q.tail, q.next = q.tail, old[:0], 0
 }
