@@ -136,7 +136,13 @@ func (s *session) matches(line, pattern string) {
 func (s *session) until(line, pattern string) {
 	s.t.Helper()
 	want := regexp.MustCompile(pattern)
-	require.Eventually(s.t, func() bool { return want.MatchString(s.ok(line)) }, 20*time.Second, 100*time.Millisecond, "kubectl %s", line)
+	var out string
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
+		if out = s.ok(line); want.MatchString(out) {
+			return
+		}
+	}
+	require.Regexp(s.t, want, out, "kubectl %s", line)
 }
 
 const untilCreated = " --for=create --timeout=10s"
