@@ -92,3 +92,23 @@ func specOf(obj resource.Object, hasStatus bool) any {
 
 // now is the current time in the precision of the wire.
 func now() metav1.Time { return metav1.Now().Rfc3339Copy() }
+
+// wholeNumbers turns, in place, floats without a fraction into integers, as encoding an object and reading it back does:
+// applied configurations are read with floats only, and 3.0 in place of 3 is no change.
+func wholeNumbers(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		for key, inner := range v {
+			v[key] = wholeNumbers(inner)
+		}
+	case []any:
+		for i, inner := range v {
+			v[i] = wholeNumbers(inner)
+		}
+	case float64:
+		if n := int64(v); float64(n) == v && v > -1<<53 && v < 1<<53 {
+			return n
+		}
+	}
+	return value
+}

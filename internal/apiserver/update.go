@@ -9,7 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -82,18 +84,18 @@ func (r *request) patch(w http.ResponseWriter) error {
 	return r.write(w, code, out)
 }
 
+// applyPatch returns what the stored object, or nil, becomes.
 func (r *request) applyPatch(current resource.Object, req patch.Request) (resource.Object, []string, error) {
-	p := r.patcher()
-	if current == nil {
-		out, warnings, err := p.Patch(nil, req)
-		if err != nil {
-			return nil, nil, err
-		}
-		return out.(resource.Object), warnings, nil
+	var live runtime.Object
+	if current != nil {
+		live = r.served(current)
 	}
-	out, warnings, err := p.Patch(r.served(current), req)
+	out, warnings, err := r.patcher().Patch(live, req)
 	if err != nil {
 		return nil, nil, err
+	}
+	if u, ok := out.(*unstructured.Unstructured); ok {
+		wholeNumbers(u.Object)
 	}
 	return out.(resource.Object), warnings, nil
 }
