@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"glasswatch/listwatch"
@@ -43,7 +44,7 @@ func someError(n int) error {
 	return []error{busy(0), busy(3), internal(), outage(), refused(), forbidden(), expired(), tooLarge()}[n]
 }
 
-// do plays d. anon is told which objects the reflector cannot even name.
+// do plays d.
 func (h *harness) do(d deed) {
 	switch d.what {
 	case "put":
@@ -106,7 +107,10 @@ func (h *harness) do(d deed) {
 // mismatch compares the sink with the server. An object with an unreadable version may be there in any version before,
 // or not at all.
 func (h *harness) mismatch() error {
-	h.set(func() {}) // orders the reads below after the server's writes
+	h.sink.mu.Lock()
+	defer h.sink.mu.Unlock()
+	h.server.mu.Lock()
+	defer h.server.mu.Unlock()
 	for key, version := range h.sink.view {
 		c, ok := h.objects[key]
 		if !ok {
@@ -127,38 +131,22 @@ func (h *harness) mismatch() error {
 	return nil
 }
 
-// checkInvariants is called when nothing moves.
-func (h *harness) checkInvariants() error {
-	st := &h.r.run
-	switch s := h.r.State(); s {
-	case Watching:
-		if st.stream == nil || st.stream.Stream == nil || st.initial != nil || st.pages != nil {
-			return fmt.Errorf("watching without a stream, or with half a list")
-		}
-		if st.stream.silence != nil {
-			return fmt.Errorf("a watch is being timed for silence")
-		}
-	case ListingStreaming:
-		if st.stream == nil || st.initial == nil {
-			return fmt.Errorf("waiting for a streaming list without a stream")
-		}
-		if len(st.initial.index) != len(st.initial.items) {
-			return fmt.Errorf("initial set: %d keys for %d items", len(st.initial.index), len(st.initial.items))
-		}
-		for key, i := range st.initial.index {
-			if listwatch.KeyOf(st.initial.items[i]) != key {
-				return fmt.Errorf("initial set: %v is filed in a wrong place", key)
-			}
-		}
-	case BackingOff:
-		if st.stream != nil || st.wait <= 0 {
-			return fmt.Errorf("backing off with a stream, or for %v", st.wait)
-		}
-	default:
-		return fmt.Errorf("resting in %v", s)
-	}
-	if len(h.streams) > 1 {
-		return fmt.Errorf("%d streams are open", len(h.streams))
+// checkInvariants is called in Run's goroutine when it enters a state.
+func (r *Reflector[T]) checkInvariants(to State) error {
+	st := &r.run
+	switch {
+	case to == Watching && (st.stream == nil || st.stream.Stream == nil):
+		return fmt.Errorf("watching without a stream")
+	case to == Watching && st.stream.silence != nil:
+		return fmt.Errorf("a watch is being timed for silence")
+	case to != Watching && to != Stopped && st.stream != nil:
+		return fmt.Errorf("enters %v with a stream", to)
+	case to != Stopped && st.initial != nil:
+		return fmt.Errorf("enters %v with half a streaming list", to)
+	case (to == Watching || to == Connecting) && st.pages != nil:
+		return fmt.Errorf("enters %v with half a paged list", to)
+	case to == BackingOff && st.wait <= 0:
+		return fmt.Errorf("backs off for %v", st.wait)
 	}
 	return nil
 }
@@ -166,14 +154,29 @@ func (h *harness) checkInvariants() error {
 func playHistory(t *testing.T, opts Options, history []deed) (err error) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHarness(t, opts)
+		broken := make(chan error, 1)
+		h.r.opts.OnTransition = func(_, to State) {
+			if err := h.r.checkInvariants(to); err != nil {
+				select {
+				case broken <- err:
+				default:
+				}
+			}
+		}
 		h.Start()
 		defer h.Stop()
 		for i, d := range history {
 			h.do(d)
-			if err = h.checkInvariants(); err != nil {
-				err = fmt.Errorf("after deed %d, %v: %w", i, d, err)
+			s := h.r.State()
+			if s != Watching && s != BackingOff && s != ListingStreaming {
+				err = fmt.Errorf("rests in %v after deed %d, %v", s, i, d)
 				return
 			}
+		}
+		select {
+		case err = <-broken:
+			return
+		default:
 		}
 		// Whatever happened: once the server is well, the reflector catches up within one watch and one wait.
 		h.Heal()
@@ -195,9 +198,50 @@ func TestModel_SinkEndsEqualToTheServer(t *testing.T) {
 			MaxInternalErrorRetry: time.Duration(rapid.IntRange(0, 1).Draw(rt, "window")) * time.Minute,
 			Backoff:               Backoff{Jitter: float64(rapid.IntRange(0, 1).Draw(rt, "jitter"))},
 		}
-		history := rapid.SliceOfN(rapid.Custom(drawDeed), 0, 60).Draw(rt, "history")
+		history := rapid.SliceOfN(rapid.Custom(drawDeed), 10, 80).Draw(rt, "history")
 		if err := playHistory(t, opts, history); err != nil {
 			rt.Fatalf("%v\nhistory: %v", err, history)
 		}
+	})
+}
+
+// The dumb version is a map of what is there: a version, or "" for an object that could not be read.
+func TestModel_InitialSetIsAMap(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		set, model := newInitialSet[object](), map[listwatch.Key]string{}
+		for rv := range rapid.IntRange(0, 40).Draw(rt, "events") {
+			c := change{
+				rv:  rv,
+				key: keyNamed(rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(rt, "name")),
+				typ: rapid.SampledFrom([]listwatch.EventType{listwatch.Added, listwatch.Modified, listwatch.Deleted}).Draw(rt, "type"),
+				bad: rapid.Bool().Draw(rt, "bad"),
+			}
+			if c.bad {
+				set.addBad(c.objectError(false))
+			} else {
+				set.apply(c.result().ev)
+			}
+			switch _, ok := model[c.key]; {
+			case c.typ == listwatch.Deleted:
+				delete(model, c.key)
+			case !c.bad:
+				model[c.key] = strconv.Itoa(rv)
+			case !ok:
+				model[c.key] = ""
+			}
+			for key, i := range set.index {
+				require.Equal(rt, key, listwatch.KeyOf(set.items[i]))
+			}
+		}
+		got := map[listwatch.Key]string{}
+		items, keep := set.contents()
+		for _, obj := range items {
+			got[listwatch.KeyOf(obj)] = obj.ResourceVersion
+		}
+		for _, key := range keep {
+			got[key] = ""
+		}
+		require.Equal(rt, model, got)
+		require.Equal(rt, len(model), len(items)+len(keep))
 	})
 }

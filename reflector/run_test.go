@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -158,8 +159,9 @@ func TestRun_HandsOnAPanicOfTheSinkAndLeavesNothingBehind(t *testing.T) {
 }
 
 func TestResync_ComesEachPeriodFromTheFirstListToTheEndOfRun(t *testing.T) {
-	due := true
-	opts := Options{ResyncPeriod: 10 * time.Second, ShouldResync: func() bool { return due }}
+	var due atomic.Bool
+	due.Store(true)
+	opts := Options{ResyncPeriod: 10 * time.Second, ShouldResync: due.Load}
 	story(t, opts, func(h *harness) {
 		h.set(func() { h.failStreams = []error{busy(60)} })
 		h.Start()
@@ -169,10 +171,10 @@ func TestResync_ComesEachPeriodFromTheFirstListToTheEndOfRun(t *testing.T) {
 		h.ExpectSink()
 		h.Pass(1)
 		h.ExpectSink("Resync")
-		due = false
+		due.Store(false)
 		h.Pass(30 * time.Second)
 		h.ExpectSink()
-		due = true
+		due.Store(true)
 		h.BreakWatch(expired()) // goes on while the watch is away
 		h.Pass(10 * time.Second)
 		h.ExpectSink("Replace 0 []", "Resync")
@@ -219,17 +221,17 @@ func TestErrorWindow_EndsWithItsLimit(t *testing.T) {
 
 func TestWatchdog_BitesOnceAndIsGoneAfterStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		bites := 0
-		w := newWatchdog(time.Second, func() { bites++ })
+		var bites atomic.Int32
+		w := newWatchdog(time.Second, func() { bites.Add(1) })
 		time.Sleep(900 * time.Millisecond)
 		w.feed()
 		time.Sleep(900 * time.Millisecond)
-		require.Zero(t, bites)
+		require.Zero(t, bites.Load())
 		time.Sleep(time.Second)
 		w.feed()
 		time.Sleep(time.Minute)
 		w.stop()
-		require.Equal(t, 1, bites)
+		require.Equal(t, int32(1), bites.Load())
 		(*watchdog)(nil).stop()
 	})
 }

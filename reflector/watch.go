@@ -108,7 +108,8 @@ func (r *Reflector[T]) advance(version string) {
 	}
 }
 
-// skip passes over an event that could not be read. Its version is not taken over: the next good event's will be.
+// skip passes over an event that could not be read. Its version is not taken over, as the next good event's will be;
+// that of a deletion is, as the sink has it.
 func (r *Reflector[T]) skip(ctx context.Context, bad *listwatch.ObjectError) {
 	r.reportBad(ctx, bad)
 	if bad.Type != listwatch.Deleted || bad.Key == (listwatch.Key{}) {
@@ -117,6 +118,8 @@ func (r *Reflector[T]) skip(ctx context.Context, bad *listwatch.ObjectError) {
 	if err := r.sink.DeleteKey(bad.Key); err != nil {
 		r.reportSink(ctx, &SinkError{Op: "DeleteKey", Key: bad.Key, Err: err})
 	}
+	r.run.stream.inOrder = true
+	r.advance(bad.ResourceVersion)
 }
 
 func (r *Reflector[T]) reportBad(ctx context.Context, bad *listwatch.ObjectError) {
