@@ -19,6 +19,8 @@ type notification[T listwatch.Object] struct {
 	initial bool
 	// sameVersion: an update that did not change the resourceVersion, for handlers that are due a resync only.
 	sameVersion bool
+	// part: the first of two calls that are one change.
+	part bool
 	// unknownState is a deletion's FinalStateUnknown.
 	unknownState bool
 	old, obj     T // deleted: old is the version handlers know, obj the one the deletion tells of

@@ -3,7 +3,6 @@ package sharedinformer
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"k8s.io/klog/v2"
 
@@ -12,9 +11,6 @@ import (
 
 type object = listwatch.Object
 
-// minResync is the shortest resync period.
-const minResync = time.Second
-
 // AddHandler registers a handler, before or while the informer runs. A handler that comes late is first given the whole
 // store as adds of its initial list; it misses nothing after that and sees nothing twice. AddHandler does not wait for
 // that; it may be called from a handler. On a stopped informer it returns ErrStopped.
@@ -22,19 +18,27 @@ func (i *Informer[T]) AddHandler(h Handler[T], opts HandlerOptions) (*Registrati
 	if h == nil {
 		return nil, fmt.Errorf("informer %s: the handler is nil", i.opts.Name)
 	}
+	r, raised, err := i.register(h, opts)
+	if raised != "" {
+		klog.Background().Info("Resync period of a handler is not what it asked for", "handler", r.name, "asked", opts.ResyncPeriod, "reason", raised)
+	}
+	return r, err
+}
+
+// register is AddHandler under the mutex. raised says why the handler gets another resync period than it asked for.
+func (i *Informer[T]) register(h Handler[T], opts HandlerOptions) (r *Registration, raised string, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.stopped {
-		return nil, fmt.Errorf("informer %s: handler not added: %w", i.opts.Name, ErrStopped)
+		return nil, "", fmt.Errorf("informer %s: handler not added: %w", i.opts.Name, ErrStopped)
 	}
 	l := newListener(i.newRegistrationLocked(h, opts.Name), h, opts)
-	i.setResyncLocked(l, opts.ResyncPeriod)
+	raised = i.setResyncLocked(l, opts.ResyncPeriod)
 	i.listeners = append(i.listeners, l)
 	if !i.started {
-		return l.Registration, nil
+		return l.Registration, raised, nil
 	}
-	snapshot := i.store.Snapshot()
-	if snapshot.Len() > 0 {
+	if snapshot := i.store.Snapshot(); snapshot.Len() > 0 {
 		batch := make([]notification[T], 0, snapshot.Len())
 		for _, obj := range snapshot.All() {
 			batch = append(batch, notification[T]{kind: added, initial: true, obj: obj})
@@ -45,7 +49,7 @@ func (i *Informer[T]) AddHandler(h Handler[T], opts HandlerOptions) (*Registrati
 		l.markUpstreamSynced()
 	}
 	i.serveLocked(l)
-	return l.Registration, nil
+	return l.Registration, raised, nil
 }
 
 // RemoveHandler ends a handler's service and drops what waits for it. It does not wait: a call may be under way, and Done
@@ -115,47 +119,4 @@ func (i *Informer[T]) newRegistrationLocked(h Handler[T], name string) *Registra
 		unique = fmt.Sprintf("%s#%d", name, n)
 	}
 	return newRegistration(unique, i.done)
-}
-
-// setResyncLocked decides how often a listener that asks for period is resynced, as client-go does: before the start the
-// informer's own period follows the shortest one asked for, afterwards the handlers follow the informer's.
-func (i *Informer[T]) setResyncLocked(l *listener[T], period time.Duration) {
-	if period == 0 {
-		period = i.opts.ResyncPeriod
-	}
-	period = max(period, 0)
-	if period > 0 && period < minResync {
-		klog.Background().Info("Resync period raised to the shortest allowed", "handler", l.name, "asked", period, "period", minResync)
-		period = minResync
-	}
-	if period > 0 && period < i.resyncCheck {
-		if i.started {
-			klog.Background().Info("Resync period raised to the running informer's", "handler", l.name, "asked", period, "period", i.resyncCheck)
-			period = i.resyncCheck
-		} else {
-			i.resyncCheck = period
-		}
-	}
-	if period > 0 && i.resyncCheck == 0 {
-		klog.Background().Info("No resync: the informer has no resync period", "handler", l.name, "asked", period)
-		period = 0
-	}
-	l.resync = period
-	l.nextResync = time.Now().Add(period)
-}
-
-// resyncDue marks the listeners that are due a resync now and reports whether there are any. Until the first look all are
-// taken to be due, so that they hear of an early relist, too.
-func (i *Informer[T]) resyncDue(now time.Time) bool {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	any := false
-	for _, l := range i.listeners {
-		l.due = l.resync > 0 && !now.Before(l.nextResync)
-		if l.due {
-			l.nextResync = now.Add(l.resync)
-			any = true
-		}
-	}
-	return any
 }

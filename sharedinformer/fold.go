@@ -123,7 +123,7 @@ func (s *step[T]) notifications(dst []notification[T]) []notification[T] {
 		return append(dst, notification[T]{kind: deleted, initial: s.initial, unknownState: true, old: s.given, obj: s.given})
 	case s.given.GetUID() != s.newest.GetUID():
 		return append(dst,
-			notification[T]{kind: deleted, unknownState: true, old: s.given, obj: s.given},
+			notification[T]{kind: deleted, part: true, unknownState: true, old: s.given, obj: s.given},
 			notification[T]{kind: added, initial: s.initial, obj: s.newest})
 	default:
 		return append(dst, notification[T]{kind: updated, initial: s.initial, old: s.given, obj: s.newest})

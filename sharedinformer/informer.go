@@ -186,45 +186,6 @@ func (i *Informer[T]) stop() {
 	i.handlers.Wait()
 }
 
-// keepTime closes synced once the first list is in the store, and starts resyncs: the period begins anew with each list.
-func (i *Informer[T]) keepTime(ctx context.Context) {
-	i.mu.Lock()
-	period := i.resyncCheck
-	i.mu.Unlock()
-	var tick <-chan time.Time
-	var timer *time.Timer
-	defer func() {
-		if timer != nil {
-			timer.Stop()
-		}
-	}()
-	queueSynced := i.queue.Synced()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-queueSynced:
-			queueSynced = nil
-			i.markSynced()
-		case <-i.relisted:
-			if period > 0 {
-				if timer != nil {
-					timer.Stop()
-				}
-				timer = time.NewTimer(period)
-				tick = timer.C
-			}
-		case <-tick:
-			if i.resyncDue(time.Now()) {
-				if err := i.queue.Resync(); err != nil {
-					klog.FromContext(ctx).Error(err, "Resync failed", "informer", i.opts.Name)
-				}
-			}
-			timer.Reset(period)
-		}
-	}
-}
-
 // markSynced opens synced and tells the listeners that their initial lists are complete.
 func (i *Informer[T]) markSynced() {
 	i.mu.Lock()

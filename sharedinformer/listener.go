@@ -145,22 +145,16 @@ func (l *listener[T]) next() []notification[T] {
 func (l *listener[T]) deliver(ctx context.Context, batch []notification[T], at int) (next int, crashed bool) {
 	defer utilruntime.HandleCrashWithContext(ctx)
 	next = at
-	initial := int64(0)
+	var n notification[T]
 	defer func() {
 		if crashed {
-			l.delivered.Add(1)
-			l.depth.Add(-1)
-			l.settleInitial(initial) // an add the handler panicked on is not delivered again, so nobody may wait for it
+			l.settle(&n) // it is not delivered again, so nobody may wait for it
 		}
 	}()
 	for next < len(batch) && !l.dropping.Load() {
-		n := batch[next]
+		n = batch[next]
 		batch[next] = notification[T]{}
 		next++
-		initial = 0
-		if n.initial {
-			initial = 1
-		}
 		crashed = true
 		switch n.kind {
 		case added:
@@ -171,11 +165,20 @@ func (l *listener[T]) deliver(ctx context.Context, batch []notification[T], at i
 			l.handler.OnDelete(Deletion[T]{Key: listwatch.KeyOf(n.obj), Obj: n.obj, FinalStateUnknown: n.unknownState})
 		}
 		crashed = false
-		l.delivered.Add(1)
-		l.depth.Add(-1)
-		l.settleInitial(initial)
+		l.settle(&n)
 	}
 	return next, false
+}
+
+// settle counts n as delivered.
+func (l *listener[T]) settle(n *notification[T]) {
+	l.delivered.Add(1)
+	if !n.part {
+		l.depth.Add(-1)
+	}
+	if n.initial {
+		l.settleInitial(1)
+	}
 }
 
 // pause keeps a handler that always panics from filling the log.

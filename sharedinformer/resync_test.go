@@ -1,0 +1,98 @@
+package sharedinformer
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestResync_EachHandlerAtItsOwnPace(t *testing.T) {
+	bothQueues(t, Options[*config]{ResyncPeriod: 10 * time.Second}, func(s *story) {
+		s.server.Put("a", "1")
+		usual, slow, never := newRecorder(), newRecorder(), newRecorder()
+		s.Add(usual, HandlerOptions{})
+		s.Add(slow, HandlerOptions{ResyncPeriod: 30 * time.Second})
+		s.Add(never, HandlerOptions{ResyncPeriod: NoResync})
+		s.Start()
+		for _, r := range []*recorder{usual, slow, never} {
+			s.Expect(r, "add a@1 initial")
+		}
+		s.Pass(time.Minute + time.Second)
+		require.Len(s, usual.take(), 6)
+		s.Expect(slow, "update a@1→1", "update a@1→1")
+		require.Empty(s, never.take())
+
+		late := newRecorder()
+		s.Add(late, HandlerOptions{ResyncPeriod: time.Second}) // raised to 10 s
+		s.Expect(late, "add a@1 initial")
+		s.Pass(8 * time.Second)
+		require.Empty(s, late.take())
+		s.Pass(time.Minute)
+		require.Len(s, late.take(), 5) // first due at 71 s, looked at 80 s
+	})
+}
+
+func TestResync_TheShortestPeriodBeforeTheStartRules(t *testing.T) {
+	inVirtualTime(t, Options[*config]{ResyncPeriod: time.Hour}, func(s *story) {
+		s.server.Put("a", "1")
+		hourly, hasty := newRecorder(), newRecorder()
+		s.Add(hourly, HandlerOptions{})
+		s.Add(hasty, HandlerOptions{ResyncPeriod: time.Millisecond}) // raised to a second
+		s.Start()
+		s.Pass(10*time.Second + time.Millisecond)
+		require.Len(s, hasty.take(), 1+10)
+		require.Len(s, hourly.take(), 1)
+	})
+}
+
+func TestResync_NoneWithoutAPeriodOfTheInformer(t *testing.T) {
+	inVirtualTime(t, Options[*config]{}, func(s *story) {
+		s.server.Put("a", "1")
+		r := newRecorder()
+		s.Add(r, HandlerOptions{ResyncPeriod: time.Second})
+		s.Start()
+		s.Expect(r, "add a@1 initial")
+		s.Pass(time.Minute)
+		require.Empty(s, r.take())
+	})
+}
+
+func TestResync_UnchangedVersionsOfARelistGoToWhoIsDue(t *testing.T) {
+	bothQueues(t, Options[*config]{ResyncPeriod: 10 * time.Second}, func(s *story) {
+		s.server.Put("a", "1")
+		s.server.Put("b", "1")
+		usual, never := newRecorder(), newRecorder()
+		s.Add(usual, HandlerOptions{})
+		s.Add(never, HandlerOptions{ResyncPeriod: NoResync})
+		s.Start()
+		s.server.Unobserved(func() { s.server.Put("b", "2") })
+		s.Pass(3 * time.Second)
+		early := []string{"add a@1 initial", "add b@2 initial", "update a@1→1", "update b@2→3"}
+		s.Expect(usual, early...)
+		s.Expect(never, early...) // before the first look everyone counts as due
+
+		s.Pass(12 * time.Second) // a resync: from now on the one is due and the other is not
+		usual.take()
+		require.Empty(s, never.take())
+		s.server.Unobserved(func() { s.server.Put("b", "3") })
+		s.Pass(3 * time.Second)
+		s.Expect(never, "update b@3→5")
+		s.Expect(usual, "update a@1→1", "update b@3→5")
+	})
+}
+
+func TestResync_PeriodBeginsAnewWithAList(t *testing.T) {
+	inVirtualTime(t, Options[*config]{ResyncPeriod: 10 * time.Second}, func(s *story) {
+		s.server.Put("a", "1")
+		r := newRecorder()
+		s.Add(r, HandlerOptions{})
+		s.Start()
+		s.Pass(5 * time.Second)
+		s.server.Compact()
+		s.Pass(8 * time.Second)
+		s.Expect(r, "add a@1 initial", "update a@1→1")
+		s.Pass(4 * time.Second)
+		s.Expect(r, "update a@1→1")
+	})
+}
