@@ -58,8 +58,8 @@ type Client[T Object] struct {
 // From client come the URL, the rate limiter of lists and, with its HTTP client, authentication, user agent and
 // impersonation. A client that is no *rest.RESTClient keeps its HTTP client to itself: then Options.HTTPClient is required.
 func New[T Object](client rest.Interface, resource string, opts Options) (*Client[T], error) {
-	if client == nil {
-		return nil, errors.New("listwatch: no REST client")
+	if real, ok := client.(*rest.RESTClient); client == nil || ok && real == nil {
+		return nil, errors.New("listwatch: no REST client (a fake clientset has none: use Funcs)")
 	}
 	types := opts.Scheme
 	if types == nil {

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	restfake "k8s.io/client-go/rest/fake"
@@ -200,6 +201,8 @@ func TestNew_RefusesWhatCannotWork(t *testing.T) {
 	assert.ErrorContains(t, build("services", Options{Scheme: runtime.NewScheme()}), "no kind is registered")
 	_, err := New[*corev1.Service](nil, "services", Options{})
 	assert.ErrorContains(t, err, "no REST client")
+	_, err = New[*corev1.Service](fake.NewClientset().CoreV1().RESTClient(), "services", Options{})
+	assert.ErrorContains(t, err, "use Funcs")
 	_, err = New[*appsv1.Deployment](core, "deployments", Options{})
 	assert.ErrorContains(t, err, "*v1.Deployment is a kind of apps/v1, but the client talks to v1")
 	_, err = New[Object](core, "services", Options{})
@@ -415,6 +418,16 @@ func TestMetadata_ReadsPartialAndWholeObjects(t *testing.T) {
 	_, err = metadataCodec{apiVersion: "v1"}.fromProtobuf([]byte{0xff}, typeMeta{})
 	assert.Error(t, err)
 	assert.Error(t, metadataCodec{apiVersion: "v1"}.checkList(typeMeta{apiVersion: []byte("apps/v1"), kind: []byte("DeploymentList")}))
+}
+
+func TestClient_CancelledRequestsSaySo(t *testing.T) {
+	client := servicesOf(t, serve(t, answer(jsonType, nil)), Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := client.List(ctx, metav1.ListOptions{})
+	assert.ErrorIs(t, err, context.Canceled)
+	_, err = client.Watch(ctx, metav1.ListOptions{})
+	assert.ErrorIs(t, err, context.Canceled)
 }
 
 func TestKeyOf_AllocatesNothing(t *testing.T) {

@@ -25,22 +25,16 @@ type jsonScanner struct {
 // not check that brackets match in kind, or what stands between them.
 func (s *jsonScanner) scan(buf []byte) (n int, done bool) {
 	for i := 0; i < len(buf); i++ {
-		c := buf[i]
 		if s.inString {
-			switch {
-			case s.escaped:
-				s.escaped = false
-			case c == '\\':
-				s.escaped = true
-			case c == '"':
-				s.inString = false
-				if s.depth == 0 {
-					return i + 1, true
-				}
+			end, closed := s.scanString(buf[i:])
+			i += end
+			if closed && s.depth == 0 {
+				return i, true
 			}
+			i-- // the loop steps on
 			continue
 		}
-		switch c {
+		switch buf[i] {
 		case '"':
 			s.inString = true
 		case '{', '[':
@@ -53,6 +47,28 @@ func (s *jsonScanner) scan(buf []byte) (n int, done bool) {
 		}
 	}
 	return len(buf), false
+}
+
+// scanString reads on in a string and returns how many bytes of buf belong to it, and whether it ends there. Most bytes of
+// most objects are in strings, so this loop is as small as it can be.
+func (s *jsonScanner) scanString(buf []byte) (n int, closed bool) {
+	if s.escaped && len(buf) > 0 {
+		s.escaped = false
+		n = 1
+	}
+	for ; n < len(buf); n++ {
+		switch buf[n] {
+		case '"':
+			s.inString = false
+			return n + 1, true
+		case '\\':
+			if n++; n == len(buf) {
+				s.escaped = true
+				return n, false
+			}
+		}
+	}
+	return n, false
 }
 
 // jsonCursor walks the members of one object or the elements of one array. What it returns points into data.
