@@ -5,23 +5,19 @@
 // state asks for and returns the next; [Reflector.Run] only loops. Nothing is pushed: the goroutine in Run pulls each
 // event from the stream and hands it to the sink.
 //
-//	                   Idle
-//	                     │ Run
-//	┌────────────▶┌──────▼───────────┐ refused, silent,   ┌──────────────┐◀──────────┐
-//	│  ┌──────────┤ ListingStreaming ├───────────────────▶│ ListingPaged ├────────┐  │
-//	│  │          └──────┬───────────┘ ended too early    └──────┬───────┘        │  │
-//	│  │ busy            │ the end of the initial events         │ last page      │  │ a page later,
-//	│  │                 │ is announced: Replace                 │ is in: Replace │  │ streaming is off
-//	│  │          ┌──────▼───────────┐  stream ends   ┌──────────▼───┐            │  │
-//	│  │          │     Watching     ├───────────────▶│  Connecting  │            │  │
-//	│  │          │  Add, Update, …  │◀───────────────┤              │            │  │
-//	│  │          └──────┬───────────┘   answered     └─┬─────────▲──┘            │  │
-//	│  │     410, very   │ short, error    busy, error  │         │ busy, away    │ error
-//	│  │          ┌──────▼──────────────────────────────▼─────────┴──┐            │  │
-//	│  └─────────▶│                    BackingOff                    │◀───────────┘  │
-//	└─────────────┤                                                  ├───────────────┘
-//	              └──────────────────────────────────────────────────┘
-//	every state ──── context cancelled ────▶ Stopped
+//	      Idle
+//	       │ Run
+//	       ▼           refused, silent, ended too early
+//	ListingStreaming ───────────────────────────────────▶ ListingPaged
+//	       │                                                   │
+//	       │ end of the initial events: Replace                │ last page: Replace
+//	       ▼                    stream ends                    ▼
+//	   Watching ─────────────────────────────────────────▶ Connecting
+//	 Add, Update, …  ◀─────────────────────────────────────────┘
+//	                              answered
+//
+//	any of these four ── error ──▶ BackingOff ── time is up ──▶ a listing state, or Connecting
+//	any state ── context cancelled ──▶ Stopped
 //
 // # Lists
 //
@@ -30,7 +26,8 @@
 // place
 //
 //   - for [Options.StreamingRetry] after the server refused it with 400, 405 or 422, or had no event in it for
-//     [Options.SilenceTimeout] (silence counts, not the total time: a large list may take as long as it likes);
+//     [Options.SilenceTimeout] (silence counts, not the total time: a large list may take as long as a watch may);
+//   - for as long if [Options.CheckConsistency] finds it wrong;
 //   - for this once when the stream ended before the list did, or with any other error but 429 and a refused connection,
 //     which are waited out.
 //
@@ -78,7 +75,7 @@
 // where it was after outages and network errors. Its streaming list waits without end for a missing bookmark (it warns
 // each 10 s), and lists anew without a pause if the stream ends instead; ours falls back. It tries a streaming list on
 // each relist, this one an hour after a refusal. Its backoff starts anew every two minutes even under constant failure,
-// this one after two minutes without a wait; it waits for no Retry-After; and a wait within its streaming list is not
+// this one after two minutes without a wait; it leaves a Retry-After to the REST client; and a wait within its streaming list is not
 // ended by cancellation. It repeats a watch from "0" without a list, and misses what was deleted meanwhile. Its
 // resourceVersion follows every event, also back. Its watch-error handler does not hear of
 // errors inside a stream, nor of bad objects; OnError does. A failed Resync or Replace restarts its list, here it is

@@ -23,6 +23,9 @@ var (
 	ErrSilent = errors.New("streaming list fell silent before the end of its initial events")
 	// ErrEndedEarly is a streaming list that ended before its initial events did. A paged list follows.
 	ErrEndedEarly = errors.New("streaming list ended before the end of its initial events")
+	// ErrInconsistent is a streaming list that differs from a list at the same version ([Options.CheckConsistency]). It is
+	// dropped, and a paged list follows.
+	ErrInconsistent = errors.New("streaming list differs from a list")
 	// ErrVeryShortWatch is a watch that ended within a second without bringing anything. A list follows.
 	ErrVeryShortWatch = errors.New("very short watch: ended within a second without an event")
 	// ErrRewound is a watch that sent a resourceVersion older than the one it started from: the server was set back, as by

@@ -277,3 +277,45 @@ func TestResumeFrom_StartsWithAWatch(t *testing.T) {
 		h.ExpectSink("Replace 2 [a@1 b@2]")
 	})
 }
+
+func TestStreamingList_CanBeCheckedAgainstAList(t *testing.T) {
+	story(t, Options{CheckConsistency: true}, func(h *harness) {
+		h.Put("a", "b")
+		h.Spoil("c")
+		h.Start()
+		h.ExpectRequests(`stream@""`, `list@"3" limit=500`)
+		h.ExpectSink("Replace 3 [a@1 b@2] keep [c]")
+		h.set(func() { h.failLists = []error{forbidden()} }) // no list, no verdict
+		h.BreakWatch(expired())
+		h.Pass(time.Second)
+		h.ExpectSink("Replace 3 [a@1 b@2] keep [c]")
+	})
+	end := result{ev: listwatch.Event[object]{Type: listwatch.Bookmark, ResourceVersion: "2", InitialEventsEnd: true}}
+	for difference, tell := range map[string]func(h *harness){
+		`it lacks "ns/b"`:                   func(h *harness) { h.Send(listwatch.Deleted, "b", 2) },
+		`it has "ns/b" at 1 instead of 2`:   func(h *harness) { h.Send(listwatch.Added, "b", 1) },
+		`it has "ns/c", which is not there`: func(h *harness) { h.Send(listwatch.Added, "c", 1) },
+	} {
+		story(t, Options{CheckConsistency: true}, func(h *harness) {
+			h.Put("a", "b")
+			h.set(func() { h.withholdEnd = true })
+			h.Start()
+			tell(h)
+			h.send(end)
+			h.ExpectErrors(errors.New(difference))
+			h.ExpectSink("Replace 2 [a@1 b@2]")
+			h.ExpectRequests(`stream@""`, `list@"2" limit=500`, `list@"0" limit=500`, `watch@"2"`)
+		})
+	}
+}
+
+func TestStreamingList_WhoseEndHasNoVersionFallsBackToPages(t *testing.T) {
+	story(t, Options{}, func(h *harness) {
+		h.Put("a")
+		h.set(func() { h.withholdEnd = true })
+		h.Start()
+		h.send(result{ev: listwatch.Event[object]{Type: listwatch.Bookmark, InitialEventsEnd: true}})
+		h.ExpectErrors(ErrEndedEarly)
+		h.ExpectSink("Replace 1 [a@1]")
+	})
+}

@@ -3,6 +3,7 @@ package reflector
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"testing"
 	"testing/synctest"
@@ -131,10 +132,23 @@ func (h *harness) mismatch() error {
 	return nil
 }
 
+// successors are the arrows of the picture in the package comment. Stopped comes after all of them.
+var successors = map[State][]State{
+	Idle:             {ListingStreaming, ListingPaged, Connecting},
+	ListingStreaming: {Watching, ListingPaged, BackingOff},
+	ListingPaged:     {Connecting, BackingOff},
+	Connecting:       {Watching, BackingOff, ListingStreaming, ListingPaged},
+	Watching:         {Connecting, BackingOff, ListingStreaming, ListingPaged},
+	BackingOff:       {ListingStreaming, ListingPaged, Connecting},
+	Stopped:          {ListingStreaming, ListingPaged},
+}
+
 // checkInvariants is called in Run's goroutine when it enters a state.
-func (r *Reflector[T]) checkInvariants(to State) error {
+func (r *Reflector[T]) checkInvariants(from, to State) error {
 	st := &r.run
 	switch {
+	case to != Stopped && !slices.Contains(successors[from], to):
+		return fmt.Errorf("%v leads to %v", from, to)
 	case to == Watching && (st.stream == nil || st.stream.Stream == nil):
 		return fmt.Errorf("watching without a stream")
 	case to == Watching && st.stream.silence != nil:
@@ -155,8 +169,8 @@ func playHistory(t *testing.T, opts Options, history []deed) (err error) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHarness(t, opts)
 		broken := make(chan error, 1)
-		h.r.opts.OnTransition = func(_, to State) {
-			if err := h.r.checkInvariants(to); err != nil {
+		h.r.opts.OnTransition = func(from, to State) {
+			if err := h.r.checkInvariants(from, to); err != nil {
 				select {
 				case broken <- err:
 				default:

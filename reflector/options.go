@@ -36,9 +36,13 @@ type Options struct {
 	// SilenceTimeout is how long a streaming list may go without any event before a paged list takes its place. The time
 	// until the server answers counts, the total time does not. Default DefaultSilenceTimeout.
 	SilenceTimeout time.Duration
-	// StreamingRetry is how long lists stay paged after the server refused a streaming list or fell silent in it. Default
+	// StreamingRetry is how long lists stay paged after the server refused a streaming list, fell silent in it or sent a wrong
+	// one. Default
 	// DefaultStreamingRetry.
 	StreamingRetry time.Duration
+	// CheckConsistency compares each streaming list with a list at the same version, before the sink gets it. It doubles
+	// the load on the server: it is for tests.
+	CheckConsistency bool
 	// ResumeFrom is the resourceVersion at which the sink is already equal to the server. The first Run then starts
 	// with a watch from there instead of a list.
 	ResumeFrom string

@@ -18,8 +18,8 @@ const (
 	// the list; for BackingOff after an error. It starts over without a resourceVersion when the server does not have
 	// the one that was asked for.
 	ListingPaged
-	// Connecting asks for a watch from the last resourceVersion on. Left for Watching when the server has answered; for
-	// BackingOff after an error.
+	// Connecting asks for a watch from the last resourceVersion on, again and again if the server does not answer within
+	// the watch's timeout. Left for Watching when it has answered; for BackingOff after an error.
 	Connecting
 	// Watching passes on events, one a step. Left for Connecting when the stream ends or breaks; for BackingOff when the
 	// server ended it with an error such as 410 Expired, or at once, or was set back to an older state.

@@ -59,6 +59,11 @@ func (r *Reflector[T]) endStreamingList(ctx context.Context, version string) Sta
 	}
 	s.silence.stop()
 	s.silence = nil
+	if r.opts.CheckConsistency {
+		if err := r.checkConsistency(ctx, r.run.initial, version); err != nil {
+			return r.leaveStreamingList(ctx, err)
+		}
+	}
 	items, keep := r.run.initial.contents()
 	r.run.initial = nil
 	r.replace(ctx, items, keep, version)
@@ -92,7 +97,7 @@ func (r *Reflector[T]) leaveStreamingList(ctx context.Context, err error) State 
 		return ListingStreaming
 	case isBusy(err):
 		return r.backOff(err, ListingStreaming)
-	case errors.Is(err, ErrSilent):
+	case errors.Is(err, ErrSilent), errors.Is(err, ErrInconsistent):
 		r.run.pagedUntil = time.Now().Add(r.opts.StreamingRetry)
 	}
 	return ListingPaged

@@ -1,0 +1,43 @@
+package reflector
+
+import (
+	"context"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
+
+	"glasswatch/listwatch"
+)
+
+// checkConsistency compares what a streaming list brought with a list at exactly its version. It returns an
+// ErrInconsistent that names the first difference; nil if there is none, or if the server would not give that list.
+func (r *Reflector[T]) checkConsistency(ctx context.Context, set *initialSet[T], version string) error {
+	opts := metav1.ListOptions{ResourceVersion: version, ResourceVersionMatch: metav1.ResourceVersionMatchExact}
+	list, err := listwatch.ListAll(ctx, r.lw, opts, DefaultPageSize)
+	if err != nil {
+		klog.FromContext(ctx).V(2).Info("No list to check a streaming list against", "reflector", r.opts.Name, "err", err)
+		return nil
+	}
+	listed := make(map[listwatch.Key]struct{}, len(list.Items)+len(list.Bad))
+	for _, bad := range list.Bad {
+		listed[bad.Key] = struct{}{}
+	}
+	for _, obj := range list.Items {
+		key := listwatch.KeyOf(obj)
+		listed[key] = struct{}{}
+		i, ok := set.index[key]
+		if !ok {
+			return fmt.Errorf("%w: at %s it lacks %q", ErrInconsistent, version, key.String())
+		}
+		if got, want := set.items[i].GetResourceVersion(), obj.GetResourceVersion(); got != want {
+			return fmt.Errorf("%w: at %s it has %q at %s instead of %s", ErrInconsistent, version, key.String(), got, want)
+		}
+	}
+	for key := range set.index {
+		if _, ok := listed[key]; !ok {
+			return fmt.Errorf("%w: at %s it has %q, which is not there", ErrInconsistent, version, key.String())
+		}
+	}
+	return nil
+}
