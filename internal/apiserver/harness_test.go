@@ -2,14 +2,23 @@ package apiserver_test
 
 import (
 	"context"
+	"encoding/json"
+	"io"
 	"net"
+	"net/http"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	typedcore "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
 	"glasswatch/internal/apiserver"
@@ -62,4 +71,87 @@ func (c *cluster) dynamic() dynamic.Interface {
 	d, err := dynamic.NewForConfig(c.config)
 	require.NoError(c.t, err)
 	return d
+}
+
+// answer is what came back for a raw request.
+type answer struct {
+	code   int
+	header http.Header
+	body   string
+}
+
+func (a answer) status(t testing.TB) metav1.Status {
+	var s metav1.Status
+	require.NoError(t, json.Unmarshal([]byte(a.body), &s), a.body)
+	require.Equal(t, "Status", s.Kind, a.body)
+	return s
+}
+
+// raw sends a request; headers are "Name: value".
+func (c *cluster) raw(method, path, body string, headers ...string) answer {
+	client, err := rest.HTTPClientFor(c.config)
+	require.NoError(c.t, err)
+	req, err := http.NewRequestWithContext(c.ctx, method, c.config.Host+path, strings.NewReader(body))
+	require.NoError(c.t, err)
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		req.Header.Set(name, value)
+	}
+	resp, err := client.Do(req)
+	require.NoError(c.t, err)
+	defer resp.Body.Close()
+	content, err := io.ReadAll(resp.Body)
+	require.NoError(c.t, err)
+	return answer{resp.StatusCode, resp.Header, string(content)}
+}
+
+// services are those of the default namespace, over JSON.
+func (c *cluster) services() typedcore.ServiceInterface {
+	return c.clientset("").CoreV1().Services("default")
+}
+
+// create makes services with ports and returns the last one.
+func (c *cluster) create(names ...string) *corev1.Service {
+	var made *corev1.Service
+	for _, name := range names {
+		var err error
+		made, err = c.services().Create(c.ctx, service(name), metav1.CreateOptions{})
+		require.NoError(c.t, err)
+	}
+	return made
+}
+
+// open starts a watch on the services of the default namespace.
+func (c *cluster) open(opts metav1.ListOptions) watch.Interface {
+	w, err := c.services().Watch(c.ctx, opts)
+	require.NoError(c.t, err)
+	c.t.Cleanup(w.Stop)
+	return w
+}
+
+// expect reads one event per line, such as "ADDED web", "BOOKMARK", "ERROR" or "end".
+func expect(t testing.TB, w watch.Interface, lines ...string) (last watch.Event) {
+	t.Helper()
+	for _, want := range lines {
+		var got string
+		select {
+		case e, ok := <-w.ResultChan():
+			got, last = describe(e, ok), e
+		case <-time.After(time.Hour): // virtual time, or the test's own limit
+			got = "nothing"
+		}
+		require.Equal(t, want, got)
+	}
+	return last
+}
+
+func describe(e watch.Event, ok bool) string {
+	if !ok {
+		return "end"
+	}
+	line := string(e.Type)
+	if o, isObject := e.Object.(metav1.Object); isObject && e.Type != watch.Bookmark {
+		line += " " + o.GetName()
+	}
+	return line
 }

@@ -69,6 +69,7 @@ func (w *watcher) run(ctx context.Context, rev int64, control *watchControl) {
 	}
 	bookmark := time.NewTimer(w.nextBookmark())
 	defer bookmark.Stop()
+	due := false // a bookmark, as soon as everything up to its revision has been sent
 	var buffer []storage.Event
 	for {
 		events, seen, changed, err := w.events.Poll(buffer[:0], batch)
@@ -84,6 +85,12 @@ func (w *watcher) run(ctx context.Context, rev int64, control *watchControl) {
 		if len(events) > 0 && !w.frames.flush() {
 			return
 		}
+		if due && changed != nil {
+			due = false
+			if w.bookmarkAllowed(seen) && !w.bookmark(seen, false) {
+				return
+			}
+		}
 		if changed == nil {
 			changed = ready // there may be more, but look at the other channels first
 		}
@@ -94,9 +101,7 @@ func (w *watcher) run(ctx context.Context, rev int64, control *watchControl) {
 			w.obey(o)
 			return
 		case <-bookmark.C:
-			if w.bookmarkDue(seen) && !w.bookmark(seen, false) {
-				return
-			}
+			due = true
 			bookmark.Reset(w.nextBookmark())
 		case <-changed:
 		}
@@ -110,8 +115,8 @@ var ready = func() <-chan struct{} {
 	return c
 }()
 
-// bookmarkDue tells whether a periodic bookmark may say that seen has been seen: not while that is in the future.
-func (w *watcher) bookmarkDue(seen int64) bool {
+// bookmarkAllowed tells whether a periodic bookmark may say that seen has been seen: not while that is in the future.
+func (w *watcher) bookmarkAllowed(seen int64) bool {
 	periodic, _ := w.request.server.faults.bookmarks()
 	return periodic && w.opts.AllowWatchBookmarks && seen <= w.request.server.store.Revision()
 }
