@@ -1,0 +1,330 @@
+package indexer
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// write runs f n times in a goroutine of wg and sets done at the end.
+func write(wg *sync.WaitGroup, done *atomic.Bool, n int, f func(i int)) {
+	wg.Go(func() {
+		defer done.Store(true)
+		for i := range n {
+			f(i)
+		}
+	})
+}
+
+// TestApply_IsSeenWholeByReadersInAnyOrder writes the same version to two keys of different stripes in one transaction.
+// Whatever a reader looks at next, it never sees an older version than before.
+func TestApply_IsSeenWholeByReadersInAnyOrder(t *testing.T) {
+	s := newItems(Indexers[*item]{"group": byGroup, "parity": byParity})
+	keys := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
+	ops := func(version int) []Op[string, *item] {
+		ops := make([]Op[string, *item], len(keys))
+		for i, k := range keys {
+			ops[i] = Op[string, *item]{Key: k, Obj: &item{key: k, version: version, group: "g"}}
+		}
+		rand.Shuffle(len(ops), func(i, j int) { ops[i], ops[j] = ops[j], ops[i] })
+		return ops
+	}
+	s.Apply(ops(0), "")
+	// Each look returns the versions it saw.
+	looks := []func() []int{
+		func() []int { o, _ := s.GetByKey(keys[rand.IntN(len(keys))]); return []int{o.version} },
+		func() []int { o, _ := s.GetByKey(keys[rand.IntN(len(keys))]); return []int{o.version} },
+		func() []int { return versions(s.List()) },
+		func() []int { objs, _ := s.ByIndex("group", "g"); return versions(objs) },
+		func() []int {
+			even, _ := s.ByIndex("parity", "even")
+			odd, _ := s.ByIndex("parity", "odd")
+			if len(even)+len(odd) == 0 {
+				return []int{-1}
+			}
+			return versions(slices.Concat(even, odd)[:1]) // two reads: not one moment
+		},
+		func() []int {
+			snap := s.Snapshot()
+			even, _ := snap.ByIndex("parity", "even")
+			odd, _ := snap.ByIndex("parity", "odd")
+			var got []int
+			for _, seq := range []func(func(string, *item) bool){even, odd, snap.All()} {
+				for k, o := range seq {
+					other, _ := snap.Get(k)
+					got = append(got, o.version, other.version)
+				}
+			}
+			return got
+		},
+	}
+	var wg sync.WaitGroup
+	var done atomic.Bool
+	write(&wg, &done, 3000, func(i int) { s.Apply(ops(i+1), "") })
+	for range 3 {
+		wg.Go(func() {
+			last := 0
+			for !done.Load() {
+				look := rand.IntN(len(looks))
+				for i, v := range looks[look]() {
+					if v < last && look != 4 || i > 0 && v != last {
+						t.Errorf("look %d: version %d after %d", look, v, last)
+						return
+					}
+					last = max(last, v)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	checkInvariants(t, s)
+}
+
+func versions(objs []*item) []int {
+	var vs []int
+	for _, o := range objs {
+		vs = append(vs, o.version)
+	}
+	return vs
+}
+
+func newItems(indexers Indexers[*item]) *Store[string, *item] {
+	return New(Options[string, *item]{KeyFunc: itemKey, Compare: strings.Compare, Indexers: indexers})
+}
+
+func TestReplace_IsSeenWholeByReaders(t *testing.T) {
+	s := newItems(Indexers[*item]{"group": byGroup})
+	content := func(version int) []*item {
+		objs := make([]*item, 300+version%2*300)
+		for i := range objs {
+			objs[i] = &item{key: fmt.Sprint(i), version: version, group: fmt.Sprint(i % 3)}
+		}
+		return objs
+	}
+	require.NoError(t, s.Replace(content(0), "0"))
+	var wg sync.WaitGroup
+	var done atomic.Bool
+	write(&wg, &done, 150, func(i int) { _ = s.Replace(content(i+1), fmt.Sprint(i+1)) })
+	for range 3 {
+		wg.Go(func() {
+			last := 0
+			for !done.Load() {
+				snap := s.Snapshot()
+				objs := s.List()
+				group, _ := s.ByIndex("group", "1")
+				single, _ := s.GetByKey("7")
+				seen := append(append(versions(objs), versions(group)...), single.version)
+				if !slices.IsSorted(seen) || seen[0] < last {
+					t.Error("a read went back in time, or a Replace was seen in part")
+					return
+				}
+				last = seen[len(seen)-1]
+				want := fmt.Sprint(300 + objs[0].version%2*300)
+				if got := fmt.Sprint(len(objs)); got != want {
+					t.Errorf("version %d has %s objects, want %s", objs[0].version, got, want)
+					return
+				}
+				if snap.ResourceVersion() != fmt.Sprint(must(snap.Get("7")).version) {
+					t.Error("the snapshot's resourceVersion is of another moment")
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	checkInvariants(t, s)
+}
+
+func must(o *item, ok bool) *item {
+	if !ok {
+		panic("not there")
+	}
+	return o
+}
+
+// TestAddIndexers_WhileWritersWrite adds and removes an index in a loop. Whenever it is there, it is complete.
+func TestAddIndexers_WhileWritersWrite(t *testing.T) {
+	s := newItems(Indexers[*item]{"group": byGroup})
+	const n = 600
+	var objs []*item
+	for i := range n {
+		objs = append(objs, &item{key: fmt.Sprint(i), group: "g"})
+	}
+	require.NoError(t, s.Replace(objs, ""))
+	var wg sync.WaitGroup
+	var done atomic.Bool
+	wg.Go(func() {
+		for !done.Load() {
+			if err := s.RemoveIndexers("parity"); err == nil {
+				continue
+			}
+			if err := s.AddIndexers(Indexers[*item]{"parity": byParity}); err != nil {
+				t.Errorf("AddIndexers: %v", err)
+			}
+			snap := s.Snapshot()
+			even, _ := snap.ByIndex("parity", "even")
+			odd, _ := snap.ByIndex("parity", "odd")
+			count := 0
+			for _, want := range []struct {
+				seq    func(func(string, *item) bool)
+				parity int
+			}{{even, 0}, {odd, 1}} {
+				for _, o := range want.seq {
+					count++
+					if o.version%2 != want.parity {
+						t.Errorf("version %d is in the wrong place", o.version)
+					}
+				}
+			}
+			if count != snap.Len() {
+				t.Errorf("the index has %d of %d objects", count, snap.Len())
+			}
+		}
+	})
+	write(&wg, &done, 20000, func(i int) {
+		key := fmt.Sprint(rand.IntN(n))
+		switch rand.IntN(10) {
+		case 0:
+			s.DeleteKey(key)
+		default:
+			_ = s.Add(&item{key: key, version: i, group: "g"})
+		}
+		if i%5000 == 4999 {
+			_ = s.Replace(objs, "")
+		}
+	})
+	wg.Wait()
+	checkInvariants(t, s)
+}
+
+// TestAddIndexers_BetweenAWritersIndexFunctionAndItsLock holds a writer in its index function while an index comes.
+func TestAddIndexers_BetweenAWritersIndexFunctionAndItsLock(t *testing.T) {
+	entered, goOn := make(chan struct{}, 10), make(chan struct{})
+	s := newItems(Indexers[*item]{"slow": func(o *item, dst []string) ([]string, error) {
+		entered <- struct{}{}
+		<-goOn
+		return append(dst, o.group), nil
+	}})
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = s.Add(&item{key: "a", version: 1, group: "g"}) })
+	<-entered
+	require.NoError(t, s.AddIndexers(Indexers[*item]{"parity": byParity}))
+	close(goOn)
+	wg.Wait()
+	for name, value := range map[string]string{"parity": "odd", "slow": "g"} {
+		keys, err := s.IndexKeys(name, value)
+		require.NoError(t, err)
+		require.Equal(t, []string{"a"}, keys, name)
+	}
+	checkInvariants(t, s)
+}
+
+// TestAddIndexers_LeavesToWritersWhatTheyTouchMeanwhile holds AddIndexers in its function while objects change.
+func TestAddIndexers_LeavesToWritersWhatTheyTouchMeanwhile(t *testing.T) {
+	var failures atomic.Int32
+	s := New(Options[string, *item]{KeyFunc: itemKey, Compare: strings.Compare, OnError: func(string, error) { failures.Add(1) }})
+	for _, key := range []string{"changed", "deleted", "recreated", "same", "healed"} {
+		require.NoError(t, s.Add(&item{key: key, version: 1, group: map[bool]string{true: "bad"}[key == "healed"]}))
+	}
+	entered, goOn := make(chan struct{}), make(chan struct{})
+	var held atomic.Bool
+	result := make(chan error)
+	go func() {
+		result <- s.AddIndexers(Indexers[*item]{"parity": func(o *item, dst []string) ([]string, error) {
+			if held.CompareAndSwap(false, true) { // the first call is AddIndexers'; writers pass
+				close(entered)
+				<-goOn
+			}
+			if o.group == "bad" {
+				return nil, errors.New("bad")
+			}
+			return byParity(o, dst)
+		}})
+	}()
+	<-entered
+	s.DeleteKey("deleted")
+	s.DeleteKey("recreated")
+	for _, key := range []string{"changed", "recreated", "created", "healed"} {
+		require.NoError(t, s.Add(&item{key: key, version: 2}))
+	}
+	_, err := s.ByIndex("parity", "even")
+	require.Error(t, err, "an index that is not complete cannot be asked")
+	require.Error(t, s.AddIndexers(Indexers[*item]{"parity": byParity}), "its name is taken all the same")
+	require.Error(t, s.RemoveIndexers("parity"))
+	close(goOn)
+	require.NoError(t, <-result)
+	even, err := s.IndexKeys("parity", "even")
+	require.NoError(t, err)
+	require.Equal(t, []string{"changed", "created", "healed", "recreated"}, even)
+	odd, _ := s.IndexKeys("parity", "odd")
+	require.Equal(t, []string{"same"}, odd)
+	require.Zero(t, failures.Load(), "the version that fails was replaced before it was filed")
+	checkInvariants(t, s)
+}
+
+// TestStore_OneOfEverythingAtOnce lets the race detector look.
+func TestStore_OneOfEverythingAtOnce(t *testing.T) {
+	s := newItems(Indexers[*item]{"group": byGroup, "tags": byTags})
+	key := func() string { return fmt.Sprint(rand.IntN(2000)) }
+	obj := func() *item {
+		return &item{key: key(), group: fmt.Sprint(rand.IntN(20)), tags: []string{key(), "t"}[:rand.IntN(3)]}
+	}
+	var objs []*item
+	for range 1500 {
+		objs = append(objs, obj())
+	}
+	actions := []func(){
+		func() { _ = s.Add(obj()) },
+		func() { s.DeleteKey(key()) },
+		func() { s.GetByKey(key()) },
+		func() { _, _ = s.ByIndex("tags", "t") },
+		func() { s.ListKeys(); s.Len(); s.ResourceVersion(); s.GetIndexers() },
+		func() { s.ListIndexValues("group"); _, _ = s.Index("tags", obj()) },
+		func() { s.Apply([]Op[string, *item]{{Key: "x", Obj: obj()}, {Key: "y", Delete: true}}, "1") },
+		func() {
+			snap := s.Snapshot()
+			n := 0
+			for range snap.All() {
+				n++
+			}
+			if n != snap.Len() {
+				t.Errorf("%d of %d", n, snap.Len())
+			}
+		},
+		func() {
+			switch rand.IntN(40) {
+			case 0:
+				_ = s.Replace(objs, "2")
+			case 1:
+				_ = s.AddIndexers(Indexers[*item]{"parity": byParity})
+			case 2:
+				_ = s.RemoveIndexers("parity")
+			case 3:
+				var ops []Op[string, *item]
+				for k := range s.All() {
+					ops = append(ops, Op[string, *item]{Key: k, Delete: true})
+				}
+				s.Apply(ops[:len(ops)*9/10], "")
+			}
+		},
+	}
+	var wg sync.WaitGroup
+	for _, act := range actions {
+		for range 2 {
+			wg.Go(func() {
+				for range 400 {
+					act()
+				}
+			})
+		}
+	}
+	wg.Wait()
+	checkInvariants(t, s)
+}
