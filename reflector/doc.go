@@ -71,14 +71,13 @@
 //
 // # Where client-go differs
 //
-// Its reflector answers a broken request for a watch, any but a refused connection or 429, with a list; this one goes on
-// where it was after outages and network errors. Its streaming list waits without end for a missing bookmark (it warns
-// each 10 s), and lists anew without a pause if the stream ends instead; ours falls back. It tries a streaming list on
-// each relist, this one an hour after a refusal. Its backoff starts anew every two minutes even under constant failure,
-// this one after two minutes without a wait; it leaves a Retry-After to the REST client; and a wait within its streaming list is not
-// ended by cancellation. It repeats a watch from "0" without a list, and misses what was deleted meanwhile. Its
-// resourceVersion follows every event, also back. Its watch-error handler does not hear of
-// errors inside a stream, nor of bad objects; OnError does. A failed Resync or Replace restarts its list, here it is
-// reported. It ignores a MinWatchTimeout of less than five minutes, which this one takes at its word. A page that fails
-// in an outage costs it the whole list, here that page.
+// It answers an outage of the watch, other than a refused connection, with a list; this one goes on where it was. Its
+// streaming list waits without end for a missing bookmark, and starts over without a pause if the stream ends instead;
+// ours falls back to pages. It tries a refused streaming list on each relist, this one after an hour. Its backoff
+// starts anew every two minutes even under constant failure, this one after two minutes without a wait. It leaves a
+// Retry-After to the REST client. A wait within its streaming list is not ended by cancellation. It repeats a watch from
+// "0" without a list, and misses what was deleted meanwhile. Its resourceVersion follows an old bookmark back, and plays
+// history again. A Replace that fails makes it list again, here it is reported. A page that fails in an outage costs it
+// the whole list, here that page. It ignores a MinWatchTimeout of less than five minutes, which this one takes at its
+// word.
 package reflector

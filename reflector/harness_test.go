@@ -94,6 +94,7 @@ type harness struct {
 	t      *testing.T
 	sink   *recorder
 	r      *Reflector[object]
+	run    func(context.Context) // r.Run, or what takes its place
 	cancel context.CancelFunc
 	done   chan any // Run's panic, or nil
 
@@ -128,6 +129,7 @@ func newHarness(t *testing.T, opts Options) *harness {
 		h.states = append(h.states, to)
 	}
 	h.r = New[object](h.server, h.sink, opts)
+	h.run = h.r.Run
 	return h
 }
 
@@ -138,7 +140,7 @@ func (h *harness) Start() {
 	h.cancel, h.done = cancel, done
 	go func() {
 		defer func() { done <- recover() }()
-		h.r.Run(ctx)
+		h.run(ctx)
 	}()
 	synctest.Wait()
 }
