@@ -72,11 +72,11 @@ func NewItemExponentialFailureRateLimiter[T comparable](base, max time.Duration)
 // When counts a retry of item and returns its delay.
 func (r *ItemExponentialFailureRateLimiter[T]) When(item T) time.Duration {
 	before := r.increment(item) - 1
-	// base<<before, but a shift that overflows is above any max.
-	if r.base > 0 && (before >= 63 || r.base > r.max>>before) {
+	// Shifting the cap down instead of the base up cannot overflow.
+	if r.base > r.max>>before {
 		return r.max
 	}
-	return min(r.base<<min(before, 63), r.max)
+	return r.base << before
 }
 
 // ItemFastSlowRateLimiter gives an item's first retries a short delay, and all further ones a long one.

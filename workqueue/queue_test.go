@@ -137,8 +137,9 @@ func TestQueue_AddingAgainRaisesThePriorityAndNeverLowersIt(t *testing.T) {
 
 	q.Add("x")
 	take(t, q)
-	q.AddWithPriority("x", 3)
 	q.AddWithPriority("x", 1)
+	q.AddWithPriority("x", 3)
+	q.AddWithPriority("x", 2)
 	q.Done("x")
 	_, priority, _ := q.GetWithPriority()
 	assert.Equal(t, 3, priority)

@@ -18,7 +18,7 @@ const FieldManager = "glasswatch-ingress"
 func (l *look) create(ctx context.Context, d desired) (*networkingv1.Ingress, error) {
 	ing := &networkingv1.Ingress{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: l.key.Name, Namespace: l.l.key.Namespace,
+			Name: l.key.Name, Namespace: l.key.Namespace,
 			OwnerReferences: []metav1.OwnerReference{d.ownerReference()},
 		},
 		Spec: networkingv1.IngressSpec{Rules: d.rules()},
@@ -26,7 +26,7 @@ func (l *look) create(ctx context.Context, d desired) (*networkingv1.Ingress, er
 	if d.class != "" {
 		ing.Spec.IngressClassName = &d.class
 	}
-	return l.client.Ingresses(l.l.key.Namespace).Create(ctx, ing, metav1.CreateOptions{FieldManager: FieldManager})
+	return l.client.Ingresses(l.key.Namespace).Create(ctx, ing, metav1.CreateOptions{FieldManager: FieldManager})
 }
 
 // correct applies the owned fields, and only those, by force. The uid makes the
