@@ -69,10 +69,17 @@ func TestFaults_AGarbledFrameLeavesTheStreamAlive(t *testing.T) {
 	story(t, apiserver.Options{}, func(t *testing.T, c *cluster) {
 		body := c.stream()
 		c.Faults().GarbleNextFrame()
+		var got []byte
+		var err error
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			got, err = io.ReadAll(body)
+		}()
 		c.create("a", "b")
 		synctest.Wait()
 		c.Faults().DropWatches()
-		got, err := io.ReadAll(body)
+		<-done
 		require.NoError(t, err)
 		require.Contains(t, string(got), `"garbage"`)
 		require.NotContains(t, string(got), `"name":"a"`)

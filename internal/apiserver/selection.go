@@ -34,7 +34,7 @@ func (r *request) selection(opts *metav1.ListOptions) (selection, error) {
 	}
 	for _, term := range s.fields.Requirements() {
 		if !selectable(r.Info, term.Field) {
-			if r.Custom == nil && r.GVK.Group == "" {
+			if r.Custom == nil && moreFields[r.groupResource().String()] != nil {
 				return s, apierrors.NewBadRequest(fmt.Sprintf("field label not supported: %s", term.Field))
 			}
 			return s, apierrors.NewBadRequest(fmt.Sprintf("%q is not a known field selector: only \"metadata.name\", \"metadata.namespace\"", term.Field))
