@@ -102,12 +102,12 @@ func TestFromWatch_CloseAndCancelWakeAWaitingNext(t *testing.T) {
 		}}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		stream, err = lw.Watch(ctx, metav1.ListOptions{})
+		bounded, err := lw.Watch(ctx, metav1.ListOptions{})
 		require.NoError(t, err)
-		_, err = stream.Next()
+		_, err = bounded.Next()
 		assert.Equal(t, context.DeadlineExceeded, err)
 		assert.True(t, source.IsStopped(), "whoever produces the events must not wait for ever")
-		require.NoError(t, stream.Close())
+		require.NoError(t, bounded.Close())
 	})
 }
 

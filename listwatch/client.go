@@ -53,7 +53,8 @@ type Client[T Object] struct {
 }
 
 // New returns a client for resource, the lower-case plural in the URL, whose objects are of type T, such as
-// *corev1.Service. T must be a kind of the group and version that client talks to.
+// *corev1.Service. T must be a kind of the group and version that client talks to. The objects have an empty TypeMeta, as
+// those of client-go's clientsets.
 //
 // From client come the URL, the rate limiter of lists and, with its HTTP client, authentication, user agent and
 // impersonation. A client that is no *rest.RESTClient keeps its HTTP client to itself: then Options.HTTPClient is required.

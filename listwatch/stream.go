@@ -33,7 +33,7 @@ func (c *Client[T]) Watch(ctx context.Context, opts metav1.ListOptions) (Stream[
 		_ = resp.Body.Close()
 		return nil, fmt.Errorf("watch %s: %w", c.resource, err)
 	}
-	return newStream(ctx, cancel, resp, c, format), nil
+	return c.newStream(ctx, cancel, resp, format), nil
 }
 
 // stream is a watch over HTTP.
@@ -55,7 +55,7 @@ type stream[T Object] struct {
 	closed atomic.Bool
 }
 
-func newStream[T Object](ctx context.Context, cancel context.CancelFunc, resp *http.Response, c *Client[T], format wireFormat) *stream[T] {
+func (c *Client[T]) newStream(ctx context.Context, cancel context.CancelFunc, resp *http.Response, format wireFormat) *stream[T] {
 	_, isProtobuf := format.(protobufFormat)
 	return &stream[T]{
 		frames:   format.frames(resp.Body, c.opts.MaxFrameSize),

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -234,6 +235,57 @@ func TestStream_CloseAndCancelWakeAWaitingNext(t *testing.T) {
 			})
 		}
 	}
+}
+
+// serialBody is a body as some wrapping transports make it: its Close waits for a Read in progress.
+type serialBody struct {
+	io.ReadCloser
+	mu sync.Mutex // one call at a time
+}
+
+func (b *serialBody) Read(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.ReadCloser.Read(p)
+}
+
+func (b *serialBody) Close() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.ReadCloser.Close()
+}
+
+type serialTransport struct{ http.RoundTripper }
+
+func (s serialTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := s.RoundTripper.RoundTrip(r)
+	if err == nil {
+		resp.Body = &serialBody{ReadCloser: resp.Body}
+	}
+	return resp, err
+}
+
+// Closing the body is not enough: the request must be cancelled, and first.
+func TestStream_CloseWakesNextBelowAnyTransport(t *testing.T) {
+	cfg := serve(t, endless(t, jsonType))
+	cfg.Transport = serialTransport{cfg.Transport}
+	opened, err := servicesOf(t, cfg, Options{}).Watch(t.Context(), metav1.ListOptions{})
+	require.NoError(t, err)
+	watching := opened.(*stream[*corev1.Service])
+	_, err = watching.Next()
+	require.NoError(t, err)
+	reading := &watching.body.(*serialBody).mu
+	woken := make(chan error)
+	go func() {
+		_, err := watching.Next()
+		woken <- err
+	}()
+	for reading.TryLock() { // till Next is in Read
+		reading.Unlock()
+		runtime.Gosched()
+	}
+	require.NoError(t, watching.Close())
+	assert.Equal(t, ErrClosed, <-woken)
 }
 
 // In a bubble the time that passes is exact: with Next asleep for an hour, Close takes none.

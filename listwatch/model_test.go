@@ -1,0 +1,105 @@
+package listwatch
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes/scheme"
+	"pgregory.net/rapid"
+)
+
+// wireEvent is the dumb model of one frame: what went in, and what must come out.
+type wireEvent struct {
+	frame []byte
+	ev    Event[*corev1.Service]
+	bad   bool
+	key   Key
+}
+
+func drawEvent(t *rapid.T, tb testing.TB, contentType string) wireEvent {
+	text := rapid.StringMatching(`[a-z"\\{}\[\]ü]{1,12}`)
+	obj := serviceV1(text.Draw(t, "name"), text.Draw(t, "resourceVersion"))
+	obj.Labels = rapid.MapOfN(text, text, 1, 3).Draw(t, "labels")
+	want := *obj
+	want.TypeMeta = metav1.TypeMeta{}
+	typ := rapid.SampledFrom([]EventType{Added, Modified, Deleted}).Draw(t, "type")
+	out := wireEvent{key: KeyOf(obj)}
+	switch rapid.IntRange(0, 5).Draw(t, "kind of frame") {
+	case 0:
+		end := rapid.Bool().Draw(t, "initialEventsEnd")
+		out.frame = encodeEvent(tb, contentType, watch.Bookmark, bookmarkV1(obj.ResourceVersion, end))
+		out.ev = Event[*corev1.Service]{Type: Bookmark, ResourceVersion: obj.ResourceVersion, InitialEventsEnd: end}
+	case 1:
+		out.bad = true
+		pod := &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: obj.ObjectMeta}
+		out.frame = encodeEvent(tb, contentType, watch.EventType(typ.String()), pod)
+		out.ev = Event[*corev1.Service]{Type: typ, ResourceVersion: obj.ResourceVersion}
+	default:
+		out.frame = encodeEvent(tb, contentType, watch.EventType(typ.String()), obj)
+		out.ev = Event[*corev1.Service]{Type: typ, Object: &want, ResourceVersion: obj.ResourceVersion}
+	}
+	return out
+}
+
+// Any sequence of events, in either format, cut into pieces anywhere, comes out as the server's own encoder wrote it;
+// cut off anywhere, it comes out up to there and then fails, cleanly only between two frames.
+func TestModel_StreamDeliversWhatTheServerWrote(t *testing.T) {
+	codec, err := newTypedCodec[*corev1.Service](scheme.Scheme, corev1.SchemeGroupVersion)
+	require.NoError(t, err)
+	rapid.Check(t, func(rt *rapid.T) {
+		contentType := rapid.SampledFrom(bothTypes).Draw(rt, "content type")
+		events := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) wireEvent { return drawEvent(rt, t, contentType) }), 0, 6).Draw(rt, "events")
+		var wire []byte
+		var ends []int // of the frames, in wire
+		for _, e := range events {
+			wire = append(wire, e.frame...)
+			ends = append(ends, len(wire))
+		}
+		cut := len(wire)
+		if rapid.Bool().Draw(rt, "cut") {
+			cut = rapid.IntRange(0, len(wire)).Draw(rt, "at")
+		}
+		format, err := formatOf(contentType)
+		require.NoError(rt, err)
+		from := &chunks{data: wire[:cut], sizes: rapid.SliceOfN(rapid.IntRange(1, 600), 1, 4).Draw(rt, "pieces")}
+		pulled := &stream[*corev1.Service]{frames: format.frames(from, 1<<20), format: format, codec: codec,
+			protobuf: contentType == protoType, ctx: context.Background()}
+
+		start := 0
+		for i, want := range events {
+			end := ends[i]
+			if contentType == jsonType {
+				end-- // the newline after a frame is not needed to know that it ended
+			}
+			if end > cut {
+				break
+			}
+			start = ends[i]
+			got, err := pulled.Next()
+			if want.bad {
+				bad, ok := errors.AsType[*ObjectError](err)
+				require.True(rt, ok, "%v", err)
+				require.Equal(rt, want.ev.Type, bad.Type)
+				require.Equal(rt, want.key, bad.Key)
+				require.Equal(rt, want.ev.ResourceVersion, bad.ResourceVersion)
+				continue
+			}
+			require.NoError(rt, err)
+			require.Equal(rt, want.ev, got)
+		}
+		_, err = pulled.Next()
+		if cut <= start {
+			require.Equal(rt, io.EOF, err)
+		} else {
+			require.ErrorIs(rt, err, io.ErrUnexpectedEOF)
+		}
+		_, again := pulled.Next()
+		require.Equal(rt, err, again)
+	})
+}
