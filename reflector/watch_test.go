@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"glasswatch/listwatch"
 )
@@ -349,4 +350,24 @@ func TestWatch_WithoutAVersionIsRepeatedOnlyAfterAList(t *testing.T) {
 		h.BreakWatch(io.EOF) // synthetic events are no progress: this must not go on without a pause
 		h.ExpectStates(ListingPaged, Connecting, Watching, BackingOff)
 	})
+}
+
+func TestWatch_WithoutAnyVersionsIsProgressAllTheSame(t *testing.T) {
+	story(t, Options{DisableStreamingList: true}, func(h *harness) {
+		h.Start()
+		nameless := listwatch.Event[object]{Type: listwatch.Modified, Object: change{key: keyNamed("a")}.object()}
+		h.send(result{ev: nameless})
+		h.ExpectVersion("0")
+		h.Forget()
+		h.BreakWatch(io.EOF) // at once, but it was of use
+		h.ExpectStates(ListingPaged, Connecting, Watching)
+		h.ExpectErrors()
+	})
+}
+
+func TestIsTooLarge_KnowsTheTextOfOldServers(t *testing.T) {
+	old := apierrors.NewTimeoutError("Too large resource version: 9, current: 1", 1)
+	require.True(t, isTooLarge(fmt.Errorf("wrapped: %w", old)))
+	require.False(t, isTooLarge(apierrors.NewTimeoutError("etcd", 1)))
+	require.False(t, isTooLarge(errors.New("Too large resource version")))
 }
