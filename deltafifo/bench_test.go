@@ -219,22 +219,38 @@ func BenchmarkReplace(b *testing.B) {
 			}
 		}
 	})
+	// Our list comes with its keys; client-go's consumer asks for them.
 	b.Run("queue=in-order/impl=glasswatch", func(b *testing.B) {
 		q := newBenchInOrder()
-		process := func(Delta[types.NamespacedName, benchObject], bool) error { return nil }
+		keyed := 0
+		process := func(d Delta[types.NamespacedName, benchObject], _ bool) error {
+			for i := range d.Bulk.Items {
+				keyed += min(1, len(d.Bulk.Items[i].Key.Name))
+			}
+			return nil
+		}
 		b.ReportAllocs()
 		for b.Loop() {
 			q.Replace(objs, nil, "1")
 			q.Pop(process)
 		}
+		mustEqual(b, keyed, n*b.N)
 	})
 	b.Run("queue=in-order/impl=client-go", func(b *testing.B) {
 		q := newClientGoInOrder()
-		process := func(interface{}, bool) error { return nil }
+		keyed := 0
+		process := func(obj interface{}, _ bool) error {
+			for _, o := range obj.(cache.Deltas)[0].Object.(cache.ReplacedAllInfo).Objects {
+				key, _ := cache.MetaNamespaceKeyFunc(o)
+				keyed += min(1, len(key))
+			}
+			return nil
+		}
 		b.ReportAllocs()
 		for b.Loop() {
 			q.Replace(untyped, "1")
 			q.Pop(process)
 		}
+		mustEqual(b, keyed, n*b.N)
 	})
 }

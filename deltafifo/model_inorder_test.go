@@ -193,11 +193,17 @@ func popBothInOrders(s *script, impl *queue, model *inOrderModel, closed bool) {
 }
 
 func TestKeySet_FindsTheFirstRepetitionLikeAMap(t *testing.T) {
+	distinct := make([]Delta[int, int], 40)
+	for i := range distinct {
+		distinct[i] = Delta[int, int]{Type: Updated, Key: i}
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		set := newKeySet[int]()
-		// Near the end of its range, so that the generation goes round.
-		set.reset(1)
-		set.generation = ^uint32(0) - 2
+		// Used by the first generations, and then near the end of their range, so that they come again.
+		for range 2 {
+			stretch(distinct, len(distinct), &set)
+		}
+		set.generation = ^uint32(0) - 1
 		for range rapid.IntRange(1, 8).Draw(t, "batches") {
 			keys := rapid.SliceOfN(rapid.IntRange(0, 60), 2, 40).Draw(t, "keys")
 			ds := make([]Delta[int, int], len(keys))
