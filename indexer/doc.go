@@ -1,2 +1,43 @@
-// Package indexer is a thread-safe store with indices and snapshots.
+// Package indexer is a typed, thread-safe store with indices, transactions and snapshots: the cache that listers read.
+//
+//	           Add Update Delete Replace Apply
+//	                       │  one writer at a time, in place
+//	                       ▼
+//	┌──────────────────────────────────────────────┐
+//	│ keys │ objects │ table │ an index │ an index │   chunks of at most 256 entries
+//	└──────────────────────────────────────────────┘
+//	    │ GetByKey              │ Snapshot: the pointers to the chunks, taken in constant time
+//	    ▼ locks a 32nd          ▼ List, ListKeys, All, ByIndex, IndexKeys, Index run on one, outside any lock
+//	 one object              one moment
+//
+// # Guarantees
+//
+//   - Readers do not stop writers. While readers iterate, a writer copies the chunks that it touches and that a reader
+//     may still look at: each chunk once per snapshot, however many objects or postings there are. Besides that, the first
+//     write after a snapshot copies the list of chunks, 8 bytes for 256 entries. With no reader about nothing is copied.
+//   - A snapshot is one moment across Len, Get, All, ByIndex and ResourceVersion, for as long as it is kept.
+//   - Apply and Replace are all or nothing for every reader, also for one that puts several reads together: reads never
+//     go back in time.
+//   - Index functions run before the store is locked, never on an old object, and so may use the store. If one fails on an
+//     object, with an error or a panic, the object is stored and missing from that index only; OnError hears of it, with
+//     no lock held; the object's next version is filed again.
+//   - An update that leaves the object under the same index values allocates nothing, unless a snapshot shares the chunk.
+//   - Deleted objects are let go, and the memory of the structures follows.
+//
+// # Not guaranteed
+//
+// Any order but that of ListKeys and IndexKeys (given Options.Compare) and ListIndexValues. Objects are stored, not copied:
+// who changes a stored object changes it for everybody, behind the indices' back. Of two writers at once, either may be
+// last. A GetByKey may wait for a transaction in progress; a large one keeps it waiting for as long as it takes to file
+// its operations. AddIndexers, Replace and Apply call index functions in the caller's goroutine, in no promised number.
+//
+// As the Known side of a deltafifo.DeltaFIFO the store answers ListKeys and GetByKey while that queue is locked; it never
+// calls back.
+//
+// # Where client-go differs
+//
+// client-go's ThreadSafeStore has one RWMutex: a List of 10,000 objects holds up every write, and a waiting write holds up
+// every Get. It asks index functions under that lock, twice for each update, and panics when one fails. Its ByIndex and
+// List are two moments unless nobody writes in between; it has no snapshots and cannot remove an index. Its Add takes the
+// store's resourceVersion from the object; here Apply, Replace and Bookmark are told.
 package indexer

@@ -77,6 +77,8 @@ func (s *Store[K, T]) buildContent(keys []K, objs []T, now uint64) *build[K, T] 
 		}
 		*b.objs.at(slot) = objs[i]
 	}
+	b.keys.trim(b.n) // there were fewer objects than expected if keys recur
+	b.objs.trim(b.n)
 	return b
 }
 

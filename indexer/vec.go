@@ -63,6 +63,14 @@ func (v *vec[E]) initSized(n int, epoch uint64) {
 	v.sp.Store(sp)
 }
 
+// trim drops the chunks past n of a vec that nobody else sees yet.
+func (v *vec[E]) trim(n uint32) {
+	sp := v.sp.Load()
+	for c := int(n+chunkLen-1) >> chunkBits; c < len(sp.chunks); c++ {
+		sp.chunks[c].Store(nil)
+	}
+}
+
 func (v *vec[E]) at(i uint32) *E { return v.sp.Load().at(i) }
 
 // owned tells whether the chunk of slot i can be written without a copy.

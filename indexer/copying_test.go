@@ -1,0 +1,246 @@
+package indexer
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func filled(t testing.TB, n int) *Store[string, *item] {
+	s := newItems(Indexers[*item]{"group": byGroup, "tags": byTags})
+	objs := make([]*item, n)
+	for i := range objs {
+		objs[i] = &item{key: fmt.Sprint(i), group: "g", tags: []string{fmt.Sprint("t", i)}}
+	}
+	require.NoError(t, s.Replace(objs, "1"))
+	return s
+}
+
+func (s *Store[K, T]) copied(f func()) uint64 {
+	before := s.clock.copies
+	f()
+	return s.clock.copies - before
+}
+
+func TestWrite_CopiesNothingWithoutReaders(t *testing.T) {
+	s := filled(t, 5000)
+	churn := func() {
+		for i := range 1000 {
+			_ = s.Update(&item{key: fmt.Sprint(i), group: fmt.Sprint("g", i%3)})
+			s.DeleteKey(fmt.Sprint(4999 - i))
+			_ = s.Add(&item{key: fmt.Sprint("n", i), group: "g"})
+		}
+	}
+	require.Zero(t, s.copied(churn))
+	s.List()
+	s.ListKeys()
+	s.ListIndexValues("group")
+	_, _ = s.ByIndex("group", "g")
+	_, _ = s.IndexKeys("group", "g")
+	_, _ = s.Index("group", &item{group: "g"})
+	for range s.All() {
+		break
+	}
+	require.Zero(t, s.copied(churn), "the readers have left")
+}
+
+func TestWrite_CopiesAChunkOncePerSnapshot(t *testing.T) {
+	const n = 5000
+	s := filled(t, n)
+	updateAll := func() {
+		for i := range n {
+			_ = s.Update(&item{key: fmt.Sprint(i), version: 1, group: "g", tags: []string{fmt.Sprint("t", i)}})
+		}
+	}
+	const chunks = (n + chunkLen - 1) / chunkLen
+	for range 3 {
+		s.Snapshot()
+		s.Snapshot()
+		require.EqualValues(t, chunks, s.copied(updateAll), "only the objects' chunks: keys and indices stay as they are")
+		require.Zero(t, s.copied(updateAll))
+	}
+	for range s.All() {
+		require.EqualValues(t, chunks, s.copied(updateAll), "All shares while it runs")
+		break
+	}
+	require.Zero(t, s.copied(updateAll))
+}
+
+func TestWrite_CopiesLittleOfAHugePosting(t *testing.T) {
+	s := filled(t, 50_000) // all in group g: a posting of 200 chunks
+	for i := range 20 {
+		snap := s.Snapshot()
+		move := func() { _ = s.Update(&item{key: fmt.Sprint(i * 997), group: "elsewhere"}) }
+		require.LessOrEqual(t, s.copied(move), uint64(20))
+		require.Equal(t, 50_000, snap.Len())
+	}
+	checkInvariants(t, s)
+}
+
+func TestUpdate_WithTheSameIndexValuesAllocatesNothing(t *testing.T) {
+	s := filled(t, 1000)
+	a := &item{key: "7", group: "g", tags: []string{"t7", "u7", "t7"}}
+	require.NoError(t, s.Update(a))
+	require.Zero(t, testing.AllocsPerRun(100, func() { _ = s.Update(a) }))
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		for range s.Snapshot().All() {
+		}
+	}))
+	require.Zero(t, testing.AllocsPerRun(100, func() { s.GetByKey("7") }))
+}
+
+func TestUpdate_NeverAsksTheIndexFunctionForTheOldObject(t *testing.T) {
+	var asked []int
+	s := newItems(Indexers[*item]{"group": func(o *item, dst []string) ([]string, error) {
+		asked = append(asked, o.version)
+		return append(dst, o.group), nil
+	}})
+	for version := range 3 {
+		require.NoError(t, s.Update(&item{key: "a", version: version, group: fmt.Sprint(version)}))
+	}
+	s.DeleteKey("a")
+	require.Equal(t, []int{0, 1, 2}, asked)
+	require.Empty(t, s.ListIndexValues("group"))
+}
+
+// TestStore_EqualsTheModelAcrossChunks is the model test at a size where everything spans many chunks.
+func TestStore_EqualsTheModelAcrossChunks(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	x := newMachine(3000)
+	require.NoError(t, x.s.AddIndexers(Indexers[*item]{"tags": byTags}))
+	x.m.indexers["tags"] = byTags
+	random := func() *item {
+		x.version++
+		key := fmt.Sprint("k", rnd.IntN(x.keys))
+		return &item{key: key, version: x.version, group: []string{"a", "b", "bad"}[rnd.IntN(3)],
+			tags: []string{fmt.Sprint("t", rnd.IntN(400)), "all", "own" + key}[:rnd.IntN(4)]}
+	}
+	for round := range 60 {
+		grow := round%12 < 7
+		for range 300 {
+			o := random()
+			if rnd.IntN(10) < 2 == grow {
+				x.s.DeleteKey(o.key)
+				delete(x.m.items, o.key)
+			} else {
+				require.NoError(t, x.s.Add(o))
+				x.put(o)
+			}
+		}
+		if round%12 == 11 { // nearly empty it
+			for key := range x.m.items {
+				if rnd.IntN(20) > 0 {
+					x.s.DeleteKey(key)
+					delete(x.m.items, key)
+				}
+			}
+		}
+		if round%20 == 19 {
+			objs := []*item{}
+			for range 2500 {
+				objs = append(objs, random())
+			}
+			x.m.items, x.m.rv = map[string]*item{}, fmt.Sprint(round)
+			for _, o := range objs {
+				x.m.items[o.key] = o
+			}
+			require.NoError(t, x.s.Replace(objs, x.m.rv))
+		}
+		if round%5 == 0 {
+			x.moments = append(x.moments[max(0, len(x.moments)-2):], moment{x.s.Snapshot(), x.m.clone()})
+		}
+		checkInvariants(t, x.s)
+		for _, mo := range append(x.moments, moment{x.s.Snapshot(), x.m}) {
+			compareLarge(t, mo.snap, mo.want)
+		}
+	}
+}
+
+func compareLarge(t testing.TB, s Snapshot[string, *item], m *model) {
+	t.Helper()
+	want := map[[2]string][]string{}
+	for key, o := range m.items {
+		for name := range m.indexers {
+			for _, v := range m.valuesOf(name, o) {
+				want[[2]string{name, v}] = append(want[[2]string{name, v}], key)
+			}
+		}
+	}
+	n := 0
+	for key, o := range s.All() {
+		if n++; m.items[key] != o {
+			t.Fatalf("%s is %v, want %v", key, o, m.items[key])
+		}
+		if got, ok := s.Get(key); !ok || got != o {
+			t.Fatalf("Get(%s) gives %v", key, got)
+		}
+	}
+	if n != len(m.items) {
+		t.Fatalf("%d objects, want %d", n, len(m.items))
+	}
+	for at, keys := range want {
+		seq, err := s.ByIndex(at[0], at[1])
+		require.NoError(t, err)
+		var got []string
+		for key := range seq {
+			got = append(got, key)
+		}
+		slices.Sort(got)
+		slices.Sort(keys)
+		if !slices.Equal(got, keys) {
+			t.Fatalf("%v gives %v, want %v", at, got, keys)
+		}
+	}
+}
+
+// TestDelete_GivesTheMemoryBack deletes 99 % of a store, in random order, and weighs what is left of its structures.
+func TestDelete_GivesTheMemoryBack(t *testing.T) {
+	const n = 50_000
+	s := New(Options[string, *item]{KeyFunc: itemKey, Indexers: Indexers[*item]{"group": byGroup, "tags": byTags}})
+	objs := make([]*item, n)
+	for i := range objs {
+		objs[i] = &item{key: fmt.Sprint(i), group: fmt.Sprint(i % 1000), tags: []string{fmt.Sprint(i), strings.Repeat("x", i%3)}}
+	}
+	rand.Shuffle(n, func(i, j int) { objs[i], objs[j] = objs[j], objs[i] })
+	before := heap()
+	for _, o := range objs[:n/2] {
+		require.NoError(t, s.Add(o))
+	}
+	require.NoError(t, s.Replace(objs, ""))
+	full := heap() - before
+	for _, o := range objs[n/100:] {
+		require.NoError(t, s.Delete(o))
+	}
+	left := heap() - before
+	t.Logf("full %d bytes, a hundredth left %d bytes", full, left)
+	require.Less(t, left, full/25)
+	checkInvariants(t, s)
+	runtime.KeepAlive(objs)
+}
+
+func TestDelete_LetsGoOfTheObject(t *testing.T) {
+	s := filled(t, 10)
+	gone := make(chan struct{})
+	func() {
+		o := &item{key: "x", group: "g"}
+		runtime.SetFinalizer(o, func(*item) { close(gone) })
+		require.NoError(t, s.Add(o))
+		s.List()
+		s.DeleteKey("x")
+	}()
+	for range 100 {
+		runtime.GC()
+		select {
+		case <-gone:
+			return
+		default:
+			runtime.Gosched()
+		}
+	}
+	t.Fatal("something still holds the object")
+}
