@@ -205,6 +205,14 @@ func TestAccept_GrantsFreeNamesAndEstablishes(t *testing.T) {
 		require.Equal(t, []string{`NamesAccepted=False ListKindConflict "WidgetList" is already in use`, "Established=False NotAccepted not all names are accepted"}, conditions(rival))
 		require.Equal(t, "wodgets", rival.Status.AcceptedNames.Plural)
 		require.Empty(t, rival.Status.AcceptedNames.ShortNames)
+
+		// Another reason for the same refusal is no transition.
+		since := rival.Status.Conditions[0].LastTransitionTime
+		time.Sleep(time.Hour)
+		rival.Spec.Names.ListKind = "WodgetList"
+		require.True(t, crd.Accept(rival, []*apiextensionsv1.CustomResourceDefinition{def}))
+		require.Contains(t, conditions(rival)[0], `NamesAccepted=False KindConflict "Widget" is already in use`)
+		require.Equal(t, since, rival.Status.Conditions[0].LastTransitionTime)
 		require.True(t, crd.Accept(rival, nil))
 		require.True(t, crd.Established(rival))
 
@@ -214,6 +222,12 @@ func TestAccept_GrantsFreeNamesAndEstablishes(t *testing.T) {
 		require.True(t, crd.Established(def))
 		require.Equal(t, []string{"wd"}, def.Status.AcceptedNames.ShortNames)
 		require.Contains(t, conditions(def)[0], `False ShortNamesConflict "wodget" is already in use`)
+
+		// Its own names are free for it to shuffle.
+		stored := def.DeepCopy()
+		def.Spec.Names.Singular, def.Spec.Names.ShortNames = "wid", []string{"widget"}
+		require.True(t, crd.Accept(def, []*apiextensionsv1.CustomResourceDefinition{stored}))
+		require.Equal(t, []string{"widget"}, def.Status.AcceptedNames.ShortNames)
 	})
 }
 

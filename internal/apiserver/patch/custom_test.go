@@ -123,3 +123,13 @@ func TestTrack_CustomStatusOwnsNothingElse(t *testing.T) {
 	require.JSONEq(t, `{"f:status":{".":{},"f:ready":{}}}`, string(entries[1].FieldsV1.GetRawBytes()))
 	require.Equal(t, "status", entries[1].Subresource)
 }
+
+func TestTrack_WhatDoesNotFitTheSchemaKeepsTheOldOwners(t *testing.T) {
+	p := patch.ForInfo(widgets(t), "", nil)
+	obj, _, err := p.Decode([]byte(`{"metadata":{"name":"w","uid":"1"},"spec":{"size":1}}`), "", "")
+	require.NoError(t, err)
+	live := p.Track(nil, obj, "maker").(*unstructured.Unstructured)
+	out, _, err := p.Patch(live, patch.Request{Type: types.MergePatchType, Body: []byte(`{"spec":{"size":"big"}}`)})
+	require.NoError(t, err, "validation is not the patch's part")
+	require.Equal(t, live.GetManagedFields(), out.(*unstructured.Unstructured).GetManagedFields())
+}

@@ -223,9 +223,20 @@ func TestPatch_NoChangeKeepsTheOldTimestamps(t *testing.T) {
 		again, _, err := p.Patch(first, applyWeb(`{type: ClusterIP}`, "alice", false))
 		require.NoError(t, err)
 		require.Equal(t, first, again)
+		again.(*corev1.Service).ManagedFields[0].Manager = "mallory"
+		require.Equal(t, "alice", first.(*corev1.Service).ManagedFields[0].Manager, "the result is the caller's to change")
+
+		// An empty map is applied, owned, and not there in the Go type: to the library that is a change each time.
+		empty, _, err := p.Patch(first, applyWeb(`{type: ClusterIP, selector: {}}`, "alice", false))
+		require.NoError(t, err)
+		time.Sleep(time.Hour)
+		again, _, err = p.Patch(empty, applyWeb(`{type: ClusterIP, selector: {}}`, "alice", false))
+		require.NoError(t, err)
+		require.Equal(t, empty, again)
+
 		changed, _, err := p.Patch(first, applyWeb(`{type: NodePort}`, "alice", false))
 		require.NoError(t, err)
-		require.Equal(t, time.Hour, changed.(*corev1.Service).ManagedFields[0].Time.Sub(first.(*corev1.Service).ManagedFields[0].Time.Time))
+		require.Equal(t, 2*time.Hour, changed.(*corev1.Service).ManagedFields[0].Time.Sub(first.(*corev1.Service).ManagedFields[0].Time.Time))
 
 		same := p.Track(changed, changed.DeepCopyObject(), "somebody")
 		require.Equal(t, changed, same)

@@ -64,7 +64,7 @@ func (p *Patcher) Patch(current runtime.Object, req Request) (runtime.Object, []
 	} else {
 		out, warnings, err = p.patchBody(live, req)
 		if err == nil {
-			out = manager.UpdateNoErrors(p.copyOf(live), out, ManagerName(req.FieldManager, req.UserAgent))
+			out = track(manager, p.copyOf(live), out, ManagerName(req.FieldManager, req.UserAgent))
 		}
 	}
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/managedfields"
 )
 
 // Track returns obj with the managedFields that a create (nil live object) or an update by manager leads to. It takes
@@ -22,11 +23,26 @@ func (p *Patcher) Track(live, obj runtime.Object, manager string) runtime.Object
 	}
 	obj.GetObjectKind().SetGroupVersionKind(p.kind.GVK)
 	if live == nil {
-		return fields.UpdateNoErrors(p.kind.empty(), obj, manager)
+		return track(fields, p.kind.empty(), obj, manager)
 	}
 	before := p.copyOf(live)
-	obj = fields.UpdateNoErrors(p.copyOf(live), obj, manager)
+	obj = track(fields, p.copyOf(live), obj, manager)
 	keepTimestamps(before, obj)
+	return obj
+}
+
+// track leaves the managedFields as they are in live if obj does not fit its schema: a custom resource comes here before it
+// has been validated, and is about to be refused.
+func track(fields *managedfields.FieldManager, live, obj runtime.Object, manager string) runtime.Object {
+	out, err := fields.Update(live, obj, manager)
+	if err == nil {
+		return out
+	}
+	if from, err := meta.Accessor(live); err == nil {
+		if to, err := meta.Accessor(obj); err == nil {
+			to.SetManagedFields(from.GetManagedFields())
+		}
+	}
 	return obj
 }
 
