@@ -6,7 +6,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -155,3 +157,10 @@ func describe(e watch.Event, ok bool) string {
 	}
 	return line
 }
+
+var counter atomic.Int32
+
+// randomName and the others give values that were not given before.
+func randomName() string  { return strconv.Itoa(int(counter.Add(1))) }
+func randomNumber() int32 { return 1000 + counter.Add(1) }
+func randomPort() string  { return strconv.Itoa(int(randomNumber())) }

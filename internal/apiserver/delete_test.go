@@ -1,0 +1,223 @@
+package apiserver_test
+
+import (
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	typedcore "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/utils/ptr"
+
+	"glasswatch/internal/apiserver"
+)
+
+func (c *cluster) configMaps() typedcore.ConfigMapInterface {
+	return c.clientset("").CoreV1().ConfigMaps("default")
+}
+
+// configMap stores one with finalizers and owners.
+func (c *cluster) configMap(name string, change func(*metav1.ObjectMeta)) *corev1.ConfigMap {
+	obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	if change != nil {
+		change(&obj.ObjectMeta)
+	}
+	made, err := c.configMaps().Create(c.ctx, obj, metav1.CreateOptions{})
+	require.NoError(c.t, err)
+	return made
+}
+
+func ownedBy(owners ...*corev1.ConfigMap) func(*metav1.ObjectMeta) {
+	return func(m *metav1.ObjectMeta) {
+		for _, o := range owners {
+			m.OwnerReferences = append(m.OwnerReferences, metav1.OwnerReference{
+				APIVersion: "v1", Kind: "ConfigMap", Name: o.Name, UID: o.UID, BlockOwnerDeletion: ptr.To(true)})
+		}
+	}
+}
+
+// present are the names of the config maps there are, after everything has settled.
+func (c *cluster) present() []string {
+	time.Sleep(time.Second) // virtual
+	synctest.Wait()
+	list, err := c.configMaps().List(c.ctx, metav1.ListOptions{})
+	require.NoError(c.t, err)
+	out := []string{}
+	for _, o := range list.Items {
+		out = append(out, o.Name)
+	}
+	return out
+}
+
+func (c *cluster) delete(name string, opts metav1.DeleteOptions) {
+	require.NoError(c.t, c.configMaps().Delete(c.ctx, name, opts))
+}
+
+func TestDelete_AnswersWithAStatusOrTheObject(t *testing.T) {
+	c := start(t, apiserver.Options{})
+	cm := c.configMap("a", nil)
+	got := c.raw("DELETE", "/api/v1/namespaces/default/configmaps/a", "")
+	require.Equal(t, 200, got.code)
+	status := got.status(t)
+	require.Equal(t, metav1.StatusSuccess, status.Status)
+	require.Equal(t, &metav1.StatusDetails{Name: "a", Kind: "configmaps", UID: cm.UID}, status.Details)
+	c.create("web")
+	got = c.raw("DELETE", "/api/v1/namespaces/default/services/web", "")
+	require.Contains(t, got.body, `"kind":"Service"`)
+	require.Contains(t, got.body, `"resourceVersion":"`+strconv.FormatInt(c.Revision(), 10)+`"`)
+	require.Equal(t, 404, c.raw("DELETE", "/api/v1/namespaces/default/services/web", "").code)
+}
+
+func TestDelete_ChecksItsPreconditions(t *testing.T) {
+	c := start(t, apiserver.Options{})
+	cm := c.configMap("a", nil)
+	err := c.configMaps().Delete(c.ctx, "a", metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: ptr.To(types.UID("other"))}})
+	require.True(t, apierrors.IsConflict(err), "%v", err)
+	require.ErrorContains(t, err, "the UID in the precondition (other) does not match the UID in record ("+string(cm.UID)+")")
+	err = c.configMaps().Delete(c.ctx, "a", metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: ptr.To("1")}})
+	require.True(t, apierrors.IsConflict(err), "%v", err)
+	c.delete("a", metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &cm.UID, ResourceVersion: &cm.ResourceVersion}})
+}
+
+func TestDelete_WaitsForFinalizers(t *testing.T) {
+	c := start(t, apiserver.Options{})
+	c.configMap("a", func(m *metav1.ObjectMeta) { m.Finalizers = []string{"example.com/hold"} })
+	c.delete("a", metav1.DeleteOptions{})
+	held, err := c.configMaps().Get(c.ctx, "a", metav1.GetOptions{})
+	require.NoError(t, err)
+	require.NotNil(t, held.DeletionTimestamp)
+	before := c.Revision()
+	c.delete("a", metav1.DeleteOptions{})
+	require.Equal(t, before, c.Revision(), "deleting it again changes nothing")
+	_, err = c.configMaps().Create(c.ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{})
+	require.ErrorContains(t, err, "object is being deleted: configmaps \"a\" already exists")
+
+	held.DeletionTimestamp, held.Finalizers = nil, append(held.Finalizers, "example.com/late")
+	_, err = c.configMaps().Update(c.ctx, held, metav1.UpdateOptions{})
+	require.True(t, apierrors.IsInvalid(err), "no finalizer is added to an object that is going: %v", err)
+
+	_, err = c.configMaps().Patch(c.ctx, "a", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+	require.NoError(t, err)
+	_, err = c.configMaps().Get(c.ctx, "a", metav1.GetOptions{})
+	require.True(t, apierrors.IsNotFound(err), "%v", err)
+}
+
+func TestDeleteCollection_TakesWhatTheSelectorMatches(t *testing.T) {
+	story(t, apiserver.Options{}, func(t *testing.T, c *cluster) {
+		for _, name := range []string{"a", "b", "c"} {
+			c.configMap(name, func(m *metav1.ObjectMeta) { m.Labels = map[string]string{"keep": strconv.FormatBool(name == "b")} })
+		}
+		require.NoError(t, c.configMaps().DeleteCollection(c.ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "keep=false"}))
+		require.Equal(t, []string{"b"}, c.present())
+	})
+}
+
+func TestGarbage_GoesWithTheLastOfItsOwners(t *testing.T) {
+	story(t, apiserver.Options{}, func(t *testing.T, c *cluster) {
+		a, b := c.configMap("a", nil), c.configMap("b", nil)
+		c.configMap("child", ownedBy(a, b))
+		grandchild := func() {
+			c.configMap("grandchild", ownedBy(must(c.configMaps().Get(c.ctx, "child", metav1.GetOptions{}))))
+		}
+		grandchild()
+		c.delete("a", metav1.DeleteOptions{})
+		require.Equal(t, []string{"b", "child", "grandchild"}, c.present())
+		child := must(c.configMaps().Get(c.ctx, "child", metav1.GetOptions{}))
+		require.Len(t, child.OwnerReferences, 1, "the dangling reference is taken off")
+		c.delete("b", metav1.DeleteOptions{})
+		require.Empty(t, c.present())
+	})
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func TestGarbage_IsToldByUIDNotByName(t *testing.T) {
+	story(t, apiserver.Options{}, func(t *testing.T, c *cluster) {
+		old := c.configMap("owner", nil)
+		c.configMap("child", ownedBy(old))
+		c.delete("owner", metav1.DeleteOptions{})
+		c.configMap("owner", nil)
+		require.Equal(t, []string{"owner"}, c.present())
+		c.configMap("late", ownedBy(old))
+		require.Equal(t, []string{"owner"}, c.present(), "born an orphan of an owner that is gone")
+	})
+}
+
+func TestGarbage_AnOwnerOfAnUnknownKindKeepsItsDependents(t *testing.T) {
+	story(t, apiserver.Options{}, func(t *testing.T, c *cluster) {
+		c.configMap("child", func(m *metav1.ObjectMeta) {
+			m.OwnerReferences = []metav1.OwnerReference{{APIVersion: "example.org/v1", Kind: "Nothing", Name: "x", UID: "y"}}
+		})
+		require.Equal(t, []string{"child"}, c.present())
+	})
+}
+
+func TestGarbage_OrphansStayAndForegroundWaits(t *testing.T) {
+	story(t, apiserver.Options{}, func(t *testing.T, c *cluster) {
+		owner := c.configMap("owner", nil)
+		c.configMap("child", ownedBy(owner))
+		c.delete("owner", metav1.DeleteOptions{PropagationPolicy: ptr.To(metav1.DeletePropagationOrphan)})
+		require.Equal(t, []string{"child"}, c.present())
+		require.Empty(t, must(c.configMaps().Get(c.ctx, "child", metav1.GetOptions{})).OwnerReferences)
+
+		owner = c.configMap("owner", nil)
+		c.configMap("slow", func(m *metav1.ObjectMeta) {
+			ownedBy(owner)(m)
+			m.Finalizers = []string{"example.com/hold"}
+		})
+		c.delete("owner", metav1.DeleteOptions{PropagationPolicy: ptr.To(metav1.DeletePropagationForeground)})
+		require.Equal(t, []string{"child", "owner", "slow"}, c.present())
+		require.NotNil(t, must(c.configMaps().Get(c.ctx, "slow", metav1.GetOptions{})).DeletionTimestamp)
+		_, err := c.configMaps().Patch(c.ctx, "slow", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+		require.NoError(t, err)
+		require.Equal(t, []string{"child"}, c.present())
+	})
+}
+
+func TestNamespace_TakesItsContentsAlong(t *testing.T) {
+	story(t, apiserver.Options{}, func(t *testing.T, c *cluster) {
+		namespaces := c.clientset("").CoreV1().Namespaces()
+		ns, err := namespaces.Create(c.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}, metav1.CreateOptions{})
+		require.NoError(t, err)
+		require.Equal(t, corev1.NamespaceActive, ns.Status.Phase)
+		require.Equal(t, "shop", ns.Labels[corev1.LabelMetadataName])
+		maps := c.clientset("").CoreV1().ConfigMaps("shop")
+		held := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "held", Finalizers: []string{"example.com/hold"}}}
+		_, err = maps.Create(c.ctx, held, metav1.CreateOptions{})
+		require.NoError(t, err)
+		_, err = c.clientset("").CoreV1().Services("shop").Create(c.ctx, service("web"), metav1.CreateOptions{})
+		require.NoError(t, err)
+
+		require.NoError(t, namespaces.Delete(c.ctx, "shop", metav1.DeleteOptions{}))
+		ns, err = namespaces.Get(c.ctx, "shop", metav1.GetOptions{})
+		require.NoError(t, err)
+		require.Equal(t, corev1.NamespaceTerminating, ns.Status.Phase)
+		_, err = maps.Create(c.ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "late"}}, metav1.CreateOptions{})
+		require.True(t, apierrors.IsForbidden(err) && apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause), "%v", err)
+		require.ErrorContains(t, err, "unable to create new content in namespace shop because it is being terminated")
+
+		time.Sleep(time.Second)
+		_, err = c.clientset("").CoreV1().Services("shop").Get(c.ctx, "web", metav1.GetOptions{})
+		require.True(t, apierrors.IsNotFound(err), "%v", err)
+		_, err = namespaces.Get(c.ctx, "shop", metav1.GetOptions{})
+		require.NoError(t, err, "something in it is held")
+		_, err = maps.Patch(c.ctx, "held", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+		require.NoError(t, err)
+		time.Sleep(time.Second)
+		_, err = namespaces.Get(c.ctx, "shop", metav1.GetOptions{})
+		require.True(t, apierrors.IsNotFound(err), "%v", err)
+
+		err = namespaces.Delete(c.ctx, "default", metav1.DeleteOptions{})
+		require.True(t, apierrors.IsForbidden(err), "%v", err)
+	})
+}
