@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 Endpoints are deprecated, but a server has them and kubectl prints them.
+
 package table
 
 import (
@@ -55,10 +57,10 @@ func leaseCells(l *coordinationv1.Lease) []any {
 const shownEndpoints = 3
 
 var endpointsColumns = []metav1.TableColumnDefinition{
-	nameColumn, column("Endpoints", corev1.Endpoints{}.SwaggerDoc()["subsets"]), ageColumn, //nolint:staticcheck // deprecated, still served
+	nameColumn, column("Endpoints", corev1.Endpoints{}.SwaggerDoc()["subsets"]), ageColumn,
 }
 
-func endpointsCells(e *corev1.Endpoints) []any { //nolint:staticcheck // deprecated, still served
+func endpointsCells(e *corev1.Endpoints) []any {
 	var all []string
 	for _, subset := range e.Subsets {
 		for _, a := range subset.Addresses {

@@ -1,3 +1,5 @@
+//lint:file-ignore SA1019 Endpoints are deprecated, but a server has them and kubectl prints them.
+
 package table_test
 
 import (
@@ -286,7 +288,7 @@ x      Ready,SchedulingDisabled   control,extra   5m10s   v1        10.0.0.1    
 		aged(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"node-role.kubernetes.io/control": "", "kubernetes.io/role": "extra"}},
 			Spec: corev1.NodeSpec{Unschedulable: true}, Status: corev1.NodeStatus{Conditions: []corev1.NodeCondition{{Type: "Ready", Status: "True"}},
 				Addresses: []corev1.NodeAddress{{Type: "InternalIP", Address: "10.0.0.1"}}, NodeInfo: corev1.NodeSystemInfo{KubeletVersion: "v1", KernelVersion: "6.1"}}}))
-	check(t, "", "Endpoints", "NAME   ENDPOINTS                                         AGE\nx      10.0.0.1:80,10.0.0.1:81,10.0.0.2:80 + 1 more...   5m10s", (aged(&corev1.Endpoints{ //nolint:staticcheck // deprecated, still served
+	check(t, "", "Endpoints", "NAME   ENDPOINTS                                         AGE\nx      10.0.0.1:80,10.0.0.1:81,10.0.0.2:80 + 1 more...   5m10s", (aged(&corev1.Endpoints{
 		Subsets: []corev1.EndpointSubset{{Addresses: []corev1.EndpointAddress{{IP: "10.0.0.1"}, {IP: "10.0.0.2"}}, Ports: []corev1.EndpointPort{{Port: 80}, {Port: 81}}}}})))
 	check(t, "discovery.k8s.io", "EndpointSlice", "NAME   ADDRESSTYPE   PORTS     ENDPOINTS           AGE\nx      IPv4          80,http   10.0.0.1,10.0.0.2   5m10s", (aged(&discoveryv1.EndpointSlice{AddressType: "IPv4",
 		Ports: []discoveryv1.EndpointPort{{Port: ptr(int32(80))}, {Name: ptr("http")}}, Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"10.0.0.1"}}, {Addresses: []string{"10.0.0.2"}}}})))
