@@ -305,6 +305,9 @@ func TestStreamingList_CanBeCheckedAgainstAList(t *testing.T) {
 			h.ExpectErrors(errors.New(difference))
 			h.ExpectSink("Replace 2 [a@1 b@2]")
 			h.ExpectRequests(`stream@""`, `list@"2" limit=500`, `list@"0" limit=500`, `watch@"2"`)
+			h.BreakWatch(expired())
+			h.Pass(time.Second)
+			h.ExpectRequests(`list@"2"`, `watch@"2"`) // remembered
 		})
 	}
 }

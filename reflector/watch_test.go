@@ -269,6 +269,15 @@ func TestWatch_TakesVersionsOverOnlyAfterTheSyntheticEvents(t *testing.T) {
 		h.BookmarkAt("9")
 		h.ExpectSink("Bookmark 9")
 		h.ExpectVersion("9")
+		h.Send(listwatch.Added, "b", 10)
+		h.ExpectVersion("10")
+	})
+	story(t, Options{DisableStreamingList: true}, func(h *harness) {
+		h.Start()
+		h.send(change{rv: 9, typ: listwatch.Deleted, key: keyNamed("z"), bad: true}.result())
+		h.ExpectVersion("9")
+		h.Send(listwatch.Added, "b", 10)
+		h.ExpectVersion("10")
 	})
 }
 
