@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	apidiscovery "k8s.io/api/apidiscovery/v2"
@@ -17,6 +18,9 @@ func (s *Server) serveDiscovery(w http.ResponseWriter, req *http.Request) bool {
 	parts := strings.Split(path, "/")
 	var obj runtime.Object
 	switch {
+	case path == "":
+		s.servePaths(w)
+		return true
 	case path == "api" || path == "apis":
 		if f, ok := aggregated(req); ok {
 			s.writeAggregated(w, req, f, path == "api")
@@ -43,6 +47,24 @@ func (s *Server) serveDiscovery(w http.ResponseWriter, req *http.Request) bool {
 	}
 	_ = writeEncoded(w, req, f, http.StatusOK, obj)
 	return true
+}
+
+// servePaths answers / with the paths there are.
+func (s *Server) servePaths(w http.ResponseWriter) {
+	paths := []string{"/api", "/apis", "/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/readyz", "/version"}
+	groups, versions := s.groupVersions()
+	for _, group := range groups {
+		prefix := "/api"
+		if group != "" {
+			prefix = "/apis/" + group
+			paths = append(paths, prefix)
+		}
+		for _, v := range versions[group] {
+			paths = append(paths, prefix+"/"+v)
+		}
+	}
+	slices.Sort(paths)
+	writePlainJSON(w, metav1.RootPaths{Paths: paths})
 }
 
 // groupVersions lists what is served, groups in order of first appearance, versions preferred first.

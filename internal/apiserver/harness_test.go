@@ -40,8 +40,12 @@ type cluster struct {
 
 // start serves a server on a pipe until the test ends.
 func start(t testing.TB, options apiserver.Options) *cluster {
+	return startOn(t, options, apiserver.NewPipeListener())
+}
+
+func startOn(t testing.TB, options apiserver.Options, l net.Listener) *cluster {
 	ctx, cancel := context.WithCancel(context.Background())
-	c := &cluster{Server: apiserver.New(options), t: t, ctx: ctx, listener: apiserver.NewPipeListener()}
+	c := &cluster{Server: apiserver.New(options), t: t, ctx: ctx, listener: l}
 	c.config = c.RESTConfigFor(c.listener)
 	done := make(chan error, 1)
 	go func() { done <- c.Serve(ctx, c.listener) }()

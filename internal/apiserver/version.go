@@ -17,10 +17,14 @@ func serveVersion(w http.ResponseWriter, _ *http.Request) {
 		Major: "1", Minor: "37", GitVersion: gitVersion, GitTreeState: "clean",
 		GoVersion: runtime.Version(), Compiler: runtime.Compiler, Platform: runtime.GOOS + "/" + runtime.GOARCH,
 	}
+	writePlainJSON(w, info)
+}
+
+func writePlainJSON(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
-	_ = encoder.Encode(info)
+	_ = encoder.Encode(v)
 }
 
 func serveHealth(w http.ResponseWriter, _ *http.Request) {
