@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -85,6 +86,67 @@ func TestApply_IsSeenWholeByReadersInAnyOrder(t *testing.T) {
 	}
 	wg.Wait()
 	checkInvariants(t, s)
+}
+
+// TestApply_KeepsWhatItWroteToItselfUntilAllIsWritten holds a transaction up before its second key, by holding that key's
+// stripe as a GetByKey would.
+func TestApply_KeepsWhatItWroteToItselfUntilAllIsWritten(t *testing.T) {
+	s := newItems(nil)
+	stripeOf := func(key string) *sync.Mutex { return &s.stripes[s.tagOf(key)>>(32-stripeBits)].mu }
+	first, second := "a", "b"
+	for i := 0; stripeOf(first) == stripeOf(second); i++ {
+		second = fmt.Sprint("b", i)
+	}
+	stripeOf(second).Lock()
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		s.Apply([]Op[string, *item]{{Key: first, Obj: &item{key: first}}, {Key: second, Obj: &item{key: second}}}, "")
+	})
+	free := func() bool {
+		ok := stripeOf(first).TryLock()
+		if ok {
+			stripeOf(first).Unlock()
+		}
+		return ok
+	}
+	for i := 0; free(); i++ {
+		if i == 1_000_000 {
+			t.Fatal("the transaction does not lock its first key")
+		}
+		runtime.Gosched()
+	}
+	for range 1000 {
+		runtime.Gosched()
+		if free() {
+			t.Fatal("the transaction gave its first key free before it wrote its second")
+		}
+	}
+	if s.Len() != 0 {
+		t.Error("Len knows of an unfinished transaction")
+	}
+	stripeOf(second).Unlock()
+	wg.Wait()
+	_, ok := s.GetByKey(second)
+	require.True(t, ok)
+}
+
+// TestSnapshot_PublishedOnceBelongsToOneMoment also sees that pins go when their readers have left.
+func TestSnapshot_PublishedOnceBelongsToOneMoment(t *testing.T) {
+	s := filled(t, 10)
+	a := s.acquire(visitor)
+	b := s.acquire(visitor)
+	require.Same(t, a, b, "without a write there is one snapshot for all")
+	require.EqualValues(t, 2*visitor, a.pin.users.Load())
+	require.NoError(t, s.Add(&item{key: "x"}))
+	require.Nil(t, s.published.Load())
+	c := s.acquire(visitor)
+	require.NotSame(t, a, c)
+	for _, r := range []*root[string, *item]{a, b, c} {
+		r.release()
+	}
+	require.NoError(t, s.Add(&item{key: "y"}))
+	require.Empty(t, s.pins)
+	require.Zero(t, s.clock.barrier)
 }
 
 func versions(objs []*item) []int {
