@@ -11,7 +11,7 @@ var ErrClosed = errors.New("deltafifo: the queue is closed and empty")
 // ErrPopInProgress is returned by InOrder's pops when another one waits or processes: the queue has one consumer.
 var ErrPopInProgress = errors.New("deltafifo: another pop is in progress, the in-order queue has one consumer")
 
-// ErrPanicked is wrapped by what OnError is told of a Transform, or a caller of a KeyFunc, that panicked.
+// ErrPanicked is wrapped by what OnError is told of a Transform that panicked, and by the *KeyError of a KeyFunc that did.
 var ErrPanicked = errors.New("panicked")
 
 // KeyError is returned for an object that has no key. Nothing of that object was queued.
