@@ -63,6 +63,7 @@ func (p *Patcher) sentKind(body []byte) (schema.GroupVersionKind, error) {
 	}
 	gvk := sent.GroupVersionKind()
 	if gvk.Kind == "" {
+		//lint:ignore ST1005 these are the words of a real server
 		return gvk, p.unrecognized(errors.New("Object 'Kind' is missing"), body)
 	}
 	if gvk.Kind != p.kind.GVK.Kind || gvk.Group != p.kind.GVK.Group {

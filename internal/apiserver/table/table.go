@@ -93,7 +93,7 @@ func Metadata(obj metav1.Object) *metav1.PartialObjectMetadata {
 		}
 	}
 	m.ObjectMeta = metav1.ObjectMeta{
-		Name: obj.GetName(), GenerateName: obj.GetGenerateName(), Namespace: obj.GetNamespace(), SelfLink: obj.GetSelfLink(),
+		Name: obj.GetName(), GenerateName: obj.GetGenerateName(), Namespace: obj.GetNamespace(),
 		UID: obj.GetUID(), ResourceVersion: obj.GetResourceVersion(), Generation: obj.GetGeneration(),
 		CreationTimestamp: obj.GetCreationTimestamp(), DeletionTimestamp: obj.GetDeletionTimestamp(),
 		DeletionGracePeriodSeconds: obj.GetDeletionGracePeriodSeconds(), Labels: obj.GetLabels(), Annotations: obj.GetAnnotations(),
@@ -156,7 +156,7 @@ func since(t metav1.Time) string {
 	return duration.HumanDuration(time.Since(t.Time))
 }
 
-func sinceMicro(t metav1.MicroTime) string { return since(metav1.Time{Time: t.Time}) }
+func sinceMicro(t metav1.MicroTime) string { return since(metav1.Time(t)) }
 
 func orNone(s string) string {
 	if s == "" {
