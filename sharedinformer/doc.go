@@ -1,2 +1,66 @@
 // Package sharedinformer is the fan-out: one reflector, one queue and one store per resource, and any number of handlers.
+//
+//	                          Informer[T]
+//	            ┌────────────────────────────────────────────┐
+//	listwatch ─▶│ reflector ─▶ queue ─▶ consumer ─▶ store ───┼──▶ Lister, snapshots
+//	            │                ▲         ├──▶ backlog ──▶ ──┼──▶ handler 1
+//	            │   resync timer ┘         └──▶ backlog ──▶ ──┼──▶ handler 2
+//	            └────────────────────────────────────────────┘
+//	Factory: one Informer per type, started and stopped together
+//
+// Read handler.go and registration.go for what a user sees, informer.go and process.go for the way of a change, fanout.go,
+// listener.go, buffer.go and fold.go for the way to the handlers, then resync.go, lister.go and factory.go.
+//
+// # Guarantees
+//
+//   - Order: a handler is told of the changes of one object in the order in which the store took them, and, with the in-order
+//     queue and without folding, of the changes of all objects so.
+//   - Legality: no add for an object that the handler knows, no update and no deletion for one that it does not.
+//   - A handler that joins late is given the store as adds of its initial list; it misses nothing and sees nothing twice.
+//     One mutex spans the store's commit and the append to the backlogs, and likewise registration and snapshot.
+//   - The store is ahead of the handlers: what a handler is told of is in the store already, or something later is.
+//   - A full list changes the store in one step; then handlers are told of the deletions, then of the rest.
+//   - Blocking: a handler's calls come one at a time from a goroutine of its own with no lock held. A slow one holds up
+//     neither the store nor other handlers. It may add and remove handlers, itself too.
+//   - Run returns when every goroutine is gone.
+//
+// # Folding
+//
+// By default a handler gets every change, and a slow one's backlog grows without a bound. With [HandlerOptions].Fold what
+// waits for one object is one change, from the last state d that the handler was given to the newest state n, in the place
+// of the first that waited:
+//
+//	absent → n         OnAdd(n)
+//	d → n              OnUpdate(d, n)
+//	d → n, other UID   OnDelete(d), OnAdd(n)
+//	d → absent         OnDelete, with what the deletion of d told of
+//	absent → absent    nothing
+//
+// isInInitialList stays, and an initial add that was folded away counts as delivered for HasSynced. A handler that needs
+// each event sets [HandlerOptions].MaxBacklog instead.
+//
+// # Panics
+//
+// A panic of a handler goes to utilruntime.HandleCrash, which by default ends the process. With
+// utilruntime.ReallyCrash = false it is logged, the call counts as made, and after a second the handler is given the next
+// change.
+//
+// # Not guaranteed
+//
+//   - That a handler sees every version of an object: a relist skips what happened in between, and an object that was deleted
+//     and made again meanwhile is an update to another UID (folding handlers get a deletion and an add).
+//   - That what waits for a handler is delivered when the informer stops: it is dropped. [Informer.DrainHandler] waits.
+//   - Anything if objects are modified: they are shared by the store and all handlers.
+//   - Index functions run with the informer's mutex held and must not call the informer, and a Transform runs in the
+//     reflector's goroutine. With the per-key queue the store is written under the queue's lock, too: it must ask the store
+//     what it knows, see [glasswatch/deltafifo.KnownObjects].
+//
+// # Where client-go differs
+//
+// It has three goroutines and an unbounded ring per handler; no folding and no bound; tombstones are another type in
+// OnDelete; removing a handler drops its backlog, always; an initial add that panics blocks HasSynced of its handler for
+// good; a failed transform blocks the sync; WaitForCacheSync says false, not why; an informer of a factory cannot be
+// stopped alone, and Shutdown waits for a context that somebody else must cancel; a deletion of an object that the store
+// does not have is told to handlers. The same: resync periods, updates without a change of resourceVersion going only to
+// handlers due a resync (all are, until the first look for who is due), the resync period beginning anew with each list.
 package sharedinformer
