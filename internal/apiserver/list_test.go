@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -130,11 +131,15 @@ func TestList_AVersionFromTheFutureIsWaitedForAndThenATimeout(t *testing.T) {
 		require.Equal(t, fmt.Sprintf("Timeout: Too large resource version: %s, current: %d", next, c.Revision()), status.Message)
 		require.Equal(t, metav1.CauseTypeResourceVersionTooLarge, status.Details.Causes[0].Type)
 
+		listed := make(chan int)
 		go func() {
-			time.Sleep(time.Second)
-			c.create("a")
+			list, err := c.services().List(c.ctx, metav1.ListOptions{ResourceVersion: next})
+			assert.NoError(t, err)
+			listed <- len(list.Items)
 		}()
-		require.Len(t, c.list(metav1.ListOptions{ResourceVersion: next}).Items, 2)
+		time.Sleep(time.Second)
+		c.create("a")
+		require.Equal(t, 2, <-listed)
 	})
 }
 
