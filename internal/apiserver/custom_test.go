@@ -4,9 +4,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 
 	"glasswatch/internal/apiserver"
@@ -82,4 +85,128 @@ func TestCustom_GenerationCountsChangesOfTheSpecOnly(t *testing.T) {
 	applied, err = client.Apply(c.ctx, "a", widget(t, "{size: 4}"), metav1.ApplyOptions{FieldManager: "a", Force: true})
 	require.NoError(t, err)
 	require.EqualValues(t, 3, applied.GetGeneration())
+}
+
+// define opens the widgets and returns a client for them.
+func (c *cluster) define() dynamic.ResourceInterface {
+	_, err := c.dynamic().Resource(definitions).Create(c.ctx, parse(c.t, widgetDefinition), metav1.CreateOptions{})
+	require.NoError(c.t, err)
+	return c.dynamic().Resource(widgets).Namespace("default")
+}
+
+func TestCustom_ADefinitionOpensItsResourceAtOnce(t *testing.T) {
+	c := start(t, apiserver.Options{})
+	require.Equal(t, 404, c.raw("GET", "/apis/example.org/v1/widgets", "").code)
+	client := c.define()
+	def, err := c.dynamic().Resource(definitions).Get(c.ctx, "widgets.example.org", metav1.GetOptions{})
+	require.NoError(t, err)
+	conditions, _, err := unstructured.NestedSlice(def.Object, "status", "conditions")
+	require.NoError(t, err)
+	for i, want := range []string{"NamesAccepted", "Established"} {
+		require.Equal(t, want, conditions[i].(map[string]any)["type"])
+		require.Equal(t, "True", conditions[i].(map[string]any)["status"])
+	}
+	made, err := client.Create(c.ctx, widget(t, "{size: 3}"), metav1.CreateOptions{})
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{"size": int64(3), "color": "red"}, made.Object["spec"], "defaults are filled in")
+
+	beta, err := c.dynamic().Resource(widgetsBeta).Namespace("default").Get(c.ctx, "a", metav1.GetOptions{})
+	require.NoError(t, err)
+	require.Equal(t, "example.org/v1beta1", beta.GetAPIVersion())
+	require.Equal(t, made.GetResourceVersion(), beta.GetResourceVersion())
+	require.NoError(t, unstructured.SetNestedField(beta.Object, int64(4), "spec", "size"))
+	_, err = c.dynamic().Resource(widgetsBeta).Namespace("default").Update(c.ctx, beta, metav1.UpdateOptions{})
+	require.NoError(t, err)
+	list, err := client.List(c.ctx, metav1.ListOptions{})
+	require.NoError(t, err)
+	require.Equal(t, "example.org/v1", list.Items[0].GetAPIVersion())
+	size, _, _ := unstructured.NestedInt64(list.Items[0].Object, "spec", "size")
+	require.EqualValues(t, 4, size)
+}
+
+func TestCustom_TheSchemaIsHeldAgainstObjects(t *testing.T) {
+	c := start(t, apiserver.Options{})
+	client := c.define()
+	_, err := client.Create(c.ctx, widget(t, "{size: 0}"), metav1.CreateOptions{})
+	require.True(t, apierrors.IsInvalid(err), "%v", err)
+	require.EqualError(t, err, `Widget.example.org "a" is invalid: spec.size: Invalid value: 0: spec.size in body should be greater than or equal to 1`)
+	_, err = client.Create(c.ctx, widget(t, "{size: 1, bogus: 2}"), metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict})
+	require.True(t, apierrors.IsBadRequest(err), "%v", err)
+	require.ErrorContains(t, err, `unknown field "spec.bogus"`)
+	made, err := client.Create(c.ctx, widget(t, "{size: 1, bogus: 2}"), metav1.CreateOptions{})
+	require.NoError(t, err)
+	require.NotContains(t, made.Object["spec"], "bogus", "pruned")
+	_, err = client.Patch(c.ctx, "a", types.MergePatchType, []byte(`{"spec":{"size":"big"}}`), metav1.PatchOptions{})
+	require.True(t, apierrors.IsInvalid(err), "%v", err)
+	_, err = client.Patch(c.ctx, "a", types.StrategicMergePatchType, []byte(`{}`), metav1.PatchOptions{})
+	require.True(t, apierrors.IsUnsupportedMediaType(err), "%v", err)
+	bad := widgetDefinition[:len(widgetDefinition)-len("storage: false\n    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}\n")] + "storage: false\n"
+	_, err = c.dynamic().Resource(definitions).Update(c.ctx, parse(t, bad), metav1.UpdateOptions{})
+	require.True(t, apierrors.IsInvalid(err), "%v", err)
+}
+
+func TestCustom_StatusHasADoorOfItsOwn(t *testing.T) {
+	c := start(t, apiserver.Options{})
+	client := c.define()
+	obj := widget(t, "{size: 3}")
+	obj.Object["status"] = map[string]any{"phase": "early"}
+	made, err := client.Create(c.ctx, obj, metav1.CreateOptions{})
+	require.NoError(t, err)
+	require.NotContains(t, made.Object, "status")
+	made.Object["status"] = map[string]any{"phase": "done"}
+	made.Object["spec"] = map[string]any{"size": int64(9)}
+	made.SetLabels(map[string]string{"not": "here"})
+	got, err := client.UpdateStatus(c.ctx, made, metav1.UpdateOptions{})
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{"phase": "done"}, got.Object["status"])
+	require.Equal(t, map[string]any{"size": int64(3), "color": "red"}, got.Object["spec"])
+	require.Empty(t, got.GetLabels())
+	require.EqualValues(t, 1, got.GetGeneration())
+}
+
+func TestCustom_ADeletedDefinitionTakesItsObjectsAlong(t *testing.T) {
+	story(t, apiserver.Options{}, func(t *testing.T, c *cluster) {
+		client := c.define()
+		held := widget(t, "{size: 3}")
+		held.SetFinalizers([]string{"example.com/hold"})
+		_, err := client.Create(c.ctx, held, metav1.CreateOptions{})
+		require.NoError(t, err)
+		w, err := client.Watch(c.ctx, metav1.ListOptions{})
+		require.NoError(t, err)
+		expect(t, w, "ADDED a")
+		require.NoError(t, c.dynamic().Resource(definitions).Delete(c.ctx, "widgets.example.org", metav1.DeleteOptions{}))
+		expect(t, w, "MODIFIED a")
+
+		late := widget(t, "{size: 1}")
+		late.SetName("late")
+		_, err = client.Create(c.ctx, late, metav1.CreateOptions{})
+		require.True(t, apierrors.IsMethodNotSupported(err), "%v", err)
+		require.ErrorContains(t, err, "create not allowed while custom resource definition is terminating")
+		_, err = client.Patch(c.ctx, "a", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+		require.NoError(t, err)
+		expect(t, w, "DELETED a", "end")
+		_, err = client.Get(c.ctx, "a", metav1.GetOptions{})
+		require.True(t, apierrors.IsNotFound(err), "%v", err)
+		_, err = c.dynamic().Resource(definitions).Get(c.ctx, "widgets.example.org", metav1.GetOptions{})
+		require.True(t, apierrors.IsNotFound(err), "%v", err)
+
+		client = c.define()
+		list, err := client.List(c.ctx, metav1.ListOptions{})
+		require.NoError(t, err)
+		require.Empty(t, list.Items)
+	})
+}
+
+func TestCustom_ObjectsOwnAndAreOwned(t *testing.T) {
+	story(t, apiserver.Options{}, func(t *testing.T, c *cluster) {
+		client := c.define()
+		owner, err := client.Create(c.ctx, widget(t, "{size: 3}"), metav1.CreateOptions{})
+		require.NoError(t, err)
+		c.configMap("child", func(m *metav1.ObjectMeta) {
+			m.OwnerReferences = []metav1.OwnerReference{{APIVersion: "example.org/v1", Kind: "Widget", Name: "a", UID: owner.GetUID()}}
+		})
+		require.Equal(t, []string{"child"}, c.present())
+		require.NoError(t, client.Delete(c.ctx, "a", metav1.DeleteOptions{}))
+		require.Empty(t, c.present())
+	})
 }

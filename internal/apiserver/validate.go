@@ -51,7 +51,6 @@ func (r *request) validate(obj, old resource.Object) field.ErrorList {
 func nameRule(info *resource.Info) validation.ValidateNameFunc {
 	switch info.GroupResource().String() {
 	case "services":
-		// RFC 1123 since the name no longer ends up in environment variables only
 		return validation.NameIsDNS1035Label
 	case "namespaces":
 		return validation.NameIsDNSLabel
