@@ -120,7 +120,11 @@ func New[T listwatch.Object](lw listwatch.ListerWatcher[T], opts Options[T]) *In
 	reflectorOpts.OnError = i.watchFailed
 	reflectorOpts.ResyncPeriod = 0
 	reflectorOpts.ShouldResync = nil
-	i.reflector = reflector.New(lw, reflector.Sink[T](sink[T]{i.queue, i.relisted}), reflectorOpts)
+	into := reflector.Sink[T](sink[T]{i.queue, i.relisted})
+	if opts.Trace != nil {
+		into = tracingSink[T]{into, opts.Trace}
+	}
+	i.reflector = reflector.New(lw, into, reflectorOpts)
 	return i
 }
 

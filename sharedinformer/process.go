@@ -68,6 +68,11 @@ func (i *Informer[T]) processBatch(batch []delta[T], isInInitialList bool) error
 	}
 	lagging := i.distributeLocked(notes)
 	i.mu.Unlock()
+	if i.opts.Trace != nil {
+		for j := range ops {
+			i.traceApplied(batch[j].Type, &ops[j])
+		}
+	}
 	i.keepScratch(ops, notes)
 	logLagging(lagging)
 	return nil
@@ -114,6 +119,11 @@ func (i *Informer[T]) replaceAll(list *deltafifo.Bulk[key, T], isInInitialList b
 	}
 	lagging := i.distributeLocked(notes)
 	i.mu.Unlock()
+	if i.opts.Trace != nil {
+		for j := range ops {
+			i.traceApplied(deltafifo.ReplacedAll, &ops[j])
+		}
+	}
 	i.keepScratch(ops, notes)
 	logLagging(lagging)
 }

@@ -1,0 +1,75 @@
+package sharedinformer
+
+import (
+	"glasswatch/deltafifo"
+	"glasswatch/listwatch"
+	"glasswatch/reflector"
+)
+
+// TraceEvent is one change of one object crossing one layer.
+type TraceEvent struct {
+	Layer           string // the layer's package: reflector, deltafifo, indexer or sharedinformer
+	Action          string // what the layer did: Update, Replaced, stored, OnAdd, …
+	Key             listwatch.Key
+	ResourceVersion string // of the version that crosses; "" if only the key is known
+}
+
+// tracingSink reports what the reflector puts into the queue.
+type tracingSink[T object] struct {
+	reflector.Sink[T]
+	report func(TraceEvent)
+}
+
+func (s tracingSink[T]) trace(action string, obj T) {
+	s.report(TraceEvent{"reflector", action, listwatch.KeyOf(obj), obj.GetResourceVersion()})
+}
+
+func (s tracingSink[T]) Add(obj T) error {
+	s.trace("Add", obj)
+	return s.Sink.Add(obj)
+}
+
+func (s tracingSink[T]) Update(obj T) error {
+	s.trace("Update", obj)
+	return s.Sink.Update(obj)
+}
+
+func (s tracingSink[T]) Delete(obj T) error {
+	s.trace("Delete", obj)
+	return s.Sink.Delete(obj)
+}
+
+func (s tracingSink[T]) DeleteKey(k key) error {
+	s.report(TraceEvent{"reflector", "DeleteKey", k, ""})
+	return s.Sink.DeleteKey(k)
+}
+
+func (s tracingSink[T]) Replace(objs []T, keep []key, resourceVersion string) error {
+	for _, obj := range objs {
+		s.trace("Replace", obj)
+	}
+	return s.Sink.Replace(objs, keep, resourceVersion)
+}
+
+// traceApplied reports one change that is in the store and in the handlers' backlogs. It is called with no lock held.
+func (i *Informer[T]) traceApplied(delta deltafifo.DeltaType, op *storeOp[T]) {
+	var none T
+	version := ""
+	if any(op.Obj) != any(none) {
+		version = op.Obj.GetResourceVersion()
+	}
+	stored, told := "stored", "OnAdd"
+	switch {
+	case op.Delete && !op.Existed:
+		stored, told = "was not there", ""
+	case op.Delete:
+		stored, told = "removed", "OnDelete"
+	case op.Existed:
+		stored, told = "replaced rv "+op.Old.GetResourceVersion(), "OnUpdate"
+	}
+	i.opts.Trace(TraceEvent{"deltafifo", delta.String(), op.Key, version})
+	i.opts.Trace(TraceEvent{"indexer", stored, op.Key, version})
+	if told != "" {
+		i.opts.Trace(TraceEvent{"sharedinformer", told, op.Key, version})
+	}
+}
