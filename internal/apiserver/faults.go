@@ -245,8 +245,11 @@ func (f Failure) status(r *request) error {
 	seconds := int(f.RetryAfter / time.Second)
 	err := apierrors.NewGenericServerResponse(f.Code, r.verb, r.groupResource(), r.target.name, message, seconds, true)
 	err.ErrStatus.Message = message
-	if f.Reason != "" {
+	switch {
+	case f.Reason != "":
 		err.ErrStatus.Reason = f.Reason
+	case f.Code == http.StatusGone:
+		err.ErrStatus.Reason = metav1.StatusReasonExpired
 	}
 	return err
 }

@@ -109,6 +109,9 @@ func TestFaults_FailuresHitWhatTheyMatchAsOftenAsAsked(t *testing.T) {
 			require.EqualError(t, err, "not you")
 		}
 		c.Faults().Reset()
+		c.Faults().FailNext(1, apiserver.Failure{Code: 410})
+		_, err = c.services().List(c.ctx, metav1.ListOptions{})
+		require.True(t, apierrors.IsResourceExpired(err), "%v", err)
 		require.Equal(t, 200, c.raw("GET", "/api/v1/services", "").code)
 
 		c.Faults().FailNext(1, apiserver.Failure{})

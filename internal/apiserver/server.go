@@ -59,14 +59,18 @@ func New(options Options) *Server {
 // Revision is that of the last write to anything.
 func (s *Server) Revision() int64 { return s.store.Revision() }
 
-// Serve answers requests on l, collects garbage and empties deleted namespaces until ctx is done. It closes l, ends all
+// Serve answers requests on l, in HTTP/1.1 or in HTTP/2 without TLS, collects garbage and empties deleted namespaces until ctx is done. It closes l, ends all
 // watches, and returns when every goroutine it started is gone. The error is nil if ctx ended it.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	s.remember(l)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var connections, helpers sync.WaitGroup
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true)
 	server := &http.Server{
+		Protocols:         protocols,
 		Handler:           s.Handler(),
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		ReadHeaderTimeout: time.Minute,
