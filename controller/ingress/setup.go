@@ -30,8 +30,7 @@ type Options struct {
 	Workers    int           // 0 is 1
 	Resync     time.Duration // how often every Service is looked at again; 0 is never
 	Registerer prometheus.Registerer
-	// Trace, if set, is told of each change at each layer. It is called with the
-	// informer's lock held and must neither block nor call back.
+	// Trace, if set, is told of each change at each layer, from many goroutines. It must not block.
 	Trace func(Trace)
 }
 

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/klog/v2"
+
+	"glasswatch/controller/ingress"
+)
+
+// options is the command line.
+type options struct {
+	kubeconfig string
+	context    string
+	insecure   bool
+	embedded   bool
+	demo       bool
+
+	namespace   string
+	workers     int
+	resync      time.Duration
+	config      ingress.Config
+	metricsAddr string
+	healthAddr  string
+}
+
+// parse reads args (without the program's name). It returns pflag.ErrHelp when
+// help was asked for, and was printed to out.
+func parse(args []string, out io.Writer) (*options, error) {
+	o := &options{}
+	fs := pflag.NewFlagSet("ingress-controller", pflag.ContinueOnError)
+	fs.SetOutput(out)
+	fs.SortFlags = false
+	fs.Usage = func() {
+		fmt.Fprintf(out, "Gives every Service annotated %s/http: \"true\" an Ingress, and keeps it right.\n\n%s",
+			ingress.DefaultAnnotationPrefix, fs.FlagUsages())
+	}
+	fs.BoolVar(&o.demo, "demo", false, "play every rule against an in-process API server, and exit 0 if all held")
+	fs.BoolVar(&o.embedded, "embedded", false, "run against an in-process API server on a loopback port, till stopped")
+	fs.StringVar(&o.kubeconfig, "kubeconfig", "", "path of a kubeconfig; without it $KUBECONFIG, else the Pod's own service account")
+	fs.StringVar(&o.context, "context", "", "context of the kubeconfig; without it the current one")
+	fs.BoolVar(&o.insecure, "insecure-skip-tls-verify", false, "do not check the API server's certificate; anybody on the way can read and write")
+	fs.StringVarP(&o.namespace, "namespace", "n", "", "the one namespace to look at; without it all")
+	fs.StringVar(&o.config.AnnotationPrefix, "annotation-prefix", ingress.DefaultAnnotationPrefix, "prefix of the annotations <prefix>/http and <prefix>/host")
+	fs.StringVar(&o.config.Class, "ingress-class", ingress.DefaultClass, "ingress class to set; empty leaves it to others")
+	fs.StringVar(&o.config.Host, "host", ingress.DefaultHost, "host of a Service that names none")
+	fs.IntVar(&o.workers, "workers", 2, "how many Services are worked on at the same time")
+	fs.DurationVar(&o.resync, "resync", 10*time.Minute, "how often every Service is looked at again; 0 is never")
+	fs.StringVar(&o.metricsAddr, "metrics-addr", "127.0.0.1:8080", "address of /metrics; empty for none; a free port with --embedded")
+	fs.StringVar(&o.healthAddr, "health-addr", "127.0.0.1:8081", "address of /healthz and /readyz; likewise")
+	addVerbosity(fs)
+	if err := fs.Parse(args); err != nil {
+		return nil, err
+	}
+	return o, o.validate(fs)
+}
+
+// addVerbosity takes klog's -v, and leaves its flags about files alone.
+func addVerbosity(fs *pflag.FlagSet) {
+	klogFlags := flag.NewFlagSet("klog", flag.ContinueOnError)
+	klog.InitFlags(klogFlags)
+	v := pflag.PFlagFromGoFlag(klogFlags.Lookup("v"))
+	v.Usage = "verbosity of the log: 2 tells of each change, 4 of each layer"
+	fs.AddFlag(v)
+}
+
+func (o *options) validate(fs *pflag.FlagSet) error {
+	if fs.NArg() > 0 {
+		return fmt.Errorf("want flags only, got %q", fs.Arg(0))
+	}
+	if o.workers < 1 {
+		return fmt.Errorf("--workers: want at least 1, got %d", o.workers)
+	}
+	if o.resync < 0 {
+		return fmt.Errorf("--resync: want 0 or more, got %s", o.resync)
+	}
+	if o.demo && o.embedded {
+		return fmt.Errorf("--demo and --embedded: want one of the two")
+	}
+	if o.demo || o.embedded {
+		for _, name := range []string{"kubeconfig", "context", "insecure-skip-tls-verify"} {
+			if fs.Changed(name) {
+				return fmt.Errorf("--%s: an in-process API server needs none", name)
+			}
+		}
+		o.takeFreePorts(fs)
+	}
+	return o.config.Validate()
+}
+
+// takeFreePorts: who only wants to look should not have to find out which port is taken.
+func (o *options) takeFreePorts(fs *pflag.FlagSet) {
+	for name, addr := range map[string]*string{"metrics-addr": &o.metricsAddr, "health-addr": &o.healthAddr} {
+		if !fs.Changed(name) {
+			*addr = "127.0.0.1:0"
+		}
+	}
+}

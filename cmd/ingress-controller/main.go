@@ -1,0 +1,46 @@
+// Command ingress-controller gives every Service that asks for one an Ingress,
+// and keeps it right. With --demo it plays every rule against an API server of
+// its own; with --embedded it works on one that kubectl can talk to.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/pflag"
+	"k8s.io/klog/v2"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second signal ends the program at once
+	err := run(ctx, os.Args[1:], os.Stdout)
+	klog.Flush()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "ingress-controller:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string, out io.Writer) error {
+	o, err := parse(args, out)
+	if errors.Is(err, pflag.ErrHelp) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	switch {
+	case o.demo:
+		return runDemo(ctx, o, out)
+	case o.embedded:
+		return runEmbedded(ctx, o, out)
+	default:
+		return runOnCluster(ctx, o)
+	}
+}

@@ -1,0 +1,189 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"glasswatch/controller/ingress"
+	"glasswatch/listwatch"
+)
+
+func TestMain(m *testing.M) {
+	// klog's flush daemon has no way to be stopped.
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("k8s.io/klog/v2.(*flushDaemon).run.func1"))
+}
+
+func TestDemo_EveryRuleHoldsAndEveryStepShowsItsWayThroughTheLayers(t *testing.T) {
+	var out bytes.Buffer
+	require.NoError(t, run(t.Context(), []string{"--demo"}, &out), "%s", &out)
+	require.Contains(t, out.String(), "All 17 rules held")
+	require.NotContains(t, out.String(), "\x1b[", "colours are for terminals")
+	for _, step := range strings.Split(out.String(), "\n\n")[1:] {
+		for _, layer := range layers {
+			require.Contains(t, step, layer, "%s", step)
+		}
+	}
+}
+
+func TestDemo_ARuleThatDoesNotHoldFailsIt(t *testing.T) {
+	var out bytes.Buffer
+	p := newPrinter(&out)
+	p.step(1, "It holds", []*act{{did: "something"}}, 0, errors.New("but it does not"))
+	require.Contains(t, out.String(), "DID NOT HOLD: but it does not")
+}
+
+func TestFollow_PicksOneReportALayerForTheFirstChange(t *testing.T) {
+	r := newRecorder()
+	web := keyOf("default", "web")
+	say := func(layer, kind, version string, key listwatch.Key) {
+		r.record(traceOf(layer, kind, version, key))
+	}
+	say("controller", "", "", web) // of an earlier change
+	mark := r.mark()
+	say("controller", "", "", web)
+	say("listwatch", "Ingress", "5", web)
+	say("listwatch", "Service", "6", web)
+	say("listwatch", "Service", "7", web)
+	say("reflector", "Service", "6", keyOf("default", "other"))
+	for _, layer := range []string{"reflector", "indexer", "deltafifo"} {
+		say(layer, "Service", "6", web)
+	}
+	say("workqueue", "", "", web)
+	say("sharedinformer", "Service", "6", web)
+	say("controller", "", "9", web)
+	story, err := r.crossing(t.Context(), mark, "Service", web)
+	require.NoError(t, err)
+	require.Len(t, story, len(layers))
+	for i, trace := range story {
+		require.Equal(t, layers[i], trace.Layer)
+		require.Contains(t, []string{"", "6", "9"}, trace.ResourceVersion)
+	}
+}
+
+func TestFlags_NameWhatIsWrong(t *testing.T) {
+	for args, want := range map[string]string{
+		"--workers=0":                       "--workers: want at least 1, got 0",
+		"--resync=-1s":                      "--resync: want 0 or more",
+		"--host=10.0.0.1":                   "host: want a host name",
+		"--ingress-class=A":                 "ingress class",
+		"--annotation-prefix=a/b":           "annotation prefix",
+		"extra":                             `want flags only, got "extra"`,
+		"--demo --embedded":                 "want one of the two",
+		"--demo --kubeconfig=x":             "--kubeconfig: an in-process API server needs none",
+		"--embedded --context=x":            "--context: an in-process API server needs none",
+		"--no-such-flag":                    "unknown flag",
+		"--demo --insecure-skip-tls-verify": "an in-process API server needs none",
+	} {
+		_, err := parse(strings.Fields(args), &bytes.Buffer{})
+		require.ErrorContains(t, err, want, args)
+	}
+	var out bytes.Buffer
+	require.NoError(t, run(t.Context(), []string{"--help"}, &out))
+	require.Contains(t, out.String(), "--annotation-prefix")
+}
+
+// kubeconfig writes one with two contexts; the second turns verification off.
+func kubeconfig(t *testing.T) string {
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	require.NoError(t, os.WriteFile(path, []byte(`apiVersion: v1
+kind: Config
+current-context: one
+clusters:
+- {name: one, cluster: {server: "https://one.example.com"}}
+- {name: two, cluster: {server: "https://two.example.com", insecure-skip-tls-verify: true}}
+contexts:
+- {name: one, context: {cluster: one, user: u}}
+- {name: two, context: {cluster: two, user: u}}
+users:
+- {name: u, user: {token: secret}}
+`), 0o600))
+	return path
+}
+
+func TestCluster_FlagThenEnvironmentThenPodNeverTheHomeDirectory(t *testing.T) {
+	path := kubeconfig(t)
+	home := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(home, ".kube"), 0o755))
+	require.NoError(t, os.Rename(kubeconfig(t), filepath.Join(home, ".kube", "config")))
+	t.Setenv("HOME", home)
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+
+	t.Setenv(clientcmd.RecommendedConfigPathEnvVar, "")
+	_, _, err := clusterConfig(&options{})
+	require.ErrorContains(t, err, "no cluster: give --kubeconfig")
+	_, _, err = clusterConfig(&options{context: "one"})
+	require.ErrorContains(t, err, "--context one: there is no kubeconfig")
+
+	cfg, source, err := clusterConfig(&options{kubeconfig: path})
+	require.NoError(t, err)
+	require.Equal(t, "https://one.example.com", cfg.Host)
+	require.Equal(t, "kubeconfig context one", source)
+
+	t.Setenv(clientcmd.RecommendedConfigPathEnvVar, path)
+	cfg, _, err = clusterConfig(&options{})
+	require.NoError(t, err)
+	require.Equal(t, "https://one.example.com", cfg.Host)
+
+	_, _, err = clusterConfig(&options{context: "three"})
+	require.ErrorContains(t, err, `"three"`)
+	_, _, err = clusterConfig(&options{kubeconfig: filepath.Join(home, "missing")})
+	require.ErrorContains(t, err, "missing")
+}
+
+func TestCluster_VerificationIsOnUnlessTheFlagTurnsItOff(t *testing.T) {
+	path := kubeconfig(t)
+	cfg, _, err := clusterConfig(&options{kubeconfig: path})
+	require.NoError(t, err)
+	require.False(t, cfg.Insecure)
+	_, _, err = clusterConfig(&options{kubeconfig: path, context: "two"})
+	require.ErrorContains(t, err, "--insecure-skip-tls-verify")
+	cfg, _, err = clusterConfig(&options{kubeconfig: path, context: "two", insecure: true})
+	require.NoError(t, err)
+	require.True(t, cfg.Insecure)
+}
+
+func TestHealth_ReadyOnlyWithoutAComplaint(t *testing.T) {
+	var complaint error
+	handler := healthHandler(func() error { return complaint })
+	get := func(path string) (int, string) {
+		answer := httptest.NewRecorder()
+		handler.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, nil))
+		return answer.Code, answer.Body.String()
+	}
+	code, _ := get("/readyz")
+	require.Equal(t, http.StatusOK, code)
+	complaint = errors.New("services: not synced yet")
+	code, body := get("/readyz")
+	require.Equal(t, http.StatusServiceUnavailable, code)
+	require.Contains(t, body, "services: not synced yet")
+	code, _ = get("/healthz")
+	require.Equal(t, http.StatusOK, code, "waiting for the API server is no reason to be restarted")
+}
+
+func TestServe_StopsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	stopped, err := serve(ctx, "metrics", "127.0.0.1:0", http.NewServeMux())
+	require.NoError(t, err)
+	cancel()
+	<-stopped
+	stopped, err = serve(ctx, "metrics", "", nil)
+	require.NoError(t, err)
+	<-stopped
+	_, err = serve(ctx, "metrics", "nowhere:nothing", nil)
+	require.ErrorContains(t, err, "metrics")
+}
+
+func traceOf(layer, kind, version string, key listwatch.Key) ingress.Trace {
+	return ingress.Trace{Layer: layer, Kind: kind, ResourceVersion: version, Key: key}
+}

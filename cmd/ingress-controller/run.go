@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+
+	"glasswatch/controller/ingress"
+)
+
+func runOnCluster(ctx context.Context, o *options) error {
+	cfg, source, err := clusterConfig(o)
+	if err != nil {
+		return err
+	}
+	if err := introduce(ctx, cfg, source); err != nil {
+		return err
+	}
+	return runController(ctx, cfg, o)
+}
+
+// runController serves metrics and health and reconciles until ctx ends.
+func runController(ctx context.Context, cfg *rest.Config, o *options) error {
+	cfg = rest.CopyConfig(cfg)
+	cfg.QPS, cfg.Burst = 50, 100
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	c, err := ingress.New(cfg, ingress.Options{
+		Config: o.config, Namespace: o.namespace, Workers: o.workers, Resync: o.resync,
+		Registerer: registry, Trace: logTrace(ctx),
+	})
+	if err != nil {
+		return err
+	}
+	serving, stopServing := context.WithCancel(ctx)
+	defer stopServing()
+	metrics, err := serve(serving, "metrics", o.metricsAddr, metricsHandler(registry))
+	if err != nil {
+		return err
+	}
+	health, err := serve(serving, "health", o.healthAddr, healthHandler(c.Ready))
+	if err != nil {
+		return err
+	}
+	err = c.Run(ctx)
+	stopServing()
+	<-metrics
+	<-health
+	klog.FromContext(ctx).Info("Stopped")
+	return err
+}
+
+// logTrace tells of each layer at verbosity 4, and costs nothing below.
+func logTrace(ctx context.Context) func(ingress.Trace) {
+	logger := klog.FromContext(ctx).V(4)
+	if !logger.Enabled() {
+		return nil
+	}
+	return func(t ingress.Trace) {
+		logger.Info("Layer", "layer", t.Layer, "kind", t.Kind, "action", t.Action, "key", t.Key, "resourceVersion", t.ResourceVersion)
+	}
+}
