@@ -24,6 +24,7 @@ func Example() {
 	made, _ := maps.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "greeting"}}, metav1.CreateOptions{})
 
 	changes, _ := maps.Watch(ctx, metav1.ListOptions{ResourceVersion: made.ResourceVersion})
+	defer changes.Stop()
 	made.Data = map[string]string{"hello": "world"}
 	_, _ = maps.Update(ctx, made, metav1.UpdateOptions{})
 	event := <-changes.ResultChan()
@@ -34,6 +35,7 @@ func Example() {
 
 	server.Faults().Compact()
 	late, _ := maps.Watch(ctx, metav1.ListOptions{ResourceVersion: made.ResourceVersion})
+	defer late.Stop()
 	event = <-late.ResultChan()
 	fmt.Println(event.Type, event.Object.(*metav1.Status).Reason)
 
