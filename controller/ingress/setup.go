@@ -34,6 +34,9 @@ type Options struct {
 	Trace func(Trace)
 }
 
+// drainTimeout leaves the rest of the program two of the five seconds in which it has to be gone.
+const drainTimeout = 3 * time.Second
+
 // Controller is the seven layers put together.
 type Controller struct {
 	services   *sharedinformer.Informer[*corev1.Service]
@@ -71,6 +74,7 @@ func New(cfg *rest.Config, opts Options) (*Controller, error) {
 	c.reconciler.trace = opts.Trace
 	c.loop = controller.New[listwatch.Key](c.reconciler, controller.Options[listwatch.Key]{
 		Name: "ingress", Workers: opts.Workers, Registerer: opts.Registerer,
+		DrainTimeout: drainTimeout,
 	})
 	return c, errors.Join(
 		subscribe(c, c.services, opts.Trace),
@@ -97,17 +101,11 @@ func newInformer[T listwatch.Object](cfg *rest.Config, gvr schema.GroupVersionRe
 // subscribe makes every change of an object of T a look at its key. An Ingress
 // has its Service's name, so both kinds lead to the same key.
 func subscribe[T listwatch.Object](c *Controller, informer *sharedinformer.Informer[T], trace func(Trace)) error {
-	enqueue := func(key listwatch.Key) {
-		if trace != nil {
-			trace(Trace{Layer: "workqueue", Action: "Add", Key: key})
-		}
-		c.loop.Enqueue(key)
+	handler := controller.EnqueueObject[T](c.loop)
+	if trace != nil {
+		handler = tracedHandler[T]{handler, trace}
 	}
-	registration, err := informer.AddHandler(sharedinformer.HandlerFuncs[T]{
-		AddFunc:    func(obj T, _ bool) { enqueue(listwatch.KeyOf(obj)) },
-		UpdateFunc: func(_, obj T) { enqueue(listwatch.KeyOf(obj)) },
-		DeleteFunc: func(d sharedinformer.Deletion[T]) { enqueue(d.Key) },
-	}, sharedinformer.HandlerOptions{Name: "ingress-controller"})
+	registration, err := informer.AddHandler(handler, sharedinformer.HandlerOptions{Name: "ingress-controller"})
 	c.synced = append(c.synced, registration)
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"glasswatch/listwatch"
+	"glasswatch/sharedinformer"
 )
 
 // Trace is one change crossing one layer.
@@ -42,4 +43,29 @@ func (s tracedStream[T]) Next() (listwatch.Event[T], error) {
 		s.report(event.Type.String(), listwatch.KeyOf(event.Object), event.ResourceVersion)
 	}
 	return event, err
+}
+
+// tracedHandler reports which key a change puts into the workqueue.
+type tracedHandler[T listwatch.Object] struct {
+	sharedinformer.Handler[T]
+	report func(Trace)
+}
+
+func (h tracedHandler[T]) trace(key listwatch.Key) {
+	h.report(Trace{Layer: "workqueue", Action: "Add", Key: key})
+}
+
+func (h tracedHandler[T]) OnAdd(obj T, isInInitialList bool) {
+	h.trace(listwatch.KeyOf(obj))
+	h.Handler.OnAdd(obj, isInInitialList)
+}
+
+func (h tracedHandler[T]) OnUpdate(oldObj, newObj T) {
+	h.trace(listwatch.KeyOf(newObj))
+	h.Handler.OnUpdate(oldObj, newObj)
+}
+
+func (h tracedHandler[T]) OnDelete(d sharedinformer.Deletion[T]) {
+	h.trace(d.Key)
+	h.Handler.OnDelete(d)
 }

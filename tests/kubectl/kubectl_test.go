@@ -6,17 +6,20 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 )
 
 // session is a running controller and the kubectl to talk to it with.
@@ -32,13 +35,8 @@ func start(t *testing.T) *session {
 		t.Skip("the test stops the controller with SIGTERM, which Windows does not have")
 	}
 	s := &session{t: t, kubectl: findKubectl(t)}
-	binary := filepath.Join(t.TempDir(), "ingress-controller")
-	build := exec.Command("go", "build", "-o", binary, "glasswatch/cmd/ingress-controller")
-	out, err := build.CombinedOutput()
-	require.NoError(t, err, "%s", out)
-
 	var log bytes.Buffer
-	cmd := exec.Command(binary, "--embedded", "--metrics-addr=", "--health-addr=")
+	cmd := exec.Command(build(t), "--embedded", "--metrics-addr=", "--health-addr=")
 	cmd.Stderr = &log
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
@@ -66,6 +64,39 @@ func start(t *testing.T) *session {
 		}
 	}()
 	return s
+}
+
+// build compiles the controller once for all tests; TestMain removes it.
+func build(t *testing.T) string {
+	binary.once.Do(func() {
+		var out []byte
+		if binary.dir, binary.err = os.MkdirTemp("", "glasswatch-"); binary.err == nil {
+			out, binary.err = exec.Command("go", "build", "-o", binary.dir, "glasswatch/cmd/ingress-controller").CombinedOutput()
+		}
+		binary.output = string(out)
+	})
+	require.NoError(t, binary.err, "%s", binary.output)
+	return filepath.Join(binary.dir, "ingress-controller")
+}
+
+var binary struct {
+	once        sync.Once
+	dir, output string
+	err         error
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if binary.dir != "" {
+		os.RemoveAll(binary.dir)
+	}
+	if code == 0 {
+		if err := goleak.Find(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	os.Exit(code)
 }
 
 func findKubectl(t *testing.T) string {
@@ -226,16 +257,18 @@ func TestKubectl_AppliesWithValidation(t *testing.T) {
 	changed := strings.Replace(manifest, "port: 80", "port: 81", 1)
 	out, err := s.run(changed, "diff", "-f", "-")
 	require.Error(t, err, "diff exits 1 where there is a difference")
-	require.Contains(t, out, "+  - name: http\n+    port: 81", "%s", out)
+	require.Contains(t, out, "\n+    port: 81\n", "%s", out)
 	require.Contains(t, s.okWith(changed, "apply -f -"), "service/web configured")
 	s.ok("wait ingress web --for=jsonpath={.spec.rules[0].http.paths[0].backend.service.port.number}=81 --timeout=10s")
 
 	s.fails(strings.Replace(manifest, "selector:", "selektor:", 1), "apply -f -", `unknown field "spec.selektor"`)
 	s.fails(manifest, "create -f -", `services "web" already exists`)
 
-	require.Contains(t, s.okWith(manifest, "apply --server-side --force-conflicts --field-manager=me -f -"), "serverside-applied")
-	s.fails(changed, "apply --server-side --field-manager=you -f -", "conflict")
-	s.okWith(changed, "apply --server-side --field-manager=you --force-conflicts -f -")
+	require.Contains(t, s.okWith(changed, "apply --server-side --force-conflicts --field-manager=me -f -"), "serverside-applied")
+	others := strings.Replace(changed, "app: web", "app: shop", 1)
+	s.fails(others, "apply --server-side --field-manager=you -f -", `conflict with "me": .spec.selector`)
+	s.okWith(others, "apply --server-side --field-manager=you --force-conflicts -f -")
+	s.matches("get service web --show-managed-fields -o yaml", `manager: you\n\s+operation: Apply`)
 	s.ok("patch service web --type=json -p [{\"op\":\"replace\",\"path\":\"/spec/ports/0/port\",\"value\":82}]")
 	s.ok("patch service web --type=merge -p {\"metadata\":{\"labels\":{\"a\":\"b\"}}}")
 	s.ok("patch service web -p {\"spec\":{\"ports\":[{\"port\":82,\"name\":\"web\"}]}}")
@@ -300,7 +333,8 @@ func TestKubectl_ACustomResourceDefinitionOpensItsResource(t *testing.T) {
 	s.matches("explain shop.spec", "size\t<integer>")
 	s.ok("delete crd shops.example.com")
 	s.ok("wait crd shops.example.com --for=delete --timeout=10s")
-	s.fails("", "get shops", `the server doesn't have a resource type "shops"`)
+	// With the discovery documents that kubectl has kept, it would ask and be told 404.
+	s.fails("", "get shops --cache-dir="+t.TempDir(), `the server doesn't have a resource type "shops"`)
 }
 
 func TestKubectl_WatchesAsThingsHappen(t *testing.T) {
