@@ -63,6 +63,14 @@ func New(cfg *rest.Config, opts Options) (*Controller, error) {
 	if c.ingresses, err = newInformer[*networkingv1.Ingress](cfg, networkingv1.SchemeGroupVersion.WithResource("ingresses"), "Ingress", opts); err != nil {
 		return nil, err
 	}
+	if opts.Registerer != nil {
+		err := opts.Registerer.Register(sharedinformer.NewCollector(func() []sharedinformer.Stats {
+			return []sharedinformer.Stats{c.services.Stats(), c.ingresses.Stats()}
+		}))
+		if err != nil {
+			return nil, err
+		}
+	}
 	c.events = record.NewBroadcaster()
 	c.events.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
 	recorder := c.events.NewRecorder(scheme.Scheme, corev1.EventSource{Component: FieldManager})
