@@ -132,13 +132,13 @@ func (c *jsonCursor) more(closing byte) (bool, error) {
 	}
 	before := c.before()
 	switch b := c.data[c.pos]; {
-	case b == closing && before != ',':
+	case b == closing:
 		c.pos++
 		if c.space(); c.pos < len(c.data) {
 			return false, fmt.Errorf("JSON value is followed by %q", c.data[c.pos])
 		}
 		return false, nil
-	case b == ',' && before != '{' && before != '[' && before != ',':
+	case b == ',' && before != '{' && before != '[':
 		c.pos++
 		if c.space(); c.pos >= len(c.data) {
 			return false, errJSONIncomplete
