@@ -49,14 +49,15 @@ func TestWalkthrough(t *testing.T) {
 	})
 
 	step("4. a broken watch is resumed, nobody notices", Options[*config]{}, func(s *story) {
+		s.server.Put("web", "1")
 		r := newRecorder()
 		s.Add(r, HandlerOptions{})
 		s.Start()
 		s.Pass(2 * time.Second) // a watch that ends within a second is suspect and leads to a list
 		s.server.BreakWatch()
-		s.server.Put("web", "1")
+		s.server.Put("web", "2")
 		s.Pass(5 * time.Second)
-		s.Expect(r, "add web@1")
+		s.Expect(r, "add web@1 initial", "update web@1→2")
 		require.Equal(s, 1, s.server.lists)
 	})
 
