@@ -2,6 +2,7 @@ package apiserver_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -184,7 +185,9 @@ func TestCustom_ADeletedDefinitionTakesItsObjectsAlong(t *testing.T) {
 		require.ErrorContains(t, err, "create not allowed while custom resource definition is terminating")
 		_, err = client.Patch(c.ctx, "a", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 		require.NoError(t, err)
+		begin := time.Now()
 		expect(t, w, "DELETED a", "end")
+		require.Less(t, time.Since(begin), time.Minute)
 		_, err = client.Get(c.ctx, "a", metav1.GetOptions{})
 		require.True(t, apierrors.IsNotFound(err), "%v", err)
 		_, err = c.dynamic().Resource(definitions).Get(c.ctx, "widgets.example.org", metav1.GetOptions{})

@@ -2,10 +2,12 @@ package apiserver_test
 
 import (
 	"strconv"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -97,7 +99,11 @@ func TestDelete_WaitsForFinalizers(t *testing.T) {
 	_, err = c.configMaps().Create(c.ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{})
 	require.ErrorContains(t, err, "object is being deleted: configmaps \"a\" already exists")
 
-	held.DeletionTimestamp, held.Finalizers = nil, append(held.Finalizers, "example.com/late")
+	held.DeletionTimestamp, held.Labels = nil, map[string]string{"a": "b"}
+	held, err = c.configMaps().Update(c.ctx, held, metav1.UpdateOptions{})
+	require.NoError(t, err)
+	require.NotNil(t, held.DeletionTimestamp, "there is no way back")
+	held.Finalizers = append(held.Finalizers, "example.com/late")
 	_, err = c.configMaps().Update(c.ctx, held, metav1.UpdateOptions{})
 	require.True(t, apierrors.IsInvalid(err), "no finalizer is added to an object that is going: %v", err)
 
@@ -182,6 +188,45 @@ func TestGarbage_OrphansStayAndForegroundWaits(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []string{"child"}, c.present())
 	})
+}
+
+func TestGarbage_ForegroundWaitsForThoseThatBlockOnly(t *testing.T) {
+	story(t, apiserver.Options{}, func(t *testing.T, c *cluster) {
+		owner := c.configMap("owner", nil)
+		c.configMap("slow", func(m *metav1.ObjectMeta) {
+			ownedBy(owner)(m)
+			m.OwnerReferences[0].BlockOwnerDeletion = nil
+			m.Finalizers = []string{"example.com/hold"}
+		})
+		c.delete("owner", metav1.DeleteOptions{PropagationPolicy: ptr.To(metav1.DeletePropagationForeground)})
+		require.Equal(t, []string{"slow"}, c.present())
+	})
+}
+
+func TestDelete_WinsAgainstWritersThatKeepComing(t *testing.T) {
+	c := start(t, apiserver.Options{})
+	stop := make(chan struct{})
+	var writers sync.WaitGroup
+	for range 3 {
+		writers.Go(func() {
+			client := c.configMaps()
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				_, err := client.Patch(c.ctx, "a", types.MergePatchType, []byte(`{"data":{"x":"`+randomName()+`"}}`), metav1.PatchOptions{})
+				assert.True(t, err == nil || apierrors.IsNotFound(err), "%v", err)
+			}
+		})
+	}
+	for range 60 {
+		c.configMap("a", nil)
+		c.delete("a", metav1.DeleteOptions{})
+	}
+	close(stop)
+	writers.Wait()
 }
 
 func TestNamespace_TakesItsContentsAlong(t *testing.T) {

@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"maps"
 	"reflect"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -64,28 +65,21 @@ func withSpecOf(live, obj resource.Object) resource.Object {
 	return out
 }
 
-// specChanged compares everything but metadata and, if the status has a subresource of its own, the status.
-func specChanged(a, b resource.Object, hasStatus bool) bool {
-	return !equality.Semantic.DeepEqual(specOf(a, hasStatus), specOf(b, hasStatus))
+// specChanged compares everything but metadata. A status that has a door of its own is the same in both by now.
+func specChanged(a, b resource.Object) bool {
+	return !equality.Semantic.DeepEqual(withoutMeta(a), withoutMeta(b))
 }
 
-func specOf(obj resource.Object, hasStatus bool) any {
+func withoutMeta(obj resource.Object) any {
 	if u, ok := obj.(*unstructured.Unstructured); ok {
-		content := map[string]any{}
-		for k, v := range u.Object {
-			if k != "metadata" && k != "apiVersion" && !(hasStatus && k == "status") {
-				content[k] = v
-			}
-		}
+		content := maps.Clone(u.Object)
+		delete(content, "metadata")
 		return content
 	}
 	shallow := reflect.New(reflect.TypeOf(obj).Elem()).Elem()
 	shallow.Set(reflect.ValueOf(obj).Elem())
 	for _, name := range []string{"TypeMeta", "ObjectMeta"} {
 		shallow.FieldByName(name).SetZero()
-	}
-	if f := shallow.FieldByName("Status"); f.IsValid() && hasStatus {
-		f.SetZero()
 	}
 	return shallow.Interface()
 }

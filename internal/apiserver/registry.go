@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"maps"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -64,10 +65,7 @@ func inVersion(obj resource.Object, apiVersion string) resource.Object {
 	if !ok || u.GetAPIVersion() == apiVersion {
 		return obj
 	}
-	content := make(map[string]any, len(u.Object))
-	for k, v := range u.Object {
-		content[k] = v
-	}
+	content := maps.Clone(u.Object)
 	content["apiVersion"] = apiVersion
 	return &unstructured.Unstructured{Object: content}
 }

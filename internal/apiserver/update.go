@@ -154,7 +154,7 @@ func (r *request) replace(current, obj resource.Object, opts writeOptions, track
 		}
 		return current, nil
 	}
-	if r.Generation && r.target.subresource == "" && specChanged(live, obj, r.endpoint.Status) {
+	if r.Generation && r.target.subresource == "" && specChanged(live, obj) {
 		obj.SetGeneration(current.GetGeneration() + 1)
 	}
 	obj = r.endpoint.stored(obj)

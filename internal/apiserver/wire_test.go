@@ -199,6 +199,13 @@ func TestWire_EventsAreOneResourceInTwoGroups(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, list.Items, 1)
 	require.EqualValues(t, 3, list.Items[0].Count)
+	require.Equal(t, "no port", list.Items[0].Message)
+	require.Equal(t, "me", list.Items[0].Source.Component)
+	for selector, count := range map[string]int{"regarding.name=web,reason=Bad": 1, "regarding.name=other": 0} {
+		some, err := cs.EventsV1().Events("default").List(c.ctx, metav1.ListOptions{FieldSelector: selector})
+		require.NoError(t, err)
+		require.Len(t, some.Items, count, selector)
+	}
 	list, err = cs.CoreV1().Events("default").List(c.ctx, metav1.ListOptions{FieldSelector: "involvedObject.name!=web"})
 	require.NoError(t, err)
 	require.Empty(t, list.Items)

@@ -94,6 +94,7 @@ func TestCreate_GivesWhatOnlyTheServerMayGive(t *testing.T) {
 	require.Nil(t, made.DeletionTimestamp)
 	require.Empty(t, made.Status.LoadBalancer.Ingress)
 	require.Equal(t, "me", made.ManagedFields[0].Manager)
+	require.Zero(t, c.create("b").Generation, "not every kind counts")
 }
 
 func TestWrite_ADryRunLeavesNoTrace(t *testing.T) {

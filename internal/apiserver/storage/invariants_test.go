@@ -13,7 +13,6 @@ func (s *Store) checkInvariants(t *rapid.T) {
 	defer s.mu.Unlock()
 	for gr, table := range s.tables {
 		table.tree.checkInvariants(t)
-		table.base.checkInvariants(t)
 		last := table.trimmed
 		for _, e := range table.history {
 			if e.Revision <= last || e.Revision > s.revision {

@@ -76,7 +76,6 @@ type Store struct {
 
 type table struct {
 	tree    Tree
-	base    Tree          // Invariant: the state at revision trimmed
 	history []Event       // Invariant: ascending revisions, all above trimmed
 	trimmed int64         // revision of the newest event that is no longer in history; 0 if none
 	begin   int64         // nobody may ask for less: a table of that name was dropped at that revision
@@ -196,7 +195,7 @@ func (s *Store) commitLocked(t *table, e Event) {
 	t.tree = e.after
 	t.history = append(t.history, e)
 	if len(t.history) > s.limit+lagAllowance {
-		t.base, t.trimmed = t.history[0].after, t.history[0].Revision
+		t.trimmed = t.history[0].Revision
 		t.history[0] = Event{} // the array lives on for a while; what it pointed at need not
 		t.history = t.history[1:]
 	}
