@@ -43,6 +43,8 @@ type runState[T listwatch.Object] struct {
 	atLatest bool
 	// pagedUntil: streaming lists are not tried before.
 	pagedUntil time.Time
+	// rereadFrom is the version from which a nameless unreadable event was asked for again. It is not a second time.
+	rereadFrom string
 	// paginates: the server split a list at "0", which a watch cache never does. So it has none for this resource, and
 	// relists gain nothing by asking for everything at once.
 	paginates bool

@@ -26,8 +26,12 @@ func (r *Reflector[T]) listStreaming(ctx context.Context) State {
 		if bad == nil {
 			return r.leaveStreamingList(ctx, s.explain(err))
 		}
-		r.run.initial.addBad(bad)
 		r.reportBad(ctx, bad)
+		if bad.Key == (listwatch.Key{}) {
+			// Whose it is stays unknown, so what it leaves out would count as deleted. Pages may be easier to read.
+			return r.leaveStreamingList(ctx, bad)
+		}
+		r.run.initial.addBad(bad)
 	} else if ev.InitialEventsEnd {
 		return r.endStreamingList(ctx, ev.ResourceVersion)
 	} else {

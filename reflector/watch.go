@@ -30,8 +30,7 @@ func (r *Reflector[T]) watch(ctx context.Context) State {
 	ev, err := s.Next()
 	if err != nil {
 		if bad := asObjectError(err); bad != nil {
-			r.skip(ctx, bad)
-			return Watching
+			return r.unreadable(ctx, bad)
 		}
 		return r.endWatch(ctx, s.explain(err))
 	}
@@ -106,6 +105,20 @@ func (r *Reflector[T]) advance(version string) {
 		s.at, s.useful = version, true
 		r.setVersion(version)
 	}
+}
+
+// unreadable passes over an event that could not be read. One that does not even tell whose it is, is asked for again
+// first, once: garbage on the way, unlike a bad object, is gone the second time, and nobody else would notice the loss.
+func (r *Reflector[T]) unreadable(ctx context.Context, bad *listwatch.ObjectError) State {
+	version := r.LastSyncResourceVersion()
+	if bad.Key == (listwatch.Key{}) && r.run.rereadFrom != version && r.run.stream.inOrder {
+		r.run.rereadFrom = version
+		r.reportBad(ctx, bad)
+		r.closeStream()
+		return r.resuming()
+	}
+	r.skip(ctx, bad)
+	return Watching
 }
 
 // skip passes over an event that could not be read. Its version is not taken over, as the next good event's will be;

@@ -296,12 +296,40 @@ func TestWatch_UnreadableObjectsAreReportedAndSkipped(t *testing.T) {
 		h.Put("c")
 		h.ExpectSink("Add c@6")
 		h.ExpectVersion("6")
-		h.ExpectErrors(errors.New(`"ns/a" at resourceVersion 3`), errors.New("of unknown name"), errors.New(`DELETED event "ns/b"`))
-		require.Equal(t, uint64(3), h.r.Stats().ObjectErrors)
+		first, second := errors.New(`"ns/a" at resourceVersion 3`), errors.New("of unknown name")
+		h.ExpectErrors(first, second, first, second, errors.New(`DELETED event "ns/b"`)) // the nameless one was asked for again
+		require.Equal(t, uint64(5), h.r.Stats().ObjectErrors)
 		require.NoError(t, h.r.LastError())
 		h.Send(listwatch.EventType(9), "a", 7)
 		h.ExpectErrors(errUnknownEvent)
-		h.ExpectStates()
+		h.ExpectStates(Connecting, Watching)
+	})
+}
+
+func TestWatch_GarbageThatNamesNoObjectIsAskedForAgainOnce(t *testing.T) {
+	story(t, Options{}, func(h *harness) {
+		h.Put("a")
+		h.Start()
+		h.Forget()
+		garbage := change{rv: 2, typ: listwatch.Added, bad: true, anon: true}.result()
+		h.send(garbage) // on the way only: the history does not have it
+		h.ExpectRequests(`watch@"1"`)
+		h.Put("b")
+		h.ExpectSink("Add b@2")
+		h.send(garbage)
+		h.ExpectRequests(`watch@"2"`)
+		h.send(garbage) // from the same version again: it would not end
+		h.ExpectRequests()
+	})
+}
+
+func TestStreamingList_GarbageThatNamesNoObjectMakesItListInPages(t *testing.T) {
+	story(t, Options{}, func(h *harness) {
+		h.Put("a")
+		h.SpoilAnon("x")
+		h.Start()
+		h.ExpectStates(ListingStreaming, ListingPaged, Connecting, Watching)
+		h.ExpectSink("Replace 2 [a@1]")
 	})
 }
 
