@@ -32,12 +32,6 @@ func applyDefaults(obj runtime.Object) {
 	case *corev1.PersistentVolumeClaim:
 		setPointer(&o.Spec.VolumeMode, corev1.PersistentVolumeFilesystem)
 		set(&o.Status.Phase, corev1.ClaimPending)
-	case *corev1.Endpoints:
-		for i := range o.Subsets {
-			for j := range o.Subsets[i].Ports {
-				set(&o.Subsets[i].Ports[j].Protocol, corev1.ProtocolTCP)
-			}
-		}
 	case *corev1.ReplicationController:
 		setPointer(&o.Spec.Replicas, 1)
 	case *storagev1.StorageClass:

@@ -180,9 +180,11 @@ func finalizersFor(ep *endpoint, obj resource.Object, opts *metav1.DeleteOptions
 	finalizers := slices.Clone(obj.GetFinalizers())
 	orphan := slices.Contains(finalizers, metav1.FinalizerOrphanDependents)
 	foreground := slices.Contains(finalizers, metav1.FinalizerDeleteDependents)
+	//lint:ignore SA1019 clients may still send it
+	old := opts.OrphanDependents
 	switch policy := opts.PropagationPolicy; {
-	case opts.OrphanDependents != nil: //nolint:staticcheck // clients may still send it
-		orphan, foreground = *opts.OrphanDependents, false
+	case old != nil:
+		orphan, foreground = *old, false
 	case policy != nil:
 		orphan, foreground = *policy == metav1.DeletePropagationOrphan, *policy == metav1.DeletePropagationForeground
 	}

@@ -174,6 +174,7 @@ func (r *request) replace(current, obj resource.Object, opts writeOptions, track
 func (r *request) checkPreconditions(current, obj resource.Object) error {
 	if !sameUID(obj.GetUID(), current.GetUID()) {
 		return apierrors.NewConflict(r.groupResource(), r.target.name,
+			//lint:ignore ST1005 these are the words of a real server
 			fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", obj.GetUID(), current.GetUID()))
 	}
 	switch rv := obj.GetResourceVersion(); {
