@@ -9,7 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// Object is what is stored: a typed object of Scheme, or *unstructured.Unstructured for a custom resource. An
+// Object is what is stored: a typed object of Scheme, or *unstructured.Unstructured for a custom resource. Stored
+// objects carry their apiVersion and kind. An
 // object that is in the store is never modified; whoever wants to change one takes a DeepCopyObject first.
 type Object interface {
 	metav1.Object
