@@ -149,6 +149,55 @@ func TestSnapshot_PublishedOnceBelongsToOneMoment(t *testing.T) {
 	require.Zero(t, s.clock.barrier)
 }
 
+// TestSnapshot_AReaderThatComesTooLateIsTurnedAway lets a write begin after a reader found the published snapshot and
+// before it is counted: the writer did not see it and may write in place.
+func TestSnapshot_AReaderThatComesTooLateIsTurnedAway(t *testing.T) {
+	s := filled(t, 10)
+	s.acquire(visitor).release()
+	found := s.published.Load()
+	require.NoError(t, s.Add(&item{key: "x"}))
+	require.False(t, s.enter(found, visitor))
+	require.Zero(t, found.pin.users.Load())
+	s.acquire(visitor).release()
+	require.True(t, s.enter(s.published.Load(), visitor))
+}
+
+// staysBlocked starts f, expects that it cannot end while the stripe is locked, and lets it end.
+func staysBlocked(t *testing.T, st *sync.Mutex, f func()) {
+	t.Helper()
+	var done atomic.Bool
+	var wg sync.WaitGroup
+	st.Lock()
+	wg.Go(func() { f(); done.Store(true) })
+	for range 5000 {
+		runtime.Gosched()
+	}
+	if done.Load() {
+		t.Error("it did not wait for a reader of that stripe")
+	}
+	st.Unlock()
+	wg.Wait()
+}
+
+func TestReplace_KeepsOutReadersOfEveryKey(t *testing.T) {
+	s := filled(t, 10)
+	for i := range s.stripes {
+		staysBlocked(t, &s.stripes[i].mu, func() { _ = s.Replace(nil, "1") })
+	}
+}
+
+func TestDelete_KeepsOutReadersOfTheObjectThatFillsTheGap(t *testing.T) {
+	for i := range 10 {
+		s := newItems(nil)
+		require.NoError(t, s.Add(&item{key: "gone"}))
+		last := fmt.Sprint("last", i)
+		require.NoError(t, s.Add(&item{key: last}))
+		staysBlocked(t, &s.stripes[s.tagOf(last)>>(32-stripeBits)].mu, func() { s.DeleteKey("gone") })
+		_, ok := s.GetByKey(last)
+		require.True(t, ok)
+	}
+}
+
 func versions(objs []*item) []int {
 	var vs []int
 	for _, o := range objs {

@@ -105,7 +105,11 @@ func TestUpdate_WithTheSameIndexValuesAllocatesNothing(t *testing.T) {
 	s := filled(t, 1000)
 	a := &item{key: "7", group: "g", tags: []string{"t7", "u7", "t7"}}
 	require.NoError(t, s.Update(a))
-	require.Zero(t, testing.AllocsPerRun(100, func() { _ = s.Update(a) }))
+	if raceEnabled {
+		t.Log("not counting an update's allocations: under the race detector a sync.Pool forgets on purpose")
+	} else {
+		require.Zero(t, testing.AllocsPerRun(100, func() { _ = s.Update(a) }))
+	}
 	require.Zero(t, testing.AllocsPerRun(100, func() {
 		for range s.Snapshot().All() {
 		}

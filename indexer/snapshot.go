@@ -38,17 +38,9 @@ const (
 )
 
 // acquire returns the root of this moment. Without a write since the last one, that takes no lock.
-//
-// A writer first withdraws the published root and then looks at the users; a reader first counts itself in and then
-// looks whether the root is still published. So either the reader sees that it came too late, or the writer sees the
-// reader (and copies what it shares).
 func (s *Store[K, T]) acquire(user int64) *root[K, T] {
-	if r := s.published.Load(); r != nil {
-		r.pin.users.Add(user)
-		if s.published.Load() == r {
-			return r
-		}
-		r.pin.users.Add(-user)
+	if r := s.published.Load(); r != nil && s.enter(r, user) {
+		return r
 	}
 	lock(&s.mu)
 	r := s.published.Load()
@@ -58,6 +50,20 @@ func (s *Store[K, T]) acquire(user int64) *root[K, T] {
 	r.pin.users.Add(user)
 	s.mu.Unlock()
 	return r
+}
+
+// enter counts a user in, unless r is no longer the published root.
+//
+// A writer first withdraws the published root and then looks at the users; a reader first counts itself in and then
+// looks whether the root is still published. So either the reader sees that it came too late, or the writer sees the
+// reader (and copies what it shares).
+func (s *Store[K, T]) enter(r *root[K, T], user int64) bool {
+	r.pin.users.Add(user)
+	if s.published.Load() == r {
+		return true
+	}
+	r.pin.users.Add(-user)
+	return false
 }
 
 // release ends a visit.
@@ -89,7 +95,7 @@ func (s *Store[K, T]) freezeLocked() *root[K, T] {
 }
 
 // prunePinsLocked drops the pins that nobody uses and sets the barrier to the latest of the others. It runs after the
-// published root was withdrawn, so a pin without users stays without (see acquire).
+// published root was withdrawn, so a pin without users stays without (see enter).
 func (s *Store[K, T]) prunePinsLocked() {
 	w := &s.clock
 	w.barrier = w.frozen
