@@ -1,0 +1,36 @@
+// Package workqueue has the names and signatures of k8s.io/client-go/util/workqueue, and behind them glasswatch's queues:
+// code written for the one runs on the other once its import is changed.
+//
+//	import "k8s.io/client-go/util/workqueue"   ──▶   import "glasswatch/compat/workqueue"
+//
+//	                contracts: aliases of client-go's types
+//	           ┌──────────────────────────────────────────────────┐
+//	your code ─┤ TypedRateLimitingInterface, MetricsProvider, …   ├─ other people's code, still on client-go
+//	           └──────────────────────────────────────────────────┘
+//	                machinery: glasswatch/workqueue
+//
+// The contracts (interfaces, config structs, function types) are aliases, so that a queue made here can be handed to whoever
+// wants client-go's, and a queue or limiter of client-go can be plugged in here. The structs (Typed and the limiters) are
+// aliases of glasswatch's, so that a type assertion finds the methods they have beyond client-go's.
+//
+// # What is promised
+//
+//   - All that glasswatch/workqueue promises about order, duplicates, exclusion, shutdown and goroutines.
+//   - Metrics are those that client-go reports, by the same events. A queue without a name reports none. The calls for one
+//     queue never overlap, so that a metric need not be safe for concurrent use by one queue; it must not call the queue.
+//   - A config's Clock decides when delayed items are due. A config's Queue or DelayingQueue, of whatever make, is where the
+//     items go. Such a queue needs one goroutine while items are delayed, and none otherwise.
+//
+// # What is not
+//
+//   - That metrics are timed by a config's Clock: they are always timed by the real one.
+//   - Metrics for a program that called client-go's SetProvider: what it was given cannot be read. Call this package's.
+//   - The names that client-go deprecates.
+//
+// # Where client-go differs
+//
+// Its ShutDownWithDrain does not wait for items that nobody has taken, so without workers it returns where this one waits
+// for a ShutDown. Done for an item that is queued and was not taken queues it twice there and does nothing here. Its limiters
+// remember every item that nobody forgets, these the last 100,000 that failed. Its ParallelizeUntil panics in a goroutine
+// that nobody can recover, this one in its caller's. The README.md of the folder above lists every name.
+package workqueue
