@@ -1,6 +1,7 @@
 package workqueue
 
 import (
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -232,8 +233,8 @@ func TestDefaultQueue_HandsOutInOrderOfArrivalAsClientGoDoes(t *testing.T) {
 			"push": func(t *rapid.T) {
 				for range rapid.IntRange(1, 40).Draw(t, "n") {
 					next++
-					theirs.Push(string(rune(next)))
-					ours.Push(string(rune(next)))
+					theirs.Push(strconv.Itoa(next))
+					ours.Push(strconv.Itoa(next))
 				}
 			},
 			"pop": func(t *rapid.T) {
