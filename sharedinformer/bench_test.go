@@ -100,10 +100,12 @@ func benchOurs(b *testing.B, handlers int, opts HandlerOptions) {
 func benchTheirs(b *testing.B, handlers int) {
 	events := make(chan watch.Event, window)
 	lw := &cache.ListWatch{
-		ListFunc: func(metav1.ListOptions) (runtime.Object, error) {
+		ListWithContextFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
 			return &corev1.ConfigMapList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}}, nil
 		},
-		WatchFunc: func(metav1.ListOptions) (watch.Interface, error) { return watch.NewProxyWatcher(events), nil },
+		WatchFuncWithContext: func(context.Context, metav1.ListOptions) (watch.Interface, error) {
+			return watch.NewProxyWatcher(events), nil
+		},
 	}
 	informer := cache.NewSharedIndexInformer(withoutWatchList{lw}, &config{}, 0, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc})
 	var seen sync.WaitGroup

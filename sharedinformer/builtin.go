@@ -155,6 +155,7 @@ var builtins = sync.OnceValue(func() *builtinTable {
 	gv = schema.GroupVersion{Group: "", Version: "v1"}
 	cluster[*corev1.ComponentStatus](t, gv, "componentstatuses")
 	namespaced[*corev1.ConfigMap](t, gv, "configmaps")
+	//lint:ignore SA1019 deprecated or not, servers have it and people watch it
 	namespaced[*corev1.Endpoints](t, gv, "endpoints")
 	namespaced[*corev1.Event](t, gv, "events")
 	namespaced[*corev1.LimitRange](t, gv, "limitranges")

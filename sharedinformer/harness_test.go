@@ -218,9 +218,9 @@ func (st *stream) Next() (listwatch.Event[*config], error) {
 }
 
 func (st *stream) Close() error {
-	st.release()
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
+	st.release() // under the lock: a context that has ended closes the stream while Watch still makes it
 	st.closed = true
 	st.server.changed.Broadcast()
 	return nil
@@ -375,7 +375,7 @@ func (s *story) Settle() {
 
 // Pass lets time pass.
 func (s *story) Pass(d time.Duration) {
-	time.Sleep(d)
+	<-time.After(d)
 	s.Settle()
 }
 

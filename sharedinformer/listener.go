@@ -22,11 +22,10 @@ type listener[T listwatch.Object] struct {
 	maxBacklog int
 
 	// Guarded by the informer's mutex.
-	requestedResync time.Duration // what the handler asked for, raised to the smallest allowed
-	resync          time.Duration // what it gets; 0 is none
-	nextResync      time.Time
-	due             bool // it is given updates that did not change the resourceVersion
-	running         bool // its goroutine was started
+	resync     time.Duration // what it gets; 0 is none
+	nextResync time.Time
+	due        bool // it is given updates that did not change the resourceVersion
+	running    bool // its goroutine was started
 
 	dropped  chan struct{} // closed by drop
 	dropping atomic.Bool   // set before dropped is closed; cheaper to ask between two calls

@@ -318,7 +318,7 @@ func play(t *testing.T, kind QueueKind, resync time.Duration, script []scene) er
 	join := func(sc scene, early bool) {
 		m := &member{recorder: newRecorder(), fold: strings.HasSuffix(sc.Verb, "folding"), early: early}
 		if pause := time.Duration(sc.N%4) * 50 * time.Millisecond; pause > 0 {
-			m.during = func(string) { time.Sleep(pause) }
+			m.during = func(string) { <-time.After(pause) }
 		}
 		var err error
 		if m.reg, err = s.informer.AddHandler(m, HandlerOptions{Fold: m.fold}); err != nil {
@@ -369,7 +369,7 @@ func play(t *testing.T, kind QueueKind, resync time.Duration, script []scene) er
 		case "settle":
 			synctest.Wait()
 		case "pass":
-			time.Sleep(time.Duration(sc.N) * time.Millisecond)
+			<-time.After(time.Duration(sc.N) * time.Millisecond)
 		}
 	}
 	for _, name := range []string{"a", "b", "c", "d"} {
@@ -377,7 +377,7 @@ func play(t *testing.T, kind QueueKind, resync time.Duration, script []scene) er
 		s.server.Put(name, "heal")
 	}
 	s.server.Delete("d")
-	time.Sleep(time.Minute + 7*time.Millisecond) // not a multiple of the resync period
+	<-time.After(time.Minute + 7*time.Millisecond) // not a multiple of the resync period
 	synctest.Wait()
 	return judge(s, members, resync)
 }

@@ -44,15 +44,15 @@ func (i *Informer[T]) setResyncLocked(l *listener[T], period time.Duration) (rai
 func (i *Informer[T]) resyncDue(now time.Time) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	any := false
+	found := false
 	for _, l := range i.listeners {
 		l.due = l.resync > 0 && !now.Before(l.nextResync)
 		if l.due {
 			l.nextResync = now.Add(l.resync)
-			any = true
+			found = true
 		}
 	}
-	return any
+	return found
 }
 
 // keepTime closes synced once the first list is in the store, and starts resyncs: the period begins anew with each list.
