@@ -170,7 +170,8 @@ func (r *Reflector[T]) leaveWatch(ctx context.Context, err error) State {
 	if ctx.Err() != nil {
 		return Stopped
 	}
-	if isCleanEnd(err) {
+	// Only what took its time is followed by another at once: an io.EOF here is a server that hangs up on every request.
+	if errors.Is(err, errOverdue) {
 		return r.resuming()
 	}
 	r.fail(ctx, r.wrap("watch", err))

@@ -56,7 +56,7 @@ func TestWatch_ExpiredIsAnsweredByAList(t *testing.T) {
 }
 
 func TestWatch_OutagesAreSatOutWithoutAList(t *testing.T) {
-	for _, err := range []error{busy(0), refused(), outage(), badGateway(), &net.DNSError{Err: "no such host", IsTimeout: true}} {
+	for _, err := range []error{busy(0), refused(), outage(), badGateway(), io.EOF, &net.DNSError{Err: "no such host", IsTimeout: true}} {
 		story(t, Options{}, func(h *harness) {
 			h.Put("a")
 			h.Start()
