@@ -56,7 +56,7 @@ func (in *intake[K, T]) transform(key K, obj T) (out T, ok bool) {
 func (in *intake[K, T]) callTransformer(obj T) (out T, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("Transform %w: %v", ErrPanicked, r)
+			err = fmt.Errorf("transform %w: %v", ErrPanicked, r)
 		}
 	}()
 	return in.transformer(obj)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -201,7 +200,10 @@ func (c *Client[T]) merged(opts metav1.ListOptions) metav1.ListOptions {
 	return opts
 }
 
-// bothSelectors: in both kinds of selector a comma means and.
+// bothSelectors: in both kinds of selector a comma means and. One at the end may be escaped, and part of a value.
 func bothSelectors(a, b string) string {
-	return strings.Trim(a+","+b, ",")
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "," + b
 }

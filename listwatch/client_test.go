@@ -79,6 +79,17 @@ func TestClient_AsksForWhatItWasTold(t *testing.T) {
 	assert.Empty(t, cfg.APIPath)
 }
 
+func TestClient_SelectorMayEndWithAnEscapedComma(t *testing.T) {
+	const selector = `reason=a\,`
+	var asked requests
+	cfg := serve(t, asked.wrap(answer(jsonType, nil)))
+	for _, opts := range []struct{ client, call string }{{selector, ""}, {"", selector}} {
+		client := servicesOf(t, cfg, Options{FieldSelector: opts.client})
+		_, _ = client.List(t.Context(), metav1.ListOptions{FieldSelector: opts.call})
+		assert.Equal(t, selector, asked.query().Get("fieldSelector"))
+	}
+}
+
 func TestClient_AcceptFollowsTheConfigAndTheType(t *testing.T) {
 	var asked requests
 	cfg := serve(t, asked.wrap(answer(jsonType, nil)))

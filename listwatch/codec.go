@@ -116,8 +116,11 @@ func (c *typedCodec[T]) fromJSON(object []byte, _ typeMeta) (none T, err error) 
 }
 
 func (c *typedCodec[T]) fromProtobuf(raw []byte, object typeMeta) (none T, err error) {
+	// Compared here first, because check's strings would be allocated for each object.
 	if len(object.kind) > 0 && (string(object.kind) != c.kind || string(object.apiVersion) != c.apiVersion) {
-		return none, c.check(string(object.apiVersion), string(object.kind))
+		if err := c.check(string(object.apiVersion), string(object.kind)); err != nil {
+			return none, err
+		}
 	}
 	obj := c.newObject()
 	message, ok := any(obj).(unmarshaler)

@@ -249,7 +249,7 @@ func TestJSONCursor_RefusesBadStructure(t *testing.T) {
 }
 
 func TestProtobufCursor_SkipsWhatHasNoLength(t *testing.T) {
-	message := []byte{1<<3 | 0, 0x96, 1, 2<<3 | 1, 1, 2, 3, 4, 5, 6, 7, 8, 3<<3 | 5, 1, 2, 3, 4, 4<<3 | 2, 2, 'o', 'k'}
+	message := []byte{1 << 3, 0x96, 1, 2<<3 | 1, 1, 2, 3, 4, 5, 6, 7, 8, 3<<3 | 5, 1, 2, 3, 4, 4<<3 | 2, 2, 'o', 'k'}
 	var got []string
 	visit := func(field uint64, value []byte) { got = append(got, fmt.Sprintf("%d=%s", field, value)) }
 	require.NoError(t, eachProtobuf(message, visit))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"strconv"
 	"testing"
 
@@ -37,7 +38,7 @@ func (p *pagingServer) List(_ context.Context, opts metav1.ListOptions) (*List[*
 	}
 	if len(p.asked) == p.expireAt {
 		if p.gone {
-			return nil, apierrors.NewGone("gone")
+			return nil, &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusGone, Reason: metav1.StatusReasonGone, Message: "gone"}}
 		}
 		return nil, apierrors.NewResourceExpired("token too old")
 	}

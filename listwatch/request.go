@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"strconv"
 	"time"
@@ -114,18 +115,19 @@ func statusIn(body []byte) *metav1.Status {
 	return status
 }
 
-// retryAfterSeconds reads both forms of the header; 0 if there is none, or if the time it names is over.
+// retryAfterSeconds reads both forms of the header; 0 if there is none, or if the time it names is over. What it returns
+// fits into the int32 of a Status.
 func retryAfterSeconds(header string) int {
 	if header == "" {
 		return 0
 	}
 	if seconds, err := strconv.Atoi(header); err == nil {
-		return max(seconds, 0)
+		return min(max(seconds, 0), math.MaxInt32)
 	}
 	at, err := http.ParseTime(header)
 	if err != nil {
 		return 0
 	}
 	wait := time.Until(at)
-	return max(int((wait+time.Second-1)/time.Second), 0)
+	return min(max(int(math.Ceil(wait.Seconds())), 0), math.MaxInt32)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"strconv"
 	"testing"
 	"testing/synctest"
@@ -150,7 +151,7 @@ func TestRetryStream_RestartsAtOnceAfterALongWatch(t *testing.T) {
 		stream := retrying(t, lw, metav1.ListOptions{}, nil)
 		_, err := stream.Next()
 		require.NoError(t, err)
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		start := time.Now()
 		_, err = stream.Next()
 		require.NoError(t, err)
@@ -172,7 +173,7 @@ func TestRetryStream_StopsAtWhatNoRestartMends(t *testing.T) {
 	resource := schema.GroupResource{Resource: "services"}
 	for _, final := range []error{
 		apierrors.NewResourceExpired("too old"),
-		apierrors.NewGone("gone"),
+		&apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusGone, Reason: metav1.StatusReasonGone, Message: "gone"}},
 		apierrors.NewForbidden(resource, "", nil),
 		apierrors.NewUnauthorized("who?"),
 		fmt.Errorf("%w: 17 MiB", ErrFrameTooLarge),

@@ -134,6 +134,23 @@ func TestStream_UnreadableEventCostsOnlyItself(t *testing.T) {
 	}
 }
 
+func TestStream_ObjectThatNamesItsKindOnlyIsTakenAtItsKind(t *testing.T) {
+	raw, err := serviceV1("cart", "6").Marshal()
+	require.NoError(t, err)
+	envelope, err := (&runtime.Unknown{TypeMeta: runtime.TypeMeta{Kind: "Service"}, Raw: raw}).Marshal()
+	require.NoError(t, err)
+	objects := map[string][]byte{
+		jsonType:  []byte(`{"kind":"Service","metadata":{"name":"cart"}}`),
+		protoType: append([]byte(protobufPrefix), envelope...),
+	}
+	for _, contentType := range bothTypes {
+		stream := watchServices(t, contentType, encodeRaw(t, contentType, "ADDED", objects[contentType]), Options{})
+		ev, err := stream.Next()
+		require.NoError(t, err)
+		assert.Equal(t, "cart", ev.Object.Name)
+	}
+}
+
 func TestStream_BrokenStreamIsAnErrorAndNeverAnEvent(t *testing.T) {
 	event := encodeEvent(t, jsonType, watch.Added, serviceV1("cart", "5"))
 	framed := encodeEvent(t, protoType, watch.Added, serviceV1("cart", "5"))

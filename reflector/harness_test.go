@@ -165,7 +165,7 @@ func (h *harness) Settle() { synctest.Wait() }
 
 // Pass lets virtual time go by.
 func (h *harness) Pass(d time.Duration) {
-	time.Sleep(d)
+	<-time.After(d)
 	synctest.Wait()
 }
 

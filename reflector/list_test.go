@@ -3,6 +3,7 @@ package reflector
 import (
 	"errors"
 	"io"
+	"net/http"
 	"testing"
 	"time"
 
@@ -134,7 +135,7 @@ func TestStreamingList_ThatEndsEarlyFallsBackToPagesOnce(t *testing.T) {
 }
 
 func TestList_WithoutItsVersionIsAskedForAtTheLatest(t *testing.T) {
-	for _, unavailable := range []error{expired(), apierrors.NewGone("gone"), tooLarge(), timeoutTooLarge("")} {
+	for _, unavailable := range []error{expired(), &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusGone, Reason: metav1.StatusReasonGone, Message: "gone"}}, tooLarge(), timeoutTooLarge("")} {
 		story(t, Options{}, func(h *harness) {
 			h.Put("a")
 			h.Start()

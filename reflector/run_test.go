@@ -223,13 +223,13 @@ func TestWatchdog_BitesOnceAndIsGoneAfterStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var bites atomic.Int32
 		w := newWatchdog(time.Second, func() { bites.Add(1) })
-		time.Sleep(900 * time.Millisecond)
+		<-time.After(900 * time.Millisecond)
 		w.feed()
-		time.Sleep(900 * time.Millisecond)
+		<-time.After(900 * time.Millisecond)
 		require.Zero(t, bites.Load())
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		w.feed()
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		w.stop()
 		require.Equal(t, int32(1), bites.Load())
 		(*watchdog)(nil).stop()

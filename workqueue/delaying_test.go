@@ -29,7 +29,7 @@ func tell(t *testing.T, opts Options[string], f func(s *story)) {
 
 // At lets time pass until the given moment of the story.
 func (s *story) At(d time.Duration) {
-	time.Sleep(time.Until(s.start.Add(d)))
+	<-time.After(time.Until(s.start.Add(d)))
 	synctest.Wait()
 	ok(s.T, s)
 }

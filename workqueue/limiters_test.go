@@ -66,7 +66,7 @@ func TestBucketRateLimiter_SpacesRetriesOfAllItemsOnceTheBurstIsUsed(t *testing.
 		assert.Equal(t, 300*ms, l.When("b"))
 		l.Forget("a")
 		assert.Zero(t, l.NumRequeues("a"))
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		assert.Zero(t, l.When("a"))
 	})
 }

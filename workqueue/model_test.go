@@ -175,7 +175,7 @@ func actions(q *DelayingQueue[int], m *model, depth *depth) map[string]func(*rap
 			m.done(item)
 		},
 		"Pass": func(t *rapid.T) {
-			time.Sleep(aDelay.Draw(t, "time"))
+			<-time.After(aDelay.Draw(t, "time"))
 			synctest.Wait()
 			m.tick()
 		},

@@ -28,7 +28,7 @@ func TestParallelizeUntil_DoesEachPieceOnce(t *testing.T) {
 func TestParallelizeUntil_WorksInParallel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		ParallelizeUntil(t.Context(), 5, 10, func(int) { time.Sleep(time.Second) })
+		ParallelizeUntil(t.Context(), 5, 10, func(int) { <-time.After(time.Second) })
 		assert.Equal(t, 2*time.Second, time.Since(start))
 	})
 }

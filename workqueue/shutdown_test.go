@@ -19,7 +19,7 @@ func TestShutDown_WhatWaitsIsStillTakenAndNothingElseGetsIn(t *testing.T) {
 		q.Add("b")
 		q.AddAfter("c", time.Second)
 		q.AddRateLimited("d")
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		assert.Equal(t, []string{"a"}, takeAll(t, q))
 		_, shutdown := q.Get()
 		assert.True(t, shutdown)
@@ -115,7 +115,7 @@ func TestShutDownWithDrain_CountsWhatIsDelayedAndDue(t *testing.T) {
 		q.mu.Lock()
 		q.wake.stop()
 		q.mu.Unlock()
-		time.Sleep(2 * time.Second)
+		<-time.After(2 * time.Second)
 		drained := drain(q)
 		assert.False(t, isClosed(drained))
 		assert.Equal(t, []string{"due"}, takeAll(t, q))
@@ -128,7 +128,7 @@ func TestShutDown_EndsADrainThatHasNoWorkers(t *testing.T) {
 		q := New(Options[string]{})
 		q.Add("nobody takes it")
 		first, second := drain(q), drain(q)
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 		assert.False(t, isClosed(first))
 		q.ShutDown()
 		assert.True(t, isClosed(first))
@@ -147,7 +147,7 @@ func TestShutDown_ReturnsOnlyWhenTheQueuesCallbackIsOver(t *testing.T) {
 		m := &recorder{blockAdded: release}
 		q := NewDelaying(Options[string]{Metrics: m})
 		q.AddAfter("a", time.Second)
-		time.Sleep(2 * time.Second)
+		<-time.After(2 * time.Second)
 		synctest.Wait() // the callback is stuck in the metric
 		ended := make(chan struct{})
 		go func() {

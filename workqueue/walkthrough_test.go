@@ -92,7 +92,7 @@ func TestWalkthrough(t *testing.T) {
 				if shutdown {
 					return
 				}
-				time.Sleep(time.Minute) // the work
+				<-time.After(time.Minute) // the work
 				q.Done(item)
 			}
 		}()

@@ -155,7 +155,7 @@ func (w *world) expectNoIngress(ctx context.Context, name string) error {
 		case err != nil:
 			return err
 		default:
-			return fmt.Errorf("Ingress %s is there: %s", name, describeIngress(ing))
+			return fmt.Errorf("there is an Ingress %s: %s", name, describeIngress(ing))
 		}
 	})
 	if err == nil {
@@ -171,7 +171,7 @@ func (w *world) expectUntouched(ctx context.Context, before *networkingv1.Ingres
 		return err
 	}
 	if now.UID != before.UID || now.ResourceVersion != before.ResourceVersion {
-		return fmt.Errorf("Ingress %s was written: rv %s, was %s", now.Name, now.ResourceVersion, before.ResourceVersion)
+		return fmt.Errorf("somebody wrote Ingress %s: rv %s, was %s", now.Name, now.ResourceVersion, before.ResourceVersion)
 	}
 	w.saw("Ingress %s as it was, rv %s", now.Name, now.ResourceVersion)
 	return nil
