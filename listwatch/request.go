@@ -128,6 +128,5 @@ func retryAfterSeconds(header string) int {
 	if err != nil {
 		return 0
 	}
-	wait := time.Until(at)
-	return min(max(int(math.Ceil(wait.Seconds())), 0), math.MaxInt32)
+	return int(min(max(math.Ceil(time.Until(at).Seconds()), 0), math.MaxInt32))
 }

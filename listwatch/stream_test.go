@@ -19,6 +19,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 )
 
@@ -137,7 +138,7 @@ func TestStream_UnreadableEventCostsOnlyItself(t *testing.T) {
 func TestStream_ObjectThatNamesItsKindOnlyIsTakenAtItsKind(t *testing.T) {
 	raw, err := serviceV1("cart", "6").Marshal()
 	require.NoError(t, err)
-	envelope, err := (&runtime.Unknown{TypeMeta: runtime.TypeMeta{Kind: "Service"}, Raw: raw}).Marshal()
+	envelope, err := (&apiruntime.Unknown{TypeMeta: apiruntime.TypeMeta{Kind: "Service"}, Raw: raw}).Marshal()
 	require.NoError(t, err)
 	objects := map[string][]byte{
 		jsonType:  []byte(`{"kind":"Service","metadata":{"name":"cart"}}`),
