@@ -46,10 +46,13 @@ type RetryOptions struct {
 }
 
 // NewRetryStream returns a stream of what happens after opts.ResourceVersion, which must be that of a list or an event:
-// from "" and "0" a restart would deliver everything again. It connects at the first Next. Close it, or cancel ctx.
+// from "" and "0", as with SendInitialEvents, a restart would deliver everything again. It connects at the first Next. Close it, or cancel ctx.
 func NewRetryStream[T Object](ctx context.Context, lw ListerWatcher[T], opts metav1.ListOptions, options RetryOptions) (*RetryStream[T], error) {
 	if opts.ResourceVersion == "" || opts.ResourceVersion == "0" {
 		return nil, fmt.Errorf("listwatch: a retry stream cannot resume from resourceVersion %q", opts.ResourceVersion)
+	}
+	if opts.SendInitialEvents != nil && *opts.SendInitialEvents {
+		return nil, errors.New("listwatch: a retry stream cannot resume within initial events, which are in no order")
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	s := &RetryStream[T]{lw: lw, opts: opts, options: options, ctx: ctx, cancel: cancel, bookmarks: opts.AllowWatchBookmarks}

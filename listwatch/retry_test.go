@@ -253,6 +253,9 @@ func TestNewRetryStream_NeedsAPlaceToResumeAt(t *testing.T) {
 		_, err := NewRetryStream(t.Context(), &script{}, metav1.ListOptions{ResourceVersion: rv}, RetryOptions{})
 		assert.ErrorContains(t, err, "cannot resume")
 	}
+	yes := true
+	_, err := NewRetryStream(t.Context(), &script{}, metav1.ListOptions{ResourceVersion: "7", SendInitialEvents: &yes}, RetryOptions{})
+	assert.ErrorContains(t, err, "cannot resume")
 }
 
 // However watches break, every event is delivered once and in order.
