@@ -1,6 +1,7 @@
 package deltafifo
 
 import (
+	"math"
 	"testing"
 	"testing/synctest"
 
@@ -138,6 +139,18 @@ func TestInOrder_ProducersDoNotWaitForAConsumerThatKeepsUp(t *testing.T) {
 		})
 		assert.False(t, producing())
 		end()
+	})
+}
+
+func TestInOrder_ProducersDoNotWaitWithoutALimitToBatches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(math.MaxInt)
+		q.Add(v("a", 1))
+		assert.NoError(t, q.Pop(func(delta, bool) error {
+			producing := started(func() { q.Add(v("b", 1)) })
+			assert.False(t, producing())
+			return nil
+		}))
 	})
 }
 

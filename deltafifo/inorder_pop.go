@@ -62,7 +62,8 @@ func (q *InOrder[K, T]) begin(limit int) error {
 	if q.next == len(q.head) {
 		q.swapLocked()
 	}
-	q.held = q.lenLocked()-limit >= 2*q.batchSize
+	// Halved rather than doubled: a BatchSize may be as good as unlimited.
+	q.held = (q.lenLocked()-limit)/2 >= q.batchSize
 	return nil
 }
 
