@@ -1,6 +1,7 @@
 package workqueue
 
 import (
+	"math/bits"
 	"strconv"
 	"testing"
 	"testing/synctest"
@@ -150,6 +151,19 @@ func TestDifference_ALimiterForgetsTheItemThatFailedLongestAgoRatherThanGrow(t *
 	require.Equal(t, 1, l.NumRequeues(2))
 }
 
+// A base of 2ⁿ ns becomes 2⁶³ ns exactly, which client-go takes for a delay that has passed: one retry without any delay.
+func TestDifference_ABackoffNeverOverflows(t *testing.T) {
+	delay := func(w world) (d time.Duration) {
+		l := w.exponential(1<<52, time.Hour)
+		for range 12 {
+			d = l.When("a")
+		}
+		return d
+	}
+	require.Negative(t, delay(clientGo))
+	require.Equal(t, time.Hour, delay(glasswatch))
+}
+
 // TestQueue_DoesAsClientGoDoesWhateverHappens plays random calls to both.
 func TestQueue_DoesAsClientGoDoesWhateverHappens(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -261,6 +275,9 @@ func TestLimiters_GiveTheDelaysOfClientGo(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := func(name string) time.Duration { return time.Duration(durations.Draw(t, name)) }
 		base, ceiling, fast, slow, wait := d("base"), d("ceiling"), d("fast"), d("slow"), d("wait")
+		if bits.OnesCount64(uint64(base)) == 1 {
+			base += 3 // see TestDifference_ABackoffNeverOverflows
+		}
 		attempts := rapid.IntRange(-1, 5).Draw(t, "attempts")
 		kind := rapid.IntRange(0, 4).Draw(t, "kind")
 		limiter := func(w world) TypedRateLimiter[string] {
