@@ -166,6 +166,9 @@ func eventOf[T Object](from watch.Event) (ev Event[T], bad, final error) {
 }
 
 func bookmarkOf[T Object](obj runtime.Object) (ev Event[T], bad, final error) {
+	if isNilPointer(obj) {
+		return ev, &ObjectError{Type: Bookmark, Err: errors.New("the bookmark has no object")}, nil
+	}
 	m, err := meta.Accessor(obj)
 	if err == nil && m.GetResourceVersion() == "" {
 		err = errors.New("the bookmark has no resourceVersion")
@@ -182,7 +185,8 @@ func bookmarkOf[T Object](obj runtime.Object) (ev Event[T], bad, final error) {
 // objectOf finds the T in obj.
 func objectOf[T Object](obj runtime.Object) (T, *ObjectError) {
 	typed, ok := obj.(T)
-	if ok && !isNilObject(typed) {
+	isNil := isNilPointer(obj)
+	if ok && !isNil {
 		if typed.GetName() != "" {
 			return typed, nil
 		}
@@ -190,13 +194,16 @@ func objectOf[T Object](obj runtime.Object) (T, *ObjectError) {
 	}
 	var none T
 	bad := &ObjectError{Err: fmt.Errorf("the object is a %T, not a %T", obj, none)}
-	if m, err := meta.Accessor(obj); err == nil && !ok && m.GetName() != "" {
+	if m, err := meta.Accessor(obj); err == nil && !ok && !isNil && m.GetName() != "" {
 		bad.Key, bad.ResourceVersion = KeyOf(m), m.GetResourceVersion()
 	}
 	return none, bad
 }
 
 func statusErrorOf(obj runtime.Object) error {
+	if isNilPointer(obj) {
+		obj = nil
+	}
 	err := apierrors.FromObject(obj)
 	if _, ok := errors.AsType[*apierrors.StatusError](err); ok {
 		return err
@@ -204,8 +211,8 @@ func statusErrorOf(obj runtime.Object) error {
 	return apierrors.NewInternalError(fmt.Errorf("the watch ended with an ERROR event that cannot be read: %w", err))
 }
 
-// isNilObject finds a nil pointer in the interface, on which any method would panic.
-func isNilObject[T Object](obj T) bool {
+// isNilPointer finds a nil pointer in the interface, on which most methods would panic.
+func isNilPointer(obj runtime.Object) bool {
 	v := reflect.ValueOf(obj)
-	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
+	return v.Kind() == reflect.Pointer && v.IsNil()
 }

@@ -65,6 +65,19 @@ func TestFromWatch_TranslatesEveryKindOfEvent(t *testing.T) {
 	assert.True(t, source.IsStopped())
 }
 
+func TestFromWatch_EventWithoutAnObjectIsAnErrorAndNoPanic(t *testing.T) {
+	for _, obj := range []runtime.Object{nil, (*corev1.Service)(nil), (*corev1.Pod)(nil), (*metav1.Status)(nil)} {
+		for _, typ := range []watch.EventType{watch.Added, watch.Bookmark, watch.Error} {
+			from := watch.NewFakeWithChanSize(1, false)
+			from.Action(typ, obj)
+			stream := FromWatch[*corev1.Service](from)
+			_, err := stream.Next()
+			assert.Error(t, err, "%s of %T", typ, obj)
+			require.NoError(t, stream.Close())
+		}
+	}
+}
+
 func TestFromWatch_EndsLikeAnyStream(t *testing.T) {
 	source := watch.NewFake()
 	stream := FromWatch[*corev1.Service](source)
