@@ -161,7 +161,7 @@ func TestController_AnErrorCountsMoreThanRequeueAfter(t *testing.T) {
 func TestController_EnqueueDuringAReconcileBringsTheKeyBackAtOnce(t *testing.T) {
 	tell(t, Options[string]{Workers: 4}, func(s *story) {
 		s.Play(func(context.Context, string) (Result, error) {
-			time.Sleep(time.Second)
+			<-time.After(time.Second)
 			return Result{}, nil
 		})
 		s.Start()
@@ -177,7 +177,7 @@ func TestController_EnqueueDuringAReconcileBringsTheKeyBackAtOnce(t *testing.T) 
 func TestController_WorkersReconcileDifferentKeysAtATime(t *testing.T) {
 	tell(t, Options[string]{Workers: 2}, func(s *story) {
 		s.Play(func(context.Context, string) (Result, error) {
-			time.Sleep(time.Second)
+			<-time.After(time.Second)
 			return Result{}, nil
 		})
 		s.Start()

@@ -64,7 +64,7 @@ func TestRun_AfterTheDrainTimeoutReconcilesAreCancelledAndQueuedKeysLeft(t *test
 func TestRun_WaitsForAReconcileThatIgnoresItsContext(t *testing.T) {
 	tell(t, Options[string]{DrainTimeout: -1}, func(s *story) {
 		s.Play(func(context.Context, string) (Result, error) {
-			time.Sleep(time.Minute)
+			<-time.After(time.Minute)
 			return Result{}, nil
 		})
 		s.Start()
@@ -81,7 +81,7 @@ func TestRun_WaitsForAReconcileThatIgnoresItsContext(t *testing.T) {
 func TestRun_RetriesNothingWhileDraining(t *testing.T) {
 	tell(t, Options[string]{BaseDelay: time.Second}, func(s *story) {
 		s.Play(func(context.Context, string) (Result, error) {
-			time.Sleep(time.Second)
+			<-time.After(time.Second)
 			return Result{}, errBroken
 		})
 		s.Start()

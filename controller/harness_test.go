@@ -95,7 +95,7 @@ func (s *story) Stop() {
 
 // At lets time pass until the given moment of the story.
 func (s *story) At(d time.Duration) {
-	time.Sleep(time.Until(s.start.Add(d)))
+	<-time.After(time.Until(s.start.Add(d)))
 	synctest.Wait()
 }
 

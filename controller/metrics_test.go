@@ -44,7 +44,7 @@ func (s *story) ExpectMetric(lines ...string) {
 func TestMetrics_HaveTheNamesOfTheFieldAndTheNumbersOfTheStory(t *testing.T) {
 	tell(t, Options[string]{BaseDelay: time.Minute, Workers: 2}, func(s *story) {
 		s.Play(func(_ context.Context, key string) (Result, error) {
-			time.Sleep(2 * time.Second)
+			<-time.After(2 * time.Second)
 			if key == "bad" {
 				return Result{}, errBroken
 			}
