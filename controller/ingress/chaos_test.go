@@ -295,3 +295,55 @@ func TestController_AForbiddenWatchIsNotReadyAndSaysWhy(t *testing.T) {
 		require.NoError(t, <-served)
 	})
 }
+
+// From the moment that it is orphaned, an Ingress is a stranger, even while a cache that is cut off still shows it as
+// controlled: neither a correction nor a deletion may reach it.
+func TestController_AStaleCacheNeitherAdoptsNorDeletesAnOrphan(t *testing.T) {
+	for name, mutate := range map[string]func(*corev1.Service){
+		"correction": func(svc *corev1.Service) { svc.Spec.Ports[0].Port = 81 },
+		"deletion":   func(svc *corev1.Service) { svc.Annotations["ingress/http"] = "false" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				listener := apiserver.NewPipeListener()
+				server := apiserver.New(apiserver.Options{})
+				served := make(chan error, 1)
+				go func() { served <- server.Serve(ctx, listener) }()
+				cfg := server.RESTConfigFor(listener)
+				client, err := kubernetes.NewForConfig(cfg)
+				require.NoError(t, err)
+				c, err := New(cfg, Options{Config: testConfig})
+				require.NoError(t, err)
+				ran := make(chan error, 1)
+				go func() { ran <- c.Run(ctx) }()
+				world := &chaos{server: server, client: client}
+				require.NoError(t, world.play(ctx, move{Kind: "create", Name: "a"}))
+				<-time.After(time.Second)
+
+				for _, verb := range []string{"list", "watch"} {
+					server.Faults().FailNext(-1, apiserver.Failure{Verb: verb, Resource: "ingresses", Code: http.StatusServiceUnavailable})
+				}
+				server.Faults().DropWatches()
+				require.NoError(t, world.play(ctx, move{Kind: "orphan ingress", Name: "a"}))
+				orphan, err := client.NetworkingV1().Ingresses("default").Get(ctx, "a", metav1.GetOptions{})
+				require.NoError(t, err)
+				svc, err := client.CoreV1().Services("default").Get(ctx, "a", metav1.GetOptions{})
+				require.NoError(t, err)
+				mutate(svc)
+				_, err = client.CoreV1().Services("default").Update(ctx, svc, metav1.UpdateOptions{})
+				require.NoError(t, err)
+				<-time.After(time.Minute)
+				server.Faults().Reset()
+				<-time.After(time.Hour)
+
+				now, err := client.NetworkingV1().Ingresses("default").Get(ctx, "a", metav1.GetOptions{})
+				require.NoError(t, err)
+				require.Equal(t, orphan, now)
+				cancel()
+				require.NoError(t, <-ran)
+				require.NoError(t, <-served)
+			})
+		})
+	}
+}

@@ -24,8 +24,9 @@
 //
 // Reads come from the caches, and a write happens only on a difference. Every
 // write names what it means: a create fails if the name is taken, a correction
-// carries the uid and a deletion has it as a precondition, so a stale cache can
-// cost a retry but never another one's Ingress. After a write the key rests
+// carries the uid and the resourceVersion and a deletion has them as its
+// preconditions, so a stale cache can cost a retry but never another one's
+// Ingress, nor one that was orphaned meanwhile. After a write the key rests
 // until the cache has caught up with it.
 //
 // Bad input costs one Warning Event per UID, reason and message, and no retry;

@@ -30,7 +30,8 @@ func (l *look) create(ctx context.Context, d desired) (*networkingv1.Ingress, er
 }
 
 // correct applies the owned fields, and only those, by force. The uid makes the
-// server refuse when another Ingress has taken the name meanwhile.
+// server refuse when another Ingress has taken the name meanwhile, the
+// resourceVersion when this one was orphaned meanwhile: that one is not adopted.
 func (l *look) correct(ctx context.Context, d desired) (*networkingv1.Ingress, error) {
 	ref := d.ownerReference()
 	spec := networkingv1ac.IngressSpec().WithRules(
@@ -43,16 +44,17 @@ func (l *look) correct(ctx context.Context, d desired) (*networkingv1.Ingress, e
 	if d.class != "" {
 		spec = spec.WithIngressClassName(d.class)
 	}
-	patch := networkingv1ac.Ingress(l.ing.Name, l.ing.Namespace).WithUID(l.ing.UID).WithSpec(spec).
+	patch := networkingv1ac.Ingress(l.ing.Name, l.ing.Namespace).WithUID(l.ing.UID).WithResourceVersion(l.ing.ResourceVersion).WithSpec(spec).
 		WithOwnerReferences(metav1ac.OwnerReference().
 			WithAPIVersion(ref.APIVersion).WithKind(ref.Kind).WithName(ref.Name).WithUID(ref.UID).
 			WithController(true).WithBlockOwnerDeletion(true))
 	return l.client.Ingresses(l.ing.Namespace).Apply(ctx, patch, metav1.ApplyOptions{FieldManager: FieldManager, Force: true})
 }
 
-// remove deletes exactly this Ingress, not one that took its name meanwhile.
+// remove deletes exactly this Ingress as it was seen: not one that took its name
+// meanwhile, and not this one if it was orphaned meanwhile.
 func (l *look) remove(ctx context.Context, ing *networkingv1.Ingress) error {
 	return l.client.Ingresses(ing.Namespace).Delete(ctx, ing.Name, metav1.DeleteOptions{
-		Preconditions: &metav1.Preconditions{UID: &ing.UID},
+		Preconditions: &metav1.Preconditions{UID: &ing.UID, ResourceVersion: &ing.ResourceVersion},
 	})
 }
