@@ -104,15 +104,21 @@ func (l *look) ensureNone(ctx context.Context) error {
 	if l.ing == nil || l.ing.DeletionTimestamp != nil || relate(l.svc, l.ing) != ours {
 		return nil
 	}
-	err := l.remove(ctx, l.ing)
-	if apierrors.IsNotFound(err) {
+	if l.mem.rejected == versionsOf(l.svc, l.ing) {
 		return nil
 	}
-	if err == nil {
+	switch err := l.remove(ctx, l.ing); {
+	case err == nil:
 		l.outcome = "deleted the Ingress"
 		klog.FromContext(ctx).Info("Deleted Ingress", "ingress", klog.KObj(l.ing), "resourceVersion", l.ing.ResourceVersion)
+		return nil
+	case apierrors.IsNotFound(err):
+		return nil
+	case isRejected(err):
+		return l.rest(ctx, err)
+	default:
+		return err
 	}
-	return err
 }
 
 func (l *look) ensure(ctx context.Context, d desired) (controller.Result, error) {
@@ -155,10 +161,8 @@ func (l *look) write(ctx context.Context, d desired) (controller.Result, error) 
 	case l.ing == nil && endsQuietly(err):
 		klog.FromContext(ctx).V(2).Info("No Ingress in a namespace that is going away", "service", klog.KObj(l.svc), "err", err)
 		return none, nil
-	case apierrors.IsBadRequest(err) || apierrors.IsInvalid(err):
-		l.mem.rejected = versionsOf(l.svc, l.ing)
-		l.warn(ctx, &invalidError{ReasonRejected, err.Error()})
-		return none, controller.Terminal(err)
+	case isRejected(err):
+		return none, l.rest(ctx, err)
 	default:
 		return none, err
 	}
@@ -168,13 +172,32 @@ func (l *look) write(ctx context.Context, d desired) (controller.Result, error) 
 		"resourceVersion", result.ResourceVersion, "host", d.host, "port", d.port, "class", d.class)
 	if d.differs(result) {
 		// Undone by admission before it was stored: no event may come of it.
-		return controller.Result{RequeueAfter: max(contestBase, l.mem.contest.delay())}, nil
+		delay := l.mem.contest.delay()
+		if delay > 0 {
+			l.reportContest()
+		}
+		return controller.Result{RequeueAfter: max(contestBase, delay)}, nil
 	}
 	return none, nil
 }
 
+// isRejected: 400 and 422, which the same request would get again.
+func isRejected(err error) bool { return apierrors.IsBadRequest(err) || apierrors.IsInvalid(err) }
+
+// rest leaves the key alone until the Service or the Ingress changes.
+func (l *look) rest(ctx context.Context, err error) error {
+	l.mem.rejected = versionsOf(l.svc, l.ing)
+	l.warn(ctx, &invalidError{ReasonRejected, err.Error()})
+	return controller.Terminal(err)
+}
+
 // endsQuietly: a create into a namespace that is terminating, or gone already.
-// The Service goes with it, and that is the end of the matter.
+// The Service goes with it, and that is the end of the matter. Any other 404, as
+// of a server that does not serve Ingresses for the moment, is worth a retry.
 func endsQuietly(err error) bool {
-	return apierrors.IsNotFound(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
+	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+		return true
+	}
+	status, ok := errors.AsType[*apierrors.StatusError](err)
+	return ok && apierrors.IsNotFound(err) && status.Status().Details != nil && status.Status().Details.Kind == "namespaces"
 }

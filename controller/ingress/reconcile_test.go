@@ -3,9 +3,11 @@ package ingress
 import (
 	"errors"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -13,6 +15,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"glasswatch/controller"
 )
 
 const created = "create by glasswatch-ingress"
@@ -234,6 +238,7 @@ func TestReconcile_ErrorsAreRetriedOrRest(t *testing.T) {
 		"internal":       apierrors.NewInternalError(errors.New("x")),
 		"forbidden":      apierrors.NewForbidden(ingresses, "web", errors.New("no")),
 		"network":        errors.New("connection refused"),
+		"no such API":    &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound}},
 	} {
 		b := newBench(t)
 		b.serviceIs()
@@ -244,10 +249,11 @@ func TestReconcile_ErrorsAreRetriedOrRest(t *testing.T) {
 		b.warned()
 		b.expect(created)
 	}
-	for name, err := range map[string]error{
+	rejections := map[string]error{
 		"bad request": apierrors.NewBadRequest("what?"),
 		"invalid":     apierrors.NewInvalid(schema.GroupKind{Kind: "Ingress"}, "web", nil),
-	} {
+	}
+	for name, err := range rejections {
 		b := newBench(t)
 		b.serviceIs()
 		b.server.failures = []error{err}
@@ -259,12 +265,25 @@ func TestReconcile_ErrorsAreRetriedOrRest(t *testing.T) {
 		b.serviceIs()
 		b.expect(created) // a change does
 	}
+	for name, err := range rejections { // of a deletion, as by an admission webhook
+		b := served(t)
+		b.serviceIs(annotated("ingress/http", "false"))
+		b.server.failures = []error{err}
+		_, got := b.reconcile()
+		require.ErrorIs(t, got, err, name)
+		require.True(t, controller.IsTerminal(got), name)
+		b.wrote("delete ing-10")
+		b.warned(ReasonRejected)
+		b.expect()
+		b.serviceIs(annotated("ingress/http", "false"))
+		b.expect("delete ing-10")
+	}
 }
 
 func TestReconcile_ATerminatingNamespaceEndsQuietly(t *testing.T) {
 	terminating := apierrors.NewForbidden(schema.GroupResource{Resource: "ingresses"}, "web", errors.New("terminating"))
 	terminating.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
-	gone := &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound}}
+	gone := apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "default")
 	for _, err := range []error{terminating, gone} {
 		b := newBench(t)
 		b.serviceIs()
@@ -306,5 +325,23 @@ func TestReconcile_UndoneByAdmissionIsTriedAgainSlowly(t *testing.T) {
 		require.Equal(t, time.Second, b.expect(created).RequeueAfter)
 		b.cacheCatchesUp()
 		require.Equal(t, time.Second, b.expect(applied("ing-10")).RequeueAfter)
+		b.warned()
+		wait := time.Second
+		for began := time.Now(); time.Since(began) < time.Hour; {
+			b.cacheCatchesUp()
+			<-time.After(wait)
+			wait = b.expect(applied("ing-10")).RequeueAfter
+			require.LessOrEqual(t, wait, contestCap)
+		}
+		b.warned(ReasonContested)
 	})
+}
+
+func TestReconcile_ALongMessageIsCutBetweenCharacters(t *testing.T) {
+	b := newBench(t)
+	l := look{Reconciler: b.r, svc: b.serviceIs(), mem: &memory{}}
+	l.warn(t.Context(), &invalidError{ReasonRejected, "x" + strings.Repeat("ü", maxMessage)})
+	event := <-b.events.Events
+	require.True(t, utf8.ValidString(event), event[len(event)-10:])
+	require.LessOrEqual(t, len(event), len("Warning Rejected ")+maxMessage)
 }

@@ -3,6 +3,7 @@ package ingress
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
@@ -20,7 +21,12 @@ func (l *look) warn(ctx context.Context, problem *invalidError) {
 	l.outcome = "warned: " + problem.reason
 	klog.FromContext(ctx).Info("Service asks for an Ingress that it cannot get",
 		"service", klog.KObj(l.svc), "reason", problem.reason, "message", problem.message)
-	l.events.Event(l.svc, corev1.EventTypeWarning, problem.reason, problem.message[:min(len(problem.message), maxMessage)])
+	l.events.Event(l.svc, corev1.EventTypeWarning, problem.reason, cut(problem.message))
+}
+
+// cut shortens a message to what an Event may carry, between two characters.
+func cut(message string) string {
+	return strings.ToValidUTF8(message[:min(len(message), maxMessage)], "")
 }
 
 // reportContest emits one Warning Event for as long as the Service lives.
