@@ -106,7 +106,7 @@ type List[T Object] struct {
 	RemainingItemCount *int64
 	// Items belong to the receiver. They are in the server's order.
 	Items []T
-	// Bad are items that the server has but that could not be read. They count as present.
+	// Bad are items that the server has but that could not be read. Those with a key count as present.
 	Bad []*ObjectError
 }
 

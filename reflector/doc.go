@@ -56,9 +56,10 @@
 //     has. Replace may hold what the sink has.
 //   - Completeness: once the server answers again, the sink becomes equal to it, however watches and lists failed before.
 //   - A bad object costs that object only. It is reported to [Options.OnError], counted in [Stats], and skipped; its
-//     resourceVersion is not taken over. On a list it counts as present, with the last good version. A deletion whose
-//     object cannot be read is a DeleteKey, if it can be told of what. An event that does not even name its object is
-//     asked for again first, once, by a watch from the last version: it may have been garbage on the way.
+//     resourceVersion is not taken over. On a list it counts as present, with the last good version; an item that
+//     does not even tell its name is missing from Replace, as if it were gone. A deletion whose object cannot be read is
+//     a DeleteKey, if it can be told of what. An event that does not name its object is asked for again first, once, by
+//     a watch from the last version: it may have been garbage on the way.
 //   - An error of the sink is reported and counted, and nothing else.
 //   - Blocking: cancelling Run's context ends every wait at once, and Run returns when its goroutines are gone.
 //

@@ -333,6 +333,16 @@ func TestStreamingList_GarbageThatNamesNoObjectMakesItListInPages(t *testing.T) 
 	})
 }
 
+func TestPagedList_ItemThatNamesNoObjectIsMissing(t *testing.T) {
+	story(t, Options{DisableStreamingList: true}, func(h *harness) {
+		h.Put("a")
+		h.Spoil("b")
+		h.SpoilAnon("c")
+		h.Start()
+		h.ExpectSink("Replace 3 [a@1] keep [b]")
+	})
+}
+
 func TestSinkErrors_AreReportedAndDoNotStopTheMirror(t *testing.T) {
 	story(t, Options{ResyncPeriod: time.Hour}, func(h *harness) {
 		no := errors.New("no key")
