@@ -41,6 +41,14 @@ func TestConfig_ClockDecidesWhenDelayedItemsAreDue(t *testing.T) {
 		expectGet(t, q, "hour")
 		fake.Step(24 * time.Hour)
 		expectEmpty(t, q)
+
+		q.AddAfter("second", 2*time.Hour)
+		q.AddAfter("first", 3*time.Hour)
+		q.AddAfter("first", time.Hour)
+		synctest.Wait()
+		fake.Step(time.Hour)
+		expectGet(t, q, "first")
+		expectEmpty(t, q)
 	})
 }
 
@@ -57,14 +65,18 @@ func (c *steppingClock) NewTimer(d time.Duration) clock.Timer {
 }
 
 func TestConfig_AClockThatMovesWhileATimerIsSetLosesNothing(t *testing.T) {
-	for _, step := range []time.Duration{time.Second, time.Minute} {
+	for _, step := range []time.Duration{time.Second, 59 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
-			c := &steppingClock{FakeClock: clocktesting.NewFakeClock(time.Now()), step: step}
+			c := &steppingClock{FakeClock: clocktesting.NewFakeClock(time.Now())}
 			q := NewTypedDelayingQueueWithConfig(TypedDelayingQueueConfig[string]{Clock: c})
 			defer q.ShutDown()
+			q.AddAfter("first", time.Second)
 			q.AddAfter("a", time.Minute)
 			synctest.Wait()
-			c.FakeClock.Step(time.Minute - step)
+			c.step = step // in the next timer's way
+			c.FakeClock.Step(time.Second)
+			expectGet(t, q, "first")
+			c.FakeClock.Step(59*time.Second - step)
 			expectGet(t, q, "a")
 		})
 	}
@@ -131,6 +143,28 @@ func TestConfig_ADrainOfAnotherQueueLeavesNoGoroutine(t *testing.T) {
 		q.AddAfter("never", time.Second)
 		_, shutdown := q.Get()
 		require.True(t, shutdown)
+	})
+}
+
+// lateClock has timers that never go off, since its time is set past the clock that they go by.
+type lateClock struct {
+	*clocktesting.FakeClock
+	ahead time.Duration
+}
+
+func (c *lateClock) Now() time.Time { return c.FakeClock.Now().Add(c.ahead) }
+
+func TestConfig_ShutDownKeepsItemsWhoseTimeHasCome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &lateClock{FakeClock: clocktesting.NewFakeClock(time.Now())}
+		q := NewTypedDelayingQueueWithConfig(TypedDelayingQueueConfig[string]{Clock: c})
+		q.AddAfter("due", time.Second)
+		q.AddAfter("never", time.Hour)
+		synctest.Wait()
+		c.ahead = time.Minute
+		q.ShutDown()
+		expectGet(t, q, "due")
+		expectShutdown(t, q)
 	})
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -41,12 +43,12 @@ func TestParallelizeUntil_ChunksAreTakenInOnePiece(t *testing.T) {
 	}, opts...)
 	require.Equal(t, []int{0, 1, 2, 3, 4}, order)
 
-	// Two workers that each must see the other: with one chunk for all there is only one of them.
-	var workers atomic.Int32
-	ParallelizeUntil(t.Context(), 2, 5, func(i int) {
-		require.EqualValues(t, 1, workers.Add(1))
-		workers.Add(-1)
-	}, opts...)
+	// One chunk is one worker's.
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		ParallelizeUntil(t.Context(), 2, 5, func(int) { time.Sleep(time.Second) }, opts...)
+		require.Equal(t, 5*time.Second, time.Since(began))
+	})
 }
 
 func TestParallelizeUntil_TakesANilContext(t *testing.T) {
