@@ -118,9 +118,9 @@ func retryAfter(err error) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// logError is the default of Options.OnError. What heals by itself in the course of business is not worth a line at the
-// usual verbosity.
-func logError(ctx context.Context, name string, err error) {
+// LogError is the default of Options.OnError: it logs err under the reflector's name. What heals by itself in the course
+// of business is not worth a line at the usual verbosity.
+func LogError(ctx context.Context, name string, err error) {
 	logger := klog.FromContext(ctx)
 	var bad *listwatch.ObjectError
 	var refused *SinkError

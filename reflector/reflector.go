@@ -171,7 +171,7 @@ func (r *Reflector[T]) report(ctx context.Context, err error) {
 		r.opts.OnError(ctx, err)
 		return
 	}
-	logError(ctx, r.opts.Name, err)
+	LogError(ctx, r.opts.Name, err)
 }
 
 func (r *Reflector[T]) reportSink(ctx context.Context, err *SinkError) {

@@ -421,3 +421,22 @@ func TestHandlerName_SaysWhoItIs(t *testing.T) {
 	require.Equal(t, handlerName[*config](funcs), handlerName[*config](FilteringHandler[*config]{Handler: &funcs}))
 	require.Contains(t, handlerName[*config](HandlerFuncs[*config]{}), "HandlerFuncs")
 }
+
+func TestHandler_InitialAddsAreNotCountedWhileTheyAreDelivered(t *testing.T) {
+	l := newListener(newRegistration("r", nil), Handler[*config](HandlerFuncs[*config]{}), HandlerOptions{MaxBacklog: 1})
+	initial := make([]notification[*config], 200_000)
+	for n := range initial {
+		initial[n] = notification[*config]{kind: added, initial: true, obj: &config{}}
+	}
+	l.append(initial)
+	l.append([]notification[*config]{{kind: added, obj: &config{}}}) // the one that may wait
+	var served sync.WaitGroup
+	served.Go(func() { l.run(context.Background()) })
+	kept := true
+	for l.pendingInitial.Load() > 0 && kept {
+		kept = l.append(nil)
+	}
+	l.close()
+	served.Wait()
+	require.True(t, kept, "never more than one waited besides the initial list")
+}

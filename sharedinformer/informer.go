@@ -267,7 +267,7 @@ func (i *Informer[T]) watchFailed(ctx context.Context, err error) {
 	case i.opts.WatchErrorHandler != nil:
 		i.opts.WatchErrorHandler(ctx, err)
 	default:
-		klog.FromContext(ctx).Error(err, "List or watch failed", "informer", i.opts.Name)
+		reflector.LogError(ctx, i.opts.Name, err)
 	}
 }
 
