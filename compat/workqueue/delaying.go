@@ -117,9 +117,6 @@ func (q *delayingOver[T]) await(first time.Time) bool {
 		timer := q.clock.NewTimer(first.Sub(now))
 		if q.clock.Since(now) > slack {
 			timer.Stop()
-			if !q.clock.Now().Before(first) {
-				return true
-			}
 			continue
 		}
 		defer timer.Stop()
