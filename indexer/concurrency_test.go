@@ -136,7 +136,7 @@ func TestSnapshot_PublishedOnceBelongsToOneMoment(t *testing.T) {
 	a := s.acquire(visitor)
 	b := s.acquire(visitor)
 	require.Same(t, a, b, "without a write there is one snapshot for all")
-	require.EqualValues(t, 2*visitor, a.pin.users.Load())
+	require.EqualValues(t, 2, a.pin.visitors.Load())
 	require.NoError(t, s.Add(&item{key: "x"}))
 	require.Nil(t, s.published.Load())
 	c := s.acquire(visitor)
@@ -157,7 +157,7 @@ func TestSnapshot_AReaderThatComesTooLateIsTurnedAway(t *testing.T) {
 	found := s.published.Load()
 	require.NoError(t, s.Add(&item{key: "x"}))
 	require.False(t, s.enter(found, visitor))
-	require.Zero(t, found.pin.users.Load())
+	require.Zero(t, found.pin.visitors.Load())
 	s.acquire(visitor).release()
 	require.True(t, s.enter(s.published.Load(), visitor))
 }

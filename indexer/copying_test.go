@@ -268,3 +268,14 @@ func TestDelete_LetsGoOfTheObject(t *testing.T) {
 	}
 	t.Fatal("something still holds the object")
 }
+
+// TestSnapshot_StaysHoweverManyWereTakenOfOneMoment: a quiet store that is read all day sees no write in between.
+func TestSnapshot_StaysHoweverManyWereTakenOfOneMoment(t *testing.T) {
+	s := filled(t, 10)
+	snap := s.Snapshot()
+	for range 1 << 23 {
+		s.Snapshot()
+	}
+	require.NoError(t, s.Update(&item{key: "3", version: 1}))
+	require.Zero(t, must(snap.Get("3")).version)
+}

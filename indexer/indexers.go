@@ -73,7 +73,7 @@ func (s *Store[K, T]) announce(fresh []*definition[T]) (*root[K, T], error) {
 	if r == nil {
 		r = s.freezeLocked()
 	}
-	r.pin.users.Add(visitor)
+	r.pin.enter(visitor)
 	return r, nil
 }
 

@@ -26,20 +26,35 @@ type view[T any] struct {
 	posts *spine[*posting]
 }
 
-// pin counts the users of a root. It is apart from the root so that the store's list of pins keeps no old chunk alive.
+// pin knows whether a root is in use. It is apart from the root so that the store's list of pins keeps no old chunk alive.
 type pin struct {
-	epoch uint64
-	users atomic.Int64
+	epoch    uint64
+	visitors atomic.Int64
+	// settled: somebody is a settler. A flag and not a number: nobody takes a settler off again, and a number would
+	// overflow if there are many snapshots and no write.
+	settled atomic.Bool
 }
 
+// user is how a root is used.
+type user bool
+
 const (
-	visitor = 1       // a user that will leave
-	settler = 1 << 40 // a user that need not
+	visitor user = false // will leave
+	settler user = true  // need not
 )
 
+func (p *pin) enter(u user) {
+	switch {
+	case u == visitor:
+		p.visitors.Add(1)
+	case !p.settled.Load(): // a store would take the cache line from other readers
+		p.settled.Store(true)
+	}
+}
+
 // acquire returns the root of this moment. Without a write since the last one, that takes no lock.
-func (s *Store[K, T]) acquire(user int64) *root[K, T] {
-	if r := s.published.Load(); r != nil && s.enter(r, user) {
+func (s *Store[K, T]) acquire(u user) *root[K, T] {
+	if r := s.published.Load(); r != nil && s.enter(r, u) {
 		return r
 	}
 	lock(&s.mu)
@@ -47,7 +62,7 @@ func (s *Store[K, T]) acquire(user int64) *root[K, T] {
 	if r == nil {
 		r = s.freezeLocked()
 	}
-	r.pin.users.Add(user)
+	r.pin.enter(u)
 	s.mu.Unlock()
 	return r
 }
@@ -56,18 +71,20 @@ func (s *Store[K, T]) acquire(user int64) *root[K, T] {
 //
 // A writer first withdraws the published root and then looks at the users; a reader first counts itself in and then
 // looks whether the root is still published. So either the reader sees that it came too late, or the writer sees the
-// reader (and copies what it shares).
-func (s *Store[K, T]) enter(r *root[K, T], user int64) bool {
-	r.pin.users.Add(user)
+// reader (and copies what it shares). A settler that comes too late leaves its mark: at worst chunks are copied in vain.
+func (s *Store[K, T]) enter(r *root[K, T], u user) bool {
+	r.pin.enter(u)
 	if s.published.Load() == r {
 		return true
 	}
-	r.pin.users.Add(-user)
+	if u == visitor {
+		r.release()
+	}
 	return false
 }
 
 // release ends a visit.
-func (r *root[K, T]) release() { r.pin.users.Add(-visitor) }
+func (r *root[K, T]) release() { r.pin.visitors.Add(-1) }
 
 // freezeLocked publishes the present state and starts the next epoch.
 func (s *Store[K, T]) freezeLocked() *root[K, T] {
@@ -101,10 +118,10 @@ func (s *Store[K, T]) prunePinsLocked() {
 	w.barrier = w.frozen
 	kept := s.pins[:0]
 	for _, p := range s.pins {
-		switch users := p.users.Load(); {
-		case users >= settler:
+		switch {
+		case p.settled.Load():
 			w.frozen = max(w.frozen, p.epoch)
-		case users > 0:
+		case p.visitors.Load() > 0:
 			kept = append(kept, p)
 		default:
 			continue
