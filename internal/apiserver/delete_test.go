@@ -266,3 +266,21 @@ func TestNamespace_TakesItsContentsAlong(t *testing.T) {
 		require.True(t, apierrors.IsForbidden(err), "%v", err)
 	})
 }
+
+func TestNamespace_KeepsItsFinalizersUntilItIsFinalized(t *testing.T) {
+	c := start(t, apiserver.Options{})
+	namespaces := c.clientset("").CoreV1().Namespaces()
+	ns := must(namespaces.Create(c.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{}))
+	kept := ns.Spec.Finalizers
+	require.NotEmpty(t, kept)
+
+	ns.Spec.Finalizers, ns.Status.Phase = nil, corev1.NamespaceTerminating
+	ns = must(namespaces.Update(c.ctx, ns, metav1.UpdateOptions{}))
+	require.Equal(t, kept, ns.Spec.Finalizers)
+	require.Equal(t, corev1.NamespaceActive, ns.Status.Phase)
+	ns = must(namespaces.Patch(c.ctx, "a", types.MergePatchType, []byte(`{"spec":{"finalizers":[]}}`), metav1.PatchOptions{}))
+	require.Equal(t, kept, ns.Spec.Finalizers)
+
+	ns.Spec.Finalizers = nil
+	require.Empty(t, must(namespaces.Finalize(c.ctx, ns, metav1.UpdateOptions{})).Spec.Finalizers)
+}

@@ -33,6 +33,15 @@ func (s *Server) mayVanish(obj resource.Object) bool {
 	return true
 }
 
+// keepFinalizers gives a namespace those of its spec that it had: only the finalize subresource changes them, or else
+// anybody could let a namespace go before what is in it.
+func keepFinalizers(obj, live resource.Object) {
+	ns, ok := obj.(*corev1.Namespace)
+	if before, known := live.(*corev1.Namespace); ok && known {
+		ns.Spec.Finalizers = before.Spec.Finalizers
+	}
+}
+
 func terminateNamespace(obj resource.Object) {
 	if ns, ok := obj.(*corev1.Namespace); ok {
 		ns.Status.Phase = corev1.NamespaceTerminating

@@ -210,6 +210,9 @@ func (r *request) prepareForUpdate(obj, live resource.Object) resource.Object {
 		obj = withStatusOf(live, obj, r.Custom != nil)
 	case r.target.subresource == "finalize":
 		obj = withSpecOf(live, obj)
+	case r.table == namespacesResource:
+		copyStatus(obj, live)
+		keepFinalizers(obj, live)
 	case r.endpoint.Status:
 		copyStatus(obj, live)
 	}
