@@ -172,7 +172,8 @@ func (r *request) replace(current, obj resource.Object, opts writeOptions, track
 }
 
 func (r *request) checkPreconditions(current, obj resource.Object) error {
-	if !sameUID(obj.GetUID(), current.GetUID()) {
+	// of a patch, another uid is not a precondition but a change of an immutable field, which validation refuses
+	if r.verb == "update" && !sameUID(obj.GetUID(), current.GetUID()) {
 		return apierrors.NewConflict(r.groupResource(), r.target.name,
 			//lint:ignore ST1005 these are the words of a real server
 			fmt.Errorf("Precondition failed: UID in precondition: %v, UID in object meta: %v", obj.GetUID(), current.GetUID()))
@@ -216,7 +217,9 @@ func (r *request) prepareForUpdate(obj, live resource.Object) resource.Object {
 	case r.endpoint.Status:
 		copyStatus(obj, live)
 	}
-	obj.SetUID(live.GetUID())
+	if obj.GetUID() == "" {
+		obj.SetUID(live.GetUID())
+	}
 	obj.SetGeneration(live.GetGeneration())
 	obj.SetCreationTimestamp(live.GetCreationTimestamp())
 	obj.SetDeletionTimestamp(live.GetDeletionTimestamp())
