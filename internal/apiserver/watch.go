@@ -64,7 +64,7 @@ func (r *request) watch(w http.ResponseWriter) error {
 
 // run ends when the client is gone, the time is up, a fault says so or the stream has failed.
 func (w *watcher) run(ctx context.Context, rev int64, control *watchControl) {
-	if !w.start(ctx, rev) {
+	if !w.start(rev) {
 		return
 	}
 	bookmark := time.NewTimer(w.nextBookmark())
@@ -122,12 +122,13 @@ func (w *watcher) bookmarkAllowed(seen int64) bool {
 }
 
 // start sends what comes before the changes and sets w.events.
-func (w *watcher) start(ctx context.Context, rev int64) bool {
+func (w *watcher) start(rev int64) bool {
 	store, table := w.request.server.store, w.request.table
 	streamingList := w.opts.SendInitialEvents != nil && *w.opts.SendInitialEvents
 	switch {
 	case streamingList:
-		if !store.WaitFor(ctx, rev) {
+		if err := w.request.waitFor(rev); err != nil {
+			w.fail(statusOf(err))
 			return false
 		}
 		return w.startWithObjects(w.opts.AllowWatchBookmarks)

@@ -178,10 +178,19 @@ func TestWatch_AStreamingListEndsWithItsBookmark(t *testing.T) {
 	})
 }
 
-func TestWatch_AStreamingListOfTheFutureWaitsForIt(t *testing.T) {
+func TestWatch_AStreamingListOfTheFutureWaitsForItAndThenTimesOut(t *testing.T) {
 	story(t, apiserver.Options{}, func(t *testing.T, c *cluster) {
-		w := c.open(streaming(strconv.FormatInt(c.Revision()+1, 10)))
-		time.Sleep(time.Minute)
+		next := strconv.FormatInt(c.Revision()+1, 10)
+		late := c.open(streaming(next))
+		begin := time.Now()
+		status := apierrors.FromObject(expect(t, late, "ERROR").Object)
+		require.Equal(t, 3*time.Second, time.Since(begin))
+		require.True(t, apierrors.IsTimeout(status), "%v", status)
+		require.True(t, apierrors.HasStatusCause(status, metav1.CauseTypeResourceVersionTooLarge), "%v", status)
+		expect(t, late, "end")
+
+		w := c.open(streaming(next))
+		<-time.After(time.Second)
 		require.Empty(t, w.ResultChan())
 		c.create("a")
 		expect(t, w, "ADDED a", "ADDED kubernetes", "BOOKMARK")
