@@ -78,9 +78,12 @@ func (l *listener[T]) append(batch []notification[T]) bool {
 	l.pendingInitial.Add(initial)
 	l.settleInitial(sum.settled)
 	l.folds.Add(uint64(sum.folds))
+	// Read before depth: deliveries go on meanwhile and take off both, and too large a difference would cost the handler
+	// its place.
+	pending := l.pendingInitial.Load()
 	depth := l.depth.Add(int64(sum.depth))
 	l.wake.Signal()
-	return l.maxBacklog <= 0 || depth-l.pendingInitial.Load() <= int64(l.maxBacklog)
+	return l.maxBacklog <= 0 || depth-pending <= int64(l.maxBacklog)
 }
 
 // close ends the service once the backlog is delivered.
