@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -44,6 +45,9 @@ func fromKubeconfig(rules *clientcmd.ClientConfigLoadingRules, context string) (
 	raw, err := loader.RawConfig()
 	if err != nil {
 		return nil, "", fmt.Errorf("reading the kubeconfig: %w", err)
+	}
+	if len(raw.Contexts) == 0 {
+		return nil, "", fmt.Errorf("kubeconfig %s: not there, or without any context", strings.Join(rules.GetLoadingPrecedence(), ", "))
 	}
 	if context == "" {
 		context = raw.CurrentContext
@@ -109,6 +113,17 @@ func introduce(ctx context.Context, cfg *rest.Config, source string) error {
 		logger.V(1).Info("The API server does not tell who this is", "err", err)
 	}
 	logger.Info("Cluster", "server", cfg.Host, "version", version, "from", source, "identity", identity,
-		"tlsVerified", !cfg.Insecure)
+		"tls", tlsOf(cfg))
 	return nil
+}
+
+func tlsOf(cfg *rest.Config) string {
+	switch {
+	case !strings.HasPrefix(cfg.Host, "https://"):
+		return "none"
+	case cfg.Insecure:
+		return "not verified"
+	default:
+		return "verified"
+	}
 }

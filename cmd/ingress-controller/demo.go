@@ -34,7 +34,7 @@ func runDemo(ctx context.Context, o *options, out io.Writer) error {
 	if !klog.V(1).Enabled() {
 		klog.SetLogger(logr.Discard()) // the steps tell the story; the failures in it are on purpose
 	}
-	return withServer(ctx, func(ctx context.Context, server *apiserver.Server, cfg *rest.Config, kubeconfig string) error {
+	return withServer(ctx, "", func(ctx context.Context, server *apiserver.Server, cfg *rest.Config, kubeconfig string) error {
 		client, err := kubernetes.NewForConfig(cfg)
 		if err != nil {
 			return err

@@ -96,6 +96,9 @@ func ruleTerminating(ctx context.Context, w *world) error {
 	if err := w.expectNoIngress(ctx, "web"); err != nil {
 		return err
 	}
+	if err := w.expectNoFailure("web"); err != nil {
+		return err
+	}
 	err = w.updateService(ctx, "web", "took the finalizers off", func(svc *corev1.Service) { svc.Finalizers = nil })
 	if err != nil {
 		return err
@@ -146,7 +149,7 @@ func ruleRests(ctx context.Context, w *world) error {
 	if err := w.expectWarning(ctx, "web", ingress.ReasonRejected); err != nil {
 		return err
 	}
-	if err := w.expectNoIngress(ctx, "web"); err != nil {
+	if err := w.expectRest(ctx, "web"); err != nil {
 		return err
 	}
 	if err := w.updateService(ctx, "web", "changed the port", setPort(81)); err != nil {
@@ -162,6 +165,7 @@ func ruleBrokenWatch(ctx context.Context, w *world) error {
 	}
 	// From here the controller sees nothing: its watches are cut, and may not come back yet.
 	w.did("cut every watch, and let the next ones and the lists fail while things change")
+	defer w.faults.Reset()
 	w.faults.FailNext(-1, apiserver.Failure{Verb: "watch", Code: http.StatusServiceUnavailable})
 	w.faults.FailNext(-1, apiserver.Failure{Verb: "list", Code: http.StatusServiceUnavailable})
 	w.faults.DropWatches()

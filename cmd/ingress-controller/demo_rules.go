@@ -197,7 +197,13 @@ func ruleBadInput(ctx context.Context, w *world) error {
 			return err
 		}
 	}
-	return nil
+	err = w.updateService(ctx, "web", "put a label on it, with the same problem as before", func(svc *corev1.Service) {
+		svc.Labels = map[string]string{"team": "shop"}
+	})
+	if err != nil {
+		return err
+	}
+	return w.expectWarning(ctx, "web", ingress.ReasonNoTCPPort)
 }
 
 func ruleExternalName(ctx context.Context, w *world) error {

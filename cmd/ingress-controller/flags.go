@@ -4,9 +4,11 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/klog/v2"
 
 	"glasswatch/controller/ingress"
@@ -45,7 +47,7 @@ func parse(args []string, out io.Writer) (*options, error) {
 	fs.StringVar(&o.context, "context", "", "context of the kubeconfig; without it the current one")
 	fs.BoolVar(&o.insecure, "insecure-skip-tls-verify", false, "do not check the API server's certificate; anybody on the way can read and write")
 	fs.StringVarP(&o.namespace, "namespace", "n", "", "the one namespace to look at; without it all")
-	fs.StringVar(&o.config.AnnotationPrefix, "annotation-prefix", ingress.DefaultAnnotationPrefix, "prefix of the annotations <prefix>/http and <prefix>/host")
+	fs.StringVar(&o.config.AnnotationPrefix, "annotation-prefix", ingress.DefaultAnnotationPrefix, "prefix of the annotations <prefix>/http and <prefix>/host; all controllers of a cluster must agree on it")
 	fs.StringVar(&o.config.Class, "ingress-class", ingress.DefaultClass, "ingress class to set; empty leaves it to others")
 	fs.StringVar(&o.config.Host, "host", ingress.DefaultHost, "host of a Service that names none")
 	fs.IntVar(&o.workers, "workers", 2, "how many Services are worked on at the same time")
@@ -64,7 +66,7 @@ func addVerbosity(fs *pflag.FlagSet) {
 	klogFlags := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(klogFlags)
 	v := pflag.PFlagFromGoFlag(klogFlags.Lookup("v"))
-	v.Usage = "verbosity of the log: 2 tells of each change, 4 of each layer"
+	v.Usage = "verbosity of the log: 4 tells of each change at each layer, and of much else"
 	fs.AddFlag(v)
 }
 
@@ -78,6 +80,9 @@ func (o *options) validate(fs *pflag.FlagSet) error {
 	if o.resync < 0 {
 		return fmt.Errorf("--resync: want 0 or more, got %s", o.resync)
 	}
+	if errs := validation.IsDNS1123Label(o.namespace); o.namespace != "" && len(errs) > 0 {
+		return fmt.Errorf("--namespace: want a namespace's name, got %q: %s", o.namespace, strings.Join(errs, "; "))
+	}
 	if o.demo && o.embedded {
 		return fmt.Errorf("--demo and --embedded: want one of the two")
 	}
@@ -88,6 +93,13 @@ func (o *options) validate(fs *pflag.FlagSet) error {
 			}
 		}
 		o.takeFreePorts(fs)
+	}
+	if o.demo {
+		for _, name := range []string{"namespace", "resync", "metrics-addr", "health-addr"} {
+			if fs.Changed(name) {
+				return fmt.Errorf("--%s: the demo has no use for it", name)
+			}
+		}
 	}
 	return o.config.Validate()
 }

@@ -78,6 +78,8 @@ func TestFlags_NameWhatIsWrong(t *testing.T) {
 		"--host=10.0.0.1":                   "host: want a host name",
 		"--ingress-class=A":                 "ingress class",
 		"--annotation-prefix=a/b":           "annotation prefix",
+		"--namespace=../x":                  "--namespace: want a namespace's name",
+		"--demo --resync=1s":                "--resync: the demo has no use for it",
 		"extra":                             `want flags only, got "extra"`,
 		"--demo --embedded":                 "want one of the two",
 		"--demo --kubeconfig=x":             "--kubeconfig: an in-process API server needs none",
@@ -139,6 +141,9 @@ func TestCluster_FlagThenEnvironmentThenPodNeverTheHomeDirectory(t *testing.T) {
 	require.ErrorContains(t, err, `"three"`)
 	_, _, err = clusterConfig(&options{kubeconfig: filepath.Join(home, "missing")})
 	require.ErrorContains(t, err, "missing")
+	t.Setenv(clientcmd.RecommendedConfigPathEnvVar, filepath.Join(home, "absent"))
+	_, _, err = clusterConfig(&options{})
+	require.ErrorContains(t, err, "absent")
 }
 
 func TestCluster_VerificationIsOnUnlessTheFlagTurnsItOff(t *testing.T) {

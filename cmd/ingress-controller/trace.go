@@ -34,6 +34,19 @@ func (r *recorder) mark() int {
 	return len(r.traces)
 }
 
+// looks gives the controller's reports about a key.
+func (r *recorder) looks(key listwatch.Key) []ingress.Trace {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var looks []ingress.Trace
+	for _, t := range r.traces {
+		if t.Layer == "controller" && t.Key == key {
+			looks = append(looks, t)
+		}
+	}
+	return looks
+}
+
 // crossing waits until the first change of this object since mark has crossed
 // every layer, and gives one report a layer.
 func (r *recorder) crossing(ctx context.Context, mark int, kind string, key listwatch.Key) ([]ingress.Trace, error) {

@@ -211,6 +211,31 @@ func (w *world) expectWarning(ctx context.Context, name, reason string) error {
 	return err
 }
 
+// expectNoFailure: not one look at this Service ended with an error.
+func (w *world) expectNoFailure(name string) error {
+	for _, t := range w.traces.looks(keyOf(w.namespace, name)) {
+		if strings.HasPrefix(t.Action, "failed") {
+			return fmt.Errorf("the controller looked and %s", t.Action)
+		}
+	}
+	return nil
+}
+
+// expectRest: for as long as a few retries would take, the controller does not look again.
+func (w *world) expectRest(ctx context.Context, name string) error {
+	before := len(w.traces.looks(keyOf(w.namespace, name)))
+	select {
+	case <-time.After(200 * time.Millisecond):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if looks := len(w.traces.looks(keyOf(w.namespace, name))); looks != before {
+		return fmt.Errorf("the controller tried again, %d times", looks-before)
+	}
+	w.saw("no other try within 200 ms")
+	return w.expectNoIngress(ctx, name)
+}
+
 // eventually asks again until check is content; the last complaint is the error.
 func eventually(ctx context.Context, check func() error) error {
 	ticker := time.NewTicker(5 * time.Millisecond)

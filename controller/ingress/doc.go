@@ -35,7 +35,8 @@
 //
 // # What is not guaranteed
 //
-// After a restart a standing problem is reported once more: Events are
+// An Event is best effort: one that the API server will not take, after some
+// tries, is dropped and not sent again. After a restart a standing problem is reported once more: Events are
 // remembered in memory only. Two controllers with different Config on the same
 // Services would undo each other; each would slow down and emit a Contested
 // Event.

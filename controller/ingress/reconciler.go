@@ -2,6 +2,7 @@ package ingress
 
 import (
 	"context"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -42,8 +43,13 @@ func NewReconciler(config Config, services Cache[*corev1.Service], ingresses Cac
 	}, nil
 }
 
+// writeTimeout keeps an API server that takes requests and never answers from holding a worker for ever.
+const writeTimeout = 30 * time.Second
+
 // Reconcile looks at the Service and the Ingress of this key. The rules stand in doc.go.
 func (r *Reconciler) Reconcile(ctx context.Context, key listwatch.Key) (controller.Result, error) {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
 	l := look{Reconciler: r, key: key, outcome: "nothing to write"}
 	result, err := l.reconcile(ctx)
 	if r.trace != nil {

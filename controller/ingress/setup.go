@@ -11,9 +11,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	networkingv1client "k8s.io/client-go/kubernetes/typed/networking/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
@@ -52,7 +52,12 @@ func New(cfg *rest.Config, opts Options) (*Controller, error) {
 	if err := opts.Config.Validate(); err != nil {
 		return nil, err
 	}
-	client, err := kubernetes.NewForConfig(cfg)
+	client, err := networkingv1client.NewForConfig(cfg)
+	if err != nil {
+		return nil, err
+	}
+	// Of its own, so that a flood of Events does not hold up the writes that they are about.
+	events, err := typedcorev1.NewForConfig(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -72,10 +77,10 @@ func New(cfg *rest.Config, opts Options) (*Controller, error) {
 		}
 	}
 	c.events = record.NewBroadcaster()
-	c.events.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")})
+	c.events.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: events.Events("")})
 	recorder := c.events.NewRecorder(scheme.Scheme, corev1.EventSource{Component: FieldManager})
 
-	c.reconciler, err = NewReconciler(opts.Config, c.services.Store(), c.ingresses.Store(), client.NetworkingV1(), recorder)
+	c.reconciler, err = NewReconciler(opts.Config, c.services.Store(), c.ingresses.Store(), client, recorder)
 	if err != nil {
 		return nil, err
 	}
@@ -153,5 +158,11 @@ func (c *Controller) Run(ctx context.Context) error {
 		}
 	}
 	klog.FromContext(ctx).Info("Caches filled", "services", c.services.Store().Len(), "ingresses", c.ingresses.Store().Len())
-	return c.loop.Run(ctx)
+	err := c.loop.Run(ctx)
+	if errors.Is(err, controller.ErrDrainTimeout) {
+		// What is left undone is found again by the next start: nothing but the cluster keeps state.
+		klog.FromContext(ctx).Info("Stopped in the middle of a write", "err", err)
+		return nil
+	}
+	return err
 }
