@@ -208,7 +208,7 @@ func checkDeletePreconditions(ep *endpoint, obj resource.Object, p *metav1.Preco
 		return nil
 	}
 	conflict := func(format string, args ...any) error {
-		gr := schema.GroupResource{Group: ep.GVK.Group, Resource: ep.GVR.Resource}
+		gr := schema.GroupResource{Group: ep.GVK.Group, Resource: ep.GVK.Kind} // a real server names the kind here
 		return apierrors.NewConflict(gr, obj.GetName(), fmt.Errorf(format, args...))
 	}
 	if p.UID != nil && *p.UID != obj.GetUID() {

@@ -80,7 +80,7 @@ func TestDelete_ChecksItsPreconditions(t *testing.T) {
 	cm := c.configMap("a", nil)
 	err := c.configMaps().Delete(c.ctx, "a", metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: ptr.To(types.UID("other"))}})
 	require.True(t, apierrors.IsConflict(err), "%v", err)
-	require.ErrorContains(t, err, "the UID in the precondition (other) does not match the UID in record ("+string(cm.UID)+")")
+	require.ErrorContains(t, err, `Operation cannot be fulfilled on ConfigMap "a": the UID in the precondition (other) does not match the UID in record (`+string(cm.UID)+")")
 	err = c.configMaps().Delete(c.ctx, "a", metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: ptr.To("1")}})
 	require.True(t, apierrors.IsConflict(err), "%v", err)
 	c.delete("a", metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &cm.UID, ResourceVersion: &cm.ResourceVersion}})
