@@ -67,6 +67,8 @@ func (s *Server) prepareForUpdate(obj, old resource.Object) {
 		}
 		if ok && o.Spec.Type == before.Spec.Type {
 			keepNodePorts(o, before)
+		} else if ok {
+			dropNodePorts(o, before)
 		}
 		s.allocate(o)
 	case *corev1.Namespace:
@@ -84,6 +86,29 @@ func keepNodePorts(o, before *corev1.Service) {
 			}
 		}
 	}
+}
+
+func exposed(o *corev1.Service) bool {
+	return o.Spec.Type == corev1.ServiceTypeNodePort || o.Spec.Type == corev1.ServiceTypeLoadBalancer
+}
+
+// dropNodePorts takes away what a Service has for its former type only, unless the writer sets it anew: who patches the
+// type does not mention the rest.
+func dropNodePorts(o, before *corev1.Service) {
+	if exposed(o) || !exposed(before) {
+		return
+	}
+	for i := range o.Spec.Ports {
+		for _, p := range before.Spec.Ports {
+			if o.Spec.Ports[i].NodePort == p.NodePort {
+				o.Spec.Ports[i].NodePort = 0
+			}
+		}
+	}
+	if o.Spec.ExternalTrafficPolicy == before.Spec.ExternalTrafficPolicy {
+		o.Spec.ExternalTrafficPolicy = ""
+	}
+	o.Spec.AllocateLoadBalancerNodePorts = nil
 }
 
 // allocate gives a Service the addresses a cluster would: unique as long as fewer than 60,000 are handed out, and never

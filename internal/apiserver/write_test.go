@@ -306,3 +306,20 @@ func TestService_GetsAddressesAndKeepsThem(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, got.Spec.ClusterIP)
 }
+
+func TestService_LosesItsNodePortsWithItsType(t *testing.T) {
+	c := start(t, apiserver.Options{})
+	c.create("a")
+	patched := func(body string) corev1.ServiceSpec {
+		got, err := c.services().Patch(c.ctx, "a", types.MergePatchType, []byte(body), metav1.PatchOptions{})
+		require.NoError(t, err)
+		return got.Spec
+	}
+	spec := patched(`{"spec":{"type":"LoadBalancer"}}`)
+	require.NotZero(t, spec.Ports[0].NodePort)
+	require.NotEmpty(t, spec.ExternalTrafficPolicy)
+	spec = patched(`{"spec":{"type":"ClusterIP"}}`)
+	require.Zero(t, spec.Ports[0].NodePort)
+	require.Empty(t, spec.ExternalTrafficPolicy)
+	require.Nil(t, spec.AllocateLoadBalancerNodePorts)
+}
