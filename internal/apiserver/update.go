@@ -196,9 +196,9 @@ func (r *request) checkPreconditions(current, obj resource.Object) error {
 func (r *request) conditionalOnly() bool {
 	switch r.GroupResource().String() {
 	case "leases.coordination.k8s.io", "poddisruptionbudgets.policy", "customresourcedefinitions.apiextensions.k8s.io",
-		"priorityclasses.scheduling.k8s.io", "runtimeclasses.node.k8s.io", "csidrivers.storage.k8s.io",
+		"runtimeclasses.node.k8s.io", "csidrivers.storage.k8s.io",
 		"mutatingwebhookconfigurations.admissionregistration.k8s.io", "validatingwebhookconfigurations.admissionregistration.k8s.io",
-		"endpointslices.discovery.k8s.io", "volumeattachments.storage.k8s.io", "csinodes.storage.k8s.io":
+		"volumeattachments.storage.k8s.io", "csinodes.storage.k8s.io":
 		return true
 	}
 	return false

@@ -323,3 +323,21 @@ func TestService_LosesItsNodePortsWithItsType(t *testing.T) {
 	require.Empty(t, spec.ExternalTrafficPolicy)
 	require.Nil(t, spec.AllocateLoadBalancerNodePorts)
 }
+
+func TestUpdate_WithoutAVersionIsRefusedForSomeKinds(t *testing.T) {
+	c := start(t, apiserver.Options{})
+	for path, want := range map[string]struct {
+		made, updated int
+		body          string
+	}{
+		"/apis/discovery.k8s.io/v1/namespaces/default/endpointslices": {201, 200, `{"metadata":{"name":"a"},"addressType":"IPv4","endpoints":[]}`},
+		"/apis/scheduling.k8s.io/v1/priorityclasses":                  {201, 200, `{"metadata":{"name":"a"},"value":7}`},
+		"/apis/coordination.k8s.io/v1/namespaces/default/leases":      {201, 422, `{"metadata":{"name":"a"}}`},
+		"/apis/policy/v1/namespaces/default/poddisruptionbudgets":     {201, 422, `{"metadata":{"name":"a"}}`},
+	} {
+		got := c.raw("POST", path, want.body, "Content-Type: application/json")
+		require.Equal(t, want.made, got.code, got.body)
+		got = c.raw("PUT", path+"/a", want.body, "Content-Type: application/json")
+		require.Equal(t, want.updated, got.code, got.body)
+	}
+}
