@@ -13,21 +13,24 @@ import (
 //
 // All pages show the moment of the first one, whose resourceVersion the whole list carries. If the server forgets that
 // moment while pages are fetched (410 on a continue token), everything is listed once more in one piece, at the
-// resourceVersion that opts asked for. A 410 on the first page is returned.
+// resourceVersion that opts asked for. A 410 on the first page is returned, and one on a token that the server gave
+// with everything at once.
 func ListAll[T Object](ctx context.Context, lw ListerWatcher[T], opts metav1.ListOptions, pageSize int64) (*List[T], error) {
 	if opts.Limit == 0 {
 		opts.Limit = pageSize
 	}
 	first := opts
 	var all *List[T]
+	full := false // a token expired, and everything is asked for at once
 	for {
 		page, err := lw.List(ctx, opts)
 		if err != nil {
-			if opts.Continue == first.Continue || !isExpired(err) {
+			if full || opts.Continue == first.Continue || !isExpired(err) {
 				return nil, err
 			}
 			first.Limit, first.Continue = 0, ""
-			return ListAll(ctx, lw, first, 0)
+			opts, all, full = first, nil, true
+			continue
 		}
 		if page.ResourceVersion == "" {
 			return nil, ErrNoResourceVersion

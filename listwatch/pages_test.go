@@ -29,6 +29,7 @@ type pagingServer struct {
 	asked     []metav1.ListOptions
 	unpaged   bool // ignores Limit, as old caches do
 	forgetful bool // gives the same token for ever
+	senile    bool // knows no token, and splits every list
 }
 
 func (p *pagingServer) List(_ context.Context, opts metav1.ListOptions) (*List[*corev1.Service], error) {
@@ -41,6 +42,15 @@ func (p *pagingServer) List(_ context.Context, opts metav1.ListOptions) (*List[*
 			return nil, &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusGone, Reason: metav1.StatusReasonGone, Message: "gone"}}
 		}
 		return nil, apierrors.NewResourceExpired("token too old")
+	}
+	if p.senile {
+		if len(p.asked) > 9 {
+			return nil, errors.New("asked without end")
+		}
+		if opts.Continue != "" {
+			return nil, apierrors.NewResourceExpired("token too old")
+		}
+		opts.Limit = 1
 	}
 	from, _ := strconv.Atoi(opts.Continue)
 	to := len(p.names)
@@ -181,6 +191,17 @@ func TestListAll_OtherErrorsAreReturned(t *testing.T) {
 func TestListAll_ServerThatMakesNoProgressIsAnError(t *testing.T) {
 	_, err := ListAll(t.Context(), &pagingServer{forgetful: true}, metav1.ListOptions{}, 1)
 	assert.ErrorContains(t, err, "a second time")
+}
+
+func TestListAll_AsksForEverythingAtOnceOnlyOnce(t *testing.T) {
+	for _, size := range []int64{0, 1} {
+		server := &pagingServer{names: []string{"a", "b"}, senile: true}
+		_, err := ListAll(t.Context(), server, metav1.ListOptions{}, size)
+		assert.True(t, isExpired(err), "%v", err)
+		require.Len(t, server.asked, 4)
+		assert.Zero(t, server.asked[2].Limit)
+		assert.Empty(t, server.asked[2].Continue)
+	}
 }
 
 // noVersion is a ListerWatcher of somebody else's that forgets the resourceVersion.
