@@ -58,14 +58,17 @@ func (f Funcs[T]) List(ctx context.Context, opts metav1.ListOptions) (*List[T], 
 	return list, nil
 }
 
-// Watch implements ListerWatcher. Cancelling ctx ends the stream and stops the watch below it.
+// Watch implements ListerWatcher. Cancelling ctx ends the stream and stops the watch below it, whether or not anybody is
+// in Next: what WatchFunc returned need not heed ctx. Its Stop may be called from a goroutine of its own.
 func (f Funcs[T]) Watch(ctx context.Context, opts metav1.ListOptions) (Stream[T], error) {
 	opts.Watch = true
 	w, err := f.WatchFunc(ctx, opts)
 	if err != nil {
 		return nil, err
 	}
-	return fromWatch[T](ctx, w), nil
+	s := fromWatch[T](ctx, w)
+	s.forget = context.AfterFunc(ctx, s.stop)
+	return s, nil
 }
 
 // FromWatch turns a client-go watch around: from pushing into a channel to being pulled. The stream owns w and stops it
@@ -75,13 +78,14 @@ func FromWatch[T Object](w watch.Interface) Stream[T] {
 }
 
 func fromWatch[T Object](ctx context.Context, w watch.Interface) *watchStream[T] {
-	return &watchStream[T]{ctx: ctx, watch: w, closed: make(chan struct{})}
+	return &watchStream[T]{ctx: ctx, watch: w, closed: make(chan struct{}), forget: func() bool { return true }}
 }
 
 type watchStream[T Object] struct {
-	ctx   context.Context
-	watch watch.Interface
-	err   error // sticky, once the stream has ended; only Next uses it
+	ctx    context.Context
+	forget func() bool // lets go of ctx, which may live longer than the stream; set before anybody has the stream
+	watch  watch.Interface
+	err    error // sticky, once the stream has ended; only Next uses it
 
 	closeOnce sync.Once
 	closed    chan struct{}
@@ -89,11 +93,17 @@ type watchStream[T Object] struct {
 
 // Close implements Stream.
 func (s *watchStream[T]) Close() error {
+	s.forget()
+	s.stop()
+	return nil
+}
+
+// stop returns when the watch below is stopped.
+func (s *watchStream[T]) stop() {
 	s.closeOnce.Do(func() {
 		close(s.closed) // first, so that Next knows who ended the channel
 		s.watch.Stop()
 	})
-	return nil
 }
 
 // Next implements Stream.
@@ -106,9 +116,9 @@ func (s *watchStream[T]) Next() (ev Event[T], err error) {
 	}
 	select {
 	case <-s.closed:
-		s.err = ErrClosed
+		s.err = s.ended()
 	case <-s.ctx.Done():
-		_ = s.Close()
+		s.stop()
 		s.err = s.ctx.Err()
 	case from, ok := <-s.watch.ResultChan():
 		if ok {

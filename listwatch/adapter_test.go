@@ -124,6 +124,57 @@ func TestFromWatch_CloseAndCancelWakeAWaitingNext(t *testing.T) {
 	})
 }
 
+func TestFuncs_CancelStopsTheWatchBelowThoughNobodyIsPulling(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := watch.NewFakeWithChanSize(1, false)
+		lw := Funcs[*corev1.Service]{WatchFunc: func(context.Context, metav1.ListOptions) (watch.Interface, error) {
+			return source, nil
+		}}
+		ctx, cancel := context.WithCancel(t.Context())
+		stream, err := lw.Watch(ctx, metav1.ListOptions{})
+		require.NoError(t, err)
+		source.Add(serviceV1("cart", "5"))
+		synctest.Wait()
+		assert.False(t, source.IsStopped())
+		cancel()
+		synctest.Wait()
+		assert.True(t, source.IsStopped())
+		for range 2 {
+			_, err = stream.Next()
+			assert.Equal(t, context.Canceled, err)
+		}
+		require.NoError(t, stream.Close())
+	})
+}
+
+// registrar is a context that counts who waits for its end.
+type registrar struct {
+	context.Context
+	waiting int
+}
+
+func (r *registrar) Value(any) any { return nil }
+
+func (r *registrar) AfterFunc(func()) (stop func() bool) {
+	r.waiting++
+	return func() bool {
+		r.waiting--
+		return true
+	}
+}
+
+func TestFuncs_ClosedStreamLetsGoOfItsContext(t *testing.T) {
+	lw := Funcs[*corev1.Service]{WatchFunc: func(context.Context, metav1.ListOptions) (watch.Interface, error) {
+		return watch.NewFake(), nil
+	}}
+	ctx := &registrar{Context: t.Context()}
+	stream, err := lw.Watch(ctx, metav1.ListOptions{})
+	require.NoError(t, err)
+	assert.Equal(t, 1, ctx.waiting)
+	require.NoError(t, stream.Close())
+	assert.Zero(t, ctx.waiting)
+}
+
 func TestFuncs_WorkOnAFakeClientset(t *testing.T) {
 	clientset := fake.NewClientset(serviceV1("cart", "5"))
 	services := clientset.CoreV1().Services("shop")
