@@ -1,6 +1,7 @@
 package reflector
 
 import (
+	"math"
 	"math/rand/v2"
 	"time"
 )
@@ -54,11 +55,19 @@ func (b *backoffTimer) next(now time.Time, atLeast time.Duration) time.Duration 
 		b.grown = b.Base
 	}
 	wait := min(b.grown, b.Max)
-	b.grown = min(time.Duration(float64(wait)*b.Factor), b.Max)
-	wait += time.Duration(rand.Float64() * b.Jitter * float64(wait))
+	b.grown = atMost(b.Max, float64(wait)*b.Factor)
+	wait = atMost(math.MaxInt64, float64(wait)*(1+rand.Float64()*b.Jitter))
 	wait = max(wait, atLeast)
 	b.until = now.Add(wait)
 	return wait
+}
+
+// atMost bounds nanoseconds while they are a float: one that is out of a Duration's range may become any Duration.
+func atMost(limit time.Duration, nanoseconds float64) time.Duration {
+	if nanoseconds < float64(limit) { // false for NaN, too
+		return time.Duration(nanoseconds)
+	}
+	return limit
 }
 
 // errorWindow tells for how long errors have been coming: errors with less than a minute between them belong together.

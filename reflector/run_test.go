@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -56,6 +57,25 @@ func TestBackoff_JitterAddsUpToTheSameAgain(t *testing.T) {
 		}
 	}
 	require.InDelta(t, 0.5, sum.Seconds()/1000/110.4, 0.05)
+}
+
+func TestBackoff_AbsurdFiguresDoNotOverflow(t *testing.T) {
+	for _, b := range []Backoff{
+		{Factor: 1e300, Jitter: -1},
+		{Factor: math.Inf(1), Jitter: -1},
+		{Factor: math.NaN(), Jitter: -1},
+		{Factor: 1e300, Max: math.MaxInt64, Jitter: -1},
+		{Base: math.MaxInt64, Max: math.MaxInt64, Jitter: 1e300},
+	} {
+		timer, now := backoffTimer{Backoff: b.withDefaults()}, time.Now()
+		for i := range 3 {
+			got := timer.next(now, 0)
+			require.GreaterOrEqual(t, got, min(timer.Base, timer.Max), "%+v", b)
+			if i > 0 && b.Jitter < 0 {
+				require.Equal(t, timer.Max, got, "%+v", b)
+			}
+		}
+	}
 }
 
 func TestBackoff_StartsAgainAfterTwoQuietMinutes(t *testing.T) {
