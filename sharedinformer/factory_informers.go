@@ -48,18 +48,22 @@ func InformerFor[T listwatch.Object](f *Factory) (*Informer[T], error) {
 // InformerFor returns if the resource's type is built in or was asked for with InformerFor, otherwise one of
 // *unstructured.Unstructured.
 func (f *Factory) ForResource(gvr schema.GroupVersionResource) (GenericInformer, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, form := range []form{typed, unstructuredForm} {
-		if e := f.entries[entryID{gvr, form}]; e != nil {
-			return e.GenericInformer, nil
-		}
+	if e := f.find(entryID{gvr, typed}, entryID{gvr, unstructuredForm}); e != nil {
+		return e.GenericInformer, nil
 	}
 	if known, ok := builtins().byResource[gvr]; ok {
+		f.mu.Lock()
+		defer f.mu.Unlock()
 		e, err := known.open(f, known.resource)
 		return e.generic(), err
 	}
-	e, err := openLocked(f, entryID{gvr, unstructuredForm}, f.scopeOf(gvr), func(opts listwatch.Options) (listwatch.ListerWatcher[*unstructured.Unstructured], error) {
+	namespaced := f.scopeOf(gvr)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if e := f.entries[entryID{gvr, typed}]; e != nil { // it came while the mapper was asked
+		return e.GenericInformer, nil
+	}
+	e, err := openLocked(f, entryID{gvr, unstructuredForm}, namespaced, func(opts listwatch.Options) (listwatch.ListerWatcher[*unstructured.Unstructured], error) {
 		return listwatch.NewUnstructured(f.cfg, gvr, opts)
 	})
 	return e.generic(), err
@@ -68,12 +72,29 @@ func (f *Factory) ForResource(gvr schema.GroupVersionResource) (GenericInformer,
 // ForMetadata returns f's informer on the metadata of a resource, *metav1.PartialObjectMetadata, and makes it if it is the
 // first to ask.
 func (f *Factory) ForMetadata(gvr schema.GroupVersionResource) (GenericInformer, error) {
+	id := entryID{gvr, metadataForm}
+	if e := f.find(id); e != nil {
+		return e.GenericInformer, nil
+	}
+	namespaced := f.scopeOf(gvr)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	e, err := openLocked(f, entryID{gvr, metadataForm}, f.scopeOf(gvr), func(opts listwatch.Options) (listwatch.ListerWatcher[*metav1.PartialObjectMetadata], error) {
+	e, err := openLocked(f, id, namespaced, func(opts listwatch.Options) (listwatch.ListerWatcher[*metav1.PartialObjectMetadata], error) {
 		return listwatch.NewMetadata(f.cfg, gvr, opts)
 	})
 	return e.generic(), err
+}
+
+// find returns the first of the entries that is there, or nil.
+func (f *Factory) find(ids ...entryID) *entry {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, id := range ids {
+		if e := f.entries[id]; e != nil {
+			return e
+		}
+	}
+	return nil
 }
 
 func (e *entry) generic() GenericInformer {
@@ -196,7 +217,8 @@ func resourceOf[T listwatch.Object](f *Factory) (resource, error) {
 	return resource{mapping.Resource, mapping.Scope.Name() == meta.RESTScopeNameNamespace}, nil
 }
 
-// scopeOf reports whether a resource is namespaced, as far as the factory can know.
+// scopeOf reports whether a resource is namespaced, as far as the factory can know. The mapper may ask a server: no lock may
+// be held.
 func (f *Factory) scopeOf(gvr schema.GroupVersionResource) bool {
 	if known, ok := builtins().byResource[gvr]; ok {
 		return known.namespaced

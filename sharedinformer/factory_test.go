@@ -366,6 +366,38 @@ func TestFactory_AsksTheMapperForWhatIsNotBuiltIn(t *testing.T) {
 	require.Equal(t, resource{schema.GroupVersionResource{Version: "v1", Resource: "bindings"}, true}, res)
 }
 
+// callingBack is a mapper that looks at the factory's mutex when it is asked, as one that asks a server gives others time to.
+type callingBack struct {
+	meta.RESTMapper
+	asked func()
+}
+
+func (m callingBack) KindFor(gvr schema.GroupVersionResource) (schema.GroupVersionKind, error) {
+	m.asked()
+	return m.RESTMapper.KindFor(gvr)
+}
+
+func TestFactory_AsksTheMapperWithNoLockHeld(t *testing.T) {
+	var f *Factory
+	asked := 0
+	mapper := callingBack{meta.NewDefaultRESTMapper(nil), func() {
+		asked++
+		free := f.mu.TryLock()
+		if free {
+			f.mu.Unlock()
+		}
+		require.True(t, free, "a mapper may take its time and may use the factory")
+	}}
+	f = NewFactory(&rest.Config{}, FactoryOptions{RESTMapper: mapper})
+	for range 2 {
+		_, err := f.ForResource(widgetsGVR)
+		require.NoError(t, err)
+		_, err = f.ForMetadata(widgetsGVR)
+		require.NoError(t, err)
+	}
+	require.Equal(t, 2, asked, "once for each informer")
+}
+
 func TestFactory_KnowsEveryResourceThatClientGosFactoryKnows(t *testing.T) {
 	theirs := informers.NewSharedInformerFactory(nil, 0)
 	found := 0
