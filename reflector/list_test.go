@@ -116,6 +116,21 @@ func TestStreamingList_WithoutAnAnswerFallsBackToPages(t *testing.T) {
 	})
 }
 
+func TestStreamingList_EventOfUnknownTypeMakesItListInPages(t *testing.T) {
+	story(t, Options{}, func(h *harness) {
+		h.Put("a")
+		h.set(func() { h.withholdEnd = true })
+		h.Start()
+		h.BookmarkAt("1") // one that ends nothing is none
+		h.ExpectErrors()
+		h.Send(listwatch.EventType(9), "b", 2)
+		h.ExpectErrors(errUnknownEvent, errUnknownEvent)
+		h.ExpectSink("Replace 1 [a@1]")
+		h.ExpectRequests(`stream@""`, `list@"0" limit=500`, `watch@"1"`)
+		require.Equal(t, uint64(1), h.r.Stats().ObjectErrors)
+	})
+}
+
 func TestStreamingList_ThatEndsEarlyFallsBackToPagesOnce(t *testing.T) {
 	for _, end := range []error{io.EOF, io.ErrUnexpectedEOF, internal()} {
 		story(t, Options{}, func(h *harness) {

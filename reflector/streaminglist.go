@@ -21,21 +21,23 @@ func (r *Reflector[T]) listStreaming(ctx context.Context) State {
 	}
 	s := r.run.stream
 	ev, err := s.Next()
-	if err != nil {
-		bad := asObjectError(err)
-		if bad == nil {
-			return r.leaveStreamingList(ctx, s.explain(err))
-		}
+	bad := asObjectError(err)
+	switch {
+	case bad != nil:
+		r.run.initial.addBad(bad)
+	case err != nil:
+		return r.leaveStreamingList(ctx, s.explain(err))
+	case ev.InitialEventsEnd:
+		return r.endStreamingList(ctx, ev.ResourceVersion)
+	default:
+		bad = r.run.initial.apply(ev)
+	}
+	if bad != nil {
 		r.reportBad(ctx, bad)
 		if bad.Key == (listwatch.Key{}) {
 			// Whose it is stays unknown, so what it leaves out would count as deleted. Pages may be easier to read.
 			return r.leaveStreamingList(ctx, bad)
 		}
-		r.run.initial.addBad(bad)
-	} else if ev.InitialEventsEnd {
-		return r.endStreamingList(ctx, ev.ResourceVersion)
-	} else {
-		r.run.initial.apply(ev)
 	}
 	s.silence.feed()
 	return ListingStreaming
@@ -118,20 +120,25 @@ func newInitialSet[T listwatch.Object]() *initialSet[T] {
 	return &initialSet[T]{index: map[listwatch.Key]int{}, bad: map[listwatch.Key]struct{}{}}
 }
 
-func (l *initialSet[T]) apply(ev listwatch.Event[T]) {
+// apply takes an event over. It returns an error only if it does not know what to do with it.
+func (l *initialSet[T]) apply(ev listwatch.Event[T]) *listwatch.ObjectError {
 	switch ev.Type {
 	case listwatch.Added, listwatch.Modified:
 		key := listwatch.KeyOf(ev.Object)
 		delete(l.bad, key)
 		if i, ok := l.index[key]; ok {
 			l.items[i] = ev.Object
-			return
+			return nil
 		}
 		l.index[key] = len(l.items)
 		l.items = append(l.items, ev.Object)
 	case listwatch.Deleted:
 		l.remove(listwatch.KeyOf(ev.Object))
+	case listwatch.Bookmark: // ends nothing, and a list has a version of its own
+	default:
+		return &listwatch.ObjectError{Type: ev.Type, ResourceVersion: ev.ResourceVersion, Err: errUnknownEvent}
 	}
+	return nil
 }
 
 // addBad keeps the last good version, if there is one.
