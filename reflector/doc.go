@@ -25,11 +25,12 @@
 // they are complete. Then the sink gets one Replace, and the same stream goes on as the watch. A paged list takes its
 // place
 //
-//   - for [Options.StreamingRetry] after the server refused it with 400, 405 or 422, or had no event in it for
-//     [Options.SilenceTimeout] (silence counts, not the total time: a large list may take as long as a watch may);
+//   - for [Options.StreamingRetry] after the server refused it with 400, 405 or 422, or began it and had no event in it
+//     for [Options.SilenceTimeout] (silence counts, not the total time: a large list may take as long as a watch may);
 //   - for as long if [Options.CheckConsistency] finds it wrong;
-//   - for this once when the stream ended before the list did, or with any other error but 429 and a refused connection,
-//     which are waited out.
+//   - for this once when there was no answer for [Options.SilenceTimeout], when an event in it does not tell whose it is,
+//     when the stream ended before the list did, or with any other error but 429 and a refused connection, which are
+//     waited out.
 //
 // The resourceVersion of a list is, for the first, none (streaming) or "0" (paged: whatever a watch cache has); then the
 // last one seen, so that a relist does not go back in time; and none, for the latest state, if the server answers that it

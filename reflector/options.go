@@ -36,9 +36,8 @@ type Options struct {
 	// SilenceTimeout is how long a streaming list may go without any event before a paged list takes its place. The time
 	// until the server answers counts, the total time does not. Default DefaultSilenceTimeout.
 	SilenceTimeout time.Duration
-	// StreamingRetry is how long lists stay paged after the server refused a streaming list, fell silent in it or sent a wrong
-	// one. Default
-	// DefaultStreamingRetry.
+	// StreamingRetry is how long lists stay paged after the server refused a streaming list, fell silent in one that it had
+	// answered, or sent a wrong one. Default DefaultStreamingRetry.
 	StreamingRetry time.Duration
 	// CheckConsistency compares each streaming list with a list at the same version, before the sink gets it. It doubles
 	// the load on the server: it is for tests.

@@ -83,6 +83,7 @@ func (r *Reflector[T]) endStreamingList(ctx context.Context, version string) Sta
 // leaveStreamingList decides what follows a streaming list that did not come to its end.
 func (r *Reflector[T]) leaveStreamingList(ctx context.Context, err error) State {
 	r.closeStream()
+	answered := r.run.initial != nil
 	r.run.initial = nil
 	if ctx.Err() != nil {
 		return Stopped
@@ -103,7 +104,8 @@ func (r *Reflector[T]) leaveStreamingList(ctx context.Context, err error) State 
 		return ListingStreaming
 	case isBusy(err):
 		return r.backOff(err, ListingStreaming)
-	case errors.Is(err, ErrSilent), errors.Is(err, ErrInconsistent):
+	// A server that does not even answer says nothing about streaming lists: the next list may well be one.
+	case errors.Is(err, ErrSilent) && answered, errors.Is(err, ErrInconsistent):
 		r.run.pagedUntil = time.Now().Add(r.opts.StreamingRetry)
 	}
 	return ListingPaged
