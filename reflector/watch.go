@@ -92,13 +92,11 @@ func (r *Reflector[T]) takeBookmark(ctx context.Context, version string) {
 }
 
 // advance makes version the one to resume from. An older one than that of an event before is not taken over: resuming
-// there would play history again.
+// there would play history again. An event without one is no progress: the next watch may bring it again.
 func (r *Reflector[T]) advance(version string) {
 	s := r.run.stream
 	switch {
-	case version == "":
-		s.useful = true // there are no versions to tell by
-	case version == s.at:
+	case version == "", version == s.at:
 	case isOlder(version, s.at):
 		r.counters.oldVersions.Add(1)
 	default:

@@ -399,17 +399,28 @@ func TestWatch_WithoutAVersionIsRepeatedOnlyAfterAList(t *testing.T) {
 	})
 }
 
-func TestWatch_WithoutAnyVersionsIsProgressAllTheSame(t *testing.T) {
-	story(t, Options{DisableStreamingList: true}, func(h *harness) {
-		h.Start()
-		nameless := listwatch.Event[object]{Type: listwatch.Modified, Object: change{key: keyNamed("a")}.object()}
-		h.send(result{ev: nameless})
-		h.ExpectVersion("0")
-		h.Forget()
-		h.BreakWatch(io.EOF) // at once, but it was of use
-		h.ExpectStates(ListingPaged, Connecting, Watching)
-		h.ExpectErrors()
-	})
+func TestWatch_EventsWithoutVersionsAreNoProgress(t *testing.T) {
+	versionless := result{ev: listwatch.Event[object]{Type: listwatch.Modified, Object: change{key: keyNamed("a")}.object()}}
+	for _, opts := range []Options{{}, {DisableStreamingList: true}} { // from a version, and from "0"
+		story(t, opts, func(h *harness) {
+			if !opts.DisableStreamingList {
+				h.Put("a")
+			}
+			h.Start()
+			h.Pass(time.Minute)
+			version := h.version()
+			h.send(versionless)
+			h.ExpectVersion(version)
+			h.BreakWatch(io.EOF) // that one took its time
+			h.ExpectErrors()
+			h.Forget()
+			h.send(versionless)
+			h.BreakWatch(io.EOF) // the next one may send the same, and end, without end
+			h.ExpectErrors(ErrVeryShortWatch)
+			h.ExpectStates(BackingOff)
+			h.ExpectSink("Update a@")
+		})
+	}
 }
 
 func TestIsTooLarge_KnowsTheTextOfOldServers(t *testing.T) {
