@@ -418,7 +418,7 @@ func TestWatch_EventsWithoutVersionsAreNoProgress(t *testing.T) {
 			h.BreakWatch(io.EOF) // the next one may send the same, and end, without end
 			h.ExpectErrors(ErrVeryShortWatch)
 			h.ExpectStates(BackingOff)
-			h.ExpectSink("Update a@")
+			h.ExpectSink("Update a@0")
 		})
 	}
 }
