@@ -57,10 +57,10 @@
 //     has. Replace may hold what the sink has.
 //   - Completeness: once the server answers again, the sink becomes equal to it, however watches and lists failed before.
 //   - A bad object costs that object only. It is reported to [Options.OnError], counted in [Stats], and skipped; its
-//     resourceVersion is not taken over. On a list it counts as present, with the last good version; an item that
-//     does not even tell its name is missing from Replace, as if it were gone. A deletion whose object cannot be read is
-//     a DeleteKey, if it can be told of what. An event that does not name its object is asked for again first, once, by
-//     a watch from the last version: it may have been garbage on the way.
+//     resourceVersion is not taken over. On a list it counts as present, with the last good version. A deletion
+//     whose object cannot be read is a DeleteKey, if it can be told of what.
+//   - What does not even name its object is asked for again first, once, as it may have been garbage on the way: an event
+//     by a watch from the last version, a list as a whole, after a wait.
 //   - An error of the sink is reported and counted, and nothing else.
 //   - Blocking: cancelling Run's context ends every wait at once, and Run returns when its goroutines are gone.
 //
@@ -71,6 +71,9 @@
 //   - That a deletion is seen as one: after a relist it is an absence from Replace.
 //   - That an object is ever noticed to be gone if neither its name nor its deletion can be read, before the next list.
 //   - That a server which was set back is noticed, if it is past the last resourceVersion again when the watch reconnects.
+//   - That an object is kept whose name cannot be read in a list twice in a row: Replace lacks it, as if it were gone,
+//     until a version can be read. A Replace cannot say that something unknown is there, too, and to do without one
+//     would keep what is gone for as long as the one object is bad.
 //
 // # Where client-go differs
 //

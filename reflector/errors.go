@@ -34,6 +34,7 @@ var (
 
 	errRepeatedToken = errors.New("the server answers a continue token with the same one")
 	errUnknownEvent  = errors.New("unknown event type")
+	errNamelessItem  = errors.New("list has an item that does not tell its name")
 
 	// errOverdue ends a watch whose server let the timeout pass; it counts as a clean end.
 	errOverdue = errors.New("watch outlived its timeout")

@@ -89,15 +89,29 @@ func (r *Reflector[T]) endPagedList(ctx context.Context) State {
 	if p.requested == "0" && p.fetched > 1 {
 		r.run.paginates = true
 	}
-	var keep []listwatch.Key
-	for _, bad := range p.list.Bad {
-		if bad.Key != (listwatch.Key{}) {
-			keep = append(keep, bad.Key)
-		}
+	keep, nameless := p.present()
+	if nameless && !r.run.relisted {
+		// Whose it is stays unknown, and the list would tell the sink that it is gone. Unlike a bad object, garbage on the
+		// way is gone the second time.
+		r.run.relisted = true
+		r.fail(ctx, r.wrap("list", errNamelessItem))
+		return r.backOff(errNamelessItem, ListingPaged)
 	}
 	r.replace(ctx, p.list.Items, keep, p.list.ResourceVersion)
 	r.counters.pagedLists.Add(1)
 	return Connecting
+}
+
+// present are the items that could not be read; nameless if there are some that do not even tell whose they are.
+func (p *pages[T]) present() (keep []listwatch.Key, nameless bool) {
+	for _, bad := range p.list.Bad {
+		if bad.Key == (listwatch.Key{}) {
+			nameless = true
+		} else {
+			keep = append(keep, bad.Key)
+		}
+	}
+	return keep, nameless
 }
 
 // leavePagedList decides what follows a page that did not come.
@@ -134,7 +148,7 @@ func (r *Reflector[T]) replace(ctx context.Context, items []T, keep []listwatch.
 	if err := r.sink.Replace(items, keep, version); err != nil {
 		r.reportSink(ctx, &SinkError{Op: "Replace", Err: err})
 	}
-	r.run.atLatest = false
+	r.run.atLatest, r.run.relisted = false, false
 	r.setVersion(version)
 	r.run.synced()
 }

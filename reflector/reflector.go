@@ -45,6 +45,8 @@ type runState[T listwatch.Object] struct {
 	pagedUntil time.Time
 	// rereadFrom is the version from which a nameless unreadable event was asked for again. It is not a second time.
 	rereadFrom string
+	// relisted: a list was turned down for an item that does not tell its name. The next one is taken as it is.
+	relisted bool
 	// paginates: the server split a list at "0", which a watch cache never does. So it has none for this resource, and
 	// relists gain nothing by asking for everything at once.
 	paginates bool
@@ -81,7 +83,7 @@ func (r *Reflector[T]) Run(ctx context.Context) {
 		}
 	}()
 	r.run.synced = func() { r.startResync(ctx, &resync, cancel) }
-	r.run.pages, r.run.initial = nil, nil
+	r.run.pages, r.run.initial, r.run.relisted = nil, nil, false
 
 	for next := r.firstState(); ; next = r.step(ctx, next) {
 		r.enter(next)

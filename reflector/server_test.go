@@ -64,6 +64,7 @@ type server struct {
 	pageCap                int     // the server splits lists even without a limit
 	watchCache             bool    // ignores limits at "0"
 	repeatToken            bool
+	garbleLists            int // so many lists have an item at their end that nobody can read
 }
 
 func newServer() *server {
@@ -206,6 +207,7 @@ func (s *server) Heal() {
 	s.set(func() {
 		s.failLists, s.failWatches, s.failStreams, s.refuseStreaming = nil, nil, nil, nil
 		s.withholdEnd, s.hang, s.repeatToken = false, false, false
+		s.garbleLists = 0
 	})
 }
 

@@ -73,8 +73,13 @@ func (s *server) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.
 	if s.repeatToken {
 		list.Continue = "1"
 	}
-	for _, key := range keys {
-		if c := s.objects[key]; c.bad {
+	for i, key := range keys {
+		c := s.objects[key]
+		if s.garbleLists > 0 && i == len(keys)-1 {
+			s.garbleLists--
+			c.bad, c.anon = true, true
+		}
+		if c.bad {
 			list.Bad = append(list.Bad, c.objectError(true))
 		} else {
 			list.Items = append(list.Items, c.object())

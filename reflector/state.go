@@ -15,8 +15,8 @@ const (
 	// was asked for.
 	ListingStreaming
 	// ListingPaged fetches a list, one page a step. Left for Connecting when the last page is there and the sink has
-	// the list; for BackingOff after an error. It starts over without a resourceVersion when the server does not have
-	// the one that was asked for.
+	// the list; for BackingOff after an error, or once if an item does not tell its name. It starts over without a
+	// resourceVersion when the server does not have the one that was asked for.
 	ListingPaged
 	// Connecting asks for a watch from the last resourceVersion on, again and again if the server does not answer within
 	// the watch's timeout. Left for Watching when it has answered; for BackingOff after an error.
