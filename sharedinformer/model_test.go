@@ -195,11 +195,9 @@ func TestBacklog_FoldingFollowsTheRule(t *testing.T) {
 				if n := l.pendingInitial.Load(); n != int64(len(m.initial)) {
 					t.Fatalf("sync count %d, %d initial adds wait", n, len(m.initial))
 				}
-				if !initial && l.HasSynced() != (len(m.initial) == 0) && l.upstreamSynced.Load() {
-					// A later re-add does not undo a sync; before it, the count decides.
-					if !l.HasSynced() {
-						t.Fatal("nothing initial waits, yet it has not synced")
-					}
+				// Nothing initial comes after "sync".
+				if want := l.upstreamSynced.Load() && len(m.initial) == 0; l.HasSynced() != want {
+					t.Fatalf("synced is %v, want %v", l.HasSynced(), want)
 				}
 				l.backlog.(*foldingBacklog[*config]).checkInvariants(t)
 			},
