@@ -19,7 +19,8 @@
 //   - A handler that joins late is given the store as adds of its initial list; it misses nothing and sees nothing twice.
 //     One mutex spans the store's commit and the append to the backlogs, and likewise registration and snapshot.
 //   - The store is ahead of the handlers: what a handler is told of is in the store already, or something later is.
-//   - A full list changes the store in one step; then handlers are told of the deletions, then of the rest.
+//   - With the in-order queue a full list changes the store in one step; then handlers are told of the deletions, then of
+//     the rest. With the per-key queue it comes object by object, and the store has no resourceVersion.
 //   - Blocking: a handler's calls come one at a time from a goroutine of its own with no lock held. A slow one holds up
 //     neither the store nor other handlers. It may add and remove handlers, itself too.
 //   - Run returns when every goroutine is gone.
@@ -52,8 +53,8 @@
 //   - That what waits for a handler is delivered when the informer stops: it is dropped. [Informer.DrainHandler] waits.
 //   - Anything if objects are modified: they are shared by the store and all handlers.
 //   - Index functions run with the informer's mutex held and must not call the informer, and a Transform runs in the
-//     reflector's goroutine. With the per-key queue the store is written under the queue's lock, too: it must ask the store
-//     what it knows, see [glasswatch/deltafifo.KnownObjects].
+//     reflector's goroutine. With the per-key queue the store is written, and Options.Trace called, under the queue's lock, too:
+//     it must ask the store what it knows, see [glasswatch/deltafifo.KnownObjects].
 //
 // # Where client-go differs
 //

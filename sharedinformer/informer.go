@@ -249,7 +249,7 @@ func (i *Informer[T]) AddIndexers(indexers indexer.Indexers[T]) error {
 }
 
 // LastSyncResourceVersion returns the resourceVersion up to which the reflector has read, "" before the first list. The
-// store follows: its own is [indexer.Store.ResourceVersion].
+// store follows: its own is [indexer.Store.ResourceVersion], which stays "" with the per-key queue.
 func (i *Informer[T]) LastSyncResourceVersion() string { return i.reflector.LastSyncResourceVersion() }
 
 // LastError returns the last error of a list or watch, nil once it works again.

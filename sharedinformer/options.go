@@ -58,7 +58,8 @@ type Options[T listwatch.Object] struct {
 	// Queue is InOrder by default.
 	Queue QueueKind
 	// Trace is told of each change at each layer, for people to watch: from the reflector's goroutine before a change is
-	// queued, from the consumer's when it is in the store and on its way to the handlers. It must not block. nil: not traced.
+	// queued, from the consumer's when it is in the store and on its way to the handlers. It must not block. With the per-key
+	// queue it is called under that queue's lock and must not call the informer. nil: not traced.
 	Trace func(TraceEvent)
 	// Reflector tunes lists and watches. Its Name, OnError, ResyncPeriod and ShouldResync are the informer's and ignored.
 	Reflector reflector.Options
