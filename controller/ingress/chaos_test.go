@@ -347,3 +347,36 @@ func TestController_AStaleCacheNeitherAdoptsNorDeletesAnOrphan(t *testing.T) {
 		})
 	}
 }
+
+func TestController_StopsInTimeAndWithoutAnErrorWhenAWriteHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		serving, stopServing := context.WithCancel(t.Context())
+		listener := apiserver.NewPipeListener()
+		server := apiserver.New(apiserver.Options{})
+		served := make(chan error, 1)
+		go func() { served <- server.Serve(serving, listener) }()
+		cfg := server.RESTConfigFor(listener)
+		c, err := New(cfg, Options{Config: testConfig})
+		require.NoError(t, err)
+		ran := make(chan error, 1)
+		go func() { ran <- c.Run(ctx) }()
+		<-time.After(time.Second)
+		server.Faults().FailNext(-1, apiserver.Failure{Verb: "create", Resource: "ingresses", Code: http.StatusInternalServerError})
+		client, err := kubernetes.NewForConfig(cfg)
+		require.NoError(t, err)
+		_, err = client.CoreV1().Services("default").Create(ctx, &corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Name: "web", Annotations: map[string]string{"ingress/http": "true"}},
+			Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{tcp("http", 80)}},
+		}, metav1.CreateOptions{})
+		require.NoError(t, err)
+		server.Faults().Delay(time.Hour) // from the next retry on
+		<-time.After(15 * time.Second)
+		asked := time.Now()
+		cancel()
+		require.NoError(t, <-ran)
+		require.Less(t, time.Since(asked), 5*time.Second)
+		stopServing()
+		require.NoError(t, <-served)
+	})
+}

@@ -2,6 +2,7 @@
 package external
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,6 +35,24 @@ func main() {
 }
 `
 
+// around is what the README's snippet leaves out.
+const around = `package main
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
+
+	"glasswatch/listwatch"
+	"glasswatch/sharedinformer"
+)
+
+var _ = func(ctx context.Context, config *rest.Config) error {
+%s	return services.Run(ctx)
+}
+`
+
 // The steps are those of the README's "Using a layer from your own module".
 func TestExternal_AnotherModuleUsesALayerThroughReplace(t *testing.T) {
 	checkout, err := filepath.Abs("../..")
@@ -46,6 +65,10 @@ func TestExternal_AnotherModuleUsesALayerThroughReplace(t *testing.T) {
 
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "main.go"), []byte(program), 0o600))
+	_, snippet, found := strings.Cut(string(readme), "```go\n")
+	require.True(t, found, "the README shows no Go code")
+	snippet, _, _ = strings.Cut(snippet, "```")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "snippet.go"), []byte(fmt.Sprintf(around, snippet)), 0o600))
 	run := func(args ...string) string {
 		t.Helper()
 		cmd := exec.Command("go", args...)
