@@ -34,6 +34,9 @@ func (r *Reflector[T]) checkConsistency(ctx context.Context, set *initialSet[T],
 			return fmt.Errorf("%w: at %s it has %q at %s instead of %s", ErrInconsistent, version, key.String(), got, want)
 		}
 	}
+	if _, nameless := listed[listwatch.Key{}]; nameless {
+		return nil // it may be any of those that seem to be missing
+	}
 	for key := range set.index {
 		if _, ok := listed[key]; !ok {
 			return fmt.Errorf("%w: at %s it has %q, which is not there", ErrInconsistent, version, key.String())

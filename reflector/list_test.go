@@ -308,6 +308,13 @@ func TestStreamingList_CanBeCheckedAgainstAList(t *testing.T) {
 		h.BreakWatch(expired())
 		h.Pass(time.Second)
 		h.ExpectSink("Replace 3 [a@1 b@2] keep [c]")
+		h.Delete("c")
+		h.Forget()
+		h.set(func() { h.garbleLists = 1 }) // b is not there by name, which does not mean that it is not there
+		h.BreakWatch(expired())
+		h.Pass(2 * time.Second)
+		h.ExpectSink("Replace 4 [a@1 b@2]")
+		h.ExpectErrors(expired())
 	})
 	end := result{ev: listwatch.Event[object]{Type: listwatch.Bookmark, ResourceVersion: "2", InitialEventsEnd: true}}
 	for difference, tell := range map[string]func(h *harness){
