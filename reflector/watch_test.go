@@ -357,6 +357,20 @@ func TestPagedList_GarbageThatNamesNoObjectIsNoDeletion(t *testing.T) {
 	})
 }
 
+func TestPagedList_EachRunHasItsFirstTime(t *testing.T) {
+	story(t, Options{DisableStreamingList: true}, func(h *harness) {
+		h.Put("a")
+		h.SpoilAnon("b")
+		for range 2 {
+			h.Start()
+			h.ExpectStates(ListingPaged, BackingOff)
+			h.Stop()
+			h.Forget()
+		}
+		h.ExpectSink()
+	})
+}
+
 func TestPagedList_ItemThatNamesNoObjectIsMissingTheSecondTime(t *testing.T) {
 	story(t, Options{DisableStreamingList: true, PageSize: 2}, func(h *harness) {
 		h.Put("a")
