@@ -38,9 +38,9 @@ func (i *Informer[T]) register(h Handler[T], opts HandlerOptions) (r *Registrati
 	if !i.started {
 		return l.Registration, raised, nil
 	}
-	if snapshot := i.store.Snapshot(); snapshot.Len() > 0 {
-		batch := make([]notification[T], 0, snapshot.Len())
-		for _, obj := range snapshot.All() {
+	if n := i.store.Len(); n > 0 {
+		batch := make([]notification[T], 0, n)
+		for _, obj := range i.store.All() {
 			batch = append(batch, notification[T]{kind: added, initial: true, obj: obj})
 		}
 		l.append(batch)

@@ -1,6 +1,7 @@
 package sharedinformer
 
 import (
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -42,13 +43,11 @@ func (i *Informer[T]) Lister() Lister[T] { return NewLister(i.store, i.opts.Reso
 // List returns the objects of all namespaces whose labels match; a nil selector matches all. The order is unspecified. The
 // error is always nil; it is there for the sake of generated code that expects one.
 func (l Lister[T]) List(selector labels.Selector) ([]T, error) {
-	snapshot := l.store.Snapshot()
-	var size int
 	if selector == nil || selector.Empty() {
-		size = snapshot.Len()
+		return l.store.List(), nil
 	}
-	out := make([]T, 0, size)
-	for _, obj := range snapshot.All() {
+	out := []T{}
+	for _, obj := range l.store.All() {
 		if matches(selector, obj) {
 			out = append(out, obj)
 		}
@@ -70,18 +69,13 @@ func (l NamespaceLister[T]) List(selector labels.Selector) ([]T, error) {
 	if l.namespace == "" {
 		return l.lister.List(selector)
 	}
-	var out []T
-	snapshot := l.lister.store.Snapshot()
-	inNamespace, err := snapshot.ByIndex(NamespaceIndex, l.namespace)
+	out, err := l.lister.store.ByIndex(NamespaceIndex, l.namespace)
 	if err != nil {
-		inNamespace = snapshot.All()
+		out = l.lister.store.List()
 	}
-	for k, obj := range inNamespace {
-		if k.Namespace == l.namespace && matches(selector, obj) {
-			out = append(out, obj)
-		}
-	}
-	return out, nil
+	return slices.DeleteFunc(out, func(obj T) bool {
+		return obj.GetNamespace() != l.namespace || !matches(selector, obj)
+	}), nil
 }
 
 // Get returns the namespace's object of that name, or an error that apierrors.IsNotFound knows.

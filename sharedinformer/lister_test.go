@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"glasswatch/indexer"
+	"glasswatch/listwatch"
 )
 
 func names(objs []*config) []string {
@@ -97,4 +98,27 @@ func TestLister_NotFoundNamesTheResource(t *testing.T) {
 	informer := New[*config](newServer(), Options[*config]{Resource: schema.GroupResource{Group: "example.com", Resource: "things"}})
 	_, err := informer.Lister().Get("x")
 	require.EqualError(t, err, `things.example.com "x" not found`)
+}
+
+func TestLister_LeavesNoSnapshotBehindThatAWriteWouldHaveToCopy(t *testing.T) {
+	store := indexer.New(indexer.Options[listwatch.Key, *config]{
+		KeyFunc:  func(obj *config) (listwatch.Key, error) { return listwatch.KeyOf(obj), nil },
+		Indexers: withNamespaceIndex[*config](nil),
+	})
+	obj := &config{}
+	obj.Namespace, obj.Name = "default", "a"
+	require.NoError(t, store.Add(obj))
+	lister := NewLister(store, schema.GroupResource{})
+	read := func() {
+		list, err := lister.List(labels.Everything())
+		require.NoError(t, err)
+		require.Len(t, list, 1)
+		list, err = lister.Namespace("default").List(labels.SelectorFromSet(labels.Set{"no": "such"}))
+		require.NoError(t, err)
+		require.Empty(t, list)
+	}
+	read()
+	reads := testing.AllocsPerRun(100, read)
+	both := testing.AllocsPerRun(100, func() { read(); _ = store.Update(obj) })
+	require.LessOrEqual(t, both, reads, "an update after a list copies nothing")
 }

@@ -131,15 +131,14 @@ func (i *Informer[T]) replaceAll(list *deltafifo.Bulk[key, T], isInInitialList b
 // missingLocked returns the deletions of what the store has and the list has not, in the order of their keys.
 func (i *Informer[T]) missingLocked(list *deltafifo.Bulk[key, T]) []storeOp[T] {
 	ops := slices.Grow(i.ops[:0], len(list.Items))
-	have := i.store.Snapshot()
-	if have.Len() == 0 {
+	if i.store.Len() == 0 {
 		return ops
 	}
 	listed := make(map[key]struct{}, len(list.Items))
 	for j := range list.Items {
 		listed[list.Items[j].Key] = struct{}{}
 	}
-	for k := range have.All() {
+	for k := range i.store.All() {
 		if _, ok := listed[k]; !ok {
 			ops = append(ops, storeOp[T]{Key: k, Delete: true})
 		}
@@ -153,7 +152,7 @@ func (i *Informer[T]) syncAll() {
 	i.mu.Lock()
 	notes := i.batch[:0]
 	if slices.ContainsFunc(i.listeners, func(l *listener[T]) bool { return l.due }) {
-		for _, obj := range i.store.Snapshot().All() {
+		for _, obj := range i.store.All() {
 			notes = append(notes, notification[T]{kind: updated, old: obj, obj: obj, sameVersion: true})
 		}
 	}

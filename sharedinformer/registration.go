@@ -122,6 +122,9 @@ func (r *Registration) WaitForSync(ctx context.Context) error {
 	case <-r.synced:
 		return nil
 	case <-r.done:
+		if r.HasSynced() {
+			return nil
+		}
 		if err := r.Err(); err != nil {
 			return fmt.Errorf("handler %s has not synced: %w", r.name, err)
 		}
