@@ -45,7 +45,7 @@ func ownedBy(owners ...*corev1.ConfigMap) func(*metav1.ObjectMeta) {
 
 // present are the names of the config maps there are, after everything has settled.
 func (c *cluster) present() []string {
-	time.Sleep(time.Second) // virtual
+	<-time.After(time.Second) // virtual
 	synctest.Wait()
 	list, err := c.configMaps().List(c.ctx, metav1.ListOptions{})
 	require.NoError(c.t, err)
@@ -251,14 +251,14 @@ func TestNamespace_TakesItsContentsAlong(t *testing.T) {
 		require.True(t, apierrors.IsForbidden(err) && apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause), "%v", err)
 		require.ErrorContains(t, err, "unable to create new content in namespace shop because it is being terminated")
 
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		_, err = c.clientset("").CoreV1().Services("shop").Get(c.ctx, "web", metav1.GetOptions{})
 		require.True(t, apierrors.IsNotFound(err), "%v", err)
 		_, err = namespaces.Get(c.ctx, "shop", metav1.GetOptions{})
 		require.NoError(t, err, "something in it is held")
 		_, err = maps.Patch(c.ctx, "held", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 		require.NoError(t, err)
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		_, err = namespaces.Get(c.ctx, "shop", metav1.GetOptions{})
 		require.True(t, apierrors.IsNotFound(err), "%v", err)
 

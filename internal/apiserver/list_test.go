@@ -137,7 +137,7 @@ func TestList_AVersionFromTheFutureIsWaitedForAndThenATimeout(t *testing.T) {
 			assert.NoError(t, err)
 			listed <- len(list.Items)
 		}()
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		c.create("a")
 		require.Equal(t, 2, <-listed)
 	})

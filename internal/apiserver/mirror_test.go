@@ -46,7 +46,7 @@ func (m *mirror) list(ctx context.Context) (rv string, ok bool) {
 	for {
 		page, err := m.client.List(ctx, opts)
 		if err != nil {
-			time.Sleep(time.Millisecond)
+			<-time.After(time.Millisecond)
 			return "", false
 		}
 		for _, o := range page.Items {
@@ -65,7 +65,7 @@ func (m *mirror) list(ctx context.Context) (rv string, ok bool) {
 func (m *mirror) watch(ctx context.Context, rv string) (string, bool) {
 	w, err := m.client.Watch(ctx, metav1.ListOptions{LabelSelector: watched, ResourceVersion: rv, AllowWatchBookmarks: true})
 	if err != nil {
-		time.Sleep(time.Millisecond)
+		<-time.After(time.Millisecond)
 		return rv, !apierrors.IsResourceExpired(err)
 	}
 	defer w.Stop()
@@ -138,7 +138,7 @@ func TestServer_AMirrorStaysEqualWhateverHappens(t *testing.T) {
 					for range r.IntN(6) {
 						c.shake(r)
 					}
-					time.Sleep(time.Second)
+					<-time.After(time.Second)
 					synctest.Wait()
 					want := map[string]string{}
 					list, err := c.configMaps().List(c.ctx, metav1.ListOptions{LabelSelector: watched})

@@ -74,7 +74,7 @@ func TestWatch_FromTheFutureWaits(t *testing.T) {
 	story(t, apiserver.Options{BookmarkInterval: time.Second}, func(t *testing.T, c *cluster) {
 		future := strconv.FormatInt(c.Revision()+2, 10)
 		w := c.open(metav1.ListOptions{ResourceVersion: future, AllowWatchBookmarks: true})
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		c.create("a", "b", "c")
 		expect(t, w, "ADDED c")
 	})

@@ -192,7 +192,7 @@ func TestAccept_GrantsFreeNamesAndEstablishes(t *testing.T) {
 		require.Equal(t, []string{"NamesAccepted=True NoConflicts no conflicts found", "Established=True InitialNamesAccepted the initial names have been accepted"}, conditions(def))
 
 		first := def.Status.Conditions[0].LastTransitionTime
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 		require.False(t, crd.Accept(def, []*apiextensionsv1.CustomResourceDefinition{def}), "its own names are no conflict")
 		require.Equal(t, first, def.Status.Conditions[0].LastTransitionTime)
 
@@ -208,7 +208,7 @@ func TestAccept_GrantsFreeNamesAndEstablishes(t *testing.T) {
 
 		// Another reason for the same refusal is no transition.
 		since := rival.Status.Conditions[0].LastTransitionTime
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 		rival.Spec.Names.ListKind = "WodgetList"
 		require.True(t, crd.Accept(rival, []*apiextensionsv1.CustomResourceDefinition{def}))
 		require.Contains(t, conditions(rival)[0], `NamesAccepted=False KindConflict "Widget" is already in use`)

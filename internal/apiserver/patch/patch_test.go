@@ -219,7 +219,7 @@ func TestPatch_NoChangeKeepsTheOldTimestamps(t *testing.T) {
 		first, _, err := p.Patch(nil, applyWeb(`{type: ClusterIP}`, "alice", false))
 		require.NoError(t, err)
 		first.(*corev1.Service).UID = "1"
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 		again, _, err := p.Patch(first, applyWeb(`{type: ClusterIP}`, "alice", false))
 		require.NoError(t, err)
 		require.Equal(t, first, again)
@@ -229,7 +229,7 @@ func TestPatch_NoChangeKeepsTheOldTimestamps(t *testing.T) {
 		// An empty map is applied, owned, and not there in the Go type: to the library that is a change each time.
 		empty, _, err := p.Patch(first, applyWeb(`{type: ClusterIP, selector: {}}`, "alice", false))
 		require.NoError(t, err)
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 		again, _, err = p.Patch(empty, applyWeb(`{type: ClusterIP, selector: {}}`, "alice", false))
 		require.NoError(t, err)
 		require.Equal(t, empty, again)
