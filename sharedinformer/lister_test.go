@@ -1,6 +1,8 @@
 package sharedinformer
 
 import (
+	"runtime"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -105,20 +107,32 @@ func TestLister_LeavesNoSnapshotBehindThatAWriteWouldHaveToCopy(t *testing.T) {
 		KeyFunc:  func(obj *config) (listwatch.Key, error) { return listwatch.KeyOf(obj), nil },
 		Indexers: withNamespaceIndex[*config](nil),
 	})
-	obj := &config{}
-	obj.Namespace, obj.Name = "default", "a"
-	require.NoError(t, store.Add(obj))
-	lister := NewLister(store, schema.GroupResource{})
-	read := func() {
-		list, err := lister.List(labels.Everything())
-		require.NoError(t, err)
-		require.Len(t, list, 1)
-		list, err = lister.Namespace("default").List(labels.SelectorFromSet(labels.Set{"no": "such"}))
-		require.NoError(t, err)
-		require.Empty(t, list)
+	const objects = 1000
+	for i := range objects {
+		obj := &config{}
+		obj.Namespace, obj.Name = "default", strconv.Itoa(i)
+		require.NoError(t, store.Add(obj))
 	}
-	read()
-	reads := testing.AllocsPerRun(100, read)
-	both := testing.AllocsPerRun(100, func() { read(); _ = store.Update(obj) })
-	require.LessOrEqual(t, both, reads, "an update after a list copies nothing")
+	one, _ := store.GetByKey(listwatch.Key{Namespace: "default", Name: "1"})
+	lister := NewLister(store, schema.GroupResource{})
+	bytesOf := func(do func()) uint64 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for range 100 {
+			do()
+		}
+		runtime.ReadMemStats(&after)
+		return (after.TotalAlloc - before.TotalAlloc) / 100
+	}
+	read := func() {
+		list, _ := lister.List(labels.SelectorFromSet(labels.Set{"no": "such"}))
+		all, _ := lister.Namespace("default").List(nil)
+		if len(list) != 0 || len(all) != objects {
+			t.Fatal(len(list), len(all))
+		}
+	}
+	update := func() { read(); _ = store.Update(one) }
+	update()
+	reads, both := bytesOf(read), bytesOf(update)
+	require.Less(t, both-reads, uint64(1024), "an update after a list copies no chunk of 256 objects")
 }
