@@ -32,7 +32,8 @@
 //   - Of subresources there are status (and finalize for namespaces) only: no scale, exec, logs or bindings.
 //   - Defaults and validation cover metadata of every kind and what is visible of Services, Ingresses, Pods and workloads;
 //     built-in resources are served in their stable version only.
-//   - Custom resources have no webhooks, no conversion but of apiVersion, and no rules in CEL.
+//   - Custom resources have no webhooks, no conversion but of apiVersion, no rules in CEL, and cannot be
+//     selected by fields of their own (selectableFields).
 //
 // # Where client-go differs
 //

@@ -22,19 +22,19 @@ import (
 	"go.uber.org/goleak"
 )
 
-// session is a running controller and the kubectl to talk to it with.
-type session struct {
+// terminal is a running controller and the kubectl to talk to it with.
+type terminal struct {
 	t          *testing.T
 	kubectl    string
 	kubeconfig string
 }
 
 // start runs the controller for as long as the test, and then wants it to obey SIGTERM.
-func start(t *testing.T) *session {
+func start(t *testing.T) *terminal {
 	if runtime.GOOS == "windows" {
 		t.Skip("the test stops the controller with SIGTERM, which Windows does not have")
 	}
-	s := &session{t: t, kubectl: findKubectl(t)}
+	s := &terminal{t: t, kubectl: findKubectl(t)}
 	var log bytes.Buffer
 	cmd := exec.Command(build(t), "--embedded", "--metrics-addr=", "--health-addr=")
 	cmd.Stderr = &log
@@ -115,7 +115,7 @@ func findKubectl(t *testing.T) string {
 	return ""
 }
 
-func (s *session) run(stdin string, args ...string) (string, error) {
+func (s *terminal) run(stdin string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, s.kubectl, args...)
@@ -126,12 +126,12 @@ func (s *session) run(stdin string, args ...string) (string, error) {
 }
 
 // ok runs kubectl with the words of line and wants success.
-func (s *session) ok(line string) string {
+func (s *terminal) ok(line string) string {
 	s.t.Helper()
 	return s.okWith("", line)
 }
 
-func (s *session) okWith(stdin, line string) string {
+func (s *terminal) okWith(stdin, line string) string {
 	s.t.Helper()
 	out, err := s.run(stdin, strings.Fields(line)...)
 	require.NoError(s.t, err, "kubectl %s\n%s", line, out)
@@ -139,7 +139,7 @@ func (s *session) okWith(stdin, line string) string {
 }
 
 // fails wants an error that says this.
-func (s *session) fails(stdin, line, want string) {
+func (s *terminal) fails(stdin, line, want string) {
 	s.t.Helper()
 	out, err := s.run(stdin, strings.Fields(line)...)
 	require.Error(s.t, err, "kubectl %s\n%s", line, out)
@@ -147,7 +147,7 @@ func (s *session) fails(stdin, line, want string) {
 }
 
 // edit runs `kubectl edit` with an editor that replaces one text by another.
-func (s *session) edit(what, from, to string) {
+func (s *terminal) edit(what, from, to string) {
 	s.t.Helper()
 	editor := filepath.Join(s.t.TempDir(), "editor")
 	require.NoError(s.t, os.WriteFile(editor, []byte("#!/bin/sh\nexec sed -i.bak 's|"+from+"|"+to+"|' \"$1\"\n"), 0o755))
@@ -158,13 +158,13 @@ func (s *session) edit(what, from, to string) {
 	require.Contains(s.t, string(out), "edited")
 }
 
-func (s *session) matches(line, pattern string) {
+func (s *terminal) matches(line, pattern string) {
 	s.t.Helper()
 	require.Regexp(s.t, regexp.MustCompile(pattern), s.ok(line), "kubectl %s", line)
 }
 
 // until asks again till the answer matches.
-func (s *session) until(line, pattern string) {
+func (s *terminal) until(line, pattern string) {
 	s.t.Helper()
 	want := regexp.MustCompile(pattern)
 	var out string
@@ -178,7 +178,7 @@ func (s *session) until(line, pattern string) {
 
 const untilCreated = " --for=create --timeout=10s"
 
-func (s *session) waitHost(name, host string) {
+func (s *terminal) waitHost(name, host string) {
 	s.t.Helper()
 	s.ok("wait ingress " + name + " --for=jsonpath={.spec.rules[0].host}=" + host + " --timeout=10s")
 }
