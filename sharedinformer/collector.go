@@ -1,6 +1,10 @@
 package sharedinformer
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
 
 // collector makes metrics of Stats when it is scraped; between scrapes it costs nothing.
 type collector struct {
@@ -49,6 +53,7 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 		gauge(syncedDesc, synced, s.Name)
 		counter(objectErrorsDesc, s.ObjectErrors, s.Name)
 		for _, h := range s.Handlers {
+			h.Name = strings.ToValidUTF8(h.Name, "\uFFFD") // labels must be
 			gauge(depthDesc, float64(h.Depth), s.Name, h.Name)
 			counter(foldsDesc, h.Folds, s.Name, h.Name)
 			counter(deliveredDesc, h.Delivered, s.Name, h.Name)

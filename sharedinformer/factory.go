@@ -60,6 +60,7 @@ type Factory struct {
 	httpClient *http.Client
 	entries    map[entryID]*entry
 	shutDown   bool
+	running    sync.WaitGroup // what was started; nothing is added once shutDown is set
 }
 
 // form tells apart informers on one resource with objects of different types.
@@ -110,11 +111,11 @@ func (f *Factory) Start(ctx context.Context) {
 		}
 		var informerCtx context.Context
 		informerCtx, e.cancel = context.WithCancel(ctx)
-		go func() {
+		f.running.Go(func() {
 			defer close(e.finished)
 			defer e.cancel()
 			_ = e.run(informerCtx) // can only say that it was started before, and it was not
-		}()
+		})
 	}
 }
 
@@ -126,6 +127,7 @@ func (f *Factory) Shutdown() {
 	all := f.sortedLocked()
 	f.mu.Unlock()
 	stopAll(all)
+	f.running.Wait() // for those, too, that Stop is taking away at this moment
 }
 
 // Stop stops the informers on one resource, returns when their goroutines are gone and forgets them: their memory is free
@@ -167,11 +169,15 @@ func StopFor[T listwatch.Object](f *Factory) error {
 	return nil
 }
 
-// stopAll stops what was started, and waits.
+// stopAll stops what was started, and waits. What was not is stopped for good, so that nobody waits for it in vain.
 func stopAll(entries []*entry) {
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
 	for _, e := range entries {
 		if e.cancel != nil {
 			e.cancel()
+		} else {
+			_ = e.run(over) // can only say that it was stopped like this before
 		}
 	}
 	for _, e := range entries {

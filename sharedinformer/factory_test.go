@@ -351,6 +351,24 @@ func TestFactory_StopsOneInformerAndForgetsIt(t *testing.T) {
 	})
 }
 
+func TestFactory_StopOfWhatNeverRanStopsItForGood(t *testing.T) {
+	for name, stop := range map[string]func(*Factory) error{
+		"Stop":     func(f *Factory) error { return f.Stop(servicesGVR) },
+		"Shutdown": func(f *Factory) error { f.Shutdown(); return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			onTheWire(t, FactoryOptions{}, func(t *testing.T, f *Factory, _ *wire) {
+				informer, err := InformerFor[*corev1.Service](f)
+				require.NoError(t, err)
+				require.NoError(t, stop(f))
+				require.ErrorIs(t, informer.WaitForSync(context.Background()), ErrStopped)
+				_, err = informer.AddHandler(HandlerFuncs[*corev1.Service]{}, HandlerOptions{})
+				require.ErrorIs(t, err, ErrStopped)
+			})
+		})
+	}
+}
+
 func TestFactory_AsksTheMapperForWhatIsNotBuiltIn(t *testing.T) {
 	gv := schema.GroupVersion{Group: "example.com", Version: "v1"}
 	types := scheme.Scheme
