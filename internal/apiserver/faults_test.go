@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 
 	"glasswatch/internal/apiserver"
@@ -45,11 +46,14 @@ func TestFaults_DroppedWatchesEndCleanlyAndBrokenOnesDoNot(t *testing.T) {
 
 func TestFaults_ExpiredWatchesEndWithAnError(t *testing.T) {
 	story(t, apiserver.Options{}, func(t *testing.T, c *cluster) {
-		w := c.open(metav1.ListOptions{ResourceVersion: strconv.FormatInt(c.Revision(), 10)})
-		require.Equal(t, 1, c.Faults().ExpireWatches())
-		e := expect(t, w, "ERROR")
-		require.True(t, apierrors.IsResourceExpired(apierrors.FromObject(e.Object)))
-		expect(t, w, "end")
+		opts := metav1.ListOptions{ResourceVersion: strconv.FormatInt(c.Revision(), 10)}
+		first, second := c.open(opts), c.open(opts)
+		require.Equal(t, 2, c.Faults().ExpireWatches())
+		for _, w := range []watch.Interface{first, second} {
+			e := expect(t, w, "ERROR")
+			require.True(t, apierrors.IsResourceExpired(apierrors.FromObject(e.Object)))
+			expect(t, w, "end")
+		}
 	})
 }
 

@@ -11,7 +11,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 
 	"glasswatch/internal/apiserver/resource"
@@ -215,11 +214,11 @@ func (w *watcher) obey(o order) {
 	}
 }
 
-// fail sends an ERROR event.
+// fail sends an ERROR event. It changes a copy: one order may go to many watches.
 func (w *watcher) fail(status *metav1.Status) {
+	status = status.DeepCopy()
 	status.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
-	var obj runtime.Object = status
-	if w.frames.raw(watch.Error, obj) {
+	if w.frames.raw(watch.Error, status) {
 		w.frames.flush()
 	}
 }
