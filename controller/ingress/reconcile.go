@@ -42,7 +42,7 @@ func (l *look) reconcile(ctx context.Context) (controller.Result, error) {
 	l.svc, l.mem = svc, l.memories.of(l.key, svc.UID)
 	if l.cacheIsBehind() {
 		l.outcome = "waits for the cache to catch up with its own write"
-		return controller.Result{RequeueAfter: staleCacheDelay}, nil
+		return controller.Result{RequeueAfter: lookAgainDelay}, nil
 	}
 	l.ing, _ = l.ingresses.GetByKey(l.key)
 
@@ -79,8 +79,9 @@ func (l *look) decide() (d desired, wanted bool, err error) {
 }
 
 const (
-	// staleCacheDelay is for a write that changed nothing, and so brings no event to ask again.
-	staleCacheDelay = 5 * time.Second
+	// lookAgainDelay is when a key is looked at again after a write. Mostly the write's own event comes long before. But
+	// of what is written and undone again between two watches no event tells.
+	lookAgainDelay = 5 * time.Second
 	// staleCacheLimit is for a server whose versions went back, as after a restored backup.
 	staleCacheLimit = time.Minute
 )
@@ -178,7 +179,7 @@ func (l *look) write(ctx context.Context, d desired) (controller.Result, error) 
 		}
 		return controller.Result{RequeueAfter: max(contestBase, delay)}, nil
 	}
-	return none, nil
+	return controller.Result{RequeueAfter: lookAgainDelay}, nil
 }
 
 // isRejected: 400 and 422, which the same request would get again.

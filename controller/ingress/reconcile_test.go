@@ -218,15 +218,23 @@ func TestReconcile_DoesNotAnswerItsOwnWrite(t *testing.T) {
 		b := newBench(t)
 		b.serviceIs()
 		b.expect(created)
-		require.Equal(t, staleCacheDelay, b.expect().RequeueAfter, "the cache does not show the Ingress yet")
+		require.Equal(t, lookAgainDelay, b.expect().RequeueAfter, "the cache does not show the Ingress yet")
 		b.cacheCatchesUp()
 		require.Zero(t, b.expect())
 		b.byHand(func(ing *networkingv1.Ingress) { ing.Spec.Rules = nil })
 		b.expect(applied("ing-10"))
-		require.Equal(t, staleCacheDelay, b.expect().RequeueAfter)
+		require.Equal(t, lookAgainDelay, b.expect().RequeueAfter)
 		<-time.After(staleCacheLimit)
 		b.expect(applied("ing-10")) // versions that went back do not block the key for ever
 	})
+}
+
+func TestReconcile_LooksAgainForWhatWasUndoneBetweenTwoWatches(t *testing.T) {
+	b := newBench(t)
+	b.serviceIs()
+	require.Equal(t, lookAgainDelay, b.expect(created).RequeueAfter, "no event has to come")
+	b.byHand(nil) // the cache has seen neither the creation nor this deletion, only that there is nothing
+	b.expect(created)
 }
 
 func TestReconcile_ErrorsAreRetriedOrRest(t *testing.T) {
@@ -299,7 +307,7 @@ func TestReconcile_BacksOffFromSomebodyWhoKeepsUndoing(t *testing.T) {
 		undo := func() { b.byHand(func(ing *networkingv1.Ingress) { ing.Spec.Rules[0].Host = "theirs" }) }
 		for range freeWrites - 1 {
 			undo()
-			require.Zero(t, b.expect(applied("ing-10")))
+			require.Equal(t, lookAgainDelay, b.expect(applied("ing-10")).RequeueAfter)
 		}
 		b.warned()
 		for _, wait := range []time.Duration{time.Second, 2 * time.Second} {
