@@ -54,6 +54,10 @@ func (r *request) watch(w http.ResponseWriter) error {
 	control := r.server.faults.enter()
 	defer r.server.faults.leave(control)
 	watcher := &watcher{request: r, sel: sel, opts: opts, frames: newFrameWriter(r, w), deadline: time.Now().Add(timeout)}
+	if opts.SendInitialEvents != nil && !*opts.SendInitialEvents && rev == 0 {
+		// Only the future, which begins before the client is told that it is being watched.
+		_, _, watcher.events = r.server.store.SnapshotAndWatch(r.table)
+	}
 	if err := watcher.frames.begin(); err != nil {
 		return nil // the client is gone; there is nobody to tell
 	}
@@ -141,8 +145,7 @@ func (w *watcher) start(rev int64) bool {
 			return false
 		}
 		return err == nil
-	case w.opts.SendInitialEvents != nil: // it is false: only what happens from now on
-		_, _, w.events = store.SnapshotAndWatch(table)
+	case w.events != nil:
 		return true
 	default:
 		return w.startWithObjects(false)
