@@ -28,7 +28,7 @@ func TestConfig_ClockDecidesWhenDelayedItemsAreDue(t *testing.T) {
 		q.AddAfter("none", 0)
 		expectGet(t, q, "none")
 		synctest.Wait()
-		time.Sleep(24 * time.Hour) // of the wrong time
+		<-time.After(24 * time.Hour) // of the wrong time
 		expectEmpty(t, q)
 		fake.Step(time.Second)
 		expectGet(t, q, "second")
@@ -106,7 +106,7 @@ func TestConfig_QueueIsWhereDelayedItemsGo(t *testing.T) {
 			q.AddAfter("a", time.Second)
 			q.AddAfter("b", 2*time.Second)
 			q.AddRateLimited("c")
-			time.Sleep(3 * time.Second)
+			<-time.After(3 * time.Second)
 			synctest.Wait()
 			require.Equal(t, 3, own.Len())
 			expectGet(t, own, "b")
@@ -186,7 +186,7 @@ func TestConfig_NoGoroutineRunsWhileNothingIsDelayed(t *testing.T) {
 		for range 3 {
 			q.AddAfter("a", time.Second)
 			q.(*delayingOver[string]).checkInvariants(t)
-			time.Sleep(time.Minute)
+			<-time.After(time.Minute)
 			synctest.Wait()
 			q.(*delayingOver[string]).checkInvariants(t)
 			expectGet(t, q, "a")
@@ -250,12 +250,12 @@ func TestConfig_LoggerIsToldOfAPanicOfTheOtherQueueAndTheDelaysGoOn(t *testing.T
 		defer q.ShutDown()
 		q.AddAfter("lost", time.Second)
 		q.AddAfter("kept", 2*time.Second)
-		time.Sleep(3 * time.Second)
+		<-time.After(3 * time.Second)
 		mu.Lock()
 		require.Contains(t, logged, "boom")
 		mu.Unlock()
 		q.AddAfter("next", time.Second)
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		expectGet(t, q, "kept")
 		expectGet(t, q, "next")
 	})
@@ -273,7 +273,7 @@ func TestConfig_TheLongestDelayIsNoDelayThatHasPassed(t *testing.T) {
 		for _, c := range []clock.WithTicker{nil, clocktesting.NewFakeClock(time.Now())} {
 			q := w.delaying(TypedDelayingQueueConfig[string]{Clock: c})
 			q.AddAfter("a", math.MaxInt64)
-			time.Sleep(time.Hour)
+			<-time.After(time.Hour)
 			expectEmpty(t, q)
 			q.ShutDown()
 		}

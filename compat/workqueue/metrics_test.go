@@ -21,7 +21,7 @@ func TestMetrics_TellWhatClientGoTells(t *testing.T) {
 			Name: "q", MetricsProvider: l,
 		})
 		step := func(d time.Duration) {
-			time.Sleep(d)
+			<-time.After(d)
 			synctest.Wait()
 		}
 		q.Add("a")

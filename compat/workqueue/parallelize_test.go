@@ -46,7 +46,7 @@ func TestParallelizeUntil_ChunksAreTakenInOnePiece(t *testing.T) {
 	// One chunk is one worker's.
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		ParallelizeUntil(t.Context(), 2, 5, func(int) { time.Sleep(time.Second) }, opts...)
+		ParallelizeUntil(t.Context(), 2, 5, func(int) { <-time.After(time.Second) }, opts...)
 		require.Equal(t, 5*time.Second, time.Since(began))
 	})
 }

@@ -102,7 +102,7 @@ func TestController(t *testing.T) {
 		c.queue.Add("flaky")
 		c.queue.Add("broken")
 		c.queue.AddAfter("later", time.Minute)
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 		cancel()
 		<-stopped
 
