@@ -16,7 +16,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/klog/v2"
 	"pgregory.net/rapid"
 
 	"glasswatch/internal/apiserver"
@@ -72,7 +71,7 @@ type chaos struct {
 }
 
 func playMoves(t *testing.T, moves []move) error {
-	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), klog.TODO().V(10)))
+	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	listener := apiserver.NewPipeListener()
 	server := apiserver.New(apiserver.Options{})
