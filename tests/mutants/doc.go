@@ -1,0 +1,17 @@
+// Package mutants asks whether the tests would notice. Each file in testdata names one-line bugs for one layer: a lost
+// signal, a missing tombstone, an index entry left behind. Each is put into the layer in turn, in an overlay that leaves the
+// source alone, and the layer's own tests must turn red.
+//
+//	GLASSWATCH_MUTANTS=1 go test -v ./tests/mutants
+//	GLASSWATCH_MUTANTS=1 go test -v ./tests/mutants -run 'Red/deltafifo'
+//
+// A mutant is written as a piece of a diff under a line with its name. Lines that begin with a space must stand in the file
+// as they are, those with a minus are taken out, those with a plus put in; the piece must occur exactly once.
+//
+//	== deltafifo/lost-signal deltafifo/inorder.go
+//	The consumer sleeps on although there is work.
+//	 	q.tail = append(q.tail, d)
+//	-	q.nonEmpty.Signal()
+//
+// What is not proven: that every bug would be caught. These are bugs that people who write such code do make.
+package mutants
