@@ -12,8 +12,9 @@ import "sync"
 //
 // All methods may be called from any goroutine.
 type DeltaFIFO[K comparable, T any] struct {
-	in    intake[K, T]
-	known KnownObjects[K, T]
+	in      intake[K, T]
+	known   KnownObjects[K, T]
+	metrics Metrics
 
 	// mu protects everything below, and the agreement between the queue and the known objects: Pop's process function
 	// runs under it, because Delete, Replace and Resync must not look at a store that lags behind the queue.
@@ -41,10 +42,11 @@ type pending[K comparable, T any] struct {
 // NewDeltaFIFO returns an empty queue. It panics without a KeyFunc.
 func NewDeltaFIFO[K comparable, T any](opts Options[K, T]) *DeltaFIFO[K, T] {
 	f := &DeltaFIFO[K, T]{
-		in:     newIntake(opts),
-		known:  opts.Known,
-		items:  map[K]*pending[K, T]{},
-		synced: initialSync{done: make(chan struct{})},
+		in:      newIntake(opts),
+		known:   opts.Known,
+		metrics: opts.Metrics,
+		items:   map[K]*pending[K, T]{},
+		synced:  initialSync{done: make(chan struct{})},
 	}
 	f.nonEmpty.L = &f.mu
 	return f
@@ -137,15 +139,38 @@ func (f *DeltaFIFO[K, T]) Len() int {
 func (f *DeltaFIFO[K, T]) Pop(process func(key K, ds []Delta[K, T], isInInitialList bool) error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	p, err := f.takeLocked()
+	if err != nil {
+		return err
+	}
+	// Deferred, so that a process function that panics leaves a queue that works.
+	defer f.processedLocked(p, f.metrics.start())
+	return process(p.key, p.deltas, !f.synced.isDone.Load())
+}
+
+// PopBatch is Pop for a consumer that does not mind which kind of queue it has: InOrder's has the same signature. Each
+// delta says its key.
+func (f *DeltaFIFO[K, T]) PopBatch(process func(ds []Delta[K, T], isInInitialList bool) error) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p, err := f.takeLocked()
+	if err != nil {
+		return err
+	}
+	defer f.processedLocked(p, f.metrics.start())
+	return process(p.deltas, !f.synced.isDone.Load())
+}
+
+// takeLocked waits for a key and takes the oldest. After a nil error, processedLocked must be called.
+func (f *DeltaFIFO[K, T]) takeLocked() (*pending[K, T], error) {
 	for f.queue.len() == 0 {
 		if f.closed {
-			return ErrClosed
+			return nil, ErrClosed
 		}
 		f.nonEmpty.Wait()
 	}
 	p := f.queue.pop()
 	delete(f.items, p.key)
-	// Deferred, so that a process function that panics leaves a queue that works.
-	defer f.processedLocked(p)
-	return process(p.key, p.deltas, !f.synced.isDone.Load())
+	f.metrics.queued(f.queue.len())
+	return p, nil
 }

@@ -1,5 +1,7 @@
 package deltafifo
 
+import "time"
+
 // maxKeptDeltas bounds the list that an entry takes along into reuse: a key that changed a thousand times while nobody
 // popped must not leave a thousand slots behind.
 const maxKeptDeltas = 8
@@ -12,6 +14,7 @@ func (f *DeltaFIFO[K, T]) appendLocked(d Delta[K, T]) {
 		f.items[d.Key] = p
 		f.queue.push(p)
 		f.roundPeak = max(f.roundPeak, len(f.items))
+		f.metrics.queued(f.queue.len())
 		// Returns at once when nobody waits. One key more is work for one waiting consumer more.
 		f.nonEmpty.Signal()
 	}
@@ -69,7 +72,8 @@ func (f *DeltaFIFO[K, T]) newPendingLocked(key K) *pending[K, T] {
 }
 
 // processedLocked takes back an entry whose process function has returned or panicked.
-func (f *DeltaFIFO[K, T]) processedLocked(p *pending[K, T]) {
+func (f *DeltaFIFO[K, T]) processedLocked(p *pending[K, T], start time.Time) {
+	f.metrics.processed(start)
 	f.recycleLocked(p)
 	if len(f.items) == 0 {
 		f.peak = max(f.peak, f.roundPeak)

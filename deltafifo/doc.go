@@ -62,7 +62,7 @@
 // # The arrow that points back
 //
 // DeltaFIFO calls KnownObjects with its lock held, and Pop's process function, too: the two methods are declared here and
-// implemented by the indexer. InOrder calls no code of others under a lock.
+// implemented by the indexer. InOrder calls no code of others under a lock, [Metrics].Queued excepted.
 //
 // # Where client-go differs
 //

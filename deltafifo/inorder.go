@@ -17,6 +17,7 @@ import "sync"
 type InOrder[K comparable, T any] struct {
 	in        intake[K, T]
 	batchSize int
+	metrics   Metrics
 
 	// mu protects everything down to the blank line. No user code runs under it.
 	mu       sync.Mutex
@@ -27,6 +28,8 @@ type InOrder[K comparable, T any] struct {
 	next int
 	// popping: a consumer waits or processes.
 	popping bool
+	// taken is how many deltas are being processed, as far as Metrics asks for it.
+	taken int
 	// held: a batch is being processed that at least two full ones follow; producers wait in room for its end.
 	held   bool
 	closed bool
@@ -45,6 +48,7 @@ func NewInOrder[K comparable, T any](opts Options[K, T]) *InOrder[K, T] {
 	q := &InOrder[K, T]{
 		in:        newIntake(opts),
 		batchSize: opts.BatchSize,
+		metrics:   opts.Metrics,
 		synced:    initialSync{done: make(chan struct{})},
 		unique:    newKeySet[K](),
 	}
@@ -157,6 +161,7 @@ func (q *InOrder[K, T]) lockForAppend() {
 
 func (q *InOrder[K, T]) appendLocked(d Delta[K, T]) {
 	q.tail = append(q.tail, d)
+	q.metrics.queued(q.lenLocked() - q.taken)
 	// Returns at once when nobody waits.
 	q.nonEmpty.Signal()
 }

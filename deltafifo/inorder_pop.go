@@ -1,5 +1,7 @@
 package deltafifo
 
+import "time"
+
 // Pop takes the oldest delta. It blocks until there is one; once the queue is closed and empty it returns ErrClosed. The
 // delta is gone from the queue whatever process returns, which Pop returns as it is.
 //
@@ -13,7 +15,7 @@ func (q *InOrder[K, T]) Pop(process func(d Delta[K, T], isInInitialList bool) er
 	if err != nil {
 		return err
 	}
-	defer q.processed(batch)
+	defer q.processed(batch, q.metrics.start())
 	return process(batch[0], isInInitialList)
 }
 
@@ -26,7 +28,7 @@ func (q *InOrder[K, T]) PopBatch(process func(batch []Delta[K, T], isInInitialLi
 	if err != nil {
 		return err
 	}
-	defer q.processed(batch)
+	defer q.processed(batch, q.metrics.start())
 	return process(batch, isInInitialList)
 }
 
@@ -40,6 +42,12 @@ func (q *InOrder[K, T]) take(limit int) (batch []Delta[K, T], isInInitialList bo
 	n := 1
 	if limit > 1 && rest[0].Type.ofOneObject() {
 		n = stretch(rest, limit, &q.unique)
+	}
+	if q.metrics.Queued != nil {
+		q.mu.Lock()
+		q.taken = n
+		q.metrics.Queued(q.lenLocked() - n)
+		q.mu.Unlock()
 	}
 	return rest[:n:n], !q.synced.isDone.Load(), nil
 }
@@ -87,11 +95,13 @@ func (q *InOrder[K, T]) swapLocked() {
 }
 
 // processed takes back a batch whose process function has returned or panicked.
-func (q *InOrder[K, T]) processed(batch []Delta[K, T]) {
+func (q *InOrder[K, T]) processed(batch []Delta[K, T], start time.Time) {
+	q.metrics.processed(start)
 	clear(batch)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.next += len(batch)
+	q.taken = 0
 	q.synced.processedLocked(len(batch))
 	q.popping = false
 	if q.held {

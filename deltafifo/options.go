@@ -3,6 +3,7 @@ package deltafifo
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 // ErrClosed is returned by the pops of a queue that is closed and empty.
@@ -55,6 +56,39 @@ type Options[K comparable, T any] struct {
 	OnError func(key K, err error)
 	// BatchSize is the greatest number of deltas in a batch. InOrder only. Zero or less: 1000.
 	BatchSize int
+	// Metrics measure the queue.
+	Metrics Metrics
+}
+
+// Metrics are told what a queue does, for gauges and histograms. A nil one costs nothing. They must be fast and must not
+// call the queue.
+type Metrics struct {
+	// Queued is told how much is queued each time that it changes, what is being processed not counted: keys in a DeltaFIFO,
+	// deltas in an InOrder. It is called with the queue's lock held.
+	Queued func(n int)
+	// Processed is told how long each process function took, in the goroutine of the pop; with DeltaFIFO, whose process
+	// functions run under it, with the queue's lock held.
+	Processed func(took time.Duration)
+}
+
+func (m *Metrics) queued(n int) {
+	if m.Queued != nil {
+		m.Queued(n)
+	}
+}
+
+// start returns when a process function starts, or nothing if nobody wants to know how long it takes.
+func (m *Metrics) start() (at time.Time) {
+	if m.Processed != nil {
+		at = time.Now()
+	}
+	return at
+}
+
+func (m *Metrics) processed(start time.Time) {
+	if m.Processed != nil {
+		m.Processed(time.Since(start))
+	}
 }
 
 const defaultBatchSize = 1000
