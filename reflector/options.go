@@ -46,7 +46,7 @@ type Options struct {
 	// with a watch from there instead of a list.
 	ResumeFrom string
 
-	// ResyncPeriod is the time from one Resync of the sink to the next, from the first list on; 0 for never.
+	// ResyncPeriod is the time from a list, or from one Resync of the sink, to the next Resync; 0 for never.
 	ResyncPeriod time.Duration
 	// ShouldResync is asked each time whether to resync; nil means yes. It is called from the resync goroutine.
 	ShouldResync func() bool
@@ -68,6 +68,13 @@ type Options struct {
 	OnError func(ctx context.Context, err error)
 	// OnTransition is called, if not nil, in Run's goroutine on each change of the state, before the state is acted on.
 	OnTransition func(from, to State)
+	// OnList is told, if not nil, of each list that the sink was given: how many objects, and how long the list took, without
+	// what was tried before it.
+	OnList func(objects int, took time.Duration)
+	// OnWatch is told, if not nil, of each watch that has ended, the second half of a streaming list among them: how many
+	// objects it passed on, and how long it took from the server's answer, or the end of the list. Both are called from Run's
+	// goroutine.
+	OnWatch func(events int, took time.Duration)
 }
 
 // withDefaults fills in what is zero.

@@ -2,6 +2,7 @@ package reflector
 
 import (
 	"context"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -42,6 +43,7 @@ func (r *Reflector[T]) listPaged(ctx context.Context) State {
 
 func (r *Reflector[T]) startPages() *pages[T] {
 	version := r.listVersion()
+	r.run.listStart = time.Now()
 	return &pages[T]{requested: version, opts: metav1.ListOptions{ResourceVersion: version, Limit: r.pageLimit(version)}}
 }
 
@@ -148,6 +150,7 @@ func (r *Reflector[T]) replace(ctx context.Context, items []T, keep []listwatch.
 	if err := r.sink.Replace(items, keep, version); err != nil {
 		r.reportSink(ctx, &SinkError{Op: "Replace", Err: err})
 	}
+	r.listDone(len(items) + len(keep))
 	r.run.atLatest, r.run.relisted = false, false
 	r.setVersion(version)
 	r.run.synced()

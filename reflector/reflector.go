@@ -51,9 +51,10 @@ type runState[T listwatch.Object] struct {
 	// relists gain nothing by asking for everything at once.
 	paginates bool
 
-	pages   *pages[T]      // the list that ListingPaged is in the middle of
-	initial *initialSet[T] // the list that ListingStreaming is in the middle of
-	stream  *openStream[T] // Invariant: not nil in Watching, and in ListingStreaming if initial is not nil.
+	listStart time.Time      // of the list under way
+	pages     *pages[T]      // the list that ListingPaged is in the middle of
+	initial   *initialSet[T] // the list that ListingStreaming is in the middle of
+	stream    *openStream[T] // Invariant: not nil in Watching, and in ListingStreaming if initial is not nil.
 }
 
 // New returns a reflector that does nothing until Run. lw and sink must not be nil.
@@ -82,7 +83,7 @@ func (r *Reflector[T]) Run(ctx context.Context) {
 			panic(resync.panicked)
 		}
 	}()
-	r.run.synced = func() { r.startResync(ctx, &resync, cancel) }
+	r.run.synced = func() { r.beginResync(ctx, &resync, cancel) }
 	r.run.pages, r.run.initial, r.run.relisted = nil, nil, false
 
 	for next := r.firstState(); ; next = r.step(ctx, next) {

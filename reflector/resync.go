@@ -10,18 +10,25 @@ import (
 
 // resyncer is the one goroutine that Run starts itself. It lives from the first list to the end of Run.
 type resyncer struct {
-	started  bool
+	relisted chan struct{} // a list went to the sink: the period begins anew; nil before the first
 	wg       sync.WaitGroup
 	panicked any // read after wg.Wait
 }
 
-// startResync starts the goroutine once. stop ends Run if the sink panics, so that Run's caller gets the panic and not
-// the process.
-func (r *Reflector[T]) startResync(ctx context.Context, s *resyncer, stop context.CancelFunc) {
-	if r.opts.ResyncPeriod <= 0 || s.started {
+// beginResync begins the period anew. The first time, it starts the goroutine. stop ends Run if the sink panics, so that
+// Run's caller gets the panic and not the process.
+func (r *Reflector[T]) beginResync(ctx context.Context, s *resyncer, stop context.CancelFunc) {
+	if r.opts.ResyncPeriod <= 0 {
 		return
 	}
-	s.started = true
+	if s.relisted != nil {
+		select {
+		case s.relisted <- struct{}{}:
+		default:
+		}
+		return
+	}
+	s.relisted = make(chan struct{}, 1)
 	s.wg.Go(func() {
 		defer func() {
 			if p := recover(); p != nil {
@@ -29,17 +36,20 @@ func (r *Reflector[T]) startResync(ctx context.Context, s *resyncer, stop contex
 				stop()
 			}
 		}()
-		r.resyncLoop(ctx)
+		r.resyncLoop(ctx, s.relisted)
 	})
 }
 
-func (r *Reflector[T]) resyncLoop(ctx context.Context) {
+func (r *Reflector[T]) resyncLoop(ctx context.Context, relisted <-chan struct{}) {
 	timer := time.NewTimer(r.opts.ResyncPeriod)
 	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-relisted:
+			timer.Reset(r.opts.ResyncPeriod)
+			continue
 		case <-timer.C:
 		}
 		if r.opts.ShouldResync == nil || r.opts.ShouldResync() {

@@ -178,7 +178,7 @@ func TestRun_HandsOnAPanicOfTheSinkAndLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-func TestResync_ComesEachPeriodFromTheFirstListToTheEndOfRun(t *testing.T) {
+func TestResync_ComesEachPeriodFromTheLastListToTheEndOfRun(t *testing.T) {
 	var due atomic.Bool
 	due.Store(true)
 	opts := Options{ResyncPeriod: 10 * time.Second, ShouldResync: due.Load}
@@ -195,13 +195,49 @@ func TestResync_ComesEachPeriodFromTheFirstListToTheEndOfRun(t *testing.T) {
 		h.Pass(30 * time.Second)
 		h.ExpectSink()
 		due.Store(true)
-		h.BreakWatch(expired()) // goes on while the watch is away
+		h.BreakWatch(expired()) // a list follows after 1.6 s, and the period begins anew
 		h.Pass(10 * time.Second)
-		h.ExpectSink("Replace 0 []", "Resync")
-		require.Equal(t, uint64(2), h.r.Stats().Resyncs)
+		h.ExpectSink("Replace 0 []")
+		h.Pass(1600 * time.Millisecond)
+		h.ExpectSink("Resync")
+		h.set(func() { h.failWatches = []error{busy(15)} })
+		h.BreakWatch(io.EOF) // goes on while the watch is away
+		h.Pass(10 * time.Second)
+		h.ExpectSink("Resync")
+		require.Equal(t, uint64(3), h.r.Stats().Resyncs)
 		h.Stop()
 		h.Pass(time.Minute)
 		h.ExpectSink()
+	})
+}
+
+func TestStats_MeasureListsAndWatches(t *testing.T) {
+	var told []string
+	opts := Options{
+		OnList:  func(objects int, took time.Duration) { told = append(told, fmt.Sprint("list ", objects, " ", took)) },
+		OnWatch: func(events int, took time.Duration) { told = append(told, fmt.Sprint("watch ", events, " ", took)) },
+	}
+	story(t, opts, func(h *harness) {
+		h.Put("a", "b")
+		h.Start()
+		h.Pass(time.Minute)
+		h.Put("c")
+		h.Pass(time.Minute)
+		h.BreakWatch(io.EOF)
+		h.Pass(3 * time.Second)
+		h.BreakWatch(expired())
+		h.Pass(time.Minute)
+		h.Stop()
+		require.Equal(t, "list 2 0s", told[0])
+		require.Equal(t, "watch 1 2m0s", told[1])
+		require.Equal(t, "watch 0 3s", told[2])
+		require.Equal(t, "list 3 0s", told[3])
+		require.Len(t, told, 5)
+		s := h.r.Stats()
+		require.Equal(t, uint64(5), s.ListedObjects)
+		require.Equal(t, uint64(3), s.EndedWatches)
+		require.Zero(t, s.ShortWatches)
+		require.Greater(t, s.WatchTime, 2*time.Minute+3*time.Second)
 	})
 }
 

@@ -17,6 +17,8 @@ type openStream[T listwatch.Object] struct {
 	cancel              context.CancelCauseFunc
 	overdue, silence    *watchdog // silence is nil outside a streaming list
 	opened              time.Time
+	watchStart          time.Time // when it became a watch; zero before
+	events              int       // objects that it passed on as a watch
 
 	// from is the version before the first event that is a change. No event is as old or older, unless the server was set
 	// back.
@@ -72,6 +74,9 @@ func (r *Reflector[T]) closeStream() {
 		return
 	}
 	r.run.stream = nil
+	if !s.watchStart.IsZero() {
+		r.watchDone(s)
+	}
 	s.cancel(nil)
 	s.silence.stop()
 	s.overdue.stop()

@@ -54,6 +54,7 @@ func (r *Reflector[T]) openStreamingList(ctx context.Context) error {
 	if !r.run.atLatest {
 		opts.ResourceVersion = r.LastSyncResourceVersion()
 	}
+	r.run.listStart = time.Now()
 	return r.openWatch(ctx, opts, r.opts.SilenceTimeout)
 }
 
@@ -73,6 +74,7 @@ func (r *Reflector[T]) endStreamingList(ctx context.Context, version string) Sta
 	items, keep := r.run.initial.contents()
 	r.run.initial = nil
 	r.replace(ctx, items, keep, version)
+	s.watchStart = time.Now()
 	r.counters.streamingLists.Add(1)
 	r.setLastError(nil)
 	s.from, s.at, s.inOrder = version, version, true

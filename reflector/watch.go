@@ -19,6 +19,7 @@ func (r *Reflector[T]) connect(ctx context.Context) State {
 	if err != nil {
 		return r.leaveWatch(ctx, err)
 	}
+	r.run.stream.watchStart = time.Now()
 	r.counters.watches.Add(1)
 	r.setLastError(nil)
 	return Watching
@@ -69,6 +70,7 @@ func (r *Reflector[T]) pass(ctx context.Context, ev *listwatch.Event[T]) *listwa
 	default:
 		return &listwatch.ObjectError{Type: ev.Type, ResourceVersion: ev.ResourceVersion, Err: errUnknownEvent}
 	}
+	r.run.stream.events++
 	r.counters.events.Add(1)
 	if err != nil {
 		r.reportSink(ctx, &SinkError{Op: op, Key: listwatch.KeyOf(ev.Object), Err: err})
