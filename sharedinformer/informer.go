@@ -57,6 +57,7 @@ type Informer[T listwatch.Object] struct {
 	done      chan struct{} // closed when Run returns
 
 	objectErrors atomic.Uint64
+	versions     versionWaiters
 
 	errMu  sync.Mutex // protects failed
 	failed []failedObject
@@ -157,6 +158,7 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 	})
 	wg.Go(func() { i.keepTime(ctx) })
 	i.consume(ctx)
+	i.versions.stop()
 	wg.Wait()
 	i.stop()
 	close(i.done)

@@ -47,6 +47,7 @@ func (i *Informer[T]) processBatch(batch []delta[T], isInInitialList bool) error
 			return nil
 		case deltafifo.Bookmark:
 			i.store.Bookmark(d.Bulk.ResourceVersion)
+			i.versions.moved(d.Bulk.ResourceVersion)
 			return nil
 		}
 	}
@@ -68,6 +69,7 @@ func (i *Informer[T]) processBatch(batch []delta[T], isInInitialList bool) error
 	}
 	lagging := i.distributeLocked(notes)
 	i.mu.Unlock()
+	i.versions.moved(resourceVersion)
 	if i.opts.Trace != nil {
 		for j := range ops {
 			i.traceApplied(batch[j].Type, &ops[j])
@@ -119,6 +121,7 @@ func (i *Informer[T]) replaceAll(list *deltafifo.Bulk[key, T], isInInitialList b
 	}
 	lagging := i.distributeLocked(notes)
 	i.mu.Unlock()
+	i.versions.moved(list.ResourceVersion)
 	if i.opts.Trace != nil {
 		for j := range ops {
 			i.traceApplied(deltafifo.ReplacedAll, &ops[j])
