@@ -22,11 +22,18 @@ func (s *Store[K, T]) Replace(objs []T, resourceVersion string) error {
 		}
 		keys, kept = append(keys, key), append(kept, obj)
 	}
+	s.ReplaceKeyed(keys, kept, resourceVersion)
+	return errors.Join(errs...)
+}
+
+// ReplaceKeyed is Replace for objects whose keys are known: objs[i] is stored under keys[i], and KeyFunc is not asked.
+// There must be as many keys as objects. The slices stay the caller's.
+func (s *Store[K, T]) ReplaceKeyed(keys []K, objs []T, resourceVersion string) {
 	lock(&s.mu)
 	now := s.clock.now
 	s.mu.Unlock()
 
-	b := s.buildContent(keys, kept, now)
+	b := s.buildContent(keys, objs, now)
 	sc := s.getScratch()
 	s.lockWithValues(sc, func(defs []*definition[T]) { s.buildIndices(b, sc, defs) })
 	s.beginLocked()
@@ -42,7 +49,6 @@ func (s *Store[K, T]) Replace(objs []T, resourceVersion string) error {
 	s.rv = resourceVersion
 	s.commitLocked()
 	s.putScratch(sc)
-	return errors.Join(errs...)
 }
 
 // build is the content of a store to be.
