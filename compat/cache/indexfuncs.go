@@ -1,0 +1,53 @@
+package cache
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+)
+
+// MetaNamespaceIndexFunc files an object under its namespace. It is an error if obj has no metadata.
+func MetaNamespaceIndexFunc(obj any) ([]string, error) {
+	accessor, err := meta.Accessor(obj)
+	if err != nil {
+		return []string{""}, fmt.Errorf("object has no meta: %w", err)
+	}
+	return []string{accessor.GetNamespace()}, nil
+}
+
+// IndexFuncToKeyFuncAdapter makes the value of an index function the key. It is an error if there is not exactly one.
+func IndexFuncToKeyFuncAdapter(indexFunc IndexFunc) KeyFunc {
+	return func(obj any) (string, error) {
+		values, err := indexFunc(obj)
+		switch {
+		case err != nil:
+			return "", err
+		case len(values) == 0:
+			return "", fmt.Errorf("an object without an index value has no key")
+		case len(values) > 1:
+			return "", fmt.Errorf("too many keys: %v", values)
+		}
+		return values[0], nil
+	}
+}
+
+// TypedIndexersToIndexers is TypedIndexerFuncToIndexerFunc for a map of functions.
+func TypedIndexersToIndexers[T any](indexers TypedIndexers[T]) Indexers {
+	untyped := make(Indexers, len(indexers))
+	for name, f := range indexers {
+		untyped[name] = TypedIndexerFuncToIndexerFunc(f)
+	}
+	return untyped
+}
+
+// TypedIndexerFuncToIndexerFunc lets a store call indexer. For an object that is no T the function fails: the object is
+// stored and missing from the index.
+func TypedIndexerFuncToIndexerFunc[T any](indexer TypedIndexFunc[T]) IndexFunc {
+	return func(obj any) ([]string, error) {
+		t, ok := obj.(T)
+		if !ok {
+			return nil, fmt.Errorf("the index function wants %T, not %T", t, obj)
+		}
+		return indexer(t)
+	}
+}
