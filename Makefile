@@ -1,4 +1,4 @@
-.PHONY: test race demo lint bench kubectl ci
+.PHONY: test race demo lint bench kubectl mutants swap ci
 
 KUBECTL_VERSION := $(shell sed -n 's/^[[:space:]]*k8s.io\/kubectl v0/v1/p' tests/kubectl/build/go.mod)
 
@@ -24,6 +24,14 @@ bench:
 # The upstream kubectl, for tests/kubectl.
 kubectl:
 	cd tests/kubectl/build && go build -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$(KUBECTL_VERSION)" -o ../../../bin/kubectl .
+
+# Ninety one-line bugs, each of which the tests of its layer must catch.
+mutants:
+	GLASSWATCH_MUTANTS=1 go test -timeout 40m -v ./tests/mutants
+
+# controller-runtime and the sample-controller on compat/.
+swap:
+	cd tests/controllerruntime && go test ./...
 
 ci:
 	.ci/run
