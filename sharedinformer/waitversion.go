@@ -26,7 +26,7 @@ var ErrNoStoreVersion = errors.New("the store of a per-key queue has no resource
 // whose own version cannot be compared. If ctx ends or the informer stops first, the error names the informer and wraps
 // the cause and, if lists or watches fail at the moment, the last of their errors.
 func (i *Informer[T]) WaitForResourceVersion(ctx context.Context, resourceVersion string) error {
-	if i.perKey != nil {
+	if i.opts.Queue == PerKey {
 		return fmt.Errorf("informer %s: waiting for resourceVersion %s: %w", i.opts.Name, resourceVersion, ErrNoStoreVersion)
 	}
 	if _, err := resourceversion.CompareResourceVersion(resourceVersion, resourceVersion); err != nil {
@@ -38,13 +38,11 @@ func (i *Informer[T]) WaitForResourceVersion(ctx context.Context, resourceVersio
 	i.versions.moved(i.store.ResourceVersion())
 	var cause error
 	select {
-	case err := <-w.done:
-		cause = err
-	default:
+	case cause = <-w.done:
+	case <-ctx.Done():
 		select {
-		case err := <-w.done:
-			cause = err
-		case <-ctx.Done():
+		case cause = <-w.done: // both: what is there is there
+		default:
 			cause = context.Cause(ctx)
 		}
 	}
@@ -98,7 +96,7 @@ func (v *versionWaiters) moved(to string) {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	for len(v.heap) > 0 && to != "" {
+	for len(v.heap) > 0 && to != "" && to != "0" { // neither is the version of anything
 		order, err := resourceversion.CompareResourceVersion(v.heap[0].version, to)
 		if err != nil {
 			err = fmt.Errorf("the store is at resourceVersion %q: %w", to, err)

@@ -1,0 +1,212 @@
+package sharedinformer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"glasswatch/internal/apiserver"
+	"glasswatch/listwatch"
+)
+
+// Who creates an object and then waits for the version that came back finds it in the lister.
+func ExampleInformer_WaitForResourceVersion() {
+	ctx, cancel := context.WithCancel(context.Background())
+	server, listener := apiserver.New(apiserver.Options{}), apiserver.NewPipeListener()
+	stopped := make(chan error)
+	go func() { stopped <- server.Serve(ctx, listener) }()
+	cfg := server.RESTConfigFor(listener)
+	client := kubernetes.NewForConfigOrDie(cfg)
+
+	lw, _ := listwatch.NewForConfig[*corev1.ConfigMap](cfg, configMapsGVR, listwatch.Options{})
+	informer := New(lw, Options[*corev1.ConfigMap]{})
+	done := make(chan error)
+	informerCtx, stop := context.WithCancel(ctx)
+	go func() { done <- informer.Run(informerCtx) }()
+
+	made, _ := client.CoreV1().ConfigMaps("default").Create(ctx,
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "mine"}}, metav1.CreateOptions{})
+	if err := informer.WaitForResourceVersion(ctx, made.ResourceVersion); err != nil {
+		fmt.Println(err)
+	}
+	seen, err := informer.Lister().Namespace("default").Get("mine")
+	fmt.Println(seen.Name, err)
+
+	stop()
+	<-done
+	cancel()
+	<-stopped
+	// Output: mine <nil>
+}
+
+func TestWaitForResourceVersion_ReadsItsOwnWrites(t *testing.T) {
+	onKube(t, func(k *kube) {
+		informer := New(k.ConfigMaps(listwatch.Options{}), Options[*config]{})
+		defer k.Run(informer)()
+		for n := range 100 {
+			var version string
+			if n == 0 {
+				version = k.Create("mine", "0", nil)
+			} else {
+				version = k.Update("mine", strconv.Itoa(n))
+			}
+			require.NoError(k, informer.WaitForResourceVersion(k.Context(), version))
+			require.Equal(k, strconv.Itoa(n), values(informer)["mine"])
+		}
+		// Versions of the past are there at once, even for a context that has ended.
+		over, cancel := context.WithCancel(context.Background())
+		cancel()
+		require.NoError(k, informer.WaitForResourceVersion(over, "1"))
+	})
+}
+
+func TestWaitForResourceVersion_ObjectsOutsideTheSelectorWaitForABookmark(t *testing.T) {
+	onKube(t, func(k *kube) {
+		informer := New(k.ConfigMaps(listwatch.Options{LabelSelector: "team=blue"}), Options[*config]{})
+		defer k.Run(informer)()
+		require.NoError(k, informer.WaitForSync(k.Context()))
+		k.server.Faults().StopBookmarks(true)
+		version := k.Create("red", "1", map[string]string{"team": "red"})
+
+		ctx, cancel := context.WithTimeout(k.Context(), 3*time.Minute)
+		defer cancel()
+		err := informer.WaitForResourceVersion(ctx, version)
+		require.ErrorIs(k, err, context.DeadlineExceeded, "no event and no bookmark says that the store is there")
+
+		k.server.Faults().StopBookmarks(false)
+		began := time.Now()
+		require.NoError(k, informer.WaitForResourceVersion(k.Context(), version))
+		require.LessOrEqual(k, time.Since(began), 2*time.Minute)
+		require.Empty(k, values(informer))
+	})
+}
+
+func TestWaitForResourceVersion_ARelistCounts(t *testing.T) {
+	onKube(t, func(k *kube) {
+		informer := New(k.ConfigMaps(listwatch.Options{}), Options[*config]{WatchErrorHandler: func(context.Context, error) {}})
+		defer k.Run(informer)()
+		k.Create("a", "1", nil)
+		require.NoError(k, informer.WaitForSync(k.Context()))
+		pass(2 * time.Second)
+		k.server.Faults().FailNext(-1, apiserver.Failure{Resource: "configmaps", Verb: "watch", Code: 503})
+		k.server.Faults().BreakWatches()
+		pass(time.Second)
+		version := k.Update("a", "2")
+		k.server.Faults().Compact()
+		k.server.Faults().Reset()
+		require.NoError(k, informer.WaitForResourceVersion(k.Context(), version))
+		require.Equal(k, "2", values(informer)["a"])
+	})
+}
+
+func TestWaitForResourceVersion_BadVersionsAreAnErrorAtOnce(t *testing.T) {
+	inVirtualTime(t, Options[*config]{}, func(s *story) {
+		s.Start()
+		for _, bad := range []string{"", "0", "007", "abc", "-1", "1.5"} {
+			require.ErrorContains(s, s.informer.WaitForResourceVersion(s.Context(), bad), "not well formed", "version %q", bad)
+		}
+	})
+}
+
+func TestWaitForResourceVersion_APerKeyStoreHasNoVersion(t *testing.T) {
+	inVirtualTime(t, Options[*config]{Queue: PerKey}, func(s *story) {
+		s.Start()
+		require.ErrorIs(s, s.informer.WaitForResourceVersion(s.Context(), "1"), ErrNoStoreVersion)
+	})
+}
+
+func TestWaitForResourceVersion_EndsAtOnceAndSaysWhy(t *testing.T) {
+	inVirtualTime(t, Options[*config]{Name: "configs"}, func(s *story) {
+		s.server.FailLists(apierrors.NewForbidden(configMapsGVR.GroupResource(), "", errors.New("not for you")))
+		s.Start()
+		ctx, cancel := context.WithCancelCause(context.Background())
+		reason := errors.New("changed my mind")
+		errs := make(chan error, 2)
+		go func() { errs <- s.informer.WaitForResourceVersion(ctx, "7") }()
+		synctest.Wait()
+		began := time.Now()
+		cancel(reason)
+		err := <-errs
+		require.Equal(s, began, time.Now())
+		require.ErrorIs(s, err, reason)
+		require.True(s, apierrors.IsForbidden(errors.Unwrap(err)) || apierrors.IsForbidden(s.informer.LastError()))
+		require.ErrorContains(s, err, "not for you")
+		require.ErrorContains(s, err, "configs")
+
+		go func() { errs <- s.informer.WaitForResourceVersion(context.Background(), "7") }()
+		synctest.Wait()
+		s.Stop()
+		require.ErrorIs(s, <-errs, ErrStopped)
+		require.ErrorIs(s, s.informer.WaitForResourceVersion(context.Background(), "7"), ErrStopped)
+	})
+}
+
+// A handler that hangs delays Run's return, not the waiters': the store is through as soon as nobody writes it.
+func TestWaitForResourceVersion_AStopDoesNotWaitForHandlers(t *testing.T) {
+	inVirtualTime(t, Options[*config]{}, func(s *story) {
+		release := make(chan struct{})
+		s.Add(HandlerFuncs[*config]{AddFunc: func(*config, bool) { <-release }}, HandlerOptions{})
+		s.server.Put("a", "1")
+		s.Start()
+		failed := make(chan error, 1)
+		go func() { failed <- s.informer.WaitForResourceVersion(context.Background(), "7") }()
+		synctest.Wait()
+		s.cancel()
+		require.ErrorIs(s, <-failed, ErrStopped)
+		close(release)
+	})
+}
+
+// Many wait for many versions, in no order, while the store moves and some lose patience: each is told at its version.
+func TestWaitForResourceVersion_WakesEachAtItsVersion(t *testing.T) {
+	inVirtualTime(t, Options[*config]{}, func(s *story) {
+		s.Start()
+		const last = 300
+		rng := rand.New(rand.NewPCG(1, 2))
+		var wg sync.WaitGroup
+		for range 1000 {
+			version, patient := 1+rng.IntN(last), rng.IntN(4) > 0
+			wg.Go(func() {
+				ctx, cancel := context.WithCancel(context.Background())
+				defer cancel()
+				if !patient {
+					ctx, cancel = context.WithTimeout(ctx, time.Duration(version/2)*time.Second)
+					defer cancel()
+				}
+				err := s.informer.WaitForResourceVersion(ctx, strconv.Itoa(version))
+				if patient && err != nil {
+					s.Errorf("version %d: %v", version, err)
+				}
+				if at, _ := strconv.Atoi(s.informer.Store().ResourceVersion()); err == nil && at < version {
+					s.Errorf("told of version %d at %d", version, at)
+				}
+			})
+		}
+		for n := range last {
+			s.Pass(time.Second)
+			s.server.Put("a", strconv.Itoa(n))
+		}
+		wg.Wait()
+		require.Zero(s, s.informer.versions.count.Load())
+		require.Empty(s, s.informer.versions.heap)
+	})
+}
+
+func TestWaitForResourceVersion_CostsNothingWhileNobodyWaits(t *testing.T) {
+	var v versionWaiters
+	v.mu.Lock() // moved would hang if it took the lock
+	defer v.mu.Unlock()
+	require.Zero(t, testing.AllocsPerRun(100, func() { v.moved("7") }))
+}
