@@ -19,11 +19,25 @@ type notification[T listwatch.Object] struct {
 	initial bool
 	// sameVersion: an update that did not change the resourceVersion, for handlers that are due a resync only.
 	sameVersion bool
+	// resync: an update that is nothing but a resync.
+	resync bool
 	// part: the first of two calls that are one change.
 	part bool
 	// unknownState is a deletion's FinalStateUnknown.
 	unknownState bool
 	old, obj     T // deleted: old is the version handlers know, obj the one the deletion tells of
+}
+
+// tell calls the handler.
+func (n *notification[T]) tell(h Handler[T]) {
+	switch n.kind {
+	case added:
+		h.OnAdd(n.obj, n.initial)
+	case updated:
+		h.OnUpdate(n.old, n.obj)
+	case deleted:
+		h.OnDelete(Deletion[T]{Key: listwatch.KeyOf(n.obj), Obj: n.obj, FinalStateUnknown: n.unknownState})
+	}
 }
 
 // effect is what an append did to a backlog.

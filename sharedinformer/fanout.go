@@ -1,8 +1,10 @@
 package sharedinformer
 
 import (
+	"context"
 	"fmt"
 	"slices"
+	"weak"
 
 	"k8s.io/klog/v2"
 
@@ -33,6 +35,7 @@ func (i *Informer[T]) register(h Handler[T], opts HandlerOptions) (r *Registrati
 		return nil, "", fmt.Errorf("informer %s: handler not added: %w", i.opts.Name, ErrStopped)
 	}
 	l := newListener(i.newRegistrationLocked(h, opts.Name), h, opts)
+	l.lastError = i.weakLastError()
 	raised = i.setResyncLocked(l, opts.ResyncPeriod)
 	i.listeners = append(i.listeners, l)
 	if !i.started {
@@ -71,6 +74,15 @@ func (i *Informer[T]) DrainHandler(r *Registration) error {
 	})
 }
 
+// ShutDownHandler is RemoveHandler, and waits until the handler has returned from its last call, or ctx ends. Called from
+// the handler itself it removes it and returns ErrSelfWait.
+func (i *Informer[T]) ShutDownHandler(ctx context.Context, r *Registration) error {
+	if err := i.RemoveHandler(r); err != nil {
+		return err
+	}
+	return r.Wait(ctx)
+}
+
 func (i *Informer[T]) remove(r *Registration, how func(*listener[T])) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -99,24 +111,53 @@ func (i *Informer[T]) removeLocked(l *listener[T], err error) {
 func (i *Informer[T]) serveLocked(l *listener[T]) {
 	l.running = true
 	i.handlers.Go(func() {
+		defer func() { // deferred, as a handler may end the goroutine
+			i.mu.Lock()
+			defer i.mu.Unlock()
+			i.unlistLocked(l)
+		}()
 		l.run(i.runCtx)
-		i.mu.Lock()
-		defer i.mu.Unlock()
-		i.unlistLocked(l)
 	})
 }
 
 func (i *Informer[T]) unlistLocked(l *listener[T]) {
-	i.listeners = slices.DeleteFunc(i.listeners, func(other *listener[T]) bool { return other == l })
+	at := slices.Index(i.listeners, l)
+	if at < 0 {
+		return
+	}
+	i.listeners = slices.Delete(i.listeners, at, at+1)
+	i.names.give(l.name)
 }
 
 func (i *Informer[T]) newRegistrationLocked(h Handler[T], name string) *Registration {
 	if name == "" {
 		name = handlerName(h)
 	}
-	unique := name
-	for n := 2; slices.ContainsFunc(i.listeners, func(l *listener[T]) bool { return l.name == unique }); n++ {
-		unique = fmt.Sprintf("%s#%d", name, n)
+	return newRegistration(i.names.take(name), i.done)
+}
+
+// weakLastError returns LastError for a registration, which must not keep the informer's store alive.
+func (i *Informer[T]) weakLastError() func() error {
+	informer := weak.Make(i)
+	return func() error {
+		if i := informer.Value(); i != nil {
+			return i.LastError()
+		}
+		return nil
 	}
-	return newRegistration(unique, i.done)
+}
+
+// distributeLocked appends a batch to every backlog. It removes the listeners that lag too far behind.
+func (i *Informer[T]) distributeLocked(notes []notification[T]) {
+	if len(notes) == 0 {
+		return
+	}
+	for _, l := range i.listeners {
+		if !l.append(notes) {
+			i.lagging = append(i.lagging, l)
+		}
+	}
+	for _, l := range i.lagging {
+		i.removeLocked(l, l.backlogError())
+	}
 }

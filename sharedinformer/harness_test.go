@@ -417,7 +417,7 @@ func (i *Informer[T]) checkInvariants(t require.TestingT) {
 		}
 		l.mu.Unlock()
 	}
-	for _, op := range i.ops[:cap(i.ops)] {
+	for _, op := range i.applier.ops[:cap(i.applier.ops)] {
 		require.Zero(t, op.Key, "the scratch keeps nothing alive")
 	}
 }

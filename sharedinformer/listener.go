@@ -24,7 +24,7 @@ type listener[T listwatch.Object] struct {
 	// Guarded by the informer's mutex.
 	resync     time.Duration // what it gets; 0 is none
 	nextResync time.Time
-	due        bool // it is given updates that did not change the resourceVersion
+	due        dueness
 	running    bool // its goroutine was started
 
 	dropped  chan struct{} // closed by drop
@@ -41,7 +41,6 @@ func newListener[T listwatch.Object](r *Registration, h Handler[T], opts Handler
 		Registration: r,
 		handler:      h,
 		maxBacklog:   opts.MaxBacklog,
-		due:          true,
 		dropped:      make(chan struct{}),
 		backlog:      &plainBacklog[T]{},
 	}
@@ -64,7 +63,7 @@ func (l *listener[T]) append(batch []notification[T]) bool {
 	var initial int64
 	for i := range batch {
 		n := &batch[i]
-		if n.sameVersion && !l.due {
+		if n.sameVersion && (l.due == notDue || n.resync && l.due == notLookedAt) {
 			continue
 		}
 		if n.initial {
@@ -110,16 +109,24 @@ func (l *listener[T]) drop(err error) {
 
 // run calls the handler until the listener is closed. It closes Done.
 func (l *listener[T]) run(ctx context.Context) {
-	defer l.finish()
+	l.goroutine.Store(goroutineID())
+	exited := true // unless it comes back
+	defer func() {
+		if exited {
+			l.drop(fmt.Errorf("handler %s: %w", l.name, ErrHandlerExited))
+		}
+		l.finish()
+	}()
 	for {
 		batch := l.next()
 		if len(batch) == 0 {
+			exited = false
 			return
 		}
 		for at := 0; at < len(batch) && !l.dropping.Load(); {
 			var crashed bool
 			if at, crashed = l.deliver(ctx, batch, at); crashed {
-				l.pause()
+				pause(l.dropped) // keeps a handler that always panics from filling the log
 			}
 		}
 	}
@@ -158,14 +165,7 @@ func (l *listener[T]) deliver(ctx context.Context, batch []notification[T], at i
 		batch[next] = notification[T]{}
 		next++
 		crashed = true
-		switch n.kind {
-		case added:
-			l.handler.OnAdd(n.obj, n.initial)
-		case updated:
-			l.handler.OnUpdate(n.old, n.obj)
-		case deleted:
-			l.handler.OnDelete(Deletion[T]{Key: listwatch.KeyOf(n.obj), Obj: n.obj, FinalStateUnknown: n.unknownState})
-		}
+		n.tell(l.handler)
 		crashed = false
 		l.settle(&n)
 	}
@@ -180,16 +180,6 @@ func (l *listener[T]) settle(n *notification[T]) {
 	}
 	if n.initial {
 		l.settleInitial(1)
-	}
-}
-
-// pause keeps a handler that always panics from filling the log.
-func (l *listener[T]) pause() {
-	t := time.NewTimer(crashPause)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-l.dropped:
 	}
 }
 

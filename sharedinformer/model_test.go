@@ -208,7 +208,7 @@ func TestBacklog_FoldingFollowsTheRule(t *testing.T) {
 func TestBacklog_WithoutFoldingEverythingArrivesInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := newListener(newRegistration("r", nil), Handler[*config](HandlerFuncs[*config]{}), HandlerOptions{})
-		l.due = rapid.Bool().Draw(t, "due a resync")
+		l.due = rapid.SampledFrom([]dueness{notLookedAt, notDue, isDue}).Draw(t, "due a resync")
 		w := &world{objects: map[string]*config{}}
 		m := &plainRule{}
 		name := rapid.SampledFrom([]string{"a", "b", "c"})
@@ -224,15 +224,16 @@ func TestBacklog_WithoutFoldingEverythingArrivesInOrder(t *testing.T) {
 						}
 					case 1:
 						if obj := w.objects[n]; obj != nil {
-							resync := notification[*config]{kind: updated, old: obj, obj: obj, sameVersion: true}
-							batch = append(batch, resync)
+							again := notification[*config]{kind: updated, old: obj, obj: obj, sameVersion: true}
+							again.resync = rapid.Bool().Draw(t, "a resync rather than a relist")
+							batch = append(batch, again)
 						}
 					default:
 						batch = append(batch, w.put(n, false))
 					}
 				}
 				for _, n := range batch {
-					if !n.sameVersion || l.due {
+					if !n.sameVersion || l.due == isDue || l.due == notLookedAt && !n.resync {
 						m.pending = append(m.pending, n)
 					}
 				}

@@ -61,6 +61,27 @@ type Options[T listwatch.Object] struct {
 	// queued, from the consumer's when it is in the store and on its way to the handlers. It must not block. With the per-key
 	// queue it is called under that queue's lock and must not call the informer. nil: not traced.
 	Trace func(TraceEvent)
+	// Metrics are told of what Stats do not say, or at once what they say when asked.
+	Metrics Metrics
+	// DetectMutations keeps a copy of every object and looks each second, and when the informer has stopped, whether
+	// somebody has modified what is shared: see [Mutation]. It costs twice the memory and is for tests. The environment
+	// variable KUBE_CACHE_MUTATION_DETECTOR=true sets it for every informer that is made afterwards.
+	DetectMutations bool
+	// OnMutation is told of each modified object, once, from a goroutine of the informer's. nil panics: what a program does
+	// after a mutation of its cache cannot be trusted.
+	OnMutation func(Mutation)
 	// Reflector tunes lists and watches. Its Name, OnError, ResyncPeriod and ShouldResync are the informer's and ignored.
 	Reflector reflector.Options
+}
+
+// Metrics are hooks for gauges and histograms that must be fed, such as those of client-go's InformerMetricsProvider. Each
+// may be nil, must be fast, and must not call the informer.
+type Metrics struct {
+	// Queued is told how much waits between the reflector and the store each time that it changes, and Processed how long
+	// it took to take a batch over: see [deltafifo.Metrics]. Handlers' calls do not count.
+	Queued    func(n int)
+	Processed func(took time.Duration)
+	// StoreResourceVersion is told, from the consumer's goroutine, what version the store has reached. It is not called with
+	// the per-key queue.
+	StoreResourceVersion func(resourceVersion string)
 }

@@ -22,6 +22,10 @@ var (
 	ErrBacklog = errors.New("backlog over its bound")
 	// ErrUnknownHandler: the registration is nil or another informer's.
 	ErrUnknownHandler = errors.New("handler is not one of this informer's")
+	// ErrHandlerExited: a handler was removed because it ended its goroutine with runtime.Goexit, as FailNow of a test does.
+	ErrHandlerExited = errors.New("handler has ended its goroutine")
+	// ErrSelfWait: a handler waits for its own end.
+	ErrSelfWait = errors.New("handler waits for itself")
 )
 
 // HandlerOptions say how a handler is served. The zero value gives it every change, without a bound.
@@ -47,6 +51,10 @@ type Registration struct {
 	owner  <-chan struct{} // the informer's done: tells informers apart without keeping one's store alive
 	synced chan struct{}
 	done   chan struct{}
+	// lastError is the informer's.
+	lastError func() error
+	// goroutine is the one that calls the handler; 0 before.
+	goroutine atomic.Uint64
 
 	syncOnce sync.Once
 	// pendingInitial counts the initial adds that were appended and neither delivered nor folded away.
@@ -75,7 +83,12 @@ type HandlerStats struct {
 }
 
 func newRegistration(name string, owner <-chan struct{}) *Registration {
-	return &Registration{name: name, owner: owner, synced: make(chan struct{}), done: make(chan struct{})}
+	return &Registration{
+		name:   name,
+		owner:  owner,
+		synced: make(chan struct{}),
+		done:   make(chan struct{}),
+	}
 }
 
 // Name returns the handler's name, unique in its informer.
@@ -92,7 +105,7 @@ func (r *Registration) HasSynced() bool { return isClosed(r.synced) }
 func (r *Registration) Done() <-chan struct{} { return r.done }
 
 // Err returns nil while the handler is served and after it was removed on demand, an ErrBacklog once it was removed
-// because of its backlog, ErrStopped once the informer stopped.
+// because of its backlog, an ErrHandlerExited once it ended its goroutine, ErrStopped once the informer stopped.
 func (r *Registration) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -110,27 +123,35 @@ func (r *Registration) Stats() HandlerStats {
 	}
 }
 
-// WaitForSync blocks until the handler has been given all of the initial list. It returns an error that names the handler
-// if ctx ends or the handler is gone first.
+// WaitForSync blocks until the handler has been given all of the initial list. If ctx ends or the handler is gone first, it
+// returns an error that names the handler and wraps the cause and, if the informer's lists or watches failed to the last,
+// the last of their errors.
 func (r *Registration) WaitForSync(ctx context.Context) error {
-	select {
-	case <-r.synced:
+	return syncWait{"handler " + r.name, r.synced, r.done, r.ended, r.lastError}.wait(ctx)
+}
+
+// ended is Err, but never nil.
+func (r *Registration) ended() error {
+	if err := r.Err(); err != nil {
+		return err
+	}
+	return errors.New("it was removed")
+}
+
+// Wait blocks until the handler has returned from its last call and will not be called again, which needs somebody to
+// remove it or to stop the informer, or until ctx ends. The handler itself must not wait: that is ErrSelfWait.
+func (r *Registration) Wait(ctx context.Context) error {
+	if isClosed(r.done) {
 		return nil
-	default:
+	}
+	if r.goroutine.Load() == goroutineID() {
+		return fmt.Errorf("handler %s: %w", r.name, ErrSelfWait)
 	}
 	select {
-	case <-r.synced:
-		return nil
 	case <-r.done:
-		if r.HasSynced() {
-			return nil
-		}
-		if err := r.Err(); err != nil {
-			return fmt.Errorf("handler %s has not synced: %w", r.name, err)
-		}
-		return fmt.Errorf("handler %s has not synced: it was removed", r.name)
+		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("handler %s has not synced: %w", r.name, context.Cause(ctx))
+		return fmt.Errorf("handler %s has not ended: %w", r.name, context.Cause(ctx))
 	}
 }
 

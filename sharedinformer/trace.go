@@ -3,7 +3,6 @@ package sharedinformer
 import (
 	"glasswatch/deltafifo"
 	"glasswatch/listwatch"
-	"glasswatch/reflector"
 )
 
 // TraceEvent is one change of one object crossing one layer.
@@ -14,41 +13,52 @@ type TraceEvent struct {
 	ResourceVersion string // of the version that crosses; "" if only the key is known
 }
 
-// tracingSink reports what the reflector puts into the queue.
-type tracingSink[T object] struct {
-	reflector.Sink[T]
+// tracingQueue reports what the reflector puts into the queue.
+type tracingQueue[T object] struct {
+	Queue[T]
 	report func(TraceEvent)
 }
 
-func (s tracingSink[T]) trace(action string, obj T) {
+func (s tracingQueue[T]) trace(action string, obj T) {
 	s.report(TraceEvent{"reflector", action, listwatch.KeyOf(obj), obj.GetResourceVersion()})
 }
 
-func (s tracingSink[T]) Add(obj T) error {
+func (s tracingQueue[T]) Add(obj T) error {
 	s.trace("Add", obj)
-	return s.Sink.Add(obj)
+	return s.Queue.Add(obj)
 }
 
-func (s tracingSink[T]) Update(obj T) error {
+func (s tracingQueue[T]) Update(obj T) error {
 	s.trace("Update", obj)
-	return s.Sink.Update(obj)
+	return s.Queue.Update(obj)
 }
 
-func (s tracingSink[T]) Delete(obj T) error {
+func (s tracingQueue[T]) Delete(obj T) error {
 	s.trace("Delete", obj)
-	return s.Sink.Delete(obj)
+	return s.Queue.Delete(obj)
 }
 
-func (s tracingSink[T]) DeleteKey(k key) error {
+func (s tracingQueue[T]) DeleteKey(k key) error {
 	s.report(TraceEvent{"reflector", "DeleteKey", k, ""})
-	return s.Sink.DeleteKey(k)
+	return s.Queue.DeleteKey(k)
 }
 
-func (s tracingSink[T]) Replace(objs []T, keep []key, resourceVersion string) error {
+func (s tracingQueue[T]) Replace(objs []T, keep []key, resourceVersion string) error {
 	for _, obj := range objs {
 		s.trace("Replace", obj)
 	}
-	return s.Sink.Replace(objs, keep, resourceVersion)
+	return s.Queue.Replace(objs, keep, resourceVersion)
+}
+
+// traceBatch reports what became of a batch that is in the store and in the handlers' backlogs.
+func (i *Informer[T]) traceBatch(batch []delta[T]) {
+	for j := range i.applier.ops {
+		d := &batch[0] // a bulk delta is alone, and many operations
+		if len(batch) > 1 {
+			d = &batch[j]
+		}
+		i.traceApplied(d.Type, &i.applier.ops[j])
+	}
 }
 
 // traceApplied reports one change that is in the store and in the handlers' backlogs. It is called with no lock held.

@@ -1,0 +1,222 @@
+package sharedinformer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/klog/v2"
+
+	"glasswatch/deltafifo"
+	"glasswatch/listwatch"
+	"glasswatch/reflector"
+)
+
+// Queue stands between a controller's reflector and its process function. Both queues of package deltafifo are one, with
+// [listwatch.Key] for a key.
+type Queue[T listwatch.Object] interface {
+	reflector.Sink[T]
+	// PopBatch blocks until there is something to process or the queue is closed and empty: then it returns
+	// [deltafifo.ErrClosed]. Otherwise it returns what process does.
+	PopBatch(process func(deltas []deltafifo.Delta[listwatch.Key, T], isInInitialList bool) error) error
+	// Close releases a waiting PopBatch.
+	Close()
+	HasSynced() bool
+	Synced() <-chan struct{}
+	Len() int
+}
+
+// ControllerConfig is what a Controller is made of. Name, OnProcessError and Reflector may be left out.
+type ControllerConfig[T listwatch.Object] struct {
+	// Name is for errors and logs; by default the name of T.
+	Name          string
+	ListerWatcher listwatch.ListerWatcher[T]
+	// Queue must be one that nobody else pops from; the controller closes it when it stops.
+	Queue Queue[T]
+	// Process is given what the queue pops, one batch at a time, in Run's goroutine: with a DeltaFIFO all that happened to
+	// one key, under the queue's lock; with an InOrder many keys once each, or one ReplacedAll, SyncAll or Bookmark. Make
+	// the queue with a BatchSize of 1 to be given single deltas. The slice is Process's own only during the call.
+	//
+	// What Process returns an error or panics on does not come again. A panic goes to utilruntime.HandleCrash; if that lets
+	// the process live, Process is called again after a second.
+	Process func(deltas []deltafifo.Delta[listwatch.Key, T], isInInitialList bool) error
+	// OnProcessError is told of the errors of Process, with no lock held, in Run's goroutine. nil logs.
+	OnProcessError func(ctx context.Context, err error)
+	// Reflector tunes lists, watches and resyncs: ResyncPeriod, ShouldResync and OnError are the controller's. Its Name is
+	// ignored.
+	Reflector reflector.Options
+}
+
+// Controller runs a reflector and a queue around a process function. It has no store and no handlers: [Informer] and
+// [SimpleInformer] are a controller with both.
+//
+//	ListerWatcher ─▶ reflector ─▶ queue ─▶ Process
+//
+// Its methods are safe for concurrent use.
+type Controller[T listwatch.Object] struct {
+	cfg       ControllerConfig[T]
+	reflector *reflector.Reflector[T]
+	started   atomic.Bool
+	done      chan struct{}
+
+	// afterPop is called after each pop, with no lock held; may be nil.
+	afterPop func()
+	// processErr is what Process returned in the last pop. Only Run's goroutine touches it.
+	processErr error
+}
+
+// NewController returns a controller that does nothing before Run. It panics without a ListerWatcher, Queue or Process.
+func NewController[T listwatch.Object](cfg ControllerConfig[T]) *Controller[T] {
+	if cfg.ListerWatcher == nil || cfg.Queue == nil || cfg.Process == nil {
+		panic("sharedinformer: a controller needs a ListerWatcher, a Queue and a Process function")
+	}
+	if cfg.Name == "" {
+		cfg.Name = typeName[T]()
+	}
+	cfg.Reflector.Name = cfg.Name
+	return &Controller[T]{
+		cfg:       cfg,
+		reflector: reflector.New(cfg.ListerWatcher, reflector.Sink[T](cfg.Queue), cfg.Reflector),
+		done:      make(chan struct{}),
+	}
+}
+
+// Run lists, watches and processes until ctx ends, and returns when every goroutine of the controller is gone, so not
+// before Process has returned. What is queued then is not processed. A controller runs once: a second Run returns
+// ErrStarted at once.
+func (c *Controller[T]) Run(ctx context.Context) error {
+	if !c.started.CompareAndSwap(false, true) {
+		return fmt.Errorf("controller %s: %w", c.cfg.Name, ErrStarted)
+	}
+	defer close(c.done)
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	// Deferred, so that a Process that ends the goroutine takes the reflector with it.
+	defer wg.Wait()
+	defer cancel()
+	wg.Go(func() {
+		defer c.cfg.Queue.Close() // releases the consumer
+		c.reflector.Run(ctx)
+	})
+	c.consume(ctx)
+	return nil
+}
+
+// consume processes what the queue gives until it is closed or ctx ends.
+func (c *Controller[T]) consume(ctx context.Context) {
+	process := c.process // bound once: made for each pop, it would be an allocation for each pop
+	for ctx.Err() == nil {
+		closed, failed := c.pop(ctx, process)
+		if c.afterPop != nil {
+			c.afterPop()
+		}
+		if closed {
+			return
+		}
+		if failed {
+			pause(ctx.Done())
+		}
+	}
+}
+
+// pop processes once. failed: it is not to be tried again at once.
+func (c *Controller[T]) pop(ctx context.Context, process func([]delta[T], bool) error) (closed, failed bool) {
+	defer utilruntime.HandleCrashWithContext(ctx)
+	failed = true // unless it comes back
+	err := c.cfg.Queue.PopBatch(process)
+	switch {
+	case errors.Is(err, deltafifo.ErrClosed):
+		return true, false
+	case err != nil:
+		c.reportError(ctx, err)
+		return false, true
+	case c.processErr != nil:
+		c.reportError(ctx, c.processErr)
+	}
+	return false, false
+}
+
+// process keeps Process's error apart from the queue's, and reporting it out of the queue's lock.
+func (c *Controller[T]) process(deltas []delta[T], isInInitialList bool) error {
+	c.processErr = nil
+	c.processErr = c.cfg.Process(deltas, isInInitialList)
+	return nil
+}
+
+func (c *Controller[T]) reportError(ctx context.Context, err error) {
+	if c.cfg.OnProcessError != nil {
+		c.cfg.OnProcessError(ctx, err)
+		return
+	}
+	klog.FromContext(ctx).Error(err, "Processing failed", "controller", c.cfg.Name)
+}
+
+// Name returns the controller's name.
+func (c *Controller[T]) Name() string { return c.cfg.Name }
+
+// HasSynced reports whether the first list was processed.
+func (c *Controller[T]) HasSynced() bool { return c.cfg.Queue.HasSynced() }
+
+// Synced is closed once the first list was processed.
+func (c *Controller[T]) Synced() <-chan struct{} { return c.cfg.Queue.Synced() }
+
+// Done is closed when Run has returned.
+func (c *Controller[T]) Done() <-chan struct{} { return c.done }
+
+// WaitForSync blocks until the first list was processed. If ctx ends or the controller stops first, it returns an error
+// like [Informer.WaitForSync]'s.
+func (c *Controller[T]) WaitForSync(ctx context.Context) error {
+	return syncWait{"controller " + c.cfg.Name, c.Synced(), c.done, nil, c.LastError}.wait(ctx)
+}
+
+// LastSyncResourceVersion returns the resourceVersion up to which the queue was given everything, "" before the first
+// list.
+func (c *Controller[T]) LastSyncResourceVersion() string { return c.reflector.LastSyncResourceVersion() }
+
+// LastError returns the last error of a list or watch, nil once it works again.
+func (c *Controller[T]) LastError() error { return c.reflector.LastError() }
+
+// syncWait is a wait for something to sync.
+type syncWait struct {
+	who          string
+	synced, done <-chan struct{}
+	// ended says why done is closed; nil is ErrStopped.
+	ended     func() error
+	lastError func() error
+}
+
+// wait blocks until synced is closed. If ctx or done ends first, the error names who was waited for and why it did not come.
+func (w syncWait) wait(ctx context.Context) error {
+	cause := ErrStopped
+	select {
+	case <-w.synced:
+		return nil
+	case <-w.done:
+		if w.ended != nil {
+			cause = w.ended()
+		}
+	case <-ctx.Done():
+		cause = context.Cause(ctx)
+	}
+	if isClosed(w.synced) {
+		return nil
+	}
+	if last := w.lastError(); last != nil {
+		return fmt.Errorf("%s has not synced: %w: last error: %w", w.who, cause, last)
+	}
+	return fmt.Errorf("%s has not synced: %w", w.who, cause)
+}
+
+// pause lets crashPause go by, or less if stop is closed.
+func pause(stop <-chan struct{}) {
+	t := time.NewTimer(crashPause)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-stop:
+	}
+}

@@ -1,0 +1,136 @@
+package sharedinformer
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// ErrNameTaken: somebody else in the process has that name.
+var ErrNameTaken = errors.New("name is taken")
+
+// InformerName is a name that only one part of the process has: its informers carry it in front of their own, so that
+// their metrics are not mistaken for another part's. It is safe for concurrent use.
+type InformerName struct {
+	name string
+
+	mu       sync.Mutex // protects what follows
+	reserved map[string]bool
+	released bool
+}
+
+// informerNames are the names of the process.
+var informerNames struct {
+	mu    sync.Mutex // protects taken
+	taken map[string]bool
+}
+
+// NewInformerName reserves a name until it is released. It is an error if the name is empty or taken (ErrNameTaken).
+func NewInformerName(name string) (*InformerName, error) {
+	if name == "" {
+		return nil, errors.New("the name of informers is empty")
+	}
+	informerNames.mu.Lock()
+	defer informerNames.mu.Unlock()
+	if informerNames.taken[name] {
+		return nil, fmt.Errorf("informers %q: %w", name, ErrNameTaken)
+	}
+	if informerNames.taken == nil {
+		informerNames.taken = map[string]bool{}
+	}
+	informerNames.taken[name] = true
+	return &InformerName{name: name, reserved: map[string]bool{}}, nil
+}
+
+// Name returns the name.
+func (n *InformerName) Name() string { return n.name }
+
+// Reserve returns the full name of the informer on a resource, for [Options].Name: "name/resource". It is an error if that
+// was reserved and not freed (ErrNameTaken), or if n was released.
+func (n *InformerName) Reserve(resource string) (string, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	full := n.name + "/" + resource
+	if n.released {
+		return "", fmt.Errorf("informer %q: the name was released", full)
+	}
+	if n.reserved[resource] {
+		return "", fmt.Errorf("informer %q: %w", full, ErrNameTaken)
+	}
+	n.reserved[resource] = true
+	return full, nil
+}
+
+// Free takes a Reserve back: the informer on that resource is gone.
+func (n *InformerName) Free(resource string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.reserved, resource)
+}
+
+// Release gives the name back, for others to take. n is of no use afterwards; a second call does nothing.
+func (n *InformerName) Release() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.released {
+		return
+	}
+	n.released = true
+	informerNames.mu.Lock()
+	defer informerNames.mu.Unlock()
+	delete(informerNames.taken, n.name)
+}
+
+// nameSet makes names unique by a number. The zero value is empty.
+type nameSet struct {
+	used map[string]numbered
+	// free is, for a name, the lowest number that may be free, so that many of one name are not all looked at for each.
+	// Invariant: no lower number is free; there is an entry only if the bare name, which is number 1, is used.
+	free map[string]int
+}
+
+// numbered is a unique name taken apart.
+type numbered struct {
+	name string
+	n    int
+}
+
+func (s numbered) String() string {
+	if s.n == 1 {
+		return s.name
+	}
+	return fmt.Sprintf("%s#%d", s.name, s.n)
+}
+
+// take returns name, or the first of name#2, name#3, … that is not used.
+func (s *nameSet) take(name string) string {
+	if s.used == nil {
+		s.used, s.free = map[string]numbered{}, map[string]int{}
+	}
+	next := numbered{name, max(s.free[name], 1)}
+	unique := next.String()
+	for {
+		if _, used := s.used[unique]; !used {
+			break
+		}
+		next.n++
+		unique = next.String()
+	}
+	s.used[unique] = next
+	s.free[name] = next.n + 1
+	return unique
+}
+
+// give makes a name that was taken free again.
+func (s *nameSet) give(unique string) {
+	was, used := s.used[unique]
+	if !used {
+		return
+	}
+	delete(s.used, unique)
+	if was.n == 1 {
+		delete(s.free, was.name)
+	} else if next, ok := s.free[was.name]; ok {
+		s.free[was.name] = min(next, was.n)
+	}
+}

@@ -1,0 +1,59 @@
+package sharedinformer
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"k8s.io/klog/v2"
+)
+
+// Syncer is what [WaitFor] waits for: an informer of either kind, a controller, a registration.
+type Syncer interface {
+	// Name says in logs who is waited for.
+	Name() string
+	// WaitForSync blocks until the work is done, or until it cannot be done any more or ctx ends. The error says who has
+	// not done what, and why.
+	WaitForSync(ctx context.Context) error
+}
+
+// errGivenUp is the cause that the others see once one of them has failed.
+var errGivenUp = errors.New("given up, as another cannot sync any more")
+
+// WaitFor blocks until all of them have synced. It returns at once when ctx ends, or when one of them cannot sync any more
+// because it has stopped: the error then joins what each that has not synced says, in their order, with the last errors
+// of lists and watches.
+//
+// If what is not empty, it logs through the logger in ctx that it waits, who is done, and who is missing at the end.
+func WaitFor(ctx context.Context, what string, syncers ...Syncer) error {
+	logger := klog.FromContext(ctx)
+	if what == "" {
+		logger = klog.Logger{}
+	}
+	logger.Info("Waiting", "for", what)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	errs := make([]error, len(syncers))
+	var wg sync.WaitGroup
+	for i, s := range syncers {
+		wg.Go(func() {
+			if errs[i] = s.WaitForSync(ctx); errs[i] != nil {
+				cancel(errGivenUp) // too late if ctx has ended
+				return
+			}
+			logger.Info("Done waiting", "for", what, "instance", s.Name())
+		})
+	}
+	wg.Wait()
+	err := errors.Join(errs...)
+	if err != nil {
+		var missing []string
+		for i, s := range syncers {
+			if errs[i] != nil {
+				missing = append(missing, s.Name())
+			}
+		}
+		logger.Error(err, "Did not sync", "for", what, "instances", missing)
+	}
+	return err
+}
