@@ -27,7 +27,8 @@ func (ix *index[T]) compact(w *clock) {
 	next := uint32(0)
 	for id := range ix.ids {
 		if p := *ix.posts.at(id); p != nil {
-			posts.push(next, p, w)
+			// A copy, as one posting left of those that a Replace made together would keep the memory of all.
+			posts.push(next, p.clone(w.now), w)
 			ids[id] = next
 			next++
 		}

@@ -24,9 +24,17 @@
 //   - An update that leaves the object under the same index values allocates nothing, unless a snapshot shares the chunk.
 //   - Deleted objects are let go, and the memory of the structures follows.
 //
+// # Stores beside it
+//
+//   - TTLStore is a map whose objects expire some time after they were written. No goroutine runs; each call drops what is
+//     due, so an expired object is never seen and the memory is bounded by what is written within one TTL.
+//   - MutationCache lies over a store that hears of writes with a delay. It remembers what the server answered to the
+//     program's own writes, for a time and up to a number, and a read gives the newer of the two. Versions are compared by a
+//     function that it is given.
+//
 // # Not guaranteed
 //
-// Any order but that of ListKeys and IndexKeys (given Options.Compare) and ListIndexValues. Objects are stored, not copied:
+// That a MutationCache remembers a write, or that its ByIndex is one moment across objects. Any order but that of ListKeys and IndexKeys (given Options.Compare) and ListIndexValues. Objects are stored, not copied:
 // who changes a stored object changes it for everybody, behind the indices' back. Of two writers at once, either may be
 // last. A GetByKey may wait for a transaction in progress; a large one keeps it waiting for as long as it takes to file
 // its operations. AddIndexers, Replace and Apply call index functions in the caller's goroutine, in no promised number.
@@ -40,4 +48,8 @@
 // every Get. It asks index functions under that lock, twice for each update, and panics when one fails. Its ByIndex and
 // List are two moments unless nobody writes in between; it has no snapshots and cannot remove an index. Its Add takes the
 // store's resourceVersion from the object; here Apply, Replace and Bookmark are told.
+//
+// Its ExpirationCache keeps what nobody reads for ever, and its ListKeys lists what has expired. Its mutation cache finds an
+// object that a write has moved to another index value under the old one; it evicts the entry that was least recently read,
+// ours the one that was written first; it holds its lock while index functions run; it panics on a version that is no number.
 package indexer

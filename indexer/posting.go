@@ -20,8 +20,12 @@ type postingChunk struct {
 // copyFor returns a posting that can be written and shares its tail chunks with p.
 func (p *posting) copyFor(w *clock) *posting {
 	w.copies++
+	return p.clone(w.now)
+}
+
+func (p *posting) clone(epoch uint64) *posting {
 	next := *p
-	next.epoch = w.now
+	next.epoch = epoch
 	next.head = slices.Clone(p.head)
 	next.tail = slices.Clone(p.tail)
 	return &next

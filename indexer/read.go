@@ -46,22 +46,23 @@ func (s *Store[K, T]) All() iter.Seq2[K, T] {
 func (s *Store[K, T]) List() []T {
 	r := s.acquire(visitor)
 	defer r.release()
-	list := make([]T, 0, r.n)
-	for c, left := 0, r.n; left > 0; c, left = c+1, left-chunkLen {
-		list = append(list, r.objs.chunk(c).e[:min(left, chunkLen)]...)
-	}
-	return list
+	return first(r.n, r.objs)
 }
 
 // ListKeys returns all keys, in the order of Options.Compare. The slice is the caller's.
 func (s *Store[K, T]) ListKeys() []K {
 	r := s.acquire(visitor)
 	defer r.release()
-	list := make([]K, 0, r.n)
-	for c, left := 0, r.n; left > 0; c, left = c+1, left-chunkLen {
-		list = append(list, r.keys.chunk(c).e[:min(left, chunkLen)]...)
+	return s.sorted(first(r.n, r.keys))
+}
+
+// first returns the first n entries of a column.
+func first[E any](n int, column *spine[E]) []E {
+	list := make([]E, 0, n)
+	for c, left := 0, n; left > 0; c, left = c+1, left-chunkLen {
+		list = append(list, column.chunk(c).e[:min(left, chunkLen)]...)
 	}
-	return s.sorted(list)
+	return list
 }
 
 func (s *Store[K, T]) sorted(keys []K) []K {
@@ -80,17 +81,7 @@ func (s *Store[K, T]) ByIndex(name, value string) ([]T, error) {
 	if v == nil {
 		return nil, noIndex(name)
 	}
-	p := r.posting(v, value)
-	if p == nil {
-		return []T{}, nil
-	}
-	list := make([]T, 0, p.n)
-	for c := range p.chunks() {
-		for _, slot := range p.chunk(c) {
-			list = append(list, *r.objs.at(slot))
-		}
-	}
-	return list, nil
+	return filedIn(r.posting(v, value), r.objs), nil
 }
 
 // IndexKeys returns the keys of the objects filed under value in the named index, in the order of Options.Compare. It is
@@ -102,17 +93,21 @@ func (s *Store[K, T]) IndexKeys(name, value string) ([]K, error) {
 	if v == nil {
 		return nil, noIndex(name)
 	}
-	p := r.posting(v, value)
+	return s.sorted(filedIn(r.posting(v, value), r.keys)), nil
+}
+
+// filedIn returns a column's entries in the slots of p, which may be nil.
+func filedIn[E any](p *posting, column *spine[E]) []E {
 	if p == nil {
-		return []K{}, nil
+		return []E{}
 	}
-	list := make([]K, 0, p.n)
+	list := make([]E, 0, p.n)
 	for c := range p.chunks() {
 		for _, slot := range p.chunk(c) {
-			list = append(list, *r.keys.at(slot))
+			list = append(list, *column.at(slot))
 		}
 	}
-	return s.sorted(list), nil
+	return list
 }
 
 // Index returns the objects that are filed, in the named index, under a value that obj would be filed under; each of them
