@@ -28,6 +28,9 @@ var ErrNoInformer = errors.New("no such informer")
 // FactoryOptions are what the informers of a factory share. The zero value gives informers on all namespaces, without
 // resync.
 type FactoryOptions struct {
+	// Name, if not nil, stands in front of the informers' own names: see [InformerName]. An informer whose name another
+	// factory with the same Name has is an error (ErrNameTaken). The factory does not release it.
+	Name *InformerName
 	// Namespace narrows informers on namespaced resources. What the factory cannot know the scope of (no built-in type, and
 	// no RESTMapper) counts as namespaced.
 	Namespace string
@@ -46,9 +49,12 @@ type FactoryOptions struct {
 	RESTMapper meta.RESTMapper
 	// Scheme knows the kinds of types that are not built in; nil is the client-go scheme.
 	Scheme *runtime.Scheme
-	// Queue and Reflector are every informer's: see [Options].
-	Queue     QueueKind
-	Reflector reflector.Options
+	// Queue, Reflector and DetectMutations are every informer's: see [Options].
+	Queue           QueueKind
+	Reflector       reflector.Options
+	DetectMutations bool
+	// Metrics, if not nil, is asked for the hooks of each informer by its name.
+	Metrics func(informer string) Metrics
 }
 
 // Factory shares one informer per type, and starts and stops them together. Its methods are safe for concurrent use.
@@ -77,9 +83,22 @@ type entryID struct {
 	form form
 }
 
+// name is the name of an informer: services.v1, ingresses.v1.networking.k8s.io (metadata).
+func (id entryID) name() string {
+	name := resourceName(id.gvr)
+	switch id.form {
+	case unstructuredForm:
+		name += " (unstructured)"
+	case metadataForm:
+		name += " (metadata)"
+	}
+	return name
+}
+
 // entry is one informer of a factory.
 type entry struct {
 	GenericInformer
+	id       entryID
 	informer any // the *Informer[T]
 	run      func(context.Context) error
 	cancel   context.CancelFunc // nil before it is started
@@ -126,7 +145,7 @@ func (f *Factory) Shutdown() {
 	f.shutDown = true
 	all := f.sortedLocked()
 	f.mu.Unlock()
-	stopAll(all)
+	f.stopAll(all)
 	f.running.Wait() // for those, too, that Stop is taking away at this moment
 }
 
@@ -147,7 +166,7 @@ func (f *Factory) Stop(gvr schema.GroupVersionResource) error {
 	if len(found) == 0 {
 		return fmt.Errorf("%w on %s", ErrNoInformer, resourceName(gvr))
 	}
-	stopAll(found)
+	f.stopAll(found)
 	return nil
 }
 
@@ -165,12 +184,12 @@ func StopFor[T listwatch.Object](f *Factory) error {
 	if e == nil {
 		return fmt.Errorf("%w on %s", ErrNoInformer, resourceName(res.gvr))
 	}
-	stopAll([]*entry{e})
+	f.stopAll([]*entry{e})
 	return nil
 }
 
 // stopAll stops what was started, and waits. What was not is stopped for good, so that nobody waits for it in vain.
-func stopAll(entries []*entry) {
+func (f *Factory) stopAll(entries []*entry) {
 	over, cancel := context.WithCancel(context.Background())
 	cancel()
 	for _, e := range entries {
@@ -183,6 +202,9 @@ func stopAll(entries []*entry) {
 	for _, e := range entries {
 		if e.cancel != nil {
 			<-e.finished
+		}
+		if f.opts.Name != nil {
+			f.opts.Name.Free(e.id.name())
 		}
 	}
 }
@@ -228,7 +250,7 @@ func (f *Factory) sortedLocked() []*entry {
 	return all
 }
 
-// resourceName is the name of an informer: services.v1, ingresses.v1.networking.k8s.io.
+// resourceName is a resource's name: services.v1, ingresses.v1.networking.k8s.io.
 func resourceName(gvr schema.GroupVersionResource) string {
 	name := gvr.Resource + "." + gvr.Version
 	if gvr.Group != "" {

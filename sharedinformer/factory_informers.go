@@ -136,8 +136,13 @@ func openLocked[T listwatch.Object](f *Factory, id entryID, namespaced bool, con
 	if f.opts.TweakListOptions != nil {
 		lw = tweaked[T]{lw, f.opts.TweakListOptions}
 	}
-	informer := New(lw, informerOptions[T](f, id))
+	informerOpts, err := informerOptions[T](f, id)
+	if err != nil {
+		return nil, err
+	}
+	informer := New(lw, informerOpts)
 	e := &entry{
+		id:              id,
 		GenericInformer: generic[T]{informer, id.gvr},
 		informer:        informer,
 		run:             informer.Run,
@@ -147,16 +152,23 @@ func openLocked[T listwatch.Object](f *Factory, id entryID, namespaced bool, con
 	return e, nil
 }
 
-func informerOptions[T listwatch.Object](f *Factory, id entryID) Options[T] {
+func informerOptions[T listwatch.Object](f *Factory, id entryID) (Options[T], error) {
 	opts := Options[T]{
-		Name:         resourceName(id.gvr),
-		Resource:     id.gvr.GroupResource(),
-		ResyncPeriod: f.opts.DefaultResync,
-		Queue:        f.opts.Queue,
-		Reflector:    f.opts.Reflector,
+		Name:            id.name(),
+		Resource:        id.gvr.GroupResource(),
+		ResyncPeriod:    f.opts.DefaultResync,
+		Queue:           f.opts.Queue,
+		Reflector:       f.opts.Reflector,
+		DetectMutations: f.opts.DetectMutations,
 	}
-	if id.form == metadataForm {
-		opts.Name += " (metadata)"
+	if f.opts.Name != nil {
+		var err error
+		if opts.Name, err = f.opts.Name.Reserve(opts.Name); err != nil {
+			return opts, err
+		}
+	}
+	if f.opts.Metrics != nil {
+		opts.Metrics = f.opts.Metrics(opts.Name)
 	}
 	if period, ok := f.opts.Resync[reflect.TypeFor[T]()]; ok {
 		opts.ResyncPeriod = period
@@ -181,7 +193,7 @@ func informerOptions[T listwatch.Object](f *Factory, id entryID) Options[T] {
 	if h := f.opts.OnObjectError; h != nil {
 		opts.OnObjectError = func(key listwatch.Key, err error) { h(id.gvr, key, err) }
 	}
-	return opts
+	return opts, nil
 }
 
 // resourceOf finds the resource of T: a built-in one, or what the scheme and the mapper say.

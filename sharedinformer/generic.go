@@ -17,6 +17,7 @@ type GenericInformer interface {
 	AddHandler(h Handler[listwatch.Object], opts HandlerOptions) (*Registration, error)
 	RemoveHandler(r *Registration) error
 	DrainHandler(r *Registration) error
+	ShutDownHandler(ctx context.Context, r *Registration) error
 	HasSynced() bool
 	Synced() <-chan struct{}
 	Done() <-chan struct{}
