@@ -1,0 +1,116 @@
+package main
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/perf/benchfmt"
+)
+
+const (
+	ours   = "glasswatch"
+	theirs = "client-go"
+	least  = "floor"
+)
+
+// section is what was measured of one layer.
+type section struct {
+	layer     string
+	machine   string
+	workloads []workload
+}
+
+// workload is one benchmark, played to several implementations.
+type workload struct {
+	name string
+	// impls has, for each implementation and unit, the median of all runs.
+	impls map[string]map[string]float64
+}
+
+// ratio is how many times less of unit ours takes than other; NaN if one of them was not measured.
+func (w workload) ratio(impl, other, unit string) float64 {
+	a, ok := w.impls[impl][unit]
+	b, found := w.impls[other][unit]
+	if !ok || !found {
+		return math.NaN()
+	}
+	return b / a
+}
+
+// variants are the implementations that are neither client-go nor the floor.
+func (w workload) variants() []string {
+	names := slices.Sorted(maps.Keys(w.impls))
+	return slices.DeleteFunc(names, func(n string) bool { return n == theirs || n == least })
+}
+
+// read takes the raw figures of a layer. Workloads keep the order in which they were measured.
+func read(layer, file string) (section, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return section{}, err
+	}
+	defer f.Close()
+	s := section{layer: layer}
+	samples := map[string]map[string]map[string][]float64{} // workload, implementation, unit
+	reader := benchfmt.NewReader(f, file)
+	for reader.Scan() {
+		result, ok := reader.Result().(*benchfmt.Result)
+		if !ok {
+			continue
+		}
+		s.machine = result.GetConfig("cpu")
+		name, impl, ok := implOf(string(result.Name.Full()))
+		if !ok {
+			continue
+		}
+		if samples[name] == nil {
+			samples[name] = map[string]map[string][]float64{}
+			s.workloads = append(s.workloads, workload{name: name})
+		}
+		if samples[name][impl] == nil {
+			samples[name][impl] = map[string][]float64{}
+		}
+		for _, v := range result.Values {
+			samples[name][impl][v.Unit] = append(samples[name][impl][v.Unit], v.Value)
+		}
+	}
+	for i, w := range s.workloads {
+		s.workloads[i].impls = map[string]map[string]float64{}
+		for impl, units := range samples[w.name] {
+			s.workloads[i].impls[impl] = map[string]float64{}
+			for unit, values := range units {
+				s.workloads[i].impls[impl][unit] = median(values)
+			}
+		}
+	}
+	return s, reader.Err()
+}
+
+// implOf takes the implementation and the number of processors out of a benchmark's name.
+func implOf(full string) (name, impl string, ok bool) {
+	if cut := strings.LastIndexByte(full, '-'); cut > 0 && strings.Trim(full[cut+1:], "0123456789") == "" {
+		full = full[:cut]
+	}
+	var rest []string
+	for _, part := range strings.Split(full, "/") {
+		if value, found := strings.CutPrefix(part, "impl="); found {
+			impl, ok = value, true
+		} else {
+			rest = append(rest, part)
+		}
+	}
+	return strings.Join(rest, " "), impl, ok
+}
+
+func median(values []float64) float64 {
+	slices.SortFunc(values, cmp.Compare)
+	n := len(values)
+	if n%2 == 1 {
+		return values[n/2]
+	}
+	return (values[n/2-1] + values[n/2]) / 2
+}
