@@ -128,13 +128,7 @@ func (s *indexStore[K, T]) Transaction(txns ...Transaction) *TransactionError {
 	failed := &TransactionError{TotalTransactions: len(txns), SuccessfulIndices: []int{}}
 	version := ""
 	for i, txn := range txns {
-		op := indexer.Op[K, T]{Delete: txn.Type == TransactionTypeDelete}
-		var err error
-		if op.Key, err = s.shape.keyOf(txn.Object); err != nil {
-			err = KeyError{Obj: txn.Object, Err: err}
-		} else if !op.Delete {
-			op.Obj, err = s.shape.object(txn.Object)
-		}
+		op, err := s.operation(txn)
 		if err != nil {
 			failed.Errors = append(failed.Errors, err)
 			continue
@@ -150,6 +144,21 @@ func (s *indexStore[K, T]) Transaction(txns ...Transaction) *TransactionError {
 		return failed
 	}
 	return nil
+}
+
+func (s *indexStore[K, T]) operation(txn Transaction) (op indexer.Op[K, T], err error) {
+	if op.Key, err = s.shape.keyOf(txn.Object); err != nil {
+		return op, KeyError{Obj: txn.Object, Err: err}
+	}
+	switch txn.Type {
+	case TransactionTypeDelete:
+		op.Delete = true
+	case TransactionTypeAdd, TransactionTypeUpdate:
+		op.Obj, err = s.shape.object(txn.Object)
+	default:
+		err = fmt.Errorf("unknown type of transaction: %q", txn.Type)
+	}
+	return op, err
 }
 
 func (s *indexStore[K, T]) apply(ops []indexer.Op[K, T], version string) {
