@@ -59,7 +59,7 @@ type ControllerConfig[T listwatch.Object] struct {
 // Its methods are safe for concurrent use.
 type Controller[T listwatch.Object] struct {
 	cfg       ControllerConfig[T]
-	reflector *reflector.Reflector[T]
+	reflector feeder
 	started   atomic.Bool
 	done      chan struct{}
 
@@ -67,6 +67,14 @@ type Controller[T listwatch.Object] struct {
 	afterPop func()
 	// processErr is what Process returned in the last pop. Only Run's goroutine touches it.
 	processErr error
+}
+
+// feeder is what fills a controller's queue: a reflector, or the many of a [MergedInformer].
+type feeder interface {
+	Run(ctx context.Context)
+	LastSyncResourceVersion() string
+	LastError() error
+	Stats() reflector.Stats
 }
 
 // NewController returns a controller that does nothing before Run. It panics without a ListerWatcher, Queue or Process.
@@ -175,7 +183,9 @@ func (c *Controller[T]) WaitForSync(ctx context.Context) error {
 
 // LastSyncResourceVersion returns the resourceVersion up to which the queue was given everything, "" before the first
 // list.
-func (c *Controller[T]) LastSyncResourceVersion() string { return c.reflector.LastSyncResourceVersion() }
+func (c *Controller[T]) LastSyncResourceVersion() string {
+	return c.reflector.LastSyncResourceVersion()
+}
 
 // LastError returns the last error of a list or watch, nil once it works again.
 func (c *Controller[T]) LastError() error { return c.reflector.LastError() }

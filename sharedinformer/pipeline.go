@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"k8s.io/klog/v2"
 
@@ -26,6 +27,7 @@ type pipeline[T listwatch.Object] struct {
 	applier applier[T]
 
 	objectErrors atomic.Uint64
+	processing   latency
 
 	errMu  sync.Mutex // protects failed
 	failed []failedObject
@@ -54,7 +56,7 @@ func (p *pipeline[T]) init(opts Options[T]) {
 		KeyFunc:   keyFunc,
 		Transform: opts.Transform,
 		OnError:   p.objectFailed,
-		Metrics:   deltafifo.Metrics{Queued: opts.Metrics.Queued, Processed: opts.Metrics.Processed},
+		Metrics:   deltafifo.Metrics{Queued: opts.Metrics.Queued, Processed: p.processed},
 	}
 	if opts.Queue == PerKey {
 		queueOpts.Known = p.store
@@ -121,6 +123,14 @@ func (p *pipeline[T]) reportFailed() {
 	p.errMu.Unlock()
 	for _, f := range failed {
 		p.objectFailed(f.key, f.err)
+	}
+}
+
+// processed notes how long a batch took.
+func (p *pipeline[T]) processed(took time.Duration) {
+	p.processing.observe(took)
+	if p.opts.Metrics.Processed != nil {
+		p.opts.Metrics.Processed(took)
 	}
 }
 
