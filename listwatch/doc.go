@@ -10,7 +10,8 @@
 //
 // [New], [NewForConfig], [NewUnstructured] and [NewMetadata] make a [Client] of one resource. [Client.List] fetches a page,
 // [ListAll] all of them, and [Client.Watch] a [Stream] that is pulled. [Funcs] and [FromWatch] make the same of what
-// client-go's clientsets offer, the fake one included. [NewRetryStream] is a watch that resumes by itself.
+// client-go's clientsets offer, the fake one included. [NewRetryStream] is a watch that resumes by itself,
+// [NewResumableWatch] one that resumes after the program was started again.
 //
 // # What is guaranteed
 //
@@ -35,7 +36,7 @@
 //
 //   - No request is repeated here, except by RetryStream and by ListAll's full list after a 410.
 //   - Nothing watches the clock of a watch: a server that goes silent is the reflector's business.
-//   - Nothing remembers: an event may repeat what the list showed, if the caller asks for that resourceVersion.
+//   - Nothing but ResumableWatch remembers: an event may repeat what the list showed, if the caller asks for that resourceVersion.
 //   - A list is in memory as a whole while it is decoded.
 //   - The type of an item in a protobuf list is the list's word: items there do not say what they are.
 //
@@ -46,6 +47,6 @@
 // up to ten times inside one call, and honour the client's Timeout on watches too; here the caller sees the error and the
 // delay, and a watch lasts as long as it lasts. It decodes a list whole and copies the items to set them free. Its pager
 // falls back to a full list on reason Expired only, here any 410 will do. Its RetryWatcher swallows bookmarks and starts over
-// on a 410 that comes as an answer rather than as an event; RetryStream returns both kinds. CBOR and client-go's request
-// metrics are not here.
+// on a 410 that comes as an answer rather than as an event; RetryStream returns both kinds. It keeps no position on
+// disk, [ResumableWatch] does. CBOR and client-go's request metrics are not here.
 package listwatch

@@ -51,7 +51,7 @@ func TestImportTable_DirectImportsFollowTheTable(t *testing.T) {
 		if !isOurs || rowOf(ours) == row {
 			return
 		}
-		require.Contains(t, allowed[row], ours, "%s imports %s, which the table does not allow", file, imported)
+		require.Contains(t, allowed[row], rowOf(ours), "%s imports %s, which the table does not allow", file, imported)
 	})
 	for row := range allowed {
 		if row != "compat" {
