@@ -1,0 +1,235 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/features"
+	"k8s.io/client-go/util/watchlist"
+
+	"glasswatch/listwatch"
+)
+
+// object is what the layers carry here: whatever a ListerWatcher of client-go's kind comes up with.
+type object interface {
+	metav1.Object
+	runtime.Object
+}
+
+// bridge lets the layers list and watch through a ListerWatcher of client-go's kind, about which less is known than about a
+// real server: lists may lack a resourceVersion, objects may lack a name, and contexts may go unheeded.
+type bridge struct {
+	lw       ListerWatcherWithContext
+	expected reflect.Type             // nil: any
+	gvk      *schema.GroupVersionKind // of unstructured objects; nil: any
+	what     string                   // describes expected, for people
+
+	// beforeNext is called, if not nil, each time the next event of a watch is asked for.
+	beforeNext func()
+}
+
+func newBridge(lw ListerWatcher, example any, what string) *bridge {
+	b := &bridge{lw: ToListerWatcherWithContext(lw), expected: reflect.TypeOf(example), what: what}
+	if u, ok := example.(*unstructured.Unstructured); ok && u != nil {
+		if gvk := u.GroupVersionKind(); !gvk.Empty() {
+			b.gvk = &gvk
+		}
+	}
+	if what == "" {
+		b.what = describeType(b.expected, b.gvk)
+	}
+	return b
+}
+
+func describeType(expected reflect.Type, gvk *schema.GroupVersionKind) string {
+	switch {
+	case gvk != nil:
+		return gvk.String()
+	case expected != nil:
+		return expected.String()
+	}
+	return "<unspecified>"
+}
+
+// canStreamLists is what the gate WatchListClient and the client behind lw agree on.
+func canStreamLists(lw ListerWatcher) bool {
+	return features.FeatureGates().Enabled(features.WatchListClient) && !watchlist.DoesClientNotSupportWatchListSemantics(lw)
+}
+
+// requestKind tells apart what client-go's reflector reports in different ways.
+type requestKind uint8
+
+const (
+	listRequest requestKind = iota
+	watchRequest
+	streamRequest // a streaming list
+)
+
+// requestError is a request that was refused, as the ListerWatcher put it.
+type requestError struct {
+	kind requestKind
+	err  error
+}
+
+func (e *requestError) Error() string { return e.err.Error() }
+func (e *requestError) Unwrap() error { return e.err }
+
+// List implements listwatch.ListerWatcher.
+func (b *bridge) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.List[object], error) {
+	from, err := interruptible(ctx, func() (runtime.Object, error) { return b.lw.ListWithContext(ctx, opts) }, nil)
+	if err == nil {
+		var list *listwatch.List[object]
+		if list, err = b.listOf(from); err == nil {
+			return list, nil
+		}
+	}
+	return nil, &requestError{listRequest, err}
+}
+
+func (b *bridge) listOf(from runtime.Object) (*listwatch.List[object], error) {
+	if from == nil {
+		return nil, errors.New("the list function returned neither a list nor an error")
+	}
+	if gvk, isTable := tableKind(from); isTable {
+		return nil, fmt.Errorf("unsupported list gvk: %v, type: %v", gvk, b.what)
+	}
+	m, err := meta.ListAccessor(from)
+	if err != nil {
+		return nil, fmt.Errorf("unable to understand list result %#v: %w", from, err)
+	}
+	list := &listwatch.List[object]{
+		ResourceVersion:    m.GetResourceVersion(),
+		Continue:           m.GetContinue(),
+		RemainingItemCount: m.GetRemainingItemCount(),
+	}
+	// WithAlloc: keeping one item does not keep the array of all.
+	err = meta.EachListItemWithAlloc(from, func(item runtime.Object) error {
+		obj, bad := b.objectOf(item)
+		if bad == nil {
+			list.Items = append(list.Items, obj)
+		} else {
+			list.Bad = append(list.Bad, bad)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("unable to understand list result %#v: %w", from, err)
+	}
+	return list, nil
+}
+
+// Watch implements listwatch.ListerWatcher.
+func (b *bridge) Watch(ctx context.Context, opts metav1.ListOptions) (listwatch.Stream[object], error) {
+	abandoned := func(w watch.Interface) {
+		if w != nil {
+			w.Stop()
+		}
+	}
+	w, err := interruptible(ctx, func() (watch.Interface, error) { return b.lw.WatchWithContext(ctx, opts) }, abandoned)
+	if err == nil && w == nil {
+		err = errors.New("the watch function returned neither a watch nor an error")
+	}
+	if err != nil {
+		kind := watchRequest
+		if opts.SendInitialEvents != nil && *opts.SendInitialEvents {
+			kind = streamRequest
+		}
+		return nil, &requestError{kind, err}
+	}
+	return newBridgeStream(ctx, b, w), nil
+}
+
+// objectOf is obj, if it is what is expected.
+func (b *bridge) objectOf(obj runtime.Object) (object, *listwatch.ObjectError) {
+	typed, ok := obj.(object)
+	if ok && isNilPointer(obj) {
+		ok = false
+	}
+	var err error
+	switch actual := reflect.TypeOf(obj); {
+	case b.expected != nil && actual != b.expected:
+		err = fmt.Errorf("the object is a %v, not a %v", actual, b.expected)
+	case !ok:
+		err = fmt.Errorf("the object, a %v, has no metadata", actual)
+	default:
+		err = b.checkKind(obj)
+	}
+	if err == nil {
+		return typed, nil
+	}
+	bad := &listwatch.ObjectError{Err: err}
+	if ok {
+		bad.Key, bad.ResourceVersion = listwatch.KeyOf(typed), typed.GetResourceVersion()
+	}
+	return nil, bad
+}
+
+func (b *bridge) checkKind(obj runtime.Object) error {
+	if gvk, isTable := tableKind(obj); isTable {
+		return fmt.Errorf("unsupported gvk %v", gvk)
+	}
+	if b.gvk == nil {
+		return nil
+	}
+	if gvk := obj.GetObjectKind().GroupVersionKind(); gvk != *b.gvk {
+		return fmt.Errorf("the object is a %v, not a %v", gvk, *b.gvk)
+	}
+	return nil
+}
+
+// tableKind reports whether obj is, or claims to be, a Table, in which objects are out of reach.
+func tableKind(obj runtime.Object) (schema.GroupVersionKind, bool) {
+	gvk := obj.GetObjectKind().GroupVersionKind()
+	if _, ok := obj.(*metav1.Table); ok {
+		return gvk, true
+	}
+	return gvk, gvk.Group == metav1.GroupName && gvk.Kind == "Table"
+}
+
+func isNilPointer(obj any) bool {
+	v := reflect.ValueOf(obj)
+	return v.Kind() == reflect.Pointer && v.IsNil()
+}
+
+// interruptible returns f's result, or the error of ctx as soon as ctx ends, whether or not f heeds ctx: f is then left to
+// itself, and abandoned, if not nil, is given what it returns in the end. A panic of f is the caller's.
+func interruptible[R any](ctx context.Context, f func() (R, error), abandoned func(R)) (R, error) {
+	type answer struct {
+		result   R
+		err      error
+		panicked any
+	}
+	answers := make(chan answer)
+	go func() {
+		var a answer
+		defer func() {
+			a.panicked = recover()
+			select {
+			case answers <- a:
+			case <-ctx.Done():
+				if abandoned != nil && a.err == nil && a.panicked == nil {
+					abandoned(a.result)
+				}
+			}
+		}()
+		a.result, a.err = f()
+	}()
+	select {
+	case a := <-answers:
+		if a.panicked != nil {
+			panic(a.panicked)
+		}
+		return a.result, a.err
+	case <-ctx.Done():
+		var none R
+		return none, ctx.Err()
+	}
+}

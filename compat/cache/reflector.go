@@ -1,0 +1,214 @@
+package cache
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/naming"
+	"k8s.io/apimachinery/pkg/util/wait"
+	clientgo "k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"glasswatch/reflector"
+)
+
+// StoreReflector keeps a ReflectorStore equal to what a ListerWatcher lists. It is what NewReflector and its like return:
+// client-go's struct, whose name Reflector is kept for what watch-error handlers are given, cannot be filled in from
+// outside. The exported fields must not be changed once it runs.
+//
+//	ListerWatcher ──bridge──▶ glasswatch/reflector ──storeSink──▶ ReflectorStore
+//	                                   └──errorRouter──▶ log, watch-error handler
+type StoreReflector struct {
+	// WatchListPageSize is the limit of every paged list. 0: pages where a server would read them from etcd anyway, else
+	// everything at once.
+	WatchListPageSize int64
+	// ShouldResync is asked each time the resync period has passed whether to call the store's Resync. nil: yes.
+	ShouldResync func() bool
+	// MaxInternalErrorRetryDuration is how long InternalErrors of a watch are answered by another watch rather than a list.
+	MaxInternalErrorRetryDuration time.Duration
+
+	lw       ListerWatcher
+	example  any
+	store    ReflectorStore
+	options  ReflectorOptions // Name, TypeDescription and Clock are filled in
+	realTime bool             // the clock is the real one
+	bridge   *bridge
+	errors   errorRouter
+	relisted chan struct{} // a list was put into the store; only used with a clock of the caller's
+
+	// native is nil before the first run, which reads the exported fields.
+	native atomic.Pointer[reflector.Reflector[object]]
+
+	run reflectorRun
+}
+
+// reflectorRun belongs to the goroutine that runs the reflector.
+type reflectorRun struct {
+	ctx    context.Context
+	single bool // ListAndWatch: the first failure ends the run
+	end    context.CancelFunc
+	err    error // what a single run ended with
+}
+
+// NewReflector is NewReflectorWithOptions with a resync period. The name is the file and line of the caller.
+func NewReflector(lw ListerWatcher, expectedType any, store ReflectorStore, resyncPeriod time.Duration) *StoreReflector {
+	return NewReflectorWithOptions(lw, expectedType, store, ReflectorOptions{ResyncPeriod: resyncPeriod})
+}
+
+// NewNamedReflector is NewReflectorWithOptions with a name and a resync period.
+func NewNamedReflector(name string, lw ListerWatcher, expectedType any, store ReflectorStore, resyncPeriod time.Duration) *StoreReflector {
+	return NewReflectorWithOptions(lw, expectedType, store, ReflectorOptions{Name: name, ResyncPeriod: resyncPeriod})
+}
+
+// NewNamespaceKeyedIndexerAndReflector returns an Indexer with an index by namespace, and a reflector that fills it.
+func NewNamespaceKeyedIndexerAndReflector(lw ListerWatcher, expectedType any, resyncPeriod time.Duration) (indexer Indexer, reflector *StoreReflector) {
+	indexer = NewIndexer(MetaNamespaceKeyFunc, Indexers{NamespaceIndex: MetaNamespaceIndexFunc})
+	return indexer, NewReflector(lw, expectedType, indexer, resyncPeriod)
+}
+
+// minWatchTimeout is the least MinWatchTimeout that is honoured.
+const minWatchTimeout = 5 * time.Minute
+
+// callers are the packages whose lines say nothing about who made a reflector.
+var callers = []string{"glasswatch/compat/cache/", "client-go/tools/cache/"}
+
+// NewReflectorWithOptions returns a reflector that does nothing until it is run. Objects of another type than expectedType,
+// which is an example, or if it is unstructured and has a kind, of another kind, are reported and left out; nil lets
+// everything pass. A store that is a ReflectorBookmarkStore hears of bookmarks, and a ResourceVersionUpdater of each
+// version a watch has reached. A TransformingStore transforms by itself, so nothing is transformed before it has it.
+func NewReflectorWithOptions(lw ListerWatcher, expectedType any, store ReflectorStore, options ReflectorOptions) *StoreReflector {
+	if options.Name == "" {
+		options.Name = naming.GetNameFromCallsite(callers...)
+	}
+	if options.Clock == nil {
+		options.Clock = clock.RealClock{}
+	}
+	if options.MinWatchTimeout < minWatchTimeout {
+		options.MinWatchTimeout = minWatchTimeout
+	}
+	r := &StoreReflector{lw: lw, example: expectedType, store: store, relisted: make(chan struct{}, 1)}
+	r.bridge = newBridge(lw, expectedType, options.TypeDescription)
+	options.TypeDescription = r.bridge.what
+	r.options = options
+	switch options.Clock.(type) {
+	case clock.RealClock, *clock.RealClock:
+		r.realTime = true
+	}
+	r.errors = errorRouter{name: options.Name, what: options.TypeDescription, shell: sync.OnceValue(r.newShell)}
+	return r
+}
+
+// newShell is the one thing of client-go's that is made here and not a contract: watch-error handlers want a Reflector to
+// take name and type from. It is never run.
+func (r *StoreReflector) newShell() *Reflector {
+	return clientgo.NewReflectorWithOptions(r.lw, r.example, r.store,
+		clientgo.ReflectorOptions{Name: r.options.Name, TypeDescription: r.options.TypeDescription})
+}
+
+// Name returns the reflector's name.
+func (r *StoreReflector) Name() string { return r.options.Name }
+
+// TypeDescription says for people what the objects are.
+func (r *StoreReflector) TypeDescription() string { return r.options.TypeDescription }
+
+// LastSyncResourceVersion returns the resourceVersion up to which the store was given everything; "" before the first list.
+func (r *StoreReflector) LastSyncResourceVersion() string {
+	if native := r.native.Load(); native != nil {
+		return native.LastSyncResourceVersion()
+	}
+	return ""
+}
+
+func (r *StoreReflector) newNative() *reflector.Reflector[object] {
+	sink := &storeSink{store: r.store, listed: r.listed}
+	if updater, ok := r.store.(ResourceVersionUpdater); ok {
+		r.bridge.beforeNext = func() { sink.tellVersion(updater, r.LastSyncResourceVersion()) }
+	}
+	opts := reflector.Options{
+		Name:                  r.options.Name,
+		PageSize:              r.WatchListPageSize,
+		DisableStreamingList:  !canStreamLists(r.lw),
+		MinWatchTimeout:       r.options.MinWatchTimeout,
+		MaxInternalErrorRetry: r.MaxInternalErrorRetryDuration,
+		OnError:               r.onError,
+		OnTransition:          r.onTransition,
+	}
+	reportReflectorMetrics(r.options.Name, &opts, r)
+	if r.realTime {
+		opts.ResyncPeriod, opts.ShouldResync = r.options.ResyncPeriod, r.ShouldResync
+	}
+	if r.options.Backoff != nil || !r.realTime {
+		opts.Delay = r.newDelay()
+	}
+	return reflector.New(r.bridge, sink, opts)
+}
+
+// RunWithContext keeps the store equal to the server until ctx ends. It returns when its goroutines are gone, those apart
+// that are in a list or watch function which does not heed its context.
+func (r *StoreReflector) RunWithContext(ctx context.Context) {
+	logger := klog.FromContext(ctx)
+	logger.V(3).Info("Starting reflector", "type", r.TypeDescription(), "resyncPeriod", r.options.ResyncPeriod, "reflector", r.Name())
+	_ = r.serve(ctx, false)
+	logger.V(3).Info("Stopping reflector", "type", r.TypeDescription(), "resyncPeriod", r.options.ResyncPeriod, "reflector", r.Name())
+}
+
+// Run is RunWithContext with a channel instead of a context.
+func (r *StoreReflector) Run(stopCh <-chan struct{}) {
+	r.RunWithContext(wait.ContextForChannel(stopCh))
+}
+
+// ListAndWatchWithContext lists and then watches until ctx ends or something fails that takes another list, or a wait.
+// It returns the error if the list failed or there was no watch to be had, and else nil.
+func (r *StoreReflector) ListAndWatchWithContext(ctx context.Context) error {
+	return r.serve(ctx, true)
+}
+
+// ListAndWatch is ListAndWatchWithContext with a channel instead of a context.
+func (r *StoreReflector) ListAndWatch(stopCh <-chan struct{}) error {
+	return r.ListAndWatchWithContext(wait.ContextForChannel(stopCh))
+}
+
+func (r *StoreReflector) serve(ctx context.Context, single bool) error {
+	if r.native.Load() == nil {
+		r.native.CompareAndSwap(nil, r.newNative())
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	r.run = reflectorRun{ctx: ctx, single: single, end: cancel}
+	if !r.realTime && r.options.ResyncPeriod > 0 {
+		wg.Go(func() { r.resyncByClock(ctx) })
+	}
+	r.native.Load().Run(ctx)
+	return r.run.err
+}
+
+// onError is told of every error of the native reflector, in its goroutine, save for those of a Resync.
+func (r *StoreReflector) onError(ctx context.Context, err error) {
+	failure := r.errors.sort(ctx, err)
+	if failure == nil {
+		return
+	}
+	if r.run.single {
+		retried := r.MaxInternalErrorRetryDuration > 0 && apierrors.IsInternalError(err)
+		if !failure.waits && !retried {
+			r.run.err = failure.handle
+			r.run.end()
+		}
+	} else if failure.handle != nil {
+		r.errors.tell(ctx, failure.handle)
+	}
+}
+
+// onTransition logs what people look for in a log.
+func (r *StoreReflector) onTransition(from, to reflector.State) {
+	listed := from == reflector.ListingStreaming && to == reflector.Watching || from == reflector.ListingPaged && to == reflector.Connecting
+	if listed {
+		klog.FromContext(r.run.ctx).V(2).Info("Caches populated", "type", r.TypeDescription(), "reflector", r.Name())
+	}
+}

@@ -1,0 +1,113 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/klog/v2"
+
+	"glasswatch/listwatch"
+	"glasswatch/reflector"
+)
+
+// DefaultWatchErrorHandler logs err at a level that suits it: what heals by itself in the course of business is not worth a
+// line at the usual verbosity. r may be nil.
+func DefaultWatchErrorHandler(ctx context.Context, r *Reflector, err error) {
+	var who []any
+	if r != nil {
+		who = []any{"reflector", r.Name(), "type", r.TypeDescription()}
+	}
+	logger := klog.FromContext(ctx).WithValues(who...)
+	switch {
+	case apierrors.IsResourceExpired(err) || apierrors.IsGone(err):
+		logger.V(4).Info("Watch closed", "err", err)
+	case err == io.EOF:
+	case err == io.ErrUnexpectedEOF:
+		logger.V(1).Info("Watch closed with unexpected EOF", "err", err)
+	default:
+		utilruntime.HandleErrorWithContext(ctx, err, "Failed to watch", who...)
+	}
+}
+
+// errorRouter sends the errors of a native reflector where client-go's would have sent them: to the watch-error handler
+// those of lists, and of watches that were not to be had, and to the log the rest.
+type errorRouter struct {
+	name, what string
+	// shell is what the handler is given as the Reflector. It never returns nil.
+	shell func() *Reflector
+	// handler is DefaultWatchErrorHandler if nil.
+	handler WatchErrorHandlerWithContext
+}
+
+// failure is an error that ended a watch, or a list.
+type failure struct {
+	handle error // what is the watch-error handler's to know; nil if it is none of its business
+	waits  bool  // nothing is wrong but the moment: the same request follows after a wait
+}
+
+func (e *errorRouter) tell(ctx context.Context, err error) {
+	if e.handler == nil {
+		DefaultWatchErrorHandler(ctx, e.shell(), err)
+		return
+	}
+	e.handler(ctx, e.shell(), err)
+}
+
+// sort logs what is for the log. It returns nil if neither a list nor a watch has failed.
+func (e *errorRouter) sort(ctx context.Context, err error) *failure {
+	var bad *listwatch.ObjectError
+	var refused *reflector.SinkError
+	var request *requestError
+	switch {
+	case errors.As(err, &bad):
+		utilruntime.HandleErrorWithContext(ctx, bad.Err, "Object left out", "reflector", e.name, "event", bad.Type.String(), "object", klog.KRef(bad.Key.Namespace, bad.Key.Name))
+		return nil
+	case errors.As(err, &refused):
+		utilruntime.HandleErrorWithContext(ctx, refused.Err, "The store returned an error", "reflector", e.name, "call", refused.Op, "object", klog.KRef(refused.Key.Namespace, refused.Key.Name))
+		return nil
+	case errors.As(err, &request):
+		return e.sortRequest(ctx, request)
+	}
+	return e.sortStream(ctx, err)
+}
+
+func (e *errorRouter) sortRequest(ctx context.Context, request *requestError) *failure {
+	logger := klog.FromContext(ctx).WithValues("reflector", e.name, "type", e.what, "err", request.err)
+	busy := utilnet.IsConnectionRefused(request.err) || apierrors.IsTooManyRequests(request.err)
+	switch {
+	case request.kind == streamRequest:
+		logger.V(4).Info("Data could not be fetched as a streaming list, a list or another try follows")
+		return nil
+	case request.kind == listRequest:
+		return &failure{handle: fmt.Errorf("failed to list %v: %w", e.what, request.err)}
+	case busy:
+		logger.V(4).Info("Watch failed - backing off")
+		return &failure{waits: true}
+	}
+	return &failure{handle: request.err}
+}
+
+// sortStream is about the end of a watch that had begun.
+func (e *errorRouter) sortStream(ctx context.Context, err error) *failure {
+	logger := klog.FromContext(ctx).WithValues("reflector", e.name, "type", e.what)
+	switch {
+	case errors.Is(err, reflector.ErrSilent), errors.Is(err, reflector.ErrEndedEarly), errors.Is(err, reflector.ErrInconsistent):
+		logger.Info("Warning: a streaming list came to nothing, a list follows", "err", err)
+		return nil
+	case errors.Is(err, reflector.ErrVeryShortWatch):
+		logger.Info("Warning: watch ended with error", "err", &VeryShortWatchError{Name: e.name})
+	case apierrors.IsResourceExpired(err), apierrors.IsGone(err):
+		logger.V(4).Info("Watch closed", "err", err)
+	case apierrors.IsTooManyRequests(err):
+		logger.V(2).Info("Watch returned 429 - backing off", "err", err)
+		return &failure{waits: true}
+	default:
+		logger.Info("Warning: watch ended with error", "err", err)
+	}
+	return &failure{}
+}

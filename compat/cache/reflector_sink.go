@@ -1,0 +1,65 @@
+package cache
+
+import (
+	"glasswatch/listwatch"
+)
+
+// storeSink is a ReflectorStore as the native reflector sees it.
+type storeSink struct {
+	store  ReflectorStore
+	listed func()
+	told   string // the version that a ResourceVersionUpdater, or a Replace, was told last; only the reflector's goroutine uses it
+}
+
+func (s *storeSink) Add(obj object) error    { return s.store.Add(obj) }
+func (s *storeSink) Update(obj object) error { return s.store.Update(obj) }
+func (s *storeSink) Delete(obj object) error { return s.store.Delete(obj) }
+func (s *storeSink) Resync() error           { return s.store.Resync() }
+
+// DeleteKey is a deletion whose object could not be read.
+func (s *storeSink) DeleteKey(key listwatch.Key) error {
+	tombstone := DeletedFinalStateUnknown{Key: NamespacedNameAsObjectName(key).String()}
+	if getter, ok := s.store.(KeyGetter); ok {
+		obj, _, _ := getter.GetByKey(tombstone.Key)
+		if obj, ok := obj.(object); ok { // a queue's GetByKey returns other things
+			tombstone.Obj = obj
+		}
+	}
+	return s.store.Delete(tombstone)
+}
+
+// Replace lists what could not be read with its last version, if the store can tell it. A store that cannot takes it for gone.
+func (s *storeSink) Replace(objs []object, keep []listwatch.Key, resourceVersion string) error {
+	list := make([]any, 0, len(objs)+len(keep))
+	for _, obj := range objs {
+		list = append(list, obj)
+	}
+	if getter, ok := s.store.(KeyGetter); ok {
+		for _, key := range keep {
+			obj, _, _ := getter.GetByKey(NamespacedNameAsObjectName(key).String())
+			if obj, ok := obj.(object); ok { // a queue's GetByKey returns other things
+				list = append(list, obj)
+			}
+		}
+	}
+	err := s.store.Replace(list, resourceVersion)
+	s.told = resourceVersion
+	s.listed()
+	return err
+}
+
+// Bookmark passes a bookmark on, if the store wants to know.
+func (s *storeSink) Bookmark(resourceVersion string) error {
+	if store, ok := s.store.(ReflectorBookmarkStore); ok {
+		return store.Bookmark(resourceVersion)
+	}
+	return nil
+}
+
+// tellVersion tells the store of a version that a watch has reached since the last time. A list's it has from Replace.
+func (s *storeSink) tellVersion(updater ResourceVersionUpdater, version string) {
+	if version != s.told && version != "" {
+		s.told = version
+		updater.UpdateResourceVersion(version)
+	}
+}
