@@ -1,0 +1,242 @@
+package differential
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgo "k8s.io/client-go/tools/cache"
+
+	"glasswatch/tests/memserver"
+)
+
+// The resync periods are no whole numbers of seconds, so that no resync coincides with what the player does.
+const (
+	resyncPeriod = time.Hour + 13*time.Millisecond
+	halfPeriod   = resyncPeriod / 2
+)
+
+// resyncOf is what a handler asks for; default is the informer's own.
+var resyncOf = map[string]time.Duration{"none": 0, "half": halfPeriod, "double": 2 * resyncPeriod}
+
+// mark is what the transform leaves on each object.
+const mark = "transformed"
+
+func transform(obj metav1.Object) {
+	obj.SetAnnotations(map[string]string{mark: "yes"})
+}
+
+// subject is an informer that a history is played to.
+type subject interface {
+	// Start runs it; done is closed when it has stopped.
+	Start(ctx context.Context) (done <-chan struct{})
+	// Add registers a handler; resync is a word of resyncs.
+	Add(h *recorder, resync string) (registration, error)
+	Remove(r registration) error
+	HasSynced() bool
+	// Store lists what is in the store, and the keys of each namespace.
+	Store() []string
+	// StoreVersion is the store's resourceVersion.
+	StoreVersion() string
+	// ReadUpTo is the reflector's resourceVersion.
+	ReadUpTo() string
+}
+
+type registration interface{ HasSynced() bool }
+
+// recorder is a handler that writes down what it is told, and can be blocked.
+type recorder struct {
+	mu      sync.Mutex // protects everything below
+	changed sync.Cond  // on mu
+	calls   int
+	told    map[string][]string // by key
+	blocked bool
+	allowed int // calls that may return although it is blocked
+}
+
+func newRecorder() *recorder {
+	r := &recorder{told: map[string][]string{}}
+	r.changed.L = &r.mu
+	return r
+}
+
+// note writes down a call, and then does not return before it is allowed to.
+func (r *recorder) note(key, format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.calls++
+	r.told[key] = append(r.told[key], fmt.Sprintf(format, args...))
+	for r.blocked && r.allowed == 0 {
+		r.changed.Wait()
+	}
+	if r.blocked {
+		r.allowed--
+	}
+}
+
+func (r *recorder) block(blocked bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.blocked, r.allowed = blocked, 0
+	r.changed.Broadcast()
+}
+
+func (r *recorder) allow(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.allowed += n
+	r.changed.Broadcast()
+}
+
+// report is what is to be compared. If it is partial, the order of calls that concern several objects matters.
+func (r *recorder) report(partial bool) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	lines := []string{fmt.Sprintf("%d calls", r.calls)}
+	if partial || r.blocked {
+		return lines
+	}
+	for key, told := range r.told {
+		lines = append(lines, fmt.Sprintf("%s: %v", key, told))
+	}
+	slices.Sort(lines[1:])
+	return lines
+}
+
+func version(obj metav1.Object) string {
+	v := obj.GetResourceVersion()
+	if obj.GetAnnotations()[mark] != "" {
+		v += "'"
+	}
+	return v
+}
+
+func (r *recorder) added(obj metav1.Object, initial bool) {
+	suffix := ""
+	if initial {
+		suffix = " initial"
+	}
+	r.note(keyOf(obj), "add %s%s", version(obj), suffix)
+}
+
+func (r *recorder) updated(oldObj, newObj metav1.Object) {
+	r.note(keyOf(newObj), "update %s→%s", version(oldObj), version(newObj))
+}
+
+func (r *recorder) deleted(key string, obj metav1.Object, tombstone bool) {
+	suffix, v := "", "nothing"
+	if tombstone {
+		suffix = " tombstone"
+	}
+	if obj != nil {
+		v = version(obj)
+	}
+	r.note(key, "delete %s%s", v, suffix)
+}
+
+func keyOf(obj metav1.Object) string {
+	return clientgo.MetaObjectToName(obj).String()
+}
+
+// facade is an informer with client-go's face.
+type facade struct{ informer clientgo.SharedIndexInformer }
+
+// makeInformer is the signature that client-go and compat share.
+type makeInformer func(lw clientgo.ListerWatcher, example runtime.Object, resync time.Duration, indexers clientgo.Indexers) clientgo.SharedIndexInformer
+
+func newFacade(build makeInformer, c *memserver.Client, s script) (subject, error) {
+	resync := time.Duration(0)
+	if s.has("resync") {
+		resync = resyncPeriod
+	}
+	lw := &clientgo.ListWatch{ListWithContextFunc: c.List, WatchFuncWithContext: c.Watch}
+	indexers := clientgo.Indexers{clientgo.NamespaceIndex: clientgo.MetaNamespaceIndexFunc}
+	informer := build(lw, &corev1.ConfigMap{}, resync, indexers)
+	if s.has("transform") {
+		err := informer.SetTransform(func(obj any) (any, error) {
+			transform(obj.(metav1.Object))
+			return obj, nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return &facade{informer}, nil
+}
+
+func (f *facade) Start(ctx context.Context) <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f.informer.RunWithContext(ctx)
+	}()
+	return done
+}
+
+func (f *facade) Add(h *recorder, resync string) (registration, error) {
+	if period, ok := resyncOf[resync]; ok {
+		return f.informer.AddEventHandlerWithResyncPeriod(facadeHandler{h}, period)
+	}
+	return f.informer.AddEventHandler(facadeHandler{h})
+}
+
+func (f *facade) Remove(r registration) error {
+	return f.informer.RemoveEventHandler(r.(clientgo.ResourceEventHandlerRegistration))
+}
+
+func (f *facade) HasSynced() bool { return f.informer.HasSynced() }
+
+func (f *facade) StoreVersion() string { return f.informer.GetStore().LastStoreSyncResourceVersion() }
+
+func (f *facade) ReadUpTo() string { return f.informer.LastSyncResourceVersion() }
+
+func (f *facade) Store() []string {
+	store := f.informer.GetIndexer()
+	var lines []string
+	for _, key := range store.ListKeys() {
+		obj, found, err := store.GetByKey(key)
+		if !found || err != nil {
+			lines = append(lines, fmt.Sprintf("%s: found %v, error %v", key, found, err))
+			continue
+		}
+		m, err := meta.Accessor(obj)
+		if err != nil {
+			lines = append(lines, fmt.Sprintf("%s: %v", key, err))
+			continue
+		}
+		lines = append(lines, fmt.Sprintf("%s: %s", keyOf(m), version(m)))
+	}
+	for _, namespace := range store.ListIndexFuncValues(clientgo.NamespaceIndex) {
+		keys, err := store.IndexKeys(clientgo.NamespaceIndex, namespace)
+		slices.Sort(keys)
+		lines = append(lines, fmt.Sprintf("namespace %s: %v, error %v", namespace, keys, err))
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+type facadeHandler struct{ to *recorder }
+
+func (h facadeHandler) OnAdd(obj any, isInInitialList bool) {
+	h.to.added(obj.(metav1.Object), isInInitialList)
+}
+
+func (h facadeHandler) OnUpdate(oldObj, newObj any) {
+	h.to.updated(oldObj.(metav1.Object), newObj.(metav1.Object))
+}
+
+func (h facadeHandler) OnDelete(obj any) {
+	if tombstone, ok := obj.(clientgo.DeletedFinalStateUnknown); ok {
+		last, _ := tombstone.Obj.(metav1.Object)
+		h.to.deleted(tombstone.Key, last, true)
+		return
+	}
+	m := obj.(metav1.Object)
+	h.to.deleted(keyOf(m), m, false)
+}
