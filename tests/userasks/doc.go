@@ -1,0 +1,26 @@
+// Package userasks is what users of client-go's informers and queues ask for and do not get, one script an ask. Each is told
+// twice in virtual time: the subtest client-go shows with client-go's own code what it does, the subtest glasswatch shows the
+// same with ours. Where client-go has what is asked for, or has it in part, the script says so.
+//
+// It is a tour as well. Read the files in this order:
+//
+//	tombstone_test.go       handlers: no crash on a deletion that was missed
+//	backlog_test.go         handlers: a slow one does not eat the process
+//	removal_test.go         handlers: removed at once, or after what waits
+//	badobject_test.go       one bad object: transforms and index functions that fail
+//	transformonce_test.go   a transform sees an object once
+//	memory_test.go          transforms that save memory
+//	sync_test.go            why it does not sync
+//	cancel_test.go          stopping stops
+//	restart_test.go         one informer of a factory stops and starts again
+//	readyourwrites_test.go  a store that has what was just written
+//	merged_test.go          many namespaces and selectors in one store
+//	resume_test.go          a start without a list
+//	drain_test.go           queues: what a drain waits for
+//	delays_test.go          queues: due twice, woken later, cancelled
+//	retries_test.go         queues: counters that nobody forgets
+//	priority_test.go        queues: the urgent first
+//
+// harness_test.go has the API server and the verbs. Both sides talk to the same server (internal/apiserver) over real HTTP on
+// in-memory pipes.
+package userasks

@@ -1,0 +1,158 @@
+package userasks
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	clientgo "k8s.io/client-go/util/workqueue"
+
+	"glasswatch/workqueue"
+)
+
+// queue is what the scripts use of either side's queues.
+type queue interface {
+	Add(item string)
+	AddAfter(item string, d time.Duration)
+	Get() (item string, shutdown bool)
+	Done(item string)
+	ShutDown()
+	ShutDownWithDrain()
+}
+
+// drain drains a queue in the background.
+func drain(q queue) (drained chan struct{}) {
+	drained = make(chan struct{})
+	go func() { defer close(drained); q.ShutDownWithDrain() }()
+	synctest.Wait()
+	return drained
+}
+
+func has(closed <-chan struct{}) bool {
+	select {
+	case <-closed:
+		return true
+	default:
+		return false
+	}
+}
+
+// work does one item.
+func work(q queue) string {
+	item, _ := q.Get()
+	q.Done(item)
+	synctest.Wait()
+	return item
+}
+
+// A controller is told to stop while its workers are slow: one thing is queued, another was to be done a second later, and
+// that second is over. "Drain" promises that both are done when it returns.
+func TestShutDownWithDrainReturnsWhenAllThatIsDueIsDone(t *testing.T) {
+	fill := func(q queue) {
+		q.Add("queued")
+		q.AddAfter("due", time.Second)
+		q.AddAfter("not due", time.Hour)
+		pass(2 * time.Second)
+	}
+	clientGo(t, func(t *testing.T) {
+		q := clientgo.NewTypedDelayingQueue[string]()
+		fill(q)
+		// It waits for the items that a worker has taken, and nobody has taken any: it returns with two still queued.
+		require.True(t, has(drain(q)))
+		require.Equal(t, 2, q.Len())
+		q.ShutDown() // for the sake of the goroutine
+	})
+	glasswatch(t, func(t *testing.T) {
+		q := workqueue.NewDelaying(workqueue.Options[string]{})
+		fill(q)
+		drained := drain(q)
+		require.False(t, has(drained))
+		require.Equal(t, "queued", work(q))
+		require.False(t, has(drained), "one is left")
+		require.Equal(t, "due", work(q))
+		require.True(t, has(drained), "what is not due does not count")
+	})
+}
+
+// A worker hangs. Whoever waits for the drain must be able to give up, and ShutDown is how.
+func TestShutDownEndsADrainThatNobodyWorksFor(t *testing.T) {
+	clientGo(t, func(t *testing.T) {
+		q := clientgo.NewTypedDelayingQueue[string]()
+		q.Add("hangs")
+		q.Get()
+		// The first ShutDown of a queue with delays does end a drain. Only the first: the one that somebody else has called
+		// before the drain makes this one do nothing.
+		q.ShutDown()
+		drained := drain(q)
+		q.ShutDown()
+		pass(time.Hour)
+		require.False(t, has(drained))
+		q.Done("hangs") // or else the goroutine would stay
+		<-drained
+	})
+	glasswatch(t, func(t *testing.T) {
+		q := workqueue.NewDelaying(workqueue.Options[string]{})
+		q.Add("hangs")
+		q.Get()
+		q.ShutDown()
+		drained := drain(q)
+		require.False(t, has(drained))
+		q.ShutDown()
+		<-drained
+
+		q = workqueue.NewDelaying(workqueue.Options[string]{})
+		q.Add("nobody takes it")
+		drained = drain(q)
+		require.False(t, has(drained))
+		q.ShutDown()
+		<-drained
+	})
+}
+
+// Two parts of a program drain the same queue, and the last item is done.
+func TestEveryDrainReturns(t *testing.T) {
+	both := func(q queue) (first, second chan struct{}) {
+		q.Add("last")
+		q.Get()
+		first, second = drain(q), drain(q)
+		q.Done("last")
+		pass(time.Hour)
+		return first, second
+	}
+	clientGo(t, func(t *testing.T) {
+		q := clientgo.NewTypedDelayingQueue[string]()
+		first, second := both(q)
+		// Done wakes one of those who wait.
+		require.True(t, has(first) != has(second))
+		q.ShutDown() // wakes all
+		<-first
+		<-second
+	})
+	glasswatch(t, func(t *testing.T) {
+		first, second := both(workqueue.NewDelaying(workqueue.Options[string]{}))
+		require.True(t, has(first) && has(second))
+	})
+}
+
+// A test with goleak drains its queue and ends.
+func TestNoGoroutineOutlivesADrain(t *testing.T) {
+	clientGo(t, func(t *testing.T) {
+		q := clientgo.NewTypedDelayingQueue[string]()
+		synctest.Wait() // its goroutine waits for something to be due
+		q.ShutDownWithDrain()
+		// The drain is the embedded queue's. The goroutine of the delays is not told; it looks every ten seconds.
+		synctest.Wait()
+		require.True(t, isRunning("waitingLoop"))
+		pass(9 * time.Second)
+		require.True(t, isRunning("waitingLoop"))
+		pass(2 * time.Second)
+		require.False(t, isRunning("waitingLoop"))
+	})
+	glasswatch(t, func(t *testing.T) {
+		q := workqueue.NewDelaying(workqueue.Options[string]{})
+		q.AddAfter("later", time.Hour)
+		q.ShutDownWithDrain()
+		require.False(t, isRunning("glasswatch/workqueue."), "and there was none before: a timer is enough")
+	})
+}
