@@ -32,10 +32,14 @@ type (
 // Its methods are safe for concurrent use.
 type Informer[T listwatch.Object] struct {
 	pipeline[T]
-	lw       listwatch.ListerWatcher[T]
-	running  atomic.Pointer[Controller[T]] // nil before Run
-	versions versionWaiters
-	mutated  *mutationDetector[T] // nil unless mutations are to be detected
+	lw         listwatch.ListerWatcher[T]
+	running    atomic.Pointer[Controller[T]] // nil before Run
+	versions   versionWaiters
+	mutated    *mutationDetector[T] // nil unless mutations are to be detected
+	checkpoint *checkpointer[T]     // nil unless Options ask for one
+
+	// feed, if not nil, makes what takes the reflector's place.
+	feed func(ControllerConfig[T]) feeder
 
 	synced chan struct{} // closed once the first list is in the store
 	done   chan struct{} // closed when Run returns
@@ -67,6 +71,7 @@ func New[T listwatch.Object](lw listwatch.ListerWatcher[T], opts Options[T]) *In
 	}
 	i.init(opts)
 	i.mutated = newMutationDetector(&i.opts)
+	i.checkpoint = newCheckpointer(i)
 	return i
 }
 
@@ -74,10 +79,12 @@ func New[T listwatch.Object](lw listwatch.ListerWatcher[T], opts Options[T]) *In
 // before the handlers have returned from the calls they are in. What waits for a handler then is dropped. An informer
 // runs once: a second Run returns ErrStarted at once.
 func (i *Informer[T]) Run(ctx context.Context) error {
+	i.checkpoint.load(ctx)
 	controller := i.start(ctx)
 	if controller == nil {
 		return fmt.Errorf("informer %s: %w", i.opts.Name, ErrStarted)
 	}
+	i.checkpoint.restore()
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -88,10 +95,12 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 		}
 	})
 	wg.Go(func() { i.mutated.run(ctx) })
+	wg.Go(func() { i.checkpoint.keep(ctx) })
 	err := controller.Run(ctx)
 	cancel()
 	wg.Wait()
 	i.versions.stop()
+	i.checkpoint.save(ctx)
 	i.stop() // after the controller, so that nothing is told to handlers that are gone
 	i.mutated.check()
 	close(i.done)
@@ -110,8 +119,12 @@ func (i *Informer[T]) start(ctx context.Context) *Controller[T] {
 	opts := i.opts.Reflector
 	opts.ResyncPeriod = i.resyncCheck
 	opts.ShouldResync = func() bool { return i.resyncDue(time.Now()) }
+	i.checkpoint.prepare(&opts)
 	controller := i.controller(i.lw, i.process, opts)
 	controller.afterPop = i.afterPop
+	if i.feed != nil {
+		controller.reflector = i.feed(controller.cfg)
+	}
 	i.running.Store(controller)
 	for _, l := range i.listeners {
 		i.serveLocked(l)

@@ -70,6 +70,8 @@ type Options[T listwatch.Object] struct {
 	// OnMutation is told of each modified object, once, from a goroutine of the informer's. nil panics: what a program does
 	// after a mutation of its cache cannot be trusted.
 	OnMutation func(Mutation)
+	// Checkpoint keeps the store on disk, so that the next run starts with it.
+	Checkpoint CheckpointOptions
 	// Reflector tunes lists and watches. Its Name, OnError, ResyncPeriod and ShouldResync are the informer's and ignored.
 	Reflector reflector.Options
 }

@@ -27,6 +27,7 @@ type pipeline[T listwatch.Object] struct {
 	applier applier[T]
 
 	objectErrors atomic.Uint64
+	leftOut      atomic.Bool // an object could not be read or transformed
 	processing   latency
 
 	errMu  sync.Mutex // protects failed
@@ -100,6 +101,11 @@ func (p *pipeline[T]) watchFailed(ctx context.Context, err error) {
 
 // objectFailed counts and reports an object that could not be read or transformed. No lock may be held.
 func (p *pipeline[T]) objectFailed(k key, err error) {
+	p.leftOut.Store(true)
+	p.reportObject(k, err)
+}
+
+func (p *pipeline[T]) reportObject(k key, err error) {
 	p.objectErrors.Add(1)
 	if p.opts.OnObjectError != nil {
 		p.opts.OnObjectError(k, err)
@@ -122,7 +128,7 @@ func (p *pipeline[T]) reportFailed() {
 	p.failed = nil
 	p.errMu.Unlock()
 	for _, f := range failed {
-		p.objectFailed(f.key, f.err)
+		p.reportObject(f.key, f.err)
 	}
 }
 

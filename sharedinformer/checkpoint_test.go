@@ -1,0 +1,351 @@
+package sharedinformer
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/go-logr/logr/funcr"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
+
+	"glasswatch/internal/apiserver"
+	"glasswatch/listwatch"
+)
+
+// checkpointed is an informer as a program makes it at each start.
+func (k *kube) checkpointed(opts Options[*config], sel listwatch.Options) *Informer[*config] {
+	if opts.Checkpoint.Cluster == "" {
+		opts.Checkpoint.Cluster = "test"
+	}
+	opts.WatchErrorHandler = func(context.Context, error) {}
+	return New(k.ConfigMaps(sel), opts)
+}
+
+// runLogged is Run with what is logged.
+func (k *kube) runLogged(informer *Informer[*config]) (stop func(), logged func() string) {
+	lines := make(chan string, 1000)
+	logger := funcr.New(func(_, args string) { lines <- args }, funcr.Options{})
+	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), logger))
+	done := make(chan error, 1)
+	go func() { done <- informer.Run(ctx) }()
+	return func() { cancel(); require.NoError(k, <-done) }, func() string {
+		var all []string
+		for {
+			select {
+			case line := <-lines:
+				all = append(all, line)
+			default:
+				return strings.Join(all, "\n")
+			}
+		}
+	}
+}
+
+// saveOne runs an informer once, which leaves a checkpoint of what there is.
+func (k *kube) saveOne(path string) {
+	k.Helper()
+	first := k.checkpointed(Options[*config]{Checkpoint: CheckpointOptions{Path: path}}, listwatch.Options{})
+	stop := k.Run(first)
+	require.NoError(k, first.WaitForSync(k.Context()))
+	stop()
+	require.NoError(k, first.Stats().Checkpoint.Err)
+	require.EqualValues(k, 1, first.Stats().Checkpoint.Saves)
+	k.Asked()
+}
+
+func TestCheckpoint_AWarmStartMakesNoList(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "configmaps")
+	onKube(t, func(k *kube) {
+		k.Create("a", "1", nil)
+		k.Create("b", "1", nil)
+		k.Create("c", "1", nil)
+		k.saveOne(path)
+		k.Update("a", "2")
+		k.Delete("b")
+		k.Create("d", "1", nil)
+
+		second := k.checkpointed(Options[*config]{Checkpoint: CheckpointOptions{Path: path}}, listwatch.Options{})
+		r := newRecorder()
+		reg, err := second.AddHandler(r, HandlerOptions{})
+		require.NoError(k, err)
+		stop := k.Run(second)
+		require.NoError(k, second.WaitForSync(k.Context()))
+		<-reg.Synced()
+		pass(2 * time.Minute)
+		require.Equal(k, []string{"watch"}, k.Asked(), "no list of either kind")
+		require.Equal(k, map[string]string{"a": "2", "c": "1", "d": "1"}, values(second))
+		log := r.take()
+		require.Len(k, log, 6)
+		for _, line := range log[:3] {
+			require.Regexp(k, `^add [abc]@\d+ initial$`, line)
+		}
+		require.Regexp(k, `^update a@`, log[3])
+		require.Regexp(k, `^delete b@\d+$`, log[4], "seen, so it is no tombstone of unknown state")
+		require.Regexp(k, `^add d@\d+$`, log[5])
+		require.Empty(k, r.lies)
+		require.NotEmpty(k, second.Stats().Checkpoint.Resumed)
+		stop()
+	})
+}
+
+func TestCheckpoint_IsSyncedOnlyOnceTheServerHasAgreed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "configmaps")
+	onKube(t, func(k *kube) {
+		k.Create("a", "1", nil)
+		k.saveOne(path)
+		k.server.Faults().FailNext(-1, apiserver.Failure{Resource: "configmaps", Code: 503})
+		second := k.checkpointed(Options[*config]{Checkpoint: CheckpointOptions{Path: path}}, listwatch.Options{})
+		stop := k.Run(second)
+		pass(time.Minute)
+		require.Equal(k, map[string]string{"a": "1"}, values(second), "there to be read, without a server")
+		require.False(k, second.HasSynced())
+		late := newRecorder()
+		reg, err := second.AddHandler(late, HandlerOptions{})
+		require.NoError(k, err)
+		synctest.Wait()
+		require.False(k, reg.HasSynced())
+		k.server.Faults().Reset()
+		require.NoError(k, second.WaitForSync(k.Context()))
+		<-reg.Synced()
+		k.Update("a", "2")
+		synctest.Wait()
+		require.Len(k, late.take(), 2)
+		require.NotContains(k, k.Asked(), "list")
+		stop()
+	})
+}
+
+// The server has forgotten what came after the checkpoint: the list that follows tells what went meanwhile.
+func TestCheckpoint_TooOldIsReplacedByAListWithTombstones(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "configmaps")
+	onKube(t, func(k *kube) {
+		for _, name := range []string{"stays", "changes", "goes"} {
+			k.Create(name, "1", nil)
+		}
+		k.saveOne(path)
+		k.Update("changes", "2")
+		k.Delete("goes")
+		k.Create("comes", "1", nil)
+		k.server.Faults().Compact()
+
+		second := k.checkpointed(Options[*config]{Checkpoint: CheckpointOptions{Path: path}}, listwatch.Options{})
+		r := newRecorder()
+		_, err := second.AddHandler(r, HandlerOptions{})
+		require.NoError(k, err)
+		stop, logged := k.runLogged(second)
+		pass(time.Minute)
+		require.True(k, second.HasSynced())
+		require.Equal(k, map[string]string{"stays": "1", "changes": "2", "comes": "1"}, values(second))
+		log := strings.Join(r.take(), "\n")
+		require.Regexp(k, `delete goes@\d+ unseen`, log)
+		require.Regexp(k, `update changes@`, log)
+		require.Regexp(k, `add comes@`, log)
+		require.Empty(k, r.lies)
+		lines := logged()
+		require.Equal(k, 1, strings.Count(lines, "Server does not watch on from the checkpoint, listing"), lines)
+		stop()
+	})
+}
+
+// Whatever is not to be trusted is answered by a list, and a line that says why.
+func TestCheckpoint_ForeignOrDamagedFallsBackToAList(t *testing.T) {
+	folder := t.TempDir()
+	identity := func(obj *config) (*config, error) { return obj, nil }
+	for name, c := range map[string]struct {
+		opts   Options[*config]
+		sel    listwatch.Options
+		damage func(data []byte) []byte
+		says   string
+	}{
+		"cluster":      {opts: Options[*config]{Checkpoint: CheckpointOptions{Cluster: "other"}}, says: "its cluster is"},
+		"selector":     {sel: listwatch.Options{LabelSelector: "a=b"}, says: "its source is"},
+		"transform":    {opts: Options[*config]{Transform: identity, Checkpoint: CheckpointOptions{TransformID: "v2"}}, says: "its transform is"},
+		"cut":          {damage: func(data []byte) []byte { return data[:len(data)/2] }, says: "damaged"},
+		"changed":      {damage: func(data []byte) []byte { data[len(data)/2]++; return data }, says: "damaged"},
+		"empty":        {damage: func([]byte) []byte { return nil }, says: "damaged"},
+		"other format": {damage: func(data []byte) []byte { data[7]++; return data }, says: "another format version"},
+		"missing":      {says: "No checkpoint yet"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onKube(t, func(k *kube) {
+				path := filepath.Join(folder, strings.ReplaceAll(name, " ", ""))
+				k.Create("a", "1", map[string]string{"a": "b"})
+				k.saveOne(path)
+				if c.damage != nil {
+					data, err := os.ReadFile(path)
+					require.NoError(k, err)
+					require.NoError(k, os.WriteFile(path, c.damage(data), 0o600))
+				}
+				if name == "missing" {
+					require.NoError(k, os.Remove(path))
+				}
+				k.Update("a", "2")
+				c.opts.Checkpoint.Path = path
+				second := k.checkpointed(c.opts, c.sel)
+				r := newRecorder()
+				_, err := second.AddHandler(r, HandlerOptions{})
+				require.NoError(k, err)
+				stop, logged := k.runLogged(second)
+				require.NoError(k, second.WaitForSync(k.Context()))
+				synctest.Wait()
+				require.Contains(k, k.Asked()[0], "list")
+				require.Len(k, r.take(), 1, "the add of the list, and nothing of the file")
+				lines := logged()
+				require.Contains(k, lines, c.says)
+				require.Equal(k, 1, strings.Count(lines, "listing"), lines)
+				stop()
+			})
+		})
+	}
+}
+
+func TestCheckpoint_OptionsThatCannotBeKeptAreRefusedAloud(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "configmaps")
+	identity := func(obj *config) (*config, error) { return obj, nil }
+	for says, opts := range map[string]Options[*config]{
+		"set Checkpoint.TransformID": {Transform: identity, Checkpoint: CheckpointOptions{Cluster: "c", Source: "s"}},
+		"set Checkpoint.Cluster":     {Checkpoint: CheckpointOptions{Source: "s"}},
+		"set Checkpoint.Source":      {Checkpoint: CheckpointOptions{Cluster: "c"}},
+		ErrNoStoreVersion.Error():    {Queue: PerKey, Checkpoint: CheckpointOptions{Cluster: "c", Source: "s"}},
+	} {
+		opts.Checkpoint.Path = path
+		inVirtualTime(t, opts, func(s *story) {
+			s.server.Put("a", "1")
+			s.Start()
+			s.Pass(time.Hour)
+			s.ExpectStore()
+			err := s.informer.Stats().Checkpoint.Err
+			require.ErrorIs(s, err, ErrNoCheckpoint)
+			require.ErrorContains(s, err, says)
+		})
+		require.NoFileExists(t, path)
+	}
+	_, err := newObjectCodec[listwatch.Object]()
+	require.Error(t, err, "an interface does not say what to decode")
+}
+
+func TestCheckpoint_IsWrittenWhenTheStoreHasMovedAndAtTheEnd(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "configmaps")
+	inVirtualTime(t, Options[*config]{Checkpoint: CheckpointOptions{Path: path, Cluster: "c", Source: "s", Interval: time.Minute}}, func(s *story) {
+		saved := func() (uint64, string) {
+			stats := s.informer.Stats().Checkpoint
+			return stats.Saves, stats.Saved
+		}
+		s.server.Put("a", "1")
+		s.Start()
+		s.Pass(61 * time.Second)
+		saves, version := saved()
+		require.EqualValues(s, 1, saves)
+		require.Equal(s, "1", version)
+		s.Pass(time.Hour)
+		saves, _ = saved()
+		require.EqualValues(s, 1, saves, "nothing has changed")
+		s.server.Put("a", "2")
+		s.Settle()
+		s.Stop()
+		saves, version = saved()
+		require.EqualValues(s, 2, saves)
+		require.Equal(s, "2", version)
+	})
+}
+
+func TestCheckpoint_AnUnwritableFileNeverHarmsTheInformer(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "folder")
+	require.NoError(t, os.Mkdir(folder, 0o700))
+	path := filepath.Join(folder, "configmaps")
+	opts := Options[*config]{Checkpoint: CheckpointOptions{Path: path, Cluster: "c", Source: "s", Interval: time.Minute}}
+	inVirtualTime(t, opts, func(s *story) {
+		s.server.Put("a", "1")
+		s.Start()
+		s.Pass(time.Minute)
+		old, err := os.ReadFile(path)
+		require.NoError(s, err)
+		// What cannot be removed takes the place of the temporary file.
+		require.NoError(s, os.MkdirAll(filepath.Join(path+".tmp", "x"), 0o700))
+		s.server.Put("a", "2")
+		s.Pass(3 * time.Minute)
+		s.ExpectStore()
+		stats := s.informer.Stats().Checkpoint
+		require.EqualValues(s, 3, stats.Failures)
+		require.Error(s, stats.Err)
+		still, err := os.ReadFile(path)
+		require.NoError(s, err)
+		require.True(s, bytes.Equal(old, still))
+		require.NoError(s, os.RemoveAll(path+".tmp"))
+		s.Pass(time.Minute)
+		require.NoError(s, s.informer.Stats().Checkpoint.Err)
+		require.Equal(s, "2", s.informer.Stats().Checkpoint.Saved)
+	})
+}
+
+// An object that could not be transformed is not in the store, and a watch from the checkpoint would not bring it.
+func TestCheckpoint_IsNotWrittenOnceAnObjectWasLeftOut(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "configmaps")
+	opts := Options[*config]{
+		Transform: func(obj *config) (*config, error) {
+			if obj.Name == "bad" {
+				return nil, errors.New("not this one")
+			}
+			return obj, nil
+		},
+		OnObjectError: func(listwatch.Key, error) {},
+		Checkpoint:    CheckpointOptions{Path: path, Cluster: "c", Source: "s", TransformID: "t"},
+	}
+	inVirtualTime(t, opts, func(s *story) {
+		s.server.Put("good", "1")
+		s.Start()
+		s.Pass(time.Minute)
+		old, err := os.ReadFile(path)
+		require.NoError(s, err)
+		s.server.Put("bad", "1")
+		s.server.Put("good", "2")
+		s.Pass(time.Minute)
+		s.Stop()
+		require.ErrorIs(s, s.informer.Stats().Checkpoint.Err, ErrNoCheckpoint)
+		still, err := os.ReadFile(path)
+		require.NoError(s, err)
+		require.Equal(s, old, still)
+	})
+}
+
+// The transform has seen the objects of the file before they were written.
+func TestCheckpoint_RestoredObjectsAreNotTransformedAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "configmaps")
+	onKube(t, func(k *kube) {
+		k.Create("a", "1", nil)
+		opts := Options[*config]{
+			Transform:  func(obj *config) (*config, error) { obj.Data["value"] += "!"; return obj, nil },
+			Checkpoint: CheckpointOptions{Path: path, TransformID: "shout"},
+		}
+		for range 3 {
+			informer := k.checkpointed(opts, listwatch.Options{})
+			stop := k.Run(informer)
+			require.NoError(k, informer.WaitForSync(k.Context()))
+			require.Equal(k, map[string]string{"a": "1!"}, values(informer))
+			stop()
+		}
+	})
+}
+
+func TestShapeOf_TellsApartTypesThatDifferInOneFieldDeepInside(t *testing.T) {
+	type inner struct{ A string }
+	type one struct{ In []map[string]*inner }
+	a := shapeOf(reflect.TypeFor[one]())
+	require.Equal(t, a, shapeOf(reflect.TypeFor[one]()))
+	b := func() string {
+		type inner struct{ A, B string }
+		type one struct{ In []map[string]*inner }
+		return shapeOf(reflect.TypeFor[one]())
+	}()
+	require.NotEqual(t, a, b)
+	require.NotEqual(t, shapeOf(reflect.TypeFor[corev1.Pod]()), shapeOf(reflect.TypeFor[corev1.Service]()))
+}
