@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/retry"
 
+	"glasswatch/cmd/internal/demo"
 	"glasswatch/controller/ingress"
 	"glasswatch/internal/apiserver"
 )
@@ -115,7 +116,7 @@ func ruleTerminating(ctx context.Context, w *world) error {
 	if err != nil {
 		return err
 	}
-	err = eventually(ctx, func() error {
+	err = demo.Eventually(ctx, func() error {
 		_, err := w.client.CoreV1().Namespaces().Get(ctx, w.namespace, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return nil
@@ -202,7 +203,7 @@ func ruleContested(ctx context.Context, w *world) error {
 	}
 	w.did("set another host as often as it is put right")
 	undone := 0
-	err := eventually(ctx, func() error {
+	err := demo.Eventually(ctx, func() error {
 		ing, err := w.ingress(ctx, "web")
 		if err != nil {
 			return err

@@ -2,77 +2,30 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"net"
-	"os"
-	"path/filepath"
 
-	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"glasswatch/cmd/internal/cluster"
 	"glasswatch/internal/apiserver"
 )
 
-// withServer runs an API server on a free loopback port for as long as use does,
-// and writes a kubeconfig for it, with this namespace to start in, into a
-// directory that is removed at the end.
-func withServer(ctx context.Context, namespace string, use func(ctx context.Context, server *apiserver.Server, cfg *rest.Config, kubeconfig string) error) error {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	cfg := apiserver.RESTConfigFor(listener)
-	dir, err := os.MkdirTemp("", "glasswatch-")
-	if err != nil {
-		return errors.Join(err, listener.Close())
-	}
-	defer os.RemoveAll(dir)
-	kubeconfig := filepath.Join(dir, "kubeconfig")
-	if err := writeKubeconfig(kubeconfig, cfg.Host, namespace); err != nil {
-		return errors.Join(err, listener.Close())
-	}
-
-	server := apiserver.New(apiserver.Options{})
-	// The server outlives its users, so that they can put their things in order.
-	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
-	defer stopServing()
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return server.Serve(serving, listener) })
-	group.Go(func() error {
-		defer stopServing()
-		return use(ctx, server, cfg, kubeconfig)
-	})
-	return group.Wait()
-}
-
-func writeKubeconfig(path, server, namespace string) error {
-	const name = "glasswatch"
-	cfg := clientcmdapi.NewConfig()
-	cfg.Clusters[name] = &clientcmdapi.Cluster{Server: server}
-	cfg.AuthInfos[name] = &clientcmdapi.AuthInfo{}
-	cfg.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: name, Namespace: namespace}
-	cfg.CurrentContext = name
-	return clientcmd.WriteToFile(*cfg, path)
-}
-
 func runEmbedded(ctx context.Context, o *options, out io.Writer) error {
-	return withServer(ctx, o.namespace, func(ctx context.Context, _ *apiserver.Server, cfg *rest.Config, kubeconfig string) error {
-		if err := introduce(ctx, cfg, "the in-process API server"); err != nil {
+	server := apiserver.New(apiserver.Options{})
+	return cluster.Embedded(ctx, server, o.namespace, func(ctx context.Context, e cluster.Embedding) error {
+		if err := introduce(ctx, e.Config, "the in-process API server"); err != nil {
 			return err
 		}
-		if err := createNamespace(ctx, cfg, o.namespace); err != nil {
+		if err := createNamespace(ctx, e.Config, o.namespace); err != nil {
 			return err
 		}
-		printInvitation(out, kubeconfig, o)
-		return runController(ctx, cfg, o)
+		printInvitation(out, e.Kubeconfig, o)
+		return runController(ctx, e.Config, o)
 	})
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"io"
 	"strings"
@@ -9,18 +8,18 @@ import (
 
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/validation"
-	"k8s.io/klog/v2"
 
+	"glasswatch/cmd/internal/cluster"
+	"glasswatch/cmd/internal/logging"
 	"glasswatch/controller/ingress"
 )
 
 // options is the command line.
 type options struct {
-	kubeconfig string
-	context    string
-	insecure   bool
-	embedded   bool
-	demo       bool
+	cluster  cluster.Flags
+	log      logging.Flags
+	embedded bool
+	demo     bool
 
 	namespace   string
 	workers     int
@@ -43,9 +42,9 @@ func parse(args []string, out io.Writer) (*options, error) {
 	}
 	fs.BoolVar(&o.demo, "demo", false, "play every rule against an in-process API server, and exit 0 if all held")
 	fs.BoolVar(&o.embedded, "embedded", false, "run against an in-process API server on a loopback port, till stopped")
-	fs.StringVar(&o.kubeconfig, "kubeconfig", "", "path of a kubeconfig; without it $KUBECONFIG, else the Pod's own service account")
-	fs.StringVar(&o.context, "context", "", "context of the kubeconfig; without it the current one")
-	fs.BoolVar(&o.insecure, "insecure-skip-tls-verify", false, "do not check the API server's certificate; anybody on the way can read and write")
+	fs.StringVar(&o.cluster.Kubeconfig, "kubeconfig", "", "path of a kubeconfig; without it $KUBECONFIG, else the Pod's own service account")
+	fs.StringVar(&o.cluster.Context, "context", "", "context of the kubeconfig; without it the current one")
+	fs.BoolVar(&o.cluster.Insecure, "insecure-skip-tls-verify", false, "do not check the API server's certificate; anybody on the way can read and write")
 	fs.StringVarP(&o.namespace, "namespace", "n", "", "the one namespace to look at; without it all")
 	fs.StringVar(&o.config.AnnotationPrefix, "annotation-prefix", ingress.DefaultAnnotationPrefix, "prefix of the annotations <prefix>/http and <prefix>/host; all controllers of a cluster must agree on it")
 	fs.StringVar(&o.config.Class, "ingress-class", ingress.DefaultClass, "ingress class to set; empty leaves it to others")
@@ -54,20 +53,11 @@ func parse(args []string, out io.Writer) (*options, error) {
 	fs.DurationVar(&o.resync, "resync", 10*time.Minute, "how often every Service is looked at again; 0 is never")
 	fs.StringVar(&o.metricsAddr, "metrics-addr", "127.0.0.1:8080", "address of /metrics; empty for none; a free port with --embedded")
 	fs.StringVar(&o.healthAddr, "health-addr", "127.0.0.1:8081", "address of /healthz and /readyz; likewise")
-	addVerbosity(fs)
+	o.log.AddTo(fs)
 	if err := fs.Parse(args); err != nil {
 		return nil, err
 	}
 	return o, o.validate(fs)
-}
-
-// addVerbosity takes klog's -v, and leaves its flags about files alone.
-func addVerbosity(fs *pflag.FlagSet) {
-	klogFlags := flag.NewFlagSet("klog", flag.ContinueOnError)
-	klog.InitFlags(klogFlags)
-	v := pflag.PFlagFromGoFlag(klogFlags.Lookup("v"))
-	v.Usage = "verbosity of the log: 4 tells of each change at each layer, and of much else"
-	fs.AddFlag(v)
 }
 
 func (o *options) validate(fs *pflag.FlagSet) error {
@@ -100,6 +90,9 @@ func (o *options) validate(fs *pflag.FlagSet) error {
 				return fmt.Errorf("--%s: the demo has no use for it", name)
 			}
 		}
+	}
+	if err := o.log.Validate(); err != nil {
+		return err
 	}
 	return o.config.Validate()
 }

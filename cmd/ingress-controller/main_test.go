@@ -6,15 +6,13 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
-	"k8s.io/client-go/tools/clientcmd"
 
+	"glasswatch/cmd/internal/demo"
 	"glasswatch/controller/ingress"
 	"glasswatch/listwatch"
 )
@@ -38,8 +36,8 @@ func TestDemo_EveryRuleHoldsAndEveryStepShowsItsWayThroughTheLayers(t *testing.T
 
 func TestDemo_ARuleThatDoesNotHoldFailsIt(t *testing.T) {
 	var out bytes.Buffer
-	p := newPrinter(&out)
-	p.step(1, "It holds", []*act{{did: "something"}}, 0, errors.New("but it does not"))
+	p := demo.NewPrinter(&out)
+	printStep(p, 1, "It holds", []*act{{did: "something"}}, 0, errors.New("but it does not"))
 	require.Contains(t, out.String(), "DID NOT HOLD: but it does not")
 }
 
@@ -93,69 +91,6 @@ func TestFlags_NameWhatIsWrong(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, run(t.Context(), []string{"--help"}, &out))
 	require.Contains(t, out.String(), "--annotation-prefix")
-}
-
-// kubeconfig writes one with two contexts; the second turns verification off.
-func kubeconfig(t *testing.T) string {
-	path := filepath.Join(t.TempDir(), "kubeconfig")
-	require.NoError(t, os.WriteFile(path, []byte(`apiVersion: v1
-kind: Config
-current-context: one
-clusters:
-- {name: one, cluster: {server: "https://one.example.com"}}
-- {name: two, cluster: {server: "https://two.example.com", insecure-skip-tls-verify: true}}
-contexts:
-- {name: one, context: {cluster: one, user: u}}
-- {name: two, context: {cluster: two, user: u}}
-users:
-- {name: u, user: {token: secret}}
-`), 0o600))
-	return path
-}
-
-func TestCluster_FlagThenEnvironmentThenPodNeverTheHomeDirectory(t *testing.T) {
-	path := kubeconfig(t)
-	home := t.TempDir()
-	require.NoError(t, os.Mkdir(filepath.Join(home, ".kube"), 0o755))
-	require.NoError(t, os.Rename(kubeconfig(t), filepath.Join(home, ".kube", "config")))
-	t.Setenv("HOME", home)
-	t.Setenv("KUBERNETES_SERVICE_HOST", "")
-
-	t.Setenv(clientcmd.RecommendedConfigPathEnvVar, "")
-	_, _, err := clusterConfig(&options{})
-	require.ErrorContains(t, err, "no cluster: give --kubeconfig")
-	_, _, err = clusterConfig(&options{context: "one"})
-	require.ErrorContains(t, err, "--context one: there is no kubeconfig")
-
-	cfg, source, err := clusterConfig(&options{kubeconfig: path})
-	require.NoError(t, err)
-	require.Equal(t, "https://one.example.com", cfg.Host)
-	require.Equal(t, "kubeconfig context one", source)
-
-	t.Setenv(clientcmd.RecommendedConfigPathEnvVar, path)
-	cfg, _, err = clusterConfig(&options{})
-	require.NoError(t, err)
-	require.Equal(t, "https://one.example.com", cfg.Host)
-
-	_, _, err = clusterConfig(&options{context: "three"})
-	require.ErrorContains(t, err, `"three"`)
-	_, _, err = clusterConfig(&options{kubeconfig: filepath.Join(home, "missing")})
-	require.ErrorContains(t, err, "missing")
-	t.Setenv(clientcmd.RecommendedConfigPathEnvVar, filepath.Join(home, "absent"))
-	_, _, err = clusterConfig(&options{})
-	require.ErrorContains(t, err, "absent")
-}
-
-func TestCluster_VerificationIsOnUnlessTheFlagTurnsItOff(t *testing.T) {
-	path := kubeconfig(t)
-	cfg, _, err := clusterConfig(&options{kubeconfig: path})
-	require.NoError(t, err)
-	require.False(t, cfg.Insecure)
-	_, _, err = clusterConfig(&options{kubeconfig: path, context: "two"})
-	require.ErrorContains(t, err, "--insecure-skip-tls-verify")
-	cfg, _, err = clusterConfig(&options{kubeconfig: path, context: "two", insecure: true})
-	require.NoError(t, err)
-	require.True(t, cfg.Insecure)
 }
 
 func TestHealth_ReadyOnlyWithoutAComplaint(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 )
 
 func runOnCluster(ctx context.Context, o *options) error {
-	cfg, source, err := clusterConfig(o)
+	cfg, source, err := o.cluster.Config()
 	if err != nil {
 		return err
 	}

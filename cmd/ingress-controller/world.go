@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -15,6 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/util/retry"
 
+	"glasswatch/cmd/internal/demo"
 	"glasswatch/controller/ingress"
 	"glasswatch/internal/apiserver"
 )
@@ -31,8 +30,6 @@ type world struct {
 	namespace string // each rule has one of its own
 	acts      []*act
 }
-
-func wantsColor() bool { return os.Getenv("NO_COLOR") == "" }
 
 func (w *world) begin(namespace string) { w.namespace, w.acts = namespace, nil }
 
@@ -134,7 +131,7 @@ func (w *world) ingress(ctx context.Context, name string) (*networkingv1.Ingress
 // expectIngress waits until the Ingress is there and check accepts it.
 func (w *world) expectIngress(ctx context.Context, name string, check func(*networkingv1.Ingress) error) (*networkingv1.Ingress, error) {
 	var ing *networkingv1.Ingress
-	err := eventually(ctx, func() (err error) {
+	err := demo.Eventually(ctx, func() (err error) {
 		if ing, err = w.ingress(ctx, name); err == nil {
 			err = check(ing)
 		}
@@ -147,7 +144,7 @@ func (w *world) expectIngress(ctx context.Context, name string, check func(*netw
 }
 
 func (w *world) expectNoIngress(ctx context.Context, name string) error {
-	err := eventually(ctx, func() error {
+	err := demo.Eventually(ctx, func() error {
 		ing, err := w.ingress(ctx, name)
 		switch {
 		case apierrors.IsNotFound(err):
@@ -188,7 +185,7 @@ func (w *world) warnings(ctx context.Context, name string) ([]corev1.Event, erro
 // expectWarning waits for exactly one Event of this reason, seen once.
 func (w *world) expectWarning(ctx context.Context, name, reason string) error {
 	var message string
-	err := eventually(ctx, func() error {
+	err := demo.Eventually(ctx, func() error {
 		events, err := w.warnings(ctx, name)
 		if err != nil {
 			return err
@@ -234,23 +231,6 @@ func (w *world) expectRest(ctx context.Context, name string) error {
 	}
 	w.saw("no other try within 200 ms")
 	return w.expectNoIngress(ctx, name)
-}
-
-// eventually asks again until check is content; the last complaint is the error.
-func eventually(ctx context.Context, check func() error) error {
-	ticker := time.NewTicker(5 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		err := check()
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return errors.Join(err, ctx.Err())
-		}
-	}
 }
 
 func (w *world) describe(svc *corev1.Service) string {

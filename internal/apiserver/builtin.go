@@ -21,7 +21,7 @@ var (
 func (s *Server) bootstrap() {
 	for _, name := range []string{"default", "kube-node-lease", "kube-public", "kube-system"} {
 		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
-		s.install(namespacesResource, ns, "v1", "Namespace")
+		_ = s.install(namespacesResource, ns, "v1", "Namespace") // the store is empty: nothing can be in the way
 	}
 	kubernetes := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{
@@ -30,16 +30,16 @@ func (s *Server) bootstrap() {
 		},
 		Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "https", Port: 443}}},
 	}
-	s.install(servicesResource, kubernetes, "v1", "Service")
+	_ = s.install(servicesResource, kubernetes, "v1", "Service")
 }
 
-func (s *Server) install(gr schema.GroupResource, obj resource.Object, apiVersion, kind string) {
+func (s *Server) install(gr schema.GroupResource, obj resource.Object, apiVersion, kind string) error {
 	obj.GetObjectKind().SetGroupVersionKind(schema.FromAPIVersionAndKind(apiVersion, kind))
 	obj.SetUID(uuid.NewUUID())
 	obj.SetCreationTimestamp(now())
 	applyDefaults(obj)
 	s.prepareForCreate(obj)
-	_ = s.store.Create(gr, keyOf(obj.GetNamespace(), obj.GetName()), obj) // the store is empty: nothing can be in the way
+	return s.store.Create(gr, keyOf(obj.GetNamespace(), obj.GetName()), obj)
 }
 
 // prepareForCreate does what a real server's strategy for the kind does before validation.

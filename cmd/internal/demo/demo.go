@@ -1,0 +1,132 @@
+package demo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"glasswatch/internal/apiserver"
+)
+
+// Story is one numbered demo.
+type Story struct {
+	Name  string // its folder below cmd, such as 01-clients
+	Title string // one line
+	Next  string // the file to open next, from the top of the repository
+
+	// Server are the options of the in-process API server.
+	Server apiserver.Options
+	// Tell plays the story in the goroutine it is called in, and waits for all it has started. It has two minutes.
+	Tell func(ctx context.Context, d *Demo) error
+	// Follow is what --follow does after Tell, until ctx ends. Nil: the server stays, for others to use.
+	Follow func(ctx context.Context, d *Demo) error
+}
+
+// Demo is a story being told: where, and the means to tell it.
+type Demo struct {
+	*Printer
+	// Config is for clients; copy it before changing it.
+	Config *rest.Config
+	Client kubernetes.Interface
+	// Namespace is there, and holds nothing of others but what a cluster puts into each.
+	Namespace string
+	// InProcess tells whether the API server is in this process, and nobody else's.
+	InProcess bool
+
+	server   *apiserver.Server
+	steps    int
+	cleanups []func(ctx context.Context) error
+	proxied  bool // told how to run a curl line
+}
+
+// Step begins a numbered step.
+func (d *Demo) Step(title string) {
+	d.steps++
+	d.Heading(d.steps, title)
+}
+
+// FaultStep begins a step that needs faults. On a cluster it says that the step is left out, and returns nil.
+func (d *Demo) FaultStep(title string) *apiserver.Faults {
+	d.Step(title)
+	if d.server == nil {
+		d.Why("left out: faults are injected into the in-process API server only")
+		return nil
+	}
+	return d.server.Faults()
+}
+
+// Did prints what the demo does.
+func (d *Demo) Did(format string, args ...any) { d.Entry("did", "", fmt.Sprintf(format, args...)) }
+
+// Saw prints what came of it.
+func (d *Demo) Saw(format string, args ...any) { d.Entry("saw", "", fmt.Sprintf(format, args...)) }
+
+// Sent prints what goes over the wire, or a command that sends the same.
+func (d *Demo) Sent(format string, args ...any) { d.Entry("sent", "", fmt.Sprintf(format, args...)) }
+
+// Why prints what is to be learnt.
+func (d *Demo) Why(format string, args ...any) { d.Entry("why", Dim, fmt.Sprintf(format, args...)) }
+
+// Cleanup is called when the story has ended, however it did, the last one first; ctx is not that of the story, which
+// may be cancelled. The namespace needs none.
+func (d *Demo) Cleanup(clean func(ctx context.Context) error) { d.cleanups = append(d.cleanups, clean) }
+
+func (d *Demo) clean(ctx context.Context) error {
+	var errs []error
+	for i := len(d.cleanups) - 1; i >= 0; i-- {
+		errs = append(errs, d.cleanups[i](ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// failure is what Must and Check panic with.
+type failure struct{ err error }
+
+// Must returns v, or ends the story with err. It is for the goroutine that Tell was called in.
+func Must[V any](v V, err error) V {
+	Check(err)
+	return v
+}
+
+// Check ends the story with err unless it is nil. It is for the goroutine that Tell was called in.
+func Check(err error) {
+	if err != nil {
+		panic(failure{err})
+	}
+}
+
+// rescue turns what Must and Check panic with into an error. Other panics go on.
+func rescue(err *error) {
+	switch cause := recover().(type) {
+	case nil:
+	case failure:
+		*err = cause.err
+	default:
+		panic(cause)
+	}
+}
+
+// Eventually asks again until check is content; the last complaint is the error.
+func Eventually(ctx context.Context, check func() error) error {
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		err := check()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return errors.Join(err, ctx.Err())
+		}
+	}
+}
+
+// ChildVariable is set in the environment of the processes that a demo starts of its own program; its value is for the
+// demo. In tests, where that program is the test's, it leads to the demo's main.
+const ChildVariable = "GLASSWATCH_DEMO_CHILD"

@@ -1,0 +1,206 @@
+// Package demotest holds the tests that every numbered demo has.
+//
+//	func TestMain(m *testing.M) { demotest.Main(m) }
+//
+//	func TestDemo(t *testing.T) { demotest.Check(t, story) }
+//
+// [Check] runs the story in process and compares what it prints with testdata/<name>.golden, runs it on a "cluster" (an API
+// server that the story only has a kubeconfig of), interrupts it, and looks at its flags and its length. With -update,
+// the golden file is written instead.
+package demotest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"glasswatch/cmd/internal/cluster"
+	"glasswatch/cmd/internal/demo"
+	"glasswatch/internal/apiserver"
+)
+
+// MaxLines is how long a demo may be, all its files but tests counted.
+const MaxLines = 150
+
+var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
+
+// Main runs the tests and looks for goroutines that are left. The children of demos that start themselves again come here,
+// too: with [demo.ChildVariable] set, main is run instead.
+func Main(m *testing.M, main func()) {
+	if os.Getenv(demo.ChildVariable) != "" {
+		main()
+		return
+	}
+	// klog's flush daemon has no way to be stopped.
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("k8s.io/klog/v2.(*flushDaemon).run.func1"))
+}
+
+// Check runs all there is to check of a story. Its folder is the working directory.
+func Check(t *testing.T, s demo.Story) {
+	t.Run("tells the same each time", func(t *testing.T) { checkGolden(t, s) })
+	t.Run("works in one namespace of a cluster and removes it", func(t *testing.T) { checkCluster(t, s) })
+	t.Run("removes its namespace when interrupted", func(t *testing.T) { checkInterrupt(t, s) })
+	t.Run("explains its flags", func(t *testing.T) { checkHelp(t, s) })
+	t.Run("is short and names the file to open next", func(t *testing.T) { checkSource(t, s) })
+}
+
+func tell(t *testing.T, s demo.Story, args ...string) string {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	code := demo.Run(t.Context(), s, args, &stdout, &stderr)
+	require.Zero(t, code, "%s%s", &stdout, &stderr)
+	require.Empty(t, stderr.String())
+	return stdout.String()
+}
+
+func checkGolden(t *testing.T, s demo.Story) {
+	got := Mask(tell(t, s))
+	path := filepath.Join("testdata", s.Name+".golden")
+	if *update {
+		require.NoError(t, os.MkdirAll("testdata", 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err, "write it with -update")
+	require.Equal(t, string(want), got, "if this is how it should be, write it with -update")
+	require.NotContains(t, got, "\x1b[", "colours are for terminals")
+}
+
+// masks are what differs between two runs that tell the same.
+var masks = []struct {
+	pattern *regexp.Regexp
+	mask    string
+}{
+	{regexp.MustCompile(regexp.QuoteMeta(strings.TrimRight(os.TempDir(), "/")) + `/[\w./-]+`), "TEMPFILE"},
+	{regexp.MustCompile(`(127\.0\.0\.1|localhost|\[::1\]):\d+`), "$1:PORT"},
+	{regexp.MustCompile(`10\.\d+\.\d+\.\d+`), "IP"},
+	{regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`), "UID"},
+	{regexp.MustCompile(`\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)`), "DATE"},
+	{regexp.MustCompile(`((?i:resourceVersion|\brv|revision)("?[:=]? ?"?))[1-9]\d*`), "${1}RV"},
+	{regexp.MustCompile(`(too old resource version: )\d+ \(\d+\)`), "${1}RV (RV)"},
+	{regexp.MustCompile(`(continue=)[\w%-]+`), "${1}TOKEN"},
+	{regexp.MustCompile(`\bpid \d+`), "pid PID"},
+	// with the blanks around them, as many as it takes to align them
+	{regexp.MustCompile(`[ \t]*\b((\d+(\.\d+)?(h|ms|m|s|µs|ns))+|\d+(\.\d+)? ?([KMG]i)?B)\b[ \t]*`), " MEASURE "},
+	{regexp.MustCompile(`(?m) +$`), ""},
+}
+
+// Mask puts a word in place of each time, size, port, address, temporary file, UID and resourceVersion.
+func Mask(text string) string {
+	for _, m := range masks {
+		text = m.pattern.ReplaceAllString(text, m.mask)
+	}
+	return text
+}
+
+// withCluster runs an API server for use, and gives it a client and the path of a kubeconfig.
+func withCluster(t *testing.T, s demo.Story, use func(client kubernetes.Interface, kubeconfig string)) {
+	t.Helper()
+	err := cluster.Embedded(t.Context(), apiserver.New(s.Server), "", func(_ context.Context, e cluster.Embedding) error {
+		client, err := kubernetes.NewForConfig(e.Config)
+		require.NoError(t, err)
+		use(client, e.Kubeconfig)
+		return nil
+	})
+	require.NoError(t, err)
+}
+
+// requireClean: deletion was asked for, the rest is the cluster's.
+func requireClean(t *testing.T, client kubernetes.Interface) {
+	t.Helper()
+	require.NoError(t, demo.Eventually(t.Context(), func() error {
+		left, err := client.CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{LabelSelector: demo.LabelDemo})
+		if err == nil && len(left.Items) > 0 {
+			err = fmt.Errorf("namespace %s is left", left.Items[0].Name)
+		}
+		return err
+	}))
+}
+
+func checkCluster(t *testing.T, s demo.Story) {
+	withCluster(t, s, func(client kubernetes.Interface, kubeconfig string) {
+		before, err := client.CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{})
+		require.NoError(t, err)
+		out := tell(t, s, "--kubeconfig", kubeconfig)
+		require.Contains(t, out, "namespace glasswatch-"+s.Name+"-")
+		requireClean(t, client)
+		after, err := client.CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{})
+		require.NoError(t, err)
+		require.Len(t, after.Items, len(before.Items))
+	})
+}
+
+// checkInterrupt presses Ctrl-C, so to speak, as soon as the first step begins.
+func checkInterrupt(t *testing.T, s demo.Story) {
+	withCluster(t, s, func(client kubernetes.Interface, kubeconfig string) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		stdout := &trigger{text: "\n 1 ", fire: cancel}
+		code := demo.Run(ctx, s, []string{"--kubeconfig", kubeconfig}, stdout, io.Discard)
+		require.Equal(t, 130, code, "%s", &stdout.seen)
+		requireClean(t, client)
+	})
+}
+
+// trigger calls fire once it has seen text.
+type trigger struct {
+	text string
+	fire func()
+	mu   sync.Mutex // protects seen
+	seen bytes.Buffer
+}
+
+func (w *trigger) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.seen.Write(p)
+	if bytes.Contains(w.seen.Bytes(), []byte(w.text)) {
+		w.fire()
+	}
+	return len(p), nil
+}
+
+func checkHelp(t *testing.T, s demo.Story) {
+	out := tell(t, s, "--help")
+	for _, want := range []string{s.Title, "--kubeconfig", "--context", "--follow", "-v,", "--log-format", "--log-file"} {
+		require.Contains(t, out, want)
+	}
+}
+
+func checkSource(t *testing.T, s demo.Story) {
+	lines := 0
+	files, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		text, err := os.ReadFile(name)
+		require.NoError(t, err)
+		for scanner := bufio.NewScanner(bytes.NewReader(text)); scanner.Scan(); {
+			lines++
+		}
+	}
+	require.NotZero(t, lines)
+	require.Less(t, lines, MaxLines)
+	dir, err := os.Getwd()
+	require.NoError(t, err)
+	require.Equal(t, filepath.Base(dir), s.Name)
+	info, err := os.Stat(filepath.Join("..", "..", s.Next))
+	require.NoError(t, err)
+	require.False(t, info.IsDir(), "%s is no file", s.Next)
+}

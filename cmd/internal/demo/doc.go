@@ -1,0 +1,44 @@
+// Package demo is the frame around the numbered demos: flags, log, an API server or a namespace to work in, aligned
+// output, and putting everything away at the end.
+//
+//	Main ─▶ Run ─▶ flags, log ─┬─ an API server in this process ──┐
+//	                           └─ --kubeconfig: a namespace ──────┴─▶ Story.Tell(ctx, *Demo) ─▶ --follow ─▶ next file
+//
+// # How a demo is written
+//
+//	cmd/05-deltafifo/main.go        under 150 lines, all files of the folder but tests counted
+//	cmd/05-deltafifo/main_test.go   TestMain and demotest.Check: golden file, --help, cluster, Ctrl-C, length
+//	cmd/05-deltafifo/testdata/05-deltafifo.golden   written by: go test ./cmd/05-deltafifo -update
+//
+//	func main() { demo.Main(story) }
+//
+//	var story = demo.Story{Name: "05-deltafifo", Title: "…", Next: "deltafifo/doc.go", Tell: tell}
+//
+//	func tell(ctx context.Context, d *demo.Demo) error {
+//		d.Step("An addition is one delta")                        // numbered, bold
+//		d.Did("created ConfigMap %s", "cart")                     // what the demo does
+//		cm := demo.Must(d.Client.CoreV1().ConfigMaps(d.Namespace).Create(…))
+//		d.Saw("resourceVersion %s", cm.ResourceVersion)           // what came of it, read back and not made up
+//		d.Why("a version is opaque: compare for equality only")   // the lesson, dimmed
+//		if faults := d.FaultStep("A dropped watch"); faults != nil { … } // left out on a cluster
+//		return nil
+//	}
+//
+// Everything a demo prints must be the same at each run, but for what demotest masks: durations, sizes, ports, random
+// names, UIDs and resourceVersions. Wait for what is to be seen ([Eventually], or the event itself) before printing it, and
+// print from one goroutine. Sort what comes out of a map.
+//
+// [Must] and [Check] are for demos only: they end the story with the error. A program returns it.
+//
+// # What is guaranteed
+//
+//   - On a cluster all happens in one namespace with a random name, which is deleted however the story ends: well, with an
+//     error, a panic or Ctrl-C. So are the things given to [Demo.Cleanup]. A second Ctrl-C ends the program at once.
+//   - Faults are injected into the in-process server only.
+//   - Colours are for terminals, and not where NO_COLOR is set.
+//   - The log is silent unless one of its flags is given: the failures in a story are on purpose.
+//
+// # What is not
+//
+//   - A kill -9 leaves the namespace, whose label glasswatch.example.com/demo tells where it is from.
+package demo

@@ -1,0 +1,122 @@
+package demo
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"sync/atomic"
+
+	"k8s.io/client-go/rest"
+)
+
+// Tape notes the requests that clients of one configuration send. Its methods may be called from any goroutine.
+type Tape struct {
+	mu       sync.Mutex // protects requests
+	requests []*Request
+	received atomic.Int64
+}
+
+// Request is what was sent.
+type Request struct {
+	Method string
+	Path   string // with the query
+	Header http.Header
+	Body   string
+	Code   int // of the answer; 0 as long as there is none
+}
+
+// Taped returns a copy of cfg whose clients' requests are noted.
+func Taped(cfg *rest.Config) (*rest.Config, *Tape) {
+	tape := &Tape{}
+	cfg = rest.CopyConfig(cfg)
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(req *http.Request) (*http.Response, error) { return tape.roundTrip(next, req) })
+	})
+	return cfg, tape
+}
+
+type roundTripper func(req *http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+func (t *Tape) roundTrip(next http.RoundTripper, req *http.Request) (*http.Response, error) {
+	noted := &Request{Method: req.Method, Path: req.URL.RequestURI(), Header: req.Header.Clone()}
+	if req.Body != nil {
+		body, err := io.ReadAll(req.Body)
+		_ = req.Body.Close()
+		if err != nil {
+			return nil, err
+		}
+		noted.Body = string(body)
+		req = req.Clone(req.Context())
+		req.Body = io.NopCloser(bytes.NewReader(body))
+	}
+	t.mu.Lock()
+	t.requests = append(t.requests, noted)
+	t.mu.Unlock()
+	resp, err := next.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	t.mu.Lock()
+	noted.Code = resp.StatusCode
+	t.mu.Unlock()
+	resp.Body = &countedBody{resp.Body, &t.received}
+	return resp, nil
+}
+
+type countedBody struct {
+	io.ReadCloser
+	received *atomic.Int64
+}
+
+func (b *countedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.received.Add(int64(n))
+	return n, err
+}
+
+// Rewind forgets what was noted, and returns how many requests and how many bytes of answers, unpacked, that was.
+func (t *Tape) Rewind() (requests int, received int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	requests, t.requests = len(t.requests), nil
+	return requests, t.received.Swap(0)
+}
+
+// Requests returns what was noted since Rewind, in the order in which it was sent.
+func (t *Tape) Requests() []Request {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out := make([]Request, 0, len(t.requests))
+	for _, r := range t.requests {
+		out = append(out, *r)
+	}
+	return out
+}
+
+// Last is the newest request; zero if there was none.
+func (t *Tape) Last() Request {
+	all := t.Requests()
+	if len(all) == 0 {
+		return Request{}
+	}
+	return all[len(all)-1]
+}
+
+// Curl returns the line that reads the same in a terminal. For a cluster, with its certificates and tokens, it goes
+// through kubectl's proxy, and the reader is told so once.
+func (d *Demo) Curl(r Request) string {
+	host := d.Config.Host
+	if !d.InProcess {
+		host = "http://localhost:8001"
+		if !d.proxied {
+			d.proxied = true
+			d.Why("curl lines want `kubectl proxy --port=8001` in another terminal")
+		}
+	}
+	return fmt.Sprintf("curl -sN '%s%s'", host, r.Path)
+}
