@@ -10,7 +10,7 @@
 //	badobject_test.go       one bad object: transforms and index functions that fail
 //	transformonce_test.go   a transform sees an object once
 //	memory_test.go          transforms that save memory
-//	sync_test.go            why it does not sync
+//	sync_test.go            a sync that cannot succeed says why
 //	cancel_test.go          stopping stops
 //	restart_test.go         one informer of a factory stops and starts again
 //	readyourwrites_test.go  a store that has what was just written

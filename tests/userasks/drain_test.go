@@ -29,7 +29,7 @@ func drain(q queue) (drained chan struct{}) {
 	return drained
 }
 
-func has(closed <-chan struct{}) bool {
+func isDone(closed <-chan struct{}) bool {
 	select {
 	case <-closed:
 		return true
@@ -59,7 +59,7 @@ func TestShutDownWithDrainReturnsWhenAllThatIsDueIsDone(t *testing.T) {
 		q := clientgo.NewTypedDelayingQueue[string]()
 		fill(q)
 		// It waits for the items that a worker has taken, and nobody has taken any: it returns with two still queued.
-		require.True(t, has(drain(q)))
+		require.True(t, isDone(drain(q)))
 		require.Equal(t, 2, q.Len())
 		q.ShutDown() // for the sake of the goroutine
 	})
@@ -67,11 +67,11 @@ func TestShutDownWithDrainReturnsWhenAllThatIsDueIsDone(t *testing.T) {
 		q := workqueue.NewDelaying(workqueue.Options[string]{})
 		fill(q)
 		drained := drain(q)
-		require.False(t, has(drained))
+		require.False(t, isDone(drained))
 		require.Equal(t, "queued", work(q))
-		require.False(t, has(drained), "one is left")
+		require.False(t, isDone(drained), "one is left")
 		require.Equal(t, "due", work(q))
-		require.True(t, has(drained), "what is not due does not count")
+		require.True(t, isDone(drained), "what is not due does not count")
 	})
 }
 
@@ -87,7 +87,7 @@ func TestShutDownEndsADrainThatNobodyWorksFor(t *testing.T) {
 		drained := drain(q)
 		q.ShutDown()
 		pass(time.Hour)
-		require.False(t, has(drained))
+		require.False(t, isDone(drained))
 		q.Done("hangs") // or else the goroutine would stay
 		<-drained
 	})
@@ -97,14 +97,14 @@ func TestShutDownEndsADrainThatNobodyWorksFor(t *testing.T) {
 		q.Get()
 		q.ShutDown()
 		drained := drain(q)
-		require.False(t, has(drained))
+		require.False(t, isDone(drained))
 		q.ShutDown()
 		<-drained
 
 		q = workqueue.NewDelaying(workqueue.Options[string]{})
 		q.Add("nobody takes it")
 		drained = drain(q)
-		require.False(t, has(drained))
+		require.False(t, isDone(drained))
 		q.ShutDown()
 		<-drained
 	})
@@ -124,14 +124,14 @@ func TestEveryDrainReturns(t *testing.T) {
 		q := clientgo.NewTypedDelayingQueue[string]()
 		first, second := both(q)
 		// Done wakes one of those who wait.
-		require.True(t, has(first) != has(second))
+		require.True(t, isDone(first) != isDone(second))
 		q.ShutDown() // wakes all
 		<-first
 		<-second
 	})
 	glasswatch(t, func(t *testing.T) {
 		first, second := both(workqueue.NewDelaying(workqueue.Options[string]{}))
-		require.True(t, has(first) && has(second))
+		require.True(t, isDone(first) && isDone(second))
 	})
 }
 

@@ -263,3 +263,6 @@ func (g *gate) Pass() {
 	case <-g.ctx.Done():
 	}
 }
+
+// quiet is a WatchErrorHandler for those who expect errors.
+func quiet(context.Context, error) {}

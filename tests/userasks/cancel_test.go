@@ -1,0 +1,79 @@
+package userasks
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/cache"
+)
+
+// The API server is overloaded and answers 429 to the streaming list, for minutes. Then the program is told to stop.
+func TestCancellationEndsTheWaitForAnOverloadedServer(t *testing.T) {
+	clientGo(t, func(t *testing.T) {
+		c := startCluster(t)
+		c.Fail(-1, 429, "watch")
+		informer := c.clientGoInformer(nil)
+		stop := start(t, informer.RunWithContext)
+		pass(10 * time.Minute)
+		// The wait between two streaming lists (0.8 s at first, up to a minute in the end) does not look at the context.
+		require.Greater(t, stopOnceItWaits(c, stop), 800*time.Millisecond)
+	})
+	glasswatch(t, func(t *testing.T) {
+		c := startCluster(t)
+		c.Fail(-1, 429, "watch")
+		stop := startInformer(t, c.informer(options{}))
+		pass(10 * time.Minute)
+		require.Zero(t, stopOnceItWaits(c, stop))
+	})
+}
+
+// stopOnceItWaits stops an informer at the moment in which it has been refused, so that its wait has just begun.
+func stopOnceItWaits(c *cluster, stop func() time.Duration) time.Duration {
+	for c.Asked(); len(c.Asked()) == 0; {
+		pass(100 * time.Millisecond)
+	}
+	return stop()
+}
+
+// A handler has panicked, in a program that lives on after that (utilruntime.ReallyCrash = false): it is given a second to
+// get over it. In this second the program is told to stop.
+func TestCancellationEndsThePauseAfterAPanic(t *testing.T) {
+	clientGo(t, func(t *testing.T) {
+		c, crashed, told := startCluster(t), crashes(t), notes{}
+		informer := c.clientGoInformer(nil)
+		_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: func(obj any) {
+			told.add("add %s", obj.(*corev1.ConfigMap).Name)
+			panic("handler")
+		}})
+		require.NoError(t, err)
+		stop := start(t, informer.RunWithContext)
+		synctest.Wait()
+		c.Put("a", "1")
+		c.Put("b", "1")
+		require.Equal(t, []string{"add a"}, told.read())
+		require.Equal(t, []string{"handler"}, crashed())
+		// It sleeps the second out, and then the handler is called again: the informer was told to stop a second ago.
+		require.Equal(t, time.Second, stop())
+		require.Equal(t, []string{"add b"}, told.read())
+	})
+	glasswatch(t, func(t *testing.T) {
+		c, crashed, told := startCluster(t), crashes(t), notes{}
+		informer := c.informer(options{})
+		_, err := informer.AddHandler(handler{AddFunc: func(obj *corev1.ConfigMap, _ bool) {
+			told.add("add %s", obj.Name)
+			panic("handler")
+		}}, handlerOptions{})
+		require.NoError(t, err)
+		stop := startInformer(t, informer)
+		synctest.Wait()
+		c.Put("a", "1")
+		c.Put("b", "1")
+		require.Equal(t, []string{"add a"}, told.read())
+		require.Equal(t, []string{"handler"}, crashed())
+		require.Zero(t, stop())
+		require.Empty(t, told.read())
+	})
+}

@@ -1,0 +1,68 @@
+package userasks
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
+)
+
+// A reconciler creates an object, and a moment later asks the cache whether it exists. The watch is down at this moment, so
+// the cache does not know yet, and the reconciler creates a second one.
+func TestAReaderCanWaitForItsOwnWrite(t *testing.T) {
+	clientGo(t, func(t *testing.T) {
+		c := startCluster(t)
+		informer := c.clientGoInformer(nil)
+		lister := corelisters.NewConfigMapLister(informer.GetIndexer()).ConfigMaps("default")
+		start(t, informer.RunWithContext)
+		require.True(t, cache.WaitFor(t.Context(), "", informer.HasSyncedChecker()))
+		c.loseTheWatch()
+		written := c.Put("mine", "1")
+		_, err := lister.Get("mine")
+		require.True(t, apierrors.IsNotFound(err))
+
+		// There is nothing to wait with. Since v0.35 the store says how far it has come: whoever is patient can poll it, and
+		// must know how to compare. (NewIntegerResourceVersionMutationCache lays the own writes over the store instead.)
+		for informer.GetStore().LastStoreSyncResourceVersion() != written.ResourceVersion {
+			pass(100 * time.Millisecond)
+		}
+		_, err = lister.Get("mine")
+		require.NoError(t, err)
+	})
+	glasswatch(t, func(t *testing.T) {
+		c := startCluster(t)
+		informer := c.informer(options{WatchErrorHandler: quiet})
+		lister := informer.Lister().Namespace("default")
+		startInformer(t, informer)
+		require.NoError(t, informer.WaitForSync(t.Context()))
+		c.loseTheWatch()
+		written := c.Put("mine", "1")
+		_, err := lister.Get("mine")
+		require.True(t, apierrors.IsNotFound(err))
+
+		require.NoError(t, informer.WaitForResourceVersion(t.Context(), written.ResourceVersion))
+		mine, err := lister.Get("mine")
+		require.NoError(t, err)
+		require.Equal(t, written.ResourceVersion, mine.ResourceVersion)
+
+		// A write that the informer does not select brings no event. It is a bookmark that tells of its version.
+		elsewhere := configMap("elsewhere", "1")
+		elsewhere.Namespace = "kube-system"
+		written = c.PutObject(elsewhere)
+		began := time.Now()
+		require.NoError(t, informer.WaitForResourceVersion(t.Context(), written.ResourceVersion))
+		require.Positive(t, time.Since(began))
+	})
+}
+
+// loseTheWatch ends the watch, and the next one fails.
+func (c *cluster) loseTheWatch() {
+	synctest.Wait()
+	c.Fail(1, 503, "watch")
+	require.NotZero(c, c.server.Faults().DropWatches())
+	synctest.Wait()
+}

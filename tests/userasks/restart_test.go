@@ -1,0 +1,110 @@
+package userasks
+
+import (
+	"context"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"weak"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+
+	"glasswatch/sharedinformer"
+)
+
+// A feature is switched off: nobody needs the ConfigMaps any more, everything else of the factory goes on. Later the feature
+// is switched on again.
+func TestOneInformerOfAFactoryStopsAndStartsAgain(t *testing.T) {
+	clientGo(t, func(t *testing.T) {
+		c := startCluster(t)
+		c.Put("a", "1")
+		client, err := kubernetes.NewForConfig(c.cfg)
+		require.NoError(t, err)
+		factory := informers.NewSharedInformerFactory(client, 0)
+		services := factory.Core().V1().Services().Informer()
+		start(t, func(ctx context.Context) { factory.StartWithContext(ctx); <-ctx.Done(); factory.Shutdown() })
+		synctest.Wait()
+
+		// A factory stops nothing. What can be done is to start it once more, with a context for what was asked for since.
+		maps := factory.Core().V1().ConfigMaps()
+		maps.Informer()
+		stop := start(t, func(ctx context.Context) { factory.StartWithContext(ctx); <-ctx.Done() })
+		require.True(t, cache.WaitFor(t.Context(), "", maps.Informer().HasSyncedChecker(), services.HasSyncedChecker()))
+		a := cached(maps.Informer())
+		stop()
+		synctest.Wait()
+		require.True(t, maps.Informer().IsStopped())
+		require.False(t, services.IsStopped())
+
+		// Whoever asks for it again is given the one that has stopped. It cannot be started, it takes no handlers, its lister
+		// goes on to answer with what was true when it stopped, and its memory stays as long as the factory.
+		start(t, func(ctx context.Context) { factory.StartWithContext(ctx) })
+		c.Put("a", "2")
+		synctest.Wait()
+		require.True(t, maps.Informer().IsStopped())
+		_, err = maps.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{})
+		require.ErrorContains(t, err, "stopped already")
+		old, err := maps.Lister().ConfigMaps("default").Get("a")
+		require.NoError(t, err)
+		require.Equal(t, "1", old.Data["v"])
+		require.False(t, isFreed(a))
+		runtime.KeepAlive(factory)
+	})
+	glasswatch(t, func(t *testing.T) {
+		c := startCluster(t)
+		c.Put("a", "1")
+		factory := sharedinformer.NewFactory(c.cfg, sharedinformer.FactoryOptions{})
+		defer factory.Shutdown()
+		services, err := sharedinformer.InformerFor[*corev1.Service](factory)
+		require.NoError(t, err)
+		a := stopConfigMaps(t, factory)
+		require.True(t, isFreed(a))
+		require.True(t, services.HasSynced() && !isDone(services.Done()))
+
+		c.Put("a", "2")
+		again, err := sharedinformer.InformerFor[*corev1.ConfigMap](factory)
+		require.NoError(t, err)
+		told := notes{}
+		_, err = again.AddHandler(telling(&told), handlerOptions{})
+		require.NoError(t, err)
+		factory.Start(t.Context())
+		require.NoError(t, factory.WaitForSync(t.Context()))
+		require.Equal(t, []string{"add a"}, told.read())
+		now, err := again.Lister().Namespace("default").Get("a")
+		require.NoError(t, err)
+		require.Equal(t, "2", now.Data["v"])
+	})
+}
+
+// stopConfigMaps lets the factory's informer on ConfigMaps sync and stop, and returns an object of its store without
+// keeping it.
+func stopConfigMaps(t *testing.T, factory *sharedinformer.Factory) weak.Pointer[corev1.ConfigMap] {
+	maps, err := sharedinformer.InformerFor[*corev1.ConfigMap](factory)
+	require.NoError(t, err)
+	factory.Start(t.Context())
+	require.NoError(t, factory.WaitForSync(t.Context()))
+	objs, err := maps.Lister().List(labels.Everything())
+	require.NoError(t, err)
+	require.NotEmpty(t, objs)
+	require.NoError(t, sharedinformer.StopFor[*corev1.ConfigMap](factory))
+	require.True(t, isDone(maps.Done()))
+	return weak.Make(objs[0])
+}
+
+// isFreed collects a few times: what was in a pool is free after the second.
+func isFreed(obj weak.Pointer[corev1.ConfigMap]) bool {
+	synctest.Wait()
+	for range 5 {
+		runtime.GC()
+	}
+	return obj.Value() == nil
+}
+
+func cached(informer cache.SharedInformer) weak.Pointer[corev1.ConfigMap] {
+	return weak.Make(informer.GetStore().List()[0].(*corev1.ConfigMap))
+}
