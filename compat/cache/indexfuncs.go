@@ -2,6 +2,7 @@ package cache
 
 import (
 	"fmt"
+	"reflect"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 )
@@ -46,7 +47,7 @@ func TypedIndexerFuncToIndexerFunc[T any](indexer TypedIndexFunc[T]) IndexFunc {
 	return func(obj any) ([]string, error) {
 		t, ok := obj.(T)
 		if !ok {
-			return nil, fmt.Errorf("the index function wants %T, not %T", t, obj)
+			return nil, fmt.Errorf("the index function wants %v, not %T", reflect.TypeFor[T](), obj)
 		}
 		return indexer(t)
 	}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientgo "k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 	"pgregory.net/rapid"
 )
@@ -33,6 +34,7 @@ type storage struct {
 	fifo            func(KeyFunc) closableQueue
 	deltaFIFO       func(DeltaFIFOOptions) closableQueue
 	realFIFO        func(RealFIFOOptions) batchQueue
+	mutationCache   func(Store, MutationCacheOptions) MutationCache
 	lister          func(Indexer) GenericLister
 	listByNamespace listByNamespace
 }
@@ -78,10 +80,13 @@ var clientGoStorage = storage{
 	retry: func(s spell, f func(error) bool, c clock.Clock) RetryWithDeadline {
 		return clientgo.NewRetryWithDeadline(s.longest, s.quiet, f, c)
 	},
-	heap:            func(k KeyFunc, l LessFunc) heapQueue { return clientgo.NewHeap(k, l) },
-	fifo:            func(k KeyFunc) closableQueue { return clientgo.NewFIFO(k) },
-	deltaFIFO:       func(o DeltaFIFOOptions) closableQueue { return clientgo.NewDeltaFIFOWithOptions(o) },
-	realFIFO:        func(o RealFIFOOptions) batchQueue { return clientgo.NewRealFIFOWithOptions(o) },
+	heap:      func(k KeyFunc, l LessFunc) heapQueue { return clientgo.NewHeap(k, l) },
+	fifo:      func(k KeyFunc) closableQueue { return clientgo.NewFIFO(k) },
+	deltaFIFO: func(o DeltaFIFOOptions) closableQueue { return clientgo.NewDeltaFIFOWithOptions(o) },
+	realFIFO:  func(o RealFIFOOptions) batchQueue { return clientgo.NewRealFIFOWithOptions(o) },
+	mutationCache: func(s Store, o MutationCacheOptions) MutationCache {
+		return clientgo.NewIntegerResourceVersionMutationCacheWithOptions(klog.Background(), s, o)
+	},
 	lister:          func(i Indexer) GenericLister { return clientgo.NewGenericLister(i, pods) },
 	listByNamespace: clientgo.ListAllByNamespace,
 }
@@ -98,10 +103,13 @@ var ourStorage = storage{
 	retry: func(s spell, f func(error) bool, c clock.Clock) RetryWithDeadline {
 		return NewRetryWithDeadline(s.longest, s.quiet, f, c)
 	},
-	heap:            func(k KeyFunc, l LessFunc) heapQueue { return NewHeap(k, l) },
-	fifo:            func(k KeyFunc) closableQueue { return NewFIFO(k) },
-	deltaFIFO:       func(o DeltaFIFOOptions) closableQueue { return NewDeltaFIFOWithOptions(o) },
-	realFIFO:        func(o RealFIFOOptions) batchQueue { return NewRealFIFOWithOptions(o) },
+	heap:      func(k KeyFunc, l LessFunc) heapQueue { return NewHeap(k, l) },
+	fifo:      func(k KeyFunc) closableQueue { return NewFIFO(k) },
+	deltaFIFO: func(o DeltaFIFOOptions) closableQueue { return NewDeltaFIFOWithOptions(o) },
+	realFIFO:  func(o RealFIFOOptions) batchQueue { return NewRealFIFOWithOptions(o) },
+	mutationCache: func(s Store, o MutationCacheOptions) MutationCache {
+		return NewIntegerResourceVersionMutationCacheWithOptions(klog.Background(), s, o)
+	},
 	lister:          func(i Indexer) GenericLister { return NewGenericLister(i, pods) },
 	listByNamespace: ListAllByNamespace,
 }

@@ -2,6 +2,7 @@ package cache
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 
 	"glasswatch/indexer"
@@ -94,7 +95,7 @@ func nameShape[T any]() shape[listwatch.Key, T] {
 		object: func(obj any) (T, error) {
 			t, ok := obj.(T)
 			if !ok {
-				return t, fmt.Errorf("the store holds %T, not %T", &t, obj)
+				return t, fmt.Errorf("the store holds %v, not %T", reflect.TypeFor[T](), obj)
 			}
 			return t, nil
 		},

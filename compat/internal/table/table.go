@@ -1,0 +1,179 @@
+// Package table checks what ../../README.md says of the facades against the packages themselves. Only tests import it.
+package table
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/printer"
+	"go/token"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Table is a section of README.md, and the two packages it compares. The facade is the package in the working directory.
+type Table struct {
+	rows         map[string]row
+	theirs, ours map[string]export
+}
+
+// row is what README.md says of a name.
+type row struct{ here, how string }
+
+// export is a name that a package exports.
+type export struct {
+	deprecated bool
+	// params and results are a function's, without their names; empty for anything else.
+	params, results string
+}
+
+// Read reads the section of client-go's package importPath, which is named like the path's end.
+func Read(t *testing.T, importPath string) Table {
+	t.Helper()
+	dir, err := exec.Command("go", "list", "-f", "{{.Dir}}", importPath).Output()
+	require.NoError(t, err)
+	table := Table{
+		rows:   readRows(t, strings.TrimPrefix(importPath, "k8s.io/client-go/")),
+		theirs: exportsOf(t, strings.TrimSpace(string(dir))),
+		ours:   exportsOf(t, "."),
+	}
+	require.NotEmpty(t, table.theirs)
+	return table
+}
+
+func readRows(t *testing.T, title string) map[string]row {
+	t.Helper()
+	text, err := os.ReadFile("../README.md")
+	require.NoError(t, err)
+	_, section, found := strings.Cut(string(text), "\n## "+title+"\n")
+	require.True(t, found, "README.md has no section %s", title)
+	section, _, _ = strings.Cut(section, "\n## ")
+	rows := map[string]row{}
+	for _, m := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\| ([a-z ]+) \\| (.*?) ?\\|$").FindAllStringSubmatch(section, -1) {
+		require.NotContains(t, rows, m[1], "listed twice")
+		rows[m[1]] = row{here: m[2], how: m[3]}
+	}
+	return rows
+}
+
+// RequireEveryName fails unless the table lists every name of client-go's package, and no other but what the facade adds.
+func (table Table) RequireEveryName(t *testing.T) {
+	t.Helper()
+	listed := maps.Clone(table.rows)
+	maps.DeleteFunc(listed, func(_ string, r row) bool { return r.here == "added" })
+	require.Equal(t, slices.Sorted(maps.Keys(table.theirs)), slices.Sorted(maps.Keys(listed)))
+}
+
+// RequireTruth fails unless every row is true as far as sources tell: what is same or different is here, with client-go's
+// signature (but for the results of what is said to return something else), and what is left out is deprecated.
+func (table Table) RequireTruth(t *testing.T) {
+	t.Helper()
+	for name, row := range table.rows {
+		theirs, ours := table.theirs[name], table.ours[name]
+		switch row.here {
+		case "same", "different":
+			require.Contains(t, table.ours, name, "the table says that it is here")
+			require.Equal(t, theirs.params, ours.params, name)
+			if row.here == "different" {
+				require.NotEmpty(t, row.how, "%s differs, but how?", name)
+			}
+			if row.here == "same" || !strings.HasPrefix(row.how, "returns ") {
+				require.Equal(t, theirs.results, ours.results, name)
+			}
+		case "left out":
+			require.NotContains(t, table.ours, name, "the table says that it is left out")
+			require.True(t, theirs.deprecated, "%s is left out, but not deprecated", name)
+			to := regexp.MustCompile("^deprecated; `(\\w+)`$").FindStringSubmatch(row.how)
+			require.NotNil(t, to, "%s: what to use instead?", name)
+			require.Contains(t, table.ours, to[1], "%s: what to use instead is not here", name)
+		case "added":
+			require.Contains(t, table.ours, name, "the table says that it is here")
+			require.NotContains(t, table.theirs, name, "the table says that client-go has no such name")
+		default:
+			t.Errorf("%s is %q, which is neither same, different, left out nor added", name, row.here)
+		}
+	}
+	for name := range table.ours {
+		require.Contains(t, table.rows, name, "the facade has a name that the table has not")
+	}
+}
+
+func exportsOf(t *testing.T, dir string) map[string]export {
+	t.Helper()
+	exports := map[string]export{}
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	require.NoError(t, err)
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments|parser.SkipObjectResolution)
+		require.NoError(t, err)
+		for _, decl := range file.Decls {
+			addExports(t, exports, decl)
+		}
+	}
+	return exports
+}
+
+func addExports(t *testing.T, exports map[string]export, decl ast.Decl) {
+	add := func(name *ast.Ident, e export, docs ...*ast.CommentGroup) {
+		if name.IsExported() {
+			e.deprecated = slices.ContainsFunc(docs, func(d *ast.CommentGroup) bool { return strings.Contains(d.Text(), "Deprecated: ") })
+			exports[name.Name] = e
+		}
+	}
+	switch decl := decl.(type) {
+	case *ast.FuncDecl:
+		if decl.Recv == nil {
+			add(decl.Name, signatureOf(t, decl.Type), decl.Doc)
+		}
+	case *ast.GenDecl:
+		for _, spec := range decl.Specs {
+			switch spec := spec.(type) {
+			case *ast.TypeSpec:
+				add(spec.Name, export{}, decl.Doc, spec.Doc)
+			case *ast.ValueSpec:
+				for _, n := range spec.Names {
+					add(n, export{}, decl.Doc, spec.Doc)
+				}
+			}
+		}
+	}
+}
+
+// signatureOf prints a function's types, one for each name of its parameters and results.
+func signatureOf(t *testing.T, f *ast.FuncType) export {
+	t.Helper()
+	return export{
+		params:  printed(t, &ast.FuncType{TypeParams: f.TypeParams, Params: anonymous(f.Params)}),
+		results: printed(t, &ast.FuncType{Params: &ast.FieldList{}, Results: anonymous(f.Results)}),
+	}
+}
+
+func anonymous(list *ast.FieldList) *ast.FieldList {
+	if list == nil {
+		return nil
+	}
+	var fields []*ast.Field
+	for _, field := range list.List {
+		for range max(len(field.Names), 1) {
+			fields = append(fields, &ast.Field{Type: field.Type})
+		}
+	}
+	return &ast.FieldList{List: fields}
+}
+
+func printed(t *testing.T, f *ast.FuncType) string {
+	t.Helper()
+	var text strings.Builder
+	require.NoError(t, printer.Fprint(&text, token.NewFileSet(), f))
+	return strings.ReplaceAll(text.String(), "interface{}", "any")
+}
