@@ -1,0 +1,137 @@
+package transform
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"glasswatch/listwatch"
+	"glasswatch/sharedinformer"
+)
+
+// Two pods of one image, as an informer with this transform would cache them.
+func Example() {
+	small := Share(StripManagedFields[*corev1.Pod], KeepAnnotations[*corev1.Pod]("team"))
+	decoded := func(name string) *corev1.Pod {
+		return &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{
+				Name:          name,
+				Annotations:   map[string]string{"team": "blue", "checksum": "0815"},
+				ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubelet"}},
+			},
+			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "web:1"}}},
+		}
+	}
+	a, _ := small(decoded("a"))
+	b, _ := small(decoded("b"))
+	fmt.Println(a.Name, a.Annotations, len(a.ManagedFields))
+	fmt.Println(b.Name, b.Annotations, len(b.ManagedFields))
+	fmt.Println("one slice of containers:", &a.Spec.Containers[0] == &b.Spec.Containers[0])
+	// Output:
+	// a map[team:blue] 0
+	// b map[team:blue] 0
+	// one slice of containers: true
+}
+
+func TestChain_CallsInOrderAndStopsAtTheFirstError(t *testing.T) {
+	failed := errors.New("no")
+	add := func(s string) func(*string) (*string, error) {
+		return func(to *string) (*string, error) { *to += s; return to, nil }
+	}
+	var out string
+	_, err := Chain(add("a"), add("b"))(&out)
+	require.NoError(t, err)
+	require.Equal(t, "ab", out)
+	none, err := Chain(add("c"), func(*string) (*string, error) { return nil, failed }, add("d"))(&out)
+	require.ErrorIs(t, err, failed)
+	require.Nil(t, none)
+	require.Equal(t, "abc", out)
+}
+
+func TestStripManagedFields_LeavesOutNothingElse(t *testing.T) {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a", ManagedFields: []metav1.ManagedFieldsEntry{{}}}}
+	pod, err := StripManagedFields(pod)
+	require.NoError(t, err)
+	require.Equal(t, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, pod)
+
+	u := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": "a", "managedFields": []any{}}}}
+	u, err = StripManagedFields(u)
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{"metadata": map[string]any{"name": "a"}}, u.Object)
+}
+
+func TestKeepAnnotations_KeepsTheNamed(t *testing.T) {
+	for _, c := range []struct {
+		names       []string
+		given, want map[string]string
+	}{
+		{[]string{"a", "x"}, map[string]string{"a": "1", "b": "2"}, map[string]string{"a": "1"}},
+		{[]string{"x"}, map[string]string{"a": "1"}, nil},
+		{nil, map[string]string{"a": "1"}, nil},
+		{[]string{"a"}, nil, nil},
+	} {
+		pod, err := KeepAnnotations[*corev1.Pod](c.names...)(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Annotations: c.given}})
+		require.NoError(t, err)
+		require.Equal(t, c.want, pod.Annotations)
+	}
+}
+
+// streaming is a server that knows streaming lists: one object, then the end of the list, then one more.
+type streaming struct{}
+
+func (streaming) List(context.Context, metav1.ListOptions) (*listwatch.List[*corev1.Pod], error) {
+	return nil, errors.New("nobody should list in pages")
+}
+
+func (streaming) Watch(ctx context.Context, _ metav1.ListOptions) (listwatch.Stream[*corev1.Pod], error) {
+	pod := func(name, version string) listwatch.Event[*corev1.Pod] {
+		obj := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, ResourceVersion: version}}
+		return listwatch.Event[*corev1.Pod]{Type: listwatch.Added, Object: obj, ResourceVersion: version}
+	}
+	return &streamed{ctx: ctx, events: []listwatch.Event[*corev1.Pod]{
+		pod("a", "1"), {Type: listwatch.Bookmark, ResourceVersion: "2", InitialEventsEnd: true}, pod("b", "3"),
+	}}, nil
+}
+
+type streamed struct {
+	ctx    context.Context
+	events []listwatch.Event[*corev1.Pod]
+}
+
+func (s *streamed) Next() (ev listwatch.Event[*corev1.Pod], err error) {
+	if len(s.events) == 0 {
+		<-s.ctx.Done()
+		return ev, io.EOF
+	}
+	ev, s.events = s.events[0], s.events[1:]
+	return ev, nil
+}
+
+func (s *streamed) Close() error { return nil }
+
+func TestTransform_RunsOncePerObjectOnAStreamingList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls atomic.Int64
+		informer := sharedinformer.New[*corev1.Pod](streaming{}, sharedinformer.Options[*corev1.Pod]{
+			Transform: Share(func(obj *corev1.Pod) (*corev1.Pod, error) { calls.Add(1); return obj, nil }),
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- informer.Run(ctx) }()
+		synctest.Wait()
+		require.True(t, informer.HasSynced())
+		require.Equal(t, 2, informer.Store().Len())
+		require.EqualValues(t, 2, calls.Load())
+		cancel()
+		require.NoError(t, <-done)
+	})
+}
