@@ -22,8 +22,11 @@ func ParallelizeUntil(ctx context.Context, workers, pieces int, do func(piece in
 	for _, o := range opts {
 		o(&p)
 	}
-	chunk := max(p.chunk, 1)
-	workers = min(workers, (pieces+chunk-1)/chunk)
+	if pieces <= 0 {
+		return
+	}
+	chunk := min(max(p.chunk, 1), pieces) // a chunk of more could overflow
+	workers = min(workers, (pieces-1)/chunk+1)
 
 	var (
 		next     atomic.Int64

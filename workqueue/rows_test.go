@@ -1,0 +1,86 @@
+package workqueue
+
+import (
+	"math/bits"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestAddWithPriority_MovesLogNLevelsOfN counts how many levels of a heap change their place for one more priority.
+func TestAddWithPriority_MovesLogNLevelsOfN(t *testing.T) {
+	for _, n := range []int{1 << 4, 1 << 10, 1 << 14} {
+		q := New(Options[int]{})
+		for i := 1; i <= n; i++ {
+			q.AddWithPriority(i, -i)
+		}
+		before := map[*level[int]]int{}
+		for _, l := range q.ready.heap {
+			before[l] = l.index
+		}
+		q.AddWithPriority(0, 1) // rises to the root
+		moved := 0
+		for l, index := range before {
+			if l.index != index {
+				moved++
+			}
+		}
+		require.LessOrEqual(t, moved, bits.Len(uint(n)))
+		require.Equal(t, 0, take(t, q))
+		require.Equal(t, 1, take(t, q))
+	}
+}
+
+func TestShutDown_NoGoroutineOfTheQueueOutlivesIt(t *testing.T) {
+	for name, stop := range map[string]func(q *DelayingQueue[string]){
+		"ShutDown":          func(q *DelayingQueue[string]) { q.ShutDown() },
+		"ShutDownWithDrain": func(q *DelayingQueue[string]) { q.ShutDownWithDrain() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			// A bubble ends with a panic if a goroutine is left, and a timer that goes off later would be one.
+			synctest.Test(t, func(t *testing.T) {
+				q := NewDelaying(Options[string]{Metrics: &deafMetrics{}})
+				q.Add("a")
+				item := take(t, q)
+				q.AddAfter("b", time.Second)
+				q.AddAfter("c", time.Hour)
+				<-time.After(ReportPeriod) // both alarms are set
+				q.Done(item)
+				stop(q)
+				require.Zero(t, q.wake.pending+q.report.pending)
+				require.False(t, q.wake.set || q.report.set)
+			})
+		})
+	}
+}
+
+// deafMetrics makes a queue measure itself for nobody.
+type deafMetrics struct{}
+
+func (*deafMetrics) Added()                                  {}
+func (*deafMetrics) Taken(time.Duration)                     {}
+func (*deafMetrics) Finished(time.Duration)                  {}
+func (*deafMetrics) Unfinished(time.Duration, time.Duration) {}
+func (*deafMetrics) Retried()                                {}
+
+func TestAddAfter_APromisedWakeUpSurvivesWhateverIsAddedTakenAndDoneBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := NewDelaying(Options[string]{})
+		defer q.ShutDown()
+		q.AddAfter("a", time.Minute)
+		for range 3 {
+			q.Add("a")
+			item := take(t, q)
+			q.AddAfter("a", time.Hour) // later than what is promised
+			q.Add("a")
+			q.Done(item)
+			q.Done(take(t, q))
+		}
+		require.Zero(t, q.Len())
+		<-time.After(time.Minute)
+		synctest.Wait()
+		require.Equal(t, []string{"a"}, takeAll(t, q))
+	})
+}
