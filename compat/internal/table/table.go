@@ -66,9 +66,19 @@ func readRows(t *testing.T, title string) map[string]row {
 // RequireEveryName fails unless the table lists every name of client-go's package, and no other but what the facade adds.
 func (table Table) RequireEveryName(t *testing.T) {
 	t.Helper()
-	listed := maps.Clone(table.rows)
-	maps.DeleteFunc(listed, func(_ string, r row) bool { return r.here == "added" })
-	require.Equal(t, slices.Sorted(maps.Keys(table.theirs)), slices.Sorted(maps.Keys(listed)))
+	var missing, unknown []string
+	for _, name := range slices.Sorted(maps.Keys(table.theirs)) {
+		if _, listed := table.rows[name]; !listed {
+			missing = append(missing, name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(table.rows)) {
+		if _, exists := table.theirs[name]; !exists && table.rows[name].here != "added" {
+			unknown = append(unknown, name)
+		}
+	}
+	require.Empty(t, missing, "the table does not list them")
+	require.Empty(t, unknown, "client-go has no such names")
 }
 
 // RequireTruth fails unless every row is true as far as sources tell: what is same or different is here, with client-go's
@@ -100,9 +110,13 @@ func (table Table) RequireTruth(t *testing.T) {
 			t.Errorf("%s is %q, which is neither same, different, left out nor added", name, row.here)
 		}
 	}
+	var unlisted []string
 	for name := range table.ours {
-		require.Contains(t, table.rows, name, "the facade has a name that the table has not")
+		if _, listed := table.rows[name]; !listed {
+			unlisted = append(unlisted, name)
+		}
 	}
+	require.Empty(t, unlisted, "the facade has names that the table has not")
 }
 
 func exportsOf(t *testing.T, dir string) map[string]export {
