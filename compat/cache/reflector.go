@@ -79,7 +79,8 @@ var callers = []string{"glasswatch/compat/cache/", "client-go/tools/cache/"}
 // NewReflectorWithOptions returns a reflector that does nothing until it is run. Objects of another type than expectedType,
 // which is an example, or if it is unstructured and has a kind, of another kind, are reported and left out; nil lets
 // everything pass. A store that is a ReflectorBookmarkStore hears of bookmarks, and a ResourceVersionUpdater of each
-// version a watch has reached. A TransformingStore transforms by itself, so nothing is transformed before it has it.
+// version a watch has reached. A TransformingStore transforms by itself, so nothing is transformed before it has it. A
+// clock that is not the real one decides when to resync; waits after failures are real time.
 func NewReflectorWithOptions(lw ListerWatcher, expectedType any, store ReflectorStore, options ReflectorOptions) *StoreReflector {
 	if options.Name == "" {
 		options.Name = naming.GetNameFromCallsite(callers...)
@@ -141,8 +142,8 @@ func (r *StoreReflector) newNative() *reflector.Reflector[object] {
 	if r.realTime {
 		opts.ResyncPeriod, opts.ShouldResync = r.options.ResyncPeriod, r.ShouldResync
 	}
-	if r.options.Backoff != nil || !r.realTime {
-		opts.Delay = r.newDelay()
+	if r.options.Backoff != nil {
+		opts.Delay = r.options.Backoff.DelayWithReset(r.options.Clock, reflector.DefaultBackoffReset)
 	}
 	return reflector.New(r.bridge, sink, opts)
 }

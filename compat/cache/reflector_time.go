@@ -2,45 +2,9 @@ package cache
 
 import (
 	"context"
-	"math"
-	"time"
 
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	"k8s.io/apimachinery/pkg/util/wait"
-
-	"glasswatch/reflector"
 )
-
-// newDelay makes the waits between failures those of options.Backoff, measured by options.Clock. A clock of the caller's is
-// waited for right here: the native reflector would wait for the real one.
-func (r *StoreReflector) newDelay() func() time.Duration {
-	backoff := r.options.Backoff
-	if backoff == nil {
-		backoff = &wait.Backoff{
-			Duration: reflector.DefaultBackoffBase,
-			Cap:      reflector.DefaultBackoffMax,
-			Steps:    int(math.Ceil(float64(reflector.DefaultBackoffMax) / float64(reflector.DefaultBackoffBase))),
-			Factor:   reflector.DefaultBackoffFactor,
-			Jitter:   reflector.DefaultBackoffJitter,
-		}
-	}
-	next := backoff.DelayWithReset(r.options.Clock, reflector.DefaultBackoffReset)
-	if r.realTime {
-		return next
-	}
-	return func() time.Duration {
-		if r.run.ctx.Err() != nil {
-			return 0
-		}
-		timer := r.options.Clock.NewTimer(next())
-		defer timer.Stop()
-		select {
-		case <-timer.C():
-		case <-r.run.ctx.Done():
-		}
-		return 0
-	}
-}
 
 // listed is called with each list that went to the store.
 func (r *StoreReflector) listed() {
