@@ -23,6 +23,7 @@ const (
 
 	localNamespace = "demo"
 	cleaningTime   = 30 * time.Second
+	clusterQPS     = 100 // so that a crowd takes seconds; client-go's five a second are for programs that stay
 )
 
 func inProcess(ctx context.Context, s Story, p *Printer, o *options) error {
@@ -42,6 +43,7 @@ func onCluster(ctx context.Context, s Story, p *Printer, o *options) error {
 	if err != nil {
 		return err
 	}
+	cfg.QPS, cfg.Burst = clusterQPS, 2*clusterQPS
 	p.Line("API server at %s, from %s", cfg.Host, source)
 	d := &Demo{Printer: p, Config: cfg, Namespace: fmt.Sprintf("glasswatch-%s-%s", s.Name, utilrand.String(5))}
 	return d.with(ctx, func() error {

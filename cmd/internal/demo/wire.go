@@ -2,8 +2,10 @@ package demo
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -25,6 +27,14 @@ type Request struct {
 	Header http.Header
 	Body   string
 	Code   int // of the answer; 0 as long as there is none
+}
+
+// String returns the request as it is printed: what, and for a write in which form.
+func (r Request) String() string {
+	if r.Body == "" {
+		return r.Method + " " + r.Path
+	}
+	return fmt.Sprintf("%s %s\n%s\n%s", r.Method, r.Path, r.Header.Get("Content-Type"), r.Body)
 }
 
 // Taped returns a copy of cfg whose clients' requests are noted.
@@ -119,4 +129,22 @@ func (d *Demo) Curl(r Request) string {
 		}
 	}
 	return fmt.Sprintf("curl -sN '%s%s'", host, r.Path)
+}
+
+// Serve runs an HTTP server of the demo's own on a loopback port until the story has ended, and returns its URL.
+func (d *Demo) Serve(handler http.Handler) string {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	Check(err)
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: patience}
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		_ = server.Serve(listener) // always an error: that it was closed
+	}()
+	d.Cleanup(func(context.Context) error {
+		err := server.Close()
+		<-served
+		return err
+	})
+	return "http://" + listener.Addr().String()
 }

@@ -94,17 +94,29 @@ var masks = []struct {
 	{regexp.MustCompile(`(too old resource version: )\d+ \(\d+\)`), "${1}RV (RV)"},
 	{regexp.MustCompile(`(continue=)[\w%-]+`), "${1}TOKEN"},
 	{regexp.MustCompile(`\bpid \d+`), "pid PID"},
-	// with the blanks around them, as many as it takes to align them
-	{regexp.MustCompile(`[ \t]*\b((\d+(\.\d+)?(h|ms|m|s|µs|ns))+|\d+(\.\d+)? ?([KMG]i)?B)\b[ \t]*`), " MEASURE "},
-	{regexp.MustCompile(`(?m) +$`), ""},
+	// a client's and a request's deadline are at the same moment, and either may be noticed first
+	{regexp.MustCompile(`(context deadline exceeded|net/http: request canceled)( \(Client\.Timeout exceeded while awaiting headers\))?`), "DEADLINE EXCEEDED"},
 }
+
+// measure is a duration or a size, with the blanks around it: how many those are depends on what is measured.
+var measure = regexp.MustCompile(`[ \t]*\b((\d+(\.\d+)?(h|ms|m|s|µs|ns))+|\d+(\.\d+)? ?([KMG]i)?B)\b[ \t]*`)
 
 // Mask puts a word in place of each time, size, port, address, temporary file, UID and resourceVersion.
 func Mask(text string) string {
 	for _, m := range masks {
 		text = m.pattern.ReplaceAllString(text, m.mask)
 	}
-	return text
+	text = measure.ReplaceAllStringFunc(text, func(found string) string {
+		masked := "MEASURE"
+		if strings.HasPrefix(found, " ") {
+			masked = " " + masked
+		}
+		if strings.HasSuffix(found, " ") {
+			masked += " "
+		}
+		return masked
+	})
+	return strings.ReplaceAll(text, " \n", "\n")
 }
 
 // withCluster runs an API server for use, and gives it a client and the path of a kubeconfig.
