@@ -36,10 +36,13 @@
 //     answered with a list by both.
 //   - A watch that ends within a second of its streaming list: client-go takes it for a very short one.
 //   - A watch from a resourceVersion that is too large: client-go lists at the version it has, ours at the latest.
+//   - A paged list whose version is not available: client-go then asks for everything at once, ours for pages.
 //   - A page other than the first that fails: client-go starts over, ours goes on with the page. Expired tokens are in.
 //   - A streaming list that is not answered for 30 seconds: ours takes a paged one meanwhile, so planned failures are
 //     dropped then, the server does not answer requests one by one, and its watch cache does not lag.
-//   - Failures of streaming lists on a server that has refused one: client-go asks for one with each list, ours after an hour.
+//   - A server that refuses a streaming list and answers a later one: client-go asks for one with each list, ours after an hour.
+//   - A streaming list that ends after a second or more without its bookmark: client-go streams again, ours lists in pages.
+//   - A streaming list from no version that is told that its version is not available: client-go asks again, ours in pages.
 //   - Three planned failures of one kind in a row: after a second 410 ours waits where client-go asks once more.
 //   - Objects that cannot be read or transformed, a server that goes back in time, deletions of what is not there.
 //   - The resourceVersion of the store with the per-key queue, and with client-go's in-order queue without AtomicFIFO: theirs

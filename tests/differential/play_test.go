@@ -32,7 +32,7 @@ type player struct {
 	down    bool
 	downAt  time.Time
 	planned map[memserver.Verb]int
-	refused bool // a streaming list was, or will be
+	refused bool               // a streaming list was, or will be
 	stop    context.CancelFunc // not nil once started
 	seats   map[string]*seat
 }
@@ -163,19 +163,39 @@ func (p *player) actOnServer(s step) string {
 		p.down = false
 		return p.recover()
 	case "fail":
-		p.fail(memserver.Verb(s[1]), memserver.Failure(s[2]))
+		return p.fail(memserver.Verb(s[1]), memserver.Failure(s[2]))
 	}
 	return ""
 }
 
-// fail plans a failure, unless ours would not run into it: it asks for no streaming list after one was refused.
-func (p *player) fail(verb memserver.Verb, how memserver.Failure) {
-	if p.planned[verb] >= maxPlanned || verb == memserver.Stream && (p.refused || p.script.has("nostreaming")) {
-		return
+// fail plans a failure, unless ours would answer it in another way: see the package's documentation.
+func (p *player) fail(verb memserver.Verb, how memserver.Failure) string {
+	if p.planned[verb] >= maxPlanned {
+		return ""
 	}
-	p.refused = p.refused || how == memserver.BadRequest
+	unavailable := how == memserver.Expired || how == memserver.ExpiredLate || how == memserver.TooLarge
+	switch verb {
+	case memserver.List:
+		if unavailable && p.script.has("pages") {
+			return ""
+		}
+	case memserver.Stream:
+		if how == memserver.Short && p.down && p.stop != nil {
+			return "" // one that waits already is none that ends within a second
+		}
+		if p.script.has("nostreaming") || unavailable && (p.planned[verb] > 0 || p.parts[0].ReadUpTo() == "") {
+			return ""
+		}
+	}
+	if p.stop != nil && p.down {
+		if problem := p.waitForRequests(); problem != "" {
+			return problem
+		}
+		p.advance(2 * time.Second) // what waits has waited for long enough not to become a very short watch
+	}
 	p.planned[verb]++
 	p.server.Fail(verb, how)
+	return ""
 }
 
 func (p *player) actOnHandler(s step) string {

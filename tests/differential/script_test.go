@@ -100,7 +100,7 @@ var (
 	resyncs  = []string{"default", "none", "half", "double"}
 	// failures that are answered in the same way; see the package's documentation.
 	listFailures   = []string{"403", "410", "429", "500", "503", "refused", "toolarge"}
-	streamFailures = []string{"400", "403", "410", "429", "500", "503", "refused", "toolarge", "short", "event-410"}
+	streamFailures = []string{"403", "410", "429", "500", "503", "refused", "toolarge", "short", "event-410"}
 	watchFailures  = []string{"403", "410", "429", "500", "refused", "short", "event-410", "event-429"}
 )
 

@@ -43,7 +43,7 @@ const (
 	Unavailable Failure = "503"
 	Refused     Failure = "refused" // nobody listens
 	TooLarge    Failure = "toolarge"
-	Short       Failure = "short"     // ends at once
+	Short       Failure = "short"     // ends at once; is not held
 	ExpiredLate Failure = "event-410" // ends with an ERROR event
 	TooManyLate Failure = "event-429"
 )
@@ -105,14 +105,14 @@ func (c *Client) passLocked(ctx context.Context, verb Verb, opts *metav1.ListOpt
 	defer wake()
 	c.waiting++
 	c.since = time.Now()
-	for s.held && c.permits == 0 && ctx.Err() == nil {
+	for s.held && c.permits == 0 && !c.hangsUpLocked(verb) && ctx.Err() == nil {
 		s.changed.Wait()
 	}
 	c.waiting--
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	if s.held {
+	if s.held && !c.hangsUpLocked(verb) {
 		c.permits--
 	}
 	c.requests = append(c.requests, fmt.Sprintf("%s rv=%q limit=%d continue=%q", verb, opts.ResourceVersion, opts.Limit, opts.Continue))
@@ -122,6 +122,12 @@ func (c *Client) passLocked(ctx context.Context, verb Verb, opts *metav1.ListOpt
 	}
 	c.failures[verb] = planned[1:]
 	return planned[0], planned[0].err()
+}
+
+// hangsUpLocked: the next request is answered at once, or a watch that ends at once would not be one for the client.
+func (c *Client) hangsUpLocked(verb Verb) bool {
+	planned := c.failures[verb]
+	return len(planned) > 0 && planned[0] == Short
 }
 
 // IsWaiting reports whether a request waits at the gate, and since when.

@@ -187,6 +187,7 @@ func (s *Server) Fail(verb Verb, how Failure) {
 	for _, c := range s.clients {
 		c.failures[verb] = append(c.failures[verb], how)
 	}
+	s.changed.Broadcast()
 }
 
 // Forgive drops the planned failures of these verbs, all of them without any.
