@@ -82,10 +82,7 @@ func (c *Controller[K]) Run(ctx context.Context) error {
 	logger.Info("Starting workers", "workers", c.opts.Workers)
 	var workers sync.WaitGroup
 	for range c.opts.Workers {
-		workers.Go(func() {
-			for c.next(working) {
-			}
-		})
+		workers.Go(func() { c.work(working, &workers) })
 	}
 	<-ctx.Done()
 

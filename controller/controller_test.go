@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"testing"
 	"time"
 
@@ -122,6 +123,24 @@ func TestController_APanicIsAFailureOfThatKeyOnly(t *testing.T) {
 		s.ExpectLog("controller_test.go") // the stack
 		s.ExpectResults(failed, 2)
 		s.ExpectMetric(`controller_reconcile_panics_total{controller="test"} 2`)
+	})
+}
+
+func TestController_AReconcileThatEndsItsGoroutineIsAFailureOfThatKeyOnly(t *testing.T) {
+	tell(t, Options[string]{BaseDelay: time.Second}, func(s *story) {
+		s.Play(func(_ context.Context, key string) (Result, error) {
+			if key == "bad" {
+				runtime.Goexit()
+			}
+			return Result{}, nil
+		})
+		s.Start()
+		s.Enqueue("bad")
+		s.Enqueue("good")
+		s.At(time.Second)
+		s.ExpectCalls("0s bad", "0s good", "1s bad")
+		s.ExpectLog("Reconcile failed, will be retried", "reconcile ended its goroutine")
+		s.ExpectResults(failed, 2)
 	})
 }
 

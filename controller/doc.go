@@ -15,7 +15,7 @@
 //     RequeueAfter reset the delay. A key that was given up, by [Terminal] or Options.MaxRetries, starts anew when it is
 //     enqueued again.
 //   - A panic of a reconcile is logged with its stack, counted, and handled as a failure of that key, also if it panics with
-//     a terminal error.
+//     a terminal error. One that ends its goroutine is a failure of that key, too.
 //   - Order: by priority, then first come, first served; a retry keeps its key's priority.
 //   - Blocking: Enqueue and its kin never wait for a worker. Run returns when all workers are gone.
 //   - Shutdown: once Run's context is cancelled, nothing gets in; what is queued is reconciled within Options.DrainTimeout;

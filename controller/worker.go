@@ -3,10 +3,25 @@ package controller
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"k8s.io/klog/v2"
 )
+
+// work reconciles until there will be no more keys. A reconcile that ends the goroutine does not end the work: another
+// worker takes over, without which a drain might wait for ever.
+func (c *Controller[K]) work(ctx context.Context, workers *sync.WaitGroup) {
+	done := false
+	defer func() {
+		if !done {
+			workers.Go(func() { c.work(ctx, workers) })
+		}
+	}()
+	for c.next(ctx) {
+	}
+	done = true
+}
 
 // next takes one key and reconciles it; false if there will be no more.
 func (c *Controller[K]) next(ctx context.Context) bool {
@@ -24,13 +39,19 @@ func (c *Controller[K]) next(ctx context.Context) bool {
 
 	c.metrics.active.Inc()
 	start := time.Now()
-	result, err := reconcile(ctx, c.reconciler, key)
-	c.metrics.duration.Observe(time.Since(start).Seconds())
-	c.metrics.active.Dec()
-
-	c.metrics.results.WithLabelValues(string(c.settle(ctx, key, priority, result, err))).Inc()
+	var result Result
+	err := errExited // unless it comes back
+	defer func() {
+		c.metrics.duration.Observe(time.Since(start).Seconds())
+		c.metrics.active.Dec()
+		c.metrics.results.WithLabelValues(string(c.settle(ctx, key, priority, result, err))).Inc()
+	}()
+	result, err = reconcile(ctx, c.reconciler, key)
 	return true
 }
+
+// errExited is the failure of a reconcile that called runtime.Goexit, as a failed assertion of a test does.
+var errExited = errors.New("reconcile ended its goroutine")
 
 // outcome is the result label of the metric.
 type outcome string
