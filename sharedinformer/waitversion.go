@@ -58,7 +58,8 @@ func (i *Informer[T]) WaitForResourceVersion(ctx context.Context, resourceVersio
 // versionWaiters are those who wait for the store to reach a resourceVersion. While there is nobody, a change of the store
 // costs one atomic load.
 type versionWaiters struct {
-	count atomic.Int64 // of those between enter and leave
+	count   atomic.Int64 // of those between enter and leave
+	entered func()       // is called, if not nil, after each enter
 
 	mu      sync.Mutex // protects what follows
 	heap    waiterHeap // the lowest version first
@@ -74,6 +75,9 @@ type versionWaiter struct {
 func (v *versionWaiters) enter(version string) *versionWaiter {
 	w := &versionWaiter{version: version, at: -1, done: make(chan error, 1)}
 	v.count.Add(1)
+	if v.entered != nil {
+		defer v.entered()
+	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	heap.Push(&v.heap, w)
