@@ -1,3 +1,40 @@
 // Package cache has the names and signatures of k8s.io/client-go/tools/cache, and behind them glasswatch's layers: code
 // written for the one runs on the other once its import is changed.
+//
+//	import "k8s.io/client-go/tools/cache"   ──▶   import "glasswatch/compat/cache"
+//
+//	               contracts: aliases of client-go's types
+//	           ┌────────────────────────────────────────────────┐
+//	your code ─┤ Store, Queue, SharedIndexInformer, Delta, …    ├─ other people's code, still on client-go
+//	           └────────────────────────────────────────────────┘
+//	               machinery: glasswatch's listwatch, reflector, deltafifo, indexer, sharedinformer
+//
+// The contracts (interfaces, function types, plain structs) are aliases, so that a store, a queue or an informer made here
+// can be handed to whoever wants client-go's, and the other way round. Structs whose fields client-go keeps to itself
+// (DeltaFIFO, RealFIFO, FIFO, Heap, …) are types of this package with the same methods.
+//
+// Read contracts.go for the names, store.go for how a store of the layer is shown as an Indexer, queue.go and deltafifo.go
+// for queues.
+//
+// # What is promised
+//
+//   - All that client-go documents, and, where it documents nothing, what it does: random histories are played to both.
+//     README.md of the folder above lists every name, and what differs.
+//   - Stores: all that glasswatch/indexer promises. Reads do not stop writes, a Replace or a Transaction is one moment for
+//     every reader, an index function that fails or panics costs that object that index.
+//   - Queues: a transform that fails, and an object without a key, cost that object only. An atomic list is the exception:
+//     see RealFIFO.Replace.
+//
+// # What is not
+//
+//   - Any order of List, ByIndex and ListKeys. IndexKeys are sorted.
+//   - Metrics for a program that called client-go's SetInformerMetricsProvider or SetReflectorMetricsProvider: what they
+//     were given cannot be read. Call this package's.
+//
+// # Where client-go differs
+//
+// Its stores have one lock, which a List holds against all writers and under which index functions run; one that fails
+// panics. Its DeltaFIFO and RealFIFO take a failing transform for the failure of the whole list, which is then listed for
+// ever. Its mutation cache forgets an object that was added when it is first read, and looks it up under the index values
+// of the backing store's version. Its HasSynced waits for a process function.
 package cache
