@@ -126,8 +126,14 @@ func (c *checkpointer[T]) load(ctx context.Context) {
 		return
 	}
 	logger := klog.FromContext(ctx)
+	if c.informer.feed != nil { // known only now
+		c.id = progress.Identity{}
+		c.mu.Lock()
+		c.stats.Err = fmt.Errorf("informer %s: %w: a store of many sources has many resourceVersions", c.informer.opts.Name, ErrNoCheckpoint)
+		c.mu.Unlock()
+	}
 	if !c.usable() {
-		logger.Error(c.stats.Err, "Options do not allow a checkpoint", "informer", c.informer.opts.Name)
+		logger.Error(c.Stats().Err, "Options do not allow a checkpoint", "informer", c.informer.opts.Name)
 		return
 	}
 	frames, err := progress.Load(c.opts.Path, c.id)

@@ -9,7 +9,8 @@
 //	Factory: one Informer per type, started and stopped together
 //
 // Read handler.go and registration.go for what a user sees, informer.go and process.go for the way of a change, fanout.go,
-// listener.go, buffer.go and fold.go for the way to the handlers, then resync.go, lister.go and factory.go.
+// listener.go, buffer.go and fold.go for the way to the handlers, then resync.go, lister.go and factory.go; merged.go and its
+// neighbours for one informer on many namespaces or selectors.
 //
 // # Guarantees
 //
@@ -46,6 +47,22 @@
 // utilruntime.ReallyCrash = false it is logged, the call counts as made, and after a second the handler is given the next
 // change.
 //
+// # Checkpoints
+//
+// With [Options].Checkpoint an informer keeps its store and the store's resourceVersion in a file, and starts from there:
+// the store is filled before the first request, handlers get its objects as adds of their initial list, and the first
+// request is a watch from that version. HasSynced waits for the server to answer that watch: until then the store can be
+// read, and is as old as the file. Nothing that happened meanwhile is missed, and deletions arrive as such.
+//
+// If the server no longer has the version (410) or does not have it yet, a list follows, and the handlers are told what
+// differs, with FinalStateUnknown for what went. A file that is damaged, of another format, or about another cluster,
+// source, Go type (each field counts) or transform is not looked into. Each of these is one line in the log. The file is
+// written each Interval if the store has moved, and when the informer stops; a disk that refuses is in [Stats] and the
+// log, and the file from before stays. Nothing is written once an object could not be read or transformed in this
+// run: the file would claim to have it. What was restored is not transformed again.
+//
+// Not noticed is a cluster that was set back to a backup and has come past the version again, as in package reflector.
+//
 // # Not guaranteed
 //
 //   - That a handler sees every version of an object: a relist skips what happened in between, and an object that was deleted
@@ -60,7 +77,9 @@
 //
 // It has three goroutines and an unbounded ring per handler; no folding and no bound; tombstones are another type in
 // OnDelete; removing a handler drops its backlog, always; an initial add that panics blocks HasSynced of its handler for
-// good; a failed transform blocks the sync; WaitForCacheSync says false, not why; an informer of a factory cannot be
+// good; a failed transform blocks the sync; WaitForCacheSync says false, not why; nobody can wait for a resourceVersion; nothing is
+// kept on disk, so that each start is a list; many namespaces or selectors are as many informers and stores, where
+// [MergedInformer] is one; an informer of a factory cannot be
 // stopped alone, and Shutdown waits for a context that somebody else must cancel; a deletion of an object that the store
 // does not have is told to handlers. The same: resync periods, updates without a change of resourceVersion going only to
 // handlers due a resync (all are, until the first look for who is due), the resync period beginning anew with each list.
