@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -88,8 +87,7 @@ func mapper(ctx context.Context, d *demo.Demo) {
 	again, _ := tape.Rewind()
 	d.Saw("memory cache: all of discovery in %d requests, all of it again in %d", asked, again)
 
-	dir := demo.Must(os.MkdirTemp("", "discovery-"))
-	d.Cleanup(func(context.Context) error { return os.RemoveAll(dir) })
+	dir := d.TempDir()
 	for _, who := range []string{"this process", "the next one"} {
 		onDisk := demo.Must(disk.NewCachedDiscoveryClientForConfig(cfg, dir, "", time.Minute))
 		resources := demo.Must(onDisk.ServerResourcesForGroupVersionWithContext(ctx, "v1"))

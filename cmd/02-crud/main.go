@@ -13,28 +13,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	applycore "k8s.io/client-go/applyconfigurations/core/v1"
-	"k8s.io/client-go/kubernetes"
 
 	"glasswatch/cmd/internal/demo"
 )
 
 func main() { demo.Main(story) }
 
-var story = demo.Story{Name: "02-crud", Title: "Writing, and reading what others wrote meanwhile", Next: "listwatch/doc.go", Tell: tell}
+var story = demo.Story{Name: "02-crud", Title: "Writing, and reading what others wrote meanwhile", Next: "cmd/03-watch/main.go",
+	Tell: demo.Steps(crud, patches, apply, pages)}
 
-func tell(ctx context.Context, d *demo.Demo) error {
-	cfg, tape := demo.Taped(d.Config)
-	client := demo.Must(kubernetes.NewForConfig(cfg))
-	crud(ctx, d, client)
-	patches(ctx, d, client, tape)
-	apply(ctx, d, client, tape)
-	expiry(ctx, d, client, pages(ctx, d, client, tape))
-	return nil
-}
-
-func crud(ctx context.Context, d *demo.Demo, client kubernetes.Interface) {
+func crud(ctx context.Context, d *demo.Demo) {
 	d.Step("Create, get, list, update")
-	services := client.CoreV1().Services(d.Namespace)
+	services := d.Client.CoreV1().Services(d.Namespace)
 	web := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "http", Port: 80}, {Name: "admin", Port: 9000}}}}
 	created := demo.Must(services.Create(ctx, web, metav1.CreateOptions{}))
 	d.Saw("create: uid %s, resourceVersion %s, and what the server filled in: type %s, session affinity %s", created.UID, created.ResourceVersion, created.Spec.Type, created.Spec.SessionAffinity)
@@ -53,7 +43,7 @@ func crud(ctx context.Context, d *demo.Demo, client kubernetes.Interface) {
 	d.Why("an update says which version it is made from. After a conflict: get, change, update again")
 }
 
-func patches(ctx context.Context, d *demo.Demo, client kubernetes.Interface, tape *demo.Tape) {
+func patches(ctx context.Context, d *demo.Demo) {
 	d.Step("Four ways to say what is to change, and nothing else")
 	for _, p := range []struct{ kind, body, note string }{
 		{string(types.JSONPatchType), `[{"op":"test","path":"/spec/ports/0/port","value":80},{"op":"replace","path":"/spec/ports/0/port","value":81}]`, "operations, by index; test makes it fail if that is not so"},
@@ -61,8 +51,8 @@ func patches(ctx context.Context, d *demo.Demo, client kubernetes.Interface, tap
 		{string(types.StrategicMergePatchType), `{"spec":{"ports":[{"name":"admin","port":9000}]}}`, "lists with a merge key, here port, are merged; not for custom resources"},
 		{string(types.ApplyYAMLPatchType), `{"apiVersion":"v1","kind":"Service","spec":{"ports":[{"name":"dns","port":53,"protocol":"UDP"}]}}`, "what one wants of one's own fields; the server knows whose they are"},
 	} {
-		web := demo.Must(client.CoreV1().Services(d.Namespace).Patch(ctx, "web", types.PatchType(p.kind), []byte(p.body), metav1.PatchOptions{FieldManager: "demo"}))
-		d.Sent("%s", tape.Last())
+		web := demo.Must(d.Client.CoreV1().Services(d.Namespace).Patch(ctx, "web", types.PatchType(p.kind), []byte(p.body), metav1.PatchOptions{FieldManager: "demo"}))
+		d.Sent("%s", d.Tape.Last())
 		ports := ""
 		for _, port := range web.Spec.Ports {
 			ports += fmt.Sprintf(" %s:%d", port.Name, port.Port)
@@ -72,9 +62,9 @@ func patches(ctx context.Context, d *demo.Demo, client kubernetes.Interface, tap
 	}
 }
 
-func apply(ctx context.Context, d *demo.Demo, client kubernetes.Interface, tape *demo.Tape) {
+func apply(ctx context.Context, d *demo.Demo) {
 	d.Step("Apply: the server remembers who wants which field")
-	configMaps := client.CoreV1().ConfigMaps(d.Namespace)
+	configMaps := d.Client.CoreV1().ConfigMaps(d.Namespace)
 	apply := func(manager string, force bool, data map[string]string) {
 		paint := applycore.ConfigMap("paint", d.Namespace).WithData(data)
 		stored, err := configMaps.Apply(ctx, paint, metav1.ApplyOptions{FieldManager: manager, Force: force})
@@ -90,7 +80,7 @@ func apply(ctx context.Context, d *demo.Demo, client kubernetes.Interface, tape 
 		d.Saw("%v, owned by%s", stored.Data, owners)
 	}
 	apply("alice", false, map[string]string{"wall": "white", "door": "red"})
-	d.Sent("%s", tape.Last())
+	d.Sent("%s", d.Tape.Last())
 	apply("bob", false, map[string]string{"roof": "grey"})
 	apply("bob", false, map[string]string{"roof": "grey", "door": "blue"})
 	apply("bob", true, map[string]string{"roof": "grey", "door": "blue"})
@@ -98,50 +88,50 @@ func apply(ctx context.Context, d *demo.Demo, client kubernetes.Interface, tape 
 	d.Why("alice wants nothing any more: what only she owned is gone, what bob took over stays")
 }
 
-func pages(ctx context.Context, d *demo.Demo, client kubernetes.Interface, tape *demo.Tape) *demo.Crowd {
+func pages(ctx context.Context, d *demo.Demo) {
 	crowd := demo.Must(d.Crowd(ctx))
 	d.Step("limit and continue, over " + crowd.What)
 	rows := [][]string{{"limit", "requests", "objects", "time", "received", "memory of one page"}}
 	for _, limit := range crowd.PageSizes {
 		opts, before := metav1.ListOptions{Limit: limit}, demo.Heap()
-		page := demo.Must(crowd.List(ctx, client, opts))
+		page := demo.Must(crowd.List(ctx, d.Client, opts))
 		memory := max(demo.Heap()-before, 0)
 		runtime.KeepAlive(page)
-		tape.Rewind()
+		d.Tape.Rewind()
 		objects, start := 0, time.Now()
 		for more := true; more; more = opts.Continue != "" {
-			page := demo.Must(crowd.List(ctx, client, opts))
+			page := demo.Must(crowd.List(ctx, d.Client, opts))
 			objects, opts.Continue = objects+page.Objects, page.Continue
 		}
 		took := time.Since(start).Round(time.Millisecond).String()
-		requests, received := tape.Rewind()
+		requests, received := d.Tape.Rewind()
 		rows = append(rows, []string{fmt.Sprint(limit), fmt.Sprint(requests), fmt.Sprint(objects), took, demo.MiB(received), demo.MiB(memory)})
 	}
 	d.Table(rows...)
 	d.Why("all pages show the moment of the first. 0 is no limit; client-go's informers ask for 500, if they page at all")
-	return crowd
+	expiry(ctx, d, crowd)
 }
 
-func expiry(ctx context.Context, d *demo.Demo, client kubernetes.Interface, crowd *demo.Crowd) {
+func expiry(ctx context.Context, d *demo.Demo, crowd *demo.Crowd) {
 	faults := d.FaultStep("A continue token that expires")
 	if faults == nil {
 		return
 	}
 	opts := metav1.ListOptions{Limit: 500}
-	page := demo.Must(crowd.List(ctx, client, opts))
+	page := demo.Must(crowd.List(ctx, d.Client, opts))
 	d.Did("read %d; somebody created one more; the server forgot the moment of the first page", page.Objects)
 	demo.Check(crowd.Add(ctx, "crowd-latecomer"))
 	faults.Compact()
 	objects := page.Objects
 	opts.Continue = page.Continue
-	_, err := crowd.List(ctx, client, opts)
+	_, err := crowd.List(ctx, d.Client, opts)
 	expired, ok := errors.AsType[*apierrors.StatusError](err)
 	if !ok {
 		demo.Check(fmt.Errorf("want an expired token, got %w", err))
 	}
 	d.Saw("%d %s: %.77s…", expired.ErrStatus.Code, expired.ErrStatus.Reason, err)
 	for opts.Continue = expired.ErrStatus.Continue; opts.Continue != ""; opts.Continue = page.Continue {
-		page = demo.Must(crowd.List(ctx, client, opts))
+		page = demo.Must(crowd.List(ctx, d.Client, opts))
 		objects += page.Objects
 	}
 	d.Saw("with the token in that answer: %d objects in all, of two moments", objects)

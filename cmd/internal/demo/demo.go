@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"glasswatch/cmd/internal/cluster"
 	"glasswatch/internal/apiserver"
 )
 
@@ -22,6 +24,8 @@ type Story struct {
 	Server apiserver.Options
 	// Tell plays the story in the goroutine it is called in, and waits for all it has started. It has two minutes.
 	Tell func(ctx context.Context, d *Demo) error
+	// Child is what the processes do that [Demo.Child] starts.
+	Child func(ctx context.Context, d *Demo, task string) error
 	// Follow is what --follow does after Tell, until ctx ends. Nil: the server stays, for others to use.
 	Follow func(ctx context.Context, d *Demo) error
 }
@@ -32,13 +36,17 @@ type Demo struct {
 	// Config is for clients; copy it before changing it.
 	Config *rest.Config
 	Client kubernetes.Interface
+	// Tape has the requests of Client, and of all clients made from Config.
+	Tape *Tape
 	// Namespace is there, and holds nothing of others but what a cluster puts into each.
 	Namespace string
 	// InProcess tells whether the API server is in this process, and nobody else's.
 	InProcess bool
 
+	cluster  cluster.Flags // how another process finds the server
 	server   *apiserver.Server
 	steps    int
+	puts     int
 	cleanups []func(ctx context.Context) error
 	proxied  bool // told how to run a curl line
 }
@@ -81,6 +89,23 @@ func (d *Demo) clean(ctx context.Context) error {
 		errs = append(errs, d.cleanups[i](ctx))
 	}
 	return errors.Join(errs...)
+}
+
+// TempDir returns an empty folder that is removed at the end.
+func (d *Demo) TempDir() string {
+	dir := Must(os.MkdirTemp("", "glasswatch-"))
+	d.Cleanup(func(context.Context) error { return os.RemoveAll(dir) })
+	return dir
+}
+
+// Steps is a Tell that calls these functions one after the other. They end the story by Must and Check.
+func Steps(steps ...func(ctx context.Context, d *Demo)) func(context.Context, *Demo) error {
+	return func(ctx context.Context, d *Demo) error {
+		for _, step := range steps {
+			step(ctx, d)
+		}
+		return nil
+	}
 }
 
 // failure is what Must and Check panic with.
@@ -126,7 +151,3 @@ func Eventually(ctx context.Context, check func() error) error {
 		}
 	}
 }
-
-// ChildVariable is set in the environment of the processes that a demo starts of its own program; its value is for the
-// demo. In tests, where that program is the test's, it leads to the demo's main.
-const ChildVariable = "GLASSWATCH_DEMO_CHILD"

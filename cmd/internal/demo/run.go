@@ -28,6 +28,13 @@ const interrupted = 130
 func Main(s Story) {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once
+	if told := os.Getenv(ChildVariable); told != "" && s.Child != nil {
+		if err := live(ctx, s, told, os.Stdout); err != nil {
+			fmt.Fprintf(os.Stderr, "%s: child: %v\n", s.Name, err)
+			os.Exit(1)
+		}
+		return
+	}
 	os.Exit(Run(ctx, s, os.Args[1:], os.Stdout, os.Stderr))
 }
 

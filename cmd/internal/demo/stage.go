@@ -33,7 +33,8 @@ func inProcess(ctx context.Context, s Story, p *Printer, o *options) error {
 	}
 	return cluster.Embedded(ctx, server, localNamespace, func(ctx context.Context, e cluster.Embedding) error {
 		p.Line("API server at %s, in this process; kubeconfig %s", e.Config.Host, e.Kubeconfig)
-		d := &Demo{Printer: p, Config: e.Config, Namespace: localNamespace, InProcess: true, server: server}
+		d := &Demo{Printer: p, Config: e.Config, Namespace: localNamespace, InProcess: true, server: server,
+			cluster: cluster.Flags{Kubeconfig: e.Kubeconfig}}
 		return d.with(ctx, func() error { return d.play(ctx, s, o.follow) })
 	})
 }
@@ -45,7 +46,8 @@ func onCluster(ctx context.Context, s Story, p *Printer, o *options) error {
 	}
 	cfg.QPS, cfg.Burst = clusterQPS, 2*clusterQPS
 	p.Line("API server at %s, from %s", cfg.Host, source)
-	d := &Demo{Printer: p, Config: cfg, Namespace: fmt.Sprintf("glasswatch-%s-%s", s.Name, utilrand.String(5))}
+	d := &Demo{Printer: p, Config: cfg, Namespace: fmt.Sprintf("glasswatch-%s-%s", s.Name, utilrand.String(5)),
+		cluster: o.cluster}
 	return d.with(ctx, func() error {
 		// Before the creation: nobody knows whether one that failed was not carried out.
 		d.Cleanup(d.removeNamespace)
@@ -60,6 +62,7 @@ func onCluster(ctx context.Context, s Story, p *Printer, o *options) error {
 
 // with gives d a client for the time of use, and cleans up even if use panics.
 func (d *Demo) with(ctx context.Context, use func() error) (err error) {
+	d.Config, d.Tape = Taped(d.Config)
 	httpClient, err := rest.HTTPClientFor(d.Config)
 	if err != nil {
 		return err

@@ -15,10 +15,14 @@ import (
 
 // Tape notes the requests that clients of one configuration send. Its methods may be called from any goroutine.
 type Tape struct {
-	mu       sync.Mutex // protects requests
-	requests []*Request
+	mu       sync.Mutex // protects what follows
+	requests []*Request // the last ones, tapeLength at most
+	sent     int
 	received atomic.Int64
 }
+
+// tapeLength is how many requests are kept.
+const tapeLength = 1000
 
 // Request is what was sent.
 type Request struct {
@@ -65,6 +69,10 @@ func (t *Tape) roundTrip(next http.RoundTripper, req *http.Request) (*http.Respo
 		req.Body = io.NopCloser(bytes.NewReader(body))
 	}
 	t.mu.Lock()
+	t.sent++
+	if len(t.requests) == tapeLength {
+		t.requests = append(t.requests[:0], t.requests[1:]...)
+	}
 	t.requests = append(t.requests, noted)
 	t.mu.Unlock()
 	resp, err := next.RoundTrip(req)
@@ -93,11 +101,11 @@ func (b *countedBody) Read(p []byte) (int, error) {
 func (t *Tape) Rewind() (requests int, received int64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	requests, t.requests = len(t.requests), nil
+	requests, t.sent, t.requests = t.sent, 0, nil
 	return requests, t.received.Swap(0)
 }
 
-// Requests returns what was noted since Rewind, in the order in which it was sent.
+// Requests returns what was noted since Rewind, the last thousand, in the order in which it was sent.
 func (t *Tape) Requests() []Request {
 	t.mu.Lock()
 	defer t.mu.Unlock()
