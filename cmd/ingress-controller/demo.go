@@ -94,14 +94,14 @@ type act struct {
 }
 
 func printStep(p *demo.Printer, number int, title string, acts []*act, took time.Duration, err error) {
-	p.Line("\n%s %s", p.Paint(demo.Bold, fmt.Sprintf("%2d", number)), p.Paint(demo.Bold, title))
+	p.Heading(number, title)
 	for _, a := range acts {
-		p.Line("   %-5s %s", "did", a.did)
+		p.Entry("did", "", a.did)
 		for _, t := range a.path {
 			p.Line("%s", p.Paint(demo.Dim, "         "+traceLine(t)))
 		}
 		for _, saw := range a.saw {
-			p.Line("   %-5s %s", "saw", saw)
+			p.Entry("saw", "", saw)
 		}
 	}
 	verdict := p.Paint(demo.Green, "held")

@@ -3,9 +3,12 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -24,7 +27,9 @@ func TestMain(m *testing.M) {
 
 func TestDemo_EveryRuleHoldsAndEveryStepShowsItsWayThroughTheLayers(t *testing.T) {
 	var out bytes.Buffer
-	require.NoError(t, run(t.Context(), []string{"--demo"}, &out), "%s", &out)
+	log := filepath.Join(t.TempDir(), "log")
+	require.NoError(t, run(t.Context(), []string{"--demo", "--log-format=json", "--log-file=" + log, "-v=6"}, &out), "%s", &out)
+	requireJSONLinesOfClientGo(t, log)
 	require.Contains(t, out.String(), "All 17 rules held")
 	require.NotContains(t, out.String(), "\x1b[", "colours are for terminals")
 	for _, step := range strings.Split(out.String(), "\n\n")[1:] {
@@ -32,6 +37,15 @@ func TestDemo_EveryRuleHoldsAndEveryStepShowsItsWayThroughTheLayers(t *testing.T
 			require.Contains(t, step, layer, "%s", step)
 		}
 	}
+}
+
+func requireJSONLinesOfClientGo(t *testing.T, path string) {
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	for line := range strings.Lines(string(text)) {
+		require.True(t, json.Valid([]byte(line)), "%s", line)
+	}
+	require.Contains(t, string(text), `"caller":"transport/round_trippers.go`)
 }
 
 func TestDemo_ARuleThatDoesNotHoldFailsIt(t *testing.T) {
@@ -78,6 +92,7 @@ func TestFlags_NameWhatIsWrong(t *testing.T) {
 		"--annotation-prefix=a/b":           "annotation prefix",
 		"--namespace=../x":                  "--namespace: want a namespace's name",
 		"--demo --resync=1s":                "--resync: the demo has no use for it",
+		"--log-format=xml":                  "--log-format: want text or json",
 		"extra":                             `want flags only, got "extra"`,
 		"--demo --embedded":                 "want one of the two",
 		"--demo --kubeconfig=x":             "--kubeconfig: an in-process API server needs none",

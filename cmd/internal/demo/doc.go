@@ -7,22 +7,33 @@
 // # How a demo is written
 //
 //	cmd/05-deltafifo/main.go        under 150 lines, all files of the folder but tests counted
-//	cmd/05-deltafifo/main_test.go   TestMain and demotest.Check: golden file, --help, cluster, Ctrl-C, length
+//	cmd/05-deltafifo/main_test.go   demotest.Main and demotest.Check: golden file, --help, cluster, Ctrl-C, length
 //	cmd/05-deltafifo/testdata/05-deltafifo.golden   written by: go test ./cmd/05-deltafifo -update
 //
 //	func main() { demo.Main(story) }
 //
-//	var story = demo.Story{Name: "05-deltafifo", Title: "…", Next: "deltafifo/doc.go", Tell: tell}
+//	var story = demo.Story{Name: "05-deltafifo", Title: "…", Next: "deltafifo/doc.go", Tell: demo.Steps(grows, folds)}
 //
-//	func tell(ctx context.Context, d *demo.Demo) error {
+//	func grows(ctx context.Context, d *demo.Demo) {
 //		d.Step("An addition is one delta")                        // numbered, bold
 //		d.Did("created ConfigMap %s", "cart")                     // what the demo does
-//		cm := demo.Must(d.Client.CoreV1().ConfigMaps(d.Namespace).Create(…))
-//		d.Saw("resourceVersion %s", cm.ResourceVersion)           // what came of it, read back and not made up
+//		cart := demo.Must(d.Client.CoreV1().ConfigMaps(d.Namespace).Create(…))
+//		d.Saw("resourceVersion %s", cart.ResourceVersion)         // what came of it, read back and not made up
 //		d.Why("a version is opaque: compare for equality only")   // the lesson, dimmed
-//		if faults := d.FaultStep("A dropped watch"); faults != nil { … } // left out on a cluster
-//		return nil
 //	}
+//
+//	func folds(ctx context.Context, d *demo.Demo) {
+//		faults := d.FaultStep("A dropped watch")                  // nil on a cluster, where the step is left out
+//		if faults == nil {
+//			return
+//		}
+//		…
+//	}
+//
+// What most demos need is at hand: [Demo.Put] and [Demo.Remove] for objects, [Demo.Watch] and [Demo.ConfigMaps] to watch them
+// with client-go and with listwatch, [Demo.Crowd] for many, [Demo.Tape] for what was sent, [Demo.Serve], [Demo.Child] and
+// [Demo.TempDir] for servers, processes and files of the demo's own, [Demo.Table] for columns. A demo with state that its
+// steps share gives Story.Tell a function of its own.
 //
 // Everything a demo prints must be the same at each run, but for what demotest masks: durations, sizes, ports, random
 // names, UIDs and resourceVersions. Wait for what is to be seen ([Eventually], or the event itself) before printing it, and

@@ -1,6 +1,6 @@
 // Package demotest holds the tests that every numbered demo has.
 //
-//	func TestMain(m *testing.M) { demotest.Main(m) }
+//	func TestMain(m *testing.M) { demotest.Main(m, main) }
 //
 //	func TestDemo(t *testing.T) { demotest.Check(t, story) }
 //
