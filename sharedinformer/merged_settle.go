@@ -17,6 +17,7 @@ func (m *merge[T]) settleLocked(k key, e *mergedEntry[T]) error {
 		return m.showLocked(k, e, best)
 	}
 	if len(e.holders) > 0 {
+		e.forgetShown()
 		m.awaitLocked(k, e, e.holders[0].from)
 		return nil
 	}

@@ -375,6 +375,29 @@ func TestMerged_SourcesMustHaveNamesOfTheirOwnAndAListerWatcher(t *testing.T) {
 	require.ErrorContains(t, err, `source "a" has no ListerWatcher`)
 }
 
+func TestMerged_KeepsNoCheckpoint(t *testing.T) {
+	opts := MergedOptions[*config]{Options: Options[*config]{Checkpoint: CheckpointOptions{Path: "x", Cluster: "c", Source: "s"}}}
+	_, err := NewMerged(nil, opts)
+	require.ErrorIs(t, err, ErrNoCheckpoint)
+}
+
+// TestMerged_TheMergeHoldsNoObjectThatTheStoreHas: what it keeps of an object is who has it in what version.
+func TestMerged_TheMergeHoldsNoObjectThatTheStoreHas(t *testing.T) {
+	inViews(t, []string{"a", "b"}, func(s *mergedStory) {
+		s.Put("x", "a", "b")
+		s.Start()
+		for range 3 {
+			s.Put("x", "a", "b")
+			s.Settle()
+		}
+		e := s.informer.merge.entries[named("x")]
+		require.Len(s, e.holders, 2)
+		for _, h := range e.holders {
+			require.False(s, h.hasObj)
+		}
+	})
+}
+
 func TestMerged_AStoppedInformerTakesNoSource(t *testing.T) {
 	inViews(t, []string{"a"}, func(s *mergedStory) {
 		s.Start()
