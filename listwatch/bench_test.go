@@ -3,6 +3,7 @@ package listwatch
 import (
 	"bytes"
 	"io"
+	"reflect"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -54,7 +55,7 @@ func BenchmarkNext(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			codec, err := newTypedCodec[*corev1.Pod](scheme.Scheme, corev1.SchemeGroupVersion)
+			codec, err := newTypedCodec[*corev1.Pod](scheme.Scheme, corev1.SchemeGroupVersion, reflect.TypeFor[*corev1.Pod]())
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -100,7 +101,7 @@ func BenchmarkList(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			codec, err := newTypedCodec[*corev1.Pod](scheme.Scheme, corev1.SchemeGroupVersion)
+			codec, err := newTypedCodec[*corev1.Pod](scheme.Scheme, corev1.SchemeGroupVersion, reflect.TypeFor[*corev1.Pod]())
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"reflect"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -58,6 +59,10 @@ type Client[T Object] struct {
 // From client come the URL, the rate limiter of lists and, with its HTTP client, authentication, user agent and
 // impersonation. A client that is no *rest.RESTClient keeps its HTTP client to itself: then Options.HTTPClient is required.
 func New[T Object](client rest.Interface, resource string, opts Options) (*Client[T], error) {
+	return newTyped[T](client, resource, reflect.TypeFor[T](), opts)
+}
+
+func newTyped[T Object](client rest.Interface, resource string, typ reflect.Type, opts Options) (*Client[T], error) {
 	if real, ok := client.(*rest.RESTClient); client == nil || ok && real == nil {
 		return nil, errors.New("listwatch: no REST client (a fake clientset has none: use Funcs)")
 	}
@@ -65,7 +70,7 @@ func New[T Object](client rest.Interface, resource string, opts Options) (*Clien
 	if types == nil {
 		types = scheme.Scheme
 	}
-	codec, err := newTypedCodec[T](types, client.APIVersion())
+	codec, err := newTypedCodec[T](types, client.APIVersion(), typ)
 	if err != nil {
 		return nil, err
 	}
@@ -75,15 +80,27 @@ func New[T Object](client rest.Interface, resource string, opts Options) (*Clien
 // NewForConfig is [New] with a REST client made from cfg, which is not changed. A content type that cfg names is honoured:
 // with application/json in it, protobuf is not asked for.
 func NewForConfig[T Object](cfg *rest.Config, gvr schema.GroupVersionResource, opts Options) (*Client[T], error) {
+	return newTypedForConfig[T](cfg, gvr, reflect.TypeFor[T](), opts)
+}
+
+// NewForType is [NewForConfig] for who does not know the type of the objects when compiling: they are of type typ, such as
+// that of a *corev1.Service, in an interface.
+func NewForType(cfg *rest.Config, gvr schema.GroupVersionResource, typ reflect.Type, opts Options) (*Client[Object], error) {
+	if typ == nil || !typ.Implements(reflect.TypeFor[Object]()) {
+		return nil, fmt.Errorf("listwatch: %v is not a type of objects", typ)
+	}
+	return newTypedForConfig[Object](cfg, gvr, typ, opts)
+}
+
+func newTypedForConfig[T Object](cfg *rest.Config, gvr schema.GroupVersionResource, typ reflect.Type, opts Options) (*Client[T], error) {
 	client, opts, err := restClientFor(cfg, gvr, opts)
 	if err != nil {
 		return nil, err
 	}
-	var none T
-	if _, ok := any(none).(unmarshaler); ok && opts.Accept == "" {
+	if typ.Implements(reflect.TypeFor[unmarshaler]()) && opts.Accept == "" {
 		opts.Accept = acceptOf(cfg)
 	}
-	return New[T](client, gvr.Resource, opts)
+	return newTyped[T](client, gvr.Resource, typ, opts)
 }
 
 // NewUnstructured returns a client for any resource, built-in or custom. It speaks JSON. An object of another group or

@@ -40,15 +40,14 @@ type unmarshaler interface {
 
 // typedCodec decodes into the Go type of one kind.
 type typedCodec[T Object] struct {
-	elem                 reflect.Type // of T without its pointer
+	elem                 reflect.Type // of the objects, without their pointer
 	apiVersion, kind     string
 	protobuf             bool
 	acceptList, acceptEv string
 }
 
-// newTypedCodec looks T's kind up in the scheme.
-func newTypedCodec[T Object](scheme *runtime.Scheme, gv schema.GroupVersion) (*typedCodec[T], error) {
-	typ := reflect.TypeFor[T]()
+// newTypedCodec looks the kind of typ up in the scheme. A pointer to typ must be a T.
+func newTypedCodec[T Object](scheme *runtime.Scheme, gv schema.GroupVersion, typ reflect.Type) (*typedCodec[T], error) {
 	if typ.Kind() != reflect.Pointer || typ.Elem().Kind() != reflect.Struct {
 		return nil, fmt.Errorf("listwatch: %v is not a pointer to a struct", typ)
 	}

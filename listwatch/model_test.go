@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"reflect"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -50,7 +51,7 @@ func drawEvent(t *rapid.T, tb testing.TB, contentType string) wireEvent {
 // Any sequence of events, in either format, cut into pieces anywhere, comes out as the server's own encoder wrote it;
 // cut off anywhere, it comes out up to there and then fails, cleanly only between two frames.
 func TestModel_StreamDeliversWhatTheServerWrote(t *testing.T) {
-	codec, err := newTypedCodec[*corev1.Service](scheme.Scheme, corev1.SchemeGroupVersion)
+	codec, err := newTypedCodec[*corev1.Service](scheme.Scheme, corev1.SchemeGroupVersion, reflect.TypeFor[*corev1.Service]())
 	require.NoError(t, err)
 	rapid.Check(t, func(rt *rapid.T) {
 		contentType := rapid.SampledFrom(bothTypes).Draw(rt, "content type")

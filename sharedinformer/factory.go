@@ -74,6 +74,7 @@ type form uint8
 
 const (
 	typed form = iota
+	builtinForm // typed objects in an interface
 	unstructuredForm
 	metadataForm
 )
@@ -87,6 +88,8 @@ type entryID struct {
 func (id entryID) name() string {
 	name := resourceName(id.gvr)
 	switch id.form {
+	case builtinForm:
+		name += " (generic)"
 	case unstructuredForm:
 		name += " (unstructured)"
 	case metadataForm:
@@ -155,7 +158,7 @@ func (f *Factory) Shutdown() {
 func (f *Factory) Stop(gvr schema.GroupVersionResource) error {
 	var found []*entry
 	f.mu.Lock()
-	for _, form := range []form{typed, unstructuredForm, metadataForm} {
+	for _, form := range []form{typed, builtinForm, unstructuredForm, metadataForm} {
 		id := entryID{gvr, form}
 		if e := f.entries[id]; e != nil {
 			found = append(found, e)

@@ -44,18 +44,15 @@ func InformerFor[T listwatch.Object](f *Factory) (*Informer[T], error) {
 	return informer, nil
 }
 
-// ForResource returns f's informer on a resource by name, and makes it if it is the first to ask. It is the one that
-// InformerFor returns if the resource's type is built in or was asked for with InformerFor, otherwise one of
-// *unstructured.Unstructured.
+// ForResource returns f's informer on a resource by name, and makes it if it is the first to ask. If InformerFor was asked
+// for the resource's type before, it is that one; the other way round there are two, with a watch each. Objects of built-in
+// types have their Go type, others are *unstructured.Unstructured.
 func (f *Factory) ForResource(gvr schema.GroupVersionResource) (GenericInformer, error) {
-	if e := f.find(entryID{gvr, typed}, entryID{gvr, unstructuredForm}); e != nil {
+	if e := f.find(entryID{gvr, typed}, entryID{gvr, builtinForm}, entryID{gvr, unstructuredForm}); e != nil {
 		return e.GenericInformer, nil
 	}
 	if known, ok := builtins().byResource[gvr]; ok {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		e, err := known.open(f, known.resource)
-		return e.generic(), err
+		return f.forBuiltin(known)
 	}
 	namespaced := f.scopeOf(gvr)
 	f.mu.Lock()
@@ -65,6 +62,19 @@ func (f *Factory) ForResource(gvr schema.GroupVersionResource) (GenericInformer,
 	}
 	e, err := openLocked(f, entryID{gvr, unstructuredForm}, namespaced, func(opts listwatch.Options) (listwatch.ListerWatcher[*unstructured.Unstructured], error) {
 		return listwatch.NewUnstructured(f.cfg, gvr, opts)
+	})
+	return e.generic(), err
+}
+
+// forBuiltin returns f's informer on a built-in resource whose type nobody has asked for.
+func (f *Factory) forBuiltin(known builtin) (GenericInformer, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if e := f.entries[entryID{known.gvr, typed}]; e != nil { // it came since f was last looked at
+		return e.GenericInformer, nil
+	}
+	e, err := openLocked(f, entryID{known.gvr, builtinForm}, known.namespaced, func(opts listwatch.Options) (listwatch.ListerWatcher[listwatch.Object], error) {
+		return listwatch.NewForType(f.cfg, known.gvr, known.goType, opts)
 	})
 	return e.generic(), err
 }
@@ -170,7 +180,11 @@ func informerOptions[T listwatch.Object](f *Factory, id entryID) (Options[T], er
 	if f.opts.Metrics != nil {
 		opts.Metrics = f.opts.Metrics(opts.Name)
 	}
-	if period, ok := f.opts.Resync[reflect.TypeFor[T]()]; ok {
+	goType := reflect.TypeFor[T]()
+	if id.form == builtinForm {
+		goType = builtins().byResource[id.gvr].goType
+	}
+	if period, ok := f.opts.Resync[goType]; ok {
 		opts.ResyncPeriod = period
 	}
 	if transform := f.opts.Transform; transform != nil {
