@@ -1,0 +1,71 @@
+package userasks
+
+import (
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/cache"
+
+	"glasswatch/sharedinformer/transform"
+)
+
+// deployed are two objects of one application. They differ in their names; what tells who changed which field of them when, and
+// how they were applied, is of no use to a controller.
+func (c *cluster) deployed() {
+	for _, name := range []string{"a", "b"} {
+		obj := configMap(name, "a text that is the same in all of them")
+		obj.Labels = map[string]string{"app": "shop", "version": "v1.2.3"}
+		obj.Annotations = map[string]string{"owner": "team-shop", "kubectl.kubernetes.io/last-applied-configuration": "{ … }"}
+		c.PutObject(obj)
+	}
+}
+
+// A cache holds every object as it came, and most of that is the same in all of them, or not needed.
+func TestCachedObjectsCanBeMadeSmaller(t *testing.T) {
+	clientGo(t, func(t *testing.T) {
+		c := startCluster(t)
+		c.deployed()
+		informer := c.clientGoInformer(nil)
+		start(t, informer.RunWithContext)
+		require.True(t, cache.WaitFor(t.Context(), "", informer.HasSyncedChecker()))
+		var objs []*corev1.ConfigMap
+		for _, obj := range informer.GetStore().List() {
+			objs = append(objs, obj.(*corev1.ConfigMap))
+		}
+		// SetTransform takes a function, and there is none to give it: each project writes its own. Only controller-runtime
+		// has one, for managedFields. Nobody shares.
+		for _, obj := range objs {
+			require.NotEmpty(t, obj.ManagedFields)
+			require.Len(t, obj.Annotations, 2)
+		}
+		require.False(t, isSameString(objs[0].Data["v"], objs[1].Data["v"]))
+	})
+	glasswatch(t, func(t *testing.T) {
+		c := startCluster(t)
+		c.deployed()
+		informer := c.informer(options{Transform: transform.Share(
+			transform.StripManagedFields[*corev1.ConfigMap],
+			transform.KeepAnnotations[*corev1.ConfigMap]("owner"),
+		)})
+		startInformer(t, informer)
+		require.NoError(t, informer.WaitForSync(t.Context()))
+		objs, err := informer.Lister().List(nil)
+		require.NoError(t, err)
+		for _, obj := range objs {
+			require.Empty(t, obj.ManagedFields)
+			require.Equal(t, map[string]string{"owner": "team-shop"}, obj.Annotations)
+		}
+		require.True(t, isSameString(objs[0].Data["v"], objs[1].Data["v"]))
+		require.True(t, isSameMap(objs[0].Labels, objs[1].Labels))
+		require.True(t, isSameMap(objs[0].Data, objs[1].Data))
+	})
+}
+
+// isSameString reports whether two strings are in memory once.
+func isSameString(a, b string) bool { return a == b && unsafe.StringData(a) == unsafe.StringData(b) }
+
+func isSameMap(a, b map[string]string) bool {
+	return *(*unsafe.Pointer)(unsafe.Pointer(&a)) == *(*unsafe.Pointer)(unsafe.Pointer(&b))
+}
