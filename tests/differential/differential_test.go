@@ -47,7 +47,7 @@ func TestDifferential_RandomHistoriesLookTheSame(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			rapid.Check(t, func(r *rapid.T) {
 				s := drawScript(r, mode)
-				if problem := perform(t, s, nil); problem != "" {
+				if problem := perform(t, s, facades, nil); problem != "" {
 					r.Fatalf("%s\nScript, for -replay:\n%s", problem, s)
 				}
 			})
@@ -71,15 +71,15 @@ func TestDifferential_ScriptsLookTheSame(t *testing.T) {
 			if *replay != "" {
 				out = t.Output()
 			}
-			require.Empty(t, perform(t, s, out))
+			require.Empty(t, perform(t, s, facades, out))
 		})
 	}
 }
 
 // perform plays s in a bubble of its own, under its feature gates.
-func perform(t *testing.T, s script, out io.Writer) (problem string) {
+func perform(t *testing.T, s script, to []namedInformer, out io.Writer) (problem string) {
 	setGates(t, s)
-	synctest.Test(t, func(*testing.T) { problem = play(s, facades, out) })
+	synctest.Test(t, func(*testing.T) { problem = play(s, to, out) })
 	return problem
 }
 
