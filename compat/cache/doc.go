@@ -14,7 +14,8 @@
 // (DeltaFIFO, RealFIFO, FIFO, Heap, …) are types of this package with the same methods.
 //
 // Read contracts.go for the names, store.go for how a store of the layer is shown as an Indexer, queue.go and deltafifo.go
-// for queues.
+// for queues, bridge.go, reflector.go and controller.go for the way from a ListerWatcher into a queue, shared.go and
+// shared_handlers.go for the shared informer.
 //
 // # What is promised
 //
@@ -24,6 +25,9 @@
 //     every reader, an index function that fails or panics costs that object that index.
 //   - Queues: a transform that fails, and an object without a key, cost that object only. An atomic list is the exception:
 //     see RealFIFO.Replace.
+//   - Informers and reflectors: all that glasswatch/sharedinformer and glasswatch/reflector promise. Cancellation ends every
+//     wait at once, also within list and watch functions that heed no context; such a function is left to itself.
+//   - Every handler gets every change. Folding and bounds are for who asks for them: see NewSharedIndexInformerWithOptions.
 //
 // # What is not
 //
@@ -37,4 +41,7 @@
 // panics. Its DeltaFIFO and RealFIFO take a failing transform for the failure of the whole list, which is then listed for
 // ever. Its mutation cache forgets an object that was added when it is first read, and looks it up under the index values
 // of the backing store's version. Its HasSynced waits for a process function.
+// Its informers wait for list and watch functions, take one bad object of a list for a bad list, and panic when indices are
+// added to an informer that was made without a map of them. Its reflector answers most ends of a watch with a list, and an
+// error of Replace with another one.
 package cache
