@@ -105,7 +105,7 @@ func limits(ctx context.Context, d *demo.Demo) {
 	rows := [][]string{{"QPS 20, burst 3", "answered after"}}
 	for n := range 6 {
 		demo.Must(client.Get(ctx, "apple", metav1.GetOptions{}))
-		rows = append(rows, []string{fmt.Sprintf("request %d", n+1), time.Since(start).Round(time.Millisecond).String()})
+		rows = append(rows, []string{fmt.Sprintf("request %d", n+1), demo.Millis(time.Since(start))})
 	}
 	d.Table(rows...)
 	d.Why("three at once, then one each 50 ms. The defaults are 5 and 10; -1 is no limit. A watch counts once")

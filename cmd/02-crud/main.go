@@ -91,7 +91,7 @@ func apply(ctx context.Context, d *demo.Demo) {
 func pages(ctx context.Context, d *demo.Demo) {
 	crowd := demo.Must(d.Crowd(ctx))
 	d.Step("limit and continue, over " + crowd.What)
-	rows := [][]string{{"limit", "requests", "objects", "time", "received", "memory of one page"}}
+	rows := [][]string{{"limit", "requests", "objects", "     time", "   received", "memory of one page"}}
 	for _, limit := range crowd.PageSizes {
 		opts, before := metav1.ListOptions{Limit: limit}, demo.Heap()
 		page := demo.Must(crowd.List(ctx, d.Client, opts))
@@ -103,7 +103,7 @@ func pages(ctx context.Context, d *demo.Demo) {
 			page := demo.Must(crowd.List(ctx, d.Client, opts))
 			objects, opts.Continue = objects+page.Objects, page.Continue
 		}
-		took := time.Since(start).Round(time.Millisecond).String()
+		took := demo.Millis(time.Since(start))
 		requests, received := d.Tape.Rewind()
 		rows = append(rows, []string{fmt.Sprint(limit), fmt.Sprint(requests), fmt.Sprint(objects), took, demo.MiB(received), demo.MiB(memory)})
 	}

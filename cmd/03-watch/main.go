@@ -35,7 +35,7 @@ func starts(ctx context.Context, d *demo.Demo) {
 
 func selectors(ctx context.Context, d *demo.Demo) {
 	d.Step("Event types, as selectors let one see them")
-	w := d.Watch(ctx, metav1.ListOptions{LabelSelector: "group=shown", FieldSelector: "metadata.name=c"})
+	w := d.Watch(ctx, metav1.ListOptions{LabelSelector: "group=shown", FieldSelector: "metadata.name=c", ResourceVersion: d.Put(ctx, "shown", "d").ResourceVersion})
 	d.Did("created c, changed it, labelled it otherwise, labelled it back; created e; deleted c")
 	d.Put(ctx, "shown", "c", "c")
 	d.Put(ctx, "hidden", "c")
@@ -100,7 +100,7 @@ func expires(ctx context.Context, d *demo.Demo) {
 	err := apierrors.FromObject(d.Watch(ctx, metav1.ListOptions{LabelSelector: "group=old", ResourceVersion: version}).Next().Object)
 	d.Saw("ERROR    %v; expired: %t", err, apierrors.IsResourceExpired(err))
 	list := demo.Must(d.Client.CoreV1().ConfigMaps(d.Namespace).List(ctx, metav1.ListOptions{LabelSelector: "group=old"}))
-	d.Did("listed %d object, and watch after the list's resourceVersion", len(list.Items))
+	d.Did("listed %d object, and watched after the list's resourceVersion", len(list.Items))
 	w := d.Watch(ctx, metav1.ListOptions{LabelSelector: "group=old", ResourceVersion: list.ResourceVersion})
 	d.Put(ctx, "old", "m")
 	w.Expect(1)

@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -53,7 +54,9 @@ func onCluster(t *testing.T, use func(client kubernetes.Interface, kubeconfig st
 
 func requireGone(t *testing.T, client kubernetes.Interface, namespace string) {
 	t.Helper()
-	require.NoError(t, demo.Eventually(t.Context(), func() error {
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	require.NoError(t, demo.Eventually(ctx, func() error {
 		_, err := client.CoreV1().Namespaces().Get(t.Context(), namespace, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return nil

@@ -37,7 +37,8 @@
 //
 // Everything a demo prints must be the same at each run, but for what demotest masks: durations, sizes, ports, random
 // names, UIDs and resourceVersions. Wait for what is to be seen ([Eventually], or the event itself) before printing it, and
-// print from one goroutine. Sort what comes out of a map.
+// print from one goroutine. Sort what comes out of a map. A watch from "" begins some time after the server has answered:
+// start at a version if changes follow at once. Columns behind a measured one stay in place with [Millis] and [MiB].
 //
 // [Must] and [Check] are for demos only: they end the story with the error. A program returns it.
 //

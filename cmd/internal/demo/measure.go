@@ -3,6 +3,7 @@ package demo
 import (
 	"fmt"
 	"runtime"
+	"time"
 )
 
 // Heap is how many bytes of memory are in use, garbage not counted. It collects that first, which takes its time.
@@ -13,5 +14,8 @@ func Heap() int64 {
 	return int64(stats.HeapAlloc)
 }
 
-// MiB formats a number of bytes.
-func MiB(bytes int64) string { return fmt.Sprintf("%.2f MiB", float64(bytes)/(1<<20)) }
+// MiB formats a number of bytes for a table: always as wide, so that the columns stay where they are.
+func MiB(bytes int64) string { return fmt.Sprintf("%7.2f MiB", float64(bytes)/(1<<20)) }
+
+// Millis formats a duration for a table, likewise.
+func Millis(d time.Duration) string { return fmt.Sprintf("%6d ms", d.Milliseconds()) }

@@ -22,6 +22,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -76,8 +77,19 @@ func checkGolden(t *testing.T, s demo.Story) {
 	}
 	want, err := os.ReadFile(path)
 	require.NoError(t, err, "write it with -update")
-	require.Equal(t, string(want), got, "if this is how it should be, write it with -update")
+	requireSameLines(t, strings.Split(string(want), "\n"), strings.Split(got, "\n"))
 	require.NotContains(t, got, "\x1b[", "colours are for terminals")
+}
+
+// requireSameLines names the first line that differs: all of two screens would hide it.
+func requireSameLines(t *testing.T, want, got []string) {
+	t.Helper()
+	for i := range max(len(want), len(got)) {
+		if i >= len(want) || i >= len(got) || want[i] != got[i] {
+			t.Fatalf("line %d differs; if this is how it should be, write it with -update\nwant %q\n got %q",
+				i+1, want[min(i, len(want)):min(i+3, len(want))], got[min(i, len(got)):min(i+3, len(got))])
+		}
+	}
 }
 
 // masks are what differs between two runs that tell the same.
@@ -99,7 +111,7 @@ var masks = []struct {
 }
 
 // measure is a duration or a size, with the blanks around it: how many those are depends on what is measured.
-var measure = regexp.MustCompile(`[ \t]*\b((\d+(\.\d+)?(h|ms|m|s|µs|ns))+|\d+(\.\d+)? ?([KMG]i)?B)\b[ \t]*`)
+var measure = regexp.MustCompile(`[ \t]*\b((\d+(\.\d+)?(h|ms|m|s|µs|ns))+|\d+ ms|\d+(\.\d+)? ?([KMG]i)?B)\b[ \t]*`)
 
 // Mask puts a word in place of each time, size, port, address, temporary file, UID and resourceVersion.
 func Mask(text string) string {
@@ -134,7 +146,9 @@ func withCluster(t *testing.T, s demo.Story, use func(client kubernetes.Interfac
 // requireClean: deletion was asked for, the rest is the cluster's.
 func requireClean(t *testing.T, client kubernetes.Interface) {
 	t.Helper()
-	require.NoError(t, demo.Eventually(t.Context(), func() error {
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	require.NoError(t, demo.Eventually(ctx, func() error {
 		left, err := client.CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{LabelSelector: demo.LabelDemo})
 		if err == nil && len(left.Items) > 0 {
 			err = fmt.Errorf("namespace %s is left", left.Items[0].Name)
