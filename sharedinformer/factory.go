@@ -73,8 +73,8 @@ type Factory struct {
 type form uint8
 
 const (
-	typed form = iota
-	builtinForm // typed objects in an interface
+	typed       form = iota
+	builtinForm      // typed objects in an interface
 	unstructuredForm
 	metadataForm
 )
