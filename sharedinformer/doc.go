@@ -8,7 +8,11 @@
 //	            └────────────────────────────────────────────┘
 //	Factory: one Informer per type, started and stopped together
 //
-// Read handler.go and registration.go for what a user sees, informer.go and process.go for the way of a change, fanout.go,
+// Below it are a [Controller], which is reflector and queue around any process function, and a [SimpleInformer], which is a
+// controller, a store and one handler in the same loop. The Informer is built on the first and shares the rest with the
+// second.
+//
+// Read handler.go and registration.go for what a user sees, controller.go, pipeline.go, process.go and informer.go for the way of a change, fanout.go,
 // listener.go, buffer.go and fold.go for the way to the handlers, then resync.go, lister.go and factory.go; merged.go and its
 // neighbours for one informer on many namespaces or selectors.
 //
@@ -24,7 +28,8 @@
 //     the rest. With the per-key queue it comes object by object, and the store has no resourceVersion.
 //   - Blocking: a handler's calls come one at a time from a goroutine of its own with no lock held. A slow one holds up
 //     neither the store nor other handlers. It may add and remove handlers, itself too.
-//   - Run returns when every goroutine is gone.
+//   - Run returns when every goroutine is gone. The handlers' end after the consumer: nobody is told of something and not
+//     served. [Informer.ShutDownHandler] and [Registration.Wait] return after the handler's last call.
 //
 // # Folding
 //
@@ -45,7 +50,15 @@
 //
 // A panic of a handler goes to utilruntime.HandleCrash, which by default ends the process. With
 // utilruntime.ReallyCrash = false it is logged, the call counts as made, and after a second the handler is given the next
-// change.
+// change. A handler that ends its goroutine (runtime.Goexit) is removed, with ErrHandlerExited.
+//
+// # Resync
+//
+// A handler's period is its own, or the informer's default, but at least a second. Before the informer runs, the shortest
+// of them becomes the period in which it looks who is due; afterwards no handler's is shorter than that. At each look the
+// handlers whose period is over become due, and stay so until the next look; if there are any, every object is told to
+// them as an update to itself. Updates without a change of resourceVersion, as relists bring them, go to those who are due,
+// and before the first look to all. The time to the next look begins anew with each list.
 //
 // # Checkpoints
 //
@@ -69,7 +82,8 @@
 //     and made again meanwhile is an update to another UID (folding handlers get a deletion and an add).
 //   - That what waits for a handler is delivered when the informer stops: it is dropped. [Informer.DrainHandler] waits.
 //   - Anything if objects are modified: they are shared by the store and all handlers.
-//   - Index functions run with the informer's mutex held and must not call the informer, and a Transform runs in the
+//   - Who modified an object. [Options].DetectMutations finds that it was modified, and which field.
+//   - Index functions of what is stored run with the informer's mutex held and must not call the informer, and a Transform runs in the
 //     reflector's goroutine. With the per-key queue the store is written, and Options.Trace called, under the queue's lock, too:
 //     it must ask the store what it knows, see [glasswatch/deltafifo.KnownObjects].
 //
@@ -81,6 +95,10 @@
 // kept on disk, so that each start is a list; many namespaces or selectors are as many informers and stores, where
 // [MergedInformer] is one; an informer of a factory cannot be
 // stopped alone, and Shutdown waits for a context that somebody else must cancel; a deletion of an object that the store
-// does not have is told to handlers. The same: resync periods, updates without a change of resourceVersion going only to
-// handlers due a resync (all are, until the first look for who is due), the resync period beginning anew with each list.
+// does not have is told to handlers; a handler that asks for no resync, and joins between a look for who is due and the
+// resync, gets that one; nobody resyncs while lists fail; a handler that waits for its own end waits for ever, and one that
+// ends its goroutine is never told of anything again, nor noticed; errors of a process function are dropped; WaitFor waits
+// on for what has stopped; typed and unstructured informers on one resource share a metrics name, and the second's
+// metrics are lost; reflector metrics have a provider and no values; a mutation is reported with both objects in full, not
+// by field, and only if the object came within four minutes. The same: how resync periods are determined, see Resync.
 package sharedinformer

@@ -1,9 +1,9 @@
 package sharedinformer
 
 import (
-	"fmt"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 
 	"glasswatch/listwatch"
@@ -68,25 +68,24 @@ func (h HandlerFuncs[T]) OnDelete(d Deletion[T]) {
 	}
 }
 
-// name joins the names of the functions, or gives the one function that contains them all.
+// name is where the functions come from: the function that their literals stand in, the type whose methods they are, or
+// their package. If that is not one place, their own names joined.
 func (h HandlerFuncs[T]) name() string {
-	var names []string
+	var names, places []string
 	for _, f := range []any{h.AddFunc, h.UpdateFunc, h.DeleteFunc} {
-		v := reflect.ValueOf(f)
-		if v.IsNil() {
-			continue
-		}
-		fn := runtime.FuncForPC(v.Pointer())
+		fn := runtime.FuncForPC(reflect.ValueOf(f).Pointer())
 		if fn == nil {
-			continue
+			continue // f is nil
 		}
 		name := fn.Name()
-		if cut := strings.LastIndexByte(name, '.'); cut > 0 && strings.HasPrefix(name[cut:], ".func") {
-			name = name[:cut] // a literal: the function it stands in says more
+		place := name
+		if cut := strings.LastIndexByte(name, '.'); cut > 0 {
+			place = name[:cut]
 		}
-		if len(names) == 0 || names[len(names)-1] != name {
-			names = append(names, name)
-		}
+		names, places = append(names, name), append(places, place)
+	}
+	if len(slices.Compact(places)) == 1 {
+		return places[0]
 	}
 	return strings.Join(names, "+")
 }
@@ -128,7 +127,7 @@ func (h FilteringHandler[T]) OnDelete(d Deletion[T]) {
 	}
 }
 
-// handlerName is the name of a handler that was given none.
+// handlerName is the name of a handler that was given none: that of its functions' place, or of its type.
 func handlerName[T listwatch.Object](h Handler[T]) string {
 	var name string
 	switch h := h.(type) {
@@ -137,12 +136,19 @@ func handlerName[T listwatch.Object](h Handler[T]) string {
 	case *HandlerFuncs[T]:
 		name = h.name()
 	case FilteringHandler[T]:
-		name = handlerName(h.Handler)
+		return handlerName(h.Handler)
 	case *FilteringHandler[T]:
-		name = handlerName(h.Handler)
+		return handlerName(h.Handler)
 	}
-	if name == "" {
-		name = strings.TrimPrefix(fmt.Sprintf("%T", h), "*")
+	if name != "" {
+		return name
 	}
-	return name
+	t := reflect.TypeOf(h)
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.PkgPath() == "" || t.Name() == "" {
+		return t.String()
+	}
+	return t.PkgPath() + "." + t.Name()
 }

@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"glasswatch/deltafifo"
 	"glasswatch/listwatch"
 )
 
@@ -81,36 +82,49 @@ func (d *mutationDetector[T]) add(batch []delta[T]) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for j := range batch {
-		delta := &batch[j]
-		if delta.Bulk != nil {
-			d.addListLocked(delta)
-		} else if !delta.Missing {
+		switch delta := &batch[j]; delta.Type {
+		case deltafifo.ReplacedAll:
+			d.replaceLocked(delta.Bulk.Items)
+		case deltafifo.Deleted:
+			d.retireLocked(delta.Key)
+		case deltafifo.SyncAll, deltafifo.Bookmark:
+		default:
 			d.addLocked(delta.Key, delta.Obj)
 		}
 	}
 }
 
-// addListLocked leaves alone what the list has not: it is watched a little longer than it is stored.
-func (d *mutationDetector[T]) addListLocked(list *delta[T]) {
-	for j := range list.Bulk.Items {
-		if item := &list.Bulk.Items[j]; !item.Keep {
-			d.addLocked(item.Key, item.Obj)
+func (d *mutationDetector[T]) replaceLocked(list []deltafifo.Item[key, T]) {
+	listed := make(map[key]struct{}, len(list))
+	for j := range list {
+		listed[list[j].Key] = struct{}{}
+		if !list[j].Keep {
+			d.addLocked(list[j].Key, list[j].Obj)
+		}
+	}
+	for k := range d.current {
+		if _, ok := listed[k]; !ok {
+			d.retireLocked(k)
 		}
 	}
 }
 
 func (d *mutationDetector[T]) addLocked(k key, obj T) {
-	before := d.current[k]
-	if before != nil && any(before.obj) == any(obj) {
+	if before := d.current[k]; before != nil && any(before.obj) == any(obj) {
 		return // a resync: the copy of the first time counts
 	}
-	if before != nil {
-		before.left = time.Now()
-		d.former = append(d.former, before)
-		delete(d.current, k)
-	}
+	d.retireLocked(k)
 	if copyable, ok := any(obj).(runtime.Object); ok {
 		d.current[k] = &watched[T]{key: k, obj: obj, copy: copyable.DeepCopyObject(), version: obj.GetResourceVersion()}
+	}
+}
+
+// retireLocked notes that an object leaves the store.
+func (d *mutationDetector[T]) retireLocked(k key) {
+	if w := d.current[k]; w != nil {
+		w.left = time.Now()
+		d.former = append(d.former, w)
+		delete(d.current, k)
 	}
 }
 

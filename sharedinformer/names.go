@@ -3,6 +3,8 @@ package sharedinformer
 import (
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"sync"
 )
 
@@ -83,54 +85,45 @@ func (n *InformerName) Release() {
 
 // nameSet makes names unique by a number. The zero value is empty.
 type nameSet struct {
-	used map[string]numbered
+	used map[string]bool
 	// free is, for a name, the lowest number that may be free, so that many of one name are not all looked at for each.
 	// Invariant: no lower number is free; there is an entry only if the bare name, which is number 1, is used.
 	free map[string]int
 }
 
-// numbered is a unique name taken apart.
-type numbered struct {
-	name string
-	n    int
-}
-
-func (s numbered) String() string {
-	if s.n == 1 {
-		return s.name
+func numbered(name string, n int) string {
+	if n == 1 {
+		return name
 	}
-	return fmt.Sprintf("%s#%d", s.name, s.n)
+	return name + "#" + strconv.Itoa(n)
 }
 
 // take returns name, or the first of name#2, name#3, … that is not used.
 func (s *nameSet) take(name string) string {
 	if s.used == nil {
-		s.used, s.free = map[string]numbered{}, map[string]int{}
+		s.used, s.free = map[string]bool{}, map[string]int{}
 	}
-	next := numbered{name, max(s.free[name], 1)}
-	unique := next.String()
-	for {
-		if _, used := s.used[unique]; !used {
-			break
-		}
-		next.n++
-		unique = next.String()
+	n := max(s.free[name], 1)
+	for s.used[numbered(name, n)] {
+		n++
 	}
-	s.used[unique] = next
-	s.free[name] = next.n + 1
+	unique := numbered(name, n)
+	s.used[unique] = true
+	s.free[name] = n + 1
 	return unique
 }
 
 // give makes a name that was taken free again.
 func (s *nameSet) give(unique string) {
-	was, used := s.used[unique]
-	if !used {
+	delete(s.used, unique)
+	delete(s.free, unique)
+	at := strings.LastIndexByte(unique, '#')
+	if at < 0 {
 		return
 	}
-	delete(s.used, unique)
-	if was.n == 1 {
-		delete(s.free, was.name)
-	} else if next, ok := s.free[was.name]; ok {
-		s.free[was.name] = min(next, was.n)
+	// Whoever took it, it is a number of the name before it.
+	name := unique[:at]
+	if n, err := strconv.Atoi(unique[at+1:]); err == nil && s.free[name] > n {
+		s.free[name] = n
 	}
 }

@@ -1,0 +1,233 @@
+package sharedinformer
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"glasswatch/indexer"
+)
+
+func TestHandler_ShutDownWaitsForItsLastCall(t *testing.T) {
+	inVirtualTime(t, Options[*config]{}, func(s *story) {
+		gate, ended := make(chan struct{}), make(chan error, 1)
+		r := newRecorder()
+		r.during = func(string) { <-gate }
+		reg := s.Add(r, HandlerOptions{Name: "slow"})
+		s.server.Put("a", "1")
+		s.server.Put("b", "1")
+		s.Start()
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		err := s.informer.ShutDownHandler(ctx, reg)
+		require.ErrorIs(s, err, context.DeadlineExceeded)
+		require.ErrorContains(s, err, "handler slow has not ended")
+		go func() { ended <- s.informer.ShutDownHandler(context.Background(), reg) }()
+		s.Settle()
+		require.Empty(s, ended)
+		close(gate)
+		require.NoError(s, <-ended)
+		require.Equal(s, []string{"add a@1 initial"}, r.take(), "what waited is dropped")
+		require.NoError(s, s.informer.ShutDownHandler(context.Background(), reg), "once more is no error")
+	})
+}
+
+func TestHandler_DrainAndWaitDeliversTheBacklog(t *testing.T) {
+	inVirtualTime(t, Options[*config]{}, func(s *story) {
+		r := newRecorder()
+		r.during = func(string) { <-time.After(time.Second) }
+		reg := s.Add(r, HandlerOptions{})
+		s.server.Put("a", "1")
+		s.server.Put("b", "1")
+		s.Start()
+		require.NoError(s, s.informer.DrainHandler(reg))
+		require.NoError(s, reg.Wait(context.Background()))
+		require.Equal(s, []string{"add a@1 initial", "add b@2 initial"}, r.take())
+	})
+}
+
+func TestHandler_ThatWaitsForItselfIsToldSo(t *testing.T) {
+	inVirtualTime(t, Options[*config]{}, func(s *story) {
+		var reg *Registration
+		var err error
+		reg = s.Add(HandlerFuncs[*config]{AddFunc: func(*config, bool) {
+			err = s.informer.ShutDownHandler(context.Background(), reg)
+		}}, HandlerOptions{})
+		s.server.Put("a", "1")
+		s.Start()
+		require.ErrorIs(s, err, ErrSelfWait)
+		require.True(s, isClosed(reg.Done()), "removed it is")
+	})
+}
+
+func TestHandler_ThatEndsItsGoroutineIsRemoved(t *testing.T) {
+	inVirtualTime(t, Options[*config]{}, func(s *story) {
+		reg := s.Add(HandlerFuncs[*config]{AddFunc: func(*config, bool) { runtime.Goexit() }}, HandlerOptions{Name: "test"})
+		s.server.Put("a", "1")
+		s.server.Put("b", "1")
+		s.Start()
+		require.True(s, isClosed(reg.Done()))
+		require.ErrorIs(s, reg.Err(), ErrHandlerExited)
+		require.ErrorIs(s, reg.WaitForSync(context.Background()), ErrHandlerExited)
+		require.Empty(s, s.informer.Stats().Handlers)
+		require.Equal(s, "test", s.Add(newRecorder(), HandlerOptions{Name: "test"}).Name(), "its name is free")
+	})
+}
+
+func TestInformer_HandlersEndAfterTheConsumer(t *testing.T) {
+	inVirtualTime(t, Options[*config]{Trace: func(e TraceEvent) {
+		if e.Key.Name == "gate" && e.Layer == "indexer" {
+			<-time.After(time.Second) // the consumer is in the middle of something
+		}
+	}}, func(s *story) {
+		reg := s.Add(newRecorder(), HandlerOptions{})
+		s.Start()
+		s.server.Put("gate", "1")
+		synctest.Wait()
+		s.cancel()
+		synctest.Wait()
+		controller := s.informer.running.Load()
+		require.False(s, isClosed(controller.Done()))
+		require.False(s, isClosed(reg.Done()), "whoever may still be told of something is served")
+		late, err := s.informer.AddHandler(newRecorder(), HandlerOptions{})
+		require.NoError(s, err)
+		s.Stop()
+		require.True(s, isClosed(controller.Done()))
+		for _, r := range []*Registration{reg, late} {
+			require.True(s, isClosed(r.Done()))
+			require.ErrorIs(s, r.Err(), ErrStopped)
+		}
+	})
+}
+
+func TestHandler_WithABoundCountsEveryChangeUntilItIsPastIt(t *testing.T) {
+	for _, opts := range []HandlerOptions{{}, {MaxBacklog: 5000}} {
+		bothQueues(t, Options[*config]{}, func(s *story) {
+			counted := 0
+			s.Add(HandlerFuncs[*config]{
+				AddFunc:    func(*config, bool) { counted++ },
+				UpdateFunc: func(_, _ *config) { counted++ },
+				DeleteFunc: func(Deletion[*config]) { counted++ },
+			}, opts)
+			s.Start()
+			for n := range 1000 {
+				s.server.Put("a", fmt.Sprint(n))
+				if n%10 == 9 {
+					s.server.Delete("a")
+				}
+			}
+			s.Settle()
+			require.Equal(s, 1100, counted)
+		})
+	}
+}
+
+func TestInformer_AddIndexersDoesNotHoldUpEvents(t *testing.T) {
+	inVirtualTime(t, Options[*config]{}, func(s *story) {
+		s.server.Put("a", "1")
+		r := newRecorder()
+		s.Add(r, HandlerOptions{})
+		s.Start()
+		gate, ended := make(chan struct{}), make(chan error, 1)
+		go func() {
+			ended <- s.informer.AddIndexers(indexer.Indexers[*config]{"slow": func(obj *config, dst []string) ([]string, error) {
+				if obj.Name == "a" {
+					<-gate
+				}
+				return append(dst, obj.Data["value"]), nil
+			}})
+		}()
+		s.Settle()
+		s.server.Put("b", "1")
+		s.Expect(r, "add a@1 initial", "add b@2")
+		close(gate)
+		require.NoError(s, <-ended)
+		found, err := s.informer.Store().ByIndex("slow", "1")
+		require.NoError(s, err)
+		require.Len(s, found, 2)
+	})
+}
+
+func TestResync_DecidedOnBeforeAHandlerJoinedIsNotItsOwn(t *testing.T) {
+	var gate chan struct{} // nil lets everything pass
+	opts := Options[*config]{ResyncPeriod: 10 * time.Second, Trace: func(e TraceEvent) {
+		if gate != nil && e.Layer == "sharedinformer" {
+			<-gate
+		}
+	}}
+	inVirtualTime(t, opts, func(s *story) {
+		usual, late := newRecorder(), newRecorder()
+		s.Add(usual, HandlerOptions{})
+		s.server.Put("a", "1")
+		s.Start()
+		gate = make(chan struct{})
+		s.server.Put("a", "2") // the consumer stops here
+		<-time.After(10 * time.Second)
+		synctest.Wait()
+		s.Add(late, HandlerOptions{ResyncPeriod: NoResync}) // after the tick, before its SyncAll
+		close(gate)
+		s.Expect(usual, "add a@1 initial", "update a@1→2", "update a@2→2")
+		s.Expect(late, "add a@2 initial")
+	})
+}
+
+func TestInformer_MetricsAreFed(t *testing.T) {
+	var queued []int
+	var versions []string
+	processed := 0
+	opts := Options[*config]{Metrics: Metrics{
+		Queued:               func(n int) { queued = append(queued, n) },
+		Processed:            func(time.Duration) { processed++ },
+		StoreResourceVersion: func(rv string) { versions = append(versions, rv) },
+	}}
+	inVirtualTime(t, opts, func(s *story) {
+		s.server.Put("a", "1")
+		s.Start()
+		s.server.Put("b", "1")
+		s.Settle()
+		require.Equal(s, []int{1, 0, 1, 0}, queued)
+		require.Equal(s, []string{"1", "2"}, versions)
+		require.Equal(s, 2, processed)
+		stats := s.informer.Stats()
+		require.EqualValues(s, 2, stats.Processing.Count)
+		require.Equal(s, stats.Processing.Count, stats.Processing.Buckets[10])
+		require.EqualValues(s, 1, stats.Reflector.PagedLists)
+		require.EqualValues(s, 1, stats.Reflector.Watches)
+		require.Equal(s, "2", stats.LastSyncResourceVersion)
+	})
+}
+
+func TestLatency_CountsEachDurationInEveryBucketThatHoldsIt(t *testing.T) {
+	var l latency
+	for _, took := range []time.Duration{0, time.Millisecond, time.Millisecond + 1, time.Minute} {
+		l.observe(took)
+	}
+	h := l.read()
+	require.EqualValues(t, 4, h.Count)
+	require.Equal(t, time.Minute+2*time.Millisecond+1, h.Sum)
+	require.Equal(t, map[float64]uint64{1e-5: 1, 1e-4: 1, 1e-3: 2, 1e-2: 3, 0.1: 3, 1: 3, 10: 3}, h.Buckets)
+}
+
+func TestHandler_LaggardIsLoggedWithNoLockHeld(t *testing.T) {
+	var notes notebook
+	bothQueues(t, Options[*config]{}, func(s *story) {
+		gate := make(chan struct{})
+		defer close(gate)
+		s.Add(HandlerFuncs[*config]{AddFunc: func(*config, bool) { <-gate }}, HandlerOptions{Name: "slow", MaxBacklog: 1})
+		ctx, cancel := context.WithCancel(notes.context(context.Background()))
+		s.cancel, s.ended = cancel, make(chan struct{})
+		go func() { defer close(s.ended); _ = s.informer.Run(ctx) }()
+		synctest.Wait()
+		for n := range 3 {
+			s.server.Put(fmt.Sprint(n), "1")
+			synctest.Wait()
+		}
+		require.Contains(s, notes.take(), "handler slow: backlog over its bound of 1")
+		require.Empty(s, s.informer.lagging)
+	})
+}
