@@ -66,8 +66,9 @@
 //
 // # Where client-go differs
 //
-// In client-go, a transform that fails for one object fails the whole Replace, so that its informer lists again for ever;
-// an object without a key counts as the first event, and the queue as synced; the in-order queue's first list is over too
-// early if an event is being processed as it comes; and DeltaFIFO's Done channel closes before the last of the first list is
-// processed. Its batches are always as long as they can be, ours end at the end of a buffer as well.
+// In client-go, a transform that fails for one object fails the whole Replace, so that its informer lists again for
+// ever (a streaming list is transformed once before, where a failure loses the object); an object without a key counts
+// as the first event, and the queue as synced; the in-order queue's first list is over too early if an event is being
+// processed as it comes; and DeltaFIFO's Done channel closes before the last of the first list is processed. Its
+// batches are always as long as they can be, ours end at the end of a buffer as well.
 package deltafifo

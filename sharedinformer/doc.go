@@ -90,15 +90,18 @@
 // # Where client-go differs
 //
 // It has three goroutines and an unbounded ring per handler; no folding and no bound; tombstones are another type in
-// OnDelete; removing a handler drops its backlog, always; an initial add that panics blocks HasSynced of its handler for
-// good; a failed transform blocks the sync; WaitForCacheSync says false, not why; nobody can wait for a resourceVersion; nothing is
-// kept on disk, so that each start is a list; many namespaces or selectors are as many informers and stores, where
-// [MergedInformer] is one; an informer of a factory cannot be
-// stopped alone, and Shutdown waits for a context that somebody else must cancel; a deletion of an object that the store
-// does not have is told to handlers; a handler that asks for no resync, and joins between a look for who is due and the
-// resync, gets that one; nobody resyncs while lists fail; a handler that waits for its own end waits for ever, and one that
-// ends its goroutine is never told of anything again, nor noticed; errors of a process function are dropped; WaitFor waits
-// on for what has stopped; typed and unstructured informers on one resource share a metrics name, and the second's
-// metrics are lost; reflector metrics have a provider and no values; a mutation is reported with both objects in full, not
-// by field, and only if the object came within four minutes. The same: how resync periods are determined, see Resync.
+// OnDelete; removing a handler drops its backlog, always; an initial add that panics blocks HasSynced of its handler
+// for good; a failed transform blocks the sync of a paged list, and on a streaming one looks like a deletion; a
+// transform runs twice for each object of a streaming list, and there are none to choose from; a failed index function
+// panics, and if the process lives, handlers are not told of that list; the pause after a panic is slept out when the
+// informer stops; WaitForCacheSync says false, not why; nobody can wait for a resourceVersion; nothing is kept on disk,
+// so that each start is a list; many namespaces or selectors are as many informers and stores, where [MergedInformer]
+// is one; an informer of a factory cannot be stopped alone, started again or freed, and Shutdown waits for a context
+// that somebody else must cancel; a deletion of an object that the store does not have is told to handlers; a handler
+// that asks for no resync, and joins between a look for who is due and the resync, gets that one; nobody resyncs while
+// lists fail; a handler that waits for its own end waits for ever, and one that ends its goroutine is never told of
+// anything again, nor noticed; errors of a process function are dropped; WaitFor waits on for what has stopped; typed
+// and unstructured informers on one resource share a metrics name, and the second's metrics are lost; reflector metrics
+// have a provider and no values; a mutation is reported with both objects in full, not by field, and only if the object
+// came within four minutes. The same: how resync periods are determined, see Resync.
 package sharedinformer

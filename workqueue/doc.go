@@ -43,8 +43,10 @@
 //
 // # Where client-go differs
 //
-// Its delaying queue runs a goroutine, which ShutDown does not wait for; its ShutDownWithDrain waits for items in processing
-// but not for those still queued, so that a drain without workers returns at once where this one waits for a ShutDown; Done
-// for an item that is queued and was not taken queues it twice; a delayed item cannot be cancelled, there are no priorities,
-// and retry counts of items that nobody forgets grow without bound.
+// Its delaying queue runs a goroutine, which ShutDown does not wait for and which outlives ShutDownWithDrain by up to
+// ten seconds; its ShutDownWithDrain waits for items in processing but not for those still queued, so that a drain
+// without workers returns at once where this one waits for a ShutDown; of two drains one may wait on, and a second
+// ShutDown ends none; Done for an item that is queued and was not taken queues it twice; a delayed item cannot be
+// cancelled, nor merged with an Add, there are no priorities, and retry counts of items that nobody forgets grow
+// without bound.
 package workqueue
