@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,6 +26,7 @@ type line struct {
 	*testing.T
 	server     *server
 	controller *Controller[*config]
+	mu         sync.Mutex // protects log
 	log        []string
 	during     func(what string) error
 	failed     []string
@@ -72,7 +75,9 @@ func (l *line) process(deltas []deltafifo.Delta[key, *config], isInInitialList b
 		if isInInitialList {
 			what += " initial"
 		}
+		l.mu.Lock()
 		l.log = append(l.log, what)
+		l.mu.Unlock()
 		if l.during != nil {
 			if err := l.during(what); err != nil {
 				return err
@@ -107,8 +112,15 @@ func (l *line) Expect(inOrder, perKey []string) {
 	if _, ok := l.controller.cfg.Queue.(*deltafifo.DeltaFIFO[key, *config]); ok {
 		want = perKey
 	}
-	require.Equal(l, want, l.log)
+	require.Equal(l, want, l.take())
+}
+
+func (l *line) take() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	log := l.log
 	l.log = nil
+	return log
 }
 
 func TestController_RunsReflectorAndQueueAroundAProcessFunction(t *testing.T) {
@@ -140,7 +152,7 @@ func TestController_ErrorOfProcessIsReportedAndCostsThatBatch(t *testing.T) {
 			return nil
 		}
 		l.Start()
-		l.log = nil
+		l.take()
 		l.server.Put("a", "1")
 		synctest.Wait()
 		l.server.Put("b", "1")
@@ -161,7 +173,7 @@ func TestController_PanicOfProcessCostsThatBatchIfTheProcessSurvivesIt(t *testin
 			return nil
 		}
 		l.Start()
-		l.log = nil
+		l.take()
 		l.server.Put("a", "1")
 		l.Expect([]string{"Added a"}, []string{"Added a"})
 		l.server.Put("b", "1")
@@ -182,15 +194,15 @@ func TestController_ProcessThatEndsItsGoroutineTakesTheReflectorWithIt(t *testin
 }
 
 func TestController_ResyncsTheQueueWhenAskedTo(t *testing.T) {
-	due := false
-	opts := reflector.Options{ResyncPeriod: 10 * time.Second, ShouldResync: func() bool { return due }}
+	var due atomic.Bool
+	opts := reflector.Options{ResyncPeriod: 10 * time.Second, ShouldResync: due.Load}
 	onALine(t, opts, func(l *line) {
-		due = false
+		due.Store(false)
 		l.Start()
-		l.log = nil
+		l.take()
 		<-time.After(15 * time.Second)
 		l.Expect(nil, nil)
-		due = true
+		due.Store(true)
 		<-time.After(10 * time.Second)
 		l.Expect([]string{"SyncAll "}, nil) // a DeltaFIFO that knows of no store has nothing to sync
 	})

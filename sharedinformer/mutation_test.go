@@ -19,6 +19,13 @@ func (s *story) object(name string) *config {
 	return obj
 }
 
+// mutate modifies what is shared, though not just while the detector looks: the race detector would be the first to tell.
+func (s *story) mutate(f func()) {
+	s.informer.mutated.mu.Lock()
+	defer s.informer.mutated.mu.Unlock()
+	f()
+}
+
 func TestMutationDetector_NamesObjectAndField(t *testing.T) {
 	var found []Mutation
 	opts := Options[*config]{Name: "configs", DetectMutations: true, OnMutation: func(m Mutation) { found = append(found, m) }}
@@ -30,7 +37,8 @@ func TestMutationDetector_NamesObjectAndField(t *testing.T) {
 		s.server.Put("b", "2")
 		s.Pass(10 * time.Second)
 		require.Empty(s, found, "nobody has touched anything")
-		s.object("b").Data["value"] = "mine"
+		b := s.object("b")
+		s.mutate(func() { b.Data["value"] = "mine" })
 		s.Pass(mutationPeriod)
 		require.Equal(s, []Mutation{{
 			Informer: "configs", Key: named("b"), ResourceVersion: "3",
@@ -71,8 +79,7 @@ func TestMutationDetector_WatchesWhatLeftTheStoreForTwoMinutes(t *testing.T) {
 		second := s.object("a")
 		s.server.Put("a", "3")
 		s.Pass(mutationPeriod)
-		first.Data["value"] = "too late"
-		second.Data["value"] = "seen"
+		s.mutate(func() { first.Data["value"], second.Data["value"] = "too late", "seen" })
 		s.Pass(mutationPeriod)
 		require.Len(s, found, 1)
 		require.Equal(s, "2", found[0].Was)
@@ -92,7 +99,9 @@ func TestMutationDetector_ResyncDoesNotCoverUpAMutation(t *testing.T) {
 	bothQueues(t, opts, func(s *story) {
 		found = nil
 		s.server.Put("a", "1")
-		s.Add(HandlerFuncs[*config]{UpdateFunc: func(_, obj *config) { obj.Data["value"] = "mine" }}, HandlerOptions{})
+		s.Add(HandlerFuncs[*config]{UpdateFunc: func(_, obj *config) {
+			s.mutate(func() { obj.Data["value"] = "mine" })
+		}}, HandlerOptions{})
 		s.Start()
 		s.Pass(11 * time.Second)
 		require.Len(s, found, 1)
