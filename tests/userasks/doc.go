@@ -20,6 +20,7 @@
 //	delays_test.go          queues: due twice, woken later, cancelled
 //	retries_test.go         queues: counters that nobody forgets
 //	priority_test.go        queues: the urgent first
+//	compat_test.go          what code written for client-go sees of all that
 //
 // harness_test.go has the API server and the verbs. Both sides talk to the same server (internal/apiserver) over real HTTP on
 // in-memory pipes.
