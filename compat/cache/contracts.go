@@ -19,6 +19,7 @@ type (
 	KeyGetter                      = clientgo.KeyGetter
 	KeyListerGetter                = clientgo.KeyListerGetter
 	FakeCustomStore                = clientgo.FakeCustomStore
+	UndeltaStore                   = clientgo.UndeltaStore
 
 	IndexFunc = clientgo.IndexFunc
 	Indexers  = clientgo.Indexers

@@ -82,8 +82,8 @@ func NewSharedIndexInformerWithOptions(lw ListerWatcher, exampleObject runtime.O
 	return s
 }
 
-// queueKind is what the gate says. AtomicFIFO has no say: the in-order queue takes a list over in one step with it and
-// without.
+// queueKind is what the gate InOrderInformers says. AtomicFIFO has no say: the in-order queue takes a list over in one step
+// with it and without. What else it decides in client-go, that a store names no version without it, the store sees to.
 func queueKind() sharedinformer.QueueKind {
 	if features.FeatureGates().Enabled(features.InOrderInformers) {
 		return sharedinformer.InOrder

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"pgregory.net/rapid"
 )
 
@@ -248,4 +250,20 @@ func TestStore_AnObjectWithoutAResourceVersionLeavesTheStores(t *testing.T) {
 	require.NoError(t, s.Add(&corev1.Pod{}))
 	s.Bookmark("")
 	require.Equal(t, "7", s.LastStoreSyncResourceVersion())
+}
+
+// onlyAccessor has metadata, as client-go sees it, and not the methods of metav1.Object.
+type onlyAccessor struct {
+	metav1.TypeMeta
+	Meta metav1.ObjectMeta
+}
+
+func (o *onlyAccessor) GetObjectMeta() metav1.Object   { return &o.Meta }
+func (o *onlyAccessor) DeepCopyObject() runtime.Object { c := *o; return &c }
+
+func TestSharedInformer_ItsStoreRefusesObjectsThatOnlyPointToTheirMetadata(t *testing.T) {
+	obj := &onlyAccessor{Meta: metav1.ObjectMeta{Name: "x"}}
+	informer := NewSharedInformer(&ListWatch{}, obj, 0)
+	require.ErrorContains(t, informer.GetStore().Add(obj), "onlyAccessor")
+	require.NoError(t, NewStore(MetaNamespaceKeyFunc).Add(obj), "other stores take them")
 }
