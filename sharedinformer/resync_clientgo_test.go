@@ -1,5 +1,7 @@
 package sharedinformer
 
+//lint:file-ignore SA1019 Programs whose functions take no context are served, too.
+
 import (
 	"context"
 	"fmt"

@@ -1,5 +1,7 @@
 package cache
 
+//lint:file-ignore SA1019 Programs whose functions take no context are served, too.
+
 import clientgo "k8s.io/client-go/tools/cache"
 
 // Everything in this file is client-go's own and documented there: values of these types pass freely between both worlds.

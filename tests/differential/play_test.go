@@ -21,7 +21,6 @@ type player struct {
 	down    bool
 	downAt  time.Time
 	planned map[memserver.Verb]int
-	refused bool               // a streaming list was, or will be
 	stop    context.CancelFunc // not nil once started
 	seats   map[string]*seat
 }

@@ -1,5 +1,7 @@
 package userasks
 
+//lint:file-ignore SA1019 Programs whose functions take no context are served, too.
+
 import (
 	"testing"
 	"time"
