@@ -62,8 +62,10 @@ type MergedOptions[T listwatch.Object] struct {
 // sources that might have had the object are past it: while one of them is out of order, each key deleted by others costs
 // as much.
 //
-// Besides that everything said of [Informer] holds. A Transform also runs under the merge's lock: it must not add or remove
-// sources.
+// Besides that everything said of [Informer] holds, but for three things. A relist says nothing of objects whose version has
+// not changed. The time to the next look for resyncs does not begin anew with a list. And the merge's lock, which sources,
+// statistics, errors and versions are under, is held during a Transform and while the merge waits for a Trace to return:
+// neither may call the informer.
 type MergedInformer[T listwatch.Object] struct {
 	*Informer[T]
 	merge *merge[T]
@@ -84,6 +86,7 @@ func NewMerged[T listwatch.Object](sources []Source[T], opts MergedOptions[T]) (
 	}
 	m := newMerge[T](opts.MoveGrace)
 	i.feed = m.attach
+	i.noteErrors, m.report = true, i.reportFailed
 	m.wanted = func() bool { return i.versions.count.Load() > 0 }
 	i.versions.entered = m.wake
 	for _, s := range sources {

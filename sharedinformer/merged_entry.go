@@ -24,8 +24,12 @@ type mergedEntry[T object] struct {
 	deleted string
 	last    T // as that source told it, if hasLast
 	hasLast bool
-	// waitsFor is the source whose doubts the entry is among; nil for none.
+	// waitsFor is the source that has to speak first; nil for none.
 	waitsFor *source[T]
+	// among is the source whose doubts the entry was last put among, to be looked at when that comes to doubtAt; nil once it
+	// was. It outlasts the deletion, so that an object that comes and goes is among the doubts of a silent source but once.
+	among   *source[T]
+	doubtAt string
 	// The grace of the present deletion: turn tells it from others, waits that it has begun, impatient that it is over.
 	turn             int
 	waits, impatient bool

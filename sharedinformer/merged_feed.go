@@ -19,6 +19,8 @@ type merge[T object] struct {
 	grace time.Duration
 	// wanted reports whether somebody waits for the store's version.
 	wanted func() bool
+	// report tells the user of what failed while mu was held.
+	report func()
 
 	// awake has capacity 1: the loop has something to look at.
 	awake chan struct{}
@@ -51,6 +53,12 @@ func newMerge[T object](grace time.Duration) *merge[T] {
 	return &merge[T]{grace: grace, awake: make(chan struct{}, 1), entries: map[key]*mergedEntry[T]{}}
 }
 
+// unlock lets go of mu after the queue was written.
+func (m *merge[T]) unlock() {
+	m.mu.Unlock()
+	m.report()
+}
+
 // attach takes the place of a controller's reflector.
 func (m *merge[T]) attach(cfg ControllerConfig[T]) feeder {
 	m.mu.Lock()
@@ -67,7 +75,7 @@ func (m *merge[T]) Run(ctx context.Context) {
 		m.startLocked(s)
 	}
 	m.syncLocked()
-	m.mu.Unlock()
+	m.unlock()
 
 	m.loop(ctx)
 
@@ -107,7 +115,7 @@ func (m *merge[T]) look(resync *time.Time) (next time.Duration) {
 		next = min(next, resync.Sub(now))
 	}
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	for len(m.graces) > 0 {
 		g := m.graces[0]
 		if left := g.ends.Sub(now); left > 0 {
@@ -194,7 +202,7 @@ func (m *merge[T]) startLocked(s *source[T]) {
 // remove ends a source and forgets what it had.
 func (m *merge[T]) remove(name string) bool {
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	at := m.indexLocked(name)
 	if at < 0 {
 		return false
@@ -206,6 +214,9 @@ func (m *merge[T]) remove(name string) bool {
 		s.cancel()
 	}
 	for k, e := range m.entries {
+		if e.among == s {
+			e.among = nil
+		}
 		if e.drop(s) || e.waitsFor == s {
 			m.settleLocked(k, e)
 		}

@@ -119,8 +119,10 @@ func (m *merge[T]) lateLocked(k key, e *mergedEntry[T]) *source[T] {
 
 // awaitLocked has the entry looked at again once s has come to the version of the deletion.
 func (m *merge[T]) awaitLocked(k key, e *mergedEntry[T], s *source[T]) {
-	if e.waitsFor != s {
-		e.waitsFor = s
+	e.waitsFor = s
+	// A look that comes too early plans the next.
+	if e.among != s || order(e.deleted, e.doubtAt) < 0 {
+		e.among, e.doubtAt = s, e.deleted
 		heap.Push(&s.doubts, doubt[T]{e.deleted, k, e})
 	}
 }

@@ -82,7 +82,7 @@ func (s *source[T]) Resync() error { return nil }
 func (s *source[T]) event(version string, do func(m *merge[T]) error) error {
 	m := s.merge
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	if s.gone {
 		return nil
 	}
@@ -101,7 +101,7 @@ func (s *source[T]) event(version string, do func(m *merge[T]) error) error {
 func (s *source[T]) Replace(objs []T, keep []key, version string) error {
 	m := s.merge
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	defer m.unlock()
 	if s.gone {
 		return nil
 	}
@@ -157,6 +157,9 @@ func (h *doubtHeap[T]) Pop() any {
 func (m *merge[T]) clearDoubtsLocked(s *source[T]) {
 	for len(s.doubts) > 0 && s.past(s.doubts[0].version) {
 		d := heap.Pop(&s.doubts).(doubt[T])
+		if d.entry.among == s && d.entry.doubtAt == d.version {
+			d.entry.among = nil
+		}
 		if d.entry.waitsFor == s {
 			d.entry.waitsFor = nil
 			m.settleLocked(d.key, d.entry)

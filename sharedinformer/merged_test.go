@@ -315,20 +315,6 @@ func TestMerged_WaitForResourceVersionWaitsForEverySource(t *testing.T) {
 	})
 }
 
-func TestMerged_ResyncsOncePerPeriodHoweverManySources(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newMergedStory(t, MergedOptions[*config]{Options: Options[*config]{ResyncPeriod: time.Minute}}, "a", "b")
-		defer s.Stop()
-		s.Put("x", "a", "b")
-		s.Start()
-		s.Expect("add x@2 initial")
-		for range 3 {
-			s.Pass(time.Minute)
-			s.Expect("update x@2→2")
-		}
-	})
-}
-
 func TestMerged_ABackupRestoredSetsEveryObjectBackOnceAllSourcesShowIt(t *testing.T) {
 	inViews(t, []string{"a", "b"}, func(s *mergedStory) {
 		s.Put("x", "a", "b")
@@ -379,23 +365,6 @@ func TestMerged_KeepsNoCheckpoint(t *testing.T) {
 	opts := MergedOptions[*config]{Options: Options[*config]{Checkpoint: CheckpointOptions{Path: "x", Cluster: "c", Source: "s"}}}
 	_, err := NewMerged(nil, opts)
 	require.ErrorIs(t, err, ErrNoCheckpoint)
-}
-
-// TestMerged_TheMergeHoldsNoObjectThatTheStoreHas: what it keeps of an object is who has it in what version.
-func TestMerged_TheMergeHoldsNoObjectThatTheStoreHas(t *testing.T) {
-	inViews(t, []string{"a", "b"}, func(s *mergedStory) {
-		s.Put("x", "a", "b")
-		s.Start()
-		for range 3 {
-			s.Put("x", "a", "b")
-			s.Settle()
-		}
-		e := s.informer.merge.entries[named("x")]
-		require.Len(s, e.holders, 2)
-		for _, h := range e.holders {
-			require.False(s, h.hasObj)
-		}
-	})
 }
 
 func TestMerged_AStoppedInformerTakesNoSource(t *testing.T) {

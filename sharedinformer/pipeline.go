@@ -28,6 +28,7 @@ type pipeline[T listwatch.Object] struct {
 
 	objectErrors atomic.Uint64
 	leftOut      atomic.Bool // an object could not be read or transformed
+	noteErrors   bool        // the queue is written under a lock, and reportFailed called after it
 	processing   latency
 
 	errMu  sync.Mutex // protects failed
@@ -50,13 +51,13 @@ func (p *pipeline[T]) init(opts Options[T]) {
 		KeyFunc:  keyFunc,
 		Compare:  compareKeys,
 		Indexers: withNamespaceIndex(opts.Indexers),
-		OnError:  p.indexFailed,
+		OnError:  p.note,
 	})
 	p.applier = applier[T]{store: p.store, inOrder: opts.Queue != PerKey}
 	queueOpts := deltafifo.Options[key, T]{
 		KeyFunc:   keyFunc,
 		Transform: opts.Transform,
-		OnError:   p.objectFailed,
+		OnError:   p.transformFailed,
 		Metrics:   deltafifo.Metrics{Queued: opts.Metrics.Queued, Processed: p.processed},
 	}
 	if opts.Queue == PerKey {
@@ -105,6 +106,16 @@ func (p *pipeline[T]) objectFailed(k key, err error) {
 	p.reportObject(k, err)
 }
 
+// transformFailed is objectFailed for who writes the queue.
+func (p *pipeline[T]) transformFailed(k key, err error) {
+	if !p.noteErrors {
+		p.objectFailed(k, err)
+		return
+	}
+	p.leftOut.Store(true)
+	p.note(k, err)
+}
+
 func (p *pipeline[T]) reportObject(k key, err error) {
 	p.objectErrors.Add(1)
 	if p.opts.OnObjectError != nil {
@@ -114,14 +125,14 @@ func (p *pipeline[T]) reportObject(k key, err error) {
 	klog.Background().Error(err, "Object left out", "informer", p.opts.Name, "key", k)
 }
 
-// indexFailed notes a failed index function. The store calls it while locks are held: reportFailed tells the user later.
-func (p *pipeline[T]) indexFailed(k key, err error) {
+// note keeps an error until reportFailed. Index functions fail while locks are held, for one.
+func (p *pipeline[T]) note(k key, err error) {
 	p.errMu.Lock()
 	defer p.errMu.Unlock()
 	p.failed = append(p.failed, failedObject{k, err})
 }
 
-// reportFailed reports what indexFailed noted. No lock may be held.
+// reportFailed reports what was noted. No lock may be held.
 func (p *pipeline[T]) reportFailed() {
 	p.errMu.Lock()
 	failed := p.failed
