@@ -95,17 +95,15 @@ func TestMutationDetector_WatchesWhatLeftTheStoreForTwoMinutes(t *testing.T) {
 
 func TestMutationDetector_ResyncDoesNotCoverUpAMutation(t *testing.T) {
 	var found []Mutation
-	opts := Options[*config]{ResyncPeriod: 10 * time.Second, DetectMutations: true, OnMutation: func(m Mutation) { found = append(found, m) }}
-	bothQueues(t, opts, func(s *story) {
-		found = nil
-		s.server.Put("a", "1")
-		s.Add(HandlerFuncs[*config]{UpdateFunc: func(_, obj *config) {
-			s.mutate(func() { obj.Data["value"] = "mine" })
-		}}, HandlerOptions{})
-		s.Start()
-		s.Pass(11 * time.Second)
-		require.Len(s, found, 1)
-	})
+	d := newMutationDetector(&Options[*config]{DetectMutations: true, OnMutation: func(m Mutation) { found = append(found, m) }})
+	obj := &config{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Data: map[string]string{"value": "1"}}
+	d.add([]delta[*config]{{Type: deltafifo.Added, Key: listwatch.KeyOf(obj), Obj: obj}})
+	obj.Data["value"] = "mine"
+	d.add([]delta[*config]{{Type: deltafifo.Sync, Key: listwatch.KeyOf(obj), Obj: obj}})
+	d.add([]delta[*config]{{Type: deltafifo.SyncAll}})
+	d.check()
+	require.Len(t, found, 1)
+	require.Equal(t, "1", found[0].Was)
 }
 
 func TestMutationDetector_PanicsUnlessToldOtherwise(t *testing.T) {
