@@ -21,6 +21,10 @@ import (
 // DefaultCheckpointInterval is the default of CheckpointOptions.Interval. Servers remember some minutes of changes.
 const DefaultCheckpointInterval = time.Minute
 
+// acceptedAfter is how long a watch from a checkpoint lives before a silent server counts as one that accepts its version.
+// Servers answer 200 to any version, and send what is wrong with it as the first event, at once.
+const acceptedAfter = time.Second
+
 // ErrNoCheckpoint: what Options ask for cannot be checkpointed. It comes wrapped with the reason.
 var ErrNoCheckpoint = errors.New("no checkpoint is kept")
 
@@ -60,8 +64,8 @@ type CheckpointStats struct {
 // checkpointer keeps an informer's store in a file. A nil one does nothing.
 //
 //	file ─▶ load ─▶ restore ─▶ store, handlers            before the controller runs
-//	                   └─▶ reflector: watch from there ─▶ answered: synced
-//	                                                   └▶ refused:  list
+//	                   └─▶ reflector: watch from there ─▶ goes on:  synced
+//	                                                   └▶ refused:  list, synced
 //	file ◀─ save ◀─ snapshot of the store                 each Interval, and at the end
 type checkpointer[T object] struct {
 	informer *Informer[T]
@@ -74,8 +78,16 @@ type checkpointer[T object] struct {
 	items []deltafifo.Item[key, T]
 	// resumed is the version of items.
 	resumed string
-	// judged: the server has accepted or refused to go on from resumed, or there was nothing.
+	// judged: the server has answered the watch from resumed, or refused it. fresh: it has answered, and no list followed.
 	judged, fresh bool
+	// alive fires when a watch has lasted for acceptedAfter. The reflector's goroutine starts and stops it.
+	alive *time.Timer
+
+	// own: the next ReplacedAll to be processed is restore's or judge's.
+	own atomic.Bool
+	// accepted is closed by the consumer when something of the server is in the store.
+	accepted chan struct{}
+	settled  bool // accepted is closed; the consumer's
 
 	mu    sync.Mutex // protects stats
 	stats CheckpointStats
@@ -93,7 +105,7 @@ func newCheckpointer[T object](i *Informer[T]) *checkpointer[T] {
 	if opts.Source == "" {
 		opts.Source = listwatch.SourceOf(i.lw)
 	}
-	c := &checkpointer[T]{informer: i, opts: opts}
+	c := &checkpointer[T]{informer: i, opts: opts, accepted: make(chan struct{})}
 	var err error
 	c.codec, err = newObjectCodec[T]()
 	switch {
@@ -155,6 +167,8 @@ func (c *checkpointer[T]) prepare(opts *reflector.Options) {
 		return
 	}
 	opts.ResumeFrom = c.resumed
+	c.alive = time.NewTimer(acceptedAfter)
+	c.alive.Stop()
 	next := opts.OnTransition
 	opts.OnTransition = func(from, to reflector.State) {
 		c.judge(to)
@@ -169,6 +183,7 @@ func (c *checkpointer[T]) restore() {
 	if !c.usable() || c.resumed == "" {
 		return
 	}
+	c.own.Store(true)
 	all := deltafifo.Bulk[key, T]{ResourceVersion: c.resumed, Items: c.items}
 	_ = c.informer.process([]delta[T]{{Type: deltafifo.ReplacedAll, Bulk: &all}}, true)
 	c.informer.afterPop()
@@ -181,8 +196,10 @@ func (c *checkpointer[T]) restore() {
 // it acts on its state: no event was read yet when it first says Watching.
 func (c *checkpointer[T]) judge(to reflector.State) {
 	i := c.informer
+	c.alive.Stop()
 	switch to {
 	case reflector.Watching:
+		c.alive.Reset(acceptedAfter)
 		if c.judged {
 			return
 		}
@@ -193,6 +210,7 @@ func (c *checkpointer[T]) judge(to reflector.State) {
 			keys[n] = c.items[n].Key
 		}
 		c.judged, c.fresh, c.items = true, true, nil
+		c.own.Store(true)
 		_ = i.queue.Replace(nil, keys, c.resumed) // without objects there is none without a key
 	case reflector.ListingStreaming, reflector.ListingPaged:
 		stats := i.running.Load().reflector.Stats()
@@ -205,6 +223,34 @@ func (c *checkpointer[T]) judge(to reflector.State) {
 				"informer", i.opts.Name, "resourceVersion", c.resumed, "reason", reason)
 		}
 		c.judged, c.fresh, c.items = true, false, nil
+	}
+}
+
+// processed tells of a batch that is in the store. The server has sent it, unless it is own or a resync: so it
+// goes on from resumed, or the store has its list.
+func (c *checkpointer[T]) processed(batch []delta[T]) {
+	if !c.usable() || c.settled || c.resumed == "" || batch[0].Type == deltafifo.SyncAll {
+		return
+	}
+	if batch[0].Type == deltafifo.ReplacedAll && c.own.Swap(false) {
+		return
+	}
+	c.settled = true
+	close(c.accepted)
+}
+
+// await blocks until the server goes on from resumed, or the store has its list. It returns false if ctx ends first.
+func (c *checkpointer[T]) await(ctx context.Context) bool {
+	if !c.usable() || c.resumed == "" {
+		return true
+	}
+	select {
+	case <-c.accepted:
+		return true
+	case <-c.alive.C:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 

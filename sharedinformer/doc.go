@@ -64,17 +64,21 @@
 //
 // With [Options].Checkpoint an informer keeps its store and the store's resourceVersion in a file, and starts from there:
 // the store is filled before the first request, handlers get its objects as adds of their initial list, and the first
-// request is a watch from that version. HasSynced waits for the server to answer that watch: until then the store can be
-// read, and is as old as the file. Nothing that happened meanwhile is missed, and deletions arrive as such.
+// request is a watch from that version. HasSynced waits until the server goes on from there, which is its first event or
+// bookmark, or a second without an error, for a server that has nothing to tell says nothing; or for the list that takes
+// the file's place. Until then the store can be read, and is as old as the file. Even then what happened meanwhile is still
+// on its way; nothing of it is missed, and deletions arrive as such.
 //
-// If the server no longer has the version (410) or does not have it yet, a list follows, and the handlers are told what
+// If the server no longer has the version (410) or says that it does not have it yet, a list follows, and the handlers are told what
 // differs, with FinalStateUnknown for what went. A file that is damaged, of another format, or about another cluster,
 // source, Go type (each field counts) or transform is not looked into. Each of these is one line in the log. The file is
 // written each Interval if the store has moved, and when the informer stops; a disk that refuses is in [Stats] and the
 // log, and the file from before stays. Nothing is written once an object could not be read or transformed in this
 // run: the file would claim to have it. What was restored is not transformed again.
 //
-// Not noticed is a cluster that was set back to a backup and has come past the version again, as in package reflector.
+// Not noticed is a cluster that was set back to a backup: kube-apiserver says nothing to a watch from a version that it has
+// not come to, and sends what is after that version once it has. Remove the files then. The same goes for a cluster that
+// was rebuilt, if its [CheckpointOptions].Cluster does not tell: see [glasswatch/listwatch.ClusterID].
 //
 // # Not guaranteed
 //

@@ -90,7 +90,9 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 	wg.Go(func() {
 		select {
 		case <-i.queue.Synced():
-			i.markSynced()
+			if i.checkpoint.await(ctx) {
+				i.markSynced()
+			}
 		case <-ctx.Done():
 		}
 	})
@@ -145,6 +147,7 @@ func (i *Informer[T]) process(batch []delta[T], isInInitialList bool) error {
 		i.traceBatch(batch)
 	}
 	i.applier.release()
+	i.checkpoint.processed(batch)
 	return nil
 }
 
