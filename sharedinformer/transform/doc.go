@@ -22,6 +22,9 @@
 // # What is not
 //
 //   - Anything if objects are modified, as always with cached objects; here it is other objects that change as well.
+//   - Anything if an object, or a map in it, that others read already is given to Share, as for a second time: it writes into
+//     maps to share their parts. What a watch or a list has decoded is nobody else's.
+//   - That objects of a checkpoint share: they are not transformed again, and each has its own parts until its next version.
 //   - That all that is equal is shared. What the table forgot, because so much else came since, is kept twice when it
 //     comes again.
 //   - That deleted objects are free at once: their parts stay in the table until others push them out.
