@@ -33,6 +33,9 @@ func SourceOf[T Object](lw ListerWatcher[T]) string {
 // ClusterID tells clusters apart: it is the server's URL and, if the caller may read it, the UID of the namespace
 // kube-system, which another cluster behind the same URL does not have. It asks the server. Refusals (401, 403, 404) leave
 // the URL alone; other errors are returned, lest the ID be another whenever the server is in trouble.
+//
+// Without that right, a cluster that was rebuilt behind the same URL has the ID of the one before, and what was kept of that
+// one may be taken for its own: who may not read the namespace sets an ID that is its cluster's alone.
 func ClusterID(ctx context.Context, cfg *rest.Config) (string, error) {
 	client, _, err := restClientFor(cfg, corev1.SchemeGroupVersion.WithResource("namespaces"), Options{})
 	if err != nil {

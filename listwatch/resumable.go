@@ -36,6 +36,9 @@ var (
 // an ordinary one. Next then returns ErrPositionLost, for a watch cannot tell what happened meanwhile: a list shows the
 // objects that are there, but not those that came and went, not the versions in between, and what was deleted only to a
 // program that remembers what there was. An informer with a checkpoint does.
+//
+// Not noticed is a cluster that was set back to a backup: a server says nothing to a watch from a version that it has not
+// come to, and sends what is after that version once it has. Start anew from a list then.
 type ResumableWatch[T Object] struct {
 	stream    *RetryStream[T]
 	path      string
