@@ -83,7 +83,7 @@
 // starts anew every two minutes even under constant failure, this one after two minutes without a wait. It leaves a
 // Retry-After to the REST client. A wait within its streaming list is not ended by cancellation. It repeats a watch from
 // "0" without a list, and misses what was deleted meanwhile. Its resourceVersion follows an old bookmark back, and plays
-// history again. A Replace that fails makes it list again, here it is reported. A page that fails in an outage costs it
-// the whole list, here that page. It ignores a MinWatchTimeout of less than five minutes, which this one takes at its
-// word.
+// history again. A Replace that fails makes it list again, here it is reported. It has no resyncs while it
+// lists anew, however long lists fail; ours go on. A page that fails in an outage costs it the whole list, here that
+// page. It ignores a MinWatchTimeout of less than five minutes, which this one takes at its word.
 package reflector

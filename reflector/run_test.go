@@ -204,7 +204,13 @@ func TestResync_ComesEachPeriodFromTheLastListToTheEndOfRun(t *testing.T) {
 		h.BreakWatch(io.EOF) // goes on while the watch is away
 		h.Pass(10 * time.Second)
 		h.ExpectSink("Resync")
-		require.Equal(t, uint64(3), h.r.Stats().Resyncs)
+		h.Pass(10 * time.Second)
+		h.ExpectSink("Replace 0 []")
+		h.set(func() { h.failStreams = []error{busy(15)} })
+		h.BreakWatch(expired()) // and while lists fail
+		h.Pass(10 * time.Second)
+		h.ExpectSink("Resync")
+		require.Equal(t, uint64(4), h.r.Stats().Resyncs)
 		h.Stop()
 		h.Pass(time.Minute)
 		h.ExpectSink()
