@@ -53,7 +53,8 @@ type FactoryOptions struct {
 	Queue           QueueKind
 	Reflector       reflector.Options
 	DetectMutations bool
-	// Metrics, if not nil, is asked for the hooks of each informer by its name.
+	// Metrics, if not nil, is asked for the hooks of each informer by its name. It is called with the factory's lock held and
+	// must not call the factory.
 	Metrics func(informer string) Metrics
 }
 
