@@ -40,7 +40,7 @@ type CheckpointOptions struct {
 	// ListerWatcher, which must not be empty then.
 	Source string
 	// TransformID names what Options.Transform does, and must be another whenever that does something else. It must not be
-	// empty if there is a Transform.
+	// empty if there is a Transform, and counts only then.
 	TransformID string
 	// Interval is the least time between two writes of the file. 0 is DefaultCheckpointInterval. It is also written when the
 	// informer stops, and only ever if the store has moved.
@@ -104,6 +104,9 @@ func newCheckpointer[T object](i *Informer[T]) *checkpointer[T] {
 	}
 	if opts.Source == "" {
 		opts.Source = listwatch.SourceOf(i.lw)
+	}
+	if i.opts.Transform == nil {
+		opts.TransformID = ""
 	}
 	c := &checkpointer[T]{informer: i, opts: opts, accepted: make(chan struct{})}
 	var err error

@@ -17,7 +17,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 
-	"glasswatch/internal/apiserver"
 	"glasswatch/listwatch"
 )
 
@@ -97,33 +96,6 @@ func TestCheckpoint_AWarmStartMakesNoList(t *testing.T) {
 	})
 }
 
-func TestCheckpoint_IsSyncedOnlyOnceTheServerHasAgreed(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "configmaps")
-	onKube(t, func(k *kube) {
-		k.Create("a", "1", nil)
-		k.saveOne(path)
-		k.server.Faults().FailNext(-1, apiserver.Failure{Resource: "configmaps", Code: 503})
-		second := k.checkpointed(Options[*config]{Checkpoint: CheckpointOptions{Path: path}}, listwatch.Options{})
-		stop := k.Run(second)
-		pass(time.Minute)
-		require.Equal(k, map[string]string{"a": "1"}, values(second), "there to be read, without a server")
-		require.False(k, second.HasSynced())
-		late := newRecorder()
-		reg, err := second.AddHandler(late, HandlerOptions{})
-		require.NoError(k, err)
-		synctest.Wait()
-		require.False(k, reg.HasSynced())
-		k.server.Faults().Reset()
-		require.NoError(k, second.WaitForSync(k.Context()))
-		<-reg.Synced()
-		k.Update("a", "2")
-		synctest.Wait()
-		require.Len(k, late.take(), 2)
-		require.NotContains(k, k.Asked(), "list")
-		stop()
-	})
-}
-
 // The server has forgotten what came after the checkpoint: the list that follows tells what went meanwhile.
 func TestCheckpoint_TooOldIsReplacedByAListWithTombstones(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "configmaps")
@@ -153,54 +125,6 @@ func TestCheckpoint_TooOldIsReplacedByAListWithTombstones(t *testing.T) {
 		lines := logged()
 		require.Equal(k, 1, strings.Count(lines, "Server does not watch on from the checkpoint, listing"), lines)
 		stop()
-	})
-}
-
-// Servers answer 200 to a watch from a version that they no longer have, and say so in its first event.
-func TestCheckpoint_TooOldIsNotSyncedBeforeTheListIsThere(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "configmaps")
-	onKube(t, func(k *kube) {
-		k.Create("goes", "1", nil)
-		k.saveOne(path)
-		k.Delete("goes")
-		k.Create("comes", "1", nil)
-		k.server.Faults().Compact()
-
-		second := k.checkpointed(Options[*config]{Checkpoint: CheckpointOptions{Path: path}}, listwatch.Options{})
-		r := newRecorder()
-		reg, err := second.AddHandler(r, HandlerOptions{})
-		require.NoError(k, err)
-		stop := k.Run(second)
-		synctest.Wait()
-		require.False(k, second.HasSynced())
-		require.False(k, reg.HasSynced())
-		require.Equal(k, map[string]string{"goes": "1"}, values(second), "there to be read")
-		require.NoError(k, second.WaitForSync(k.Context()))
-		require.Equal(k, map[string]string{"comes": "1"}, values(second))
-		<-reg.Synced()
-		synctest.Wait()
-		require.Regexp(k, `^add goes@\d+ initial\ndelete goes@\d+ unseen\nadd comes@\d+$`, strings.Join(r.take(), "\n"))
-		stop()
-	})
-}
-
-func TestCheckpoint_IsSyncedByTheFirstEventOrAQuietSecond(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "configmaps")
-	onKube(t, func(k *kube) {
-		k.Create("a", "1", nil)
-		k.saveOne(path)
-		run := func() time.Duration {
-			informer := k.checkpointed(Options[*config]{Checkpoint: CheckpointOptions{Path: path}}, listwatch.Options{})
-			begun := time.Now()
-			stop := k.Run(informer)
-			defer stop()
-			require.NoError(k, informer.WaitForSync(k.Context()))
-			return time.Since(begun)
-		}
-		require.Equal(k, time.Second, run())
-		k.Update("a", "2")
-		require.Zero(k, run())
-		require.Equal(k, []string{"watch", "watch"}, k.Asked())
 	})
 }
 
@@ -379,6 +303,27 @@ func TestCheckpoint_RestoredObjectsAreNotTransformedAgain(t *testing.T) {
 			stop := k.Run(informer)
 			require.NoError(k, informer.WaitForSync(k.Context()))
 			require.Equal(k, map[string]string{"a": "1!"}, values(informer))
+			stop()
+		}
+	})
+}
+
+// Whoever takes the transform out, or puts one in, may forget about its name.
+func TestCheckpoint_ANameWithoutATransformIsNone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "configmaps")
+	onKube(t, func(k *kube) {
+		k.Create("a", "1", nil)
+		shout := func(obj *config) (*config, error) { obj.Data["value"] += "!"; return obj, nil }
+		for _, c := range []struct {
+			transform func(*config) (*config, error)
+			a         string
+		}{{shout, "1!"}, {nil, "1"}, {shout, "1!"}} {
+			informer := k.checkpointed(Options[*config]{
+				Transform: c.transform, Checkpoint: CheckpointOptions{Path: path, TransformID: "shout"},
+			}, listwatch.Options{})
+			stop := k.Run(informer)
+			require.NoError(k, informer.WaitForSync(k.Context()))
+			require.Equal(k, map[string]string{"a": c.a}, values(informer))
 			stop()
 		}
 	})

@@ -1,0 +1,89 @@
+package sharedinformer
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"glasswatch/internal/apiserver"
+	"glasswatch/listwatch"
+)
+
+func TestCheckpoint_IsSyncedOnlyOnceTheServerHasAgreed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "configmaps")
+	onKube(t, func(k *kube) {
+		k.Create("a", "1", nil)
+		k.saveOne(path)
+		k.server.Faults().FailNext(-1, apiserver.Failure{Resource: "configmaps", Code: 503})
+		second := k.checkpointed(Options[*config]{Checkpoint: CheckpointOptions{Path: path}}, listwatch.Options{})
+		stop := k.Run(second)
+		pass(time.Minute)
+		require.Equal(k, map[string]string{"a": "1"}, values(second), "there to be read, without a server")
+		require.False(k, second.HasSynced())
+		late := newRecorder()
+		reg, err := second.AddHandler(late, HandlerOptions{})
+		require.NoError(k, err)
+		synctest.Wait()
+		require.False(k, reg.HasSynced())
+		k.server.Faults().Reset()
+		require.NoError(k, second.WaitForSync(k.Context()))
+		<-reg.Synced()
+		k.Update("a", "2")
+		synctest.Wait()
+		require.Len(k, late.take(), 2)
+		require.NotContains(k, k.Asked(), "list")
+		stop()
+	})
+}
+
+// Servers answer 200 to a watch from a version that they no longer have, and say so in its first event.
+func TestCheckpoint_TooOldIsNotSyncedBeforeTheListIsThere(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "configmaps")
+	onKube(t, func(k *kube) {
+		k.Create("goes", "1", nil)
+		k.saveOne(path)
+		k.Delete("goes")
+		k.Create("comes", "1", nil)
+		k.server.Faults().Compact()
+
+		second := k.checkpointed(Options[*config]{Checkpoint: CheckpointOptions{Path: path}}, listwatch.Options{})
+		r := newRecorder()
+		reg, err := second.AddHandler(r, HandlerOptions{})
+		require.NoError(k, err)
+		stop := k.Run(second)
+		synctest.Wait()
+		require.False(k, second.HasSynced())
+		require.False(k, reg.HasSynced())
+		require.Equal(k, map[string]string{"goes": "1"}, values(second), "there to be read")
+		require.NoError(k, second.WaitForSync(k.Context()))
+		require.Equal(k, map[string]string{"comes": "1"}, values(second))
+		<-reg.Synced()
+		synctest.Wait()
+		require.Regexp(k, `^add goes@\d+ initial\ndelete goes@\d+ unseen\nadd comes@\d+$`, strings.Join(r.take(), "\n"))
+		stop()
+	})
+}
+
+func TestCheckpoint_IsSyncedByTheFirstEventOrAQuietSecond(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "configmaps")
+	onKube(t, func(k *kube) {
+		k.Create("a", "1", nil)
+		k.saveOne(path)
+		run := func() time.Duration {
+			informer := k.checkpointed(Options[*config]{Checkpoint: CheckpointOptions{Path: path}}, listwatch.Options{})
+			begun := time.Now()
+			stop := k.Run(informer)
+			defer stop()
+			require.NoError(k, informer.WaitForSync(k.Context()))
+			return time.Since(begun)
+		}
+		require.Equal(k, time.Second, run())
+		k.Update("a", "2")
+		require.Zero(k, run())
+		require.Equal(k, []string{"watch", "watch"}, k.Asked())
+	})
+}
