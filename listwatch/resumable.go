@@ -37,8 +37,9 @@ var (
 // objects that are there, but not those that came and went, not the versions in between, and what was deleted only to a
 // program that remembers what there was. An informer with a checkpoint does.
 //
-// Not noticed is a cluster that was set back to a backup: a server says nothing to a watch from a version that it has not
-// come to, and sends what is after that version once it has. Start anew from a list then.
+// A position that the server has not come to, because it was set back to a backup, is lost, too: the first watch from the
+// file asks for that, see [IfReached]. Once the server has passed that version again nobody can tell: start anew from a list
+// after a restore.
 type ResumableWatch[T Object] struct {
 	stream    *RetryStream[T]
 	path      string
@@ -104,6 +105,7 @@ func NewResumableWatch[T Object](ctx context.Context, lw ListerWatcher[T], opts 
 			return nil, fmt.Errorf("listwatch: %w (%w)", ErrNoPosition, err)
 		}
 		opts.ResourceVersion = position
+		lw = IfReached(lw, position)
 	}
 	w.committed, w.delivered, w.furthest = opts.ResourceVersion, opts.ResourceVersion, opts.ResourceVersion
 	opts.AllowWatchBookmarks = true

@@ -34,8 +34,9 @@ type script struct {
 	at       []time.Time
 }
 
+// List is for those who ask how far the server has come: far enough.
 func (s *script) List(context.Context, metav1.ListOptions) (*List[*corev1.Service], error) {
-	return nil, errors.ErrUnsupported
+	return &List[*corev1.Service]{ResourceVersion: "1000"}, nil
 }
 
 func (s *script) Watch(ctx context.Context, opts metav1.ListOptions) (Stream[*corev1.Service], error) {

@@ -181,6 +181,14 @@ func (c *checkpointer[T]) prepare(opts *reflector.Options) {
 	}
 }
 
+// guarded returns what the reflector is to list and watch with.
+func (c *checkpointer[T]) guarded(lw listwatch.ListerWatcher[T]) listwatch.ListerWatcher[T] {
+	if !c.usable() || c.resumed == "" {
+		return lw
+	}
+	return listwatch.IfReached(lw, c.resumed)
+}
+
 // restore fills the store and tells the handlers. The controller must not run yet: this is the consumer.
 func (c *checkpointer[T]) restore() {
 	if !c.usable() || c.resumed == "" {

@@ -84,6 +84,6 @@ func TestCheckpoint_IsSyncedByTheFirstEventOrAQuietSecond(t *testing.T) {
 		require.Equal(k, time.Second, run())
 		k.Update("a", "2")
 		require.Zero(k, run())
-		require.Equal(k, []string{"watch", "watch"}, k.Asked())
+		require.Equal(k, []string{"one", "watch", "one", "watch"}, k.Asked())
 	})
 }

@@ -80,7 +80,7 @@ func TestCheckpoint_AWarmStartMakesNoList(t *testing.T) {
 		require.NoError(k, second.WaitForSync(k.Context()))
 		<-reg.Synced()
 		pass(2 * time.Minute)
-		require.Equal(k, []string{"watch"}, k.Asked(), "no list of either kind")
+		require.Equal(k, []string{"one", "watch"}, k.Asked(), "no list of either kind")
 		require.Equal(k, map[string]string{"a": "2", "c": "1", "d": "1"}, values(second))
 		log := r.take()
 		require.Len(k, log, 6)
@@ -92,6 +92,27 @@ func TestCheckpoint_AWarmStartMakesNoList(t *testing.T) {
 		require.Regexp(k, `^add d@\d+$`, log[5])
 		require.Empty(k, r.lies)
 		require.NotEmpty(k, second.Stats().Checkpoint.Resumed)
+		stop()
+	})
+}
+
+// The server was set back to a backup: to a watch from a version that is still to come it would be silent.
+func TestCheckpoint_AheadOfTheServerIsReplacedByAList(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "configmaps")
+	onKube(t, func(k *kube) {
+		for _, name := range []string{"a", "b", "c"} {
+			k.Create(name, "1", nil)
+		}
+		k.saveOne(path)
+	})
+	onKube(t, func(k *kube) {
+		k.Create("b", "before", nil)
+		second := k.checkpointed(Options[*config]{Checkpoint: CheckpointOptions{Path: path}}, listwatch.Options{})
+		stop, logged := k.runLogged(second)
+		require.NoError(k, second.WaitForSync(k.Context()))
+		require.Equal(k, map[string]string{"b": "before"}, values(second))
+		require.Contains(k, logged(), "it was set back")
+		require.Equal(k, "one", k.Asked()[0], "no watch from there")
 		stop()
 	})
 }

@@ -76,9 +76,10 @@
 // log, and the file from before stays. Nothing is written once an object could not be read or transformed in this
 // run: the file would claim to have it. What was restored is not transformed again.
 //
-// Not noticed is a cluster that was set back to a backup: kube-apiserver says nothing to a watch from a version that it has
-// not come to, and sends what is after that version once it has. Remove the files then. The same goes for a cluster that
-// was rebuilt, if its [CheckpointOptions].Cluster does not tell: see [glasswatch/listwatch.ClusterID].
+// Before it watches on, the informer asks for one object, to see that the server has come to the file's version: one that was
+// set back to a backup is listed instead. Once such a server has passed that version again nobody can tell: remove the files
+// after a restore. The same goes for a cluster that was rebuilt, if its [CheckpointOptions].Cluster does not tell: see
+// [glasswatch/listwatch.ClusterID].
 //
 // # Not guaranteed
 //

@@ -122,7 +122,7 @@ func (i *Informer[T]) start(ctx context.Context) *Controller[T] {
 	opts.ResyncPeriod = i.resyncCheck
 	opts.ShouldResync = func() bool { return i.resyncDue(time.Now()) }
 	i.checkpoint.prepare(&opts)
-	controller := i.controller(i.lw, i.process, opts)
+	controller := i.controller(i.checkpoint.guarded(i.lw), i.process, opts)
 	controller.afterPop = i.afterPop
 	if i.feed != nil {
 		controller.reflector = i.feed(controller.cfg)

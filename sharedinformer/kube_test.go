@@ -56,6 +56,8 @@ func (k *kube) noting(next http.RoundTripper) http.RoundTripper {
 			verb = "streaming list"
 		} else if query.Get("watch") != "" {
 			verb = "watch"
+		} else if query.Get("limit") == "1" {
+			verb = "one" // of however many there are: a look at the server's version
 		}
 		k.mu.Lock()
 		k.asked = append(k.asked, verb)

@@ -81,6 +81,8 @@ func (c *cluster) noting(next http.RoundTripper) http.RoundTripper {
 			verb = "streaming list"
 		} else if query.Get("watch") != "" {
 			verb = "watch"
+		} else if query.Get("limit") == "1" {
+			verb = "one" // of however many there are: a look at the server's version
 		}
 		c.mu.Lock()
 		c.asked = append(c.asked, verb)

@@ -57,7 +57,7 @@ func TestAProgramStartsWithoutAList(t *testing.T) {
 			require.Equal(t, []string{"update a", "delete b"}, lines[2:])
 			require.Equal(t, 1, informer.Store().Len())
 		})
-		require.Equal(t, []string{"watch"}, c.Asked())
+		require.Equal(t, []string{"one", "watch"}, c.Asked())
 	})
 }
 
