@@ -30,7 +30,7 @@ func ListAllByNamespace(indexer Indexer, namespace string, selector labels.Selec
 	}
 	objs, err := indexer.Index(NamespaceIndex, &metav1.ObjectMeta{Namespace: namespace})
 	if err != nil {
-		klog.TODO().Info("Looking for a namespace's objects one by one: the store has no index of namespaces", "err", err)
+		klog.Background().Info("Looking for a namespace's objects one by one: the store has no index of namespaces", "err", err)
 		if objs, err = ofNamespace(indexer.List(), namespace); err != nil {
 			return err
 		}
