@@ -16,16 +16,15 @@ lint:
 	go vet ./...
 	go tool -modfile=.ci/tools/go.mod staticcheck ./...
 
-# Each layer beside client-go, laid side by side.
+# Each layer beside client-go: raw figures, a page with the ratios, a chart a layer, in docs/benchmarks.
 bench:
-	go test -run '^$$' -bench . -count 10 ./deltafifo ./indexer ./workqueue ./listwatch ./reflector ./sharedinformer | tee bench.out
-	go tool -modfile=.ci/tools/go.mod benchstat -col /impl bench.out
+	cd tests/bench && go run ./report -count 10
 
 # The upstream kubectl, for tests/kubectl.
 kubectl:
 	cd tests/kubectl/build && go build -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$(KUBECTL_VERSION)" -o ../../../bin/kubectl .
 
-# Ninety one-line bugs, each of which the tests of its layer must catch.
+# A hundred one-line bugs, each of which the tests of its layer must catch.
 mutants:
 	GLASSWATCH_MUTANTS=1 go test -timeout 40m -v ./tests/mutants
 
