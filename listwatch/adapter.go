@@ -16,7 +16,8 @@ import (
 )
 
 // Funcs makes a ListerWatcher of the two functions that a client-go clientset offers, its fake included. Both must be
-// safe for concurrent use. Their objects are passed on, not copied.
+// safe for concurrent use, and must return when their context ends: List and Watch wait for them. Their objects are passed on,
+// not copied.
 type Funcs[T Object] struct {
 	// ListFunc returns a list object such as *corev1.ServiceList.
 	ListFunc func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error)
