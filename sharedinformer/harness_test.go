@@ -313,8 +313,7 @@ type story struct {
 	*testing.T
 	server   *server
 	informer *Informer[*config]
-	cancel   context.CancelFunc
-	ended    chan struct{}
+	runner
 }
 
 // inVirtualTime tells a story and ends it: the informer is stopped and every goroutine must go.
@@ -339,24 +338,13 @@ func inVirtualTime(t *testing.T, opts Options[*config], tell func(s *story)) {
 
 // Start runs the informer and waits until all is quiet.
 func (s *story) Start() {
-	ctx, cancel := context.WithCancel(context.Background())
-	s.cancel, s.ended = cancel, make(chan struct{})
-	go func() {
-		defer close(s.ended)
-		if err := s.informer.Run(ctx); err != nil {
-			s.Errorf("Run: %v", err)
-		}
-	}()
+	s.Begin(s.informer.Run)
 	synctest.Wait()
 }
 
 // Stop ends the informer and waits for Run.
 func (s *story) Stop() {
-	if s.cancel != nil {
-		s.cancel()
-		<-s.ended
-		s.cancel = nil
-	}
+	s.End(s)
 }
 
 // Add registers a handler.

@@ -255,8 +255,7 @@ type mergedStory struct {
 	views    map[string]*view
 	informer *MergedInformer[*config]
 	told     *recorder
-	cancel   context.CancelFunc
-	ended    chan struct{}
+	runner
 }
 
 // inViews tells a story of views by name: one letter is a label, more are a namespace.
@@ -300,23 +299,12 @@ func (s *mergedStory) source(name string) Source[*config] {
 }
 
 func (s *mergedStory) Start() {
-	ctx, cancel := context.WithCancel(context.Background())
-	s.cancel, s.ended = cancel, make(chan struct{})
-	go func() {
-		defer close(s.ended)
-		if err := s.informer.Run(ctx); err != nil {
-			s.Errorf("Run: %v", err)
-		}
-	}()
+	s.Begin(s.informer.Run)
 	s.Settle()
 }
 
 func (s *mergedStory) Stop() {
-	if s.cancel != nil {
-		s.cancel()
-		<-s.ended
-		s.cancel = nil
-	}
+	s.End(s)
 }
 
 func (s *mergedStory) Settle() {
