@@ -83,13 +83,15 @@ func (r *request) createOnce(obj resource.Object, opts writeOptions, track bool)
 	if err := r.placeIn(obj); err != nil {
 		return nil, err
 	}
+	if track { // before the server fills in what is nobody's, such as addresses
+		obj = r.main.Track(nil, obj, opts.manager).(resource.Object)
+	}
 	obj.SetUID(uuid.NewUUID())
 	obj.SetCreationTimestamp(now())
 	obj.SetDeletionTimestamp(nil)
 	obj.SetDeletionGracePeriodSeconds(nil)
 	obj.SetSelfLink("")
 	obj.SetResourceVersion("")
-	obj.SetGeneration(0)
 	if r.Generation {
 		obj.SetGeneration(1)
 	}
@@ -99,9 +101,6 @@ func (r *request) createOnce(obj resource.Object, opts writeOptions, track bool)
 	r.server.prepareForCreate(obj)
 	if errs := r.validate(obj, nil); len(errs) > 0 {
 		return nil, apierrors.NewInvalid(r.GVK.GroupKind(), obj.GetName(), errs)
-	}
-	if track {
-		obj = r.main.Track(nil, obj, opts.manager).(resource.Object)
 	}
 	return r.commitNew(obj, opts.dryRun)
 }
@@ -144,9 +143,13 @@ func (r *request) placeIn(obj resource.Object) error {
 	case obj.GetNamespace() != r.target.namespace && !r.Namespaced:
 		return apierrors.NewBadRequest("namespace must not be set on a cluster-scoped object")
 	case obj.GetNamespace() != r.target.namespace:
-		return apierrors.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
+		return errNamespaceMismatch()
 	}
 	return nil
+}
+
+func errNamespaceMismatch() error {
+	return apierrors.NewBadRequest("the namespace of the provided object does not match the namespace sent on the request")
 }
 
 // namespaceTakes refuses creations in namespaces that are missing or going away. Call it with s.namespaces held.

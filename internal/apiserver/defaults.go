@@ -1,6 +1,8 @@
 package apiserver
 
 import (
+	"strings"
+
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -26,8 +28,16 @@ func applyDefaults(obj runtime.Object) {
 		crd.Default(o)
 	case *corev1.Secret:
 		set(&o.Type, corev1.SecretTypeOpaque)
+		for key, value := range o.StringData { // which can be written, and is never read
+			if o.Data == nil {
+				o.Data = map[string][]byte{}
+			}
+			o.Data[key] = []byte(value)
+		}
+		o.StringData = nil
 	case *corev1.Pod:
 		defaultPod(&o.Spec)
+		setPointer(&o.Spec.EnableServiceLinks, true)
 		set(&o.Status.Phase, corev1.PodPending)
 	case *corev1.PersistentVolumeClaim:
 		setPointer(&o.Spec.VolumeMode, corev1.PersistentVolumeFilesystem)
@@ -90,19 +100,19 @@ func defaultNamespace(ns *corev1.Namespace) {
 	}
 }
 
+// defaultPod is for Pods and for templates of them.
 func defaultPod(spec *corev1.PodSpec) {
 	set(&spec.RestartPolicy, corev1.RestartPolicyAlways)
 	set(&spec.DNSPolicy, corev1.DNSClusterFirst)
 	set(&spec.SchedulerName, corev1.DefaultSchedulerName)
 	setPointer(&spec.TerminationGracePeriodSeconds, 30)
-	setPointer(&spec.EnableServiceLinks, true)
 	if spec.SecurityContext == nil {
 		spec.SecurityContext = &corev1.PodSecurityContext{}
 	}
 	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
 		for i := range containers {
 			c := &containers[i]
-			set(&c.ImagePullPolicy, corev1.PullIfNotPresent)
+			set(&c.ImagePullPolicy, pullPolicy(c.Image))
 			set(&c.TerminationMessagePath, corev1.TerminationMessagePathDefault)
 			set(&c.TerminationMessagePolicy, corev1.TerminationMessageReadFile)
 			for j := range c.Ports {
@@ -110,6 +120,15 @@ func defaultPod(spec *corev1.PodSpec) {
 			}
 		}
 	}
+}
+
+// pullPolicy is Always for what may be another image tomorrow.
+func pullPolicy(image string) corev1.PullPolicy {
+	name := image[strings.LastIndex(image, "/")+1:]
+	if !strings.Contains(name, "@") && (!strings.Contains(name, ":") || strings.HasSuffix(name, ":latest")) {
+		return corev1.PullAlways
+	}
+	return corev1.PullIfNotPresent
 }
 
 func defaultWorkload(obj runtime.Object) {

@@ -130,11 +130,11 @@ func (r *request) definitionTakes() error {
 	return err
 }
 
-// terminateDefinition prepares a definition that is being deleted for the deletion of its objects.
-func terminateDefinition(obj resource.Object) {
+// terminateDefinition prepares a definition that is being deleted for the deletion of its objects. It tells whether obj is one.
+func terminateDefinition(obj resource.Object) bool {
 	def, ok := obj.(*apiextensionsv1.CustomResourceDefinition)
 	if !ok {
-		return
+		return false
 	}
 	def.Status.Conditions = append(slices.Clone(def.Status.Conditions), apiextensionsv1.CustomResourceDefinitionCondition{
 		Type:               apiextensionsv1.Terminating,
@@ -143,6 +143,7 @@ func terminateDefinition(obj resource.Object) {
 		Reason:             "InstanceDeletionPending",
 		Message:            "CustomResourceDefinition marked for deletion; CustomResource deletion will be initiated as soon as possible",
 	})
+	return true
 }
 
 // removeDefinitions deletes the objects of terminating definitions, and lets those go that have none left.

@@ -158,12 +158,13 @@ func (s *Server) deleteObject(ep *endpoint, current resource.Object, opts *metav
 func (s *Server) markDeleted(ep *endpoint, obj resource.Object) {
 	t, zero := now(), int64(0)
 	obj.SetDeletionTimestamp(&t)
+	if terminateNamespace(obj) || terminateDefinition(obj) {
+		return
+	}
 	obj.SetDeletionGracePeriodSeconds(&zero)
 	if obj.GetGeneration() > 0 {
 		obj.SetGeneration(obj.GetGeneration() + 1)
 	}
-	terminateNamespace(obj)
-	terminateDefinition(obj)
 }
 
 // remove takes current out of the store; final becomes its last state.

@@ -37,7 +37,7 @@ func (s *Server) serveDiscovery(w http.ResponseWriter, req *http.Request) bool {
 		return false
 	}
 	if obj == nil {
-		http.Error(w, "404 page not found", http.StatusNotFound)
+		s.unrouted(w, req)
 		return true
 	}
 	f, err := negotiate(req.Header.Get("Accept"), false, false)
@@ -82,6 +82,9 @@ func (s *Server) groupVersions() (groups []string, versions map[string][]string)
 		if !known {
 			versions[group] = insertVersion(versions[group], ep.GVR.Version)
 		}
+	}
+	for _, gv := range reviewGroups {
+		groups, versions[gv.Group] = append(groups, gv.Group), []string{gv.Version}
 	}
 	return groups, versions
 }
@@ -140,13 +143,19 @@ func (s *Server) resourceList(gv schema.GroupVersion) runtime.Object {
 		}
 		list.APIResources = append(list.APIResources, metav1.APIResource{
 			Name: ep.GVR.Resource, SingularName: ep.Singular, Namespaced: ep.Namespaced, Kind: ep.GVK.Kind,
-			Verbs: verbs, ShortNames: ep.ShortNames, Categories: ep.Categories,
+			Verbs: verbsOf(ep.Info), ShortNames: ep.ShortNames, Categories: ep.Categories,
 		})
-		if ep.Info.Status {
+		for _, sub := range subresources(ep) {
 			list.APIResources = append(list.APIResources, metav1.APIResource{
-				Name: ep.GVR.Resource + "/status", Namespaced: ep.Namespaced, Kind: ep.GVK.Kind, Verbs: statusVerbs,
+				Name: ep.GVR.Resource + "/" + sub.name, Namespaced: ep.Namespaced, Kind: ep.GVK.Kind, Verbs: sub.verbs,
 			})
 		}
+	}
+	for _, kind := range reviewKinds[gv] {
+		name := strings.ToLower(kind)
+		list.APIResources = append(list.APIResources, metav1.APIResource{
+			Name: name + "s", SingularName: name, Kind: kind, Verbs: metav1.Verbs{"create"},
+		})
 	}
 	if len(list.APIResources) == 0 {
 		return nil
@@ -158,6 +167,22 @@ var (
 	verbs       = metav1.Verbs{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
 	statusVerbs = metav1.Verbs{"get", "patch", "update"}
 )
+
+type subresource struct {
+	name  string
+	verbs metav1.Verbs
+}
+
+func subresources(ep *endpoint) []subresource {
+	var out []subresource
+	if ep.table == namespacesResource {
+		out = append(out, subresource{"finalize", metav1.Verbs{"update"}})
+	}
+	if ep.Info.Status {
+		out = append(out, subresource{"status", statusVerbs})
+	}
+	return out
+}
 
 // aggregated tells whether the client would rather have all of discovery in one answer.
 func aggregated(req *http.Request) (format, bool) {
@@ -208,15 +233,22 @@ func (s *Server) aggregatedResources(gv schema.GroupVersion) []apidiscovery.APIR
 		kind := metav1.GroupVersionKind(ep.GVK)
 		d := apidiscovery.APIResourceDiscovery{
 			Resource: ep.GVR.Resource, ResponseKind: &kind, Scope: apidiscovery.ScopeCluster,
-			SingularResource: ep.Singular, Verbs: verbs, ShortNames: ep.ShortNames, Categories: ep.Categories,
+			SingularResource: ep.Singular, Verbs: verbsOf(ep.Info), ShortNames: ep.ShortNames, Categories: ep.Categories,
 		}
 		if ep.Namespaced {
 			d.Scope = apidiscovery.ScopeNamespace
 		}
-		if ep.Info.Status {
-			d.Subresources = []apidiscovery.APISubresourceDiscovery{{Subresource: "status", ResponseKind: &kind, Verbs: statusVerbs}}
+		for _, sub := range subresources(ep) {
+			d.Subresources = append(d.Subresources, apidiscovery.APISubresourceDiscovery{Subresource: sub.name, ResponseKind: &kind, Verbs: sub.verbs})
 		}
 		out = append(out, d)
+	}
+	for _, kind := range reviewKinds[gv] {
+		gvk := metav1.GroupVersionKind(gv.WithKind(kind))
+		name := strings.ToLower(kind)
+		out = append(out, apidiscovery.APIResourceDiscovery{
+			Resource: name + "s", SingularResource: name, ResponseKind: &gvk, Scope: apidiscovery.ScopeCluster, Verbs: metav1.Verbs{"create"},
+		})
 	}
 	return out
 }

@@ -20,7 +20,9 @@
 //     real server's bodies, once the history no longer reaches back.
 //   - A response to a write is sent after the write is visible to every reader. Writers never wait for watchers: a watcher
 //     that falls thousands of events behind is cut off, and starts again as after any broken connection.
-//   - Errors are Status objects with the code, reason and, for the common ones, the words of a real server.
+//   - Errors are Status objects with the code, reason and, for the common ones, the words of a real server: tests/wire asks
+//     both the same questions.
+//   - Who has been told that a watch began misses nothing that is written from then on.
 //   - Everything waits on channels, timers and short-held mutexes, so that with a PipeListener clients and server run in a
 //     testing/synctest bubble in virtual time. When Serve returns, its goroutines are gone.
 //

@@ -42,10 +42,13 @@ func keepFinalizers(obj, live resource.Object) {
 	}
 }
 
-func terminateNamespace(obj resource.Object) {
-	if ns, ok := obj.(*corev1.Namespace); ok {
+// terminateNamespace tells whether obj is a namespace.
+func terminateNamespace(obj resource.Object) bool {
+	ns, ok := obj.(*corev1.Namespace)
+	if ok {
 		ns.Status.Phase = corev1.NamespaceTerminating
 	}
+	return ok
 }
 
 // emptyNamespaces deletes what is in terminating namespaces, and them once nothing is left.

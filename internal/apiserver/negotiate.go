@@ -79,7 +79,10 @@ func negotiate(accept string, custom, stream bool) (format, error) {
 			return format{info: info, as: as, pretty: c.params["pretty"] == "1"}, nil
 		}
 	}
-	return format{}, notAcceptable()
+	if stream {
+		return format{}, notAcceptable(streamTypes())
+	}
+	return format{}, notAcceptable(mediaTypes())
 }
 
 // conversion reads as=Table;g=meta.k8s.io;v=v1.
@@ -94,15 +97,33 @@ func conversion(params map[string]string) (string, bool) {
 	return "", false
 }
 
-func notAcceptable() error {
+func mediaTypes() []string {
 	var types []string
 	for _, info := range resource.Codecs.SupportedMediaTypes() {
 		types = append(types, info.MediaType)
 	}
+	return types
+}
+
+func streamTypes() []string {
+	var types []string
+	for _, info := range resource.Codecs.SupportedMediaTypes() {
+		if info.StreamSerializer != nil {
+			types = append(types, info.MediaType+";stream=watch")
+		}
+	}
+	return types
+}
+
+func notAcceptable(types []string) error {
+	return notAcceptableError("only the following media types are accepted: " + strings.Join(types, ", "))
+}
+
+func notAcceptableError(message string) error {
 	return &apierrors.StatusError{ErrStatus: metav1.Status{
 		Status:  metav1.StatusFailure,
 		Code:    http.StatusNotAcceptable,
 		Reason:  metav1.StatusReasonNotAcceptable,
-		Message: "only the following media types are accepted: " + strings.Join(types, ", "),
+		Message: message,
 	}}
 }

@@ -1,9 +1,11 @@
 package apiserver
 
 import (
+	"fmt"
 	"net/http"
 	"reflect"
 	"strconv"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -40,7 +42,7 @@ func (r *request) shape(obj runtime.Object) (runtime.Object, error) {
 	case asPartial:
 		return partial(o), nil
 	case asPartialList:
-		return nil, notAcceptable()
+		return nil, notAcceptableError(fmt.Sprintf("you requested PartialObjectMetadataList, but the requested object is not a list (%s)", r.GVK.Kind))
 	}
 	return o, nil
 }
@@ -53,7 +55,9 @@ func (r *request) shapeList(objs []resource.Object, listMeta metav1.ListMeta) (r
 	switch r.format.as {
 	case asTable:
 		return r.tableOf(objs, &listMeta, true)
-	case asPartialList, asPartial: // the latter is what metadata clients ask for when they list
+	case asPartial:
+		return nil, notAcceptableError(fmt.Sprintf("you requested PartialObjectMetadata, but the requested object is a list (%s)", r.ListKind))
+	case asPartialList:
 		list := &metav1.PartialObjectMetadataList{ListMeta: listMeta, Items: make([]metav1.PartialObjectMetadata, len(objs))}
 		list.TypeMeta = metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "PartialObjectMetadataList"}
 		for i, o := range objs {
@@ -117,7 +121,7 @@ func writeStatus(w http.ResponseWriter, req *http.Request, f format, err error) 
 // writeEncoded sends obj, which must carry its apiVersion and kind. An error after the header is out cannot be reported.
 func writeEncoded(w http.ResponseWriter, req *http.Request, f format, code int, obj runtime.Object) error {
 	encoder := f.info.Serializer
-	if pretty := req.URL.Query().Get("pretty"); f.info.PrettySerializer != nil && (f.pretty || pretty == "1" || pretty == "true") {
+	if f.info.PrettySerializer != nil && (f.pretty || forPeople(req)) {
 		encoder = f.info.PrettySerializer
 	}
 	w.Header().Set("Content-Type", f.info.MediaType)
@@ -129,4 +133,14 @@ func writeEncoded(w http.ResponseWriter, req *http.Request, f format, code int, 
 	}
 	_ = encoder.Encode(obj, w)
 	return nil
+}
+
+// forPeople tells whether a person will read the answer: somebody who says so, or who uses a tool for people.
+func forPeople(req *http.Request) bool {
+	if pretty, ok := req.URL.Query()["pretty"]; ok {
+		wanted, _ := strconv.ParseBool(pretty[0])
+		return wanted || pretty[0] == ""
+	}
+	agent := req.UserAgent()
+	return strings.HasPrefix(agent, "curl") || strings.HasPrefix(agent, "Wget") || strings.HasPrefix(agent, "Mozilla/5.0")
 }

@@ -9,9 +9,11 @@ import (
 	"net/http"
 	"path"
 	"strconv"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"glasswatch/internal/apiserver/resource"
 	"glasswatch/internal/apiserver/storage"
@@ -77,7 +79,7 @@ func (r *request) page(opts *metav1.ListOptions, sel selection) (page, error) {
 			continue
 		}
 		if limit > 0 && int64(len(p.objects)) == limit {
-			p.meta.Continue = encodeContinue(last+"\x00", rev)
+			p.meta.Continue = encodeContinue(strings.TrimPrefix(last, sel.from)+"\x00", rev)
 			if sel.everything() {
 				count := tree.Len()
 				if sel.to != "" {
@@ -101,7 +103,7 @@ func (r *request) picture(opts *metav1.ListOptions, sel selection) (tree storage
 	}
 	rev, err = parseRevision(opts.ResourceVersion)
 	if err != nil {
-		return tree, 0, "", err
+		return tree, 0, "", apierrors.NewBadRequest(fmt.Sprintf("invalid resource version: %v", err))
 	}
 	if err := r.waitFor(rev); err != nil {
 		return tree, 0, "", err
@@ -135,7 +137,7 @@ func (r *request) nextPicture(opts *metav1.ListOptions, sel selection) (tree sto
 	if err != nil {
 		return tree, 0, "", apierrors.NewBadRequest(fmt.Sprintf("invalid continue token: %v", err))
 	}
-	from = max(start, sel.from)
+	from = sel.from + start
 	if rev < 0 { // go on with what is there now
 		rev = 0
 	}
@@ -153,7 +155,7 @@ func expired(err error) bool {
 	return errors.As(err, &e)
 }
 
-// continueToken has the shape of a real server's.
+// continueToken has the shape of a real server's. Start is relative to what is listed: a namespace, or all of them.
 type continueToken struct {
 	Version  string `json:"v"`
 	Revision int64  `json:"rv"`
@@ -187,14 +189,15 @@ func decodeContinue(token string) (start string, rev int64, err error) {
 	return t.Start, t.Revision, nil
 }
 
-// parseRevision reads a resourceVersion; "" and "0" are 0.
+// parseRevision reads a resourceVersion; "" and "0" are 0. Its error is that of gets and watches in a real server: it has no
+// code of its own.
 func parseRevision(rv string) (int64, error) {
 	if rv == "" {
 		return 0, nil
 	}
 	rev, err := strconv.ParseUint(rv, 10, 63)
 	if err != nil {
-		return 0, apierrors.NewBadRequest(fmt.Sprintf("invalid resource version %q: %v", rv, err))
+		return 0, field.Invalid(field.NewPath("resourceVersion"), rv, err.Error())
 	}
 	return int64(rev), nil
 }

@@ -54,21 +54,27 @@ func (s *Server) serveResource(w http.ResponseWriter, req *http.Request) {
 	if ok {
 		ep = s.registry.find(t.gv.WithResource(t.resource))
 	}
-	// a path that no route knows gets this plain text from a real server, too
-	if ep == nil || (ep.Namespaced && t.namespace == "" && t.name != "") || (!ep.Namespaced && t.namespace != "") {
-		if ok && s.serveReview(w, req, t) {
-			return
-		}
-		http.Error(w, "404 page not found", http.StatusNotFound)
+	if ep == nil && ok && s.serveReview(w, req, t) {
 		return
 	}
-	r := &request{endpoint: ep, server: s, target: t, verb: verb(req, t.name != ""), http: req, header: w.Header()}
+	if ep == nil || (ep.Namespaced && t.namespace == "" && t.name != "") || (!ep.Namespaced && t.namespace != "") {
+		s.unrouted(w, req)
+		return
+	}
+	r := &request{endpoint: ep, server: s, target: t, verb: verb(req, t), http: req, header: w.Header()}
+	if r.acrossNamespaces() {
+		plainNotFound(w)
+		return
+	}
 	if err := r.serve(w); err != nil {
 		r.writeError(w, err)
 	}
 }
 
 func (r *request) serve(w http.ResponseWriter) error {
+	if err := r.routed(); err != nil {
+		return err
+	}
 	var err error
 	r.format, err = negotiate(r.http.Header.Get("Accept"), r.Custom != nil, r.verb == "watch")
 	if err != nil {
@@ -76,9 +82,6 @@ func (r *request) serve(w http.ResponseWriter) error {
 	}
 	if err := r.server.faults.before(r.http.Context(), r); err != nil {
 		return err
-	}
-	if !r.allows() {
-		return apierrors.NewMethodNotSupported(r.groupResource(), orMethod(r.verb, r.http.Method))
 	}
 	switch r.verb {
 	case "get":
@@ -98,27 +101,6 @@ func (r *request) serve(w http.ResponseWriter) error {
 	default:
 		return r.deleteCollection(w)
 	}
-}
-
-func orMethod(verb, method string) string {
-	if verb != "" {
-		return verb
-	}
-	return method
-}
-
-// allows tells whether the verb exists on the resource or its subresource.
-func (r *request) allows() bool {
-	switch r.target.subresource {
-	case "":
-		// like a real one, the server does not create in "all namespaces"
-		return r.verb != "" && !(r.verb == "create" && r.Namespaced && r.target.namespace == "")
-	case "status":
-		return r.Status && (r.verb == "get" || r.verb == "update" || r.verb == "patch")
-	case "finalize":
-		return r.table == namespacesResource && r.verb == "update"
-	}
-	return false
 }
 
 func (r *request) patcher() *patch.Patcher {

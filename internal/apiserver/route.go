@@ -11,9 +11,11 @@ import (
 type target struct {
 	gv                                     schema.GroupVersion
 	resource, namespace, name, subresource string
+	watch                                  bool // the URL says so: /api/v1/watch/…
 }
 
-// parseTarget reads paths such as /apis/apps/v1/namespaces/default/deployments/web/status.
+// parseTarget reads paths such as /apis/apps/v1/namespaces/default/deployments/web/status, and those with watch after the
+// version, which are deprecated and still served.
 func parseTarget(path string) (target, bool) {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	var t target
@@ -27,11 +29,14 @@ func parseTarget(path string) (target, bool) {
 	default:
 		return t, false
 	}
+	if parts[0] == "watch" && len(parts) > 1 {
+		t.watch, parts = true, parts[1:]
+	}
 	// /namespaces/x/services is in a namespace; /namespaces/x, /namespaces/x/status and …/finalize are the namespace.
 	if parts[0] == "namespaces" && len(parts) >= 3 && parts[2] != "status" && parts[2] != "finalize" {
 		t.namespace, parts = parts[1], parts[2:]
 	}
-	if len(parts) > 3 {
+	if len(parts) > 3 || (t.watch && len(parts) > 2) {
 		return t, false
 	}
 	t.resource = parts[0]
@@ -50,7 +55,14 @@ func parseTarget(path string) (target, bool) {
 }
 
 // verb is the Kubernetes verb of a request, "" if there is none.
-func verb(r *http.Request, named bool) string {
+func verb(r *http.Request, t target) string {
+	named := t.name != ""
+	if t.watch {
+		if r.Method == http.MethodGet {
+			return "watch"
+		}
+		return ""
+	}
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
 		if named {

@@ -32,9 +32,12 @@ func (r *request) selection(opts *metav1.ListOptions) (selection, error) {
 	if s.fields, err = fields.ParseSelector(opts.FieldSelector); err != nil {
 		return s, apierrors.NewBadRequest(err.Error())
 	}
+	if r.verb == "watch" && r.target.name != "" {
+		s.fields = fields.AndSelectors(s.fields, fields.OneTermEqualSelector("metadata.name", r.target.name))
+	}
 	for _, term := range s.fields.Requirements() {
 		if !selectable(r.Info, term.Field) {
-			if r.Custom == nil && moreFields[r.groupResource().String()] != nil {
+			if r.Custom != nil || moreFields[r.groupResource().String()] != nil {
 				return s, apierrors.NewBadRequest(fmt.Sprintf("field label not supported: %s", term.Field))
 			}
 			return s, apierrors.NewBadRequest(fmt.Sprintf("%q is not a known field selector: only \"metadata.name\", \"metadata.namespace\"", term.Field))
@@ -64,10 +67,19 @@ func (r *request) listOptions() (*metav1.ListOptions, error) {
 		return nil, err
 	}
 	opts.Watch = r.verb == "watch"
+	if streamsByDefault(opts) && r.server.faults.streamingLists() {
+		initial := true
+		opts.SendInitialEvents, opts.ResourceVersionMatch = &initial, metav1.ResourceVersionMatchNotOlderThan
+	}
 	if errs := validateListOptions(opts, r.server.faults.streamingLists()); len(errs) > 0 {
 		return nil, apierrors.NewInvalid(metav1.SchemeGroupVersion.WithKind("ListOptions").GroupKind(), "", errs)
 	}
 	return opts, nil
+}
+
+// streamsByDefault is about watches that begin with what there is: a real server takes them for streaming lists.
+func streamsByDefault(o *metav1.ListOptions) bool {
+	return o.Watch && o.SendInitialEvents == nil && o.ResourceVersionMatch == "" && (o.ResourceVersion == "" || o.ResourceVersion == "0")
 }
 
 func validateListOptions(o *metav1.ListOptions, streamingLists bool) field.ErrorList {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
+	"strconv"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -187,6 +188,9 @@ func (r *request) checkPreconditions(current, obj resource.Object) error {
 		}
 		obj.SetResourceVersion(current.GetResourceVersion())
 	case rv != current.GetResourceVersion():
+		if _, err := strconv.ParseUint(rv, 10, 64); err != nil {
+			return err
+		}
 		return apierrors.NewConflict(r.groupResource(), r.target.name, errors.New(optimisticLockMessage))
 	}
 	return nil
@@ -236,8 +240,7 @@ func (r *request) checkName(obj resource.Object) error {
 	case obj.GetName() != r.target.name:
 		return apierrors.NewBadRequest(fmt.Sprintf("the name of the object (%s) does not match the name on the URL (%s)", obj.GetName(), r.target.name))
 	case r.target.namespace != "" && obj.GetNamespace() != "" && obj.GetNamespace() != r.target.namespace:
-		return apierrors.NewBadRequest(fmt.Sprintf("the namespace of the object (%s) does not match the namespace on the request (%s)",
-			obj.GetNamespace(), r.target.namespace))
+		return errNamespaceMismatch()
 	}
 	return nil
 }

@@ -3,6 +3,8 @@ package apiserver
 import (
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -23,6 +25,9 @@ func (r *request) validate(obj, old resource.Object) field.ErrorList {
 	if old != nil {
 		errs = append(errs, validation.ValidateObjectMetaAccessorUpdate(obj, old, metadata)...)
 	}
+	if r.Custom == nil && r.table != crdResource {
+		errs = append(errs, validateFinalizers(obj.GetFinalizers(), metadata.Child("finalizers"))...)
+	}
 	if u, ok := obj.(*unstructured.Unstructured); ok && r.Custom != nil {
 		before, _ := old.(*unstructured.Unstructured)
 		return append(errs, r.Custom.Validate(u, before)...)
@@ -32,17 +37,31 @@ func (r *request) validate(obj, old resource.Object) field.ErrorList {
 	case *corev1.Service:
 		before, _ := old.(*corev1.Service)
 		errs = append(errs, validateService(&o.Spec, before, spec)...)
+		if ingress := o.Status.LoadBalancer.Ingress; r.target.subresource == "status" && len(ingress) > 0 && o.Spec.Type != corev1.ServiceTypeLoadBalancer {
+			errs = append(errs, field.Forbidden(field.NewPath("status", "loadBalancer", "ingress"), "may only be used when `spec.type` is 'LoadBalancer'"))
+		}
 	case *networkingv1.Ingress:
 		errs = append(errs, validateIngress(&o.Spec, spec)...)
 	case *apiextensionsv1.CustomResourceDefinition:
 		before, _ := old.(*apiextensionsv1.CustomResourceDefinition)
 		errs = append(errs, crd.Validate(o, before)...)
 	case *corev1.ConfigMap:
-		errs = append(errs, validateConfigMap(o)...)
+		before, _ := old.(*corev1.ConfigMap)
+		errs = append(errs, validateConfigMap(o, before)...)
+	case *corev1.Secret:
+		if before, ok := old.(*corev1.Secret); ok {
+			errs = append(errs, validateSecretUpdate(o, before)...)
+		}
 	case *corev1.Event:
 		errs = append(errs, validateEvent(o)...)
 	case *corev1.Pod:
 		errs = append(errs, validatePod(&o.Spec, spec)...)
+	case *appsv1.Deployment:
+		errs = append(errs, validateSelector(o.Spec.Selector, &o.Spec.Template, spec)...)
+	case *coordinationv1.Lease:
+		if d := o.Spec.LeaseDurationSeconds; d != nil && *d <= 0 {
+			errs = append(errs, field.Invalid(spec.Child("leaseDurationSeconds"), *d, "must be greater than 0"))
+		}
 	}
 	return errs
 }
@@ -50,9 +69,7 @@ func (r *request) validate(obj, old resource.Object) field.ErrorList {
 // nameRule is what names of a kind must look like.
 func nameRule(info *resource.Info) validation.ValidateNameFunc {
 	switch info.GroupResource().String() {
-	case "services":
-		return validation.NameIsDNS1035Label
-	case "namespaces":
+	case "services", "namespaces":
 		return validation.NameIsDNSLabel
 	case "roles.rbac.authorization.k8s.io", "clusterroles.rbac.authorization.k8s.io",
 		"rolebindings.rbac.authorization.k8s.io", "clusterrolebindings.rbac.authorization.k8s.io":
@@ -202,7 +219,7 @@ func validateBackend(b *networkingv1.IngressBackend, p *field.Path) field.ErrorL
 	if b.Service.Name == "" {
 		errs = append(errs, field.Required(service.Child("name"), ""))
 	} else {
-		errs = append(errs, invalid(service.Child("name"), b.Service.Name, validation.NameIsDNS1035Label(b.Service.Name, false))...)
+		errs = append(errs, invalid(service.Child("name"), b.Service.Name, validation.NameIsDNSLabel(b.Service.Name, false))...)
 	}
 	switch {
 	case port.Name != "" && port.Number != 0:
@@ -213,14 +230,6 @@ func validateBackend(b *networkingv1.IngressBackend, p *field.Path) field.ErrorL
 		errs = append(errs, invalid(service.Child("port", "number"), port.Number, utilvalidation.IsValidPortNum(int(port.Number)))...)
 	default:
 		errs = append(errs, field.Required(service, "port name or number is required"))
-	}
-	return errs
-}
-
-func validateConfigMap(o *corev1.ConfigMap) field.ErrorList {
-	var errs field.ErrorList
-	for key := range o.Data {
-		errs = append(errs, invalid(field.NewPath("data").Key(key), key, utilvalidation.IsConfigMapKey(key))...)
 	}
 	return errs
 }
@@ -242,6 +251,8 @@ func validatePod(spec *corev1.PodSpec, p *field.Path) field.ErrorList {
 		at := p.Child("containers").Index(i)
 		if c.Name == "" {
 			errs = append(errs, field.Required(at.Child("name"), ""))
+		} else {
+			errs = append(errs, invalid(at.Child("name"), c.Name, utilvalidation.IsDNS1123Label(c.Name))...)
 		}
 		if strings.TrimSpace(c.Image) == "" {
 			errs = append(errs, field.Required(at.Child("image"), ""))

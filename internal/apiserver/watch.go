@@ -26,8 +26,16 @@ type watcher struct {
 	sel      selection
 	opts     *metav1.ListOptions
 	events   *storage.Watcher
+	first    *snapshot      // the objects there are, if they are sent before the changes
+	refusal  *metav1.Status // in place of all events
 	frames   *frameWriter
 	deadline time.Time
+}
+
+type snapshot struct {
+	tree        storage.Tree
+	revision    int64
+	announceEnd bool // with a bookmark that says that this was all
 }
 
 func (r *request) watch(w http.ResponseWriter) error {
@@ -54,20 +62,20 @@ func (r *request) watch(w http.ResponseWriter) error {
 	control := r.server.faults.enter()
 	defer r.server.faults.leave(control)
 	watcher := &watcher{request: r, sel: sel, opts: opts, frames: newFrameWriter(r, w), deadline: time.Now().Add(timeout)}
-	if opts.SendInitialEvents != nil && !*opts.SendInitialEvents && rev == 0 {
-		// Only the future, which begins before the client is told that it is being watched.
-		_, _, watcher.events = r.server.store.SnapshotAndWatch(r.table)
+	// Who is told that the watch has begun misses nothing that is written from then on.
+	if err := watcher.open(rev); err != nil {
+		return err
 	}
 	if err := watcher.frames.begin(); err != nil {
 		return nil // the client is gone; there is nobody to tell
 	}
-	watcher.run(ctx, rev, control)
+	watcher.run(ctx, control)
 	return nil
 }
 
 // run ends when the client is gone, the time is up, a fault says so or the stream has failed.
-func (w *watcher) run(ctx context.Context, rev int64, control *watchControl) {
-	if !w.start(rev) {
+func (w *watcher) run(ctx context.Context, control *watchControl) {
+	if !w.start() {
 		return
 	}
 	bookmark := time.NewTimer(w.nextBookmark())
@@ -124,44 +132,51 @@ func (w *watcher) bookmarkAllowed(seen int64) bool {
 	return periodic && w.opts.AllowWatchBookmarks && seen <= w.request.server.store.Revision()
 }
 
-// start sends what comes before the changes and sets w.events.
-func (w *watcher) start(rev int64) bool {
+// open finds out where the watch begins: it sets events, or refusal, and first.
+func (w *watcher) open(rev int64) (err error) {
 	store, table := w.request.server.store, w.request.table
-	streamingList := w.opts.SendInitialEvents != nil && *w.opts.SendInitialEvents
+	initial := rev == 0
+	if w.opts.SendInitialEvents != nil {
+		initial = *w.opts.SendInitialEvents
+	}
 	switch {
-	case streamingList:
+	case initial:
 		if err := w.request.waitFor(rev); err != nil {
-			w.fail(statusOf(err))
-			return false
+			w.refusal = statusOf(err)
+			return nil
 		}
-		return w.startWithObjects(w.opts.AllowWatchBookmarks)
-	case rev > 0:
-		var err error
+		w.first = &snapshot{announceEnd: w.opts.SendInitialEvents != nil && w.opts.AllowWatchBookmarks}
+		w.first.tree, w.first.revision, w.events = store.SnapshotAndWatch(table)
+	case rev == 0: // only the future
+		_, _, w.events = store.SnapshotAndWatch(table)
+	default:
 		w.events, err = store.Watch(table, rev)
 		var gone *storage.ExpiredError
 		if errors.As(err, &gone) {
-			status := apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", gone.Requested, gone.Oldest)).Status()
-			w.fail(&status)
-			return false
+			w.refusal = statusOf(apierrors.NewResourceExpired(fmt.Sprintf("too old resource version: %d (%d)", gone.Requested, gone.Oldest)))
+			return nil
 		}
-		return err == nil
-	case w.events != nil:
-		return true
-	default:
-		return w.startWithObjects(false)
 	}
+	return err
 }
 
-// startWithObjects sends the objects there are as additions and, if asked to, the bookmark that says they were all.
-func (w *watcher) startWithObjects(announceEnd bool) bool {
-	tree, rev, events := w.request.server.store.SnapshotAndWatch(w.request.table)
-	w.events = events
-	for _, obj := range tree.Range(w.sel.from, w.sel.to) {
+// start sends what comes before the changes.
+func (w *watcher) start() bool {
+	if w.refusal != nil {
+		w.fail(w.refusal)
+		return false
+	}
+	if w.first == nil {
+		return true
+	}
+	first := w.first
+	w.first = nil // a watch is long, and what is deleted meanwhile need not stay
+	for _, obj := range first.tree.Range(w.sel.from, w.sel.to) {
 		if w.sel.matches(obj) && !w.frames.object(watch.Added, obj) {
 			return false
 		}
 	}
-	if _, initialEnd := w.request.server.faults.bookmarks(); announceEnd && initialEnd && !w.bookmark(rev, true) {
+	if _, initialEnd := w.request.server.faults.bookmarks(); first.announceEnd && initialEnd && !w.bookmark(first.revision, true) {
 		return false
 	}
 	return w.frames.flush()
@@ -179,9 +194,7 @@ func (w *watcher) send(e storage.Event) bool {
 		return w.frames.object(watch.Modified, e.Object)
 	case after:
 		return w.frames.object(watch.Added, e.Object)
-	case before && e.Type == storage.Deleted:
-		return w.frames.object(watch.Deleted, e.Object)
-	case before: // it left the selection: its last state within, at the revision at which it left
+	case before: // it is gone, or left the selection: its last state within, at the revision at which it left
 		last := e.Previous.DeepCopyObject().(resource.Object)
 		last.SetResourceVersion(strconv.FormatInt(e.Revision, 10))
 		return w.frames.object(watch.Deleted, last)

@@ -181,19 +181,24 @@ func TestWatch_AStreamingListEndsWithItsBookmark(t *testing.T) {
 func TestWatch_AStreamingListOfTheFutureWaitsForItAndThenTimesOut(t *testing.T) {
 	story(t, apiserver.Options{}, func(t *testing.T, c *cluster) {
 		next := strconv.FormatInt(c.Revision()+1, 10)
-		late := c.open(streaming(next))
 		begin := time.Now()
+		late := c.open(streaming(next))
 		status := apierrors.FromObject(expect(t, late, "ERROR").Object)
 		require.Equal(t, 3*time.Second, time.Since(begin))
 		require.True(t, apierrors.IsTimeout(status), "%v", status)
 		require.True(t, apierrors.HasStatusCause(status, metav1.CauseTypeResourceVersionTooLarge), "%v", status)
 		expect(t, late, "end")
 
+		begin = time.Now()
+		made := make(chan error, 1)
+		time.AfterFunc(time.Second, func() {
+			_, err := c.services().Create(c.ctx, service("a"), metav1.CreateOptions{})
+			made <- err
+		})
 		w := c.open(streaming(next))
-		<-time.After(time.Second)
-		require.Empty(t, w.ResultChan())
-		c.create("a")
 		expect(t, w, "ADDED a", "ADDED kubernetes", "BOOKMARK")
+		require.Equal(t, time.Second, time.Since(begin))
+		require.NoError(t, <-made)
 	})
 }
 
@@ -233,7 +238,7 @@ func TestWatch_RefusesOptionsThatDoNotGoTogether(t *testing.T) {
 	got := c.raw("GET", "/api/v1/services?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan", "")
 	require.Equal(t, 422, got.code)
 	require.Contains(t, got.status(t).Message, "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled")
-	require.Equal(t, 400, c.raw("GET", "/api/v1/services?watch=1&resourceVersion=abc", "").code)
+	require.Equal(t, 500, c.raw("GET", "/api/v1/services?watch=1&resourceVersion=abc", "").code, "as a real server says it")
 }
 
 func TestWatch_FramesAreLinesOfJSON(t *testing.T) {

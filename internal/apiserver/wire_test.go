@@ -38,7 +38,7 @@ func TestWire_AnswersInTheFormThatIsAskedFor(t *testing.T) {
 		{"Accept: application/vnd.kubernetes.protobuf", path + "/kubernetes", "application/vnd.kubernetes.protobuf", "k8s\x00", 200},
 		{"Accept: application/json;q=0.1, application/yaml", path + "/kubernetes", "application/yaml", "kind: Service", 200},
 		{"Accept: text/html, application/json", path, "application/json", "ServiceList", 200},
-		{"Accept: text/html", path, "application/json", "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf", 406},
+		{"Accept: text/html", path, "application/json", `406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf`, 406},
 		{acceptTable, path, "application/json", `"cells":["kubernetes","ClusterIP","10.96.0.1","\u003cnone\u003e","443/TCP",`, 200},
 		{acceptTable, path + "/kubernetes", "application/json", `"kind":"Table"`, 200},
 		{acceptTable, path + "/missing", "application/json", `"reason":"NotFound"`, 404},

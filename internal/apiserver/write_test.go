@@ -45,7 +45,7 @@ func TestCreate_RefusesWhatARealServerRefuses(t *testing.T) {
 		{services, `{"metadata":{"name":"taken"},` + port + `}`, 409, `services "taken" already exists`},
 		{services, `{"metadata":{"name":"a","namespace":"other"},` + port + `}`, 400, "the namespace of the provided object does not match the namespace sent on the request"},
 		{"/api/v1/namespaces/missing/services", `{"metadata":{"name":"a"},` + port + `}`, 404, `namespaces "missing" not found`},
-		{services, `{"metadata":{"name":"No_Good"},` + port + `}`, 422, `Service "No_Good" is invalid: metadata.name: Invalid value: "No_Good": a DNS-1035 label must consist of`},
+		{services, `{"metadata":{"name":"No_Good"},` + port + `}`, 422, `Service "No_Good" is invalid: metadata.name: Invalid value: "No_Good": a lowercase RFC 1123 label must consist of`},
 		{services, `{"metadata":{},` + port + `}`, 422, "metadata.name: Required value: name or generateName is required"},
 		{services, `{"metadata":{"name":"a"},"spec":{}}`, 422, "spec.ports: Required value"},
 		{services, `{"kind":"Pod","apiVersion":"v1"}`, 400, "Pod in version \"v1\" cannot be handled as a Service"},

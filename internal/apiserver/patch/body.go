@@ -117,7 +117,6 @@ func (p *Patcher) strategic(live runtime.Object, body []byte, v validation) (run
 	if err != nil {
 		return nil, nil, apierrors.NewBadRequest(err.Error())
 	}
-	shown := fmt.Sprintf("%+v", change) // the merge below may reuse parts of the patch
 	merged, err := strategicpatch.StrategicMergeMapPatch(current, change, p.kind.New())
 	if err != nil {
 		return nil, nil, strategicError(err)
@@ -126,18 +125,21 @@ func (p *Patcher) strategic(live runtime.Object, body []byte, v validation) (run
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(merged, out, v.looks()); err != nil {
 		unknown, ok := runtime.AsStrictDecodingError(err)
 		if !ok {
-			return nil, nil, invalidPatch(shown, err.Error())
+			return nil, nil, invalidPatch(shown(change), err.Error())
 		}
 		found = append(found, unknown.Errors()...)
 	}
 	if v.strict() && len(found) > 0 {
-		return nil, nil, invalidPatch(shown, runtime.NewStrictDecodingError(found).Error())
+		return nil, nil, invalidPatch(shown(change), runtime.NewStrictDecodingError(found).Error())
 	}
 	if p.kind.Default != nil {
 		p.kind.Default(out)
 	}
 	return out, v.warnings(found), nil
 }
+
+// shown is how the real server names a patch in an error: as the merge has left it, which takes lists and directives away.
+func shown(change map[string]any) string { return fmt.Sprintf("%+v", change) }
 
 func strategicError(err error) error {
 	switch {

@@ -103,16 +103,28 @@ func TestPatch_CustomResourcesArePrunedAndWarnedAbout(t *testing.T) {
 
 	_, _, err = p.Patch(w, patch.Request{Type: types.JSONPatchType, Body: []byte(`[{"op":"add","path":"/spec/bogus","value":1}]`), FieldValidation: "Strict"})
 	require.ErrorContains(t, err, `strict decoding error: unknown field "spec.bogus"`)
-	_, _, err = p.Decode([]byte(`{"spec":{"bogus":2}}`), "", "Strict")
+	_, _, err = p.Decode([]byte(`{"apiVersion":"example.com/v1","kind":"Widget","spec":{"bogus":2}}`), "", "Strict")
 	require.EqualError(t, err, `Widget in version "v1" cannot be handled as a Widget: strict decoding error: unknown field "spec.bogus"`)
-	_, _, err = p.Decode([]byte(`{"metadata":{"labels":7}}`), "", "")
+	_, _, err = p.Decode([]byte(`{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"labels":7}}`), "", "")
 	require.Equal(t, metav1.StatusReasonBadRequest, status(t, err).Reason)
+}
+
+func TestDecode_CustomResourcesSayWhatTheyAre(t *testing.T) {
+	p := patch.ForInfo(widgets(t), "", nil)
+	for body, message := range map[string]string{
+		`{"metadata":{"name":"w"}}`:                                             `the object provided is unrecognized (must be of type Widget): Object 'Kind' is missing in '{"metadata":{"name":"w"}}' ({"metadata":{"name":"w"}})`,
+		`{"apiVersion":"v1","kind":"Widget"}`:                                   "the API version in the data (v1) does not match the expected API version (example.com/v1)",
+		`{"apiVersion":"example.com/v1","kind":"Nope","metadata":{"name":"w"}}`: `Nope.example.com "w" is invalid: kind: Invalid value: "Nope": must be Widget`,
+	} {
+		_, _, err := p.Decode([]byte(body), "", "")
+		require.Equal(t, message, status(t, err).Message)
+	}
 }
 
 func TestTrack_CustomStatusOwnsNothingElse(t *testing.T) {
 	info := widgets(t)
 	main, sub := patch.ForInfo(info, "", nil), patch.ForInfo(info, "status", nil)
-	obj, _, err := main.Decode([]byte(`{"metadata":{"name":"w","uid":"1"},"spec":{"size":1}}`), "", "")
+	obj, _, err := main.Decode([]byte(`{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","uid":"1"},"spec":{"size":1}}`), "", "")
 	require.NoError(t, err)
 	live := main.Track(nil, obj, "maker")
 	changed := live.DeepCopyObject().(*unstructured.Unstructured)
@@ -126,7 +138,7 @@ func TestTrack_CustomStatusOwnsNothingElse(t *testing.T) {
 
 func TestTrack_WhatDoesNotFitTheSchemaKeepsTheOldOwners(t *testing.T) {
 	p := patch.ForInfo(widgets(t), "", nil)
-	obj, _, err := p.Decode([]byte(`{"metadata":{"name":"w","uid":"1"},"spec":{"size":1}}`), "", "")
+	obj, _, err := p.Decode([]byte(`{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w","uid":"1"},"spec":{"size":1}}`), "", "")
 	require.NoError(t, err)
 	live := p.Track(nil, obj, "maker").(*unstructured.Unstructured)
 	out, _, err := p.Patch(live, patch.Request{Type: types.MergePatchType, Body: []byte(`{"spec":{"size":"big"}}`)})

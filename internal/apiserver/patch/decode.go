@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 )
@@ -52,26 +53,43 @@ func (p *Patcher) Decode(body []byte, contentType, fieldValidation string) (runt
 	return out, v.warnings(found), nil
 }
 
-// sentKind finds what the body says it is, and refuses another kind than ours.
+// sentKind finds what the body says it is, and refuses another kind than ours. Of a built-in kind a body need not say it.
 func (p *Patcher) sentKind(body []byte) (schema.GroupVersionKind, error) {
 	sent := metav1.TypeMeta{}
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(body, &sent); err != nil {
 		return schema.GroupVersionKind{}, p.unrecognized(fmt.Errorf("couldn't get version/kind; json parse error: %w", err), body)
 	}
-	if sent.APIVersion == "" && sent.Kind == "" {
-		return p.kind.GVK, nil
+	if p.Custom() {
+		return p.sentCustomKind(sent, body)
 	}
-	gvk := sent.GroupVersionKind()
+	gvk, want := sent.GroupVersionKind(), p.kind.GVK
 	if gvk.Kind == "" {
+		gvk.Kind = want.Kind
+	}
+	if sent.APIVersion == "" {
+		gvk.Group, gvk.Version = want.Group, want.Version
+	}
+	if gvk != want {
+		return gvk, p.cannotBeHandled(gvk, fmt.Errorf("the request is for %s in %s, the body holds %s in %s",
+			want.Kind, want.GroupVersion(), gvk.Kind, gvk.GroupVersion()))
+	}
+	return gvk, nil
+}
+
+func (p *Patcher) sentCustomKind(sent metav1.TypeMeta, body []byte) (schema.GroupVersionKind, error) {
+	gvk, want := sent.GroupVersionKind(), p.kind.GVK
+	switch {
+	case gvk.Kind == "":
 		//lint:ignore ST1005 these are the words of a real server
-		return gvk, p.unrecognized(errors.New("Object 'Kind' is missing"), body)
-	}
-	if gvk.Kind != p.kind.GVK.Kind || gvk.Group != p.kind.GVK.Group {
-		return gvk, p.cannotBeHandled(gvk, fmt.Errorf("the request is for %s, the body holds %s", p.kind.GVK.GroupKind(), gvk.GroupKind()))
-	}
-	if gvk.Version != p.kind.GVK.Version {
+		return gvk, p.unrecognized(fmt.Errorf("Object 'Kind' is missing in '%s'", body), body)
+	case gvk.GroupVersion() != want.GroupVersion():
 		return gvk, apierrors.NewBadRequest(fmt.Sprintf("the API version in the data (%s) does not match the expected API version (%s)",
-			gvk.GroupVersion(), p.kind.GVK.GroupVersion()))
+			sent.APIVersion, want.GroupVersion()))
+	case gvk.Kind != want.Kind:
+		named := metav1.PartialObjectMetadata{}
+		_ = kjson.UnmarshalCaseSensitivePreserveInts(body, &named) // without a name the error says as much
+		return gvk, apierrors.NewInvalid(gvk.GroupKind(), named.Name, field.ErrorList{
+			field.Invalid(field.NewPath("kind"), gvk.Kind, "must be "+want.Kind)})
 	}
 	return gvk, nil
 }
@@ -84,6 +102,9 @@ func (p *Patcher) unrecognized(err error, body []byte) error {
 	const shown = 30 // bytes of the body that the message repeats
 	if len(body) > shown {
 		body = append(append([]byte{}, body[:shown]...), " ..."...)
+	}
+	if len(body) == 0 {
+		body = []byte("<empty>")
 	}
 	return apierrors.NewBadRequest(fmt.Sprintf("the object provided is unrecognized (must be of type %s): %v (%s)", p.kind.GVK.Kind, err, body))
 }

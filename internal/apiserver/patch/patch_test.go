@@ -96,9 +96,9 @@ func TestPatch_RefusalsAreTheRealServers(t *testing.T) {
 		message string // a part of it
 	}{
 		"unknown type":      {patch.Request{Type: "text/plain"}, 415, metav1.StatusReasonUnsupportedMediaType, "accepted media types include: application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json, application/apply-patch+yaml"},
-		"garbage json":      {patch.Request{Type: jsonType, Body: []byte(`{`)}, 400, metav1.StatusReasonBadRequest, "error decoding patch: "},
+		"garbage json":      {patch.Request{Type: jsonType, Body: []byte(`{`)}, 400, metav1.StatusReasonBadRequest, "invalid JSON patch"},
 		"garbage merge":     {patch.Request{Type: merge, Body: []byte(`[]`)}, 400, metav1.StatusReasonBadRequest, "error decoding patch: "},
-		"garbage unchecked": {patch.Request{Type: merge, Body: []byte(`{`), FieldValidation: "Ignore"}, 400, metav1.StatusReasonBadRequest, "Invalid JSON Patch"},
+		"garbage unchecked": {patch.Request{Type: merge, Body: []byte(`{`), FieldValidation: "Ignore"}, 400, metav1.StatusReasonBadRequest, "invalid JSON patch"},
 		"garbage strategic": {patch.Request{Type: smp, Body: []byte(`7`)}, 400, metav1.StatusReasonBadRequest, "cannot unmarshal number"},
 		"garbage apply":     {patch.Request{Type: apply, Body: []byte("\t:"), FieldManager: "me"}, 400, metav1.StatusReasonBadRequest, "error decoding patch: "},
 		"failed test":       {patch.Request{Type: jsonType, Body: []byte(`[{"op":"test","path":"/metadata/name","value":"x"}]`)}, 422, metav1.StatusReasonInvalid, "the server rejected our request due to an error in our request"},
@@ -283,8 +283,10 @@ func TestDecode_ReadsBodiesAndRefusesOthers(t *testing.T) {
 		"duplicate yaml":  {"spec: {type: NodePort, type: NodePort}", "application/yaml", "Strict", nil, `key "type" already set in map`},
 		"wrong type":      {`{"spec":{"ports":[{"port":"x"}]}}`, "", "", nil, `Service in version "v1" cannot be handled as a Service: json: cannot unmarshal string into Go struct field ServicePort.spec.ports.port of type int32`},
 		"wrong kind":      {`{"apiVersion":"v1","kind":"Pod"}`, "", "", nil, `Pod in version "v1" cannot be handled as a Service`},
-		"wrong version":   {`{"apiVersion":"v2","kind":"Service"}`, "", "", nil, "the API version in the data (v2) does not match the expected API version (v1)"},
-		"no kind":         {`{"apiVersion":"v1"}`, "", "", nil, "Object 'Kind' is missing"},
+		"wrong version":   {`{"apiVersion":"v2","kind":"Service"}`, "", "", nil, `Service in version "v2" cannot be handled as a Service: the request is for Service in v1, the body holds Service in v2`},
+		"no kind":         {`{"apiVersion":"v1","spec":{"type":"NodePort"}}`, "", "", nil, ""},
+		"no version":      {`{"kind":"Service","spec":{"type":"NodePort"}}`, "", "", nil, ""},
+		"empty":           {"", "", "", nil, "json parse error: unexpected end of JSON input (<empty>)"},
 		"garbage":         {`{"apiVersion":"v1","kind":"Service","spec":`, "", "", nil, `the object provided is unrecognized (must be of type Service): couldn't get version/kind; json parse error: unexpected end of JSON input ({"apiVersion":"v1","kind":"Ser ...)`},
 		"media type":      {`{}`, "text/html", "", nil, "the body of the request was in an unknown format"},
 	} {

@@ -1,6 +1,7 @@
 package patch
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -86,6 +87,9 @@ func (p *Patcher) checkRequest(req Request) error {
 	}
 	if !known {
 		return unsupportedMediaType(p.Types())
+	}
+	if req.Type != types.ApplyYAMLPatchType && !json.Valid(req.Body) {
+		return apierrors.NewBadRequest("invalid JSON patch")
 	}
 	opts := &metav1.PatchOptions{FieldManager: req.FieldManager, Force: req.Force, FieldValidation: req.FieldValidation, DryRun: req.DryRun}
 	if errs := metav1validation.ValidatePatchOptions(opts, req.Type); len(errs) > 0 {

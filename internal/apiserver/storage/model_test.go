@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"slices"
@@ -31,7 +32,16 @@ type model struct {
 	past      map[int64]map[schema.GroupResource]picture
 	writes    map[schema.GroupResource][]Event
 	compacted int64
+	begun     map[schema.GroupResource]int64 // when the table was dropped
 	watchers  []*replay
+	backups   []remembered
+}
+
+// remembered is a backup and what the model knew when it was made.
+type remembered struct {
+	backup   Backup
+	revision int64
+	tables   map[schema.GroupResource]picture
 }
 
 // replay applies what a Watcher delivers to the picture it started from.
@@ -40,21 +50,27 @@ type replay struct {
 	watcher *Watcher
 	state   picture
 	last    int64
+	dropped bool
 }
 
 func newModel(limit int) *model {
-	m := &model{store: New(limit), revision: 1, now: map[schema.GroupResource]picture{pods: {}, services: {}},
+	m := &model{store: New(limit), revision: 1, begun: map[schema.GroupResource]int64{}, now: map[schema.GroupResource]picture{pods: {}, services: {}},
 		past: map[int64]map[schema.GroupResource]picture{}, writes: map[schema.GroupResource][]Event{}}
+	for gr := range m.now {
+		m.store.Get(gr, "") // makes the table
+	}
 	m.remember()
 	return m
 }
 
-func (m *model) remember() {
+func (m *model) remember() { m.past[m.revision] = cloned(m.now) }
+
+func cloned(tables map[schema.GroupResource]picture) map[schema.GroupResource]picture {
 	copied := map[schema.GroupResource]picture{}
-	for gr, p := range m.now {
+	for gr, p := range tables {
 		copied[gr] = maps.Clone(p)
 	}
-	m.past[m.revision] = copied
+	return copied
 }
 
 func (m *model) wrote(gr schema.GroupResource, e Event) {
@@ -71,7 +87,7 @@ func (m *model) wrote(gr schema.GroupResource, e Event) {
 
 // oldest is what a reader may ask for at least.
 func (m *model) oldest(gr schema.GroupResource) int64 {
-	oldest := m.compacted
+	oldest := max(m.compacted, m.begun[gr])
 	if n := len(m.writes[gr]) - m.store.limit; n > 0 {
 		oldest = max(oldest, m.writes[gr][n-1].Revision)
 	}
@@ -138,6 +154,49 @@ func (m *model) Compact(t *rapid.T) {
 	m.compacted = m.revision
 }
 
+func (m *model) Drop(t *rapid.T) {
+	gr := tables.Draw(t, "table")
+	m.store.Drop(gr)
+	m.now[gr], m.writes[gr], m.begun[gr] = picture{}, nil, m.revision
+	m.remember()
+	m.drop(gr)
+}
+
+// drop: those who watch the table are to be told.
+func (m *model) drop(gr schema.GroupResource) {
+	for _, r := range m.watchers {
+		r.dropped = r.dropped || r.gr == gr
+	}
+}
+
+func (m *model) Backup(*rapid.T) {
+	m.backups = append(m.backups, remembered{m.store.Backup(), m.revision, cloned(m.now)})
+}
+
+func (m *model) Restore(t *rapid.T) {
+	if len(m.backups) == 0 {
+		t.Skip("there is no backup")
+	}
+	b := rapid.SampledFrom(m.backups).Draw(t, "backup")
+	m.store.Restore(b.backup)
+	m.revision, m.compacted, m.now = b.revision, b.revision, cloned(b.tables)
+	clear(m.writes)
+	clear(m.begun)
+	m.remember()
+	for gr := range m.now {
+		m.drop(gr)
+	}
+}
+
+func (m *model) WaitFor(t *rapid.T) {
+	rev := rapid.Int64Range(0, m.revision+2).Draw(t, "revision")
+	gone, cancel := context.WithCancel(context.Background())
+	cancel()
+	if there := m.store.WaitFor(gone, rev); there != (rev <= m.revision) {
+		t.Fatalf("revision %d of %d: %v", rev, m.revision, there)
+	}
+}
+
 func (m *model) Snapshot(t *rapid.T) {
 	gr := tables.Draw(t, "table")
 	rev := rapid.Int64Range(1, m.revision+2).Draw(t, "revision")
@@ -202,7 +261,7 @@ func (m *model) Watch(t *rapid.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.watchers = append(m.watchers, &replay{gr, w, maps.Clone(m.past[rev][gr]), rev})
+	m.watchers = append(m.watchers, &replay{gr: gr, watcher: w, state: maps.Clone(m.past[rev][gr]), last: rev})
 }
 
 func (m *model) SnapshotAndWatch(t *rapid.T) {
@@ -211,7 +270,7 @@ func (m *model) SnapshotAndWatch(t *rapid.T) {
 	if rev != m.revision || !maps.Equal(paint(tree, "", ""), m.now[gr]) {
 		t.Fatalf("picture of %d at %d", rev, m.revision)
 	}
-	m.watchers = append(m.watchers, &replay{gr, w, paint(tree, "", ""), rev})
+	m.watchers = append(m.watchers, &replay{gr: gr, watcher: w, state: paint(tree, "", ""), last: rev})
 }
 
 func (m *model) Poll(t *rapid.T) {
@@ -220,8 +279,12 @@ func (m *model) Poll(t *rapid.T) {
 	}
 	r := rapid.SampledFrom(m.watchers).Draw(t, "watcher")
 	events, seen, changed, err := r.watcher.Poll(nil, rapid.IntRange(1, 3).Draw(t, "batch"))
-	if err != nil {
-		t.Fatal(err)
+	if r.dropped != errors.Is(err, ErrDropped) || err != nil && !r.dropped {
+		t.Fatalf("dropped %v, but %v", r.dropped, err)
+	}
+	if r.dropped {
+		m.watchers = slices.DeleteFunc(m.watchers, func(other *replay) bool { return other == r })
+		return
 	}
 	for _, e := range events {
 		if e.Revision <= r.last || e.Revision > seen {
@@ -264,6 +327,7 @@ func TestStore_AgreesWithAStoreThatRemembersEverything(t *testing.T) {
 		m := newModel(rapid.IntRange(0, 12).Draw(t, "history limit"))
 		t.Repeat(map[string]func(*rapid.T){
 			"create": m.Create, "update": m.Update, "delete": m.Delete, "compact": m.Compact,
+			"drop": m.Drop, "backup": m.Backup, "restore": m.Restore, "waitFor": m.WaitFor,
 			"snapshot": m.Snapshot, "watch": m.Watch, "snapshotAndWatch": m.SnapshotAndWatch, "poll": m.Poll,
 			"": m.check,
 		})

@@ -23,7 +23,7 @@ func (s *Store) Snapshot(gr schema.GroupResource, rev int64) (Tree, int64, error
 	if i := t.firstAfterLocked(rev); i > 0 {
 		return t.history[i-1].after, rev, nil
 	}
-	return Tree{}, rev, nil // before the first event: once one has been trimmed, no reader is let in that far back
+	return t.base, rev, nil // before the first event: once one has been trimmed, no reader is let in that far back
 }
 
 // firstAfterLocked is the index of the first event of the history with a revision above rev.

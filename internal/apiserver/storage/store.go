@@ -76,6 +76,7 @@ type Store struct {
 
 type table struct {
 	tree    Tree
+	base    Tree          // before the first event, in a store that was restored
 	history []Event       // Invariant: ascending revisions, all above trimmed
 	trimmed int64         // revision of the newest event that is no longer in history; 0 if none
 	begin   int64         // nobody may ask for less: a table of that name was dropped at that revision

@@ -1,0 +1,76 @@
+package apiserver
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+func validateConfigMap(o, old *corev1.ConfigMap) field.ErrorList {
+	var errs field.ErrorList
+	if old != nil && isTrue(old.Immutable) {
+		errs = append(errs, unchangedFields(map[string]bool{
+			"immutable": isTrue(o.Immutable), "data": maps.Equal(o.Data, old.Data), "binaryData": maps.EqualFunc(o.BinaryData, old.BinaryData, bytes.Equal),
+		})...)
+	}
+	for key := range o.Data {
+		errs = append(errs, invalid(field.NewPath("data").Key(key), key, utilvalidation.IsConfigMapKey(key))...)
+	}
+	return errs
+}
+
+func validateSecretUpdate(o, old *corev1.Secret) field.ErrorList {
+	errs := validation.ValidateImmutableField(o.Type, old.Type, field.NewPath("type"))
+	if isTrue(old.Immutable) {
+		errs = append(errs, unchangedFields(map[string]bool{"immutable": isTrue(o.Immutable), "data": maps.EqualFunc(o.Data, old.Data, bytes.Equal)})...)
+	}
+	return errs
+}
+
+func isTrue(b *bool) bool { return b != nil && *b }
+
+// unchangedFields is about the fields of an object that was made immutable.
+func unchangedFields(same map[string]bool) field.ErrorList {
+	var errs field.ErrorList
+	for _, name := range []string{"immutable", "data", "binaryData"} {
+		if unchanged, ok := same[name]; ok && !unchanged {
+			errs = append(errs, field.Forbidden(field.NewPath(name), "field is immutable when `immutable` is set"))
+		}
+	}
+	return errs
+}
+
+// validateFinalizers is what built-in kinds ask for beyond the common rule.
+func validateFinalizers(names []string, p *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	standard := []string{string(corev1.FinalizerKubernetes), metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents}
+	for i, name := range names {
+		if !strings.Contains(name, "/") && !slices.Contains(standard, name) {
+			errs = append(errs, field.Invalid(p.Index(i), name, "name is neither a standard finalizer name nor is it fully qualified"))
+		}
+	}
+	return errs
+}
+
+// validateSelector is about the Pods that a template makes: its maker must find them again.
+func validateSelector(selector *metav1.LabelSelector, template *corev1.PodTemplateSpec, p *field.Path) field.ErrorList {
+	if selector == nil {
+		return field.ErrorList{field.Required(p.Child("selector"), "")}
+	}
+	matcher, err := metav1.LabelSelectorAsSelector(selector)
+	if err != nil {
+		return field.ErrorList{field.Invalid(p.Child("selector"), selector, "invalid label selector")}
+	}
+	if matcher.Empty() || !matcher.Matches(labels.Set(template.Labels)) {
+		return field.ErrorList{field.Invalid(p.Child("template", "metadata", "labels"), template.Labels, "`selector` does not match template `labels`")}
+	}
+	return nil
+}
