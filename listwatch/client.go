@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -176,6 +177,10 @@ func newClient[T Object](client rest.Interface, resource string, codec codec[T],
 	if resource == "" {
 		return nil, errors.New("listwatch: no resource")
 	}
+	// The parser takes a zero byte for the end, and would not see the selector of a call behind it.
+	if strings.ContainsRune(opts.LabelSelector, 0) {
+		return nil, fmt.Errorf("listwatch: label selector %q: it has a zero byte", opts.LabelSelector)
+	}
 	if _, err := labels.Parse(opts.LabelSelector); err != nil {
 		return nil, fmt.Errorf("listwatch: label selector %q: %w", opts.LabelSelector, err)
 	}
@@ -212,15 +217,22 @@ func newClient[T Object](client rest.Interface, resource string, codec codec[T],
 
 // merged adds the client's own selectors to those of a call.
 func (c *Client[T]) merged(opts metav1.ListOptions) metav1.ListOptions {
-	opts.LabelSelector = bothSelectors(c.opts.LabelSelector, opts.LabelSelector)
-	opts.FieldSelector = bothSelectors(c.opts.FieldSelector, opts.FieldSelector)
+	opts.LabelSelector = bothSelectors(c.opts.LabelSelector, opts.LabelSelector, labelSpace)
+	opts.FieldSelector = bothSelectors(c.opts.FieldSelector, opts.FieldSelector, "")
 	return opts
 }
 
-// bothSelectors: in both kinds of selector a comma means and. One at the end may be escaped, and part of a value.
-func bothSelectors(a, b string) string {
-	if a == "" || b == "" {
-		return a + b
+// labelSpace is what a label selector may consist of and select everything, but only as long as it is alone.
+const labelSpace = " \t\r\n"
+
+// bothSelectors: in both kinds of selector a comma means and. One at the end may be escaped, and part of a value. One of
+// nothing but space is none.
+func bothSelectors(a, b, space string) string {
+	switch {
+	case strings.Trim(a, space) == "":
+		return b
+	case strings.Trim(b, space) == "":
+		return a
 	}
 	return a + "," + b
 }

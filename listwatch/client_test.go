@@ -15,6 +15,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
@@ -77,6 +79,16 @@ func TestClient_AsksForWhatItWasTold(t *testing.T) {
 	assert.Equal(t, "/proxy/api/v1/nodes?watch=true", watch.URL.RequestURI())
 	assert.Equal(t, "http://"+list.Host+"/proxy", cfg.Host, "the caller's config is not changed")
 	assert.Empty(t, cfg.APIPath)
+}
+
+// The server refuses these, and joined or not that is for it to do: without them more would be listed than was asked for.
+func TestClient_ABadSelectorOfACallReachesTheServer(t *testing.T) {
+	for _, bad := range []metav1.ListOptions{{LabelSelector: "\u00a0"}, {LabelSelector: "\f"}, {FieldSelector: " "}} {
+		merged := (&Client[*corev1.Service]{opts: Options{LabelSelector: "a=b", FieldSelector: "c=d"}}).merged(bad)
+		_, errLabels := labels.Parse(merged.LabelSelector)
+		_, errFields := fields.ParseSelector(merged.FieldSelector)
+		assert.Error(t, errors.Join(errLabels, errFields), "%+v", bad)
+	}
 }
 
 func TestClient_SelectorMayEndWithAnEscapedComma(t *testing.T) {

@@ -24,6 +24,8 @@ type codec[T Object] interface {
 	checkList(list typeMeta) error
 	// accept is the Accept header's value for lists, or for watches.
 	accept(list bool) string
+	// sharing returns a codec whose objects share their parts: see [Client.Sharing].
+	sharing(share func(T) (T, error)) codec[T]
 }
 
 const (
@@ -44,6 +46,7 @@ type typedCodec[T Object] struct {
 	apiVersion, kind     string
 	protobuf             bool
 	acceptList, acceptEv string
+	sharer               sharer[T]
 }
 
 // newTypedCodec looks the kind of typ up in the scheme. A pointer to typ must be a T.
@@ -71,6 +74,12 @@ func newTypedCodec[T Object](scheme *runtime.Scheme, gv schema.GroupVersion, typ
 }
 
 func (c *typedCodec[T]) newObject() T { return reflect.New(c.elem).Interface().(T) }
+
+func (c *typedCodec[T]) sharing(share func(T) (T, error)) codec[T] {
+	shared := *c
+	shared.sharer = newSharer(reflect.PointerTo(c.elem), share)
+	return &shared
+}
 
 func (c *typedCodec[T]) accept(list bool) string {
 	if list {
@@ -111,7 +120,7 @@ func (c *typedCodec[T]) fromJSON(object []byte, _ typeMeta) (none T, err error) 
 		// Typed objects carry no kind, whichever way they came: it is their Go type.
 		kind.SetGroupVersionKind(schema.GroupVersionKind{})
 	}
-	return named(obj)
+	return c.sharer.share(named(obj))
 }
 
 func (c *typedCodec[T]) fromProtobuf(raw []byte, object typeMeta) (none T, err error) {
@@ -126,10 +135,10 @@ func (c *typedCodec[T]) fromProtobuf(raw []byte, object typeMeta) (none T, err e
 	if !ok {
 		return none, fmt.Errorf("%T cannot be decoded from protobuf", obj)
 	}
-	if err := message.Unmarshal(raw); err != nil {
+	if err := c.sharer.unmarshal(raw, message); err != nil {
 		return none, err
 	}
-	return named(obj)
+	return c.sharer.shareUnlessKnown(named(obj))
 }
 
 // named refuses an object that could not be told from the others.
@@ -154,6 +163,12 @@ func checkListKind(list typeMeta, apiVersion, kind string) error {
 type unstructuredCodec struct {
 	apiVersion string
 	kind       string // empty: any kind of that group and version
+	sharer     sharer[*unstructured.Unstructured]
+}
+
+func (c unstructuredCodec) sharing(share func(*unstructured.Unstructured) (*unstructured.Unstructured, error)) codec[*unstructured.Unstructured] {
+	c.sharer = newSharer(nil, share)
+	return c
 }
 
 func (unstructuredCodec) accept(bool) string { return acceptJSON }
@@ -187,7 +202,7 @@ func (c unstructuredCodec) fromJSON(object []byte, list typeMeta) (*unstructured
 	if u.GetAPIVersion() != c.apiVersion || (c.kind != "" && u.GetKind() != c.kind) {
 		return nil, fmt.Errorf("the object is a %s %s, not a %s", u.GetAPIVersion(), u.GetKind(), strings.TrimSpace(c.apiVersion+" "+c.kind))
 	}
-	return named(u)
+	return c.sharer.share(named(u))
 }
 
 func (unstructuredCodec) fromProtobuf([]byte, typeMeta) (*unstructured.Unstructured, error) {
@@ -199,6 +214,12 @@ func (unstructuredCodec) fromProtobuf([]byte, typeMeta) (*unstructured.Unstructu
 type metadataCodec struct {
 	apiVersion string // of the resource
 	protobuf   bool
+	sharer     sharer[*metav1.PartialObjectMetadata]
+}
+
+func (c metadataCodec) sharing(share func(*metav1.PartialObjectMetadata) (*metav1.PartialObjectMetadata, error)) codec[*metav1.PartialObjectMetadata] {
+	c.sharer = newSharer(reflect.TypeFor[*metav1.PartialObjectMetadata](), share)
+	return c
 }
 
 func (c metadataCodec) accept(list bool) string {
@@ -236,7 +257,7 @@ func (c metadataCodec) fromJSON(object []byte, _ typeMeta) (*metav1.PartialObjec
 		return nil, err
 	}
 	obj.TypeMeta = metav1.TypeMeta{}
-	return named(obj)
+	return c.sharer.share(named(obj))
 }
 
 func (c metadataCodec) fromProtobuf(raw []byte, object typeMeta) (*metav1.PartialObjectMetadata, error) {
@@ -244,8 +265,8 @@ func (c metadataCodec) fromProtobuf(raw []byte, object typeMeta) (*metav1.Partia
 		return nil, err
 	}
 	obj := &metav1.PartialObjectMetadata{}
-	if err := obj.Unmarshal(raw); err != nil {
+	if err := c.sharer.unmarshal(raw, obj); err != nil {
 		return nil, err
 	}
-	return named(obj)
+	return c.sharer.shareUnlessKnown(named(obj))
 }

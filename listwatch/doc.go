@@ -26,7 +26,8 @@
 //     never guessed is half a key: it would name another object. Only JSON that is no JSON at all ends a stream, because
 //     then nobody knows where the next event starts.
 //   - A list without a resourceVersion, a Table, a list of another kind is an error and not an empty list.
-//   - Objects own their memory: none points into a buffer, and keeping one item of a list does not keep the list.
+//   - Objects own their memory: none points into a buffer, and keeping one item of a list does not keep the list. Those of
+//     [Client.Sharing] own their fields only, and share what these lead to with each other.
 //   - An answer is read by its own Content-Type, whatever was asked for. Protobuf is asked for first where T has it.
 //   - An answer other than 200 is an *apierrors.StatusError with the server's own Status if it sent one, and with the
 //     Retry-After header in it, for apierrors.SuggestsClientDelay.

@@ -2,7 +2,6 @@ package listwatch
 
 import (
 	"bytes"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,8 +13,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"k8s.io/apimachinery/pkg/util/framer"
-	"k8s.io/apimachinery/pkg/watch"
 	"pgregory.net/rapid"
 )
 
@@ -144,86 +141,6 @@ func TestFrames_ReadErrors(t *testing.T) {
 type stuckReader struct{}
 
 func (stuckReader) Read([]byte) (int, error) { return 0, nil }
-
-// FuzzJSONFrames holds the frame reader against encoding/json: of a stream that it accepts, both make the same frames.
-func FuzzJSONFrames(f *testing.F) {
-	f.Add([]byte(`{"type":"ADDED","object":{"metadata":{"name":"x"}}}`+"\n"+`{"type":"BOOKMARK","object":{}}`), 3)
-	f.Add([]byte(`{"a":"}\"{"}{}`), 1)
-	f.Add([]byte(`{"a":[{},"]"]} x`), 2)
-	f.Add([]byte(`{"a":"\u00e9\\"}  {"b":`), 7)
-	f.Add([]byte("{]"), 1)
-	f.Add([]byte(`{"type":"ERROR","object":{"kind":"Status","code":410}}`), 64)
-	f.Fuzz(func(t *testing.T, data []byte, size int) {
-		frames := jsonFormat{}.frames(&chunks{data: data, sizes: []int{max(1, size%512)}}, 1<<20)
-		decoder := json.NewDecoder(bytes.NewReader(data))
-		for {
-			var want json.RawMessage
-			wantErr := decoder.Decode(&want)
-			if wantErr == nil && want[0] != '{' {
-				return // a watch has objects only
-			}
-			got, err := frames.next()
-			if wantErr == nil {
-				require.NoError(t, err)
-				require.Equal(t, string(want), string(got))
-				exerciseEvent(jsonFormat{}, got)
-				continue
-			}
-			if err == nil {
-				exerciseEvent(jsonFormat{}, got)
-				require.False(t, json.Valid(got), "%q", got)
-			}
-			if wantErr == io.EOF {
-				require.Equal(t, io.EOF, err)
-			}
-			return
-		}
-	})
-}
-
-// FuzzLengthFrames holds the frame reader against the one of apimachinery.
-func FuzzLengthFrames(f *testing.F) {
-	event := encodeEvent(f, protoType, watch.Added, serviceV1("cart", "5"))
-	f.Add(slices.Concat(event, event), 3)
-	f.Add(event[:len(event)-1], 100)
-	f.Add([]byte{0, 0, 0, 0}, 1)
-	f.Add([]byte{0, 0, 0, 1, 'x', 0, 0, 0}, 2)
-	f.Add([]byte{0xff, 0xff, 0xff, 0xff}, 4)
-	f.Add(lengthPrefixed([]byte("\x0a\x05ADDED\x12\x06\x0a\x04k8s\x00")), 4)
-	f.Fuzz(func(t *testing.T, data []byte, size int) {
-		const limit = 1 << 16
-		frames := protobufFormat{}.frames(&chunks{data: data, sizes: []int{max(1, size%512)}}, limit)
-		theirs := framer.NewLengthDelimitedFrameReader(io.NopCloser(bytes.NewReader(data)))
-		buf := make([]byte, limit)
-		for rest := data; ; {
-			got, err := frames.next()
-			if len(rest) >= 4 && (binary.BigEndian.Uint32(rest) == 0 || binary.BigEndian.Uint32(rest) > limit) {
-				return // theirs takes an empty frame for none, and has no limit
-			}
-			n, wantErr := theirs.Read(buf)
-			if wantErr != nil {
-				require.Error(t, err)
-				require.Equal(t, len(rest) == 0, err == io.EOF)
-				return
-			}
-			require.NoError(t, err)
-			require.Equal(t, buf[:n], got)
-			rest = rest[4+n:]
-			exerciseEvent(protobufFormat{}, got)
-		}
-	})
-}
-
-// exerciseEvent decodes a frame every way there is; it must not panic, whatever is in it.
-func exerciseEvent(format wireFormat, frame []byte) {
-	_, object, _ := format.splitEvent(frame)
-	_, _ = format.objectMeta(object)
-	_, _ = format.status(object)
-	_, _ = format.splitList(object)
-	format.salvage(object, true)
-	format.salvage(object, false)
-	_ = statusIn(frame)
-}
 
 // The cursor is stricter than the scanner: what it accepts as members and elements, and only that, has the structure of
 // JSON.

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -72,7 +71,7 @@ func decodeList[T Object](format wireFormat, codec codec[T], body []byte) (*List
 	switch kind := string(parts.typeMeta.kind); {
 	case kind == "Status":
 		if status := statusIn(body); status != nil {
-			return nil, &apierrors.StatusError{ErrStatus: *status}
+			return nil, statusError(status)
 		}
 		return nil, errors.New("the server answered with a Status, not with a list")
 	case kind == "Table":

@@ -64,8 +64,11 @@ func (c *protobufCursor) next() (field uint64, value []byte, ok bool, err error)
 			skip = 4
 		case 2:
 			size, n := binary.Uvarint(c.data)
-			if n <= 0 || size > uint64(len(c.data)-n) {
+			if n <= 0 {
 				return 0, nil, false, errProtobufIncomplete
+			}
+			if left := len(c.data) - n; size > uint64(left) {
+				return 0, nil, false, fmt.Errorf("%w: its field %d has %d bytes, and %d are left", errProtobufIncomplete, tag>>3, size, left)
 			}
 			value = c.data[n : n+int(size)]
 			c.data = c.data[n+int(size):]
@@ -98,11 +101,12 @@ func openProtobuf(data []byte) (tm typeMeta, raw []byte, err error) {
 	if len(data) < len(protobufPrefix) || string(data[:len(protobufPrefix)]) != protobufPrefix {
 		return tm, nil, fmt.Errorf("not a Kubernetes protobuf object: it starts with %.8q", data)
 	}
-	var meta, encoding []byte
+	var encoding []byte
+	var metaErr error
 	err = eachProtobuf(data[len(protobufPrefix):], func(field uint64, value []byte) {
 		switch field {
 		case fieldUnknownTypeMeta:
-			meta = value
+			metaErr = errors.Join(metaErr, tm.merge(value))
 		case fieldUnknownRaw:
 			raw = value
 		case fieldUnknownContentEncoding:
@@ -115,7 +119,12 @@ func openProtobuf(data []byte) (tm typeMeta, raw []byte, err error) {
 	if len(encoding) > 0 {
 		return tm, nil, fmt.Errorf("protobuf object has the content encoding %.20q, which is not supported", encoding)
 	}
-	err = eachProtobuf(meta, func(field uint64, value []byte) {
+	return tm, raw, metaErr
+}
+
+// merge reads a runtime.TypeMeta.
+func (tm *typeMeta) merge(message []byte) error {
+	return eachProtobuf(message, func(field uint64, value []byte) {
 		switch field {
 		case fieldTypeMetaAPIVersion:
 			tm.apiVersion = value
@@ -123,5 +132,4 @@ func openProtobuf(data []byte) (tm typeMeta, raw []byte, err error) {
 			tm.kind = value
 		}
 	})
-	return tm, raw, err
 }

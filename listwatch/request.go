@@ -88,7 +88,7 @@ func responseError(resp *http.Response, verb string, resource schema.GroupResour
 				status.Details.RetryAfterSeconds = int32(retryAfter)
 			}
 		}
-		return &apierrors.StatusError{ErrStatus: *status}
+		return statusError(status)
 	}
 	const maxText = 2048
 	text := string(body[:min(len(body), maxText)])
@@ -96,6 +96,14 @@ func responseError(resp *http.Response, verb string, resource schema.GroupResour
 		text = fmt.Sprintf("%s (reading on: %v)", text, readErr)
 	}
 	return apierrors.NewGenericServerResponse(resp.StatusCode, verb, resource, "", text, retryAfter, true)
+}
+
+// statusError is what the server said went wrong. Its text is never empty, even if the server had nothing to say.
+func statusError(status *metav1.Status) *apierrors.StatusError {
+	if status.Message == "" {
+		status.Message = fmt.Sprintf("the server answered with code %d, reason %q and no message", status.Code, status.Reason)
+	}
+	return &apierrors.StatusError{ErrStatus: *status}
 }
 
 // statusIn returns the failure that body holds, nil if it holds none. It looks at the body itself: a proxy on the way may

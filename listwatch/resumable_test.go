@@ -2,15 +2,11 @@ package listwatch
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"math/rand/v2"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"testing"
 	"testing/synctest"
 
@@ -63,99 +59,6 @@ func TestResumableWatch_WhatWasNotCommittedComesAgain(t *testing.T) {
 		require.NoError(t, w.Commit("4"), "after Close, too")
 		require.Equal(t, "4", resumable(t, lw, path, "").Position())
 	})
-}
-
-// history is a server that remembers every event; each watch starts where it is asked to, and breaks after a few events.
-type history struct {
-	t     *testing.T
-	rng   *rand.Rand
-	last  int
-	first int // what a watch may still be asked for
-}
-
-func (h *history) List(_ context.Context, opts metav1.ListOptions) (*List[*corev1.Service], error) {
-	require.EqualValues(h.t, 1, opts.Limit)
-	return &List[*corev1.Service]{ResourceVersion: strconv.Itoa(h.last)}, nil
-}
-
-func (h *history) Watch(ctx context.Context, opts metav1.ListOptions) (Stream[*corev1.Service], error) {
-	from, err := strconv.Atoi(opts.ResourceVersion)
-	require.NoError(h.t, err)
-	if from < h.first {
-		return nil, apierrors.NewResourceExpired("too old")
-	}
-	s := &scriptedStream{ctx: ctx, closed: make(chan struct{})}
-	for n := from + 1; n <= h.last; n++ {
-		switch version := strconv.Itoa(n); h.rng.IntN(10) {
-		case 0:
-			s.steps = append(s.steps, bookmarked(strconv.Itoa(n-1)))
-			n--
-		case 1:
-			s.steps = append(s.steps, failed(io.EOF))
-			return s, nil
-		case 2:
-			s.steps = append(s.steps, failed(&ObjectError{Type: Modified, ResourceVersion: version, Err: errNoName}))
-		default:
-			s.steps = append(s.steps, added(version))
-		}
-	}
-	s.steps = append(s.steps, bookmarked(strconv.Itoa(h.last)))
-	return s, nil
-}
-
-// However a program works, dies and starts again, it never misses an event that it did not commit.
-func TestResumableWatch_SkipsNothingWhateverDies(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "position")
-	for seed := range uint64(30) {
-		synctest.Test(t, func(t *testing.T) { // a broken watch waits for a second
-			programThatDies(t, path, rand.New(rand.NewPCG(seed, 0)))
-		})
-		require.False(t, t.Failed(), "seed %d", seed)
-	}
-}
-
-func programThatDies(t *testing.T, path string, rng *rand.Rand) {
-	_ = os.Remove(path)
-	h := &history{t: t, rng: rng, last: 1 + rng.IntN(20)}
-	done := 0 // the model: all events up to here were handled
-	for start := "0"; done < h.last; start = "" {
-		if start == "0" {
-			h.last++
-			start, done = "1", 1
-		}
-		w, err := NewResumableWatch(context.Background(), h, metav1.ListOptions{ResourceVersion: start},
-			ResumableOptions{Path: path, Cluster: "test", Source: "services", OnError: func(error) {}})
-		require.NoError(t, err)
-		position, err := strconv.Atoi(w.Position())
-		require.NoError(t, err)
-		require.LessOrEqual(t, position, done, "the position is ahead of the work")
-		seen := position
-		for range 1 + rng.IntN(10) {
-			if seen >= h.last {
-				break
-			}
-			ev, err := w.Next()
-			version := ev.ResourceVersion
-			var bad *ObjectError
-			if errors.As(err, &bad) {
-				version, err = bad.ResourceVersion, nil
-			}
-			require.NoError(t, err)
-			require.Equal(t, strconv.Itoa(seen+1), version, "an event was skipped")
-			seen++
-			require.ErrorIs(t, w.Commit(strconv.Itoa(seen+1)), ErrNotDelivered)
-			if rng.IntN(2) == 0 {
-				done = max(done, seen)
-				require.NoError(t, w.Commit(version))
-				require.Equal(t, strconv.Itoa(done), w.Position())
-			} else if seen > position+1 && rng.IntN(2) == 0 {
-				at := position + 1 + rng.IntN(seen-position)
-				done = max(done, at)
-				require.NoError(t, w.Commit(strconv.Itoa(at)))
-			}
-		}
-		require.NoError(t, w.Close())
-	}
 }
 
 func TestResumableWatch_BookmarksMoveThePositionOnlyWhenAllIsCommitted(t *testing.T) {

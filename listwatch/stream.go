@@ -129,7 +129,7 @@ func (s *stream[T]) decode(frame []byte) (ev Event[T], err error) {
 		return ev, s.fail(s.serverError(object))
 	default:
 		if status := statusIn(frame); len(typ) == 0 && status != nil && status.Kind == "Status" {
-			return ev, s.fail(&apierrors.StatusError{ErrStatus: *status}) // an error where the events should be
+			return ev, s.fail(statusError(status)) // an error where the events should be
 		}
 		return ev, s.unreadable(frame, 0, object, fmt.Errorf("watch event of unknown type %.40q", typ))
 	}
@@ -181,5 +181,5 @@ func (s *stream[T]) serverError(object []byte) *apierrors.StatusError {
 	if err != nil {
 		return apierrors.NewInternalError(fmt.Errorf("the watch ended with an ERROR event that cannot be read: %w", err))
 	}
-	return &apierrors.StatusError{ErrStatus: *status}
+	return statusError(status)
 }

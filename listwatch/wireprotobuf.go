@@ -2,13 +2,15 @@ package listwatch
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// protobufFormat is application/vnd.kubernetes.protobuf.
+// protobufFormat is application/vnd.kubernetes.protobuf. A message that comes in several pieces is all of them merged, as
+// protobuf has it.
 type protobufFormat struct{}
 
 func (protobufFormat) frames(r io.Reader, limit int) frameReader {
@@ -17,24 +19,27 @@ func (protobufFormat) frames(r io.Reader, limit int) frameReader {
 
 // splitEvent: the frame is a bare metav1.WatchEvent; only the object in it has an envelope.
 func (protobufFormat) splitEvent(frame []byte) (eventType, object []byte, err error) {
-	var extension []byte
-	err = eachProtobuf(frame, func(field uint64, value []byte) {
-		switch field {
-		case fieldWatchEventType:
+	c := protobufCursor{data: frame}
+	for {
+		field, value, ok, err := c.next()
+		switch {
+		case err != nil:
+			return eventType, nil, err
+		case !ok:
+			return eventType, object, nil
+		case field == fieldWatchEventType:
 			eventType = value
-		case fieldWatchEventObject:
-			extension = value
+		case field == fieldWatchEventObject:
+			err = eachProtobuf(value, func(field uint64, value []byte) {
+				if field == fieldRawExtensionRaw {
+					object = value
+				}
+			})
 		}
-	})
-	if err != nil {
-		return eventType, nil, err
+		if err != nil {
+			return eventType, nil, err
+		}
 	}
-	err = eachProtobuf(extension, func(field uint64, value []byte) {
-		if field == fieldRawExtensionRaw {
-			object = value
-		}
-	})
-	return eventType, object, err
 }
 
 // framed: the length before each frame says where the next one starts, whatever is in this one.
@@ -49,19 +54,16 @@ func (protobufFormat) splitList(body []byte) (parts listParts, err error) {
 	if len(tm.kind) > 0 && !bytes.HasSuffix(tm.kind, []byte("List")) {
 		return parts, nil // its fields 1 and 2 are something else
 	}
-	var meta []byte
+	var metaErr error
 	err = eachProtobuf(raw, func(field uint64, value []byte) {
 		switch field {
 		case fieldListMeta:
-			meta = value
+			metaErr = errors.Join(metaErr, parts.meta.Unmarshal(value))
 		case fieldListItems:
 			parts.items = append(parts.items, value)
 		}
 	})
-	if err == nil {
-		err = parts.meta.Unmarshal(meta)
-	}
-	return parts, err
+	return parts, errors.Join(err, metaErr)
 }
 
 func (protobufFormat) objectMeta(object []byte) (meta metav1.ObjectMeta, err error) {
@@ -69,16 +71,13 @@ func (protobufFormat) objectMeta(object []byte) (meta metav1.ObjectMeta, err err
 	if err != nil {
 		return meta, err
 	}
-	var metadata []byte
+	var metaErr error
 	err = eachProtobuf(raw, func(field uint64, value []byte) {
 		if field == fieldObjectMeta {
-			metadata = value
+			metaErr = errors.Join(metaErr, meta.Unmarshal(value))
 		}
 	})
-	if err == nil {
-		err = meta.Unmarshal(metadata)
-	}
-	return meta, err
+	return meta, errors.Join(err, metaErr)
 }
 
 func (protobufFormat) salvage(object []byte, enveloped bool) (key Key, resourceVersion string) {

@@ -1,0 +1,120 @@
+package memo
+
+import "hash/maphash"
+
+const (
+	// window is how many parts of a field are counted before it is decided whether to go on.
+	window = 512
+	// worth is how many of them must be known for it to pay.
+	worth = window / 3
+	// pause is how many parts of a field are then decoded without the memo, before it is tried again. It doubles each
+	// time, up to maxPause.
+	pause    = 2048
+	maxPause = pause << 5
+	// seenOnce is of how many parts is known that they came once.
+	seenOnce = 1 << 14
+	// entryBytes is about what an entry costs beside its key and part.
+	entryBytes = 64
+)
+
+// table keeps parts by the field and the bytes they came from.
+//
+//	bytes ──▶ [ young ] ──not there──▶ [ old ] ──not there──▶ decoded; if it is for the second time, put into young
+//	              ▲ found: moves to young │
+//	              └───────────────────────┘     when young is full it becomes old, and old is forgotten
+//
+// What comes once, as most does, leaves only a few bits of its hash.
+type table struct {
+	limit       int
+	size        int // of the young, in bytes
+	young, old  []map[string]part
+	fields      []counts
+	seed        maphash.Seed
+	once        []uint32 // parts of hashes, by another part of them
+	asked, hits uint64
+}
+
+// counts are what is known of a field.
+type counts struct {
+	asked, found int32 // in this window
+	pause, next  int32 // parts to let pass, and how many it will be the next time
+}
+
+func newTable(limit, slots int) table {
+	return table{
+		limit: limit, seed: maphash.MakeSeed(), once: make([]uint32, seenOnce),
+		young: make([]map[string]part, slots), old: make([]map[string]part, slots), fields: make([]counts, slots),
+	}
+}
+
+// wanted reports whether parts of a field are to be looked for.
+func (t *table) wanted(slot int) bool {
+	c := &t.fields[slot]
+	if c.pause > 0 {
+		c.pause--
+		return false
+	}
+	return true
+}
+
+// get returns the part that came from these bytes, or whether it is to be put here once it is decoded.
+func (t *table) get(slot int, data []byte) (p part, found, again bool) {
+	p, found = t.young[slot][string(data)]
+	if !found {
+		if p, found = t.old[slot][string(data)]; found {
+			t.put(slot, string(data), p)
+		}
+	}
+	t.count(slot, found)
+	return p, found, !found && t.cameBefore(slot, data)
+}
+
+// cameBefore reports whether these bytes came a short while ago, and notes that they came. It may be wrong in either way.
+func (t *table) cameBefore(slot int, data []byte) bool {
+	hash := maphash.Bytes(t.seed, data) + uint64(slot)*0x9E3779B97F4A7C15
+	at, mark := &t.once[hash%seenOnce], uint32(hash>>32)
+	if *at == mark {
+		return true
+	}
+	*at = mark
+	return false
+}
+
+// count lets a field rest that is seldom found.
+func (t *table) count(slot int, found bool) {
+	c := &t.fields[slot]
+	t.asked++
+	c.asked++
+	if found {
+		t.hits++
+		c.found++
+	}
+	if c.asked < window {
+		return
+	}
+	if c.found < worth {
+		c.pause = max(c.next, pause)
+		c.next = min(2*c.pause, maxPause)
+	} else {
+		c.next = pause
+	}
+	c.asked, c.found = 0, 0
+}
+
+// put remembers a part, unless it is larger than an eighth of the table.
+func (t *table) put(slot int, key string, p part) {
+	size := int(p.size) + len(key) + entryBytes
+	if size > t.limit/8 {
+		return
+	}
+	if t.size+size > t.limit {
+		t.young, t.old = t.old, t.young
+		clear(t.young)
+		t.size = 0
+	}
+	if t.young[slot] == nil {
+		t.young[slot] = map[string]part{}
+	}
+	t.young[slot][key] = p
+	t.size += size
+}
