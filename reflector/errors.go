@@ -18,8 +18,8 @@ import (
 )
 
 var (
-	// ErrSilent is a streaming list that had no event, and no end of the initial events, for [Options.SilenceTimeout]. A
-	// paged list follows.
+	// ErrSilent is a streaming list that had no event about an object, and no end of the initial events, for
+	// [Options.SilenceTimeout]. A paged list follows.
 	ErrSilent = errors.New("streaming list fell silent before the end of its initial events")
 	// ErrEndedEarly is a streaming list that ended before its initial events did. A paged list follows.
 	ErrEndedEarly = errors.New("streaming list ended before the end of its initial events")

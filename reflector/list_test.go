@@ -103,6 +103,41 @@ func TestStreamingList_SilenceFallsBackToPages(t *testing.T) {
 	})
 }
 
+// Such a server is past the initial events, does not say so, and would go on like this until the watch's time is up.
+func TestStreamingList_BookmarksThatEndNothingDoNotKeepItFromFallingBackToPages(t *testing.T) {
+	story(t, Options{}, func(h *harness) {
+		h.Put("a")
+		h.set(func() { h.withholdEnd = true })
+		h.Start()
+		for range 6 {
+			h.Pass(5 * time.Second)
+			h.Bookmark()
+		}
+		h.ExpectErrors(ErrSilent)
+		h.ExpectRequests(`stream@""`, `list@"0" limit=500`, `watch@"1"`)
+		h.ExpectSink("Replace 1 [a@1]", "Bookmark 1")
+	})
+}
+
+// A bookmark that comes late is no lie, but a watch from it would play history again.
+func TestStreamingList_AnEndThatComesLateDoesNotPlayHistoryAgain(t *testing.T) {
+	story(t, Options{}, func(h *harness) {
+		h.Put("a", "b")
+		h.set(func() { h.withholdEnd = true })
+		h.Start()
+		h.Put("a")
+		h.Put("a")
+		h.send(result{ev: listwatch.Event[object]{Type: listwatch.Bookmark, ResourceVersion: "2", InitialEventsEnd: true}})
+		h.ExpectSink("Replace 4 [a@4 b@2]")
+		h.ExpectVersion("4")
+		h.BreakWatch(io.ErrUnexpectedEOF)
+		h.Settle()
+		h.ExpectRequests(`stream@""`, `watch@"4"`)
+		h.Put("a")
+		h.ExpectSink("Update a@5")
+	})
+}
+
 func TestStreamingList_WithoutAnAnswerFallsBackToPages(t *testing.T) {
 	story(t, Options{SilenceTimeout: 10 * time.Second}, func(h *harness) {
 		h.set(func() { h.hang = true })

@@ -33,8 +33,8 @@ type Options struct {
 	PageSize int64
 	// DisableStreamingList makes every list a paged one.
 	DisableStreamingList bool
-	// SilenceTimeout is how long a streaming list may go without any event before a paged list takes its place. The time
-	// until the server answers counts, the total time does not. Default DefaultSilenceTimeout.
+	// SilenceTimeout is how long a streaming list may go without an event about an object before a paged list takes its
+	// place. The time until the server answers counts, the total time does not. Default DefaultSilenceTimeout.
 	SilenceTimeout time.Duration
 	// StreamingRetry is how long lists stay paged after the server refused a streaming list, fell silent in one that it had
 	// answered, or sent a wrong one. Default DefaultStreamingRetry.

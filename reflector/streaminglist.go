@@ -39,7 +39,10 @@ func (r *Reflector[T]) listStreaming(ctx context.Context) State {
 			return r.leaveStreamingList(ctx, bad)
 		}
 	}
-	s.silence.feed()
+	// A bookmark that ends nothing is not a word of the list: who sends one is past the initial events, and may never say so.
+	if ev.Type != listwatch.Bookmark {
+		s.silence.feed()
+	}
 	return ListingStreaming
 }
 
@@ -63,6 +66,9 @@ func (r *Reflector[T]) endStreamingList(ctx context.Context, version string) Sta
 	s := r.run.stream
 	if version == "" {
 		return r.leaveStreamingList(ctx, ErrEndedEarly)
+	}
+	if isOlder(version, r.run.initial.upTo) {
+		version = r.run.initial.upTo // the end came late
 	}
 	s.silence.stop()
 	s.silence = nil
@@ -118,6 +124,9 @@ type initialSet[T listwatch.Object] struct {
 	items []T
 	index map[listwatch.Key]int // Invariant: index[KeyOf(items[i])] == i, and nothing else.
 	bad   map[listwatch.Key]struct{}
+	// upTo is the newest version of a change that happened meanwhile. Those are in order, unlike the additions among which the
+	// objects are that were there.
+	upTo string
 }
 
 func newInitialSet[T listwatch.Object]() *initialSet[T] {
@@ -126,6 +135,10 @@ func newInitialSet[T listwatch.Object]() *initialSet[T] {
 
 // apply takes an event over. It returns an error only if it does not know what to do with it.
 func (l *initialSet[T]) apply(ev listwatch.Event[T]) *listwatch.ObjectError {
+	isChange := ev.Type == listwatch.Modified || ev.Type == listwatch.Deleted
+	if isChange && (l.upTo == "" || isOlder(l.upTo, ev.ResourceVersion)) {
+		l.upTo = ev.ResourceVersion
+	}
 	switch ev.Type {
 	case listwatch.Added, listwatch.Modified:
 		key := listwatch.KeyOf(ev.Object)

@@ -43,7 +43,7 @@ type CheckpointOptions struct {
 	// empty if there is a Transform, and counts only then.
 	TransformID string
 	// Interval is the least time between two writes of the file. 0 is DefaultCheckpointInterval. It is also written when the
-	// informer stops, and only ever if the store has moved.
+	// informer stops, and only ever if the store has moved or there was a list.
 	Interval time.Duration
 }
 
@@ -83,6 +83,8 @@ type checkpointer[T object] struct {
 	// alive fires when a watch has lasted for acceptedAfter. The reflector's goroutine starts and stops it.
 	alive *time.Timer
 
+	// listed: there was a list since the last write. It may be another state of the same version: see save.
+	listed atomic.Bool
 	// own: the next ReplacedAll to be processed is restore's or judge's.
 	own atomic.Bool
 	// accepted is closed by the consumer when something of the server is in the store.
@@ -240,10 +242,16 @@ func (c *checkpointer[T]) judge(to reflector.State) {
 // processed tells of a batch that is in the store. The server has sent it, unless it is own or a resync: so it
 // goes on from resumed, or the store has its list.
 func (c *checkpointer[T]) processed(batch []delta[T]) {
-	if !c.usable() || c.settled || c.resumed == "" || batch[0].Type == deltafifo.SyncAll {
+	if !c.usable() {
 		return
 	}
-	if batch[0].Type == deltafifo.ReplacedAll && c.own.Swap(false) {
+	if batch[0].Type == deltafifo.ReplacedAll {
+		if c.own.Swap(false) {
+			return
+		}
+		c.listed.Store(true)
+	}
+	if c.settled || c.resumed == "" || batch[0].Type == deltafifo.SyncAll {
 		return
 	}
 	c.settled = true
@@ -282,14 +290,16 @@ func (c *checkpointer[T]) keep(ctx context.Context) {
 	}
 }
 
-// save writes the file if the store has moved. Whatever goes wrong, the file from before stays, and the informer goes on.
+// save writes the file if the store has moved, or was listed: a server that was set back may have come to the version of the
+// file by another way. Whatever goes wrong, the file from before stays, and the informer goes on.
 func (c *checkpointer[T]) save(ctx context.Context) {
 	if !c.usable() {
 		return
 	}
+	listed := c.listed.Swap(false) // before the snapshot, which has that list then
 	snapshot := c.informer.store.Snapshot()
 	version := snapshot.ResourceVersion()
-	if _, err := resourceversion.CompareResourceVersion(version, version); err != nil || version == c.Stats().Saved {
+	if _, err := resourceversion.CompareResourceVersion(version, version); err != nil || version == c.Stats().Saved && !listed {
 		return
 	}
 	// After the snapshot: what was left out before it is known by now.
@@ -306,6 +316,9 @@ func (c *checkpointer[T]) save(ctx context.Context) {
 	c.stats.Err = err
 	if err != nil {
 		c.stats.Failures++
+		if listed {
+			c.listed.Store(true)
+		}
 	} else {
 		c.stats.Saves++
 		c.stats.Saved, c.stats.SavedAt = version, time.Now()

@@ -2,8 +2,6 @@ package sharedinformer
 
 import (
 	"bytes"
-	"encoding/binary"
-	"fmt"
 	"maps"
 	"testing"
 
@@ -100,44 +98,4 @@ func TestCheckpointCodec_WhatDoesNotFitTogetherIsDamaged(t *testing.T) {
 		require.ErrorIs(t, err, progress.ErrDamaged, what)
 		require.Nil(t, items, what)
 	}
-}
-
-// FuzzCheckpointCodec reads frames that no checksum has kept away: whatever they are, there is an error, or objects with
-// names that are all different.
-func FuzzCheckpointCodec(f *testing.F) {
-	join := func(frames [][]byte) (out []byte) {
-		for _, frame := range frames {
-			out = binary.AppendUvarint(out, uint64(len(frame)))
-			out = append(out, frame...)
-		}
-		return out
-	}
-	f.Add(join(written(f, "17", &config{ObjectMeta: metav1.ObjectMeta{Name: "a"}, Data: map[string]string{"k": "v"}})))
-	f.Add(join([][]byte{[]byte(`{"resourceVersion":"5","objects":1}`), []byte(`j{"metadata":{"name":"x"}}`)}))
-	codec, err := newObjectCodec[*config]()
-	require.NoError(f, err)
-	f.Fuzz(func(t *testing.T, data []byte) {
-		var frames [][]byte
-		for len(data) > 0 {
-			n, used := binary.Uvarint(data)
-			if used <= 0 || n > uint64(len(data)-used) {
-				break
-			}
-			frames = append(frames, data[used:used+int(n)])
-			data = data[used+int(n):]
-		}
-		version, items, err := codec.decode(frames)
-		if err != nil {
-			require.ErrorIs(t, err, progress.ErrDamaged)
-			return
-		}
-		require.NotEmpty(t, version)
-		require.Len(t, items, len(frames)-1)
-		names := map[string]bool{}
-		for _, item := range items {
-			require.NotEmpty(t, item.Key.Name)
-			require.False(t, names[fmt.Sprint(item.Key)])
-			names[fmt.Sprint(item.Key)] = true
-		}
-	})
 }

@@ -1,6 +1,7 @@
 package sharedinformer
 
 import (
+	"net/http"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -85,5 +86,32 @@ func TestCheckpoint_IsSyncedByTheFirstEventOrAQuietSecond(t *testing.T) {
 		k.Update("a", "2")
 		require.Zero(k, run())
 		require.Equal(k, []string{"one", "watch", "one", "watch"}, k.Asked())
+	})
+}
+
+// The server was set back and has come to the same version by another way: the file must not keep what never was.
+func TestCheckpoint_AListOfTheSavedVersionIsWrittenAnew(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "configmaps")
+	onKube(t, func(k *kube) {
+		k.Create("a", "kept", nil)
+		backup := k.server.Faults().Backup()
+		k.Update("a", "lost")
+		first := k.checkpointed(Options[*config]{Checkpoint: CheckpointOptions{Path: path}}, listwatch.Options{})
+		stop := k.Run(first)
+		pass(2 * time.Minute)
+		require.EqualValues(k, 1, first.Stats().Checkpoint.Saves)
+		k.server.Faults().FailNext(1, apiserver.Failure{Verb: "watch", Resource: "configmaps", Code: http.StatusGone})
+		k.server.Faults().Restore(backup)
+		k.Update("a", "made anew")
+		pass(2 * time.Minute)
+		require.Equal(k, map[string]string{"a": "made anew"}, values(first))
+		stop()
+
+		second := k.checkpointed(Options[*config]{Checkpoint: CheckpointOptions{Path: path}}, listwatch.Options{})
+		stop = k.Run(second)
+		pass(time.Minute)
+		require.NotEmpty(k, second.Stats().Checkpoint.Resumed)
+		require.Equal(k, map[string]string{"a": "made anew"}, values(second))
+		stop()
 	})
 }

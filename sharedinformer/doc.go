@@ -13,7 +13,7 @@
 // second.
 //
 // Read handler.go and registration.go for what a user sees, controller.go, pipeline.go, process.go and informer.go for the way of a change, fanout.go,
-// listener.go, buffer.go and fold.go for the way to the handlers, then resync.go, lister.go and factory.go; merged.go and its
+// listener.go, buffer.go and fold.go for the way to the handlers, then resync.go, lister.go, sharing.go and factory.go; merged.go and its
 // neighbours for one informer on many namespaces or selectors.
 //
 // # Guarantees
@@ -46,6 +46,16 @@
 // isInInitialList stays, and an initial add that was folded away counts as delivered for HasSynced. A handler that needs
 // each event sets [HandlerOptions].MaxBacklog instead.
 //
+// # Sharing
+//
+// Cached objects are read-only, so equal parts of them need not be in memory twice. With the default of [Options].Sharing the
+// objects that a listwatch.Client decodes share strings, slices, maps and what pointers lead to; of protobuf, what was decoded
+// before is not decoded again (see [glasswatch/listwatch/memo]). A shared slice has no room behind its end, so an append
+// is harmless; a resource.Quantity outside a map is not shared, as it writes itself when it is printed. Who writes into an object
+// writes into others, too: the mutation detector names each. A Transform that writes into objects turns sharing off, unless it
+// copies on write and [Options] say so; [glasswatch/sharedinformer/transform.Share] then shares after it. Objects from
+// a checkpoint share nothing until their next version.
+//
 // # Panics
 //
 // A panic of a handler goes to utilruntime.HandleCrash, which by default ends the process. With
@@ -58,7 +68,8 @@
 // of them becomes the period in which it looks who is due; afterwards no handler's is shorter than that. At each look the
 // handlers whose period is over become due, and stay so until the next look; if there are any, every object is told to
 // them as an update to itself. Updates without a change of resourceVersion, as relists bring them, go to those who are due,
-// and before the first look to all. The time to the next look begins anew with each list.
+// and before the first look to all. In a relist that is no newer than the store, as of a server that was set back, the same
+// version may be another state: then it is told to all. The time to the next look begins anew with each list.
 //
 // # Checkpoints
 //
@@ -72,7 +83,7 @@
 // If the server no longer has the version (410) or says that it does not have it yet, a list follows, and the handlers are told what
 // differs, with FinalStateUnknown for what went. A file that is damaged, of another format, or about another cluster,
 // source, Go type (each field counts) or transform is not looked into. Each of these is one line in the log. The file is
-// written each Interval if the store has moved, and when the informer stops; a disk that refuses is in [Stats] and the
+// written each Interval if the store has moved or there was a list, and when the informer stops; a disk that refuses is in [Stats] and the
 // log, and the file from before stays. Nothing is written once an object could not be read or transformed in this
 // run: the file would claim to have it. What was restored is not transformed again.
 //
@@ -85,6 +96,8 @@
 //
 //   - That a handler sees every version of an object: a relist skips what happened in between, and an object that was deleted
 //     and made again meanwhile is an update to another UID (folding handlers get a deletion and an add).
+//   - That a handler which is due no resync hears of a state that bears a version it knows, from a server that was set back and
+//     is past the store's version again, or with the per-key queue from any that was set back.
 //   - That what waits for a handler is delivered when the informer stops: it is dropped. [Informer.DrainHandler] waits.
 //   - Anything if objects are modified: they are shared by the store and all handlers.
 //   - Who modified an object. [Options].DetectMutations finds that it was modified, and which field.

@@ -42,6 +42,9 @@ type FactoryOptions struct {
 	TweakListOptions func(opts *metav1.ListOptions)
 	// Transform is every informer's: see [Options]. What it returns must have the type of what it was given.
 	Transform func(obj listwatch.Object) (listwatch.Object, error)
+	// TransformCopiesOnWrite and Sharing are every informer's: see [Options].
+	TransformCopiesOnWrite bool
+	Sharing                Sharing
 	// WatchErrorHandler and OnObjectError are every informer's, with its resource: see [Options].
 	WatchErrorHandler func(ctx context.Context, gvr schema.GroupVersionResource, err error)
 	OnObjectError     func(gvr schema.GroupVersionResource, key listwatch.Key, err error)

@@ -136,6 +136,9 @@ func openLocked[T listwatch.Object](f *Factory, id entryID, namespaced bool, con
 		f.httpClient = client
 	}
 	opts := listwatch.Options{HTTPClient: f.httpClient, Scheme: f.opts.Scheme}
+	if _, known := builtins().byType[reflect.TypeFor[T]()]; known || id.form == builtinForm {
+		opts.Scheme = nil // the factory's need not know the built-in types
+	}
 	if namespaced {
 		opts.Namespace = f.opts.Namespace
 	}
@@ -170,6 +173,9 @@ func informerOptions[T listwatch.Object](f *Factory, id entryID) (Options[T], er
 		Queue:           f.opts.Queue,
 		Reflector:       f.opts.Reflector,
 		DetectMutations: f.opts.DetectMutations,
+		Sharing:         f.opts.Sharing,
+
+		TransformCopiesOnWrite: f.opts.TransformCopiesOnWrite,
 	}
 	if f.opts.Name != nil {
 		var err error
@@ -273,6 +279,12 @@ func newObject[T listwatch.Object]() any {
 type tweaked[T listwatch.Object] struct {
 	listwatch.ListerWatcher[T]
 	tweak func(opts *metav1.ListOptions)
+}
+
+// Sharing implements what [listwatch.SharingOf] asks for.
+func (t tweaked[T]) Sharing(share func(T) (T, error)) listwatch.ListerWatcher[T] {
+	t.ListerWatcher, _ = listwatch.SharingOf(t.ListerWatcher, share)
+	return t
 }
 
 func (t tweaked[T]) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.List[T], error) {

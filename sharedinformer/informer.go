@@ -64,12 +64,11 @@ type Informer[T listwatch.Object] struct {
 // New returns an informer on lw, which lists and watches nothing before Run.
 func New[T listwatch.Object](lw listwatch.ListerWatcher[T], opts Options[T]) *Informer[T] {
 	i := &Informer[T]{
-		lw:          lw,
 		synced:      make(chan struct{}),
 		done:        make(chan struct{}),
 		resyncCheck: max(opts.ResyncPeriod, 0),
 	}
-	i.init(opts)
+	i.lw = i.init(lw, opts)
 	i.mutated = newMutationDetector(&i.opts)
 	i.checkpoint = newCheckpointer(i)
 	return i

@@ -91,6 +91,19 @@ func TestFactory_TypedUnstructuredAndMetadataInformersOnOneResourceHaveNamesOfTh
 	})
 }
 
+func TestFactory_KnowsBuiltInTypesBesideAnySchemeOfItsOwn(t *testing.T) {
+	onTheWire(t, FactoryOptions{Scheme: k8sruntime.NewScheme()}, func(t *testing.T, f *Factory, _ *wire) {
+		typed, err := InformerFor[*corev1.Service](f)
+		require.NoError(t, err)
+		byName, err := f.ForResource(nodesGVR)
+		require.NoError(t, err)
+		f.Start(t.Context())
+		require.NoError(t, f.WaitForSync(t.Context()))
+		require.Equal(t, 2, typed.Store().Len())
+		require.Equal(t, 1, byName.Stats().Objects)
+	})
+}
+
 func TestNameSet_GivesTheLowestFreeNumber(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var s nameSet

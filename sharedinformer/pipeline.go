@@ -40,8 +40,8 @@ type failedObject struct {
 	err error
 }
 
-// init makes the queue and the store.
-func (p *pipeline[T]) init(opts Options[T]) {
+// init makes the queue and the store, and returns what fills them.
+func (p *pipeline[T]) init(lw listwatch.ListerWatcher[T], opts Options[T]) listwatch.ListerWatcher[T] {
 	if opts.Name == "" {
 		opts.Name = typeName[T]()
 	}
@@ -54,9 +54,10 @@ func (p *pipeline[T]) init(opts Options[T]) {
 		OnError:  p.note,
 	})
 	p.applier = applier[T]{store: p.store, inOrder: opts.Queue != PerKey}
+	lw, transform := opts.sharing(lw)
 	queueOpts := deltafifo.Options[key, T]{
 		KeyFunc:   keyFunc,
-		Transform: opts.Transform,
+		Transform: transform,
 		OnError:   p.transformFailed,
 		Metrics:   deltafifo.Metrics{Queued: opts.Metrics.Queued, Processed: p.processed},
 	}
@@ -66,6 +67,7 @@ func (p *pipeline[T]) init(opts Options[T]) {
 	} else {
 		p.queue = deltafifo.NewInOrder(queueOpts)
 	}
+	return lw
 }
 
 // controller returns a controller around process. Of opts, the name and the error handler are replaced.

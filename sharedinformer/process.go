@@ -1,7 +1,10 @@
 package sharedinformer
 
 import (
+	"reflect"
 	"slices"
+
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"glasswatch/deltafifo"
 )
@@ -74,6 +77,8 @@ func appendChange[T object](dst []notification[T], op *storeOp[T], d *delta[T], 
 
 // replaceAll makes the store equal to a full list: store first, then deletions, then the rest.
 func (a *applier[T]) replaceAll(list *deltafifo.Bulk[key, T], isInInitialList bool) {
+	order, err := resourceversion.CompareResourceVersion(list.ResourceVersion, a.store.ResourceVersion())
+	mayBeSetBack := err == nil && order <= 0
 	a.ops = a.appendMissing(slices.Grow(a.ops, len(list.Items)), list)
 	deletions := len(a.ops)
 	for j := range list.Items {
@@ -90,6 +95,12 @@ func (a *applier[T]) replaceAll(list *deltafifo.Bulk[key, T], isInInitialList bo
 			op.Obj = op.Old // the last version there was
 		}
 		a.notes = appendChange(a.notes, op, &gone, isInInitialList)
+	}
+	if mayBeSetBack { // such a server gives out its versions again: the same one may be another state
+		for j := range a.notes {
+			n := &a.notes[j]
+			n.sameVersion = n.sameVersion && reflect.DeepEqual(n.old, n.obj)
+		}
 	}
 }
 

@@ -1,10 +1,13 @@
 package sharedinformer
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"glasswatch/listwatch"
 )
 
 func TestResync_EachHandlerAtItsOwnPace(t *testing.T) {
@@ -95,4 +98,50 @@ func TestResync_PeriodBeginsAnewWithAList(t *testing.T) {
 		s.Pass(4 * time.Second)
 		s.Expect(r, "update a@1→1")
 	})
+}
+
+// A server that was set back to a backup gives out its numbers a second time: the same version of the same object is another
+// state then.
+func TestResync_AVersionThatWasGivenTwiceGoesToAllAfterARestoredBackup(t *testing.T) {
+	for name, lost := range map[string][]string{"older than the store": {"b", "c"}, "as old as the store": {}} {
+		t.Run(name, func(t *testing.T) {
+			inVirtualTime(t, Options[*config]{ResyncPeriod: time.Hour}, func(s *story) {
+				s.server.Put("a", "kept")
+				s.server.Put("z", "kept")
+				backup := s.server.revision
+				s.server.Put("a", "lost")
+				var want []string
+				for _, name := range lost {
+					s.server.Put(name, "lost")
+					want = append(want, fmt.Sprintf("delete %s@%d unseen", name, s.server.revision))
+				}
+				r := newRecorder()
+				s.Add(r, HandlerOptions{ResyncPeriod: NoResync}) // which is not told of versions that it has, once somebody has looked
+				s.Start()
+				s.Pass(90 * time.Minute)
+				r.take()
+				s.server.Unobserved(func() {
+					s.server.Restore(backup)
+					s.server.Put("a", "made anew")
+					s.Pass(10 * time.Second) // it lists, as its version is gone
+				})
+				s.Pass(10 * time.Second)
+				told := r.take()
+				require.Equal(t, "made anew", r.view[named("a")].Data["value"])
+				require.Subset(t, told, append(want, "update a@3→3"))
+				require.NotContains(t, told, "update z@2→2")
+			})
+		})
+	}
+}
+
+// Restore sets the server back to a revision, as from a backup: what came after never was.
+func (s *server) Restore(revision int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.history = s.history[:revision]
+	s.revision, s.objects = revision, map[key]*config{}
+	for _, event := range s.history {
+		s.objects[listwatch.KeyOf(event.Object)] = event.Object
+	}
 }

@@ -32,7 +32,7 @@ type SimpleInformer[T listwatch.Object] struct {
 func NewSimple[T listwatch.Object](lw listwatch.ListerWatcher[T], h Handler[T], opts Options[T]) *SimpleInformer[T] {
 	opts.Trace = nil
 	s := &SimpleInformer[T]{handler: h}
-	s.init(opts)
+	lw = s.init(lw, opts)
 	reflectorOpts := opts.Reflector
 	reflectorOpts.ResyncPeriod = max(opts.ResyncPeriod, 0)
 	reflectorOpts.ShouldResync = nil

@@ -16,7 +16,7 @@ func TestWalkthrough(t *testing.T) {
 		t.Run(name, func(t *testing.T) { inVirtualTime(t, opts, tell) })
 	}
 
-	step("1. the informer lists, and every handler is given what is there", Options[*config]{}, func(s *story) {
+	step("1 the informer lists, and every handler is given what is there", Options[*config]{}, func(s *story) {
 		s.server.Put("web", "1")
 		one, two := newRecorder(), newRecorder()
 		s.Add(one, HandlerOptions{})
@@ -27,7 +27,7 @@ func TestWalkthrough(t *testing.T) {
 		require.Equal(s, 1, s.server.lists, "one list for both")
 	})
 
-	step("2. changes arrive as adds, updates and deletions", Options[*config]{}, func(s *story) {
+	step("2 changes arrive as adds, updates and deletions", Options[*config]{}, func(s *story) {
 		r := newRecorder()
 		s.Add(r, HandlerOptions{})
 		s.Start()
@@ -37,18 +37,20 @@ func TestWalkthrough(t *testing.T) {
 		s.Expect(r, "add web@1", "update web@1→2", "delete web@3")
 	})
 
-	step("3. a handler that comes late is given the store first", Options[*config]{}, func(s *story) {
+	step("3 a handler that comes late is given the store first", Options[*config]{}, func(s *story) {
 		s.server.Put("web", "1")
+		s.server.Put("gone", "")
 		s.Start()
 		s.server.Put("web", "2")
+		s.server.Delete("gone")
 		s.Settle()
 		late := newRecorder()
 		reg := s.Add(late, HandlerOptions{})
-		s.Expect(late, "add web@2 initial")
+		s.Expect(late, "add web@3 initial") // and not a word of gone, which was deleted before
 		require.True(s, reg.HasSynced())
 	})
 
-	step("4. a broken watch is resumed, nobody notices", Options[*config]{}, func(s *story) {
+	step("4 a broken watch is resumed, nobody notices", Options[*config]{}, func(s *story) {
 		s.server.Put("web", "1")
 		r := newRecorder()
 		s.Add(r, HandlerOptions{})
@@ -61,7 +63,7 @@ func TestWalkthrough(t *testing.T) {
 		require.Equal(s, 1, s.server.lists)
 	})
 
-	step("5. a deletion that nobody saw is found by the next list", Options[*config]{}, func(s *story) {
+	step("5 a deletion that nobody saw is found by the next list", Options[*config]{}, func(s *story) {
 		s.server.Put("web", "1")
 		r := newRecorder()
 		s.Add(r, HandlerOptions{})
@@ -71,7 +73,7 @@ func TestWalkthrough(t *testing.T) {
 		s.Expect(r, "add web@1 initial", "delete web@1 unseen")
 	})
 
-	step("6. a resync gives handlers that ask for it every object again", Options[*config]{ResyncPeriod: time.Minute}, func(s *story) {
+	step("6 a resync gives handlers that ask for it every object again", Options[*config]{ResyncPeriod: time.Minute}, func(s *story) {
 		s.server.Put("web", "1")
 		r := newRecorder()
 		s.Add(r, HandlerOptions{})
@@ -81,7 +83,7 @@ func TestWalkthrough(t *testing.T) {
 		require.Equal(s, 1, s.server.lists, "from the store, not from the server")
 	})
 
-	step("7. a slow handler may fold what waits for it", Options[*config]{}, func(s *story) {
+	step("7 a slow handler may fold what waits for it", Options[*config]{}, func(s *story) {
 		release := make(chan struct{})
 		r := newRecorder()
 		r.during = func(what string) {
@@ -101,7 +103,7 @@ func TestWalkthrough(t *testing.T) {
 		s.Expect(r, "add busy@1", "add web@1001")
 	})
 
-	step("8. listers read the same store", Options[*config]{}, func(s *story) {
+	step("8 listers read the same store", Options[*config]{}, func(s *story) {
 		s.server.PutLabelled(named("web"), map[string]string{"tier": "front"})
 		s.server.PutLabelled(named("db"), map[string]string{"tier": "back"})
 		s.Start()
@@ -110,7 +112,7 @@ func TestWalkthrough(t *testing.T) {
 		require.Equal(s, []string{"default/db"}, names(objs))
 	})
 
-	step("9. removing a handler drops what waits for it, draining delivers it", Options[*config]{}, func(s *story) {
+	step("9 removing a handler drops what waits for it, draining delivers it", Options[*config]{}, func(s *story) {
 		slow := func() (*recorder, chan struct{}) {
 			release := make(chan struct{})
 			r := newRecorder()

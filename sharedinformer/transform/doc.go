@@ -9,6 +9,9 @@
 // A transform is a func(T) (T, error), with nothing to it; [Chain] makes one of many. [Share] takes the others as its
 // arguments, so that it is always the last: a transform after it would write into what other objects hold, too.
 //
+// An informer shares the parts of what it decodes by itself, see Sharing in its options: [Share] is for objects that a
+// transform has written into, and for others that come from elsewhere.
+//
 // # What is guaranteed
 //
 //   - An object is deeply equal before and after it was shared, nil and empty told apart.
