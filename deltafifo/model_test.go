@@ -150,6 +150,13 @@ func (m *fifoModel) DeleteKey(key string) error {
 	return nil
 }
 
+func (m *fifoModel) DeleteUnknown(key string, t *thing) {
+	m.event()
+	if _, known := m.store.GetByKey(key); known || slices.Contains(m.keys, key) {
+		m.put(delta{Type: Deleted, Key: key, Obj: t, FinalStateUnknown: true})
+	}
+}
+
 func (m *fifoModel) Replace(ts []*thing, keep []string, _ string) error {
 	present := slices.Clone(keep)
 	var bad error
@@ -224,8 +231,17 @@ func TestDeltaFIFO_BehavesLikeItsModel(t *testing.T) {
 			},
 			"produce":  func(t *rapid.T) { s.t = t; s.step() },
 			"produce2": func(t *rapid.T) { s.t = t; s.step() },
-			"pop":      func(t *rapid.T) { popBothFIFOs(t, impl, model, closed) },
-			"pop2":     func(t *rapid.T) { popBothFIFOs(t, impl, model, closed) },
+			"delete unknown": func(t *rapid.T) {
+				s.t = t
+				s.versions++
+				last := &thing{name: s.key(), version: s.versions} // not among the things that are transformed
+				if err := impl.DeleteUnknown(last.name, last); err != nil {
+					t.Fatal(err)
+				}
+				model.DeleteUnknown(last.name, last)
+			},
+			"pop":  func(t *rapid.T) { popBothFIFOs(t, impl, model, closed) },
+			"pop2": func(t *rapid.T) { popBothFIFOs(t, impl, model, closed) },
 			"lose an object from the store": func(t *rapid.T) {
 				if len(store.keys) > 0 {
 					store.set(rapid.SampledFrom(store.keys).Draw(t, "lost"), nil)

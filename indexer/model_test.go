@@ -268,6 +268,7 @@ func (x *machine) actions() map[string]func(*rapid.T) {
 		},
 		"delete many":     x.deleteMany,
 		"replace":         x.replace,
+		"replace keyed":   x.replaceKeyed,
 		"apply":           x.apply,
 		"bookmark":        func(t *rapid.T) { x.m.rv = x.nextRV(); x.s.Bookmark(x.m.rv); x.s.Bookmark("") },
 		"add indexers":    x.addIndexers,
@@ -351,6 +352,22 @@ func (x *machine) replace(t *rapid.T) {
 	} else if bad > 0 {
 		t.Fatalf("no error for %d objects without a key", bad)
 	}
+}
+
+func (x *machine) replaceKeyed(t *rapid.T) {
+	var keys []string
+	var objs []*item
+	x.m.items = map[string]*item{}
+	for range rapid.IntRange(0, x.keys).Draw(t, "n") {
+		o := x.item(t, x.key(t))
+		keys, objs = append(keys, o.key), append(objs, o)
+		x.m.items[o.key] = o
+	}
+	for _, o := range x.m.items {
+		x.expectErrors(o, x.names()...)
+	}
+	x.m.rv = x.nextRV()
+	x.s.ReplaceKeyed(keys, objs, x.m.rv)
 }
 
 func (x *machine) apply(t *rapid.T) {

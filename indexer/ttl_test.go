@@ -109,7 +109,7 @@ func TestTTLStore_EqualsTheModelAtAllTimes(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		synctest.Test(t, func(*testing.T) {
 			ttl := time.Duration(rapid.IntRange(0, 5).Draw(rt, "ttl"))
-			s, m, version := newTTL(ttl), ttlModel{}, 0
+			s, m, version, rv := newTTL(ttl), ttlModel{}, 0, ""
 			draw := func() *item {
 				version++
 				return &item{key: fmt.Sprint("k", rapid.IntRange(0, 5).Draw(rt, "key")), version: version}
@@ -122,6 +122,7 @@ func TestTTLStore_EqualsTheModelAtAllTimes(t *testing.T) {
 						require.Equal(rt, m.living(ttl), s.List(), "in the order of writing")
 						require.Equal(rt, len(m.living(ttl)), s.Len())
 					}
+					require.Equal(rt, rv, s.ResourceVersion())
 				},
 				"add": func(*rapid.T) { o := draw(); put(o); require.NoError(rt, s.Add(o)) },
 				"get": func(*rapid.T) {
@@ -133,13 +134,22 @@ func TestTTLStore_EqualsTheModelAtAllTimes(t *testing.T) {
 						require.Same(rt, e.obj, got)
 					}
 				},
+				"update":     func(*rapid.T) { o := draw(); put(o); require.NoError(rt, s.Update(o)) },
+				"delete key": func(*rapid.T) { o := draw(); delete(m, o.key); s.DeleteKey(o.key) },
+				"bookmark": func(*rapid.T) {
+					version++
+					rv = fmt.Sprint(version)
+					s.Bookmark(rv)
+					s.Bookmark("")
+				},
 				"delete": func(*rapid.T) { o := draw(); delete(m, o.key); require.NoError(rt, s.Delete(o)) },
 				"replace": func(*rapid.T) {
 					a, b := draw(), draw()
 					clear(m)
 					put(a)
 					put(b)
-					require.NoError(rt, s.Replace([]*item{a, b}, ""))
+					rv = fmt.Sprint(version)
+					require.NoError(rt, s.Replace([]*item{a, b}, rv))
 				},
 				"wait": func(*rapid.T) { <-time.After(time.Duration(rapid.IntRange(1, 3).Draw(rt, "wait"))) },
 			})

@@ -19,6 +19,20 @@ type model struct {
 	processing map[int]bool
 	dirty      map[int]int // item → priority
 	delayed    []modelDelay
+	drains     []*modelDrain
+}
+
+// modelDrain is a ShutDownWithDrain that runs.
+type modelDrain struct {
+	over chan struct{}
+	free bool // to return, even if there is work
+}
+
+func (m *model) shutDown() {
+	m.closed, m.delayed = true, nil
+	for _, d := range m.drains {
+		d.free = true
+	}
 }
 
 type modelItem struct{ item, priority int }
@@ -184,10 +198,26 @@ func actions(q *DelayingQueue[int], m *model, depth *depth) map[string]func(*rap
 				t.Skip("not yet")
 			}
 			q.ShutDown()
-			m.closed, m.delayed = true, nil
+			m.shutDown()
+		},
+		"ShutDownWithDrain": func(t *rapid.T) {
+			if rapid.IntRange(0, 30).Draw(t, "luck") > 0 {
+				t.Skip("not yet")
+			}
+			d := &modelDrain{over: make(chan struct{})}
+			go func() { defer close(d.over); q.ShutDownWithDrain() }()
+			synctest.Wait()
+			m.closed, m.delayed, m.drains = true, nil, append(m.drains, d)
 		},
 		"": func(t *rapid.T) {
 			require.NoError(t, q.checkInvariants())
+			if len(m.drains) > 0 {
+				synctest.Wait()
+			}
+			for _, d := range m.drains {
+				d.free = d.free || len(m.ready)+len(m.processing) == 0
+				require.Equal(t, d.free, isOver(d.over), "a drain that has returned")
+			}
 			s := q.Stats()
 			s.UnfinishedWork, s.LongestRunning = 0, 0
 			require.Equal(t, Stats{Queued: len(m.ready), Processing: len(m.processing), Delayed: len(m.delayed)}, s)
@@ -195,6 +225,15 @@ func actions(q *DelayingQueue[int], m *model, depth *depth) map[string]func(*rap
 			require.EqualValues(t, len(m.ready)+len(m.dirty), depth.Load(), "depth")
 			require.EqualValues(t, len(m.ready), q.Len())
 		},
+	}
+}
+
+func isOver(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
 	}
 }
 
