@@ -21,9 +21,9 @@ func introduce(ctx context.Context, cfg *rest.Config, source string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	version := "unknown"
+	serverVersion := "unknown"
 	if v, err := client.Discovery().ServerVersionWithContext(ctx); err == nil {
-		version = v.GitVersion
+		serverVersion = v.GitVersion
 	} else {
 		logger.Error(err, "The API server does not tell its version", "server", cfg.Host)
 	}
@@ -34,8 +34,8 @@ func introduce(ctx context.Context, cfg *rest.Config, source string) error {
 	} else {
 		logger.V(1).Info("The API server does not tell who this is", "err", err)
 	}
-	logger.Info("Cluster", "server", cfg.Host, "version", version, "from", source, "identity", identity,
-		"tls", tlsOf(cfg))
+	logger.Info("Cluster", "server", cfg.Host, "version", serverVersion, "from", source, "identity", identity,
+		"tls", tlsOf(cfg), "controller", version)
 	return nil
 }
 

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"strings"
 	"time"
 
@@ -18,8 +20,10 @@ import (
 type options struct {
 	cluster  cluster.Flags
 	log      logging.Flags
+	election electionFlags
 	embedded bool
 	demo     bool
+	version  bool
 
 	namespace   string
 	workers     int
@@ -42,6 +46,7 @@ func parse(args []string, out io.Writer) (*options, error) {
 	}
 	fs.BoolVar(&o.demo, "demo", false, "play every rule against an in-process API server, and exit 0 if all held")
 	fs.BoolVar(&o.embedded, "embedded", false, "run against an in-process API server on a loopback port, till stopped")
+	fs.BoolVar(&o.version, "version", false, "print the version, and exit")
 	fs.StringVar(&o.cluster.Kubeconfig, "kubeconfig", "", "path of a kubeconfig; without it $KUBECONFIG, else the Pod's own service account")
 	fs.StringVar(&o.cluster.Context, "context", "", "context of the kubeconfig; without it the current one")
 	fs.BoolVar(&o.cluster.Insecure, "insecure-skip-tls-verify", false, "do not check the API server's certificate; anybody on the way can read and write")
@@ -53,6 +58,7 @@ func parse(args []string, out io.Writer) (*options, error) {
 	fs.DurationVar(&o.resync, "resync", 10*time.Minute, "how often every Service is looked at again; 0 is never")
 	fs.StringVar(&o.metricsAddr, "metrics-addr", "127.0.0.1:8080", "address of /metrics; empty for none; a free port with --embedded")
 	fs.StringVar(&o.healthAddr, "health-addr", "127.0.0.1:8081", "address of /healthz and /readyz; likewise")
+	o.election.addTo(fs)
 	o.log.AddTo(fs)
 	if err := fs.Parse(args); err != nil {
 		return nil, err
@@ -77,7 +83,7 @@ func (o *options) validate(fs *pflag.FlagSet) error {
 		return fmt.Errorf("--demo and --embedded: want one of the two")
 	}
 	if o.demo || o.embedded {
-		for _, name := range []string{"kubeconfig", "context", "insecure-skip-tls-verify"} {
+		for _, name := range []string{"kubeconfig", "context", "insecure-skip-tls-verify", "leader-elect"} {
 			if fs.Changed(name) {
 				return fmt.Errorf("--%s: an in-process API server needs none", name)
 			}
@@ -91,10 +97,20 @@ func (o *options) validate(fs *pflag.FlagSet) error {
 			}
 		}
 	}
-	if err := o.log.Validate(); err != nil {
+	if err := errors.Join(o.election.validate(fs), o.log.Validate()); err != nil {
 		return err
 	}
-	return o.config.Validate()
+	if err := o.config.Validate(); err != nil {
+		return fmt.Errorf("--%w", err)
+	}
+	return errors.Join(checkAddress("metrics-addr", o.metricsAddr), checkAddress("health-addr", o.healthAddr))
+}
+
+func checkAddress(flag, address string) error {
+	if _, _, err := net.SplitHostPort(address); address != "" && err != nil {
+		return fmt.Errorf("--%s: want host:port or nothing, got %q: %w", flag, address, err)
+	}
+	return nil
 }
 
 // takeFreePorts: who only wants to look should not have to find out which port is taken.

@@ -15,6 +15,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
+// version is set by the linker: see deploy/Dockerfile.
+var version = "dev"
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once
@@ -31,6 +34,10 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 		return nil
 	}
 	if err != nil {
+		return err
+	}
+	if o.version {
+		_, err = fmt.Fprintln(out, version)
 		return err
 	}
 	stop, err := o.log.Start(os.Stderr)

@@ -85,20 +85,34 @@ func TestFollow_PicksOneReportALayerForTheFirstChange(t *testing.T) {
 
 func TestFlags_NameWhatIsWrong(t *testing.T) {
 	for args, want := range map[string]string{
-		"--workers=0":                       "--workers: want at least 1, got 0",
-		"--resync=-1s":                      "--resync: want 0 or more",
-		"--host=10.0.0.1":                   "host: want a host name",
-		"--ingress-class=A":                 "ingress class",
-		"--annotation-prefix=a/b":           "annotation prefix",
-		"--namespace=../x":                  "--namespace: want a namespace's name",
-		"--demo --resync=1s":                "--resync: the demo has no use for it",
-		"--log-format=xml":                  "--log-format: want text or json",
-		"extra":                             `want flags only, got "extra"`,
-		"--demo --embedded":                 "want one of the two",
-		"--demo --kubeconfig=x":             "--kubeconfig: an in-process API server needs none",
-		"--embedded --context=x":            "--context: an in-process API server needs none",
-		"--no-such-flag":                    "unknown flag",
-		"--demo --insecure-skip-tls-verify": "an in-process API server needs none",
+		"--workers=0":                                         "--workers: want at least 1, got 0",
+		"--resync=-1s":                                        "--resync: want 0 or more",
+		"--host=10.0.0.1":                                     "--host: want a host name",
+		"--ingress-class=A":                                   "--ingress-class: want",
+		"--annotation-prefix=a/b":                             "--annotation-prefix: want",
+		"--namespace=../x":                                    "--namespace: want a namespace's name",
+		"--demo --resync=1s":                                  "--resync: the demo has no use for it",
+		"--log-format=xml":                                    "--log-format: want text or json",
+		"extra":                                               `want flags only, got "extra"`,
+		"--demo --embedded":                                   "want one of the two",
+		"--demo --kubeconfig=x":                               "--kubeconfig: an in-process API server needs none",
+		"--embedded --context=x":                              "--context: an in-process API server needs none",
+		"--no-such-flag":                                      "unknown flag",
+		"--demo --insecure-skip-tls-verify":                   "an in-process API server needs none",
+		"--demo --leader-elect":                               "--leader-elect: an in-process API server needs none",
+		"--embedded --leader-elect":                           "--leader-elect: an in-process API server needs none",
+		"--embedded --leader-elect-name=a":                    "--leader-elect-name: has no use without --leader-elect",
+		"--leader-elect-retry-period=1s":                      "--leader-elect-retry-period: has no use without --leader-elect",
+		"--leader-elect --leader-elect-namespace=../x":        "--leader-elect-namespace: want a namespace's name",
+		"--leader-elect --leader-elect-name=A":                "--leader-elect-name: want a lease's name",
+		"--leader-elect --leader-elect-lease-duration=1500ms": "--leader-elect-lease-duration: want whole seconds",
+		"--leader-elect --leader-elect-lease-duration=10s":    "--leader-elect-renew-deadline: want less than the lease duration, 10s, got 10s",
+		"--leader-elect --leader-elect-renew-deadline=13s":    "--leader-elect-renew-deadline: want less than the lease duration less the retry period, 13s, got 13s",
+		"--leader-elect --leader-elect-retry-period=9s":       "--leader-elect-retry-period: want more than 0 and less than the renew deadline, 10s, over 1.2, got 9s",
+		"--leader-elect --leader-elect-retry-period=2562047h": "--leader-elect-retry-period: want more than 0 and less",
+		"--metrics-addr=8080":                                 "--metrics-addr: want host:port or nothing",
+		"--health-addr=[::1":                                  "--health-addr: want host:port or nothing",
+		"--leader-elect --leader-elect-retry-period=0s":       "--leader-elect-retry-period: want more than 0",
 	} {
 		_, err := parse(strings.Fields(args), &bytes.Buffer{})
 		require.ErrorContains(t, err, want, args)
@@ -109,8 +123,8 @@ func TestFlags_NameWhatIsWrong(t *testing.T) {
 }
 
 func TestHealth_ReadyOnlyWithoutAComplaint(t *testing.T) {
-	var complaint error
-	handler := healthHandler(func() error { return complaint })
+	var complaint, stuck error
+	handler := healthHandler(func() error { return stuck }, func() error { return complaint })
 	get := func(path string) (int, string) {
 		answer := httptest.NewRecorder()
 		handler.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, nil))
@@ -124,6 +138,10 @@ func TestHealth_ReadyOnlyWithoutAComplaint(t *testing.T) {
 	require.Contains(t, body, "services: not synced yet")
 	code, _ = get("/healthz")
 	require.Equal(t, http.StatusOK, code, "waiting for the API server is no reason to be restarted")
+	stuck = errors.New("failed to renew")
+	code, body = get("/healthz")
+	require.Equal(t, http.StatusServiceUnavailable, code)
+	require.Contains(t, body, "failed to renew")
 }
 
 func TestServe_StopsWithItsContext(t *testing.T) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -22,16 +23,26 @@ func runOnCluster(ctx context.Context, o *options) error {
 	return runController(ctx, cfg, o)
 }
 
-// runController serves metrics and health and reconciles until ctx ends.
+// runController serves metrics and health and reconciles until ctx ends, or the lease is lost.
 func runController(ctx context.Context, cfg *rest.Config, o *options) error {
 	cfg = rest.CopyConfig(cfg)
 	cfg.QPS, cfg.Burst = 50, 100
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	c, err := ingress.New(cfg, ingress.Options{
+	opts := ingress.Options{
 		Config: o.config, Namespace: o.namespace, Workers: o.workers, Resync: o.resync,
 		Registerer: registry, Trace: logTrace(ctx),
-	})
+	}
+	var e *election // nil: nobody to share the work with
+	if o.election.enabled {
+		var err error
+		if e, err = newElection(cfg, o); err != nil {
+			return err
+		}
+		registry.MustRegister(leadership.leader, leadership.slowpath)
+		opts.MayWrite = e.won
+	}
+	c, err := ingress.New(cfg, opts)
 	if err != nil {
 		return err
 	}
@@ -41,11 +52,16 @@ func runController(ctx context.Context, cfg *rest.Config, o *options) error {
 	if err != nil {
 		return err
 	}
-	health, err := serve(serving, "health", o.healthAddr, healthHandler(c.Ready))
+	health, err := serve(serving, "health", o.healthAddr, healthHandler(e.alive, func() error {
+		return errors.Join(c.Ready(), e.ready())
+	}))
 	if err != nil {
 		return err
 	}
-	err = c.Run(ctx)
+	err = e.run(ctx, c.Run)
+	if errors.Is(err, errLost) {
+		return err // at once
+	}
 	stopServing()
 	<-metrics
 	<-health

@@ -50,16 +50,17 @@ func metricsHandler(registry *prometheus.Registry) http.Handler {
 	return mux
 }
 
-// healthHandler: alive as long as it answers, ready when ready gives no error.
-func healthHandler(ready func() error) http.Handler {
+// healthHandler: alive and ready as long as the functions of these names give no error.
+func healthHandler(alive, ready func() error) http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		if err := ready(); err != nil {
-			http.Error(w, err.Error(), http.StatusServiceUnavailable)
-			return
-		}
-		fmt.Fprintln(w, "ok")
-	})
+	for path, check := range map[string]func() error{"/healthz": alive, "/readyz": ready} {
+		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) {
+			if err := check(); err != nil {
+				http.Error(w, err.Error(), http.StatusServiceUnavailable)
+				return
+			}
+			fmt.Fprintln(w, "ok")
+		})
+	}
 	return mux
 }

@@ -16,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"pgregory.net/rapid"
 
 	"glasswatch/internal/apiserver"
@@ -68,6 +69,19 @@ type chaos struct {
 	client kubernetes.Interface
 
 	garbled bool
+}
+
+// serveWorld serves until ctx ends, in the bubble of its caller; what Serve returned comes out of served.
+func serveWorld(ctx context.Context, t *testing.T) (world *chaos, cfg *rest.Config, served <-chan error) {
+	t.Helper()
+	listener := apiserver.NewPipeListener()
+	server := apiserver.New(apiserver.Options{})
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(ctx, listener) }()
+	cfg = server.RESTConfigFor(listener)
+	client, err := kubernetes.NewForConfig(cfg)
+	require.NoError(t, err)
+	return &chaos{server: server, client: client}, cfg, done
 }
 
 func playMoves(t *testing.T, moves []move) error {
@@ -311,18 +325,12 @@ func TestController_AStaleCacheNeitherAdoptsNorDeletesAnOrphan(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
-				listener := apiserver.NewPipeListener()
-				server := apiserver.New(apiserver.Options{})
-				served := make(chan error, 1)
-				go func() { served <- server.Serve(ctx, listener) }()
-				cfg := server.RESTConfigFor(listener)
-				client, err := kubernetes.NewForConfig(cfg)
-				require.NoError(t, err)
+				world, cfg, served := serveWorld(ctx, t)
+				server, client := world.server, world.client
 				c, err := New(cfg, Options{Config: testConfig})
 				require.NoError(t, err)
 				ran := make(chan error, 1)
 				go func() { ran <- c.Run(ctx) }()
-				world := &chaos{server: server, client: client}
 				require.NoError(t, world.play(ctx, move{Kind: "create", Name: "a"}))
 				<-time.After(time.Second)
 

@@ -38,14 +38,14 @@ type Config struct {
 	Host             string // the host of a Service that names none
 }
 
-// Validate names the field that cannot be right for any Service.
+// Validate names the field that cannot be right for any Service, as a flag that sets it is to be named.
 func (c Config) Validate() error {
 	if errs := validation.IsQualifiedName(c.AnnotationPrefix + "/http"); len(errs) > 0 {
-		return fmt.Errorf("annotation prefix: want a DNS subdomain, got %q: %s", c.AnnotationPrefix, strings.Join(errs, "; "))
+		return fmt.Errorf("annotation-prefix: want a DNS subdomain, got %q: %s", c.AnnotationPrefix, strings.Join(errs, "; "))
 	}
 	if c.Class != "" {
 		if errs := validation.IsDNS1123Subdomain(c.Class); len(errs) > 0 {
-			return fmt.Errorf("ingress class: want a DNS subdomain or nothing, got %q: %s", c.Class, strings.Join(errs, "; "))
+			return fmt.Errorf("ingress-class: want a DNS subdomain or nothing, got %q: %s", c.Class, strings.Join(errs, "; "))
 		}
 	}
 	if err := checkHost(c.Host); err != nil {

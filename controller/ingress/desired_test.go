@@ -90,7 +90,7 @@ func TestDesire_HostOfTheAnnotationOverridesAndIsChecked(t *testing.T) {
 func TestConfig_NamesTheFieldThatCannotBeRight(t *testing.T) {
 	require.NoError(t, testConfig.Validate())
 	require.NoError(t, Config{AnnotationPrefix: "a.example.com", Host: "h"}.Validate(), "no class is a choice")
-	require.ErrorContains(t, Config{AnnotationPrefix: "a b", Host: "h"}.Validate(), "annotation prefix")
-	require.ErrorContains(t, Config{AnnotationPrefix: "a", Host: "h", Class: "A"}.Validate(), "ingress class")
+	require.ErrorContains(t, Config{AnnotationPrefix: "a b", Host: "h"}.Validate(), "annotation-prefix: want")
+	require.ErrorContains(t, Config{AnnotationPrefix: "a", Host: "h", Class: "A"}.Validate(), "ingress-class: want")
 	require.ErrorContains(t, Config{AnnotationPrefix: "a", Host: "10.0.0.1"}.Validate(), "host")
 }

@@ -33,6 +33,11 @@
 // the last good Ingress stays. 400 and 422 rest until the Service or the Ingress
 // changes. Everything else is retried without limit.
 //
+// A process that may not write yet (Options.MayWrite) fills its caches and keeps
+// them up to date; it takes over without a list. Ready fails while a list or a
+// watch fails, with what the API server said, and heals by itself: it is asked
+// again every ten to twenty seconds.
+//
 // # What is not guaranteed
 //
 // An Event is best effort: one that the API server will not take, after some

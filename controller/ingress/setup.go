@@ -30,6 +30,9 @@ type Options struct {
 	Workers    int           // 0 is 1
 	Resync     time.Duration // how often every Service is looked at again; 0 is never
 	Registerer prometheus.Registerer
+	// MayWrite is closed once this process may write; nil is at once. Until then the caches fill and follow the cluster,
+	// and nothing is queued.
+	MayWrite <-chan struct{}
 	// Trace, if set, is told of each change at each layer, from many goroutines. It must not block.
 	Trace func(Trace)
 }
@@ -43,8 +46,8 @@ type Controller struct {
 	ingresses  *sharedinformer.Informer[*networkingv1.Ingress]
 	loop       *controller.Controller[listwatch.Key]
 	events     record.EventBroadcaster
-	synced     []*sharedinformer.Registration
 	reconciler *Reconciler
+	opts       Options
 }
 
 // New returns an error for options that cannot work; it does not talk to the cluster.
@@ -61,7 +64,7 @@ func New(cfg *rest.Config, opts Options) (*Controller, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Controller{}
+	c := &Controller{opts: opts}
 	if c.services, err = newInformer[*corev1.Service](cfg, corev1.SchemeGroupVersion.WithResource("services"), "Service", opts); err != nil {
 		return nil, err
 	}
@@ -89,10 +92,12 @@ func New(cfg *rest.Config, opts Options) (*Controller, error) {
 		Name: "ingress", Workers: opts.Workers, Registerer: opts.Registerer,
 		DrainTimeout: drainTimeout,
 	})
-	return c, errors.Join(
-		subscribe(c, c.services, opts.Trace),
-		subscribe(c, c.ingresses, opts.Trace))
+	return c, nil
 }
+
+// maxBackoff is how long a list or watch that keeps failing waits, give or take: who has granted a right or brought the
+// API server back does not want to wait for long.
+const maxBackoff = 10 * time.Second
 
 func newInformer[T listwatch.Object](cfg *rest.Config, gvr schema.GroupVersionResource, kind string, opts Options) (*sharedinformer.Informer[T], error) {
 	lw, err := listwatch.NewForConfig[T](cfg, gvr, listwatch.Options{Namespace: opts.Namespace})
@@ -100,6 +105,7 @@ func newInformer[T listwatch.Object](cfg *rest.Config, gvr schema.GroupVersionRe
 		return nil, err
 	}
 	informerOptions := sharedinformer.Options[T]{Name: gvr.Resource, Resource: gvr.GroupResource(), ResyncPeriod: opts.Resync}
+	informerOptions.Reflector.Backoff.Max = maxBackoff
 	if opts.Trace == nil {
 		return sharedinformer.New(listwatch.ListerWatcher[T](lw), informerOptions), nil
 	}
@@ -113,29 +119,32 @@ func newInformer[T listwatch.Object](cfg *rest.Config, gvr schema.GroupVersionRe
 
 // subscribe makes every change of an object of T a look at its key. An Ingress
 // has its Service's name, so both kinds lead to the same key.
-func subscribe[T listwatch.Object](c *Controller, informer *sharedinformer.Informer[T], trace func(Trace)) error {
+func subscribe[T listwatch.Object](c *Controller, informer *sharedinformer.Informer[T]) error {
 	handler := controller.EnqueueObject[T](c.loop)
-	if trace != nil {
-		handler = tracedHandler[T]{handler, trace}
+	if c.opts.Trace != nil {
+		handler = tracedHandler[T]{handler, c.opts.Trace}
 	}
-	registration, err := informer.AddHandler(handler, sharedinformer.HandlerOptions{Name: "ingress-controller"})
-	c.synced = append(c.synced, registration)
+	_, err := informer.AddHandler(handler, sharedinformer.HandlerOptions{Name: "ingress-controller"})
 	return err
 }
 
-// Ready returns nil once both caches are filled, else an error that says what is missing and why.
+// Ready returns nil while both caches are filled and follow the cluster, else an error that says what is missing and why.
+// Whether this process may write has no part in it.
 func (c *Controller) Ready() error {
 	return errors.Join(ready(c.services), ready(c.ingresses))
 }
 
 func ready[T listwatch.Object](informer *sharedinformer.Informer[T]) error {
-	switch err := informer.LastError(); {
-	case informer.HasSynced():
-		return nil
+	err := informer.LastError()
+	switch {
+	case err != nil && informer.HasSynced():
+		return fmt.Errorf("%s: synced, but not up to date: %w", informer.Name(), err)
 	case err != nil:
 		return fmt.Errorf("%s: not synced: %w", informer.Name(), err)
-	default:
+	case !informer.HasSynced():
 		return fmt.Errorf("%s: not synced yet", informer.Name())
+	default:
+		return nil
 	}
 }
 
@@ -149,15 +158,16 @@ func (c *Controller) Run(ctx context.Context) error {
 	informers.Go(func() error { return c.ingresses.Run(layers) })
 	defer func() { stopLayers(); informers.Wait() }()
 
-	for _, registration := range c.synced {
-		if err := registration.WaitForSync(ctx); err != nil {
-			if ctx.Err() != nil {
-				return nil
-			}
-			return err
+	if err := c.wait(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil
 		}
+		return err
 	}
-	klog.FromContext(ctx).Info("Caches filled", "services", c.services.Store().Len(), "ingresses", c.ingresses.Store().Len())
+	// Only now, so that a process that may not write keeps no queue of keys: the handlers are given the whole cache.
+	if err := errors.Join(subscribe(c, c.services), subscribe(c, c.ingresses)); err != nil {
+		return err
+	}
 	err := c.loop.Run(ctx)
 	if errors.Is(err, controller.ErrDrainTimeout) {
 		// What is left undone is found again by the next start: nothing but the cluster keeps state.
@@ -165,4 +175,21 @@ func (c *Controller) Run(ctx context.Context) error {
 		return nil
 	}
 	return err
+}
+
+// wait returns when the caches are filled and this process may write.
+func (c *Controller) wait(ctx context.Context) error {
+	if err := errors.Join(c.services.WaitForSync(ctx), c.ingresses.WaitForSync(ctx)); err != nil {
+		return err
+	}
+	klog.FromContext(ctx).Info("Caches filled", "services", c.services.Store().Len(), "ingresses", c.ingresses.Store().Len())
+	if c.opts.MayWrite == nil {
+		return nil
+	}
+	select {
+	case <-c.opts.MayWrite:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }

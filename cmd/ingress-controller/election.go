@@ -1,0 +1,176 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/client-go/kubernetes/scheme"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/util/retry"
+	"k8s.io/klog/v2"
+)
+
+// errLost: another replica may be writing by now, so this process must not write any more, not even to finish what it is at.
+var errLost = errors.New("the lease was lost: it could not be renewed in time, or another replica holds it")
+
+// stuckAfter is how long a lease that ran out without the process ending is put down to slowness, as Kubernetes' own
+// components have it.
+const stuckAfter = 20 * time.Second
+
+// election is one process's part in deciding which replica writes. The others are warm standbys: their caches are filled
+// and follow the cluster, so that a takeover costs no list, and so that /readyz says of a standby, too, whether it could
+// do the work. The price is a replica's memory and two watches.
+type election struct {
+	lock    *watchedLock
+	elector *leaderelection.LeaderElector
+	stuck   *leaderelection.HealthzAdaptor
+	events  record.EventBroadcaster
+	won     chan struct{} // closed when this process holds the lease
+}
+
+func newElection(cfg *rest.Config, o *options) (*election, error) {
+	namespace, err := o.election.namespaceOr(podNamespaceFile, o.namespace)
+	if err != nil {
+		return nil, err
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, err
+	}
+	client, err := typedcorev1.NewForConfig(cfg)
+	if err != nil {
+		return nil, err
+	}
+	e := &election{
+		stuck:  leaderelection.NewLeaderHealthzAdaptor(stuckAfter),
+		events: record.NewBroadcaster(),
+		won:    make(chan struct{}),
+	}
+	e.events.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.Events(namespace)})
+	// Not the host alone: a container that starts again in its Pod must not take the dead one's lease for its own.
+	identity := host + "_" + string(uuid.NewUUID())
+	lock, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, namespace, o.election.name, resourcelock.ResourceLockConfig{
+		Identity:      identity,
+		EventRecorder: e.events.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "ingress-controller", Host: host}),
+	}, cfg, o.election.renew)
+	if err != nil {
+		return nil, err
+	}
+	e.lock = &watchedLock{Interface: lock}
+	e.elector, err = leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+		Name: o.election.name, Lock: e.lock, WatchDog: e.stuck,
+		LeaseDuration: o.election.lease, RenewDeadline: o.election.renew, RetryPeriod: o.election.retry,
+		Callbacks: leaderelection.LeaderCallbacks{
+			OnStartedLeading: func(context.Context) { close(e.won) },
+			OnStoppedLeading: func() {},
+			OnNewLeader: func(leader string) {
+				klog.Background().Info("Leader", "identity", leader, "thisProcess", leader == identity)
+			},
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	e.stuck.SetLeaderElection(e.elector)
+	return e, nil
+}
+
+// run takes part while work runs, and gives the lease up only when work has returned. If the lease is lost, it returns
+// errLost at once, with work still running: the process has to end. As with client-go, a write that is on its way when the
+// lease runs out cannot be called back.
+func (e *election) run(ctx context.Context, work func(context.Context) error) error {
+	if e == nil {
+		return work(ctx)
+	}
+	electing, stopElecting := context.WithCancel(context.WithoutCancel(ctx))
+	e.lock.taken = stopElecting
+	var electors sync.WaitGroup
+	defer e.events.Shutdown()
+	defer electors.Wait()
+	defer stopElecting()
+	lost := make(chan struct{})
+	electors.Go(func() {
+		defer close(lost)
+		e.elector.Run(electing)
+	})
+	worked := make(chan error, 1)
+	go func() { worked <- work(ctx) }()
+	select {
+	case <-lost:
+		return errLost
+	case err := <-worked:
+		stopElecting()
+		electors.Wait()
+		e.release(ctx)
+		return err
+	}
+}
+
+// release gives the lease up, so that another replica need not wait until it runs out. client-go's ReleaseOnCancel would
+// do the same, but also after a renewal that failed, when the workers are still at it, and would spend up to another
+// renew deadline on it before anybody is told.
+func (e *election) release(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		held, _, err := e.lock.Get(ctx)
+		if err != nil || held.HolderIdentity != e.lock.Identity() {
+			return err
+		}
+		now := metav1.Now()
+		return e.lock.Update(ctx, resourcelock.LeaderElectionRecord{
+			LeaderTransitions: held.LeaderTransitions, LeaseDurationSeconds: 1, AcquireTime: now, RenewTime: now,
+		})
+	})
+	if err != nil {
+		klog.FromContext(ctx).Info("The lease was not given up, and will run out", "lease", e.lock.Describe(), "err", err)
+	}
+}
+
+// alive fails in a leader that neither renews its lease nor ends.
+func (e *election) alive() error {
+	if e == nil {
+		return nil
+	}
+	return e.stuck.Check(nil)
+}
+
+// ready fails in a replica that could not lead, because it may not read the lease or, if that was tried, write it. A
+// standby has not tried.
+func (e *election) ready() error {
+	if e == nil {
+		return nil
+	}
+	if err := e.lock.lastError(); err != nil {
+		return fmt.Errorf("lease %s: %w", e.lock.Describe(), err)
+	}
+	return nil
+}
+
+// podNamespaceFile is where a Pod finds the name of its namespace.
+const podNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+// namespaceOr gives the lease's namespace: the flag's, the Pod's, or the one that is worked in.
+func (f *electionFlags) namespaceOr(file, worked string) (string, error) {
+	pod, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", err
+	}
+	if namespace := cmp.Or(f.namespace, strings.TrimSpace(string(pod)), worked); namespace != "" {
+		return namespace, nil
+	}
+	return "", fmt.Errorf("--leader-elect: no namespace for the lease: give --leader-elect-namespace (in a Pod it is the Pod's own, as %s says)", file)
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/tools/leaderelection"
+)
+
+// electionFlags are what the command line says about leader election. It is off by default, unlike in Kubernetes' own
+// components, which always run in a cluster: who tries the controller from a laptop has no Pod's namespace to put a lease
+// in, and no second replica. The Deployment in deploy/ turns it on.
+type electionFlags struct {
+	enabled             bool
+	namespace, name     string
+	lease, renew, retry time.Duration
+}
+
+func (f *electionFlags) addTo(fs *pflag.FlagSet) {
+	fs.BoolVar(&f.enabled, "leader-elect", false, "of several replicas let one write at a time, and the others stand by")
+	fs.StringVar(&f.namespace, "leader-elect-namespace", "", "namespace of the lease; without it the Pod's own, else --namespace")
+	fs.StringVar(&f.name, "leader-elect-name", "ingress-controller", "name of the lease; replicas of one controller share it")
+	fs.DurationVar(&f.lease, "leader-elect-lease-duration", 15*time.Second, "how long a standby waits for a leader that is silent")
+	fs.DurationVar(&f.renew, "leader-elect-renew-deadline", 10*time.Second, "how long a leader tries to renew the lease before it gives up and exits")
+	fs.DurationVar(&f.retry, "leader-elect-retry-period", 2*time.Second, "how often the lease is renewed or tried for")
+}
+
+// validate expects flags of which at least one was given.
+func (f *electionFlags) validate(fs *pflag.FlagSet) error {
+	if name := f.given(fs); !f.enabled && name != "" {
+		return fmt.Errorf("--%s: has no use without --leader-elect", name)
+	}
+	if errs := validation.IsDNS1123Label(f.namespace); f.namespace != "" && len(errs) > 0 {
+		return fmt.Errorf("--leader-elect-namespace: want a namespace's name, got %q: %s", f.namespace, strings.Join(errs, "; "))
+	}
+	if errs := validation.IsDNS1123Subdomain(f.name); len(errs) > 0 {
+		return fmt.Errorf("--leader-elect-name: want a lease's name, got %q: %s", f.name, strings.Join(errs, "; "))
+	}
+	// A lease holds whole seconds.
+	if f.lease < time.Second || f.lease%time.Second != 0 {
+		return fmt.Errorf("--leader-elect-lease-duration: want whole seconds, at least one, got %s", f.lease)
+	}
+	if f.renew >= f.lease {
+		return fmt.Errorf("--leader-elect-renew-deadline: want less than the lease duration, %s, got %s", f.lease, f.renew)
+	}
+	if f.retry <= 0 || float64(f.renew) <= leaderelection.JitterFactor*float64(f.retry) {
+		return fmt.Errorf("--leader-elect-retry-period: want more than 0 and less than the renew deadline, %s, over %.1f, got %s",
+			f.renew, leaderelection.JitterFactor, f.retry)
+	}
+	// Or another could lead while this one still tries: the deadline is counted from a retry period after the last renewal.
+	if f.retry >= f.lease-f.renew {
+		return fmt.Errorf("--leader-elect-renew-deadline: want less than the lease duration less the retry period, %s, got %s", f.lease-f.retry, f.renew)
+	}
+	return nil
+}
+
+// given is the name of a flag that says more about leader election than whether there is one, "" for none.
+func (f *electionFlags) given(fs *pflag.FlagSet) string {
+	name := ""
+	fs.Visit(func(flag *pflag.Flag) {
+		if strings.HasPrefix(flag.Name, "leader-elect-") {
+			name = flag.Name
+		}
+	})
+	return name
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+)
+
+// watchedLock remembers what went wrong with the lease last, which client-go only logs, and tells at once when another
+// replica holds a lease that was ours: client-go would try on until the renew deadline, while both write.
+type watchedLock struct {
+	resourcelock.Interface
+	taken func() // is called when another replica has it
+
+	mu   sync.Mutex
+	ours bool  // when the lease was written last; guarded by mu
+	last error // guarded by mu
+}
+
+// Get reads the lease. Unless another replica holds it, a write follows, and says how it goes.
+func (l *watchedLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	record, raw, err := l.Interface.Get(ctx)
+	if apierrors.IsNotFound(err) || err == nil && (record.HolderIdentity == "" || record.HolderIdentity == l.Identity()) {
+		return record, raw, err
+	}
+	if err == nil && l.wasOurs() {
+		l.taken()
+	}
+	return record, raw, l.note(err)
+}
+
+// Create makes the lease.
+func (l *watchedLock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	return l.wrote(record, l.Interface.Create(ctx, record))
+}
+
+// Update takes or renews the lease.
+func (l *watchedLock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	return l.wrote(record, l.Interface.Update(ctx, record))
+}
+
+func (l *watchedLock) wrote(record resourcelock.LeaderElectionRecord, err error) error {
+	if err == nil {
+		l.mu.Lock()
+		l.ours = record.HolderIdentity == l.Identity()
+		l.mu.Unlock()
+	}
+	return l.note(err)
+}
+
+func (l *watchedLock) wasOurs() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.ours
+}
+
+// note remembers err, unless it says that another replica was quicker.
+func (l *watchedLock) note(err error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.last = err
+	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
+		l.last = nil
+	}
+	return err
+}
+
+func (l *watchedLock) lastError() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.last
+}

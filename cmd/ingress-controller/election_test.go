@@ -1,0 +1,290 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/stretchr/testify/require"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+
+	"glasswatch/internal/apiserver"
+)
+
+// booth is an API server and the replicas that elect a leader on it, in virtual time.
+type booth struct {
+	t      *testing.T
+	server *apiserver.Server
+	cfg    *rest.Config
+	stops  []func() // of the replicas
+}
+
+func inBooth(t *testing.T, play func(b *booth)) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(context.Background())
+		listener := apiserver.NewPipeListener()
+		server := apiserver.New(apiserver.Options{})
+		served := make(chan error, 1)
+		go func() { served <- server.Serve(ctx, listener) }()
+		b := &booth{t: t, server: server, cfg: server.RESTConfigFor(listener)}
+		defer func() { // also after a failure, for nothing may stay in the bubble
+			for _, stop := range b.stops {
+				stop()
+			}
+			<-time.After(time.Minute)
+			cancel()
+			require.NoError(t, <-served)
+		}()
+		play(b)
+	})
+}
+
+// candidate is one replica. Its work is to wait for the end.
+type candidate struct {
+	*election
+	stop   func()
+	ended  chan struct{} // closed when the replica's run has returned
+	err    error         // of the run
+	worked bool          // run returned after its work
+}
+
+func (b *booth) enter(args ...string) *candidate {
+	b.t.Helper()
+	o, err := parse(append([]string{"--leader-elect", "--leader-elect-namespace=default"}, args...), io.Discard)
+	require.NoError(b.t, err)
+	e, err := newElection(b.cfg, o)
+	require.NoError(b.t, err)
+	ctx, stop := context.WithCancel(context.Background())
+	b.stops = append(b.stops, stop)
+	c := &candidate{election: e, stop: stop, ended: make(chan struct{})}
+	go func() {
+		defer close(c.ended)
+		c.err = e.run(ctx, func(ctx context.Context) error {
+			<-ctx.Done()
+			<-time.After(time.Second) // the drain
+			c.worked = true
+			return nil
+		})
+	}()
+	synctest.Wait()
+	return c
+}
+
+func (c *candidate) leads() bool {
+	select {
+	case <-c.won:
+		return true
+	default:
+		return false
+	}
+}
+
+func (b *booth) lease() *coordinationv1.Lease {
+	client, err := kubernetes.NewForConfig(b.cfg)
+	require.NoError(b.t, err)
+	lease, err := client.CoordinationV1().Leases("default").Get(context.Background(), "ingress-controller", metav1.GetOptions{})
+	require.NoError(b.t, err)
+	return lease
+}
+
+func TestElection_OneLeadsAndHandsOverOnlyWhenItsWorkIsDone(t *testing.T) {
+	inBooth(t, func(b *booth) {
+		first := b.enter()
+		require.True(t, first.leads())
+		require.Equal(t, 1.0, testutil.ToFloat64(leadership.leader.WithLabelValues("ingress-controller")))
+		second := b.enter()
+		<-time.After(time.Minute)
+		require.False(t, second.leads(), "the first one renews its lease")
+		require.Equal(t, first.lock.Identity(), *b.lease().Spec.HolderIdentity)
+		require.NotEqual(t, first.lock.Identity(), second.lock.Identity(), "on the same host")
+
+		first.stop()
+		<-time.After(500 * time.Millisecond)
+		require.Equal(t, first.lock.Identity(), *b.lease().Spec.HolderIdentity, "its work still drains")
+		asked := time.Now()
+		<-second.won
+		require.Less(t, time.Since(asked), 6*time.Second, "want no wait for the lease to run out")
+		<-first.ended
+		require.NoError(t, first.err)
+		require.True(t, first.worked)
+		second.stop()
+		<-second.ended
+		require.NoError(t, second.err)
+		require.Empty(t, *b.lease().Spec.HolderIdentity, "the last one gave it up")
+	})
+}
+
+// A server that answers with errors, and one that does not answer.
+func TestElection_WhoCannotRenewEndsBeforeAnotherCanLead(t *testing.T) {
+	for name, breakServer := range map[string]func(*apiserver.Faults){
+		"errors": func(f *apiserver.Faults) {
+			f.FailNext(-1, apiserver.Failure{Verb: "get", Resource: "leases", Code: http.StatusInternalServerError})
+			f.FailNext(-1, apiserver.Failure{Verb: "update", Resource: "leases", Code: http.StatusInternalServerError})
+		},
+		"silence": func(f *apiserver.Faults) { f.Delay(time.Hour) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBooth(t, func(b *booth) {
+				c := b.enter()
+				<-time.After(time.Minute)
+				breakServer(b.server.Faults())
+				broken := time.Now()
+				<-c.ended
+				require.ErrorIs(t, c.err, errLost)
+				require.False(t, c.worked, "the run did not wait for work that must end with the process")
+				require.Less(t, time.Since(broken), 15*time.Second)
+				require.Greater(t, time.Since(broken), 7*time.Second, "want it to try for as long as the deadline allows")
+				require.Error(t, c.ready())
+				require.NoError(t, c.alive(), "a process that is about to end is not stuck")
+				<-time.After(time.Minute)
+				require.ErrorContains(t, c.alive(), "failed election to renew leadership", "it should have ended")
+			})
+		})
+	}
+}
+
+// However it came by it: the lease was deleted or edited, or this process slept for longer than the lease.
+func TestElection_WhoSeesAnotherHoldItsLeaseEndsAtOnce(t *testing.T) {
+	inBooth(t, func(b *booth) {
+		c := b.enter()
+		<-time.After(61 * time.Second) // between two renewals
+		client, err := kubernetes.NewForConfig(b.cfg)
+		require.NoError(t, err)
+		lease, now := b.lease(), metav1.NowMicro()
+		*lease.Spec.HolderIdentity, lease.Spec.RenewTime = "another", &now
+		_, err = client.CoordinationV1().Leases("default").Update(context.Background(), lease, metav1.UpdateOptions{})
+		require.NoError(t, err)
+		taken := time.Now()
+		<-c.ended
+		require.ErrorIs(t, c.err, errLost)
+		require.Less(t, time.Since(taken), 3*time.Second, "want no more than one retry period")
+		require.Equal(t, "another", *b.lease().Spec.HolderIdentity)
+	})
+}
+
+func TestElection_AReplicaThatMayNotWriteItsLeaseIsNotReadyUntilItMay(t *testing.T) {
+	for _, verb := range []string{"get", "create"} {
+		t.Run(verb, func(t *testing.T) {
+			inBooth(t, func(b *booth) {
+				b.server.Faults().FailNext(-1, apiserver.Failure{Verb: verb, Resource: "leases", Code: http.StatusForbidden, Message: "ask your operator"})
+				c := b.enter()
+				<-time.After(time.Minute)
+				require.ErrorContains(t, c.ready(), "lease default/ingress-controller")
+				require.ErrorContains(t, c.ready(), "ask your operator")
+				require.False(t, c.leads())
+				b.server.Faults().Reset()
+				<-c.won
+				require.NoError(t, c.ready())
+				c.stop()
+				<-c.ended
+				require.NoError(t, c.err)
+			})
+		})
+	}
+}
+
+// scriptedLock answers with what it is told to.
+type scriptedLock struct {
+	resourcelock.Interface
+	record resourcelock.LeaderElectionRecord
+	err    error
+}
+
+func (l *scriptedLock) Identity() string { return "me" }
+func (l *scriptedLock) Get(context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	return &l.record, nil, l.err
+}
+func (l *scriptedLock) Create(context.Context, resourcelock.LeaderElectionRecord) error { return l.err }
+func (l *scriptedLock) Update(context.Context, resourcelock.LeaderElectionRecord) error { return l.err }
+
+// A read that a write follows does not make a replica ready for a moment.
+func TestElection_OnlyWhatEndsATryTellsWhetherTheLeaseCanBeHad(t *testing.T) {
+	leases := coordinationv1.Resource("leases")
+	forbidden := apierrors.NewForbidden(leases, "a", errors.New("ask your operator"))
+	script := &scriptedLock{}
+	lock := &watchedLock{Interface: script}
+	get := func(holder string, err error) error {
+		script.record.HolderIdentity, script.err = holder, err
+		_, _, got := lock.Get(t.Context())
+		require.Equal(t, err, got)
+		return lock.lastError()
+	}
+	write := func(err error) error {
+		script.err = err
+		require.Equal(t, err, lock.Create(t.Context(), script.record))
+		created := lock.lastError()
+		require.Equal(t, err, lock.Update(t.Context(), script.record))
+		require.Equal(t, created, lock.lastError())
+		return created
+	}
+	require.ErrorIs(t, write(forbidden), forbidden)
+	require.ErrorIs(t, get("", apierrors.NewNotFound(leases, "a")), forbidden, "it will be made")
+	require.ErrorIs(t, get("", nil), forbidden, "it will be taken")
+	require.ErrorIs(t, get("me", nil), forbidden, "it will be renewed")
+	require.NoError(t, get("other", nil), "another has it, and that is all")
+	require.ErrorIs(t, get("", forbidden), forbidden)
+	require.NoError(t, write(nil))
+	require.NoError(t, write(apierrors.NewConflict(leases, "a", errors.New("another was quicker"))))
+	require.NoError(t, write(apierrors.NewAlreadyExists(leases, "a")))
+}
+
+func TestElection_EndsWithItsWork(t *testing.T) {
+	inBooth(t, func(b *booth) {
+		o, err := parse([]string{"--leader-elect", "--namespace=default"}, io.Discard)
+		require.NoError(t, err)
+		e, err := newElection(b.cfg, o)
+		require.NoError(t, err)
+		failure := errors.New("no work today")
+		require.ErrorIs(t, e.run(context.Background(), func(context.Context) error { return failure }), failure)
+	})
+}
+
+func TestElection_NoneMeansJustWork(t *testing.T) {
+	var e *election
+	require.NoError(t, e.alive())
+	require.NoError(t, e.ready())
+	require.ErrorIs(t, e.run(t.Context(), func(context.Context) error { return io.EOF }), io.EOF)
+}
+
+func TestElection_TheLeasesNamespaceIsTheFlagsThenThePodsThenTheOneWorkedIn(t *testing.T) {
+	pod := filepath.Join(t.TempDir(), "namespace")
+	require.NoError(t, os.WriteFile(pod, []byte("of-the-pod\n"), 0o600))
+	noPod := filepath.Join(t.TempDir(), "namespace")
+	for _, c := range []struct{ flag, file, worked, want string }{
+		{"of-the-flag", pod, "worked", "of-the-flag"},
+		{"", pod, "worked", "of-the-pod"},
+		{"", noPod, "worked", "worked"},
+	} {
+		got, err := (&electionFlags{namespace: c.flag}).namespaceOr(c.file, c.worked)
+		require.NoError(t, err)
+		require.Equal(t, c.want, got)
+	}
+	_, err := (&electionFlags{}).namespaceOr(noPod, "")
+	require.ErrorContains(t, err, "give --leader-elect-namespace")
+	_, err = (&electionFlags{}).namespaceOr(t.TempDir(), "")
+	require.Error(t, err, "a file that is there but cannot be read")
+}
+
+func TestElection_DefaultsAreClientGos(t *testing.T) {
+	o, err := parse(nil, io.Discard)
+	require.NoError(t, err)
+	require.False(t, o.election.enabled)
+	require.Equal(t, []time.Duration{15 * time.Second, 10 * time.Second, 2 * time.Second},
+		[]time.Duration{o.election.lease, o.election.renew, o.election.retry})
+	var help strings.Builder
+	require.NoError(t, run(t.Context(), []string{"--help"}, &help))
+	require.Contains(t, help.String(), "--leader-elect-renew-deadline")
+}
