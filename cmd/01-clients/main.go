@@ -26,7 +26,7 @@ import (
 
 func main() { demo.Main(story) }
 
-var story = demo.Story{Name: "01-clients", Title: "One server, four clients, and what failure looks like", Next: "cmd/02-crud/main.go", Tell: tell}
+var story = demo.Story{Name: "01-clients", Title: "One server, four clients, and how they fail", Next: "cmd/02-crud/main.go", Tell: tell}
 
 func tell(ctx context.Context, d *demo.Demo) error {
 	sameList(ctx, d, restClient(ctx, d))
@@ -68,7 +68,7 @@ func sameList(ctx context.Context, d *demo.Demo, client *rest.RESTClient) {
 		[]string{"clientset", "CoreV1().ConfigMaps(ns)", fmt.Sprintf("%d × %T", len(typed.Items), &typed.Items[0])},
 		[]string{"REST", `Resource("configmaps")`, fmt.Sprintf("%d × %T, into a list you bring", len(list.Items), &list.Items[0])},
 		[]string{"dynamic", "a GVR", fmt.Sprintf("%d × %T", len(maps.Items), &maps.Items[0])},
-		[]string{"discovery", "a path", fmt.Sprintf("%T: its own business is which resources there are", raw)})
+		[]string{"discovery", "a path", fmt.Sprintf("%T: it is made to tell which resources there are", raw)})
 }
 
 func mapper(ctx context.Context, d *demo.Demo) {
@@ -76,7 +76,8 @@ func mapper(ctx context.Context, d *demo.Demo) {
 	cfg, tape := demo.Taped(d.Config)
 	cached := memory.NewMemCacheClientWithContext(demo.Must(discovery.NewDiscoveryClientForConfig(cfg)))
 	mapper := restmapper.NewShortcutExpanderWithContext(restmapper.NewDeferredDiscoveryRESTMapperWithContext(cached), cached, nil)
-	for _, kind := range []schema.GroupVersionKind{{Version: "v1", Kind: "ConfigMap"}, {Group: "networking.k8s.io", Version: "v1", Kind: "Ingress"}, {Version: "v1", Kind: "Namespace"}} {
+	for _, of := range [][]string{{"v1", "ConfigMap"}, {"networking.k8s.io/v1", "Ingress"}, {"v1", "Namespace"}} {
+		kind := schema.FromAPIVersionAndKind(of[0], of[1])
 		m := demo.Must(mapper.RESTMappingWithContext(ctx, kind.GroupKind(), kind.Version))
 		d.Saw("GVK %-36s → GVR %-44s scope %s", kind, m.Resource, m.Scope.Name())
 	}
@@ -108,6 +109,7 @@ func limits(ctx context.Context, d *demo.Demo) {
 		rows = append(rows, []string{fmt.Sprintf("request %d", n+1), demo.Millis(time.Since(start))})
 	}
 	d.Table(rows...)
+	d.Saw("the last three waited for their turn: %t", time.Since(start) > 140*time.Millisecond)
 	d.Why("three at once, then one each 50 ms. The defaults are 5 and 10; -1 is no limit. A watch counts once")
 }
 
@@ -115,9 +117,10 @@ func timeouts(ctx context.Context, d *demo.Demo, slow string) {
 	d.Step("A timeout for all requests of a client, and one for one request")
 	cfg, tape := demo.Taped(&rest.Config{Host: slow, Timeout: 200 * time.Millisecond})
 	list := func(ctx context.Context, what string, opts metav1.ListOptions) {
+		start := time.Now()
 		_, err := demo.Must(kubernetes.NewForConfig(cfg)).CoreV1().Nodes().List(ctx, opts)
 		d.Sent("%s", tape.Last().Path)
-		d.Saw("%s: %v", what, err)
+		d.Saw("%s, after %s: %v", what, time.Since(start).Round(time.Millisecond), err)
 	}
 	list(ctx, "Config.Timeout", metav1.ListOptions{})
 	cfg.Timeout = 0

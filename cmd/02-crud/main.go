@@ -25,9 +25,11 @@ var story = demo.Story{Name: "02-crud", Title: "Writing, and reading what others
 func crud(ctx context.Context, d *demo.Demo) {
 	d.Step("Create, get, list, update")
 	services := d.Client.CoreV1().Services(d.Namespace)
-	web := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "http", Port: 80}, {Name: "admin", Port: 9000}}}}
+	ports := []corev1.ServicePort{{Name: "http", Port: 80}, {Name: "admin", Port: 9000}}
+	web := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: corev1.ServiceSpec{Ports: ports}}
 	created := demo.Must(services.Create(ctx, web, metav1.CreateOptions{}))
-	d.Saw("create: uid %s, resourceVersion %s, and what the server filled in: type %s, session affinity %s", created.UID, created.ResourceVersion, created.Spec.Type, created.Spec.SessionAffinity)
+	d.Saw("create: uid %s, resourceVersion %s, and what the server filled in: type %s, session affinity %s",
+		created.UID, created.ResourceVersion, created.Spec.Type, created.Spec.SessionAffinity)
 	_, err := services.Create(ctx, web, metav1.CreateOptions{})
 	d.Saw("create again: %v (%s)", err, apierrors.ReasonForError(err))
 	mine, theirs := demo.Must(services.Get(ctx, "web", metav1.GetOptions{})), demo.Must(services.Get(ctx, "web", metav1.GetOptions{}))
@@ -46,12 +48,19 @@ func crud(ctx context.Context, d *demo.Demo) {
 func patches(ctx context.Context, d *demo.Demo) {
 	d.Step("Four ways to say what is to change, and nothing else")
 	for _, p := range []struct{ kind, body, note string }{
-		{string(types.JSONPatchType), `[{"op":"test","path":"/spec/ports/0/port","value":80},{"op":"replace","path":"/spec/ports/0/port","value":81}]`, "operations, by index; test makes it fail if that is not so"},
-		{string(types.MergePatchType), `{"metadata":{"labels":null},"spec":{"ports":[{"name":"http","port":82}]}}`, "null takes away, a list is replaced: admin is gone"},
-		{string(types.StrategicMergePatchType), `{"spec":{"ports":[{"name":"admin","port":9000}]}}`, "lists with a merge key, here port, are merged; not for custom resources"},
-		{string(types.ApplyYAMLPatchType), `{"apiVersion":"v1","kind":"Service","spec":{"ports":[{"name":"dns","port":53,"protocol":"UDP"}]}}`, "what one wants of one's own fields; the server knows whose they are"},
+		{string(types.JSONPatchType),
+			`[{"op":"test","path":"/spec/ports/0/port","value":80},{"op":"replace","path":"/spec/ports/0/port","value":81}]`,
+			"operations on paths, in lists by index; if the test does not hold, none of them is done"},
+		{string(types.MergePatchType), `{"metadata":{"labels":null},"spec":{"ports":[{"name":"http","port":82}]}}`,
+			"null removes a field, a list is replaced whole: admin is gone"},
+		{string(types.StrategicMergePatchType), `{"spec":{"ports":[{"name":"admin","port":9000}]}}`,
+			"lists with a merge key, here port, are merged; not for custom resources"},
+		{string(types.ApplyYAMLPatchType),
+			`{"apiVersion":"v1","kind":"Service","spec":{"ports":[{"name":"dns","port":53,"protocol":"UDP"}]}}`,
+			"what one wants of one's own fields; the server knows whose they are"},
 	} {
-		web := demo.Must(d.Client.CoreV1().Services(d.Namespace).Patch(ctx, "web", types.PatchType(p.kind), []byte(p.body), metav1.PatchOptions{FieldManager: "demo"}))
+		services, opts := d.Client.CoreV1().Services(d.Namespace), metav1.PatchOptions{FieldManager: "demo"}
+		web := demo.Must(services.Patch(ctx, "web", types.PatchType(p.kind), []byte(p.body), opts))
 		d.Sent("%s", d.Tape.Last())
 		ports := ""
 		for _, port := range web.Spec.Ports {
@@ -91,23 +100,26 @@ func apply(ctx context.Context, d *demo.Demo) {
 func pages(ctx context.Context, d *demo.Demo) {
 	crowd := demo.Must(d.Crowd(ctx))
 	d.Step("limit and continue, over " + crowd.What)
+	grows, last := true, int64(0)
 	rows := [][]string{{"limit", "requests", "objects", "     time", "   received", "memory of one page"}}
 	for _, limit := range crowd.PageSizes {
 		opts, before := metav1.ListOptions{Limit: limit}, demo.Heap()
 		page := demo.Must(crowd.List(ctx, d.Client, opts))
 		memory := max(demo.Heap()-before, 0)
 		runtime.KeepAlive(page)
+		grows, last = grows && memory > last, memory
 		d.Tape.Rewind()
 		objects, start := 0, time.Now()
 		for more := true; more; more = opts.Continue != "" {
 			page := demo.Must(crowd.List(ctx, d.Client, opts))
 			objects, opts.Continue = objects+page.Objects, page.Continue
 		}
-		took := demo.Millis(time.Since(start))
 		requests, received := d.Tape.Rewind()
-		rows = append(rows, []string{fmt.Sprint(limit), fmt.Sprint(requests), fmt.Sprint(objects), took, demo.MiB(received), demo.MiB(memory)})
+		rows = append(rows, []string{fmt.Sprint(limit), fmt.Sprint(requests), fmt.Sprint(objects),
+			demo.Millis(time.Since(start)), demo.MiB(received), demo.MiB(memory)})
 	}
 	d.Table(rows...)
+	d.Saw("memory grows with the page: %t", grows)
 	d.Why("all pages show the moment of the first. 0 is no limit; client-go's informers ask for 500, if they page at all")
 	expiry(ctx, d, crowd)
 }
@@ -117,13 +129,11 @@ func expiry(ctx context.Context, d *demo.Demo, crowd *demo.Crowd) {
 	if faults == nil {
 		return
 	}
-	opts := metav1.ListOptions{Limit: 500}
-	page := demo.Must(crowd.List(ctx, d.Client, opts))
+	page := demo.Must(crowd.List(ctx, d.Client, metav1.ListOptions{Limit: 500}))
 	d.Did("read %d; somebody created one more; the server forgot the moment of the first page", page.Objects)
 	demo.Check(crowd.Add(ctx, "crowd-latecomer"))
 	faults.Compact()
-	objects := page.Objects
-	opts.Continue = page.Continue
+	objects, opts := page.Objects, metav1.ListOptions{Limit: 500, Continue: page.Continue}
 	_, err := crowd.List(ctx, d.Client, opts)
 	expired, ok := errors.AsType[*apierrors.StatusError](err)
 	if !ok {

@@ -18,8 +18,8 @@ import (
 
 func main() { demo.Main(story) }
 
-var story = demo.Story{Name: "03-watch", Title: "Streams, and how to outlive them", Next: "listwatch/stream.go", Child: worker,
-	Tell: demo.Steps(starts, selectors, closes, retries, bookmarks, expires, killed)}
+var story = demo.Story{Name: "03-watch", Title: "Streams, and how to outlive them", Layer: "listwatch/stream.go",
+	Next: "cmd/04-reflector/main.go", Child: worker, Tell: demo.Steps(starts, selectors, closes, retries, bookmarks, expires, killed)}
 
 func starts(ctx context.Context, d *demo.Demo) {
 	d.Step(`Where a watch starts: at "", at "0", at a version`)
@@ -35,7 +35,8 @@ func starts(ctx context.Context, d *demo.Demo) {
 
 func selectors(ctx context.Context, d *demo.Demo) {
 	d.Step("Event types, as selectors let one see them")
-	w := d.Watch(ctx, metav1.ListOptions{LabelSelector: "group=shown", FieldSelector: "metadata.name=c", ResourceVersion: d.Put(ctx, "shown", "d").ResourceVersion})
+	version := d.Put(ctx, "shown", "d").ResourceVersion
+	w := d.Watch(ctx, metav1.ListOptions{LabelSelector: "group=shown", FieldSelector: "metadata.name=c", ResourceVersion: version})
 	d.Did("created c, changed it, labelled it otherwise, labelled it back; created e; deleted c")
 	d.Put(ctx, "shown", "c", "c")
 	d.Put(ctx, "hidden", "c")
@@ -52,7 +53,7 @@ func closes(ctx context.Context, d *demo.Demo) {
 	w := d.Watch(ctx, opts)
 	w.Expect(2)
 	event, more := <-w.ResultChan()
-	d.Saw("after a second: more %t, type %q, object %v, and so for ever for who reads on", more, event.Type, event.Object)
+	d.Saw("after a second: more %t, type %q, object %v, and so on for ever, for whoever goes on reading", more, event.Type, event.Object)
 	d.Did("deleted f, changed g twice; the outer loop watches again")
 	d.Remove(ctx, "f")
 	d.Put(ctx, "loop", "g", "g")
@@ -69,9 +70,9 @@ func retries(ctx context.Context, d *demo.Demo) {
 		d.Remove(ctx, "h")
 		d.Put(ctx, "retry", "i", "i")
 	})
-	stream := demo.Must(listwatch.NewRetryStream(ctx, d.ConfigMaps("retry"), opts, listwatch.RetryOptions{OnRetry: func(error) { meanwhile() }}))
-	defer stream.Close()
-	demo.Expect(d, stream, 4)
+	s := demo.Must(listwatch.NewRetryStream(ctx, d.ConfigMaps("retry"), opts, listwatch.RetryOptions{OnRetry: func(error) { meanwhile() }}))
+	defer s.Close()
+	demo.Expect(d, s, 4)
 	d.Sent("%s", d.Curl(d.Tape.Last()))
 	d.Why("each change, once and in order; the request is its second one")
 }
@@ -113,8 +114,7 @@ func killed(ctx context.Context, d *demo.Demo) {
 	first := d.Child(ctx, path)
 	first.Expect(2)
 	d.Put(ctx, "work", "n", "o")
-	first.Tell("finish").Expect(1)
-	first.Tell("begin").Expect(1)
+	first.Tell("finish").Tell("begin").Expect(2)
 	first.Kill()
 	d.Did("kill -9 while it works on o, and meanwhile created p and deleted n")
 	d.Put(ctx, "work", "p")

@@ -14,8 +14,8 @@ import (
 
 func main() { demo.Main(story) }
 
-var story = demo.Story{Name: "05-deltafifo", Title: "What happened to one object, or what happened next", Next: "deltafifo/deltafifo.go",
-	Tell: demo.Steps(grows, histories)}
+var story = demo.Story{Name: "05-deltafifo", Title: "What happened to one object, or what happened next",
+	Layer: "deltafifo/deltafifo.go", Next: "cmd/06-indexer/main.go", Tell: demo.Steps(grows, histories)}
 
 // An object is a text here: a2 is version 2 of a.
 type (
@@ -121,7 +121,8 @@ func both(d *demo.Demo, objects string, calls ...string) {
 		q := kind(s)
 		play(q, s, calls, func(deltas []string) {
 			never := map[bool]string{false: ", a state that the history lacks"}[had[content(s)]]
-			d.Saw("%-9s %-26s store %s%s", strings.Split(fmt.Sprintf("%T", q), "[")[0][len("*deltafifo."):], strings.Join(deltas, ", "), content(s), never)
+			name := strings.Split(fmt.Sprintf("%T", q), "[")[0][len("*deltafifo."):]
+			d.Saw("%-9s %-26s store %s%s", name, strings.Join(deltas, ", "), content(s), never)
 		})
 		d.Saw("%26s and the store's version is %q", "", s.ResourceVersion())
 	}
@@ -135,7 +136,7 @@ func histories(_ context.Context, d *demo.Demo) {
 	both(d, "a1 b2", "Update a3", "Resync")
 	d.Step("A watch, and why client-go changed")
 	both(d, "a1 b2", "Update a3", "Update b4", "Update a5", "Bookmark 6")
-	d.Why("per key a5 overtakes b4, so the store is as the server never was, no version is true of it, and a bookmark is dropped\n" +
-		"in order the store is the server's past, with a version to wait for or to resume at; and a queue that asks the\n" +
+	d.Why("per key a5 overtakes b4, so the store is as the server never was, no version is true of it, and a bookmark is dropped.\n" +
+		"In order the store is the server's past, with a version to wait for or to resume at; and a queue that asks the " +
 		"store nothing needs no lock while the consumer is at work. Since 1.33 client-go has that order by default")
 }

@@ -22,17 +22,15 @@ import (
 
 func main() { demo.Main(story) }
 
-var story = demo.Story{Name: "06-indexer", Title: "Where objects are, and how they are found", Next: "indexer/store.go",
-	Tell: func(ctx context.Context, d *demo.Demo) error {
-		store := newStore()
-		keys(d)
-		withoutKey(d)
-		beforeSync(ctx, d)
-		tables(d, store)
-		byLabel(d, store)
-		snapshots(d, store)
-		return nil
-	}}
+var story = demo.Story{Name: "06-indexer", Title: "Where objects are, and how they are found",
+	Layer: "indexer/store.go", Next: "cmd/07-sharedinformer/main.go", Tell: demo.Steps(keys, withoutKey, beforeSync, aStore)}
+
+func aStore(_ context.Context, d *demo.Demo) {
+	store := newStore()
+	tables(d, store)
+	byLabel(d, store)
+	snapshots(d, store)
+}
 
 type pods = indexer.Store[string, *corev1.Pod]
 
@@ -42,25 +40,25 @@ func pod(name, node, app, version string) *corev1.Pod {
 }
 
 func newStore() *pods {
-	store := indexer.New(indexer.Options[string, *corev1.Pod]{
+	s := indexer.New(indexer.Options[string, *corev1.Pod]{
 		KeyFunc: func(p *corev1.Pod) (string, error) { return cache.MetaNamespaceKeyFunc(p) },
 		Compare: strings.Compare,
 		Indexers: indexer.Indexers[*corev1.Pod]{
 			"namespace": func(p *corev1.Pod, dst []string) ([]string, error) { return append(dst, p.Namespace), nil },
 			"node":      func(p *corev1.Pod, dst []string) ([]string, error) { return append(dst, p.Spec.NodeName), nil },
 		}})
-	demo.Check(store.Replace([]*corev1.Pod{pod("cart", "n1", "web", "1"), pod("mail", "n1", "batch", "1"), pod("till", "n2", "web", "1")}, "1"))
-	return store
+	demo.Check(s.Replace([]*corev1.Pod{pod("cart", "n1", "web", "1"), pod("mail", "n1", "batch", "1"), pod("till", "n2", "web", "1")}, "1"))
+	return s
 }
 
-func keys(d *demo.Demo) {
+func keys(_ context.Context, d *demo.Demo) {
 	d.Step("Key functions")
-	cart := pod("cart", "n1", "web", "1")
+	cart, shop := pod("cart", "n1", "web", "1"), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
 	tombstone := cache.DeletedFinalStateUnknown{Key: "shop/cart"}
 	byUID := func(p *corev1.Pod) (string, error) { return string(p.UID), nil }
 	d.Table([]string{"function", "of", "key"},
 		[]string{"MetaNamespaceKeyFunc", "a pod", demo.Must(cache.MetaNamespaceKeyFunc(cart))},
-		[]string{"MetaNamespaceKeyFunc", "a namespace", demo.Must(cache.MetaNamespaceKeyFunc(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}))},
+		[]string{"MetaNamespaceKeyFunc", "a namespace", demo.Must(cache.MetaNamespaceKeyFunc(shop))},
 		[]string{"DeletionHandling…", "a tombstone", demo.Must(cache.DeletionHandlingMetaNamespaceKeyFunc(tombstone))},
 		[]string{"listwatch.KeyOf", "a pod", fmt.Sprintf("%+v", struct{ Namespace, Name string }(listwatch.KeyOf(cart)))},
 		[]string{"one's own, the UID", "a pod", demo.Must(byUID(cart))})
@@ -69,7 +67,7 @@ func keys(d *demo.Demo) {
 	d.Why("a key is what tells objects apart: by name, two that lived one after the other are one; by UID they are two")
 }
 
-func withoutKey(d *demo.Demo) {
+func withoutKey(_ context.Context, d *demo.Demo) {
 	d.Step("Get of an object without a key")
 	store := indexer.New(indexer.Options[string, any]{KeyFunc: cache.MetaNamespaceKeyFunc})
 	demo.Check(store.Add(pod("cart", "n1", "web", "1")))
@@ -134,15 +132,18 @@ func byLabel(d *demo.Demo, store *pods) {
 func snapshots(d *demo.Demo, store *pods) {
 	d.Step("Snapshots: a reader keeps its view while a writer goes on")
 	view, seen := store.Snapshot(), sets.New[string]()
+	writes := []indexer.Op[string, *corev1.Pod]{{Key: "shop/cart", Obj: pod("cart", "n3", "web", "9")}, {Key: "shop/till", Delete: true}}
 	for key, p := range store.All() { // while this reader reads, all it is still to see is changed
-		store.Apply([]indexer.Op[string, *corev1.Pod]{{Key: "shop/cart", Obj: pod("cart", "n3", "web", "9")}, {Key: "shop/till", Delete: true}}, "9")
+		store.Apply(writes, "9")
 		seen.Insert(key + "@" + p.ResourceVersion)
 	}
 	was, _ := view.Get("shop/cart")
 	is, _ := store.GetByKey("shop/cart")
 	d.Did("in each turn of a loop over the store: cart moved to n3, till deleted, at version 9")
 	d.Saw("the loop saw %v", sets.List(seen))
-	d.Saw("store    at %s: %d pods, cart on %s, on n1 %v", store.ResourceVersion(), store.Len(), is.Spec.NodeName, demo.Must(store.IndexKeys("node", "n1")))
-	d.Saw("snapshot at %s: %d pods, cart on %s, on n1 %v", view.ResourceVersion(), view.Len(), was.Spec.NodeName, slices.Sorted(maps.Keys(maps.Collect(demo.Must(view.ByIndex("node", "n1"))))))
+	nowOnN1, wereOnN1 := demo.Must(store.IndexKeys("node", "n1")), maps.Collect(demo.Must(view.ByIndex("node", "n1")))
+	const line = "%-8s at %s: %d pods, cart on %s, on n1 %v"
+	d.Saw(line, "store", store.ResourceVersion(), store.Len(), is.Spec.NodeName, nowOnN1)
+	d.Saw(line, "snapshot", view.ResourceVersion(), view.Len(), was.Spec.NodeName, slices.Sorted(maps.Keys(wereOnN1)))
 	d.Why("objects, indices and version are of one moment, and neither waits for the other: a writer copies what a reader looks at")
 }

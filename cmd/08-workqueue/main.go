@@ -16,8 +16,8 @@ import (
 
 func main() { demo.Main(story) }
 
-var story = demo.Story{Name: "08-workqueue", Title: "What is to be done, each item by one worker at a time", Next: "workqueue/queue.go",
-	Tell: demo.Steps(folds, twoSets, shutsDown, delays, limits, priority)}
+var story = demo.Story{Name: "08-workqueue", Title: "What is to be done, each item by one worker at a time",
+	Layer: "workqueue/queue.go", Next: "cmd/09-controller/main.go", Tell: demo.Steps(folds, twoSets, shutsDown, delays, limits, priority)}
 
 func folds(ctx context.Context, d *demo.Demo) {
 	d.Step("Dedupe: equal structs fold, pointers do not")
@@ -56,7 +56,9 @@ func twoSets(_ context.Context, d *demo.Demo) {
 		}
 		d.Saw("%-6s  dirty {%-3s}  processing {%-3s}  Len %d", call, join(dirty), join(processing), q.Len())
 	}
-	d.Why("Len counts what is dirty and with nobody; what is in both sets waits for its Done: a has one worker at a time\nc was never taken: Done does nothing here, while client-go queues it twice and two workers may have it:\ncompat/workqueue/story_test.go plays both")
+	d.Why("Len counts what is dirty and with nobody; what is in both sets waits for its Done: a has one worker at a time.\n" +
+		"c was never taken: Done does nothing here, while client-go queues it twice and two workers may have it: " +
+		"compat/workqueue/story_test.go plays both")
 }
 
 func shutsDown(_ context.Context, d *demo.Demo) {

@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
+	"strings"
+	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -18,7 +22,8 @@ import (
 type Story struct {
 	Name  string // its folder below cmd, such as 01-clients
 	Title string // one line
-	Next  string // the file to open next, from the top of the repository
+	Layer string // the file to read for what the demo shows, from the top of the repository; may be empty
+	Next  string // the file to open next, likewise: the next demo
 
 	// Server are the options of the in-process API server.
 	Server apiserver.Options
@@ -48,7 +53,8 @@ type Demo struct {
 	steps    int
 	puts     int
 	cleanups []func(ctx context.Context) error
-	proxied  bool // told how to run a curl line
+	beside   sync.WaitGroup // what Go runs
+	proxied  bool           // told how to run a curl line
 }
 
 // Step begins a numbered step.
@@ -67,6 +73,32 @@ func (d *Demo) FaultStep(title string) *apiserver.Faults {
 	return d.server.Faults()
 }
 
+// EndWatches ends all watches, by one of the faults, and returns when they are over: what happens then is for the next ones.
+func (d *Demo) EndWatches(ctx context.Context, end func() int) {
+	end()
+	Check(Eventually(ctx, func() error {
+		if n := d.server.Faults().Watches(); n > 0 {
+			return fmt.Errorf("%d watches go on", n)
+		}
+		return nil
+	}))
+}
+
+// Watches says how many watches the server counts; a cluster does not tell, and there it is how many it has begun since the
+// tape was rewound.
+func (d *Demo) Watches() string {
+	if d.server != nil {
+		return fmt.Sprintf("watches the server counts: %d", d.server.Faults().Watches())
+	}
+	begun := 0
+	for _, r := range d.Tape.Requests() {
+		if strings.Contains(r.Path, "watch=") && r.Code == http.StatusOK {
+			begun++
+		}
+	}
+	return fmt.Sprintf("watches that the server has begun: %d", begun)
+}
+
 // Did prints what the demo does.
 func (d *Demo) Did(format string, args ...any) { d.Entry("did", "", fmt.Sprintf(format, args...)) }
 
@@ -76,19 +108,34 @@ func (d *Demo) Saw(format string, args ...any) { d.Entry("saw", "", fmt.Sprintf(
 // Sent prints what goes over the wire, or a command that sends the same.
 func (d *Demo) Sent(format string, args ...any) { d.Entry("sent", "", fmt.Sprintf(format, args...)) }
 
-// Why prints what is to be learnt.
-func (d *Demo) Why(format string, args ...any) { d.Entry("why", Dim, fmt.Sprintf(format, args...)) }
+// Why prints what is to be learnt, on as many lines as that takes.
+func (d *Demo) Why(format string, args ...any) {
+	d.Entry("why", Dim, wrap(fmt.Sprintf(format, args...)))
+}
 
 // Cleanup is called when the story has ended, however it did, the last one first; ctx is not that of the story, which
 // may be cancelled. The namespace needs none.
 func (d *Demo) Cleanup(clean func(ctx context.Context) error) { d.cleanups = append(d.cleanups, clean) }
 
 func (d *Demo) clean(ctx context.Context) error {
+	defer d.beside.Wait() // the story's context has ended; the namespace does not wait for who does not heed that
 	var errs []error
 	for i := len(d.cleanups) - 1; i >= 0; i-- {
 		errs = append(errs, d.cleanups[i](ctx))
 	}
 	return errors.Join(errs...)
+}
+
+// Go runs something beside the story, until ctx ends or stop is called, which waits. Neither a step of [Steps] nor the demo
+// ends before it.
+func (d *Demo) Go(ctx context.Context, run func(ctx context.Context)) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	d.beside.Go(func() {
+		defer close(done)
+		run(ctx)
+	})
+	return func() { cancel(); <-done }
 }
 
 // TempDir returns an empty folder that is removed at the end.
@@ -98,14 +145,23 @@ func (d *Demo) TempDir() string {
 	return dir
 }
 
-// Steps is a Tell that calls these functions one after the other. They end the story by Must and Check.
+// Steps is a Tell that calls these functions one after the other. They end the story by Must and Check. Each has a context of
+// its own, and what it has started with [Demo.Go] ends with it.
 func Steps(steps ...func(ctx context.Context, d *Demo)) func(context.Context, *Demo) error {
 	return func(ctx context.Context, d *Demo) error {
 		for _, step := range steps {
-			step(ctx, d)
+			d.take(ctx, step)
 		}
 		return nil
 	}
+}
+
+func (d *Demo) take(ctx context.Context, step func(ctx context.Context, d *Demo)) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	step(ctx, d)
+	cancel()
+	d.beside.Wait()
 }
 
 // failure is what Must and Check panic with.
@@ -133,6 +189,24 @@ func rescue(err *error) {
 	default:
 		panic(cause)
 	}
+}
+
+// Until asks again until it is so, or ends the story saying what was waited for.
+func Until(ctx context.Context, what string, isSo func() bool) {
+	Check(Eventually(ctx, func() error {
+		if !isSo() {
+			return errors.New("waited in vain: " + what)
+		}
+		return nil
+	}))
+}
+
+// Gone is for deletions that somebody else may have been quicker with.
+func Gone(err error) error {
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
 }
 
 // Eventually asks again until check is content; the last complaint is the error.

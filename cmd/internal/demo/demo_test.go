@@ -6,11 +6,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -109,6 +113,24 @@ func TestCluster_TheNamespaceIsRemovedHoweverTheStoryEnds(t *testing.T) {
 	})
 }
 
+func TestCluster_TheNamespaceGoesThoughSomethingDoesNotEnd(t *testing.T) {
+	onCluster(t, func(client kubernetes.Interface, kubeconfig string) {
+		release, namespace := make(chan struct{}), make(chan string, 1)
+		story := storyOf(func(ctx context.Context, d *demo.Demo) error {
+			namespace <- d.Namespace
+			d.Go(ctx, func(context.Context) { <-release })
+			return nil
+		})
+		code := make(chan int)
+		go func() {
+			code <- demo.Run(t.Context(), story, []string{"--kubeconfig", kubeconfig}, &bytes.Buffer{}, &bytes.Buffer{})
+		}()
+		requireGone(t, client, <-namespace)
+		close(release)
+		require.Zero(t, <-code)
+	})
+}
+
 func TestCluster_ASignalRemovesTheNamespace(t *testing.T) {
 	onCluster(t, func(client kubernetes.Interface, kubeconfig string) {
 		program, err := os.Executable()
@@ -152,6 +174,37 @@ func TestFollow_StaysTillInterruptedAndEndsWell(t *testing.T) {
 	require.NotContains(t, stdout.String(), "\x1b[")
 }
 
+// What the first lines of a demo promise, and without which its curl lines would be refused.
+func TestFollow_KeepsTheServerAndItsKubeconfigForOthers(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	told, stdout := io.Pipe()
+	code := make(chan int, 1)
+	story := storyOf(func(context.Context, *demo.Demo) error { return nil })
+	go func() {
+		code <- demo.Run(ctx, story, []string{"--follow"}, stdout, io.Discard)
+		stdout.Close()
+	}()
+	kubeconfig := ""
+	for lines := bufio.NewScanner(told); lines.Scan(); {
+		if found := regexp.MustCompile(`kubeconfig (\S+); --follow keeps both$`).FindStringSubmatch(lines.Text()); found != nil {
+			kubeconfig = found[1]
+		}
+		if strings.HasPrefix(lines.Text(), "Following") {
+			cfg, _, err := cluster.Flags{Kubeconfig: kubeconfig}.Config()
+			require.NoError(t, err)
+			client, err := kubernetes.NewForConfig(cfg)
+			require.NoError(t, err)
+			_, err = client.CoreV1().Namespaces().Get(t.Context(), "demo", metav1.GetOptions{})
+			require.NoError(t, err)
+			cancel()
+		}
+	}
+	require.Zero(t, <-code)
+	require.NotEmpty(t, kubeconfig)
+	require.NoFileExists(t, kubeconfig)
+}
+
 func TestLog_ClientGosOwnLinesComeInTheFormatAskedFor(t *testing.T) {
 	story := storyOf(func(ctx context.Context, d *demo.Demo) error {
 		_, err := d.Client.Discovery().ServerVersionWithContext(ctx)
@@ -188,15 +241,58 @@ func TestFlags_SayWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestEveryNumberedDemo_IsCheckedAgainstAGoldenFile(t *testing.T) {
+func TestNumberedDemos_AreAChainOfElevenWithGoldenFiles(t *testing.T) {
 	_, file, _, _ := runtime.Caller(0)
 	dirs, err := filepath.Glob(filepath.Join(filepath.Dir(file), "..", "..", "[0-9][0-9]-*"))
 	require.NoError(t, err)
-	for _, dir := range dirs {
+	require.Len(t, dirs, 11)
+	next := regexp.MustCompile(`Next:\s+"(.+?)"`)
+	for i, dir := range dirs {
 		name := filepath.Base(dir)
+		require.Equal(t, fmt.Sprintf("%02d-", i+1), name[:3])
 		test, err := os.ReadFile(filepath.Join(dir, "main_test.go"))
 		require.NoError(t, err)
 		require.Contains(t, string(test), "demotest.Check(t, story)", name)
 		require.FileExists(t, filepath.Join(dir, "testdata", name+".golden"))
+		source, err := os.ReadFile(filepath.Join(dir, "main.go"))
+		require.NoError(t, err)
+		named := next.FindStringSubmatch(string(source))
+		require.Len(t, named, 2, name)
+		want := "cmd/ingress-controller/main.go"
+		if i+1 < len(dirs) {
+			want = "cmd/" + filepath.Base(dirs[i+1]) + "/main.go"
+		}
+		require.Equal(t, want, named[1], name)
 	}
+}
+
+func TestTeller_PrintsInTheStorysGoroutineAndHoldsUpWhoTells(t *testing.T) {
+	story := storyOf(func(ctx context.Context, d *demo.Demo) error {
+		teller := d.Teller(ctx)
+		var told atomic.Int64
+		d.Go(ctx, func(context.Context) {
+			for n := range 3 {
+				teller.Tell("line %d", n)
+				told.Add(1)
+			}
+		})
+		require.Zero(t, told.Load(), "nobody has read")
+		teller.Until("line 1")
+		return nil // line 2 is told to nobody
+	})
+	var stdout, stderr bytes.Buffer
+	require.Zero(t, demo.Run(t.Context(), story, nil, &stdout, &stderr), "%s", &stderr)
+	require.Contains(t, stdout.String(), "   saw   line 0\n   saw   line 1\n\nDone")
+}
+
+func TestSteps_EndWhatTheyHaveStarted(t *testing.T) {
+	ended := false
+	story := storyOf(demo.Steps(
+		func(ctx context.Context, d *demo.Demo) {
+			d.Go(ctx, func(ctx context.Context) { <-ctx.Done(); ended = true })
+		},
+		func(_ context.Context, d *demo.Demo) { d.Saw("ended %t", ended) }))
+	var stdout, stderr bytes.Buffer
+	require.Zero(t, demo.Run(t.Context(), story, nil, &stdout, &stderr), "%s", &stderr)
+	require.Contains(t, stdout.String(), "ended true")
 }

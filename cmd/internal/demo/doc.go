@@ -6,13 +6,14 @@
 //
 // # How a demo is written
 //
-//	cmd/05-deltafifo/main.go        under 150 lines, all files of the folder but tests counted
+//	cmd/05-deltafifo/main.go        under 150 lines; if need be a second file, likewise
 //	cmd/05-deltafifo/main_test.go   demotest.Main and demotest.Check: golden file, --help, cluster, Ctrl-C, length
 //	cmd/05-deltafifo/testdata/05-deltafifo.golden   written by: go test ./cmd/05-deltafifo -update
 //
 //	func main() { demo.Main(story) }
 //
-//	var story = demo.Story{Name: "05-deltafifo", Title: "…", Next: "deltafifo/doc.go", Tell: demo.Steps(grows, folds)}
+//	var story = demo.Story{Name: "05-deltafifo", Title: "…", Layer: "deltafifo/deltafifo.go", Next: "cmd/06-indexer/main.go",
+//		Tell: demo.Steps(grows, folds)}
 //
 //	func grows(ctx context.Context, d *demo.Demo) {
 //		d.Step("An addition is one delta")                        // numbered, bold
@@ -32,8 +33,10 @@
 //
 // What most demos need is at hand: [Demo.Put] and [Demo.Remove] for objects, [Demo.Watch] and [Demo.ConfigMaps] to watch them
 // with client-go and with listwatch, [Demo.Crowd] for many, [Demo.Tape] for what was sent, [Demo.Serve], [Demo.Child] and
-// [Demo.TempDir] for servers, processes and files of the demo's own, [Demo.Table] for columns. A demo with state that its
-// steps share gives Story.Tell a function of its own.
+// [Demo.TempDir] for servers, processes and files of the demo's own, [Demo.Table] for columns. [Demo.Go] runs something
+// beside the story until the step ends; what it does is printed by a [Teller] or taken from a [Handler], which both hold it up
+// meanwhile: so the story, and no clock, says what comes before what. [Demo.EndWatches] ends watches, [Demo.Watches] counts
+// them. A demo with state that its steps share gives Story.Tell a function of its own.
 //
 // Everything a demo prints must be the same at each run, but for what demotest masks: durations, sizes, ports, random
 // names, UIDs and resourceVersions. Wait for what is to be seen ([Eventually], or the event itself) before printing it, and
@@ -45,7 +48,8 @@
 // # What is guaranteed
 //
 //   - On a cluster all happens in one namespace with a random name, which is deleted however the story ends: well, with an
-//     error, a panic or Ctrl-C. So are the things given to [Demo.Cleanup]. A second Ctrl-C ends the program at once.
+//     error, a panic or Ctrl-C. So are the things given to [Demo.Cleanup], such as a definition, whose scope is the cluster.
+//     A second Ctrl-C ends the program at once.
 //   - Faults are injected into the in-process server only.
 //   - Colours are for terminals, and not where NO_COLOR is set.
 //   - The log is silent unless one of its flags is given: the failures in a story are on purpose.

@@ -37,6 +37,16 @@ func (d *Demo) Put(ctx context.Context, group string, names ...string) (last *co
 	return last
 }
 
+// Versions are the resourceVersions, by their names, of the ConfigMaps that the server has of a group.
+func (d *Demo) Versions(ctx context.Context, group string) map[string]string {
+	versions := map[string]string{}
+	opts := metav1.ListOptions{LabelSelector: LabelGroup + "=" + group}
+	for _, object := range Must(d.Client.CoreV1().ConfigMaps(d.Namespace).List(ctx, opts)).Items {
+		versions[object.Name] = object.ResourceVersion
+	}
+	return versions
+}
+
 // Remove deletes ConfigMaps that Put wrote.
 func (d *Demo) Remove(ctx context.Context, names ...string) {
 	for _, name := range names {

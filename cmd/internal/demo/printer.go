@@ -16,6 +16,12 @@ const (
 	Bold, Dim, Red, Green, Cyan = "1", "2", "31", "32", "36"
 )
 
+// columns is how wide a line may be, label and all, where there is a choice.
+const columns = 110
+
+// margin is how wide a label is, with the blanks around it.
+const margin = len("   label ")
+
 // Printer lays text out, in colour on a terminal that wants it. It may be used from any goroutine.
 type Printer struct {
 	mu    sync.Mutex // one line at a time
@@ -33,7 +39,7 @@ func wantsColor() bool { return os.Getenv("NO_COLOR") == "" }
 
 // Paint returns text in a colour, or as it is.
 func (p *Printer) Paint(code, text string) string {
-	if !p.color {
+	if !p.color || code == "" {
 		return text
 	}
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
@@ -58,6 +64,24 @@ func (p *Printer) Entry(label, code, text string) {
 		lines[i] = p.Paint(code, line)
 	}
 	p.Line("   %s %s", p.Paint(Cyan, fmt.Sprintf("%-5s", label)), strings.Join(lines, "\n         "))
+}
+
+// wrap breaks lines at blanks so that they fit behind a label. A word that does not fit is left whole.
+func wrap(text string) string {
+	var lines []string
+	for paragraph := range strings.SplitSeq(text, "\n") {
+		line := ""
+		for word := range strings.SplitSeq(paragraph, " ") {
+			longer := line + " " + word
+			if line == "" || margin+utf8.RuneCountInString(longer) <= columns {
+				line = strings.TrimPrefix(longer, " ")
+				continue
+			}
+			lines, line = append(lines, line), word
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // Table prints rows in columns; the first row is the header. Columns of numbers are not told apart: all text is aligned

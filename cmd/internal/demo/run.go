@@ -115,7 +115,11 @@ func (d *Demo) play(ctx context.Context, s Story, follow bool) error {
 			return err
 		}
 	}
-	d.Line("\nDone in %s. Open next: %s", time.Since(start).Round(time.Millisecond), d.Paint(Bold, s.Next))
+	layer := ""
+	if s.Layer != "" {
+		layer = " Behind it: " + s.Layer + "."
+	}
+	d.Line("\nDone in %s.%s Open next: %s", time.Since(start).Round(time.Millisecond), layer, d.Paint(Bold, s.Next))
 	return nil
 }
 

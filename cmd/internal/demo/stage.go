@@ -32,7 +32,7 @@ func inProcess(ctx context.Context, s Story, p *Printer, o *options) error {
 		return err
 	}
 	return cluster.Embedded(ctx, server, localNamespace, func(ctx context.Context, e cluster.Embedding) error {
-		p.Line("API server at %s, in this process; kubeconfig %s", e.Config.Host, e.Kubeconfig)
+		p.Line("API server at %s, in this process; kubeconfig %s; --follow keeps both", e.Config.Host, e.Kubeconfig)
 		d := &Demo{Printer: p, Config: e.Config, Namespace: localNamespace, InProcess: true, server: server,
 			cluster: cluster.Flags{Kubeconfig: e.Kubeconfig}}
 		return d.with(ctx, func() error { return d.play(ctx, s, o.follow) })

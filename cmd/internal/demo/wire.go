@@ -7,6 +7,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -125,7 +127,10 @@ func (t *Tape) Last() Request {
 	return all[len(all)-1]
 }
 
-// Curl returns the line that reads the same in a terminal. For a cluster, with its certificates and tokens, it goes
+// parametersPerLine is how many a line of a long curl command has: not as many as fit, for versions are not always as long.
+const parametersPerLine = 2
+
+// Curl returns the command that reads the same in a terminal, on several lines if it is long. For a cluster, with its certificates and tokens, it goes
 // through kubectl's proxy, and the reader is told so once.
 func (d *Demo) Curl(r Request) string {
 	host := d.Config.Host
@@ -136,7 +141,21 @@ func (d *Demo) Curl(r Request) string {
 			d.Why("curl lines want `kubectl proxy --port=8001` in another terminal")
 		}
 	}
-	return fmt.Sprintf("curl -sN '%s%s'", host, r.Path)
+	return curl(host, r.Path)
+}
+
+// curl leaves it to -G to put the query together again: within its quotes a URL could not go on in the next line.
+func curl(host, path string) string {
+	short := fmt.Sprintf("curl -sN '%s%s'", host, path)
+	path, query, _ := strings.Cut(path, "?")
+	if margin+len(short) <= columns || query == "" {
+		return short
+	}
+	command := fmt.Sprintf("curl -sNG '%s%s'", host, path)
+	for parameters := range slices.Chunk(strings.Split(query, "&"), parametersPerLine) {
+		command += fmt.Sprintf(" \\\n  -d '%s'", strings.Join(parameters, "&"))
+	}
+	return command
 }
 
 // Serve runs an HTTP server of the demo's own on a loopback port until the story has ended, and returns its URL.

@@ -1,6 +1,7 @@
 package logging
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -84,7 +85,7 @@ func (f *Flags) Start(stderr io.Writer) (stop func() error, err error) {
 	return func() error {
 		klog.Flush()
 		klog.ClearLogger()
-		return closing()
+		return errors.Join(f.verbosity.Value.Set(f.verbosity.DefValue), closing())
 	}, nil
 }
 

@@ -78,6 +78,12 @@ func TestText_IsKlogsOwnFormat(t *testing.T) {
 	require.Regexp(t, `^I\d{4} [\d:.]+ +\d+ logging_test.go:\d+\] "Started" workers=2\n$`, out)
 }
 
+func TestStop_GivesKlogItsVerbosityBack(t *testing.T) {
+	before := klog.V(9).Enabled()
+	start(t, func() { require.True(t, klog.V(9).Enabled()) }, "-v=9")
+	require.Equal(t, before, klog.V(9).Enabled())
+}
+
 func TestFile_IsAppendedTo(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	require.NoError(t, os.WriteFile(path, []byte("before\n"), 0o600))

@@ -5,24 +5,26 @@
 //	func TestDemo(t *testing.T) { demotest.Check(t, story) }
 //
 // [Check] runs the story in process and compares what it prints with testdata/<name>.golden, runs it on a "cluster" (an API
-// server that the story only has a kubeconfig of), interrupts it, and looks at its flags and its length. With -update,
-// the golden file is written instead.
+// server that the story only has a kubeconfig of), interrupts it, lets it follow, and looks at its log, its flags and its
+// length. With -update, the golden file is written instead.
 package demotest
 
 import (
-	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -34,8 +36,13 @@ import (
 	"glasswatch/internal/apiserver"
 )
 
-// MaxLines is how long a demo may be, all its files but tests counted.
-const MaxLines = 150
+// MaxLines is how long a file of a demo may be, maxColumns how wide, with tabs of four columns. A demo has one file, or two if it
+// builds something by hand that takes its room.
+const (
+	MaxLines   = 150
+	maxColumns = 140
+	maxFiles   = 2
+)
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
 
@@ -55,6 +62,7 @@ func Check(t *testing.T, s demo.Story) {
 	t.Run("tells the same each time", func(t *testing.T) { checkGolden(t, s) })
 	t.Run("works in one namespace of a cluster and removes it", func(t *testing.T) { checkCluster(t, s) })
 	t.Run("removes its namespace when interrupted", func(t *testing.T) { checkInterrupt(t, s) })
+	t.Run("follows, and logs where it is told to", func(t *testing.T) { checkFollow(t, s) })
 	t.Run("explains its flags", func(t *testing.T) { checkHelp(t, s) })
 	t.Run("is short and names the file to open next", func(t *testing.T) { checkSource(t, s) })
 }
@@ -106,6 +114,11 @@ var masks = []struct {
 	{regexp.MustCompile(`(too old resource version: )\d+ \(\d+\)`), "${1}RV (RV)"},
 	{regexp.MustCompile(`(continue=)[\w%-]+`), "${1}TOKEN"},
 	{regexp.MustCompile(`\bpid \d+`), "pid PID"},
+	{regexp.MustCompile(`(timeoutSeconds=)\d{3,}`), "${1}SECONDS"}, // a reflector's is random
+	// the head of a line of klog's, where a line was logged, and how long client-go says that a request took
+	{regexp.MustCompile(`\b([IWEF])\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ `), "${1}DATE PID "},
+	{regexp.MustCompile(`(\w\.go:)\d+`), "${1}LINE"},
+	{regexp.MustCompile(`(milliseconds"?[=:])\d+`), "${1}MEASURE"},
 	// a client's and a request's deadline are at the same moment, and either may be noticed first
 	{regexp.MustCompile(`(context deadline exceeded|net/http: request canceled)( \(Client\.Timeout exceeded while awaiting headers\))?`), "DEADLINE EXCEEDED"},
 }
@@ -161,13 +174,43 @@ func checkCluster(t *testing.T, s demo.Story) {
 	withCluster(t, s, func(client kubernetes.Interface, kubeconfig string) {
 		before, err := client.CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{})
 		require.NoError(t, err)
-		out := tell(t, s, "--kubeconfig", kubeconfig)
+		log := filepath.Join(t.TempDir(), "log")
+		out := tell(t, s, "--kubeconfig", kubeconfig, "-v=6", "--log-format=json", "--log-file", log)
+		requireJSON(t, log)
 		require.Contains(t, out, "namespace glasswatch-"+s.Name+"-")
 		requireClean(t, client)
 		after, err := client.CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{})
 		require.NoError(t, err)
 		require.Len(t, after.Items, len(before.Items))
 	})
+}
+
+// requireJSON wants a log of JSON with a line of client-go's in it: at level 6 it has one for each request.
+func requireJSON(t *testing.T, log string) {
+	t.Helper()
+	text, err := os.ReadFile(log)
+	require.NoError(t, err)
+	for line := range strings.Lines(string(text)) {
+		require.True(t, json.Valid([]byte(line)), "%s", line)
+	}
+	require.Contains(t, string(text), "transport/round_trippers.go")
+}
+
+// checkFollow presses Ctrl-C once the story is told and stays, which is a good end.
+func checkFollow(t *testing.T, s demo.Story) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	log := filepath.Join(t.TempDir(), "log")
+	stdout, stderr := &trigger{text: "Following, till you press Ctrl-C", fire: cancel}, &bytes.Buffer{}
+	code := demo.Run(ctx, s, []string{"--follow", "-v=1", "--log-format=text", "--log-file", log}, stdout, stderr)
+	require.Zero(t, code, "%s%s", &stdout.seen, stderr)
+	require.Empty(t, stderr.String())
+	require.Contains(t, stdout.seen.String(), "Open next: "+s.Next)
+	text, err := os.ReadFile(log)
+	require.NoError(t, err, "--log-file makes the file")
+	for line := range strings.Lines(string(text)) {
+		require.False(t, json.Valid([]byte(line)), "%s", line)
+	}
 }
 
 // checkInterrupt presses Ctrl-C, so to speak, as soon as the first step begins.
@@ -208,21 +251,20 @@ func checkHelp(t *testing.T, s demo.Story) {
 }
 
 func checkSource(t *testing.T, s demo.Story) {
-	lines := 0
-	files, err := filepath.Glob("*.go")
+	names, err := filepath.Glob("*.go")
 	require.NoError(t, err)
+	files := slices.DeleteFunc(names, func(name string) bool { return strings.HasSuffix(name, "_test.go") })
+	require.Contains(t, files, "main.go")
+	require.LessOrEqual(t, len(files), maxFiles)
 	for _, name := range files {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
 		text, err := os.ReadFile(name)
 		require.NoError(t, err)
-		for scanner := bufio.NewScanner(bytes.NewReader(text)); scanner.Scan(); {
-			lines++
+		require.Less(t, strings.Count(string(text), "\n"), MaxLines, name)
+		for line := range strings.Lines(string(text)) {
+			wide := strings.ReplaceAll(strings.TrimSuffix(line, "\n"), "\t", "    ")
+			require.LessOrEqual(t, utf8.RuneCountInString(wide), maxColumns, "%s: %s", name, line)
 		}
 	}
-	require.NotZero(t, lines)
-	require.Less(t, lines, MaxLines)
 	dir, err := os.Getwd()
 	require.NoError(t, err)
 	require.Equal(t, filepath.Base(dir), s.Name)
