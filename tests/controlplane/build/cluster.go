@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// identity is somebody whom the API server knows by a token.
+type identity struct{ name, user, groups string }
+
+var identities = []identity{
+	{"admin", "admin", "system:masters"},
+	{"controller", "system:serviceaccount:glasswatch:ingress-controller", "system:serviceaccounts,system:serviceaccounts:glasswatch"},
+	{"stranger", "stranger", ""},
+}
+
+// cluster is what outlives a process: it is read from the directory, and made on the first start.
+type cluster struct {
+	dir string
+
+	APIPort  int
+	EtcdPort int
+	PeerPort int
+	Tokens   map[string]string // by identity
+}
+
+func openCluster(dir string) (*cluster, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	c := &cluster{dir: dir}
+	raw, err := os.ReadFile(c.path("cluster.json"))
+	if err == nil {
+		return c, json.Unmarshal(raw, c)
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return c, c.make()
+}
+
+func (c *cluster) path(name string) string { return filepath.Join(c.dir, name) }
+
+func (c *cluster) make() error {
+	if err := os.MkdirAll(c.dir, 0o700); err != nil {
+		return err
+	}
+	ports, err := freePorts(3)
+	if err != nil {
+		return err
+	}
+	c.APIPort, c.EtcdPort, c.PeerPort = ports[0], ports[1], ports[2]
+	c.Tokens = map[string]string{}
+	var csv strings.Builder
+	for _, id := range identities {
+		c.Tokens[id.name] = rand.Text()
+		fmt.Fprintf(&csv, "%s,%s,%s,%q\n", c.Tokens[id.name], id.user, id.name, id.groups)
+	}
+	if err := os.WriteFile(c.path("tokens.csv"), []byte(csv.String()), 0o600); err != nil {
+		return err
+	}
+	if err := writeKey(c.path("service-account.key")); err != nil {
+		return err
+	}
+	raw, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(c.path("cluster.json"), raw, 0o600)
+}
+
+// freePorts holds all n open at the same time, so that they differ.
+func freePorts(n int) (ports []int, err error) {
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		defer l.Close()
+		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+	}
+	return ports, nil
+}
+
+func writeKey(path string) error {
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		return err
+	}
+	block := &pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}
+	return os.WriteFile(path, pem.EncodeToMemory(block), 0o600)
+}
+
+func (c *cluster) etcdURL() string { return fmt.Sprintf("http://127.0.0.1:%d", c.EtcdPort) }
+
+// config is for the admin. The API server makes its certificate at its first start, with the authority in the same file.
+func (c *cluster) config() *rest.Config {
+	return &rest.Config{
+		Host:            fmt.Sprintf("https://127.0.0.1:%d", c.APIPort),
+		BearerToken:     c.Tokens["admin"],
+		TLSClientConfig: rest.TLSClientConfig{CAFile: c.path("certs/apiserver.crt")},
+		QPS:             -1,
+	}
+}
+
+// waitReady returns when the API server answers /readyz, and every identity has its kubeconfig.
+func (c *cluster) waitReady(ctx context.Context, ended <-chan error) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	last := errors.New("it was not asked yet")
+	for {
+		select {
+		case err := <-ended:
+			return fmt.Errorf("it ended before it was ready: %w", err)
+		case <-ctx.Done():
+			return fmt.Errorf("it is not ready: %w", last)
+		case <-tick.C:
+		}
+		if last = c.askReady(ctx); last == nil {
+			return c.writeKubeconfigs()
+		}
+	}
+}
+
+func (c *cluster) askReady(ctx context.Context) error {
+	client, err := kubernetes.NewForConfig(c.config())
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	return client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
+}
+
+func (c *cluster) writeKubeconfigs() error {
+	authority, err := os.ReadFile(c.path("certs/apiserver.crt"))
+	if err != nil {
+		return err
+	}
+	for _, id := range identities {
+		k := clientcmdapi.NewConfig()
+		k.Clusters["controlplane"] = &clientcmdapi.Cluster{Server: c.config().Host, CertificateAuthorityData: authority}
+		k.AuthInfos[id.name] = &clientcmdapi.AuthInfo{Token: c.Tokens[id.name]}
+		k.Contexts["controlplane"] = &clientcmdapi.Context{Cluster: "controlplane", AuthInfo: id.name}
+		k.CurrentContext = "controlplane"
+		if err := clientcmd.WriteToFile(*k, c.path(id.name+".kubeconfig")); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,135 @@
+// Command controlplane is a Kubernetes control plane in one process: etcd, the upstream kube-apiserver, and the upstream
+// controllers that collect garbage and empty terminating namespaces.
+//
+//	controlplane                          everything, in a temporary directory, till stopped
+//	controlplane --dir D --components etcd
+//	controlplane --dir D --components apiserver,controllers
+//
+// Ports, tokens and kubeconfigs stand in the directory, so that whatever is killed comes back as the same cluster. The
+// one line on standard output says that it is ready, and names the directory.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/kubernetes/cmd/kube-apiserver/app"
+)
+
+const (
+	etcdComponent        = "etcd"
+	apiserverComponent   = "apiserver"
+	controllersComponent = "controllers"
+)
+
+type options struct {
+	dir        string
+	components []string
+	stdin      bool
+	remove     bool
+}
+
+func main() {
+	if err := run(os.Args[1:]); err != nil && !errors.Is(err, pflag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "controlplane:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) (err error) {
+	o, err := parse(args)
+	if err != nil {
+		return err
+	}
+	command := app.NewAPIServerCommand() // it makes the one context that ends with a signal
+	ctx := command.Context()
+	if o.stdin {
+		go func() {
+			_, _ = io.Copy(io.Discard, os.Stdin)
+			genericapiserver.RequestShutdown()
+		}()
+	}
+	if o.dir == "" {
+		if o.dir, err = os.MkdirTemp("", "controlplane-"); err != nil {
+			return err
+		}
+		o.remove = true
+	}
+	if o.remove {
+		defer func() {
+			if err == nil { // what went wrong can be read there
+				err = os.RemoveAll(o.dir)
+			}
+		}()
+	}
+	c, err := openCluster(o.dir)
+	if err != nil {
+		return err
+	}
+	command.SetArgs(c.apiserverFlags())
+	return runComponents(ctx, c, o.components, command)
+}
+
+func parse(args []string) (o options, err error) {
+	fs := pflag.NewFlagSet("controlplane", pflag.ContinueOnError)
+	fs.StringVar(&o.dir, "dir", "", "where the cluster's state is kept; without it a temporary directory that is removed at the end")
+	fs.StringSliceVar(&o.components, "components", []string{etcdComponent, apiserverComponent, controllersComponent}, "what to run in this process")
+	fs.BoolVar(&o.stdin, "stop-with-stdin", false, "stop when standard input is closed, so that nothing outlives whoever started it")
+	fs.BoolVar(&o.remove, "remove-dir", false, "remove the directory when asked to stop")
+	if err := fs.Parse(args); err != nil {
+		return o, err
+	}
+	for _, name := range o.components {
+		if !slices.Contains([]string{etcdComponent, apiserverComponent, controllersComponent}, name) {
+			return o, fmt.Errorf("--components: want %s, %s or %s, got %q", etcdComponent, apiserverComponent, controllersComponent, name)
+		}
+	}
+	if fs.NArg() > 0 {
+		return o, fmt.Errorf("want flags only, got %q", fs.Arg(0))
+	}
+	return o, nil
+}
+
+// runComponents starts them in the order in which they need each other, and stops them in the other one.
+func runComponents(ctx context.Context, c *cluster, names []string, apiserver *cobra.Command) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if slices.Contains(names, etcdComponent) {
+		stop, err := startEtcd(ctx, c)
+		if err != nil {
+			return fmt.Errorf("etcd: %w", err)
+		}
+		defer stop()
+	}
+	served := make(chan error, 1)
+	if slices.Contains(names, apiserverComponent) {
+		go func() { served <- serveAPI(apiserver) }()
+		if err := c.waitReady(ctx, served); err != nil {
+			return fmt.Errorf("kube-apiserver: %w", err)
+		}
+	}
+	if slices.Contains(names, controllersComponent) {
+		stop, err := startControllers(ctx, c)
+		if err != nil {
+			return fmt.Errorf("controllers: %w", err)
+		}
+		defer stop()
+	}
+	fmt.Printf("ready %s\n", c.dir)
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
+	}
+	if slices.Contains(names, apiserverComponent) {
+		return <-served
+	}
+	return nil
+}

@@ -1,0 +1,20 @@
+// Package controlplane runs a real control plane for tests: etcd, the upstream kube-apiserver, and the upstream
+// controllers that collect garbage and empty terminating namespaces.
+//
+//	test ──Start──▶ bin/controlplane (one process) ──▶ a temporary directory: data, certificate, tokens, kubeconfigs
+//	       StartSplit ▶ etcd │ API server and controllers: either is killed, and started again on its port and data
+//
+// The program is a module of its own (build/), so that the main module stays light; `make controlplane` builds it, in
+// about five minutes the first time. `go run ./tests/controlplane/up` runs it for people.
+//
+// # Guarantees
+//
+//   - Every Plane has ports, a certificate, tokens and a directory of its own, and all of it is gone when the test ends,
+//     also if the test's process is killed.
+//   - Start returns when /readyz of the API server says yes.
+//
+// # What is not there
+//
+//   - No scheduler, no kubelet, no other controllers: a Deployment makes no Pods, a namespace gets no ServiceAccount.
+//   - Nothing is flushed to the disk; a machine that is switched off loses the data.
+package controlplane

@@ -1,0 +1,68 @@
+package controlplane
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// KillAPIServer ends the API server and the controllers with SIGKILL; if split, etcd goes on.
+func (p *Plane) KillAPIServer() { p.apiserver.kill() }
+
+// KillEtcd ends etcd with SIGKILL. It panics if the Plane is not split.
+func (p *Plane) KillEtcd() {
+	if !p.options.Split {
+		panic("etcd has no process of its own: use StartSplit")
+	}
+	p.etcd.kill()
+}
+
+// StartEtcd starts it again on its port and data, and returns when it takes requests.
+func (p *Plane) StartEtcd() (err error) {
+	p.etcd, err = p.launch("etcd")
+	return err
+}
+
+// StartAPIServer starts it and the controllers again on the same port and data, and returns when it is ready.
+func (p *Plane) StartAPIServer() (err error) {
+	components := []string{"apiserver"}
+	if !p.options.Split {
+		components = append(components, "etcd")
+	}
+	if !p.options.Bare {
+		components = append(components, "controllers")
+	}
+	p.apiserver, err = p.launch(components...)
+	return err
+}
+
+func (p *Plane) launch(components ...string) (*process, error) {
+	log, err := os.OpenFile(p.logPath(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	args := []string{"--dir", p.dir, "--components", strings.Join(components, ","), "--stop-with-stdin"}
+	if slices.Contains(components, "etcd") { // who ends last, clears up, even where nobody is left to call Stop
+		args = append(args, "--remove-dir")
+	}
+	proc, err := launch(log, p.binary, args...)
+	if err != nil {
+		return nil, fmt.Errorf("control plane %v: %w", components, err)
+	}
+	return proc, nil
+}
+
+func (p *Plane) logPath() string { return filepath.Join(p.dir, "log") }
+
+// Log is the end of what the control plane's processes have written.
+func (p *Plane) Log() string {
+	const most = 8 << 10
+	raw, err := os.ReadFile(p.logPath())
+	if err != nil {
+		return err.Error()
+	}
+	return string(raw[max(0, len(raw)-most):])
+}
