@@ -1,5 +1,5 @@
-// Package kubectl drives `ingress-controller --embedded` with the upstream
-// kubectl, the way a person does.
+// Package kubectl drives the ingress controller with the upstream kubectl, the way a person does: once with --embedded, and
+// once on a real API server (tests/controlplane).
 package kubectl
 
 import (
@@ -20,6 +20,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"glasswatch/tests/controlplane"
 )
 
 // terminal is a running controller and the kubectl to talk to it with.
@@ -27,16 +29,61 @@ type terminal struct {
 	t          *testing.T
 	kubectl    string
 	kubeconfig string
+	transcript []string // what was run, and what came back, masked
 }
 
-// start runs the controller for as long as the test, and then wants it to obey SIGTERM.
-func start(t *testing.T) *terminal {
+// onBothServers tells one story twice: kubectl must not be able to tell our API server from the real one.
+func onBothServers(t *testing.T, story func(*testing.T, *terminal)) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the test stops the controller with SIGTERM, which Windows does not have")
 	}
-	s := &terminal{t: t, kubectl: findKubectl(t)}
+	kubectl := findKubectl(t)
+	var embedded, upstream []string
+	t.Run("server=embedded", func(t *testing.T) {
+		s := &terminal{t: t, kubectl: kubectl}
+		defer func() { embedded = s.transcript }()
+		t.Cleanup(func() { require.NoFileExists(t, s.kubeconfig) }) // after the controller has ended
+		s.kubeconfig = announced(runController(t, "--embedded"))
+		require.NotEmpty(t, s.kubeconfig, "no line of the output is the path of a file named kubeconfig")
+		story(t, s)
+	})
+	t.Run("server=upstream", func(t *testing.T) {
+		s := &terminal{t: t, kubectl: kubectl, kubeconfig: controlplane.Start(t).Kubeconfig(controlplane.Admin)}
+		defer func() { upstream = s.transcript }()
+		go discard(runController(t, "--kubeconfig="+s.kubeconfig))
+		story(t, s)
+	})
+	if upstream != nil && !t.Failed() {
+		require.Equal(t, embedded, upstream, "kubectl can tell the servers apart")
+	}
+}
+
+// masks stand for what differs between two runs on one server, too.
+var masks = []struct {
+	what *regexp.Regexp
+	mask string
+}{
+	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`), "UID"},
+	{regexp.MustCompile(`\b10(\.\d+){3}\b`), "IP"},
+	{regexp.MustCompile(`\d{4}-\d\d-\d\dT[\d:.]+Z|[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} [\d :+]+`), "TIME"},
+	{regexp.MustCompile(`\b\d+m?\d*s\b`), "AGE"},
+	{regexp.MustCompile(`(resourceVersion\W+)\d+`), "${1}N"},
+	{regexp.MustCompile(`--cache-dir=\S+`), "--cache-dir=DIR"},
+	{regexp.MustCompile(` +`), " "}, // columns are as wide as what was masked
+}
+
+func (s *terminal) note(command, output string) {
+	entry := "$ kubectl " + command + "\n" + output
+	for _, m := range masks {
+		entry = m.what.ReplaceAllString(entry, m.mask)
+	}
+	s.transcript = append(s.transcript, entry)
+}
+
+// runController runs it for as long as the test, and then wants it to obey SIGTERM.
+func runController(t *testing.T, args ...string) *bufio.Scanner {
 	var log bytes.Buffer
-	cmd := exec.Command(build(t), "--embedded", "--metrics-addr=", "--health-addr=")
+	cmd := exec.Command(build(t), append(args, "--metrics-addr=", "--health-addr=")...)
 	cmd.Stderr = &log
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
@@ -46,24 +93,28 @@ func start(t *testing.T) *terminal {
 		require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
 		require.NoError(t, cmd.Wait(), "want exit code 0 on SIGTERM; log:\n%s", &log)
 		require.Less(t, time.Since(asked), 5*time.Second)
-		require.NoFileExists(t, s.kubeconfig)
 		if t.Failed() {
 			t.Logf("the controller's log:\n%s", &log)
 		}
 	})
-	lines := bufio.NewScanner(stdout)
+	return bufio.NewScanner(stdout)
+}
+
+// announced returns the path of the kubeconfig that --embedded prints.
+func announced(lines *bufio.Scanner) string {
+	defer func() { go discard(lines) }()
 	for lines.Scan() {
 		if path := strings.TrimSpace(lines.Text()); filepath.Base(path) == "kubeconfig" && filepath.IsAbs(path) {
-			s.kubeconfig = path
-			break
+			return path
 		}
 	}
-	require.NotEmpty(t, s.kubeconfig, "no line of the output is the path of a file named kubeconfig")
-	go func() {
-		for lines.Scan() { // so that the program never blocks on its output
-		}
-	}()
-	return s
+	return ""
+}
+
+// discard reads on, so that the program never blocks on its output.
+func discard(lines *bufio.Scanner) {
+	for lines.Scan() {
+	}
 }
 
 // build compiles the controller once for all tests; TestMain removes it.
@@ -135,6 +186,7 @@ func (s *terminal) okWith(stdin, line string) string {
 	s.t.Helper()
 	out, err := s.run(stdin, strings.Fields(line)...)
 	require.NoError(s.t, err, "kubectl %s\n%s", line, out)
+	s.note(line, out)
 	return out
 }
 
@@ -144,6 +196,7 @@ func (s *terminal) fails(stdin, line, want string) {
 	out, err := s.run(stdin, strings.Fields(line)...)
 	require.Error(s.t, err, "kubectl %s\n%s", line, out)
 	require.Contains(s.t, out, want, "kubectl %s", line)
+	s.note(line, out)
 }
 
 // edit runs `kubectl edit` with an editor that replaces one text by another.
@@ -152,7 +205,8 @@ func (s *terminal) edit(what, from, to string) {
 	editor := filepath.Join(s.t.TempDir(), "editor")
 	require.NoError(s.t, os.WriteFile(editor, []byte("#!/bin/sh\nexec sed -i.bak 's|"+from+"|"+to+"|' \"$1\"\n"), 0o755))
 	cmd := exec.Command(s.kubectl, "edit", what)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+s.kubeconfig, "HOME="+filepath.Dir(s.kubeconfig), "KUBE_EDITOR="+editor)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+s.kubeconfig, "HOME="+filepath.Dir(s.kubeconfig), "KUBE_EDITOR="+editor,
+		"TMPDIR="+filepath.Dir(editor)) // sed leaves the file as it was beside it
 	out, err := cmd.CombinedOutput()
 	require.NoError(s.t, err, "%s", out)
 	require.Contains(s.t, string(out), "edited")
@@ -163,13 +217,24 @@ func (s *terminal) matches(line, pattern string) {
 	require.Regexp(s.t, regexp.MustCompile(pattern), s.ok(line), "kubectl %s", line)
 }
 
+// shows is matches for an answer in which the servers differ: ours serves the stable versions of fewer resources.
+func (s *terminal) shows(line, pattern string) {
+	s.t.Helper()
+	out, err := s.run("", strings.Fields(line)...)
+	require.NoError(s.t, err, "kubectl %s\n%s", line, out)
+	require.Regexp(s.t, regexp.MustCompile(pattern), out, "kubectl %s", line)
+}
+
 // until asks again till the answer matches.
 func (s *terminal) until(line, pattern string) {
 	s.t.Helper()
 	want := regexp.MustCompile(pattern)
 	var out string
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); {
-		if out = s.ok(line); want.MatchString(out) {
+		var err error
+		out, err = s.run("", strings.Fields(line)...)
+		require.NoError(s.t, err, "kubectl %s\n%s", line, out)
+		if want.MatchString(out) {
 			return
 		}
 	}
@@ -181,183 +246,4 @@ const untilCreated = " --for=create --timeout=10s"
 func (s *terminal) waitHost(name, host string) {
 	s.t.Helper()
 	s.ok("wait ingress " + name + " --for=jsonpath={.spec.rules[0].host}=" + host + " --timeout=10s")
-}
-
-func TestKubectl_DrivesTheIngressController(t *testing.T) {
-	s := start(t)
-	s.ok("create service clusterip web --tcp=80:8080")
-	s.ok("annotate service web ingress/http=true")
-	s.ok("wait ingress web" + untilCreated)
-	s.matches("get ingress", `(?m)^NAME\s+CLASS\s+HOSTS\s+ADDRESS\s+PORTS\s+AGE\nweb\s+nginx\s+example\.com\s+80\s+\d+s$`)
-	s.matches("get service web", `(?m)^NAME\s+TYPE\s+CLUSTER-IP\s+EXTERNAL-IP\s+PORT\(S\)\s+AGE\nweb\s+ClusterIP\s+\d+\.\d+\.\d+\.\d+\s+<none>\s+80/TCP\s+\d+s$`)
-	s.matches("describe ingress web", `example\.com\s*\n\s+/\s+web:80`)
-
-	s.ok("annotate service web ingress/host=shop.example.com")
-	s.waitHost("web", "shop.example.com")
-
-	s.edit("ingress/web", "shop.example.com", "evil.example.com")
-	s.waitHost("web", "shop.example.com")
-	s.edit("service/web", "shop.example.com", "deli.example.com")
-	s.waitHost("web", "deli.example.com")
-
-	uid := s.ok("get ingress web -o jsonpath={.metadata.uid}")
-	s.ok("delete ingress web")
-	s.ok("wait ingress web" + untilCreated)
-	require.NotEqual(t, uid, s.ok("get ingress web -o jsonpath={.metadata.uid}"))
-
-	s.ok("annotate --overwrite service web ingress/http=maybe")
-	s.until("get events", `Warning\s+InvalidAnnotation\s+service/web\s+annotation ingress/http: want true or false, got "maybe"`)
-	s.ok("get ingress web")
-
-	s.ok("annotate --overwrite service web ingress/http=false")
-	s.ok("wait ingress web --for=delete --timeout=10s")
-
-	s.ok("annotate --overwrite service web ingress/http=true")
-	s.ok("wait ingress web" + untilCreated)
-	s.ok("delete service web")
-	s.ok("wait ingress web --for=delete --timeout=10s")
-}
-
-func TestKubectl_ASelfMadeIngressIsLeftAlone(t *testing.T) {
-	s := start(t)
-	s.ok("create ingress web --rule=mine.example.com/*=other:80")
-	s.ok("create service clusterip web --tcp=80:8080")
-	s.ok("annotate service web ingress/http=true")
-	s.until("get events", `Warning\s+NameConflict\s+service/web`)
-	require.Equal(t, "mine.example.com", s.ok("get ingress web -o jsonpath={.spec.rules[0].host}"))
-	s.ok("delete ingress web")
-	s.waitHost("web", "example.com")
-	s.ok("create namespace other")
-	s.ok("-n other create service clusterip web --tcp=80:8080")
-	s.ok("-n other annotate service web ingress/http=true")
-	s.ok("-n other wait ingress web" + untilCreated)
-	s.matches("get ingress -A", `(?m)^NAMESPACE\s+NAME\s+CLASS(.|\n)*^default\s+web(.|\n)*^other\s+web`)
-	s.ok("delete namespace other --timeout=20s")
-	s.fails("", "get namespace other", `namespaces "other" not found`)
-}
-
-const manifest = `apiVersion: v1
-kind: Service
-metadata:
-  name: web
-  annotations:
-    ingress/http: "true"
-spec:
-  selector: {app: web}
-  ports:
-  - name: http
-    port: 80
-`
-
-func TestKubectl_AppliesWithValidation(t *testing.T) {
-	s := start(t)
-	require.Contains(t, s.okWith(manifest, "apply -f -"), "service/web created")
-	require.Contains(t, s.okWith(manifest, "apply -f -"), "service/web unchanged")
-	s.ok("wait ingress web" + untilCreated)
-	changed := strings.Replace(manifest, "port: 80", "port: 81", 1)
-	out, err := s.run(changed, "diff", "-f", "-")
-	require.Error(t, err, "diff exits 1 where there is a difference")
-	require.Contains(t, out, "\n+    port: 81\n", "%s", out)
-	require.Contains(t, s.okWith(changed, "apply -f -"), "service/web configured")
-	s.ok("wait ingress web --for=jsonpath={.spec.rules[0].http.paths[0].backend.service.port.number}=81 --timeout=10s")
-
-	s.fails(strings.Replace(manifest, "selector:", "selektor:", 1), "apply -f -", `unknown field "spec.selektor"`)
-	s.fails(manifest, "create -f -", `services "web" already exists`)
-
-	require.Contains(t, s.okWith(changed, "apply --server-side --force-conflicts --field-manager=me -f -"), "serverside-applied")
-	others := strings.Replace(changed, "app: web", "app: shop", 1)
-	s.fails(others, "apply --server-side --field-manager=you -f -", `conflict with "me": .spec.selector`)
-	s.okWith(others, "apply --server-side --field-manager=you --force-conflicts -f -")
-	s.matches("get service web --show-managed-fields -o yaml", `manager: you\n\s+operation: Apply`)
-	s.ok("patch service web --type=json -p [{\"op\":\"replace\",\"path\":\"/spec/ports/0/port\",\"value\":82}]")
-	s.ok("patch service web --type=merge -p {\"metadata\":{\"labels\":{\"a\":\"b\"}}}")
-	s.ok("patch service web -p {\"spec\":{\"ports\":[{\"port\":82,\"name\":\"web\"}]}}")
-	require.Equal(t, "web", s.ok("get service -l a=b -o jsonpath={.items[*].metadata.name}"))
-	require.Equal(t, "", s.ok("get service -l a=c -o jsonpath={.items[*].metadata.name}"))
-	s.okWith(manifest, "delete -f -")
-	s.ok("wait ingress web --for=delete --timeout=10s")
-}
-
-func TestKubectl_FindsItsWayAround(t *testing.T) {
-	s := start(t)
-	s.matches("version", `Server Version: v1\.\d+`)
-	s.matches("api-resources", `(?m)^ingresses\s+ing\s+networking\.k8s\.io/v1\s+true\s+Ingress$`)
-	s.matches("api-versions", `(?m)^networking\.k8s\.io/v1$`)
-	s.matches("explain ingress.spec.rules.host", `FIELD: host <string>`)
-	s.matches("get namespaces", `(?m)^default\s+Active`)
-	s.fails("", "get service nosuch", `services "nosuch" not found`)
-	s.fails("", "get nosuch", `the server doesn't have a resource type "nosuch"`)
-	s.ok("create configmap a --from-literal=k=v")
-	s.ok("create secret generic s --from-literal=k=v")
-	s.matches("get configmap,secret", `configmap/a\s+1\s+\d+s(.|\n)*secret/s\s+Opaque\s+1`)
-	s.matches("get configmaps --chunk-size=1 -o name", `configmap/a`)
-}
-
-const definition = `apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata:
-  name: shops.example.com
-spec:
-  group: example.com
-  scope: Namespaced
-  names: {kind: Shop, plural: shops, singular: shop, shortNames: [sh]}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    subresources: {status: {}}
-    additionalPrinterColumns:
-    - {name: Size, type: integer, jsonPath: .spec.size}
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties:
-          spec:
-            type: object
-            properties:
-              size: {type: integer, minimum: 1}
-          status:
-            type: object
-            x-kubernetes-preserve-unknown-fields: true
-`
-
-func TestKubectl_ACustomResourceDefinitionOpensItsResource(t *testing.T) {
-	s := start(t)
-	s.okWith(definition, "apply -f -")
-	s.ok("wait crd shops.example.com --for=condition=Established --timeout=10s")
-	shop := "apiVersion: example.com/v1\nkind: Shop\nmetadata: {name: corner}\nspec: {size: 3}\n"
-	require.Contains(t, s.okWith(shop, "apply -f -"), "shop.example.com/corner created")
-	s.matches("get sh", `(?m)^NAME\s+SIZE\s*\ncorner\s+3\s*$`)
-	s.fails(strings.Replace(shop, "3", "0", 1), "apply -f -", "spec.size")
-	s.fails(strings.Replace(shop, "size", "sise", 1), "apply -f -", `unknown field "spec.sise"`)
-	s.matches("explain shop.spec", "size\t<integer>")
-	s.ok("delete crd shops.example.com")
-	s.ok("wait crd shops.example.com --for=delete --timeout=10s")
-	// With the discovery documents that kubectl has kept, it would ask and be told 404.
-	s.fails("", "get shops --cache-dir="+t.TempDir(), `the server doesn't have a resource type "shops"`)
-}
-
-func TestKubectl_WatchesAsThingsHappen(t *testing.T) {
-	s := start(t)
-	cmd := exec.Command(s.kubectl, "get", "ingress", "-w", "--output-watch-events")
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+s.kubeconfig, "HOME="+filepath.Dir(s.kubeconfig))
-	stdout, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	defer func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	}()
-	s.okWith(manifest, "apply -f -")
-	s.ok("wait ingress web" + untilCreated)
-	s.ok("delete service web")
-	s.ok("wait ingress web --for=delete --timeout=10s")
-	lines := bufio.NewScanner(stdout)
-	var seen []string
-	for len(seen) < 2 && lines.Scan() {
-		if fields := strings.Fields(lines.Text()); len(fields) > 1 && fields[1] == "web" {
-			seen = append(seen, fields[0])
-		}
-	}
-	require.Equal(t, []string{"ADDED", "DELETED"}, seen)
 }

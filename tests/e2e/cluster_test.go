@@ -1,0 +1,192 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/restmapper"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"glasswatch/tests/controlplane"
+	"glasswatch/tests/e2e/manifests"
+)
+
+// cluster is a control plane, seen by its admin.
+type cluster struct {
+	plane   *controlplane.Plane
+	client  kubernetes.Interface
+	dynamic dynamic.Interface
+	mapper  meta.RESTMapper
+}
+
+func newCluster(plane *controlplane.Plane) (*cluster, error) {
+	cfg := plane.Config(controlplane.Admin)
+	cfg.QPS, cfg.Burst = 200, 400
+	client, err := kubernetes.NewForConfig(cfg)
+	if err != nil {
+		return nil, err
+	}
+	untyped, err := dynamic.NewForConfig(cfg)
+	if err != nil {
+		return nil, err
+	}
+	groups, err := restmapper.GetAPIGroupResources(client.Discovery())
+	if err != nil {
+		return nil, err
+	}
+	return &cluster{plane, client, untyped, restmapper.NewDiscoveryRESTMapper(groups)}, nil
+}
+
+// patience is how long a test waits for what must come in the end. The machine may be busy.
+const patience = time.Minute
+
+// eventually waits until check gives no error.
+func eventually(t *testing.T, check func() error) {
+	t.Helper()
+	require.NoError(t, within(t.Context(), patience, check))
+}
+
+func within(ctx context.Context, limit time.Duration, check func() error) error {
+	deadline := time.NewTimer(limit)
+	defer deadline.Stop()
+	ticker := time.NewTicker(25 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		err := check()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ticker.C:
+		case <-deadline.C:
+			return fmt.Errorf("after %s: %w", limit, err)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// manifestsOf loads one way to install, moved into namespace, without the rights that drop picks.
+func manifestsOf(t *testing.T, way, namespace string, drop func(resource, verb string) bool) []*unstructured.Unstructured {
+	t.Helper()
+	objects, err := manifests.Load(deploy, way)
+	require.NoError(t, err)
+	manifests.MoveTo(objects, namespace)
+	for _, object := range objects {
+		if kind := object.GetKind(); drop == nil || kind != "Role" && kind != "ClusterRole" {
+			continue
+		}
+		var role rbacv1.ClusterRole
+		require.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &role))
+		var rules []rbacv1.PolicyRule
+		for _, rule := range role.Rules {
+			var kept []string
+			for _, verb := range rule.Verbs {
+				if !drop(rule.Resources[0], verb) {
+					kept = append(kept, verb)
+				}
+			}
+			if rule.Verbs = kept; len(kept) > 0 {
+				rules = append(rules, rule)
+			}
+		}
+		role.Rules = rules
+		changed, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&role)
+		require.NoError(t, err)
+		object.Object["rules"] = changed["rules"]
+	}
+	return objects
+}
+
+// apply is kubectl apply --server-side.
+func (c *cluster) apply(t *testing.T, objects []*unstructured.Unstructured) {
+	t.Helper()
+	for _, object := range objects {
+		gvk := object.GroupVersionKind()
+		mapping, err := c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+		require.NoError(t, err)
+		resource := dynamic.ResourceInterface(c.dynamic.Resource(mapping.Resource))
+		if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
+			resource = c.dynamic.Resource(mapping.Resource).Namespace(object.GetNamespace())
+		}
+		_, err = resource.Apply(t.Context(), object.GetName(), object, metav1.ApplyOptions{FieldManager: "kubectl", Force: true})
+		require.NoError(t, err, "%s %s", gvk.Kind, object.GetName())
+	}
+}
+
+// install applies one way to install in full.
+func (c *cluster) install(t *testing.T, way, namespace string) {
+	t.Helper()
+	c.apply(t, manifestsOf(t, way, namespace, nil))
+}
+
+// namespace makes one whose name begins with prefix.
+func (c *cluster) namespace(t *testing.T, prefix string) string {
+	t.Helper()
+	made, err := c.client.CoreV1().Namespaces().Create(t.Context(),
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: prefix + "-"}}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	return made.Name
+}
+
+// kubeconfigOf is for the controller's service account in namespace: there is nobody here to give out its token, so the
+// admin stands in for it, with its rights and no others.
+func (c *cluster) kubeconfigOf(t *testing.T, namespace string) string {
+	t.Helper()
+	cfg, err := clientcmd.LoadFromFile(c.plane.Kubeconfig(controlplane.Admin))
+	require.NoError(t, err)
+	for _, user := range cfg.AuthInfos {
+		user.Impersonate = fmt.Sprintf("system:serviceaccount:%s:ingress-controller", namespace)
+		user.ImpersonateGroups = []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"}
+	}
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	require.NoError(t, clientcmd.WriteToFile(*cfg, path))
+	return path
+}
+
+// clientOf is a client with somebody's kubeconfig.
+func clientOf(t *testing.T, kubeconfig string) kubernetes.Interface {
+	t.Helper()
+	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(
+		&clientcmd.ClientConfigLoadingRules{ExplicitPath: kubeconfig}, &clientcmd.ConfigOverrides{}).ClientConfig()
+	require.NoError(t, err)
+	client, err := kubernetes.NewForConfig(cfg)
+	require.NoError(t, err)
+	return client
+}
+
+// deployedArgs are the Deployment's, for a process that shares this machine with others.
+func deployedArgs(t *testing.T, way, namespace string) []string {
+	t.Helper()
+	for _, object := range manifestsOf(t, way, namespace, nil) {
+		if object.GetKind() != "Deployment" {
+			continue
+		}
+		containers, found, err := unstructured.NestedSlice(object.Object, "spec", "template", "spec", "containers")
+		require.NoError(t, err)
+		require.True(t, found)
+		args, found, err := unstructured.NestedStringSlice(containers[0].(map[string]any), "args")
+		require.NoError(t, err)
+		require.True(t, found)
+		for i := range args {
+			args[i] = strings.ReplaceAll(args[i], "$(POD_NAMESPACE)", namespace)
+		}
+		// The last of two flags counts.
+		return append(args, "--metrics-addr=127.0.0.1:0", "--health-addr=127.0.0.1:0", "--leader-elect-namespace="+namespace)
+	}
+	t.Fatal("no Deployment")
+	return nil
+}

@@ -1,0 +1,34 @@
+package manifests
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// built is where the Dockerfile puts what it builds.
+const built = "/out/"
+
+// Build runs the Dockerfile's own build command on this machine, with the version, and puts the program into dir.
+func Build(root, version, dir string) (program string, err error) {
+	raw, err := os.ReadFile(filepath.Join(root, "deploy", "Dockerfile"))
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(string(raw)) {
+		command, isRun := strings.CutPrefix(line, "RUN ")
+		if !isRun || !strings.Contains(command, "go build") {
+			continue
+		}
+		build := exec.Command("sh", "-c", strings.ReplaceAll(command, built, dir+"/"))
+		build.Dir = root
+		build.Env = append(os.Environ(), "VERSION="+version)
+		if out, err := build.CombinedOutput(); err != nil {
+			return "", fmt.Errorf("%s: %w\n%s", command, err, out)
+		}
+		return filepath.Join(dir, "ingress-controller"), nil
+	}
+	return "", fmt.Errorf("deploy/Dockerfile: no line with RUN … go build")
+}
