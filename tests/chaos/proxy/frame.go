@@ -1,0 +1,181 @@
+package proxy
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes/scheme"
+)
+
+// Padding is what an Oversize adds, in bytes.
+const Padding = 8 << 20
+
+// framing is how events follow each other in a body.
+type framing struct{ protobuf bool }
+
+func (f framing) contentType() string {
+	if f.protobuf {
+		return runtime.ContentTypeProtobuf + ";stream=watch"
+	}
+	return runtime.ContentTypeJSON
+}
+
+// info is client-go's serializer of that content type.
+func (f framing) info() runtime.SerializerInfo {
+	mediaType := runtime.ContentTypeJSON
+	if f.protobuf {
+		mediaType = runtime.ContentTypeProtobuf
+	}
+	info, _ := runtime.SerializerInfoForMediaType(scheme.Codecs.SupportedMediaTypes(), mediaType)
+	return info
+}
+
+// encode returns the frame of an event. obj says of what kind it is.
+func (f framing) encode(t watch.EventType, obj runtime.Object) []byte {
+	content, err := runtime.Encode(f.info().Serializer, obj)
+	if err != nil {
+		panic(fmt.Sprintf("a %T cannot be encoded: %v", obj, err))
+	}
+	return f.frame(&metav1.WatchEvent{Type: string(t), Object: runtime.RawExtension{Raw: content}})
+}
+
+func (f framing) frame(event *metav1.WatchEvent) []byte {
+	var content []byte
+	var err error
+	if f.protobuf {
+		content, err = event.Marshal()
+		content = append(binary.BigEndian.AppendUint32(nil, uint32(len(content))), content...)
+	} else {
+		content, err = json.Marshal(event)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("an event cannot be encoded: %v", err))
+	}
+	return content
+}
+
+// reader cuts a body into frames. A clean end is io.EOF.
+func (f framing) reader(body io.Reader) func() ([]byte, error) {
+	if !f.protobuf {
+		values := json.NewDecoder(body)
+		return func() ([]byte, error) {
+			var frame json.RawMessage
+			err := values.Decode(&frame)
+			return append(frame, '\n'), err
+		}
+	}
+	return func() ([]byte, error) {
+		frame := make([]byte, 4)
+		if _, err := io.ReadFull(body, frame); err != nil {
+			return nil, err
+		}
+		frame = append(frame, make([]byte, binary.BigEndian.Uint32(frame))...)
+		_, err := io.ReadFull(body, frame[4:])
+		return frame, err
+	}
+}
+
+// event takes a frame apart.
+func (f framing) event(frame []byte) (*metav1.WatchEvent, error) {
+	event := &metav1.WatchEvent{}
+	if f.protobuf {
+		return event, event.Unmarshal(frame[4:])
+	}
+	return event, json.Unmarshal(frame, event)
+}
+
+// metaOf reads the metadata of an event's object.
+func (f framing) metaOf(event *metav1.WatchEvent) (metav1.ObjectMeta, error) {
+	var obj metav1.PartialObjectMetadata
+	if !f.protobuf {
+		return obj.ObjectMeta, json.Unmarshal(event.Object.Raw, &obj)
+	}
+	inner, err := opened(event.Object.Raw)
+	if err == nil {
+		err = obj.Unmarshal(inner.Raw)
+	}
+	return obj.ObjectMeta, err
+}
+
+// envelope begins everything in protobuf but the frames of a watch.
+var envelope = []byte("k8s\x00")
+
+func opened(content []byte) (runtime.Unknown, error) {
+	var u runtime.Unknown
+	inner, ok := bytes.CutPrefix(content, envelope)
+	if !ok {
+		return u, fmt.Errorf("%.10q is not in an envelope", content)
+	}
+	return u, u.Unmarshal(inner)
+}
+
+// oversize is the frame with an object that has Padding bytes more, in a field that nobody knows.
+func (f framing) oversize(frame []byte) []byte {
+	event, err := f.event(frame)
+	if err != nil {
+		return frame
+	}
+	padding := bytes.Repeat([]byte("x"), Padding)
+	if !f.protobuf {
+		rest, ok := bytes.CutPrefix(event.Object.Raw, []byte("{"))
+		if !ok {
+			return frame
+		}
+		const from = `{"padding":"`
+		event.Object.Raw = bytes.Join([][]byte{[]byte(from), padding, []byte(`",`), rest}, nil)
+		return f.frame(event)
+	}
+	inner, err := opened(event.Object.Raw)
+	if err != nil {
+		return frame
+	}
+	const field, lengthDelimited = 9999, 2
+	inner.Raw = binary.AppendUvarint(inner.Raw, field<<3|lengthDelimited)
+	inner.Raw = binary.AppendUvarint(inner.Raw, Padding)
+	inner.Raw = append(inner.Raw, padding...)
+	content, err := inner.Marshal()
+	if err != nil {
+		return frame
+	}
+	event.Object.Raw = append(bytes.Clone(envelope), content...)
+	return f.frame(event)
+}
+
+// garbage is a frame that nobody can read. isFramed: but the one after it can be found.
+func (f framing) garbage(variant int) (frame []byte, isFramed bool) {
+	switch {
+	case variant%4 == 3 && f.protobuf: // as if the next frame were of four gigabytes
+		return []byte("\xff\xff\xff\xff garbage"), false
+	case variant%4 == 3:
+		return []byte("\x00\xff garbage"), false
+	case f.protobuf:
+		return append(binary.BigEndian.AppendUint32(nil, 7), "garbage"...), true
+	case variant%4 == 2:
+		return []byte("{garbage}\n"), false // it has brackets, and is no JSON
+	}
+	return []byte(`{"type":"MODIFIED","object":{"apiVersion":7,"kind":["garbage"]}}` + "\n"), true
+}
+
+// continueToken reads the token of a list.
+func continueToken(contentType string, body []byte) (string, error) {
+	var list metav1.PartialObjectMetadataList
+	if !strings.HasPrefix(contentType, runtime.ContentTypeProtobuf) {
+		var meta struct {
+			Metadata metav1.ListMeta `json:"metadata"`
+		}
+		err := json.Unmarshal(body, &meta)
+		return meta.Metadata.Continue, err
+	}
+	inner, err := opened(body)
+	if err == nil {
+		err = list.Unmarshal(inner.Raw)
+	}
+	return list.Continue, err
+}

@@ -1,0 +1,68 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"glasswatch/tests/chaos/proxy"
+	"glasswatch/tests/controlplane"
+)
+
+// realSchedules are as many as fit into a minute.
+const realSchedules = 16
+
+// The same on the real API server, in real time: what a proxy can do to it, and what handlers and disks can.
+func TestChaosReal(t *testing.T) {
+	plane := controlplane.Start(t)
+	var all tally
+	var wg sync.WaitGroup
+	for i := range uint64(realSchedules) {
+		s := draw(*firstSeed/4*4 + i + i/2*2) // not the facade, whose waits cannot be shortened; the rest rotates
+		wg.Go(func() {                        // not parallel ones: they wait most of the time, and -parallel would hold them up
+			t.Run(fmt.Sprintf("seed=%d", s.seed), func(t *testing.T) {
+				if err := newRealWorld(t, s, &all, plane.Config(controlplane.Admin)).play(); err != nil {
+					t.Errorf("%v\nreplay: go test ./tests/chaos -run 'TestChaosReal/seed=%d$' -chaos.from=%d", err, s.seed, *firstSeed)
+				}
+			})
+		})
+	}
+	wg.Wait()
+	t.Logf("%d schedules\n%s", realSchedules, all.String())
+	for k := range kinds {
+		switch k {
+		case restored, kind(proxy.Rewound), kind(proxy.Bookmarks): // an operator's, and those that the server sends once a minute
+		default:
+			require.Positive(t, all.of(k), "none of %s", k)
+		}
+	}
+}
+
+// newRealWorld is a world in one namespace of a real API server.
+func newRealWorld(t *testing.T, s schedule, all *tally, config *rest.Config) *world {
+	w := &world{t: t, s: s, all: all, began: time.Now(), calm: make(chan struct{}), settled: func() {}}
+	w.patience, w.pace = time.Minute, 100
+	w.scope = fmt.Sprintf("chaos-%d", s.seed)
+
+	tls, err := rest.TLSConfigFor(config)
+	require.NoError(t, err)
+	own := &http.Transport{TLSClientConfig: tls, ForceAttemptHTTP2: true, DisableCompression: true}
+	t.Cleanup(own.CloseIdleConnections)
+	transport, err := rest.HTTPWrappersForConfig(config, own)
+	require.NoError(t, err)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	w.connect(config.Host, transport, listener, (&net.Dialer{}).DialContext)
+	_, err = w.direct.CoreV1().Namespaces().Create(context.Background(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.scope}}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	return w
+}
