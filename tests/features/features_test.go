@@ -16,7 +16,7 @@ import (
 const root = "../.."
 
 // proof is a test that the page names, as `folder.TestName`.
-var proof = regexp.MustCompile("`([a-z/]+)\\.(Test\\w+)`")
+var proof = regexp.MustCompile("`([a-z0-9/-]+)\\.(Test\\w+)`")
 
 func TestFeatures_EveryRowNamesATestThatIsThere(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(root, "docs", "features.md"))

@@ -1,0 +1,263 @@
+package exercises
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const root = "../.."
+
+// patience is how long the tests of an exercise may take with a wrong answer in it.
+const patience = time.Minute
+
+// tempting are answers that look right, by the number of the exercise.
+var tempting = map[string][]string{
+	"01": {
+		// Two deletions in a row are two.
+		`p := f.items[d.Key]
+if p == nil {
+	p = f.newPendingLocked(d.Key)
+	f.items[d.Key] = p
+	f.queue.push(p)
+	f.nonEmpty.Signal()
+}
+p.deltas = append(p.deltas, d)`,
+		// Nobody wakes the consumer.
+		`p := f.items[d.Key]
+if p == nil {
+	p = f.newPendingLocked(d.Key)
+	f.items[d.Key] = p
+	f.queue.push(p)
+}
+if n := len(p.deltas); n > 0 && d.Type == Deleted && p.deltas[n-1].Type == Deleted {
+	p.deltas[n-1] = foldDeletions(p.deltas[n-1], d)
+	return
+}
+p.deltas = append(p.deltas, d)`,
+	},
+	"02": {
+		// What is queued gets a second tombstone, of an older version.
+		`if f.known == nil {
+	return
+}
+for _, key := range f.known.ListKeys() {
+	if _, ok := present[key]; !ok {
+		obj, ok := f.known.GetByKey(key)
+		f.appendLocked(tombstone(key, obj, !ok))
+	}
+}`,
+	},
+	"03": {
+		// Only the first value counts.
+		`ix.filed[slot] = filing{}
+if len(values) > 0 {
+	ix.filed[slot] = ix.fileUnder(values[0], slot, w)
+}`,
+		// Nobody remembers where it is, so nobody can take it out again.
+		`for _, v := range values {
+	ix.fileUnder(v, slot, w)
+}`,
+	},
+	"04": {
+		// The writer does not know of it, and writes into it.
+		`r := &root[K, T]{pin: &pin{epoch: s.clock.now}, seed: s.seed, n: int(s.n), rv: s.rv,
+	keys: s.keys.sp.Load(), objs: s.objs.sp.Load(), dir: s.table.dir.Load()}
+for _, ix := range s.indices {
+	if ix.ready {
+		r.indices = append(r.indices, view[T]{ix.def, ix.table.dir.Load(), ix.posts.sp.Load()})
+	}
+}
+s.clock.now++
+s.published.Store(r)
+return r`,
+		// The writer goes on in the same epoch, and cannot tell its own copies from what is shared.
+		`r := &root[K, T]{pin: &pin{epoch: s.clock.now}, seed: s.seed, n: int(s.n), rv: s.rv,
+	keys: s.keys.sp.Load(), objs: s.objs.sp.Load(), dir: s.table.dir.Load()}
+for _, ix := range s.indices {
+	if ix.ready {
+		r.indices = append(r.indices, view[T]{ix.def, ix.table.dir.Load(), ix.posts.sp.Load()})
+	}
+}
+s.pins = append(s.pins, r.pin)
+s.published.Store(r)
+return r`,
+	},
+	"05": {
+		// The informer writes into what the handler reads.
+		`taken := b.buf
+b.buf = b.buf[:0]
+return taken`,
+	},
+	"06": {
+		// What came meanwhile is lost.
+		`q.mu.Lock()
+defer q.mu.Unlock()
+e := q.inProcessingLocked(item)
+if e == nil {
+	return 0, false, false
+}
+q.processing.remove(e)
+e.state = 0
+q.table.release(e)
+if q.shuttingDown && q.idleLocked() {
+	q.idle.Broadcast()
+	last = true
+}
+return worked, true, last`,
+		// A drain is not told.
+		`q.mu.Lock()
+defer q.mu.Unlock()
+e := q.inProcessingLocked(item)
+if e == nil {
+	return 0, false, false
+}
+q.processing.remove(e)
+again := e.is(dirty)
+e.state = 0
+if again {
+	q.makeReadyLocked(e)
+} else {
+	q.table.release(e)
+}
+return worked, true, false`,
+	},
+	"07": {
+		// It never begins anew.
+		`if b.grown == 0 {
+	b.grown = b.Base
+}
+wait := min(b.grown, b.Max)
+b.grown = atMost(b.Max, float64(wait)*b.Factor)
+wait = atMost(math.MaxInt64, float64(wait)*(1+rand.Float64()*b.Jitter))
+return max(wait, atLeast)`,
+		// It does not grow.
+		`return max(b.Base, atLeast)`,
+	},
+	"08": {
+		// A typing error costs the Service its Ingress.
+		`svc, found := l.services.GetByKey(l.key)
+if !found {
+	return none, nil
+}
+l.svc, l.mem = svc, l.memories.of(l.key, svc.UID)
+l.ing, _ = l.ingresses.GetByKey(l.key)
+d, wanted, err := l.decide()
+if err != nil || !wanted {
+	return none, l.ensureNone(ctx)
+}
+return l.ensure(ctx, d)`,
+	},
+}
+
+func TestExercises_EachIsRedWhenBlankOrWrongAndGreenWithTheProjectsOwnCode(t *testing.T) {
+	if os.Getenv("GLASSWATCH_EXERCISES") == "" {
+		t.Skip("takes one to three minutes: GLASSWATCH_EXERCISES=1 go test -v ./tests/exercises")
+	}
+	for _, e := range All {
+		t.Run(e.Folder, func(t *testing.T) {
+			t.Parallel()
+			text := read(t, e.File)
+			out, err := try(t, e, text)
+			require.NoError(t, err, "red with the project's own code:\n%s", out)
+
+			blank, _, err := e.With([]byte(text), e.Blank())
+			require.NoError(t, err)
+			out, err = try(t, e, string(blank))
+			require.Error(t, err, "green although the function is blank")
+			require.Contains(t, out, "is blank: see tests/exercises/"+e.Folder+"/README.md")
+
+			for _, answer := range tempting[e.Number()] {
+				wrong, _, err := e.With([]byte(text), answer)
+				require.NoError(t, err)
+				out, err = try(t, e, string(wrong))
+				require.Error(t, err, "green with\n%s", answer)
+				require.Contains(t, out, "Error Trace:", "no assertion says what is wrong with\n%s\nbut:\n%s", answer, out)
+			}
+		})
+	}
+}
+
+// try runs the tests of an exercise over another text of its file.
+func try(t *testing.T, e Exercise, text string) (output string, err error) {
+	t.Helper()
+	dir := t.TempDir()
+	changed := filepath.Join(dir, path.Base(e.File))
+	require.NoError(t, os.WriteFile(changed, []byte(text), 0o600))
+	original, err := filepath.Abs(filepath.Join(root, filepath.FromSlash(e.File)))
+	require.NoError(t, err)
+	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{original: changed}})
+	require.NoError(t, err)
+	overlayFile := filepath.Join(dir, "overlay.json")
+	require.NoError(t, os.WriteFile(overlayFile, overlay, 0o600))
+	binary := filepath.Join(dir, "exercise.test.exe")
+	build := exec.Command("go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlayFile, "-o", binary, "./tests/exercises/"+e.Folder)
+	build.Dir = root
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, "it does not compile:\n%s", out)
+
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	run := exec.CommandContext(ctx, binary)
+	run.Dir = e.Folder
+	out, err = run.CombinedOutput()
+	require.NoError(t, ctx.Err(), "it hangs:\n%s", out)
+	if _, failed := errors.AsType[*exec.ExitError](err); !failed {
+		require.NoError(t, err)
+	}
+	return string(out), err
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(file)))
+	require.NoError(t, err)
+	return string(text)
+}
+
+func TestExercises_EachCanBeBlankedAndHasItsPage(t *testing.T) {
+	index := read(t, "tests/exercises/README.md")
+	for _, e := range All {
+		t.Run(e.Folder, func(t *testing.T) {
+			text := read(t, e.File)
+			blank, line, err := e.With([]byte(text), e.Blank())
+			require.NoError(t, err)
+			require.Contains(t, strings.Split(string(blank), "\n")[line-1], e.Func+"(")
+			require.Contains(t, strings.Split(string(blank), "\n")[line], e.Blank())
+
+			page := read(t, "tests/exercises/"+e.Folder+"/README.md")
+			for _, has := range []string{
+				"# " + e.Number() + " ", "`" + e.Func + "`", "](../../../" + e.File + ")", "**Needs** ", "**Minutes** ", "## Predict",
+				"go run ./tests/exercises/start " + e.Number() + "\n", "go test ./tests/exercises/" + e.Folder + "\n",
+				"go test ./" + e.Layer() + "\n", "git diff " + e.File + "\n", "git restore " + e.File + "\n",
+			} {
+				require.Contains(t, page, has)
+			}
+			require.Equal(t, 3, strings.Count(page, "<details><summary>Hint "))
+			require.Contains(t, index, "("+e.Folder+"/README.md)")
+			require.NotEmpty(t, tempting[e.Number()])
+		})
+	}
+}
+
+func TestWith_KeepsImportsThatOnlyTheOldBodyUsed(t *testing.T) {
+	e := Exercise{"99-x", "x/x.go", "f"}
+	changed, line, err := e.With([]byte("package x\n\nimport (\n\t\"math\"\n\t\"math/rand/v2\"\n)\n\nvar Pi = math.Pi\n\nfunc f() int {\n\treturn rand.Int()\n}\n"), "return 1")
+	require.NoError(t, err)
+	require.Equal(t, 10, line)
+	require.Equal(t, "package x\n\nimport (\n\t\"math\"\n\t_ \"math/rand/v2\"\n)\n\nvar Pi = math.Pi\n\nfunc f() int {\n\treturn 1\n}\n", string(changed))
+	_, _, err = e.With([]byte("package x\n"), "")
+	require.ErrorContains(t, err, "0 functions named f")
+}

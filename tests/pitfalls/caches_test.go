@@ -1,0 +1,116 @@
+package pitfalls
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	corelisters "k8s.io/client-go/listers/core/v1"
+)
+
+var everything = labels.Everything()
+
+// An object from a lister is changed and then sent to the server.
+//
+// Why: the lister hands out what the cache holds, the same pointer to everybody. If the update fails, the cache has a state that no
+// server ever had; the next look sees nothing to do, and the change is never made. (And it is a data race with every other reader.)
+//
+// You see: the update failed, the server has v=1, and the cache says v=2
+//
+// Instead: change a DeepCopy.
+func TestPitfall_MutatingACachedObject(t *testing.T) {
+	naive := func(ctx context.Context, lister corelisters.ConfigMapNamespaceLister, client typedcorev1.ConfigMapInterface) error {
+		web, err := lister.Get("web")
+		if err != nil {
+			return err
+		}
+		web.Data["v"] = "2"
+		_, err = client.Update(ctx, web, metav1.UpdateOptions{})
+		return err
+	}
+	right := func(ctx context.Context, lister corelisters.ConfigMapNamespaceLister, client typedcorev1.ConfigMapInterface) error {
+		web, err := lister.Get("web")
+		if err != nil {
+			return err
+		}
+		web = web.DeepCopy()
+		web.Data["v"] = "2"
+		_, err = client.Update(ctx, web, metav1.UpdateOptions{})
+		return err
+	}
+	property := func(t *testing.T, reconcile func(context.Context, corelisters.ConfigMapNamespaceLister, typedcorev1.ConfigMapInterface) error) error {
+		c := startCluster(t)
+		c.Put("web", "1")
+		informer := c.informer(0)
+		c.run(informer)
+		lister := corelisters.NewConfigMapLister(informer.GetIndexer()).ConfigMaps("default")
+
+		c.server.Faults().FailNext(1, unavailable("update"))
+		require.Error(t, reconcile(t.Context(), lister, c.client.CoreV1().ConfigMaps("default")))
+		cached, err := lister.Get("web")
+		require.NoError(t, err)
+		stored, err := c.client.CoreV1().ConfigMaps("default").Get(t.Context(), "web", metav1.GetOptions{})
+		require.NoError(t, err)
+		if cached.Data["v"] != stored.Data["v"] {
+			return fmt.Errorf("the update failed, the server has v=%s, and the cache says v=%s", stored.Data["v"], cached.Data["v"])
+		}
+		return nil
+	}
+	contrast(t, property, naive, right)
+}
+
+// A reconciler creates an object, and the next look asks the cache whether it exists.
+//
+// Why: the cache learns of a write by the watch, some time after the response. A look in between sees the state from before and creates a
+// second one, with another generated name.
+//
+// You see: two looks in quick succession made 2 objects
+//
+// Instead: make the name from the owner's, so that the server refuses the second one. Where that cannot be, remember what was
+// written until the cache has it. (Ours can wait: Informer.WaitForResourceVersion.)
+func TestPitfall_ReadingOnesOwnWriteFromTheCache(t *testing.T) {
+	naive := func(ctx context.Context, lister corelisters.ConfigMapNamespaceLister, client typedcorev1.ConfigMapInterface) error {
+		if mine, err := lister.List(everything); err != nil || len(mine) > 0 {
+			return err
+		}
+		_, err := client.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "web-"}}, metav1.CreateOptions{})
+		return err
+	}
+	right := func(ctx context.Context, lister corelisters.ConfigMapNamespaceLister, client typedcorev1.ConfigMapInterface) error {
+		if mine, err := lister.List(everything); err != nil || len(mine) > 0 {
+			return err
+		}
+		_, err := client.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "web-config"}}, metav1.CreateOptions{})
+		if apierrors.IsAlreadyExists(err) {
+			return nil
+		}
+		return err
+	}
+	property := func(t *testing.T, reconcile func(context.Context, corelisters.ConfigMapNamespaceLister, typedcorev1.ConfigMapInterface) error) error {
+		c := startCluster(t)
+		informer := c.informer(0)
+		c.run(informer)
+		lister := corelisters.NewConfigMapLister(informer.GetIndexer()).ConfigMaps("default")
+		synctest.Wait()
+		c.server.Faults().FailNext(1, unavailable("watch")) // so the cache lags behind both looks for certain
+		require.NotZero(t, c.server.Faults().DropWatches())
+		synctest.Wait()
+		for range 2 {
+			if err := reconcile(t.Context(), lister, c.client.CoreV1().ConfigMaps("default")); err != nil {
+				return err
+			}
+		}
+		if n := len(c.Names()); n != 1 {
+			return fmt.Errorf("two looks in quick succession made %d objects", n)
+		}
+		return nil
+	}
+	contrast(t, property, naive, right)
+}

@@ -1,0 +1,154 @@
+package pitfalls
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+)
+
+// A controller looks whether an annotation is there, and not at its value.
+//
+// Why: people switch things off by writing false. To a controller that looks for the key alone, that is on.
+//
+// You see: the annotation ingress/http, true: on; false: on; none: off
+//
+// Instead: parse the value, and tell the user (an Event) when it is neither true nor false.
+func TestPitfall_AnnotationIsThereInsteadOfItsValue(t *testing.T) {
+	naive := func(svc *corev1.Service) bool {
+		_, found := svc.Annotations["ingress/http"]
+		return found
+	}
+	right := func(svc *corev1.Service) bool {
+		on, err := strconv.ParseBool(svc.Annotations["ingress/http"])
+		return err == nil && on
+	}
+	property := func(t *testing.T, wanted func(*corev1.Service) bool) error {
+		says := func(annotations map[string]string) string {
+			if wanted(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Annotations: annotations}}) {
+				return "on"
+			}
+			return "off"
+		}
+		got := fmt.Sprintf("true: %s; false: %s; none: %s",
+			says(map[string]string{"ingress/http": "true"}), says(map[string]string{"ingress/http": "false"}), says(nil))
+		if got != "true: on; false: off; none: off" {
+			return fmt.Errorf("the annotation ingress/http, %s", got)
+		}
+		return nil
+	}
+	contrast(t, property, naive, right)
+}
+
+// A controller deletes an object because it has the name that its own would have.
+//
+// Why: names are everybody's. Somebody made an Ingress by hand before the controller came, and it is gone.
+//
+// You see: an Ingress that was made by hand: want [web], got []
+//
+// Instead: ask metav1.IsControlledBy first, and send the uid that you looked at as a precondition, for by the time of the deletion the
+// name may be another object's.
+func TestPitfall_DeletingWithoutOwnership(t *testing.T) {
+	naive := func(ctx context.Context, client kubernetes.Interface, svc *corev1.Service) error {
+		return client.NetworkingV1().Ingresses(svc.Namespace).Delete(ctx, svc.Name, metav1.DeleteOptions{})
+	}
+	right := func(ctx context.Context, client kubernetes.Interface, svc *corev1.Service) error {
+		ing, err := client.NetworkingV1().Ingresses(svc.Namespace).Get(ctx, svc.Name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		if err != nil || !metav1.IsControlledBy(ing, svc) {
+			return err
+		}
+		return client.NetworkingV1().Ingresses(svc.Namespace).Delete(ctx, svc.Name, *metav1.NewPreconditionDeleteOptions(string(ing.UID)))
+	}
+	property := func(t *testing.T, deleteIngressOf func(context.Context, kubernetes.Interface, *corev1.Service) error) error {
+		c := startCluster(t)
+		svc := c.PutService()
+		c.PutIngress(metav1.NewControllerRef(svc, corev1.SchemeGroupVersion.WithKind("Service")))
+		require.NoError(t, deleteIngressOf(t.Context(), c.client, svc))
+		require.Empty(t, c.Ingresses(), "its own is to go")
+		c.PutIngress(nil)
+		require.NoError(t, deleteIngressOf(t.Context(), c.client, svc))
+		return unlike("an Ingress that was made by hand", []string{"web"}, c.Ingresses())
+	}
+	contrast(t, property, naive, right)
+}
+
+// An ownerReference has the group of another kind.
+//
+// Why: nothing checks it on the way in. The garbage collector asks that group for the owner and finds no such kind, so it never learns
+// that the owner is gone. (Had it found the kind, and not the owner, it would have deleted the object at once.) Handlers that look
+// owners up by group and kind do not find it, either.
+//
+// You see: the Ingress of a Service that is gone: want [], got [web]
+//
+// Instead: metav1.NewControllerRef with the owner's own GroupVersion. Objects from a typed client have no apiVersion and no kind of
+// their own: svc.APIVersion is empty.
+func TestPitfall_OwnerReferenceWithTheWrongGroup(t *testing.T) {
+	naive := func(svc *corev1.Service) *metav1.OwnerReference {
+		return metav1.NewControllerRef(svc, appsv1.SchemeGroupVersion.WithKind("Service"))
+	}
+	right := func(svc *corev1.Service) *metav1.OwnerReference {
+		return metav1.NewControllerRef(svc, corev1.SchemeGroupVersion.WithKind("Service"))
+	}
+	property := func(t *testing.T, reference func(*corev1.Service) *metav1.OwnerReference) error {
+		c := startCluster(t)
+		svc := c.PutService()
+		c.PutIngress(reference(svc))
+		pass(time.Minute)
+		require.Equal(t, []string{"web"}, c.Ingresses(), "its owner exists")
+		require.NoError(t, c.client.CoreV1().Services("default").Delete(t.Context(), "web", metav1.DeleteOptions{}))
+		pass(time.Minute)
+		return unlike("the Ingress of a Service that is gone", []string{}, c.Ingresses())
+	}
+	contrast(t, property, naive, right)
+}
+
+// PutService creates a Service named web.
+func (c *cluster) PutService() *corev1.Service {
+	c.Helper()
+	svc, err := c.client.CoreV1().Services("default").Create(c.Context(), &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: "web"},
+		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
+	}, metav1.CreateOptions{})
+	require.NoError(c, err)
+	return svc
+}
+
+// PutIngress creates an Ingress named web, of nobody if owner is nil.
+func (c *cluster) PutIngress(owner *metav1.OwnerReference) {
+	c.Helper()
+	ing := &networkingv1.Ingress{
+		ObjectMeta: metav1.ObjectMeta{Name: "web"},
+		Spec: networkingv1.IngressSpec{DefaultBackend: &networkingv1.IngressBackend{
+			Service: &networkingv1.IngressServiceBackend{Name: "web", Port: networkingv1.ServiceBackendPort{Number: 80}},
+		}},
+	}
+	if owner != nil {
+		ing.OwnerReferences = []metav1.OwnerReference{*owner}
+	}
+	_, err := c.client.NetworkingV1().Ingresses("default").Create(c.Context(), ing, metav1.CreateOptions{})
+	require.NoError(c, err)
+}
+
+// Ingresses returns their names.
+func (c *cluster) Ingresses() []string {
+	c.Helper()
+	list, err := c.client.NetworkingV1().Ingresses("default").List(c.Context(), metav1.ListOptions{})
+	require.NoError(c, err)
+	names := []string{}
+	for _, ing := range list.Items {
+		names = append(names, ing.Name)
+	}
+	return names
+}

@@ -1,0 +1,227 @@
+package pitfalls
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/format"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"text/template"
+
+	"github.com/stretchr/testify/require"
+)
+
+//go:generate go test . -run TestPage -update
+
+var update = flag.Bool("update", false, "write docs/pitfalls.md again")
+
+const page = "../../docs/pitfalls.md"
+
+// titles are the chapters of the page, in its order. Each is one file.
+var titles = []struct{ file, title string }{
+	{"queues_test.go", "Queues"},
+	{"handlers_test.go", "Handlers"},
+	{"waiting_test.go", "Starting and waiting"},
+	{"caches_test.go", "Caches"},
+	{"owners_test.go", "What belongs to whom"},
+	{"watches_test.go", "Watches"},
+	{"writes_test.go", "Requests"},
+}
+
+type chapter struct {
+	Title    string
+	Pitfalls []pitfall
+}
+
+// pitfall is a test, as its comment and its two halves tell of it.
+type pitfall struct {
+	Name, File                    string
+	Mistake, Why, YouSee, Instead string
+	Naive, Right                  string // Go code
+}
+
+// Anchor is the one that a Markdown page gives to the heading.
+func (p pitfall) Anchor() string {
+	kept := strings.Map(func(r rune) rune {
+		switch {
+		case r == ' ' || r == '-' || r == '_':
+			return r
+		case 'a' <= r && r <= 'z' || '0' <= r && r <= '9':
+			return r
+		}
+		return -1
+	}, strings.ToLower(p.Mistake))
+	return strings.ReplaceAll(kept, " ", "-")
+}
+
+var readChapters = sync.OnceValues(func() ([]chapter, error) {
+	var all []chapter
+	for _, t := range titles {
+		text, err := os.ReadFile(t.file)
+		if err != nil {
+			return nil, err
+		}
+		pitfalls, err := readPitfalls(t.file, text)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, chapter{t.title, pitfalls})
+	}
+	return all, nil
+})
+
+func readPitfalls(file string, text []byte) ([]pitfall, error) {
+	set := token.NewFileSet()
+	parsed, err := parser.ParseFile(set, file, text, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	var all []pitfall
+	for _, d := range parsed.Decls {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok || !strings.HasPrefix(f.Name.Name, "TestPitfall_") {
+			continue
+		}
+		p := pitfall{Name: f.Name.Name, File: file}
+		if err := p.readComment(f.Doc.Text()); err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", file, p.Name, err)
+		}
+		cut := func(n ast.Node) string {
+			return string(text[set.Position(n.Pos()).Offset:set.Position(n.End()).Offset])
+		}
+		if err := p.readHalves(f.Body, cut); err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", file, p.Name, err)
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+// readComment wants four paragraphs in the order that doc_test.go shows.
+func (p *pitfall) readComment(text string) error {
+	paragraphs := strings.Split(strings.TrimSpace(text), "\n\n")
+	for i := range paragraphs {
+		paragraphs[i] = strings.Join(strings.Fields(paragraphs[i]), " ")
+	}
+	fields := []struct {
+		label string
+		into  *string
+	}{{"", &p.Mistake}, {"Why: ", &p.Why}, {"You see: ", &p.YouSee}, {"Instead: ", &p.Instead}}
+	if len(paragraphs) != len(fields) {
+		return fmt.Errorf("want %d paragraphs, got %d", len(fields), len(paragraphs))
+	}
+	for i, field := range fields {
+		rest, ok := strings.CutPrefix(paragraphs[i], field.label)
+		if !ok || rest == "" {
+			return fmt.Errorf("paragraph %d does not begin with %q", i+1, field.label)
+		}
+		*field.into = rest
+	}
+	return nil
+}
+
+// readHalves wants a body that defines naive and right as functions, and ends with a call of contrast with both.
+func (p *pitfall) readHalves(body *ast.BlockStmt, cut func(ast.Node) string) error {
+	for _, s := range body.List {
+		assign, ok := s.(*ast.AssignStmt)
+		if !ok || len(assign.Lhs) != 1 {
+			continue
+		}
+		if name, ok := assign.Lhs[0].(*ast.Ident); ok && (name.Name == "naive" || name.Name == "right") {
+			code, err := format.Source([]byte(cut(assign)))
+			if err != nil {
+				return err
+			}
+			if name.Name == "naive" {
+				p.Naive = string(code)
+			} else {
+				p.Right = string(code)
+			}
+		}
+	}
+	if p.Naive == "" || p.Right == "" {
+		return fmt.Errorf("it does not define naive and right")
+	}
+	last, ok := body.List[len(body.List)-1].(*ast.ExprStmt)
+	if !ok || cut(last.X) != "contrast(t, property, naive, right)" {
+		return fmt.Errorf("it does not end with contrast(t, property, naive, right)")
+	}
+	return nil
+}
+
+var layout = template.Must(template.New("page").Parse(`<!-- Made from the comments in tests/pitfalls: go test ./tests/pitfalls -run TestPage -update -->
+
+# Pitfalls
+
+Mistakes that people make with informers and queues. Each has a test with two halves: the naive one must break a property that the
+right one keeps, so nothing on this page is hearsay. "You see" is what the property says of the naive half, word by word.
+
+All of them: ` + "`go test -v ./tests/pitfalls`" + `
+
+{{range .}}- {{.Title}}
+{{range .Pitfalls}}  - [{{.Mistake}}](#{{.Anchor}})
+{{end}}{{end}}{{range .}}
+## {{.Title}}
+{{range .Pitfalls}}
+### {{.Mistake}}
+
+**Why:** {{.Why}}
+
+**You see:** {{.YouSee}}
+
+**Instead:** {{.Instead}}
+
+` + "```go\n{{.Naive}}\n```\n\n```go\n{{.Right}}\n```" + `
+
+[{{.File}}](../tests/pitfalls/{{.File}}) · ` + "`go test -v ./tests/pitfalls -run {{.Name}}`" + `
+{{end}}{{end}}`))
+
+func TestPage_SaysWhatTheCommentsSay(t *testing.T) {
+	chapters, err := readChapters()
+	require.NoError(t, err)
+	var want bytes.Buffer
+	require.NoError(t, layout.Execute(&want, chapters))
+	if *update {
+		require.NoError(t, os.WriteFile(page, want.Bytes(), 0o644))
+	}
+	got, err := os.ReadFile(page)
+	require.NoError(t, err)
+	wanted, had := strings.Split(want.String(), "\n"), strings.Split(strings.ReplaceAll(string(got), "\r\n", "\n"), "\n")
+	for i := range max(len(wanted), len(had)) { // the first difference: all of the page would hide it
+		if i >= len(wanted) || i >= len(had) || wanted[i] != had[i] {
+			t.Fatalf("docs/pitfalls.md:%d is not what the comments say: go test ./tests/pitfalls -run TestPage -update\nwant %q\n got %q",
+				i+1, wanted[min(i, len(wanted)):min(i+2, len(wanted))], had[min(i, len(had)):min(i+2, len(had))])
+		}
+	}
+}
+
+func TestPage_HasEveryPitfall(t *testing.T) {
+	chapters, err := readChapters()
+	require.NoError(t, err)
+	listed, mistakes := map[string]bool{}, map[string]bool{}
+	for _, c := range chapters {
+		for _, p := range c.Pitfalls {
+			listed[p.File] = true
+			require.False(t, mistakes[p.Anchor()], "two pitfalls are called: %s", p.Mistake)
+			mistakes[p.Anchor()] = true
+			require.NotEqual(t, p.Naive, p.Right)
+		}
+	}
+	require.GreaterOrEqual(t, len(mistakes), 20)
+	files, err := filepath.Glob("*_test.go")
+	require.NoError(t, err)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		if strings.Contains(string(text), "\nfunc TestPitfall_") {
+			require.True(t, listed[file], "%s has pitfalls and is no chapter of the page", file)
+		}
+	}
+}

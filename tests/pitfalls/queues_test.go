@@ -1,0 +1,193 @@
+package pitfalls
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/klog/v2"
+)
+
+var errBroken = errors.New("broken")
+
+// A failed item is put back with AddRateLimited, and then forgotten in the same breath.
+//
+// Why: Forget sets the item's count of failures to zero, so the backoff begins anew with every failure and never grows. Mostly it is a
+// Forget at the end of the function that runs on both ways, or one in a defer.
+//
+// You see: an item that always fails: want at most 20 tries in a minute, got 701
+//
+// Instead: Forget on success, AddRateLimited on failure, never both.
+func TestPitfall_ForgetAfterAddRateLimited(t *testing.T) {
+	naive := func(q workqueue.TypedRateLimitingInterface[string], item string, err error) {
+		if err != nil {
+			q.AddRateLimited(item)
+		}
+		q.Forget(item)
+	}
+	right := func(q workqueue.TypedRateLimitingInterface[string], item string, err error) {
+		if err != nil {
+			q.AddRateLimited(item)
+			return
+		}
+		q.Forget(item)
+	}
+	property := func(t *testing.T, after func(workqueue.TypedRateLimitingInterface[string], string, error)) error {
+		q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]())
+		var tries notes
+		go func() {
+			for item, shutdown := q.Get(); !shutdown; item, shutdown = q.Get() {
+				tries.add("%s", item)
+				after(q, item, errBroken)
+				q.Done(item)
+			}
+		}()
+		q.Add("web")
+		pass(time.Minute)
+		q.ShutDown()
+		if n := len(tries.all()); n > 20 {
+			return fmt.Errorf("an item that always fails: want at most 20 tries in a minute, got %d", n)
+		}
+		return nil
+	}
+	contrast(t, property, naive, right)
+}
+
+// An item is taken from a queue, and on one of the ways out nobody calls Done.
+//
+// Why: between Get and Done an item is being processed. Whatever is added for it meanwhile waits for Done, so that no two workers
+// have the same item. Without Done it waits for ever, and so does ShutDownWithDrain.
+//
+// You see: a change that comes after the first was processed: want [web, web], got [web]
+//
+// Instead: defer Done in the line after Get.
+func TestPitfall_NeverCallingDone(t *testing.T) {
+	naive := func(q workqueue.TypedInterface[string], reconcile func(string) error) (more bool) {
+		item, shutdown := q.Get()
+		if shutdown {
+			return false
+		}
+		if err := reconcile(item); err != nil {
+			klog.ErrorS(err, "Cannot reconcile", "key", item)
+			return true
+		}
+		q.Done(item)
+		return true
+	}
+	right := func(q workqueue.TypedInterface[string], reconcile func(string) error) (more bool) {
+		item, shutdown := q.Get()
+		if shutdown {
+			return false
+		}
+		defer q.Done(item)
+		if err := reconcile(item); err != nil {
+			klog.ErrorS(err, "Cannot reconcile", "key", item)
+		}
+		return true
+	}
+	property := func(t *testing.T, next func(workqueue.TypedInterface[string], func(string) error) bool) error {
+		q := workqueue.NewTyped[string]()
+		var seen notes
+		go func() {
+			for next(q, func(item string) error { seen.add("%s", item); return errBroken }) {
+			}
+		}()
+		q.Add("web")
+		pass(time.Second)
+		q.Add("web")
+		pass(time.Minute)
+		q.ShutDown()
+		return unlike("a change that comes after the first was processed", []string{"web", "web"}, seen.all())
+	}
+	contrast(t, property, naive, right)
+}
+
+// A worker looks at Len before it calls Get, so as not to wait.
+//
+// Why: between the two calls another worker takes the item. Then Get waits, and a batch that was meant to end does not.
+//
+// You see: one item and two workers: the second one still waits after a minute
+//
+// Instead: nobody but Get can say whether there is an item. When nothing more will be added, call ShutDown: what is queued is still
+// handed out, and then Get says that it was the last.
+func TestPitfall_LenThenGet(t *testing.T) {
+	naive := func(q workqueue.TypedInterface[string], process func(string)) {
+		for q.Len() > 0 {
+			item, _ := q.Get()
+			process(item)
+			q.Done(item)
+		}
+	}
+	right := func(q workqueue.TypedInterface[string], process func(string)) {
+		q.ShutDown()
+		for {
+			item, shutdown := q.Get()
+			if shutdown {
+				return
+			}
+			process(item)
+			q.Done(item)
+		}
+	}
+	property := func(t *testing.T, drain func(workqueue.TypedInterface[string], func(string))) error {
+		q := rivalled{workqueue.NewTyped[string]()}
+		q.Add("web")
+		done := make(chan struct{})
+		go func() { defer close(done); drain(q, func(string) {}) }()
+		defer func() { q.ShutDown(); <-done }()
+		select {
+		case <-done:
+			return nil
+		case <-time.After(time.Minute):
+			return errors.New("one item and two workers: the second one still waits after a minute")
+		}
+	}
+	contrast(t, property, naive, right)
+}
+
+// rivalled is a queue with another worker, who is always a little faster.
+type rivalled struct {
+	workqueue.TypedInterface[string]
+}
+
+func (q rivalled) Get() (string, bool) {
+	if q.Len() > 0 {
+		item, _ := q.TypedInterface.Get()
+		q.Done(item)
+	}
+	return q.TypedInterface.Get()
+}
+
+// A handler queues the object that it was given instead of its key.
+//
+// Why: the queue folds items that are equal, and two pointers to two versions of an object are not. So each version is reconciled, by
+// several workers at once, and the old ones may come last. A queue of structs by value would fold; a queue of pointers does not.
+//
+// You see: three versions of one object: want 1 item, got 3
+//
+// Instead: queue the key, and let the worker get the newest version from the lister.
+func TestPitfall_QueueingObjects(t *testing.T) {
+	naive := func(q workqueue.TypedInterface[any], obj *corev1.ConfigMap) {
+		q.Add(obj)
+	}
+	right := func(q workqueue.TypedInterface[any], obj *corev1.ConfigMap) {
+		q.Add(cache.MetaObjectToName(obj))
+	}
+	property := func(t *testing.T, enqueue func(workqueue.TypedInterface[any], *corev1.ConfigMap)) error {
+		q := workqueue.NewTyped[any]()
+		defer q.ShutDown()
+		for _, version := range []string{"1", "2", "3"} {
+			enqueue(q, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web", ResourceVersion: version}})
+		}
+		if q.Len() != 1 {
+			return fmt.Errorf("three versions of one object: want 1 item, got %d", q.Len())
+		}
+		return nil
+	}
+	contrast(t, property, naive, right)
+}

@@ -1,0 +1,111 @@
+package tour
+
+import (
+	"bytes"
+	"encoding/json"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const root = "../.."
+
+// block is a part of the page that is made from the code: its kind, and what that kind is told.
+var block = regexp.MustCompile(`(?s)<!-- (picture|story|demo) (\S+)(?: (\d+))? -->\n.*?<!-- end -->`)
+
+// render returns the page with every block made anew.
+func render(t *testing.T, page string) string {
+	t.Helper()
+	told := stories(t, page)
+	return block.ReplaceAllStringFunc(page, func(old string) string {
+		m := block.FindStringSubmatch(old)
+		kind, of, step := m[1], m[2], m[3]
+		var content string
+		switch kind {
+		case "picture":
+			content = fenced(picture(t, of))
+		case "story":
+			content = fenced(told[of])
+		case "demo":
+			content = fenced(demoStep(t, of, step))
+		}
+		require.NotContains(t, content, "```text\n\n```", "nothing to show for %s %s", kind, of)
+		return strings.SplitAfterN(old, "\n", 2)[0] + "\n" + content + "\n<!-- end -->"
+	})
+}
+
+func fenced(text string) string { return "```text\n" + strings.TrimRight(text, "\n") + "\n```\n" }
+
+// picture is the first indented block of the package's comment.
+func picture(t *testing.T, folder string) string {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, folder, "doc.go"), nil, parser.ParseComments|parser.PackageClauseOnly)
+	require.NoError(t, err)
+	var lines []string
+	for _, line := range strings.Split(file.Doc.Text(), "\n") {
+		switch text, indented := strings.CutPrefix(line, "\t"); {
+		case indented:
+			lines = append(lines, text)
+		case line == "" && len(lines) > 0: // it may have empty lines inside
+			lines = append(lines, "")
+		case len(lines) > 0:
+			return strings.Join(lines, "\n")
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// demoStep is one numbered step of what the demo prints, as its golden file has it.
+func demoStep(t *testing.T, demo, step string) string {
+	t.Helper()
+	golden, err := os.ReadFile(filepath.Join(root, "cmd", demo, "testdata", demo+".golden"))
+	require.NoError(t, err)
+	steps := regexp.MustCompile(`(?m)^ ?\d+ .*\n(?:[ ]{3}.*\n)*`).FindAllString(string(golden), -1)
+	for _, s := range steps {
+		if strings.HasPrefix(strings.TrimSpace(s), step+" ") {
+			return s
+		}
+	}
+	t.Fatalf("%s has no step %s", demo, step)
+	return ""
+}
+
+// stories runs the walkthrough of every package that the page tells of.
+func stories(t *testing.T, page string) map[string]string {
+	t.Helper()
+	args := []string{"test", "-json", "-run", "^TestWalkthrough$"}
+	for _, m := range block.FindAllStringSubmatch(page, -1) {
+		if m[1] == "story" {
+			args = append(args, "./"+m[2])
+		}
+	}
+	command := exec.Command("go", args...)
+	command.Dir = root
+	out, err := command.Output()
+	require.NoError(t, err, "%s", out)
+	told := map[string]string{}
+	decoder := json.NewDecoder(bytes.NewReader(out))
+	for decoder.More() {
+		var event struct{ Action, Package, Test, Output string }
+		require.NoError(t, decoder.Decode(&event))
+		_, claim, isStep := strings.Cut(event.Test, "/")
+		folder := strings.TrimPrefix(event.Package, "glasswatch/")
+		switch logged := logLine.FindStringSubmatch(event.Output); {
+		case event.Action == "run" && isStep:
+			told[folder] += strings.ReplaceAll(claim, "_", " ") + "\n"
+		case logged != nil && isStep:
+			told[folder] += "     " + strings.TrimSpace(logged[1]) + "\n"
+		}
+	}
+	return told
+}
+
+// logLine is what t.Log prints.
+var logLine = regexp.MustCompile(`^    \w+_test\.go:\d+: (.*)\n$`)
