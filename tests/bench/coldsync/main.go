@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+)
+
+// options are what the command line says.
+type options struct {
+	n        int
+	rounds   int
+	server   string
+	variants []string
+	weather  weather
+	profiles string
+	write    bool
+	out      string
+}
+
+func main() {
+	if len(os.Args) == 2 && os.Args[1] == measureFlag {
+		exit(measure(os.Stdin, os.Stdout))
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	exit(run(ctx, parse(), os.Stdout))
+}
+
+func exit(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "coldsync:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func parse() (o options) {
+	flag.IntVar(&o.n, "n", 20_000, "how many pods")
+	flag.IntVar(&o.rounds, "rounds", 5, "how often each variant is measured")
+	flag.StringVar(&o.server, "server", "controlplane", "controlplane, embedded, or the path of an admin's kubeconfig; a cluster that has the pods already is not filled again")
+	names := flag.String("variants", strings.Join(variants, ","), "what is measured")
+	flag.DurationVar(&o.weather.lasts, "storm", 5*time.Second, "how long pods are updated after each sync; 0: not at all")
+	flag.IntVar(&o.weather.rate, "rate", 200, "updates per second; 0: as many as the server takes")
+	flag.StringVar(&o.profiles, "profiles", "", "a folder for the last round's profiles of CPU (until synced) and heap")
+	flag.BoolVar(&o.write, "write", false, "write coldsync.md and coldsync.txt")
+	flag.StringVar(&o.out, "out", "../../docs/benchmarks", "where -write writes")
+	flag.Parse()
+	o.variants = strings.Split(*names, ",")
+	return o
+}
+
+func run(ctx context.Context, o options, out io.Writer) (err error) {
+	for _, name := range o.variants {
+		if !slices.Contains(variants, name) {
+			return fmt.Errorf("no variant %q: there are %s", name, strings.Join(variants, ", "))
+		}
+	}
+	if o.n < 1 || o.rounds < 1 {
+		return errors.New("-n and -rounds must be at least 1")
+	}
+	m := describeMachine()
+	server, err := startServer(o.server)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.stop()) }()
+	cfg, err := configFor(server.kubeconfig)
+	if err != nil {
+		return err
+	}
+	client, err := kubernetes.NewForConfig(cfg)
+	if err != nil {
+		return err
+	}
+	pods, err := fill(ctx, client, o.n)
+	if err != nil {
+		return err
+	}
+	w := &world{kubeconfig: server.kubeconfig, profiles: o.profiles, client: client, pods: pods, weather: o.weather}
+	results, err := w.play(ctx, o.variants, o.rounds)
+	if err != nil {
+		return err
+	}
+	r := &report{options: o, machine: m, results: results, podBytes: pods[0].Size()}
+	return r.publish(out)
+}

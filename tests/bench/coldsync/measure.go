@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime/pprof"
+	"time"
+)
+
+// patience is how long a subject may take to sync, and to be told of the updates.
+const patience = 2 * time.Minute
+
+// task is what a measuring process is told first.
+type task struct {
+	Variant    string
+	Kubeconfig string
+	Profiles   string // a folder for profiles; empty: none
+}
+
+// syncFigures are of the time from the start until all handlers were told of all pods; memory in bytes.
+type syncFigures struct {
+	Objects   int // what the first handler was told of
+	Wall, CPU time.Duration
+	Allocated uint64
+	Live      uint64 // the heap after a collection, less what it was before
+	Peak      uint64 // resident, the program itself included
+}
+
+// storm is told after the updates were sent.
+type storm struct{ Updates int }
+
+// stormFigures are of the updates.
+type stormFigures struct {
+	Rate     float64 // updates per second
+	P50, P99 time.Duration
+	CPU      time.Duration // of this process, for each update
+}
+
+// measure is the measuring process: it is told its task, says its syncFigures, and then for one storm, if it is told of one, the
+// stormFigures.
+func measure(in io.Reader, out io.Writer) error {
+	read, write := json.NewDecoder(in), json.NewEncoder(out)
+	var t task
+	if err := read.Decode(&t); err != nil {
+		return fmt.Errorf("task: %w", err)
+	}
+	o := &observer{}
+	figures, err := coldSync(t, o)
+	if err != nil {
+		return err
+	}
+	before := used()
+	if err := write.Encode(figures); err != nil {
+		return err
+	}
+	var s storm
+	if err := read.Decode(&s); errors.Is(err, io.EOF) {
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("storm: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	first := o.handler(0)
+	if err := first.wait(ctx, s.Updates); err != nil {
+		return err
+	}
+	spent := used().cpu - before.cpu
+	var f stormFigures
+	f.P50, f.P99, f.Rate = first.lateness()
+	f.CPU = spent / time.Duration(max(1, s.Updates))
+	return write.Encode(f)
+}
+
+// coldSync starts the subject, which then runs as long as the process.
+func coldSync(t task, o *observer) (f syncFigures, err error) {
+	start, ok := subjects[t.Variant]
+	if !ok {
+		return f, fmt.Errorf("no variant %q", t.Variant)
+	}
+	cfg, err := configFor(t.Kubeconfig)
+	if err != nil {
+		return f, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	heap := liveHeap()
+	stopProfile, err := startProfile(t)
+	if err != nil {
+		return f, err
+	}
+	before := used()
+	wait, err := start(context.Background(), cfg, o)
+	if err != nil {
+		return f, err
+	}
+	if err := wait(ctx); err != nil {
+		return f, err
+	}
+	after := used()
+	f.Peak = peakMemory() // before the collections below
+	stopProfile()
+	f.Wall, f.CPU, f.Allocated = after.at.Sub(before.at), after.cpu-before.cpu, after.allocated-before.allocated
+	f.Objects = int(o.handler(0).initial.Load())
+	f.Live = max(liveHeap(), heap) - heap
+	return f, writeHeap(t)
+}
+
+// startProfile returns what ends it.
+func startProfile(t task) (stop func(), err error) {
+	if t.Profiles == "" {
+		return func() {}, nil
+	}
+	file, err := os.Create(filepath.Join(t.Profiles, t.Variant+".cpu.pprof"))
+	if err != nil {
+		return nil, err
+	}
+	if err := pprof.StartCPUProfile(file); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return func() {
+		pprof.StopCPUProfile()
+		_ = file.Close() // a profile that is cut off says so itself
+	}, nil
+}
+
+func writeHeap(t task) error {
+	if t.Profiles == "" {
+		return nil
+	}
+	file, err := os.Create(filepath.Join(t.Profiles, t.Variant+".heap.pprof"))
+	if err != nil {
+		return err
+	}
+	return errors.Join(pprof.WriteHeapProfile(file), file.Close())
+}

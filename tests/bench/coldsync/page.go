@@ -1,0 +1,175 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// report lays the results out.
+type report struct {
+	options
+	machine  machine
+	results  map[string][]result
+	podBytes int
+}
+
+// machine is where the measurements were made.
+type machine struct {
+	cpu   string
+	cores int
+	load  string // before they began
+}
+
+func describeMachine() machine {
+	m := machine{cpu: "unknown", cores: runtime.NumCPU(), load: "unknown"}
+	if raw, err := os.ReadFile("/proc/cpuinfo"); err == nil {
+		for line := range strings.Lines(string(raw)) {
+			if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+				m.cpu = strings.TrimSpace(value)
+				break
+			}
+		}
+	}
+	if raw, err := os.ReadFile("/proc/loadavg"); err == nil {
+		m.load = strings.Join(strings.Fields(string(raw))[:3], " ")
+	}
+	return m
+}
+
+// publish prints the page, and writes page and raw figures if it is asked to.
+func (r *report) publish(out io.Writer) error {
+	page := r.page()
+	if _, err := io.WriteString(out, page); err != nil || !r.write {
+		return err
+	}
+	return errors.Join(
+		os.MkdirAll(r.out, 0o755),
+		os.WriteFile(filepath.Join(r.out, "coldsync.md"), []byte(page), 0o644),
+		os.WriteFile(filepath.Join(r.out, "coldsync.txt"), []byte(r.raw()), 0o644))
+}
+
+func (r *report) page() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `# Cold sync: %d pods, glasswatch beside client-go v0.37.2
+
+Made by `+"`cd tests/bench && go run ./coldsync -write`"+`; do not edit. Raw figures: [coldsync.txt](coldsync.txt), for `+"`benchstat -col /impl`"+`.
+Server: %s. Machine: %s, %d cores; load average before the run %s. Rounds: %d, the variants in turn, each in a process of
+its own with %d handlers. A pod has about %d bytes. Each figure is the median, with the least and the greatest in brackets.
+
+`, r.n, r.serverName(), r.machine.cpu, r.machine.cores, r.machine.load, r.rounds, handlers, r.podBytes)
+	b.WriteString("## From start to all handlers synced\n\n")
+	r.table(&b, ofSync)
+	b.WriteString(`
+CPU is user and system time of the process. The live heap is what a collection leaves, less what there was before the
+start. Peak RSS is the whole process, with about as much program on both sides. ` + "`floor`" + ` reads the bytes of the same streaming
+list and throws them away: the server's own time. Server and process share the cores. ` + "`-stripped`" + ` is without managedFields,
+` + "`-unshared`" + ` without sharing equal parts of objects.
+
+`)
+	r.goals(&b)
+	if r.weather.lasts > 0 {
+		fmt.Fprintf(&b, "\n## A storm of updates, %s, for %s\n\n", r.weather.name(), r.weather.lasts)
+		r.table(&b, ofStorm)
+		b.WriteString(`
+The time runs from before the update is sent to the call of the first handler, on one clock: it includes the request, the
+server's write to etcd and its watch cache. ` + "`floor`" + ` stops the clock when the event's bytes are there, so what it shows is what no
+informer can save. CPU is that of the informer's process.
+`)
+	}
+	return b.String()
+}
+
+func (r *report) serverName() string {
+	if r.server == "embedded" || r.server == "controlplane" {
+		return map[string]string{"embedded": "the API server in memory", "controlplane": "etcd and kube-apiserver, one process"}[r.server]
+	}
+	return "a cluster that was there"
+}
+
+func (w weather) name() string {
+	if w.rate == 0 {
+		return "as many as the server takes"
+	}
+	return fmt.Sprintf("%d/s", w.rate)
+}
+
+func (r *report) table(b *strings.Builder, figures []figure) {
+	b.WriteString("| variant |")
+	for _, f := range figures {
+		fmt.Fprintf(b, " %s |", f.name)
+	}
+	b.WriteString("\n|---|" + strings.Repeat("---|", len(figures)) + "\n")
+	for _, name := range r.variants {
+		fmt.Fprintf(b, "| %s |", name)
+		for _, f := range figures {
+			s := spreadOf(r.results[name], f.of)
+			if math.IsNaN(s.median) {
+				b.WriteString(" – |")
+				continue
+			}
+			fmt.Fprintf(b, " %s (%s–%s) |", f.show(s.median), f.show(s.least), f.show(s.most))
+		}
+		b.WriteString("\n")
+	}
+	for _, name := range r.variants {
+		other, ok := counterpart[name]
+		if !ok {
+			continue
+		}
+		fmt.Fprintf(b, "| %s / %s |", name, other)
+		for _, f := range figures {
+			fmt.Fprintf(b, " %s |", showRatio(ratio(r.results, f, name, other)))
+		}
+		b.WriteString("\n")
+	}
+}
+
+// counterpart is what a variant of ours is compared with: like with like.
+var counterpart = map[string]string{
+	glasswatch: clientGo, glasswatchUnshared: clientGo, glasswatchStripped: clientGoStripped,
+}
+
+func showRatio(ratio float64) string {
+	if math.IsNaN(ratio) || math.IsInf(ratio, 0) {
+		return "–"
+	}
+	return fmt.Sprintf("%.2f×", ratio)
+}
+
+func (r *report) goals(b *strings.Builder) {
+	b.WriteString("| goal | of | ratio | |\n|---|---|---|---|\n")
+	for _, g := range goals {
+		got := g.ratio(r.results)
+		verdict := "**missed**"
+		if got <= g.most {
+			verdict = "met"
+		} else if math.IsNaN(got) {
+			verdict = "not measured"
+		}
+		fmt.Fprintf(b, "| %s at most %s | %s / %s | %.3f | %s |\n", g.figure, showRatio(g.most), g.ours, g.other, got, verdict)
+	}
+}
+
+// raw is in the form of Go's benchmark results: a line for each process.
+func (r *report) raw() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "goos: %s\ngoarch: %s\ncpu: %s\nload: %s\nserver: %s\n", runtime.GOOS, runtime.GOARCH, r.machine.cpu, r.machine.load, r.serverName())
+	for _, name := range r.variants {
+		for _, result := range r.results[name] {
+			fmt.Fprintf(&b, "BenchmarkColdSync/pods=%d/impl=%s-%d\t1", r.n, name, r.machine.cores)
+			for _, f := range append(ofSync[:len(ofSync):len(ofSync)], ofStorm...) {
+				if v := f.of(result); !math.IsNaN(v) {
+					fmt.Fprintf(&b, "\t%.6g %s", v, f.unit)
+				}
+			}
+			b.WriteString("\n")
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes"
+)
+
+// measureFlag makes this program a measuring process.
+const measureFlag = "-measure"
+
+// result is what one measuring process said.
+type result struct {
+	syncFigures
+	storm *stormFigures // nil if there was none
+}
+
+// world is what the rounds are played in.
+type world struct {
+	kubeconfig string
+	profiles   string
+	client     kubernetes.Interface
+	pods       []*corev1.Pod
+	weather    weather
+}
+
+// play measures each variant once a round, each time in a process of its own. The rounds begin with another variant each, so that
+// none always has the same one before it.
+func (w *world) play(ctx context.Context, names []string, rounds int) (map[string][]result, error) {
+	warm := *w
+	warm.weather.lasts = 0
+	if _, err := warm.one(ctx, floor); err != nil { // what the server does for its first streaming list only
+		return nil, fmt.Errorf("warming up: %w", err)
+	}
+	p := startProgress("measurements", rounds*len(names))
+	defer p.end()
+	results := map[string][]result{}
+	for round := range rounds {
+		first := round % len(names)
+		for _, name := range slices.Concat(names[first:], names[:first]) {
+			r, err := w.one(ctx, name)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+			results[name] = append(results[name], r)
+			p.step()
+		}
+	}
+	return results, nil
+}
+
+// one measures a variant.
+func (w *world) one(ctx context.Context, name string) (r result, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return r, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, self, measureFlag)
+	var complaints bytes.Buffer
+	cmd.Stderr = &complaints
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return r, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return r, err
+	}
+	if err := cmd.Start(); err != nil {
+		return r, err
+	}
+	r, err = w.talk(ctx, name, in, out)
+	if err != nil {
+		cancel()
+	}
+	if ended := errors.Join(in.Close(), cmd.Wait()); err != nil || ended != nil {
+		return r, fmt.Errorf("%w\n%s", errors.Join(err, ended), complaints.Bytes())
+	}
+	return r, nil
+}
+
+// talk is the other side of measure.
+func (w *world) talk(ctx context.Context, name string, in io.Writer, out io.Reader) (r result, err error) {
+	write, read := json.NewEncoder(in), json.NewDecoder(out)
+	if err := write.Encode(task{Variant: name, Kubeconfig: w.kubeconfig, Profiles: w.profiles}); err != nil {
+		return r, err
+	}
+	if err := read.Decode(&r.syncFigures); err != nil {
+		return r, fmt.Errorf("figures of the sync: %w", err)
+	}
+	if r.Objects != len(w.pods) {
+		return r, fmt.Errorf("%d pods seen, but there are %d", r.Objects, len(w.pods))
+	}
+	if w.weather.lasts == 0 {
+		return r, nil
+	}
+	updates, err := blow(ctx, w.client, w.pods, w.weather)
+	if err != nil {
+		return r, err
+	}
+	if err := write.Encode(storm{updates}); err != nil {
+		return r, err
+	}
+	r.storm = &stormFigures{}
+	if err := read.Decode(r.storm); err != nil {
+		return r, fmt.Errorf("figures of the storm of %d updates: %w", updates, err)
+	}
+	return r, nil
+}
