@@ -1,5 +1,6 @@
-.PHONY: test race demo lint bench kubectl mutants swap ci
+.PHONY: test race demo lint bench kubectl controlplane upstream chaos fuzz soak e2e mutants exercises swap ci
 
+CONTROLPLANE_VERSION := $(shell sed -n 's/^[[:space:]]*k8s.io\/kubernetes //p' tests/controlplane/build/go.mod)
 KUBECTL_VERSION := $(shell sed -n 's/^[[:space:]]*k8s.io\/kubectl v0/v1/p' tests/kubectl/build/go.mod)
 
 test: ## what the README says
@@ -24,9 +25,40 @@ bench:
 kubectl:
 	cd tests/kubectl/build && go build -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$(KUBECTL_VERSION)" -o ../../../bin/kubectl .
 
+# etcd, the upstream kube-apiserver and the garbage collector in one program, for the tests that need a real API server.
+controlplane:
+	cd tests/controlplane/build && CGO_ENABLED=0 go build -o ../../../bin/controlplane -ldflags "-s -w \
+		-X k8s.io/component-base/version.gitVersion=$(CONTROLPLANE_VERSION) -X k8s.io/component-base/version.gitTreeState=clean \
+		-X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=$(word 2,$(subst ., ,$(CONTROLPLANE_VERSION)))" .
+
+# Upstream's ReplicaSet controller and garbage collector on our informers, on that API server.
+upstream:
+	cd tests/upstream && go test ./...
+
+# The ingress controller on that API server, under the rights of deploy/.
+e2e: controlplane
+	GLASSWATCH_REQUIRE_CONTROLPLANE=1 go test -count=1 -timeout 15m -v ./tests/e2e/...
+
+# A thousand seeded schedules of faults; a failure prints the command that plays it again.
+chaos:
+	go test -count=1 -timeout 20m -v -run '^TestChaos$$' ./tests/chaos -chaos.schedules=1000
+
+# Every Fuzz function for a minute (FUZZTIME), two at a time.
+fuzz:
+	.ci/fuzz
+
+# Half an hour of changes and faults (SOAK="--for 5m"), with plots.
+soak:
+	cd tests/bench && go run ./soak $(SOAK)
+
 # A hundred one-line bugs, each of which the tests of its layer must catch.
 mutants:
 	GLASSWATCH_MUTANTS=1 go test -timeout 40m -v ./tests/mutants
+	GLASSWATCH_MUTANTS=1 go test -timeout 40m -v -run ChaosMutants ./tests/chaos
+
+# Each exercise is red when its function is blank or wrong, and green with the project's own code.
+exercises:
+	GLASSWATCH_EXERCISES=1 go test -v -timeout 15m ./tests/exercises
 
 # controller-runtime and the sample-controller on compat/.
 swap:
