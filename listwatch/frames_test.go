@@ -176,6 +176,6 @@ func TestProtobufCursor_SkipsWhatHasNoLength(t *testing.T) {
 		whole := end == 0 || end == 3 || end == 12 || end == 17
 		assert.Equal(t, whole, err == nil, "%d bytes: %v", end, err)
 	}
-	assert.ErrorContains(t, eachProtobuf([]byte{1<<3 | 3}, visit), "wire type 3")
+	assert.ErrorContains(t, eachProtobuf([]byte{1<<3 | 6}, visit), "wire type 6")
 	assert.Error(t, eachProtobuf([]byte{1<<3 | 2, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}, visit))
 }

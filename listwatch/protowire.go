@@ -1,7 +1,6 @@
 package listwatch
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 )
@@ -37,7 +36,8 @@ const (
 
 var errProtobufIncomplete = errors.New("protobuf message breaks off")
 
-// protobufCursor walks the top-level fields of one message.
+// protobufCursor walks the top-level fields of one message. What it takes for a field is what the generated Unmarshal of
+// Kubernetes' types takes for one, odd numbers and groups included, so that no message is read by one of them alone.
 type protobufCursor struct {
 	data []byte
 }
@@ -46,42 +46,107 @@ type protobufCursor struct {
 // the message.
 func (c *protobufCursor) next() (field uint64, value []byte, ok bool, err error) {
 	for len(c.data) > 0 {
-		tag, n := binary.Uvarint(c.data)
-		if n <= 0 {
-			return 0, nil, false, errProtobufIncomplete
+		tag, err := c.varint()
+		if err != nil {
+			return 0, nil, false, err
 		}
-		c.data = c.data[n:]
-		var skip uint64
-		switch wireType := tag & 7; wireType {
-		case 0:
-			if _, n = binary.Uvarint(c.data); n <= 0 {
-				return 0, nil, false, errProtobufIncomplete
-			}
-			skip = uint64(n)
-		case 1:
-			skip = 8
-		case 5:
-			skip = 4
-		case 2:
-			size, n := binary.Uvarint(c.data)
-			if n <= 0 {
-				return 0, nil, false, errProtobufIncomplete
-			}
-			if left := len(c.data) - n; size > uint64(left) {
-				return 0, nil, false, fmt.Errorf("%w: its field %d has %d bytes, and %d are left", errProtobufIncomplete, tag>>3, size, left)
-			}
-			value = c.data[n : n+int(size)]
-			c.data = c.data[n+int(size):]
-			return tag >> 3, value, true, nil
-		default:
-			return 0, nil, false, fmt.Errorf("protobuf message has wire type %d", wireType)
+		field := int32(tag >> 3)
+		if field <= 0 {
+			return 0, nil, false, fmt.Errorf("protobuf message has field number %d", field)
 		}
-		if skip > uint64(len(c.data)) {
-			return 0, nil, false, errProtobufIncomplete
+		if tag&7 != wireBytes {
+			if err := c.skip(tag & 7); err != nil {
+				return 0, nil, false, err
+			}
+			continue
 		}
-		c.data = c.data[skip:]
+		value, err := c.bytes()
+		if err != nil {
+			return 0, nil, false, fmt.Errorf("its field %d: %w", field, err)
+		}
+		return uint64(field), value, true, nil
 	}
 	return 0, nil, false, nil
+}
+
+// The wire types of protobuf.
+const (
+	wireVarint     = 0
+	wireFixed64    = 1
+	wireBytes      = 2
+	wireStartGroup = 3
+	wireEndGroup   = 4
+	wireFixed32    = 5
+)
+
+// varint takes a number. Of a tenth byte only the bit that fits is used, as in the generated code.
+func (c *protobufCursor) varint() (v uint64, err error) {
+	for i, b := range c.data {
+		if i == 10 {
+			return 0, errors.New("protobuf message has a number of more than ten bytes")
+		}
+		v |= uint64(b&0x7F) << (7 * i)
+		if b < 0x80 {
+			c.data = c.data[i+1:]
+			return v, nil
+		}
+	}
+	return 0, errProtobufIncomplete
+}
+
+// bytes takes a length and that many bytes.
+func (c *protobufCursor) bytes() ([]byte, error) {
+	size, err := c.varint()
+	if err != nil {
+		return nil, err
+	}
+	if size > uint64(len(c.data)) {
+		return nil, fmt.Errorf("%w: it has %d bytes, and %d are left", errProtobufIncomplete, size, len(c.data))
+	}
+	value := c.data[:size]
+	c.data = c.data[size:]
+	return value, nil
+}
+
+// skip takes the value of a field, a group with all that is in it.
+func (c *protobufCursor) skip(wireType uint64) error {
+	for depth := 0; ; {
+		var err error
+		switch wireType {
+		case wireVarint:
+			_, err = c.varint()
+		case wireFixed64:
+			err = c.drop(8)
+		case wireBytes:
+			_, err = c.bytes()
+		case wireStartGroup:
+			depth++
+		case wireEndGroup:
+			if depth--; depth < 0 {
+				err = errors.New("protobuf message ends a group that it did not begin")
+			}
+		case wireFixed32:
+			err = c.drop(4)
+		default:
+			err = fmt.Errorf("protobuf message has wire type %d", wireType)
+		}
+		if err != nil || depth == 0 {
+			return err
+		}
+		tag, err := c.varint()
+		if err != nil {
+			return err
+		}
+		wireType = tag & 7
+	}
+}
+
+func (c *protobufCursor) drop(n int) error {
+	if n > len(c.data) {
+		return errProtobufIncomplete
+	}
+	c.data = c.data[n:]
+	return nil
 }
 
 // eachProtobuf calls visit for every length-delimited field of message. visit must not keep value.
