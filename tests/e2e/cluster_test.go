@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -127,10 +128,45 @@ func (c *cluster) apply(t *testing.T, objects []*unstructured.Unstructured) {
 	}
 }
 
-// install applies one way to install in full.
+// install applies one way to install in full, and waits until the API server goes by its roles.
 func (c *cluster) install(t *testing.T, way, namespace string) {
 	t.Helper()
-	c.apply(t, manifestsOf(t, way, namespace, nil))
+	objects := manifestsOf(t, way, namespace, nil)
+	c.apply(t, objects)
+	for _, object := range objects {
+		if kind := object.GetKind(); kind != "Role" && kind != "ClusterRole" {
+			continue
+		}
+		var role rbacv1.ClusterRole
+		require.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &role))
+		for _, rule := range role.Rules {
+			for _, verb := range rule.Verbs {
+				resource, subresource, _ := strings.Cut(rule.Resources[0], "/")
+				asked := authorizationv1.ResourceAttributes{Verb: verb, Group: rule.APIGroups[0], Resource: resource, Subresource: subresource, Namespace: role.Namespace}
+				if len(rule.ResourceNames) > 0 {
+					asked.Name = rule.ResourceNames[0]
+				}
+				eventually(t, func() error { return c.granted(t, namespace, asked) })
+			}
+		}
+	}
+}
+
+// granted wants the controller's service account in namespace to have a right.
+func (c *cluster) granted(t *testing.T, namespace string, asked authorizationv1.ResourceAttributes) error {
+	user, groups := accountIn(namespace)
+	review, err := c.client.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{
+		Spec: authorizationv1.SubjectAccessReviewSpec{User: user, Groups: groups, ResourceAttributes: &asked}}, metav1.CreateOptions{})
+	if err == nil && !review.Status.Allowed {
+		err = fmt.Errorf("%s may not yet %s %s in %q", user, asked.Verb, asked.Resource, asked.Namespace)
+	}
+	return err
+}
+
+// accountIn is the controller's service account in namespace, with its groups.
+func accountIn(namespace string) (user string, groups []string) {
+	return fmt.Sprintf("system:serviceaccount:%s:ingress-controller", namespace),
+		[]string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"}
 }
 
 // namespace makes one whose name begins with prefix.
@@ -149,8 +185,7 @@ func (c *cluster) kubeconfigOf(t *testing.T, namespace string) string {
 	cfg, err := clientcmd.LoadFromFile(c.plane.Kubeconfig(controlplane.Admin))
 	require.NoError(t, err)
 	for _, user := range cfg.AuthInfos {
-		user.Impersonate = fmt.Sprintf("system:serviceaccount:%s:ingress-controller", namespace)
-		user.ImpersonateGroups = []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"}
+		user.Impersonate, user.ImpersonateGroups = accountIn(namespace)
 	}
 	path := filepath.Join(t.TempDir(), "kubeconfig")
 	require.NoError(t, clientcmd.WriteToFile(*cfg, path))

@@ -128,7 +128,7 @@ func (p *process) get(what, path string) (code int, body string, err error) {
 	if err != nil {
 		return 0, "", err
 	}
-	client := http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	client := http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 	answer, err := client.Get("http://" + address + path)
 	if err != nil {
 		return 0, "", err

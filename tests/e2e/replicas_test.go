@@ -66,13 +66,13 @@ func TestReplicas_OneWritesAndWhenItIsKilledInAStormTheOtherLosesNothing(t *test
 		fmt.Sprintf("--leader-elect-lease-duration=%s", lease), "--leader-elect-renew-deadline=3s", "--leader-elect-retry-period=500ms")
 	w := d.storm()
 	w.await(100)
-	require.NoError(t, d.leader.said("Wrote Ingress"))
+	eventually(t, func() error { return d.leader.said("Wrote Ingress") })
 	d.idle()
 	d.leader.kill()
 	took := d.tookOver()
 	t.Logf("took over %s after SIGKILL, with a lease of %s", took.Round(time.Millisecond), lease)
 	// The lease was renewed at most just before, the standby looks every retry period and a bit, and this test every so often.
-	require.Less(t, took, lease+3*time.Second)
+	require.Less(t, took, lease+6*time.Second)
 	w.await(100)
 	w.calm()
 }

@@ -56,5 +56,5 @@ func TestRestart_OfTheAPIServerAndOfEtcdInAStormLosesNothing(t *testing.T) {
 	w.calm()
 	lap("all is right")
 	require.True(t, p.alive())
-	require.NoError(t, p.ready())
+	eventually(t, p.ready)
 }

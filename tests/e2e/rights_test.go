@@ -241,7 +241,7 @@ func TestRights_TheNamespacedWayWorksInItsNamespaceAndNowhereElse(t *testing.T) 
 	here.expect("web", defaultHost, 80)
 	here.settled()
 	require.NoError(t, there.none("web"))
-	require.NoError(t, p.ready())
+	eventually(t, p.ready)
 	require.Error(t, p.said("is forbidden"), "it asks for nothing beyond its namespace")
 	who := clientOf(t, c.kubeconfigOf(t, here.ns))
 	for _, verb := range []string{"list", "watch", "create", "patch", "delete"} {
@@ -265,7 +265,7 @@ func TestRights_AForbiddenIdentityIsToldWhatIsMissingAndWorksWhenItIsGranted(t *
 	for _, resource := range []string{"services", "ingresses"} {
 		refusal := fmt.Sprintf(`User "%s" cannot list resource "%s"`, me.Status.UserInfo.Username, resource)
 		eventually(t, func() error { return p.unready(refusal, "at the cluster scope") })
-		require.NoError(t, p.said(`"level":"error"`, refusal, "at the cluster scope"))
+		eventually(t, func() error { return p.said(`"level":"error"`, refusal, "at the cluster scope") })
 	}
 	code, _, err := p.get("health", "/healthz")
 	require.NoError(t, err)
