@@ -84,6 +84,9 @@ func strangeOnPurpose(format wireFormat, body []byte, err error) bool {
 	if err != nil && strings.Contains(err.Error(), "content encoding") {
 		return true // client-go would take compressed bytes for those of an object
 	}
+	if bytes.Contains(body, []byte("/v1")) {
+		return true // client-go takes the version /v1 for v1
+	}
 	// Of two members of one name, encoding/json merges the values in its own way.
 	_, isJSON := format.(jsonFormat)
 	return isJSON && namesTwice(body)
