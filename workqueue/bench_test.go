@@ -1,4 +1,4 @@
-package workqueue
+package workqueue_test
 
 import (
 	"fmt"
@@ -8,115 +8,231 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	clientgo "k8s.io/client-go/util/workqueue"
+
+	compat "glasswatch/compat/workqueue"
+	"glasswatch/workqueue"
 )
 
-type benchQueue = clientgo.TypedRateLimitingInterface[types.NamespacedName]
+// The benchmarks play one workload to each queue, with limiters that only count. impl=floor is what no queue could do
+// without, as each benchmark says.
 
-// forBoth runs the same workload on both queues, side by side for benchstat -col /impl. Both limiters only count.
-func forBoth(b *testing.B, f func(b *testing.B, q benchQueue)) {
-	b.Run("impl=glasswatch", func(b *testing.B) {
-		q := NewRateLimiting(Options[types.NamespacedName]{
-			RateLimiter: NewItemExponentialFailureRateLimiter[types.NamespacedName](time.Hour, 2*time.Hour),
+type (
+	benchKey   = types.NamespacedName
+	benchQueue = clientgo.TypedRateLimitingInterface[benchKey]
+)
+
+var benchQueues = []struct {
+	impl string
+	make func() benchQueue
+}{
+	{"glasswatch", func() benchQueue {
+		return workqueue.NewRateLimiting(workqueue.Options[benchKey]{
+			RateLimiter: workqueue.NewItemExponentialFailureRateLimiter[benchKey](time.Hour, 2*time.Hour),
 		})
-		defer q.ShutDown()
-		b.ReportAllocs()
-		f(b, q)
-	})
-	b.Run("impl=client-go", func(b *testing.B) {
-		q := clientgo.NewTypedRateLimitingQueue(
-			clientgo.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](time.Hour, 2*time.Hour))
-		defer q.ShutDown()
-		b.ReportAllocs()
-		f(b, q)
-	})
+	}},
+	{"compat", func() benchQueue {
+		return compat.NewTypedRateLimitingQueue(
+			compat.NewTypedItemExponentialFailureRateLimiter[benchKey](time.Hour, 2*time.Hour))
+	}},
+	{"client-go", func() benchQueue {
+		return clientgo.NewTypedRateLimitingQueue(
+			clientgo.NewTypedItemExponentialFailureRateLimiter[benchKey](time.Hour, 2*time.Hour))
+	}},
 }
 
-func benchKeys(n int) []types.NamespacedName {
-	keys := make([]types.NamespacedName, n)
+// forEach runs a workload on every queue, side by side for benchstat -col /impl.
+func forEach(b *testing.B, f func(b *testing.B, q benchQueue)) {
+	for _, queue := range benchQueues {
+		b.Run("impl="+queue.impl, func(b *testing.B) {
+			q := queue.make()
+			defer q.ShutDown()
+			b.ReportAllocs()
+			f(b, q)
+		})
+	}
+}
+
+// sizes runs a benchmark with a thousand keys, and ten and a hundred times as many.
+func sizes(b *testing.B, f func(b *testing.B, keys []benchKey)) {
+	for _, n := range []int{1_000, 10_000, 100_000} {
+		b.Run(fmt.Sprintf("keys=%d", n), func(b *testing.B) { f(b, benchKeys(n)) })
+	}
+}
+
+func benchKeys(n int) []benchKey {
+	keys := make([]benchKey, n)
 	for i := range keys {
-		keys[i] = types.NamespacedName{Namespace: fmt.Sprintf("namespace-%d", i%10), Name: fmt.Sprintf("service-%d", i)}
+		keys[i] = benchKey{Namespace: fmt.Sprintf("namespace-%d", i%10), Name: fmt.Sprintf("service-%d", i)}
 	}
 	return keys
 }
 
+// floor has what a queue must at least do: under a lock, look up what it knows of a key, and keep the key in order.
+type floor struct {
+	mu    sync.Mutex
+	known map[benchKey]int
+	ring  []benchKey
+	next  int
+}
+
+func newFloor(keys []benchKey) *floor {
+	f := &floor{known: make(map[benchKey]int, len(keys)), ring: make([]benchKey, 0, len(keys)+1)}
+	for i, k := range keys {
+		f.known[k] = i + 1
+	}
+	return f
+}
+
+func (f *floor) lookUp(k benchKey) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.known[k]
+}
+
+func (f *floor) add(k benchKey) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.known[k] > 0 {
+		f.ring = append(f.ring, k)
+	}
+}
+
+func (f *floor) get() benchKey {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	k := f.ring[f.next]
+	if f.next++; f.next == len(f.ring) {
+		f.ring, f.next = f.ring[:0], 0
+	}
+	return k
+}
+
+// One op adds a key, gets it and is done with it. The floor looks up the key, appends it to a slice and takes it out.
 func BenchmarkAddGetDone(b *testing.B) {
-	forBoth(b, func(b *testing.B, q benchQueue) {
-		keys, i := benchKeys(1000), 0
-		for b.Loop() {
-			q.Add(keys[i%len(keys)])
-			item, _ := q.Get()
-			q.Done(item)
-			i++
-		}
+	sizes(b, func(b *testing.B, keys []benchKey) {
+		forEach(b, func(b *testing.B, q benchQueue) {
+			for i := 0; b.Loop(); i++ {
+				q.Add(keys[i%len(keys)])
+				item, _ := q.Get()
+				q.Done(item)
+			}
+		})
+		b.Run("impl=floor", func(b *testing.B) {
+			b.ReportAllocs()
+			f := newFloor(keys)
+			for i := 0; b.Loop(); i++ {
+				f.add(keys[i%len(keys)])
+				f.get()
+			}
+		})
 	})
 }
 
-// The queue holds 1,000 items all the time, so that Add, Get and Done meet filled maps.
+// Half of the keys are queued all the time, so that Add, Get and Done meet filled tables.
 func BenchmarkAddGetDone_Filled(b *testing.B) {
-	forBoth(b, func(b *testing.B, q benchQueue) {
-		keys := benchKeys(2000)
-		for _, k := range keys[:1000] {
-			q.Add(k)
-		}
-		i := 1000
-		for b.Loop() {
-			q.Add(keys[i%len(keys)])
+	sizes(b, func(b *testing.B, keys []benchKey) {
+		forEach(b, func(b *testing.B, q benchQueue) {
+			for _, k := range keys[:len(keys)/2] {
+				q.Add(k)
+			}
+			for i := len(keys) / 2; b.Loop(); i++ {
+				q.Add(keys[i%len(keys)])
+				item, _ := q.Get()
+				q.Done(item)
+			}
+		})
+	})
+}
+
+// One op is a key that is due in an hour. later: it was promised for an earlier time already, which stays. sooner: its
+// deadline moves forward by an instant, in an order that mixes the heap. The floor reads the clock and looks up the key.
+func BenchmarkAddAfter(b *testing.B) {
+	sizes(b, func(b *testing.B, keys []benchKey) {
+		b.Run("deadline=later", func(b *testing.B) {
+			forEach(b, func(b *testing.B, q benchQueue) {
+				delayAll(q, keys, 0)
+				for i := 0; b.Loop(); i++ {
+					q.AddAfter(keys[i%len(keys)], time.Hour)
+				}
+			})
+		})
+		b.Run("deadline=sooner", func(b *testing.B) {
+			forEach(b, func(b *testing.B, q benchQueue) {
+				delayAll(q, keys, time.Second)
+				for i := 0; b.Loop(); i++ {
+					n := i * 7919 % len(keys)
+					q.AddAfter(keys[n], time.Hour+time.Duration(n)*time.Second-time.Duration(i)*time.Microsecond)
+				}
+			})
+			b.Run("impl=floor", func(b *testing.B) {
+				b.ReportAllocs()
+				f, epoch, sum := newFloor(keys), time.Now(), time.Duration(0)
+				for i := 0; b.Loop(); i++ {
+					sum += time.Since(epoch) + time.Duration(f.lookUp(keys[i*7919%len(keys)]))
+				}
+			})
+		})
+	})
+}
+
+// delayAll makes the keys due from an hour on, one after the other.
+func delayAll(q benchQueue, keys []benchKey, apart time.Duration) {
+	for i, k := range keys {
+		q.AddAfter(k, time.Hour+time.Duration(i)*apart)
+	}
+}
+
+// One op adds a key that is due after a nanosecond, gets it and is done with it: a worker is there and waits.
+func BenchmarkAddAfter_DueAtOnce(b *testing.B) {
+	keys := benchKeys(1_000)
+	forEach(b, func(b *testing.B, q benchQueue) {
+		for i := 0; b.Loop(); i++ {
+			q.AddAfter(keys[i%len(keys)], time.Nanosecond)
 			item, _ := q.Get()
 			q.Done(item)
-			i++
 		}
 	})
 }
 
-// Every item is another one for a million adds, so that both queues hand out as many as were added.
-func BenchmarkAddGetDone_FourProducersFourConsumers(b *testing.B) {
-	const names = 1000
-	forBoth(b, func(b *testing.B, q benchQueue) {
-		keys := benchKeys(names)
-		var producers, consumers sync.WaitGroup
-		for range 4 {
-			consumers.Go(func() {
-				for {
-					item, shutdown := q.Get()
-					if shutdown {
-						return
-					}
-					q.Done(item)
-				}
-			})
+// One op is a key of 10,000 that are due at different times within the next millisecond: added, taken and done.
+func BenchmarkAddAfter_DueWithinAMillisecond(b *testing.B) {
+	keys := benchKeys(10_000)
+	forEach(b, func(b *testing.B, q benchQueue) {
+		delayed := 0
+		take := func() {
+			for ; delayed > 0; delayed-- {
+				item, _ := q.Get()
+				q.Done(item)
+			}
 		}
-		b.ResetTimer()
-		for p := range 4 {
-			producers.Go(func() {
-				for i := p; i < b.N; i += 4 {
-					q.Add(types.NamespacedName{Namespace: keys[i/names%names].Name, Name: keys[i%names].Name})
-				}
-			})
-		}
-		producers.Wait()
-		q.ShutDown()
-		consumers.Wait()
-	})
-}
-
-func BenchmarkAddAfter_10kKeys(b *testing.B) {
-	forBoth(b, func(b *testing.B, q benchQueue) {
-		keys, i := benchKeys(10_000), 0
 		for b.Loop() {
-			// Each key's deadline comes an instant sooner than the one it has, in an order that mixes the heap.
-			n := i * 7919 % len(keys)
-			q.AddAfter(keys[n], time.Hour+time.Duration(n)*time.Second-time.Duration(i)*time.Microsecond)
-			i++
+			q.AddAfter(keys[delayed], time.Duration(delayed*7919%1000+1)*time.Microsecond)
+			if delayed++; delayed == len(keys) {
+				take()
+			}
 		}
+		take()
 	})
 }
 
-func BenchmarkAddRateLimited_10kKeys(b *testing.B) {
-	forBoth(b, func(b *testing.B, q benchQueue) {
-		keys, i := benchKeys(10_000), 0
-		for b.Loop() {
-			q.AddRateLimited(keys[i%len(keys)])
-			i++
-		}
+// One op is one more retry. The floor looks up the key's count and the key, under a lock each.
+func BenchmarkAddRateLimited(b *testing.B) {
+	sizes(b, func(b *testing.B, keys []benchKey) {
+		forEach(b, func(b *testing.B, q benchQueue) {
+			for _, k := range keys {
+				q.AddRateLimited(k)
+			}
+			for i := 0; b.Loop(); i++ {
+				q.AddRateLimited(keys[i%len(keys)])
+			}
+		})
+		b.Run("impl=floor", func(b *testing.B) {
+			b.ReportAllocs()
+			counts, known := newFloor(keys), newFloor(keys)
+			for i := 0; b.Loop(); i++ {
+				counts.lookUp(keys[i%len(keys)])
+				known.lookUp(keys[i%len(keys)])
+			}
+		})
 	})
 }

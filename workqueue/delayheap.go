@@ -33,6 +33,7 @@ func (d *deadline[T]) before(o *deadline[T]) bool {
 type delayHeap[T comparable] struct {
 	nodes []deadline[T]
 	seq   uint64
+	round round
 }
 
 const fanOut = 4
@@ -41,6 +42,7 @@ const fanOut = 4
 func (h *delayHeap[T]) push(e *entry[T], due instant) {
 	h.seq++
 	h.nodes = append(h.nodes, deadline[T]{due: due, seq: h.seq, e: e})
+	h.round.uses(len(h.nodes))
 	h.up(len(h.nodes) - 1)
 }
 
@@ -68,9 +70,16 @@ func (h *delayHeap[T]) remove(e *entry[T]) {
 			h.up(i)
 		}
 	}
-	if c := cap(h.nodes); c > spareEntries && len(h.nodes) < c/4 {
-		h.nodes = append(make([]deadline[T], 0, c/2), h.nodes...)
+	if h.round.frees(cap(h.nodes)) {
+		h.endRound()
 	}
+}
+
+func (h *delayHeap[T]) endRound() {
+	if fit := h.round.fit(cap(h.nodes)); fit < cap(h.nodes) {
+		h.nodes = append(make([]deadline[T], 0, fit), h.nodes...)
+	}
+	h.round = round{peak: len(h.nodes)}
 }
 
 // clear forgets all deadlines, calling gone for each entry after it has left.

@@ -61,9 +61,14 @@ func (q *Queue[T]) addAfter(item T, d time.Duration, priority int) (accepted boo
 	if q.shuttingDown {
 		return false
 	}
+	e := q.table.get(item, hash)
+	// Time has passed since the clock was last read: what would be too late then is so now, and costs no reading.
+	if e.delayed() && q.readAt.after(d) >= q.delayed.dueOf(e) {
+		e.delayPriority = max(e.delayPriority, priority)
+		return true
+	}
 	now := q.now()
 	due := now.after(d)
-	e := q.table.get(item, hash)
 	switch {
 	case e.delayed():
 		e.delayPriority = max(e.delayPriority, priority)
@@ -130,6 +135,22 @@ func (q *Queue[T]) moveDueLocked(limit int) (added int, more bool) {
 		}
 	}
 	return added, true
+}
+
+// helpLocked makes ready what is due, for a worker that has nothing else to do: it need not wait for the alarm's goroutine.
+func (q *Queue[T]) helpLocked() (added int) {
+	if len(q.delayed.nodes) == 0 {
+		return 0
+	}
+	// This worker is awake and will wake the next one, if it leaves something.
+	was := q.waking
+	q.waking = true
+	added, _ = q.moveDueLocked(atOnce)
+	q.waking = was
+	if len(q.delayed.nodes) == 0 {
+		q.wake.stop()
+	}
+	return added
 }
 
 func (q *Queue[T]) reportAdded(n int) {

@@ -28,10 +28,12 @@
 //   - Shutdown: what is queued or due can still be taken; what is delayed is dropped, since the next start will find it
 //     again by listing; later adds do nothing. A drain returns when every item that was due has been taken and is done,
 //     or when ShutDown is called.
-//   - Goroutines: none while nothing is due. One timer is set for the earliest deadline; with metrics, a second one
-//     reports unfinished work while there is some. Once ShutDown has returned, or ShutDownWithDrain, both are gone.
+//   - Goroutines: none while nothing is due. One timer is set for the earliest deadline, and a worker that finds nothing
+//     else to do looks for what is due itself; with metrics, a second timer reports unfinished work while there is some.
+//     Once ShutDown has returned, or ShutDownWithDrain, both are gone.
 //   - Cost: Add, Get and Done take constant time (with n priorities in use log n), AddAfter and CancelDelayed log n in the
-//     number of delayed items. In steady state nothing is allocated, and after a burst memory is given back.
+//     number of delayed items. In steady state nothing is allocated, also if the queue fills and empties again and again;
+//     what a burst took is given back once the queue fills and empties with less than a quarter of it.
 //
 // # What it does not promise
 //

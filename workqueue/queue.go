@@ -19,7 +19,8 @@ type Queue[T comparable] struct {
 	merge   bool
 	epoch   time.Time // instant 0
 
-	mu sync.Mutex // guards all below; never held while a metric is reported
+	mu     sync.Mutex // guards all below; never held while a metric is reported
+	readAt instant    // what the clock said when it was last read
 	// work is signalled when an item is ready, and at shutdown. waiting counts those who wait on it, the woken one
 	// included; waking is set from a signal until that worker has the lock.
 	// Invariant: if items are ready and workers wait, waking is set.
@@ -120,6 +121,9 @@ func (q *Queue[T]) touchLocked(e *entry[T], priority int) {
 }
 
 func (q *Queue[T]) makeReadyLocked(e *entry[T]) {
+	if q.idleLocked() {
+		q.beginRoundLocked()
+	}
 	e.state |= ready
 	if q.order != nil {
 		q.order.Push(e.item)
@@ -147,19 +151,43 @@ func (q *Queue[T]) Get() (item T, shutdown bool) {
 
 // GetWithPriority is Get, and says which priority the item had.
 func (q *Queue[T]) GetWithPriority() (item T, priority int, shutdown bool) {
-	item, priority, queued, ok := q.take()
-	if ok && q.metrics != nil {
-		q.metrics.Taken(queued)
+	for {
+		t := q.take()
+		if q.metrics != nil {
+			q.reportAdded(t.added)
+			if t.ok {
+				q.metrics.Taken(t.queued)
+			}
+		}
+		if t.ok || t.shutdown {
+			return t.item, t.priority, t.shutdown
+		}
 	}
-	return item, priority, !ok
 }
 
-func (q *Queue[T]) take() (item T, priority int, queued time.Duration, ok bool) {
+// taken is what came of a look into the queue: an item, or the end, or neither, if some delayed items are due and have to
+// be reported but none of them can be taken.
+type taken[T comparable] struct {
+	item         T
+	priority     int
+	ok, shutdown bool
+	queued       time.Duration // how long the item was due; for metrics only
+	added        int           // delayed items that were found to be due
+}
+
+func (q *Queue[T]) take() (t taken[T]) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for q.lenLocked() == 0 {
 		if q.shuttingDown {
-			return item, 0, 0, false
+			t.shutdown = true
+			return t
+		}
+		if t.added = q.helpLocked(); t.added > 0 {
+			if q.lenLocked() == 0 {
+				return t
+			}
+			break
 		}
 		q.waiting++
 		q.work.Wait()
@@ -180,10 +208,11 @@ func (q *Queue[T]) take() (item T, priority int, queued time.Duration, ok bool) 
 	}
 	if q.metrics != nil {
 		e.startedAt = q.now()
-		queued = time.Duration(e.startedAt - e.addedAt)
+		t.queued = time.Duration(e.startedAt - e.addedAt)
 		q.startReportLocked()
 	}
-	return e.item, e.priority, queued, true
+	t.item, t.priority, t.ok = e.item, e.priority, true
+	return t
 }
 
 // Done says that the caller has processed an item that it got from Get. If the item became due meanwhile, it waits to be
@@ -270,4 +299,8 @@ func (q *Queue[T]) Stats() Stats {
 	return s
 }
 
-func (q *Queue[T]) now() instant { return instant(time.Since(q.epoch)) }
+// now reads the clock. It is called with the lock held.
+func (q *Queue[T]) now() instant {
+	q.readAt = instant(time.Since(q.epoch))
+	return q.readAt
+}

@@ -3,6 +3,7 @@ package workqueue
 import (
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -209,9 +210,50 @@ func TestQueue_GivesItsMemoryBackAfterABurst(t *testing.T) {
 	}
 	assert.GreaterOrEqual(t, len(q.table.buckets), burst)
 	takeAll(t, q)
+	for range 2 { // the burst's round ends, and one that needs less
+		q.Add(0)
+		takeAll(t, q)
+	}
 	ok(t, q)
 	assert.LessOrEqual(t, q.table.spares, spareEntries)
-	assert.Less(t, len(q.table.buckets), 10*minBuckets)
+	assert.LessOrEqual(t, len(q.table.buckets), spareEntries)
+}
+
+func TestQueue_ThatIsNeverIdleGivesItsMemoryBackToo(t *testing.T) {
+	q := NewDelaying(Options[int]{})
+	defer q.ShutDown()
+	q.Add(-1)
+	take(t, q) // and never done
+	const burst = 50_000
+	for i := range burst {
+		q.AddAfter(i, time.Hour)
+	}
+	for i := range burst {
+		require.True(t, q.CancelDelayed(i))
+	}
+	for i := range 4 * burst {
+		q.AddAfter(i, time.Hour)
+		q.CancelDelayed(i)
+	}
+	ok(t, q)
+	assert.LessOrEqual(t, q.table.spares, spareEntries)
+	assert.LessOrEqual(t, len(q.table.buckets), spareEntries)
+	assert.LessOrEqual(t, cap(q.delayed.nodes), spareEntries)
+}
+
+func TestQueue_FillingAndEmptyingAllocatesNothing(t *testing.T) {
+	q := New(Options[int]{})
+	round := func() {
+		for i := range 5_000 {
+			q.Add(i)
+		}
+		for q.Len() > 0 {
+			item, _ := q.Get()
+			q.Done(item)
+		}
+	}
+	round()
+	assert.Zero(t, testing.AllocsPerRun(10, round))
 }
 
 func TestQueue_AddGetDoneAllocatesNothing(t *testing.T) {

@@ -1,8 +1,12 @@
 package workqueue
 
-import "hash/maphash"
+import (
+	"hash/maphash"
+	"math/bits"
+)
 
-// minBuckets is the size of the smallest table, and spareEntries how many unused entries a queue may always keep.
+// minBuckets is the size of an unused table, and spareEntries how many unused entries, and slots for them, a queue may
+// always keep.
 const (
 	minBuckets   = 64
 	spareEntries = 1024
@@ -10,7 +14,7 @@ const (
 
 // table finds the entry of an item, and recycles entries so that a queue in steady state allocates nothing. It is a chained
 // hash table of its own because the entries carry their hash: an item is hashed once from Add to Done, where a map would
-// hash it to look it up, again to insert it, and again to delete it. It shrinks, too, which a map does not.
+// hash it to look it up, again to insert it, and again to delete it. It shrinks, too, which a map does not: see round.
 //
 // Invariant: buckets has a power of two of slots; an entry is in the chain of slot hash & (slots-1).
 type table[T comparable] struct {
@@ -19,6 +23,7 @@ type table[T comparable] struct {
 	len     int
 	free    *entry[T] // linked by chain
 	spares  int
+	round   round
 }
 
 func (t *table[T]) init() {
@@ -58,6 +63,7 @@ func (t *table[T]) get(item T, hash uint64) *entry[T] {
 	slot := &t.buckets[hash&uint64(len(t.buckets)-1)]
 	e.chain, *slot = *slot, e
 	t.len++
+	t.round.uses(t.len)
 	return e
 }
 
@@ -76,17 +82,28 @@ func (t *table[T]) release(e *entry[T]) {
 	*e = entry[T]{chain: t.free}
 	t.free = e
 	t.spares++
-	// After a burst the spares go, two for each entry released, until no more are left than are in use.
-	for range 2 {
-		if t.spares > spareEntries+t.len {
-			gone := t.free
-			t.free, gone.chain = gone.chain, nil
-			t.spares--
-		}
+	if t.round.frees(len(t.buckets)) {
+		t.endRound()
 	}
-	if len(t.buckets) > minBuckets && t.len < len(t.buckets)/8 {
-		t.resize(len(t.buckets) / 2)
+}
+
+func (t *table[T]) endRound() {
+	if fit := t.round.fit(t.len + t.spares); fit < t.len+t.spares {
+		t.keepSpares(fit - t.len)
 	}
+	if fit := t.round.fit(len(t.buckets)); fit < len(t.buckets) {
+		t.resize(1 << bits.Len(uint(fit-1)))
+	}
+	t.round = round{peak: t.len}
+}
+
+// keepSpares drops all spare entries but n.
+func (t *table[T]) keepSpares(n int) {
+	last := &t.free
+	for range n {
+		last = &(*last).chain
+	}
+	*last, t.spares = nil, n
 }
 
 func (t *table[T]) resize(slots int) {

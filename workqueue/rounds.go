@@ -1,0 +1,31 @@
+package workqueue
+
+// round remembers how much of a structure's memory is in use at most, so that what a burst took is given back and what a
+// queue needs again and again is not. A round ends when the queue goes from idle to busy; and, for a queue that never is
+// idle, when as much was freed as the structure has room for. What a round hardly used goes at its end.
+type round struct {
+	peak  int // the greatest use in this round
+	freed int // how often something was freed in this round
+}
+
+func (r *round) uses(n int) { r.peak = max(r.peak, n) }
+
+// frees reports whether the round is over.
+func (r *round) frees(room int) bool {
+	r.freed++
+	return r.freed >= max(room, spareEntries)
+}
+
+// fit is how much room is left of have when a round ends: what was used twice over, if that is less than half.
+func (r *round) fit(have int) int {
+	if have > spareEntries && r.peak < have/4 {
+		return max(2*r.peak, spareEntries)
+	}
+	return have
+}
+
+// beginRoundLocked ends a round and begins the next.
+func (q *Queue[T]) beginRoundLocked() {
+	q.table.endRound()
+	q.delayed.endRound()
+}
