@@ -71,6 +71,27 @@ func TestWrite_CopiesAChunkOncePerSnapshot(t *testing.T) {
 	require.Zero(t, s.copied(updateAll))
 }
 
+func TestAll_LeftByAPanicCostsWhatASnapshotDoes(t *testing.T) {
+	const n = 1000
+	s := filled(t, n)
+	updateAll := func() {
+		for i := range n {
+			_ = s.Update(&item{key: fmt.Sprint(i), version: 1, group: "g", tags: []string{fmt.Sprint("t", i)}})
+		}
+	}
+	for range 1000 {
+		require.Panics(t, func() {
+			for range s.All() {
+				panic("in the loop")
+			}
+		})
+		require.NoError(t, s.Update(&item{key: "7", version: 1, group: "g", tags: []string{"t7"}}))
+	}
+	require.LessOrEqual(t, len(s.pins), maxPins+1)
+	require.EqualValues(t, (n+chunkLen-1)/chunkLen-1, s.copied(updateAll), "each chunk once, but that of the last update")
+	require.Zero(t, s.copied(updateAll))
+}
+
 func TestSnapshot_StaysAfterLaterReadersHaveLeft(t *testing.T) {
 	s := filled(t, 1000)
 	snap := s.Snapshot()

@@ -111,15 +111,19 @@ func (s *Store[K, T]) freezeLocked() *root[K, T] {
 	return r
 }
 
+// maxPins is how many visited snapshots the store tells apart. The oldest beyond that count as if nobody gave them back,
+// which is always safe and costs no more than Snapshot does. It bounds what is left by loops over All that panic.
+const maxPins = 64
+
 // prunePinsLocked drops the pins that nobody uses and sets the barrier to the latest of the others. It runs after the
 // published root was withdrawn, so a pin without users stays without (see enter).
 func (s *Store[K, T]) prunePinsLocked() {
 	w := &s.clock
 	w.barrier = w.frozen
 	kept := s.pins[:0]
-	for _, p := range s.pins {
+	for i, p := range s.pins {
 		switch {
-		case p.settled.Load():
+		case p.settled.Load() || len(s.pins)-i > maxPins:
 			w.frozen = max(w.frozen, p.epoch)
 		case p.visitors.Load() > 0:
 			kept = append(kept, p)
@@ -198,8 +202,16 @@ func (s Snapshot[K, T]) Get(key K) (obj T, ok bool) {
 // All iterates over all objects, in no particular order.
 func (s Snapshot[K, T]) All() iter.Seq2[K, T] {
 	return func(yield func(K, T) bool) {
-		if s.r != nil {
-			s.r.each(yield)
+		if s.r == nil {
+			return
+		}
+		for c := range chunksOf(s.r.n) {
+			keys, objs := s.r.chunk(c)
+			for i, obj := range objs {
+				if !yield(keys[i], obj) {
+					return
+				}
+			}
 		}
 	}
 }
@@ -222,15 +234,13 @@ func (s Snapshot[K, T]) ByIndex(name, value string) (iter.Seq2[K, T], error) {
 	}, nil
 }
 
-func (r *root[K, T]) each(yield func(K, T) bool) {
-	for c, left := 0, r.n; left > 0; c, left = c+1, left-chunkLen {
-		keys, objs := r.keys.chunk(c), r.objs.chunk(c)
-		for i := range min(left, chunkLen) {
-			if !yield(keys.e[i], objs.e[i]) {
-				return
-			}
-		}
-	}
+// chunksOf is the number of chunks that n entries take.
+func chunksOf(n int) int { return (n + chunkLen - 1) >> chunkBits }
+
+// chunk returns the keys and objects of one chunk.
+func (r *root[K, T]) chunk(c int) ([]K, []T) {
+	n := min(chunkLen, r.n-c<<chunkBits)
+	return r.keys.chunk(c).e[:n], r.objs.chunk(c).e[:n]
 }
 
 func (r *root[K, T]) eachFiled(p *posting, yield func(K, T) bool) {

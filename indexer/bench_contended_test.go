@@ -1,0 +1,69 @@
+package indexer
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// around runs f in n goroutines, in a loop, until the benchmark is over.
+func around(b *testing.B, n int, f func(i int)) {
+	var stop atomic.Bool
+	var started, wg sync.WaitGroup
+	started.Add(n)
+	for range n {
+		wg.Go(func() {
+			started.Done()
+			for i := 0; !stop.Load(); i++ {
+				f(i)
+			}
+		})
+	}
+	started.Wait()
+	b.Cleanup(func() { stop.Store(true); wg.Wait() })
+}
+
+func getInParallel(b *testing.B, c contender, n int) {
+	b.RunParallel(func(pb *testing.PB) {
+		for i := 0; pb.Next(); i = (i + 7) % n {
+			c.get(i)
+		}
+	})
+}
+
+func BenchmarkGetByKeyOnAllCores(b *testing.B) {
+	bench(b, withFloor, func(b *testing.B, c contender, pods []*corev1.Pod) { getInParallel(b, c, len(pods)) })
+}
+
+func BenchmarkGetByKeyOnAllCoresBesideOneWriter(b *testing.B) {
+	bench(b, withFloor, func(b *testing.B, c contender, pods []*corev1.Pod) {
+		around(b, 1, func(i int) { c.update(pods[i*13%len(pods)]) })
+		getInParallel(b, c, len(pods))
+	})
+}
+
+// BenchmarkWriteBesideTenListers times one write while ten goroutines list in a loop; reads/s says how they fare.
+func BenchmarkWriteBesideTenListers(b *testing.B) {
+	writeBeside(b, func(c contender) { c.list() })
+}
+
+// BenchmarkWriteBesideTenReadersOfOneNamespace is the same with readers that ask for a namespace in which a twentieth of all objects are.
+func BenchmarkWriteBesideTenReadersOfOneNamespace(b *testing.B) {
+	writeBeside(b, func(c contender) { c.byNamespace("namespace-3") })
+}
+
+func writeBeside(b *testing.B, read func(c contender)) {
+	bench(b, withFloor, func(b *testing.B, c contender, pods []*corev1.Pod) {
+		var reads atomic.Int64
+		around(b, 10, func(int) { read(c); reads.Add(1) })
+		before := reads.Load()
+		i := 0
+		for b.Loop() {
+			c.update(pods[i*13%len(pods)])
+			i++
+		}
+		b.ReportMetric(float64(reads.Load()-before)/b.Elapsed().Seconds(), "reads/s")
+	})
+}
