@@ -219,6 +219,7 @@ func ruleWaits(s *stage) {
 
 	s.edit("web", func(svc *corev1.Service) { svc.Finalizers = []string{finalizer} })
 	s.deleteService("web")
+	s.settled() // of two watches either may be ahead: the Service's deletion is to be known first
 	s.deleteIngress("web")
 	s.settled()
 	require.NoError(s.t, s.none("web"), "nothing is written for a Service that is being deleted")
