@@ -120,6 +120,7 @@ func (d *Decoder) string(f *field, body []byte) string {
 		var p part
 		var found bool
 		if p, found, again = d.table.get(f.slot, body); found {
+			d.taken += int(p.n)
 			return p.string()
 		}
 	}
@@ -138,6 +139,7 @@ func (d *Decoder) remembered(f *field, body []byte, at place, decode func() bool
 	}
 	p, found, again := d.table.get(f.slot, body)
 	if found {
+		d.taken += int(p.size) // what holds it keeps it, also when it is forgotten here
 		at.setPart(f, p)
 		return true
 	}

@@ -26,7 +26,7 @@ type Decoder struct {
 
 	mu    sync.Mutex // protects what follows
 	table table      // made for the first object: there may be none
-	// loose counts what was met that must not be shared, taken what was allocated, in bytes: both are of interest as
+	// loose counts what was met that must not be shared, taken what objects hold, in bytes: both are of interest as
 	// the difference between before a part and after it.
 	loose, taken int
 }
@@ -68,6 +68,7 @@ func (d *Decoder) decoded(data []byte, at place) bool {
 	if d.table.young == nil {
 		d.table = newTable(d.limit, d.plan.slots)
 	}
+	d.table.objects++
 	return d.message(d.plan.root, data, at)
 }
 

@@ -11,7 +11,7 @@
 // field, which is a slice or a map, is one part if its entries follow each other, as they do; so the environment of a container
 // is looked up as a whole and its variables only if that is unknown.
 //
-// What is seldom found is not looked for: each field counts, and one of which less than a third was known is decoded without
+// What is seldom found is not looked for: each field counts, and one of which less than a quarter was known is decoded without
 // the memo for a while. Names, UIDs, timestamps and all that holds them drop out so, without a list of them. What comes for
 // the first time is not kept, but for a few bits of its hash, and most never comes again.
 //
@@ -23,7 +23,8 @@
 //   - A shared slice has no room behind its end, whoever appends to it gets one of his own.
 //   - What writes itself when it is read is not shared: a resource.Quantity outside a map, and all that holds one. A
 //     Quantity in a map can only be copied out.
-//   - The memo is bounded: see [Options].
+//   - The memo is bounded: see [Options]. A part counts with all that it keeps in memory, also what it shares with others that
+//     were counted; so the bound is one from above.
 //   - A Decoder may be used from any goroutine.
 //
 // # What is not
@@ -31,8 +32,10 @@
 //   - Anything if objects are modified: other objects change as well.
 //   - Anything for types outside k8s.io/api and apimachinery: what their Unmarshal does, their tags need not say. Those go
 //     to their own Unmarshal and share nothing.
+//   - That the memo becomes smaller when objects go: it does not know who still has them. It keeps what it has, within its
+//     bound, until other parts come in its place, or the Decoder itself goes.
 //   - That all that is equal is one: what the memo forgot is there twice when it comes again, and so are equal parts of
-//     different fields.
+//     different fields, and those of one object that no other has.
 //
 // # Where client-go differs
 //

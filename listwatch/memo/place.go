@@ -15,7 +15,20 @@ type place struct{ p unsafe.Pointer }
 type part struct {
 	p    unsafe.Pointer
 	n    int32 // the length of a string or slice
-	size int32 // about what it keeps in memory beside its key, in bytes
+	size int32 // about what it keeps in memory beside its key, in bytes, what it shares with others included; or itsKey
+}
+
+// itsKey is the size of a string: in the table it is its own key.
+const itsKey = -1
+
+func (p part) isKey() bool { return p.size == itsKey }
+
+// keyOf returns the key of a part that came from data.
+func (p part) keyOf(data []byte) string {
+	if p.isKey() {
+		return p.string()
+	}
+	return string(data)
 }
 
 // sliceHeader is what a slice is made of.
@@ -64,7 +77,7 @@ func (at place) value(typ reflect.Type) reflect.Value { return reflect.NewAt(typ
 func (p part) string() string { return unsafe.String((*byte)(p.p), int(p.n)) }
 
 func stringPart(s string) part {
-	return part{p: unsafe.Pointer(unsafe.StringData(s)), n: int32(len(s))}
+	return part{p: unsafe.Pointer(unsafe.StringData(s)), n: int32(len(s)), size: itsKey}
 }
 
 // part returns what is to be remembered of what is here. A struct is copied, which takes its size in memory.

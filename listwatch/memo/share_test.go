@@ -229,6 +229,39 @@ func TestDecoder_WhatComesOnceIsNotKept(t *testing.T) {
 	require.Less(t, d.Stats().Parts, 10, "but for hashes that are the same by chance")
 }
 
+func TestDecoder_WhatOnlyOneObjectHasTwiceIsNotKept(t *testing.T) {
+	d := podDecoder()
+	mount := func(n int) []corev1.VolumeMount { return []corev1.VolumeMount{{Name: fmt.Sprint("token-", n)}} }
+	for n := range 100 {
+		pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{VolumeMounts: mount(n)}, {VolumeMounts: mount(n)}, {VolumeMounts: mount(n)}}}}
+		require.NoError(t, d.Unmarshal(encode(pod), &corev1.Pod{}))
+	}
+	// All that is not the same in all of them: what an empty pod has beside its mounts.
+	empty := podDecoder()
+	for range 100 {
+		require.NoError(t, empty.Unmarshal(encode(&corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{}}}}), &corev1.Pod{}))
+	}
+	require.Less(t, d.Stats().Parts, empty.Stats().Parts+10, "but for hashes that are the same by chance")
+}
+
+// A part is in memory as long as one of those that hold it, whether the table still has it by itself or not.
+func TestDecoder_APartCountsWithAllThatItHolds(t *testing.T) {
+	d := New(reflect.TypeFor[*corev1.ConfigMap](), Options{})
+	entry := func(name string) metav1.ManagedFieldsEntry {
+		return metav1.ManagedFieldsEntry{Manager: name, FieldsV1: &metav1.FieldsV1{Raw: []byte(strings.Repeat("f", 10_000))}}
+	}
+	decode := func(manager string) {
+		obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{entry(manager)}}}
+		require.NoError(t, d.Unmarshal(encode(obj), &corev1.ConfigMap{}))
+	}
+	decode("one")
+	decode("one")
+	before := d.table.size
+	decode("another")
+	decode("another") // its fields are known; to it and to the slice of it belong 10,000 bytes all the same, beside two keys
+	require.Greater(t, d.table.size-before, 40_000)
+}
+
 func TestDecoder_AFieldThatIsSeldomFoundRestsAndIsTriedAgain(t *testing.T) {
 	d := New(reflect.TypeFor[*corev1.ConfigMap](), Options{})
 	decode := func(name string) {

@@ -6,7 +6,7 @@ const (
 	// window is how many parts of a field are counted before it is decided whether to go on.
 	window = 512
 	// worth is how many of them must be known for it to pay.
-	worth = window / 3
+	worth = window / 4
 	// pause is how many parts of a field are then decoded without the memo, before it is tried again. It doubles each
 	// time, up to maxPause.
 	pause    = 2048
@@ -23,16 +23,21 @@ const (
 //	              ▲ found: moves to young │
 //	              └───────────────────────┘     when young is full it becomes old, and old is forgotten
 //
-// What comes once, as most does, leaves only a few bits of its hash.
+// What comes once, as most does, leaves only a few bits of its hash; so does what one object has twice, such as the name of a
+// volume, which else would be most of the table.
 type table struct {
 	limit       int
 	size        int // of the young, in bytes
+	objects     int // that have begun
 	young, old  []map[string]part
 	fields      []counts
 	seed        maphash.Seed
-	once        []uint32 // parts of hashes, by another part of them
+	once        []seen // by a part of their hashes
 	asked, hits uint64
 }
+
+// seen is what is known of a part that came once.
+type seen struct{ mark, object uint16 } // another part of its hash, and the lowest bits of the number of the object
 
 // counts are what is known of a field.
 type counts struct {
@@ -42,7 +47,7 @@ type counts struct {
 
 func newTable(limit, slots int) table {
 	return table{
-		limit: limit, seed: maphash.MakeSeed(), once: make([]uint32, seenOnce),
+		limit: limit, seed: maphash.MakeSeed(), once: make([]seen, seenOnce),
 		young: make([]map[string]part, slots), old: make([]map[string]part, slots), fields: make([]counts, slots),
 	}
 }
@@ -62,21 +67,23 @@ func (t *table) get(slot int, data []byte) (p part, found, again bool) {
 	p, found = t.young[slot][string(data)]
 	if !found {
 		if p, found = t.old[slot][string(data)]; found {
-			t.put(slot, string(data), p)
+			t.put(slot, p.keyOf(data), p)
 		}
 	}
 	t.count(slot, found)
 	return p, found, !found && t.cameBefore(slot, data)
 }
 
-// cameBefore reports whether these bytes came a short while ago, and notes that they came. It may be wrong in either way.
+// cameBefore reports whether these bytes came a short while ago in another object, and notes that they came. It may be wrong in
+// either way.
 func (t *table) cameBefore(slot int, data []byte) bool {
 	hash := maphash.Bytes(t.seed, data) + uint64(slot)*0x9E3779B97F4A7C15
-	at, mark := &t.once[hash%seenOnce], uint32(hash>>32)
-	if *at == mark {
-		return true
+	at, now := &t.once[hash%seenOnce], seen{uint16(hash >> 48), uint16(t.objects)}
+	before := *at
+	if before.mark == now.mark {
+		return before.object != now.object
 	}
-	*at = mark
+	*at = now
 	return false
 }
 
@@ -103,7 +110,10 @@ func (t *table) count(slot int, found bool) {
 
 // put remembers a part, unless it is larger than an eighth of the table.
 func (t *table) put(slot int, key string, p part) {
-	size := int(p.size) + len(key) + entryBytes
+	size := len(key) + entryBytes
+	if !p.isKey() {
+		size += int(p.size)
+	}
 	if size > t.limit/8 {
 		return
 	}
