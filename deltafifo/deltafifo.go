@@ -21,22 +21,16 @@ type DeltaFIFO[K comparable, T any] struct {
 	mu       sync.Mutex
 	nonEmpty sync.Cond
 	// Invariant: items and queue hold the same entries, each with at least one delta and never two Deleted in a row.
-	items map[K]*pending[K, T]
+	items table[K, T]
 	queue ring[*pending[K, T]]
-	// free holds entries for reuse. Invariant: their keys are zero, their lists empty and zeroed up to capacity.
-	free []*pending[K, T]
-	// roundPeak is the greatest size of items since the queue was last empty, peak the greatest since items and free were
-	// last thrown away: a map never shrinks.
+	// roundPeak is the greatest number of items since the queue was last empty, peak the greatest since the table last
+	// gave its memory back.
 	roundPeak int
 	peak      int
-	synced    initialSync
-	closed    bool
-}
-
-// pending is a key and what happened to it.
-type pending[K comparable, T any] struct {
-	key    K
-	deltas []Delta[K, T]
+	// lists counts the Replaces.
+	lists  uint64
+	synced initialSync
+	closed bool
 }
 
 // NewDeltaFIFO returns an empty queue. It panics without a KeyFunc.
@@ -45,7 +39,7 @@ func NewDeltaFIFO[K comparable, T any](opts Options[K, T]) *DeltaFIFO[K, T] {
 		in:      newIntake(opts),
 		known:   opts.Known,
 		metrics: opts.Metrics,
-		items:   map[K]*pending[K, T]{},
+		items:   newTable[K, T](),
 		synced:  initialSync{done: make(chan struct{})},
 	}
 	f.nonEmpty.L = &f.mu
@@ -64,11 +58,12 @@ func (f *DeltaFIFO[K, T]) put(t DeltaType, obj T) error {
 		return err
 	}
 	obj, ok := f.in.transform(key, obj)
+	hash := f.items.hash(key)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.synced.firstEventLocked()
 	if ok {
-		f.appendLocked(Delta[K, T]{Type: t, Key: key, Obj: obj})
+		f.appendLocked(hash, Delta[K, T]{Type: t, Key: key, Obj: obj})
 	}
 	return nil
 }
@@ -81,11 +76,12 @@ func (f *DeltaFIFO[K, T]) Delete(obj T) error {
 		return err
 	}
 	obj, ok := f.in.transform(key, obj)
+	hash := f.items.hash(key)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.synced.firstEventLocked()
-	if _, _, exists := f.lastLocked(key); exists {
-		f.appendLocked(Delta[K, T]{Type: Deleted, Key: key, Obj: obj, Missing: !ok})
+	if _, _, exists := f.lastLocked(key, hash); exists {
+		f.appendLocked(hash, Delta[K, T]{Type: Deleted, Key: key, Obj: obj, Missing: !ok})
 	}
 	return nil
 }
@@ -94,11 +90,12 @@ func (f *DeltaFIFO[K, T]) Delete(obj T) error {
 // could not be read. The delta carries the newest version queued or known. A key that is neither is left alone. The
 // error is always nil.
 func (f *DeltaFIFO[K, T]) DeleteKey(key K) error {
+	hash := f.items.hash(key)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.synced.firstEventLocked()
-	if obj, missing, exists := f.lastLocked(key); exists {
-		f.appendLocked(tombstone(key, obj, missing))
+	if obj, missing, exists := f.lastLocked(key, hash); exists {
+		f.appendLocked(hash, tombstone(key, obj, missing))
 	}
 	return nil
 }
@@ -170,7 +167,7 @@ func (f *DeltaFIFO[K, T]) takeLocked() (*pending[K, T], error) {
 		f.nonEmpty.Wait()
 	}
 	p := f.queue.pop()
-	delete(f.items, p.key)
+	f.items.remove(p)
 	f.metrics.queued(f.queue.len())
 	return p, nil
 }

@@ -11,45 +11,74 @@ package deltafifo
 // The error joins a *KeyError for each object without a key; the others are queued all the same.
 func (f *DeltaFIFO[K, T]) Replace(objs []T, keep []K, _ string) error {
 	items, err := f.in.list(objs, keep)
-	present := make(map[K]struct{}, len(items))
-	for i := range items {
-		present[items[i].Key] = struct{}{}
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for i := range items {
-		if !items[i].Keep {
-			f.appendLocked(Delta[K, T]{Type: Replaced, Key: items[i].Key, Obj: items[i].Obj})
-		}
-	}
+	present := f.queueListLocked(items)
 	f.buryQueuedLocked(present)
 	f.buryKnownLocked(present)
 	f.synced.firstListLocked(f.queue.len())
 	return err
 }
 
+// presence is which keys a list named: those in the queue bear its number, the others, which nobody could read, are kept.
+type presence[K comparable] struct {
+	list uint64
+	kept map[K]struct{}
+}
+
+// queueListLocked appends the objects of a list.
+func (f *DeltaFIFO[K, T]) queueListLocked(items []Item[K, T]) presence[K] {
+	f.lists++
+	present := presence[K]{list: f.lists}
+	f.items.reserve(len(items))
+	unread := 0
+	for i := range items {
+		if items[i].Keep {
+			unread++
+			continue
+		}
+		key := items[i].Key
+		f.appendLocked(f.items.hash(key), Delta[K, T]{Type: Replaced, Key: key, Obj: items[i].Obj}).list = f.lists
+	}
+	if unread == 0 {
+		return present
+	}
+	present.kept = make(map[K]struct{}, unread)
+	for i := range items {
+		if !items[i].Keep {
+			continue
+		}
+		if p := f.items.find(items[i].Key, f.items.hash(items[i].Key)); p != nil {
+			p.list = f.lists
+		} else {
+			present.kept[items[i].Key] = struct{}{}
+		}
+	}
+	return present
+}
+
 // buryQueuedLocked appends a tombstone for each queued key that is not present. One that ends with a deletion folds it.
-func (f *DeltaFIFO[K, T]) buryQueuedLocked(present map[K]struct{}) {
+func (f *DeltaFIFO[K, T]) buryQueuedLocked(present presence[K]) {
 	for i := range f.queue.len() {
-		p := f.queue.at(i)
-		if _, ok := present[p.key]; !ok {
+		if p := f.queue.at(i); p.list != present.list {
 			obj, missing := p.newest()
-			f.appendLocked(tombstone(p.key, obj, missing))
+			f.appendLocked(p.hash, tombstone(p.key, obj, missing))
 		}
 	}
 }
 
-// buryKnownLocked queues a tombstone for each known key that is neither present nor queued.
-func (f *DeltaFIFO[K, T]) buryKnownLocked(present map[K]struct{}) {
+// buryKnownLocked queues a tombstone for each known key that is neither queued nor kept.
+func (f *DeltaFIFO[K, T]) buryKnownLocked(present presence[K]) {
 	if f.known == nil {
 		return
 	}
 	for _, key := range f.known.ListKeys() {
-		if _, ok := present[key]; ok || f.items[key] != nil {
+		hash := f.items.hash(key)
+		if _, ok := present.kept[key]; ok || f.items.find(key, hash) != nil {
 			continue
 		}
 		obj, ok := f.known.GetByKey(key)
-		f.appendLocked(tombstone(key, obj, !ok))
+		f.appendLocked(hash, tombstone(key, obj, !ok))
 	}
 }
 
@@ -62,11 +91,12 @@ func (f *DeltaFIFO[K, T]) Resync() error {
 		return nil
 	}
 	for _, key := range f.known.ListKeys() {
-		if f.items[key] != nil {
+		hash := f.items.hash(key)
+		if f.items.find(key, hash) != nil {
 			continue
 		}
 		if obj, ok := f.known.GetByKey(key); ok {
-			f.appendLocked(Delta[K, T]{Type: Sync, Key: key, Obj: obj})
+			f.appendLocked(hash, Delta[K, T]{Type: Sync, Key: key, Obj: obj})
 		}
 	}
 	return nil

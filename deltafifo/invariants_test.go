@@ -11,23 +11,17 @@ func (f *DeltaFIFO[K, T]) checkInvariants() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var errs []error
-	if f.queue.len() != len(f.items) {
-		errs = append(errs, fmt.Errorf("%d keys queued, %d in the map", f.queue.len(), len(f.items)))
+	if f.queue.len() != f.items.len {
+		errs = append(errs, fmt.Errorf("%d keys queued, %d in the table", f.queue.len(), f.items.len))
 	}
 	for i := range f.queue.len() {
 		p := f.queue.at(i)
-		if f.items[p.key] != p {
-			errs = append(errs, fmt.Errorf("%v is queued, the map has another entry", p.key))
+		if f.items.find(p.key, f.items.hash(p.key)) != p {
+			errs = append(errs, fmt.Errorf("%v is queued, the table has another entry", p.key))
 		}
 		errs = append(errs, p.check())
 	}
-	for _, p := range f.free {
-		var none K
-		if p.key != none || len(p.deltas) != 0 || cap(p.deltas) > maxKeptDeltas || !zeroed(p.deltas) {
-			errs = append(errs, fmt.Errorf("a free entry keeps something: %+v", *p))
-		}
-	}
-	return errors.Join(append(errs, f.queue.check(), f.synced.check())...)
+	return errors.Join(append(errs, f.items.check(), f.queue.check(), f.synced.check())...)
 }
 
 func (p *pending[K, T]) check() error {
@@ -42,6 +36,31 @@ func (p *pending[K, T]) check() error {
 		if i > 0 && d.Type == Deleted && p.deltas[i-1].Type == Deleted {
 			errs = append(errs, fmt.Errorf("%v has two deletions in a row", p.key))
 		}
+	}
+	return errors.Join(errs...)
+}
+
+func (t *table[K, T]) check() error {
+	var errs []error
+	used := 0
+	for i, p := range t.buckets {
+		for ; p != nil; p = p.chain {
+			used++
+			if p.hash != t.hash(p.key) || p.hash&uint64(len(t.buckets)-1) != uint64(i) {
+				errs = append(errs, fmt.Errorf("%v is in the wrong bucket", p.key))
+			}
+		}
+	}
+	free := 0
+	for p := t.free; p != nil; p = p.chain {
+		free++
+		var none K
+		if p.key != none || len(p.deltas) != 0 || cap(p.deltas) > maxKeptDeltas || !zeroed(p.deltas) || !isZero(p.first) {
+			errs = append(errs, fmt.Errorf("a free entry keeps something: %+v", *p))
+		}
+	}
+	if n := len(t.buckets); n&(n-1) != 0 || used != t.len || used+free != t.made || used > n {
+		errs = append(errs, fmt.Errorf("%d slots, %d entries and %d free, counted as %d of %d", n, used, free, t.len, t.made))
 	}
 	return errors.Join(errs...)
 }

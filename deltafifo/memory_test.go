@@ -3,6 +3,7 @@ package deltafifo
 import (
 	"fmt"
 	"runtime"
+	"sync"
 	"testing"
 	"weak"
 
@@ -62,8 +63,37 @@ func TestDeltaFIFO_GivesMemoryBackAfterABurst(t *testing.T) {
 	f.Update(v("a", 1))
 	f.Pop(ignoreDeltas)
 	assert.LessOrEqual(t, len(f.queue.buf), minKept)
-	assert.LessOrEqual(t, cap(f.free), minKept)
-	assert.Less(t, f.peak, minKept, "the map was thrown away")
+	assert.LessOrEqual(t, f.items.made, minKept)
+	assert.LessOrEqual(t, len(f.items.buckets), minKept)
+}
+
+func TestDeltaFIFO_GivesMemoryBackWhileOthersProduce(t *testing.T) {
+	f := NewDeltaFIFO(Options[string, *thing]{KeyFunc: nameOf})
+	drain := func() {
+		for f.Len() > 0 {
+			f.Pop(ignoreDeltas)
+		}
+	}
+	var producer sync.WaitGroup
+	producer.Go(func() {
+		for i := range 5000 {
+			f.Update(v("a", i))
+		}
+	})
+	for range 5 {
+		for _, th := range many(2 * minKept) {
+			f.Update(th)
+		}
+		drain()
+		f.Update(v("b", 1))
+		drain()
+	}
+	producer.Wait()
+	drain()
+	f.Update(v("b", 2))
+	drain()
+	assert.LessOrEqual(t, f.items.made, minKept)
+	assert.NoError(t, f.checkInvariants())
 }
 
 func TestDeltaFIFO_AKeyOfManyChangesLeavesNoLongListBehind(t *testing.T) {

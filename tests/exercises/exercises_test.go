@@ -27,26 +27,26 @@ const patience = time.Minute
 var tempting = map[string][]string{
 	"01": {
 		// Two deletions in a row are two.
-		`p := f.items[d.Key]
+		`p := f.items.find(d.Key, hash)
 if p == nil {
-	p = f.newPendingLocked(d.Key)
-	f.items[d.Key] = p
+	p = f.items.add(d.Key, hash)
 	f.queue.push(p)
 	f.nonEmpty.Signal()
 }
-p.deltas = append(p.deltas, d)`,
+p.deltas = append(p.deltas, d)
+return p`,
 		// Nobody wakes the consumer.
-		`p := f.items[d.Key]
+		`p := f.items.find(d.Key, hash)
 if p == nil {
-	p = f.newPendingLocked(d.Key)
-	f.items[d.Key] = p
+	p = f.items.add(d.Key, hash)
 	f.queue.push(p)
 }
 if n := len(p.deltas); n > 0 && d.Type == Deleted && p.deltas[n-1].Type == Deleted {
 	p.deltas[n-1] = foldDeletions(p.deltas[n-1], d)
-	return
+	return p
 }
-p.deltas = append(p.deltas, d)`,
+p.deltas = append(p.deltas, d)
+return p`,
 	},
 	"02": {
 		// What is queued gets a second tombstone, of an older version.
@@ -54,9 +54,9 @@ p.deltas = append(p.deltas, d)`,
 	return
 }
 for _, key := range f.known.ListKeys() {
-	if _, ok := present[key]; !ok {
+	if _, ok := present.kept[key]; !ok {
 		obj, ok := f.known.GetByKey(key)
-		f.appendLocked(tombstone(key, obj, !ok))
+		f.appendLocked(f.items.hash(key), tombstone(key, obj, !ok))
 	}
 }`,
 	},
