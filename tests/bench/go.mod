@@ -78,3 +78,5 @@ require (
 )
 
 replace glasswatch => ../..
+
+tool golang.org/x/perf/cmd/benchstat

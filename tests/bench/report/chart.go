@@ -10,29 +10,21 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// chart draws, for each workload, how many times faster ours is: bars to the right of the line at 1 are wins.
+// chart draws, for each workload, how many times better ours is: bars to the right of the line at 1 are wins.
 func chart(s section, file string) error {
 	var names []string
 	var wins, losses plotter.Values
-	for _, w := range slices.Backward(s.workloads) {
-		unit := seconds
-		if _, ok := w.impls[ours][held]; ok {
-			unit = held
-		}
-		ratio := w.ratio(ours, theirs, unit)
-		if math.IsNaN(ratio) {
-			continue
-		}
-		names = append(names, w.name)
+	for _, b := range slices.Backward(s.bars()) {
+		names = append(names, b.name)
 		// The axis is logarithmic: half as fast is as far from the line as twice as fast.
-		length := math.Log2(ratio)
+		length := math.Log2(b.ratio)
 		wins, losses = append(wins, max(length, 0)), append(losses, min(length, 0))
 	}
 	if len(names) == 0 {
 		return nil
 	}
 	p := plot.New()
-	p.Title.Text = s.layer + ": times faster than client-go"
+	p.Title.Text = s.layer + ": times better than client-go"
 	for _, part := range []struct {
 		values plotter.Values
 		color  color.Color

@@ -1,13 +1,18 @@
-// Command report runs the layers' benchmarks beside client-go's and writes what came of them: the raw figures, one page with
-// the ratios, and a chart per layer.
+// Command report runs the layers' benchmarks beside client-go's and writes what came of them: a page with the goals and the ratios,
+// and for each layer the raw figures, those laid out by benchstat, and a chart.
 //
 //	go run ./report -count 10 -out ../../docs/benchmarks
+//	go run ./report -run=false               the page again, from the raw figures that are there
 //
-// Both implementations run in the same process in turn, so that a busy machine slows both. What counts is the ratio; the
-// absolute figures are in the raw files, for benchstat.
+// All implementations run in the same process in turn, so that a busy machine slows each. What counts is the ratio; the
+// absolute figures are in the raw files.
+//
+// Read run.go for the measuring, read.go for the figures, goals.go for what they should be, page.go and chart.go for what is
+// made of them.
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -15,8 +20,22 @@ import (
 	"strings"
 )
 
-// layers are the folders with benchmarks, in the order in which an event passes them.
-var layers = []string{"listwatch", "reflector", "deltafifo", "indexer", "sharedinformer", "workqueue"}
+// layers are the folders with benchmarks, in the order in which an event passes them, and then the facades.
+var layers = []string{
+	"listwatch", "listwatch/memo", "reflector", "deltafifo", "indexer", "sharedinformer", "workqueue", "compat/cache", "compat/workqueue",
+}
+
+// floors are what impl=floor of each layer does.
+var floors = map[string]string{
+	"listwatch":      "the decoder of the objects' type on bytes that lie there; of frames, one copy of the bytes.",
+	"deltafifo":      "what no queue of the kind could do without, such as one append and one map entry.",
+	"indexer":        "plain maps and slices without locks: one lookup, one copy of the slice, one map filled anew.",
+	"sharedinformer": "the same source and the handlers, with no reflector, queue and store; of latencies, a hand-over to a goroutine for each handler.",
+	"workqueue":      "what no queue could do without, such as a map entry and a slot; between goroutines, a channel.",
+}
+
+// fileOf is a layer's name in file names.
+func fileOf(layer string) string { return strings.ReplaceAll(layer, "/", "-") }
 
 func main() {
 	root := flag.String("root", "../..", "the checkout")
@@ -49,7 +68,7 @@ func report(root, out string, only []string, o options) error {
 	}
 	var sections []section
 	for _, layer := range layers {
-		file := filepath.Join(out, layer+".txt")
+		file := filepath.Join(out, fileOf(layer)+".txt")
 		if _, err := os.Stat(file); os.IsNotExist(err) {
 			continue
 		}
@@ -57,10 +76,14 @@ func report(root, out string, only []string, o options) error {
 		if err != nil {
 			return err
 		}
-		if err := chart(s, filepath.Join(out, layer+".svg")); err != nil {
+		if err := layOut(root, file, filepath.Join(out, fileOf(layer)+".benchstat.txt")); err != nil {
+			return err
+		}
+		if err := chart(s, filepath.Join(out, fileOf(layer)+".svg")); err != nil {
 			return err
 		}
 		sections = append(sections, s)
 	}
-	return writePage(filepath.Join(out, "README.md"), sections)
+	text, missing := page(goals, sections, only)
+	return errors.Join(os.WriteFile(filepath.Join(out, "README.md"), []byte(text), 0o644), missing)
 }

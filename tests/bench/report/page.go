@@ -3,8 +3,9 @@ package main
 import (
 	"fmt"
 	"math"
-	"os"
 	"strings"
+
+	"golang.org/x/perf/benchunit"
 )
 
 // The units as benchfmt normalizes them.
@@ -12,6 +13,7 @@ const (
 	seconds = "sec/op"
 	allocs  = "allocs/op"
 	bytes   = "B/op"
+	speed   = "B/s" // follows from the time
 	held    = "B/object"
 )
 
@@ -19,40 +21,82 @@ const intro = `# Benchmarks: glasswatch beside client-go v0.37.2
 
 Made by ` + "`make bench`" + `; do not edit. Each workload is played to both implementations in the same process, and the median of
 all runs is compared. **Faster** is client-go's time divided by ours: above 1 glasswatch is faster, below 1 it is slower and
-the figure is set in bold. The absolute figures depend on the machine; they are in the raw files (` + "`benchstat -col /impl`" + ` reads
-them). *Of the floor* compares with the least that the workload can cost at all, such as one map lookup or one copy, where a
-benchmark ` + "`impl=floor`" + ` measures that: 1 is the floor itself.
+the figure is set in bold. *compat* is the facade with client-go's names on our layers. The absolute figures depend on the
+machine; they are in the raw files, and laid out with confidence intervals by ` + "`benchstat -col /impl`" + `.
+
+The *floor* is the least that a workload can cost at all, where a benchmark ` + "`impl=floor`" + ` measures that: one map lookup, one copy of
+the memory, one hand-over from goroutine to goroutine, the decoding itself. *Of the floor* is our time divided by that: 1 is the
+floor. What it is of each layer stands there.
 
 `
 
-// writePage writes the page with all ratios, losses like wins.
-func writePage(file string, sections []section) error {
+// page returns the page with all goals and ratios, losses like wins. The error is that of writeGoals.
+func page(goals []goal, sections []section, only []string) (string, error) {
 	var b strings.Builder
 	b.WriteString(intro)
+	err := writeGoals(&b, goals, sections, only)
 	for _, s := range sections {
-		fmt.Fprintf(&b, "## %s\n\n![how many times faster than client-go](%s.svg)\n\nRaw figures: [%s.txt](%s.txt). Measured on %s.\n\n", s.layer, s.layer, s.layer, s.layer, s.machine)
-		b.WriteString("| workload | faster | allocations per op, ours : client-go | bytes per op, ours : client-go | of the floor |\n|---|---|---|---|---|\n")
-		for _, w := range s.workloads {
-			for _, impl := range w.variants() {
-				writeRow(&b, w, impl)
-			}
-		}
-		b.WriteString("\n")
+		writeSection(&b, s)
 	}
-	return os.WriteFile(file, []byte(b.String()), 0o644)
+	return b.String(), err
 }
 
-func writeRow(b *strings.Builder, w workload, impl string) {
-	name := w.name
-	if impl != ours {
-		name += ", " + impl
+func writeSection(b *strings.Builder, s section) {
+	file := fileOf(s.layer)
+	fmt.Fprintf(b, "## %s\n\n", s.layer)
+	if s.charted() {
+		fmt.Fprintf(b, "![how many times better than client-go](%s.svg)\n\n", file)
 	}
-	unit := seconds
-	if _, ok := w.impls[impl][held]; ok {
-		unit, name = held, name+" (memory held)"
+	fmt.Fprintf(b, "[Laid out by benchstat](%s.benchstat.txt), [raw figures](%s.txt). Measured on %s.", file, file, s.machine)
+	if floor := floors[s.layer]; floor != "" {
+		b.WriteString(" The floor: " + floor)
 	}
-	fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", name,
-		bold(w.ratio(impl, theirs, unit)), pair(w, impl, allocs), pair(w, impl, bytes), floor(w.ratio(impl, least, unit)))
+	b.WriteString("\n\n")
+	writeTimes(b, s)
+	writeOthers(b, s)
+}
+
+func writeTimes(b *strings.Builder, s section) {
+	var rows strings.Builder
+	for _, w := range s.workloads {
+		if !w.timed() {
+			continue
+		}
+		for _, impl := range w.variants() {
+			fmt.Fprintf(&rows, "| %s | %s | %s | %s | %s |\n", rowName(w, impl),
+				bold(w.ratio(impl, theirs, seconds)), pair(w, impl, allocs), pair(w, impl, bytes), floor(w.ratio(impl, least, seconds)))
+		}
+	}
+	writeTable(b, "| workload | faster | allocations per op, ours : client-go | bytes per op, ours : client-go | of the floor |\n|---|---|---|---|---|\n", &rows)
+}
+
+// writeOthers writes what was measured in units of its own, such as memory held.
+func writeOthers(b *strings.Builder, s section) {
+	var rows strings.Builder
+	for _, w := range s.workloads {
+		for _, unit := range w.others() {
+			for _, impl := range w.variants() {
+				if _, ok := w.impls[impl][unit]; ok {
+					fmt.Fprintf(&rows, "| %s | %s | %s : %s : %s | %s |\n", rowName(w, impl), unit,
+						w.amount(impl, unit), w.amount(theirs, unit), w.amount(least, unit), bold(w.ratio(impl, theirs, unit)))
+				}
+			}
+		}
+	}
+	writeTable(b, "| workload | unit | ours : client-go : floor | better |\n|---|---|---|---|\n", &rows)
+}
+
+func writeTable(b *strings.Builder, head string, rows *strings.Builder) {
+	if rows.Len() > 0 {
+		b.WriteString(head + rows.String() + "\n")
+	}
+}
+
+func rowName(w workload, impl string) string {
+	if impl == ours {
+		return w.name
+	}
+	return w.name + ", " + impl
 }
 
 // bold sets losses in bold.
@@ -71,6 +115,8 @@ func times(ratio float64) string {
 		return fmt.Sprintf("%.2f×", ratio)
 	case ratio < 10:
 		return fmt.Sprintf("%.1f×", ratio)
+	case math.IsInf(ratio, 1):
+		return "∞"
 	}
 	return fmt.Sprintf("%.0f×", ratio)
 }
@@ -89,4 +135,20 @@ func pair(w workload, impl, unit string) string {
 		return "–"
 	}
 	return fmt.Sprintf("%.0f : %.0f", a, b)
+}
+
+func (w workload) amount(impl, unit string) string {
+	v, ok := w.impls[impl][unit]
+	if !ok {
+		return "–"
+	}
+	return amount(v, unit)
+}
+
+// amount writes a value so that a person can read it.
+func amount(v float64, unit string) string {
+	if unit == allocs {
+		return fmt.Sprintf("%.3g", v)
+	}
+	return benchunit.Scale(v, benchunit.ClassOf(unit))
 }

@@ -31,19 +31,88 @@ type workload struct {
 	impls map[string]map[string]float64
 }
 
-// ratio is how many times less of unit ours takes than other; NaN if one of them was not measured.
+// ratio is how many times better impl is than other: how many times less of unit it takes, or how many times more of it does
+// in a second. NaN if one of them was not measured; 1 if neither takes any.
 func (w workload) ratio(impl, other, unit string) float64 {
 	a, ok := w.impls[impl][unit]
 	b, found := w.impls[other][unit]
-	if !ok || !found {
+	switch {
+	case !ok || !found:
 		return math.NaN()
+	case a == b:
+		return 1
+	case strings.HasSuffix(unit, "/s"):
+		return a / b
 	}
 	return b / a
 }
 
-// variants are the implementations that are neither client-go nor the floor.
+// timed: of who says what is held, the time is only that of asking.
+func (w workload) timed() bool {
+	for _, units := range w.impls {
+		if _, ok := units[held]; ok {
+			return false
+		}
+	}
+	return true
+}
+
+// others are the units in which something is reported beside time and allocations.
+func (w workload) others() []string {
+	var units []string
+	for _, impl := range w.variants() {
+		for unit := range w.impls[impl] {
+			if !slices.Contains(units, unit) {
+				units = append(units, unit)
+			}
+		}
+	}
+	units = slices.DeleteFunc(units, func(u string) bool { return slices.Contains([]string{seconds, allocs, bytes, speed}, u) })
+	slices.Sort(units)
+	return units
+}
+
+// charted reports whether there is anything that client-go did as well.
+func (s section) charted() bool { return len(s.bars()) > 0 }
+
+// bar is one workload of a chart.
+type bar struct {
+	name  string
+	ratio float64 // times better
+}
+
+func (s section) bars() (bars []bar) {
+	add := func(name string, ratio float64) {
+		if !math.IsNaN(ratio) && !math.IsInf(ratio, 0) && ratio > 0 {
+			bars = append(bars, bar{name, ratio})
+		}
+	}
+	for _, w := range s.workloads {
+		for _, impl := range w.variants() {
+			if w.timed() {
+				add(rowName(w, impl), w.ratio(impl, theirs, seconds))
+			}
+			for _, unit := range w.others() {
+				add(rowName(w, impl)+", "+unit, w.ratio(impl, theirs, unit))
+			}
+		}
+	}
+	return bars
+}
+
+// variants are the implementations that are neither client-go nor the floor, ours first.
 func (w workload) variants() []string {
-	names := slices.Sorted(maps.Keys(w.impls))
+	names := slices.SortedFunc(maps.Keys(w.impls), func(a, b string) int {
+		switch {
+		case a == b:
+			return 0
+		case a == ours:
+			return -1
+		case b == ours:
+			return 1
+		}
+		return cmp.Compare(a, b)
+	})
 	return slices.DeleteFunc(names, func(n string) bool { return n == theirs || n == least })
 }
 

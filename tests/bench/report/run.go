@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,16 +16,26 @@ import (
 
 // run measures each layer and leaves the raw figures in out.
 func run(root, out string, only []string, o options) error {
+	for _, layer := range only {
+		if !slices.Contains(layers, layer) {
+			return fmt.Errorf("no layer %q: there are %s", layer, strings.Join(layers, ", "))
+		}
+	}
 	p := &progress{out: os.Stderr, live: term.IsTerminal(int(os.Stderr.Fd())), began: time.Now()}
+	var measured []string
 	for _, layer := range only {
 		// Each benchmark once, and fast: only to know how many there are.
+		before := p.total
 		if err := bench(root, layer, 1, "1x", io.Discard, func() { p.total += o.count }); err != nil {
 			return err
 		}
+		if p.total > before {
+			measured = append(measured, layer)
+		}
 	}
 	p.began = time.Now()
-	for _, layer := range only {
-		file, err := os.Create(filepath.Join(out, layer+".txt"))
+	for _, layer := range measured {
+		file, err := os.Create(filepath.Join(out, fileOf(layer)+".txt"))
 		if err != nil {
 			return err
 		}
@@ -68,6 +79,22 @@ func bench(root, layer string, count int, benchtime string, w io.Writer, each fu
 		return fmt.Errorf("%s: %w", strings.Join(cmd.Args, " "), err)
 	}
 	return scanner.Err()
+}
+
+// layOut has benchstat lay the raw figures out, the implementations side by side.
+func layOut(root, raw, into string) error {
+	raw, err := filepath.Abs(raw)
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command("go", "tool", "benchstat", "-col", "/impl", raw)
+	cmd.Dir = filepath.Join(root, "tests", "bench")
+	cmd.Stderr = os.Stderr
+	text, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("%s: %w", strings.Join(cmd.Args, " "), err)
+	}
+	return os.WriteFile(into, text, 0o644)
 }
 
 // progress tells on a terminal how far a long run is.
