@@ -1,4 +1,4 @@
-.PHONY: test race demo lint bench kubectl controlplane upstream chaos fuzz soak e2e mutants exercises swap ci
+.PHONY: test race demo lint bench coldsync kubectl controlplane upstream chaos fuzz soak e2e mutants exercises swap ci
 
 CONTROLPLANE_VERSION := $(shell sed -n 's/^[[:space:]]*k8s.io\/kubernetes //p' tests/controlplane/build/go.mod)
 KUBECTL_VERSION := $(shell sed -n 's/^[[:space:]]*k8s.io\/kubectl v0/v1/p' tests/kubectl/build/go.mod)
@@ -17,9 +17,13 @@ lint:
 	go vet ./...
 	go tool -modfile=.ci/tools/go.mod staticcheck ./...
 
-# Each layer beside client-go: raw figures, a page with the ratios, a chart a layer, in docs/benchmarks.
+# Each layer beside client-go: raw figures, laid out by benchstat, a page with goals and ratios, a chart a layer, in docs/benchmarks.
 bench:
 	cd tests/bench && go run ./report -count 10
+
+# 20,000 pods of a real API server, from the start until all handlers know them, then two storms of updates: docs/benchmarks/coldsync.md.
+coldsync: controlplane
+	cd tests/bench && go run ./coldsync -write $(COLDSYNC)
 
 # The upstream kubectl, for tests/kubectl.
 kubectl:

@@ -1,7 +1,7 @@
 // Command coldsync measures, against a real API server, how long an informer takes from its start until all its handlers know all
 // pods, what that costs, and how late updates arrive afterwards: glasswatch beside client-go.
 //
-//	go run ./coldsync                     20,000 pods, 5 rounds; needs bin/controlplane (make controlplane)
+//	go run ./coldsync                     20,000 pods, 5 rounds, two storms each; needs bin/controlplane (make controlplane)
 //	go run ./coldsync -n 5000 -rounds 3 -variants glasswatch,client-go
 //	go run ./coldsync -server embedded    the API server in memory; nothing to build
 //	go run ./coldsync -write              docs/benchmarks/coldsync.{md,txt}, from an idle machine
@@ -27,7 +27,7 @@
 // # What is not
 //
 //   - The informer alone: server, writers and the measured process share the cores. A busy machine blurs all of it.
-//   - More updates than the server takes: on two cores that is a few hundred a second.
+//   - What an informer could take: the second storm is of as many updates as the server does, on two cores a few hundred a second.
 //   - Windows: the figures are those of getrusage.
 //
 // With -server and the kubeconfig of a cluster that runs (go run ./tests/controlplane/up), the pods are made once and are there

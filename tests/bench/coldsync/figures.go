@@ -31,19 +31,21 @@ var ofSync = []figure{
 	{peak, "peak-B", func(r result) float64 { return float64(r.Peak) }, inMiB},
 }
 
-var ofStorm = []figure{
-	{"events/s", "events/s", ifStorm(func(s *stormFigures) float64 { return s.Rate }), func(v float64) string { return fmt.Sprintf("%.0f", v) }},
-	{"p50", "p50-sec", ifStorm(func(s *stormFigures) float64 { return s.P50.Seconds() }), inMilliseconds},
-	{"p99", "p99-sec", ifStorm(func(s *stormFigures) float64 { return s.P99.Seconds() }), inMilliseconds},
-	{"CPU per event", "cpu-sec/event", ifStorm(func(s *stormFigures) float64 { return s.CPU.Seconds() }), func(v float64) string { return fmt.Sprintf("%.0f µs", v*1e6) }},
-}
-
-func ifStorm(of func(s *stormFigures) float64) func(r result) float64 {
-	return func(r result) float64 {
-		if r.storm == nil {
-			return math.NaN()
+// ofStorm are the figures of the n-th storm; NaN if there was none.
+func ofStorm(n int) []figure {
+	of := func(of func(s stormFigures) float64) func(r result) float64 {
+		return func(r result) float64 {
+			if n >= len(r.storms) {
+				return math.NaN()
+			}
+			return of(r.storms[n])
 		}
-		return of(r.storm)
+	}
+	return []figure{
+		{"events/s", "events/s", of(func(s stormFigures) float64 { return s.Rate }), func(v float64) string { return fmt.Sprintf("%.0f", v) }},
+		{"p50", "p50-sec", of(func(s stormFigures) float64 { return s.P50.Seconds() }), inMilliseconds},
+		{"p99", "p99-sec", of(func(s stormFigures) float64 { return s.P99.Seconds() }), inMilliseconds},
+		{"CPU per event", "cpu-sec/event", of(func(s stormFigures) float64 { return s.CPU.Seconds() }), func(v float64) string { return fmt.Sprintf("%.0f µs", v*1e6) }},
 	}
 }
 

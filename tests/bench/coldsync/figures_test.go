@@ -27,8 +27,9 @@ func TestSpread_IsTheMiddleAndTheEnds(t *testing.T) {
 }
 
 func TestSpread_LeavesOutRunsWithoutAStorm(t *testing.T) {
-	results := []result{{}, {storm: &stormFigures{Rate: 7}}}
-	require.Equal(t, spread{7, 7, 7}, spreadOf(results, ofStorm[0].of))
+	results := []result{{}, {storms: []stormFigures{{Rate: 7}, {Rate: 9}}}}
+	require.Equal(t, spread{7, 7, 7}, spreadOf(results, ofStorm(0)[0].of))
+	require.Equal(t, spread{9, 9, 9}, spreadOf(results, ofStorm(1)[0].of))
 }
 
 func TestPercentile_IsTheLeastThatEnoughDoNotExceed(t *testing.T) {
@@ -69,10 +70,10 @@ func TestPage_ShowsLossesLikeWins(t *testing.T) {
 
 func TestRaw_IsReadByBenchstat(t *testing.T) {
 	r := &report{
-		options: options{n: 10, variants: []string{glasswatch, clientGo}},
+		options: options{n: 10, variants: []string{glasswatch, clientGo}, storms: []weather{{rate: 12}, {rate: 0}}},
 		machine: machine{cores: 2},
 		results: map[string][]result{
-			glasswatch: {{syncFigures{Wall: time.Second, CPU: time.Millisecond, Live: 5}, &stormFigures{Rate: 12, P99: time.Millisecond}}},
+			glasswatch: {{syncFigures{Wall: time.Second, CPU: time.Millisecond, Live: 5}, []stormFigures{{Rate: 12, P99: time.Millisecond}, {Rate: 13}}}},
 			clientGo:   took(2, 3),
 		},
 	}
@@ -82,20 +83,33 @@ func TestRaw_IsReadByBenchstat(t *testing.T) {
 		result, ok := reader.Result().(*benchfmt.Result)
 		require.True(t, ok, "%v", reader.Result())
 		names = append(names, string(result.Name.Full()))
-		if len(names) == 1 {
+		switch len(names) {
+		case 1:
 			wall, _ := result.Value("sec/op")
-			p99, _ := result.Value("p99-sec")
 			require.InDelta(t, 1, wall, 0)
+		case 2:
+			p99, _ := result.Value("p99-sec")
 			require.InDelta(t, 0.001, p99, 0)
-		} else {
-			_, ok := result.Value("p99-sec")
-			require.False(t, ok, "there was no storm")
 		}
 	}
 	require.NoError(t, reader.Err())
 	require.Equal(t, []string{
-		"ColdSync/pods=10/impl=glasswatch-2", "ColdSync/pods=10/impl=client-go-2", "ColdSync/pods=10/impl=client-go-2",
+		"ColdSync/pods=10/impl=glasswatch-2", "Storm/pods=10/rate=12/impl=glasswatch-2", "Storm/pods=10/rate=0/impl=glasswatch-2",
+		"ColdSync/pods=10/impl=client-go-2", "ColdSync/pods=10/impl=client-go-2",
 	}, names)
+}
+
+func TestForecast_HasAStormForEachRate(t *testing.T) {
+	storms, err := forecast(time.Second, "200,0")
+	require.NoError(t, err)
+	require.Equal(t, []weather{{time.Second, 200}, {time.Second, 0}}, storms)
+	storms, err = forecast(0, "200")
+	require.NoError(t, err)
+	require.Empty(t, storms)
+	for _, rates := range []string{"", "many", "200,-1", "200;0"} {
+		_, err = forecast(time.Second, rates)
+		require.ErrorContains(t, err, "-rate")
+	}
 }
 
 func TestProgress_SaysDoneRateAndTimeLeft(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -22,7 +23,7 @@ type options struct {
 	rounds   int
 	server   string
 	variants []string
-	weather  weather
+	storms   []weather // one after the other, after each sync
 	profiles string
 	write    bool
 	out      string
@@ -34,7 +35,11 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	exit(run(ctx, parse(), os.Stdout))
+	o, err := parse()
+	if err == nil {
+		err = run(ctx, o, os.Stdout)
+	}
+	exit(err)
 }
 
 func exit(err error) {
@@ -45,19 +50,35 @@ func exit(err error) {
 	os.Exit(0)
 }
 
-func parse() (o options) {
+func parse() (o options, err error) {
 	flag.IntVar(&o.n, "n", 20_000, "how many pods")
 	flag.IntVar(&o.rounds, "rounds", 5, "how often each variant is measured")
 	flag.StringVar(&o.server, "server", "controlplane", "controlplane, embedded, or the path of an admin's kubeconfig; a cluster that has the pods already is not filled again")
 	names := flag.String("variants", strings.Join(variants, ","), "what is measured")
-	flag.DurationVar(&o.weather.lasts, "storm", 5*time.Second, "how long pods are updated after each sync; 0: not at all")
-	flag.IntVar(&o.weather.rate, "rate", 200, "updates per second; 0: as many as the server takes")
+	lasts := flag.Duration("storm", 5*time.Second, "how long pods are updated after each sync, at each rate; 0: not at all")
+	rates := flag.String("rate", "200,0", "updates per second, of one storm after the other; 0: as many as the server takes")
 	flag.StringVar(&o.profiles, "profiles", "", "a folder for the last round's profiles of CPU (until synced) and heap")
 	flag.BoolVar(&o.write, "write", false, "write coldsync.md and coldsync.txt")
 	flag.StringVar(&o.out, "out", "../../docs/benchmarks", "where -write writes")
 	flag.Parse()
 	o.variants = strings.Split(*names, ",")
-	return o
+	o.storms, err = forecast(*lasts, *rates)
+	return o, err
+}
+
+// forecast reads the rates of storms that last equally long: none if that is not at all.
+func forecast(lasts time.Duration, rates string) (storms []weather, err error) {
+	if lasts == 0 {
+		return nil, nil
+	}
+	for _, s := range strings.Split(rates, ",") {
+		rate, err := strconv.Atoi(s)
+		if err != nil || rate < 0 {
+			return nil, fmt.Errorf("-rate %q: numbers that are not negative, with commas between them", rates)
+		}
+		storms = append(storms, weather{lasts: lasts, rate: rate})
+	}
+	return storms, nil
 }
 
 func run(ctx context.Context, o options, out io.Writer) (err error) {
@@ -87,7 +108,7 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	w := &world{kubeconfig: server.kubeconfig, profiles: o.profiles, client: client, pods: pods, weather: o.weather}
+	w := &world{kubeconfig: server.kubeconfig, profiles: o.profiles, client: client, pods: pods, storms: o.storms}
 	results, err := w.play(ctx, o.variants, o.rounds)
 	if err != nil {
 		return err

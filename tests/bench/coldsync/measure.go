@@ -41,7 +41,7 @@ type stormFigures struct {
 	CPU      time.Duration // of this process, for each update
 }
 
-// measure is the measuring process: it is told its task, says its syncFigures, and then for one storm, if it is told of one, the
+// measure is the measuring process: it is told its task, says its syncFigures, and then for each storm that it is told of the
 // stormFigures.
 func measure(in io.Reader, out io.Writer) error {
 	read, write := json.NewDecoder(in), json.NewEncoder(out)
@@ -58,23 +58,34 @@ func measure(in io.Reader, out io.Writer) error {
 	if err := write.Encode(figures); err != nil {
 		return err
 	}
-	var s storm
-	if err := read.Decode(&s); errors.Is(err, io.EOF) {
-		return nil
-	} else if err != nil {
-		return fmt.Errorf("storm: %w", err)
+	for {
+		var s storm
+		if err := read.Decode(&s); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("storm: %w", err)
+		}
+		f, err := sitOut(s, o.handler(0), before)
+		if err != nil {
+			return err
+		}
+		before = used()
+		if err := write.Encode(f); err != nil {
+			return err
+		}
 	}
+}
+
+// sitOut waits until all updates of a storm have arrived, which began after before.
+func sitOut(s storm, first *handler, before usage) (f stormFigures, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	first := o.handler(0)
 	if err := first.wait(ctx, s.Updates); err != nil {
-		return err
+		return f, err
 	}
-	spent := used().cpu - before.cpu
-	var f stormFigures
+	f.CPU = (used().cpu - before.cpu) / time.Duration(max(1, s.Updates))
 	f.P50, f.P99, f.Rate = first.lateness()
-	f.CPU = spent / time.Duration(max(1, s.Updates))
-	return write.Encode(f)
+	return f, nil
 }
 
 // coldSync starts the subject, which then runs as long as the process.

@@ -72,7 +72,7 @@ func (h *handler) wait(ctx context.Context, n int) error {
 	return nil
 }
 
-// lateness returns the median, the 99th percentile, and the updates per second.
+// lateness returns the median, the 99th percentile, and the updates per second, and begins anew.
 func (h *handler) lateness() (p50, p99 time.Duration, rate float64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -80,7 +80,10 @@ func (h *handler) lateness() (p50, p99 time.Duration, rate float64) {
 	if took := h.last.Sub(h.first); took > 0 {
 		rate = float64(len(h.late)-1) / took.Seconds()
 	}
-	return percentile(h.late, 50), percentile(h.late, 99), rate
+	p50, p99 = percentile(h.late, 50), percentile(h.late, 99)
+	h.late = h.late[:0]
+	h.updates.Store(0)
+	return p50, p99, rate
 }
 
 // percentile is the least value that at least p per cent of the sorted ones do not exceed; 0 of none.

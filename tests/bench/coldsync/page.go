@@ -63,23 +63,26 @@ Server: %s. Machine: %s, %d cores; load average before the run %s. Rounds: %d, t
 its own with %d handlers. A pod has about %d bytes. Each figure is the median, with the least and the greatest in brackets.
 
 `, r.n, r.serverName(), r.machine.cpu, r.machine.cores, r.machine.load, r.rounds, handlers, r.podBytes)
-	b.WriteString("## From start to all handlers synced\n\n")
+	b.WriteString("## Goals\n\n")
+	r.goals(&b)
+	b.WriteString("\n## From start to all handlers synced\n\n")
 	r.table(&b, ofSync)
 	b.WriteString(`
 CPU is user and system time of the process. The live heap is what a collection leaves, less what there was before the
 start. Peak RSS is the whole process, with about as much program on both sides. ` + "`floor`" + ` reads the bytes of the same streaming
 list and throws them away: the server's own time. Server and process share the cores. ` + "`-stripped`" + ` is without managedFields,
 ` + "`-unshared`" + ` without sharing equal parts of objects.
-
 `)
-	r.goals(&b)
-	if r.weather.lasts > 0 {
-		fmt.Fprintf(&b, "\n## A storm of updates, %s, for %s\n\n", r.weather.name(), r.weather.lasts)
-		r.table(&b, ofStorm)
+	for n, storm := range r.storms {
+		fmt.Fprintf(&b, "\n## A storm of updates, %s, for %s\n\n", storm.name(), storm.lasts)
+		r.table(&b, ofStorm(n))
+	}
+	if len(r.storms) > 0 {
 		b.WriteString(`
 The time runs from before the update is sent to the call of the first handler, on one clock: it includes the request, the
 server's write to etcd and its watch cache. ` + "`floor`" + ` stops the clock when the event's bytes are there, so what it shows is what no
-informer can save. CPU is that of the informer's process.
+informer can save. CPU is that of the informer's process. As many updates as the server takes are as many as the cores have room
+for that server, writers and the measured process share: who needs less CPU for an event leaves more of it to them.
 `)
 	}
 	return b.String()
@@ -156,19 +159,25 @@ func (r *report) goals(b *strings.Builder) {
 	}
 }
 
-// raw is in the form of Go's benchmark results: a line for each process.
+// raw is in the form of Go's benchmark results: a line for each process, and one for each storm on it.
 func (r *report) raw() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "goos: %s\ngoarch: %s\ncpu: %s\nload: %s\nserver: %s\n", runtime.GOOS, runtime.GOARCH, r.machine.cpu, r.machine.load, r.serverName())
+	line := func(benchmark string, variant string, of result, figures []figure) {
+		fmt.Fprintf(&b, "Benchmark%s/impl=%s-%d\t1", benchmark, variant, r.machine.cores)
+		for _, f := range figures {
+			if v := f.of(of); !math.IsNaN(v) {
+				fmt.Fprintf(&b, "\t%.6g %s", v, f.unit)
+			}
+		}
+		b.WriteString("\n")
+	}
 	for _, name := range r.variants {
 		for _, result := range r.results[name] {
-			fmt.Fprintf(&b, "BenchmarkColdSync/pods=%d/impl=%s-%d\t1", r.n, name, r.machine.cores)
-			for _, f := range append(ofSync[:len(ofSync):len(ofSync)], ofStorm...) {
-				if v := f.of(result); !math.IsNaN(v) {
-					fmt.Fprintf(&b, "\t%.6g %s", v, f.unit)
-				}
+			line(fmt.Sprintf("ColdSync/pods=%d", r.n), name, result, ofSync)
+			for n := range result.storms {
+				line(fmt.Sprintf("Storm/pods=%d/rate=%d", r.n, r.storms[n].rate), name, result, ofStorm(n))
 			}
-			b.WriteString("\n")
 		}
 	}
 	return b.String()

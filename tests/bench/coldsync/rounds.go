@@ -21,7 +21,7 @@ const measureFlag = "-measure"
 // result is what one measuring process said.
 type result struct {
 	syncFigures
-	storm *stormFigures // nil if there was none
+	storms []stormFigures
 }
 
 // world is what the rounds are played in.
@@ -30,14 +30,14 @@ type world struct {
 	profiles   string
 	client     kubernetes.Interface
 	pods       []*corev1.Pod
-	weather    weather
+	storms     []weather
 }
 
 // play measures each variant once a round, each time in a process of its own. The rounds begin with another variant each, so that
 // none always has the same one before it.
 func (w *world) play(ctx context.Context, names []string, rounds int) (map[string][]result, error) {
 	warm := *w
-	warm.weather.lasts = 0
+	warm.storms = nil
 	if _, err := warm.one(ctx, floor); err != nil { // what the server does for its first streaming list only
 		return nil, fmt.Errorf("warming up: %w", err)
 	}
@@ -102,19 +102,19 @@ func (w *world) talk(ctx context.Context, name string, in io.Writer, out io.Read
 	if r.Objects != len(w.pods) {
 		return r, fmt.Errorf("%d pods seen, but there are %d", r.Objects, len(w.pods))
 	}
-	if w.weather.lasts == 0 {
-		return r, nil
-	}
-	updates, err := blow(ctx, w.client, w.pods, w.weather)
-	if err != nil {
-		return r, err
-	}
-	if err := write.Encode(storm{updates}); err != nil {
-		return r, err
-	}
-	r.storm = &stormFigures{}
-	if err := read.Decode(r.storm); err != nil {
-		return r, fmt.Errorf("figures of the storm of %d updates: %w", updates, err)
+	for _, weather := range w.storms {
+		updates, err := blow(ctx, w.client, w.pods, weather)
+		if err != nil {
+			return r, err
+		}
+		if err := write.Encode(storm{updates}); err != nil {
+			return r, err
+		}
+		var f stormFigures
+		if err := read.Decode(&f); err != nil {
+			return r, fmt.Errorf("figures of the storm of %d updates: %w", updates, err)
+		}
+		r.storms = append(r.storms, f)
 	}
 	return r, nil
 }

@@ -97,7 +97,7 @@ func TestFill_KeepsThePodsThatAreThere(t *testing.T) {
 func TestRun_MeasuresEachVariantAndWritesThePage(t *testing.T) {
 	out, profiles := t.TempDir(), t.TempDir()
 	require.NoError(t, run(t.Context(), options{
-		n: 200, rounds: 1, server: "embedded", variants: variants, weather: weather{lasts: time.Second / 2, rate: 100},
+		n: 200, rounds: 1, server: "embedded", variants: variants, storms: []weather{{lasts: time.Second / 2, rate: 100}, {lasts: time.Second / 4}},
 		profiles: profiles, write: true, out: out,
 	}, io.Discard))
 	page, err := os.ReadFile(filepath.Join(out, "coldsync.md"))
@@ -111,7 +111,8 @@ func TestRun_MeasuresEachVariantAndWritesThePage(t *testing.T) {
 			require.FileExists(t, filepath.Join(profiles, name+kind))
 		}
 	}
-	require.Contains(t, string(page), "| p99 |")
+	require.Contains(t, string(page), "## A storm of updates, 100/s, for 500ms")
+	require.Contains(t, string(page), "## A storm of updates, as many as the server takes, for 250ms")
 	require.NotContains(t, string(page), " – |", "each figure was measured")
 }
 
@@ -122,14 +123,16 @@ func TestRun_OnARealServer(t *testing.T) {
 	}
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.stop()) }()
-	w := &world{kubeconfig: s.kubeconfig, client: newClient(t, s.kubeconfig), weather: weather{lasts: time.Second / 2, rate: 50}}
+	w := &world{kubeconfig: s.kubeconfig, client: newClient(t, s.kubeconfig), storms: []weather{{lasts: time.Second / 2, rate: 50}, {lasts: time.Second / 4}}}
 	w.pods, err = fill(t.Context(), w.client, 60)
 	require.NoError(t, err)
 	results, err := w.play(t.Context(), []string{glasswatch, clientGo, floor}, 1)
 	require.NoError(t, err)
 	for name, r := range results {
 		require.Equal(t, 60, r[0].Objects, name)
-		require.NotZero(t, r[0].storm.Rate, name)
+		require.Len(t, r[0].storms, 2, name)
+		require.NotZero(t, r[0].storms[0].Rate, name)
+		require.NotZero(t, r[0].storms[1].Rate, name)
 	}
 }
 
@@ -144,7 +147,7 @@ func TestMeasure_SubjectsKeepWhatTheirNamesSay(t *testing.T) {
 	for _, name := range variants {
 		r, err := w.one(t.Context(), name)
 		require.NoError(t, err)
-		require.Nil(t, r.storm, "none was asked for")
+		require.Empty(t, r.storms, "none was asked for")
 		held[name] = r.Live
 	}
 	smaller := func(one, other string) {
