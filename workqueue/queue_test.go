@@ -224,14 +224,14 @@ func TestQueue_ThatIsNeverIdleGivesItsMemoryBackToo(t *testing.T) {
 	defer q.ShutDown()
 	q.Add(-1)
 	take(t, q) // and never done
-	const burst = 50_000
+	const burst = 20_000
 	for i := range burst {
 		q.AddAfter(i, time.Hour)
 	}
 	for i := range burst {
 		require.True(t, q.CancelDelayed(i))
 	}
-	for i := range 4 * burst {
+	for i := range 8 * burst {
 		q.AddAfter(i, time.Hour)
 		q.CancelDelayed(i)
 	}

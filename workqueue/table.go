@@ -49,7 +49,8 @@ func (t *table[T]) get(item T, hash uint64) *entry[T] {
 	if e := t.find(item, hash); e != nil {
 		return e
 	}
-	if t.len >= len(t.buckets) {
+	// Twice as many slots as entries: to look at an entry that happens to be in the same slot is a cache miss.
+	if t.len >= len(t.buckets)/2 {
 		t.resize(2 * len(t.buckets))
 	}
 	e := t.free
