@@ -22,7 +22,7 @@ type Reflector[T listwatch.Object] struct {
 	counters counters
 
 	// mu protects version and lastErr. Only Run's goroutine writes them.
-	mu      sync.RWMutex
+	mu      sync.Mutex
 	version string // Invariant: the sink has everything up to here, but for what was reported.
 	lastErr error
 
@@ -117,8 +117,12 @@ func (r *Reflector[T]) step(ctx context.Context, s State) State {
 
 // enter makes s visible.
 func (r *Reflector[T]) enter(s State) {
-	from := State(r.state.Swap(uint32(s)))
-	if from != s && r.opts.OnTransition != nil {
+	from := r.State()
+	if from == s {
+		return // as with each event; nobody but Run's goroutine changes it
+	}
+	r.state.Store(uint32(s))
+	if r.opts.OnTransition != nil {
 		r.opts.OnTransition(from, s)
 	}
 }
@@ -184,8 +188,8 @@ func (r *Reflector[T]) reportSink(ctx context.Context, err *SinkError) {
 
 // LastSyncResourceVersion is the version up to which the sink was given everything; "" before the first list.
 func (r *Reflector[T]) LastSyncResourceVersion() string {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	return r.version
 }
 
@@ -194,8 +198,8 @@ func (r *Reflector[T]) State() State { return State(r.state.Load()) }
 
 // LastError is the last error of a list or watch; nil if a watch was answered since.
 func (r *Reflector[T]) LastError() error {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	return r.lastErr
 }
 

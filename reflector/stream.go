@@ -25,6 +25,8 @@ type openStream[T listwatch.Object] struct {
 	from string
 	// at is the version of the newest event.
 	at string
+	// passed: at is a number, and whatever is above it is above from, too.
+	passed bool
 	// inOrder: the synthetic first events, which are in no order, are through. Only then versions are taken over.
 	inOrder bool
 	// useful: the stream brought what a stream from the same version would not bring again.
@@ -93,7 +95,29 @@ func (s *openStream[T]) isVeryShort() bool {
 // isRewound: ev is older than where the stream started. A deletion does not count: there are servers that send it with
 // the version of the object that was deleted.
 func (s *openStream[T]) isRewound(ev *listwatch.Event[T]) bool {
-	return s.inOrder && ev.Type != listwatch.Deleted && isOlder(ev.ResourceVersion, s.from)
+	return s.inOrder && ev.Type != listwatch.Deleted && !s.isAbove(ev.ResourceVersion) && isOlder(ev.ResourceVersion, s.from)
+}
+
+// isAbove: version is certainly newer than both at and from, as nearly every event's is. It is there for speed: false says
+// nothing, and isOlder must be asked.
+func (s *openStream[T]) isAbove(version string) bool {
+	if !s.passed || !isNumber(version) {
+		return false
+	}
+	return len(version) > len(s.at) || len(version) == len(s.at) && version > s.at
+}
+
+// isNumber: version is one that can be compared with others.
+func isNumber(version string) bool {
+	if version == "" || version[0] == '0' {
+		return false
+	}
+	for i := range len(version) {
+		if version[i] < '0' || version[i] > '9' {
+			return false
+		}
+	}
+	return true
 }
 
 // isOlder is false if a and b cannot be compared.

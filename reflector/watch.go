@@ -98,13 +98,17 @@ func (r *Reflector[T]) takeBookmark(ctx context.Context, version string) {
 func (r *Reflector[T]) advance(version string) {
 	s := r.run.stream
 	switch {
+	case s.isAbove(version):
 	case version == "", version == s.at:
+		return
 	case isOlder(version, s.at):
 		r.counters.oldVersions.Add(1)
+		return
 	default:
-		s.at, s.useful = version, true
-		r.setVersion(version)
+		s.passed = isNumber(version) && !isOlder(version, s.from)
 	}
+	s.at, s.useful = version, true
+	r.setVersion(version)
 }
 
 // unreadable passes over an event that could not be read. One that does not even tell whose it is, is asked for again
