@@ -80,6 +80,11 @@ func newTyped[T Object](client rest.Interface, resource string, typ reflect.Type
 
 // NewForConfig is [New] with a REST client made from cfg, which is not changed. A content type that cfg names is honoured:
 // with application/json in it, protobuf is not asked for.
+//
+// Lists are asked for compressed unless cfg.DisableCompression is set; watches, and so streaming lists, are never compressed
+// by the API server. Pods as protobuf became a seventh; compressing them took 5.5 ms of the server's CPU a megabyte,
+// decompressing 2.4 ms of the client's. So it pays on links of less than about 1 Gbit/s, and beside the server it is better
+// disabled. client-go looks at that field only if cfg has no Transport of its own and the server is reached over TLS.
 func NewForConfig[T Object](cfg *rest.Config, gvr schema.GroupVersionResource, opts Options) (*Client[T], error) {
 	return newTypedForConfig[T](cfg, gvr, reflect.TypeFor[T](), opts)
 }
