@@ -10,9 +10,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer/streaming"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes/scheme"
 	restwatch "k8s.io/client-go/rest/watch"
+
+	"glasswatch/listwatch/memo/memotest"
 )
 
 // cycle repeats a frame for ever.
@@ -29,94 +32,136 @@ func (c *cycle) Read(p []byte) (int, error) {
 
 func (c *cycle) Close() error { return nil }
 
-// benchPod is about as big as pods are.
-func benchPod() *corev1.Pod {
-	pod := &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: serviceV1("cart-5d4f8b6c7-x2x9z", "123456").ObjectMeta}
-	pod.Labels = map[string]string{"app": "cart", "pod-template-hash": "5d4f8b6c7"}
-	pod.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "cart-5d4f8b6c7", UID: "6f1c"}}
-	container := corev1.Container{Name: "cart", Image: "registry.example/shop/cart:1.2.3", Ports: []corev1.ContainerPort{{ContainerPort: 8080, Protocol: "TCP"}}}
-	for _, name := range []string{"A", "B", "C", "D"} {
-		container.Env = append(container.Env, corev1.EnvVar{Name: name, Value: "some value"})
+// benchEvents are the frames of events of 500 pods of 50 templates, one after the other.
+func benchEvents(b *testing.B, contentType string) (frames []byte) {
+	for n := range benchPods {
+		pod := memotest.Pod(n)
+		pod.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}
+		frames = append(frames, encodeEvent(b, contentType, watch.Modified, pod)...)
 	}
-	pod.Spec = corev1.PodSpec{NodeName: "node-17", ServiceAccountName: "cart", Containers: []corev1.Container{container, container}}
-	for _, condition := range []corev1.PodConditionType{"Initialized", "Ready", "ContainersReady", "PodScheduled"} {
-		pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: condition, Status: "True"})
+	return frames
+}
+
+const benchPods = 500
+
+// benchWire runs a benchmark for each wire format.
+func benchWire(b *testing.B, run func(b *testing.B, contentType string)) {
+	b.Run("wire=json", func(b *testing.B) { run(b, jsonType) })
+	b.Run("wire=protobuf", func(b *testing.B) { run(b, protoType) })
+}
+
+// benchImpl runs f; the bytes are those of one operation.
+func benchImpl(b *testing.B, name string, bytes int, f func(b *testing.B)) {
+	b.Run("impl="+name, func(b *testing.B) {
+		b.ReportAllocs()
+		b.SetBytes(int64(bytes))
+		f(b)
+	})
+}
+
+func podCodec(b *testing.B) codec[*corev1.Pod] {
+	c, err := newTypedCodec[*corev1.Pod](scheme.Scheme, corev1.SchemeGroupVersion, reflect.TypeFor[*corev1.Pod]())
+	if err != nil {
+		b.Fatal(err)
 	}
-	return pod
+	return c
+}
+
+// decodeOnly decodes an object without the event or list around it, as each implementation has to.
+func decodeOnly(contentType string, object []byte) error {
+	if contentType == protoType {
+		return (&corev1.Pod{}).Unmarshal(object)
+	}
+	return utiljson.Unmarshal(object, &corev1.Pod{})
+}
+
+// bareObjects are what decodeOnly decodes.
+func bareObjects(b *testing.B, contentType string) (objects [][]byte) {
+	for n := range benchPods {
+		object := encode(b, contentType, memotest.Pod(n))
+		if contentType == protoType {
+			var err error
+			if object, err = memotest.Pod(n).Marshal(); err != nil {
+				b.Fatal(err)
+			}
+		}
+		objects = append(objects, object)
+	}
+	return objects
 }
 
 // BenchmarkNext is one event from the bytes to the typed object. client-go's is the decoder below its StreamWatcher,
-// without the goroutine and the channel above it.
+// without the goroutine and the channel above it. impl=sharing is a client as our informers have it, whose objects share
+// their equal parts. The floor decodes the object, from bytes that lie there.
 func BenchmarkNext(b *testing.B) {
-	for _, wire := range []struct{ name, contentType string }{{"json", jsonType}, {"protobuf", protoType}} {
-		frame := encodeEvent(b, wire.contentType, watch.Modified, benchPod())
-		b.Run("wire="+wire.name+"/impl=glasswatch", func(b *testing.B) {
-			format, err := formatOf(wire.contentType)
+	benchWire(b, func(b *testing.B, contentType string) {
+		frames := benchEvents(b, contentType)
+		size := len(frames) / benchPods
+		next := func(b *testing.B, codec codec[*corev1.Pod]) {
+			format, err := formatOf(contentType)
 			if err != nil {
 				b.Fatal(err)
 			}
-			codec, err := newTypedCodec[*corev1.Pod](scheme.Scheme, corev1.SchemeGroupVersion, reflect.TypeFor[*corev1.Pod]())
-			if err != nil {
-				b.Fatal(err)
-			}
-			stream := &stream[*corev1.Pod]{frames: format.frames(&cycle{data: frame}, defaultMaxFrameSize), format: format, codec: codec,
-				protobuf: wire.contentType == protoType, ctx: b.Context()}
-			b.ReportAllocs()
-			b.SetBytes(int64(len(frame)))
+			stream := &stream[*corev1.Pod]{frames: format.frames(&cycle{data: frames}, defaultMaxFrameSize), format: format, codec: codec,
+				protobuf: contentType == protoType, ctx: b.Context()}
 			for b.Loop() {
 				if _, err := stream.Next(); err != nil {
 					b.Fatal(err)
 				}
 			}
-		})
-		b.Run("wire="+wire.name+"/impl=client-go", func(b *testing.B) {
-			info := serializerInfo(b, wire.contentType)
-			frames := info.StreamSerializer.Framer.NewFrameReader(&cycle{data: frame})
+		}
+		benchImpl(b, "glasswatch", size, func(b *testing.B) { next(b, podCodec(b)) })
+		if contentType == protoType {
+			benchImpl(b, "sharing", size, func(b *testing.B) { next(b, podCodec(b).sharing(nil)) })
+		}
+		benchImpl(b, "client-go", size, func(b *testing.B) {
+			info := serializerInfo(b, contentType)
+			reader := info.StreamSerializer.Framer.NewFrameReader(&cycle{data: frames})
 			objects := runtime.Decoder(runtime.WithoutVersionDecoder{Decoder: info.Serializer})
-			decoder := restwatch.NewDecoder(streaming.NewDecoder(frames, info.StreamSerializer.Serializer), objects)
-			b.ReportAllocs()
-			b.SetBytes(int64(len(frame)))
+			decoder := restwatch.NewDecoder(streaming.NewDecoder(reader, info.StreamSerializer.Serializer), objects)
 			for b.Loop() {
 				if _, _, err := decoder.Decode(); err != nil {
 					b.Fatal(err)
 				}
 			}
 		})
-	}
-}
-
-// BenchmarkList is a list of 500 pods from the bytes to typed objects that can be kept one by one, which client-go needs
-// a copy for.
-func BenchmarkList(b *testing.B) {
-	list := &corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}, ListMeta: metav1.ListMeta{ResourceVersion: "9"}}
-	for range 500 {
-		pod := *benchPod()
-		pod.TypeMeta = metav1.TypeMeta{}
-		list.Items = append(list.Items, pod)
-	}
-	for _, wire := range []struct{ name, contentType string }{{"json", jsonType}, {"protobuf", protoType}} {
-		body := encode(b, wire.contentType, list)
-		b.Run("wire="+wire.name+"/impl=glasswatch", func(b *testing.B) {
-			format, err := formatOf(wire.contentType)
-			if err != nil {
-				b.Fatal(err)
-			}
-			codec, err := newTypedCodec[*corev1.Pod](scheme.Scheme, corev1.SchemeGroupVersion, reflect.TypeFor[*corev1.Pod]())
-			if err != nil {
-				b.Fatal(err)
-			}
-			b.ReportAllocs()
-			b.SetBytes(int64(len(body)))
-			for b.Loop() {
-				if got, err := decodeList(format, codec, body); err != nil || len(got.Items) != 500 {
+		benchImpl(b, "floor", size, func(b *testing.B) {
+			objects := bareObjects(b, contentType)
+			for n := 0; b.Loop(); n++ {
+				if err := decodeOnly(contentType, objects[n%benchPods]); err != nil {
 					b.Fatal(err)
 				}
 			}
 		})
-		b.Run("wire="+wire.name+"/impl=client-go", func(b *testing.B) {
-			decoder := runtime.WithoutVersionDecoder{Decoder: serializerInfo(b, wire.contentType).Serializer}
-			b.ReportAllocs()
-			b.SetBytes(int64(len(body)))
+	})
+}
+
+// BenchmarkList is a list of 500 pods from the bytes to typed objects that can be kept one by one, which client-go needs
+// a copy for. impl=sharing and the floor are as in BenchmarkNext.
+func BenchmarkList(b *testing.B) {
+	list := &corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}, ListMeta: metav1.ListMeta{ResourceVersion: "9"}}
+	for n := range benchPods {
+		list.Items = append(list.Items, *memotest.Pod(n))
+	}
+	benchWire(b, func(b *testing.B, contentType string) {
+		body := encode(b, contentType, list)
+		decode := func(b *testing.B, codec codec[*corev1.Pod]) {
+			format, err := formatOf(contentType)
+			if err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				if got, err := decodeList(format, codec, body); err != nil || len(got.Items) != benchPods {
+					b.Fatal(err)
+				}
+			}
+		}
+		benchImpl(b, "glasswatch", len(body), func(b *testing.B) { decode(b, podCodec(b)) })
+		if contentType == protoType {
+			benchImpl(b, "sharing", len(body), func(b *testing.B) { decode(b, podCodec(b).sharing(nil)) })
+		}
+		benchImpl(b, "client-go", len(body), func(b *testing.B) {
+			decoder := runtime.WithoutVersionDecoder{Decoder: serializerInfo(b, contentType).Serializer}
 			for b.Loop() {
 				into := &corev1.PodList{}
 				if _, _, err := decoder.Decode(body, nil, into); err != nil {
@@ -127,39 +172,51 @@ func BenchmarkList(b *testing.B) {
 					item := into.Items[i]
 					items = append(items, &item)
 				}
-				if len(items) != 500 {
+				if len(items) != benchPods {
 					b.Fatal(len(items))
 				}
 			}
 		})
-	}
+		benchImpl(b, "floor", len(body), func(b *testing.B) {
+			objects := bareObjects(b, contentType)
+			for b.Loop() {
+				for _, object := range objects {
+					if err := decodeOnly(contentType, object); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+		})
+	})
 }
 
-// BenchmarkFrames is the framing alone.
+// BenchmarkFrames is the framing alone. The floor copies the bytes once.
 func BenchmarkFrames(b *testing.B) {
-	for _, wire := range []struct{ name, contentType string }{{"json", jsonType}, {"protobuf", protoType}} {
-		frame := encodeEvent(b, wire.contentType, watch.Modified, benchPod())
-		b.Run("wire="+wire.name+"/impl=glasswatch", func(b *testing.B) {
-			format, _ := formatOf(wire.contentType)
+	benchWire(b, func(b *testing.B, contentType string) {
+		frame := encodeEvent(b, contentType, watch.Modified, memotest.Pod(0))
+		benchImpl(b, "glasswatch", len(frame), func(b *testing.B) {
+			format, _ := formatOf(contentType)
 			frames := format.frames(&cycle{data: frame}, defaultMaxFrameSize)
-			b.ReportAllocs()
-			b.SetBytes(int64(len(frame)))
 			for b.Loop() {
 				if _, err := frames.next(); err != nil {
 					b.Fatal(err)
 				}
 			}
 		})
-		b.Run("wire="+wire.name+"/impl=client-go", func(b *testing.B) {
-			frames := serializerInfo(b, wire.contentType).StreamSerializer.Framer.NewFrameReader(io.NopCloser(&cycle{data: bytes.Clone(frame)}))
+		benchImpl(b, "client-go", len(frame), func(b *testing.B) {
+			frames := serializerInfo(b, contentType).StreamSerializer.Framer.NewFrameReader(io.NopCloser(&cycle{data: bytes.Clone(frame)}))
 			buf := make([]byte, len(frame))
-			b.ReportAllocs()
-			b.SetBytes(int64(len(frame)))
 			for b.Loop() {
 				if _, err := frames.Read(buf); err != nil {
 					b.Fatal(err)
 				}
 			}
 		})
-	}
+		benchImpl(b, "floor", len(frame), func(b *testing.B) {
+			buf := make([]byte, len(frame))
+			for b.Loop() {
+				copy(buf, frame)
+			}
+		})
+	})
 }
