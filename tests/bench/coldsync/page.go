@@ -58,7 +58,7 @@ func (r *report) page() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# Cold sync: %d pods, glasswatch beside client-go v0.37.2
 
-Made by `+"`cd tests/bench && go run ./coldsync -write`"+`; do not edit. Raw figures: [coldsync.txt](coldsync.txt), for `+"`benchstat -col /impl`"+`.
+Made by `+"`make coldsync`"+`; do not edit. Raw figures: [coldsync.txt](coldsync.txt), for `+"`benchstat -col /impl`"+`.
 Server: %s. Machine: %s, %d cores; load average before the run %s. Rounds: %d, the variants in turn, each in a process of
 its own with %d handlers. A pod has about %d bytes. Each figure is the median, with the least and the greatest in brackets.
 

@@ -28,6 +28,8 @@ The *floor* is the least that a workload can cost at all, where a benchmark ` + 
 the memory, one hand-over from goroutine to goroutine, the decoding itself. *Of the floor* is our time divided by that: 1 is the
 floor. What it is of each layer stands there.
 
+End to end, against a real API server: [coldsync.md](coldsync.md), made by ` + "`make coldsync`" + `.
+
 `
 
 // page returns the page with all goals and ratios, losses like wins. The error is that of writeGoals.
@@ -92,11 +94,13 @@ func writeTable(b *strings.Builder, head string, rows *strings.Builder) {
 	}
 }
 
-func rowName(w workload, impl string) string {
+func rowName(w workload, impl string) string { return rowNameOf(w.name, impl) }
+
+func rowNameOf(workload, impl string) string {
 	if impl == ours {
-		return w.name
+		return workload
 	}
-	return w.name + ", " + impl
+	return workload + ", " + impl
 }
 
 // bold sets losses in bold.

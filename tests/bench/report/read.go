@@ -15,6 +15,7 @@ const (
 	ours   = "glasswatch"
 	theirs = "client-go"
 	least  = "floor"
+	facade = "compat"
 )
 
 // section is what was measured of one layer.

@@ -99,7 +99,8 @@ func TestGoals_SayWhatIsReachedAndWhatIsMissed(t *testing.T) {
 	var b strings.Builder
 	all := ofLayer("indexer",
 		faster("Get objects=10", 2), faster("Get objects=10", 2.5), allocating("Get objects=10", 0),
-		ofFloor("Get objects=10", 1.5), better("Held", held, 1/0.6), better("Write", "reads/s", 1))
+		ofFloor("Get objects=10", 1.5), better("Held", held, 1/0.6), better("Write", "reads/s", 1),
+		ofFacade(faster("Get objects=10", 1.4)))
 	require.NoError(t, writeGoals(&b, all, []section{measured(t)}, layers))
 	for _, row := range []string{
 		"| Get objects=10 | time | at least 2.0× | 2.0× | met |",
@@ -108,6 +109,7 @@ func TestGoals_SayWhatIsReachedAndWhatIsMissed(t *testing.T) {
 		"| Get objects=10 | time | at most 1.50× the floor | 2.00× the floor | **missed** |",
 		"| Held | B/object | at least 1.7× | 2.0× | met |",
 		"| Write | reads/s | at least 1.0× | 0.50× | **missed** |",
+		"| Get objects=10, compat | time | at least 1.4× | 0.80× | **missed** |",
 	} {
 		require.Contains(t, b.String(), row)
 	}
@@ -135,13 +137,13 @@ func TestGoals_AreOfKnownLayers(t *testing.T) {
 
 func TestReport_MakesThePageFromWhatIsThere(t *testing.T) {
 	out := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(out, "compat-cache.txt"), []byte(raw), 0o644))
-	require.NoError(t, report("../../..", out, []string{"compat/cache"}, options{}))
+	require.NoError(t, os.WriteFile(filepath.Join(out, "compat-workqueue.txt"), []byte(raw), 0o644))
+	require.NoError(t, report("../../..", out, []string{"compat/workqueue"}, options{}))
 	text, err := os.ReadFile(filepath.Join(out, "README.md"))
 	require.NoError(t, err)
-	require.Contains(t, string(text), "## compat/cache\n\n![how many times better than client-go](compat-cache.svg)")
-	require.FileExists(t, filepath.Join(out, "compat-cache.svg"))
-	table, err := os.ReadFile(filepath.Join(out, "compat-cache.benchstat.txt"))
+	require.Contains(t, string(text), "## compat/workqueue\n\n![how many times better than client-go](compat-workqueue.svg)")
+	require.FileExists(t, filepath.Join(out, "compat-workqueue.svg"))
+	table, err := os.ReadFile(filepath.Join(out, "compat-workqueue.benchstat.txt"))
 	require.NoError(t, err)
 	require.Contains(t, string(table), "│ glasswatch")
 	require.Error(t, report("../../..", out, layers, options{}), "the layers that goals are about were not measured")
