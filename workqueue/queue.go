@@ -121,7 +121,7 @@ func (q *Queue[T]) touchLocked(e *entry[T], priority int) {
 }
 
 func (q *Queue[T]) makeReadyLocked(e *entry[T]) {
-	if q.idleLocked() {
+	if q.largeLocked() && q.idleLocked() {
 		q.beginRoundLocked()
 	}
 	e.state |= ready
@@ -152,7 +152,8 @@ func (q *Queue[T]) Get() (item T, shutdown bool) {
 // GetWithPriority is Get, and says which priority the item had.
 func (q *Queue[T]) GetWithPriority() (item T, priority int, shutdown bool) {
 	for {
-		t := q.take()
+		var t taken[T]
+		q.take(&t)
 		if q.metrics != nil {
 			q.reportAdded(t.added)
 			if t.ok {
@@ -175,17 +176,18 @@ type taken[T comparable] struct {
 	added        int           // delayed items that were found to be due
 }
 
-func (q *Queue[T]) take() (t taken[T]) {
+// take waits for one of these and fills t, which must be zero.
+func (q *Queue[T]) take(t *taken[T]) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for q.lenLocked() == 0 {
 		if q.shuttingDown {
 			t.shutdown = true
-			return t
+			return
 		}
 		if t.added = q.helpLocked(); t.added > 0 {
 			if q.lenLocked() == 0 {
-				return t
+				return
 			}
 			break
 		}
@@ -212,7 +214,6 @@ func (q *Queue[T]) take() (t taken[T]) {
 		q.startReportLocked()
 	}
 	t.item, t.priority, t.ok = e.item, e.priority, true
-	return t
 }
 
 // Done says that the caller has processed an item that it got from Get. If the item became due meanwhile, it waits to be

@@ -24,6 +24,11 @@ func (r *round) fit(have int) int {
 	return have
 }
 
+// largeLocked tells whether there may be something to give back. There are never more entries than half the slots.
+func (q *Queue[T]) largeLocked() bool {
+	return len(q.table.buckets) > spareEntries || cap(q.delayed.nodes) > spareEntries
+}
+
 // beginRoundLocked ends a round and begins the next.
 func (q *Queue[T]) beginRoundLocked() {
 	q.table.endRound()
