@@ -47,9 +47,16 @@ type effect struct {
 	folds   int   // changes that merged into one that waited
 }
 
+func (e *effect) add(more effect) {
+	e.depth += more.depth
+	e.settled += more.settled
+	e.folds += more.folds
+}
+
 // backlog holds what waits for one handler. It is guarded by its listener's mutex.
 type backlog[T listwatch.Object] interface {
-	append(n *notification[T]) effect
+	// append copies the batch.
+	append(batch []notification[T]) effect
 	// take removes and returns what is to be delivered next, in order; empty if there is nothing. The slice belongs to the
 	// caller until the next take, by when it has zeroed it.
 	take() []notification[T]
@@ -66,9 +73,9 @@ type plainBacklog[T listwatch.Object] struct {
 	spare []notification[T]
 }
 
-func (b *plainBacklog[T]) append(n *notification[T]) effect {
-	b.buf = append(b.buf, *n)
-	return effect{depth: 1}
+func (b *plainBacklog[T]) append(batch []notification[T]) effect {
+	b.buf = append(b.buf, batch...)
+	return effect{depth: len(batch)}
 }
 
 func (b *plainBacklog[T]) take() []notification[T] {

@@ -46,7 +46,14 @@ func (b *foldingBacklog[T]) reset() {
 	b.byKey = map[listwatch.Key]int32{}
 }
 
-func (b *foldingBacklog[T]) append(n *notification[T]) effect {
+func (b *foldingBacklog[T]) append(batch []notification[T]) (sum effect) {
+	for i := range batch {
+		sum.add(b.appendOne(&batch[i]))
+	}
+	return sum
+}
+
+func (b *foldingBacklog[T]) appendOne(n *notification[T]) effect {
 	key := listwatch.KeyOf(n.obj)
 	if at, waits := b.byKey[key]; waits {
 		return b.merge(at, n)

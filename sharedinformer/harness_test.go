@@ -391,7 +391,7 @@ func (i *Informer[T]) checkInvariants(t require.TestingT) {
 	defer i.mu.Unlock()
 	for _, l := range i.listeners {
 		require.GreaterOrEqual(t, l.pendingInitial.Load(), int64(0))
-		require.GreaterOrEqual(t, l.depth.Load(), int64(0))
+		require.GreaterOrEqual(t, l.depth(), int64(0))
 		if l.resync != 0 {
 			require.GreaterOrEqual(t, l.resync, i.resyncCheck)
 		}

@@ -61,26 +61,24 @@ func (l *listener[T]) append(batch []notification[T]) bool {
 	}
 	var sum effect
 	var initial int64
+	from := 0 // batch[from:i] is for the handler: nearly always all of it
 	for i := range batch {
 		n := &batch[i]
 		if n.sameVersion && (l.due == notDue || n.resync && l.due == notLookedAt) {
+			sum.add(l.backlog.append(batch[from:i]))
+			from = i + 1
 			continue
 		}
 		if n.initial {
 			initial++
 		}
-		e := l.backlog.append(n)
-		sum.depth += e.depth
-		sum.folds += e.folds
-		sum.settled += e.settled
 	}
-	l.pendingInitial.Add(initial)
-	l.settleInitial(sum.settled)
-	l.folds.Add(uint64(sum.folds))
+	sum.add(l.backlog.append(batch[from:]))
+	l.count(initial, sum)
 	// Read before depth: deliveries go on meanwhile and take off both, and too large a difference would cost the handler
 	// its place.
 	pending := l.pendingInitial.Load()
-	depth := l.depth.Add(int64(sum.depth))
+	depth := l.depth()
 	l.wake.Signal()
 	return l.maxBacklog <= 0 || depth-pending <= int64(l.maxBacklog)
 }
@@ -174,9 +172,10 @@ func (l *listener[T]) deliver(ctx context.Context, batch []notification[T], at i
 
 // settle counts n as delivered.
 func (l *listener[T]) settle(n *notification[T]) {
-	l.delivered.Add(1)
-	if !n.part {
-		l.depth.Add(-1)
+	if n.part {
+		l.parts.Add(1)
+	} else {
+		l.settled.Add(1)
 	}
 	if n.initial {
 		l.settleInitial(1)
@@ -188,8 +187,8 @@ func (l *listener[T]) finish() {
 	l.mu.Lock()
 	l.closed = true
 	l.backlog = &plainBacklog[T]{}
+	l.appended.Store(l.settled.Load()) // nothing waits
 	l.mu.Unlock()
-	l.depth.Store(0)
 	close(l.done)
 }
 

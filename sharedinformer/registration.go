@@ -62,9 +62,12 @@ type Registration struct {
 	pendingInitial atomic.Int64
 	upstreamSynced atomic.Bool
 
-	depth     atomic.Int64
-	folds     atomic.Uint64
-	delivered atomic.Uint64
+	// Changes that wait are those appended and not settled: one count for each side, so that a delivery costs one atomic
+	// operation and not two on a cache line that the other side writes, too.
+	appended atomic.Int64  // changes that were appended, less those that were folded away
+	settled  atomic.Int64  // changes that were delivered
+	parts    atomic.Uint64 // calls that were the first of two for one change
+	folds    atomic.Uint64
 
 	mu  sync.Mutex // protects err
 	err error
@@ -116,11 +119,29 @@ func (r *Registration) Err() error {
 func (r *Registration) Stats() HandlerStats {
 	return HandlerStats{
 		Name:      r.name,
-		Depth:     int(r.depth.Load()),
+		Depth:     int(r.depth()),
 		Folds:     r.folds.Load(),
-		Delivered: r.delivered.Load(),
+		Delivered: uint64(r.settled.Load()) + r.parts.Load(),
 		Synced:    r.HasSynced(),
 	}
+}
+
+// depth is the number of changes that wait for the handler, the one it is at included.
+func (r *Registration) depth() int64 {
+	settled := r.settled.Load() // first: what is settled was appended before
+	return r.appended.Load() - settled
+}
+
+// count notes what an append did. initial is how many of the changes count towards the sync.
+func (r *Registration) count(initial int64, e effect) {
+	if initial != 0 {
+		r.pendingInitial.Add(initial)
+	}
+	r.settleInitial(e.settled)
+	if e.folds != 0 {
+		r.folds.Add(uint64(e.folds))
+	}
+	r.appended.Add(int64(e.depth))
 }
 
 // WaitForSync blocks until the handler has been given all of the initial list. If ctx ends or the handler is gone first, it
