@@ -136,6 +136,7 @@ func (i *Informer[T]) start(ctx context.Context) *Controller[T] {
 // process takes a batch over. With the per-key queue, its lock is held.
 func (i *Informer[T]) process(batch []delta[T], isInInitialList bool) error {
 	i.mutated.add(batch) // before anybody else sees the objects
+	i.applier.compare(batch)
 	i.mu.Lock()
 	notes, version := i.applier.apply(batch, isInInitialList)
 	i.distributeLocked(notes)

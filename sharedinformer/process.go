@@ -1,10 +1,7 @@
 package sharedinformer
 
 import (
-	"reflect"
 	"slices"
-
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"glasswatch/deltafifo"
 )
@@ -18,6 +15,8 @@ type applier[T object] struct {
 	store *store[T]
 	// inOrder: everything up to the version of an event has arrived with it, so the store's version follows.
 	inOrder bool
+	// restated are the objects of the list at hand that are another state under a version that the store knows; nil as a rule.
+	restated map[key]struct{}
 
 	// Scratch, reused from batch to batch.
 	ops   []storeOp[T]
@@ -25,7 +24,7 @@ type applier[T object] struct {
 }
 
 // apply takes a batch over, in which a bulk delta is alone: the store first, in one step; then notes say, in order, what
-// is to be told. version is the resourceVersion that the store has reached, "" if that is not known. notes are valid until
+// is to be told. compare must have seen the batch before. version is the resourceVersion that the store has reached, "" if that is not known. notes are valid until
 // release, which must follow.
 func (a *applier[T]) apply(batch []delta[T], isInInitialList bool) (notes []notification[T], version string) {
 	a.ops, a.notes = a.ops[:0], a.notes[:0]
@@ -43,16 +42,25 @@ func (a *applier[T]) apply(batch []delta[T], isInInitialList bool) (notes []noti
 	for j := range batch {
 		d := &batch[j]
 		a.ops = append(a.ops, storeOp[T]{Key: d.Key, Obj: d.Obj, Delete: d.Type == deltafifo.Deleted})
-		// Tombstones carry an older version.
-		if a.inOrder && !d.Missing && !d.FinalStateUnknown {
-			version = d.Obj.GetResourceVersion()
-		}
+	}
+	if a.inOrder {
+		version = lastVersion(batch)
 	}
 	a.store.Apply(a.ops, version)
 	for j := range a.ops {
 		a.notes = appendChange(a.notes, &a.ops[j], &batch[j], isInInitialList)
 	}
 	return a.notes, version
+}
+
+// lastVersion is the version that a batch of single objects leads up to, "" if it does not tell.
+func lastVersion[T object](batch []delta[T]) string {
+	for j := len(batch) - 1; j >= 0; j-- {
+		if d := &batch[j]; !d.Missing && !d.FinalStateUnknown { // tombstones carry an older one
+			return d.Obj.GetResourceVersion()
+		}
+	}
+	return ""
 }
 
 // appendChange turns what the store says of op into the handlers' view of it.
@@ -77,8 +85,6 @@ func appendChange[T object](dst []notification[T], op *storeOp[T], d *delta[T], 
 
 // replaceAll makes the store equal to a full list: store first, then deletions, then the rest.
 func (a *applier[T]) replaceAll(list *deltafifo.Bulk[key, T], isInInitialList bool) {
-	order, err := resourceversion.CompareResourceVersion(list.ResourceVersion, a.store.ResourceVersion())
-	mayBeSetBack := err == nil && order <= 0
 	a.ops = a.appendMissing(slices.Grow(a.ops, len(list.Items)), list)
 	deletions := len(a.ops)
 	for j := range list.Items {
@@ -95,11 +101,8 @@ func (a *applier[T]) replaceAll(list *deltafifo.Bulk[key, T], isInInitialList bo
 			op.Obj = op.Old // the last version there was
 		}
 		a.notes = appendChange(a.notes, op, &gone, isInInitialList)
-	}
-	if mayBeSetBack { // such a server gives out its versions again: the same one may be another state
-		for j := range a.notes {
-			n := &a.notes[j]
-			n.sameVersion = n.sameVersion && reflect.DeepEqual(n.old, n.obj)
+		if _, ok := a.restated[op.Key]; ok {
+			a.notes[len(a.notes)-1].sameVersion = false
 		}
 	}
 }
@@ -131,6 +134,7 @@ func (a *applier[T]) syncAll() {
 
 // release zeroes the scratch, so that it keeps no object alive, and keeps it unless it is large.
 func (a *applier[T]) release() {
+	a.restated = nil
 	a.ops = reuse(a.ops)
 	a.notes = reuse(a.notes)
 }

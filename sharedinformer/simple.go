@@ -54,6 +54,7 @@ func (s *SimpleInformer[T]) WaitForSync(ctx context.Context) error {
 
 // process takes a batch over and tells the handler.
 func (s *SimpleInformer[T]) process(batch []delta[T], isInInitialList bool) error {
+	s.applier.compare(batch)
 	notes, version := s.applier.apply(batch, isInInitialList)
 	s.measure(version)
 	if s.handler != nil {
