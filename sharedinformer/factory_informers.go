@@ -281,9 +281,14 @@ type tweaked[T listwatch.Object] struct {
 	tweak func(opts *metav1.ListOptions)
 }
 
-// Sharing implements what [listwatch.SharingOf] asks for.
+// Sharing implements what [listwatch.SharingOf] asks for. It returns nil, which SharingOf takes for a no, if what is below
+// cannot share.
 func (t tweaked[T]) Sharing(share func(T) (T, error)) listwatch.ListerWatcher[T] {
-	t.ListerWatcher, _ = listwatch.SharingOf(t.ListerWatcher, share)
+	shared, ok := listwatch.SharingOf(t.ListerWatcher, share)
+	if !ok {
+		return nil
+	}
+	t.ListerWatcher = shared
 	return t
 }
 

@@ -152,6 +152,21 @@ func TestSharing_OtherListerWatchersShareOnlyIfAskedFor(t *testing.T) {
 	require.Equal(t, "Sharing(9)", Sharing(9).String())
 }
 
+// A wrapper that says it shares when what it wraps does not would keep SharingAll from doing it.
+func TestSharing_NoWrapperSharesMoreThanWhatItWraps(t *testing.T) {
+	tweak := func(*metav1.ListOptions) {}
+	for name, below := range map[string]listwatch.ListerWatcher[*config]{
+		"someone's own":    listwatch.Funcs[*config]{},
+		"a wrapper of one": tweaked[*config]{listwatch.Funcs[*config]{}, tweak},
+	} {
+		t.Run(name, func(t *testing.T) {
+			shared, ok := listwatch.SharingOf(listwatch.ListerWatcher[*config](tweaked[*config]{below, tweak}), transform.Share[*config]())
+			require.False(t, ok)
+			require.NotNil(t, shared)
+		})
+	}
+}
+
 func TestSharing_TheMutationDetectorNamesAllThatShareTheField(t *testing.T) {
 	onKube(t, func(k *kube) {
 		k.alike()
