@@ -27,6 +27,7 @@ func podKeyOf(p *corev1.Pod) (podKey, error) {
 // contender is a store under test. Each method does one whole job, so that calling it costs nothing to speak of.
 type contender interface {
 	get(i int) bool
+	getNamed(namespace, name string) bool
 	update(p *corev1.Pod)
 	add(p *corev1.Pod)
 	remove(p *corev1.Pod)
@@ -58,7 +59,11 @@ func newOurs(pods []*corev1.Pod) contender {
 	return o
 }
 
-func (o *ours) get(i int) bool       { _, ok := o.s.GetByKey(o.keys[i]); return ok }
+func (o *ours) get(i int) bool { _, ok := o.s.GetByKey(o.keys[i]); return ok }
+func (o *ours) getNamed(namespace, name string) bool {
+	_, ok := o.s.GetByKey(podKey{Namespace: namespace, Name: name})
+	return ok
+}
 func (o *ours) update(p *corev1.Pod) { _ = o.s.Update(p) }
 func (o *ours) add(p *corev1.Pod)    { _ = o.s.Add(p) }
 func (o *ours) remove(p *corev1.Pod) { _ = o.s.Delete(p) }
@@ -101,7 +106,11 @@ func newTheirs(pods []*corev1.Pod) contender {
 	return o
 }
 
-func (o *theirs) get(i int) bool       { _, ok, _ := o.s.GetByKey(o.keys[i]); return ok }
+func (o *theirs) get(i int) bool { _, ok, _ := o.s.GetByKey(o.keys[i]); return ok }
+func (o *theirs) getNamed(namespace, name string) bool {
+	_, ok, _ := o.s.GetByKey(namespace + "/" + name)
+	return ok
+}
 func (o *theirs) update(p *corev1.Pod) { _ = o.s.Update(p) }
 func (o *theirs) add(p *corev1.Pod)    { _ = o.s.Add(p) }
 func (o *theirs) remove(p *corev1.Pod) { _ = o.s.Delete(p) }
@@ -144,7 +153,11 @@ func newLeast(pods []*corev1.Pod) contender {
 	return o
 }
 
-func (o *least) get(i int) bool       { _, ok := o.byKey[o.keys[i]]; return ok }
+func (o *least) get(i int) bool { _, ok := o.byKey[o.keys[i]]; return ok }
+func (o *least) getNamed(namespace, name string) bool {
+	_, ok := o.byKey[podKey{Namespace: namespace, Name: name}]
+	return ok
+}
 func (o *least) update(p *corev1.Pod) { o.written[podKey{Namespace: p.Namespace, Name: p.Name}] = p }
 func (o *least) add(p *corev1.Pod)    { o.update(p) }
 func (o *least) remove(p *corev1.Pod) {
