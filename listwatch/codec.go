@@ -125,7 +125,7 @@ func (c *typedCodec[T]) fromJSON(object []byte, _ typeMeta) (none T, err error) 
 
 func (c *typedCodec[T]) fromProtobuf(raw []byte, object typeMeta) (none T, err error) {
 	// Compared here first, because check's strings would be allocated for each object.
-	if len(object.kind) > 0 && (string(object.kind) != c.kind || string(object.apiVersion) != c.apiVersion) {
+	if len(object.kind)+len(object.apiVersion) > 0 && (string(object.kind) != c.kind || string(object.apiVersion) != c.apiVersion) {
 		if err := c.check(string(object.apiVersion), string(object.kind)); err != nil {
 			return none, err
 		}
@@ -149,11 +149,9 @@ func named[T Object](obj T) (none T, err error) {
 	return obj, nil
 }
 
+// checkListKind refuses a list that says it is another; what it leaves out is taken to be right.
 func checkListKind(list typeMeta, apiVersion, kind string) error {
-	if len(list.kind) == 0 && len(list.apiVersion) == 0 {
-		return nil
-	}
-	if string(list.apiVersion) != apiVersion || string(list.kind) != kind+"List" {
+	if len(list.apiVersion) > 0 && string(list.apiVersion) != apiVersion || len(list.kind) > 0 && string(list.kind) != kind+"List" {
 		return fmt.Errorf("the server answered with a %s, not a %s %sList", list, apiVersion, kind)
 	}
 	return nil

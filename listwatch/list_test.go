@@ -293,6 +293,22 @@ func TestRetryAfterSeconds(t *testing.T) {
 	assert.Equal(t, math.MaxInt32, retryAfterSeconds("Fri, 31 Dec 9999 23:59:59 GMT"))
 }
 
+func TestCodecs_ATypeIsTakenAtWhatItSaysAndNoMore(t *testing.T) {
+	c := serviceCodec(t)
+	for _, tc := range []struct {
+		apiVersion, kind string
+		want             bool
+	}{{"", "", true}, {"v1", "", true}, {"", "Service", true}, {"v1", "Service", true}, {"v2", "", false}, {"", "Pod", false}, {"v2", "Service", false}} {
+		says := typeMeta{apiVersion: []byte(tc.apiVersion), kind: []byte(tc.kind)}
+		_, err := c.fromProtobuf([]byte("\x0a\x03\x0a\x01x"), says)
+		assert.Equal(t, tc.want, err == nil, "%+v: %v", tc, err)
+		if tc.kind != "" {
+			says.kind = append(says.kind, "List"...)
+		}
+		assert.Equal(t, tc.want, c.checkList(says) == nil, "%+v", tc)
+	}
+}
+
 func TestSalvage_HalfAKeyIsNoKey(t *testing.T) {
 	for _, tc := range []struct{ object, want string }{
 		{`{"metadata":{"namespace":"n","name":"x"}}`, "n/x"},
@@ -303,6 +319,7 @@ func TestSalvage_HalfAKeyIsNoKey(t *testing.T) {
 		{`{"metadata":{"namespace":"n","name":7}}`, "/"},
 		{`{"metadata":{"name":"x" "namespace":"n"}}`, "/"},
 		{`{"metadata":"x"}`, "/"},
+		{"{\"metadata\":{\"name\":\"\xe3\xe3\"}}", "/\ufffd\ufffd"}, // as in the object itself
 		{``, "/"},
 	} {
 		key, _ := jsonFormat{}.salvage([]byte(tc.object), true)

@@ -2,6 +2,7 @@ package listwatch
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 
@@ -18,6 +19,7 @@ func (jsonFormat) frames(r io.Reader, limit int) frameReader {
 
 func (jsonFormat) splitEvent(frame []byte) (eventType, object []byte, err error) {
 	c, err := enterJSON(frame, '{')
+	odd := false
 	for err == nil {
 		var name, value []byte
 		var ok bool
@@ -26,10 +28,17 @@ func (jsonFormat) splitEvent(frame []byte) (eventType, object []byte, err error)
 		}
 		switch string(name) {
 		case "type":
+			odd = odd || eventType != nil
 			eventType, err = unquoteJSON(value)
 		case "object":
-			object = value
+			odd, object = odd || object != nil, value
+		default:
+			odd = true
 		}
+	}
+	// Of an odd event not everything is going to be decoded, which would tell what is no JSON.
+	if err == nil && odd && !json.Valid(frame) {
+		err = errors.New("no JSON, although its brackets balance")
 	}
 	return eventType, object, err
 }
