@@ -61,6 +61,9 @@ func (q *Queue[T]) addAfter(item T, d time.Duration, priority int) (accepted boo
 	if q.shuttingDown {
 		return false
 	}
+	if q.table.len == 0 && q.largeLocked() {
+		q.beginRoundLocked()
+	}
 	e := q.table.get(item, hash)
 	// Time has passed since the clock was last read: what would be too late then is so now, and costs no reading.
 	if e.delayed() && q.readAt.after(d) >= q.delayed.dueOf(e) {

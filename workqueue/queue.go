@@ -82,6 +82,9 @@ func (q *Queue[T]) add(item T, priority int) (due, accepted bool) {
 	if q.shuttingDown {
 		return false, false
 	}
+	if q.table.len == 0 && q.largeLocked() {
+		q.beginRoundLocked()
+	}
 	e := q.table.get(item, hash)
 	if q.merge && e.delayed() {
 		q.delayed.remove(e)
@@ -121,9 +124,6 @@ func (q *Queue[T]) touchLocked(e *entry[T], priority int) {
 }
 
 func (q *Queue[T]) makeReadyLocked(e *entry[T]) {
-	if q.largeLocked() && q.idleLocked() {
-		q.beginRoundLocked()
-	}
 	e.state |= ready
 	if q.order != nil {
 		q.order.Push(e.item)

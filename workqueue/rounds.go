@@ -1,8 +1,8 @@
 package workqueue
 
 // round remembers how much of a structure's memory is in use at most, so that what a burst took is given back and what a
-// queue needs again and again is not. A round ends when the queue goes from idle to busy; and, for a queue that never is
-// idle, when as much was freed as the structure has room for. What a round hardly used goes at its end.
+// queue needs again and again is not. A round begins with the first item of a queue that knows none; and, for a queue that
+// always knows one, when as much was freed as the structure has room for. What a round hardly used goes at its end.
 type round struct {
 	peak  int // the greatest use in this round
 	freed int // how often something was freed in this round
