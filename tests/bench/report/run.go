@@ -81,13 +81,13 @@ func bench(root, layer string, count int, benchtime string, w io.Writer, each fu
 	return scanner.Err()
 }
 
-// layOut has benchstat lay the raw figures out, the implementations side by side.
+// layOut has benchstat lay the raw figures out, the implementations side by side, without what has none.
 func layOut(root, raw, into string) error {
 	raw, err := filepath.Abs(raw)
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command("go", "tool", "benchstat", "-col", "/impl", raw)
+	cmd := exec.Command("go", "tool", "benchstat", "-col", "/impl", "-filter", "/impl:/.+/", raw)
 	cmd.Dir = filepath.Join(root, "tests", "bench")
 	cmd.Stderr = os.Stderr
 	text, err := cmd.Output()
