@@ -256,6 +256,28 @@ func TestQueue_FillingAndEmptyingAllocatesNothing(t *testing.T) {
 	assert.Zero(t, testing.AllocsPerRun(10, round))
 }
 
+func TestQueue_FillingAndEmptyingAllocatesNothingIfItIsIdleInBetween(t *testing.T) {
+	q := NewDelaying(Options[int]{})
+	defer q.ShutDown()
+	const items = 5_000
+	round := func() {
+		for i := range items {
+			q.AddAfter(i, time.Hour)
+		}
+		for i := range items - 1 {
+			q.CancelDelayed(i)
+		}
+		for range 3 { // as if the last items were due one by one
+			q.Add(-1)
+			item, _ := q.Get()
+			q.Done(item)
+		}
+		q.CancelDelayed(items - 1)
+	}
+	round()
+	assert.Zero(t, testing.AllocsPerRun(10, round))
+}
+
 func TestQueue_AddGetDoneAllocatesNothing(t *testing.T) {
 	q := New(Options[string]{})
 	q.Add("warm up")
