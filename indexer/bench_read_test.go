@@ -7,7 +7,7 @@ import (
 )
 
 func BenchmarkGetByKey(b *testing.B) {
-	bench(b, withFloor, func(b *testing.B, c contender, pods []*corev1.Pod) {
+	bench(b, append(withFloor[:3:3], impl{"locked-map", newLockedMap}), func(b *testing.B, c contender, pods []*corev1.Pod) {
 		i := 0
 		for b.Loop() {
 			c.get(i)

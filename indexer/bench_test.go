@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -180,6 +181,21 @@ func (o *least) replace() {
 		next[podKey{Namespace: p.Namespace, Name: p.Name}] = p
 	}
 	o.written = next
+}
+
+// lockedMap is the least that a lookup costs in a map that a lock guards and whose keys are of our type.
+type lockedMap struct {
+	least
+	mu sync.Mutex
+}
+
+func newLockedMap(pods []*corev1.Pod) contender { return &lockedMap{least: *newLeast(pods).(*least)} }
+
+func (o *lockedMap) get(i int) bool {
+	o.mu.Lock()
+	_, ok := o.byKey[o.keys[i]]
+	o.mu.Unlock()
+	return ok
 }
 
 // keysOf makes keys whose strings are nobody else's, as those of a work queue may be: comparing them has to read them.
