@@ -71,7 +71,7 @@ func (s *Store[K, T]) announce(fresh []*definition[T]) (*root[K, T], error) {
 	s.defs.Store(&defs)
 	r := s.published.Load()
 	if r == nil {
-		r = s.freezeLocked()
+		r = s.freezeLocked(newRoot[K, T](len(defs)))
 	}
 	r.pin.enter(visitor)
 	return r, nil

@@ -57,10 +57,12 @@ func (s *Store[K, T]) acquire(u user) *root[K, T] {
 	if r := s.published.Load(); r != nil && s.enter(r, u) {
 		return r
 	}
+	// Allocated before the lock is taken: where readers make much garbage, the collector lets who allocates wait.
+	fresh := newRoot[K, T](len(*s.defs.Load()))
 	lock(&s.mu)
 	r := s.published.Load()
 	if r == nil {
-		r = s.freezeLocked()
+		r = s.freezeLocked(fresh)
 	}
 	r.pin.enter(u)
 	s.mu.Unlock()
@@ -86,20 +88,16 @@ func (s *Store[K, T]) enter(r *root[K, T], u user) bool {
 // release ends a visit.
 func (r *root[K, T]) release() { r.pin.visitors.Add(-1) }
 
-// freezeLocked publishes the present state and starts the next epoch.
-func (s *Store[K, T]) freezeLocked() *root[K, T] {
-	r := &root[K, T]{
-		pin:  &pin{epoch: s.clock.now},
-		seed: s.seed,
-		n:    int(s.n),
-		rv:   s.rv,
-		keys: s.keys.sp.Load(),
-		objs: s.objs.sp.Load(),
-		dir:  s.table.dir.Load(),
-	}
-	if len(s.indices) > 0 {
-		r.indices = make([]view[T], 0, len(s.indices))
-	}
+// newRoot returns a blank one with room for so many indices.
+func newRoot[K comparable, T any](indices int) *root[K, T] {
+	return &root[K, T]{pin: &pin{}, indices: make([]view[T], 0, indices)}
+}
+
+// freezeLocked publishes the present state in r, which is blank, and starts the next epoch.
+func (s *Store[K, T]) freezeLocked(r *root[K, T]) *root[K, T] {
+	r.pin.epoch = s.clock.now
+	r.seed, r.n, r.rv = s.seed, int(s.n), s.rv
+	r.keys, r.objs, r.dir = s.keys.sp.Load(), s.objs.sp.Load(), s.table.dir.Load()
 	for _, ix := range s.indices {
 		if ix.ready {
 			r.indices = append(r.indices, view[T]{ix.def, ix.table.dir.Load(), ix.posts.sp.Load()})

@@ -73,8 +73,8 @@ if len(values) > 0 {
 	},
 	"04": {
 		// The writer does not know of it, and writes into it.
-		`r := &root[K, T]{pin: &pin{epoch: s.clock.now}, seed: s.seed, n: int(s.n), rv: s.rv,
-	keys: s.keys.sp.Load(), objs: s.objs.sp.Load(), dir: s.table.dir.Load()}
+		`r.pin.epoch, r.seed, r.n, r.rv = s.clock.now, s.seed, int(s.n), s.rv
+r.keys, r.objs, r.dir = s.keys.sp.Load(), s.objs.sp.Load(), s.table.dir.Load()
 for _, ix := range s.indices {
 	if ix.ready {
 		r.indices = append(r.indices, view[T]{ix.def, ix.table.dir.Load(), ix.posts.sp.Load()})
@@ -84,8 +84,8 @@ s.clock.now++
 s.published.Store(r)
 return r`,
 		// The writer goes on in the same epoch, and cannot tell its own copies from what is shared.
-		`r := &root[K, T]{pin: &pin{epoch: s.clock.now}, seed: s.seed, n: int(s.n), rv: s.rv,
-	keys: s.keys.sp.Load(), objs: s.objs.sp.Load(), dir: s.table.dir.Load()}
+		`r.pin.epoch, r.seed, r.n, r.rv = s.clock.now, s.seed, int(s.n), s.rv
+r.keys, r.objs, r.dir = s.keys.sp.Load(), s.objs.sp.Load(), s.table.dir.Load()
 for _, ix := range s.indices {
 	if ix.ready {
 		r.indices = append(r.indices, view[T]{ix.def, ix.table.dir.Load(), ix.posts.sp.Load()})
