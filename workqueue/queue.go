@@ -77,7 +77,7 @@ func (q *Queue[T]) AddWithPriority(item T, priority int) {
 // add reports whether item was not due before, and whether it was accepted at all.
 func (q *Queue[T]) add(item T, priority int) (due, accepted bool) {
 	hash := q.table.hash(item)
-	q.mu.Lock()
+	lock(&q.mu)
 	defer q.mu.Unlock()
 	if q.shuttingDown {
 		return false, false
@@ -178,7 +178,7 @@ type taken[T comparable] struct {
 
 // take waits for one of these and fills t, which must be zero.
 func (q *Queue[T]) take(t *taken[T]) {
-	q.mu.Lock()
+	lock(&q.mu)
 	defer q.mu.Unlock()
 	for q.lenLocked() == 0 {
 		if q.shuttingDown {
@@ -230,7 +230,7 @@ func (q *Queue[T]) Done(item T) {
 
 // finish reports how long item was processed, whether it was, and whether that was the last of a queue shut down.
 func (q *Queue[T]) finish(item T) (worked time.Duration, ok, last bool) {
-	q.mu.Lock()
+	lock(&q.mu)
 	defer q.mu.Unlock()
 	e := q.inProcessingLocked(item)
 	if e == nil {
@@ -277,7 +277,7 @@ func (q *Queue[T]) inProcessingLocked(item T) *entry[T] {
 
 // Len returns how many items wait to be taken: neither those in processing nor those that are delayed.
 func (q *Queue[T]) Len() int {
-	q.mu.Lock()
+	lock(&q.mu)
 	defer q.mu.Unlock()
 	return q.lenLocked()
 }
@@ -291,7 +291,7 @@ func (q *Queue[T]) lenLocked() int {
 
 // Stats returns the queue's numbers. The time it takes grows with the number of items in processing.
 func (q *Queue[T]) Stats() Stats {
-	q.mu.Lock()
+	lock(&q.mu)
 	defer q.mu.Unlock()
 	s := Stats{Queued: q.lenLocked(), Processing: q.processing.len, Delayed: len(q.delayed.nodes)}
 	if q.metrics != nil {
