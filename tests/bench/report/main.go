@@ -41,7 +41,7 @@ func main() {
 	root := flag.String("root", "../..", "the checkout")
 	out := flag.String("out", "../../docs/benchmarks", "where to write")
 	count := flag.Int("count", 10, "how often each benchmark runs")
-	benchtime := flag.String("benchtime", "300ms", "how long each run takes, as in go test")
+	benchtime := flag.String("benchtime", "100ms", "how long each run takes, as in go test")
 	only := flag.String("layers", strings.Join(layers, ","), "the layers to measure")
 	measure := flag.Bool("run", true, "measure; false makes the page from the raw files that are there")
 	flag.Parse()
