@@ -4,8 +4,8 @@
 //	go run ./report -count 10 -out ../../docs/benchmarks
 //	go run ./report -run=false               the page again, from the raw figures that are there
 //
-// All implementations run in the same process in turn, so that a busy machine slows each. What counts is the ratio; the
-// absolute figures are in the raw files.
+// All implementations run in turn, and then in turn again, so that a machine that is busy for some seconds slows each. What counts
+// is the ratio; the absolute figures are in the raw files.
 //
 // Read run.go for the measuring, read.go for the figures, goals.go for what they should be, page.go and chart.go for what is
 // made of them.
@@ -18,6 +18,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // layers are the folders with benchmarks, in the order in which an event passes them, and then the facades.
@@ -29,7 +30,7 @@ var layers = []string{
 var floors = map[string]string{
 	"listwatch":      "the decoder of the objects' type on bytes that lie there; of frames, one copy of the bytes.",
 	"deltafifo":      "what no queue of the kind could do without, such as one append and one map entry.",
-	"indexer":        "plain maps and slices without locks: one lookup, one copy of the slice, one map filled anew.",
+	"indexer":        "plain maps and slices without locks: one lookup, one copy of the slice.",
 	"sharedinformer": "the same source and the handlers, with no reflector, queue and store; of latencies, a hand-over to a goroutine for each handler.",
 	"workqueue":      "what no queue could do without, such as a map entry and a slot; between goroutines, a channel.",
 }
@@ -41,7 +42,7 @@ func main() {
 	root := flag.String("root", "../..", "the checkout")
 	out := flag.String("out", "../../docs/benchmarks", "where to write")
 	count := flag.Int("count", 10, "how often each benchmark runs")
-	benchtime := flag.String("benchtime", "100ms", "how long each run takes, as in go test")
+	benchtime := flag.Duration("benchtime", 100*time.Millisecond, "how long each run takes; ten times that where goroutines compete")
 	only := flag.String("layers", strings.Join(layers, ","), "the layers to measure")
 	measure := flag.Bool("run", true, "measure; false makes the page from the raw files that are there")
 	flag.Parse()
@@ -53,7 +54,7 @@ func main() {
 
 type options struct {
 	count     int
-	benchtime string
+	benchtime time.Duration
 	measure   bool
 }
 

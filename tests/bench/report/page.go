@@ -19,8 +19,8 @@ const (
 
 const intro = `# Benchmarks: glasswatch beside client-go v0.37.2
 
-Made by ` + "`make bench`" + `; do not edit. Each workload is played to both implementations in the same process, and the median of
-all runs is compared. **Faster** is client-go's time divided by ours: above 1 glasswatch is faster, below 1 it is slower and
+Made by ` + "`make bench`" + `; do not edit. Each workload is played to all implementations in turn, again and again, and the medians are
+compared. **Faster** is client-go's time divided by ours: above 1 glasswatch is faster, below 1 it is slower and
 the figure is set in bold. *compat* is the facade with client-go's names on our layers. The absolute figures depend on the
 machine; they are in the raw files, and laid out with confidence intervals by ` + "`benchstat -col /impl`" + `.
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"maps"
 	"math"
 	"os"
 	"slices"
@@ -101,20 +100,10 @@ func (s section) bars() (bars []bar) {
 	return bars
 }
 
-// variants are the implementations that are neither client-go nor the floor, ours first.
+// variants are our implementations that were measured, the plain one first. What else a benchmark compares itself with is in
+// the raw figures only.
 func (w workload) variants() []string {
-	names := slices.SortedFunc(maps.Keys(w.impls), func(a, b string) int {
-		switch {
-		case a == b:
-			return 0
-		case a == ours:
-			return -1
-		case b == ours:
-			return 1
-		}
-		return cmp.Compare(a, b)
-	})
-	return slices.DeleteFunc(names, func(n string) bool { return n == theirs || n == least })
+	return slices.DeleteFunc([]string{ours, "folding", "sharing", "warm", "compat"}, func(impl string) bool { return w.impls[impl] == nil })
 }
 
 // read takes the raw figures of a layer. Workloads keep the order in which they were measured.
