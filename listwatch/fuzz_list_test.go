@@ -85,8 +85,8 @@ func strangeOnPurpose(format wireFormat, body []byte, err error) bool {
 	if err != nil && strings.Contains(err.Error(), "content encoding") {
 		return true // client-go would take compressed bytes for those of an object
 	}
-	if bytes.Contains(body, []byte("/v1")) {
-		return true // client-go takes the version /v1 for v1
+	if parts, _ := format.splitList(body); string(parts.typeMeta.apiVersion) == "/v1" {
+		return true // client-go takes that version for v1
 	}
 	_, isJSON := format.(jsonFormat)
 	return isJSON && strangeJSON(body)

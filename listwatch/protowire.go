@@ -36,8 +36,8 @@ const (
 
 var errProtobufIncomplete = errors.New("protobuf message breaks off")
 
-// protobufCursor walks the top-level fields of one message. What it takes for a field is what the generated Unmarshal of
-// Kubernetes' types takes for one, odd numbers and groups included, so that no message is read by one of them alone.
+// protobufCursor walks the top-level fields of one message. It reads whatever the generated Unmarshal of Kubernetes' types
+// reads, odd numbers and groups included. Of a known field with another wire type it is more lenient: it passes it over.
 type protobufCursor struct {
 	data []byte
 }
