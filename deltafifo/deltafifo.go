@@ -23,10 +23,8 @@ type DeltaFIFO[K comparable, T any] struct {
 	// Invariant: items and queue hold the same entries, each with at least one delta and never two Deleted in a row.
 	items table[K, T]
 	queue ring[*pending[K, T]]
-	// roundPeak is the greatest number of items since the queue was last empty, peak the greatest since the table last
-	// gave its memory back.
+	// roundPeak is the greatest number of items since the queue was last empty.
 	roundPeak int
-	peak      int
 	// lists counts the Replaces.
 	lists  uint64
 	synced initialSync

@@ -65,10 +65,8 @@ func (f *DeltaFIFO[K, T]) processedLocked(p *pending[K, T], start time.Time) {
 	f.metrics.processed(start)
 	f.items.recycle(p)
 	if f.items.len == 0 {
-		f.peak = max(f.peak, f.roundPeak)
-		if wasteful(f.peak, f.roundPeak) {
+		if wasteful(len(f.items.buckets), f.roundPeak) {
 			f.items.forget()
-			f.peak = 0
 		}
 		f.roundPeak = 0
 	}

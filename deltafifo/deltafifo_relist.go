@@ -11,9 +11,10 @@ package deltafifo
 // The error joins a *KeyError for each object without a key; the others are queued all the same.
 func (f *DeltaFIFO[K, T]) Replace(objs []T, keep []K, _ string) error {
 	items, err := f.in.list(objs, keep)
+	hashes := f.items.hashAll(items)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	present := f.queueListLocked(items)
+	present := f.queueListLocked(items, hashes)
 	f.buryQueuedLocked(present)
 	f.buryKnownLocked(present)
 	f.synced.firstListLocked(f.queue.len())
@@ -26,19 +27,23 @@ type presence[K comparable] struct {
 	kept map[K]struct{}
 }
 
-// queueListLocked appends the objects of a list.
-func (f *DeltaFIFO[K, T]) queueListLocked(items []Item[K, T]) presence[K] {
+// queueListLocked appends the objects of a list, whose keys have the given hashes.
+func (f *DeltaFIFO[K, T]) queueListLocked(items []Item[K, T], hashes []uint64) presence[K] {
 	f.lists++
 	present := presence[K]{list: f.lists}
-	f.items.reserve(len(items))
 	unread := 0
 	for i := range items {
 		if items[i].Keep {
 			unread++
-			continue
 		}
-		key := items[i].Key
-		f.appendLocked(f.items.hash(key), Delta[K, T]{Type: Replaced, Key: key, Obj: items[i].Obj}).list = f.lists
+	}
+	// Not for what is queued besides: most of it is in the list too.
+	f.items.reserve(len(items) - unread)
+	for i := range items {
+		if !items[i].Keep {
+			key := items[i].Key
+			f.appendLocked(hashes[i], Delta[K, T]{Type: Replaced, Key: key, Obj: items[i].Obj}).list = f.lists
+		}
 	}
 	if unread == 0 {
 		return present
@@ -48,7 +53,7 @@ func (f *DeltaFIFO[K, T]) queueListLocked(items []Item[K, T]) presence[K] {
 		if !items[i].Keep {
 			continue
 		}
-		if p := f.items.find(items[i].Key, f.items.hash(items[i].Key)); p != nil {
+		if p := f.items.find(items[i].Key, hashes[i]); p != nil {
 			p.list = f.lists
 		} else {
 			present.kept[items[i].Key] = struct{}{}

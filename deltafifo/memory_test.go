@@ -67,6 +67,30 @@ func TestDeltaFIFO_GivesMemoryBackAfterABurst(t *testing.T) {
 	assert.LessOrEqual(t, len(f.items.buckets), minKept)
 }
 
+func TestDeltaFIFO_AListOfUnreadObjectsTakesNoMemory(t *testing.T) {
+	f := newFIFO(newStoreModel())
+	unread := many(burst)
+	keep := make([]string, len(unread))
+	for i, th := range unread {
+		keep[i], th.failing = th.name, true
+	}
+	assert.NoError(t, f.Replace(unread, nil, "1"))
+	assert.NoError(t, f.Replace(nil, keep, "2"))
+	assert.LessOrEqual(t, len(f.items.buckets), minKept)
+	assert.Zero(t, f.items.made)
+}
+
+func TestDeltaFIFO_GivesMemoryBackAfterAListOfOneKey(t *testing.T) {
+	f := newFIFO(newStoreModel())
+	again := make([]*thing, burst)
+	for i := range again {
+		again[i] = v("a", i)
+	}
+	assert.NoError(t, f.Replace(again, nil, "1"))
+	f.Pop(ignoreDeltas)
+	assert.LessOrEqual(t, len(f.items.buckets), minKept)
+}
+
 func TestDeltaFIFO_GivesMemoryBackWhileOthersProduce(t *testing.T) {
 	f := NewDeltaFIFO(Options[string, *thing]{KeyFunc: nameOf})
 	drain := func() {

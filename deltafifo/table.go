@@ -25,8 +25,9 @@ type pending[K comparable, T any] struct {
 }
 
 // table finds the entry of a key, and recycles entries. It is a chained hash table of its own because its entries carry
-// their hash: a key is hashed once from its change to its pop, with no lock held, where a map would hash it to look it
-// up, again to insert it, and again to delete it.
+// their hash: a key is hashed once from its change to its pop, where a map would hash it to look it up, again to insert
+// it, and again to delete it. And it is hashed before the lock is taken, but for the known objects' keys, which are only
+// read under it.
 //
 // Invariant: buckets has a power of two of slots; an entry is in the chain of slot hash & (slots-1). Free entries have a
 // zero key and no deltas, and what their list of deltas has room for is zero.
@@ -51,6 +52,15 @@ func (t *table[K, T]) forget() {
 
 // hash needs no lock.
 func (t *table[K, T]) hash(key K) uint64 { return maphash.Comparable(t.seed, key) }
+
+// hashAll needs no lock.
+func (t *table[K, T]) hashAll(items []Item[K, T]) []uint64 {
+	hashes := make([]uint64, len(items))
+	for i := range items {
+		hashes[i] = t.hash(items[i].Key)
+	}
+	return hashes
+}
 
 // find returns the entry of key, whose hash is hash, or nil.
 func (t *table[K, T]) find(key K, hash uint64) *pending[K, T] {
