@@ -13,7 +13,7 @@ import (
 	"glasswatch/workqueue"
 )
 
-// The benchmarks play one workload to each queue, with limiters that only count. impl=floor is what no queue could do
+// The benchmarks play one workload to each queue. impl=floor is what no queue could do
 // without, as each benchmark says.
 
 type (
@@ -21,22 +21,23 @@ type (
 	benchQueue = clientgo.TypedRateLimitingInterface[benchKey]
 )
 
+// retryAfter is the limiter's first delay and half of its longest.
 var benchQueues = []struct {
 	impl string
-	make func() benchQueue
+	make func(retryAfter time.Duration) benchQueue
 }{
-	{"glasswatch", func() benchQueue {
+	{"glasswatch", func(retryAfter time.Duration) benchQueue {
 		return workqueue.NewRateLimiting(workqueue.Options[benchKey]{
-			RateLimiter: workqueue.NewItemExponentialFailureRateLimiter[benchKey](time.Hour, 2*time.Hour),
+			RateLimiter: workqueue.NewItemExponentialFailureRateLimiter[benchKey](retryAfter, 2*retryAfter),
 		})
 	}},
-	{"compat", func() benchQueue {
+	{"compat", func(retryAfter time.Duration) benchQueue {
 		return compat.NewTypedRateLimitingQueue(
-			compat.NewTypedItemExponentialFailureRateLimiter[benchKey](time.Hour, 2*time.Hour))
+			compat.NewTypedItemExponentialFailureRateLimiter[benchKey](retryAfter, 2*retryAfter))
 	}},
-	{"client-go", func() benchQueue {
+	{"client-go", func(retryAfter time.Duration) benchQueue {
 		return clientgo.NewTypedRateLimitingQueue(
-			clientgo.NewTypedItemExponentialFailureRateLimiter[benchKey](time.Hour, 2*time.Hour))
+			clientgo.NewTypedItemExponentialFailureRateLimiter[benchKey](retryAfter, 2*retryAfter))
 	}},
 }
 
@@ -44,7 +45,7 @@ var benchQueues = []struct {
 func forEach(b *testing.B, f func(b *testing.B, q benchQueue)) {
 	for _, queue := range benchQueues {
 		b.Run("impl="+queue.impl, func(b *testing.B) {
-			q := queue.make()
+			q := queue.make(time.Hour)
 			defer q.ShutDown()
 			b.ReportAllocs()
 			f(b, q)
@@ -144,8 +145,9 @@ func BenchmarkAddGetDone_Filled(b *testing.B) {
 	})
 }
 
-// One op is a key that is due in an hour. later: it was promised for an earlier time already, which stays. sooner: its
-// deadline moves forward by an instant, in an order that mixes the heap. The floor reads the clock and looks up the key.
+// One op is a key that is due in an hour and that is delayed already; for keys that are not see BenchmarkAddAfter_NewKeys.
+// later: it was promised for an earlier time, which stays, the least that there can be to do. sooner: its deadline moves
+// forward by an instant, in an order that mixes the heap. The floor reads the clock and looks up the key.
 func BenchmarkAddAfter(b *testing.B) {
 	sizes(b, func(b *testing.B, keys []benchKey) {
 		b.Run("deadline=later", func(b *testing.B) {
@@ -182,7 +184,36 @@ func delayAll(q benchQueue, keys []benchKey, apart time.Duration) {
 	}
 }
 
-// One op adds a key that is due after a nanosecond, gets it and is done with it: a worker is there and waits.
+// One op is one more key in the heap: an empty queue fills with 10,000 that are due at different times, in an order that
+// mixes the heap, and gives way to another one, with the clock stopped. The last key is due at once and is taken, so that
+// all others have arrived in the heap, also where they go through a channel. To grow is part of the op.
+func BenchmarkAddAfter_NewKeys(b *testing.B) {
+	keys := benchKeys(10_000)
+	last := len(keys) - 1
+	for _, queue := range benchQueues {
+		b.Run("impl="+queue.impl, func(b *testing.B) {
+			b.ReportAllocs()
+			q, delayed := queue.make(time.Hour), 0
+			for b.Loop() {
+				if delayed < last {
+					q.AddAfter(keys[delayed], time.Hour+time.Duration(delayed*7919%last)*time.Second)
+					delayed++
+					continue
+				}
+				q.AddAfter(keys[last], time.Nanosecond)
+				q.Get()
+				b.StopTimer()
+				q.ShutDown()
+				q, delayed = queue.make(time.Hour), 0
+				b.StartTimer()
+			}
+			q.ShutDown()
+		})
+	}
+}
+
+// One op adds a key that is due after a nanosecond, gets it and is done with it, all in one goroutine: Get finds the key
+// due, or waits for the queue to find it so.
 func BenchmarkAddAfter_DueAtOnce(b *testing.B) {
 	keys := benchKeys(1_000)
 	forEach(b, func(b *testing.B, q benchQueue) {
@@ -215,7 +246,29 @@ func BenchmarkAddAfter_DueWithinAMillisecond(b *testing.B) {
 	})
 }
 
-// One op is one more retry. The floor looks up the key's count and the key, under a lock each.
+// One op is a worker's failure: it gets one of a thousand keys, has it retried and is done with it. The limiter counts,
+// and says a nanosecond or two, so that each key comes back by way of the delays.
+func BenchmarkRetry(b *testing.B) {
+	keys := benchKeys(1_000)
+	for _, queue := range benchQueues {
+		b.Run("impl="+queue.impl, func(b *testing.B) {
+			q := queue.make(time.Nanosecond)
+			defer q.ShutDown()
+			for _, k := range keys {
+				q.Add(k)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				item, _ := q.Get()
+				q.AddRateLimited(item)
+				q.Done(item)
+			}
+		})
+	}
+}
+
+// One op is one more retry of a key that waits for the one before: the limiter counts, the sooner deadline stays. For a
+// retry that comes to something see BenchmarkRetry. The floor looks up the key's count and the key, under a lock each.
 func BenchmarkAddRateLimited(b *testing.B) {
 	sizes(b, func(b *testing.B, keys []benchKey) {
 		forEach(b, func(b *testing.B, q benchQueue) {
