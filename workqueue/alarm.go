@@ -36,7 +36,7 @@ func (a *alarm) stop() {
 
 // ended is the last thing that a callback of a does.
 func (q *Queue[T]) ended(a *alarm) {
-	q.mu.Lock()
+	lock(&q.mu)
 	defer q.mu.Unlock()
 	a.pending--
 	if a.pending == 0 {
@@ -59,7 +59,7 @@ func (q *Queue[T]) startReportLocked() {
 }
 
 func (q *Queue[T]) reportUnfinished() {
-	q.mu.Lock()
+	lock(&q.mu)
 	q.report.clear()
 	total, longest := q.unfinishedLocked()
 	if q.processing.len > 0 {

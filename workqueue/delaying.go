@@ -42,7 +42,7 @@ func (q *DelayingQueue[T]) AddAfterWithPriority(item T, d time.Duration, priorit
 // whatever means, stays so.
 func (q *DelayingQueue[T]) CancelDelayed(item T) bool {
 	hash := q.table.hash(item)
-	q.mu.Lock()
+	lock(&q.mu)
 	defer q.mu.Unlock()
 	e := q.table.find(item, hash)
 	if e == nil || !e.delayed() {
@@ -56,7 +56,7 @@ func (q *DelayingQueue[T]) CancelDelayed(item T) bool {
 
 func (q *Queue[T]) addAfter(item T, d time.Duration, priority int) (accepted bool) {
 	hash := q.table.hash(item)
-	q.mu.Lock()
+	lock(&q.mu)
 	defer q.mu.Unlock()
 	if q.shuttingDown {
 		return false
@@ -107,12 +107,12 @@ const atOnce = 256
 
 // wakeUp is the alarm's callback: it makes ready what is due.
 func (q *Queue[T]) wakeUp() {
-	q.mu.Lock()
+	lock(&q.mu)
 	q.wake.clear()
 	q.mu.Unlock()
 	for more := true; more; {
 		var added int
-		q.mu.Lock()
+		lock(&q.mu)
 		added, more = q.moveDueLocked(atOnce)
 		if !more {
 			q.setWakeLocked(q.now())

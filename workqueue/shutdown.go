@@ -5,7 +5,7 @@ package workqueue
 // returns. ShutDown does not wait for workers; when it returns, the queue has no goroutine and no timer.
 func (q *Queue[T]) ShutDown() {
 	q.closeQueue()
-	q.mu.Lock()
+	lock(&q.mu)
 	q.shutDowns++
 	q.idle.Broadcast()
 	q.report.stop()
@@ -18,13 +18,13 @@ func (q *Queue[T]) ShutDown() {
 // added again while in processing. Without workers that Get and call Done it waits until somebody calls ShutDown. It must
 // not be called by a worker that has an item.
 func (q *Queue[T]) ShutDownWithDrain() {
-	q.mu.Lock()
+	lock(&q.mu)
 	q.draining++
 	before := q.shutDowns
 	q.mu.Unlock()
 	q.closeQueue()
 
-	q.mu.Lock()
+	lock(&q.mu)
 	for !q.idleLocked() && q.shutDowns == before {
 		q.idle.Wait()
 	}
@@ -39,14 +39,14 @@ func (q *Queue[T]) ShutDownWithDrain() {
 
 // ShuttingDown reports whether the queue was told to shut down.
 func (q *Queue[T]) ShuttingDown() bool {
-	q.mu.Lock()
+	lock(&q.mu)
 	defer q.mu.Unlock()
 	return q.shuttingDown
 }
 
 // closeQueue settles what becomes of the delayed items and lets no more in.
 func (q *Queue[T]) closeQueue() {
-	q.mu.Lock()
+	lock(&q.mu)
 	due := 0
 	if !q.shuttingDown {
 		due, _ = q.moveDueLocked(len(q.delayed.nodes))
