@@ -12,9 +12,10 @@
 // controller, a store and one handler in the same loop. The Informer is built on the first and shares the rest with the
 // second.
 //
-// Read handler.go and registration.go for what a user sees, controller.go, pipeline.go, process.go, restated.go and informer.go for the way of a change, fanout.go,
-// listener.go, buffer.go and fold.go for the way to the handlers, then resync.go, lister.go, sharing.go and factory.go; merged.go and its
-// neighbours for one informer on many namespaces or selectors.
+// Read handler.go and registration.go for what a user sees, controller.go, pipeline.go, process.go, restated.go
+// and informer.go for the way of a change, fanout.go, listener.go, buffer.go and fold.go for the way to the handlers, then
+// resync.go, lister.go, sharing.go and factory.go; merged.go and its neighbours for one informer on many namespaces or
+// selectors.
 //
 // # Guarantees
 //

@@ -16,6 +16,7 @@ type applier[T object] struct {
 	// inOrder: everything up to the version of an event has arrived with it, so the store's version follows.
 	inOrder bool
 	// restated are the objects of the list at hand that are another state under a version that the store knows; nil as a rule.
+	// Invariant: each is an item of that list, so none is among the deletions, and there is a notification of each.
 	restated map[key]struct{}
 
 	// Scratch, reused from batch to batch.
@@ -24,8 +25,8 @@ type applier[T object] struct {
 }
 
 // apply takes a batch over, in which a bulk delta is alone: the store first, in one step; then notes say, in order, what
-// is to be told. compare must have seen the batch before. version is the resourceVersion that the store has reached, "" if that is not known. notes are valid until
-// release, which must follow.
+// is to be told. compare must have seen the batch before. version is the resourceVersion that the store has reached, "" if
+// that is not known. notes are valid until release, which must follow.
 func (a *applier[T]) apply(batch []delta[T], isInInitialList bool) (notes []notification[T], version string) {
 	a.ops, a.notes = a.ops[:0], a.notes[:0]
 	switch d := &batch[0]; d.Type {

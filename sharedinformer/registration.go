@@ -63,7 +63,7 @@ type Registration struct {
 	upstreamSynced atomic.Bool
 
 	// Changes that wait are those appended and not settled: one count for each side, so that a delivery costs one atomic
-	// operation and not two on a cache line that the other side writes, too.
+	// operation and not two.
 	appended atomic.Int64  // changes that were appended, less those that were folded away
 	settled  atomic.Int64  // changes that were delivered
 	parts    atomic.Uint64 // calls that were the first of two for one change

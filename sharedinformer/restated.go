@@ -41,22 +41,34 @@ func (a *applier[T]) compare(batch []delta[T]) {
 
 var quantityType = reflect.TypeFor[quantity.Quantity]()
 
+// maxLevels is far deeper than any object of an API server. What goes on is a cycle, as of a transform that links parent and
+// child, and to follow it to the end of the stack would end the process: no recover stops that.
+const maxLevels = 1000
+
 // isSameState is reflect.DeepEqual for two values of one type, except that of a Quantity it does not read the text: a Quantity
-// writes that when a handler prints it, which may be now, and says nothing more by it.
-func isSameState(a, b reflect.Value) bool {
+// writes that when a handler prints it, which may be now, and says nothing more by it. Values too deep to be looked through
+// are not the same: handlers then are told of an update once more than needed.
+func isSameState(a, b reflect.Value) bool { return isSameWithin(maxLevels, a, b) }
+
+// isSameWithin is isSameState for values of so many levels; any deeper ones are not the same.
+func isSameWithin(levels int, a, b reflect.Value) bool {
+	if levels == 0 {
+		return false
+	}
+	levels--
 	switch a.Kind() {
 	case reflect.Pointer:
-		return a.UnsafePointer() == b.UnsafePointer() || !a.IsNil() && !b.IsNil() && isSameState(a.Elem(), b.Elem())
+		return a.UnsafePointer() == b.UnsafePointer() || !a.IsNil() && !b.IsNil() && isSameWithin(levels, a.Elem(), b.Elem())
 	case reflect.Interface:
 		if a.IsNil() || b.IsNil() {
 			return a.IsNil() && b.IsNil()
 		}
 		a, b = a.Elem(), b.Elem()
-		return a.Type() == b.Type() && isSameState(a, b)
+		return a.Type() == b.Type() && isSameWithin(levels, a, b)
 	case reflect.Struct:
 		for i := range a.NumField() {
 			isText := a.Type() == quantityType && a.Type().Field(i).Name == "s"
-			if !isText && !isSameState(a.Field(i), b.Field(i)) {
+			if !isText && !isSameWithin(levels, a.Field(i), b.Field(i)) {
 				return false
 			}
 		}
@@ -65,14 +77,14 @@ func isSameState(a, b reflect.Value) bool {
 		if a.IsNil() != b.IsNil() || a.Len() != b.Len() {
 			return false
 		}
-		return a.UnsafePointer() == b.UnsafePointer() || areSameStates(a, b)
+		return a.UnsafePointer() == b.UnsafePointer() || areSameStates(levels, a, b)
 	case reflect.Array:
-		return areSameStates(a, b)
+		return areSameStates(levels, a, b)
 	case reflect.Map:
 		if a.IsNil() != b.IsNil() || a.Len() != b.Len() {
 			return false
 		}
-		return a.UnsafePointer() == b.UnsafePointer() || areSameEntries(a, b)
+		return a.UnsafePointer() == b.UnsafePointer() || areSameEntries(levels, a, b)
 	case reflect.Func:
 		return a.IsNil() && b.IsNil()
 	default:
@@ -80,19 +92,19 @@ func isSameState(a, b reflect.Value) bool {
 	}
 }
 
-func areSameStates(a, b reflect.Value) bool {
+func areSameStates(levels int, a, b reflect.Value) bool {
 	for i := range a.Len() {
-		if !isSameState(a.Index(i), b.Index(i)) {
+		if !isSameWithin(levels, a.Index(i), b.Index(i)) {
 			return false
 		}
 	}
 	return true
 }
 
-func areSameEntries(a, b reflect.Value) bool {
+func areSameEntries(levels int, a, b reflect.Value) bool {
 	for entries := a.MapRange(); entries.Next(); {
 		other := b.MapIndex(entries.Key())
-		if !other.IsValid() || !isSameState(entries.Value(), other) {
+		if !other.IsValid() || !isSameWithin(levels, entries.Value(), other) {
 			return false
 		}
 	}

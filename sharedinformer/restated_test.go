@@ -60,6 +60,35 @@ func TestIsSameState_TellsApartWhatDeepEqualDoes(t *testing.T) {
 	require.False(t, isSameState(reflect.ValueOf(tree("1")), reflect.ValueOf(tree(nil))))
 }
 
+// linked is an object as a transform makes it that links parent and child.
+type linked struct {
+	Name string
+	Next *linked
+}
+
+func TestIsSameState_EndsOnACycle(t *testing.T) {
+	cycle := func() *linked {
+		parent := &linked{Name: "parent"}
+		parent.Next = &linked{Name: "child", Next: parent}
+		return parent
+	}
+	a := cycle()
+	require.True(t, isSameState(reflect.ValueOf(a), reflect.ValueOf(a)))
+	require.False(t, isSameState(reflect.ValueOf(a), reflect.ValueOf(cycle())), "the safe side: handlers are told of it")
+}
+
+func TestIsSameState_SeesToTheEndOfWhatIsDeepButEnds(t *testing.T) {
+	chain := func(last string) *linked {
+		head := &linked{Name: last}
+		for range 400 {
+			head = &linked{Next: head}
+		}
+		return head
+	}
+	require.True(t, isSameState(reflect.ValueOf(chain("a")), reflect.ValueOf(chain("a"))))
+	require.False(t, isSameState(reflect.ValueOf(chain("a")), reflect.ValueOf(chain("b"))))
+}
+
 // The race detector is the judge of this: handlers print the objects that they share with the store.
 func TestIsSameState_MayLookWhileAHandlerPrintsAQuantity(t *testing.T) {
 	stored, listed := podWithVolume("1Gi"), podWithVolume("1Gi")
