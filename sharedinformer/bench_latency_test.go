@@ -20,11 +20,21 @@ const (
 	slowEvery  = time.Millisecond       // the slow handler is done with an event at most so often: it falls behind ever more
 	stampRing  = 1 << 16                // events whose time is known; the fast handlers are never so far behind
 	inTheStore = 10_000
+	atLeast    = 5_000 // events in a run, however short it is to be: 50 of them are later than the 99th percentile
 )
 
-// BenchmarkLatency: from the moment at which an event is put into the watch's channel, with a buffer of 100, to the moment
-// at which a handler is called with it; 10,000 events a second, five handlers, one of which is slow. What is reported as the
-// time of an operation is the median, or the 99th percentile, of what the four others saw.
+// BenchmarkLatency: from the moment at which an event is due in the watch's channel, with a buffer of 100, to the moment at
+// which a handler is called with it; 10,000 events a second, five handlers, one of which is slow. What is reported as the
+// time of an operation is the median, or the 99th percentile, of what the four others saw. An event counts from when it was
+// due, not from when it was sent: a pacer that is late, be it that the channel is full or that it did not get a processor,
+// is late for handlers, too. It then catches up, and events/s says whether it could.
+//
+// -benchtime 100ms would be 1,000 events, of which ten decide on the 99th percentile: a run sends 5,000 at least, which is
+// half a second.
+//
+// No collection of garbage is in these figures: a run allocates a few megabytes at most, and starts with a heap of tens.
+// What is left over of the world's making is collected before. So the 99th percentile is that of the hand-over, and says
+// nothing of what an implementation's garbage costs later: that is part of BenchmarkEvent's time.
 //
 // The pacer spins, as a timer would be late by more than what is measured, and yields the processor at each turn: it takes a
 // core only while nobody else wants one, and an event finds a thread that is awake. impl=floor hands the event over in the
@@ -53,7 +63,7 @@ func BenchmarkLatency(b *testing.B) {
 
 func benchLatency(b *testing.B, quantile float64, start func(*testing.B, *world, chan watch.Event) func()) {
 	w := newWorld(inTheStore, 0)
-	c := &clocks{start: time.Now(), sent: make([]time.Duration, stampRing)}
+	c := &clocks{start: time.Now(), due: make([]time.Duration, stampRing)}
 	for range 4 {
 		w.handlers = append(w.handlers, c.newHandler())
 	}
@@ -66,29 +76,38 @@ func benchLatency(b *testing.B, quantile float64, start func(*testing.B, *world,
 	})
 	events := make(chan watch.Event, 100)
 	defer start(b, w, events)()
-	runtime.GC() // of what was made so far: the run is short, and one such pause would be its 99th percentile
+	runtime.GC()
 	c.running.Store(true)
 	n := 0
-	for b.Loop() {
+	send := func() {
 		if n%window == 0 {
 			w.makeWindow()
 		}
 		ev := w.batch[n%window]
 		n++
 		ev.Object.(*corev1.Pod).Generation = int64(n)
-		c.awaitTurn()
-		c.sent[n%stampRing] = time.Since(c.start)
+		c.due[n%stampRing] = c.awaitTurn()
 		events <- ev
 	}
+	began := time.Since(c.start)
+	c.next = began
+	for b.Loop() {
+		send()
+	}
+	for n < atLeast {
+		send()
+	}
+	took := time.Since(c.start) - began
 	b.ReportMetric(c.quantile(quantile, n), "ns/op")
+	b.ReportMetric(float64(n)/took.Seconds(), "events/s")
 }
 
-// clocks know when each event was sent and when it came.
+// clocks know when each event was due and when it came.
 type clocks struct {
 	start    time.Time
 	running  atomic.Bool
-	due      time.Duration
-	sent     []time.Duration // a ring; an event's place is its number, which its pod bears
+	next     time.Duration   // when the next event is due
+	due      []time.Duration // a ring; an event's place is its number, which its pod bears
 	handlers []*arrivals
 }
 
@@ -106,18 +125,19 @@ func (c *clocks) newHandler() func(*corev1.Pod) {
 		if pod.Generation == 0 {
 			return // of the list
 		}
-		a.took = append(a.took, time.Since(c.start)-c.sent[pod.Generation%stampRing])
+		a.took = append(a.took, time.Since(c.start)-c.due[pod.Generation%stampRing])
 		a.seen.Store(int64(len(a.took)))
 	}
 }
 
-// awaitTurn spins until the next event is due. Who is late does not make up for it: a burst would be another workload.
-func (c *clocks) awaitTurn() {
-	now := time.Since(c.start)
-	for ; now < c.due; now = time.Since(c.start) {
+// awaitTurn spins until the next event is due, and returns when that was. Who is late does not wait, until he has caught up.
+func (c *clocks) awaitTurn() (due time.Duration) {
+	due = c.next
+	for time.Since(c.start) < due {
 		runtime.Gosched()
 	}
-	c.due = max(c.due+pace, now)
+	c.next += pace
+	return due
 }
 
 // quantile waits until every handler has seen n events, and returns that quantile of all their times in nanoseconds.
