@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -87,9 +88,51 @@ func TestAll_LeftByAPanicCostsWhatASnapshotDoes(t *testing.T) {
 		})
 		require.NoError(t, s.Update(&item{key: "7", version: 1, group: "g", tags: []string{"t7"}}))
 	}
-	require.LessOrEqual(t, len(s.pins), maxPins+1)
+	require.LessOrEqual(t, len(s.pins), maxPins)
 	require.EqualValues(t, (n+chunkLen-1)/chunkLen-1, s.copied(updateAll), "each chunk once, but that of the last update")
 	require.Zero(t, s.copied(updateAll))
+}
+
+func TestAll_LeftByAPanicOrGoexitIsForgotten(t *testing.T) {
+	s := filled(t, 10)
+	readAndWrite := func() {
+		s.List()
+		require.NoError(t, s.Update(&item{key: "7", version: 1, group: "g"}))
+	}
+	leave := func(how func()) {
+		defer func() { _ = recover() }()
+		for range s.All() {
+			how()
+		}
+	}
+	for _, how := range []func(){runtime.Goexit, func() { panic("in the loop") }} {
+		var wg sync.WaitGroup
+		wg.Go(func() { leave(how) })
+		wg.Wait()
+		readAndWrite()
+		require.Len(t, s.pins, 1, "for the store it may still run")
+		for range maxPins {
+			readAndWrite()
+		}
+		require.Empty(t, s.pins)
+	}
+}
+
+func TestAll_ShowsOneMomentHoweverManyAreReadMeanwhile(t *testing.T) {
+	s := filled(t, 1000)
+	n := 0
+	for key, o := range s.All() {
+		require.Zero(t, o.version, key)
+		for range 10 {
+			s.List()
+			require.NoError(t, s.Update(&item{key: fmt.Sprint(n), version: 1, group: "g"}))
+			require.NoError(t, s.Update(&item{key: fmt.Sprint(999 - n), version: 1, group: "g"}))
+		}
+		n++
+	}
+	require.Equal(t, 1000, n)
+	require.NoError(t, s.Update(&item{key: "7", version: 2, group: "g"}))
+	require.Empty(t, s.pins)
 }
 
 func TestSnapshot_StaysAfterLaterReadersHaveLeft(t *testing.T) {
