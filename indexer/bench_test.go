@@ -231,11 +231,13 @@ var (
 )
 
 // built are the stores of all sizes. Sub-benchmarks share them, for to build one takes longer than to measure most things;
-// all that is done to them leaves the same objects in them.
+// all that is done to them leaves objects with the same content in them.
 var built = struct {
 	pods       map[int][]*corev1.Pod
 	contenders map[string]contender
-}{map[int][]*corev1.Pod{}, map[string]contender{}}
+	sets       map[int][2][]*corev1.Pod
+	updates    map[contender]*updates
+}{map[int][]*corev1.Pod{}, map[string]contender{}, map[int][2][]*corev1.Pod{}, map[contender]*updates{}}
 
 func bench(b *testing.B, impls []impl, run func(b *testing.B, c contender, pods []*corev1.Pod)) {
 	for _, n := range sizes {
