@@ -48,9 +48,9 @@ var goals = slices.Concat(
 	ofLayer("workqueue",
 		faster("AddGetDone keys=10000", 2), allocating("AddGetDone keys=10000", 0),
 		faster("AddGetDone_FourProducersFourConsumers backlog=1000", 1.8), allocating("AddGetDone_FourProducersFourConsumers backlog=1000", 0),
-		faster("AddAfter keys=10000 deadline=later", 4),
+		faster("AddAfter keys=10000 deadline=later", 4), faster("AddAfter_NewKeys", 4),
 		faster("AddAfter_DueWithinAMillisecond", 2),
-		faster("AddRateLimited keys=10000", 3),
+		faster("AddRateLimited keys=10000", 3), faster("Retry", 3),
 	),
 	// client-go's own index functions, which a facade must call, allocate.
 	ofLayer("compat/cache",
