@@ -248,7 +248,7 @@ func TestDecoder_WhatOnlyOneObjectHasTwiceIsNotKept(t *testing.T) {
 func TestDecoder_APartCountsWithAllThatItHolds(t *testing.T) {
 	d := New(reflect.TypeFor[*corev1.ConfigMap](), Options{})
 	entry := func(name string) metav1.ManagedFieldsEntry {
-		return metav1.ManagedFieldsEntry{Manager: name, FieldsV1: &metav1.FieldsV1{Raw: []byte(strings.Repeat("f", 10_000))}}
+		return metav1.ManagedFieldsEntry{Manager: name, FieldsV1: metav1.NewFieldsV1(strings.Repeat("f", 10_000))}
 	}
 	decode := func(manager string) {
 		obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{entry(manager)}}}
