@@ -24,7 +24,9 @@ func TestRules_HoldOnARealClusterWithTheRightsOfDeploy(t *testing.T) {
 	c.install(t, manifests.Cluster, manifests.Namespace)
 	p := start(t, c.plane.Kubeconfig(controlplane.Controller), deployedArgs(t, manifests.Cluster, manifests.Namespace)...)
 	eventually(t, p.ready)
-	eventually(t, func() error { return p.said("Cluster", "system:serviceaccount:glasswatch:ingress-controller", "verified") })
+	eventually(t, func() error {
+		return p.said("Cluster", "system:serviceaccount:glasswatch:ingress-controller", "verified")
+	})
 	t.Run("rules", func(t *testing.T) {
 		for name, rule := range map[string]func(*stage){
 			"created for who asks, and for nobody else":        ruleCreated,
