@@ -33,24 +33,6 @@ func clientset(t *testing.T, p *controlplane.Plane, id controlplane.Identity) *k
 	return client
 }
 
-func eventually(t *testing.T, what string, f func() error) {
-	t.Helper()
-	deadline := time.After(time.Minute)
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		err := f()
-		if err == nil {
-			return
-		}
-		select {
-		case <-deadline:
-			t.Fatalf("%s: not within a minute: %v", what, err)
-		case <-tick.C:
-		}
-	}
-}
-
 func configMap(name string, owners ...metav1.OwnerReference) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: owners}}
 }
@@ -79,7 +61,7 @@ func TestPlane_IsARealClusterThatCollectsGarbage(t *testing.T) {
 		if err := maps.Delete(ctx, owner.Name, metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "garbage collection", func() error { return gone(maps.Get(ctx, "owned", metav1.GetOptions{})) })
+		controlplane.Eventually(t, "garbage collection", func() error { return gone(maps.Get(ctx, "owned", metav1.GetOptions{})) })
 	})
 
 	t.Run("a terminating namespace is emptied and goes", func(t *testing.T) {
@@ -93,7 +75,7 @@ func TestPlane_IsARealClusterThatCollectsGarbage(t *testing.T) {
 		if err := namespaces.Delete(ctx, "short", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, "the namespace's end", func() error { return gone(namespaces.Get(ctx, "short", metav1.GetOptions{})) })
+		controlplane.Eventually(t, "the namespace's end", func() error { return gone(namespaces.Get(ctx, "short", metav1.GetOptions{})) })
 	})
 
 	t.Run("RBAC keeps the others out", func(t *testing.T) {
@@ -140,7 +122,7 @@ func TestSplitPlane_ComesBackWithItsData(t *testing.T) {
 		if err := r.start(); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, r.what, func() error {
+		controlplane.Eventually(t, r.what, func() error {
 			after, err := maps.Get(t.Context(), "kept", metav1.GetOptions{})
 			if err == nil && after.UID != before.UID {
 				t.Fatalf("another cluster: uid %s, want %s", after.UID, before.UID)
@@ -203,7 +185,7 @@ func TestAKilledLauncher_LeavesNothing(t *testing.T) {
 	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	eventually(t, "the directory's end", func() error {
+	controlplane.Eventually(t, "the directory's end", func() error {
 		if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("%s is still there: %w", dir, err)
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 	corev1 "k8s.io/api/core/v1"
@@ -63,20 +62,7 @@ func (w *world) wantOurs(informers ...cache.SharedIndexInformer) {
 // eventually polls f until it gives no error.
 func (w *world) eventually(what string, f func() error) {
 	w.Helper()
-	deadline := time.After(time.Minute)
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		err := f()
-		if err == nil {
-			return
-		}
-		select {
-		case <-deadline:
-			w.Fatalf("%s: not within a minute: %v", what, err)
-		case <-tick.C:
-		}
-	}
+	controlplane.Eventually(w, what, f)
 }
 
 // gone turns what a Get returned into an error, unless it says that there is no such object.
