@@ -28,6 +28,7 @@ func podKeyOf(p *corev1.Pod) (podKey, error) {
 // contender is a store under test. Each method does one whole job, so that calling it costs nothing to speak of.
 type contender interface {
 	get(i int) bool
+	getForeign(i int) bool
 	getNamed(namespace, name string) bool
 	update(p *corev1.Pod)
 	add(p *corev1.Pod)
@@ -40,9 +41,10 @@ type contender interface {
 }
 
 type ours struct {
-	s    *Store[podKey, *corev1.Pod]
-	keys []podKey
-	pods []*corev1.Pod
+	s       *Store[podKey, *corev1.Pod]
+	keys    []podKey
+	foreign []podKey
+	pods    []*corev1.Pod
 }
 
 func newOurStore() *Store[podKey, *corev1.Pod] {
@@ -53,14 +55,15 @@ func newOurStore() *Store[podKey, *corev1.Pod] {
 }
 
 func newOurs(pods []*corev1.Pod) contender {
-	o := &ours{s: newOurStore(), keys: keysOf(pods), pods: pods}
+	o := &ours{s: newOurStore(), keys: keysOf(pods), foreign: foreignKeysOf(pods), pods: pods}
 	for _, p := range pods {
 		_ = o.s.Add(p)
 	}
 	return o
 }
 
-func (o *ours) get(i int) bool { _, ok := o.s.GetByKey(o.keys[i]); return ok }
+func (o *ours) get(i int) bool        { _, ok := o.s.GetByKey(o.keys[i]); return ok }
+func (o *ours) getForeign(i int) bool { _, ok := o.s.GetByKey(o.foreign[i]); return ok }
 func (o *ours) getNamed(namespace, name string) bool {
 	_, ok := o.s.GetByKey(podKey{Namespace: namespace, Name: name})
 	return ok
@@ -107,7 +110,8 @@ func newTheirs(pods []*corev1.Pod) contender {
 	return o
 }
 
-func (o *theirs) get(i int) bool { _, ok, _ := o.s.GetByKey(o.keys[i]); return ok }
+func (o *theirs) get(i int) bool        { _, ok, _ := o.s.GetByKey(o.keys[i]); return ok }
+func (o *theirs) getForeign(i int) bool { return o.get(i) } // its keys are always foreign: the store makes its own
 func (o *theirs) getNamed(namespace, name string) bool {
 	_, ok, _ := o.s.GetByKey(namespace + "/" + name)
 	return ok
@@ -136,14 +140,14 @@ func (o *theirs) replace() { _ = o.s.Replace(o.pods, "1") }
 type least struct {
 	byKey             map[podKey]*corev1.Pod
 	written           map[podKey]*corev1.Pod
-	keys              []podKey
+	keys, foreign     []podKey
 	pods              []*corev1.Pod
 	nodes, namespaces map[string][]*corev1.Pod
 }
 
 func newLeast(pods []*corev1.Pod) contender {
 	o := &least{
-		byKey: map[podKey]*corev1.Pod{}, written: map[podKey]*corev1.Pod{}, keys: keysOf(pods), pods: pods,
+		byKey: map[podKey]*corev1.Pod{}, written: map[podKey]*corev1.Pod{}, keys: keysOf(pods), foreign: foreignKeysOf(pods), pods: pods,
 		nodes: map[string][]*corev1.Pod{}, namespaces: map[string][]*corev1.Pod{},
 	}
 	for i, p := range pods {
@@ -154,7 +158,8 @@ func newLeast(pods []*corev1.Pod) contender {
 	return o
 }
 
-func (o *least) get(i int) bool { _, ok := o.byKey[o.keys[i]]; return ok }
+func (o *least) get(i int) bool        { _, ok := o.byKey[o.keys[i]]; return ok }
+func (o *least) getForeign(i int) bool { _, ok := o.byKey[o.foreign[i]]; return ok }
 func (o *least) getNamed(namespace, name string) bool {
 	_, ok := o.byKey[podKey{Namespace: namespace, Name: name}]
 	return ok
@@ -198,11 +203,20 @@ func (o *lockedMap) get(i int) bool {
 	return ok
 }
 
-// keysOf makes keys whose strings are nobody else's, as those of a work queue may be: comparing them has to read them.
+// keysOf makes the keys that a handler queues: their strings are those of the objects.
 func keysOf(pods []*corev1.Pod) []podKey {
 	keys := make([]podKey, len(pods))
 	for i, p := range pods {
-		keys[i] = podKey{Namespace: strings.Clone(p.Namespace), Name: strings.Clone(p.Name)}
+		keys[i], _ = podKeyOf(p)
+	}
+	return keys
+}
+
+// foreignKeysOf makes keys whose strings are nobody else's: to compare them, the text of both has to be read.
+func foreignKeysOf(pods []*corev1.Pod) []podKey {
+	keys := keysOf(pods)
+	for i := range keys {
+		keys[i] = podKey{Namespace: strings.Clone(keys[i].Namespace), Name: strings.Clone(keys[i].Name)}
 	}
 	return keys
 }

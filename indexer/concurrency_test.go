@@ -162,6 +162,45 @@ func TestSnapshot_AReaderThatComesTooLateIsTurnedAway(t *testing.T) {
 	require.True(t, s.enter(s.published.Load(), visitor))
 }
 
+// TestGetByKey_TakesNoLockOnceNothingHasBeenWrittenForSomeTime locks all stripes, as a writer would, and looks up.
+func TestGetByKey_TakesNoLockOnceNothingHasBeenWrittenForSomeTime(t *testing.T) {
+	s := filled(t, 10)
+	lookup := func() {
+		o, ok := s.GetByKey("1")
+		require.True(t, ok)
+		require.Equal(t, "1", o.key)
+	}
+	for range 2 {
+		require.NoError(t, s.Update(&item{key: "1"}))
+		for range restAfter - countEvery {
+			lookup()
+		}
+		require.Nil(t, s.resting.Load())
+		for range 2 * countEvery {
+			lookup()
+		}
+		for i := range s.stripes {
+			s.stripes[i].mu.Lock()
+		}
+		lookup()
+		for i := range s.stripes {
+			s.stripes[i].mu.Unlock()
+		}
+		checkInvariants(t, s)
+	}
+}
+
+// TestGetByKey_WaitsForNoWriterToTakeASnapshot looks up more often than it takes while a writer is at work elsewhere.
+func TestGetByKey_WaitsForNoWriterToTakeASnapshot(t *testing.T) {
+	s := filled(t, 10)
+	s.mu.Lock()
+	for range 2 * restAfter {
+		s.GetByKey("1")
+	}
+	require.Nil(t, s.resting.Load())
+	s.mu.Unlock()
+}
+
 // staysBlocked starts f, expects that it cannot end while the stripe is locked, and lets it end.
 func staysBlocked(t *testing.T, st *sync.Mutex, f func()) {
 	t.Helper()

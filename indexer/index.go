@@ -56,17 +56,21 @@ func tagOfValue(seed maphash.Seed, value string) uint32 {
 
 // findValue looks value up in frozen or locked parts of an index.
 func findValue(d *directory, posts *spine[*posting], value string, tag uint32) (id uint32, p *posting) {
-	cells := d.bucket(tag).cells
-	mask := uint32(len(cells) - 1)
-	for i := tag & mask; cells[i] != 0; i = (i + 1) & mask {
-		if c := cells[i]; uint32(c>>32) == tag {
-			id = uint32(c) - 1
-			if p = *posts.at(id); p.value == value {
-				return id, p
+	groups := d.bucket(tag).groups
+	mask := uint32(len(groups) - 1)
+	for at := tag & mask; ; at = (at + 1) & mask {
+		g := &groups[at]
+		for m := g.match(tag); m != 0; m &= m - 1 {
+			if i := entry(m); g.tags[i] == tag {
+				if p = *posts.at(g.slots[i]); p.value == value {
+					return g.slots[i], p
+				}
 			}
 		}
+		if !g.full() {
+			return 0, nil
+		}
 	}
-	return 0, nil
 }
 
 // add files a slot that has just come into use.

@@ -23,6 +23,9 @@ func checkInvariants[K comparable, T comparable](t fataler, s *Store[K, T]) {
 	if s.held != 0 {
 		t.Fatalf("stripes %b are still locked", s.held)
 	}
+	if r := s.resting.Load(); r != nil && (r != s.published.Load() || !r.pin.settled.Load()) {
+		t.Fatalf("lookups go to a snapshot that is not published, or that may be given back")
+	}
 	if s.size.Load() != int64(s.n) {
 		t.Fatalf("size is %d, n is %d", s.size.Load(), s.n)
 	}
@@ -72,7 +75,7 @@ func checkVec[E comparable](t fataler, v *vec[E], n uint32) {
 	}
 }
 
-// checkTable: the cells are those of slots, each reachable, and every directory entry has the right bucket.
+// checkTable: the entries are those of slots, each reachable and marked, and every directory entry has the right bucket.
 func checkTable(t fataler, tb *table, slots []uint32) {
 	t.Helper()
 	d := tb.dir.Load()
@@ -91,22 +94,18 @@ func checkTable(t fataler, tb *table, slots []uint32) {
 		}
 		last = b
 		n := 0
-		for j, c := range b.cells {
-			if c == 0 {
-				continue
-			}
+		for tag, slot := range b.all() {
 			n++
-			found = append(found, uint32(c)-1)
-			tag := uint32(c >> 32)
+			found = append(found, slot)
 			if d.bucket(tag) != b {
 				t.Fatalf("tag %x is in the wrong bucket", tag)
 			}
-			if int(b.position(c)) != j {
-				t.Fatalf("cell %d is a duplicate", j)
+			if at, i := b.position(tag, slot); byte(b.groups[at].marks>>(8*i)) != byte(mark(tag)) {
+				t.Fatalf("the mark of tag %x is missing from %x", tag, b.groups[at].marks)
 			}
 		}
-		if n != b.n || n*4 >= len(b.cells)*3 {
-			t.Fatalf("bucket counts %d, has %d of %d", b.n, n, len(b.cells))
+		if n != b.n || n*4 >= len(b.groups)*groupLen*3 {
+			t.Fatalf("bucket counts %d, has %d of %d", b.n, n, len(b.groups)*groupLen)
 		}
 	}
 	slices.Sort(found)

@@ -18,8 +18,9 @@ const (
 
 // stripe is a lock on a cache line of its own.
 type stripe struct {
-	mu sync.Mutex
-	_  [56]byte
+	mu      sync.Mutex
+	lookups uint8 // by GetByKey, modulo 256
+	_       [55]byte
 }
 
 func lock(mu *sync.Mutex) {
@@ -56,6 +57,10 @@ func (s *Store[K, T]) lockAllStripesLocked() {
 func (s *Store[K, T]) beginLocked() {
 	if s.published.Load() != nil {
 		s.published.Store(nil)
+		s.resting.Store(nil)
+	}
+	if s.lookups.Load() != 0 {
+		s.lookups.Store(0)
 	}
 	if len(s.pins) > 0 {
 		s.prunePinsLocked()

@@ -276,6 +276,7 @@ func (x *machine) actions() map[string]func(*rapid.T) {
 		"snapshot": func(t *rapid.T) {
 			x.moments = append(x.moments, moment{x.s.Snapshot(), x.m.clone()})
 		},
+		"rest": func(*rapid.T) { x.s.rest() },
 		"forget snapshot": func(t *rapid.T) {
 			if len(x.moments) > 0 {
 				i := rapid.IntRange(0, len(x.moments)-1).Draw(t, "which")

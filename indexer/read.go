@@ -6,16 +6,24 @@ import (
 )
 
 // GetByKey returns the object under key. It waits for a write to keys that share key's stripe, but for no reader that
-// iterates.
+// iterates. Where nothing has been written for some time, it takes no lock at all.
 func (s *Store[K, T]) GetByKey(key K) (obj T, ok bool) {
+	if r := s.resting.Load(); r != nil {
+		return r.get(key)
+	}
 	tag := s.tagOf(key)
-	mu := &s.stripes[tag>>(32-stripeBits)].mu
-	lock(mu)
+	st := &s.stripes[tag>>(32-stripeBits)]
+	lock(&st.mu)
 	slot, ok := find(s.table.dir.Load(), s.keys.sp.Load(), key, tag)
 	if ok {
 		obj = *s.objs.at(slot)
 	}
-	mu.Unlock()
+	st.lookups++
+	counted := st.lookups%countEvery == 0
+	st.mu.Unlock()
+	if counted && s.lookups.Add(countEvery) >= restAfter {
+		s.rest()
+	}
 	return obj, ok
 }
 
@@ -175,10 +183,8 @@ func (s *Store[K, T]) ListIndexValues(name string) []string {
 			continue
 		}
 		last = b
-		for _, c := range b.cells {
-			if c != 0 {
-				values = append(values, (*v.posts.at(uint32(c) - 1)).value)
-			}
+		for _, id := range b.all() {
+			values = append(values, (*v.posts.at(id)).value)
 		}
 	}
 	slices.Sort(values)

@@ -109,6 +109,30 @@ func (s *Store[K, T]) freezeLocked(r *root[K, T]) *root[K, T] {
 	return r
 }
 
+const (
+	// restAfter is how many lookups there must be after a write before they go to a snapshot: by then their locks have
+	// cost about as much as the snapshot does, together with the copy of a chunk at the next write.
+	restAfter = 128
+	// countEvery is how many lookups in a stripe are counted at a time. A count of each would be what they wait for.
+	countEvery = 8
+)
+
+// rest lets lookups go to a snapshot of the present, which nobody gives back: entering and leaving it would cost what a
+// stripe costs. It waits for no writer.
+func (s *Store[K, T]) rest() {
+	fresh := newRoot[K, T](len(*s.defs.Load()))
+	if !s.mu.TryLock() {
+		return
+	}
+	r := s.published.Load()
+	if r == nil {
+		r = s.freezeLocked(fresh)
+	}
+	r.pin.enter(settler)
+	s.resting.Store(r)
+	s.mu.Unlock()
+}
+
 // maxPins is how many later snapshots the store waits for a visitor to leave. Then the visited one counts as if nobody
 // gave it back, which is always safe and costs no more than Snapshot does. So the store forgets visitors that never leave:
 // loops over All that were ended by a panic or by runtime.Goexit.
@@ -137,6 +161,14 @@ func (s *Store[K, T]) prunePinsLocked() {
 
 func (r *root[K, T]) find(key K) (uint32, bool) {
 	return find(r.dir, r.keys, key, uint32(maphash.Comparable(r.seed, key)>>32))
+}
+
+func (r *root[K, T]) get(key K) (obj T, ok bool) {
+	slot, ok := r.find(key)
+	if ok {
+		obj = *r.objs.at(slot)
+	}
+	return obj, ok
 }
 
 // view returns the index of that name, nil if there is none.
@@ -192,11 +224,7 @@ func (s Snapshot[K, T]) Get(key K) (obj T, ok bool) {
 	if s.r == nil {
 		return obj, false
 	}
-	slot, ok := s.r.find(key)
-	if ok {
-		obj = *s.r.objs.at(slot)
-	}
-	return obj, ok
+	return s.r.get(key)
 }
 
 // All iterates over all objects, in no particular order.

@@ -58,7 +58,8 @@ type Op[K comparable, T any] struct {
 //  4. lock the stripes of the keys, as they come, and change the chunks
 //  5. unlock all stripes, then mu (commit): from here on everybody sees the write, whole
 //
-// GetByKey locks one stripe. Everything else reads a snapshot.
+// GetByKey locks one stripe, or none: after restAfter lookups without a write it takes a snapshot, and lookups read that
+// until the next write. Everything else reads a snapshot anyway.
 type Store[K comparable, T any] struct {
 	keyFunc func(T) (K, error)
 	compare func(a, b K) int
@@ -69,12 +70,17 @@ type Store[K comparable, T any] struct {
 	// published is the snapshot of the present moment, if anybody asked for one since the last write.
 	// Invariant: nil while a write is under way.
 	published atomic.Pointer[root[K, T]]
+	// resting is the published snapshot once lookups go to it: see rest.
+	// Invariant: nil, or published and settled, so that nobody writes to what it holds.
+	resting atomic.Pointer[root[K, T]]
+	// lookups counts those since the last write, roughly.
+	lookups atomic.Int64
 	// size is the number of objects, for Len.
 	size atomic.Int64
 	// defs are the definitions of indices, in order; a slice is never changed, only replaced (under mu).
 	defs atomic.Pointer[[]*definition[T]]
 
-	// stripes guard the slots and table cells of the keys that hash to them, against GetByKey. Only a holder of mu
+	// stripes guard the slots and table entries of the keys that hash to them, against GetByKey. Only a holder of mu
 	// locks more than one, so their order does not matter. A writer keeps what it locked until it commits: who has
 	// seen one write of a transaction therefore sees them all.
 	stripes [stripeCount]stripe
@@ -124,18 +130,17 @@ func (s *Store[K, T]) tagOf(key K) uint32 {
 
 // find looks key up in frozen or locked parts of a store.
 func find[K comparable](d *directory, keys *spine[K], key K, tag uint32) (slot uint32, ok bool) {
-	cells := d.bucket(tag).cells
-	mask := uint32(len(cells) - 1)
-	for i := tag & mask; ; i = (i + 1) & mask {
-		c := cells[i]
-		if c == 0 {
-			return 0, false
-		}
-		if uint32(c>>32) == tag {
-			slot = uint32(c) - 1
-			if *keys.at(slot) == key {
-				return slot, true
+	groups := d.bucket(tag).groups
+	mask := uint32(len(groups) - 1)
+	for at := tag & mask; ; at = (at + 1) & mask {
+		g := &groups[at]
+		for m := g.match(tag); m != 0; m &= m - 1 {
+			if i := entry(m); g.tags[i] == tag && *keys.at(g.slots[i]) == key {
+				return g.slots[i], true
 			}
+		}
+		if !g.full() {
+			return 0, false
 		}
 	}
 }

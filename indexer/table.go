@@ -1,24 +1,71 @@
 package indexer
 
 import (
+	"iter"
+	"math/bits"
 	"slices"
 	"sync/atomic"
 )
 
 const (
-	minCells = 8
-	maxCells = chunkLen
-	// maxDepth bounds the directory if very many tags share their first bits; buckets then outgrow maxCells instead.
+	groupLen  = 7
+	maxGroups = 32
+	// maxDepth bounds the directory if very many tags share their first bits; buckets then outgrow maxGroups instead.
 	maxDepth = 22
 )
 
-// bucket is an open-addressing hash table with linear probing, for the tags with the same first depth bits.
-// A cell is 0, or a tag and a slot (plus one). Invariant: 4·n < 3·len(cells), so that probing ends.
+// bucket is an open-addressing hash table with linear probing, for the tags with the same first depth bits. It is probed
+// group by group: an entry of tag t is in group t (modulo the number of groups), or, if that is full, in the next.
+// Invariant: 4·n < 3·7·len(groups), so that probing ends.
 type bucket struct {
-	epoch uint64
-	depth uint8
-	n     int
-	cells []uint64
+	epoch  uint64
+	depth  uint8
+	n      int
+	groups []group
+}
+
+// group is a cache line of entries: tags with their slots. Invariant: those in use come first.
+type group struct {
+	marks uint64 // byte i is mark(tags[i]), or 0 if entry i is not in use; the last byte is 0
+	tags  [groupLen]uint32
+	slots [groupLen]uint32
+}
+
+const (
+	ones  = 0x0101010101010101
+	highs = 0x8080808080808080
+)
+
+// mark is a byte of a tag that neither chooses a bucket nor, as a rule, a group. It is not 0.
+func mark(tag uint32) uint64 { return uint64(tag>>8&0x7f | 0x80) }
+
+// match finds the entries that have tag's mark: it returns the highest bit of their bytes, and seldom that of another entry
+// in use. All are compared at once, since how far to go from one to the next is what a processor cannot foresee.
+func (g *group) match(tag uint32) uint64 {
+	x := g.marks ^ mark(tag)*ones
+	return (x - ones) &^ x & highs
+}
+
+// entry is the number of the entry for the lowest bit of a match.
+func entry(match uint64) int { return bits.TrailingZeros64(match) >> 3 }
+
+func (g *group) len() int { return (71 - bits.LeadingZeros64(g.marks)) >> 3 }
+
+func (g *group) full() bool { return g.marks>>(8*(groupLen-1)) != 0 }
+
+func (g *group) push(tag, slot uint32) {
+	i := g.len()
+	g.marks |= mark(tag) << (8 * i)
+	g.tags[i], g.slots[i] = tag, slot
+}
+
+// take takes out entry i; the last one takes its place.
+func (g *group) take(i int) {
+	last := g.len() - 1
+	g.tags[i], g.slots[i] = g.tags[last], g.slots[last]
+	g.tags[last], g.slots[last] = 0, 0
+	g.marks = g.marks&^(0xff<<(8*i)) | g.marks>>(8*last)<<(8*i)
+	g.marks &^= 0xff << (8 * last)
 }
 
 // directory maps the first depth bits of a tag to a bucket. A bucket that is less deep appears several times in a row.
@@ -40,15 +87,13 @@ type table struct {
 	minDepth uint8
 }
 
-func cellOf(tag, slot uint32) uint64 { return uint64(tag)<<32 | uint64(slot+1) }
-
-// cellsFor is the size of a bucket that takes n entries and one more.
-func cellsFor(n int) int {
-	size := minCells
-	for size*3 <= (n+1)*4 {
+// groupsFor makes the groups of a bucket that takes n entries and one more.
+func groupsFor(n int) []group {
+	size := 1
+	for size*groupLen*3 <= (n+1)*4 {
 		size *= 2
 	}
-	return size
+	return make([]group, size)
 }
 
 // init makes an empty table. minDepth is at least 1.
@@ -57,10 +102,10 @@ func (t *table) init(minDepth uint8, epoch uint64) {
 	t.initFor(nil, epoch)
 }
 
-// initFor makes an empty table with room for these tags; the tags of all cells may be given instead.
+// initFor makes an empty table with room for these tags; the tags of all entries may be given instead.
 func (t *table) initFor(tags []uint32, epoch uint64) {
 	depth := t.minDepth
-	for depth < maxDepth && len(tags)>>depth > maxCells/2 {
+	for depth < maxDepth && len(tags)>>depth > maxGroups*groupLen/2 {
 		depth++
 	}
 	d := &directory{epoch: epoch, depth: depth, shift: 32 - depth, buckets: make([]*bucket, 1<<depth)}
@@ -70,7 +115,7 @@ func (t *table) initFor(tags []uint32, epoch uint64) {
 	}
 	all := make([]bucket, len(d.buckets))
 	for i := range d.buckets {
-		all[i] = bucket{epoch: epoch, depth: depth, cells: make([]uint64, cellsFor(counts[i]))}
+		all[i] = bucket{epoch: epoch, depth: depth, groups: groupsFor(counts[i])}
 		d.buckets[i] = &all[i]
 	}
 	t.dir.Store(d)
@@ -79,31 +124,32 @@ func (t *table) initFor(tags []uint32, epoch uint64) {
 func (t *table) insert(tag, slot uint32, w *clock) {
 	for {
 		b := t.dir.Load().bucket(tag)
-		if (b.n+1)*4 < len(b.cells)*3 {
-			t.own(b, tag, w).put(cellOf(tag, slot))
+		if (b.n+1)*4 < len(b.groups)*groupLen*3 {
+			t.own(b, tag, w).put(tag, slot)
 			return
 		}
-		if len(b.cells) < maxCells || b.depth == maxDepth {
-			t.replace(b.resized(len(b.cells)*2, w.now), tag, w)
+		if len(b.groups) < maxGroups || b.depth == maxDepth {
+			t.replace(b.resized(len(b.groups)*2, w.now), tag, w)
 		} else {
 			t.split(b, tag, w)
 		}
 	}
 }
 
-// remove takes out a cell that is there.
+// remove takes out an entry that is there.
 func (t *table) remove(tag, slot uint32, w *clock) {
 	b := t.own(t.dir.Load().bucket(tag), tag, w)
-	b.take(b.position(cellOf(tag, slot)))
-	if size := len(b.cells); size > minCells && b.n*8 < size {
+	b.take(b.position(tag, slot))
+	if size := len(b.groups); size > 1 && b.n < size {
 		t.replace(b.resized(size/2, w.now), tag, w)
 	}
 }
 
-// relabel makes the cell that is there for slot from stand for slot to.
+// relabel makes the entry that is there for slot from stand for slot to.
 func (t *table) relabel(tag, from, to uint32, w *clock) {
 	b := t.own(t.dir.Load().bucket(tag), tag, w)
-	b.cells[b.position(cellOf(tag, from))] = cellOf(tag, to)
+	g, i := b.position(tag, from)
+	b.groups[g].slots[i] = to
 }
 
 // sparse tells whether so few entries are left that rebuilt is worth its time.
@@ -115,22 +161,19 @@ func (t *table) sparse(n int) bool {
 // rebuild makes the directory as small as its content allows. slotOf maps old slots to new ones.
 func (t *table) rebuild(slotOf func(uint32) uint32, w *clock) {
 	var last *bucket
-	var cells []uint64
-	var tags []uint32
+	var tags, slots []uint32
 	for _, b := range t.dir.Load().buckets {
 		if b == last {
 			continue
 		}
 		last = b
-		for _, c := range b.cells {
-			if c != 0 {
-				cells, tags = append(cells, c), append(tags, uint32(c>>32))
-			}
+		for tag, slot := range b.all() {
+			tags, slots = append(tags, tag), append(slots, slot)
 		}
 	}
 	t.initFor(tags, w.now)
-	for i, c := range cells {
-		t.dir.Load().bucket(tags[i]).put(cellOf(tags[i], slotOf(uint32(c)-1)))
+	for i, tag := range tags {
+		t.dir.Load().bucket(tag).put(tag, slotOf(slots[i]))
 	}
 }
 
@@ -140,7 +183,7 @@ func (t *table) own(b *bucket, tag uint32, w *clock) *bucket {
 		return b
 	}
 	w.copies++
-	next := &bucket{epoch: w.now, depth: b.depth, n: b.n, cells: slices.Clone(b.cells)}
+	next := &bucket{epoch: w.now, depth: b.depth, n: b.n, groups: slices.Clone(b.groups)}
 	t.replace(next, tag, w)
 	return next
 }
@@ -169,72 +212,92 @@ func (t *table) split(b *bucket, tag uint32, w *clock) {
 		t.dir.Store(next)
 	}
 	bit := uint32(1) << (31 - b.depth)
-	ones := 0
-	for _, c := range b.cells {
-		if c != 0 && uint32(c>>32)&bit != 0 {
-			ones++
+	n := 0
+	for tag := range b.all() {
+		if tag&bit != 0 {
+			n++
 		}
 	}
 	halves := [2]*bucket{
-		{epoch: w.now, depth: b.depth + 1, cells: make([]uint64, cellsFor(b.n-ones))},
-		{epoch: w.now, depth: b.depth + 1, cells: make([]uint64, cellsFor(ones))},
+		{epoch: w.now, depth: b.depth + 1, groups: groupsFor(b.n - n)},
+		{epoch: w.now, depth: b.depth + 1, groups: groupsFor(n)},
 	}
-	for _, c := range b.cells {
-		if c == 0 {
-			continue
-		}
-		if uint32(c>>32)&bit != 0 {
-			halves[1].put(c)
+	for tag, slot := range b.all() {
+		if tag&bit != 0 {
+			halves[1].put(tag, slot)
 		} else {
-			halves[0].put(c)
+			halves[0].put(tag, slot)
 		}
 	}
 	t.replace(halves[0], tag&^bit, w)
 	t.replace(halves[1], tag|bit, w)
 }
 
-func (b *bucket) put(cell uint64) {
-	mask := uint32(len(b.cells) - 1)
-	i := uint32(cell>>32) & mask
-	for b.cells[i] != 0 {
-		i = (i + 1) & mask
+// all iterates over tags and slots.
+func (b *bucket) all() iter.Seq2[uint32, uint32] {
+	return func(yield func(tag, slot uint32) bool) {
+		for i := range b.groups {
+			g := &b.groups[i]
+			for j := range g.len() {
+				if !yield(g.tags[j], g.slots[j]) {
+					return
+				}
+			}
+		}
 	}
-	b.cells[i] = cell
+}
+
+func (b *bucket) mask() uint32 { return uint32(len(b.groups) - 1) }
+
+func (b *bucket) put(tag, slot uint32) {
+	g := tag & b.mask()
+	for b.groups[g].full() {
+		g = (g + 1) & b.mask()
+	}
+	b.groups[g].push(tag, slot)
 	b.n++
 }
 
-func (b *bucket) position(cell uint64) uint32 {
-	mask := uint32(len(b.cells) - 1)
-	i := uint32(cell>>32) & mask
-	for b.cells[i] != cell {
-		if b.cells[i] == 0 {
+// position finds an entry that is there.
+func (b *bucket) position(tag, slot uint32) (at uint32, i int) {
+	for at = tag & b.mask(); ; at = (at + 1) & b.mask() {
+		g := &b.groups[at]
+		for i := range g.len() {
+			if g.tags[i] == tag && g.slots[i] == slot {
+				return at, i
+			}
+		}
+		if !g.full() {
 			panic("indexer: a table lacks a slot that is in use")
 		}
-		i = (i + 1) & mask
 	}
-	return i
 }
 
-// take empties cell i and moves later cells of the same run up, so that no probe stops short of its goal.
-func (b *bucket) take(i uint32) {
-	mask := uint32(len(b.cells) - 1)
-	for j := (i + 1) & mask; b.cells[j] != 0; j = (j + 1) & mask {
-		home := uint32(b.cells[j]>>32) & mask
-		if (j-home)&mask >= (j-i)&mask {
-			b.cells[i] = b.cells[j]
-			i = j
+// take takes out entry i of group hole. Was the group full, an entry that found no place in it moves up from behind, and
+// so on in the group where that one was, so that no probe stops short of its goal.
+func (b *bucket) take(hole uint32, i int) {
+	b.n--
+	wasFull := b.groups[hole].full()
+	b.groups[hole].take(i)
+	for at := hole; wasFull; {
+		at = (at + 1) & b.mask()
+		g := &b.groups[at]
+		wasFull = g.full()
+		for i := range g.len() {
+			if tag := g.tags[i]; (at-tag)&b.mask() >= (at-hole)&b.mask() {
+				b.groups[hole].push(tag, g.slots[i])
+				g.take(i)
+				hole = at
+				break
+			}
 		}
 	}
-	b.cells[i] = 0
-	b.n--
 }
 
 func (b *bucket) resized(size int, epoch uint64) *bucket {
-	next := &bucket{epoch: epoch, depth: b.depth, cells: make([]uint64, size)}
-	for _, c := range b.cells {
-		if c != 0 {
-			next.put(c)
-		}
+	next := &bucket{epoch: epoch, depth: b.depth, groups: make([]group, size)}
+	for tag, slot := range b.all() {
+		next.put(tag, slot)
 	}
 	return next
 }

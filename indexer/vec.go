@@ -42,9 +42,7 @@ func (sp *spine[E]) at(i uint32) *E { return &sp.chunks[i>>chunkBits].Load().e[i
 // resized returns a spine of n entries that begins with those of sp.
 func (sp *spine[E]) resized(n int, epoch uint64) *spine[E] {
 	next := &spine[E]{epoch: epoch, chunks: make([]atomic.Pointer[chunk[E]], n)}
-	for i := range min(n, len(sp.chunks)) {
-		next.chunks[i].Store(sp.chunks[i].Load())
-	}
+	copy(next.chunks, sp.chunks)
 	return next
 }
 

@@ -24,6 +24,7 @@ type goal struct {
 var goals = slices.Concat(
 	ofLayer("indexer",
 		faster("GetByKey objects=10000", 1/1.1),
+		faster("GetByForeignKey objects=10000", 1/1.1),
 		faster("GetByKeyOnAllCoresBesideOneWriter objects=10000", 2.5),
 		faster("List objects=10000", 2.5),
 		faster("Iterate objects=10000", 10), allocating("Iterate objects=10000", 0),
