@@ -52,7 +52,7 @@ func (s *Store[K, T]) Apply(ops []Op[K, T], resourceVersion string) {
 	removed := false
 	for i := range ops {
 		s.applyLocked(&ops[i], sc, i)
-		removed = removed || ops[i].Existed
+		removed = removed || ops[i].Delete && ops[i].Existed
 	}
 	if removed {
 		s.compactLocked()

@@ -32,6 +32,7 @@ var floors = map[string]string{
 	"deltafifo":      "what no queue of the kind could do without, such as one append and one map entry.",
 	"indexer":        "plain maps and slices without locks: one lookup, one copy of the slice.",
 	"sharedinformer": "the same source and the handlers, with no reflector, queue and store; of latencies, a hand-over to a goroutine for each handler.",
+	"compat/cache":   "the calls of client-go's key and index functions, and a map entry.",
 	"workqueue":      "what no queue could do without, such as a map entry and a slot; between goroutines, a channel.",
 }
 
