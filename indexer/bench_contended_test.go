@@ -28,7 +28,7 @@ func around(b *testing.B, n int, f func()) {
 func getInParallel(b *testing.B, c contender, n int) {
 	b.RunParallel(func(pb *testing.PB) {
 		for i := 0; pb.Next(); i = (i + 7) % n {
-			c.get(i)
+			c.getForeign(i)
 		}
 	})
 }

@@ -31,3 +31,19 @@ func TestReplace_OfManyValuesGivesTheirMemoryBack(t *testing.T) {
 	checkInvariants(t, s)
 	runtime.KeepAlive(objs)
 }
+
+func TestUpdate_OfManyValuesToOneGivesTheirMemoryBack(t *testing.T) {
+	const n = 5000
+	s := New(Options[string, *item]{KeyFunc: itemKey, Indexers: Indexers[*item]{"tags": byTags}})
+	for i := range n {
+		require.NoError(t, s.Add(&item{key: fmt.Sprint(i), tags: []string{fmt.Sprint("a", i)}}))
+	}
+	ix := s.indices[0]
+	require.EqualValues(t, n, ix.ids)
+	for i := range n {
+		require.NoError(t, s.Update(&item{key: fmt.Sprint(i), tags: []string{"a"}}))
+	}
+	require.Less(t, ix.ids, uint32(chunkLen))
+	require.Less(t, len(ix.free), chunkLen)
+	checkInvariants(t, s)
+}

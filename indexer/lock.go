@@ -3,6 +3,7 @@ package indexer
 import (
 	"math/bits"
 	"sync"
+	"sync/atomic"
 )
 
 const (
@@ -15,6 +16,18 @@ const (
 	// spin while other goroutines wait for the processor, which is just when it would matter.
 	spins = 256
 )
+
+// apart is what every core writes. It is allocated apart from the store, since Go lays nothing but what has no pointers
+// along cache lines.
+type apart struct {
+	// stripes guard the slots and table entries of the keys that hash to them, against GetByKey. Only a holder of mu
+	// locks more than one, so their order does not matter. A writer keeps what it locked until it commits: who has
+	// seen one write of a transaction therefore sees them all.
+	stripes [stripeCount]stripe
+	// lookups counts those since the last write, roughly: see rest.
+	lookups atomic.Int64
+	_       [56]byte
+}
 
 // stripe is a lock on a cache line of its own.
 type stripe struct {
@@ -70,7 +83,9 @@ func (s *Store[K, T]) beginLocked() {
 // commitLocked ends a write: all of it becomes visible. The size goes first, so that who has seen the new Len waits at a
 // stripe for the rest, and who has seen the rest sees the new Len.
 func (s *Store[K, T]) commitLocked() {
-	s.size.Store(int64(s.n))
+	if n := int64(s.n); s.size.Load() != n {
+		s.size.Store(n)
+	}
 	for h := s.held; h != 0; h &= h - 1 {
 		s.stripes[bits.TrailingZeros64(h)].mu.Unlock()
 	}

@@ -110,27 +110,33 @@ func (s *Store[K, T]) freezeLocked(r *root[K, T]) *root[K, T] {
 }
 
 const (
-	// restAfter is how many lookups there must be after a write before they go to a snapshot: by then their locks have
-	// cost about as much as the snapshot does, together with the copy of a chunk at the next write.
+	// restAfter is about how many lookups there must be after a write before they go to a snapshot: by then their locks
+	// have cost as much as the snapshot does, together with the copy of a chunk at the next write.
 	restAfter = 128
 	// countEvery is how many lookups in a stripe are counted at a time. A count of each would be what they wait for.
 	countEvery = 8
 )
 
 // rest lets lookups go to a snapshot of the present, which nobody gives back: entering and leaving it would cost what a
-// stripe costs. It waits for no writer.
+// stripe costs. It waits for no writer: if one is at work, the snapshot would not last.
 func (s *Store[K, T]) rest() {
-	fresh := newRoot[K, T](len(*s.defs.Load()))
+	var fresh *root[K, T]
+	if s.published.Load() == nil {
+		fresh = newRoot[K, T](len(*s.defs.Load())) // before the lock is taken, as in acquire
+	}
 	if !s.mu.TryLock() {
 		return
 	}
+	defer s.mu.Unlock()
 	r := s.published.Load()
-	if r == nil {
+	switch {
+	case r == nil && fresh == nil:
+		return // a write came between
+	case r == nil:
 		r = s.freezeLocked(fresh)
 	}
 	r.pin.enter(settler)
 	s.resting.Store(r)
-	s.mu.Unlock()
 }
 
 // maxPins is how many later snapshots the store waits for a visitor to leave. Then the visited one counts as if nobody
@@ -196,6 +202,7 @@ func noIndex(name string) error { return fmt.Errorf("indexer: there is no index 
 // A snapshot need not be closed. The price is that the next write to each chunk copies the chunk, once, even if
 // the snapshot is forgotten by then. Store.All and the methods of Store that return slices take a snapshot and give it
 // back; they cost the same only if they outlast 64 later snapshots, and All if a panic or runtime.Goexit ends the loop.
+// GetByKey takes one after about 128 lookups without a write, and does not give it back.
 type Snapshot[K comparable, T any] struct {
 	r *root[K, T]
 }

@@ -58,8 +58,10 @@ type Op[K comparable, T any] struct {
 //  4. lock the stripes of the keys, as they come, and change the chunks
 //  5. unlock all stripes, then mu (commit): from here on everybody sees the write, whole
 //
-// GetByKey locks one stripe, or none: after restAfter lookups without a write it takes a snapshot, and lookups read that
+// GetByKey locks one stripe, or none: after about restAfter lookups without a write it takes a snapshot, and lookups read that
 // until the next write. Everything else reads a snapshot anyway.
+//
+// The fields stand in the order of who uses them, so that writers do not take the cache lines that lookups only read.
 type Store[K comparable, T any] struct {
 	keyFunc func(T) (K, error)
 	compare func(a, b K) int
@@ -73,24 +75,21 @@ type Store[K comparable, T any] struct {
 	// resting is the published snapshot once lookups go to it: see rest.
 	// Invariant: nil, or published and settled, so that nobody writes to what it holds.
 	resting atomic.Pointer[root[K, T]]
-	// lookups counts those since the last write, roughly.
-	lookups atomic.Int64
 	// size is the number of objects, for Len.
 	size atomic.Int64
 	// defs are the definitions of indices, in order; a slice is never changed, only replaced (under mu).
 	defs atomic.Pointer[[]*definition[T]]
 
-	// stripes guard the slots and table entries of the keys that hash to them, against GetByKey. Only a holder of mu
-	// locks more than one, so their order does not matter. A writer keeps what it locked until it commits: who has
-	// seen one write of a transaction therefore sees them all.
-	stripes [stripeCount]stripe
-
-	// mu makes writers take turns and snapshots fall between them. It guards all below; keys, objs and table are
-	// written with mu and the stripe, and read with either.
-	mu    sync.Mutex
+	// Written with mu and the stripe, and read with either.
 	keys  vec[K]
 	objs  vec[T]
 	table table
+
+	*apart
+	_ [64]byte
+
+	// mu makes writers take turns and snapshots fall between them. It guards all below.
+	mu sync.Mutex
 	// Invariant: slots 0…n-1 of keys and objs are in use, all others are zero.
 	n       uint32
 	indices []*index[T] // Invariant: indices[i].def == defs[i]
@@ -107,6 +106,7 @@ func New[K comparable, T any](opts Options[K, T]) *Store[K, T] {
 		compare: opts.Compare,
 		onError: opts.OnError,
 		seed:    maphash.MakeSeed(),
+		apart:   new(apart),
 		clock:   clock{now: 1},
 	}
 	s.scratch.New = func() any { return new(scratch[K]) }

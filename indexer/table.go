@@ -10,7 +10,7 @@ import (
 const (
 	groupLen  = 7
 	maxGroups = 32
-	// maxDepth bounds the directory if very many tags share their first bits; buckets then outgrow maxGroups instead.
+	// maxDepth bounds the directory if very many tags share their first bits; buckets may then outgrow maxGroups instead.
 	maxDepth = 22
 )
 
@@ -36,11 +36,11 @@ const (
 	highs = 0x8080808080808080
 )
 
-// mark is a byte of a tag that neither chooses a bucket nor, as a rule, a group. It is not 0.
+// mark is a byte of a tag, of bits that as a rule choose neither bucket nor group. It is not 0.
 func mark(tag uint32) uint64 { return uint64(tag>>8&0x7f | 0x80) }
 
 // match finds the entries that have tag's mark: it returns the highest bit of their bytes, and seldom that of another entry
-// in use. All are compared at once, since how far to go from one to the next is what a processor cannot foresee.
+// in use. All are compared at once: the length of a search from one to the next is a branch that processors mispredict.
 func (g *group) match(tag uint32) uint64 {
 	x := g.marks ^ mark(tag)*ones
 	return (x - ones) &^ x & highs

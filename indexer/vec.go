@@ -42,7 +42,7 @@ func (sp *spine[E]) at(i uint32) *E { return &sp.chunks[i>>chunkBits].Load().e[i
 // resized returns a spine of n entries that begins with those of sp.
 func (sp *spine[E]) resized(n int, epoch uint64) *spine[E] {
 	next := &spine[E]{epoch: epoch, chunks: make([]atomic.Pointer[chunk[E]], n)}
-	copy(next.chunks, sp.chunks)
+	copy(next.chunks, sp.chunks) // nobody else sees next yet, or stores into sp
 	return next
 }
 

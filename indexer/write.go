@@ -52,7 +52,7 @@ func (s *Store[K, T]) Apply(ops []Op[K, T], resourceVersion string) {
 	removed := false
 	for i := range ops {
 		s.applyLocked(&ops[i], sc, i)
-		removed = removed || ops[i].Delete && ops[i].Existed
+		removed = removed || ops[i].Existed
 	}
 	if removed {
 		s.compactLocked()
@@ -113,7 +113,8 @@ func (s *Store[K, T]) applyLocked(op *Op[K, T], sc *scratch[K], i int) {
 	case ok:
 		s.objs.set(slot, op.Obj, &s.clock)
 		if s.keys.owned(slot, &s.clock) {
-			// An equal key, but its strings are likely obj's own: the old object's need not be kept for it.
+			// An equal key, but its strings are likely obj's own: the old object's need not be kept for it. To copy the
+			// chunk for that would cost more than they weigh.
 			s.keys.set(slot, op.Key, &s.clock)
 		}
 		for j, ix := range s.indices {

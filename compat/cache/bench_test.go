@@ -42,7 +42,13 @@ type leastStore struct {
 	objs             map[string]any
 }
 
-func newLeastStore([]any) clientgo.Indexer { return &leastStore{objs: map[string]any{}} }
+func newLeastStore(pods []any) clientgo.Indexer {
+	s := &leastStore{objs: map[string]any{}}
+	for _, p := range pods {
+		_ = s.Update(p)
+	}
+	return s
+}
 
 func (s *leastStore) Update(obj any) error {
 	key, _ := clientgo.MetaNamespaceKeyFunc(obj)
