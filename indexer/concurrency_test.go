@@ -192,6 +192,33 @@ func TestGetByKey_TakesNoLockOnceNothingHasBeenWrittenForSomeTime(t *testing.T) 
 	}
 }
 
+// TestGetByKey_KnowsEveryWriteThatIsOver while lookups go to one snapshot after the other: the writer reads its own writes,
+// and others what Len has counted.
+func TestGetByKey_KnowsEveryWriteThatIsOver(t *testing.T) {
+	s := newItems(nil)
+	stored := func(n int) {
+		if _, ok := s.GetByKey(fmt.Sprint(n)); !ok {
+			t.Errorf("object %d is missing, of %d", n, s.Len())
+		}
+	}
+	var wg sync.WaitGroup
+	var done atomic.Bool
+	write(&wg, &done, 50_000, func(i int) {
+		_ = s.Add(&item{key: fmt.Sprint(i)})
+		stored(i)
+	})
+	wg.Go(func() {
+		for !done.Load() && !t.Failed() {
+			s.rest()
+			if n := s.Len(); n > 0 {
+				stored(n - 1)
+			}
+		}
+	})
+	wg.Wait()
+	require.Equal(t, 50_000, s.Len())
+}
+
 // TestGetByKey_WaitsForNoWriterToTakeASnapshot looks up more often than it takes while a writer is at work elsewhere.
 func TestGetByKey_WaitsForNoWriterToTakeASnapshot(t *testing.T) {
 	s := filled(t, 10)
