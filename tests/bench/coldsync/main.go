@@ -21,6 +21,7 @@ import (
 type options struct {
 	n        int
 	rounds   int
+	calm     time.Duration
 	server   string
 	variants []string
 	storms   []weather // one after the other, after each sync
@@ -52,6 +53,7 @@ func exit(err error) {
 
 func parse() (o options, err error) {
 	flag.IntVar(&o.n, "n", 20_000, "how many pods")
+	flag.DurationVar(&o.calm, "calm", 3*time.Second, "how long the server is left alone between the sync and the storms")
 	flag.IntVar(&o.rounds, "rounds", 5, "how often each variant is measured")
 	flag.StringVar(&o.server, "server", "controlplane", "controlplane, embedded, or the path of an admin's kubeconfig; a cluster that has the pods already is not filled again")
 	names := flag.String("variants", strings.Join(variants, ","), "what is measured")
@@ -108,7 +110,7 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	w := &world{kubeconfig: server.kubeconfig, profiles: o.profiles, client: client, pods: pods, storms: o.storms}
+	w := &world{kubeconfig: server.kubeconfig, profiles: o.profiles, client: client, pods: pods, storms: o.storms, calm: o.calm}
 	results, err := w.play(ctx, o.variants, o.rounds)
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes"
@@ -31,6 +32,9 @@ type world struct {
 	client     kubernetes.Interface
 	pods       []*corev1.Pod
 	storms     []weather
+	// calm is how long the server has before the storms: a list leaves it garbage, and who is synced sooner would have the
+	// storm fall into its collection.
+	calm time.Duration
 }
 
 // play measures each variant once a round, each time in a process of its own. The rounds begin with another variant each, so that
@@ -100,6 +104,13 @@ func (w *world) talk(ctx context.Context, name string, in io.Writer, out io.Read
 	}
 	if r.Objects != len(w.pods) {
 		return r, fmt.Errorf("%d pods seen, but there are %d", r.Objects, len(w.pods))
+	}
+	if len(w.storms) > 0 {
+		select {
+		case <-time.After(w.calm):
+		case <-ctx.Done():
+			return r, ctx.Err()
+		}
 	}
 	for _, weather := range w.storms {
 		updates, err := blow(ctx, w.client, w.pods, weather)
