@@ -103,7 +103,6 @@ func has(b *bucket, tag, slot uint32) bool {
 
 func TestStore_WhatEveryCoreWritesLiesInCacheLinesOfItsOwn(t *testing.T) {
 	const line = 64
-	s := newItems(nil)
 	if unsafe.Sizeof(group{}) != line || unsafe.Sizeof(stripe{}) != line || unsafe.Sizeof(apart{})%line != 0 {
 		t.Error("a group, a stripe or all of them are no whole lines")
 	}
@@ -113,6 +112,7 @@ func TestStore_WhatEveryCoreWritesLiesInCacheLinesOfItsOwn(t *testing.T) {
 			t.Error("the stripes lie across lines")
 		}
 	}
+	var s Store[string, *item]
 	if unsafe.Offsetof(s.mu)-(unsafe.Offsetof(s.table)+unsafe.Sizeof(s.table)) < line {
 		t.Error("a writer's lock may share a line with what lookups read")
 	}
