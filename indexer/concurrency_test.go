@@ -1,7 +1,6 @@
 package indexer
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -163,73 +162,6 @@ func TestSnapshot_AReaderThatComesTooLateIsTurnedAway(t *testing.T) {
 	require.True(t, s.enter(s.published.Load(), visitor))
 }
 
-// TestGetByKey_TakesNoLockOnceNothingHasBeenWrittenForSomeTime locks all stripes, as a writer would, and looks up.
-func TestGetByKey_TakesNoLockOnceNothingHasBeenWrittenForSomeTime(t *testing.T) {
-	s := filled(t, 10)
-	lookup := func() {
-		o, ok := s.GetByKey("1")
-		require.True(t, ok)
-		require.Equal(t, "1", o.key)
-	}
-	for range 2 {
-		require.NoError(t, s.Update(&item{key: "1"}))
-		for range restAfter - countEvery {
-			lookup()
-		}
-		require.Nil(t, s.resting.Load())
-		for range 2 * countEvery {
-			lookup()
-		}
-		require.NotNil(t, s.resting.Load())
-		for i := range s.stripes {
-			s.stripes[i].mu.Lock()
-		}
-		lookup()
-		for i := range s.stripes {
-			s.stripes[i].mu.Unlock()
-		}
-		checkInvariants(t, s)
-	}
-}
-
-// TestGetByKey_KnowsEveryWriteThatIsOver while lookups go to one snapshot after the other: the writer reads its own writes,
-// and others what Len has counted.
-func TestGetByKey_KnowsEveryWriteThatIsOver(t *testing.T) {
-	s := newItems(nil)
-	stored := func(n int) {
-		if _, ok := s.GetByKey(fmt.Sprint(n)); !ok {
-			t.Errorf("object %d is missing, of %d", n, s.Len())
-		}
-	}
-	var wg sync.WaitGroup
-	var done atomic.Bool
-	write(&wg, &done, 50_000, func(i int) {
-		_ = s.Add(&item{key: fmt.Sprint(i)})
-		stored(i)
-	})
-	wg.Go(func() {
-		for !done.Load() && !t.Failed() {
-			s.rest()
-			if n := s.Len(); n > 0 {
-				stored(n - 1)
-			}
-		}
-	})
-	wg.Wait()
-	require.Equal(t, 50_000, s.Len())
-}
-
-// TestGetByKey_WaitsForNoWriterToTakeASnapshot looks up more often than it takes while a writer is at work elsewhere.
-func TestGetByKey_WaitsForNoWriterToTakeASnapshot(t *testing.T) {
-	s := filled(t, 10)
-	s.mu.Lock()
-	for range 2 * restAfter {
-		s.GetByKey("1")
-	}
-	require.Nil(t, s.resting.Load())
-	s.mu.Unlock()
-}
-
 // staysBlocked starts f, expects that it cannot end while the stripe is locked, and lets it end.
 func staysBlocked(t *testing.T, st *sync.Mutex, f func()) {
 	t.Helper()
@@ -329,126 +261,6 @@ func must(o *item, ok bool) *item {
 		panic("not there")
 	}
 	return o
-}
-
-// TestAddIndexers_WhileWritersWrite adds and removes an index in a loop. Whenever it is there, it is complete.
-func TestAddIndexers_WhileWritersWrite(t *testing.T) {
-	s := newItems(Indexers[*item]{"group": byGroup})
-	const n = 600
-	var objs []*item
-	for i := range n {
-		objs = append(objs, &item{key: fmt.Sprint(i), group: "g"})
-	}
-	require.NoError(t, s.Replace(objs, ""))
-	var wg sync.WaitGroup
-	var done atomic.Bool
-	wg.Go(func() {
-		for !done.Load() {
-			if err := s.RemoveIndexers("parity"); err == nil {
-				continue
-			}
-			if err := s.AddIndexers(Indexers[*item]{"parity": byParity}); err != nil {
-				t.Errorf("AddIndexers: %v", err)
-			}
-			snap := s.Snapshot()
-			even, _ := snap.ByIndex("parity", "even")
-			odd, _ := snap.ByIndex("parity", "odd")
-			count := 0
-			for _, want := range []struct {
-				seq    func(func(string, *item) bool)
-				parity int
-			}{{even, 0}, {odd, 1}} {
-				for _, o := range want.seq {
-					count++
-					if o.version%2 != want.parity {
-						t.Errorf("version %d is in the wrong place", o.version)
-					}
-				}
-			}
-			if count != snap.Len() {
-				t.Errorf("the index has %d of %d objects", count, snap.Len())
-			}
-		}
-	})
-	write(&wg, &done, 20000, func(i int) {
-		key := fmt.Sprint(rand.IntN(n))
-		switch rand.IntN(10) {
-		case 0:
-			s.DeleteKey(key)
-		default:
-			_ = s.Add(&item{key: key, version: i, group: "g"})
-		}
-		if i%5000 == 4999 {
-			_ = s.Replace(objs, "")
-		}
-	})
-	wg.Wait()
-	checkInvariants(t, s)
-}
-
-// TestAddIndexers_BetweenAWritersIndexFunctionAndItsLock holds a writer in its index function while an index comes.
-func TestAddIndexers_BetweenAWritersIndexFunctionAndItsLock(t *testing.T) {
-	entered, goOn := make(chan struct{}, 10), make(chan struct{})
-	s := newItems(Indexers[*item]{"slow": func(o *item, dst []string) ([]string, error) {
-		entered <- struct{}{}
-		<-goOn
-		return append(dst, o.group), nil
-	}})
-	var wg sync.WaitGroup
-	wg.Go(func() { _ = s.Add(&item{key: "a", version: 1, group: "g"}) })
-	<-entered
-	require.NoError(t, s.AddIndexers(Indexers[*item]{"parity": byParity}))
-	close(goOn)
-	wg.Wait()
-	for name, value := range map[string]string{"parity": "odd", "slow": "g"} {
-		keys, err := s.IndexKeys(name, value)
-		require.NoError(t, err)
-		require.Equal(t, []string{"a"}, keys, name)
-	}
-	checkInvariants(t, s)
-}
-
-// TestAddIndexers_LeavesToWritersWhatTheyTouchMeanwhile holds AddIndexers in its function while objects change.
-func TestAddIndexers_LeavesToWritersWhatTheyTouchMeanwhile(t *testing.T) {
-	var failures atomic.Int32
-	s := New(Options[string, *item]{KeyFunc: itemKey, Compare: strings.Compare, OnError: func(string, error) { failures.Add(1) }})
-	for _, key := range []string{"changed", "deleted", "recreated", "same", "healed"} {
-		require.NoError(t, s.Add(&item{key: key, version: 1, group: map[bool]string{true: "bad"}[key == "healed"]}))
-	}
-	entered, goOn := make(chan struct{}), make(chan struct{})
-	var held atomic.Bool
-	result := make(chan error)
-	go func() {
-		result <- s.AddIndexers(Indexers[*item]{"parity": func(o *item, dst []string) ([]string, error) {
-			if held.CompareAndSwap(false, true) { // the first call is AddIndexers'; writers pass
-				close(entered)
-				<-goOn
-			}
-			if o.group == "bad" {
-				return nil, errors.New("bad")
-			}
-			return byParity(o, dst)
-		}})
-	}()
-	<-entered
-	s.DeleteKey("deleted")
-	s.DeleteKey("recreated")
-	for _, key := range []string{"changed", "recreated", "created", "healed"} {
-		require.NoError(t, s.Add(&item{key: key, version: 2}))
-	}
-	_, err := s.ByIndex("parity", "even")
-	require.Error(t, err, "an index that is not complete cannot be asked")
-	require.Error(t, s.AddIndexers(Indexers[*item]{"parity": byParity}), "its name is taken all the same")
-	require.Error(t, s.RemoveIndexers("parity"))
-	close(goOn)
-	require.NoError(t, <-result)
-	even, err := s.IndexKeys("parity", "even")
-	require.NoError(t, err)
-	require.Equal(t, []string{"changed", "created", "healed", "recreated"}, even)
-	odd, _ := s.IndexKeys("parity", "odd")
-	require.Equal(t, []string{"same"}, odd)
-	require.Zero(t, failures.Load(), "the version that fails was replaced before it was filed")
-	checkInvariants(t, s)
 }
 
 // TestStore_OneOfEverythingAtOnce lets the race detector look.
