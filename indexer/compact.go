@@ -3,7 +3,7 @@ package indexer
 import "maps"
 
 // Slots need no compaction: the last object moves into each gap. What remains is sized by the past here and there, and
-// is made anew once an eighth (or a quarter) of it is in use, which costs each deletion a constant share.
+// is made anew once an eighth (or a quarter) of it is in use, which costs each deletion or update a constant share.
 
 func (s *Store[K, T]) compactLocked() {
 	if s.table.sparse(int(s.n)) {

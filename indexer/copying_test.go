@@ -70,7 +70,7 @@ func TestWrite_CopiesAChunkOncePerSnapshot(t *testing.T) {
 		break
 	}
 	require.Zero(t, s.copied(updateAll))
-	for s.resting.Load() == nil {
+	for range 2 * restAfter {
 		s.GetByKey("1")
 	}
 	require.EqualValues(t, chunks, s.copied(updateAll), "many lookups take a snapshot")

@@ -17,8 +17,8 @@ const (
 	spins = 256
 )
 
-// apart is what every core writes. It is allocated apart from the store, since Go lays nothing but what has no pointers
-// along cache lines.
+// apart is what every core writes. It is allocated apart from the store: what has no pointers and is a multiple of 64 bytes, Go's
+// allocator lays along cache lines of that length (a test looks).
 type apart struct {
 	// stripes guard the slots and table entries of the keys that hash to them, against GetByKey. Only a holder of mu
 	// locks more than one, so their order does not matter. A writer keeps what it locked until it commits: who has

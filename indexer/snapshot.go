@@ -125,6 +125,7 @@ func (s *Store[K, T]) rest() {
 		fresh = newRoot[K, T](len(*s.defs.Load())) // before the lock is taken, as in acquire
 	}
 	if !s.mu.TryLock() {
+		s.lookups.Store(0) // it may be long at work: not again at once
 		return
 	}
 	defer s.mu.Unlock()

@@ -75,8 +75,6 @@ type Store[K comparable, T any] struct {
 	// resting is the published snapshot once lookups go to it: see rest.
 	// Invariant: nil, or published and settled, so that nobody writes to what it holds.
 	resting atomic.Pointer[root[K, T]]
-	// size is the number of objects, for Len.
-	size atomic.Int64
 	// defs are the definitions of indices, in order; a slice is never changed, only replaced (under mu).
 	defs atomic.Pointer[[]*definition[T]]
 
@@ -88,6 +86,8 @@ type Store[K comparable, T any] struct {
 	*apart
 	_ [64]byte
 
+	// size is the number of objects, for Len, which takes no lock.
+	size atomic.Int64
 	// mu makes writers take turns and snapshots fall between them. It guards all below.
 	mu sync.Mutex
 	// Invariant: slots 0…n-1 of keys and objs are in use, all others are zero.

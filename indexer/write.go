@@ -49,12 +49,12 @@ func (s *Store[K, T]) Apply(ops []Op[K, T], resourceVersion string) {
 		}
 	})
 	s.beginLocked()
-	removed := false
+	existed := false
 	for i := range ops {
 		s.applyLocked(&ops[i], sc, i)
-		removed = removed || ops[i].Existed
+		existed = existed || ops[i].Existed
 	}
-	if removed {
+	if existed { // and may have left a slot or the last place under an index value
 		s.compactLocked()
 	}
 	if resourceVersion != "" {
@@ -114,7 +114,7 @@ func (s *Store[K, T]) applyLocked(op *Op[K, T], sc *scratch[K], i int) {
 		s.objs.set(slot, op.Obj, &s.clock)
 		if s.keys.owned(slot, &s.clock) {
 			// An equal key, but its strings are likely obj's own: the old object's need not be kept for it. To copy the
-			// chunk for that would cost more than they weigh.
+			// chunk for that would as a rule cost more than they weigh.
 			s.keys.set(slot, op.Key, &s.clock)
 		}
 		for j, ix := range s.indices {
