@@ -14,7 +14,8 @@
 //
 //   - Readers do not stop writers. While readers iterate, a writer copies the chunks that it touches and that a reader
 //     may still look at: each chunk once per snapshot, however many objects or postings there are. Besides that, the first
-//     write after a snapshot copies the list of chunks, 8 bytes for 256 entries. With no reader about nothing is copied, lookups apart.
+//     write after a snapshot copies the list of chunks, 8 bytes for 256 entries. With no reader about nothing is copied, lookups
+//     apart.
 //   - GetByKey locks a 32nd of the keys, and nothing once there were about 128 lookups without a write: then it reads a
 //     snapshot, until the next write. Writes then copy each chunk once, as after every snapshot.
 //   - A snapshot is one moment across Len, Get, All, ByIndex and ResourceVersion, for as long as it is kept.
@@ -36,11 +37,12 @@
 //
 // # Not guaranteed
 //
-// That a MutationCache remembers a write, or that its ByIndex is one moment across objects. That a key's strings are
-// those of the object's latest version: after a snapshot, or many lookups, they may be an older one's and keep it alive. Any order but that of ListKeys and IndexKeys (given Options.Compare) and ListIndexValues. Objects are stored, not copied:
-// who changes a stored object changes it for everybody, behind the indices' back. Of two writers at once, either may be
-// last. A GetByKey may wait for a transaction in progress; a large one keeps it waiting for as long as it takes to file
-// its operations. AddIndexers, Replace and Apply call index functions in the caller's goroutine, in no promised number.
+// That a MutationCache remembers a write, or that its ByIndex is one moment across objects. That a key's strings are those
+// of the object's latest version: after a snapshot, or many lookups, they may be an older one's and keep it alive. Any
+// order but that of ListKeys and IndexKeys (given Options.Compare) and ListIndexValues. Objects are stored, not copied: who
+// changes a stored object changes it for everybody, behind the indices' back. Of two writers at once, either may be last. A
+// GetByKey may wait for a transaction in progress; a large one keeps it waiting for as long as it takes to file its
+// operations. AddIndexers, Replace and Apply call index functions in the caller's goroutine, in no promised number.
 //
 // As the Known side of a deltafifo.DeltaFIFO the store answers ListKeys and GetByKey while that queue is locked; it never
 // calls back.
