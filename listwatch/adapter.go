@@ -74,8 +74,8 @@ func (f Funcs[T]) Watch(ctx context.Context, opts metav1.ListOptions) (Stream[T]
 }
 
 // FromWatch turns a client-go watch around: from pushing into a channel to being pulled. The stream owns w and stops it
-// when it is closed. The end of w's channel is io.EOF: w does not say why it ended.
-func FromWatch[T Object](w watch.Interface) Stream[T] {
+// when it is closed. The end of w's channel is io.EOF: w does not say why it ended. A batch is what waits in the channel.
+func FromWatch[T Object](w watch.Interface) BatchStream[T] {
 	return fromWatch[T](context.Background(), w)
 }
 
@@ -87,7 +87,9 @@ type watchStream[T Object] struct {
 	ctx    context.Context
 	forget func() bool // lets go of ctx, which may live longer than the stream; set before anybody has the stream
 	watch  watch.Interface
-	err    error // sticky, once the stream has ended; only Next uses it
+	// Only Next and NextBatch use these.
+	err error // sticky, once the stream has ended
+	bad error // an event after the last batch that could not be read
 
 	closeOnce sync.Once
 	stopped   atomic.Bool   // by stop, before closed is closed: cheaper to ask
@@ -118,6 +120,9 @@ func (s *watchStream[T]) Next() (ev Event[T], err error) {
 	if s.err = s.ended(); s.err != nil {
 		return ev, s.err
 	}
+	if err, s.bad = s.bad, nil; err != nil {
+		return ev, err
+	}
 	results := s.watch.ResultChan()
 	select {
 	case from, ok := <-results:
@@ -134,6 +139,28 @@ func (s *watchStream[T]) Next() (ev Event[T], err error) {
 		return s.take(from, ok)
 	}
 	return Event[T]{}, s.err
+}
+
+// NextBatch implements BatchStream: it takes what waits in the watch's channel.
+func (s *watchStream[T]) NextBatch(into []Event[T]) (n int, err error) {
+	if into[0], err = s.Next(); err != nil {
+		return 0, err
+	}
+	results := s.watch.ResultChan()
+	for n = 1; n < len(into) && len(results) > 0; n++ {
+		select {
+		case from, ok := <-results:
+			if into[n], err = s.take(from, ok); err != nil {
+				if s.err == nil {
+					s.bad = err
+				}
+				return n, nil
+			}
+		default:
+			return n, nil
+		}
+	}
+	return n, nil
 }
 
 // take is what came out of the watch's channel.

@@ -65,6 +65,92 @@ func TestFromWatch_TranslatesEveryKindOfEvent(t *testing.T) {
 	assert.True(t, source.IsStopped())
 }
 
+func TestFromWatch_BatchIsWhatWaitsUpToTheNextError(t *testing.T) {
+	source := watch.NewFakeWithChanSize(16, false)
+	stream := FromWatch[*corev1.Service](source)
+	send := func(versions ...string) {
+		for _, version := range versions {
+			source.Modify(serviceV1("cart", version))
+		}
+	}
+	room := make([]Event[*corev1.Service], 3)
+	expect := func(want ...string) {
+		t.Helper()
+		n, err := stream.NextBatch(room)
+		require.NoError(t, err)
+		var got []string
+		for _, ev := range room[:n] {
+			got = append(got, ev.ResourceVersion)
+		}
+		assert.Equal(t, want, got)
+	}
+	expectError := func(want string) {
+		t.Helper()
+		n, err := stream.NextBatch(room)
+		assert.Zero(t, n)
+		assert.ErrorContains(t, err, want)
+	}
+	send("1", "2", "3", "4")
+	expect("1", "2", "3")
+	expect("4")
+
+	// An event that cannot be read comes alone, whoever asks for it, and costs none after it.
+	for _, next := range []func(){
+		func() { expectError("the object has no name") },
+		func() {
+			_, err := stream.Next()
+			assert.ErrorContains(t, err, "the object has no name")
+		},
+	} {
+		send("5")
+		source.Add(serviceV1("", "6"))
+		send("7", "8")
+		expect("5")
+		next()
+		expect("7", "8")
+	}
+
+	send("9")
+	expired := apierrors.NewResourceExpired("too old").ErrStatus
+	source.Action(watch.Error, &expired)
+	send("10")
+	expect("9")
+	expectError("too old")
+	expectError("too old")
+	require.NoError(t, stream.Close())
+}
+
+func TestFromWatch_BatchWaitsForItsFirstEventOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := watch.NewFake() // with no buffer
+		stream := FromWatch[*corev1.Service](source)
+		time.AfterFunc(time.Hour, func() { source.Add(serviceV1("cart", "1")) })
+		time.AfterFunc(2*time.Hour, source.Stop)
+		room := make([]Event[*corev1.Service], 3)
+		n, err := stream.NextBatch(room)
+		require.NoError(t, err)
+		assert.Equal(t, 1, n)
+		_, err = stream.NextBatch(room)
+		assert.Equal(t, io.EOF, err)
+		require.NoError(t, stream.Close())
+		_, err = stream.NextBatch(room)
+		assert.Error(t, err)
+	})
+}
+
+func TestFromWatch_CloseDropsAnErrorThatWaits(t *testing.T) {
+	source := watch.NewFakeWithChanSize(2, false)
+	stream := FromWatch[*corev1.Service](source)
+	source.Add(serviceV1("cart", "1"))
+	source.Add(serviceV1("", "2"))
+	n, err := stream.NextBatch(make([]Event[*corev1.Service], 3))
+	require.NoError(t, err)
+	assert.Equal(t, 1, n)
+	require.NoError(t, stream.Close())
+	_, err = stream.Next()
+	assert.Equal(t, ErrClosed, err)
+}
+
 func TestFromWatch_EventWithoutAnObjectIsAnErrorAndNoPanic(t *testing.T) {
 	for _, obj := range []runtime.Object{nil, (*corev1.Service)(nil), (*corev1.Pod)(nil), (*metav1.Status)(nil)} {
 		for _, typ := range []watch.EventType{watch.Added, watch.Bookmark, watch.Error} {

@@ -128,6 +128,16 @@ type Stream[T Object] interface {
 	Close() error
 }
 
+// BatchStream is a Stream that may have several events ready, as one that reads ahead has. Who takes them together pays once
+// for what each would cost alone: a lock, a wakeup.
+type BatchStream[T Object] interface {
+	Stream[T]
+	// NextBatch is Next for as many events as there are: it blocks for the first, puts it and those that need not be waited
+	// for into the slice, in order, and returns how many they are. The slice must not be empty. An error is what Next would
+	// have returned, and comes alone: the events before it came with the call before.
+	NextBatch(into []Event[T]) (int, error)
+}
+
 // ListerWatcher lists and watches one resource. Its methods are safe for concurrent use.
 type ListerWatcher[T Object] interface {
 	// List returns ONE page: opts.Limit and opts.Continue are the server's. Whoever wants them all uses [ListAll].
