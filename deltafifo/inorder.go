@@ -40,7 +40,7 @@ type InOrder[K comparable, T any] struct {
 	// head and unique belong to the consumer: they are written only by the goroutine that set popping, head under mu too.
 	// Invariant: head[:next] is zero, and so are tail and head between their length and capacity.
 	head   []Delta[K, T]
-	unique keySet[K]
+	unique *keySet[K] // nil if keys may repeat
 }
 
 // NewInOrder returns an empty queue. It panics without a KeyFunc. Options.Known is not used: the queue asks nothing back.
@@ -50,7 +50,10 @@ func NewInOrder[K comparable, T any](opts Options[K, T]) *InOrder[K, T] {
 		batchSize: opts.BatchSize,
 		metrics:   opts.Metrics,
 		synced:    initialSync{done: make(chan struct{})},
-		unique:    newKeySet[K](),
+	}
+	if !opts.KeysMayRepeat {
+		set := newKeySet[K]()
+		q.unique = &set
 	}
 	if q.batchSize <= 0 {
 		q.batchSize = defaultBatchSize
@@ -71,18 +74,52 @@ func (q *InOrder[K, T]) Update(obj T) error { return q.put(Updated, obj) }
 func (q *InOrder[K, T]) Delete(obj T) error { return q.put(Deleted, obj) }
 
 func (q *InOrder[K, T]) put(t DeltaType, obj T) error {
-	key, err := q.in.key(obj)
+	d := Delta[K, T]{Type: t, Obj: obj}
+	known, err := q.in.complete(&d)
 	if err != nil {
 		return err
 	}
-	obj, ok := q.in.transform(key, obj)
 	q.lockForAppend()
 	defer q.mu.Unlock()
 	q.synced.firstEventLocked()
-	if ok || t == Deleted {
-		q.appendLocked(Delta[K, T]{Type: t, Key: key, Obj: obj, Missing: !ok})
+	if known {
+		q.appendLocked(d)
 	}
 	return nil
+}
+
+// PutAll is Add, Update or Delete for each delta, by its type, in order, with one lock and one wakeup for all of them: Type
+// must be Added, Updated or Deleted, and Obj is the object; the other fields are filled in. The slice is scratch: the queue
+// overwrites it, and does not retain it. Other producers' deltas come before or after, not between.
+//
+// PutAll returns nil, or what Add, Update or Delete would have returned, one for each delta.
+func (q *InOrder[K, T]) PutAll(deltas []Delta[K, T]) (errs []error) {
+	named, n := 0, 0
+	for i := range deltas {
+		d := &deltas[i]
+		known, err := q.in.complete(d)
+		if err != nil {
+			if errs == nil {
+				errs = make([]error, len(deltas))
+			}
+			errs[i] = err
+			continue
+		}
+		named++
+		if known {
+			deltas[n] = *d
+			n++
+		}
+	}
+	if named == 0 {
+		return errs
+	}
+	q.lockForAppend()
+	defer q.mu.Unlock()
+	q.synced.firstEventLocked()
+	q.tail = append(q.tail, deltas[:n]...)
+	q.appendedLocked()
+	return errs
 }
 
 // DeleteKey queues a Deleted delta without an object and of unknown final state: the server says that the object is gone,
@@ -161,6 +198,10 @@ func (q *InOrder[K, T]) lockForAppend() {
 
 func (q *InOrder[K, T]) appendLocked(d Delta[K, T]) {
 	q.tail = append(q.tail, d)
+	q.appendedLocked()
+}
+
+func (q *InOrder[K, T]) appendedLocked() {
 	q.metrics.queued(q.lenLocked() - q.taken)
 	// Returns at once when nobody waits.
 	q.nonEmpty.Signal()

@@ -19,7 +19,7 @@ func (q *InOrder[K, T]) Pop(process func(d Delta[K, T], isInInitialList bool) er
 	return process(batch[0], isInInitialList)
 }
 
-// PopBatch is Pop for as many deltas as can be taken at once: at most BatchSize, in order of arrival, no key twice. A
+// PopBatch is Pop for as many deltas as can be taken at once: at most BatchSize, in order of arrival, no key twice unless Options say that it may be. A
 // ReplacedAll, SyncAll or Bookmark comes alone, so no batch reaches over the end of the initial list. A batch can be
 // shorter than it might be: it ends where the consumer swapped buffers. The batch, and the slice it is in, is process's
 // own only during the call; objects and Bulks may be kept.
@@ -41,7 +41,7 @@ func (q *InOrder[K, T]) take(limit int) (batch []Delta[K, T], isInInitialList bo
 	rest := q.head[q.next:]
 	n := 1
 	if limit > 1 && rest[0].Type.ofOneObject() {
-		n = stretch(rest, limit, &q.unique)
+		n = stretch(rest, limit, q.unique)
 	}
 	if q.metrics.Queued != nil {
 		q.mu.Lock()
@@ -111,15 +111,17 @@ func (q *InOrder[K, T]) processed(batch []Delta[K, T], start time.Time) {
 }
 
 // stretch returns the length of the batch at the start of ds: up to limit, the first bulk delta, or the first key that
-// comes a second time.
+// comes a second time, if there is a set to find that in.
 func stretch[K comparable, T any](ds []Delta[K, T], limit int, unique *keySet[K]) int {
 	ds = ds[:min(limit, len(ds))]
 	if len(ds) == 1 {
 		return 1
 	}
-	unique.reset(len(ds))
+	if unique != nil {
+		unique.reset(len(ds))
+	}
 	for i := range ds {
-		if !ds[i].Type.ofOneObject() || !addKey(unique, ds, i) {
+		if !ds[i].Type.ofOneObject() || unique != nil && !addKey(unique, ds, i) {
 			return i
 		}
 	}

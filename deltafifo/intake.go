@@ -62,6 +62,19 @@ func (in *intake[K, T]) callTransformer(obj T) (out T, err error) {
 	return in.transformer(obj)
 }
 
+// complete names and transforms the object of d, which has only a Type and an Obj. Without a version of the object, which
+// only a deletion can do without, known is false. The error is a *KeyError.
+func (in *intake[K, T]) complete(d *Delta[K, T]) (known bool, err error) {
+	key, err := in.key(d.Obj)
+	if err != nil {
+		return false, err
+	}
+	obj, ok := in.transform(key, d.Obj)
+	// Field by field: to build a Delta and copy it takes longer than all else here.
+	d.Key, d.Obj, d.Missing, d.FinalStateUnknown, d.Bulk = key, obj, !ok, false, nil
+	return ok || d.Type == Deleted, nil
+}
+
 // list turns what Replace was given into items. An object whose transform failed becomes a Keep item, one without a key
 // is left out; the error joins a *KeyError for each of those. objs and keep are not retained.
 func (in *intake[K, T]) list(objs []T, keep []K) ([]Item[K, T], error) {

@@ -10,6 +10,7 @@ import (
 // inOrderModel is an InOrder that is one slice.
 type inOrderModel struct {
 	batchSize int
+	repeat    bool // keys may, in a batch
 	events    []delta
 	// taken is how many of the events came before the last time that the consumer had used up what it had taken: a batch
 	// does not reach beyond.
@@ -42,6 +43,18 @@ func (m *inOrderModel) one(typ DeltaType, t *thing) error {
 func (m *inOrderModel) Add(t *thing) error    { return m.one(Added, t) }
 func (m *inOrderModel) Update(t *thing) error { return m.one(Updated, t) }
 func (m *inOrderModel) Delete(t *thing) error { return m.one(Deleted, t) }
+
+func (m *inOrderModel) PutAll(ds []delta) []error {
+	errs, failed := make([]error, len(ds)), false
+	for i, d := range ds {
+		errs[i] = m.one(d.Type, d.Obj)
+		failed = failed || errs[i] != nil
+	}
+	if !failed {
+		return nil
+	}
+	return errs
+}
 
 func (m *inOrderModel) DeleteKey(key string) error {
 	m.event()
@@ -93,7 +106,7 @@ func (m *inOrderModel) batch() []delta {
 		if bulk && i == 0 {
 			return m.events[:1]
 		}
-		if bulk || seen[d.Key] || i == m.batchSize {
+		if bulk || seen[d.Key] && !m.repeat || i == m.batchSize {
 			return m.events[:i]
 		}
 		seen[d.Key] = true
@@ -111,10 +124,10 @@ func (m *inOrderModel) processed(n int) {
 
 func TestInOrder_BehavesLikeItsModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		model := &inOrderModel{batchSize: rapid.IntRange(1, 6).Draw(t, "batch size"), first: -1}
+		model := &inOrderModel{batchSize: rapid.IntRange(1, 6).Draw(t, "batch size"), repeat: rapid.Bool().Draw(t, "repeat"), first: -1}
 		var failed []string
 		impl := NewInOrder(Options[string, *thing]{
-			KeyFunc: nameOf, Transform: transform, BatchSize: model.batchSize,
+			KeyFunc: nameOf, Transform: transform, BatchSize: model.batchSize, KeysMayRepeat: model.repeat,
 			OnError: func(key string, _ error) { failed = append(failed, key) },
 		})
 		s := &script{t: t, impl: impl, model: model}

@@ -56,6 +56,8 @@ type Options[K comparable, T any] struct {
 	OnError func(key K, err error)
 	// BatchSize is the greatest number of deltas in a batch. InOrder only. Zero or less: 1000.
 	BatchSize int
+	// KeysMayRepeat: a batch may have several deltas of one key, in order, which saves looking for them. InOrder only.
+	KeysMayRepeat bool
 	// Metrics measure the queue.
 	Metrics Metrics
 }

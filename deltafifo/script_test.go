@@ -36,8 +36,36 @@ func (s *script) key() string {
 	return rapid.SampledFrom([]string{"a", "b", "c", "d", "e"}).Draw(s.t, "key")
 }
 
+// putter is a producer that takes many events at once.
+type putter interface{ PutAll([]delta) []error }
+
+// putAll draws a batch of events. The queue fills in all but their types and objects, so those are full of rubbish.
+func (s *script) putAll(impl, model putter) {
+	var ds []delta
+	for range rapid.IntRange(0, 5).Draw(s.t, "events") {
+		typ := rapid.SampledFrom([]DeltaType{Added, Updated, Deleted}).Draw(s.t, "type")
+		ds = append(ds, delta{
+			Type: typ, Obj: s.thing(),
+			Key: "rubbish", Missing: true, FinalStateUnknown: true, Bulk: &Bulk[string, *thing]{},
+		})
+	}
+	got, want := impl.PutAll(slices.Clone(ds)), model.PutAll(ds)
+	if len(got) != len(want) {
+		s.t.Fatalf("errors %v, the model has %v", got, want)
+	}
+	for i := range got {
+		if (got[i] == nil) != (want[i] == nil) {
+			s.t.Fatalf("error %v, the model has %v", got[i], want[i])
+		}
+	}
+}
+
 // step draws one operation of a producer.
 func (s *script) step() {
+	if impl, ok := s.impl.(putter); ok && rapid.IntRange(0, 4).Draw(s.t, "many") == 0 {
+		s.putAll(impl, s.model.(putter))
+		return
+	}
 	var do func(p producer) error
 	switch op := rapid.IntRange(0, 9).Draw(s.t, "op"); op {
 	case 0, 1:
