@@ -221,7 +221,7 @@ func storyOfClientGo(t *testing.T, opts Options, f func(h *harness)) {
 	utilruntime.ErrorHandlers = nil
 	defer func() { utilruntime.ErrorHandlers = handlers }()
 	synctest.Test(t, func(t *testing.T) {
-		h := newHarness(t, opts)
+		h := newHarness(t, opts, false)
 		defer func() {
 			if h.cancel != nil {
 				h.cancel()

@@ -23,6 +23,8 @@ type recorder struct {
 
 	fail map[string]error // by method name
 	bang string           // the method that panics
+
+	onBatch func() // if not nil, called with each batch before it is written down
 }
 
 func newRecorder() *recorder {
@@ -85,6 +87,27 @@ func (s *recorder) Replace(objs []object, keep []listwatch.Key, version string) 
 	})
 }
 
+// batchRecorder is a recorder that takes many changes at once.
+type batchRecorder struct{ *recorder }
+
+func (s batchRecorder) PutBatch(events []listwatch.Event[object]) []error {
+	if s.onBatch != nil {
+		s.onBatch()
+	}
+	errs := make([]error, len(events))
+	for i, ev := range events {
+		switch ev.Type {
+		case listwatch.Added:
+			errs[i] = s.Add(ev.Object)
+		case listwatch.Modified:
+			errs[i] = s.Update(ev.Object)
+		case listwatch.Deleted:
+			errs[i] = s.Delete(ev.Object)
+		}
+	}
+	return errs
+}
+
 func (s *recorder) Resync() error                 { return s.do("Resync", "", func() {}) }
 func (s *recorder) Bookmark(version string) error { return s.do("Bookmark", version, func() {}) }
 
@@ -106,14 +129,25 @@ type harness struct {
 // story plays f in a bubble. Retries are not jittered, so that times can be told; the reflector is stopped at the end.
 func story(t *testing.T, opts Options, f func(h *harness)) {
 	t.Helper()
+	play(t, opts, false, f)
+}
+
+// storyInBatches is story with a stream and a sink that have, and take, many events at once.
+func storyInBatches(t *testing.T, opts Options, f func(h *harness)) {
+	t.Helper()
+	play(t, opts, true, f)
+}
+
+func play(t *testing.T, opts Options, batches bool, f func(h *harness)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		h := newHarness(t, opts)
+		h := newHarness(t, opts, batches)
 		defer h.Stop()
 		f(h)
 	})
 }
 
-func newHarness(t *testing.T, opts Options) *harness {
+func newHarness(t *testing.T, opts Options, batches bool) *harness {
 	h := &harness{server: newServer(), t: t, sink: newRecorder()}
 	if opts.Backoff.Jitter == 0 {
 		opts.Backoff.Jitter = -1
@@ -128,7 +162,12 @@ func newHarness(t *testing.T, opts Options) *harness {
 		defer h.mu.Unlock()
 		h.states = append(h.states, to)
 	}
-	h.r = New[object](h.server, h.sink, opts)
+	h.server.batches = batches
+	var sink Sink[object] = h.sink
+	if batches {
+		sink = batchRecorder{h.sink}
+	}
+	h.r = New[object](h.server, sink, opts)
 	h.run = h.r.Run
 	return h
 }

@@ -165,9 +165,9 @@ func (r *Reflector[T]) checkInvariants(from, to State) error {
 	return nil
 }
 
-func playHistory(t *testing.T, opts Options, history []deed) (err error) {
+func playHistory(t *testing.T, opts Options, batches bool, history []deed) (err error) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHarness(t, opts)
+		h := newHarness(t, opts, batches)
 		broken := make(chan error, 1)
 		h.r.opts.OnTransition = func(from, to State) {
 			if err := h.r.checkInvariants(from, to); err != nil {
@@ -213,7 +213,7 @@ func TestModel_SinkEndsEqualToTheServer(t *testing.T) {
 			Backoff:               Backoff{Jitter: float64(rapid.IntRange(0, 1).Draw(rt, "jitter"))},
 		}
 		history := rapid.SliceOfN(rapid.Custom(drawDeed), 10, 80).Draw(rt, "history")
-		if err := playHistory(t, opts, history); err != nil {
+		if err := playHistory(t, opts, rapid.Bool().Draw(rt, "batches"), history); err != nil {
 			rt.Fatalf("%v\nhistory: %v", err, history)
 		}
 	})

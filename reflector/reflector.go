@@ -15,7 +15,9 @@ import (
 type Reflector[T listwatch.Object] struct {
 	lw   listwatch.ListerWatcher[T]
 	sink Sink[T]
-	opts Options
+	// batches is the sink, if it takes batches; else nil.
+	batches BatchSink[T]
+	opts    Options
 
 	running  atomic.Bool
 	state    atomic.Uint32
@@ -61,6 +63,7 @@ type runState[T listwatch.Object] struct {
 func New[T listwatch.Object](lw listwatch.ListerWatcher[T], sink Sink[T], opts Options) *Reflector[T] {
 	var zero T
 	r := &Reflector[T]{lw: lw, sink: sink, opts: opts.withDefaults(fmt.Sprintf("%T", zero)), version: opts.ResumeFrom}
+	r.batches, _ = sink.(BatchSink[T])
 	r.run.backoff.Backoff = r.opts.Backoff
 	return r
 }

@@ -151,6 +151,9 @@ func (s *server) Watch(ctx context.Context, opts metav1.ListOptions) (listwatch.
 		}
 	}
 	s.streams[st] = struct{}{}
+	if s.batches {
+		return batchStream{st}, nil
+	}
 	return st, nil
 }
 
@@ -197,6 +200,8 @@ func (st *fakeStream) push(what result) {
 }
 
 func (st *fakeStream) take() (result, bool) {
+	st.server.gate.Lock()
+	defer st.server.gate.Unlock()
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if st.last != nil {
@@ -229,6 +234,22 @@ func (st *fakeStream) Next() (listwatch.Event[object], error) {
 			return listwatch.Event[object]{}, io.ErrClosedPipe
 		}
 	}
+}
+
+// batchStream hands out all that waits at once, up to an event that could not be read, or the end.
+type batchStream struct{ *fakeStream }
+
+func (st batchStream) NextBatch(into []listwatch.Event[object]) (n int, err error) {
+	if into[0], err = st.Next(); err != nil {
+		return 0, err
+	}
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	for n = 1; n < len(into) && len(st.queue) > 0 && st.queue[0].err == nil; n++ {
+		into[n] = st.queue[0].ev
+		st.queue = st.queue[1:]
+	}
+	return n, nil
 }
 
 func (st *fakeStream) Close() error {

@@ -30,6 +30,15 @@ type Sink[T listwatch.Object] interface {
 	Bookmark(resourceVersion string) error
 }
 
+// BatchSink is a Sink that takes many changes at once, and need not be called for each. The in-order queue is one: a lock for
+// all of them, and one wakeup.
+type BatchSink[T listwatch.Object] interface {
+	Sink[T]
+	// PutBatch is Add, Update or Delete for each event, by its type, in order. It returns nil, or what those would have
+	// returned, one for each event. The slice is the caller's.
+	PutBatch(events []listwatch.Event[T]) []error
+}
+
 // SinkError is an error that the sink returned. It goes to [Options.OnError].
 type SinkError struct {
 	// Op is the Sink's method: "Add", "Replace", …

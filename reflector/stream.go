@@ -12,7 +12,9 @@ import (
 
 // openStream is a watch, and what must be known of it to judge its events and its end.
 type openStream[T listwatch.Object] struct {
-	listwatch.Stream[T] // nil until the server has answered
+	listwatch.Stream[T]                          // nil until the server has answered
+	batches             listwatch.BatchStream[T] // the same, if it is one
+	room                []listwatch.Event[T]     // what nextEvents fills
 	ctx                 context.Context
 	cancel              context.CancelCauseFunc
 	overdue, silence    *watchdog // silence is nil outside a streaming list
@@ -25,8 +27,8 @@ type openStream[T listwatch.Object] struct {
 	from string
 	// at is the version of the newest event.
 	at string
-	// passed: at is a number, and whatever is above it is above from, too.
-	passed bool
+	// above: a version that is a greater number is newer than both at and from. 0 if at is no number, or from is newer.
+	above uint64
 	// inOrder: the synthetic first events, which are in no order, are through. Only then versions are taken over.
 	inOrder bool
 	// useful: the stream brought what a stream from the same version would not bring again.
@@ -58,7 +60,26 @@ func (r *Reflector[T]) openWatch(ctx context.Context, opts metav1.ListOptions, s
 		return err
 	}
 	s.Stream = stream
+	s.batches, _ = stream.(listwatch.BatchStream[T])
+	s.room = make([]listwatch.Event[T], 1)
 	return nil
+}
+
+// maxBatch is the most events that are taken from a stream at once.
+const maxBatch = 512
+
+// nextEvents returns the events that are there, one at least, or an error. The slice may be used until the next call.
+func (s *openStream[T]) nextEvents() (events []listwatch.Event[T], err error) {
+	if s.batches == nil {
+		s.room[0], err = s.Next()
+		return s.room, err
+	}
+	n, err := s.batches.NextBatch(s.room)
+	events = s.room[:n]
+	if n == len(s.room) && n < maxBatch {
+		s.room = make([]listwatch.Event[T], 2*n)
+	}
+	return events, err
 }
 
 // explain returns why this side cancelled the stream, if it did, else err.
@@ -95,29 +116,33 @@ func (s *openStream[T]) isVeryShort() bool {
 // isRewound: ev is older than where the stream started. A deletion does not count: there are servers that send it with
 // the version of the object that was deleted.
 func (s *openStream[T]) isRewound(ev *listwatch.Event[T]) bool {
-	return s.inOrder && ev.Type != listwatch.Deleted && !s.isAbove(ev.ResourceVersion) && isOlder(ev.ResourceVersion, s.from)
+	return s.inOrder && ev.Type != listwatch.Deleted && isOlder(ev.ResourceVersion, s.from)
 }
 
-// isAbove: version is certainly newer than both at and from, as nearly every event's is. It is there for speed: false says
-// nothing, and isOlder must be asked.
-func (s *openStream[T]) isAbove(version string) bool {
-	if !s.passed || !isNumber(version) {
-		return false
+// ahead returns version as a number if it is certainly newer than both at and from, as nearly every event's is. It is there
+// for speed: 0 says nothing, and isOlder must be asked.
+func (s *openStream[T]) ahead(version string) uint64 {
+	if n := number(version); s.above != 0 && n > s.above {
+		return n
 	}
-	return len(version) > len(s.at) || len(version) == len(s.at) && version > s.at
+	return 0
 }
 
-// isNumber: version is one that can be compared with others.
-func isNumber(version string) bool {
-	if version == "" || version[0] == '0' {
-		return false
+// number is the version as one, if it can be compared as such with others; else 0.
+func number(version string) uint64 {
+	const mostDigits = 19 // fit for certain
+	if version == "" || version[0] == '0' || len(version) > mostDigits {
+		return 0
 	}
+	n := uint64(0)
 	for i := range len(version) {
-		if version[i] < '0' || version[i] > '9' {
-			return false
+		digit := version[i] - '0'
+		if digit > 9 {
+			return 0
 		}
+		n = n*10 + uint64(digit)
 	}
-	return true
+	return n
 }
 
 // isOlder is false if a and b cannot be compared.

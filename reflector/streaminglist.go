@@ -83,7 +83,7 @@ func (r *Reflector[T]) endStreamingList(ctx context.Context, version string) Sta
 	s.watchStart = time.Now()
 	r.counters.streamingLists.Add(1)
 	r.setLastError(nil)
-	s.from, s.at, s.inOrder, s.passed = version, version, true, false
+	s.from, s.at, s.inOrder, s.above = version, version, true, 0
 	s.useful = true
 	return Watching
 }

@@ -25,57 +25,102 @@ func (r *Reflector[T]) connect(ctx context.Context) State {
 	return Watching
 }
 
-// watch is Watching: one event.
+// watch is Watching: the events that are there, one at least.
 func (r *Reflector[T]) watch(ctx context.Context) State {
 	s := r.run.stream
-	ev, err := s.Next()
+	events, err := s.nextEvents()
 	if err != nil {
 		if bad := asObjectError(err); bad != nil {
 			return r.unreadable(ctx, bad)
 		}
 		return r.endWatch(ctx, s.explain(err))
 	}
-	if s.isRewound(&ev) {
-		return r.endWatch(ctx, ErrRewound)
+	defer clear(events) // so that they keep nothing alive
+	passed := 0
+	for i := range events {
+		ev := &events[i]
+		ahead := s.ahead(ev.ResourceVersion)
+		if ahead == 0 && s.isRewound(ev) {
+			r.pass(ctx, events[passed:i])
+			return r.endWatch(ctx, ErrRewound)
+		}
+		if isChange(ev.Type) {
+			r.follow(ev, ahead)
+			continue
+		}
+		r.pass(ctx, events[passed:i])
+		passed = i + 1
+		if ev.Type == listwatch.Bookmark {
+			r.takeBookmark(ctx, ev.ResourceVersion)
+		} else {
+			r.skip(ctx, &listwatch.ObjectError{Type: ev.Type, ResourceVersion: ev.ResourceVersion, Err: errUnknownEvent})
+		}
 	}
-	if ev.Type == listwatch.Bookmark {
-		r.takeBookmark(ctx, ev.ResourceVersion)
-		return Watching
-	}
-	if err := r.pass(ctx, &ev); err != nil {
-		r.skip(ctx, err)
-		return Watching
-	}
+	r.pass(ctx, events[passed:])
+	return Watching
+}
+
+// isChange: the event is one of an object.
+func isChange(t listwatch.EventType) bool {
+	return t == listwatch.Added || t == listwatch.Modified || t == listwatch.Deleted
+}
+
+// follow moves the stream on to the version of a change that is to be passed on.
+func (r *Reflector[T]) follow(ev *listwatch.Event[T], ahead uint64) {
+	s := r.run.stream
 	// Versions of synthetic first events are in no order; the first event that is none of them ends them.
 	if ev.Type != listwatch.Added {
 		s.inOrder = true
 	}
 	if s.inOrder {
-		r.advance(ev.ResourceVersion)
+		r.moveTo(ev.ResourceVersion, ahead)
 	}
-	return Watching
 }
 
-// pass gives the sink an event's object. It returns an error only if it does not know what to do with the event.
-func (r *Reflector[T]) pass(ctx context.Context, ev *listwatch.Event[T]) *listwatch.ObjectError {
-	var op string
-	var err error
+// pass gives the sink changes, and takes over the version up to which they were followed.
+func (r *Reflector[T]) pass(ctx context.Context, events []listwatch.Event[T]) {
+	if len(events) == 0 {
+		return
+	}
+	if r.batches != nil && len(events) > 1 {
+		for i, err := range r.batches.PutBatch(events) {
+			r.refused(ctx, &events[i], err)
+		}
+	} else {
+		for i := range events {
+			r.refused(ctx, &events[i], r.put(&events[i]))
+		}
+	}
+	r.run.stream.events += len(events)
+	r.counters.events.Add(uint64(len(events)))
+	r.setVersion(r.run.stream.at)
+}
+
+// put gives the sink one change.
+func (r *Reflector[T]) put(ev *listwatch.Event[T]) error {
 	switch ev.Type {
 	case listwatch.Added:
-		op, err = "Add", r.sink.Add(ev.Object)
+		return r.sink.Add(ev.Object)
 	case listwatch.Modified:
-		op, err = "Update", r.sink.Update(ev.Object)
-	case listwatch.Deleted:
-		op, err = "Delete", r.sink.Delete(ev.Object)
+		return r.sink.Update(ev.Object)
 	default:
-		return &listwatch.ObjectError{Type: ev.Type, ResourceVersion: ev.ResourceVersion, Err: errUnknownEvent}
+		return r.sink.Delete(ev.Object)
 	}
-	r.run.stream.events++
-	r.counters.events.Add(1)
-	if err != nil {
-		r.reportSink(ctx, &SinkError{Op: op, Key: listwatch.KeyOf(ev.Object), Err: err})
+}
+
+// refused reports what the sink said of a change, if that is an error.
+func (r *Reflector[T]) refused(ctx context.Context, ev *listwatch.Event[T], err error) {
+	if err == nil {
+		return
 	}
-	return nil
+	op := "Delete"
+	switch ev.Type {
+	case listwatch.Added:
+		op = "Add"
+	case listwatch.Modified:
+		op = "Update"
+	}
+	r.reportSink(ctx, &SinkError{Op: op, Key: listwatch.KeyOf(ev.Object), Err: err})
 }
 
 // takeBookmark passes on a bookmark, unless it is older than what was passed on already: the sink is past it.
@@ -93,22 +138,28 @@ func (r *Reflector[T]) takeBookmark(ctx context.Context, version string) {
 	r.advance(version)
 }
 
-// advance makes version the one to resume from. An older one than that of an event before is not taken over: resuming
-// there would play history again. An event without one is no progress: the next watch may bring it again.
+// advance makes version the one to resume from, if it is newer.
 func (r *Reflector[T]) advance(version string) {
+	r.moveTo(version, r.run.stream.ahead(version))
+	r.setVersion(r.run.stream.at)
+}
+
+// moveTo moves the stream on to version. An older one than that of an event before is not taken over: resuming there would
+// play history again. An event without one is no progress: the next watch may bring it again.
+// ahead is what the stream says of it.
+func (r *Reflector[T]) moveTo(version string, ahead uint64) {
 	s := r.run.stream
 	switch {
-	case s.isAbove(version):
+	case ahead != 0:
 	case version == "", version == s.at:
 		return
 	case isOlder(version, s.at):
 		r.counters.oldVersions.Add(1)
 		return
-	default:
-		s.passed = isNumber(version) && !isOlder(version, s.from)
+	case !isOlder(version, s.from):
+		ahead = number(version)
 	}
-	s.at, s.useful = version, true
-	r.setVersion(version)
+	s.at, s.above, s.useful = version, ahead, true
 }
 
 // unreadable passes over an event that could not be read. One that does not even tell whose it is, is asked for again

@@ -1,0 +1,154 @@
+package reflector
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"glasswatch/listwatch"
+)
+
+func TestBatch_GoesToTheSinkInOrderBetweenWhatIsNoChange(t *testing.T) {
+	storyInBatches(t, Options{}, func(h *harness) {
+		h.Put("a", "b")
+		h.Start()
+		h.Forget()
+		h.gate.Lock()
+		h.Put("a", "c", "d")
+		h.Spoil("e")
+		h.Delete("b")
+		h.Put("f")
+		h.gate.Unlock()
+		h.ExpectSink("Update a@3", "Add c@4", "Add d@5", "Delete b@7", "Add f@8")
+		h.ExpectErrors(errors.New(`"ns/e" at resourceVersion 6`))
+		h.ExpectVersion("8")
+		require.EqualValues(t, 5, h.r.Stats().Events)
+		h.Forget()
+
+		h.gate.Lock()
+		h.Put("a", "c")
+		h.Bookmark()
+		h.Send(17, "x", 11)
+		h.Send(listwatch.Added, "x", 12)
+		h.gate.Unlock()
+		h.ExpectSink("Update a@9", "Update c@10", "Bookmark 10", "Add x@12")
+		h.ExpectErrors(errUnknownEvent)
+		h.ExpectVersion("12")
+	})
+}
+
+func TestBatch_EndsBeforeAnEventOfAnOlderServer(t *testing.T) {
+	storyInBatches(t, Options{}, func(h *harness) {
+		h.Put("a", "b", "c")
+		h.Start()
+		h.Forget()
+		h.gate.Lock()
+		h.Put("a", "a", "a", "b") // the room for a batch grows with what comes
+		h.Send(listwatch.Modified, "c", 1)
+		h.Put("c")
+		h.gate.Unlock()
+		h.Pass(time.Minute)
+		h.ExpectSink("Update a@4", "Update a@5", "Update a@6", "Update b@7", "Replace 8 [a@6 b@7 c@8]")
+		h.ExpectErrors(ErrRewound)
+	})
+}
+
+func TestBatch_AnErrorOfTheSinkNamesTheObjectAndCostsNoOther(t *testing.T) {
+	storyInBatches(t, Options{}, func(h *harness) {
+		h.Start()
+		h.set(func() { h.sink.fail["Update"] = errors.New("full") })
+		h.gate.Lock()
+		h.Put("a", "b", "a", "b")
+		h.Delete("a")
+		h.gate.Unlock()
+		h.Settle()
+		require.Len(t, h.sink.view, 1)
+		h.ExpectErrors(errors.New(`sink refused Update of "ns/a": full`), errors.New(`sink refused Update of "ns/b": full`))
+		require.EqualValues(t, 2, h.r.Stats().SinkErrors)
+		h.ExpectVersion("5")
+	})
+}
+
+func TestBatch_VersionIsTakenOverOnceTheSinkHasIt(t *testing.T) {
+	storyInBatches(t, Options{}, func(h *harness) {
+		h.Put("a")
+		h.Start()
+		var during []string
+		h.sink.onBatch = func() { during = append(during, h.r.LastSyncResourceVersion()) }
+		h.gate.Lock()
+		h.Put("a", "a", "a", "a")
+		h.gate.Unlock()
+		h.ExpectVersion("5")
+		require.NotEmpty(t, during)
+		require.NotContains(t, during, "5")
+	})
+}
+
+// TestBatch_IsWhatItsEventsAreOneByOne plays histories with several events between two looks, and compares all that can be
+// seen of the reflector with what it does without batches.
+func TestBatch_IsWhatItsEventsAreOneByOne(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		opts := Options{DisableStreamingList: rapid.Bool().Draw(rt, "paged"), MinWatchTimeout: 24 * time.Hour}
+		history := rapid.SliceOfN(rapid.SliceOfN(rapid.Custom(drawDeed), 1, 12), 1, 12).Draw(rt, "history")
+		play := func(batches bool) (seen string) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHarness(t, opts, batches)
+				h.Start()
+				for _, deeds := range history {
+					h.doAll(deeds)
+					seen += h.seen()
+				}
+				h.Stop()
+			})
+			return seen
+		}
+		require.Equal(rt, play(false), play(true))
+	})
+}
+
+// doAll plays the deeds in one go: nothing of them comes out of a stream before all have happened.
+func (h *harness) doAll(deeds []deed) {
+	h.gate.Lock()
+	for _, d := range deeds {
+		switch d.what {
+		case "put":
+			h.Put(d.name)
+		case "delete":
+			h.Delete(d.name)
+		case "spoil":
+			h.Spoil(d.name)
+		case "spoilAnon":
+			h.SpoilAnon(d.name)
+		case "deleteSpoilt":
+			h.DeleteSpoilt(d.name)
+		case "bookmark":
+			h.Bookmark()
+		case "oldBookmark":
+			v, _ := strconv.Atoi(h.version())
+			h.BookmarkAt(strconv.Itoa(max(0, v-d.n)))
+		case "skip":
+			h.Skip(d.n)
+		case "eof":
+			h.BreakWatch(io.EOF)
+		case "expire":
+			h.BreakWatch(expired())
+		}
+	}
+	h.gate.Unlock()
+	h.Pass(time.Minute)
+}
+
+// seen is all that happened, and forgets it.
+func (h *harness) seen() string {
+	defer h.Forget()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return fmt.Sprintf("%q\n%v\n%v\n%v\n%+v %s\n", h.sink.diary, h.errs, h.states, h.Requests(), h.r.Stats(), h.r.LastSyncResourceVersion())
+}
