@@ -66,7 +66,9 @@ func compute[K comparable, T any](sc *scratch[K], defs []*definition[T], key K, 
 				sc.failed = append(sc.failed, failure[K]{key, d.name, fmt.Errorf("index %q: %w", d.name, err)})
 			} else {
 				sc.values = append(sc.values, got...)
-				sc.values = sc.values[:n+distinct(sc.values[n:])]
+				if len(got) > 1 {
+					sc.values = sc.values[:n+distinct(sc.values[n:])]
+				}
 			}
 		}
 		sc.ends = append(sc.ends, uint32(len(sc.values)))

@@ -214,16 +214,26 @@ type pullStream struct {
 }
 
 func (s *pullStream) Next() (listwatch.Event[*corev1.Pod], error) {
+	var one [1]listwatch.Event[*corev1.Pod]
+	_, err := s.NextBatch(one[:])
+	return one[0], err
+}
+
+func (s *pullStream) NextBatch(into []listwatch.Event[*corev1.Pod]) (n int, err error) {
 	for len(s.rest) == 0 {
 		select {
 		case s.rest = <-s.batches:
 		case <-s.ctx.Done():
-			return listwatch.Event[*corev1.Pod]{}, io.EOF
+			return 0, io.EOF
 		}
 	}
-	pod := s.rest[0].Object.(*corev1.Pod)
-	s.rest = s.rest[1:]
-	return listwatch.Event[*corev1.Pod]{Type: listwatch.Modified, Object: pod, ResourceVersion: pod.ResourceVersion}, nil
+	for n < min(len(into), len(s.rest)) {
+		pod := s.rest[n].Object.(*corev1.Pod)
+		into[n] = listwatch.Event[*corev1.Pod]{Type: listwatch.Modified, Object: pod, ResourceVersion: pod.ResourceVersion}
+		n++
+	}
+	s.rest = s.rest[n:]
+	return n, nil
 }
 
 func (s *pullStream) Close() error { return nil }

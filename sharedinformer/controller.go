@@ -88,7 +88,7 @@ func NewController[T listwatch.Object](cfg ControllerConfig[T]) *Controller[T] {
 	cfg.Reflector.Name = cfg.Name
 	return &Controller[T]{
 		cfg:       cfg,
-		reflector: reflector.New(cfg.ListerWatcher, reflector.Sink[T](cfg.Queue), cfg.Reflector),
+		reflector: reflector.New(cfg.ListerWatcher, sinkOf(cfg.Queue), cfg.Reflector),
 		done:      make(chan struct{}),
 	}
 }

@@ -56,10 +56,11 @@ func (p *pipeline[T]) init(lw listwatch.ListerWatcher[T], opts Options[T]) listw
 	p.applier = applier[T]{store: p.store, inOrder: opts.Queue != PerKey}
 	lw, transform := opts.sharing(lw)
 	queueOpts := deltafifo.Options[key, T]{
-		KeyFunc:   keyFunc,
-		Transform: transform,
-		OnError:   p.transformFailed,
-		Metrics:   deltafifo.Metrics{Queued: opts.Metrics.Queued, Processed: p.processed},
+		KeyFunc:       keyFunc,
+		Transform:     transform,
+		OnError:       p.transformFailed,
+		KeysMayRepeat: true, // the store applies them in order
+		Metrics:       deltafifo.Metrics{Queued: opts.Metrics.Queued, Processed: p.processed},
 	}
 	if opts.Queue == PerKey {
 		queueOpts.Known = p.store

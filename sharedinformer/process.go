@@ -40,9 +40,10 @@ func (a *applier[T]) apply(batch []delta[T], isInInitialList bool) (notes []noti
 		a.store.Bookmark(d.Bulk.ResourceVersion)
 		return nil, d.Bulk.ResourceVersion
 	}
+	a.ops = slices.Grow(a.ops, len(batch))[:len(batch)] // zero, as release leaves it
 	for j := range batch {
-		d := &batch[j]
-		a.ops = append(a.ops, storeOp[T]{Key: d.Key, Obj: d.Obj, Delete: d.Type == deltafifo.Deleted})
+		d, op := &batch[j], &a.ops[j]
+		op.Key, op.Obj, op.Delete = d.Key, d.Obj, d.Type == deltafifo.Deleted
 	}
 	if a.inOrder {
 		version = lastVersion(batch)
