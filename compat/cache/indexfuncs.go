@@ -5,6 +5,9 @@ import (
 	"reflect"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	clientgo "k8s.io/client-go/tools/cache"
+
+	"glasswatch/indexer"
 )
 
 // MetaNamespaceIndexFunc files an object under its namespace. It is an error if obj has no metadata.
@@ -14,6 +17,38 @@ func MetaNamespaceIndexFunc(obj any) ([]string, error) {
 		return []string{""}, fmt.Errorf("object has no meta: %w", err)
 	}
 	return []string{accessor.GetNamespace()}, nil
+}
+
+// nativeIndexers turns client-go's index functions into the layer's.
+func nativeIndexers[T any](indexers Indexers) indexer.Indexers[T] {
+	native := make(indexer.Indexers[T], len(indexers))
+	for name, f := range indexers {
+		if isMetaNamespaceIndexFunc(f) {
+			native[name] = appendNamespace[T]
+			continue
+		}
+		native[name] = func(obj T, dst []string) ([]string, error) {
+			values, err := f(obj)
+			return append(dst, values...), err
+		}
+	}
+	return native
+}
+
+// isMetaNamespaceIndexFunc finds the index function that nearly every store has, here's or client-go's, so that a write need
+// not make the slice that it returns.
+func isMetaNamespaceIndexFunc(f IndexFunc) bool {
+	code := reflect.ValueOf(f).Pointer()
+	return code == reflect.ValueOf(MetaNamespaceIndexFunc).Pointer() || code == reflect.ValueOf(clientgo.MetaNamespaceIndexFunc).Pointer()
+}
+
+// appendNamespace is MetaNamespaceIndexFunc as the layer has index functions.
+func appendNamespace[T any](obj T, dst []string) ([]string, error) {
+	accessor, err := meta.Accessor(obj)
+	if err != nil {
+		return dst, fmt.Errorf("object has no meta: %w", err)
+	}
+	return append(dst, accessor.GetNamespace()), nil
 }
 
 // IndexFuncToKeyFuncAdapter makes the value of an index function the key. It is an error if there is not exactly one.

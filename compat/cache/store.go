@@ -52,18 +52,6 @@ func newIndexStore[K comparable, T any](store *indexer.Store[K, T], shape shape[
 	return s
 }
 
-// nativeIndexers turns client-go's index functions into the layer's.
-func nativeIndexers[T any](indexers Indexers) indexer.Indexers[T] {
-	native := make(indexer.Indexers[T], len(indexers))
-	for name, f := range indexers {
-		native[name] = func(obj T, dst []string) ([]string, error) {
-			values, err := f(obj)
-			return append(dst, values...), err
-		}
-	}
-	return native
-}
-
 // reportIndexFailure returns an OnError for the stores behind indexStores.
 func reportIndexFailure[K comparable](format func(K) string) func(key K, err error) {
 	return func(key K, err error) {

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	clientgo "k8s.io/client-go/tools/cache"
 	"pgregory.net/rapid"
 )
 
@@ -266,4 +267,30 @@ func TestSharedInformer_ItsStoreRefusesObjectsThatOnlyPointToTheirMetadata(t *te
 	informer := NewSharedInformer(&ListWatch{}, obj, 0)
 	require.ErrorContains(t, informer.GetStore().Add(obj), "onlyAccessor")
 	require.NoError(t, NewStore(MetaNamespaceKeyFunc).Add(obj), "other stores take them")
+}
+
+// TestIndexer_ByNamespaceIsTheSameWithWhosesoeverFunction: ours and client-go's are not called, a wrapped one is.
+func TestIndexer_ByNamespaceIsTheSameWithWhosesoeverFunction(t *testing.T) {
+	for name, f := range map[string]IndexFunc{
+		"ours": MetaNamespaceIndexFunc, "client-go's": clientgo.MetaNamespaceIndexFunc,
+		"wrapped": func(obj any) ([]string, error) { return MetaNamespaceIndexFunc(obj) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.Equal(t, name != "wrapped", isMetaNamespaceIndexFunc(f))
+			s := NewIndexer(func(obj any) (string, error) { return fmt.Sprint(obj), nil }, Indexers{"ns": f})
+			inShop := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "a"}}
+			nowhere := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}
+			for _, obj := range []any{inShop, nowhere, "no object"} {
+				require.NoError(t, s.Add(obj))
+			}
+			for value, want := range map[string][]any{"shop": {inShop}, "": {nowhere}} {
+				got, err := s.ByIndex("ns", value)
+				require.NoError(t, err)
+				require.Equal(t, want, got)
+			}
+			require.ElementsMatch(t, []string{"", "shop"}, s.ListIndexFuncValues("ns"))
+			require.Len(t, s.List(), 3)
+		})
+	}
+	require.False(t, isMetaNamespaceIndexFunc(nil))
 }
