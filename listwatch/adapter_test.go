@@ -124,8 +124,10 @@ func TestFromWatch_BatchWaitsForItsFirstEventOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := watch.NewFake() // with no buffer
 		stream := FromWatch[*corev1.Service](source)
-		time.AfterFunc(time.Hour, func() { source.Add(serviceV1("cart", "1")) })
-		time.AfterFunc(2*time.Hour, source.Stop)
+		time.AfterFunc(time.Hour, func() {
+			source.Add(serviceV1("cart", "1"))
+			time.AfterFunc(time.Hour, source.Stop)
+		})
 		room := make([]Event[*corev1.Service], 3)
 		n, err := stream.NextBatch(room)
 		require.NoError(t, err)
