@@ -147,7 +147,7 @@ func (s *watchStream[T]) NextBatch(into []Event[T]) (n int, err error) {
 		return 0, err
 	}
 	results := s.watch.ResultChan()
-	for n = 1; n < len(into) && len(results) > 0; n++ {
+	for n = 1; n < len(into) && len(results) > 0 && s.ended() == nil; n++ {
 		select {
 		case from, ok := <-results:
 			if into[n], err = s.take(from, ok); err != nil {

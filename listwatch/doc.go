@@ -16,7 +16,8 @@
 // # What is guaranteed
 //
 //   - Next decodes in its caller's goroutine. Between the socket and the caller there is no goroutine and no channel of
-//     this package, and nothing is read ahead but bytes.
+//     this package, and nothing is read ahead but bytes. The streams are [BatchStream]s, too: what has arrived whole, at
+//     most 16 events, is decoded in one call, so that the first waits for the last.
 //   - Events come in the server's order, each once. A [RetryStream] keeps this across its watches.
 //   - Next blocks until there is an event; Close, from any goroutine, and the end of the context wake it at once, and
 //     nothing is delivered after them.

@@ -23,6 +23,20 @@ type frameReader interface {
 	// next blocks until a whole frame is there. The frame is valid until the call after. A clean end between two frames
 	// is io.EOF.
 	next() ([]byte, error)
+	// cut is next without waiting: ok is false if the frame has not arrived whole. An error comes again.
+	cut() (frame []byte, ok bool, err error)
+}
+
+// nextFrame is next in terms of cut.
+func nextFrame(b *frameBuffer, cut func() ([]byte, bool, error)) ([]byte, error) {
+	for {
+		if frame, ok, err := cut(); ok || err != nil {
+			return frame, err
+		}
+		if err := b.fill(); err != nil {
+			return nil, b.broken(err)
+		}
+	}
 }
 
 // frameBuffer holds the bytes that have arrived but are not delivered yet: buf[start:end].
@@ -110,55 +124,56 @@ type lengthFrames struct {
 	frameBuffer
 }
 
-func (f *lengthFrames) next() ([]byte, error) {
+func (f *lengthFrames) next() ([]byte, error) { return nextFrame(&f.frameBuffer, f.cut) }
+
+func (f *lengthFrames) cut() (frame []byte, ok bool, err error) {
 	const header = 4
-	for {
-		pending := f.pending()
-		if len(pending) >= header {
-			size := binary.BigEndian.Uint32(pending)
-			if uint64(size) > uint64(f.limit) {
-				return nil, f.tooLarge(uint64(size))
-			}
-			if len(pending)-header >= int(size) {
-				f.take(header)
-				return f.take(int(size)), nil
-			}
-		}
-		if err := f.fill(); err != nil {
-			return nil, f.broken(err)
-		}
+	pending := f.pending()
+	if len(pending) < header {
+		return nil, false, nil
 	}
+	size := binary.BigEndian.Uint32(pending)
+	if uint64(size) > uint64(f.limit) {
+		return nil, false, f.tooLarge(uint64(size))
+	}
+	if len(pending)-header < int(size) {
+		return nil, false, nil
+	}
+	f.take(header)
+	return f.take(int(size)), true, nil
 }
 
 // jsonFrames reads JSON objects that follow each other, with or without white space between them.
 type jsonFrames struct {
 	frameBuffer
+	scanner jsonScanner
+	scanned int // bytes of pending() that the scanner has seen
 }
 
-func (f *jsonFrames) next() ([]byte, error) {
-	var scanner jsonScanner
-	scanned := 0 // bytes of pending() that the scanner has seen
-	for {
-		if scanned == 0 {
-			f.skipSpace()
-		}
-		if pending := f.pending(); len(pending) > 0 {
-			if pending[0] != '{' {
-				return nil, fmt.Errorf("watch stream has %.20q where a JSON object must start", pending)
-			}
-			n, done := scanner.scan(pending[scanned:])
-			scanned += n
-			if scanned > f.limit {
-				return nil, f.tooLarge(uint64(scanned))
-			}
-			if done {
-				return f.take(scanned), nil
-			}
-		}
-		if err := f.fill(); err != nil {
-			return nil, f.broken(err)
-		}
+func (f *jsonFrames) next() ([]byte, error) { return nextFrame(&f.frameBuffer, f.cut) }
+
+func (f *jsonFrames) cut() (frame []byte, ok bool, err error) {
+	if f.scanned == 0 {
+		f.skipSpace()
 	}
+	pending := f.pending()
+	if len(pending) == 0 {
+		return nil, false, nil
+	}
+	if pending[0] != '{' {
+		return nil, false, fmt.Errorf("watch stream has %.20q where a JSON object must start", pending)
+	}
+	n, done := f.scanner.scan(pending[f.scanned:])
+	f.scanned += n
+	if f.scanned > f.limit {
+		return nil, false, f.tooLarge(uint64(f.scanned))
+	}
+	if !done {
+		return nil, false, nil
+	}
+	frame = f.take(f.scanned)
+	f.scanner, f.scanned = jsonScanner{}, 0
+	return frame, true, nil
 }
 
 func (f *jsonFrames) skipSpace() {

@@ -43,7 +43,10 @@ func (c *chunks) Read(p []byte) (int, error) {
 // readAll pulls frames until the first error.
 func readAll(frames frameReader) (got []string, err error) {
 	for {
-		frame, err := frames.next()
+		frame, ok, err := frames.cut()
+		if !ok && err == nil {
+			frame, err = frames.next()
+		}
 		if err != nil {
 			return got, err
 		}

@@ -48,6 +48,24 @@ func drawEvent(t *rapid.T, tb testing.TB, contentType string) wireEvent {
 	return out
 }
 
+// byBatches is a stream whose Next is made of NextBatch.
+type byBatches[T Object] struct {
+	BatchStream[T]
+	room, ready []Event[T]
+}
+
+func (b *byBatches[T]) Next() (ev Event[T], err error) {
+	if len(b.ready) == 0 {
+		n, err := b.NextBatch(b.room)
+		if err != nil {
+			return ev, err
+		}
+		b.ready = b.room[:n]
+	}
+	ev, b.ready = b.ready[0], b.ready[1:]
+	return ev, nil
+}
+
 // Any sequence of events, in either format, cut into pieces anywhere, comes out as the server's own encoder wrote it;
 // cut off anywhere, it comes out up to there and then fails, cleanly only between two frames.
 func TestModel_StreamDeliversWhatTheServerWrote(t *testing.T) {
@@ -72,6 +90,11 @@ func TestModel_StreamDeliversWhatTheServerWrote(t *testing.T) {
 		pulled := &stream[*corev1.Service]{frames: format.frames(from, 1<<20), format: format, codec: codec,
 			protobuf: contentType == protoType, ctx: context.Background()}
 
+		next := pulled.Next
+		if rapid.Bool().Draw(rt, "in batches") {
+			room := make([]Event[*corev1.Service], rapid.IntRange(1, 8).Draw(rt, "room"))
+			next = (&byBatches[*corev1.Service]{BatchStream: pulled, room: room}).Next
+		}
 		start := 0
 		for i, want := range events {
 			end := ends[i]
@@ -82,7 +105,7 @@ func TestModel_StreamDeliversWhatTheServerWrote(t *testing.T) {
 				break
 			}
 			start = ends[i]
-			got, err := pulled.Next()
+			got, err := next()
 			if want.bad {
 				bad, ok := errors.AsType[*ObjectError](err)
 				require.True(rt, ok, "%v", err)
@@ -94,13 +117,13 @@ func TestModel_StreamDeliversWhatTheServerWrote(t *testing.T) {
 			require.NoError(rt, err)
 			require.Equal(rt, want.ev, got)
 		}
-		_, err = pulled.Next()
+		_, err = next()
 		if cut <= start {
 			require.Equal(rt, io.EOF, err)
 		} else {
 			require.ErrorIs(rt, err, io.ErrUnexpectedEOF)
 		}
-		_, again := pulled.Next()
+		_, again := next()
 		require.Equal(rt, err, again)
 	})
 }

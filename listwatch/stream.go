@@ -41,13 +41,14 @@ func (c *Client[T]) Watch(ctx context.Context, opts metav1.ListOptions) (Stream[
 //	socket ─▶ net/http ─▶ frames.next ─▶ format.splitEvent ─▶ codec ─▶ Event
 //	                      └──────────── all in the goroutine that calls Next ────────────┘
 //
-// Next's fields are those of the one goroutine that pulls; closed, cancel and body are shared with Close.
+// The first fields are those of the one goroutine that pulls; closed, cancel and body are shared with Close.
 type stream[T Object] struct {
 	frames   frameReader
 	format   wireFormat
 	codec    codec[T]
 	protobuf bool
 	err      error // sticky, once the stream has ended
+	bad      error // an event after the last batch that could not be read
 
 	ctx    context.Context // its end, by cancel or from outside, makes a waiting Read fail
 	cancel context.CancelFunc
@@ -87,11 +88,38 @@ func (s *stream[T]) Next() (Event[T], error) {
 	if err := s.ended(); err != nil {
 		return Event[T]{}, s.fail(err)
 	}
+	if err := s.bad; err != nil {
+		s.bad = nil
+		return Event[T]{}, err
+	}
 	frame, err := s.frames.next()
 	if err != nil {
 		return Event[T]{}, s.fail(err)
 	}
 	return s.decode(frame)
+}
+
+// maxBatch is how many events a batch has at most: the first waits until the last is decoded.
+const maxBatch = 16
+
+// NextBatch implements BatchStream: it decodes the frames that have arrived whole.
+func (s *stream[T]) NextBatch(into []Event[T]) (n int, err error) {
+	if into[0], err = s.Next(); err != nil {
+		return 0, err
+	}
+	for n = 1; n < min(len(into), maxBatch) && s.ended() == nil; n++ {
+		frame, ok, err := s.frames.cut()
+		if !ok || err != nil {
+			return n, nil // Next meets the error again
+		}
+		if into[n], err = s.decode(frame); err != nil {
+			if s.err == nil {
+				s.bad = err
+			}
+			return n, nil
+		}
+	}
+	return n, nil
 }
 
 // ended returns why nothing may be delivered any more although bytes may have arrived, nil while it may.

@@ -1,6 +1,7 @@
 package listwatch
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -21,6 +22,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
 )
 
 func TestStream_DeliversEveryKindOfEventInOrder(t *testing.T) {
@@ -53,6 +55,37 @@ func TestStream_DeliversEveryKindOfEventInOrder(t *testing.T) {
 				_, err := stream.Next()
 				assert.Equal(t, io.EOF, err)
 			}
+		})
+	}
+}
+
+// A batch is what has arrived, up to what the first event may be made to wait for.
+func TestStream_BatchIsWhatHasArrivedWhole(t *testing.T) {
+	for _, contentType := range bothTypes {
+		t.Run(contentType, func(t *testing.T) {
+			var first, second []byte
+			for range maxBatch + 2 {
+				first = append(first, encodeEvent(t, contentType, watch.Modified, serviceV1("cart", "5"))...)
+			}
+			require.Less(t, len(first), frameBufferSize)
+			second = encodeEvent(t, contentType, watch.Deleted, serviceV1("cart", "6"))
+			half := len(second) / 2
+			arrivals := io.MultiReader(bytes.NewReader(append(first, second[:half]...)), bytes.NewReader(second[half:]))
+			format, err := formatOf(contentType)
+			require.NoError(t, err)
+			client := servicesOf(t, &rest.Config{Host: "http://nowhere"}, Options{})
+			stream := client.newStream(t.Context(), func() {}, &http.Response{Body: io.NopCloser(arrivals)}, format)
+			room := make([]Event[*corev1.Service], 64)
+			for _, want := range []int{maxBatch, 2, 1} {
+				n, err := stream.NextBatch(room)
+				require.NoError(t, err)
+				require.Equal(t, want, n)
+			}
+			require.Equal(t, Deleted, room[0].Type)
+			n, err := stream.NextBatch(room)
+			require.Zero(t, n)
+			require.Equal(t, io.EOF, err)
+			require.NoError(t, stream.Close())
 		})
 	}
 }

@@ -128,8 +128,11 @@ type Stream[T Object] interface {
 	Close() error
 }
 
-// BatchStream is a Stream that may have several events ready, as one that reads ahead has. Who takes them together pays once
-// for what each would cost alone: a lock, a wakeup.
+// BatchStream is a Stream that may have several events ready, as those of [Client.Watch] and [Funcs] do. Who takes them
+// together pays once for what each would cost alone: a lock, a wakeup of the consumer. It is not part of Stream because
+// a stream without it loses speed and nothing else: whoever pulls asks for it, and does with Next if it is not there.
+//
+// Next and NextBatch may be called in turn, by one goroutine at a time.
 type BatchStream[T Object] interface {
 	Stream[T]
 	// NextBatch is Next for as many events as there are: it blocks for the first, puts it and those that need not be waited

@@ -14,7 +14,7 @@ import (
 type jsonFormat struct{}
 
 func (jsonFormat) frames(r io.Reader, limit int) frameReader {
-	return &jsonFrames{newFrameBuffer(r, limit)}
+	return &jsonFrames{frameBuffer: newFrameBuffer(r, limit)}
 }
 
 func (jsonFormat) splitEvent(frame []byte) (eventType, object []byte, err error) {
