@@ -38,6 +38,10 @@ func (a *alarm) stop() {
 func (q *Queue[T]) ended(a *alarm) {
 	lock(&q.mu)
 	defer q.mu.Unlock()
+	q.endedLocked(a)
+}
+
+func (q *Queue[T]) endedLocked(a *alarm) {
 	a.pending--
 	if a.pending == 0 {
 		q.idle.Broadcast()

@@ -109,18 +109,20 @@ const atOnce = 256
 func (q *Queue[T]) wakeUp() {
 	lock(&q.mu)
 	q.wake.clear()
-	q.mu.Unlock()
 	for more := true; more; {
 		var added int
-		lock(&q.mu)
 		added, more = q.moveDueLocked(atOnce)
 		if !more {
 			q.setWakeLocked(q.now())
 		}
-		q.mu.Unlock()
-		q.reportAdded(added)
+		if more || q.metrics != nil {
+			q.mu.Unlock() // others have their turn, and metrics are reported
+			q.reportAdded(added)
+			lock(&q.mu)
+		}
 	}
-	q.ended(&q.wake)
+	q.endedLocked(&q.wake)
+	q.mu.Unlock()
 }
 
 // moveDueLocked makes at most limit delayed items due whose time has come. added is how many were not due by Add already,

@@ -4,8 +4,8 @@ import "sync"
 
 // A lock is tried so often before its goroutine goes to sleep, altogether for some microseconds: what is done under the lock
 // takes far less than to sleep and to be woken, and sync.Mutex itself does not wait awake while other goroutines want the
-// processor, as where many workers share a queue. Between two tries lies an empty loop of so many turns, a third of a
-// microsecond, which the compiler leaves in. That is longer than the lock is held as a rule, and on purpose: meanwhile the
+// processor, as where many workers share a queue. Between two tries lies an empty loop of so many turns, about a third
+// of a microsecond, which the compiler leaves in. That is longer than the lock is held as a rule, and on purpose: meanwhile the
 // holder's core takes it again and again, with all that it guards at hand, where cores that took turns would wait for every
 // cache line.
 const (
