@@ -117,8 +117,10 @@ func (q *InOrder[K, T]) PutAll(deltas []Delta[K, T]) (errs []error) {
 	q.lockForAppend()
 	defer q.mu.Unlock()
 	q.synced.firstEventLocked()
-	q.tail = append(q.tail, deltas[:n]...)
-	q.appendedLocked()
+	if n > 0 {
+		q.tail = append(q.tail, deltas[:n]...)
+		q.appendedLocked()
+	}
 	return errs
 }
 

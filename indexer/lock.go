@@ -10,11 +10,11 @@ const (
 	stripeBits  = 5
 	stripeCount = 1 << stripeBits
 
-	// A lock is tried so often before its goroutine goes to sleep, altogether for some 20 µs. All critical sections but those
+	// A lock is tried so often before its goroutine goes to sleep, altogether for about 20 µs. All critical sections but those
 	// of large transactions are far shorter, and a writer that is put to sleep among busy readers is only woken when one of
 	// them has used up its time slice: milliseconds for a wait of nanoseconds. sync.Mutex itself does not wait awake while
 	// other goroutines want the processor, which is just when it would matter. Between two tries lies an empty loop of so many
-	// turns, a third of a microsecond, which the compiler leaves in: who tries without pause keeps the lock's cache line from
+	// turns, about a third of a microsecond, which the compiler leaves in: who tries without pause keeps the lock's cache line from
 	// its holder.
 	spins = 64
 	pause = 1000

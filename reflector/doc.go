@@ -52,7 +52,8 @@
 //
 // # Guarantees
 //
-//   - Order: the sink gets events in the server's order, from one goroutine.
+//   - Order: the sink gets events in the server's order, from one goroutine. A [BatchSink] is given those together that a
+//     [listwatch.BatchStream] has together, and it comes to the same as one by one.
 //   - Duplicates: an event may come again after a reconnect, as Add of what is there, or with a resourceVersion the sink
 //     has. Replace may hold what the sink has.
 //   - Completeness: once the server answers again, the sink becomes equal to it, however watches and lists failed before.

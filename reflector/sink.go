@@ -30,12 +30,12 @@ type Sink[T listwatch.Object] interface {
 	Bookmark(resourceVersion string) error
 }
 
-// BatchSink is a Sink that takes many changes at once, and need not be called for each. The in-order queue is one: a lock for
-// all of them, and one wakeup.
+// BatchSink is a Sink that takes many changes at once, as informers' in-order queue does: a lock for all of them, and one
+// wakeup. It is not part of Sink because a sink without it is called for each, and that is all.
 type BatchSink[T listwatch.Object] interface {
 	Sink[T]
-	// PutBatch is Add, Update or Delete for each event, by its type, in order. It returns nil, or what those would have
-	// returned, one for each event. The slice is the caller's.
+	// PutBatch is Add, Update or Delete for each event, by its type, which is Added, Modified or Deleted, in order. It returns
+	// nil, or what those would have returned, one for each event. The slice is the caller's.
 	PutBatch(events []listwatch.Event[T]) []error
 }
 

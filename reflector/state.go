@@ -21,8 +21,8 @@ const (
 	// Connecting asks for a watch from the last resourceVersion on, again and again if the server does not answer within
 	// the watch's timeout. Left for Watching when it has answered; for BackingOff after an error.
 	Connecting
-	// Watching passes on events, one a step. Left for Connecting when the stream ends or breaks; for BackingOff when the
-	// server ended it with an error such as 410 Expired, or at once, or was set back to an older state.
+	// Watching passes on events, in a step those that have arrived. Left for Connecting when the stream ends or breaks; for
+	// BackingOff when the server ended it with an error such as 410 Expired, or at once, or was set back to an older state.
 	Watching
 	// BackingOff waits after an error. Left for one of the listing states or Connecting when the time is up.
 	BackingOff

@@ -13,7 +13,7 @@ import (
 // openStream is a watch, and what must be known of it to judge its events and its end.
 type openStream[T listwatch.Object] struct {
 	listwatch.Stream[T]                          // nil until the server has answered
-	batches             listwatch.BatchStream[T] // the same, if it is one
+	batches             listwatch.BatchStream[T] // the same, if it is one and the sink takes batches
 	room                []listwatch.Event[T]     // what nextEvents fills
 	ctx                 context.Context
 	cancel              context.CancelCauseFunc
@@ -60,7 +60,9 @@ func (r *Reflector[T]) openWatch(ctx context.Context, opts metav1.ListOptions, s
 		return err
 	}
 	s.Stream = stream
-	s.batches, _ = stream.(listwatch.BatchStream[T])
+	if r.batches != nil { // else the sink would take long for all of them
+		s.batches, _ = stream.(listwatch.BatchStream[T])
+	}
 	s.room = make([]listwatch.Event[T], 1)
 	return nil
 }

@@ -82,7 +82,7 @@ func (r *Reflector[T]) pass(ctx context.Context, events []listwatch.Event[T]) {
 	if len(events) == 0 {
 		return
 	}
-	if r.batches != nil && len(events) > 1 {
+	if len(events) > 1 { // so the sink takes batches
 		for i, err := range r.batches.PutBatch(events) {
 			r.refused(ctx, &events[i], err)
 		}

@@ -23,6 +23,16 @@ func configMap(name, version string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, ResourceVersion: version}}
 }
 
+// fromEmpty lists nothing and watches source.
+func fromEmpty(source watch.Interface) listwatch.ListerWatcher[*corev1.ConfigMap] {
+	return listwatch.Funcs[*corev1.ConfigMap]{
+		ListFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
+			return &corev1.ConfigMapList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}}, nil
+		},
+		WatchFunc: func(context.Context, metav1.ListOptions) (watch.Interface, error) { return source, nil },
+	}
+}
+
 func TestBatchSink_QueuesWhatComesAndSaysWhatItRefused(t *testing.T) {
 	unnamed := errors.New("no name")
 	queue := deltafifo.NewInOrder(deltafifo.Options[key, *corev1.ConfigMap]{
@@ -54,6 +64,9 @@ func TestBatchSink_QueuesWhatComesAndSaysWhatItRefused(t *testing.T) {
 		}))
 		require.Equal(t, []string{"Added ns/a 1", "Updated ns/b 3", "Deleted ns/c 4"}, got)
 	}
+	for _, left := range sink.(*batchSink[*corev1.ConfigMap]).deltas[:4] {
+		require.Zero(t, left, "what was queued must not be kept")
+	}
 	require.Nil(t, sink.PutBatch([]listwatch.Event[*corev1.ConfigMap]{{Type: listwatch.Added, Object: configMap("a", "5")}}))
 }
 
@@ -68,13 +81,7 @@ func TestInformer_TellsOfEachEventOfABatch(t *testing.T) {
 			} {
 				do(configMap("a", fmt.Sprint(version+2)))
 			}
-			lw := listwatch.Funcs[*corev1.ConfigMap]{
-				ListFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
-					return &corev1.ConfigMapList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}}, nil
-				},
-				WatchFunc: func(context.Context, metav1.ListOptions) (watch.Interface, error) { return source, nil },
-			}
-			i := New(lw, Options[*corev1.ConfigMap]{Queue: kind, Reflector: reflector.Options{DisableStreamingList: true}})
+			i := New(fromEmpty(source), Options[*corev1.ConfigMap]{Queue: kind, Reflector: reflector.Options{DisableStreamingList: true}})
 			var told []string
 			_, err := i.AddHandler(HandlerFuncs[*corev1.ConfigMap]{
 				AddFunc: func(obj *corev1.ConfigMap, _ bool) { told = append(told, "+"+obj.ResourceVersion) },
@@ -94,4 +101,31 @@ func TestInformer_TellsOfEachEventOfABatch(t *testing.T) {
 			require.Equal(t, "7", i.LastSyncResourceVersion())
 		})
 	}
+}
+
+// TestSimpleInformer_StoreIsAsTheHandlerIsTold, however many changes of an object have arrived: its handler is called in
+// between.
+func TestSimpleInformer_StoreIsAsTheHandlerIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := watch.NewFakeWithChanSize(16, false)
+		for version := range 8 {
+			source.Modify(configMap("a", fmt.Sprint(version+2)))
+		}
+		var i *SimpleInformer[*corev1.ConfigMap]
+		calls := 0
+		look := func(obj *corev1.ConfigMap) {
+			calls++
+			stored, ok := i.Store().GetByKey(listwatch.KeyOf(obj))
+			require.True(t, ok)
+			require.Same(t, obj, stored)
+		}
+		i = NewSimple(fromEmpty(source), HandlerFuncs[*corev1.ConfigMap]{
+			AddFunc:    func(obj *corev1.ConfigMap, _ bool) { look(obj) },
+			UpdateFunc: func(_, obj *corev1.ConfigMap) { look(obj) },
+		}, Options[*corev1.ConfigMap]{Reflector: reflector.Options{DisableStreamingList: true}})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		require.NoError(t, i.Run(ctx))
+		require.Equal(t, 8, calls)
+	})
 }

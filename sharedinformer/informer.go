@@ -68,6 +68,7 @@ func New[T listwatch.Object](lw listwatch.ListerWatcher[T], opts Options[T]) *In
 		done:        make(chan struct{}),
 		resyncCheck: max(opts.ResyncPeriod, 0),
 	}
+	i.mayRepeat = true // handlers are told later, and the store applies changes of a key in order
 	i.lw = i.init(lw, opts)
 	i.mutated = newMutationDetector(&i.opts)
 	i.checkpoint = newCheckpointer(i)

@@ -29,6 +29,7 @@ type pipeline[T listwatch.Object] struct {
 	objectErrors atomic.Uint64
 	leftOut      atomic.Bool // an object could not be read or transformed
 	noteErrors   bool        // the queue is written under a lock, and reportFailed called after it
+	mayRepeat    bool        // a batch may have several changes of one key
 	processing   latency
 
 	errMu  sync.Mutex // protects failed
@@ -59,7 +60,7 @@ func (p *pipeline[T]) init(lw listwatch.ListerWatcher[T], opts Options[T]) listw
 		KeyFunc:       keyFunc,
 		Transform:     transform,
 		OnError:       p.transformFailed,
-		KeysMayRepeat: true, // the store applies them in order
+		KeysMayRepeat: p.mayRepeat,
 		Metrics:       deltafifo.Metrics{Queued: opts.Metrics.Queued, Processed: p.processed},
 	}
 	if opts.Queue == PerKey {
