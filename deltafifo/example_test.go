@@ -1,6 +1,7 @@
 package deltafifo_test
 
 import (
+	"errors"
 	"fmt"
 
 	"glasswatch/deltafifo"
@@ -136,4 +137,33 @@ func ExampleInOrder() {
 	// a batch of 1 (initial list: false)
 	//     ReplacedAll at resourceVersion 20: 2 items
 	//     mail is gone
+}
+
+// Many events that came together go into the in-order queue together. Each has an answer of its own.
+func ExampleInOrder_PutAll() {
+	queue := deltafifo.NewInOrder(deltafifo.Options[string, service]{
+		KeyFunc: func(s service) (string, error) {
+			if s.name == "" {
+				return "", errors.New("no name")
+			}
+			return s.name, nil
+		},
+	})
+	errs := queue.PutAll([]deltafifo.Delta[string, service]{
+		{Type: deltafifo.Added, Obj: service{"web", "80"}},
+		{Type: deltafifo.Added, Obj: service{"", "25"}},
+		{Type: deltafifo.Deleted, Obj: service{"chat", "5222"}},
+	})
+	fmt.Println(errs)
+	queue.PopBatch(func(batch []deltafifo.Delta[string, service], _ bool) error {
+		for _, d := range batch {
+			fmt.Println(d.Type, d.Key, d.Obj.ports)
+		}
+		return nil
+	})
+
+	// Output:
+	// [<nil> deltafifo: expected an object with a key, got deltafifo_test.service: no name <nil>]
+	// Added web 80
+	// Deleted chat 5222
 }

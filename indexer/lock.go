@@ -15,7 +15,8 @@ const (
 	// them has used up its time slice: milliseconds for a wait of nanoseconds. sync.Mutex itself does not wait awake while
 	// other goroutines want the processor, which is just when it would matter. Between two tries lies an empty loop of so many
 	// turns, about a third of a microsecond, which the compiler leaves in: who tries without pause keeps the lock's cache line from
-	// its holder.
+	// its holder. On a single processor all this is in vain, and rare: the lock is taken there only if its holder was
+	// preempted.
 	spins = 64
 	pause = 1000
 )

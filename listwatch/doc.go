@@ -16,11 +16,12 @@
 // # What is guaranteed
 //
 //   - Next decodes in its caller's goroutine. Between the socket and the caller there is no goroutine and no channel of
-//     this package, and nothing is read ahead but bytes. The streams are [BatchStream]s, too: what has arrived whole, at
-//     most 16 events, is decoded in one call, so that the first waits for the last.
+//     this package, and nothing is read ahead but bytes. The streams of [Client.Watch], [Funcs] and [FromWatch] are
+//     [BatchStream]s, too: of what is read already, or waits in the channel, they hand out several events in one call.
+//     Those of Client.Watch decode at most 16, as the first waits for the last.
 //   - Events come in the server's order, each once. A [RetryStream] keeps this across its watches.
 //   - Next blocks until there is an event; Close, from any goroutine, and the end of the context wake it at once, and
-//     nothing is delivered after them.
+//     nothing is delivered after them, but for what a NextBatch that is under way has decoded.
 //   - A clean end between two frames is io.EOF. Every other end is another error: a frame that breaks off, a connection
 //     that is lost between frames, an ERROR event (an *apierrors.StatusError), a frame above Options.MaxFrameSize.
 //   - One bad object costs one [ObjectError], in List.Bad or from Next, with its key where that can be read. What is

@@ -163,6 +163,9 @@ func (f *jsonFrames) cut() (frame []byte, ok bool, err error) {
 	if pending[0] != '{' {
 		return nil, false, fmt.Errorf("watch stream has %.20q where a JSON object must start", pending)
 	}
+	if f.scanned > f.limit { // the error comes again
+		return nil, false, f.tooLarge(uint64(f.scanned))
+	}
 	n, done := f.scanner.scan(pending[f.scanned:])
 	f.scanned += n
 	if f.scanned > f.limit {

@@ -38,7 +38,7 @@ type ControllerConfig[T listwatch.Object] struct {
 	// Queue must be one that nobody else pops from; the controller closes it when it stops.
 	Queue Queue[T]
 	// Process is given what the queue pops, one batch at a time, in Run's goroutine: with a DeltaFIFO all that happened to
-	// one key, under the queue's lock; with an InOrder many keys, each once but with KeysMayRepeat, or one ReplacedAll, SyncAll or Bookmark. Make
+	// one key, under the queue's lock; with an InOrder many keys, each once unless KeysMayRepeat, or one ReplacedAll, SyncAll or Bookmark. Make
 	// the queue with a BatchSize of 1 to be given single deltas. The slice is Process's own only during the call.
 	//
 	// What Process returns an error or panics on does not come again. A panic goes to utilruntime.HandleCrash; if that lets

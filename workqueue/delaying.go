@@ -116,8 +116,12 @@ func (q *Queue[T]) wakeUp() {
 			q.setWakeLocked(q.now())
 		}
 		if more || q.metrics != nil {
-			q.mu.Unlock() // others have their turn, and metrics are reported
+			q.mu.Unlock()
 			q.reportAdded(added)
+			if more {
+				for range 2 * pause { // so that those who wait have tried to take the lock
+				}
+			}
 			lock(&q.mu)
 		}
 	}

@@ -35,7 +35,7 @@ func nativeIndexers[T any](indexers Indexers) indexer.Indexers[T] {
 	return native
 }
 
-// isMetaNamespaceIndexFunc finds the index function that nearly every store has, here's or client-go's, so that a write need
+// isMetaNamespaceIndexFunc finds the index function that nearly every store has, this package's or client-go's, so that a write need
 // not make the slice that it returns. Both are functions of a package and not generic, so each has its code for itself.
 func isMetaNamespaceIndexFunc(f IndexFunc) bool {
 	code := reflect.ValueOf(f).Pointer()
