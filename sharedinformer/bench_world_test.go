@@ -142,6 +142,11 @@ func (w *world) runTheirs(b *testing.B, newInformer newInformer, events chan wat
 			return watch.NewProxyWatcher(events), nil
 		},
 	}
+	return w.runTheirsOn(b, newInformer, lw)
+}
+
+// runTheirsOn is runTheirs on another source.
+func (w *world) runTheirsOn(b *testing.B, newInformer newInformer, lw *clientgo.ListWatch) (end func()) {
 	informer := newInformer(unstreamed{lw}, &corev1.Pod{}, 0, clientgo.Indexers{
 		clientgo.NamespaceIndex: clientgo.MetaNamespaceIndexFunc,
 		"node":                  func(obj any) ([]string, error) { return []string{obj.(*corev1.Pod).Spec.NodeName}, nil },
