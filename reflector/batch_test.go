@@ -3,8 +3,6 @@ package reflector
 import (
 	"errors"
 	"fmt"
-	"io"
-	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -116,33 +114,11 @@ func TestBatch_IsWhatItsEventsAreOneByOne(t *testing.T) {
 	})
 }
 
-// doAll plays those of the deeds that can happen in one go: nothing of them comes out of a stream before all have happened.
+// doAll plays those of the deeds that happen at once: nothing of them comes out of a stream before all have happened.
 func (h *harness) doAll(deeds []deed) {
 	h.gate.Lock()
 	for _, d := range deeds {
-		switch d.what {
-		case "put":
-			h.Put(d.name)
-		case "delete":
-			h.Delete(d.name)
-		case "spoil":
-			h.Spoil(d.name)
-		case "spoilAnon":
-			h.SpoilAnon(d.name)
-		case "deleteSpoilt":
-			h.DeleteSpoilt(d.name)
-		case "bookmark":
-			h.Bookmark()
-		case "oldBookmark":
-			v, _ := strconv.Atoi(h.version())
-			h.BookmarkAt(strconv.Itoa(max(0, v-d.n)))
-		case "skip":
-			h.Skip(d.n)
-		case "eof":
-			h.BreakWatch(io.EOF)
-		case "expire":
-			h.BreakWatch(expired())
-		}
+		h.happen(d)
 	}
 	h.gate.Unlock()
 	h.Pass(time.Minute)

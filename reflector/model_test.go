@@ -47,6 +47,28 @@ func someError(n int) error {
 
 // do plays d.
 func (h *harness) do(d deed) {
+	if h.happen(d) {
+		h.Settle()
+		return
+	}
+	switch d.what {
+	case "pass":
+		h.Pass(time.Duration(1<<(2*d.n)) * 100 * time.Millisecond) // 0.1 s to 27 min
+	case "rewind":
+		// No client can tell that a server was set back, once it is past the old version again. So there is time to tell.
+		h.Heal()
+		h.Settle()
+		h.Rewind(d.n)
+		h.Pass(20 * time.Minute)
+	case "restart":
+		h.Stop()
+		h.Start()
+	}
+	h.Settle()
+}
+
+// happen plays d if it is one that happens at once, at the server.
+func (h *harness) happen(d deed) bool {
 	switch d.what {
 	case "put":
 		h.Put(d.name)
@@ -58,8 +80,6 @@ func (h *harness) do(d deed) {
 		h.SpoilAnon(d.name)
 	case "deleteSpoilt":
 		h.DeleteSpoilt(d.name)
-	case "pass":
-		h.Pass(time.Duration(1<<(2*d.n)) * 100 * time.Millisecond) // 0.1 s to 27 min
 	case "bookmark":
 		h.Bookmark()
 	case "oldBookmark":
@@ -92,17 +112,10 @@ func (h *harness) do(d deed) {
 		h.Heal()
 	case "pageCap":
 		h.set(func() { h.pageCap = d.n })
-	case "rewind":
-		// No client can tell that a server was set back, once it is past the old version again. So there is time to tell.
-		h.Heal()
-		h.Settle()
-		h.Rewind(d.n)
-		h.Pass(20 * time.Minute)
-	case "restart":
-		h.Stop()
-		h.Start()
+	default:
+		return false
 	}
-	h.Settle()
+	return true
 }
 
 // mismatch compares the sink with the server. An object with an unreadable version may be there in any version before,
