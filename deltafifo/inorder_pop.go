@@ -19,10 +19,10 @@ func (q *InOrder[K, T]) Pop(process func(d Delta[K, T], isInInitialList bool) er
 	return process(batch[0], isInInitialList)
 }
 
-// PopBatch is Pop for as many deltas as can be taken at once: at most BatchSize, in order of arrival, no key twice unless KeysMayRepeat. A
-// ReplacedAll, SyncAll or Bookmark comes alone, so no batch reaches over the end of the initial list. A batch can be
-// shorter than it might be: it ends where the consumer swapped buffers. The batch, and the slice it is in, is process's
-// own only during the call; objects and Bulks may be kept.
+// PopBatch is Pop for as many deltas as can be taken at once: at most BatchSize, in order of arrival, no key twice unless
+// KeysMayRepeat. A ReplacedAll, SyncAll or Bookmark comes alone, so no batch reaches over the end of the initial list. A
+// batch can be shorter than it might be: it ends where the consumer swapped buffers. The batch, and the slice it is in, is
+// process's own only during the call; objects and Bulks may be kept.
 func (q *InOrder[K, T]) PopBatch(process func(batch []Delta[K, T], isInInitialList bool) error) error {
 	batch, isInInitialList, err := q.take(q.batchSize)
 	if err != nil {

@@ -163,11 +163,12 @@ func (f *jsonFrames) cut() (frame []byte, ok bool, err error) {
 	if pending[0] != '{' {
 		return nil, false, fmt.Errorf("watch stream has %.20q where a JSON object must start", pending)
 	}
-	if f.scanned > f.limit { // the error comes again
-		return nil, false, f.tooLarge(uint64(f.scanned))
+	done := false
+	if f.scanned <= f.limit { // else the error comes again
+		var n int
+		n, done = f.scanner.scan(pending[f.scanned:])
+		f.scanned += n
 	}
-	n, done := f.scanner.scan(pending[f.scanned:])
-	f.scanned += n
 	if f.scanned > f.limit {
 		return nil, false, f.tooLarge(uint64(f.scanned))
 	}

@@ -182,3 +182,16 @@ func TestProtobufCursor_SkipsWhatHasNoLength(t *testing.T) {
 	assert.ErrorContains(t, eachProtobuf([]byte{1<<3 | 6}, visit), "wire type 6")
 	assert.Error(t, eachProtobuf([]byte{1<<3 | 2, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}, visit))
 }
+
+// A frame that is too large is so again, whatever follows it in the buffer.
+func TestFrames_TooLargeIsTooLargeAgain(t *testing.T) {
+	for name, frames := range map[string]frameReader{
+		"json":   jsonFormat{}.frames(strings.NewReader(`{"a":"long"}{"b":"longer still"}`), 8),
+		"length": protobufFormat{}.frames(bytes.NewReader(append(lengthPrefixed(make([]byte, 12)), make([]byte, 40)...)), 8),
+	} {
+		_, first := frames.next()
+		require.ErrorIs(t, first, ErrFrameTooLarge, name)
+		_, _, again := frames.cut()
+		require.Equal(t, first, again, name)
+	}
+}

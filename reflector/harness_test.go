@@ -162,7 +162,6 @@ func newHarness(t *testing.T, opts Options, batches bool) *harness {
 		defer h.mu.Unlock()
 		h.states = append(h.states, to)
 	}
-	h.server.batches = batches
 	var sink Sink[object] = h.sink
 	if batches {
 		sink = batchRecorder{h.sink}

@@ -54,7 +54,6 @@ type server struct {
 	compacted int // a watch from before this version is refused
 	streams   map[*fakeStream]struct{}
 	requests  []request
-	batches   bool       // streams have many events at once
 	gate      sync.Mutex // who holds it has streams hand out nothing
 
 	// faults

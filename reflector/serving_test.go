@@ -151,10 +151,7 @@ func (s *server) Watch(ctx context.Context, opts metav1.ListOptions) (listwatch.
 		}
 	}
 	s.streams[st] = struct{}{}
-	if s.batches {
-		return batchStream{st}, nil
-	}
-	return st, nil
+	return batchStream{st}, nil
 }
 
 // sendInitial sends what is there in an order that has nothing to do with the versions.

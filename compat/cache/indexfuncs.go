@@ -35,8 +35,8 @@ func nativeIndexers[T any](indexers Indexers) indexer.Indexers[T] {
 	return native
 }
 
-// isMetaNamespaceIndexFunc finds the index function that nearly every store has, this package's or client-go's, so that a write need
-// not make the slice that it returns. Both are functions of a package and not generic, so each has its code for itself.
+// isMetaNamespaceIndexFunc finds the index function that nearly every store has, this package's or client-go's, so that a
+// write need not make the slice that it returns. Both are functions of a package and not generic, so each has its code for itself.
 func isMetaNamespaceIndexFunc(f IndexFunc) bool {
 	code := reflect.ValueOf(f).Pointer()
 	return code == reflect.ValueOf(MetaNamespaceIndexFunc).Pointer() || code == reflect.ValueOf(clientgo.MetaNamespaceIndexFunc).Pointer()

@@ -1,0 +1,75 @@
+package listwatch
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
+)
+
+// A batch is what has arrived, up to what the first event may be made to wait for.
+func TestStream_BatchIsWhatHasArrivedWhole(t *testing.T) {
+	for _, contentType := range bothTypes {
+		t.Run(contentType, func(t *testing.T) {
+			var first, second []byte
+			for range maxBatch + 2 {
+				first = append(first, encodeEvent(t, contentType, watch.Modified, serviceV1("cart", "5"))...)
+			}
+			require.Less(t, len(first), frameBufferSize)
+			second = encodeEvent(t, contentType, watch.Deleted, serviceV1("cart", "6"))
+			half := len(second) / 2
+			arrivals := io.MultiReader(bytes.NewReader(append(first, second[:half]...)), bytes.NewReader(second[half:]))
+			stream := cannedStream(t, contentType, arrivals)
+			room := make([]Event[*corev1.Service], 64)
+			for _, want := range []int{maxBatch, 2, 1} {
+				n, err := stream.NextBatch(room)
+				require.NoError(t, err)
+				require.Equal(t, want, n)
+			}
+			require.Equal(t, Deleted, room[0].Type)
+			n, err := stream.NextBatch(room)
+			require.Zero(t, n)
+			require.Equal(t, io.EOF, err)
+			require.NoError(t, stream.Close())
+		})
+	}
+}
+
+func TestStream_UnreadableEventInABatchComesAlone(t *testing.T) {
+	for _, contentType := range bothTypes {
+		t.Run(contentType, func(t *testing.T) {
+			pod := &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: metav1.ObjectMeta{Name: "cart"}}
+			good := encodeEvent(t, contentType, watch.Modified, serviceV1("cart", "5"))
+			bad := encodeEvent(t, contentType, watch.Modified, pod)
+			stream := cannedStream(t, contentType, bytes.NewReader(slices.Concat(good, good, bad, good)))
+			room := make([]Event[*corev1.Service], 8)
+			n, err := stream.NextBatch(room)
+			require.NoError(t, err)
+			require.Equal(t, 2, n)
+			n, err = stream.NextBatch(room)
+			require.Zero(t, n)
+			_, ok := errors.AsType[*ObjectError](err)
+			require.True(t, ok, "%v", err)
+			n, err = stream.NextBatch(room)
+			require.NoError(t, err)
+			require.Equal(t, 1, n)
+			require.NoError(t, stream.Close())
+		})
+	}
+}
+
+// cannedStream is a watch whose bytes come from a reader.
+func cannedStream(t *testing.T, contentType string, from io.Reader) *stream[*corev1.Service] {
+	format, err := formatOf(contentType)
+	require.NoError(t, err)
+	client := servicesOf(t, &rest.Config{Host: "http://nowhere"}, Options{})
+	return client.newStream(t.Context(), func() {}, &http.Response{Body: io.NopCloser(from)}, format)
+}
