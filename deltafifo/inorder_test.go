@@ -198,3 +198,13 @@ func TestInOrder_AppendingToABatchDoesNotTouchTheNext(t *testing.T) {
 	q.PopBatch(func(ds []delta, _ bool) error { _ = append(ds, delta{Key: "intruder"}); return nil })
 	assert.Equal(t, []string{"Added b(b@1)"}, batches(t, q))
 }
+
+func TestInOrder_ABatchOfFailingTransformsIsAnEventAllTheSame(t *testing.T) {
+	q := newQueue(10)
+	if errs := q.PutAll([]delta{{Type: Added, Obj: &thing{}}}); errs[0] == nil || q.HasSynced() {
+		t.Fatalf("an object without a name is no event: %v, synced %v", errs, q.HasSynced())
+	}
+	if errs := q.PutAll([]delta{{Type: Added, Obj: failing("a", 1)}}); errs != nil || !q.HasSynced() || q.Len() != 0 {
+		t.Fatalf("errors %v, synced %v, %d queued", errs, q.HasSynced(), q.Len())
+	}
+}

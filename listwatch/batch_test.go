@@ -2,6 +2,7 @@ package listwatch
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -72,4 +73,39 @@ func cannedStream(t *testing.T, contentType string, from io.Reader) *stream[*cor
 	require.NoError(t, err)
 	client := servicesOf(t, &rest.Config{Host: "http://nowhere"}, Options{})
 	return client.newStream(t.Context(), func() {}, &http.Response{Body: io.NopCloser(from)}, format)
+}
+
+// endsAfter is a context that ends when it was asked so often.
+type endsAfter struct {
+	context.Context
+	asked int
+}
+
+func (c *endsAfter) Err() error {
+	if c.asked--; c.asked < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+func TestBatch_TakesNothingMoreOnceItsContextHasEnded(t *testing.T) {
+	source := watch.NewFakeWithChanSize(4, false)
+	var wire []byte
+	for range 4 {
+		source.Modify(serviceV1("cart", "5"))
+		wire = append(wire, encodeEvent(t, jsonType, watch.Modified, serviceV1("cart", "5"))...)
+	}
+	overHTTP := cannedStream(t, jsonType, bytes.NewReader(wire))
+	overHTTP.ctx = &endsAfter{t.Context(), 2}
+	for _, stream := range []BatchStream[*corev1.Service]{
+		fromWatch[*corev1.Service](&endsAfter{t.Context(), 2}, source),
+		overHTTP,
+	} {
+		n, err := stream.NextBatch(make([]Event[*corev1.Service], 8))
+		require.NoError(t, err)
+		require.Equal(t, 2, n, "%T", stream)
+		_, err = stream.NextBatch(make([]Event[*corev1.Service], 8))
+		require.Equal(t, context.Canceled, err)
+		require.NoError(t, stream.Close())
+	}
 }
