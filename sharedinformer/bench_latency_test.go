@@ -9,6 +9,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	clientgo "k8s.io/client-go/tools/cache"
 
@@ -39,7 +40,7 @@ const (
 // The pacer spins, as a timer would be late by more than what is measured, and yields the processor at each turn: it takes a
 // core only while nobody else wants one, and an event finds a thread that is awake. impl=floor hands the event over in the
 // same way, through the channel to one goroutine and from there through a buffer to one goroutine per handler, without a
-// reflector, a queue and a store.
+// reflector, a queue and a store; impl=floor-with-store is that with plain maps for a store.
 func BenchmarkLatency(b *testing.B) {
 	for _, q := range []struct {
 		name string
@@ -57,7 +58,16 @@ func BenchmarkLatency(b *testing.B) {
 		bench("compat", func(b *testing.B, w *world, events chan watch.Event) func() {
 			return w.runTheirs(b, compat.NewSharedIndexInformer, events)
 		})
-		bench("floor", startHandOver)
+		bench("floor", func(_ *testing.B, w *world, events chan watch.Event) func() {
+			return startHandOver(w, events, func(*corev1.Pod) {})
+		})
+		bench("floor-with-store", func(_ *testing.B, w *world, events chan watch.Event) func() {
+			m := &maps{byKey: map[types.NamespacedName]*corev1.Pod{}, indices: [2]index{{}, {}}}
+			for i := range w.listed() {
+				m.put(&w.pods[i])
+			}
+			return startHandOver(w, events, m.put)
+		})
 	}
 }
 
@@ -153,8 +163,8 @@ func (c *clocks) quantile(q float64, n int) float64 {
 	return float64(all[int(q*float64(len(all)-1))])
 }
 
-// startHandOver is the least there is between a watch and handlers that do not wait for each other.
-func startHandOver(_ *testing.B, w *world, events chan watch.Event) (end func()) {
+// startHandOver is the least there is between a watch and handlers that do not wait for each other. Each pod is put in a store first.
+func startHandOver(w *world, events chan watch.Event, store func(*corev1.Pod)) (end func()) {
 	stop, buffers := make(chan struct{}), make([]*buffer, len(w.handlers))
 	var running sync.WaitGroup
 	for n, handler := range w.handlers {
@@ -165,8 +175,10 @@ func startHandOver(_ *testing.B, w *world, events chan watch.Event) (end func())
 		for {
 			select {
 			case ev := <-events:
+				pod := ev.Object.(*corev1.Pod)
+				store(pod)
 				for _, b := range buffers {
-					b.put(ev.Object.(*corev1.Pod))
+					b.put(pod)
 				}
 			case <-stop:
 				for _, b := range buffers {
@@ -177,6 +189,40 @@ func startHandOver(_ *testing.B, w *world, events chan watch.Event) (end func())
 		}
 	})
 	return func() { close(stop); running.Wait() }
+}
+
+// maps is the least that knows pods by key, by namespace and by node: one lock, and an index is touched only if its value changes.
+type maps struct {
+	mu      sync.Mutex
+	byKey   map[types.NamespacedName]*corev1.Pod
+	indices [2]index
+}
+
+type index map[string]map[types.NamespacedName]struct{}
+
+func (m *maps) put(pod *corev1.Pod) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	key := types.NamespacedName{Namespace: pod.Namespace, Name: pod.Name}
+	old := m.byKey[key]
+	m.byKey[key] = pod
+	m.indices[0].file(key, old, pod, func(p *corev1.Pod) string { return p.Namespace })
+	m.indices[1].file(key, old, pod, func(p *corev1.Pod) string { return p.Spec.NodeName })
+}
+
+func (ix index) file(key types.NamespacedName, old, pod *corev1.Pod, value func(*corev1.Pod) string) {
+	v := value(pod)
+	if old != nil {
+		was := value(old)
+		if was == v {
+			return
+		}
+		delete(ix[was], key)
+	}
+	if ix[v] == nil {
+		ix[v] = map[types.NamespacedName]struct{}{}
+	}
+	ix[v][key] = struct{}{}
 }
 
 // buffer passes pods from one goroutine to another; nil ends it at once.
