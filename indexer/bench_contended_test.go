@@ -72,3 +72,25 @@ func writeBeside(b *testing.B, read func(c contender)) {
 		b.ReportMetric(float64(reads.Load()-before)/b.Elapsed().Seconds(), "reads/s")
 	})
 }
+
+// BenchmarkListBesideAWriterOnBusyProcessors times a list while one goroutine writes in a loop and four compute: what readers
+// pay for giving way, if anything. writes/s says what the writer got.
+func BenchmarkListBesideAWriterOnBusyProcessors(b *testing.B) {
+	bench(b, both, func(b *testing.B, c contender, pods []*corev1.Pod) {
+		var writes, result atomic.Int64
+		u := updatesOf(c, len(pods))
+		around(b, 1, func() { c.update(u.next()); writes.Add(1) })
+		around(b, 4, func() {
+			x := int64(1)
+			for i := range int64(100_000) {
+				x = x*3 + i
+			}
+			result.Store(x)
+		})
+		before := writes.Load()
+		for b.Loop() {
+			c.list()
+		}
+		b.ReportMetric(float64(writes.Load()-before)/b.Elapsed().Seconds(), "writes/s")
+	})
+}

@@ -16,6 +16,9 @@
 //     may still look at: each chunk once per snapshot, however many objects or postings there are. Besides that, the first
 //     write after a snapshot copies the list of chunks, 8 bytes for 256 entries. With no reader about nothing is copied, lookups
 //     apart.
+//   - Nor do they keep processors from a writer for long. Reads of 64 objects or more (List, ListKeys, All, ByIndex, IndexKeys,
+//     Index) that end while an Apply or a Replace is under way are counted together, and the one that makes another 32,768
+//     objects full yields at its end (runtime.Gosched), with whatever lock its caller holds.
 //   - GetByKey locks a 32nd of the keys, and nothing once there were about 128 lookups without a write: then it reads a
 //     snapshot, until the next write. Writes then copy each chunk once, as after every snapshot.
 //   - A snapshot is one moment across Len, Get, All, ByIndex and ResourceVersion, for as long as it is kept.

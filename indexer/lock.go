@@ -31,6 +31,9 @@ type apart struct {
 	// lookups counts those since the last write, roughly: see rest.
 	lookups atomic.Int64
 	_       [56]byte
+	// readBeside counts the objects of reads that ended while a write was under way: see giveWay.
+	readBeside atomic.Uint64
+	_          [56]byte
 }
 
 // stripe is a lock on a cache line of its own.

@@ -53,26 +53,26 @@ func (s *Store[K, T]) All() iter.Seq2[K, T] {
 			keys, objs := r.chunk(c)
 			for i, obj := range objs {
 				if !yield(keys[i], obj) {
-					r.release()
+					s.leave(r, c*chunkLen+i+1)
 					return
 				}
 			}
 		}
-		r.release()
+		s.leave(r, r.n)
 	}
 }
 
 // List returns all objects, in no particular order. The slice is the caller's, the objects are the store's.
 func (s *Store[K, T]) List() []T {
 	r := s.acquire(visitor)
-	defer r.release()
+	defer s.leave(r, r.n)
 	return first(r.n, r.objs)
 }
 
 // ListKeys returns all keys, in the order of Options.Compare. The slice is the caller's.
 func (s *Store[K, T]) ListKeys() []K {
 	r := s.acquire(visitor)
-	defer r.release()
+	defer s.leave(r, r.n)
 	return s.sorted(first(r.n, r.keys))
 }
 
@@ -94,9 +94,9 @@ func (s *Store[K, T]) sorted(keys []K) []K {
 
 // ByIndex returns the objects filed under value in the named index, in no particular order. It is an error if there is no
 // such index. The slice is the caller's.
-func (s *Store[K, T]) ByIndex(name, value string) ([]T, error) {
+func (s *Store[K, T]) ByIndex(name, value string) (filed []T, err error) {
 	r := s.acquire(visitor)
-	defer r.release()
+	defer func() { s.leave(r, len(filed)) }()
 	v := r.view(name)
 	if v == nil {
 		return nil, noIndex(name)
@@ -106,9 +106,9 @@ func (s *Store[K, T]) ByIndex(name, value string) ([]T, error) {
 
 // IndexKeys returns the keys of the objects filed under value in the named index, in the order of Options.Compare. It is
 // an error if there is no such index. The slice is the caller's.
-func (s *Store[K, T]) IndexKeys(name, value string) ([]K, error) {
+func (s *Store[K, T]) IndexKeys(name, value string) (filed []K, err error) {
 	r := s.acquire(visitor)
-	defer r.release()
+	defer func() { s.leave(r, len(filed)) }()
 	v := r.view(name)
 	if v == nil {
 		return nil, noIndex(name)
@@ -132,10 +132,10 @@ func filedIn[E any](p *posting, column *spine[E]) []E {
 
 // Index returns the objects that are filed, in the named index, under a value that obj would be filed under; each of them
 // once. It is an error if there is no such index or if its function fails on obj.
-func (s *Store[K, T]) Index(name string, obj T) ([]T, error) {
+func (s *Store[K, T]) Index(name string, obj T) (filed []T, err error) {
 	var sc scratch[K]
 	r := s.acquire(visitor)
-	defer r.release()
+	defer func() { s.leave(r, len(filed)) }()
 	v := r.view(name)
 	if v == nil {
 		return nil, noIndex(name)

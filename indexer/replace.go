@@ -29,12 +29,20 @@ func (s *Store[K, T]) Replace(objs []T, resourceVersion string) error {
 // ReplaceKeyed is Replace for objects whose keys are known: objs[i] is stored under keys[i], and KeyFunc is not asked.
 // There must be as many keys as objects. The slices stay the caller's.
 func (s *Store[K, T]) ReplaceKeyed(keys []K, objs []T, resourceVersion string) {
+	sc := s.getScratch()
+	s.replaceKeyed(keys, objs, resourceVersion, sc)
+	s.putScratch(sc)
+}
+
+// replaceKeyed is ReplaceKeyed without the report of failures: see transact.
+func (s *Store[K, T]) replaceKeyed(keys []K, objs []T, resourceVersion string, sc *scratch[K]) {
+	s.writers.Add(1)
+	defer s.writers.Add(-1)
 	lock(&s.mu)
 	now := s.clock.now
 	s.mu.Unlock()
 
 	b := s.buildContent(keys, objs, now)
-	sc := s.getScratch()
 	s.lockWithValues(sc, func(defs []*definition[T]) { s.buildIndices(b, sc, defs) })
 	s.beginLocked()
 	s.lockAllStripesLocked()
@@ -48,7 +56,6 @@ func (s *Store[K, T]) ReplaceKeyed(keys []K, objs []T, resourceVersion string) {
 	s.indices = b.indices
 	s.rv = resourceVersion
 	s.commitLocked()
-	s.putScratch(sc)
 }
 
 // build is the content of a store to be.

@@ -52,7 +52,7 @@ type Op[K comparable, T any] struct {
 //
 // A write goes through these steps:
 //
-//  1. hash the keys and run the index functions, with no lock held
+//  1. hash the keys and run the index functions, with no lock held; from here on readers give way (leave)
 //  2. lock mu; if indices came or went since step 1, unlock and start again
 //  3. withdraw the published snapshot; see what living snapshots share (begin)
 //  4. lock the stripes of the keys, as they come, and change the chunks
@@ -88,6 +88,8 @@ type Store[K comparable, T any] struct {
 
 	// size is the number of objects, for Len, which takes no lock.
 	size atomic.Int64
+	// writers is how many transactions and replacements are under way, with mu or without.
+	writers atomic.Int32
 	// mu makes writers take turns and snapshots fall between them. It guards all below.
 	mu sync.Mutex
 	// Invariant: slots 0…n-1 of keys and objs are in use, all others are zero.

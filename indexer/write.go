@@ -39,6 +39,14 @@ func (s *Store[K, T]) Apply(ops []Op[K, T], resourceVersion string) {
 		return
 	}
 	sc := s.getScratch()
+	s.transact(ops, resourceVersion, sc)
+	s.putScratch(sc)
+}
+
+// transact is Apply without the report of failures: while that runs, in code of the caller's, no write is under way.
+func (s *Store[K, T]) transact(ops []Op[K, T], resourceVersion string, sc *scratch[K]) {
+	s.writers.Add(1)
+	defer s.writers.Add(-1)
 	sc.tags = sc.tags[:0]
 	for i := range ops {
 		sc.tags = append(sc.tags, s.tagOf(ops[i].Key))
@@ -61,7 +69,6 @@ func (s *Store[K, T]) Apply(ops []Op[K, T], resourceVersion string) {
 		s.rv = resourceVersion
 	}
 	s.commitLocked()
-	s.putScratch(sc)
 }
 
 // lockWithValues locks mu with sc holding the values for the indices as they are now: if indices came or went while the
