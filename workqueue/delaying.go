@@ -119,7 +119,7 @@ func (q *Queue[T]) wakeUp() {
 			q.mu.Unlock()
 			q.reportAdded(added)
 			if more {
-				for range 2 * pause { // so that those who wait have tried to take the lock
+				for range pause << (spins - 1) { // so that those who wait awake have tried to take the lock
 				}
 			}
 			lock(&q.mu)
