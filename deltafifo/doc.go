@@ -25,8 +25,8 @@
 // has one producer, the reflector, and a timer that calls Resync, which transforms nothing.
 //
 // InOrder hands out every event once, in that order; no other producer's come between those of one PutAll. DeltaFIFO hands
-// out every delta once, except that of two deletions of a key in a row the better informed one stays; the deltas of a key are in that order, keys come in the order of their
-// first pending delta. A Sync is dropped where something is pending already, a deletion where nothing is known of the key.
+// out every delta once, except that of two deletions of a key in a row the better informed one stays; the deltas of a key
+// are in that order, keys come in the order of their first pending delta. A Sync is dropped where something is pending already, a deletion where nothing is known of the key.
 //
 // # Blocking
 //

@@ -64,8 +64,8 @@ func newReading(t *testing.T) *reading {
 	return x
 }
 
-// TestReaders_GiveWayToAWriteThatIsUnderWay has one processor: a goroutine that is ready to run runs before a read returns if the read
-// has yielded, and else after it.
+// TestReaders_GiveWayToAWriteThatIsUnderWay has one processor: a goroutine that is ready to run runs before a read returns if
+// the read has yielded, and else after it.
 func TestReaders_GiveWayToAWriteThatIsUnderWay(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	x := newReading(t)

@@ -163,7 +163,8 @@ func (c *clocks) quantile(q float64, n int) float64 {
 	return float64(all[int(q*float64(len(all)-1))])
 }
 
-// startHandOver is the least there is between a watch and handlers that do not wait for each other. Each pod is put in a store first.
+// startHandOver is the least there is between a watch and handlers that do not wait for each other. Each pod goes to store
+// first.
 func startHandOver(w *world, events chan watch.Event, store func(*corev1.Pod)) (end func()) {
 	stop, buffers := make(chan struct{}), make([]*buffer, len(w.handlers))
 	var running sync.WaitGroup
@@ -191,7 +192,8 @@ func startHandOver(w *world, events chan watch.Event, store func(*corev1.Pod)) (
 	return func() { close(stop); running.Wait() }
 }
 
-// maps is the least that knows pods by key, by namespace and by node: one lock, and an index is touched only if its value changes.
+// maps is the least that knows pods by key, by namespace and by node: one lock, and an index is touched only if its value
+// changes.
 type maps struct {
 	mu      sync.Mutex
 	byKey   map[types.NamespacedName]*corev1.Pod
