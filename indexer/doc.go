@@ -19,8 +19,10 @@
 //   - Nor do they keep processors from a writer for long. Reads of 64 objects or more (List, ListKeys, All, ByIndex, IndexKeys,
 //     Index) that end while an Apply or a Replace is under way are counted together, and the one that makes another 32,768
 //     objects full yields at its end (runtime.Gosched), with whatever lock its caller holds.
-//   - GetByKey locks a 32nd of the keys, and nothing once there were about 128 lookups without a write: then it reads a
-//     snapshot, until the next write. Writes then copy each chunk once, as after every snapshot.
+//   - GetByKey locks a 32nd of the keys, and nothing once there were about 128 lookups in which no object was added or deleted: from
+//     then on until one is, it waits for nobody but an Apply of several operations to its 32nd, and an update of a single object
+//     waits for no lookup. Writes then copy each chunk once, as after every snapshot. That holds for objects that are pointers;
+//     for others, an update counts like a deletion.
 //   - A snapshot is one moment across Len, Get, All, ByIndex and ResourceVersion, for as long as it is kept.
 //   - Apply and Replace are all or nothing for every reader, also for one that puts several reads together: reads never
 //     go back in time.

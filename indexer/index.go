@@ -79,13 +79,14 @@ func (ix *index[T]) add(slot uint32, values []string, w *clock) {
 	ix.file(slot, values, w)
 }
 
-// update files a slot under values instead of those it was filed under.
-func (ix *index[T]) update(slot uint32, values []string, w *clock) {
+// update files a slot under values instead of those it was filed under, unless they are the same.
+func (ix *index[T]) update(slot uint32, values []string, w *clock) (changed bool) {
 	if ix.filedUnder(slot, values) {
-		return
+		return false
 	}
 	ix.unfile(slot, w)
 	ix.file(slot, values, w)
+	return true
 }
 
 func (ix *index[T]) filedUnder(slot uint32, values []string) bool {

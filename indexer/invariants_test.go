@@ -23,8 +23,8 @@ func checkInvariants[K comparable, T comparable](t fataler, s *Store[K, T]) {
 	if s.held != 0 {
 		t.Fatalf("stripes %b are still locked", s.held)
 	}
-	if r := s.resting.Load(); r != nil && (r != s.published.Load() || !r.pin.settled.Load()) {
-		t.Fatalf("lookups go to a snapshot that is not published, or that may be given back")
+	if s.disturbed || s.turn.Load()%2 != 0 {
+		t.Fatalf("lookups still wait for a write: turn %d", s.turn.Load())
 	}
 	if s.size.Load() != int64(s.n) {
 		t.Fatalf("size is %d, n is %d", s.size.Load(), s.n)
@@ -37,6 +37,7 @@ func checkInvariants[K comparable, T comparable](t fataler, s *Store[K, T]) {
 			t.Fatalf("the table finds %v in slot %d, %v instead of %d", key, got, ok, i)
 		}
 	}
+	checkPlaces(t, s)
 	checkVec(t, &s.keys, s.n)
 	checkVec(t, &s.objs, s.n)
 	checkTable(t, &s.table, slots)
@@ -49,6 +50,46 @@ func checkInvariants[K comparable, T comparable](t fataler, s *Store[K, T]) {
 			t.Fatalf("index %d has another definition", i)
 		}
 		checkIndex(t, ix, int(s.n))
+	}
+}
+
+// checkPlaces: what lookups read without a lock knows the present slots, and no writer will write to it.
+func checkPlaces[K comparable, T comparable](t fataler, s *Store[K, T]) {
+	t.Helper()
+	p := s.resting.Load()
+	if p == nil {
+		return
+	}
+	frozen := s.clock.frozen
+	for _, pin := range s.pins {
+		if pin.settled.Load() {
+			frozen = max(frozen, pin.epoch)
+		}
+	}
+	for i := range s.n {
+		key := *s.keys.at(i)
+		if slot, ok := find(p.dir, p.keys, key, s.tagOf(key)); !ok || slot != i {
+			t.Fatalf("lookups find %v in slot %d, %v instead of %d", key, slot, ok, i)
+		}
+		if p.objs != nil && *p.objs.at(i) != *s.objs.at(i) {
+			t.Fatalf("lookups find %v under %v instead of %v", *p.objs.at(i), key, *s.objs.at(i))
+		}
+		if ch := p.keys.chunk(int(i / chunkLen)); ch.epoch > frozen {
+			t.Fatalf("lookups read a chunk of epoch %d, of which no snapshot is kept after %d", ch.epoch, frozen)
+		}
+	}
+	n := 0
+	var last *bucket
+	for _, b := range p.dir.buckets {
+		if b != last {
+			n += b.n
+		}
+		if last = b; b.epoch > frozen {
+			t.Fatalf("lookups read a bucket of epoch %d, of which no snapshot is kept after %d", b.epoch, frozen)
+		}
+	}
+	if n != int(s.n) {
+		t.Fatalf("lookups know of %d objects, not %d", n, s.n)
 	}
 }
 

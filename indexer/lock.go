@@ -28,7 +28,7 @@ type apart struct {
 	// locks more than one, so their order does not matter. A writer keeps what it locked until it commits: who has
 	// seen one write of a transaction therefore sees them all.
 	stripes [stripeCount]stripe
-	// lookups counts those since the last write, roughly: see rest.
+	// lookups counts those with a lock since objects were last moved, roughly: see rest.
 	lookups atomic.Int64
 	_       [56]byte
 	// readBeside counts the objects of reads that ended while a write was under way: see giveWay.
@@ -75,14 +75,17 @@ func (s *Store[K, T]) lockAllStripesLocked() {
 	}
 }
 
+func (s *Store[K, T]) unlockStripesLocked() {
+	for h := s.held; h != 0; h &= h - 1 {
+		s.stripes[bits.TrailingZeros64(h)].mu.Unlock()
+	}
+	s.held = 0
+}
+
 // beginLocked opens a write: from here on no reader gets the old state as the present one.
 func (s *Store[K, T]) beginLocked() {
 	if s.published.Load() != nil {
 		s.published.Store(nil)
-		s.resting.Store(nil)
-	}
-	if s.lookups.Load() != 0 {
-		s.lookups.Store(0)
 	}
 	if len(s.pins) > 0 {
 		s.prunePinsLocked()
@@ -95,9 +98,10 @@ func (s *Store[K, T]) commitLocked() {
 	if n := int64(s.n); s.size.Load() != n {
 		s.size.Store(n)
 	}
-	for h := s.held; h != 0; h &= h - 1 {
-		s.stripes[bits.TrailingZeros64(h)].mu.Unlock()
+	s.unlockStripesLocked()
+	if s.disturbed {
+		s.disturbed = false
+		s.turn.Add(1)
 	}
-	s.held = 0
 	s.mu.Unlock()
 }

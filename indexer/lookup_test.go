@@ -2,6 +2,8 @@ package indexer
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -10,16 +12,32 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestGetByKey_TakesNoLockOnceNothingHasBeenWrittenForSomeTime locks all stripes, as a writer would, and looks up.
-func TestGetByKey_TakesNoLockOnceNothingHasBeenWrittenForSomeTime(t *testing.T) {
+// withLocked runs f while somebody holds all stripes, as a large transaction would.
+func withLocked[K comparable, T any](s *Store[K, T], f func()) {
+	for i := range s.stripes {
+		s.stripes[i].mu.Lock()
+	}
+	f()
+	for i := range s.stripes {
+		s.stripes[i].mu.Unlock()
+	}
+}
+
+func TestGetByKey_TakesNoLockOnceNothingHasMovedForSomeTime(t *testing.T) {
 	s := filled(t, 10)
 	lookup := func() {
 		o, ok := s.GetByKey("1")
 		require.True(t, ok)
 		require.Equal(t, "1", o.key)
 	}
-	for range 2 {
-		require.NoError(t, s.Update(&item{key: "1"}))
+	moves := []func(){
+		func() { require.NoError(t, s.Add(&item{key: "new"})) },
+		func() { s.DeleteKey("new") },
+		func() { require.NoError(t, s.Replace(s.List(), "2")) },
+		func() { s.Apply([]Op[string, *item]{{Key: "2", Obj: &item{key: "2"}}, {Key: "3", Delete: true}}, "3") },
+	}
+	for _, move := range moves {
+		move()
 		for range restAfter - countEvery {
 			lookup()
 		}
@@ -28,15 +46,170 @@ func TestGetByKey_TakesNoLockOnceNothingHasBeenWrittenForSomeTime(t *testing.T) 
 			lookup()
 		}
 		require.NotNil(t, s.resting.Load())
-		for i := range s.stripes {
-			s.stripes[i].mu.Lock()
-		}
-		lookup()
-		for i := range s.stripes {
-			s.stripes[i].mu.Unlock()
-		}
+		withLocked(s, lookup)
+		withLocked(s, func() {
+			_, ok := s.GetByKey("not there")
+			require.False(t, ok)
+		})
 		checkInvariants(t, s)
 	}
+}
+
+func TestGetByKey_NorBesideUpdates(t *testing.T) {
+	s := filled(t, 1000)
+	s.rest()
+	places := s.resting.Load()
+	for version := 1; version < 5; version++ {
+		for i := range 1000 {
+			o := &item{key: fmt.Sprint(i), version: version, group: fmt.Sprint("g", i%version)}
+			withLocked(s, func() {
+				require.NoError(t, s.Update(o))
+				got, ok := s.GetByKey(o.key)
+				require.True(t, ok)
+				require.Same(t, o, got)
+			})
+		}
+		s.Snapshot()
+		var ops []Op[string, *item]
+		for i := range 1000 {
+			ops = append(ops, Op[string, *item]{Key: fmt.Sprint(i), Obj: &item{key: fmt.Sprint(i), version: version}})
+		}
+		s.Apply(ops, "")
+		withLocked(s, func() {
+			for _, op := range ops {
+				got, ok := s.GetByKey(op.Key)
+				require.True(t, ok)
+				require.Same(t, op.Obj, got)
+			}
+		})
+		checkInvariants(t, s)
+	}
+	require.Same(t, places, s.resting.Load())
+}
+
+// TestLookup_OvertakenByAWriteIsNotSure begins lookups, and goes on with them after writes of all kinds.
+func TestLookup_OvertakenByAWriteIsNotSure(t *testing.T) {
+	const n = 3000
+	for name, write := range map[string]func(s *Store[string, *item]){
+		"another object gets its slot": func(s *Store[string, *item]) { s.DeleteKey("7") },
+		"its chunk goes": func(s *Store[string, *item]) {
+			for i := range n - 300 {
+				s.DeleteKey(fmt.Sprint(n - 1 - i))
+			}
+		},
+		"all are replaced": func(s *Store[string, *item]) { _ = s.Replace(nil, "") },
+		"a transaction": func(s *Store[string, *item]) {
+			s.Apply([]Op[string, *item]{{Key: "7", Obj: &item{key: "7", version: 1}}, {Key: "8", Obj: &item{key: "8"}}}, "")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := filled(t, n)
+			s.rest()
+			turn, p := s.turn.Load(), s.resting.Load()
+			write(s)
+			for _, key := range []string{"7", fmt.Sprint(n - 1)} {
+				_, _, sure := s.lookup(p, turn, key, s.tagOf(key))
+				require.False(t, sure)
+			}
+			_, ok, sure := s.lookup(p, turn, "not there", s.tagOf("not there"))
+			require.True(t, sure, "it was not there when the lookup began")
+			require.False(t, ok)
+		})
+	}
+}
+
+// TestGetByKey_OfObjectsThatAreNoPointers: they are no words that could be stored while somebody loads them.
+func TestGetByKey_OfObjectsThatAreNoPointers(t *testing.T) {
+	s := New(Options[string, any]{KeyFunc: func(obj any) (string, error) { return obj.(*item).key, nil }})
+	for version := range 3 {
+		o := &item{key: "1", version: version}
+		require.NoError(t, s.Update(o))
+		require.Nil(t, s.resting.Load())
+		for range 2 * restAfter {
+			got, ok := s.GetByKey("1")
+			require.True(t, ok)
+			require.Same(t, o, got)
+		}
+		withLocked(s, func() {
+			got, _ := s.GetByKey("1")
+			require.Same(t, o, got)
+		})
+		checkInvariants(t, s)
+	}
+}
+
+// TestGetByKey_NeverGoesBackInTimeNorAstray among writes of every kind: an object has the key it was asked for, and is no older
+// than what was seen under that key before. Locks are taken or not as it happens.
+func TestGetByKey_NeverGoesBackInTimeNorAstray(t *testing.T) {
+	const keys = 1000
+	s := newItems(Indexers[*item]{"group": byGroup})
+	version := 0
+	object := func() *item {
+		version++
+		return &item{key: fmt.Sprint(rand.IntN(keys)), version: version, group: fmt.Sprint(rand.IntN(3))}
+	}
+	var wg sync.WaitGroup
+	var done atomic.Bool
+	write(&wg, &done, 20_000, func(i int) {
+		switch {
+		case i%5000 == 0:
+			objs := make([]*item, keys/2)
+			for i := range objs {
+				objs[i] = object()
+			}
+			_ = s.Replace(objs, "")
+		case i%2000 < 300: // until chunks and the lists of chunks go
+			s.DeleteKey(fmt.Sprint(rand.IntN(keys)))
+		case i%2000 < 600:
+			_ = s.Add(object())
+		case i%50 == 0:
+			ops := make([]Op[string, *item], 20)
+			for i := range ops {
+				o := object()
+				ops[i] = Op[string, *item]{Key: o.key, Obj: o, Delete: rand.IntN(50) == 0}
+			}
+			s.Apply(ops, "")
+		default:
+			if o := object(); i%2 == 0 {
+				_ = s.Update(o)
+			} else if old, ok := s.GetByKey(o.key); ok && old.key != o.key {
+				t.Errorf("the writer was given %s for %s", old.key, o.key)
+			}
+		}
+	})
+	for range 3 {
+		wg.Go(func() {
+			seen, gone := map[string]int{}, map[string]bool{}
+			for n := 0; !done.Load(); n++ {
+				key := fmt.Sprint(rand.IntN(keys))
+				var o *item
+				var ok bool
+				switch n % 64 {
+				case 0:
+					s.rest()
+					fallthrough
+				default:
+					o, ok = s.GetByKey(key)
+				case 1:
+					o, ok = s.Snapshot().Get(key)
+				}
+				switch {
+				case !ok:
+					gone[key] = true
+				case o.key != key:
+					t.Errorf("%s was asked for, %s was given", key, o.key)
+					return
+				case o.version < seen[key] || gone[key] && o.version == seen[key]:
+					t.Errorf("%s: version %d after %d, gone meanwhile: %v", key, o.version, seen[key], gone[key])
+					return
+				default:
+					seen[key], gone[key] = o.version, false
+				}
+			}
+		})
+	}
+	wg.Wait()
+	checkInvariants(t, s)
 }
 
 // TestGetByKey_KnowsEveryWriteThatIsOver while lookups go to one snapshot after the other: the writer reads its own writes,
@@ -75,6 +248,36 @@ func TestGetByKey_WaitsForNoWriterToTakeASnapshot(t *testing.T) {
 	}
 	require.Nil(t, s.resting.Load())
 	s.mu.Unlock()
+}
+
+// TestStore_KeepsAKeyOfItsOwn where keys are made in a buffer that is used again.
+func TestStore_KeepsAKeyOfItsOwn(t *testing.T) {
+	var buffer []byte
+	key := func(i int) string {
+		buffer = fmt.Appendf(buffer[:0], "%03d", i)
+		return unsafe.String(unsafe.SliceData(buffer), len(buffer))
+	}
+	clones := 0
+	s := New(Options[string, *item]{
+		KeyFunc:  func(o *item) (string, error) { return key(o.version), nil },
+		CloneKey: func(key string) string { clones++; return strings.Clone(key) },
+		Indexers: Indexers[*item]{"group": byGroup},
+	})
+	for range 3 {
+		for i := range 500 {
+			require.NoError(t, s.Update(&item{version: i, group: "g"}))
+		}
+	}
+	for i := 1; i < 500; i += 2 {
+		s.DeleteKey(key(i))
+	}
+	for i := range 500 {
+		o, ok := s.GetByKey(fmt.Sprintf("%03d", i))
+		require.Equal(t, i%2 == 0, ok)
+		require.True(t, !ok || o.version == i)
+	}
+	require.Equal(t, 500, clones)
+	checkInvariants(t, s)
 }
 
 func TestStore_WhatEveryCoreWritesLiesInCacheLinesOfItsOwn(t *testing.T) {

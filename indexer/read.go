@@ -6,17 +6,21 @@ import (
 )
 
 // GetByKey returns the object under key. It waits for a write to keys that share key's stripe, but for no reader that
-// iterates. Where nothing has been written for some time, it takes no lock at all.
+// iterates. Where objects have only been updated for some time, and not added or deleted, it takes no lock, and waits for
+// none but a transaction of several operations.
 func (s *Store[K, T]) GetByKey(key K) (obj T, ok bool) {
-	if r := s.resting.Load(); r != nil {
-		return r.get(key)
-	}
 	tag := s.tagOf(key)
+	turn := s.turn.Load() // before the places: so places that are out of date do not go with a turn that is not
+	if p := s.resting.Load(); p != nil && turn%2 == 0 {
+		if obj, ok, sure := s.lookup(p, turn, key, tag); sure {
+			return obj, ok
+		}
+	}
 	st := &s.stripes[tag>>(32-stripeBits)]
 	lock(&st.mu)
 	slot, ok := find(s.table.dir.Load(), s.keys.sp.Load(), key, tag)
 	if ok {
-		obj = *s.objs.at(slot)
+		obj = s.objs.get(slot)
 	}
 	st.lookups++
 	counted := st.lookups%countEvery == 0

@@ -45,6 +45,7 @@ func (s *Store[K, T]) replaceKeyed(keys []K, objs []T, resourceVersion string, s
 	b := s.buildContent(keys, objs, now)
 	s.lockWithValues(sc, func(defs []*definition[T]) { s.buildIndices(b, sc, defs) })
 	s.beginLocked()
+	s.moveLocked()
 	s.lockAllStripesLocked()
 	s.keys.sp.Store(b.keys.sp.Load())
 	s.objs.sp.Store(b.objs.sp.Load())

@@ -109,37 +109,6 @@ func (s *Store[K, T]) freezeLocked(r *root[K, T]) *root[K, T] {
 	return r
 }
 
-const (
-	// restAfter is about how many lookups there must be after a write before they go to a snapshot: by then their locks
-	// have cost as much as the snapshot does, together with the copy of a chunk at the next write.
-	restAfter = 128
-	// countEvery is how many lookups in a stripe are counted at a time. A count of each would be what they wait for.
-	countEvery = 8
-)
-
-// rest lets lookups go to a snapshot of the present, which nobody gives back: entering and leaving it would cost what a
-// stripe costs. It waits for no writer: if one is at work, the snapshot would not last.
-func (s *Store[K, T]) rest() {
-	var fresh *root[K, T]
-	if s.published.Load() == nil {
-		fresh = newRoot[K, T](len(*s.defs.Load())) // before the lock is taken, as in acquire
-	}
-	if !s.mu.TryLock() {
-		s.lookups.Store(0) // it may be long at work: not again at once
-		return
-	}
-	defer s.mu.Unlock()
-	r := s.published.Load()
-	switch {
-	case r == nil && fresh == nil:
-		return // a write came between
-	case r == nil:
-		r = s.freezeLocked(fresh)
-	}
-	r.pin.enter(settler)
-	s.resting.Store(r)
-}
-
 // maxPins is how many later snapshots the store waits for a visitor to leave. Then the visited one counts as if nobody
 // gave it back, which is always safe and costs no more than Snapshot does. So the store forgets visitors that never leave:
 // loops over All that were ended by a panic or by runtime.Goexit.
@@ -203,7 +172,7 @@ func noIndex(name string) error { return fmt.Errorf("indexer: there is no index 
 // A snapshot need not be closed. The price is that the next write to each chunk copies the chunk, once, even if
 // the snapshot is forgotten by then. Store.All and the methods of Store that return slices take a snapshot and give it
 // back; they cost the same only if they outlast 64 later snapshots, and All if a panic or runtime.Goexit ends the loop.
-// GetByKey takes one after about 128 lookups without a write, and does not give it back.
+// GetByKey takes one after about 128 lookups in which no object was added or deleted, and does not give it back.
 type Snapshot[K comparable, T any] struct {
 	r *root[K, T]
 }

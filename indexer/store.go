@@ -2,6 +2,7 @@ package indexer
 
 import (
 	"hash/maphash"
+	"reflect"
 	"sync"
 	"sync/atomic"
 )
@@ -21,6 +22,11 @@ type Options[K comparable, T any] struct {
 	KeyFunc func(obj T) (K, error)
 	// Compare orders ListKeys and IndexKeys; nil leaves them unordered.
 	Compare func(a, b K) int
+	// CloneKey, if not nil, makes the key that the store keeps of one that Apply, Add or Update brought and that is new; an update
+	// leaves the key that is there. So the memory of keys may be used again when the call returns. It is called with the store
+	// locked. If nil, the store keeps the keys that it is given, and as a rule of an update the new one, lest an object that is
+	// gone be kept for its strings. Replace keeps what it is given in any case.
+	CloneKey func(key K) K
 	// Indexers are the first indices; AddIndexers adds more.
 	Indexers Indexers[T]
 	// OnError hears of an index function that failed on the object under key, which is stored and missing from that
@@ -58,23 +64,30 @@ type Op[K comparable, T any] struct {
 //  4. lock the stripes of the keys, as they come, and change the chunks
 //  5. unlock all stripes, then mu (commit): from here on everybody sees the write, whole
 //
-// GetByKey locks one stripe, or none: after about restAfter lookups without a write it takes a snapshot, and lookups read that
-// until the next write. Everything else reads a snapshot anyway.
+// GetByKey locks one stripe, or none. After about restAfter lookups the store keeps a snapshot of the table and the keys
+// (places), and lookups find slots in that, until an object is added or deleted. What is in a slot they load from the store
+// as it is: an update of one object is a store of one word then, and steps 4 and 5 need no stripe. What must be seen whole makes
+// turn odd for as long as it takes; a lookup that meets that, before or after, locks its stripe. Everything else reads a
+// snapshot anyway.
 //
 // The fields stand in the order of who uses them, so that writers do not take the cache lines that lookups only read.
 type Store[K comparable, T any] struct {
-	keyFunc func(T) (K, error)
-	compare func(a, b K) int
-	onError func(K, error)
-	seed    maphash.Seed
-	scratch sync.Pool // of *scratch[K, T]
+	keyFunc  func(T) (K, error)
+	compare  func(a, b K) int
+	onError  func(K, error)
+	cloneKey func(K) K
+	pointers bool // T is a pointer: one word
+	seed     maphash.Seed
+	scratch  sync.Pool // of *scratch[K, T]
 
 	// published is the snapshot of the present moment, if anybody asked for one since the last write.
 	// Invariant: nil while a write is under way.
 	published atomic.Pointer[root[K, T]]
-	// resting is the published snapshot once lookups go to it: see rest.
-	// Invariant: nil, or published and settled, so that nobody writes to what it holds.
-	resting atomic.Pointer[root[K, T]]
+	// resting is where lookups look once they take no lock: see rest.
+	// Invariant: nil, or keys and slots are as it says, and its snapshot is settled.
+	resting atomic.Pointer[places[K, T]]
+	// turn is odd while a write is under way that lookups without a lock must not see a part of.
+	turn atomic.Uint64
 	// defs are the definitions of indices, in order; a slice is never changed, only replaced (under mu).
 	defs atomic.Pointer[[]*definition[T]]
 
@@ -99,17 +112,21 @@ type Store[K comparable, T any] struct {
 	clock   clock
 	held    uint64 // stripes that the present write holds, a bit each
 	pins    []*pin // snapshots that may still be in use
+	// disturbed: the present write has made turn odd.
+	disturbed bool
 }
 
 // New returns an empty store.
 func New[K comparable, T any](opts Options[K, T]) *Store[K, T] {
 	s := &Store[K, T]{
-		keyFunc: opts.KeyFunc,
-		compare: opts.Compare,
-		onError: opts.OnError,
-		seed:    maphash.MakeSeed(),
-		apart:   new(apart),
-		clock:   clock{now: 1},
+		keyFunc:  opts.KeyFunc,
+		compare:  opts.Compare,
+		onError:  opts.OnError,
+		cloneKey: opts.CloneKey,
+		pointers: reflect.TypeFor[T]().Kind() == reflect.Pointer,
+		seed:     maphash.MakeSeed(),
+		apart:    new(apart),
+		clock:    clock{now: 1},
 	}
 	s.scratch.New = func() any { return new(scratch[K]) }
 	s.keys.initSized(0, s.clock.now)

@@ -7,10 +7,17 @@ import (
 
 // scratch is what a writer works out before it locks the store. Stores keep some, so that writing allocates nothing.
 type scratch[K comparable] struct {
-	tags   []uint32 // of each operation's key
-	values []string // of all operations, in order, and for each of all indices, in order
-	ends   []uint32 // where in values those of an operation and index end
-	failed []failure[K]
+	tags    []uint32 // of each operation's key
+	values  []string // of all operations, in order, and for each of all indices, in order
+	ends    []uint32 // where in values those of an operation and index end
+	failed  []failure[K]
+	updates []update // whose objects are not stored yet
+}
+
+// update is an operation on an object that is there, in slot.
+type update struct {
+	op   int
+	slot uint32
 }
 
 // failure is an index function's error.
@@ -58,23 +65,50 @@ func (sc *scratch[K]) valuesOf(op, i, n int) []string {
 
 // compute runs the index functions on one object, or none if there is none.
 func compute[K comparable, T any](sc *scratch[K], defs []*definition[T], key K, obj T, none bool) {
-	for _, d := range defs {
-		if !none {
-			n := len(sc.values)
-			got, err := d.call(obj, sc.values[n:n])
-			if err != nil {
-				sc.failed = append(sc.failed, failure[K]{key, d.name, fmt.Errorf("index %q: %w", d.name, err)})
-			} else {
-				sc.values = append(sc.values, got...)
-				if len(got) > 1 {
-					sc.values = sc.values[:n+distinct(sc.values[n:])]
-				}
-			}
+	if none {
+		for range defs {
+			sc.ends = append(sc.ends, uint32(len(sc.values)))
 		}
-		sc.ends = append(sc.ends, uint32(len(sc.values)))
+		return
+	}
+	for done := 0; done < len(defs); {
+		done = computeFrom(sc, defs, done, key, obj)
 	}
 }
 
+// computeFrom runs the index functions from defs[next] on, until one panics, and returns the number of those done.
+func computeFrom[K comparable, T any](sc *scratch[K], defs []*definition[T], next int, key K, obj T) (done int) {
+	done = next
+	defer func() {
+		if p := recover(); p != nil {
+			sc.end(key, defs[done].name, nil, fmt.Errorf("index function panicked: %v", p))
+			done++
+		}
+	}()
+	for ; done < len(defs); done++ {
+		n := len(sc.values)
+		values, err := defs[done].fn(obj, sc.values[n:n])
+		sc.end(key, defs[done].name, values, err)
+	}
+	return done
+}
+
+// end notes what an index function returned.
+func (sc *scratch[K]) end(key K, index string, values []string, err error) {
+	n := len(sc.values)
+	switch {
+	case err != nil:
+		sc.failed = append(sc.failed, failure[K]{key, index, fmt.Errorf("index %q: %w", index, err)})
+	case len(values) == 1:
+		sc.values = append(sc.values, values[0])
+	default:
+		sc.values = append(sc.values, values...)
+		sc.values = sc.values[:n+distinct(sc.values[n:])]
+	}
+	sc.ends = append(sc.ends, uint32(len(sc.values)))
+}
+
+// call runs one index function.
 func (d *definition[T]) call(obj T, dst []string) (values []string, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -39,6 +39,16 @@ func (sp *spine[E]) chunk(c int) *chunk[E] { return sp.chunks[c].Load() }
 
 func (sp *spine[E]) at(i uint32) *E { return &sp.chunks[i>>chunkBits].Load().e[i%chunkLen] }
 
+// ifAny returns entry i, nil if its chunk is gone.
+func (sp *spine[E]) ifAny(i uint32) *E {
+	if c := int(i >> chunkBits); c < len(sp.chunks) {
+		if ch := sp.chunks[c].Load(); ch != nil {
+			return &ch.e[i%chunkLen]
+		}
+	}
+	return nil
+}
+
 // resized returns a spine of n entries that begins with those of sp.
 func (sp *spine[E]) resized(n int, epoch uint64) *spine[E] {
 	next := &spine[E]{epoch: epoch, chunks: make([]atomic.Pointer[chunk[E]], n)}
@@ -48,7 +58,8 @@ func (sp *spine[E]) resized(n int, epoch uint64) *spine[E] {
 
 // vec is a vector whose present content can be frozen by taking its spine. It does not know its length.
 type vec[E any] struct {
-	sp atomic.Pointer[spine[E]]
+	sp    atomic.Pointer[spine[E]]
+	cells bool // entries are stored so that lookups without a lock may load them: see storeCell
 }
 
 // initSized makes room for n entries, all in chunks of the given epoch.
@@ -98,7 +109,32 @@ func (v *vec[E]) ownSpine(w *clock) *spine[E] {
 	return sp
 }
 
-func (v *vec[E]) set(i uint32, e E, w *clock) { v.own(i, w).e[i%chunkLen] = e }
+// swap is set, and returns what was there.
+func (v *vec[E]) swap(i uint32, e E, w *clock) (old E) {
+	at := &v.own(i, w).e[i%chunkLen]
+	if v.cells {
+		return swapCell(at, e)
+	}
+	old, *at = *at, e
+	return old
+}
+
+// get returns entry i, which a writer may be storing if entries are cells.
+func (v *vec[E]) get(i uint32) E {
+	if v.cells {
+		return loadCell(v.at(i))
+	}
+	return *v.at(i)
+}
+
+func (v *vec[E]) set(i uint32, e E, w *clock) {
+	at := &v.own(i, w).e[i%chunkLen]
+	if v.cells {
+		storeCell(at, e)
+	} else {
+		*at = e
+	}
+}
 
 // push writes slot i, the first one past the end.
 func (v *vec[E]) push(i uint32, e E, w *clock) {

@@ -57,12 +57,15 @@ func (s *Store[K, T]) transact(ops []Op[K, T], resourceVersion string, sc *scrat
 		}
 	})
 	s.beginLocked()
-	existed := false
-	for i := range ops {
-		s.applyLocked(&ops[i], sc, i)
-		existed = existed || ops[i].Existed
+	if len(ops) > 1 {
+		s.disturbLocked()
 	}
-	if existed { // and may have left a slot or the last place under an index value
+	left := false // a slot, or a place under an index value
+	for i := range ops {
+		left = s.applyLocked(ops, i, sc) || left
+	}
+	s.storeLocked(ops, sc)
+	if left {
 		s.compactLocked()
 	}
 	if resourceVersion != "" {
@@ -104,43 +107,75 @@ func (s *Store[K, T]) ResourceVersion() string {
 	return s.rv
 }
 
-func (s *Store[K, T]) applyLocked(op *Op[K, T], sc *scratch[K], i int) {
-	tag := sc.tags[i]
-	s.lockStripeLocked(tag)
+// applyLocked applies an operation, or puts it among the updates of sc. It tells whether the object left its slot or a place
+// under an index value.
+func (s *Store[K, T]) applyLocked(ops []Op[K, T], i int, sc *scratch[K]) (left bool) {
+	op, tag := &ops[i], sc.tags[i]
+	// Lookups that go without a lock know the slot of each key, so its chunk is not owned. Those with a lock load one cell.
+	free := len(ops) == 1 && s.objs.cells && s.resting.Load() != nil
+	if !free { // before the search: what is loaded after it must wait for the lock
+		s.lockStripeLocked(tag)
+	}
 	slot, ok := find(s.table.dir.Load(), s.keys.sp.Load(), op.Key, tag)
 	var none T
 	op.Old, op.Existed = none, ok
-	if ok {
-		op.Old = *s.objs.at(slot)
-	}
 	switch {
 	case op.Delete && ok:
+		s.storeLocked(ops, sc)
+		op.Old = *s.objs.at(slot)
+		s.moveLocked()
 		s.removeLocked(slot, tag)
+		return true
 	case op.Delete:
 	case ok:
-		s.objs.set(slot, op.Obj, &s.clock)
-		if s.keys.owned(slot, &s.clock) {
+		if !s.pointers {
+			s.moveLocked() // not that one, but lookups read the objects of their snapshot
+		}
+		if s.objs.cells {
+			op.Old = *s.objs.at(slot) // as a rule: see storeLocked, for which it is fetched here
+			sc.updates = append(sc.updates, update{i, slot})
+		} else {
+			op.Old = s.objs.swap(slot, op.Obj, &s.clock)
+		}
+		for j, ix := range s.indices {
+			left = ix.update(slot, sc.valuesOf(i, j, len(s.indices)), &s.clock) || left
+		}
+		if !free && s.cloneKey == nil && s.keys.owned(slot, &s.clock) {
 			// An equal key, but its strings are likely obj's own: the old object's need not be kept for it. To copy the
 			// chunk for that would as a rule cost more than they weigh.
 			s.keys.set(slot, op.Key, &s.clock)
 		}
-		for j, ix := range s.indices {
-			ix.update(slot, sc.valuesOf(i, j, len(s.indices)), &s.clock)
-		}
 	default:
+		s.moveLocked()
+		s.lockStripeLocked(tag)
 		slot = s.n
 		s.n++
-		s.keys.push(slot, op.Key, &s.clock)
+		key := op.Key
+		if s.cloneKey != nil {
+			key = s.cloneKey(key)
+		}
+		s.keys.push(slot, key, &s.clock)
 		s.objs.push(slot, op.Obj, &s.clock)
 		s.table.insert(tag, slot, &s.clock)
 		for j, ix := range s.indices {
 			ix.add(slot, sc.valuesOf(i, j, len(s.indices)), &s.clock)
 		}
 	}
+	return left
+}
+
+// storeLocked stores the objects of sc's updates, which are put off until here since a processor that stores a cell waits for
+// all that it has begun: so the searches for many updates go side by side.
+func (s *Store[K, T]) storeLocked(ops []Op[K, T], sc *scratch[K]) {
+	for _, u := range sc.updates {
+		ops[u.op].Old = s.objs.swap(u.slot, ops[u.op].Obj, &s.clock)
+	}
+	sc.updates = sc.updates[:0]
 }
 
 // removeLocked moves the last object into the gap.
 func (s *Store[K, T]) removeLocked(slot, tag uint32) {
+	s.lockStripeLocked(tag)
 	w := &s.clock
 	last := s.n - 1
 	for _, ix := range s.indices {
