@@ -55,6 +55,49 @@ func TestKeys_AreClientGos(t *testing.T) {
 	})
 }
 
+func TestKeyBuffer_HoldsTheKeyThatTheKeyFuncMakes(t *testing.T) {
+	for _, f := range []KeyFunc{
+		MetaNamespaceKeyFunc, DeletionHandlingMetaNamespaceKeyFunc,
+		clientgo.MetaNamespaceKeyFunc, clientgo.DeletionHandlingMetaNamespaceKeyFunc,
+	} {
+		require.NotNil(t, stringShape(f).keyIn)
+		require.Nil(t, stringShape(func(obj any) (string, error) { return f(obj) }).keyIn)
+	}
+	require.Nil(t, stringShape(nil).keyIn)
+
+	part := rapid.StringMatching(`[a-c/]{0,4}`)
+	buffer := []byte{}
+	rapid.Check(t, func(rt *rapid.T) {
+		pod := &corev1.Pod{}
+		pod.Namespace, pod.Name = part.Draw(rt, "namespace"), part.Draw(rt, "name")
+		for _, obj := range []any{pod, nil, ExplicitKey("a/b"), DeletedFinalStateUnknown{Key: "a/b", Obj: pod}} {
+			key, ok := metaNamespaceKeyIn(obj, &buffer)
+			require.Equal(rt, obj == any(pod), ok)
+			if want, _ := MetaNamespaceKeyFunc(obj); ok {
+				require.Equal(rt, want, key)
+			}
+		}
+	})
+}
+
+// TestStore_MakesNoKeyForAnUpdate, and keeps none that lies in a buffer: the one it has may be read at any time.
+func TestStore_MakesNoKeyForAnUpdate(t *testing.T) {
+	pods := podsToStore(100)
+	s := filled(NewIndexer(MetaNamespaceKeyFunc, Indexers{NamespaceIndex: MetaNamespaceIndexFunc}), pods)
+	if raceEnabled {
+		t.Log("not counting an update's allocations: under the race detector a sync.Pool forgets on purpose")
+	} else {
+		require.Zero(t, testing.AllocsPerRun(100, func() { _ = s.Update(pods[7]) }))
+	}
+	filled(s, podsToStore(100))
+	require.ElementsMatch(t, podKeys(pods), s.ListKeys())
+	for _, key := range podKeys(pods) {
+		_, ok, err := s.GetByKey(key)
+		require.NoError(t, err)
+		require.True(t, ok)
+	}
+}
+
 func TestNameShape_NamesWhatStringsName(t *testing.T) {
 	sh := nameShape[*corev1.Pod]()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -38,6 +38,8 @@ type indexStore[K comparable, T any] struct {
 type shape[K comparable, T any] struct {
 	// keyOf names an object, or what stands for one (an ExplicitKey, a tombstone), as the Store's users see it.
 	keyOf func(obj any) (K, error)
+	// keyIn is keyOf that makes the key in buffer, for as long as nothing else is put there. False: ask keyOf. May be nil.
+	keyIn func(obj any, buffer *[]byte) (K, bool)
 	// parse is the inverse of format; false if no key prints as s.
 	parse  func(s string) (K, bool)
 	format func(key K) string
@@ -64,23 +66,37 @@ func (s *indexStore[K, T]) prepare(obj any) (key K, stored T, err error) {
 	if key, err = s.shape.keyOf(obj); err != nil {
 		return key, stored, KeyError{Obj: obj, Err: err}
 	}
+	stored, err = s.toStore(obj)
+	return key, stored, err
+}
+
+func (s *indexStore[K, T]) toStore(obj any) (stored T, err error) {
 	if s.transform != nil {
 		if obj, err = s.transform(obj); err != nil {
-			return key, stored, fmt.Errorf("transforming: %w", err)
+			return stored, fmt.Errorf("transforming: %w", err)
 		}
 	}
-	stored, err = s.shape.object(obj)
-	return key, stored, err
+	return s.shape.object(obj)
 }
 
 // Add stores obj, transformed, under its key. Its resourceVersion becomes the store's.
 func (s *indexStore[K, T]) Add(obj any) error {
-	key, stored, err := s.prepare(obj)
-	if err != nil {
-		return err
+	if s.shape.keyIn != nil {
+		buffer := keyBuffers.Get().(*[]byte)
+		defer keyBuffers.Put(buffer)
+		if key, ok := s.shape.keyIn(obj, buffer); ok {
+			stored, err := s.toStore(obj)
+			return s.add(key, stored, err)
+		}
 	}
-	s.apply([]indexer.Op[K, T]{{Key: key, Obj: stored}}, versionOf(stored))
-	return nil
+	return s.add(s.prepare(obj))
+}
+
+func (s *indexStore[K, T]) add(key K, stored T, err error) error {
+	if err == nil {
+		s.apply([]indexer.Op[K, T]{{Key: key, Obj: stored}}, versionOf(stored))
+	}
+	return err
 }
 
 // Update is Add.
