@@ -1,6 +1,9 @@
 package memo
 
-import "hash/maphash"
+import (
+	"hash/maphash"
+	"math/rand/v2"
+)
 
 const (
 	// window is how many parts of a field are counted before it is decided whether to go on.
@@ -11,8 +14,8 @@ const (
 	// time, up to maxPause.
 	pause    = 2048
 	maxPause = pause << 5
-	// seenOnce is of how many parts is known that they came once.
-	seenOnce = 1 << 14
+	// seenOnce is of how many pairs of parts is known that they came once.
+	seenOnce = 1 << 13
 	// entryBytes is about what an entry costs beside its key and part.
 	entryBytes = 64
 )
@@ -32,7 +35,7 @@ type table struct {
 	young, old  []map[string]part
 	fields      []counts
 	seed        maphash.Seed
-	once        []seen // by a part of their hashes
+	once        [][2]seen // by a part of their hashes
 	asked, hits uint64
 }
 
@@ -47,7 +50,7 @@ type counts struct {
 
 func newTable(limit, slots int) table {
 	return table{
-		limit: limit, seed: maphash.MakeSeed(), once: make([]seen, seenOnce),
+		limit: limit, seed: maphash.MakeSeed(), once: make([][2]seen, seenOnce),
 		young: make([]map[string]part, slots), old: make([]map[string]part, slots), fields: make([]counts, slots),
 	}
 }
@@ -78,12 +81,14 @@ func (t *table) get(slot int, data []byte) (p part, found, again bool) {
 // either way.
 func (t *table) cameBefore(slot int, data []byte) bool {
 	hash := maphash.Bytes(t.seed, data) + uint64(slot)*0x9E3779B97F4A7C15
-	at, now := &t.once[hash%seenOnce], seen{uint16(hash >> 48), uint16(t.objects)}
-	before := *at
-	if before.mark == now.mark {
-		return before.object != now.object
+	places, now := &t.once[hash%uint64(len(t.once))], seen{uint16(hash >> 48), uint16(t.objects)}
+	for _, before := range places {
+		if before.mark == now.mark {
+			return before.object != now.object
+		}
 	}
-	*at = now
+	// Whichever it drives out: parts that come in turns must not drive each other out for ever.
+	places[rand.Uint64()%uint64(len(places))] = now
 	return false
 }
 
