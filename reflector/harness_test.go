@@ -24,7 +24,8 @@ type recorder struct {
 	fail map[string]error // by method name
 	bang string           // the method that panics
 
-	onBatch func() // if not nil, called with each batch before it is written down
+	onBatch   func() // if not nil, called with each batch before it is written down
+	onReplace func() // likewise with each list
 }
 
 func newRecorder() *recorder {
@@ -72,6 +73,9 @@ func (s *recorder) Replace(objs []object, keep []listwatch.Key, version string) 
 	note := fmt.Sprintf("%s %v", version, names)
 	if kept != nil {
 		note += fmt.Sprintf(" keep %v", kept)
+	}
+	if s.onReplace != nil {
+		s.onReplace()
 	}
 	return s.do("Replace", note, func() {
 		old := s.view

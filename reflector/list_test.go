@@ -33,6 +33,21 @@ func TestStreamingList_GoesOnAsTheWatch(t *testing.T) {
 	})
 }
 
+// TestList_IsCountedBeforeTheSinkHasIt: who hears of it from the sink looks at Stats right away.
+func TestList_IsCountedBeforeTheSinkHasIt(t *testing.T) {
+	for _, paged := range []bool{false, true} {
+		story(t, Options{DisableStreamingList: paged}, func(h *harness) {
+			h.Put("b", "a")
+			var stats Stats
+			h.sink.onReplace = func() { stats = h.r.Stats() }
+			h.Start()
+			h.ExpectSink("Replace 2 [a@2 b@1]")
+			require.Equal(t, uint64(1), stats.StreamingLists+stats.PagedLists)
+			require.Equal(t, uint64(2), stats.ListedObjects)
+		})
+	}
+}
+
 func TestStreamingList_TakesChangesThatHappenMeanwhile(t *testing.T) {
 	story(t, Options{}, func(h *harness) {
 		h.Put("a", "b", "c")

@@ -68,8 +68,8 @@ type Options struct {
 	OnError func(ctx context.Context, err error)
 	// OnTransition is called, if not nil, in Run's goroutine on each change of the state, before the state is acted on.
 	OnTransition func(from, to State)
-	// OnList is told, if not nil, of each list that the sink was given: how many objects, and how long the list took, without
-	// what was tried before it.
+	// OnList is told, if not nil, of each complete list, before the sink is given it: how many objects, and how long the list
+	// took, without what was tried before it.
 	OnList func(objects int, took time.Duration)
 	// OnWatch is told, if not nil, of each watch that has ended, the second half of a streaming list among them: how many
 	// objects it passed on, and how long it took from the server's answer, or the end of the list. Both are called from Run's

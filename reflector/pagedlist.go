@@ -99,8 +99,8 @@ func (r *Reflector[T]) endPagedList(ctx context.Context) State {
 		r.fail(ctx, r.wrap("list", errNamelessItem))
 		return r.backOff(errNamelessItem, ListingPaged)
 	}
-	r.replace(ctx, p.list.Items, keep, p.list.ResourceVersion)
 	r.counters.pagedLists.Add(1)
+	r.replace(ctx, p.list.Items, keep, p.list.ResourceVersion)
 	return Connecting
 }
 
@@ -145,12 +145,13 @@ func (r *Reflector[T]) leavePagedList(ctx context.Context, err error) State {
 	return r.backOff(err, r.listing())
 }
 
-// replace gives the sink a whole list. Its version is the truth even if it is an older one than before.
+// replace gives the sink a whole list. Its version is the truth even if it is an older one than before. The list is counted first:
+// who hears from the sink that it is there finds it in Stats.
 func (r *Reflector[T]) replace(ctx context.Context, items []T, keep []listwatch.Key, version string) {
+	r.listDone(len(items) + len(keep))
 	if err := r.sink.Replace(items, keep, version); err != nil {
 		r.reportSink(ctx, &SinkError{Op: "Replace", Err: err})
 	}
-	r.listDone(len(items) + len(keep))
 	r.run.atLatest, r.run.relisted = false, false
 	r.setVersion(version)
 	r.run.synced()

@@ -55,7 +55,7 @@ func (r *Reflector[T]) Stats() Stats {
 	}
 }
 
-// listDone notes a list that the sink was given.
+// listDone notes a list that the sink is about to be given.
 func (r *Reflector[T]) listDone(objects int) {
 	took := time.Since(r.run.listStart)
 	r.counters.listedObjects.Add(uint64(objects))

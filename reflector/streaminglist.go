@@ -79,9 +79,9 @@ func (r *Reflector[T]) endStreamingList(ctx context.Context, version string) Sta
 	}
 	items, keep := r.run.initial.contents()
 	r.run.initial = nil
+	r.counters.streamingLists.Add(1)
 	r.replace(ctx, items, keep, version)
 	s.watchStart = time.Now()
-	r.counters.streamingLists.Add(1)
 	r.setLastError(nil)
 	s.from, s.at, s.inOrder, s.above = version, version, true, 0
 	s.useful = true
