@@ -19,10 +19,10 @@
 //   - Nor do they keep processors from a writer for long. Reads of 64 objects or more (List, ListKeys, All, ByIndex, IndexKeys,
 //     Index) that end while an Apply or a Replace is under way are counted together, and the one that makes another 32,768
 //     objects full yields at its end (runtime.Gosched), with whatever lock its caller holds.
-//   - GetByKey locks a 32nd of the keys, and nothing once there were about 128 lookups in which no object was added or deleted: from
-//     then on until one is, it waits for nobody but an Apply of several operations to its 32nd, and an update of a single object
-//     waits for no lookup. Writes then copy each chunk once, as after every snapshot. That holds for objects that are pointers;
-//     for others, an update counts like a deletion.
+//   - GetByKey locks a 32nd of the keys, and nothing once there were about 128 lookups in which no object was added or deleted, until
+//     one is. While an Apply of several operations is under way, lookups lock as before; an update of one object that leaves it
+//     under the same index values does not even slow them. Writes then copy each chunk once, as after every snapshot. That
+//     holds for objects that are pointers; for others, an update counts like a deletion.
 //   - A snapshot is one moment across Len, Get, All, ByIndex and ResourceVersion, for as long as it is kept.
 //   - Apply and Replace are all or nothing for every reader, also for one that puts several reads together: reads never
 //     go back in time.
@@ -43,7 +43,7 @@
 // # Not guaranteed
 //
 // That a MutationCache remembers a write, or that its ByIndex is one moment across objects. That a key's strings are those
-// of the object's latest version: after a snapshot, or many lookups, they may be an older one's and keep it alive. Any
+// of the object's latest version: after a snapshot, or many lookups, or with CloneKey, they may be an older one's and keep it alive. Any
 // order but that of ListKeys and IndexKeys (given Options.Compare) and ListIndexValues. Objects are stored, not copied: who
 // changes a stored object changes it for everybody, behind the indices' back. Of two writers at once, either may be last. A
 // GetByKey may wait for a transaction in progress; a large one keeps it waiting for as long as it takes to file its

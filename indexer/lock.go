@@ -24,7 +24,7 @@ const (
 // apart is what every core writes. It is allocated apart from the store: what has no pointers and is a multiple of 64 bytes, Go's
 // allocator lays along cache lines of that length (a test looks).
 type apart struct {
-	// stripes guard the slots and table entries of the keys that hash to them, against GetByKey. Only a holder of mu
+	// stripes guard the slots and table entries of the keys that hash to them, against GetByKey with a lock. Only a holder of mu
 	// locks more than one, so their order does not matter. A writer keeps what it locked until it commits: who has
 	// seen one write of a transaction therefore sees them all.
 	stripes [stripeCount]stripe

@@ -3,32 +3,49 @@ package indexer
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 	"unsafe"
 
 	"github.com/stretchr/testify/require"
 )
 
-// withLocked runs f while somebody holds all stripes, as a large transaction would.
-func withLocked[K comparable, T any](s *Store[K, T], f func()) {
+// unblocked runs f while somebody holds all stripes, as a large transaction would: f must not wait for one.
+func unblocked[K comparable, T any](t *testing.T, s *Store[K, T], f func()) {
+	t.Helper()
 	for i := range s.stripes {
 		s.stripes[i].mu.Lock()
 	}
-	f()
+	done := make(chan struct{})
+	go func() { f(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(10 * time.Second):
+		t.Error("it waits for a stripe")
+	}
 	for i := range s.stripes {
 		s.stripes[i].mu.Unlock()
 	}
+	<-done
+}
+
+func stripeOf[K comparable, T any](s *Store[K, T], key K) *sync.Mutex {
+	return &s.stripes[s.tagOf(key)>>(32-stripeBits)].mu
 }
 
 func TestGetByKey_TakesNoLockOnceNothingHasMovedForSomeTime(t *testing.T) {
 	s := filled(t, 10)
 	lookup := func() {
-		o, ok := s.GetByKey("1")
-		require.True(t, ok)
-		require.Equal(t, "1", o.key)
+		if o, ok := s.GetByKey("1"); !ok || o.key != "1" {
+			t.Errorf("%v, %v is under 1", o, ok)
+		}
+		if _, ok := s.GetByKey("not there"); ok {
+			t.Error("it is there")
+		}
 	}
 	moves := []func(){
 		func() { require.NoError(t, s.Add(&item{key: "new"})) },
@@ -38,7 +55,7 @@ func TestGetByKey_TakesNoLockOnceNothingHasMovedForSomeTime(t *testing.T) {
 	}
 	for _, move := range moves {
 		move()
-		for range restAfter - countEvery {
+		for range restAfter/2 - countEvery {
 			lookup()
 		}
 		require.Nil(t, s.resting.Load())
@@ -46,11 +63,7 @@ func TestGetByKey_TakesNoLockOnceNothingHasMovedForSomeTime(t *testing.T) {
 			lookup()
 		}
 		require.NotNil(t, s.resting.Load())
-		withLocked(s, lookup)
-		withLocked(s, func() {
-			_, ok := s.GetByKey("not there")
-			require.False(t, ok)
-		})
+		unblocked(t, s, lookup)
 		checkInvariants(t, s)
 	}
 }
@@ -62,11 +75,11 @@ func TestGetByKey_NorBesideUpdates(t *testing.T) {
 	for version := 1; version < 5; version++ {
 		for i := range 1000 {
 			o := &item{key: fmt.Sprint(i), version: version, group: fmt.Sprint("g", i%version)}
-			withLocked(s, func() {
-				require.NoError(t, s.Update(o))
-				got, ok := s.GetByKey(o.key)
-				require.True(t, ok)
-				require.Same(t, o, got)
+			unblocked(t, s, func() {
+				_ = s.Update(o)
+				if got, _ := s.GetByKey(o.key); got != o {
+					t.Errorf("%v is there instead of %v", got, o)
+				}
 			})
 		}
 		s.Snapshot()
@@ -75,16 +88,56 @@ func TestGetByKey_NorBesideUpdates(t *testing.T) {
 			ops = append(ops, Op[string, *item]{Key: fmt.Sprint(i), Obj: &item{key: fmt.Sprint(i), version: version}})
 		}
 		s.Apply(ops, "")
-		withLocked(s, func() {
+		unblocked(t, s, func() {
 			for _, op := range ops {
-				got, ok := s.GetByKey(op.Key)
-				require.True(t, ok)
-				require.Same(t, op.Obj, got)
+				if got, _ := s.GetByKey(op.Key); got != op.Obj {
+					t.Errorf("%v is there instead of %v", got, op.Obj)
+				}
 			}
 		})
 		checkInvariants(t, s)
 	}
 	require.Same(t, places, s.resting.Load())
+}
+
+// TestGetByKey_LocksWhileMoreThanOneObjectIsWritten, and so does the writer.
+func TestGetByKey_LocksWhileMoreThanOneObjectIsWritten(t *testing.T) {
+	s := filled(t, 10)
+	s.rest()
+	s.mu.Lock()
+	s.disturbLocked()
+	staysBlocked(t, stripeOf(s, "1"), func() { s.GetByKey("1") })
+	s.commitLocked()
+	for _, key := range []string{"1", "2"} {
+		s.rest()
+		staysBlocked(t, stripeOf(s, key), func() {
+			s.Apply([]Op[string, *item]{{Key: "1", Obj: &item{key: "1"}}, {Key: "2", Obj: &item{key: "2"}}}, "")
+		})
+	}
+	checkInvariants(t, s)
+}
+
+// TestDelete_TellsLookupsBeforeAnythingMoves holds a deletion up at the object that fills the gap.
+func TestDelete_TellsLookupsBeforeAnythingMoves(t *testing.T) {
+	s := filled(t, 10)
+	for stripeOf(s, "3") == stripeOf(s, "9") { // it is to get as far as the second
+		s = filled(t, 10) // another seed
+	}
+	s.rest()
+	stripeOf(s, "9").Lock()
+	var wg sync.WaitGroup
+	wg.Go(func() { s.DeleteKey("3") })
+	for i := 0; s.turn.Load()%2 == 0; i++ {
+		if i == 1_000_000 {
+			t.Error("lookups are not told")
+			break
+		}
+		runtime.Gosched()
+	}
+	require.Nil(t, s.resting.Load())
+	stripeOf(s, "9").Unlock()
+	wg.Wait()
+	checkInvariants(t, s)
 }
 
 // TestLookup_OvertakenByAWriteIsNotSure begins lookups, and goes on with them after writes of all kinds.
@@ -130,9 +183,10 @@ func TestGetByKey_OfObjectsThatAreNoPointers(t *testing.T) {
 			require.True(t, ok)
 			require.Same(t, o, got)
 		}
-		withLocked(s, func() {
-			got, _ := s.GetByKey("1")
-			require.Same(t, o, got)
+		unblocked(t, s, func() {
+			if got, _ := s.GetByKey("1"); got != any(o) {
+				t.Errorf("%v is there instead of %v", got, o)
+			}
 		})
 		checkInvariants(t, s)
 	}
@@ -258,10 +312,12 @@ func TestStore_KeepsAKeyOfItsOwn(t *testing.T) {
 		return unsafe.String(unsafe.SliceData(buffer), len(buffer))
 	}
 	clones := 0
+	var failed []string
 	s := New(Options[string, *item]{
 		KeyFunc:  func(o *item) (string, error) { return key(o.version), nil },
 		CloneKey: func(key string) string { clones++; return strings.Clone(key) },
 		Indexers: Indexers[*item]{"group": byGroup},
+		OnError:  func(key string, _ error) { failed = append(failed, key) },
 	})
 	for range 3 {
 		for i := range 500 {
@@ -278,6 +334,9 @@ func TestStore_KeepsAKeyOfItsOwn(t *testing.T) {
 	}
 	require.Equal(t, 500, clones)
 	checkInvariants(t, s)
+	require.NoError(t, s.Update(&item{version: 2, group: "bad"}))
+	require.NoError(t, s.Update(&item{version: 4, group: "bad"}))
+	require.Equal(t, []string{"002", "004"}, failed)
 }
 
 func TestStore_WhatEveryCoreWritesLiesInCacheLinesOfItsOwn(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 )
 
 // GetByKey returns the object under key. It waits for a write to keys that share key's stripe, but for no reader that
-// iterates. Where objects have only been updated for some time, and not added or deleted, it takes no lock, and waits for
-// none but a transaction of several operations.
+// iterates. Where objects have only been updated for some time, and not added or deleted, it takes no lock, unless a
+// transaction of several operations is under way.
 func (s *Store[K, T]) GetByKey(key K) (obj T, ok bool) {
 	tag := s.tagOf(key)
 	turn := s.turn.Load() // before the places: so places that are out of date do not go with a turn that is not

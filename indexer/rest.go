@@ -10,13 +10,16 @@ import (
 //
 //	a writer                                    a lookup without a lock
 //
-//	one update:  store the pointer              load turn; if it is odd, take the lock instead
-//	all else:    make turn odd                  load resting, and find the slot there
-//	             if objects move, resting = nil load the pointer
-//	             store pointers                 load turn; if it has changed, take the lock instead
+//	one update:  copy the chunk if it is shared load turn; if it is odd, take the lock instead
+//	             store the pointer              load resting, and find the slot there
+//	all else:    make turn odd                  load the pointer
+//	             if objects move, resting = nil load turn; if it has changed, take the lock instead
+//	             copy chunks, store pointers
 //	             make turn even
 //
-// So a lookup that goes on with old places, or meets a part of a transaction, throws away what it has loaded.
+// So a lookup that has gone on with old places, or has met a part of a transaction, throws away what it has loaded. What it finds
+// in places themselves, that there is no such key or an object that is no pointer, was so when it loaded resting: that is
+// withdrawn before anything moves.
 type places[K comparable, T any] struct {
 	keys *spine[K]
 	dir  *directory

@@ -23,8 +23,8 @@ type Options[K comparable, T any] struct {
 	// Compare orders ListKeys and IndexKeys; nil leaves them unordered.
 	Compare func(a, b K) int
 	// CloneKey, if not nil, makes the key that the store keeps of one that Apply, Add or Update brought and that is new; an update
-	// leaves the key that is there. So the memory of keys may be used again when the call returns. It is called with the store
-	// locked. If nil, the store keeps the keys that it is given, and as a rule of an update the new one, lest an object that is
+	// leaves the key that is there. So the memory of keys may be used again when the call returns. It must return an equal key,
+	// not panic, and not call the store, which may be locked. If nil, the store keeps the keys that it is given, and as a rule of an update the new one, lest an object that is
 	// gone be kept for its strings. Replace keeps what it is given in any case.
 	CloneKey func(key K) K
 	// Indexers are the first indices; AddIndexers adds more.
@@ -62,7 +62,8 @@ type Op[K comparable, T any] struct {
 //  2. lock mu; if indices came or went since step 1, unlock and start again
 //  3. withdraw the published snapshot; see what living snapshots share (begin)
 //  4. lock the stripes of the keys, as they come, and change the chunks
-//  5. unlock all stripes, then mu (commit): from here on everybody sees the write, whole
+//  5. unlock all stripes, then mu (commit): from here on everybody sees the write, whole; lookups without a lock saw the update
+//     of one object when it was stored
 //
 // GetByKey locks one stripe, or none. After about restAfter lookups the store keeps a snapshot of the table and the keys
 // (places), and lookups find slots in that, until an object is added or deleted. What is in a slot they load from the store
@@ -91,7 +92,8 @@ type Store[K comparable, T any] struct {
 	// defs are the definitions of indices, in order; a slice is never changed, only replaced (under mu).
 	defs atomic.Pointer[[]*definition[T]]
 
-	// Written with mu and the stripe, and read with either.
+	// Written with mu and the stripe, and read with either. Objects that are cells are also written with mu alone, and read with
+	// neither: see places.
 	keys  vec[K]
 	objs  vec[T]
 	table table

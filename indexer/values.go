@@ -36,6 +36,9 @@ func (s *Store[K, T]) getScratch() *scratch[K] { return s.scratch.Get().(*scratc
 func (s *Store[K, T]) putScratch(sc *scratch[K]) {
 	if s.onError != nil {
 		for _, f := range sc.failed {
+			if s.cloneKey != nil {
+				f.key = s.cloneKey(f.key)
+			}
 			s.onError(f.key, f.err)
 		}
 	}

@@ -28,8 +28,8 @@ type chunk[E any] struct {
 }
 
 // spine lists the chunks of a vec. Its length is fixed: entries past the end of the vec are nil. The pointers are atomic
-// because GetByKey follows them while a writer, who holds another stripe, puts a copy in place; that copy is equal
-// in all slots of the reader's stripe, so either will do.
+// because GetByKey follows them while a writer puts a copy in place, and then writes to that. The old chunk stays as it was
+// when it was replaced, which was during that GetByKey: so it may return what it finds there.
 type spine[E any] struct {
 	epoch  uint64
 	chunks []atomic.Pointer[chunk[E]]

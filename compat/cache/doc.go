@@ -22,7 +22,8 @@
 //   - All that client-go documents, and, where it documents nothing, what it does: random histories are played to both.
 //     README.md of the folder above lists every name, and what differs.
 //   - Stores: all that glasswatch/indexer promises. Reads do not stop writes, a Replace or a Transaction is one moment for
-//     every reader, an index function that fails or panics costs that object that index.
+//     every reader, an index function that fails or panics costs that object that index. Their objects are interfaces,
+//     not pointers: so beside a writer, lookups lock a 32nd of the keys.
 //   - Queues: a transform that fails, and an object without a key, cost that object only. An atomic list is the exception:
 //     see RealFIFO.Replace.
 //   - Informers and reflectors: all that glasswatch/sharedinformer and glasswatch/reflector promise. Cancellation ends every

@@ -8,6 +8,9 @@ import (
 	clientgo "k8s.io/client-go/tools/cache"
 )
 
+// maxKey is how many bytes a buffer may have that is kept.
+const maxKey = 1 << 10
+
 // keyBuffers are where the keys of updates are made. A store needs the key of an object that it has to find it, and keeps the one
 // it has: so each update would make a string for nothing.
 var keyBuffers = sync.Pool{New: func() any { return new([]byte) }}
@@ -39,6 +42,8 @@ func metaNamespaceKeyIn(obj any, buffer *[]byte) (key string, ok bool) {
 	b := append((*buffer)[:0], name.Namespace...)
 	b = append(b, '/')
 	b = append(b, name.Name...)
-	*buffer = b
+	if cap(b) <= maxKey {
+		*buffer = b
+	}
 	return unsafe.String(unsafe.SliceData(b), len(b)), true
 }
