@@ -43,8 +43,8 @@
 // # Not guaranteed
 //
 // That a MutationCache remembers a write, or that its ByIndex is one moment across objects. That a key's strings are those
-// of the object's latest version: after a snapshot, or many lookups, or with CloneKey, they may be an older one's and keep it alive. Any
-// order but that of ListKeys and IndexKeys (given Options.Compare) and ListIndexValues. Objects are stored, not copied: who
+// of the object's latest version: after a snapshot, or many lookups, or with CloneKey, they may be an older one's and keep it
+// alive. Any order but that of ListKeys and IndexKeys (given Options.Compare) and ListIndexValues. Objects are stored, not copied: who
 // changes a stored object changes it for everybody, behind the indices' back. Of two writers at once, either may be last. A
 // GetByKey may wait for a transaction in progress; a large one keeps it waiting for as long as it takes to file its
 // operations. AddIndexers, Replace and Apply call index functions in the caller's goroutine, in no promised number.

@@ -85,12 +85,13 @@ func (c *MutationCache[K, T]) newer(backing T, ok bool, e *aged[K, mutation[T]])
 }
 
 func (c *MutationCache[K, T]) filed(def *definition[T], key K, obj T, value string) bool {
-	values, err := def.call(obj, nil)
-	if err != nil {
-		c.report(key, fmt.Errorf("index %q: %w", def.name, err))
+	var sc scratch[K]
+	compute(&sc, []*definition[T]{def}, key, obj, false)
+	if len(sc.failed) > 0 {
+		c.report(key, sc.failed[0].err)
 		return false
 	}
-	return slices.Contains(values, value)
+	return slices.Contains(sc.values, value)
 }
 
 func (c *MutationCache[K, T]) report(key K, err error) {

@@ -24,8 +24,8 @@ type Options[K comparable, T any] struct {
 	Compare func(a, b K) int
 	// CloneKey, if not nil, makes the key that the store keeps of one that Apply, Add or Update brought and that is new; an update
 	// leaves the key that is there. So the memory of keys may be used again when the call returns. It must return an equal key,
-	// not panic, and not call the store, which may be locked. If nil, the store keeps the keys that it is given, and as a rule of an update the new one, lest an object that is
-	// gone be kept for its strings. Replace keeps what it is given in any case.
+	// not panic, and not call the store, which may be locked. If nil, the store keeps the keys that it is given, and as a rule of
+	// an update the new one, lest an object that is gone be kept for its strings. Replace keeps what it is given in any case.
 	CloneKey func(key K) K
 	// Indexers are the first indices; AddIndexers adds more.
 	Indexers Indexers[T]

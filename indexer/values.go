@@ -111,16 +111,6 @@ func (sc *scratch[K]) end(key K, index string, values []string, err error) {
 	sc.ends = append(sc.ends, uint32(len(sc.values)))
 }
 
-// call runs one index function.
-func (d *definition[T]) call(obj T, dst []string) (values []string, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			values, err = nil, fmt.Errorf("index function panicked: %v", p)
-		}
-	}()
-	return d.fn(obj, dst)
-}
-
 // distinct moves values to the front without repetitions and returns their number.
 func distinct(values []string) int {
 	if len(values) < 2 {

@@ -147,7 +147,7 @@ func (s *Store[K, T]) applyLocked(ops []Op[K, T], i int, sc *scratch[K]) (left b
 		}
 	default:
 		s.moveLocked()
-		s.lockStripeLocked(tag)
+		s.lockStripeLocked(tag) // if it is free
 		slot = s.n
 		s.n++
 		key := op.Key
