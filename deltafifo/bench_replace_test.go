@@ -110,6 +110,7 @@ func BenchmarkDeltaFIFO_Replace(b *testing.B) {
 			})
 			run("again", func(b *testing.B) {
 				f := of.make()
+				relist(b, f, n, n)
 				for b.Loop() {
 					relist(b, f, n, n)
 				}

@@ -2,6 +2,7 @@ package indexer
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -265,6 +266,7 @@ func bench(b *testing.B, impls []impl, run func(b *testing.B, c contender, pods 
 					built.contenders[name] = impl.new(built.pods[n])
 				}
 				b.ReportAllocs()
+				runtime.GC()   // what was built is not swept while something is measured
 				b.ResetTimer() // b.Loop does that by itself, b.RunParallel does not
 				run(b, built.contenders[name], built.pods[n])
 			})

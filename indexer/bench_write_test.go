@@ -19,6 +19,7 @@ type updates struct {
 func updatesOf(c contender, n int) *updates {
 	if built.sets[n][0] == nil {
 		built.sets[n] = [2][]*corev1.Pod{makePods(n), makePods(n)}
+		runtime.GC() // as in bench
 	}
 	if built.updates[c] == nil {
 		built.updates[c] = &updates{sets: built.sets[n]}

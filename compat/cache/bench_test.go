@@ -98,6 +98,7 @@ type storeUpdates struct {
 func updatesOf(s clientgo.Indexer, n int) *storeUpdates {
 	if builtStores.sets[n][0] == nil {
 		builtStores.sets[n] = [2][]any{podsToStore(n), podsToStore(n)}
+		runtime.GC() // as in benchStore
 	}
 	if builtStores.updates[s] == nil {
 		builtStores.updates[s] = &storeUpdates{sets: builtStores.sets[n]}
@@ -128,6 +129,7 @@ func benchStore(b *testing.B, run func(b *testing.B, s clientgo.Indexer, pods []
 					builtStores.stores[name] = impl.new(builtStores.pods[n])
 				}
 				b.ReportAllocs()
+				runtime.GC()   // what was built is not swept while something is measured
 				b.ResetTimer() // b.Loop does that by itself, b.RunParallel does not
 				run(b, builtStores.stores[name], builtStores.pods[n])
 			})
@@ -178,6 +180,15 @@ func BenchmarkStoreList(b *testing.B) {
 	})
 }
 
+// inALargeHeap measures in a process that holds 300 MB of something else, so that the collector runs seldom.
+func inALargeHeap(b *testing.B, measure func(b *testing.B)) {
+	ballast := make([]byte, 300<<20)
+	measure(b)
+	runtime.KeepAlive(ballast)
+}
+
+func BenchmarkStoreListInALargeHeap(b *testing.B) { inALargeHeap(b, BenchmarkStoreList) }
+
 func BenchmarkStoreByIndex100Hits(b *testing.B) {
 	benchStore(b, func(b *testing.B, s clientgo.Indexer, pods []any) {
 		for b.Loop() {
@@ -205,6 +216,10 @@ func BenchmarkStoreReplace(b *testing.B) {
 
 func BenchmarkStoreWriteBesideTenListers(b *testing.B) {
 	writeBeside(b, func(s clientgo.Indexer) { s.List() })
+}
+
+func BenchmarkStoreWriteBesideTenListersInALargeHeap(b *testing.B) {
+	inALargeHeap(b, BenchmarkStoreWriteBesideTenListers)
 }
 
 func BenchmarkStoreWriteBesideTenReadersOfOneNamespace(b *testing.B) {

@@ -2,10 +2,12 @@
 // and for each layer the raw figures, those laid out by benchstat, and a chart.
 //
 //	go run ./report -count 10 -out ../../docs/benchmarks
-//	go run ./report -run=false               the page again, from the raw figures that are there
+//	go run ./report -layers indexer -bench List   those benchmarks again, and the page
+//	go run ./report -run=false                    the page again, from the raw figures that are there
 //
-// All implementations run in turn, and then in turn again, so that a machine that is busy for some seconds slows each. What counts
-// is the ratio; the absolute figures are in the raw files.
+// All implementations run in turn, and then in turn again, so that a machine that is busy for some seconds slows each; and each in
+// a process of its own, so that none runs on what another has left on the heap. What counts is the ratio; the absolute figures are in
+// the raw files.
 //
 // Read run.go for the measuring, read.go for the figures, goals.go for what they should be, page.go and chart.go for what is
 // made of them.
@@ -17,6 +19,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -43,17 +46,23 @@ func main() {
 	root := flag.String("root", "../..", "the checkout")
 	out := flag.String("out", "../../docs/benchmarks", "where to write")
 	count := flag.Int("count", 10, "how often each benchmark runs")
-	benchtime := flag.Duration("benchtime", 100*time.Millisecond, "how long each run takes; ten times that where goroutines compete")
+	benchtime := flag.Duration("benchtime", 100*time.Millisecond, "how long each run takes; up to ten times that where one operation takes long or goroutines work together")
+	bench := flag.String("bench", ".", "the benchmarks to measure, by a regular expression; the figures of others stay as they are")
 	only := flag.String("layers", strings.Join(layers, ","), "the layers to measure")
 	measure := flag.Bool("run", true, "measure; false makes the page from the raw files that are there")
 	flag.Parse()
-	if err := report(*root, *out, strings.Split(*only, ","), options{*count, *benchtime, *measure}); err != nil {
+	which, err := regexp.Compile(*bench)
+	if err == nil {
+		err = report(*root, *out, strings.Split(*only, ","), options{which, *count, *benchtime, *measure})
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "report:", err)
 		os.Exit(1)
 	}
 }
 
 type options struct {
+	bench     *regexp.Regexp
 	count     int
 	benchtime time.Duration
 	measure   bool

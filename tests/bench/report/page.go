@@ -19,10 +19,12 @@ const (
 
 const intro = `# Benchmarks: glasswatch beside client-go v0.37.2
 
-Made by ` + "`make bench`" + `; do not edit. Each workload is played to all implementations in turn, again and again, and the medians are
-compared. **Faster** is client-go's time divided by ours: above 1 glasswatch is faster, below 1 it is slower and
-the figure is set in bold. *compat* is the facade with client-go's names on our layers. The absolute figures depend on the
+Made by ` + "`make bench`" + `; do not edit. Each workload is played to all implementations in turn, each in a process of its own, again and
+again, and the medians are compared. **Faster** is client-go's time divided by ours: above 1 glasswatch is faster, below 1 it is
+slower and the figure is set in bold. *compat* is the facade with client-go's names on our layers. The absolute figures depend on the
 machine; they are in the raw files, and laid out with confidence intervals by ` + "`benchstat -col /impl`" + `.
+
+Rows named *InALargeHeap* have 300 MB of something else in their process, so that the collector runs seldom.
 
 The *floor* is the least that a workload can cost at all, where a benchmark ` + "`impl=floor`" + ` measures that: one map lookup, one copy of
 the memory, one hand-over from goroutine to goroutine, the decoding itself. *Of the floor* is our time divided by that: 1 is the

@@ -4,8 +4,10 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -47,6 +49,65 @@ func TestRead_TakesMediansOfEachImplementation(t *testing.T) {
 	require.InDelta(t, 0.5, get.ratio(ours, least, seconds), 1e-9)
 	require.InDelta(t, 1, get.ratio("compat", theirs, allocs), 0)
 	require.True(t, math.IsNaN(get.ratio(ours, "another", seconds)))
+}
+
+func TestResult_NamesWhatPlaysOneBenchmarkAndNoOther(t *testing.T) {
+	var names []string
+	for _, line := range []string{
+		"goos: linux",
+		"BenchmarkGet/objects=10/impl=client-go" + processors + "  \t 10\t 2.5e+06 ns/op",
+		"BenchmarkGet/objects=100/impl=client-go" + processors + "\t 10\t\t 2000000 ns/op\t 3 reads/s",
+		"BenchmarkGet(a+b)\t 10\t 2000000.5 ns/op",
+		"BenchmarkGet: a line of a log",
+	} {
+		name, took, ok := result(line)
+		if require.Equal(t, strings.Contains(line, "ns/op"), ok, line); ok {
+			require.InDelta(t, 2e6, int64(took), 1e6, line)
+			names = append(names, name)
+		}
+	}
+	require.Equal(t, []string{"BenchmarkGet/objects=10/impl=client-go", "BenchmarkGet/objects=100/impl=client-go", "BenchmarkGet(a+b)"}, names)
+	for _, name := range names {
+		for _, other := range names {
+			require.Equal(t, name == other, plays(pattern(name), other), "%s plays %s", pattern(name), other)
+		}
+	}
+}
+
+func TestOtherResults_StayWhereOnlySomeAreMeasuredAnew(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "indexer.txt")
+	left := func(anew string) int {
+		lines, err := otherResults(file, regexp.MustCompile(anew))
+		require.NoError(t, err)
+		return len(lines)
+	}
+	require.Zero(t, left("Get"), "no file is no figures")
+	require.NoError(t, os.WriteFile(file, []byte(raw), 0o644))
+	all := strings.Count(raw, "\n")
+	require.Equal(t, all, left("List"))
+	require.Equal(t, all-5, left("impl=glasswatch"))
+	require.Equal(t, all-6, left("Get"))
+	require.Zero(t, left("."), "what the processes said of themselves goes with the last figure")
+}
+
+func TestTimeFor_IsTheSameForEachImplementation(t *testing.T) {
+	b := bench{slowest: map[string]time.Duration{"BenchmarkList": 50 * time.Millisecond, "BenchmarkReplace": time.Second, "BenchmarkEvent": 1}}
+	for name, want := range map[string]time.Duration{"List": 200, "Replace": 1000, "Get": 100, "Event": 500} {
+		for _, impl := range []string{ours, theirs} {
+			require.Equal(t, want*time.Millisecond, b.timeFor("Benchmark"+name+"/impl="+impl, 100*time.Millisecond), name)
+		}
+	}
+}
+
+// plays is what testing does with -bench: each part of the pattern must match a part of the name.
+func plays(pattern, name string) bool {
+	patterns, parts := strings.Split(pattern, "/"), strings.Split(name, "/")
+	for i := range min(len(patterns), len(parts)) {
+		if !regexp.MustCompile(patterns[i]).MatchString(parts[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 func TestRatio_OfARateIsTheOtherWayRound(t *testing.T) {
