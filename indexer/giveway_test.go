@@ -3,6 +3,7 @@ package indexer
 import (
 	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -46,18 +47,10 @@ func newReading(t *testing.T) *reading {
 		"ListKeys":  {n, func() { x.s.ListKeys() }},
 		"ByIndex":   {n, func() { _, _ = x.s.ByIndex("count", "all") }},
 		"IndexKeys": {n, func() { _, _ = x.s.IndexKeys("count", "all") }},
-		"Index":     {n, func() { _, _ = x.s.Index("count", x.items[n]) }},
 		"few":       {0, func() { _, _ = x.s.ByIndex("count", "few") }},
-		"All": {n, func() {
+		"Index":     {0, func() { _, _ = x.s.Index("count", x.items[n]) }},
+		"All": {0, func() {
 			for range x.s.All() {
-			}
-		}},
-		"All until a break": {countFrom, func() {
-			i := 0
-			for range x.s.All() {
-				if i++; i == countFrom {
-					break
-				}
 			}
 		}},
 	}
@@ -70,26 +63,36 @@ func TestReaders_GiveWayToAWriteThatIsUnderWay(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	x := newReading(t)
 	const rounds = 100
-	var visitors atomic.Int64
-	// yields tells how often f, which begins with so many objects read, let another goroutine run.
-	yields := func(f func(), read uint64) (n int) {
+	const seldom, often = rounds / 4, rounds * 3 / 4 // the scheduler and the collector of garbage have a say, too
+	// yields tells how often the read, which begins with so many objects read, beside so many readers, lets another goroutine run.
+	yields := func(read read, objects uint64, readers int32) (n int) {
+		wrong := 0
 		for range rounds {
-			var ran atomic.Bool
+			var over, ran, counts, shares atomic.Bool
 			var wg sync.WaitGroup
-			x.s.readBeside.Store(read)
+			x.s.readBeside.Store(objects)
+			x.s.reading.Store(readers)
 			wg.Go(func() {
-				ran.Store(true)
-				visitors.Add(x.s.published.Load().pin.visitors.Load())
+				ran.Store(!over.Load())
+				counts.Store(x.s.reading.Load() > readers)
+				shares.Store(x.s.published.Load().pin.visitors.Load() > 0)
 			})
-			f()
+			read.f()
+			over.Store(true)
+			wg.Wait()
+			require.Equal(t, readers, x.s.reading.Load())
 			if ran.Load() {
 				n++
+				if !counts.Load() || shares.Load() {
+					wrong++
+				}
 			}
-			wg.Wait()
+		}
+		if n > often {
+			require.Less(t, wrong, seldom, "who gives way still counts as a reader, but shares no chunk any more")
 		}
 		return n
 	}
-	const seldom, often = rounds / 4, rounds * 3 / 4 // the scheduler and the collector of garbage have a say, too
 	for write, f := range map[string]func(){
 		"Add":     func() { _ = x.s.Add(x.items[0]) },
 		"Replace": func() { _ = x.s.Replace(x.items, "1") },
@@ -102,14 +105,14 @@ func TestReaders_GiveWayToAWriteThatIsUnderWay(t *testing.T) {
 			x.s.readBeside.Store(0)
 			read.f()
 			require.Equal(t, read.n, x.s.readBeside.Load(), during)
-			require.Less(t, yields(read.f, giveWayAfter-read.n-1), seldom, "%s, with an object to go", during)
-			require.Less(t, yields(read.f, giveWayAfter), seldom, "%s, just after another gave way", during)
-			visitors.Store(0)
+			require.Less(t, yields(read, giveWayAfter-read.n-1, 1), seldom, "%s, with an object to go", during)
+			require.Less(t, yields(read, giveWayAfter, 1), seldom, "%s, just after another gave way", during)
+			require.Less(t, yields(read, giveWayAfter-read.n, 0), seldom, "%s, alone", during)
 			if read.n > 0 {
-				require.Greater(t, yields(read.f, giveWayAfter-read.n), often, during)
-				require.Greater(t, yields(read.f, 2*giveWayAfter-1), often, during)
+				require.Greater(t, yields(read, giveWayAfter-read.n, 1), often, during)
+				require.Greater(t, yields(read, 2*giveWayAfter-1, 1), often, during)
 			}
-			require.Less(t, visitors.Load(), int64(seldom), "%s: gave way before it had left", during)
+			x.s.reading.Store(0)
 		}
 		x.end <- true
 		wg.Wait()
@@ -120,6 +123,49 @@ func TestReaders_GiveWayToAWriteThatIsUnderWay(t *testing.T) {
 			require.Zero(t, x.s.readBeside.Load(), "%s after %s", way, write)
 		}
 	}
+}
+
+func TestReaders_AreACrowdIfThereAreMoreThanProcessors(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	s := newItems(nil)
+	for readers, crowd := range []bool{false, false, false, true} {
+		s.reading.Store(int32(readers))
+		require.Equal(t, crowd, s.crowded(), readers)
+	}
+}
+
+// TestReaders_AreCountedWhileTheyRead looks at the count where a read calls its user: in the order of keys.
+func TestReaders_AreCountedWhileTheyRead(t *testing.T) {
+	var s *Store[string, *item]
+	var seen int32
+	s = New(Options[string, *item]{
+		KeyFunc: func(it *item) (string, error) { return it.key, nil },
+		Compare: func(a, b string) int {
+			if seen = s.reading.Load(); seen == 2 {
+				panic("a reader that does not come to its end")
+			}
+			return strings.Compare(a, b)
+		},
+		Indexers: Indexers[*item]{"all": func(_ *item, dst []string) ([]string, error) { return append(dst, "all"), nil }},
+	})
+	for i := range countFrom {
+		require.NoError(t, s.Add(&item{key: fmt.Sprint(i)}))
+	}
+	for name, list := range map[string]func(){
+		"ListKeys":  func() { s.ListKeys() },
+		"IndexKeys": func() { _, _ = s.IndexKeys("all", "all") },
+	} {
+		list()
+		require.EqualValues(t, 1, seen, name)
+		require.Zero(t, s.reading.Load(), name)
+		s.reading.Store(1)
+		require.Panics(t, list, name)
+		require.EqualValues(t, 1, s.reading.Load(), name)
+		s.reading.Store(0)
+	}
+	s.DeleteKey("1")
+	s.ListKeys()
+	require.Zero(t, seen, "one too few to count")
 }
 
 // TestWriters_AreNotCountedOnceTheyAreOver also if the write came to nothing, or its failures are still being told.

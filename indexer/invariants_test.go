@@ -23,6 +23,9 @@ func checkInvariants[K comparable, T comparable](t fataler, s *Store[K, T]) {
 	if s.held != 0 {
 		t.Fatalf("stripes %b are still locked", s.held)
 	}
+	if s.reading.Load() != 0 || s.writers.Load() != 0 {
+		t.Fatalf("%d reads and %d writes are said to be under way", s.reading.Load(), s.writers.Load())
+	}
 	if s.disturbed || s.turn.Load()%2 != 0 {
 		t.Fatalf("lookups still wait for a write: turn %d", s.turn.Load())
 	}

@@ -33,7 +33,9 @@ type apart struct {
 	_       [56]byte
 	// readBeside counts the objects of reads that ended while a write was under way: see giveWay.
 	readBeside atomic.Uint64
-	_          [56]byte
+	// reading counts the reads of many objects that are under way, those that give way included.
+	reading atomic.Int32
+	_       [52]byte
 }
 
 // stripe is a lock on a cache line of its own.

@@ -350,6 +350,10 @@ func TestStore_WhatEveryCoreWritesLiesInCacheLinesOfItsOwn(t *testing.T) {
 			t.Error("the stripes lie across lines")
 		}
 	}
+	var a apart
+	if unsafe.Offsetof(a.readBeside)-unsafe.Offsetof(a.lookups) != line || unsafe.Sizeof(a)-unsafe.Offsetof(a.readBeside) != line {
+		t.Error("what readers of many objects write shares a line with what others do")
+	}
 	var s Store[string, *item]
 	read := unsafe.Offsetof(s.table) + unsafe.Sizeof(s.table)
 	if unsafe.Offsetof(s.size) < read+line || unsafe.Offsetof(s.mu) < read+line {

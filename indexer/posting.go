@@ -17,6 +17,14 @@ type postingChunk struct {
 	slots [chunkLen]uint32
 }
 
+// len is how many slots there are, none in nil.
+func (p *posting) len() int {
+	if p == nil {
+		return 0
+	}
+	return int(p.n)
+}
+
 // copyFor returns a posting that can be written and shares its tail chunks with p.
 func (p *posting) copyFor(w *clock) *posting {
 	w.copies++

@@ -57,18 +57,19 @@ func (s *Store[K, T]) All() iter.Seq2[K, T] {
 			keys, objs := r.chunk(c)
 			for i, obj := range objs {
 				if !yield(keys[i], obj) {
-					s.leave(r, c*chunkLen+i+1)
+					r.release()
 					return
 				}
 			}
 		}
-		s.leave(r, r.n)
+		r.release()
 	}
 }
 
 // List returns all objects, in no particular order. The slice is the caller's, the objects are the store's.
 func (s *Store[K, T]) List() []T {
 	r := s.acquire(visitor)
+	s.read(r.n)
 	defer s.leave(r, r.n)
 	return first(r.n, r.objs)
 }
@@ -76,6 +77,7 @@ func (s *Store[K, T]) List() []T {
 // ListKeys returns all keys, in the order of Options.Compare. The slice is the caller's.
 func (s *Store[K, T]) ListKeys() []K {
 	r := s.acquire(visitor)
+	s.read(r.n)
 	defer s.leave(r, r.n)
 	return s.sorted(first(r.n, r.keys))
 }
@@ -98,34 +100,40 @@ func (s *Store[K, T]) sorted(keys []K) []K {
 
 // ByIndex returns the objects filed under value in the named index, in no particular order. It is an error if there is no
 // such index. The slice is the caller's.
-func (s *Store[K, T]) ByIndex(name, value string) (filed []T, err error) {
-	r := s.acquire(visitor)
-	defer func() { s.leave(r, len(filed)) }()
+func (s *Store[K, T]) ByIndex(name, value string) ([]T, error) {
+	r, n := s.acquire(visitor), 0
+	defer func() { s.leave(r, n) }()
 	v := r.view(name)
 	if v == nil {
 		return nil, noIndex(name)
 	}
-	return filedIn(r.posting(v, value), r.objs), nil
+	p := r.posting(v, value)
+	n = p.len()
+	s.read(n)
+	return filedIn(p, r.objs), nil
 }
 
 // IndexKeys returns the keys of the objects filed under value in the named index, in the order of Options.Compare. It is
 // an error if there is no such index. The slice is the caller's.
-func (s *Store[K, T]) IndexKeys(name, value string) (filed []K, err error) {
-	r := s.acquire(visitor)
-	defer func() { s.leave(r, len(filed)) }()
+func (s *Store[K, T]) IndexKeys(name, value string) ([]K, error) {
+	r, n := s.acquire(visitor), 0
+	defer func() { s.leave(r, n) }()
 	v := r.view(name)
 	if v == nil {
 		return nil, noIndex(name)
 	}
-	return s.sorted(filedIn(r.posting(v, value), r.keys)), nil
+	p := r.posting(v, value)
+	n = p.len()
+	s.read(n)
+	return s.sorted(filedIn(p, r.keys)), nil
 }
 
 // filedIn returns a column's entries in the slots of p, which may be nil.
 func filedIn[E any](p *posting, column *spine[E]) []E {
+	list := make([]E, 0, p.len())
 	if p == nil {
-		return []E{}
+		return list
 	}
-	list := make([]E, 0, p.n)
 	for c := range p.chunks() {
 		for _, slot := range p.chunk(c) {
 			list = append(list, *column.at(slot))
@@ -136,10 +144,10 @@ func filedIn[E any](p *posting, column *spine[E]) []E {
 
 // Index returns the objects that are filed, in the named index, under a value that obj would be filed under; each of them
 // once. It is an error if there is no such index or if its function fails on obj.
-func (s *Store[K, T]) Index(name string, obj T) (filed []T, err error) {
+func (s *Store[K, T]) Index(name string, obj T) ([]T, error) {
 	var sc scratch[K]
 	r := s.acquire(visitor)
-	defer func() { s.leave(r, len(filed)) }()
+	defer r.release()
 	v := r.view(name)
 	if v == nil {
 		return nil, noIndex(name)

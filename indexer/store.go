@@ -58,7 +58,7 @@ type Op[K comparable, T any] struct {
 //
 // A write goes through these steps:
 //
-//  1. hash the keys and run the index functions, with no lock held; from here on readers give way (leave)
+//  1. hash the keys and run the index functions, with no lock held; from here on readers give way, if they are many (leave)
 //  2. lock mu; if indices came or went since step 1, unlock and start again
 //  3. withdraw the published snapshot; see what living snapshots share (begin)
 //  4. lock the stripes of the keys, as they come, and change the chunks
