@@ -58,8 +58,8 @@ type MergedOptions[T listwatch.Object] struct {
 // Versions that do not compare (see apimachinery's resourceversion) count in their order of arrival, and nothing waits.
 //
 // A source that lists for the first time from a watch cache that lags may show again, until its watch comes to it, what another
-// source has told the end of. The merge costs some 200 bytes an object, and remembers the version of a deletion until the
-// sources that might have had the object are past it: while one of them is out of order, each key deleted by others costs
+// source has told the end of. The merge costs some 200 bytes an object, and remembers the version of a deletion, or the one that a
+// removed source showed last, until the sources that might have had the object are past it: while one of them is out of order, each key deleted by others costs
 // as much.
 //
 // Besides that everything said of [Informer] holds, but for three things. A relist says nothing of objects whose version has

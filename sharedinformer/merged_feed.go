@@ -203,7 +203,8 @@ func (m *merge[T]) startLocked(s *source[T]) {
 	})
 }
 
-// remove ends a source and forgets what it had.
+// remove ends a source and forgets what it had, but for the versions that it showed: who is not as far yet must not bring back older
+// ones.
 func (m *merge[T]) remove(name string) bool {
 	m.mu.Lock()
 	defer m.unlock()
@@ -221,7 +222,11 @@ func (m *merge[T]) remove(name string) bool {
 		if e.among == s {
 			e.among = nil
 		}
-		if e.drop(s) || e.waitsFor == s {
+		had := e.drop(s)
+		if had && e.isShown && e.deletedAt(e.shown) {
+			e.impatient = true // there is no deletion to wait for
+		}
+		if had || e.waitsFor == s {
 			m.settleLocked(k, e)
 		}
 	}

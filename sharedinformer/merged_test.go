@@ -254,6 +254,18 @@ func TestMerged_ASourceRemovedTakesOnlyWhatNoOtherHas(t *testing.T) {
 	})
 }
 
+func TestMerged_ASourceRemovedTakesAtOnceWhatOthersHaveNotComeTo(t *testing.T) {
+	inViews(t, []string{"a", "b"}, func(s *mergedStory) {
+		s.Put("x", "a")
+		s.Start()
+		s.told.take()
+		s.Put("y", "b")
+		s.Expect("add y@3")
+		require.True(s, s.informer.RemoveSource("b"))
+		s.Expect("delete y@3 unseen")
+	})
+}
+
 func TestMerged_RemovingTheSourceThatFailsLetsTheOthersSync(t *testing.T) {
 	inViews(t, []string{"a", "b"}, func(s *mergedStory) {
 		s.views["b"].Fail(errForbidden)
