@@ -2,7 +2,6 @@ package controlplane
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -39,6 +38,7 @@ type Plane struct {
 	dir       string
 	options   Options
 	binary    string
+	ports     *ports
 	etcd      *process // nil where it runs in apiserver's process
 	apiserver *process
 }
@@ -90,11 +90,16 @@ func Launch(o Options) (*Plane, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "controlplane-")
+	ports, err := holdPorts()
 	if err != nil {
 		return nil, err
 	}
-	p := &Plane{dir: dir, options: o, binary: binary}
+	dir, err := os.MkdirTemp("", "controlplane-")
+	if err != nil {
+		ports.release()
+		return nil, err
+	}
+	p := &Plane{dir: dir, options: o, binary: binary, ports: ports}
 	if o.Split {
 		err = p.StartEtcd()
 	}
@@ -150,16 +155,8 @@ func (p *Plane) Config(id Identity) *rest.Config {
 }
 
 // EtcdURL is where etcd takes requests, over gRPC and, under /v3/, as JSON.
-func (p *Plane) EtcdURL() (string, error) {
-	raw, err := os.ReadFile(filepath.Join(p.dir, "cluster.json"))
-	if err != nil {
-		return "", err
-	}
-	var cluster struct{ EtcdPort int }
-	if err := json.Unmarshal(raw, &cluster); err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("http://127.0.0.1:%d", cluster.EtcdPort), nil
+func (p *Plane) EtcdURL() string {
+	return fmt.Sprintf("http://127.0.0.1:%d", p.ports.numbers[etcdPort])
 }
 
 // Done is closed when the API server's process has ended, for whatever reason. StartAPIServer makes another channel.
@@ -167,5 +164,6 @@ func (p *Plane) Done() <-chan struct{} { return p.apiserver.ended }
 
 // Stop ends everything and removes the directory.
 func (p *Plane) Stop() error {
+	defer p.ports.release()
 	return errors.Join(p.apiserver.stop(), p.etcd.stop(), os.RemoveAll(p.dir))
 }

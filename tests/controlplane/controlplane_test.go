@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -105,14 +107,19 @@ func TestSplitPlane_ComesBackWithItsData(t *testing.T) {
 	}
 	restarts := []struct {
 		what  string
+		url   string
 		kill  func()
 		start func() error
 	}{
-		{"the API server", p.KillAPIServer, p.StartAPIServer},
-		{"etcd", p.KillEtcd, p.StartEtcd},
+		{"the API server", p.Config(controlplane.Admin).Host, p.KillAPIServer, p.StartAPIServer},
+		{"etcd", p.EtcdURL(), p.KillEtcd, p.StartEtcd},
 	}
 	for _, r := range restarts {
 		r.kill()
+		if l, err := net.Listen("tcp", r.url[strings.Index(r.url, "127.0.0.1:"):]); err == nil {
+			t.Errorf("%s was killed, and somebody else may listen on its port", r.what)
+			l.Close()
+		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		_, err := maps.Create(ctx, configMap("while-"+r.what), metav1.CreateOptions{})
 		cancel()

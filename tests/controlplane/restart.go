@@ -44,7 +44,7 @@ func (p *Plane) launch(components ...string) (*process, error) {
 		return nil, err
 	}
 	defer log.Close()
-	args := []string{"--dir", p.dir, "--components", strings.Join(components, ","), "--stop-with-stdin"}
+	args := []string{"--dir", p.dir, "--ports", p.ports.String(), "--components", strings.Join(components, ","), "--stop-with-stdin"}
 	if slices.Contains(components, "etcd") { // who ends last, clears up, even where nobody is left to call Stop
 		args = append(args, "--remove-dir")
 	}

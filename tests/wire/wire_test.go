@@ -89,10 +89,8 @@ func upstream(t *testing.T) *target {
 
 // compactEtcd makes etcd forget everything before now, through the gateway on its client port.
 func compactEtcd(t T, plane *controlplane.Plane) {
-	etcd, err := plane.EtcdURL()
-	require.NoError(t, err)
 	ask := func(path, body string, into any) {
-		resp, err := http.Post(etcd+"/v3/"+path, "application/json", strings.NewReader(body))
+		resp, err := http.Post(plane.EtcdURL()+"/v3/"+path, "application/json", strings.NewReader(body))
 		require.NoError(t, err)
 		defer resp.Body.Close()
 		require.Equal(t, http.StatusOK, resp.StatusCode)

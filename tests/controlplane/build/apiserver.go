@@ -11,7 +11,8 @@ func (c *cluster) apiserverFlags() []string {
 	return []string{
 		"--etcd-servers=" + c.etcdURL(),
 		"--bind-address=127.0.0.1",
-		fmt.Sprintf("--secure-port=%d", c.APIPort),
+		fmt.Sprintf("--secure-port=%d", c.apiPort),
+		"--permit-port-sharing", // with whoever holds it
 		"--cert-dir=" + c.path("certs"),
 		"--token-auth-file=" + c.path("tokens.csv"),
 		"--authorization-mode=RBAC",

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,22 +30,20 @@ var identities = []identity{
 	{"stranger", "stranger", ""},
 }
 
-// cluster is what outlives a process: it is read from the directory, and made on the first start.
+// cluster is what outlives a process: the ports are told to each, the rest is read from the directory, and made on the first start.
 type cluster struct {
-	dir string
+	dir                         string
+	apiPort, etcdPort, peerPort int
 
-	APIPort  int
-	EtcdPort int
-	PeerPort int
-	Tokens   map[string]string // by identity
+	Tokens map[string]string // by identity
 }
 
-func openCluster(dir string) (*cluster, error) {
+func openCluster(dir string, ports []int) (*cluster, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
 	}
-	c := &cluster{dir: dir}
+	c := &cluster{dir: dir, apiPort: ports[0], etcdPort: ports[1], peerPort: ports[2]}
 	raw, err := os.ReadFile(c.path("cluster.json"))
 	if err == nil {
 		return c, json.Unmarshal(raw, c)
@@ -63,11 +60,6 @@ func (c *cluster) make() error {
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return err
 	}
-	ports, err := freePorts(3)
-	if err != nil {
-		return err
-	}
-	c.APIPort, c.EtcdPort, c.PeerPort = ports[0], ports[1], ports[2]
 	c.Tokens = map[string]string{}
 	var csv strings.Builder
 	for _, id := range identities {
@@ -87,19 +79,6 @@ func (c *cluster) make() error {
 	return os.WriteFile(c.path("cluster.json"), raw, 0o600)
 }
 
-// freePorts holds all n open at the same time, so that they differ.
-func freePorts(n int) (ports []int, err error) {
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		defer l.Close()
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
-	}
-	return ports, nil
-}
-
 func writeKey(path string) error {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
@@ -109,12 +88,12 @@ func writeKey(path string) error {
 	return os.WriteFile(path, pem.EncodeToMemory(block), 0o600)
 }
 
-func (c *cluster) etcdURL() string { return fmt.Sprintf("http://127.0.0.1:%d", c.EtcdPort) }
+func (c *cluster) etcdURL() string { return fmt.Sprintf("http://127.0.0.1:%d", c.etcdPort) }
 
 // config is for the admin. The API server makes its certificate at its first start, with the authority in the same file.
 func (c *cluster) config() *rest.Config {
 	return &rest.Config{
-		Host:            fmt.Sprintf("https://127.0.0.1:%d", c.APIPort),
+		Host:            fmt.Sprintf("https://127.0.0.1:%d", c.apiPort),
 		BearerToken:     c.Tokens["admin"],
 		TLSClientConfig: rest.TLSClientConfig{CAFile: c.path("certs/apiserver.crt")},
 		QPS:             -1,

@@ -15,7 +15,7 @@ func startEtcd(ctx context.Context, c *cluster) (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	peer, err := url.Parse(fmt.Sprintf("http://127.0.0.1:%d", c.PeerPort))
+	peer, err := url.Parse(fmt.Sprintf("http://127.0.0.1:%d", c.peerPort))
 	if err != nil {
 		return nil, err
 	}
@@ -24,6 +24,7 @@ func startEtcd(ctx context.Context, c *cluster) (stop func(), err error) {
 	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = []url.URL{*client}, []url.URL{*client}
 	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = []url.URL{*peer}, []url.URL{*peer}
 	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
+	cfg.SocketOpts.ReusePort = true // with whoever holds the ports
 	cfg.UnsafeNoFsync = true
 	cfg.LogLevel = "error"
 	e, err := embed.StartEtcd(cfg)

@@ -1,12 +1,12 @@
 // Command controlplane is a Kubernetes control plane in one process: etcd, the upstream kube-apiserver, and the upstream
 // controllers that collect garbage and empty terminating namespaces.
 //
-//	controlplane                          everything, in a temporary directory, till stopped
-//	controlplane --dir D --components etcd
-//	controlplane --dir D --components apiserver,controllers
+//	controlplane --dir D --ports 6443,2379,2380                          everything, till stopped
+//	controlplane --dir D --ports 6443,2379,2380 --components etcd
+//	controlplane --dir D --ports 6443,2379,2380 --components apiserver,controllers
 //
-// Ports, tokens and kubeconfigs stand in the directory, so that whatever is killed comes back as the same cluster. The
-// one line on standard output says that it is ready, and names the directory.
+// Tokens and kubeconfigs stand in the directory, so that whatever is killed comes back as the same cluster. The one line on
+// standard output says that it is ready, and names the directory.
 package main
 
 import (
@@ -31,6 +31,7 @@ const (
 
 type options struct {
 	dir        string
+	ports      []int
 	components []string
 	stdin      bool
 	remove     bool
@@ -56,12 +57,6 @@ func run(args []string) (err error) {
 			genericapiserver.RequestShutdown()
 		}()
 	}
-	if o.dir == "" {
-		if o.dir, err = os.MkdirTemp("", "controlplane-"); err != nil {
-			return err
-		}
-		o.remove = true
-	}
 	if o.remove {
 		defer func() {
 			if err == nil { // what went wrong can be read there
@@ -69,7 +64,7 @@ func run(args []string) (err error) {
 			}
 		}()
 	}
-	c, err := openCluster(o.dir)
+	c, err := openCluster(o.dir, o.ports)
 	if err != nil {
 		return err
 	}
@@ -79,7 +74,8 @@ func run(args []string) (err error) {
 
 func parse(args []string) (o options, err error) {
 	fs := pflag.NewFlagSet("controlplane", pflag.ContinueOnError)
-	fs.StringVar(&o.dir, "dir", "", "where the cluster's state is kept; without it a temporary directory that is removed at the end")
+	fs.StringVar(&o.dir, "dir", "", "where the cluster's state is kept")
+	fs.IntSliceVar(&o.ports, "ports", nil, "of the API server, of etcd for its clients, and of etcd for its peers, on 127.0.0.1")
 	fs.StringSliceVar(&o.components, "components", []string{etcdComponent, apiserverComponent, controllersComponent}, "what to run in this process")
 	fs.BoolVar(&o.stdin, "stop-with-stdin", false, "stop when standard input is closed, so that nothing outlives whoever started it")
 	fs.BoolVar(&o.remove, "remove-dir", false, "remove the directory when asked to stop")
@@ -90,6 +86,12 @@ func parse(args []string) (o options, err error) {
 		if !slices.Contains([]string{etcdComponent, apiserverComponent, controllersComponent}, name) {
 			return o, fmt.Errorf("--components: want %s, %s or %s, got %q", etcdComponent, apiserverComponent, controllersComponent, name)
 		}
+	}
+	if o.dir == "" {
+		return o, errors.New("--dir: want a directory, got none")
+	}
+	if len(o.ports) != 3 {
+		return o, fmt.Errorf("--ports: want three, got %v", o.ports)
 	}
 	if fs.NArg() > 0 {
 		return o, fmt.Errorf("want flags only, got %q", fs.Arg(0))

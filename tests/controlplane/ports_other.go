@@ -1,0 +1,10 @@
+//go:build !unix
+
+package controlplane
+
+import (
+	"errors"
+	"os"
+)
+
+func holdPort() (*os.File, int, error) { return nil, 0, errors.ErrUnsupported }
