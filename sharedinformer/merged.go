@@ -43,7 +43,7 @@ type MergedOptions[T listwatch.Object] struct {
 // are of one resource, their versions compare, and so:
 //
 //   - The newest version wins, and is told once. A version never goes back while the object is there, unless every source
-//     shows that the server was set back.
+//     that has it shows that the server was set back.
 //   - An object goes when no source has it. A list of one source takes away nothing that another has.
 //   - A deletion at version d makes older versions of that object doubtful, as whoever still has one will hear of version d, too:
 //     an object that is shown stays so until its sources have spoken, and a late event brings nobody back.
@@ -58,9 +58,9 @@ type MergedOptions[T listwatch.Object] struct {
 // Versions that do not compare (see apimachinery's resourceversion) count in their order of arrival, and nothing waits.
 //
 // A source that lists for the first time from a watch cache that lags may show again, until its watch comes to it, what another
-// source has told the end of. The merge costs some 200 bytes an object, and remembers the version of a deletion, or the one that a
-// removed source showed last, until the sources that might have had the object are past it: while one of them is out of order, each key deleted by others costs
-// as much.
+// source has told the end of, or what was shown of a source that was removed. The merge costs some 200 bytes an object, and
+// remembers the version of a deletion, or the one shown of a removed source's object, until the sources that might have had the
+// object are past it: while one of them is out of order, each key that the others lose costs as much.
 //
 // Besides that everything said of [Informer] holds, but for three things. A relist says nothing of objects whose version has
 // not changed. The time to the next look for resyncs does not begin anew with a list. And the merge's lock, which sources,

@@ -10,7 +10,8 @@ import (
 //
 //	a source has it, and no deletion makes that doubtful ──▶ it is shown, in the newest such version
 //	sources have it, each in a version that is doubtful  ──▶ it stays as it is until one of them has spoken
-//	no source has it, but one may yet have it            ──▶ it stays as it is for the grace, then goes
+//	no source has it, but one may yet have it            ──▶ it stays as it is for the grace, then goes; without a grace if the
+//	                                                         last that had it was removed
 //	no source has it                                     ──▶ it goes
 type mergedEntry[T object] struct {
 	holders []holder[T] // who has it; the one that spoke last is the last
@@ -19,8 +20,8 @@ type mergedEntry[T object] struct {
 	shown   string
 	uid     types.UID
 
-	// deleted is the version at which a source has told of its end: what is older is doubtful, unless the source that says so
-	// is past it. "" if no source has since it was last known to be there.
+	// deleted is the version at which a source has told of its end, or in which it was shown when a source that had it was removed:
+	// what is older is doubtful, unless the source that says so is past it. "" if no source has since it was last known to be there.
 	deleted string
 	last    T // as that source told it, if hasLast
 	hasLast bool
@@ -30,7 +31,7 @@ type mergedEntry[T object] struct {
 	// was. It outlasts the deletion, so that an object that comes and goes is among the doubts of a silent source but once.
 	among   *source[T]
 	doubtAt string
-	// The grace of the present deletion: turn tells it from others, waits that it has begun, impatient that it is over.
+	// The grace of the present deletion: turn tells it from others, waits that it has begun, impatient that it is over or not given.
 	turn             int
 	waits, impatient bool
 }
@@ -39,6 +40,7 @@ type mergedEntry[T object] struct {
 type holder[T object] struct {
 	from    *source[T]
 	version string // "" if it could not be read
+	setBack bool   // it had a newer version before: the server was set back
 	// obj is kept, if hasObj, as long as it is not what is shown.
 	obj    T
 	hasObj bool
@@ -59,8 +61,12 @@ func (e *mergedEntry[T]) indexOf(s *source[T]) int {
 
 // put notes that s has obj.
 func (e *mergedEntry[T]) put(s *source[T], obj T) {
-	e.drop(s)
-	e.holders = append(e.holders, holder[T]{from: s, version: obj.GetResourceVersion(), obj: obj, hasObj: true})
+	h := holder[T]{from: s, version: obj.GetResourceVersion(), obj: obj, hasObj: true}
+	if at := e.indexOf(s); at >= 0 {
+		h.setBack = order(h.version, e.holders[at].version) < 0
+		e.drop(s)
+	}
+	e.holders = append(e.holders, h)
 	s.objects++
 }
 
@@ -107,7 +113,8 @@ func (e *mergedEntry[T]) newTurn() {
 	e.waits, e.impatient = false, false
 }
 
-// deletedAt notes that a source has told of the object's end.
+// deletedAt notes that the object has ended at version, or that what showed it in version has. It reports whether nothing as new
+// was noted before.
 func (e *mergedEntry[T]) deletedAt(version string) (first bool) {
 	if !comparableVersion(version) || order(version, e.deleted) <= 0 {
 		return false

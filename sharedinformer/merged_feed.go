@@ -203,8 +203,8 @@ func (m *merge[T]) startLocked(s *source[T]) {
 	})
 }
 
-// remove ends a source and forgets what it had, but for the versions that it showed: who is not as far yet must not bring back older
-// ones.
+// remove ends a source and forgets what it had. The version in which that is shown is remembered: a source that has not come to
+// it must not bring back an older one.
 func (m *merge[T]) remove(name string) bool {
 	m.mu.Lock()
 	defer m.unlock()
@@ -223,8 +223,8 @@ func (m *merge[T]) remove(name string) bool {
 			e.among = nil
 		}
 		had := e.drop(s)
-		if had && e.isShown && e.deletedAt(e.shown) {
-			e.impatient = true // there is no deletion to wait for
+		if had && e.isShown && !m.setBackLocked(k, e.shown) && e.deletedAt(e.shown) {
+			e.impatient = len(e.holders) == 0 // nobody will tell of a deletion
 		}
 		if had || e.waitsFor == s {
 			m.settleLocked(k, e)

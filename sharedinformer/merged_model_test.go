@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
 
@@ -59,22 +58,6 @@ func (w *versionWatcher) OnAdd(obj *config, isInInitialList bool) {
 func (w *versionWatcher) OnUpdate(oldObj, newObj *config) {
 	w.note(newObj, true) // each version is told once
 	w.recorder.OnUpdate(oldObj, newObj)
-}
-
-// Source b is late: it has yet to say that it had z, in the version before the one that a, which goes, has shown.
-func TestMerged_WhatARemovedSourceShowedDoesNotGoBack(t *testing.T) {
-	for _, kind := range []QueueKind{InOrder, PerKey} {
-		synctest.Test(t, func(t *testing.T) {
-			require.NoError(t, playMerged(t, kind, 0, []mergedScene{
-				{Verb: "pause", View: "b"},
-				{Verb: "put", Name: "z", Labels: []string{"b"}},
-				{Verb: "put", Name: "z", Labels: []string{"a"}},
-				{Verb: "settle"},
-				{Verb: "remove source", View: "a"},
-				{Verb: "pass", N: 1000},
-			}))
-		})
-	}
 }
 
 func TestMerged_EqualsTheTruthAtRestAndNeverGoesBackInEveryHistory(t *testing.T) {

@@ -69,8 +69,7 @@ func (e *mergedEntry[T]) forgetShown() {
 	}
 }
 
-// supersedesLocked reports whether h is to be shown instead of what is shown: it is newer, or it is all that is left after the
-// server was set back.
+// supersedesLocked reports whether h is to be shown instead of what is shown: it is newer, or the server was set back.
 func (m *merge[T]) supersedesLocked(k key, e *mergedEntry[T], h *holder[T]) bool {
 	switch c := order(h.version, e.shown); {
 	case c > 0:
@@ -78,10 +77,14 @@ func (m *merge[T]) supersedesLocked(k key, e *mergedEntry[T], h *holder[T]) bool
 	case c == 0:
 		return h.version == "" // objects without versions: each is news
 	}
-	setBack := false
+	return h.setBack || m.setBackLocked(k, e.shown)
+}
+
+// setBackLocked reports whether version is of a history that all sources have left: one was set back, and none is past it.
+func (m *merge[T]) setBackLocked(k key, version string) (setBack bool) {
 	for _, s := range m.sources {
 		if s.listed && s.covers(k) {
-			if s.past(e.shown) {
+			if s.past(version) {
 				return false
 			}
 			setBack = setBack || s.setBack

@@ -53,7 +53,7 @@ func (s *source[T]) Delete(obj T) error {
 		k := listwatch.KeyOf(obj)
 		e := m.entryLocked(k)
 		e.drop(s)
-		if e.deletedAt(obj.GetResourceVersion()) {
+		if v := obj.GetResourceVersion(); e.deletedAt(v) || e.deleted == v && !e.hasLast {
 			e.last, e.hasLast = obj, true
 		}
 		return m.settleLocked(k, e)

@@ -223,71 +223,6 @@ func TestMerged_AnObjectThatOneSourceCannotReadStays(t *testing.T) {
 	})
 }
 
-func TestMerged_ASourceAddedWhileRunningIsToldOf(t *testing.T) {
-	inViews(t, []string{"a"}, func(s *mergedStory) {
-		s.Put("x", "a")
-		s.Put("y", "b")
-		s.Put("both", "a", "b")
-		s.Start()
-		s.Expect("add both@4 initial", "add x@2 initial")
-		require.NoError(s, s.informer.AddSource(s.source("b")))
-		s.Expect("add y@3")
-		s.Put("y", "b")
-		s.Expect("update y@3→5")
-		require.ErrorContains(s, s.informer.AddSource(s.source("b")), `there is a source "b" already`)
-	})
-}
-
-func TestMerged_ASourceRemovedTakesOnlyWhatNoOtherHas(t *testing.T) {
-	inViews(t, []string{"a", "b"}, func(s *mergedStory) {
-		s.Put("x", "a")
-		s.Put("y", "b")
-		s.Put("both", "a", "b")
-		s.Start()
-		s.told.take()
-		require.True(s, s.informer.RemoveSource("b"))
-		require.False(s, s.informer.RemoveSource("b"))
-		s.Expect("delete y@3 unseen")
-		s.Put("both", "a", "b")
-		s.Put("z", "b")
-		s.Expect("update both@4→5")
-	})
-}
-
-func TestMerged_ASourceRemovedTakesAtOnceWhatOthersHaveNotComeTo(t *testing.T) {
-	inViews(t, []string{"a", "b"}, func(s *mergedStory) {
-		s.Put("x", "a")
-		s.Start()
-		s.told.take()
-		s.Put("y", "b")
-		s.Expect("add y@3")
-		require.True(s, s.informer.RemoveSource("b"))
-		s.Expect("delete y@3 unseen")
-	})
-}
-
-func TestMerged_RemovingTheSourceThatFailsLetsTheOthersSync(t *testing.T) {
-	inViews(t, []string{"a", "b"}, func(s *mergedStory) {
-		s.views["b"].Fail(errForbidden)
-		s.Put("x", "a")
-		s.Start()
-		require.False(s, s.informer.HasSynced())
-		s.informer.RemoveSource("b")
-		s.Expect("add x@2 initial")
-		require.True(s, s.informer.HasSynced())
-	})
-}
-
-func TestMerged_WithoutSourcesItSyncsAtOnce(t *testing.T) {
-	inViews(t, nil, func(s *mergedStory) {
-		s.Start()
-		require.True(s, s.informer.HasSynced())
-		s.Put("x", "a")
-		require.NoError(s, s.informer.AddSource(s.source("a")))
-		s.Expect("add x@2")
-	})
-}
-
 func TestMerged_TheStoresVersionIsTheSlowestSources(t *testing.T) {
 	inViews(t, []string{"a", "b"}, func(s *mergedStory) {
 		s.Put("x", "a")
@@ -324,29 +259,6 @@ func TestMerged_WaitForResourceVersionWaitsForEverySource(t *testing.T) {
 		s.views["b"].Resume()
 		s.Settle()
 		require.True(s, reached, "though no bookmark came")
-	})
-}
-
-func TestMerged_ABackupRestoredSetsEveryObjectBackOnceAllSourcesShowIt(t *testing.T) {
-	inViews(t, []string{"a", "b"}, func(s *mergedStory) {
-		s.Put("x", "a", "b")
-		for range 5 {
-			s.Put("x", "a", "b")
-		}
-		s.Start()
-		s.Expect("add x@7 initial")
-		restore := func() {
-			s.mu.Lock()
-			s.log = s.log[:4]
-			s.mu.Unlock()
-		}
-		s.views["a"].Relist(restore)
-		s.Pass(time.Minute)
-		require.Empty(s, s.told.take(), "b does not say so")
-		s.views["b"].Relist(func() {})
-		s.Pass(time.Minute)
-		s.Expect("update x@7→4")
-		require.Equal(s, "4", s.informer.Store().ResourceVersion())
 	})
 }
 
