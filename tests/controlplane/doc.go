@@ -10,12 +10,13 @@
 // # Guarantees
 //
 //   - Every Plane has ports, a certificate, tokens and a directory of its own, and all of it is gone when the test ends,
-//     also if the test's process is killed. Nobody else gets its ports, not even while what listens there is down.
+//     also if the test's process is killed. The kernel gives its ports to nobody else, not even while
+//     what listens there is down.
 //   - Start returns when /readyz of the API server says yes.
 //
 // # What is not there
 //
-//   - Anything where sockets cannot share a port, such as Windows.
+//   - Nothing at all on systems where sockets cannot share a port, such as Windows. It is tried on Linux only.
 //   - No scheduler, no kubelet, no other controllers: a Deployment makes no Pods, a namespace gets no ServiceAccount.
 //   - Nothing is flushed to the disk; a machine that is switched off loses the data.
 package controlplane

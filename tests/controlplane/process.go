@@ -69,6 +69,18 @@ func (p *process) kill() {
 	<-p.ended
 }
 
+// mustHaveEnded panics if it runs: another on the same port would share its connections. A nil process has ended.
+func (p *process) mustHaveEnded(name string) {
+	if p == nil {
+		return
+	}
+	select {
+	case <-p.ended:
+	default:
+		panic(name + " runs already")
+	}
+}
+
 // stop asks, and kills who does not listen. A nil process, and one that has ended, are stopped.
 func (p *process) stop() error {
 	if p == nil {

@@ -19,14 +19,17 @@ func (p *Plane) KillEtcd() {
 	p.etcd.kill()
 }
 
-// StartEtcd starts it again on its port and data, and returns when it takes requests.
+// StartEtcd starts it again on its port and data, and returns when it takes requests. It panics if it runs.
 func (p *Plane) StartEtcd() (err error) {
+	p.etcd.mustHaveEnded("etcd")
 	p.etcd, err = p.launch("etcd")
 	return err
 }
 
-// StartAPIServer starts it and the controllers again on the same port and data, and returns when it is ready.
+// StartAPIServer starts it and the controllers again on the same port and data, and returns when it is ready. It panics if it
+// runs.
 func (p *Plane) StartAPIServer() (err error) {
+	p.apiserver.mustHaveEnded("the API server")
 	components := []string{"apiserver"}
 	if !p.options.Split {
 		components = append(components, "etcd")
@@ -50,7 +53,7 @@ func (p *Plane) launch(components ...string) (*process, error) {
 	}
 	proc, err := launch(log, p.binary, args...)
 	if err != nil {
-		return nil, fmt.Errorf("control plane %v: %w", components, err)
+		return nil, fmt.Errorf("control plane %v (is bin/controlplane up to date? make controlplane): %w", components, err)
 	}
 	return proc, nil
 }

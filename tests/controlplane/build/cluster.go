@@ -30,7 +30,7 @@ var identities = []identity{
 	{"stranger", "stranger", ""},
 }
 
-// cluster is what outlives a process: the ports are told to each, the rest is read from the directory, and made on the first start.
+// cluster is what outlives a process: each is told the ports; the rest is read from the directory, and made on the first start.
 type cluster struct {
 	dir                         string
 	apiPort, etcdPort, peerPort int

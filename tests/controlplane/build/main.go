@@ -5,7 +5,8 @@
 //	controlplane --dir D --ports 6443,2379,2380 --components etcd
 //	controlplane --dir D --ports 6443,2379,2380 --components apiserver,controllers
 //
-// Tokens and kubeconfigs stand in the directory, so that whatever is killed comes back as the same cluster. The one line on
+// The ports are the API server's, etcd's for its clients and etcd's for its peers. Tokens and kubeconfigs stand in the directory,
+// so that whatever is killed, and started with the same directory and ports, comes back as the same cluster. The one line on
 // standard output says that it is ready, and names the directory.
 package main
 
