@@ -1,6 +1,7 @@
 package indexer
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -92,40 +93,19 @@ func TestApply_IsSeenWholeByReadersInAnyOrder(t *testing.T) {
 // stripe as a GetByKey would.
 func TestApply_KeepsWhatItWroteToItselfUntilAllIsWritten(t *testing.T) {
 	s := newItems(nil)
-	stripeOf := func(key string) *sync.Mutex { return &s.stripes[s.tagOf(key)>>(32-stripeBits)].mu }
 	first, second := "a", "b"
-	for i := 0; stripeOf(first) == stripeOf(second); i++ {
+	for i := 0; stripeOf(s, first) == stripeOf(s, second); i++ {
 		second = fmt.Sprint("b", i)
 	}
-	stripeOf(second).Lock()
-	var wg sync.WaitGroup
-	wg.Go(func() {
+	stripeOf(s, second).Lock()
+	sleeps, ended := untilItSleeps(func() {
 		s.Apply([]Op[string, *item]{{Key: first, Obj: &item{key: first}}, {Key: second, Obj: &item{key: second}}}, "")
 	})
-	free := func() bool {
-		ok := stripeOf(first).TryLock()
-		if ok {
-			stripeOf(first).Unlock()
-		}
-		return ok
-	}
-	for i := 0; free(); i++ {
-		if i == 1_000_000 {
-			t.Fatal("the transaction does not lock its first key")
-		}
-		runtime.Gosched()
-	}
-	for range 1000 {
-		runtime.Gosched()
-		if free() {
-			t.Fatal("the transaction gave its first key free before it wrote its second")
-		}
-	}
-	if s.Len() != 0 {
-		t.Error("Len knows of an unfinished transaction")
-	}
-	stripeOf(second).Unlock()
-	wg.Wait()
+	require.True(t, sleeps, "it does not wait for its second key")
+	require.False(t, stripeOf(s, first).TryLock(), "its first key is free before the second is written")
+	require.Zero(t, s.Len(), "Len knows of an unfinished transaction")
+	stripeOf(s, second).Unlock()
+	<-ended
 	_, ok := s.GetByKey(second)
 	require.True(t, ok)
 }
@@ -162,21 +142,40 @@ func TestSnapshot_AReaderThatComesTooLateIsTurnedAway(t *testing.T) {
 	require.True(t, s.enter(s.published.Load(), visitor))
 }
 
+// untilItSleeps runs f in a goroutine, and returns when that has ended or sleeps in a mutex.
+func untilItSleeps(f func()) (sleeps bool, ended <-chan struct{}) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	stacks := make([]byte, 1<<20)
+	for {
+		select {
+		case <-done:
+			return false, done
+		default:
+			runtime.Gosched()
+		}
+		for g := range bytes.SplitSeq(stacks[:runtime.Stack(stacks, true)], []byte("\n\n")) {
+			state, frames, _ := bytes.Cut(g, []byte("\n"))
+			if bytes.Contains(state, []byte("[sync.Mutex.Lock")) && bytes.Contains(frames, []byte(".untilItSleeps.func1(")) {
+				return true, done
+			}
+		}
+	}
+}
+
 // staysBlocked starts f, expects that it cannot end while the stripe is locked, and lets it end.
 func staysBlocked(t *testing.T, st *sync.Mutex, f func()) {
 	t.Helper()
-	var done atomic.Bool
-	var wg sync.WaitGroup
 	st.Lock()
-	wg.Go(func() { f(); done.Store(true) })
-	for range 5000 {
-		runtime.Gosched()
-	}
-	if done.Load() {
+	sleeps, ended := untilItSleeps(f)
+	if !sleeps {
 		t.Error("it did not wait for a reader of that stripe")
 	}
 	st.Unlock()
-	wg.Wait()
+	<-ended
 }
 
 func TestReplace_KeepsOutReadersOfEveryKey(t *testing.T) {

@@ -3,7 +3,6 @@ package indexer
 import (
 	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -125,18 +124,12 @@ func TestDelete_TellsLookupsBeforeAnythingMoves(t *testing.T) {
 	}
 	s.rest()
 	stripeOf(s, "9").Lock()
-	var wg sync.WaitGroup
-	wg.Go(func() { s.DeleteKey("3") })
-	for i := 0; s.turn.Load()%2 == 0; i++ {
-		if i == 1_000_000 {
-			t.Error("lookups are not told")
-			break
-		}
-		runtime.Gosched()
-	}
+	sleeps, ended := untilItSleeps(func() { s.DeleteKey("3") })
+	require.True(t, sleeps)
+	require.EqualValues(t, 1, s.turn.Load()%2, "lookups are not told")
 	require.Nil(t, s.resting.Load())
 	stripeOf(s, "9").Unlock()
-	wg.Wait()
+	<-ended
 	checkInvariants(t, s)
 }
 
