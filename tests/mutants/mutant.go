@@ -124,7 +124,8 @@ func Run(t *testing.T, layer, binary string, patience time.Duration, args ...str
 	t.Helper()
 	args = append(args, "-test.failfast", "-test.timeout="+patience.String())
 	if usage, _ := exec.Command(binary, "-help").CombinedOutput(); strings.Contains(string(usage), "rapid.nofailfile") {
-		args = append(args, "-rapid.nofailfile") // or the next run would begin with this one's failures
+		// Or the next run would begin with this one's failures; and how little it takes to fail does not matter here.
+		args = append(args, "-rapid.nofailfile", "-rapid.shrinktime=0s")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience+10*time.Second)
 	defer cancel()
