@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -142,7 +143,7 @@ func TestSnapshot_AReaderThatComesTooLateIsTurnedAway(t *testing.T) {
 	require.True(t, s.enter(s.published.Load(), visitor))
 }
 
-// untilItSleeps runs f in a goroutine, and returns when that has ended or sleeps in a mutex.
+// untilItSleeps runs f in a goroutine, and returns when that has ended or sleeps in a mutex. It panics if it does neither in a minute.
 func untilItSleeps(f func()) (sleeps bool, ended <-chan struct{}) {
 	done := make(chan struct{})
 	go func() {
@@ -150,7 +151,7 @@ func untilItSleeps(f func()) (sleeps bool, ended <-chan struct{}) {
 		f()
 	}()
 	stacks := make([]byte, 1<<20)
-	for {
+	for began := time.Now(); ; {
 		select {
 		case <-done:
 			return false, done
@@ -162,6 +163,9 @@ func untilItSleeps(f func()) (sleeps bool, ended <-chan struct{}) {
 			if bytes.Contains(state, []byte("[sync.Mutex.Lock")) && bytes.Contains(frames, []byte(".untilItSleeps.func1(")) {
 				return true, done
 			}
+		}
+		if time.Since(began) > time.Minute {
+			panic("it neither ends nor sleeps")
 		}
 	}
 }

@@ -62,6 +62,10 @@ type MergedOptions[T listwatch.Object] struct {
 // remembers the version of a deletion, or the one shown of a removed source's object, until the sources that might have had the
 // object are past it: while one of them is out of order, each key that the others lose costs as much.
 //
+// After the server was set back, an object that its source had last told of in a version older than the one shown stays as it is until
+// the source tells of it again; and what a source showed that was removed before the others knew is waited for until the server
+// has come as far again.
+//
 // Besides that everything said of [Informer] holds, but for three things. A relist says nothing of objects whose version has
 // not changed. The time to the next look for resyncs does not begin anew with a list. And the merge's lock, which sources,
 // statistics, errors and versions are under, is held during a Transform and while the merge waits for a Trace to return:

@@ -10,8 +10,8 @@ import (
 //
 //	a source has it, and no deletion makes that doubtful ──▶ it is shown, in the newest such version
 //	sources have it, each in a version that is doubtful  ──▶ it stays as it is until one of them has spoken
-//	no source has it, but one may yet have it            ──▶ it stays as it is for the grace, then goes; without a grace if the
-//	                                                         last that had it was removed
+//	no source has it, but one may yet have it            ──▶ it stays as it is for the grace, then goes; without a grace if its
+//	                                                         only source was removed
 //	no source has it                                     ──▶ it goes
 type mergedEntry[T object] struct {
 	holders []holder[T] // who has it; the one that spoke last is the last
@@ -40,7 +40,7 @@ type mergedEntry[T object] struct {
 type holder[T object] struct {
 	from    *source[T]
 	version string // "" if it could not be read
-	setBack bool   // it had a newer version before: the server was set back
+	setBack bool   // it is older than what is shown, and a list has proved that the server was set back
 	// obj is kept, if hasObj, as long as it is not what is shown.
 	obj    T
 	hasObj bool
@@ -59,12 +59,18 @@ func (e *mergedEntry[T]) indexOf(s *source[T]) int {
 	return slices.IndexFunc(e.holders, func(h holder[T]) bool { return h.from == s })
 }
 
-// put notes that s has obj.
-func (e *mergedEntry[T]) put(s *source[T], obj T) {
-	h := holder[T]{from: s, version: obj.GetResourceVersion(), obj: obj, hasObj: true}
+// put notes that s has obj. list is the version of the list that it is in; "" for an event.
+func (e *mergedEntry[T]) put(s *source[T], obj T, list string) {
+	var before holder[T]
 	if at := e.indexOf(s); at >= 0 {
-		h.setBack = order(h.version, e.holders[at].version) < 0
+		before = e.holders[at]
 		e.drop(s)
+	}
+	h := holder[T]{from: s, version: obj.GetResourceVersion(), obj: obj, hasObj: true}
+	if e.isShown && h.version != "" && order(h.version, e.shown) < 0 {
+		// In one history no list goes back, and a list that is as new as what is shown has that.
+		h.setBack = before.setBack ||
+			comparableVersion(list) && (order(h.version, before.version) < 0 || order(list, e.shown) >= 0)
 	}
 	e.holders = append(e.holders, h)
 	s.objects++

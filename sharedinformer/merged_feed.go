@@ -204,7 +204,7 @@ func (m *merge[T]) startLocked(s *source[T]) {
 }
 
 // remove ends a source and forgets what it had. The version in which that is shown is remembered: a source that has not come to
-// it must not bring back an older one.
+// it must not bring back an older one, unless the server was set back.
 func (m *merge[T]) remove(name string) bool {
 	m.mu.Lock()
 	defer m.unlock()
@@ -223,7 +223,7 @@ func (m *merge[T]) remove(name string) bool {
 			e.among = nil
 		}
 		had := e.drop(s)
-		if had && e.isShown && !m.setBackLocked(k, e.shown) && e.deletedAt(e.shown) {
+		if had && e.isShown && !m.setBackLocked(k, e) && e.deletedAt(e.shown) {
 			e.impatient = len(e.holders) == 0 // nobody will tell of a deletion
 		}
 		if had || e.waitsFor == s {

@@ -88,13 +88,18 @@ func playMerged(t *testing.T, kind QueueKind, grace time.Duration, script []merg
 	for _, sc := range script {
 		s.play(sc)
 	}
+	s.heal()
+	s.bookmarks()
+	return errors.Join(s.judge(), w.judge())
+}
+
+// heal lets every view come to where the server is.
+func (s *mergedStory) heal() {
 	for _, v := range s.views {
 		v.Fail(nil)
 		v.Resume()
 	}
 	s.Pass(time.Minute)
-	s.bookmarks()
-	return errors.Join(s.judge(), w.judge())
 }
 
 func (s *mergedStory) play(sc mergedScene) {

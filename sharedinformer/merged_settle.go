@@ -53,6 +53,9 @@ func (m *merge[T]) showLocked(k key, e *mergedEntry[T], best *holder[T]) (err er
 	}
 	add := !e.isShown
 	e.isShown, e.shown, e.uid = true, best.version, obj.GetUID()
+	for n := range e.holders {
+		e.holders[n].setBack = false
+	}
 	if add {
 		return m.cfg.Queue.Add(obj)
 	}
@@ -75,19 +78,24 @@ func (m *merge[T]) supersedesLocked(k key, e *mergedEntry[T], h *holder[T]) bool
 	case c > 0:
 		return true
 	case c == 0:
-		return h.version == "" // objects without versions: each is news
+		// Objects without versions: each is news. Another object of the same version: the server was set back.
+		return h.version == "" || h.hasObj && h.obj.GetUID() != e.uid
 	}
-	return h.setBack || m.setBackLocked(k, e.shown)
+	return m.setBackLocked(k, e)
 }
 
-// setBackLocked reports whether version is of a history that all sources have left: one was set back, and none is past it.
-func (m *merge[T]) setBackLocked(k key, version string) (setBack bool) {
+// setBackLocked reports whether the version shown is of a history that the server has left: who has the object proves it, or a
+// source that was set back has not come as far again, and none is past it.
+func (m *merge[T]) setBackLocked(k key, e *mergedEntry[T]) (setBack bool) {
+	if slices.ContainsFunc(e.holders, func(h holder[T]) bool { return h.setBack }) {
+		return true
+	}
 	for _, s := range m.sources {
 		if s.listed && s.covers(k) {
-			if s.past(version) {
+			if s.past(e.shown) {
 				return false
 			}
-			setBack = setBack || s.setBack
+			setBack = setBack || order(s.version, s.setBackFrom) < 0
 		}
 	}
 	return setBack
@@ -189,6 +197,7 @@ func (m *merge[T]) syncLocked() {
 			m.settleLocked(k, e) // waits, or goes; nothing is shown
 		case !best.hasObj:
 			keep = append(keep, k)
+			e.endDeletion()
 		default:
 			objs = append(objs, best.obj)
 			e.isShown, e.shown, e.uid = true, best.version, best.obj.GetUID()

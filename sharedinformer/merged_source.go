@@ -20,8 +20,9 @@ type source[T object] struct {
 	listed bool
 	// version is how far it has been read: of every object it has said all up to here.
 	version string
-	setBack bool // a list has set version back
-	objects int
+	// setBackFrom is the greatest version from which a list has set version back; "" if none has.
+	setBackFrom string
+	objects     int
 	// doubts are the deletions that wait for version to reach theirs, the lowest first.
 	doubts doubtHeap[T]
 }
@@ -43,7 +44,7 @@ func (s *source[T]) put(obj T) error {
 	return s.event(obj.GetResourceVersion(), func(m *merge[T]) error {
 		k := listwatch.KeyOf(obj)
 		e := m.entryLocked(k)
-		e.put(s, obj)
+		e.put(s, obj, "")
 		return m.settleLocked(k, e)
 	})
 }
@@ -106,12 +107,15 @@ func (s *source[T]) Replace(objs []T, keep []key, version string) error {
 		return nil
 	}
 	setBack := s.listed && comparableVersion(version) && order(version, s.version) < 0
-	s.listed, s.version, s.setBack = true, version, s.setBack || setBack
+	if setBack && order(s.version, s.setBackFrom) > 0 {
+		s.setBackFrom = s.version
+	}
+	s.listed, s.version = true, version
 	present := make(map[key]struct{}, len(objs)+len(keep))
 	for _, obj := range objs {
 		k := listwatch.KeyOf(obj)
 		present[k] = struct{}{}
-		m.entryLocked(k).put(s, obj)
+		m.entryLocked(k).put(s, obj, version)
 	}
 	for _, k := range keep {
 		present[k] = struct{}{}
