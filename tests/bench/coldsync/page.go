@@ -70,8 +70,8 @@ its own with %d handlers. A pod has about %d bytes. Each figure is the median, w
 	b.WriteString(`
 CPU is user and system time of the process. The live heap is what a collection leaves, less what there was before the
 start. Peak RSS is the whole process, with about as much program on both sides. ` + "`floor`" + ` reads the bytes of the same streaming
-list and throws them away: the server's own time. Server and process share the cores. ` + "`-stripped`" + ` is without managedFields,
-` + "`-unshared`" + ` without sharing equal parts of objects.
+list and throws them away: the server's own time. Server and process share the cores; before each start the server is made to
+collect its garbage. ` + "`-stripped`" + ` is without managedFields, ` + "`-unshared`" + ` without sharing equal parts of objects.
 `)
 	for n, storm := range r.storms {
 		fmt.Fprintf(&b, "\n## A storm of updates, %s, for %s\n\n", storm.name(), storm.lasts)
