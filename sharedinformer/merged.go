@@ -57,6 +57,9 @@ type MergedOptions[T listwatch.Object] struct {
 //
 // Versions that do not compare (see apimachinery's resourceversion) count in their order of arrival, and nothing waits.
 //
+// What was shown of a source that was removed hides older versions of the other sources until they have come to that one: they may
+// yet tell of it, or of the object's end, for which the grace counts if they had it.
+//
 // A source that lists for the first time from a watch cache that lags may show again, until its watch comes to it, what another
 // source has told the end of, or what was shown of a source that was removed. The merge costs some 200 bytes an object, and
 // remembers the version of a deletion, or the one shown of a removed source's object, until the sources that might have had the

@@ -11,7 +11,7 @@ import (
 //	a source has it, and no deletion makes that doubtful ──▶ it is shown, in the newest such version
 //	sources have it, each in a version that is doubtful  ──▶ it stays as it is until one of them has spoken
 //	no source has it, but one may yet have it            ──▶ it stays as it is for the grace, then goes; without a grace if its
-//	                                                         only source was removed
+//	                                                         last source was removed
 //	no source has it                                     ──▶ it goes
 type mergedEntry[T object] struct {
 	holders []holder[T] // who has it; the one that spoke last is the last
@@ -20,8 +20,9 @@ type mergedEntry[T object] struct {
 	shown   string
 	uid     types.UID
 
-	// deleted is the version at which a source has told of its end, or in which it was shown when a source that had it was removed:
-	// what is older is doubtful, unless the source that says so is past it. "" if no source has since it was last known to be there.
+	// deleted is the version at which a source has told of its end, or in which it was shown when a source that had it was removed
+	// (and the server not set back): what is older is doubtful, unless the source that says so is past it. "" if there was neither
+	// since it was last known to be there.
 	deleted string
 	last    T // as that source told it, if hasLast
 	hasLast bool
@@ -68,7 +69,7 @@ func (e *mergedEntry[T]) put(s *source[T], obj T, list string) {
 	}
 	h := holder[T]{from: s, version: obj.GetResourceVersion(), obj: obj, hasObj: true}
 	if e.isShown && h.version != "" && order(h.version, e.shown) < 0 {
-		// In one history no list goes back, and a list that is as new as what is shown has that.
+		// In one history no list goes back, and a list that is as new as what is shown has that, or a newer version.
 		h.setBack = before.setBack ||
 			comparableVersion(list) && (order(h.version, before.version) < 0 || order(list, e.shown) >= 0)
 	}

@@ -223,7 +223,7 @@ func (m *merge[T]) remove(name string) bool {
 			e.among = nil
 		}
 		had := e.drop(s)
-		if had && e.isShown && !m.setBackLocked(k, e) && e.deletedAt(e.shown) {
+		if had && e.isShown && !m.setBackLocked(k, e) && (e.deletedAt(e.shown) || e.deleted == e.shown) {
 			e.impatient = len(e.holders) == 0 // nobody will tell of a deletion
 		}
 		if had || e.waitsFor == s {

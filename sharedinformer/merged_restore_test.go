@@ -145,6 +145,27 @@ func TestMerged_ASourceRemovedAfterABackupWasRestoredLeavesWhatOneSourceHas(t *t
 	})
 }
 
+// Source a was at 6 when it was set back, c at 20; when c is removed, a is at 8.
+func TestMerged_ASourceRemovedAfterABackupWasRestoredIsNotWaitedForThoughItWasFurther(t *testing.T) {
+	inViews(t, []string{"a", "c"}, func(s *mergedStory) {
+		s.putUpTo(6, "y", "a")
+		s.Start()
+		s.views["a"].Pause()
+		s.putUpTo(20, "x", "a", "c")
+		s.Settle()
+		s.views["c"].Fail(errForbidden)
+		s.restore(5)
+		s.views["a"].Resume()
+		s.relistAll("a")
+		s.putUpTo(8, "y", "a")
+		s.Settle()
+		s.informer.RemoveSource("c")
+		s.Put("x", "a")
+		s.Settle()
+		require.Equal(s, map[string]string{"x": "9", "y": "8"}, s.told.believes())
+	})
+}
+
 func TestMerged_ABackupRestoredLongAgoLetsNothingGoBack(t *testing.T) {
 	inViews(t, []string{"a", "b"}, func(s *mergedStory) {
 		s.putUpTo(7, "x", "a", "b")

@@ -79,7 +79,7 @@ func (m *merge[T]) supersedesLocked(k key, e *mergedEntry[T], h *holder[T]) bool
 		return true
 	case c == 0:
 		// Objects without versions: each is news. Another object of the same version: the server was set back.
-		return h.version == "" || h.hasObj && h.obj.GetUID() != e.uid
+		return h.version == "" || h.hasObj && h.obj.GetUID() != "" && h.obj.GetUID() != e.uid
 	}
 	return m.setBackLocked(k, e)
 }

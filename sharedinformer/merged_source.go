@@ -20,7 +20,7 @@ type source[T object] struct {
 	listed bool
 	// version is how far it has been read: of every object it has said all up to here.
 	version string
-	// setBackFrom is the greatest version from which a list has set version back; "" if none has.
+	// setBackFrom is how far any source had come, the greatest if more than once, when a list set version back; "" if none has.
 	setBackFrom string
 	objects     int
 	// doubts are the deletions that wait for version to reach theirs, the lowest first.
@@ -54,7 +54,7 @@ func (s *source[T]) Delete(obj T) error {
 		k := listwatch.KeyOf(obj)
 		e := m.entryLocked(k)
 		e.drop(s)
-		if v := obj.GetResourceVersion(); e.deletedAt(v) || e.deleted == v && !e.hasLast {
+		if v := obj.GetResourceVersion(); e.deletedAt(v) || v != "" && v == e.deleted && !e.hasLast {
 			e.last, e.hasLast = obj, true
 		}
 		return m.settleLocked(k, e)
@@ -107,8 +107,12 @@ func (s *source[T]) Replace(objs []T, keep []key, version string) error {
 		return nil
 	}
 	setBack := s.listed && comparableVersion(version) && order(version, s.version) < 0
-	if setBack && order(s.version, s.setBackFrom) > 0 {
-		s.setBackFrom = s.version
+	if setBack { // the history that was left went as far as the source that had come furthest
+		for _, other := range m.sources {
+			if comparableVersion(other.version) && order(other.version, s.setBackFrom) > 0 {
+				s.setBackFrom = other.version
+			}
+		}
 	}
 	s.listed, s.version = true, version
 	present := make(map[key]struct{}, len(objs)+len(keep))

@@ -49,6 +49,21 @@ func TestMerged_ASourceRemovedTakesAtOnceWhatOthersHaveNotComeTo(t *testing.T) {
 	})
 }
 
+func TestMerged_SourcesRemovedInTurnTakeAtOnceWhatOthersHaveNotComeTo(t *testing.T) {
+	inViews(t, []string{"a", "b", "c"}, func(s *mergedStory) {
+		s.Put("x", "a", "b")
+		s.Start()
+		s.views["b"].Pause()
+		s.views["c"].Pause()
+		s.Put("x", "a", "b")
+		s.Expect("add x@2 initial", "update x@2→3")
+		s.informer.RemoveSource("a")
+		s.Expect()
+		s.informer.RemoveSource("b")
+		s.Expect("delete x@3 unseen")
+	})
+}
+
 func TestMerged_RemovingTheSourceThatFailsLetsTheOthersSync(t *testing.T) {
 	inViews(t, []string{"a", "b"}, func(s *mergedStory) {
 		s.views["b"].Fail(errForbidden)
