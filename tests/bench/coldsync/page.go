@@ -83,7 +83,7 @@ The time runs from before the update is sent to the call of the first handler, o
 server's write to etcd and its watch cache. ` + "`floor`" + ` stops the clock when the event's bytes are there, so what it shows is what no
 informer can save. CPU is that of the informer's process. As many updates as the server takes are as many as the cores have room
 for that server, writers and the measured process share: who needs less CPU for an event leaves more of it to them.
-Before the storms the server is left alone for ` + r.calm.String() + `, so that they do not fall into its collection of what the list left.
+Before the storms the server is left alone for ` + r.calm.String() + `, and collects its garbage once more.
 `)
 	}
 	return b.String()

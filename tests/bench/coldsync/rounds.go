@@ -33,8 +33,8 @@ type world struct {
 	client     kubernetes.Interface
 	pods       []*corev1.Pod
 	storms     []weather
-	// calm is how long the server has before the storms: a list leaves it garbage, and who is synced sooner would have the
-	// storm fall into its collection.
+	// calm is how long the server has before the storms: a list leaves it things to do, and who is synced sooner would have the
+	// storm fall into them.
 	calm time.Duration
 }
 
@@ -65,8 +65,8 @@ func (w *world) play(ctx context.Context, names []string, rounds int) (map[strin
 	return results, nil
 }
 
-// tidy makes the server collect its garbage. It has so much from a list and its storms that it does so by itself during every second
-// list or so, which then takes half as long again. A server that shows no profiles is taken as it is.
+// tidy makes the server collect its garbage. A list and its storms leave so much that it would do so by itself during every second
+// list or so, which then takes half as long again, or during a storm. A server that shows no profiles is taken as it is.
 func (w *world) tidy(ctx context.Context) error {
 	_, err := w.client.CoreV1().RESTClient().Get().AbsPath("/debug/pprof/heap").Param("gc", "1").DoRaw(ctx)
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
@@ -124,6 +124,9 @@ func (w *world) talk(ctx context.Context, name string, in io.Writer, out io.Read
 		case <-time.After(w.calm):
 		case <-ctx.Done():
 			return r, ctx.Err()
+		}
+		if err := w.tidy(ctx); err != nil {
+			return r, fmt.Errorf("tidying before the storms: %w", err)
 		}
 	}
 	for _, weather := range w.storms {
