@@ -1,0 +1,83 @@
+// Command probe lets one event pass an informer with one index and one handler, and writes which code ran meanwhile into
+// the folder that it is given. It is built with go build -cover, for the test beside it.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime/coverage"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"glasswatch/internal/apiserver"
+	"glasswatch/listwatch"
+	"glasswatch/sharedinformer"
+)
+
+// warmUps are the events before the measured one: the first ones grow buffers, which later ones do not.
+const warmUps = 200
+
+func main() {
+	if err := run(os.Args[1]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(folder string) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	server, listener := apiserver.New(apiserver.Options{}), apiserver.NewPipeListener()
+	go func() { _ = server.Serve(ctx, listener) }()
+	config := server.RESTConfigFor(listener)
+	maps := kubernetes.NewForConfigOrDie(config).CoreV1().ConfigMaps("default")
+	lw, err := listwatch.NewForConfig[*corev1.ConfigMap](config, corev1.SchemeGroupVersion.WithResource("configmaps"), listwatch.Options{})
+	if err != nil {
+		return err
+	}
+
+	handled := make(chan string)
+	informer := sharedinformer.New(lw, sharedinformer.Options[*corev1.ConfigMap]{})
+	handler, err := informer.AddHandler(sharedinformer.HandlerFuncs[*corev1.ConfigMap]{
+		AddFunc:    func(obj *corev1.ConfigMap, _ bool) { handled <- obj.Data["n"] },
+		UpdateFunc: func(_, obj *corev1.ConfigMap) { handled <- obj.Data["n"] },
+	}, sharedinformer.HandlerOptions{})
+	if err != nil {
+		return err
+	}
+	go func() { _ = informer.Run(ctx) }()
+	if err := handler.WaitForSync(ctx); err != nil {
+		return err
+	}
+
+	obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Data: map[string]string{"n": "0"}}
+	if _, err = maps.Create(ctx, obj, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	<-handled
+	for n := 1; n <= warmUps+1; n++ {
+		// The handler's goroutine settles the call before once its counters show it; then all of them wait for an event.
+		for handler.Stats().Depth > 0 {
+		}
+		if n > warmUps {
+			if err := coverage.ClearCounters(); err != nil {
+				return err
+			}
+		}
+		obj.Data["n"] = strconv.Itoa(n)
+		if _, err = maps.Update(ctx, obj, metav1.UpdateOptions{}); err != nil {
+			return err
+		}
+		if got := <-handled; got != obj.Data["n"] {
+			return fmt.Errorf("the handler was given %q, expected %q", got, obj.Data["n"])
+		}
+	}
+	if err := coverage.WriteCountersDir(folder); err != nil {
+		return err
+	}
+	return coverage.WriteMetaDir(folder)
+}
