@@ -1,7 +1,5 @@
 package deltafifo
 
-import "sync/atomic"
-
 // initialSync knows whether the first list was processed to its last entry. The methods named …Locked are called with
 // the queue's lock held.
 type initialSync struct {
@@ -11,26 +9,31 @@ type initialSync struct {
 	// Invariant: remaining is 0 unless populated; done is closed exactly if populated and remaining is 0.
 	remaining int
 	done      chan struct{}
-	// isDone is done's state, readable without the lock: also by a process function that runs under it.
-	isDone atomic.Bool
 }
 
-// firstEventLocked notes an Add, Update or Delete: a queue that is given one before any list has nothing to wait for.
-func (s *initialSync) firstEventLocked() {
-	if !s.populated {
-		s.firstListLocked(0)
+func newInitialSync() initialSync { return initialSync{done: make(chan struct{})} }
+
+// isDone needs no lock, so that a process function may call it.
+func (s *initialSync) isDone() bool {
+	select {
+	case <-s.done:
+		return true
+	default:
+		return false
 	}
 }
+
+// firstEventLocked notes an Add, Update or Delete. A queue that gets one before any list has nothing to wait for.
+func (s *initialSync) firstEventLocked() { s.firstListLocked(0) }
 
 // firstListLocked notes a list, after which queued entries wait. Only the first call counts.
 func (s *initialSync) firstListLocked(queued int) {
 	if s.populated {
 		return
 	}
-	s.populated = true
-	s.remaining = queued
+	s.populated, s.remaining = true, queued
 	if queued == 0 {
-		s.finishLocked()
+		close(s.done)
 	}
 }
 
@@ -41,11 +44,6 @@ func (s *initialSync) processedLocked(n int) {
 	}
 	s.remaining -= min(n, s.remaining)
 	if s.remaining == 0 {
-		s.finishLocked()
+		close(s.done)
 	}
-}
-
-func (s *initialSync) finishLocked() {
-	s.isDone.Store(true)
-	close(s.done)
 }

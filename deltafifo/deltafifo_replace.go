@@ -1,0 +1,73 @@
+package deltafifo
+
+// Replace queues a list, as one step for consumers and other producers:
+//
+//  1. a Replaced delta for each object of the list, in its order;
+//  2. a tombstone for each queued or known key that is not in the list.
+//
+// The tombstones are needed because a watch that broke off missed events. An object that was deleted meanwhile is in no
+// event: the only sign is that the list lacks it. The tombstone carries the newest version queued, else the known one,
+// else none (Missing).
+//
+// keep names objects that the server has but that could not be read. They count as present, and nothing is queued for
+// them. The same holds for an object whose transform fails. objs and keep are not retained. The resourceVersion is not
+// used: see Bookmark.
+//
+// The error joins one ErrNoKey for each object without a key. The others are queued all the same.
+func (f *DeltaFIFO[K, T]) Replace(objs []T, keep []K, _ string) error {
+	items, err := f.in.list(objs, keep)
+	present := make(map[K]struct{}, len(items))
+	for i := range items {
+		present[items[i].Key] = struct{}{}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i := range items {
+		if item := &items[i]; !item.Keep {
+			f.appendLocked(Delta[K, T]{Type: Replaced, Key: item.Key, Obj: item.Obj})
+		}
+	}
+	f.appendTombstonesLocked(present)
+	f.synced.firstListLocked(len(f.items))
+	return err
+}
+
+// appendTombstonesLocked appends a tombstone for each queued or known key that is not present. Queued keys come first:
+// what is queued is newer than what the store has.
+func (f *DeltaFIFO[K, T]) appendTombstonesLocked(present map[K]struct{}) {
+	for p := f.oldest; p != nil; p = p.next {
+		if _, ok := present[p.key]; !ok {
+			obj, missing, _ := f.lastLocked(p.key)
+			f.appendLocked(tombstone(p.key, obj, missing))
+		}
+	}
+	if f.known == nil {
+		return
+	}
+	for _, key := range f.known.ListKeys() {
+		if _, ok := present[key]; ok || f.items[key] != nil {
+			continue
+		}
+		obj, ok := f.known.GetByKey(key)
+		f.appendLocked(tombstone(key, obj, !ok))
+	}
+}
+
+// Resync queues a Sync delta for each known object that has nothing queued. Where something is queued, the known version
+// is about to be outdated. The error is always nil.
+func (f *DeltaFIFO[K, T]) Resync() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.known == nil {
+		return nil
+	}
+	for _, key := range f.known.ListKeys() {
+		if f.items[key] != nil {
+			continue
+		}
+		if obj, ok := f.known.GetByKey(key); ok {
+			f.appendLocked(Delta[K, T]{Type: Sync, Key: key, Obj: obj})
+		}
+	}
+	return nil
+}
