@@ -22,14 +22,12 @@ func (f *DeltaFIFO[K, T]) appendLocked(d Delta[K, T]) {
 
 // enqueueLocked puts a key without deltas at the end of the queue, and wakes one waiting consumer.
 func (f *DeltaFIFO[K, T]) enqueueLocked(key K) *pending[K, T] {
-	p := f.free
-	if p == nil {
-		p = &pending[K, T]{}
+	if f.free == nil {
+		f.free = &pending[K, T]{}
 		f.made++
-	} else {
-		f.free = p.next
 	}
-	p.key, p.next = key, nil
+	p := f.free
+	f.free, p.next, p.key = p.next, nil, key
 	if f.oldest == nil {
 		f.oldest = p
 	} else {
@@ -38,8 +36,8 @@ func (f *DeltaFIFO[K, T]) enqueueLocked(key K) *pending[K, T] {
 	f.newest = p
 	f.items[key] = p
 	f.peak = max(f.peak, len(f.items))
-	f.metrics.queued(len(f.items))
-	f.nonEmpty.Signal()
+	f.opts.Metrics.queued(len(f.items))
+	f.changed.Signal()
 	return p
 }
 
@@ -55,20 +53,24 @@ func foldDeletions[K comparable, T any](older, newer Delta[K, T]) Delta[K, T] {
 	return newer
 }
 
-// tombstone is a deletion that nobody saw: obj may be older than the object's last state. missing: there is no obj.
-func tombstone[K comparable, T any](key K, obj T, missing bool) Delta[K, T] {
-	return Delta[K, T]{Type: Deleted, Key: key, Obj: obj, Missing: missing, FinalStateUnknown: true}
+// existsLocked tells whether an object is queued or known.
+func (f *DeltaFIFO[K, T]) existsLocked(key K) bool {
+	if f.items[key] != nil || f.opts.Known == nil {
+		return f.items[key] != nil
+	}
+	_, ok := f.opts.Known.GetByKey(key)
+	return ok
 }
 
-// lastLocked returns the newest version of an object, queued or known. missing: the object exists, but no version is at
-// hand.
-func (f *DeltaFIFO[K, T]) lastLocked(key K) (obj T, missing, exists bool) {
+// appendTombstoneLocked appends a tombstone: a deletion that nobody saw. It carries the newest version queued, else the
+// known one, else none.
+func (f *DeltaFIFO[K, T]) appendTombstoneLocked(key K) {
+	d := Delta[K, T]{Type: Deleted, Key: key, Missing: true, FinalStateUnknown: true}
 	if p := f.items[key]; p != nil {
 		last := &p.deltas[len(p.deltas)-1]
-		return last.Obj, last.Missing, true
+		d.Obj, d.Missing = last.Obj, last.Missing
+	} else if obj, ok := f.opts.Known.GetByKey(key); ok {
+		d.Obj, d.Missing = obj, false
 	}
-	if f.known != nil {
-		obj, exists = f.known.GetByKey(key)
-	}
-	return obj, !exists, exists
+	f.appendLocked(d)
 }

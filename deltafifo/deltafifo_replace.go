@@ -15,7 +15,7 @@ package deltafifo
 //
 // The error joins one ErrNoKey for each object without a key. The others are queued all the same.
 func (f *DeltaFIFO[K, T]) Replace(objs []T, keep []K, _ string) error {
-	items, err := f.in.list(objs, keep)
+	items, err := f.opts.list(objs, keep)
 	present := make(map[K]struct{}, len(items))
 	for i := range items {
 		present[items[i].Key] = struct{}{}
@@ -28,7 +28,7 @@ func (f *DeltaFIFO[K, T]) Replace(objs []T, keep []K, _ string) error {
 		}
 	}
 	f.appendTombstonesLocked(present)
-	f.synced.firstListLocked(len(f.items))
+	f.firstListLocked(len(f.items))
 	return err
 }
 
@@ -37,37 +37,35 @@ func (f *DeltaFIFO[K, T]) Replace(objs []T, keep []K, _ string) error {
 func (f *DeltaFIFO[K, T]) appendTombstonesLocked(present map[K]struct{}) {
 	for p := f.oldest; p != nil; p = p.next {
 		if _, ok := present[p.key]; !ok {
-			obj, missing, _ := f.lastLocked(p.key)
-			f.appendLocked(tombstone(p.key, obj, missing))
+			f.appendTombstoneLocked(p.key)
 		}
 	}
-	if f.known == nil {
-		return
-	}
-	for _, key := range f.known.ListKeys() {
-		if _, ok := present[key]; ok || f.items[key] != nil {
-			continue
+	for _, key := range f.knownKeysLocked() {
+		if _, ok := present[key]; !ok && f.items[key] == nil {
+			f.appendTombstoneLocked(key)
 		}
-		obj, ok := f.known.GetByKey(key)
-		f.appendLocked(tombstone(key, obj, !ok))
 	}
 }
 
-// Resync queues a Sync delta for each known object that has nothing queued. Where something is queued, the known version
-// is about to be outdated. The error is always nil.
+// Resync queues a Sync delta for each known object that has nothing queued. Where something is queued, the known
+// version is about to be outdated. The error is always nil.
 func (f *DeltaFIFO[K, T]) Resync() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.known == nil {
-		return nil
-	}
-	for _, key := range f.known.ListKeys() {
+	for _, key := range f.knownKeysLocked() {
 		if f.items[key] != nil {
 			continue
 		}
-		if obj, ok := f.known.GetByKey(key); ok {
+		if obj, ok := f.opts.Known.GetByKey(key); ok {
 			f.appendLocked(Delta[K, T]{Type: Sync, Key: key, Obj: obj})
 		}
 	}
 	return nil
+}
+
+func (f *DeltaFIFO[K, T]) knownKeysLocked() []K {
+	if f.opts.Known == nil {
+		return nil
+	}
+	return f.opts.Known.ListKeys()
 }

@@ -1,8 +1,8 @@
 package deltafifo
 
 import (
+	"errors"
 	"slices"
-	"sync"
 )
 
 // InOrder hands out every event in the order in which it came. It has two buffers:
@@ -18,71 +18,48 @@ import (
 //
 // Producers may call from any goroutine. There is one consumer.
 type InOrder[K comparable, T any] struct {
-	in        intake[K, T]
-	batchSize int
-	metrics   Metrics
-
-	// mu protects everything below, except the deltas of head that are being processed: these belong to the consumer.
-	mu       sync.Mutex
-	nonEmpty sync.Cond
-	room     sync.Cond
+	base[K, T]
 	// Invariant: head[:next] is zero, and so are tail and head between their length and capacity.
 	head, tail []Delta[K, T]
-	// next is the first delta of head that was not processed. The taken ones from there are being processed.
+	// next is the first delta of head that was not processed. The taken ones from there are being processed: they belong
+	// to the consumer, which reads and clears them without the lock.
 	next, taken int
 	// popping: a consumer waits or processes.
 	popping bool
-	// backpressure: a batch is being processed that at least two full ones follow. Producers wait in room for its end.
+	// backpressure: at least two full batches follow the one being processed. Producers wait for its end.
 	backpressure bool
-	// wasted counts swaps of large buffers that were hardly used, since the last well used one.
-	wasted int
-	// seen is scratch that finds repeated keys in a batch. It is nil if keys may repeat, else empty between pops.
-	seen   map[K]struct{}
-	synced initialSync
-	closed bool
+	// highWater is how much of the buffers is used at most. It decays slowly.
+	highWater int
+	// seen is scratch that finds repeated keys in a batch. It is empty between pops, and nil if keys may repeat.
+	seen map[K]struct{}
 }
 
-// NewInOrder returns an empty queue. It panics without a KeyFunc. Options.Known is not used: the queue asks nothing back.
+// NewInOrder returns an empty queue. It panics without a KeyFunc. Options.Known is not used: the queue asks nothing
+// back.
 func NewInOrder[K comparable, T any](opts Options[K, T]) *InOrder[K, T] {
-	q := &InOrder[K, T]{
-		in:        newIntake(opts),
-		batchSize: opts.BatchSize,
-		metrics:   opts.Metrics,
-		synced:    newInitialSync(),
+	if opts.BatchSize <= 0 {
+		opts.BatchSize = defaultBatchSize
 	}
+	q := &InOrder[K, T]{}
 	if !opts.KeysMayRepeat {
 		q.seen = map[K]struct{}{}
 	}
-	if q.batchSize <= 0 {
-		q.batchSize = defaultBatchSize
-	}
-	q.nonEmpty.L = &q.mu
-	q.room.L = &q.mu
+	q.init(opts)
 	return q
 }
 
 // Add queues an Added delta. When the transform fails, nothing is queued. The error wraps ErrNoKey.
-func (q *InOrder[K, T]) Add(obj T) error { return q.put(Delta[K, T]{Type: Added, Obj: obj}) }
+func (q *InOrder[K, T]) Add(obj T) error { return q.put(Added, obj) }
 
 // Update queues an Updated delta. When the transform fails, nothing is queued. The error wraps ErrNoKey.
-func (q *InOrder[K, T]) Update(obj T) error { return q.put(Delta[K, T]{Type: Updated, Obj: obj}) }
+func (q *InOrder[K, T]) Update(obj T) error { return q.put(Updated, obj) }
 
-// Delete queues a Deleted delta with the object as it was when it went. It is Missing if the transform fails. The queue
-// does not know whether the consumer has the object. The error wraps ErrNoKey.
-func (q *InOrder[K, T]) Delete(obj T) error { return q.put(Delta[K, T]{Type: Deleted, Obj: obj}) }
+// Delete queues a Deleted delta with the object as it was when it went. It is Missing if the transform fails. The
+// queue does not know whether the consumer has the object. The error wraps ErrNoKey.
+func (q *InOrder[K, T]) Delete(obj T) error { return q.put(Deleted, obj) }
 
-func (q *InOrder[K, T]) put(d Delta[K, T]) error {
-	ok, err := q.in.complete(&d)
-	if err != nil {
-		return err
-	}
-	q.lockForAppend()
-	defer q.mu.Unlock()
-	q.synced.firstEventLocked()
-	if ok {
-		q.appendLocked(d)
-	}
-	return nil
+func (q *InOrder[K, T]) put(t DeltaType, obj T) error {
+	return errors.Join(q.PutAll([]Delta[K, T]{{Type: t, Obj: obj}})...)
 }
 
 // PutAll is Add, Update or Delete for each delta, by its type, in order. All of them cost one lock and one wakeup, and
@@ -93,7 +70,7 @@ func (q *InOrder[K, T]) put(d Delta[K, T]) error {
 func (q *InOrder[K, T]) PutAll(deltas []Delta[K, T]) (errs []error) {
 	events, n := 0, 0
 	for i := range deltas {
-		ok, err := q.in.complete(&deltas[i])
+		ok, err := q.opts.complete(&deltas[i])
 		if err != nil {
 			if errs == nil {
 				errs = make([]error, len(deltas))
@@ -107,14 +84,8 @@ func (q *InOrder[K, T]) PutAll(deltas []Delta[K, T]) (errs []error) {
 			n++
 		}
 	}
-	if events == 0 {
-		return errs
-	}
-	q.lockForAppend()
-	defer q.mu.Unlock()
-	q.synced.firstEventLocked()
-	if n > 0 {
-		q.appendLocked(deltas[:n]...)
+	if events > 0 {
+		q.append(deltas[:n]...)
 	}
 	return errs
 }
@@ -122,74 +93,55 @@ func (q *InOrder[K, T]) PutAll(deltas []Delta[K, T]) (errs []error) {
 // DeleteKey queues a Deleted delta without an object and of unknown final state. It is for an object that the server
 // says is gone, when what the server sent could not be read. The error is always nil.
 func (q *InOrder[K, T]) DeleteKey(key K) error {
-	q.lockForAppend()
-	defer q.mu.Unlock()
-	q.synced.firstEventLocked()
-	q.appendLocked(Delta[K, T]{Type: Deleted, Key: key, Missing: true, FinalStateUnknown: true})
+	q.append(Delta[K, T]{Type: Deleted, Key: key, Missing: true, FinalStateUnknown: true})
 	return nil
 }
 
-// Replace queues a list as one ReplacedAll delta. It makes no tombstones: the consumer sees from its store what the list
-// lacks. keep names objects that the server has but that could not be read. They, and objects whose transform fails, are
-// Keep items. objs and keep are not retained.
+// Replace queues a list as one ReplacedAll delta. It makes no tombstones: the consumer sees from its store what the
+// list lacks. keep names objects that the server has but that could not be read. They, and objects whose transform
+// fails, are Keep items. objs and keep are not retained.
 //
 // The error joins one ErrNoKey for each object without a key. The others are queued all the same.
 func (q *InOrder[K, T]) Replace(objs []T, keep []K, resourceVersion string) error {
-	items, err := q.in.list(objs, keep)
-	q.lockForAppend()
-	defer q.mu.Unlock()
-	q.appendLocked(Delta[K, T]{Type: ReplacedAll, Bulk: &Bulk[K, T]{ResourceVersion: resourceVersion, Items: items}})
-	q.synced.firstListLocked(q.lenLocked())
+	items, err := q.opts.list(objs, keep)
+	q.append(Delta[K, T]{Type: ReplacedAll, Bulk: &Bulk[K, T]{ResourceVersion: resourceVersion, Items: items}})
 	return err
 }
 
 // Resync queues one SyncAll delta. The error is always nil.
 func (q *InOrder[K, T]) Resync() error {
-	q.lockForAppend()
-	defer q.mu.Unlock()
-	q.appendLocked(Delta[K, T]{Type: SyncAll})
+	q.append(Delta[K, T]{Type: SyncAll})
 	return nil
 }
 
 // Bookmark queues one Bookmark delta. The error is always nil.
 func (q *InOrder[K, T]) Bookmark(resourceVersion string) error {
-	q.lockForAppend()
-	defer q.mu.Unlock()
-	q.appendLocked(Delta[K, T]{Type: Bookmark, Bulk: &Bulk[K, T]{ResourceVersion: resourceVersion}})
+	q.append(Delta[K, T]{Type: Bookmark, Bulk: &Bulk[K, T]{ResourceVersion: resourceVersion}})
 	return nil
 }
 
-// lockForAppend takes the lock. While there is backpressure it waits first: a producer that is always faster than the
-// consumer would otherwise fill the memory.
-func (q *InOrder[K, T]) lockForAppend() {
-	q.mu.Lock()
-	for q.backpressure && !q.closed {
-		q.room.Wait()
-	}
-}
-
-func (q *InOrder[K, T]) appendLocked(ds ...Delta[K, T]) {
-	q.tail = append(q.tail, ds...)
-	q.metrics.queued(q.lenLocked() - q.taken)
-	q.nonEmpty.Signal()
-}
-
-// Close wakes a waiting pop and every waiting producer. What is queued can still be popped; then the pops return
-// ErrClosed. Producers are not refused. Close may be called more than once.
-func (q *InOrder[K, T]) Close() {
+// append queues deltas: one bulk delta, or any number of events. No event stands for events whose transforms failed.
+//
+// While there is backpressure it waits first: a producer that is always faster than the consumer would otherwise fill
+// the memory.
+func (q *InOrder[K, T]) append(ds ...Delta[K, T]) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.closed = true
-	q.nonEmpty.Broadcast()
-	q.room.Broadcast()
+	for q.backpressure && !q.closed {
+		q.changed.Wait()
+	}
+	q.tail = append(q.tail, ds...)
+	switch {
+	case len(ds) == 0 || ds[0].Type.ofOneObject():
+		q.firstListLocked(0)
+	case ds[0].Type == ReplacedAll:
+		q.firstListLocked(q.lenLocked())
+	}
+	if len(ds) > 0 {
+		q.opts.Metrics.queued(q.lenLocked() - q.taken)
+		q.changed.Broadcast()
+	}
 }
-
-// HasSynced tells whether the first Replace was processed, or an Add, Update, Delete or DeleteKey came before any
-// Replace. It never blocks.
-func (q *InOrder[K, T]) HasSynced() bool { return q.synced.isDone() }
-
-// Synced returns a channel that is closed when HasSynced turns true.
-func (q *InOrder[K, T]) Synced() <-chan struct{} { return q.synced.done }
 
 // Len returns the number of deltas that were not processed, including those of a running process function.
 func (q *InOrder[K, T]) Len() int {
@@ -200,8 +152,8 @@ func (q *InOrder[K, T]) Len() int {
 
 func (q *InOrder[K, T]) lenLocked() int { return len(q.head) - q.next + len(q.tail) }
 
-// Pending returns a copy of the deltas that wait, oldest first, for whoever looks on. Those of a running process function
-// do not wait any more.
+// Pending returns a copy of the deltas that wait, oldest first, for whoever looks on. Those of a running process
+// function do not wait any more.
 func (q *InOrder[K, T]) Pending() []Delta[K, T] {
 	q.mu.Lock()
 	defer q.mu.Unlock()

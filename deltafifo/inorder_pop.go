@@ -17,7 +17,7 @@ func (q *InOrder[K, T]) Pop(process func(d Delta[K, T], isInInitialList bool) er
 		return err
 	}
 	// Deferred, because process may panic.
-	defer q.processed(batch, q.metrics.start())
+	defer q.processed(batch, q.opts.Metrics.start())
 	return process(batch[0], isInInitialList)
 }
 
@@ -26,11 +26,11 @@ func (q *InOrder[K, T]) Pop(process func(d Delta[K, T], isInInitialList bool) er
 // list. A batch also ends at the end of a buffer. The batch, and the slice it is in, is process's own only during the
 // call. Objects and Bulks may be kept.
 func (q *InOrder[K, T]) PopBatch(process func(batch []Delta[K, T], isInInitialList bool) error) error {
-	batch, isInInitialList, err := q.take(q.batchSize)
+	batch, isInInitialList, err := q.take(q.opts.BatchSize)
 	if err != nil {
 		return err
 	}
-	defer q.processed(batch, q.metrics.start())
+	defer q.processed(batch, q.opts.Metrics.start())
 	return process(batch, isInInitialList)
 }
 
@@ -47,17 +47,17 @@ func (q *InOrder[K, T]) take(limit int) (batch []Delta[K, T], isInInitialList bo
 			q.popping = false
 			return nil, false, ErrClosed
 		}
-		q.nonEmpty.Wait()
+		q.changed.Wait()
 	}
 	if q.next == len(q.head) {
 		q.swapLocked()
 	}
 	q.taken = q.batchLenLocked(limit)
 	// Halved rather than doubled: BatchSize may be as good as unlimited.
-	q.backpressure = (q.lenLocked()-limit)/2 >= q.batchSize
-	q.metrics.queued(q.lenLocked() - q.taken)
+	q.backpressure = (q.lenLocked()-limit)/2 >= q.opts.BatchSize
+	q.opts.Metrics.queued(q.lenLocked() - q.taken)
 	end := q.next + q.taken
-	return q.head[q.next:end:end], !q.synced.isDone(), nil
+	return q.head[q.next:end:end], !q.HasSynced(), nil
 }
 
 // batchLenLocked returns the length of the batch at head[next]. It ends at limit, before a bulk delta, or before a key
@@ -68,7 +68,7 @@ func (q *InOrder[K, T]) batchLenLocked(limit int) int {
 	if len(ds) == 1 || !ds[0].Type.ofOneObject() {
 		return 1
 	}
-	defer q.resetSeenLocked()
+	defer clear(q.seen)
 	for i := range ds {
 		if !ds[i].Type.ofOneObject() {
 			return i
@@ -83,43 +83,28 @@ func (q *InOrder[K, T]) batchLenLocked(limit int) int {
 	return len(ds)
 }
 
-// resetSeenLocked empties seen. A map that has grown beyond minKept is made anew, because a Go map does not shrink.
-func (q *InOrder[K, T]) resetSeenLocked() {
-	if len(q.seen) > minKept {
-		q.seen = map[K]struct{}{}
-	}
-	clear(q.seen)
-}
-
-// maxWasted is how often in a row a buffer may be hardly used before it is let go. A consumer that wakes for single
-// events between full batches must not make the producers grow a buffer each time.
-const maxWasted = 32
-
-// swapLocked makes tail the head. The used-up head is the next tail, unless it is memory that a burst has left.
+// swapLocked makes tail the head. The used-up head is the next tail, unless it is memory that a burst has left. One
+// hardly used buffer is no sign of that: a consumer may wake for single events between full batches.
 func (q *InOrder[K, T]) swapLocked() {
 	old := q.head
-	if wasteful(cap(old), len(old)) {
-		q.wasted++
-	} else if cap(old) > minKept {
-		q.wasted = 0
-	}
-	if q.wasted > maxWasted {
-		old, q.wasted = nil, 0
+	q.highWater = max(len(old), q.highWater*31/32)
+	if wasteful(cap(old), q.highWater) {
+		old = nil
 	}
 	q.head, q.tail, q.next = q.tail, old[:0], 0
 }
 
 // processed ends a pop, when its process function has returned or panicked.
 func (q *InOrder[K, T]) processed(batch []Delta[K, T], start time.Time) {
-	q.metrics.processed(start)
+	q.opts.Metrics.processed(start)
 	clear(batch) // popped objects are not kept
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.next += q.taken
-	q.synced.processedLocked(q.taken)
+	q.entriesDoneLocked(q.taken)
 	q.taken, q.popping = 0, false
 	if q.backpressure {
 		q.backpressure = false
-		q.room.Broadcast()
+		q.changed.Broadcast()
 	}
 }

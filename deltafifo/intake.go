@@ -5,39 +5,24 @@ import (
 	"fmt"
 )
 
-// intake keys and transforms incoming objects, for both queues. It has no lock and no state.
-type intake[K comparable, T any] struct {
-	keyFunc   func(T) (K, error)
-	transform func(T) (T, error)
-	onError   func(key K, err error)
-}
+// The functions here key and transform incoming objects, for both queues. They are called with no lock held.
 
-func newIntake[K comparable, T any](opts Options[K, T]) intake[K, T] {
-	if opts.KeyFunc == nil {
-		panic("deltafifo: Options.KeyFunc is required")
-	}
-	return intake[K, T]{keyFunc: opts.KeyFunc, transform: opts.Transform, onError: opts.OnError}
-}
-
-// complete keys and transforms the object of d, which has only a Type and an Obj. ok: d is to be queued. Only a deletion
-// is queued when the transform failed; it is Missing its object. The error wraps ErrNoKey.
-func (in *intake[K, T]) complete(d *Delta[K, T]) (ok bool, err error) {
-	key, obj, ok, err := in.take(d.Obj)
-	if err != nil {
-		return false, err
-	}
+// complete keys and transforms the object of d, which has only a Type and an Obj. ok: d is to be queued. When the
+// transform failed, only a deletion is queued, Missing its object. The error wraps ErrNoKey.
+func (o *Options[K, T]) complete(d *Delta[K, T]) (ok bool, err error) {
+	key, obj, ok, err := o.take(d.Obj)
 	// Field by field: building a Delta and copying it takes longer than all else here.
 	d.Key, d.Obj, d.Missing, d.FinalStateUnknown, d.Bulk = key, obj, !ok, false, nil
-	return ok || d.Type == Deleted, nil
+	return ok || d.Type == Deleted, err
 }
 
-// list turns what Replace was given into items. An object whose transform failed becomes a Keep item. One without a key
-// is left out; the error joins one ErrNoKey for each of those. objs and keep are not retained.
-func (in *intake[K, T]) list(objs []T, keep []K) ([]Item[K, T], error) {
+// list turns what Replace was given into items. An object whose transform failed becomes a Keep item. One without a
+// key is left out; the error joins one ErrNoKey for each of those. objs and keep are not retained.
+func (o *Options[K, T]) list(objs []T, keep []K) ([]Item[K, T], error) {
 	items := make([]Item[K, T], 0, len(objs)+len(keep))
 	var errs []error
 	for _, obj := range objs {
-		key, obj, ok, err := in.take(obj)
+		key, obj, ok, err := o.take(obj)
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -50,25 +35,23 @@ func (in *intake[K, T]) list(objs []T, keep []K) ([]Item[K, T], error) {
 	return items, errors.Join(errs...)
 }
 
-// take keys and transforms one object. The error wraps ErrNoKey. When the transform fails, OnError is told, ok is false
-// and out is the zero value.
-func (in *intake[K, T]) take(obj T) (key K, out T, ok bool, err error) {
-	key, err = recovered(in.keyFunc, obj, "KeyFunc")
-	if err != nil {
+// take keys and transforms one object. The error wraps ErrNoKey. When the transform fails, OnError is told, ok is
+// false and out is the zero value.
+func (o *Options[K, T]) take(obj T) (key K, out T, ok bool, err error) {
+	if key, err = recovered(o.KeyFunc, obj, "KeyFunc"); err != nil {
 		return key, out, false, fmt.Errorf("%w, got %T: %w", ErrNoKey, obj, err)
 	}
-	if in.transform == nil {
+	if o.Transform == nil {
 		return key, obj, true, nil
 	}
-	out, err = recovered(in.transform, obj, "transform")
+	transformed, err := recovered(o.Transform, obj, "transform")
 	if err == nil {
-		return key, out, true, nil
+		return key, transformed, true, nil
 	}
-	if in.onError != nil {
-		in.onError(key, err)
+	if o.OnError != nil {
+		o.OnError(key, err)
 	}
-	var none T
-	return key, none, false, nil
+	return key, out, false, nil
 }
 
 // recovered calls f, and turns a panic into an error.

@@ -34,7 +34,7 @@ func (f *DeltaFIFO[K, T]) checkInvariants() error {
 	if queued != len(f.items) || queued > f.peak || queued+free != f.made {
 		errs = append(errs, fmt.Errorf("%d keys queued, %d in the map, peak %d; %d free, %d made", queued, len(f.items), f.peak, free, f.made))
 	}
-	return errors.Join(append(errs, f.synced.check())...)
+	return errors.Join(append(errs, f.base.check())...)
 }
 
 func (p *pending[K, T]) check() error {
@@ -53,9 +53,9 @@ func (p *pending[K, T]) check() error {
 	return errors.Join(errs...)
 }
 
-func (s *initialSync) check() error {
-	if done := s.populated && s.remaining == 0; s.isDone() != done || s.remaining < 0 || (!s.populated && s.remaining != 0) {
-		return fmt.Errorf("populated %v, remaining %d, done %v", s.populated, s.remaining, s.isDone())
+func (s *base[K, T]) check() error {
+	if done := s.populated && s.remaining == 0; s.HasSynced() != done || s.remaining < 0 || (!s.populated && s.remaining != 0) {
+		return fmt.Errorf("populated %v, remaining %d, done %v", s.populated, s.remaining, s.HasSynced())
 	}
 	return nil
 }
@@ -64,7 +64,7 @@ func (s *initialSync) check() error {
 func (q *InOrder[K, T]) checkInvariants() error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	errs := []error{q.synced.check()}
+	errs := []error{q.base.check()}
 	if q.next < 0 || q.next > len(q.head) {
 		errs = append(errs, fmt.Errorf("next is %d of %d", q.next, len(q.head)))
 	}

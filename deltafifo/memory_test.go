@@ -125,7 +125,7 @@ func TestInOrder_GivesMemoryBackAfterABurst(t *testing.T) {
 			q.PopBatch(ignoreBatch)
 		}
 	}
-	for range 4 * maxWasted { // each buffer is used a little, and seen to be too large
+	for range 128 { // each buffer is used a little, and seen to be too large
 		q.Update(v("a", 1))
 		q.PopBatch(ignoreBatch)
 	}

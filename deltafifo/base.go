@@ -1,0 +1,74 @@
+package deltafifo
+
+import "sync"
+
+// base is what both queues have in common: the lock, the wait for deltas, closing, and the initial sync.
+type base[K comparable, T any] struct {
+	opts Options[K, T]
+	// mu protects the queue's other fields. Methods named …Locked are called with it.
+	mu sync.Mutex
+	// changed wakes who waits for deltas or for room.
+	changed sync.Cond
+	closed  bool
+	// populated: the first list came, or an event came before any list. Later lists change nothing here.
+	populated bool
+	// remaining is how many more entries must be processed until the first list is.
+	// Invariant: remaining is 0 unless populated; synced is closed exactly if populated and remaining is 0.
+	remaining int
+	synced    chan struct{}
+}
+
+func (b *base[K, T]) init(opts Options[K, T]) {
+	if opts.KeyFunc == nil {
+		panic("deltafifo: Options.KeyFunc is required")
+	}
+	b.opts = opts
+	b.changed.L = &b.mu
+	b.synced = make(chan struct{})
+}
+
+// Close wakes all calls that wait. What is queued can still be popped; then the pops return ErrClosed. Producers are
+// not refused. Close may be called more than once.
+func (b *base[K, T]) Close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	b.changed.Broadcast()
+}
+
+// HasSynced tells whether the last entry of the first Replace was processed, or an Add, Update, Delete or DeleteKey
+// came before any Replace. It never blocks, and process functions may call it.
+func (b *base[K, T]) HasSynced() bool {
+	select {
+	case <-b.synced:
+		return true
+	default:
+		return false
+	}
+}
+
+// Synced returns a channel that is closed when HasSynced turns true.
+func (b *base[K, T]) Synced() <-chan struct{} { return b.synced }
+
+// firstListLocked notes a list, after which queued entries wait. Only the first call counts. An Add, Update or Delete
+// counts as an empty list: a queue that gets one before any list has nothing to wait for.
+func (b *base[K, T]) firstListLocked(queued int) {
+	if b.populated {
+		return
+	}
+	b.populated, b.remaining = true, queued
+	if queued == 0 {
+		close(b.synced)
+	}
+}
+
+// entriesDoneLocked notes that n more entries were processed.
+func (b *base[K, T]) entriesDoneLocked(n int) {
+	if b.remaining == 0 {
+		return
+	}
+	b.remaining -= min(n, b.remaining)
+	if b.remaining == 0 {
+		close(b.synced)
+	}
+}
