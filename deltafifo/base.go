@@ -2,9 +2,11 @@ package deltafifo
 
 import "sync"
 
-// base is what both queues have in common: the lock, the wait for deltas, closing, and the initial sync.
+// base is what both queues have in common: the events of one object, closing, and the initial sync.
 type base[K comparable, T any] struct {
 	opts Options[K, T]
+	// push queues an event, or only notes that there was one if its transform failed (not ok).
+	push func(d Delta[K, T], ok bool)
 	// mu protects the queue's other fields. Methods named …Locked are called with it.
 	mu sync.Mutex
 	// changed wakes who waits for deltas or for room.
@@ -18,13 +20,40 @@ type base[K comparable, T any] struct {
 	synced    chan struct{}
 }
 
-func (b *base[K, T]) init(opts Options[K, T]) {
+func (b *base[K, T]) init(opts Options[K, T], push func(Delta[K, T], bool)) {
 	if opts.KeyFunc == nil {
 		panic("deltafifo: Options.KeyFunc is required")
 	}
-	b.opts = opts
+	b.opts, b.push = opts, push
 	b.changed.L = &b.mu
 	b.synced = make(chan struct{})
+}
+
+// Add queues an Added delta. When the transform fails, nothing is queued. The error wraps ErrNoKey.
+func (b *base[K, T]) Add(obj T) error { return b.put(Added, obj) }
+
+// Update queues an Updated delta. When the transform fails, nothing is queued. The error wraps ErrNoKey.
+func (b *base[K, T]) Update(obj T) error { return b.put(Updated, obj) }
+
+// Delete queues a Deleted delta with the object as it was when it went. It is Missing if the transform fails. A
+// DeltaFIFO drops the deletion of a key that is neither queued nor known: it was reported before. The error wraps
+// ErrNoKey.
+func (b *base[K, T]) Delete(obj T) error { return b.put(Deleted, obj) }
+
+func (b *base[K, T]) put(t DeltaType, obj T) error {
+	d := Delta[K, T]{Type: t, Obj: obj}
+	ok, err := b.opts.complete(&d)
+	if err == nil {
+		b.push(d, ok)
+	}
+	return err
+}
+
+// DeleteKey queues a tombstone: the server says that the object is gone, but what it sent could not be read. In a
+// DeltaFIFO it carries the newest version queued or known, or is dropped if there is none. The error is always nil.
+func (b *base[K, T]) DeleteKey(key K) error {
+	b.push(Delta[K, T]{Type: Deleted, Key: key, Missing: true, FinalStateUnknown: true}, true)
+	return nil
 }
 
 // Close wakes all calls that wait. What is queued can still be popped; then the pops return ErrClosed. Producers are
@@ -64,11 +93,10 @@ func (b *base[K, T]) firstListLocked(queued int) {
 
 // entriesDoneLocked notes that n more entries were processed.
 func (b *base[K, T]) entriesDoneLocked(n int) {
-	if b.remaining == 0 {
-		return
-	}
-	b.remaining -= min(n, b.remaining)
-	if b.remaining == 0 {
-		close(b.synced)
+	if b.remaining > 0 {
+		b.remaining -= min(n, b.remaining)
+		if b.remaining == 0 {
+			close(b.synced)
+		}
 	}
 }

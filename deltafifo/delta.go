@@ -46,11 +46,10 @@ type Delta[K comparable, T any] struct {
 	// Key is what the KeyFunc said of the object as it came, before Transform. Zero for the bulk types.
 	Key K
 	Obj T
-	// Missing: Obj is the zero value, no version of the object is at hand. Only a Deleted can lack its object. The
-	// consumer takes the last version in its store.
+	// Missing: Obj is the zero value. Only a Deleted can lack its object; the consumer takes its store's version.
 	Missing bool
-	// FinalStateUnknown marks a tombstone: nobody saw the deletion. It was inferred from a list that lacks the object, or
-	// from DeleteKey. Obj may be older than the object's last state.
+	// FinalStateUnknown marks a tombstone: nobody saw the deletion. It was inferred from a list that lacks the object,
+	// or from DeleteKey. Obj may be older than the object's last state.
 	FinalStateUnknown bool
 	// Bulk is set for ReplacedAll and Bookmark, else nil.
 	Bulk *Bulk[K, T]
@@ -59,8 +58,7 @@ type Delta[K comparable, T any] struct {
 // Bulk is what a ReplacedAll or a Bookmark carries. It belongs to the consumer, which may keep it.
 type Bulk[K comparable, T any] struct {
 	ResourceVersion string
-	// Items is the list in the server's order, then the kept keys. It is nil for a Bookmark. A key that the list named
-	// twice is here twice; the later one counts.
+	// Items is the list in the server's order, then the kept keys. Of a key that stands here twice, the later one counts.
 	Items []Item[K, T]
 }
 
@@ -68,6 +66,6 @@ type Bulk[K comparable, T any] struct {
 type Item[K comparable, T any] struct {
 	Key K
 	Obj T
-	// Keep: the server has the object, but no readable version came. Obj is the zero value; the store keeps its version.
+	// Keep: the server has the object, but no readable version came. The store keeps its version.
 	Keep bool
 }

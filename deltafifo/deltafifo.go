@@ -28,58 +28,31 @@ type DeltaFIFO[K comparable, T any] struct {
 // NewDeltaFIFO returns an empty queue. It panics without a KeyFunc.
 func NewDeltaFIFO[K comparable, T any](opts Options[K, T]) *DeltaFIFO[K, T] {
 	f := &DeltaFIFO[K, T]{items: map[K]*pending[K, T]{}}
-	f.init(opts)
+	f.init(opts, f.pushEvent)
 	return f
-}
-
-// Add queues an Added delta. When the transform fails, nothing is queued. The error wraps ErrNoKey.
-func (f *DeltaFIFO[K, T]) Add(obj T) error { return f.put(Added, obj) }
-
-// Update queues an Updated delta. When the transform fails, nothing is queued. The error wraps ErrNoKey.
-func (f *DeltaFIFO[K, T]) Update(obj T) error { return f.put(Updated, obj) }
-
-// Delete queues a Deleted delta with the object as it was when it went. It is Missing if the transform fails. A key
-// that is neither queued nor known was reported gone before: it is not reported twice. The error wraps ErrNoKey.
-func (f *DeltaFIFO[K, T]) Delete(obj T) error { return f.put(Deleted, obj) }
-
-func (f *DeltaFIFO[K, T]) put(t DeltaType, obj T) error {
-	d := Delta[K, T]{Type: t, Obj: obj}
-	ok, err := f.opts.complete(&d)
-	if err != nil {
-		return err
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.firstListLocked(0)
-	if ok && (t != Deleted || f.existsLocked(d.Key)) {
-		f.appendLocked(d)
-	}
-	return nil
-}
-
-// DeleteKey queues a tombstone with the newest version queued or known. It is for an object that the server says is
-// gone, when what the server sent could not be read. A key that is neither queued nor known is left alone. The error
-// is always nil.
-func (f *DeltaFIFO[K, T]) DeleteKey(key K) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.firstListLocked(0)
-	if f.existsLocked(key) {
-		f.appendTombstoneLocked(key)
-	}
-	return nil
 }
 
 // DeleteUnknown is DeleteKey for a caller that knows a version of the object. The tombstone carries obj, which is not
 // transformed. The error is always nil.
 func (f *DeltaFIFO[K, T]) DeleteUnknown(key K, obj T) error {
+	f.pushEvent(Delta[K, T]{Type: Deleted, Key: key, Obj: obj, FinalStateUnknown: true}, true)
+	return nil
+}
+
+func (f *DeltaFIFO[K, T]) pushEvent(d Delta[K, T], ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.firstListLocked(0)
-	if f.existsLocked(key) {
-		f.appendLocked(Delta[K, T]{Type: Deleted, Key: key, Obj: obj, FinalStateUnknown: true})
+	if ok && d.Type == Deleted {
+		var last Delta[K, T]
+		last, ok = f.tombstoneLocked(d.Key)
+		if d.Missing && d.FinalStateUnknown {
+			d = last
+		}
 	}
-	return nil
+	if ok {
+		f.appendLocked(d)
+	}
 }
 
 // Bookmark does nothing: deltas that wait per key are in no order that a resourceVersion could be a point of. Use

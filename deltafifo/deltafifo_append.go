@@ -41,8 +41,8 @@ func (f *DeltaFIFO[K, T]) enqueueLocked(key K) *pending[K, T] {
 	return p
 }
 
-// foldDeletions returns the one of two deletions in a row that knows more of the object's end. Of two that were seen on
-// the watch the older one stays, of two tombstones the newer one.
+// foldDeletions returns the one of two deletions in a row that knows more of the object's end. Of two that were seen
+// the older one stays, of two tombstones the newer one.
 func foldDeletions[K comparable, T any](older, newer Delta[K, T]) Delta[K, T] {
 	switch {
 	case older.Missing:
@@ -53,24 +53,16 @@ func foldDeletions[K comparable, T any](older, newer Delta[K, T]) Delta[K, T] {
 	return newer
 }
 
-// existsLocked tells whether an object is queued or known.
-func (f *DeltaFIFO[K, T]) existsLocked(key K) bool {
-	if f.items[key] != nil || f.opts.Known == nil {
-		return f.items[key] != nil
-	}
-	_, ok := f.opts.Known.GetByKey(key)
-	return ok
-}
-
-// appendTombstoneLocked appends a tombstone: a deletion that nobody saw. It carries the newest version queued, else the
-// known one, else none.
-func (f *DeltaFIFO[K, T]) appendTombstoneLocked(key K) {
-	d := Delta[K, T]{Type: Deleted, Key: key, Missing: true, FinalStateUnknown: true}
+// tombstoneLocked makes a tombstone: a deletion that nobody saw. It carries the newest version queued, else the known
+// one, else none. exists: the object is queued or known.
+func (f *DeltaFIFO[K, T]) tombstoneLocked(key K) (d Delta[K, T], exists bool) {
+	d = Delta[K, T]{Type: Deleted, Key: key, Missing: true, FinalStateUnknown: true}
 	if p := f.items[key]; p != nil {
 		last := &p.deltas[len(p.deltas)-1]
-		d.Obj, d.Missing = last.Obj, last.Missing
-	} else if obj, ok := f.opts.Known.GetByKey(key); ok {
-		d.Obj, d.Missing = obj, false
+		d.Obj, d.Missing, exists = last.Obj, last.Missing, true
+	} else if f.opts.Known != nil {
+		d.Obj, exists = f.opts.Known.GetByKey(key)
+		d.Missing = !exists
 	}
-	f.appendLocked(d)
+	return d, exists
 }

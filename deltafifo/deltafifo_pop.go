@@ -28,8 +28,7 @@ func (f *DeltaFIFO[K, T]) Pop(process func(key K, ds []Delta[K, T], isInInitialL
 	return process(p.key, p.deltas, !f.HasSynced())
 }
 
-// PopBatch is Pop with the signature of InOrder's PopBatch, for a consumer that works with either queue. A batch is the
-// deltas of one key.
+// PopBatch is Pop with the signature of InOrder's PopBatch, for a consumer of either queue. A batch has one key.
 func (f *DeltaFIFO[K, T]) PopBatch(process func(ds []Delta[K, T], isInInitialList bool) error) error {
 	return f.Pop(func(_ K, ds []Delta[K, T], isInInitialList bool) error { return process(ds, isInInitialList) })
 }

@@ -5,15 +5,12 @@ package deltafifo
 //  1. a Replaced delta for each object of the list, in its order;
 //  2. a tombstone for each queued or known key that is not in the list.
 //
-// The tombstones are needed because a watch that broke off missed events. An object that was deleted meanwhile is in no
-// event: the only sign is that the list lacks it. The tombstone carries the newest version queued, else the known one,
-// else none (Missing).
+// The tombstones are needed because a watch that broke off misses events. An object that was deleted meanwhile is in
+// no event: the only sign is that the list lacks it.
 //
 // keep names objects that the server has but that could not be read. They count as present, and nothing is queued for
-// them. The same holds for an object whose transform fails. objs and keep are not retained. The resourceVersion is not
-// used: see Bookmark.
-//
-// The error joins one ErrNoKey for each object without a key. The others are queued all the same.
+// them. The same holds for an object whose transform fails. objs and keep are not retained. The error joins one
+// ErrNoKey for each object without a key; the others are queued all the same.
 func (f *DeltaFIFO[K, T]) Replace(objs []T, keep []K, _ string) error {
 	items, err := f.opts.list(objs, keep)
 	present := make(map[K]struct{}, len(items))
@@ -32,17 +29,19 @@ func (f *DeltaFIFO[K, T]) Replace(objs []T, keep []K, _ string) error {
 	return err
 }
 
-// appendTombstonesLocked appends a tombstone for each queued or known key that is not present. Queued keys come first:
-// what is queued is newer than what the store has.
+// appendTombstonesLocked appends a tombstone for each queued or known key that is not present. Queued keys come first,
+// because what is queued is newer than what the store has.
 func (f *DeltaFIFO[K, T]) appendTombstonesLocked(present map[K]struct{}) {
 	for p := f.oldest; p != nil; p = p.next {
 		if _, ok := present[p.key]; !ok {
-			f.appendTombstoneLocked(p.key)
+			d, _ := f.tombstoneLocked(p.key)
+			f.appendLocked(d)
 		}
 	}
 	for _, key := range f.knownKeysLocked() {
 		if _, ok := present[key]; !ok && f.items[key] == nil {
-			f.appendTombstoneLocked(key)
+			d, _ := f.tombstoneLocked(key)
+			f.appendLocked(d)
 		}
 	}
 }

@@ -9,54 +9,37 @@
 //	Bookmark           ──▶  InOrder     a+ b- a~ list sync b+ ──▶  Pop: one event, PopBatch: many
 //	                        (as it came)
 //
-// DeltaFIFO is the queue of the tutorials. It gathers the changes of each key. It asks the store what it has
-// (KnownObjects), so that a list becomes one Replaced or Deleted delta per key. Its consumer processes under its lock.
+// DeltaFIFO is the queue of the tutorials. It gathers the changes of each key. It asks the store what it has, so that a
+// list becomes one Replaced or Deleted delta per key. Its consumer processes under its lock. The question goes against
+// the stream: [KnownObjects] is declared here and implemented by the indexer.
 //
-// InOrder is what informers use by default. It asks nothing: a list is one ReplacedAll event, a resync one SyncAll.
-// The consumer compares them with its store. It holds no lock while the consumer processes. Events reach the store in
-// the order of their resourceVersions, so a Bookmark is meaningful.
+// InOrder is what informers use by default. It asks nothing: a list is one ReplacedAll event, a resync one SyncAll. The
+// consumer compares them with its store, and no lock is held meanwhile. Events reach the store in the order of their
+// resourceVersions, so a Bookmark is meaningful.
 //
-// # Order and duplicates
+// # Guarantees
 //
-// Each call of a mutator takes effect at one moment between its start and its return. Transform runs before that
-// moment, and in several goroutines at once if there are several producers.
+// Order: InOrder hands out every event once, in the order of the calls. DeltaFIFO hands out the deltas of a key in that
+// order, and keys in the order of their first pending delta. Of two deletions of a key in a row the better informed one
+// stays. A Sync is dropped if the key has something pending, a deletion if the key is neither queued nor known.
 //
-// InOrder hands out every event once, in that order. DeltaFIFO hands out every delta once, with one exception: of two
-// deletions of a key in a row, the better informed one stays. The deltas of a key are in order. Keys are in the order
-// of their first pending delta. A Sync is dropped if the key has something pending. A deletion is dropped if the key is
-// neither queued nor known.
+// Blocking: the pops block until there is something to pop, or the queue is closed and empty. DeltaFIFO's methods wait
+// for a running process function, except HasSynced and Synced. InOrder's do not, but there is backpressure: while two
+// full batches wait behind the one being processed, mutators wait until that one ends.
 //
-// # Blocking
+// Failing transforms: an error or a panic costs the object's new version, and nothing else. OnError is told. An Add or
+// Update queues nothing. In a Replace the key counts as present. A Delete is queued without an object (Missing).
 //
-// The pops block until there is something to pop, or the queue is closed and empty. DeltaFIFO's other methods wait for a
-// running process function, except HasSynced and Synced. InOrder's do not, but there is backpressure: while two full
-// batches wait behind the one being processed, mutators wait until that one ends.
+// Initial list: HasSynced turns true when the last entry of the first Replace was processed, not when it was taken. An
+// empty list, or an Add, Update, Delete or DeleteKey before any list, makes it true at once.
 //
-// # Failing transforms
-//
-// A Transform that returns an error or panics costs the object's new version, and nothing else. OnError is told. An Add
-// or Update queues nothing, so the store keeps the last good version. In a Replace the key counts as present. A Delete
-// is queued without an object (Missing). An object without a key is refused with ErrNoKey; the others are queued.
-//
-// # Initial list
-//
-// HasSynced turns true when the last entry of the first Replace was processed, not when it was taken. An empty list, or
-// an Add, Update, Delete or DeleteKey before any list, makes it true at once.
-//
-// # Memory
-//
-// Slices given to process functions are cleared and reused after they return. Objects and Bulks belong to the consumer.
-// Steady work allocates nothing. Memory that a burst needed is let go when later work uses less than a quarter of it.
+// Memory: slices given to process functions are cleared and reused; objects and Bulks belong to the consumer. Steady
+// work allocates nothing. What a burst needed is let go when later work uses less than a quarter of it.
 //
 // # Not guaranteed
 //
 // That what Close leaves in the queue is ever popped; that producers are refused after Close; that a resourceVersion
 // reaches the store through DeltaFIFO, which drops bookmarks; that a batch is as long as it could be.
-//
-// # The arrow that points back
-//
-// DeltaFIFO calls KnownObjects with its lock held. The two methods are declared here and implemented by the indexer.
-// Pop's process function runs under the same lock. InOrder calls only Metrics.Queued under its lock.
 //
 // # Reading order
 //

@@ -1,20 +1,17 @@
 package deltafifo
 
 import (
-	"errors"
 	"slices"
 )
 
-// InOrder hands out every event in the order in which it came. It has two buffers:
+// InOrder hands out every event in the order in which it came.
 //
-//		producers ──append──▶ [ tail ]                the events that came since
-//		                          │ swapped whole, when head is used up
-//		                          ▼
-//		                      [ head ]──▶ batch ──▶ process, with no lock held
+//	producers ──append──▶ [ tail ]                the events that came since
+//	                          │ swapped whole, when head is used up
+//	                          ▼
+//	                      [ head ]──▶ batch ──▶ process, with no lock held
 //
-//	 1. A producer appends to tail under the lock.
-//	 2. The consumer swaps the two when it has used up head. The old head is the next tail, so its memory is reused.
-//	 3. A batch is a part of head, not a copy. It is cleared when it was processed.
+// A batch is a part of head, not a copy. The used-up head becomes the next tail, so its memory is reused.
 //
 // Producers may call from any goroutine. There is one consumer.
 type InOrder[K comparable, T any] struct {
@@ -34,8 +31,7 @@ type InOrder[K comparable, T any] struct {
 	seen map[K]struct{}
 }
 
-// NewInOrder returns an empty queue. It panics without a KeyFunc. Options.Known is not used: the queue asks nothing
-// back.
+// NewInOrder returns an empty queue. It panics without a KeyFunc.
 func NewInOrder[K comparable, T any](opts Options[K, T]) *InOrder[K, T] {
 	if opts.BatchSize <= 0 {
 		opts.BatchSize = defaultBatchSize
@@ -44,29 +40,13 @@ func NewInOrder[K comparable, T any](opts Options[K, T]) *InOrder[K, T] {
 	if !opts.KeysMayRepeat {
 		q.seen = map[K]struct{}{}
 	}
-	q.init(opts)
+	q.init(opts, q.pushEvent)
 	return q
 }
 
-// Add queues an Added delta. When the transform fails, nothing is queued. The error wraps ErrNoKey.
-func (q *InOrder[K, T]) Add(obj T) error { return q.put(Added, obj) }
-
-// Update queues an Updated delta. When the transform fails, nothing is queued. The error wraps ErrNoKey.
-func (q *InOrder[K, T]) Update(obj T) error { return q.put(Updated, obj) }
-
-// Delete queues a Deleted delta with the object as it was when it went. It is Missing if the transform fails. The
-// queue does not know whether the consumer has the object. The error wraps ErrNoKey.
-func (q *InOrder[K, T]) Delete(obj T) error { return q.put(Deleted, obj) }
-
-func (q *InOrder[K, T]) put(t DeltaType, obj T) error {
-	return errors.Join(q.PutAll([]Delta[K, T]{{Type: t, Obj: obj}})...)
-}
-
 // PutAll is Add, Update or Delete for each delta, by its type, in order. All of them cost one lock and one wakeup, and
-// no other producer's deltas come between. Type must be Added, Updated or Deleted, and Obj is the object. The other
-// fields are filled in. The slice is scratch: the queue overwrites it, and does not retain it.
-//
-// PutAll returns nil, or what Add, Update or Delete would have returned, one for each delta.
+// no other producer's deltas come between. Only Type and Obj need be set. The slice is scratch: the queue overwrites
+// it, and does not retain it. PutAll returns nil, or one error or nil for each delta.
 func (q *InOrder[K, T]) PutAll(deltas []Delta[K, T]) (errs []error) {
 	events, n := 0, 0
 	for i := range deltas {
@@ -88,13 +68,6 @@ func (q *InOrder[K, T]) PutAll(deltas []Delta[K, T]) (errs []error) {
 		q.append(deltas[:n]...)
 	}
 	return errs
-}
-
-// DeleteKey queues a Deleted delta without an object and of unknown final state. It is for an object that the server
-// says is gone, when what the server sent could not be read. The error is always nil.
-func (q *InOrder[K, T]) DeleteKey(key K) error {
-	q.append(Delta[K, T]{Type: Deleted, Key: key, Missing: true, FinalStateUnknown: true})
-	return nil
 }
 
 // Replace queues a list as one ReplacedAll delta. It makes no tombstones: the consumer sees from its store what the
@@ -120,10 +93,16 @@ func (q *InOrder[K, T]) Bookmark(resourceVersion string) error {
 	return nil
 }
 
-// append queues deltas: one bulk delta, or any number of events. No event stands for events whose transforms failed.
-//
-// While there is backpressure it waits first: a producer that is always faster than the consumer would otherwise fill
-// the memory.
+func (q *InOrder[K, T]) pushEvent(d Delta[K, T], ok bool) {
+	if ok {
+		q.append(d)
+	} else {
+		q.append()
+	}
+}
+
+// append queues one bulk delta or any number of events. None stands for events whose transforms failed. Under
+// backpressure it waits first: a producer that is always faster than the consumer would otherwise fill the memory.
 func (q *InOrder[K, T]) append(ds ...Delta[K, T]) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -3,49 +3,46 @@ package deltafifo
 import "time"
 
 // Pop takes the oldest delta. It blocks until there is one. Once the queue is closed and empty it returns ErrClosed.
-// Whatever process returns, the delta is gone from the queue, and Pop returns the same.
+// Whatever process returns, the delta is gone, and Pop returns the same. A pop during another one, or from within
+// process, returns ErrPopInProgress.
 //
-// Pop holds no lock while process runs, and producers may append. There is one exception: if two full batches wait
-// already, producers block until process returns. So process must not wait for a producer, nor call the queue's
-// mutators.
+// Pop holds no lock while process runs, and producers may append. But if two full batches wait already, producers block
+// until process returns. So process must not wait for a producer, nor call the queue's mutators.
 //
-// isInInitialList: HasSynced was false when the delta was taken. There is one consumer: a pop during another one, or from
-// within process, returns ErrPopInProgress.
+// isInInitialList: HasSynced was false when the delta was taken.
 func (q *InOrder[K, T]) Pop(process func(d Delta[K, T], isInInitialList bool) error) error {
-	batch, isInInitialList, err := q.take(1)
+	return q.pop(1, func(batch []Delta[K, T], initial bool) error { return process(batch[0], initial) })
+}
+
+// PopBatch is Pop for as many deltas as can be taken at once: at most BatchSize, in order of arrival. No key comes
+// twice, unless KeysMayRepeat. A ReplacedAll, SyncAll or Bookmark comes alone, so no batch reaches over the end of the
+// initial list. A batch also ends at the end of a buffer. The slice is process's own only during the call.
+func (q *InOrder[K, T]) PopBatch(process func(batch []Delta[K, T], isInInitialList bool) error) error {
+	return q.pop(q.opts.BatchSize, process)
+}
+
+func (q *InOrder[K, T]) pop(limit int, process func([]Delta[K, T], bool) error) error {
+	batch, err := q.take(limit)
 	if err != nil {
 		return err
 	}
 	// Deferred, because process may panic.
 	defer q.processed(batch, q.opts.Metrics.start())
-	return process(batch[0], isInInitialList)
+	return process(batch, !q.HasSynced())
 }
 
-// PopBatch is Pop for as many deltas as can be taken at once: at most BatchSize, in order of arrival. No key comes twice,
-// unless KeysMayRepeat. A ReplacedAll, SyncAll or Bookmark comes alone, so no batch reaches over the end of the initial
-// list. A batch also ends at the end of a buffer. The batch, and the slice it is in, is process's own only during the
-// call. Objects and Bulks may be kept.
-func (q *InOrder[K, T]) PopBatch(process func(batch []Delta[K, T], isInInitialList bool) error) error {
-	batch, isInInitialList, err := q.take(q.opts.BatchSize)
-	if err != nil {
-		return err
-	}
-	defer q.processed(batch, q.opts.Metrics.start())
-	return process(batch, isInInitialList)
-}
-
-// take waits for events, and makes the caller the consumer of the next batch. After a nil error, processed must be called.
-func (q *InOrder[K, T]) take(limit int) (batch []Delta[K, T], isInInitialList bool, err error) {
+// take waits for events, and makes the caller the consumer of the next batch.
+func (q *InOrder[K, T]) take(limit int) ([]Delta[K, T], error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.popping {
-		return nil, false, ErrPopInProgress
+		return nil, ErrPopInProgress
 	}
 	q.popping = true
 	for q.lenLocked() == 0 {
 		if q.closed {
 			q.popping = false
-			return nil, false, ErrClosed
+			return nil, ErrClosed
 		}
 		q.changed.Wait()
 	}
@@ -57,7 +54,7 @@ func (q *InOrder[K, T]) take(limit int) (batch []Delta[K, T], isInInitialList bo
 	q.backpressure = (q.lenLocked()-limit)/2 >= q.opts.BatchSize
 	q.opts.Metrics.queued(q.lenLocked() - q.taken)
 	end := q.next + q.taken
-	return q.head[q.next:end:end], !q.HasSynced(), nil
+	return q.head[q.next:end:end], nil
 }
 
 // batchLenLocked returns the length of the batch at head[next]. It ends at limit, before a bulk delta, or before a key
@@ -73,18 +70,18 @@ func (q *InOrder[K, T]) batchLenLocked(limit int) int {
 		if !ds[i].Type.ofOneObject() {
 			return i
 		}
-		if q.seen == nil {
-			continue
-		}
-		if q.seen[ds[i].Key] = struct{}{}; len(q.seen) == i {
-			return i // the key was there
+		if q.seen != nil {
+			q.seen[ds[i].Key] = struct{}{}
+			if len(q.seen) == i { // the key was there
+				return i
+			}
 		}
 	}
 	return len(ds)
 }
 
-// swapLocked makes tail the head. The used-up head is the next tail, unless it is memory that a burst has left. One
-// hardly used buffer is no sign of that: a consumer may wake for single events between full batches.
+// swapLocked makes tail the head. The used-up head is the next tail, unless it is memory that a burst has left. The
+// high-water mark decays slowly: a consumer may wake for single events between full batches.
 func (q *InOrder[K, T]) swapLocked() {
 	old := q.head
 	q.highWater = max(len(old), q.highWater*31/32)

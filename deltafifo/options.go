@@ -14,12 +14,12 @@ var ErrPopInProgress = errors.New("deltafifo: another pop is in progress, the in
 // ErrPanicked is wrapped by the error that a panicking KeyFunc or Transform leads to.
 var ErrPanicked = errors.New("panicked")
 
-// ErrNoKey is wrapped by the error for an object that has no key. Nothing of that object was queued. The error names the
-// Go type that came, and wraps the KeyFunc's error.
+// ErrNoKey is wrapped by the error for an object that has no key, with its Go type and the KeyFunc's error. Nothing of
+// that object was queued.
 var ErrNoKey = errors.New("deltafifo: expected an object with a key")
 
-// KnownObjects is the consumer's store, as far as DeltaFIFO asks it: which objects does it have? It is the one arrow of
-// the pipeline that points back. It is called with the queue's lock held: an implementation must not call the queue.
+// KnownObjects is the consumer's store, as far as DeltaFIFO asks it. It is called with the queue's lock held: an
+// implementation must not call the queue.
 type KnownObjects[K comparable, T any] interface {
 	// ListKeys returns the keys of all objects the store has.
 	ListKeys() []K
@@ -29,17 +29,16 @@ type KnownObjects[K comparable, T any] interface {
 
 // Options configures a queue of either kind. Only KeyFunc is required.
 type Options[K comparable, T any] struct {
-	// KeyFunc names an object. It must be fast, and safe for as many goroutines as call the queue. It is called with no
-	// lock held. If it panics, the object has no key.
+	// KeyFunc names an object. It must be fast, and safe for concurrent calls. It is called with no lock held. If it
+	// panics, the object has no key.
 	KeyFunc func(T) (K, error)
-	// Known is the consumer's store. DeltaFIFO only. If it is nil, Replace finds deletions among the queued keys only,
-	// Delete and DeleteKey concern queued keys only, and Resync does nothing.
+	// Known is the consumer's store. DeltaFIFO only. If it is nil, deletions concern queued keys only, and Resync does
+	// nothing.
 	Known KnownObjects[K, T]
-	// Transform sees every object once, before it is queued, with no lock held. It owns the object and may change it in
-	// place. Nil: objects are queued as they come.
+	// Transform sees every object once, before it is queued, with no lock held and in the producer's goroutine. It owns
+	// the object and may change it in place. Nil: objects are queued as they come.
 	Transform func(T) (T, error)
-	// OnError is told of every failed Transform. It is called in the producer's goroutine, before the producer's call
-	// returns, with no lock held. Nil: such errors are dropped.
+	// OnError is told of every failed Transform, in the same way. Nil: such errors are dropped.
 	OnError func(key K, err error)
 	// BatchSize is the greatest number of deltas in a batch. InOrder only. Zero or less: 1000.
 	BatchSize int
@@ -49,14 +48,13 @@ type Options[K comparable, T any] struct {
 	Metrics Metrics
 }
 
-// Metrics are told what a queue does, for gauges and histograms. A nil one costs nothing. They must be fast and must not
-// call the queue.
+// Metrics are told what a queue does, for gauges and histograms. Each may be nil. They must be fast and must not call
+// the queue.
 type Metrics struct {
-	// Queued is told how much waits, each time that this changes: keys in a DeltaFIFO, deltas in an InOrder. What is being
-	// processed does not count. It is called with the queue's lock held.
+	// Queued is told how much waits, each time that this changes: keys in a DeltaFIFO, deltas in an InOrder. What is
+	// being processed does not count. It is called with the queue's lock held.
 	Queued func(n int)
-	// Processed is told how long each process function took, in the goroutine of the pop. DeltaFIFO calls it with the
-	// queue's lock held.
+	// Processed is told how long each process function took. DeltaFIFO calls it with the queue's lock held.
 	Processed func(took time.Duration)
 }
 
