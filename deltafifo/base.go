@@ -32,12 +32,11 @@ func (b *base[K, T]) init(opts Options[K, T], push func(Delta[K, T], bool)) {
 // Add queues an Added delta. When the transform fails, nothing is queued. The error wraps ErrNoKey.
 func (b *base[K, T]) Add(obj T) error { return b.put(Added, obj) }
 
-// Update queues an Updated delta. When the transform fails, nothing is queued. The error wraps ErrNoKey.
+// Update queues an Updated delta, like Add.
 func (b *base[K, T]) Update(obj T) error { return b.put(Updated, obj) }
 
-// Delete queues a Deleted delta with the object as it was when it went. It is Missing if the transform fails. A
-// DeltaFIFO drops the deletion of a key that is neither queued nor known: it was reported before. The error wraps
-// ErrNoKey.
+// Delete queues a Deleted delta with the object as it was when it went, Missing if the transform fails. A DeltaFIFO
+// drops the deletion of a key that is neither queued nor known. The error wraps ErrNoKey.
 func (b *base[K, T]) Delete(obj T) error { return b.put(Deleted, obj) }
 
 func (b *base[K, T]) put(t DeltaType, obj T) error {
@@ -93,10 +92,9 @@ func (b *base[K, T]) firstListLocked(queued int) {
 
 // entriesDoneLocked notes that n more entries were processed.
 func (b *base[K, T]) entriesDoneLocked(n int) {
-	if b.remaining > 0 {
-		b.remaining -= min(n, b.remaining)
-		if b.remaining == 0 {
-			close(b.synced)
-		}
+	before := b.remaining
+	b.remaining = max(0, before-n)
+	if before > 0 && b.remaining == 0 {
+		close(b.synced)
 	}
 }

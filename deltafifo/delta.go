@@ -37,7 +37,7 @@ func (t DeltaType) String() string {
 	return fmt.Sprintf("DeltaType(%d)", uint8(t))
 }
 
-// ofOneObject tells whether the event concerns one key and may share a batch. Bulk events come alone.
+// ofOneObject tells whether the event concerns one key. The others are the bulk events.
 func (t DeltaType) ofOneObject() bool { return t < ReplacedAll }
 
 // Delta is one change: its type and the object's state after it, or, for a Deleted, the last state known.

@@ -18,11 +18,9 @@ type DeltaFIFO[K comparable, T any] struct {
 	// Invariant: items and the queue have the same entries, each with at least one delta, never two Deleted in a row.
 	items          map[K]*pending[K, T]
 	oldest, newest *pending[K, T]
-	// free are entries for reuse, linked by next. made is how many entries there are, queued or free.
-	free *pending[K, T]
-	made int
-	// peak is the greatest number of items since the queue was last empty.
-	peak int
+	free           *pending[K, T] // entries for reuse, linked by next
+	made           int            // how many entries there are, queued or free
+	peak           int            // the greatest number of items since the queue was last empty
 }
 
 // NewDeltaFIFO returns an empty queue. It panics without a KeyFunc.
@@ -32,8 +30,7 @@ func NewDeltaFIFO[K comparable, T any](opts Options[K, T]) *DeltaFIFO[K, T] {
 	return f
 }
 
-// DeleteUnknown is DeleteKey for a caller that knows a version of the object. The tombstone carries obj, which is not
-// transformed. The error is always nil.
+// DeleteUnknown is DeleteKey with a version of the object, which is not transformed. The error is always nil.
 func (f *DeltaFIFO[K, T]) DeleteUnknown(key K, obj T) error {
 	f.pushEvent(Delta[K, T]{Type: Deleted, Key: key, Obj: obj, FinalStateUnknown: true}, true)
 	return nil

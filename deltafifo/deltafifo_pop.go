@@ -6,10 +6,8 @@ import "time"
 // queue is closed and empty it returns ErrClosed. Whatever process returns, the key is gone, and Pop returns the same.
 //
 // Pop holds the queue's lock while process runs. So process can bring the known objects in line before any other call
-// looks at them. process must not call the queue, except HasSynced and Synced, and should be short. The deltas are its
-// own only during the call. If it panics, the queue goes on working and the panic reaches Pop's caller.
-//
-// isInInitialList: HasSynced was false when the key was taken.
+// looks at them. process must not call the queue, except HasSynced and Synced. The deltas are its own only during the
+// call. If it panics, the queue goes on working. isInInitialList: HasSynced was false when the key was taken.
 func (f *DeltaFIFO[K, T]) Pop(process func(key K, ds []Delta[K, T], isInInitialList bool) error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -33,8 +31,7 @@ func (f *DeltaFIFO[K, T]) PopBatch(process func(ds []Delta[K, T], isInInitialLis
 	return f.Pop(func(_ K, ds []Delta[K, T], isInInitialList bool) error { return process(ds, isInInitialList) })
 }
 
-// maxKeptDeltas bounds the list that a reused entry keeps. A key that changed a thousand times while nobody popped
-// must not leave a thousand slots behind.
+// maxKeptDeltas bounds the list that a reused entry keeps after a key that changed many times.
 const maxKeptDeltas = 8
 
 // processedLocked ends a pop, when its process function has returned or panicked. The entry is kept for reuse, so that
@@ -43,12 +40,10 @@ func (f *DeltaFIFO[K, T]) processedLocked(p *pending[K, T], start time.Time) {
 	f.opts.Metrics.processed(start)
 	f.entriesDoneLocked(1)
 	clear(p.deltas) // popped objects are not kept
-	deltas := p.deltas[:0]
-	if cap(deltas) > maxKeptDeltas {
-		deltas = nil
+	f.free, *p = p, pending[K, T]{deltas: p.deltas[:0], next: f.free}
+	if cap(p.deltas) > maxKeptDeltas {
+		p.deltas = nil
 	}
-	*p = pending[K, T]{deltas: deltas, next: f.free}
-	f.free = p
 	if f.oldest != nil {
 		return
 	}

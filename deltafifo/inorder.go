@@ -21,12 +21,10 @@ type InOrder[K comparable, T any] struct {
 	// next is the first delta of head that was not processed. The taken ones from there are being processed: they belong
 	// to the consumer, which reads and clears them without the lock.
 	next, taken int
-	// popping: a consumer waits or processes.
-	popping bool
+	popping     bool // a consumer waits or processes
 	// backpressure: at least two full batches follow the one being processed. Producers wait for its end.
 	backpressure bool
-	// highWater is how much of the buffers is used at most. It decays slowly.
-	highWater int
+	highWater    int // how much of the buffers is used at most; decays slowly
 	// seen is scratch that finds repeated keys in a batch. It is empty between pops, and nil if keys may repeat.
 	seen map[K]struct{}
 }

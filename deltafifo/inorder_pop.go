@@ -1,6 +1,9 @@
 package deltafifo
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Pop takes the oldest delta. It blocks until there is one. Once the queue is closed and empty it returns ErrClosed.
 // Whatever process returns, the delta is gone, and Pop returns the same. A pop during another one, or from within
@@ -50,11 +53,10 @@ func (q *InOrder[K, T]) take(limit int) ([]Delta[K, T], error) {
 		q.swapLocked()
 	}
 	q.taken = q.batchLenLocked(limit)
-	// Halved rather than doubled: BatchSize may be as good as unlimited.
+	// Halved, not doubled: BatchSize may be as good as unlimited.
 	q.backpressure = (q.lenLocked()-limit)/2 >= q.opts.BatchSize
 	q.opts.Metrics.queued(q.lenLocked() - q.taken)
-	end := q.next + q.taken
-	return q.head[q.next:end:end], nil
+	return slices.Clip(q.head[q.next : q.next+q.taken]), nil
 }
 
 // batchLenLocked returns the length of the batch at head[next]. It ends at limit, before a bulk delta, or before a key
@@ -72,8 +74,8 @@ func (q *InOrder[K, T]) batchLenLocked(limit int) int {
 		}
 		if q.seen != nil {
 			q.seen[ds[i].Key] = struct{}{}
-			if len(q.seen) == i { // the key was there
-				return i
+			if len(q.seen) == i {
+				return i // the key was there
 			}
 		}
 	}

@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// The functions here key and transform incoming objects, for both queues. They are called with no lock held.
+// This file keys and transforms incoming objects, for both queues, with no lock held.
 
-// complete keys and transforms the object of d, which has only a Type and an Obj. ok: d is to be queued. When the
-// transform failed, only a deletion is queued, Missing its object. The error wraps ErrNoKey.
+// complete keys and transforms the object of d, which has only a Type and an Obj. It tells whether to queue d: when the
+// transform failed, only a deletion is, Missing its object. The error wraps ErrNoKey.
 func (o *Options[K, T]) complete(d *Delta[K, T]) (ok bool, err error) {
 	key, obj, ok, err := o.take(d.Obj)
 	// Field by field: building a Delta and copying it takes longer than all else here.

@@ -29,14 +29,12 @@ type KnownObjects[K comparable, T any] interface {
 
 // Options configures a queue of either kind. Only KeyFunc is required.
 type Options[K comparable, T any] struct {
-	// KeyFunc names an object. It must be fast, and safe for concurrent calls. It is called with no lock held. If it
-	// panics, the object has no key.
+	// KeyFunc names an object. It is called with no lock held, by all producers. If it panics, there is no key.
 	KeyFunc func(T) (K, error)
-	// Known is the consumer's store. DeltaFIFO only. If it is nil, deletions concern queued keys only, and Resync does
-	// nothing.
+	// Known is the consumer's store, for DeltaFIFO. Nil: deletions concern queued keys only, Resync does nothing.
 	Known KnownObjects[K, T]
-	// Transform sees every object once, before it is queued, with no lock held and in the producer's goroutine. It owns
-	// the object and may change it in place. Nil: objects are queued as they come.
+	// Transform sees every object once, before it is queued, in the producer's goroutine with no lock held. It may
+	// change the object in place. Nil: objects are queued as they come.
 	Transform func(T) (T, error)
 	// OnError is told of every failed Transform, in the same way. Nil: such errors are dropped.
 	OnError func(key K, err error)
@@ -51,8 +49,7 @@ type Options[K comparable, T any] struct {
 // Metrics are told what a queue does, for gauges and histograms. Each may be nil. They must be fast and must not call
 // the queue.
 type Metrics struct {
-	// Queued is told how much waits, each time that this changes: keys in a DeltaFIFO, deltas in an InOrder. What is
-	// being processed does not count. It is called with the queue's lock held.
+	// Queued is told how many keys (DeltaFIFO) or deltas (InOrder) wait, with the queue's lock held.
 	Queued func(n int)
 	// Processed is told how long each process function took. DeltaFIFO calls it with the queue's lock held.
 	Processed func(took time.Duration)
@@ -64,7 +61,6 @@ func (m *Metrics) queued(n int) {
 	}
 }
 
-// start returns the time if Processed wants to know how long a process function takes.
 func (m *Metrics) start() (at time.Time) {
 	if m.Processed != nil {
 		at = time.Now()
