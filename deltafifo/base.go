@@ -6,14 +6,11 @@ import "sync"
 type base[K comparable, T any] struct {
 	opts Options[K, T]
 	// push queues an event, or only notes that there was one if its transform failed (not ok).
-	push func(d Delta[K, T], ok bool)
-	// mu protects the queue's other fields. Methods named …Locked are called with it.
-	mu sync.Mutex
-	// changed wakes who waits for deltas or for room.
-	changed sync.Cond
-	closed  bool
-	// populated: the first list came, or an event came before any list. Later lists change nothing here.
-	populated bool
+	push      func(d Delta[K, T], ok bool)
+	mu        sync.Mutex // protects the queue's other fields; methods named …Locked are called with it
+	changed   sync.Cond  // wakes consumers that wait for deltas and producers that wait for room
+	closed    bool
+	populated bool // the first list came, or an event before any list; later lists change nothing here
 	// remaining is how many more entries must be processed until the first list is.
 	// Invariant: remaining is 0 unless populated; synced is closed exactly if populated and remaining is 0.
 	remaining int
@@ -55,8 +52,7 @@ func (b *base[K, T]) DeleteKey(key K) error {
 	return nil
 }
 
-// Close wakes all calls that wait. What is queued can still be popped; then the pops return ErrClosed. Producers are
-// not refused. Close may be called more than once.
+// Close wakes all calls that wait. What is queued can still be popped; then the pops return ErrClosed.
 func (b *base[K, T]) Close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -78,8 +74,8 @@ func (b *base[K, T]) HasSynced() bool {
 // Synced returns a channel that is closed when HasSynced turns true.
 func (b *base[K, T]) Synced() <-chan struct{} { return b.synced }
 
-// firstListLocked notes a list, after which queued entries wait. Only the first call counts. An Add, Update or Delete
-// counts as an empty list: a queue that gets one before any list has nothing to wait for.
+// firstListLocked notes a list, after which queued entries wait. Only the first call counts. An event counts as an
+// empty list: a queue that gets one before any list has nothing to wait for.
 func (b *base[K, T]) firstListLocked(queued int) {
 	if b.populated {
 		return

@@ -55,10 +55,10 @@ type Delta[K comparable, T any] struct {
 	Bulk *Bulk[K, T]
 }
 
-// Bulk is what a ReplacedAll or a Bookmark carries. It belongs to the consumer, which may keep it.
+// Bulk is what a ReplacedAll or a Bookmark carries. The consumer may keep it.
 type Bulk[K comparable, T any] struct {
 	ResourceVersion string
-	// Items is the list in the server's order, then the kept keys. Of a key that stands here twice, the later one counts.
+	// Items is the list in the server's order, then the kept keys. Of a key that comes twice the later one counts.
 	Items []Item[K, T]
 }
 

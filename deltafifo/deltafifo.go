@@ -10,8 +10,6 @@ package deltafifo
 //
 // The lock also protects the agreement between the queue and the known objects. Pop's process function runs under it,
 // because Delete, Replace and Resync must not look at a store that lags behind the queue.
-//
-// All methods may be called from any goroutine.
 type DeltaFIFO[K comparable, T any] struct {
 	base[K, T]
 	// oldest and newest are the ends of the queue, which is linked by pending.next.
@@ -52,8 +50,7 @@ func (f *DeltaFIFO[K, T]) pushEvent(d Delta[K, T], ok bool) {
 	}
 }
 
-// Bookmark does nothing: deltas that wait per key are in no order that a resourceVersion could be a point of. Use
-// InOrder where the store must follow bookmarks. The error is always nil.
+// Bookmark does nothing: deltas per key are in no order that a resourceVersion could be a point of. It returns nil.
 func (f *DeltaFIFO[K, T]) Bookmark(string) error { return nil }
 
 // Len returns the number of keys with pending deltas. It waits for a running process function.
@@ -63,8 +60,7 @@ func (f *DeltaFIFO[K, T]) Len() int {
 	return len(f.items)
 }
 
-// Pending returns a copy of all pending deltas, for whoever looks on. Keys are in the order in which Pop will take
-// them, with the deltas of a key together, oldest first. It waits for a running process function.
+// Pending returns a copy of all deltas, key by key as Pop will take them. It waits for a running process function.
 func (f *DeltaFIFO[K, T]) Pending() (ds []Delta[K, T]) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

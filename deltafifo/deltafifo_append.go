@@ -41,8 +41,7 @@ func (f *DeltaFIFO[K, T]) enqueueLocked(key K) *pending[K, T] {
 	return p
 }
 
-// foldDeletions returns the one of two deletions in a row that knows more of the object's end. Of two that were seen
-// the older one stays, of two tombstones the newer one.
+// foldDeletions returns the better informed of two deletions in a row: seen before inferred, with an object before not.
 func foldDeletions[K comparable, T any](older, newer Delta[K, T]) Delta[K, T] {
 	switch {
 	case older.Missing:

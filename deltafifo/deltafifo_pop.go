@@ -21,8 +21,7 @@ func (f *DeltaFIFO[K, T]) Pop(process func(key K, ds []Delta[K, T], isInInitialL
 	f.oldest = p.next
 	delete(f.items, p.key)
 	f.opts.Metrics.queued(len(f.items))
-	// Deferred, because process may panic.
-	defer f.processedLocked(p, f.opts.Metrics.start())
+	defer f.processedLocked(p, f.opts.Metrics.start()) // deferred, because process may panic
 	return process(p.key, p.deltas, !f.HasSynced())
 }
 
@@ -49,8 +48,7 @@ func (f *DeltaFIFO[K, T]) processedLocked(p *pending[K, T], start time.Time) {
 	}
 	f.newest = nil
 	if wasteful(f.made, f.peak) {
-		// A Go map does not shrink, so it is made anew.
-		f.items, f.free, f.made = map[K]*pending[K, T]{}, nil, 0
+		f.items, f.free, f.made = map[K]*pending[K, T]{}, nil, 0 // a Go map does not shrink
 	}
 	f.peak = 0
 }

@@ -1,16 +1,12 @@
 package deltafifo
 
-// Replace queues a list, as one step for consumers and other producers:
-//
-//  1. a Replaced delta for each object of the list, in its order;
-//  2. a tombstone for each queued or known key that is not in the list.
-//
-// The tombstones are needed because a watch that broke off misses events. An object that was deleted meanwhile is in
-// no event: the only sign is that the list lacks it.
+// Replace queues a list, in one step: a Replaced delta for each of its objects, in order, and then a tombstone for each
+// queued or known key that it lacks. The tombstones are needed because a watch that broke off misses events. An object
+// that was deleted meanwhile is in no event: the only sign is that the list lacks it.
 //
 // keep names objects that the server has but that could not be read. They count as present, and nothing is queued for
 // them. The same holds for an object whose transform fails. objs and keep are not retained. The error joins one
-// ErrNoKey for each object without a key; the others are queued all the same.
+// ErrNoKey for each object without a key; the others are queued.
 func (f *DeltaFIFO[K, T]) Replace(objs []T, keep []K, _ string) error {
 	items, err := f.opts.list(objs, keep)
 	present := make(map[K]struct{}, len(items))

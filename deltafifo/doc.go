@@ -19,6 +19,8 @@
 //
 // # Guarantees
 //
+// Concurrency: all methods may be called from any goroutine. InOrder has one consumer, DeltaFIFO any number.
+//
 // Order: InOrder hands out every event once, in the order of the calls. DeltaFIFO hands out the deltas of a key in that
 // order, and keys in the order of their first pending delta. Of two deletions of a key in a row the better informed one
 // stays. A Sync is dropped if the key has something pending, a deletion if the key is neither queued nor known.

@@ -12,21 +12,17 @@ import (
 //	                      [ head ]──▶ batch ──▶ process, with no lock held
 //
 // A batch is a part of head, not a copy. The used-up head becomes the next tail, so its memory is reused.
-//
-// Producers may call from any goroutine. There is one consumer.
 type InOrder[K comparable, T any] struct {
 	base[K, T]
 	// Invariant: head[:next] is zero, and so are tail and head between their length and capacity.
 	head, tail []Delta[K, T]
-	// next is the first delta of head that was not processed. The taken ones from there are being processed: they belong
-	// to the consumer, which reads and clears them without the lock.
+	// next is the first delta of head that was not processed. The consumer owns the taken ones from there.
 	next, taken int
 	popping     bool // a consumer waits or processes
 	// backpressure: at least two full batches follow the one being processed. Producers wait for its end.
 	backpressure bool
-	highWater    int // how much of the buffers is used at most; decays slowly
-	// seen is scratch that finds repeated keys in a batch. It is empty between pops, and nil if keys may repeat.
-	seen map[K]struct{}
+	highWater    int            // how much of the buffers is used at most; decays slowly
+	seen         map[K]struct{} // finds repeated keys in a batch, else empty; nil if keys may repeat
 }
 
 // NewInOrder returns an empty queue. It panics without a KeyFunc.
@@ -69,10 +65,8 @@ func (q *InOrder[K, T]) PutAll(deltas []Delta[K, T]) (errs []error) {
 }
 
 // Replace queues a list as one ReplacedAll delta. It makes no tombstones: the consumer sees from its store what the
-// list lacks. keep names objects that the server has but that could not be read. They, and objects whose transform
-// fails, are Keep items. objs and keep are not retained.
-//
-// The error joins one ErrNoKey for each object without a key. The others are queued all the same.
+// list lacks. Objects named by keep, and those whose transform fails, are Keep items. objs and keep are not retained.
+// The error joins one ErrNoKey for each object without a key; the others are queued.
 func (q *InOrder[K, T]) Replace(objs []T, keep []K, resourceVersion string) error {
 	items, err := q.opts.list(objs, keep)
 	q.append(Delta[K, T]{Type: ReplacedAll, Bulk: &Bulk[K, T]{ResourceVersion: resourceVersion, Items: items}})
@@ -129,8 +123,7 @@ func (q *InOrder[K, T]) Len() int {
 
 func (q *InOrder[K, T]) lenLocked() int { return len(q.head) - q.next + len(q.tail) }
 
-// Pending returns a copy of the deltas that wait, oldest first, for whoever looks on. Those of a running process
-// function do not wait any more.
+// Pending returns a copy of the deltas that wait, oldest first, without those of a running process function.
 func (q *InOrder[K, T]) Pending() []Delta[K, T] {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -6,13 +6,10 @@ import (
 )
 
 // Pop takes the oldest delta. It blocks until there is one. Once the queue is closed and empty it returns ErrClosed.
-// Whatever process returns, the delta is gone, and Pop returns the same. A pop during another one, or from within
-// process, returns ErrPopInProgress.
+// Whatever process returns, the delta is gone, and Pop returns the same. During another pop it returns ErrPopInProgress.
 //
 // Pop holds no lock while process runs, and producers may append. But if two full batches wait already, producers block
-// until process returns. So process must not wait for a producer, nor call the queue's mutators.
-//
-// isInInitialList: HasSynced was false when the delta was taken.
+// until process returns. So process must not wait for a producer. isInInitialList: HasSynced was false before.
 func (q *InOrder[K, T]) Pop(process func(d Delta[K, T], isInInitialList bool) error) error {
 	return q.pop(1, func(batch []Delta[K, T], initial bool) error { return process(batch[0], initial) })
 }
@@ -29,8 +26,7 @@ func (q *InOrder[K, T]) pop(limit int, process func([]Delta[K, T], bool) error) 
 	if err != nil {
 		return err
 	}
-	// Deferred, because process may panic.
-	defer q.processed(batch, q.opts.Metrics.start())
+	defer q.processed(batch, q.opts.Metrics.start()) // deferred, because process may panic
 	return process(batch, !q.HasSynced())
 }
 
@@ -53,14 +49,12 @@ func (q *InOrder[K, T]) take(limit int) ([]Delta[K, T], error) {
 		q.swapLocked()
 	}
 	q.taken = q.batchLenLocked(limit)
-	// Halved, not doubled: BatchSize may be as good as unlimited.
-	q.backpressure = (q.lenLocked()-limit)/2 >= q.opts.BatchSize
+	q.backpressure = (q.lenLocked()-limit)/2 >= q.opts.BatchSize // doubling BatchSize could overflow
 	q.opts.Metrics.queued(q.lenLocked() - q.taken)
 	return slices.Clip(q.head[q.next : q.next+q.taken]), nil
 }
 
-// batchLenLocked returns the length of the batch at head[next]. It ends at limit, before a bulk delta, or before a key
-// that comes a second time.
+// batchLenLocked returns the length of the batch at head[next]: until limit, a bulk delta, or a key's second delta.
 func (q *InOrder[K, T]) batchLenLocked(limit int) int {
 	ds := q.head[q.next:]
 	ds = ds[:min(limit, len(ds))]

@@ -5,8 +5,6 @@ import (
 	"fmt"
 )
 
-// This file keys and transforms incoming objects, for both queues, with no lock held.
-
 // complete keys and transforms the object of d, which has only a Type and an Obj. It tells whether to queue d: when the
 // transform failed, only a deletion is, Missing its object. The error wraps ErrNoKey.
 func (o *Options[K, T]) complete(d *Delta[K, T]) (ok bool, err error) {
@@ -17,7 +15,7 @@ func (o *Options[K, T]) complete(d *Delta[K, T]) (ok bool, err error) {
 }
 
 // list turns what Replace was given into items. An object whose transform failed becomes a Keep item. One without a
-// key is left out; the error joins one ErrNoKey for each of those. objs and keep are not retained.
+// key is left out; the error joins one ErrNoKey for each of those.
 func (o *Options[K, T]) list(objs []T, keep []K) ([]Item[K, T], error) {
 	items := make([]Item[K, T], 0, len(objs)+len(keep))
 	var errs []error

@@ -14,8 +14,7 @@ var ErrPopInProgress = errors.New("deltafifo: another pop is in progress, the in
 // ErrPanicked is wrapped by the error that a panicking KeyFunc or Transform leads to.
 var ErrPanicked = errors.New("panicked")
 
-// ErrNoKey is wrapped by the error for an object that has no key, with its Go type and the KeyFunc's error. Nothing of
-// that object was queued.
+// ErrNoKey is wrapped by the error for an object that has no key. Nothing of that object was queued.
 var ErrNoKey = errors.New("deltafifo: expected an object with a key")
 
 // KnownObjects is the consumer's store, as far as DeltaFIFO asks it. It is called with the queue's lock held: an
@@ -33,10 +32,9 @@ type Options[K comparable, T any] struct {
 	KeyFunc func(T) (K, error)
 	// Known is the consumer's store, for DeltaFIFO. Nil: deletions concern queued keys only, Resync does nothing.
 	Known KnownObjects[K, T]
-	// Transform sees every object once, before it is queued, in the producer's goroutine with no lock held. It may
-	// change the object in place. Nil: objects are queued as they come.
+	// Transform sees every object once, in the producer's goroutine with no lock held. It may change it. It may be nil.
 	Transform func(T) (T, error)
-	// OnError is told of every failed Transform, in the same way. Nil: such errors are dropped.
+	// OnError is told of every failed Transform, in the same way. It may be nil.
 	OnError func(key K, err error)
 	// BatchSize is the greatest number of deltas in a batch. InOrder only. Zero or less: 1000.
 	BatchSize int
@@ -46,8 +44,7 @@ type Options[K comparable, T any] struct {
 	Metrics Metrics
 }
 
-// Metrics are told what a queue does, for gauges and histograms. Each may be nil. They must be fast and must not call
-// the queue.
+// Metrics are told what a queue does. Each may be nil. They must be fast and must not call the queue.
 type Metrics struct {
 	// Queued is told how many keys (DeltaFIFO) or deltas (InOrder) wait, with the queue's lock held.
 	Queued func(n int)
