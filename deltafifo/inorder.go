@@ -1,8 +1,6 @@
 package deltafifo
 
-import (
-	"slices"
-)
+import "slices"
 
 // InOrder hands out every event in the order in which it came.
 //

@@ -6,7 +6,7 @@ import (
 )
 
 // Pop takes the oldest delta. It blocks until there is one. Once the queue is closed and empty it returns ErrClosed.
-// Whatever process returns, the delta is gone, and Pop returns the same. During another pop it returns ErrPopInProgress.
+// Whatever process returns, the delta is gone, and Pop returns the same. During another pop: ErrPopInProgress.
 //
 // Pop holds no lock while process runs, and producers may append. But if two full batches wait already, producers block
 // until process returns. So process must not wait for a producer. isInInitialList: HasSynced was false before.

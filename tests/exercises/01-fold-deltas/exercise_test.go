@@ -30,7 +30,11 @@ func pop(t *testing.T, q *queue) (key string, story []string) {
 	require.NoError(t, q.Pop(func(k string, ds []deltafifo.Delta[string, thing], _ bool) error {
 		key = k
 		for _, d := range ds {
-			story = append(story, d.Type.String()+" "+d.Obj.version)
+			text := d.Type.String() + " " + d.Obj.version
+			if d.FinalStateUnknown {
+				text += " unknown"
+			}
+			story = append(story, text)
 		}
 		return nil
 	}))
