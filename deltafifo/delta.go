@@ -12,7 +12,7 @@ const (
 	Updated
 	// Deleted: the object is gone. See Delta.Missing and Delta.FinalStateUnknown for how much is known of its end.
 	Deleted
-	// Replaced: a list showed the object; whether it changed since it was last seen is unknown. DeltaFIFO only.
+	// Replaced: a list showed the object. Whether it changed since it was last seen is unknown. DeltaFIFO only.
 	Replaced
 	// Sync: nothing happened, the object is to be looked at again. DeltaFIFO only.
 	Sync
@@ -37,7 +37,7 @@ func (t DeltaType) String() string {
 	return fmt.Sprintf("DeltaType(%d)", uint8(t))
 }
 
-// ofOneObject tells the events that concern one key, and may share a batch, from the bulk ones.
+// ofOneObject tells whether the event concerns one key. The others are the bulk events.
 func (t DeltaType) ofOneObject() bool { return t < ReplacedAll }
 
 // Delta is one change: its type and the object's state after it, or, for a Deleted, the last state known.
@@ -46,21 +46,19 @@ type Delta[K comparable, T any] struct {
 	// Key is what the KeyFunc said of the object as it came, before Transform. Zero for the bulk types.
 	Key K
 	Obj T
-	// Missing: Obj is the zero value, no version of the object is at hand. Only a Deleted can be without one;
-	// the consumer takes the last version its store has.
+	// Missing: Obj is the zero value. Only a Deleted can lack its object; the consumer takes its store's version.
 	Missing bool
-	// FinalStateUnknown: the deletion was inferred (by a list that lacks the object, or by DeleteKey), so Obj may be
-	// older than the object's last state.
+	// FinalStateUnknown marks a tombstone: nobody saw the deletion. It was inferred from a list that lacks the object,
+	// or from DeleteKey. Obj may be older than the object's last state.
 	FinalStateUnknown bool
 	// Bulk is set for ReplacedAll and Bookmark, else nil.
 	Bulk *Bulk[K, T]
 }
 
-// Bulk is what a ReplacedAll or a Bookmark carries. It belongs to the consumer, who may keep it.
+// Bulk is what a ReplacedAll or a Bookmark carries. The consumer may keep it.
 type Bulk[K comparable, T any] struct {
 	ResourceVersion string
-	// Items is the list in the server's order, then the kept keys. Nil for a Bookmark. A key that the list named twice
-	// is here twice; the later one counts.
+	// Items is the list in the server's order, then the kept keys. Of a key that comes twice the later one counts.
 	Items []Item[K, T]
 }
 
@@ -68,6 +66,6 @@ type Bulk[K comparable, T any] struct {
 type Item[K comparable, T any] struct {
 	Key K
 	Obj T
-	// Keep: the server has the object, but no readable version came. Obj is the zero value, the last good one stays.
+	// Keep: the server has the object, but no readable version came. The store keeps its version.
 	Keep bool
 }

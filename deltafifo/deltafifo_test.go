@@ -173,8 +173,7 @@ func TestDeltaFIFO_AnObjectWithoutAKeyIsAnErrorThatNamesExpectedAndGot(t *testin
 	}
 	assert.False(t, f.HasSynced(), "nothing came")
 	err := f.Replace([]*thing{{version: 1}, v("a", 1), nil}, nil, "1")
-	var keyErr *KeyError
-	require.ErrorAs(t, err, &keyErr)
+	assert.ErrorIs(t, err, ErrNoKey)
 	assert.ErrorIs(t, err, errNoName)
 	assert.ErrorIs(t, err, ErrPanicked, "the key of a nil pointer")
 	assert.Equal(t, []string{"Replaced a(a@1) [initial]"}, drain(t, f, store))

@@ -1,129 +1,103 @@
 package deltafifo
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
-// Pop takes the oldest delta. It blocks until there is one; once the queue is closed and empty it returns ErrClosed. The
-// delta is gone from the queue whatever process returns, which Pop returns as it is.
+// Pop takes the oldest delta. It blocks until there is one. Once the queue is closed and empty it returns ErrClosed.
+// Whatever process returns, the delta is gone, and Pop returns the same. During another pop: ErrPopInProgress.
 //
-// No lock is held while process runs, and producers may append, unless two full batches wait already: then they block
-// until process returns. So process must not wait for a producer, nor call the queue's mutators.
-//
-// isInInitialList: HasSynced was false when the delta was taken. There is one consumer: a pop during another one, or from
-// within process, returns ErrPopInProgress.
+// Pop holds no lock while process runs, and producers may append. But if two full batches wait already, producers block
+// until process returns. So process must not wait for a producer. isInInitialList: HasSynced was false before.
 func (q *InOrder[K, T]) Pop(process func(d Delta[K, T], isInInitialList bool) error) error {
-	batch, isInInitialList, err := q.take(1)
-	if err != nil {
-		return err
-	}
-	defer q.processed(batch, q.metrics.start())
-	return process(batch[0], isInInitialList)
+	return q.pop(1, func(batch []Delta[K, T], initial bool) error { return process(batch[0], initial) })
 }
 
-// PopBatch is Pop for as many deltas as can be taken at once: at most BatchSize, in order of arrival, no key twice unless
-// KeysMayRepeat. A ReplacedAll, SyncAll or Bookmark comes alone, so no batch reaches over the end of the initial list. A
-// batch can be shorter than it might be: it ends where the consumer swapped buffers. The batch, and the slice it is in, is
-// process's own only during the call; objects and Bulks may be kept.
+// PopBatch is Pop for as many deltas as can be taken at once: at most BatchSize, in order of arrival. No key comes
+// twice, unless KeysMayRepeat. A ReplacedAll, SyncAll or Bookmark comes alone, so no batch reaches over the end of the
+// initial list. A batch also ends at the end of a buffer. The slice is process's own only during the call.
 func (q *InOrder[K, T]) PopBatch(process func(batch []Delta[K, T], isInInitialList bool) error) error {
-	batch, isInInitialList, err := q.take(q.batchSize)
+	return q.pop(q.opts.BatchSize, process)
+}
+
+func (q *InOrder[K, T]) pop(limit int, process func([]Delta[K, T], bool) error) error {
+	batch, err := q.take(limit)
 	if err != nil {
 		return err
 	}
-	defer q.processed(batch, q.metrics.start())
-	return process(batch, isInInitialList)
+	defer q.processed(batch, q.opts.Metrics.start()) // deferred, because process may panic
+	return process(batch, !q.HasSynced())
 }
 
-// take waits for events and returns the next stretch of head. After a nil error, processed must be called.
-func (q *InOrder[K, T]) take(limit int) (batch []Delta[K, T], isInInitialList bool, err error) {
-	if err := q.begin(limit); err != nil {
-		return nil, false, err
-	}
-	// From here to processed, head and next do not change: this goroutine set popping.
-	rest := q.head[q.next:]
-	n := 1
-	if limit > 1 && rest[0].Type.ofOneObject() {
-		n = stretch(rest, limit, q.unique)
-	}
-	if q.metrics.Queued != nil {
-		q.mu.Lock()
-		q.taken = n
-		q.metrics.Queued(q.lenLocked() - n)
-		q.mu.Unlock()
-	}
-	return rest[:n:n], !q.synced.isDone.Load(), nil
-}
-
-// begin makes the caller the consumer, and sees to it that head has something to process.
-func (q *InOrder[K, T]) begin(limit int) error {
+// take waits for events, and makes the caller the consumer of the next batch.
+func (q *InOrder[K, T]) take(limit int) ([]Delta[K, T], error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.popping {
-		return ErrPopInProgress
+		return nil, ErrPopInProgress
 	}
 	q.popping = true
 	for q.lenLocked() == 0 {
 		if q.closed {
 			q.popping = false
-			return ErrClosed
+			return nil, ErrClosed
 		}
-		q.nonEmpty.Wait()
+		q.changed.Wait()
 	}
 	if q.next == len(q.head) {
 		q.swapLocked()
 	}
-	// Halved rather than doubled: a BatchSize may be as good as unlimited.
-	q.held = (q.lenLocked()-limit)/2 >= q.batchSize
-	return nil
+	q.taken = q.batchLenLocked(limit)
+	q.backpressure = (q.lenLocked()-limit)/2 >= q.opts.BatchSize // doubling BatchSize could overflow
+	q.opts.Metrics.queued(q.lenLocked() - q.taken)
+	return slices.Clip(q.head[q.next : q.next+q.taken]), nil
 }
 
-// maxWasted is how often in a row buffers may be hardly used before one is let go. A consumer that wakes for single events
-// between full batches must not make the producers grow a buffer each time.
-const maxWasted = 32
+// batchLenLocked returns the length of the batch at head[next]: until limit, a bulk delta, or a key's second delta.
+func (q *InOrder[K, T]) batchLenLocked(limit int) int {
+	ds := q.head[q.next:]
+	ds = ds[:min(limit, len(ds))]
+	if len(ds) == 1 || !ds[0].Type.ofOneObject() {
+		return 1
+	}
+	defer clear(q.seen)
+	for i := range ds {
+		if !ds[i].Type.ofOneObject() {
+			return i
+		}
+		if q.seen != nil {
+			q.seen[ds[i].Key] = struct{}{}
+			if len(q.seen) == i {
+				return i // the key was there
+			}
+		}
+	}
+	return len(ds)
+}
 
-// swapLocked makes tail the head. The used-up head is the next tail, unless it is memory that is left of a burst.
+// swapLocked makes tail the head. The used-up head is the next tail, unless it is memory that a burst has left. The
+// high-water mark decays slowly: a consumer may wake for single events between full batches.
 func (q *InOrder[K, T]) swapLocked() {
 	old := q.head
-	switch {
-	case cap(old) <= minKept:
-	case !wasteful(cap(old), len(old)):
-		q.wasted = 0
-	case q.wasted < maxWasted:
-		q.wasted++
-	default:
-		old, q.wasted = nil, 0
+	q.highWater = max(len(old), q.highWater*31/32)
+	if wasteful(cap(old), q.highWater) {
+		old = nil
 	}
 	q.head, q.tail, q.next = q.tail, old[:0], 0
 }
 
-// processed takes back a batch whose process function has returned or panicked.
+// processed ends a pop, when its process function has returned or panicked.
 func (q *InOrder[K, T]) processed(batch []Delta[K, T], start time.Time) {
-	q.metrics.processed(start)
-	clear(batch)
+	q.opts.Metrics.processed(start)
+	clear(batch) // popped objects are not kept
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.next += len(batch)
-	q.taken = 0
-	q.synced.processedLocked(len(batch))
-	q.popping = false
-	if q.held {
-		q.held = false
-		q.room.Broadcast()
+	q.next += q.taken
+	q.entriesDoneLocked(q.taken)
+	q.taken, q.popping = 0, false
+	if q.backpressure {
+		q.backpressure = false
+		q.changed.Broadcast()
 	}
-}
-
-// stretch returns the length of the batch at the start of ds: up to limit, the first bulk delta, or the first key that
-// comes a second time, if there is a set to find that in.
-func stretch[K comparable, T any](ds []Delta[K, T], limit int, unique *keySet[K]) int {
-	ds = ds[:min(limit, len(ds))]
-	if len(ds) == 1 {
-		return 1
-	}
-	if unique != nil {
-		unique.reset(len(ds))
-	}
-	for i := range ds {
-		if !ds[i].Type.ofOneObject() || unique != nil && !addKey(unique, ds, i) {
-			return i
-		}
-	}
-	return len(ds)
 }

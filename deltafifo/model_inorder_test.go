@@ -1,7 +1,6 @@
 package deltafifo
 
 import (
-	"fmt"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -203,71 +202,4 @@ func popBothInOrders(s *script, impl *queue, model *inOrderModel, closed bool) {
 		t.Fatal(err)
 	}
 	model.processed(len(want))
-}
-
-func TestKeySet_FindsTheFirstRepetitionLikeAMap(t *testing.T) {
-	distinct := make([]Delta[int, int], 40)
-	for i := range distinct {
-		distinct[i] = Delta[int, int]{Type: Updated, Key: i}
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		set := newKeySet[int]()
-		// Used by the first generations, and then near the end of their range, so that they come again.
-		for range 2 {
-			stretch(distinct, len(distinct), &set)
-		}
-		set.generation = ^uint32(0) - 1
-		for range rapid.IntRange(1, 8).Draw(t, "batches") {
-			keys := rapid.SliceOfN(rapid.IntRange(0, 60), 2, 40).Draw(t, "keys")
-			ds := make([]Delta[int, int], len(keys))
-			want, seen := len(keys), map[int]bool{}
-			for i, k := range keys {
-				ds[i] = Delta[int, int]{Type: Updated, Key: k}
-				if seen[k] && want == len(keys) {
-					want = i
-				}
-				seen[k] = true
-			}
-			if got := stretch(ds, len(ds), &set); got != want {
-				t.Fatalf("%v repeats at %d, got %d", keys, want, got)
-			}
-		}
-	})
-}
-
-func TestRing_BehavesLikeASlice(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		var r ring[*int]
-		var model []*int
-		t.Repeat(map[string]func(*rapid.T){
-			"": func(t *rapid.T) {
-				if err := r.check(); err != nil {
-					t.Fatal(err)
-				}
-				if r.len() != len(model) {
-					t.Fatalf("%d entries, not %d", r.len(), len(model))
-				}
-				for i := range model {
-					if r.at(i) != model[i] {
-						t.Fatalf("entry %d differs", i)
-					}
-				}
-			},
-			"push": func(t *rapid.T) {
-				for range rapid.IntRange(1, 40).Draw(t, "n") {
-					p := new(int)
-					r.push(p)
-					model = append(model, p)
-				}
-			},
-			"pop": func(t *rapid.T) {
-				for range min(len(model), rapid.IntRange(1, 40).Draw(t, "n")) {
-					if got := r.pop(); got != model[0] {
-						t.Fatal(fmt.Errorf("popped another entry"))
-					}
-					model = model[1:]
-				}
-			},
-		})
-	})
 }

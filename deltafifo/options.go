@@ -2,7 +2,6 @@ package deltafifo
 
 import (
 	"errors"
-	"fmt"
 	"time"
 )
 
@@ -12,27 +11,14 @@ var ErrClosed = errors.New("deltafifo: the queue is closed and empty")
 // ErrPopInProgress is returned by InOrder's pops when another one waits or processes: the queue has one consumer.
 var ErrPopInProgress = errors.New("deltafifo: another pop is in progress, the in-order queue has one consumer")
 
-// ErrPanicked is wrapped by what OnError is told of a Transform that panicked, and by the *KeyError of a KeyFunc that did.
+// ErrPanicked is wrapped by the error that a panicking KeyFunc or Transform leads to.
 var ErrPanicked = errors.New("panicked")
 
-// KeyError is returned for an object that has no key. Nothing of that object was queued.
-type KeyError struct {
-	// Got is the Go type of what came.
-	Got string
-	// Err is what the KeyFunc said.
-	Err error
-}
+// ErrNoKey is wrapped by the error for an object that has no key. Nothing of that object was queued.
+var ErrNoKey = errors.New("deltafifo: expected an object with a key")
 
-// Error names what was expected and what came.
-func (e *KeyError) Error() string {
-	return fmt.Sprintf("deltafifo: expected an object with a key, got %s: %v", e.Got, e.Err)
-}
-
-// Unwrap returns what the KeyFunc said.
-func (e *KeyError) Unwrap() error { return e.Err }
-
-// KnownObjects is what DeltaFIFO asks the consumer's store for: which objects it has. It is the one arrow of the
-// pipeline that points back, and it is called with the queue's lock held: an implementation must not call the queue.
+// KnownObjects is the consumer's store, as far as DeltaFIFO asks it. It is called with the queue's lock held: an
+// implementation must not call the queue.
 type KnownObjects[K comparable, T any] interface {
 	// ListKeys returns the keys of all objects the store has.
 	ListKeys() []K
@@ -42,34 +28,27 @@ type KnownObjects[K comparable, T any] interface {
 
 // Options configures a queue of either kind. Only KeyFunc is required.
 type Options[K comparable, T any] struct {
-	// KeyFunc names an object. It must be fast, and safe for as many goroutines as call the queue. It is called with no
-	// lock held. Its panic becomes a *KeyError.
+	// KeyFunc names an object. It is called with no lock held, by all producers. If it panics, there is no key.
 	KeyFunc func(T) (K, error)
-	// Known is the consumer's store. DeltaFIFO only. Nil: Replace finds deletions among the queued keys only, Delete and
-	// DeleteKey concern queued keys only, and Resync does nothing.
+	// Known is the consumer's store, for DeltaFIFO. Nil: deletions concern queued keys only, Resync does nothing.
 	Known KnownObjects[K, T]
-	// Transform sees every object once, before it is queued, with no lock held; it owns the object and may change it in
-	// place. Nil: objects are queued as they come. Where it fails, see the package's section on failing transforms.
+	// Transform sees every object once, in the producer's goroutine with no lock held. It may change it. It may be nil.
 	Transform func(T) (T, error)
-	// OnError is told of every failed Transform, in the goroutine of the producer's call and before it returns, with no
-	// lock held. Nil: such errors are dropped.
+	// OnError is told of every failed Transform, in the same way. It may be nil.
 	OnError func(key K, err error)
 	// BatchSize is the greatest number of deltas in a batch. InOrder only. Zero or less: 1000.
 	BatchSize int
-	// KeysMayRepeat: a batch may have several deltas of one key, in order, which saves looking for them. InOrder only.
+	// KeysMayRepeat allows several deltas of one key in a batch, in order. It saves the search for them. InOrder only.
 	KeysMayRepeat bool
 	// Metrics measure the queue.
 	Metrics Metrics
 }
 
-// Metrics are told what a queue does, for gauges and histograms. A nil one costs nothing. They must be fast and must not
-// call the queue.
+// Metrics are told what a queue does. Each may be nil. They must be fast and must not call the queue.
 type Metrics struct {
-	// Queued is told how much is queued each time that it changes, what is being processed not counted: keys in a DeltaFIFO,
-	// deltas in an InOrder. It is called with the queue's lock held.
+	// Queued is told how many keys (DeltaFIFO) or deltas (InOrder) wait, with the queue's lock held.
 	Queued func(n int)
-	// Processed is told how long each process function took, in the goroutine of the pop; with DeltaFIFO, whose process
-	// functions run under it, with the queue's lock held.
+	// Processed is told how long each process function took. DeltaFIFO calls it with the queue's lock held.
 	Processed func(took time.Duration)
 }
 
@@ -79,7 +58,6 @@ func (m *Metrics) queued(n int) {
 	}
 }
 
-// start returns when a process function starts, or nothing if nobody wants to know how long it takes.
 func (m *Metrics) start() (at time.Time) {
 	if m.Processed != nil {
 		at = time.Now()
@@ -94,3 +72,9 @@ func (m *Metrics) processed(start time.Time) {
 }
 
 const defaultBatchSize = 1000
+
+// minKept is the number of entries up to which a queue keeps its memory for reuse, however little it is used.
+const minKept = 1024
+
+// wasteful tells whether memory for have entries should go, of which only used were needed.
+func wasteful(have, used int) bool { return have > minKept && used < have/4 }

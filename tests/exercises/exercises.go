@@ -20,8 +20,8 @@ type Exercise struct {
 
 // All are the exercises.
 var All = []Exercise{
-	{"01-fold-deltas", "deltafifo/deltafifo_entries.go", "appendLocked"},
-	{"02-tombstones-on-replace", "deltafifo/deltafifo_relist.go", "buryKnownLocked"},
+	{"01-fold-deltas", "deltafifo/deltafifo_append.go", "appendLocked"},
+	{"02-tombstones-on-replace", "deltafifo/deltafifo_replace.go", "appendTombstonesLocked"},
 	{"03-file-an-index-entry", "indexer/index.go", "file"},
 	{"04-take-a-snapshot", "indexer/snapshot.go", "freezeLocked"},
 	{"05-swap-a-buffer", "sharedinformer/buffer.go", "take"},

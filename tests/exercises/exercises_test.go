@@ -27,36 +27,28 @@ const patience = time.Minute
 var tempting = map[string][]string{
 	"01": {
 		// Two deletions in a row are two.
-		`p := f.items.find(d.Key, hash)
+		`p := f.items[d.Key]
 if p == nil {
-	p = f.items.add(d.Key, hash)
-	f.queue.push(p)
-	f.nonEmpty.Signal()
+	p = f.enqueueLocked(d.Key)
 }
-p.deltas = append(p.deltas, d)
-return p`,
-		// Nobody wakes the consumer.
-		`p := f.items.find(d.Key, hash)
+p.deltas = append(p.deltas, d)`,
+		// Of two deletions in a row the newer stays, whatever it knows.
+		`p := f.items[d.Key]
 if p == nil {
-	p = f.items.add(d.Key, hash)
-	f.queue.push(p)
+	p = f.enqueueLocked(d.Key)
 }
 if n := len(p.deltas); n > 0 && d.Type == Deleted && p.deltas[n-1].Type == Deleted {
-	p.deltas[n-1] = foldDeletions(p.deltas[n-1], d)
-	return p
-}
-p.deltas = append(p.deltas, d)
-return p`,
-	},
-	"02": {
-		// What is queued gets a second tombstone, of an older version.
-		`if f.known == nil {
+	p.deltas[n-1] = d
 	return
 }
-for _, key := range f.known.ListKeys() {
-	if _, ok := present.kept[key]; !ok {
-		obj, ok := f.known.GetByKey(key)
-		f.appendLocked(f.items.hash(key), tombstone(key, obj, !ok))
+p.deltas = append(p.deltas, d)`,
+	},
+	"02": {
+		// What is queued gets a second tombstone, and what is queued only gets none.
+		`for _, key := range f.knownKeysLocked() {
+	if _, ok := present[key]; !ok {
+		d, _ := f.tombstoneLocked(key)
+		f.appendLocked(d)
 	}
 }`,
 	},

@@ -26,11 +26,15 @@ func newQueue() *queue {
 // pop returns the oldest key and what happened to it.
 func pop(t *testing.T, q *queue) (key string, story []string) {
 	t.Helper()
-	require.NotZero(t, q.Len(), "nothing is queued: is the key pushed into f.queue?")
+	require.NotZero(t, q.Len(), "nothing is queued: is the key given to f.enqueueLocked?")
 	require.NoError(t, q.Pop(func(k string, ds []deltafifo.Delta[string, thing], _ bool) error {
 		key = k
 		for _, d := range ds {
-			story = append(story, d.Type.String()+" "+d.Obj.version)
+			text := d.Type.String() + " " + d.Obj.version
+			if d.FinalStateUnknown {
+				text += " unknown"
+			}
+			story = append(story, text)
 		}
 		return nil
 	}))
@@ -66,7 +70,7 @@ func TestFoldDeltas(t *testing.T) {
 		_, story := pop(t, q)
 		require.Equal(t, []string{"Added 1", "Deleted 2", "Added 3"}, story)
 	})
-	t.Run("4 whoever waits in Pop is woken by the first change of a key", func(t *testing.T) {
+	t.Run("4 a consumer that waits in Pop is woken by the first change of a key", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			q, popped := newQueue(), false
 			go func() {
@@ -78,7 +82,7 @@ func TestFoldDeltas(t *testing.T) {
 			synctest.Wait()
 			woken := popped
 			q.Close()
-			require.True(t, woken, "Pop sleeps on although there is work: who signals f.nonEmpty?")
+			require.True(t, woken, "Pop sleeps on although there is work: is a new key given to f.enqueueLocked?")
 		})
 	})
 }

@@ -59,7 +59,7 @@ func relist(t *testing.T, known store, updates, list []thing, keep ...string) ma
 }
 
 func TestTombstonesOnReplace(t *testing.T) {
-	t.Run("1 what the store has and the list has not is buried, as the store knows it", func(t *testing.T) {
+	t.Run("1 what the store has and the list has not gets a tombstone, as the store knows it", func(t *testing.T) {
 		got := relist(t, store{"a": "1", "b": "1"}, nil, []thing{{"a", "2"}})
 		require.Equal(t, []string{"Deleted 1, unknown end: true, missing: false"}, got["b"])
 	})
@@ -74,11 +74,13 @@ func TestTombstonesOnReplace(t *testing.T) {
 		got := relist(t, store{"a": "1"}, []thing{{"a", "2"}}, nil)
 		require.Equal(t, []string{"Updated 2", "Deleted 2, unknown end: true, missing: false"}, got["a"])
 	})
-	t.Run("5 an object that the store cannot show is buried without", func(t *testing.T) {
+	t.Run("5 the tombstone of an object that the store cannot show has none", func(t *testing.T) {
 		got := relist(t, store{"a": ""}, nil, nil)
 		require.Equal(t, []string{"Deleted , unknown end: true, missing: true"}, got["a"])
 	})
-	t.Run("6 without a store there is nobody to bury", func(t *testing.T) {
+	t.Run("6 without a store, only what is queued can be missing", func(t *testing.T) {
 		require.Empty(t, relist(t, nil, nil, nil))
+		got := relist(t, nil, []thing{{"a", "2"}}, nil)
+		require.Equal(t, []string{"Updated 2", "Deleted 2, unknown end: true, missing: false"}, got["a"])
 	})
 }

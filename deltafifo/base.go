@@ -1,0 +1,96 @@
+package deltafifo
+
+import "sync"
+
+// base is what both queues have in common: the events of one object, closing, and the initial sync.
+type base[K comparable, T any] struct {
+	opts Options[K, T]
+	// push queues an event, or only notes that there was one if its transform failed (not ok).
+	push      func(d Delta[K, T], ok bool)
+	mu        sync.Mutex // protects the queue's other fields; methods named …Locked are called with it
+	changed   sync.Cond  // wakes consumers that wait for deltas and producers that wait for room
+	closed    bool
+	populated bool // the first list came, or an event before any list; later lists change nothing here
+	// remaining is how many more entries must be processed until the first list is.
+	// Invariant: remaining is 0 unless populated; synced is closed exactly if populated and remaining is 0.
+	remaining int
+	synced    chan struct{}
+}
+
+func (b *base[K, T]) init(opts Options[K, T], push func(Delta[K, T], bool)) {
+	if opts.KeyFunc == nil {
+		panic("deltafifo: Options.KeyFunc is required")
+	}
+	b.opts, b.push = opts, push
+	b.changed.L = &b.mu
+	b.synced = make(chan struct{})
+}
+
+// Add queues an Added delta. When the transform fails, nothing is queued. The error wraps ErrNoKey.
+func (b *base[K, T]) Add(obj T) error { return b.put(Added, obj) }
+
+// Update queues an Updated delta, like Add.
+func (b *base[K, T]) Update(obj T) error { return b.put(Updated, obj) }
+
+// Delete queues a Deleted delta with the object as it was when it went, Missing if the transform fails. A DeltaFIFO
+// drops the deletion of a key that is neither queued nor known. The error wraps ErrNoKey.
+func (b *base[K, T]) Delete(obj T) error { return b.put(Deleted, obj) }
+
+func (b *base[K, T]) put(t DeltaType, obj T) error {
+	d := Delta[K, T]{Type: t, Obj: obj}
+	ok, err := b.opts.complete(&d)
+	if err == nil {
+		b.push(d, ok)
+	}
+	return err
+}
+
+// DeleteKey queues a tombstone: the server says that the object is gone, but what it sent could not be read. In a
+// DeltaFIFO it carries the newest version queued or known, or is dropped if there is none. The error is always nil.
+func (b *base[K, T]) DeleteKey(key K) error {
+	b.push(Delta[K, T]{Type: Deleted, Key: key, Missing: true, FinalStateUnknown: true}, true)
+	return nil
+}
+
+// Close wakes all calls that wait. What is queued can still be popped; then the pops return ErrClosed.
+func (b *base[K, T]) Close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	b.changed.Broadcast()
+}
+
+// HasSynced tells whether the last entry of the first Replace was processed, or an Add, Update, Delete or DeleteKey
+// came before any Replace. It never blocks, and process functions may call it.
+func (b *base[K, T]) HasSynced() bool {
+	select {
+	case <-b.synced:
+		return true
+	default:
+		return false
+	}
+}
+
+// Synced returns a channel that is closed when HasSynced turns true.
+func (b *base[K, T]) Synced() <-chan struct{} { return b.synced }
+
+// firstListLocked notes a list, after which queued entries wait. Only the first call counts. An event counts as an
+// empty list: a queue that gets one before any list has nothing to wait for.
+func (b *base[K, T]) firstListLocked(queued int) {
+	if b.populated {
+		return
+	}
+	b.populated, b.remaining = true, queued
+	if queued == 0 {
+		close(b.synced)
+	}
+}
+
+// entriesDoneLocked notes that n more entries were processed.
+func (b *base[K, T]) entriesDoneLocked(n int) {
+	before := b.remaining
+	b.remaining = max(0, before-n)
+	if before > 0 && b.remaining == 0 {
+		close(b.synced)
+	}
+}

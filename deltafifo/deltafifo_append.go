@@ -1,0 +1,67 @@
+package deltafifo
+
+// pending is a key's place in the queue, and what happened to its object since it was last popped.
+type pending[K comparable, T any] struct {
+	key    K
+	deltas []Delta[K, T]
+	next   *pending[K, T] // the key behind this one, or the next free entry
+}
+
+// appendLocked adds a delta to its key's list. A key that is not in the queue joins it at the end.
+func (f *DeltaFIFO[K, T]) appendLocked(d Delta[K, T]) {
+	p := f.items[d.Key]
+	if p == nil {
+		p = f.enqueueLocked(d.Key)
+	}
+	if n := len(p.deltas); n > 0 && d.Type == Deleted && p.deltas[n-1].Type == Deleted {
+		p.deltas[n-1] = foldDeletions(p.deltas[n-1], d)
+		return
+	}
+	p.deltas = append(p.deltas, d)
+}
+
+// enqueueLocked puts a key without deltas at the end of the queue, and wakes one waiting consumer.
+func (f *DeltaFIFO[K, T]) enqueueLocked(key K) *pending[K, T] {
+	if f.free == nil {
+		f.free = &pending[K, T]{}
+		f.made++
+	}
+	p := f.free
+	f.free, p.next, p.key = p.next, nil, key
+	if f.oldest == nil {
+		f.oldest = p
+	} else {
+		f.newest.next = p
+	}
+	f.newest = p
+	f.items[key] = p
+	f.peak = max(f.peak, len(f.items))
+	f.opts.Metrics.queued(len(f.items))
+	f.changed.Signal()
+	return p
+}
+
+// foldDeletions returns the better informed of two deletions in a row: seen before inferred, with an object before not.
+func foldDeletions[K comparable, T any](older, newer Delta[K, T]) Delta[K, T] {
+	switch {
+	case older.Missing:
+		return newer
+	case newer.Missing, !older.FinalStateUnknown:
+		return older
+	}
+	return newer
+}
+
+// tombstoneLocked makes a tombstone: a deletion that nobody saw. It carries the newest version queued, else the known
+// one, else none. exists: the object is queued or known.
+func (f *DeltaFIFO[K, T]) tombstoneLocked(key K) (d Delta[K, T], exists bool) {
+	d = Delta[K, T]{Type: Deleted, Key: key, Missing: true, FinalStateUnknown: true}
+	if p := f.items[key]; p != nil {
+		last := &p.deltas[len(p.deltas)-1]
+		d.Obj, d.Missing, exists = last.Obj, last.Missing, true
+	} else if f.opts.Known != nil {
+		d.Obj, exists = f.opts.Known.GetByKey(key)
+		d.Missing = !exists
+	}
+	return d, exists
+}

@@ -1,0 +1,54 @@
+package deltafifo
+
+import "time"
+
+// Pop takes the oldest key and gives process all its deltas, oldest first. It blocks until there is a key. Once the
+// queue is closed and empty it returns ErrClosed. Whatever process returns, the key is gone, and Pop returns the same.
+//
+// Pop holds the queue's lock while process runs. So process can bring the known objects in line before any other call
+// looks at them. process must not call the queue, except HasSynced and Synced. The deltas are its own only during the
+// call. If it panics, the queue goes on working. isInInitialList: HasSynced was false when the key was taken.
+func (f *DeltaFIFO[K, T]) Pop(process func(key K, ds []Delta[K, T], isInInitialList bool) error) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for f.oldest == nil {
+		if f.closed {
+			return ErrClosed
+		}
+		f.changed.Wait()
+	}
+	p := f.oldest
+	f.oldest = p.next
+	delete(f.items, p.key)
+	f.opts.Metrics.queued(len(f.items))
+	defer f.processedLocked(p, f.opts.Metrics.start()) // deferred, because process may panic
+	return process(p.key, p.deltas, !f.HasSynced())
+}
+
+// PopBatch is Pop with the signature of InOrder's PopBatch, for a consumer of either queue. A batch has one key.
+func (f *DeltaFIFO[K, T]) PopBatch(process func(ds []Delta[K, T], isInInitialList bool) error) error {
+	return f.Pop(func(_ K, ds []Delta[K, T], isInInitialList bool) error { return process(ds, isInInitialList) })
+}
+
+// maxKeptDeltas bounds the list that a reused entry keeps after a key that changed many times.
+const maxKeptDeltas = 8
+
+// processedLocked ends a pop, when its process function has returned or panicked. The entry is kept for reuse, so that
+// steady work allocates nothing. When the queue is empty, what a burst has left is given back.
+func (f *DeltaFIFO[K, T]) processedLocked(p *pending[K, T], start time.Time) {
+	f.opts.Metrics.processed(start)
+	f.entriesDoneLocked(1)
+	clear(p.deltas) // popped objects are not kept
+	f.free, *p = p, pending[K, T]{deltas: p.deltas[:0], next: f.free}
+	if cap(p.deltas) > maxKeptDeltas {
+		p.deltas = nil
+	}
+	if f.oldest != nil {
+		return
+	}
+	f.newest = nil
+	if wasteful(f.made, f.peak) {
+		f.items, f.free, f.made = map[K]*pending[K, T]{}, nil, 0 // a Go map does not shrink
+	}
+	f.peak = 0
+}
