@@ -127,6 +127,18 @@ func CheckBudgets(fsys fs.FS, b Budgets) (problems []Problem, err error) {
 	return problems, nil
 }
 
+// Lines counts the lines of a core with what is below it.
+func Lines(fsys fs.FS, core string) (int, error) {
+	var all Size
+	err := eachFile(fsys, core, func(file string, text []byte) error {
+		if slices.ContainsFunc(strings.Split(path.Dir(file), "/"), isNotCounted) {
+			return nil
+		}
+		return all.add(file, text, Budgets{})
+	})
+	return all.Lines, err
+}
+
 func isNotCounted(folder string) bool { return slices.Contains(notCounted, folder) }
 
 func atMost(where string, want, got int, what string) Problem {
