@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"glasswatch/tests/bench/internal/versus"
 )
 
 // goal is how one figure of a benchmark is to compare with another implementation's.
@@ -87,17 +89,17 @@ func allocating(workload string, most float64) goal {
 }
 
 // reached returns what the goal is about; an error with the benchmark's name if that was not measured.
-func (g goal) reached(sections []section) (comparison, error) {
+func (g goal) reached(sections []section) (versus.Ratio, error) {
 	for _, s := range sections {
 		for _, w := range s.workloads {
 			if s.layer != g.layer || w.name != g.workload {
 				continue
 			}
-			got := amountOf(w.impls[g.impl][g.unit])
+			got := versus.Amount(w.impls[g.impl][g.unit])
 			if g.times > 0 {
 				got = w.compare(g.impl, g.other, g.unit)
 			}
-			if got.measured() {
+			if got.Measured() {
 				return got, nil
 			}
 		}
@@ -106,29 +108,29 @@ func (g goal) reached(sections []section) (comparison, error) {
 	if g.other != "" {
 		who += " and " + g.other
 	}
-	return compare(nil, nil, false), fmt.Errorf("a goal is about %s of %q in %s, and that was not measured with %s", g.unit, g.workload, g.layer, who)
+	return versus.Compare(nil, nil, false), fmt.Errorf("a goal is about %s of %q in %s, and that was not measured with %s", g.unit, g.workload, g.layer, who)
 }
 
 // verdict is met only if the worse end of the interval meets the goal.
-func (g goal) verdict(got comparison) string {
+func (g goal) verdict(got versus.Ratio) string {
 	switch {
-	case !got.measured():
+	case !got.Measured():
 		return ""
-	case got.n < enough:
+	case got.N < versus.Enough:
 		return "too few runs"
-	case g.times > 0 && got.low >= g.times, g.times == 0 && got.high <= g.most:
+	case g.times > 0 && got.Low >= g.times, g.times == 0 && got.High <= g.most:
 		return "met"
 	}
 	return "**missed**"
 }
 
 // show writes a figure of the goal that is reached.
-func (g goal) show(got comparison) string {
+func (g goal) show(got versus.Ratio) string {
 	switch {
-	case !got.measured():
+	case !got.Measured():
 		return "not measured"
 	case g.times == 0:
-		return amount(got.center, g.unit)
+		return amount(got.Center, g.unit)
 	}
 	return got.String()
 }
@@ -138,7 +140,7 @@ func (g goal) want() string {
 	if g.times == 0 {
 		return "at most " + amount(g.most, g.unit)
 	}
-	return "at least " + times(g.times)
+	return "at least " + versus.Times(g.times)
 }
 
 // row names what the goal is about.

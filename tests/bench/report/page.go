@@ -2,10 +2,11 @@ package main
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"golang.org/x/perf/benchunit"
+
+	"glasswatch/tests/bench/internal/versus"
 )
 
 // The units as benchfmt normalizes them.
@@ -76,7 +77,7 @@ func writeTimes(b *strings.Builder, s section) {
 		for _, impl := range w.variants() {
 			if w.told(impl) {
 				fmt.Fprintf(&rows, "| %s | %s | %s | %s | %s |\n", rowName(w, impl),
-					w.compare(impl, theirs, seconds).bold(), pair(w, impl, allocs), pair(w, impl, bytes), floor(w, impl))
+					w.compare(impl, theirs, seconds).Bold(), pair(w, impl, allocs), pair(w, impl, bytes), floor(w, impl))
 			}
 		}
 	}
@@ -91,7 +92,7 @@ func writeOthers(b *strings.Builder, s section) {
 			for _, impl := range w.variants() {
 				if _, ok := w.impls[impl][unit]; ok {
 					fmt.Fprintf(&rows, "| %s | %s | %s : %s : %s | %s |\n", rowName(w, impl), unit,
-						w.amount(impl, unit), w.amount(theirs, unit), w.amount(least, unit), w.compare(impl, theirs, unit).bold())
+						w.amount(impl, unit), w.amount(theirs, unit), w.amount(least, unit), w.compare(impl, theirs, unit).Bold())
 				}
 			}
 		}
@@ -114,25 +115,11 @@ func rowNameOf(workload, impl string) string {
 	return workload + ", " + impl
 }
 
-func times(ratio float64) string {
-	switch {
-	case math.IsNaN(ratio):
-		return "–"
-	case ratio < 1:
-		return fmt.Sprintf("%.2f×", ratio)
-	case ratio < 10:
-		return fmt.Sprintf("%.1f×", ratio)
-	case math.IsInf(ratio, 1):
-		return "∞"
-	}
-	return fmt.Sprintf("%.0f×", ratio)
-}
-
 // floor is the time of impl divided by the floor's, or by that of a bare program that something beats.
 func floor(w workload, impl string) string {
-	c := compare(w.impls[least][seconds], w.impls[impl][seconds], false)
+	c := versus.Compare(w.impls[least][seconds], w.impls[impl][seconds], false)
 	switch {
-	case !c.measured():
+	case !c.Measured():
 		return ""
 	case w.beaten():
 		return "bare: " + c.String()
@@ -141,19 +128,19 @@ func floor(w workload, impl string) string {
 }
 
 func pair(w workload, impl, unit string) string {
-	a, b := amountOf(w.impls[impl][unit]), amountOf(w.impls[theirs][unit])
-	if !a.measured() || !b.measured() {
+	a, b := versus.Amount(w.impls[impl][unit]), versus.Amount(w.impls[theirs][unit])
+	if !a.Measured() || !b.Measured() {
 		return "–"
 	}
-	return fmt.Sprintf("%.0f : %.0f", a.center, b.center)
+	return fmt.Sprintf("%.0f : %.0f", a.Center, b.Center)
 }
 
 func (w workload) amount(impl, unit string) string {
-	a := amountOf(w.impls[impl][unit])
-	if !a.measured() {
+	a := versus.Amount(w.impls[impl][unit])
+	if !a.Measured() {
 		return "–"
 	}
-	return amount(a.center, unit)
+	return amount(a.Center, unit)
 }
 
 // amount writes a value so that a person can read it.

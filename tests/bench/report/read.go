@@ -8,6 +8,8 @@ import (
 
 	"golang.org/x/perf/benchfmt"
 	"golang.org/x/perf/benchmath"
+
+	"glasswatch/tests/bench/internal/versus"
 )
 
 const (
@@ -32,12 +34,12 @@ type workload struct {
 }
 
 // compare is how many times better impl is than other. Its center is NaN if one of them was not measured.
-func (w workload) compare(impl, other, unit string) comparison {
-	return compare(w.impls[impl][unit], w.impls[other][unit], strings.HasSuffix(unit, "/s"))
+func (w workload) compare(impl, other, unit string) versus.Ratio {
+	return versus.Compare(w.impls[impl][unit], w.impls[other][unit], strings.HasSuffix(unit, "/s"))
 }
 
 // ratio is the center of that comparison.
-func (w workload) ratio(impl, other, unit string) float64 { return w.compare(impl, other, unit).center }
+func (w workload) ratio(impl, other, unit string) float64 { return w.compare(impl, other, unit).Center }
 
 // timed: of who says what is held, the time is only that of asking.
 func (w workload) timed() bool {
@@ -52,13 +54,13 @@ func (w workload) timed() bool {
 // told reports whether the time of impl beside client-go's is printed. A percentile of latencies is not if the runs do not tell the two
 // apart.
 func (w workload) told(impl string) bool {
-	return !strings.Contains(w.name, "quantile=") || w.compare(impl, theirs, seconds).differs()
+	return !strings.Contains(w.name, "quantile=") || w.compare(impl, theirs, seconds).Differs()
 }
 
 // beaten reports whether an implementation is faster than impl=floor. Then that is no floor, only a bare program.
 func (w workload) beaten() bool {
 	for impl := range w.impls {
-		if c := w.compare(impl, least, seconds); impl != least && c.differs() && c.center > 1 {
+		if c := w.compare(impl, least, seconds); impl != least && c.Differs() && c.Center > 1 {
 			return true
 		}
 	}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/perf/benchmath"
+
+	"glasswatch/tests/bench/internal/versus"
 )
 
 // raw is what benchmarks print: ten runs of each, which differ by some percent.
@@ -54,7 +56,7 @@ func TestRead_TakesMediansOfEachImplementation(t *testing.T) {
 	get := s.workloads[0]
 	require.Equal(t, "Get objects=10", get.name)
 	require.Equal(t, []string{"glasswatch", "compat"}, get.variants(), "ours first")
-	require.InDelta(t, 30e-9, amountOf(get.impls[ours][seconds]).center, 1e-12)
+	require.InDelta(t, 30e-9, versus.Amount(get.impls[ours][seconds]).Center, 1e-12)
 	require.InDelta(t, 2, get.ratio(ours, theirs, seconds), 1e-9)
 	require.InDelta(t, 0.5, get.ratio(ours, least, seconds), 1e-9)
 	require.InDelta(t, 1, get.ratio("compat", theirs, allocs), 0)

@@ -29,8 +29,8 @@ func writeRivals(b *strings.Builder, s section) {
 	var rows strings.Builder
 	for _, rival := range more {
 		for _, w := range s.workloads {
-			if c := w.compare(ours, rival.impl, seconds); c.measured() {
-				fmt.Fprintf(&rows, "| %s | %s | %s | %s : %s |\n", rival.impl, w.name, c.bold(), w.amount(ours, allocs), w.amount(rival.impl, allocs))
+			if c := w.compare(ours, rival.impl, seconds); c.Measured() {
+				fmt.Fprintf(&rows, "| %s | %s | %s | %s : %s |\n", rival.impl, w.name, c.Bold(), w.amount(ours, allocs), w.amount(rival.impl, allocs))
 			}
 		}
 	}
