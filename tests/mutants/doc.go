@@ -13,5 +13,7 @@
 //	 	q.tail = append(q.tail, d)
 //	-	q.nonEmpty.Signal()
 //
+// Tests that do not end in time have not caught anything: such mutants are counted apart, and may be one in twenty.
+//
 // What is not proven: that every bug would be caught. These are bugs that people who write such code do make.
 package mutants

@@ -1,26 +1,18 @@
 package mutants
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
 
 // root is the module, seen from a folder of tests.
 const root = "../.."
-
-// Patience is how long the tests of a layer may take with a bug in them. Whoever still runs then hangs, which is red, too.
-const Patience = time.Minute
 
 // Mutant is one bug.
 type Mutant struct {
@@ -88,59 +80,3 @@ func parse(t *testing.T, from, text string) Mutant {
 }
 
 func changed(text, sign string) int { return strings.Count("\n"+text, "\n"+sign) }
-
-// Build compiles the tests of a folder with other texts in the place of some files.
-func Build(t *testing.T, layer string, texts map[string]string) string {
-	t.Helper()
-	dir, replace := t.TempDir(), map[string]string{}
-	for file, text := range texts {
-		mutated := filepath.Join(dir, path.Base(file))
-		require.NoError(t, os.WriteFile(mutated, []byte(text), 0o600))
-		original, err := filepath.Abs(filepath.Join(root, filepath.FromSlash(file)))
-		require.NoError(t, err)
-		replace[original] = mutated
-	}
-	overlay, err := json.Marshal(map[string]map[string]string{"Replace": replace})
-	require.NoError(t, err)
-	overlayFile := filepath.Join(dir, "overlay.json")
-	require.NoError(t, os.WriteFile(overlayFile, overlay, 0o600))
-
-	binary := filepath.Join(dir, "layer.test")
-	// Without what debuggers want, linking is faster.
-	cmd := exec.Command("go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlayFile, "-o", binary, "./"+layer)
-	cmd.Dir = root
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, "%s does not compile:\n%s", layer, out)
-	return binary
-}
-
-var (
-	failed = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
-	ended  = regexp.MustCompile(`(?m)^(panic: .*|fatal error: .*|SIG\w+: .*|goleak: .*)$`)
-)
-
-// Run reports whether the tests of a folder are red, and which one or what said so. args are for the binary that Build made.
-func Run(t *testing.T, layer, binary string, patience time.Duration, args ...string) (by string, red bool) {
-	t.Helper()
-	args = append(args, "-test.failfast", "-test.timeout="+patience.String())
-	if usage, _ := exec.Command(binary, "-help").CombinedOutput(); strings.Contains(string(usage), "rapid.nofailfile") {
-		// Or the next run would begin with this one's failures; and how little it takes to fail does not matter here.
-		args = append(args, "-rapid.nofailfile", "-rapid.shrinktime=0s")
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience+10*time.Second)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, binary, args...)
-	cmd.Dir = filepath.Join(root, filepath.FromSlash(layer))
-	out, err := cmd.CombinedOutput()
-	if err == nil {
-		return "", false
-	}
-	if hit := failed.FindSubmatch(out); hit != nil {
-		return string(hit[1]), true
-	}
-	if hit := ended.FindSubmatch(out); hit != nil {
-		return string(hit[1]), true
-	}
-	require.Error(t, ctx.Err(), "the tests ended with %v and do not say why:\n%s", err, out)
-	return "a hang", true
-}

@@ -2,7 +2,6 @@ package mutants
 
 import (
 	"os"
-	"runtime"
 	"testing"
 	"time"
 
@@ -23,32 +22,35 @@ func TestMutants_EachFitsTheCode(t *testing.T) {
 
 func TestMutants_EachTurnsTheTestsOfItsLayerRed(t *testing.T) {
 	if os.Getenv("GLASSWATCH_MUTANTS") == "" {
-		t.Skip("takes about ten minutes: GLASSWATCH_MUTANTS=1 go test -v ./tests/mutants")
+		t.Skip("takes minutes: GLASSWATCH_MUTANTS=1 go test -v ./tests/mutants")
 	}
-	atOnce := make(chan struct{}, runtime.GOMAXPROCS(0))
-	sound := map[string]bool{}
-	for _, m := range Read(t, "testdata/*.txt") {
-		if layer := m.Layer(); !sound[layer] {
-			sound[layer] = true
-			t.Run("no bug in "+layer, func(t *testing.T) {
-				t.Parallel()
-				atOnce <- struct{}{}
-				defer func() { <-atOnce }()
-				by, red := Run(t, layer, Build(t, layer, nil), Patience)
-				require.False(t, red, "%s is red without a bug, or slow, so its mutants prove nothing: %s", layer, by)
-			})
-		}
-		t.Run(m.Name, func(t *testing.T) {
-			t.Parallel()
-			atOnce <- struct{}{}
-			defer func() { <-atOnce }()
-			text, err := m.Apply()
-			require.NoError(t, err)
-			binary := Build(t, m.Layer(), map[string]string{m.File: text})
-			start := time.Now()
-			by, red := Run(t, m.Layer(), binary, Patience)
-			require.True(t, red, "the tests of %s are green, although: %s", m.Layer(), m.Why)
-			t.Logf("caught by %s in %.1f s: %s", by, time.Since(start).Seconds(), m.Why)
-		})
+	Each(t, Read(t, "testdata/*.txt"), "")
+}
+
+func TestJudge_TellsTestsThatFailFromTestsThatAreLate(t *testing.T) {
+	for out, want := range map[string]struct {
+		verdict Verdict
+		by      string
+	}{
+		"=== RUN\n--- FAIL: TestA (0.1s)\nFAIL\n":                            {Red, "TestA"},
+		"=== RUN\n    --- FAIL: TestA/b (0.1s)\n":                            {Red, "TestA/b"},
+		"panic: test timed out after 1s\n\trunning tests:\n\t\tTestA (1s)\n": {TimedOut, "test timed out"},
+		"--- FAIL: TestA (0.1s)\npanic: test timed out after 1s\n":           {Red, "TestA"},
+		"panic: deadlock: all goroutines in bubble are blocked\n":            {Red, "panic: deadlock: all goroutines in bubble are blocked"},
+		"fatal error: all goroutines are asleep - deadlock!\n":               {Red, "fatal error: all goroutines are asleep - deadlock!"},
+		"something else\n": {Green, ""},
+	} {
+		verdict, by := judge(out)
+		require.Equal(t, want.verdict, verdict, out)
+		require.Equal(t, want.by, by, out)
 	}
+}
+
+func TestTally_AMutantThatTimesOutIsNotCaught(t *testing.T) {
+	c := Tally{caught: 19, timedOut: []string{"a"}}
+	require.False(t, c.tooMany())
+	require.Equal(t, "19 mutants caught, 1 timed out [a]", c.String())
+	c.timedOut = append(c.timedOut, "b")
+	require.True(t, c.tooMany())
+	require.Greater(t, patienceAfter(time.Minute), 2*time.Minute, "a slow machine is not a bug")
 }

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/kubernetes"
+
+	"glasswatch/tests/bench/internal/versus"
 )
 
 // options are what the command line says.
@@ -54,7 +56,7 @@ func exit(err error) {
 func parse() (o options, err error) {
 	flag.IntVar(&o.n, "n", 20_000, "how many pods")
 	flag.DurationVar(&o.calm, "calm", 3*time.Second, "how long the server is left alone between the sync and the storms")
-	flag.IntVar(&o.rounds, "rounds", 5, "how often each variant is measured")
+	flag.IntVar(&o.rounds, "rounds", versus.Enough, "how often each variant is measured")
 	flag.StringVar(&o.server, "server", "controlplane", "controlplane, embedded, or the path of an admin's kubeconfig; a cluster that has the pods already is not filled again")
 	names := flag.String("variants", strings.Join(variants, ","), "what is measured")
 	lasts := flag.Duration("storm", 5*time.Second, "how long pods are updated after each sync, at each rate; 0: not at all")

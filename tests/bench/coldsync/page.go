@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"glasswatch/tests/bench/internal/versus"
 )
 
 // report lays the results out.
@@ -61,6 +63,8 @@ func (r *report) page() string {
 Made by `+"`make coldsync`"+`; do not edit. Raw figures: [coldsync.txt](coldsync.txt), for `+"`benchstat -col /impl`"+`.
 Server: %s. Machine: %s, %d cores; load average before the run %s. Rounds: %d, the variants in turn, each in a process of
 its own with %d handlers. A pod has about %d bytes. Each figure is the median, with the least and the greatest in brackets.
+The rows *beside* say how many times better the first is, with the interval that follows from benchstat's two; "~" says that the rounds do
+not tell the two apart (p > 0.05). A goal is met if the lower end of the interval meets it.
 
 `, r.n, r.serverName(), r.machine.cpu, r.machine.cores, r.machine.load, r.rounds, handlers, r.podBytes)
 	b.WriteString("## Goals\n\nThey are of 20,000 pods: with few, the program itself is most of what is measured.\n\n")
@@ -126,9 +130,9 @@ func (r *report) table(b *strings.Builder, figures []figure) {
 		if !ok {
 			continue
 		}
-		fmt.Fprintf(b, "| %s / %s |", name, other)
+		fmt.Fprintf(b, "| %s beside %s |", name, other)
 		for _, f := range figures {
-			fmt.Fprintf(b, " %s |", showRatio(ratio(r.results, f, name, other)))
+			fmt.Fprintf(b, " %s |", compare(r.results, f, name, other).Bold())
 		}
 		b.WriteString("\n")
 	}
@@ -139,24 +143,20 @@ var counterpart = map[string]string{
 	glasswatch: clientGo, glasswatchUnshared: clientGo, glasswatchStripped: clientGoStripped,
 }
 
-func showRatio(ratio float64) string {
-	if math.IsNaN(ratio) || math.IsInf(ratio, 0) {
-		return "–"
-	}
-	return fmt.Sprintf("%.2f×", ratio)
-}
-
 func (r *report) goals(b *strings.Builder) {
-	b.WriteString("| goal | of | ratio | |\n|---|---|---|---|\n")
+	b.WriteString("| goal | of | reached | |\n|---|---|---|---|\n")
 	for _, g := range goals {
-		got := g.ratio(r.results)
+		got := g.reached(r.results)
 		verdict := "**missed**"
-		if got <= g.most {
-			verdict = "met"
-		} else if math.IsNaN(got) {
+		switch {
+		case !got.Measured():
 			verdict = "not measured"
+		case got.N < versus.Enough:
+			verdict = "too few rounds"
+		case got.Low >= g.least:
+			verdict = "met"
 		}
-		fmt.Fprintf(b, "| %s at most %s | %s / %s | %.3f | %s |\n", g.figure, showRatio(g.most), g.ours, g.other, got, verdict)
+		fmt.Fprintf(b, "| %s at least %s | %s beside %s | %s | %s |\n", g.figure, versus.Times(g.least), g.ours, g.other, got, verdict)
 	}
 }
 

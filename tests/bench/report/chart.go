@@ -8,6 +8,8 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
+
+	"glasswatch/tests/bench/internal/versus"
 )
 
 // chart draws, for each workload, how many times better ours is: bars to the right of the line at 1 are wins.
@@ -46,7 +48,7 @@ func powersOfTwo(low, high float64) []plot.Tick {
 	var ticks []plot.Tick
 	step := max(1, math.Ceil((high-low)/10))
 	for at := math.Floor(low/step) * step; at <= high; at += step {
-		ticks = append(ticks, plot.Tick{Value: at, Label: times(math.Exp2(at))})
+		ticks = append(ticks, plot.Tick{Value: at, Label: versus.Times(math.Exp2(at))})
 	}
 	return ticks
 }

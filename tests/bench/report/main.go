@@ -9,8 +9,8 @@
 // a process of its own, so that none runs on what another has left on the heap. What counts is the ratio; the absolute figures are in
 // the raw files.
 //
-// Read run.go for the measuring, read.go for the figures, goals.go for what they should be, page.go and chart.go for what is
-// made of them.
+// Read run.go for the measuring, read.go and compare.go for the figures, goals.go for what they should be, page.go, cost.go, rivals.go
+// and chart.go for what is made of them.
 package main
 
 import (
@@ -27,6 +27,7 @@ import (
 // layers are the folders with benchmarks, in the order in which an event passes them, and then the facades.
 var layers = []string{
 	"listwatch", "listwatch/memo", "reflector", "deltafifo", "indexer", "sharedinformer", "workqueue", "compat/cache", "compat/workqueue",
+	rivals,
 }
 
 // floors are what impl=floor of each layer does.
@@ -76,6 +77,9 @@ func report(root, out string, only []string, o options) error {
 		if err := run(root, out, only, o); err != nil {
 			return err
 		}
+		if err := countLines(root, filepath.Join(out, linesFile)); err != nil {
+			return err
+		}
 	}
 	var sections []section
 	for _, layer := range layers {
@@ -95,6 +99,10 @@ func report(root, out string, only []string, o options) error {
 		}
 		sections = append(sections, s)
 	}
-	text, missing := page(goals, sections, only)
+	c, err := readCost(root, out)
+	if err != nil {
+		return err
+	}
+	text, missing := page(goals, sections, only, c)
 	return errors.Join(os.WriteFile(filepath.Join(out, "README.md"), []byte(text), 0o644), missing)
 }

@@ -2,10 +2,11 @@ package main
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"golang.org/x/perf/benchunit"
+
+	"glasswatch/tests/bench/internal/versus"
 )
 
 // The units as benchfmt normalizes them.
@@ -20,27 +21,34 @@ const (
 const intro = `# Benchmarks: glasswatch beside client-go v0.37.2
 
 Made by ` + "`make bench`" + `; do not edit. Each workload is played to all implementations in turn, each in a process of its own, again and
-again, and the medians are compared. **Faster** is client-go's time divided by ours: above 1 glasswatch is faster, below 1 it is
-slower and the figure is set in bold. *compat* is the facade with client-go's names on our layers. The absolute figures depend on the
-machine; they are in the raw files, and laid out with confidence intervals by ` + "`benchstat -col /impl`" + `.
+again. **Faster** is client-go's median time divided by ours: above 1 glasswatch is faster, below 1 it is slower and the figure is set in
+bold. In brackets stands the interval that follows from benchstat's two, which are at 95 %. "~" says that the runs do not tell the two
+apart (p > 0.05). A goal is met if the lower end of the interval meets it. Latency percentiles that the runs do not tell apart are left
+out. *compat* is the facade with client-go's names on our layers. The absolute figures depend on the machine; they are in the raw files,
+and laid out by ` + "`benchstat -col /impl`" + `.
 
 Rows named *InALargeHeap* have 300 MB of something else in their process, so that the collector runs seldom.
 
-The *floor* is the least that a workload can cost at all, where a benchmark ` + "`impl=floor`" + ` measures that: one map lookup, one copy of
-the memory, one hand-over from goroutine to goroutine, the decoding itself. *Of the floor* is our time divided by that: 1 is the
-floor. What it is of each layer stands there.
+The *floor* is the least that a workload asks for, where a benchmark ` + "`impl=floor`" + ` measures that: one map lookup, one copy of the memory,
+one hand-over from goroutine to goroutine, the decoding itself. *Of the floor* is our time divided by that: 1 is the floor. What it is of
+each layer stands there. Where an implementation is faster than that program, it is no floor: the column says *bare*.
 
 End to end, against a real API server: [coldsync.md](coldsync.md), made by ` + "`make coldsync`" + `.
 
 `
 
 // page returns the page with all goals and ratios, losses like wins. The error is that of writeGoals.
-func page(goals []goal, sections []section, only []string) (string, error) {
+func page(goals []goal, sections []section, only []string, c cost) (string, error) {
 	var b strings.Builder
 	b.WriteString(intro)
 	err := writeGoals(&b, goals, sections, only)
+	c.write(&b, goals, sections)
 	for _, s := range sections {
-		writeSection(&b, s)
+		if s.layer == rivals {
+			writeRivals(&b, s)
+		} else {
+			writeSection(&b, s)
+		}
 	}
 	return b.String(), err
 }
@@ -67,8 +75,10 @@ func writeTimes(b *strings.Builder, s section) {
 			continue
 		}
 		for _, impl := range w.variants() {
-			fmt.Fprintf(&rows, "| %s | %s | %s | %s | %s |\n", rowName(w, impl),
-				bold(w.ratio(impl, theirs, seconds)), pair(w, impl, allocs), pair(w, impl, bytes), floor(w.ratio(impl, least, seconds)))
+			if w.told(impl) {
+				fmt.Fprintf(&rows, "| %s | %s | %s | %s | %s |\n", rowName(w, impl),
+					w.compare(impl, theirs, seconds).Bold(), pair(w, impl, allocs), pair(w, impl, bytes), floor(w, impl))
+			}
 		}
 	}
 	writeTable(b, "| workload | faster | allocations per op, ours : client-go | bytes per op, ours : client-go | of the floor |\n|---|---|---|---|---|\n", &rows)
@@ -82,7 +92,7 @@ func writeOthers(b *strings.Builder, s section) {
 			for _, impl := range w.variants() {
 				if _, ok := w.impls[impl][unit]; ok {
 					fmt.Fprintf(&rows, "| %s | %s | %s : %s : %s | %s |\n", rowName(w, impl), unit,
-						w.amount(impl, unit), w.amount(theirs, unit), w.amount(least, unit), bold(w.ratio(impl, theirs, unit)))
+						w.amount(impl, unit), w.amount(theirs, unit), w.amount(least, unit), w.compare(impl, theirs, unit).Bold())
 				}
 			}
 		}
@@ -105,50 +115,32 @@ func rowNameOf(workload, impl string) string {
 	return workload + ", " + impl
 }
 
-// bold sets losses in bold.
-func bold(ratio float64) string {
-	if ratio < 1 {
-		return "**" + times(ratio) + "**"
-	}
-	return times(ratio)
-}
-
-func times(ratio float64) string {
+// floor is the time of impl divided by the floor's, or by that of a bare program that something beats.
+func floor(w workload, impl string) string {
+	c := versus.Compare(w.impls[least][seconds], w.impls[impl][seconds], false)
 	switch {
-	case math.IsNaN(ratio):
-		return "–"
-	case ratio < 1:
-		return fmt.Sprintf("%.2f×", ratio)
-	case ratio < 10:
-		return fmt.Sprintf("%.1f×", ratio)
-	case math.IsInf(ratio, 1):
-		return "∞"
-	}
-	return fmt.Sprintf("%.0f×", ratio)
-}
-
-func floor(ratio float64) string {
-	if math.IsNaN(ratio) {
+	case !c.Measured():
 		return ""
+	case w.beaten():
+		return "bare: " + c.String()
 	}
-	return fmt.Sprintf("%.1f×", 1/ratio)
+	return c.String()
 }
 
 func pair(w workload, impl, unit string) string {
-	a, ok := w.impls[impl][unit]
-	b, found := w.impls[theirs][unit]
-	if !ok || !found {
+	a, b := versus.Amount(w.impls[impl][unit]), versus.Amount(w.impls[theirs][unit])
+	if !a.Measured() || !b.Measured() {
 		return "–"
 	}
-	return fmt.Sprintf("%.0f : %.0f", a, b)
+	return fmt.Sprintf("%.0f : %.0f", a.Center, b.Center)
 }
 
 func (w workload) amount(impl, unit string) string {
-	v, ok := w.impls[impl][unit]
-	if !ok {
+	a := versus.Amount(w.impls[impl][unit])
+	if !a.Measured() {
 		return "–"
 	}
-	return amount(v, unit)
+	return amount(a.Center, unit)
 }
 
 // amount writes a value so that a person can read it.

@@ -1,13 +1,15 @@
 package main
 
 import (
-	"cmp"
 	"math"
 	"os"
 	"slices"
 	"strings"
 
 	"golang.org/x/perf/benchfmt"
+	"golang.org/x/perf/benchmath"
+
+	"glasswatch/tests/bench/internal/versus"
 )
 
 const (
@@ -27,25 +29,17 @@ type section struct {
 // workload is one benchmark, played to several implementations.
 type workload struct {
 	name string
-	// impls has, for each implementation and unit, the median of all runs.
-	impls map[string]map[string]float64
+	// impls has, for each implementation and unit, all runs.
+	impls map[string]map[string]*benchmath.Sample
 }
 
-// ratio is how many times better impl is than other: how many times less of unit it takes, or how many times more of it does
-// in a second. NaN if one of them was not measured; 1 if neither takes any.
-func (w workload) ratio(impl, other, unit string) float64 {
-	a, ok := w.impls[impl][unit]
-	b, found := w.impls[other][unit]
-	switch {
-	case !ok || !found:
-		return math.NaN()
-	case a == b:
-		return 1
-	case strings.HasSuffix(unit, "/s"):
-		return a / b
-	}
-	return b / a
+// compare is how many times better impl is than other. Its center is NaN if one of them was not measured.
+func (w workload) compare(impl, other, unit string) versus.Ratio {
+	return versus.Compare(w.impls[impl][unit], w.impls[other][unit], strings.HasSuffix(unit, "/s"))
 }
+
+// ratio is the center of that comparison.
+func (w workload) ratio(impl, other, unit string) float64 { return w.compare(impl, other, unit).Center }
 
 // timed: of who says what is held, the time is only that of asking.
 func (w workload) timed() bool {
@@ -55,6 +49,22 @@ func (w workload) timed() bool {
 		}
 	}
 	return true
+}
+
+// told reports whether the time of impl beside client-go's is printed. A percentile of latencies is not if the runs do not tell the two
+// apart.
+func (w workload) told(impl string) bool {
+	return !strings.Contains(w.name, "quantile=") || w.compare(impl, theirs, seconds).Differs()
+}
+
+// beaten reports whether an implementation is faster than impl=floor. Then that is no floor, only a bare program.
+func (w workload) beaten() bool {
+	for impl := range w.impls {
+		if c := w.compare(impl, least, seconds); impl != least && c.Differs() && c.Center > 1 {
+			return true
+		}
+	}
+	return false
 }
 
 // others are the units in which something is reported beside time and allocations.
@@ -89,7 +99,7 @@ func (s section) bars() (bars []bar) {
 	}
 	for _, w := range s.workloads {
 		for _, impl := range w.variants() {
-			if w.timed() {
+			if w.timed() && w.told(impl) {
 				add(rowName(w, impl), w.ratio(impl, theirs, seconds))
 			}
 			for _, unit := range w.others() {
@@ -138,11 +148,11 @@ func read(layer, file string) (section, error) {
 		}
 	}
 	for i, w := range s.workloads {
-		s.workloads[i].impls = map[string]map[string]float64{}
+		s.workloads[i].impls = map[string]map[string]*benchmath.Sample{}
 		for impl, units := range samples[w.name] {
-			s.workloads[i].impls[impl] = map[string]float64{}
+			s.workloads[i].impls[impl] = map[string]*benchmath.Sample{}
 			for unit, values := range units {
-				s.workloads[i].impls[impl][unit] = median(values)
+				s.workloads[i].impls[impl][unit] = benchmath.NewSample(values, &benchmath.DefaultThresholds)
 			}
 		}
 	}
@@ -163,13 +173,4 @@ func implOf(full string) (name, impl string, ok bool) {
 		}
 	}
 	return strings.Join(rest, " "), impl, ok
-}
-
-func median(values []float64) float64 {
-	slices.SortFunc(values, cmp.Compare)
-	n := len(values)
-	if n%2 == 1 {
-		return values[n/2]
-	}
-	return (values[n/2-1] + values[n/2]) / 2
 }

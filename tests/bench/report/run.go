@@ -78,8 +78,8 @@ func build(root, layer, dir string) (bench, error) {
 		return bench{}, err
 	}
 	b := bench{layer: layer, folder: filepath.Join(root, layer), binary: binary, slowest: map[string]time.Duration{}}
-	cmd := exec.Command("go", "test", "-c", "-vet=off", "-o", b.binary, "./"+layer)
-	cmd.Dir = root
+	cmd := exec.Command("go", "test", "-c", "-vet=off", "-o", b.binary, ".")
+	cmd.Dir = b.folder // which may be in a module of its own
 	cmd.Stderr = os.Stderr
 	if err := cmd.Run(); err != nil {
 		return b, fmt.Errorf("%s: %w", strings.Join(cmd.Args, " "), err)

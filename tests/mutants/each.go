@@ -1,0 +1,106 @@
+package mutants
+
+import (
+	"cmp"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// limit is for tests without a bug.
+const limit = 10 * time.Minute
+
+// suite is the tests that must turn red.
+type suite struct {
+	folder string
+	args   []string
+
+	once sync.Once // runs them without a bug
+	// What came of that. Until then, and if they do not compile, Red.
+	how     setting
+	took    time.Duration
+	verdict Verdict
+	by      string
+}
+
+// Each puts each bug in, as many at once as there are processors, and runs the tests that are to catch it: those of the folder, or of
+// the bug's own layer if folder is "". Without a bug they must be green; how long they take then decides when they are too slow.
+func Each(t *testing.T, all []Mutant, folder string, args ...string) {
+	t.Helper()
+	atOnce := make(chan struct{}, runtime.GOMAXPROCS(0))
+	folderOf := func(m Mutant) string { return cmp.Or(folder, m.Layer()) }
+	suites := map[string]*suite{}
+	for _, m := range all {
+		if name := folderOf(m); suites[name] == nil {
+			suites[name] = &suite{folder: name, args: args, verdict: Red}
+		}
+	}
+	var mu sync.Mutex
+	var tally Tally
+	t.Cleanup(func() {
+		t.Log(&tally)
+		if tally.tooMany() {
+			t.Errorf("more than one in twenty timed out: %v", tally.timedOut)
+		}
+	})
+	for _, m := range all {
+		t.Run(m.Name, func(t *testing.T) {
+			t.Parallel()
+			atOnce <- struct{}{}
+			defer func() { <-atOnce }()
+			verdict := suites[folderOf(m)].try(t, m)
+			mu.Lock()
+			defer mu.Unlock()
+			switch verdict {
+			case Red:
+				tally.caught++
+			case TimedOut:
+				tally.timedOut = append(tally.timedOut, m.Name)
+			}
+		})
+	}
+}
+
+// runSound runs the tests without a bug, and finds the cheapest setting with which they are green.
+func (s *suite) runSound(t *testing.T) {
+	for _, s.how = range settings {
+		binary, err := s.how.build(t, s.folder, nil)
+		if err != nil {
+			s.by = err.Error()
+			continue
+		}
+		start := time.Now()
+		s.verdict, s.by = run(t, s.folder, binary, limit, s.args...)
+		s.took = time.Since(start)
+		if s.verdict == Green {
+			return
+		}
+		t.Logf("%s is %s with %v: %s", s.folder, s.verdict, s.how, s.by)
+	}
+}
+
+// try returns what the tests say of a bug. One that they do not notice fails the test.
+func (s *suite) try(t *testing.T, m Mutant) Verdict {
+	t.Helper()
+	s.once.Do(func() { s.runSound(t) })
+	require.Equal(t, Green, s.verdict, "%s is %s without a bug, so its mutants prove nothing: %s", s.folder, s.verdict, s.by)
+	text, err := m.Apply()
+	require.NoError(t, err)
+	binary, err := s.how.build(t, s.folder, map[string]string{m.File: text})
+	require.NoError(t, err)
+	start := time.Now()
+	verdict, by := run(t, s.folder, binary, patienceAfter(s.took), s.args...)
+	seconds := time.Since(start).Seconds()
+	switch verdict {
+	case Green:
+		t.Errorf("the tests of %s are green, although: %s", s.folder, m.Why)
+	case Red:
+		t.Logf("caught by %s in %.1f s: %s", by, seconds, m.Why)
+	case TimedOut:
+		t.Logf("timed out after %.1f s, and so not caught: %s", seconds, m.Why)
+	}
+	return verdict
+}

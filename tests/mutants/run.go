@@ -1,0 +1,143 @@
+package mutants
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Verdict is what became of a run of tests.
+type Verdict int
+
+const (
+	Green Verdict = iota
+	Red
+	// TimedOut: the tests did not end in time. That is no verdict about a bug: the machine may have been slow.
+	TimedOut
+)
+
+// setting is how tests are compiled, which is most of what a mutant costs.
+type setting struct {
+	flags []string
+	// without are the files that are left out, as a pattern.
+	without string
+}
+
+// settings, the cheapest first. The first takes two thirds of the second's time. It does not do where the tests need the files with
+// the benchmarks, or an optimized build.
+var settings = []setting{
+	{[]string{"-gcflags=glasswatch/...=-N"}, "*bench*_test.go"},
+	{},
+}
+
+// build compiles the tests of a folder with other texts in the place of some files. Neither vet nor a debugger looks at it.
+func (how setting) build(t *testing.T, layer string, texts map[string]string) (binary string, err error) {
+	t.Helper()
+	dir, replace := t.TempDir(), map[string]string{}
+	for file, text := range texts {
+		mutated := filepath.Join(dir, path.Base(file))
+		require.NoError(t, os.WriteFile(mutated, []byte(text), 0o600))
+		replace[absolute(t, file)] = mutated
+	}
+	if how.without != "" {
+		files, err := filepath.Glob(filepath.Join(absolute(t, layer), how.without))
+		require.NoError(t, err)
+		for _, file := range files {
+			replace[file] = "" // as if it were not there
+		}
+	}
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": replace})
+	require.NoError(t, err)
+	overlayFile := filepath.Join(dir, "overlay.json")
+	require.NoError(t, os.WriteFile(overlayFile, overlay, 0o600))
+
+	binary = filepath.Join(dir, "layer.test")
+	args := append([]string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlayFile, "-o", binary}, how.flags...)
+	cmd := exec.Command("go", append(args, "./"+layer)...)
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%s does not compile:\n%s", layer, out)
+	}
+	return binary, nil
+}
+
+func absolute(t *testing.T, file string) string {
+	t.Helper()
+	abs, err := filepath.Abs(filepath.Join(root, filepath.FromSlash(file)))
+	require.NoError(t, err)
+	return abs
+}
+
+var (
+	failed  = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
+	late    = regexp.MustCompile(`(?m)^panic: test timed out`)
+	crashed = regexp.MustCompile(`(?m)^(panic: .*|fatal error: .*|SIG\w+: .*|goleak: .*)$`)
+)
+
+// run runs the tests of a folder up to the first that fails. by is that test, or the message that ended them.
+func run(t *testing.T, layer, binary string, patience time.Duration, args ...string) (verdict Verdict, by string) {
+	t.Helper()
+	args = append(args, "-test.failfast", "-test.timeout="+patience.String())
+	if usage, _ := exec.Command(binary, "-help").CombinedOutput(); strings.Contains(string(usage), "rapid.nofailfile") {
+		// A file of failures would be the next run's beginning. A smaller failing input is of no use here.
+		args = append(args, "-rapid.nofailfile", "-rapid.shrinktime=0s")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience+10*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, binary, args...)
+	cmd.Dir = filepath.Join(root, filepath.FromSlash(layer))
+	out, err := cmd.CombinedOutput()
+	if err == nil {
+		return Green, ""
+	}
+	verdict, by = judge(string(out))
+	if verdict == Green && ctx.Err() != nil {
+		return TimedOut, "killed"
+	}
+	require.NotEqual(t, Green, verdict, "the tests ended with %v and do not say why:\n%s", err, out)
+	return verdict, by
+}
+
+// judge reads the output of tests that did not end well. Green says that it found no reason.
+func judge(out string) (verdict Verdict, by string) {
+	if hit := failed.FindStringSubmatch(out); hit != nil {
+		return Red, hit[1]
+	}
+	if late.MatchString(out) {
+		return TimedOut, "test timed out"
+	}
+	if hit := crashed.FindStringSubmatch(out); hit != nil {
+		return Red, hit[1]
+	}
+	return Green, ""
+}
+
+func (v Verdict) String() string {
+	return [...]string{"green", "red", "timed out"}[v]
+}
+
+// patienceAfter is how long tests may take with a bug in them if they took so long without one.
+func patienceAfter(took time.Duration) time.Duration { return 20*time.Second + 5*took }
+
+// Tally counts mutants.
+type Tally struct {
+	caught   int
+	timedOut []string
+}
+
+func (c *Tally) String() string {
+	return fmt.Sprintf("%d mutants caught, %d timed out %v", c.caught, len(c.timedOut), c.timedOut)
+}
+
+// tooMany tells whether more timed out than may: one in twenty.
+func (c *Tally) tooMany() bool { return 20*len(c.timedOut) > c.caught+len(c.timedOut) }
