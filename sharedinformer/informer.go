@@ -39,7 +39,7 @@ type Informer[T listwatch.Object] struct {
 	checkpoint *checkpointer[T]     // nil unless Options ask for one
 
 	// feed, if not nil, makes what takes the reflector's place.
-	feed func(ControllerConfig[T]) feeder
+	feed func(ControllerConfig[T]) Feeder
 
 	synced chan struct{} // closed once the first list is in the store
 	done   chan struct{} // closed when Run returns
@@ -68,6 +68,7 @@ func New[T listwatch.Object](lw listwatch.ListerWatcher[T], opts Options[T]) *In
 		done:        make(chan struct{}),
 		resyncCheck: max(opts.ResyncPeriod, 0),
 	}
+	i.feed = opts.Feed
 	i.mayRepeat = true // handlers are told later, and the store applies changes of a key in order
 	i.lw = i.init(lw, opts)
 	i.mutated = newMutationDetector(&i.opts)
@@ -90,7 +91,7 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 	wg.Go(func() {
 		select {
 		case <-i.queue.Synced():
-			if i.checkpoint.await(ctx) {
+			if i.checkpoint.await(ctx) && i.awaitGate(ctx) {
 				i.markSynced()
 			}
 		case <-ctx.Done():
@@ -119,10 +120,10 @@ func (i *Informer[T]) start(ctx context.Context) *Controller[T] {
 	i.started = true
 	i.runCtx = context.WithoutCancel(ctx)
 	opts := i.opts.Reflector
-	opts.ResyncPeriod = i.resyncCheck
-	opts.ShouldResync = func() bool { return i.resyncDue(time.Now()) }
 	i.checkpoint.prepare(&opts)
 	controller := i.controller(i.checkpoint.guarded(i.lw), i.process, opts)
+	controller.cfg.ResyncPeriod = i.resyncCheck
+	controller.cfg.ShouldResync = func() bool { return i.resyncDue(time.Now()) }
 	controller.afterPop = i.afterPop
 	if i.feed != nil {
 		controller.reflector = i.feed(controller.cfg)
@@ -138,8 +139,15 @@ func (i *Informer[T]) start(ctx context.Context) *Controller[T] {
 func (i *Informer[T]) process(batch []delta[T], isInInitialList bool) error {
 	i.mutated.add(batch) // before anybody else sees the objects
 	i.applier.compare(batch)
+	isInInitialList = isInInitialList || i.opts.SyncGate != nil && !isClosed(i.opts.SyncGate)
 	i.mu.Lock()
+	if i.opts.Observe != nil {
+		i.opts.Observe(popped(i.opts.Name, batch, isInInitialList))
+	}
 	notes, version := i.applier.apply(batch, isInInitialList)
+	if i.opts.Observe != nil {
+		i.opts.Observe(stored(i.opts.Name, i.applier.ops, version, isInInitialList))
+	}
 	i.distributeLocked(notes)
 	i.mu.Unlock()
 	i.versions.moved(version)
@@ -159,6 +167,19 @@ func (i *Informer[T]) afterPop() {
 		klog.FromContext(i.runCtx).Error(l.Err(), "Handler removed", "informer", i.opts.Name)
 	}
 	i.lagging = nil
+}
+
+// awaitGate blocks until Options.SyncGate is open. It returns false if ctx ends first.
+func (i *Informer[T]) awaitGate(ctx context.Context) bool {
+	if i.opts.SyncGate == nil {
+		return true
+	}
+	select {
+	case <-i.opts.SyncGate:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // stop ends the listeners and waits for their goroutines.

@@ -63,7 +63,7 @@ func (m *merge[T]) unlock() {
 }
 
 // attach takes the place of a controller's reflector.
-func (m *merge[T]) attach(cfg ControllerConfig[T]) feeder {
+func (m *merge[T]) attach(cfg ControllerConfig[T]) Feeder {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.cfg = cfg

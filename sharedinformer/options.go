@@ -78,8 +78,24 @@ type Options[T listwatch.Object] struct {
 	OnMutation func(Mutation)
 	// Checkpoint keeps the store on disk, so that the next run starts with it.
 	Checkpoint CheckpointOptions
-	// Reflector tunes lists and watches. Its Name, OnError, ResyncPeriod and ShouldResync are the informer's and ignored.
+	// Reflector tunes lists and watches. Its Name and OnError are the informer's and ignored.
 	Reflector reflector.Options
+
+	// The rest is for what is built around an informer. Simple informers do not use Observe, Feed and SyncGate.
+
+	// Observe is told of each batch and of each call of a handler: see [Observation]. nil: nobody looks on.
+	Observe func(Observation)
+	// Feed, if not nil, makes what fills the queue; by default that is a reflector. Run calls it once, with the informer's
+	// mutex held. It is given the informer's ListerWatcher, the queue to fill, and options for reflectors.
+	Feed func(ControllerConfig[T]) Feeder
+	// VersionsByBookmark: the store's resourceVersion moves with lists and bookmarks only. It is for a Feed that mixes the
+	// events of several watches: the version of one event says nothing of the others.
+	VersionsByBookmark bool
+	// SyncGate, if not nil, must be closed before the informer has synced. What comes until then counts as the initial list.
+	SyncGate <-chan struct{}
+	// BeforeStore is told, in order, of each object that is about to be written to the store, and with a nil object of each
+	// that is about to leave it. It is called with the informer's mutex held, must be fast and must not call the informer.
+	BeforeStore func(key listwatch.Key, obj listwatch.Object)
 }
 
 // Metrics are hooks for gauges and histograms that must be fed, such as those of client-go's InformerMetricsProvider. Each

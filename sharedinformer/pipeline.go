@@ -54,7 +54,7 @@ func (p *pipeline[T]) init(lw listwatch.ListerWatcher[T], opts Options[T]) listw
 		Indexers: withNamespaceIndex(opts.Indexers),
 		OnError:  p.note,
 	})
-	p.applier = applier[T]{store: p.store, inOrder: opts.Queue != PerKey}
+	p.applier = applier[T]{store: p.store, inOrder: opts.Queue != PerKey && !opts.VersionsByBookmark, beforeStore: opts.BeforeStore}
 	lw, transform := opts.sharing(lw)
 	queueOpts := deltafifo.Options[key, T]{
 		KeyFunc:       keyFunc,
