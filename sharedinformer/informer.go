@@ -35,7 +35,6 @@ type Informer[T listwatch.Object] struct {
 	lw         listwatch.ListerWatcher[T]
 	running    atomic.Pointer[Controller[T]] // nil before Run
 	versions   versionWaiters
-	mutated    *mutationDetector[T] // nil unless mutations are to be detected
 	checkpoint *checkpointer[T]     // nil unless Options ask for one
 
 	// feed, if not nil, makes what takes the reflector's place.
@@ -71,7 +70,6 @@ func New[T listwatch.Object](lw listwatch.ListerWatcher[T], opts Options[T]) *In
 	i.feed = opts.Feed
 	i.mayRepeat = true // handlers are told later, and the store applies changes of a key in order
 	i.lw = i.init(lw, opts)
-	i.mutated = newMutationDetector(&i.opts)
 	i.checkpoint = newCheckpointer(i)
 	return i
 }
@@ -97,7 +95,6 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	})
-	wg.Go(func() { i.mutated.run(ctx) })
 	wg.Go(func() { i.checkpoint.keep(ctx) })
 	err := controller.Run(ctx)
 	cancel()
@@ -105,7 +102,6 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 	i.versions.stop()
 	i.checkpoint.save(ctx)
 	i.stop() // after the controller, so that nothing is told to handlers that are gone
-	i.mutated.check()
 	close(i.done)
 	return err
 }
@@ -137,7 +133,6 @@ func (i *Informer[T]) start(ctx context.Context) *Controller[T] {
 
 // process takes a batch over. With the per-key queue, its lock is held.
 func (i *Informer[T]) process(batch []delta[T], isInInitialList bool) error {
-	i.mutated.add(batch) // before anybody else sees the objects
 	i.applier.compare(batch)
 	isInInitialList = isInInitialList || i.opts.SyncGate != nil && !isClosed(i.opts.SyncGate)
 	i.mu.Lock()

@@ -1,4 +1,4 @@
-package sharedinformer
+package factory
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"glasswatch/listwatch"
+	"glasswatch/sharedinformer"
 )
 
 // GenericInformer is a factory's informer for who does not know its type when compiling. Its objects have the type that
@@ -14,10 +15,10 @@ import (
 type GenericInformer interface {
 	Name() string
 	Resource() schema.GroupVersionResource
-	AddHandler(h Handler[listwatch.Object], opts HandlerOptions) (*Registration, error)
-	RemoveHandler(r *Registration) error
-	DrainHandler(r *Registration) error
-	ShutDownHandler(ctx context.Context, r *Registration) error
+	AddHandler(h sharedinformer.Handler[listwatch.Object], opts sharedinformer.HandlerOptions) (*sharedinformer.Registration, error)
+	RemoveHandler(r *sharedinformer.Registration) error
+	DrainHandler(r *sharedinformer.Registration) error
+	ShutDownHandler(ctx context.Context, r *sharedinformer.Registration) error
 	HasSynced() bool
 	Synced() <-chan struct{}
 	Done() <-chan struct{}
@@ -25,17 +26,17 @@ type GenericInformer interface {
 	LastSyncResourceVersion() string
 	LastError() error
 	Lister() GenericLister
-	Stats() Stats
+	Stats() sharedinformer.Stats
 }
 
-// GenericLister is a [Lister] of objects of any type.
+// GenericLister is a [sharedinformer.Lister] of objects of any type.
 type GenericLister interface {
 	List(selector labels.Selector) ([]listwatch.Object, error)
 	Get(name string) (listwatch.Object, error)
 	Namespace(namespace string) GenericNamespaceLister
 }
 
-// GenericNamespaceLister is a [NamespaceLister] of objects of any type.
+// GenericNamespaceLister is a [sharedinformer.NamespaceLister] of objects of any type.
 type GenericNamespaceLister interface {
 	List(selector labels.Selector) ([]listwatch.Object, error)
 	Get(name string) (listwatch.Object, error)
@@ -43,37 +44,36 @@ type GenericNamespaceLister interface {
 
 // generic makes an *Informer a GenericInformer.
 type generic[T listwatch.Object] struct {
-	*Informer[T]
+	*sharedinformer.Informer[T]
 	gvr schema.GroupVersionResource
 }
 
 func (g generic[T]) Resource() schema.GroupVersionResource { return g.gvr }
 
-func (g generic[T]) AddHandler(h Handler[listwatch.Object], opts HandlerOptions) (*Registration, error) {
+func (g generic[T]) AddHandler(h sharedinformer.Handler[listwatch.Object], opts sharedinformer.HandlerOptions) (*sharedinformer.Registration, error) {
 	if h == nil {
 		return g.Informer.AddHandler(nil, opts)
-	}
-	if opts.Name == "" {
-		opts.Name = handlerName(h)
 	}
 	return g.Informer.AddHandler(genericHandler[T]{h}, opts)
 }
 
 func (g generic[T]) Lister() GenericLister { return genericLister[T]{g.Informer.Lister()} }
 
-type genericHandler[T listwatch.Object] struct{ to Handler[listwatch.Object] }
+type genericHandler[T listwatch.Object] struct {
+	to sharedinformer.Handler[listwatch.Object]
+}
 
 func (h genericHandler[T]) OnAdd(obj T, isInInitialList bool) { h.to.OnAdd(obj, isInInitialList) }
 func (h genericHandler[T]) OnUpdate(oldObj, newObj T)         { h.to.OnUpdate(oldObj, newObj) }
-func (h genericHandler[T]) OnDelete(d Deletion[T]) {
-	untyped := Deletion[listwatch.Object]{Key: d.Key, FinalStateUnknown: d.FinalStateUnknown}
+func (h genericHandler[T]) OnDelete(d sharedinformer.Deletion[T]) {
+	untyped := sharedinformer.Deletion[listwatch.Object]{Key: d.Key, FinalStateUnknown: d.FinalStateUnknown}
 	if d.HasObj() { // else Obj would be an interface that holds a nil pointer
 		untyped.Obj = d.Obj
 	}
 	h.to.OnDelete(untyped)
 }
 
-type genericLister[T listwatch.Object] struct{ Lister[T] }
+type genericLister[T listwatch.Object] struct{ sharedinformer.Lister[T] }
 
 func (l genericLister[T]) List(selector labels.Selector) ([]listwatch.Object, error) {
 	return untypedList(l.Lister.List(selector))
@@ -87,7 +87,9 @@ func (l genericLister[T]) Namespace(namespace string) GenericNamespaceLister {
 	return genericNamespaceLister[T]{l.Lister.Namespace(namespace)}
 }
 
-type genericNamespaceLister[T listwatch.Object] struct{ NamespaceLister[T] }
+type genericNamespaceLister[T listwatch.Object] struct {
+	sharedinformer.NamespaceLister[T]
+}
 
 func (l genericNamespaceLister[T]) List(selector labels.Selector) ([]listwatch.Object, error) {
 	return untypedList(l.NamespaceLister.List(selector))

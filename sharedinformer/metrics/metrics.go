@@ -1,4 +1,6 @@
-package sharedinformer
+// Package metrics shows what informers count to Prometheus. [NewCollector] reads their Stats at each scrape; between scrapes it
+// costs nothing.
+package metrics
 
 import (
 	"strconv"
@@ -6,12 +8,12 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"glasswatch/reflector"
+	"glasswatch/sharedinformer"
 )
 
 // collector makes metrics of Stats when it is scraped; between scrapes it costs nothing.
 type collector struct {
-	read func() []Stats
+	read func() []sharedinformer.Stats
 }
 
 var (
@@ -49,9 +51,9 @@ func informerDesc(name, help string) *prometheus.Desc {
 	return prometheus.NewDesc("glasswatch_informer_"+name, help, informerLabels, nil)
 }
 
-// NewCollector returns a prometheus.Collector of what read returns at each scrape, for instance [Factory.Stats]. Two
+// NewCollector returns a prometheus.Collector of what read returns at each scrape, such as a factory's Stats. Two
 // informers of one name are a scrape's error.
-func NewCollector(read func() []Stats) prometheus.Collector { return collector{read} }
+func NewCollector(read func() []sharedinformer.Stats) prometheus.Collector { return collector{read} }
 
 // Describe implements prometheus.Collector.
 func (c collector) Describe(ch chan<- *prometheus.Desc) {
@@ -65,7 +67,7 @@ func (c collector) Collect(ch chan<- prometheus.Metric) {
 	for _, s := range c.read() {
 		m := metrics{ch, []string{s.Name}}
 		m.informer(&s)
-		m.reflector(&s.Reflector)
+		m.reflector(&s)
 		for _, h := range s.Handlers {
 			metrics{ch, []string{s.Name, strings.ToValidUTF8(h.Name, "\uFFFD")}}.handler(&h) // labels must be
 		}
@@ -97,7 +99,7 @@ func (m metrics) version(d *prometheus.Desc, version string) {
 	}
 }
 
-func (m metrics) informer(s *Stats) {
+func (m metrics) informer(s *sharedinformer.Stats) {
 	synced := 0.0
 	if s.Synced {
 		synced = 1
@@ -111,7 +113,8 @@ func (m metrics) informer(s *Stats) {
 	m.counter(objectErrorsDesc, s.ObjectErrors)
 }
 
-func (m metrics) reflector(s *reflector.Stats) {
+func (m metrics) reflector(of *sharedinformer.Stats) {
+	s := &of.Reflector
 	lists := s.StreamingLists + s.PagedLists
 	m.summary(listDesc, lists, s.ListTime.Seconds())
 	m.summary(listObjectsDesc, lists, float64(s.ListedObjects))
@@ -122,7 +125,7 @@ func (m metrics) reflector(s *reflector.Stats) {
 	m.counter(failuresDesc, s.Failures)
 }
 
-func (m metrics) handler(s *HandlerStats) {
+func (m metrics) handler(s *sharedinformer.HandlerStats) {
 	m.gauge(depthDesc, float64(s.Depth))
 	m.counter(foldsDesc, s.Folds)
 	m.counter(deliveredDesc, s.Delivered)

@@ -1,4 +1,4 @@
-package sharedinformer
+package metrics
 
 import (
 	"strings"
@@ -9,19 +9,20 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"glasswatch/reflector"
+	"glasswatch/sharedinformer"
 )
 
 func TestCollector_MakesMetricsOfStats(t *testing.T) {
-	c := NewCollector(func() []Stats {
-		return []Stats{{
+	c := NewCollector(func() []sharedinformer.Stats {
+		return []sharedinformer.Stats{{
 			Name: "services", Objects: 3, QueueDepth: 2, Synced: true, ObjectErrors: 1,
 			ResourceVersion: "1234567890123456", // 16 digits
-			Processing:      Histogram{Count: 2, Sum: 3 * time.Second, Buckets: map[float64]uint64{1: 1}},
+			Processing:      sharedinformer.Histogram{Count: 2, Sum: 3 * time.Second, Buckets: map[float64]uint64{1: 1}},
 			Reflector: reflector.Stats{
 				StreamingLists: 1, PagedLists: 2, ListedObjects: 9, ListTime: time.Second,
 				Watches: 4, ShortWatches: 1, EndedWatches: 3, WatchTime: time.Minute, Events: 8, Failures: 7,
 			},
-			Handlers: []HandlerStats{{Name: "web", Depth: 4, Folds: 5, Delivered: 6}},
+			Handlers: []sharedinformer.HandlerStats{{Name: "web", Depth: 4, Folds: 5, Delivered: 6}},
 		}}
 	})
 	require.NoError(t, testutil.CollectAndCompare(c, strings.NewReader(`

@@ -1,4 +1,4 @@
-package sharedinformer
+package mutationdetect
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package sharedinformer
+package factory
 
 import (
 	"cmp"
@@ -20,14 +20,16 @@ import (
 
 	"glasswatch/listwatch"
 	"glasswatch/reflector"
+	"glasswatch/sharedinformer"
+	"glasswatch/sharedinformer/mutationdetect"
 )
 
 // ErrNoInformer: the factory has no such informer.
 var ErrNoInformer = errors.New("no such informer")
 
-// FactoryOptions are what the informers of a factory share. The zero value gives informers on all namespaces, without
+// Options are what the informers of a factory share. The zero value gives informers on all namespaces, without
 // resync.
-type FactoryOptions struct {
+type Options struct {
 	// Name, if not nil, stands in front of the informers' own names: see [InformerName]. An informer whose name another
 	// factory with the same Name has is an error (ErrNameTaken). The factory does not release it.
 	Name *InformerName
@@ -40,31 +42,38 @@ type FactoryOptions struct {
 	Resync        map[reflect.Type]time.Duration
 	// TweakListOptions changes the options of every list and watch. It may be called from several goroutines.
 	TweakListOptions func(opts *metav1.ListOptions)
-	// Transform is every informer's: see [Options]. What it returns must have the type of what it was given.
+	// Transform is every informer's: see [sharedinformer.Options]. What it returns must have the type of what it was given.
 	Transform func(obj listwatch.Object) (listwatch.Object, error)
-	// TransformCopiesOnWrite and Sharing are every informer's: see [Options].
+	// TransformCopiesOnWrite says that Transform writes to nothing but the object's own fields, as
+	// [glasswatch/sharedinformer/transform.StripManagedFields] does. A Transform that does not say so turns sharing off,
+	// and so does any Transform for unstructured objects, whose fields are all in one map.
 	TransformCopiesOnWrite bool
-	Sharing                Sharing
-	// WatchErrorHandler and OnObjectError are every informer's, with its resource: see [Options].
+	// DisableSharing has each object decoded for itself. By default equal parts of the objects of one informer are in
+	// memory once: see [glasswatch/listwatch/memo].
+	DisableSharing bool
+	// WatchErrorHandler and OnObjectError are every informer's, with its resource: see [sharedinformer.Options].
 	WatchErrorHandler func(ctx context.Context, gvr schema.GroupVersionResource, err error)
 	OnObjectError     func(gvr schema.GroupVersionResource, key listwatch.Key, err error)
 	// RESTMapper finds resource and scope of types that are not built in; nil guesses the plural of the kind.
 	RESTMapper meta.RESTMapper
 	// Scheme knows the kinds of types that are not built in; nil is the client-go scheme.
 	Scheme *runtime.Scheme
-	// Queue, Reflector and DetectMutations are every informer's: see [Options].
-	Queue           QueueKind
-	Reflector       reflector.Options
-	DetectMutations bool
+	// Queue and Reflector are every informer's: see [sharedinformer.Options].
+	Queue     sharedinformer.QueueKind
+	Reflector reflector.Options
+	// OnMutation, if not nil, is told of each cached object that somebody modified: see [mutationdetect.Detector], which
+	// takes as much memory again. With KUBE_CACHE_MUTATION_DETECTOR=true in the environment and no OnMutation, the
+	// program panics at the first.
+	OnMutation func(mutationdetect.Mutation)
 	// Metrics, if not nil, is asked for the hooks of each informer by its name. It is called with the factory's lock held and
 	// must not call the factory.
-	Metrics func(informer string) Metrics
+	Metrics func(informer string) sharedinformer.Metrics
 }
 
 // Factory shares one informer per type, and starts and stops them together. Its methods are safe for concurrent use.
 type Factory struct {
 	cfg  *rest.Config
-	opts FactoryOptions
+	opts Options
 
 	mu         sync.Mutex // protects what follows; held while an informer is made, never while one is waited for
 	httpClient *http.Client
@@ -106,15 +115,15 @@ func (id entryID) name() string {
 type entry struct {
 	GenericInformer
 	id       entryID
-	informer any // the *Informer[T]
+	informer any // the *sharedinformer.Informer[T]
 	run      func(context.Context) error
 	cancel   context.CancelFunc // nil before it is started
 	finished chan struct{}      // closed when a started informer has stopped
 }
 
-// NewFactory returns a factory of informers on the API server that cfg leads to. They share its connections and, unless
+// New returns a factory of informers on the API server that cfg leads to. They share its connections and, unless
 // cfg has a limit of its own or none (a negative QPS), one rate limit for lists. cfg must not be nil and is copied.
-func NewFactory(cfg *rest.Config, opts FactoryOptions) *Factory {
+func New(cfg *rest.Config, opts Options) *Factory {
 	cfg = rest.CopyConfig(cfg)
 	if cfg.RateLimiter == nil && cfg.QPS >= 0 {
 		cfg.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(
@@ -235,11 +244,11 @@ func (f *Factory) WaitForSync(ctx context.Context) error {
 }
 
 // Stats returns the stats of every informer, in the order of their names.
-func (f *Factory) Stats() []Stats {
+func (f *Factory) Stats() []sharedinformer.Stats {
 	f.mu.Lock()
 	all := f.sortedLocked()
 	f.mu.Unlock()
-	stats := make([]Stats, 0, len(all))
+	stats := make([]sharedinformer.Stats, 0, len(all))
 	for _, e := range all {
 		stats = append(stats, e.Stats())
 	}

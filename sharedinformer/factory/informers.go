@@ -1,4 +1,4 @@
-package sharedinformer
+package factory
 
 import (
 	"context"
@@ -6,27 +6,21 @@ import (
 	"fmt"
 	"reflect"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
 	"glasswatch/listwatch"
+	"glasswatch/listwatch/memo"
+	"glasswatch/sharedinformer"
+	"glasswatch/sharedinformer/mutationdetect"
 )
-
-// resource is what a factory knows of a type.
-type resource struct {
-	gvr        schema.GroupVersionResource
-	namespaced bool
-}
 
 // InformerFor returns f's informer on T, such as *corev1.Service, and makes it if it is the first to ask. It lists and
 // watches once f is started, or started again. T must be a type of the scheme; for others see [Factory.ForResource] and
 // [Factory.ForMetadata].
-func InformerFor[T listwatch.Object](f *Factory) (*Informer[T], error) {
+func InformerFor[T listwatch.Object](f *Factory) (*sharedinformer.Informer[T], error) {
 	res, err := resourceOf[T](f)
 	if err != nil {
 		return nil, err
@@ -37,7 +31,7 @@ func InformerFor[T listwatch.Object](f *Factory) (*Informer[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	informer, ok := e.informer.(*Informer[T])
+	informer, ok := e.informer.(*sharedinformer.Informer[T])
 	if !ok {
 		return nil, fmt.Errorf("the informer on %s has another type: %T", resourceName(res.gvr), e.informer)
 	}
@@ -51,8 +45,8 @@ func (f *Factory) ForResource(gvr schema.GroupVersionResource) (GenericInformer,
 	if e := f.find(entryID{gvr, typed}, entryID{gvr, builtinForm}, entryID{gvr, unstructuredForm}); e != nil {
 		return e.GenericInformer, nil
 	}
-	if known, ok := builtins().byResource[gvr]; ok {
-		return f.forBuiltin(known)
+	if goType, ok := builtin(gvr); ok {
+		return f.forBuiltin(gvr, goType)
 	}
 	namespaced := f.scopeOf(gvr)
 	f.mu.Lock()
@@ -67,14 +61,15 @@ func (f *Factory) ForResource(gvr schema.GroupVersionResource) (GenericInformer,
 }
 
 // forBuiltin returns f's informer on a built-in resource whose type nobody has asked for.
-func (f *Factory) forBuiltin(known builtin) (GenericInformer, error) {
+func (f *Factory) forBuiltin(gvr schema.GroupVersionResource, goType reflect.Type) (GenericInformer, error) {
+	namespaced := f.scopeOf(gvr)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if e := f.entries[entryID{known.gvr, typed}]; e != nil { // it came since f was last looked at
+	if e := f.entries[entryID{gvr, typed}]; e != nil { // it came since f was last looked at
 		return e.GenericInformer, nil
 	}
-	e, err := openLocked(f, entryID{known.gvr, builtinForm}, known.namespaced, func(opts listwatch.Options) (listwatch.ListerWatcher[listwatch.Object], error) {
-		return listwatch.NewForType(f.cfg, known.gvr, known.goType, opts)
+	e, err := openLocked(f, entryID{gvr, builtinForm}, namespaced, func(opts listwatch.Options) (listwatch.ListerWatcher[listwatch.Object], error) {
+		return listwatch.NewForType(f.cfg, gvr, goType, opts)
 	})
 	return e.generic(), err
 }
@@ -121,13 +116,47 @@ func typedEntryLocked[T listwatch.Object](f *Factory, res resource) (*entry, err
 }
 
 // openLocked returns the entry of that id, and makes it if there is none.
-func openLocked[T listwatch.Object](f *Factory, id entryID, namespaced bool, connect func(listwatch.Options) (listwatch.ListerWatcher[T], error)) (*entry, error) {
+func openLocked[T listwatch.Object](
+	f *Factory, id entryID, namespaced bool, connect func(listwatch.Options) (listwatch.ListerWatcher[T], error),
+) (*entry, error) {
 	if e := f.entries[id]; e != nil {
 		return e, nil
 	}
 	if f.shutDown {
 		return nil, errors.New("the factory was shut down")
 	}
+	lw, err := connectLocked(f, id, namespaced, connect)
+	if err != nil {
+		return nil, err
+	}
+	opts, err := informerOptions[T](f, id)
+	if err != nil {
+		return nil, err
+	}
+	var detector *mutationdetect.Detector
+	if f.opts.OnMutation != nil || mutationdetect.Wanted() {
+		detector = mutationdetect.New(opts.Name, f.opts.OnMutation)
+		opts.BeforeStore = detector.BeforeStore
+	}
+	informer := sharedinformer.New(lw, opts)
+	e := &entry{
+		id:              id,
+		GenericInformer: generic[T]{informer, id.gvr},
+		informer:        informer,
+		run:             informer.Run,
+		finished:        make(chan struct{}),
+	}
+	if detector != nil {
+		e.run = func(ctx context.Context) error { return detector.Run(ctx, informer.Run) }
+	}
+	f.entries[id] = e
+	return e, nil
+}
+
+// connectLocked returns what an informer lists and watches.
+func connectLocked[T listwatch.Object](
+	f *Factory, id entryID, namespaced bool, connect func(listwatch.Options) (listwatch.ListerWatcher[T], error),
+) (listwatch.ListerWatcher[T], error) {
 	if f.httpClient == nil {
 		client, err := rest.HTTPClientFor(f.cfg)
 		if err != nil {
@@ -136,46 +165,35 @@ func openLocked[T listwatch.Object](f *Factory, id entryID, namespaced bool, con
 		f.httpClient = client
 	}
 	opts := listwatch.Options{HTTPClient: f.httpClient, Scheme: f.opts.Scheme}
-	if _, known := builtins().byType[reflect.TypeFor[T]()]; known || id.form == builtinForm {
+	if _, ok := builtin(id.gvr); ok {
 		opts.Scheme = nil // the factory's need not know the built-in types
 	}
 	if namespaced {
 		opts.Namespace = f.opts.Namespace
 	}
+	if f.shares(id) {
+		opts.Decoder = memo.New(memo.Options{})
+	}
 	lw, err := connect(opts)
-	if err != nil {
-		return nil, err
+	if err != nil || f.opts.TweakListOptions == nil {
+		return lw, err
 	}
-	if f.opts.TweakListOptions != nil {
-		lw = tweaked[T]{lw, f.opts.TweakListOptions}
-	}
-	informerOpts, err := informerOptions[T](f, id)
-	if err != nil {
-		return nil, err
-	}
-	informer := New(lw, informerOpts)
-	e := &entry{
-		id:              id,
-		GenericInformer: generic[T]{informer, id.gvr},
-		informer:        informer,
-		run:             informer.Run,
-		finished:        make(chan struct{}),
-	}
-	f.entries[id] = e
-	return e, nil
+	return tweaked[T]{lw, f.opts.TweakListOptions}, nil
 }
 
-func informerOptions[T listwatch.Object](f *Factory, id entryID) (Options[T], error) {
-	opts := Options[T]{
-		Name:            id.name(),
-		Resource:        id.gvr.GroupResource(),
-		ResyncPeriod:    f.opts.DefaultResync,
-		Queue:           f.opts.Queue,
-		Reflector:       f.opts.Reflector,
-		DetectMutations: f.opts.DetectMutations,
-		Sharing:         f.opts.Sharing,
+// shares reports whether the objects of an informer may share equal parts: nothing writes to them after they are decoded.
+func (f *Factory) shares(id entryID) bool {
+	copiesOnWrite := f.opts.TransformCopiesOnWrite && id.form != unstructuredForm
+	return !f.opts.DisableSharing && (f.opts.Transform == nil || copiesOnWrite)
+}
 
-		TransformCopiesOnWrite: f.opts.TransformCopiesOnWrite,
+func informerOptions[T listwatch.Object](f *Factory, id entryID) (sharedinformer.Options[T], error) {
+	opts := sharedinformer.Options[T]{
+		Name:         id.name(),
+		Resource:     id.gvr.GroupResource(),
+		ResyncPeriod: f.opts.DefaultResync,
+		Queue:        f.opts.Queue,
+		Reflector:    f.opts.Reflector,
 	}
 	if f.opts.Name != nil {
 		var err error
@@ -188,24 +206,13 @@ func informerOptions[T listwatch.Object](f *Factory, id entryID) (Options[T], er
 	}
 	goType := reflect.TypeFor[T]()
 	if id.form == builtinForm {
-		goType = builtins().byResource[id.gvr].goType
+		goType, _ = builtin(id.gvr)
 	}
 	if period, ok := f.opts.Resync[goType]; ok {
 		opts.ResyncPeriod = period
 	}
-	if transform := f.opts.Transform; transform != nil {
-		opts.Transform = func(obj T) (T, error) {
-			var none T
-			out, err := transform(obj)
-			if err != nil {
-				return none, err
-			}
-			same, ok := out.(T)
-			if !ok {
-				return none, fmt.Errorf("the transform made a %T of a %T", out, obj)
-			}
-			return same, nil
-		}
+	if f.opts.Transform != nil {
+		opts.Transform = sameType[T](f.opts.Transform)
 	}
 	if h := f.opts.WatchErrorHandler; h != nil {
 		opts.WatchErrorHandler = func(ctx context.Context, err error) { h(ctx, id.gvr, err) }
@@ -216,80 +223,26 @@ func informerOptions[T listwatch.Object](f *Factory, id entryID) (Options[T], er
 	return opts, nil
 }
 
-// resourceOf finds the resource of T: a built-in one, or what the scheme and the mapper say.
-func resourceOf[T listwatch.Object](f *Factory) (resource, error) {
-	if known, ok := builtins().byType[reflect.TypeFor[T]()]; ok {
-		return known.resource, nil
+// sameType makes a factory's transform an informer's: it refuses objects of another type.
+func sameType[T listwatch.Object](transform func(listwatch.Object) (listwatch.Object, error)) func(T) (T, error) {
+	return func(obj T) (T, error) {
+		var none T
+		out, err := transform(obj)
+		if err != nil {
+			return none, err
+		}
+		same, ok := out.(T)
+		if !ok {
+			return none, fmt.Errorf("the transform made a %T of a %T", out, obj)
+		}
+		return same, nil
 	}
-	obj := newObject[T]()
-	switch obj.(type) {
-	case *unstructured.Unstructured, *metav1.PartialObjectMetadata:
-		return resource{}, fmt.Errorf("%T says nothing of a resource: ask with ForResource or ForMetadata", obj)
-	}
-	asRuntime, ok := obj.(runtime.Object)
-	if !ok {
-		return resource{}, fmt.Errorf("%s is no pointer to an object", reflect.TypeFor[T]())
-	}
-	types := f.opts.Scheme
-	if types == nil {
-		types = scheme.Scheme
-	}
-	kinds, _, err := types.ObjectKinds(asRuntime)
-	if err != nil {
-		return resource{}, fmt.Errorf("resource of %T: %w", obj, err)
-	}
-	if f.opts.RESTMapper == nil {
-		plural, _ := meta.UnsafeGuessKindToResource(kinds[0])
-		return resource{plural, true}, nil
-	}
-	mapping, err := f.opts.RESTMapper.RESTMapping(kinds[0].GroupKind(), kinds[0].Version)
-	if err != nil {
-		return resource{}, fmt.Errorf("resource of %T: %w", obj, err)
-	}
-	return resource{mapping.Resource, mapping.Scope.Name() == meta.RESTScopeNameNamespace}, nil
-}
-
-// scopeOf reports whether a resource is namespaced, as far as the factory can know. The mapper may ask a server: no lock may
-// be held.
-func (f *Factory) scopeOf(gvr schema.GroupVersionResource) bool {
-	if known, ok := builtins().byResource[gvr]; ok {
-		return known.namespaced
-	}
-	if f.opts.RESTMapper == nil {
-		return true
-	}
-	gvk, err := f.opts.RESTMapper.KindFor(gvr)
-	if err != nil {
-		return true
-	}
-	mapping, err := f.opts.RESTMapper.RESTMapping(gvk.GroupKind(), gvk.Version)
-	return err != nil || mapping.Scope.Name() == meta.RESTScopeNameNamespace
-}
-
-// newObject returns a new object of T's type; nil unless T is a pointer.
-func newObject[T listwatch.Object]() any {
-	t := reflect.TypeFor[T]()
-	if t.Kind() != reflect.Pointer {
-		return nil
-	}
-	return reflect.New(t.Elem()).Interface()
 }
 
 // tweaked changes the options of every list and watch.
 type tweaked[T listwatch.Object] struct {
 	listwatch.ListerWatcher[T]
 	tweak func(opts *metav1.ListOptions)
-}
-
-// Sharing implements what [listwatch.SharingOf] asks for. It returns nil, which SharingOf takes for a no, if what is below
-// cannot share.
-func (t tweaked[T]) Sharing(share func(T) (T, error)) listwatch.ListerWatcher[T] {
-	shared, ok := listwatch.SharingOf(t.ListerWatcher, share)
-	if !ok {
-		return nil
-	}
-	t.ListerWatcher = shared
-	return t
 }
 
 func (t tweaked[T]) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.List[T], error) {

@@ -1,4 +1,4 @@
-package sharedinformer
+package factory
 
 import (
 	"context"
@@ -22,11 +22,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
+	"glasswatch/internal/apiserver"
 	"glasswatch/listwatch"
+	"glasswatch/sharedinformer"
 )
 
 var (
@@ -94,7 +97,7 @@ func listOf(kind, apiVersion string, names ...string) string {
 }
 
 // onTheWire runs a test of a factory in virtual time.
-func onTheWire(t *testing.T, opts FactoryOptions, tell func(t *testing.T, f *Factory, w *wire)) {
+func onTheWire(t *testing.T, opts Options, tell func(t *testing.T, f *Factory, w *wire)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := &wire{lists: map[string]string{
@@ -107,14 +110,14 @@ func onTheWire(t *testing.T, opts FactoryOptions, tell func(t *testing.T, f *Fac
 		if opts.WatchErrorHandler == nil {
 			opts.WatchErrorHandler = func(context.Context, schema.GroupVersionResource, error) {}
 		}
-		f := NewFactory(&rest.Config{Host: "http://api.test", Transport: w}, opts)
+		f := New(&rest.Config{Host: "http://api.test", Transport: w}, opts)
 		defer f.Shutdown()
 		tell(t, f, w)
 	})
 }
 
 func TestFactory_SharesOneInformerPerType(t *testing.T) {
-	onTheWire(t, FactoryOptions{}, func(t *testing.T, f *Factory, w *wire) {
+	onTheWire(t, Options{}, func(t *testing.T, f *Factory, w *wire) {
 		services, err := InformerFor[*corev1.Service](f)
 		require.NoError(t, err)
 		again, err := InformerFor[*corev1.Service](f)
@@ -131,13 +134,12 @@ func TestFactory_SharesOneInformerPerType(t *testing.T) {
 		require.NoError(t, err)
 
 		var heard []string
-		_, err = byName.AddHandler(HandlerFuncs[listwatch.Object]{AddFunc: func(obj listwatch.Object, initial bool) {
+		_, err = byName.AddHandler(sharedinformer.HandlerFuncs[listwatch.Object]{AddFunc: func(obj listwatch.Object, initial bool) {
 			require.IsType(t, &corev1.Service{}, obj)
 			require.True(t, initial)
 			heard = append(heard, obj.GetName())
-		}}, HandlerOptions{})
+		}}, sharedinformer.HandlerOptions{})
 		require.NoError(t, err)
-		require.Contains(t, services.Stats().Handlers[0].Name, "TestFactory_SharesOneInformerPerType")
 
 		f.Start(t.Context())
 		require.NoError(t, f.WaitForSync(t.Context()))
@@ -159,7 +161,7 @@ func TestFactory_SharesOneInformerPerType(t *testing.T) {
 }
 
 func TestFactory_LateInformerWaitsForTheNextStart(t *testing.T) {
-	onTheWire(t, FactoryOptions{}, func(t *testing.T, f *Factory, w *wire) {
+	onTheWire(t, Options{}, func(t *testing.T, f *Factory, w *wire) {
 		f.Start(t.Context())
 		services, err := InformerFor[*corev1.Service](f)
 		require.NoError(t, err)
@@ -174,7 +176,7 @@ func TestFactory_LateInformerWaitsForTheNextStart(t *testing.T) {
 }
 
 func TestFactory_NarrowsToNamespaceAndListOptions(t *testing.T) {
-	opts := FactoryOptions{
+	opts := Options{
 		Namespace:        "shop",
 		TweakListOptions: func(o *metav1.ListOptions) { o.LabelSelector = "app=web" },
 	}
@@ -194,18 +196,18 @@ func TestFactory_NarrowsToNamespaceAndListOptions(t *testing.T) {
 }
 
 func TestFactory_ResyncPerType(t *testing.T) {
-	opts := FactoryOptions{DefaultResync: time.Minute, Resync: map[reflect.Type]time.Duration{reflect.TypeFor[*corev1.Node](): time.Hour}}
+	opts := Options{DefaultResync: time.Minute, Resync: map[reflect.Type]time.Duration{reflect.TypeFor[*corev1.Node](): time.Hour}}
 	onTheWire(t, opts, func(t *testing.T, f *Factory, _ *wire) {
 		var mu sync.Mutex // two informers, two goroutines
 		resyncs := map[string]int{}
 		for _, gvr := range []schema.GroupVersionResource{servicesGVR, nodesGVR} {
 			informer, err := f.ForResource(gvr)
 			require.NoError(t, err)
-			_, err = informer.AddHandler(HandlerFuncs[listwatch.Object]{UpdateFunc: func(_, obj listwatch.Object) {
+			_, err = informer.AddHandler(sharedinformer.HandlerFuncs[listwatch.Object]{UpdateFunc: func(_, obj listwatch.Object) {
 				mu.Lock()
 				defer mu.Unlock()
 				resyncs[obj.GetName()]++
-			}}, HandlerOptions{})
+			}}, sharedinformer.HandlerOptions{})
 			require.NoError(t, err)
 		}
 		f.Start(t.Context())
@@ -220,7 +222,7 @@ func TestFactory_ResyncPerType(t *testing.T) {
 func TestFactory_TransformsEveryType(t *testing.T) {
 	var mu sync.Mutex // two informers, two goroutines
 	var failed []string
-	opts := FactoryOptions{
+	opts := Options{
 		Transform: func(obj listwatch.Object) (listwatch.Object, error) {
 			if obj.GetName() == "db" {
 				return &corev1.Pod{}, nil // another type: refused
@@ -255,7 +257,7 @@ func TestFactory_TransformsEveryType(t *testing.T) {
 }
 
 func TestFactory_UnknownResourcesAreUnstructuredOrMetadata(t *testing.T) {
-	onTheWire(t, FactoryOptions{}, func(t *testing.T, f *Factory, w *wire) {
+	onTheWire(t, Options{}, func(t *testing.T, f *Factory, w *wire) {
 		widgets, err := f.ForResource(widgetsGVR)
 		require.NoError(t, err)
 		again, err := f.ForResource(widgetsGVR)
@@ -292,7 +294,7 @@ func TestFactory_UnknownResourcesAreUnstructuredOrMetadata(t *testing.T) {
 }
 
 func TestFactory_SaysWhatDidNotSyncAndWhy(t *testing.T) {
-	onTheWire(t, FactoryOptions{}, func(t *testing.T, f *Factory, _ *wire) {
+	onTheWire(t, Options{}, func(t *testing.T, f *Factory, _ *wire) {
 		_, err := InformerFor[*corev1.Service](f)
 		require.NoError(t, err)
 		_, err = InformerFor[*networkingv1.Ingress](f)
@@ -310,12 +312,12 @@ func TestFactory_SaysWhatDidNotSyncAndWhy(t *testing.T) {
 }
 
 func TestFactory_StopsOneInformerAndForgetsIt(t *testing.T) {
-	onTheWire(t, FactoryOptions{}, func(t *testing.T, f *Factory, w *wire) {
+	onTheWire(t, Options{}, func(t *testing.T, f *Factory, w *wire) {
 		services, err := InformerFor[*corev1.Service](f)
 		require.NoError(t, err)
 		nodes, err := InformerFor[*corev1.Node](f)
 		require.NoError(t, err)
-		reg, err := services.AddHandler(HandlerFuncs[*corev1.Service]{}, HandlerOptions{})
+		reg, err := services.AddHandler(sharedinformer.HandlerFuncs[*corev1.Service]{}, sharedinformer.HandlerOptions{})
 		require.NoError(t, err)
 		f.Start(t.Context())
 		require.NoError(t, f.WaitForSync(t.Context()))
@@ -357,13 +359,13 @@ func TestFactory_StopOfWhatNeverRanStopsItForGood(t *testing.T) {
 		"Shutdown": func(f *Factory) error { f.Shutdown(); return nil },
 	} {
 		t.Run(name, func(t *testing.T) {
-			onTheWire(t, FactoryOptions{}, func(t *testing.T, f *Factory, _ *wire) {
+			onTheWire(t, Options{}, func(t *testing.T, f *Factory, _ *wire) {
 				informer, err := InformerFor[*corev1.Service](f)
 				require.NoError(t, err)
 				require.NoError(t, stop(f))
-				require.ErrorIs(t, informer.WaitForSync(context.Background()), ErrStopped)
-				_, err = informer.AddHandler(HandlerFuncs[*corev1.Service]{}, HandlerOptions{})
-				require.ErrorIs(t, err, ErrStopped)
+				require.ErrorIs(t, informer.WaitForSync(context.Background()), sharedinformer.ErrStopped)
+				_, err = informer.AddHandler(sharedinformer.HandlerFuncs[*corev1.Service]{}, sharedinformer.HandlerOptions{})
+				require.ErrorIs(t, err, sharedinformer.ErrStopped)
 			})
 		})
 	}
@@ -374,12 +376,12 @@ func TestFactory_AsksTheMapperForWhatIsNotBuiltIn(t *testing.T) {
 	types := scheme.Scheme
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.AddSpecific(gv.WithKind("Widget"), gv.WithResource("widgetries"), gv.WithResource("widgetry"), meta.RESTScopeRoot)
-	f := NewFactory(&rest.Config{}, FactoryOptions{RESTMapper: mapper, Scheme: types})
+	f := New(&rest.Config{}, Options{RESTMapper: mapper, Scheme: types})
 	require.False(t, f.scopeOf(gv.WithResource("widgetries")))
 	require.True(t, f.scopeOf(gv.WithResource("unheard-of")))
 	_, err := resourceOf[*corev1.Binding](f) // in the scheme, but no resource of its own; the mapper does not know it
 	require.Error(t, err)
-	res, err := resourceOf[*corev1.Binding](NewFactory(&rest.Config{}, FactoryOptions{}))
+	res, err := resourceOf[*corev1.Binding](New(&rest.Config{}, Options{}))
 	require.NoError(t, err)
 	require.Equal(t, resource{schema.GroupVersionResource{Version: "v1", Resource: "bindings"}, true}, res)
 }
@@ -406,7 +408,7 @@ func TestFactory_AsksTheMapperWithNoLockHeld(t *testing.T) {
 		}
 		require.True(t, free, "a mapper may take its time and may use the factory")
 	}}
-	f = NewFactory(&rest.Config{}, FactoryOptions{RESTMapper: mapper})
+	f = New(&rest.Config{}, Options{RESTMapper: mapper})
 	for range 2 {
 		_, err := f.ForResource(widgetsGVR)
 		require.NoError(t, err)
@@ -420,26 +422,57 @@ func TestFactory_KnowsEveryResourceThatClientGosFactoryKnows(t *testing.T) {
 	theirs := informers.NewSharedInformerFactory(nil, 0)
 	found := 0
 	for gvk, goType := range scheme.Scheme.AllKnownTypes() {
-		for _, plural := range []func(schema.GroupVersionKind) schema.GroupVersionResource{
-			func(k schema.GroupVersionKind) schema.GroupVersionResource {
-				p, _ := meta.UnsafeGuessKindToResource(k)
-				return p
-			},
-			func(k schema.GroupVersionKind) schema.GroupVersionResource {
-				return k.GroupVersion().WithResource(strings.ToLower(k.Kind))
-			},
-		} {
-			gvr := plural(gvk)
-			if _, err := theirs.ForResource(gvr); err != nil {
-				continue
-			}
-			found++
-			known, ok := builtins().byType[reflect.PointerTo(goType)]
-			require.True(t, ok, "%v", gvr)
-			require.Equal(t, gvr, known.gvr)
-			break // Endpoints is its own plural
+		gvr := plural(gvk)
+		if _, err := theirs.ForResource(gvr); err != nil {
+			continue
 		}
+		found++
+		known, ok := builtin(gvr)
+		require.True(t, ok, "%v", gvr)
+		require.Equal(t, reflect.PointerTo(goType), known)
 	}
-	require.Equal(t, found, len(builtins().byType))
-	require.Equal(t, found, len(builtins().byResource))
+	require.Greater(t, found, 100)
+	services, err := resourceOf[*corev1.Service](New(&rest.Config{}, Options{}))
+	require.NoError(t, err)
+	require.Equal(t, resource{servicesGVR, true}, services)
+	_, ok := builtin(widgetsGVR)
+	require.False(t, ok)
+}
+
+// A server says of each resource whether it belongs to a namespace.
+func TestFactory_KnowsTheScopeOfBuiltInResources(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		server, listener := apiserver.New(apiserver.Options{}), apiserver.NewPipeListener()
+		stopped := make(chan error, 1)
+		go func() { stopped <- server.Serve(ctx, listener) }()
+		defer func() { cancel(); <-stopped }()
+		cfg := server.RESTConfigFor(listener)
+		client, err := discovery.NewDiscoveryClientForConfig(cfg)
+		require.NoError(t, err)
+		lists, err := client.ServerPreferredResources()
+		require.NoError(t, err)
+		f, compared := New(cfg, Options{}), 0
+		for _, list := range lists {
+			gv, err := schema.ParseGroupVersion(list.GroupVersion)
+			require.NoError(t, err)
+			for _, r := range list.APIResources {
+				gvr := gv.WithResource(r.Name)
+				if _, ok := builtin(gvr); ok {
+					compared++
+					require.Equal(t, r.Namespaced, f.scopeOf(gvr), "%v", gvr)
+				}
+			}
+		}
+		require.Greater(t, compared, 10)
+	})
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
 }
