@@ -42,9 +42,12 @@ type FactoryOptions struct {
 	TweakListOptions func(opts *metav1.ListOptions)
 	// Transform is every informer's: see [Options]. What it returns must have the type of what it was given.
 	Transform func(obj listwatch.Object) (listwatch.Object, error)
-	// TransformCopiesOnWrite and Sharing are every informer's: see [Options].
+	// TransformCopiesOnWrite says that Transform writes to nothing but the object's own fields, as
+	// [transform.StripManagedFields] does: it replaces strings, slices, maps and pointers, and leaves what they lead to
+	// as it is. A Transform that does not say so turns sharing off.
 	TransformCopiesOnWrite bool
-	Sharing                Sharing
+	// Sharing is SharingDecoded by default.
+	Sharing Sharing
 	// WatchErrorHandler and OnObjectError are every informer's, with its resource: see [Options].
 	WatchErrorHandler func(ctx context.Context, gvr schema.GroupVersionResource, err error)
 	OnObjectError     func(gvr schema.GroupVersionResource, key listwatch.Key, err error)

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"glasswatch/listwatch"
+	"glasswatch/listwatch/memo"
 )
 
 // resource is what a factory knows of a type.
@@ -136,6 +137,9 @@ func openLocked[T listwatch.Object](f *Factory, id entryID, namespaced bool, con
 		f.httpClient = client
 	}
 	opts := listwatch.Options{HTTPClient: f.httpClient, Scheme: f.opts.Scheme}
+	if f.opts.Sharing == SharingDecoded && (f.opts.Transform == nil || f.opts.TransformCopiesOnWrite) {
+		opts.Decoder = memo.New(memo.Options{})
+	}
 	if _, known := builtins().byType[reflect.TypeFor[T]()]; known || id.form == builtinForm {
 		opts.Scheme = nil // the factory's need not know the built-in types
 	}
@@ -173,9 +177,6 @@ func informerOptions[T listwatch.Object](f *Factory, id entryID) (Options[T], er
 		Queue:           f.opts.Queue,
 		Reflector:       f.opts.Reflector,
 		DetectMutations: f.opts.DetectMutations,
-		Sharing:         f.opts.Sharing,
-
-		TransformCopiesOnWrite: f.opts.TransformCopiesOnWrite,
 	}
 	if f.opts.Name != nil {
 		var err error
@@ -279,17 +280,6 @@ func newObject[T listwatch.Object]() any {
 type tweaked[T listwatch.Object] struct {
 	listwatch.ListerWatcher[T]
 	tweak func(opts *metav1.ListOptions)
-}
-
-// Sharing implements what [listwatch.SharingOf] asks for. It returns nil, which SharingOf takes for a no, if what is below
-// cannot share.
-func (t tweaked[T]) Sharing(share func(T) (T, error)) listwatch.ListerWatcher[T] {
-	shared, ok := listwatch.SharingOf(t.ListerWatcher, share)
-	if !ok {
-		return nil
-	}
-	t.ListerWatcher = shared
-	return t
 }
 
 func (t tweaked[T]) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.List[T], error) {

@@ -48,14 +48,9 @@ type Options[T listwatch.Object] struct {
 	// Indexers are added to the store beside the index by namespace.
 	Indexers indexer.Indexers[T]
 	// Transform is called once for each object before anything else sees it; it may modify the object or return another,
-	// which must keep namespace, name, uid and resourceVersion. If it fails, the last good version stays.
+	// which must keep namespace, name, uid and resourceVersion. If it fails, the last good version stays. It must not write
+	// to what the object's fields lead to if a decoder shares parts of objects (glasswatch/listwatch/memo).
 	Transform func(obj T) (T, error)
-	// TransformCopiesOnWrite says that Transform writes into nothing but the object's own fields, as
-	// [transform.StripManagedFields] does: what strings, slices, maps and pointers of it lead to is left as it is, or another
-	// takes its place. Then objects may share their parts before it; unstructured ones may not, whose fields are all in one map.
-	TransformCopiesOnWrite bool
-	// Sharing picks the objects that share equal parts.
-	Sharing Sharing
 	// WatchErrorHandler is told of every failed list or watch, from the reflector's goroutine. nil logs.
 	WatchErrorHandler func(ctx context.Context, err error)
 	// OnObjectError is told of every object that could not be read, transformed or indexed. It is called with no lock held,

@@ -55,10 +55,9 @@ func (p *pipeline[T]) init(lw listwatch.ListerWatcher[T], opts Options[T]) listw
 		OnError:  p.note,
 	})
 	p.applier = applier[T]{store: p.store, inOrder: opts.Queue != PerKey}
-	lw, transform := opts.sharing(lw)
 	queueOpts := deltafifo.Options[key, T]{
 		KeyFunc:       keyFunc,
-		Transform:     transform,
+		Transform:     opts.Transform,
 		OnError:       p.transformFailed,
 		KeysMayRepeat: p.mayRepeat,
 		Metrics:       deltafifo.Metrics{Queued: opts.Metrics.Queued, Processed: p.processed},

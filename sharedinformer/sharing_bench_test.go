@@ -3,7 +3,6 @@
 package sharedinformer
 
 import (
-	"reflect"
 	"runtime"
 	"syscall"
 	"testing"
@@ -15,37 +14,31 @@ import (
 	"glasswatch/listwatch"
 	"glasswatch/listwatch/memo"
 	"glasswatch/listwatch/memo/memotest"
-	"glasswatch/sharedinformer/transform"
 )
 
-// BenchmarkSharing fills a store with 20,000 pods from their protobuf form and says what the store, the pods and the tables
-// hold afterwards. They share nothing; what transform.Share finds in them; what the memo finds when it decodes; both, one
-// after the other, which an informer does not do.
+// BenchmarkSharing fills a store with 20,000 pods from their protobuf form and says what the store, the pods and the table
+// hold afterwards: pods that share nothing, and pods that share what the memo finds.
 func BenchmarkSharing(b *testing.B) {
 	const count = 20_000
 	encoded := memotest.EncodedPods(count)
-	type shareFunc = func(*corev1.Pod) (*corev1.Pod, error)
-	plain := func(data []byte, pod *corev1.Pod) error { return pod.Unmarshal(data) }
-	known := func() func([]byte, *corev1.Pod) error {
-		d := memo.New(reflect.TypeFor[*corev1.Pod](), memo.Options{})
-		return func(data []byte, pod *corev1.Pod) error { return d.Unmarshal(data, pod) }
-	}
+	type decodeFunc = func([]byte, *corev1.Pod) error
 	for _, how := range []struct {
 		name string
-		make func() (func([]byte, *corev1.Pod) error, shareFunc)
+		make func() decodeFunc
 	}{
-		{"none", func() (func([]byte, *corev1.Pod) error, shareFunc) { return plain, transform.Chain[*corev1.Pod]() }},
-		{"share", func() (func([]byte, *corev1.Pod) error, shareFunc) { return plain, transform.Share[*corev1.Pod]() }},
-		{"memo", func() (func([]byte, *corev1.Pod) error, shareFunc) { return known(), transform.Chain[*corev1.Pod]() }},
-		{"both", func() (func([]byte, *corev1.Pod) error, shareFunc) { return known(), transform.Share[*corev1.Pod]() }},
+		{"none", func() decodeFunc { return func(data []byte, pod *corev1.Pod) error { return pod.Unmarshal(data) } }},
+		{"memo", func() decodeFunc {
+			d := memo.New(memo.Options{})
+			return func(data []byte, pod *corev1.Pod) error { return d.Unmarshal(data, pod) }
+		}},
 	} {
 		b.Run("how="+how.name, func(b *testing.B) {
 			b.ReportAllocs()
 			before := liveHeap()
-			var kept [3]any
+			var kept [2]any
 			cpu := -cpuTime()
 			for b.Loop() {
-				decode, share := how.make()
+				decode := how.make()
 				store := newPodStore()
 				ops := make([]indexer.Op[listwatch.Key, *corev1.Pod], 0, count)
 				for _, data := range encoded {
@@ -53,11 +46,10 @@ func BenchmarkSharing(b *testing.B) {
 					if err := decode(data, pod); err != nil {
 						b.Fatal(err)
 					}
-					pod, _ = share(pod)
 					ops = append(ops, indexer.Op[listwatch.Key, *corev1.Pod]{Key: listwatch.KeyOf(pod), Obj: pod})
 				}
 				store.Apply(ops, "1")
-				kept = [3]any{store, decode, share}
+				kept = [2]any{store, decode}
 			}
 			cpu += cpuTime()
 			b.ReportMetric(float64(liveHeap()-before)/1e6, "live-MB")

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -14,9 +13,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	quantity "k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"glasswatch/listwatch"
+	"glasswatch/listwatch/memo"
 	"glasswatch/sharedinformer/transform"
 )
 
@@ -44,25 +43,30 @@ func isSameMap(a, b map[string]string) bool {
 	return reflect.ValueOf(a).UnsafePointer() == reflect.ValueOf(b).UnsafePointer()
 }
 
-func TestSharing_IsOnForWhatIsDecodedUnlessATransformMayWriteIntoIt(t *testing.T) {
-	inPlace := func(obj *config) (*config, error) { obj.Labels["by"] = "transform"; return obj, nil }
+func TestSharing_IsTheFactorysDefaultUnlessATransformMayWrite(t *testing.T) {
+	inPlace := func(obj listwatch.Object) (listwatch.Object, error) {
+		obj.GetLabels()["by"] = "transform"
+		return obj, nil
+	}
 	for name, c := range map[string]struct {
-		opts Options[*config]
+		opts FactoryOptions
 		want bool
 	}{
-		"by default":                      {Options[*config]{}, true},
-		"not if it is off":                {Options[*config]{Sharing: SharingNone}, false},
-		"not with a transform":            {Options[*config]{Transform: inPlace}, false},
-		"with one that copies on write":   {Options[*config]{Transform: transform.StripManagedFields[*config], TransformCopiesOnWrite: true}, true},
-		"after a transform, if asked for": {Options[*config]{Transform: inPlace, Sharing: SharingAll}, true},
-		"with the per-key queue":          {Options[*config]{Queue: PerKey}, true},
+		"by default":                    {FactoryOptions{}, true},
+		"not if it is off":              {FactoryOptions{Sharing: SharingNone}, false},
+		"not with a transform":          {FactoryOptions{Transform: inPlace}, false},
+		"with one that copies on write": {FactoryOptions{Transform: transform.StripManagedFields[listwatch.Object], TransformCopiesOnWrite: true}, true},
+		"with the per-key queue":        {FactoryOptions{Queue: PerKey}, true},
+		"with tweaked lists":            {FactoryOptions{TweakListOptions: func(*metav1.ListOptions) {}}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onKube(t, func(k *kube) {
 				k.alike()
-				informer := New(k.ConfigMaps(listwatch.Options{}), c.opts)
-				stop := k.Run(informer)
-				defer stop()
+				f := NewFactory(k.cfg, c.opts)
+				informer, err := InformerFor[*config](f)
+				require.NoError(k, err)
+				f.Start(k.Context())
+				defer f.Shutdown()
 				require.NoError(k, informer.WaitForSync(k.Context()))
 				a, b := k.lastTwo(informer)
 				require.Equal(k, c.want, isSameMap(a.Labels, b.Labels))
@@ -75,103 +79,14 @@ func TestSharing_IsOnForWhatIsDecodedUnlessATransformMayWriteIntoIt(t *testing.T
 	}
 }
 
-func TestSharing_GoesThroughWrappersAndMerges(t *testing.T) {
-	onKube(t, func(k *kube) {
-		k.alike()
-		f := NewFactory(k.cfg, FactoryOptions{TweakListOptions: func(*metav1.ListOptions) {}})
-		fromFactory, err := InformerFor[*config](f)
-		require.NoError(k, err)
-		merged, err := NewMerged([]Source[*config]{{Name: "all", ListerWatcher: k.ConfigMaps(listwatch.Options{})}}, MergedOptions[*config]{})
-		require.NoError(k, err)
-		off, err := NewMerged([]Source[*config]{{Name: "all", ListerWatcher: k.ConfigMaps(listwatch.Options{})}},
-			MergedOptions[*config]{Options: Options[*config]{Sharing: SharingNone}})
-		require.NoError(k, err)
-		f.Start(k.Context())
-		defer f.Shutdown()
-		defer k.Run(merged.Informer)()
-		defer k.Run(off.Informer)()
-		for informer, want := range map[*Informer[*config]]bool{fromFactory: true, merged.Informer: true, off.Informer: false} {
-			require.NoError(k, informer.WaitForSync(k.Context()))
-			a, b := k.lastTwo(informer)
-			require.Equal(k, want, isSameMap(a.Labels, b.Labels))
-		}
-	})
-}
-
-// Its fields are all in one map, so that no transform can write into them alone: not StripManagedFields either.
-func TestSharing_NoUnstructuredObjectSharesPartsBeforeATransform(t *testing.T) {
-	type untyped = *unstructured.Unstructured
-	for name, c := range map[string]struct {
-		opts Options[untyped]
-		want bool
-	}{
-		"by default":       {Options[untyped]{}, true},
-		"with a transform": {Options[untyped]{Transform: transform.StripManagedFields[untyped], TransformCopiesOnWrite: true}, false},
-		"after it, if asked for": {Options[untyped]{
-			Transform: transform.StripManagedFields[untyped], TransformCopiesOnWrite: true, Sharing: SharingAll,
-		}, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			onKube(t, func(k *kube) {
-				k.alike()
-				lw, err := listwatch.NewUnstructured(k.cfg, corev1.SchemeGroupVersion.WithResource("configmaps"), listwatch.Options{})
-				require.NoError(k, err)
-				informer := New(lw, c.opts)
-				ctx, cancel := context.WithCancel(k.Context())
-				var running sync.WaitGroup
-				running.Go(func() { _ = informer.Run(ctx) })
-				defer running.Wait()
-				defer cancel()
-				require.NoError(k, informer.WaitForSync(k.Context()))
-				var data []any
-				for _, name := range []string{"config-3", "config-4"} {
-					obj, ok := informer.Store().GetByKey(named(name))
-					require.True(k, ok)
-					data = append(data, obj.Object["data"])
-				}
-				require.Equal(k, data[0], data[1])
-				require.Equal(k, c.want, reflect.ValueOf(data[0]).UnsafePointer() == reflect.ValueOf(data[1]).UnsafePointer())
-			})
-		})
-	}
-}
-
-// The objects of these may have other owners.
-func TestSharing_OtherListerWatchersShareOnlyIfAskedFor(t *testing.T) {
-	for sharing, want := range map[Sharing]bool{SharingDecoded: false, SharingAll: true, SharingNone: false} {
-		t.Run(sharing.String(), func(t *testing.T) {
-			inVirtualTime(t, Options[*config]{Sharing: sharing}, func(s *story) {
-				for _, name := range []string{"a", "b"} {
-					s.server.PutLabelled(named(name), map[string]string{"app": strings.Clone("shop")})
-				}
-				s.Start()
-				require.Equal(s, want, isSameMap(s.object("a").Labels, s.object("b").Labels))
-			})
-		})
-	}
-	require.Equal(t, "Sharing(9)", Sharing(9).String())
-}
-
-// A wrapper that says it shares when what it wraps does not would keep SharingAll from doing it.
-func TestSharing_NoWrapperSharesMoreThanWhatItWraps(t *testing.T) {
-	tweak := func(*metav1.ListOptions) {}
-	for name, below := range map[string]listwatch.ListerWatcher[*config]{
-		"someone's own":    listwatch.Funcs[*config]{},
-		"a wrapper of one": tweaked[*config]{listwatch.Funcs[*config]{}, tweak},
-	} {
-		t.Run(name, func(t *testing.T) {
-			shared, ok := listwatch.SharingOf(listwatch.ListerWatcher[*config](tweaked[*config]{below, tweak}), transform.Share[*config]())
-			require.False(t, ok)
-			require.NotNil(t, shared)
-		})
-	}
-}
+// sharing are the options of a client as the factory makes it.
+func sharing() listwatch.Options { return listwatch.Options{Decoder: memo.New(memo.Options{})} }
 
 func TestSharing_TheMutationDetectorNamesAllThatShareTheField(t *testing.T) {
 	onKube(t, func(k *kube) {
 		k.alike()
 		var found []string
-		informer := New(k.ConfigMaps(listwatch.Options{}), Options[*config]{DetectMutations: true, OnMutation: func(m Mutation) {
+		informer := New(k.ConfigMaps(sharing()), Options[*config]{DetectMutations: true, OnMutation: func(m Mutation) {
 			found = append(found, m.Key.Name+" "+m.Path)
 		}})
 		stop := k.Run(informer)
@@ -201,7 +116,7 @@ func TestSharing_QuantitiesMayBePrintedAndSlicesAppendedTo(t *testing.T) {
 			}, metav1.CreateOptions{})
 			require.NoError(k, err)
 		}
-		lw, err := listwatch.NewForConfig[*corev1.Pod](k.cfg, corev1.SchemeGroupVersion.WithResource("pods"), listwatch.Options{Namespace: "default"})
+		lw, err := listwatch.NewForConfig[*corev1.Pod](k.cfg, corev1.SchemeGroupVersion.WithResource("pods"), sharing())
 		require.NoError(k, err)
 		informer := New(lw, Options[*corev1.Pod]{})
 		var read sync.WaitGroup
