@@ -11,7 +11,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
-	"glasswatch/listwatch"
 	"glasswatch/reflector"
 )
 

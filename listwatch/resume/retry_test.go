@@ -1,4 +1,4 @@
-package listwatch
+package resume
 
 import (
 	"context"
@@ -18,11 +18,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"pgregory.net/rapid"
+
+	"glasswatch/listwatch"
 )
 
 // step is what one Next of a scripted stream returns.
 type step struct {
-	ev  Event[*corev1.Service]
+	ev  listwatch.Event[*corev1.Service]
 	err error
 }
 
@@ -35,11 +37,11 @@ type script struct {
 }
 
 // List is for those who ask how far the server has come: far enough.
-func (s *script) List(context.Context, metav1.ListOptions) (*List[*corev1.Service], error) {
-	return &List[*corev1.Service]{ResourceVersion: "1000"}, nil
+func (s *script) List(context.Context, metav1.ListOptions) (*listwatch.List[*corev1.Service], error) {
+	return &listwatch.List[*corev1.Service]{ResourceVersion: "1000"}, nil
 }
 
-func (s *script) Watch(ctx context.Context, opts metav1.ListOptions) (Stream[*corev1.Service], error) {
+func (s *script) Watch(ctx context.Context, opts metav1.ListOptions) (listwatch.Stream[*corev1.Service], error) {
 	n := len(s.asked)
 	s.asked = append(s.asked, opts)
 	s.at = append(s.at, time.Now())
@@ -66,7 +68,7 @@ type scriptedStream struct {
 	closed chan struct{}
 }
 
-func (s *scriptedStream) Next() (Event[*corev1.Service], error) {
+func (s *scriptedStream) Next() (listwatch.Event[*corev1.Service], error) {
 	if len(s.steps) > 0 {
 		next := s.steps[0]
 		s.steps = s.steps[1:]
@@ -74,9 +76,9 @@ func (s *scriptedStream) Next() (Event[*corev1.Service], error) {
 	}
 	select {
 	case <-s.closed:
-		return Event[*corev1.Service]{}, ErrClosed
+		return listwatch.Event[*corev1.Service]{}, listwatch.ErrClosed
 	case <-s.ctx.Done():
-		return Event[*corev1.Service]{}, s.ctx.Err()
+		return listwatch.Event[*corev1.Service]{}, s.ctx.Err()
 	}
 }
 
@@ -86,16 +88,16 @@ func (s *scriptedStream) Close() error {
 }
 
 func added(resourceVersion string) step {
-	return step{ev: Event[*corev1.Service]{Type: Added, Object: serviceV1("s"+resourceVersion, resourceVersion), ResourceVersion: resourceVersion}}
+	return step{ev: listwatch.Event[*corev1.Service]{Type: listwatch.Added, Object: serviceV1("s"+resourceVersion, resourceVersion), ResourceVersion: resourceVersion}}
 }
 
 func bookmarked(resourceVersion string) step {
-	return step{ev: Event[*corev1.Service]{Type: Bookmark, ResourceVersion: resourceVersion}}
+	return step{ev: listwatch.Event[*corev1.Service]{Type: listwatch.Bookmark, ResourceVersion: resourceVersion}}
 }
 
 func failed(err error) step { return step{err: err} }
 
-func retrying(t *testing.T, lw ListerWatcher[*corev1.Service], opts metav1.ListOptions, onRetry func(error)) *RetryStream[*corev1.Service] {
+func retrying(t *testing.T, lw listwatch.ListerWatcher[*corev1.Service], opts metav1.ListOptions, onRetry func(error)) *RetryStream[*corev1.Service] {
 	opts.ResourceVersion = "1"
 	stream, err := NewRetryStream(t.Context(), lw, opts, RetryOptions{OnRetry: onRetry})
 	require.NoError(t, err)
@@ -105,7 +107,7 @@ func retrying(t *testing.T, lw ListerWatcher[*corev1.Service], opts metav1.ListO
 func TestRetryStream_ResumesWhereItWas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		busy := apierrors.NewTooManyRequests("slow down", 5)
-		bad := &ObjectError{Type: Modified, Key: Key{Name: "x"}, ResourceVersion: "6", Err: errNoName}
+		bad := &listwatch.ObjectError{Type: listwatch.Modified, Key: listwatch.Key{Name: "x"}, ResourceVersion: "6", Err: errors.New("it has no name")}
 		lw := &script{watches: [][]step{
 			{added("2"), added("3"), failed(io.EOF)},
 			{bookmarked("4"), failed(io.ErrUnexpectedEOF)},
@@ -141,7 +143,7 @@ func TestRetryStream_ResumesWhereItWas(t *testing.T) {
 		require.NoError(t, stream.Close())
 		require.NoError(t, stream.Close())
 		_, err := stream.Next()
-		assert.Equal(t, ErrClosed, err)
+		assert.Equal(t, listwatch.ErrClosed, err)
 	})
 }
 
@@ -166,7 +168,7 @@ func TestRetryStream_PassesBookmarksToThoseWhoAsk(t *testing.T) {
 	stream := retrying(t, lw, metav1.ListOptions{AllowWatchBookmarks: true}, nil)
 	ev, err := stream.Next()
 	require.NoError(t, err)
-	assert.Equal(t, Bookmark, ev.Type)
+	assert.Equal(t, listwatch.Bookmark, ev.Type)
 	require.NoError(t, stream.Close())
 }
 
@@ -177,7 +179,7 @@ func TestRetryStream_StopsAtWhatNoRestartMends(t *testing.T) {
 		&apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusGone, Reason: metav1.StatusReasonGone, Message: "gone"}},
 		apierrors.NewForbidden(resource, "", nil),
 		apierrors.NewUnauthorized("who?"),
-		fmt.Errorf("%w: 17 MiB", ErrFrameTooLarge),
+		fmt.Errorf("%w: 17 MiB", listwatch.ErrFrameTooLarge),
 	} {
 		for _, lw := range []*script{
 			{watches: [][]step{{failed(final)}}},
@@ -207,7 +209,7 @@ func TestRetryStream_CloseWakesAWaitingNext(t *testing.T) {
 				stream := retrying(t, lw, metav1.ListOptions{}, nil)
 				time.AfterFunc(time.Hour, func() { _ = stream.Close() })
 				_, err := stream.Next()
-				assert.Equal(t, ErrClosed, err)
+				assert.Equal(t, listwatch.ErrClosed, err)
 				assert.Equal(t, time.Hour, time.Since(start))
 			})
 		})
@@ -230,22 +232,22 @@ func TestRetryStream_EndsWithItsContext(t *testing.T) {
 func TestRetryStream_CloseWhileConnectingLeaksNoWatch(t *testing.T) {
 	established := &scriptedStream{ctx: t.Context(), closed: make(chan struct{})}
 	var stream *RetryStream[*corev1.Service]
-	stream = retrying(t, watchFunc(func() (Stream[*corev1.Service], error) {
+	stream = retrying(t, watchFunc(func() (listwatch.Stream[*corev1.Service], error) {
 		require.NoError(t, stream.Close())
 		return established, nil
 	}), metav1.ListOptions{}, nil)
 	_, err := stream.Next()
-	assert.Equal(t, ErrClosed, err)
+	assert.Equal(t, listwatch.ErrClosed, err)
 	<-established.closed
 }
 
-type watchFunc func() (Stream[*corev1.Service], error)
+type watchFunc func() (listwatch.Stream[*corev1.Service], error)
 
-func (watchFunc) List(context.Context, metav1.ListOptions) (*List[*corev1.Service], error) {
+func (watchFunc) List(context.Context, metav1.ListOptions) (*listwatch.List[*corev1.Service], error) {
 	return nil, errors.ErrUnsupported
 }
 
-func (w watchFunc) Watch(context.Context, metav1.ListOptions) (Stream[*corev1.Service], error) {
+func (w watchFunc) Watch(context.Context, metav1.ListOptions) (listwatch.Stream[*corev1.Service], error) {
 	return w()
 }
 
@@ -275,7 +277,7 @@ func TestRetryStream_DeliversEveryEventOnce(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var stream *RetryStream[*corev1.Service]
 			watches := 0
-			stream = retrying(t, watchFunc(func() (Stream[*corev1.Service], error) {
+			stream = retrying(t, watchFunc(func() (listwatch.Stream[*corev1.Service], error) {
 				length, end := lengths[watches], how[watches]
 				watches++
 				if length < 0 {

@@ -1,4 +1,4 @@
-package listwatch
+package resume
 
 import (
 	"context"
@@ -16,6 +16,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
+
+	"glasswatch/listwatch"
 )
 
 // noDeadline hides T.Deadline, which a bubble forbids.
@@ -30,12 +32,12 @@ type history struct {
 	first   int // what a watch may still be asked for
 }
 
-func (h *history) List(_ context.Context, opts metav1.ListOptions) (*List[*corev1.Service], error) {
+func (h *history) List(_ context.Context, opts metav1.ListOptions) (*listwatch.List[*corev1.Service], error) {
 	require.EqualValues(h, 1, opts.Limit)
-	return &List[*corev1.Service]{ResourceVersion: strconv.Itoa(h.last)}, nil
+	return &listwatch.List[*corev1.Service]{ResourceVersion: strconv.Itoa(h.last)}, nil
 }
 
-func (h *history) Watch(_ context.Context, opts metav1.ListOptions) (Stream[*corev1.Service], error) {
+func (h *history) Watch(_ context.Context, opts metav1.ListOptions) (listwatch.Stream[*corev1.Service], error) {
 	require.Equal(h, strconv.Itoa(h.program.reached), opts.ResourceVersion, "a watch resumes where the last one was")
 	if h.program.reached < h.first {
 		return nil, apierrors.NewResourceExpired("too old")
@@ -54,7 +56,7 @@ func (h *history) after(version int) int {
 // connection is one watch: it sends the next event, a bookmark before it, or breaks.
 type connection struct{ *history }
 
-func (c *connection) Next() (Event[*corev1.Service], error) {
+func (c *connection) Next() (listwatch.Event[*corev1.Service], error) {
 	next := c.after(c.program.reached)
 	version := strconv.Itoa(next)
 	switch rapid.IntRange(0, 9).Draw(c.T, "event, bookmark, end or garbage") {
@@ -63,10 +65,10 @@ func (c *connection) Next() (Event[*corev1.Service], error) {
 		c.program.bookmark(at)
 		return bookmarked(strconv.Itoa(at)).ev, nil
 	case 8:
-		return Event[*corev1.Service]{}, io.EOF
+		return listwatch.Event[*corev1.Service]{}, io.EOF
 	case 9:
 		c.program.deliver(next)
-		return Event[*corev1.Service]{}, &ObjectError{Type: Modified, ResourceVersion: version, Err: errNoName}
+		return listwatch.Event[*corev1.Service]{}, &listwatch.ObjectError{Type: listwatch.Modified, ResourceVersion: version, Err: errors.New("it has no name")}
 	}
 	c.program.deliver(next)
 	return added(version).ev, nil
@@ -149,7 +151,7 @@ func (p *programs) next(t *rapid.T) {
 	}
 	require.False(t, setBack, "the server was set back")
 	version := ev.ResourceVersion
-	if bad, ok := errors.AsType[*ObjectError](err); ok {
+	if bad, ok := errors.AsType[*listwatch.ObjectError](err); ok {
 		version, err = bad.ResourceVersion, nil
 	}
 	require.NoError(t, err)

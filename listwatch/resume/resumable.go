@@ -1,4 +1,4 @@
-package listwatch
+package resume
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/klog/v2"
 
-	"glasswatch/listwatch/progress"
+	"glasswatch/listwatch"
 )
 
 var (
@@ -38,12 +38,12 @@ var (
 // program that remembers what there was. An informer with a checkpoint does.
 //
 // A position that the server has not come to, because it was set back to a backup, is lost, too: the first watch from the
-// file asks for that, see [IfReached]. Once the server has passed that version again nobody can tell: start anew from a list
+// file asks for that, see [RejectIfServerBehind]. Once the server has passed that version again nobody can tell: start anew from a list
 // after a restore.
-type ResumableWatch[T Object] struct {
+type ResumableWatch[T listwatch.Object] struct {
 	stream    *RetryStream[T]
 	path      string
-	id        progress.Identity
+	id        Identity
 	onError   func(err error)
 	bookmarks bool // whether the caller asked for them; the stream always does
 
@@ -78,7 +78,7 @@ type ResumableOptions struct {
 //
 // The error is ErrNoPosition if there is no ResourceVersion and no position that can be trusted: the file is missing,
 // damaged, or about another cluster, resource or selector.
-func NewResumableWatch[T Object](ctx context.Context, lw ListerWatcher[T], opts metav1.ListOptions, options ResumableOptions) (*ResumableWatch[T], error) {
+func NewResumableWatch[T listwatch.Object](ctx context.Context, lw listwatch.ListerWatcher[T], opts metav1.ListOptions, options ResumableOptions) (*ResumableWatch[T], error) {
 	w := &ResumableWatch[T]{path: options.Path, onError: options.OnError, bookmarks: opts.AllowWatchBookmarks}
 	if w.onError == nil {
 		w.onError = func(err error) { klog.FromContext(ctx).Info("Resumable watch", "path", options.Path, "err", err) }
@@ -89,23 +89,23 @@ func NewResumableWatch[T Object](ctx context.Context, lw ListerWatcher[T], opts 
 	}
 	switch {
 	case options.Path == "":
-		return nil, errors.New("listwatch: a resumable watch needs a Path")
+		return nil, errors.New("resume: a resumable watch needs a Path")
 	case options.Cluster == "":
-		return nil, errors.New("listwatch: a resumable watch needs the identity of its Cluster")
+		return nil, errors.New("resume: a resumable watch needs the identity of its Cluster")
 	case source == "":
-		return nil, fmt.Errorf("listwatch: a %T does not say what it watches: set Source", lw)
+		return nil, fmt.Errorf("resume: a %T does not say what it watches: set Source", lw)
 	}
 	source = fmt.Sprintf("%s label %q field %q", source, opts.LabelSelector, opts.FieldSelector)
-	w.id = progress.Identity{Kind: "position", Cluster: options.Cluster, Source: source}
+	w.id = Identity{Kind: "position", Cluster: options.Cluster, Source: source}
 
 	given := opts.ResourceVersion
 	if given == "" {
 		position, err := w.load()
 		if err != nil {
-			return nil, fmt.Errorf("listwatch: %w (%w)", ErrNoPosition, err)
+			return nil, fmt.Errorf("resume: %w (%w)", ErrNoPosition, err)
 		}
 		opts.ResourceVersion = position
-		lw = IfReached(lw, position)
+		lw = RejectIfServerBehind(lw, position)
 	}
 	w.committed, w.delivered, w.furthest = opts.ResourceVersion, opts.ResourceVersion, opts.ResourceVersion
 	opts.AllowWatchBookmarks = true
@@ -124,7 +124,7 @@ func NewResumableWatch[T Object](ctx context.Context, lw ListerWatcher[T], opts 
 }
 
 func (w *ResumableWatch[T]) load() (string, error) {
-	frames, err := progress.Load(w.path, w.id)
+	frames, err := Load(w.path, w.id)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("there is no %s", w.path)
 	}
@@ -132,13 +132,13 @@ func (w *ResumableWatch[T]) load() (string, error) {
 		return "", err
 	}
 	if len(frames) != 1 || len(frames[0]) == 0 {
-		return "", fmt.Errorf("%s: %w: it has no position", w.path, progress.ErrDamaged)
+		return "", fmt.Errorf("%s: %w: it has no position", w.path, ErrDamaged)
 	}
 	return string(frames[0]), nil
 }
 
 func (w *ResumableWatch[T]) save(position string) error {
-	return progress.Save(w.path, w.id, func(to *progress.Writer) error { return to.Frame([]byte(position)) })
+	return Save(w.path, w.id, func(to *Writer) error { return to.Frame([]byte(position)) })
 }
 
 // Position is the resourceVersion that the next watch of this file resumes from.
@@ -156,12 +156,12 @@ func (w *ResumableWatch[T]) Close() error { return w.stream.Close() }
 // resource that never changes.
 //
 // A 410 is ErrPositionLost. The position stays in the file until another watch is given a ResourceVersion.
-func (w *ResumableWatch[T]) Next() (Event[T], error) {
+func (w *ResumableWatch[T]) Next() (listwatch.Event[T], error) {
 	for {
 		ev, err := w.stream.Next()
-		var bad *ObjectError
+		var bad *listwatch.ObjectError
 		switch {
-		case err == nil && ev.Type == Bookmark:
+		case err == nil && ev.Type == listwatch.Bookmark:
 			w.takeBookmark(ev.ResourceVersion)
 			if !w.bookmarks {
 				continue
@@ -171,7 +171,7 @@ func (w *ResumableWatch[T]) Next() (Event[T], error) {
 		case errors.As(err, &bad):
 			w.deliver(bad.ResourceVersion)
 		case isExpired(err):
-			err = fmt.Errorf("listwatch: position %s: %w: %w", w.stream.ResourceVersion(), ErrPositionLost, err)
+			err = fmt.Errorf("resume: position %s: %w: %w", w.stream.ResourceVersion(), ErrPositionLost, err)
 		}
 		return ev, err
 	}
@@ -220,7 +220,7 @@ func (w *ResumableWatch[T]) Commit(resourceVersion string) error {
 	defer w.saving.Unlock()
 	forward, err := w.check(resourceVersion)
 	if err != nil {
-		return fmt.Errorf("listwatch: cannot commit resourceVersion %q: %w", resourceVersion, err)
+		return fmt.Errorf("resume: cannot commit resourceVersion %q: %w", resourceVersion, err)
 	}
 	if forward {
 		if err := w.save(resourceVersion); err != nil {

@@ -23,4 +23,4 @@
 // # Where client-go differs
 //
 // It keeps nothing on disk.
-package progress
+package resume

@@ -1,4 +1,4 @@
-package listwatch_test
+package resume_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 
 	"glasswatch/internal/apiserver"
 	"glasswatch/listwatch"
+	"glasswatch/listwatch/resume"
 )
 
 // A program that must not miss a ConfigMap dies before its work on the second is done. When it starts again, that one
@@ -30,19 +31,19 @@ func ExampleNewResumableWatch() {
 
 	lw, _ := listwatch.NewForConfig[*corev1.ConfigMap](cfg, corev1.SchemeGroupVersion.WithResource("configmaps"),
 		listwatch.Options{Namespace: "default"})
-	cluster, err := listwatch.ClusterID(ctx, cfg)
+	cluster, err := resume.ClusterID(ctx, cfg)
 	if err != nil {
 		log.Fatal(err)
 	}
-	options := listwatch.ResumableOptions{Path: filepath.Join(folder, "configmaps"), Cluster: cluster}
+	options := resume.ResumableOptions{Path: filepath.Join(folder, "configmaps"), Cluster: cluster}
 
 	// start is what the program does first: resume or, if it cannot, list.
-	start := func() *listwatch.ResumableWatch[*corev1.ConfigMap] {
-		w, err := listwatch.NewResumableWatch(ctx, lw, metav1.ListOptions{}, options)
-		if errors.Is(err, listwatch.ErrNoPosition) {
+	start := func() *resume.ResumableWatch[*corev1.ConfigMap] {
+		w, err := resume.NewResumableWatch(ctx, lw, metav1.ListOptions{}, options)
+		if errors.Is(err, resume.ErrNoPosition) {
 			list, _ := listwatch.ListAll(ctx, lw, metav1.ListOptions{}, 0)
 			fmt.Println("listed", len(list.Items))
-			w, err = listwatch.NewResumableWatch(ctx, lw, metav1.ListOptions{ResourceVersion: list.ResourceVersion}, options)
+			w, err = resume.NewResumableWatch(ctx, lw, metav1.ListOptions{ResourceVersion: list.ResourceVersion}, options)
 		}
 		if err != nil {
 			log.Fatal(err)

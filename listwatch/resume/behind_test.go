@@ -1,4 +1,4 @@
-package listwatch
+package resume
 
 import (
 	"context"
@@ -10,6 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"glasswatch/listwatch"
 )
 
 // at is a server that has come to a version, or cannot say to which.
@@ -20,21 +22,21 @@ type at struct {
 	lists   []metav1.ListOptions
 }
 
-func (s *at) List(_ context.Context, opts metav1.ListOptions) (*List[*corev1.Service], error) {
+func (s *at) List(_ context.Context, opts metav1.ListOptions) (*listwatch.List[*corev1.Service], error) {
 	s.lists = append(s.lists, opts)
 	if s.err != nil {
 		return nil, s.err
 	}
-	return &List[*corev1.Service]{ResourceVersion: s.version}, nil
+	return &listwatch.List[*corev1.Service]{ResourceVersion: s.version}, nil
 }
 
-func TestIfReached_RefusesAWatchFromAVersionThatTheServerHasNotComeTo(t *testing.T) {
+func TestRejectIfServerBehind_RefusesAWatchFromAVersionThatTheServerHasNotComeTo(t *testing.T) {
 	for _, c := range []struct {
 		server  string
 		refused bool
 	}{{"41", true}, {"42", false}, {"43", false}, {"not a version", true}} {
 		server := &at{script: &script{}, version: c.server}
-		lw := IfReached(ListerWatcher[*corev1.Service](server), "42")
+		lw := RejectIfServerBehind(listwatch.ListerWatcher[*corev1.Service](server), "42")
 		_, err := lw.Watch(t.Context(), metav1.ListOptions{ResourceVersion: "42", LabelSelector: "a=b"})
 		require.Equal(t, c.refused, apierrors.IsResourceExpired(err), "%s: %v", c.server, err)
 		require.Equal(t, []metav1.ListOptions{{LabelSelector: "a=b", Limit: 1}}, server.lists)
@@ -42,9 +44,9 @@ func TestIfReached_RefusesAWatchFromAVersionThatTheServerHasNotComeTo(t *testing
 	}
 }
 
-func TestIfReached_AsksOnceAndOnlyAboutItsVersion(t *testing.T) {
+func TestRejectIfServerBehind_AsksOnceAndOnlyAboutItsVersion(t *testing.T) {
 	server := &at{script: &script{}, version: "42", err: errors.New("away")}
-	lw := IfReached(ListerWatcher[*corev1.Service](server), "42")
+	lw := RejectIfServerBehind(listwatch.ListerWatcher[*corev1.Service](server), "42")
 	_, err := lw.Watch(t.Context(), metav1.ListOptions{ResourceVersion: "7"})
 	require.NoError(t, err)
 	require.Empty(t, server.lists)

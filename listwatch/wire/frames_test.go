@@ -1,4 +1,4 @@
-package listwatch
+package wire
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/encoding/protowire"
 	"pgregory.net/rapid"
 )
 
@@ -40,12 +41,15 @@ func (c *chunks) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+func jsonReader(from io.Reader, limit int) *Reader   { return NewReader(from, JSON, limit) }
+func lengthReader(from io.Reader, limit int) *Reader { return NewReader(from, Protobuf, limit) }
+
 // readAll pulls frames until the first error.
-func readAll(frames frameReader) (got []string, err error) {
+func readAll(frames *Reader) (got []string, err error) {
 	for {
-		frame, ok, err := frames.cut()
-		if !ok && err == nil {
-			frame, err = frames.next()
+		frame, ok := frames.Buffered()
+		if !ok {
+			frame, err = frames.Next()
 		}
 		if err != nil {
 			return got, err
@@ -72,10 +76,10 @@ func TestFrames_ComeOutAsTheyWentIn(t *testing.T) {
 			lengthWant = append(lengthWant, v)
 		}
 		jsonStream = append(jsonStream, space...)
-		got, err := readAll(jsonFormat{}.frames(&chunks{data: jsonStream, sizes: sizes}, 1<<20))
+		got, err := readAll(jsonReader(&chunks{data: jsonStream, sizes: sizes}, 1<<20))
 		assert.Equal(t, io.EOF, err)
 		assert.Equal(t, jsonWant, got)
-		got, err = readAll(protobufFormat{}.frames(&chunks{data: lengthStream, sizes: slices.Clone(sizes)}, 1<<20))
+		got, err = readAll(lengthReader(&chunks{data: lengthStream, sizes: slices.Clone(sizes)}, 1<<20))
 		assert.Equal(t, io.EOF, err)
 		assert.Equal(t, lengthWant, got)
 	})
@@ -86,17 +90,17 @@ func TestFrames_LimitIsInclusive(t *testing.T) {
 	object := []byte(`{"a":"` + strings.Repeat("x", limit-8) + `"}`)
 	for _, tc := range []struct {
 		name   string
-		format wireFormat
+		format Format
 		frame  func([]byte) []byte
 	}{
-		{"JSON", jsonFormat{}, func(b []byte) []byte { return b }},
-		{"length", protobufFormat{}, lengthPrefixed},
+		{"JSON", JSON, func(b []byte) []byte { return b }},
+		{"length", Protobuf, lengthPrefixed},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got, err := readAll(tc.format.frames(bytes.NewReader(tc.frame(object)), limit))
+			got, err := readAll(NewReader(bytes.NewReader(tc.frame(object)), tc.format, limit))
 			assert.Equal(t, io.EOF, err)
 			assert.Equal(t, []string{string(object)}, got)
-			_, err = readAll(tc.format.frames(bytes.NewReader(tc.frame(object)), limit-1))
+			_, err = readAll(NewReader(bytes.NewReader(tc.frame(object)), tc.format, limit-1))
 			assert.ErrorIs(t, err, ErrFrameTooLarge)
 		})
 	}
@@ -104,40 +108,40 @@ func TestFrames_LimitIsInclusive(t *testing.T) {
 
 // A length is a claim: memory is spent on bytes that have come, not on those announced.
 func TestFrames_AnnouncedLengthAllocatesNothing(t *testing.T) {
-	frames := &lengthFrames{newFrameBuffer(bytes.NewReader([]byte{0, 0xff, 0xff, 0xff, 1}), 16<<20)}
-	_, err := frames.next()
+	frames := lengthReader(bytes.NewReader([]byte{0, 0xff, 0xff, 0xff, 1}), 16<<20)
+	_, err := frames.Next()
 	assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
-	assert.LessOrEqual(t, cap(frames.buf), frameBufferSize)
+	assert.LessOrEqual(t, cap(frames.buf), bufferSize)
 }
 
 // One big frame must not pin its buffer for the life of the watch.
 func TestFrames_BigBufferIsGivenBack(t *testing.T) {
-	big := lengthPrefixed(make([]byte, 2*frameBufferKeep))
+	big := lengthPrefixed(make([]byte, 2*bufferKeep))
 	small := lengthPrefixed([]byte("small"))
-	frames := &lengthFrames{newFrameBuffer(io.MultiReader(bytes.NewReader(big), bytes.NewReader(small)), 16<<20)}
-	_, err := frames.next()
+	frames := lengthReader(io.MultiReader(bytes.NewReader(big), bytes.NewReader(small)), 16<<20)
+	_, err := frames.Next()
 	require.NoError(t, err)
-	assert.Greater(t, cap(frames.buf), frameBufferKeep)
-	_, err = frames.next()
+	assert.Greater(t, cap(frames.buf), bufferKeep)
+	_, err = frames.Next()
 	require.NoError(t, err)
-	assert.Equal(t, frameBufferSize, cap(frames.buf))
+	assert.Equal(t, bufferSize, cap(frames.buf))
 }
 
 func TestFrames_ReadErrors(t *testing.T) {
 	cause := errors.New("cable cut")
-	_, err := readAll(jsonFormat{}.frames(&chunks{data: []byte(`{"a":1} {"b"`), fails: cause}, 100))
+	_, err := readAll(jsonReader(&chunks{data: []byte(`{"a":1} {"b"`), fails: cause}, 100))
 	assert.ErrorIs(t, err, cause)
 	assert.EqualError(t, err, "watch stream broke within a frame, after 4 of its bytes: cable cut")
-	_, err = readAll(protobufFormat{}.frames(iotest.ErrReader(cause), 100))
+	_, err = readAll(lengthReader(iotest.ErrReader(cause), 100))
 	assert.EqualError(t, err, "watch stream broke between two frames: cable cut")
 
 	// Bytes that come together with the error count.
-	got, err := readAll(jsonFormat{}.frames(iotest.DataErrReader(strings.NewReader(`{"a":1}`)), 100))
+	got, err := readAll(jsonReader(iotest.DataErrReader(strings.NewReader(`{"a":1}`)), 100))
 	assert.Equal(t, io.EOF, err)
 	assert.Equal(t, []string{`{"a":1}`}, got)
 
 	// A reader that neither delivers nor fails must not spin for ever.
-	_, err = readAll(jsonFormat{}.frames(stuckReader{}, 100))
+	_, err = readAll(jsonReader(stuckReader{}, 100))
 	assert.ErrorIs(t, err, io.ErrNoProgress)
 }
 
@@ -145,53 +149,35 @@ type stuckReader struct{}
 
 func (stuckReader) Read([]byte) (int, error) { return 0, nil }
 
-// The cursor is stricter than the scanner: what it accepts as members and elements, and only that, has the structure of
-// JSON.
-func TestJSONCursor_RefusesBadStructure(t *testing.T) {
-	walk := func(object string) error {
-		return eachJSON([]byte(object), func(string, []byte) {})
-	}
-	for _, good := range []string{`{}`, ` { } `, `{"a":1}`, `{"a":{},"b":[],"c":null , "d" : "x" }`, `{"\u0061":true}`} {
-		assert.NoError(t, walk(good), good)
-	}
-	for _, bad := range []string{``, ` `, `[]`, `{`, `{,}`, `{"a":1,}`, `{"a":1,,"b":2}`, `{"a"}`, `{"a":}`, `{"a":1`, `{"a":1}}`,
-		`{"a":1 "b":2}`, `{"a" 1}`, `{a:1}`, `{"a`, `{"a":"`, `{"a":[}`, `{"\x":1}`, `{"a":1}x`, `{"a":tru`, `{"a"`, `{"a":1,`, `{"a" `} {
-		assert.Error(t, walk(bad), bad)
-		assert.False(t, bad[:min(1, len(bad))] == "{" && json.Valid([]byte(bad)), bad)
-	}
-	var names []string
-	require.NoError(t, eachJSON([]byte(`{"\u0061b":1,"c":2}`), func(name string, _ []byte) { names = append(names, name) }))
-	assert.Equal(t, []string{"ab", "c"}, names)
-	for _, bad := range []string{`[1 2]`, `[,1]`, `[1,]`, `[1`, `[`, `["a`, `[1]]`} {
-		_, err := jsonFormat{}.splitList(fmt.Appendf(nil, `{"items":%s}`, bad))
-		assert.Error(t, err, bad)
-	}
-}
-
-func TestProtobufCursor_SkipsWhatHasNoLength(t *testing.T) {
+func TestProtobuf_SkipsFieldsWithoutALength(t *testing.T) {
 	message := []byte{1 << 3, 0x96, 1, 2<<3 | 1, 1, 2, 3, 4, 5, 6, 7, 8, 3<<3 | 5, 1, 2, 3, 4, 4<<3 | 2, 2, 'o', 'k'}
 	var got []string
-	visit := func(field uint64, value []byte) { got = append(got, fmt.Sprintf("%d=%s", field, value)) }
-	require.NoError(t, eachProtobuf(message, visit))
+	visit := func(field protowire.Number, value []byte) error {
+		got = append(got, fmt.Sprintf("%d=%s", field, value))
+		return nil
+	}
+	require.NoError(t, eachField(message, visit))
 	assert.Equal(t, []string{"4=ok"}, got)
 	for end := range message {
-		err := eachProtobuf(message[:end], func(uint64, []byte) {})
+		err := eachField(message[:end], visit)
 		whole := end == 0 || end == 3 || end == 12 || end == 17
 		assert.Equal(t, whole, err == nil, "%d bytes: %v", end, err)
 	}
-	assert.ErrorContains(t, eachProtobuf([]byte{1<<3 | 6}, visit), "wire type 6")
-	assert.Error(t, eachProtobuf([]byte{1<<3 | 2, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}, visit))
+	assert.Error(t, eachField([]byte{1<<3 | 6}, visit))
+	assert.Error(t, eachField([]byte{1<<3 | 2, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1}, visit))
 }
 
 // A frame that is too large is so again, whatever follows it in the buffer.
 func TestFrames_TooLargeIsTooLargeAgain(t *testing.T) {
-	for name, frames := range map[string]frameReader{
-		"json":   jsonFormat{}.frames(strings.NewReader(`{"a":"long"}{"b":"longer still"}`), 8),
-		"length": protobufFormat{}.frames(bytes.NewReader(append(lengthPrefixed(make([]byte, 12)), make([]byte, 40)...)), 8),
+	for name, frames := range map[string]*Reader{
+		"json":   jsonReader(strings.NewReader(`{"a":"long"}{"b":"longer still"}`), 8),
+		"length": lengthReader(bytes.NewReader(append(lengthPrefixed(make([]byte, 12)), make([]byte, 40)...)), 8),
 	} {
-		_, first := frames.next()
+		_, first := frames.Next()
 		require.ErrorIs(t, first, ErrFrameTooLarge, name)
-		_, _, again := frames.cut()
+		_, ok := frames.Buffered()
+		require.False(t, ok, name)
+		_, again := frames.Next()
 		require.Equal(t, first, again, name)
 	}
 }

@@ -1,4 +1,4 @@
-package listwatch
+package resume
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"glasswatch/listwatch"
 )
 
 // minRestartInterval is the least time between the starts of two watches.
@@ -20,8 +22,8 @@ const minRestartInterval = time.Second
 // It restarts at most once a second, or after the delay the server asks for. What no restart can mend is
 // returned by Next and ends the stream: 410 (the resourceVersion is too old: list again), 401, 403, [ErrFrameTooLarge],
 // Close, and the end of the context. Every other failure is retried for ever and seen by OnRetry only.
-type RetryStream[T Object] struct {
-	lw      ListerWatcher[T]
+type RetryStream[T listwatch.Object] struct {
+	lw      listwatch.ListerWatcher[T]
 	opts    metav1.ListOptions
 	options RetryOptions
 
@@ -34,8 +36,8 @@ type RetryStream[T Object] struct {
 	notBefore time.Time
 	err       error
 
-	mu      sync.Mutex // protects current
-	current Stream[T]  // nil between two watches
+	mu      sync.Mutex          // protects current
+	current listwatch.Stream[T] // nil between two watches
 }
 
 // RetryOptions are optional.
@@ -47,12 +49,12 @@ type RetryOptions struct {
 
 // NewRetryStream returns a stream of what happens after opts.ResourceVersion, which must be that of a list or an event:
 // from "" and "0", as with SendInitialEvents, a restart would deliver everything again. It connects at the first Next. Close it, or cancel ctx.
-func NewRetryStream[T Object](ctx context.Context, lw ListerWatcher[T], opts metav1.ListOptions, options RetryOptions) (*RetryStream[T], error) {
+func NewRetryStream[T listwatch.Object](ctx context.Context, lw listwatch.ListerWatcher[T], opts metav1.ListOptions, options RetryOptions) (*RetryStream[T], error) {
 	if opts.ResourceVersion == "" || opts.ResourceVersion == "0" {
-		return nil, fmt.Errorf("listwatch: a retry stream cannot resume from resourceVersion %q", opts.ResourceVersion)
+		return nil, fmt.Errorf("resume: a retry stream cannot resume from resourceVersion %q", opts.ResourceVersion)
 	}
 	if opts.SendInitialEvents != nil && *opts.SendInitialEvents {
-		return nil, errors.New("listwatch: a retry stream cannot resume within initial events, which are in no order")
+		return nil, errors.New("resume: a retry stream cannot resume within initial events, which are in no order")
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	s := &RetryStream[T]{lw: lw, opts: opts, options: options, ctx: ctx, cancel: cancel, bookmarks: opts.AllowWatchBookmarks}
@@ -62,7 +64,7 @@ func NewRetryStream[T Object](ctx context.Context, lw ListerWatcher[T], opts met
 
 // Close implements Stream.
 func (s *RetryStream[T]) Close() error {
-	s.cancel(ErrClosed)
+	s.cancel(listwatch.ErrClosed)
 	s.mu.Lock()
 	current := s.current
 	s.current = nil
@@ -77,26 +79,26 @@ func (s *RetryStream[T]) Close() error {
 func (s *RetryStream[T]) ResourceVersion() string { return s.opts.ResourceVersion }
 
 // Next implements Stream. It blocks through as many restarts as it takes.
-func (s *RetryStream[T]) Next() (Event[T], error) {
+func (s *RetryStream[T]) Next() (listwatch.Event[T], error) {
 	for s.err == nil {
 		current, err := s.connected()
 		if err == nil {
-			var ev Event[T]
+			var ev listwatch.Event[T]
 			if ev, err = current.Next(); err == nil {
 				s.advance(ev.ResourceVersion)
-				if ev.Type == Bookmark && !s.bookmarks {
+				if ev.Type == listwatch.Bookmark && !s.bookmarks {
 					continue
 				}
 				return ev, nil
 			}
 		}
-		if bad, ok := errors.AsType[*ObjectError](err); ok && current != nil {
+		if bad, ok := errors.AsType[*listwatch.ObjectError](err); ok && current != nil {
 			s.advance(bad.ResourceVersion)
-			return Event[T]{}, err
+			return listwatch.Event[T]{}, err
 		}
 		s.lost(err)
 	}
-	return Event[T]{}, s.err
+	return listwatch.Event[T]{}, s.err
 }
 
 func (s *RetryStream[T]) advance(resourceVersion string) {
@@ -106,7 +108,7 @@ func (s *RetryStream[T]) advance(resourceVersion string) {
 }
 
 // connected returns the running watch, or starts one when its time has come.
-func (s *RetryStream[T]) connected() (Stream[T], error) {
+func (s *RetryStream[T]) connected() (listwatch.Stream[T], error) {
 	s.mu.Lock()
 	current := s.current
 	s.mu.Unlock()
@@ -164,7 +166,7 @@ func (s *RetryStream[T]) lost(err error) {
 	switch cause := context.Cause(s.ctx); {
 	case cause != nil:
 		s.err = cause
-	case isExpired(err), apierrors.IsUnauthorized(err), apierrors.IsForbidden(err), errors.Is(err, ErrFrameTooLarge):
+	case isExpired(err), apierrors.IsUnauthorized(err), apierrors.IsForbidden(err), errors.Is(err, listwatch.ErrFrameTooLarge):
 		s.err = err
 	}
 	if s.err != nil {
@@ -181,3 +183,6 @@ func (s *RetryStream[T]) lost(err error) {
 		s.options.OnRetry(err)
 	}
 }
+
+// isExpired: servers and proxies say 410 in two ways.
+func isExpired(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) }

@@ -1,4 +1,4 @@
-package listwatch
+package wire
 
 import (
 	"bytes"
@@ -22,8 +22,8 @@ import (
 const fuzzLimit = 1 << 16
 
 // requireBounded: memory is spent on bytes that have come, whatever length is announced.
-func requireBounded(t *testing.T, b *frameBuffer, came int) {
-	require.LessOrEqual(t, cap(b.buf), max(frameBufferSize, 4*came), "for %d bytes", came)
+func requireBounded(t *testing.T, b *Reader, came int) {
+	require.LessOrEqual(t, cap(b.buf), max(bufferSize, 4*came), "for %d bytes", came)
 }
 
 // requireExplained: who reads the error knows what was wanted, and what came instead.
@@ -51,17 +51,17 @@ func FuzzJSONFrames(f *testing.F) {
 	f.Add([]byte(strings.Repeat(`{"a":`, 300)), 100)
 	f.Add([]byte(`{"a":"`+strings.Repeat("x", fuzzLimit)+`"}{}`), 511)
 	f.Fuzz(func(t *testing.T, data []byte, size int) {
-		frames := jsonFormat{}.frames(&chunks{data: data, sizes: []int{max(1, size%512)}}, fuzzLimit)
-		defer func() { requireBounded(t, &frames.(*jsonFrames).frameBuffer, len(data)) }()
+		frames := jsonReader(&chunks{data: data, sizes: []int{max(1, size%512)}}, fuzzLimit)
+		defer func() { requireBounded(t, frames, len(data)) }()
 		decoder := json.NewDecoder(bytes.NewReader(data))
 		for {
 			var want json.RawMessage
 			wantErr := decoder.Decode(&want)
-			got, err := frames.next()
+			got, err := frames.Next()
 			if err != nil {
 				requireExplained(t, err)
 			} else {
-				exerciseEvent(jsonFormat{}, got)
+				exerciseEvent(JSON, got)
 			}
 			switch {
 			case wantErr == nil && want[0] != '{': // a watch has objects only
@@ -98,12 +98,12 @@ func FuzzLengthFrames(f *testing.F) {
 	f.Add([]byte{0x00, 0x01, 0x00, 0x00, 'x'}, 5)
 	f.Add(slices.Concat(event, []byte{0xff, 0xff, 0xff, 0xff}, event), 511)
 	f.Fuzz(func(t *testing.T, data []byte, size int) {
-		frames := protobufFormat{}.frames(&chunks{data: data, sizes: []int{max(1, size%512)}}, fuzzLimit)
-		defer func() { requireBounded(t, &frames.(*lengthFrames).frameBuffer, len(data)) }()
+		frames := lengthReader(&chunks{data: data, sizes: []int{max(1, size%512)}}, fuzzLimit)
+		defer func() { requireBounded(t, frames, len(data)) }()
 		theirs := framer.NewLengthDelimitedFrameReader(io.NopCloser(bytes.NewReader(data)))
 		buf := make([]byte, fuzzLimit)
 		for rest := data; ; {
-			got, err := frames.next()
+			got, err := frames.Next()
 			if err != nil {
 				requireExplained(t, err)
 			}
@@ -125,18 +125,18 @@ func FuzzLengthFrames(f *testing.F) {
 			require.NoError(t, err)
 			require.Equal(t, buf[:n], got)
 			rest = rest[4+n:]
-			exerciseEvent(protobufFormat{}, got)
+			exerciseEvent(Protobuf, got)
 		}
 	})
 }
 
 // exerciseEvent decodes a frame every way there is; it must not panic, whatever is in it.
-func exerciseEvent(format wireFormat, frame []byte) {
-	_, object, _ := format.splitEvent(frame)
-	_, _ = format.objectMeta(object)
-	_, _ = format.status(object)
-	_, _ = format.splitList(object)
-	format.salvage(object, true)
-	format.salvage(object, false)
-	_ = statusIn(frame)
+func exerciseEvent(format Format, frame []byte) {
+	if _, object, err := format.Event(frame); err == nil {
+		_, _ = object.Metadata()
+		_, _ = object.StatusError()
+		_, _ = object.Key()
+	}
+	_, _ = format.List(frame)
+	_ = StatusIn(frame)
 }

@@ -1,4 +1,4 @@
-package listwatch
+package resume
 
 import (
 	"context"
@@ -15,17 +15,17 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"glasswatch/listwatch/progress"
+	"glasswatch/listwatch"
 )
 
 // resumable opens a watch as a program does after each start; start is "" to resume from the file.
-func resumable(t require.TestingT, lw ListerWatcher[*corev1.Service], path, start string) *ResumableWatch[*corev1.Service] {
+func resumable(t require.TestingT, lw listwatch.ListerWatcher[*corev1.Service], path, start string) *ResumableWatch[*corev1.Service] {
 	w, err := openResumable(lw, path, start)
 	require.NoError(t, err)
 	return w
 }
 
-func openResumable(lw ListerWatcher[*corev1.Service], path, start string) (*ResumableWatch[*corev1.Service], error) {
+func openResumable(lw listwatch.ListerWatcher[*corev1.Service], path, start string) (*ResumableWatch[*corev1.Service], error) {
 	return NewResumableWatch(context.Background(), lw, metav1.ListOptions{ResourceVersion: start},
 		ResumableOptions{Path: path, Cluster: "test", Source: "services", OnError: func(error) {}})
 }
@@ -113,19 +113,19 @@ func TestNewResumableWatch_WithoutATrustworthyPositionThereIsNone(t *testing.T) 
 	} {
 		_, err := NewResumableWatch(context.Background(), lw, metav1.ListOptions{}, options)
 		require.ErrorIs(t, err, ErrNoPosition)
-		require.ErrorIs(t, err, progress.ErrForeign)
+		require.ErrorIs(t, err, ErrForeign)
 		require.ErrorContains(t, err, "its "+what)
 	}
 	_, err = NewResumableWatch(context.Background(), lw, metav1.ListOptions{LabelSelector: "a=b"},
 		ResumableOptions{Path: path, Cluster: "test", Source: "services"})
-	require.ErrorIs(t, err, progress.ErrForeign, "another selector")
+	require.ErrorIs(t, err, ErrForeign, "another selector")
 
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(path, data[:len(data)-1], 0o600))
 	_, err = openResumable(lw, path, "")
 	require.ErrorIs(t, err, ErrNoPosition)
-	require.ErrorIs(t, err, progress.ErrDamaged)
+	require.ErrorIs(t, err, ErrDamaged)
 }
 
 func TestNewResumableWatch_WantsToKnowWhatItIsAbout(t *testing.T) {
@@ -159,9 +159,9 @@ func TestResumableWatch_ADiskThatFailsKeepsTheOldPosition(t *testing.T) {
 
 func TestSource_SaysWhatIsWatched(t *testing.T) {
 	cfg := serve(t, answer(jsonType, nil))
-	a := servicesOf(t, cfg, Options{Namespace: "shop", LabelSelector: "a=b"})
+	a := servicesOf(t, cfg, listwatch.Options{Namespace: "shop", LabelSelector: "a=b"})
 	require.Equal(t, "/api/v1/namespaces/shop/services?labelSelector=a%3Db", a.Source())
-	others := []Options{{}, {Namespace: "shop"}, {Namespace: "shop", FieldSelector: "metadata.name=x"}}
+	others := []listwatch.Options{{}, {Namespace: "shop"}, {Namespace: "shop", FieldSelector: "metadata.name=x"}}
 	sources := []string{SourceOf[*corev1.Service](a)}
 	for _, opts := range others {
 		sources = append(sources, servicesOf(t, cfg, opts).Source())
