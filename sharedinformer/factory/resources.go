@@ -21,7 +21,8 @@ var clusterScoped = sets.New(
 	"csidrivers", "csinodes", "deviceclasses", "devicetaintrules", "flowschemas", "ingressclasses", "ipaddresses",
 	"mutatingadmissionpolicies", "mutatingadmissionpolicybindings", "mutatingwebhookconfigurations", "namespaces", "nodes",
 	"persistentvolumes", "priorityclasses", "prioritylevelconfigurations", "resourcepoolstatusrequests", "resourceslices",
-	"runtimeclasses", "servicecidrs", "storageclasses", "storageversionmigrations", "storageversions",
+	"runtimeclasses", "selfsubjectaccessreviews", "selfsubjectreviews", "selfsubjectrulesreviews", "servicecidrs", "storageclasses", "storageversionmigrations", "storageversions",
+	"subjectaccessreviews", "tokenreviews",
 	"validatingadmissionpolicies", "validatingadmissionpolicybindings", "validatingwebhookconfigurations",
 	"volumeattachments", "volumeattributesclasses",
 )

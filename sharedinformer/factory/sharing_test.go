@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"glasswatch/internal/apiserver"
 	"glasswatch/listwatch"
@@ -87,7 +88,7 @@ func TestFactory_SharesEqualPartsUnlessATransformMayWriteToThem(t *testing.T) {
 
 // The fields of an unstructured object are all in one map: any transform writes to it.
 func TestFactory_UnstructuredObjectsShareNothingWithATransform(t *testing.T) {
-	f := New(nil, Options{Transform: func(obj listwatch.Object) (listwatch.Object, error) { return obj, nil }, TransformCopiesOnWrite: true})
+	f := New(&rest.Config{}, Options{Transform: func(obj listwatch.Object) (listwatch.Object, error) { return obj, nil }, TransformCopiesOnWrite: true})
 	require.True(t, f.shares(entryID{configMapsGVR, typed}))
 	require.False(t, f.shares(entryID{configMapsGVR, unstructuredForm}))
 }

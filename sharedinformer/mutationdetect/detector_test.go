@@ -11,6 +11,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
 
 	"glasswatch/listwatch"
 	"glasswatch/sharedinformer"
@@ -115,10 +117,11 @@ func TestDetector_ComparesOnceMoreAfterTheLastHandler(t *testing.T) {
 		var found []Mutation
 		d := New("configs", func(m Mutation) { found = append(found, m) })
 		list := listwatch.Funcs[*corev1.ConfigMap]{
-			ListFunc: func(context.Context, metav1.ListOptions) (*listwatch.List[*corev1.ConfigMap], error) {
-				return &listwatch.List[*corev1.ConfigMap]{ResourceVersion: "1", Items: []*corev1.ConfigMap{config("a", "1", "1")}}, nil
+			ListFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
+				items := []corev1.ConfigMap{*config("a", "1", "1")}
+				return &corev1.ConfigMapList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}, Items: items}, nil
 			},
-			WatchFunc: func(context.Context, metav1.ListOptions) (listwatch.Stream[*corev1.ConfigMap], error) {
+			WatchFunc: func(context.Context, metav1.ListOptions) (watch.Interface, error) {
 				return nil, errors.New("there is nothing to watch")
 			},
 		}
