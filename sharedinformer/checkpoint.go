@@ -14,7 +14,7 @@ import (
 
 	"glasswatch/deltafifo"
 	"glasswatch/listwatch"
-	"glasswatch/listwatch/progress"
+	"glasswatch/listwatch/resume"
 	"glasswatch/reflector"
 )
 
@@ -34,9 +34,9 @@ type CheckpointOptions struct {
 	// Path is the file; "" keeps none. Its folder must exist; beside it, a ".tmp" of that name is used. Each informer needs
 	// its own. It holds all objects and is readable by its owner only.
 	Path string
-	// Cluster tells the cluster from others, as [listwatch.ClusterID] does. It must not be empty.
+	// Cluster tells the cluster from others, as [glasswatch/listwatch/resume.ClusterID] does. It must not be empty.
 	Cluster string
-	// Source is what is listed and watched: resource, namespace, selectors. "": what [listwatch.SourceOf] says of the
+	// Source is what is listed and watched: resource, namespace, selectors. "": what [glasswatch/listwatch/resume.SourceOf] says of the
 	// ListerWatcher, which must not be empty then.
 	Source string
 	// TransformID names what Options.Transform does, and must be another whenever that does something else. It must not be
@@ -70,7 +70,7 @@ type CheckpointStats struct {
 type checkpointer[T object] struct {
 	informer *Informer[T]
 	opts     CheckpointOptions
-	id       progress.Identity
+	id       resume.Identity
 	codec    objectCodec[T]
 	loaded   atomic.Bool
 
@@ -105,7 +105,7 @@ func newCheckpointer[T object](i *Informer[T]) *checkpointer[T] {
 		opts.Interval = DefaultCheckpointInterval
 	}
 	if opts.Source == "" {
-		opts.Source = listwatch.SourceOf(i.lw)
+		opts.Source = resume.SourceOf(i.lw)
 	}
 	if i.opts.Transform == nil {
 		opts.TransformID = ""
@@ -128,7 +128,7 @@ func newCheckpointer[T object](i *Informer[T]) *checkpointer[T] {
 		c.stats.Err = fmt.Errorf("informer %s: %w: %w", i.opts.Name, ErrNoCheckpoint, err)
 		return c
 	}
-	c.id = progress.Identity{
+	c.id = resume.Identity{
 		Kind: "informer", Cluster: opts.Cluster, Source: opts.Source, Type: c.codec.shape, Transform: opts.TransformID,
 	}
 	return c
@@ -144,7 +144,7 @@ func (c *checkpointer[T]) load(ctx context.Context) {
 	}
 	logger := klog.FromContext(ctx)
 	if c.informer.feed != nil { // known only now
-		c.id = progress.Identity{}
+		c.id = resume.Identity{}
 		c.mu.Lock()
 		c.stats.Err = fmt.Errorf("informer %s: %w: a store of many sources has many resourceVersions", c.informer.opts.Name, ErrNoCheckpoint)
 		c.mu.Unlock()
@@ -153,7 +153,7 @@ func (c *checkpointer[T]) load(ctx context.Context) {
 		logger.Error(c.Stats().Err, "Options do not allow a checkpoint", "informer", c.informer.opts.Name)
 		return
 	}
-	frames, err := progress.Load(c.opts.Path, c.id)
+	frames, err := resume.Load(c.opts.Path, c.id)
 	if err == nil {
 		c.resumed, c.items, err = c.codec.decode(frames)
 	}
@@ -188,7 +188,7 @@ func (c *checkpointer[T]) guarded(lw listwatch.ListerWatcher[T]) listwatch.Liste
 	if !c.usable() || c.resumed == "" {
 		return lw
 	}
-	return listwatch.IfReached(lw, c.resumed)
+	return resume.RejectIfServerBehind(lw, c.resumed)
 }
 
 // restore fills the store and tells the handlers. The controller must not run yet: this is the consumer.
@@ -307,7 +307,7 @@ func (c *checkpointer[T]) save(ctx context.Context) {
 	if c.informer.leftOut.Load() {
 		err = fmt.Errorf("%w: an object was left out, and a watch from here on would not bring it", ErrNoCheckpoint)
 	} else {
-		err = progress.Save(c.opts.Path, c.id, func(w *progress.Writer) error {
+		err = resume.Save(c.opts.Path, c.id, func(w *resume.Writer) error {
 			return c.codec.encode(w, version, snapshot.Len(), snapshot.All())
 		})
 	}

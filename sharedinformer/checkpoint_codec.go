@@ -16,7 +16,7 @@ import (
 
 	"glasswatch/deltafifo"
 	"glasswatch/listwatch"
-	"glasswatch/listwatch/progress"
+	"glasswatch/listwatch/resume"
 )
 
 // How an object is written in its frame: the first byte.
@@ -56,7 +56,7 @@ func newObjectCodec[T object]() (c objectCodec[T], err error) {
 	return c, nil
 }
 
-func (c *objectCodec[T]) encode(w *progress.Writer, version string, count int, objs iter.Seq2[key, T]) error {
+func (c *objectCodec[T]) encode(w *resume.Writer, version string, count int, objs iter.Seq2[key, T]) error {
 	header, err := json.Marshal(checkpointHeader{version, count})
 	if err != nil {
 		return err
@@ -93,11 +93,11 @@ func (c *objectCodec[T]) marshal(obj T) ([]byte, error) {
 	return append([]byte{asJSON}, data...), err
 }
 
-// decode reads what encode wrote. An error is a progress.ErrDamaged.
+// decode reads what encode wrote. An error is a resume.ErrDamaged.
 func (c *objectCodec[T]) decode(frames [][]byte) (version string, items []deltafifo.Item[key, T], err error) {
 	defer func() {
 		if err != nil {
-			version, items, err = "", nil, fmt.Errorf("%w: %w", progress.ErrDamaged, err)
+			version, items, err = "", nil, fmt.Errorf("%w: %w", resume.ErrDamaged, err)
 		}
 	}()
 	if len(frames) == 0 {

@@ -13,10 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"glasswatch/listwatch"
-	"glasswatch/listwatch/progress"
+	"glasswatch/listwatch/resume"
 )
 
-var codecTestID = progress.Identity{Kind: "informer", Cluster: "test"}
+var codecTestID = resume.Identity{Kind: "informer", Cluster: "test"}
 
 // written are the frames that a checkpoint of these objects has.
 func written[T object](t require.TestingT, version string, objs ...T) [][]byte {
@@ -27,10 +27,10 @@ func written[T object](t require.TestingT, version string, objs ...T) [][]byte {
 		all[listwatch.KeyOf(obj)] = obj
 	}
 	var out bytes.Buffer
-	require.NoError(t, progress.Encode(&out, codecTestID, func(w *progress.Writer) error {
+	require.NoError(t, resume.Encode(&out, codecTestID, func(w *resume.Writer) error {
 		return codec.encode(w, version, len(all), maps.All(all))
 	}))
-	frames, err := progress.Decode(out.Bytes(), codecTestID)
+	frames, err := resume.Decode(out.Bytes(), codecTestID)
 	require.NoError(t, err)
 	return frames
 }
@@ -95,7 +95,7 @@ func TestCheckpointCodec_WhatDoesNotFitTogetherIsDamaged(t *testing.T) {
 		"garbage":           {good[0], good[1], []byte("p\xff\xff\xff")},
 	} {
 		_, items, err := codec.decode(frames)
-		require.ErrorIs(t, err, progress.ErrDamaged, what)
+		require.ErrorIs(t, err, resume.ErrDamaged, what)
 		require.Nil(t, items, what)
 	}
 }

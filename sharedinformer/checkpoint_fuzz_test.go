@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"glasswatch/listwatch"
-	"glasswatch/listwatch/progress"
+	"glasswatch/listwatch/resume"
 )
 
 // FuzzCheckpointCodec reads frames that no checksum has kept away: whatever they are, there is an error, or objects with
@@ -68,7 +68,7 @@ func requireDamagedOrSame[T object](t *testing.T, frames [][]byte) {
 	require.NoError(t, err)
 	version, items, err := codec.decode(frames)
 	if err != nil {
-		require.ErrorIs(t, err, progress.ErrDamaged)
+		require.ErrorIs(t, err, resume.ErrDamaged)
 		require.Empty(t, version)
 		require.Nil(t, items)
 		return
@@ -105,12 +105,12 @@ func requireDamagedOrSame[T object](t *testing.T, frames [][]byte) {
 // FuzzCheckpointFile reads a file as an informer does that starts with it. Nothing of what is damaged, or about something
 // else, is used.
 func FuzzCheckpointFile(f *testing.F) {
-	good := func(id progress.Identity, fill func(*progress.Writer) error) []byte {
+	good := func(id resume.Identity, fill func(*resume.Writer) error) []byte {
 		var out bytes.Buffer
-		require.NoError(f, progress.Encode(&out, id, fill))
+		require.NoError(f, resume.Encode(&out, id, fill))
 		return out.Bytes()
 	}
-	two := func(w *progress.Writer) error {
+	two := func(w *resume.Writer) error {
 		_ = w.Frame([]byte(`{"resourceVersion":"5","objects":1}`))
 		return w.Frame([]byte(`j{"metadata":{"name":"x"}}`))
 	}
@@ -130,7 +130,7 @@ func FuzzCheckpointFile(f *testing.F) {
 			sum := sha256.Sum256(body)
 			file = append(bytes.Clone(body), sum[:]...)
 		}
-		frames, err := progress.Decode(file, codecTestID)
+		frames, err := resume.Decode(file, codecTestID)
 		var version string
 		if err == nil {
 			version, _, err = codec.decode(frames)

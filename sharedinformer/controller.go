@@ -46,9 +46,12 @@ type ControllerConfig[T listwatch.Object] struct {
 	Process func(deltas []deltafifo.Delta[listwatch.Key, T], isInInitialList bool) error
 	// OnProcessError is told of the errors of Process, with no lock held, in Run's goroutine. nil logs.
 	OnProcessError func(ctx context.Context, err error)
-	// Reflector tunes lists, watches and resyncs: ResyncPeriod, ShouldResync and OnError are the controller's. Its Name is
-	// ignored.
+	// Reflector tunes lists and watches. Its Name is ignored.
 	Reflector reflector.Options
+	// ResyncPeriod is the time from a list, or from one Resync of the queue, to the next Resync; 0 is never.
+	ResyncPeriod time.Duration
+	// ShouldResync is asked each time whether to resync; nil is yes. It is called from a goroutine of its own.
+	ShouldResync func() bool
 }
 
 // Controller runs a reflector and a queue around a process function. It has no store and no handlers: [Informer] and
@@ -59,9 +62,10 @@ type ControllerConfig[T listwatch.Object] struct {
 // Its methods are safe for concurrent use.
 type Controller[T listwatch.Object] struct {
 	cfg       ControllerConfig[T]
-	reflector feeder
+	reflector Feeder
 	started   atomic.Bool
 	done      chan struct{}
+	relisted  chan struct{} // capacity 1: a list was processed, so the resync period begins anew
 
 	// afterPop is called after each pop, with no lock held; may be nil.
 	afterPop func()
@@ -69,10 +73,13 @@ type Controller[T listwatch.Object] struct {
 	processErr error
 }
 
-// feeder is what fills a controller's queue: a reflector, or the many of a [MergedInformer].
-type feeder interface {
+// Feeder fills an informer's queue. A *reflector.Reflector is one.
+type Feeder interface {
+	// Run fills the queue until ctx ends. It returns when every goroutine that it started is gone.
 	Run(ctx context.Context)
+	// LastSyncResourceVersion returns the resourceVersion up to which the queue was given everything.
 	LastSyncResourceVersion() string
+	// LastError returns the last error of a list or watch, nil once it works again.
 	LastError() error
 	Stats() reflector.Stats
 }
@@ -90,6 +97,7 @@ func NewController[T listwatch.Object](cfg ControllerConfig[T]) *Controller[T] {
 		cfg:       cfg,
 		reflector: reflector.New(cfg.ListerWatcher, sinkOf(cfg.Queue), cfg.Reflector),
 		done:      make(chan struct{}),
+		relisted:  make(chan struct{}, 1),
 	}
 }
 
@@ -110,6 +118,9 @@ func (c *Controller[T]) Run(ctx context.Context) error {
 		defer c.cfg.Queue.Close() // releases the consumer
 		c.reflector.Run(ctx)
 	})
+	if c.cfg.ResyncPeriod > 0 {
+		wg.Go(func() { c.resync(ctx) })
+	}
 	c.consume(ctx)
 	return nil
 }
@@ -150,9 +161,36 @@ func (c *Controller[T]) pop(ctx context.Context, process func([]delta[T], bool) 
 
 // process keeps Process's error apart from the queue's, and reporting it out of the queue's lock.
 func (c *Controller[T]) process(deltas []delta[T], isInInitialList bool) error {
+	if t := deltas[0].Type; t == deltafifo.ReplacedAll || t == deltafifo.Replaced {
+		select {
+		case c.relisted <- struct{}{}:
+		default:
+		}
+	}
 	c.processErr = nil
 	c.processErr = c.cfg.Process(deltas, isInInitialList)
 	return nil
+}
+
+// resync has the queue resynced every ResyncPeriod until ctx ends. The first period begins with the first list.
+func (c *Controller[T]) resync(ctx context.Context) {
+	timer := time.NewTimer(c.cfg.ResyncPeriod)
+	defer timer.Stop()
+	timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-c.relisted:
+		case <-timer.C:
+			if c.cfg.ShouldResync == nil || c.cfg.ShouldResync() {
+				if err := c.cfg.Queue.Resync(); err != nil {
+					c.reportError(ctx, err)
+				}
+			}
+		}
+		timer.Reset(c.cfg.ResyncPeriod)
+	}
 }
 
 func (c *Controller[T]) reportError(ctx context.Context, err error) {

@@ -49,13 +49,11 @@
 //
 // # Sharing
 //
-// Cached objects are read-only, so equal parts of them need not be in memory twice. With the default of [Options].Sharing the
-// objects that a listwatch.Client decodes share strings, slices, maps and what pointers lead to; of protobuf, what was decoded
-// before is not decoded again (see [glasswatch/listwatch/memo]). A shared slice has no room behind its end, so an append
-// is harmless; a resource.Quantity outside a map is not shared, as it writes itself when it is printed. Who writes into an object
-// writes into others, too: the mutation detector names each. A Transform that writes into objects turns sharing off, unless it
-// copies on write and [Options] say so; [glasswatch/sharedinformer/transform.Share] then shares after it. Objects from
-// a checkpoint share nothing until their next version.
+// Cached objects are read-only, so equal parts of them need not be in memory twice. The listwatch.Client of an informer may
+// have a decoder whose objects share strings, slices, maps and what pointers lead to: [glasswatch/listwatch/memo]. Those of
+// a [Factory] have one, unless its options say otherwise or a Transform may write to such parts. A handler that writes to
+// an object then writes to others, too; the mutation detector names each. Objects from a checkpoint share nothing until
+// their next version.
 //
 // # Panics
 //
@@ -91,7 +89,7 @@
 // Before it watches on, the informer asks for one object, to see that the server has come to the file's version: one that was
 // set back to a backup is listed instead. Once such a server has passed that version again nobody can tell: remove the files
 // after a restore. The same goes for a cluster that was rebuilt, if its [CheckpointOptions].Cluster does not tell: see
-// [glasswatch/listwatch.ClusterID].
+// [glasswatch/resume.ClusterID].
 //
 // # Not guaranteed
 //

@@ -12,6 +12,7 @@ import (
 
 	"glasswatch/internal/apiserver"
 	"glasswatch/listwatch"
+	"glasswatch/listwatch/resume"
 )
 
 // A program starts twice. The second time it knows what there was, and asks only for what has changed.
@@ -24,7 +25,7 @@ func ExampleCheckpointOptions() {
 	maps := kubernetes.NewForConfigOrDie(cfg).CoreV1().ConfigMaps("default")
 	folder, _ := os.MkdirTemp("", "checkpoint")
 	defer os.RemoveAll(folder)
-	cluster, _ := listwatch.ClusterID(ctx, cfg)
+	cluster, _ := resume.ClusterID(ctx, cfg)
 
 	run := func(version string) {
 		lw, _ := listwatch.NewForConfig[*corev1.ConfigMap](cfg, configMapsGVR, listwatch.Options{Namespace: "default"})

@@ -36,6 +36,7 @@ func (i *Informer[T]) register(h Handler[T], opts HandlerOptions) (r *Registrati
 	}
 	l := newListener(i.newRegistrationLocked(h, opts.Name), h, opts)
 	l.lastError = i.weakLastError()
+	l.informer, l.observe = i.opts.Name, i.opts.Observe
 	raised = i.setResyncLocked(l, opts.ResyncPeriod)
 	i.listeners = append(i.listeners, l)
 	if !i.started {

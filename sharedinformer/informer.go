@@ -35,11 +35,10 @@ type Informer[T listwatch.Object] struct {
 	lw         listwatch.ListerWatcher[T]
 	running    atomic.Pointer[Controller[T]] // nil before Run
 	versions   versionWaiters
-	mutated    *mutationDetector[T] // nil unless mutations are to be detected
 	checkpoint *checkpointer[T]     // nil unless Options ask for one
 
 	// feed, if not nil, makes what takes the reflector's place.
-	feed func(ControllerConfig[T]) feeder
+	feed func(ControllerConfig[T]) Feeder
 
 	synced chan struct{} // closed once the first list is in the store
 	done   chan struct{} // closed when Run returns
@@ -68,9 +67,9 @@ func New[T listwatch.Object](lw listwatch.ListerWatcher[T], opts Options[T]) *In
 		done:        make(chan struct{}),
 		resyncCheck: max(opts.ResyncPeriod, 0),
 	}
+	i.feed = opts.Feed
 	i.mayRepeat = true // handlers are told later, and the store applies changes of a key in order
 	i.lw = i.init(lw, opts)
-	i.mutated = newMutationDetector(&i.opts)
 	i.checkpoint = newCheckpointer(i)
 	return i
 }
@@ -90,13 +89,12 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 	wg.Go(func() {
 		select {
 		case <-i.queue.Synced():
-			if i.checkpoint.await(ctx) {
+			if i.checkpoint.await(ctx) && i.awaitGate(ctx) {
 				i.markSynced()
 			}
 		case <-ctx.Done():
 		}
 	})
-	wg.Go(func() { i.mutated.run(ctx) })
 	wg.Go(func() { i.checkpoint.keep(ctx) })
 	err := controller.Run(ctx)
 	cancel()
@@ -104,7 +102,6 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 	i.versions.stop()
 	i.checkpoint.save(ctx)
 	i.stop() // after the controller, so that nothing is told to handlers that are gone
-	i.mutated.check()
 	close(i.done)
 	return err
 }
@@ -119,10 +116,10 @@ func (i *Informer[T]) start(ctx context.Context) *Controller[T] {
 	i.started = true
 	i.runCtx = context.WithoutCancel(ctx)
 	opts := i.opts.Reflector
-	opts.ResyncPeriod = i.resyncCheck
-	opts.ShouldResync = func() bool { return i.resyncDue(time.Now()) }
 	i.checkpoint.prepare(&opts)
 	controller := i.controller(i.checkpoint.guarded(i.lw), i.process, opts)
+	controller.cfg.ResyncPeriod = i.resyncCheck
+	controller.cfg.ShouldResync = func() bool { return i.resyncDue(time.Now()) }
 	controller.afterPop = i.afterPop
 	if i.feed != nil {
 		controller.reflector = i.feed(controller.cfg)
@@ -136,10 +133,16 @@ func (i *Informer[T]) start(ctx context.Context) *Controller[T] {
 
 // process takes a batch over. With the per-key queue, its lock is held.
 func (i *Informer[T]) process(batch []delta[T], isInInitialList bool) error {
-	i.mutated.add(batch) // before anybody else sees the objects
 	i.applier.compare(batch)
+	isInInitialList = isInInitialList || i.opts.SyncGate != nil && !isClosed(i.opts.SyncGate)
 	i.mu.Lock()
+	if i.opts.Observe != nil {
+		i.opts.Observe(popped(i.opts.Name, batch, isInInitialList))
+	}
 	notes, version := i.applier.apply(batch, isInInitialList)
+	if i.opts.Observe != nil {
+		i.opts.Observe(stored(i.opts.Name, i.applier.ops, version, isInInitialList))
+	}
 	i.distributeLocked(notes)
 	i.mu.Unlock()
 	i.versions.moved(version)
@@ -159,6 +162,19 @@ func (i *Informer[T]) afterPop() {
 		klog.FromContext(i.runCtx).Error(l.Err(), "Handler removed", "informer", i.opts.Name)
 	}
 	i.lagging = nil
+}
+
+// awaitGate blocks until Options.SyncGate is open. It returns false if ctx ends first.
+func (i *Informer[T]) awaitGate(ctx context.Context) bool {
+	if i.opts.SyncGate == nil {
+		return true
+	}
+	select {
+	case <-i.opts.SyncGate:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // stop ends the listeners and waits for their goroutines.

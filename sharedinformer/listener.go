@@ -20,6 +20,8 @@ type listener[T listwatch.Object] struct {
 	*Registration
 	handler    Handler[T]
 	maxBacklog int
+	informer   string            // its name
+	observe    func(Observation) // may be nil
 
 	// Guarded by the informer's mutex.
 	resync     time.Duration // what it gets; 0 is none
@@ -163,7 +165,13 @@ func (l *listener[T]) deliver(ctx context.Context, batch []notification[T], at i
 		batch[next] = notification[T]{}
 		next++
 		crashed = true
+		if l.observe != nil {
+			l.observe(handling(HandlerCalled, l.informer, l.name, &n))
+		}
 		n.tell(l.handler)
+		if l.observe != nil {
+			l.observe(handling(HandlerReturned, l.informer, l.name, &n))
+		}
 		crashed = false
 		l.settle(&n)
 	}

@@ -1,6 +1,7 @@
 package sharedinformer
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 
@@ -105,4 +106,13 @@ func guessResource[T listwatch.Object]() schema.GroupResource {
 		}
 	}
 	return schema.GroupResource{Resource: strings.ToLower(typeName[T]())}
+}
+
+// newObject returns a new object of T's type; nil unless T is a pointer.
+func newObject[T listwatch.Object]() any {
+	t := reflect.TypeFor[T]()
+	if t.Kind() != reflect.Pointer {
+		return nil
+	}
+	return reflect.New(t.Elem()).Interface()
 }

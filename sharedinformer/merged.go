@@ -87,7 +87,6 @@ func NewMerged[T listwatch.Object](sources []Source[T], opts MergedOptions[T]) (
 	}
 	// The informer's own reflector is never run.
 	own := opts.Options
-	own.Sharing = SharingNone // an object may come by more than once
 	i := New[T](listwatch.Funcs[T]{}, own)
 	i.applier.inOrder = false // versions come from many watches: the merge says how far the store has come
 	if opts.MoveGrace == 0 {
@@ -96,7 +95,6 @@ func NewMerged[T listwatch.Object](sources []Source[T], opts MergedOptions[T]) (
 	m := newMerge[T](opts.MoveGrace)
 	i.feed = m.attach
 	i.noteErrors, m.report = true, i.reportFailed
-	m.sharing = opts.sharingDecoded
 	m.wanted = func() bool { return i.versions.count.Load() > 0 }
 	i.versions.entered = m.wake
 	for _, s := range sources {

@@ -11,7 +11,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
-	"glasswatch/listwatch"
 	"glasswatch/reflector"
 )
 
@@ -22,8 +21,6 @@ type merge[T object] struct {
 	wanted func() bool
 	// report tells the user of what failed while mu was held.
 	report func()
-	// sharing has a source's objects share their parts.
-	sharing func(listwatch.ListerWatcher[T]) (listwatch.ListerWatcher[T], bool)
 
 	// awake has capacity 1: the loop has something to look at.
 	awake chan struct{}
@@ -63,7 +60,7 @@ func (m *merge[T]) unlock() {
 }
 
 // attach takes the place of a controller's reflector.
-func (m *merge[T]) attach(cfg ControllerConfig[T]) feeder {
+func (m *merge[T]) attach(cfg ControllerConfig[T]) Feeder {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.cfg = cfg
@@ -174,7 +171,6 @@ func (m *merge[T]) add(from Source[T]) error {
 	case m.stopped:
 		return fmt.Errorf("source %q not added: %w", from.Name, ErrStopped)
 	}
-	from.ListerWatcher, _ = m.sharing(from.ListerWatcher)
 	s := &source[T]{Source: from, merge: m}
 	m.sources = append(m.sources, s)
 	if m.ctx != nil {

@@ -48,14 +48,9 @@ type Options[T listwatch.Object] struct {
 	// Indexers are added to the store beside the index by namespace.
 	Indexers indexer.Indexers[T]
 	// Transform is called once for each object before anything else sees it; it may modify the object or return another,
-	// which must keep namespace, name, uid and resourceVersion. If it fails, the last good version stays.
+	// which must keep namespace, name, uid and resourceVersion. If it fails, the last good version stays. It must not write
+	// to what the object's fields lead to if a decoder shares parts of objects (glasswatch/listwatch/memo).
 	Transform func(obj T) (T, error)
-	// TransformCopiesOnWrite says that Transform writes into nothing but the object's own fields, as
-	// [transform.StripManagedFields] does: what strings, slices, maps and pointers of it lead to is left as it is, or another
-	// takes its place. Then objects may share their parts before it; unstructured ones may not, whose fields are all in one map.
-	TransformCopiesOnWrite bool
-	// Sharing picks the objects that share equal parts.
-	Sharing Sharing
 	// WatchErrorHandler is told of every failed list or watch, from the reflector's goroutine. nil logs.
 	WatchErrorHandler func(ctx context.Context, err error)
 	// OnObjectError is told of every object that could not be read, transformed or indexed. It is called with no lock held,
@@ -69,17 +64,26 @@ type Options[T listwatch.Object] struct {
 	Trace func(TraceEvent)
 	// Metrics are told of what Stats do not say, or at once what they say when asked.
 	Metrics Metrics
-	// DetectMutations keeps a copy of every object and looks each second, and when the informer has stopped, whether
-	// somebody has modified what is shared: see [Mutation]. It costs twice the memory and is for tests. The environment
-	// variable KUBE_CACHE_MUTATION_DETECTOR=true sets it for every informer that is made afterwards.
-	DetectMutations bool
-	// OnMutation is told of each modified object, once, from a goroutine of the informer's. nil panics: what a program does
-	// after a mutation of its cache cannot be trusted.
-	OnMutation func(Mutation)
 	// Checkpoint keeps the store on disk, so that the next run starts with it.
 	Checkpoint CheckpointOptions
-	// Reflector tunes lists and watches. Its Name, OnError, ResyncPeriod and ShouldResync are the informer's and ignored.
+	// Reflector tunes lists and watches. Its Name and OnError are the informer's and ignored.
 	Reflector reflector.Options
+
+	// The rest is for what is built around an informer. Simple informers do not use Observe, Feed and SyncGate.
+
+	// Observe is told of each batch and of each call of a handler: see [Observation]. nil: nobody looks on.
+	Observe func(Observation)
+	// Feed, if not nil, makes what fills the queue; by default that is a reflector. Run calls it once, with the informer's
+	// mutex held. It is given the informer's ListerWatcher, the queue to fill, and options for reflectors.
+	Feed func(ControllerConfig[T]) Feeder
+	// VersionsByBookmark: the store's resourceVersion moves with lists and bookmarks only. It is for a Feed that mixes the
+	// events of several watches: the version of one event says nothing of the others.
+	VersionsByBookmark bool
+	// SyncGate, if not nil, must be closed before the informer has synced. What comes until then counts as the initial list.
+	SyncGate <-chan struct{}
+	// BeforeStore is told, in order, of each object that is about to be written to the store, and with a nil object of each
+	// that is about to leave it. It is called with the informer's mutex held, must be fast and must not call the informer.
+	BeforeStore func(key listwatch.Key, obj listwatch.Object)
 }
 
 // Metrics are hooks for gauges and histograms that must be fed, such as those of client-go's InformerMetricsProvider. Each

@@ -54,11 +54,10 @@ func (p *pipeline[T]) init(lw listwatch.ListerWatcher[T], opts Options[T]) listw
 		Indexers: withNamespaceIndex(opts.Indexers),
 		OnError:  p.note,
 	})
-	p.applier = applier[T]{store: p.store, inOrder: opts.Queue != PerKey}
-	lw, transform := opts.sharing(lw)
+	p.applier = applier[T]{store: p.store, inOrder: opts.Queue != PerKey && !opts.VersionsByBookmark, beforeStore: opts.BeforeStore}
 	queueOpts := deltafifo.Options[key, T]{
 		KeyFunc:       keyFunc,
-		Transform:     transform,
+		Transform:     opts.Transform,
 		OnError:       p.transformFailed,
 		KeysMayRepeat: p.mayRepeat,
 		Metrics:       deltafifo.Metrics{Queued: opts.Metrics.Queued, Processed: p.processed},

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"glasswatch/deltafifo"
+	"glasswatch/listwatch"
 )
 
 // maxScratch is the largest scratch that is kept between two batches.
@@ -15,6 +16,8 @@ type applier[T object] struct {
 	store *store[T]
 	// inOrder: everything up to the version of an event has arrived with it, so the store's version follows.
 	inOrder bool
+	// beforeStore is Options.BeforeStore.
+	beforeStore func(listwatch.Key, listwatch.Object)
 	// restated are the objects of the list at hand that are another state under a version that the store knows; nil as a rule.
 	// Invariant: each is an item of that list, so none is among the deletions, and there is a notification of each.
 	restated map[key]struct{}
@@ -48,11 +51,26 @@ func (a *applier[T]) apply(batch []delta[T], isInInitialList bool) (notes []noti
 	if a.inOrder {
 		version = lastVersion(batch)
 	}
+	a.announce()
 	a.store.Apply(a.ops, version)
 	for j := range a.ops {
 		a.notes = appendChange(a.notes, &a.ops[j], &batch[j], isInInitialList)
 	}
 	return a.notes, version
+}
+
+// announce tells beforeStore of what is about to be written.
+func (a *applier[T]) announce() {
+	if a.beforeStore == nil {
+		return
+	}
+	for j := range a.ops {
+		if op := &a.ops[j]; op.Delete {
+			a.beforeStore(op.Key, nil)
+		} else {
+			a.beforeStore(op.Key, op.Obj)
+		}
+	}
 }
 
 // lastVersion is the version that a batch of single objects leads up to, "" if it does not tell.
@@ -94,6 +112,7 @@ func (a *applier[T]) replaceAll(list *deltafifo.Bulk[key, T], isInInitialList bo
 			a.ops = append(a.ops, storeOp[T]{Key: item.Key, Obj: item.Obj})
 		}
 	}
+	a.announce()
 	a.store.Apply(a.ops, list.ResourceVersion)
 	a.notes = slices.Grow(a.notes, len(a.ops))
 	gone := delta[T]{FinalStateUnknown: true}

@@ -24,7 +24,7 @@ type SimpleInformer[T listwatch.Object] struct {
 }
 
 // NewSimple returns an informer on lw that lists and watches nothing before Run. h may be nil: then there is only the store.
-// Of opts, DetectMutations, OnMutation and Trace are not used.
+// Of opts, DetectMutations, OnMutation, Trace, Observe, Feed and SyncGate are not used.
 //
 // The handler is called from Run's goroutine, after the store was changed: with the in-order queue a batch at a time and
 // with no lock held, with the per-key queue under the queue's lock. A panic goes to utilruntime.HandleCrash and costs that
@@ -33,10 +33,8 @@ func NewSimple[T listwatch.Object](lw listwatch.ListerWatcher[T], h Handler[T], 
 	opts.Trace = nil
 	s := &SimpleInformer[T]{handler: h}
 	lw = s.init(lw, opts)
-	reflectorOpts := opts.Reflector
-	reflectorOpts.ResyncPeriod = max(opts.ResyncPeriod, 0)
-	reflectorOpts.ShouldResync = nil
-	s.Controller = s.controller(lw, s.process, reflectorOpts)
+	s.Controller = s.controller(lw, s.process, opts.Reflector)
+	s.cfg.ResyncPeriod = max(opts.ResyncPeriod, 0)
 	s.afterPop = s.reportFailed
 	return s
 }

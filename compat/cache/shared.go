@@ -68,7 +68,6 @@ func NewSharedIndexInformerWithOptions(lw ListerWatcher, exampleObject runtime.O
 		ResyncPeriod:      options.ResyncPeriod,
 		Indexers:          nativeIndexers[object](options.Indexers),
 		Transform:         s.transformed,
-		Sharing:           sharedinformer.SharingNone, // client-go's objects are whole
 		WatchErrorHandler: s.watchFailed,
 		OnObjectError:     s.objectFailed,
 		Queue:             queueKind(),

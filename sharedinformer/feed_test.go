@@ -1,0 +1,50 @@
+package sharedinformer
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"glasswatch/reflector"
+)
+
+// preloader puts an object into the queue before a reflector watches on from its version.
+type preloader struct {
+	*reflector.Reflector[*config]
+	cfg  ControllerConfig[*config]
+	objs []*config
+	at   string
+}
+
+func (p *preloader) Run(ctx context.Context) {
+	_ = p.cfg.Queue.Replace(p.objs, nil, p.at)
+	<-p.cfg.Queue.Synced()
+	p.Reflector.Run(ctx)
+}
+
+func TestFeed_FillsTheQueueInTheReflectorsPlace(t *testing.T) {
+	var s *story
+	feed := func(cfg ControllerConfig[*config]) Feeder {
+		opts := cfg.Reflector
+		opts.ResumeFrom = "1"
+		return &preloader{
+			reflector.New(cfg.ListerWatcher, reflector.Sink[*config](cfg.Queue), opts), cfg, []*config{s.server.objects[named("a")].DeepCopy()}, "1",
+		}
+	}
+	inVirtualTime(t, Options[*config]{Feed: feed, ResyncPeriod: time.Minute}, func(told *story) {
+		s = told
+		r := newRecorder()
+		s.Add(r, HandlerOptions{})
+		s.server.Put("a", "1")
+		s.Start()
+		s.server.Put("a", "2")
+		s.Expect(r, "add a@1 initial", "update a@1→2")
+		s.Pass(time.Minute)
+		s.Expect(r, "update a@2→2")
+		require.Zero(s, s.server.lists, "it watched on")
+		require.EqualValues(s, 1, s.informer.Stats().Reflector.Watches)
+		require.Equal(s, "2", s.informer.LastSyncResourceVersion())
+	})
+}
