@@ -79,7 +79,6 @@ func (c *Controller[K]) Run(ctx context.Context) error {
 	// The reconciles have a context of their own, which outlives ctx until the drain timeout.
 	working, abandon := context.WithCancel(klog.NewContext(context.WithoutCancel(ctx), logger))
 	defer abandon()
-
 	logger.Info("Starting workers", "workers", c.opts.Workers)
 	var workers sync.WaitGroup
 	for range c.opts.Workers {

@@ -35,7 +35,5 @@
 //   - A delayed key survives a shutdown. Retries and requeues that are not due yet are dropped.
 //   - A panic outside a reconcile, as in an observer or a rate limiter, is caught. It ends the program with its stack.
 //
-// # Reading order
-//
-// reconciler.go, controller.go, worker.go; then handlers.go, observe.go and metrics.go.
+// Read reconciler.go, controller.go and worker.go first; then handlers.go, observe.go and metrics.go.
 package controller

@@ -103,14 +103,12 @@ func (c *Controller[K]) settle(ctx context.Context, key K, priority int, result 
 		logger.Error(err, "Reconcile failed, not retrying because of the shutdown")
 		return failed
 	}
-	// The limiter is asked here and not by the queue's AddRateLimited, so that the delay is known.
 	delay := c.opts.RateLimiter.When(key)
 	logger.Error(err, "Reconcile failed, will be retried", "retry", c.queue.NumRequeues(key), "after", delay)
 	c.putOff(key, delay, priority)
 	return failed
 }
 
-// forget makes the key's next failure count as its first.
 func (c *Controller[K]) forget(key K) {
 	c.queue.Forget(key)
 	c.observe("forgotten", key, nil)
