@@ -1,35 +1,39 @@
-// Package controller runs a reconcile function over a work queue: the part of a controller that is the same in all of them.
+// Package controller runs a reconcile function over a work queue. This part is the same in all controllers.
 //
 //	informers ──handlers──▶ Enqueue ──▶ ┌───────┐ ──key──▶ worker ──▶ Reconcile(ctx, key)
 //	             (EnqueueObject,        │ queue │                        │
 //	              EnqueueOwner)         └───────┘ ◀──────────────────────┤
-//	                                        ▲      error: later, and later each time
-//	                                        └───── Result{RequeueAfter}: then
-//	                                               nil, Terminal(err), retried too often: rest until enqueued
+//	                                        ▲      error: retried with exponential backoff
+//	                                        └───── Result{RequeueAfter}: queued again after that time
+//	                                               nil, Terminal(err), too many retries: forgotten
 //
 // # What it promises
 //
-//   - A key is reconciled by one worker at a time. Enqueued while it is being reconciled, it is reconciled again after,
-//     whatever became of the first time.
-//   - A key that fails is tried again after a delay that doubles up to a cap, by default without limit. Success and
-//     RequeueAfter reset the delay. A key that was given up, by [Terminal] or Options.MaxRetries, starts anew when it is
-//     enqueued again.
-//   - A panic of a reconcile is logged with its stack, counted, and handled as a failure of that key, also if it panics with
-//     a terminal error. One that ends its goroutine is a failure of that key, too.
-//   - Order: by priority, then first come, first served; a retry keeps its key's priority.
-//   - Blocking: Enqueue and its kin never wait for a worker. Run returns when all workers are gone.
-//   - Shutdown: once Run's context is cancelled, nothing gets in; what is queued is reconciled within Options.DrainTimeout;
-//     after that the reconciles' context is cancelled and what is queued is left, and Run says so.
+//   - One worker at a time reconciles a key. A key that is enqueued during its reconcile is reconciled once more
+//     afterwards, however the first reconcile ended.
+//   - A key that fails is retried. The delay doubles up to a cap, by default without limit. Success, RequeueAfter,
+//     [Terminal] and Options.MaxRetries reset the delay.
+//   - A panic of a reconcile is logged with its stack, counted, and treated as a failure of that key. It is never
+//     terminal. The same holds for a reconcile that ends its goroutine.
+//   - Order: by priority, then first come, first served. A retry keeps the priority of its key.
+//   - Blocking: Enqueue and its variants never wait for a worker. Run returns when all workers have ended.
+//   - Shutdown: when Run's context is cancelled, the queue accepts no more keys. Queued keys are still reconciled
+//     within Options.DrainTimeout. After that the context of the reconciles is cancelled, the rest of the queue is
+//     left undone, and Run returns an error that says so.
+//
+// # Looking on
+//
+// Options.Observe is called for each key that is queued, taken, reconciled, forgotten or put off. No lock is held. An
+// observer may block. The goroutine that reports then waits: for "queued" the caller of Enqueue, which with
+// [EnqueueObject] and [EnqueueOwner] is the handler's goroutine of the informer; otherwise one worker, with its key.
+// Other workers go on, and so does the queue.
 //
 // # What it does not promise
 //
-//   - That each change is seen: a key is enqueued, not a change. The reconciler looks at the present state.
-//   - That a reconcile that ignores its context ends in time.
-//   - That a delayed key survives a shutdown: retries and requeues that are not due yet are dropped.
+//   - Every change is seen. A key is enqueued, not a change. The reconciler looks at the present state.
+//   - A reconcile that ignores its context ends in time.
+//   - A delayed key survives a shutdown. Retries and requeues that are not due yet are dropped.
+//   - A panic outside a reconcile, as in an observer or a rate limiter, is caught. It ends the program with its stack.
 //
-// # Where client-go differs
-//
-// It has no such package: its users write the loop around the work queue by hand, and so the bugs in it (a missing Forget or
-// Done, a panic that ends the process, a shutdown that does not wait). The closest relative is controller-runtime's
-// controller, whose vocabulary (Result, terminal errors, low priority for initial lists) this package shares.
+// Read reconciler.go, controller.go and worker.go first; then handlers.go, observe.go and metrics.go.
 package controller

@@ -8,66 +8,60 @@ import (
 	"glasswatch/sharedinformer"
 )
 
-// EnqueueObject returns a handler that enqueues the key of each object that appears, changes or goes. Objects of an initial
-// list, and updates that bring no other version (resyncs), have [LowPriority], so that they yield to live changes.
+// EnqueueObject returns a handler that enqueues the key of each object that is added, updated or deleted. Objects of an
+// initial list, and updates without a new version (resyncs), have [LowPriority], so that live changes come first.
 func EnqueueObject[T listwatch.Object](c *Controller[listwatch.Key]) sharedinformer.Handler[T] {
-	return sharedinformer.HandlerFuncs[T]{
-		AddFunc: func(obj T, isInInitialList bool) {
-			c.EnqueueWithPriority(listwatch.KeyOf(obj), priorityOf(isInInitialList))
-		},
-		UpdateFunc: func(oldObj, newObj T) {
-			c.EnqueueWithPriority(listwatch.KeyOf(newObj), priorityOf(sameVersion(oldObj, newObj)))
-		},
-		DeleteFunc: func(d sharedinformer.Deletion[T]) { c.Enqueue(d.Key) },
-	}
+	h := enqueue(c, func(obj T) (listwatch.Key, bool) { return listwatch.KeyOf(obj), true })
+	h.DeleteFunc = func(d sharedinformer.Deletion[T]) { c.Enqueue(d.Key) } // the object may be missing
+	return h
 }
 
-// EnqueueOwner returns a handler that enqueues, for each object that appears, changes or goes, the object of the given kind
-// (of any version) that is its controller: the key has the owner's name and the object's namespace. An object whose
-// controller changed enqueues both. Objects without a controller of that kind are passed over, and so is a deletion whose
-// object is not at hand. Priorities are those of [EnqueueObject].
+// EnqueueOwner returns a handler that enqueues the controller of each object that is added, updated or deleted. The
+// controller must be of the given kind, in any version. The key has the owner's name and the object's namespace. If the controller of an
+// object changed, both the old and the new one are enqueued. A deletion without an object is skipped. Priorities are
+// those of [EnqueueObject].
 func EnqueueOwner[T listwatch.Object](c *Controller[listwatch.Key], owner schema.GroupKind) sharedinformer.Handler[T] {
-	enqueue := func(obj T, low bool) {
-		if key, ok := ownerOf(obj, owner); ok {
-			c.EnqueueWithPriority(key, priorityOf(low))
+	return enqueue(c, func(obj T) (listwatch.Key, bool) { return ownerOf(obj, owner) })
+}
+
+// enqueue returns a handler that enqueues the key that keyOf finds for an object, if any.
+func enqueue[T listwatch.Object](
+	c *Controller[listwatch.Key], keyOf func(T) (listwatch.Key, bool),
+) sharedinformer.HandlerFuncs[T] {
+	add := func(obj T, low bool) {
+		if key, ok := keyOf(obj); ok && low {
+			c.EnqueueWithPriority(key, LowPriority)
+		} else if ok {
+			c.Enqueue(key)
 		}
 	}
 	return sharedinformer.HandlerFuncs[T]{
-		AddFunc: enqueue,
+		AddFunc: add,
 		UpdateFunc: func(oldObj, newObj T) {
-			low := sameVersion(oldObj, newObj)
-			enqueue(newObj, low)
-			before, had := ownerOf(oldObj, owner)
-			if now, has := ownerOf(newObj, owner); had && (!has || now != before) {
-				enqueue(oldObj, low)
+			low := oldObj.GetResourceVersion() == newObj.GetResourceVersion()
+			add(newObj, low)
+			before, _ := keyOf(oldObj)
+			if now, _ := keyOf(newObj); before != now {
+				add(oldObj, low)
 			}
 		},
 		DeleteFunc: func(d sharedinformer.Deletion[T]) {
-			var none T
-			if any(d.Obj) != any(none) {
-				enqueue(d.Obj, false)
+			if d.HasObj() {
+				add(d.Obj, false)
 			}
 		},
 	}
 }
 
+// ownerOf returns the key of the object's controller, if it is of that kind.
 func ownerOf(obj metav1.Object, kind schema.GroupKind) (listwatch.Key, bool) {
 	ref := metav1.GetControllerOfNoCopy(obj)
-	if ref == nil || ref.Kind != kind.Kind {
+	if ref == nil {
 		return listwatch.Key{}, false
 	}
 	gv, err := schema.ParseGroupVersion(ref.APIVersion)
-	if err != nil || gv.Group != kind.Group {
+	if err != nil || gv.WithKind(ref.Kind).GroupKind() != kind {
 		return listwatch.Key{}, false
 	}
 	return listwatch.Key{Namespace: obj.GetNamespace(), Name: ref.Name}, true
 }
-
-func priorityOf(low bool) int {
-	if low {
-		return LowPriority
-	}
-	return 0
-}
-
-func sameVersion(a, b metav1.Object) bool { return a.GetResourceVersion() == b.GetResourceVersion() }

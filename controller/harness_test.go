@@ -10,8 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"k8s.io/klog/v2"
@@ -22,10 +20,10 @@ import (
 type story struct {
 	*testing.T
 	*Controller[string]
-	reg   *prometheus.Registry
-	start time.Time
-	stop  context.CancelFunc // cancels Run's context; see Stop
-	ended chan error         // Run's result
+	start   time.Time
+	stop    context.CancelFunc // cancels Run's context; see Stop
+	ended   chan error         // Run's result
+	results *results
 
 	mu     sync.Mutex // guards all below
 	calls  []string   // "1s a": when which key was reconciled
@@ -37,8 +35,8 @@ type story struct {
 func tell(t *testing.T, opts Options[string], f func(s *story)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s := &story{T: t, reg: prometheus.NewRegistry(), start: time.Now(), ended: make(chan error, 1)}
-		opts.Registerer = s.reg
+		s := &story{T: t, start: time.Now(), ended: make(chan error, 1), results: &results{}}
+		opts.Metrics = s.results
 		opts.Name = "test"
 		s.Controller = New[string](Func[string](s.reconcile), opts)
 		f(s)
@@ -126,12 +124,6 @@ func (s *story) ExpectLog(parts ...string) {
 		}
 	}
 	assert.Failf(s, "not logged", "%q in:\n%s", parts, s.log.String())
-}
-
-// ExpectResults says how often reconciles ended in the given way.
-func (s *story) ExpectResults(o outcome, n int) {
-	s.Helper()
-	assert.EqualValues(s, n, testutil.ToFloat64(s.metrics.results.WithLabelValues(string(o))), o)
 }
 
 // ExpectRunning says whether Run is still running; if not, it returns Run's error.

@@ -1,61 +1,48 @@
 package controller
 
 import (
+	"cmp"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
 
 	"glasswatch/workqueue"
 )
 
 // Options configure a [Controller]. The zero value is useful.
 type Options[K comparable] struct {
-	// Name is in every log line and metric; empty means "controller". Controllers that share a Registerer need different
-	// names.
+	// Name is in every log line and metric; empty means "controller". Controllers that share a Registerer need
+	// different names.
 	Name string
 	// Workers is how many keys are reconciled at a time; 0 means 1.
 	Workers int
-	// BaseDelay is how long a key waits after its first failure, doubled with each other up to MaxDelay. 0 means 5 ms and
-	// five minutes.
+	// BaseDelay is how long a key waits after its first failure. The delay doubles with each further failure, up to
+	// MaxDelay. 0 means 5 ms and five minutes.
 	BaseDelay, MaxDelay time.Duration
-	// RateLimiter decides in place of BaseDelay and MaxDelay how long a key waits that failed.
+	// RateLimiter decides how long a failed key waits. BaseDelay and MaxDelay are then not used.
 	RateLimiter workqueue.RateLimiter[K]
-	// MaxRetries is how often a key is tried again before it is dropped, until somebody enqueues it; 0 means without limit.
-	// It goes by the RateLimiter's NumRequeues, so it has no effect with one that does not count.
+	// MaxRetries is how often a key is retried before it is dropped; 0 means without limit. A dropped key is
+	// reconciled again when it is enqueued again. The retries are counted by the RateLimiter's NumRequeues, so
+	// MaxRetries has no effect with a limiter that does not count.
 	MaxRetries int
-	// DrainTimeout is how long Run goes on working on what is queued after its context was cancelled, before it cancels the
-	// context of the reconciles that are under way; 0 means 10 s, below 0 not at all.
+	// DrainTimeout is how long Run continues to reconcile queued keys after its context was cancelled. Then it cancels
+	// the context of the reconciles. 0 means 10 s, below 0 not at all.
 	DrainTimeout time.Duration
-	// Registerer gets the controller's and its queue's metrics; nil means no metrics.
-	Registerer prometheus.Registerer
+	// Metrics counts and measures, for the controller and its queue; nil means no metrics.
+	Metrics Metrics
+	// Observe, if not nil, is called for each step of each key, from many goroutines and with no lock held. doc.go says
+	// what waits while it blocks.
+	Observe func(Observation[K])
 }
 
-// The defaults of [Options].
-const (
-	DefaultBaseDelay    = 5 * time.Millisecond
-	DefaultMaxDelay     = 5 * time.Minute
-	DefaultDrainTimeout = 10 * time.Second
-)
-
-// LowPriority is for keys that can wait: those of an initial list or of a resync, as opposed to those of live changes,
-// whose priority is 0.
+// LowPriority is the priority of keys that can wait: those of an initial list or of a resync. Live changes have 0.
 const LowPriority = -100
 
 func (o *Options[K]) setDefaults() {
-	if o.Name == "" {
-		o.Name = "controller"
-	}
+	o.Name = cmp.Or(o.Name, "controller")
 	o.Workers = max(o.Workers, 1)
-	if o.BaseDelay <= 0 {
-		o.BaseDelay = DefaultBaseDelay
-	}
-	if o.MaxDelay <= 0 {
-		o.MaxDelay = DefaultMaxDelay
-	}
+	o.DrainTimeout = cmp.Or(o.DrainTimeout, 10*time.Second)
+	o.BaseDelay = cmp.Or(o.BaseDelay, 5*time.Millisecond)
+	o.MaxDelay = cmp.Or(o.MaxDelay, 5*time.Minute)
 	if o.RateLimiter == nil {
 		o.RateLimiter = workqueue.NewItemExponentialFailureRateLimiter[K](o.BaseDelay, o.MaxDelay)
-	}
-	if o.DrainTimeout == 0 {
-		o.DrainTimeout = DefaultDrainTimeout
 	}
 }

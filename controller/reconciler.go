@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// Result is what a reconcile that did not fail wishes for.
+// Result is what a reconcile that did not fail asks for.
 type Result struct {
 	// RequeueAfter is the time after which the key is to be reconciled again even if nothing changes. 0 or less: not.
 	RequeueAfter time.Duration
 }
 
-// Reconciler brings the world in line with what the object of a key asks for. It is told that something may have changed,
-// not what: it looks at the present state, and finding nothing to do is its normal case.
+// Reconciler brings the world in line with what the object of a key asks for. It learns that something may have changed,
+// not what. So it looks at the present state. Nothing to do is its normal case.
 type Reconciler[K comparable] interface {
-	// Reconcile is never called for the same key by two workers at a time. With an error the Result is ignored and the key
-	// is tried again later, unless the error is marked by [Terminal]. The context carries a logger (klog.FromContext) that
-	// knows the key; it is cancelled when a shutdown has waited long enough.
+	// Reconcile is never called for the same key by two workers at a time. With an error the Result is ignored and the
+	// key is retried later, unless the error is marked by [Terminal]. The context carries a logger (klog.FromContext)
+	// that knows the key. It is cancelled when a shutdown has lasted for Options.DrainTimeout.
 	Reconcile(ctx context.Context, key K) (Result, error)
 }
 
@@ -29,8 +29,8 @@ type Func[K comparable] func(ctx context.Context, key K) (Result, error)
 // Reconcile calls f.
 func (f Func[K]) Reconcile(ctx context.Context, key K) (Result, error) { return f(ctx, key) }
 
-// Terminal marks err as one that trying again would not mend: the key rests until somebody enqueues it. It returns nil for
-// nil. The error reads as before, and errors.Is and errors.As see through the mark.
+// Terminal marks err as one that a retry would not mend. The key is not reconciled until it is enqueued again. The text
+// stays as it was, and errors.Is and errors.As look through the mark. Terminal returns nil for nil.
 func Terminal(err error) error {
 	if err == nil {
 		return nil
@@ -40,8 +40,8 @@ func Terminal(err error) error {
 
 // IsTerminal reports whether err, or one that it wraps, was marked by [Terminal].
 func IsTerminal(err error) bool {
-	var marked *terminalError
-	return errors.As(err, &marked)
+	_, marked := errors.AsType[*terminalError](err)
+	return marked
 }
 
 type terminalError struct{ error }

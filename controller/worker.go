@@ -9,8 +9,23 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// work reconciles until there will be no more keys. A reconcile that ends the goroutine does not end the work: another
-// worker takes over, without which a drain might wait for ever.
+// outcome is how a reconcile ended, and a label of the metric.
+type outcome string
+
+const (
+	success      outcome = "success"
+	requeueAfter outcome = "requeue_after"
+	failed       outcome = "error"     // to be retried
+	terminal     outcome = "terminal"  // not to be retried
+	dropped      outcome = "dropped"   // retried too often
+	cancelled    outcome = "cancelled" // failed after the drain timeout
+)
+
+// errExited is the failure of a reconcile that called runtime.Goexit, as a failed assertion of a test does.
+var errExited = errors.New("reconcile ended its goroutine")
+
+// work reconciles one key after the other until the queue is shut down and empty. If a reconcile ends the goroutine,
+// another worker takes its place; without one a drain could wait forever.
 func (c *Controller[K]) work(ctx context.Context, workers *sync.WaitGroup) {
 	done := false
 	defer func() {
@@ -23,7 +38,7 @@ func (c *Controller[K]) work(ctx context.Context, workers *sync.WaitGroup) {
 	done = true
 }
 
-// next takes one key and reconciles it; false if there will be no more.
+// next takes one key and reconciles it. It returns false if no more keys will come.
 func (c *Controller[K]) next(ctx context.Context) bool {
 	key, priority, shutdown := c.queue.GetWithPriority()
 	if shutdown {
@@ -34,57 +49,45 @@ func (c *Controller[K]) next(ctx context.Context) bool {
 		c.leftUndone.Add(1)
 		return true
 	}
-	logger := klog.LoggerWithValues(klog.FromContext(ctx), "key", key)
-	ctx = klog.NewContext(ctx, logger)
+	c.observe("taken", key, nil)
+	ctx = klog.NewContext(ctx, klog.LoggerWithValues(klog.FromContext(ctx), "key", key))
 
-	c.metrics.active.Inc()
 	start := time.Now()
+	if c.opts.Metrics != nil {
+		c.opts.Metrics.Began()
+	}
 	var result Result
-	err := errExited // unless it comes back
+	err := errExited // unless reconcile returns
 	defer func() {
-		c.metrics.duration.Observe(time.Since(start).Seconds())
-		c.metrics.active.Dec()
-		c.metrics.results.WithLabelValues(string(c.settle(ctx, key, priority, result, err))).Inc()
+		took := time.Since(start)
+		c.observe("reconciled", key, err)
+		ended := c.settle(ctx, key, priority, result, err)
+		if c.opts.Metrics != nil {
+			c.opts.Metrics.Ended(string(ended), took, err)
+		}
 	}()
 	result, err = reconcile(ctx, c.reconciler, key)
 	return true
 }
 
-// errExited is the failure of a reconcile that called runtime.Goexit, as a failed assertion of a test does.
-var errExited = errors.New("reconcile ended its goroutine")
-
-// outcome is the result label of the metric.
-type outcome string
-
-const (
-	success      outcome = "success"
-	requeueAfter outcome = "requeue_after"
-	failed       outcome = "error"
-	terminal     outcome = "terminal"
-	dropped      outcome = "dropped"
-	cancelled    outcome = "cancelled"
-)
-
-// settle decides what becomes of a key that was reconciled. Whatever it decides, an Enqueue that came meanwhile counts.
+// settle decides what happens to a key that was reconciled. An Enqueue during the reconcile counts in any case.
 func (c *Controller[K]) settle(ctx context.Context, key K, priority int, result Result, err error) outcome {
 	logger := klog.FromContext(ctx)
-	var panicked *PanicError
-	if errors.As(err, &panicked) {
-		c.metrics.panics.Inc()
+	panicked, isPanic := errors.AsType[*PanicError](err)
+	if isPanic {
 		logger.Error(err, "Reconcile panicked", "stack", string(panicked.Stack))
 	}
 	switch {
-	case err == nil && result.RequeueAfter > 0:
-		c.queue.Forget(key)
-		c.queue.AddAfterWithPriority(key, result.RequeueAfter, priority)
-		logger.V(4).Info("Reconciled, to be looked at again", "requeueAfter", result.RequeueAfter)
-		return requeueAfter
 	case err == nil:
-		c.queue.Forget(key)
-		logger.V(4).Info("Reconciled")
-		return success
-	case IsTerminal(err) && panicked == nil:
-		c.queue.Forget(key)
+		c.forget(key)
+		logger.V(4).Info("Reconciled", "requeueAfter", result.RequeueAfter)
+		if result.RequeueAfter <= 0 {
+			return success
+		}
+		c.putOff(key, result.RequeueAfter, priority)
+		return requeueAfter
+	case IsTerminal(err) && !isPanic:
+		c.forget(key)
 		logger.Error(err, "Reconcile failed for good, not retrying until the key is enqueued again")
 		return terminal
 	case ctx.Err() != nil:
@@ -92,22 +95,26 @@ func (c *Controller[K]) settle(ctx context.Context, key K, priority int, result 
 		logger.Info("Reconcile was cut short by the shutdown", "err", err)
 		return cancelled
 	case c.opts.MaxRetries > 0 && c.queue.NumRequeues(key) >= c.opts.MaxRetries:
-		c.queue.Forget(key)
-		logger.Error(err, "Reconcile failed too often, dropping the key until it is enqueued again", "retries", c.opts.MaxRetries)
+		c.forget(key)
+		logger.Error(err, "Reconcile failed too often, dropping the key until it is enqueued again",
+			"retries", c.opts.MaxRetries)
 		return dropped
-	}
-	c.retry(ctx, key, priority, err)
-	return failed
-}
-
-// retry asks the limiter itself, and not through the queue, to be able to log the delay.
-func (c *Controller[K]) retry(ctx context.Context, key K, priority int, err error) {
-	logger := klog.FromContext(ctx)
-	if c.queue.ShuttingDown() {
+	case c.queue.ShuttingDown():
 		logger.Error(err, "Reconcile failed, not retrying because of the shutdown")
-		return
+		return failed
 	}
 	delay := c.opts.RateLimiter.When(key)
 	logger.Error(err, "Reconcile failed, will be retried", "retry", c.queue.NumRequeues(key), "after", delay)
+	c.putOff(key, delay, priority)
+	return failed
+}
+
+func (c *Controller[K]) forget(key K) {
+	c.queue.Forget(key)
+	c.observe("forgotten", key, nil)
+}
+
+func (c *Controller[K]) putOff(key K, delay time.Duration, priority int) {
+	c.observeAdd("put off", key, delay)
 	c.queue.AddAfterWithPriority(key, delay, priority)
 }

@@ -158,5 +158,5 @@ func TestServe_StopsWithItsContext(t *testing.T) {
 }
 
 func traceOf(layer, kind, version string, key listwatch.Key) ingress.Trace {
-	return ingress.Trace{Layer: layer, Kind: kind, ResourceVersion: version, Key: key}
+	return ingress.Trace{Layer: layer, Kind: kind, Action: "Add", ResourceVersion: version, Key: key}
 }

@@ -36,14 +36,5 @@
 //   - Metrics for a program that called client-go's SetInformerMetricsProvider or SetReflectorMetricsProvider: what they
 //     were given cannot be read. Call this package's.
 //
-// # Where client-go differs
-//
-// Its stores have one lock, which a List holds against all writers and under which index functions run; one that fails
-// panics. Its DeltaFIFO and RealFIFO take a failing transform for the failure of the whole list, which is then listed
-// for ever; on a streaming list each object is transformed twice, and one that fails counts as deleted. Its mutation
-// cache forgets an object that was added when it is first read, and looks it up under the index values of the backing
-// store's version. Its HasSynced waits for a process function. Its informers wait for a watch function that heeds no
-// context, take one bad object of a list for a bad list, and panic when indices are added to an informer that was made
-// without a map of them. Its reflector answers most errors of a watch with a list, and an error of Replace with another
-// one.
+// docs/client-go.md says where client-go differs.
 package cache

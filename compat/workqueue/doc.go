@@ -27,11 +27,5 @@
 //   - Metrics for a program that called client-go's SetProvider: what it was given cannot be read. Call this package's.
 //   - The names that client-go deprecates.
 //
-// # Where client-go differs
-//
-// Its ShutDownWithDrain does not wait for items that nobody has taken, so without workers it returns where this one
-// waits for a ShutDown; of two drains one may wait on, a second ShutDown ends none, and a goroutine stays for up to ten
-// seconds. Done for an item that is queued and was not taken queues it twice there and does nothing here. Its limiters
-// remember every item that nobody forgets, these the last 100,000 that failed. Its ParallelizeUntil panics in a
-// goroutine that nobody can recover, this one in its caller's. The README.md of the folder above lists every name.
+// The README.md of the folder above lists every name. docs/client-go.md says where client-go differs.
 package workqueue

@@ -19,6 +19,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"glasswatch/controller"
+	"glasswatch/controller/metrics"
 	"glasswatch/listwatch"
 	"glasswatch/listwatch/memo"
 	"glasswatch/sharedinformer"
@@ -34,7 +35,7 @@ type Options struct {
 	// MayWrite is closed once this process may write; nil is at once. Until then the caches fill and follow the cluster,
 	// and nothing is queued.
 	MayWrite <-chan struct{}
-	// Trace, if set, is told of each change at each layer, from many goroutines. It must not block.
+	// Trace, if set, is called for each change at each layer, from many goroutines. It must not block.
 	Trace func(Trace)
 }
 
@@ -89,10 +90,14 @@ func New(cfg *rest.Config, opts Options) (*Controller, error) {
 		return nil, err
 	}
 	c.reconciler.trace = opts.Trace
-	c.loop = controller.New[listwatch.Key](c.reconciler, controller.Options[listwatch.Key]{
-		Name: "ingress", Workers: opts.Workers, Registerer: opts.Registerer,
-		DrainTimeout: drainTimeout,
-	})
+	loop := controller.Options[listwatch.Key]{Name: "ingress", Workers: opts.Workers, DrainTimeout: drainTimeout}
+	if opts.Registerer != nil {
+		loop.Metrics = metrics.New(opts.Registerer, loop.Name)
+	}
+	if opts.Trace != nil {
+		loop.Observe = func(o controller.Observation[listwatch.Key]) { traceLoop(o, opts.Trace) }
+	}
+	c.loop = controller.New[listwatch.Key](c.reconciler, loop)
 	return c, nil
 }
 
@@ -124,9 +129,6 @@ func newInformer[T listwatch.Object](cfg *rest.Config, gvr schema.GroupVersionRe
 // has its Service's name, so both kinds lead to the same key.
 func subscribe[T listwatch.Object](c *Controller, informer *sharedinformer.Informer[T]) error {
 	handler := controller.EnqueueObject[T](c.loop)
-	if c.opts.Trace != nil {
-		handler = tracedHandler[T]{handler, c.opts.Trace}
-	}
 	_, err := informer.AddHandler(handler, sharedinformer.HandlerOptions{Name: "ingress-controller"})
 	return err
 }

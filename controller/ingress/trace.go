@@ -5,8 +5,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"glasswatch/controller"
 	"glasswatch/listwatch"
-	"glasswatch/sharedinformer"
 )
 
 // Trace is one change crossing one layer.
@@ -45,27 +45,20 @@ func (s tracedStream[T]) Next() (listwatch.Event[T], error) {
 	return event, err
 }
 
-// tracedHandler reports which key a change puts into the workqueue.
-type tracedHandler[T listwatch.Object] struct {
-	sharedinformer.Handler[T]
-	report func(Trace)
-}
-
-func (h tracedHandler[T]) trace(key listwatch.Key) {
-	h.report(Trace{Layer: "workqueue", Action: "Add", Key: key})
-}
-
-func (h tracedHandler[T]) OnAdd(obj T, isInInitialList bool) {
-	h.trace(listwatch.KeyOf(obj))
-	h.Handler.OnAdd(obj, isInInitialList)
-}
-
-func (h tracedHandler[T]) OnUpdate(oldObj, newObj T) {
-	h.trace(listwatch.KeyOf(newObj))
-	h.Handler.OnUpdate(oldObj, newObj)
-}
-
-func (h tracedHandler[T]) OnDelete(d sharedinformer.Deletion[T]) {
-	h.trace(d.Key)
-	h.Handler.OnDelete(d)
+// traceLoop reports what the controller does with its queue. What a reconcile has done is reported by the Reconciler.
+func traceLoop(o controller.Observation[listwatch.Key], report func(Trace)) {
+	action := ""
+	switch o.What {
+	case "queued":
+		action = "Add"
+	case "taken":
+		action = "Get"
+	case "forgotten":
+		action = "Forget"
+	case "put off":
+		action = "AddAfter " + o.Delay.String()
+	default:
+		return
+	}
+	report(Trace{Layer: "workqueue", Action: action, Key: o.Key})
 }

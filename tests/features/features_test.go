@@ -19,27 +19,39 @@ const root = "../.."
 var proof = regexp.MustCompile("`([a-z0-9/-]+)\\.(Test\\w+)`")
 
 func TestFeatures_EveryRowNamesATestThatIsThere(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join(root, "docs", "features.md"))
+	requireProofs(t, "features.md", 60)
+}
+
+func TestClientGo_EveryDifferenceNamesATestThatShowsIt(t *testing.T) {
+	requireProofs(t, "client-go.md", 60)
+}
+
+// requireProofs checks that the last cell of each row of the page's tables names tests, and that they exist. The page has
+// more than atLeast rows.
+func requireProofs(t *testing.T, name string, atLeast int) {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join(root, "docs", name))
 	require.NoError(t, err)
 	tests := map[string]map[string]bool{}
 	rows := 0
 	for _, line := range strings.Split(string(page), "\n") {
 		cells := strings.Split(line, "|")
-		if len(cells) < 4 || strings.HasPrefix(line, "|---") || strings.TrimSpace(cells[1]) == "what" {
+		if first := strings.TrimSpace(cells[min(1, len(cells)-1)]); len(cells) < 4 ||
+			strings.HasPrefix(line, "|---") || first == "what" || first == "package" {
 			continue
 		}
 		rows++
 		named := proof.FindAllStringSubmatch(cells[len(cells)-2], -1)
 		require.NotEmpty(t, named, "no test is named for: %s", line)
 		for _, n := range named {
-			folder, name := n[1], n[2]
+			folder, test := n[1], n[2]
 			if tests[folder] == nil {
 				tests[folder] = testsIn(t, folder)
 			}
-			require.True(t, tests[folder][name], "%s has no test %s, which is named for: %s", folder, name, cells[1])
+			require.True(t, tests[folder][test], "%s has no test %s, which is named for: %s", folder, test, line)
 		}
 	}
-	require.Greater(t, rows, 60)
+	require.Greater(t, rows, atLeast)
 }
 
 func testsIn(t *testing.T, folder string) map[string]bool {
