@@ -9,7 +9,7 @@ package indexer
 // The slots of the objects that have a value are its posting. Where each object is filed is remembered. So it can be
 // taken out without a search, and without asking the function about an object that has changed since.
 type index[T any] struct {
-	def   definition[T]
+	def   *definition[T]
 	ready bool // false while AddIndexers still fills it: written to, but not to be read
 
 	postings map[string]uint32 // value → number of its posting
@@ -46,7 +46,7 @@ const (
 	pending = several - 1 // AddIndexers has not come to this object yet
 )
 
-func newIndex[T any](def definition[T], epoch uint64) *index[T] {
+func newIndex[T any](def *definition[T], epoch uint64) *index[T] {
 	ix := &index[T]{def: def, postings: map[string]uint32{}, further: map[uint32][]filing{}}
 	ix.posts.push(posting{}, epoch)
 	return ix

@@ -6,13 +6,24 @@ import (
 	"strings"
 )
 
-func definitionsOf[T any](indexers Indexers[T]) []definition[T] {
-	defs := make([]definition[T], 0, len(indexers))
+// newIndices returns empty indices, ordered by their names.
+func newIndices[T any](indexers Indexers[T], epoch uint64) []*index[T] {
+	indices := make([]*index[T], 0, len(indexers))
 	for name, fn := range indexers {
-		defs = append(defs, definition[T]{name, fn})
+		indices = append(indices, newIndex(&definition[T]{name, fn}, epoch))
 	}
-	slices.SortFunc(defs, func(a, b definition[T]) int { return strings.Compare(a.name, b.name) })
-	return defs
+	slices.SortFunc(indices, func(a, b *index[T]) int { return strings.Compare(a.def.name, b.def.name) })
+	return indices
+}
+
+// setIndicesLocked puts indices in place.
+func (s *Store[K, T]) setIndicesLocked(indices []*index[T]) {
+	defs := make([]*definition[T], len(indices))
+	for i, ix := range indices {
+		defs[i] = ix.def
+	}
+	s.indices = indices
+	s.defs.Store(&defs)
 }
 
 // GetIndexers returns the indices that can be asked now. The map is the caller's.
@@ -36,19 +47,20 @@ func (s *Store[K, T]) GetIndexers() Indexers[T] {
 //
 //  1. see that the names are free
 //  2. make the indices, with every object pending, and take a snapshot
-//  3. chunk by chunk: ask the functions with no lock held, then file the objects that are still pending
+//  3. for each object: ask the functions with no lock held, then file it if it is still pending
 //  4. let readers see the indices
 func (s *Store[K, T]) AddIndexers(add Indexers[T]) error {
-	if len(add) == 0 {
-		return nil
-	}
-	defs := definitionsOf(add)
-	m, err := s.announce(defs)
+	added := newIndices(add, s.epoch.Load())
+	snapshot, err := s.announce(added)
 	if err != nil {
 		return err
 	}
-	for i := range m.keys.chunks {
-		s.fileChunk(m.keys.chunks[i].entries, m.objs.chunks[i].entries, defs)
+	defs := make([]*definition[T], len(added))
+	for i, ix := range added {
+		defs[i] = ix.def
+	}
+	for key, obj := range snapshot.All() {
+		s.filePending(key, obj, defs)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,54 +71,42 @@ func (s *Store[K, T]) AddIndexers(add Indexers[T]) error {
 	return nil
 }
 
-// announce makes the indices, for writers only, and returns the objects that are pending in them.
-func (s *Store[K, T]) announce(defs []definition[T]) (*moment[K, T], error) {
+// announce shows the indices to writers, and returns the objects that are pending in them.
+func (s *Store[K, T]) announce(added []*index[T]) (pendingObjs Snapshot[K, T], err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, def := range defs {
-		if s.index(def.name) != nil {
-			return nil, fmt.Errorf("indexer: there is an index %q already", def.name)
+	for _, ix := range added {
+		if s.index(ix.def.name) != nil {
+			return pendingObjs, fmt.Errorf("indexer: there is an index %q already", ix.def.name)
 		}
-	}
-	all := slices.Concat(*s.defs.Load(), defs)
-	s.defs.Store(&all)
-	for _, def := range defs {
-		ix := newIndex(def, s.epoch.Load())
 		for range s.keys.len() {
 			ix.filed.push(filing{posting: pending}, 0)
 		}
-		s.indices = append(s.indices, ix)
 	}
-	return s.freezeRLocked(), nil
+	s.setIndicesLocked(slices.Concat(s.indices, added))
+	return Snapshot[K, T]{s.freezeRLocked()}, nil
 }
 
-// fileChunk files those objects that are still pending.
-func (s *Store[K, T]) fileChunk(keys []K, objs []T, defs []definition[T]) {
+// filePending files an object, unless a writer has written or deleted it since the indices were announced.
+func (s *Store[K, T]) filePending(key K, obj T, defs []*definition[T]) {
 	sc := s.scratch.Get().(*scratch[K])
-	for i, key := range keys {
-		compute(sc, defs, key, objs[i])
-	}
+	compute(sc, defs, key, obj)
 	s.mu.Lock()
-	epoch := s.beginWriteLocked()
-	isPending := func(key K, index string) bool {
-		slot, ok := s.slots[key]
-		return ok && s.index(index).filed.at(slot).posting == pending
-	}
-	// A writer has reported what failed on the objects that are not pending any more.
-	sc.failed = slices.DeleteFunc(sc.failed, func(f failure[K]) bool { return !isPending(f.key, f.index) })
-	for i, key := range keys {
-		for j, def := range defs {
-			if isPending(key, def.name) {
-				s.index(def.name).file(s.slots[key], sc.valuesOf(i, j, len(defs)), epoch)
-			}
+	slot, ok := s.slots[key]
+	for j, def := range defs {
+		ix := s.index(def.name) // not as it was made: a Replace may have put another in its place
+		if !ok || ix.filed.at(slot).posting != pending {
+			sc.reset() // the writer has reported what failed
+			break
 		}
+		ix.file(slot, sc.valuesOf(0, j, len(defs)), s.epoch.Load())
 	}
 	s.mu.Unlock()
 	s.finish(sc)
 }
 
-// RemoveIndexers removes indices and frees their memory; snapshots keep theirs. If one of the names is unknown, or
-// still being added, it is an error and nothing changes.
+// RemoveIndexers removes indices and frees their memory; snapshots keep theirs. If one of the names is unknown, or still
+// being added, it is an error and nothing changes.
 func (s *Store[K, T]) RemoveIndexers(names ...string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,12 +116,8 @@ func (s *Store[K, T]) RemoveIndexers(names ...string) error {
 		}
 	}
 	s.beginWriteLocked()
-	s.indices = slices.DeleteFunc(slices.Clone(s.indices), func(ix *index[T]) bool {
+	s.setIndicesLocked(slices.DeleteFunc(slices.Clone(s.indices), func(ix *index[T]) bool {
 		return slices.Contains(names, ix.def.name)
-	})
-	left := slices.DeleteFunc(slices.Clone(*s.defs.Load()), func(def definition[T]) bool {
-		return slices.Contains(names, def.name)
-	})
-	s.defs.Store(&left)
+	}))
 	return nil
 }

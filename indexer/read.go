@@ -141,7 +141,7 @@ func (s *Store[K, T]) Index(name string, obj T) ([]T, error) {
 // ListIndexValues returns the values under which anything is filed in the named index, sorted; none if there is no such
 // index.
 func (s *Store[K, T]) ListIndexValues(name string) []string {
-	ix := s.Snapshot().index(name)
+	ix := s.Snapshot().m.index(name)
 	if ix == nil {
 		return nil
 	}

@@ -40,7 +40,7 @@ func (s *Store[K, T]) ReplaceKeyed(keys []K, objs []T, resourceVersion string) {
 		}
 	}
 	sc := s.scratch.Get().(*scratch[K])
-	s.lockWithValues(sc, func(defs []definition[T]) { next.fill(sc, defs, epoch) })
+	s.lockWithValues(sc, func(defs []*definition[T]) { next.fill(sc, defs, epoch) })
 	s.beginWriteLocked()
 	for i, ix := range next.indices {
 		ix.ready = s.indices[i].ready
@@ -51,7 +51,7 @@ func (s *Store[K, T]) ReplaceKeyed(keys []K, objs []T, resourceVersion string) {
 }
 
 // fill makes the indices of a content that has its objects.
-func (c *content[K, T]) fill(sc *scratch[K], defs []definition[T], epoch uint64) {
+func (c *content[K, T]) fill(sc *scratch[K], defs []*definition[T], epoch uint64) {
 	c.indices = make([]*index[T], len(defs))
 	for j, def := range defs {
 		c.indices[j] = newIndex(def, epoch)

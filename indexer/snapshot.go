@@ -17,6 +17,13 @@ type Snapshot[K comparable, T any] struct {
 	m *moment[K, T] // nil in the zero value
 }
 
+func (s Snapshot[K, T]) moment() *moment[K, T] {
+	if s.m == nil {
+		return new(moment[K, T])
+	}
+	return s.m
+}
+
 // moment is what a store held when a snapshot was taken. It shares the chunks, which writers copy and do not change.
 type moment[K comparable, T any] struct {
 	keys    column[K]
@@ -45,30 +52,18 @@ func (s *Store[K, T]) Snapshot() Snapshot[K, T] {
 }
 
 // Len returns the number of objects.
-func (s Snapshot[K, T]) Len() int {
-	if s.m == nil {
-		return 0
-	}
-	return s.m.keys.len()
-}
+func (s Snapshot[K, T]) Len() int { return s.moment().keys.len() }
 
 // ResourceVersion returns the store's resourceVersion at the moment of the snapshot.
-func (s Snapshot[K, T]) ResourceVersion() string {
-	if s.m == nil {
-		return ""
-	}
-	return s.m.rv
-}
+func (s Snapshot[K, T]) ResourceVersion() string { return s.moment().rv }
 
 // Get returns the object under key.
 func (s Snapshot[K, T]) Get(key K) (obj T, ok bool) {
-	if s.m == nil {
-		return obj, false
-	}
-	s.m.once.Do(s.m.makeSlots)
-	slot, ok := s.m.slots[key]
+	m := s.moment()
+	m.once.Do(m.makeSlots)
+	slot, ok := m.slots[key]
 	if ok {
-		obj = *s.m.objs.at(slot)
+		obj = *m.objs.at(slot)
 	}
 	return obj, ok
 }
@@ -83,12 +78,10 @@ func (m *moment[K, T]) makeSlots() {
 // All iterates over all objects, in no particular order.
 func (s Snapshot[K, T]) All() iter.Seq2[K, T] {
 	return func(yield func(K, T) bool) {
-		if s.m == nil {
-			return
-		}
-		for i := range s.m.keys.chunks {
-			keys, objs := s.m.keys.chunks[i].entries, s.m.objs.chunks[i].entries
-			for j, obj := range objs {
+		m := s.moment()
+		for i, chunk := range m.objs.chunks {
+			keys := m.keys.chunks[i].entries
+			for j, obj := range chunk.entries {
 				if !yield(keys[j], obj) {
 					return
 				}
@@ -100,7 +93,8 @@ func (s Snapshot[K, T]) All() iter.Seq2[K, T] {
 // ByIndex iterates over the objects filed under value in the named index, in no particular order. It is an error if
 // there is no such index.
 func (s Snapshot[K, T]) ByIndex(name, value string) (iter.Seq2[K, T], error) {
-	ix := s.index(name)
+	m := s.moment()
+	ix := m.index(name)
 	if ix == nil {
 		return nil, noIndex(name)
 	}
@@ -109,7 +103,7 @@ func (s Snapshot[K, T]) ByIndex(name, value string) (iter.Seq2[K, T], error) {
 	return func(yield func(K, T) bool) {
 		for _, slots := range ix.posts.at(number).slots.chunks {
 			for _, slot := range slots.entries {
-				if !yield(*s.m.keys.at(slot), *s.m.objs.at(slot)) {
+				if !yield(*m.keys.at(slot), *m.objs.at(slot)) {
 					return
 				}
 			}
@@ -117,12 +111,10 @@ func (s Snapshot[K, T]) ByIndex(name, value string) (iter.Seq2[K, T], error) {
 	}, nil
 }
 
-func (s Snapshot[K, T]) index(name string) *frozenIndex {
-	if s.m == nil {
-		return nil
-	}
-	for i := range s.m.indices {
-		if ix := &s.m.indices[i]; ix.name == name {
+// index returns the index of that name, nil if there is none.
+func (m *moment[K, T]) index(name string) *frozenIndex {
+	for i := range m.indices {
+		if ix := &m.indices[i]; ix.name == name {
 			return ix
 		}
 	}

@@ -62,7 +62,7 @@ type Store[K comparable, T any] struct {
 
 	// defs are the definitions of all indices. The slice is replaced under mu, and never changed.
 	// Invariant: (*defs)[i] is that of content.indices[i].
-	defs atomic.Pointer[[]definition[T]]
+	defs atomic.Pointer[[]*definition[T]]
 
 	mu sync.RWMutex // guards all below
 	content[K, T]
@@ -85,12 +85,9 @@ func New[K comparable, T any](opts Options[K, T]) *Store[K, T] {
 	s.scratch.New = func() any { return new(scratch[K]) }
 	s.slots = map[K]uint32{}
 	s.epoch.Store(1)
-	defs := definitionsOf(opts.Indexers)
-	s.defs.Store(&defs)
-	for _, def := range defs {
-		ix := newIndex(def, 1)
+	s.setIndicesLocked(newIndices(opts.Indexers, 1))
+	for _, ix := range s.indices {
 		ix.ready = true
-		s.indices = append(s.indices, ix)
 	}
 	return s
 }

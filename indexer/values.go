@@ -14,9 +14,8 @@ type scratch[K comparable] struct {
 
 // failure is what an index function did not manage.
 type failure[K comparable] struct {
-	key   K
-	index string
-	err   error
+	key K
+	err error
 }
 
 // maxPooled bounds what a pooled scratch may weigh, in values.
@@ -68,12 +67,12 @@ func (sc *scratch[K]) skip(n int) {
 }
 
 // compute asks all index functions about an object. No lock may be held.
-func compute[K comparable, T any](sc *scratch[K], defs []definition[T], key K, obj T) {
+func compute[K comparable, T any](sc *scratch[K], defs []*definition[T], key K, obj T) {
 	for _, def := range defs {
 		n := len(sc.values)
 		values, err := def.valuesOf(obj, sc.values[n:n])
 		if err != nil {
-			sc.failed = append(sc.failed, failure[K]{key, def.name, err})
+			sc.failed = append(sc.failed, failure[K]{key, err})
 		}
 		sc.values = append(sc.values, values...)
 		sc.values = sc.values[:n+distinct(sc.values[n:])]

@@ -41,7 +41,7 @@ func (s *Store[K, T]) Apply(ops []Op[K, T], resourceVersion string) {
 		mustBeHashable(ops[i].Key)
 	}
 	sc := s.scratch.Get().(*scratch[K])
-	s.lockWithValues(sc, func(defs []definition[T]) {
+	s.lockWithValues(sc, func(defs []*definition[T]) {
 		for i := range ops {
 			if ops[i].Delete {
 				sc.skip(len(defs))
@@ -72,7 +72,7 @@ func mustBeHashable[K comparable](key K) {
 
 // lockWithValues locks mu, with the values for the indices as they are now. If indices came or went while their
 // functions ran, they run again.
-func (s *Store[K, T]) lockWithValues(sc *scratch[K], compute func(defs []definition[T])) {
+func (s *Store[K, T]) lockWithValues(sc *scratch[K], compute func(defs []*definition[T])) {
 	for {
 		defs := s.defs.Load()
 		compute(*defs)
