@@ -44,6 +44,22 @@ type frozenIndex struct {
 	postings map[string]uint32
 }
 
+// freezeRLocked returns the snapshot of the present moment. mu must be locked, for reading at least.
+func (s *Store[K, T]) freezeRLocked() *moment[K, T] {
+	if m := s.present.Load(); m != nil {
+		return m
+	}
+	m := &moment[K, T]{keys: s.keys, objs: s.objs, rv: s.rv, indices: make([]frozenIndex, 0, len(s.indices))}
+	for _, ix := range s.indices {
+		if ix.ready {
+			m.indices = append(m.indices, frozenIndex{name: ix.def.name, posts: ix.posts})
+		}
+	}
+	s.epoch.Add(1)
+	s.present.Store(m)
+	return m
+}
+
 // Snapshot returns the store as it is now, in constant time.
 func (s *Store[K, T]) Snapshot() Snapshot[K, T] {
 	s.mu.RLock()

@@ -99,19 +99,3 @@ func (s *Store[K, T]) beginWriteLocked() (epoch uint64) {
 	}
 	return s.epoch.Load()
 }
-
-// freezeRLocked returns the snapshot of the present moment. mu must be locked, for reading at least.
-func (s *Store[K, T]) freezeRLocked() *moment[K, T] {
-	if m := s.present.Load(); m != nil {
-		return m
-	}
-	m := &moment[K, T]{keys: s.keys, objs: s.objs, rv: s.rv, indices: make([]frozenIndex, 0, len(s.indices))}
-	for _, ix := range s.indices {
-		if ix.ready {
-			m.indices = append(m.indices, frozenIndex{name: ix.def.name, posts: ix.posts})
-		}
-	}
-	s.epoch.Add(1)
-	s.present.Store(m)
-	return m
-}

@@ -19,8 +19,7 @@ import (
 
 // mutationCache is glasswatch's mutationcache.Cache.
 type mutationCache struct {
-	// MutationCache is nil. It is here for client-go's unexported method, which nobody calls and nobody else can write;
-	// all other methods are below.
+	// MutationCache is nil. It is here for client-go's unexported method, which nobody calls and nobody else can write.
 	clientgo.MutationCache
 
 	overlay *mutationcache.Cache[string, any]
