@@ -1,8 +1,6 @@
 package sharedinformer
 
 import (
-	"runtime"
-	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -13,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"glasswatch/indexer"
-	"glasswatch/listwatch"
 )
 
 func names(objs []*config) []string {
@@ -101,4 +98,3 @@ func TestLister_NotFoundNamesTheResource(t *testing.T) {
 	_, err := informer.Lister().Get("x")
 	require.EqualError(t, err, `things.example.com "x" not found`)
 }
-
