@@ -52,14 +52,6 @@ func newIndex[T any](def *definition[T], epoch uint64) *index[T] {
 	return ix
 }
 
-// slots returns the slots of the objects that are filed under value.
-func (ix *index[T]) slots(value string) (slots column[uint32]) {
-	if number, ok := ix.postings[value]; ok {
-		slots = ix.posts.at(number).slots
-	}
-	return slots
-}
-
 // add files an object that has just got the next slot.
 func (ix *index[T]) add(slot uint32, values []string, epoch uint64) {
 	ix.filed.push(filing{}, 0)

@@ -93,13 +93,13 @@ func (s *Store[K, T]) filePending(key K, obj T, defs []*definition[T]) {
 	compute(sc, defs, key, obj)
 	s.mu.Lock()
 	slot, ok := s.slots[key]
-	for j, def := range defs {
+	for _, def := range defs {
 		ix := s.index(def.name) // not as it was made: a Replace may have put another in its place
 		if !ok || ix.filed.at(slot).posting != pending {
 			sc.reset() // the writer has reported what failed
 			break
 		}
-		ix.file(slot, sc.valuesOf(0, j, len(defs)), s.epoch.Load())
+		ix.file(slot, sc.next(), s.epoch.Load())
 	}
 	s.mu.Unlock()
 	s.finish(sc)

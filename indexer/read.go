@@ -2,6 +2,7 @@ package indexer
 
 import (
 	"iter"
+	"maps"
 	"slices"
 )
 
@@ -87,7 +88,8 @@ func filedUnder[K comparable, T, E any](s *Store[K, T], name, value string, from
 		s.mu.RUnlock()
 		return nil, noIndex(name)
 	}
-	slots, entries := ix.slots(value), *from
+	// Posting 0 is empty: nothing is filed under the value.
+	slots, entries := ix.posts.at(ix.postings[value]).slots, *from
 	if slots.len() <= chunkLen {
 		defer s.mu.RUnlock()
 		return entriesAt(&entries, &slots), nil
@@ -145,10 +147,8 @@ func (s *Store[K, T]) ListIndexValues(name string) []string {
 	if ix == nil {
 		return nil
 	}
-	values := []string{}
-	for _, p := range ix.all() {
-		values = append(values, p.value)
-	}
+	ix.once.Do(ix.makePostings)
+	values := slices.AppendSeq([]string{}, maps.Keys(ix.postings))
 	slices.Sort(values)
 	return values
 }

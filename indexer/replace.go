@@ -59,8 +59,8 @@ func (c *content[K, T]) fill(sc *scratch[K], defs []*definition[T], epoch uint64
 	for slot := range uint32(c.keys.len()) {
 		sc.forgetValues()
 		compute(sc, defs, *c.keys.at(slot), *c.objs.at(slot))
-		for j, ix := range c.indices {
-			ix.add(slot, sc.valuesOf(0, j, len(defs)), epoch)
+		for _, ix := range c.indices {
+			ix.add(slot, sc.next(), epoch)
 		}
 	}
 }

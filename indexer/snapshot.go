@@ -138,19 +138,10 @@ func (m *moment[K, T]) index(name string) *frozenIndex {
 }
 
 func (ix *frozenIndex) makePostings() {
-	ix.postings = make(map[string]uint32, ix.posts.len())
-	for number, p := range ix.all() {
-		ix.postings[p.value] = number
-	}
-}
-
-// all iterates over the postings that are in use, by number.
-func (ix *frozenIndex) all() iter.Seq2[uint32, *posting] {
-	return func(yield func(uint32, *posting) bool) {
-		for number := range uint32(ix.posts.len()) {
-			if p := ix.posts.at(number); p.slots.len() > 0 && !yield(number, p) {
-				return
-			}
+	ix.postings = map[string]uint32{}
+	for number := range uint32(ix.posts.len()) {
+		if p := ix.posts.at(number); p.slots.len() > 0 {
+			ix.postings[p.value] = number
 		}
 	}
 }

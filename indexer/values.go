@@ -9,6 +9,7 @@ import (
 type scratch[K comparable] struct {
 	values []string // of all objects in order, and of each for all indices in order
 	ends   []int    // where in values those of an object and an index end
+	taken  int      // how many of ends are behind next
 	failed []failure[K]
 }
 
@@ -47,23 +48,17 @@ func (sc *scratch[K]) reset() {
 // forgetValues forgets all but the failures.
 func (sc *scratch[K]) forgetValues() {
 	clear(sc.values)
-	sc.values, sc.ends = sc.values[:0], sc.ends[:0]
+	sc.values, sc.ends, sc.taken = sc.values[:0], sc.ends[:0], 0
 }
 
-// valuesOf returns the values of the i-th object for the j-th of n indices.
-func (sc *scratch[K]) valuesOf(i, j, n int) []string {
-	at, start := i*n+j, 0
-	if at > 0 {
-		start = sc.ends[at-1]
+// next returns the values of the next object and index, in the order in which they were computed.
+func (sc *scratch[K]) next() []string {
+	start := 0
+	if sc.taken > 0 {
+		start = sc.ends[sc.taken-1]
 	}
-	return sc.values[start:sc.ends[at]]
-}
-
-// skip stands for an object that has no values.
-func (sc *scratch[K]) skip(n int) {
-	for range n {
-		sc.ends = append(sc.ends, len(sc.values))
-	}
+	sc.taken++
+	return sc.values[start:sc.ends[sc.taken-1]]
 }
 
 // compute asks all index functions about an object. No lock may be held.

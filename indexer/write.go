@@ -43,16 +43,14 @@ func (s *Store[K, T]) Apply(ops []Op[K, T], resourceVersion string) {
 	sc := s.scratch.Get().(*scratch[K])
 	s.lockWithValues(sc, func(defs []*definition[T]) {
 		for i := range ops {
-			if ops[i].Delete {
-				sc.skip(len(defs))
-			} else {
+			if !ops[i].Delete {
 				compute(sc, defs, ops[i].Key, ops[i].Obj)
 			}
 		}
 	})
 	epoch := s.beginWriteLocked()
 	for i := range ops {
-		s.applyLocked(&ops[i], i, sc, epoch)
+		s.applyLocked(&ops[i], sc, epoch)
 	}
 	s.giveBack(epoch)
 	if resourceVersion != "" {
@@ -85,22 +83,22 @@ func (s *Store[K, T]) lockWithValues(sc *scratch[K], compute func(defs []*defini
 	}
 }
 
-// applyLocked runs the i-th operation, for which sc has the values.
-func (s *Store[K, T]) applyLocked(op *Op[K, T], i int, sc *scratch[K], epoch uint64) {
-	var none T
-	op.Old = none
+// applyLocked runs one operation. The next values of sc are its.
+func (s *Store[K, T]) applyLocked(op *Op[K, T], sc *scratch[K], epoch uint64) {
+	var old T
 	slot, ok := s.slots[op.Key]
-	if op.Existed = ok; ok {
-		op.Old = *s.objs.at(slot)
+	if ok {
+		old = *s.objs.at(slot)
 	}
+	op.Old, op.Existed = old, ok
 	switch {
 	case op.Delete && ok:
 		s.remove(slot, epoch)
 	case op.Delete:
 	case ok:
 		*s.objs.edit(slot, epoch) = op.Obj
-		for j, ix := range s.indices {
-			ix.update(slot, sc.valuesOf(i, j, len(s.indices)), epoch)
+		for _, ix := range s.indices {
+			ix.update(slot, sc.next(), epoch)
 		}
 	default:
 		key := op.Key
@@ -108,8 +106,8 @@ func (s *Store[K, T]) applyLocked(op *Op[K, T], i int, sc *scratch[K], epoch uin
 			key = s.cloneKey(key)
 		}
 		slot = s.insert(key, op.Obj, epoch)
-		for j, ix := range s.indices {
-			ix.add(slot, sc.valuesOf(i, j, len(s.indices)), epoch)
+		for _, ix := range s.indices {
+			ix.add(slot, sc.next(), epoch)
 		}
 	}
 }
