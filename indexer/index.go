@@ -1,5 +1,7 @@
 package indexer
 
+import "slices"
+
 // index finds objects by the values that a function gives them.
 //
 //	value ──postings──▶ number ──▶ posts     | – | value, slots | value, slots | …
@@ -98,16 +100,10 @@ func (ix *index[T]) filings(slot uint32, one *[1]filing) []filing {
 
 func (ix *index[T]) isFiledUnder(slot uint32, values []string) bool {
 	var one [1]filing
-	list := ix.filings(slot, &one)
-	if len(list) != len(values) || ix.filed.at(slot).posting == pending {
-		return false
-	}
-	for i, f := range list {
-		if ix.posts.at(f.posting).value != values[i] {
-			return false
-		}
-	}
-	return true
+	return ix.filed.at(slot).posting != pending &&
+		slices.EqualFunc(ix.filings(slot, &one), values, func(f filing, value string) bool {
+			return ix.posts.at(f.posting).value == value
+		})
 }
 
 // file puts a slot that stands nowhere under values, which must not repeat.
@@ -133,20 +129,15 @@ func (ix *index[T]) file(slot uint32, values []string, epoch uint64) {
 func (ix *index[T]) fileUnder(value string, slot uint32, epoch uint64) filing {
 	number, ok := ix.postings[value]
 	if !ok {
-		number = ix.newPosting(value, epoch)
+		if last := len(ix.free) - 1; last >= 0 {
+			number, ix.free = ix.free[last], ix.free[:last]
+		} else {
+			number = ix.posts.push(posting{}, epoch)
+		}
+		ix.posts.edit(number, epoch).value = value
+		ix.postings[value] = number
 	}
 	return filing{number, ix.posts.edit(number, epoch).slots.push(slot, epoch)}
-}
-
-func (ix *index[T]) newPosting(value string, epoch uint64) (number uint32) {
-	if last := len(ix.free) - 1; last >= 0 {
-		number, ix.free = ix.free[last], ix.free[:last]
-		ix.posts.edit(number, epoch).value = value
-	} else {
-		number = ix.posts.push(posting{value: value}, epoch)
-	}
-	ix.postings[value] = number
-	return number
 }
 
 // unfile takes a slot out of all its postings.

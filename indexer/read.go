@@ -92,22 +92,17 @@ func filedUnder[K comparable, T, E any](s *Store[K, T], name, value string, from
 	slots, entries := ix.posts.at(ix.postings[value]).slots, *from
 	if slots.len() <= chunkLen {
 		defer s.mu.RUnlock()
-		return entriesAt(&entries, &slots), nil
+	} else {
+		s.freezeRLocked()
+		s.mu.RUnlock()
 	}
-	s.freezeRLocked()
-	s.mu.RUnlock()
-	return entriesAt(&entries, &slots), nil
-}
-
-// entriesAt returns the entries that stand in slots.
-func entriesAt[E any](from *column[E], slots *column[uint32]) []E {
 	list := make([]E, 0, slots.len())
 	for _, chunk := range slots.chunks {
 		for _, slot := range chunk.entries {
-			list = append(list, *from.at(slot))
+			list = append(list, *entries.at(slot))
 		}
 	}
-	return list
+	return list, nil
 }
 
 // Index returns the objects that are filed, in the named index, under a value that obj would be filed under; each of
@@ -122,22 +117,15 @@ func (s *Store[K, T]) Index(name string, obj T) ([]T, error) {
 	if err != nil {
 		return nil, err
 	}
-	snapshot := s.Snapshot()
-	list := []T{}
-	seen := map[K]bool{}
+	snapshot, found := s.Snapshot(), map[K]T{}
 	for _, value := range values {
 		objs, err := snapshot.ByIndex(name, value)
 		if err != nil {
 			return nil, err
 		}
-		for key, obj := range objs {
-			if !seen[key] {
-				seen[key] = true
-				list = append(list, obj)
-			}
-		}
+		maps.Insert(found, objs)
 	}
-	return list, nil
+	return slices.Collect(maps.Values(found)), nil
 }
 
 // ListIndexValues returns the values under which anything is filed in the named index, sorted; none if there is no such

@@ -70,7 +70,8 @@ func compute[K comparable, T any](sc *scratch[K], defs []*definition[T], key K, 
 			sc.failed = append(sc.failed, failure[K]{key, err})
 		}
 		sc.values = append(sc.values, values...)
-		sc.values = sc.values[:n+distinct(sc.values[n:])]
+		slices.Sort(sc.values[n:])
+		sc.values = sc.values[:n+len(slices.Compact(sc.values[n:]))]
 		sc.ends = append(sc.ends, len(sc.values))
 	}
 }
@@ -86,13 +87,4 @@ func (def *definition[T]) valuesOf(obj T, dst []string) (values []string, err er
 		return nil, fmt.Errorf("index %q: %w", def.name, err)
 	}
 	return values, nil
-}
-
-// distinct sorts values, moves each to the front once, and returns their number.
-func distinct(values []string) int {
-	if len(values) < 2 {
-		return len(values)
-	}
-	slices.Sort(values)
-	return len(slices.Compact(values))
 }

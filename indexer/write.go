@@ -33,10 +33,6 @@ func (s *Store[K, T]) DeleteKey(key K) {
 // Apply runs ops in order as one transaction: no reader sees a part of it. It fills in Old and Existed of each
 // operation. Unless empty, resourceVersion becomes the store's, in the same moment. The slice stays the caller's.
 func (s *Store[K, T]) Apply(ops []Op[K, T], resourceVersion string) {
-	if len(ops) == 0 {
-		s.Bookmark(resourceVersion)
-		return
-	}
 	for i := range ops {
 		mustBeHashable(ops[i].Key)
 	}
@@ -114,11 +110,7 @@ func (s *Store[K, T]) applyLocked(op *Op[K, T], sc *scratch[K], epoch uint64) {
 
 // Bookmark sets the store's resourceVersion; an empty one leaves it.
 func (s *Store[K, T]) Bookmark(resourceVersion string) {
-	if resourceVersion == "" {
-		return
+	if resourceVersion != "" {
+		s.Apply(nil, resourceVersion)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.beginWriteLocked()
-	s.rv = resourceVersion
 }
