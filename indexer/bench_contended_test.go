@@ -1,7 +1,6 @@
 package indexer
 
 import (
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -60,7 +59,8 @@ func BenchmarkWriteBesideTenListersInALargeHeap(b *testing.B) {
 	inALargeHeap(b, BenchmarkWriteBesideTenListers)
 }
 
-// BenchmarkWriteBesideTenReadersOfOneNamespace is the same with readers that ask for a namespace in which a twentieth of all objects are.
+// BenchmarkWriteBesideTenReadersOfOneNamespace is the same with readers that ask for a namespace in which a twentieth
+// of all objects are.
 func BenchmarkWriteBesideTenReadersOfOneNamespace(b *testing.B) {
 	writeBeside(b, func(c contender) { c.byNamespace("namespace-3") })
 }
@@ -75,36 +75,5 @@ func writeBeside(b *testing.B, read func(c contender)) {
 			c.update(u.next())
 		}
 		b.ReportMetric(float64(reads.Load()-before)/b.Elapsed().Seconds(), "reads/s")
-	})
-}
-
-// BenchmarkListBesideAWriterOnBusyProcessors times a list while one goroutine writes in a loop and four compute. writes/s says
-// what the writer got.
-func BenchmarkListBesideAWriterOnBusyProcessors(b *testing.B) { listOnBusyProcessors(b, 1) }
-
-// BenchmarkListOfACrowdBesideAWriterOnBusyProcessors is the same with more listers than processors: what they pay for giving way to
-// the writer, since the others take what they give.
-func BenchmarkListOfACrowdBesideAWriterOnBusyProcessors(b *testing.B) {
-	listOnBusyProcessors(b, runtime.GOMAXPROCS(0)+1)
-}
-
-func listOnBusyProcessors(b *testing.B, listers int) {
-	bench(b, both, func(b *testing.B, c contender, pods []*corev1.Pod) {
-		var writes, result atomic.Int64
-		u := updatesOf(c, len(pods))
-		around(b, listers-1, func() { c.list() })
-		around(b, 1, func() { c.update(u.next()); writes.Add(1) })
-		around(b, 4, func() {
-			x := int64(1)
-			for i := range int64(100_000) {
-				x = x*3 + i
-			}
-			result.Store(x)
-		})
-		before := writes.Load()
-		for b.Loop() {
-			c.list()
-		}
-		b.ReportMetric(float64(writes.Load()-before)/b.Elapsed().Seconds(), "writes/s")
 	})
 }

@@ -7,8 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// BenchmarkGetByKey asks for the keys that a handler queued: our keys share their strings with the objects, client-go's are
-// made by it, a string for each.
+// BenchmarkGetByKey asks for the keys that a handler queued: our keys share their strings with the objects, client-go's
+// are made by it, a string for each.
 func BenchmarkGetByKey(b *testing.B) {
 	lookUp(b, append(withFloor[:3:3], impl{"locked-map", newLockedMap}), contender.get)
 }
@@ -30,7 +30,8 @@ func lookUp(b *testing.B, impls []impl, get func(contender, int) bool) {
 	})
 }
 
-// BenchmarkGetByNamespaceAndName is what a lister does that is asked for a name: client-go's joins the two for each question.
+// BenchmarkGetByNamespaceAndName is what a lister does that is asked for a name: client-go's joins the two for each
+// question.
 func BenchmarkGetByNamespaceAndName(b *testing.B) {
 	bench(b, withFloor, func(b *testing.B, c contender, pods []*corev1.Pod) {
 		keys, i := foreignKeysOf(pods), 0

@@ -15,8 +15,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// The same workload on both stores, with the two indices that pods are usually filed in; impl=floor is the least that the
-// answer costs: one map lookup, one copy of a slice, one walk over it.
+// The same workload on both stores, with the two indices that pods are usually filed in; impl=floor is the least that
+// the answer costs: one map lookup, one copy of a slice, one walk over it.
 //
 //	go test -bench . -count 6 | benchstat -col /impl -
 
@@ -245,8 +245,8 @@ var (
 	sizes     = []int{1_000, 10_000, 100_000}
 )
 
-// built are the stores of all sizes. Sub-benchmarks share them, for to build one takes longer than to measure most things;
-// all that is done to them leaves objects with the same content in them.
+// built are the stores of all sizes. Sub-benchmarks share them, for to build one takes longer than to measure most
+// things; all that is done to them leaves objects with the same content in them.
 var built = struct {
 	pods       map[int][]*corev1.Pod
 	contenders map[string]contender

@@ -8,8 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// updates are what is written over the objects of a store: objects of the same keys, but with strings of their own, as an
-// informer gets them. Two sets take turns, so that no update stores what is stored.
+// updates are what is written over the objects of a store: objects of the same keys, but with strings of their own, as
+// an informer gets them. Two sets take turns, so that no update stores what is stored.
 type updates struct {
 	sets [2][]*corev1.Pod
 	at   int
@@ -68,7 +68,8 @@ func BenchmarkReplace(b *testing.B) {
 	})
 }
 
-// BenchmarkBytesPerObject reports what a store weighs beyond its objects. client-go's keys are part of it: it makes them.
+// BenchmarkBytesPerObject reports what a store weighs beyond its objects. client-go's keys are part of it: it makes
+// them.
 func BenchmarkBytesPerObject(b *testing.B) {
 	fill := map[string]func(pods []*corev1.Pod) any{
 		"glasswatch": func(pods []*corev1.Pod) any {

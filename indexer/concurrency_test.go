@@ -1,16 +1,13 @@
 package indexer
 
 import (
-	"bytes"
 	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -25,7 +22,7 @@ func write(wg *sync.WaitGroup, done *atomic.Bool, n int, f func(i int)) {
 	})
 }
 
-// TestApply_IsSeenWholeByReadersInAnyOrder writes the same version to two keys of different stripes in one transaction.
+// TestApply_IsSeenWholeByReadersInAnyOrder writes the same version to several keys in one transaction.
 // Whatever a reader looks at next, it never sees an older version than before.
 func TestApply_IsSeenWholeByReadersInAnyOrder(t *testing.T) {
 	s := newItems(Indexers[*item]{"group": byGroup, "parity": byParity})
@@ -45,7 +42,7 @@ func TestApply_IsSeenWholeByReadersInAnyOrder(t *testing.T) {
 		func() []int { o, _ := s.GetByKey(keys[rand.IntN(len(keys))]); return []int{o.version} },
 		func() []int { return versions(s.List()) },
 		func() []int { objs, _ := s.ByIndex("group", "g"); return versions(objs) },
-		func() []int { s.rest(); o, _ := s.GetByKey(keys[rand.IntN(len(keys))]); return []int{o.version} },
+		func() []int { s.Snapshot(); o, _ := s.GetByKey(keys[rand.IntN(len(keys))]); return []int{o.version} },
 		func() []int {
 			even, _ := s.ByIndex("parity", "even")
 			odd, _ := s.ByIndex("parity", "odd")
@@ -90,117 +87,6 @@ func TestApply_IsSeenWholeByReadersInAnyOrder(t *testing.T) {
 	checkInvariants(t, s)
 }
 
-// TestApply_KeepsWhatItWroteToItselfUntilAllIsWritten holds a transaction up before its second key, by holding that key's
-// stripe as a GetByKey would.
-func TestApply_KeepsWhatItWroteToItselfUntilAllIsWritten(t *testing.T) {
-	s := newItems(nil)
-	first, second := "a", "b"
-	for i := 0; stripeOf(s, first) == stripeOf(s, second); i++ {
-		second = fmt.Sprint("b", i)
-	}
-	stripeOf(s, second).Lock()
-	sleeps, ended := untilItSleeps(func() {
-		s.Apply([]Op[string, *item]{{Key: first, Obj: &item{key: first}}, {Key: second, Obj: &item{key: second}}}, "")
-	})
-	require.True(t, sleeps, "it does not wait for its second key")
-	require.False(t, stripeOf(s, first).TryLock(), "its first key is free before the second is written")
-	require.Zero(t, s.Len(), "Len knows of an unfinished transaction")
-	stripeOf(s, second).Unlock()
-	<-ended
-	_, ok := s.GetByKey(second)
-	require.True(t, ok)
-}
-
-// TestSnapshot_PublishedOnceBelongsToOneMoment also sees that pins go when their readers have left.
-func TestSnapshot_PublishedOnceBelongsToOneMoment(t *testing.T) {
-	s := filled(t, 10)
-	a := s.acquire(visitor)
-	b := s.acquire(visitor)
-	require.Same(t, a, b, "without a write there is one snapshot for all")
-	require.EqualValues(t, 2, a.pin.visitors.Load())
-	require.NoError(t, s.Add(&item{key: "x"}))
-	require.Nil(t, s.published.Load())
-	c := s.acquire(visitor)
-	require.NotSame(t, a, c)
-	for _, r := range []*root[string, *item]{a, b, c} {
-		r.release()
-	}
-	require.NoError(t, s.Add(&item{key: "y"}))
-	require.Empty(t, s.pins)
-	require.Zero(t, s.clock.barrier)
-}
-
-// TestSnapshot_AReaderThatComesTooLateIsTurnedAway lets a write begin after a reader found the published snapshot and
-// before it is counted: the writer did not see it and may write in place.
-func TestSnapshot_AReaderThatComesTooLateIsTurnedAway(t *testing.T) {
-	s := filled(t, 10)
-	s.acquire(visitor).release()
-	found := s.published.Load()
-	require.NoError(t, s.Add(&item{key: "x"}))
-	require.False(t, s.enter(found, visitor))
-	require.Zero(t, found.pin.visitors.Load())
-	s.acquire(visitor).release()
-	require.True(t, s.enter(s.published.Load(), visitor))
-}
-
-// untilItSleeps runs f in a goroutine, and returns when that has ended or sleeps in a mutex. It panics if it does neither in a minute.
-func untilItSleeps(f func()) (sleeps bool, ended <-chan struct{}) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		f()
-	}()
-	stacks := make([]byte, 1<<20)
-	for began := time.Now(); ; {
-		select {
-		case <-done:
-			return false, done
-		default:
-			runtime.Gosched()
-		}
-		for g := range bytes.SplitSeq(stacks[:runtime.Stack(stacks, true)], []byte("\n\n")) {
-			state, frames, _ := bytes.Cut(g, []byte("\n"))
-			if bytes.Contains(state, []byte("[sync.Mutex.Lock")) && bytes.Contains(frames, []byte(".untilItSleeps.func1(")) {
-				return true, done
-			}
-		}
-		if time.Since(began) > time.Minute {
-			panic("it neither ends nor sleeps")
-		}
-	}
-}
-
-// staysBlocked starts f, expects that it cannot end while the stripe is locked, and lets it end.
-func staysBlocked(t *testing.T, st *sync.Mutex, f func()) {
-	t.Helper()
-	st.Lock()
-	sleeps, ended := untilItSleeps(f)
-	if !sleeps {
-		t.Error("it did not wait for a reader of that stripe")
-	}
-	st.Unlock()
-	<-ended
-}
-
-func TestReplace_KeepsOutReadersOfEveryKey(t *testing.T) {
-	s := filled(t, 10)
-	for i := range s.stripes {
-		staysBlocked(t, &s.stripes[i].mu, func() { _ = s.Replace(nil, "1") })
-	}
-}
-
-func TestDelete_KeepsOutReadersOfTheObjectThatFillsTheGap(t *testing.T) {
-	for i := range 10 {
-		s := newItems(nil)
-		require.NoError(t, s.Add(&item{key: "gone"}))
-		last := fmt.Sprint("last", i)
-		require.NoError(t, s.Add(&item{key: last}))
-		staysBlocked(t, &s.stripes[s.tagOf(last)>>(32-stripeBits)].mu, func() { s.DeleteKey("gone") })
-		_, ok := s.GetByKey(last)
-		require.True(t, ok)
-	}
-}
-
 func versions(objs []*item) []int {
 	var vs []int
 	for _, o := range objs {
@@ -233,9 +119,6 @@ func TestReplace_IsSeenWholeByReaders(t *testing.T) {
 				snap := s.Snapshot()
 				objs := s.List()
 				group, _ := s.ByIndex("group", "1")
-				if last%2 == 0 {
-					s.rest()
-				}
 				single, _ := s.GetByKey("7")
 				seen := append(append(versions(objs), versions(group)...), single.version)
 				if !slices.IsSorted(seen) || seen[0] < last {
@@ -281,7 +164,7 @@ func TestStore_OneOfEverythingAtOnce(t *testing.T) {
 		func() { _ = s.Add(obj()) },
 		func() { s.DeleteKey(key()) },
 		func() { s.GetByKey(key()) },
-		func() { s.rest(); s.GetByKey(key()) },
+		func() { s.Snapshot(); s.GetByKey(key()) },
 		func() { _, _ = s.ByIndex("tags", "t") },
 		func() { s.ListKeys(); s.Len(); s.ResourceVersion(); s.GetIndexers() },
 		func() { s.ListIndexValues("group"); _, _ = s.Index("tags", obj()) },

@@ -1,243 +1,202 @@
 package indexer
 
-import (
-	"hash/maphash"
-	"math"
-	"slices"
-)
+import "slices"
 
-// definition is an index's name and function. Its address is its identity.
+// index finds objects by the values that a function gives them.
+//
+//	value ──postings──▶ number ──▶ posts     | – | value, slots | value, slots | …
+//	                                                        ▲
+//	slot ──▶ filed   | posting, position | several | …  ────┘     several: see further
+//
+// The slots of the objects that have a value are its posting. Where each object is filed is remembered. So it can be
+// taken out without a search, and without asking the function about an object that has changed since.
+type index[T any] struct {
+	def   *definition[T]
+	ready bool // false while AddIndexers still fills it: written to, but not to be read
+
+	postings map[string]uint32 // value → number of its posting
+	posts    column[posting]   // by number; snapshots share it. Number 0 is never given out
+	free     []uint32          // numbers to use again
+
+	filed   column[filing]      // by slot; no snapshot shares it
+	further map[uint32][]filing // by slot, of objects with two values or more
+	peak    int                 // the largest sum of the lengths of postings and further
+}
+
+// definition is an index's name and function.
 type definition[T any] struct {
 	name string
 	fn   IndexFunc[T]
 }
 
-// filing says where one object stands in one index, so that an update need not ask the index function again where the
-// old version was filed.
-type filing struct {
-	value uint32 // nothing, pending, many, or the id of the one value plus one
-	pos   uint32 // in that value's posting
+// posting is a value and the slots of the objects that are filed under it. The zero posting is free.
+type posting struct {
+	value string
+	slots column[uint32]
 }
 
+// filing says where an object stands in an index: at which position of which posting.
+type filing struct {
+	posting  uint32
+	position uint32
+}
+
+// Instead of the number of a posting, filing.posting may be:
 const (
-	nothing = 0
-	pending = math.MaxUint32     // AddIndexers has not come to this object yet
-	many    = math.MaxUint32 - 1 // two or more values: see index.many
+	nowhere = 0           // the object has no value
+	several = 1<<32 - 1   // two values or more: see index.further
+	pending = several - 1 // AddIndexers has not come to this object yet
 )
 
-// index is one index of a store. The store's mutex guards it; snapshots share the chunks of table and posts.
-type index[T any] struct {
-	def   *definition[T]
-	ready bool // false while AddIndexers still fills it: written to, but not to be read
-	seed  maphash.Seed
-
-	table table         // value → id
-	posts vec[*posting] // by id; nil for an id in free
-	ids   uint32        // ids given out so far
-	free  []uint32      // ids to use again
-
-	// Only writers use these, so no snapshot shares them.
-	filed []filing            // by slot
-	many  map[uint32][]filing // by slot, of objects with two or more values
-	peak  int                 // size of many since it was last made
-	slab  []posting           // the next postings, during a Replace
-}
-
-func newIndex[T any](def *definition[T], seed maphash.Seed, epoch uint64) *index[T] {
-	ix := &index[T]{def: def, seed: seed}
-	ix.table.init(1, epoch)
-	ix.posts.initSized(0, epoch)
+func newIndex[T any](def *definition[T], epoch uint64) *index[T] {
+	ix := &index[T]{def: def, postings: map[string]uint32{}, further: map[uint32][]filing{}}
+	ix.posts.push(posting{}, epoch)
 	return ix
 }
 
-func tagOfValue(seed maphash.Seed, value string) uint32 {
-	return uint32(maphash.String(seed, value) >> 32)
-}
-
-// findValue looks value up in frozen or locked parts of an index.
-func findValue(d *directory, posts *spine[*posting], value string, tag uint32) (id uint32, p *posting) {
-	groups := d.bucket(tag).groups
-	mask := uint32(len(groups) - 1)
-	for at := tag & mask; ; at = (at + 1) & mask {
-		g := &groups[at]
-		for m := g.match(tag); m != 0; m &= m - 1 {
-			if i := entry(m); g.tags[i] == tag {
-				if p = *posts.at(g.slots[i]); p.value == value {
-					return g.slots[i], p
-				}
-			}
-		}
-		if !g.full() {
-			return 0, nil
-		}
-	}
-}
-
-// add files a slot that has just come into use.
-func (ix *index[T]) add(slot uint32, values []string, w *clock) {
-	ix.filed = append(ix.filed, filing{})
-	ix.file(slot, values, w)
+// add files an object that has just got the next slot.
+func (ix *index[T]) add(slot uint32, values []string, epoch uint64) {
+	ix.filed.push(filing{}, 0)
+	ix.file(slot, values, epoch)
 }
 
 // update files a slot under values instead of those it was filed under, unless they are the same.
-func (ix *index[T]) update(slot uint32, values []string, w *clock) (changed bool) {
-	if ix.filedUnder(slot, values) {
-		return false
+func (ix *index[T]) update(slot uint32, values []string, epoch uint64) {
+	if !ix.isFiledUnder(slot, values) {
+		ix.unfile(slot, epoch)
+		ix.file(slot, values, epoch)
 	}
-	ix.unfile(slot, w)
-	ix.file(slot, values, w)
-	return true
 }
 
-func (ix *index[T]) filedUnder(slot uint32, values []string) bool {
-	f := ix.filed[slot]
-	switch f.value {
-	case nothing:
-		return len(values) == 0
-	case pending:
-		return false
-	case many:
-		list := ix.many[slot]
-		return slices.EqualFunc(list, values, func(f filing, v string) bool { return ix.valueOf(f) == v })
-	}
-	return len(values) == 1 && ix.valueOf(f) == values[0]
-}
-
-func (ix *index[T]) valueOf(f filing) string { return (*ix.posts.at(f.value - 1)).value }
-
-// remove takes slot out of the index and gives its place to last, the last slot in use (perhaps slot itself).
-func (ix *index[T]) remove(slot, last uint32, w *clock) {
-	ix.unfile(slot, w)
-	if f := ix.filed[last]; slot != last {
-		switch f.value {
-		case nothing, pending:
-		case many:
-			list := ix.many[last]
-			for _, f := range list {
-				ix.own(f.value-1, w).set(f.pos, slot, w)
-			}
-			delete(ix.many, last)
-			ix.many[slot] = list
-		default:
-			ix.own(f.value-1, w).set(f.pos, slot, w)
+// remove takes slot out of the index and gives its place to last, the last slot in use. They may be the same.
+func (ix *index[T]) remove(slot, last uint32, epoch uint64) {
+	ix.unfile(slot, epoch)
+	if slot != last {
+		var one [1]filing
+		for _, f := range ix.filings(last, &one) {
+			*ix.posts.edit(f.posting, epoch).slots.edit(f.position, epoch) = slot
 		}
-		ix.filed[slot] = f
+		*ix.filed.edit(slot, 0) = *ix.filed.at(last)
+		if list, ok := ix.further[last]; ok {
+			delete(ix.further, last)
+			ix.further[slot] = list
+		}
 	}
-	ix.filed[last] = filing{}
-	ix.filed = ix.filed[:last]
-	if c := cap(ix.filed); c > chunkLen && len(ix.filed)*4 < c {
-		ix.filed = append(make([]filing, 0, c/2), ix.filed...)
+	ix.filed.pop(0)
+}
+
+// filings returns where slot is filed. If that is one place, one has the memory for it.
+func (ix *index[T]) filings(slot uint32, one *[1]filing) []filing {
+	switch f := *ix.filed.at(slot); f.posting {
+	case nowhere, pending:
+		return nil
+	case several:
+		return ix.further[slot]
+	default:
+		one[0] = f
+		return one[:]
 	}
+}
+
+func (ix *index[T]) isFiledUnder(slot uint32, values []string) bool {
+	var one [1]filing
+	return ix.filed.at(slot).posting != pending &&
+		slices.EqualFunc(ix.filings(slot, &one), values, func(f filing, value string) bool {
+			return ix.posts.at(f.posting).value == value
+		})
 }
 
 // file puts a slot that stands nowhere under values, which must not repeat.
-func (ix *index[T]) file(slot uint32, values []string, w *clock) {
+func (ix *index[T]) file(slot uint32, values []string, epoch uint64) {
+	f := filing{posting: nowhere}
 	switch len(values) {
 	case 0:
-		ix.filed[slot] = filing{}
 	case 1:
-		ix.filed[slot] = ix.fileUnder(values[0], slot, w)
+		f = ix.fileUnder(values[0], slot, epoch)
 	default:
 		list := make([]filing, len(values))
-		for i, v := range values {
-			list[i] = ix.fileUnder(v, slot, w)
+		for i, value := range values {
+			list[i] = ix.fileUnder(value, slot, epoch)
 		}
-		ix.setMany(slot, list)
+		ix.further[slot] = list
+		f.posting = several
 	}
+	*ix.filed.edit(slot, 0) = f
+	ix.peak = max(ix.peak, len(ix.postings)+len(ix.further))
 }
 
-func (ix *index[T]) setMany(slot uint32, list []filing) {
-	if ix.many == nil {
-		ix.many = map[uint32][]filing{}
+// fileUnder puts slot at the end of the posting of one value.
+func (ix *index[T]) fileUnder(value string, slot uint32, epoch uint64) filing {
+	number, ok := ix.postings[value]
+	if !ok {
+		if last := len(ix.free) - 1; last >= 0 {
+			number, ix.free = ix.free[last], ix.free[:last]
+		} else {
+			number = ix.posts.push(posting{}, epoch)
+		}
+		ix.posts.edit(number, epoch).value = value
+		ix.postings[value] = number
 	}
-	ix.many[slot] = list
-	ix.peak = max(ix.peak, len(ix.many))
-	ix.filed[slot] = filing{value: many}
-}
-
-func (ix *index[T]) fileUnder(value string, slot uint32, w *clock) filing {
-	id := ix.idOf(value, w)
-	return filing{value: id + 1, pos: ix.own(id, w).push(slot, w)}
-}
-
-// idOf returns the id of a value, with an empty posting if nothing was filed under it.
-func (ix *index[T]) idOf(value string, w *clock) uint32 {
-	tag := tagOfValue(ix.seed, value)
-	id, p := findValue(ix.table.dir.Load(), ix.posts.sp.Load(), value, tag)
-	if p != nil {
-		return id
-	}
-	p = ix.newPosting()
-	p.epoch, p.value = w.now, value
-	if n := len(ix.free); n > 0 {
-		id, ix.free = ix.free[n-1], ix.free[:n-1]
-		ix.posts.set(id, p, w)
-	} else {
-		id = ix.ids
-		ix.ids++
-		ix.posts.push(id, p, w)
-	}
-	ix.table.insert(tag, id, w)
-	return id
-}
-
-// own returns the posting of a value, copied if a snapshot shares it.
-func (ix *index[T]) own(id uint32, w *clock) *posting {
-	p := *ix.posts.at(id)
-	if w.shares(p.epoch) {
-		p = p.copyFor(w)
-		ix.posts.set(id, p, w)
-	}
-	return p
+	return filing{number, ix.posts.edit(number, epoch).slots.push(slot, epoch)}
 }
 
 // unfile takes a slot out of all its postings.
-func (ix *index[T]) unfile(slot uint32, w *clock) {
-	f := ix.filed[slot]
-	ix.filed[slot] = filing{}
-	switch f.value {
-	case nothing, pending:
-	case many:
-		list := ix.many[slot]
-		delete(ix.many, slot)
-		for _, f := range list {
-			ix.unfileOne(f, w)
-		}
-		ix.shrinkMany()
-	default:
-		ix.unfileOne(f, w)
+func (ix *index[T]) unfile(slot uint32, epoch uint64) {
+	var one [1]filing
+	for _, f := range ix.filings(slot, &one) {
+		ix.unfileFrom(f, epoch)
 	}
+	delete(ix.further, slot)
+	*ix.filed.edit(slot, 0) = filing{}
 }
 
-// unfileOne fills the gap with the posting's last slot.
-func (ix *index[T]) unfileOne(f filing, w *clock) {
-	id := f.value - 1
-	p := ix.own(id, w)
-	if last := p.n - 1; f.pos != last {
-		moved := p.at(last)
-		p.set(f.pos, moved, w)
-		ix.reposition(moved, f)
+// unfileFrom moves the posting's last slot into the gap.
+func (ix *index[T]) unfileFrom(gap filing, epoch uint64) {
+	p := ix.posts.edit(gap.posting, epoch)
+	last := uint32(p.slots.len() - 1)
+	if gap.position != last {
+		moved := *p.slots.at(last)
+		*p.slots.edit(gap.position, epoch) = moved
+		ix.reposition(moved, gap)
 	}
-	p.pop()
-	if p.n == 0 {
-		ix.table.remove(tagOfValue(ix.seed, p.value), id, w)
-		ix.posts.set(id, nil, w)
-		ix.free = append(ix.free, id)
+	p.slots.pop(epoch)
+	if last == 0 {
+		delete(ix.postings, p.value)
 		*p = posting{}
+		ix.free = append(ix.free, gap.posting)
 	}
 }
 
-// reposition notes that slot has moved, in the posting of to.value, to to.pos.
+// reposition notes that slot stands at another position in the posting to.posting: at to.position.
 func (ix *index[T]) reposition(slot uint32, to filing) {
-	if f := &ix.filed[slot]; f.value != many {
-		f.pos = to.pos
+	f := ix.filed.edit(slot, 0)
+	if f.posting != several {
+		*f = to
 		return
 	}
-	list := ix.many[slot]
+	list := ix.further[slot]
 	for i := range list {
-		if list[i].value == to.value {
-			list[i].pos = to.pos
-			return
+		if list[i].posting == to.posting {
+			list[i] = to
 		}
 	}
+}
+
+// remake returns the same index in the memory that it needs.
+func (ix *index[T]) remake(epoch uint64) *index[T] {
+	next := newIndex(ix.def, epoch)
+	next.ready = ix.ready
+	var one [1]filing
+	var values []string
+	for slot := range uint32(ix.filed.len()) {
+		values = values[:0]
+		for _, f := range ix.filings(slot, &one) {
+			values = append(values, ix.posts.at(f.posting).value)
+		}
+		next.add(slot, values, epoch)
+		if ix.filed.at(slot).posting == pending {
+			next.filed.edit(slot, 0).posting = pending
+		}
+	}
+	return next
 }

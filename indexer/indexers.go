@@ -6,128 +6,118 @@ import (
 	"strings"
 )
 
-func sortedDefinitions[T any](indexers Indexers[T]) []*definition[T] {
-	defs := make([]*definition[T], 0, len(indexers))
+// newIndices returns empty indices, ordered by their names.
+func newIndices[T any](indexers Indexers[T], epoch uint64) []*index[T] {
+	indices := make([]*index[T], 0, len(indexers))
 	for name, fn := range indexers {
-		defs = append(defs, &definition[T]{name, fn})
+		indices = append(indices, newIndex(&definition[T]{name, fn}, epoch))
 	}
-	slices.SortFunc(defs, func(a, b *definition[T]) int { return strings.Compare(a.name, b.name) })
-	return defs
+	slices.SortFunc(indices, func(a, b *index[T]) int { return strings.Compare(a.def.name, b.def.name) })
+	return indices
+}
+
+// setIndicesLocked puts indices in place.
+func (s *Store[K, T]) setIndicesLocked(indices []*index[T]) {
+	defs := make([]*definition[T], len(indices))
+	for i, ix := range indices {
+		defs[i] = ix.def
+	}
+	s.indices = indices
+	s.defs.Store(&defs)
 }
 
 // GetIndexers returns the indices that can be asked now. The map is the caller's.
 func (s *Store[K, T]) GetIndexers() Indexers[T] {
-	r := s.acquire(visitor)
-	defer r.release()
-	indexers := make(Indexers[T], len(r.indices))
-	for _, v := range r.indices {
-		indexers[v.def.name] = v.def.fn
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	indexers := make(Indexers[T], len(s.indices))
+	for _, ix := range s.indices {
+		if ix.ready {
+			indexers[ix.def.name] = ix.def.fn
+		}
 	}
 	return indexers
 }
 
-// AddIndexers adds indices and files what the store holds; readers and writers go on meanwhile, and see the indices,
-// complete, once it returns. If one of the names is taken, or being added by somebody else, it is an error and nothing
-// changes. An object on which a function fails is reported to OnError and missing from that index.
+// AddIndexers adds indices and files what the store holds. Readers and writers go on meanwhile, and see the indices,
+// complete, once it returns. If one of the names is taken, or being added by another goroutine, it is an error and
+// nothing changes. An object on which a function fails is reported to OnError and missing from that index.
+//
+// From step 2 on, writers file what they write. What they have not written since is in the snapshot of step 2:
+//
+//  1. see that the names are free
+//  2. make the indices, with every object pending, and take a snapshot
+//  3. for each object: ask the functions with no lock held, then file it if it is still pending
+//  4. let readers see the indices
 func (s *Store[K, T]) AddIndexers(add Indexers[T]) error {
-	if len(add) == 0 {
-		return nil
-	}
-	fresh := sortedDefinitions(add)
-	r, err := s.announce(fresh)
+	added := newIndices(add, s.epoch.Load())
+	snapshot, err := s.announce(added)
 	if err != nil {
 		return err
 	}
-	defer r.release()
-	// From here on writers file what they write. The rest is in r.
-	for c := 0; c*chunkLen < r.n; c++ {
-		s.fileChunk(r, c, fresh)
+	defs := make([]*definition[T], len(added))
+	for i, ix := range added {
+		defs[i] = ix.def
 	}
-	lock(&s.mu)
-	s.beginLocked()
-	for _, d := range fresh {
-		s.indexOfLocked(d).ready = true
+	for key, obj := range snapshot.All() {
+		s.filePending(key, obj, defs)
 	}
-	s.commitLocked()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.beginWriteLocked()
+	for _, def := range defs {
+		s.index(def.name).ready = true
+	}
 	return nil
 }
 
-// announce lets writers know of the definitions and returns the objects that they have not filed.
-func (s *Store[K, T]) announce(fresh []*definition[T]) (*root[K, T], error) {
-	lock(&s.mu)
+// announce shows the indices to writers, and returns the objects that are pending in them.
+func (s *Store[K, T]) announce(added []*index[T]) (pendingObjs Snapshot[K, T], err error) {
+	s.mu.Lock()
 	defer s.mu.Unlock()
-	defs := slices.Clone(*s.defs.Load())
-	for _, d := range fresh {
-		if slices.ContainsFunc(defs, func(old *definition[T]) bool { return old.name == d.name }) {
-			return nil, fmt.Errorf("indexer: there is an index %q already", d.name)
+	for _, ix := range added {
+		if s.index(ix.def.name) != nil {
+			return pendingObjs, fmt.Errorf("indexer: there is an index %q already", ix.def.name)
+		}
+		for range s.keys.len() {
+			ix.filed.push(filing{posting: pending}, 0)
 		}
 	}
-	defs = append(defs, fresh...)
-	for _, d := range fresh {
-		ix := newIndex(d, s.seed, s.clock.now)
-		ix.filed = slices.Repeat([]filing{{value: pending}}, int(s.n))
-		s.indices = append(s.indices, ix)
-	}
-	s.defs.Store(&defs)
-	r := s.published.Load()
-	if r == nil {
-		r = s.freezeLocked(newRoot[K, T](len(defs)))
-	}
-	r.pin.enter(visitor)
-	return r, nil
+	s.setIndicesLocked(slices.Concat(s.indices, added))
+	return Snapshot[K, T]{s.freezeRLocked()}, nil
 }
 
-// fileChunk files those objects of a chunk of r that no writer has touched since.
-func (s *Store[K, T]) fileChunk(r *root[K, T], c int, fresh []*definition[T]) {
-	sc := s.getScratch()
-	keys, objs := &r.keys.chunk(c).e, &r.objs.chunk(c).e
-	size := min(chunkLen, r.n-c*chunkLen)
-	for i := range size {
-		compute(sc, fresh, keys[i], objs[i], false)
-	}
-	failed := sc.failed
-	sc.failed = nil
-
-	lock(&s.mu)
-	s.beginLocked()
-	for j, d := range fresh {
-		ix := s.indexOfLocked(d)
-		for i := range size {
-			slot, ok := find(s.table.dir.Load(), s.keys.sp.Load(), keys[i], s.tagOf(keys[i]))
-			if !ok || ix.filed[slot].value != pending {
-				continue
-			}
-			ix.file(slot, sc.valuesOf(i, j, len(fresh)), &s.clock)
-			for _, f := range failed {
-				if f.key == keys[i] && f.def == d.name {
-					sc.failed = append(sc.failed, f)
-				}
-			}
+// filePending files an object, unless a writer has written or deleted it since the indices were announced.
+func (s *Store[K, T]) filePending(key K, obj T, defs []*definition[T]) {
+	sc := s.scratch.Get().(*scratch[K])
+	compute(sc, defs, key, obj)
+	s.mu.Lock()
+	slot, ok := s.slots[key]
+	for _, def := range defs {
+		ix := s.index(def.name) // not as it was made: a Replace may have put another in its place
+		if !ok || ix.filed.at(slot).posting != pending {
+			sc.reset() // the writer has reported what failed
+			break
 		}
+		ix.file(slot, sc.next(), s.epoch.Load())
 	}
-	s.commitLocked()
-	s.putScratch(sc)
-}
-
-func (s *Store[K, T]) indexOfLocked(d *definition[T]) *index[T] {
-	return s.indices[slices.IndexFunc(s.indices, func(ix *index[T]) bool { return ix.def == d })]
+	s.mu.Unlock()
+	s.finish(sc)
 }
 
 // RemoveIndexers removes indices and frees their memory; snapshots keep theirs. If one of the names is unknown, or still
 // being added, it is an error and nothing changes.
 func (s *Store[K, T]) RemoveIndexers(names ...string) error {
-	lock(&s.mu)
+	s.mu.Lock()
 	defer s.mu.Unlock()
-	gone := map[string]bool{}
 	for _, name := range names {
-		if !slices.ContainsFunc(s.indices, func(ix *index[T]) bool { return ix.ready && ix.def.name == name }) {
+		if ix := s.index(name); ix == nil || !ix.ready {
 			return noIndex(name)
 		}
-		gone[name] = true
 	}
-	s.beginLocked()
-	s.indices = slices.DeleteFunc(slices.Clone(s.indices), func(ix *index[T]) bool { return gone[ix.def.name] })
-	defs := slices.DeleteFunc(slices.Clone(*s.defs.Load()), func(d *definition[T]) bool { return gone[d.name] })
-	s.defs.Store(&defs)
+	s.beginWriteLocked()
+	s.setIndicesLocked(slices.DeleteFunc(slices.Clone(s.indices), func(ix *index[T]) bool {
+		return slices.Contains(names, ix.def.name)
+	}))
 	return nil
 }

@@ -2,6 +2,7 @@ package indexer
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -15,203 +16,137 @@ type fataler interface {
 	Fatalf(format string, args ...any)
 }
 
-// checkInvariants looks at everything a store is made of. No write may be under way.
+// checkInvariants looks at everything a store is made of.
 func checkInvariants[K comparable, T comparable](t fataler, s *Store[K, T]) {
 	t.Helper()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.held != 0 {
-		t.Fatalf("stripes %b are still locked", s.held)
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	n := s.keys.len()
+	if len(s.slots) != n || s.objs.len() != n || s.peak < n {
+		t.Fatalf("%d slots (at most %d), %d keys, %d objects", len(s.slots), s.peak, n, s.objs.len())
 	}
-	if s.reading.Load() != 0 || s.writers.Load() != 0 {
-		t.Fatalf("%d reads and %d writes are said to be under way", s.reading.Load(), s.writers.Load())
+	if mostlyEmpty(n, s.peak) {
+		t.Fatalf("a map that once had %d keys has %d", s.peak, n)
 	}
-	if s.disturbed || s.turn.Load()%2 != 0 {
-		t.Fatalf("lookups still wait for a write: turn %d", s.turn.Load())
-	}
-	if s.size.Load() != int64(s.n) {
-		t.Fatalf("size is %d, n is %d", s.size.Load(), s.n)
-	}
-	slots := make([]uint32, s.n)
-	for i := range slots {
-		slots[i] = uint32(i)
-		key := *s.keys.at(uint32(i))
-		if got, ok := find(s.table.dir.Load(), s.keys.sp.Load(), key, s.tagOf(key)); !ok || got != uint32(i) {
-			t.Fatalf("the table finds %v in slot %d, %v instead of %d", key, got, ok, i)
+	for i := range uint32(n) {
+		if slot, ok := s.slots[*s.keys.at(i)]; !ok || slot != i {
+			t.Fatalf("the map finds %v in slot %d, %v instead of %d", *s.keys.at(i), slot, ok, i)
 		}
 	}
-	checkPlaces(t, s)
-	checkVec(t, &s.keys, s.n)
-	checkVec(t, &s.objs, s.n)
-	checkTable(t, &s.table, slots)
+	epoch := s.epoch.Load()
+	checkColumn(t, &s.keys, epoch)
+	checkColumn(t, &s.objs, epoch)
 	defs := *s.defs.Load()
 	if len(defs) != len(s.indices) {
 		t.Fatalf("%d definitions, %d indices", len(defs), len(s.indices))
 	}
 	for i, ix := range s.indices {
-		if ix.def != defs[i] {
-			t.Fatalf("index %d has another definition", i)
+		if ix.def.name != defs[i].name {
+			t.Fatalf("index %d is %s, its definition is %s", i, ix.def.name, defs[i].name)
 		}
-		checkIndex(t, ix, int(s.n))
+		checkIndex(t, ix, n, epoch)
+	}
+	if m := s.present.Load(); m != nil {
+		checkPresent(t, s, m)
 	}
 }
 
-// checkPlaces: what lookups read without a lock knows the present slots, and no writer will write to it.
-func checkPlaces[K comparable, T comparable](t fataler, s *Store[K, T]) {
+// checkPresent: the snapshot of the present moment shares what the store has, and nothing of the present epoch.
+func checkPresent[K comparable, T comparable](t fataler, s *Store[K, T], m *moment[K, T]) {
 	t.Helper()
-	p := s.resting.Load()
-	if p == nil {
-		return
+	if m.keys.len() != s.keys.len() || m.rv != s.rv {
+		t.Fatalf("the present moment has %d at %s instead of %d at %s", m.keys.len(), m.rv, s.keys.len(), s.rv)
 	}
-	frozen := s.clock.frozen
-	for _, pin := range s.pins {
-		if pin.settled.Load() {
-			frozen = max(frozen, pin.epoch)
+	checkShared(t, &m.keys, &s.keys, s.epoch.Load())
+	checkShared(t, &m.objs, &s.objs, s.epoch.Load())
+}
+
+func checkShared[E comparable](t fataler, frozen, present *column[E], epoch uint64) {
+	t.Helper()
+	for i := range frozen.chunks {
+		if &frozen.chunks[i] != &present.chunks[i] || frozen.epoch >= epoch || frozen.chunks[i].epoch >= epoch {
+			t.Fatalf("in epoch %d, chunk %d of epoch %d is not shared as it should be", epoch, i, frozen.chunks[i].epoch)
 		}
-	}
-	for i := range s.n {
-		key := *s.keys.at(i)
-		if slot, ok := find(p.dir, p.keys, key, s.tagOf(key)); !ok || slot != i {
-			t.Fatalf("lookups find %v in slot %d, %v instead of %d", key, slot, ok, i)
-		}
-		if p.objs != nil && *p.objs.at(i) != *s.objs.at(i) {
-			t.Fatalf("lookups find %v under %v instead of %v", *p.objs.at(i), key, *s.objs.at(i))
-		}
-		if ch := p.keys.chunk(int(i / chunkLen)); ch.epoch > frozen {
-			t.Fatalf("lookups read a chunk of epoch %d, of which no snapshot is kept after %d", ch.epoch, frozen)
-		}
-	}
-	n := 0
-	var last *bucket
-	for _, b := range p.dir.buckets {
-		if b != last {
-			n += b.n
-		}
-		if last = b; b.epoch > frozen {
-			t.Fatalf("lookups read a bucket of epoch %d, of which no snapshot is kept after %d", b.epoch, frozen)
-		}
-	}
-	if n != int(s.n) {
-		t.Fatalf("lookups know of %d objects, not %d", n, s.n)
 	}
 }
 
-// checkVec: all slots from n on are zero, and few chunks lie unused.
-func checkVec[E comparable](t fataler, v *vec[E], n uint32) {
+func checkColumn[E any](t fataler, c *column[E], epoch uint64) {
 	t.Helper()
-	var zero E
-	sp := v.sp.Load()
-	used := 0
-	for c := range sp.chunks {
-		ch := sp.chunk(c)
-		if ch == nil {
-			continue
+	if c.epoch > epoch {
+		t.Fatalf("the chunks are of epoch %d, the store is in %d", c.epoch, epoch)
+	}
+	for i, ch := range c.chunks {
+		last := i == len(c.chunks)-1
+		if len(ch.entries) == 0 || !last && len(ch.entries) != chunkLen || len(ch.entries) > chunkLen {
+			t.Fatalf("chunk %d of %d has %d entries", i, len(c.chunks), len(ch.entries))
 		}
-		used++
-		for i := range ch.e {
-			if uint32(c*chunkLen+i) >= n && ch.e[i] != zero {
-				t.Fatalf("slot %d of %d is %v, not zero", c*chunkLen+i, n, ch.e[i])
+		for j, e := range ch.entries[len(ch.entries):cap(ch.entries)] {
+			if !reflect.ValueOf(&e).Elem().IsZero() {
+				t.Fatalf("entry %d beyond the last is %v, not zero", j, e)
 			}
 		}
-	}
-	if need := (int(n) + chunkLen - 1) / chunkLen; used < need || used > need+1 {
-		t.Fatalf("%d chunks for %d slots", used, n)
+		if ch.epoch > epoch {
+			t.Fatalf("chunk %d is of epoch %d, the store is in %d", i, ch.epoch, epoch)
+		}
 	}
 }
 
-// checkTable: the entries are those of slots, each reachable and marked, and every directory entry has the right bucket.
-func checkTable(t fataler, tb *table, slots []uint32) {
+func checkIndex[T any](t fataler, ix *index[T], n int, epoch uint64) {
 	t.Helper()
-	d := tb.dir.Load()
-	var found []uint32
-	var last *bucket
-	for i, b := range d.buckets {
-		if b.depth > d.depth || b.depth < tb.minDepth {
-			t.Fatalf("a bucket of depth %d in a directory of depth %d", b.depth, d.depth)
-		}
-		first := i &^ (1<<(d.depth-b.depth) - 1)
-		if d.buckets[first] != b {
-			t.Fatalf("entries %d and %d of the directory should be one bucket", first, i)
-		}
-		if b == last {
-			continue
-		}
-		last = b
-		n := 0
-		for tag, slot := range b.all() {
-			n++
-			found = append(found, slot)
-			if d.bucket(tag) != b {
-				t.Fatalf("tag %x is in the wrong bucket", tag)
-			}
-			if at, i := b.position(tag, slot); byte(b.groups[at].marks>>(8*i)) != byte(mark(tag)) {
-				t.Fatalf("the mark of tag %x is missing from %x", tag, b.groups[at].marks)
-			}
-		}
-		if n != b.n || n*4 >= len(b.groups)*groupLen*3 {
-			t.Fatalf("bucket counts %d, has %d of %d", b.n, n, len(b.groups)*groupLen)
-		}
-	}
-	slices.Sort(found)
-	if !slices.Equal(found, slots) {
-		t.Fatalf("the table holds slots %v, want %v", found, slots)
-	}
-}
-
-func checkIndex[T any](t fataler, ix *index[T], n int) {
-	t.Helper()
-	if len(ix.filed) != n {
-		t.Fatalf("index %s: %d filings for %d objects", ix.def.name, len(ix.filed), n)
+	name := ix.def.name
+	if ix.filed.len() != n {
+		t.Fatalf("index %s: %d filings for %d objects", name, ix.filed.len(), n)
 	}
 	members := map[filing]uint32{}
-	nmany := 0
-	for slot, f := range ix.filed {
-		switch f.value {
-		case nothing, pending:
-		case many:
-			nmany++
-			if len(ix.many[uint32(slot)]) < 2 {
-				t.Fatalf("index %s: slot %d should have many values", ix.def.name, slot)
+	lists := 0
+	for slot := range uint32(n) {
+		var one [1]filing
+		list := ix.filings(slot, &one)
+		if ix.filed.at(slot).posting == several {
+			lists++
+			if len(list) < 2 {
+				t.Fatalf("index %s: slot %d should have several values", name, slot)
 			}
-			for _, f := range ix.many[uint32(slot)] {
-				members[f] = uint32(slot)
-			}
-		default:
-			members[f] = uint32(slot)
+		}
+		for _, f := range list {
+			members[f] = slot
 		}
 	}
-	if nmany != len(ix.many) {
-		t.Fatalf("index %s: %d lists of many values, want %d", ix.def.name, len(ix.many), nmany)
+	if lists != len(ix.further) || ix.peak < len(ix.further)+len(ix.postings) {
+		t.Fatalf("index %s: %d lists of several values, want %d; peak %d", name, len(ix.further), lists, ix.peak)
 	}
-	var live []uint32
-	total := 0
-	for id := range ix.ids {
-		p := *ix.posts.at(id)
-		if p == nil {
-			if !slices.Contains(ix.free, id) {
-				t.Fatalf("index %s: id %d is lost", ix.def.name, id)
+	if p := ix.posts.at(0); p.value != "" || p.slots.len() != 0 {
+		t.Fatalf("index %s: posting 0 is %v", name, p)
+	}
+	live, total := 0, 0
+	for number := uint32(1); number < uint32(ix.posts.len()); number++ {
+		p := ix.posts.at(number)
+		if p.slots.len() == 0 {
+			if p.value != "" || !slices.Contains(ix.free, number) {
+				t.Fatalf("index %s: posting %d is lost", name, number)
 			}
 			continue
 		}
-		live = append(live, id)
-		total += int(p.n)
-		if gotID, got := findValue(ix.table.dir.Load(), ix.posts.sp.Load(), p.value, tagOfValue(ix.seed, p.value)); got != p || gotID != id {
-			t.Fatalf("index %s: value %q is not found", ix.def.name, p.value)
+		live++
+		total += p.slots.len()
+		if got := ix.postings[p.value]; got != number {
+			t.Fatalf("index %s: value %q is found in posting %d instead of %d", name, p.value, got, number)
 		}
-		if p.n == 0 || len(p.head) != min(int(p.n), chunkLen) {
-			t.Fatalf("index %s: value %q has %d, head %d", ix.def.name, p.value, p.n, len(p.head))
-		}
-		for pos := range p.n {
-			if slot, ok := members[filing{id + 1, pos}]; !ok || slot != p.at(pos) {
-				t.Fatalf("index %s: value %q has slot %d at %d, filed is %d, %v", ix.def.name, p.value, p.at(pos), pos, slot, ok)
+		for position := range uint32(p.slots.len()) {
+			slot, ok := members[filing{number, position}]
+			if !ok || slot != *p.slots.at(position) {
+				t.Fatalf("index %s: value %q has slot %d at %d, filed is %d, %v",
+					name, p.value, *p.slots.at(position), position, slot, ok)
 			}
 		}
+		checkColumn(t, &p.slots, epoch)
 	}
-	if total != len(members) || len(live)+len(ix.free) != int(ix.ids) {
-		t.Fatalf("index %s: %d members, %d filings; %d live, %d free of %d", ix.def.name, total, len(members), len(live), len(ix.free), ix.ids)
+	if total != len(members) || live != len(ix.postings) || live+len(ix.free)+1 != ix.posts.len() {
+		t.Fatalf("index %s: %d members, %d filings; %d live, %d free of %d",
+			name, total, len(members), live, len(ix.free), ix.posts.len())
 	}
-	checkTable(t, &ix.table, live)
-	checkVec(t, &ix.posts, ix.ids)
+	checkColumn(t, &ix.posts, epoch)
+	checkColumn(t, &ix.filed, 0)
 }
 
 // item is what tests store.

@@ -57,8 +57,8 @@ func (m *model) values(name string) []string {
 
 var allIndexers = Indexers[*item]{"group": byGroup, "tags": byTags, "parity": byParity}
 
-// moment is a snapshot and what it must show for ever.
-type moment struct {
+// keptSnapshot is a snapshot and what it must show for ever.
+type keptSnapshot struct {
 	snap Snapshot[string, *item]
 	want *model
 }
@@ -66,8 +66,7 @@ type moment struct {
 type machine struct {
 	s       *Store[string, *item]
 	m       *model
-	moments []moment
-	visits  []moment // roots that are released later
+	moments []keptSnapshot
 	errs    map[string]int
 	want    map[string]int
 	version int
@@ -119,12 +118,9 @@ func (x *machine) put(o *item) {
 
 func (x *machine) check(t *rapid.T) {
 	checkInvariants(t, x.s)
-	x.visit(func(now Snapshot[string, *item]) { compareSnapshot(t, now, x.m) })
+	compareSnapshot(t, freshSnapshot(x.s), x.m)
 	compareStore(t, x.s, x.m)
 	for _, mo := range x.moments {
-		compareSnapshot(t, mo.snap, mo.want)
-	}
-	for _, mo := range x.visits {
 		compareSnapshot(t, mo.snap, mo.want)
 	}
 	if !maps.Equal(x.errs, x.want) {
@@ -132,11 +128,15 @@ func (x *machine) check(t *rapid.T) {
 	}
 }
 
-// visit shows the present state without leaving a snapshot behind that would hide what the others lack.
-func (x *machine) visit(look func(now Snapshot[string, *item])) {
-	r := x.s.acquire(visitor)
-	defer r.release()
-	look(Snapshot[string, *item]{r})
+// freshSnapshot shows the present moment without leaving a snapshot behind: an epoch that begins here would hide that
+// another one did not.
+func freshSnapshot[K comparable, T any](s *Store[K, T]) Snapshot[K, T] {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	present, epoch := s.present.Load(), s.epoch.Load()
+	defer func() { s.present.Store(present); s.epoch.Store(epoch) }()
+	s.present.Store(nil)
+	return Snapshot[K, T]{s.freezeRLocked()}
 }
 
 func compareSnapshot(t fataler, s Snapshot[string, *item], m *model) {
@@ -274,23 +274,12 @@ func (x *machine) actions() map[string]func(*rapid.T) {
 		"add indexers":    x.addIndexers,
 		"remove indexers": x.removeIndexers,
 		"snapshot": func(t *rapid.T) {
-			x.moments = append(x.moments, moment{x.s.Snapshot(), x.m.clone()})
+			x.moments = append(x.moments, keptSnapshot{x.s.Snapshot(), x.m.clone()})
 		},
-		"rest": func(*rapid.T) { x.s.rest() },
 		"forget snapshot": func(t *rapid.T) {
 			if len(x.moments) > 0 {
 				i := rapid.IntRange(0, len(x.moments)-1).Draw(t, "which")
 				x.moments = slices.Delete(x.moments, i, i+1)
-			}
-		},
-		"visit": func(t *rapid.T) {
-			x.visits = append(x.visits, moment{Snapshot[string, *item]{x.s.acquire(visitor)}, x.m.clone()})
-		},
-		"leave": func(t *rapid.T) {
-			if len(x.visits) > 0 {
-				i := rapid.IntRange(0, len(x.visits)-1).Draw(t, "which")
-				x.visits[i].snap.r.release()
-				x.visits = slices.Delete(x.visits, i, i+1)
 			}
 		},
 		"index": func(t *rapid.T) {

@@ -30,57 +30,47 @@ func (s *Store[K, T]) DeleteKey(key K) {
 	s.Apply(ops[:], "")
 }
 
-// Apply runs ops in order as one transaction: no reader sees a part of it, nor, having seen an effect of it in one read,
-// misses another in its next. It fills in Old and Existed of each operation. Unless empty, resourceVersion becomes the
-// store's, in the same moment. The slice stays the caller's.
+// Apply runs ops in order as one transaction: no reader sees a part of it. It fills in Old and Existed of each
+// operation. Unless empty, resourceVersion becomes the store's, in the same moment. The slice stays the caller's.
 func (s *Store[K, T]) Apply(ops []Op[K, T], resourceVersion string) {
-	if len(ops) == 0 {
-		s.Bookmark(resourceVersion)
-		return
-	}
-	sc := s.getScratch()
-	s.transact(ops, resourceVersion, sc)
-	s.putScratch(sc)
-}
-
-// transact is Apply without the report of failures: while that runs, in code of the caller's, no write is under way.
-func (s *Store[K, T]) transact(ops []Op[K, T], resourceVersion string, sc *scratch[K]) {
-	s.writers.Add(1)
-	defer s.writers.Add(-1)
-	sc.tags = sc.tags[:0]
 	for i := range ops {
-		sc.tags = append(sc.tags, s.tagOf(ops[i].Key))
+		mustBeHashable(ops[i].Key)
 	}
+	sc := s.scratch.Get().(*scratch[K])
 	s.lockWithValues(sc, func(defs []*definition[T]) {
 		for i := range ops {
-			compute(sc, defs, ops[i].Key, ops[i].Obj, ops[i].Delete)
+			if !ops[i].Delete {
+				compute(sc, defs, ops[i].Key, ops[i].Obj)
+			}
 		}
 	})
-	s.beginLocked()
-	if len(ops) > 1 {
-		s.disturbLocked()
-	}
-	left := false // a slot, or a place under an index value
+	epoch := s.beginWriteLocked()
 	for i := range ops {
-		left = s.applyLocked(ops, i, sc) || left
+		s.applyLocked(&ops[i], sc, epoch)
 	}
-	s.storeLocked(ops, sc)
-	if left {
-		s.compactLocked()
-	}
+	s.giveBack(epoch)
 	if resourceVersion != "" {
 		s.rv = resourceVersion
 	}
-	s.commitLocked()
+	s.mu.Unlock()
+	s.finish(sc)
 }
 
-// lockWithValues locks mu with sc holding the values for the indices as they are now: if indices came or went while the
-// index functions ran, they run again.
+// mustBeHashable panics, as a map would, if K is an interface and the value of key cannot be compared. It does so
+// before a lock is taken or an operation is done.
+func mustBeHashable[K comparable](key K) {
+	if same := key; same != key {
+		return // not equal to itself, like a float that is no number
+	}
+}
+
+// lockWithValues locks mu, with the values for the indices as they are now. If indices came or went while their
+// functions ran, they run again.
 func (s *Store[K, T]) lockWithValues(sc *scratch[K], compute func(defs []*definition[T])) {
 	for {
 		defs := s.defs.Load()
 		compute(*defs)
-		lock(&s.mu)
+		s.mu.Lock()
 		if s.defs.Load() == defs {
 			return
 		}
@@ -89,108 +79,38 @@ func (s *Store[K, T]) lockWithValues(sc *scratch[K], compute func(defs []*defini
 	}
 }
 
-// Bookmark sets the store's resourceVersion; an empty one leaves it.
-func (s *Store[K, T]) Bookmark(resourceVersion string) {
-	if resourceVersion == "" {
-		return
+// applyLocked runs one operation. The next values of sc are its.
+func (s *Store[K, T]) applyLocked(op *Op[K, T], sc *scratch[K], epoch uint64) {
+	var old T
+	slot, ok := s.slots[op.Key]
+	if ok {
+		old = *s.objs.at(slot)
 	}
-	lock(&s.mu)
-	s.beginLocked()
-	s.rv = resourceVersion
-	s.commitLocked()
-}
-
-// ResourceVersion returns the store's resourceVersion, as of the last Replace, Apply or Bookmark that named one.
-func (s *Store[K, T]) ResourceVersion() string {
-	lock(&s.mu)
-	defer s.mu.Unlock()
-	return s.rv
-}
-
-// applyLocked applies an operation, or puts it among the updates of sc. It tells whether the object left its slot or a place
-// under an index value.
-func (s *Store[K, T]) applyLocked(ops []Op[K, T], i int, sc *scratch[K]) (left bool) {
-	op, tag := &ops[i], sc.tags[i]
-	// Lookups that go without a lock know the slot of each key, so its chunk is not owned. Those with a lock load one cell.
-	free := len(ops) == 1 && s.objs.cells && s.resting.Load() != nil
-	if !free { // before the search: what is loaded after it must wait for the lock
-		s.lockStripeLocked(tag)
-	}
-	slot, ok := find(s.table.dir.Load(), s.keys.sp.Load(), op.Key, tag)
-	var none T
-	op.Old, op.Existed = none, ok
+	op.Old, op.Existed = old, ok
 	switch {
 	case op.Delete && ok:
-		s.storeLocked(ops, sc)
-		op.Old = *s.objs.at(slot)
-		s.moveLocked()
-		s.removeLocked(slot, tag)
-		return true
+		s.remove(slot, epoch)
 	case op.Delete:
 	case ok:
-		if !s.pointers {
-			s.moveLocked() // not that one, but lookups read the objects of their snapshot
-		}
-		if s.objs.cells {
-			op.Old = *s.objs.at(slot) // as a rule: see storeLocked, for which it is fetched here
-			sc.updates = append(sc.updates, update{i, slot})
-		} else {
-			op.Old = s.objs.swap(slot, op.Obj, &s.clock)
-		}
-		for j, ix := range s.indices {
-			left = ix.update(slot, sc.valuesOf(i, j, len(s.indices)), &s.clock) || left
-		}
-		if !free && s.cloneKey == nil && s.keys.owned(slot, &s.clock) {
-			// An equal key, but its strings are likely obj's own: the old object's need not be kept for it. To copy the
-			// chunk for that would as a rule cost more than they weigh.
-			s.keys.set(slot, op.Key, &s.clock)
+		*s.objs.edit(slot, epoch) = op.Obj
+		for _, ix := range s.indices {
+			ix.update(slot, sc.next(), epoch)
 		}
 	default:
-		s.moveLocked()
-		s.lockStripeLocked(tag) // if it is free
-		slot = s.n
-		s.n++
 		key := op.Key
 		if s.cloneKey != nil {
 			key = s.cloneKey(key)
 		}
-		s.keys.push(slot, key, &s.clock)
-		s.objs.push(slot, op.Obj, &s.clock)
-		s.table.insert(tag, slot, &s.clock)
-		for j, ix := range s.indices {
-			ix.add(slot, sc.valuesOf(i, j, len(s.indices)), &s.clock)
+		slot = s.insert(key, op.Obj, epoch)
+		for _, ix := range s.indices {
+			ix.add(slot, sc.next(), epoch)
 		}
 	}
-	return left
 }
 
-// storeLocked stores the objects of sc's updates, which are put off until here since a processor that stores a cell waits for
-// all that it has begun: so the searches for many updates go side by side.
-func (s *Store[K, T]) storeLocked(ops []Op[K, T], sc *scratch[K]) {
-	for _, u := range sc.updates {
-		ops[u.op].Old = s.objs.swap(u.slot, ops[u.op].Obj, &s.clock)
+// Bookmark sets the store's resourceVersion; an empty one leaves it.
+func (s *Store[K, T]) Bookmark(resourceVersion string) {
+	if resourceVersion != "" {
+		s.Apply(nil, resourceVersion)
 	}
-	sc.updates = sc.updates[:0]
-}
-
-// removeLocked moves the last object into the gap.
-func (s *Store[K, T]) removeLocked(slot, tag uint32) {
-	s.lockStripeLocked(tag)
-	w := &s.clock
-	last := s.n - 1
-	for _, ix := range s.indices {
-		ix.remove(slot, last, w)
-	}
-	s.table.remove(tag, slot, w)
-	if slot != last {
-		key := *s.keys.at(last)
-		tag := s.tagOf(key)
-		s.lockStripeLocked(tag)
-		s.table.relabel(tag, last, slot, w)
-		s.keys.set(slot, key, w)
-		s.objs.set(slot, *s.objs.at(last), w)
-	}
-	s.keys.pop(s.n, w)
-	s.objs.pop(s.n, w)
-	s.n--
 }

@@ -1,8 +1,6 @@
 package sharedinformer
 
 import (
-	"runtime"
-	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -13,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"glasswatch/indexer"
-	"glasswatch/listwatch"
 )
 
 func names(objs []*config) []string {
@@ -100,39 +97,4 @@ func TestLister_NotFoundNamesTheResource(t *testing.T) {
 	informer := New[*config](newServer(), Options[*config]{Resource: schema.GroupResource{Group: "example.com", Resource: "things"}})
 	_, err := informer.Lister().Get("x")
 	require.EqualError(t, err, `things.example.com "x" not found`)
-}
-
-func TestLister_LeavesNoSnapshotBehindThatAWriteWouldHaveToCopy(t *testing.T) {
-	store := indexer.New(indexer.Options[listwatch.Key, *config]{
-		KeyFunc:  func(obj *config) (listwatch.Key, error) { return listwatch.KeyOf(obj), nil },
-		Indexers: withNamespaceIndex[*config](nil),
-	})
-	const objects = 1000
-	for i := range objects {
-		obj := &config{}
-		obj.Namespace, obj.Name = "default", strconv.Itoa(i)
-		require.NoError(t, store.Add(obj))
-	}
-	one, _ := store.GetByKey(listwatch.Key{Namespace: "default", Name: "1"})
-	lister := NewLister(store, schema.GroupResource{})
-	bytesOf := func(do func()) uint64 {
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		for range 100 {
-			do()
-		}
-		runtime.ReadMemStats(&after)
-		return (after.TotalAlloc - before.TotalAlloc) / 100
-	}
-	read := func() {
-		list, _ := lister.List(labels.SelectorFromSet(labels.Set{"no": "such"}))
-		all, _ := lister.Namespace("default").List(nil)
-		if len(list) != 0 || len(all) != objects {
-			t.Fatal(len(list), len(all))
-		}
-	}
-	update := func() { read(); _ = store.Update(one) }
-	update()
-	reads, both := bytesOf(read), bytesOf(update)
-	require.Less(t, both-reads, uint64(1024), "an update after a list copies no chunk of 256 objects")
 }

@@ -14,15 +14,15 @@ import (
 	"k8s.io/klog/v2"
 
 	"glasswatch/indexer"
+	"glasswatch/indexer/mutationcache"
 )
 
-// mutationCache is glasswatch's indexer.MutationCache.
+// mutationCache is glasswatch's mutationcache.Cache.
 type mutationCache struct {
-	// MutationCache is nil. It is here for client-go's unexported method, which nobody calls and nobody else can write;
-	// all other methods are below.
+	// MutationCache is nil. It is here for client-go's unexported method, which nobody calls and nobody else can write.
 	clientgo.MutationCache
 
-	overlay *indexer.MutationCache[string, any]
+	overlay *mutationcache.Cache[string, any]
 	indexer Indexer // may be nil
 	logger  klog.Logger
 }
@@ -39,7 +39,7 @@ func NewIntegerResourceVersionMutationCache(logger klog.Logger, backingCache Sto
 // taken.
 func NewIntegerResourceVersionMutationCacheWithOptions(logger klog.Logger, backingCache Store, options MutationCacheOptions) MutationCache {
 	c := &mutationCache{indexer: options.Indexer, logger: logger}
-	c.overlay = indexer.NewMutationCache(mutationBacking{backingCache, options.Indexer, c}, indexer.MutationOptions[string, any]{
+	c.overlay = mutationcache.New(mutationBacking{backingCache, options.Indexer, c}, mutationcache.Options[string, any]{
 		KeyFunc:     DeletionHandlingMetaNamespaceKeyFunc,
 		Compare:     compareVersions,
 		Same:        sameUID,
@@ -94,7 +94,7 @@ type mutationBacking struct {
 	cache   *mutationCache
 }
 
-// GetByKey implements indexer.Backing.
+// GetByKey implements mutationcache.Backing.
 func (b mutationBacking) GetByKey(key string) (any, bool) {
 	obj, exists, err := b.store.GetByKey(key)
 	if err != nil {
@@ -104,12 +104,12 @@ func (b mutationBacking) GetByKey(key string) (any, bool) {
 	return obj, exists
 }
 
-// ByIndex implements indexer.Backing.
+// ByIndex implements mutationcache.Backing.
 func (b mutationBacking) ByIndex(name, value string) ([]any, error) {
 	return b.indexer.ByIndex(name, value)
 }
 
-// GetIndexers implements indexer.Backing.
+// GetIndexers implements mutationcache.Backing.
 func (b mutationBacking) GetIndexers() indexer.Indexers[any] {
 	return nativeIndexers[any](b.indexer.GetIndexers())
 }

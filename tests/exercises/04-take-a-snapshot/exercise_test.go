@@ -51,7 +51,7 @@ func show(t *testing.T, s indexer.Snapshot[string, pod]) string {
 		all = append(all, p.name+" on "+p.node)
 	}
 	seq, err := s.ByIndex("node", "blue")
-	require.NoError(t, err, "r.indices has the indices that are ready")
+	require.NoError(t, err, "indices has the indices that are ready")
 	for key := range seq {
 		blue = append(blue, key)
 	}
@@ -95,7 +95,7 @@ func TestTakeASnapshot(t *testing.T) {
 		s := newStore()
 		s.Snapshot()
 		allocations := testing.AllocsPerRun(100, func() { s.Snapshot() })
-		require.Zero(t, allocations, "each one is made anew: is the root published?")
+		require.Zero(t, allocations, "each one is made anew: is the moment kept as the present one?")
 	})
 	t.Run("6 a writer copies what a snapshot shares once, and not at each write", func(t *testing.T) {
 		s := newStore()

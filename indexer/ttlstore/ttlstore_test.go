@@ -1,7 +1,8 @@
-package indexer
+package ttlstore
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -11,14 +12,38 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 )
 
-func newTTL(ttl time.Duration) *TTLStore[string, *item] {
-	return NewTTLStore(TTLOptions[string, *item]{KeyFunc: itemKey, TTL: ttl})
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// item is what tests store.
+type item struct {
+	key     string
+	version int
 }
 
-func TestTTLStore_AnObjectIsGoneOnceItIsOlderThanTheTTL(t *testing.T) {
+func itemKey(o *item) (string, error) {
+	if o.key == "" {
+		return "", errors.New("no key")
+	}
+	return o.key, nil
+}
+
+func heap() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+func newTTL(ttl time.Duration) *Store[string, *item] {
+	return New(Options[string, *item]{KeyFunc: itemKey, TTL: ttl})
+}
+
+func TestStore_AnObjectIsGoneOnceItIsOlderThanTheTTL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newTTL(time.Minute)
 		require.NoError(t, s.Add(&item{key: "a"}))
@@ -37,7 +62,7 @@ func TestTTLStore_AnObjectIsGoneOnceItIsOlderThanTheTTL(t *testing.T) {
 	})
 }
 
-func TestTTLStore_AWriteBeginsTheTimeAnew(t *testing.T) {
+func TestStore_AWriteBeginsTheTimeAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newTTL(time.Minute)
 		require.NoError(t, s.Add(&item{key: "a"}))
@@ -50,7 +75,7 @@ func TestTTLStore_AWriteBeginsTheTimeAnew(t *testing.T) {
 	})
 }
 
-func TestTTLStore_WithoutATTLNothingExpires(t *testing.T) {
+func TestStore_WithoutATTLNothingExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newTTL(0)
 		require.NoError(t, s.Add(&item{key: "a"}))
@@ -59,8 +84,8 @@ func TestTTLStore_WithoutATTLNothingExpires(t *testing.T) {
 	})
 }
 
-// TestTTLStore_HoldsNoMoreThanWasWrittenWithinATTL writes keys that nobody ever reads.
-func TestTTLStore_HoldsNoMoreThanWasWrittenWithinATTL(t *testing.T) {
+// TestStore_HoldsNoMoreThanWasWrittenWithinATTL writes keys that nobody ever reads.
+func TestStore_HoldsNoMoreThanWasWrittenWithinATTL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newTTL(time.Second)
 		before := heap()
@@ -68,7 +93,7 @@ func TestTTLStore_HoldsNoMoreThanWasWrittenWithinATTL(t *testing.T) {
 			require.NoError(t, s.Add(&item{key: fmt.Sprint(i)}))
 			if i%100 == 99 {
 				<-time.After(time.Second + 1)
-				require.LessOrEqual(t, len(s.objs.byK), 100)
+				require.LessOrEqual(t, s.objs.Len(), 100)
 			}
 		}
 		require.Less(t, heap()-before, int64(100_000))
@@ -76,8 +101,8 @@ func TestTTLStore_HoldsNoMoreThanWasWrittenWithinATTL(t *testing.T) {
 	})
 }
 
-func TestTTLStore_ReplaceNamesObjectsWithoutAKeyAndKeepsTheRest(t *testing.T) {
-	s := NewTTLStore(TTLOptions[string, *item]{KeyFunc: itemKey, Compare: strings.Compare})
+func TestStore_ReplaceNamesObjectsWithoutAKeyAndKeepsTheRest(t *testing.T) {
+	s := New(Options[string, *item]{KeyFunc: itemKey, Compare: strings.Compare})
 	require.NoError(t, s.Add(&item{key: "old"}))
 	require.ErrorContains(t, s.Replace([]*item{{key: "b"}, {}, {key: "a"}}, "7"), "object 1 of 3 has no key")
 	require.Equal(t, []string{"a", "b"}, s.ListKeys())
@@ -105,7 +130,7 @@ func (m ttlModel) living(ttl time.Duration) []*item {
 	return objs
 }
 
-func TestTTLStore_EqualsTheModelAtAllTimes(t *testing.T) {
+func TestStore_EqualsTheModelAtAllTimes(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		synctest.Test(t, func(*testing.T) {
 			ttl := time.Duration(rapid.IntRange(0, 5).Draw(rt, "ttl"))

@@ -1,4 +1,4 @@
-package indexer
+package mutationcache
 
 import (
 	"cmp"
@@ -11,8 +11,38 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 	"pgregory.net/rapid"
+
+	"glasswatch/indexer"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// item is what tests store.
+type item struct {
+	key     string
+	version int
+	group   string   // index "group"; "bad" fails, "panic" panics
+	tags    []string // the first is the UID
+}
+
+func itemKey(o *item) (string, error) {
+	if o.key == "" {
+		return "", errors.New("no key")
+	}
+	return o.key, nil
+}
+
+func byGroup(o *item, dst []string) ([]string, error) {
+	switch o.group {
+	case "bad":
+		return append(dst, "partial"), fmt.Errorf("bad group of %s", o.key)
+	case "panic":
+		panic("a group that panics")
+	}
+	return append(dst, o.group), nil
+}
 
 // uid is an object's first tag.
 func sameUID(a, b *item) bool { return slices.Equal(a.tags, b.tags) }
@@ -24,22 +54,26 @@ func compareItems(a, b *item) (int, error) {
 	return cmp.Compare(a.version, b.version), nil
 }
 
-func newMutations(change func(*MutationOptions[string, *item])) (*MutationCache[string, *item], *Store[string, *item]) {
-	s := New(Options[string, *item]{KeyFunc: itemKey, Compare: strings.Compare, Indexers: Indexers[*item]{"group": byGroup}})
-	opts := MutationOptions[string, *item]{KeyFunc: itemKey, Compare: compareItems, Same: sameUID}
+func newMutations(
+	change func(*Options[string, *item]),
+) (*Cache[string, *item], *indexer.Store[string, *item]) {
+	s := indexer.New(indexer.Options[string, *item]{
+		KeyFunc: itemKey, Compare: strings.Compare, Indexers: indexer.Indexers[*item]{"group": byGroup},
+	})
+	opts := Options[string, *item]{KeyFunc: itemKey, Compare: compareItems, Same: sameUID}
 	if change != nil {
 		change(&opts)
 	}
-	return NewMutationCache(s, opts), s
+	return New(s, opts), s
 }
 
-func includeAdds(o *MutationOptions[string, *item]) { o.IncludeAdds = true }
+func includeAdds(o *Options[string, *item]) { o.IncludeAdds = true }
 
 func itemAt(version int, group string) *item {
 	return &item{key: "a", version: version, group: group, tags: []string{"uid"}}
 }
 
-func expectVersion(t *testing.T, c *MutationCache[string, *item], want int) {
+func expectVersion(t *testing.T, c *Cache[string, *item], want int) {
 	t.Helper()
 	got, ok := c.GetByKey("a")
 	if want == 0 {
@@ -50,7 +84,7 @@ func expectVersion(t *testing.T, c *MutationCache[string, *item], want int) {
 	require.Equal(t, want, got.version)
 }
 
-func byIndexVersions(t *testing.T, c *MutationCache[string, *item], value string) []int {
+func byIndexVersions(t *testing.T, c *Cache[string, *item], value string) []int {
 	t.Helper()
 	objs, err := c.ByIndex("group", value)
 	require.NoError(t, err)
@@ -62,7 +96,7 @@ func byIndexVersions(t *testing.T, c *MutationCache[string, *item], value string
 	return versions
 }
 
-func TestMutationCache_TheNewerOfStoreAndMutationWins(t *testing.T) {
+func TestCache_TheNewerOfStoreAndMutationWins(t *testing.T) {
 	c, s := newMutations(nil)
 	require.NoError(t, s.Add(itemAt(3, "")))
 	expectVersion(t, c, 3)
@@ -72,12 +106,12 @@ func TestMutationCache_TheNewerOfStoreAndMutationWins(t *testing.T) {
 	expectVersion(t, c, 5)
 	require.NoError(t, s.Add(itemAt(6, "")))
 	expectVersion(t, c, 6)
-	require.Empty(t, c.mutations.byK, "the store has caught up")
+	require.Zero(t, c.mutations.Len(), "the store has caught up")
 }
 
-func TestMutationCache_AMutationLastsForItsTTL(t *testing.T) {
+func TestCache_AMutationLastsForItsTTL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, s := newMutations(func(o *MutationOptions[string, *item]) { o.TTL = time.Minute })
+		c, s := newMutations(func(o *Options[string, *item]) { o.TTL = time.Minute })
 		require.NoError(t, s.Add(itemAt(3, "")))
 		require.NoError(t, c.Mutation(itemAt(5, "")))
 		<-time.After(time.Minute)
@@ -87,16 +121,16 @@ func TestMutationCache_AMutationLastsForItsTTL(t *testing.T) {
 	})
 }
 
-func TestMutationCache_ForgetsTheOldestBeyondItsSize(t *testing.T) {
-	c, _ := newMutations(func(o *MutationOptions[string, *item]) { o.IncludeAdds, o.MaxSize = true, 3 })
+func TestCache_ForgetsTheOldestBeyondItsSize(t *testing.T) {
+	c, _ := newMutations(func(o *Options[string, *item]) { o.IncludeAdds, o.MaxSize = true, 3 })
 	for i := range 10 {
 		require.NoError(t, c.Mutation(&item{key: fmt.Sprint(i), version: i + 1, group: "g"}))
 	}
 	require.Equal(t, []int{8, 9, 10}, byIndexVersions(t, c, "g"))
-	require.Len(t, c.mutations.byK, 3)
+	require.Equal(t, 3, c.mutations.Len())
 }
 
-func TestMutationCache_WhatTheStoreLacksIsMissingUnlessAddsAreIncluded(t *testing.T) {
+func TestCache_WhatTheStoreLacksIsMissingUnlessAddsAreIncluded(t *testing.T) {
 	c, _ := newMutations(nil)
 	require.NoError(t, c.Mutation(itemAt(5, "g")))
 	expectVersion(t, c, 0)
@@ -108,7 +142,7 @@ func TestMutationCache_WhatTheStoreLacksIsMissingUnlessAddsAreIncluded(t *testin
 	require.Equal(t, []int{5}, byIndexVersions(t, c, "g"))
 }
 
-func TestMutationCache_ByIndexFindsAMutationWhereItIsFiled(t *testing.T) {
+func TestCache_ByIndexFindsAMutationWhereItIsFiled(t *testing.T) {
 	c, s := newMutations(nil)
 	require.NoError(t, s.Add(itemAt(3, "before")))
 	require.NoError(t, s.Add(&item{key: "b", version: 4, group: "before"}))
@@ -119,7 +153,7 @@ func TestMutationCache_ByIndexFindsAMutationWhereItIsFiled(t *testing.T) {
 	require.Error(t, err)
 }
 
-func TestMutationCache_ADeletionEndsMutationsOfThatObjectAlsoLateOnes(t *testing.T) {
+func TestCache_ADeletionEndsMutationsOfThatObjectAlsoLateOnes(t *testing.T) {
 	c, _ := newMutations(includeAdds)
 	require.NoError(t, c.Mutation(itemAt(5, "g")))
 	require.NoError(t, c.OnDelete(itemAt(4, "g")), "an inferred deletion shows an old version")
@@ -136,9 +170,9 @@ func TestMutationCache_ADeletionEndsMutationsOfThatObjectAlsoLateOnes(t *testing
 	expectVersion(t, c, 9)
 }
 
-func TestMutationCache_VersionsThatCannotBeComparedLeaveTheStoresObject(t *testing.T) {
+func TestCache_VersionsThatCannotBeComparedLeaveTheStoresObject(t *testing.T) {
 	var failed []string
-	c, s := newMutations(func(o *MutationOptions[string, *item]) {
+	c, s := newMutations(func(o *Options[string, *item]) {
 		o.OnError = func(key string, err error) { failed = append(failed, fmt.Sprint(key, ": ", err)) }
 	})
 	require.NoError(t, s.Add(itemAt(3, "")))
@@ -149,21 +183,24 @@ func TestMutationCache_VersionsThatCannotBeComparedLeaveTheStoresObject(t *testi
 	require.Error(t, c.Mutation(&item{}), "no key")
 }
 
-func TestMutationCache_AnIndexFunctionThatFailsCostsThatMutation(t *testing.T) {
-	var failed []string
-	c, s := newMutations(func(o *MutationOptions[string, *item]) {
-		o.OnError = func(key string, err error) { failed = append(failed, key) }
-	})
-	require.NoError(t, s.Add(itemAt(3, "g")))
-	require.NoError(t, c.Mutation(itemAt(5, "bad")))
-	require.Empty(t, byIndexVersions(t, c, "partial"))
-	require.Empty(t, byIndexVersions(t, c, "g"))
-	require.Equal(t, []string{"a", "a"}, failed)
+func TestCache_AnIndexFunctionThatFailsCostsThatMutation(t *testing.T) {
+	for _, group := range []string{"bad", "panic"} {
+		var failed []string
+		c, s := newMutations(func(o *Options[string, *item]) {
+			o.OnError = func(key string, err error) { failed = append(failed, fmt.Sprint(key, " ", err)) }
+		})
+		require.NoError(t, s.Add(itemAt(3, "g")))
+		require.NoError(t, c.Mutation(itemAt(5, group)))
+		require.Empty(t, byIndexVersions(t, c, "partial"))
+		require.Empty(t, byIndexVersions(t, c, "g"))
+		require.Len(t, failed, 2)
+		require.Contains(t, failed[0], "a index function: ")
+	}
 }
 
-func TestMutationCache_MayBeUsedByItsOwnFunctions(t *testing.T) {
-	var c *MutationCache[string, *item]
-	c, s := newMutations(func(o *MutationOptions[string, *item]) {
+func TestCache_MayBeUsedByItsOwnFunctions(t *testing.T) {
+	var c *Cache[string, *item]
+	c, s := newMutations(func(o *Options[string, *item]) {
 		o.Compare = func(a, b *item) (int, error) {
 			c.lookup("a")
 			return compareItems(a, b)
@@ -181,8 +218,8 @@ type world struct {
 	server  map[string]*item
 	log     []event
 	late    []*item // answers that the program has not passed on yet
-	store   *Store[string, *item]
-	cache   *MutationCache[string, *item]
+	store   *indexer.Store[string, *item]
+	cache   *Cache[string, *item]
 	version int
 	mine    map[string]*item // the newest version passed to Mutation
 }
@@ -276,12 +313,12 @@ func (w *world) follow(t *rapid.T) {
 	require.NoError(t, w.cache.OnAddOrUpdate(e.obj))
 }
 
-func TestMutationCache_ReadsOwnWritesAndEndsEqualToTheServer(t *testing.T) {
+func TestCache_ReadsOwnWritesAndEndsEqualToTheServer(t *testing.T) {
 	for _, adds := range []bool{false, true} {
 		t.Run(fmt.Sprint("adds included: ", adds), func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				w := &world{server: map[string]*item{}, mine: map[string]*item{}}
-				w.cache, w.store = newMutations(func(o *MutationOptions[string, *item]) { o.IncludeAdds = adds })
+				w.cache, w.store = newMutations(func(o *Options[string, *item]) { o.IncludeAdds = adds })
 				t.Repeat(map[string]func(*rapid.T){"": w.check, "write": w.write, "late": w.passLate, "follow": w.follow})
 				for len(w.late) > 0 {
 					w.passLate(t)
@@ -301,7 +338,7 @@ func TestMutationCache_ReadsOwnWritesAndEndsEqualToTheServer(t *testing.T) {
 
 // busyStore catches up right after it has answered.
 type busyStore struct {
-	*Store[string, *item]
+	*indexer.Store[string, *item]
 	after func()
 }
 
@@ -315,10 +352,10 @@ func (s *busyStore) ByIndex(name, value string) ([]*item, error) {
 	return s.Store.ByIndex(name, value)
 }
 
-func TestMutationCache_AReadDuringWhichTheStoreCatchesUpIsNotTheOldVersion(t *testing.T) {
-	for _, read := range []func(c *MutationCache[string, *item]) int{
-		func(c *MutationCache[string, *item]) int { o, _ := c.GetByKey("a"); return o.version },
-		func(c *MutationCache[string, *item]) int { return byIndexVersions(t, c, "g")[0] },
+func TestCache_AReadDuringWhichTheStoreCatchesUpIsNotTheOldVersion(t *testing.T) {
+	for _, read := range []func(c *Cache[string, *item]) int{
+		func(c *Cache[string, *item]) int { o, _ := c.GetByKey("a"); return o.version },
+		func(c *Cache[string, *item]) int { return byIndexVersions(t, c, "g")[0] },
 	} {
 		c, s := newMutations(nil)
 		c.backing = &busyStore{s, func() {

@@ -1,0 +1,106 @@
+package indexer
+
+const (
+	chunkBits = 8
+	chunkLen  = 1 << chunkBits
+)
+
+// column is an array of slots, cut into chunks of 256 entries. A snapshot copies the column struct, which takes
+// constant time, and from then on shares the list of chunks and the chunks.
+//
+//	chunks ─▶ [ epoch 3 │ epoch 7 │ epoch 3 ]      the store is in epoch 7: a snapshot was taken when 6 ended
+//	             │          │         │
+//	             ▼          ▼         ▼
+//	          entries    entries   entries         a writer copies the first and the third before it writes there
+//
+// Writing methods take the epoch of the store. What was made in an earlier epoch may be shared, and is copied first.
+// A column that no snapshot shares is written in epoch 0 only.
+type column[E any] struct {
+	chunks []chunk[E]
+	epoch  uint64 // in which the list of chunks was made
+}
+
+// chunk holds up to 256 entries.
+//
+// Invariant: all chunks of a column but the last are full. Entries beyond the last are zero.
+type chunk[E any] struct {
+	entries []E
+	epoch   uint64 // in which entries was made
+}
+
+func (c *column[E]) len() int {
+	last := len(c.chunks) - 1
+	if last < 0 {
+		return 0
+	}
+	return last<<chunkBits + len(c.chunks[last].entries)
+}
+
+// at returns the address of an entry for reading.
+func (c *column[E]) at(slot uint32) *E {
+	return &c.chunks[slot>>chunkBits].entries[slot%chunkLen]
+}
+
+// edit returns the address of an entry for writing.
+func (c *column[E]) edit(slot uint32, epoch uint64) *E {
+	return &c.own(int(slot>>chunkBits), epoch).entries[slot%chunkLen]
+}
+
+// own returns a chunk for writing. It copies what an earlier epoch made: the list of chunks, the chunk.
+func (c *column[E]) own(i int, epoch uint64) *chunk[E] {
+	c.ownList(epoch)
+	ch := &c.chunks[i]
+	if ch.epoch < epoch {
+		ch.entries = append(make([]E, 0, cap(ch.entries)), ch.entries...)
+		ch.epoch = epoch
+	}
+	return ch
+}
+
+func (c *column[E]) ownList(epoch uint64) {
+	if c.epoch < epoch {
+		c.chunks = append(make([]chunk[E], 0, cap(c.chunks)), c.chunks...)
+		c.epoch = epoch
+	}
+}
+
+// push adds an entry at the end and returns its slot. The first entries of a chunk take little memory: it grows.
+func (c *column[E]) push(e E, epoch uint64) (slot uint32) {
+	slot = uint32(c.len())
+	if slot%chunkLen == 0 {
+		c.ownList(epoch)
+		c.chunks = append(c.chunks, chunk[E]{epoch: epoch})
+	}
+	ch := c.own(int(slot>>chunkBits), epoch)
+	ch.entries = append(ch.entries, e)
+	return slot
+}
+
+// pop removes the last entry.
+func (c *column[E]) pop(epoch uint64) {
+	last := len(c.chunks) - 1
+	ch := c.own(last, epoch)
+	n := len(ch.entries) - 1
+	clear(ch.entries[n:])
+	ch.entries = shrink(ch.entries[:n])
+	if n == 0 {
+		*ch = chunk[E]{}
+		c.chunks = shrink(c.chunks[:last])
+	}
+}
+
+// shrink returns s in half the memory if it uses a quarter of it or less. Short slices stay.
+func shrink[E any](s []E) []E {
+	if cap(s) < 8 || len(s)*4 > cap(s) {
+		return s
+	}
+	return append(make([]E, 0, cap(s)/2), s...)
+}
+
+// appendTo appends all entries to list.
+func (c *column[E]) appendTo(list []E) []E {
+	for i := range c.chunks {
+		list = append(list, c.chunks[i].entries...)
+	}
+	return list
+}

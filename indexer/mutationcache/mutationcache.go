@@ -1,0 +1,190 @@
+// Package mutationcache lets a program read its own writes. It lies over a store that is told of each write with a
+// delay, and remembers what the server answered to the program's writes until the store has caught up.
+//
+//	server's answer to a write ──Mutation──▶ [ mutations ]─┐ the newer
+//	watch ──▶ handlers ─OnAddOrUpdate, OnDelete─▲          ├──────────▶ GetByKey, ByIndex
+//	  └─────────────────────────────▶ [ backing store ]────┘
+//
+// # Guarantees
+//
+//   - A read returns the newer of the two versions of an object. Versions are compared by Options.Compare.
+//   - A deletion that the cache was told of ends the mutations of that object, also those that come later.
+//   - Mutations are forgotten by age and by number, the oldest first. The memory is bounded by Options.MaxSize.
+//   - No lock is held while KeyFunc, Compare, index functions or the backing store run.
+//   - An index function or a comparison that fails is reported to OnError with the key.
+//
+// # Not guaranteed
+//
+// That a mutation is remembered: it may be too old, or there may be too many. That a read shows the program's last
+// write: the backing store may know of a later one. That ByIndex is one moment across objects.
+package mutationcache
+
+import (
+	"cmp"
+	"sync"
+	"time"
+
+	"glasswatch/indexer"
+	"glasswatch/indexer/internal/aging"
+)
+
+// Backing is the store that a Cache lies over; an indexer.Store is one. It is never called with a lock held.
+type Backing[K comparable, T any] interface {
+	GetByKey(key K) (T, bool)
+	ByIndex(name, value string) ([]T, error)
+	GetIndexers() indexer.Indexers[T]
+}
+
+// Options configures a Cache.
+type Options[K comparable, T any] struct {
+	// KeyFunc gives the key of an object. Required.
+	KeyFunc func(obj T) (K, error)
+	// Compare is negative if a is the older version, zero if a and b are of the same, positive if a is the newer.
+	// Required. Where it fails, the backing store's object is taken.
+	Compare func(a, b T) (int, error)
+	// Same tells whether a and b are versions of one object, by their UIDs. Two objects may have the same key, one
+	// after the other. nil: they may always be two.
+	Same func(a, b T) bool
+	// TTL is how long a mutation is remembered. Zero: 5 minutes; negative: for ever.
+	TTL time.Duration
+	// MaxSize is how many mutations are remembered; beyond it the oldest is forgotten. Zero: 100; negative: no limit.
+	MaxSize int
+	// IncludeAdds returns also objects that the backing store does not have. An object that was written, and deleted by
+	// somebody else before the backing store heard of it, is then returned until its TTL is over.
+	IncludeAdds bool
+	// OnError is told of a version that could not be compared, and of an index function that failed on the mutation
+	// under key. It is called with no lock held. nil drops the error.
+	OnError func(key K, err error)
+}
+
+// Cache is an overlay of the program's own writes. Telling it what the handlers of the watch are told is optional:
+// mutations are then let go early, and a deletion ends them.
+//
+// All methods may be called from any goroutine.
+type Cache[K comparable, T any] struct {
+	opts    Options[K, T]
+	backing Backing[K, T]
+
+	mu        sync.Mutex // guards mutations; no user code runs under it
+	mutations *aging.Map[K, mutation[T]]
+}
+
+// mutation is a version that the program wrote, or the last version of an object that is known to be deleted.
+type mutation[T any] struct {
+	obj     T
+	deleted bool
+}
+
+// New returns a cache over backing that remembers nothing yet.
+func New[K comparable, T any](backing Backing[K, T], opts Options[K, T]) *Cache[K, T] {
+	opts.TTL = cmp.Or(opts.TTL, 5*time.Minute)
+	opts.MaxSize = cmp.Or(opts.MaxSize, 100)
+	return &Cache[K, T]{
+		opts:      opts,
+		backing:   backing,
+		mutations: aging.New[K, mutation[T]](opts.TTL, opts.MaxSize),
+	}
+}
+
+// Mutation remembers obj, the server's answer to a write, unless a newer version is remembered already or the object is
+// known to be deleted. The error is KeyFunc's or Compare's; nothing is remembered then.
+func (c *Cache[K, T]) Mutation(obj T) error {
+	return c.change(mutation[T]{obj: obj}, func(old mutation[T], known bool) (verdict, error) {
+		if !known {
+			return remember, nil
+		}
+		order, err := c.opts.Compare(obj, old.obj)
+		if err != nil || order < 0 || old.deleted && (order == 0 || c.same(obj, old.obj)) {
+			return leave, err
+		}
+		return remember, nil
+	})
+}
+
+// OnAddOrUpdate notes that the backing store has obj: an equal or older mutation is let go. The error is KeyFunc's or
+// Compare's.
+func (c *Cache[K, T]) OnAddOrUpdate(obj T) error {
+	return c.change(mutation[T]{obj: obj}, func(old mutation[T], known bool) (verdict, error) {
+		if !known {
+			return leave, nil
+		}
+		order, err := c.opts.Compare(obj, old.obj)
+		if err != nil || order < 0 {
+			return leave, err
+		}
+		return forget, nil
+	})
+}
+
+// OnDelete notes that obj is deleted: mutations of it, and older ones under its key, are let go. Its own are refused
+// from then on. obj is remembered for that, for as long as a mutation is. The error is KeyFunc's or Compare's.
+func (c *Cache[K, T]) OnDelete(obj T) error {
+	return c.change(mutation[T]{obj: obj, deleted: true}, func(old mutation[T], known bool) (verdict, error) {
+		if !known {
+			return remember, nil
+		}
+		order, err := c.opts.Compare(obj, old.obj)
+		if err != nil || order < 0 && (old.deleted || !c.same(obj, old.obj)) {
+			return leave, err
+		}
+		return remember, nil
+	})
+}
+
+func (c *Cache[K, T]) same(a, b T) bool { return c.opts.Same != nil && c.opts.Same(a, b) }
+
+// verdict is what becomes of what is remembered under a key.
+type verdict int
+
+const (
+	leave    verdict = iota
+	remember         // the next in its place
+	forget
+)
+
+// change asks judge about what is remembered under next's key, without the lock, until that has not changed meanwhile.
+func (c *Cache[K, T]) change(
+	next mutation[T], judge func(old mutation[T], known bool) (verdict, error),
+) error {
+	key, err := c.opts.KeyFunc(next.obj)
+	if err != nil {
+		return err
+	}
+	for {
+		old := c.lookup(key)
+		var was mutation[T]
+		if old != nil {
+			was = old.Value
+		}
+		v, err := judge(was, old != nil)
+		if err != nil || v == leave {
+			return err
+		}
+		if c.exchange(key, old, next, v) {
+			return nil
+		}
+	}
+}
+
+// lookup returns the entry under key, nil if there is none.
+func (c *Cache[K, T]) lookup(key K) *aging.Entry[K, mutation[T]] {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mutations.Expire()
+	return c.mutations.Get(key)
+}
+
+// exchange does as v says if old is still what is under key (nil: nothing).
+func (c *Cache[K, T]) exchange(key K, old *aging.Entry[K, mutation[T]], next mutation[T], v verdict) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.mutations.Get(key) != old {
+		return false
+	}
+	if v == forget {
+		c.mutations.Remove(key)
+	} else {
+		c.mutations.Set(key, next)
+	}
+	return true
+}

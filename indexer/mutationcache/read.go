@@ -1,0 +1,118 @@
+package mutationcache
+
+import (
+	"fmt"
+	"slices"
+
+	"glasswatch/indexer"
+	"glasswatch/indexer/internal/aging"
+)
+
+// Reads look at the mutations first and at the backing store afterwards. The other way round, a mutation could be let
+// go in between because the backing store has caught up, and a read would find neither.
+
+// GetByKey returns the newer of what the backing store has under key and what was written. What the backing store does
+// not have is missing, unless Options.IncludeAdds.
+func (c *Cache[K, T]) GetByKey(key K) (obj T, ok bool) {
+	e := c.lookup(key)
+	obj, ok = c.backing.GetByKey(key)
+	if e == nil {
+		return obj, ok
+	}
+	return c.newer(obj, ok, e)
+}
+
+// ByIndex returns the objects that are filed under value in the backing store's index of that name, the newer version
+// of each counting: one that was written may appear under a value, or be gone from it, before the backing store knows.
+// It is an error if there is no such index. The slice is the caller's.
+func (c *Cache[K, T]) ByIndex(name, value string) ([]T, error) {
+	written := c.written()
+	objs, err := c.backing.ByIndex(name, value)
+	if err != nil || len(written) == 0 {
+		return objs, err
+	}
+	index, ok := c.backing.GetIndexers()[name]
+	if !ok {
+		return nil, fmt.Errorf("mutationcache: there is no index %q", name)
+	}
+	list := make([]T, 0, len(objs))
+	for _, obj := range objs {
+		// What was written is looked at below, so that an object counts once, wherever its two versions are filed.
+		if key, err := c.opts.KeyFunc(obj); err != nil || written[key] == nil {
+			list = append(list, obj)
+		}
+	}
+	for key, e := range written {
+		obj, ok := c.backing.GetByKey(key)
+		if obj, ok = c.newer(obj, ok, e); ok && c.filed(index, key, obj, value) {
+			list = append(list, obj)
+		}
+	}
+	return list, nil
+}
+
+// written returns all entries.
+func (c *Cache[K, T]) written() map[K]*aging.Entry[K, mutation[T]] {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mutations.Expire()
+	entries := make(map[K]*aging.Entry[K, mutation[T]], c.mutations.Len())
+	for e := range c.mutations.All() {
+		entries[e.Key] = e
+	}
+	return entries
+}
+
+// newer decides between what the backing store has, if ok, and e, which it forgets if it is no longer needed.
+func (c *Cache[K, T]) newer(backing T, ok bool, e *aging.Entry[K, mutation[T]]) (T, bool) {
+	m := e.Value
+	if !ok {
+		if c.opts.IncludeAdds && !m.deleted {
+			return m.obj, true
+		}
+		return backing, false
+	}
+	order, err := c.opts.Compare(backing, m.obj)
+	switch {
+	case err != nil:
+		c.report(e.Key, fmt.Errorf("comparing versions: %w", err))
+	case order >= 0:
+		c.forget(e)
+	case !m.deleted:
+		return m.obj, true
+	}
+	return backing, true
+}
+
+// forget drops e, unless its key has a younger entry by now.
+func (c *Cache[K, T]) forget(e *aging.Entry[K, mutation[T]]) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.mutations.Get(e.Key) == e {
+		c.mutations.Remove(e.Key)
+	}
+}
+
+// filed tells whether an index function files obj under value. A function that fails is reported.
+func (c *Cache[K, T]) filed(index indexer.IndexFunc[T], key K, obj T, value string) bool {
+	values, err := valuesOf(index, obj)
+	if err != nil {
+		c.report(key, fmt.Errorf("index function: %w", err))
+	}
+	return err == nil && slices.Contains(values, value)
+}
+
+func valuesOf[T any](index indexer.IndexFunc[T], obj T) (values []string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return index(obj, nil)
+}
+
+func (c *Cache[K, T]) report(key K, err error) {
+	if c.opts.OnError != nil {
+		c.opts.OnError(key, err)
+	}
+}
