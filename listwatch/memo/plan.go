@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Message is what the generated protobuf code of a type offers.
-type Message = interface {
+// unmarshaler is what the generated protobuf code of a type offers.
+type unmarshaler = interface {
 	Unmarshal(data []byte) error
 }
 
@@ -99,7 +99,7 @@ type planner struct {
 }
 
 var (
-	messageType  = reflect.TypeFor[Message]()
+	messageType  = reflect.TypeFor[unmarshaler]()
 	typeMetaType = reflect.TypeFor[metav1.TypeMeta]()
 	rawType      = reflect.TypeFor[runtime.RawExtension]()
 )

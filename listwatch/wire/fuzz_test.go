@@ -61,7 +61,7 @@ func FuzzJSONFrames(f *testing.F) {
 			if err != nil {
 				requireExplained(t, err)
 			} else {
-				exerciseEvent(JSON, got)
+				exerciseEvent(asJSON, got)
 			}
 			switch {
 			case wantErr == nil && want[0] != '{': // a watch has objects only
@@ -125,7 +125,7 @@ func FuzzLengthFrames(f *testing.F) {
 			require.NoError(t, err)
 			require.Equal(t, buf[:n], got)
 			rest = rest[4+n:]
-			exerciseEvent(Protobuf, got)
+			exerciseEvent(asProtobuf, got)
 		}
 	})
 }

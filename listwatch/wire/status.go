@@ -37,9 +37,9 @@ func StatusIn(body []byte) *apierrors.StatusError {
 	return status
 }
 
-func checkStatus(apiVersion, kind string) error {
-	if kind != "" && kind != "Status" {
-		return fmt.Errorf("a Status was expected, not a %s %s", apiVersion, kind)
+func checkStatus(is metav1.TypeMeta) error {
+	if is.Kind != "" && is.Kind != "Status" {
+		return fmt.Errorf("a Status was expected, not a %s %s", is.APIVersion, is.Kind)
 	}
 	return nil
 }
