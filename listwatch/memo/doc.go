@@ -20,9 +20,9 @@
 //   - The object, or the error, is that of the generated Unmarshal. Whatever is out of the ordinary (a field that comes twice
 //     where it must be merged, packed numbers, groups, overlong lengths, an error of any kind) is left to that from the start.
 //   - Nothing points into the input.
-//   - A shared slice has no room behind its end, whoever appends to it gets one of his own.
-//   - What writes itself when it is read is not shared: a resource.Quantity outside a map, and all that holds one. A
-//     Quantity in a map can only be copied out.
+//   - A shared slice has no room behind its end: an append to it makes a new one.
+//   - What writes to itself when it is read is not shared: a resource.Quantity outside a map, and all that holds one. A
+//     Quantity in a map can only be copied out; it is shared unless its copies share memory.
 //   - The memo is bounded: see [Options]. A part counts with all that it keeps in memory, also what it shares with others that
 //     were counted; so the bound is one from above.
 //   - A Decoder may be used from any goroutine.
@@ -36,8 +36,4 @@
 //     bound, until other parts come in its place, or the Decoder itself goes.
 //   - That all that is equal is one: what the memo forgot is there twice when it comes again, and so are equal parts of
 //     different fields, and those of one object that no other has.
-//
-// # Where client-go differs
-//
-// It has no such thing: each object is decoded in full, and shares nothing.
 package memo
