@@ -94,7 +94,7 @@ func statusErrorOf(obj runtime.Object) error {
 	if _, ok := errors.AsType[*apierrors.StatusError](err); ok {
 		return err
 	}
-	return unreadableServerError(err)
+	return apierrors.NewInternalError(fmt.Errorf("the watch ended with an ERROR event that cannot be read: %w", err))
 }
 
 // isNilPointer finds a nil pointer in the interface, on which most methods would panic.

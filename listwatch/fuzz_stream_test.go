@@ -106,7 +106,7 @@ func requireSound(t *testing.T, format wire.Format, frame []byte, got pulled[*co
 		require.Equal(t, metav1.TypeMeta{}, got.ev.Object.TypeMeta)
 	case unreadable:
 		require.NotEmpty(t, bad.Err.Error())
-		_, object, err := format.Event(frame)
+		_, object, err := wire.Event(format, frame)
 		if err != nil {
 			return
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
 	"slices"
 	"testing"
@@ -243,16 +242,6 @@ func TestResponseError(t *testing.T) {
 	}
 }
 
-func TestRetryAfterSeconds(t *testing.T) {
-	assert.Equal(t, 5, retryAfterSeconds("5"))
-	assert.Equal(t, 0, retryAfterSeconds("-5"))
-	assert.Equal(t, 0, retryAfterSeconds("soon"))
-	assert.Equal(t, 0, retryAfterSeconds("Wed, 21 Oct 2015 07:28:00 GMT"))
-	assert.Positive(t, retryAfterSeconds("Wed, 21 Oct 2099 07:28:00 GMT"))
-	assert.Equal(t, math.MaxInt32, retryAfterSeconds("4294967297"))
-	assert.Equal(t, math.MaxInt32, retryAfterSeconds("Fri, 31 Dec 9999 23:59:59 GMT"))
-}
-
 func TestCodecs_ATypeIsTakenAtWhatItSaysAndNoMore(t *testing.T) {
 	c := serviceCodec(t)
 	for _, tc := range []struct {
@@ -274,7 +263,7 @@ func protobufObject(t *testing.T, apiVersion, kind, raw string) wire.Object {
 	unknown := runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: apiVersion, Kind: kind}, Raw: []byte(raw)}
 	envelope, err := unknown.Marshal()
 	require.NoError(t, err)
-	_, object, err := asProtobuf.Event(encodeRaw(t, protoType, "ADDED", append([]byte(protobufPrefix), envelope...))[4:])
+	_, object, err := wire.Event(asProtobuf, encodeRaw(t, protoType, "ADDED", append([]byte(protobufPrefix), envelope...))[4:])
 	require.NoError(t, err)
 	return object
 }

@@ -11,6 +11,8 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+
+	"glasswatch/listwatch/wire"
 )
 
 // optionsVersion is the version whose ListOptions are written into URLs. They are the same in every group, and a custom
@@ -45,7 +47,7 @@ func (c *Client[T]) send(
 		return resp, nil
 	}
 	defer resp.Body.Close()
-	return nil, responseError(resp, verb, c.resource)
+	return nil, wire.ResponseError(resp, verb, c.resource)
 }
 
 func get(ctx context.Context, client *http.Client, to *rest.Request, accept string) (*http.Response, error) {

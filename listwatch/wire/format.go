@@ -19,13 +19,11 @@ var errTable = errors.New("the server answered with a Table, which is for printi
 
 // Format is an encoding: JSON or protobuf.
 type Format interface {
-	// Event takes an event of a watch apart. typ is what could be read of its type, also beside an error. An error costs
-	// this event only, unless it is an ErrGarbage.
-	Event(frame []byte) (typ string, object Object, err error)
 	// List takes a list apart. It refuses other objects; a Status is returned as an *apierrors.StatusError.
 	List(body []byte) (List, error)
 
 	newCutter() cutter
+	event(frame []byte) (typ string, object Object, err error)
 	// The methods of an Object, on its bytes without an envelope.
 	decode(object []byte, into any, decoder Decoder) error
 	metadata(object []byte) (metav1.ObjectMeta, error)
@@ -56,6 +54,22 @@ func FormatOf(contentType string) (Format, error) {
 	}
 	const neither = "the server answered with Content-Type %q, which is neither JSON nor Kubernetes protobuf"
 	return nil, fmt.Errorf(neither, contentType)
+}
+
+// Event takes an event of a watch apart. typ is what could be read of its type, also beside an error. The error is an
+// *apierrors.StatusError if the server ended the watch, and wraps ErrGarbage if the next frame cannot be found. Any other
+// error costs this event only.
+func Event(format Format, frame []byte) (typ string, object Object, err error) {
+	typ, object, err = format.event(frame)
+	switch typ {
+	case "ERROR":
+		return typ, object, serverError(object, err)
+	case "":
+		if failure := statusIn(frame); failure != nil && failure.ErrStatus.Kind == "Status" {
+			return typ, object, failure // in the place of an event
+		}
+	}
+	return typ, object, err
 }
 
 // message is what the generated protobuf code of a type offers.
@@ -117,7 +131,7 @@ type List struct {
 func checkList(body []byte, is metav1.TypeMeta, hasItems bool) error {
 	switch {
 	case is.Kind == "Status":
-		if failure := StatusIn(body); failure != nil {
+		if failure := statusIn(body); failure != nil {
 			return failure
 		}
 		return errors.New("the server answered with a Status, not with a list")

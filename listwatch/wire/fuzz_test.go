@@ -132,11 +132,11 @@ func FuzzLengthFrames(f *testing.F) {
 
 // exerciseEvent decodes a frame every way there is; it must not panic, whatever is in it.
 func exerciseEvent(format Format, frame []byte) {
-	if _, object, err := format.Event(frame); err == nil {
+	if _, object, err := Event(format, frame); err == nil {
 		_, _ = object.Metadata()
-		_, _ = object.StatusError()
+		_, _ = object.statusError()
 		_, _ = object.Key()
 	}
 	_, _ = format.List(frame)
-	_ = StatusIn(frame)
+	_ = statusIn(frame)
 }

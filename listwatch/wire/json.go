@@ -16,8 +16,8 @@ type jsonFormat struct{}
 
 func (jsonFormat) newCutter() cutter { return &jsonCutter{} }
 
-// Event implements Format. The frame is JSON if its brackets match and the decoder says so.
-func (jsonFormat) Event(frame []byte) (typ string, object Object, err error) {
+// event implements Format. The frame is JSON if its brackets match and the decoder says so.
+func (jsonFormat) event(frame []byte) (typ string, object Object, err error) {
 	var event struct {
 		Type   string          `json:"type"`
 		Object json.RawMessage `json:"object"`

@@ -62,8 +62,8 @@ func (lengthCutter) frame(data []byte, limit int) (skip, size int, ok bool, err 
 	return header, int(announced), true, nil
 }
 
-// Event implements Format. The frame is a metav1.WatchEvent without an envelope; the object in it has one.
-func (protobufFormat) Event(frame []byte) (typ string, object Object, err error) {
+// event implements Format. The frame is a metav1.WatchEvent without an envelope; the object in it has one.
+func (protobufFormat) event(frame []byte) (typ string, object Object, err error) {
 	var enveloped []byte
 	err = eachField(frame, func(number protowire.Number, value []byte) error {
 		switch number {
