@@ -57,8 +57,9 @@ func (f Funcs[T]) List(ctx context.Context, opts metav1.ListOptions) (*List[T], 
 	return list, nil
 }
 
-// Watch implements ListerWatcher. Cancelling ctx ends the stream and stops the watch below it, whether or not a goroutine
-// is in Next: what WatchFunc returned need not heed ctx. Its Stop may be called from a goroutine of its own.
+// Watch implements ListerWatcher. Cancelling ctx ends the stream and stops the watch below it, whether or not a
+// goroutine is in Next: what WatchFunc returned need not heed ctx. Its Stop may be called from a goroutine of its
+// own.
 func (f Funcs[T]) Watch(ctx context.Context, opts metav1.ListOptions) (Stream[T], error) {
 	opts.Watch = true
 	w, err := f.WatchFunc(ctx, opts)

@@ -7,13 +7,14 @@
 //	       8 bytes                  │ length, JSON      │         │   │ 32 bytes
 //
 // A frame is its length, a 32-bit little-endian number, and that many bytes. What is in it is the caller's. Resumable
-// watches keep their position in such a file, informers their store. [ClusterID] and [SourceOf] say what a file is about.
+// watches keep their position in such a file, informers their store. [ClusterID] and [SourceOf] say what a file is
+// about.
 //
 // # What is guaranteed
 //
 //   - A [RetryStream] delivers each event once and in order. A [ResumableWatch] delivers each at least once, in order.
-//   - [Save] is all or nothing. The file is written beside the old one, synced, and renamed. A process that is killed, or
-//     a disk that is full, leaves the old file as it was.
+//   - [Save] is all or nothing. The file is written beside the old one, synced, and renamed. A process that is
+//     killed, or a disk that is full, leaves the old file as it was.
 //   - [Load] returns nothing of a file before all of it was checked. A file that is cut, extended or changed is
 //     ErrDamaged, one of another format version ErrVersion, one about something else ErrForeign with what differs.
 //   - [RejectIfServerBehind] refuses to resume from a version that the server has not reached.

@@ -57,8 +57,8 @@ func FormatOf(contentType string) (Format, error) {
 }
 
 // Event takes an event of a watch apart. typ is what could be read of its type, also beside an error. The error is an
-// *apierrors.StatusError if the server ended the watch, and wraps ErrGarbage if the next frame cannot be found. Any other
-// error costs this event only.
+// *apierrors.StatusError if the server ended the watch, and wraps ErrGarbage if the next frame cannot be found. Any
+// other error costs this event only.
 func Event(format Format, frame []byte) (typ string, object Object, err error) {
 	typ, object, err = format.event(frame)
 	switch typ {
@@ -138,7 +138,8 @@ func checkList(body []byte, is metav1.TypeMeta, hasItems bool) error {
 	case is.Kind == "Table":
 		return errTable
 	case is.Kind != "" && !strings.HasSuffix(is.Kind, "List") && !hasItems:
-		return fmt.Errorf("the server answered with a %s, not with a list", strings.TrimSpace(is.APIVersion+" "+is.Kind))
+		named := strings.TrimSpace(is.APIVersion + " " + is.Kind)
+		return fmt.Errorf("the server answered with a %s, not with a list", named)
 	}
 	return nil
 }

@@ -191,8 +191,8 @@ func openProtobuf(data []byte) (object Object, err error) {
 	return object, err
 }
 
-// eachField calls visit for every length-delimited field of message, and skips all others. An error of visit ends it and
-// is returned. value points into message.
+// eachField calls visit for every length-delimited field of message, and skips all others. An error of visit ends it
+// and is returned. value points into message.
 func eachField(message []byte, visit func(number protowire.Number, value []byte) error) error {
 	for len(message) > 0 {
 		number, wireType, n := protowire.ConsumeTag(message)

@@ -21,7 +21,8 @@ func (o Object) statusError() (*apierrors.StatusError, error) {
 	}
 	// An error's text should not be empty, even if the server had nothing to say.
 	if status.Message == "" {
-		status.Message = fmt.Sprintf("the server answered with code %d, reason %q and no message", status.Code, status.Reason)
+		const text = "the server answered with code %d, reason %q and no message"
+		status.Message = fmt.Sprintf(text, status.Code, status.Reason)
 	}
 	return &apierrors.StatusError{ErrStatus: *status}, nil
 }
@@ -57,7 +58,8 @@ func serverError(object Object, err error) *apierrors.StatusError {
 		failure, err = object.statusError()
 	}
 	if err != nil {
-		failure = apierrors.NewInternalError(fmt.Errorf("the watch ended with an ERROR event that cannot be read: %w", err))
+		err = fmt.Errorf("the watch ended with an ERROR event that cannot be read: %w", err)
+		failure = apierrors.NewInternalError(err)
 	}
 	return failure
 }
@@ -90,8 +92,8 @@ func ResponseError(resp *http.Response, verb string, resource schema.GroupResour
 	return apierrors.NewGenericServerResponse(resp.StatusCode, verb, resource, "", text, retryAfter, true)
 }
 
-// retryAfterSeconds reads both forms of the header, seconds and a date. It is 0 if there is none or the time has passed,
-// and fits into the int32 of a Status.
+// retryAfterSeconds reads both forms of the header, seconds and a date. It is 0 if there is none or the time has
+// passed, and fits into the int32 of a Status.
 func retryAfterSeconds(header string) int {
 	seconds, err := strconv.Atoi(header)
 	if at, dateErr := http.ParseTime(header); err != nil && dateErr == nil {
