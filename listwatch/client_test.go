@@ -388,7 +388,7 @@ func TestUnstructured_KeepsKindAndChecksIt(t *testing.T) {
 	other, err := NewUnstructured(cfg, servicesGVR, Options{})
 	require.NoError(t, err)
 	_, err = other.List(t.Context(), metav1.ListOptions{})
-	assert.ErrorContains(t, err, "answered with a shop.example/v1 WidgetList, not with a list of v1")
+	assert.ErrorContains(t, err, "answered with a shop.example/v1 WidgetList, not with a list of a v1")
 }
 
 func TestMetadata_ReadsPartialAndWholeObjects(t *testing.T) {
@@ -439,13 +439,13 @@ func TestMetadata_ReadsPartialAndWholeObjects(t *testing.T) {
 		}
 	}
 	c := newMetadataCodec(corev1.SchemeGroupVersion, true)
-	_, object, err := wire.JSON.Event([]byte(`{"type":"ADDED","object":{"metadata":7}}`))
+	_, object, err := wire.Event(asJSON, []byte(`{"type":"ADDED","object":{"metadata":7}}`))
 	require.NoError(t, err)
 	_, err = c.decode(object, "")
 	assert.Error(t, err)
 	_, err = c.decode(protobufObject(t, "", "", "\xff"), "")
 	assert.Error(t, err)
-	assert.Error(t, c.checkList("apps/v1", "DeploymentList"))
+	assert.Error(t, c.checkList(metav1.TypeMeta{APIVersion: "apps/v1", Kind: "DeploymentList"}))
 }
 
 func TestClient_CancelledRequestsSaySo(t *testing.T) {

@@ -29,6 +29,7 @@ type codec[T Object] struct {
 	elem                    reflect.Type // of the objects, without their pointer
 	apiVersion              string       // of the resource
 	kind, listKind          string       // empty: any kind
+	wants                   string       // for errors: what an object should be
 	metadata                bool         // the server is asked for the metadata alone
 	acceptList, acceptWatch string
 	decoder                 wire.Decoder
@@ -53,16 +54,19 @@ func newTypedCodec[T Object](known *runtime.Scheme, gv schema.GroupVersion, typ 
 		}
 	}
 	if c.kind == "" {
-		return nil, fmt.Errorf("listwatch: %v is a kind of %v, but the client talks to %v", typ, gvks[0].GroupVersion(), gv)
+		const text = "listwatch: %v is a kind of %v, but the client talks to %v"
+		return nil, fmt.Errorf(text, typ, gvks[0].GroupVersion(), gv)
 	}
-	c.listKind = c.kind + "List"
+	c.listKind, c.wants = c.kind+"List", "a "+named(c.apiVersion, c.kind)
 	if hasProtobuf(typ) {
 		c.acceptList, c.acceptWatch = acceptProtobuf, acceptProtobuf
 	}
 	return c, nil
 }
 
-func hasProtobuf(typ reflect.Type) bool { return typ.Implements(reflect.TypeFor[wire.Message]()) }
+func hasProtobuf(typ reflect.Type) bool {
+	return typ.Implements(reflect.TypeFor[interface{ Unmarshal(data []byte) error }]())
+}
 
 // newUnstructuredCodec keeps whatever the server sends as a map. An empty kind is any kind of the group and version.
 func newUnstructuredCodec(gv schema.GroupVersion, kind string) *codec[*unstructured.Unstructured] {
@@ -70,6 +74,7 @@ func newUnstructuredCodec(gv schema.GroupVersion, kind string) *codec[*unstructu
 		elem:       reflect.TypeFor[unstructured.Unstructured](),
 		apiVersion: gv.String(),
 		kind:       kind,
+		wants:      "a " + named(gv.String(), kind),
 		acceptList: acceptJSON, acceptWatch: acceptJSON,
 	}
 }
@@ -89,6 +94,7 @@ func newMetadataCodec(gv schema.GroupVersion, protobuf bool) *codec[*metav1.Part
 		elem:       reflect.TypeFor[metav1.PartialObjectMetadata](),
 		apiVersion: gv.String(),
 		metadata:   true,
+		wants:      "the metadata of a " + gv.String() + " object",
 		acceptList: accept(partialMetadata + "List"), acceptWatch: accept(partialMetadata),
 	}
 }
@@ -105,18 +111,18 @@ func (c *codec[T]) decode(from wire.Object, listKind string) (none T, err error)
 	} else {
 		err = from.Decode(obj, c.decoder)
 	}
-	apiVersion, kind := from.APIVersion, from.Kind
+	is := from.TypeMeta
 	typeMeta := obj.GetObjectKind()
 	if says := typeMeta.GroupVersionKind(); !says.Empty() {
-		apiVersion, kind = says.ToAPIVersionAndKind()
+		is.APIVersion, is.Kind = says.ToAPIVersionAndKind()
 		if !isMap {
 			// Typed objects carry no kind, however they came: it is their Go type.
 			typeMeta.SetGroupVersionKind(schema.GroupVersionKind{})
 		}
 	}
 	// The wrong kind first: it is why a field has an unexpected type.
-	if wrong := c.check(apiVersion, kind); wrong != nil {
-		return none, wrong
+	if !c.agrees(is, c.kind, partialMetadata) {
+		return none, fmt.Errorf("the object is a %s, not %s", named(is.APIVersion, is.Kind), c.wants)
 	}
 	if err != nil {
 		return none, err
@@ -130,32 +136,21 @@ func (c *codec[T]) decode(from wire.Object, listKind string) (none T, err error)
 	return obj, nil
 }
 
-// check compares what an object says it is. An object that says nothing, as in most lists, is taken at the list's word.
-func (c *codec[T]) check(apiVersion, kind string) error {
-	if c.metadata && kind == partialMetadata || agrees(apiVersion, c.apiVersion) && agrees(kind, c.kind) {
-		return nil
-	}
-	wanted := "a " + named(c.apiVersion, c.kind)
-	if c.metadata {
-		wanted = "the metadata of " + wanted + " object"
-	}
-	return fmt.Errorf("the object is a %s, not %s", named(apiVersion, kind), wanted)
-}
-
 // checkList refuses a list whose items cannot be objects of this codec.
-func (c *codec[T]) checkList(apiVersion, kind string) error {
-	if c.metadata && kind == partialMetadata+"List" || agrees(apiVersion, c.apiVersion) && agrees(kind, c.listKind) {
+func (c *codec[T]) checkList(is metav1.TypeMeta) error {
+	if c.agrees(is, c.listKind, partialMetadata+"List") {
 		return nil
 	}
-	wanted := named(c.apiVersion, c.listKind)
-	if c.listKind == "" {
-		wanted = "list of " + c.apiVersion
-	}
-	return fmt.Errorf("the server answered with a %s, not with a %s", named(apiVersion, kind), wanted)
+	return fmt.Errorf("the server answered with a %s, not with a list of %s", named(is.APIVersion, is.Kind), c.wants)
 }
 
-// agrees: an empty string says nothing, or asks for nothing.
-func agrees(says, wanted string) bool { return says == "" || wanted == "" || says == wanted }
+// agrees compares what an object says it is. What it does not say, as in most lists, is taken to be right.
+func (c *codec[T]) agrees(is metav1.TypeMeta, kind, asMetadata string) bool {
+	if c.metadata && is.Kind == asMetadata {
+		return true
+	}
+	return (is.APIVersion == "" || is.APIVersion == c.apiVersion) && (is.Kind == "" || kind == "" || is.Kind == kind)
+}
 
 func named(apiVersion, kind string) string { return strings.TrimSpace(apiVersion + " " + kind) }
 

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"glasswatch/listwatch/memo"
-	"glasswatch/listwatch/wire"
 )
 
 // sameServices are services that differ in their names.
@@ -77,7 +76,9 @@ func TestDecoder_SharesPartsOfMetadata(t *testing.T) {
 // failing is a decoder that decodes nothing.
 type failing struct{}
 
-func (failing) Unmarshal([]byte, wire.Message) error { return errors.New("not by me") }
+func (failing) Unmarshal([]byte, interface{ Unmarshal([]byte) error }) error {
+	return errors.New("not by me")
+}
 
 func TestDecoder_IsForProtobufOnlyAndItsErrorsCostOneObject(t *testing.T) {
 	for contentType, bad := range map[string]int{jsonType: 0, protoType: 2} {

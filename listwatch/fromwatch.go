@@ -79,7 +79,8 @@ func eventOf[T Object](from watch.Event, open bool) (ev Event[T], err error) {
 		}
 		ev.ResourceVersion = ev.Object.GetResourceVersion()
 		if ev.Type == 0 {
-			bad = &ObjectError{Key: KeyOf(ev.Object), ResourceVersion: ev.ResourceVersion, Err: unknownType(string(from.Type))}
+			err = unknownType(string(from.Type))
+			bad = &ObjectError{Key: KeyOf(ev.Object), ResourceVersion: ev.ResourceVersion, Err: err}
 		}
 	}
 	if bad != nil {

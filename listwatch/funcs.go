@@ -57,8 +57,9 @@ func (f Funcs[T]) List(ctx context.Context, opts metav1.ListOptions) (*List[T], 
 	return list, nil
 }
 
-// Watch implements ListerWatcher. Cancelling ctx ends the stream and stops the watch below it, whether or not a goroutine
-// is in Next: what WatchFunc returned need not heed ctx. Its Stop may be called from a goroutine of its own.
+// Watch implements ListerWatcher. Cancelling ctx ends the stream and stops the watch below it, whether or not a
+// goroutine is in Next: what WatchFunc returned need not heed ctx. Its Stop may be called from a goroutine of its
+// own.
 func (f Funcs[T]) Watch(ctx context.Context, opts metav1.ListOptions) (Stream[T], error) {
 	opts.Watch = true
 	w, err := f.WatchFunc(ctx, opts)
@@ -94,7 +95,7 @@ func statusErrorOf(obj runtime.Object) error {
 	if _, ok := errors.AsType[*apierrors.StatusError](err); ok {
 		return err
 	}
-	return unreadableServerError(err)
+	return apierrors.NewInternalError(fmt.Errorf("the watch ended with an ERROR event that cannot be read: %w", err))
 }
 
 // isNilPointer finds a nil pointer in the interface, on which most methods would panic.

@@ -72,7 +72,7 @@ func fuzzList(t *testing.T, format wire.Format, body []byte) {
 		require.NotEmpty(t, err.Error())
 	}
 	info := serializerInfo(t, runtime.ContentTypeJSON)
-	if format == wire.Protobuf {
+	if format == asProtobuf {
 		info = serializerInfo(t, runtime.ContentTypeProtobuf)
 	}
 	decoded, gvk, theirErr := info.Serializer.Decode(body, nil, nil)
@@ -90,7 +90,7 @@ func strangeOnPurpose(format wire.Format, body []byte, err error) bool {
 	if parts, _ := format.List(body); parts.APIVersion == "/v1" {
 		return true // client-go takes that version for v1
 	}
-	isJSON := format == wire.JSON
+	isJSON := format == asJSON
 	return isJSON && strangeJSON(body)
 }
 
@@ -171,12 +171,12 @@ func FuzzJSONList(f *testing.F) {
 	seedLists(f, jsonType)
 	f.Add([]byte(`{"kind":"ServiceList","apiVersion":"v1","metadata":{"resourceVersion":"9"},"items":null}`))
 	f.Add([]byte(`{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"9"},"rows":[]}`))
-	f.Fuzz(func(t *testing.T, body []byte) { fuzzList(t, wire.JSON, body) })
+	f.Fuzz(func(t *testing.T, body []byte) { fuzzList(t, asJSON, body) })
 }
 
 func FuzzProtobufList(f *testing.F) {
 	seedLists(f, protoType)
-	f.Fuzz(func(t *testing.T, body []byte) { fuzzList(t, wire.Protobuf, body) })
+	f.Fuzz(func(t *testing.T, body []byte) { fuzzList(t, asProtobuf, body) })
 }
 
 // FuzzListItem puts an item of any bytes between two good ones: those are in the list, whatever is in it.
@@ -198,10 +198,10 @@ func FuzzListItem(f *testing.F) {
 			require.Equal(t, "first", list.Items[0].Name)
 			require.Equal(t, "last", list.Items[len(list.Items)-1].Name)
 		}
-		requireNeighbours(wire.Protobuf, protobufListAround(t, item))
+		requireNeighbours(asProtobuf, protobufListAround(t, item))
 		if json.Valid(item) {
 			body := slices.Concat([]byte(`{"metadata":{"resourceVersion":"9"},"items":[{"metadata":{"name":"first"}},`), item, []byte(`,{"metadata":{"name":"last"}}]}`))
-			requireNeighbours(wire.JSON, body)
+			requireNeighbours(asJSON, body)
 		}
 	})
 }
@@ -282,7 +282,7 @@ func FuzzAnswer(f *testing.F) {
 			requireListLikeTheirs(t, theirs, ours, err)
 		case code == http.StatusOK && formatErr != nil:
 			require.Error(t, err)
-			require.True(t, errors.Is(err, wire.ErrTable) || strings.Contains(err.Error(), "Content-Type"), "%v", err)
+			require.True(t, strings.Contains(err.Error(), "Table") || strings.Contains(err.Error(), "Content-Type"), "%v", err)
 		}
 	})
 }

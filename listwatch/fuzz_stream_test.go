@@ -55,7 +55,7 @@ func serviceCodec(t require.TestingT) *codec[*corev1.Service] {
 func theirEvent(format wire.Format, frame []byte) (typ string, obj *corev1.Service, ok bool) {
 	var event metav1.WatchEvent
 	var err error
-	if format == wire.Protobuf {
+	if format == asProtobuf {
 		err = event.Unmarshal(frame)
 	} else {
 		err = utiljson.Unmarshal(frame, &event) // as its decoders do, capitals count
@@ -106,7 +106,7 @@ func requireSound(t *testing.T, format wire.Format, frame []byte, got pulled[*co
 		require.Equal(t, metav1.TypeMeta{}, got.ev.Object.TypeMeta)
 	case unreadable:
 		require.NotEmpty(t, bad.Err.Error())
-		_, object, err := format.Event(frame)
+		_, object, err := wire.Event(format, frame)
 		if err != nil {
 			return
 		}
@@ -119,7 +119,7 @@ func requireSound(t *testing.T, format wire.Format, frame []byte, got pulled[*co
 // requireMetadataToo: the metadata alone is read from whatever the whole object is read from.
 func requireMetadataToo(t *testing.T, format wire.Format, frame []byte, got pulled[*corev1.Service]) {
 	var body []byte
-	if format == wire.Protobuf {
+	if format == asProtobuf {
 		body = lengthPrefixed(frame)
 	} else {
 		body = frame
@@ -180,7 +180,7 @@ func FuzzProtobufWatch(f *testing.F) {
 	f.Add(slices.Concat(whole, []byte{2<<3 | 2, 200, 1, 'x'}))
 	first := encodeEvent(f, protoType, watch.Added, serviceV1("first", "3"))
 	last := encodeEvent(f, protoType, watch.Added, serviceV1("last", "9"))
-	codec, format := serviceCodec(f), wire.Protobuf
+	codec, format := serviceCodec(f), asProtobuf
 	f.Fuzz(func(t *testing.T, frame []byte) {
 		if len(frame) > fuzzLimit {
 			return
@@ -208,7 +208,7 @@ func FuzzJSONWatch(f *testing.F) {
 	seedEvents(f, jsonType)
 	first := encodeEvent(f, jsonType, watch.Added, serviceV1("first", "3"))
 	last := encodeEvent(f, jsonType, watch.Added, serviceV1("last", "9"))
-	codec, format := serviceCodec(f), wire.JSON
+	codec, format := serviceCodec(f), asJSON
 	f.Fuzz(func(t *testing.T, middle []byte) {
 		if len(middle) > fuzzLimit/2 {
 			return

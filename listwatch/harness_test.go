@@ -40,6 +40,11 @@ const (
 	fieldListItems = 2
 )
 
+var (
+	asJSON, _     = wire.FormatOf(jsonType)
+	asProtobuf, _ = wire.FormatOf(protoType)
+)
+
 // bothTypes are the content types that every story about the wire is told in.
 var bothTypes = []string{jsonType, protoType}
 

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
+	"net/http"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -30,40 +30,33 @@ func (c *Client[T]) List(ctx context.Context, opts metav1.ListOptions) (*List[T]
 		return nil, err
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return nil, fmt.Errorf("list %s: the answer broke off after %d bytes: %w", c.resource, len(body), err)
-	}
-	format, err := wire.FormatOf(resp.Header.Get("Content-Type"))
-	if err != nil {
-		return nil, fmt.Errorf("list %s: %w", c.resource, err)
-	}
-	list, err := decodeList(format, c.codec, body)
+	list, err := c.readList(resp)
 	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", c.resource, err)
 	}
 	return list, nil
 }
 
+func (c *Client[T]) readList(resp *http.Response) (*List[T], error) {
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, fmt.Errorf("the answer broke off after %d bytes: %w", len(body), err)
+	}
+	format, err := wire.FormatOf(resp.Header.Get("Content-Type"))
+	if err != nil {
+		return nil, err
+	}
+	return decodeList(format, c.codec, body)
+}
+
 // decodeList decodes each item into memory of its own. So a bad item costs only itself, and keeping one item does not
 // keep the page.
 func decodeList[T Object](format wire.Format, codec *codec[T], body []byte) (*List[T], error) {
 	parts, err := format.List(body)
+	if err == nil {
+		err = codec.checkList(parts.TypeMeta)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("the list cannot be read: %w", err)
-	}
-	switch kind := parts.Kind; {
-	case kind == "Status":
-		if status := wire.StatusIn(body); status != nil {
-			return nil, status
-		}
-		return nil, errors.New("the server answered with a Status, not with a list")
-	case kind == "Table":
-		return nil, wire.ErrTable
-	case kind != "" && !strings.HasSuffix(kind, "List") && parts.Items == nil:
-		return nil, fmt.Errorf("the server answered with a %s, not with a list", named(parts.APIVersion, kind))
-	}
-	if err := codec.checkList(parts.APIVersion, parts.Kind); err != nil {
 		return nil, err
 	}
 	if parts.Meta.ResourceVersion == "" {
@@ -77,11 +70,11 @@ func decodeList[T Object](format wire.Format, codec *codec[T], body []byte) (*Li
 	}
 	for _, item := range parts.Items {
 		obj, err := codec.decode(item, parts.Kind)
-		if err == nil {
-			list.Items = append(list.Items, obj)
+		if err != nil {
+			list.Bad = append(list.Bad, unreadable(0, item, err))
 			continue
 		}
-		list.Bad = append(list.Bad, unreadable(0, item, err))
+		list.Items = append(list.Items, obj)
 	}
 	return list, nil
 }

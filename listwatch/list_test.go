@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
 	"slices"
 	"testing"
@@ -145,8 +144,8 @@ func TestList_RefusesWhatIsNoListOfThatType(t *testing.T) {
 	}{
 		{"no resourceVersion, JSON", jsonType, encode(t, jsonType, serviceList("", serviceV1("cart", "5"))), "list services: the list has no resourceVersion"},
 		{"no resourceVersion, protobuf", protoType, encode(t, protoType, serviceList("")), "the list has no resourceVersion"},
-		{"another list, JSON", jsonType, encode(t, jsonType, podList), "answered with a v1 PodList, not with a v1 ServiceList"},
-		{"another list, protobuf", protoType, encode(t, protoType, podList), "answered with a v1 PodList, not with a v1 ServiceList"},
+		{"another list, JSON", jsonType, encode(t, jsonType, podList), "answered with a v1 PodList, not with a list of a v1 Service"},
+		{"another list, protobuf", protoType, encode(t, protoType, podList), "answered with a v1 PodList, not with a list of a v1 Service"},
 		{"one object, JSON", jsonType, encode(t, jsonType, serviceV1("cart", "5")), "answered with a v1 Service, not with a list"},
 		{"one object, protobuf", protoType, encode(t, protoType, serviceV1("cart", "5")), "the server answered with a v1 Service, not"},
 		{"table by kind", jsonType, []byte(`{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"9"},"rows":[]}`), "answered with a Table"},
@@ -243,16 +242,6 @@ func TestResponseError(t *testing.T) {
 	}
 }
 
-func TestRetryAfterSeconds(t *testing.T) {
-	assert.Equal(t, 5, retryAfterSeconds("5"))
-	assert.Equal(t, 0, retryAfterSeconds("-5"))
-	assert.Equal(t, 0, retryAfterSeconds("soon"))
-	assert.Equal(t, 0, retryAfterSeconds("Wed, 21 Oct 2015 07:28:00 GMT"))
-	assert.Positive(t, retryAfterSeconds("Wed, 21 Oct 2099 07:28:00 GMT"))
-	assert.Equal(t, math.MaxInt32, retryAfterSeconds("4294967297"))
-	assert.Equal(t, math.MaxInt32, retryAfterSeconds("Fri, 31 Dec 9999 23:59:59 GMT"))
-}
-
 func TestCodecs_ATypeIsTakenAtWhatItSaysAndNoMore(t *testing.T) {
 	c := serviceCodec(t)
 	for _, tc := range []struct {
@@ -265,7 +254,7 @@ func TestCodecs_ATypeIsTakenAtWhatItSaysAndNoMore(t *testing.T) {
 		if listKind != "" {
 			listKind += "List"
 		}
-		assert.Equal(t, tc.want, c.checkList(tc.apiVersion, listKind) == nil, "%+v", tc)
+		assert.Equal(t, tc.want, c.checkList(metav1.TypeMeta{APIVersion: tc.apiVersion, Kind: listKind}) == nil, "%+v", tc)
 	}
 }
 
@@ -274,7 +263,7 @@ func protobufObject(t *testing.T, apiVersion, kind, raw string) wire.Object {
 	unknown := runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: apiVersion, Kind: kind}, Raw: []byte(raw)}
 	envelope, err := unknown.Marshal()
 	require.NoError(t, err)
-	_, object, err := wire.Protobuf.Event(encodeRaw(t, protoType, "ADDED", append([]byte(protobufPrefix), envelope...))[4:])
+	_, object, err := wire.Event(asProtobuf, encodeRaw(t, protoType, "ADDED", append([]byte(protobufPrefix), envelope...))[4:])
 	require.NoError(t, err)
 	return object
 }

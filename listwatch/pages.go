@@ -15,7 +15,9 @@ import (
 // moment while pages are fetched (410 on a continue token), everything is listed once more in one piece, at the
 // resourceVersion that opts asked for. A 410 on the first page is returned, and one on a token that the server gave
 // with everything at once.
-func ListAll[T Object](ctx context.Context, lw ListerWatcher[T], opts metav1.ListOptions, pageSize int64) (*List[T], error) {
+func ListAll[T Object](
+	ctx context.Context, lw ListerWatcher[T], opts metav1.ListOptions, pageSize int64,
+) (*List[T], error) {
 	if opts.Limit == 0 {
 		opts.Limit = pageSize
 	}

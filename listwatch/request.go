@@ -11,6 +11,8 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+
+	"glasswatch/listwatch/wire"
 )
 
 // optionsVersion is the version whose ListOptions are written into URLs. They are the same in every group, and a custom
@@ -18,7 +20,9 @@ import (
 var optionsVersion = schema.GroupVersion{Version: "v1"}
 
 // send asks for the list or the watch that opts describe. The caller closes the body of the answer, which is a 200.
-func (c *Client[T]) send(ctx context.Context, httpClient *http.Client, opts metav1.ListOptions) (*http.Response, error) {
+func (c *Client[T]) send(
+	ctx context.Context, httpClient *http.Client, opts metav1.ListOptions,
+) (*http.Response, error) {
 	verb := "list"
 	builder := c.rest.Get()
 	if opts.Watch {
@@ -26,22 +30,15 @@ func (c *Client[T]) send(ctx context.Context, httpClient *http.Client, opts meta
 		builder = builder.Timeout(0) // else it becomes a parameter of the URL
 	}
 	builder = c.url(builder, opts)
-	if err := builder.Error(); err != nil {
-		return nil, fmt.Errorf("%s %s: %w", verb, c.resource, err)
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, builder.URL().String(), nil)
-	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", verb, c.resource, err)
-	}
 	accept := c.opts.Accept
-	if accept == "" {
+	switch {
+	case accept != "":
+	case opts.Watch:
+		accept = c.codec.acceptWatch
+	default:
 		accept = c.codec.acceptList
-		if opts.Watch {
-			accept = c.codec.acceptWatch
-		}
 	}
-	req.Header.Set("Accept", accept)
-	resp, err := httpClient.Do(req)
+	resp, err := get(ctx, httpClient, builder, accept)
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", verb, c.resource, err)
 	}
@@ -50,7 +47,19 @@ func (c *Client[T]) send(ctx context.Context, httpClient *http.Client, opts meta
 		return resp, nil
 	}
 	defer resp.Body.Close()
-	return nil, responseError(resp, verb, c.resource)
+	return nil, wire.ResponseError(resp, verb, c.resource)
+}
+
+func get(ctx context.Context, client *http.Client, to *rest.Request, accept string) (*http.Response, error) {
+	if err := to.Error(); err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, to.URL().String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", accept)
+	return client.Do(req)
 }
 
 // merged adds the client's own selectors to those of a call.

@@ -79,17 +79,9 @@ func (s *httpSource[T]) poll() (ev Event[T], ok bool, err error) {
 
 // decode makes an event of a frame.
 func (s *httpSource[T]) decode(frame []byte) (ev Event[T], err error) {
-	typ, object, err := s.format.Event(frame)
-	if errors.Is(err, wire.ErrGarbage) {
+	typ, object, err := wire.Event(s.format, frame)
+	if _, ended := err.(*apierrors.StatusError); ended || errors.Is(err, wire.ErrGarbage) {
 		return ev, err
-	}
-	if typ == "ERROR" {
-		return ev, serverError(object, err)
-	}
-	if typ == "" {
-		if status := wire.StatusIn(frame); status != nil && status.ErrStatus.Kind == "Status" {
-			return ev, status // an error where the events should be
-		}
 	}
 	ev.Type = eventTypeOf(typ)
 	switch {
@@ -126,20 +118,4 @@ func bookmark(meta metav1.Object, err error) (resourceVersion string, initialEve
 		return "", false, err
 	}
 	return meta.GetResourceVersion(), meta.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true", nil
-}
-
-// serverError turns the object of an ERROR event into an error; err says why it is not there.
-func serverError(object wire.Object, err error) error {
-	var status *apierrors.StatusError
-	if err == nil {
-		status, err = object.StatusError()
-	}
-	if err != nil {
-		return unreadableServerError(err)
-	}
-	return status
-}
-
-func unreadableServerError(err error) error {
-	return apierrors.NewInternalError(fmt.Errorf("the watch ended with an ERROR event that cannot be read: %w", err))
 }

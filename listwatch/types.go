@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Object is what the layers above carry: a typed Kubernetes object such as *corev1.Service, an *unstructured.Unstructured
-// or a *metav1.PartialObjectMetadata.
+// Object is what the layers above carry: a typed Kubernetes object such as *corev1.Service, an
+// *unstructured.Unstructured or a *metav1.PartialObjectMetadata.
 type Object interface {
 	metav1.Object
 	runtime.Object
@@ -124,11 +124,11 @@ type Stream[T Object] interface {
 	//   - the context's error, if the watch's context was cancelled;
 	//   - anything else: the stream broke, for instance in the middle of a frame.
 	//
-	// After an error other than an *ObjectError there is nothing more to come: the caller closes the stream, and Next goes
-	// on returning an error.
+	// After an error other than an *ObjectError there is nothing more to come: the caller closes the stream, and Next
+	// goes on returning an error.
 	Next() (Event[T], error)
-	// Close ends the watch, frees what it holds and makes a waiting Next return at once. It does not wait for that Next.
-	// A second Close does nothing and returns nil.
+	// Close ends the watch, frees what it holds and makes a waiting Next return at once. It does not wait for that
+	// Next. A second Close does nothing and returns nil.
 	Close() error
 }
 
@@ -139,9 +139,9 @@ type Stream[T Object] interface {
 // Next and NextBatch may be called in turn, by one goroutine at a time.
 type BatchStream[T Object] interface {
 	Stream[T]
-	// NextBatch is Next for as many events as there are: it blocks for the first, puts it and those that need not be waited
-	// for into the slice, in order, and returns how many they are. The slice must not be empty. An error is what Next would
-	// have returned, and comes alone: the events before it came with the call before.
+	// NextBatch is Next for as many events as there are: it blocks for the first, puts it and those that need not be
+	// waited for into the slice, in order, and returns how many they are. The slice must not be empty. An error is
+	// what Next would have returned, and comes alone: the events before it came with the call before.
 	NextBatch(into []Event[T]) (int, error)
 }
 

@@ -63,7 +63,7 @@ func (d *typeDecoder) custom(m *message, data []byte, at place) bool {
 	if !m.fixed {
 		d.unshareable++
 	}
-	return at.value(m.typ).Addr().Interface().(Message).Unmarshal(data) == nil
+	return at.value(m.typ).Addr().Interface().(unmarshaler).Unmarshal(data) == nil
 }
 
 // one decodes a value that is not repeated, at data[i:], and returns the index behind it.

@@ -42,9 +42,9 @@ type typeDecoder struct {
 	unshareable, taken int
 }
 
-// Unmarshal decodes data into the object, which is reset. If it fails, so would the object's own Unmarshal, with the same
-// error, and the object holds what that would leave in it.
-func (d *Decoder) Unmarshal(data []byte, into Message) error {
+// Unmarshal decodes data into the object, which is reset. If it fails, so would the object's own Unmarshal, with the
+// same error, and the object holds what that would leave in it.
+func (d *Decoder) Unmarshal(data []byte, into unmarshaler) error {
 	v := reflect.ValueOf(into)
 	if v.Kind() != reflect.Pointer {
 		return into.Unmarshal(data)

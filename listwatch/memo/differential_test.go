@@ -254,7 +254,7 @@ func (f *foreign) Unmarshal(data []byte) error {
 	return nil
 }
 
-// byValue is a Message that is no pointer.
+// byValue is an unmarshaler that is no pointer.
 type byValue struct{}
 
 func (byValue) Unmarshal([]byte) error { return nil }

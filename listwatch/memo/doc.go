@@ -1,6 +1,6 @@
-// Package memo decodes the protobuf form of Kubernetes objects, and does not decode again what it has decoded before: parts
-// of objects whose bytes are those of a part that came earlier are that part. It is faster and takes less memory than the
-// generated Unmarshal where objects are alike, as the pods of one template are.
+// Package memo decodes the protobuf form of Kubernetes objects, and does not decode the same bytes twice. A part of an
+// object whose bytes came before is the part decoded then. Where objects are alike, as the pods of one template are,
+// this is faster than the generated Unmarshal, and takes less memory.
 //
 //	message ─▶ field by field ─▶ scalar: into the object
 //	                         └─▶ string, message, slice, map: its bytes ──▶ [ young ] ─▶ [ old ]
@@ -8,36 +8,30 @@
 //	                                                           else:  decoded; remembered if it came before
 //
 // The fields of a type are found once by reflection: their numbers stand in the protobuf tags of its structs. A repeated
-// field, which is a slice or a map, is one part if its entries follow each other, as they do; so the environment of a container
-// is looked up as a whole and its variables only if that is unknown.
+// field is one part, so the environment of a container is looked up as a whole, and its variables only if that is unknown.
 //
-// What is seldom found is not looked for: each field counts, and one of which less than a quarter was known is decoded without
-// the memo for a while. Names, UIDs, timestamps and all that holds them drop out so, without a list of them. What comes for
-// the first time is not kept, but for a few bits of its hash, and most never comes again.
+// Each field counts how often its parts are found. A field found in less than a quarter of the cases is decoded without
+// the memo for a while; so names, UIDs and timestamps drop out. A part that comes for the first time leaves only a few
+// bits of its hash, because most parts never come again.
 //
 // # What is guaranteed
 //
-//   - The object, or the error, is that of the generated Unmarshal. Whatever is out of the ordinary (a field that comes twice
-//     where it must be merged, packed numbers, groups, overlong lengths, an error of any kind) is left to that from the start.
+//   - The object, or the error, is that of the generated Unmarshal. Unusual messages are left to it from the start:
+//     fields that come twice where they must be merged, packed numbers, groups, overlong lengths, errors of any kind.
 //   - Nothing points into the input.
-//   - A shared slice has no room behind its end, whoever appends to it gets one of his own.
-//   - What writes itself when it is read is not shared: a resource.Quantity outside a map, and all that holds one. A
-//     Quantity in a map can only be copied out.
-//   - The memo is bounded: see [Options]. A part counts with all that it keeps in memory, also what it shares with others that
-//     were counted; so the bound is one from above.
-//   - A Decoder may be used from any goroutine.
+//   - A shared slice has no room behind its end: an append to it makes a new one.
+//   - What writes to itself when it is read is not shared: a resource.Quantity outside a map, and all that holds one. A
+//     Quantity in a map can only be copied out. It is shared unless its copies share memory.
+//   - The memo is bounded: see [Options]. A part counts with all that it keeps in memory.
+//   - A Decoder may be used from any goroutine, for objects of many types.
 //
 // # What is not
 //
-//   - Anything if objects are modified: other objects change as well.
-//   - Anything for types outside k8s.io/api and apimachinery: what their Unmarshal does, their tags need not say. Those go
-//     to their own Unmarshal and share nothing.
-//   - That the memo becomes smaller when objects go: it does not know who still has them. It keeps what it has, within its
-//     bound, until other parts come in its place, or the Decoder itself goes.
-//   - That all that is equal is one: what the memo forgot is there twice when it comes again, and so are equal parts of
-//     different fields, and those of one object that no other has.
+//   - Objects must not be modified: other objects change as well. A transform that writes to more than the object's own
+//     fields must not be used with a Decoder.
+//   - Types outside k8s.io/api and apimachinery share nothing: their tags need not say what their Unmarshal does.
+//   - The memo does not become smaller when objects go. It keeps what it has, within its bound.
+//   - Not all that is equal is shared: not what the memo forgot, and not the first two of a kind.
 //
-// # Where client-go differs
-//
-// It has no such thing: each object is decoded in full, and shares nothing.
+// Reading order: decoder.go, decode.go, repeated.go, table.go, plan.go; place.go has all of the unsafe code.
 package memo

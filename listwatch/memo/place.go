@@ -10,8 +10,8 @@ import (
 // place is where a value of a known type is, or is to be.
 type place struct{ p unsafe.Pointer }
 
-// part is what the memo keeps of a field: for a string, slice, pointer or map what the field itself holds, without a slice's
-// capacity; for a struct a pointer to a copy.
+// part is what the memo keeps of a field: for a string, slice, pointer or map what the field itself holds, without a
+// slice's capacity; for a struct a pointer to a copy.
 type part struct {
 	p    unsafe.Pointer
 	n    int32 // the length of a string or slice

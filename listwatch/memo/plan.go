@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Message is what the generated protobuf code of a type offers.
-type Message = interface {
+// unmarshaler is what the generated protobuf code of a type offers.
+type unmarshaler = interface {
 	Unmarshal(data []byte) error
 }
 
@@ -64,7 +64,11 @@ type field struct {
 
 // merged: if it comes twice, the second value is merged with the first.
 func (f *field) merged() bool {
-	return f.kind == sliceKind || f.kind == mapKind || f.kind == messageKind || f.kind == pointerKind && f.elem.kind == messageKind
+	switch f.kind {
+	case sliceKind, mapKind, messageKind:
+		return true
+	}
+	return f.kind == pointerKind && f.elem.kind == messageKind
 }
 
 // maxNumber is the largest field number of a type that is decoded here, so that a set of them is small.
@@ -99,7 +103,7 @@ type planner struct {
 }
 
 var (
-	messageType  = reflect.TypeFor[Message]()
+	messageType  = reflect.TypeFor[unmarshaler]()
 	typeMetaType = reflect.TypeFor[metav1.TypeMeta]()
 	rawType      = reflect.TypeFor[runtime.RawExtension]()
 )
@@ -167,8 +171,8 @@ func (b *planner) fields(m *message) bool {
 	return true
 }
 
-// field reports whether a type can be that of a field. The wire type in a tag is not always the one on the wire; that follows
-// from the Go type.
+// field reports whether a type can be that of a field. The wire type in a tag is not always the one on the wire; that
+// follows from the Go type.
 func (b *planner) field(typ reflect.Type) (f field, ok bool) {
 	f = field{typ: typ, wire: wireBytes, slot: b.slots}
 	b.slots++
@@ -188,7 +192,9 @@ func (b *planner) field(typ reflect.Type) (f field, ok bool) {
 	case typ.Kind() == reflect.Map && typ.Key().Kind() == reflect.String:
 		f.kind, f.shape, f.key = mapKind, pointerShape, &field{slot: b.slots}
 		b.slots++
-		return b.withElem(f, typ.Elem(), func(k kind) bool { return k == stringKind || k == bytesKind || k == messageKind })
+		return b.withElem(f, typ.Elem(), func(k kind) bool {
+			return k == stringKind || k == bytesKind || k == messageKind
+		})
 	}
 	return scalar(f)
 }

@@ -14,7 +14,7 @@ import (
 
 // generated is what the protobuf code of each type offers.
 type generated interface {
-	Message
+	unmarshaler
 	Marshal() ([]byte, error)
 }
 

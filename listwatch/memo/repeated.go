@@ -99,8 +99,8 @@ func copiesAlone(quantity *resource.Quantity) bool {
 	return before != 0 && after == before
 }
 
-// keyAndValue takes an entry of a map apart: key and value, once each and in this order, are all that the generated Marshal
-// writes.
+// keyAndValue takes an entry of a map apart: key and value, once each and in this order, are all that the generated
+// Marshal writes.
 func keyAndValue(entry []byte) (key, value []byte, ok bool) {
 	const keyTag, valueTag = 1<<3 | wireBytes, 2<<3 | wireBytes
 	if len(entry) == 0 || entry[0] != keyTag {

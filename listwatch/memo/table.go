@@ -26,8 +26,8 @@ const (
 //	              ▲ found: moves to young │
 //	              └───────────────────────┘     when young is full it becomes old, and old is forgotten
 //
-// What comes once, as most does, leaves only a few bits of its hash; so does what one object has twice, such as the name of a
-// volume, which else would be most of the table.
+// What comes once, as most does, leaves only a few bits of its hash; so does what one object has twice, such as the
+// name of a volume, which else would be most of the table.
 type table struct {
 	limit       int
 	size        int // of the young, in bytes
@@ -77,8 +77,8 @@ func (t *table) get(slot int, data []byte) (p part, found, again bool) {
 	return p, found, !found && t.cameBefore(slot, data)
 }
 
-// cameBefore reports whether these bytes came a short while ago in another object, and notes that they came. It may be wrong in
-// either way.
+// cameBefore reports whether these bytes came a short while ago in another object, and notes that they came. It may
+// be wrong in either way.
 func (t *table) cameBefore(slot int, data []byte) bool {
 	hash := maphash.Bytes(t.seed, data) + uint64(slot)*0x9E3779B97F4A7C15
 	places, now := &t.once[hash%uint64(len(t.once))], seen{uint16(hash >> 48), uint16(t.objects)}

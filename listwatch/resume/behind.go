@@ -12,15 +12,17 @@ import (
 	"glasswatch/listwatch"
 )
 
-// RejectIfServerBehind returns lw with one difference. Its first watch from version, which came from a disk, begins only
-// if the server has reached that version. Otherwise the watch is refused like one that is too old, with a 410.
+// RejectIfServerBehind returns lw with one difference. Its first watch from version, which came from a disk, begins
+// only if the server has reached that version. Otherwise the watch is refused like one that is too old, with a 410.
 //
 // A server that was restored from a backup is behind. It would be silent until it reaches that version, which means
 // something else by then.
 //
 // This costs one list of one object, which shows the server's version. Watch returns the error of that list, and the
 // next Watch asks again.
-func RejectIfServerBehind[T listwatch.Object](lw listwatch.ListerWatcher[T], version string) listwatch.ListerWatcher[T] {
+func RejectIfServerBehind[T listwatch.Object](
+	lw listwatch.ListerWatcher[T], version string,
+) listwatch.ListerWatcher[T] {
 	return &rejecting[T]{ListerWatcher: lw, version: version}
 }
 

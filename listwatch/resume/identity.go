@@ -26,8 +26,8 @@ func SourceOf[T listwatch.Object](lw listwatch.ListerWatcher[T]) string {
 // kube-system, which another cluster behind the same URL does not have. It asks the server. Refusals (401, 403, 404)
 // leave the URL alone. Other errors are returned: the ID must not depend on whether the server is in trouble.
 //
-// Without that right, a cluster that was rebuilt behind the same URL has the ID of the one before. What was kept of that
-// one may be taken for its own then. Programs that may not read the namespace set an ID of their own.
+// Without that right, a cluster that was rebuilt behind the same URL has the ID of the one before. What was kept of
+// that one may be taken for its own then. Programs that may not read the namespace set an ID of their own.
 func ClusterID(ctx context.Context, cfg *rest.Config) (string, error) {
 	if cfg == nil {
 		return "", errors.New("resume: no REST config")

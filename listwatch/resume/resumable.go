@@ -16,30 +16,32 @@ import (
 
 var (
 	// ErrNoPosition: there is nothing on disk to resume from. It wraps why.
-	ErrNoPosition = errors.New("no position to resume from: list, handle what is there, and start from the list's resourceVersion")
+	ErrNoPosition = errors.New("no position to resume from: " +
+		"list, handle what is there, and start from the list's resourceVersion")
 	// ErrPositionLost: the server no longer remembers what came after the position. It wraps the server's 410.
-	ErrPositionLost = errors.New("the server no longer has the events after the position: list, compare, and start from the list's resourceVersion")
+	ErrPositionLost = errors.New("the server no longer has the events after the position: " +
+		"list, compare, and start from the list's resourceVersion")
 	// ErrNotDelivered: a position was to be committed that Next has not come to.
 	ErrNotDelivered = errors.New("not delivered by this watch")
 )
 
-// ResumableWatch is a [RetryStream] whose position outlives the program: the resourceVersion up to which the program has
-// done its work, in a file.
+// ResumableWatch is a [RetryStream] whose position outlives the program: the resourceVersion up to which the program
+// has done its work, in a file.
 //
 //	position in the file ──▶ watch from there ──▶ Next ──▶ the program's work ──▶ Commit ──▶ position in the file
 //
-// Every event after the position is delivered at least once, in the server's order: what was delivered and not committed
-// when the program died is delivered again. Commit is therefore called after the work, and the work must bear to be done
-// twice.
+// Every event after the position is delivered at least once, in the server's order: what was delivered and not
+// committed when the program died is delivered again. Commit is therefore called after the work, and the work must
+// bear to be done twice.
 //
-// What no position can bring back is lost when the program is away for longer than the server remembers, some minutes on
-// an ordinary one. Next then returns ErrPositionLost, for a watch cannot tell what happened meanwhile: a list shows the
-// objects that are there, but not those that came and went, not the versions in between, and what was deleted only to a
-// program that remembers what there was. An informer with a checkpoint does.
+// What no position can bring back is lost when the program is away for longer than the server remembers, some minutes
+// on an ordinary one. Next then returns ErrPositionLost, for a watch cannot tell what happened meanwhile: a list
+// shows the objects that are there, but not those that came and went, not the versions in between, and what was
+// deleted only to a program that remembers what there was. An informer with a checkpoint does.
 //
-// A position that the server has not come to, because it was set back to a backup, is lost, too: the first watch from the
-// file asks for that, see [RejectIfServerBehind]. Once the server has passed that version again nobody can tell: start anew from a list
-// after a restore.
+// A position that the server has not come to, because it was set back to a backup, is lost, too: the first watch from
+// the file asks for that, see [RejectIfServerBehind]. Once the server has passed that version again nobody can tell:
+// start anew from a list after a restore.
 type ResumableWatch[T listwatch.Object] struct {
 	stream    *RetryStream[T]
 	path      string
@@ -65,20 +67,23 @@ type ResumableOptions struct {
 	Path string
 	// Cluster tells the cluster from others, as [ClusterID] does. It must not be empty.
 	Cluster string
-	// Source is what is listed and watched. Empty: what [SourceOf] says, and that must not be empty then. The selectors of
-	// the ListOptions are added.
+	// Source is what is listed and watched. Empty: what [SourceOf] says, and that must not be empty then. The
+	// selectors of the ListOptions are added.
 	Source string
 	// OnError is told, in the goroutine that calls Next, why a watch ended before the next one is tried, and why the
 	// position of a bookmark was not written. nil logs.
 	OnError func(err error)
 }
 
-// NewResumableWatch returns a watch that resumes from the position in the file. If opts has a ResourceVersion, it starts
-// there instead, and makes that the position before it returns. It connects at the first Next. Close it, or cancel ctx.
+// NewResumableWatch returns a watch that resumes from the position in the file. If opts has a ResourceVersion, it
+// starts there instead, and makes that the position before it returns. It connects at the first Next. Close it, or
+// cancel ctx.
 //
 // The error is ErrNoPosition if there is no ResourceVersion and no position that can be trusted: the file is missing,
 // damaged, or about another cluster, resource or selector.
-func NewResumableWatch[T listwatch.Object](ctx context.Context, lw listwatch.ListerWatcher[T], opts metav1.ListOptions, options ResumableOptions) (*ResumableWatch[T], error) {
+func NewResumableWatch[T listwatch.Object](
+	ctx context.Context, lw listwatch.ListerWatcher[T], opts metav1.ListOptions, options ResumableOptions,
+) (*ResumableWatch[T], error) {
 	w := &ResumableWatch[T]{path: options.Path, onError: options.OnError, bookmarks: opts.AllowWatchBookmarks}
 	if w.onError == nil {
 		w.onError = func(err error) { klog.FromContext(ctx).Info("Resumable watch", "path", options.Path, "err", err) }
@@ -151,9 +156,9 @@ func (w *ResumableWatch[T]) Position() string {
 // Close implements Stream. The position stays where it was committed.
 func (w *ResumableWatch[T]) Close() error { return w.stream.Close() }
 
-// Next implements Stream, and blocks like that of a [RetryStream]. What it returns is not committed by it, nor by the next
-// call. While nothing delivered waits for a Commit, bookmarks move the position, so that it does not grow old with a
-// resource that never changes.
+// Next implements Stream, and blocks like that of a [RetryStream]. What it returns is not committed by it, nor by the
+// next call. While nothing delivered waits for a Commit, bookmarks move the position, so that it does not grow old
+// with a resource that never changes.
 //
 // A 410 is ErrPositionLost. The position stays in the file until another watch is given a ResourceVersion.
 func (w *ResumableWatch[T]) Next() (listwatch.Event[T], error) {
@@ -208,13 +213,14 @@ func (w *ResumableWatch[T]) takeBookmark(version string) {
 	}
 }
 
-// Commit says that the work is done for every event up to that resourceVersion, which is the ResourceVersion of an event,
-// or of an *ObjectError, that Next has returned. It returns when the disk has it: to commit each event costs a sync of the
-// disk each, and it is as well to commit the last of many. A version before the position changes nothing. It may be called
-// from any goroutine, after Close too; workers that finish out of order must commit none before those delivered earlier.
+// Commit says that the work is done for every event up to that resourceVersion, which is the ResourceVersion of an
+// event, or of an *ObjectError, that Next has returned. It returns when the disk has it: to commit each event costs a
+// sync of the disk each, and it is as well to commit the last of many. A version before the position changes nothing.
+// It may be called from any goroutine, after Close too; workers that finish out of order must commit none before
+// those delivered earlier.
 //
-// ErrNotDelivered is a version that Next has not come to: committing it would skip events. After an error of the disk the
-// position is the one before, and Commit may be tried again.
+// ErrNotDelivered is a version that Next has not come to: committing it would skip events. After an error of the disk
+// the position is the one before, and Commit may be tried again.
 func (w *ResumableWatch[T]) Commit(resourceVersion string) error {
 	w.saving.Lock()
 	defer w.saving.Unlock()

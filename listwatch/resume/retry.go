@@ -42,14 +42,17 @@ type RetryStream[T listwatch.Object] struct {
 
 // RetryOptions are optional.
 type RetryOptions struct {
-	// OnRetry is told why a watch ended before the next one is tried; err is io.EOF for a clean end. It is called in the
-	// goroutine that calls Next and delays it. Nil: nobody is told.
+	// OnRetry is told why a watch ended before the next one is tried; err is io.EOF for a clean end. It is called in
+	// the goroutine that calls Next and delays it. Nil: nobody is told.
 	OnRetry func(err error)
 }
 
-// NewRetryStream returns a stream of what happens after opts.ResourceVersion, which must be that of a list or an event:
-// from "" and "0", as with SendInitialEvents, a restart would deliver everything again. It connects at the first Next. Close it, or cancel ctx.
-func NewRetryStream[T listwatch.Object](ctx context.Context, lw listwatch.ListerWatcher[T], opts metav1.ListOptions, options RetryOptions) (*RetryStream[T], error) {
+// NewRetryStream returns a stream of what happens after opts.ResourceVersion, which must be that of a list or an
+// event: from "" and "0", as with SendInitialEvents, a restart would deliver everything again. It connects at the
+// first Next. Close it, or cancel ctx.
+func NewRetryStream[T listwatch.Object](
+	ctx context.Context, lw listwatch.ListerWatcher[T], opts metav1.ListOptions, options RetryOptions,
+) (*RetryStream[T], error) {
 	if opts.ResourceVersion == "" || opts.ResourceVersion == "0" {
 		return nil, fmt.Errorf("resume: a retry stream cannot resume from resourceVersion %q", opts.ResourceVersion)
 	}
@@ -57,7 +60,8 @@ func NewRetryStream[T listwatch.Object](ctx context.Context, lw listwatch.Lister
 		return nil, errors.New("resume: a retry stream cannot resume within initial events, which are in no order")
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	s := &RetryStream[T]{lw: lw, opts: opts, options: options, ctx: ctx, cancel: cancel, bookmarks: opts.AllowWatchBookmarks}
+	s := &RetryStream[T]{lw: lw, opts: opts, options: options, ctx: ctx, cancel: cancel}
+	s.bookmarks = opts.AllowWatchBookmarks
 	s.opts.AllowWatchBookmarks = true // they keep the place to resume at fresh while nothing happens
 	return s, nil
 }
@@ -166,7 +170,8 @@ func (s *RetryStream[T]) lost(err error) {
 	switch cause := context.Cause(s.ctx); {
 	case cause != nil:
 		s.err = cause
-	case isExpired(err), apierrors.IsUnauthorized(err), apierrors.IsForbidden(err), errors.Is(err, listwatch.ErrFrameTooLarge):
+	case isExpired(err), apierrors.IsUnauthorized(err), apierrors.IsForbidden(err),
+		errors.Is(err, listwatch.ErrFrameTooLarge):
 		s.err = err
 	}
 	if s.err != nil {

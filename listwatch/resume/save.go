@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 )
 
-// Save writes a file with the frames that fill writes, and puts it in the place of the one at path, if there is one. It
-// returns when the disk has it. On an error, fill's or the disk's, the old file stays as it is and nothing is left beside
-// it. path's folder must exist. Beside the file, path with ".tmp" at its end is used and overwritten.
+// Save writes a file with the frames that fill writes, and puts it in the place of the one at path, if there is one.
+// It returns when the disk has it. On an error, fill's or the disk's, the old file stays as it is and nothing is left
+// beside it. path's folder must exist. Beside the file, path with ".tmp" at its end is used and overwritten.
 func Save(path string, id Identity, fill func(w *Writer) error) error {
 	return save(path, create, id, fill)
 }

@@ -19,7 +19,8 @@
 // # What is not
 //
 //   - Frames, and the objects in them, are valid until the next call of Next or Buffered.
-//   - Protobuf that no server sends is refused, though generated code reads it: numbers and field numbers that overflow.
+//   - Protobuf that no server sends is refused, though generated code reads it: numbers and field numbers that
+//     overflow.
 //   - CBOR is not read.
 //
 // Reading order: frames.go, format.go, then json.go and protobuf.go.

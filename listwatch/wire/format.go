@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"mime"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -14,18 +15,15 @@ import (
 // ErrGarbage is a frame that is no JSON. Where the next frame starts is unknown then, so the stream cannot go on.
 var ErrGarbage = errors.New("garbage in the watch stream")
 
-// ErrTable is an answer for printing: its rows are no objects.
-var ErrTable = errors.New("the server answered with a Table, which is for printing: its rows are no objects")
+var errTable = errors.New("the server answered with a Table, which is for printing: its rows are no objects")
 
-// Format is an encoding: [JSON] or [Protobuf].
+// Format is an encoding: JSON or protobuf.
 type Format interface {
-	// Event takes an event of a watch apart. typ is what could be read of its type, also beside an error. An error costs
-	// this event only, unless it is an ErrGarbage.
-	Event(frame []byte) (typ string, object Object, err error)
-	// List takes a list apart.
+	// List takes a list apart. It refuses other objects; a Status is returned as an *apierrors.StatusError.
 	List(body []byte) (List, error)
 
 	newCutter() cutter
+	event(frame []byte) (typ string, object Object, err error)
 	// The methods of an Object, on its bytes without an envelope.
 	decode(object []byte, into any, decoder Decoder) error
 	metadata(object []byte) (metav1.ObjectMeta, error)
@@ -33,46 +31,61 @@ type Format interface {
 	status(object Object, into *metav1.Status) error
 }
 
-// The formats.
 var (
-	JSON     Format = jsonFormat{}
-	Protobuf Format = protobufFormat{}
+	asJSON     Format = jsonFormat{}
+	asProtobuf Format = protobufFormat{}
 )
 
 // FormatOf chooses the format by the Content-Type of an answer. An answer without one is JSON, as it is for client-go.
 func FormatOf(contentType string) (Format, error) {
 	if contentType == "" {
-		return JSON, nil
+		return asJSON, nil
 	}
 	mediaType, params, err := mime.ParseMediaType(contentType)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("the server's Content-Type %q cannot be read: %w", contentType, err)
 	case params["as"] == "Table":
-		return nil, ErrTable
+		return nil, errTable
 	case mediaType == runtime.ContentTypeJSON:
-		return JSON, nil
+		return asJSON, nil
 	case mediaType == runtime.ContentTypeProtobuf:
-		return Protobuf, nil
+		return asProtobuf, nil
 	}
 	const neither = "the server answered with Content-Type %q, which is neither JSON nor Kubernetes protobuf"
 	return nil, fmt.Errorf(neither, contentType)
 }
 
-// Message is what the generated protobuf code of a type offers.
-type Message = interface {
+// Event takes an event of a watch apart. typ is what could be read of its type, also beside an error. The error is an
+// *apierrors.StatusError if the server ended the watch, and wraps ErrGarbage if the next frame cannot be found. Any
+// other error costs this event only.
+func Event(format Format, frame []byte) (typ string, object Object, err error) {
+	typ, object, err = format.event(frame)
+	switch typ {
+	case "ERROR":
+		return typ, object, serverError(object, err)
+	case "":
+		if failure := statusIn(frame); failure != nil && failure.ErrStatus.Kind == "Status" {
+			return typ, object, failure // in the place of an event
+		}
+	}
+	return typ, object, err
+}
+
+// message is what the generated protobuf code of a type offers.
+type message = interface {
 	Unmarshal(data []byte) error
 }
 
 // Decoder decodes the protobuf form of an object. It must not keep data.
 type Decoder interface {
-	Unmarshal(data []byte, into Message) error
+	Unmarshal(data []byte, into message) error
 }
 
 // Object is an object that is not decoded yet. It points into the bytes that it was cut from.
 type Object struct {
-	// APIVersion and Kind are what the envelope of a protobuf object says. JSON has no envelope: there they are empty.
-	APIVersion, Kind string
+	// TypeMeta is what the envelope of a protobuf object says. JSON has no envelope: there it is empty.
+	metav1.TypeMeta
 
 	format Format
 	bytes  []byte // without the envelope
@@ -83,7 +96,7 @@ func open(body []byte) (Object, error) {
 	if bytes.HasPrefix(body, []byte(protobufPrefix)) {
 		return openProtobuf(body)
 	}
-	return Object{format: JSON, bytes: body}, nil
+	return Object{format: asJSON, bytes: body}, nil
 }
 
 // Decode decodes the object into a pointer. Protobuf goes through decoder, or if that is nil through the object's own
@@ -109,9 +122,24 @@ func (o Object) Key() (key types.NamespacedName, version string) {
 
 // List is a list whose items are not decoded yet.
 type List struct {
-	// APIVersion and Kind are empty if the list does not say them.
-	APIVersion, Kind string
-	Meta             metav1.ListMeta
-	// Items are nil if there is no such field, or in protobuf if there are none.
-	Items []Object
+	metav1.TypeMeta // empty if the list does not say it
+	Meta            metav1.ListMeta
+	Items           []Object
+}
+
+// checkList refuses an object that is no list, though it can be read as one without items.
+func checkList(body []byte, is metav1.TypeMeta, hasItems bool) error {
+	switch {
+	case is.Kind == "Status":
+		if failure := statusIn(body); failure != nil {
+			return failure
+		}
+		return errors.New("the server answered with a Status, not with a list")
+	case is.Kind == "Table":
+		return errTable
+	case is.Kind != "" && !strings.HasSuffix(is.Kind, "List") && !hasItems:
+		named := strings.TrimSpace(is.APIVersion + " " + is.Kind)
+		return fmt.Errorf("the server answered with a %s, not with a list", named)
+	}
+	return nil
 }

@@ -35,8 +35,8 @@ type Reader struct {
 // cutter finds the first frame in the bytes that have arrived.
 type cutter interface {
 	// frame returns how many bytes of data to skip, and how many of those behind them are the frame. If it has not
-	// arrived whole, ok is false; then the call after has the bytes that are not skipped, and more behind them. An error
-	// comes again.
+	// arrived whole, ok is false; then the call after has the bytes that are not skipped, and more behind them. An
+	// error comes again.
 	frame(data []byte, limit int) (skip, size int, ok bool, err error)
 }
 

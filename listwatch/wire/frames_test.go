@@ -41,8 +41,8 @@ func (c *chunks) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-func jsonReader(from io.Reader, limit int) *Reader   { return NewReader(from, JSON, limit) }
-func lengthReader(from io.Reader, limit int) *Reader { return NewReader(from, Protobuf, limit) }
+func jsonReader(from io.Reader, limit int) *Reader   { return NewReader(from, asJSON, limit) }
+func lengthReader(from io.Reader, limit int) *Reader { return NewReader(from, asProtobuf, limit) }
 
 // readAll pulls frames until the first error.
 func readAll(frames *Reader) (got []string, err error) {
@@ -93,8 +93,8 @@ func TestFrames_LimitIsInclusive(t *testing.T) {
 		format Format
 		frame  func([]byte) []byte
 	}{
-		{"JSON", JSON, func(b []byte) []byte { return b }},
-		{"length", Protobuf, lengthPrefixed},
+		{"JSON", asJSON, func(b []byte) []byte { return b }},
+		{"length", asProtobuf, lengthPrefixed},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got, err := readAll(NewReader(bytes.NewReader(tc.frame(object)), tc.format, limit))

@@ -61,7 +61,7 @@ func FuzzJSONFrames(f *testing.F) {
 			if err != nil {
 				requireExplained(t, err)
 			} else {
-				exerciseEvent(JSON, got)
+				exerciseEvent(asJSON, got)
 			}
 			switch {
 			case wantErr == nil && want[0] != '{': // a watch has objects only
@@ -125,18 +125,18 @@ func FuzzLengthFrames(f *testing.F) {
 			require.NoError(t, err)
 			require.Equal(t, buf[:n], got)
 			rest = rest[4+n:]
-			exerciseEvent(Protobuf, got)
+			exerciseEvent(asProtobuf, got)
 		}
 	})
 }
 
 // exerciseEvent decodes a frame every way there is; it must not panic, whatever is in it.
 func exerciseEvent(format Format, frame []byte) {
-	if _, object, err := format.Event(frame); err == nil {
+	if _, object, err := Event(format, frame); err == nil {
 		_, _ = object.Metadata()
-		_, _ = object.StatusError()
+		_, _ = object.statusError()
 		_, _ = object.Key()
 	}
 	_, _ = format.List(frame)
-	_ = StatusIn(frame)
+	_ = statusIn(frame)
 }

@@ -16,8 +16,8 @@ type jsonFormat struct{}
 
 func (jsonFormat) newCutter() cutter { return &jsonCutter{} }
 
-// Event implements Format. The frame is JSON if its brackets match and the decoder says so.
-func (jsonFormat) Event(frame []byte) (typ string, object Object, err error) {
+// event implements Format. The frame is JSON if its brackets match and the decoder says so.
+func (jsonFormat) event(frame []byte) (typ string, object Object, err error) {
 	var event struct {
 		Type   string          `json:"type"`
 		Object json.RawMessage `json:"object"`
@@ -31,7 +31,7 @@ func (jsonFormat) Event(frame []byte) (typ string, object Object, err error) {
 	if event.Object == nil {
 		return event.Type, object, errors.New("watch event without an object")
 	}
-	return event.Type, Object{format: JSON, bytes: event.Object}, nil
+	return event.Type, Object{format: asJSON, bytes: event.Object}, nil
 }
 
 // List implements Format.
@@ -42,16 +42,13 @@ func (jsonFormat) List(body []byte) (List, error) {
 		Items           []json.RawMessage `json:"items"`
 	}
 	if err := utiljson.Unmarshal(body, &list); err != nil {
-		return List{APIVersion: list.APIVersion, Kind: list.Kind}, err
+		return List{}, fmt.Errorf("the list cannot be read: %w", err)
 	}
-	parts := List{APIVersion: list.APIVersion, Kind: list.Kind, Meta: list.Metadata}
-	if list.Items != nil {
-		parts.Items = make([]Object, 0, len(list.Items))
-	}
+	parts := List{TypeMeta: list.TypeMeta, Meta: list.Metadata, Items: make([]Object, 0, len(list.Items))}
 	for _, item := range list.Items {
-		parts.Items = append(parts.Items, Object{format: JSON, bytes: item})
+		parts.Items = append(parts.Items, Object{format: asJSON, bytes: item})
 	}
-	return parts, nil
+	return parts, checkList(body, list.TypeMeta, list.Items != nil)
 }
 
 func (jsonFormat) decode(object []byte, into any, _ Decoder) error {
@@ -85,7 +82,7 @@ func (jsonFormat) status(object Object, into *metav1.Status) error {
 	if err := utiljson.Unmarshal(object.bytes, &says); err != nil {
 		return err
 	}
-	if err := checkStatus(says.APIVersion, says.Kind); err != nil {
+	if err := checkStatus(says); err != nil {
 		return err
 	}
 	return utiljson.Unmarshal(object.bytes, into)

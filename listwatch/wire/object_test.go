@@ -36,7 +36,7 @@ func TestProtobufList_EveryListTypeOfTheSchemeIsCutIntoItsItems(t *testing.T) {
 		require.NoError(t, err)
 		accessor.SetResourceVersion("9")
 		list.GetObjectKind().SetGroupVersionKind(gvk)
-		parts, err := Protobuf.List(encode(t, protoType, list))
+		parts, err := asProtobuf.List(encode(t, protoType, list))
 		require.NoError(t, err, "%v", gvk)
 		assert.Equal(t, "9", parts.Meta.ResourceVersion, "%v", gvk)
 		var names []string
@@ -62,12 +62,12 @@ func TestKey_HalfAKeyIsNoKey(t *testing.T) {
 		{"{\"metadata\":{\"name\":\"\xe3\xe3\"}}", "/\ufffd\ufffd"}, // as in the object itself
 		{``, "/"},
 	} {
-		key, _ := Object{format: JSON, bytes: []byte(tc.object)}.Key()
+		key, _ := Object{format: asJSON, bytes: []byte(tc.object)}.Key()
 		assert.Equal(t, tc.want, key.String(), tc.object)
 	}
 	// Metadata that breaks off behind the name may have had a namespace.
-	key, _ := Object{format: Protobuf, bytes: []byte("\x0a\x04\x0a\x01x\x1a")}.Key()
+	key, _ := Object{format: asProtobuf, bytes: []byte("\x0a\x04\x0a\x01x\x1a")}.Key()
 	assert.Equal(t, types.NamespacedName{}, key)
-	key, _ = Object{format: Protobuf, bytes: []byte("\x0a\x03\x0a\x01x")}.Key()
+	key, _ = Object{format: asProtobuf, bytes: []byte("\x0a\x03\x0a\x01x")}.Key()
 	assert.Equal(t, types.NamespacedName{Name: "x"}, key)
 }

@@ -62,8 +62,8 @@ func (lengthCutter) frame(data []byte, limit int) (skip, size int, ok bool, err 
 	return header, int(announced), true, nil
 }
 
-// Event implements Format. The frame is a metav1.WatchEvent without an envelope; the object in it has one.
-func (protobufFormat) Event(frame []byte) (typ string, object Object, err error) {
+// event implements Format. The frame is a metav1.WatchEvent without an envelope; the object in it has one.
+func (protobufFormat) event(frame []byte) (typ string, object Object, err error) {
 	var enveloped []byte
 	err = eachField(frame, func(number protowire.Number, value []byte) error {
 		switch number {
@@ -89,31 +89,34 @@ func (protobufFormat) Event(frame []byte) (typ string, object Object, err error)
 // List implements Format.
 func (protobufFormat) List(body []byte) (List, error) {
 	object, err := openProtobuf(body)
-	list := List{APIVersion: object.APIVersion, Kind: object.Kind}
-	if err != nil || object.Kind != "" && !strings.HasSuffix(object.Kind, "List") {
-		return list, err // the fields 1 and 2 of another kind are something else
+	list := List{TypeMeta: object.TypeMeta}
+	// The fields 1 and 2 of another kind are something else.
+	if err == nil && (object.Kind == "" || strings.HasSuffix(object.Kind, "List")) {
+		err = eachField(object.bytes, func(number protowire.Number, value []byte) error {
+			switch number {
+			case fieldListMeta:
+				return list.Meta.Unmarshal(value)
+			case fieldListItems:
+				list.Items = append(list.Items, Object{format: asProtobuf, bytes: value})
+			}
+			return nil
+		})
 	}
-	err = eachField(object.bytes, func(number protowire.Number, value []byte) error {
-		switch number {
-		case fieldListMeta:
-			return list.Meta.Unmarshal(value)
-		case fieldListItems:
-			list.Items = append(list.Items, Object{format: Protobuf, bytes: value})
-		}
-		return nil
-	})
-	return list, err
+	if err != nil {
+		return List{}, fmt.Errorf("the list cannot be read: %w", err)
+	}
+	return list, checkList(body, object.TypeMeta, false)
 }
 
 func (protobufFormat) decode(object []byte, into any, decoder Decoder) error {
-	message, ok := into.(Message)
+	decoded, ok := into.(message)
 	switch {
 	case !ok:
 		return fmt.Errorf("%T cannot be decoded from protobuf", into)
 	case decoder != nil:
-		return decoder.Unmarshal(object, message)
+		return decoder.Unmarshal(object, decoded)
 	}
-	return message.Unmarshal(object)
+	return decoded.Unmarshal(object)
 }
 
 func (protobufFormat) metadata(object []byte) (meta metav1.ObjectMeta, err error) {
@@ -152,7 +155,7 @@ func (protobufFormat) key(object []byte) (key types.NamespacedName, version stri
 }
 
 func (protobufFormat) status(object Object, into *metav1.Status) error {
-	if err := checkStatus(object.APIVersion, object.Kind); err != nil {
+	if err := checkStatus(object.TypeMeta); err != nil {
 		return err
 	}
 	return into.Unmarshal(object.bytes)
@@ -160,7 +163,7 @@ func (protobufFormat) status(object Object, into *metav1.Status) error {
 
 // openProtobuf takes the envelope, prefix and runtime.Unknown, off an object.
 func openProtobuf(data []byte) (object Object, err error) {
-	object.format = Protobuf
+	object.format = asProtobuf
 	if !bytes.HasPrefix(data, []byte(protobufPrefix)) {
 		return object, fmt.Errorf("not a Kubernetes protobuf object: it starts with %.8q", data)
 	}
@@ -188,8 +191,8 @@ func openProtobuf(data []byte) (object Object, err error) {
 	return object, err
 }
 
-// eachField calls visit for every length-delimited field of message, and skips all others. An error of visit ends it and
-// is returned. value points into message.
+// eachField calls visit for every length-delimited field of message, and skips all others. An error of visit ends it
+// and is returned. value points into message.
 func eachField(message []byte, visit func(number protowire.Number, value []byte) error) error {
 	for len(message) > 0 {
 		number, wireType, n := protowire.ConsumeTag(message)

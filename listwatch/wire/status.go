@@ -2,32 +2,39 @@ package wire
 
 import (
 	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// StatusError reads the object as a Status, whatever it says went wrong. An object of another kind is an error.
-func (o Object) StatusError() (*apierrors.StatusError, error) {
+// statusError reads the object as a Status, whatever it says went wrong. An object of another kind is an error.
+func (o Object) statusError() (*apierrors.StatusError, error) {
 	status := &metav1.Status{}
 	if err := o.format.status(o, status); err != nil {
 		return nil, err
 	}
 	// An error's text should not be empty, even if the server had nothing to say.
 	if status.Message == "" {
-		status.Message = fmt.Sprintf("the server answered with code %d, reason %q and no message", status.Code, status.Reason)
+		const text = "the server answered with code %d, reason %q and no message"
+		status.Message = fmt.Sprintf(text, status.Code, status.Reason)
 	}
 	return &apierrors.StatusError{ErrStatus: *status}, nil
 }
 
-// StatusIn returns the failure that body holds, nil if it holds none. The first bytes of body say which format it has:
+// statusIn returns the failure that body holds, nil if it holds none. The first bytes of body say which format it has:
 // a proxy on the way may have set the Content-Type.
-func StatusIn(body []byte) *apierrors.StatusError {
+func statusIn(body []byte) *apierrors.StatusError {
 	object, err := open(body)
 	if err != nil {
 		return nil
 	}
-	status, err := object.StatusError()
+	status, err := object.statusError()
 	if err != nil || status.ErrStatus.Status == metav1.StatusSuccess {
 		return nil
 	}
@@ -37,9 +44,60 @@ func StatusIn(body []byte) *apierrors.StatusError {
 	return status
 }
 
-func checkStatus(apiVersion, kind string) error {
-	if kind != "" && kind != "Status" {
-		return fmt.Errorf("a Status was expected, not a %s %s", apiVersion, kind)
+func checkStatus(is metav1.TypeMeta) error {
+	if is.Kind != "" && is.Kind != "Status" {
+		return fmt.Errorf("a Status was expected, not a %s %s", is.APIVersion, is.Kind)
 	}
 	return nil
+}
+
+// serverError turns the object of an ERROR event into an error; err says why it is not there.
+func serverError(object Object, err error) *apierrors.StatusError {
+	var failure *apierrors.StatusError
+	if err == nil {
+		failure, err = object.statusError()
+	}
+	if err != nil {
+		err = fmt.Errorf("the watch ended with an ERROR event that cannot be read: %w", err)
+		failure = apierrors.NewInternalError(err)
+	}
+	return failure
+}
+
+// maxErrorBody bounds what is read of an answer that is an error, in bytes.
+const maxErrorBody = 1 << 20
+
+// ResponseError makes an error of an answer that is not a 200: of the Status in its body, or else of its code and text.
+func ResponseError(resp *http.Response, verb string, resource schema.GroupResource) *apierrors.StatusError {
+	body, readErr := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
+	retryAfter := retryAfterSeconds(resp.Header.Get("Retry-After"))
+	if err := statusIn(body); err != nil {
+		status := &err.ErrStatus
+		if status.Code == 0 {
+			status.Code = int32(resp.StatusCode)
+		}
+		if status.Details == nil {
+			status.Details = &metav1.StatusDetails{}
+		}
+		if status.Details.RetryAfterSeconds == 0 {
+			status.Details.RetryAfterSeconds = int32(retryAfter)
+		}
+		return err
+	}
+	const maxText = 2048
+	text := string(body[:min(len(body), maxText)])
+	if readErr != nil {
+		text = fmt.Sprintf("%s (reading on: %v)", text, readErr)
+	}
+	return apierrors.NewGenericServerResponse(resp.StatusCode, verb, resource, "", text, retryAfter, true)
+}
+
+// retryAfterSeconds reads both forms of the header, seconds and a date. It is 0 if there is none or the time has
+// passed, and fits into the int32 of a Status.
+func retryAfterSeconds(header string) int {
+	seconds, err := strconv.Atoi(header)
+	if at, dateErr := http.ParseTime(header); err != nil && dateErr == nil {
+		seconds = int(math.Ceil(min(time.Until(at).Seconds(), math.MaxInt32)))
+	}
+	return min(max(seconds, 0), math.MaxInt32)
 }
