@@ -54,7 +54,7 @@ func (c *content[K, T]) giveBack(epoch uint64) {
 		c.slots, c.peak = small, len(small)
 	}
 	for i, ix := range c.indices {
-		if mostlyEmpty(len(ix.postings)+len(ix.further), ix.peak) && ix.peak*16 > len(c.slots) {
+		if mostlyEmpty(len(ix.postings), ix.peak) && ix.peak*16 > len(c.slots) {
 			c.indices[i] = ix.remake(epoch)
 		}
 	}

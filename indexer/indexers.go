@@ -80,7 +80,7 @@ func (s *Store[K, T]) announce(added []*index[T]) (pendingObjs Snapshot[K, T], e
 			return pendingObjs, fmt.Errorf("indexer: there is an index %q already", ix.def.name)
 		}
 		for range s.keys.len() {
-			ix.filed.push(filing{posting: pending}, 0)
+			ix.filed.push(pending, 0)
 		}
 	}
 	s.setIndicesLocked(slices.Concat(s.indices, added))
@@ -95,7 +95,7 @@ func (s *Store[K, T]) filePending(key K, obj T, defs []*definition[T]) {
 	slot, ok := s.slots[key]
 	for _, def := range defs {
 		ix := s.index(def.name) // not as it was made: a Replace may have put another in its place
-		if !ok || ix.filed.at(slot).posting != pending {
+		if !ok || *ix.filed.at(slot) != pending {
 			sc.reset() // the writer has reported what failed
 			break
 		}
@@ -105,8 +105,8 @@ func (s *Store[K, T]) filePending(key K, obj T, defs []*definition[T]) {
 	s.finish(sc)
 }
 
-// RemoveIndexers removes indices and frees their memory; snapshots keep theirs. If one of the names is unknown, or still
-// being added, it is an error and nothing changes.
+// RemoveIndexers removes indices and frees their memory; snapshots keep theirs. If one of the names is unknown, or
+// still being added, it is an error and nothing changes.
 func (s *Store[K, T]) RemoveIndexers(names ...string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -131,7 +131,7 @@ func (s *Store[K, T]) Index(name string, obj T) ([]T, error) {
 // ListIndexValues returns the values under which anything is filed in the named index, sorted; none if there is no such
 // index.
 func (s *Store[K, T]) ListIndexValues(name string) []string {
-	ix := s.Snapshot().m.index(name)
+	ix := s.Snapshot().m.indices[name]
 	if ix == nil {
 		return nil
 	}

@@ -29,17 +29,15 @@ type moment[K comparable, T any] struct {
 	keys    column[K]
 	objs    column[T]
 	rv      string
-	indices []frozenIndex
+	indices map[string]*frozenIndex // by name; those that were complete at the moment
 
 	once  sync.Once // makes slots
 	slots map[K]uint32
 }
 
-// frozenIndex is an index that was complete at the moment.
+// frozenIndex is an index at the moment.
 type frozenIndex struct {
-	name  string
-	posts column[posting]
-
+	posts    column[posting]
 	once     sync.Once // makes postings
 	postings map[string]uint32
 }
@@ -49,10 +47,10 @@ func (s *Store[K, T]) freezeRLocked() *moment[K, T] {
 	if m := s.present.Load(); m != nil {
 		return m
 	}
-	m := &moment[K, T]{keys: s.keys, objs: s.objs, rv: s.rv, indices: make([]frozenIndex, 0, len(s.indices))}
+	m := &moment[K, T]{keys: s.keys, objs: s.objs, rv: s.rv, indices: map[string]*frozenIndex{}}
 	for _, ix := range s.indices {
 		if ix.ready {
-			m.indices = append(m.indices, frozenIndex{name: ix.def.name, posts: ix.posts})
+			m.indices[ix.def.name] = &frozenIndex{posts: ix.posts}
 		}
 	}
 	s.epoch.Add(1)
@@ -110,7 +108,7 @@ func (s Snapshot[K, T]) All() iter.Seq2[K, T] {
 // there is no such index.
 func (s Snapshot[K, T]) ByIndex(name, value string) (iter.Seq2[K, T], error) {
 	m := s.moment()
-	ix := m.index(name)
+	ix := m.indices[name]
 	if ix == nil {
 		return nil, noIndex(name)
 	}
@@ -125,16 +123,6 @@ func (s Snapshot[K, T]) ByIndex(name, value string) (iter.Seq2[K, T], error) {
 			}
 		}
 	}, nil
-}
-
-// index returns the index of that name, nil if there is none.
-func (m *moment[K, T]) index(name string) *frozenIndex {
-	for i := range m.indices {
-		if ix := &m.indices[i]; ix.name == name {
-			return ix
-		}
-	}
-	return nil
 }
 
 func (ix *frozenIndex) makePostings() {

@@ -33,12 +33,11 @@ func (s *Store[K, T]) DeleteKey(key K) {
 // Apply runs ops in order as one transaction: no reader sees a part of it. It fills in Old and Existed of each
 // operation. Unless empty, resourceVersion becomes the store's, in the same moment. The slice stays the caller's.
 func (s *Store[K, T]) Apply(ops []Op[K, T], resourceVersion string) {
-	for i := range ops {
-		mustBeHashable(ops[i].Key)
-	}
 	sc := s.scratch.Get().(*scratch[K])
 	s.lockWithValues(sc, func(defs []*definition[T]) {
 		for i := range ops {
+			// This panics if K is an interface and the key cannot be hashed: better here than with the lock held.
+			_ = ops[i].Key == ops[i].Key
 			if !ops[i].Delete {
 				compute(sc, defs, ops[i].Key, ops[i].Obj)
 			}
@@ -54,14 +53,6 @@ func (s *Store[K, T]) Apply(ops []Op[K, T], resourceVersion string) {
 	}
 	s.mu.Unlock()
 	s.finish(sc)
-}
-
-// mustBeHashable panics, as a map would, if K is an interface and the value of key cannot be compared. It does so
-// before a lock is taken or an operation is done.
-func mustBeHashable[K comparable](key K) {
-	if same := key; same != key {
-		return // not equal to itself, like a float that is no number
-	}
 }
 
 // lockWithValues locks mu, with the values for the indices as they are now. If indices came or went while their
