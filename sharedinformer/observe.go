@@ -75,10 +75,15 @@ func stored[T object](informer string, ops []storeOp[T], version string, isInIni
 	o := Observation{Step: BatchStored, Informer: informer, ResourceVersion: version}
 	for j := range ops {
 		op := &ops[j]
-		c := Change{Action: "stored", Key: op.Key, Obj: objectOf(op.Obj), Old: objectOf(op.Old), IsInInitialList: isInInitialList}
+		c := Change{
+			Action: "stored", Key: op.Key, Obj: objectOf(op.Obj), Old: objectOf(op.Old), IsInInitialList: isInInitialList,
+		}
 		switch {
 		case op.Delete && op.Existed:
 			c.Action = "removed"
+			if c.Obj == nil {
+				c.Obj = c.Old
+			}
 		case op.Delete:
 			c.Action = "was not there"
 		case op.Existed:

@@ -50,12 +50,6 @@ type Options[T listwatch.Object] struct {
 	// Transform is called once for each object before anything else sees it; it may modify the object or return another,
 	// which must keep namespace, name, uid and resourceVersion. If it fails, the last good version stays.
 	Transform func(obj T) (T, error)
-	// TransformCopiesOnWrite says that Transform writes into nothing but the object's own fields, as
-	// [transform.StripManagedFields] does: what strings, slices, maps and pointers of it lead to is left as it is, or another
-	// takes its place. Then objects may share their parts before it; unstructured ones may not, whose fields are all in one map.
-	TransformCopiesOnWrite bool
-	// Sharing picks the objects that share equal parts.
-	Sharing Sharing
 	// WatchErrorHandler is told of every failed list or watch, from the reflector's goroutine. nil logs.
 	WatchErrorHandler func(ctx context.Context, err error)
 	// OnObjectError is told of every object that could not be read, transformed or indexed. It is called with no lock held,
@@ -63,21 +57,8 @@ type Options[T listwatch.Object] struct {
 	OnObjectError func(key listwatch.Key, err error)
 	// Queue is InOrder by default.
 	Queue QueueKind
-	// Trace is told of each change at each layer, for people to watch: from the reflector's goroutine before a change is
-	// queued, from the consumer's when it is in the store and on its way to the handlers. It must not block. With the per-key
-	// queue it is called under that queue's lock and must not call the informer. nil: not traced.
-	Trace func(TraceEvent)
 	// Metrics are told of what Stats do not say, or at once what they say when asked.
 	Metrics Metrics
-	// DetectMutations keeps a copy of every object and looks each second, and when the informer has stopped, whether
-	// somebody has modified what is shared: see [Mutation]. It costs twice the memory and is for tests. The environment
-	// variable KUBE_CACHE_MUTATION_DETECTOR=true sets it for every informer that is made afterwards.
-	DetectMutations bool
-	// OnMutation is told of each modified object, once, from a goroutine of the informer's. nil panics: what a program does
-	// after a mutation of its cache cannot be trusted.
-	OnMutation func(Mutation)
-	// Checkpoint keeps the store on disk, so that the next run starts with it.
-	Checkpoint CheckpointOptions
 	// Reflector tunes lists and watches. Its Name and OnError are the informer's and ignored.
 	Reflector reflector.Options
 

@@ -5,13 +5,13 @@ import "time"
 // minResync is the shortest resync period.
 const minResync = time.Second
 
-// dueness says whether a listener is due a resync: whether it is given updates that did not change the resourceVersion.
-type dueness uint8
+// resyncState says whether a listener is due a resync: it is then given updates that did not change the resourceVersion.
+type resyncState uint8
 
 const (
-	// notLookedAt: nobody has looked since it was registered. It hears of an early relist, but has no part in a resync that
-	// was decided on before it came.
-	notLookedAt dueness = iota
+	// neverChecked: no check has come since it was registered. It hears of an early relist, but has no part in a resync
+	// that was decided on before it came.
+	neverChecked resyncState = iota
 	notDue
 	isDue
 )
@@ -45,8 +45,8 @@ func (i *Informer[T]) setResyncLocked(l *listener[T], period time.Duration) (rai
 	return raised
 }
 
-// resyncDue looks which listeners are due a resync now, and reports whether there are any.
-func (i *Informer[T]) resyncDue(now time.Time) bool {
+// checkResync looks which listeners are due a resync now, and reports whether there are any.
+func (i *Informer[T]) checkResync(now time.Time) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	found := false

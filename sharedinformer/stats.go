@@ -20,25 +20,23 @@ type Stats struct {
 	Reflector reflector.Stats
 	// ObjectErrors counts objects that could not be read, transformed or indexed.
 	ObjectErrors uint64
-	// Checkpoint is that of [Options].Checkpoint.
-	Checkpoint CheckpointStats
 	// Handlers are in the order of their registration.
 	Handlers []HandlerStats
 }
 
 // stats returns what informers of both kinds know. c may be nil.
-func (p *pipeline[T]) stats(c *Controller[T]) Stats {
+func (m *mirror[T]) stats(c *Controller[T]) Stats {
 	s := Stats{
-		Name:            p.opts.Name,
-		Objects:         p.store.Len(),
-		QueueDepth:      p.queue.Len(),
-		ResourceVersion: p.store.ResourceVersion(),
-		Processing:      p.processing.read(),
-		ObjectErrors:    p.objectErrors.Load(),
+		Name:            m.opts.Name,
+		Objects:         m.store.Len(),
+		QueueDepth:      m.queue.Len(),
+		ResourceVersion: m.store.ResourceVersion(),
+		Processing:      m.processing.read(),
+		ObjectErrors:    m.objectErrors.Load(),
 	}
 	if c != nil {
 		s.LastSyncResourceVersion = c.LastSyncResourceVersion()
-		s.Reflector = c.reflector.Stats()
+		s.Reflector = c.feeder.Stats()
 	}
 	return s
 }
@@ -54,7 +52,6 @@ func (s *SimpleInformer[T]) Stats() Stats {
 func (i *Informer[T]) Stats() Stats {
 	s := i.stats(i.running.Load())
 	s.Synced = i.HasSynced()
-	s.Checkpoint = i.checkpoint.Stats()
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	for _, l := range i.listeners {

@@ -21,7 +21,6 @@ var (
 	_ Syncer = (*SimpleInformer[*config])(nil)
 	_ Syncer = (*Controller[*config])(nil)
 	_ Syncer = (*Registration)(nil)
-	_ Syncer = GenericInformer(nil)
 )
 
 // notebook is a logger that keeps what it is told.
