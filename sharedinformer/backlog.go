@@ -2,6 +2,7 @@ package sharedinformer
 
 import (
 	"container/list"
+	"maps"
 
 	"glasswatch/listwatch"
 )
@@ -89,14 +90,11 @@ type foldingBacklog[T object] struct {
 	out   [2]notification[T]
 }
 
-// step is the change of one object that waits: from given to newest, either of which may be absent, but not both.
+// step is the change of one object that waits. Its old is the last state that the handler was given, its obj the newest.
 type step[T object] struct {
-	key               key
-	given, newest     T // given is the last state the handler was given
-	hasGiven, hasNext bool
-	// deletion is what the deletion of given told of; its kind is 0 if there was none.
+	notification[T]
+	// deletion is the one that told of the end of old; its kind is 0 if there was none.
 	deletion notification[T]
-	initial  bool // counts towards the handler's sync
 }
 
 func newFoldingBacklog[T object]() *foldingBacklog[T] {
@@ -109,8 +107,8 @@ func (b *foldingBacklog[T]) add(n *notification[T]) (folds, lostInitial int) {
 	k := listwatch.KeyOf(n.obj)
 	at, waits := b.byKey[k]
 	if !waits {
-		s := &step[T]{key: k, initial: n.initial, given: n.old, hasGiven: n.kind != added}
-		s.moveTo(n)
+		s := &step[T]{notification: *n}
+		s.remember(n)
 		b.byKey[k] = b.steps.PushBack(s)
 		b.most = max(b.most, len(b.byKey))
 		return 0, 0
@@ -120,21 +118,25 @@ func (b *foldingBacklog[T]) add(n *notification[T]) (folds, lostInitial int) {
 		lostInitial = 1 // the step counts once
 	}
 	s.initial = s.initial || n.initial
-	s.moveTo(n)
-	if !s.hasGiven && !s.hasNext { // from absent to absent: nothing is left of it
+	s.remember(n)
+	s.obj = n.obj
+	switch {
+	case s.kind == added && n.kind == deleted: // from absent to absent: nothing is left of it
 		if s.initial {
 			lostInitial++
 		}
 		b.remove(at)
+	case n.kind == deleted:
+		s.kind = deleted
+	case s.kind == deleted:
+		s.kind = updated
 	}
 	return 1, lostInitial
 }
 
-// moveTo makes n's state the newest.
-func (s *step[T]) moveTo(n *notification[T]) {
-	s.newest, s.hasNext = n.obj, n.kind != deleted
-	// Of several deletions the handler is told of that of the object it knows.
-	if n.kind == deleted && s.hasGiven && s.given.GetUID() == n.obj.GetUID() {
+// remember keeps n if it is the deletion of the object that the handler knows.
+func (s *step[T]) remember(n *notification[T]) {
+	if n.kind == deleted && s.kind != added && s.old.GetUID() == n.obj.GetUID() {
 		s.deletion = *n
 	}
 }
@@ -146,37 +148,26 @@ func (b *foldingBacklog[T]) take() []notification[T] {
 		return nil
 	}
 	b.remove(at)
-	return at.Value.(*step[T]).appendTo(b.out[:0])
-}
-
-// appendTo appends the step as the handler is to see it.
-func (s *step[T]) appendTo(dst []notification[T]) []notification[T] {
-	add := notification[T]{kind: added, initial: s.initial, obj: s.newest}
-	gone := notification[T]{kind: deleted, unknownState: true, old: s.given, obj: s.given}
+	s := at.Value.(*step[T])
+	gone := notification[T]{kind: deleted, unknownState: true, old: s.old, obj: s.old}
 	switch {
-	case !s.hasGiven:
-		return append(dst, add)
-	case !s.hasNext:
+	case s.kind == deleted:
 		if s.deletion.kind == deleted {
-			gone.obj, gone.unknownState = s.deletion.obj, s.deletion.unknownState
+			gone = s.deletion
 		}
 		gone.initial = s.initial
-		return append(dst, gone)
-	case s.given.GetUID() != s.newest.GetUID():
-		return append(dst, gone, add)
+		return append(b.out[:0], gone)
+	case s.kind == updated && s.old.GetUID() != s.obj.GetUID():
+		return append(b.out[:0], gone, notification[T]{kind: added, initial: s.initial, obj: s.obj})
 	}
-	return append(dst, notification[T]{kind: updated, initial: s.initial, old: s.given, obj: s.newest})
+	return append(b.out[:0], notification[T]{kind: s.kind, initial: s.initial, old: s.old, obj: s.obj})
 }
 
 // remove takes a step off. The map, which never shrinks by itself, is made anew after a burst.
 func (b *foldingBacklog[T]) remove(at *list.Element) {
 	b.steps.Remove(at)
-	delete(b.byKey, at.Value.(*step[T]).key)
+	delete(b.byKey, listwatch.KeyOf(at.Value.(*step[T]).obj))
 	if b.most > keepCap && len(b.byKey) < b.most/4 {
-		smaller := make(map[key]*list.Element, len(b.byKey))
-		for k, at := range b.byKey {
-			smaller[k] = at
-		}
-		b.byKey, b.most = smaller, len(smaller)
+		b.byKey, b.most = maps.Collect(maps.All(b.byKey)), len(b.byKey)
 	}
 }

@@ -62,6 +62,7 @@ type ControllerConfig[T listwatch.Object] struct {
 // Its methods are safe for concurrent use.
 type Controller[T listwatch.Object] struct {
 	cfg      ControllerConfig[T]
+	who      string // for errors
 	feeder   Feeder
 	started  atomic.Bool
 	done     chan struct{}
@@ -95,6 +96,7 @@ func NewController[T listwatch.Object](cfg ControllerConfig[T]) *Controller[T] {
 	cfg.Reflector.Name = cfg.Name
 	return &Controller[T]{
 		cfg:      cfg,
+		who:      "controller " + cfg.Name,
 		feeder:   reflector.New(cfg.ListerWatcher, sinkOf(cfg.Queue), cfg.Reflector),
 		done:     make(chan struct{}),
 		relisted: make(chan struct{}, 1),
@@ -105,8 +107,8 @@ func NewController[T listwatch.Object](cfg ControllerConfig[T]) *Controller[T] {
 // before Process has returned. What is queued then is not processed. A controller runs once: a second Run returns
 // ErrStarted at once.
 func (c *Controller[T]) Run(ctx context.Context) error {
-	if !c.started.CompareAndSwap(false, true) {
-		return fmt.Errorf("controller %s: %w", c.cfg.Name, ErrStarted)
+	if c.started.Swap(true) {
+		return fmt.Errorf("%s: %w", c.who, ErrStarted)
 	}
 	defer close(c.done)
 	ctx, cancel := context.WithCancel(ctx)
@@ -218,14 +220,12 @@ func (c *Controller[T]) Done() <-chan struct{} { return c.done }
 // WaitForSync blocks until the first list was processed. If ctx ends or the controller stops first, it returns an error
 // like [Informer.WaitForSync]'s.
 func (c *Controller[T]) WaitForSync(ctx context.Context) error {
-	return syncWait{"controller " + c.cfg.Name, c.Synced(), c.done, nil, c.LastError}.wait(ctx)
+	return syncWait{c.who, c.Synced(), c.done, nil, c.LastError}.wait(ctx)
 }
 
 // LastSyncResourceVersion returns the resourceVersion up to which the queue was given everything, "" before the first
-// list.
-func (c *Controller[T]) LastSyncResourceVersion() string {
-	return c.feeder.LastSyncResourceVersion()
-}
+// list. An informer's store follows: its own is [indexer.Store.ResourceVersion], which stays "" with the per-key queue.
+func (c *Controller[T]) LastSyncResourceVersion() string { return c.feeder.LastSyncResourceVersion() }
 
 // LastError returns the last error of a list or watch, nil once it works again.
 func (c *Controller[T]) LastError() error { return c.feeder.LastError() }

@@ -14,29 +14,19 @@ import (
 // that; it may be called from a handler. On a stopped informer it returns ErrStopped.
 func (i *Informer[T]) AddHandler(h Handler[T], opts HandlerOptions) (*Registration, error) {
 	if h == nil {
-		return nil, fmt.Errorf("informer %s: the handler is nil", i.opts.Name)
+		return nil, fmt.Errorf("%s: the handler is nil", i.who)
 	}
-	r, raised, err := i.register(h, opts)
-	if raised != "" {
-		klog.Background().Info("Resync period of a handler is not what it asked for",
-			"handler", r.name, "asked", opts.ResyncPeriod, "reason", raised)
-	}
-	return r, err
-}
-
-// register is AddHandler under the mutex. raised says why the handler gets another resync period than it asked for.
-func (i *Informer[T]) register(h Handler[T], opts HandlerOptions) (r *Registration, raised string, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.stopped {
-		return nil, "", fmt.Errorf("informer %s: handler not added: %w", i.opts.Name, ErrStopped)
+		return nil, fmt.Errorf("%s: handler not added: %w", i.who, ErrStopped)
 	}
 	l := newListener(newRegistration(i.uniqueNameLocked(opts.Name), i.done, i.LastError), h, opts)
 	l.informer, l.observe = i.opts.Name, i.opts.Observe
-	raised = i.setResyncLocked(l, opts.ResyncPeriod)
+	i.setResyncLocked(l, opts.ResyncPeriod)
 	i.listeners = append(i.listeners, l)
 	if !i.started {
-		return l.Registration, raised, nil
+		return l.Registration, nil
 	}
 	batch := make([]notification[T], 0, i.store.Len())
 	for _, obj := range i.store.All() {
@@ -47,7 +37,7 @@ func (i *Informer[T]) register(h Handler[T], opts HandlerOptions) (r *Registrati
 		l.markUpstreamSynced()
 	}
 	i.serveLocked(l)
-	return l.Registration, raised, nil
+	return l.Registration, nil
 }
 
 // uniqueNameLocked reserves name, or the first of name#2, name#3, … that no listener has.
@@ -101,7 +91,7 @@ func (i *Informer[T]) remove(r *Registration, how func(*listener[T])) error {
 		}
 	}
 	if r == nil || r.owner != i.done {
-		return fmt.Errorf("informer %s: %w", i.opts.Name, ErrUnknownHandler)
+		return fmt.Errorf("%s: %w", i.who, ErrUnknownHandler)
 	}
 	return nil
 }

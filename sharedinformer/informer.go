@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"glasswatch/deltafifo"
@@ -21,9 +20,7 @@ import (
 // Its methods are safe for concurrent use.
 type Informer[T listwatch.Object] struct {
 	mirror[T]
-	lw      listwatch.ListerWatcher[T]
-	running atomic.Pointer[Controller[T]] // nil before Run
-	moved   broadcast                     // sent when the store's resourceVersion has moved
+	moved broadcast // sent when the store's resourceVersion has moved
 
 	synced chan struct{} // closed once the first list is in the store
 	halted chan struct{} // closed when nothing writes the store any more
@@ -46,7 +43,6 @@ type Informer[T listwatch.Object] struct {
 // New returns an informer on lw, which lists and watches nothing before Run.
 func New[T listwatch.Object](lw listwatch.ListerWatcher[T], opts Options[T]) *Informer[T] {
 	i := &Informer[T]{
-		lw:          lw,
 		synced:      make(chan struct{}),
 		halted:      make(chan struct{}),
 		done:        make(chan struct{}),
@@ -54,7 +50,11 @@ func New[T listwatch.Object](lw listwatch.ListerWatcher[T], opts Options[T]) *In
 		resyncCheck: max(opts.ResyncPeriod, 0),
 	}
 	// Keys may repeat in a batch: handlers are told later, and the store applies the changes of a key in order.
-	i.init(opts, true)
+	i.init(lw, opts, true, i.process)
+	i.cfg.ShouldResync = func() bool { return i.checkResync(time.Now()) }
+	if opts.Feed != nil {
+		i.feeder = opts.Feed(i.cfg)
+	}
 	return i
 }
 
@@ -62,15 +62,14 @@ func New[T listwatch.Object](lw listwatch.ListerWatcher[T], opts Options[T]) *In
 // before the handlers have returned from the calls they are in. What waits for a handler then is dropped. An informer
 // runs once: a second Run returns ErrStarted at once.
 func (i *Informer[T]) Run(ctx context.Context) error {
-	controller := i.start(ctx)
-	if controller == nil {
-		return fmt.Errorf("informer %s: %w", i.opts.Name, ErrStarted)
+	if !i.start(ctx) {
+		return fmt.Errorf("%s: %w", i.who, ErrStarted)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // also when a panic passes
 	var wg sync.WaitGroup
 	wg.Go(func() { i.awaitSync(ctx) })
-	err := controller.Run(ctx)
+	err := i.Controller.Run(ctx)
 	cancel()
 	wg.Wait()
 	close(i.halted)
@@ -79,26 +78,20 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 	return err
 }
 
-// start makes the controller and sets the listeners going. It returns nil if the informer was started before.
-func (i *Informer[T]) start(ctx context.Context) *Controller[T] {
+// start sets the listeners going. It returns false if the informer was started before.
+func (i *Informer[T]) start(ctx context.Context) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.started {
-		return nil
+		return false
 	}
 	i.started = true
 	i.runCtx = context.WithoutCancel(ctx)
-	controller := i.controller(i.lw, i.process)
-	controller.cfg.ResyncPeriod = i.resyncCheck
-	controller.cfg.ShouldResync = func() bool { return i.checkResync(time.Now()) }
-	if i.opts.Feed != nil {
-		controller.feeder = i.opts.Feed(controller.cfg)
-	}
-	i.running.Store(controller)
+	i.cfg.ResyncPeriod = i.resyncCheck
 	for _, l := range i.listeners {
 		i.serveLocked(l)
 	}
-	return controller
+	return true
 }
 
 // process takes a batch over: the store first, then the handlers' backlogs. With the per-key queue, its lock is held.
@@ -158,9 +151,6 @@ func (i *Informer[T]) stop() {
 	i.handlers.Wait()
 }
 
-// Name returns the informer's name.
-func (i *Informer[T]) Name() string { return i.opts.Name }
-
 // HasSynced reports whether the first list is in the store.
 func (i *Informer[T]) HasSynced() bool { return isClosed(i.synced) }
 
@@ -181,7 +171,7 @@ func (i *Informer[T]) Done() <-chan struct{} { return i.done }
 // WaitForSync blocks until the first list is in the store. If ctx ends or the informer stops first, it returns an error
 // that names the informer and wraps the cause and, if lists or watches failed to the last, the last of their errors.
 func (i *Informer[T]) WaitForSync(ctx context.Context) error {
-	return syncWait{"informer " + i.opts.Name, i.synced, i.done, nil, i.LastError}.wait(ctx)
+	return syncWait{i.who, i.synced, i.done, nil, i.LastError}.wait(ctx)
 }
 
 // AddIndexers adds indices to the store, before or while the informer runs. A name that exists is an error, as is a
@@ -190,24 +180,7 @@ func (i *Informer[T]) WaitForSync(ctx context.Context) error {
 func (i *Informer[T]) AddIndexers(indexers indexer.Indexers[T]) error {
 	defer i.reportFailures()
 	if i.Stopped() {
-		return fmt.Errorf("informer %s: indexers not added: %w", i.opts.Name, ErrStopped)
+		return fmt.Errorf("%s: indexers not added: %w", i.who, ErrStopped)
 	}
 	return i.store.AddIndexers(indexers)
-}
-
-// LastSyncResourceVersion returns the resourceVersion up to which the reflector has read, "" before the first list. The
-// store follows: its own is [indexer.Store.ResourceVersion], which stays "" with the per-key queue.
-func (i *Informer[T]) LastSyncResourceVersion() string {
-	if c := i.running.Load(); c != nil {
-		return c.LastSyncResourceVersion()
-	}
-	return i.opts.Reflector.ResumeFrom
-}
-
-// LastError returns the last error of a list or watch, nil once it works again.
-func (i *Informer[T]) LastError() error {
-	if c := i.running.Load(); c != nil {
-		return c.LastError()
-	}
-	return nil
 }

@@ -25,12 +25,13 @@ type (
 	storeOp[T listwatch.Object] = indexer.Op[key, T]
 )
 
-// mirror is what shared and simple informers have in common: a queue, a store, and what becomes of errors.
+// mirror is what shared and simple informers have in common: a controller, a store, and what becomes of errors.
 //
 //	ListerWatcher ─▶ Controller ─▶ applier ─▶ store
 //	                     │            └──────▶ notifications
 //	                     └─▶ errors of objects, errors of lists and watches
 type mirror[T object] struct {
+	*Controller[T]
 	opts    Options[T]
 	queue   Queue[T]
 	store   *store[T]
@@ -48,8 +49,10 @@ type failedObject struct {
 	err error
 }
 
-// init makes the queue and the store. mayRepeat: a batch may have several changes of one key.
-func (m *mirror[T]) init(opts Options[T], mayRepeat bool) {
+// init makes queue, store and a controller around process. mayRepeat: a batch may have several changes of one key.
+func (m *mirror[T]) init(
+	lw listwatch.ListerWatcher[T], opts Options[T], mayRepeat bool, process func([]delta[T], bool) error,
+) {
 	if opts.Name == "" {
 		opts.Name = typeName[T]()
 	}
@@ -79,22 +82,18 @@ func (m *mirror[T]) init(opts Options[T], mayRepeat bool) {
 	} else {
 		m.queue = deltafifo.NewInOrder(queueOpts)
 	}
-}
-
-// controller returns a controller around process.
-func (m *mirror[T]) controller(lw listwatch.ListerWatcher[T], process func([]delta[T], bool) error) *Controller[T] {
 	cfg := ControllerConfig[T]{
-		Name:          m.opts.Name,
+		Name:          opts.Name,
 		ListerWatcher: lw,
 		Queue:         m.queue,
 		Process:       process,
-		Reflector:     m.opts.Reflector,
-		ResyncPeriod:  max(m.opts.ResyncPeriod, 0),
+		Reflector:     opts.Reflector,
+		ResyncPeriod:  max(opts.ResyncPeriod, 0),
 	}
 	cfg.Reflector.OnError = m.watchFailed
-	c := NewController(cfg)
-	c.afterPop = m.reportFailures
-	return c
+	m.Controller = NewController(cfg)
+	m.who = "informer " + opts.Name
+	m.afterPop = m.reportFailures
 }
 
 // watchFailed sorts the reflector's errors: those of single objects, and those of lists and watches.

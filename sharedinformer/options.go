@@ -66,8 +66,8 @@ type Options[T listwatch.Object] struct {
 
 	// Observe is told of each batch and of each call of a handler: see [Observation]. nil: nobody looks on.
 	Observe func(Observation)
-	// Feed, if not nil, makes what fills the queue; by default that is a reflector. Run calls it once, with the informer's
-	// mutex held. It is given the informer's ListerWatcher, the queue to fill, and options for reflectors.
+	// Feed, if not nil, makes what fills the queue; by default that is a reflector. New calls it once. It is given the
+	// informer's ListerWatcher, the queue to fill, and options for reflectors.
 	Feed func(ControllerConfig[T]) Feeder
 	// VersionsByBookmark: the store's resourceVersion moves with lists and bookmarks only. It is for a Feed that mixes the
 	// events of several watches: the version of one event says nothing of the others.

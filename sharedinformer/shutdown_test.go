@@ -101,7 +101,7 @@ func TestInformer_HandlersEndAfterTheConsumer(t *testing.T) {
 		synctest.Wait()
 		s.cancel()
 		synctest.Wait()
-		controller := s.informer.running.Load()
+		controller := s.informer.Controller
 		require.False(s, isClosed(controller.Done()))
 		require.False(s, isClosed(reg.Done()), "whoever may still be told of something is served")
 		late, err := s.informer.AddHandler(newRecorder(), HandlerOptions{})

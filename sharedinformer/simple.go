@@ -1,8 +1,6 @@
 package sharedinformer
 
 import (
-	"context"
-
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
 	"glasswatch/deltafifo"
@@ -18,7 +16,6 @@ import (
 // A slow handler holds up the store, and behind it the watch. HasSynced means that the handler has been told of the first
 // list to its end. Every resync and every relist tells it of each object. Its methods are safe for concurrent use.
 type SimpleInformer[T listwatch.Object] struct {
-	*Controller[T]
 	mirror[T]
 	handler Handler[T]
 }
@@ -31,14 +28,8 @@ type SimpleInformer[T listwatch.Object] struct {
 // call.
 func NewSimple[T listwatch.Object](lw listwatch.ListerWatcher[T], h Handler[T], opts Options[T]) *SimpleInformer[T] {
 	s := &SimpleInformer[T]{handler: h}
-	s.init(opts, false)
-	s.Controller = s.controller(lw, s.process)
+	s.init(lw, opts, false, s.process)
 	return s
-}
-
-// WaitForSync is [Controller.WaitForSync].
-func (s *SimpleInformer[T]) WaitForSync(ctx context.Context) error {
-	return syncWait{"informer " + s.opts.Name, s.Synced(), s.Done(), nil, s.LastError}.wait(ctx)
 }
 
 // process takes a batch over and tells the handler.

@@ -24,33 +24,24 @@ type Stats struct {
 	Handlers []HandlerStats
 }
 
-// stats returns what informers of both kinds know. c may be nil.
-func (m *mirror[T]) stats(c *Controller[T]) Stats {
-	s := Stats{
-		Name:            m.opts.Name,
-		Objects:         m.store.Len(),
-		QueueDepth:      m.queue.Len(),
-		ResourceVersion: m.store.ResourceVersion(),
-		Processing:      m.processing.read(),
-		ObjectErrors:    m.objectErrors.Load(),
+// Stats returns the counters of this moment. A simple informer's Handlers are empty.
+func (m *mirror[T]) Stats() Stats {
+	return Stats{
+		Name:                    m.opts.Name,
+		Objects:                 m.store.Len(),
+		QueueDepth:              m.queue.Len(),
+		ResourceVersion:         m.store.ResourceVersion(),
+		LastSyncResourceVersion: m.LastSyncResourceVersion(),
+		Synced:                  m.HasSynced(),
+		Processing:              m.processing.read(),
+		Reflector:               m.feeder.Stats(),
+		ObjectErrors:            m.objectErrors.Load(),
 	}
-	if c != nil {
-		s.LastSyncResourceVersion = c.LastSyncResourceVersion()
-		s.Reflector = c.feeder.Stats()
-	}
-	return s
-}
-
-// Stats returns the counters of this moment. Its Handlers are empty.
-func (s *SimpleInformer[T]) Stats() Stats {
-	stats := s.stats(s.Controller)
-	stats.Synced = s.HasSynced()
-	return stats
 }
 
 // Stats returns the counters of this moment.
 func (i *Informer[T]) Stats() Stats {
-	s := i.stats(i.running.Load())
+	s := i.mirror.Stats()
 	s.Synced = i.HasSynced()
 	i.mu.Lock()
 	defer i.mu.Unlock()

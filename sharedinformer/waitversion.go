@@ -26,10 +26,10 @@ var ErrNoStoreVersion = errors.New("the store of a per-key queue has no resource
 // the cause and, if lists or watches fail at the moment, the last of their errors.
 func (i *Informer[T]) WaitForResourceVersion(ctx context.Context, resourceVersion string) error {
 	if i.opts.Queue == PerKey {
-		return fmt.Errorf("informer %s: waiting for resourceVersion %s: %w", i.opts.Name, resourceVersion, ErrNoStoreVersion)
+		return fmt.Errorf("%s: waiting for resourceVersion %s: %w", i.who, resourceVersion, ErrNoStoreVersion)
 	}
 	if _, err := resourceversion.CompareResourceVersion(resourceVersion, resourceVersion); err != nil {
-		return fmt.Errorf("informer %s: cannot wait for resourceVersion %q: %w", i.opts.Name, resourceVersion, err)
+		return fmt.Errorf("%s: cannot wait for resourceVersion %q: %w", i.who, resourceVersion, err)
 	}
 	i.moved.waiting.Add(1)
 	defer i.moved.waiting.Add(-1)
@@ -44,7 +44,7 @@ func (i *Informer[T]) WaitForResourceVersion(ctx context.Context, resourceVersio
 			return nil
 		}
 		if cause != nil {
-			return withLastError(i.LastError, fmt.Errorf("informer %s has not reached resourceVersion %s: %w", i.opts.Name, resourceVersion, cause))
+			return withLastError(i.LastError, fmt.Errorf("%s has not reached resourceVersion %s: %w", i.who, resourceVersion, cause))
 		}
 		select {
 		case <-moved:
