@@ -37,9 +37,9 @@ type ControllerConfig[T listwatch.Object] struct {
 	ListerWatcher listwatch.ListerWatcher[T]
 	// Queue must be one that nobody else pops from; the controller closes it when it stops.
 	Queue Queue[T]
-	// Process is given what the queue pops, one batch at a time, in Run's goroutine: with a DeltaFIFO all that happened to
-	// one key, under the queue's lock; with an InOrder many keys, each once unless KeysMayRepeat, or one ReplacedAll, SyncAll or Bookmark. Make
-	// the queue with a BatchSize of 1 to be given single deltas. The slice is Process's own only during the call.
+	// Process is given what the queue pops, one batch at a time, in Run's goroutine. With a DeltaFIFO that is all that
+	// happened to one key, under the queue's lock. With an InOrder it is many keys, each once unless KeysMayRepeat, or one
+	// ReplacedAll, SyncAll or Bookmark. A BatchSize of 1 gives single deltas. The slice is Process's only during the call.
 	//
 	// What Process returns an error or panics on does not come again. A panic goes to utilruntime.HandleCrash; if that lets
 	// the process live, Process is called again after a second.
@@ -61,11 +61,12 @@ type ControllerConfig[T listwatch.Object] struct {
 //
 // Its methods are safe for concurrent use.
 type Controller[T listwatch.Object] struct {
-	cfg       ControllerConfig[T]
-	reflector Feeder
-	started   atomic.Bool
-	done      chan struct{}
-	relisted  chan struct{} // capacity 1: a list was processed, so the resync period begins anew
+	cfg      ControllerConfig[T]
+	who      string // for errors
+	feeder   Feeder
+	started  atomic.Bool
+	done     chan struct{}
+	relisted chan struct{} // capacity 1: a list was processed, so the resync period begins anew
 
 	// afterPop is called after each pop, with no lock held; may be nil.
 	afterPop func()
@@ -94,10 +95,11 @@ func NewController[T listwatch.Object](cfg ControllerConfig[T]) *Controller[T] {
 	}
 	cfg.Reflector.Name = cfg.Name
 	return &Controller[T]{
-		cfg:       cfg,
-		reflector: reflector.New(cfg.ListerWatcher, sinkOf(cfg.Queue), cfg.Reflector),
-		done:      make(chan struct{}),
-		relisted:  make(chan struct{}, 1),
+		cfg:      cfg,
+		who:      "controller " + cfg.Name,
+		feeder:   reflector.New(cfg.ListerWatcher, sinkOf(cfg.Queue), cfg.Reflector),
+		done:     make(chan struct{}),
+		relisted: make(chan struct{}, 1),
 	}
 }
 
@@ -105,23 +107,25 @@ func NewController[T listwatch.Object](cfg ControllerConfig[T]) *Controller[T] {
 // before Process has returned. What is queued then is not processed. A controller runs once: a second Run returns
 // ErrStarted at once.
 func (c *Controller[T]) Run(ctx context.Context) error {
-	if !c.started.CompareAndSwap(false, true) {
-		return fmt.Errorf("controller %s: %w", c.cfg.Name, ErrStarted)
+	if c.started.Swap(true) {
+		return fmt.Errorf("%s: %w", c.who, ErrStarted)
 	}
 	defer close(c.done)
 	ctx, cancel := context.WithCancel(ctx)
-	var wg sync.WaitGroup
-	// Deferred, so that a Process that ends the goroutine takes the reflector with it.
-	defer wg.Wait()
+	// Deferred, so that a Process that ends the goroutine or panics takes the reflector with it. Nobody waits for the
+	// reflector then: a panic must end the program.
 	defer cancel()
+	var wg sync.WaitGroup
 	wg.Go(func() {
 		defer c.cfg.Queue.Close() // releases the consumer
-		c.reflector.Run(ctx)
+		c.feeder.Run(ctx)
 	})
 	if c.cfg.ResyncPeriod > 0 {
 		wg.Go(func() { c.resync(ctx) })
 	}
 	c.consume(ctx)
+	cancel()
+	wg.Wait()
 	return nil
 }
 
@@ -216,55 +220,12 @@ func (c *Controller[T]) Done() <-chan struct{} { return c.done }
 // WaitForSync blocks until the first list was processed. If ctx ends or the controller stops first, it returns an error
 // like [Informer.WaitForSync]'s.
 func (c *Controller[T]) WaitForSync(ctx context.Context) error {
-	return syncWait{"controller " + c.cfg.Name, c.Synced(), c.done, nil, c.LastError}.wait(ctx)
+	return syncWait{c.who, c.Synced(), c.done, nil, c.LastError}.wait(ctx)
 }
 
 // LastSyncResourceVersion returns the resourceVersion up to which the queue was given everything, "" before the first
-// list.
-func (c *Controller[T]) LastSyncResourceVersion() string {
-	return c.reflector.LastSyncResourceVersion()
-}
+// list. An informer's store follows: its own is [indexer.Store.ResourceVersion], which stays "" with the per-key queue.
+func (c *Controller[T]) LastSyncResourceVersion() string { return c.feeder.LastSyncResourceVersion() }
 
 // LastError returns the last error of a list or watch, nil once it works again.
-func (c *Controller[T]) LastError() error { return c.reflector.LastError() }
-
-// syncWait is a wait for something to sync.
-type syncWait struct {
-	who          string
-	synced, done <-chan struct{}
-	// ended says why done is closed; nil is ErrStopped.
-	ended     func() error
-	lastError func() error
-}
-
-// wait blocks until synced is closed. If ctx or done ends first, the error names who was waited for and why it did not come.
-func (w syncWait) wait(ctx context.Context) error {
-	cause := ErrStopped
-	select {
-	case <-w.synced:
-		return nil
-	case <-w.done:
-		if w.ended != nil {
-			cause = w.ended()
-		}
-	case <-ctx.Done():
-		cause = context.Cause(ctx)
-	}
-	if isClosed(w.synced) {
-		return nil
-	}
-	if last := w.lastError(); last != nil {
-		return fmt.Errorf("%s has not synced: %w: last error: %w", w.who, cause, last)
-	}
-	return fmt.Errorf("%s has not synced: %w", w.who, cause)
-}
-
-// pause lets crashPause go by, or less if stop is closed.
-func pause(stop <-chan struct{}) {
-	t := time.NewTimer(crashPause)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-stop:
-	}
-}
+func (c *Controller[T]) LastError() error { return c.feeder.LastError() }

@@ -297,7 +297,7 @@ func TestHandler_PanicEndsTheProcessByDefault(t *testing.T) {
 	defer func() { utilruntime.PanicHandlers = handlers }()
 	utilruntime.PanicHandlers = nil
 	require.True(t, utilruntime.ReallyCrash)
-	l := newListener(newRegistration("r", nil), Handler[*config](HandlerFuncs[*config]{AddFunc: func(*config, bool) { panic("boom") }}), HandlerOptions{})
+	l := newListener(newRegistration("r", nil, nil), Handler[*config](HandlerFuncs[*config]{AddFunc: func(*config, bool) { panic("boom") }}), HandlerOptions{})
 	l.append([]notification[*config]{{kind: added, obj: &config{}}})
 	require.PanicsWithValue(t, "boom", func() { l.run(context.Background()) })
 }
@@ -414,16 +414,24 @@ func TestFilteringHandler_ShowsAFilteredWorld(t *testing.T) {
 	})
 }
 
-func TestHandlerName_SaysWhoItIs(t *testing.T) {
-	require.Contains(t, handlerName[*config](newRecorder()), "sharedinformer.recorder")
-	funcs := HandlerFuncs[*config]{AddFunc: func(*config, bool) {}, DeleteFunc: func(Deletion[*config]) {}}
-	require.True(t, strings.HasSuffix(handlerName[*config](funcs), "sharedinformer.TestHandlerName_SaysWhoItIs"), handlerName[*config](funcs))
-	require.Equal(t, handlerName[*config](funcs), handlerName[*config](FilteringHandler[*config]{Handler: &funcs}))
-	require.Contains(t, handlerName[*config](HandlerFuncs[*config]{}), "HandlerFuncs")
+func TestHandlerName_IsTheCallersAndUnique(t *testing.T) {
+	i := New[*config](newServer(), Options[*config]{})
+	var names []string
+	var regs []*Registration
+	for _, name := range []string{"", "", "h", "h", "handler#2", "h"} {
+		r, err := i.AddHandler(newRecorder(), HandlerOptions{Name: name})
+		require.NoError(t, err)
+		regs, names = append(regs, r), append(names, r.Name())
+	}
+	require.Equal(t, []string{"handler", "handler#2", "h", "h#2", "handler#2#2", "h#3"}, names)
+	require.NoError(t, i.RemoveHandler(regs[3]))
+	r, err := i.AddHandler(newRecorder(), HandlerOptions{Name: "h"})
+	require.NoError(t, err)
+	require.Equal(t, "h#2", r.Name(), "a name that is free is given again")
 }
 
 func TestHandler_InitialAddsAreNotCountedWhileTheyAreDelivered(t *testing.T) {
-	l := newListener(newRegistration("r", nil), Handler[*config](HandlerFuncs[*config]{}), HandlerOptions{MaxBacklog: 1})
+	l := newListener(newRegistration("r", nil, nil), Handler[*config](HandlerFuncs[*config]{}), HandlerOptions{MaxBacklog: 1})
 	initial := make([]notification[*config], 200_000)
 	for n := range initial {
 		initial[n] = notification[*config]{kind: added, initial: true, obj: &config{}}
@@ -433,7 +441,7 @@ func TestHandler_InitialAddsAreNotCountedWhileTheyAreDelivered(t *testing.T) {
 	var served sync.WaitGroup
 	served.Go(func() { l.run(context.Background()) })
 	kept := true
-	for l.pendingInitial.Load() > 0 && kept {
+	for l.Stats().Depth > 1 && kept {
 		kept = l.append(nil)
 	}
 	l.close()

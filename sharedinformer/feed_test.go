@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"glasswatch/reflector"
 )
@@ -25,16 +26,15 @@ func (p *preloader) Run(ctx context.Context) {
 }
 
 func TestFeed_FillsTheQueueInTheReflectorsPlace(t *testing.T) {
-	var s *story
+	saved := &config{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a", UID: "uid-1", ResourceVersion: "1"}}
 	feed := func(cfg ControllerConfig[*config]) Feeder {
 		opts := cfg.Reflector
 		opts.ResumeFrom = "1"
 		return &preloader{
-			reflector.New(cfg.ListerWatcher, reflector.Sink[*config](cfg.Queue), opts), cfg, []*config{s.server.objects[named("a")].DeepCopy()}, "1",
+			reflector.New(cfg.ListerWatcher, reflector.Sink[*config](cfg.Queue), opts), cfg, []*config{saved}, "1",
 		}
 	}
-	inVirtualTime(t, Options[*config]{Feed: feed, ResyncPeriod: time.Minute}, func(told *story) {
-		s = told
+	inVirtualTime(t, Options[*config]{Feed: feed, ResyncPeriod: time.Minute}, func(s *story) {
 		r := newRecorder()
 		s.Add(r, HandlerOptions{})
 		s.server.Put("a", "1")

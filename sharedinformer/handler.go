@@ -1,13 +1,6 @@
 package sharedinformer
 
-import (
-	"reflect"
-	"runtime"
-	"slices"
-	"strings"
-
-	"glasswatch/listwatch"
-)
+import "glasswatch/listwatch"
 
 // Deletion says that an object is gone.
 type Deletion[T listwatch.Object] struct {
@@ -68,28 +61,6 @@ func (h HandlerFuncs[T]) OnDelete(d Deletion[T]) {
 	}
 }
 
-// name is where the functions come from: the function that their literals stand in, the type whose methods they are, or
-// their package. If that is not one place, their own names joined.
-func (h HandlerFuncs[T]) name() string {
-	var names, places []string
-	for _, f := range []any{h.AddFunc, h.UpdateFunc, h.DeleteFunc} {
-		fn := runtime.FuncForPC(reflect.ValueOf(f).Pointer())
-		if fn == nil {
-			continue // f is nil
-		}
-		name := fn.Name()
-		place := name
-		if cut := strings.LastIndexByte(name, '.'); cut > 0 {
-			place = name[:cut]
-		}
-		names, places = append(names, name), append(places, place)
-	}
-	if len(slices.Compact(places)) == 1 {
-		return places[0]
-	}
-	return strings.Join(names, "+")
-}
-
 // FilteringHandler passes on what concerns the objects that FilterFunc accepts. An object that an update brings into the
 // filter arrives as an add, one that an update takes out of it as a deletion with its old version. FilterFunc must give
 // the same answer for the same version of an object. A deletion without an object cannot be judged and is passed on.
@@ -125,30 +96,4 @@ func (h FilteringHandler[T]) OnDelete(d Deletion[T]) {
 	if !d.HasObj() || h.FilterFunc(d.Obj) {
 		h.Handler.OnDelete(d)
 	}
-}
-
-// handlerName is the name of a handler that was given none: that of its functions' place, or of its type.
-func handlerName[T listwatch.Object](h Handler[T]) string {
-	var name string
-	switch h := h.(type) {
-	case HandlerFuncs[T]:
-		name = h.name()
-	case *HandlerFuncs[T]:
-		name = h.name()
-	case FilteringHandler[T]:
-		return handlerName(h.Handler)
-	case *FilteringHandler[T]:
-		return handlerName(h.Handler)
-	}
-	if name != "" {
-		return name
-	}
-	t := reflect.TypeOf(h)
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	if t.PkgPath() == "" || t.Name() == "" {
-		return t.String()
-	}
-	return t.PkgPath() + "." + t.Name()
 }

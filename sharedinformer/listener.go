@@ -4,19 +4,18 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-
-	"glasswatch/listwatch"
 )
 
 // crashPause is how long a handler that panicked is left alone, if a panic does not end the process.
 const crashPause = time.Second
 
 // listener serves one handler: the informer appends to its backlog, one goroutine takes from it and calls the handler.
-type listener[T listwatch.Object] struct {
+//
+//	append ──▶ backlog ──next──▶ batch ──call──▶ handler
+type listener[T object] struct {
 	*Registration
 	handler    Handler[T]
 	maxBacklog int
@@ -24,21 +23,20 @@ type listener[T listwatch.Object] struct {
 	observe    func(Observation) // may be nil
 
 	// Guarded by the informer's mutex.
-	resync     time.Duration // what it gets; 0 is none
+	resync     time.Duration // the period it gets; 0 is none
 	nextResync time.Time
-	due        dueness
+	due        resyncState
 	running    bool // its goroutine was started
 
-	dropped  chan struct{} // closed by drop
-	dropping atomic.Bool   // set before dropped is closed; cheaper to ask between two calls
+	dropped chan struct{} // closed by drop
 
-	mu      sync.Mutex // protects backlog, waiting and closed
-	wake    sync.Cond  // on mu: there is something in the backlog, or closed
+	// Guarded by Registration.mu.
+	wake    sync.Cond // on mu: there is something in the backlog, or closed
 	backlog backlog[T]
 	closed  bool // nothing is appended any more
 }
 
-func newListener[T listwatch.Object](r *Registration, h Handler[T], opts HandlerOptions) *listener[T] {
+func newListener[T object](r *Registration, h Handler[T], opts HandlerOptions) *listener[T] {
 	l := &listener[T]{
 		Registration: r,
 		handler:      h,
@@ -61,28 +59,22 @@ func (l *listener[T]) append(batch []notification[T]) bool {
 	if l.closed {
 		return true
 	}
-	var sum effect
-	var initial int64
-	from := 0 // batch[from:i] is for the handler: nearly always all of it
-	for i := range batch {
-		n := &batch[i]
-		if n.sameVersion && (l.due == notDue || n.resync && l.due == notLookedAt) {
-			sum.add(l.backlog.append(batch[from:i]))
-			from = i + 1
+	for j := range batch {
+		n := &batch[j]
+		if n.sameVersion && (l.due == notDue || n.resync && l.due == neverChecked) {
 			continue
 		}
 		if n.initial {
-			initial++
+			l.pendingInitial++
 		}
+		folds, lostInitial := l.backlog.add(n)
+		l.folds += folds
+		l.pendingInitial -= lostInitial
 	}
-	sum.add(l.backlog.append(batch[from:]))
-	l.count(initial, sum)
-	// Read before depth: deliveries go on meanwhile and take off both, and too large a difference would cost the handler
-	// its place.
-	pending := l.pendingInitial.Load()
-	depth := l.depth()
+	l.waiting = l.backlog.len()
+	l.checkSyncLocked()
 	l.wake.Signal()
-	return l.maxBacklog <= 0 || depth-pending <= int64(l.maxBacklog)
+	return l.maxBacklog <= 0 || l.depthLocked()-l.pendingInitial <= l.maxBacklog
 }
 
 // close ends the service once the backlog is delivered.
@@ -97,19 +89,17 @@ func (l *listener[T]) close() {
 func (l *listener[T]) drop(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.dropping.Load() {
+	if isClosed(l.dropped) {
 		return
 	}
-	l.setErr(err)
+	l.err = err
 	l.closed = true
-	l.dropping.Store(true)
 	close(l.dropped)
 	l.wake.Signal()
 }
 
 // run calls the handler until the listener is closed. It closes Done.
 func (l *listener[T]) run(ctx context.Context) {
-	l.goroutine.Store(goroutineID())
 	exited := true // unless it comes back
 	defer func() {
 		if exited {
@@ -123,9 +113,8 @@ func (l *listener[T]) run(ctx context.Context) {
 			exited = false
 			return
 		}
-		for at := 0; at < len(batch) && !l.dropping.Load(); {
-			var crashed bool
-			if at, crashed = l.deliver(ctx, batch, at); crashed {
+		for j := 0; j < len(batch) && !isClosed(l.dropped); j++ {
+			if !l.call(ctx, &batch[j]) {
 				pause(l.dropped) // keeps a handler that always panics from filling the log
 			}
 		}
@@ -136,11 +125,12 @@ func (l *listener[T]) run(ctx context.Context) {
 func (l *listener[T]) next() []notification[T] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for !l.dropping.Load() {
+	for !isClosed(l.dropped) {
 		if batch := l.backlog.take(); len(batch) > 0 {
+			l.waiting = l.backlog.len()
+			l.taken += uint64(len(batch))
 			return batch
 		}
-		l.backlog.idle()
 		if l.closed {
 			return nil
 		}
@@ -149,45 +139,28 @@ func (l *listener[T]) next() []notification[T] {
 	return nil
 }
 
-// deliver calls the handler for batch[at:], zeroing what it delivered, and returns where it stopped: at the end, because
-// the listener was dropped, or after a panic that utilruntime.HandleCrash let pass.
-func (l *listener[T]) deliver(ctx context.Context, batch []notification[T], at int) (next int, crashed bool) {
+// call tells the handler of n. It returns false after a panic that utilruntime.HandleCrash let pass.
+func (l *listener[T]) call(ctx context.Context, n *notification[T]) (returned bool) {
+	defer l.settle(n)
 	defer utilruntime.HandleCrashWithContext(ctx)
-	next = at
-	var n notification[T]
-	defer func() {
-		if crashed {
-			l.settle(&n) // it is not delivered again, so nobody may wait for it
-		}
-	}()
-	for next < len(batch) && !l.dropping.Load() {
-		n = batch[next]
-		batch[next] = notification[T]{}
-		next++
-		crashed = true
-		if l.observe != nil {
-			l.observe(handling(HandlerCalled, l.informer, l.name, &n))
-		}
-		n.tell(l.handler)
-		if l.observe != nil {
-			l.observe(handling(HandlerReturned, l.informer, l.name, &n))
-		}
-		crashed = false
-		l.settle(&n)
+	if l.observe != nil {
+		l.observe(handling(HandlerCalled, l.informer, l.name, n))
 	}
-	return next, false
+	n.tell(l.handler)
+	if l.observe != nil {
+		l.observe(handling(HandlerReturned, l.informer, l.name, n))
+	}
+	return true
 }
 
-// settle counts n as delivered.
+// settle counts n as delivered, and zeroes it.
 func (l *listener[T]) settle(n *notification[T]) {
-	if n.part {
-		l.parts.Add(1)
+	if !n.initial {
+		l.delivered.Add(1)
 	} else {
-		l.settled.Add(1)
+		l.settleInitial()
 	}
-	if n.initial {
-		l.settleInitial(1)
-	}
+	*n = notification[T]{}
 }
 
 // finish frees the backlog and closes Done. Nobody else may be serving the handler.
@@ -195,12 +168,7 @@ func (l *listener[T]) finish() {
 	l.mu.Lock()
 	l.closed = true
 	l.backlog = &plainBacklog[T]{}
-	l.appended.Store(l.settled.Load()) // nothing waits
+	l.waiting, l.taken = 0, l.delivered.Load()
 	l.mu.Unlock()
 	close(l.done)
-}
-
-// backlogError is the Err of a handler that fell behind too far.
-func (l *listener[T]) backlogError() error {
-	return fmt.Errorf("handler %s: %w of %d", l.name, ErrBacklog, l.maxBacklog)
 }

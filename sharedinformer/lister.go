@@ -38,9 +38,6 @@ func NewLister[T listwatch.Object](store *indexer.Store[listwatch.Key, T], resou
 	return Lister[T]{store: store, resource: resource}
 }
 
-// Lister returns a lister on the informer's store. It stays usable when the informer has stopped.
-func (i *Informer[T]) Lister() Lister[T] { return NewLister(i.store, i.opts.Resource) }
-
 // List returns the objects of all namespaces whose labels match; a nil selector matches all. The order is unspecified. The
 // error is always nil; it is there for the sake of generated code that expects one.
 func (l Lister[T]) List(selector labels.Selector) ([]T, error) {
@@ -99,7 +96,11 @@ func matches[T listwatch.Object](selector labels.Selector, obj T) bool {
 
 // guessResource names T's resource as well as can be done without asking a server.
 func guessResource[T listwatch.Object]() schema.GroupResource {
-	if obj, ok := newObject[T]().(runtime.Object); ok {
+	t := reflect.TypeFor[T]()
+	if t.Kind() != reflect.Pointer {
+		return schema.GroupResource{Resource: strings.ToLower(typeName[T]())}
+	}
+	if obj, ok := reflect.New(t.Elem()).Interface().(runtime.Object); ok {
 		if kinds, _, err := scheme.Scheme.ObjectKinds(obj); err == nil && len(kinds) > 0 {
 			plural, _ := meta.UnsafeGuessKindToResource(kinds[0])
 			return plural.GroupResource()

@@ -132,7 +132,6 @@ func TestHandler_WithABoundBehavesLikeItsModel(t *testing.T) {
 				i.mu.Lock()
 				defer i.mu.Unlock()
 				i.distributeLocked(batch)
-				i.lagging = nil // as after each batch
 				for _, p := range patients {
 					p.tell(batch)
 				}

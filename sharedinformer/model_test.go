@@ -144,7 +144,7 @@ type plainRule struct {
 
 func TestBacklog_FoldingFollowsTheRule(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		l := newListener(newRegistration("r", nil), Handler[*config](HandlerFuncs[*config]{}), HandlerOptions{Fold: true})
+		l := newListener(newRegistration("r", nil, nil), Handler[*config](HandlerFuncs[*config]{}), HandlerOptions{Fold: true})
 		w := &world{objects: map[string]*config{}}
 		m := &foldRule{given: map[string]*config{}, newest: map[string]*config{}, ending: map[string]notification[*config]{}, initial: map[string]bool{}}
 		initial := rapid.Bool().Draw(t, "during the initial list")
@@ -192,11 +192,11 @@ func TestBacklog_FoldingFollowsTheRule(t *testing.T) {
 				if depth := l.Stats().Depth; depth != len(m.pending) {
 					t.Fatalf("depth %d, %d wait", depth, len(m.pending))
 				}
-				if n := l.pendingInitial.Load(); n != int64(len(m.initial)) {
+				if n := l.pendingInitial; n != len(m.initial) {
 					t.Fatalf("sync count %d, %d initial adds wait", n, len(m.initial))
 				}
 				// Nothing initial comes after "sync".
-				if want := l.upstreamSynced.Load() && len(m.initial) == 0; l.HasSynced() != want {
+				if want := l.upstreamSynced && len(m.initial) == 0; l.HasSynced() != want {
 					t.Fatalf("synced is %v, want %v", l.HasSynced(), want)
 				}
 				l.backlog.(*foldingBacklog[*config]).checkInvariants(t)
@@ -207,8 +207,8 @@ func TestBacklog_FoldingFollowsTheRule(t *testing.T) {
 
 func TestBacklog_WithoutFoldingEverythingArrivesInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		l := newListener(newRegistration("r", nil), Handler[*config](HandlerFuncs[*config]{}), HandlerOptions{})
-		l.due = rapid.SampledFrom([]dueness{notLookedAt, notDue, isDue}).Draw(t, "due a resync")
+		l := newListener(newRegistration("r", nil, nil), Handler[*config](HandlerFuncs[*config]{}), HandlerOptions{})
+		l.due = rapid.SampledFrom([]resyncState{neverChecked, notDue, isDue}).Draw(t, "due a resync")
 		w := &world{objects: map[string]*config{}}
 		m := &plainRule{}
 		name := rapid.SampledFrom([]string{"a", "b", "c"})
@@ -233,7 +233,7 @@ func TestBacklog_WithoutFoldingEverythingArrivesInOrder(t *testing.T) {
 					}
 				}
 				for _, n := range batch {
-					if !n.sameVersion || l.due == isDue || l.due == notLookedAt && !n.resync {
+					if !n.sameVersion || l.due == isDue || l.due == neverChecked && !n.resync {
 						m.pending = append(m.pending, n)
 					}
 				}

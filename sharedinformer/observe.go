@@ -49,23 +49,19 @@ type Change struct {
 // popped describes a batch as the queue gives it.
 func popped[T object](informer string, batch []delta[T], isInInitialList bool) Observation {
 	o := Observation{Step: BatchPopped, Informer: informer}
+	note := func(t deltafifo.DeltaType, k key, obj T, unknown bool) {
+		o.Changes = append(o.Changes, Change{t.String(), k, objectOf(obj), nil, isInInitialList, unknown})
+	}
+	if list := batch[0].Bulk; list != nil {
+		o.ResourceVersion = list.ResourceVersion
+		for _, item := range list.Items {
+			note(batch[0].Type, item.Key, item.Obj, false)
+		}
+	}
 	for j := range batch {
-		d := &batch[j]
-		if d.Bulk != nil {
-			o.ResourceVersion = d.Bulk.ResourceVersion
+		if d := &batch[j]; d.Type != deltafifo.ReplacedAll {
+			note(d.Type, d.Key, d.Obj, d.FinalStateUnknown)
 		}
-		if d.Type == deltafifo.ReplacedAll {
-			for _, item := range d.Bulk.Items {
-				o.Changes = append(o.Changes, Change{
-					Action: d.Type.String(), Key: item.Key, Obj: objectOf(item.Obj), IsInInitialList: isInInitialList,
-				})
-			}
-			continue
-		}
-		o.Changes = append(o.Changes, Change{
-			Action: d.Type.String(), Key: d.Key, Obj: objectOf(d.Obj),
-			IsInInitialList: isInInitialList, FinalStateUnknown: d.FinalStateUnknown,
-		})
 	}
 	return o
 }
@@ -75,10 +71,13 @@ func stored[T object](informer string, ops []storeOp[T], version string, isInIni
 	o := Observation{Step: BatchStored, Informer: informer, ResourceVersion: version}
 	for j := range ops {
 		op := &ops[j]
-		c := Change{Action: "stored", Key: op.Key, Obj: objectOf(op.Obj), Old: objectOf(op.Old), IsInInitialList: isInInitialList}
+		c := Change{"stored", op.Key, objectOf(op.Obj), objectOf(op.Old), isInInitialList, false}
 		switch {
 		case op.Delete && op.Existed:
 			c.Action = "removed"
+			if c.Obj == nil {
+				c.Obj = c.Old
+			}
 		case op.Delete:
 			c.Action = "was not there"
 		case op.Existed:

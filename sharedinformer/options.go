@@ -48,8 +48,7 @@ type Options[T listwatch.Object] struct {
 	// Indexers are added to the store beside the index by namespace.
 	Indexers indexer.Indexers[T]
 	// Transform is called once for each object before anything else sees it; it may modify the object or return another,
-	// which must keep namespace, name, uid and resourceVersion. If it fails, the last good version stays. It must not write
-	// to what the object's fields lead to if a decoder shares parts of objects (glasswatch/listwatch/memo).
+	// which must keep namespace, name, uid and resourceVersion. If it fails, the last good version stays.
 	Transform func(obj T) (T, error)
 	// WatchErrorHandler is told of every failed list or watch, from the reflector's goroutine. nil logs.
 	WatchErrorHandler func(ctx context.Context, err error)
@@ -58,14 +57,8 @@ type Options[T listwatch.Object] struct {
 	OnObjectError func(key listwatch.Key, err error)
 	// Queue is InOrder by default.
 	Queue QueueKind
-	// Trace is told of each change at each layer, for people to watch: from the reflector's goroutine before a change is
-	// queued, from the consumer's when it is in the store and on its way to the handlers. It must not block. With the per-key
-	// queue it is called under that queue's lock and must not call the informer. nil: not traced.
-	Trace func(TraceEvent)
 	// Metrics are told of what Stats do not say, or at once what they say when asked.
 	Metrics Metrics
-	// Checkpoint keeps the store on disk, so that the next run starts with it.
-	Checkpoint CheckpointOptions
 	// Reflector tunes lists and watches. Its Name and OnError are the informer's and ignored.
 	Reflector reflector.Options
 
@@ -73,8 +66,8 @@ type Options[T listwatch.Object] struct {
 
 	// Observe is told of each batch and of each call of a handler: see [Observation]. nil: nobody looks on.
 	Observe func(Observation)
-	// Feed, if not nil, makes what fills the queue; by default that is a reflector. Run calls it once, with the informer's
-	// mutex held. It is given the informer's ListerWatcher, the queue to fill, and options for reflectors.
+	// Feed, if not nil, makes what fills the queue; by default that is a reflector. New calls it once. It is given the
+	// informer's ListerWatcher, the queue to fill, and options for reflectors.
 	Feed func(ControllerConfig[T]) Feeder
 	// VersionsByBookmark: the store's resourceVersion moves with lists and bookmarks only. It is for a Feed that mixes the
 	// events of several watches: the version of one event says nothing of the others.

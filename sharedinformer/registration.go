@@ -24,14 +24,12 @@ var (
 	ErrUnknownHandler = errors.New("handler is not one of this informer's")
 	// ErrHandlerExited: a handler was removed because it ended its goroutine with runtime.Goexit, as FailNow of a test does.
 	ErrHandlerExited = errors.New("handler has ended its goroutine")
-	// ErrSelfWait: a handler waits for its own end.
-	ErrSelfWait = errors.New("handler waits for itself")
 )
 
 // HandlerOptions say how a handler is served. The zero value gives it every change, without a bound.
 type HandlerOptions struct {
-	// Name is for errors, logs and metrics; by default that of the handler's functions or type. If another handler of the
-	// informer has it, a number is appended.
+	// Name is for errors, logs and metrics; by default "handler". If another handler of the informer has it, a number is
+	// appended.
 	Name string
 	// ResyncPeriod is how often the handler is given every object again, as an update; 0 is the informer's default, NoResync
 	// is never. Less than a second counts as a second. An informer without a resync period gives none at all; on one that
@@ -47,30 +45,23 @@ type HandlerOptions struct {
 
 // Registration is one handler's place in an informer. Its methods are safe for concurrent use.
 type Registration struct {
-	name   string
-	owner  <-chan struct{} // the informer's done: tells informers apart without keeping one's store alive
-	synced chan struct{}
-	done   chan struct{}
-	// lastError is the informer's.
-	lastError func() error
-	// goroutine is the one that calls the handler; 0 before.
-	goroutine atomic.Uint64
+	name      string
+	owner     <-chan struct{} // the informer's done: tells informers apart
+	synced    chan struct{}
+	done      chan struct{}
+	lastError func() error  // the informer's
+	delivered atomic.Uint64 // calls that have ended
 
-	syncOnce sync.Once
+	mu  sync.Mutex // protects what follows
+	err error
+	// waiting is the number of changes in the backlog, taken the number of calls that left it.
+	waiting int
+	taken   uint64
+	folds   int
 	// pendingInitial counts the initial adds that were appended and neither delivered nor folded away.
 	// Invariant: never negative; synced is closed only at zero.
-	pendingInitial atomic.Int64
-	upstreamSynced atomic.Bool
-
-	// Changes that wait are those appended and not settled: one count for each side, so that a delivery costs one atomic
-	// operation and not two.
-	appended atomic.Int64  // changes that were appended, less those that were folded away
-	settled  atomic.Int64  // changes that were delivered
-	parts    atomic.Uint64 // calls that were the first of two for one change
-	folds    atomic.Uint64
-
-	mu  sync.Mutex // protects err
-	err error
+	pendingInitial int
+	upstreamSynced bool // every add of the initial list was appended
 }
 
 // HandlerStats are a moment of a registration.
@@ -85,12 +76,9 @@ type HandlerStats struct {
 	Synced    bool
 }
 
-func newRegistration(name string, owner <-chan struct{}) *Registration {
+func newRegistration(name string, owner <-chan struct{}, lastError func() error) *Registration {
 	return &Registration{
-		name:   name,
-		owner:  owner,
-		synced: make(chan struct{}),
-		done:   make(chan struct{}),
+		name: name, owner: owner, lastError: lastError, synced: make(chan struct{}), done: make(chan struct{}),
 	}
 }
 
@@ -117,83 +105,70 @@ func (r *Registration) Err() error {
 
 // Stats returns the counters of this moment.
 func (r *Registration) Stats() HandlerStats {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	return HandlerStats{
 		Name:      r.name,
-		Depth:     int(r.depth()),
-		Folds:     r.folds.Load(),
-		Delivered: uint64(r.settled.Load()) + r.parts.Load(),
+		Depth:     r.depthLocked(),
+		Folds:     uint64(r.folds),
+		Delivered: r.delivered.Load(),
 		Synced:    r.HasSynced(),
 	}
 }
 
-// depth is the number of changes that wait for the handler, the one it is at included.
-func (r *Registration) depth() int64 {
-	settled := r.settled.Load() // first: what is settled was appended before
-	return r.appended.Load() - settled
-}
-
-// count notes what an append did. initial is how many of the changes count towards the sync.
-func (r *Registration) count(initial int64, e effect) {
-	if initial != 0 {
-		r.pendingInitial.Add(initial)
-	}
-	r.settleInitial(e.settled)
-	if e.folds != 0 {
-		r.folds.Add(uint64(e.folds))
-	}
-	r.appended.Add(int64(e.depth))
+// depthLocked is the number of changes that wait for the handler, the one it is at included.
+func (r *Registration) depthLocked() int {
+	return r.waiting + int(r.taken-r.delivered.Load())
 }
 
 // WaitForSync blocks until the handler has been given all of the initial list. If ctx ends or the handler is gone first, it
 // returns an error that names the handler and wraps the cause and, if the informer's lists or watches failed to the last,
 // the last of their errors.
 func (r *Registration) WaitForSync(ctx context.Context) error {
-	return syncWait{"handler " + r.name, r.synced, r.done, r.ended, r.lastError}.wait(ctx)
-}
-
-// ended is Err, but never nil.
-func (r *Registration) ended() error {
-	if err := r.Err(); err != nil {
-		return err
+	ended := func() error {
+		if err := r.Err(); err != nil {
+			return err
+		}
+		return errors.New("it was removed")
 	}
-	return errors.New("it was removed")
+	return syncWait{"handler " + r.name, r.synced, r.done, ended, r.lastError}.wait(ctx)
 }
 
 // Wait blocks until the handler has returned from its last call and will not be called again, which needs somebody to
-// remove it or to stop the informer, or until ctx ends. The handler itself must not wait: that is ErrSelfWait.
+// remove it or to stop the informer, or until ctx ends. The handler itself must not wait: its call would never return.
 func (r *Registration) Wait(ctx context.Context) error {
-	if isClosed(r.done) {
-		return nil
-	}
-	if r.goroutine.Load() == goroutineID() {
-		return fmt.Errorf("handler %s: %w", r.name, ErrSelfWait)
-	}
 	select {
 	case <-r.done:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("handler %s has not ended: %w", r.name, context.Cause(ctx))
 	}
-}
-
-func (r *Registration) setErr(err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.err = err
+	if isClosed(r.done) {
+		return nil
+	}
+	return fmt.Errorf("handler %s has not ended: %w", r.name, context.Cause(ctx))
 }
 
 // markUpstreamSynced says that every add of the initial list has been appended.
 func (r *Registration) markUpstreamSynced() {
-	r.upstreamSynced.Store(true)
-	if r.pendingInitial.Load() == 0 {
-		r.syncOnce.Do(func() { close(r.synced) })
-	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.upstreamSynced = true
+	r.checkSyncLocked()
 }
 
-// settleInitial takes n adds of the initial list off the sync count.
-func (r *Registration) settleInitial(n int64) {
-	if n != 0 && r.pendingInitial.Add(-n) == 0 && r.upstreamSynced.Load() {
-		r.syncOnce.Do(func() { close(r.synced) })
+// settleInitial counts an add of the initial list as delivered.
+func (r *Registration) settleInitial() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.delivered.Add(1)
+	r.pendingInitial--
+	r.checkSyncLocked()
+}
+
+// checkSyncLocked closes synced once nothing of the initial list is missing.
+func (r *Registration) checkSyncLocked() {
+	if r.upstreamSynced && r.pendingInitial == 0 && !isClosed(r.synced) {
+		close(r.synced)
 	}
 }
 

@@ -9,104 +9,102 @@ import (
 	"glasswatch/deltafifo"
 )
 
-// compare notes which objects of a full list are another state under a version that the store knows. Only a server that was
-// set back gives a version out again, and its list is not newer than the store: otherwise nothing is compared.
+// findRestated notes which objects of a full list are another state under a version that the store knows. Only a server
+// that was set back gives a version out again, and then its list is not newer than the store.
 //
-// It is called before apply and with no lock held, as it looks into every object: nobody but the consumer writes the store,
-// so what it finds there is what apply will.
-func (a *applier[T]) compare(batch []delta[T]) {
-	if batch[0].Type != deltafifo.ReplacedAll {
-		return
-	}
-	list := batch[0].Bulk
+// It looks into every object, so no lock is held. Nobody but the consumer writes the store: apply will find the same.
+func (a *applier[T]) findRestated(list *deltafifo.Bulk[key, T]) {
 	order, err := resourceversion.CompareResourceVersion(list.ResourceVersion, a.store.ResourceVersion())
 	if err != nil || order > 0 {
 		return
 	}
 	for j := range list.Items {
 		item := &list.Items[j]
-		if item.Keep {
-			continue
-		}
 		old, ok := a.store.GetByKey(item.Key)
-		if !ok || old.GetResourceVersion() != item.Obj.GetResourceVersion() || isSameState(reflect.ValueOf(old), reflect.ValueOf(item.Obj)) {
+		if item.Keep || !ok || old.GetResourceVersion() != item.Obj.GetResourceVersion() {
 			continue
 		}
-		if a.restated == nil {
-			a.restated = map[key]struct{}{}
+		if !isSameState(reflect.ValueOf(old), reflect.ValueOf(item.Obj), maxLevels) {
+			if a.restated == nil {
+				a.restated = map[key]bool{}
+			}
+			a.restated[item.Key] = true
 		}
-		a.restated[item.Key] = struct{}{}
 	}
 }
 
-var quantityType = reflect.TypeFor[quantity.Quantity]()
-
-// maxLevels is far deeper than any object of an API server. What goes on is a cycle, as of a transform that links parent and
-// child, and to follow it to the end of the stack would end the process: no recover stops that.
+// maxLevels is deeper than any object of an API server. What goes on is a cycle, as of a transform that links parent and
+// child: to follow it would overflow the stack.
 const maxLevels = 1000
 
-// isSameState is reflect.DeepEqual for two values of one type, except that of a Quantity it does not read the text: a Quantity
-// writes that when a handler prints it, which may be now, and says nothing more by it. Values too deep to be looked through
-// are not the same: handlers then are told of an update once more than needed.
-func isSameState(a, b reflect.Value) bool { return isSameWithin(maxLevels, a, b) }
-
-// isSameWithin is isSameState for values of so many levels; any deeper ones are not the same.
-func isSameWithin(levels int, a, b reflect.Value) bool {
+// isSameState is reflect.DeepEqual for two values of one type, down to so many levels: deeper ones count as different. A
+// Quantity of a is compared by its value and format, as it writes its text when a handler prints it, which may be now.
+func isSameState(a, b reflect.Value, levels int) bool {
 	if levels == 0 {
 		return false
 	}
 	levels--
 	switch a.Kind() {
-	case reflect.Pointer:
-		return a.UnsafePointer() == b.UnsafePointer() || !a.IsNil() && !b.IsNil() && isSameWithin(levels, a.Elem(), b.Elem())
-	case reflect.Interface:
+	case reflect.Pointer, reflect.Interface:
 		if a.IsNil() || b.IsNil() {
 			return a.IsNil() && b.IsNil()
 		}
+		if a.Kind() == reflect.Pointer && a.UnsafePointer() == b.UnsafePointer() {
+			return true
+		}
 		a, b = a.Elem(), b.Elem()
-		return a.Type() == b.Type() && isSameWithin(levels, a, b)
+		return a.Type() == b.Type() && isSameState(a, b, levels)
 	case reflect.Struct:
+		if q, ok := quantityAt(a); ok {
+			other, _ := quantityAt(b)
+			return q.Cmp(*other) == 0 && q.Format == other.Format
+		}
 		for i := range a.NumField() {
-			isText := a.Type() == quantityType && a.Type().Field(i).Name == "s"
-			if !isText && !isSameWithin(levels, a.Field(i), b.Field(i)) {
+			if !isSameState(a.Field(i), b.Field(i), levels) {
 				return false
 			}
 		}
 		return true
-	case reflect.Slice:
+	case reflect.Slice, reflect.Map:
 		if a.IsNil() != b.IsNil() || a.Len() != b.Len() {
 			return false
 		}
-		return a.UnsafePointer() == b.UnsafePointer() || areSameStates(levels, a, b)
+		return a.UnsafePointer() == b.UnsafePointer() || areSameElements(a, b, levels)
 	case reflect.Array:
-		return areSameStates(levels, a, b)
-	case reflect.Map:
-		if a.IsNil() != b.IsNil() || a.Len() != b.Len() {
-			return false
-		}
-		return a.UnsafePointer() == b.UnsafePointer() || areSameEntries(levels, a, b)
+		return areSameElements(a, b, levels)
 	case reflect.Func:
 		return a.IsNil() && b.IsNil()
-	default:
-		return a.Equal(b)
 	}
+	return a.Equal(b)
 }
 
-func areSameStates(levels int, a, b reflect.Value) bool {
+// areSameElements compares arrays, slices or maps of one length.
+func areSameElements(a, b reflect.Value, levels int) bool {
+	if a.Kind() == reflect.Map {
+		for entries := a.MapRange(); entries.Next(); {
+			other := b.MapIndex(entries.Key())
+			if !other.IsValid() || !isSameState(entries.Value(), other, levels) {
+				return false
+			}
+		}
+		return true
+	}
 	for i := range a.Len() {
-		if !isSameWithin(levels, a.Index(i), b.Index(i)) {
+		if !isSameState(a.Index(i), b.Index(i), levels) {
 			return false
 		}
 	}
 	return true
 }
 
-func areSameEntries(levels int, a, b reflect.Value) bool {
-	for entries := a.MapRange(); entries.Next(); {
-		other := b.MapIndex(entries.Key())
-		if !other.IsValid() || !isSameWithin(levels, entries.Value(), other) {
-			return false
-		}
+// quantityAt returns the Quantity that v is, without copying one that others may write. One in a map is a copy already.
+func quantityAt(v reflect.Value) (*quantity.Quantity, bool) {
+	if v.Type() != reflect.TypeFor[quantity.Quantity]() || !v.CanInterface() {
+		return nil, false
 	}
-	return true
+	if v.CanAddr() {
+		return v.Addr().Interface().(*quantity.Quantity), true
+	}
+	q := v.Interface().(quantity.Quantity)
+	return &q, true
 }

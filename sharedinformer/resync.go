@@ -5,48 +5,38 @@ import "time"
 // minResync is the shortest resync period.
 const minResync = time.Second
 
-// dueness says whether a listener is due a resync: whether it is given updates that did not change the resourceVersion.
-type dueness uint8
+// resyncState says whether a listener is due a resync: it is then given updates that did not change the resourceVersion.
+type resyncState uint8
 
 const (
-	// notLookedAt: nobody has looked since it was registered. It hears of an early relist, but has no part in a resync that
-	// was decided on before it came.
-	notLookedAt dueness = iota
+	// neverChecked: no check has come since it was registered. It hears of an early relist, but has no part in a resync
+	// that was decided on before it came.
+	neverChecked resyncState = iota
 	notDue
 	isDue
 )
 
-// setResyncLocked decides how often a listener that asks for period is resynced, as client-go does: before the start the
-// informer's own period follows the shortest one asked for, afterwards the handlers follow the informer's. It says why if
-// it is not what was asked for.
-func (i *Informer[T]) setResyncLocked(l *listener[T], period time.Duration) (raised string) {
+// setResyncLocked decides how often a listener that asks for period is resynced, as client-go does. Before the start the
+// informer's own period follows the shortest one asked for; afterwards no handler's is shorter than the informer's.
+func (i *Informer[T]) setResyncLocked(l *listener[T], period time.Duration) {
 	if period == 0 {
 		period = i.opts.ResyncPeriod
 	}
-	period = max(period, 0)
-	if period > 0 && period < minResync {
-		raised = "it is raised to a second"
-		period = minResync
-	}
-	if period > 0 && period < i.resyncCheck {
-		if i.started {
-			raised = "it is raised to the running informer's"
-			period = i.resyncCheck
-		} else {
-			i.resyncCheck = period
-		}
-	}
-	if period > 0 && i.resyncCheck == 0 {
-		raised = "the informer has no resync"
+	switch {
+	case period <= 0 || i.resyncCheck == 0:
 		period = 0
+	case i.started:
+		period = max(period, minResync, i.resyncCheck)
+	default:
+		period = max(period, minResync)
+		i.resyncCheck = min(i.resyncCheck, period)
 	}
 	l.resync = period
 	l.nextResync = time.Now().Add(period)
-	return raised
 }
 
-// resyncDue looks which listeners are due a resync now, and reports whether there are any.
-func (i *Informer[T]) resyncDue(now time.Time) bool {
+// checkResync looks which listeners are due a resync now, and reports whether there are any.
+func (i *Informer[T]) checkResync(now time.Time) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	found := false

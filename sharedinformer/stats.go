@@ -20,41 +20,29 @@ type Stats struct {
 	Reflector reflector.Stats
 	// ObjectErrors counts objects that could not be read, transformed or indexed.
 	ObjectErrors uint64
-	// Checkpoint is that of [Options].Checkpoint.
-	Checkpoint CheckpointStats
 	// Handlers are in the order of their registration.
 	Handlers []HandlerStats
 }
 
-// stats returns what informers of both kinds know. c may be nil.
-func (p *pipeline[T]) stats(c *Controller[T]) Stats {
-	s := Stats{
-		Name:            p.opts.Name,
-		Objects:         p.store.Len(),
-		QueueDepth:      p.queue.Len(),
-		ResourceVersion: p.store.ResourceVersion(),
-		Processing:      p.processing.read(),
-		ObjectErrors:    p.objectErrors.Load(),
+// Stats returns the counters of this moment. A simple informer's Handlers are empty.
+func (m *mirror[T]) Stats() Stats {
+	return Stats{
+		Name:                    m.opts.Name,
+		Objects:                 m.store.Len(),
+		QueueDepth:              m.queue.Len(),
+		ResourceVersion:         m.store.ResourceVersion(),
+		LastSyncResourceVersion: m.LastSyncResourceVersion(),
+		Synced:                  m.HasSynced(),
+		Processing:              m.processing.read(),
+		Reflector:               m.feeder.Stats(),
+		ObjectErrors:            m.objectErrors.Load(),
 	}
-	if c != nil {
-		s.LastSyncResourceVersion = c.LastSyncResourceVersion()
-		s.Reflector = c.reflector.Stats()
-	}
-	return s
-}
-
-// Stats returns the counters of this moment. Its Handlers are empty.
-func (s *SimpleInformer[T]) Stats() Stats {
-	stats := s.stats(s.Controller)
-	stats.Synced = s.HasSynced()
-	return stats
 }
 
 // Stats returns the counters of this moment.
 func (i *Informer[T]) Stats() Stats {
-	s := i.stats(i.running.Load())
+	s := i.mirror.Stats()
 	s.Synced = i.HasSynced()
-	s.Checkpoint = i.checkpoint.Stats()
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	for _, l := range i.listeners {

@@ -21,7 +21,6 @@ var (
 	_ Syncer = (*SimpleInformer[*config])(nil)
 	_ Syncer = (*Controller[*config])(nil)
 	_ Syncer = (*Registration)(nil)
-
 )
 
 // notebook is a logger that keeps what it is told.
@@ -101,7 +100,7 @@ func TestWait_CancellationEndsEveryWaitAtOnce(t *testing.T) {
 		s.server.FailLists(errors.New("not now"))
 		reg := s.Add(HandlerFuncs[*config]{}, HandlerOptions{})
 		s.Start()
-		controller := s.informer.running.Load()
+		controller := s.informer.Controller
 		ctx, cancel := context.WithCancelCause(context.Background())
 		reason := errors.New("enough")
 		waits := map[string]func() error{

@@ -1,7 +1,6 @@
 package sharedinformer
 
 import (
-	"container/heap"
 	"context"
 	"errors"
 	"fmt"
@@ -15,8 +14,8 @@ import (
 var ErrNoStoreVersion = errors.New("the store of a per-key queue has no resourceVersion")
 
 // WaitForResourceVersion blocks until the store shows everything up to resourceVersion, which must be one that a write of
-// the informer's own resource returned, or a list of it: versions of other resources need not compare. Who writes and then
-// waits reads his own write.
+// the informer's own resource returned, or a list of it: versions of other resources need not compare. A program that
+// writes and then waits reads its own write.
 //
 // The store's version moves with events, bookmarks and lists. A write that brings no event, because the informer does not
 // select the object or could not read or transform it, is waited for until a later event or a bookmark; servers send one
@@ -27,130 +26,74 @@ var ErrNoStoreVersion = errors.New("the store of a per-key queue has no resource
 // the cause and, if lists or watches fail at the moment, the last of their errors.
 func (i *Informer[T]) WaitForResourceVersion(ctx context.Context, resourceVersion string) error {
 	if i.opts.Queue == PerKey {
-		return fmt.Errorf("informer %s: waiting for resourceVersion %s: %w", i.opts.Name, resourceVersion, ErrNoStoreVersion)
+		return fmt.Errorf("%s: waiting for resourceVersion %s: %w", i.who, resourceVersion, ErrNoStoreVersion)
 	}
 	if _, err := resourceversion.CompareResourceVersion(resourceVersion, resourceVersion); err != nil {
-		return fmt.Errorf("informer %s: cannot wait for resourceVersion %q: %w", i.opts.Name, resourceVersion, err)
+		return fmt.Errorf("%s: cannot wait for resourceVersion %q: %w", i.who, resourceVersion, err)
 	}
-	w := i.versions.enter(resourceVersion)
-	defer i.versions.leave(w)
-	// Entered first: whatever moves the store after this look wakes w.
-	i.versions.moved(i.store.ResourceVersion())
+	i.moved.waiting.Add(1)
+	defer i.moved.waiting.Add(-1)
 	var cause error
-	select {
-	case cause = <-w.done:
-	case <-ctx.Done():
+	for {
+		moved := i.moved.next() // taken before the look: what moves the store after it closes moved
+		reached, err := hasReached(i.store.ResourceVersion(), resourceVersion)
+		switch {
+		case err != nil:
+			cause = err
+		case reached:
+			return nil
+		}
+		if cause != nil {
+			return withLastError(i.LastError, fmt.Errorf("%s has not reached resourceVersion %s: %w", i.who, resourceVersion, cause))
+		}
 		select {
-		case cause = <-w.done: // both: what is there is there
-		default:
+		case <-moved:
+		case <-i.halted:
+			cause = ErrStopped
+		case <-ctx.Done():
 			cause = context.Cause(ctx)
 		}
 	}
-	if cause == nil {
-		return nil
+}
+
+// hasReached reports whether a store at version has come to wanted.
+func hasReached(version, wanted string) (bool, error) {
+	if version == "" || version == "0" { // neither is the version of anything
+		return false, nil
 	}
-	if last := i.LastError(); last != nil {
-		return fmt.Errorf("informer %s has not reached resourceVersion %s: %w: last error: %w", i.opts.Name, resourceVersion, cause, last)
+	order, err := resourceversion.CompareResourceVersion(wanted, version)
+	if err != nil {
+		return false, fmt.Errorf("the store is at resourceVersion %q: %w", version, err)
 	}
-	return fmt.Errorf("informer %s has not reached resourceVersion %s: %w", i.opts.Name, resourceVersion, cause)
+	return order <= 0, nil
 }
 
-// versionWaiters are those who wait for the store to reach a resourceVersion. While there is nobody, a change of the store
-// costs one atomic load.
-type versionWaiters struct {
-	count   atomic.Int64 // of those between enter and leave
-	entered func()       // is called, if not nil, after each enter
+// broadcast wakes every goroutine that waits. While there is none, send costs one atomic load.
+type broadcast struct {
+	waiting atomic.Int64
 
-	mu      sync.Mutex // protects what follows
-	heap    waiterHeap // the lowest version first
-	stopped bool       // the store will not move any more
+	mu sync.Mutex    // protects ch
+	ch chan struct{} // closed by the next send; nil if nobody has asked for it
 }
 
-type versionWaiter struct {
-	version string
-	at      int        // place in the heap; -1 once told
-	done    chan error // capacity 1
-}
-
-func (v *versionWaiters) enter(version string) *versionWaiter {
-	w := &versionWaiter{version: version, at: -1, done: make(chan error, 1)}
-	v.count.Add(1)
-	if v.entered != nil {
-		defer v.entered()
+// next returns what the next send closes. The caller must be among the waiting.
+func (b *broadcast) next() <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ch == nil {
+		b.ch = make(chan struct{})
 	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	heap.Push(&v.heap, w)
-	return w
+	return b.ch
 }
 
-func (v *versionWaiters) leave(w *versionWaiter) {
-	v.count.Add(-1)
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if w.at >= 0 {
-		heap.Remove(&v.heap, w.at)
-	}
-}
-
-// moved wakes those whose version the store has reached.
-func (v *versionWaiters) moved(to string) {
-	if v.count.Load() == 0 {
+func (b *broadcast) send() {
+	if b.waiting.Load() == 0 {
 		return
 	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	for len(v.heap) > 0 && to != "" && to != "0" { // neither is the version of anything
-		order, err := resourceversion.CompareResourceVersion(v.heap[0].version, to)
-		if err != nil {
-			err = fmt.Errorf("the store is at resourceVersion %q: %w", to, err)
-		} else if order > 0 {
-			break
-		}
-		v.wakeLocked(err)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ch != nil {
+		close(b.ch)
+		b.ch = nil
 	}
-	for len(v.heap) > 0 && v.stopped {
-		v.wakeLocked(ErrStopped)
-	}
-}
-
-// stop tells everybody that the store will not move any more.
-func (v *versionWaiters) stop() {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.stopped = true
-	for len(v.heap) > 0 {
-		v.wakeLocked(ErrStopped)
-	}
-}
-
-func (v *versionWaiters) wakeLocked(err error) {
-	w := heap.Pop(&v.heap).(*versionWaiter)
-	w.done <- err
-}
-
-// waiterHeap is a heap.Interface. Its versions are well formed: the longer is the greater.
-type waiterHeap []*versionWaiter
-
-func (h waiterHeap) Len() int { return len(h) }
-func (h waiterHeap) Less(a, b int) bool {
-	order, _ := resourceversion.CompareResourceVersion(h[a].version, h[b].version)
-	return order < 0
-}
-func (h waiterHeap) Swap(a, b int) {
-	h[a], h[b] = h[b], h[a]
-	h[a].at, h[b].at = a, b
-}
-func (h *waiterHeap) Push(x any) {
-	w := x.(*versionWaiter)
-	w.at = len(*h)
-	*h = append(*h, w)
-}
-func (h *waiterHeap) Pop() any {
-	last := len(*h) - 1
-	w := (*h)[last]
-	(*h)[last] = nil
-	*h = (*h)[:last]
-	w.at = -1
-	return w
 }

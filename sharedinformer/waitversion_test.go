@@ -199,14 +199,13 @@ func TestWaitForResourceVersion_WakesEachAtItsVersion(t *testing.T) {
 			s.server.Put("a", strconv.Itoa(n))
 		}
 		wg.Wait()
-		require.Zero(s, s.informer.versions.count.Load())
-		require.Empty(s, s.informer.versions.heap)
+		require.Zero(s, s.informer.moved.waiting.Load())
 	})
 }
 
 func TestWaitForResourceVersion_CostsNothingWhileNobodyWaits(t *testing.T) {
-	var v versionWaiters
-	v.mu.Lock() // moved would hang if it took the lock
-	defer v.mu.Unlock()
-	require.Zero(t, testing.AllocsPerRun(100, func() { v.moved("7") }))
+	var b broadcast
+	b.mu.Lock() // send would hang if it took the lock
+	defer b.mu.Unlock()
+	require.Zero(t, testing.AllocsPerRun(100, b.send))
 }

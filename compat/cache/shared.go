@@ -212,7 +212,9 @@ func (s *sharedIndexInformer) AddIndexers(indexers Indexers) error {
 	if s.IsStopped() {
 		return errors.New("indexer was not added because it has stopped already")
 	}
-	return s.indexer.AddIndexers(indexers)
+	err := s.indexer.AddIndexers(indexers)
+	_ = s.native.AddIndexers(nil) // reports the objects that the functions failed on
+	return err
 }
 
 // GetController returns what can be asked whether the informer has synced, and cannot be run.

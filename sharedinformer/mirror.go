@@ -1,0 +1,188 @@
+package sharedinformer
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	"glasswatch/deltafifo"
+	"glasswatch/indexer"
+	"glasswatch/listwatch"
+	"glasswatch/reflector"
+)
+
+type (
+	object                      = listwatch.Object
+	key                         = listwatch.Key
+	delta[T listwatch.Object]   = deltafifo.Delta[key, T]
+	store[T listwatch.Object]   = indexer.Store[key, T]
+	storeOp[T listwatch.Object] = indexer.Op[key, T]
+)
+
+// mirror is what shared and simple informers have in common: a controller, a store, and what becomes of errors.
+//
+//	ListerWatcher ─▶ Controller ─▶ applier ─▶ store
+//	                     │            └──────▶ notifications
+//	                     └─▶ errors of objects, errors of lists and watches
+type mirror[T object] struct {
+	*Controller[T]
+	opts    Options[T]
+	queue   Queue[T]
+	store   *store[T]
+	applier applier[T]
+
+	objectErrors atomic.Uint64
+	processing   latency
+
+	errMu  sync.Mutex // protects failed
+	failed []failedObject
+}
+
+type failedObject struct {
+	key key
+	err error
+}
+
+// init makes queue, store and a controller around process. mayRepeat: a batch may have several changes of one key.
+func (m *mirror[T]) init(
+	lw listwatch.ListerWatcher[T], opts Options[T], mayRepeat bool, process func([]delta[T], bool) error,
+) {
+	if opts.Name == "" {
+		opts.Name = typeName[T]()
+	}
+	m.opts = opts
+	keyFunc := func(obj T) (key, error) { return listwatch.KeyOf(obj), nil }
+	m.store = indexer.New(indexer.Options[key, T]{
+		KeyFunc:  keyFunc,
+		Compare:  compareKeys,
+		Indexers: withNamespaceIndex(opts.Indexers),
+		OnError:  m.noteFailure,
+	})
+	m.applier = applier[T]{
+		store:         m.store,
+		eventsVersion: opts.Queue != PerKey && !opts.VersionsByBookmark,
+		beforeStore:   opts.BeforeStore,
+	}
+	queueOpts := deltafifo.Options[key, T]{
+		KeyFunc:       keyFunc,
+		Transform:     opts.Transform,
+		OnError:       m.reportObject,
+		KeysMayRepeat: mayRepeat,
+		Metrics:       deltafifo.Metrics{Queued: opts.Metrics.Queued, Processed: m.processed},
+	}
+	if opts.Queue == PerKey {
+		queueOpts.Known = m.store
+		m.queue = deltafifo.NewDeltaFIFO(queueOpts)
+	} else {
+		m.queue = deltafifo.NewInOrder(queueOpts)
+	}
+	cfg := ControllerConfig[T]{
+		Name:          opts.Name,
+		ListerWatcher: lw,
+		Queue:         m.queue,
+		Process:       process,
+		Reflector:     opts.Reflector,
+		ResyncPeriod:  max(opts.ResyncPeriod, 0),
+	}
+	cfg.Reflector.OnError = m.watchFailed
+	m.Controller = NewController(cfg)
+	m.who = "informer " + opts.Name
+	m.afterPop = m.reportFailures
+}
+
+// watchFailed sorts the reflector's errors: those of single objects, and those of lists and watches.
+func (m *mirror[T]) watchFailed(ctx context.Context, err error) {
+	var unreadable *listwatch.ObjectError
+	var refused *reflector.SinkError
+	switch {
+	case errors.As(err, &unreadable):
+		m.reportObject(unreadable.Key, err)
+	case errors.As(err, &refused):
+		m.reportObject(refused.Key, err)
+	case m.opts.WatchErrorHandler != nil:
+		m.opts.WatchErrorHandler(ctx, err)
+	default:
+		reflector.LogError(ctx, m.opts.Name, err)
+	}
+}
+
+// reportObject counts and reports an object that could not be read, transformed or indexed. No lock may be held.
+func (m *mirror[T]) reportObject(k key, err error) {
+	m.objectErrors.Add(1)
+	if m.opts.OnObjectError != nil {
+		m.opts.OnObjectError(k, err)
+		return
+	}
+	klog.Background().Error(err, "Object left out", "informer", m.opts.Name, "key", k)
+}
+
+// noteFailure keeps the error of an index function until reportFailures: the store's lock may be held.
+func (m *mirror[T]) noteFailure(k key, err error) {
+	m.errMu.Lock()
+	defer m.errMu.Unlock()
+	m.failed = append(m.failed, failedObject{k, err})
+}
+
+// reportFailures reports what was noted. No lock may be held.
+func (m *mirror[T]) reportFailures() {
+	m.errMu.Lock()
+	failed := m.failed
+	m.failed = nil
+	m.errMu.Unlock()
+	for _, f := range failed {
+		m.reportObject(f.key, f.err)
+	}
+}
+
+// processed notes how long a batch took.
+func (m *mirror[T]) processed(took time.Duration) {
+	m.processing.observe(took)
+	if m.opts.Metrics.Processed != nil {
+		m.opts.Metrics.Processed(took)
+	}
+}
+
+// reached tells Metrics of the resourceVersion that the store has reached.
+func (m *mirror[T]) reached(version string) {
+	if version != "" && m.opts.Metrics.StoreResourceVersion != nil {
+		m.opts.Metrics.StoreResourceVersion(version)
+	}
+}
+
+// Store returns the informer's store. It is for reading only: handlers hear of nothing that others write to it.
+func (m *mirror[T]) Store() *indexer.Store[listwatch.Key, T] { return m.store }
+
+// Lister returns a lister on the informer's store. It stays usable when the informer has stopped.
+func (m *mirror[T]) Lister() Lister[T] { return NewLister(m.store, m.opts.Resource) }
+
+func withNamespaceIndex[T object](given indexer.Indexers[T]) indexer.Indexers[T] {
+	all := indexer.Indexers[T]{NamespaceIndex: func(obj T, dst []string) ([]string, error) {
+		return append(dst, obj.GetNamespace()), nil
+	}}
+	for name, f := range given {
+		all[name] = f
+	}
+	return all
+}
+
+func compareKeys(a, b key) int {
+	if c := strings.Compare(a.Namespace, b.Namespace); c != 0 {
+		return c
+	}
+	return strings.Compare(a.Name, b.Name)
+}
+
+// typeName is T's name without its package and pointer: Service for *corev1.Service.
+func typeName[T object]() string {
+	t := reflect.TypeFor[T]()
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t.Name()
+}
