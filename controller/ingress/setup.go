@@ -22,7 +22,9 @@ import (
 	"glasswatch/controller/metrics"
 	"glasswatch/listwatch"
 	"glasswatch/listwatch/memo"
+	"glasswatch/reflector"
 	"glasswatch/sharedinformer"
+	informermetrics "glasswatch/sharedinformer/metrics"
 )
 
 // Options of a Controller. The zero value serves all namespaces with one worker.
@@ -74,7 +76,7 @@ func New(cfg *rest.Config, opts Options) (*Controller, error) {
 		return nil, err
 	}
 	if opts.Registerer != nil {
-		err := opts.Registerer.Register(sharedinformer.NewCollector(func() []sharedinformer.Stats {
+		err := opts.Registerer.Register(informermetrics.NewCollector(func() []sharedinformer.Stats {
 			return []sharedinformer.Stats{c.services.Stats(), c.ingresses.Stats()}
 		}))
 		if err != nil {
@@ -114,15 +116,11 @@ func newInformer[T listwatch.Object](cfg *rest.Config, gvr schema.GroupVersionRe
 	}
 	informerOptions := sharedinformer.Options[T]{Name: gvr.Resource, Resource: gvr.GroupResource(), ResyncPeriod: opts.Resync}
 	informerOptions.Reflector.Backoff.Max = maxBackoff
-	if opts.Trace == nil {
-		return sharedinformer.New(listwatch.ListerWatcher[T](lw), informerOptions), nil
+	if opts.Trace != nil {
+		informerOptions.Observe = func(o sharedinformer.Observation) { traceInformer(o, kind, opts.Trace) }
+		informerOptions.Reflector.Observe = func(o reflector.Observation) { traceReflector(o, kind, opts.Trace) }
 	}
-	informerOptions.Trace = func(e sharedinformer.TraceEvent) {
-		opts.Trace(Trace{Layer: e.Layer, Kind: kind, Action: e.Action, Key: e.Key, ResourceVersion: e.ResourceVersion})
-	}
-	return sharedinformer.New[T](traced[T]{lw, func(action string, key listwatch.Key, rv string) {
-		opts.Trace(Trace{Layer: "listwatch", Kind: kind, Action: action, Key: key, ResourceVersion: rv})
-	}}, informerOptions), nil
+	return sharedinformer.New(listwatch.ListerWatcher[T](lw), informerOptions), nil
 }
 
 // subscribe makes every change of an object of T a look at its key. An Ingress

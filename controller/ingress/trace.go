@@ -1,12 +1,10 @@
 package ingress
 
 import (
-	"context"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"glasswatch/controller"
 	"glasswatch/listwatch"
+	"glasswatch/reflector"
+	"glasswatch/sharedinformer"
 )
 
 // Trace is one change crossing one layer.
@@ -18,31 +16,53 @@ type Trace struct {
 	ResourceVersion string // "" where the layer knows keys only
 }
 
-// traced reports what the wire brings.
-type traced[T listwatch.Object] struct {
-	listwatch.ListerWatcher[T]
-	report func(action string, key listwatch.Key, resourceVersion string)
+// layerOf is the layer that a step of an informer belongs to.
+var layerOf = map[sharedinformer.Step]string{
+	sharedinformer.BatchPopped:   "deltafifo",
+	sharedinformer.BatchStored:   "indexer",
+	sharedinformer.HandlerCalled: "sharedinformer",
 }
 
-func (t traced[T]) Watch(ctx context.Context, opts metav1.ListOptions) (listwatch.Stream[T], error) {
-	stream, err := t.ListerWatcher.Watch(ctx, opts)
-	if err != nil {
-		return nil, err
+// traceInformer reports what an informer on objects of a kind does with each change.
+func traceInformer(o sharedinformer.Observation, kind string, report func(Trace)) {
+	layer := layerOf[o.Step]
+	if layer == "" {
+		return
 	}
-	return tracedStream[T]{stream, t.report}, nil
-}
-
-type tracedStream[T listwatch.Object] struct {
-	listwatch.Stream[T]
-	report func(action string, key listwatch.Key, resourceVersion string)
-}
-
-func (s tracedStream[T]) Next() (listwatch.Event[T], error) {
-	event, err := s.Stream.Next()
-	if err == nil && event.Type != listwatch.Bookmark {
-		s.report(event.Type.String(), listwatch.KeyOf(event.Object), event.ResourceVersion)
+	for _, c := range o.Changes {
+		if c.Key == (listwatch.Key{}) {
+			continue // a bookmark or a resync
+		}
+		t := Trace{Layer: layer, Kind: kind, Action: c.Action, Key: c.Key}
+		if c.Obj != nil {
+			t.ResourceVersion = c.Obj.GetResourceVersion()
+		}
+		if c.Action == "replaced" {
+			t.Action += " rv " + c.Old.GetResourceVersion()
+		}
+		report(t)
 	}
-	return event, err
+}
+
+// traceReflector reports the events of a watch: as they come from the wire, and as they go to the queue.
+func traceReflector(o reflector.Observation, kind string, report func(Trace)) {
+	for _, e := range o.Events {
+		if e.Object == nil {
+			continue // a bookmark
+		}
+		t := Trace{Kind: kind, Key: listwatch.KeyOf(e.Object), ResourceVersion: e.ResourceVersion}
+		switch {
+		case o.Boundary == reflector.EventsDecoded:
+			t.Layer, t.Action = "listwatch", e.Type.String()
+		case e.Type == listwatch.Added:
+			t.Layer, t.Action = "reflector", "Add"
+		case e.Type == listwatch.Modified:
+			t.Layer, t.Action = "reflector", "Update"
+		default:
+			t.Layer, t.Action = "reflector", "Delete"
+		}
+		report(t)
+	}
 }
 
 // traceLoop reports what the controller does with its queue. What a reconcile has done is reported by the Reconciler.
