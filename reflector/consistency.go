@@ -14,9 +14,10 @@ import (
 // ErrInconsistent that names the first difference; nil if there is none, or if the server would not give that list.
 func (r *Reflector[T]) checkConsistency(ctx context.Context, set *initialSet[T], version string) error {
 	opts := metav1.ListOptions{ResourceVersion: version, ResourceVersionMatch: metav1.ResourceVersionMatchExact}
-	list, err := listwatch.ListAll(ctx, r.lw, opts, DefaultPageSize)
+	list, err := listwatch.ListAll(ctx, r.lw, opts, defaultPageSize)
 	if err != nil {
-		klog.FromContext(ctx).V(2).Info("No list to check a streaming list against", "reflector", r.opts.Name, "err", err)
+		logger := klog.FromContext(ctx).V(2)
+		logger.Info("No list to check a streaming list against", "reflector", r.opts.Name, "err", err)
 		return nil
 	}
 	listed := make(map[listwatch.Key]struct{}, len(list.Items)+len(list.Bad))
@@ -30,8 +31,10 @@ func (r *Reflector[T]) checkConsistency(ctx context.Context, set *initialSet[T],
 		if !ok {
 			return fmt.Errorf("%w: at %s it lacks %q", ErrInconsistent, version, key.String())
 		}
-		if got, want := set.items[i].GetResourceVersion(), obj.GetResourceVersion(); got != want {
-			return fmt.Errorf("%w: at %s it has %q at %s instead of %s", ErrInconsistent, version, key.String(), got, want)
+		got, want := set.items[i].GetResourceVersion(), obj.GetResourceVersion()
+		if got != want {
+			const format = "%w: at %s it has %q at %s instead of %s"
+			return fmt.Errorf(format, ErrInconsistent, version, key.String(), got, want)
 		}
 	}
 	if _, nameless := listed[listwatch.Key{}]; nameless {

@@ -47,20 +47,8 @@ func isExpired(err error) bool {
 
 // isTooLarge: the server does not have this resourceVersion yet. Servers before 1.18.6 said so in the text only.
 func isTooLarge(err error) bool {
-	const text = "Too large resource version"
-	if apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) {
-		return true
-	}
-	var status apierrors.APIStatus
-	if !apierrors.IsTimeout(err) || !errors.As(err, &status) || status.Status().Details == nil {
-		return false
-	}
-	for _, cause := range status.Status().Details.Causes {
-		if cause.Message == text {
-			return true
-		}
-	}
-	return strings.Contains(status.Status().Message, text)
+	return apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) ||
+		apierrors.IsTimeout(err) && strings.Contains(err.Error(), "Too large resource version")
 }
 
 // isUnavailable: the resourceVersion that was asked for is not to be had, but another one may.
@@ -80,11 +68,10 @@ func isBusy(err error) bool {
 // the request.
 func isOutage(err error) bool {
 	var status apierrors.APIStatus
-	if errors.As(err, &status) {
-		code := status.Status().Code
-		return code > 500 || apierrors.IsServiceUnavailable(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err)
+	if errors.As(err, &status) && status.Status().Code > 500 {
+		return true
 	}
-	return isBroken(err)
+	return apierrors.IsServerTimeout(err) || isBroken(err) || isHTTP2Reset(err)
 }
 
 // isBroken: the connection went away.
@@ -100,17 +87,26 @@ func isBroken(err error) bool {
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return true
 	}
-	return utilnet.IsProbableEOF(err) || utilnet.IsConnectionReset(err) || utilnet.IsConnectionRefused(err) ||
-		utilnet.IsHTTP2ConnectionLost(err)
+	return utilnet.IsProbableEOF(err) || utilnet.IsConnectionReset(err)
+}
+
+// isHTTP2Reset: the server, or a proxy, reset the stream or ended its connection: REFUSED_STREAM, NO_ERROR, GOAWAY. There
+// are two implementations of HTTP/2 with errors of their own, so it goes by their text. client-go's decoder puts the text
+// into a status.
+func isHTTP2Reset(err error) bool {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) && !apierrors.HasStatusCause(err, "ClientWatchDecoding") {
+		return false
+	}
+	text := err.Error()
+	return strings.Contains(text, "stream error: stream ID ") || strings.Contains(text, "http2: ")
 }
 
 // asObjectError returns the ObjectError in err, or nil.
 func asObjectError(err error) *listwatch.ObjectError {
 	var bad *listwatch.ObjectError
-	if errors.As(err, &bad) {
-		return bad
-	}
-	return nil
+	errors.As(err, &bad)
+	return bad
 }
 
 // retryAfter is the wait that the server asked for; 0 if it did not.
@@ -122,28 +118,54 @@ func retryAfter(err error) time.Duration {
 // LogError is the default of Options.OnError: it logs err under the reflector's name. What heals by itself in the course
 // of business is not worth a line at the usual verbosity.
 func LogError(ctx context.Context, name string, err error) {
-	logger := klog.FromContext(ctx)
-	var bad *listwatch.ObjectError
+	logger := klog.FromContext(ctx).WithValues("reflector", name)
 	var refused *SinkError
 	switch {
-	case errors.As(err, &bad):
-		logger.Error(err, "Skipped an unreadable object", "reflector", name, "object", klog.KRef(bad.Key.Namespace, bad.Key.Name))
+	case asObjectError(err) != nil:
+		logger.Error(err, "Skipped an unreadable object")
 	case errors.As(err, &refused):
-		logger.Error(err, "Sink returned an error", "reflector", name, "object", klog.KRef(refused.Key.Namespace, refused.Key.Name))
+		logger.Error(err, "Sink returned an error")
 	case isUnavailable(err):
-		logger.V(4).Info("ResourceVersion is not available, listing again", "reflector", name, "err", err)
+		logger.V(4).Info("ResourceVersion is not available, listing again", "err", err)
 	case isBusy(err):
-		logger.V(2).Info("Server cannot take the request now, waiting", "reflector", name, "err", err)
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		logger.V(1).Info("Watch broke, resuming", "reflector", name, "err", err)
-	case errors.Is(err, ErrVeryShortWatch), errors.Is(err, ErrSilent), errors.Is(err, ErrEndedEarly), errors.Is(err, ErrRewound):
-		logger.Info("Stream ended before its time", "reflector", name, "err", err)
+		logger.V(2).Info("Server cannot take the request now, waiting", "err", err)
+	case errors.Is(err, io.ErrUnexpectedEOF), isHTTP2Reset(err):
+		logger.V(1).Info("Watch broke, resuming", "err", err)
+	case errors.Is(err, ErrVeryShortWatch), errors.Is(err, ErrSilent), errors.Is(err, ErrEndedEarly),
+		errors.Is(err, ErrRewound):
+		logger.Info("Stream ended before its time", "err", err)
 	default:
-		logger.Error(err, "Failed to list or watch", "reflector", name)
+		logger.Error(err, "Failed to list or watch")
 	}
 }
 
-// wrap says which request of which reflector failed, and keeps err for errors.Is and errors.As.
-func (r *Reflector[T]) wrap(what string, err error) error {
-	return fmt.Errorf("%s: failed to %s: %w", r.opts.Name, what, err)
+// fail records and reports an error of a list or watch.
+func (r *Reflector[T]) fail(ctx context.Context, what string, err error) {
+	err = fmt.Errorf("%s: failed to %s: %w", r.opts.Name, what, err)
+	r.update(func() {
+		r.lastErr = err
+		r.stats.Failures++
+	})
+	r.report(ctx, err)
+}
+
+func (r *Reflector[T]) reportBad(ctx context.Context, bad *listwatch.ObjectError) {
+	r.update(func() { r.stats.ObjectErrors++ })
+	r.report(ctx, bad)
+}
+
+// checkSink counts and reports what the sink returned, if that is an error.
+func (r *Reflector[T]) checkSink(ctx context.Context, op string, key listwatch.Key, err error) {
+	if err != nil {
+		r.update(func() { r.stats.SinkErrors++ })
+		r.report(ctx, &SinkError{Op: op, Key: key, Err: err})
+	}
+}
+
+func (r *Reflector[T]) report(ctx context.Context, err error) {
+	if r.opts.OnError != nil {
+		r.opts.OnError(ctx, err)
+		return
+	}
+	LogError(ctx, r.opts.Name, err)
 }

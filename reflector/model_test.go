@@ -158,7 +158,7 @@ var successors = map[State][]State{
 
 // checkInvariants is called in Run's goroutine when it enters a state.
 func (r *Reflector[T]) checkInvariants(from, to State) error {
-	st := &r.run
+	st := r
 	switch {
 	case to != Stopped && !slices.Contains(successors[from], to):
 		return fmt.Errorf("%v leads to %v", from, to)

@@ -20,6 +20,7 @@ import (
 // [listwatch.Key] for a key.
 type Queue[T listwatch.Object] interface {
 	reflector.Sink[T]
+	Resync() error
 	// PopBatch blocks until there is something to process or the queue is closed and empty: then it returns
 	// [deltafifo.ErrClosed]. Otherwise it returns what process does.
 	PopBatch(process func(deltas []deltafifo.Delta[listwatch.Key, T], isInInitialList bool) error) error
@@ -46,9 +47,12 @@ type ControllerConfig[T listwatch.Object] struct {
 	Process func(deltas []deltafifo.Delta[listwatch.Key, T], isInInitialList bool) error
 	// OnProcessError is told of the errors of Process, with no lock held, in Run's goroutine. nil logs.
 	OnProcessError func(ctx context.Context, err error)
-	// Reflector tunes lists, watches and resyncs: ResyncPeriod, ShouldResync and OnError are the controller's. Its Name is
-	// ignored.
+	// Reflector tunes lists and watches: OnError is the controller's. Its Name is ignored.
 	Reflector reflector.Options
+	// ResyncPeriod is the time from a list, or from one Resync of the queue, to the next Resync; 0 for never.
+	ResyncPeriod time.Duration
+	// ShouldResync is asked each time whether to resync; nil means yes.
+	ShouldResync func() bool
 }
 
 // Controller runs a reflector and a queue around a process function. It has no store and no handlers: [Informer] and
@@ -88,7 +92,7 @@ func NewController[T listwatch.Object](cfg ControllerConfig[T]) *Controller[T] {
 	cfg.Reflector.Name = cfg.Name
 	return &Controller[T]{
 		cfg:       cfg,
-		reflector: reflector.New(cfg.ListerWatcher, sinkOf(cfg.Queue), cfg.Reflector),
+		reflector: newResyncer(cfg),
 		done:      make(chan struct{}),
 	}
 }

@@ -119,8 +119,8 @@ func (i *Informer[T]) start(ctx context.Context) *Controller[T] {
 	i.started = true
 	i.runCtx = context.WithoutCancel(ctx)
 	opts := i.opts.Reflector
-	opts.ResyncPeriod = i.resyncCheck
-	opts.ShouldResync = func() bool { return i.resyncDue(time.Now()) }
+	i.resyncPeriod = i.resyncCheck
+	i.shouldResync = func() bool { return i.resyncDue(time.Now()) }
 	i.checkpoint.prepare(&opts)
 	controller := i.controller(i.checkpoint.guarded(i.lw), i.process, opts)
 	controller.afterPop = i.afterPop

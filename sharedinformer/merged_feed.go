@@ -139,7 +139,7 @@ func (m *merge[T]) look(resync *time.Time) (next time.Duration) {
 // resyncDue reports whether it is time for a resync, and plans the next. The first period begins with the first list.
 func (m *merge[T]) resyncDue(now time.Time, at *time.Time) bool {
 	m.mu.Lock()
-	opts, synced := m.cfg.Reflector, m.synced
+	opts, synced := m.cfg, m.synced
 	m.mu.Unlock()
 	switch {
 	case opts.ResyncPeriod <= 0 || !synced:
@@ -191,7 +191,7 @@ func (m *merge[T]) indexLocked(name string) int {
 func (m *merge[T]) startLocked(s *source[T]) {
 	opts := m.cfg.Reflector
 	opts.Name = m.cfg.Name + "/" + s.Name
-	opts.ResyncPeriod, opts.ShouldResync, opts.ResumeFrom = 0, nil, ""
+	opts.ResumeFrom = ""
 	report := opts.OnError
 	opts.OnError = func(ctx context.Context, err error) { report(ctx, fmt.Errorf("source %q: %w", s.Name, err)) }
 	s.reflector = reflector.New(s.ListerWatcher, reflector.Sink[T](s), opts)

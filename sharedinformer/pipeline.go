@@ -21,6 +21,10 @@ import (
 //	                     │            └──────▶ notifications
 //	                     └─▶ errors of objects, errors of lists and watches
 type pipeline[T listwatch.Object] struct {
+	// The resync of the controller to be made.
+	resyncPeriod time.Duration
+	shouldResync func() bool
+
 	opts    Options[T]
 	queue   Queue[T]
 	store   *store[T]
@@ -80,6 +84,8 @@ func (p *pipeline[T]) controller(lw listwatch.ListerWatcher[T], process func([]d
 		Queue:         p.queue,
 		Process:       process,
 		Reflector:     opts,
+		ResyncPeriod:  p.resyncPeriod,
+		ShouldResync:  p.shouldResync,
 	}
 	if p.opts.Trace != nil {
 		cfg.Queue = tracingQueue[T]{p.queue, p.opts.Trace}

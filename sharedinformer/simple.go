@@ -33,10 +33,8 @@ func NewSimple[T listwatch.Object](lw listwatch.ListerWatcher[T], h Handler[T], 
 	opts.Trace = nil
 	s := &SimpleInformer[T]{handler: h}
 	lw = s.init(lw, opts)
-	reflectorOpts := opts.Reflector
-	reflectorOpts.ResyncPeriod = max(opts.ResyncPeriod, 0)
-	reflectorOpts.ShouldResync = nil
-	s.Controller = s.controller(lw, s.process, reflectorOpts)
+	s.resyncPeriod = max(opts.ResyncPeriod, 0)
+	s.Controller = s.controller(lw, s.process, opts.Reflector)
 	s.afterPop = s.reportFailed
 	return s
 }

@@ -307,3 +307,30 @@ func TestInformer_FillsAStoreAndTellsOneHandler(t *testing.T) {
 		d.Expect(t, "update a@2→2")
 	})
 }
+
+// moody is a ledger whose second Resync fails.
+type moody struct {
+	ledger
+	resyncs int
+}
+
+func (m *moody) Resync() error {
+	if m.resyncs++; m.resyncs == 2 {
+		return errors.New("enough")
+	}
+	return nil
+}
+
+func TestReflector_AFailedResyncEndsListAndWatch(t *testing.T) {
+	withBoth(t, func(t *testing.T, m machinery, s *village) {
+		store := &moody{}
+		r := m.reflector(s, &corev1.ConfigMap{}, store, ReflectorOptions{ResyncPeriod: time.Minute})
+		for range 2 { // each begins with a list, and its own period
+			store.resyncs = 0
+			began := time.Now()
+			require.NoError(t, r.ListAndWatchWithContext(t.Context()))
+			require.Equal(t, 2, store.resyncs)
+			require.Equal(t, 2*time.Minute, time.Since(began))
+		}
+	})
+}
