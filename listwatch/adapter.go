@@ -112,6 +112,14 @@ func (s *watchStream[T]) stop() {
 	})
 }
 
+// UnorderedVersions reports whether versions may fall, as those of a fake clientset do: its objects keep the versions that
+// a test gave them. Only a StreamWatcher, the watch of client-go's REST client, is known to decode a server's events.
+// The reflector asks once, when the watch is opened.
+func (s *watchStream[T]) UnorderedVersions() bool {
+	_, fromServer := s.watch.(*watch.StreamWatcher)
+	return !fromServer
+}
+
 // Next implements Stream.
 func (s *watchStream[T]) Next() (ev Event[T], err error) {
 	if s.err != nil {
