@@ -1,6 +1,10 @@
 package reflector
 
-import "glasswatch/listwatch"
+import (
+	"time"
+
+	"glasswatch/listwatch"
+)
 
 // Boundary says what an [Observation] is about.
 type Boundary uint8
@@ -30,6 +34,21 @@ type Observation struct {
 	ResourceVersion string
 }
 
+// show calls the observer, if there is one. The time that it takes does not count for the timeout of the watch.
+func (r *Reflector[T]) show(o Observation) {
+	if r.opts.Observe == nil {
+		return
+	}
+	if s := r.stream; s != nil && s.overdue.Stop() {
+		left := time.Until(s.deadline)
+		defer func() {
+			s.deadline = time.Now().Add(left)
+			s.overdue.Reset(left)
+		}()
+	}
+	r.opts.Observe(o)
+}
+
 // observeEvents shows events to the observer, if there is one.
 func (r *Reflector[T]) observeEvents(at Boundary, events ...listwatch.Event[T]) {
 	if r.opts.Observe == nil {
@@ -44,7 +63,7 @@ func (r *Reflector[T]) observeEvents(at Boundary, events ...listwatch.Event[T]) 
 			shown[i].Object = ev.Object
 		}
 	}
-	r.opts.Observe(Observation{Boundary: at, Events: shown})
+	r.show(Observation{Boundary: at, Events: shown})
 }
 
 // observeList shows a list to the observer, if there is one.
@@ -56,5 +75,5 @@ func (r *Reflector[T]) observeList(items []T, keep []listwatch.Key, version stri
 	for _, obj := range items {
 		keys = append(keys, listwatch.KeyOf(obj))
 	}
-	r.opts.Observe(Observation{Boundary: ListHanded, Keys: append(keys, keep...), ResourceVersion: version})
+	r.show(Observation{Boundary: ListHanded, Keys: append(keys, keep...), ResourceVersion: version})
 }

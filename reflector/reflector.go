@@ -114,9 +114,7 @@ func (r *Reflector[T]) enter(s State) {
 	if r.opts.OnTransition != nil {
 		r.opts.OnTransition(from, s)
 	}
-	if r.opts.Observe != nil {
-		r.opts.Observe(Observation{Boundary: StateEntered, From: from, To: s})
-	}
+	r.show(Observation{Boundary: StateEntered, From: from, To: s})
 }
 
 func (r *Reflector[T]) firstState() State {

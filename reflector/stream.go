@@ -22,7 +22,9 @@ type openStream[T listwatch.Object] struct {
 	batches             listwatch.BatchStream[T] // the same, if it is one and the sink takes batches
 	room                []listwatch.Event[T]     // what nextEvents fills
 	ctx                 context.Context          // ends with the reason why this side gave up
-	cancel              func(reason error)
+	cancel              context.CancelCauseFunc
+	overdue             *time.Timer   // ends a watch whose server lets the timeout pass
+	deadline            time.Time     // when overdue fires
 	silence             *silenceTimer // nil outside a streaming list
 	opened              time.Time
 	watchStart          time.Time // when it became a watch; zero before
@@ -52,12 +54,12 @@ func (r *Reflector[T]) openWatch(ctx context.Context, opts metav1.ListOptions, s
 	// Some proxies hold back the answer until there is an event, so the clocks start before the request.
 	s := &openStream[T]{opened: time.Now(), from: opts.ResourceVersion, at: opts.ResourceVersion}
 	s.inOrder = opts.ResourceVersion != "" && opts.ResourceVersion != "0"
-	limited, stop := context.WithTimeoutCause(ctx, timeout+watchGrace, errOverdue)
-	cancellable, cancel := context.WithCancelCause(limited)
-	s.ctx, s.cancel = cancellable, func(reason error) { cancel(reason); stop() }
+	s.ctx, s.cancel = context.WithCancelCause(ctx)
+	s.deadline = s.opened.Add(timeout + watchGrace)
+	s.overdue = time.AfterFunc(timeout+watchGrace, func() { s.cancel(errOverdue) })
 	r.stream = s
 	if silence > 0 {
-		s.silence = newSilenceTimer(silence, func() { cancel(ErrSilent) })
+		s.silence = newSilenceTimer(silence, func() { s.cancel(ErrSilent) })
 		s.silence.start()
 		defer s.silence.pause()
 	}
@@ -121,6 +123,7 @@ func (r *Reflector[T]) closeStream() {
 	if !s.watchStart.IsZero() {
 		r.watchDone(s)
 	}
+	s.overdue.Stop()
 	s.cancel(nil)
 	if s.Stream != nil {
 		_ = s.Close() // whatever is wrong with it, it is of no use any more

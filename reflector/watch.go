@@ -125,9 +125,7 @@ func (r *Reflector[T]) takeBookmark(ctx context.Context, ev *listwatch.Event[T])
 		r.update(func() { r.stats.OldVersions++ })
 		return
 	}
-	if r.opts.Observe != nil {
-		r.opts.Observe(Observation{Boundary: BookmarkHanded, ResourceVersion: version})
-	}
+	r.show(Observation{Boundary: BookmarkHanded, ResourceVersion: version})
 	r.checkSink(ctx, "Bookmark", listwatch.Key{}, r.sink.Bookmark(version))
 	r.follow(ev)
 	r.update(func() {
@@ -156,10 +154,7 @@ func (r *Reflector[T]) skip(ctx context.Context, bad *listwatch.ObjectError) {
 	if bad.Type != listwatch.Deleted || bad.Key == (listwatch.Key{}) {
 		return
 	}
-	if r.opts.Observe != nil {
-		keys := []listwatch.Key{bad.Key}
-		r.opts.Observe(Observation{Boundary: KeyHanded, Keys: keys, ResourceVersion: bad.ResourceVersion})
-	}
+	r.show(Observation{Boundary: KeyHanded, Keys: []listwatch.Key{bad.Key}, ResourceVersion: bad.ResourceVersion})
 	r.checkSink(ctx, "DeleteKey", bad.Key, r.sink.DeleteKey(bad.Key))
 	r.follow(&listwatch.Event[T]{Type: bad.Type, ResourceVersion: bad.ResourceVersion})
 	r.update(func() { r.version = r.stream.at })
