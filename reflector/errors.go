@@ -67,8 +67,7 @@ func isBusy(err error) bool {
 // isOutage: the request did not get through, or not to a healthy server. A 500 is not among them: it may well be about
 // the request.
 func isOutage(err error) bool {
-	var status apierrors.APIStatus
-	if errors.As(err, &status) && status.Status().Code > 500 {
+	if status, ok := errors.AsType[*apierrors.StatusError](err); ok && status.ErrStatus.Code > 500 {
 		return true
 	}
 	return apierrors.IsServerTimeout(err) || isBroken(err) || isHTTP2Reset(err)
@@ -76,37 +75,23 @@ func isOutage(err error) bool {
 
 // isBroken: the connection went away.
 func isBroken(err error) bool {
-	var status apierrors.APIStatus
-	var timeout net.Error
-	var op *net.OpError
-	switch {
-	case errors.As(err, &status):
+	if _, isAnswer := errors.AsType[*apierrors.StatusError](err); isAnswer {
 		return false
-	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), errors.As(err, &op):
-		return true
-	case errors.As(err, &timeout) && timeout.Timeout():
-		return true
 	}
-	return utilnet.IsProbableEOF(err) || utilnet.IsConnectionReset(err)
+	_, isNetwork := errors.AsType[net.Error](err)
+	return isNetwork || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) ||
+		utilnet.IsProbableEOF(err) || utilnet.IsConnectionReset(err)
 }
 
 // isHTTP2Reset: the server, or a proxy, reset the stream or ended its connection: REFUSED_STREAM, NO_ERROR, GOAWAY. There
 // are two implementations of HTTP/2 with errors of their own, so it goes by their text. client-go's decoder puts the text
 // into a status.
 func isHTTP2Reset(err error) bool {
-	var status apierrors.APIStatus
-	if errors.As(err, &status) && !apierrors.HasStatusCause(err, "ClientWatchDecoding") {
+	if _, isAnswer := errors.AsType[*apierrors.StatusError](err); isAnswer && !apierrors.HasStatusCause(err, "ClientWatchDecoding") {
 		return false
 	}
 	text := err.Error()
 	return strings.Contains(text, "stream error: stream ID ") || strings.Contains(text, "http2: ")
-}
-
-// asObjectError returns the ObjectError in err, or nil.
-func asObjectError(err error) *listwatch.ObjectError {
-	var bad *listwatch.ObjectError
-	errors.As(err, &bad)
-	return bad
 }
 
 // retryAfter is the wait that the server asked for; 0 if it did not.
@@ -119,24 +104,21 @@ func retryAfter(err error) time.Duration {
 // of business is not worth a line at the usual verbosity.
 func LogError(ctx context.Context, name string, err error) {
 	logger := klog.FromContext(ctx).WithValues("reflector", name)
-	var refused *SinkError
+	level := 0
 	switch {
-	case asObjectError(err) != nil:
-		logger.Error(err, "Skipped an unreadable object")
-	case errors.As(err, &refused):
-		logger.Error(err, "Sink returned an error")
 	case isUnavailable(err):
-		logger.V(4).Info("ResourceVersion is not available, listing again", "err", err)
+		level = 4
 	case isBusy(err):
-		logger.V(2).Info("Server cannot take the request now, waiting", "err", err)
+		level = 2
 	case errors.Is(err, io.ErrUnexpectedEOF), isHTTP2Reset(err):
-		logger.V(1).Info("Watch broke, resuming", "err", err)
+		level = 1
 	case errors.Is(err, ErrVeryShortWatch), errors.Is(err, ErrSilent), errors.Is(err, ErrEndedEarly),
 		errors.Is(err, ErrRewound):
-		logger.Info("Stream ended before its time", "err", err)
 	default:
-		logger.Error(err, "Failed to list or watch")
+		logger.Error(err, "Failed to list, to watch or to take over an object")
+		return
 	}
+	logger.V(level).Info("List or watch ended, another follows", "err", err)
 }
 
 // fail records and reports an error of a list or watch.

@@ -50,7 +50,7 @@ func (r *Reflector[T]) show(o Observation) {
 }
 
 // observeEvents shows events to the observer, if there is one.
-func (r *Reflector[T]) observeEvents(at Boundary, events ...listwatch.Event[T]) {
+func (r *Reflector[T]) observeEvents(at Boundary, events []listwatch.Event[T]) {
 	if r.opts.Observe == nil {
 		return
 	}

@@ -214,14 +214,14 @@ func TestDefaultOnError_LogsWhatHealsByItselfQuietly(t *testing.T) {
 		err  error
 		want string // the level and the message
 	}{
-		{expired(), `"level"=4 "msg"="ResourceVersion is not available`},
-		{busy(1), `"level"=2 "msg"="Server cannot take`},
-		{io.ErrUnexpectedEOF, `"level"=1 "msg"="Watch broke`},
-		{ErrVeryShortWatch, `"level"=0 "msg"="Stream ended before its time`},
-		{ErrSilent, `"level"=0 "msg"="Stream ended before its time`},
-		{forbidden(), `"msg"="Failed to list or watch" "error"=`},
-		{bad, `"msg"="Skipped an unreadable object" "error"=`},
-		{&SinkError{Op: "Add", Key: keyNamed("a"), Err: io.EOF}, `"msg"="Sink returned an error" "error"=`},
+		{expired(), `"level"=4 "msg"="List or watch ended`},
+		{busy(1), `"level"=2 "msg"="List or watch ended`},
+		{io.ErrUnexpectedEOF, `"level"=1 "msg"="List or watch ended`},
+		{ErrVeryShortWatch, `"level"=0 "msg"="List or watch ended`},
+		{ErrSilent, `"level"=0 "msg"="List or watch ended`},
+		{forbidden(), `"msg"="Failed to list, to watch or to take over an object" "error"=`},
+		{bad, `"error"="wrapped: unreadable ADDED event \"ns/a\": EOF"`},
+		{&SinkError{Op: "Add", Key: keyNamed("a"), Err: io.EOF}, `"error"="wrapped: sink refused Add of \"ns/a\": EOF"`},
 	} {
 		var out bytes.Buffer
 		logger := funcr.New(func(_, args string) { fmt.Fprintln(&out, args) }, funcr.Options{Verbosity: 9})

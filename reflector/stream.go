@@ -98,13 +98,6 @@ func (s *openStream[T]) nextEvents() (events []listwatch.Event[T], err error) {
 	return events, err
 }
 
-// nextInitial returns the next event of a streaming list.
-func (s *openStream[T]) nextInitial() (listwatch.Event[T], error) {
-	s.silence.start()
-	defer s.silence.pause()
-	return s.Next()
-}
-
 // explain returns why this side cancelled the stream, if it did, else err.
 func (s *openStream[T]) explain(err error) error {
 	if s.ctx.Err() != nil {

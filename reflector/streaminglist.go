@@ -17,34 +17,40 @@ func (r *Reflector[T]) listStreaming(ctx context.Context) State {
 		if err := r.openStreamingList(ctx); err != nil {
 			return r.leaveStreamingList(ctx, err)
 		}
-		r.initial = newInitialSet[T]()
+		r.initial = &initialSet[T]{index: map[listwatch.Key]int{}}
 	}
 	s := r.stream
-	ev, err := s.nextInitial()
-	bad := asObjectError(err)
-	switch {
-	case bad != nil:
-		r.initial.addBad(bad)
-	case err != nil:
+	s.silence.start()
+	ev, err := s.Next()
+	s.silence.pause()
+	bad, isBad := errors.AsType[*listwatch.ObjectError](err)
+	if err != nil && !isBad {
 		return r.leaveStreamingList(ctx, s.explain(err))
-	default:
-		r.observeEvents(EventsDecoded, ev)
-		if ev.InitialEventsEnd {
-			return r.endStreamingList(ctx, ev.ResourceVersion)
-		}
-		bad = r.initial.apply(ev)
 	}
-	if bad != nil {
-		r.reportBad(ctx, bad)
-		if bad.Key == (listwatch.Key{}) {
-			// Nobody can tell whose it is, so what it leaves out would count as deleted. Pages may be easier to read.
-			return r.leaveStreamingList(ctx, bad)
-		}
+	if !isBad {
+		r.observeEvents(EventsDecoded, []listwatch.Event[T]{ev})
 	}
-	// A bookmark that ends nothing counts as silence: the server is past the initial events, and may never say so.
-	if ev.Type != listwatch.Bookmark {
-		s.silence.restart()
+	switch {
+	case ev.InitialEventsEnd:
+		return r.endStreamingList(ctx, ev.ResourceVersion)
+	case ev.Type == listwatch.Bookmark:
+		// It counts as silence: the server is past the initial events, and may never say so.
+		return ListingStreaming
+	case isChange(ev.Type):
+		r.initial.apply(ev)
+	case !isBad:
+		bad = unknownEvent(&ev)
 	}
+	s.silence.restart()
+	if bad == nil {
+		return ListingStreaming
+	}
+	r.reportBad(ctx, bad)
+	if bad.Key == (listwatch.Key{}) {
+		// Nobody can tell whose it is, so what it leaves out would count as deleted. Pages may be easier to read.
+		return r.leaveStreamingList(ctx, bad)
+	}
+	r.initial.addBad(bad)
 	return ListingStreaming
 }
 
@@ -78,10 +84,9 @@ func (r *Reflector[T]) endStreamingList(ctx context.Context, version string) Sta
 			return r.leaveStreamingList(ctx, err)
 		}
 	}
-	items, keep := r.initial.contents()
+	items, keep := r.initial.items, r.initial.keep()
 	r.initial = nil
-	r.listDone(&r.stats.StreamingLists, len(items)+len(keep))
-	r.replace(ctx, items, keep, version)
+	r.replace(ctx, &r.stats.StreamingLists, items, keep, version)
 	r.update(func() { r.lastErr = nil })
 	s.watchStart = time.Now()
 	s.from, s.at, s.inOrder, s.useful = version, version, true, true

@@ -31,19 +31,18 @@ func (r *Reflector[T]) watch(ctx context.Context) State {
 	s := r.stream
 	events, err := s.nextEvents()
 	if err != nil {
-		if bad := asObjectError(err); bad != nil {
+		if bad, ok := errors.AsType[*listwatch.ObjectError](err); ok {
 			return r.unreadable(ctx, bad)
 		}
 		return r.endWatch(ctx, s.explain(err))
 	}
 	defer clear(events) // so that they keep nothing alive
-	r.observeEvents(EventsDecoded, events...)
+	r.observeEvents(EventsDecoded, events)
 	passed := 0
 	for i := range events {
 		ev := &events[i]
-		isChange := ev.Type >= listwatch.Added && ev.Type <= listwatch.Deleted
 		rewound := s.isRewound(ev)
-		if isChange && !rewound {
+		if isChange(ev.Type) && !rewound {
 			r.follow(ev)
 			continue
 		}
@@ -55,8 +54,7 @@ func (r *Reflector[T]) watch(ctx context.Context) State {
 		case ev.Type == listwatch.Bookmark:
 			r.takeBookmark(ctx, ev)
 		default:
-			bad := &listwatch.ObjectError{Type: ev.Type, ResourceVersion: ev.ResourceVersion, Err: errUnknownEvent}
-			r.skip(ctx, bad)
+			r.skip(ctx, unknownEvent(ev))
 		}
 	}
 	r.pass(ctx, events[passed:])
@@ -78,23 +76,26 @@ func (r *Reflector[T]) follow(ev *listwatch.Event[T]) {
 	}
 }
 
+// isChange: the event is about an object.
+func isChange(t listwatch.EventType) bool { return t >= listwatch.Added && t <= listwatch.Deleted }
+
+func unknownEvent[T listwatch.Object](ev *listwatch.Event[T]) *listwatch.ObjectError {
+	return &listwatch.ObjectError{Type: ev.Type, ResourceVersion: ev.ResourceVersion, Err: errUnknownEvent}
+}
+
 // sinkCalls are the Sink's methods by the type of the event that they take over.
 var sinkCalls = [...]string{listwatch.Added: "Add", listwatch.Modified: "Update", listwatch.Deleted: "Delete"}
 
-// pass gives the sink changes, and takes over the version up to which they were followed.
+// pass gives the sink changes, if there are any, and takes over the version up to which the stream was followed.
 func (r *Reflector[T]) pass(ctx context.Context, events []listwatch.Event[T]) {
-	if len(events) == 0 {
-		return
+	if len(events) > 0 {
+		r.observeEvents(EventsHanded, events)
 	}
-	r.observeEvents(EventsHanded, events...)
-	if len(events) > 1 { // so the sink takes batches
+	if len(events) == 1 {
+		r.checkSink(ctx, sinkCalls[events[0].Type], listwatch.KeyOf(events[0].Object), r.put(&events[0]))
+	} else if len(events) > 1 { // so the sink takes batches
 		for i, err := range r.batches.PutBatch(events) {
 			r.checkSink(ctx, sinkCalls[events[i].Type], listwatch.KeyOf(events[i].Object), err)
-		}
-	} else {
-		ev := &events[0]
-		if err := r.put(ev); err != nil {
-			r.checkSink(ctx, sinkCalls[ev.Type], listwatch.KeyOf(ev.Object), err)
 		}
 	}
 	s := r.stream
@@ -128,10 +129,7 @@ func (r *Reflector[T]) takeBookmark(ctx context.Context, ev *listwatch.Event[T])
 	r.show(Observation{Boundary: BookmarkHanded, ResourceVersion: version})
 	r.checkSink(ctx, "Bookmark", listwatch.Key{}, r.sink.Bookmark(version))
 	r.follow(ev)
-	r.update(func() {
-		r.version = s.at
-		r.stats.Bookmarks++
-	})
+	r.update(func() { r.stats.Bookmarks++ })
 }
 
 // unreadable passes over an event that could not be read. One that does not even tell whose it is, is asked for again
@@ -157,7 +155,7 @@ func (r *Reflector[T]) skip(ctx context.Context, bad *listwatch.ObjectError) {
 	r.show(Observation{Boundary: KeyHanded, Keys: []listwatch.Key{bad.Key}, ResourceVersion: bad.ResourceVersion})
 	r.checkSink(ctx, "DeleteKey", bad.Key, r.sink.DeleteKey(bad.Key))
 	r.follow(&listwatch.Event[T]{Type: bad.Type, ResourceVersion: bad.ResourceVersion})
-	r.update(func() { r.version = r.stream.at })
+	r.pass(ctx, nil)
 }
 
 // endWatch closes the stream after err and decides what follows.
