@@ -23,8 +23,8 @@ import (
 	"glasswatch/listwatch"
 )
 
-// TestWhereClientGoDiffers plays the same to client-go's reflector and to this one. Each claim is one of the package
-// comment's paragraph of that name.
+// TestWhereClientGoDiffers plays the same to client-go's reflector and to this one. Each claim is a row of
+// docs/client-go.md.
 func TestWhereClientGoDiffers(t *testing.T) {
 	for _, tc := range []struct {
 		claim        string

@@ -23,13 +23,13 @@ var (
 	ErrSilent = errors.New("streaming list fell silent before the end of its initial events")
 	// ErrEndedEarly is a streaming list that ended before its initial events did. A paged list follows.
 	ErrEndedEarly = errors.New("streaming list ended before the end of its initial events")
-	// ErrInconsistent is a streaming list that differs from a list at the same version ([Options.CheckConsistency]). It is
-	// dropped, and a paged list follows.
+	// ErrInconsistent is a streaming list that differs from a list at the same version ([Options.CheckConsistency]).
+	// It is dropped, and a paged list follows.
 	ErrInconsistent = errors.New("streaming list differs from a list")
 	// ErrVeryShortWatch is a watch that ended within a second without bringing anything. A list follows.
 	ErrVeryShortWatch = errors.New("very short watch: ended within a second without an event")
-	// ErrRewound is a watch that sent a resourceVersion older than the one it started from: the server was set back, as by
-	// a restored backup. What it brought is discarded; a list without a resourceVersion follows.
+	// ErrRewound is a watch that sent a resourceVersion older than the one it started from: the server was set back,
+	// as by a restored backup. What it brought is discarded; a list without a resourceVersion follows.
 	ErrRewound = errors.New("server was set back to an older resourceVersion")
 
 	errRepeatedToken = errors.New("the server answers a continue token with the same one")
@@ -83,11 +83,12 @@ func isBroken(err error) bool {
 		utilnet.IsProbableEOF(err) || utilnet.IsConnectionReset(err)
 }
 
-// isHTTP2Reset: the server, or a proxy, reset the stream or ended its connection: REFUSED_STREAM, NO_ERROR, GOAWAY. There
-// are two implementations of HTTP/2 with errors of their own, so it goes by their text. client-go's decoder puts the text
-// into a status.
+// isHTTP2Reset: the server, or a proxy, reset the stream or ended its connection: REFUSED_STREAM, NO_ERROR, GOAWAY.
+// There are two implementations of HTTP/2 with errors of their own, so it goes by their text. client-go's decoder
+// puts the text into a status.
 func isHTTP2Reset(err error) bool {
-	if _, isAnswer := errors.AsType[*apierrors.StatusError](err); isAnswer && !apierrors.HasStatusCause(err, "ClientWatchDecoding") {
+	_, isAnswer := errors.AsType[*apierrors.StatusError](err)
+	if isAnswer && !apierrors.HasStatusCause(err, "ClientWatchDecoding") {
 		return false
 	}
 	text := err.Error()
@@ -100,8 +101,8 @@ func retryAfter(err error) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// LogError is the default of Options.OnError: it logs err under the reflector's name. What heals by itself in the course
-// of business is not worth a line at the usual verbosity.
+// LogError is the default of Options.OnError: it logs err under the reflector's name. What heals by itself in the
+// course of business is not worth a line at the usual verbosity.
 func LogError(ctx context.Context, name string, err error) {
 	logger := klog.FromContext(ctx).WithValues("reflector", name)
 	level := 0

@@ -9,8 +9,8 @@ const unreadable = -1
 type initialSet[T listwatch.Object] struct {
 	items []T
 	index map[listwatch.Key]int // Invariant: index[KeyOf(items[i])] == i; all other values are unreadable.
-	// upTo is the newest version of a change that happened meanwhile. Changes are in order. Additions are not: the objects
-	// that were there before are among them.
+	// upTo is the newest version of a change that happened meanwhile. Changes are in order. Additions are not: the
+	// objects that were there before are among them.
 	upTo string
 }
 

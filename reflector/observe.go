@@ -16,7 +16,8 @@ const (
 	EventsDecoded
 	// EventsHanded: the sink is given Events next.
 	EventsHanded
-	// ListHanded: the sink is given a list of ResourceVersion next. Keys are those of its objects, the unreadable ones last.
+	// ListHanded: the sink is given a list of ResourceVersion next. Keys are those of its objects, the unreadable
+	// ones last.
 	ListHanded
 	// BookmarkHanded: the sink is given a bookmark of ResourceVersion next.
 	BookmarkHanded
@@ -24,8 +25,8 @@ const (
 	KeyHanded
 )
 
-// Observation is what [Options.Observe] is shown. Its slices are the observer's; the objects belong to the sink, so they
-// are for reading only, during the call.
+// Observation is what [Options.Observe] is shown. Its slices are the observer's; the objects belong to the sink, so
+// they are for reading only, during the call.
 type Observation struct {
 	Boundary        Boundary
 	From, To        State

@@ -28,14 +28,14 @@ type Options struct {
 	PageSize int64
 	// DisableStreamingList makes every list a paged one.
 	DisableStreamingList bool
-	// SilenceTimeout is how long the reflector waits in a streaming list for the next event about an object. Then a paged
-	// list takes its place. The time until the server answers counts. Default DefaultSilenceTimeout.
+	// SilenceTimeout is how long the reflector waits in a streaming list for the next event about an object. Then a
+	// paged list takes its place. The time until the server answers counts. Default DefaultSilenceTimeout.
 	SilenceTimeout time.Duration
 	// StreamingRetry is how long lists stay paged after the server refused a streaming list, fell silent in one that it
 	// had answered, or sent a wrong one. Default: an hour.
 	StreamingRetry time.Duration
-	// CheckConsistency compares each streaming list with a list at the same version, before the sink gets it. It doubles
-	// the load on the server: it is for tests.
+	// CheckConsistency compares each streaming list with a list at the same version, before the sink gets it. It
+	// doubles the load on the server: it is for tests.
 	CheckConsistency bool
 	// ResumeFrom is the resourceVersion at which the sink is already equal to the server. The first Run then starts
 	// with a watch from there instead of a list.
@@ -62,8 +62,8 @@ type Options struct {
 	// OnList, if not nil, is told of each complete list before the sink is given it: how many objects, and how long the
 	// list took, without what was tried before it.
 	OnList func(objects int, took time.Duration)
-	// OnWatch, if not nil, is told of each watch that has ended, the second half of a streaming list among them: how many
-	// objects it passed on, and how long it took from the server's answer, or the end of the list.
+	// OnWatch, if not nil, is told of each watch that has ended, the second half of a streaming list among them: how
+	// many objects it passed on, and how long it took from the server's answer, or the end of the list.
 	OnWatch func(events int, took time.Duration)
 	// Observe, if not nil, is shown what passes. It may block.
 	Observe func(Observation)

@@ -52,9 +52,9 @@ func (r *Reflector[T]) listPaged(ctx context.Context) State {
 	return r.endPagedList(ctx, page.ResourceVersion)
 }
 
-// startPages decides what to ask for. The first list is at "0": any version, which a watch cache can serve. Later ones must
-// not be older than what was seen. If the server does not have that version, the latest is asked for. A watch cache serves
-// a list at a known version only without a limit, and ignores the limit at "0".
+// startPages decides what to ask for. The first list is at "0": any version, which a watch cache can serve. Later
+// ones must not be older than what was seen. If the server does not have that version, the latest is asked for. A
+// watch cache serves a list at a known version only without a limit, and ignores the limit at "0".
 func (r *Reflector[T]) startPages() *pages[T] {
 	version := cmp.Or(r.version, "0")
 	if r.atLatest {
@@ -77,8 +77,8 @@ func (r *Reflector[T]) endPagedList(ctx context.Context, version string) State {
 		r.paginates = true
 	}
 	if p.nameless && !r.relisted {
-		// Nobody can tell whose the item is, and without it the list would tell the sink that its object is gone. Garbage
-		// on the way, unlike a bad object, is gone the second time.
+		// Nobody can tell whose the item is, and without it the list would tell the sink that its object is gone.
+		// Garbage on the way, unlike a bad object, is gone the second time.
 		r.relisted = true
 		r.fail(ctx, "list", errNamelessItem)
 		return r.backOff(errNamelessItem, ListingPaged)

@@ -10,8 +10,8 @@ import (
 	"glasswatch/listwatch"
 )
 
-// Reflector keeps a [Sink] equal to what a [listwatch.ListerWatcher] lists. Make one with [New]. Its methods may be called
-// from any goroutine.
+// Reflector keeps a [Sink] equal to what a [listwatch.ListerWatcher] lists. Make one with [New]. Its methods may be
+// called from any goroutine.
 type Reflector[T listwatch.Object] struct {
 	lw   listwatch.ListerWatcher[T]
 	sink Sink[T]
@@ -83,8 +83,8 @@ func (r *Reflector[T]) Run(ctx context.Context) {
 	}
 }
 
-// step does what one state asks for and returns the state that follows. It blocks for a request, an event or a wait, and
-// returns Stopped soon after ctx is cancelled.
+// step does what one state asks for and returns the state that follows. It blocks for a request, an event or a wait,
+// and returns Stopped soon after ctx is cancelled.
 func (r *Reflector[T]) step(ctx context.Context, s State) State {
 	if ctx.Err() != nil {
 		return Stopped

@@ -6,24 +6,25 @@ import "fmt"
 type State uint8
 
 const (
-	// Idle is before Run. Run leaves it for ListingStreaming, or for ListingPaged if streaming lists are switched off, or
-	// for Connecting if [Options.ResumeFrom] is set.
+	// Idle is before Run. Run leaves it for ListingStreaming, or for ListingPaged if streaming lists are switched
+	// off, or for Connecting if [Options.ResumeFrom] is set.
 	Idle State = iota
-	// ListingStreaming receives the initial events of a streaming list, one a step. It is left for Watching when a bookmark
-	// announces their end. It is left for ListingPaged when the server refuses, ends the stream too early or falls silent,
-	// and for BackingOff when the server is overloaded or not there. It starts over without a resourceVersion when the
-	// server does not have the one that was asked for.
+	// ListingStreaming receives the initial events of a streaming list, one a step. It is left for Watching when a
+	// bookmark announces their end. It is left for ListingPaged when the server refuses, ends the stream too early or
+	// falls silent, and for BackingOff when the server is overloaded or not there. It starts over without a
+	// resourceVersion when the server does not have the one that was asked for.
 	ListingStreaming
-	// ListingPaged fetches a list, one page a step. It is left for Connecting when the last page is there and the sink has
-	// the list. It is left for BackingOff after an error, and once if an item does not tell its name. It starts over
-	// without a resourceVersion when the server does not have the one that was asked for.
+	// ListingPaged fetches a list, one page a step. It is left for Connecting when the last page is there and the
+	// sink has the list. It is left for BackingOff after an error, and once if an item does not tell its name. It
+	// starts over without a resourceVersion when the server does not have the one that was asked for.
 	ListingPaged
-	// Connecting asks for a watch from the last resourceVersion on. It starts over when the server does not answer within
-	// the watch's timeout. It is left for Watching when the server has answered, and for BackingOff after an error.
+	// Connecting asks for a watch from the last resourceVersion on. It starts over when the server does not answer
+	// within the watch's timeout. It is left for Watching when the server has answered, and for BackingOff after an
+	// error.
 	Connecting
 	// Watching passes on events, in a step those that have arrived. It is left for Connecting when the stream ends or
-	// breaks. It is left for BackingOff when the stream ends with an error such as 410 Expired or an HTTP/2 reset, when it
-	// ends at once, or when the server was set back to an older state.
+	// breaks. It is left for BackingOff when the stream ends with an error such as 410 Expired or an HTTP/2 reset,
+	// when it ends at once, or when the server was set back to an older state.
 	Watching
 	// BackingOff waits after an error. It is left for a listing state or for Connecting when the time is up.
 	BackingOff

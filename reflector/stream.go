@@ -30,8 +30,8 @@ type openStream[T listwatch.Object] struct {
 	watchStart          time.Time // when it became a watch; zero before
 	events              int       // objects that it passed on as a watch
 
-	// from is the version before the first event that is a change. No event is as old or older, unless the server was set
-	// back.
+	// from is the version before the first event that is a change. No event is as old or older, unless the server was
+	// set back.
 	from string
 	// at is the version of the newest event.
 	at string
@@ -146,8 +146,8 @@ func isOlder(a, b string) bool {
 	return err == nil && order < 0
 }
 
-// silenceTimer measures how long the server has been waited for since the last event. It runs only from start to pause, so
-// the time that a sink or an observer takes does not count.
+// silenceTimer measures how long the server has been waited for since the last event. It runs only from start to
+// pause, so the time that a sink or an observer takes does not count.
 type silenceTimer struct {
 	limit, left time.Duration
 	since       time.Time // of the last start

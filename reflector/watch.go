@@ -183,13 +183,14 @@ func (r *Reflector[T]) endWatch(ctx context.Context, err error) State {
 	return r.leaveWatch(ctx, err)
 }
 
-// leaveWatch decides what follows a watch that could not be had, or that the server ended with an error. It goes on from
-// where it was if that can be expected to work, else with a list.
+// leaveWatch decides what follows a watch that could not be had, or that the server ended with an error. It goes on
+// from where it was if that can be expected to work, else with a list.
 func (r *Reflector[T]) leaveWatch(ctx context.Context, err error) State {
 	if ctx.Err() != nil {
 		return Stopped
 	}
-	// An overdue watch took its time, so another follows at once. An io.EOF here is a server that hangs up on every request.
+	// An overdue watch took its time, so another follows at once. An io.EOF here is a server that hangs up on every
+	// request.
 	if errors.Is(err, errOverdue) {
 		return r.resuming()
 	}
@@ -205,8 +206,8 @@ func (r *Reflector[T]) leaveWatch(ctx context.Context, err error) State {
 	return r.backOff(err, r.listing())
 }
 
-// resuming is the state that gets the next watch. A watch from "" or "0" starts with what is there, but does not tell what
-// is gone. So it can only follow a list.
+// resuming is the state that gets the next watch. A watch from "" or "0" starts with what is there, but does not tell
+// what is gone. So it can only follow a list.
 func (r *Reflector[T]) resuming() State {
 	if r.version == "" || r.version == "0" {
 		return r.listing()
