@@ -334,3 +334,23 @@ func TestReflector_AFailedResyncEndsListAndWatch(t *testing.T) {
 		}
 	})
 }
+
+func TestReflector_ResyncsGoOnWhileListsFail(t *testing.T) {
+	for _, m := range []machinery{theirMachinery, ourMachinery} {
+		synctest.Test(t, func(t *testing.T) {
+			s, l := newVillage(), &ledger{}
+			r := m.reflector(s, &corev1.ConfigMap{}, l, ReflectorOptions{ResyncPeriod: time.Minute})
+			defer running(r.RunWithContext)()
+			for range 20 {
+				s.failLists = append(s.failLists, errors.New("no list"))
+			}
+			s.Send(watch.Event{Type: watch.Error, Object: &metav1.Status{Status: metav1.StatusFailure, Code: 410, Reason: metav1.StatusReasonExpired}})
+			pass(90 * time.Second)
+			want := []string{"Replace 0 at 0"}
+			if m.name == ourMachinery.name {
+				want = append(want, "Resync")
+			}
+			l.Expect(t, want...)
+		})
+	}
+}
