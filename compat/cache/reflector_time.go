@@ -14,8 +14,7 @@ func (r *StoreReflector) listed() {
 	}
 }
 
-// resync calls the store's Resync each period, which begins anew with each list. A failed Resync is reported, and ends a
-// ListAndWatch without an error.
+// resync calls the store's Resync each period, anew from each list. A failed one ends a ListAndWatch without an error.
 func (r *StoreReflector) resync(ctx context.Context) {
 	select {
 	case <-r.run.relisted:
@@ -26,7 +25,6 @@ func (r *StoreReflector) resync(ctx context.Context) {
 		timer := r.options.Clock.NewTimer(r.options.ResyncPeriod)
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return
 		case <-r.run.relisted:
 			timer.Stop()
