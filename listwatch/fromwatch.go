@@ -23,12 +23,14 @@ func FromWatch[T Object](w watch.Interface) BatchStream[T] {
 // fromWatch stops w when ctx ends, whether or not anybody is in Next.
 func fromWatch[T Object](ctx context.Context, w watch.Interface) *puller[T] {
 	ctx, cancel := context.WithCancelCause(ctx)
+	_, fromServer := w.(*watch.StreamWatcher) // the watch of client-go's REST client
 	p := &puller[T]{
-		source:   watchSource[T]{w},
-		maxBatch: math.MaxInt,
-		ctx:      ctx,
-		cancel:   cancel,
-		release:  sync.OnceFunc(w.Stop),
+		source:    watchSource[T]{w},
+		maxBatch:  math.MaxInt,
+		unordered: !fromServer,
+		ctx:       ctx,
+		cancel:    cancel,
+		release:   sync.OnceFunc(w.Stop),
 	}
 	context.AfterFunc(ctx, p.release)
 	return p

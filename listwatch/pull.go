@@ -25,6 +25,9 @@ type puller[T Object] struct {
 	end error
 	bad error // an event after the last batch that could not be read
 
+	// unordered: resourceVersions may fall. See UnorderedVersions.
+	unordered bool
+
 	ctx     context.Context // of the watch; its cause is ErrClosed after Close
 	cancel  context.CancelCauseFunc
 	release func() // frees what the source holds; a second call does nothing
@@ -37,6 +40,10 @@ func (p *puller[T]) Close() error {
 	p.release()
 	return nil
 }
+
+// UnorderedVersions reports whether the resourceVersions of the events may fall, because no API server sends them. The
+// objects of a fake clientset keep the versions that a test gave them. The reflector asks when it opens a watch.
+func (p *puller[T]) UnorderedVersions() bool { return p.unordered }
 
 // Next implements Stream.
 func (p *puller[T]) Next() (Event[T], error) {

@@ -1,45 +1,35 @@
 package reflector
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"time"
 )
 
-// Backoff is a jittered exponential backoff. Zero fields stand for the defaults, which are client-go's: waits from 0.8,
-// 1.6, 3.2, 6.4, 12.8, 25.6, 30, 30 … seconds up to double that.
+// Backoff is an exponential backoff with jitter. Zero fields stand for the defaults, which are client-go's: waits from
+// 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30, 30 … seconds up to double that.
 type Backoff struct {
-	// Base is the first wait, before jitter.
+	// Base is the first wait, before jitter. Default: 0.8 seconds.
 	Base time.Duration
-	// Max bounds the wait before jitter.
+	// Max bounds the wait before jitter. Default: 30 seconds.
 	Max time.Duration
-	// Factor is by how much a wait is longer than the one before; less than 1 counts as 1.
+	// Factor is by how much a wait is longer than the one before. Less than 1 counts as 1. Default: 2.
 	Factor float64
-	// Jitter is the greatest part of the wait that is added at random; negative for none.
+	// Jitter is the greatest part of the wait that is added at random; negative for none. Default: 1.
 	Jitter float64
-	// ResetAfter is the time without a wait after which the next one is Base again.
+	// ResetAfter is the time without a wait after which the next one is Base again. Default DefaultBackoffReset.
 	ResetAfter time.Duration
 }
 
 func (b Backoff) withDefaults() Backoff {
-	if b.Base <= 0 {
-		b.Base = DefaultBackoffBase
+	return Backoff{
+		Base:       cmp.Or(max(b.Base, 0), 800*time.Millisecond),
+		Max:        cmp.Or(max(b.Max, 0), 30*time.Second),
+		Factor:     max(cmp.Or(b.Factor, 2), 1),
+		Jitter:     max(cmp.Or(b.Jitter, 1), 0),
+		ResetAfter: cmp.Or(max(b.ResetAfter, 0), DefaultBackoffReset),
 	}
-	if b.Max <= 0 {
-		b.Max = DefaultBackoffMax
-	}
-	if b.Factor == 0 {
-		b.Factor = DefaultBackoffFactor
-	}
-	b.Factor = max(b.Factor, 1)
-	if b.Jitter == 0 {
-		b.Jitter = DefaultBackoffJitter
-	}
-	b.Jitter = max(b.Jitter, 0)
-	if b.ResetAfter <= 0 {
-		b.ResetAfter = DefaultBackoffReset
-	}
-	return b
 }
 
 // backoffTimer remembers how far the waits have grown. Not safe for concurrent use.
@@ -62,7 +52,7 @@ func (b *backoffTimer) next(now time.Time, atLeast time.Duration) time.Duration 
 	return wait
 }
 
-// atMost bounds nanoseconds while they are a float: one that is out of a Duration's range may become any Duration.
+// atMost bounds nanoseconds while they are a float: a float outside a Duration's range may become any Duration.
 func atMost(limit time.Duration, nanoseconds float64) time.Duration {
 	if nanoseconds < float64(limit) { // false for NaN, too
 		return time.Duration(nanoseconds)
@@ -75,12 +65,10 @@ type errorWindow struct {
 	first, last time.Time
 }
 
-const errorWindowQuiet = time.Minute
-
 // within notes an error and reports whether the first of its window is no longer ago than limit. When it is, the window
 // ends, and the next error opens another.
 func (w *errorWindow) within(now time.Time, limit time.Duration) bool {
-	if w.first.IsZero() || now.Sub(w.last) >= errorWindowQuiet {
+	if w.first.IsZero() || now.Sub(w.last) >= time.Minute {
 		w.first = now
 	}
 	w.last = now

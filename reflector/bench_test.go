@@ -32,7 +32,6 @@ func (nullSink) Update(object) error                             { return nil }
 func (nullSink) Delete(object) error                             { return nil }
 func (nullSink) DeleteKey(listwatch.Key) error                   { return nil }
 func (nullSink) Replace([]object, []listwatch.Key, string) error { return nil }
-func (nullSink) Resync() error                                   { return nil }
 func (nullSink) Bookmark(string) error                           { return nil }
 
 // sliceStream hands out the objects once, then stops the reflector.

@@ -23,13 +23,13 @@ var (
 	ErrSilent = errors.New("streaming list fell silent before the end of its initial events")
 	// ErrEndedEarly is a streaming list that ended before its initial events did. A paged list follows.
 	ErrEndedEarly = errors.New("streaming list ended before the end of its initial events")
-	// ErrInconsistent is a streaming list that differs from a list at the same version ([Options.CheckConsistency]). It is
-	// dropped, and a paged list follows.
+	// ErrInconsistent is a streaming list that differs from a list at the same version ([Options.CheckConsistency]).
+	// It is dropped, and a paged list follows.
 	ErrInconsistent = errors.New("streaming list differs from a list")
 	// ErrVeryShortWatch is a watch that ended within a second without bringing anything. A list follows.
 	ErrVeryShortWatch = errors.New("very short watch: ended within a second without an event")
-	// ErrRewound is a watch that sent a resourceVersion older than the one it started from: the server was set back, as by
-	// a restored backup. What it brought is discarded; a list without a resourceVersion follows.
+	// ErrRewound is a watch that sent a resourceVersion older than the one it started from: the server was set back,
+	// as by a restored backup. What it brought is discarded; a list without a resourceVersion follows.
 	ErrRewound = errors.New("server was set back to an older resourceVersion")
 
 	errRepeatedToken = errors.New("the server answers a continue token with the same one")
@@ -47,20 +47,8 @@ func isExpired(err error) bool {
 
 // isTooLarge: the server does not have this resourceVersion yet. Servers before 1.18.6 said so in the text only.
 func isTooLarge(err error) bool {
-	const text = "Too large resource version"
-	if apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) {
-		return true
-	}
-	var status apierrors.APIStatus
-	if !apierrors.IsTimeout(err) || !errors.As(err, &status) || status.Status().Details == nil {
-		return false
-	}
-	for _, cause := range status.Status().Details.Causes {
-		if cause.Message == text {
-			return true
-		}
-	}
-	return strings.Contains(status.Status().Message, text)
+	return apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) ||
+		apierrors.IsTimeout(err) && strings.Contains(err.Error(), "Too large resource version")
 }
 
 // isUnavailable: the resourceVersion that was asked for is not to be had, but another one may.
@@ -79,38 +67,32 @@ func isBusy(err error) bool {
 // isOutage: the request did not get through, or not to a healthy server. A 500 is not among them: it may well be about
 // the request.
 func isOutage(err error) bool {
-	var status apierrors.APIStatus
-	if errors.As(err, &status) {
-		code := status.Status().Code
-		return code > 500 || apierrors.IsServiceUnavailable(err) || apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err)
+	if status, ok := errors.AsType[*apierrors.StatusError](err); ok && status.ErrStatus.Code > 500 {
+		return true
 	}
-	return isBroken(err)
+	return apierrors.IsServerTimeout(err) || isBroken(err) || isHTTP2Reset(err)
 }
 
 // isBroken: the connection went away.
 func isBroken(err error) bool {
-	var status apierrors.APIStatus
-	var timeout net.Error
-	var op *net.OpError
-	switch {
-	case errors.As(err, &status):
+	if _, isAnswer := errors.AsType[*apierrors.StatusError](err); isAnswer {
 		return false
-	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF), errors.As(err, &op):
-		return true
-	case errors.As(err, &timeout) && timeout.Timeout():
-		return true
 	}
-	return utilnet.IsProbableEOF(err) || utilnet.IsConnectionReset(err) || utilnet.IsConnectionRefused(err) ||
-		utilnet.IsHTTP2ConnectionLost(err)
+	_, isNetwork := errors.AsType[net.Error](err)
+	return isNetwork || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) ||
+		utilnet.IsProbableEOF(err) || utilnet.IsConnectionReset(err)
 }
 
-// asObjectError returns the ObjectError in err, or nil.
-func asObjectError(err error) *listwatch.ObjectError {
-	var bad *listwatch.ObjectError
-	if errors.As(err, &bad) {
-		return bad
+// isHTTP2Reset: the server, or a proxy, reset the stream or ended its connection: REFUSED_STREAM, NO_ERROR, GOAWAY.
+// There are two implementations of HTTP/2 with errors of their own, so it goes by their text. client-go's decoder
+// puts the text into a status.
+func isHTTP2Reset(err error) bool {
+	_, isAnswer := errors.AsType[*apierrors.StatusError](err)
+	if isAnswer && !apierrors.HasStatusCause(err, "ClientWatchDecoding") {
+		return false
 	}
-	return nil
+	text := err.Error()
+	return strings.Contains(text, "stream error: stream ID ") || strings.Contains(text, "http2: ")
 }
 
 // retryAfter is the wait that the server asked for; 0 if it did not.
@@ -119,31 +101,54 @@ func retryAfter(err error) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// LogError is the default of Options.OnError: it logs err under the reflector's name. What heals by itself in the course
-// of business is not worth a line at the usual verbosity.
+// LogError is the default of Options.OnError: it logs err under the reflector's name. What heals by itself in the
+// course of business is not worth a line at the usual verbosity.
 func LogError(ctx context.Context, name string, err error) {
-	logger := klog.FromContext(ctx)
-	var bad *listwatch.ObjectError
-	var refused *SinkError
+	logger := klog.FromContext(ctx).WithValues("reflector", name)
+	level := 0
 	switch {
-	case errors.As(err, &bad):
-		logger.Error(err, "Skipped an unreadable object", "reflector", name, "object", klog.KRef(bad.Key.Namespace, bad.Key.Name))
-	case errors.As(err, &refused):
-		logger.Error(err, "Sink returned an error", "reflector", name, "object", klog.KRef(refused.Key.Namespace, refused.Key.Name))
 	case isUnavailable(err):
-		logger.V(4).Info("ResourceVersion is not available, listing again", "reflector", name, "err", err)
+		level = 4
 	case isBusy(err):
-		logger.V(2).Info("Server cannot take the request now, waiting", "reflector", name, "err", err)
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		logger.V(1).Info("Watch broke, resuming", "reflector", name, "err", err)
-	case errors.Is(err, ErrVeryShortWatch), errors.Is(err, ErrSilent), errors.Is(err, ErrEndedEarly), errors.Is(err, ErrRewound):
-		logger.Info("Stream ended before its time", "reflector", name, "err", err)
+		level = 2
+	case errors.Is(err, io.ErrUnexpectedEOF), isHTTP2Reset(err):
+		level = 1
+	case errors.Is(err, ErrVeryShortWatch), errors.Is(err, ErrSilent), errors.Is(err, ErrEndedEarly),
+		errors.Is(err, ErrRewound):
 	default:
-		logger.Error(err, "Failed to list or watch", "reflector", name)
+		logger.Error(err, "Failed to list, to watch or to take over an object")
+		return
+	}
+	logger.V(level).Info("List or watch ended, another follows", "err", err)
+}
+
+// fail records and reports an error of a list or watch.
+func (r *Reflector[T]) fail(ctx context.Context, what string, err error) {
+	err = fmt.Errorf("%s: failed to %s: %w", r.opts.Name, what, err)
+	r.update(func() {
+		r.lastErr = err
+		r.stats.Failures++
+	})
+	r.report(ctx, err)
+}
+
+func (r *Reflector[T]) reportBad(ctx context.Context, bad *listwatch.ObjectError) {
+	r.update(func() { r.stats.ObjectErrors++ })
+	r.report(ctx, bad)
+}
+
+// checkSink counts and reports what the sink returned, if that is an error.
+func (r *Reflector[T]) checkSink(ctx context.Context, op string, key listwatch.Key, err error) {
+	if err != nil {
+		r.update(func() { r.stats.SinkErrors++ })
+		r.report(ctx, &SinkError{Op: op, Key: key, Err: err})
 	}
 }
 
-// wrap says which request of which reflector failed, and keeps err for errors.Is and errors.As.
-func (r *Reflector[T]) wrap(what string, err error) error {
-	return fmt.Errorf("%s: failed to %s: %w", r.opts.Name, what, err)
+func (r *Reflector[T]) report(ctx context.Context, err error) {
+	if r.opts.OnError != nil {
+		r.opts.OnError(ctx, err)
+		return
+	}
+	LogError(ctx, r.opts.Name, err)
 }

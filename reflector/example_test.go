@@ -64,7 +64,6 @@ func (printer) Add(obj meta) error                { return say("sink: add", obj.
 func (printer) Update(obj meta) error             { return say("sink: update", obj.Name, obj.ResourceVersion) }
 func (printer) Delete(obj meta) error             { return say("sink: delete", obj.Name, obj.ResourceVersion) }
 func (printer) DeleteKey(key listwatch.Key) error { return say("sink: delete", key) }
-func (printer) Resync() error                     { return say("sink: resync") }
 func (printer) Bookmark(version string) error     { return say("sink: bookmark", version) }
 func (printer) Replace(objs []meta, _ []listwatch.Key, version string) error {
 	return say("sink: replace with", len(objs), "object at", version)

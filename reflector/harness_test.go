@@ -112,7 +112,6 @@ func (s batchRecorder) PutBatch(events []listwatch.Event[object]) []error {
 	return errs
 }
 
-func (s *recorder) Resync() error                 { return s.do("Resync", "", func() {}) }
 func (s *recorder) Bookmark(version string) error { return s.do("Bookmark", version, func() {}) }
 
 // harness is a reflector between a server and a recorder, in a bubble of virtual time.

@@ -1,6 +1,7 @@
 package reflector
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -15,144 +16,108 @@ type pages[T listwatch.Object] struct {
 	opts      metav1.ListOptions // of the next page
 	fetched   int
 	full      bool // a token expired, and everything is asked for at once
-	list      listwatch.List[T]
+	items     []T
+	keep      []listwatch.Key // of items that could not be read
+	nameless  bool            // there are items that do not even tell whose they are
 }
 
 // listPaged is ListingPaged: one page a step.
 func (r *Reflector[T]) listPaged(ctx context.Context) State {
-	if r.run.pages == nil {
-		r.run.pages = r.startPages()
+	if r.pages == nil {
+		r.pages = r.startPages()
 	}
-	p := r.run.pages
+	p := r.pages
 	page, err := r.lw.List(ctx, p.opts)
+	if err == nil && page.Continue != "" && page.Continue == p.opts.Continue {
+		err = errRepeatedToken
+	}
 	if err != nil {
 		return r.leavePagedList(ctx, err)
 	}
 	for _, bad := range page.Bad {
 		r.reportBad(ctx, bad)
+		if bad.Key == (listwatch.Key{}) {
+			p.nameless = true
+		} else {
+			p.keep = append(p.keep, bad.Key)
+		}
 	}
-	if page.Continue != "" && page.Continue == p.opts.Continue {
-		return r.leavePagedList(ctx, errRepeatedToken)
-	}
-	p.add(page)
+	p.fetched++
+	p.items = append(p.items, page.Items...)
+	p.opts.Continue = page.Continue
+	p.opts.ResourceVersion = "" // a server refuses it next to a token, which has one in it
 	if page.Continue != "" {
 		return ListingPaged
 	}
-	return r.endPagedList(ctx)
+	return r.endPagedList(ctx, page.ResourceVersion)
 }
 
+// startPages decides what to ask for. The first list is at "0": any version, which a watch cache can serve. Later
+// ones must not be older than what was seen. If the server does not have that version, the latest is asked for. A
+// watch cache serves a list at a known version only without a limit, and ignores the limit at "0".
 func (r *Reflector[T]) startPages() *pages[T] {
-	version := r.listVersion()
-	r.run.listStart = time.Now()
-	return &pages[T]{requested: version, opts: metav1.ListOptions{ResourceVersion: version, Limit: r.pageLimit(version)}}
-}
-
-// listVersion is the resourceVersion of a paged list: any at first, which a watch cache can serve; then none older than
-// what was seen, so as not to go back in time; the latest, if the server does not have that.
-func (r *Reflector[T]) listVersion() string {
-	if r.run.atLatest {
-		return ""
+	version := cmp.Or(r.version, "0")
+	if r.atLatest {
+		version = ""
 	}
-	if version := r.LastSyncResourceVersion(); version != "" {
-		return version
+	limit := int64(defaultPageSize)
+	if !r.paginates && version != "" && version != "0" {
+		limit = 0
 	}
-	return "0"
-}
-
-// pageLimit is the size of pages at version, or 0 for none. A watch cache serves a list at a known version only if it has
-// no limit, and ignores the limit at "0".
-func (r *Reflector[T]) pageLimit(version string) int64 {
-	switch {
-	case r.opts.PageSize != 0:
-		return r.opts.PageSize
-	case r.run.paginates, version == "", version == "0":
-		return DefaultPageSize
-	}
-	return 0
-}
-
-// add takes a page over and aims at the one after it.
-func (p *pages[T]) add(page *listwatch.List[T]) {
-	p.fetched++
-	if p.fetched == 1 {
-		p.list = *page
-	} else {
-		p.list.Items = append(p.list.Items, page.Items...)
-		p.list.Bad = append(p.list.Bad, page.Bad...)
-	}
-	p.opts.Continue = page.Continue
-	p.opts.ResourceVersion = "" // a server refuses it next to a token, which has one in it
+	limit = cmp.Or(r.opts.PageSize, limit)
+	r.listStart = time.Now()
+	return &pages[T]{requested: version, opts: metav1.ListOptions{ResourceVersion: version, Limit: limit}}
 }
 
 // endPagedList gives the sink the list.
-func (r *Reflector[T]) endPagedList(ctx context.Context) State {
-	p := r.run.pages
-	r.run.pages = nil
+func (r *Reflector[T]) endPagedList(ctx context.Context, version string) State {
+	p := r.pages
+	r.pages = nil
 	if p.requested == "0" && p.fetched > 1 {
-		r.run.paginates = true
+		r.paginates = true
 	}
-	keep, nameless := p.present()
-	if nameless && !r.run.relisted {
-		// Whose it is stays unknown, and the list would tell the sink that it is gone. Unlike a bad object, garbage on the
-		// way is gone the second time.
-		r.run.relisted = true
-		r.fail(ctx, r.wrap("list", errNamelessItem))
+	if p.nameless && !r.relisted {
+		// Nobody can tell whose the item is, and without it the list would tell the sink that its object is gone.
+		// Garbage on the way, unlike a bad object, is gone the second time.
+		r.relisted = true
+		r.fail(ctx, "list", errNamelessItem)
 		return r.backOff(errNamelessItem, ListingPaged)
 	}
-	r.counters.pagedLists.Add(1)
-	r.replace(ctx, p.list.Items, keep, p.list.ResourceVersion)
+	r.replace(ctx, &r.stats.PagedLists, p.items, p.keep, version)
 	return Connecting
-}
-
-// present are the items that could not be read; nameless if there are some that do not even tell whose they are.
-func (p *pages[T]) present() (keep []listwatch.Key, nameless bool) {
-	for _, bad := range p.list.Bad {
-		if bad.Key == (listwatch.Key{}) {
-			nameless = true
-		} else {
-			keep = append(keep, bad.Key)
-		}
-	}
-	return keep, nameless
 }
 
 // leavePagedList decides what follows a page that did not come.
 func (r *Reflector[T]) leavePagedList(ctx context.Context, err error) State {
-	p := r.run.pages
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return Stopped
+	}
+	p := r.pages
+	r.pages = nil
+	r.fail(ctx, "list", err)
+	switch {
 	case isExpired(err) && p.opts.Continue != "" && !p.full:
 		// The list took longer than the server remembers: everything at once, and nothing of what is there.
-		r.fail(ctx, r.wrap("list a page", err))
-		r.run.pages = &pages[T]{requested: p.requested, full: true, opts: metav1.ListOptions{ResourceVersion: p.requested}}
+		opts := metav1.ListOptions{ResourceVersion: p.requested}
+		r.pages = &pages[T]{requested: p.requested, full: true, opts: opts}
 		return ListingPaged
 	case isUnavailable(err) && p.requested != "":
-		r.fail(ctx, r.wrap("list", err))
-		r.run.atLatest = true
-		r.run.pages = nil
+		r.atLatest = true
 		return ListingPaged
-	case isBusy(err) || isOutage(err):
+	case p.fetched > 0 && (isBusy(err) || isOutage(err)):
 		// The pages that are there stay: if the token has not expired meanwhile, the list goes on where it was.
-		r.fail(ctx, r.wrap("list", err))
-		if p.fetched > 0 {
-			return r.backOff(err, ListingPaged)
-		}
-	default:
-		r.fail(ctx, r.wrap("list", err))
+		r.pages = p
+		return r.backOff(err, ListingPaged)
 	}
-	r.run.pages = nil
 	return r.backOff(err, r.listing())
 }
 
-// replace gives the sink a whole list. Its version is the truth even if it is an older one than before. The list is counted first:
-// who hears from the sink that it is there finds it in Stats.
-func (r *Reflector[T]) replace(ctx context.Context, items []T, keep []listwatch.Key, version string) {
-	r.listDone(len(items) + len(keep))
-	if err := r.sink.Replace(items, keep, version); err != nil {
-		r.reportSink(ctx, &SinkError{Op: "Replace", Err: err})
-	}
-	r.run.atLatest, r.run.relisted = false, false
-	r.setVersion(version)
-	r.run.synced()
+// replace gives the sink a whole list. Its version is the truth even if it is older than the one before. The list is
+// counted first, so that a goroutine that learns of it from the sink finds it in Stats.
+func (r *Reflector[T]) replace(ctx context.Context, kind *uint64, items []T, keep []listwatch.Key, version string) {
+	r.listDone(kind, len(items)+len(keep))
+	r.observeList(items, keep, version)
+	r.checkSink(ctx, "Replace", listwatch.Key{}, r.sink.Replace(items, keep, version))
+	r.atLatest, r.relisted = false, false
+	r.update(func() { r.version = version })
 }

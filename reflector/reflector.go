@@ -10,38 +10,31 @@ import (
 	"glasswatch/listwatch"
 )
 
-// Reflector keeps a [Sink] equal to what a [listwatch.ListerWatcher] lists. Make one with [New]. Its methods may be called
-// from any goroutine.
+// Reflector keeps a [Sink] equal to what a [listwatch.ListerWatcher] lists. Make one with [New]. Its methods may be
+// called from any goroutine.
 type Reflector[T listwatch.Object] struct {
 	lw   listwatch.ListerWatcher[T]
 	sink Sink[T]
 	// batches is the sink, if it takes batches; else nil.
 	batches BatchSink[T]
 	opts    Options
+	running atomic.Bool
 
-	running  atomic.Bool
-	state    atomic.Uint32
-	counters counters
-
-	// mu protects version and lastErr. Only Run's goroutine writes them.
+	// mu protects state, version, lastErr and stats. Only Run's goroutine writes them, so it reads them without mu.
 	mu      sync.Mutex
+	state   State
 	version string // Invariant: the sink has everything up to here, but for what was reported.
 	lastErr error
+	stats   Stats
 
-	run runState[T]
-}
-
-// runState belongs to the goroutine that is in Run.
-type runState[T listwatch.Object] struct {
-	// synced is called with each list that went to the sink.
-	synced func()
+	// The fields from here on belong to the goroutine that is in Run.
 
 	backoff  backoffTimer
 	wait     time.Duration // what BackingOff waits
 	next     State         // what BackingOff is left for
 	internal errorWindow
 
-	// atLatest: the server does not have the last resourceVersion; the next list is without one. Until a list succeeds.
+	// atLatest: the server does not have the last resourceVersion. Lists are without one until a list succeeds.
 	atLatest bool
 	// pagedUntil: streaming lists are not tried before.
 	pagedUntil time.Time
@@ -62,32 +55,25 @@ type runState[T listwatch.Object] struct {
 // New returns a reflector that does nothing until Run. lw and sink must not be nil.
 func New[T listwatch.Object](lw listwatch.ListerWatcher[T], sink Sink[T], opts Options) *Reflector[T] {
 	var zero T
-	r := &Reflector[T]{lw: lw, sink: sink, opts: opts.withDefaults(fmt.Sprintf("%T", zero)), version: opts.ResumeFrom}
+	opts = opts.withDefaults(fmt.Sprintf("%T", zero))
+	r := &Reflector[T]{lw: lw, sink: sink, opts: opts, version: opts.ResumeFrom}
 	r.batches, _ = sink.(BatchSink[T])
-	r.run.backoff.Backoff = r.opts.Backoff
+	r.backoff.Backoff = opts.Backoff
 	return r
 }
 
-// Run keeps the sink equal to the server until ctx is cancelled. It returns when every goroutine it started is gone. It
-// may be run again, and then starts with a list, but not twice at once: that panics.
+// Run keeps the sink equal to the server until ctx is cancelled. It starts no goroutine. It may be run again, and then
+// starts with a list, but not twice at once: that panics.
 func (r *Reflector[T]) Run(ctx context.Context) {
 	if !r.running.CompareAndSwap(false, true) {
 		panic("reflector: " + r.opts.Name + " is running already")
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	var resync resyncer
 	defer func() {
-		cancel()
 		r.closeStream()
-		resync.wg.Wait()
-		r.state.Store(uint32(Stopped))
+		r.update(func() { r.state = Stopped })
 		r.running.Store(false)
-		if resync.panicked != nil {
-			panic(resync.panicked)
-		}
 	}()
-	r.run.synced = func() { r.beginResync(ctx, &resync, cancel) }
-	r.run.pages, r.run.initial, r.run.relisted = nil, nil, false
+	r.pages, r.initial, r.relisted = nil, nil, false
 
 	for next := r.firstState(); ; next = r.step(ctx, next) {
 		r.enter(next)
@@ -97,8 +83,8 @@ func (r *Reflector[T]) Run(ctx context.Context) {
 	}
 }
 
-// step does what one state asks for and returns the state that follows. It blocks for a request, an event or a wait, and
-// returns Stopped soon after ctx is cancelled.
+// step does what one state asks for and returns the state that follows. It blocks for a request, an event or a wait,
+// and returns Stopped soon after ctx is cancelled.
 func (r *Reflector[T]) step(ctx context.Context, s State) State {
 	if ctx.Err() != nil {
 		return Stopped
@@ -113,26 +99,26 @@ func (r *Reflector[T]) step(ctx context.Context, s State) State {
 	case Watching:
 		return r.watch(ctx)
 	case BackingOff:
-		return r.sitOut(ctx)
+		return r.waitBackoff(ctx)
 	}
 	return Stopped
 }
 
 // enter makes s visible.
 func (r *Reflector[T]) enter(s State) {
-	from := r.State()
+	from := r.state
 	if from == s {
-		return // as with each event; nobody but Run's goroutine changes it
+		return // as with each event
 	}
-	r.state.Store(uint32(s))
+	r.update(func() { r.state = s })
 	if r.opts.OnTransition != nil {
 		r.opts.OnTransition(from, s)
 	}
+	r.show(Observation{Boundary: StateEntered, From: from, To: s})
 }
 
 func (r *Reflector[T]) firstState() State {
-	if r.State() == Idle && r.opts.ResumeFrom != "" {
-		r.run.synced()
+	if r.state == Idle && r.opts.ResumeFrom != "" {
 		return Connecting
 	}
 	return r.listing()
@@ -140,7 +126,7 @@ func (r *Reflector[T]) firstState() State {
 
 // listing is the state that a list starts in.
 func (r *Reflector[T]) listing() State {
-	if r.opts.DisableStreamingList || time.Now().Before(r.run.pagedUntil) {
+	if r.opts.DisableStreamingList || time.Now().Before(r.pagedUntil) {
 		return ListingPaged
 	}
 	return ListingStreaming
@@ -148,45 +134,25 @@ func (r *Reflector[T]) listing() State {
 
 // backOff plans the wait after err. next is what comes after it.
 func (r *Reflector[T]) backOff(err error, next State) State {
+	r.next = next
 	if r.opts.Delay != nil {
-		r.run.wait = max(r.opts.Delay(), retryAfter(err))
+		r.wait = max(r.opts.Delay(), retryAfter(err))
 	} else {
-		r.run.wait = r.run.backoff.next(time.Now(), retryAfter(err))
+		r.wait = r.backoff.next(time.Now(), retryAfter(err))
 	}
-	r.run.next = next
 	return BackingOff
 }
 
-// sitOut is BackingOff.
-func (r *Reflector[T]) sitOut(ctx context.Context) State {
-	timer := time.NewTimer(r.run.wait)
+// waitBackoff is BackingOff.
+func (r *Reflector[T]) waitBackoff(ctx context.Context) State {
+	timer := time.NewTimer(r.wait)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return Stopped
 	case <-timer.C:
-		return r.run.next
+		return r.next
 	}
-}
-
-// fail records and reports an error of a list or watch.
-func (r *Reflector[T]) fail(ctx context.Context, err error) {
-	r.counters.failures.Add(1)
-	r.setLastError(err)
-	r.report(ctx, err)
-}
-
-func (r *Reflector[T]) report(ctx context.Context, err error) {
-	if r.opts.OnError != nil {
-		r.opts.OnError(ctx, err)
-		return
-	}
-	LogError(ctx, r.opts.Name, err)
-}
-
-func (r *Reflector[T]) reportSink(ctx context.Context, err *SinkError) {
-	r.counters.sinkErrors.Add(1)
-	r.report(ctx, err)
 }
 
 // LastSyncResourceVersion is the version up to which the sink was given everything; "" before the first list.
@@ -197,7 +163,11 @@ func (r *Reflector[T]) LastSyncResourceVersion() string {
 }
 
 // State is what the reflector is doing.
-func (r *Reflector[T]) State() State { return State(r.state.Load()) }
+func (r *Reflector[T]) State() State {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.state
+}
 
 // LastError is the last error of a list or watch; nil if a watch was answered since.
 func (r *Reflector[T]) LastError() error {
@@ -206,14 +176,9 @@ func (r *Reflector[T]) LastError() error {
 	return r.lastErr
 }
 
-func (r *Reflector[T]) setVersion(version string) {
+// update changes what mu protects.
+func (r *Reflector[T]) update(change func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.version = version
-}
-
-func (r *Reflector[T]) setLastError(err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.lastErr = err
+	change()
 }

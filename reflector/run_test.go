@@ -124,7 +124,7 @@ func TestRun_StopsAtOnceInEveryState(t *testing.T) {
 		BackingOff:       func(h *harness) { h.failStreams = []error{busy(3600)} },
 	} {
 		t.Run(state.String(), func(t *testing.T) {
-			story(t, Options{ResyncPeriod: time.Minute}, func(h *harness) {
+			story(t, Options{}, func(h *harness) {
 				h.Put("a")
 				h.set(func() { prepare(h) })
 				hang := func(_, to State) {
@@ -162,8 +162,8 @@ func TestRun_MayBeRepeatedButNotDoubled(t *testing.T) {
 }
 
 func TestRun_HandsOnAPanicOfTheSinkAndLeavesNothingBehind(t *testing.T) {
-	for _, op := range []string{"Replace", "Add", "Resync"} {
-		story(t, Options{ResyncPeriod: time.Second}, func(h *harness) {
+	for _, op := range []string{"Replace", "Add"} {
+		story(t, Options{}, func(h *harness) {
 			h.sink.bang = op
 			h.Start()
 			h.Put("a")
@@ -176,45 +176,6 @@ func TestRun_HandsOnAPanicOfTheSinkAndLeavesNothingBehind(t *testing.T) {
 			require.Equal(t, Stopped, h.r.State())
 		})
 	}
-}
-
-func TestResync_ComesEachPeriodFromTheLastListToTheEndOfRun(t *testing.T) {
-	var due atomic.Bool
-	due.Store(true)
-	opts := Options{ResyncPeriod: 10 * time.Second, ShouldResync: due.Load}
-	story(t, opts, func(h *harness) {
-		h.set(func() { h.failStreams = []error{busy(60)} })
-		h.Start()
-		h.Pass(60 * time.Second)
-		h.ExpectSink("Replace 0 []") // none before
-		h.Pass(10*time.Second - 1)
-		h.ExpectSink()
-		h.Pass(1)
-		h.ExpectSink("Resync")
-		due.Store(false)
-		h.Pass(30 * time.Second)
-		h.ExpectSink()
-		due.Store(true)
-		h.BreakWatch(expired()) // a list follows after 1.6 s, and the period begins anew
-		h.Pass(10 * time.Second)
-		h.ExpectSink("Replace 0 []")
-		h.Pass(1600 * time.Millisecond)
-		h.ExpectSink("Resync")
-		h.set(func() { h.failWatches = []error{busy(15)} })
-		h.BreakWatch(io.EOF) // goes on while the watch is away
-		h.Pass(10 * time.Second)
-		h.ExpectSink("Resync")
-		h.Pass(10 * time.Second)
-		h.ExpectSink("Replace 0 []")
-		h.set(func() { h.failStreams = []error{busy(15)} })
-		h.BreakWatch(expired()) // and while lists fail
-		h.Pass(10 * time.Second)
-		h.ExpectSink("Resync")
-		require.Equal(t, uint64(4), h.r.Stats().Resyncs)
-		h.Stop()
-		h.Pass(time.Minute)
-		h.ExpectSink()
-	})
 }
 
 func TestStats_MeasureListsAndWatches(t *testing.T) {
@@ -253,14 +214,14 @@ func TestDefaultOnError_LogsWhatHealsByItselfQuietly(t *testing.T) {
 		err  error
 		want string // the level and the message
 	}{
-		{expired(), `"level"=4 "msg"="ResourceVersion is not available`},
-		{busy(1), `"level"=2 "msg"="Server cannot take`},
-		{io.ErrUnexpectedEOF, `"level"=1 "msg"="Watch broke`},
-		{ErrVeryShortWatch, `"level"=0 "msg"="Stream ended before its time`},
-		{ErrSilent, `"level"=0 "msg"="Stream ended before its time`},
-		{forbidden(), `"msg"="Failed to list or watch" "error"=`},
-		{bad, `"msg"="Skipped an unreadable object" "error"=`},
-		{&SinkError{Op: "Add", Key: keyNamed("a"), Err: io.EOF}, `"msg"="Sink returned an error" "error"=`},
+		{expired(), `"level"=4 "msg"="List or watch ended`},
+		{busy(1), `"level"=2 "msg"="List or watch ended`},
+		{io.ErrUnexpectedEOF, `"level"=1 "msg"="List or watch ended`},
+		{ErrVeryShortWatch, `"level"=0 "msg"="List or watch ended`},
+		{ErrSilent, `"level"=0 "msg"="List or watch ended`},
+		{forbidden(), `"msg"="Failed to list, to watch or to take over an object" "error"=`},
+		{bad, `"error"="wrapped: unreadable ADDED event \"ns/a\": EOF"`},
+		{&SinkError{Op: "Add", Key: keyNamed("a"), Err: io.EOF}, `"error"="wrapped: sink refused Add of \"ns/a\": EOF"`},
 	} {
 		var out bytes.Buffer
 		logger := funcr.New(func(_, args string) { fmt.Fprintln(&out, args) }, funcr.Options{Verbosity: 9})
@@ -281,27 +242,30 @@ func TestErrorWindow_EndsWithItsLimit(t *testing.T) {
 	require.True(t, w.within(now.Add(3*time.Second), time.Second))
 }
 
-func TestWatchdog_BitesOnceAndIsGoneAfterStop(t *testing.T) {
+func TestSilenceTimer_CountsTheTimeInWhichTheServerIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var bites atomic.Int32
-		w := newWatchdog(time.Second, func() { bites.Add(1) })
-		<-time.After(900 * time.Millisecond)
-		w.feed()
-		<-time.After(900 * time.Millisecond)
-		require.Zero(t, bites.Load())
-		<-time.After(time.Second)
-		w.feed()
-		<-time.After(time.Minute)
-		w.stop()
-		require.Equal(t, int32(1), bites.Load())
-		(*watchdog)(nil).stop()
+		var expired atomic.Int32
+		timer := newSilenceTimer(time.Second, func() { expired.Add(1) })
+		wait := func(d time.Duration) {
+			timer.start()
+			<-time.After(d)
+			timer.pause()
+			<-time.After(time.Minute) // does not count
+		}
+		wait(600 * time.Millisecond)
+		wait(300 * time.Millisecond)
+		timer.restart()
+		wait(900 * time.Millisecond)
+		require.Zero(t, expired.Load())
+		wait(200 * time.Millisecond)
+		require.Equal(t, int32(1), expired.Load())
 	})
 }
 
 func TestErrors_KeepTheirCause(t *testing.T) {
 	cause := errors.New("cause")
 	require.ErrorIs(t, &SinkError{Op: "Add", Err: cause}, cause)
-	require.Equal(t, "sink refused Resync: cause", (&SinkError{Op: "Resync", Err: cause}).Error())
+	require.Equal(t, "sink refused Replace: cause", (&SinkError{Op: "Replace", Err: cause}).Error())
 	require.Equal(t, `sink refused Add of "ns/a": cause`, (&SinkError{Op: "Add", Key: keyNamed("a"), Err: cause}).Error())
 	require.Equal(t, "State(99)", State(99).String())
 	require.Equal(t, "BackingOff", BackingOff.String())

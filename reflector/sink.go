@@ -6,14 +6,12 @@ import (
 	"glasswatch/listwatch"
 )
 
-// Sink is what the reflector keeps equal to the server: a queue or a store. All calls but Resync come from the goroutine
-// that runs [Reflector.Run], in the order of the server's events; Resync comes from a goroutine of its own, at the same
-// time as any other.
+// Sink is what the reflector keeps equal to the server: a queue or a store. All calls come from the goroutine that runs
+// [Reflector.Run], in the order of the server's events.
 //
-// An error of a sink costs that one call: it is counted and reported, not retried, and the mirror goes on. A Replace
-// that returns an error has therefore taken over whatever of the list it could, or the sink stays behind the server
-// until the next list. A Sink may block: that holds up the watch, and nothing else. A panic ends Run and reaches its
-// caller.
+// An error of a sink costs that one call: it is counted and reported, not retried, and the reflector goes on. If
+// Replace returns an error, the sink has whatever of the list it took over, until the next list. A Sink may block:
+// that holds up the watch, and nothing else. A panic ends Run and reaches its caller.
 type Sink[T listwatch.Object] interface {
 	// Add, Update and Delete own the object they are given. Add may be called for an object that is there already, and
 	// Update for one that is not.
@@ -25,17 +23,16 @@ type Sink[T listwatch.Object] interface {
 	// Replace makes objs, and whatever version there is of keep, the whole content at resourceVersion. keep are objects
 	// that the server has, but whose version could not be read. Both slices belong to the sink.
 	Replace(objs []T, keep []listwatch.Key, resourceVersion string) error
-	Resync() error
 	// Bookmark says that the sink is as the server was at resourceVersion.
 	Bookmark(resourceVersion string) error
 }
 
-// BatchSink is a Sink that takes many changes at once, as informers' in-order queue does: a lock for all of them, and one
-// wakeup. It is not part of Sink because a sink without it is called for each, and that is all.
+// BatchSink is a Sink that takes many changes at once, as informers' in-order queue does: one lock and one wakeup for
+// all of them. A sink without it is called for each change.
 type BatchSink[T listwatch.Object] interface {
 	Sink[T]
-	// PutBatch is Add, Update or Delete for each event, by its type, which is Added, Modified or Deleted, in order. It returns
-	// nil, or what those would have returned, one for each event. The slice is the caller's.
+	// PutBatch is Add, Update or Delete for each event in order, by its type, which is Added, Modified or Deleted. It
+	// returns nil, or what those would have returned, one for each event. The slice is the caller's.
 	PutBatch(events []listwatch.Event[T]) []error
 }
 
@@ -43,7 +40,7 @@ type BatchSink[T listwatch.Object] interface {
 type SinkError struct {
 	// Op is the Sink's method: "Add", "Replace", …
 	Op string
-	// Key is zero for Replace, Resync and Bookmark.
+	// Key is zero for Replace and Bookmark.
 	Key listwatch.Key
 	// Err is the sink's error; never nil.
 	Err error

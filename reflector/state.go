@@ -6,32 +6,36 @@ import "fmt"
 type State uint8
 
 const (
-	// Idle is before Run. Left by Run for ListingStreaming, or ListingPaged if streaming lists are switched off, or
-	// Connecting if [Options.ResumeFrom] is set.
+	// Idle is before Run. Run leaves it for ListingStreaming, or for ListingPaged if streaming lists are switched
+	// off, or for Connecting if [Options.ResumeFrom] is set.
 	Idle State = iota
-	// ListingStreaming receives the initial events of a streaming list, one a step. Left for Watching when their end is
-	// announced; for ListingPaged when the server refuses, ends the stream too early or falls silent; for BackingOff when
-	// it is overloaded or not there. It starts over without a resourceVersion when the server does not have the one that
-	// was asked for.
-	ListingStreaming
-	// ListingPaged fetches a list, one page a step. Left for Connecting when the last page is there and the sink has
-	// the list; for BackingOff after an error, or once if an item does not tell its name. It starts over without a
+	// ListingStreaming receives the initial events of a streaming list, one a step. It is left for Watching when a
+	// bookmark announces their end. It is left for ListingPaged when the server refuses, ends the stream too early or
+	// falls silent, and for BackingOff when the server is overloaded or not there. It starts over without a
 	// resourceVersion when the server does not have the one that was asked for.
+	ListingStreaming
+	// ListingPaged fetches a list, one page a step. It is left for Connecting when the last page is there and the
+	// sink has the list. It is left for BackingOff after an error, and once if an item does not tell its name. It
+	// starts over without a resourceVersion when the server does not have the one that was asked for.
 	ListingPaged
-	// Connecting asks for a watch from the last resourceVersion on, again and again if the server does not answer within
-	// the watch's timeout. Left for Watching when it has answered; for BackingOff after an error.
+	// Connecting asks for a watch from the last resourceVersion on. It starts over when the server does not answer
+	// within the watch's timeout. It is left for Watching when the server has answered, and for BackingOff after an
+	// error.
 	Connecting
-	// Watching passes on events, in a step those that have arrived. Left for Connecting when the stream ends or breaks; for
-	// BackingOff when the server ended it with an error such as 410 Expired, or at once, or was set back to an older state.
+	// Watching passes on events, in a step those that have arrived. It is left for Connecting when the stream ends or
+	// breaks. It is left for BackingOff when the stream ends with an error such as 410 Expired or an HTTP/2 reset,
+	// when it ends at once, or when the server was set back to an older state.
 	Watching
-	// BackingOff waits after an error. Left for one of the listing states or Connecting when the time is up.
+	// BackingOff waits after an error. It is left for a listing state or for Connecting when the time is up.
 	BackingOff
-	// Stopped is after Run. Every state is left for it as soon as the context is cancelled. A later Run leaves it like
-	// Idle.
+	// Stopped is after Run. Every state is left for it as soon as the context is cancelled. A later Run leaves it for a
+	// listing state.
 	Stopped
 )
 
-var stateNames = [...]string{"Idle", "ListingStreaming", "ListingPaged", "Connecting", "Watching", "BackingOff", "Stopped"}
+var stateNames = [...]string{
+	"Idle", "ListingStreaming", "ListingPaged", "Connecting", "Watching", "BackingOff", "Stopped",
+}
 
 // String returns the constant's name.
 func (s State) String() string {

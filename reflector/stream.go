@@ -10,33 +10,41 @@ import (
 	"glasswatch/listwatch"
 )
 
+// unorderedStream is a stream whose versions need not rise, because no API server sends them: the objects of a fake
+// clientset keep the versions that a test gave them. A stream without the method is taken for a server's.
+type unorderedStream interface {
+	UnorderedVersions() bool
+}
+
 // openStream is a watch, and what must be known of it to judge its events and its end.
 type openStream[T listwatch.Object] struct {
 	listwatch.Stream[T]                          // nil until the server has answered
 	batches             listwatch.BatchStream[T] // the same, if it is one and the sink takes batches
 	room                []listwatch.Event[T]     // what nextEvents fills
-	ctx                 context.Context
+	ctx                 context.Context          // ends with the reason why this side gave up
 	cancel              context.CancelCauseFunc
-	overdue, silence    *watchdog // silence is nil outside a streaming list
+	overdue             *time.Timer   // ends a watch whose server lets the timeout pass
+	deadline            time.Time     // when overdue fires
+	silence             *silenceTimer // nil outside a streaming list
 	opened              time.Time
 	watchStart          time.Time // when it became a watch; zero before
 	events              int       // objects that it passed on as a watch
 
-	// from is the version before the first event that is a change. No event is as old or older, unless the server was set
-	// back.
+	// from is the version before the first event that is a change. No event is as old or older, unless the server was
+	// set back.
 	from string
 	// at is the version of the newest event.
 	at string
-	// above: a version that is a greater number is newer than both at and from. 0 if at is no number, or from is newer.
-	above uint64
 	// inOrder: the synthetic first events, which are in no order, are through. Only then versions are taken over.
 	inOrder bool
+	// unordered: versions are not compared; the last one counts.
+	unordered bool
 	// useful: the stream brought what a stream from the same version would not bring again.
 	useful bool
 }
 
-// openWatch sends a watch request and makes the stream r.run.stream, which must be nil. silence is the longest time
-// without an event; 0 for any. On an error there is no stream.
+// openWatch sends a watch request and makes the stream r.stream, which must be nil. silence is the longest time
+// to wait for an event; 0 for any. On an error there is no stream.
 func (r *Reflector[T]) openWatch(ctx context.Context, opts metav1.ListOptions, silence time.Duration) error {
 	timeout := r.opts.watchTimeout()
 	seconds := int64(timeout / time.Second)
@@ -47,11 +55,14 @@ func (r *Reflector[T]) openWatch(ctx context.Context, opts metav1.ListOptions, s
 	s := &openStream[T]{opened: time.Now(), from: opts.ResourceVersion, at: opts.ResourceVersion}
 	s.inOrder = opts.ResourceVersion != "" && opts.ResourceVersion != "0"
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
-	s.overdue = newWatchdog(timeout+watchGrace, func() { s.cancel(errOverdue) })
+	s.deadline = s.opened.Add(timeout + watchGrace)
+	s.overdue = time.AfterFunc(timeout+watchGrace, func() { s.cancel(errOverdue) })
+	r.stream = s
 	if silence > 0 {
-		s.silence = newWatchdog(silence, func() { s.cancel(ErrSilent) })
+		s.silence = newSilenceTimer(silence, func() { s.cancel(ErrSilent) })
+		s.silence.start()
+		defer s.silence.pause()
 	}
-	r.run.stream = s
 
 	stream, err := r.lw.Watch(s.ctx, opts)
 	if err != nil {
@@ -60,8 +71,11 @@ func (r *Reflector[T]) openWatch(ctx context.Context, opts metav1.ListOptions, s
 		return err
 	}
 	s.Stream = stream
-	if r.batches != nil { // else the sink would take long for all of them
+	if r.batches != nil { // a sink that is called for each event would hold up the version for long
 		s.batches, _ = stream.(listwatch.BatchStream[T])
+	}
+	if u, ok := stream.(unorderedStream); ok {
+		s.unordered = u.UnorderedVersions()
 	}
 	s.room = make([]listwatch.Event[T], 1)
 	return nil
@@ -92,19 +106,18 @@ func (s *openStream[T]) explain(err error) error {
 	return err
 }
 
-// closeStream ends the stream, if there is one, and returns when its watchdogs are gone.
+// closeStream ends the stream, if there is one.
 func (r *Reflector[T]) closeStream() {
-	s := r.run.stream
+	s := r.stream
 	if s == nil {
 		return
 	}
-	r.run.stream = nil
+	r.stream = nil
 	if !s.watchStart.IsZero() {
 		r.watchDone(s)
 	}
+	s.overdue.Stop()
 	s.cancel(nil)
-	s.silence.stop()
-	s.overdue.stop()
 	if s.Stream != nil {
 		_ = s.Close() // whatever is wrong with it, it is of no use any more
 	}
@@ -118,34 +131,11 @@ func (s *openStream[T]) isVeryShort() bool {
 // isRewound: ev is older than where the stream started. A deletion does not count: there are servers that send it with
 // the version of the object that was deleted.
 func (s *openStream[T]) isRewound(ev *listwatch.Event[T]) bool {
-	return s.inOrder && ev.Type != listwatch.Deleted && isOlder(ev.ResourceVersion, s.from)
+	return s.inOrder && !s.unordered && ev.Type != listwatch.Deleted && isOlder(ev.ResourceVersion, s.from)
 }
 
-// ahead returns version as a number if it is certainly newer than both at and from, as nearly every event's is. It is there
-// for speed: 0 says nothing, and isOlder must be asked.
-func (s *openStream[T]) ahead(version string) uint64 {
-	if n := number(version); s.above != 0 && n > s.above {
-		return n
-	}
-	return 0
-}
-
-// number is the version as one, if it can be compared as such with others; else 0.
-func number(version string) uint64 {
-	const mostDigits = 19 // fit for certain
-	if version == "" || version[0] == '0' || len(version) > mostDigits {
-		return 0
-	}
-	n := uint64(0)
-	for i := range len(version) {
-		digit := version[i] - '0'
-		if digit > 9 {
-			return 0
-		}
-		n = n*10 + uint64(digit)
-	}
-	return n
-}
+// isOld: resuming at version would play history again.
+func (s *openStream[T]) isOld(version string) bool { return !s.unordered && isOlder(version, s.at) }
 
 // isOlder is false if a and b cannot be compared.
 func isOlder(a, b string) bool {
@@ -155,3 +145,30 @@ func isOlder(a, b string) bool {
 	order, err := resourceversion.CompareResourceVersion(a, b)
 	return err == nil && order < 0
 }
+
+// silenceTimer measures how long the server has been waited for since the last event. It runs only from start to
+// pause, so the time that a sink or an observer takes does not count.
+type silenceTimer struct {
+	limit, left time.Duration
+	since       time.Time // of the last start
+	timer       *time.Timer
+}
+
+func newSilenceTimer(limit time.Duration, expired func()) *silenceTimer {
+	t := &silenceTimer{limit: limit, left: limit, timer: time.AfterFunc(limit, expired)}
+	t.timer.Stop()
+	return t
+}
+
+func (t *silenceTimer) start() {
+	t.since = time.Now()
+	t.timer.Reset(t.left)
+}
+
+func (t *silenceTimer) pause() {
+	t.timer.Stop()
+	t.left -= time.Since(t.since)
+}
+
+// restart gives the server the whole time again.
+func (t *silenceTimer) restart() { t.left = t.limit }

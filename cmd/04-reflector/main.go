@@ -67,7 +67,6 @@ func (m *mirror) put(call string, object *corev1.ConfigMap) error {
 func (m *mirror) Add(object *corev1.ConfigMap) error    { return m.put("Add", object) }
 func (m *mirror) Update(object *corev1.ConfigMap) error { return m.put("Update", object) }
 func (m *mirror) Delete(object *corev1.ConfigMap) error { return m.DeleteKey(listwatch.KeyOf(object)) }
-func (m *mirror) Resync() error                         { return nil }
 func (m *mirror) Bookmark(string) error                 { return nil }
 
 func (m *mirror) DeleteKey(key listwatch.Key) error {

@@ -47,6 +47,12 @@ func (s *bridgeStream) stop() {
 	})
 }
 
+// UnorderedVersions is true unless client-go's REST client decodes the events: the versions of fakes need not rise.
+func (s *bridgeStream) UnorderedVersions() bool {
+	_, fromServer := s.watch.(*watch.StreamWatcher)
+	return !fromServer
+}
+
 // Next implements listwatch.Stream.
 func (s *bridgeStream) Next() (ev listwatch.Event[object], err error) {
 	if s.bridge.beforeNext != nil {

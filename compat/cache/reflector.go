@@ -31,14 +31,12 @@ type StoreReflector struct {
 	// MaxInternalErrorRetryDuration is how long InternalErrors of a watch are answered by another watch rather than a list.
 	MaxInternalErrorRetryDuration time.Duration
 
-	lw       ListerWatcher
-	example  any
-	store    ReflectorStore
-	options  ReflectorOptions // Name, TypeDescription and Clock are filled in
-	realTime bool             // the clock is the real one
-	bridge   *bridge
-	errors   errorRouter
-	relisted chan struct{} // a list was put into the store; only used with a clock of the caller's
+	lw      ListerWatcher
+	example any
+	store   ReflectorStore
+	options ReflectorOptions // Name, TypeDescription and Clock are filled in
+	bridge  *bridge
+	errors  errorRouter
 
 	// native is nil before the first run, which reads the exported fields.
 	native atomic.Pointer[reflector.Reflector[object]]
@@ -48,10 +46,11 @@ type StoreReflector struct {
 
 // reflectorRun belongs to the goroutine that runs the reflector.
 type reflectorRun struct {
-	ctx    context.Context
-	single bool // ListAndWatch: the first failure ends the run
-	end    context.CancelFunc
-	err    error // what a single run ended with
+	ctx      context.Context
+	single   bool // ListAndWatch: the first failure ends the run
+	end      context.CancelFunc
+	relisted chan struct{} // has a token if a list was put into the store
+	err      error         // what a single run ended with
 }
 
 // NewReflector is NewReflectorWithOptions with a resync period. The name is the file and line of the caller.
@@ -79,8 +78,8 @@ var callers = []string{"glasswatch/compat/cache/", "client-go/tools/cache/"}
 // NewReflectorWithOptions returns a reflector that does nothing until it is run. Objects of another type than expectedType,
 // which is an example, or if it is unstructured and has a kind, of another kind, are reported and left out; nil lets
 // everything pass. A store that is a ReflectorBookmarkStore hears of bookmarks, and a ResourceVersionUpdater of each
-// version a watch has reached. A TransformingStore transforms by itself, so nothing is transformed before it has it. A
-// clock that is not the real one decides when to resync; waits after failures are real time.
+// version a watch has reached. A TransformingStore transforms by itself, so nothing is transformed before it has it. The
+// clock decides when to resync; waits after failures are real time.
 func NewReflectorWithOptions(lw ListerWatcher, expectedType any, store ReflectorStore, options ReflectorOptions) *StoreReflector {
 	if options.Name == "" {
 		options.Name = naming.GetNameFromCallsite(callers...)
@@ -91,14 +90,10 @@ func NewReflectorWithOptions(lw ListerWatcher, expectedType any, store Reflector
 	if options.MinWatchTimeout < minWatchTimeout {
 		options.MinWatchTimeout = minWatchTimeout
 	}
-	r := &StoreReflector{lw: lw, example: expectedType, store: store, relisted: make(chan struct{}, 1)}
+	r := &StoreReflector{lw: lw, example: expectedType, store: store}
 	r.bridge = newBridge(lw, expectedType, options.TypeDescription)
 	options.TypeDescription = r.bridge.what
 	r.options = options
-	switch options.Clock.(type) {
-	case clock.RealClock, *clock.RealClock:
-		r.realTime = true
-	}
 	r.errors = errorRouter{name: options.Name, what: options.TypeDescription, shell: sync.OnceValue(r.newShell)}
 	return r
 }
@@ -139,9 +134,6 @@ func (r *StoreReflector) newNative() *reflector.Reflector[object] {
 		OnTransition:          r.onTransition,
 	}
 	reportReflectorMetrics(r.options.Name, &opts, r)
-	if r.realTime {
-		opts.ResyncPeriod, opts.ShouldResync = r.options.ResyncPeriod, r.ShouldResync
-	}
 	if r.options.Backoff != nil {
 		opts.Delay = r.options.Backoff.DelayWithReset(r.options.Clock, reflector.DefaultBackoffReset)
 	}
@@ -181,15 +173,15 @@ func (r *StoreReflector) serve(ctx context.Context, single bool) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel()
-	r.run = reflectorRun{ctx: ctx, single: single, end: cancel}
-	if !r.realTime && r.options.ResyncPeriod > 0 {
-		wg.Go(func() { r.resyncByClock(ctx) })
+	r.run = reflectorRun{ctx: ctx, single: single, end: cancel, relisted: make(chan struct{}, 1)}
+	if r.options.ResyncPeriod > 0 {
+		wg.Go(func() { r.resync(ctx) })
 	}
 	r.native.Load().Run(ctx)
 	return r.run.err
 }
 
-// onError is told of every error of the native reflector, in its goroutine, save for those of a Resync.
+// onError is told of every error of the native reflector, in its goroutine.
 func (r *StoreReflector) onError(ctx context.Context, err error) {
 	failure := r.errors.sort(ctx, err)
 	if failure == nil {

@@ -14,7 +14,6 @@ type storeSink struct {
 func (s *storeSink) Add(obj object) error    { return s.store.Add(obj) }
 func (s *storeSink) Update(obj object) error { return s.store.Update(obj) }
 func (s *storeSink) Delete(obj object) error { return s.store.Delete(obj) }
-func (s *storeSink) Resync() error           { return s.store.Resync() }
 
 // DeleteKey is a deletion whose object could not be read.
 func (s *storeSink) DeleteKey(key listwatch.Key) error {

@@ -307,3 +307,50 @@ func TestInformer_FillsAStoreAndTellsOneHandler(t *testing.T) {
 		d.Expect(t, "update a@2→2")
 	})
 }
+
+// moody is a ledger whose second Resync fails.
+type moody struct {
+	ledger
+	resyncs int
+}
+
+func (m *moody) Resync() error {
+	if m.resyncs++; m.resyncs == 2 {
+		return errors.New("enough")
+	}
+	return nil
+}
+
+func TestReflector_AFailedResyncEndsListAndWatch(t *testing.T) {
+	withBoth(t, func(t *testing.T, m machinery, s *village) {
+		store := &moody{}
+		r := m.reflector(s, &corev1.ConfigMap{}, store, ReflectorOptions{ResyncPeriod: time.Minute})
+		for range 2 { // each begins with a list, and its own period
+			store.resyncs = 0
+			began := time.Now()
+			require.NoError(t, r.ListAndWatchWithContext(t.Context()))
+			require.Equal(t, 2, store.resyncs)
+			require.Equal(t, 2*time.Minute, time.Since(began))
+		}
+	})
+}
+
+func TestReflector_ResyncsGoOnWhileListsFail(t *testing.T) {
+	for _, m := range []machinery{theirMachinery, ourMachinery} {
+		synctest.Test(t, func(t *testing.T) {
+			s, l := newVillage(), &ledger{}
+			r := m.reflector(s, &corev1.ConfigMap{}, l, ReflectorOptions{ResyncPeriod: time.Minute})
+			defer running(r.RunWithContext)()
+			for range 20 {
+				s.failLists = append(s.failLists, errors.New("no list"))
+			}
+			s.Send(watch.Event{Type: watch.Error, Object: &metav1.Status{Status: metav1.StatusFailure, Code: 410, Reason: metav1.StatusReasonExpired}})
+			pass(90 * time.Second)
+			want := []string{"Replace 0 at 0"}
+			if m.name == ourMachinery.name {
+				want = append(want, "Resync")
+			}
+			l.Expect(t, want...)
+		})
+	}
+}

@@ -9,34 +9,37 @@ import (
 // listed is called with each list that went to the store.
 func (r *StoreReflector) listed() {
 	select {
-	case r.relisted <- struct{}{}:
+	case r.run.relisted <- struct{}{}:
 	default: // there is a token already
 	}
 }
 
-// resyncByClock does for a clock of the caller's what the native reflector does for the real one: the period begins with
-// each list.
-func (r *StoreReflector) resyncByClock(ctx context.Context) {
+// resync calls the store's Resync each period, anew from each list. A failed one ends a ListAndWatch without an error.
+func (r *StoreReflector) resync(ctx context.Context) {
 	select {
-	case <-r.relisted:
+	case <-r.run.relisted:
 	case <-ctx.Done():
 		return
 	}
-	timer := r.options.Clock.NewTimer(r.options.ResyncPeriod)
-	defer func() { timer.Stop() }()
 	for {
+		timer := r.options.Clock.NewTimer(r.options.ResyncPeriod)
 		select {
 		case <-ctx.Done():
 			return
-		case <-timer.C():
-			if r.ShouldResync == nil || r.ShouldResync() {
-				if err := r.store.Resync(); err != nil {
-					utilruntime.HandleErrorWithContext(ctx, err, "Unable to resync", "reflector", r.Name())
-				}
-			}
-		case <-r.relisted:
+		case <-r.run.relisted:
 			timer.Stop()
+			continue
+		case <-timer.C():
 		}
-		timer = r.options.Clock.NewTimer(r.options.ResyncPeriod)
+		if r.ShouldResync != nil && !r.ShouldResync() {
+			continue
+		}
+		if err := r.store.Resync(); err != nil {
+			utilruntime.HandleErrorWithContext(ctx, err, "Unable to resync", "reflector", r.Name())
+			if r.run.single {
+				r.run.end()
+				return
+			}
+		}
 	}
 }
