@@ -23,6 +23,8 @@ type Queue[T listwatch.Object] interface {
 	// PopBatch blocks until there is something to process or the queue is closed and empty: then it returns
 	// [deltafifo.ErrClosed]. Otherwise it returns what process does.
 	PopBatch(process func(deltas []deltafifo.Delta[listwatch.Key, T], isInInitialList bool) error) error
+	// Resync queues a Sync of every known object, or one SyncAll.
+	Resync() error
 	// Close releases a waiting PopBatch.
 	Close()
 	HasSynced() bool

@@ -195,8 +195,8 @@ func TestController_ProcessThatEndsItsGoroutineTakesTheReflectorWithIt(t *testin
 
 func TestController_ResyncsTheQueueWhenAskedTo(t *testing.T) {
 	var due atomic.Bool
-	opts := reflector.Options{ResyncPeriod: 10 * time.Second, ShouldResync: due.Load}
-	onALine(t, opts, func(l *line) {
+	onALine(t, reflector.Options{}, func(l *line) {
+		l.controller.cfg.ResyncPeriod, l.controller.cfg.ShouldResync = 10*time.Second, due.Load
 		due.Store(false)
 		l.Start()
 		l.take()
