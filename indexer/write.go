@@ -36,14 +36,15 @@ func (s *Store[K, T]) Apply(ops []Op[K, T], resourceVersion string) {
 	sc := s.scratch.Get().(*scratch[K])
 	s.lockWithValues(sc, func(defs []*definition[T]) {
 		for i := range ops {
-			// This panics if K is an interface and the key cannot be hashed: better here than with the lock held.
+			// A key that cannot be hashed panics here, and not with the lock held.
 			_ = ops[i].Key == ops[i].Key
 			if !ops[i].Delete {
 				compute(sc, defs, ops[i].Key, ops[i].Obj)
 			}
 		}
 	})
-	epoch := s.beginWriteLocked()
+	s.present.Store(nil)
+	epoch := s.epoch.Load()
 	for i := range ops {
 		s.applyLocked(&ops[i], sc, epoch)
 	}
