@@ -21,7 +21,6 @@ type column[E any] struct {
 }
 
 // chunk holds up to 256 entries.
-//
 // Invariant: all chunks of a column but the last are full. Entries beyond the last are zero.
 type chunk[E any] struct {
 	entries []E

@@ -30,8 +30,7 @@
 //   - Which of two writers at the same time is last, and how often an index function is called.
 //   - That a lookup never waits. It waits for a write in progress, also for a long transaction.
 //
-// As the Known side of a deltafifo.DeltaFIFO the store answers ListKeys and GetByKey while that queue is locked. It
-// never calls back.
+// As deltafifo.KnownObjects the store is asked while that queue is locked. It never calls back.
 //
 // # Reading order
 //

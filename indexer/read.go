@@ -20,11 +20,10 @@ func (s *Store[K, T]) GetByKey(key K) (obj T, ok bool) {
 // Get returns the stored object that has obj's key. The error is KeyFunc's.
 func (s *Store[K, T]) Get(obj T) (stored T, ok bool, err error) {
 	key, err := s.keyFunc(obj)
-	if err != nil {
-		return stored, false, err
+	if err == nil {
+		stored, ok = s.GetByKey(key)
 	}
-	stored, ok = s.GetByKey(key)
-	return stored, ok, nil
+	return stored, ok, err
 }
 
 // Len returns the number of objects.
@@ -41,8 +40,7 @@ func (s *Store[K, T]) ResourceVersion() string {
 	return s.rv
 }
 
-// All iterates over the objects of the moment in which the loop begins, in no particular order. While the loop lasts,
-// writers go on.
+// All iterates over the objects of the moment in which the loop begins, in no particular order. Writers go on meanwhile.
 func (s *Store[K, T]) All() iter.Seq2[K, T] {
 	return func(yield func(K, T) bool) { s.Snapshot().All()(yield) }
 }
@@ -72,8 +70,7 @@ func (s *Store[K, T]) ByIndex(name, value string) ([]T, error) {
 	return filedUnder(s, name, value, &s.objs)
 }
 
-// IndexKeys returns the keys of the objects filed under value in the named index, in the order of Options.Compare. It
-// is an error if there is no such index. The slice is the caller's.
+// IndexKeys is ByIndex that returns the keys, in the order of Options.Compare.
 func (s *Store[K, T]) IndexKeys(name, value string) ([]K, error) {
 	keys, err := filedUnder(s, name, value, &s.keys)
 	return s.sorted(keys), err
@@ -128,8 +125,7 @@ func (s *Store[K, T]) Index(name string, obj T) ([]T, error) {
 	return slices.Collect(maps.Values(found)), nil
 }
 
-// ListIndexValues returns the values under which anything is filed in the named index, sorted; none if there is no such
-// index.
+// ListIndexValues returns the values under which anything is filed in the named index, sorted; nil without that index.
 func (s *Store[K, T]) ListIndexValues(name string) []string {
 	ix := s.Snapshot().m.indices[name]
 	if ix == nil {

@@ -34,15 +34,12 @@ type Op[K comparable, T any] struct {
 	Key    K
 	Obj    T
 	Delete bool // removes Key instead of storing Obj
-
 	// Filled in by Apply: what was stored under Key right before this operation.
 	Old     T
 	Existed bool
 }
 
-// Store is a map from keys to objects with indices. All methods may be called from any goroutine.
-//
-// A write goes through these steps:
+// Store is a map from keys to objects with indices. All methods may be called from any goroutine. A write:
 //
 //  1. ask the index functions, with no lock held
 //  2. lock mu; if indices came or went since step 1, unlock and start again
