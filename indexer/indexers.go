@@ -41,7 +41,6 @@ func (s *Store[K, T]) GetIndexers() Indexers[T] {
 
 // AddIndexers adds indices and files what the store holds. If one of the names is taken, or being added, it is an error
 // and nothing changes. An object on which a function fails is reported to OnError and missing from that index.
-//
 // Readers and writers go on meanwhile. Writers file in the indices what they write; the other objects are pending, and
 // filed one by one from a snapshot. Then readers see the indices, complete.
 func (s *Store[K, T]) AddIndexers(add Indexers[T]) error {

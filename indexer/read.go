@@ -40,7 +40,7 @@ func (s *Store[K, T]) ResourceVersion() string {
 	return s.rv
 }
 
-// All iterates over the objects of the moment in which the loop begins, in no particular order. Writers go on meanwhile.
+// All iterates over the objects of the moment in which the loop begins, in no particular order. Writers go on.
 func (s *Store[K, T]) All() iter.Seq2[K, T] {
 	return func(yield func(K, T) bool) { s.Snapshot().All()(yield) }
 }
@@ -85,8 +85,7 @@ func filedUnder[K comparable, T, E any](s *Store[K, T], name, value string, from
 		s.mu.RUnlock()
 		return nil, noIndex(name)
 	}
-	// Posting 0 is empty: nothing is filed under the value.
-	slots, entries := ix.posts.at(ix.postings[value]).slots, *from
+	slots, entries := ix.posts.at(ix.postings[value]).slots, *from // posting 0 is empty
 	if slots.len() <= chunkLen {
 		defer s.mu.RUnlock()
 	} else {
@@ -102,8 +101,7 @@ func filedUnder[K comparable, T, E any](s *Store[K, T], name, value string, from
 	return list, nil
 }
 
-// Index returns the objects that are filed, in the named index, under a value that obj would be filed under; each of
-// them once. It is an error if there is no such index or if its function fails on obj.
+// Index returns the objects filed under a value that obj would be filed under, each once, or an error of the function.
 func (s *Store[K, T]) Index(name string, obj T) ([]T, error) {
 	fn, ok := s.GetIndexers()[name]
 	if !ok {

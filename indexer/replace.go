@@ -23,8 +23,7 @@ func (s *Store[K, T]) Replace(objs []T, resourceVersion string) error {
 	return errors.Join(errs...)
 }
 
-// ReplaceKeyed is Replace for objects whose keys are known: objs[i] is stored under keys[i], and KeyFunc is not asked.
-// The slices stay the caller's.
+// ReplaceKeyed is Replace that stores objs[i] under keys[i]. The slices stay the caller's.
 func (s *Store[K, T]) ReplaceKeyed(keys []K, objs []T, resourceVersion string) {
 	// A snapshot that is taken before the content is in place begins the next epoch. Chunks are then copied in vain.
 	epoch := s.epoch.Load()

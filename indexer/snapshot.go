@@ -8,7 +8,6 @@ import (
 
 // Snapshot is a store at one moment. It may be copied, kept, and used by many goroutines. It keeps the chunks that the
 // store has copied or dropped since. The zero value is an empty snapshot without indices.
-//
 // A snapshot need not be closed: the next write to each chunk copies it, once, in any case. Maps cannot be shared. So
 // the first Get makes a map of all keys, and the first ByIndex one of the values of that index.
 type Snapshot[K comparable, T any] struct {

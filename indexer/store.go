@@ -5,9 +5,9 @@ import (
 	"sync/atomic"
 )
 
-// IndexFunc appends to dst, which is empty, the values under which obj is filed in one index. A value named twice counts
-// once. The function must depend on obj alone. It runs in the writer's goroutine, with no lock held, and may read the
-// store. An error or a panic costs this object its place in this index, until its next version.
+// IndexFunc appends to dst, which is empty, the values under which obj is filed. A value named twice counts once. It must
+// depend on obj alone. It runs in the writer's goroutine, with no lock held, and may read the store. An error or a panic
+// costs this object its place in this index, until its next version.
 type IndexFunc[T any] func(obj T, dst []string) ([]string, error)
 
 // Indexers maps the name of an index to its function.
@@ -19,8 +19,8 @@ type Options[K comparable, T any] struct {
 	KeyFunc func(obj T) (K, error)
 	// Compare orders ListKeys and IndexKeys. nil leaves them unordered.
 	Compare func(a, b K) int
-	// CloneKey, if not nil, copies a key that Apply, Add or Update brought before the store keeps it: the caller may use
-	// the key's memory again. It must not panic, nor call the store, which is locked. Replace keeps what it is given.
+	// CloneKey, if not nil, copies a key of Apply, Add or Update before the store keeps it: the caller may use its memory
+	// again. It must not panic, nor call the store, which is locked. Replace keeps what it is given.
 	CloneKey func(key K) K
 	// Indexers are the first indices. AddIndexers adds more.
 	Indexers Indexers[T]
@@ -46,8 +46,6 @@ type Op[K comparable, T any] struct {
 //  3. forget the snapshot of the present moment
 //  4. change the content, and copy each chunk first that a snapshot may share
 //  5. unlock mu, and report index functions that failed
-//
-// A read takes the read lock. It copies out what is small, and takes a snapshot of what is large.
 type Store[K comparable, T any] struct {
 	keyFunc  func(T) (K, error)
 	compare  func(a, b K) int

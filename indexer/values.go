@@ -13,7 +13,6 @@ type scratch[K comparable] struct {
 	failed []failure[K]
 }
 
-// failure is what an index function did not manage.
 type failure[K comparable] struct {
 	key K
 	err error
