@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// IndexFunc appends to dst, which is empty, the values under which obj is filed. A value named twice counts once. It must
-// depend on obj alone. It runs in the writer's goroutine, with no lock held, and may read the store. An error or a panic
+// IndexFunc appends to the empty dst the values under which obj is filed. A value named twice counts once. It must
+// depend on obj alone. It runs in the writer's goroutine, with no lock held, and may read the store. An error or panic
 // costs this object its place in this index, until its next version.
 type IndexFunc[T any] func(obj T, dst []string) ([]string, error)
 
@@ -19,7 +19,7 @@ type Options[K comparable, T any] struct {
 	KeyFunc func(obj T) (K, error)
 	// Compare orders ListKeys and IndexKeys. nil leaves them unordered.
 	Compare func(a, b K) int
-	// CloneKey, if not nil, copies a key of Apply, Add or Update before the store keeps it: the caller may use its memory
+	// CloneKey, if not nil, copies a key of Apply, Add or Update before the store keeps it. Its memory may then be used
 	// again. It must not panic, nor call the store, which is locked. Replace keeps what it is given.
 	CloneKey func(key K) K
 	// Indexers are the first indices. AddIndexers adds more.
