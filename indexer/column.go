@@ -21,7 +21,6 @@ type column[E any] struct {
 }
 
 // chunk holds up to 256 entries.
-//
 // Invariant: all chunks of a column but the last are full. Entries beyond the last are zero.
 type chunk[E any] struct {
 	entries []E
@@ -36,12 +35,11 @@ func (c *column[E]) len() int {
 	return last<<chunkBits + len(c.chunks[last].entries)
 }
 
-// at returns the address of an entry for reading.
+// at returns the address of an entry, edit for writing.
 func (c *column[E]) at(slot uint32) *E {
 	return &c.chunks[slot>>chunkBits].entries[slot%chunkLen]
 }
 
-// edit returns the address of an entry for writing.
 func (c *column[E]) edit(slot uint32, epoch uint64) *E {
 	return &c.own(int(slot>>chunkBits), epoch).entries[slot%chunkLen]
 }
@@ -97,7 +95,6 @@ func shrink[E any](s []E) []E {
 	return append(make([]E, 0, cap(s)/2), s...)
 }
 
-// appendTo appends all entries to list.
 func (c *column[E]) appendTo(list []E) []E {
 	for i := range c.chunks {
 		list = append(list, c.chunks[i].entries...)

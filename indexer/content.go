@@ -9,11 +9,10 @@ import "maps"
 //	                          objs       |o|o|o|…|o|
 //	value ─▶ map ─▶ posting ─slots─▲      (one map and its postings for each index)
 //
-// It has no lock. A store's mutex guards the content that is in place. Replace builds another one beside it.
+// A store's mutex guards the content that is in place. Replace builds another one beside it.
 type content[K comparable, T any] struct {
 	slots map[K]uint32
-	// peak is the largest length of slots since it was made.
-	peak int
+	peak  int // the largest length of slots since it was made
 	// Invariant: keys and objs have the length of slots. slots[keys[i]] == i.
 	keys    column[K]
 	objs    column[T]

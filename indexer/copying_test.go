@@ -80,6 +80,8 @@ func TestWrite_CopiesAChunkOncePerSnapshotAndNothingWithout(t *testing.T) {
 		_, _ = s.ByIndex("tags", "t1")
 	}
 	require.Zero(t, copied(s, updateAll), "small reads take no snapshot")
+	_, _ = s.ByIndex("group", "g")
+	require.Equal(t, chunks, copied(s, updateAll), "a large posting is frozen")
 }
 
 func TestAll_ShowsOneMomentHoweverManyAreReadMeanwhile(t *testing.T) {

@@ -1,7 +1,6 @@
 // Package indexer is a typed, thread-safe store with indices, transactions and snapshots: the cache that listers read.
 //
-//	     Add Update Delete Replace Apply
-//	                 │  one writer at a time, under the lock
+//	     Add Update Delete Replace Apply: one writer at a time, under the lock
 //	                 ▼
 //	 key ──▶ slot    keys    |k|k|k|…|      columns of slots, cut into chunks of 256,
 //	value ─▶ slots   objects |o|o|o|…|      each stamped with the epoch in which it was made
@@ -13,27 +12,25 @@
 //
 // # Guarantees
 //
-//   - Readers that iterate do not stop writers. After a snapshot, a writer copies each chunk once before it writes to it.
-//     Without a snapshot nothing is copied.
+//   - Readers that iterate do not stop writers. After a snapshot, a writer copies each chunk once before it writes
+//     there. Without a snapshot nothing is copied.
 //   - A snapshot is one moment across Len, Get, All, ByIndex and ResourceVersion, for as long as it is kept.
 //   - Apply and Replace are all or nothing for every reader. Reads never go back in time.
 //   - Index functions run before the store is locked, never on an old object, and so may read the store.
 //   - An index function may fail on an object, with an error or a panic. The object is then stored, and missing from
 //     that index only. OnError is told, with no lock held. The object's next version is filed again.
-//   - An update that leaves the object under the same index values allocates nothing, unless a snapshot shares the chunk.
+//   - An update that leaves the object under the same index values allocates nothing, but the copy of a shared chunk.
 //   - Deleted objects are let go, and the memory of the structures follows.
 //
 // # Not guaranteed
 //
-//   - Any order but that of ListKeys and IndexKeys (given Options.Compare) and ListIndexValues.
+//   - An order, but of ListKeys and IndexKeys (given Options.Compare) and ListIndexValues.
 //   - That a key's strings are those of the object's latest version. The store keeps the key that came first.
-//   - That a stored object stays as it is. Objects are not copied. Whoever changes one changes it for everybody, and the
-//     indices do not notice.
+//   - That a stored object stays as it is. Objects are not copied: a change to one is seen by all, but not filed.
 //   - Which of two writers at the same time is last, and how often an index function is called.
 //   - That a lookup never waits. It waits for a write in progress, also for a long transaction.
 //
-// As the Known side of a deltafifo.DeltaFIFO the store answers ListKeys and GetByKey while that queue is locked. It
-// never calls back.
+// As deltafifo.KnownObjects the store is asked while that queue is locked. It never calls back.
 //
 // # Reading order
 //

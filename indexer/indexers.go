@@ -39,16 +39,10 @@ func (s *Store[K, T]) GetIndexers() Indexers[T] {
 	return indexers
 }
 
-// AddIndexers adds indices and files what the store holds. Readers and writers go on meanwhile, and see the indices,
-// complete, once it returns. If one of the names is taken, or being added by another goroutine, it is an error and
-// nothing changes. An object on which a function fails is reported to OnError and missing from that index.
-//
-// From step 2 on, writers file what they write. What they have not written since is in the snapshot of step 2:
-//
-//  1. see that the names are free
-//  2. make the indices, with every object pending, and take a snapshot
-//  3. for each object: ask the functions with no lock held, then file it if it is still pending
-//  4. let readers see the indices
+// AddIndexers adds indices and files what the store holds. If one of the names is taken, or being added, it is an error
+// and nothing changes. An object on which a function fails is reported to OnError and missing from that index.
+// Readers and writers go on meanwhile. Writers file in the indices what they write; the other objects are pending, and
+// filed one by one from a snapshot. Then readers see the indices, complete.
 func (s *Store[K, T]) AddIndexers(add Indexers[T]) error {
 	added := newIndices(add, s.epoch.Load())
 	snapshot, err := s.announce(added)
@@ -64,7 +58,7 @@ func (s *Store[K, T]) AddIndexers(add Indexers[T]) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.beginWriteLocked()
+	s.present.Store(nil)
 	for _, def := range defs {
 		s.index(def.name).ready = true
 	}
@@ -115,7 +109,7 @@ func (s *Store[K, T]) RemoveIndexers(names ...string) error {
 			return noIndex(name)
 		}
 	}
-	s.beginWriteLocked()
+	s.present.Store(nil)
 	s.setIndicesLocked(slices.DeleteFunc(slices.Clone(s.indices), func(ix *index[T]) bool {
 		return slices.Contains(names, ix.def.name)
 	}))

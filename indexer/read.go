@@ -20,11 +20,10 @@ func (s *Store[K, T]) GetByKey(key K) (obj T, ok bool) {
 // Get returns the stored object that has obj's key. The error is KeyFunc's.
 func (s *Store[K, T]) Get(obj T) (stored T, ok bool, err error) {
 	key, err := s.keyFunc(obj)
-	if err != nil {
-		return stored, false, err
+	if err == nil {
+		stored, ok = s.GetByKey(key)
 	}
-	stored, ok = s.GetByKey(key)
-	return stored, ok, nil
+	return stored, ok, err
 }
 
 // Len returns the number of objects.
@@ -41,8 +40,7 @@ func (s *Store[K, T]) ResourceVersion() string {
 	return s.rv
 }
 
-// All iterates over the objects of the moment in which the loop begins, in no particular order. While the loop lasts,
-// writers go on.
+// All iterates over the objects of the moment in which the loop begins, in no particular order. Writers go on.
 func (s *Store[K, T]) All() iter.Seq2[K, T] {
 	return func(yield func(K, T) bool) { s.Snapshot().All()(yield) }
 }
@@ -72,8 +70,7 @@ func (s *Store[K, T]) ByIndex(name, value string) ([]T, error) {
 	return filedUnder(s, name, value, &s.objs)
 }
 
-// IndexKeys returns the keys of the objects filed under value in the named index, in the order of Options.Compare. It
-// is an error if there is no such index. The slice is the caller's.
+// IndexKeys is ByIndex that returns the keys, in the order of Options.Compare.
 func (s *Store[K, T]) IndexKeys(name, value string) ([]K, error) {
 	keys, err := filedUnder(s, name, value, &s.keys)
 	return s.sorted(keys), err
@@ -88,8 +85,7 @@ func filedUnder[K comparable, T, E any](s *Store[K, T], name, value string, from
 		s.mu.RUnlock()
 		return nil, noIndex(name)
 	}
-	// Posting 0 is empty: nothing is filed under the value.
-	slots, entries := ix.posts.at(ix.postings[value]).slots, *from
+	slots, entries := ix.posts.at(ix.postings[value]).slots, *from // posting 0 is empty
 	if slots.len() <= chunkLen {
 		defer s.mu.RUnlock()
 	} else {
@@ -105,8 +101,7 @@ func filedUnder[K comparable, T, E any](s *Store[K, T], name, value string, from
 	return list, nil
 }
 
-// Index returns the objects that are filed, in the named index, under a value that obj would be filed under; each of
-// them once. It is an error if there is no such index or if its function fails on obj.
+// Index returns the objects filed under a value that obj would be filed under, each once, or an error of the function.
 func (s *Store[K, T]) Index(name string, obj T) ([]T, error) {
 	fn, ok := s.GetIndexers()[name]
 	if !ok {
@@ -128,8 +123,7 @@ func (s *Store[K, T]) Index(name string, obj T) ([]T, error) {
 	return slices.Collect(maps.Values(found)), nil
 }
 
-// ListIndexValues returns the values under which anything is filed in the named index, sorted; none if there is no such
-// index.
+// ListIndexValues returns the values under which anything is filed in the named index, sorted; nil without that index.
 func (s *Store[K, T]) ListIndexValues(name string) []string {
 	ix := s.Snapshot().m.indices[name]
 	if ix == nil {

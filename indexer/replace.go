@@ -6,11 +6,8 @@ import (
 )
 
 // Replace makes objs the whole content of the store and resourceVersion its version, in one moment for every reader. Of
-// objects with the same key the last counts. Objects without a key are left out; the error joins one error for each of
-// them and does not keep the others from being stored. The slice stays the caller's.
-//
-// The content is built with no lock held. Readers and writers go on meanwhile. Writes that are done before Replace
-// returns may be replaced.
+// objects with the same key the last counts. Objects without a key are left out, and the error joins one for each.
+// Readers and writers go on until the content is built. Their writes may be replaced.
 func (s *Store[K, T]) Replace(objs []T, resourceVersion string) error {
 	var errs []error
 	keys, kept := make([]K, 0, len(objs)), make([]T, 0, len(objs))
@@ -26,8 +23,7 @@ func (s *Store[K, T]) Replace(objs []T, resourceVersion string) error {
 	return errors.Join(errs...)
 }
 
-// ReplaceKeyed is Replace for objects whose keys are known: objs[i] is stored under keys[i], and KeyFunc is not asked.
-// There must be as many keys as objects. The slices stay the caller's.
+// ReplaceKeyed is Replace that stores objs[i] under keys[i]. The slices stay the caller's.
 func (s *Store[K, T]) ReplaceKeyed(keys []K, objs []T, resourceVersion string) {
 	// A snapshot that is taken before the content is in place begins the next epoch. Chunks are then copied in vain.
 	epoch := s.epoch.Load()
@@ -41,7 +37,7 @@ func (s *Store[K, T]) ReplaceKeyed(keys []K, objs []T, resourceVersion string) {
 	}
 	sc := s.scratch.Get().(*scratch[K])
 	s.lockWithValues(sc, func(defs []*definition[T]) { next.fill(sc, defs, epoch) })
-	s.beginWriteLocked()
+	s.present.Store(nil)
 	for i, ix := range next.indices {
 		ix.ready = s.indices[i].ready
 	}
@@ -57,7 +53,8 @@ func (c *content[K, T]) fill(sc *scratch[K], defs []*definition[T], epoch uint64
 		c.indices[j] = newIndex(def, epoch)
 	}
 	for slot := range uint32(c.keys.len()) {
-		sc.forgetValues()
+		clear(sc.values)
+		sc.values, sc.ends, sc.taken = sc.values[:0], sc.ends[:0], 0
 		compute(sc, defs, *c.keys.at(slot), *c.objs.at(slot))
 		for _, ix := range c.indices {
 			ix.add(slot, sc.next(), epoch)

@@ -6,13 +6,10 @@ import (
 	"sync"
 )
 
-// Snapshot is a store at one moment: what is written later does not show in it. It may be copied, kept, and used by
-// many goroutines. It holds the memory of that moment: the chunks that the store has copied or dropped since. The zero
-// value is an empty snapshot without indices.
-//
-// A snapshot need not be closed. Its price is that the next write to each chunk copies the chunk, once, even if the
-// snapshot is forgotten by then. Maps cannot be shared with the store. So the first Get of a snapshot makes one of all
-// keys, and its first ByIndex one of the values of that index.
+// Snapshot is a store at one moment. It may be copied, kept, and used by many goroutines. It keeps the chunks that the
+// store has copied or dropped since. The zero value is an empty snapshot without indices.
+// A snapshot need not be closed: the next write to each chunk copies it, once, in any case. Maps cannot be shared. So
+// the first Get makes a map of all keys, and the first ByIndex one of the values of that index.
 type Snapshot[K comparable, T any] struct {
 	m *moment[K, T] // nil in the zero value
 }

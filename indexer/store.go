@@ -5,10 +5,9 @@ import (
 	"sync/atomic"
 )
 
-// IndexFunc appends to dst the values under which obj is filed in one index, and returns the result. dst is empty; its
-// spare capacity belongs to the store. A value named twice counts once. The function must depend on obj alone. It runs
-// in the goroutine of the writer, with no lock held, and may read the store. An error or a panic costs this object its
-// place in this index, until its next version.
+// IndexFunc appends to the empty dst the values under which obj is filed. A value named twice counts once. It must
+// depend on obj alone. It runs in the writer's goroutine, with no lock held, and may read the store. An error or panic
+// costs this object its place in this index, until its next version.
 type IndexFunc[T any] func(obj T, dst []string) ([]string, error)
 
 // Indexers maps the name of an index to its function.
@@ -20,14 +19,13 @@ type Options[K comparable, T any] struct {
 	KeyFunc func(obj T) (K, error)
 	// Compare orders ListKeys and IndexKeys. nil leaves them unordered.
 	Compare func(a, b K) int
-	// CloneKey, if not nil, copies a key that Apply, Add or Update brought before the store keeps it. So the caller may
-	// use the key's memory again when the call returns. It must return an equal key, not panic, and not call the store,
-	// which is locked. Replace keeps the keys that it is given in any case.
+	// CloneKey, if not nil, copies a key of Apply, Add or Update before the store keeps it. Its memory may then be used
+	// again. It must not panic, nor call the store, which is locked. Replace keeps what it is given.
 	CloneKey func(key K) K
 	// Indexers are the first indices. AddIndexers adds more.
 	Indexers Indexers[T]
-	// OnError is told of an index function that failed on the object under key. The object is stored and missing from
-	// that index only. It is called after the write, with no lock held, in the writer's goroutine. nil drops the error.
+	// OnError is told of an index function that failed on the object under key. It is called after the write, with no
+	// lock held, in the writer's goroutine. nil drops the error.
 	OnError func(key K, err error)
 }
 
@@ -36,23 +34,18 @@ type Op[K comparable, T any] struct {
 	Key    K
 	Obj    T
 	Delete bool // removes Key instead of storing Obj
-
 	// Filled in by Apply: what was stored under Key right before this operation.
 	Old     T
 	Existed bool
 }
 
-// Store is a map from keys to objects with indices. All methods may be called from any goroutine.
-//
-// A write goes through these steps:
+// Store is a map from keys to objects with indices. All methods may be called from any goroutine. A write:
 //
 //  1. ask the index functions, with no lock held
 //  2. lock mu; if indices came or went since step 1, unlock and start again
 //  3. forget the snapshot of the present moment
 //  4. change the content, and copy each chunk first that a snapshot may share
 //  5. unlock mu, and report index functions that failed
-//
-// A read takes the read lock. It copies out what is small, and takes a snapshot of what is large.
 type Store[K comparable, T any] struct {
 	keyFunc  func(T) (K, error)
 	compare  func(a, b K) int
@@ -76,12 +69,7 @@ type Store[K comparable, T any] struct {
 
 // New returns an empty store.
 func New[K comparable, T any](opts Options[K, T]) *Store[K, T] {
-	s := &Store[K, T]{
-		keyFunc:  opts.KeyFunc,
-		compare:  opts.Compare,
-		onError:  opts.OnError,
-		cloneKey: opts.CloneKey,
-	}
+	s := &Store[K, T]{keyFunc: opts.KeyFunc, compare: opts.Compare, onError: opts.OnError, cloneKey: opts.CloneKey}
 	s.scratch.New = func() any { return new(scratch[K]) }
 	s.slots = map[K]uint32{}
 	s.epoch.Store(1)
@@ -90,12 +78,4 @@ func New[K comparable, T any](opts Options[K, T]) *Store[K, T] {
 		ix.ready = true
 	}
 	return s
-}
-
-// beginWriteLocked returns the epoch in which the write is made.
-func (s *Store[K, T]) beginWriteLocked() (epoch uint64) {
-	if s.present.Load() != nil {
-		s.present.Store(nil)
-	}
-	return s.epoch.Load()
 }

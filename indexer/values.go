@@ -13,14 +13,10 @@ type scratch[K comparable] struct {
 	failed []failure[K]
 }
 
-// failure is what an index function did not manage.
 type failure[K comparable] struct {
 	key K
 	err error
 }
-
-// maxPooled bounds what a pooled scratch may weigh, in values.
-const maxPooled = 1 << 14
 
 // finish reports what failed and keeps the memory for the next write. No lock may be held.
 func (s *Store[K, T]) finish(sc *scratch[K]) {
@@ -32,7 +28,7 @@ func (s *Store[K, T]) finish(sc *scratch[K]) {
 			s.onError(f.key, f.err)
 		}
 	}
-	if cap(sc.values)+cap(sc.ends) <= maxPooled {
+	if cap(sc.values) <= 1<<14 { // not for ever the memory of a large write
 		sc.reset()
 		s.scratch.Put(sc)
 	}
@@ -40,15 +36,9 @@ func (s *Store[K, T]) finish(sc *scratch[K]) {
 
 // reset forgets everything, and lets go of the strings.
 func (sc *scratch[K]) reset() {
-	sc.forgetValues()
-	clear(sc.failed)
-	sc.failed = sc.failed[:0]
-}
-
-// forgetValues forgets all but the failures.
-func (sc *scratch[K]) forgetValues() {
 	clear(sc.values)
-	sc.values, sc.ends, sc.taken = sc.values[:0], sc.ends[:0], 0
+	clear(sc.failed)
+	sc.values, sc.ends, sc.taken, sc.failed = sc.values[:0], sc.ends[:0], 0, sc.failed[:0]
 }
 
 // next returns the values of the next object and index, in the order in which they were computed.

@@ -3,12 +3,11 @@ package indexer
 // Add stores obj under its key, in place of what was there. The error is KeyFunc's; nothing is stored then.
 func (s *Store[K, T]) Add(obj T) error {
 	key, err := s.keyFunc(obj)
-	if err != nil {
-		return err
+	if err == nil {
+		ops := [1]Op[K, T]{{Key: key, Obj: obj}}
+		s.Apply(ops[:], "")
 	}
-	ops := [1]Op[K, T]{{Key: key, Obj: obj}}
-	s.Apply(ops[:], "")
-	return nil
+	return err
 }
 
 // Update is Add.
@@ -17,11 +16,10 @@ func (s *Store[K, T]) Update(obj T) error { return s.Add(obj) }
 // Delete removes what is stored under obj's key, if anything. The error is KeyFunc's.
 func (s *Store[K, T]) Delete(obj T) error {
 	key, err := s.keyFunc(obj)
-	if err != nil {
-		return err
+	if err == nil {
+		s.DeleteKey(key)
 	}
-	s.DeleteKey(key)
-	return nil
+	return err
 }
 
 // DeleteKey removes what is stored under key, if anything.
@@ -36,14 +34,15 @@ func (s *Store[K, T]) Apply(ops []Op[K, T], resourceVersion string) {
 	sc := s.scratch.Get().(*scratch[K])
 	s.lockWithValues(sc, func(defs []*definition[T]) {
 		for i := range ops {
-			// This panics if K is an interface and the key cannot be hashed: better here than with the lock held.
+			// A key that cannot be hashed panics here, and not with the lock held.
 			_ = ops[i].Key == ops[i].Key
 			if !ops[i].Delete {
 				compute(sc, defs, ops[i].Key, ops[i].Obj)
 			}
 		}
 	})
-	epoch := s.beginWriteLocked()
+	s.present.Store(nil)
+	epoch := s.epoch.Load()
 	for i := range ops {
 		s.applyLocked(&ops[i], sc, epoch)
 	}
