@@ -76,7 +76,7 @@ func follow(traces []ingress.Trace, kind string, key listwatch.Key) []ingress.Tr
 		switch {
 		case again || t.Key != key || t.Kind != "" && t.Kind != kind:
 		case t.Layer != layers[0] && !onTheWay:
-		case t.Kind != "" && onTheWay && t.ResourceVersion != wire.ResourceVersion:
+		case t.ResourceVersion != "" && t.Kind != "" && onTheWay && t.ResourceVersion != wire.ResourceVersion:
 		case t.Layer == "workqueue" && t.Action != "Add": // taken, forgotten or put off
 		case t.Layer == "controller" && found["workqueue"].Layer == "":
 		default:
