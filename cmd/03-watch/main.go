@@ -126,8 +126,8 @@ func killed(ctx context.Context, d *demo.Demo) {
 
 // worker is the other process: it does its work, and then writes down how far it is.
 func worker(ctx context.Context, d *demo.Demo, path string) error {
-	options := resume.ResumableOptions{Path: path, Cluster: demo.Must(resume.ClusterID(ctx, d.Config))}
-	client := d.ConfigMaps("work")
+	cluster, client := demo.Must(resume.ClusterID(ctx, d.Config)), d.ConfigMaps("work")
+	options := resume.ResumableOptions{Path: path, Cluster: cluster}
 	w, err := resume.NewResumableWatch(ctx, client, metav1.ListOptions{}, options)
 	if errors.Is(err, resume.ErrNoPosition) {
 		list := demo.Must(listwatch.ListAll(ctx, client, metav1.ListOptions{}, 500))
@@ -135,7 +135,6 @@ func worker(ctx context.Context, d *demo.Demo, path string) error {
 		w, err = resume.NewResumableWatch(ctx, client, metav1.ListOptions{ResourceVersion: list.ResourceVersion}, options)
 	}
 	demo.Check(err)
-	defer w.Close()
 	d.Line("resumes after resourceVersion %s", w.Position())
 	for stdin := bufio.NewScanner(os.Stdin); stdin.Scan(); { // the other process sets the pace
 		event := demo.Must(w.Next())
@@ -146,5 +145,5 @@ func worker(ctx context.Context, d *demo.Demo, path string) error {
 		demo.Check(w.Commit(event.ResourceVersion))
 		d.Line("has worked on %s %s, and written down resourceVersion %s", event.Type, event.Object.Name, w.Position())
 	}
-	return nil
+	return w.Close()
 }
