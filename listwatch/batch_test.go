@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net/http"
 	"slices"
 	"testing"
 
@@ -13,7 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/rest"
+
+	"glasswatch/listwatch/wire"
 )
 
 // A batch is what has arrived, up to what the first event may be made to wait for.
@@ -24,7 +24,7 @@ func TestStream_BatchIsWhatHasArrivedWhole(t *testing.T) {
 			for range maxBatch + 2 {
 				first = append(first, encodeEvent(t, contentType, watch.Modified, serviceV1("cart", "5"))...)
 			}
-			require.Less(t, len(first), frameBufferSize)
+			require.Less(t, len(first), 8<<10)
 			second = encodeEvent(t, contentType, watch.Deleted, serviceV1("cart", "6"))
 			half := len(second) / 2
 			arrivals := io.MultiReader(bytes.NewReader(append(first, second[:half]...)), bytes.NewReader(second[half:]))
@@ -68,11 +68,10 @@ func TestStream_UnreadableEventInABatchComesAlone(t *testing.T) {
 }
 
 // cannedStream is a watch whose bytes come from a reader.
-func cannedStream(t *testing.T, contentType string, from io.Reader) *stream[*corev1.Service] {
-	format, err := formatOf(contentType)
+func cannedStream(t *testing.T, contentType string, from io.Reader) *puller[*corev1.Service] {
+	format, err := wire.FormatOf(contentType)
 	require.NoError(t, err)
-	client := servicesOf(t, &rest.Config{Host: "http://nowhere"}, Options{})
-	return client.newStream(t.Context(), func() {}, &http.Response{Body: io.NopCloser(from)}, format)
+	return streamOver(t.Context(), format, serviceCodec(t), from)
 }
 
 // endsAfter is a context that ends when it was asked so often.
@@ -90,17 +89,16 @@ func (c *endsAfter) Err() error {
 
 func TestBatch_TakesNothingMoreOnceItsContextHasEnded(t *testing.T) {
 	source := watch.NewFakeWithChanSize(4, false)
-	var wire []byte
+	var body []byte
 	for range 4 {
 		source.Modify(serviceV1("cart", "5"))
-		wire = append(wire, encodeEvent(t, jsonType, watch.Modified, serviceV1("cart", "5"))...)
+		body = append(body, encodeEvent(t, jsonType, watch.Modified, serviceV1("cart", "5"))...)
 	}
-	overHTTP := cannedStream(t, jsonType, bytes.NewReader(wire))
+	overHTTP := cannedStream(t, jsonType, bytes.NewReader(body))
 	overHTTP.ctx = &endsAfter{t.Context(), 2}
-	for _, stream := range []BatchStream[*corev1.Service]{
-		fromWatch[*corev1.Service](&endsAfter{t.Context(), 2}, source),
-		overHTTP,
-	} {
+	fromChannel := fromWatch[*corev1.Service](t.Context(), source)
+	fromChannel.ctx = &endsAfter{t.Context(), 2}
+	for _, stream := range []BatchStream[*corev1.Service]{fromChannel, overHTTP} {
 		n, err := stream.NextBatch(make([]Event[*corev1.Service], 8))
 		require.NoError(t, err)
 		require.Equal(t, 2, n, "%T", stream)

@@ -15,7 +15,10 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	restwatch "k8s.io/client-go/rest/watch"
 
+	"glasswatch/listwatch/memo"
 	"glasswatch/listwatch/memo/memotest"
+
+	"glasswatch/listwatch/wire"
 )
 
 // cycle repeats a frame for ever.
@@ -59,11 +62,17 @@ func benchImpl(b *testing.B, name string, bytes int, f func(b *testing.B)) {
 	})
 }
 
-func podCodec(b *testing.B) codec[*corev1.Pod] {
+func podCodec(b *testing.B) *codec[*corev1.Pod] {
 	c, err := newTypedCodec[*corev1.Pod](scheme.Scheme, corev1.SchemeGroupVersion, reflect.TypeFor[*corev1.Pod]())
 	if err != nil {
 		b.Fatal(err)
 	}
+	return c
+}
+
+func sharingCodec(b *testing.B) *codec[*corev1.Pod] {
+	c := podCodec(b)
+	c.decoder = memo.New(memo.Options{})
 	return c
 }
 
@@ -97,13 +106,12 @@ func BenchmarkNext(b *testing.B) {
 	benchWire(b, func(b *testing.B, contentType string) {
 		frames := benchEvents(b, contentType)
 		size := len(frames) / benchPods
-		next := func(b *testing.B, codec codec[*corev1.Pod]) {
-			format, err := formatOf(contentType)
+		next := func(b *testing.B, codec *codec[*corev1.Pod]) {
+			format, err := wire.FormatOf(contentType)
 			if err != nil {
 				b.Fatal(err)
 			}
-			stream := &stream[*corev1.Pod]{frames: format.frames(&cycle{data: frames}, defaultMaxFrameSize), format: format, codec: codec,
-				protobuf: contentType == protoType, ctx: b.Context()}
+			stream := streamOver(b.Context(), format, codec, &cycle{data: frames})
 			for b.Loop() {
 				if _, err := stream.Next(); err != nil {
 					b.Fatal(err)
@@ -112,7 +120,7 @@ func BenchmarkNext(b *testing.B) {
 		}
 		benchImpl(b, "glasswatch", size, func(b *testing.B) { next(b, podCodec(b)) })
 		if contentType == protoType {
-			benchImpl(b, "sharing", size, func(b *testing.B) { next(b, podCodec(b).sharing(nil)) })
+			benchImpl(b, "sharing", size, func(b *testing.B) { next(b, sharingCodec(b)) })
 		}
 		benchImpl(b, "client-go", size, func(b *testing.B) {
 			info := serializerInfo(b, contentType)
@@ -145,8 +153,8 @@ func BenchmarkList(b *testing.B) {
 	}
 	benchWire(b, func(b *testing.B, contentType string) {
 		body := encode(b, contentType, list)
-		decode := func(b *testing.B, codec codec[*corev1.Pod]) {
-			format, err := formatOf(contentType)
+		decode := func(b *testing.B, codec *codec[*corev1.Pod]) {
+			format, err := wire.FormatOf(contentType)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -158,7 +166,7 @@ func BenchmarkList(b *testing.B) {
 		}
 		benchImpl(b, "glasswatch", len(body), func(b *testing.B) { decode(b, podCodec(b)) })
 		if contentType == protoType {
-			benchImpl(b, "sharing", len(body), func(b *testing.B) { decode(b, podCodec(b).sharing(nil)) })
+			benchImpl(b, "sharing", len(body), func(b *testing.B) { decode(b, sharingCodec(b)) })
 		}
 		benchImpl(b, "client-go", len(body), func(b *testing.B) {
 			decoder := runtime.WithoutVersionDecoder{Decoder: serializerInfo(b, contentType).Serializer}
@@ -195,10 +203,10 @@ func BenchmarkFrames(b *testing.B) {
 	benchWire(b, func(b *testing.B, contentType string) {
 		frame := encodeEvent(b, contentType, watch.Modified, memotest.Pod(0))
 		benchImpl(b, "glasswatch", len(frame), func(b *testing.B) {
-			format, _ := formatOf(contentType)
-			frames := format.frames(&cycle{data: frame}, defaultMaxFrameSize)
+			format, _ := wire.FormatOf(contentType)
+			frames := wire.NewReader(&cycle{data: frame}, format, defaultMaxFrameSize)
 			for b.Loop() {
-				if _, err := frames.next(); err != nil {
+				if _, err := frames.Next(); err != nil {
 					b.Fatal(err)
 				}
 			}

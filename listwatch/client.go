@@ -15,30 +15,36 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+
+	"glasswatch/listwatch/wire"
 )
 
 // Options are the same for all constructors. The zero value lists and watches all objects in all namespaces.
 type Options struct {
 	// Namespace narrows a namespaced resource to one namespace. Empty: all of them, or a resource of cluster scope.
 	Namespace string
-	// LabelSelector and FieldSelector narrow every list and watch. A selector in the ListOptions of a call narrows further:
-	// an object must match both.
+	// LabelSelector and FieldSelector narrow every list and watch. A selector in the ListOptions of a call narrows
+	// further: an object must match both.
 	LabelSelector, FieldSelector string
 	// HTTPClient sends the requests. Nil: the client of the *rest.RESTClient, or the one made for the *rest.Config. Its
 	// Timeout bounds lists; watches go through a copy without it.
 	HTTPClient *http.Client
-	// Accept overrides what is asked for, as an Accept header. Empty: protobuf, then JSON, for types that have a protobuf
-	// form, otherwise JSON. The answer is read by its own Content-Type, whatever was asked for. NewUnstructured and
-	// NewMetadata, which must ask for something definite, do not look at it.
+	// Accept overrides what is asked for, as an Accept header. Empty: protobuf, then JSON, for types that have a
+	// protobuf form, otherwise JSON. The answer is read by its own Content-Type. NewUnstructured and NewMetadata must
+	// ask for something definite and ignore it.
 	Accept string
 	// Scheme knows the kind of T. Nil: the scheme of client-go.
 	Scheme *runtime.Scheme
 	// Kind is the kind that [NewUnstructured] insists on. Empty: any kind of the resource's group and version.
 	Kind string
-	// MaxFrameSize bounds one event of a watch, in bytes; 0 is 16 MiB. A bigger one ends the stream with ErrFrameTooLarge.
+	// Decoder decodes the objects that come as protobuf. Nil: the type's own Unmarshal. Package memo below this one has
+	// a decoder whose objects share their equal parts.
+	Decoder wire.Decoder
+	// MaxFrameSize bounds one event of a watch, in bytes; 0 is 16 MiB. A larger one ends the stream with
+	// ErrFrameTooLarge.
 	MaxFrameSize int
-	// WarningHandler gets the Warning headers of the answers, in the goroutine that asked. Nil: that of the *rest.Config,
-	// or rest.WarningLogger.
+	// WarningHandler gets the Warning headers of the answers, in the goroutine that asked. Nil: that of the
+	// *rest.Config, or rest.WarningLogger.
 	WarningHandler rest.WarningHandlerWithContext
 }
 
@@ -47,109 +53,101 @@ type Options struct {
 type Client[T Object] struct {
 	rest      rest.Interface
 	resource  schema.GroupResource
-	codec     codec[T]
+	codec     *codec[T]
 	opts      Options
 	listHTTP  *http.Client
 	watchHTTP *http.Client // without a Timeout
 }
 
 // New returns a client for resource, the lower-case plural in the URL, whose objects are of type T, such as
-// *corev1.Service. T must be a kind of the group and version that client talks to. The objects have an empty TypeMeta, as
-// those of client-go's clientsets.
+// *corev1.Service. T must be a kind of the group and version that client talks to. The objects have an empty TypeMeta,
+// as those of client-go's clientsets.
 //
 // From client come the URL, the rate limiter of lists and, with its HTTP client, authentication, user agent and
-// impersonation. A client that is no *rest.RESTClient keeps its HTTP client to itself: then Options.HTTPClient is required.
+// impersonation. If client is no *rest.RESTClient, its HTTP client is not visible: Options.HTTPClient is required then.
 func New[T Object](client rest.Interface, resource string, opts Options) (*Client[T], error) {
-	return newTyped[T](client, resource, reflect.TypeFor[T](), opts)
-}
-
-func newTyped[T Object](client rest.Interface, resource string, typ reflect.Type, opts Options) (*Client[T], error) {
 	if real, ok := client.(*rest.RESTClient); client == nil || ok && real == nil {
 		return nil, errors.New("listwatch: no REST client (a fake clientset has none: use Funcs)")
 	}
-	types := opts.Scheme
-	if types == nil {
-		types = scheme.Scheme
-	}
-	codec, err := newTypedCodec[T](types, client.APIVersion(), typ)
+	codec, err := newTypedCodec[T](opts.Scheme, client.APIVersion(), reflect.TypeFor[T]())
 	if err != nil {
 		return nil, err
 	}
-	return newClient[T](client, resource, codec, opts)
+	return newClient(client, resource, codec, opts)
 }
 
-// NewForConfig is [New] with a REST client made from cfg, which is not changed. A content type that cfg names is honoured:
-// with application/json in it, protobuf is not asked for.
+// NewForConfig is [New] with a REST client made from cfg, which is not changed. A content type that cfg names is
+// honoured: with application/json in it, protobuf is not asked for.
 //
-// Lists are asked for compressed unless cfg.DisableCompression is set; watches, and so streaming lists, are never compressed
-// by the API server. Pods as protobuf became a seventh; compressing them took 5.5 ms of the server's CPU a megabyte,
-// decompressing 2.4 ms of the client's. So it pays on links of less than about 1 Gbit/s, and beside the server it is better
-// disabled. client-go looks at that field only if cfg has no Transport of its own and the server is reached over TLS.
+// Lists are asked for compressed unless cfg.DisableCompression is set. The API server never compresses watches, nor
+// streaming lists. Compression reduces pods in protobuf to a seventh, and takes 5.5 ms of the server's CPU a megabyte
+// and 2.4 ms of the client's. It pays on links of less than about 1 Gbit/s.
 func NewForConfig[T Object](cfg *rest.Config, gvr schema.GroupVersionResource, opts Options) (*Client[T], error) {
 	return newTypedForConfig[T](cfg, gvr, reflect.TypeFor[T](), opts)
 }
 
-// NewForType is [NewForConfig] for who does not know the type of the objects when compiling: they are of type typ, such as
-// that of a *corev1.Service, in an interface.
-func NewForType(cfg *rest.Config, gvr schema.GroupVersionResource, typ reflect.Type, opts Options) (*Client[Object], error) {
+// NewForType is [NewForConfig] for a type that is not known at compile time. The objects are of type typ, such as that
+// of a *corev1.Service, in an interface.
+func NewForType(
+	cfg *rest.Config, gvr schema.GroupVersionResource, typ reflect.Type, opts Options,
+) (*Client[Object], error) {
 	if typ == nil || !typ.Implements(reflect.TypeFor[Object]()) {
 		return nil, fmt.Errorf("listwatch: %v is not a type of objects", typ)
 	}
 	return newTypedForConfig[Object](cfg, gvr, typ, opts)
 }
 
-func newTypedForConfig[T Object](cfg *rest.Config, gvr schema.GroupVersionResource, typ reflect.Type, opts Options) (*Client[T], error) {
-	client, opts, err := restClientFor(cfg, gvr, opts)
+func newTypedForConfig[T Object](
+	cfg *rest.Config, gvr schema.GroupVersionResource, typ reflect.Type, opts Options,
+) (*Client[T], error) {
+	codec, err := newTypedCodec[T](opts.Scheme, gvr.GroupVersion(), typ)
 	if err != nil {
 		return nil, err
 	}
-	if typ.Implements(reflect.TypeFor[unmarshaler]()) && opts.Accept == "" {
+	if hasProtobuf(typ) && opts.Accept == "" {
 		opts.Accept = acceptOf(cfg)
 	}
-	return newTyped[T](client, gvr.Resource, typ, opts)
+	return newForConfig(cfg, gvr, codec, opts)
 }
 
 // NewUnstructured returns a client for any resource, built-in or custom. It speaks JSON. An object of another group or
 // version, or of another kind than Options.Kind, is an *[ObjectError].
-func NewUnstructured(cfg *rest.Config, gvr schema.GroupVersionResource, opts Options) (*Client[*unstructured.Unstructured], error) {
-	client, opts, err := restClientFor(cfg, gvr, opts)
-	if err != nil {
-		return nil, err
-	}
+func NewUnstructured(
+	cfg *rest.Config, gvr schema.GroupVersionResource, opts Options,
+) (*Client[*unstructured.Unstructured], error) {
 	opts.Accept = ""
-	codec := unstructuredCodec{apiVersion: gvr.GroupVersion().String(), kind: opts.Kind}
-	return newClient[*unstructured.Unstructured](client, gvr.Resource, codec, opts)
+	return newForConfig(cfg, gvr, newUnstructuredCodec(gvr.GroupVersion(), opts.Kind), opts)
 }
 
 // NewMetadata returns a client for the metadata of any resource, which the server cuts out of the objects: much less to
 // send, decode and keep. A custom resource has its metadata as protobuf too.
-func NewMetadata(cfg *rest.Config, gvr schema.GroupVersionResource, opts Options) (*Client[*metav1.PartialObjectMetadata], error) {
-	client, opts, err := restClientFor(cfg, gvr, opts)
-	if err != nil {
-		return nil, err
-	}
+func NewMetadata(
+	cfg *rest.Config, gvr schema.GroupVersionResource, opts Options,
+) (*Client[*metav1.PartialObjectMetadata], error) {
 	opts.Accept = ""
-	codec := metadataCodec{apiVersion: gvr.GroupVersion().String(), protobuf: acceptOf(cfg) != acceptJSON}
-	return newClient[*metav1.PartialObjectMetadata](client, gvr.Resource, codec, opts)
+	return newForConfig(cfg, gvr, newMetadataCodec(gvr.GroupVersion(), acceptOf(cfg) != acceptJSON), opts)
 }
 
 // acceptOf returns what cfg asks for, empty if it leaves it open.
 func acceptOf(cfg *rest.Config) string {
-	if cfg.AcceptContentTypes != "" {
-		return cfg.AcceptContentTypes
-	}
-	if cfg.ContentType == runtime.ContentTypeJSON {
+	switch {
+	case cfg == nil:
+		return ""
+	case cfg.AcceptContentTypes == "" && cfg.ContentType == runtime.ContentTypeJSON:
 		return acceptJSON
 	}
-	return ""
+	return cfg.AcceptContentTypes
 }
 
-func restClientFor(cfg *rest.Config, gvr schema.GroupVersionResource, opts Options) (rest.Interface, Options, error) {
+// newForConfig makes the REST client of the group and version. It takes from cfg what opts leaves to it.
+func newForConfig[T Object](
+	cfg *rest.Config, gvr schema.GroupVersionResource, codec *codec[T], opts Options,
+) (*Client[T], error) {
 	if cfg == nil {
-		return nil, opts, errors.New("listwatch: no REST config")
+		return nil, errors.New("listwatch: no REST config")
 	}
-	cfg = rest.CopyConfig(cfg)
 	gv := gvr.GroupVersion()
+	cfg = rest.CopyConfig(cfg)
 	cfg.GroupVersion = &gv
 	cfg.APIPath = "/apis"
 	if gv.Group == "" {
@@ -162,7 +160,7 @@ func restClientFor(cfg *rest.Config, gvr schema.GroupVersionResource, opts Optio
 	if opts.HTTPClient == nil {
 		var err error
 		if opts.HTTPClient, err = rest.HTTPClientFor(cfg); err != nil {
-			return nil, opts, fmt.Errorf("listwatch: HTTP client: %w", err)
+			return nil, fmt.Errorf("listwatch: HTTP client: %w", err)
 		}
 	}
 	if opts.WarningHandler == nil {
@@ -173,12 +171,14 @@ func restClientFor(cfg *rest.Config, gvr schema.GroupVersionResource, opts Optio
 	}
 	client, err := rest.RESTClientForConfigAndClient(cfg, opts.HTTPClient)
 	if err != nil {
-		return nil, opts, fmt.Errorf("listwatch: REST client: %w", err)
+		return nil, fmt.Errorf("listwatch: REST client: %w", err)
 	}
-	return client, opts, nil
+	return newClient(client, gvr.Resource, codec, opts)
 }
 
-func newClient[T Object](client rest.Interface, resource string, codec codec[T], opts Options) (*Client[T], error) {
+func newClient[T Object](
+	client rest.Interface, resource string, codec *codec[T], opts Options,
+) (*Client[T], error) {
 	if resource == "" {
 		return nil, errors.New("listwatch: no resource")
 	}
@@ -210,6 +210,7 @@ func newClient[T Object](client rest.Interface, resource string, codec codec[T],
 	if opts.WarningHandler == nil {
 		opts.WarningHandler = rest.WarningLogger{}
 	}
+	codec.decoder = opts.Decoder
 	return &Client[T]{
 		rest:      client,
 		resource:  schema.GroupResource{Group: client.APIVersion().Group, Resource: resource},
@@ -218,26 +219,4 @@ func newClient[T Object](client rest.Interface, resource string, codec codec[T],
 		listHTTP:  httpClient,
 		watchHTTP: &watchClient,
 	}, nil
-}
-
-// merged adds the client's own selectors to those of a call.
-func (c *Client[T]) merged(opts metav1.ListOptions) metav1.ListOptions {
-	opts.LabelSelector = bothSelectors(c.opts.LabelSelector, opts.LabelSelector, labelSpace)
-	opts.FieldSelector = bothSelectors(c.opts.FieldSelector, opts.FieldSelector, "")
-	return opts
-}
-
-// labelSpace is what a label selector may consist of and select everything, but only as long as it is alone.
-const labelSpace = " \t\r\n"
-
-// bothSelectors: in both kinds of selector a comma means and. One at the end may be escaped, and part of a value. One of
-// nothing but space is none.
-func bothSelectors(a, b, space string) string {
-	switch {
-	case strings.Trim(a, space) == "":
-		return b
-	case strings.Trim(b, space) == "":
-		return a
-	}
-	return a + "," + b
 }

@@ -25,6 +25,8 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	restfake "k8s.io/client-go/rest/fake"
+
+	"glasswatch/listwatch/wire"
 )
 
 // askBoth lists and watches once and returns both requests.
@@ -158,7 +160,7 @@ func TestClient_CustomGoType(t *testing.T) {
 	require.Empty(t, list.Bad)
 	assert.Equal(t, 3, list.Items[0].Size)
 	// Should such a type be sent as protobuf after all, that is an error and no panic.
-	_, err = client.codec.fromProtobuf(nil, typeMeta{})
+	_, err = client.codec.decode(protobufObject(t, "", "", ""), "")
 	assert.ErrorContains(t, err, "cannot be decoded from protobuf")
 }
 
@@ -436,11 +438,14 @@ func TestMetadata_ReadsPartialAndWholeObjects(t *testing.T) {
 			})
 		}
 	}
-	_, err := metadataCodec{apiVersion: "v1"}.fromJSON([]byte(`{"metadata":7}`), typeMeta{})
+	c := newMetadataCodec(corev1.SchemeGroupVersion, true)
+	_, object, err := wire.JSON.Event([]byte(`{"type":"ADDED","object":{"metadata":7}}`))
+	require.NoError(t, err)
+	_, err = c.decode(object, "")
 	assert.Error(t, err)
-	_, err = metadataCodec{apiVersion: "v1"}.fromProtobuf([]byte{0xff}, typeMeta{})
+	_, err = c.decode(protobufObject(t, "", "", "\xff"), "")
 	assert.Error(t, err)
-	assert.Error(t, metadataCodec{apiVersion: "v1"}.checkList(typeMeta{apiVersion: []byte("apps/v1"), kind: []byte("DeploymentList")}))
+	assert.Error(t, c.checkList("apps/v1", "DeploymentList"))
 }
 
 func TestClient_CancelledRequestsSaySo(t *testing.T) {

@@ -10,52 +10,40 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
-)
+	"k8s.io/client-go/kubernetes/scheme"
 
-// codec decodes one kind of Go type. Nothing it returns points into the bytes it was given. It only reads its fields and
-// so may be shared.
-type codec[T Object] interface {
-	// fromJSON decodes one object. list is what the list around it says, empty for an event.
-	fromJSON(object []byte, list typeMeta) (T, error)
-	// fromProtobuf decodes an object without its envelope; object is what the envelope said, empty in a list.
-	fromProtobuf(raw []byte, object typeMeta) (T, error)
-	// checkList refuses a list whose items cannot be objects of this codec.
-	checkList(list typeMeta) error
-	// accept is the Accept header's value for lists, or for watches.
-	accept(list bool) string
-	// sharing returns a codec whose objects share their parts: see [Client.Sharing].
-	sharing(share func(T) (T, error)) codec[T]
-}
+	"glasswatch/listwatch/wire"
+)
 
 const (
 	acceptJSON     = runtime.ContentTypeJSON
 	acceptProtobuf = runtime.ContentTypeProtobuf + ", " + runtime.ContentTypeJSON + ";q=0.9"
 )
 
+const partialMetadata = "PartialObjectMetadata"
+
 var errNoName = errors.New("the object has no name")
 
-// unmarshaler is what the generated protobuf code of a type offers.
-type unmarshaler interface {
-	Unmarshal([]byte) error
-}
-
-// typedCodec decodes into the Go type of one kind.
-type typedCodec[T Object] struct {
-	elem                 reflect.Type // of the objects, without their pointer
-	apiVersion, kind     string
-	protobuf             bool
-	acceptList, acceptEv string
-	sharer               sharer[T]
+// codec decodes the objects of one resource into one Go type. It is only read.
+type codec[T Object] struct {
+	elem                    reflect.Type // of the objects, without their pointer
+	apiVersion              string       // of the resource
+	kind, listKind          string       // empty: any kind
+	metadata                bool         // the server is asked for the metadata alone
+	acceptList, acceptWatch string
+	decoder                 wire.Decoder
 }
 
 // newTypedCodec looks the kind of typ up in the scheme. A pointer to typ must be a T.
-func newTypedCodec[T Object](scheme *runtime.Scheme, gv schema.GroupVersion, typ reflect.Type) (*typedCodec[T], error) {
+func newTypedCodec[T Object](known *runtime.Scheme, gv schema.GroupVersion, typ reflect.Type) (*codec[T], error) {
 	if typ.Kind() != reflect.Pointer || typ.Elem().Kind() != reflect.Struct {
 		return nil, fmt.Errorf("listwatch: %v is not a pointer to a struct", typ)
 	}
-	c := &typedCodec[T]{elem: typ.Elem(), acceptList: acceptJSON, acceptEv: acceptJSON}
-	gvks, _, err := scheme.ObjectKinds(c.newObject())
+	if known == nil {
+		known = scheme.Scheme
+	}
+	c := &codec[T]{elem: typ.Elem(), acceptList: acceptJSON, acceptWatch: acceptJSON}
+	gvks, _, err := known.ObjectKinds(c.newObject())
 	if err != nil {
 		return nil, fmt.Errorf("listwatch: the kind of %v: %w", typ, err)
 	}
@@ -67,204 +55,120 @@ func newTypedCodec[T Object](scheme *runtime.Scheme, gv schema.GroupVersion, typ
 	if c.kind == "" {
 		return nil, fmt.Errorf("listwatch: %v is a kind of %v, but the client talks to %v", typ, gvks[0].GroupVersion(), gv)
 	}
-	if _, c.protobuf = any(c.newObject()).(unmarshaler); c.protobuf {
-		c.acceptList, c.acceptEv = acceptProtobuf, acceptProtobuf
+	c.listKind = c.kind + "List"
+	if hasProtobuf(typ) {
+		c.acceptList, c.acceptWatch = acceptProtobuf, acceptProtobuf
 	}
 	return c, nil
 }
 
-func (c *typedCodec[T]) newObject() T { return reflect.New(c.elem).Interface().(T) }
+func hasProtobuf(typ reflect.Type) bool { return typ.Implements(reflect.TypeFor[wire.Message]()) }
 
-func (c *typedCodec[T]) sharing(share func(T) (T, error)) codec[T] {
-	shared := *c
-	shared.sharer = newSharer(reflect.PointerTo(c.elem), share)
-	return &shared
-}
-
-func (c *typedCodec[T]) accept(list bool) string {
-	if list {
-		return c.acceptList
+// newUnstructuredCodec keeps whatever the server sends as a map. An empty kind is any kind of the group and version.
+func newUnstructuredCodec(gv schema.GroupVersion, kind string) *codec[*unstructured.Unstructured] {
+	return &codec[*unstructured.Unstructured]{
+		elem:       reflect.TypeFor[unstructured.Unstructured](),
+		apiVersion: gv.String(),
+		kind:       kind,
+		acceptList: acceptJSON, acceptWatch: acceptJSON,
 	}
-	return c.acceptEv
 }
 
-func (c *typedCodec[T]) checkList(list typeMeta) error {
-	return checkListKind(list, c.apiVersion, c.kind)
-}
-
-// check compares what an object says it is. One that says nothing, as in most lists, is taken at the list's word.
-func (c *typedCodec[T]) check(apiVersion, kind string) error {
-	if (apiVersion != "" && apiVersion != c.apiVersion) || (kind != "" && kind != c.kind) {
-		return fmt.Errorf("the object is a %s %s, not a %s %s", apiVersion, kind, c.apiVersion, c.kind)
+// newMetadataCodec asks the server for the metadata alone. A server that does not know how sends the whole object. Its
+// metadata is read just the same.
+func newMetadataCodec(gv schema.GroupVersion, protobuf bool) *codec[*metav1.PartialObjectMetadata] {
+	accept := func(kind string) string {
+		as := ";as=" + kind + ";g=meta.k8s.io;v=v1"
+		plain := runtime.ContentTypeJSON + as + ";q=0.9, " + runtime.ContentTypeJSON + ";q=0.8"
+		if !protobuf {
+			return plain
+		}
+		return runtime.ContentTypeProtobuf + as + ", " + plain
 	}
-	return nil
+	return &codec[*metav1.PartialObjectMetadata]{
+		elem:       reflect.TypeFor[metav1.PartialObjectMetadata](),
+		apiVersion: gv.String(),
+		metadata:   true,
+		acceptList: accept(partialMetadata + "List"), acceptWatch: accept(partialMetadata),
+	}
 }
 
-func (c *typedCodec[T]) fromJSON(object []byte, _ typeMeta) (none T, err error) {
+func (c *codec[T]) newObject() T { return reflect.New(c.elem).Interface().(T) }
+
+// decode returns an object that has a name and is of the codec's kind. Nothing in it points into the wire's bytes.
+// listKind is the kind of the list that the object is an item of, empty for an event.
+func (c *codec[T]) decode(from wire.Object, listKind string) (none T, err error) {
 	obj := c.newObject()
-	err = utiljson.Unmarshal(object, obj)
+	asMap, isMap := any(obj).(*unstructured.Unstructured)
+	if isMap {
+		err = from.Decode(&asMap.Object, nil)
+	} else {
+		err = from.Decode(obj, c.decoder)
+	}
+	apiVersion, kind := from.APIVersion, from.Kind
+	typeMeta := obj.GetObjectKind()
+	if says := typeMeta.GroupVersionKind(); !says.Empty() {
+		apiVersion, kind = says.ToAPIVersionAndKind()
+		if !isMap {
+			// Typed objects carry no kind, however they came: it is their Go type.
+			typeMeta.SetGroupVersionKind(schema.GroupVersionKind{})
+		}
+	}
+	// The wrong kind first: it is why a field has an unexpected type.
+	if wrong := c.check(apiVersion, kind); wrong != nil {
+		return none, wrong
+	}
 	if err != nil {
-		// An object of another kind often fails for a field of the same name and another type: name the cause.
-		var says metav1.TypeMeta
-		_ = utiljson.Unmarshal(object, &says)
-		if wrong := c.check(says.APIVersion, says.Kind); wrong != nil {
-			err = wrong
-		}
 		return none, err
 	}
-	kind := obj.GetObjectKind()
-	if gvk := kind.GroupVersionKind(); !gvk.Empty() {
-		if err := c.check(gvk.ToAPIVersionAndKind()); err != nil {
-			return none, err
-		}
-		// Typed objects carry no kind, whichever way they came: it is their Go type.
-		kind.SetGroupVersionKind(schema.GroupVersionKind{})
-	}
-	return c.sharer.share(named(obj))
-}
-
-func (c *typedCodec[T]) fromProtobuf(raw []byte, object typeMeta) (none T, err error) {
-	// Compared here first, because check's strings would be allocated for each object.
-	if len(object.kind)+len(object.apiVersion) > 0 && (string(object.kind) != c.kind || string(object.apiVersion) != c.apiVersion) {
-		if err := c.check(string(object.apiVersion), string(object.kind)); err != nil {
-			return none, err
-		}
-	}
-	obj := c.newObject()
-	message, ok := any(obj).(unmarshaler)
-	if !ok {
-		return none, fmt.Errorf("%T cannot be decoded from protobuf", obj)
-	}
-	if err := c.sharer.unmarshal(raw, message); err != nil {
-		return none, err
-	}
-	return c.sharer.shareUnlessKnown(named(obj))
-}
-
-// named refuses an object that could not be told from the others.
-func named[T Object](obj T) (none T, err error) {
 	if obj.GetName() == "" {
 		return none, errNoName
+	}
+	if isMap {
+		c.fillTypeMeta(asMap, listKind)
 	}
 	return obj, nil
 }
 
-// checkListKind refuses a list that says it is another; what it leaves out is taken to be right.
-func checkListKind(list typeMeta, apiVersion, kind string) error {
-	if len(list.apiVersion) > 0 && string(list.apiVersion) != apiVersion || len(list.kind) > 0 && string(list.kind) != kind+"List" {
-		return fmt.Errorf("the server answered with a %s, not a %s %sList", list, apiVersion, kind)
+// check compares what an object says it is. An object that says nothing, as in most lists, is taken at the list's word.
+func (c *codec[T]) check(apiVersion, kind string) error {
+	if c.metadata && kind == partialMetadata || agrees(apiVersion, c.apiVersion) && agrees(kind, c.kind) {
+		return nil
 	}
-	return nil
+	wanted := "a " + named(c.apiVersion, c.kind)
+	if c.metadata {
+		wanted = "the metadata of " + wanted + " object"
+	}
+	return fmt.Errorf("the object is a %s, not %s", named(apiVersion, kind), wanted)
 }
 
-// unstructuredCodec keeps whatever the server sends as a map. It reads JSON only.
-type unstructuredCodec struct {
-	apiVersion string
-	kind       string // empty: any kind of that group and version
-	sharer     sharer[*unstructured.Unstructured]
+// checkList refuses a list whose items cannot be objects of this codec.
+func (c *codec[T]) checkList(apiVersion, kind string) error {
+	if c.metadata && kind == partialMetadata+"List" || agrees(apiVersion, c.apiVersion) && agrees(kind, c.listKind) {
+		return nil
+	}
+	wanted := named(c.apiVersion, c.listKind)
+	if c.listKind == "" {
+		wanted = "list of " + c.apiVersion
+	}
+	return fmt.Errorf("the server answered with a %s, not with a %s", named(apiVersion, kind), wanted)
 }
 
-func (c unstructuredCodec) sharing(share func(*unstructured.Unstructured) (*unstructured.Unstructured, error)) codec[*unstructured.Unstructured] {
-	c.sharer = newSharer(nil, share)
-	return c
-}
+// agrees: an empty string says nothing, or asks for nothing.
+func agrees(says, wanted string) bool { return says == "" || wanted == "" || says == wanted }
 
-func (unstructuredCodec) accept(bool) string { return acceptJSON }
+func named(apiVersion, kind string) string { return strings.TrimSpace(apiVersion + " " + kind) }
 
-func (c unstructuredCodec) checkList(list typeMeta) error {
-	if len(list.apiVersion) > 0 && string(list.apiVersion) != c.apiVersion {
-		return fmt.Errorf("the server answered with a %s, not with a list of %s", list, c.apiVersion)
-	}
-	return nil
-}
-
-func (c unstructuredCodec) fromJSON(object []byte, list typeMeta) (*unstructured.Unstructured, error) {
-	u := &unstructured.Unstructured{}
-	if err := utiljson.Unmarshal(object, &u.Object); err != nil {
-		return nil, err
-	}
-	if u.Object == nil {
-		return nil, errNoName
-	}
-	// The items of a list of a built-in type do not say what they are.
+// fillTypeMeta: the items of a list of a built-in type do not say what they are.
+func (c *codec[T]) fillTypeMeta(u *unstructured.Unstructured, listKind string) {
 	if u.GetKind() == "" {
 		kind := c.kind
 		if kind == "" {
-			kind = strings.TrimSuffix(string(list.kind), "List")
+			kind = strings.TrimSuffix(listKind, "List")
 		}
 		u.SetKind(kind)
 	}
 	if u.GetAPIVersion() == "" {
 		u.SetAPIVersion(c.apiVersion)
 	}
-	if u.GetAPIVersion() != c.apiVersion || (c.kind != "" && u.GetKind() != c.kind) {
-		return nil, fmt.Errorf("the object is a %s %s, not a %s", u.GetAPIVersion(), u.GetKind(), strings.TrimSpace(c.apiVersion+" "+c.kind))
-	}
-	return c.sharer.share(named(u))
-}
-
-func (unstructuredCodec) fromProtobuf([]byte, typeMeta) (*unstructured.Unstructured, error) {
-	return nil, errors.New("an unstructured object cannot be decoded from protobuf")
-}
-
-// metadataCodec asks the server for the metadata alone. A server that does not know how sends the whole object, from
-// which the metadata is read just the same.
-type metadataCodec struct {
-	apiVersion string // of the resource
-	protobuf   bool
-	sharer     sharer[*metav1.PartialObjectMetadata]
-}
-
-func (c metadataCodec) sharing(share func(*metav1.PartialObjectMetadata) (*metav1.PartialObjectMetadata, error)) codec[*metav1.PartialObjectMetadata] {
-	c.sharer = newSharer(reflect.TypeFor[*metav1.PartialObjectMetadata](), share)
-	return c
-}
-
-func (c metadataCodec) accept(list bool) string {
-	as := ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
-	if list {
-		as = ";as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
-	}
-	plain := runtime.ContentTypeJSON + as + ";q=0.9, " + runtime.ContentTypeJSON + ";q=0.8"
-	if !c.protobuf {
-		return plain
-	}
-	return runtime.ContentTypeProtobuf + as + ", " + plain
-}
-
-func (c metadataCodec) checkList(list typeMeta) error {
-	if string(list.kind) == "PartialObjectMetadataList" || string(list.apiVersion) == c.apiVersion || len(list.apiVersion) == 0 {
-		return nil
-	}
-	return fmt.Errorf("the server answered with a %s, not with metadata of %s objects", list, c.apiVersion)
-}
-
-func (c metadataCodec) check(apiVersion, kind string) error {
-	if kind == "PartialObjectMetadata" || apiVersion == "" || apiVersion == c.apiVersion {
-		return nil
-	}
-	return fmt.Errorf("the object is a %s %s, not the metadata of a %s object", apiVersion, kind, c.apiVersion)
-}
-
-func (c metadataCodec) fromJSON(object []byte, _ typeMeta) (*metav1.PartialObjectMetadata, error) {
-	obj := &metav1.PartialObjectMetadata{}
-	if err := utiljson.Unmarshal(object, obj); err != nil {
-		return nil, err
-	}
-	if err := c.check(obj.APIVersion, obj.Kind); err != nil {
-		return nil, err
-	}
-	obj.TypeMeta = metav1.TypeMeta{}
-	return c.sharer.share(named(obj))
-}
-
-func (c metadataCodec) fromProtobuf(raw []byte, object typeMeta) (*metav1.PartialObjectMetadata, error) {
-	if err := c.check(string(object.apiVersion), string(object.kind)); err != nil {
-		return nil, err
-	}
-	obj := &metav1.PartialObjectMetadata{}
-	if err := c.sharer.unmarshal(raw, obj); err != nil {
-		return nil, err
-	}
-	return c.sharer.shareUnlessKnown(named(obj))
 }

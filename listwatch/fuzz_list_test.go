@@ -22,6 +22,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+
+	"glasswatch/listwatch/wire"
 )
 
 // requireListLikeTheirs: of a list that client-go reads we have each item, in its order; what has no name is in Bad.
@@ -61,7 +63,7 @@ func requireSoundList(t *testing.T, list *List[*corev1.Service]) {
 }
 
 // fuzzList decodes body as a list of services, as our codecs do and as client-go's do.
-func fuzzList(t *testing.T, format wireFormat, body []byte) {
+func fuzzList(t *testing.T, format wire.Format, body []byte) {
 	ours, err := decodeList(format, serviceCodec(t), body)
 	if err == nil {
 		requireSoundList(t, ours)
@@ -70,7 +72,7 @@ func fuzzList(t *testing.T, format wireFormat, body []byte) {
 		require.NotEmpty(t, err.Error())
 	}
 	info := serializerInfo(t, runtime.ContentTypeJSON)
-	if _, isProtobuf := format.(protobufFormat); isProtobuf {
+	if format == wire.Protobuf {
 		info = serializerInfo(t, runtime.ContentTypeProtobuf)
 	}
 	decoded, gvk, theirErr := info.Serializer.Decode(body, nil, nil)
@@ -81,14 +83,14 @@ func fuzzList(t *testing.T, format wireFormat, body []byte) {
 }
 
 // strangeOnPurpose: what client-go reads and we do not, or in another way.
-func strangeOnPurpose(format wireFormat, body []byte, err error) bool {
+func strangeOnPurpose(format wire.Format, body []byte, err error) bool {
 	if err != nil && strings.Contains(err.Error(), "content encoding") {
 		return true // client-go would take compressed bytes for those of an object
 	}
-	if parts, _ := format.splitList(body); string(parts.typeMeta.apiVersion) == "/v1" {
+	if parts, _ := format.List(body); parts.APIVersion == "/v1" {
 		return true // client-go takes that version for v1
 	}
-	_, isJSON := format.(jsonFormat)
+	isJSON := format == wire.JSON
 	return isJSON && strangeJSON(body)
 }
 
@@ -169,12 +171,12 @@ func FuzzJSONList(f *testing.F) {
 	seedLists(f, jsonType)
 	f.Add([]byte(`{"kind":"ServiceList","apiVersion":"v1","metadata":{"resourceVersion":"9"},"items":null}`))
 	f.Add([]byte(`{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"9"},"rows":[]}`))
-	f.Fuzz(func(t *testing.T, body []byte) { fuzzList(t, jsonFormat{}, body) })
+	f.Fuzz(func(t *testing.T, body []byte) { fuzzList(t, wire.JSON, body) })
 }
 
 func FuzzProtobufList(f *testing.F) {
 	seedLists(f, protoType)
-	f.Fuzz(func(t *testing.T, body []byte) { fuzzList(t, protobufFormat{}, body) })
+	f.Fuzz(func(t *testing.T, body []byte) { fuzzList(t, wire.Protobuf, body) })
 }
 
 // FuzzListItem puts an item of any bytes between two good ones: those are in the list, whatever is in it.
@@ -188,7 +190,7 @@ func FuzzListItem(f *testing.F) {
 		f.Add([]byte(item))
 	}
 	f.Fuzz(func(t *testing.T, item []byte) {
-		requireNeighbours := func(format wireFormat, body []byte) {
+		requireNeighbours := func(format wire.Format, body []byte) {
 			list, err := decodeList(format, serviceCodec(t), body)
 			require.NoError(t, err)
 			requireSoundList(t, list)
@@ -196,10 +198,10 @@ func FuzzListItem(f *testing.F) {
 			require.Equal(t, "first", list.Items[0].Name)
 			require.Equal(t, "last", list.Items[len(list.Items)-1].Name)
 		}
-		requireNeighbours(protobufFormat{}, protobufListAround(t, item))
+		requireNeighbours(wire.Protobuf, protobufListAround(t, item))
 		if json.Valid(item) {
 			body := slices.Concat([]byte(`{"metadata":{"resourceVersion":"9"},"items":[{"metadata":{"name":"first"}},`), item, []byte(`,{"metadata":{"name":"last"}}]}`))
-			requireNeighbours(jsonFormat{}, body)
+			requireNeighbours(wire.JSON, body)
 		}
 	})
 }
@@ -273,14 +275,14 @@ func FuzzAnswer(f *testing.F) {
 		clientset, configErr := kubernetes.NewForConfig(cfg)
 		require.NoError(t, configErr)
 		theirs, theirErr := clientset.CoreV1().Services("").List(context.Background(), metav1.ListOptions{})
-		_, formatErr := formatOf(contentType)
+		_, formatErr := wire.FormatOf(contentType)
 		switch {
-		case code == http.StatusOK && contentType == "" && looksLikeProtobuf(body): // theirs looks at the bytes
+		case code == http.StatusOK && contentType == "" && bytes.HasPrefix(body, []byte(protobufPrefix)): // theirs looks at the bytes
 		case code == http.StatusOK && theirErr == nil && formatErr == nil && !strangeJSON(body):
 			requireListLikeTheirs(t, theirs, ours, err)
 		case code == http.StatusOK && formatErr != nil:
 			require.Error(t, err)
-			require.True(t, errors.Is(err, errTable) || strings.Contains(err.Error(), "Content-Type"), "%v", err)
+			require.True(t, errors.Is(err, wire.ErrTable) || strings.Contains(err.Error(), "Content-Type"), "%v", err)
 		}
 	})
 }

@@ -2,7 +2,6 @@ package listwatch
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,6 +19,8 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes/scheme"
+
+	"glasswatch/listwatch/wire"
 )
 
 // pulled is what one call of Next returned.
@@ -28,17 +29,11 @@ type pulled[T Object] struct {
 	err error
 }
 
-// streamOver is a stream whose answer is body.
-func streamOver[T Object](format wireFormat, codec codec[T], body []byte) *stream[T] {
-	_, isProtobuf := format.(protobufFormat)
-	return &stream[T]{
-		frames: format.frames(bytes.NewReader(body), fuzzLimit), format: format, codec: codec, protobuf: isProtobuf,
-		ctx: context.Background(), cancel: func() {}, body: io.NopCloser(nil),
-	}
-}
+// fuzzLimit is what a frame may have in these tests.
+const fuzzLimit = 1 << 17
 
 // pullAll returns all that the stream has, with the error that ended it as the last. There are at most as many as bytes.
-func pullAll[T Object](t *testing.T, s *stream[T]) (all []pulled[T]) {
+func pullAll[T Object](t *testing.T, s *puller[T]) (all []pulled[T]) {
 	for {
 		ev, err := s.Next()
 		all = append(all, pulled[T]{ev, err})
@@ -50,17 +45,17 @@ func pullAll[T Object](t *testing.T, s *stream[T]) (all []pulled[T]) {
 	}
 }
 
-func serviceCodec(t require.TestingT) codec[*corev1.Service] {
+func serviceCodec(t require.TestingT) *codec[*corev1.Service] {
 	c, err := newTypedCodec[*corev1.Service](scheme.Scheme, corev1.SchemeGroupVersion, reflect.TypeFor[*corev1.Service]())
 	require.NoError(t, err)
 	return c
 }
 
 // theirEvent decodes an event as client-go does; ok is false if it would not.
-func theirEvent(format wireFormat, frame []byte) (typ string, obj *corev1.Service, ok bool) {
+func theirEvent(format wire.Format, frame []byte) (typ string, obj *corev1.Service, ok bool) {
 	var event metav1.WatchEvent
 	var err error
-	if _, isProtobuf := format.(protobufFormat); isProtobuf {
+	if format == wire.Protobuf {
 		err = event.Unmarshal(frame)
 	} else {
 		err = utiljson.Unmarshal(frame, &event) // as its decoders do, capitals count
@@ -74,13 +69,13 @@ func theirEvent(format wireFormat, frame []byte) (typ string, obj *corev1.Servic
 }
 
 // requireLikeTheirs: what client-go takes for an event of a service with a name, is that event.
-func requireLikeTheirs(t *testing.T, format wireFormat, frame []byte, got pulled[*corev1.Service]) {
+func requireLikeTheirs(t *testing.T, format wire.Format, frame []byte, got pulled[*corev1.Service]) {
 	typ, want, ok := theirEvent(format, frame)
 	if !ok || want.Name == "" {
 		return
 	}
-	if got.err != nil && strings.Contains(got.err.Error(), "content encoding") {
-		return // client-go would take compressed bytes for those of an object
+	if got.err != nil && (strings.Contains(got.err.Error(), "content encoding") || strings.Contains(got.err.Error(), "message is broken")) {
+		return // client-go would take compressed bytes for those of an object, and reads numbers that overflow
 	}
 	switch typ {
 	case "ADDED", "MODIFIED", "DELETED":
@@ -100,7 +95,7 @@ func requireLikeTheirs(t *testing.T, format wireFormat, frame []byte, got pulled
 
 // requireSound: an event has an object with a name; an error says what it is about, and names no object but the one that
 // is there.
-func requireSound(t *testing.T, format wireFormat, frame []byte, got pulled[*corev1.Service]) {
+func requireSound(t *testing.T, format wire.Format, frame []byte, got pulled[*corev1.Service]) {
 	bad, unreadable := errors.AsType[*ObjectError](got.err)
 	switch {
 	case got.err == nil && got.ev.Type == Bookmark:
@@ -111,22 +106,25 @@ func requireSound(t *testing.T, format wireFormat, frame []byte, got pulled[*cor
 		require.Equal(t, metav1.TypeMeta{}, got.ev.Object.TypeMeta)
 	case unreadable:
 		require.NotEmpty(t, bad.Err.Error())
-		_, object, _ := format.splitEvent(frame)
-		if meta, err := format.objectMeta(object); err == nil && bad.Key != (Key{}) {
+		_, object, err := format.Event(frame)
+		if err != nil {
+			return
+		}
+		if meta, err := object.Metadata(); err == nil && bad.Key != (Key{}) {
 			require.Equal(t, Key{Namespace: meta.Namespace, Name: meta.Name}, bad.Key)
 		}
 	}
 }
 
 // requireMetadataToo: the metadata alone is read from whatever the whole object is read from.
-func requireMetadataToo(t *testing.T, format wireFormat, frame []byte, got pulled[*corev1.Service]) {
+func requireMetadataToo(t *testing.T, format wire.Format, frame []byte, got pulled[*corev1.Service]) {
 	var body []byte
-	if _, isProtobuf := format.(protobufFormat); isProtobuf {
+	if format == wire.Protobuf {
 		body = lengthPrefixed(frame)
 	} else {
 		body = frame
 	}
-	meta, err := streamOver[*metav1.PartialObjectMetadata](format, metadataCodec{apiVersion: "v1"}, body).Next()
+	meta, err := streamOver(t.Context(), format, newMetadataCodec(corev1.SchemeGroupVersion, true), bytes.NewReader(body)).Next()
 	if got.err == nil && got.ev.Type != Bookmark && !oddVersion(format, frame) {
 		require.NoError(t, err)
 		require.True(t, apiequality.Semantic.DeepEqual(got.ev.Object.ObjectMeta, meta.Object.ObjectMeta))
@@ -134,10 +132,9 @@ func requireMetadataToo(t *testing.T, format wireFormat, frame []byte, got pulle
 }
 
 // oddVersion: apimachinery takes the version /v1 for v1.
-func oddVersion(format wireFormat, frame []byte) bool {
-	_, object, _ := format.splitEvent(frame)
-	var says metav1.TypeMeta
-	return json.Unmarshal(object, &says) == nil && says.APIVersion == "/v1"
+func oddVersion(_ wire.Format, frame []byte) bool {
+	var event struct{ Object metav1.TypeMeta }
+	return json.Unmarshal(frame, &event) == nil && event.Object.APIVersion == "/v1"
 }
 
 // ends reports whether the result of a frame is one that no other may follow: what the server says went wrong.
@@ -179,16 +176,16 @@ func seedEvents(f *testing.F, contentType string) {
 func FuzzProtobufWatch(f *testing.F) {
 	seedEvents(f, protoType)
 	whole := encodeEvent(f, protoType, watch.Added, serviceV1("cart", "5"))[4:]
-	f.Add(slices.Concat(whole, []byte{fieldWatchEventObject<<3 | 2, 0})) // the object in two pieces, one of them empty
-	f.Add(slices.Concat(whole, []byte{fieldWatchEventObject<<3 | 2, 200, 1, 'x'}))
+	f.Add(slices.Concat(whole, []byte{2<<3 | 2, 0})) // the object in two pieces, one of them empty
+	f.Add(slices.Concat(whole, []byte{2<<3 | 2, 200, 1, 'x'}))
 	first := encodeEvent(f, protoType, watch.Added, serviceV1("first", "3"))
 	last := encodeEvent(f, protoType, watch.Added, serviceV1("last", "9"))
-	codec, format := serviceCodec(f), protobufFormat{}
+	codec, format := serviceCodec(f), wire.Protobuf
 	f.Fuzz(func(t *testing.T, frame []byte) {
 		if len(frame) > fuzzLimit {
 			return
 		}
-		all := pullAll(t, streamOver(format, codec, slices.Concat(first, lengthPrefixed(frame), last)))
+		all := pullAll(t, streamOver(t.Context(), format, codec, bytes.NewReader(slices.Concat(first, lengthPrefixed(frame), last))))
 		require.NoError(t, all[0].err)
 		require.Equal(t, "first", all[0].ev.Object.Name)
 		requireSound(t, format, frame, all[1])
@@ -211,12 +208,12 @@ func FuzzJSONWatch(f *testing.F) {
 	seedEvents(f, jsonType)
 	first := encodeEvent(f, jsonType, watch.Added, serviceV1("first", "3"))
 	last := encodeEvent(f, jsonType, watch.Added, serviceV1("last", "9"))
-	codec, format := serviceCodec(f), jsonFormat{}
+	codec, format := serviceCodec(f), wire.JSON
 	f.Fuzz(func(t *testing.T, middle []byte) {
 		if len(middle) > fuzzLimit/2 {
 			return
 		}
-		all := pullAll(t, streamOver(format, codec, slices.Concat(first, middle, []byte("\n"), last)))
+		all := pullAll(t, streamOver(t.Context(), format, codec, bytes.NewReader(slices.Concat(first, middle, []byte("\n"), last))))
 		require.NoError(t, all[0].err)
 		require.Equal(t, "first", all[0].ev.Object.Name)
 		rest := all[1:]

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -21,11 +22,22 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	restwatch "k8s.io/client-go/rest/watch"
+
+	"glasswatch/listwatch/wire"
 )
 
 const (
 	jsonType  = runtime.ContentTypeJSON
 	protoType = runtime.ContentTypeProtobuf
+)
+
+// protobufPrefix opens every protobuf object.
+const protobufPrefix = "k8s\x00"
+
+// Field numbers of lists.
+const (
+	fieldListMeta  = 1
+	fieldListItems = 2
 )
 
 // bothTypes are the content types that every story about the wire is told in.
@@ -211,3 +223,29 @@ func (r *requests) last() *http.Request {
 }
 
 func (r *requests) query() url.Values { return r.last().URL.Query() }
+
+// streamOver is a watch whose bytes come from a reader.
+func streamOver[T Object](ctx context.Context, format wire.Format, codec *codec[T], from io.Reader) *puller[T] {
+	ctx, cancel := context.WithCancelCause(ctx)
+	return &puller[T]{
+		source:   &httpSource[T]{wire.NewReader(from, format, fuzzLimit), format, codec},
+		maxBatch: maxBatch, ctx: ctx, cancel: cancel, release: func() {},
+	}
+}
+
+// chunks delivers a stream in pieces of given sizes, as a network may.
+type chunks struct {
+	data  []byte
+	sizes []int
+}
+
+func (c *chunks) Read(p []byte) (int, error) {
+	if len(c.data) == 0 {
+		return 0, io.EOF
+	}
+	n := min(len(p), len(c.data), c.sizes[0])
+	c.sizes = append(c.sizes[1:], c.sizes[0])
+	copy(p, c.data[:n])
+	c.data = c.data[n:]
+	return n, nil
+}

@@ -1,23 +1,22 @@
 package listwatch
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"glasswatch/listwatch/wire"
 )
 
 // ErrNoResourceVersion is a list that does not say which moment it shows: nothing could be watched from there.
 var ErrNoResourceVersion = errors.New("the list has no resourceVersion")
 
-// List returns one page. It waits for the rate limiter of the REST client, then for the whole answer. An answer other than
-// 200 is an *apierrors.StatusError; it is not retried here. Items that cannot be read are in List.Bad, and cost nothing
-// but themselves.
+// List returns one page. It waits for the rate limiter of the REST client, then for the whole answer. An answer other
+// than 200 is an *apierrors.StatusError; it is not retried here. Items that cannot be read are in List.Bad.
 func (c *Client[T]) List(ctx context.Context, opts metav1.ListOptions) (*List[T], error) {
 	opts = c.merged(opts)
 	opts.Watch = false
@@ -31,11 +30,11 @@ func (c *Client[T]) List(ctx context.Context, opts metav1.ListOptions) (*List[T]
 		return nil, err
 	}
 	defer resp.Body.Close()
-	body, err := readBody(resp)
+	body, err := io.ReadAll(resp.Body)
 	if err != nil {
 		return nil, fmt.Errorf("list %s: the answer broke off after %d bytes: %w", c.resource, len(body), err)
 	}
-	format, err := formatOf(resp.Header.Get("Content-Type"))
+	format, err := wire.FormatOf(resp.Header.Get("Content-Type"))
 	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", c.resource, err)
 	}
@@ -46,66 +45,43 @@ func (c *Client[T]) List(ctx context.Context, opts metav1.ListOptions) (*List[T]
 	return list, nil
 }
 
-func readBody(resp *http.Response) ([]byte, error) {
-	// The length is the server's word; beyond some size the buffer grows with what really comes.
-	const maxTrusted = 64 << 20
-	var body bytes.Buffer
-	if resp.ContentLength > 0 {
-		// ReadFrom wants room to find the end without growing.
-		body.Grow(int(min(resp.ContentLength, maxTrusted)) + bytes.MinRead)
-	}
-	_, err := body.ReadFrom(resp.Body)
-	if err == io.EOF {
-		err = nil
-	}
-	return body.Bytes(), err
-}
-
-// decodeList cuts the list into items and decodes each into memory of its own. So one bad item spoils no other, and
-// keeping one item does not keep the page.
-func decodeList[T Object](format wireFormat, codec codec[T], body []byte) (*List[T], error) {
-	parts, err := format.splitList(body)
+// decodeList decodes each item into memory of its own. So a bad item costs only itself, and keeping one item does not
+// keep the page.
+func decodeList[T Object](format wire.Format, codec *codec[T], body []byte) (*List[T], error) {
+	parts, err := format.List(body)
 	if err != nil {
 		return nil, fmt.Errorf("the list cannot be read: %w", err)
 	}
-	switch kind := string(parts.typeMeta.kind); {
+	switch kind := parts.Kind; {
 	case kind == "Status":
-		if status := statusIn(body); status != nil {
-			return nil, statusError(status)
+		if status := wire.StatusIn(body); status != nil {
+			return nil, status
 		}
 		return nil, errors.New("the server answered with a Status, not with a list")
 	case kind == "Table":
-		return nil, errTable
-	case kind != "" && !strings.HasSuffix(kind, "List") && parts.items == nil:
-		return nil, fmt.Errorf("the server answered with a %s, not with a list", parts.typeMeta)
+		return nil, wire.ErrTable
+	case kind != "" && !strings.HasSuffix(kind, "List") && parts.Items == nil:
+		return nil, fmt.Errorf("the server answered with a %s, not with a list", named(parts.APIVersion, kind))
 	}
-	if err := codec.checkList(parts.typeMeta); err != nil {
+	if err := codec.checkList(parts.APIVersion, parts.Kind); err != nil {
 		return nil, err
 	}
-	if parts.meta.ResourceVersion == "" {
+	if parts.Meta.ResourceVersion == "" {
 		return nil, ErrNoResourceVersion
 	}
 	list := &List[T]{
-		ResourceVersion:    parts.meta.ResourceVersion,
-		Continue:           parts.meta.Continue,
-		RemainingItemCount: parts.meta.RemainingItemCount,
-		Items:              make([]T, 0, len(parts.items)),
+		ResourceVersion:    parts.Meta.ResourceVersion,
+		Continue:           parts.Meta.Continue,
+		RemainingItemCount: parts.Meta.RemainingItemCount,
+		Items:              make([]T, 0, len(parts.Items)),
 	}
-	_, isProtobuf := format.(protobufFormat)
-	for _, item := range parts.items {
-		var obj T
-		if isProtobuf {
-			obj, err = codec.fromProtobuf(item, typeMeta{})
-		} else {
-			obj, err = codec.fromJSON(item, parts.typeMeta)
-		}
-		if err != nil {
-			bad := &ObjectError{Err: err}
-			bad.Key, bad.ResourceVersion = format.salvage(item, false)
-			list.Bad = append(list.Bad, bad)
+	for _, item := range parts.Items {
+		obj, err := codec.decode(item, parts.Kind)
+		if err == nil {
+			list.Items = append(list.Items, obj)
 			continue
 		}
-		list.Items = append(list.Items, obj)
+		list.Bad = append(list.Bad, unreadable(0, item, err))
 	}
 	return list, nil
 }

@@ -1,7 +1,6 @@
 package listwatch
 
 import (
-	"context"
 	"errors"
 	"io"
 	"reflect"
@@ -13,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes/scheme"
 	"pgregory.net/rapid"
+
+	"glasswatch/listwatch/wire"
 )
 
 // wireEvent is the dumb model of one frame: what went in, and what must come out.
@@ -74,21 +75,20 @@ func TestModel_StreamDeliversWhatTheServerWrote(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		contentType := rapid.SampledFrom(bothTypes).Draw(rt, "content type")
 		events := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) wireEvent { return drawEvent(rt, t, contentType) }), 0, 6).Draw(rt, "events")
-		var wire []byte
-		var ends []int // of the frames, in wire
+		var body []byte
+		var ends []int // of the frames, in body
 		for _, e := range events {
-			wire = append(wire, e.frame...)
-			ends = append(ends, len(wire))
+			body = append(body, e.frame...)
+			ends = append(ends, len(body))
 		}
-		cut := len(wire)
+		cut := len(body)
 		if rapid.Bool().Draw(rt, "cut") {
-			cut = rapid.IntRange(0, len(wire)).Draw(rt, "at")
+			cut = rapid.IntRange(0, len(body)).Draw(rt, "at")
 		}
-		format, err := formatOf(contentType)
+		format, err := wire.FormatOf(contentType)
 		require.NoError(rt, err)
-		from := &chunks{data: wire[:cut], sizes: rapid.SliceOfN(rapid.IntRange(1, 600), 1, 4).Draw(rt, "pieces")}
-		pulled := &stream[*corev1.Service]{frames: format.frames(from, 1<<20), format: format, codec: codec,
-			protobuf: contentType == protoType, ctx: context.Background()}
+		from := &chunks{data: body[:cut], sizes: rapid.SliceOfN(rapid.IntRange(1, 600), 1, 4).Draw(rt, "pieces")}
+		pulled := streamOver(t.Context(), format, codec, from)
 
 		next := pulled.Next
 		if rapid.Bool().Draw(rt, "in batches") {

@@ -3,22 +3,15 @@ package listwatch
 import (
 	"context"
 	"fmt"
-	"io"
-	"math"
 	"net/http"
-	"strconv"
-	"time"
+	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 )
-
-// maxErrorBody bounds what is read of an answer that is an error, in bytes.
-const maxErrorBody = 1 << 20
 
 // optionsVersion is the version whose ListOptions are written into URLs. They are the same in every group, and a custom
 // resource has no group of its own in the scheme.
@@ -32,8 +25,7 @@ func (c *Client[T]) send(ctx context.Context, httpClient *http.Client, opts meta
 		verb = "watch"
 		builder = builder.Timeout(0) // else it becomes a parameter of the URL
 	}
-	builder = builder.Namespace(c.opts.Namespace).Resource(c.resource.Resource).
-		SpecificallyVersionedParams(&opts, scheme.ParameterCodec, optionsVersion)
+	builder = c.url(builder, opts)
 	if err := builder.Error(); err != nil {
 		return nil, fmt.Errorf("%s %s: %w", verb, c.resource, err)
 	}
@@ -43,7 +35,10 @@ func (c *Client[T]) send(ctx context.Context, httpClient *http.Client, opts meta
 	}
 	accept := c.opts.Accept
 	if accept == "" {
-		accept = c.codec.accept(!opts.Watch)
+		accept = c.codec.acceptList
+		if opts.Watch {
+			accept = c.codec.acceptWatch
+		}
 	}
 	req.Header.Set("Accept", accept)
 	resp, err := httpClient.Do(req)
@@ -58,6 +53,39 @@ func (c *Client[T]) send(ctx context.Context, httpClient *http.Client, opts meta
 	return nil, responseError(resp, verb, c.resource)
 }
 
+// merged adds the client's own selectors to those of a call.
+func (c *Client[T]) merged(opts metav1.ListOptions) metav1.ListOptions {
+	opts.LabelSelector = bothSelectors(c.opts.LabelSelector, opts.LabelSelector, labelSpace)
+	opts.FieldSelector = bothSelectors(c.opts.FieldSelector, opts.FieldSelector, "")
+	return opts
+}
+
+// labelSpace is what a label selector may consist of and select everything, but only as long as it is alone.
+const labelSpace = " \t\r\n"
+
+// bothSelectors joins two selectors: in both kinds a comma means and. A comma at the end may be escaped, and part of a
+// value. A selector of nothing but space is none.
+func bothSelectors(a, b, space string) string {
+	switch {
+	case strings.Trim(a, space) == "":
+		return b
+	case strings.Trim(b, space) == "":
+		return a
+	}
+	return a + "," + b
+}
+
+// Source says what the client lists and watches: the path of its URL, with version, resource and namespace, and its
+// selectors. What is kept on disk is only of use to a client with the same Source on the same cluster.
+func (c *Client[T]) Source() string {
+	return c.url(c.rest.Get(), c.merged(metav1.ListOptions{})).URL().RequestURI()
+}
+
+func (c *Client[T]) url(request *rest.Request, opts metav1.ListOptions) *rest.Request {
+	return request.Namespace(c.opts.Namespace).Resource(c.resource.Resource).
+		SpecificallyVersionedParams(&opts, scheme.ParameterCodec, optionsVersion)
+}
+
 func (c *Client[T]) warn(ctx context.Context, header http.Header) {
 	warnings, _ := utilnet.ParseWarningHeaders(header["Warning"])
 	for _, w := range warnings {
@@ -69,72 +97,4 @@ type warningsWithoutContext struct{ handler rest.WarningHandler }
 
 func (w warningsWithoutContext) HandleWarningHeaderWithContext(_ context.Context, code int, agent, text string) {
 	w.handler.HandleWarningHeader(code, agent, text)
-}
-
-// responseError makes an error of an answer that is not a 200: of the Status in its body if there is one, otherwise of
-// its code and text.
-func responseError(resp *http.Response, verb string, resource schema.GroupResource) *apierrors.StatusError {
-	body, readErr := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
-	retryAfter := retryAfterSeconds(resp.Header.Get("Retry-After"))
-	if status := statusIn(body); status != nil {
-		if status.Code == 0 {
-			status.Code = int32(resp.StatusCode)
-		}
-		if retryAfter > 0 {
-			if status.Details == nil {
-				status.Details = &metav1.StatusDetails{}
-			}
-			if status.Details.RetryAfterSeconds == 0 {
-				status.Details.RetryAfterSeconds = int32(retryAfter)
-			}
-		}
-		return statusError(status)
-	}
-	const maxText = 2048
-	text := string(body[:min(len(body), maxText)])
-	if readErr != nil {
-		text = fmt.Sprintf("%s (reading on: %v)", text, readErr)
-	}
-	return apierrors.NewGenericServerResponse(resp.StatusCode, verb, resource, "", text, retryAfter, true)
-}
-
-// statusError is what the server said went wrong. Its text is never empty, even if the server had nothing to say.
-func statusError(status *metav1.Status) *apierrors.StatusError {
-	if status.Message == "" {
-		status.Message = fmt.Sprintf("the server answered with code %d, reason %q and no message", status.Code, status.Reason)
-	}
-	return &apierrors.StatusError{ErrStatus: *status}
-}
-
-// statusIn returns the failure that body holds, nil if it holds none. It looks at the body itself: a proxy on the way may
-// have set the Content-Type.
-func statusIn(body []byte) *metav1.Status {
-	var format wireFormat = jsonFormat{}
-	if looksLikeProtobuf(body) {
-		format = protobufFormat{}
-	}
-	status, err := format.status(body)
-	if err != nil || status.Status == metav1.StatusSuccess {
-		return nil
-	}
-	if status.Status == "" && status.Reason == "" && status.Code == 0 {
-		return nil // some other JSON
-	}
-	return status
-}
-
-// retryAfterSeconds reads both forms of the header; 0 if there is none, or if the time it names is over. What it returns
-// fits into the int32 of a Status.
-func retryAfterSeconds(header string) int {
-	if header == "" {
-		return 0
-	}
-	if seconds, err := strconv.Atoi(header); err == nil {
-		return min(max(seconds, 0), math.MaxInt32)
-	}
-	at, err := http.ParseTime(header)
-	if err != nil {
-		return 0
-	}
-	return int(min(max(math.Ceil(time.Until(at).Seconds()), 0), math.MaxInt32))
 }

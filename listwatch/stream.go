@@ -4,16 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"sync/atomic"
+	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"glasswatch/listwatch/wire"
 )
 
-// ErrClosed is what Next returns on a stream that was closed by its owner.
-var ErrClosed = errors.New("watch stream closed")
+// ErrFrameTooLarge ends a stream whose next frame exceeds Options.MaxFrameSize. A watch that resumes before that event
+// meets it again: list instead.
+var ErrFrameTooLarge = wire.ErrFrameTooLarge
+
+const (
+	defaultMaxFrameSize = 16 << 20
+	// maxBatch is how many events a batch has at most: the first waits until the last is decoded.
+	maxBatch = 16
+)
 
 // Watch starts a watch and returns once the server has answered. It does not wait for the rate limiter. An answer other
 // than 200 is an *apierrors.StatusError. opts say where to start, how long the server lets it last (TimeoutSeconds) and
@@ -21,193 +28,118 @@ var ErrClosed = errors.New("watch stream closed")
 func (c *Client[T]) Watch(ctx context.Context, opts metav1.ListOptions) (Stream[T], error) {
 	opts = c.merged(opts)
 	opts.Watch = true
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancelCause(ctx)
 	resp, err := c.send(ctx, c.watchHTTP, opts)
 	if err != nil {
-		cancel()
+		cancel(err)
 		return nil, err
 	}
-	format, err := formatOf(resp.Header.Get("Content-Type"))
+	format, err := wire.FormatOf(resp.Header.Get("Content-Type"))
 	if err != nil {
-		cancel()
+		cancel(err)
 		_ = resp.Body.Close()
 		return nil, fmt.Errorf("watch %s: %w", c.resource, err)
 	}
-	return c.newStream(ctx, cancel, resp, format), nil
-}
-
-// stream is a watch over HTTP.
-//
-//	socket ─▶ net/http ─▶ frames.next ─▶ format.splitEvent ─▶ codec ─▶ Event
-//	                      └──────────── all in the goroutine that calls Next ────────────┘
-//
-// The first fields are those of the one goroutine that pulls; closed, cancel and body are shared with Close.
-type stream[T Object] struct {
-	frames   frameReader
-	format   wireFormat
-	codec    codec[T]
-	protobuf bool
-	err      error // sticky, once the stream has ended
-	bad      error // an event after the last batch that could not be read
-
-	ctx    context.Context // its end, by cancel or from outside, makes a waiting Read fail
-	cancel context.CancelFunc
-	body   io.Closer
-	closed atomic.Bool
-}
-
-func (c *Client[T]) newStream(ctx context.Context, cancel context.CancelFunc, resp *http.Response, format wireFormat) *stream[T] {
-	_, isProtobuf := format.(protobufFormat)
-	return &stream[T]{
-		frames:   format.frames(resp.Body, c.opts.MaxFrameSize),
-		format:   format,
-		codec:    c.codec,
-		protobuf: isProtobuf,
+	return &puller[T]{
+		source:   &httpSource[T]{wire.NewReader(resp.Body, format, c.opts.MaxFrameSize), format, c.codec},
+		maxBatch: maxBatch,
 		ctx:      ctx,
 		cancel:   cancel,
-		body:     resp.Body,
-	}
+		release:  sync.OnceFunc(func() { _ = resp.Body.Close() }), // the error is that of a request just cancelled
+	}, nil
 }
 
-// Close implements Stream. Cancelling the request is what wakes a blocked Read, over HTTP/1 and HTTP/2 alike; closing the
-// body alone would wait for that Read over some transports.
-func (s *stream[T]) Close() error {
-	if s.closed.Swap(true) {
-		return nil
-	}
-	s.cancel()
-	_ = s.body.Close() // its error is that of a request just cancelled
-	return nil
+// httpSource is the body of a watch over HTTP.
+//
+//	socket ─▶ net/http ─▶ wire.Reader ─▶ wire.Format ─▶ codec ─▶ Event
+//	                      └────── all in the goroutine that calls Next ──────┘
+type httpSource[T Object] struct {
+	frames *wire.Reader
+	format wire.Format
+	codec  *codec[T]
 }
 
-// Next implements Stream.
-func (s *stream[T]) Next() (Event[T], error) {
-	if s.err != nil {
-		return Event[T]{}, s.err
-	}
-	if err := s.ended(); err != nil {
-		return Event[T]{}, s.fail(err)
-	}
-	if err := s.bad; err != nil {
-		s.bad = nil
-		return Event[T]{}, err
-	}
-	frame, err := s.frames.next()
+// wait returns when the context of the request ends, for the body can be read no longer then.
+func (s *httpSource[T]) wait(context.Context) (ev Event[T], err error) {
+	frame, err := s.frames.Next()
 	if err != nil {
-		return Event[T]{}, s.fail(err)
+		return ev, err
 	}
 	return s.decode(frame)
 }
 
-// maxBatch is how many events a batch has at most: the first waits until the last is decoded.
-const maxBatch = 16
-
-// NextBatch implements BatchStream: it decodes the frames that have arrived whole.
-func (s *stream[T]) NextBatch(into []Event[T]) (n int, err error) {
-	if into[0], err = s.Next(); err != nil {
-		return 0, err
+func (s *httpSource[T]) poll() (ev Event[T], ok bool, err error) {
+	frame, ok := s.frames.Buffered()
+	if !ok {
+		return ev, false, nil
 	}
-	for n = 1; n < min(len(into), maxBatch) && s.ended() == nil; n++ {
-		frame, ok, err := s.frames.cut()
-		if !ok || err != nil {
-			return n, nil // Next meets the error again
+	ev, err = s.decode(frame)
+	return ev, true, err
+}
+
+// decode makes an event of a frame.
+func (s *httpSource[T]) decode(frame []byte) (ev Event[T], err error) {
+	typ, object, err := s.format.Event(frame)
+	if errors.Is(err, wire.ErrGarbage) {
+		return ev, err
+	}
+	if typ == "ERROR" {
+		return ev, serverError(object, err)
+	}
+	if typ == "" {
+		if status := wire.StatusIn(frame); status != nil && status.ErrStatus.Kind == "Status" {
+			return ev, status // an error where the events should be
 		}
-		if into[n], err = s.decode(frame); err != nil {
-			if s.err == nil {
-				s.bad = err
-			}
-			return n, nil
-		}
 	}
-	return n, nil
-}
-
-// ended returns why nothing may be delivered any more although bytes may have arrived, nil while it may.
-func (s *stream[T]) ended() error {
-	if s.closed.Load() {
-		return ErrClosed
-	}
-	return s.ctx.Err()
-}
-
-// fail ends the stream. What closing and cancelling do to a Read is not what ended it.
-func (s *stream[T]) fail(err error) error {
-	if ended := s.ended(); ended != nil {
-		err = ended
-	}
-	s.err = err
-	return err
-}
-
-func (s *stream[T]) decode(frame []byte) (ev Event[T], err error) {
-	typ, object, err := s.format.splitEvent(frame)
-	if err != nil {
-		return ev, s.unreadable(frame, 0, object, fmt.Errorf("watch event: %w", err))
-	}
-	switch string(typ) {
-	case "ADDED":
-		ev.Type = Added
-	case "MODIFIED":
-		ev.Type = Modified
-	case "DELETED":
-		ev.Type = Deleted
-	case "BOOKMARK":
-		return s.bookmark(frame, object)
-	case "ERROR":
-		return ev, s.fail(s.serverError(object))
+	ev.Type = eventTypeOf(typ)
+	switch {
+	case err != nil:
+	case ev.Type == 0:
+		err = unknownType(typ)
+	case ev.Type == Bookmark:
+		meta, metaErr := object.Metadata()
+		ev.ResourceVersion, ev.InitialEventsEnd, err = bookmark(&meta, metaErr)
 	default:
-		if status := statusIn(frame); len(typ) == 0 && status != nil && status.Kind == "Status" {
-			return ev, s.fail(statusError(status)) // an error where the events should be
+		if ev.Object, err = s.codec.decode(object, ""); err == nil {
+			ev.ResourceVersion = ev.Object.GetResourceVersion()
 		}
-		return ev, s.unreadable(frame, 0, object, fmt.Errorf("watch event of unknown type %.40q", typ))
-	}
-	if s.protobuf {
-		var tm typeMeta
-		var raw []byte
-		if tm, raw, err = openProtobuf(object); err == nil {
-			ev.Object, err = s.codec.fromProtobuf(raw, tm)
-		}
-	} else if len(object) == 0 {
-		err = errors.New("watch event without an object")
-	} else {
-		ev.Object, err = s.codec.fromJSON(object, typeMeta{})
 	}
 	if err != nil {
-		return Event[T]{}, s.unreadable(frame, ev.Type, object, err)
+		return Event[T]{}, unreadable(ev.Type, object, err)
 	}
-	ev.ResourceVersion = ev.Object.GetResourceVersion()
 	return ev, nil
 }
 
-func (s *stream[T]) bookmark(frame, object []byte) (ev Event[T], err error) {
-	meta, err := s.format.objectMeta(object)
-	if err == nil && meta.ResourceVersion == "" {
+func unreadable(typ EventType, object wire.Object, err error) *ObjectError {
+	key, version := object.Key()
+	return &ObjectError{Type: typ, Key: key, ResourceVersion: version, Err: err}
+}
+
+func unknownType(name string) error { return fmt.Errorf("watch event of unknown type %.40q", name) }
+
+// bookmark reads the metadata of a bookmark's object; err says why there are none.
+func bookmark(meta metav1.Object, err error) (resourceVersion string, initialEventsEnd bool, _ error) {
+	if err == nil && meta.GetResourceVersion() == "" {
 		err = errors.New("the bookmark has no resourceVersion")
 	}
 	if err != nil {
-		return ev, s.unreadable(frame, Bookmark, object, err)
+		return "", false, err
 	}
-	ev.Type = Bookmark
-	ev.ResourceVersion = meta.ResourceVersion
-	ev.InitialEventsEnd = meta.Annotations[metav1.InitialEventsAnnotationKey] == "true"
-	return ev, nil
+	return meta.GetResourceVersion(), meta.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true", nil
 }
 
-// unreadable costs one event if the next frame can still be found, otherwise the stream.
-func (s *stream[T]) unreadable(frame []byte, typ EventType, object []byte, cause error) error {
-	if !s.format.framed(frame) {
-		return s.fail(fmt.Errorf("garbage in the watch stream: %w", cause))
+// serverError turns the object of an ERROR event into an error; err says why it is not there.
+func serverError(object wire.Object, err error) error {
+	var status *apierrors.StatusError
+	if err == nil {
+		status, err = object.StatusError()
 	}
-	bad := &ObjectError{Type: typ, Err: cause}
-	bad.Key, bad.ResourceVersion = s.format.salvage(object, true)
-	return bad
-}
-
-// serverError turns the object of an ERROR event into an error.
-func (s *stream[T]) serverError(object []byte) *apierrors.StatusError {
-	status, err := s.format.status(object)
 	if err != nil {
-		return apierrors.NewInternalError(fmt.Errorf("the watch ended with an ERROR event that cannot be read: %w", err))
+		return unreadableServerError(err)
 	}
-	return statusError(status)
+	return status
+}
+
+func unreadableServerError(err error) error {
+	return apierrors.NewInternalError(fmt.Errorf("the watch ended with an ERROR event that cannot be read: %w", err))
 }

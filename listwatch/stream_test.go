@@ -1,6 +1,7 @@
 package listwatch
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -112,11 +113,11 @@ func TestStream_UnreadableEventCostsOnlyItself(t *testing.T) {
 		{"namespace of another type", jsonType, encodeRaw(t, jsonType, "ADDED", []byte(`{"metadata":{"namespace":1,"name":"x"}}`)), ObjectError{Added, Key{}, "", nil}, "unmarshal"},
 		{"no object", jsonType, []byte(`{"type":"ADDED"}`), ObjectError{Added, Key{}, "", nil}, "without an object"},
 		{"null", jsonType, []byte(`{"type":"ADDED","object":null}`), ObjectError{Added, Key{}, "", nil}, "no name"},
-		{"empty frame", protoType, lengthPrefixed(nil), ObjectError{}, `unknown type ""`},
-		{"garbage in a frame", protoType, lengthPrefixed([]byte("\xff\xff\xff")), ObjectError{}, "breaks off"},
-		{"garbage in an object", protoType, encodeRaw(t, protoType, "ADDED", []byte("k8s\x00\xff\xff")), ObjectError{Added, Key{}, "", nil}, "breaks off"},
+		{"empty frame", protoType, lengthPrefixed(nil), ObjectError{}, "not a Kubernetes protobuf object"},
+		{"garbage in a frame", protoType, lengthPrefixed([]byte("\xff\xff\xff")), ObjectError{}, "protobuf message is broken: unexpected EOF"},
+		{"garbage in an object", protoType, encodeRaw(t, protoType, "ADDED", []byte("k8s\x00\xff\xff")), ObjectError{Added, Key{}, "", nil}, "protobuf message is broken: unexpected EOF"},
 		{"object without its envelope", protoType, encodeRaw(t, protoType, "ADDED", []byte("{}")), ObjectError{Added, Key{}, "", nil}, "not a Kubernetes protobuf object"},
-		{"object that breaks off", protoType, encodeRaw(t, protoType, "ADDED", shortProto[:len(shortProto)-8]), ObjectError{Added, Key{}, "", nil}, "breaks off"},
+		{"object that breaks off", protoType, encodeRaw(t, protoType, "ADDED", shortProto[:len(shortProto)-8]), ObjectError{Added, Key{}, "", nil}, "protobuf message is broken: unexpected EOF"},
 		{"bookmark without a resourceVersion", jsonType, encodeRaw(t, jsonType, "BOOKMARK", good), ObjectError{Type: Bookmark}, "no resourceVersion"},
 		{"bookmark without a resourceVersion, protobuf", protoType, encodeEvent(t, protoType, watch.Bookmark, bookmarkV1("", true)), ObjectError{Type: Bookmark}, "no resourceVersion"},
 	} {
@@ -276,12 +277,16 @@ func (b *serialBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-type serialTransport struct{ http.RoundTripper }
+type serialTransport struct {
+	http.RoundTripper
+	body **serialBody // of the last answer
+}
 
 func (s serialTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := s.RoundTripper.RoundTrip(r)
 	if err == nil {
-		resp.Body = &serialBody{ReadCloser: resp.Body}
+		*s.body = &serialBody{ReadCloser: resp.Body}
+		resp.Body = *s.body
 	}
 	return resp, err
 }
@@ -289,13 +294,14 @@ func (s serialTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 // Closing the body is not enough: the request must be cancelled, and first.
 func TestStream_CloseWakesNextBelowAnyTransport(t *testing.T) {
 	cfg := serve(t, endless(t, jsonType))
-	cfg.Transport = serialTransport{cfg.Transport}
+	var body *serialBody
+	cfg.Transport = serialTransport{cfg.Transport, &body}
 	opened, err := servicesOf(t, cfg, Options{}).Watch(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
-	watching := opened.(*stream[*corev1.Service])
+	watching := opened.(*puller[*corev1.Service])
 	_, err = watching.Next()
 	require.NoError(t, err)
-	reading := &watching.body.(*serialBody).mu
+	reading := &body.mu
 	woken := make(chan error)
 	go func() {
 		_, err := watching.Next()
@@ -372,31 +378,32 @@ func TestStream_NothingIsDeliveredAfterClose(t *testing.T) {
 	}
 }
 
-// The frame buffer is used again; an object must not look into it.
+// The frame buffer is used again; an object must not point into it.
 func TestStream_ObjectsOwnTheirMemory(t *testing.T) {
 	for _, contentType := range bothTypes {
-		watching := watchServices(t, contentType, slices.Concat(
-			encodeEvent(t, contentType, watch.Added, serviceV1("first", "5")),
-			encodeEvent(t, contentType, watch.Added, serviceV1("other", "6")),
-		), Options{})
-		first, err := watching.Next()
+		var body []byte
+		for _, name := range []string{"first", "other"} {
+			body = append(body, encodeEvent(t, contentType, watch.Added, serviceV1(name, "5"))...)
+		}
+		from := &remembering{from: bytes.NewReader(body)}
+		first, err := cannedStream(t, contentType, from).Next()
 		require.NoError(t, err)
-		overwrite(watching.(*stream[*corev1.Service]).frames)
+		for i := range from.buf {
+			from.buf[i] = '#'
+		}
 		assert.Equal(t, "shop/first", KeyOf(first.Object).String())
 		assert.Equal(t, "http", first.Object.Spec.Ports[0].Name)
 		assert.Equal(t, "10.0.0.1", first.Object.Spec.ClusterIP)
 	}
 }
 
-func overwrite(frames frameReader) {
-	var buf []byte
-	switch f := frames.(type) {
-	case *jsonFrames:
-		buf = f.buf
-	case *lengthFrames:
-		buf = f.buf
-	}
-	for i := range buf {
-		buf[i] = '#'
-	}
+// remembering keeps the buffer that it was read into.
+type remembering struct {
+	from io.Reader
+	buf  []byte
+}
+
+func (r *remembering) Read(p []byte) (int, error) {
+	r.buf = p
+	return r.from.Read(p)
 }

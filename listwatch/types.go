@@ -3,6 +3,7 @@ package listwatch
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -35,19 +36,22 @@ const (
 	Bookmark
 )
 
+var eventTypeNames = [...]string{Added: "ADDED", Modified: "MODIFIED", Deleted: "DELETED", Bookmark: "BOOKMARK"}
+
 // String returns the name that the wire uses: ADDED, MODIFIED, DELETED, BOOKMARK.
 func (t EventType) String() string {
-	switch t {
-	case Added:
-		return "ADDED"
-	case Modified:
-		return "MODIFIED"
-	case Deleted:
-		return "DELETED"
-	case Bookmark:
-		return "BOOKMARK"
+	if t == 0 || int(t) >= len(eventTypeNames) {
+		return fmt.Sprintf("EventType(%d)", uint8(t))
 	}
-	return fmt.Sprintf("EventType(%d)", uint8(t))
+	return eventTypeNames[t]
+}
+
+// eventTypeOf returns the type of that name, 0 if there is none.
+func eventTypeOf(name string) EventType {
+	if name == "" {
+		return 0
+	}
+	return EventType(max(0, slices.Index(eventTypeNames[:], name)))
 }
 
 // Event is one event of a watch.

@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"glasswatch/listwatch"
+	"glasswatch/listwatch/resume"
 )
 
 // shop is a server with two services and a history of one watch, written down as it goes over the wire.
@@ -152,7 +153,7 @@ func TestWalkthrough(t *testing.T) {
 	t.Run("6 a retry stream outlives its watches", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		stream, err := listwatch.NewRetryStream(ctx, client, metav1.ListOptions{ResourceVersion: "10"}, listwatch.RetryOptions{
+		stream, err := resume.NewRetryStream(ctx, client, metav1.ListOptions{ResourceVersion: "10"}, resume.RetryOptions{
 			OnRetry: func(err error) {
 				assert.Equal(t, io.EOF, err)
 				cancel() // the story ends here; without this, Next would go on from 16

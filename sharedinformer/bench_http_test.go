@@ -22,6 +22,7 @@ import (
 	clientgo "k8s.io/client-go/tools/cache"
 
 	"glasswatch/listwatch"
+	"glasswatch/listwatch/memo"
 )
 
 // inOneWatch is how many events a watch of BenchmarkEventOverHTTP has.
@@ -116,7 +117,7 @@ func (s *cannedServer) play(b *testing.B, impl string) time.Duration {
 
 func (s *cannedServer) start(b *testing.B, impl string, w *world, cfg *rest.Config) (end func()) {
 	if impl == "glasswatch" {
-		client, err := listwatch.NewForConfig[*corev1.Pod](cfg, corev1.SchemeGroupVersion.WithResource("pods"), listwatch.Options{})
+		client, err := listwatch.NewForConfig[*corev1.Pod](cfg, corev1.SchemeGroupVersion.WithResource("pods"), listwatch.Options{Decoder: memo.New(memo.Options{})})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -48,7 +48,8 @@ type Options[T listwatch.Object] struct {
 	// Indexers are added to the store beside the index by namespace.
 	Indexers indexer.Indexers[T]
 	// Transform is called once for each object before anything else sees it; it may modify the object or return another,
-	// which must keep namespace, name, uid and resourceVersion. If it fails, the last good version stays.
+	// which must keep namespace, name, uid and resourceVersion. If it fails, the last good version stays. It must not write
+	// to what the object's fields lead to if a decoder shares parts of objects (glasswatch/listwatch/memo).
 	Transform func(obj T) (T, error)
 	// WatchErrorHandler is told of every failed list or watch, from the reflector's goroutine. nil logs.
 	WatchErrorHandler func(ctx context.Context, err error)

@@ -14,6 +14,7 @@ import (
 
 	"glasswatch/cmd/internal/demo"
 	"glasswatch/listwatch"
+	"glasswatch/listwatch/resume"
 )
 
 func main() { demo.Main(story) }
@@ -70,7 +71,7 @@ func retries(ctx context.Context, d *demo.Demo) {
 		d.Remove(ctx, "h")
 		d.Put(ctx, "retry", "i", "i")
 	})
-	s := demo.Must(listwatch.NewRetryStream(ctx, d.ConfigMaps("retry"), opts, listwatch.RetryOptions{OnRetry: func(error) { meanwhile() }}))
+	s := demo.Must(resume.NewRetryStream(ctx, d.ConfigMaps("retry"), opts, resume.RetryOptions{OnRetry: func(error) { meanwhile() }}))
 	defer s.Close()
 	demo.Expect(d, s, 4)
 	d.Sent("%s", d.Curl(d.Tape.Last()))
@@ -125,13 +126,13 @@ func killed(ctx context.Context, d *demo.Demo) {
 
 // worker is the other process: it does its work, and then writes down how far it is.
 func worker(ctx context.Context, d *demo.Demo, path string) error {
-	options := listwatch.ResumableOptions{Path: path, Cluster: demo.Must(listwatch.ClusterID(ctx, d.Config))}
+	options := resume.ResumableOptions{Path: path, Cluster: demo.Must(resume.ClusterID(ctx, d.Config))}
 	client := d.ConfigMaps("work")
-	w, err := listwatch.NewResumableWatch(ctx, client, metav1.ListOptions{}, options)
-	if errors.Is(err, listwatch.ErrNoPosition) {
+	w, err := resume.NewResumableWatch(ctx, client, metav1.ListOptions{}, options)
+	if errors.Is(err, resume.ErrNoPosition) {
 		list := demo.Must(listwatch.ListAll(ctx, client, metav1.ListOptions{}, 500))
 		d.Line("nothing on disk: listed %d", len(list.Items))
-		w, err = listwatch.NewResumableWatch(ctx, client, metav1.ListOptions{ResourceVersion: list.ResourceVersion}, options)
+		w, err = resume.NewResumableWatch(ctx, client, metav1.ListOptions{ResourceVersion: list.ResourceVersion}, options)
 	}
 	demo.Check(err)
 	defer w.Close()

@@ -20,6 +20,7 @@ import (
 
 	"glasswatch/controller"
 	"glasswatch/listwatch"
+	"glasswatch/listwatch/memo"
 	"glasswatch/sharedinformer"
 )
 
@@ -100,7 +101,9 @@ func New(cfg *rest.Config, opts Options) (*Controller, error) {
 const maxBackoff = 10 * time.Second
 
 func newInformer[T listwatch.Object](cfg *rest.Config, gvr schema.GroupVersionResource, kind string, opts Options) (*sharedinformer.Informer[T], error) {
-	lw, err := listwatch.NewForConfig[T](cfg, gvr, listwatch.Options{Namespace: opts.Namespace})
+	lw, err := listwatch.NewForConfig[T](cfg, gvr, listwatch.Options{
+		Namespace: opts.Namespace, Decoder: memo.New(memo.Options{}), // nobody writes to the cached objects
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@
 package memo
 
 import (
-	"reflect"
 	"runtime"
 	"syscall"
 	"testing"
@@ -53,12 +52,12 @@ func BenchmarkUnmarshal(b *testing.B) {
 	})
 	b.Run("impl=glasswatch", func(b *testing.B) {
 		measure(b, func() func([]byte, *corev1.Pod) error {
-			d := New(reflect.TypeFor[*corev1.Pod](), Options{})
+			d := New(Options{})
 			return func(data []byte, pod *corev1.Pod) error { return d.Unmarshal(data, pod) }
 		})
 	})
 	b.Run("impl=warm", func(b *testing.B) {
-		d := New(reflect.TypeFor[*corev1.Pod](), Options{})
+		d := New(Options{})
 		for _, data := range encoded {
 			_ = d.Unmarshal(data, &corev1.Pod{})
 		}

@@ -15,7 +15,7 @@ func (s *numbers) add(n uint64) (isNew bool) {
 }
 
 // message decodes into a zero value.
-func (d *Decoder) message(m *message, data []byte, at place) bool {
+func (d *typeDecoder) message(m *message, data []byte, at place) bool {
 	if m.custom {
 		return d.custom(m, data, at)
 	}
@@ -59,15 +59,15 @@ func (d *Decoder) message(m *message, data []byte, at place) bool {
 }
 
 // custom calls the type's own Unmarshal.
-func (d *Decoder) custom(m *message, data []byte, at place) bool {
+func (d *typeDecoder) custom(m *message, data []byte, at place) bool {
 	if !m.fixed {
-		d.loose++
+		d.unshareable++
 	}
 	return at.value(m.typ).Addr().Interface().(Message).Unmarshal(data) == nil
 }
 
 // one decodes a value that is not repeated, at data[i:], and returns the index behind it.
-func (d *Decoder) one(f *field, data []byte, i int, at place) (end int) {
+func (d *typeDecoder) one(f *field, data []byte, i int, at place) (end int) {
 	if f.wire == wireVarint && f.kind != pointerKind {
 		v, end := varint(data, i)
 		switch {
@@ -94,7 +94,7 @@ func (d *Decoder) one(f *field, data []byte, i int, at place) (end int) {
 }
 
 // value decodes what is in body: of a string or message without its length.
-func (d *Decoder) value(f *field, body []byte, at place) bool {
+func (d *typeDecoder) value(f *field, body []byte, at place) bool {
 	switch f.kind {
 	case stringKind:
 		at.setString(d.string(f, body))
@@ -111,7 +111,7 @@ func (d *Decoder) value(f *field, body []byte, at place) bool {
 }
 
 // string returns a string that is that of the bytes.
-func (d *Decoder) string(f *field, body []byte) string {
+func (d *typeDecoder) string(f *field, body []byte) string {
 	if len(body) == 0 {
 		return ""
 	}
@@ -133,7 +133,7 @@ func (d *Decoder) string(f *field, body []byte) string {
 }
 
 // remembered puts the part here that came from the same bytes, or else what decode makes of them, and remembers that.
-func (d *Decoder) remembered(f *field, body []byte, at place, decode func() bool) bool {
+func (d *typeDecoder) remembered(f *field, body []byte, at place, decode func() bool) bool {
 	if !d.table.wanted(f.slot) {
 		return decode()
 	}
@@ -143,11 +143,11 @@ func (d *Decoder) remembered(f *field, body []byte, at place, decode func() bool
 		at.setPart(f, p)
 		return true
 	}
-	loose, taken := d.loose, d.taken
+	unshareable, taken := d.unshareable, d.taken
 	if !decode() {
 		return false
 	}
-	if again && d.loose == loose {
+	if again && d.unshareable == unshareable {
 		if f.shape == structShape {
 			d.taken += int(f.typ.Size())
 		}
@@ -159,7 +159,7 @@ func (d *Decoder) remembered(f *field, body []byte, at place, decode func() bool
 }
 
 // decode decodes a value that is not in the memo.
-func (d *Decoder) decode(f *field, body []byte, at place) bool {
+func (d *typeDecoder) decode(f *field, body []byte, at place) bool {
 	switch f.kind {
 	case messageKind:
 		return d.message(f.msg, body, at)

@@ -1,7 +1,6 @@
 package memo
 
 import (
-	"fmt"
 	"reflect"
 	"sync"
 )
@@ -11,84 +10,101 @@ const DefaultTableBytes = 4 << 20
 
 // Options of a Decoder. The zero value is useful.
 type Options struct {
-	// TableBytes is about how much of the parts that came last is remembered, in bytes of the parts, of what they were
-	// decoded from and of the table itself; up to twice this much. 0 is DefaultTableBytes.
+	// TableBytes is about how much of the parts that came last is remembered for each type of objects. It counts the
+	// parts, the bytes that they were decoded from, and the table itself; there may be twice as much. 0 is
+	// DefaultTableBytes.
 	TableBytes int
 }
 
-// Decoder decodes objects of one type that share their parts. Its methods may be called from any goroutine; objects are
+// Decoder decodes objects that share their parts. Its methods may be called from any goroutine; objects of one type are
 // decoded one at a time.
 type Decoder struct {
-	plan *plan
-	typ  reflect.Type // a pointer to the plan's
-
-	limit int // of the table
-
-	mu    sync.Mutex // protects what follows
-	table table      // made for the first object: there may be none
-	// loose counts what was met that must not be shared, taken what objects hold, in bytes: both are of interest as
-	// the difference between before a part and after it.
-	loose, taken int
+	limit int      // of each table
+	types sync.Map // from the reflect.Type of a pointer to its *typeDecoder
 }
 
-// New returns a Decoder of objects of type typ, such as that of a *corev1.Pod; nil if typ is none that can be decoded
-// here.
-func New(typ reflect.Type, opts Options) *Decoder {
-	if typ.Kind() != reflect.Pointer {
-		return nil
-	}
-	p := planOf(typ.Elem())
-	if p == nil {
-		return nil
-	}
+// New returns a Decoder.
+func New(opts Options) *Decoder {
 	if opts.TableBytes <= 0 {
 		opts.TableBytes = DefaultTableBytes
 	}
-	return &Decoder{plan: p, typ: typ, limit: opts.TableBytes}
+	return &Decoder{limit: opts.TableBytes}
 }
 
-// Unmarshal decodes data into the object, which is of the Decoder's type and is reset. If it fails, so would the object's
-// own Unmarshal, with the same error, and in the object is what that would leave.
+// typeDecoder decodes objects of one type.
+type typeDecoder struct {
+	plan *plan // nil: objects of this type are left to their own Unmarshal
+
+	mu    sync.Mutex // protects what follows
+	table table
+	// unshareable counts parts that must not be shared, and taken the bytes that objects hold. What matters is how much
+	// they grow while a part is decoded.
+	unshareable, taken int
+}
+
+// Unmarshal decodes data into the object, which is reset. If it fails, so would the object's own Unmarshal, with the same
+// error, and the object holds what that would leave in it.
 func (d *Decoder) Unmarshal(data []byte, into Message) error {
 	v := reflect.ValueOf(into)
-	if v.Type() != d.typ {
-		return fmt.Errorf("memo: a %T for a decoder of %v", into, d.typ)
+	if v.Kind() != reflect.Pointer {
+		return into.Unmarshal(data)
 	}
 	v.Elem().SetZero()
-	if d.decoded(data, placeOf(v)) {
+	if d.of(v.Type()).decoded(data, v) {
 		return nil
 	}
 	v.Elem().SetZero()
 	return into.Unmarshal(data)
 }
 
-func (d *Decoder) decoded(data []byte, at place) bool {
+// of returns the decoder of objects of that type, a pointer.
+func (d *Decoder) of(typ reflect.Type) *typeDecoder {
+	if known, ok := d.types.Load(typ); ok {
+		return known.(*typeDecoder)
+	}
+	made := &typeDecoder{plan: planOf(typ.Elem())}
+	if made.plan != nil {
+		made.table = newTable(d.limit, made.plan.slots)
+	}
+	known, _ := d.types.LoadOrStore(typ, made)
+	return known.(*typeDecoder)
+}
+
+func (d *typeDecoder) decoded(data []byte, object reflect.Value) bool {
+	if d.plan == nil {
+		return false
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.table.young == nil {
-		d.table = newTable(d.limit, d.plan.slots)
-	}
 	d.table.objects++
-	return d.message(d.plan.root, data, at)
+	return d.message(d.plan.root, data, placeOf(object))
 }
 
 // Stats say what has become of the parts.
 type Stats struct {
 	Asked, Found uint64 // parts that were looked for, and that were there
-	Parts        int    // in the table
+	Parts        int    // in the tables
 	Paused       int    // fields that are not looked for at this time
 }
 
-// Stats returns the numbers since New.
-func (d *Decoder) Stats() Stats {
+// Stats returns the numbers since New, of all types together.
+func (d *Decoder) Stats() (all Stats) {
+	d.types.Range(func(_, value any) bool {
+		value.(*typeDecoder).addTo(&all)
+		return true
+	})
+	return all
+}
+
+func (d *typeDecoder) addTo(s *Stats) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	s := Stats{Asked: d.table.asked, Found: d.table.hits}
+	s.Asked += d.table.asked
+	s.Found += d.table.hits
 	for n := range d.table.fields {
 		s.Parts += len(d.table.young[n]) + len(d.table.old[n])
 		if d.table.fields[n].pause > 0 {
 			s.Paused++
 		}
 	}
-	return s
 }

@@ -6,13 +6,12 @@ import (
 	"strings"
 	"sync"
 
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
 // Message is what the generated protobuf code of a type offers.
-type Message interface {
+type Message = interface {
 	Unmarshal(data []byte) error
 }
 
@@ -101,7 +100,6 @@ type planner struct {
 
 var (
 	messageType  = reflect.TypeFor[Message]()
-	quantityType = reflect.TypeFor[resource.Quantity]()
 	typeMetaType = reflect.TypeFor[metav1.TypeMeta]()
 	rawType      = reflect.TypeFor[runtime.RawExtension]()
 )

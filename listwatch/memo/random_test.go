@@ -53,6 +53,8 @@ type filler struct {
 	sparse int // one in so many of what may be missing is there
 }
 
+var quantityType = reflect.TypeFor[resource.Quantity]()
+
 func (f filler) maybe() bool { return f.IntN(f.sparse) == 0 }
 
 func (f filler) fill(v reflect.Value, depth int) {

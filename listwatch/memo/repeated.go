@@ -1,10 +1,14 @@
 package memo
 
-import "reflect"
+import (
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+)
 
 // repeated decodes the entries of a slice or map, the first of which has its tag at data[start:] and its value at
 // data[i:], and returns the index behind the last.
-func (d *Decoder) repeated(f *field, data []byte, start, i int, at place) (end int) {
+func (d *typeDecoder) repeated(f *field, data []byte, start, i int, at place) (end int) {
 	end, count := run(data, start, i, f.wire)
 	if end == bad {
 		return bad
@@ -23,7 +27,7 @@ func (d *Decoder) repeated(f *field, data []byte, start, i int, at place) (end i
 }
 
 // sliceEntries decodes count entries, before the value of each of which is a tag.
-func (d *Decoder) sliceEntries(f *field, entries []byte, tag, count int, at place) bool {
+func (d *typeDecoder) sliceEntries(f *field, entries []byte, tag, count int, at place) bool {
 	size := f.elem.typ.Size()
 	d.taken += count * int(size)
 	first := at.setSlice(f.typ, count)
@@ -40,7 +44,7 @@ func (d *Decoder) sliceEntries(f *field, entries []byte, tag, count int, at plac
 const mapEntryBytes = 16
 
 // mapEntries decodes count entries into a new map.
-func (d *Decoder) mapEntries(f *field, entries []byte, tag, count int, at place) bool {
+func (d *typeDecoder) mapEntries(f *field, entries []byte, tag, count int, at place) bool {
 	d.taken += 48 + count*(mapEntryBytes+int(f.typ.Key().Size()+f.elem.typ.Size()))
 	strings, isStrings := map[string]string(nil), f.typ == reflect.TypeFor[map[string]string]()
 	v := at.value(f.typ)
@@ -69,23 +73,30 @@ func (d *Decoder) mapEntries(f *field, entries []byte, tag, count int, at place)
 	return true
 }
 
-func (d *Decoder) mapEntry(f *field, m reflect.Value, key, value []byte) bool {
+func (d *typeDecoder) mapEntry(f *field, m reflect.Value, key, value []byte) bool {
 	k, e := reflect.New(f.typ.Key()).Elem(), reflect.New(f.elem.typ)
 	k.SetString(d.string(f.key, key))
-	loose := d.loose
+	unshareable := d.unshareable
 	if !d.value(f.elem, value, placeOf(e)) {
 		return false
 	}
-	if f.elem.typ == quantityType && isSmall(e.Elem()) {
-		d.loose = loose // in a map it cannot be written, only copied out
+	if quantity, ok := e.Interface().(*resource.Quantity); ok && copiesAlone(quantity) {
+		d.unshareable = unshareable // nobody can write to it in a map, and a copy is independent
 	}
 	m.SetMapIndex(k, e.Elem())
 	return true
 }
 
-// isSmall: beyond 64 bits the digits of a Quantity are behind a pointer, through which arithmetic on a copy writes.
-func isSmall(quantity reflect.Value) bool {
-	return quantity.FieldByName("d").FieldByName("Dec").IsNil()
+// copiesAlone reports whether arithmetic on a copy leaves the quantity alone. Beyond 64 bits the digits are behind a
+// pointer, which a copy shares. Negating a copy shows it; zero, whose sign says nothing, counts as shared.
+func copiesAlone(quantity *resource.Quantity) bool {
+	before, probe := quantity.Sign(), *quantity
+	probe.Neg()
+	after := quantity.Sign()
+	if after != before {
+		probe.Neg() // puts right what the pointer led to
+	}
+	return before != 0 && after == before
 }
 
 // keyAndValue takes an entry of a map apart: key and value, once each and in this order, are all that the generated Marshal

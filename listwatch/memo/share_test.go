@@ -18,7 +18,10 @@ import (
 	"glasswatch/listwatch/memo/memotest"
 )
 
-func podDecoder() *Decoder { return New(reflect.TypeFor[*corev1.Pod](), Options{}) }
+// tableOf is the table of config maps.
+func tableOf(d *Decoder) *table { return &d.of(reflect.TypeFor[*corev1.ConfigMap]()).table }
+
+func podDecoder() *Decoder { return New(Options{}) }
 
 // decodePods decodes copies of the same bytes often enough that the last two share what can be shared.
 func decodePods(t *testing.T, pod *corev1.Pod) (a, b *corev1.Pod) {
@@ -84,8 +87,8 @@ func TestUnmarshal_NoSliceHasRoomBehindItsEnd(t *testing.T) {
 	require.Equal(t, 5, cap(pod.Spec.SecurityContext.SupplementalGroups))
 	rng := rand.New(rand.NewPCG(7, 8))
 	for _, typ := range schemeTypes() {
-		d := New(typ, Options{})
-		if d == nil {
+		d := New(Options{})
+		if planOf(typ.Elem()) == nil {
 			continue
 		}
 		obj := newOf(typ)
@@ -124,8 +127,8 @@ func TestUnmarshal_NoTwoObjectsHoldTheSameQuantity(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	found := 0
 	for _, typ := range schemeTypes() {
-		d := New(typ, Options{})
-		if d == nil {
+		d := New(Options{})
+		if planOf(typ.Elem()) == nil {
 			continue
 		}
 		holder := map[unsafe.Pointer]int{}
@@ -187,25 +190,25 @@ func TestUnmarshal_WorksForTypesThatAreMapsOfSlices(t *testing.T) {
 
 func TestDecoder_TableIsBounded(t *testing.T) {
 	const limit = 1 << 16
-	d := New(reflect.TypeFor[*corev1.ConfigMap](), Options{TableBytes: limit})
+	d := New(Options{TableBytes: limit})
 	for n := range 20_000 {
 		// Pairs, as only what comes again is kept.
 		data := encode(&corev1.ConfigMap{Data: map[string]string{fmt.Sprint("key", n/2): strings.Repeat("x", n/2%100)}})
 		require.NoError(t, d.Unmarshal(data, &corev1.ConfigMap{}))
-		require.LessOrEqual(t, d.table.size, limit)
+		require.LessOrEqual(t, tableOf(d).size, limit)
 		require.LessOrEqual(t, d.Stats().Parts*entryBytes, 2*limit)
 	}
 	require.Positive(t, d.Stats().Parts)
 	big := encode(&corev1.ConfigMap{Data: map[string]string{"big": strings.Repeat("y", limit/4)}})
-	d = New(reflect.TypeFor[*corev1.ConfigMap](), Options{TableBytes: limit})
+	d = New(Options{TableBytes: limit})
 	for range 5 {
 		require.NoError(t, d.Unmarshal(big, &corev1.ConfigMap{}))
 	}
-	require.Less(t, d.table.size, limit/8)
+	require.Less(t, tableOf(d).size, limit/8)
 }
 
 func TestDecoder_WhatIsSeenAllTheTimeIsNotForgotten(t *testing.T) {
-	d := New(reflect.TypeFor[*corev1.ConfigMap](), Options{TableBytes: 1 << 14})
+	d := New(Options{TableBytes: 1 << 14})
 	decode := func(n int) *corev1.ConfigMap {
 		obj := &corev1.ConfigMap{}
 		data := encode(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(n / 2), Labels: map[string]string{"app": "web"}}})
@@ -221,7 +224,7 @@ func TestDecoder_WhatIsSeenAllTheTimeIsNotForgotten(t *testing.T) {
 }
 
 func TestDecoder_WhatComesOnceIsNotKept(t *testing.T) {
-	d := New(reflect.TypeFor[*corev1.ConfigMap](), Options{})
+	d := New(Options{})
 	for n := range 1000 {
 		data := encode(&corev1.ConfigMap{Data: map[string]string{fmt.Sprint("key", n): fmt.Sprint("value", n)}})
 		require.NoError(t, d.Unmarshal(data, &corev1.ConfigMap{}))
@@ -246,7 +249,7 @@ func TestDecoder_WhatOnlyOneObjectHasTwiceIsNotKept(t *testing.T) {
 
 // A part is in memory as long as one of those that hold it, whether the table still has it by itself or not.
 func TestDecoder_APartCountsWithAllThatItHolds(t *testing.T) {
-	d := New(reflect.TypeFor[*corev1.ConfigMap](), Options{})
+	d := New(Options{})
 	entry := func(name string) metav1.ManagedFieldsEntry {
 		return metav1.ManagedFieldsEntry{Manager: name, FieldsV1: metav1.NewFieldsV1(strings.Repeat("f", 10_000))}
 	}
@@ -256,14 +259,14 @@ func TestDecoder_APartCountsWithAllThatItHolds(t *testing.T) {
 	}
 	decode("one")
 	decode("one")
-	before := d.table.size
+	before := tableOf(d).size
 	decode("another")
 	decode("another") // its fields are known; to it and to the slice of it belong 10,000 bytes all the same, beside two keys
-	require.Greater(t, d.table.size-before, 40_000)
+	require.Greater(t, tableOf(d).size-before, 40_000)
 }
 
 func TestDecoder_AFieldThatIsSeldomFoundRestsAndIsTriedAgain(t *testing.T) {
-	d := New(reflect.TypeFor[*corev1.ConfigMap](), Options{})
+	d := New(Options{})
 	decode := func(name string) {
 		data := encode(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}})
 		require.NoError(t, d.Unmarshal(data, &corev1.ConfigMap{}))
@@ -285,7 +288,7 @@ func TestDecoder_AFieldThatIsSeldomFoundRestsAndIsTriedAgain(t *testing.T) {
 }
 
 func TestDecoder_MayBeUsedByManyAtOnce(t *testing.T) {
-	d := New(reflect.TypeFor[*corev1.Pod](), Options{TableBytes: 1 << 16})
+	d := New(Options{TableBytes: 1 << 16})
 	encoded := memotest.EncodedPods(200)
 	var wg sync.WaitGroup
 	for range 4 {
@@ -299,4 +302,33 @@ func TestDecoder_MayBeUsedByManyAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// The memo shares quantities in maps. A handler may do arithmetic on a copy of one.
+func TestUnmarshal_ArithmeticOnACopyOfAQuantityChangesNoOtherObject(t *testing.T) {
+	values := []string{"0", "1", "250m", "-250m", "1Gi", "16Ei", "-16Ei", "9223372036854775807", "9223372036854775808",
+		"123456789012345678901234567890", "-123456789012345678901234567890", "0.000000001", "1e30"}
+	for _, value := range values {
+		quantity := resource.MustParse(value)
+		list := corev1.ResourceList{"cpu": quantity, "memory": resource.MustParse("1Gi")}
+		data := encode(&corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Limits: list}}}}})
+		d := New(Options{})
+		for range 4 {
+			pod := &corev1.Pod{}
+			require.NoError(t, d.Unmarshal(data, pod))
+			sum := pod.Spec.Containers[0].Resources.Limits["cpu"]
+			require.Zero(t, sum.Cmp(resource.MustParse(value)), value)
+			sum.Add(resource.MustParse("5"))
+			sum.Neg()
+		}
+	}
+}
+
+func TestCopiesAlone_IsTrueForShortNumbersOnly(t *testing.T) {
+	for value, want := range map[string]bool{"1": true, "-3": true, "250m": true, "1Gi": true, "123456789012345678901234567890": false,
+		"-123456789012345678901234567890": false, "0": false} {
+		quantity := resource.MustParse(value)
+		require.Equal(t, want, copiesAlone(&quantity), value)
+		require.Zero(t, quantity.Cmp(resource.MustParse(value)), "it is unchanged")
+	}
 }

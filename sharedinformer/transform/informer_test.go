@@ -54,7 +54,7 @@ func TestTransform_RunsOncePerObjectOnAStreamingList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int64
 		informer := sharedinformer.New[*corev1.Pod](streaming{}, sharedinformer.Options[*corev1.Pod]{
-			Transform: transform.Share(func(obj *corev1.Pod) (*corev1.Pod, error) { calls.Add(1); return obj, nil }),
+			Transform: transform.Chain(func(obj *corev1.Pod) (*corev1.Pod, error) { calls.Add(1); return obj, nil }),
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)

@@ -5,7 +5,7 @@ import (
 )
 
 // Chain returns a transform that calls transforms one after the other, each with what the one before returned, until one
-// fails. Of none it is one that changes nothing. A [Share] among them must be the last.
+// fails. Of none it is one that changes nothing.
 func Chain[T any](transforms ...func(T) (T, error)) func(T) (T, error) {
 	return func(obj T) (T, error) {
 		for _, transform := range transforms {

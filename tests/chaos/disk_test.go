@@ -14,7 +14,7 @@ import (
 //
 // A full disk is made of what a folder of one's own allows: something else bears the name of the file that is written first,
 // so that a write fails at its beginning, or the name of the checkpoint, so that it fails at its very end. Being full in the
-// middle of a file is what the tests of listwatch/progress do to it; an informer sees the same error.
+// middle of a file is what the tests of listwatch/resume do to it; an informer sees the same error.
 type disk struct {
 	path string
 	// seen are the failed writes of the informer that runs.

@@ -154,7 +154,7 @@ func TestPitfall_ReadingAClosedResultChannel(t *testing.T) {
 // You see: objects seen, with a restart after the first event: want [a, b, c], got [a]
 //
 // Instead: save nothing before the bookmark that ends the initial events (sendInitialEvents), or list first and begin with the list's
-// version. (Ours: listwatch/progress.)
+// version. (Ours: listwatch/resume.)
 func TestPitfall_SavingAVersionOfTheInitialEvents(t *testing.T) {
 	naive := func(saved string, e watch.Event) string {
 		return versionOf(e)

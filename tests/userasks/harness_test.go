@@ -25,6 +25,7 @@ import (
 
 	"glasswatch/internal/apiserver"
 	"glasswatch/listwatch"
+	"glasswatch/listwatch/memo"
 	"glasswatch/sharedinformer"
 )
 
@@ -171,7 +172,7 @@ func (c *cluster) informer(opts options) *sharedinformer.Informer[*corev1.Config
 
 func (c *cluster) listerWatcher() listwatch.ListerWatcher[*corev1.ConfigMap] {
 	lw, err := listwatch.NewForConfig[*corev1.ConfigMap](c.cfg, corev1.SchemeGroupVersion.WithResource("configmaps"),
-		listwatch.Options{Namespace: "default"})
+		listwatch.Options{Namespace: "default", Decoder: memo.New(memo.Options{})})
 	require.NoError(c, err)
 	return lw
 }

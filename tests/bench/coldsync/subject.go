@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"glasswatch/listwatch"
+	"glasswatch/listwatch/memo"
 	"glasswatch/sharedinformer"
 	"glasswatch/sharedinformer/transform"
 )
@@ -45,17 +46,22 @@ var variants = []string{glasswatch, glasswatchStripped, glasswatchUnshared, clie
 type podOptions = sharedinformer.Options[*corev1.Pod]
 
 var subjects = map[string]subject{
-	glasswatch:         ours(podOptions{}),
-	glasswatchStripped: ours(podOptions{Transform: transform.StripManagedFields[*corev1.Pod], TransformCopiesOnWrite: true}),
-	glasswatchUnshared: ours(podOptions{Sharing: sharedinformer.SharingNone}),
+	glasswatch:         ours(podOptions{}, true),
+	glasswatchStripped: ours(podOptions{Transform: transform.StripManagedFields[*corev1.Pod]}, true),
+	glasswatchUnshared: ours(podOptions{}, false),
 	clientGo:           theirs(nil),
 	clientGoStripped:   theirs(stripManagedFields),
 	floor:              readAndForget,
 }
 
-func ours(opts podOptions) subject {
+// ours is an informer as the factory makes it, or one whose pods share nothing.
+func ours(opts podOptions, sharing bool) subject {
 	return func(ctx context.Context, cfg *rest.Config, o *observer) (func(context.Context) error, error) {
-		lw, err := listwatch.NewForConfig[*corev1.Pod](cfg, corev1.SchemeGroupVersion.WithResource("pods"), listwatch.Options{})
+		clientOptions := listwatch.Options{}
+		if sharing {
+			clientOptions.Decoder = memo.New(memo.Options{})
+		}
+		lw, err := listwatch.NewForConfig[*corev1.Pod](cfg, corev1.SchemeGroupVersion.WithResource("pods"), clientOptions)
 		if err != nil {
 			return nil, err
 		}

@@ -1,0 +1,97 @@
+package listwatch
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// FromWatch turns a client-go watch around: from pushing into a channel to being pulled. The stream owns w and stops it
+// when it is closed. The end of w's channel is io.EOF: w does not say why it ended. A batch is what waits in the
+// channel.
+func FromWatch[T Object](w watch.Interface) BatchStream[T] {
+	return fromWatch[T](context.Background(), w)
+}
+
+// fromWatch stops w when ctx ends, whether or not anybody is in Next.
+func fromWatch[T Object](ctx context.Context, w watch.Interface) *puller[T] {
+	ctx, cancel := context.WithCancelCause(ctx)
+	p := &puller[T]{
+		source:   watchSource[T]{w},
+		maxBatch: math.MaxInt,
+		ctx:      ctx,
+		cancel:   cancel,
+		release:  sync.OnceFunc(w.Stop),
+	}
+	context.AfterFunc(ctx, p.release)
+	return p
+}
+
+type watchSource[T Object] struct{ watch watch.Interface }
+
+func (s watchSource[T]) wait(ctx context.Context) (ev Event[T], err error) {
+	// First a receive from one channel: it costs a fraction of a select on two.
+	if ev, ok, err := s.poll(); ok {
+		return ev, err
+	}
+	select {
+	case <-ctx.Done():
+		return ev, ctx.Err()
+	case from, open := <-s.watch.ResultChan():
+		return eventOf[T](from, open)
+	}
+}
+
+func (s watchSource[T]) poll() (ev Event[T], ok bool, err error) {
+	select {
+	case from, open := <-s.watch.ResultChan():
+		ev, err = eventOf[T](from, open)
+		return ev, true, err
+	default:
+		return ev, false, nil
+	}
+}
+
+// eventOf converts what came out of the watch's channel.
+func eventOf[T Object](from watch.Event, open bool) (ev Event[T], err error) {
+	if !open {
+		return ev, io.EOF
+	}
+	var bad *ObjectError
+	ev.Type = eventTypeOf(string(from.Type))
+	switch {
+	case from.Type == watch.Error:
+		return ev, statusErrorOf(from.Object)
+	case ev.Type == Bookmark:
+		if ev.ResourceVersion, ev.InitialEventsEnd, err = bookmark(metadataOf(from.Object)); err != nil {
+			bad = &ObjectError{Err: err}
+		}
+	default:
+		if ev.Object, bad = objectOf[T](from.Object); bad != nil {
+			break
+		}
+		ev.ResourceVersion = ev.Object.GetResourceVersion()
+		if ev.Type == 0 {
+			bad = &ObjectError{Key: KeyOf(ev.Object), ResourceVersion: ev.ResourceVersion, Err: unknownType(string(from.Type))}
+		}
+	}
+	if bad != nil {
+		bad.Type = ev.Type
+		return Event[T]{}, bad
+	}
+	return ev, nil
+}
+
+func metadataOf(obj runtime.Object) (metav1.Object, error) {
+	if isNilPointer(obj) {
+		return nil, errors.New("the bookmark has no object")
+	}
+	return meta.Accessor(obj)
+}

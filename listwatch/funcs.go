@@ -1,0 +1,104 @@
+package listwatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// Funcs makes a ListerWatcher of the two functions that a client-go clientset offers, its fake included. Both must be
+// safe for concurrent use, and must return when their context ends: List and Watch wait for them. Their objects are
+// passed on, not copied.
+type Funcs[T Object] struct {
+	// ListFunc returns a list object such as *corev1.ServiceList.
+	ListFunc func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error)
+	// WatchFunc returns a running watch.
+	WatchFunc func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error)
+}
+
+// List implements ListerWatcher. A list without a resourceVersion is ErrNoResourceVersion.
+func (f Funcs[T]) List(ctx context.Context, opts metav1.ListOptions) (*List[T], error) {
+	from, err := f.ListFunc(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	m, err := meta.ListAccessor(from)
+	if err != nil {
+		return nil, fmt.Errorf("ListFunc returned a %T: %w", from, err)
+	}
+	if m.GetResourceVersion() == "" {
+		return nil, ErrNoResourceVersion
+	}
+	list := &List[T]{
+		ResourceVersion:    m.GetResourceVersion(),
+		Continue:           m.GetContinue(),
+		RemainingItemCount: m.GetRemainingItemCount(),
+	}
+	// WithAlloc: keeping one item does not keep the array of all.
+	err = meta.EachListItemWithAlloc(from, func(item runtime.Object) error {
+		obj, bad := objectOf[T](item)
+		if bad != nil {
+			list.Bad = append(list.Bad, bad)
+		} else {
+			list.Items = append(list.Items, obj)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("the items of a %T: %w", from, err)
+	}
+	return list, nil
+}
+
+// Watch implements ListerWatcher. Cancelling ctx ends the stream and stops the watch below it, whether or not a goroutine
+// is in Next: what WatchFunc returned need not heed ctx. Its Stop may be called from a goroutine of its own.
+func (f Funcs[T]) Watch(ctx context.Context, opts metav1.ListOptions) (Stream[T], error) {
+	opts.Watch = true
+	w, err := f.WatchFunc(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	return fromWatch[T](ctx, w), nil
+}
+
+// objectOf finds the T in obj.
+func objectOf[T Object](obj runtime.Object) (T, *ObjectError) {
+	typed, ok := obj.(T)
+	isNil := isNilPointer(obj)
+	if ok && !isNil {
+		if typed.GetName() != "" {
+			return typed, nil
+		}
+		return typed, &ObjectError{ResourceVersion: typed.GetResourceVersion(), Err: errNoName}
+	}
+	var none T
+	bad := &ObjectError{Err: fmt.Errorf("the object is a %T, not a %T", obj, none)}
+	if m, err := meta.Accessor(obj); err == nil && !ok && !isNil && m.GetName() != "" {
+		bad.Key, bad.ResourceVersion = KeyOf(m), m.GetResourceVersion()
+	}
+	return none, bad
+}
+
+func statusErrorOf(obj runtime.Object) error {
+	if isNilPointer(obj) {
+		obj = nil
+	}
+	err := apierrors.FromObject(obj)
+	if _, ok := errors.AsType[*apierrors.StatusError](err); ok {
+		return err
+	}
+	return unreadableServerError(err)
+}
+
+// isNilPointer finds a nil pointer in the interface, on which most methods would panic.
+func isNilPointer(obj runtime.Object) bool {
+	v := reflect.ValueOf(obj)
+	return v.Kind() == reflect.Pointer && v.IsNil()
+}

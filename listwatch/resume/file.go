@@ -1,0 +1,169 @@
+package resume
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"math"
+	"os"
+)
+
+// magic starts every file; its last byte is the version of the format.
+const magic = "GWPROGR\x01"
+
+// The errors of Load, wrapped with what is wrong. A missing file is an fs.ErrNotExist.
+var (
+	// ErrDamaged: the file is not as it was written.
+	ErrDamaged = errors.New("progress file is damaged")
+	// ErrVersion: the file has a format version that this program does not read.
+	ErrVersion = errors.New("progress file has another format version")
+	// ErrForeign: the file is sound, but about something else.
+	ErrForeign = errors.New("progress file is about something else")
+)
+
+// Identity is what a file is about. A file is only of use to who has the same.
+type Identity struct {
+	// Kind is what the frames are: one word for each use of this package.
+	Kind string `json:"kind"`
+	// Cluster tells clusters apart, and a cluster from the one that was there before under the same address.
+	Cluster string `json:"cluster"`
+	// Source is what is listed and watched: resource, namespace, selectors.
+	Source string `json:"source"`
+	// Type is the Go type of the objects, and its shape; empty if the frames hold no objects.
+	Type string `json:"type,omitempty"`
+	// Transform names what was done to the objects.
+	Transform string `json:"transform,omitempty"`
+}
+
+// differs says how other is not the same as i; "" if it is.
+func (i Identity) differs(other Identity) string {
+	for _, f := range []struct{ name, mine, theirs string }{
+		{"kind", i.Kind, other.Kind},
+		{"cluster", i.Cluster, other.Cluster},
+		{"source", i.Source, other.Source},
+		{"type", i.Type, other.Type},
+		{"transform", i.Transform, other.Transform},
+	} {
+		if f.mine != f.theirs {
+			return fmt.Sprintf("its %s is %q, not %q", f.name, f.theirs, f.mine)
+		}
+	}
+	return ""
+}
+
+// Writer takes the frames of a file.
+type Writer struct {
+	to  *bufio.Writer
+	sum hash.Hash
+	err error // sticky
+}
+
+// Frame writes one frame and does not keep it. Save fails if Frame did, whether the caller looks at its error or not.
+func (w *Writer) Frame(frame []byte) error {
+	if uint64(len(frame)) > math.MaxUint32 && w.err == nil {
+		w.err = fmt.Errorf("a frame of %d bytes is too long", len(frame))
+	}
+	var length [4]byte
+	binary.LittleEndian.PutUint32(length[:], uint32(len(frame)))
+	w.write(length[:])
+	w.write(frame)
+	return w.err
+}
+
+func (w *Writer) write(data []byte) {
+	if w.err != nil {
+		return
+	}
+	w.sum.Write(data)
+	_, w.err = w.to.Write(data)
+}
+
+// Encode writes a file to out: the identity, and the frames that fill writes. fill may be nil.
+func Encode(out io.Writer, id Identity, fill func(w *Writer) error) error {
+	w := &Writer{to: bufio.NewWriterSize(out, 1<<16), sum: sha256.New()}
+	w.write([]byte(magic))
+	header, err := json.Marshal(id)
+	if err != nil {
+		return err
+	}
+	_ = w.Frame(header)
+	if fill != nil {
+		if err := fill(w); err != nil {
+			return err
+		}
+	}
+	if w.err != nil {
+		return w.err
+	}
+	if _, err := w.to.Write(w.sum.Sum(nil)); err != nil {
+		return err
+	}
+	return w.to.Flush()
+}
+
+// Load reads the file at path and returns its frames, if all of it is sound and about id. They share one buffer.
+func Load(path string, id Identity) ([][]byte, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	frames, err := Decode(data, id)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return frames, nil
+}
+
+// Decode is Load for what was read already. The frames point into data.
+func Decode(data []byte, id Identity) ([][]byte, error) {
+	const start = len(magic)
+	switch {
+	case len(data) < start+sha256.Size:
+		return nil, fmt.Errorf("%w: %d bytes are too few", ErrDamaged, len(data))
+	case string(data[:start-1]) != magic[:start-1]:
+		return nil, fmt.Errorf("%w: it does not begin like one", ErrDamaged)
+	case data[start-1] != magic[start-1]: // another one may be checked in another way
+		return nil, fmt.Errorf("%w: %d, not %d", ErrVersion, data[start-1], magic[start-1])
+	}
+	body, sum := data[:len(data)-sha256.Size], data[len(data)-sha256.Size:]
+	if actual := sha256.Sum256(body); !bytes.Equal(actual[:], sum) {
+		return nil, fmt.Errorf("%w: its checksum is wrong", ErrDamaged)
+	}
+	frames, err := split(body[start:])
+	if err != nil {
+		return nil, err
+	}
+	var theirs Identity
+	if len(frames) == 0 {
+		return nil, fmt.Errorf("%w: it has no identity", ErrDamaged)
+	}
+	if err := json.Unmarshal(frames[0], &theirs); err != nil {
+		return nil, fmt.Errorf("%w: its identity: %w", ErrDamaged, err)
+	}
+	if how := id.differs(theirs); how != "" {
+		return nil, fmt.Errorf("%w: %s", ErrForeign, how)
+	}
+	return frames[1:], nil
+}
+
+func split(rest []byte) (frames [][]byte, err error) {
+	for len(rest) > 0 {
+		if len(rest) < 4 {
+			return nil, fmt.Errorf("%w: it ends within a frame", ErrDamaged)
+		}
+		length := uint64(binary.LittleEndian.Uint32(rest))
+		rest = rest[4:]
+		if length > uint64(len(rest)) {
+			return nil, fmt.Errorf("%w: it ends within a frame", ErrDamaged)
+		}
+		frames = append(frames, rest[:length:length])
+		rest = rest[length:]
+	}
+	return frames, nil
+}

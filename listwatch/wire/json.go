@@ -1,0 +1,143 @@
+package wire
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+)
+
+// jsonFormat is application/json. It decodes with apimachinery's decoder: names are case-sensitive, integers stay
+// integers.
+type jsonFormat struct{}
+
+func (jsonFormat) newCutter() cutter { return &jsonCutter{} }
+
+// Event implements Format. The frame is JSON if its brackets match and the decoder says so.
+func (jsonFormat) Event(frame []byte) (typ string, object Object, err error) {
+	var event struct {
+		Type   string          `json:"type"`
+		Object json.RawMessage `json:"object"`
+	}
+	if err := utiljson.Unmarshal(frame, &event); err != nil {
+		if !json.Valid(frame) {
+			return "", object, fmt.Errorf("%w: %w", ErrGarbage, err)
+		}
+		return "", object, fmt.Errorf("watch event: %w", err)
+	}
+	if event.Object == nil {
+		return event.Type, object, errors.New("watch event without an object")
+	}
+	return event.Type, Object{format: JSON, bytes: event.Object}, nil
+}
+
+// List implements Format.
+func (jsonFormat) List(body []byte) (List, error) {
+	var list struct {
+		metav1.TypeMeta `json:",inline"`
+		Metadata        metav1.ListMeta   `json:"metadata"`
+		Items           []json.RawMessage `json:"items"`
+	}
+	if err := utiljson.Unmarshal(body, &list); err != nil {
+		return List{APIVersion: list.APIVersion, Kind: list.Kind}, err
+	}
+	parts := List{APIVersion: list.APIVersion, Kind: list.Kind, Meta: list.Metadata}
+	if list.Items != nil {
+		parts.Items = make([]Object, 0, len(list.Items))
+	}
+	for _, item := range list.Items {
+		parts.Items = append(parts.Items, Object{format: JSON, bytes: item})
+	}
+	return parts, nil
+}
+
+func (jsonFormat) decode(object []byte, into any, _ Decoder) error {
+	return utiljson.Unmarshal(object, into)
+}
+
+func (jsonFormat) metadata(object []byte) (metav1.ObjectMeta, error) {
+	var partial metav1.PartialObjectMetadata
+	err := utiljson.Unmarshal(object, &partial)
+	return partial.ObjectMeta, err
+}
+
+func (jsonFormat) key(object []byte) (key types.NamespacedName, version string) {
+	var partial struct {
+		Metadata struct {
+			Namespace       string `json:"namespace"`
+			Name            string `json:"name"`
+			ResourceVersion string `json:"resourceVersion"`
+		} `json:"metadata"`
+	}
+	if err := utiljson.Unmarshal(object, &partial); err != nil {
+		return key, ""
+	}
+	m := partial.Metadata
+	return types.NamespacedName{Namespace: m.Namespace, Name: m.Name}, m.ResourceVersion
+}
+
+func (jsonFormat) status(object Object, into *metav1.Status) error {
+	// The kind first: many kinds have a field named status that is no string.
+	var says metav1.TypeMeta
+	if err := utiljson.Unmarshal(object.bytes, &says); err != nil {
+		return err
+	}
+	if err := checkStatus(says.APIVersion, says.Kind); err != nil {
+		return err
+	}
+	return utiljson.Unmarshal(object.bytes, into)
+}
+
+// jsonCutter finds the end of a JSON object by counting brackets outside strings. It goes on where the call before
+// stopped, so that a frame that arrives in pieces is read once. The decoder finds out whether the frame is JSON.
+type jsonCutter struct {
+	scanned  int // bytes of the frame that were read already
+	depth    int // of open brackets
+	inString bool
+	escaped  bool // the byte before was a backslash in a string
+}
+
+func (c *jsonCutter) frame(data []byte, limit int) (skip, size int, ok bool, err error) {
+	if c.scanned == 0 {
+		for skip < len(data) && isSpace(data[skip]) {
+			skip++
+		}
+		data = data[skip:]
+		if len(data) > 0 && data[0] != '{' {
+			return 0, 0, false, fmt.Errorf("watch stream has %.20q where a JSON object must start", data)
+		}
+	}
+	for c.scanned < min(len(data), limit) {
+		c.step(data[c.scanned])
+		c.scanned++
+		if c.depth == 0 {
+			size = c.scanned
+			*c = jsonCutter{}
+			return skip, size, true, nil
+		}
+	}
+	if len(data) > limit {
+		return 0, 0, false, tooLarge(uint64(len(data)), limit)
+	}
+	return skip, 0, false, nil
+}
+
+func (c *jsonCutter) step(b byte) {
+	switch {
+	case c.escaped:
+		c.escaped = false
+	case c.inString:
+		c.escaped, c.inString = b == '\\', b != '"'
+	case b == '"':
+		c.inString = true
+	case b == '{' || b == '[':
+		c.depth++
+	case b == '}' || b == ']':
+		c.depth--
+	}
+}
+
+func isSpace(b byte) bool { return b == ' ' || b == '\n' || b == '\t' || b == '\r' }

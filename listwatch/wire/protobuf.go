@@ -1,0 +1,221 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// protobufPrefix opens every protobuf object that Kubernetes sends. An envelope follows, a runtime.Unknown.
+const protobufPrefix = "k8s\x00"
+
+// The field numbers are those of the generated.proto files in k8s.io/apimachinery.
+const (
+	fieldUnknownTypeMeta        = 1
+	fieldUnknownRaw             = 2
+	fieldUnknownContentEncoding = 3
+
+	fieldTypeMetaAPIVersion = 1
+	fieldTypeMetaKind       = 2
+
+	fieldWatchEventType   = 1
+	fieldWatchEventObject = 2
+	fieldRawExtensionRaw  = 1
+
+	// Every list of Kubernetes has its ListMeta first and its items second, every object its ObjectMeta first.
+	fieldListMeta   = 1
+	fieldListItems  = 2
+	fieldObjectMeta = 1
+
+	fieldMetaName            = 1
+	fieldMetaNamespace       = 3
+	fieldMetaResourceVersion = 6
+)
+
+// protobufFormat is application/vnd.kubernetes.protobuf. The messages around an object are taken apart by hand, because
+// their generated Unmarshal would copy the object's bytes. A field that comes twice counts once, with its last value;
+// messages are merged.
+type protobufFormat struct{}
+
+func (protobufFormat) newCutter() cutter { return lengthCutter{} }
+
+// lengthCutter cuts frames that have their length before them, in four bytes, big endian.
+type lengthCutter struct{}
+
+func (lengthCutter) frame(data []byte, limit int) (skip, size int, ok bool, err error) {
+	const header = 4
+	if len(data) < header {
+		return 0, 0, false, nil
+	}
+	announced := uint64(binary.BigEndian.Uint32(data))
+	if announced > uint64(limit) {
+		return 0, 0, false, tooLarge(announced, limit)
+	}
+	if len(data)-header < int(announced) {
+		return 0, 0, false, nil
+	}
+	return header, int(announced), true, nil
+}
+
+// Event implements Format. The frame is a metav1.WatchEvent without an envelope; the object in it has one.
+func (protobufFormat) Event(frame []byte) (typ string, object Object, err error) {
+	var enveloped []byte
+	err = eachField(frame, func(number protowire.Number, value []byte) error {
+		switch number {
+		case fieldWatchEventType:
+			typ = string(value)
+		case fieldWatchEventObject:
+			return eachField(value, func(number protowire.Number, value []byte) error {
+				if number == fieldRawExtensionRaw {
+					enveloped = value
+				}
+				return nil
+			})
+		}
+		return nil
+	})
+	if err != nil {
+		return "", object, fmt.Errorf("watch event: %w", err)
+	}
+	object, err = openProtobuf(enveloped)
+	return typ, object, err
+}
+
+// List implements Format.
+func (protobufFormat) List(body []byte) (List, error) {
+	object, err := openProtobuf(body)
+	list := List{APIVersion: object.APIVersion, Kind: object.Kind}
+	if err != nil || object.Kind != "" && !strings.HasSuffix(object.Kind, "List") {
+		return list, err // the fields 1 and 2 of another kind are something else
+	}
+	err = eachField(object.bytes, func(number protowire.Number, value []byte) error {
+		switch number {
+		case fieldListMeta:
+			return list.Meta.Unmarshal(value)
+		case fieldListItems:
+			list.Items = append(list.Items, Object{format: Protobuf, bytes: value})
+		}
+		return nil
+	})
+	return list, err
+}
+
+func (protobufFormat) decode(object []byte, into any, decoder Decoder) error {
+	message, ok := into.(Message)
+	switch {
+	case !ok:
+		return fmt.Errorf("%T cannot be decoded from protobuf", into)
+	case decoder != nil:
+		return decoder.Unmarshal(object, message)
+	}
+	return message.Unmarshal(object)
+}
+
+func (protobufFormat) metadata(object []byte) (meta metav1.ObjectMeta, err error) {
+	err = eachField(object, func(number protowire.Number, value []byte) error {
+		if number == fieldObjectMeta {
+			return meta.Unmarshal(value)
+		}
+		return nil
+	})
+	return meta, err
+}
+
+func (protobufFormat) key(object []byte) (key types.NamespacedName, version string) {
+	// What follows the metadata may be the reason why the object cannot be decoded.
+	_ = eachField(object, func(number protowire.Number, meta []byte) error {
+		if number != fieldObjectMeta {
+			return nil
+		}
+		err := eachField(meta, func(number protowire.Number, value []byte) error {
+			switch number {
+			case fieldMetaName:
+				key.Name = string(value)
+			case fieldMetaNamespace:
+				key.Namespace = string(value)
+			case fieldMetaResourceVersion:
+				version = string(value)
+			}
+			return nil
+		})
+		if err != nil {
+			key = types.NamespacedName{}
+		}
+		return err
+	})
+	return key, version
+}
+
+func (protobufFormat) status(object Object, into *metav1.Status) error {
+	if err := checkStatus(object.APIVersion, object.Kind); err != nil {
+		return err
+	}
+	return into.Unmarshal(object.bytes)
+}
+
+// openProtobuf takes the envelope, prefix and runtime.Unknown, off an object.
+func openProtobuf(data []byte) (object Object, err error) {
+	object.format = Protobuf
+	if !bytes.HasPrefix(data, []byte(protobufPrefix)) {
+		return object, fmt.Errorf("not a Kubernetes protobuf object: it starts with %.8q", data)
+	}
+	err = eachField(data[len(protobufPrefix):], func(number protowire.Number, value []byte) error {
+		switch number {
+		case fieldUnknownTypeMeta:
+			return eachField(value, func(number protowire.Number, value []byte) error {
+				switch number {
+				case fieldTypeMetaAPIVersion:
+					object.APIVersion = string(value)
+				case fieldTypeMetaKind:
+					object.Kind = string(value)
+				}
+				return nil
+			})
+		case fieldUnknownRaw:
+			object.bytes = value
+		case fieldUnknownContentEncoding:
+			if len(value) > 0 {
+				return fmt.Errorf("protobuf object has the content encoding %.20q, which is not supported", value)
+			}
+		}
+		return nil
+	})
+	return object, err
+}
+
+// eachField calls visit for every length-delimited field of message, and skips all others. An error of visit ends it and
+// is returned. value points into message.
+func eachField(message []byte, visit func(number protowire.Number, value []byte) error) error {
+	for len(message) > 0 {
+		number, wireType, n := protowire.ConsumeTag(message)
+		if n < 0 {
+			return brokenMessage(n)
+		}
+		message = message[n:]
+		if wireType != protowire.BytesType {
+			if n = protowire.ConsumeFieldValue(number, wireType, message); n < 0 {
+				return brokenMessage(n)
+			}
+			message = message[n:]
+			continue
+		}
+		value, n := protowire.ConsumeBytes(message)
+		if n < 0 {
+			return brokenMessage(n)
+		}
+		if err := visit(number, value); err != nil {
+			return err
+		}
+		message = message[n:]
+	}
+	return nil
+}
+
+func brokenMessage(n int) error {
+	return fmt.Errorf("protobuf message is broken: %w", protowire.ParseError(n))
+}

@@ -1,0 +1,23 @@
+// Package factory makes informers by type or by resource: one for all who ask, started and stopped together.
+//
+//	InformerFor[*corev1.Service] ─┐
+//	ForResource(services) ────────┼─▶ Factory ─▶ one informer a resource ─▶ Start, WaitForSync, Stop, Shutdown
+//	ForMetadata(services) ────────┘
+//
+// # Guarantees
+//
+//   - Whoever asks for the same type gets the same informer: one list, one watch, one store.
+//   - Informers that were asked for later start with the next Start.
+//   - [Factory.Stop] frees one informer; the next one to ask gets a fresh one.
+//   - [Factory.Shutdown] stops all and returns when their goroutines are gone.
+//   - Equal parts of an informer's objects are in memory once, unless [Options] or a transform rule it out.
+//
+// # Not guaranteed
+//
+//   - That a resource exists. An informer on one that does not exist never syncs, and WaitForSync's error says why.
+//   - The scope and the plural of types that are not built in, without a RESTMapper: they count as namespaced, and the plural
+//     is guessed.
+//
+// Read factory.go, informers.go and resources.go; generic.go is for callers that do not know the type when compiling, names.go
+// for several factories in one process.
+package factory

@@ -1,0 +1,256 @@
+package factory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+
+	"glasswatch/listwatch"
+	"glasswatch/listwatch/memo"
+	"glasswatch/sharedinformer"
+	"glasswatch/sharedinformer/mutationdetect"
+)
+
+// InformerFor returns f's informer on T, such as *corev1.Service, and makes it if it is the first to ask. It lists and
+// watches once f is started, or started again. T must be a type of the scheme; for others see [Factory.ForResource] and
+// [Factory.ForMetadata].
+func InformerFor[T listwatch.Object](f *Factory) (*sharedinformer.Informer[T], error) {
+	res, err := resourceOf[T](f)
+	if err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	e, err := typedEntryLocked[T](f, res)
+	if err != nil {
+		return nil, err
+	}
+	informer, ok := e.informer.(*sharedinformer.Informer[T])
+	if !ok {
+		return nil, fmt.Errorf("the informer on %s has another type: %T", resourceName(res.gvr), e.informer)
+	}
+	return informer, nil
+}
+
+// ForResource returns f's informer on a resource by name, and makes it if it is the first to ask. If InformerFor was asked
+// for the resource's type before, it is that one; the other way round there are two, with a watch each. Objects of built-in
+// types have their Go type, others are *unstructured.Unstructured.
+func (f *Factory) ForResource(gvr schema.GroupVersionResource) (GenericInformer, error) {
+	if e := f.find(entryID{gvr, typed}, entryID{gvr, builtinForm}, entryID{gvr, unstructuredForm}); e != nil {
+		return e.GenericInformer, nil
+	}
+	if goType, ok := builtin(gvr); ok {
+		return f.forBuiltin(gvr, goType)
+	}
+	namespaced := f.scopeOf(gvr)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if e := f.entries[entryID{gvr, typed}]; e != nil { // it came while the mapper was asked
+		return e.GenericInformer, nil
+	}
+	e, err := openLocked(f, entryID{gvr, unstructuredForm}, namespaced, func(opts listwatch.Options) (listwatch.ListerWatcher[*unstructured.Unstructured], error) {
+		return listwatch.NewUnstructured(f.cfg, gvr, opts)
+	})
+	return e.generic(), err
+}
+
+// forBuiltin returns f's informer on a built-in resource whose type nobody has asked for.
+func (f *Factory) forBuiltin(gvr schema.GroupVersionResource, goType reflect.Type) (GenericInformer, error) {
+	namespaced := f.scopeOf(gvr)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if e := f.entries[entryID{gvr, typed}]; e != nil { // it came since f was last looked at
+		return e.GenericInformer, nil
+	}
+	e, err := openLocked(f, entryID{gvr, builtinForm}, namespaced, func(opts listwatch.Options) (listwatch.ListerWatcher[listwatch.Object], error) {
+		return listwatch.NewForType(f.cfg, gvr, goType, opts)
+	})
+	return e.generic(), err
+}
+
+// ForMetadata returns f's informer on the metadata of a resource, *metav1.PartialObjectMetadata, and makes it if it is the
+// first to ask.
+func (f *Factory) ForMetadata(gvr schema.GroupVersionResource) (GenericInformer, error) {
+	id := entryID{gvr, metadataForm}
+	if e := f.find(id); e != nil {
+		return e.GenericInformer, nil
+	}
+	namespaced := f.scopeOf(gvr)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	e, err := openLocked(f, id, namespaced, func(opts listwatch.Options) (listwatch.ListerWatcher[*metav1.PartialObjectMetadata], error) {
+		return listwatch.NewMetadata(f.cfg, gvr, opts)
+	})
+	return e.generic(), err
+}
+
+// find returns the first of the entries that is there, or nil.
+func (f *Factory) find(ids ...entryID) *entry {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, id := range ids {
+		if e := f.entries[id]; e != nil {
+			return e
+		}
+	}
+	return nil
+}
+
+func (e *entry) generic() GenericInformer {
+	if e == nil {
+		return nil
+	}
+	return e.GenericInformer
+}
+
+func typedEntryLocked[T listwatch.Object](f *Factory, res resource) (*entry, error) {
+	return openLocked(f, entryID{res.gvr, typed}, res.namespaced, func(opts listwatch.Options) (listwatch.ListerWatcher[T], error) {
+		return listwatch.NewForConfig[T](f.cfg, res.gvr, opts)
+	})
+}
+
+// openLocked returns the entry of that id, and makes it if there is none.
+func openLocked[T listwatch.Object](
+	f *Factory, id entryID, namespaced bool, connect func(listwatch.Options) (listwatch.ListerWatcher[T], error),
+) (*entry, error) {
+	if e := f.entries[id]; e != nil {
+		return e, nil
+	}
+	if f.shutDown {
+		return nil, errors.New("the factory was shut down")
+	}
+	lw, err := connectLocked(f, id, namespaced, connect)
+	if err != nil {
+		return nil, err
+	}
+	opts, err := informerOptions[T](f, id)
+	if err != nil {
+		return nil, err
+	}
+	var detector *mutationdetect.Detector
+	if f.opts.OnMutation != nil || mutationdetect.Wanted() {
+		detector = mutationdetect.New(opts.Name, f.opts.OnMutation)
+		opts.BeforeStore = detector.BeforeStore
+	}
+	informer := sharedinformer.New(lw, opts)
+	e := &entry{
+		id:              id,
+		GenericInformer: generic[T]{informer, id.gvr},
+		informer:        informer,
+		run:             informer.Run,
+		finished:        make(chan struct{}),
+	}
+	if detector != nil {
+		e.run = func(ctx context.Context) error { return detector.Run(ctx, informer.Run) }
+	}
+	f.entries[id] = e
+	return e, nil
+}
+
+// connectLocked returns what an informer lists and watches.
+func connectLocked[T listwatch.Object](
+	f *Factory, id entryID, namespaced bool, connect func(listwatch.Options) (listwatch.ListerWatcher[T], error),
+) (listwatch.ListerWatcher[T], error) {
+	if f.httpClient == nil {
+		client, err := rest.HTTPClientFor(f.cfg)
+		if err != nil {
+			return nil, err
+		}
+		f.httpClient = client
+	}
+	opts := listwatch.Options{HTTPClient: f.httpClient, Scheme: f.opts.Scheme}
+	if _, ok := builtin(id.gvr); ok {
+		opts.Scheme = nil // the factory's need not know the built-in types
+	}
+	if namespaced {
+		opts.Namespace = f.opts.Namespace
+	}
+	if f.shares(id) {
+		opts.Decoder = memo.New(memo.Options{})
+	}
+	lw, err := connect(opts)
+	if err != nil || f.opts.TweakListOptions == nil {
+		return lw, err
+	}
+	return tweaked[T]{lw, f.opts.TweakListOptions}, nil
+}
+
+// shares reports whether the objects of an informer may share equal parts: nothing writes to them after they are decoded.
+func (f *Factory) shares(id entryID) bool {
+	copiesOnWrite := f.opts.TransformCopiesOnWrite && id.form != unstructuredForm
+	return !f.opts.DisableSharing && (f.opts.Transform == nil || copiesOnWrite)
+}
+
+func informerOptions[T listwatch.Object](f *Factory, id entryID) (sharedinformer.Options[T], error) {
+	opts := sharedinformer.Options[T]{
+		Name:         id.name(),
+		Resource:     id.gvr.GroupResource(),
+		ResyncPeriod: f.opts.DefaultResync,
+		Queue:        f.opts.Queue,
+		Reflector:    f.opts.Reflector,
+	}
+	if f.opts.Name != nil {
+		var err error
+		if opts.Name, err = f.opts.Name.Reserve(opts.Name); err != nil {
+			return opts, err
+		}
+	}
+	if f.opts.Metrics != nil {
+		opts.Metrics = f.opts.Metrics(opts.Name)
+	}
+	goType := reflect.TypeFor[T]()
+	if id.form == builtinForm {
+		goType, _ = builtin(id.gvr)
+	}
+	if period, ok := f.opts.Resync[goType]; ok {
+		opts.ResyncPeriod = period
+	}
+	if f.opts.Transform != nil {
+		opts.Transform = sameType[T](f.opts.Transform)
+	}
+	if h := f.opts.WatchErrorHandler; h != nil {
+		opts.WatchErrorHandler = func(ctx context.Context, err error) { h(ctx, id.gvr, err) }
+	}
+	if h := f.opts.OnObjectError; h != nil {
+		opts.OnObjectError = func(key listwatch.Key, err error) { h(id.gvr, key, err) }
+	}
+	return opts, nil
+}
+
+// sameType makes a factory's transform an informer's: it refuses objects of another type.
+func sameType[T listwatch.Object](transform func(listwatch.Object) (listwatch.Object, error)) func(T) (T, error) {
+	return func(obj T) (T, error) {
+		var none T
+		out, err := transform(obj)
+		if err != nil {
+			return none, err
+		}
+		same, ok := out.(T)
+		if !ok {
+			return none, fmt.Errorf("the transform made a %T of a %T", out, obj)
+		}
+		return same, nil
+	}
+}
+
+// tweaked changes the options of every list and watch.
+type tweaked[T listwatch.Object] struct {
+	listwatch.ListerWatcher[T]
+	tweak func(opts *metav1.ListOptions)
+}
+
+func (t tweaked[T]) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.List[T], error) {
+	t.tweak(&opts)
+	return t.ListerWatcher.List(ctx, opts)
+}
+
+func (t tweaked[T]) Watch(ctx context.Context, opts metav1.ListOptions) (listwatch.Stream[T], error) {
+	t.tweak(&opts)
+	return t.ListerWatcher.Watch(ctx, opts)
+}

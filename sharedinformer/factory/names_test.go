@@ -1,0 +1,100 @@
+package factory
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	k8sruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+func TestInformerName_IsOneInTheProcess(t *testing.T) {
+	n, err := NewInformerName("scheduler")
+	require.NoError(t, err)
+	require.Equal(t, "scheduler", n.Name())
+	_, err = NewInformerName("scheduler")
+	require.ErrorIs(t, err, ErrNameTaken)
+	_, err = NewInformerName("")
+	require.Error(t, err)
+
+	full, err := n.Reserve("pods.v1")
+	require.NoError(t, err)
+	require.Equal(t, "scheduler/pods.v1", full)
+	_, err = n.Reserve("pods.v1")
+	require.ErrorIs(t, err, ErrNameTaken)
+	n.Free("pods.v1")
+	_, err = n.Reserve("pods.v1")
+	require.NoError(t, err)
+
+	n.Release()
+	n.Release()
+	_, err = n.Reserve("nodes.v1")
+	require.ErrorContains(t, err, "released")
+	again, err := NewInformerName("scheduler")
+	require.NoError(t, err)
+	again.Release()
+}
+
+func TestInformerName_KeepsTwoFactoriesApart(t *testing.T) {
+	name, err := NewInformerName("operator")
+	require.NoError(t, err)
+	defer name.Release()
+	onTheWire(t, Options{Name: name}, func(t *testing.T, f *Factory, _ *wire) {
+		informer, err := InformerFor[*corev1.Service](f)
+		require.NoError(t, err)
+		require.Equal(t, "operator/services.v1", informer.Name())
+		other := New(f.cfg, Options{Name: name})
+		defer other.Shutdown()
+		_, err = InformerFor[*corev1.Service](other)
+		require.ErrorIs(t, err, ErrNameTaken)
+		require.NoError(t, f.Stop(servicesGVR))
+		_, err = InformerFor[*corev1.Service](other)
+		require.NoError(t, err, "the name is free once its informer has stopped")
+		_, err = InformerFor[*corev1.Node](f)
+		require.NoError(t, err)
+	})
+	for _, resource := range []string{"services.v1", "nodes.v1"} {
+		_, err := name.Reserve(resource)
+		require.NoError(t, err, "Shutdown frees the names")
+	}
+}
+
+// widget is a custom resource with a type of its own.
+type widget struct {
+	metav1.TypeMeta
+	metav1.ObjectMeta
+}
+
+func (w *widget) DeepCopyObject() k8sruntime.Object { out := *w; return &out }
+
+func TestFactory_TypedUnstructuredAndMetadataInformersOnOneResourceHaveNamesOfTheirOwn(t *testing.T) {
+	scheme := k8sruntime.NewScheme()
+	scheme.AddKnownTypeWithName(schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}, &widget{})
+	onTheWire(t, Options{Scheme: scheme}, func(t *testing.T, f *Factory, _ *wire) {
+		untyped, err := f.ForResource(widgetsGVR)
+		require.NoError(t, err)
+		typed, err := InformerFor[*widget](f)
+		require.NoError(t, err)
+		metadata, err := f.ForMetadata(widgetsGVR)
+		require.NoError(t, err)
+		names := []string{typed.Name(), untyped.Name(), metadata.Name()}
+		require.Equal(t, []string{
+			"widgets.v1.example.com", "widgets.v1.example.com (unstructured)", "widgets.v1.example.com (metadata)",
+		}, names)
+	})
+}
+
+func TestFactory_KnowsBuiltInTypesBesideAnySchemeOfItsOwn(t *testing.T) {
+	onTheWire(t, Options{Scheme: k8sruntime.NewScheme()}, func(t *testing.T, f *Factory, _ *wire) {
+		typed, err := InformerFor[*corev1.Service](f)
+		require.NoError(t, err)
+		byName, err := f.ForResource(nodesGVR)
+		require.NoError(t, err)
+		f.Start(t.Context())
+		require.NoError(t, f.WaitForSync(t.Context()))
+		require.Equal(t, 2, typed.Store().Len())
+		require.Equal(t, 1, byName.Stats().Objects)
+	})
+}
