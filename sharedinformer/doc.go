@@ -11,8 +11,8 @@
 // a controller, a store and one handler in the same loop.
 //
 // Reading order: handler.go and registration.go for what a user sees; controller.go, mirror.go, process.go and informer.go
-// for the way of a change to the store; fanout.go, listener.go and backlog.go for its way to the handlers. Then resync.go,
-// restated.go, lister.go, waitversion.go and observe.go. Factories, merged sources, checkpoints, metrics and a mutation
+// for the way of a change to the store; fanout.go, listener.go, backlog.go and fold.go for its way to the handlers. Then
+// resync.go, restated.go, lister.go, waitversion.go and observe.go. Factories, merged sources, checkpoints, metrics and a mutation
 // detector are packages below this one. They attach by the last fields of [Options].
 //
 // # Guarantees

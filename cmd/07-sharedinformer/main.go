@@ -20,7 +20,7 @@ import (
 func main() { demo.Main(story) }
 
 var story = demo.Story{Name: "07-sharedinformer", Title: "One watch, many handlers",
-	Layer: "sharedinformer/fanout.go", Next: "cmd/08-workqueue/main.go", Tell: demo.Steps(many, slow, relist, resync, synced, factory)}
+	Layer: "sharedinformer/fanout.go", Next: "cmd/08-workqueue/main.go", Tell: demo.Steps(many, slow, relist, resync, synced, aFactory)}
 
 type informer = sharedinformer.Informer[*corev1.ConfigMap]
 type options = sharedinformer.HandlerOptions
@@ -124,7 +124,7 @@ func synced(ctx context.Context, d *demo.Demo) {
 	d.Why("whoever works on what the handler was told waits for the handler")
 }
 
-func factory(ctx context.Context, d *demo.Demo) {
+func aFactory(ctx context.Context, d *demo.Demo) {
 	d.Step("A factory: one informer a type, and options for all")
 	d.Put(ctx, "sold", "g")
 	d.Put(ctx, "kept", "h")
