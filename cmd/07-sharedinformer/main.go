@@ -15,6 +15,7 @@ import (
 	"glasswatch/reflector"
 	"glasswatch/sharedinformer"
 	"glasswatch/sharedinformer/factory"
+	"glasswatch/sharedinformer/transform"
 )
 
 func main() { demo.Main(story) }
@@ -131,10 +132,7 @@ func aFactory(ctx context.Context, d *demo.Demo) {
 	f := factory.New(d.Config, factory.Options{
 		Namespace:        d.Namespace,
 		TweakListOptions: func(opts *metav1.ListOptions) { opts.LabelSelector = "group=sold" },
-		Transform: func(object listwatch.Object) (listwatch.Object, error) {
-			object.SetManagedFields(nil)
-			return object, nil
-		},
+		Transform: transform.StripManagedFields[listwatch.Object],
 		Resync: map[reflect.Type]time.Duration{reflect.TypeFor[*corev1.ConfigMap](): time.Second},
 	})
 	i := demo.Must(factory.InformerFor[*corev1.ConfigMap](f))
