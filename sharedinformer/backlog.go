@@ -38,10 +38,11 @@ func (n *notification[T]) tell(h Handler[T]) {
 
 // backlog holds what waits for one handler. It is guarded by its listener's mutex.
 type backlog[T object] interface {
-	// add takes a change over. It returns how many changes became one, and how many initial adds will never be delivered.
+	// add takes a change over. It returns how many changes became one, and how many initial adds will never be
+	// delivered.
 	add(n *notification[T]) (folds, lostInitial int)
-	// take removes and returns what is to be delivered next, in order; empty if there is nothing. The slice belongs to the
-	// caller until the next take, by when it must be zeroed.
+	// take removes and returns what is to be delivered next, in order; empty if there is nothing. The slice belongs to
+	// the caller until the next take, by when it must be zeroed.
 	take() []notification[T]
 	// idle gives back the memory of a burst; it is called when there is nothing to take.
 	idle()

@@ -20,7 +20,8 @@ type foldingBacklog[T object] struct {
 	out   [2]notification[T]
 }
 
-// step is the change of one object that waits. Its old is the last state that the handler was given, its obj the newest.
+// step is the change of one object that waits. Its old is the last state that the handler was given, its obj the
+// newest.
 type step[T object] struct {
 	notification[T]
 	// deletion is the one that told of the end of old; its kind is 0 if there was none.
