@@ -16,8 +16,8 @@ import (
 	"glasswatch/reflector"
 )
 
-// Queue stands between a controller's reflector and its process function. Both queues of package deltafifo are one, with
-// [listwatch.Key] for a key.
+// Queue stands between a controller's reflector and its process function. Both queues of package deltafifo are one,
+// with [listwatch.Key] for a key.
 type Queue[T listwatch.Object] interface {
 	reflector.Sink[T]
 	// PopBatch blocks until there is something to process or the queue is closed and empty: then it returns
@@ -40,11 +40,12 @@ type ControllerConfig[T listwatch.Object] struct {
 	// Queue must be one that nobody else pops from; the controller closes it when it stops.
 	Queue Queue[T]
 	// Process is given what the queue pops, one batch at a time, in Run's goroutine. With a DeltaFIFO that is all that
-	// happened to one key, under the queue's lock. With an InOrder it is many keys, each once unless KeysMayRepeat, or one
-	// ReplacedAll, SyncAll or Bookmark. A BatchSize of 1 gives single deltas. The slice is Process's only during the call.
+	// happened to one key, under the queue's lock. With an InOrder it is many keys, each once unless KeysMayRepeat, or
+	// one ReplacedAll, SyncAll or Bookmark. A BatchSize of 1 gives single deltas. The slice is Process's only during
+	// the call.
 	//
-	// What Process returns an error or panics on does not come again. A panic goes to utilruntime.HandleCrash; if that lets
-	// the process live, Process is called again after a second.
+	// What Process returns an error or panics on does not come again. A panic goes to utilruntime.HandleCrash; if that
+	// lets the process live, Process is called again after a second.
 	Process func(deltas []deltafifo.Delta[listwatch.Key, T], isInInitialList bool) error
 	// OnProcessError is told of the errors of Process, with no lock held, in Run's goroutine. nil logs.
 	OnProcessError func(ctx context.Context, err error)

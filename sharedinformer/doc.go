@@ -1,4 +1,5 @@
-// Package sharedinformer is the fan-out: one reflector, one queue and one store per resource, and any number of handlers.
+// Package sharedinformer is the fan-out: one reflector, one queue and one store per resource, and any number of
+// handlers.
 //
 //	                          Informer[T]
 //	            ┌────────────────────────────────────────────┐
@@ -7,13 +8,14 @@
 //	            │   resync timer ┘         └──▶ backlog ──▶ ──┼──▶ handler 2
 //	            └────────────────────────────────────────────┘
 //
-// Below it are a [Controller], which is reflector and queue around any process function, and a [SimpleInformer], which is
-// a controller, a store and one handler in the same loop.
+// Below it are a [Controller], which is reflector and queue around any process function, and a [SimpleInformer], which
+// is a controller, a store and one handler in the same loop.
 //
-// Reading order: handler.go and registration.go for what a user sees; controller.go, mirror.go, process.go and informer.go
-// for the way of a change to the store; fanout.go, listener.go and backlog.go for its way to the handlers. Then resync.go,
-// restated.go, lister.go, waitversion.go and observe.go. Factories, merged sources, checkpoints, metrics and a mutation
-// detector are packages below this one. They attach by the last fields of [Options].
+// Reading order: handler.go and registration.go for what a user sees; controller.go, mirror.go, process.go and
+// informer.go for the way of a change to the store; fanout.go, listener.go, backlog.go and fold.go for its way to the
+// handlers. Then resync.go, restated.go, lister.go, waitversion.go and observe.go. Factories, merged sources,
+// checkpoints, metrics and a mutation detector are packages below this one. They attach by the last fields of
+// [Options].
 //
 // # Guarantees
 //
@@ -32,9 +34,9 @@
 //
 // # Folding
 //
-// By default a handler gets every change, and a slow one's backlog grows without a bound. With [HandlerOptions].Fold what
-// waits for one object is one change, from the last state d that the handler was given to the newest state n. It keeps the
-// place of the first that waited:
+// By default a handler gets every change, and a slow one's backlog grows without a bound. With [HandlerOptions].Fold
+// what waits for one object is one change, from the last state d that the handler was given to the newest state n. It
+// keeps the place of the first that waited:
 //
 //	absent → n         OnAdd(n)
 //	d → n              OnUpdate(d, n)
@@ -50,8 +52,8 @@
 // Before the informer runs, the shortest period that a handler asks for becomes the period of the informer's checks. At
 // each check the handlers whose own period is over become due, until the next check. If there are any, they are given
 // every object as an update to itself. Updates without a change of resourceVersion, as relists bring them, go to those
-// that are due, and before the first check to all. A server that was set back to a backup gives a version out again: what
-// is another state under a known version is told to all. The period begins anew with each list.
+// that are due, and before the first check to all. A server that was set back to a backup gives a version out again:
+// what is another state under a known version is told to all. The period begins anew with each list.
 //
 // # Not guaranteed
 //
@@ -61,5 +63,6 @@
 //   - That a panic of a handler ends the process: it goes to utilruntime.HandleCrash. If that lets the process live, the
 //     call counts as made, and the next follows after a second.
 //   - Index functions run with the informer's mutex held and must not call the informer. With the per-key queue the store
-//     is written under the queue's lock, too: the queue asks the store what it knows, see [glasswatch/deltafifo.KnownObjects].
+//     is written under the queue's lock, too: the queue asks the store what it knows, see
+//     [glasswatch/deltafifo.KnownObjects].
 package sharedinformer

@@ -53,9 +53,9 @@ func (i *Informer[T]) uniqueNameLocked(name string) string {
 	return unique
 }
 
-// RemoveHandler ends a handler's service and drops what waits for it. It does not wait: a call may be under way, and Done
-// closes after it. So it may be called from the handler itself, which must not wait for Done. A handler that is gone
-// already is no error.
+// RemoveHandler ends a handler's service and drops what waits for it. It does not wait: a call may be under way, and
+// Done closes after it. So it may be called from the handler itself, which must not wait for Done. A handler that is
+// gone already is no error.
 func (i *Informer[T]) RemoveHandler(r *Registration) error {
 	return i.remove(r, func(l *listener[T]) { i.removeLocked(l) })
 }
@@ -72,8 +72,8 @@ func (i *Informer[T]) DrainHandler(r *Registration) error {
 	})
 }
 
-// ShutDownHandler is RemoveHandler, and waits until the handler has returned from its last call, or ctx ends. The handler
-// itself must not call it: it would wait for its own return.
+// ShutDownHandler is RemoveHandler, and waits until the handler has returned from its last call, or ctx ends. The
+// handler itself must not call it: it would wait for its own return.
 func (i *Informer[T]) ShutDownHandler(ctx context.Context, r *Registration) error {
 	if err := i.RemoveHandler(r); err != nil {
 		return err

@@ -9,8 +9,8 @@ type Deletion[T listwatch.Object] struct {
 	// Obj is the last version at hand, or nil if there is none. It is the object's final state unless FinalStateUnknown
 	// says otherwise.
 	Obj T
-	// FinalStateUnknown is set when the deletion itself was not seen: a relist found the object gone, its last version could
-	// not be read, or a folding handler was spared the versions in between. Obj may then be out of date.
+	// FinalStateUnknown is set when the deletion itself was not seen: a relist found the object gone, its last version
+	// could not be read, or a folding handler was spared the versions in between. Obj may then be out of date.
 	FinalStateUnknown bool
 }
 
@@ -21,11 +21,11 @@ func (d Deletion[T]) HasObj() bool {
 }
 
 // Handler is told of every change of an informer's store. Its methods are called one at a time, from one goroutine per
-// registration, with no lock held: they may block (events pile up meanwhile, see [HandlerOptions]) and may add and remove
-// handlers. Objects are shared with the store and with every other handler and must not be modified.
+// registration, with no lock held: they may block (events pile up meanwhile, see [HandlerOptions]) and may add and
+// remove handlers. Objects are shared with the store and with every other handler and must not be modified.
 type Handler[T listwatch.Object] interface {
-	// OnAdd tells of an object the handler did not know of. isInInitialList is set for the objects that were there when the
-	// handler or the informer started.
+	// OnAdd tells of an object the handler did not know of. isInInitialList is set for the objects that were there when
+	// the handler or the informer started.
 	OnAdd(obj T, isInInitialList bool)
 	// OnUpdate tells of a new version, or, with equal resourceVersions, that a resync or a relist has passed by.
 	OnUpdate(oldObj, newObj T)
@@ -61,9 +61,10 @@ func (h HandlerFuncs[T]) OnDelete(d Deletion[T]) {
 	}
 }
 
-// FilteringHandler passes on what concerns the objects that FilterFunc accepts. An object that an update brings into the
-// filter arrives as an add, one that an update takes out of it as a deletion with its old version. FilterFunc must give
-// the same answer for the same version of an object. A deletion without an object cannot be judged and is passed on.
+// FilteringHandler passes on what concerns the objects that FilterFunc accepts. An object that an update brings into
+// the filter arrives as an add, one that an update takes out of it as a deletion with its old version. FilterFunc must
+// give the same answer for the same version of an object. A deletion without an object cannot be judged and is passed
+// on.
 type FilteringHandler[T listwatch.Object] struct {
 	// FilterFunc must not be nil.
 	FilterFunc func(obj T) bool

@@ -7,7 +7,9 @@ import (
 
 // latencyBounds are the upper bounds of a Histogram's buckets but the last, which has none.
 var latencyBounds = [...]time.Duration{
-	10 * time.Microsecond, 100 * time.Microsecond, time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond, time.Second, 10 * time.Second,
+	10 * time.Microsecond, 100 * time.Microsecond,
+	time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond,
+	time.Second, 10 * time.Second,
 }
 
 // Histogram is a moment of how long something took each time.

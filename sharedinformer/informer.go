@@ -26,8 +26,8 @@ type Informer[T listwatch.Object] struct {
 	halted chan struct{} // closed when nothing writes the store any more
 	done   chan struct{} // closed when Run returns
 
-	// mu spans the store's commit and the append to the backlogs, and likewise a handler's registration and its snapshot.
-	// Handlers are called without it. It protects everything below.
+	// mu spans the store's commit and the append to the backlogs, and likewise a handler's registration and its
+	// snapshot. Handlers are called without it. It protects everything below.
 	mu        sync.Mutex
 	listeners []*listener[T]  // in the order of their registration
 	names     map[string]bool // the listeners'
@@ -154,11 +154,12 @@ func (i *Informer[T]) stop() {
 // HasSynced reports whether the first list is in the store.
 func (i *Informer[T]) HasSynced() bool { return isClosed(i.synced) }
 
-// Synced is closed once the first list is in the store. The handlers may have seen less of it: see [Registration.Synced].
+// Synced is closed once the first list is in the store. The handlers may have seen less of it: see
+// [Registration.Synced].
 func (i *Informer[T]) Synced() <-chan struct{} { return i.synced }
 
-// Stopped reports whether the informer ran and takes no more handlers. Those it has may still be in their last calls: see
-// [Informer.Done].
+// Stopped reports whether the informer ran and takes no more handlers. Those it has may still be in their last calls:
+// see [Informer.Done].
 func (i *Informer[T]) Stopped() bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -175,8 +176,8 @@ func (i *Informer[T]) WaitForSync(ctx context.Context) error {
 }
 
 // AddIndexers adds indices to the store, before or while the informer runs. A name that exists is an error, as is a
-// stopped informer, and nothing is changed. Objects that an index function fails on are reported to OnObjectError before
-// it returns.
+// stopped informer, and nothing is changed. Objects that an index function fails on are reported to OnObjectError
+// before it returns.
 func (i *Informer[T]) AddIndexers(indexers indexer.Indexers[T]) error {
 	defer i.reportFailures()
 	if i.Stopped() {

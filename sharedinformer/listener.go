@@ -131,6 +131,7 @@ func (l *listener[T]) next() []notification[T] {
 			l.taken += uint64(len(batch))
 			return batch
 		}
+		l.backlog.idle()
 		if l.closed {
 			return nil
 		}

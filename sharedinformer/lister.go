@@ -16,8 +16,8 @@ import (
 	"glasswatch/listwatch"
 )
 
-// Lister reads an informer's store. Every List is one moment of the store and holds up no writer. The objects are shared
-// and must not be modified; the slices are the caller's.
+// Lister reads an informer's store. Every List is one moment of the store and holds up no writer. The objects are
+// shared and must not be modified; the slices are the caller's.
 type Lister[T listwatch.Object] struct {
 	store    *indexer.Store[listwatch.Key, T]
 	resource schema.GroupResource
@@ -38,8 +38,8 @@ func NewLister[T listwatch.Object](store *indexer.Store[listwatch.Key, T], resou
 	return Lister[T]{store: store, resource: resource}
 }
 
-// List returns the objects of all namespaces whose labels match; a nil selector matches all. The order is unspecified. The
-// error is always nil; it is there for the sake of generated code that expects one.
+// List returns the objects of all namespaces whose labels match; a nil selector matches all. The order is unspecified.
+// The error is always nil; it is there for the sake of generated code that expects one.
 func (l Lister[T]) List(selector labels.Selector) ([]T, error) {
 	if selector == nil || selector.Empty() {
 		return l.store.List(), nil
@@ -61,8 +61,9 @@ func (l Lister[T]) Namespace(namespace string) NamespaceLister[T] {
 	return NamespaceLister[T]{lister: l, namespace: namespace}
 }
 
-// List returns the namespace's objects whose labels match; a nil selector matches all. The order is unspecified. It looks
-// at the namespace's objects only, unless the store has lost its [NamespaceIndex]: then at all. The error is always nil.
+// List returns the namespace's objects whose labels match; a nil selector matches all. The order is unspecified. It
+// looks at the namespace's objects only, unless the store has lost its [NamespaceIndex]: then at all. The error is
+// always nil.
 func (l NamespaceLister[T]) List(selector labels.Selector) ([]T, error) {
 	if l.namespace == "" {
 		return l.lister.List(selector)
@@ -107,13 +108,4 @@ func guessResource[T listwatch.Object]() schema.GroupResource {
 		}
 	}
 	return schema.GroupResource{Resource: strings.ToLower(typeName[T]())}
-}
-
-// newObject returns a new object of T's type; nil unless T is a pointer.
-func newObject[T listwatch.Object]() any {
-	t := reflect.TypeFor[T]()
-	if t.Kind() != reflect.Pointer {
-		return nil
-	}
-	return reflect.New(t.Elem()).Interface()
 }

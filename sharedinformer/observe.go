@@ -21,23 +21,24 @@ const (
 
 // Observation is what [Options].Observe is told. The calls come in the order in which things happened, per object.
 //
-// Batches are reported from the consumer's goroutine with the informer's mutex held, and with a DeltaFIFO its lock as well:
-// the observer must not call the informer, except for its store. Calls are reported from the handler's goroutine with no
-// lock held. An observer may block: that holds up the goroutine that called it, and what waits for its locks.
+// Batches are reported from the consumer's goroutine with the informer's mutex held, and with a DeltaFIFO its lock as
+// well: the observer must not call the informer, except for its store. Calls are reported from the handler's goroutine
+// with no lock held. An observer may block: that holds up the goroutine that called it, and what waits for its locks.
 type Observation struct {
 	Step     Step
 	Informer string // its name
 	Handler  string // its name; "" for a batch
 	// Changes are those of the batch, or the one that the handler is called with. The slice is the observer's.
 	Changes []Change
-	// ResourceVersion is that of a list or bookmark that was popped, or what the store has reached; "" if that is unknown.
+	// ResourceVersion is that of a list or bookmark that was popped, or what the store has reached; "" if that is
+	// unknown.
 	ResourceVersion string
 }
 
 // Change is one change of one object in an Observation.
 type Change struct {
-	// Action is the delta's type when it was popped; "stored", "replaced", "removed" or "was not there" when it was stored;
-	// the handler's method when it is called. A popped SyncAll or Bookmark is one Change without a key.
+	// Action is the delta's type when it was popped; "stored", "replaced", "removed" or "was not there" when it was
+	// stored; the handler's method when it is called. A popped SyncAll or Bookmark is one Change without a key.
 	Action string
 	Key    listwatch.Key
 	// Obj is the object, for a deletion its last version; Old is the version it takes the place of. Each may be nil.

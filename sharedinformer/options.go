@@ -12,8 +12,8 @@ import (
 	"glasswatch/reflector"
 )
 
-// NamespaceIndex is the name of the index by namespace that every informer has. An index function of that name in Options
-// takes its place.
+// NamespaceIndex is the name of the index by namespace that every informer has. An index function of that name in
+// Options takes its place.
 const NamespaceIndex = "namespace"
 
 // QueueKind picks the queue between the reflector and the store.
@@ -47,13 +47,15 @@ type Options[T listwatch.Object] struct {
 	ResyncPeriod time.Duration
 	// Indexers are added to the store beside the index by namespace.
 	Indexers indexer.Indexers[T]
-	// Transform is called once for each object before anything else sees it; it may modify the object or return another,
-	// which must keep namespace, name, uid and resourceVersion. If it fails, the last good version stays.
+	// Transform is called once for each object before anything else sees it; it may modify the object or return
+	// another, which must keep namespace, name, uid and resourceVersion. If it fails, the last good version stays. It
+	// must not write to what the object's fields lead to if a decoder shares parts of objects
+	// (glasswatch/listwatch/memo).
 	Transform func(obj T) (T, error)
 	// WatchErrorHandler is told of every failed list or watch, from the reflector's goroutine. nil logs.
 	WatchErrorHandler func(ctx context.Context, err error)
-	// OnObjectError is told of every object that could not be read, transformed or indexed. It is called with no lock held,
-	// from any goroutine. nil logs. The errors are counted in either case.
+	// OnObjectError is told of every object that could not be read, transformed or indexed. It is called with no lock
+	// held, from any goroutine. nil logs. The errors are counted in either case.
 	OnObjectError func(key listwatch.Key, err error)
 	// Queue is InOrder by default.
 	Queue QueueKind
@@ -69,24 +71,26 @@ type Options[T listwatch.Object] struct {
 	// Feed, if not nil, makes what fills the queue; by default that is a reflector. New calls it once. It is given the
 	// informer's ListerWatcher, the queue to fill, and options for reflectors.
 	Feed func(ControllerConfig[T]) Feeder
-	// VersionsByBookmark: the store's resourceVersion moves with lists and bookmarks only. It is for a Feed that mixes the
-	// events of several watches: the version of one event says nothing of the others.
+	// VersionsByBookmark: the store's resourceVersion moves with lists and bookmarks only. It is for a Feed that mixes
+	// the events of several watches: the version of one event says nothing of the others.
 	VersionsByBookmark bool
-	// SyncGate, if not nil, must be closed before the informer has synced. What comes until then counts as the initial list.
+	// SyncGate, if not nil, must be closed before the informer has synced. What comes until then counts as the initial
+	// list.
 	SyncGate <-chan struct{}
-	// BeforeStore is told, in order, of each object that is about to be written to the store, and with a nil object of each
-	// that is about to leave it. It is called with the informer's mutex held, must be fast and must not call the informer.
+	// BeforeStore is told, in order, of each object that is about to be written to the store, and with a nil object of
+	// each that is about to leave it. It is called with the informer's mutex held, must be fast and must not call the
+	// informer.
 	BeforeStore func(key listwatch.Key, obj listwatch.Object)
 }
 
-// Metrics are hooks for gauges and histograms that must be fed, such as those of client-go's InformerMetricsProvider. Each
-// may be nil, must be fast, and must not call the informer.
+// Metrics are hooks for gauges and histograms that must be fed, such as those of client-go's InformerMetricsProvider.
+// Each may be nil, must be fast, and must not call the informer.
 type Metrics struct {
-	// Queued is told how much waits between the reflector and the store each time that it changes, and Processed how long
-	// it took to take a batch over: see [deltafifo.Metrics]. Handlers' calls do not count.
+	// Queued is told how much waits between the reflector and the store each time that it changes, and Processed how
+	// long it took to take a batch over: see [deltafifo.Metrics]. Handlers' calls do not count.
 	Queued    func(n int)
 	Processed func(took time.Duration)
-	// StoreResourceVersion is told, from the consumer's goroutine, what version the store has reached. It is not called with
-	// the per-key queue.
+	// StoreResourceVersion is told, from the consumer's goroutine, what version the store has reached. It is not called
+	// with the per-key queue.
 	StoreResourceVersion func(resourceVersion string)
 }

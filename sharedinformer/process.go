@@ -10,8 +10,8 @@ import (
 // maxScratch is the largest scratch that is kept between two batches.
 const maxScratch = 4096
 
-// applier brings a store in line with what a queue gives, and says what handlers are to be told of it. It belongs to the
-// consumer.
+// applier brings a store in line with what a queue gives, and says what handlers are to be told of it. It belongs to
+// the consumer.
 type applier[T object] struct {
 	store *store[T]
 	// eventsVersion: everything up to the version of an event has arrived with it, so the store's version follows.
@@ -91,7 +91,8 @@ func (a *applier[T]) noteChange(op *storeOp[T], d *delta[T], isInInitialList boo
 	a.notes = append(a.notes, n)
 }
 
-// replaceAll makes the store equal to a full list. Handlers are told of the deletions first, in the order of their keys.
+// replaceAll makes the store equal to a full list. Handlers are told of the deletions first, in the order of their
+// keys.
 func (a *applier[T]) replaceAll(list *deltafifo.Bulk[key, T], isInInitialList bool) {
 	listed := make(map[key]bool, len(list.Items))
 	for j := range list.Items {

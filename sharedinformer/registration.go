@@ -22,21 +22,22 @@ var (
 	ErrBacklog = errors.New("backlog over its bound")
 	// ErrUnknownHandler: the registration is nil or another informer's.
 	ErrUnknownHandler = errors.New("handler is not one of this informer's")
-	// ErrHandlerExited: a handler was removed because it ended its goroutine with runtime.Goexit, as FailNow of a test does.
+	// ErrHandlerExited: a handler was removed because it ended its goroutine with runtime.Goexit, as FailNow of a test
+	// does.
 	ErrHandlerExited = errors.New("handler has ended its goroutine")
 )
 
 // HandlerOptions say how a handler is served. The zero value gives it every change, without a bound.
 type HandlerOptions struct {
-	// Name is for errors, logs and metrics; by default "handler". If another handler of the informer has it, a number is
-	// appended.
+	// Name is for errors, logs and metrics; by default "handler". If another handler of the informer has it, a number
+	// is appended.
 	Name string
-	// ResyncPeriod is how often the handler is given every object again, as an update; 0 is the informer's default, NoResync
-	// is never. Less than a second counts as a second. An informer without a resync period gives none at all; on one that
-	// runs, a period shorter than the informer's counts as the informer's.
+	// ResyncPeriod is how often the handler is given every object again, as an update; 0 is the informer's default,
+	// NoResync is never. Less than a second counts as a second. An informer without a resync period gives none at all;
+	// on one that runs, a period shorter than the informer's counts as the informer's.
 	ResyncPeriod time.Duration
-	// Fold merges the changes of an object that wait for the handler into one, so that never more than one wait for each
-	// object. See "Folding" in the package's documentation.
+	// Fold merges the changes of an object that wait for the handler into one, so that never more than one wait for
+	// each object. See "Folding" in the package's documentation.
 	Fold bool
 	// MaxBacklog bounds the changes that wait for the handler, adds of an initial list not counted. With one more it is
 	// removed: its Done closes and Err returns ErrBacklog. 0 is no bound.
@@ -85,8 +86,8 @@ func newRegistration(name string, owner <-chan struct{}, lastError func() error)
 // Name returns the handler's name, unique in its informer.
 func (r *Registration) Name() string { return r.name }
 
-// Synced is closed once the informer has synced and the handler has been given all of the initial list. It stays open if
-// the handler is removed before.
+// Synced is closed once the informer has synced and the handler has been given all of the initial list. It stays open
+// if the handler is removed before.
 func (r *Registration) Synced() <-chan struct{} { return r.synced }
 
 // HasSynced reports whether Synced is closed.
@@ -121,9 +122,9 @@ func (r *Registration) depthLocked() int {
 	return r.waiting + int(r.taken-r.delivered.Load())
 }
 
-// WaitForSync blocks until the handler has been given all of the initial list. If ctx ends or the handler is gone first, it
-// returns an error that names the handler and wraps the cause and, if the informer's lists or watches failed to the last,
-// the last of their errors.
+// WaitForSync blocks until the handler has been given all of the initial list. If ctx ends or the handler is gone
+// first, it returns an error that names the handler and wraps the cause and, if the informer's lists or watches failed
+// to the last, the last of their errors.
 func (r *Registration) WaitForSync(ctx context.Context) error {
 	ended := func() error {
 		if err := r.Err(); err != nil {

@@ -33,12 +33,13 @@ func (a *applier[T]) findRestated(list *deltafifo.Bulk[key, T]) {
 	}
 }
 
-// maxLevels is deeper than any object of an API server. What goes on is a cycle, as of a transform that links parent and
-// child: to follow it would overflow the stack.
+// maxLevels is deeper than any object of an API server. What goes on is a cycle, as of a transform that links parent
+// and child: to follow it would overflow the stack.
 const maxLevels = 1000
 
-// isSameState is reflect.DeepEqual for two values of one type, down to so many levels: deeper ones count as different. A
-// Quantity of a is compared by its value and format, as it writes its text when a handler prints it, which may be now.
+// isSameState is reflect.DeepEqual for two values of one type, down to so many levels: deeper ones count as different.
+// A Quantity of a is compared by its value and format, as it writes its text when a handler prints it, which may be
+// now.
 func isSameState(a, b reflect.Value, levels int) bool {
 	if levels == 0 {
 		return false

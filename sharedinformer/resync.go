@@ -5,7 +5,8 @@ import "time"
 // minResync is the shortest resync period.
 const minResync = time.Second
 
-// resyncState says whether a listener is due a resync: it is then given updates that did not change the resourceVersion.
+// resyncState says whether a listener is due a resync: it is then given updates that did not change the
+// resourceVersion.
 type resyncState uint8
 
 const (
@@ -16,8 +17,8 @@ const (
 	isDue
 )
 
-// setResyncLocked decides how often a listener that asks for period is resynced, as client-go does. Before the start the
-// informer's own period follows the shortest one asked for; afterwards no handler's is shorter than the informer's.
+// setResyncLocked decides how often a listener that asks for period is resynced, as client-go does. Before the start
+// the informer's own period follows the shortest one asked for; afterwards no handler's is shorter than the informer's.
 func (i *Informer[T]) setResyncLocked(l *listener[T], period time.Duration) {
 	if period == 0 {
 		period = i.opts.ResyncPeriod

@@ -7,25 +7,26 @@ import (
 	"glasswatch/listwatch"
 )
 
-// SimpleInformer keeps a local copy of one resource for one handler: a controller and a store, without backlogs, without
-// goroutines of handlers, and without registration.
+// SimpleInformer keeps a local copy of one resource for one handler: a controller and a store, without backlogs,
+// without goroutines of handlers, and without registration.
 //
 //	ListerWatcher ─▶ reflector ─▶ queue ─▶ consumer ─▶ store
 //	                                          └──────▶ handler, in the same goroutine
 //
-// A slow handler holds up the store, and behind it the watch. HasSynced means that the handler has been told of the first
-// list to its end. Every resync and every relist tells it of each object. Its methods are safe for concurrent use.
+// A slow handler holds up the store, and behind it the watch. HasSynced means that the handler has been told of the
+// first list to its end. Every resync and every relist tells it of each object. Its methods are safe for concurrent
+// use.
 type SimpleInformer[T listwatch.Object] struct {
 	mirror[T]
 	handler Handler[T]
 }
 
-// NewSimple returns an informer on lw that lists and watches nothing before Run. h may be nil: then there is only the store.
-// Of opts, Observe, Feed and SyncGate are not used.
+// NewSimple returns an informer on lw that lists and watches nothing before Run. h may be nil: then there is only the
+// store. Of opts, Observe, Feed and SyncGate are not used.
 //
-// The handler is called from Run's goroutine, after the store was changed: with the in-order queue a batch at a time and
-// with no lock held, with the per-key queue under the queue's lock. A panic goes to utilruntime.HandleCrash and costs that
-// call.
+// The handler is called from Run's goroutine, after the store was changed: with the in-order queue a batch at a time
+// and with no lock held, with the per-key queue under the queue's lock. A panic goes to utilruntime.HandleCrash and
+// costs that call.
 func NewSimple[T listwatch.Object](lw listwatch.ListerWatcher[T], h Handler[T], opts Options[T]) *SimpleInformer[T] {
 	s := &SimpleInformer[T]{handler: h}
 	s.init(lw, opts, false, s.process)

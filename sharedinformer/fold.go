@@ -1,0 +1,106 @@
+package sharedinformer
+
+import (
+	"container/list"
+
+	"glasswatch/listwatch"
+)
+
+// foldingBacklog keeps at most one change per object: the step from the last state that the handler was given to the
+// newest. The steps wait in a list, in the order in which their objects first came to wait.
+//
+//	steps:  a: v1→v4   c: –→v1   b: v7→–
+//	byKey:  a, b, c → their places in the list
+//
+// One step is taken at a time: what is not yet at the handler can still be folded.
+type foldingBacklog[T object] struct {
+	steps *list.List // of *step[T]
+	byKey map[key]*list.Element
+	most  int // len(byKey) at most, since the map was made
+	out   [2]notification[T]
+}
+
+// step is the change of one object that waits. Its old is the last state that the handler was given, its obj the
+// newest.
+type step[T object] struct {
+	notification[T]
+	// deletion is the one that told of the end of old; its kind is 0 if there was none.
+	deletion notification[T]
+}
+
+func newFoldingBacklog[T object]() *foldingBacklog[T] {
+	return &foldingBacklog[T]{steps: list.New(), byKey: map[key]*list.Element{}}
+}
+
+func (b *foldingBacklog[T]) len() int { return b.steps.Len() }
+
+func (b *foldingBacklog[T]) add(n *notification[T]) (folds, lostInitial int) {
+	k := listwatch.KeyOf(n.obj)
+	at, waits := b.byKey[k]
+	if !waits {
+		s := &step[T]{notification: *n}
+		s.remember(n)
+		b.byKey[k] = b.steps.PushBack(s)
+		b.most = max(b.most, len(b.byKey))
+		return 0, 0
+	}
+	s := at.Value.(*step[T])
+	if n.initial && s.initial {
+		lostInitial = 1 // the step counts once
+	}
+	s.initial = s.initial || n.initial
+	s.remember(n)
+	s.obj = n.obj
+	switch {
+	case s.kind == added && n.kind == deleted: // from absent to absent: nothing is left of it
+		if s.initial {
+			lostInitial++
+		}
+		b.remove(at)
+	case n.kind == deleted:
+		s.kind = deleted
+	case s.kind == deleted:
+		s.kind = updated
+	}
+	return 1, lostInitial
+}
+
+// remember keeps n if it is the deletion of the object that the handler knows.
+func (s *step[T]) remember(n *notification[T]) {
+	if n.kind == deleted && s.kind != added && s.old.GetUID() == n.obj.GetUID() {
+		s.deletion = *n
+	}
+}
+
+func (b *foldingBacklog[T]) take() []notification[T] {
+	clear(b.out[:])
+	at := b.steps.Front()
+	if at == nil {
+		return nil
+	}
+	b.remove(at)
+	s := at.Value.(*step[T])
+	gone := notification[T]{kind: deleted, unknownState: true, old: s.old, obj: s.old}
+	switch {
+	case s.kind == deleted:
+		if s.deletion.kind == deleted {
+			gone = s.deletion
+		}
+		gone.initial = s.initial
+		return append(b.out[:0], gone)
+	case s.kind == updated && s.old.GetUID() != s.obj.GetUID():
+		return append(b.out[:0], gone, notification[T]{kind: added, initial: s.initial, obj: s.obj})
+	}
+	return append(b.out[:0], notification[T]{kind: s.kind, initial: s.initial, old: s.old, obj: s.obj})
+}
+
+func (b *foldingBacklog[T]) remove(at *list.Element) {
+	b.steps.Remove(at)
+	delete(b.byKey, listwatch.KeyOf(at.Value.(*step[T]).obj))
+}
+
+func (b *foldingBacklog[T]) idle() {
+	if b.most > keepCap {
+		b.byKey, b.most = map[key]*list.Element{}, 0 // a map never shrinks by itself
+	}
+}
