@@ -14,8 +14,7 @@
 //
 // Read handler.go and registration.go for what a user sees, controller.go, pipeline.go, process.go, restated.go
 // and informer.go for the way of a change, fanout.go, listener.go, buffer.go and fold.go for the way to the handlers, then
-// resync.go, lister.go, sharing.go and factory.go; merged.go and its neighbours for one informer on many namespaces or
-// selectors.
+// resync.go and lister.go.
 //
 // # Guarantees
 //
@@ -112,8 +111,8 @@
 // transform runs twice for each object of a streaming list, and there are none to choose from; a failed index function
 // panics, and if the process lives, handlers are not told of that list; the pause after a panic is slept out when the
 // informer stops; WaitForCacheSync says false, not why; nobody can wait for a resourceVersion; nothing is kept on disk,
-// so that each start is a list; many namespaces or selectors are as many informers and stores, where [MergedInformer]
-// is one; an informer of a factory cannot be stopped alone, started again or freed, and Shutdown waits for a context
+// so that each start is a list; many namespaces or selectors are as many informers and stores, where one of package
+// merged is one; an informer of a factory cannot be stopped alone, started again or freed, and Shutdown waits for a context
 // that somebody else must cancel; a deletion of an object that the store does not have is told to handlers; a handler
 // that asks for no resync, and joins between a look for who is due and the resync, gets that one; nobody resyncs while
 // lists fail; a handler that waits for its own end waits for ever, and one that ends its goroutine is never told of

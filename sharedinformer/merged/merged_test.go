@@ -1,4 +1,4 @@
-package sharedinformer
+package merged
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"glasswatch/sharedinformer"
 )
 
 func TestMerged_OneStoreHoldsWhatAllSourcesHave(t *testing.T) {
@@ -16,7 +18,7 @@ func TestMerged_OneStoreHoldsWhatAllSourcesHave(t *testing.T) {
 		s.PutKey(key{Namespace: "red", Name: "x"})
 		s.Start()
 		s.Expect("add x@2 initial", "add x@3 initial")
-		objs, err := s.informer.Store().ByIndex(NamespaceIndex, "green")
+		objs, err := s.informer.Store().ByIndex(sharedinformer.NamespaceIndex, "green")
 		require.NoError(s, err)
 		require.Len(s, objs, 1)
 		require.Equal(s, 2, s.informer.Store().Len())
@@ -264,7 +266,7 @@ func TestMerged_WaitForResourceVersionWaitsForEverySource(t *testing.T) {
 
 func TestMerged_WithThePerKeyQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newMergedStory(t, MergedOptions[*config]{Options: Options[*config]{Queue: PerKey}}, "a", "b")
+		s := newMergedStory(t, Options[*config]{Options: sharedinformer.Options[*config]{Queue: sharedinformer.PerKey}}, "a", "b")
 		defer s.Stop()
 		s.Put("x", "a")
 		s.Start()
@@ -279,23 +281,17 @@ func TestMerged_WithThePerKeyQueue(t *testing.T) {
 
 func TestMerged_SourcesMustHaveNamesOfTheirOwnAndAListerWatcher(t *testing.T) {
 	v := newHistory().labelled("a")
-	_, err := NewMerged([]Source[*config]{{Name: "a", ListerWatcher: v}, {Name: "a", ListerWatcher: v}}, MergedOptions[*config]{})
+	_, err := New([]Source[*config]{{Name: "a", ListerWatcher: v}, {Name: "a", ListerWatcher: v}}, Options[*config]{})
 	require.ErrorContains(t, err, `there is a source "a" already`)
-	_, err = NewMerged([]Source[*config]{{Name: "a"}}, MergedOptions[*config]{})
+	_, err = New([]Source[*config]{{Name: "a"}}, Options[*config]{})
 	require.ErrorContains(t, err, `source "a" has no ListerWatcher`)
-}
-
-func TestMerged_KeepsNoCheckpoint(t *testing.T) {
-	opts := MergedOptions[*config]{Options: Options[*config]{Checkpoint: CheckpointOptions{Path: "x", Cluster: "c", Source: "s"}}}
-	_, err := NewMerged(nil, opts)
-	require.ErrorIs(t, err, ErrNoCheckpoint)
 }
 
 func TestMerged_AStoppedInformerTakesNoSource(t *testing.T) {
 	inViews(t, []string{"a"}, func(s *mergedStory) {
 		s.Start()
 		s.Stop()
-		require.ErrorIs(s, s.informer.AddSource(s.source("b")), ErrStopped)
+		require.ErrorIs(s, s.informer.AddSource(s.source("b")), sharedinformer.ErrStopped)
 	})
 }
 

@@ -1,4 +1,4 @@
-package sharedinformer
+package merged
 
 import (
 	"testing"

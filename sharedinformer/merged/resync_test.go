@@ -1,4 +1,4 @@
-package sharedinformer
+package merged
 
 import (
 	"testing"
@@ -6,11 +6,13 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"glasswatch/sharedinformer"
 )
 
 func TestMerged_ResyncsOncePerPeriodHoweverManySources(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newMergedStory(t, MergedOptions[*config]{Options: Options[*config]{ResyncPeriod: time.Minute}}, "a", "b")
+		s := newMergedStory(t, Options[*config]{Options: sharedinformer.Options[*config]{ResyncPeriod: time.Minute}}, "a", "b")
 		defer s.Stop()
 		s.Put("x", "a", "b")
 		s.Start()
@@ -24,7 +26,7 @@ func TestMerged_ResyncsOncePerPeriodHoweverManySources(t *testing.T) {
 
 func TestMerged_ARelistTellsNothingOfWhatIsAsItWasAndPutsOffNoResync(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newMergedStory(t, MergedOptions[*config]{Options: Options[*config]{ResyncPeriod: time.Minute}}, "a")
+		s := newMergedStory(t, Options[*config]{Options: sharedinformer.Options[*config]{ResyncPeriod: time.Minute}}, "a")
 		defer s.Stop()
 		s.Put("x", "a")
 		s.Start()

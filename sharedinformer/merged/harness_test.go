@@ -1,4 +1,4 @@
-package sharedinformer
+package merged
 
 import (
 	"context"
@@ -20,6 +20,7 @@ import (
 
 	"glasswatch/listwatch"
 	"glasswatch/reflector"
+	"glasswatch/sharedinformer"
 )
 
 // history is a resource with one history, which many views show, each in its own time.
@@ -253,7 +254,7 @@ type mergedStory struct {
 	*testing.T
 	*history
 	views    map[string]*view
-	informer *MergedInformer[*config]
+	informer *Informer[*config]
 	told     *recorder
 	runner
 }
@@ -262,7 +263,7 @@ type mergedStory struct {
 func inViews(t *testing.T, names []string, tell func(s *mergedStory)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s := newMergedStory(t, MergedOptions[*config]{}, names...)
+		s := newMergedStory(t, Options[*config]{}, names...)
 		defer s.Stop()
 		tell(s)
 		s.Stop()
@@ -270,7 +271,7 @@ func inViews(t *testing.T, names []string, tell func(s *mergedStory)) {
 	})
 }
 
-func newMergedStory(t *testing.T, opts MergedOptions[*config], names ...string) *mergedStory {
+func newMergedStory(t *testing.T, opts Options[*config], names ...string) *mergedStory {
 	s := &mergedStory{T: t, history: newHistory(), views: map[string]*view{}, told: newRecorder()}
 	opts.Name = "configs"
 	opts.Reflector.DisableStreamingList = true
@@ -282,9 +283,9 @@ func newMergedStory(t *testing.T, opts MergedOptions[*config], names ...string) 
 		sources = append(sources, s.source(name))
 	}
 	var err error
-	s.informer, err = NewMerged(sources, opts)
+	s.informer, err = New(sources, opts)
 	require.NoError(t, err)
-	_, err = s.informer.AddHandler(s.told, HandlerOptions{})
+	_, err = s.informer.AddHandler(s.told, sharedinformer.HandlerOptions{})
 	require.NoError(t, err)
 	return s
 }
@@ -309,7 +310,6 @@ func (s *mergedStory) Stop() {
 
 func (s *mergedStory) Settle() {
 	synctest.Wait()
-	s.informer.checkInvariants(s.T)
 	s.informer.merge.checkInvariants(s.T)
 }
 
@@ -333,25 +333,35 @@ func (s *mergedStory) bookmarks() {
 	s.Settle()
 }
 
+// checkInvariants checks what the fields' comments promise. Nothing may be going on.
 func (m *merge[T]) checkInvariants(t require.TestingT) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	held := map[*source[T]]int{}
+	held, waiting := map[*source[T]]int{}, map[*source[T]]int{}
 	for k, e := range m.entries {
-		require.True(t, len(e.holders) > 0 || e.isShown || e.deleted != "", "%v: nothing is known of it", k)
+		require.Equal(t, k, e.key)
+		require.True(t, len(e.holders) > 0 || e.isShown || e.lost.version != "", "%v: nothing is known of it", k)
 		for n, h := range e.holders {
 			held[h.from]++
 			require.Contains(t, m.sources, h.from)
-			require.Equal(t, n, e.indexOf(h.from), "a source holds it twice")
-			if m.synced && e.isShown && h.version == e.shown {
+			require.Equal(t, n, e.find(h.from), "a source holds it twice")
+			require.Equal(t, h.from.lists, h.list, "%v: the last list of %s lacks it", k, h.from.Name)
+			if m.synced && e.isShown && h.version == e.shown.version {
 				require.False(t, h.hasObj, "%v: what is shown is kept", k)
 			}
 		}
-		require.Equal(t, e.deleted != "" || !m.synced, e.waitsFor != nil || !m.synced, "%v: a deletion waits for a source", k)
-		require.True(t, e.deleted != "" || !e.hasLast, "%v: what is deleted is kept", k)
+		if m.synced {
+			require.Equal(t, e.lost.version != "", e.recheckSource != nil, "%v: a loss waits for a source", k)
+		}
+		if e.recheckSource != nil {
+			waiting[e.recheckSource]++
+			require.Same(t, e, e.recheckSource.rechecks[e.recheckAt])
+		}
+		require.True(t, e.lost.version != "" || !e.hasFinal, "%v: what is deleted is kept", k)
 	}
 	for _, s := range m.sources {
 		require.Equal(t, held[s], s.objects)
+		require.Len(t, s.rechecks, waiting[s])
 	}
 }
 

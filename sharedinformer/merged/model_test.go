@@ -1,4 +1,4 @@
-package sharedinformer
+package merged
 
 import (
 	"context"
@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"glasswatch/sharedinformer"
 )
 
 // mergedScene is one verb of a random history of a merged informer.
@@ -61,7 +63,7 @@ func (w *versionWatcher) OnUpdate(oldObj, newObj *config) {
 }
 
 func TestMerged_EqualsTheTruthAtRestAndNeverGoesBackInEveryHistory(t *testing.T) {
-	for _, kind := range []QueueKind{InOrder, PerKey} {
+	for _, kind := range []sharedinformer.QueueKind{sharedinformer.InOrder, sharedinformer.PerKey} {
 		t.Run(kind.String(), func(t *testing.T) {
 			rapid.Check(t, func(rt *rapid.T) {
 				script := rapid.SliceOfN(mergedSceneGen, 1, 50).Draw(rt, "script")
@@ -77,10 +79,10 @@ func TestMerged_EqualsTheTruthAtRestAndNeverGoesBackInEveryHistory(t *testing.T)
 }
 
 // playMerged runs a script and judges its end.
-func playMerged(t *testing.T, kind QueueKind, grace time.Duration, script []mergedScene) error {
-	s := newMergedStory(t, MergedOptions[*config]{Options: Options[*config]{Queue: kind}, MoveGrace: grace}, "a", "b")
+func playMerged(t *testing.T, kind sharedinformer.QueueKind, grace time.Duration, script []mergedScene) error {
+	s := newMergedStory(t, Options[*config]{Options: sharedinformer.Options[*config]{Queue: kind}, MoveGrace: grace}, "a", "b")
 	w := &versionWatcher{recorder: newRecorder(), newest: map[key]int{}}
-	if _, err := s.informer.AddHandler(w, HandlerOptions{}); err != nil {
+	if _, err := s.informer.AddHandler(w, sharedinformer.HandlerOptions{}); err != nil {
 		return err
 	}
 	defer s.Stop()

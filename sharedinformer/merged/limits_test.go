@@ -1,4 +1,4 @@
-package sharedinformer
+package merged
 
 import (
 	"errors"
@@ -39,10 +39,10 @@ func TestMerged_DeletionsOfOneKeyCostNoMoreThanOneWhileASourceIsOutOfOrder(t *te
 			s.Pass(2 * DefaultMoveGrace)
 			s.Expect("add x@"+strconv.Itoa(3+2*n), "delete x@"+strconv.Itoa(4+2*n))
 		}
-		require.Len(s, s.informer.merge.sources[1].doubts, 1)
+		require.Len(s, s.informer.merge.sources[1].rechecks, 1)
 		s.views["b"].Resume()
 		s.bookmarks()
-		require.Empty(s, s.informer.merge.sources[1].doubts)
+		require.Empty(s, s.informer.merge.sources[1].rechecks)
 		require.Len(s, s.informer.merge.entries, 1)
 		s.Expect()
 	})
@@ -50,9 +50,9 @@ func TestMerged_DeletionsOfOneKeyCostNoMoreThanOneWhileASourceIsOutOfOrder(t *te
 
 func TestMerged_AFailedTransformIsReportedWithNoLockHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var informer *MergedInformer[*config]
+		var informer *Informer[*config]
 		var failed []string
-		opts := MergedOptions[*config]{}
+		opts := Options[*config]{}
 		opts.Reflector.DisableStreamingList = true
 		opts.Transform = func(obj *config) (*config, error) {
 			if obj.Name == "bad" {
@@ -65,7 +65,7 @@ func TestMerged_AFailedTransformIsReportedWithNoLockHeld(t *testing.T) {
 		}
 		history := newHistory()
 		var err error
-		informer, err = NewMerged([]Source[*config]{{Name: "a", ListerWatcher: history.labelled("a")}}, opts)
+		informer, err = New([]Source[*config]{{Name: "a", ListerWatcher: history.labelled("a")}}, opts)
 		require.NoError(t, err)
 		s := &mergedStory{T: t, history: history, informer: informer}
 		s.Put("bad", "a")

@@ -1,4 +1,4 @@
-package sharedinformer
+package merged
 
 import (
 	"math"
@@ -197,7 +197,7 @@ func TestMerged_EqualsTheTruthAtRestAfterABackupWasRestoredInEveryHistory(t *tes
 		names := rapid.Permutation([]string{"a", "b", "c"}).Draw(rt, "names")
 		var problem error
 		synctest.Test(t, func(t *testing.T) {
-			s := newMergedStory(t, MergedOptions[*config]{}, "a", "b")
+			s := newMergedStory(t, Options[*config]{}, "a", "b")
 			defer s.Stop()
 			s.Start()
 			for _, sc := range before {

@@ -1,4 +1,4 @@
-package sharedinformer_test
+package merged_test
 
 import (
 	"context"
@@ -11,19 +11,19 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 
 	"glasswatch/listwatch"
-	"glasswatch/sharedinformer"
+	"glasswatch/sharedinformer/merged"
 )
 
 // A program that may read two namespaces, and not the cluster, has one informer, one store and one handler for both.
-func ExampleNewMerged() {
+func ExampleNew() {
 	config := func(namespace, name string) *corev1.ConfigMap {
 		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 	}
 	client := fake.NewClientset(config("blue", "x"), config("green", "y"), config("red", "z"))
-	var sources []sharedinformer.Source[*corev1.ConfigMap]
+	var sources []merged.Source[*corev1.ConfigMap]
 	for _, ns := range []string{"blue", "green"} {
 		configs := client.CoreV1().ConfigMaps(ns)
-		sources = append(sources, sharedinformer.Source[*corev1.ConfigMap]{
+		sources = append(sources, merged.Source[*corev1.ConfigMap]{
 			Name:      ns,
 			Namespace: ns,
 			ListerWatcher: listwatch.Funcs[*corev1.ConfigMap]{
@@ -40,9 +40,9 @@ func ExampleNewMerged() {
 			},
 		})
 	}
-	var opts sharedinformer.MergedOptions[*corev1.ConfigMap]
+	var opts merged.Options[*corev1.ConfigMap]
 	opts.Reflector.DisableStreamingList = true
-	informer, err := sharedinformer.NewMerged(sources, opts)
+	informer, err := merged.New(sources, opts)
 	if err != nil {
 		fmt.Println(err)
 		return
