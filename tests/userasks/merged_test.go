@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"glasswatch/listwatch"
-	"glasswatch/sharedinformer"
+	"glasswatch/sharedinformer/merged"
 )
 
 // views are the two parts of the cluster that a program may see: what team a owns, and what is public, in all namespaces.
@@ -62,14 +62,14 @@ func TestSeveralSelectorsMakeOneStore(t *testing.T) {
 	})
 	glasswatch(t, func(t *testing.T) {
 		c, told := startCluster(t), notes{}
-		var sources []sharedinformer.Source[*corev1.ConfigMap]
+		var sources []merged.Source[*corev1.ConfigMap]
 		for _, view := range views {
 			lw, err := listwatch.NewForConfig[*corev1.ConfigMap](c.cfg, corev1.SchemeGroupVersion.WithResource("configmaps"),
 				listwatch.Options{LabelSelector: view})
 			require.NoError(t, err)
-			sources = append(sources, sharedinformer.Source[*corev1.ConfigMap]{Name: view, ListerWatcher: lw})
+			sources = append(sources, merged.Source[*corev1.ConfigMap]{Name: view, ListerWatcher: lw})
 		}
-		informer, err := sharedinformer.NewMerged(sources, sharedinformer.MergedOptions[*corev1.ConfigMap]{})
+		informer, err := merged.New(sources, merged.Options[*corev1.ConfigMap]{})
 		require.NoError(t, err)
 		_, err = informer.AddHandler(telling(&told), handlerOptions{})
 		require.NoError(t, err)
@@ -114,13 +114,13 @@ func TestSeveralNamespacesMakeOneStore(t *testing.T) {
 	glasswatch(t, func(t *testing.T) {
 		c := startCluster(t)
 		fill(c)
-		informer, err := sharedinformer.NewMerged[*corev1.ConfigMap](nil, sharedinformer.MergedOptions[*corev1.ConfigMap]{})
+		informer, err := merged.New[*corev1.ConfigMap](nil, merged.Options[*corev1.ConfigMap]{})
 		require.NoError(t, err)
 		for _, namespace := range namespaces {
 			lw, err := listwatch.NewForConfig[*corev1.ConfigMap](c.cfg, corev1.SchemeGroupVersion.WithResource("configmaps"),
 				listwatch.Options{Namespace: namespace})
 			require.NoError(t, err)
-			require.NoError(t, informer.AddSource(sharedinformer.Source[*corev1.ConfigMap]{
+			require.NoError(t, informer.AddSource(merged.Source[*corev1.ConfigMap]{
 				Name: namespace, Namespace: namespace, ListerWatcher: lw}))
 		}
 		startInformer(t, informer)

@@ -1,0 +1,185 @@
+package merged
+
+import (
+	"container/heap"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	"glasswatch/listwatch"
+)
+
+type key = listwatch.Key
+
+// entry is what the merge knows of one object.
+type entry[T listwatch.Object] struct {
+	key     key
+	holders []holder[T] // who has it; the one that spoke last is the last
+
+	// isShown: the queue was given the object, of this UID and last in this version.
+	isShown bool
+	shown   point
+	uid     types.UID
+
+	// lost is where a source has told of the object's end. If a source that had it was removed, it is the version shown then.
+	// Holders of older versions are in doubt. Zero if nothing was lost since the object was last known to be there.
+	lost      point
+	final     T // the object as the source that lost it told it last, if hasFinal
+	hasFinal  bool
+	graceEnds time.Time // zero before the grace begins
+
+	// recheckSource is the source that the entry waits for: the entry is at place recheckAt of its heap. nil: it waits for none.
+	recheckSource *source[T]
+	recheckAt     int
+}
+
+// holder says that a source has an object.
+type holder[T listwatch.Object] struct {
+	from    *source[T]
+	list    int    // the source's lists when it told of the object last
+	version string // "" if it could not be read
+	// obj is kept, if hasObj, as long as it is not what is shown.
+	obj    T
+	hasObj bool
+}
+
+// find returns the place of a source among the holders, -1 if it has no such object.
+func (e *entry[T]) find(s *source[T]) int {
+	return slices.IndexFunc(e.holders, func(h holder[T]) bool { return h.from == s })
+}
+
+// put notes that s has obj.
+func (e *entry[T]) put(s *source[T], obj T) {
+	e.drop(s)
+	h := holder[T]{from: s, list: s.lists, version: obj.GetResourceVersion(), obj: obj, hasObj: true}
+	e.holders = append(e.holders, h)
+	s.objects++
+}
+
+// keep notes that s has the object in a version that could not be read. An earlier version that was read stays.
+func (e *entry[T]) keep(s *source[T]) {
+	if at := e.find(s); at >= 0 {
+		e.holders[at].list = s.lists
+		return
+	}
+	e.holders = append(e.holders, holder[T]{from: s, list: s.lists})
+	s.objects++
+}
+
+// drop notes that s does not have the object. It reports whether it had.
+func (e *entry[T]) drop(s *source[T]) bool {
+	at := e.find(s)
+	if at < 0 {
+		return false
+	}
+	e.holders = slices.Delete(e.holders, at, at+1)
+	s.objects--
+	return true
+}
+
+// loseAt notes where the object was lost. It reports false if a newer loss was noted before. settle must follow.
+func (e *entry[T]) loseAt(p point) bool {
+	if !isComparable(p.version) || p.before(e.lost) {
+		return false
+	}
+	if p != e.lost {
+		e.lost, e.graceEnds = p, time.Time{}
+	}
+	return true
+}
+
+// forgetLoss: the object is there, or gone, without doubt.
+func (e *entry[T]) forgetLoss() {
+	var none T
+	e.lost, e.final, e.hasFinal, e.graceEnds = point{}, none, false, time.Time{}
+}
+
+// certain returns the newest version that is not in doubt, nil if there is none.
+func (e *entry[T]) certain() (best *holder[T]) {
+	for n := range e.holders {
+		h := &e.holders[n]
+		doubtful := e.lost.version != "" && order(h.version, e.lost.version) < 0 && !h.from.past(e.lost)
+		if !doubtful && (best == nil || order(h.version, best.version) >= 0) {
+			best = h
+		}
+	}
+	return best
+}
+
+// releaseShown lets go of objects that the queue was given.
+func (e *entry[T]) releaseShown() {
+	var none T
+	for n := range e.holders {
+		if h := &e.holders[n]; e.isShown && h.version == e.shown.version {
+			h.obj, h.hasObj = none, false
+		}
+	}
+}
+
+// recheckWhen has the entry settled again once s has come to the loss; nil: it waits for no source.
+func (e *entry[T]) recheckWhen(s *source[T]) {
+	if e.recheckSource != nil {
+		heap.Remove(&e.recheckSource.rechecks, e.recheckAt)
+	}
+	e.recheckSource = s
+	if s != nil {
+		heap.Push(&s.rechecks, e)
+	}
+}
+
+// recheckHeap is a heap.Interface: entries that wait for a source, the lowest loss first.
+type recheckHeap[T listwatch.Object] []*entry[T]
+
+func (h recheckHeap[T]) Len() int           { return len(h) }
+func (h recheckHeap[T]) Less(a, b int) bool { return h[a].lost.before(h[b].lost) }
+func (h recheckHeap[T]) Swap(a, b int) {
+	h[a], h[b] = h[b], h[a]
+	h[a].recheckAt, h[b].recheckAt = a, b
+}
+func (h *recheckHeap[T]) Push(x any) {
+	e := x.(*entry[T])
+	e.recheckAt = len(*h)
+	*h = append(*h, e)
+}
+func (h *recheckHeap[T]) Pop() any {
+	last := len(*h) - 1
+	e := (*h)[last]
+	(*h)[last] = nil
+	*h = (*h)[:last]
+	return e
+}
+
+// point is a version in one of the server's histories. A server that was set back begins another history.
+type point struct {
+	history int
+	version string
+}
+
+func (p point) before(q point) bool {
+	return p.history < q.history || p.history == q.history && order(p.version, q.version) < 0
+}
+
+// order compares two versions: negative if a is the older. An unknown one is the oldest. Of two that do not compare, a,
+// which came later, counts as the newer.
+func order(a, b string) int {
+	switch {
+	case a == b:
+		return 0
+	case a == "":
+		return -1
+	case b == "":
+		return 1
+	}
+	if c, err := resourceversion.CompareResourceVersion(a, b); err == nil {
+		return c
+	}
+	return 1
+}
+
+// isComparable reports whether a version can be compared with others.
+func isComparable(v string) bool {
+	_, err := resourceversion.CompareResourceVersion(v, v)
+	return err == nil
+}

@@ -1,0 +1,258 @@
+package merged
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"glasswatch/listwatch"
+	"glasswatch/reflector"
+	"glasswatch/sharedinformer"
+)
+
+// merge is the Feeder of an Informer: the sources' reflectors, and what they say put together.
+type merge[T listwatch.Object] struct {
+	moveGrace   time.Duration
+	transformer func(T) (T, error) // may be nil
+	marks       marks
+	wg          sync.WaitGroup // the sources' goroutines
+
+	// mu makes the sources take turns. The queue is written with mu held, so that its order is the merge's. The consumer never
+	// takes mu. mu protects everything below; cfg and ctx do not change once a source runs.
+	mu      sync.Mutex
+	cfg     sharedinformer.ControllerConfig[T] // of the informer, once it runs
+	ctx     context.Context                    // of Run; nil before
+	stopped bool
+	sources []*source[T]
+	entries map[key]*entry[T]
+	// synced: every source has listed once, and the queue was given the list. Invariant: nothing was queued before.
+	synced bool
+	// history counts how often the server was set back.
+	history int
+	told    string // the version that the queue was given last
+	queued  int    // how many lists and bookmarks with a version the queue was given
+	waiters []*waiter
+	// graces are the deletions that wait for their grace, the first to end first. The timer is set for the first.
+	graces     []grace[T]
+	graceTimer *time.Timer
+}
+
+// grace is the end of an entry's grace. It counts only if it is still the entry's.
+type grace[T listwatch.Object] struct {
+	entry *entry[T]
+	ends  time.Time
+}
+
+func newMerge[T listwatch.Object](moveGrace time.Duration, transformer func(T) (T, error)) *merge[T] {
+	m := &merge[T]{moveGrace: moveGrace, transformer: transformer, entries: map[key]*entry[T]{}}
+	m.graceTimer = time.NewTimer(time.Hour)
+	m.graceTimer.Stop()
+	return m
+}
+
+// attach takes the place of the informer's reflector.
+func (m *merge[T]) attach(cfg sharedinformer.ControllerConfig[T]) sharedinformer.Feeder {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.cfg = cfg
+	return m
+}
+
+// Run keeps the queue equal to the sources until ctx ends. It returns when every goroutine it started is gone.
+func (m *merge[T]) Run(ctx context.Context) {
+	m.mu.Lock()
+	m.ctx = ctx
+	for _, s := range m.sources {
+		m.startLocked(s)
+	}
+	m.syncLocked()
+	m.mu.Unlock()
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case <-m.graceTimer.C:
+			m.endGraces()
+		}
+	}
+	m.mu.Lock()
+	m.stopped = true
+	m.graceTimer.Stop()
+	m.mu.Unlock()
+	m.wg.Wait()
+}
+
+// endGraces settles what has waited for its grace.
+func (m *merge[T]) endGraces() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for len(m.graces) > 0 {
+		g := m.graces[0]
+		if left := time.Until(g.ends); left > 0 {
+			m.graceTimer.Reset(left)
+			return
+		}
+		m.graces[0] = grace[T]{}
+		m.graces = m.graces[1:]
+		if g.entry.graceEnds.Equal(g.ends) {
+			m.settleLocked(g.entry)
+		}
+	}
+}
+
+// transform calls the user's Transform, with no lock held. A panic is an error.
+func (m *merge[T]) transform(obj T) (out T, err error) {
+	if m.transformer == nil {
+		return obj, nil
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("transform panicked: %v", r)
+		}
+	}()
+	return m.transformer(obj)
+}
+
+func (m *merge[T]) entryLocked(k key) *entry[T] {
+	e := m.entries[k]
+	if e == nil {
+		e = &entry[T]{key: k}
+		m.entries[k] = e
+	}
+	return e
+}
+
+// add adds a source, and starts it if the merge runs.
+func (m *merge[T]) add(from Source[T]) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case from.ListerWatcher == nil:
+		return fmt.Errorf("source %q has no ListerWatcher", from.Name)
+	case m.indexLocked(from.Name) >= 0:
+		return fmt.Errorf("there is a source %q already", from.Name)
+	case m.stopped:
+		return fmt.Errorf("source %q not added: %w", from.Name, sharedinformer.ErrStopped)
+	}
+	s := &source[T]{Source: from, merge: m}
+	m.sources = append(m.sources, s)
+	if m.ctx != nil {
+		m.startLocked(s)
+	}
+	return nil
+}
+
+func (m *merge[T]) indexLocked(name string) int {
+	return slices.IndexFunc(m.sources, func(s *source[T]) bool { return s.Name == name })
+}
+
+// startLocked runs a source's reflector.
+func (m *merge[T]) startLocked(s *source[T]) {
+	opts := m.cfg.Reflector
+	opts.Name = m.cfg.Name + "/" + s.Name
+	opts.ResumeFrom = ""
+	report := opts.OnError
+	opts.OnError = func(ctx context.Context, err error) { report(ctx, fmt.Errorf("source %q: %w", s.Name, err)) }
+	s.reflector = reflector.New(s.ListerWatcher, reflector.Sink[T](s), opts)
+	ctx, cancel := context.WithCancel(m.ctx)
+	s.cancel = cancel
+	m.wg.Go(func() {
+		defer cancel()
+		s.reflector.Run(ctx)
+	})
+}
+
+// remove ends a source and forgets what it had. The version shown is noted as lost: a source that has not come to it must
+// not bring back an older one.
+func (m *merge[T]) remove(name string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	at := m.indexLocked(name)
+	if at < 0 {
+		return false
+	}
+	s := m.sources[at]
+	m.sources = slices.Delete(m.sources, at, at+1)
+	s.gone = true
+	if s.cancel != nil {
+		s.cancel()
+	}
+	for _, e := range m.entries {
+		had := e.drop(s)
+		if had && e.isShown && e.loseAt(e.shown) && len(e.holders) == 0 {
+			e.graceEnds = time.Now() // no grace: no source will tell of a deletion
+		}
+		if had || e.recheckSource == s {
+			m.settleLocked(e)
+		}
+	}
+	m.syncLocked()
+	m.tellVersionLocked()
+	return true
+}
+
+// LastSyncResourceVersion is the lowest of the sources, "" before all have listed.
+func (m *merge[T]) LastSyncResourceVersion() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.lowestLocked()
+}
+
+func (m *merge[T]) lowestLocked() string {
+	lowest := ""
+	for n, s := range m.sources {
+		if s.lists == 0 {
+			return ""
+		}
+		if n == 0 || order(s.version, lowest) < 0 {
+			lowest = s.version
+		}
+	}
+	return lowest
+}
+
+// LastError joins the last errors of the sources.
+func (m *merge[T]) LastError() error {
+	var errs []error
+	for _, s := range m.stats() {
+		if s.LastError != nil {
+			errs = append(errs, fmt.Errorf("source %q: %w", s.Name, s.LastError))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Stats adds up what the sources' reflectors count. A source that was removed counts no more.
+func (m *merge[T]) Stats() (sum reflector.Stats) {
+	to := reflect.ValueOf(&sum).Elem()
+	for _, s := range m.stats() {
+		from := reflect.ValueOf(s.Reflector)
+		for n := range from.NumField() {
+			if f := to.Field(n); f.CanUint() {
+				f.SetUint(f.Uint() + from.Field(n).Uint())
+			} else {
+				f.SetInt(f.Int() + from.Field(n).Int())
+			}
+		}
+	}
+	return sum
+}
+
+func (m *merge[T]) stats() []SourceStats {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := make([]SourceStats, len(m.sources))
+	for n, s := range m.sources {
+		all[n] = SourceStats{Name: s.Name, ResourceVersion: s.version, Objects: s.objects}
+		if s.lists == 0 {
+			all[n].ResourceVersion = ""
+		}
+		if s.reflector != nil {
+			all[n].LastError, all[n].Reflector = s.reflector.LastError(), s.reflector.Stats()
+		}
+	}
+	return all
+}

@@ -1,0 +1,194 @@
+package merged
+
+import (
+	"context"
+	"slices"
+
+	"glasswatch/listwatch"
+	"glasswatch/reflector"
+)
+
+// source is a Source that is merged: the sink of its reflector. The merge's lock protects it.
+type source[T listwatch.Object] struct {
+	Source[T]
+	merge     *merge[T]
+	reflector *reflector.Reflector[T] // nil before it is started
+	cancel    context.CancelFunc
+
+	gone  bool // it was removed: what still comes is ignored
+	lists int  // how often it has listed
+	// point is how far it has been read: of every object it has said everything up to here.
+	point
+	objects  int
+	rechecks recheckHeap[T]
+}
+
+// covers reports whether the source might have the object.
+func (s *source[T]) covers(k key) bool { return s.Namespace == "" || s.Namespace == k.Namespace }
+
+// past reports whether the source has said everything up to p. A source that knows of a later history has left p behind.
+func (s *source[T]) past(p point) bool {
+	return s.history > p.history || !isComparable(s.version) || order(s.version, p.version) >= 0
+}
+
+// Add and its like implement reflector.Sink. Their errors are the Transform's: the queue has none for objects with keys.
+func (s *source[T]) Add(obj T) error { return s.Update(obj) }
+
+// Update notes that the source has obj.
+func (s *source[T]) Update(obj T) error {
+	k, version := listwatch.KeyOf(obj), obj.GetResourceVersion()
+	obj, failed := s.merge.transform(obj)
+	s.event(k, version, func(e *entry[T]) {
+		if failed != nil {
+			e.keep(s)
+		} else {
+			e.put(s, obj)
+		}
+	})
+	return failed
+}
+
+// Delete notes that the source has obj no more.
+func (s *source[T]) Delete(obj T) error {
+	k, version := listwatch.KeyOf(obj), obj.GetResourceVersion()
+	obj, failed := s.merge.transform(obj)
+	s.event(k, version, func(e *entry[T]) {
+		e.drop(s)
+		if e.loseAt(point{s.history, version}) && failed == nil {
+			e.final, e.hasFinal = obj, true
+		}
+	})
+	return failed
+}
+
+// DeleteKey notes that the source has the object no more.
+func (s *source[T]) DeleteKey(k key) error {
+	s.event(k, "", func(e *entry[T]) { e.drop(s) })
+	return nil
+}
+
+// event changes an entry as a watch has said, settles it, and rechecks what waited for the source to come to this version.
+func (s *source[T]) event(k key, version string, change func(e *entry[T])) {
+	m := s.merge
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if s.gone {
+		return
+	}
+	s.reachLocked(version)
+	e := m.entryLocked(k)
+	change(e)
+	m.settleLocked(e)
+	m.recheckLocked(s)
+	if len(m.waiters) > 0 {
+		m.tellVersionLocked()
+	}
+}
+
+// Bookmark notes how far the source has come.
+func (s *source[T]) Bookmark(version string) error {
+	m := s.merge
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if s.gone {
+		return nil
+	}
+	s.reachLocked(version)
+	m.recheckLocked(s)
+	m.tellVersionLocked()
+	return nil
+}
+
+func (s *source[T]) reachLocked(version string) {
+	if order(version, s.version) > 0 {
+		s.version = version
+	}
+}
+
+// Resync is not called: the informer resyncs on its own timer.
+func (s *source[T]) Resync() error { return nil }
+
+// Replace makes the list all that the source has.
+func (s *source[T]) Replace(objs []T, keep []key, version string) error {
+	objs, keep = s.transformAll(objs, keep)
+	m := s.merge
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if s.gone {
+		return nil
+	}
+	m.listedLocked(s, version)
+	var listed []*entry[T]
+	for _, obj := range objs {
+		e := m.entryLocked(listwatch.KeyOf(obj))
+		e.put(s, obj)
+		listed = append(listed, e)
+	}
+	for _, k := range keep {
+		e := m.entryLocked(k)
+		e.keep(s)
+		listed = append(listed, e)
+	}
+	m.dropAbsentLocked(s)
+	for _, e := range listed {
+		m.settleLocked(e)
+	}
+	m.recheckLocked(s)
+	m.syncLocked()
+	m.tellVersionLocked()
+	return nil
+}
+
+// transformAll transforms a list. It reports objects whose Transform fails: they are there, in a version that cannot be had.
+func (s *source[T]) transformAll(objs []T, keep []key) ([]T, []key) {
+	m := s.merge
+	if m.transformer == nil {
+		return objs, keep
+	}
+	good := make([]T, 0, len(objs))
+	for _, obj := range objs {
+		k := listwatch.KeyOf(obj)
+		obj, err := m.transform(obj)
+		if err != nil {
+			keep = append(keep, k)
+			m.cfg.Reflector.OnError(m.ctx, &reflector.SinkError{Op: "Replace", Key: k, Err: err})
+			continue
+		}
+		good = append(good, obj)
+	}
+	return good, keep
+}
+
+// listedLocked notes the version of a list. One that goes back proves that the server was set back: another history begins.
+func (m *merge[T]) listedLocked(s *source[T], version string) {
+	wentBack := s.lists > 0 && isComparable(version) && order(version, s.version) < 0
+	if wentBack && s.history == m.history {
+		m.history++
+		m.told = ""
+	}
+	s.lists++
+	s.point = point{m.history, version}
+}
+
+// dropAbsentLocked takes from s what it had and its last list lacks.
+func (m *merge[T]) dropAbsentLocked(s *source[T]) {
+	var absent []*entry[T]
+	for _, e := range m.entries {
+		if at := e.find(s); at >= 0 && e.holders[at].list != s.lists {
+			absent = append(absent, e)
+		}
+	}
+	slices.SortFunc(absent, func(a, b *entry[T]) int { return compareKeys(a.key, b.key) })
+	for _, e := range absent {
+		e.drop(s)
+		e.loseAt(s.point)
+		m.settleLocked(e)
+	}
+}
+
+// recheckLocked settles what waited for s to come as far as it has.
+func (m *merge[T]) recheckLocked(s *source[T]) {
+	for len(s.rechecks) > 0 && s.past(s.rechecks[0].lost) {
+		m.settleLocked(s.rechecks[0])
+	}
+}
