@@ -52,8 +52,7 @@
 // Cached objects are read-only, so equal parts of them need not be in memory twice. The listwatch.Client of an informer may
 // have a decoder whose objects share strings, slices, maps and what pointers lead to: [glasswatch/listwatch/memo]. Those of
 // a [Factory] have one, unless its options say otherwise or a Transform may write to such parts. A handler that writes to
-// an object then writes to others, too; the mutation detector names each. Objects from a checkpoint share nothing until
-// their next version.
+// an object then writes to others, too; the mutation detector names each.
 //
 // # Panics
 //
@@ -69,27 +68,6 @@
 // them as an update to itself. Updates without a change of resourceVersion, as relists bring them, go to those who are due,
 // and before the first look to all. In a relist that is no newer than the store, as of a server that was set back, the same
 // version may be another state: then it is told to all. The time to the next look begins anew with each list.
-//
-// # Checkpoints
-//
-// With [Options].Checkpoint an informer keeps its store and the store's resourceVersion in a file, and starts from there:
-// the store is filled before the first request, handlers get its objects as adds of their initial list, and the first
-// request is a watch from that version. HasSynced waits until the server goes on from there, which is its first event or
-// bookmark, or a second without an error, for a server that has nothing to tell says nothing; or for the list that takes
-// the file's place. Until then the store can be read, and is as old as the file. Even then what happened meanwhile is still
-// on its way; nothing of it is missed, and deletions arrive as such.
-//
-// If the server no longer has the version (410) or says that it does not have it yet, a list follows, and the handlers are told what
-// differs, with FinalStateUnknown for what went. A file that is damaged, of another format, or about another cluster,
-// source, Go type (each field counts) or transform is not looked into. Each of these is one line in the log. The file is
-// written each Interval if the store has moved or there was a list, and when the informer stops; a disk that refuses is in [Stats] and the
-// log, and the file from before stays. Nothing is written once an object could not be read or transformed in this
-// run: the file would claim to have it. What was restored is not transformed again.
-//
-// Before it watches on, the informer asks for one object, to see that the server has come to the file's version: one that was
-// set back to a backup is listed instead. Once such a server has passed that version again nobody can tell: remove the files
-// after a restore. The same goes for a cluster that was rebuilt, if its [CheckpointOptions].Cluster does not tell: see
-// [glasswatch/resume.ClusterID].
 //
 // # Not guaranteed
 //
@@ -111,8 +89,7 @@
 // for good; a failed transform blocks the sync of a paged list, and on a streaming one looks like a deletion; a
 // transform runs twice for each object of a streaming list, and there are none to choose from; a failed index function
 // panics, and if the process lives, handlers are not told of that list; the pause after a panic is slept out when the
-// informer stops; WaitForCacheSync says false, not why; nobody can wait for a resourceVersion; nothing is kept on disk,
-// so that each start is a list; many namespaces or selectors are as many informers and stores, where [MergedInformer]
+// informer stops; WaitForCacheSync says false, not why; nobody can wait for a resourceVersion; many namespaces or selectors are as many informers and stores, where [MergedInformer]
 // is one; an informer of a factory cannot be stopped alone, started again or freed, and Shutdown waits for a context
 // that somebody else must cancel; a deletion of an object that the store does not have is told to handlers; a handler
 // that asks for no resync, and joins between a look for who is due and the resync, gets that one; nobody resyncs while

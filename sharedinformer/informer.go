@@ -32,10 +32,9 @@ type (
 // Its methods are safe for concurrent use.
 type Informer[T listwatch.Object] struct {
 	pipeline[T]
-	lw         listwatch.ListerWatcher[T]
-	running    atomic.Pointer[Controller[T]] // nil before Run
-	versions   versionWaiters
-	checkpoint *checkpointer[T]     // nil unless Options ask for one
+	lw       listwatch.ListerWatcher[T]
+	running  atomic.Pointer[Controller[T]] // nil before Run
+	versions versionWaiters
 
 	// feed, if not nil, makes what takes the reflector's place.
 	feed func(ControllerConfig[T]) Feeder
@@ -70,7 +69,6 @@ func New[T listwatch.Object](lw listwatch.ListerWatcher[T], opts Options[T]) *In
 	i.feed = opts.Feed
 	i.mayRepeat = true // handlers are told later, and the store applies changes of a key in order
 	i.lw = i.init(lw, opts)
-	i.checkpoint = newCheckpointer(i)
 	return i
 }
 
@@ -78,29 +76,25 @@ func New[T listwatch.Object](lw listwatch.ListerWatcher[T], opts Options[T]) *In
 // before the handlers have returned from the calls they are in. What waits for a handler then is dropped. An informer
 // runs once: a second Run returns ErrStarted at once.
 func (i *Informer[T]) Run(ctx context.Context) error {
-	i.checkpoint.load(ctx)
 	controller := i.start(ctx)
 	if controller == nil {
 		return fmt.Errorf("informer %s: %w", i.opts.Name, ErrStarted)
 	}
-	i.checkpoint.restore()
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		select {
 		case <-i.queue.Synced():
-			if i.checkpoint.await(ctx) && i.awaitGate(ctx) {
+			if i.awaitGate(ctx) {
 				i.markSynced()
 			}
 		case <-ctx.Done():
 		}
 	})
-	wg.Go(func() { i.checkpoint.keep(ctx) })
 	err := controller.Run(ctx)
 	cancel()
 	wg.Wait()
 	i.versions.stop()
-	i.checkpoint.save(ctx)
 	i.stop() // after the controller, so that nothing is told to handlers that are gone
 	close(i.done)
 	return err
@@ -115,9 +109,7 @@ func (i *Informer[T]) start(ctx context.Context) *Controller[T] {
 	}
 	i.started = true
 	i.runCtx = context.WithoutCancel(ctx)
-	opts := i.opts.Reflector
-	i.checkpoint.prepare(&opts)
-	controller := i.controller(i.checkpoint.guarded(i.lw), i.process, opts)
+	controller := i.controller(i.lw, i.process, i.opts.Reflector)
 	controller.cfg.ResyncPeriod = i.resyncCheck
 	controller.cfg.ShouldResync = func() bool { return i.resyncDue(time.Now()) }
 	controller.afterPop = i.afterPop
@@ -151,7 +143,6 @@ func (i *Informer[T]) process(batch []delta[T], isInInitialList bool) error {
 		i.traceBatch(batch)
 	}
 	i.applier.release()
-	i.checkpoint.processed(batch)
 	return nil
 }
 

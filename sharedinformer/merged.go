@@ -79,12 +79,8 @@ type MergedInformer[T listwatch.Object] struct {
 }
 
 // NewMerged returns an informer on sources, which lists and watches nothing before Run. There may be none: it then syncs at
-// once, and sources are added later. Two sources of one name, and one without a ListerWatcher, are an error, and so is a
-// Checkpoint (ErrNoCheckpoint).
+// once, and sources are added later. Two sources of one name, and one without a ListerWatcher, are an error.
 func NewMerged[T listwatch.Object](sources []Source[T], opts MergedOptions[T]) (*MergedInformer[T], error) {
-	if opts.Checkpoint.Path != "" {
-		return nil, fmt.Errorf("%w: an informer on many sources has no version to go on from", ErrNoCheckpoint)
-	}
 	// The informer's own reflector is never run.
 	own := opts.Options
 	i := New[T](listwatch.Funcs[T]{}, own)

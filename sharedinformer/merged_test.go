@@ -285,12 +285,6 @@ func TestMerged_SourcesMustHaveNamesOfTheirOwnAndAListerWatcher(t *testing.T) {
 	require.ErrorContains(t, err, `source "a" has no ListerWatcher`)
 }
 
-func TestMerged_KeepsNoCheckpoint(t *testing.T) {
-	opts := MergedOptions[*config]{Options: Options[*config]{Checkpoint: CheckpointOptions{Path: "x", Cluster: "c", Source: "s"}}}
-	_, err := NewMerged(nil, opts)
-	require.ErrorIs(t, err, ErrNoCheckpoint)
-}
-
 func TestMerged_AStoppedInformerTakesNoSource(t *testing.T) {
 	inViews(t, []string{"a"}, func(s *mergedStory) {
 		s.Start()

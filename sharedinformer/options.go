@@ -64,8 +64,6 @@ type Options[T listwatch.Object] struct {
 	Trace func(TraceEvent)
 	// Metrics are told of what Stats do not say, or at once what they say when asked.
 	Metrics Metrics
-	// Checkpoint keeps the store on disk, so that the next run starts with it.
-	Checkpoint CheckpointOptions
 	// Reflector tunes lists and watches. Its Name and OnError are the informer's and ignored.
 	Reflector reflector.Options
 

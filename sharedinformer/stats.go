@@ -20,8 +20,6 @@ type Stats struct {
 	Reflector reflector.Stats
 	// ObjectErrors counts objects that could not be read, transformed or indexed.
 	ObjectErrors uint64
-	// Checkpoint is that of [Options].Checkpoint.
-	Checkpoint CheckpointStats
 	// Handlers are in the order of their registration.
 	Handlers []HandlerStats
 }
@@ -54,7 +52,6 @@ func (s *SimpleInformer[T]) Stats() Stats {
 func (i *Informer[T]) Stats() Stats {
 	s := i.stats(i.running.Load())
 	s.Synced = i.HasSynced()
-	s.Checkpoint = i.checkpoint.Stats()
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	for _, l := range i.listeners {

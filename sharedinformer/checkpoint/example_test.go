@@ -1,4 +1,4 @@
-package sharedinformer
+package checkpoint_test
 
 import (
 	"context"
@@ -13,10 +13,12 @@ import (
 	"glasswatch/internal/apiserver"
 	"glasswatch/listwatch"
 	"glasswatch/listwatch/resume"
+	"glasswatch/sharedinformer"
+	"glasswatch/sharedinformer/checkpoint"
 )
 
 // A program starts twice. The second time it knows what there was, and asks only for what has changed.
-func ExampleCheckpointOptions() {
+func ExampleNew() {
 	ctx, cancel := context.WithCancel(context.Background())
 	server, listener := apiserver.New(apiserver.Options{}), apiserver.NewPipeListener()
 	stopped := make(chan error)
@@ -28,9 +30,9 @@ func ExampleCheckpointOptions() {
 	cluster, _ := resume.ClusterID(ctx, cfg)
 
 	run := func(version string) {
-		lw, _ := listwatch.NewForConfig[*corev1.ConfigMap](cfg, configMapsGVR, listwatch.Options{Namespace: "default"})
-		informer := New(lw, Options[*corev1.ConfigMap]{
-			Checkpoint: CheckpointOptions{Path: filepath.Join(folder, "configmaps"), Cluster: cluster},
+		lw, _ := listwatch.NewForConfig[*corev1.ConfigMap](cfg, corev1.SchemeGroupVersion.WithResource("configmaps"), listwatch.Options{Namespace: "default"})
+		informer, _ := checkpoint.New(lw, sharedinformer.Options[*corev1.ConfigMap]{}, checkpoint.Options{
+			Path: filepath.Join(folder, "configmaps"), Cluster: cluster,
 		})
 		informerCtx, stop := context.WithCancel(ctx)
 		done := make(chan error)

@@ -1,4 +1,4 @@
-package sharedinformer
+package checkpoint
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ import (
 var codecTestID = resume.Identity{Kind: "informer", Cluster: "test"}
 
 // written are the frames that a checkpoint of these objects has.
-func written[T object](t require.TestingT, version string, objs ...T) [][]byte {
+func written[T listwatch.Object](t require.TestingT, version string, objs ...T) [][]byte {
 	codec, err := newObjectCodec[T]()
 	require.NoError(t, err)
 	all := map[key]T{}
@@ -35,16 +35,15 @@ func written[T object](t require.TestingT, version string, objs ...T) [][]byte {
 	return frames
 }
 
-func requireRoundTrip[T object](t *testing.T, obj T) {
+func requireRoundTrip[T listwatch.Object](t *testing.T, obj T) {
 	t.Helper()
 	codec, err := newObjectCodec[T]()
 	require.NoError(t, err)
-	version, items, err := codec.decode(written(t, "17", obj))
+	version, objs, err := codec.decode(written(t, "17", obj))
 	require.NoError(t, err)
 	require.Equal(t, "17", version)
-	require.Len(t, items, 1)
-	require.Equal(t, listwatch.KeyOf(obj), items[0].Key)
-	require.True(t, apiequality.Semantic.DeepEqual(obj, items[0].Obj), "%v", items[0].Obj)
+	require.Len(t, objs, 1)
+	require.True(t, apiequality.Semantic.DeepEqual(obj, objs[0]), "%v", objs[0])
 }
 
 func TestCheckpointCodec_ObjectsComeBackAsTheyWere(t *testing.T) {
@@ -94,8 +93,8 @@ func TestCheckpointCodec_WhatDoesNotFitTogetherIsDamaged(t *testing.T) {
 		"another encoding":  {good[0], good[1], append([]byte{'x'}, good[2][1:]...)},
 		"garbage":           {good[0], good[1], []byte("p\xff\xff\xff")},
 	} {
-		_, items, err := codec.decode(frames)
+		_, objs, err := codec.decode(frames)
 		require.ErrorIs(t, err, resume.ErrDamaged, what)
-		require.Nil(t, items, what)
+		require.Nil(t, objs, what)
 	}
 }

@@ -1,4 +1,4 @@
-package sharedinformer
+package checkpoint
 
 import (
 	"bytes"
@@ -18,15 +18,19 @@ import (
 	"k8s.io/klog/v2"
 
 	"glasswatch/listwatch"
+	"glasswatch/sharedinformer"
 )
 
 // checkpointed is an informer as a program makes it at each start.
-func (k *kube) checkpointed(opts Options[*config], sel listwatch.Options) *Informer[*config] {
-	if opts.Checkpoint.Cluster == "" {
-		opts.Checkpoint.Cluster = "test"
+func (k *kube) checkpointed(opts informerOptions, file Options, sel listwatch.Options) *Informer[*config] {
+	k.Helper()
+	if file.Cluster == "" {
+		file.Cluster = "test"
 	}
 	opts.WatchErrorHandler = func(context.Context, error) {}
-	return New(k.ConfigMaps(sel), opts)
+	informer, err := New(k.ConfigMaps(sel), opts, file)
+	require.NoError(k, err)
+	return informer
 }
 
 // runLogged is Run with what is logged.
@@ -52,12 +56,12 @@ func (k *kube) runLogged(informer *Informer[*config]) (stop func(), logged func(
 // saveOne runs an informer once, which leaves a checkpoint of what there is.
 func (k *kube) saveOne(path string) {
 	k.Helper()
-	first := k.checkpointed(Options[*config]{Checkpoint: CheckpointOptions{Path: path}}, listwatch.Options{})
+	first := k.checkpointed(informerOptions{}, Options{Path: path}, listwatch.Options{})
 	stop := k.Run(first)
 	require.NoError(k, first.WaitForSync(k.Context()))
 	stop()
-	require.NoError(k, first.Stats().Checkpoint.Err)
-	require.EqualValues(k, 1, first.Stats().Checkpoint.Saves)
+	require.NoError(k, first.Checkpoint().Err)
+	require.EqualValues(k, 1, first.Checkpoint().Saves)
 	k.Asked()
 }
 
@@ -72,9 +76,9 @@ func TestCheckpoint_AWarmStartMakesNoList(t *testing.T) {
 		k.Delete("b")
 		k.Create("d", "1", nil)
 
-		second := k.checkpointed(Options[*config]{Checkpoint: CheckpointOptions{Path: path}}, listwatch.Options{})
+		second := k.checkpointed(informerOptions{}, Options{Path: path}, listwatch.Options{})
 		r := newRecorder()
-		reg, err := second.AddHandler(r, HandlerOptions{})
+		reg, err := second.AddHandler(r, sharedinformer.HandlerOptions{})
 		require.NoError(k, err)
 		stop := k.Run(second)
 		require.NoError(k, second.WaitForSync(k.Context()))
@@ -89,9 +93,12 @@ func TestCheckpoint_AWarmStartMakesNoList(t *testing.T) {
 		}
 		require.Regexp(k, `^update a@`, log[3])
 		require.Regexp(k, `^delete b@\d+$`, log[4], "seen, so it is no tombstone of unknown state")
-		require.Regexp(k, `^add d@\d+$`, log[5])
+		require.Regexp(k, `^add d@\d+( initial)?$`, log[5], "before or after the informer has synced")
+		k.Create("e", "1", nil)
+		synctest.Wait()
+		require.Regexp(k, `^add e@\d+$`, strings.Join(r.take(), "\n"))
 		require.Empty(k, r.lies)
-		require.NotEmpty(k, second.Stats().Checkpoint.Resumed)
+		require.NotEmpty(k, second.Checkpoint().Resumed)
 		stop()
 	})
 }
@@ -107,7 +114,7 @@ func TestCheckpoint_AheadOfTheServerIsReplacedByAList(t *testing.T) {
 	})
 	onKube(t, func(k *kube) {
 		k.Create("b", "before", nil)
-		second := k.checkpointed(Options[*config]{Checkpoint: CheckpointOptions{Path: path}}, listwatch.Options{})
+		second := k.checkpointed(informerOptions{}, Options{Path: path}, listwatch.Options{})
 		stop, logged := k.runLogged(second)
 		require.NoError(k, second.WaitForSync(k.Context()))
 		require.Equal(k, map[string]string{"b": "before"}, values(second))
@@ -130,9 +137,9 @@ func TestCheckpoint_TooOldIsReplacedByAListWithTombstones(t *testing.T) {
 		k.Create("comes", "1", nil)
 		k.server.Faults().Compact()
 
-		second := k.checkpointed(Options[*config]{Checkpoint: CheckpointOptions{Path: path}}, listwatch.Options{})
+		second := k.checkpointed(informerOptions{}, Options{Path: path}, listwatch.Options{})
 		r := newRecorder()
-		_, err := second.AddHandler(r, HandlerOptions{})
+		_, err := second.AddHandler(r, sharedinformer.HandlerOptions{})
 		require.NoError(k, err)
 		stop, logged := k.runLogged(second)
 		pass(time.Minute)
@@ -154,14 +161,15 @@ func TestCheckpoint_ForeignOrDamagedFallsBackToAList(t *testing.T) {
 	folder := t.TempDir()
 	identity := func(obj *config) (*config, error) { return obj, nil }
 	for name, c := range map[string]struct {
-		opts   Options[*config]
+		opts   informerOptions
+		file   Options
 		sel    listwatch.Options
 		damage func(data []byte) []byte
 		says   string
 	}{
-		"cluster":      {opts: Options[*config]{Checkpoint: CheckpointOptions{Cluster: "other"}}, says: "its cluster is"},
+		"cluster":      {file: Options{Cluster: "other"}, says: "its cluster is"},
 		"selector":     {sel: listwatch.Options{LabelSelector: "a=b"}, says: "its source is"},
-		"transform":    {opts: Options[*config]{Transform: identity, Checkpoint: CheckpointOptions{TransformID: "v2"}}, says: "its transform is"},
+		"transform":    {opts: informerOptions{Transform: identity}, file: Options{TransformID: "v2"}, says: "its transform is"},
 		"cut":          {damage: func(data []byte) []byte { return data[:len(data)/2] }, says: "damaged"},
 		"changed":      {damage: func(data []byte) []byte { data[len(data)/2]++; return data }, says: "damaged"},
 		"empty":        {damage: func([]byte) []byte { return nil }, says: "damaged"},
@@ -182,10 +190,10 @@ func TestCheckpoint_ForeignOrDamagedFallsBackToAList(t *testing.T) {
 					require.NoError(k, os.Remove(path))
 				}
 				k.Update("a", "2")
-				c.opts.Checkpoint.Path = path
-				second := k.checkpointed(c.opts, c.sel)
+				c.file.Path = path
+				second := k.checkpointed(c.opts, c.file, c.sel)
 				r := newRecorder()
-				_, err := second.AddHandler(r, HandlerOptions{})
+				_, err := second.AddHandler(r, sharedinformer.HandlerOptions{})
 				require.NoError(k, err)
 				stop, logged := k.runLogged(second)
 				require.NoError(k, second.WaitForSync(k.Context()))
@@ -202,35 +210,33 @@ func TestCheckpoint_ForeignOrDamagedFallsBackToAList(t *testing.T) {
 }
 
 func TestCheckpoint_OptionsThatCannotBeKeptAreRefusedAloud(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "configmaps")
 	identity := func(obj *config) (*config, error) { return obj, nil }
-	for says, opts := range map[string]Options[*config]{
-		"set Checkpoint.TransformID": {Transform: identity, Checkpoint: CheckpointOptions{Cluster: "c", Source: "s"}},
-		"set Checkpoint.Cluster":     {Checkpoint: CheckpointOptions{Source: "s"}},
-		"set Checkpoint.Source":      {Checkpoint: CheckpointOptions{Cluster: "c"}},
-		ErrNoStoreVersion.Error():    {Queue: PerKey, Checkpoint: CheckpointOptions{Cluster: "c", Source: "s"}},
+	whole := Options{Path: filepath.Join(t.TempDir(), "configmaps"), Cluster: "c", Source: "s"}
+	for says, c := range map[string]struct {
+		opts informerOptions
+		file Options
+	}{
+		"set Path":                               {file: Options{Cluster: "c", Source: "s"}},
+		"set Cluster":                            {file: Options{Path: "x", Source: "s"}},
+		"set Source":                             {file: Options{Path: "x", Cluster: "c"}},
+		"set TransformID":                        {opts: informerOptions{Transform: identity}, file: whole},
+		"checkpoint's own":                       {opts: informerOptions{SyncGate: make(chan struct{})}, file: whole},
+		sharedinformer.ErrNoStoreVersion.Error(): {opts: informerOptions{Queue: sharedinformer.PerKey}, file: whole},
 	} {
-		opts.Checkpoint.Path = path
-		inVirtualTime(t, opts, func(s *story) {
-			s.server.Put("a", "1")
-			s.Start()
-			s.Pass(time.Hour)
-			s.ExpectStore()
-			err := s.informer.Stats().Checkpoint.Err
-			require.ErrorIs(s, err, ErrNoCheckpoint)
-			require.ErrorContains(s, err, says)
-		})
-		require.NoFileExists(t, path)
+		_, err := New(newServer(), c.opts, c.file)
+		require.ErrorIs(t, err, ErrNoCheckpoint)
+		require.ErrorContains(t, err, says)
 	}
-	_, err := newObjectCodec[listwatch.Object]()
-	require.Error(t, err, "an interface does not say what to decode")
+	_, err := New[listwatch.Object](nil, sharedinformer.Options[listwatch.Object]{}, whole)
+	require.ErrorIs(t, err, ErrNoCheckpoint)
+	require.ErrorContains(t, err, "no pointer to a struct", "an interface does not say what to decode")
 }
 
 func TestCheckpoint_IsWrittenWhenTheStoreHasMovedAndAtTheEnd(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "configmaps")
-	inVirtualTime(t, Options[*config]{Checkpoint: CheckpointOptions{Path: path, Cluster: "c", Source: "s", Interval: time.Minute}}, func(s *story) {
+	inVirtualTime(t, informerOptions{}, Options{Path: path, Cluster: "c", Source: "s", Interval: time.Minute}, func(s *story) {
 		saved := func() (uint64, string) {
-			stats := s.informer.Stats().Checkpoint
+			stats := s.informer.Checkpoint()
 			return stats.Saves, stats.Saved
 		}
 		s.server.Put("a", "1")
@@ -243,7 +249,7 @@ func TestCheckpoint_IsWrittenWhenTheStoreHasMovedAndAtTheEnd(t *testing.T) {
 		saves, _ = saved()
 		require.EqualValues(s, 1, saves, "nothing has changed")
 		s.server.Put("a", "2")
-		s.Settle()
+		synctest.Wait()
 		s.Stop()
 		saves, version = saved()
 		require.EqualValues(s, 2, saves)
@@ -255,8 +261,8 @@ func TestCheckpoint_AnUnwritableFileNeverHarmsTheInformer(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "folder")
 	require.NoError(t, os.Mkdir(folder, 0o700))
 	path := filepath.Join(folder, "configmaps")
-	opts := Options[*config]{Checkpoint: CheckpointOptions{Path: path, Cluster: "c", Source: "s", Interval: time.Minute}}
-	inVirtualTime(t, opts, func(s *story) {
+	file := Options{Path: path, Cluster: "c", Source: "s", Interval: time.Minute}
+	inVirtualTime(t, informerOptions{}, file, func(s *story) {
 		s.server.Put("a", "1")
 		s.Start()
 		s.Pass(time.Minute)
@@ -267,7 +273,7 @@ func TestCheckpoint_AnUnwritableFileNeverHarmsTheInformer(t *testing.T) {
 		s.server.Put("a", "2")
 		s.Pass(3 * time.Minute)
 		s.ExpectStore()
-		stats := s.informer.Stats().Checkpoint
+		stats := s.informer.Checkpoint()
 		require.EqualValues(s, 3, stats.Failures)
 		require.Error(s, stats.Err)
 		still, err := os.ReadFile(path)
@@ -275,15 +281,15 @@ func TestCheckpoint_AnUnwritableFileNeverHarmsTheInformer(t *testing.T) {
 		require.True(s, bytes.Equal(old, still))
 		require.NoError(s, os.RemoveAll(path+".tmp"))
 		s.Pass(time.Minute)
-		require.NoError(s, s.informer.Stats().Checkpoint.Err)
-		require.Equal(s, "2", s.informer.Stats().Checkpoint.Saved)
+		require.NoError(s, s.informer.Checkpoint().Err)
+		require.Equal(s, "2", s.informer.Checkpoint().Saved)
 	})
 }
 
 // An object that could not be transformed is not in the store, and a watch from the checkpoint would not bring it.
 func TestCheckpoint_IsNotWrittenOnceAnObjectWasLeftOut(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "configmaps")
-	opts := Options[*config]{
+	opts := informerOptions{
 		Transform: func(obj *config) (*config, error) {
 			if obj.Name == "bad" {
 				return nil, errors.New("not this one")
@@ -291,9 +297,9 @@ func TestCheckpoint_IsNotWrittenOnceAnObjectWasLeftOut(t *testing.T) {
 			return obj, nil
 		},
 		OnObjectError: func(listwatch.Key, error) {},
-		Checkpoint:    CheckpointOptions{Path: path, Cluster: "c", Source: "s", TransformID: "t"},
 	}
-	inVirtualTime(t, opts, func(s *story) {
+	file := Options{Path: path, Cluster: "c", Source: "s", TransformID: "t"}
+	inVirtualTime(t, opts, file, func(s *story) {
 		s.server.Put("good", "1")
 		s.Start()
 		s.Pass(time.Minute)
@@ -303,10 +309,26 @@ func TestCheckpoint_IsNotWrittenOnceAnObjectWasLeftOut(t *testing.T) {
 		s.server.Put("good", "2")
 		s.Pass(time.Minute)
 		s.Stop()
-		require.ErrorIs(s, s.informer.Stats().Checkpoint.Err, ErrNoCheckpoint)
+		require.ErrorIs(s, s.informer.Checkpoint().Err, ErrNoCheckpoint)
 		still, err := os.ReadFile(path)
 		require.NoError(s, err)
 		require.Equal(s, old, still)
+	})
+}
+
+// What the client could not read is not in the store either.
+func TestCheckpoint_IsNotWrittenOnceAnObjectWasUnreadable(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "configmaps")
+	opts := informerOptions{OnObjectError: func(listwatch.Key, error) {}}
+	inVirtualTime(t, opts, Options{Path: path, Cluster: "c", Source: "s"}, func(s *story) {
+		s.server.Put("good", "1")
+		s.server.Put("bad", "1")
+		s.server.Garble("bad")
+		s.Start()
+		s.Pass(time.Hour)
+		s.Stop()
+		require.ErrorIs(s, s.informer.Checkpoint().Err, ErrNoCheckpoint)
+		require.NoFileExists(s, path)
 	})
 }
 
@@ -315,12 +337,11 @@ func TestCheckpoint_RestoredObjectsAreNotTransformedAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "configmaps")
 	onKube(t, func(k *kube) {
 		k.Create("a", "1", nil)
-		opts := Options[*config]{
-			Transform:  func(obj *config) (*config, error) { obj.Data["value"] += "!"; return obj, nil },
-			Checkpoint: CheckpointOptions{Path: path, TransformID: "shout"},
+		opts := informerOptions{
+			Transform: func(obj *config) (*config, error) { obj.Data["value"] += "!"; return obj, nil },
 		}
 		for range 3 {
-			informer := k.checkpointed(opts, listwatch.Options{})
+			informer := k.checkpointed(opts, Options{Path: path, TransformID: "shout"}, listwatch.Options{})
 			stop := k.Run(informer)
 			require.NoError(k, informer.WaitForSync(k.Context()))
 			require.Equal(k, map[string]string{"a": "1!"}, values(informer))
@@ -339,9 +360,8 @@ func TestCheckpoint_ANameWithoutATransformIsNone(t *testing.T) {
 			transform func(*config) (*config, error)
 			a         string
 		}{{shout, "1!"}, {nil, "1"}, {shout, "1!"}} {
-			informer := k.checkpointed(Options[*config]{
-				Transform: c.transform, Checkpoint: CheckpointOptions{Path: path, TransformID: "shout"},
-			}, listwatch.Options{})
+			informer := k.checkpointed(
+				informerOptions{Transform: c.transform}, Options{Path: path, TransformID: "shout"}, listwatch.Options{})
 			stop := k.Run(informer)
 			require.NoError(k, informer.WaitForSync(k.Context()))
 			require.Equal(k, map[string]string{"a": c.a}, values(informer))

@@ -1,4 +1,4 @@
-package sharedinformer
+package checkpoint
 
 import (
 	"context"
@@ -16,7 +16,14 @@ import (
 
 	"glasswatch/listwatch"
 	"glasswatch/reflector"
+	"glasswatch/sharedinformer"
 )
+
+type scene struct {
+	Verb string
+	Name string
+	N    int
+}
 
 var restartGen = rapid.Custom(func(t *rapid.T) scene {
 	return scene{
@@ -64,18 +71,22 @@ func (r *restarting) start() error {
 	if r.informer != nil {
 		return nil
 	}
-	r.informer = New(r.server, Options[*config]{
+	informer, err := New(r.server, informerOptions{
 		WatchErrorHandler: func(context.Context, error) {}, OnObjectError: func(listwatch.Key, error) {},
-		Checkpoint: CheckpointOptions{Path: r.path, Cluster: "test", Source: "configmaps", Interval: time.Second},
-		Reflector:  reflector.Options{DisableStreamingList: true, Backoff: reflector.Backoff{Base: 100 * time.Millisecond, Max: time.Second}},
-	})
+		Reflector: reflector.Options{
+			DisableStreamingList: true, Backoff: reflector.Backoff{Base: 100 * time.Millisecond, Max: time.Second},
+		},
+	}, Options{Path: r.path, Cluster: "test", Source: "configmaps", Interval: time.Second})
+	if err != nil {
+		return err
+	}
+	r.informer = informer
 	r.told = newRecorder()
-	if _, err := r.informer.AddHandler(r.told, HandlerOptions{}); err != nil {
+	if _, err := r.informer.AddHandler(r.told, sharedinformer.HandlerOptions{}); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), logr.Discard()))
 	done := make(chan error, 1)
-	informer := r.informer
 	go func() { done <- informer.Run(ctx) }()
 	r.stop = func() { cancel(); <-done }
 	return nil
@@ -85,7 +96,7 @@ func (r *restarting) end() {
 	if r.informer == nil {
 		return
 	}
-	if r.informer.Stats().Checkpoint.Resumed != "" {
+	if r.informer.Checkpoint().Resumed != "" {
 		r.resumed++
 	}
 	r.stop()

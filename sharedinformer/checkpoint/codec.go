@@ -1,4 +1,4 @@
-package sharedinformer
+package checkpoint
 
 import (
 	"crypto/sha256"
@@ -14,7 +14,6 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
-	"glasswatch/deltafifo"
 	"glasswatch/listwatch"
 	"glasswatch/listwatch/resume"
 )
@@ -25,8 +24,8 @@ const (
 	asProtobuf = 'p'
 )
 
-// checkpointHeader is the first frame; one for each object follows.
-type checkpointHeader struct {
+// header is the first frame; one for each object follows.
+type header struct {
 	ResourceVersion string `json:"resourceVersion"`
 	Objects         int    `json:"objects"`
 }
@@ -38,14 +37,14 @@ type protobufObject interface {
 }
 
 // objectCodec writes and reads objects of one Go type.
-type objectCodec[T object] struct {
+type objectCodec[T listwatch.Object] struct {
 	elem     reflect.Type // of T without its pointer
 	protobuf bool
 	shape    string
 }
 
 // newObjectCodec fails if T does not say which Go type its objects have.
-func newObjectCodec[T object]() (c objectCodec[T], err error) {
+func newObjectCodec[T listwatch.Object]() (c objectCodec[T], err error) {
 	t := reflect.TypeFor[T]()
 	if t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
 		return c, fmt.Errorf("%v is no pointer to a struct", t)
@@ -56,12 +55,12 @@ func newObjectCodec[T object]() (c objectCodec[T], err error) {
 	return c, nil
 }
 
-func (c *objectCodec[T]) encode(w *resume.Writer, version string, count int, objs iter.Seq2[key, T]) error {
-	header, err := json.Marshal(checkpointHeader{version, count})
+func (c *objectCodec[T]) encode(w *resume.Writer, version string, count int, objs iter.Seq2[listwatch.Key, T]) error {
+	first, err := json.Marshal(header{version, count})
 	if err != nil {
 		return err
 	}
-	if err := w.Frame(header); err != nil {
+	if err := w.Frame(first); err != nil {
 		return err
 	}
 	for k, obj := range objs {
@@ -94,41 +93,41 @@ func (c *objectCodec[T]) marshal(obj T) ([]byte, error) {
 }
 
 // decode reads what encode wrote. An error is a resume.ErrDamaged.
-func (c *objectCodec[T]) decode(frames [][]byte) (version string, items []deltafifo.Item[key, T], err error) {
+func (c *objectCodec[T]) decode(frames [][]byte) (version string, objs []T, err error) {
 	defer func() {
 		if err != nil {
-			version, items, err = "", nil, fmt.Errorf("%w: %w", resume.ErrDamaged, err)
+			version, objs, err = "", nil, fmt.Errorf("%w: %w", resume.ErrDamaged, err)
 		}
 	}()
 	if len(frames) == 0 {
 		return "", nil, errors.New("it has no resourceVersion")
 	}
-	var header checkpointHeader
-	if err := json.Unmarshal(frames[0], &header); err != nil {
+	var first header
+	if err := json.Unmarshal(frames[0], &first); err != nil {
 		return "", nil, err
 	}
 	frames = frames[1:]
-	if header.Objects != len(frames) {
-		return "", nil, fmt.Errorf("it has %d objects, not %d", len(frames), header.Objects)
+	if first.Objects != len(frames) {
+		return "", nil, fmt.Errorf("it has %d objects, not %d", len(frames), first.Objects)
 	}
-	if _, err := resourceversion.CompareResourceVersion(header.ResourceVersion, header.ResourceVersion); err != nil {
+	if _, err := resourceversion.CompareResourceVersion(first.ResourceVersion, first.ResourceVersion); err != nil {
 		return "", nil, err
 	}
-	items = make([]deltafifo.Item[key, T], 0, len(frames))
-	seen := make(map[key]struct{}, len(frames))
+	objs = make([]T, 0, len(frames))
+	seen := make(map[listwatch.Key]bool, len(frames))
 	for n, frame := range frames {
 		obj, err := c.unmarshal(frame)
 		if err != nil {
 			return "", nil, fmt.Errorf("object %d: %w", n, err)
 		}
 		k := listwatch.KeyOf(obj)
-		if _, twice := seen[k]; twice || k.Name == "" {
+		if seen[k] || k.Name == "" {
 			return "", nil, fmt.Errorf("object %d: its key %q is missing or not its own", n, k)
 		}
-		seen[k] = struct{}{}
-		items = append(items, deltafifo.Item[key, T]{Key: k, Obj: obj})
+		seen[k] = true
+		objs = append(objs, obj)
 	}
-	return header.ResourceVersion, items, nil
+	return first.ResourceVersion, objs, nil
 }
 
 func (c *objectCodec[T]) unmarshal(frame []byte) (obj T, err error) {

@@ -1,4 +1,4 @@
-package sharedinformer
+package checkpoint
 
 import (
 	"bytes"
@@ -63,42 +63,37 @@ func FuzzCheckpointCodec(f *testing.F) {
 	})
 }
 
-func requireDamagedOrSame[T object](t *testing.T, frames [][]byte) {
+func requireDamagedOrSame[T listwatch.Object](t *testing.T, frames [][]byte) {
 	codec, err := newObjectCodec[T]()
 	require.NoError(t, err)
-	version, items, err := codec.decode(frames)
+	version, read, err := codec.decode(frames)
 	if err != nil {
 		require.ErrorIs(t, err, resume.ErrDamaged)
 		require.Empty(t, version)
-		require.Nil(t, items)
+		require.Nil(t, read)
 		return
 	}
 	require.NotEmpty(t, version)
-	require.Len(t, items, len(frames)-1)
+	require.Len(t, read, len(frames)-1)
 	if _, loose := any(*new(T)).(*unstructured.Unstructured); loose {
 		// Written as the server itself would: 1.0 as 1, and -0.0 as 0. After that it is the same for ever.
-		var all []T
-		for _, item := range items {
-			all = append(all, item.Obj)
-		}
-		_, items, err = codec.decode(written(t, version, all...))
+		_, read, err = codec.decode(written(t, version, read...))
 		require.NoError(t, err)
 	}
 	objs := map[key]T{}
-	all := []T{}
-	for _, item := range items {
-		require.NotEmpty(t, item.Key.Name)
-		require.Equal(t, listwatch.KeyOf(item.Obj), item.Key)
-		require.NotContains(t, objs, item.Key)
-		objs[item.Key] = item.Obj
-		all = append(all, item.Obj)
+	for _, obj := range read {
+		k := listwatch.KeyOf(obj)
+		require.NotEmpty(t, k.Name)
+		require.NotContains(t, objs, k)
+		objs[k] = obj
 	}
-	againVersion, again, err := codec.decode(written(t, version, all...))
+	againVersion, again, err := codec.decode(written(t, version, read...))
 	require.NoError(t, err)
 	require.Equal(t, version, againVersion)
 	require.Len(t, again, len(objs))
-	for _, item := range again {
-		require.True(t, apiequality.Semantic.DeepEqual(objs[item.Key], item.Obj), "%v\n%v", objs[item.Key], item.Obj)
+	for _, obj := range again {
+		old := objs[listwatch.KeyOf(obj)]
+		require.True(t, apiequality.Semantic.DeepEqual(old, obj), "%v\n%v", old, obj)
 	}
 }
 

@@ -1,4 +1,4 @@
-package sharedinformer
+package checkpoint
 
 import (
 	"net/http"
@@ -12,6 +12,7 @@ import (
 
 	"glasswatch/internal/apiserver"
 	"glasswatch/listwatch"
+	"glasswatch/sharedinformer"
 )
 
 func TestCheckpoint_IsSyncedOnlyOnceTheServerHasAgreed(t *testing.T) {
@@ -20,13 +21,13 @@ func TestCheckpoint_IsSyncedOnlyOnceTheServerHasAgreed(t *testing.T) {
 		k.Create("a", "1", nil)
 		k.saveOne(path)
 		k.server.Faults().FailNext(-1, apiserver.Failure{Resource: "configmaps", Code: 503})
-		second := k.checkpointed(Options[*config]{Checkpoint: CheckpointOptions{Path: path}}, listwatch.Options{})
+		second := k.checkpointed(informerOptions{}, Options{Path: path}, listwatch.Options{})
 		stop := k.Run(second)
 		pass(time.Minute)
 		require.Equal(k, map[string]string{"a": "1"}, values(second), "there to be read, without a server")
 		require.False(k, second.HasSynced())
 		late := newRecorder()
-		reg, err := second.AddHandler(late, HandlerOptions{})
+		reg, err := second.AddHandler(late, sharedinformer.HandlerOptions{})
 		require.NoError(k, err)
 		synctest.Wait()
 		require.False(k, reg.HasSynced())
@@ -51,9 +52,9 @@ func TestCheckpoint_TooOldIsNotSyncedBeforeTheListIsThere(t *testing.T) {
 		k.Create("comes", "1", nil)
 		k.server.Faults().Compact()
 
-		second := k.checkpointed(Options[*config]{Checkpoint: CheckpointOptions{Path: path}}, listwatch.Options{})
+		second := k.checkpointed(informerOptions{}, Options{Path: path}, listwatch.Options{})
 		r := newRecorder()
-		reg, err := second.AddHandler(r, HandlerOptions{})
+		reg, err := second.AddHandler(r, sharedinformer.HandlerOptions{})
 		require.NoError(k, err)
 		stop := k.Run(second)
 		synctest.Wait()
@@ -64,7 +65,7 @@ func TestCheckpoint_TooOldIsNotSyncedBeforeTheListIsThere(t *testing.T) {
 		require.Equal(k, map[string]string{"comes": "1"}, values(second))
 		<-reg.Synced()
 		synctest.Wait()
-		require.Regexp(k, `^add goes@\d+ initial\ndelete goes@\d+ unseen\nadd comes@\d+$`, strings.Join(r.take(), "\n"))
+		require.Regexp(k, `^add goes@\d+ initial\ndelete goes@\d+ unseen\nadd comes@\d+ initial$`, strings.Join(r.take(), "\n"))
 		stop()
 	})
 }
@@ -75,7 +76,7 @@ func TestCheckpoint_IsSyncedByTheFirstEventOrAQuietSecond(t *testing.T) {
 		k.Create("a", "1", nil)
 		k.saveOne(path)
 		run := func() time.Duration {
-			informer := k.checkpointed(Options[*config]{Checkpoint: CheckpointOptions{Path: path}}, listwatch.Options{})
+			informer := k.checkpointed(informerOptions{}, Options{Path: path}, listwatch.Options{})
 			begun := time.Now()
 			stop := k.Run(informer)
 			defer stop()
@@ -96,10 +97,10 @@ func TestCheckpoint_AListOfTheSavedVersionIsWrittenAnew(t *testing.T) {
 		k.Create("a", "kept", nil)
 		backup := k.server.Faults().Backup()
 		k.Update("a", "lost")
-		first := k.checkpointed(Options[*config]{Checkpoint: CheckpointOptions{Path: path}}, listwatch.Options{})
+		first := k.checkpointed(informerOptions{}, Options{Path: path}, listwatch.Options{})
 		stop := k.Run(first)
 		pass(2 * time.Minute)
-		require.EqualValues(k, 1, first.Stats().Checkpoint.Saves)
+		require.EqualValues(k, 1, first.Checkpoint().Saves)
 		k.server.Faults().FailNext(1, apiserver.Failure{Verb: "watch", Resource: "configmaps", Code: http.StatusGone})
 		k.server.Faults().Restore(backup)
 		k.Update("a", "made anew")
@@ -107,10 +108,10 @@ func TestCheckpoint_AListOfTheSavedVersionIsWrittenAnew(t *testing.T) {
 		require.Equal(k, map[string]string{"a": "made anew"}, values(first))
 		stop()
 
-		second := k.checkpointed(Options[*config]{Checkpoint: CheckpointOptions{Path: path}}, listwatch.Options{})
+		second := k.checkpointed(informerOptions{}, Options{Path: path}, listwatch.Options{})
 		stop = k.Run(second)
 		pass(time.Minute)
-		require.NotEmpty(k, second.Stats().Checkpoint.Resumed)
+		require.NotEmpty(k, second.Checkpoint().Resumed)
 		require.Equal(k, map[string]string{"a": "made anew"}, values(second))
 		stop()
 	})
