@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"glasswatch/sharedinformer"
+	"glasswatch/sharedinformer/checkpoint"
 )
 
 // disk is the folder of the checkpoint.
@@ -80,8 +80,8 @@ func ignoreMissing(err error) error {
 }
 
 // count counts the writes that have failed since it looked last. Those do not count that were not tried.
-func (d *disk) count(stats sharedinformer.CheckpointStats, all *tally) {
-	if stats.Failures > d.seen && stats.Err != nil && !errors.Is(stats.Err, sharedinformer.ErrNoCheckpoint) {
+func (d *disk) count(stats checkpoint.Stats, all *tally) {
+	if stats.Failures > d.seen && stats.Err != nil && !errors.Is(stats.Err, checkpoint.ErrNoCheckpoint) {
 		for range stats.Failures - d.seen {
 			all.fire(diskFull)
 		}

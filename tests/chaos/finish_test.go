@@ -85,7 +85,7 @@ func (w *world) reload() error {
 		return fmt.Errorf("from the checkpoint: %w", err)
 	}
 	switch {
-	case w.run.Stats().Checkpoint.Resumed != "":
+	case w.run.Checkpoint().Resumed != "":
 		w.all.resumed.Add(1)
 	case !leftOut:
 		return errors.New("the checkpoint is of no use, although the disk is free")

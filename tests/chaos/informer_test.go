@@ -16,6 +16,7 @@ import (
 	"glasswatch/listwatch"
 	"glasswatch/reflector"
 	"glasswatch/sharedinformer"
+	"glasswatch/sharedinformer/checkpoint"
 	"glasswatch/tests/chaos/proxy"
 )
 
@@ -30,6 +31,8 @@ type informer interface {
 	// Stats has what is known of the insides.
 	Stats() sharedinformer.Stats
 	LastError() error
+	// Checkpoint is the zero value for those that keep none.
+	Checkpoint() checkpoint.Stats
 }
 
 type registration interface {
@@ -57,6 +60,7 @@ func newInformer(w *world) (informer, error) {
 
 type native struct {
 	*sharedinformer.Informer[object]
+	kept *checkpoint.Informer[object] // the same, if it keeps a checkpoint
 }
 
 func newNative(w *world, config *rest.Config) (informer, error) {
@@ -83,10 +87,23 @@ func newNative(w *world, config *rest.Config) (informer, error) {
 	if s.resync {
 		opts.ResyncPeriod = resyncPeriod
 	}
-	if s.checkpoint {
-		opts.Checkpoint = sharedinformer.CheckpointOptions{Path: w.disk.path, Cluster: "chaos", Interval: 5 * time.Second / w.pace}
+	if !s.checkpoint {
+		return native{sharedinformer.New(lw, opts), nil}, nil
 	}
-	return native{sharedinformer.New(lw, opts)}, nil
+	kept, err := checkpoint.New(lw, opts, checkpoint.Options{
+		Path: w.disk.path, Cluster: "chaos", Interval: 5 * time.Second / w.pace,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return native{kept.Informer, kept}, nil
+}
+
+func (n native) Checkpoint() checkpoint.Stats {
+	if n.kept == nil {
+		return checkpoint.Stats{}
+	}
+	return n.kept.Checkpoint()
 }
 
 func (n native) Run(ctx context.Context) { _ = n.Informer.Run(ctx) }
@@ -167,3 +184,5 @@ func (f facade) Store() map[listwatch.Key]state {
 func (f facade) Stats() sharedinformer.Stats { return sharedinformer.Stats{} }
 
 func (f facade) LastError() error { return nil }
+
+func (f facade) Checkpoint() checkpoint.Stats { return checkpoint.Stats{} }

@@ -16,7 +16,7 @@ import (
 
 // do does one step.
 func (w *world) do(st step) error {
-	w.disk.count(w.run.Stats().Checkpoint, w.all)
+	w.disk.count(w.run.Checkpoint(), w.all)
 	switch st.what {
 	case create, update, remove:
 		return w.write(st.what, st.key)

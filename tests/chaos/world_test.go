@@ -221,7 +221,7 @@ func (w *world) halt() {
 	w.run = nil
 	run.cancel()
 	<-run.done
-	w.disk.count(run.Stats().Checkpoint, w.all)
+	w.disk.count(run.Checkpoint(), w.all)
 	w.disk.seen = 0
 	for _, h := range run.handlers {
 		select {

@@ -20,6 +20,7 @@ import (
 
 	"glasswatch/listwatch/resume"
 	"glasswatch/sharedinformer"
+	"glasswatch/sharedinformer/checkpoint"
 )
 
 // A program is restarted, as with each deployment, in a cluster of a hundred thousand objects of which ten have changed.
@@ -178,16 +179,15 @@ func TestAPlainWatchResumesAfterARestart(t *testing.T) {
 
 // runFrom is one life of a program with a checkpoint. It returns what was logged.
 func (c *cluster) runFrom(path, home string, tell func(informer *sharedinformer.Informer[*corev1.ConfigMap], told *notes)) string {
-	informer, told, logged := c.informer(options{
-		WatchErrorHandler: quiet,
-		Checkpoint:        sharedinformer.CheckpointOptions{Path: path, Cluster: home},
-	}), &notes{}, &notes{}
-	_, err := informer.AddHandler(telling(told), handlerOptions{})
+	informer, err := checkpoint.New(c.listerWatcher(), options{WatchErrorHandler: quiet}, checkpoint.Options{Path: path, Cluster: home})
+	require.NoError(c, err)
+	told, logged := &notes{}, &notes{}
+	_, err = informer.AddHandler(telling(told), handlerOptions{})
 	require.NoError(c, err)
 	logger := funcr.New(func(_, line string) { logged.add("%s", line) }, funcr.Options{})
 	stop := start(c.T, func(ctx context.Context) { _ = informer.Run(klog.NewContext(ctx, logger)) })
 	require.NoError(c, informer.WaitForSync(c.Context()))
-	tell(informer, told)
+	tell(informer.Informer, told)
 	stop()
 	return strings.Join(logged.read(), "\n")
 }

@@ -23,6 +23,7 @@ import (
 	"glasswatch/listwatch"
 	"glasswatch/reflector"
 	"glasswatch/sharedinformer"
+	"glasswatch/sharedinformer/checkpoint"
 )
 
 type object = *corev1.ConfigMap
@@ -60,8 +61,9 @@ type world struct {
 // running is an informer that runs.
 type running struct {
 	*sharedinformer.Informer[object]
-	stop    func() // returns when it has stopped
-	stopped chan struct{}
+	stop       func() // returns when it has stopped
+	stopped    chan struct{}
+	checkpoint func() checkpoint.Stats // nil without a checkpoint
 }
 
 // view is what a handler believes to be there: the resourceVersions by name.
@@ -136,7 +138,7 @@ func (w *world) stop() {
 func (w *world) start() error {
 	w.controller = controller.New(controller.Func[listwatch.Key](w.reconcile), controller.Options[listwatch.Key]{Name: "soak", Workers: 2})
 	var err error
-	if w.main, err = w.run("main", sharedinformer.CheckpointOptions{}); err != nil {
+	if w.main, err = w.run("main", nil); err != nil {
 		return err
 	}
 	for name, handler := range map[string]sharedinformer.Handler[object]{
@@ -155,8 +157,8 @@ func (w *world) start() error {
 	return w.restart()
 }
 
-// run starts an informer on the objects.
-func (w *world) run(name string, checkpoint sharedinformer.CheckpointOptions) (*running, error) {
+// run starts an informer on the objects, with a checkpoint if file is not nil.
+func (w *world) run(name string, file *checkpoint.Options) (*running, error) {
 	lw, err := listwatch.NewForConfig[object](w.config, corev1.SchemeGroupVersion.WithResource("configmaps"), listwatch.Options{Namespace: namespace})
 	if err != nil {
 		return nil, err
@@ -166,7 +168,17 @@ func (w *world) run(name string, checkpoint sharedinformer.CheckpointOptions) (*
 	// With the waits of client-go, which only two quiet minutes make short again, an informer that meets a fault every two
 	// seconds would do little but wait.
 	patience := reflector.Options{Backoff: reflector.Backoff{Base: 50 * time.Millisecond, Max: time.Second}}
-	r.Informer = sharedinformer.New(lw, sharedinformer.Options[object]{Name: name, Checkpoint: checkpoint, Reflector: patience})
+	opts := sharedinformer.Options[object]{Name: name, Reflector: patience}
+	if file == nil {
+		r.Informer = sharedinformer.New(lw, opts)
+	} else {
+		kept, err := checkpoint.New(lw, opts, *file)
+		if err != nil {
+			cancel()
+			return nil, err
+		}
+		r.Informer, r.checkpoint = kept.Informer, kept.Checkpoint
+	}
 	r.stop = func() { cancel(); <-r.stopped }
 	go func() {
 		defer close(r.stopped)
@@ -178,13 +190,13 @@ func (w *world) run(name string, checkpoint sharedinformer.CheckpointOptions) (*
 // restart stops the informer with the checkpoint, if it runs, and starts one from the file.
 func (w *world) restart() error {
 	if w.kept != nil {
-		if w.kept.Stats().Checkpoint.Resumed != "" {
+		if w.kept.checkpoint().Resumed != "" {
 			w.resumed.Add(1)
 		}
 		w.kept.stop()
 	}
 	var err error
-	w.kept, err = w.run("kept", sharedinformer.CheckpointOptions{Path: w.keptPath, Cluster: "soak", Interval: time.Second})
+	w.kept, err = w.run("kept", &checkpoint.Options{Path: w.keptPath, Cluster: "soak", Interval: time.Second})
 	w.started.Add(1)
 	return err
 }

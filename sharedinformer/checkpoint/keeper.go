@@ -1,0 +1,274 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/klog/v2"
+
+	"glasswatch/listwatch"
+	"glasswatch/listwatch/resume"
+	"glasswatch/reflector"
+	"glasswatch/sharedinformer"
+)
+
+// acceptedAfter is how long a watch from a checkpoint lives before a silent server counts as one that accepts its version.
+// Servers answer 200 to any version, and send what is wrong with it as the first event, at once.
+const acceptedAfter = time.Second
+
+// keeper is the Feeder of an informer with a checkpoint: a reflector, with the file before and after it.
+type keeper[T listwatch.Object] struct {
+	informer *sharedinformer.Informer[T]
+	opts     Options
+	id       resume.Identity
+	codec    objectCodec[T]
+
+	cfg       sharedinformer.ControllerConfig[T]     // the informer's, from feed on
+	reflector atomic.Pointer[reflector.Reflector[T]] // nil before the file was read
+
+	agreed   chan struct{} // the informer's SyncGate; closed by agree
+	agreeing sync.Once
+
+	restoring atomic.Bool // the queue is being filled from the file
+	restored  atomic.Bool // the store has what the file had: what comes now is the server's
+	leftOut   atomic.Bool // an object could not be read or transformed
+	moved     atomic.Bool // the store is another one than the file's
+
+	// The consumer's: objects were written since the last call of stored, and the version that it was told.
+	written bool
+	reached string
+
+	mu    sync.Mutex // protects stats
+	stats Stats
+}
+
+// attach sets the hooks of an informer's options.
+func (k *keeper[T]) attach(opts *sharedinformer.Options[T]) {
+	opts.Feed = k.feed
+	opts.SyncGate = k.agreed
+	if transform := opts.Transform; transform != nil {
+		opts.Transform = func(obj T) (T, error) {
+			if k.restoring.Load() { // it was transformed before it was saved
+				return obj, nil
+			}
+			failed := true // unless it comes back
+			defer func() {
+				if failed {
+					k.leftOut.Store(true)
+				}
+			}()
+			out, err := transform(obj)
+			failed = err != nil
+			return out, err
+		}
+	}
+	announce := opts.BeforeStore
+	opts.BeforeStore = func(key listwatch.Key, obj listwatch.Object) {
+		k.written = true
+		if announce != nil {
+			announce(key, obj)
+		}
+	}
+	measure := opts.Metrics.StoreResourceVersion
+	opts.Metrics.StoreResourceVersion = func(version string) {
+		k.stored(version)
+		if measure != nil {
+			measure(version)
+		}
+	}
+}
+
+// stored is called by the consumer when something is in the store that leads up to version. The same version may come with
+// other objects: by a list from a server that was set back.
+func (k *keeper[T]) stored(version string) {
+	if k.written || version != k.reached {
+		k.moved.Store(true)
+	}
+	k.written, k.reached = false, version
+	if k.restored.Load() {
+		k.agree()
+	}
+}
+
+// agree opens the gate before "synced".
+func (k *keeper[T]) agree() { k.agreeing.Do(func() { close(k.agreed) }) }
+
+func (k *keeper[T]) feed(cfg sharedinformer.ControllerConfig[T]) sharedinformer.Feeder {
+	k.cfg = cfg
+	return k
+}
+
+// Run is the life of a checkpoint: load, restore, watch on, and save now and then.
+func (k *keeper[T]) Run(ctx context.Context) {
+	cfg := k.cfg
+	if version, objs := k.load(ctx); version == "" {
+		k.agree() // the first list will do
+	} else {
+		if !k.restore(ctx, version, objs) {
+			return
+		}
+		cfg.Reflector.ResumeFrom = version
+		cfg.ListerWatcher = resume.RejectIfServerBehind(cfg.ListerWatcher, version)
+		defer k.judge(ctx, &cfg.Reflector).Stop()
+	}
+	report := cfg.Reflector.OnError
+	cfg.Reflector.OnError = func(ctx context.Context, err error) {
+		var unreadable *listwatch.ObjectError
+		if errors.As(err, &unreadable) {
+			k.leftOut.Store(true)
+		}
+		report(ctx, err)
+	}
+	r := reflector.New(cfg.ListerWatcher, reflector.Sink[T](cfg.Queue), cfg.Reflector)
+	k.reflector.Store(r)
+	var saving sync.WaitGroup
+	saving.Go(func() { k.saveNowAndThen(ctx) })
+	r.Run(ctx)
+	saving.Wait()
+	k.save(ctx)
+}
+
+// load reads the file. If there is none of use, version is "".
+func (k *keeper[T]) load(ctx context.Context) (version string, objs []T) {
+	frames, err := resume.Load(k.opts.Path, k.id)
+	if err == nil {
+		version, objs, err = k.codec.decode(frames)
+	}
+	logger := klog.FromContext(ctx).WithValues("informer", k.cfg.Name, "path", k.opts.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		logger.Info("No checkpoint yet, listing")
+	case err != nil:
+		logger.Info("Checkpoint not used, listing", "reason", err.Error())
+	}
+	return version, objs
+}
+
+// restore fills the store with what was loaded. It returns false if ctx ends first.
+func (k *keeper[T]) restore(ctx context.Context, version string, objs []T) bool {
+	k.restoring.Store(true)
+	_ = k.cfg.Queue.Replace(objs, nil, version) // each has a name: decode has seen to that
+	k.restoring.Store(false)
+	select {
+	case <-k.cfg.Queue.Synced(): // after the call of stored
+	case <-ctx.Done():
+		return false
+	}
+	k.moved.Store(false)
+	k.restored.Store(true)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.stats.Resumed, k.stats.Saved = version, version
+	return true
+}
+
+// judge has the reflector tell what the server makes of the file's version. The timer that it returns opens the gate when
+// a watch has lasted for acceptedAfter; if a list takes the file's place, stored does, once that is in the store.
+func (k *keeper[T]) judge(ctx context.Context, opts *reflector.Options) *time.Timer {
+	quiet := time.AfterFunc(acceptedAfter, k.agree)
+	quiet.Stop()
+	from, next, refused := opts.ResumeFrom, opts.OnTransition, false
+	opts.OnTransition = func(left, entered reflector.State) {
+		quiet.Stop()
+		switch {
+		case k.isAgreed() || refused:
+		case entered == reflector.Watching:
+			quiet.Reset(acceptedAfter)
+		case entered == reflector.ListingStreaming || entered == reflector.ListingPaged:
+			refused = true
+			klog.FromContext(ctx).Info("Server does not watch on from the checkpoint, listing",
+				"informer", k.cfg.Name, "resourceVersion", from, "reason", fmt.Sprint(k.LastError()))
+		}
+		if next != nil {
+			next(left, entered)
+		}
+	}
+	return quiet
+}
+
+func (k *keeper[T]) isAgreed() bool {
+	select {
+	case <-k.agreed:
+		return true
+	default:
+		return false
+	}
+}
+
+// saveNowAndThen saves each Interval until ctx ends.
+func (k *keeper[T]) saveNowAndThen(ctx context.Context) {
+	tick := time.NewTicker(k.opts.Interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			k.save(ctx)
+		}
+	}
+}
+
+// save writes the file if the store has moved. If that fails, the file of before stays, and the informer goes on.
+func (k *keeper[T]) save(ctx context.Context) {
+	if !k.moved.Swap(false) { // before the snapshot, which has what moved then
+		return
+	}
+	snapshot := k.informer.Store().Snapshot()
+	version := snapshot.ResourceVersion()
+	if _, err := resourceversion.CompareResourceVersion(version, version); err != nil {
+		return // not a version that a watch can begin at
+	}
+	var err error
+	if k.leftOut.Load() { // after the snapshot: it is known by now what is missing there
+		err = fmt.Errorf("%w: an object was left out, and a watch from here on would not bring it", ErrNoCheckpoint)
+	} else {
+		err = resume.Save(k.opts.Path, k.id, func(w *resume.Writer) error {
+			return k.codec.encode(w, version, snapshot.Len(), snapshot.All())
+		})
+	}
+	k.mu.Lock()
+	repeated := err != nil && k.stats.Err != nil && k.stats.Err.Error() == err.Error()
+	k.stats.Err = err
+	if err == nil {
+		k.stats.Saves++
+		k.stats.Saved, k.stats.SavedAt = version, time.Now()
+	} else {
+		k.stats.Failures++
+		k.moved.Store(true)
+	}
+	k.mu.Unlock()
+	if err != nil && !repeated {
+		klog.FromContext(ctx).Error(err, "Checkpoint not written", "informer", k.cfg.Name, "path", k.opts.Path)
+	}
+}
+
+// LastSyncResourceVersion is the reflector's.
+func (k *keeper[T]) LastSyncResourceVersion() string {
+	if r := k.reflector.Load(); r != nil {
+		return r.LastSyncResourceVersion()
+	}
+	return ""
+}
+
+// LastError is the reflector's.
+func (k *keeper[T]) LastError() error {
+	if r := k.reflector.Load(); r != nil {
+		return r.LastError()
+	}
+	return nil
+}
+
+// Stats are the reflector's.
+func (k *keeper[T]) Stats() reflector.Stats {
+	if r := k.reflector.Load(); r != nil {
+		return r.Stats()
+	}
+	return reflector.Stats{}
+}
