@@ -2,84 +2,97 @@ package workqueue
 
 import "time"
 
-// alarm is a time.AfterFunc timer whose callbacks can be waited for, so that a queue that was shut down leaves no
-// goroutine behind. It is used with the queue's lock held.
+// alarm is the queue's only timer. It goes off for the next deadline, and with metrics for the next report.
 type alarm struct {
-	ring  func() // the callback: it must call clear first and ended last
 	timer *time.Timer
-	set   bool
-	at    instant // when it goes off, if set
-	// pending counts the callbacks that will run or are running.
-	pending int
+	at    time.Time // when it goes off; zero if it is not set
+	// reportAt is when unfinished work is reported next; zero if it is not.
+	reportAt time.Time
+	// callbacks counts those that will run or are running. ShutDown waits until there are none.
+	callbacks int
 }
 
-// setFor makes the alarm go off at the instant at, which is d from now, and not at the one it was set for.
-func (a *alarm) setFor(at instant, d time.Duration) {
-	a.set, a.at = true, at
+// setAlarmLocked sets the alarm for the next thing to do, unless it goes off before that anyway.
+func (q *Queue[T]) setAlarmLocked() {
+	a := &q.alarm
+	next := a.reportAt
+	if len(q.delayed) > 0 && (next.IsZero() || q.delayed[0].due.Before(next)) {
+		next = q.delayed[0].due
+	}
+	if next.IsZero() || !a.at.IsZero() && !next.Before(a.at) {
+		return
+	}
+	a.at = next
 	if a.timer == nil {
-		a.timer = time.AfterFunc(d, a.ring)
-		a.pending++
-	} else if !a.timer.Reset(d) {
+		a.timer = time.AfterFunc(time.Until(next), q.ring)
+		a.callbacks++
+	} else if !a.timer.Reset(time.Until(next)) {
 		// The timer had gone off or was stopped, so this is one callback more.
-		a.pending++
+		a.callbacks++
 	}
 }
 
-func (a *alarm) clear() { a.set = false }
-
-func (a *alarm) stop() {
-	a.set = false
-	if a.timer != nil && a.timer.Stop() {
-		a.pending--
-	}
-}
-
-// ended is the last thing that a callback of a does.
-func (q *Queue[T]) ended(a *alarm) {
-	lock(&q.mu)
+// ring is the timer's callback.
+func (q *Queue[T]) ring() {
+	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.endedLocked(a)
+	now := time.Now()
+	q.alarm.at = time.Time{}
+	added := q.moveDueLocked(now)
+	report := !q.alarm.reportAt.IsZero() && !q.alarm.reportAt.After(now)
+	total, longest := time.Duration(0), time.Duration(0)
+	if report {
+		q.alarm.reportAt = time.Time{}
+		total, longest = q.unfinishedLocked(now)
+		if q.processing.len > 0 {
+			q.startReportLocked(now)
+		}
+	}
+	q.setAlarmLocked()
+	if q.metrics != nil {
+		q.mu.Unlock()
+		q.reportAdded(added)
+		if report {
+			q.metrics.Unfinished(total, longest)
+		}
+		q.mu.Lock()
+	}
+	q.callbackGoneLocked()
 }
 
-func (q *Queue[T]) endedLocked(a *alarm) {
-	a.pending--
-	if a.pending == 0 {
+// callbackGoneLocked is called wherever callbacks falls, so that nobody misses that it became 0.
+func (q *Queue[T]) callbackGoneLocked() {
+	q.alarm.callbacks--
+	if q.alarm.callbacks == 0 {
 		q.idle.Broadcast()
 	}
 }
 
-// awaitCallbacksLocked returns when no callback runs or will run; the alarms must have been stopped.
-func (q *Queue[T]) awaitCallbacksLocked() {
-	for q.wake.pending+q.report.pending > 0 {
+// endAlarmLocked returns when no callback runs or will run. It is called when nothing can set the alarm any more.
+func (q *Queue[T]) endAlarmLocked() {
+	a := &q.alarm
+	a.at, a.reportAt = time.Time{}, time.Time{}
+	if a.timer != nil && a.timer.Stop() {
+		q.callbackGoneLocked()
+	}
+	for a.callbacks > 0 {
 		q.idle.Wait()
 	}
 }
 
-// startReportLocked sets the alarm of Metrics.Unfinished, unless it is set. An idle queue has no alarm.
-func (q *Queue[T]) startReportLocked() {
-	if !q.report.set && (!q.shuttingDown || q.draining > 0) {
-		q.report.setFor(q.now().after(ReportPeriod), ReportPeriod)
+// startReportLocked plans the next call of Metrics.Unfinished, unless one is planned. After ShutDown there is none.
+func (q *Queue[T]) startReportLocked(now time.Time) {
+	if q.alarm.reportAt.IsZero() && q.shutDowns == 0 {
+		q.alarm.reportAt = now.Add(ReportPeriod)
+		q.setAlarmLocked()
 	}
 }
 
-func (q *Queue[T]) reportUnfinished() {
-	lock(&q.mu)
-	q.report.clear()
-	total, longest := q.unfinishedLocked()
-	if q.processing.len > 0 {
-		q.startReportLocked()
+func (q *Queue[T]) reportAdded(n int) {
+	if q.metrics == nil {
+		return
 	}
-	q.mu.Unlock()
-	q.metrics.Unfinished(total, longest)
-	q.ended(&q.report)
-}
-
-func (q *Queue[T]) unfinishedLocked() (total, longest time.Duration) {
-	now := q.now()
-	for e := q.processing.head; e != nil; e = e.next {
-		d := time.Duration(now - e.startedAt)
-		total += d
-		longest = max(longest, d)
+	for range n {
+		q.metrics.Added()
 	}
-	return total, longest
 }

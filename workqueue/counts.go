@@ -1,91 +1,68 @@
 package workqueue
 
-import "sync"
+import (
+	"container/list"
+	"sync"
+)
 
 // DefaultMaxTracked is for how many items a limiter remembers retries, unless told otherwise.
 const DefaultMaxTracked = 100_000
 
-// Counts are the retry counters of a rate limiter. Items that nobody forgets cannot fill the memory: with one item too
-// many, the one whose last retry is longest ago is forgotten, and so starts anew if it fails once more.
+// Counts are the retry counters of a rate limiter: an LRU cache. Items that nobody forgets cannot fill the memory. With one
+// item too many, the one whose last retry is longest ago is evicted. It starts anew if it fails once more.
 type Counts[T comparable] struct {
 	// MaxTracked is the number of items remembered at most; 0 means DefaultMaxTracked. It must not be changed once the
 	// limiter is in use.
 	MaxTracked int
 
-	mu     sync.Mutex // guards all below
-	counts map[T]*count[T]
-	// oldest and newest are the ends of a list in order of the last retry. Invariant: it has the same items as counts.
-	oldest, newest *count[T]
-	evicted        uint64
+	mu sync.Mutex // guards all below
+	// Invariant: byItem has the elements of byRetry, whose values are *count[T].
+	byItem  map[T]*list.Element
+	byRetry list.List // the longest without a retry first
+	evicted uint64
 }
 
 type count[T comparable] struct {
-	item           T
-	n              int
-	older, younger *count[T]
+	item T
+	n    int
 }
 
 // increment returns the item's count with this retry included.
 func (c *Counts[T]) increment(item T) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e := c.counts[item]
-	if e == nil {
-		e = c.addLocked(item)
-	} else if e != c.newest {
-		c.unlinkLocked(e)
-		c.linkLocked(e)
+	el := c.byItem[item]
+	if el == nil {
+		c.makeRoomLocked()
+		el = c.byRetry.PushBack(&count[T]{item: item})
+		c.byItem[item] = el
 	}
-	e.n++
-	return e.n
+	c.byRetry.MoveToBack(el)
+	counter := el.Value.(*count[T])
+	counter.n++
+	return counter.n
 }
 
-// addLocked makes a counter, of the one that has to go if there are too many.
-func (c *Counts[T]) addLocked(item T) *count[T] {
+// makeRoomLocked makes room for one counter more.
+func (c *Counts[T]) makeRoomLocked() {
+	if c.byItem == nil {
+		c.byItem = make(map[T]*list.Element)
+	}
 	limit := c.MaxTracked
 	if limit <= 0 {
 		limit = DefaultMaxTracked
 	}
-	if c.counts == nil {
-		c.counts = make(map[T]*count[T])
-	}
-	e := new(count[T])
-	if len(c.counts) >= limit {
-		e = c.oldest
-		c.dropLocked(e)
+	if len(c.byItem) >= limit {
+		oldest := c.byRetry.Front().Value.(*count[T])
+		c.removeLocked(oldest.item)
 		c.evicted++
 	}
-	e.item, e.n = item, 0
-	c.counts[item] = e
-	c.linkLocked(e)
-	return e
 }
 
-func (c *Counts[T]) dropLocked(e *count[T]) {
-	c.unlinkLocked(e)
-	delete(c.counts, e.item)
-}
-
-func (c *Counts[T]) linkLocked(e *count[T]) {
-	e.older, e.younger = c.newest, nil
-	if c.newest == nil {
-		c.oldest = e
-	} else {
-		c.newest.younger = e
-	}
-	c.newest = e
-}
-
-func (c *Counts[T]) unlinkLocked(e *count[T]) {
-	if e.older == nil {
-		c.oldest = e.younger
-	} else {
-		e.older.younger = e.younger
-	}
-	if e.younger == nil {
-		c.newest = e.older
-	} else {
-		e.younger.older = e.older
+func (c *Counts[T]) removeLocked(item T) {
+	if el := c.byItem[item]; el != nil {
+		c.byRetry.Remove(el)
+		delete(c.byItem, item)
 	}
 }
 
@@ -93,17 +70,15 @@ func (c *Counts[T]) unlinkLocked(e *count[T]) {
 func (c *Counts[T]) Forget(item T) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if e := c.counts[item]; e != nil {
-		c.dropLocked(e)
-	}
+	c.removeLocked(item)
 }
 
 // NumRequeues returns the item's count.
 func (c *Counts[T]) NumRequeues(item T) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if e := c.counts[item]; e != nil {
-		return e.n
+	if el := c.byItem[item]; el != nil {
+		return el.Value.(*count[T]).n
 	}
 	return 0
 }
@@ -112,7 +87,7 @@ func (c *Counts[T]) NumRequeues(item T) int {
 func (c *Counts[T]) Tracked() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.counts)
+	return len(c.byItem)
 }
 
 // Evicted returns how many items were forgotten because there were too many.

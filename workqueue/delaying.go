@@ -1,6 +1,9 @@
 package workqueue
 
-import "time"
+import (
+	"container/heap"
+	"time"
+)
 
 // DelayingQueue is a [Queue] whose items can be due later. Make it with [NewDelaying].
 type DelayingQueue[T comparable] struct {
@@ -38,135 +41,99 @@ func (q *DelayingQueue[T]) AddAfterWithPriority(item T, d time.Duration, priorit
 	}
 }
 
-// CancelDelayed takes back the item's pending AddAfter, and reports whether there was one. An item that is due already, by
-// whatever means, stays so.
+// CancelDelayed takes back the item's pending AddAfter, and reports whether there was one. An item that is due already
+// stays so.
 func (q *DelayingQueue[T]) CancelDelayed(item T) bool {
-	hash := q.table.hash(item)
-	lock(&q.mu)
+	q.mu.Lock()
 	defer q.mu.Unlock()
-	e := q.table.find(item, hash)
-	if e == nil || !e.delayed() {
+	e := q.table.entries[item]
+	if e == nil || !e.is(delayed) {
 		return false
 	}
 	// The alarm stays as it is: at worst it goes off for nothing.
-	q.delayed.remove(e)
-	q.table.release(e)
+	q.undelayLocked(e)
+	q.releaseLocked(e)
 	return true
 }
 
 func (q *Queue[T]) addAfter(item T, d time.Duration, priority int) (accepted bool) {
-	hash := q.table.hash(item)
-	lock(&q.mu)
+	due := time.Now().Add(d)
+	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.shuttingDown {
 		return false
 	}
-	if q.table.len == 0 && q.largeLocked() {
-		q.beginRoundLocked()
-	}
-	e := q.table.get(item, hash)
-	// Time has passed since the clock was last read: what would be too late then is so now, and costs no reading.
-	if e.delayed() && q.readAt.after(d) >= q.delayed.dueOf(e) {
-		e.delayPriority = max(e.delayPriority, priority)
-		return true
-	}
-	now := q.now()
-	due := now.after(d)
+	e := q.entryLocked(item)
 	switch {
-	case e.delayed():
+	case e.is(delayed):
 		e.delayPriority = max(e.delayPriority, priority)
-		if due >= q.delayed.dueOf(e) {
+		if !due.Before(e.due) {
 			return true
 		}
-		q.delayed.hasten(e, due)
+		q.promiseLocked(e, due)
+		heap.Fix(&q.delayed, e.delayIndex)
 	case q.merge && e.is(ready|dirty):
 		q.makeDueLocked(e, priority)
 		return true
 	default:
+		e.state |= delayed
 		e.delayPriority = priority
-		q.delayed.push(e, due)
+		q.promiseLocked(e, due)
+		heap.Push(&q.delayed, e)
 	}
-	q.setWakeLocked(now)
+	q.setAlarmLocked()
 	return true
 }
 
-// setWakeLocked sees to it that the alarm goes off for the next deadline.
-func (q *Queue[T]) setWakeLocked(now instant) {
-	if len(q.delayed.nodes) == 0 {
-		return
-	}
-	next := q.delayed.nodes[0].due
-	if q.wake.set && q.wake.at <= next {
-		return
-	}
-	q.wake.setFor(next, time.Duration(next-now))
+func (q *Queue[T]) promiseLocked(e *entry[T], due time.Time) {
+	q.promises++
+	e.due, e.seq = due, q.promises
 }
 
-// atOnce is how many items that fall due together are moved before others get the lock.
-const atOnce = 256
-
-// wakeUp is the alarm's callback: it makes ready what is due.
-func (q *Queue[T]) wakeUp() {
-	lock(&q.mu)
-	q.wake.clear()
-	for more := true; more; {
-		var added int
-		added, more = q.moveDueLocked(atOnce)
-		if !more {
-			q.setWakeLocked(q.now())
-		}
-		if more || q.metrics != nil {
-			q.mu.Unlock()
-			q.reportAdded(added)
-			if more {
-				for range pause << (spins - 1) { // so that those who wait awake have tried to take the lock
-				}
-			}
-			lock(&q.mu)
-		}
-	}
-	q.endedLocked(&q.wake)
-	q.mu.Unlock()
+func (q *Queue[T]) undelayLocked(e *entry[T]) {
+	heap.Remove(&q.delayed, e.delayIndex)
+	e.state &^= delayed
 }
 
-// moveDueLocked makes at most limit delayed items due whose time has come. added is how many were not due by Add already,
-// more whether there may be others.
-func (q *Queue[T]) moveDueLocked(limit int) (added int, more bool) {
-	now := q.now()
-	for range limit {
-		if len(q.delayed.nodes) == 0 || q.delayed.nodes[0].due > now {
-			return added, false
-		}
-		e := q.delayed.nodes[0].e
-		q.delayed.remove(e)
+// moveDueLocked makes due what has its deadline behind it. It returns how many items were not due by Add already.
+func (q *Queue[T]) moveDueLocked(now time.Time) (added int) {
+	for len(q.delayed) > 0 && !q.delayed[0].due.After(now) {
+		e := q.delayed[0]
+		q.undelayLocked(e)
 		if q.makeDueLocked(e, e.delayPriority) {
 			added++
 		}
 	}
-	return added, true
-}
-
-// helpLocked makes ready what is due, for a worker that has nothing else to do: it need not wait for the alarm's goroutine.
-func (q *Queue[T]) helpLocked() (added int) {
-	if len(q.delayed.nodes) == 0 {
-		return 0
-	}
-	// This worker is awake and will wake the next one, if it leaves something.
-	was := q.waking
-	q.waking = true
-	added, _ = q.moveDueLocked(atOnce)
-	q.waking = was
-	if len(q.delayed.nodes) == 0 {
-		q.wake.stop()
-	}
 	return added
 }
 
-func (q *Queue[T]) reportAdded(n int) {
-	if q.metrics == nil {
-		return
+// delayHeap is a heap.Interface with the next item to be due at its root. Invariant: h[i].delayIndex == i.
+type delayHeap[T comparable] []*entry[T]
+
+func (h delayHeap[T]) Len() int { return len(h) }
+
+func (h delayHeap[T]) Less(i, j int) bool {
+	if order := h[i].due.Compare(h[j].due); order != 0 {
+		return order < 0
 	}
-	for range n {
-		q.metrics.Added()
-	}
+	return h[i].seq < h[j].seq
+}
+
+func (h delayHeap[T]) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].delayIndex, h[j].delayIndex = i, j
+}
+
+func (h *delayHeap[T]) Push(x any) {
+	e := x.(*entry[T])
+	e.delayIndex = len(*h)
+	*h = append(*h, e)
+}
+
+func (h *delayHeap[T]) Pop() any {
+	last := len(*h) - 1
+	e := (*h)[last]
+	(*h)[last] = nil
+	*h = (*h)[:last]
+	return e
 }

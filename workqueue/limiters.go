@@ -17,14 +17,9 @@ type RateLimiter[T comparable] interface {
 	NumRequeues(item T) int
 }
 
-// Tracker is implemented by the rate limiters that remember items.
-type Tracker interface {
-	// Tracked returns how many items are remembered.
-	Tracked() int
-}
-
+// tracked returns how many items l remembers, 0 if l does not say.
 func tracked[T comparable](l RateLimiter[T]) int {
-	if t, ok := l.(Tracker); ok {
+	if t, ok := l.(interface{ Tracked() int }); ok {
 		return t.Tracked()
 	}
 	return 0
@@ -64,7 +59,7 @@ type ItemExponentialFailureRateLimiter[T comparable] struct {
 	base, max time.Duration
 }
 
-// NewItemExponentialFailureRateLimiter returns a limiter whose delays are base, 2·base, 4·base and so on, never above max.
+// NewItemExponentialFailureRateLimiter returns a limiter whose delays are base, 2·base, 4·base and so on, at most max.
 func NewItemExponentialFailureRateLimiter[T comparable](base, max time.Duration) *ItemExponentialFailureRateLimiter[T] {
 	return &ItemExponentialFailureRateLimiter[T]{base: base, max: max}
 }
@@ -150,7 +145,7 @@ type WithMaxWaitRateLimiter[T comparable] struct {
 	max   time.Duration
 }
 
-// NewWithMaxWaitRateLimiter returns a limiter whose delays are those of inner, which must not be nil, but never above max.
+// NewWithMaxWaitRateLimiter returns a limiter whose delays are those of inner, which must not be nil, but at most max.
 func NewWithMaxWaitRateLimiter[T comparable](inner RateLimiter[T], max time.Duration) *WithMaxWaitRateLimiter[T] {
 	return &WithMaxWaitRateLimiter[T]{inner: inner, max: max}
 }

@@ -49,16 +49,3 @@ type Metrics interface {
 
 // ReportPeriod is the time between two calls of Metrics.Unfinished.
 const ReportPeriod = 500 * time.Millisecond
-
-// Stats are the numbers of one moment.
-type Stats struct {
-	// Queued items wait to be taken. Items that were added again while being processed are not among them.
-	Queued int
-	// Processing items were taken and are not done.
-	Processing int
-	// Delayed items will be due later. An item may be queued or processing at the same time.
-	Delayed int
-	// UnfinishedWork sums up how long the items in processing have been there, LongestRunning is the longest of them. Both
-	// are known only to a queue with metrics.
-	UnfinishedWork, LongestRunning time.Duration
-}

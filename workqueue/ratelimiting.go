@@ -31,6 +31,6 @@ func (q *RateLimitingQueue[T]) Forget(item T) { q.limiter.Forget(item) }
 // NumRequeues returns how often the rate limiter was asked about item since it was last forgotten.
 func (q *RateLimitingQueue[T]) NumRequeues(item T) int { return q.limiter.NumRequeues(item) }
 
-// Tracked returns for how many items the rate limiter remembers retries: a number that keeps growing means that somebody
-// does not call Forget. 0 if the limiter does not say, see [Tracker].
+// Tracked returns for how many items the rate limiter remembers retries. A number that keeps growing means that somebody
+// does not call Forget. It is 0 if the limiter has no method Tracked() int.
 func (q *RateLimitingQueue[T]) Tracked() int { return tracked(q.limiter) }

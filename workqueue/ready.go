@@ -1,61 +1,46 @@
 package workqueue
 
-import "container/heap"
+import (
+	"cmp"
+	"container/heap"
+	"slices"
+)
 
-// spareLevels is how many empty levels are kept for their priority's next item.
+// spareLevels is how many empty levels are kept for the next item of their priority.
 const spareLevels = 16
 
 // level holds the ready items of one priority, in order of arrival.
 type level[T comparable] struct {
-	list[T]
+	entryList[T]
 	priority int
 	index    int // place in readyItems.heap
 }
 
-// readyItems are the items that Get may take: a FIFO per priority. Priority 0, which is nearly everybody's, costs neither a
-// map lookup nor a heap operation; another priority costs a heap operation only when its level fills or empties.
+// readyItems are the items that Get may take: a FIFO per priority. The heap changes only when a level fills or empties.
 type readyItems[T comparable] struct {
 	len    int
-	normal level[T]          // priority 0; never in levels or heap
-	levels map[int]*level[T] // the others by priority
-	// heap has the levels that are not empty, the highest priority at the root.
-	heap levelHeap[T]
+	levels map[int]*level[T] // by priority; some may be empty
+	heap   levelHeap[T]      // the levels that are not empty, the highest priority at the root
 }
 
 func (r *readyItems[T]) push(e *entry[T]) {
-	l := &r.normal
-	if e.priority != 0 {
-		l = r.levelOf(e.priority)
-	}
-	e.level = l
-	l.pushBack(e)
-	r.len++
-}
-
-func (r *readyItems[T]) levelOf(priority int) *level[T] {
-	l := r.levels[priority]
+	l := r.levels[e.priority]
 	if l == nil {
-		if r.levels == nil {
-			r.levels = make(map[int]*level[T])
-		}
-		l = &level[T]{priority: priority}
-		r.levels[priority] = l
+		l = &level[T]{priority: e.priority}
+		r.levels[e.priority] = l
 	}
 	if l.len == 0 {
 		heap.Push(&r.heap, l)
 	}
-	return l
+	l.pushBack(e)
+	e.level = l
+	r.len++
 }
 
-// pop takes the oldest item of the highest priority; nil if there is none.
+// pop takes the oldest item of the highest priority. There must be one.
 func (r *readyItems[T]) pop() *entry[T] {
-	e := r.normal.head
-	if len(r.heap) > 0 && (e == nil || r.heap[0].priority > 0) {
-		e = r.heap[0].head
-	}
-	if e != nil {
-		r.remove(e)
-	}
+	e := r.heap[0].head
+	r.remove(e)
 	return e
 }
 
@@ -64,7 +49,7 @@ func (r *readyItems[T]) remove(e *entry[T]) {
 	l.remove(e)
 	e.level = nil
 	r.len--
-	if l == &r.normal || l.len > 0 {
+	if l.len > 0 {
 		return
 	}
 	heap.Remove(&r.heap, l.index)
@@ -81,6 +66,16 @@ func (r *readyItems[T]) raise(e *entry[T], priority int) {
 	r.remove(e)
 	e.priority = priority
 	r.push(e)
+}
+
+// items copies out what is ready, in the order of pop.
+func (r *readyItems[T]) items() []T {
+	levels := slices.SortedFunc(slices.Values(r.heap), func(a, b *level[T]) int { return cmp.Compare(b.priority, a.priority) })
+	items := make([]T, 0, r.len)
+	for _, l := range levels {
+		items = l.appendItems(items)
+	}
+	return items
 }
 
 // levelHeap is a heap.Interface.

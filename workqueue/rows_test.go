@@ -49,8 +49,8 @@ func TestShutDown_NoGoroutineOfTheQueueOutlivesIt(t *testing.T) {
 				<-time.After(ReportPeriod) // both alarms are set
 				q.Done(item)
 				stop(q)
-				require.Zero(t, q.wake.pending+q.report.pending)
-				require.False(t, q.wake.set || q.report.set)
+				require.Zero(t, q.alarm.callbacks)
+				require.True(t, q.alarm.at.IsZero() && q.alarm.reportAt.IsZero())
 			})
 		})
 	}

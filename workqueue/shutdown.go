@@ -1,67 +1,71 @@
 package workqueue
 
-// ShutDown makes the queue take no more items. What waits to be taken can still be taken, after which Get returns
-// shutdown=true. Items that are due count as waiting, items that are delayed are dropped. A ShutDownWithDrain that waits
-// returns. ShutDown does not wait for workers; when it returns, the queue has no goroutine and no timer.
+import "time"
+
+// ShutDown makes the queue take no more items. What waits can still be taken, after which Get returns shutdown=true.
+// Items that are due count as waiting, items that are delayed are dropped. A ShutDownWithDrain that waits returns.
+// ShutDown does not wait for workers. When it returns, the queue has no goroutine and no timer.
 func (q *Queue[T]) ShutDown() {
-	q.closeQueue()
-	lock(&q.mu)
+	q.mu.Lock()
 	q.shutDowns++
+	due := q.closeLocked()
 	q.idle.Broadcast()
-	q.report.stop()
-	q.awaitCallbacksLocked()
 	q.mu.Unlock()
-	q.lastReport()
+	q.reportAdded(due)
+	q.end()
 }
 
 // ShutDownWithDrain is ShutDown, and waits until every item that was due has been taken and is done: also those that were
 // added again while in processing. Without workers that Get and call Done it waits until somebody calls ShutDown. It must
 // not be called by a worker that has an item.
 func (q *Queue[T]) ShutDownWithDrain() {
-	lock(&q.mu)
-	q.draining++
+	q.mu.Lock()
 	before := q.shutDowns
+	due := q.closeLocked()
 	q.mu.Unlock()
-	q.closeQueue()
+	q.reportAdded(due)
 
-	lock(&q.mu)
+	q.mu.Lock()
 	for !q.idleLocked() && q.shutDowns == before {
 		q.idle.Wait()
 	}
-	q.draining--
-	if q.draining == 0 {
-		q.report.stop()
-		q.awaitCallbacksLocked()
-	}
 	q.mu.Unlock()
-	q.lastReport()
+	q.end()
 }
 
 // ShuttingDown reports whether the queue was told to shut down.
 func (q *Queue[T]) ShuttingDown() bool {
-	lock(&q.mu)
+	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.shuttingDown
 }
 
-// closeQueue settles what becomes of the delayed items and lets no more in.
-func (q *Queue[T]) closeQueue() {
-	lock(&q.mu)
-	due := 0
-	if !q.shuttingDown {
-		due, _ = q.moveDueLocked(len(q.delayed.nodes))
-		q.shuttingDown = true
-		q.delayed.clear(q.table.release)
+// closeLocked lets no more items in, and returns how many of the delayed ones were due.
+func (q *Queue[T]) closeLocked() (due int) {
+	if q.shuttingDown {
+		return 0
 	}
-	q.wake.stop()
+	q.shuttingDown = true
+	due = q.moveDueLocked(time.Now())
+	dropped := q.delayed
+	q.delayed = nil
+	for _, e := range dropped {
+		e.state &^= delayed
+		q.releaseLocked(e)
+	}
 	q.work.Broadcast()
-	q.mu.Unlock()
-	q.reportAdded(due)
+	return due
 }
 
-func (q *Queue[T]) idleLocked() bool { return q.lenLocked() == 0 && q.processing.len == 0 }
+// end leaves the queue without goroutine and timer, and the metrics with what is true now.
+func (q *Queue[T]) end() {
+	q.mu.Lock()
+	q.endAlarmLocked()
+	q.mu.Unlock()
+	q.lastReport()
+}
 
-// lastReport leaves the metrics with what is true at the end, instead of half a second before it.
+// lastReport tells the metrics what is true at the end, instead of half a second before it.
 func (q *Queue[T]) lastReport() {
 	if q.metrics == nil {
 		return

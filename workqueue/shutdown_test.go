@@ -113,7 +113,8 @@ func TestShutDownWithDrain_CountsWhatIsDelayedAndDue(t *testing.T) {
 		q.AddAfter("due", time.Second)
 		// As if the alarm were late.
 		q.mu.Lock()
-		q.wake.stop()
+		q.alarm.timer.Stop()
+		q.callbackGoneLocked()
 		q.mu.Unlock()
 		<-time.After(2 * time.Second)
 		drained := drain(q)
