@@ -44,7 +44,7 @@ func (q *Queue[T]) ring() {
 	if report {
 		q.alarm.reportAt = time.Time{}
 		total, longest = q.unfinishedLocked(now)
-		if q.processing.len > 0 {
+		if q.working > 0 {
 			q.startReportLocked(now)
 		}
 	}

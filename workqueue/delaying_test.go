@@ -186,3 +186,41 @@ func TestAddAfter_WakesAWaitingWorkerForEachItem(t *testing.T) {
 		assert.Len(s, got, 3)
 	})
 }
+
+// asleep keeps the alarm from going off, as a busy machine does for a while.
+func (s *story) asleep() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.alarm.timer.Stop()
+	s.callbackGoneLocked()
+}
+
+func TestGet_TakesWhatIsDueWithoutWaitingForTheAlarm(t *testing.T) {
+	m := &recorder{}
+	tell(t, Options[string]{Metrics: m}, func(s *story) {
+		s.AddAfter("a", time.Second)
+		s.AddAfter("b", time.Second)
+		s.asleep()
+		<-time.After(time.Second)
+		assert.Equal(t, "a", take(t, s))
+		assert.Equal(t, "b", take(t, s))
+		m.expect(t, "retried", "retried", "added", "added", "taken after 0s", "taken after 0s")
+	})
+}
+
+func TestGet_ReportsWhatIsDueBeforeItWaits(t *testing.T) {
+	m := &recorder{}
+	tell(t, Options[string]{Metrics: m}, func(s *story) {
+		s.Add("a")
+		take(t, s)
+		s.AddAfter("a", ReportPeriod/2)
+		s.asleep()
+		<-time.After(ReportPeriod / 2)
+		m.reset()
+		taken := make(chan string)
+		go func() { item, _ := s.Get(); taken <- item }()
+		m.expect(t, "added")
+		s.Done("a")
+		assert.Equal(t, "a", <-taken)
+	})
+}

@@ -18,10 +18,8 @@ const (
 type entry[T comparable] struct {
 	item  T
 	state state
-	// next and prev link the one list that the entry is in: a level's, or the list of items in processing.
+	// next and prev link the one list that the entry is in: a level of the ready items, or the items in processing.
 	next, prev *entry[T]
-	// level is the level of a ready entry, nil otherwise.
-	level *level[T]
 	// priority counts while the entry is ready or dirty, delayPriority when its deadline has passed.
 	priority, delayPriority int
 	// due is the deadline of a delayed entry. Of two equal ones the lower seq comes first.
@@ -35,11 +33,10 @@ type entry[T comparable] struct {
 
 func (e *entry[T]) is(s state) bool { return e.state&s != 0 }
 
-// entryList is an intrusive doubly linked list: the links are in the entries. So nothing is allocated, and an entry leaves the
-// middle in constant time.
+// entryList is a doubly linked list whose links are in the entries. Nothing is allocated, and an entry leaves the middle
+// in constant time.
 type entryList[T comparable] struct {
 	head, tail *entry[T]
-	len        int
 }
 
 func (l *entryList[T]) pushBack(e *entry[T]) {
@@ -50,7 +47,6 @@ func (l *entryList[T]) pushBack(e *entry[T]) {
 		l.tail.next = e
 	}
 	l.tail = e
-	l.len++
 }
 
 func (l *entryList[T]) remove(e *entry[T]) {
@@ -65,11 +61,10 @@ func (l *entryList[T]) remove(e *entry[T]) {
 		e.next.prev = e.prev
 	}
 	e.next, e.prev = nil, nil
-	l.len--
 }
 
-// appendItems appends the list's items, the first one first.
-func (l *entryList[T]) appendItems(to []T) []T {
+// items appends the list's items, the first one first.
+func (l *entryList[T]) items(to []T) []T {
 	for e := l.head; e != nil; e = e.next {
 		to = append(to, e.item)
 	}

@@ -50,16 +50,15 @@ func (q *Queue[T]) spares() int {
 	return n
 }
 
-func (l *entryList[T]) check(is func(*entry[T]) bool) error {
-	n := 0
+func (l *entryList[T]) check(n int, is func(*entry[T]) bool) error {
 	var prev *entry[T]
 	for e := l.head; e != nil; prev, e = e, e.next {
-		if n++; e.prev != prev || !is(e) {
+		if n--; e.prev != prev || !is(e) {
 			return fmt.Errorf("%v does not belong where it is in its list", e.item)
 		}
 	}
-	if l.tail != prev || l.len != n {
-		return fmt.Errorf("list of %d is counted as %d, or ends in the wrong place", n, l.len)
+	if l.tail != prev || n != 0 {
+		return fmt.Errorf("list is miscounted by %d, or ends in the wrong place", n)
 	}
 	return nil
 }
@@ -78,39 +77,35 @@ func (q *Queue[T]) checkReady() error {
 	if n := q.count(ready); n != q.lenLocked() {
 		return fmt.Errorf("%d entries are ready, the queue says %d", n, q.lenLocked())
 	}
-	r, total, filled := &q.ready, 0, 0
-	for p, l := range r.levels {
-		if p != l.priority {
-			return fmt.Errorf("level %d is filed under %d", l.priority, p)
+	if q.order == nil && q.ready.len != q.count(ready) {
+		return fmt.Errorf("ready items are counted as %d", q.ready.len)
+	}
+	for i, l := range q.ready.levels {
+		if i > 0 && q.ready.levels[i-1].priority >= l.priority {
+			return fmt.Errorf("levels are out of order at %d", i)
 		}
-		if total += l.len; l.len > 0 {
-			filled++
-			if l.index >= len(r.heap) || r.heap[l.index] != l {
-				return fmt.Errorf("level %d is not where it thinks in the heap", p)
+		n := 0
+		for _, e := range q.table.entries {
+			if e.is(ready) && e.priority == l.priority {
+				n++
 			}
 		}
-		belongs := func(e *entry[T]) bool { return e.is(ready) && e.level == l && e.priority == l.priority }
-		if err := l.check(belongs); err != nil {
+		if n == 0 {
+			return fmt.Errorf("level %d is empty", l.priority)
+		}
+		belongs := func(e *entry[T]) bool { return e.is(ready) && e.priority == l.priority }
+		if err := l.check(n, belongs); err != nil {
 			return err
 		}
-	}
-	for i := 1; i < len(r.heap); i++ {
-		if r.heap[i].priority > r.heap[(i-1)/2].priority {
-			return fmt.Errorf("level heap is out of order at %d", i)
-		}
-	}
-	if total != r.len || filled != len(r.heap) || len(r.levels)-filled > spareLevels {
-		return fmt.Errorf("%d ready of %d; %d levels, %d filled, %d in the heap",
-			total, r.len, len(r.levels), filled, len(r.heap))
 	}
 	return nil
 }
 
 func (q *Queue[T]) checkProcessing() error {
-	if n := q.count(processing); n != q.processing.len {
-		return fmt.Errorf("%d entries are in processing, the list has %d", n, q.processing.len)
+	if n := q.count(processing); n != q.working {
+		return fmt.Errorf("%d entries are in processing, counted as %d", n, q.working)
 	}
-	return q.processing.check(func(e *entry[T]) bool { return e.is(processing) && e.level == nil })
+	return q.processing.check(q.working, func(e *entry[T]) bool { return e.is(processing) })
 }
 
 func (q *Queue[T]) checkDelayed() error {

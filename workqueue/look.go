@@ -1,6 +1,9 @@
 package workqueue
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Stats are the numbers of one moment.
 type Stats struct {
@@ -19,7 +22,7 @@ type Stats struct {
 func (q *Queue[T]) Stats() Stats {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	s := Stats{Queued: q.lenLocked(), Processing: q.processing.len, Delayed: len(q.delayed)}
+	s := Stats{Queued: q.lenLocked(), Processing: q.working, Delayed: len(q.delayed)}
 	if q.metrics != nil {
 		s.UnfinishedWork, s.LongestRunning = q.unfinishedLocked(time.Now())
 	}
@@ -44,7 +47,9 @@ func (q *Queue[T]) Contents() (queued, processing []T, delayed map[T]time.Time) 
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.order == nil {
-		queued = q.ready.items()
+		for _, l := range slices.Backward(q.ready.levels) {
+			queued = l.items(queued)
+		}
 	} else {
 		for item, e := range q.table.entries {
 			if e.is(ready) {
@@ -56,5 +61,5 @@ func (q *Queue[T]) Contents() (queued, processing []T, delayed map[T]time.Time) 
 	for _, e := range q.delayed {
 		delayed[e.item] = e.due
 	}
-	return queued, q.processing.appendItems(nil), delayed
+	return queued, q.processing.items(nil), delayed
 }

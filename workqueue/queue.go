@@ -27,6 +27,7 @@ type Queue[T comparable] struct {
 	table      table[T]
 	ready      readyItems[T] // unused if there is an order
 	processing entryList[T]
+	working    int // length of processing
 	delayed    delayHeap[T]
 	promises   uint64 // seq of the newest deadline
 	alarm      alarm
@@ -46,7 +47,6 @@ func (q *Queue[T]) init(opts Options[T]) {
 	q.name, q.order, q.metrics, q.merge = opts.Name, opts.Order, opts.Metrics, opts.MergeDelayed
 	q.work.L, q.idle.L = &q.mu, &q.mu
 	q.table.entries = make(map[T]*entry[T])
-	q.ready.levels = make(map[int]*level[T])
 }
 
 // Name returns Options.Name.
@@ -138,6 +138,12 @@ func (q *Queue[T]) take() (item T, priority int, queued time.Duration, shutdown 
 		if q.shuttingDown {
 			return item, 0, 0, true
 		}
+		if added := q.moveDueLocked(time.Now()); added > 0 {
+			q.mu.Unlock()
+			q.reportAdded(added)
+			q.mu.Lock()
+			continue
+		}
 		q.work.Wait()
 	}
 	var e *entry[T]
@@ -148,6 +154,7 @@ func (q *Queue[T]) take() (item T, priority int, queued time.Duration, shutdown 
 	}
 	e.state = e.state&^ready | processing
 	q.processing.pushBack(e)
+	q.working++
 	if q.metrics != nil {
 		e.startedAt = time.Now()
 		queued = e.startedAt.Sub(e.addedAt)
@@ -180,6 +187,7 @@ func (q *Queue[T]) finish(item T) (worked time.Duration, ok, last bool) {
 		worked = time.Since(e.startedAt)
 	}
 	q.processing.remove(e)
+	q.working--
 	again := e.is(dirty)
 	e.state &^= processing | dirty
 	if again {
@@ -208,4 +216,4 @@ func (q *Queue[T]) lenLocked() int {
 	return q.ready.len
 }
 
-func (q *Queue[T]) idleLocked() bool { return q.lenLocked() == 0 && q.processing.len == 0 }
+func (q *Queue[T]) idleLocked() bool { return q.lenLocked() == 0 && q.working == 0 }
