@@ -24,20 +24,36 @@ func (q *DelayingQueue[T]) AddAfter(item T, d time.Duration) { q.AddAfterWithPri
 // AddAfterWithPriority is AddAfter with the priority that the item is to have once it is due. Of two calls the higher
 // priority counts.
 func (q *DelayingQueue[T]) AddAfterWithPriority(item T, d time.Duration, priority int) {
-	var accepted, due bool
-	if d <= 0 {
-		due, accepted = q.add(item, priority)
-	} else {
-		accepted = q.addAfter(item, d, priority)
-	}
-	if q.metrics == nil {
+	q.mu.Lock()
+	defer q.unlock()
+	if q.shuttingDown {
 		return
 	}
-	if accepted {
-		q.metrics.Retried()
+	q.news.retried = true
+	if d <= 0 {
+		q.addLocked(item, priority)
+		return
 	}
-	if due {
-		q.metrics.Added()
+	due := time.Now().Add(d)
+	e := q.entryLocked(item)
+	switch {
+	case e.is(delayed):
+		e.delayPriority = max(e.delayPriority, priority)
+		if due.Before(e.due) {
+			q.promiseLocked(e, due)
+			heap.Fix(&q.delayed, e.delayIndex)
+		}
+	case q.merge && e.is(ready|dirty):
+		q.makeDueLocked(e, priority)
+		return
+	default:
+		e.state |= delayed
+		e.delayPriority = priority
+		q.promiseLocked(e, due)
+		heap.Push(&q.delayed, e)
+	}
+	if q.delayed[0] == e {
+		q.setAlarmLocked()
 	}
 }
 
@@ -45,7 +61,7 @@ func (q *DelayingQueue[T]) AddAfterWithPriority(item T, d time.Duration, priorit
 // stays so.
 func (q *DelayingQueue[T]) CancelDelayed(item T) bool {
 	q.mu.Lock()
-	defer q.mu.Unlock()
+	defer q.unlock()
 	e := q.table.entries[item]
 	if e == nil || !e.is(delayed) {
 		return false
@@ -53,35 +69,6 @@ func (q *DelayingQueue[T]) CancelDelayed(item T) bool {
 	// The alarm stays as it is: at worst it goes off for nothing.
 	q.undelayLocked(e)
 	q.releaseLocked(e)
-	return true
-}
-
-func (q *Queue[T]) addAfter(item T, d time.Duration, priority int) (accepted bool) {
-	due := time.Now().Add(d)
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.shuttingDown {
-		return false
-	}
-	e := q.entryLocked(item)
-	switch {
-	case e.is(delayed):
-		e.delayPriority = max(e.delayPriority, priority)
-		if !due.Before(e.due) {
-			return true
-		}
-		q.promiseLocked(e, due)
-		heap.Fix(&q.delayed, e.delayIndex)
-	case q.merge && e.is(ready|dirty):
-		q.makeDueLocked(e, priority)
-		return true
-	default:
-		e.state |= delayed
-		e.delayPriority = priority
-		q.promiseLocked(e, due)
-		heap.Push(&q.delayed, e)
-	}
-	q.setAlarmLocked()
 	return true
 }
 
@@ -95,16 +82,13 @@ func (q *Queue[T]) undelayLocked(e *entry[T]) {
 	e.state &^= delayed
 }
 
-// moveDueLocked makes due what has its deadline behind it. It returns how many items were not due by Add already.
-func (q *Queue[T]) moveDueLocked(now time.Time) (added int) {
+// moveDueLocked makes due what has its deadline behind it.
+func (q *Queue[T]) moveDueLocked(now time.Time) {
 	for len(q.delayed) > 0 && !q.delayed[0].due.After(now) {
 		e := q.delayed[0]
 		q.undelayLocked(e)
-		if q.makeDueLocked(e, e.delayPriority) {
-			added++
-		}
+		q.makeDueLocked(e, e.delayPriority)
 	}
-	return added
 }
 
 // delayHeap is a heap.Interface with the next item to be due at its root. Invariant: h[i].delayIndex == i.

@@ -126,8 +126,6 @@ func (q *Queue[T]) checkDelayed() error {
 		return fmt.Errorf("%d items are delayed after the shutdown", len(h))
 	case len(h) > 0 && q.alarm.callbacks == 0:
 		return fmt.Errorf("nothing will wake up for the next deadline")
-	case len(h) > 0 && !q.alarm.at.IsZero() && q.alarm.at.After(h[0].due):
-		return fmt.Errorf("alarm is set for later than the next deadline")
 	}
 	return nil
 }

@@ -21,21 +21,12 @@ type Stats struct {
 // Stats returns the queue's numbers. The time it takes grows with the number of items in processing.
 func (q *Queue[T]) Stats() Stats {
 	q.mu.Lock()
-	defer q.mu.Unlock()
+	defer q.unlock()
 	s := Stats{Queued: q.lenLocked(), Processing: q.working, Delayed: len(q.delayed)}
 	if q.metrics != nil {
-		s.UnfinishedWork, s.LongestRunning = q.unfinishedLocked(time.Now())
+		s.UnfinishedWork, s.LongestRunning = q.unfinishedLocked()
 	}
 	return s
-}
-
-func (q *Queue[T]) unfinishedLocked(now time.Time) (total, longest time.Duration) {
-	for e := q.processing.head; e != nil; e = e.next {
-		d := now.Sub(e.startedAt)
-		total += d
-		longest = max(longest, d)
-	}
-	return total, longest
 }
 
 // Contents copies out what is in the queue at one moment. The queue waits while it copies.
@@ -45,7 +36,7 @@ func (q *Queue[T]) unfinishedLocked(now time.Time) (total, longest time.Duration
 // delayed has each item's deadline. A delayed item may be queued or processing as well.
 func (q *Queue[T]) Contents() (queued, processing []T, delayed map[T]time.Time) {
 	q.mu.Lock()
-	defer q.mu.Unlock()
+	defer q.unlock()
 	if q.order == nil {
 		for _, l := range slices.Backward(q.ready.levels) {
 			queued = l.items(queued)

@@ -18,8 +18,8 @@ type Queue[T comparable] struct {
 	metrics Metrics
 	merge   bool
 
-	mu sync.Mutex // guards all below; never held while a metric is reported
-	// work is signalled once for each item that becomes ready. Shutdown wakes all workers.
+	mu sync.Mutex // guards all below
+	// work is signalled once for each item that becomes ready. A shutdown wakes all workers.
 	work sync.Cond
 	// idle is for ShutDown and ShutDownWithDrain. With work instead, a signal meant for a worker could wake a drain.
 	idle sync.Cond
@@ -31,6 +31,7 @@ type Queue[T comparable] struct {
 	delayed    delayHeap[T]
 	promises   uint64 // seq of the newest deadline
 	alarm      alarm
+	news       news
 	// Invariant: once shuttingDown, nothing is delayed.
 	shuttingDown bool
 	shutDowns    int // calls of ShutDown: one more ends the drains begun before
@@ -59,38 +60,34 @@ func (q *Queue[T]) Add(item T) { q.AddWithPriority(item, 0) }
 // AddWithPriority is Add with a priority: of the items that are due, Get takes one of the highest. An item that waits
 // already is raised to a higher priority and joins its end. It is never lowered.
 func (q *Queue[T]) AddWithPriority(item T, priority int) {
-	if due, _ := q.add(item, priority); due && q.metrics != nil {
-		q.metrics.Added()
+	q.mu.Lock()
+	defer q.unlock()
+	if !q.shuttingDown {
+		q.addLocked(item, priority)
 	}
 }
 
-// add reports whether item was not due before, and whether it was accepted at all.
-func (q *Queue[T]) add(item T, priority int) (due, accepted bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.shuttingDown {
-		return false, false
-	}
+func (q *Queue[T]) addLocked(item T, priority int) {
 	e := q.entryLocked(item)
 	if q.merge && e.is(delayed) {
 		q.undelayLocked(e)
 		priority = max(priority, e.delayPriority)
 	}
-	return q.makeDueLocked(e, priority), true
+	q.makeDueLocked(e, priority)
 }
 
-// makeDueLocked reports whether e was not due before.
-func (q *Queue[T]) makeDueLocked(e *entry[T], priority int) bool {
+// makeDueLocked makes e ready, or dirty if a worker has it.
+func (q *Queue[T]) makeDueLocked(e *entry[T], priority int) {
 	switch {
 	case e.is(ready) && q.order != nil:
 		q.order.Touch(e.item)
-		return false
+		return
 	case e.is(ready):
 		q.ready.raise(e, priority)
-		return false
+		return
 	case e.is(dirty):
 		e.priority = max(e.priority, priority)
-		return false
+		return
 	case e.is(processing):
 		e.state |= dirty
 		e.priority = priority
@@ -100,8 +97,8 @@ func (q *Queue[T]) makeDueLocked(e *entry[T], priority int) bool {
 	}
 	if q.metrics != nil {
 		e.addedAt = time.Now()
+		q.news.added++
 	}
-	return true
 }
 
 func (q *Queue[T]) makeReadyLocked(e *entry[T]) {
@@ -123,28 +120,10 @@ func (q *Queue[T]) Get() (item T, shutdown bool) {
 
 // GetWithPriority is Get, and says which priority the item had.
 func (q *Queue[T]) GetWithPriority() (item T, priority int, shutdown bool) {
-	item, priority, queued, shutdown := q.take()
-	if q.metrics != nil && !shutdown {
-		q.metrics.Taken(queued)
-	}
-	return item, priority, shutdown
-}
-
-// take also returns for how long the item was due, if there are metrics.
-func (q *Queue[T]) take() (item T, priority int, queued time.Duration, shutdown bool) {
 	q.mu.Lock()
-	defer q.mu.Unlock()
-	for q.lenLocked() == 0 {
-		if q.shuttingDown {
-			return item, 0, 0, true
-		}
-		if added := q.moveDueLocked(time.Now()); added > 0 {
-			q.mu.Unlock()
-			q.reportAdded(added)
-			q.mu.Lock()
-			continue
-		}
-		q.work.Wait()
+	defer q.unlock()
+	if !q.awaitReadyLocked() {
+		return item, 0, true
 	}
 	var e *entry[T]
 	if q.order != nil {
@@ -157,37 +136,44 @@ func (q *Queue[T]) take() (item T, priority int, queued time.Duration, shutdown 
 	q.working++
 	if q.metrics != nil {
 		e.startedAt = time.Now()
-		queued = e.startedAt.Sub(e.addedAt)
+		q.news.taken, q.news.queued = true, e.startedAt.Sub(e.addedAt)
 		q.startReportLocked(e.startedAt)
 	}
-	return e.item, e.priority, queued, false
+	return e.item, e.priority, false
+}
+
+// awaitReadyLocked waits until an item is ready. It returns false if there will be none.
+func (q *Queue[T]) awaitReadyLocked() bool {
+	for q.lenLocked() == 0 {
+		if q.shuttingDown {
+			return false
+		}
+		// To wait for the alarm's goroutine would make AddAfter of an item that is due at once three times as slow.
+		q.moveDueLocked(time.Now())
+		if q.news.added > 0 { // Metrics hear of it before this worker waits.
+			q.unlock()
+			q.mu.Lock()
+		} else if q.lenLocked() == 0 {
+			q.work.Wait()
+		}
+	}
+	return true
 }
 
 // Done says that the caller has processed an item that it got from Get. If the item became due meanwhile, it waits to be
 // taken again, also when the queue is shutting down. For an item that is not being processed Done does nothing.
 func (q *Queue[T]) Done(item T) {
-	worked, ok, last := q.finish(item)
-	if ok && q.metrics != nil {
-		q.metrics.Finished(worked)
-		if last {
-			q.lastReport()
-		}
-	}
-}
-
-// finish reports how long item was processed, whether it was, and whether that was the last of a queue shut down.
-func (q *Queue[T]) finish(item T) (worked time.Duration, ok, last bool) {
 	q.mu.Lock()
-	defer q.mu.Unlock()
+	defer q.unlock()
 	e := q.table.entries[item]
 	if e == nil || !e.is(processing) {
-		return 0, false, false
-	}
-	if q.metrics != nil {
-		worked = time.Since(e.startedAt)
+		return
 	}
 	q.processing.remove(e)
 	q.working--
+	if q.metrics != nil {
+		q.news.finished, q.news.worked = true, time.Since(e.startedAt)
+	}
 	again := e.is(dirty)
 	e.state &^= processing | dirty
 	if again {
@@ -197,15 +183,14 @@ func (q *Queue[T]) finish(item T) (worked time.Duration, ok, last bool) {
 	}
 	if q.shuttingDown && q.idleLocked() {
 		q.idle.Broadcast()
-		last = true
+		q.reportLocked()
 	}
-	return worked, true, last
 }
 
 // Len returns how many items wait to be taken: neither those in processing nor those that are delayed.
 func (q *Queue[T]) Len() int {
 	q.mu.Lock()
-	defer q.mu.Unlock()
+	defer q.unlock()
 	return q.lenLocked()
 }
 

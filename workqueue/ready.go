@@ -1,8 +1,8 @@
 package workqueue
 
 import (
-	"cmp"
 	"slices"
+	"sort"
 )
 
 // level holds the ready items of one priority, in order of arrival.
@@ -18,15 +18,14 @@ type readyItems[T comparable] struct {
 	levels []level[T]
 }
 
-func (r *readyItems[T]) search(priority int) (index int, found bool) {
-	return slices.BinarySearchFunc(r.levels, priority, func(l level[T], priority int) int {
-		return cmp.Compare(l.priority, priority)
-	})
+// search returns the index of the level of a priority, or where it belongs if there is none.
+func (r *readyItems[T]) search(priority int) int {
+	return sort.Search(len(r.levels), func(i int) bool { return r.levels[i].priority >= priority })
 }
 
 func (r *readyItems[T]) push(e *entry[T]) {
-	i, found := r.search(e.priority)
-	if !found {
+	i := r.search(e.priority)
+	if i == len(r.levels) || r.levels[i].priority != e.priority {
 		r.levels = slices.Insert(r.levels, i, level[T]{priority: e.priority})
 	}
 	r.levels[i].pushBack(e)
@@ -41,7 +40,7 @@ func (r *readyItems[T]) pop() *entry[T] {
 }
 
 func (r *readyItems[T]) remove(e *entry[T]) {
-	i, _ := r.search(e.priority)
+	i := r.search(e.priority)
 	r.levels[i].remove(e)
 	if r.levels[i].head == nil {
 		r.levels = slices.Delete(r.levels, i, i+1)

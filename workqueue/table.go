@@ -1,5 +1,7 @@
 package workqueue
 
+import "maps"
+
 // spareEntries is how many unused entries a queue may always keep.
 const spareEntries = 1024
 
@@ -54,11 +56,7 @@ func (q *Queue[T]) endRoundLocked() {
 	t := &q.table
 	t.most = max(t.most, t.peak)
 	if t.most > spareEntries && t.peak < t.most/4 {
-		entries := make(map[T]*entry[T], t.peak)
-		for item, e := range t.entries {
-			entries[item] = e
-		}
-		t.entries, t.free, t.most = entries, nil, t.peak
+		t.entries, t.free, t.most = maps.Collect(maps.All(t.entries)), nil, t.peak
 		q.delayed = append(make(delayHeap[T], 0, len(q.delayed)), q.delayed...)
 	}
 	t.peak, t.freed = len(t.entries), 0
