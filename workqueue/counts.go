@@ -8,8 +8,8 @@ import (
 // DefaultMaxTracked is for how many items a limiter remembers retries, unless told otherwise.
 const DefaultMaxTracked = 100_000
 
-// Counts are the retry counters of a rate limiter: an LRU cache. Items that nobody forgets cannot fill the memory. With one
-// item too many, the one whose last retry is longest ago is evicted. It starts anew if it fails once more.
+// Counts are the retry counters of a rate limiter, in an LRU cache. So items that nobody forgets cannot fill the memory.
+// With one item too many, the one whose last retry is longest ago is evicted. It starts anew if it fails once more.
 type Counts[T comparable] struct {
 	// MaxTracked is the number of items remembered at most; 0 means DefaultMaxTracked. It must not be changed once the
 	// limiter is in use.
@@ -31,46 +31,37 @@ type count[T comparable] struct {
 func (c *Counts[T]) increment(item T) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.byItem == nil {
+		c.byItem = make(map[T]*list.Element)
+	}
 	el := c.byItem[item]
 	if el == nil {
-		c.makeRoomLocked()
 		el = c.byRetry.PushBack(&count[T]{item: item})
 		c.byItem[item] = el
 	}
 	c.byRetry.MoveToBack(el)
-	counter := el.Value.(*count[T])
-	counter.n++
-	return counter.n
-}
-
-// makeRoomLocked makes room for one counter more.
-func (c *Counts[T]) makeRoomLocked() {
-	if c.byItem == nil {
-		c.byItem = make(map[T]*list.Element)
-	}
 	limit := c.MaxTracked
 	if limit <= 0 {
 		limit = DefaultMaxTracked
 	}
-	if len(c.byItem) >= limit {
-		oldest := c.byRetry.Front().Value.(*count[T])
-		c.removeLocked(oldest.item)
+	if len(c.byItem) > limit {
+		oldest := c.byRetry.Remove(c.byRetry.Front()).(*count[T])
+		delete(c.byItem, oldest.item)
 		c.evicted++
 	}
-}
-
-func (c *Counts[T]) removeLocked(item T) {
-	if el := c.byItem[item]; el != nil {
-		c.byRetry.Remove(el)
-		delete(c.byItem, item)
-	}
+	counter := el.Value.(*count[T])
+	counter.n++
+	return counter.n
 }
 
 // Forget sets the item's count to 0.
 func (c *Counts[T]) Forget(item T) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.removeLocked(item)
+	if el := c.byItem[item]; el != nil {
+		c.byRetry.Remove(el)
+		delete(c.byItem, item)
+	}
 }
 
 // NumRequeues returns the item's count.

@@ -40,20 +40,14 @@ func (q *DelayingQueue[T]) AddAfterWithPriority(item T, d time.Duration, priorit
 	case e.is(delayed):
 		e.delayPriority = max(e.delayPriority, priority)
 		if due.Before(e.due) {
-			q.promiseLocked(e, due)
-			heap.Fix(&q.delayed, e.delayIndex)
+			q.undelayLocked(e)
+			q.delayLocked(e, due)
 		}
 	case q.merge && e.is(ready|dirty):
 		q.makeDueLocked(e, priority)
-		return
 	default:
-		e.state |= delayed
 		e.delayPriority = priority
-		q.promiseLocked(e, due)
-		heap.Push(&q.delayed, e)
-	}
-	if q.delayed[0] == e {
-		q.setAlarmLocked()
+		q.delayLocked(e, due)
 	}
 }
 
@@ -72,9 +66,14 @@ func (q *DelayingQueue[T]) CancelDelayed(item T) bool {
 	return true
 }
 
-func (q *Queue[T]) promiseLocked(e *entry[T], due time.Time) {
+func (q *Queue[T]) delayLocked(e *entry[T], due time.Time) {
 	q.promises++
+	e.state |= delayed
 	e.due, e.seq = due, q.promises
+	heap.Push(&q.delayed, e)
+	if q.delayed[0] == e {
+		q.setAlarmLocked()
+	}
 }
 
 func (q *Queue[T]) undelayLocked(e *entry[T]) {

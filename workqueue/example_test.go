@@ -1,7 +1,6 @@
 package workqueue_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -72,12 +71,4 @@ func ExampleQueue_AddWithPriority() {
 	// listed 3
 	// listed 1
 	// listed 2
-}
-
-// Many small pieces of work by a few goroutines.
-func ExampleParallelizeUntil() {
-	squares := make([]int, 5)
-	workqueue.ParallelizeUntil(context.Background(), 2, len(squares), func(i int) { squares[i] = i * i })
-	fmt.Println(squares)
-	// Output: [0 1 4 9 16]
 }

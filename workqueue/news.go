@@ -2,7 +2,7 @@ package workqueue
 
 import "time"
 
-// news is what happened under the lock and what the metrics have not heard of. It stays empty without metrics.
+// news is what happened under the lock and what the metrics have not heard of. Without metrics it is not read.
 type news struct {
 	retried, taken, finished, unfinished bool
 	added                                int

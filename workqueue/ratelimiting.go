@@ -24,8 +24,7 @@ func (q *RateLimitingQueue[T]) AddRateLimitedWithPriority(item T, priority int) 
 	q.AddAfterWithPriority(item, q.limiter.When(item), priority)
 }
 
-// Forget tells the rate limiter that item is not being retried any more, because it succeeded or was given up. Done has to
-// be called all the same.
+// Forget tells the rate limiter that item succeeded or was given up. Done has to be called all the same.
 func (q *RateLimitingQueue[T]) Forget(item T) { q.limiter.Forget(item) }
 
 // NumRequeues returns how often the rate limiter was asked about item since it was last forgotten.

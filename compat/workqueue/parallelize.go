@@ -5,7 +5,7 @@ import (
 
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
-	"glasswatch/workqueue"
+	"glasswatch/workqueue/parallel"
 )
 
 // Options change how ParallelizeUntil works. They are not client-go's, whose contents nobody else can read.
@@ -34,5 +34,5 @@ func ParallelizeUntil(ctx context.Context, workers, pieces int, doWorkPiece DoWo
 		defer utilruntime.HandleCrashWithContext(ctx)
 		doWorkPiece(piece)
 	}
-	workqueue.ParallelizeUntil(ctx, workers, pieces, do, workqueue.WithChunkSize(o.chunkSize))
+	parallel.ParallelizeUntil(ctx, workers, pieces, do, parallel.WithChunkSize(o.chunkSize))
 }

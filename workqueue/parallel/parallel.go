@@ -1,4 +1,5 @@
-package workqueue
+// Package parallel does many small pieces of work by a few goroutines.
+package parallel
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package workqueue
+package parallel
 
 import (
 	"context"
@@ -10,7 +10,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"go.uber.org/goleak"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestParallelizeUntil_DoesEachPieceOnce(t *testing.T) {
 	for _, c := range []struct{ workers, pieces, chunk int }{
