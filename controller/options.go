@@ -6,6 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"glasswatch/workqueue"
+	"glasswatch/workqueue/limiters"
 )
 
 // Options configure a [Controller]. The zero value is useful.
@@ -53,7 +54,7 @@ func (o *Options[K]) setDefaults() {
 		o.MaxDelay = DefaultMaxDelay
 	}
 	if o.RateLimiter == nil {
-		o.RateLimiter = workqueue.NewItemExponentialFailureRateLimiter[K](o.BaseDelay, o.MaxDelay)
+		o.RateLimiter = limiters.NewItemExponentialFailureRateLimiter[K](o.BaseDelay, o.MaxDelay)
 	}
 	if o.DrainTimeout == 0 {
 		o.DrainTimeout = DefaultDrainTimeout

@@ -11,6 +11,7 @@ import (
 
 	compat "glasswatch/compat/workqueue"
 	"glasswatch/workqueue"
+	"glasswatch/workqueue/limiters"
 )
 
 // The benchmarks play one workload to each queue. impl=floor is what no queue could do
@@ -28,7 +29,7 @@ var benchQueues = []struct {
 }{
 	{"glasswatch", func(retryAfter time.Duration) benchQueue {
 		return workqueue.NewRateLimiting(workqueue.Options[benchKey]{
-			RateLimiter: workqueue.NewItemExponentialFailureRateLimiter[benchKey](retryAfter, 2*retryAfter),
+			RateLimiter: limiters.NewItemExponentialFailureRateLimiter[benchKey](retryAfter, 2*retryAfter),
 		})
 	}},
 	{"compat", func(retryAfter time.Duration) benchQueue {

@@ -33,7 +33,7 @@
 //
 //   - Fairness between priorities: a lower one waits as long as there is an item of a higher one.
 //   - That a worker calls Done. Without it the item is never handed out again, and a drain waits until ShutDown.
-//   - Retry counts of more than the last [DefaultMaxTracked] items that failed.
+//   - Retry counts of all items: the limiters remember the last 100,000 that failed.
 //
 // Read queue.go, entry.go, ready.go and delaying.go first, then alarm.go, news.go and shutdown.go.
 package workqueue

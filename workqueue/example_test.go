@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"glasswatch/workqueue"
+	"glasswatch/workqueue/limiters"
 )
 
 // A worker that retries what fails, and a shutdown that waits for it.
 func Example() {
 	q := workqueue.NewRateLimiting(workqueue.Options[string]{
-		RateLimiter: workqueue.NewItemExponentialFailureRateLimiter[string](time.Millisecond, time.Second),
+		RateLimiter: limiters.NewItemExponentialFailureRateLimiter[string](time.Millisecond, time.Second),
 	})
 	fails := 2
 	process := func(item string) error {

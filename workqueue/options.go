@@ -7,7 +7,7 @@ import "time"
 type Options[T comparable] struct {
 	// Name is for those who read metrics and logs; the queue itself only hands it back.
 	Name string
-	// RateLimiter is used by [NewRateLimiting] only; nil means [DefaultControllerRateLimiter].
+	// RateLimiter is used by [NewRateLimiting] only; nil means [limiters.DefaultControllerRateLimiter].
 	RateLimiter RateLimiter[T]
 	// Metrics is told what happens; nil costs nothing.
 	Metrics Metrics

@@ -10,17 +10,11 @@ import (
 	clientgo "k8s.io/client-go/util/workqueue"
 )
 
-// By structure alone the queues and limiters are client-go's.
+// By structure alone the queues are client-go's.
 var (
 	_ clientgo.TypedInterface[string]             = (*Queue[string])(nil)
 	_ clientgo.TypedDelayingInterface[string]     = (*DelayingQueue[string])(nil)
 	_ clientgo.TypedRateLimitingInterface[string] = (*RateLimitingQueue[string])(nil)
-	_ clientgo.TypedRateLimiter[string]           = (*BucketRateLimiter[string])(nil)
-	_ clientgo.TypedRateLimiter[string]           = (*ItemExponentialFailureRateLimiter[string])(nil)
-	_ clientgo.TypedRateLimiter[string]           = (*ItemFastSlowRateLimiter[string])(nil)
-	_ clientgo.TypedRateLimiter[string]           = (*MaxOfRateLimiter[string])(nil)
-	_ clientgo.TypedRateLimiter[string]           = (*WithMaxWaitRateLimiter[string])(nil)
-	_ RateLimiter[string]                         = clientgo.TypedRateLimiter[string](nil)
 	_ Order[string]                               = clientgo.Queue[string](nil)
 )
 

@@ -1,4 +1,4 @@
-package workqueue
+package limiters
 
 import (
 	"time"
