@@ -17,8 +17,9 @@ func NewDelaying[T comparable](opts Options[T]) *DelayingQueue[T] {
 	return q
 }
 
-// AddAfter makes item due when d has passed: then it is added as by Add. A d of zero or less is Add. Of two calls for the
-// same item the sooner deadline counts, until it has passed. Once the queue is shutting down, AddAfter does nothing.
+// AddAfter makes item due when d has passed: then it is added as by Add. A d of zero or less is Add. Of two calls for
+// the same item the sooner deadline counts, until it has passed. Once the queue is shutting down, AddAfter does
+// nothing.
 func (q *DelayingQueue[T]) AddAfter(item T, d time.Duration) { q.AddAfterWithPriority(item, d, 0) }
 
 // AddAfterWithPriority is AddAfter with the priority that the item is to have once it is due. Of two calls the higher

@@ -21,11 +21,11 @@
 //     AddAfter, unless [Options].MergeDelayed asks for that.
 //   - Blocking: Get waits for an item. ShutDownWithDrain waits for the workers. ShutDown waits for a callback of the
 //     queue's timer that is running. Nothing else waits.
-//   - Shutdown: what is queued or due can still be taken. What is delayed is dropped, and later adds do nothing. A drain
-//     returns when every item that was due is done, or when ShutDown is called.
+//   - Shutdown: what is queued or due can still be taken. What is delayed is dropped, and later adds do nothing. A
+//     drain returns when every item that was due is done, or when ShutDown is called.
 //   - Locks: [Order] is called with the queue's lock held. [Metrics] and rate limiters are called with no lock held.
-//   - Goroutines: none while nothing is due. One timer goes off for the next deadline, and with metrics for the report of
-//     unfinished work. Once ShutDown or ShutDownWithDrain has returned, it is gone.
+//   - Goroutines: none while nothing is due. One timer goes off for the next deadline, and with metrics for the report
+//     of unfinished work. Once ShutDown or ShutDownWithDrain has returned, it is gone.
 //   - Cost: Add, Get and Done take constant time, with a few priorities in use. AddAfter and CancelDelayed take log n.
 //     In steady state nothing is allocated. A burst's memory is given back.
 //

@@ -33,8 +33,8 @@ type entry[T comparable] struct {
 
 func (e *entry[T]) is(s state) bool { return e.state&s != 0 }
 
-// entryList is a doubly linked list whose links are in the entries. Nothing is allocated, and an entry leaves the middle
-// in constant time.
+// entryList is a doubly linked list whose links are in the entries. Nothing is allocated, and an entry leaves the
+// middle in constant time.
 type entryList[T comparable] struct {
 	head, tail *entry[T]
 }

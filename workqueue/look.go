@@ -13,8 +13,8 @@ type Stats struct {
 	Processing int
 	// Delayed items will be due later. An item may be queued or processing at the same time.
 	Delayed int
-	// UnfinishedWork sums up how long the items in processing have been there, LongestRunning is the longest of them. Both
-	// are known only to a queue with metrics.
+	// UnfinishedWork sums up how long the items in processing have been there, LongestRunning is the longest of them.
+	// Both are known only to a queue with metrics.
 	UnfinishedWork, LongestRunning time.Duration
 }
 
@@ -31,9 +31,9 @@ func (q *Queue[T]) Stats() Stats {
 
 // Contents copies out what is in the queue at one moment. The queue waits while it copies.
 //
-// The items of queued come in the order in which Get will take them, with [Options].Order in no order. Those of processing
-// come in the order in which they were taken. An item that was added again while being processed is in processing only.
-// delayed has each item's deadline. A delayed item may be queued or processing as well.
+// The items of queued come in the order in which Get will take them, with [Options].Order in no order. Those of
+// processing come in the order in which they were taken. An item that was added again while being processed is in
+// processing only. delayed has each item's deadline. A delayed item may be queued or processing as well.
 func (q *Queue[T]) Contents() (queued, processing []T, delayed map[T]time.Time) {
 	q.mu.Lock()
 	defer q.unlock()

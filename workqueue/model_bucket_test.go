@@ -12,10 +12,12 @@ import (
 	"glasswatch/workqueue/limiters"
 )
 
-// tick is what time passes by below: rates and times are made of halves of seconds, halved again, which floats hold exactly.
+// tick is what time passes by below: rates and times are made of halves of seconds, halved again, which floats hold
+// exactly.
 const tick = time.Second / 8
 
-// bucketModel has its tokens in the time that they take to come: below zero are those that were promised before they came.
+// bucketModel has its tokens in the time that they take to come: below zero are those that were promised before they
+// came.
 type bucketModel struct {
 	every  time.Duration // a token comes
 	most   time.Duration

@@ -12,8 +12,8 @@ import (
 	"glasswatch/workqueue/limiters"
 )
 
-// limitersModel says what the limiters of the queue below do, in one place: the longer of 1, 2, 4 … seconds up to four, and
-// of one second twice and then three.
+// limitersModel says what the limiters of the queue below do, in one place: the longer of 1, 2, 4 … seconds up to four,
+// and of one second twice and then three.
 func limitersModel(n int) time.Duration {
 	exponential := time.Second
 	for range n - 1 {
@@ -30,8 +30,9 @@ func TestRateLimitingQueue_BehavesLikeItsModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rapid.Check(noDeadline{t}, func(t *rapid.T) {
 			var d depth
+			exponential := limiters.NewItemExponentialFailureRateLimiter[int](time.Second, time.Hour)
 			limiter := limiters.NewMaxOfRateLimiter(
-				limiters.NewWithMaxWaitRateLimiter(limiters.NewItemExponentialFailureRateLimiter[int](time.Second, time.Hour), 4*time.Second),
+				limiters.NewWithMaxWaitRateLimiter(exponential, 4*time.Second),
 				limiters.NewItemFastSlowRateLimiter[int](time.Second, 3*time.Second, 2))
 			q := NewRateLimiting(Options[int]{RateLimiter: limiter, Metrics: &d})
 			defer q.ShutDown()
@@ -76,7 +77,8 @@ func TestRateLimitingQueue_BehavesLikeItsModel(t *testing.T) {
 
 func TestRateLimitingQueue_DelaysByTheLimiterUntilForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := NewRateLimiting(Options[string]{RateLimiter: limiters.NewItemExponentialFailureRateLimiter[string](time.Second, time.Hour)})
+		limiter := limiters.NewItemExponentialFailureRateLimiter[string](time.Second, time.Hour)
+		q := NewRateLimiting(Options[string]{RateLimiter: limiter})
 		start := time.Now()
 		retry := func() time.Duration {
 			q.AddRateLimitedWithPriority("a", 4)

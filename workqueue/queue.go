@@ -160,8 +160,8 @@ func (q *Queue[T]) awaitReadyLocked() bool {
 	return true
 }
 
-// Done says that the caller has processed an item that it got from Get. If the item became due meanwhile, it waits to be
-// taken again, also when the queue is shutting down. For an item that is not being processed Done does nothing.
+// Done says that the caller has processed an item that it got from Get. If the item became due meanwhile, it waits to
+// be taken again, also when the queue is shutting down. For an item that is not being processed Done does nothing.
 func (q *Queue[T]) Done(item T) {
 	q.mu.Lock()
 	defer q.unlock()

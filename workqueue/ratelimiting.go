@@ -35,8 +35,8 @@ func (q *RateLimitingQueue[T]) Forget(item T) { q.limiter.Forget(item) }
 // NumRequeues returns how often the rate limiter was asked about item since it was last forgotten.
 func (q *RateLimitingQueue[T]) NumRequeues(item T) int { return q.limiter.NumRequeues(item) }
 
-// Tracked returns for how many items the rate limiter remembers retries. A number that keeps growing means that somebody
-// does not call Forget. It is 0 if the limiter has no method Tracked() int.
+// Tracked returns for how many items the rate limiter remembers retries. A number that keeps growing means that
+// somebody does not call Forget. It is 0 if the limiter has no method Tracked() int.
 func (q *RateLimitingQueue[T]) Tracked() int {
 	if t, ok := q.limiter.(interface{ Tracked() int }); ok {
 		return t.Tracked()

@@ -17,9 +17,9 @@ func (q *Queue[T]) ShutDown() {
 	q.unlock()
 }
 
-// ShutDownWithDrain is ShutDown, and waits until every item that was due has been taken and is done. That includes items
-// added again while in processing. Without workers that Get and call Done it waits until somebody calls ShutDown. It must
-// not be called by a worker that has an item.
+// ShutDownWithDrain is ShutDown, and waits until every item that was due has been taken and is done. That includes
+// items added again while in processing. Without workers that Get and call Done it waits until somebody calls ShutDown.
+// It must not be called by a worker that has an item.
 func (q *Queue[T]) ShutDownWithDrain() {
 	q.mu.Lock()
 	before := q.shutDowns

@@ -161,8 +161,8 @@ func TestShutDown_ReturnsOnlyWhenTheQueuesCallbackIsOver(t *testing.T) {
 	})
 }
 
-// A ShutDown waits for a metric's callback while a drain is on and a worker takes the last item. Whatever order they come
-// to their end in, nobody misses it.
+// A ShutDown waits for a metric's callback while a drain is on and a worker takes the last item. Whatever order they
+// come to their end in, nobody misses it.
 func TestShutDown_DoesNotMissTheEndOfACallback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})

@@ -64,7 +64,8 @@ func TestWalkthrough(t *testing.T) {
 	})
 
 	step("6 an item that fails waits longer each time, until it is forgotten", func(t *testing.T) {
-		q := NewRateLimiting(Options[string]{RateLimiter: limiters.NewItemExponentialFailureRateLimiter[string](time.Second, time.Hour)})
+		limiter := limiters.NewItemExponentialFailureRateLimiter[string](time.Second, time.Hour)
+		q := NewRateLimiting(Options[string]{RateLimiter: limiter})
 		var waited []time.Duration
 		for range 4 {
 			start := time.Now()

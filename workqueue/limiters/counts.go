@@ -8,8 +8,9 @@ import (
 // DefaultMaxTracked is for how many items a limiter remembers retries, unless told otherwise.
 const DefaultMaxTracked = 100_000
 
-// Counts are the retry counters of a rate limiter, in an LRU cache. So items that nobody forgets cannot fill the memory.
-// With one item too many, the one whose last retry is longest ago is evicted. It starts anew if it fails once more.
+// Counts are the retry counters of a rate limiter, in an LRU cache. So items that nobody forgets cannot fill the
+// memory. With one item too many, the one whose last retry is longest ago is evicted. It starts anew if it fails once
+// more.
 type Counts[T comparable] struct {
 	// MaxTracked is the number of items remembered at most; 0 means DefaultMaxTracked. It must not be changed once the
 	// limiter is in use.

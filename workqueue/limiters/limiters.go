@@ -25,8 +25,9 @@ func tracked[T comparable](l RateLimiter[T]) int {
 	return 0
 }
 
-// DefaultControllerRateLimiter returns what suits most controllers. Each item waits 5 ms after its first failure and twice
-// as long after each other, up to 1000 s. All together are retried at most 10 times a second, after a burst of 100.
+// DefaultControllerRateLimiter returns what suits most controllers. Each item waits 5 ms after its first failure and
+// twice as long after each other, up to 1000 s. All together are retried at most 10 times a second, after a burst of
+// 100.
 func DefaultControllerRateLimiter[T comparable]() *MaxOfRateLimiter[T] {
 	return NewMaxOfRateLimiter[T](
 		NewItemExponentialFailureRateLimiter[T](5*time.Millisecond, 1000*time.Second),
