@@ -187,10 +187,11 @@ func TestShutDown_DoesNotMissTheEndOfACallback(t *testing.T) {
 	})
 }
 
-// An alarm that is set while the callback before it runs, and stopped before it goes off, is a callback less, too.
+// An alarm that is stopped before it goes off is a callback less, too. Whatever waits for the callbacks is told.
 func TestShutDown_HearsOfAnAlarmThatWasStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := NewDelaying(Options[string]{})
+		defer q.ShutDown()
 		q.AddAfter("a", time.Hour)
 		ended := make(chan struct{})
 		go func() {
@@ -202,7 +203,9 @@ func TestShutDown_HearsOfAnAlarmThatWasStopped(t *testing.T) {
 			}
 		}()
 		require.False(t, isClosed(ended))
-		q.ShutDown()
+		q.mu.Lock()
+		q.endAlarmLocked()
+		q.unlock()
 		assert.True(t, isClosed(ended), "nobody was told that the alarm was stopped")
 	})
 }
