@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"k8s.io/klog/v2"
 
-	"glasswatch/workqueue"
+	"glasswatch/workqueue/limiters"
 )
 
 var errBroken = errors.New("broken")
@@ -56,7 +56,7 @@ func TestController_BacksOffToFiveMinutesByDefault(t *testing.T) {
 }
 
 func TestController_ARateLimiterOfOnesOwnDecidesTheDelay(t *testing.T) {
-	limiter := workqueue.NewItemFastSlowRateLimiter[string](time.Second, time.Minute, 1)
+	limiter := limiters.NewItemFastSlowRateLimiter[string](time.Second, time.Minute, 1)
 	tell(t, Options[string]{RateLimiter: limiter, BaseDelay: time.Hour}, func(s *story) {
 		s.Fail(errBroken)
 		s.Start()

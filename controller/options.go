@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"glasswatch/workqueue"
+	"glasswatch/workqueue/limiters"
 )
 
 // Options configure a [Controller]. The zero value is useful.
@@ -43,6 +44,6 @@ func (o *Options[K]) setDefaults() {
 	o.BaseDelay = cmp.Or(o.BaseDelay, 5*time.Millisecond)
 	o.MaxDelay = cmp.Or(o.MaxDelay, 5*time.Minute)
 	if o.RateLimiter == nil {
-		o.RateLimiter = workqueue.NewItemExponentialFailureRateLimiter[K](o.BaseDelay, o.MaxDelay)
+		o.RateLimiter = limiters.NewItemExponentialFailureRateLimiter[K](o.BaseDelay, o.MaxDelay)
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// One op is an item that one of four producers adds and one of four consumers takes and is done with. Each item is another
-// one for a million adds, so that every queue hands out as many as were added.
+// One op is an item that one of four producers adds and one of four consumers takes and is done with. Each item is
+// another one for a million adds, so that every queue hands out as many as were added.
 //
 // backlog=1000: the producers are at most a thousand items ahead, as where the queue is in a steady state. unlimited:
 // whoever gets the lock more often leaves the other one behind, and the queue grows.

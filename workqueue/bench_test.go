@@ -11,6 +11,7 @@ import (
 
 	compat "glasswatch/compat/workqueue"
 	"glasswatch/workqueue"
+	"glasswatch/workqueue/limiters"
 )
 
 // The benchmarks play one workload to each queue. impl=floor is what no queue could do
@@ -28,7 +29,7 @@ var benchQueues = []struct {
 }{
 	{"glasswatch", func(retryAfter time.Duration) benchQueue {
 		return workqueue.NewRateLimiting(workqueue.Options[benchKey]{
-			RateLimiter: workqueue.NewItemExponentialFailureRateLimiter[benchKey](retryAfter, 2*retryAfter),
+			RateLimiter: limiters.NewItemExponentialFailureRateLimiter[benchKey](retryAfter, 2*retryAfter),
 		})
 	}},
 	{"compat", func(retryAfter time.Duration) benchQueue {
@@ -145,9 +146,10 @@ func BenchmarkAddGetDone_Filled(b *testing.B) {
 	})
 }
 
-// One op is a key that is due in an hour and that is delayed already; for keys that are not see BenchmarkAddAfter_NewKeys.
-// later: it was promised for an earlier time, which stays, the least that there can be to do. sooner: its deadline moves
-// forward by an instant, in an order that mixes the heap. The floor reads the clock and looks up the key.
+// One op is a key that is due in an hour and that is delayed already; for keys that are not see
+// BenchmarkAddAfter_NewKeys. later: it was promised for an earlier time, which stays, the least that there can be to
+// do. sooner: its deadline moves forward by an instant, in an order that mixes the heap. The floor reads the clock and
+// looks up the key.
 func BenchmarkAddAfter(b *testing.B) {
 	sizes(b, func(b *testing.B, keys []benchKey) {
 		b.Run("deadline=later", func(b *testing.B) {
@@ -184,9 +186,9 @@ func delayAll(q benchQueue, keys []benchKey, apart time.Duration) {
 	}
 }
 
-// One op is one more key in the heap: an empty queue fills with 10,000 that are due at different times, in an order that
-// mixes the heap, and gives way to another one, with the clock stopped. The last key is due at once and is taken, so that
-// all others have arrived in the heap, also where they go through a channel. To grow is part of the op.
+// One op is one more key in the heap: an empty queue fills with 10,000 that are due at different times, in an order
+// that mixes the heap, and gives way to another one, with the clock stopped. The last key is due at once and is taken,
+// so that all others have arrived in the heap, also where they go through a channel. To grow is part of the op.
 func BenchmarkAddAfter_NewKeys(b *testing.B) {
 	keys := benchKeys(10_000)
 	last := len(keys) - 1
@@ -212,8 +214,8 @@ func BenchmarkAddAfter_NewKeys(b *testing.B) {
 	}
 }
 
-// One op adds a key that is due after a nanosecond, gets it and is done with it, all in one goroutine: Get finds the key
-// due, or waits for the queue to find it so.
+// One op adds a key that is due after a nanosecond, gets it and is done with it, all in one goroutine: Get finds the
+// key due, or waits for the queue to find it so.
 func BenchmarkAddAfter_DueAtOnce(b *testing.B) {
 	keys := benchKeys(1_000)
 	forEach(b, func(b *testing.B, q benchQueue) {

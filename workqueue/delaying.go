@@ -1,6 +1,9 @@
 package workqueue
 
-import "time"
+import (
+	"container/heap"
+	"time"
+)
 
 // DelayingQueue is a [Queue] whose items can be due later. Make it with [NewDelaying].
 type DelayingQueue[T comparable] struct {
@@ -14,159 +17,107 @@ func NewDelaying[T comparable](opts Options[T]) *DelayingQueue[T] {
 	return q
 }
 
-// AddAfter makes item due when d has passed: then it is added as by Add. A d of zero or less is Add. Of two calls for the
-// same item the sooner deadline counts, until it has passed. Once the queue is shutting down, AddAfter does nothing.
+// AddAfter makes item due when d has passed: then it is added as by Add. A d of zero or less is Add. Of two calls for
+// the same item the sooner deadline counts, until it has passed. Once the queue is shutting down, AddAfter does
+// nothing.
 func (q *DelayingQueue[T]) AddAfter(item T, d time.Duration) { q.AddAfterWithPriority(item, d, 0) }
 
 // AddAfterWithPriority is AddAfter with the priority that the item is to have once it is due. Of two calls the higher
 // priority counts.
 func (q *DelayingQueue[T]) AddAfterWithPriority(item T, d time.Duration, priority int) {
-	var accepted, due bool
-	if d <= 0 {
-		due, accepted = q.add(item, priority)
-	} else {
-		accepted = q.addAfter(item, d, priority)
-	}
-	if q.metrics == nil {
+	q.mu.Lock()
+	defer q.unlock()
+	if q.shuttingDown {
 		return
 	}
-	if accepted {
-		q.metrics.Retried()
+	q.news.retried = true
+	if d <= 0 {
+		q.addLocked(item, priority)
+		return
 	}
-	if due {
-		q.metrics.Added()
+	due := time.Now().Add(d)
+	e := q.entryLocked(item)
+	switch {
+	case e.is(delayed):
+		e.delayPriority = max(e.delayPriority, priority)
+		if due.Before(e.due) {
+			q.undelayLocked(e)
+			q.delayLocked(e, due)
+		}
+	case q.merge && e.is(ready|dirty):
+		q.makeDueLocked(e, priority)
+	default:
+		e.delayPriority = priority
+		q.delayLocked(e, due)
 	}
 }
 
-// CancelDelayed takes back the item's pending AddAfter, and reports whether there was one. An item that is due already, by
-// whatever means, stays so.
+// CancelDelayed takes back the item's pending AddAfter, and reports whether there was one. An item that is due already
+// stays so.
 func (q *DelayingQueue[T]) CancelDelayed(item T) bool {
-	hash := q.table.hash(item)
-	lock(&q.mu)
-	defer q.mu.Unlock()
-	e := q.table.find(item, hash)
-	if e == nil || !e.delayed() {
+	q.mu.Lock()
+	defer q.unlock()
+	e := q.table.entries[item]
+	if e == nil || !e.is(delayed) {
 		return false
 	}
 	// The alarm stays as it is: at worst it goes off for nothing.
-	q.delayed.remove(e)
-	q.table.release(e)
+	q.undelayLocked(e)
+	q.releaseLocked(e)
 	return true
 }
 
-func (q *Queue[T]) addAfter(item T, d time.Duration, priority int) (accepted bool) {
-	hash := q.table.hash(item)
-	lock(&q.mu)
-	defer q.mu.Unlock()
-	if q.shuttingDown {
-		return false
+func (q *Queue[T]) delayLocked(e *entry[T], due time.Time) {
+	q.promises++
+	e.state |= delayed
+	e.due, e.seq = due, q.promises
+	heap.Push(&q.delayed, e)
+	if q.delayed[0] == e {
+		q.setAlarmLocked()
 	}
-	if q.table.len == 0 && q.largeLocked() {
-		q.beginRoundLocked()
-	}
-	e := q.table.get(item, hash)
-	// Time has passed since the clock was last read: what would be too late then is so now, and costs no reading.
-	if e.delayed() && q.readAt.after(d) >= q.delayed.dueOf(e) {
-		e.delayPriority = max(e.delayPriority, priority)
-		return true
-	}
-	now := q.now()
-	due := now.after(d)
-	switch {
-	case e.delayed():
-		e.delayPriority = max(e.delayPriority, priority)
-		if due >= q.delayed.dueOf(e) {
-			return true
-		}
-		q.delayed.hasten(e, due)
-	case q.merge && e.is(ready|dirty):
-		q.makeDueLocked(e, priority)
-		return true
-	default:
-		e.delayPriority = priority
-		q.delayed.push(e, due)
-	}
-	q.setWakeLocked(now)
-	return true
 }
 
-// setWakeLocked sees to it that the alarm goes off for the next deadline.
-func (q *Queue[T]) setWakeLocked(now instant) {
-	if len(q.delayed.nodes) == 0 {
-		return
-	}
-	next := q.delayed.nodes[0].due
-	if q.wake.set && q.wake.at <= next {
-		return
-	}
-	q.wake.setFor(next, time.Duration(next-now))
+func (q *Queue[T]) undelayLocked(e *entry[T]) {
+	heap.Remove(&q.delayed, e.delayIndex)
+	e.state &^= delayed
 }
 
-// atOnce is how many items that fall due together are moved before others get the lock.
-const atOnce = 256
-
-// wakeUp is the alarm's callback: it makes ready what is due.
-func (q *Queue[T]) wakeUp() {
-	lock(&q.mu)
-	q.wake.clear()
-	for more := true; more; {
-		var added int
-		added, more = q.moveDueLocked(atOnce)
-		if !more {
-			q.setWakeLocked(q.now())
-		}
-		if more || q.metrics != nil {
-			q.mu.Unlock()
-			q.reportAdded(added)
-			if more {
-				for range pause << (spins - 1) { // so that those who wait awake have tried to take the lock
-				}
-			}
-			lock(&q.mu)
-		}
+// moveDueLocked makes due what has its deadline behind it.
+func (q *Queue[T]) moveDueLocked(now time.Time) {
+	for len(q.delayed) > 0 && !q.delayed[0].due.After(now) {
+		e := q.delayed[0]
+		q.undelayLocked(e)
+		q.makeDueLocked(e, e.delayPriority)
 	}
-	q.endedLocked(&q.wake)
-	q.mu.Unlock()
 }
 
-// moveDueLocked makes at most limit delayed items due whose time has come. added is how many were not due by Add already,
-// more whether there may be others.
-func (q *Queue[T]) moveDueLocked(limit int) (added int, more bool) {
-	now := q.now()
-	for range limit {
-		if len(q.delayed.nodes) == 0 || q.delayed.nodes[0].due > now {
-			return added, false
-		}
-		e := q.delayed.nodes[0].e
-		q.delayed.remove(e)
-		if q.makeDueLocked(e, e.delayPriority) {
-			added++
-		}
+// delayHeap is a heap.Interface with the next item to be due at its root. Invariant: h[i].delayIndex == i.
+type delayHeap[T comparable] []*entry[T]
+
+func (h delayHeap[T]) Len() int { return len(h) }
+
+func (h delayHeap[T]) Less(i, j int) bool {
+	if order := h[i].due.Compare(h[j].due); order != 0 {
+		return order < 0
 	}
-	return added, true
+	return h[i].seq < h[j].seq
 }
 
-// helpLocked makes ready what is due, for a worker that has nothing else to do: it need not wait for the alarm's goroutine.
-func (q *Queue[T]) helpLocked() (added int) {
-	if len(q.delayed.nodes) == 0 {
-		return 0
-	}
-	// This worker is awake and will wake the next one, if it leaves something.
-	was := q.waking
-	q.waking = true
-	added, _ = q.moveDueLocked(atOnce)
-	q.waking = was
-	if len(q.delayed.nodes) == 0 {
-		q.wake.stop()
-	}
-	return added
+func (h delayHeap[T]) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].delayIndex, h[j].delayIndex = i, j
 }
 
-func (q *Queue[T]) reportAdded(n int) {
-	if q.metrics == nil {
-		return
-	}
-	for range n {
-		q.metrics.Added()
-	}
+func (h *delayHeap[T]) Push(x any) {
+	e := x.(*entry[T])
+	e.delayIndex = len(*h)
+	*h = append(*h, e)
+}
+
+func (h *delayHeap[T]) Pop() any {
+	last := len(*h) - 1
+	e := (*h)[last]
+	(*h)[last] = nil
+	*h = (*h)[:last]
+	return e
 }

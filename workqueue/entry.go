@@ -1,46 +1,45 @@
 package workqueue
 
-// state is a set of bits. An entry in no state, and not delayed either, is not in the table.
+import "time"
+
+// state is a set of bits. An entry without any bit is not in the table.
 type state uint8
 
 const (
-	ready      state = 1 << iota // waits to be taken by Get
+	ready      state = 1 << iota // waits for Get
 	processing                   // taken by Get, Done not yet called
-	dirty                        // added again while processing: back to ready at Done. Invariant: dirty implies processing
+	dirty                        // added again while processing: ready again at Done
+	delayed                      // will be due later; goes with any of the others
 )
 
-// entry is all that the queue knows of one item, reached by one lookup. The state client-go keeps in three sets and a
-// second map for the delays are bits and an index here.
+// entry is all that the queue knows of one item. One map lookup finds it.
+//
+// Invariant: ready and processing exclude each other. dirty implies processing.
 type entry[T comparable] struct {
-	item T
-	// hash and chain are the table's.
-	hash  uint64
-	chain *entry[T]
-	// next and prev link the list that the entry is in: a level of the ready items, or the items in processing.
-	// Invariant: it is in one of them at most, since ready and processing exclude each other.
+	item  T
+	state state
+	// next and prev link the one list that the entry is in: a level of the ready items, or the items in processing.
 	next, prev *entry[T]
-	// level is the ready list's level, nil if the entry is not in one.
-	level *level[T]
-	// priority counts for ready and dirty; delayPriority is what the delayed item will have once it is due.
+	// priority counts while the entry is ready or dirty, delayPriority when its deadline has passed.
 	priority, delayPriority int
-	// delayIndex is 1 + the place in the delay heap; 0: not delayed.
+	// due is the deadline of a delayed entry. Of two equal ones the lower seq comes first.
+	due time.Time
+	seq uint64
+	// delayIndex is the place of a delayed entry in the heap.
 	delayIndex int
 	// addedAt and startedAt are kept only for metrics.
-	addedAt, startedAt instant
-	state              state
+	addedAt, startedAt time.Time
 }
 
 func (e *entry[T]) is(s state) bool { return e.state&s != 0 }
 
-func (e *entry[T]) delayed() bool { return e.delayIndex != 0 }
-
-// list is an intrusive doubly linked list: an entry leaves the middle of it in constant time and nothing is allocated.
-type list[T comparable] struct {
+// entryList is a doubly linked list whose links are in the entries. Nothing is allocated, and an entry leaves the
+// middle in constant time.
+type entryList[T comparable] struct {
 	head, tail *entry[T]
-	len        int
 }
 
-func (l *list[T]) pushBack(e *entry[T]) {
+func (l *entryList[T]) pushBack(e *entry[T]) {
 	e.prev = l.tail
 	if l.tail == nil {
 		l.head = e
@@ -48,10 +47,9 @@ func (l *list[T]) pushBack(e *entry[T]) {
 		l.tail.next = e
 	}
 	l.tail = e
-	l.len++
 }
 
-func (l *list[T]) remove(e *entry[T]) {
+func (l *entryList[T]) remove(e *entry[T]) {
 	if e.prev == nil {
 		l.head = e.next
 	} else {
@@ -63,5 +61,12 @@ func (l *list[T]) remove(e *entry[T]) {
 		e.next.prev = e.prev
 	}
 	e.next, e.prev = nil, nil
-	l.len--
+}
+
+// items appends the list's items, the first one first.
+func (l *entryList[T]) items(to []T) []T {
+	for e := l.head; e != nil; e = e.next {
+		to = append(to, e.item)
+	}
+	return to
 }

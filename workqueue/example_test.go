@@ -1,19 +1,19 @@
 package workqueue_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"sync"
 	"time"
 
 	"glasswatch/workqueue"
+	"glasswatch/workqueue/limiters"
 )
 
 // A worker that retries what fails, and a shutdown that waits for it.
 func Example() {
 	q := workqueue.NewRateLimiting(workqueue.Options[string]{
-		RateLimiter: workqueue.NewItemExponentialFailureRateLimiter[string](time.Millisecond, time.Second),
+		RateLimiter: limiters.NewItemExponentialFailureRateLimiter[string](time.Millisecond, time.Second),
 	})
 	fails := 2
 	process := func(item string) error {
@@ -72,12 +72,4 @@ func ExampleQueue_AddWithPriority() {
 	// listed 3
 	// listed 1
 	// listed 2
-}
-
-// Many small pieces of work by a few goroutines.
-func ExampleParallelizeUntil() {
-	squares := make([]int, 5)
-	workqueue.ParallelizeUntil(context.Background(), 2, len(squares), func(i int) { squares[i] = i * i })
-	fmt.Println(squares)
-	// Output: [0 1 4 9 16]
 }

@@ -12,9 +12,10 @@ import (
 
 // recorder is Metrics that remembers what it was told.
 type recorder struct {
-	mu         sync.Mutex // guards events
-	events     []string
-	blockAdded <-chan struct{} // nil does not block
+	mu     sync.Mutex // guards events
+	events []string
+	// What blocks a call; nil does not.
+	blockAdded, blockUnfinished <-chan struct{}
 }
 
 func (r *recorder) note(format string, args ...any) {
@@ -32,6 +33,9 @@ func (r *recorder) Added() {
 func (r *recorder) Taken(queued time.Duration)    { r.note("taken after %v", queued) }
 func (r *recorder) Finished(worked time.Duration) { r.note("finished after %v", worked) }
 func (r *recorder) Unfinished(total, longest time.Duration) {
+	if r.blockUnfinished != nil {
+		<-r.blockUnfinished
+	}
 	r.note("unfinished %v %v", total, longest)
 }
 func (r *recorder) Retried() { r.note("retried") }
@@ -93,8 +97,11 @@ func TestMetrics_UnfinishedWorkIsReportedWhileThereIsSomeAndNotLonger(t *testing
 		take(t, q)
 		<-time.After(200 * time.Millisecond)
 		take(t, q)
-		assert.Equal(t, Stats{Processing: 2, UnfinishedWork: 200 * time.Millisecond, LongestRunning: 200 * time.Millisecond},
-			q.Stats())
+		assert.Equal(t, Stats{
+			Processing:     2,
+			UnfinishedWork: 200 * time.Millisecond,
+			LongestRunning: 200 * time.Millisecond,
+		}, q.Stats())
 		m.reset()
 		<-time.After(ReportPeriod)
 		m.expect(t, "unfinished 800ms 500ms")

@@ -8,12 +8,16 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/time/rate"
 	"pgregory.net/rapid"
+
+	"glasswatch/workqueue/limiters"
 )
 
-// tick is what time passes by below: rates and times are made of halves of seconds, halved again, which floats hold exactly.
+// tick is what time passes by below: rates and times are made of halves of seconds, halved again, which floats hold
+// exactly.
 const tick = time.Second / 8
 
-// bucketModel has its tokens in the time that they take to come: below zero are those that were promised before they came.
+// bucketModel has its tokens in the time that they take to come: below zero are those that were promised before they
+// came.
 type bucketModel struct {
 	every  time.Duration // a token comes
 	most   time.Duration
@@ -28,13 +32,13 @@ func (m *bucketModel) take() time.Duration {
 	return max(0, -m.tokens)
 }
 
-func drawBucket(t *rapid.T) (*bucketModel, *BucketRateLimiter[int]) {
+func drawBucket(t *rapid.T) (*bucketModel, *limiters.BucketRateLimiter[int]) {
 	perSecond := rapid.SampledFrom([]int{1, 2, 4, 8}).Draw(t, "tokens a second")
 	burst := rapid.IntRange(1, 5).Draw(t, "burst")
 	m := &bucketModel{every: time.Second / time.Duration(perSecond)}
 	m.most = time.Duration(burst) * m.every
 	m.tokens = m.most
-	return m, NewBucketRateLimiter[int](rate.NewLimiter(rate.Limit(perSecond), burst))
+	return m, limiters.NewBucketRateLimiter[int](rate.NewLimiter(rate.Limit(perSecond), burst))
 }
 
 func TestBucketRateLimiter_BehavesLikeACountOfTokens(t *testing.T) {
@@ -72,15 +76,15 @@ func TestRateLimitingQueue_WithABucketBehavesLikeItsModel(t *testing.T) {
 		rapid.Check(noDeadline{t}, func(t *rapid.T) {
 			var d depth
 			bucket, l := drawBucket(t)
-			limiter := NewMaxOfRateLimiter(l, NewItemFastSlowRateLimiter[int](0, time.Second, 2))
+			limiter := limiters.NewMaxOfRateLimiter(l, limiters.NewItemFastSlowRateLimiter[int](0, time.Second, 2))
 			q := NewRateLimiting(Options[int]{RateLimiter: limiter, Metrics: &d})
 			defer q.ShutDown()
-			m, retries := &model{processing: map[int]bool{}, dirty: map[int]int{}}, &countsModel{most: 100}
+			m, retries := &model{processing: map[int]bool{}, dirty: map[int]int{}}, map[int]int{}
 			do := actions(&q.DelayingQueue, m, &d)
 			item := rapid.IntRange(0, 6)
 			do["AddRateLimited"] = func(t *rapid.T) {
 				i, wait := item.Draw(t, "item"), bucket.take()
-				if retries.increment(i) > 2 {
+				if retries[i]++; retries[i] > 2 {
 					wait = max(wait, time.Second)
 				}
 				q.AddRateLimited(i)
@@ -89,7 +93,7 @@ func TestRateLimitingQueue_WithABucketBehavesLikeItsModel(t *testing.T) {
 			do["Forget"] = func(t *rapid.T) {
 				i := item.Draw(t, "item")
 				q.Forget(i)
-				retries.forget(i)
+				delete(retries, i)
 			}
 			do["Pass"] = func(t *rapid.T) {
 				passed := tick * time.Duration(rapid.IntRange(1, 24).Draw(t, "ticks"))

@@ -253,33 +253,7 @@ func TestQueue_BehavesLikeItsModel(t *testing.T) {
 	}
 }
 
-// The model's items are few; here the table grows, shrinks and chains.
-func TestTable_BehavesLikeAMap(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		var q Queue[int]
-		q.init(Options[int]{})
-		want := map[int]bool{}
-		for _, item := range rapid.SliceOfN(rapid.IntRange(0, 300), 0, 1000).Draw(t, "items") {
-			if want[item] {
-				e := q.table.find(item, q.table.hash(item))
-				require.NotNil(t, e)
-				e.state = 0
-				q.table.release(e)
-				delete(want, item)
-			} else {
-				q.table.get(item, q.table.hash(item)).state = processing
-				want[item] = true
-			}
-		}
-		require.NoError(t, q.checkTable())
-		require.Equal(t, len(want), q.table.len)
-		for item := range want {
-			require.NotNil(t, q.table.find(item, q.table.hash(item)))
-		}
-	})
-}
-
-// The model's delays are few, too; here the heap is deep enough for an entry to move up when another one leaves.
+// The model's delays are few; here the heap is deep enough for an entry to move up when another one leaves.
 func TestDelayHeap_StaysInOrderWhateverLeavesIt(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q := NewDelaying(Options[int]{})

@@ -7,20 +7,21 @@ import "time"
 type Options[T comparable] struct {
 	// Name is for those who read metrics and logs; the queue itself only hands it back.
 	Name string
-	// RateLimiter is used by [NewRateLimiting] only; nil means [DefaultControllerRateLimiter].
+	// RateLimiter is used by [NewRateLimiting] only; nil means [limiters.DefaultControllerRateLimiter].
 	RateLimiter RateLimiter[T]
 	// Metrics is told what happens; nil costs nothing.
 	Metrics Metrics
 	// MergeDelayed makes Add and AddAfter one promise: an item is delivered once, at the sooner of the two. Add then
-	// cancels the item's pending AddAfter, and AddAfter of an item that waits to be taken does nothing. Without it a later
-	// wake-up is kept whatever is added in between.
+	// cancels the item's pending AddAfter, and AddAfter of an item that waits to be taken does nothing. Without it a
+	// later wake-up is kept whatever is added in between.
 	MergeDelayed bool
 	// Order replaces the order in which items are taken; nil means by priority, first in first out within one.
 	Order Order[T]
 }
 
-// Order stores the items that wait to be taken, and so decides which is next. Its methods are called with the queue's lock
-// held, by one goroutine at a time: they must be fast and must not call the queue. Priorities have no effect on it.
+// Order stores the items that wait to be taken, and so decides which is next. Its methods are called with the queue's
+// lock held, by one goroutine at a time: they must be fast and must not call the queue. Priorities have no effect on
+// it.
 type Order[T comparable] interface {
 	// Touch says that a stored item was added again.
 	Touch(item T)
@@ -31,8 +32,9 @@ type Order[T comparable] interface {
 	Pop() T
 }
 
-// Metrics is told what happens in a queue. Its methods are called with no lock held, so from several goroutines at a time
-// and not always in the order in which things happened; they must not call the queue. The depth is Added less Taken.
+// Metrics is told what happens in a queue. Its methods are called with no lock held, so from several goroutines at a
+// time and not always in the order in which things happened; they must not call the queue. The depth is Added less
+// Taken.
 type Metrics interface {
 	// Added: an item became due that was not due before. Repeated adds that changed nothing are not counted.
 	Added()
@@ -40,8 +42,8 @@ type Metrics interface {
 	Taken(queued time.Duration)
 	// Finished: Done was called for an item that had been processed for worked.
 	Finished(worked time.Duration)
-	// Unfinished is called every [ReportPeriod] while items are being processed, and once after: the sum of the times they
-	// have been at it so far, and the longest of them.
+	// Unfinished is called every [ReportPeriod] while items are being processed, until ShutDown, and once after the last
+	// one is done. It gets the sum of the times they have been at it so far, and the longest of them.
 	Unfinished(total, longest time.Duration)
 	// Retried: AddAfter or AddRateLimited was called, whatever the delay.
 	Retried()
@@ -49,16 +51,3 @@ type Metrics interface {
 
 // ReportPeriod is the time between two calls of Metrics.Unfinished.
 const ReportPeriod = 500 * time.Millisecond
-
-// Stats are the numbers of one moment.
-type Stats struct {
-	// Queued items wait to be taken. Items that were added again while being processed are not among them.
-	Queued int
-	// Processing items were taken and are not done.
-	Processing int
-	// Delayed items will be due later. An item may be queued or processing at the same time.
-	Delayed int
-	// UnfinishedWork sums up how long the items in processing have been there, LongestRunning is the longest of them. Both
-	// are known only to a queue with metrics.
-	UnfinishedWork, LongestRunning time.Duration
-}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+
+	"glasswatch/workqueue/limiters"
 )
 
 // Producers and workers on real threads: no item is with two workers at a time, and each is processed after it was last
@@ -16,7 +18,7 @@ func TestQueue_UnderRaceNoItemIsLostOrSharedAndTheDrainIsComplete(t *testing.T) 
 	const items, producers, workers, rounds = 50, 4, 4, 2000
 	q := NewRateLimiting(Options[int]{
 		Metrics:     &recorder{},
-		RateLimiter: NewItemExponentialFailureRateLimiter[int](time.Microsecond, time.Millisecond),
+		RateLimiter: limiters.NewItemExponentialFailureRateLimiter[int](time.Microsecond, time.Millisecond),
 	})
 	var asked, seen, holders [items]atomic.Int64
 	var working, producing sync.WaitGroup

@@ -1,5 +1,10 @@
 package workqueue
 
+import "glasswatch/workqueue/limiters"
+
+// RateLimiter decides how long an item waits before it is tried again. The queue calls it with no lock held.
+type RateLimiter[T comparable] = limiters.RateLimiter[T]
+
 // RateLimitingQueue is a [DelayingQueue] that knows how long a failed item is to wait. Make it with [NewRateLimiting].
 type RateLimitingQueue[T comparable] struct {
 	DelayingQueue[T]
@@ -10,7 +15,7 @@ type RateLimitingQueue[T comparable] struct {
 func NewRateLimiting[T comparable](opts Options[T]) *RateLimitingQueue[T] {
 	q := &RateLimitingQueue[T]{limiter: opts.RateLimiter}
 	if q.limiter == nil {
-		q.limiter = DefaultControllerRateLimiter[T]()
+		q.limiter = limiters.DefaultControllerRateLimiter[T]()
 	}
 	q.init(opts)
 	return q
@@ -24,13 +29,17 @@ func (q *RateLimitingQueue[T]) AddRateLimitedWithPriority(item T, priority int) 
 	q.AddAfterWithPriority(item, q.limiter.When(item), priority)
 }
 
-// Forget tells the rate limiter that item is not being retried any more, because it succeeded or was given up. Done has to
-// be called all the same.
+// Forget tells the rate limiter that item succeeded or was given up. Done has to be called all the same.
 func (q *RateLimitingQueue[T]) Forget(item T) { q.limiter.Forget(item) }
 
 // NumRequeues returns how often the rate limiter was asked about item since it was last forgotten.
 func (q *RateLimitingQueue[T]) NumRequeues(item T) int { return q.limiter.NumRequeues(item) }
 
-// Tracked returns for how many items the rate limiter remembers retries: a number that keeps growing means that somebody
-// does not call Forget. 0 if the limiter does not say, see [Tracker].
-func (q *RateLimitingQueue[T]) Tracked() int { return tracked(q.limiter) }
+// Tracked returns for how many items the rate limiter remembers retries. A number that keeps growing means that
+// somebody does not call Forget. It is 0 if the limiter has no method Tracked() int.
+func (q *RateLimitingQueue[T]) Tracked() int {
+	if t, ok := q.limiter.(interface{ Tracked() int }); ok {
+		return t.Tracked()
+	}
+	return 0
+}

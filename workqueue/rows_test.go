@@ -1,37 +1,12 @@
 package workqueue
 
 import (
-	"math/bits"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 )
-
-// TestAddWithPriority_MovesLogNLevelsOfN counts how many levels of a heap change their place for one more priority.
-func TestAddWithPriority_MovesLogNLevelsOfN(t *testing.T) {
-	for _, n := range []int{1 << 4, 1 << 10, 1 << 14} {
-		q := New(Options[int]{})
-		for i := 1; i <= n; i++ {
-			q.AddWithPriority(i, -i)
-		}
-		before := map[*level[int]]int{}
-		for _, l := range q.ready.heap {
-			before[l] = l.index
-		}
-		q.AddWithPriority(0, 1) // rises to the root
-		moved := 0
-		for l, index := range before {
-			if l.index != index {
-				moved++
-			}
-		}
-		require.LessOrEqual(t, moved, bits.Len(uint(n)))
-		require.Equal(t, 0, take(t, q))
-		require.Equal(t, 1, take(t, q))
-	}
-}
 
 func TestShutDown_NoGoroutineOfTheQueueOutlivesIt(t *testing.T) {
 	for name, stop := range map[string]func(q *DelayingQueue[string]){
@@ -49,8 +24,8 @@ func TestShutDown_NoGoroutineOfTheQueueOutlivesIt(t *testing.T) {
 				<-time.After(ReportPeriod) // both alarms are set
 				q.Done(item)
 				stop(q)
-				require.Zero(t, q.wake.pending+q.report.pending)
-				require.False(t, q.wake.set || q.report.set)
+				require.Zero(t, q.alarm.callbacks)
+				require.True(t, q.alarm.reportAt.IsZero())
 			})
 		})
 	}

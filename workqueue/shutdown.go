@@ -1,71 +1,57 @@
 package workqueue
 
-// ShutDown makes the queue take no more items. What waits to be taken can still be taken, after which Get returns
-// shutdown=true. Items that are due count as waiting, items that are delayed are dropped. A ShutDownWithDrain that waits
-// returns. ShutDown does not wait for workers; when it returns, the queue has no goroutine and no timer.
+import "time"
+
+// ShutDown makes the queue take no more items. What waits can still be taken, after which Get returns shutdown=true.
+// Items that are due count as waiting, items that are delayed are dropped. A ShutDownWithDrain that waits returns.
+// ShutDown does not wait for workers. When it returns, the queue has no goroutine and no timer.
 func (q *Queue[T]) ShutDown() {
-	q.closeQueue()
-	lock(&q.mu)
+	q.mu.Lock()
 	q.shutDowns++
 	q.idle.Broadcast()
-	q.report.stop()
-	q.awaitCallbacksLocked()
-	q.mu.Unlock()
-	q.lastReport()
+	q.closeLocked()
+	q.unlock() // Metrics hear of what was due.
+	q.mu.Lock()
+	q.endAlarmLocked()
+	q.reportLocked()
+	q.unlock()
 }
 
-// ShutDownWithDrain is ShutDown, and waits until every item that was due has been taken and is done: also those that were
-// added again while in processing. Without workers that Get and call Done it waits until somebody calls ShutDown. It must
-// not be called by a worker that has an item.
+// ShutDownWithDrain is ShutDown, and waits until every item that was due has been taken and is done. That includes
+// items added again while in processing. Without workers that Get and call Done it waits until somebody calls ShutDown.
+// It must not be called by a worker that has an item.
 func (q *Queue[T]) ShutDownWithDrain() {
-	lock(&q.mu)
-	q.draining++
+	q.mu.Lock()
 	before := q.shutDowns
-	q.mu.Unlock()
-	q.closeQueue()
-
-	lock(&q.mu)
+	q.closeLocked()
+	q.unlock() // Metrics hear of what was due.
+	q.mu.Lock()
 	for !q.idleLocked() && q.shutDowns == before {
 		q.idle.Wait()
 	}
-	q.draining--
-	if q.draining == 0 {
-		q.report.stop()
-		q.awaitCallbacksLocked()
-	}
-	q.mu.Unlock()
-	q.lastReport()
+	q.endAlarmLocked()
+	q.reportLocked()
+	q.unlock()
 }
 
 // ShuttingDown reports whether the queue was told to shut down.
 func (q *Queue[T]) ShuttingDown() bool {
-	lock(&q.mu)
-	defer q.mu.Unlock()
+	q.mu.Lock()
+	defer q.unlock()
 	return q.shuttingDown
 }
 
-// closeQueue settles what becomes of the delayed items and lets no more in.
-func (q *Queue[T]) closeQueue() {
-	lock(&q.mu)
-	due := 0
-	if !q.shuttingDown {
-		due, _ = q.moveDueLocked(len(q.delayed.nodes))
-		q.shuttingDown = true
-		q.delayed.clear(q.table.release)
-	}
-	q.wake.stop()
-	q.work.Broadcast()
-	q.mu.Unlock()
-	q.reportAdded(due)
-}
-
-func (q *Queue[T]) idleLocked() bool { return q.lenLocked() == 0 && q.processing.len == 0 }
-
-// lastReport leaves the metrics with what is true at the end, instead of half a second before it.
-func (q *Queue[T]) lastReport() {
-	if q.metrics == nil {
+// closeLocked makes due what is, drops what is delayed and lets no more items in.
+func (q *Queue[T]) closeLocked() {
+	if q.shuttingDown {
 		return
 	}
-	s := q.Stats()
-	q.metrics.Unfinished(s.UnfinishedWork, s.LongestRunning)
+	q.shuttingDown = true
+	q.moveDueLocked(time.Now())
+	for len(q.delayed) > 0 {
+		e := q.delayed[0]
+		q.undelayLocked(e)
+		q.releaseLocked(e)
+	}
+	q.work.Broadcast()
 }

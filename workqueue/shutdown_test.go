@@ -113,7 +113,8 @@ func TestShutDownWithDrain_CountsWhatIsDelayedAndDue(t *testing.T) {
 		q.AddAfter("due", time.Second)
 		// As if the alarm were late.
 		q.mu.Lock()
-		q.wake.stop()
+		q.alarm.timer.Stop()
+		q.callbackGoneLocked()
 		q.mu.Unlock()
 		<-time.After(2 * time.Second)
 		drained := drain(q)
@@ -157,5 +158,54 @@ func TestShutDown_ReturnsOnlyWhenTheQueuesCallbackIsOver(t *testing.T) {
 		require.False(t, isClosed(ended))
 		close(release)
 		assert.True(t, isClosed(ended))
+	})
+}
+
+// A ShutDown waits for a metric's callback while a drain is on and a worker takes the last item. Whatever order they
+// come to their end in, nobody misses it.
+func TestShutDown_DoesNotMissTheEndOfACallback(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		q := NewDelaying(Options[string]{Metrics: &recorder{blockUnfinished: release}})
+		q.Add("a")
+		q.Add("b")
+		q.Done(take(t, q)) // the report of unfinished work is planned
+		drained := drain(q)
+		<-time.After(ReportPeriod) // and stuck in the metric
+		synctest.Wait()
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			q.ShutDown()
+		}()
+		take(t, q)
+		go q.Done("b") // reports, too
+		require.False(t, isClosed(ended))
+		close(release)
+		assert.True(t, isClosed(ended), "ShutDown waits for ever")
+		assert.True(t, isClosed(drained), "ShutDownWithDrain waits for ever")
+	})
+}
+
+// An alarm that is stopped before it goes off is a callback less, too. Whatever waits for the callbacks is told.
+func TestShutDown_HearsOfAnAlarmThatWasStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := NewDelaying(Options[string]{})
+		defer q.ShutDown()
+		q.AddAfter("a", time.Hour)
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			q.mu.Lock()
+			defer q.unlock()
+			for q.alarm.callbacks > 0 {
+				q.idle.Wait()
+			}
+		}()
+		require.False(t, isClosed(ended))
+		q.mu.Lock()
+		q.endAlarmLocked()
+		q.unlock()
+		assert.True(t, isClosed(ended), "nobody was told that the alarm was stopped")
 	})
 }

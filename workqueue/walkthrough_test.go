@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+
+	"glasswatch/workqueue/limiters"
 )
 
 // TestWalkthrough tells what the package does, one idea after the other. Read it from the top.
@@ -62,7 +64,8 @@ func TestWalkthrough(t *testing.T) {
 	})
 
 	step("6 an item that fails waits longer each time, until it is forgotten", func(t *testing.T) {
-		q := NewRateLimiting(Options[string]{RateLimiter: NewItemExponentialFailureRateLimiter[string](time.Second, time.Hour)})
+		limiter := limiters.NewItemExponentialFailureRateLimiter[string](time.Second, time.Hour)
+		q := NewRateLimiting(Options[string]{RateLimiter: limiter})
 		var waited []time.Duration
 		for range 4 {
 			start := time.Now()

@@ -12,6 +12,7 @@ import (
 
 	"glasswatch/cmd/internal/demo"
 	"glasswatch/workqueue"
+	"glasswatch/workqueue/limiters"
 )
 
 func main() { demo.Main(story) }
@@ -119,10 +120,10 @@ func asked(d *demo.Demo, limiter workqueue.RateLimiter[string], items string) {
 
 func limits(_ context.Context, d *demo.Demo) {
 	d.Step("AddRateLimited is AddAfter with what a limiter says: a token bucket's timeline")
-	asked(d, workqueue.NewBucketRateLimiter[string](rate.NewLimiter(rate.Every(time.Minute), 3)), "abcdea")
+	asked(d, limiters.NewBucketRateLimiter[string](rate.NewLimiter(rate.Every(time.Minute), 3)), "abcdea")
 	d.Why("three tokens to begin with, and one more each minute, for all items together")
 	d.Step("Backoff grows, for each item by itself, till Forget")
-	limiter := workqueue.NewItemExponentialFailureRateLimiter[string](time.Minute, 9*time.Minute)
+	limiter := limiters.NewItemExponentialFailureRateLimiter[string](time.Minute, 9*time.Minute)
 	asked(d, limiter, "aaaaab")
 	limiter.Forget("a")
 	d.Did("Forget a: who succeeds and is not forgotten waits the longest at the next failure")

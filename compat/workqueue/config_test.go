@@ -102,7 +102,8 @@ func TestConfig_QueueIsWhereDelayedItemsGo(t *testing.T) {
 		for _, below := range []world{clientGo, glasswatch} {
 			own := below.typed(TypedQueueConfig[string]{Queue: &stack{}})
 			delaying := w.delaying(TypedDelayingQueueConfig[string]{Queue: own})
-			q := w.rateLimiting(w.fastSlow(time.Second, time.Minute, 1), TypedRateLimitingQueueConfig[string]{DelayingQueue: delaying})
+			limiter := w.fastSlow(time.Second, time.Minute, 1)
+			q := w.rateLimiting(limiter, TypedRateLimitingQueueConfig[string]{DelayingQueue: delaying})
 			q.AddAfter("a", time.Second)
 			q.AddAfter("b", 2*time.Second)
 			q.AddRateLimited("c")

@@ -162,7 +162,7 @@ func (q *delayingOver[T]) popDue(now time.Time, runner bool) (item T, due bool, 
 	return item, false, time.Time{}
 }
 
-// ShutDown adds what is due, drops what is delayed, and shuts the other queue down. The goroutine is gone when it returns.
+// ShutDown adds what is due, drops what is delayed, and shuts the other queue down. Its goroutine is gone then.
 func (q *delayingOver[T]) ShutDown() {
 	q.close()
 	q.TypedInterface.ShutDown()

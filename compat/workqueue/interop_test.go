@@ -16,23 +16,26 @@ import (
 var (
 	_ clientgo.TypedInterface[string]             = workqueue.NewTyped[string]()
 	_ clientgo.TypedDelayingInterface[string]     = workqueue.NewTypedDelayingQueue[string]()
-	_ clientgo.TypedRateLimitingInterface[string] = workqueue.NewTypedRateLimitingQueue(clientgo.DefaultTypedItemBasedRateLimiter[string]())
-	_ clientgo.TypedRateLimiter[string]           = (*workqueue.TypedBucketRateLimiter[string])(nil)
-	_ clientgo.TypedRateLimiter[string]           = (*workqueue.TypedItemExponentialFailureRateLimiter[string])(nil)
-	_ clientgo.TypedRateLimiter[string]           = (*workqueue.TypedItemFastSlowRateLimiter[string])(nil)
-	_ clientgo.TypedRateLimiter[string]           = (*workqueue.TypedMaxOfRateLimiter[string])(nil)
-	_ clientgo.TypedRateLimiter[string]           = (*workqueue.TypedWithMaxWaitRateLimiter[string])(nil)
-	_ clientgo.Queue[string]                      = workqueue.DefaultQueue[string]()
-	_ clientgo.TypedQueueConfig[string]           = workqueue.TypedQueueConfig[string]{}
-	_ clientgo.DoWorkPieceFunc                    = workqueue.DoWorkPieceFunc(nil)
+	_ clientgo.TypedRateLimitingInterface[string] = workqueue.NewTypedRateLimitingQueue(
+		clientgo.DefaultTypedItemBasedRateLimiter[string]())
+	_ clientgo.TypedRateLimiter[string] = (*workqueue.TypedBucketRateLimiter[string])(nil)
+	_ clientgo.TypedRateLimiter[string] = (*workqueue.TypedItemExponentialFailureRateLimiter[string])(nil)
+	_ clientgo.TypedRateLimiter[string] = (*workqueue.TypedItemFastSlowRateLimiter[string])(nil)
+	_ clientgo.TypedRateLimiter[string] = (*workqueue.TypedMaxOfRateLimiter[string])(nil)
+	_ clientgo.TypedRateLimiter[string] = (*workqueue.TypedWithMaxWaitRateLimiter[string])(nil)
+	_ clientgo.Queue[string]            = workqueue.DefaultQueue[string]()
+	_ clientgo.TypedQueueConfig[string] = workqueue.TypedQueueConfig[string]{}
+	_ clientgo.DoWorkPieceFunc          = workqueue.DoWorkPieceFunc(nil)
 )
 
 // request and options have the shapes of controller-runtime's reconcile.Request and controller.Options.
 type request struct{ types.NamespacedName }
 
+type requestQueue = clientgo.TypedRateLimitingInterface[request]
+
 type options struct {
 	RateLimiter clientgo.TypedRateLimiter[request]
-	NewQueue    func(name string, limiter clientgo.TypedRateLimiter[request]) clientgo.TypedRateLimitingInterface[request]
+	NewQueue    func(name string, limiter clientgo.TypedRateLimiter[request]) requestQueue
 }
 
 // prioritized is what controller-runtime's priority queue offers beyond the contract, here found by assertion.
@@ -44,8 +47,9 @@ type prioritized interface {
 func TestInterop_AControllerOfOthersRunsOnOurQueue(t *testing.T) {
 	opts := options{
 		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[request](time.Millisecond, time.Second),
-		NewQueue: func(name string, limiter clientgo.TypedRateLimiter[request]) clientgo.TypedRateLimitingInterface[request] {
-			return workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[request]{Name: name})
+		NewQueue: func(name string, limiter clientgo.TypedRateLimiter[request]) requestQueue {
+			config := workqueue.TypedRateLimitingQueueConfig[request]{Name: name}
+			return workqueue.NewTypedRateLimitingQueueWithConfig(limiter, config)
 		},
 	}
 	named := func(name string) request { return request{types.NamespacedName{Namespace: "default", Name: name}} }
@@ -98,10 +102,14 @@ func TestInterop_AControllerOfOthersRunsOnOurQueue(t *testing.T) {
 
 func TestInterop_ClientGosQueueTakesOurLimiterAndOurStorage(t *testing.T) {
 	q := clientgo.NewTypedRateLimitingQueueWithConfig(
-		workqueue.NewTypedMaxOfRateLimiter(clientgo.DefaultTypedItemBasedRateLimiter[string](), workqueue.DefaultTypedControllerRateLimiter[string]()),
+		workqueue.NewTypedMaxOfRateLimiter(
+			clientgo.DefaultTypedItemBasedRateLimiter[string](),
+			workqueue.DefaultTypedControllerRateLimiter[string]()),
 		workqueue.TypedRateLimitingQueueConfig[string]{
 			DelayingQueue: clientgo.NewTypedDelayingQueueWithConfig(clientgo.TypedDelayingQueueConfig[string]{
-				Queue: workqueue.NewTypedWithConfig(clientgo.TypedQueueConfig[string]{Queue: workqueue.DefaultQueue[string]()}),
+				Queue: workqueue.NewTypedWithConfig(clientgo.TypedQueueConfig[string]{
+					Queue: workqueue.DefaultQueue[string](),
+				}),
 			}),
 		})
 	defer q.ShutDown()

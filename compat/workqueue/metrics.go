@@ -11,8 +11,8 @@ import (
 // global is what SetProvider was given first; nil until then.
 var global atomic.Pointer[MetricsProvider]
 
-// SetProvider makes queues report to metricsProvider that are made from now on, have a name, and none of their own. Only the
-// first call has an effect. client-go's SetProvider has none on these queues, nor this one on client-go's.
+// SetProvider makes queues report to metricsProvider that are made from now on, have a name, and none of their own.
+// Only the first call has an effect. client-go's SetProvider has none on these queues, nor this one on client-go's.
 func SetProvider(metricsProvider MetricsProvider) { global.CompareAndSwap(nil, &metricsProvider) }
 
 // providerOf returns the provider that a queue is to report to; nil if to none.
@@ -55,7 +55,7 @@ func metricsOf(name string, own MetricsProvider, retries bool) workqueue.Metrics
 	return m
 }
 
-// retriesOf returns the counter of a queue's retries, for a queue whose other metrics are not its own; nil if nobody listens.
+// retriesOf returns the counter of retries of a queue whose other metrics are not its own; nil if nobody listens.
 func retriesOf(name string, own MetricsProvider) CounterMetric {
 	if p := providerOf(name, own); p != nil {
 		return p.NewRetriesMetric(name)
@@ -65,8 +65,8 @@ func retriesOf(name string, own MetricsProvider) CounterMetric {
 
 // metrics translates what glasswatch's queue tells into client-go's metrics.
 type metrics struct {
-	// mu is held while a metric is told, since client-go never tells two of one queue at once. The queue holds none of its
-	// own locks then, so a metric may well ask it for its length; but not change it.
+	// mu is held while a metric is told, since client-go never tells two of one queue at once. The queue holds none of
+	// its own locks then, so a metric may well ask it for its length; but not change it.
 	mu             sync.Mutex
 	depth          GaugeMetric
 	adds           CounterMetric

@@ -5,7 +5,7 @@ import (
 
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
-	"glasswatch/workqueue"
+	"glasswatch/workqueue/parallel"
 )
 
 // Options change how ParallelizeUntil works. They are not client-go's, whose contents nobody else can read.
@@ -16,12 +16,12 @@ type options struct{ chunkSize int }
 // WithChunkSize makes a worker take c pieces at a time; less than 1 is 1.
 func WithChunkSize(c int) func(*options) { return func(o *options) { o.chunkSize = c } }
 
-// ParallelizeUntil calls doWorkPiece once for each of the pieces 0 … pieces-1, in no order, from at most workers goroutines.
-// It returns when all are done; or when ctx, which may be nil, is cancelled, then once each worker has finished the piece
-// it is at.
+// ParallelizeUntil calls doWorkPiece once for each of the pieces 0 … pieces-1, in no order, from at most workers
+// goroutines. It returns when all are done; or when ctx, which may be nil, is cancelled, then once each worker has
+// finished the piece it is at.
 //
-// A panic goes through utilruntime.HandleCrash first. Unless that is told not to crash, no further pieces are begun, and
-// ParallelizeUntil panics with the same value when the workers are gone; else the piece is given up and the others go on.
+// A panic goes through utilruntime.HandleCrash first. Unless that is told not to crash, no further piece begins, and
+// ParallelizeUntil panics with the same value when the workers are gone; else the piece is given up, the others go on.
 func ParallelizeUntil(ctx context.Context, workers, pieces int, doWorkPiece DoWorkPieceFunc, opts ...Options) {
 	if ctx == nil {
 		ctx = context.Background()
@@ -34,5 +34,5 @@ func ParallelizeUntil(ctx context.Context, workers, pieces int, doWorkPiece DoWo
 		defer utilruntime.HandleCrashWithContext(ctx)
 		doWorkPiece(piece)
 	}
-	workqueue.ParallelizeUntil(ctx, workers, pieces, do, workqueue.WithChunkSize(o.chunkSize))
+	parallel.ParallelizeUntil(ctx, workers, pieces, do, parallel.WithChunkSize(o.chunkSize))
 }

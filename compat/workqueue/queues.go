@@ -27,8 +27,8 @@ func NewTypedDelayingQueue[T comparable]() TypedDelayingInterface[T] {
 	return NewTypedDelayingQueueWithConfig(TypedDelayingQueueConfig[T]{})
 }
 
-// NewTypedDelayingQueueWithConfig returns a queue with delays: a *workqueue.DelayingQueue of glasswatch, unless the config
-// has a Queue or a Clock other than the real one, which take a layer between.
+// NewTypedDelayingQueueWithConfig returns a queue with delays: a *workqueue.DelayingQueue of glasswatch, unless the
+// config has a Queue or a Clock other than the real one, which take a layer between.
 func NewTypedDelayingQueueWithConfig[T comparable](config TypedDelayingQueueConfig[T]) TypedDelayingInterface[T] {
 	if config.Queue == nil && isReal(config.Clock) {
 		return workqueue.NewDelaying(workqueue.Options[T]{
@@ -61,7 +61,7 @@ func NewTypedRateLimitingQueue[T comparable](rateLimiter TypedRateLimiter[T]) Ty
 }
 
 // NewTypedRateLimitingQueueWithConfig returns a queue with delays and a rate limiter: a *workqueue.RateLimitingQueue of
-// glasswatch, unless the config has a DelayingQueue or a Clock other than the real one. A nil rateLimiter is the default one.
+// glasswatch, unless the config has a DelayingQueue or a Clock that is not the real one. nil is the default limiter.
 func NewTypedRateLimitingQueueWithConfig[T comparable](rateLimiter TypedRateLimiter[T], config TypedRateLimitingQueueConfig[T]) TypedRateLimitingInterface[T] {
 	if rateLimiter == nil {
 		rateLimiter = DefaultTypedControllerRateLimiter[T]()

@@ -16,7 +16,8 @@ import (
 
 func TestStory_AnItemFromAddToForget(t *testing.T) {
 	inBothWorlds(t, func(t *testing.T, w world) {
-		q := w.rateLimiting(w.exponential(time.Second, time.Minute), TypedRateLimitingQueueConfig[string]{Name: "story"})
+		limiter := w.exponential(time.Second, time.Minute)
+		q := w.rateLimiting(limiter, TypedRateLimitingQueueConfig[string]{Name: "story"})
 		q.Add("pod")
 		q.Add("pod")
 		q.Add("node")
@@ -151,7 +152,8 @@ func TestDifference_ALimiterForgetsTheItemThatFailedLongestAgoRatherThanGrow(t *
 	require.Equal(t, 1, l.NumRequeues(2))
 }
 
-// A base of 2ⁿ ns becomes 2⁶³ ns exactly, which client-go takes for a delay that has passed: one retry without any delay.
+// A base of 2ⁿ ns becomes 2⁶³ ns exactly, which client-go takes for a delay that has passed: one retry without any
+// delay.
 func TestDifference_ABackoffNeverOverflows(t *testing.T) {
 	delay := func(w world) (d time.Duration) {
 		l := w.exponential(1<<52, time.Hour)

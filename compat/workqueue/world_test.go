@@ -11,12 +11,14 @@ import (
 	clientgo "k8s.io/client-go/util/workqueue"
 )
 
+type rateLimitingQueue = TypedRateLimitingInterface[string]
+
 // world is one of the two packages, by what tests need of it. Everything a test does in one world it does in the other.
 type world struct {
 	name           string
 	typed          func(TypedQueueConfig[string]) TypedInterface[string]
 	delaying       func(TypedDelayingQueueConfig[string]) TypedDelayingInterface[string]
-	rateLimiting   func(TypedRateLimiter[string], TypedRateLimitingQueueConfig[string]) TypedRateLimitingInterface[string]
+	rateLimiting   func(TypedRateLimiter[string], TypedRateLimitingQueueConfig[string]) rateLimitingQueue
 	storage        func() Queue[string]
 	exponential    func(base, max time.Duration) TypedRateLimiter[string]
 	fastSlow       func(fast, slow time.Duration, attempts int) TypedRateLimiter[string]
@@ -88,8 +90,8 @@ func expectShutdown(t *testing.T, q TypedInterface[string]) {
 	require.True(t, shutdown)
 }
 
-// ledger is a MetricsProvider that remembers the history of each metric. The metrics themselves are guarded by nothing, as
-// client-go allows, which makes -race a witness that calls for one queue do not overlap.
+// ledger is a MetricsProvider that remembers the history of each metric. The metrics themselves are guarded by nothing,
+// as client-go allows, which makes -race a witness that calls for one queue do not overlap.
 type ledger struct {
 	mu      sync.Mutex // guards metrics
 	metrics map[string]*column

@@ -96,35 +96,34 @@ return taken`,
 	"06": {
 		// What came meanwhile is lost.
 		`q.mu.Lock()
-defer q.mu.Unlock()
-e := q.inProcessingLocked(item)
-if e == nil {
-	return 0, false, false
+defer q.unlock()
+e := q.table.entries[item]
+if e == nil || !e.is(processing) {
+	return
 }
 q.processing.remove(e)
-e.state = 0
-q.table.release(e)
+q.working--
+e.state &^= processing | dirty
+q.releaseLocked(e)
 if q.shuttingDown && q.idleLocked() {
 	q.idle.Broadcast()
-	last = true
-}
-return worked, true, last`,
+}`,
 		// A drain is not told.
 		`q.mu.Lock()
-defer q.mu.Unlock()
-e := q.inProcessingLocked(item)
-if e == nil {
-	return 0, false, false
+defer q.unlock()
+e := q.table.entries[item]
+if e == nil || !e.is(processing) {
+	return
 }
 q.processing.remove(e)
+q.working--
 again := e.is(dirty)
-e.state = 0
+e.state &^= processing | dirty
 if again {
 	q.makeReadyLocked(e)
 } else {
-	q.table.release(e)
-}
-return worked, true, false`,
+	q.releaseLocked(e)
+}`,
 	},
 	"07": {
 		// It never begins anew.

@@ -9,6 +9,7 @@ import (
 	clientgo "k8s.io/client-go/util/workqueue"
 
 	"glasswatch/workqueue"
+	"glasswatch/workqueue/limiters"
 )
 
 // A controller forgets to call Forget for objects that are deleted while they fail. Ten thousand Jobs come and go.
@@ -34,7 +35,7 @@ func TestRetryCountersThatNobodyForgetsAreBoundedAndShown(t *testing.T) {
 		require.False(t, tells, "and nothing says how many there are")
 	})
 	glasswatch(t, func(t *testing.T) {
-		l := workqueue.NewItemExponentialFailureRateLimiter[string](time.Millisecond, time.Second)
+		l := limiters.NewItemExponentialFailureRateLimiter[string](time.Millisecond, time.Second)
 		l.MaxTracked = 1_000 // DefaultMaxTracked is enough for any controller that calls Forget
 		require.Equal(t, 1_000, remembered(l))
 		require.Equal(t, uint64(jobs-1_000), l.Evicted())

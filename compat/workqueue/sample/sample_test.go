@@ -1,5 +1,5 @@
-// Package sample is a program's code as it is written for client-go: nothing in it knows of glasswatch. It is tested as it
-// stands, and by the package above with its one import changed.
+// Package sample is a program's code as it is written for client-go: nothing in it knows of glasswatch. It is tested as
+// it stands, and by the package above with its one import changed.
 package sample
 
 import (
@@ -108,7 +108,8 @@ func TestController(t *testing.T) {
 
 		require.NotEmpty(t, calls["steady"])
 		require.Equal(t, []time.Duration{0, time.Second}, calls["flaky"])
-		require.Equal(t, []time.Duration{0, time.Second, 3 * time.Second, 7 * time.Second, 12 * time.Second}, calls["broken"])
+		times := []time.Duration{0, time.Second, 3 * time.Second, 7 * time.Second, 12 * time.Second}
+		require.Equal(t, times, calls["broken"])
 		require.Equal(t, []time.Duration{time.Minute}, calls["later"])
 		require.EqualValues(t, 1, c.dropped.Load())
 		require.Zero(t, c.queue.Len())

@@ -1,4 +1,4 @@
-package workqueue
+package limiters
 
 import (
 	"time"
@@ -6,7 +6,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// RateLimiter decides how long an item waits before it is tried again. Its methods must be safe for concurrent use; the
+// RateLimiter decides how long an item waits before it is tried again. Its methods must be safe for concurrent use. The
 // queue calls them with no lock held.
 type RateLimiter[T comparable] interface {
 	// When counts one more retry of item and returns how long it is to wait.
@@ -17,21 +17,17 @@ type RateLimiter[T comparable] interface {
 	NumRequeues(item T) int
 }
 
-// Tracker is implemented by the rate limiters that remember items.
-type Tracker interface {
-	// Tracked returns how many items are remembered.
-	Tracked() int
-}
-
+// tracked returns how many items l remembers, 0 if l does not say.
 func tracked[T comparable](l RateLimiter[T]) int {
-	if t, ok := l.(Tracker); ok {
+	if t, ok := l.(interface{ Tracked() int }); ok {
 		return t.Tracked()
 	}
 	return 0
 }
 
-// DefaultControllerRateLimiter returns what suits most controllers: each item waits 5 ms after its first failure and twice
-// as long after each other, up to 1000 s; and all together are retried at most 10 times a second, after a burst of 100.
+// DefaultControllerRateLimiter returns what suits most controllers. Each item waits 5 ms after its first failure and
+// twice as long after each other, up to 1000 s. All together are retried at most 10 times a second, after a burst of
+// 100.
 func DefaultControllerRateLimiter[T comparable]() *MaxOfRateLimiter[T] {
 	return NewMaxOfRateLimiter[T](
 		NewItemExponentialFailureRateLimiter[T](5*time.Millisecond, 1000*time.Second),
@@ -39,7 +35,7 @@ func DefaultControllerRateLimiter[T comparable]() *MaxOfRateLimiter[T] {
 	)
 }
 
-// BucketRateLimiter limits all items together by a token bucket. It remembers no items.
+// BucketRateLimiter limits all items together by a token bucket. It remembers no items: Forget does nothing.
 type BucketRateLimiter[T comparable] struct {
 	*rate.Limiter
 }
@@ -51,20 +47,16 @@ func NewBucketRateLimiter[T comparable](l *rate.Limiter) *BucketRateLimiter[T] {
 
 // When returns the time until the bucket has a token for this retry.
 func (r *BucketRateLimiter[T]) When(T) time.Duration { return r.Reserve().Delay() }
+func (r *BucketRateLimiter[T]) Forget(T)             {}
+func (r *BucketRateLimiter[T]) NumRequeues(T) int    { return 0 }
 
-// Forget does nothing: a token that was taken is gone.
-func (r *BucketRateLimiter[T]) Forget(T) {}
-
-// NumRequeues returns 0.
-func (r *BucketRateLimiter[T]) NumRequeues(T) int { return 0 }
-
-// ItemExponentialFailureRateLimiter doubles an item's delay with each retry.
+// ItemExponentialFailureRateLimiter doubles an item's delay with each retry: exponential backoff.
 type ItemExponentialFailureRateLimiter[T comparable] struct {
 	Counts[T]
 	base, max time.Duration
 }
 
-// NewItemExponentialFailureRateLimiter returns a limiter whose delays are base, 2·base, 4·base and so on, never above max.
+// NewItemExponentialFailureRateLimiter returns a limiter whose delays are base, 2·base, 4·base and so on, at most max.
 func NewItemExponentialFailureRateLimiter[T comparable](base, max time.Duration) *ItemExponentialFailureRateLimiter[T] {
 	return &ItemExponentialFailureRateLimiter[T]{base: base, max: max}
 }
@@ -99,8 +91,8 @@ func (r *ItemFastSlowRateLimiter[T]) When(item T) time.Duration {
 	return r.slow
 }
 
-// MaxOfRateLimiter asks several limiters, and the longest delay counts. Each of them counts each retry, so a token bucket
-// among them may run empty by retries that waited longer anyway.
+// MaxOfRateLimiter asks several limiters, and the longest delay counts. Each of them counts each retry: a token bucket
+// may run empty by retries that waited longer anyway.
 type MaxOfRateLimiter[T comparable] struct {
 	limiters []RateLimiter[T]
 }
@@ -112,11 +104,7 @@ func NewMaxOfRateLimiter[T comparable](limiters ...RateLimiter[T]) *MaxOfRateLim
 
 // When returns the longest delay, 0 if there are no limiters.
 func (r *MaxOfRateLimiter[T]) When(item T) time.Duration {
-	var longest time.Duration
-	for _, l := range r.limiters {
-		longest = max(longest, l.When(item))
-	}
-	return longest
+	return most(r.limiters, func(l RateLimiter[T]) time.Duration { return l.When(item) })
 }
 
 // Forget makes every limiter forget item.
@@ -128,41 +116,32 @@ func (r *MaxOfRateLimiter[T]) Forget(item T) {
 
 // NumRequeues returns the highest count of any limiter.
 func (r *MaxOfRateLimiter[T]) NumRequeues(item T) int {
-	most := 0
-	for _, l := range r.limiters {
-		most = max(most, l.NumRequeues(item))
-	}
-	return most
+	return most(r.limiters, func(l RateLimiter[T]) int { return l.NumRequeues(item) })
 }
 
 // Tracked returns the highest number of items that any limiter remembers.
-func (r *MaxOfRateLimiter[T]) Tracked() int {
-	most := 0
-	for _, l := range r.limiters {
-		most = max(most, tracked(l))
+func (r *MaxOfRateLimiter[T]) Tracked() int { return most(r.limiters, tracked[T]) }
+
+func most[T comparable, N int | time.Duration](limiters []RateLimiter[T], of func(RateLimiter[T]) N) (highest N) {
+	for _, l := range limiters {
+		highest = max(highest, of(l))
 	}
-	return most
+	return highest
 }
 
-// WithMaxWaitRateLimiter caps the delays of another limiter.
+// WithMaxWaitRateLimiter caps the delays of another limiter. Its other methods are that limiter's.
 type WithMaxWaitRateLimiter[T comparable] struct {
 	inner RateLimiter[T]
 	max   time.Duration
 }
 
-// NewWithMaxWaitRateLimiter returns a limiter whose delays are those of inner, which must not be nil, but never above max.
+// NewWithMaxWaitRateLimiter returns a limiter whose delays are those of inner, which must not be nil, but at most max.
 func NewWithMaxWaitRateLimiter[T comparable](inner RateLimiter[T], max time.Duration) *WithMaxWaitRateLimiter[T] {
 	return &WithMaxWaitRateLimiter[T]{inner: inner, max: max}
 }
 
 // When returns the inner limiter's delay or the cap, whichever is shorter.
 func (r *WithMaxWaitRateLimiter[T]) When(item T) time.Duration { return min(r.inner.When(item), r.max) }
-
-// Forget makes the inner limiter forget item.
-func (r *WithMaxWaitRateLimiter[T]) Forget(item T) { r.inner.Forget(item) }
-
-// NumRequeues returns the inner limiter's count.
-func (r *WithMaxWaitRateLimiter[T]) NumRequeues(item T) int { return r.inner.NumRequeues(item) }
-
-// Tracked returns how many items the inner limiter remembers.
-func (r *WithMaxWaitRateLimiter[T]) Tracked() int { return tracked(r.inner) }
+func (r *WithMaxWaitRateLimiter[T]) Forget(item T)             { r.inner.Forget(item) }
+func (r *WithMaxWaitRateLimiter[T]) NumRequeues(item T) int    { return r.inner.NumRequeues(item) }
+func (r *WithMaxWaitRateLimiter[T]) Tracked() int              { return tracked(r.inner) }

@@ -1,4 +1,5 @@
-package workqueue
+// Package parallel does many small pieces of work by a few goroutines.
+package parallel
 
 import (
 	"context"
@@ -7,25 +8,23 @@ import (
 )
 
 // ParallelOption changes how [ParallelizeUntil] works.
-type ParallelOption func(*parallel)
-
-type parallel struct{ chunk int }
+type ParallelOption func(chunk *int)
 
 // WithChunkSize makes a worker take n pieces at a time, for pieces so small that taking one costs as much as doing it.
-func WithChunkSize(n int) ParallelOption { return func(p *parallel) { p.chunk = n } }
+func WithChunkSize(n int) ParallelOption { return func(chunk *int) { *chunk = n } }
 
 // ParallelizeUntil calls do once for each of the pieces 0 … pieces-1, in no order, from at most workers goroutines. It
 // returns when all are done; or when ctx is cancelled, then once each worker has finished the piece it is at. If do
 // panics, no further pieces are begun and ParallelizeUntil panics with the same value when the workers are gone.
 func ParallelizeUntil(ctx context.Context, workers, pieces int, do func(piece int), opts ...ParallelOption) {
-	p := parallel{}
-	for _, o := range opts {
-		o(&p)
-	}
 	if pieces <= 0 {
 		return
 	}
-	chunk := min(max(p.chunk, 1), pieces) // a chunk of more could overflow
+	chunk := 1
+	for _, option := range opts {
+		option(&chunk)
+	}
+	chunk = min(max(chunk, 1), pieces) // a chunk of more could overflow
 	workers = min(workers, (pieces-1)/chunk+1)
 
 	var (

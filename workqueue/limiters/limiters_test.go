@@ -1,4 +1,4 @@
-package workqueue
+package limiters
 
 import (
 	"math"
@@ -23,6 +23,16 @@ func delays(l RateLimiter[string], item string, n int) []time.Duration {
 }
 
 const ms = time.Millisecond
+
+// By structure alone the limiters are client-go's.
+var (
+	_ clientgo.TypedRateLimiter[string] = (*BucketRateLimiter[string])(nil)
+	_ clientgo.TypedRateLimiter[string] = (*ItemExponentialFailureRateLimiter[string])(nil)
+	_ clientgo.TypedRateLimiter[string] = (*ItemFastSlowRateLimiter[string])(nil)
+	_ clientgo.TypedRateLimiter[string] = (*MaxOfRateLimiter[string])(nil)
+	_ clientgo.TypedRateLimiter[string] = (*WithMaxWaitRateLimiter[string])(nil)
+	_ RateLimiter[string]               = clientgo.TypedRateLimiter[string](nil)
+)
 
 func TestItemExponentialFailureRateLimiter_DoublesPerItemUpToTheCap(t *testing.T) {
 	l := NewItemExponentialFailureRateLimiter[string](ms, 10*ms)
@@ -124,31 +134,9 @@ func TestCounts_TheItemWhoseLastRetryIsOldestGoesWhenThereAreTooMany(t *testing.
 }
 
 func TestCounts_AreBoundedByDefault(t *testing.T) {
-	q := NewRateLimiting(Options[int]{RateLimiter: NewItemFastSlowRateLimiter[int](0, 0, 1)})
+	l := NewItemFastSlowRateLimiter[int](0, 0, 1)
 	for i := range DefaultMaxTracked + 10 {
-		q.AddRateLimited(i)
+		l.When(i)
 	}
-	assert.Equal(t, DefaultMaxTracked, q.Tracked())
-}
-
-func TestRateLimitingQueue_DelaysByTheLimiterUntilForgotten(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		q := NewRateLimiting(Options[string]{RateLimiter: NewItemExponentialFailureRateLimiter[string](time.Second, time.Hour)})
-		start := time.Now()
-		retry := func() time.Duration {
-			q.AddRateLimitedWithPriority("a", 4)
-			_, priority, _ := q.GetWithPriority()
-			assert.Equal(t, 4, priority)
-			q.Done("a")
-			return time.Since(start)
-		}
-		assert.Equal(t, time.Second, retry())
-		assert.Equal(t, 3*time.Second, retry())
-		assert.Equal(t, 2, q.NumRequeues("a"))
-		q.Forget("a")
-		assert.Equal(t, 4*time.Second, retry())
-		assert.Equal(t, 1, q.Tracked())
-		q.ShutDown()
-	})
-	assert.IsType(t, &MaxOfRateLimiter[string]{}, NewRateLimiting(Options[string]{}).limiter)
+	assert.Equal(t, DefaultMaxTracked, l.Tracked())
 }

@@ -1,4 +1,4 @@
-package workqueue
+package parallel
 
 import (
 	"context"
@@ -10,7 +10,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"go.uber.org/goleak"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestParallelizeUntil_DoesEachPieceOnce(t *testing.T) {
 	for _, c := range []struct{ workers, pieces, chunk int }{
@@ -58,7 +61,8 @@ func TestParallelizeUntil_APanicReachesTheCaller(t *testing.T) {
 func TestParallelizeUntil_AChunkLargerThanAllIsAllInOne(t *testing.T) {
 	for _, chunk := range []int{10, 11, math.MaxInt - 1, math.MaxInt} {
 		var done []int
-		ParallelizeUntil(context.Background(), 4, 10, func(piece int) { done = append(done, piece) }, WithChunkSize(chunk))
+		doPiece := func(piece int) { done = append(done, piece) }
+		ParallelizeUntil(context.Background(), 4, 10, doPiece, WithChunkSize(chunk))
 		assert.Equal(t, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, done)
 	}
 }

@@ -1,0 +1,56 @@
+package workqueue
+
+import (
+	"slices"
+	"time"
+)
+
+// Stats are the numbers of one moment.
+type Stats struct {
+	// Queued items wait to be taken. Items that were added again while being processed are not among them.
+	Queued int
+	// Processing items were taken and are not done.
+	Processing int
+	// Delayed items will be due later. An item may be queued or processing at the same time.
+	Delayed int
+	// UnfinishedWork sums up how long the items in processing have been there, LongestRunning is the longest of them.
+	// Both are known only to a queue with metrics.
+	UnfinishedWork, LongestRunning time.Duration
+}
+
+// Stats returns the queue's numbers. The time it takes grows with the number of items in processing.
+func (q *Queue[T]) Stats() Stats {
+	q.mu.Lock()
+	defer q.unlock()
+	s := Stats{Queued: q.lenLocked(), Processing: q.working, Delayed: len(q.delayed)}
+	if q.metrics != nil {
+		s.UnfinishedWork, s.LongestRunning = q.unfinishedLocked()
+	}
+	return s
+}
+
+// Contents copies out what is in the queue at one moment. The queue waits while it copies.
+//
+// The items of queued come in the order in which Get will take them, with [Options].Order in no order. Those of
+// processing come in the order in which they were taken. An item that was added again while being processed is in
+// processing only. delayed has each item's deadline. A delayed item may be queued or processing as well.
+func (q *Queue[T]) Contents() (queued, processing []T, delayed map[T]time.Time) {
+	q.mu.Lock()
+	defer q.unlock()
+	if q.order == nil {
+		for _, l := range slices.Backward(q.ready.levels) {
+			queued = l.items(queued)
+		}
+	} else {
+		for item, e := range q.table.entries {
+			if e.is(ready) {
+				queued = append(queued, item)
+			}
+		}
+	}
+	delayed = make(map[T]time.Time, len(q.delayed))
+	for _, e := range q.delayed {
+		delayed[e.item] = e.due
+	}
+	return queued, q.processing.items(nil), delayed
+}
