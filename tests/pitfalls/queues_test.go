@@ -150,7 +150,7 @@ func TestPitfall_LenThenGet(t *testing.T) {
 	contrast(t, property, naive, right)
 }
 
-// rivalled is a queue with another worker, who is always a little faster.
+// rivalled is a queue with a second worker that is always a little faster.
 type rivalled struct {
 	workqueue.TypedInterface[string]
 }
