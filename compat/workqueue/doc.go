@@ -1,5 +1,5 @@
-// Package workqueue has the names and signatures of k8s.io/client-go/util/workqueue, and behind them glasswatch's queues:
-// code written for the one runs on the other once its import is changed.
+// Package workqueue has the names and signatures of k8s.io/client-go/util/workqueue, implemented by glasswatch's
+// queues. Code written for client-go runs on it after one import is changed.
 //
 //	import "k8s.io/client-go/util/workqueue"   ──▶   import "glasswatch/compat/workqueue"
 //
@@ -9,22 +9,22 @@
 //	           └──────────────────────────────────────────────────┘
 //	                machinery: glasswatch/workqueue
 //
-// The contracts (interfaces, config structs, function types) are aliases, so that a queue made here can be handed to whoever
-// wants client-go's, and a queue or limiter of client-go can be plugged in here. The structs (Typed and the limiters) are
-// aliases of glasswatch's, so that a type assertion finds the methods they have beyond client-go's.
+// The contracts (interfaces, config structs, function types) are aliases. So code that wants client-go's types accepts
+// a queue of this package, and this package accepts client-go's queues and limiters. The structs (Typed and the
+// limiters) are aliases of glasswatch's. A type assertion finds their additional methods.
 //
 // # What is promised
 //
 //   - All that glasswatch/workqueue promises about order, duplicates, exclusion, shutdown and goroutines.
-//   - Metrics are those that client-go reports, by the same events. A queue without a name reports none. The calls for one
-//     queue never overlap, so that a metric need not be safe for concurrent use by one queue; it must not call the queue.
-//   - A config's Clock decides when delayed items are due. A config's Queue or DelayingQueue, of whatever make, is where the
-//     items go. Such a queue needs one goroutine while items are delayed, and none otherwise.
+//   - Metrics are client-go's, reported at the same events. A queue without a name reports none. The calls for one
+//     queue never overlap, so one queue's metric need not be safe for concurrent use. It must not call the queue.
+//   - A config's Clock decides when delayed items are due. Items go to a config's Queue or DelayingQueue, of any
+//     implementation. Such a queue needs one goroutine while items are delayed, and none otherwise.
 //
 // # What is not
 //
-//   - That metrics are timed by a config's Clock: they are always timed by the real one.
-//   - Metrics for a program that called client-go's SetProvider: what it was given cannot be read. Call this package's.
+//   - Metrics timed by a config's Clock: they always use the real one.
+//   - Metrics for a program that called client-go's SetProvider: its provider cannot be read. Call this package's.
 //   - The names that client-go deprecates.
 //
 // The README.md of the folder above lists every name. docs/client-go.md says where client-go differs.

@@ -6,8 +6,8 @@ import (
 	"glasswatch/workqueue"
 )
 
-// The limiters are glasswatch's. Those that remember items remember the last 100,000 that failed; their fields and methods
-// beyond client-go's (MaxTracked, Tracked, Evicted) change and show that.
+// The limiters are glasswatch's. Limiters that remember items remember the last 100,000 that failed. The field
+// MaxTracked changes that number; the methods Tracked and Evicted count items.
 type (
 	// TypedBucketRateLimiter limits all items together by a token bucket, its field Limiter.
 	TypedBucketRateLimiter[T comparable] = workqueue.BucketRateLimiter[T]
@@ -15,7 +15,7 @@ type (
 	TypedItemExponentialFailureRateLimiter[T comparable] = workqueue.ItemExponentialFailureRateLimiter[T]
 	// TypedItemFastSlowRateLimiter gives an item's first retries a short delay, and all further ones a long one.
 	TypedItemFastSlowRateLimiter[T comparable] = workqueue.ItemFastSlowRateLimiter[T]
-	// TypedMaxOfRateLimiter asks several limiters, and the longest delay counts.
+	// TypedMaxOfRateLimiter calls several limiters and returns the longest delay.
 	TypedMaxOfRateLimiter[T comparable] = workqueue.MaxOfRateLimiter[T]
 	// TypedWithMaxWaitRateLimiter caps the delays of another limiter.
 	TypedWithMaxWaitRateLimiter[T comparable] = workqueue.WithMaxWaitRateLimiter[T]
@@ -33,7 +33,7 @@ func NewTypedItemFastSlowRateLimiter[T comparable](fastDelay, slowDelay time.Dur
 	return workqueue.NewItemFastSlowRateLimiter[T](fastDelay, slowDelay, maxFastAttempts)
 }
 
-// NewTypedMaxOfRateLimiter returns a limiter that asks the given ones, none of which may be nil.
+// NewTypedMaxOfRateLimiter returns a limiter that calls the given ones, none of which may be nil.
 func NewTypedMaxOfRateLimiter[T comparable](limiters ...TypedRateLimiter[T]) TypedRateLimiter[T] {
 	ours := make([]workqueue.RateLimiter[T], len(limiters))
 	for i, l := range limiters {
@@ -48,8 +48,9 @@ func NewTypedWithMaxWaitRateLimiter[T comparable](limiter TypedRateLimiter[T], m
 	return workqueue.NewWithMaxWaitRateLimiter(workqueue.RateLimiter[T](limiter), maxDelay)
 }
 
-// DefaultTypedControllerRateLimiter returns what suits most controllers: each item waits 5 ms after its first failure and
-// twice as long after each other, up to 1000 s; and all together are retried at most 10 times a second, after a burst of 100.
+// DefaultTypedControllerRateLimiter returns a limiter for most controllers. Each item waits 5 ms after its first
+// failure, and twice as long after each other, up to 1000 s. All items share a token bucket: 10 retries a second, burst
+// 100.
 func DefaultTypedControllerRateLimiter[T comparable]() TypedRateLimiter[T] {
 	return workqueue.DefaultControllerRateLimiter[T]()
 }

@@ -8,11 +8,11 @@ import (
 	"glasswatch/workqueue"
 )
 
-// global is what SetProvider was given first; nil until then.
+// global is the first provider that SetProvider got; nil until then.
 var global atomic.Pointer[MetricsProvider]
 
-// SetProvider makes queues report to metricsProvider that are made from now on, have a name, and none of their own. Only the
-// first call has an effect. client-go's SetProvider has none on these queues, nor this one on client-go's.
+// SetProvider sets the provider of queues that are made from now on and have a name, but no provider of their own. Only
+// the first call has an effect. client-go's SetProvider has no effect on these queues, nor this one on client-go's.
 func SetProvider(metricsProvider MetricsProvider) { global.CompareAndSwap(nil, &metricsProvider) }
 
 // providerOf returns the provider that a queue is to report to; nil if to none.
@@ -35,7 +35,7 @@ const (
 	withRetries = true
 )
 
-// metricsOf returns what glasswatch's queue is to tell; nil, which costs nothing, if nobody listens.
+// metricsOf returns the metrics for glasswatch's queue; nil, which costs nothing, without a provider.
 func metricsOf(name string, own MetricsProvider, retries bool) workqueue.Metrics {
 	p := providerOf(name, own)
 	if p == nil {
@@ -55,7 +55,7 @@ func metricsOf(name string, own MetricsProvider, retries bool) workqueue.Metrics
 	return m
 }
 
-// retriesOf returns the counter of a queue's retries, for a queue whose other metrics are not its own; nil if nobody listens.
+// retriesOf returns the retry counter of a queue whose other metrics are not its own; nil without a provider.
 func retriesOf(name string, own MetricsProvider) CounterMetric {
 	if p := providerOf(name, own); p != nil {
 		return p.NewRetriesMetric(name)
@@ -63,10 +63,10 @@ func retriesOf(name string, own MetricsProvider) CounterMetric {
 	return nil
 }
 
-// metrics translates what glasswatch's queue tells into client-go's metrics.
+// metrics translates the metrics of glasswatch's queue into client-go's.
 type metrics struct {
-	// mu is held while a metric is told, since client-go never tells two of one queue at once. The queue holds none of its
-	// own locks then, so a metric may well ask it for its length; but not change it.
+	// mu is held while a metric is called, for client-go never calls two of one queue at once. The queue holds none of
+	// its locks then, so a metric may call its Len, but must not change it.
 	mu             sync.Mutex
 	depth          GaugeMetric
 	adds           CounterMetric

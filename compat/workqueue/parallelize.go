@@ -8,20 +8,20 @@ import (
 	"glasswatch/workqueue"
 )
 
-// Options change how ParallelizeUntil works. They are not client-go's, whose contents nobody else can read.
+// Options change how ParallelizeUntil works. They are not client-go's, for other packages cannot read those.
 type Options func(*options)
 
 type options struct{ chunkSize int }
 
-// WithChunkSize makes a worker take c pieces at a time; less than 1 is 1.
+// WithChunkSize makes a worker take c pieces at a time; values below 1 count as 1.
 func WithChunkSize(c int) func(*options) { return func(o *options) { o.chunkSize = c } }
 
-// ParallelizeUntil calls doWorkPiece once for each of the pieces 0 … pieces-1, in no order, from at most workers goroutines.
-// It returns when all are done; or when ctx, which may be nil, is cancelled, then once each worker has finished the piece
-// it is at.
+// ParallelizeUntil calls doWorkPiece once for each of the pieces 0 … pieces-1, in no order, from at most workers
+// goroutines. It returns when all pieces are done. ctx may be nil; if it is cancelled, each worker finishes its present
+// piece first.
 //
-// A panic goes through utilruntime.HandleCrash first. Unless that is told not to crash, no further pieces are begun, and
-// ParallelizeUntil panics with the same value when the workers are gone; else the piece is given up and the others go on.
+// A panic goes through utilruntime.HandleCrash first. By default no further piece begins, and ParallelizeUntil panics
+// with the same value at its end. If utilruntime.ReallyCrash is false, the piece is dropped and the others go on.
 func ParallelizeUntil(ctx context.Context, workers, pieces int, doWorkPiece DoWorkPieceFunc, opts ...Options) {
 	if ctx == nil {
 		ctx = context.Background()

@@ -27,8 +27,8 @@ func NewTypedDelayingQueue[T comparable]() TypedDelayingInterface[T] {
 	return NewTypedDelayingQueueWithConfig(TypedDelayingQueueConfig[T]{})
 }
 
-// NewTypedDelayingQueueWithConfig returns a queue with delays: a *workqueue.DelayingQueue of glasswatch, unless the config
-// has a Queue or a Clock other than the real one, which take a layer between.
+// NewTypedDelayingQueueWithConfig returns a queue with delays, a *workqueue.DelayingQueue of glasswatch. A config with
+// a Queue, or a Clock other than the real one, gets an adapter instead.
 func NewTypedDelayingQueueWithConfig[T comparable](config TypedDelayingQueueConfig[T]) TypedDelayingInterface[T] {
 	if config.Queue == nil && isReal(config.Clock) {
 		return workqueue.NewDelaying(workqueue.Options[T]{
@@ -60,8 +60,9 @@ func NewTypedRateLimitingQueue[T comparable](rateLimiter TypedRateLimiter[T]) Ty
 	return NewTypedRateLimitingQueueWithConfig(rateLimiter, TypedRateLimitingQueueConfig[T]{})
 }
 
-// NewTypedRateLimitingQueueWithConfig returns a queue with delays and a rate limiter: a *workqueue.RateLimitingQueue of
-// glasswatch, unless the config has a DelayingQueue or a Clock other than the real one. A nil rateLimiter is the default one.
+// NewTypedRateLimitingQueueWithConfig returns a queue with delays and a rate limiter. It is a
+// *workqueue.RateLimitingQueue of glasswatch, unless the config has a DelayingQueue or a Clock other than the real one.
+// A nil rateLimiter is the default one.
 func NewTypedRateLimitingQueueWithConfig[T comparable](rateLimiter TypedRateLimiter[T], config TypedRateLimitingQueueConfig[T]) TypedRateLimitingInterface[T] {
 	if rateLimiter == nil {
 		rateLimiter = DefaultTypedControllerRateLimiter[T]()
@@ -83,7 +84,7 @@ func NewTypedRateLimitingQueueWithConfig[T comparable](rateLimiter TypedRateLimi
 	return &rateLimitingOver[T]{TypedDelayingInterface: config.DelayingQueue, limiter: rateLimiter}
 }
 
-// rateLimitingOver puts a rate limiter on a delaying queue of whatever make.
+// rateLimitingOver adds a rate limiter to a delaying queue of any implementation.
 type rateLimitingOver[T comparable] struct {
 	TypedDelayingInterface[T]
 	limiter TypedRateLimiter[T]
@@ -93,7 +94,7 @@ func (q *rateLimitingOver[T]) AddRateLimited(item T)  { q.AddAfter(item, q.limit
 func (q *rateLimitingOver[T]) Forget(item T)          { q.limiter.Forget(item) }
 func (q *rateLimitingOver[T]) NumRequeues(item T) int { return q.limiter.NumRequeues(item) }
 
-// isReal says whether c measures the time that glasswatch's queues measure anyway.
+// isReal reports whether c is the real clock, which glasswatch's queues use anyway.
 func isReal(c clock.WithTicker) bool {
 	switch c.(type) {
 	case nil, clock.RealClock, *clock.RealClock:
