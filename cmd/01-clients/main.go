@@ -1,4 +1,5 @@
-// Command 01-clients asks one API server through each of client-go's clients, and servers that do not answer through one.
+// Command 01-clients sends requests to one API server by each of client-go's clients, and by one client to servers that
+// do not answer.
 package main
 
 import (
@@ -135,10 +136,10 @@ func failures(ctx context.Context, d *demo.Demo, slow string) {
 	d.Step("A refused connection, a TLS handshake that hangs, a slow handler")
 	closed, silent := demo.Must(net.Listen("tcp", "127.0.0.1:0")), demo.Must(net.Listen("tcp", "127.0.0.1:0"))
 	demo.Check(closed.Close())
-	defer silent.Close() // nobody accepts: the kernel says hello, and that is all
+	defer silent.Close() // no Accept is called: only the kernel completes the connection
 	for _, cfg := range []*rest.Config{
 		{Host: "http://" + closed.Addr().String()},
-		// client-go waits ten seconds for a handshake; with a transport of one's own, one has the say.
+		// client-go waits ten seconds for a handshake; a transport of the program's own can change that.
 		{Host: "https://" + silent.Addr().String(), Transport: &http.Transport{TLSHandshakeTimeout: 200 * time.Millisecond}},
 		{Host: slow, Timeout: 200 * time.Millisecond},
 	} {

@@ -1,4 +1,4 @@
-// Command 03-watch watches: where a stream starts, what comes, how it ends, and how to go on without losing anything.
+// Command 03-watch watches: where a stream starts, which events it has, how it ends, and how to resume without a loss.
 package main
 
 import (
@@ -86,7 +86,7 @@ func bookmarks(ctx context.Context, d *demo.Demo) {
 	w.Expect(1)
 	d.Saw("BOOKMARK with %v: the list is complete", w.ExpectBookmark("").Annotations)
 	elsewhere := d.Put(ctx, "elsewhere", "k").ResourceVersion
-	w.ExpectBookmark(elsewhere) // two seconds before the server ends the watch, if not earlier
+	w.ExpectBookmark(elsewhere) // at the latest two seconds before the server ends the watch
 	d.Saw("BOOKMARK at or after resourceVersion %s, of an object that is not watched", elsewhere)
 	d.Why("a watch that resumes there is not too old, however long its own objects have been quiet")
 }
@@ -124,7 +124,7 @@ func killed(ctx context.Context, d *demo.Demo) {
 	d.Why("at least once: o comes again, for nobody knows how far the work was. Nothing is skipped")
 }
 
-// worker is the other process: it does its work, and then writes down how far it is.
+// worker is the other process: it does its work, and then saves its position.
 func worker(ctx context.Context, d *demo.Demo, path string) error {
 	cluster, client := demo.Must(resume.ClusterID(ctx, d.Config)), d.ConfigMaps("work")
 	options := resume.ResumableOptions{Path: path, Cluster: cluster}
@@ -136,7 +136,7 @@ func worker(ctx context.Context, d *demo.Demo, path string) error {
 	}
 	demo.Check(err)
 	d.Line("resumes after resourceVersion %s", w.Position())
-	for stdin := bufio.NewScanner(os.Stdin); stdin.Scan(); { // the other process sets the pace
+	for stdin := bufio.NewScanner(os.Stdin); stdin.Scan(); { // the pace is the other process's
 		event := demo.Must(w.Next())
 		if stdin.Text() == "begin" {
 			d.Line("works on %s %s", event.Type, event.Object.Name)

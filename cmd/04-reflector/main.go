@@ -1,4 +1,4 @@
-// Command 04-reflector keeps a map equal to the server, state by state, while the server does its worst.
+// Command 04-reflector keeps a map equal to the server, state by state, through all kinds of faults.
 package main
 
 import (
@@ -49,13 +49,13 @@ func tell(ctx context.Context, d *demo.Demo) {
 	faults(ctx, m)
 }
 
-// mirror is the sink: a map of names to resourceVersions. It tells of each call and of each transition, and so the reflector
-// stands still until that is printed.
+// mirror is the sink: a map of names to resourceVersions. It reports each call and each transition, and the reflector
+// waits until that is printed.
 type mirror struct {
 	*demo.Demo
 	*demo.Teller
 	objects map[string]string
-	why     string // of the next transition, if the reflector has said
+	why     string // of the next transition, if the reflector has reported it
 }
 
 func (m *mirror) put(call string, object *corev1.ConfigMap) error {
@@ -88,7 +88,7 @@ func (m *mirror) Replace(objects []*corev1.ConfigMap, _ []listwatch.Key, _ strin
 
 func names(objects map[string]string) []string { return slices.Sorted(maps.Keys(objects)) }
 
-// onTransition tells why: what the reflector reported, or, if nothing went wrong, what the state was left for.
+// onTransition reports the cause: the reflector's error, or without an error the next state.
 func (m *mirror) onTransition(from, to reflector.State) {
 	usual := map[reflector.State]string{reflector.Idle: "Run", reflector.Stopped: "Run", reflector.BackingOff: "the time is up",
 		reflector.Connecting: "the server answered", reflector.Watching: "the stream ended", reflector.ListingStreaming: "refused"}

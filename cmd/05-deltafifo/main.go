@@ -1,4 +1,4 @@
-// Command 05-deltafifo shows the log between watch and store: the queue of deltas per key, and the one that keeps the order.
+// Command 05-deltafifo shows the log between watch and store: the queue of deltas per key, and the in-order queue.
 package main
 
 import (
@@ -50,8 +50,8 @@ func inOrder(*store) queue {
 	return deltafifo.NewInOrder(options{KeyFunc: key, BatchSize: 1})
 }
 
-// play does the calls to a queue, and then pops it: the consumer does to the store what the deltas say. pop is told of the
-// deltas of each pop; a ? is for an unknown final state.
+// play makes the calls to a queue, and then pops it: the consumer applies the deltas to the store. pop gets the deltas
+// of each pop; a ? stands for an unknown final state.
 func play(q queue, s *store, calls []string, pop func(deltas []string)) {
 	for _, call := range calls {
 		verb, rest, _ := strings.Cut(call, " ")
@@ -95,7 +95,7 @@ func play(q queue, s *store, calls []string, pop func(deltas []string)) {
 
 func grows(ctx context.Context, d *demo.Demo) {
 	d.Step("Deltas per key grow, and fold")
-	demo.Check(ctx.Err()) // the queues know nothing of Ctrl-C
+	demo.Check(ctx.Err()) // the queues do not end with the context
 	calls := []string{"Add a1", "Update a2", "Add b3", "Update a4", "DeleteKey b", "Delete b5", "Resync"}
 	for n, call := range calls {
 		text, s := "", newStore("c0")
@@ -107,8 +107,8 @@ func grows(ctx context.Context, d *demo.Demo) {
 
 func content(s *store) string { return fmt.Sprint(slices.Sorted(slices.Values(s.List()))) }
 
-// both shows the same history through both queues, and the store after each pop. What the server had is what a store has
-// that is told of each call before the next one.
+// both shows the same history through both queues, and the store after each pop. The server's state is that of a store
+// that gets each call before the next one.
 func both(d *demo.Demo, objects string, calls ...string) {
 	d.Did("store %s; %s", objects, strings.Join(calls, ", "))
 	server := newStore(objects)

@@ -1,4 +1,4 @@
-// Command 06-indexer files objects: under which key, in which indices, and for how long a reader keeps its view of them.
+// Command 06-indexer files objects: under which key, in which indices, and how long a reader's snapshot lasts.
 package main
 
 import (
@@ -133,7 +133,7 @@ func snapshots(d *demo.Demo, store *pods) {
 	d.Step("Snapshots: a reader keeps its view while a writer goes on")
 	view, seen := store.Snapshot(), sets.New[string]()
 	writes := []indexer.Op[string, *corev1.Pod]{{Key: "shop/cart", Obj: pod("cart", "n3", "web", "9")}, {Key: "shop/till", Delete: true}}
-	for key, p := range store.All() { // while this reader reads, all it is still to see is changed
+	for key, p := range store.All() { // while this reader reads, a writer changes all the other objects
 		store.Apply(writes, "9")
 		seen.Insert(key + "@" + p.ResourceVersion)
 	}

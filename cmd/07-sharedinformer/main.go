@@ -1,4 +1,5 @@
-// Command 07-sharedinformer tells many handlers of one watch: late ones, slow ones, and those that want to hear it again.
+// Command 07-sharedinformer gives the events of one watch to many handlers: late ones, slow ones, and those with
+// resyncs.
 package main
 
 import (
@@ -32,10 +33,10 @@ func newInformer(d *demo.Demo, group string, resync time.Duration) *informer {
 }
 
 func run(ctx context.Context, d *demo.Demo, i *informer) {
-	d.Go(ctx, func(ctx context.Context) { _ = i.Run(ctx) }) // an error would say that it was run before
+	d.Go(ctx, func(ctx context.Context) { _ = i.Run(ctx) }) // the only error is a second run
 }
 
-// handler is one that does not return from a call before the story takes it: as long as the story does not, it is slow.
+// handler returns from a call only when the story takes the call: until then it is a slow handler.
 type handler struct {
 	*demo.Handler[*corev1.ConfigMap]
 	*sharedinformer.Registration

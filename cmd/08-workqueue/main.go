@@ -1,4 +1,4 @@
-// Command 08-workqueue fills and empties work queues: what folds, what comes back, what waits, and how it ends.
+// Command 08-workqueue fills and empties work queues: which items are merged, come back or wait, and how a queue ends.
 package main
 
 import (
@@ -110,7 +110,7 @@ func delays(_ context.Context, d *demo.Demo) {
 	d.Why("Add keeps what AddAfter has promised, unless Options.MergeDelayed makes them one; a sooner AddAfter replaces it")
 }
 
-// asked shows when a rate limiter lets one item go after the other, a dot for each minute from the moment of asking.
+// asked shows the delays of a rate limiter for several items: a dot for each minute.
 func asked(d *demo.Demo, limiter workqueue.RateLimiter[string], items string) {
 	for _, item := range strings.Split(items, "") {
 		wait := strings.Repeat("·", int(limiter.When(item).Round(time.Minute)/time.Minute))

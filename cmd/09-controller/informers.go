@@ -18,7 +18,7 @@ import (
 	"glasswatch/sharedinformer"
 )
 
-// An informer by hand, for Services: each layer is an object, and hands what it has to the next one.
+// This is an informer by hand, for Services: each layer is an object, and passes its output to the next one.
 //
 //	listwatch ─▶ reflector ─▶ deltafifo ─▶ apply ─▶ indexer
 //	                                          └───▶ changed
@@ -57,17 +57,17 @@ func mirror(ctx context.Context, d *demo.Demo, changed func(listwatch.Key)) *ser
 	return store
 }
 
-// apply writes a delta to the store, and says then, not before, which keys to look at.
+// apply writes a delta to the store, and only then reports the keys to reconcile.
 func apply(store *services, x delta, changed func(listwatch.Key)) {
 	ops := map[listwatch.Key]op{}
 	switch x.Type {
 	case deltafifo.ReplacedAll: // a list
 		for _, key := range store.ListKeys() {
-			ops[key] = op{Key: key, Delete: true} // what the list lacks is gone
+			ops[key] = op{Key: key, Delete: true} // objects that the list lacks are deleted
 		}
 		for _, item := range x.Bulk.Items {
 			ops[item.Key] = op{Key: item.Key, Obj: item.Obj}
-			if item.Keep { // it could not be read: what the store has of it stays
+			if item.Keep { // it could not be read: the store's version stays
 				delete(ops, item.Key)
 			}
 		}
@@ -82,7 +82,7 @@ func apply(store *services, x delta, changed func(listwatch.Key)) {
 	}
 }
 
-// informer is all that mirror is made of, in one. It tells more: of each change what it was, to any number of handlers.
+// informer has all the parts of mirror. It also tells any number of handlers the kind of each change.
 func informer(ctx context.Context, d *demo.Demo, changed func(listwatch.Key)) *sharedinformer.Informer[*networkingv1.Ingress] {
 	resource := networkingv1.SchemeGroupVersion.WithResource("ingresses")
 	lw := demo.Must(listwatch.NewForConfig[*networkingv1.Ingress](d.Config, resource, listwatch.Options{Namespace: d.Namespace}))

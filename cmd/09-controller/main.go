@@ -1,5 +1,5 @@
-// Command 09-controller puts the layers of the demos before together, line by line, to a controller that keeps Ingresses right.
-// It has two informers: informers.go makes one by hand, of one layer after the other, and takes the other one ready-made.
+// Command 09-controller builds a controller of Ingresses from the layers of the earlier demos, line by line. It has two
+// informers. informers.go builds one by hand, layer by layer, and uses a ready-made one for the other.
 package main
 
 import (
@@ -33,7 +33,7 @@ type controller struct {
 	*demo.Teller
 }
 
-// work takes keys until the queue is shut down. Any number of goroutines may do that: none of them has a key another one has.
+// work takes keys until the queue is shut down. Any number of goroutines may do that: no two of them have the same key.
 func (c *controller) work(ctx context.Context) {
 	for {
 		key, shutdown := c.queue.Get()
@@ -50,7 +50,7 @@ func (c *controller) work(ctx context.Context) {
 	}
 }
 
-// reconcile looks at what is, and not at what has happened: it reads the caches, and writes only a difference.
+// reconcile looks at the present state, not at the event: it reads the caches, and writes only a difference.
 func (c *controller) reconcile(ctx context.Context, key listwatch.Key) (did string, err error) {
 	service, found := c.services.GetByKey(key)
 	if !found {
@@ -69,12 +69,12 @@ func (c *controller) reconcile(ctx context.Context, key listwatch.Key) (did stri
 		did = "created"
 		ingress, err = c.client.Create(ctx, desire(service), metav1.CreateOptions{})
 	case !equality.Semantic.DeepEqual(ingress.Spec, desire(service).Spec):
-		did, ingress = "corrected", ingress.DeepCopy() // what is in the cache is everybody's
+		did, ingress = "corrected", ingress.DeepCopy() // the cached object is shared
 		ingress.Spec = desire(service).Spec
-		ingress, err = c.client.Update(ctx, ingress, metav1.UpdateOptions{}) // from a stale cache it is a conflict, and tried again
+		ingress, err = c.client.Update(ctx, ingress, metav1.UpdateOptions{}) // with a stale cache a conflict, tried again
 	}
 	if err == nil && wanted && did != "" {
-		err = c.ingresses.WaitForResourceVersion(ctx, ingress.ResourceVersion) // whoever looks next sees this write
+		err = c.ingresses.WaitForResourceVersion(ctx, ingress.ResourceVersion) // the next reconcile sees this write
 	}
 	return did, err
 }
@@ -125,7 +125,7 @@ func tell(ctx context.Context, d *demo.Demo) {
 		"has the rules, and touches nobody's fields but its own; go run ./cmd/ingress-controller --demo plays them")
 }
 
-// expect prints what the workers did, and what the server has then.
+// expect prints the workers' writes, and then the server's objects.
 func (c *controller) expect(ctx context.Context, d *demo.Demo, did string) {
 	c.Until("web: " + did)
 	ingress, err := c.client.Get(ctx, "web", metav1.GetOptions{})

@@ -47,7 +47,8 @@ func (g *Garden) DeepCopyObject() runtime.Object {
 	return &copied
 }
 
-// definition is of cluster scope, so its group has the name of the demo's namespace in it, and nobody else's kind is touched.
+// definition is of cluster scope. Its group contains the name of the demo's namespace, so that it conflicts with no
+// other kind.
 func definition(gvr schema.GroupVersionResource) *apiextensionsv1.CustomResourceDefinition {
 	properties := map[string]apiextensionsv1.JSONSchemaProps{
 		"trees": {Type: "integer", Minimum: new(float64(1))},

@@ -29,7 +29,7 @@ var story = demo.Story{Name: "11-logging", Title: "What happened, to which objec
 	Layer: "cmd/internal/logging/logging.go", Next: "cmd/ingress-controller/main.go",
 	Tell: demo.Steps(structured, objects, levels, contexts, zapped, clientGo)}
 
-// both logs the same as text and as JSON, and prints what comes of it.
+// both logs the same as text and as JSON, and prints the result.
 func both(d *demo.Demo, verbosity int, log func(logger klog.Logger)) {
 	for _, format := range []string{logging.Text, logging.JSON} {
 		var out bytes.Buffer

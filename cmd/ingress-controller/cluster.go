@@ -12,7 +12,7 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// introduce logs which cluster this is, and as whom it will be written to.
+// introduce logs the cluster, and the user whose rights the writes need.
 func introduce(ctx context.Context, cfg *rest.Config, source string) error {
 	logger := klog.FromContext(ctx)
 	client, err := kubernetes.NewForConfig(cfg)

@@ -19,14 +19,13 @@ import (
 	"glasswatch/listwatch"
 )
 
-// rule is one numbered step of the demo. Play does something, and waits till it
-// sees what ought to come of it.
+// rule is one numbered step of the demo. Play changes something, and waits until it sees the expected result.
 type rule struct {
 	title string
 	play  func(ctx context.Context, w *world) error
 }
 
-// patience is how long the demo waits for what a rule promises.
+// patience is how long the demo waits for the result of a rule.
 const patience = 10 * time.Second
 
 // runDemo plays the rules against an API server and a controller of its own.
@@ -86,7 +85,7 @@ func playAll(ctx context.Context, w *world, p *demo.Printer) error {
 	return nil
 }
 
-// act is something done, the way it went through the layers, and what was seen of it.
+// act is an action, its way through the layers, and its result.
 type act struct {
 	did  string
 	path []ingress.Trace

@@ -14,7 +14,7 @@ import (
 	"glasswatch/tests/e2e/manifests"
 )
 
-// parseDeployed gives the options that the Pods of a way to install run with.
+// parseDeployed returns the options of the Pods of one way to install.
 func parseDeployed(t *testing.T, objects []*unstructured.Unstructured) *options {
 	t.Helper()
 	var deployment appsv1.Deployment

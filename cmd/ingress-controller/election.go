@@ -23,16 +23,17 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// errLost: another replica may be writing by now, so this process must not write any more, not even to finish what it is at.
+// errLost says that another replica may be writing by now. So this process must not write any more, not even to finish
+// its work.
 var errLost = errors.New("the lease was lost: it could not be renewed in time, or another replica holds it")
 
-// stuckAfter is how long a lease that ran out without the process ending is put down to slowness, as Kubernetes' own
-// components have it.
+// stuckAfter is how long a leader may run on after its lease expired, before /healthz fails. Kubernetes' own components
+// use the same value.
 const stuckAfter = 20 * time.Second
 
-// election is one process's part in deciding which replica writes. The others are warm standbys: their caches are filled
-// and follow the cluster, so that a takeover costs no list, and so that /readyz says of a standby, too, whether it could
-// do the work. The price is a replica's memory and two watches.
+// election is one process's part in the election of the replica that writes. The others are standbys: their caches are
+// filled and follow the cluster. So a takeover needs no list, and a standby's /readyz shows whether it could lead. Each
+// standby costs memory and two watches.
 type election struct {
 	lock    *watchedLock
 	elector *leaderelection.LeaderElector
@@ -60,7 +61,8 @@ func newElection(cfg *rest.Config, o *options) (*election, error) {
 		won:    make(chan struct{}),
 	}
 	e.events.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.Events(namespace)})
-	// Not the host alone: a container that starts again in its Pod must not take the dead one's lease for its own.
+	// The host name is not enough: a container that restarts in its Pod must not take the former one's lease for its
+	// own.
 	identity := host + "_" + string(uuid.NewUUID())
 	lock, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, namespace, o.election.name, resourcelock.ResourceLockConfig{
 		Identity:      identity,
@@ -89,8 +91,8 @@ func newElection(cfg *rest.Config, o *options) (*election, error) {
 }
 
 // run takes part while work runs, and gives the lease up only when work has returned. If the lease is lost, it returns
-// errLost at once, with work still running: the process has to end. As with client-go, a write that is on its way when the
-// lease runs out cannot be called back.
+// errLost at once, with work still running: the process must end. As with client-go, a write that was sent before the
+// lease expired cannot be cancelled.
 func (e *election) run(ctx context.Context, work func(context.Context) error) error {
 	if e == nil {
 		return work(ctx)
@@ -119,9 +121,9 @@ func (e *election) run(ctx context.Context, work func(context.Context) error) er
 	}
 }
 
-// release gives the lease up, so that another replica need not wait until it runs out. client-go's ReleaseOnCancel would
-// do the same, but also after a renewal that failed, when the workers are still at it, and would spend up to another
-// renew deadline on it before anybody is told.
+// release gives the lease up, so that another replica need not wait until it expires. client-go's ReleaseOnCancel would
+// do so, too. But it also releases after a failed renewal, while the workers still run. That may take up to another
+// renew deadline before the process learns of it.
 func (e *election) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
@@ -148,8 +150,8 @@ func (e *election) alive() error {
 	return e.stuck.Check(nil)
 }
 
-// ready fails in a replica that could not lead, because it may not read the lease or, if that was tried, write it. A
-// standby has not tried.
+// ready fails in a replica that could not lead, because it may not read the lease, or failed to write it. A standby has
+// not tried to write.
 func (e *election) ready() error {
 	if e == nil {
 		return nil
@@ -160,10 +162,10 @@ func (e *election) ready() error {
 	return nil
 }
 
-// podNamespaceFile is where a Pod finds the name of its namespace.
+// podNamespaceFile is the file with the name of a Pod's namespace.
 const podNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// namespaceOr gives the lease's namespace: the flag's, the Pod's, or the one that is worked in.
+// namespaceOr returns the lease's namespace: the flag's, the Pod's, or the one that the controller watches.
 func (f *electionFlags) namespaceOr(file, worked string) (string, error) {
 	pod, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -10,9 +10,9 @@ import (
 	"k8s.io/client-go/tools/leaderelection"
 )
 
-// electionFlags are what the command line says about leader election. It is off by default, unlike in Kubernetes' own
-// components, which always run in a cluster: who tries the controller from a laptop has no Pod's namespace to put a lease
-// in, and no second replica. The Deployment in deploy/ turns it on.
+// electionFlags are the flags of leader election. It is off by default, unlike in Kubernetes' own components, which
+// always run in a cluster. A controller on a laptop has neither a Pod's namespace for the lease nor a second replica.
+// The Deployment in deploy/ turns it on.
 type electionFlags struct {
 	enabled             bool
 	namespace, name     string
@@ -50,14 +50,15 @@ func (f *electionFlags) validate(fs *pflag.FlagSet) error {
 		return fmt.Errorf("--leader-elect-retry-period: want more than 0 and less than the renew deadline, %s, over %.1f, got %s",
 			f.renew, leaderelection.JitterFactor, f.retry)
 	}
-	// Or another could lead while this one still tries: the deadline is counted from a retry period after the last renewal.
+	// Otherwise another replica could lead while this one still tries. The deadline is counted from a retry period
+	// after the last renewal.
 	if f.retry >= f.lease-f.renew {
 		return fmt.Errorf("--leader-elect-renew-deadline: want less than the lease duration less the retry period, %s, got %s", f.lease-f.retry, f.renew)
 	}
 	return nil
 }
 
-// given is the name of a flag that says more about leader election than whether there is one, "" for none.
+// given is the name of a given flag of leader election other than --leader-elect, "" for none.
 func (f *electionFlags) given(fs *pflag.FlagSet) string {
 	name := ""
 	fs.Visit(func(flag *pflag.Flag) {

@@ -8,8 +8,8 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 )
 
-// watchedLock remembers what went wrong with the lease last, which client-go only logs, and tells at once when another
-// replica holds a lease that was ours: client-go would try on until the renew deadline, while both write.
+// watchedLock remembers the lease's last error, which client-go only logs. It reports at once when another replica
+// holds a lease that was ours. client-go would retry until the renew deadline, while both replicas write.
 type watchedLock struct {
 	resourcelock.Interface
 	taken func() // is called when another replica has it
@@ -56,7 +56,7 @@ func (l *watchedLock) wasOurs() bool {
 	return l.ours
 }
 
-// note remembers err, unless it says that another replica was quicker.
+// note remembers err, unless it is a conflict with another replica.
 func (l *watchedLock) note(err error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -5,7 +5,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection"
 )
 
-// leaderMetrics go by the names that Kubernetes' own components give them. client-go takes one provider for the process.
+// leaderMetrics have the names of Kubernetes' own components. client-go takes one provider for the process.
 type leaderMetrics struct {
 	leader   *prometheus.GaugeVec
 	slowpath *prometheus.CounterVec

@@ -24,7 +24,7 @@ import (
 	"glasswatch/internal/apiserver"
 )
 
-// booth is an API server and the replicas that elect a leader on it, in virtual time.
+// booth is an API server and the replicas that elect a leader, in virtual time.
 type booth struct {
 	t      *testing.T
 	server *apiserver.Server
@@ -156,7 +156,7 @@ func TestElection_WhoCannotRenewEndsBeforeAnotherCanLead(t *testing.T) {
 	}
 }
 
-// However it came by it: the lease was deleted or edited, or this process slept for longer than the lease.
+// The cause does not matter: the lease was deleted or edited, or this process slept for longer than the lease.
 func TestElection_WhoSeesAnotherHoldItsLeaseEndsAtOnce(t *testing.T) {
 	inBooth(t, func(b *booth) {
 		c := b.enter()
@@ -210,7 +210,7 @@ func (l *scriptedLock) Get(context.Context) (*resourcelock.LeaderElectionRecord,
 func (l *scriptedLock) Create(context.Context, resourcelock.LeaderElectionRecord) error { return l.err }
 func (l *scriptedLock) Update(context.Context, resourcelock.LeaderElectionRecord) error { return l.err }
 
-// A read that a write follows does not make a replica ready for a moment.
+// A read before a write does not make a replica ready for a moment.
 func TestElection_OnlyWhatEndsATryTellsWhetherTheLeaseCanBeHad(t *testing.T) {
 	leases := coordinationv1.Resource("leases")
 	forbidden := apierrors.NewForbidden(leases, "a", errors.New("ask your operator"))

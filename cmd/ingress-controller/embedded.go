@@ -29,7 +29,7 @@ func runEmbedded(ctx context.Context, o *options, out io.Writer) error {
 	})
 }
 
-// createNamespace: whoever names a namespace wants to work in it.
+// createNamespace creates the namespace that a flag names, for the user wants to work in it.
 func createNamespace(ctx context.Context, cfg *rest.Config, name string) error {
 	if name == "" {
 		return nil

@@ -113,7 +113,7 @@ func checkAddress(flag, address string) error {
 	return nil
 }
 
-// takeFreePorts: who only wants to look should not have to find out which port is taken.
+// takeFreePorts uses free ports, so that a demo does not fail because a port is taken.
 func (o *options) takeFreePorts(fs *pflag.FlagSet) {
 	for name, addr := range map[string]*string{"metrics-addr": &o.metricsAddr, "health-addr": &o.healthAddr} {
 		if !fs.Changed(name) {

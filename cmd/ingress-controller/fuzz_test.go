@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection"
 )
 
-// FuzzFlags: any words are a command line that can be obeyed, or an error that names the word that is wrong.
+// FuzzFlags checks that any words are a valid command line, or an error that names the wrong word.
 func FuzzFlags(f *testing.F) {
 	for _, line := range []string{"", "--demo", "--embedded", "--demo\n--embedded", "--help", "-h", "-n\nshop", "-nshop", "-n", "--namespace=", "--workers=0", "--workers=08", "--workers\n3",
 		"--workers=9223372036854775808", "--resync=-1s", "--resync=1", "--resync=1h1m1ns", "--host=*.example.com", "--host=::1", "--ingress-class=", "--annotation-prefix=\xff",
@@ -53,7 +53,7 @@ func FuzzFlags(f *testing.F) {
 // named is how pflag names a flag whose value is wrong, however it was spelled: for "-v, --v" flag.
 var named = regexp.MustCompile(`for "(-., )?--[a-z-]+" flag`)
 
-// requireNamesAWord: the error begins with a flag of ours, or has the word that is none.
+// requireNamesAWord wants an error that begins with a flag of ours, or has the unknown word.
 func requireNamesAWord(t *testing.T, args []string, err error) {
 	text := err.Error()
 	if named.MatchString(text) {
@@ -73,7 +73,7 @@ func requireNamesAWord(t *testing.T, args []string, err error) {
 	require.Fail(t, "no word is named", "%q: %v", args, err)
 }
 
-// requireObeyable checks once more, in other words, what may be started with.
+// requireObeyable checks the accepted options again, by other code.
 func requireObeyable(t *testing.T, o *options) {
 	require.Positive(t, o.workers)
 	require.GreaterOrEqual(t, o.resync, time.Duration(0))

@@ -1,6 +1,6 @@
-// Command ingress-controller gives every Service that asks for one an Ingress,
-// and keeps it right. With --demo it plays every rule against an API server of
-// its own; with --embedded it works on one that kubectl can talk to.
+// Command ingress-controller creates an Ingress for every Service that asks for one, and keeps it in the desired state.
+// With --demo it plays every rule against an API server of its own. With --embedded it runs an API server that kubectl
+// can use.
 package main
 
 import (

@@ -33,7 +33,7 @@ func runController(ctx context.Context, cfg *rest.Config, o *options) error {
 		Config: o.config, Namespace: o.namespace, Workers: o.workers, Resync: o.resync,
 		Registerer: registry, Trace: logTrace(ctx),
 	}
-	var e *election // nil: nobody to share the work with
+	var e *election // nil: no other replica
 	if o.election.enabled {
 		var err error
 		if e, err = newElection(cfg, o); err != nil {
@@ -69,7 +69,7 @@ func runController(ctx context.Context, cfg *rest.Config, o *options) error {
 	return err
 }
 
-// logTrace tells of each layer at verbosity 4, and costs nothing below.
+// logTrace logs each layer at verbosity 4, and costs nothing below.
 func logTrace(ctx context.Context) func(ingress.Trace) {
 	logger := klog.FromContext(ctx).V(4)
 	if !logger.Enabled() {

@@ -13,8 +13,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// serve answers on addr until ctx ends, and then waits for the requests under
-// way. A free address is found out at once: the listener is open on return.
+// serve answers on addr until ctx ends, and then waits for the requests under way. An address that is taken fails at
+// once: the listener is open on return.
 func serve(ctx context.Context, name, addr string, handler http.Handler) (stopped <-chan struct{}, err error) {
 	done := make(chan struct{})
 	if addr == "" {

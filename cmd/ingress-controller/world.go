@@ -18,8 +18,8 @@ import (
 	"glasswatch/internal/apiserver"
 )
 
-// world is what a rule can do and see. It looks at the API server with a client
-// of its own: nothing of what it checks comes out of the controller's caches.
+// world is what a rule can do and see. It reads the API server with a client of its own, and nothing from the
+// controller's caches.
 type world struct {
 	client     kubernetes.Interface
 	faults     *apiserver.Faults
@@ -48,8 +48,7 @@ func (w *world) saw(format string, args ...any) {
 	a.saw = append(a.saw, fmt.Sprintf(format, args...))
 }
 
-// change does something to one object, and follows it through every layer until
-// the controller has looked at it.
+// change changes one object, and follows the change through every layer until the controller has reconciled it.
 func (w *world) change(ctx context.Context, kind, name, did string, do func() error) error {
 	w.did("%s", did)
 	mark := w.traces.mark()
@@ -161,7 +160,7 @@ func (w *world) expectNoIngress(ctx context.Context, name string) error {
 	return err
 }
 
-// expectUntouched: the controller has looked (change saw to that) and written nothing.
+// expectUntouched wants no write of the controller, which has reconciled the key, for change waited for that.
 func (w *world) expectUntouched(ctx context.Context, before *networkingv1.Ingress) error {
 	now, err := w.ingress(ctx, before.Name)
 	if err != nil {
@@ -208,7 +207,7 @@ func (w *world) expectWarning(ctx context.Context, name, reason string) error {
 	return err
 }
 
-// expectNoFailure: not one look at this Service ended with an error.
+// expectNoFailure wants that no reconcile of this Service ended with an error.
 func (w *world) expectNoFailure(name string) error {
 	for _, t := range w.traces.looks(keyOf(w.namespace, name)) {
 		if strings.HasPrefix(t.Action, "failed") {
@@ -218,7 +217,7 @@ func (w *world) expectNoFailure(name string) error {
 	return nil
 }
 
-// expectRest: for as long as a few retries would take, the controller does not look again.
+// expectRest wants no further reconcile for as long as a few retries would take.
 func (w *world) expectRest(ctx context.Context, name string) error {
 	before := len(w.traces.looks(keyOf(w.namespace, name)))
 	select {

@@ -18,14 +18,14 @@ import (
 	"glasswatch/listwatch"
 )
 
-// object is what the layers carry here: whatever a ListerWatcher of client-go's kind comes up with.
+// object is the layers' object type here: anything that a ListerWatcher of client-go returns.
 type object interface {
 	metav1.Object
 	runtime.Object
 }
 
-// bridge lets the layers list and watch through a ListerWatcher of client-go's kind, about which less is known than about a
-// real server: lists may lack a resourceVersion, objects may lack a name, and contexts may go unheeded.
+// bridge lets the layers list and watch through a ListerWatcher of client-go. Such a one promises less than a real
+// server: lists may lack a resourceVersion, objects may lack a name, and contexts may be ignored.
 type bridge struct {
 	lw       ListerWatcherWithContext
 	expected reflect.Type             // nil: any
@@ -59,12 +59,12 @@ func describeType(expected reflect.Type, gvk *schema.GroupVersionKind) string {
 	return "<unspecified>"
 }
 
-// canStreamLists is what the gate WatchListClient and the client behind lw agree on.
+// canStreamLists is true if both the gate WatchListClient and the client behind lw allow streaming lists.
 func canStreamLists(lw ListerWatcher) bool {
 	return features.FeatureGates().Enabled(features.WatchListClient) && !watchlist.DoesClientNotSupportWatchListSemantics(lw)
 }
 
-// requestKind tells apart what client-go's reflector reports in different ways.
+// requestKind distinguishes the requests whose errors client-go's reflector reports in different ways.
 type requestKind uint8
 
 const (
@@ -73,7 +73,7 @@ const (
 	streamRequest // a streaming list
 )
 
-// requestError is a request that was refused, as the ListerWatcher put it.
+// requestError is the ListerWatcher's error for a refused request.
 type requestError struct {
 	kind requestKind
 	err  error
@@ -147,7 +147,7 @@ func (b *bridge) Watch(ctx context.Context, opts metav1.ListOptions) (listwatch.
 	return newBridgeStream(ctx, b, w), nil
 }
 
-// objectOf is obj, if it is what is expected.
+// objectOf returns obj, if it has the expected type.
 func (b *bridge) objectOf(obj runtime.Object) (object, *listwatch.ObjectError) {
 	typed, ok := obj.(object)
 	if ok && isNilPointer(obj) {
@@ -185,7 +185,7 @@ func (b *bridge) checkKind(obj runtime.Object) error {
 	return nil
 }
 
-// tableKind reports whether obj is, or claims to be, a Table, in which objects are out of reach.
+// tableKind reports whether obj is, or claims to be, a Table, whose objects cannot be read.
 func tableKind(obj runtime.Object) (schema.GroupVersionKind, bool) {
 	gvk := obj.GetObjectKind().GroupVersionKind()
 	if _, ok := obj.(*metav1.Table); ok {
@@ -199,8 +199,8 @@ func isNilPointer(obj any) bool {
 	return v.Kind() == reflect.Pointer && v.IsNil()
 }
 
-// interruptible returns f's result, or the error of ctx as soon as ctx ends, whether or not f heeds ctx: f is then left to
-// itself, and abandoned, if not nil, is given what it returns in the end. A panic of f is the caller's.
+// interruptible returns f's result, or the error of ctx as soon as ctx ends, even if f ignores ctx. In that case f goes
+// on, and its result goes to abandoned, if not nil. A panic of f becomes the caller's.
 func interruptible[R any](ctx context.Context, f func() (R, error), abandoned func(R)) (R, error) {
 	type answer struct {
 		result   R

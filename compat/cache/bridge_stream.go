@@ -15,7 +15,7 @@ import (
 	"glasswatch/listwatch"
 )
 
-// bridgeStream turns a client-go watch around: from pushing into a channel to being pulled.
+// bridgeStream is a client-go watch, which pushes events into a channel, as a stream that is pulled.
 type bridgeStream struct {
 	ctx    context.Context
 	bridge *bridge
@@ -42,7 +42,7 @@ func (s *bridgeStream) Close() error {
 
 func (s *bridgeStream) stop() {
 	s.closeOnce.Do(func() {
-		close(s.closed) // first, so that Next knows who ended the channel
+		close(s.closed) // first, so that Next knows that Close ended the channel
 		s.watch.Stop()
 	})
 }
@@ -61,7 +61,7 @@ func (s *bridgeStream) Next() (ev listwatch.Event[object], err error) {
 	if s.err != nil {
 		return ev, s.err
 	}
-	if s.err = s.ended(); s.err != nil { // a select between an ended stream and a waiting event would toss a coin
+	if s.err = s.ended(); s.err != nil { // a select would choose at random between an ended stream and a waiting event
 		return ev, s.err
 	}
 	select {
@@ -123,7 +123,7 @@ func (b *bridge) eventOf(from watch.Event) (ev listwatch.Event[object], err erro
 	return ev, nil
 }
 
-// bookmarkOf takes a bookmark of any type: only its metadata count.
+// bookmarkOf accepts a bookmark of any type, for only its metadata count.
 func bookmarkOf(from watch.Event) (ev listwatch.Event[object], err error) {
 	if from.Object == nil || isNilPointer(from.Object) {
 		return ev, &listwatch.ObjectError{Type: listwatch.Bookmark, Err: errors.New("the bookmark has no object")}

@@ -4,9 +4,9 @@ package cache
 
 import clientgo "k8s.io/client-go/tools/cache"
 
-// Everything in this file is client-go's own and documented there: values of these types pass freely between both worlds.
+// All names in this file are aliases of client-go's and documented there. So both packages can use the same values.
 
-// Stores and what they are made of.
+// Stores and their parts.
 type (
 	Store                          = clientgo.Store
 	Indexer                        = clientgo.Indexer
@@ -68,7 +68,7 @@ type (
 	GenericNamespaceLister = clientgo.GenericNamespaceLister
 )
 
-// Queues and what comes out of them.
+// Queues and the items that they hand out.
 type (
 	Queue                    = clientgo.Queue
 	QueueWithBatch           = clientgo.QueueWithBatch
@@ -100,7 +100,7 @@ const (
 	Bookmark    = clientgo.Bookmark
 )
 
-// Errors of queues: the very values, so that errors.Is holds across both worlds.
+// The errors of queues are client-go's values, so that errors.Is works for both packages.
 var (
 	ErrFIFOClosed             = clientgo.ErrFIFOClosed
 	ErrZeroLengthDeltasObject = clientgo.ErrZeroLengthDeltasObject
@@ -122,8 +122,7 @@ type (
 	ListWatch                = clientgo.ListWatch
 )
 
-// The reflector. Reflector itself is what watch-error handlers are given; NewReflector and its like return a type of
-// this package.
+// The reflector. Watch-error handlers get a Reflector; NewReflector and its variants return a type of this package.
 type (
 	Reflector                    = clientgo.Reflector
 	ReflectorOptions             = clientgo.ReflectorOptions

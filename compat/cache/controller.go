@@ -13,9 +13,9 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// New returns a controller that fills c's Queue, which may be of any make, from c's ListerWatcher, and processes what the
-// queue gives. Config is copied. With a ProcessBatch, a QueueWithBatch and the gate InOrderInformersBatchProcess, batches
-// are processed, else Process gets one at a time. An error of either is dropped.
+// New returns a controller that fills c's Queue, of any implementation, from c's ListerWatcher, and processes what it
+// pops. Config is copied. With a ProcessBatch, a QueueWithBatch and the gate InOrderInformersBatchProcess it processes
+// batches, else Process gets one item at a time. An error of either is dropped.
 func New(c *Config) Controller { return &controller{config: *c} }
 
 // controller runs a reflector and a loop that pops.
@@ -29,8 +29,8 @@ type controller struct {
 // Run is RunWithContext with a channel instead of a context.
 func (c *controller) Run(stopCh <-chan struct{}) { c.RunWithContext(wait.ContextForChannel(stopCh)) }
 
-// RunWithContext lists, watches and processes until ctx ends, when it closes the queue. It returns when the goroutines it
-// started are gone.
+// RunWithContext lists, watches and processes until ctx ends, and then closes the queue. It returns when its goroutines
+// have ended.
 func (c *controller) RunWithContext(ctx context.Context) {
 	defer utilruntime.HandleCrashWithContext(ctx)
 	r := c.newReflector(ctx)
@@ -42,7 +42,7 @@ func (c *controller) RunWithContext(ctx context.Context) {
 		c.config.Queue.Close() // releases Pop
 	})
 	wg.Go(func() { r.RunWithContext(ctx) })
-	// Again after a second if Process panics, where panics do not end the process.
+	// If Process panics and panics do not end the process, the loop starts again after a second.
 	wait.UntilWithContext(ctx, c.process, time.Second)
 }
 
@@ -80,13 +80,13 @@ func (c *controller) process(ctx context.Context) {
 	}
 }
 
-// HasSynced is the queue's.
+// HasSynced is that of the queue.
 func (c *controller) HasSynced() bool { return c.config.Queue.HasSynced() }
 
 // HasSyncedChecker is the queue's.
 func (c *controller) HasSyncedChecker() DoneChecker { return c.config.Queue.HasSyncedChecker() }
 
-// LastSyncResourceVersion returns the resourceVersion up to which the queue was given everything; "" before the first list.
+// LastSyncResourceVersion returns the resourceVersion that the queue has reached; "" before the first list.
 func (c *controller) LastSyncResourceVersion() string {
 	if r := c.reflector.Load(); r != nil {
 		return r.LastSyncResourceVersion()

@@ -6,12 +6,12 @@ import (
 	"glasswatch/deltafifo"
 )
 
-// DeltaFIFO is a Queue that gathers what happens to each object: Pop hands out Deltas, all changes of one object since it
-// was last popped. It is glasswatch's deltafifo.DeltaFIFO. All methods may be called from any goroutine.
+// DeltaFIFO is a Queue that gathers the changes of each object. Pop hands out Deltas: all changes of one object since
+// its last Pop. It is glasswatch's deltafifo.DeltaFIFO. All methods may be called from any goroutine.
 type DeltaFIFO struct {
 	front    front
 	queue    *deltafifo.DeltaFIFO[string, queued]
-	replaced DeltaType // what the objects of a list are popped as
+	replaced DeltaType // the type of the deltas of a list
 	closed   atomic.Bool
 }
 
@@ -65,7 +65,7 @@ func (f *DeltaFIFO) Update(obj any) error {
 }
 
 // Delete queues a Deleted delta with obj, which may be a tombstone. If the transform fails on it, the delta carries a
-// tombstone with the last version queued or known. A key that is neither is left alone. The error is a KeyError.
+// tombstone with the last version queued or known. A key that is neither gets no delta. The error is a KeyError.
 func (f *DeltaFIFO) Delete(obj any) error {
 	q, err := f.front.named(obj)
 	if err != nil {
@@ -81,9 +81,9 @@ func (f *DeltaFIFO) Delete(obj any) error {
 	return f.queue.Delete(q)
 }
 
-// Replace queues each object of list, in its order, and a Deleted delta with a tombstone for each queued or known key that
-// is not in it. An object that the transform fails on is reported and counts as present. The error is a KeyError for each
-// object without a key; the others are queued all the same.
+// Replace queues each object of list, in its order. It queues a Deleted delta with a tombstone for each queued or known
+// key that list lacks. An object that the transform fails on is reported and counts as present. The error is a KeyError
+// for each object without a key; the others are queued.
 func (f *DeltaFIFO) Replace(list []any, resourceVersion string) error {
 	objs, keep, err := f.front.takeList(list)
 	if replaceErr := f.queue.Replace(objs, keep, resourceVersion); replaceErr != nil {
@@ -95,9 +95,9 @@ func (f *DeltaFIFO) Replace(list []any, resourceVersion string) error {
 // Resync queues a Sync delta for each known object that has nothing queued. The error is always nil.
 func (f *DeltaFIFO) Resync() error { return f.queue.Resync() }
 
-// Pop takes the oldest key and gives process all its Deltas, which it also returns, with what process returned. It blocks
-// until there is a key; once the queue is closed and empty it returns ErrFIFOClosed. process runs under the queue's lock
-// and must not call the queue. The Deltas are the caller's.
+// Pop takes the oldest key and passes all its Deltas to process. It returns the Deltas, which the caller owns, and the
+// result of process. It blocks until there is a key; of a closed and empty queue it returns ErrFIFOClosed. process runs
+// under the queue's lock and must not call the queue.
 func (f *DeltaFIFO) Pop(process PopProcessFunc) (any, error) {
 	var popped any
 	err := f.queue.Pop(func(key string, ds []deltafifo.Delta[string, queued], isInInitialList bool) error {
@@ -135,7 +135,7 @@ func nativeDelta(d *deltafifo.Delta[string, queued]) Delta {
 	}
 }
 
-// Close ends Pop once the queue is empty. Producers are not refused.
+// Close ends Pop once the queue is empty. Producers may still add.
 func (f *DeltaFIFO) Close() {
 	f.closed.Store(true)
 	f.queue.Close()
@@ -150,8 +150,7 @@ func (f *DeltaFIFO) KeyOf(obj any) (string, error) { return f.front.keyOf(obj) }
 // Transformer returns the option of this name.
 func (f *DeltaFIFO) Transformer() TransformFunc { return f.front.transform }
 
-// HasSynced tells whether the last of the first list was processed, or something else came before any list. It never
-// blocks.
+// HasSynced tells whether all of the first list was processed, or another event came before any list. It never blocks.
 func (f *DeltaFIFO) HasSynced() bool { return f.queue.HasSynced() }
 
 // HasSyncedChecker is done when HasSynced is true.

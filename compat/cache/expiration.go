@@ -7,38 +7,38 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// ExpirationCache is a Store whose objects expire: each is stamped when it is stored, and whoever reads one that its
-// policy calls expired removes it. ListKeys names expired objects that nobody has read. All methods may be called from any
-// goroutine.
+// ExpirationCache is a Store whose objects expire. Each object gets a timestamp when it is stored. A read of an object
+// that has expired by the policy removes it. ListKeys includes expired objects that were not read. All methods may be
+// called from any goroutine.
 type ExpirationCache struct {
 	keyFunc KeyFunc
 	clock   clock.Clock
 	policy  ExpirationPolicy
-	// onExpired is told of each object that was removed because it had expired, with the lock held. May be nil.
+	// onExpired is called for each expired object that was removed, with the lock held. May be nil.
 	onExpired func(key string)
 
-	// mu is held from a policy's verdict to the removal, so that a version stored meanwhile is not removed for an older
-	// one's age. It is held while the policy is asked.
+	// mu is held while the policy decides and until the removal. So a version stored meanwhile is not removed for an
+	// older one's age.
 	mu    sync.Mutex
 	store ThreadSafeStore // of *TimestampedEntry
 }
 
 var _ Store = (*ExpirationCache)(nil)
 
-// NewTTLStore returns a Store of objects that keyFunc names and that expire when they were stored longer than ttl ago; never
-// if ttl is not above 0.
+// NewTTLStore returns a Store of objects that keyFunc names. Objects expire when their age exceeds ttl; never if ttl is
+// not above 0.
 func NewTTLStore(keyFunc KeyFunc, ttl time.Duration) Store {
 	return NewExpirationStore(keyFunc, &TTLPolicy{TTL: ttl, Clock: clock.RealClock{}})
 }
 
-// NewExpirationStore returns a Store of objects that keyFunc names and that expire as expirationPolicy says, which must not
-// call the store.
+// NewExpirationStore returns a Store of objects that keyFunc names. expirationPolicy decides when objects expire; it
+// must not call the store.
 func NewExpirationStore(keyFunc KeyFunc, expirationPolicy ExpirationPolicy) Store {
 	return newExpirationCache(keyFunc, expirationPolicy, clock.RealClock{})
 }
 
-// NewFakeExpirationStore is NewExpirationStore that stamps by cacheClock, and sends the key of each object that expired
-// and was removed to deletedKeys, in the goroutine of the reader. deletedKeys may be nil.
+// NewFakeExpirationStore is NewExpirationStore with timestamps of cacheClock. The reader's goroutine sends the key of
+// each removed object that had expired to deletedKeys, which may be nil.
 func NewFakeExpirationStore(keyFunc KeyFunc, deletedKeys chan<- string, expirationPolicy ExpirationPolicy, cacheClock clock.Clock) Store {
 	c := newExpirationCache(keyFunc, expirationPolicy, cacheClock)
 	if deletedKeys != nil {
@@ -51,7 +51,7 @@ func newExpirationCache(keyFunc KeyFunc, policy ExpirationPolicy, clock clock.Cl
 	return &ExpirationCache{keyFunc: keyFunc, clock: clock, policy: policy, store: NewThreadSafeStore(Indexers{}, Indices{})}
 }
 
-// Add stores obj, stamped, under its key. The error is a KeyError.
+// Add stores obj with a timestamp under its key. The error is a KeyError.
 func (c *ExpirationCache) Add(obj any) error {
 	key, err := c.keyFunc(obj)
 	if err != nil {
@@ -78,8 +78,8 @@ func (c *ExpirationCache) Delete(obj any) error {
 	return nil
 }
 
-// Replace makes list, stamped, the whole content. If one of its objects has no key, nothing changes and the error is a
-// KeyError.
+// Replace makes list the whole content, each object with a timestamp. If one of its objects has no key, nothing changes
+// and the error is a KeyError.
 func (c *ExpirationCache) Replace(list []any, resourceVersion string) error {
 	items := make(map[string]any, len(list))
 	now := c.clock.Now()
@@ -144,10 +144,10 @@ func (c *ExpirationCache) liveLocked(key string) (any, bool) {
 	return nil, false
 }
 
-// ListKeys returns all keys, those of expired objects that nobody has read among them.
+// ListKeys returns all keys, including those of expired objects that were not read.
 func (c *ExpirationCache) ListKeys() []string { return c.store.ListKeys() }
 
-// LastStoreSyncResourceVersion returns what the last Replace, Bookmark or Delete named.
+// LastStoreSyncResourceVersion returns the version of the last Replace, Bookmark or Delete.
 func (c *ExpirationCache) LastStoreSyncResourceVersion() string {
 	return c.store.LastStoreSyncResourceVersion()
 }

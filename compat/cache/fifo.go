@@ -2,8 +2,8 @@ package cache
 
 import "sync"
 
-// FIFO is a Queue of objects rather than changes: of each key it holds the newest object, in the order in which keys came,
-// and nothing of deleted ones. All methods may be called from any goroutine.
+// FIFO is a Queue of objects, not of changes. It holds the newest object of each key, in the order in which the keys
+// came. It holds nothing for deleted keys. All methods may be called from any goroutine.
 type FIFO struct {
 	keyFunc KeyFunc
 
@@ -11,7 +11,7 @@ type FIFO struct {
 	mu       sync.Mutex
 	nonEmpty sync.Cond
 	items    map[string]any
-	// keys may name keys that were deleted, and a key twice that was deleted and came again: the first counts.
+	// keys may hold deleted keys. It holds a key twice that was deleted and added again: the first place counts.
 	// Invariant: every key of items is in keys.
 	keys    []string
 	initial initialList
@@ -50,7 +50,7 @@ func (f *FIFO) Add(obj any) error {
 // Update is Add.
 func (f *FIFO) Update(obj any) error { return f.Add(obj) }
 
-// Delete takes what is queued under obj's key out of the queue. The error is a KeyError.
+// Delete removes the queued object with obj's key. The error is a KeyError.
 func (f *FIFO) Delete(obj any) error {
 	key, err := f.keyFunc(obj)
 	if err != nil {
@@ -63,8 +63,8 @@ func (f *FIFO) Delete(obj any) error {
 	return nil
 }
 
-// Replace makes list, in its order, what is queued. If one of its objects has no key, nothing changes and the error is a
-// KeyError.
+// Replace makes list, in its order, the content of the queue. If one of its objects has no key, nothing changes and the
+// error is a KeyError.
 func (f *FIFO) Replace(list []any, _ string) error {
 	items, keys := make(map[string]any, len(list)), make([]string, 0, len(list))
 	for _, obj := range list {
@@ -85,11 +85,11 @@ func (f *FIFO) Replace(list []any, _ string) error {
 	return nil
 }
 
-// Resync does nothing: what there is, is queued.
+// Resync does nothing, for every object is queued.
 func (f *FIFO) Resync() error { return nil }
 
-// Pop takes the oldest object and gives it to process, and returns it with what process returned. It blocks until there is
-// an object; once the queue is closed and empty it returns ErrFIFOClosed. process runs under the queue's lock and must not
+// Pop takes the oldest object, passes it to process, and returns it with the result of process. It blocks until there
+// is an object; of a closed and empty queue it returns ErrFIFOClosed. process runs under the queue's lock and must not
 // call the queue.
 func (f *FIFO) Pop(process PopProcessFunc) (any, error) {
 	f.mu.Lock()
@@ -114,7 +114,7 @@ func (f *FIFO) Pop(process PopProcessFunc) (any, error) {
 	}
 }
 
-// Close ends Pop once the queue is empty. Producers are not refused.
+// Close ends Pop once the queue is empty. Producers may still add.
 func (f *FIFO) Close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -129,8 +129,7 @@ func (f *FIFO) IsClosed() bool {
 	return f.closed
 }
 
-// HasSynced tells whether the last of the first list was processed, or something else came before any list. It never
-// blocks.
+// HasSynced tells whether all of the first list was processed, or another event came before any list. It never blocks.
 func (f *FIFO) HasSynced() bool { return f.initial.isDone() }
 
 // HasSyncedChecker is done when HasSynced is true.

@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// handlerName is what a handler is called in the names of DoneCheckers and in logs: its type, or for functions where they
-// come from.
+// handlerName is a handler's name in DoneCheckers and logs: its type, or for functions the place of their definition.
 func handlerName(handler ResourceEventHandler) string {
 	var name string
 	switch h := handler.(type) {
@@ -34,7 +33,7 @@ func handlerName(handler ResourceEventHandler) string {
 	return name
 }
 
-// functionsName is what the functions have in common, if they come from one place, else all their names.
+// functionsName is the common part of the functions' names if they come from one place, else all their names.
 func functionsName(functions ...any) string {
 	var names, places []string
 	for _, f := range functions {

@@ -37,16 +37,16 @@ func NewHeap(keyFn KeyFunc, lessFn LessFunc) *Heap {
 	return h
 }
 
-// Add puts obj in, in place of what has its key. The error is a KeyError, or that the heap is closed.
+// Add puts obj in, in place of an object with its key. The error is a KeyError, or that the heap is closed.
 func (h *Heap) Add(obj any) error { return h.put([]any{obj}, true) }
 
 // Update is Add.
 func (h *Heap) Update(obj any) error { return h.Add(obj) }
 
-// AddIfNotPresent puts obj in unless something has its key. The error is as Add's.
+// AddIfNotPresent puts obj in unless an object has its key. The error is as Add's.
 func (h *Heap) AddIfNotPresent(obj any) error { return h.put([]any{obj}, false) }
 
-// BulkAdd is Add for many, of which nobody takes any before all are in. It stops at the first object without a key.
+// BulkAdd is Add for many objects in one step. It stops at the first object without a key.
 func (h *Heap) BulkAdd(list []any) error { return h.put(list, true) }
 
 func (h *Heap) put(list []any, replace bool) error {
@@ -73,7 +73,7 @@ func (h *Heap) put(list []any, replace bool) error {
 	return nil
 }
 
-// Delete takes out what has obj's key. The error is a KeyError, or that there is no such object.
+// Delete removes the object with obj's key. The error is a KeyError, or that there is no such object.
 func (h *Heap) Delete(obj any) error {
 	key, err := h.keyFunc(obj)
 	if err != nil {
@@ -90,7 +90,7 @@ func (h *Heap) Delete(obj any) error {
 	return nil
 }
 
-// Pop takes the least object. It blocks until there is one; once the heap is closed and empty that is the error.
+// Pop takes the least object. It blocks until there is one, or returns an error once the heap is closed and empty.
 func (h *Heap) Pop() (any, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -35,14 +35,14 @@ func nativeIndexers[T any](indexers Indexers) indexer.Indexers[T] {
 	return native
 }
 
-// isMetaNamespaceIndexFunc finds the index function that nearly every store has, this package's or client-go's, so that a
-// write need not make the slice that it returns. Both are functions of a package and not generic, so each has its code for itself.
+// isMetaNamespaceIndexFunc recognises MetaNamespaceIndexFunc, this package's or client-go's. Nearly every store has it,
+// and a write need not allocate its result then. Neither function is generic, so each has code of its own.
 func isMetaNamespaceIndexFunc(f IndexFunc) bool {
 	code := reflect.ValueOf(f).Pointer()
 	return code == reflect.ValueOf(MetaNamespaceIndexFunc).Pointer() || code == reflect.ValueOf(clientgo.MetaNamespaceIndexFunc).Pointer()
 }
 
-// appendNamespace is MetaNamespaceIndexFunc as the layer has index functions.
+// appendNamespace is MetaNamespaceIndexFunc with the signature of the layer's index functions.
 func appendNamespace[T any](obj T, dst []string) ([]string, error) {
 	accessor, err := meta.Accessor(obj)
 	if err != nil {
@@ -76,8 +76,8 @@ func TypedIndexersToIndexers[T any](indexers TypedIndexers[T]) Indexers {
 	return untyped
 }
 
-// TypedIndexerFuncToIndexerFunc lets a store call indexer. For an object that is no T the function fails: the object is
-// stored and missing from the index.
+// TypedIndexerFuncToIndexerFunc lets a store call indexer. For an object that is not a T the function fails: the object
+// is stored but missing from the index.
 func TypedIndexerFuncToIndexerFunc[T any](indexer TypedIndexFunc[T]) IndexFunc {
 	return func(obj any) ([]string, error) {
 		t, ok := obj.(T)

@@ -9,8 +9,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// NewInformerWithOptions returns a store and the controller that fills it and tells one handler. The store is for reading
-// only. It is an Indexer if options has indexers.
+// NewInformerWithOptions returns a store, and a controller that fills it and calls one handler. The store is read-only.
+// It is an Indexer if options has indexers.
 func NewInformerWithOptions(options InformerOptions) (Store, Controller) {
 	metrics := WithStoreMetrics(options.Identifier, options.InformerMetricsProvider)
 	var store Store

@@ -6,12 +6,11 @@ import (
 	"sync/atomic"
 )
 
-// informerMetricsProvider is what SetInformerMetricsProvider was given first.
+// informerMetricsProvider is the first provider that SetInformerMetricsProvider got.
 var informerMetricsProvider atomic.Pointer[InformerMetricsProvider]
 
 // SetInformerMetricsProvider sets the provider of the metrics of queues and stores that are made from then on. Only the
-// first call has an effect. What client-go's function of this name was given cannot be read: call both if both packages
-// are in use.
+// first call has an effect. client-go's provider cannot be read: call both functions if both packages are in use.
 func SetInformerMetricsProvider(metricsProvider InformerMetricsProvider) {
 	informerMetricsProvider.CompareAndSwap(nil, &metricsProvider)
 }
@@ -45,7 +44,8 @@ func newVersionMetric(id InformerNameAndResource, given InformerMetricsProvider)
 	return m
 }
 
-// update shows what version returns. It is asked with the lock held, so that of two writers the later is not undone.
+// update shows the result of version. It calls version with the lock held, so that an older version never follows a
+// newer one.
 func (m *versionMetric) update(version func() string) {
 	if m == nil || m.gauge == nil {
 		return

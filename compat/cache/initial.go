@@ -1,20 +1,20 @@
 package cache
 
-// initialList knows when the first list was processed. It is protected by its queue's lock, except for done.
+// initialList tracks when the first list was processed. It is protected by its queue's lock, except for done.
 type initialList struct {
 	done chan struct{}
-	// begun: a list, or anything else, has come.
+	// begun is true after the first list or other event.
 	begun bool
-	// left is how much of what was queued right after the first list was not processed.
+	// left counts the unprocessed items of those that were queued right after the first list.
 	left int
 }
 
 func newInitialList() initialList { return initialList{done: make(chan struct{})} }
 
-// eventLocked says that something other than a list has come: if it is the first, there is no initial list to wait for.
+// eventLocked notes an event other than a list. If it is the first event, there is no initial list to wait for.
 func (l *initialList) eventLocked() { l.listLocked(0) }
 
-// listLocked says that a list has come, and how much is queued.
+// listLocked notes a list, and the number of queued items.
 func (l *initialList) listLocked(n int) {
 	if !l.begun {
 		l.begun, l.left = true, n
@@ -22,7 +22,7 @@ func (l *initialList) listLocked(n int) {
 	}
 }
 
-// processedLocked says that n were processed, or dropped.
+// processedLocked notes that n items were processed, or dropped.
 func (l *initialList) processedLocked(n int) {
 	l.left = max(0, l.left-n)
 	if l.begun && l.left == 0 && !l.isDone() {

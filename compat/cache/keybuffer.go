@@ -8,15 +8,15 @@ import (
 	clientgo "k8s.io/client-go/tools/cache"
 )
 
-// maxKey is how many bytes a buffer may have that is kept.
+// maxKey is the greatest size, in bytes, of a buffer that is kept.
 const maxKey = 1 << 10
 
-// keyBuffers are where the keys of updates are made. A store needs the key of an object that it has to find it, and keeps the one
-// it has: so each update would make a string for nothing.
+// keyBuffers hold the keys of updates. A store looks up an update's key and keeps its own copy. So a key need not be
+// allocated.
 var keyBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// isMetaNamespaceKeyFunc finds the key functions that nearly every store has, this package's or client-go's. None is generic, so each
-// has its code for itself.
+// isMetaNamespaceKeyFunc recognises the key functions of most stores, this package's or client-go's. None is generic,
+// so each has its own code.
 func isMetaNamespaceKeyFunc(f KeyFunc) bool {
 	code := reflect.ValueOf(f).Pointer()
 	for _, known := range []KeyFunc{
@@ -30,7 +30,8 @@ func isMetaNamespaceKeyFunc(f KeyFunc) bool {
 	return false
 }
 
-// metaNamespaceKeyIn makes the key of an object with metadata in buffer. It leaves to the key function what stands for an object.
+// metaNamespaceKeyIn makes the key of an object with metadata in buffer. Tombstones and ExplicitKeys are left to the
+// key function.
 func metaNamespaceKeyIn(obj any, buffer *[]byte) (key string, ok bool) {
 	name, err := ObjectToName(obj)
 	if err != nil {

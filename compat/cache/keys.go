@@ -64,7 +64,7 @@ func MetaObjectToName(obj metav1.Object) ObjectName {
 	return NewObjectName(obj.GetNamespace(), obj.GetName())
 }
 
-// NewObjectName puts a name together.
+// NewObjectName makes an ObjectName of its two parts.
 func NewObjectName(namespace, name string) ObjectName {
 	return ObjectName{Namespace: namespace, Name: name}
 }

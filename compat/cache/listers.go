@@ -10,8 +10,8 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// ListAll calls appendFn for each object of store whose labels selector matches. The error is that an object has no
-// metadata, which ends the list there.
+// ListAll calls appendFn for each object of store whose labels selector matches. An object without metadata ends the
+// list, with an error.
 func ListAll(store Store, selector labels.Selector, appendFn AppendFunc) error {
 	if labels.MatchesNothing(selector) {
 		return nil
@@ -19,8 +19,8 @@ func ListAll(store Store, selector labels.Selector, appendFn AppendFunc) error {
 	return appendMatching(store.List(), selector, appendFn)
 }
 
-// ListAllByNamespace is ListAll for the objects of a namespace, and ListAll for metav1.NamespaceAll. It looks them up in
-// the index NamespaceIndex; without it, it looks at all objects.
+// ListAllByNamespace is ListAll for the objects of a namespace, and ListAll for metav1.NamespaceAll. It uses the index
+// NamespaceIndex; without that index, it checks all objects.
 func ListAllByNamespace(indexer Indexer, namespace string, selector labels.Selector, appendFn AppendFunc) error {
 	if labels.MatchesNothing(selector) {
 		return nil
@@ -30,7 +30,7 @@ func ListAllByNamespace(indexer Indexer, namespace string, selector labels.Selec
 	}
 	objs, err := indexer.Index(NamespaceIndex, &metav1.ObjectMeta{Namespace: namespace})
 	if err != nil {
-		klog.Background().Info("Looking for a namespace's objects one by one: the store has no index of namespaces", "err", err)
+		klog.Background().Info("Checking every object for its namespace: the store has no index of namespaces", "err", err)
 		if objs, err = ofNamespace(indexer.List(), namespace); err != nil {
 			return err
 		}
@@ -69,8 +69,8 @@ func appendMatching(objs []any, selector labels.Selector, appendFn AppendFunc) e
 	return nil
 }
 
-// NewGenericLister returns a lister of the objects of indexer, which must be runtime.Objects. resource is what its NotFound
-// errors name.
+// NewGenericLister returns a lister of the objects of indexer, which must be runtime.Objects. Its NotFound errors name
+// resource.
 func NewGenericLister(indexer Indexer, resource schema.GroupResource) GenericLister {
 	return genericLister{indexer: indexer, resource: resource}
 }

@@ -19,8 +19,8 @@ func NewListWatchFromClient(c Getter, resource string, namespace string, fieldSe
 	})
 }
 
-// NewFilteredListWatchFromClient lists and watches the objects of resource in namespace with the options that
-// optionsModifier makes of each request's. All four functions of the result are set.
+// NewFilteredListWatchFromClient lists and watches the objects of resource in namespace. optionsModifier changes the
+// options of each request. All four functions of the result are set.
 func NewFilteredListWatchFromClient(c Getter, resource string, namespace string, optionsModifier func(options *metav1.ListOptions)) *ListWatch {
 	list := func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 		optionsModifier(&options)
@@ -41,7 +41,7 @@ func NewFilteredListWatchFromClient(c Getter, resource string, namespace string,
 	}
 }
 
-// ToListerWithContext returns l if it takes a context, else something that drops the context.
+// ToListerWithContext returns l if it takes a context, else an adapter that drops the context.
 func ToListerWithContext(l Lister) ListerWithContext {
 	if l, ok := l.(ListerWithContext); ok {
 		return l
@@ -49,7 +49,7 @@ func ToListerWithContext(l Lister) ListerWithContext {
 	return blindLister{l}
 }
 
-// ToWatcherWithContext returns w if it takes a context, else something that drops the context.
+// ToWatcherWithContext returns w if it takes a context, else an adapter that drops the context.
 func ToWatcherWithContext(w Watcher) WatcherWithContext {
 	if w, ok := w.(WatcherWithContext); ok {
 		return w
@@ -57,7 +57,7 @@ func ToWatcherWithContext(w Watcher) WatcherWithContext {
 	return blindWatcher{w}
 }
 
-// ToListerWatcherWithContext returns lw if it takes contexts, else something that drops them.
+// ToListerWatcherWithContext returns lw if it takes contexts, else an adapter that drops them.
 func ToListerWatcherWithContext(lw ListerWatcher) ListerWatcherWithContext {
 	if lw, ok := lw.(ListerWatcherWithContext); ok {
 		return lw
@@ -80,8 +80,8 @@ func (w blindWatcher) WatchWithContext(_ context.Context, options metav1.ListOpt
 	return w.Watch(options)
 }
 
-// ToListWatcherWithWatchListSemantics returns lw, which says of itself that it cannot stream lists if client, which is a
-// fake one then, says so.
+// ToListWatcherWithWatchListSemantics returns lw. If client reports that it cannot stream lists, as a fake client does,
+// lw reports it, too.
 func ToListWatcherWithWatchListSemantics(lw *ListWatch, client any) ListerWatcher {
 	return &semanticListWatch{ListWatch: lw, unsupported: watchlist.DoesClientNotSupportWatchListSemantics(client)}
 }
@@ -91,5 +91,5 @@ type semanticListWatch struct {
 	unsupported bool
 }
 
-// IsWatchListSemanticsUnSupported is what reflectors, client-go's too, ask for.
+// IsWatchListSemanticsUnSupported is the method that reflectors, including client-go's, check.
 func (lw *semanticListWatch) IsWatchListSemanticsUnSupported() bool { return lw.unsupported }

@@ -13,15 +13,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/diff"
 )
 
-// How often, and for how long, an object is looked at.
+// How often, and for how long, an object is checked.
 const (
 	mutationPeriod = time.Second
 	mutationRetain = 2 * time.Minute
 )
 
 // NewCacheMutationDetector returns a detector that does nothing, unless the environment variable
-// KUBE_CACHE_MUTATION_DETECTOR was true when it was called. Then Run panics when an object it was given has been modified
-// within two to four minutes, and says how. The informers of this package have one of their own.
+// KUBE_CACHE_MUTATION_DETECTOR was true when it was called. Then Run panics when one of its objects is modified within
+// two to four minutes, and its message names the change. The informers of this package have a detector of their own.
 func NewCacheMutationDetector(name string) MutationDetector {
 	if wanted, _ := strconv.ParseBool(os.Getenv("KUBE_CACHE_MUTATION_DETECTOR")); !wanted {
 		return noDetector{}
@@ -38,13 +38,13 @@ type mutationDetector struct {
 	name string
 
 	mu sync.Mutex // protects both
-	// recent are the objects of up to mutationRetain, older those of as long before that.
+	// recent has the objects of the last mutationRetain, older those of the same time before that.
 	recent, older []originalAndCopy
 }
 
 type originalAndCopy struct{ original, copied runtime.Object }
 
-// AddObject notes what obj looks like. Only a runtime.Object can be copied; others, tombstones among them, are ignored.
+// AddObject copies obj. Only a runtime.Object can be copied; others, such as tombstones, are ignored.
 func (d *mutationDetector) AddObject(obj any) {
 	original, ok := obj.(runtime.Object)
 	if !ok {
@@ -56,7 +56,7 @@ func (d *mutationDetector) AddObject(obj any) {
 	d.recent = append(d.recent, originalAndCopy{original, copied})
 }
 
-// Run looks at the objects once a second until stopCh is closed. It panics if one has been modified.
+// Run checks the objects once a second until stopCh is closed. It panics if one has been modified.
 func (d *mutationDetector) Run(stopCh <-chan struct{}) {
 	tick := time.NewTicker(mutationPeriod)
 	defer tick.Stop()

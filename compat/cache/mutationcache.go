@@ -35,8 +35,8 @@ func NewIntegerResourceVersionMutationCache(logger klog.Logger, backingCache Sto
 }
 
 // NewIntegerResourceVersionMutationCacheWithOptions returns an overlay of a program's own writes over backingCache, for
-// objects whose resourceVersions are integers. A version that is none is reported to logger, and what backingCache has is
-// taken.
+// objects whose resourceVersions are integers. A version that is not an integer is reported to logger, and the object
+// of backingCache is used.
 func NewIntegerResourceVersionMutationCacheWithOptions(logger klog.Logger, backingCache Store, options MutationCacheOptions) MutationCache {
 	c := &mutationCache{indexer: options.Indexer, logger: logger}
 	c.overlay = mutationcache.New(mutationBacking{backingCache, options.Indexer, c}, mutationcache.Options[string, any]{
@@ -51,7 +51,7 @@ func NewIntegerResourceVersionMutationCacheWithOptions(logger klog.Logger, backi
 	return c
 }
 
-// GetByKey returns the newer of what the backing store has under key and what was written. The error is always nil.
+// GetByKey returns the newer of the backing store's object under key and the written one. The error is always nil.
 func (c *mutationCache) GetByKey(key string) (item any, exists bool, err error) {
 	item, exists = c.overlay.GetByKey(key)
 	return item, exists, nil
@@ -84,10 +84,10 @@ func (c *mutationCache) reportOf(obj any, err error) {
 }
 
 func (c *mutationCache) report(err error, key string) {
-	utilruntime.HandleErrorWithLogger(c.logger, err, "A mutation is not looked at", "key", key)
+	utilruntime.HandleErrorWithLogger(c.logger, err, "A mutation is ignored", "key", key)
 }
 
-// mutationBacking shows the two stores that a mutation cache is given as one.
+// mutationBacking shows a mutation cache's two stores as one.
 type mutationBacking struct {
 	store   Store
 	indexer Indexer // may be nil

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// applier makes a store follow a queue, and tells a handler.
+// applier makes a store follow a queue, and calls a handler.
 type applier struct {
 	store   Store
 	handler ResourceEventHandler
@@ -109,7 +109,7 @@ func (a applier) replaceAll(info ReplacedAllInfo, isInInitialList bool) error {
 	return nil
 }
 
-// processBatch applies deltas of different objects in one transaction, if the store has them, and tells the handler then.
+// processBatch applies deltas of different objects, in one transaction if the store can, and calls the handler.
 func (a applier) processBatch(deltas []Delta, isInInitialList bool) error {
 	store, ok := a.store.(TransactionStore)
 	if !ok {

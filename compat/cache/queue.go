@@ -10,10 +10,10 @@ import (
 	"glasswatch/deltafifo"
 )
 
-// What the queues of this package have in common: how they name, transform and report objects. Objects are named and
-// transformed here, so that the layer's queues need to know of neither.
+// This file has the common parts of this package's queues: keys, transforms and error reports. The layer's queues get
+// objects that have their keys and are transformed already.
 
-// queued is an object as the layer's queues hold it.
+// queued is an object in the layer's queues.
 type queued struct {
 	key string
 	obj any
@@ -21,7 +21,7 @@ type queued struct {
 
 func (q queued) keyOf() (string, error) { return q.key, nil }
 
-// front is the side of a queue that objects come in by.
+// front keys and transforms incoming objects.
 type front struct {
 	name      string
 	logger    klog.Logger
@@ -66,8 +66,8 @@ func (f *front) named(obj any) (queued, error) {
 	return queued{key: key, obj: obj}, nil
 }
 
-// transformed returns obj as it is to be queued. Tombstones carry objects that were transformed before. A panic of the
-// transform is an error.
+// transformed returns obj after the transform. Objects in tombstones were transformed before. A panic of the transform
+// is an error.
 func (f *front) transformed(obj any) (out any, err error) {
 	if _, ok := obj.(DeletedFinalStateUnknown); ok || f.transform == nil {
 		return obj, nil
@@ -80,7 +80,7 @@ func (f *front) transformed(obj any) (out any, err error) {
 	return f.transform(obj)
 }
 
-// take is named and transformed.
+// take keys and transforms obj.
 func (f *front) take(obj any) (queued, error) {
 	q, err := f.named(obj)
 	if err != nil {
@@ -90,8 +90,8 @@ func (f *front) take(obj any) (queued, error) {
 	return q, err
 }
 
-// takeList takes the objects of a list. Objects without a key are left out, and the error says so; the keys of those that
-// the transform failed on are kept, and reported.
+// takeList takes the objects of a list. Objects without a key are left out, with an error. If the transform fails on an
+// object, that is reported, and keep gets its key.
 func (f *front) takeList(list []any) (objs []queued, keep []string, err error) {
 	var errs []error
 	objs = make([]queued, 0, len(list))
@@ -109,7 +109,7 @@ func (f *front) takeList(list []any) (objs []queued, keep []string, err error) {
 		objs = append(objs, q)
 	}
 	if len(errs) == 1 {
-		return objs, keep, errs[0] // a KeyError, for those who assert it
+		return objs, keep, errs[0] // a KeyError, for callers that assert its type
 	}
 	return objs, keep, errors.Join(errs...)
 }
@@ -118,7 +118,7 @@ func (f *front) report(err error, message, key string) {
 	utilruntime.HandleErrorWithLogger(f.logger, err, message, "queue", f.name, "key", key)
 }
 
-// known shows the consumer's store to the layer's queue. A key whose lookup fails counts as unknown.
+// known is the consumer's store for the layer's queue. A key whose lookup fails counts as unknown.
 type known struct {
 	KeyListerGetter
 	front *front
@@ -128,7 +128,7 @@ type known struct {
 func (k known) GetByKey(key string) (queued, bool) {
 	obj, exists, err := k.KeyListerGetter.GetByKey(key)
 	if err != nil {
-		k.front.report(err, "The known objects could not be asked", key)
+		k.front.report(err, "The known objects could not be read", key)
 		return queued{}, false
 	}
 	return queued{key: key, obj: obj}, exists

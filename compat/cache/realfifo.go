@@ -8,7 +8,7 @@ import (
 // maxBatch is how many deltas PopBatch takes at most.
 const maxBatch = 1000
 
-// RealFIFO is a Queue that hands out everything in the order in which it came.
+// RealFIFO is a Queue that hands out all events in their order of arrival.
 //
 //	AtomicEvents   a list is one ReplacedAll, a resync one SyncAll; process functions run under no lock. It is glasswatch's
 //	               deltafifo.InOrder.
@@ -26,13 +26,13 @@ type RealFIFO struct {
 	popping sync.Mutex // held by a pop: the layer's queue has one consumer
 }
 
-// realQueue is one of the two kinds.
+// realQueue is one of the two implementations.
 type realQueue interface {
 	add(t DeltaType, q queued)
 	replace(list []any, resourceVersion string) error
 	resync()
 	bookmark(resourceVersion string)
-	// pop waits for a delta, takes up to limit, and has them processed. The error is ErrFIFOClosed or process's.
+	// pop waits for a delta, takes up to limit, and calls process. The error is ErrFIFOClosed or process's.
 	pop(limit int, process func(ds []Delta, isInInitialList bool) error) error
 	close()
 	synced() <-chan struct{}
@@ -116,12 +116,12 @@ func (f *RealFIFO) Delete(obj any) error {
 
 // Replace queues a list.
 //
-// With AtomicEvents that is one ReplacedAll delta, whose object owns list. If the transform fails on an object, that is
-// the error and nothing is queued: a ReplacedAll cannot say that an object is there but unreadable.
+// With AtomicEvents that is one ReplacedAll delta, whose object owns list. If the transform fails on an object, Replace
+// returns that error and queues nothing. For a ReplacedAll cannot express an object that exists but is unreadable.
 //
-// Without, it is a Deleted delta with a tombstone for each queued or known key that is not in list, then a Replaced one for
-// each of its objects. An object that the transform fails on is reported and counts as present. The error is a KeyError
-// for each object without a key; the others are queued all the same.
+// Without, Replace queues a Deleted delta with a tombstone for each queued or known key that list lacks. Then it queues
+// a Replaced delta for each object. An object that the transform fails on is reported and counts as present. The error
+// is a KeyError for each object without a key; the others are queued.
 func (f *RealFIFO) Replace(list []any, resourceVersion string) error {
 	return f.queue.replace(list, resourceVersion)
 }
@@ -141,8 +141,8 @@ func (f *RealFIFO) Bookmark(resourceVersion string) error {
 	return nil
 }
 
-// Pop takes the oldest delta and gives it to process, as Deltas of one, which it also returns, with what process returned.
-// It blocks until there is a delta; once the queue is closed and empty it returns ErrFIFOClosed.
+// Pop takes the oldest delta and passes it to process, as Deltas of length one. It returns them and the result of
+// process. It blocks until there is a delta; of a closed and empty queue it returns ErrFIFOClosed.
 func (f *RealFIFO) Pop(process PopProcessFunc) (any, error) {
 	f.popping.Lock()
 	defer f.popping.Unlock()
@@ -154,9 +154,9 @@ func (f *RealFIFO) Pop(process PopProcessFunc) (any, error) {
 	return popped, err
 }
 
-// PopBatch takes as many deltas as can be processed at once: at most 1,000, in order, no key twice, none beyond the
-// initial list. A single one goes to processSingle, as Deltas, more go to processBatch. A ReplacedAll, SyncAll or Bookmark
-// comes alone. With AtomicEvents a batch can be shorter than it might be. It blocks and ends as Pop does.
+// PopBatch takes a batch of deltas: at most 1,000, in order, no key twice. A batch ends with the initial list. A single
+// delta goes to processSingle, as Deltas, and more go to processBatch. A ReplacedAll, SyncAll or Bookmark comes alone.
+// With AtomicEvents a batch can be shorter than it might be. It blocks and ends as Pop does.
 func (f *RealFIFO) PopBatch(processBatch ProcessBatchFunc, processSingle PopProcessFunc) error {
 	f.popping.Lock()
 	defer f.popping.Unlock()
@@ -168,7 +168,7 @@ func (f *RealFIFO) PopBatch(processBatch ProcessBatchFunc, processSingle PopProc
 	})
 }
 
-// Close ends the pops once the queue is empty. Producers are not refused.
+// Close ends the pops once the queue is empty. Producers may still add.
 func (f *RealFIFO) Close() {
 	f.closed.Store(true)
 	f.queue.close()
@@ -180,7 +180,7 @@ func (f *RealFIFO) IsClosed() bool { return f.closed.Load() }
 // Transformer returns the option of this name.
 func (f *RealFIFO) Transformer() TransformFunc { return f.front.transform }
 
-// HasSynced tells whether the last of the first list was processed, or an object came before any list. It never blocks.
+// HasSynced tells whether all of the first list was processed, or an object came before any list. It never blocks.
 func (f *RealFIFO) HasSynced() bool {
 	select {
 	case <-f.queue.synced():

@@ -23,7 +23,7 @@ func newAtomicQueue(front *front, m queueMetrics) *atomicQueue {
 	return &atomicQueue{front: front, queue: deltafifo.NewInOrder(native)}
 }
 
-// add cannot fail: the layer's KeyFunc does not.
+// add cannot fail, for the layer's KeyFunc cannot.
 func (a *atomicQueue) add(t DeltaType, q queued) {
 	switch t {
 	case Added:
@@ -35,7 +35,7 @@ func (a *atomicQueue) add(t DeltaType, q queued) {
 	}
 }
 
-// replace queues the whole list as one object: the layer need not see its parts.
+// replace queues the whole list as one object, for the layer need not see its parts.
 func (a *atomicQueue) replace(list []any, resourceVersion string) error {
 	if a.front.transform != nil {
 		transformed := make([]any, len(list))

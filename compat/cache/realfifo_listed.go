@@ -8,8 +8,8 @@ import (
 )
 
 // listedQueue is a RealFIFO without AtomicEvents: a list and a resync are one delta for each object, in the order of
-// everything else. The layer's in-order queue has no such mode. To know what a list leaves out, the queue looks at what is
-// queued and asks the known objects, so nobody may get between the store and the queue while a delta is processed.
+// everything else. The layer's in-order queue has no such mode. To find the keys that a list lacks, the queue reads its
+// own keys and the known objects. So no event may change the queue while the store takes over a delta.
 type listedQueue struct {
 	front   *front
 	known   KeyListerGetter
@@ -90,7 +90,7 @@ func (l *listedQueue) buryLocked(present sets.Set[string]) {
 	}
 }
 
-// resync leaves keys alone that have something queued: the known version is about to be outdated.
+// resync skips keys with queued deltas, for their known versions are about to be outdated.
 func (l *listedQueue) resync() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -122,7 +122,7 @@ func (l *listedQueue) pop(limit int, process func([]Delta, bool) error) error {
 	batch := l.takeLocked(limit)
 	l.metrics.setQueued(len(l.items))
 	start := time.Now()
-	// Deferred, so that a process function that panics leaves a queue that works.
+	// This is deferred, so that the queue still works after a panic of the process function.
 	defer func() {
 		l.metrics.observe(time.Since(start).Seconds())
 		l.initial.processedLocked(len(batch))
@@ -130,7 +130,7 @@ func (l *listedQueue) pop(limit int, process func([]Delta, bool) error) error {
 	return process(batch, !l.initial.isDone())
 }
 
-// takeLocked takes the longest batch: up to limit, or the end of the initial list, or the first key that comes twice.
+// takeLocked takes a batch. It ends at limit, at the end of the initial list, or before a key that it has already.
 func (l *listedQueue) takeLocked(limit int) []Delta {
 	n := min(limit, len(l.items))
 	if l.initial.left > 0 {

@@ -16,9 +16,9 @@ import (
 	"glasswatch/reflector"
 )
 
-// StoreReflector keeps a ReflectorStore equal to what a ListerWatcher lists. It is what NewReflector and its like return:
-// client-go's struct, whose name Reflector is kept for what watch-error handlers are given, cannot be filled in from
-// outside. The exported fields must not be changed once it runs.
+// StoreReflector keeps a ReflectorStore equal to the lists of a ListerWatcher. NewReflector and its variants return it,
+// for other packages cannot fill in client-go's struct. The name Reflector stands for that struct, which watch-error
+// handlers get. The exported fields must not be changed once it runs.
 //
 //	ListerWatcher ──bridge──▶ glasswatch/reflector ──storeSink──▶ ReflectorStore
 //	                                   └──errorRouter──▶ log, watch-error handler
@@ -72,7 +72,7 @@ func NewNamespaceKeyedIndexerAndReflector(lw ListerWatcher, expectedType any, re
 // minWatchTimeout is the least MinWatchTimeout that is honoured.
 const minWatchTimeout = 5 * time.Minute
 
-// callers are the packages whose lines say nothing about who made a reflector.
+// callers are the packages that are skipped when a reflector gets the name of its caller's line.
 var callers = []string{"glasswatch/compat/cache/", "client-go/tools/cache/"}
 
 // NewReflectorWithOptions returns a reflector that does nothing until it is run. Objects of another type than expectedType,
@@ -98,8 +98,7 @@ func NewReflectorWithOptions(lw ListerWatcher, expectedType any, store Reflector
 	return r
 }
 
-// newShell is the one thing of client-go's that is made here and not a contract: watch-error handlers want a Reflector to
-// take name and type from. It is never run.
+// newShell makes a Reflector of client-go that is never run. Watch-error handlers read its name and type.
 func (r *StoreReflector) newShell() *Reflector {
 	return clientgo.NewReflectorWithOptions(r.lw, r.example, r.store,
 		clientgo.ReflectorOptions{Name: r.options.Name, TypeDescription: r.options.TypeDescription})
@@ -108,10 +107,10 @@ func (r *StoreReflector) newShell() *Reflector {
 // Name returns the reflector's name.
 func (r *StoreReflector) Name() string { return r.options.Name }
 
-// TypeDescription says for people what the objects are.
+// TypeDescription describes the objects' type, for people.
 func (r *StoreReflector) TypeDescription() string { return r.options.TypeDescription }
 
-// LastSyncResourceVersion returns the resourceVersion up to which the store was given everything; "" before the first list.
+// LastSyncResourceVersion returns the resourceVersion that the store has reached; "" before the first list.
 func (r *StoreReflector) LastSyncResourceVersion() string {
 	if native := r.native.Load(); native != nil {
 		return native.LastSyncResourceVersion()
@@ -140,8 +139,8 @@ func (r *StoreReflector) newNative() *reflector.Reflector[object] {
 	return reflector.New(r.bridge, sink, opts)
 }
 
-// RunWithContext keeps the store equal to the server until ctx ends. It returns when its goroutines are gone, those apart
-// that are in a list or watch function which does not heed its context.
+// RunWithContext keeps the store equal to the server until ctx ends. It returns when its goroutines have ended, except
+// for those in a list or watch function that ignores its context.
 func (r *StoreReflector) RunWithContext(ctx context.Context) {
 	logger := klog.FromContext(ctx)
 	logger.V(3).Info("Starting reflector", "type", r.TypeDescription(), "resyncPeriod", r.options.ResyncPeriod, "reflector", r.Name())
@@ -154,8 +153,8 @@ func (r *StoreReflector) Run(stopCh <-chan struct{}) {
 	r.RunWithContext(wait.ContextForChannel(stopCh))
 }
 
-// ListAndWatchWithContext lists and then watches until ctx ends or something fails that takes another list, or a wait.
-// It returns the error if the list failed or there was no watch to be had, and else nil.
+// ListAndWatchWithContext lists and then watches. It ends with ctx, or at a failure after which a list or a wait must
+// follow. It returns an error if the list failed or the watch was refused, and else nil.
 func (r *StoreReflector) ListAndWatchWithContext(ctx context.Context) error {
 	return r.serve(ctx, true)
 }

@@ -15,8 +15,8 @@ import (
 	"glasswatch/reflector"
 )
 
-// DefaultWatchErrorHandler logs err at a level that suits it: what heals by itself in the course of business is not worth a
-// line at the usual verbosity. r may be nil.
+// DefaultWatchErrorHandler logs err. Errors of normal operation, after which the reflector recovers by itself, are
+// logged at a higher verbosity. r may be nil.
 func DefaultWatchErrorHandler(ctx context.Context, r *Reflector, err error) {
 	var who []any
 	if r != nil {
@@ -34,11 +34,11 @@ func DefaultWatchErrorHandler(ctx context.Context, r *Reflector, err error) {
 	}
 }
 
-// errorRouter sends the errors of a native reflector where client-go's would have sent them: to the watch-error handler
-// those of lists, and of watches that were not to be had, and to the log the rest.
+// errorRouter sends a native reflector's errors to the same places as client-go. Errors of lists and refused watches go
+// to the watch-error handler, and the rest to the log.
 type errorRouter struct {
 	name, what string
-	// shell is what the handler is given as the Reflector. It never returns nil.
+	// shell returns the Reflector that the handler gets. It never returns nil.
 	shell func() *Reflector
 	// handler is DefaultWatchErrorHandler if nil.
 	handler WatchErrorHandlerWithContext
@@ -46,8 +46,8 @@ type errorRouter struct {
 
 // failure is an error that ended a watch, or a list.
 type failure struct {
-	handle error // what is the watch-error handler's to know; nil if it is none of its business
-	waits  bool  // nothing is wrong but the moment: the same request follows after a wait
+	handle error // the error for the watch-error handler; nil if there is none for it
+	waits  bool  // the server is busy: the same request follows after a wait
 }
 
 func (e *errorRouter) tell(ctx context.Context, err error) {
@@ -58,7 +58,7 @@ func (e *errorRouter) tell(ctx context.Context, err error) {
 	e.handler(ctx, e.shell(), err)
 }
 
-// sort logs what is for the log. It returns nil if neither a list nor a watch has failed.
+// sort logs the errors that belong in the log. It returns nil if neither a list nor a watch has failed.
 func (e *errorRouter) sort(ctx context.Context, err error) *failure {
 	var bad *listwatch.ObjectError
 	var refused *reflector.SinkError
@@ -92,12 +92,12 @@ func (e *errorRouter) sortRequest(ctx context.Context, request *requestError) *f
 	return &failure{handle: request.err}
 }
 
-// sortStream is about the end of a watch that had begun.
+// sortStream sorts the error that ended a watch.
 func (e *errorRouter) sortStream(ctx context.Context, err error) *failure {
 	logger := klog.FromContext(ctx).WithValues("reflector", e.name, "type", e.what)
 	switch {
 	case errors.Is(err, reflector.ErrSilent), errors.Is(err, reflector.ErrEndedEarly), errors.Is(err, reflector.ErrInconsistent):
-		logger.Info("Warning: a streaming list came to nothing, a list follows", "err", err)
+		logger.Info("Warning: a streaming list failed, a list follows", "err", err)
 		return nil
 	case errors.Is(err, reflector.ErrVeryShortWatch):
 		logger.Info("Warning: watch ended with error", "err", &VeryShortWatchError{Name: e.name})

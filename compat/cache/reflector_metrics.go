@@ -8,11 +8,11 @@ import (
 	"glasswatch/reflector"
 )
 
-// reflectorMetricsProvider is what SetReflectorMetricsProvider was given first.
+// reflectorMetricsProvider is the first provider that SetReflectorMetricsProvider got.
 var reflectorMetricsProvider atomic.Pointer[MetricsProvider]
 
 // SetReflectorMetricsProvider sets the provider of the metrics of reflectors that are made from then on. Only the first
-// call has an effect. client-go has the function but feeds the metrics nothing.
+// call has an effect. client-go has the function, but its metrics get no values.
 func SetReflectorMetricsProvider(metricsProvider MetricsProvider) {
 	reflectorMetricsProvider.CompareAndSwap(nil, &metricsProvider)
 }

@@ -6,24 +6,25 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// retryWithDeadline is a spell of retryable errors, and how long it may last. It is not safe for concurrent use.
+// retryWithDeadline tracks a series of retryable errors, and limits its length in time. It is not safe for concurrent
+// use.
 type retryWithDeadline struct {
-	longest     time.Duration // of a spell
-	quiet       time.Duration // without a retryable error, after which the next one begins a spell
+	longest     time.Duration // of a series
+	quiet       time.Duration // without a retryable error, after which the next one begins a series
 	isRetryable func(error) bool
 	clock       clock.Clock
 
-	first, last time.Time // error of the spell; zero if there is none
+	first, last time.Time // error of the series; zero if there is none
 }
 
-// NewRetryWithDeadline returns a RetryWithDeadline that allows retries until maxRetryDuration after the first retryable
-// error of a spell, which After is told of. A spell is over when minResetPeriod passes without one, or when its time is up.
-// Without a spell there are no retries; nor are there if maxRetryDuration is not above 0.
+// NewRetryWithDeadline returns a RetryWithDeadline. It allows retries until maxRetryDuration after a series' first
+// retryable error; After notes an error. A series ends after minResetPeriod without an error, or at the deadline.
+// Without a series, or if maxRetryDuration is not above 0, there are no retries.
 func NewRetryWithDeadline(maxRetryDuration, minResetPeriod time.Duration, isRetryable func(error) bool, clock clock.Clock) RetryWithDeadline {
 	return &retryWithDeadline{longest: maxRetryDuration, quiet: minResetPeriod, isRetryable: isRetryable, clock: clock}
 }
 
-// After says that there was an error.
+// After notes an error.
 func (r *retryWithDeadline) After(err error) {
 	if !r.isRetryable(err) {
 		return
@@ -35,7 +36,7 @@ func (r *retryWithDeadline) After(err error) {
 	r.last = now
 }
 
-// ShouldRetry tells whether the spell may go on, and ends it if not.
+// ShouldRetry tells whether the series may go on, and ends it if not.
 func (r *retryWithDeadline) ShouldRetry() bool {
 	if r.longest <= 0 {
 		return false

@@ -38,8 +38,8 @@ func NewSharedInformer(lw ListerWatcher, exampleObject runtime.Object, defaultEv
 	return NewSharedIndexInformer(lw, exampleObject, defaultEventHandlerResyncPeriod, Indexers{})
 }
 
-// NewSharedIndexInformer is NewSharedIndexInformerWithOptions with a resync period and indices. It is what
-// controller-runtime's cache.Options.NewInformer wants.
+// NewSharedIndexInformer is NewSharedIndexInformerWithOptions with a resync period and indices. It has the type of
+// controller-runtime's cache.Options.NewInformer.
 func NewSharedIndexInformer(lw ListerWatcher, exampleObject runtime.Object, defaultEventHandlerResyncPeriod time.Duration, indexers Indexers) SharedIndexInformer {
 	return NewSharedIndexInformerWithOptions(lw, exampleObject, SharedIndexInformerOptions{
 		ResyncPeriod: defaultEventHandlerResyncPeriod,
@@ -47,8 +47,8 @@ func NewSharedIndexInformer(lw ListerWatcher, exampleObject runtime.Object, defa
 	})
 }
 
-// NewSharedIndexInformerWithOptions returns an informer on lw, which lists and watches nothing before it is run. Objects of
-// another type than exampleObject's are reported and left out; nil lets every type pass that has metadata.
+// NewSharedIndexInformerWithOptions returns an informer on lw, which lists and watches nothing before it is run.
+// Objects of another type than exampleObject's are reported and left out; nil accepts every type with metadata.
 //
 // A handler gets every change, and its backlog has no bound. For a handler that may be served otherwise, assert
 //
@@ -82,8 +82,8 @@ func NewSharedIndexInformerWithOptions(lw ListerWatcher, exampleObject runtime.O
 	return s
 }
 
-// queueKind is what the gate InOrderInformers says. AtomicFIFO has no say: the in-order queue takes a list over in one step
-// with it and without. What else it decides in client-go, that a store names no version without it, the store sees to.
+// queueKind follows the gate InOrderInformers. AtomicFIFO does not matter: the in-order queue takes over a list in one
+// step anyway. Without AtomicFIFO client-go's store has no version; here the store does that.
 func queueKind() sharedinformer.QueueKind {
 	if features.FeatureGates().Enabled(features.InOrderInformers) {
 		return sharedinformer.InOrder
@@ -91,7 +91,7 @@ func queueKind() sharedinformer.QueueKind {
 	return sharedinformer.PerKey
 }
 
-// nativeMetrics feeds what the provider in options, or the global one, has for options.Identifier.
+// nativeMetrics feeds the metrics that the provider in options, or the global one, has for options.Identifier.
 func nativeMetrics(options SharedIndexInformerOptions) sharedinformer.Metrics {
 	if providerFor(options.Identifier, options.InformerMetricsProvider) == nil {
 		return sharedinformer.Metrics{}
@@ -107,7 +107,7 @@ func nativeMetrics(options SharedIndexInformerOptions) sharedinformer.Metrics {
 	}
 }
 
-// newShell makes what watch-error handlers are given. It is never run.
+// newShell makes the Reflector for watch-error handlers. It is never run.
 func (s *sharedIndexInformer) newShell() *Reflector {
 	return clientgo.NewReflectorWithOptions(s.lw, s.example, s.indexer,
 		clientgo.ReflectorOptions{Name: s.errors.name, TypeDescription: s.errors.what})
@@ -154,13 +154,13 @@ func (s *sharedIndexInformer) SetWatchErrorHandler(handler WatchErrorHandler) er
 	return s.SetWatchErrorHandlerWithContext(func(_ context.Context, r *Reflector, err error) { handler(r, err) })
 }
 
-// SetWatchErrorHandlerWithContext sets who is told of a list that failed, or a watch that could not be had. The Reflector
-// it is given has the name and the type, and no resourceVersion.
+// SetWatchErrorHandlerWithContext sets the handler for failed lists and refused watches. It gets a Reflector with name
+// and type, and without a resourceVersion.
 func (s *sharedIndexInformer) SetWatchErrorHandlerWithContext(handler WatchErrorHandlerWithContext) error {
 	return s.beforeStart(func() { s.errors.handler = handler })
 }
 
-// SetTransform sets what each object goes through, once, before anything else sees it.
+// SetTransform sets the function that changes each object, once, before the store and the handlers get it.
 func (s *sharedIndexInformer) SetTransform(handler TransformFunc) error {
 	return s.beforeStart(func() { s.transform = handler })
 }
@@ -193,7 +193,7 @@ func (s *sharedIndexInformer) checkerName() string {
 	return fmt.Sprintf("SharedIndexInformer %T", s.example)
 }
 
-// LastSyncResourceVersion returns the resourceVersion up to which lists and watches have been read; the store follows.
+// LastSyncResourceVersion returns the resourceVersion that lists and watches have reached; the store follows.
 func (s *sharedIndexInformer) LastSyncResourceVersion() string {
 	return s.native.LastSyncResourceVersion()
 }
@@ -201,10 +201,10 @@ func (s *sharedIndexInformer) LastSyncResourceVersion() string {
 // IsStopped reports whether the informer ran and has ended.
 func (s *sharedIndexInformer) IsStopped() bool { return s.native.Stopped() }
 
-// GetStore returns the informer's store. Handlers hear of nothing that others write to it.
+// GetStore returns the informer's store. Handlers get no events for writes of the caller.
 func (s *sharedIndexInformer) GetStore() Store { return s.indexer }
 
-// GetIndexer returns the informer's store. Handlers hear of nothing that others write to it.
+// GetIndexer returns the informer's store. Handlers get no events for writes of the caller.
 func (s *sharedIndexInformer) GetIndexer() Indexer { return s.indexer }
 
 // AddIndexers adds indices, before or while the informer runs.
@@ -217,7 +217,7 @@ func (s *sharedIndexInformer) AddIndexers(indexers Indexers) error {
 	return err
 }
 
-// GetController returns what can be asked whether the informer has synced, and cannot be run.
+// GetController returns a controller that reports whether the informer has synced, and cannot be run.
 func (s *sharedIndexInformer) GetController() Controller { return sharedController{s} }
 
 type sharedController struct{ *sharedIndexInformer }

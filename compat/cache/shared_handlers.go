@@ -18,8 +18,8 @@ func (s *sharedIndexInformer) AddEventHandlerWithResyncPeriod(handler ResourceEv
 	return s.AddEventHandlerWithOptions(handler, HandlerOptions{ResyncPeriod: &resyncPeriod})
 }
 
-// AddEventHandlerWithOptions adds a handler, before or while the informer runs, from a handler too. One that comes late is
-// first given the whole store. The Logger is not used: panics are logged to the one in the context of RunWithContext.
+// AddEventHandlerWithOptions adds a handler, before or while the informer runs, from a handler too. A late handler
+// first gets the whole store. The Logger is not used: panics are logged to the logger in the context of RunWithContext.
 func (s *sharedIndexInformer) AddEventHandlerWithOptions(handler ResourceEventHandler, options HandlerOptions) (ResourceEventHandlerRegistration, error) {
 	var native sharedinformer.HandlerOptions
 	if options.ResyncPeriod != nil {
@@ -31,8 +31,8 @@ func (s *sharedIndexInformer) AddEventHandlerWithOptions(handler ResourceEventHa
 	return s.AddBoundedEventHandler(handler, native)
 }
 
-// AddBoundedEventHandler adds a handler whose backlog may be bounded: by Fold, or by MaxBacklog, past which the handler is
-// removed. The registration says what has become of it: assert interface{ Done() <-chan struct{}; Err() error }.
+// AddBoundedEventHandler adds a handler whose backlog may be bounded: by Fold, or by MaxBacklog, past which the handler
+// is removed. The registration reports the end of the handler: assert interface{ Done() <-chan struct{}; Err() error }.
 func (s *sharedIndexInformer) AddBoundedEventHandler(handler ResourceEventHandler, options sharedinformer.HandlerOptions) (ResourceEventHandlerRegistration, error) {
 	if handler == nil {
 		return nil, errors.New("the handler is nil")
@@ -47,8 +47,8 @@ func (s *sharedIndexInformer) AddBoundedEventHandler(handler ResourceEventHandle
 	return &registration{Registration: native, informer: s, handler: options.Name}, nil
 }
 
-// RemoveEventHandler ends a handler's service and drops what waits for it. It does not wait for a call under way. A handler
-// that is gone already, or another informer's, is no error.
+// RemoveEventHandler removes a handler and drops its backlog. It does not wait for a running call. It is no error if
+// the handler was removed already, or belongs to another informer.
 func (s *sharedIndexInformer) RemoveEventHandler(handle ResourceEventHandlerRegistration) error {
 	r, ok := handle.(*registration)
 	if !ok {
@@ -68,20 +68,20 @@ func ShutDownEventHandler(informer SharedInformer, handle ResourceEventHandlerRe
 	}
 	r, ok := handle.(interface{ ShutdownChan() <-chan struct{} })
 	if !ok {
-		return errors.New("the registration does not say when its handler is through")
+		return errors.New("the registration does not report when its handler has ended")
 	}
 	<-r.ShutdownChan()
 	return nil
 }
 
-// registration is a handler's place in an informer, as both client-go's contract and the native one see it.
+// registration is a handler's registration, by client-go's contract and the native one.
 type registration struct {
 	*sharedinformer.Registration
 	informer *sharedIndexInformer
 	handler  string
 }
 
-// HasSyncedChecker is done when the handler has been given all of the initial list.
+// HasSyncedChecker is done when the handler has got all of the initial list.
 func (r *registration) HasSyncedChecker() DoneChecker {
 	return namedChannel{r.checkerName, r.Synced()}
 }
@@ -90,10 +90,10 @@ func (r *registration) checkerName() string {
 	return r.informer.checkerName() + " + event handler " + r.handler
 }
 
-// ShutdownChan is what ShutDownEventHandler, client-go's too, waits for.
+// ShutdownChan is the channel that ShutDownEventHandler, client-go's included, waits for.
 func (r *registration) ShutdownChan() <-chan struct{} { return r.Done() }
 
-// handlerAdaptor shows a ResourceEventHandler as a native handler.
+// handlerAdaptor makes a native handler of a ResourceEventHandler.
 type handlerAdaptor struct{ handler ResourceEventHandler }
 
 func (h handlerAdaptor) OnAdd(obj object, isInInitialList bool) {

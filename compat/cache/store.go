@@ -24,7 +24,7 @@ import (
 type indexStore[K comparable, T any] struct {
 	shape shape[K, T]
 	store *indexer.Store[K, T]
-	// transform sees what Add, Update and Replace are given. Nil: as it comes.
+	// transform changes the objects of Add, Update and Replace. May be nil.
 	transform TransformFunc
 	// version shows the store's resourceVersion. May be nil.
 	version *versionMetric
@@ -34,11 +34,12 @@ type indexStore[K comparable, T any] struct {
 	indexers atomic.Pointer[Indexers]
 }
 
-// shape is how objects and keys look on both sides of an indexStore.
+// shape translates objects and keys between the two sides of an indexStore.
 type shape[K comparable, T any] struct {
-	// keyOf names an object, or what stands for one (an ExplicitKey, a tombstone), as the Store's users see it.
+	// keyOf returns the key of an object, an ExplicitKey or a tombstone, as the Store's users see it.
 	keyOf func(obj any) (K, error)
-	// keyIn is keyOf that makes the key in buffer, for as long as nothing else is put there. False: ask keyOf. May be nil.
+	// keyIn is keyOf that makes the key in buffer, where it lasts until the buffer's next use. False: call keyOf. May
+	// be nil.
 	keyIn func(obj any, buffer *[]byte) (K, bool)
 	// parse is the inverse of format; false if no key prints as s.
 	parse  func(s string) (K, bool)
@@ -61,7 +62,7 @@ func reportIndexFailure[K comparable](format func(K) string) func(key K, err err
 	}
 }
 
-// prepare gives the key of obj, and obj as it is to be stored.
+// prepare returns the key of obj, and obj after the transform.
 func (s *indexStore[K, T]) prepare(obj any) (key K, stored T, err error) {
 	if key, err = s.shape.keyOf(obj); err != nil {
 		return key, stored, KeyError{Obj: obj, Err: err}
@@ -102,7 +103,7 @@ func (s *indexStore[K, T]) add(key K, stored T, err error) error {
 // Update is Add.
 func (s *indexStore[K, T]) Update(obj any) error { return s.Add(obj) }
 
-// Delete removes what is stored under obj's key, if anything. obj's resourceVersion becomes the store's.
+// Delete removes the object with obj's key, if there is one. obj's resourceVersion becomes the store's.
 func (s *indexStore[K, T]) Delete(obj any) error {
 	key, err := s.shape.keyOf(obj)
 	if err != nil {
@@ -126,7 +127,7 @@ func (s *indexStore[K, T]) Replace(list []any, resourceVersion string) error {
 	return nil
 }
 
-// Transaction makes all writes whose objects have keys, in one moment for every reader. Objects are not transformed.
+// Transaction makes all writes whose objects have keys. Readers see them as one step. Objects are not transformed.
 func (s *indexStore[K, T]) Transaction(txns ...Transaction) *TransactionError {
 	ops := make([]indexer.Op[K, T], 0, len(txns))
 	failed := &TransactionError{TotalTransactions: len(txns), SuccessfulIndices: []int{}}
@@ -205,8 +206,8 @@ func (s *indexStore[K, T]) List() []any { return anys(s.store.List()) }
 // ListKeys returns all keys, in no particular order.
 func (s *indexStore[K, T]) ListKeys() []string { return s.formatAll(s.store.ListKeys()) }
 
-// LastStoreSyncResourceVersion returns the resourceVersion that the store has reached, or nothing if client-go's gate
-// AtomicFIFO is off: without it deltas come in no order of which a version could be a point.
+// LastStoreSyncResourceVersion returns the resourceVersion that the store has reached. It returns "" if client-go's
+// gate AtomicFIFO is off, for then deltas do not come in the order of versions.
 func (s *indexStore[K, T]) LastStoreSyncResourceVersion() string {
 	if !features.FeatureGates().Enabled(features.AtomicFIFO) {
 		return ""
@@ -214,7 +215,7 @@ func (s *indexStore[K, T]) LastStoreSyncResourceVersion() string {
 	return s.store.ResourceVersion()
 }
 
-// Bookmark says that the store has reached resourceVersion; an empty one says nothing.
+// Bookmark sets the store's resourceVersion; an empty one is ignored.
 func (s *indexStore[K, T]) Bookmark(resourceVersion string) {
 	s.store.Bookmark(resourceVersion)
 	if resourceVersion != "" {

@@ -64,7 +64,7 @@ func (s *indexStore[K, T]) ListIndexFuncValues(indexName string) []string {
 	return s.store.ListIndexValues(indexName)
 }
 
-// GetIndexers returns the index functions. The map is the caller's.
+// GetIndexers returns the index functions. The caller owns the map.
 func (s *indexStore[K, T]) GetIndexers() Indexers {
 	return cloneIndexers(*s.indexers.Load())
 }
@@ -101,7 +101,7 @@ func (s *indexStore[K, T]) AddIndexers(newIndexers Indexers) error {
 }
 
 // RemoveIndexers removes indices and frees their memory. If one of the names is unknown, nothing changes. client-go has
-// nothing like it: assert interface{ RemoveIndexers(...string) error }.
+// no such method: assert interface{ RemoveIndexers(...string) error }.
 func (s *indexStore[K, T]) RemoveIndexers(names ...string) error {
 	s.adding.Lock()
 	defer s.adding.Unlock()

@@ -17,7 +17,7 @@ type storeOptions struct {
 	metrics   storeMetrics
 }
 
-// storeMetrics says where a store's metrics go. The zero value: nowhere.
+// storeMetrics is the target of a store's metrics. The zero value drops them.
 type storeMetrics struct {
 	identifier InformerNameAndResource
 	provider   InformerMetricsProvider
@@ -25,13 +25,13 @@ type storeMetrics struct {
 
 func (m storeMetrics) version() *versionMetric { return newVersionMetric(m.identifier, m.provider) }
 
-// WithTransformer has a store put every object that Add, Update and Replace are given through transformer first. An error
-// of it is the write's; nothing changes then.
+// WithTransformer makes a store call transformer on every object of Add, Update and Replace. If it fails, the write
+// returns its error and changes nothing.
 func WithTransformer(transformer TransformFunc) StoreOption {
 	return func(o *storeOptions) { o.transform = transformer }
 }
 
-// WithStoreMetrics has a store report its resourceVersion as identifier's. A nil provider is the global one.
+// WithStoreMetrics makes a store report its resourceVersion under identifier. A nil provider is the global one.
 func WithStoreMetrics(identifier InformerNameAndResource, metrics InformerMetricsProvider) StoreOption {
 	return func(o *storeOptions) { o.metrics = storeMetrics{identifier: identifier, provider: metrics} }
 }
@@ -41,7 +41,7 @@ func NewStore(keyFunc KeyFunc, opts ...StoreOption) Store {
 	return NewIndexer(keyFunc, Indexers{}, opts...)
 }
 
-// NewIndexer returns an empty store with indices. It is a TransactionStore, too. The map of indexers stays the caller's.
+// NewIndexer returns an empty store with indices. It is a TransactionStore, too. The caller keeps the map of indexers.
 func NewIndexer(keyFunc KeyFunc, indexers Indexers, opts ...StoreOption) Indexer {
 	var o storeOptions
 	for _, opt := range opts {
@@ -109,8 +109,8 @@ func nameShape[T any]() shape[listwatch.Key, T] {
 	}
 }
 
-// parseName takes a key apart at its first slash: the inverse of ObjectName.String. No name prints as a string that
-// begins with a slash.
+// parseName splits a key at its first slash: the inverse of ObjectName.String. No name prints as a string that begins
+// with a slash.
 func parseName(key string) (listwatch.Key, bool) {
 	namespace, name, found := strings.Cut(key, "/")
 	if !found {

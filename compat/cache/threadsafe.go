@@ -5,13 +5,14 @@ import "glasswatch/indexer"
 // ThreadSafeStoreOption is an option of NewThreadSafeStore.
 type ThreadSafeStoreOption = func(*storeMetrics)
 
-// WithThreadSafeStoreMetrics has a store report its resourceVersion as identifier's. A nil provider is the global one.
+// WithThreadSafeStoreMetrics makes a store report its resourceVersion under identifier. A nil provider is the global
+// one.
 func WithThreadSafeStoreMetrics(identifier InformerNameAndResource, metricsProvider InformerMetricsProvider) ThreadSafeStoreOption {
 	return func(m *storeMetrics) { *m = storeMetrics{identifier: identifier, provider: metricsProvider} }
 }
 
-// NewThreadSafeStore returns an empty store whose callers name the objects. It is a ThreadSafeStoreWithTransaction, too.
-// The map of indexers stays the caller's. The indices are not used: the store makes its own.
+// NewThreadSafeStore returns an empty store whose callers name the objects. It is a ThreadSafeStoreWithTransaction,
+// too. The caller keeps the map of indexers. The indices are not used, for the store makes its own.
 func NewThreadSafeStore(indexers Indexers, indices Indices, opts ...ThreadSafeStoreOption) ThreadSafeStore {
 	var m storeMetrics
 	for _, opt := range opts {
@@ -22,7 +23,7 @@ func NewThreadSafeStore(indexers Indexers, indices Indices, opts ...ThreadSafeSt
 	return &threadSafeStore{s}
 }
 
-// threadSafeStore is an indexStore whose callers name the objects: every method that would ask for a key is one of its own.
+// threadSafeStore is an indexStore whose callers give the keys: it has its own methods where a key is made.
 type threadSafeStore struct{ *indexStore[string, any] }
 
 var _ ThreadSafeStoreWithTransaction = (*threadSafeStore)(nil)
@@ -35,10 +36,10 @@ func (s *threadSafeStore) Add(key string, obj any) {
 // Update is Add.
 func (s *threadSafeStore) Update(key string, obj any) { s.Add(key, obj) }
 
-// Delete removes what is stored under key, if anything, and leaves the store's resourceVersion as it is.
+// Delete removes the object under key, if there is one. The store's resourceVersion stays.
 func (s *threadSafeStore) Delete(key string) { s.DeleteWithObject(key, nil) }
 
-// DeleteWithObject removes what is stored under key, if anything. obj's resourceVersion becomes the store's.
+// DeleteWithObject removes the object under key, if there is one. obj's resourceVersion becomes the store's.
 func (s *threadSafeStore) DeleteWithObject(key string, obj any) {
 	s.apply([]indexer.Op[string, any]{{Key: key, Delete: true}}, versionOf(obj))
 }
@@ -46,7 +47,7 @@ func (s *threadSafeStore) DeleteWithObject(key string, obj any) {
 // Get returns the object under key.
 func (s *threadSafeStore) Get(key string) (item any, exists bool) { return s.get(key) }
 
-// Replace makes items the whole content. The map stays the caller's.
+// Replace makes items the whole content. The caller keeps the map.
 func (s *threadSafeStore) Replace(items map[string]any, resourceVersion string) {
 	keys, objs := make([]string, 0, len(items)), make([]any, 0, len(items))
 	for key, obj := range items {
@@ -56,8 +57,8 @@ func (s *threadSafeStore) Replace(items map[string]any, resourceVersion string) 
 	s.showVersion()
 }
 
-// Transaction makes all writes in one moment for every reader. The store's resourceVersion becomes that of the last one's
-// object.
+// Transaction makes all writes; readers see them as one step. The store's resourceVersion becomes that of the last
+// one's object.
 func (s *threadSafeStore) Transaction(txns ...ThreadSafeStoreTransaction) {
 	if len(txns) == 0 {
 		return

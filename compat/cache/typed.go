@@ -27,7 +27,7 @@ func (i typedInformer[T]) GetTypedIndexer() TypedIndexer[T] {
 	return typedIndexer[T]{i.GetIndexer()}
 }
 
-// typedHandler tells a typed handler what an untyped one would be told.
+// typedHandler passes an untyped handler's events to a typed one.
 type typedHandler[T Object] struct{ handler TypedResourceEventHandler[T] }
 
 func (h typedHandler[T]) OnAdd(obj any, isInInitialList bool) {

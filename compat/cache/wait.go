@@ -10,11 +10,11 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// syncPollPeriod is how often functions are asked which cannot say by themselves that their answer has changed.
+// syncPollPeriod is the time between two calls of a function that must be polled.
 const syncPollPeriod = 100 * time.Millisecond
 
 // WaitForCacheSync blocks until all of cacheSyncs return true at once, and returns true then, or false once stopCh is
-// closed. It asks them ten times a second: WaitFor needs no polling.
+// closed. It calls them ten times a second; WaitFor needs no polling.
 func WaitForCacheSync(stopCh <-chan struct{}, cacheSyncs ...InformerSynced) bool {
 	notYet := func(synced InformerSynced) bool { return !synced() }
 	if !slices.ContainsFunc(cacheSyncs, notYet) {
@@ -40,8 +40,8 @@ func WaitForNamedCacheSync(controllerName string, stopCh <-chan struct{}, cacheS
 	return waitAndTell(ctx, stopCh, cacheSyncs)
 }
 
-// WaitForNamedCacheSyncWithContext is WaitForCacheSync that logs to the logger in ctx, whose name or values should say who
-// is waiting.
+// WaitForNamedCacheSyncWithContext is WaitForCacheSync that logs to the logger in ctx. The logger's name or values
+// should name the waiting program.
 func WaitForNamedCacheSyncWithContext(ctx context.Context, cacheSyncs ...InformerSynced) bool {
 	return waitAndTell(ctx, ctx.Done(), cacheSyncs)
 }
@@ -57,15 +57,15 @@ func waitAndTell(ctx context.Context, stopCh <-chan struct{}, cacheSyncs []Infor
 	return true
 }
 
-// WaitFor blocks until all checkers are done, and returns true then, or until ctx ends, and returns whether all are done
-// nevertheless. If what is not empty, the beginning and each end are logged to the logger in ctx.
+// WaitFor blocks until all checkers are done or ctx ends, and returns whether all are done. If what is not empty, the
+// beginning and each end are logged to the logger in ctx.
 func WaitFor(ctx context.Context, what string, checkers ...DoneChecker) bool {
 	logger := klog.FromContext(ctx)
 	if what == "" {
 		logger = klog.Logger{} // drops everything
 	}
 	logger.Info("Waiting", "for", what)
-	// One goroutine each, so that the log has the moment at which each of them was done.
+	// Each has a goroutine, so that the log has the time at which it was done.
 	done := make(chan int)
 	quit := make(chan struct{})
 	var wg sync.WaitGroup

@@ -18,7 +18,7 @@ type (
 
 // The configurations. All fields are optional.
 type (
-	// TypedQueueConfig is client-go's, see there. Its Clock has no effect: the real time is measured for metrics.
+	// TypedQueueConfig is client-go's, see there. Its Clock has no effect: metrics measure the real time.
 	TypedQueueConfig[T comparable] = clientgo.TypedQueueConfig[T]
 	// TypedDelayingQueueConfig is client-go's, see there.
 	TypedDelayingQueueConfig[T comparable] = clientgo.TypedDelayingQueueConfig[T]
@@ -26,7 +26,7 @@ type (
 	TypedRateLimitingQueueConfig[T comparable] = clientgo.TypedRateLimitingQueueConfig[T]
 )
 
-// What metrics are made of.
+// The interfaces of metrics.
 type (
 	// MetricsProvider is client-go's, see there.
 	MetricsProvider = clientgo.MetricsProvider

@@ -11,7 +11,7 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// delayingOver puts delays on a queue that is not ours, or on ours for a clock that is not the real one.
+// delayingOver adds delays to another implementation's queue, or to ours with a clock other than the real one.
 //
 //	AddAfter ──▶ deadlines ──run, while there are some──▶ the other queue's Add
 //
@@ -22,7 +22,7 @@ type delayingOver[T comparable] struct {
 	logger  klog.Logger
 	retries CounterMetric // nil without metrics
 
-	// sooner has a token when the first deadline changed; stop is closed at shutdown.
+	// sooner holds a token when the first deadline has changed; stop is closed at shutdown.
 	sooner, stop chan struct{}
 	runner       sync.WaitGroup
 
@@ -39,7 +39,7 @@ func (q *delayingOver[T]) init() {
 	q.byItem = make(map[T]*deadline[T])
 }
 
-// AddAfter adds item to the queue below when the clock has moved on by d. Of two calls the sooner deadline counts.
+// AddAfter adds item to the queue below after d, by the clock. Of two calls the sooner deadline counts.
 func (q *delayingOver[T]) AddAfter(item T, d time.Duration) {
 	if q.ShuttingDown() {
 		return
@@ -85,7 +85,7 @@ func (q *delayingOver[T]) schedule(item T, at time.Time) bool {
 	return d.index == 0
 }
 
-// run adds the items whose time has come, and returns when no item is left or the queue is closed.
+// run adds the due items, and returns when no item is left or the queue is closed.
 func (q *delayingOver[T]) run() {
 	defer utilruntime.HandleCrashWithLogger(q.logger, q.crashed)
 	for {
@@ -99,15 +99,15 @@ func (q *delayingOver[T]) run() {
 	}
 }
 
-// crashed lets the next AddAfter start another runner, for a program that survives a panic of the other queue's Add.
+// crashed lets the next AddAfter start another runner if the program survives a panic of the other queue's Add.
 func (q *delayingOver[T]) crashed(context.Context, any) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.running = false
 }
 
-// slack is by how much the clock may move while a timer is set. A clock that is set by hand moves in steps: with one
-// between reading the time and setting the timer, the timer would be late by that step.
+// slack is how far the clock may move while a timer is set. A fake clock moves in steps. If it moves between reading
+// the time and setting the timer, the timer would be late by that step.
 const slack = 100 * time.Microsecond
 
 // await returns at the deadline or when there is a sooner one; false means that the queue is closed.
@@ -131,8 +131,8 @@ func (q *delayingOver[T]) await(first time.Time) bool {
 	}
 }
 
-// addDue adds what is due, and returns the first deadline of the rest if there is a rest. If not, the runner that
-// called must end: another one is started for the next item.
+// addDue adds the due items, and returns the first deadline of the others, if any. If there is none, the calling runner
+// must end, for the next item starts another one.
 func (q *delayingOver[T]) addDue(runner bool) (first time.Time, more bool) {
 	now := q.clock.Now()
 	for {

@@ -8,7 +8,7 @@ import (
 	"glasswatch/workqueue"
 )
 
-// global is what SetProvider was given first; nil until then.
+// global is the first provider that SetProvider got; nil until then.
 var global atomic.Pointer[MetricsProvider]
 
 // SetProvider makes queues report to metricsProvider that are made from now on, have a name, and none of their own.
@@ -35,7 +35,7 @@ const (
 	withRetries = true
 )
 
-// metricsOf returns what glasswatch's queue is to tell; nil, which costs nothing, if nobody listens.
+// metricsOf returns the metrics for glasswatch's queue; nil, which costs nothing, without a provider.
 func metricsOf(name string, own MetricsProvider, retries bool) workqueue.Metrics {
 	p := providerOf(name, own)
 	if p == nil {
@@ -63,7 +63,7 @@ func retriesOf(name string, own MetricsProvider) CounterMetric {
 	return nil
 }
 
-// metrics translates what glasswatch's queue tells into client-go's metrics.
+// metrics translates the metrics of glasswatch's queue into client-go's.
 type metrics struct {
 	// mu is held while a metric is told, since client-go never tells two of one queue at once. The queue holds none of
 	// its own locks then, so a metric may well ask it for its length; but not change it.

@@ -8,12 +8,12 @@ import (
 	"glasswatch/workqueue/parallel"
 )
 
-// Options change how ParallelizeUntil works. They are not client-go's, whose contents nobody else can read.
+// Options change how ParallelizeUntil works. They are not client-go's, for other packages cannot read those.
 type Options func(*options)
 
 type options struct{ chunkSize int }
 
-// WithChunkSize makes a worker take c pieces at a time; less than 1 is 1.
+// WithChunkSize makes a worker take c pieces at a time; values below 1 count as 1.
 func WithChunkSize(c int) func(*options) { return func(o *options) { o.chunkSize = c } }
 
 // ParallelizeUntil calls doWorkPiece once for each of the pieces 0 … pieces-1, in no order, from at most workers

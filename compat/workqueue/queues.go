@@ -83,7 +83,7 @@ func NewTypedRateLimitingQueueWithConfig[T comparable](rateLimiter TypedRateLimi
 	return &rateLimitingOver[T]{TypedDelayingInterface: config.DelayingQueue, limiter: rateLimiter}
 }
 
-// rateLimitingOver puts a rate limiter on a delaying queue of whatever make.
+// rateLimitingOver adds a rate limiter to a delaying queue of any implementation.
 type rateLimitingOver[T comparable] struct {
 	TypedDelayingInterface[T]
 	limiter TypedRateLimiter[T]
@@ -93,7 +93,7 @@ func (q *rateLimitingOver[T]) AddRateLimited(item T)  { q.AddAfter(item, q.limit
 func (q *rateLimitingOver[T]) Forget(item T)          { q.limiter.Forget(item) }
 func (q *rateLimitingOver[T]) NumRequeues(item T) int { return q.limiter.NumRequeues(item) }
 
-// isReal says whether c measures the time that glasswatch's queues measure anyway.
+// isReal reports whether c is the real clock, which glasswatch's queues use anyway.
 func isReal(c clock.WithTicker) bool {
 	switch c.(type) {
 	case nil, clock.RealClock, *clock.RealClock:

@@ -18,7 +18,7 @@ func TestController_MakesRightWhatHappenedWhileItWasAway(t *testing.T) {
 				require.NoError(t, world.play(ctx, m))
 			}
 		}
-		// Nobody tells a controller that starts what it has missed: it looks at what there is.
+		// A controller that starts learns of no missed event: it looks at the present state.
 		work := func() {
 			c, err := New(cfg, Options{Config: testConfig, Workers: 2})
 			require.NoError(t, err)

@@ -22,7 +22,7 @@ import (
 	"glasswatch/internal/apiserver"
 )
 
-// move is one thing that happens to the cluster. Value is what the kind makes of it.
+// move is one change of the cluster. The meaning of Value depends on the kind.
 type move struct {
 	Kind  string
 	Name  string
@@ -49,9 +49,8 @@ func drawMoves(t *rapid.T) []move {
 	}), 1, 40).Draw(t, "moves")
 }
 
-// Whatever happens, and whatever fails on the way: when it is quiet again, every
-// Service that asks for an Ingress has exactly the one it asks for, every other
-// Service's is gone, and strangers are as they were.
+// After any changes and faults, once all is quiet: every Service that asks for an Ingress has exactly that one. No
+// other Service has an Ingress, and Ingresses of other owners are unchanged.
 func TestController_NothingIsLostWhateverHappens(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		moves := drawMoves(rt)
@@ -118,7 +117,7 @@ func playMoves(t *testing.T, moves []move) error {
 	return errors.Join(err, <-ran, <-served)
 }
 
-// play makes the move where it is possible, and is content where it is not.
+// play makes the move if it is possible, and else does nothing.
 func (c *chaos) play(ctx context.Context, m move) error {
 	faults := c.server.Faults()
 	switch m.Kind {
@@ -138,7 +137,8 @@ func (c *chaos) play(ctx context.Context, m move) error {
 	case "cut frame":
 		faults.CutNextFrame()
 	case "garble frame":
-		// Once: the reflector asks again for garbage once, so the same event garbled twice is a lost one by contract.
+		// Once, for the reflector repeats a request after garbage once. So an event that is garbled twice is lost, by
+		// contract.
 		if !c.garbled {
 			c.garbled = true
 			faults.GarbleNextFrame()
@@ -315,8 +315,8 @@ func TestController_AForbiddenWatchIsNotReadyAndSaysWhy(t *testing.T) {
 	})
 }
 
-// From the moment that it is orphaned, an Ingress is a stranger, even while a cache that is cut off still shows it as
-// controlled: neither a correction nor a deletion may reach it.
+// Once an Ingress is orphaned, it belongs to nobody, even while an outdated cache shows it as controlled. Then no
+// correction and no deletion may reach it.
 func TestController_AStaleCacheNeitherAdoptsNorDeletesAnOrphan(t *testing.T) {
 	for name, mutate := range map[string]func(*corev1.Service){
 		"correction": func(svc *corev1.Service) { svc.Spec.Ports[0].Port = 81 },

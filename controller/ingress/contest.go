@@ -6,12 +6,11 @@ const (
 	freeWrites   = 4 // the first write of a state and three corrections of it go out at once
 	contestBase  = time.Second
 	contestCap   = 5 * time.Minute
-	contestQuiet = 2 * contestCap // undisturbed for so long, a state counts as accepted
+	contestQuiet = 2 * contestCap // a state that is unchanged for so long counts as accepted
 )
 
-// contest paces the writes of one state of one Ingress. A person who edits or
-// deletes it is answered at once; a program that keeps undoing it is answered
-// ever more slowly, up to contestCap.
+// contest paces the writes of one state of one Ingress. The first corrections, of a person's edits, come at once.
+// Against a program that keeps undoing them they come with growing delays, up to contestCap.
 type contest struct {
 	want   desired
 	writes int

@@ -15,13 +15,13 @@ import (
 
 // Reasons of the Warning Events on a Service.
 const (
-	ReasonInvalidAnnotation = "InvalidAnnotation" // the http annotation is no bool
-	ReasonInvalidHost       = "InvalidHost"       // the host annotation is no host name
-	ReasonNoTCPPort         = "NoTCPPort"         // there is nothing that the Ingress could point at
+	ReasonInvalidAnnotation = "InvalidAnnotation" // the http annotation is not a bool
+	ReasonInvalidHost       = "InvalidHost"       // the host annotation is not a host name
+	ReasonNoTCPPort         = "NoTCPPort"         // the Service has no port for the Ingress
 	ReasonUnsupportedType   = "UnsupportedType"   // an ExternalName Service cannot be a backend
 	ReasonNameConflict      = "NameConflict"      // an Ingress of that name belongs to somebody else
-	ReasonContested         = "Contested"         // somebody keeps undoing what this controller writes
-	ReasonRejected          = "Rejected"          // the API server calls what this controller writes invalid
+	ReasonContested         = "Contested"         // another writer keeps undoing this controller's writes
+	ReasonRejected          = "Rejected"          // the API server refuses this controller's write as invalid
 )
 
 // Defaults of Config.
@@ -38,7 +38,7 @@ type Config struct {
 	Host             string // the host of a Service that names none
 }
 
-// Validate names the field that cannot be right for any Service, as a flag that sets it is to be named.
+// Validate returns an error for a field that is wrong for every Service. It names the field like the flag that sets it.
 func (c Config) Validate() error {
 	if errs := validation.IsQualifiedName(c.AnnotationPrefix + "/http"); len(errs) > 0 {
 		return fmt.Errorf("annotation-prefix: want a DNS subdomain, got %q: %s", c.AnnotationPrefix, strings.Join(errs, "; "))
@@ -71,13 +71,12 @@ type owner struct {
 	uid  types.UID
 }
 
-// invalidError is a Service that asks for something which cannot be given.
+// invalidError says that a Service asks for an impossible Ingress.
 type invalidError struct{ reason, message string }
 
 func (e *invalidError) Error() string { return e.reason + ": " + e.message }
 
-// wants says whether the Service asks for an Ingress at all; an *invalidError
-// when that cannot be told.
+// wants reports whether the Service asks for an Ingress at all; an *invalidError if the annotation cannot be parsed.
 func (c Config) wants(svc *corev1.Service) (bool, error) {
 	value, found := svc.Annotations[c.httpAnnotation()]
 	if !found {
@@ -91,7 +90,7 @@ func (c Config) wants(svc *corev1.Service) (bool, error) {
 	return wanted, nil
 }
 
-// desire gives the Ingress that the Service asks for, or an *invalidError.
+// desire returns the Ingress that the Service asks for, or an *invalidError.
 func (c Config) desire(svc *corev1.Service) (desired, error) {
 	host := c.Host
 	if value, found := svc.Annotations[c.hostAnnotation()]; found {
@@ -140,8 +139,8 @@ func describePorts(ports []corev1.ServicePort) string {
 	return strings.Join(parts, ", ")
 }
 
-// checkHost follows the API server's rules for the host of an Ingress rule, and
-// refuses the empty one, which would catch the requests for every host.
+// checkHost follows the API server's rules for the host of an Ingress rule. It also refuses the empty host, which would
+// match every request.
 func checkHost(host string) error {
 	var errs []string
 	switch {

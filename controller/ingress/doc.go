@@ -1,5 +1,5 @@
-// Package ingress is the ingress controller: it gives a Service that asks for
-// one an Ingress of the same name, and keeps it right.
+// Package ingress is the ingress controller. It creates an Ingress for each Service that asks for one, with the
+// Service's name, and keeps it in the desired state.
 //
 //	Service informer ─┐                    ┌─▶ POST        the Ingress is missing
 //	                  ├─▶ key ─▶ Reconcile ─┼─▶ apply       an owned field differs
@@ -22,27 +22,21 @@
 //
 // # Guarantees
 //
-// Reads come from the caches, and a write happens only on a difference. Every
-// write names what it means: a create fails if the name is taken, a correction
-// carries the uid and the resourceVersion and a deletion has them as its
-// preconditions, so a stale cache can cost a retry but never another one's
-// Ingress, nor one that was orphaned meanwhile. After a write the key rests
-// until the cache has caught up with it.
+// Reads come from the caches, and a write happens only on a difference. Every write has a precondition. A create fails
+// if the name is taken; a correction and a deletion carry the uid and the resourceVersion. So a stale cache can cost a
+// retry, but cannot change another owner's Ingress, nor one that was orphaned meanwhile. After a write the key waits
+// until the cache has that write.
 //
-// Bad input costs one Warning Event per UID, reason and message, and no retry;
-// the last good Ingress stays. 400 and 422 rest until the Service or the Ingress
-// changes. Everything else is retried without limit.
+// Bad input causes one Warning Event per UID, reason and message, and no retry; the last good Ingress stays. After a
+// 400 or 422 the key waits until the Service or the Ingress changes. Everything else is retried without limit.
 //
-// A process that may not write yet (Options.MayWrite) fills its caches and keeps
-// them up to date; it takes over without a list. Ready fails while a list or a
-// watch fails, with what the API server said, and heals by itself: it is asked
-// again every ten to twenty seconds.
+// A process that may not write yet (Options.MayWrite) fills its caches and keeps them up to date; it takes over without
+// a list. Ready fails while a list or a watch fails, with the API server's error. The request is repeated every ten to
+// twenty seconds, so Ready recovers by itself.
 //
 // # What is not guaranteed
 //
-// An Event is best effort: one that the API server will not take, after some
-// tries, is dropped and not sent again. After a restart a standing problem is reported once more: Events are
-// remembered in memory only. Two controllers with different Config on the same
-// Services would undo each other; each would slow down and emit a Contested
-// Event.
+// An Event is best effort: after some failed tries it is dropped. After a restart a problem is reported once more, for
+// Events are remembered in memory only. Two controllers with different Config on the same Services would undo each
+// other's writes. Each would slow down and emit a Contested Event.
 package ingress

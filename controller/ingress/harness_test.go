@@ -88,7 +88,7 @@ func (b *bench) cacheCatchesUp() {
 	}
 }
 
-// byHand changes the stored Ingress behind the controller's back, and lets the cache see it.
+// byHand changes the stored Ingress without the controller, and updates the cache.
 func (b *bench) byHand(mutate func(*networkingv1.Ingress)) {
 	b.server.version++
 	if mutate == nil {
@@ -123,7 +123,7 @@ func (b *bench) wrote(writes ...string) {
 	b.server.writes = nil
 }
 
-// warned wants exactly these Events since it was asked last; each is a reason.
+// warned wants exactly these Events since its last call; each is a reason.
 func (b *bench) warned(reasons ...string) {
 	b.t.Helper()
 	var got []string

@@ -11,9 +11,8 @@ import (
 	"glasswatch/listwatch"
 )
 
-// memory is what the reconciler remembers of one Service between two looks at
-// it. None of it is needed for a right result, only for a quiet one: after a
-// restart everything is found out again from the cluster.
+// memory is the reconciler's memory of one Service between two reconciles. Results are right without it, but with more
+// writes and Events: after a restart all is read from the cluster again.
 //
 // The workqueue hands a key to one worker at a time, so an entry needs no lock
 // of its own.
@@ -23,7 +22,7 @@ type memory struct {
 	contested bool         // the Contested Event is out
 	written   string       // resourceVersion that the last write answered with; "" once the cache has it
 	writtenAt time.Time
-	rejected  versions // what a 400 or 422 was given for; rests till one of the two changes
+	rejected  versions // the input of a 400 or 422; no retry until it changes
 	contest   contest
 }
 
@@ -48,7 +47,7 @@ type memories struct {
 	byKey map[listwatch.Key]*memory
 }
 
-// of gives the entry of the Service, a fresh one when the UID is another than before.
+// of returns the Service's entry, a fresh one if the UID has changed.
 func (m *memories) of(key listwatch.Key, uid types.UID) *memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 	"glasswatch/listwatch"
 )
 
-// look is one look at one key: what the caches showed, and what came of it.
+// look is one reconcile of one key: the objects in the caches, and the result.
 type look struct {
 	*Reconciler
 	key listwatch.Key
@@ -59,8 +59,8 @@ func (l *look) reconcile(ctx context.Context) (controller.Result, error) {
 	return l.ensure(ctx, d)
 }
 
-// decide gives what the Service asks for. With an *invalidError, wanted says
-// whether an Ingress that it already has may stay.
+// decide returns the Ingress that the Service asks for. With an *invalidError, wanted tells whether an existing Ingress
+// may stay.
 func (l *look) decide() (d desired, wanted bool, err error) {
 	wanted, err = l.config.wants(l.svc)
 	if l.svc.Spec.Type == corev1.ServiceTypeExternalName {
@@ -79,15 +79,14 @@ func (l *look) decide() (d desired, wanted bool, err error) {
 }
 
 const (
-	// lookAgainDelay is when a key is looked at again after a write. Mostly the write's own event comes long before. But
-	// of what is written and undone again between two watches no event tells.
+	// lookAgainDelay is the time from a write to the next reconcile of the key. Mostly the write's own event comes long
+	// before. But no event comes if a write is undone between two watches.
 	lookAgainDelay = 5 * time.Second
-	// staleCacheLimit is for a server whose versions went back, as after a restored backup.
+	// staleCacheLimit ends the wait if the server's versions went back, as after a restored backup.
 	staleCacheLimit = time.Minute
 )
 
-// cacheIsBehind keeps the controller from answering its own write: as long as the
-// cache has not reached it, what the cache shows is known to be old.
+// cacheIsBehind keeps the controller from correcting its own write: until the cache has that write, it is outdated.
 func (l *look) cacheIsBehind() bool {
 	if l.mem.written == "" {
 		return false
@@ -172,7 +171,7 @@ func (l *look) write(ctx context.Context, d desired) (controller.Result, error) 
 	klog.FromContext(ctx).Info("Wrote Ingress", "ingress", klog.KObj(result), "how", verb,
 		"resourceVersion", result.ResourceVersion, "host", d.host, "port", d.port, "class", d.class)
 	if d.differs(result) {
-		// Undone by admission before it was stored: no event may come of it.
+		// Admission may have undone the write before it was stored. Then no event comes.
 		delay := l.mem.contest.delay()
 		if delay > 0 {
 			l.reportContest()
@@ -185,16 +184,15 @@ func (l *look) write(ctx context.Context, d desired) (controller.Result, error) 
 // isRejected: 400 and 422, which the same request would get again.
 func isRejected(err error) bool { return apierrors.IsBadRequest(err) || apierrors.IsInvalid(err) }
 
-// rest leaves the key alone until the Service or the Ingress changes.
+// rest returns without a retry: the key waits until the Service or the Ingress changes.
 func (l *look) rest(ctx context.Context, err error) error {
 	l.mem.rejected = versionsOf(l.svc, l.ing)
 	l.warn(ctx, &invalidError{ReasonRejected, err.Error()})
 	return controller.Terminal(err)
 }
 
-// endsQuietly: a create into a namespace that is terminating, or gone already.
-// The Service goes with it, and that is the end of the matter. Any other 404, as
-// of a server that does not serve Ingresses for the moment, is worth a retry.
+// endsQuietly is true for a create in a namespace that is terminating, or gone. The Service goes with the namespace, so
+// a retry is useless. Any other 404, as of a server that does not serve Ingresses at the moment, is retried.
 func endsQuietly(err error) bool {
 	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		return true

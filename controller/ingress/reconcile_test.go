@@ -23,7 +23,7 @@ const created = "create by glasswatch-ingress"
 
 func applied(uid string) string { return "apply to " + uid + " by glasswatch-ingress, force true" }
 
-// served brings the bench to where the Service has its Ingress and the cache shows it.
+// served reconciles until the Service has its Ingress and the cache shows it.
 func served(t *testing.T) *bench {
 	b := newBench(t)
 	b.serviceIs()

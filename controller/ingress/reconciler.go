@@ -19,8 +19,7 @@ type Cache[T listwatch.Object] interface {
 	ResourceVersion() string
 }
 
-// Reconciler makes the Ingress of one Service what the Service asks for.
-// It reads only its caches and writes only on a difference.
+// Reconciler brings a Service's Ingress to the desired state. It reads only its caches and writes only on a difference.
 type Reconciler struct {
 	config    Config
 	services  Cache[*corev1.Service]
@@ -43,7 +42,7 @@ func NewReconciler(config Config, services Cache[*corev1.Service], ingresses Cac
 	}, nil
 }
 
-// writeTimeout keeps an API server that takes requests and never answers from holding a worker for ever.
+// writeTimeout bounds a write, for an API server that never answers would block a worker for ever.
 const writeTimeout = 30 * time.Second
 
 // Reconcile looks at the Service and the Ingress of this key. The rules stand in doc.go.

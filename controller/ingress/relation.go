@@ -9,11 +9,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// relation is what an Ingress is to the Service of its name.
+// relation is the relation of an Ingress to the Service of its name.
 type relation int
 
 const (
-	stranger    relation = iota // controlled by somebody else, or by nobody: never touched
+	stranger    relation = iota // controlled by another owner, or by none: never changed
 	predecessor                 // controlled by an earlier Service of this name: awaits collection
 	ours
 )
@@ -39,8 +39,8 @@ func describeController(ing *networkingv1.Ingress) string {
 	return "has no controller"
 }
 
-// differs says whether an owned field of ing is not as d wants it. What d does
-// not own (TLS, default backend, other references, labels, …) is not looked at.
+// differs says whether an owned field of ing is not as d wants it. Other fields (TLS, default backend, other
+// references, labels, …) are ignored.
 func (d desired) differs(ing *networkingv1.Ingress) bool {
 	if d.class != "" && (ing.Spec.IngressClassName == nil || *ing.Spec.IngressClassName != d.class) {
 		return true

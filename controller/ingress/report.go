@@ -9,10 +9,10 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// maxMessage is what the API server takes as the message of an Event, in bytes.
+// maxMessage is the greatest length of an Event's message, in bytes, that the API server accepts.
 const maxMessage = 1024
 
-// warn emits a Warning Event, unless the last one for this UID said the same.
+// warn emits a Warning Event, unless the last one for this UID was the same.
 func (l *look) warn(ctx context.Context, problem *invalidError) {
 	if l.mem.warned == *problem {
 		return

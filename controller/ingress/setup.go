@@ -32,7 +32,7 @@ type Options struct {
 	Config     Config
 	Namespace  string        // "" is all
 	Workers    int           // 0 is 1
-	Resync     time.Duration // how often every Service is looked at again; 0 is never
+	Resync     time.Duration // the period of a reconcile of every Service; 0 is never
 	Registerer prometheus.Registerer
 	// MayWrite is closed once this process may write; nil is at once. Until then the caches fill and follow the cluster,
 	// and nothing is queued.
@@ -41,7 +41,7 @@ type Options struct {
 	Trace func(Trace)
 }
 
-// drainTimeout leaves the rest of the program two of the five seconds in which it has to be gone.
+// drainTimeout leaves two of five seconds to the rest of the program, which must end within five.
 const drainTimeout = 3 * time.Second
 
 // Controller is the seven layers put together.
@@ -63,7 +63,7 @@ func New(cfg *rest.Config, opts Options) (*Controller, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Of its own, so that a flood of Events does not hold up the writes that they are about.
+	// Events have a client of their own, so that many Events do not delay the writes.
 	events, err := typedcorev1.NewForConfig(cfg)
 	if err != nil {
 		return nil, err
@@ -103,8 +103,8 @@ func New(cfg *rest.Config, opts Options) (*Controller, error) {
 	return c, nil
 }
 
-// maxBackoff is how long a list or watch that keeps failing waits, give or take: who has granted a right or brought the
-// API server back does not want to wait for long.
+// maxBackoff is the longest wait of a failing list or watch, before jitter. It is short, so that the controller
+// recovers soon after a right was granted or the API server is back.
 const maxBackoff = 10 * time.Second
 
 func newInformer[T listwatch.Object](cfg *rest.Config, gvr schema.GroupVersionResource, kind string, opts Options) (*sharedinformer.Informer[T], error) {
@@ -123,16 +123,16 @@ func newInformer[T listwatch.Object](cfg *rest.Config, gvr schema.GroupVersionRe
 	return sharedinformer.New(listwatch.ListerWatcher[T](lw), informerOptions), nil
 }
 
-// subscribe makes every change of an object of T a look at its key. An Ingress
-// has its Service's name, so both kinds lead to the same key.
+// subscribe enqueues the key of every changed object of T. An Ingress has its Service's name, so both kinds lead to the
+// same key.
 func subscribe[T listwatch.Object](c *Controller, informer *sharedinformer.Informer[T]) error {
 	handler := controller.EnqueueObject[T](c.loop)
 	_, err := informer.AddHandler(handler, sharedinformer.HandlerOptions{Name: "ingress-controller"})
 	return err
 }
 
-// Ready returns nil while both caches are filled and follow the cluster, else an error that says what is missing and why.
-// Whether this process may write has no part in it.
+// Ready returns nil while both caches are filled and follow the cluster, else an error that names the failing cache and
+// the reason. It does not depend on MayWrite.
 func (c *Controller) Ready() error {
 	return errors.Join(ready(c.services), ready(c.ingresses))
 }
@@ -151,8 +151,7 @@ func ready[T listwatch.Object](informer *sharedinformer.Informer[T]) error {
 	}
 }
 
-// Run works until ctx ends, lets the workers finish what they are at, and
-// returns when everything it started has stopped.
+// Run works until ctx ends. Then it lets the workers finish their keys, and returns when all its goroutines have ended.
 func (c *Controller) Run(ctx context.Context) error {
 	defer c.events.Shutdown()
 	layers, stopLayers := context.WithCancel(context.WithoutCancel(ctx))
@@ -167,13 +166,14 @@ func (c *Controller) Run(ctx context.Context) error {
 		}
 		return err
 	}
-	// Only now, so that a process that may not write keeps no queue of keys: the handlers are given the whole cache.
+	// The handlers are added only now, so that a process that may not write keeps no queue of keys. They get the whole
+	// cache.
 	if err := errors.Join(subscribe(c, c.services), subscribe(c, c.ingresses)); err != nil {
 		return err
 	}
 	err := c.loop.Run(ctx)
 	if errors.Is(err, controller.ErrDrainTimeout) {
-		// What is left undone is found again by the next start: nothing but the cluster keeps state.
+		// The next start finds unfinished work again, for only the cluster keeps state.
 		klog.FromContext(ctx).Info("Stopped in the middle of a write", "err", err)
 		return nil
 	}

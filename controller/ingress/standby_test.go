@@ -74,7 +74,7 @@ func TestController_StopsWhileItStandsBy(t *testing.T) {
 	})
 }
 
-// A cache that is filled and no longer follows is not ready, either, not even if lists still work.
+// A filled cache whose watch fails is not ready, either, even if lists still work.
 func TestController_ARightThatIsTakenAwayIsNoticedAndSoIsItsReturn(t *testing.T) {
 	for name, verbs := range map[string][]string{"watch": {"watch"}, "list and watch": {"list", "watch"}} {
 		t.Run(name, func(t *testing.T) {

@@ -9,12 +9,11 @@ import (
 	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
 )
 
-// FieldManager is the name under which the API server records what this
-// controller owns of an Ingress.
+// FieldManager is the name under which the API server records this controller's fields of an Ingress.
 const FieldManager = "glasswatch-ingress"
 
-// create posts the Ingress. An apply would do the same with one verb, but it
-// would also adopt an Ingress of that name that appeared meanwhile.
+// create posts the Ingress. An apply would do the same, but it would also adopt an Ingress of that name that was
+// created meanwhile.
 func (l *look) create(ctx context.Context, d desired) (*networkingv1.Ingress, error) {
 	ing := &networkingv1.Ingress{
 		ObjectMeta: metav1.ObjectMeta{
@@ -29,9 +28,8 @@ func (l *look) create(ctx context.Context, d desired) (*networkingv1.Ingress, er
 	return l.client.Ingresses(l.key.Namespace).Create(ctx, ing, metav1.CreateOptions{FieldManager: FieldManager})
 }
 
-// correct applies the owned fields, and only those, by force. The uid makes the
-// server refuse when another Ingress has taken the name meanwhile, the
-// resourceVersion when this one was orphaned meanwhile: that one is not adopted.
+// correct applies the owned fields, and only those, by force. With the uid the server refuses if another Ingress has
+// taken the name. With the resourceVersion it refuses if this one was orphaned, so an orphan is not adopted.
 func (l *look) correct(ctx context.Context, d desired) (*networkingv1.Ingress, error) {
 	ref := d.ownerReference()
 	spec := networkingv1ac.IngressSpec().WithRules(
@@ -51,8 +49,8 @@ func (l *look) correct(ctx context.Context, d desired) (*networkingv1.Ingress, e
 	return l.client.Ingresses(l.ing.Namespace).Apply(ctx, patch, metav1.ApplyOptions{FieldManager: FieldManager, Force: true})
 }
 
-// remove deletes exactly this Ingress as it was seen: not one that took its name
-// meanwhile, and not this one if it was orphaned meanwhile.
+// remove deletes this Ingress only if it is unchanged. It deletes neither another one of the same name, nor this one if
+// it was orphaned meanwhile.
 func (l *look) remove(ctx context.Context, ing *networkingv1.Ingress) error {
 	return l.client.Ingresses(ing.Namespace).Delete(ctx, ing.Name, metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{UID: &ing.UID, ResourceVersion: &ing.ResourceVersion},

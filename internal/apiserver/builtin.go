@@ -21,7 +21,7 @@ var (
 func (s *Server) bootstrap() {
 	for _, name := range []string{"default", "kube-node-lease", "kube-public", "kube-system"} {
 		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
-		_ = s.install(namespacesResource, ns, "v1", "Namespace") // the store is empty: nothing can be in the way
+		_ = s.install(namespacesResource, ns, "v1", "Namespace") // the store is empty, so no name can be taken
 	}
 	kubernetes := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{
@@ -92,8 +92,8 @@ func exposed(o *corev1.Service) bool {
 	return o.Spec.Type == corev1.ServiceTypeNodePort || o.Spec.Type == corev1.ServiceTypeLoadBalancer
 }
 
-// dropNodePorts takes away what a Service has for its former type only, unless the writer sets it anew: who patches the
-// type does not mention the rest.
+// dropNodePorts removes fields that only the Service's former type uses, unless the writer sets them anew. A patch of
+// the type does not mention these fields.
 func dropNodePorts(o, before *corev1.Service) {
 	if exposed(o) || !exposed(before) {
 		return
@@ -111,8 +111,8 @@ func dropNodePorts(o, before *corev1.Service) {
 	o.Spec.AllocateLoadBalancerNodePorts = nil
 }
 
-// allocate gives a Service the addresses a cluster would: unique as long as fewer than 60,000 are handed out, and never
-// used again by this server.
+// allocate gives a Service addresses, as a cluster does. They are unique for up to 60,000 Services, and this server
+// never reuses them.
 func (s *Server) allocate(o *corev1.Service) {
 	spec := &o.Spec
 	if spec.Type == corev1.ServiceTypeExternalName {

@@ -16,7 +16,7 @@ func RESTConfigFor(l net.Listener) *rest.Config {
 	return config
 }
 
-// RESTConfigFor is the function of that name, for those who have the server at hand.
+// RESTConfigFor is the function of the same name, as a method.
 func (s *Server) RESTConfigFor(l net.Listener) *rest.Config { return RESTConfigFor(l) }
 
 // RESTConfig returns a client configuration for the listener that Serve was given last, or nil before Serve was called.

@@ -20,7 +20,7 @@ import (
 	"glasswatch/internal/apiserver/storage"
 )
 
-// writeOptions is what creations, updates and patches have in common.
+// writeOptions has the common options of creations, updates and patches.
 type writeOptions struct {
 	manager string
 	dryRun  bool
@@ -83,7 +83,7 @@ func (r *request) createOnce(obj resource.Object, opts writeOptions, track bool)
 	if err := r.placeIn(obj); err != nil {
 		return nil, err
 	}
-	if track { // before the server fills in what is nobody's, such as addresses
+	if track { // before the server sets fields without an owner, such as addresses
 		obj = r.main.Track(nil, obj, opts.manager).(resource.Object)
 	}
 	obj.SetUID(uuid.NewUUID())

@@ -28,7 +28,7 @@ func applyDefaults(obj runtime.Object) {
 		crd.Default(o)
 	case *corev1.Secret:
 		set(&o.Type, corev1.SecretTypeOpaque)
-		for key, value := range o.StringData { // which can be written, and is never read
+		for key, value := range o.StringData { // clients can write it, but never read it
 			if o.Data == nil {
 				o.Data = map[string][]byte{}
 			}
@@ -122,7 +122,7 @@ func defaultPod(spec *corev1.PodSpec) {
 	}
 }
 
-// pullPolicy is Always for what may be another image tomorrow.
+// pullPolicy is Always for a tag that may name another image later.
 func pullPolicy(image string) corev1.PullPolicy {
 	name := image[strings.LastIndex(image, "/")+1:]
 	if !strings.Contains(name, "@") && (!strings.Contains(name, ":") || strings.HasSuffix(name, ":latest")) {

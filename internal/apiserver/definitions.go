@@ -48,7 +48,7 @@ func (s *Server) storedDefinitions() []*apiextensionsv1.CustomResourceDefinition
 	return defs
 }
 
-// acceptAll tells whether all the statuses are as they should be; if not, one has been written or has changed meanwhile.
+// acceptAll tells whether all statuses were up to date; if not, it wrote one, or one changed meanwhile.
 func (s *Server) acceptAll(defs []*apiextensionsv1.CustomResourceDefinition) bool {
 	for _, def := range defs {
 		if def.DeletionTimestamp != nil {
@@ -56,7 +56,7 @@ func (s *Server) acceptAll(defs []*apiextensionsv1.CustomResourceDefinition) boo
 		}
 		accepted := def.DeepCopy()
 		if crd.Accept(accepted, defs) {
-			_ = s.store.Update(crdResource, def.Name, def, accepted) // if somebody else was faster, start over just the same
+			_ = s.store.Update(crdResource, def.Name, def, accepted) // after a conflict it starts over as well
 			return false
 		}
 	}
@@ -98,7 +98,7 @@ func (s *Server) serveDefinitions(defs []*apiextensionsv1.CustomResourceDefiniti
 func customEndpoints(def *apiextensionsv1.CustomResourceDefinition, id string) []*endpoint {
 	infos, err := crd.Build(def)
 	if err != nil {
-		return nil // validation lets nothing in that cannot be built
+		return nil // validation accepts only schemas that can be built
 	}
 	stored := def.Spec.Group + "/" + crd.StorageVersion(def)
 	var out []*endpoint
@@ -146,14 +146,14 @@ func terminateDefinition(obj resource.Object) bool {
 	return true
 }
 
-// removeDefinitions deletes the objects of terminating definitions, and lets those go that have none left.
+// removeDefinitions deletes the objects of terminating definitions, and removes definitions without objects.
 func (s *Server) removeDefinitions() {
 	ep := s.registry.find(apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions"))
 	for _, def := range s.storedDefinitions() {
 		if def.DeletionTimestamp == nil || !slices.Contains(def.Finalizers, apiextensionsv1.CustomResourceCleanupFinalizer) {
 			continue
 		}
-		s.namespaces.Lock() // no creation is between its check and its commit
+		s.namespaces.Lock() // no creation is between its check and its write
 		if s.withoutObjects(def) {
 			s.dropFinalizer(ep, def, apiextensionsv1.CustomResourceCleanupFinalizer)
 		}

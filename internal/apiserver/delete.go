@@ -127,8 +127,8 @@ func (r *request) deleteOptions() (*metav1.DeleteOptions, error) {
 	return opts, nil
 }
 
-// deleteObject deletes current or, if finalizers are in the way, marks it. It returns the object as it was last and whether it
-// is gone. storage.ErrConflict means that current is not current any more.
+// deleteObject deletes current or, if finalizers are in the way, marks it. It returns the object's last state, and
+// whether it is gone. storage.ErrConflict means that current is outdated.
 func (s *Server) deleteObject(ep *endpoint, current resource.Object, opts *metav1.DeleteOptions) (out resource.Object, gone bool, err error) {
 	if err := checkDeletePreconditions(ep, current, opts.Preconditions); err != nil {
 		return nil, false, err

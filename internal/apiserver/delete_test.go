@@ -43,7 +43,7 @@ func ownedBy(owners ...*corev1.ConfigMap) func(*metav1.ObjectMeta) {
 	}
 }
 
-// present are the names of the config maps there are, after everything has settled.
+// present returns the names of the ConfigMaps after all goroutines are blocked.
 func (c *cluster) present() []string {
 	<-time.After(time.Second) // virtual
 	synctest.Wait()

@@ -184,7 +184,7 @@ func subresources(ep *endpoint) []subresource {
 	return out
 }
 
-// aggregated tells whether the client would rather have all of discovery in one answer.
+// aggregated tells whether the client prefers all of discovery in one answer.
 func aggregated(req *http.Request) (format, bool) {
 	for _, c := range parseAccept(req.Header.Get("Accept")) {
 		info := serializerFor(c.mediaType)

@@ -9,7 +9,7 @@ import (
 	"glasswatch/internal/apiserver/resource"
 )
 
-// Events exist once and are served in two groups, as by a real server.
+// An Event is stored once and served in two groups, as in a real server.
 var (
 	coreEvents = schema.GroupResource{Resource: "events"}
 	eventsV1   = schema.GroupResource{Group: "events.k8s.io", Resource: "events"}

@@ -67,7 +67,7 @@ func (f *Faults) FailNext(n int, failure Failure) {
 	f.failures = append(f.failures, plannedFailure{n, failure})
 }
 
-// Delay makes every request wait before it is looked at; 0 ends it.
+// Delay makes every request wait before it is handled; 0 ends it.
 func (f *Faults) Delay(d time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -104,7 +104,7 @@ func (f *Faults) GarbleNextFrame() {
 	f.garbage++
 }
 
-// StopBookmarks switches periodic bookmarks off or on again. Not those that end initial events.
+// StopBookmarks switches periodic bookmarks off or on again. Bookmarks that end initial events stay on.
 func (f *Faults) StopBookmarks(stop bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

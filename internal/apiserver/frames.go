@@ -12,7 +12,7 @@ import (
 	"glasswatch/internal/apiserver/resource"
 )
 
-// frameWriter writes watch events in the negotiated encoding. Its methods tell whether the stream still stands.
+// frameWriter writes watch events in the negotiated encoding. Its methods tell whether the stream is still open.
 type frameWriter struct {
 	request *request
 	w       http.ResponseWriter

@@ -22,7 +22,7 @@ import (
 	"glasswatch/internal/apiserver"
 )
 
-// podCounter has pods that differ in what selectors look at, and answers without a socket.
+// podCounter has pods that differ in the fields and labels of selectors, and answers without a socket.
 type podCounter struct {
 	handler http.Handler
 	pods    []corev1.Pod
@@ -153,7 +153,7 @@ func requireFailure(t testing.TB, answer *httptest.ResponseRecorder) metav1.Stat
 	require.Equal(t, metav1.StatusFailure, status.Status)
 	require.EqualValues(t, answer.Code, status.Code)
 	require.NotEmpty(t, status.Message)
-	// The one bad question that a real server, too, answers with a 500: a watch from what is no version.
+	// One bad request gets a 500 from a real server, too: a watch from an invalid resourceVersion.
 	if !strings.HasPrefix(status.Message, "resourceVersion: Invalid value: ") {
 		require.Less(t, answer.Code, 500, "a bad question is not the server's fault: %s", status.Message)
 	}
@@ -202,11 +202,11 @@ func FuzzQuery(f *testing.F) {
 	}
 	pods := newPodCounter(f)
 	names := podNames(pods.pods)
-	gone, cancel := context.WithCancel(context.Background()) // what has to wait need not
+	gone, cancel := context.WithCancel(context.Background()) // no request waits
 	cancel()
 	f.Fuzz(func(t *testing.T, query string) {
 		answer := pods.ask(gone, http.MethodGet, podsPath+"?"+query, nil)
-		if answer.Code == http.StatusGatewayTimeout { // a version that has not come, and nobody waits for it
+		if answer.Code == http.StatusGatewayTimeout { // a version in the future, and the request does not wait for it
 			require.Contains(t, answer.Body.String(), "Too large resource version")
 			return
 		}

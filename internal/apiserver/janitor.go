@@ -66,8 +66,7 @@ func (s *Server) sweep() {
 	s.removeDefinitions()
 }
 
-// collect does what garbage collection asks of one object. Lost races are made good by the sweep that the winner's write
-// calls for.
+// collect does what garbage collection asks of one object. After a conflict the other write's sweep does the work.
 func (s *Server) collect(ep *endpoint, obj resource.Object) {
 	if obj.GetDeletionTimestamp() != nil {
 		s.releaseOwner(ep, obj)
@@ -124,7 +123,7 @@ func keptPolicy(obj resource.Object, otherwise metav1.DeletionPropagation) metav
 	return otherwise
 }
 
-// owner looks an owner up; nil means that it is gone. known is false if nobody can tell.
+// owner looks an owner up; nil means that it is gone. known is false if it cannot be looked up.
 func (s *Server) owner(ep *endpoint, obj resource.Object, ref metav1.OwnerReference) (owner resource.Object, known bool) {
 	gv, err := schema.ParseGroupVersion(ref.APIVersion)
 	if err != nil {
@@ -203,8 +202,8 @@ func (s *Server) dropFinalizer(ep *endpoint, obj resource.Object, name string) {
 	})
 }
 
-// change writes a stored object in place of old, or removes it if that was all that its deletion waited for. A lost race
-// is not repeated: the winner's write calls for the next sweep, and this one asks for it as well.
+// change writes a stored object in place of old, or removes it if that was all that its deletion waited for. It does
+// not retry after a conflict: the other write calls for the next sweep, and so does this one.
 func (s *Server) change(ep *endpoint, old resource.Object, mutate func(resource.Object)) {
 	obj := old.DeepCopyObject().(resource.Object)
 	mutate(obj)

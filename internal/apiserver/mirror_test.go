@@ -20,7 +20,7 @@ import (
 	"glasswatch/internal/apiserver"
 )
 
-// mirror follows the config maps with a label, as simply as can be: list in pages, watch, start over when told to.
+// mirror follows the ConfigMaps with a label, by the simplest code: list in pages, watch, and start over on an error.
 type mirror struct {
 	client typedcore.ConfigMapInterface
 

@@ -12,7 +12,7 @@ import (
 	"glasswatch/internal/apiserver/storage"
 )
 
-// mayDelete refuses to delete what a cluster cannot live without.
+// mayDelete refuses to delete objects that a cluster needs.
 func (r *request) mayDelete(obj resource.Object) error {
 	if r.table != namespacesResource {
 		return nil
@@ -24,8 +24,8 @@ func (r *request) mayDelete(obj resource.Object) error {
 	return nil
 }
 
-// mayVanish tells whether an object that is being deleted can go, its finalizers apart: a namespace waits till what is in
-// it is gone.
+// mayVanish tells whether an object without finalizers that is being deleted can be removed. A namespace waits until it
+// is empty.
 func (s *Server) mayVanish(obj resource.Object) bool {
 	if ns, ok := obj.(*corev1.Namespace); ok {
 		return len(ns.Spec.Finalizers) == 0
@@ -33,8 +33,8 @@ func (s *Server) mayVanish(obj resource.Object) bool {
 	return true
 }
 
-// keepFinalizers gives a namespace those of its spec that it had: only the finalize subresource changes them, or else
-// anybody could let a namespace go before what is in it.
+// keepFinalizers restores the finalizers in a namespace's spec. Only the finalize subresource changes them. Otherwise
+// any writer could remove a namespace before its content.
 func keepFinalizers(obj, live resource.Object) {
 	ns, ok := obj.(*corev1.Namespace)
 	if before, known := live.(*corev1.Namespace); ok && known {
@@ -51,7 +51,7 @@ func terminateNamespace(obj resource.Object) bool {
 	return ok
 }
 
-// emptyNamespaces deletes what is in terminating namespaces, and them once nothing is left.
+// emptyNamespaces deletes the content of terminating namespaces, and then the namespaces.
 func (s *Server) emptyNamespaces() {
 	tree, _, err := s.store.Snapshot(namespacesResource, 0)
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *Server) emptyNamespaces() {
 		if obj.GetDeletionTimestamp() == nil {
 			continue
 		}
-		s.namespaces.Lock() // no creation is between its check and its commit
+		s.namespaces.Lock() // no creation is between its check and its write
 		ns, ok := s.store.Get(namespacesResource, obj.GetName()).(*corev1.Namespace)
 		if ok && ns.DeletionTimestamp != nil && len(ns.Spec.Finalizers) > 0 && s.emptied(ns.Name) {
 			s.change(ep, ns, func(o resource.Object) { o.(*corev1.Namespace).Spec.Finalizers = nil })

@@ -2,16 +2,16 @@ package apiserver
 
 import "time"
 
-// Options of a Server. The zero value is useful: the defaults are those of a real server where one has them, and
-// short where a real one would make a demo wait.
+// Options of a Server. The zero value is useful. The defaults are a real server's, or shorter where a real one would
+// make a demo wait.
 type Options struct {
-	// HistoryLimit is how many changes per resource a watch may ask to have replayed, and how far back a page or an exact
-	// list may reach; older is 410 Expired. 0 means 10,000; negative means none.
+	// HistoryLimit is the number of changes per resource that a watch can replay, and that a page or an exact list can
+	// reach back. Older versions are 410 Expired. 0 means 10,000; negative means none.
 	HistoryLimit int
 	// BookmarkInterval is the time between bookmarks of an idle watch that allows them. 0 means one minute.
 	BookmarkInterval time.Duration
-	// GarbageDelay is how long after a change the garbage collector and the namespace controller look around. 0 means
-	// 20 ms.
+	// GarbageDelay is the time from a change to the next sweep of the garbage collector and the namespace controller. 0
+	// means 20 ms.
 	GarbageDelay time.Duration
 	// FreshnessTimeout is how long a list of a revision that does not exist yet waits before it fails with 504. 0 means
 	// three seconds.

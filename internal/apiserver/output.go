@@ -135,7 +135,7 @@ func writeEncoded(w http.ResponseWriter, req *http.Request, f format, code int, 
 	return nil
 }
 
-// forPeople tells whether a person will read the answer: somebody who says so, or who uses a tool for people.
+// forPeople tells whether a person will read the answer: a parameter says so, or the client is a tool for people.
 func forPeople(req *http.Request) bool {
 	if pretty, ok := req.URL.Query()["pretty"]; ok {
 		wanted, _ := strconv.ParseBool(pretty[0])

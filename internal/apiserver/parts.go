@@ -65,7 +65,7 @@ func withSpecOf(live, obj resource.Object) resource.Object {
 	return out
 }
 
-// specChanged compares everything but metadata. A status that has a door of its own is the same in both by now.
+// specChanged compares everything but metadata. A status with a subresource of its own is the same in both by now.
 func specChanged(a, b resource.Object) bool {
 	return !equality.Semantic.DeepEqual(withoutMeta(a), withoutMeta(b))
 }
@@ -87,8 +87,8 @@ func withoutMeta(obj resource.Object) any {
 // now is the current time in the precision of the wire.
 func now() metav1.Time { return metav1.Now().Rfc3339Copy() }
 
-// wholeNumbers turns, in place, floats without a fraction into integers, as encoding an object and reading it back does:
-// applied configurations are read with floats only, and 3.0 in place of 3 is no change.
+// wholeNumbers turns, in place, floats without a fraction into integers, as encoding and decoding would. Applied
+// configurations are decoded with floats only, and 3.0 in place of 3 is not a change.
 func wholeNumbers(value any) any {
 	switch v := value.(type) {
 	case map[string]any:

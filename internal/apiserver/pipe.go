@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// PipeListener is a net.Listener without a network: every DialContext makes a net.Pipe and hands one end to Accept.
-// All waiting is done on channels, so that client and server may live in one testing/synctest bubble, where reading from
-// a socket would stop virtual time for ever.
+// PipeListener is a net.Listener without a network: every DialContext makes a net.Pipe and hands one end to Accept. All
+// waiting is on channels, so that client and server can run in one testing/synctest bubble. There a read from a socket
+// would stop virtual time for ever.
 type PipeListener struct {
 	conns  chan net.Conn
 	once   sync.Once

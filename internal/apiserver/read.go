@@ -202,7 +202,7 @@ func parseRevision(rv string) (int64, error) {
 	return int64(rev), nil
 }
 
-// waitFor waits a moment for a revision to come; it fails as a watch cache does that is not fresh enough.
+// waitFor waits for a revision for a limited time; it fails like a watch cache that is not fresh enough.
 func (r *request) waitFor(rev int64) error {
 	if rev <= r.server.store.Revision() {
 		return nil

@@ -24,8 +24,8 @@ var reviewKinds = map[schema.GroupVersion][]string{
 	authorizationv1.SchemeGroupVersion:  {"SelfSubjectAccessReview", "SubjectAccessReview"},
 }
 
-// serveReview answers the reviews with which clients ask who they are and what they may do: everybody may do everything.
-// It returns false if the target is no review.
+// serveReview answers reviews, by which a client asks for its identity and its rights. Every client may do everything.
+// It returns false if the target is not a review.
 func (s *Server) serveReview(w http.ResponseWriter, req *http.Request, t target) bool {
 	kinds := reviewKinds[t.gv]
 	i := slices.IndexFunc(kinds, func(kind string) bool { return strings.ToLower(kind)+"s" == t.resource })

@@ -7,9 +7,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// SeedNamespaces stores active namespaces as those that every cluster starts with, without a request and without
-// managedFields: a demo that needs tens of thousands should not wait for as many requests. Watches see them. Of a name
-// that is taken, the error says so; what came before it is stored. Names are not checked.
+// SeedNamespaces stores active namespaces without a request and without managedFields, like those of a fresh cluster. A
+// demo may need tens of thousands, and so many requests would take too long. Watches see them. A name that is taken is
+// an error; the names before it are stored. Names are not validated.
 func (s *Server) SeedNamespaces(names ...string) error {
 	for _, name := range names {
 		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}

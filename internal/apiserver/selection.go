@@ -77,7 +77,7 @@ func (r *request) listOptions() (*metav1.ListOptions, error) {
 	return opts, nil
 }
 
-// streamsByDefault is about watches that begin with what there is: a real server takes them for streaming lists.
+// streamsByDefault is about watches that begin with all present objects: a real server treats them as streaming lists.
 func streamsByDefault(o *metav1.ListOptions) bool {
 	return o.Watch && o.SendInitialEvents == nil && o.ResourceVersionMatch == "" && (o.ResourceVersion == "" || o.ResourceVersion == "0")
 }

@@ -21,13 +21,13 @@ type Server struct {
 
 	documents openapi.Service
 
-	// namespaces keeps creations and the last look into a terminating namespace apart: a creation holds it for reading
+	// namespaces keeps creations out of the last check of a terminating namespace. A creation holds it for reading,
 	// from the check that its namespace is active until the object is stored.
 	namespaces sync.RWMutex
 
 	definitions sync.Mutex // held while the custom resources are being brought up to date
 
-	janitor chan struct{} // capacity 1: something may have become garbage
+	janitor chan struct{} // capacity 1: a token means that there may be garbage
 
 	mu       sync.Mutex // protects what follows
 	nextIP   uint32
@@ -59,8 +59,9 @@ func New(options Options) *Server {
 // Revision is that of the last write to anything.
 func (s *Server) Revision() int64 { return s.store.Revision() }
 
-// Serve answers requests on l, in HTTP/1.1 or in HTTP/2 without TLS, collects garbage and empties deleted namespaces until ctx is done. It closes l, ends all
-// watches, and returns when every goroutine it started is gone. The error is nil if ctx ended it.
+// Serve answers requests on l, in HTTP/1.1 or in HTTP/2 without TLS, collects garbage and empties deleted namespaces
+// until ctx is done. It closes l, ends all watches, and returns when its goroutines have ended. The error is nil if ctx
+// ended it.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	s.remember(l)
 	ctx, cancel := context.WithCancel(ctx)
@@ -104,5 +105,5 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 }
 
 // Run does what Serve does besides answering requests: it collects garbage and empties deleted namespaces until ctx is
-// done. Only those need it who use Handler alone.
+// done. Only programs that use Handler alone need it.
 func (s *Server) Run(ctx context.Context) { s.clean(ctx) }

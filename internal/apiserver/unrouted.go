@@ -13,8 +13,8 @@ import (
 	"glasswatch/internal/apiserver/resource"
 )
 
-// A real server refuses requests in two places: its router knows the paths, methods and media types of built-in groups and
-// says nothing more than the code; its handlers, which serve all of the custom resources, name resource and verb.
+// A real server refuses requests in two places. Its router knows the paths, methods and media types of built-in groups,
+// and answers with the bare code. Its handlers serve all custom resources, and their errors name resource and verb.
 
 // unrouted answers for a path that nothing is served at.
 func (s *Server) unrouted(w http.ResponseWriter, req *http.Request) {
@@ -36,7 +36,7 @@ func builtinGroup(name string) bool {
 		slices.ContainsFunc(resource.Builtins(), func(info *resource.Info) bool { return info.GVR.Group == name })
 }
 
-// routeError is what the router says. An empty message stands for the usual words.
+// routeError is the router's error. An empty message stands for the usual words.
 func routeError(code int, message string) error {
 	err := apierrors.NewGenericServerResponse(code, "", schema.GroupResource{}, "", "", 0, false)
 	if message != "" {

@@ -107,15 +107,15 @@ func (r *request) createByApply(wo writeOptions, apply func(resource.Object) (re
 		return nil, err
 	}
 	out, err := r.createObject(obj, wo, false)
-	if apierrors.IsAlreadyExists(err) { // somebody was faster: then it is an update after all
+	if apierrors.IsAlreadyExists(err) { // another writer created it first, so it is an update
 		return r.modify(wo, apply, false)
 	}
 	return out, err
 }
 
-// modify replaces the object that the URL names by what change makes of it, again if somebody else wrote meanwhile
-// and the client did not insist on a resourceVersion. change gets the stored object and returns one of its own in the
-// served version. track says whether managedFields are yet to be written.
+// modify replaces the URL's object by the result of change. It retries after a conflict, unless the client gave a
+// resourceVersion. change gets the stored object and returns one of its own in the served version. track says whether
+// managedFields are yet to be written.
 func (r *request) modify(opts writeOptions, change func(resource.Object) (resource.Object, error), track bool) (resource.Object, error) {
 	for {
 		current, err := r.current()
@@ -136,7 +136,7 @@ func (r *request) modify(opts writeOptions, change func(resource.Object) (resour
 	}
 }
 
-// replace puts obj in place of current. storage.ErrConflict means that current is not current any more.
+// replace puts obj in place of current. storage.ErrConflict means that current is outdated.
 func (r *request) replace(current, obj resource.Object, opts writeOptions, track bool) (resource.Object, error) {
 	if err := r.checkPreconditions(current, obj); err != nil {
 		return nil, err
@@ -208,7 +208,7 @@ func (r *request) conditionalOnly() bool {
 	return false
 }
 
-// prepareForUpdate keeps what this way of writing cannot change.
+// prepareForUpdate keeps the parts that this kind of write cannot change.
 func (r *request) prepareForUpdate(obj, live resource.Object) resource.Object {
 	switch {
 	case r.target.subresource == "status":

@@ -60,7 +60,7 @@ func validateFinalizers(names []string, p *field.Path) field.ErrorList {
 	return errs
 }
 
-// validateSelector is about the Pods that a template makes: its maker must find them again.
+// validateSelector checks that a selector matches the Pods of the template.
 func validateSelector(selector *metav1.LabelSelector, template *corev1.PodTemplateSpec, p *field.Path) field.ErrorList {
 	if selector == nil {
 		return field.ErrorList{field.Required(p.Child("selector"), "")}

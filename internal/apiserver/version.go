@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 )
 
-// gitVersion is what clients take the server for: the version of the API types it is built from.
+// gitVersion is the version that clients see: that of the API types it is built from.
 const gitVersion = "v1.37.2+glasswatch"
 
 func serveVersion(w http.ResponseWriter, req *http.Request) {

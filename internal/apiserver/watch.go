@@ -35,7 +35,7 @@ type watcher struct {
 type snapshot struct {
 	tree        storage.Tree
 	revision    int64
-	announceEnd bool // with a bookmark that says that this was all
+	announceEnd bool // with a bookmark that ends them
 }
 
 func (r *request) watch(w http.ResponseWriter) error {
@@ -62,12 +62,12 @@ func (r *request) watch(w http.ResponseWriter) error {
 	control := r.server.faults.enter()
 	defer r.server.faults.leave(control)
 	watcher := &watcher{request: r, sel: sel, opts: opts, frames: newFrameWriter(r, w), deadline: time.Now().Add(timeout)}
-	// Who is told that the watch has begun misses nothing that is written from then on.
+	// A client that got the header misses no later write.
 	if err := watcher.open(rev); err != nil {
 		return err
 	}
 	if err := watcher.frames.begin(); err != nil {
-		return nil // the client is gone; there is nobody to tell
+		return nil // the client is gone, so there is no answer
 	}
 	watcher.run(ctx, control)
 	return nil
@@ -103,7 +103,7 @@ func (w *watcher) run(ctx context.Context, control *watchControl) {
 			}
 		}
 		if changed == nil {
-			changed = ready // there may be more, but look at the other channels first
+			changed = ready // there may be more, but the other channels come first
 		}
 		select {
 		case <-ctx.Done():
@@ -170,7 +170,7 @@ func (w *watcher) start() bool {
 		return true
 	}
 	first := w.first
-	w.first = nil // a watch is long, and what is deleted meanwhile need not stay
+	w.first = nil // a watch is long, and deleted objects can be freed meanwhile
 	for _, obj := range first.tree.Range(w.sel.from, w.sel.to) {
 		if w.sel.matches(obj) && !w.frames.object(watch.Added, obj) {
 			return false
@@ -182,7 +182,7 @@ func (w *watcher) start() bool {
 	return w.frames.flush()
 }
 
-// send translates a change into what somebody with this selection sees of it.
+// send translates a change into the event for this selection.
 func (w *watcher) send(e storage.Event) bool {
 	if !w.sel.holdsKey(e.Key) {
 		return true

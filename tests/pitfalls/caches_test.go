@@ -19,8 +19,9 @@ var everything = labels.Everything()
 
 // An object from a lister is changed and then sent to the server.
 //
-// Why: the lister hands out what the cache holds, the same pointer to everybody. If the update fails, the cache has a state that no
-// server ever had; the next look sees nothing to do, and the change is never made. (And it is a data race with every other reader.)
+// Why: the lister hands out the cache's own pointer, the same one to every caller. If the update fails, the cache has a
+// state that the server never had. The next reconcile sees nothing to do, and the change is never made. (It is also a
+// data race with every other reader.)
 //
 // You see: the update failed, the server has v=1, and the cache says v=2
 //
@@ -66,15 +67,15 @@ func TestPitfall_MutatingACachedObject(t *testing.T) {
 	contrast(t, property, naive, right)
 }
 
-// A reconciler creates an object, and the next look asks the cache whether it exists.
+// A reconciler creates an object, and the next reconcile asks the cache whether it exists.
 //
-// Why: the cache learns of a write by the watch, some time after the response. A look in between sees the state from before and creates a
-// second one, with another generated name.
+// Why: the cache learns of a write by the watch, some time after the response. A reconcile in between sees the old
+// state and creates a second object, with another generated name.
 //
 // You see: two looks in quick succession made 2 objects
 //
-// Instead: make the name from the owner's, so that the server refuses the second one. Where that cannot be, remember what was
-// written until the cache has it. (Ours can wait: Informer.WaitForResourceVersion.)
+// Instead: make the name from the owner's name, so that the server refuses the second object. Where that is impossible,
+// remember what was written until the cache has it. (Our informers can wait for it: Informer.WaitForResourceVersion.)
 func TestPitfall_ReadingOnesOwnWriteFromTheCache(t *testing.T) {
 	naive := func(ctx context.Context, lister corelisters.ConfigMapNamespaceLister, client typedcorev1.ConfigMapInterface) error {
 		if mine, err := lister.List(everything); err != nil || len(mine) > 0 {
@@ -99,7 +100,7 @@ func TestPitfall_ReadingOnesOwnWriteFromTheCache(t *testing.T) {
 		c.run(informer)
 		lister := corelisters.NewConfigMapLister(informer.GetIndexer()).ConfigMaps("default")
 		synctest.Wait()
-		c.server.Faults().FailNext(1, unavailable("watch")) // so the cache lags behind both looks for certain
+		c.server.Faults().FailNext(1, unavailable("watch")) // so the cache is behind in both reconciles for certain
 		require.NotZero(t, c.server.Faults().DropWatches())
 		synctest.Wait()
 		for range 2 {

@@ -2,9 +2,10 @@
 //
 //	go test -v ./tests/pitfalls -run TestPitfall_ForgetAfterAddRateLimited
 //
-// Each test has two halves with the same signature: naive is what people write, right is what holds. Both are put before the same
-// property, each in a cluster of its own in virtual time, and contrast wants naive to break it and right to keep it. So a
-// naive half that is mended turns its test red, and so does one that fails in another way than its comment says.
+// Each test has two halves with the same signature. naive is what people write, and right is the correct way. contrast
+// runs the same property with each half, in a cluster of its own and in virtual time. naive must break the property,
+// and right must keep it. A naive half that is mended fails its test, and so does one that fails in another way than
+// its comment says.
 //
 //	             ┌──▶ naive ──▶ breaks it, with the words after "You see:"
 //	property ────┤
@@ -24,7 +25,7 @@
 //
 //	go test ./tests/pitfalls -run TestPage -update
 //
-// The halves use client-go's types, for that is where people meet these mistakes. With the layers of this repository most of them can
-// be made just as well; tests/userasks shows which cannot. What is not shown: mistakes that only a real cluster punishes, such as missing
-// permissions.
+// The halves use client-go's types, for people make these mistakes there. With the layers of this repository most of
+// them are possible, too; tests/userasks shows which are not. Mistakes that show only on a real cluster, such as
+// missing permissions, are left out.
 package pitfalls

@@ -20,13 +20,14 @@ import (
 
 // A DeleteFunc asserts that it gets the type of the informer.
 //
-// Why: when the watch was broken while the object was deleted, it is a list that finds it gone, and nobody has its last state. Then the
-// handler gets a cache.DeletedFinalStateUnknown. It works for months, and then the process ends with a panic.
+// Why: the object may be deleted while the watch is broken. Then the next list finds it gone, and its last state is
+// unknown. So the handler gets a cache.DeletedFinalStateUnknown. The program works for months, and then it ends with a
+// panic.
 //
 // You see: panic: interface conversion: interface {} is cache.DeletedFinalStateUnknown, not *v1.ConfigMap
 //
-// Instead: unwrap the tombstone first. Its Obj is the last known state, and may be nil. (Our handlers get a Deletion[T], where it is a
-// field.)
+// Instead: unwrap the tombstone first. Its Obj is the last known state, and may be nil. (Our handlers get a
+// Deletion[T], and the tombstone is one of its fields.)
 func TestPitfall_AssertingTheTypeOfATombstone(t *testing.T) {
 	naive := func(deleted func(name string)) func(obj any) {
 		return func(obj any) {
@@ -56,11 +57,12 @@ func TestPitfall_AssertingTheTypeOfATombstone(t *testing.T) {
 
 // A DeleteFunc makes its key with MetaNamespaceKeyFunc.
 //
-// Why: a tombstone is no object, so there is an error instead of a key, and a handler that logs errors and goes on has lost the deletion.
+// Why: a tombstone is not an object, so the function returns an error instead of a key. A handler that logs the error
+// and goes on has lost the deletion.
 //
 // You see: keys of missed deletions: want [default/web], got []
 //
-// Instead: DeletionHandlingMetaNamespaceKeyFunc, or DeletionHandlingObjectToName, which know tombstones.
+// Instead: use DeletionHandlingMetaNamespaceKeyFunc or DeletionHandlingObjectToName, which accept tombstones.
 func TestPitfall_MakingAKeyOfATombstone(t *testing.T) {
 	naive := func(q workqueue.TypedInterface[string]) func(obj any) {
 		return func(obj any) {
@@ -109,14 +111,14 @@ func drained(q workqueue.TypedInterface[string]) []string {
 
 // An UpdateFunc drops updates whose old and new object are equal by DeepEqual.
 //
-// Why: two versions of an object are never equal, for their resourceVersions differ: every heartbeat and every label gets through. What
-// is equal is a resync, in which old and new are the same. It was asked for so that what went wrong outside is put right, and it is the
-// only thing that the comparison filters.
+// Why: two versions of an object are never equal, for their resourceVersions differ. So every heartbeat and every label
+// gets through. Old and new are equal only in a resync, and that is all that the comparison drops. But a program asks
+// for resyncs because they repair what was changed outside the cluster.
 //
 // You see: enqueued: want [data, resync], got [label, data]
 //
-// Instead: let resyncs through (their resourceVersions are equal), and compare the fields that the reconciler reads. Whoever wants no
-// resyncs asks for none.
+// Instead: let resyncs through (their resourceVersions are equal), and compare the fields that the reconciler reads. If
+// you want no resyncs, set their period to 0.
 func TestPitfall_DeepEqualOnResync(t *testing.T) {
 	naive := func(old, obj *corev1.ConfigMap) (enqueue bool) {
 		return !reflect.DeepEqual(old, obj)
@@ -161,12 +163,13 @@ func TestPitfall_DeepEqualOnResync(t *testing.T) {
 
 // A handler does the work itself.
 //
-// Why: a handler is called with one change at a time, and everything that comes meanwhile waits in memory without a bound, in all its old
-// versions. Nothing folds, nothing is retried, and there is one worker.
+// Why: a handler is called with one change at a time. All later changes wait in memory, without a bound, each with its
+// own version of the object. Nothing is merged, nothing is retried, and there is one worker.
 //
 // You see: a minute after the last of 100 changes of one object, the work is at version 61
 //
-// Instead: the handler queues a key and returns. Many changes of one object fold into one item, and the worker reads the newest version.
+// Instead: the handler queues a key and returns. Many changes of one object become one item, and the worker reads the
+// newest version.
 func TestPitfall_BlockingInAHandler(t *testing.T) {
 	type object = *corev1.ConfigMap
 	naive := func(_ workqueue.TypedInterface[string], _ cache.Store, work func(object)) func(obj object) {
@@ -216,15 +219,16 @@ func TestPitfall_BlockingInAHandler(t *testing.T) {
 	contrast(t, property, naive, right)
 }
 
-// A handler asserts a type that its informer does not have, and does nothing if it is another.
+// A handler asserts a type that its informer does not have, and ignores objects of other types.
 //
-// Why: handlers get an any. A dynamic informer hands out *unstructured.Unstructured, a metadata informer *metav1.PartialObjectMetadata,
-// and none of them is a *corev1.ConfigMap. The careful form of the assertion makes a handler that is never right, without a word.
+// Why: handlers get an any. A dynamic informer hands out *unstructured.Unstructured, and a metadata informer
+// *metav1.PartialObjectMetadata. Neither is a *corev1.ConfigMap. With the two-value assertion the handler ignores every
+// object, and reports nothing.
 //
 // You see: objects seen: want [api, web], got []
 //
-// Instead: assert what the informer has (or the interface, with meta.Accessor), and report the other case as the bug that it is. (Our
-// informers are typed, so the compiler says it.)
+// Instead: assert the type that the informer has (or the interface, with meta.Accessor), and report any other type as a
+// bug. (Our informers are typed, so the compiler finds this.)
 func TestPitfall_AssertingAnotherType(t *testing.T) {
 	naive := func(obj any, seen func(name string)) {
 		if cm, ok := obj.(*corev1.ConfigMap); ok {

@@ -25,15 +25,15 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// The naive halves fill the log. The other default handler of errors sleeps by a clock that starts outside the bubbles,
-	// where it is decades later.
+	// The naive halves would fill the log. The other default error handler sleeps by a clock that starts outside the
+	// bubbles, where the time is decades later.
 	klog.SetLogger(logr.Discard())
 	utilruntime.ErrorHandlers = nil
 	goleak.VerifyTestMain(m)
 }
 
-// contrast puts two halves before the same property, each in a bubble of virtual time. A property returns how a half breaks
-// it; what it cannot blame on the half, it requires.
+// contrast runs a property with each of two halves, each in a bubble of virtual time. A property returns an error that
+// says how the half breaks it. Failures that are not the half's fault are checked with require.
 func contrast[F any](t *testing.T, property func(t *testing.T, half F) error, naive, right F) {
 	t.Helper()
 	p := pitfallOf(t)
@@ -65,7 +65,7 @@ func pitfallOf(t *testing.T) pitfall {
 	return pitfall{}
 }
 
-// cluster is an API server, reached over real HTTP on net.Pipes.
+// cluster is an API server that is reached over real HTTP on net.Pipes.
 type cluster struct {
 	*testing.T
 	server *apiserver.Server
@@ -121,7 +121,7 @@ func unavailable(verb string) apiserver.Failure {
 	return apiserver.Failure{Verb: verb, Resource: "configmaps", Code: 503}
 }
 
-// Miss lets informers miss what happens meanwhile: their watches end with 410, so that a list must tell them.
+// Miss lets informers miss the events of happens: their watches end with 410, so only a list can show the result.
 func (c *cluster) Miss(happens func()) {
 	c.Helper()
 	synctest.Wait()
@@ -152,7 +152,8 @@ func start(t *testing.T, run func(ctx context.Context)) {
 	t.Cleanup(func() { cancel(); <-done })
 }
 
-// crashes lets the process survive panics for the rest of the test, and remembers them. Without it they would end the process.
+// crashes lets the process survive panics for the rest of the test, and returns them. Without it they would end the
+// process.
 func crashes(t *testing.T) (seen func() []string) {
 	var panics notes
 	handlers := utilruntime.PanicHandlers
@@ -162,7 +163,7 @@ func crashes(t *testing.T) (seen func() []string) {
 	return panics.all
 }
 
-// notes is what handlers and workers write down.
+// notes collects what handlers and workers write down.
 type notes struct {
 	mu    sync.Mutex // protects lines
 	lines []string
@@ -174,7 +175,7 @@ func (n *notes) add(format string, args ...any) {
 	n.lines = append(n.lines, fmt.Sprintf(format, args...))
 }
 
-// all comes to rest first, and returns what was written so far.
+// all waits until every goroutine is blocked, and returns what was written so far.
 func (n *notes) all() []string {
 	synctest.Wait()
 	n.mu.Lock()

@@ -16,13 +16,13 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// A controller looks whether an annotation is there, and not at its value.
+// A controller checks whether an annotation exists, and ignores its value.
 //
-// Why: people switch things off by writing false. To a controller that looks for the key alone, that is on.
+// Why: people switch a feature off by writing false. A controller that checks only the key takes that for on.
 //
 // You see: the annotation ingress/http, true: on; false: on; none: off
 //
-// Instead: parse the value, and tell the user (an Event) when it is neither true nor false.
+// Instead: parse the value, and tell the user, by an Event, when it is neither true nor false.
 func TestPitfall_AnnotationIsThereInsteadOfItsValue(t *testing.T) {
 	naive := func(svc *corev1.Service) bool {
 		_, found := svc.Annotations["ingress/http"]
@@ -51,12 +51,13 @@ func TestPitfall_AnnotationIsThereInsteadOfItsValue(t *testing.T) {
 
 // A controller deletes an object because it has the name that its own would have.
 //
-// Why: names are everybody's. Somebody made an Ingress by hand before the controller came, and it is gone.
+// Why: anybody may use a name. Here a person made an Ingress by hand before the controller started, and the controller
+// deletes it.
 //
 // You see: an Ingress that was made by hand: want [web], got []
 //
-// Instead: ask metav1.IsControlledBy first, and send the uid that you looked at as a precondition, for by the time of the deletion the
-// name may be another object's.
+// Instead: check metav1.IsControlledBy first. Send the UID of the object that you checked as a precondition, for the
+// name may belong to another object by then.
 func TestPitfall_DeletingWithoutOwnership(t *testing.T) {
 	naive := func(ctx context.Context, client kubernetes.Interface, svc *corev1.Service) error {
 		return client.NetworkingV1().Ingresses(svc.Namespace).Delete(ctx, svc.Name, metav1.DeleteOptions{})
@@ -76,7 +77,7 @@ func TestPitfall_DeletingWithoutOwnership(t *testing.T) {
 		svc := c.PutService()
 		c.PutIngress(metav1.NewControllerRef(svc, corev1.SchemeGroupVersion.WithKind("Service")))
 		require.NoError(t, deleteIngressOf(t.Context(), c.client, svc))
-		require.Empty(t, c.Ingresses(), "its own is to go")
+		require.Empty(t, c.Ingresses(), "its own is deleted")
 		c.PutIngress(nil)
 		require.NoError(t, deleteIngressOf(t.Context(), c.client, svc))
 		return unlike("an Ingress that was made by hand", []string{"web"}, c.Ingresses())
@@ -86,14 +87,14 @@ func TestPitfall_DeletingWithoutOwnership(t *testing.T) {
 
 // An ownerReference has the group of another kind.
 //
-// Why: nothing checks it on the way in. The garbage collector asks that group for the owner and finds no such kind, so it never learns
-// that the owner is gone. (Had it found the kind, and not the owner, it would have deleted the object at once.) Handlers that look
-// owners up by group and kind do not find it, either.
+// Why: the server does not check it on a write. The garbage collector asks that group for the owner and finds no such
+// kind, so it never learns that the owner is gone. (If it found the kind, but not the owner, it would delete the object
+// at once.) Handlers that look up owners by group and kind do not find it, either.
 //
 // You see: the Ingress of a Service that is gone: want [], got [web]
 //
-// Instead: metav1.NewControllerRef with the owner's own GroupVersion. Objects from a typed client have no apiVersion and no kind of
-// their own: svc.APIVersion is empty.
+// Instead: use metav1.NewControllerRef with the owner's own GroupVersion. Objects from a typed client carry neither
+// apiVersion nor kind: svc.APIVersion is empty.
 func TestPitfall_OwnerReferenceWithTheWrongGroup(t *testing.T) {
 	naive := func(svc *corev1.Service) *metav1.OwnerReference {
 		return metav1.NewControllerRef(svc, appsv1.SchemeGroupVersion.WithKind("Service"))
@@ -125,7 +126,7 @@ func (c *cluster) PutService() *corev1.Service {
 	return svc
 }
 
-// PutIngress creates an Ingress named web, of nobody if owner is nil.
+// PutIngress creates an Ingress named web; it has no owner if owner is nil.
 func (c *cluster) PutIngress(owner *metav1.OwnerReference) {
 	c.Helper()
 	ing := &networkingv1.Ingress{

@@ -24,13 +24,13 @@ var update = flag.Bool("update", false, "write docs/pitfalls.md again")
 
 const page = "../../docs/pitfalls.md"
 
-// titles are the chapters of the page, in its order. Each is one file.
+// titles are the chapters of the page, in order. Each is one file.
 var titles = []struct{ file, title string }{
 	{"queues_test.go", "Queues"},
 	{"handlers_test.go", "Handlers"},
 	{"waiting_test.go", "Starting and waiting"},
 	{"caches_test.go", "Caches"},
-	{"owners_test.go", "What belongs to whom"},
+	{"owners_test.go", "Ownership"},
 	{"watches_test.go", "Watches"},
 	{"writes_test.go", "Requests"},
 }
@@ -40,14 +40,14 @@ type chapter struct {
 	Pitfalls []pitfall
 }
 
-// pitfall is a test, as its comment and its two halves tell of it.
+// pitfall is one test: the parts of its comment, and its two halves.
 type pitfall struct {
 	Name, File                    string
 	Mistake, Why, YouSee, Instead string
 	Naive, Right                  string // Go code
 }
 
-// Anchor is the one that a Markdown page gives to the heading.
+// Anchor is the name that a Markdown page gives to the heading.
 func (p pitfall) Anchor() string {
 	kept := strings.Map(func(r rune) rune {
 		switch {
@@ -160,8 +160,8 @@ var layout = template.Must(template.New("page").Parse(`<!-- Made from the commen
 
 # Pitfalls
 
-Mistakes that people make with informers and queues. Each has a test with two halves: the naive one must break a property that the
-right one keeps, so nothing on this page is hearsay. "You see" is what the property says of the naive half, word by word.
+People make these mistakes with informers and queues. Each mistake has a test with two halves. The naive half must break a
+property that the right half keeps. "You see" quotes the error that the property returns for the naive half.
 
 All of them: ` + "`go test -v ./tests/pitfalls`" + `
 
@@ -194,7 +194,7 @@ func TestPage_SaysWhatTheCommentsSay(t *testing.T) {
 	got, err := os.ReadFile(page)
 	require.NoError(t, err)
 	wanted, had := strings.Split(want.String(), "\n"), strings.Split(strings.ReplaceAll(string(got), "\r\n", "\n"), "\n")
-	for i := range max(len(wanted), len(had)) { // the first difference: all of the page would hide it
+	for i := range max(len(wanted), len(had)) { // only the first difference: the whole page would hide it
 		if i >= len(wanted) || i >= len(had) || wanted[i] != had[i] {
 			t.Fatalf("docs/pitfalls.md:%d is not what the comments say: go test ./tests/pitfalls -run TestPage -update\nwant %q\n got %q",
 				i+1, wanted[min(i, len(wanted)):min(i+2, len(wanted))], had[min(i, len(had)):min(i+2, len(had))])

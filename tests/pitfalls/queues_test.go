@@ -15,14 +15,14 @@ import (
 
 var errBroken = errors.New("broken")
 
-// A failed item is put back with AddRateLimited, and then forgotten in the same breath.
+// A failed item is put back with AddRateLimited, and then forgotten at once.
 //
-// Why: Forget sets the item's count of failures to zero, so the backoff begins anew with every failure and never grows. Mostly it is a
-// Forget at the end of the function that runs on both ways, or one in a defer.
+// Why: Forget sets the item's count of failures to zero, so the backoff begins anew with every failure and never grows.
+// Mostly the Forget stands at the end of the function, where success and failure both pass it, or in a defer.
 //
 // You see: an item that always fails: want at most 20 tries in a minute, got 701
 //
-// Instead: Forget on success, AddRateLimited on failure, never both.
+// Instead: call Forget on success, AddRateLimited on failure, and never both.
 func TestPitfall_ForgetAfterAddRateLimited(t *testing.T) {
 	naive := func(q workqueue.TypedRateLimitingInterface[string], item string, err error) {
 		if err != nil {
@@ -58,10 +58,10 @@ func TestPitfall_ForgetAfterAddRateLimited(t *testing.T) {
 	contrast(t, property, naive, right)
 }
 
-// An item is taken from a queue, and on one of the ways out nobody calls Done.
+// A worker takes an item from a queue, and one of its return paths does not call Done.
 //
-// Why: between Get and Done an item is being processed. Whatever is added for it meanwhile waits for Done, so that no two workers
-// have the same item. Without Done it waits for ever, and so does ShutDownWithDrain.
+// Why: between Get and Done an item is in the processing set. If it is added meanwhile, it waits for Done, so that no
+// two workers have the same item. Without Done it waits for ever, and so does ShutDownWithDrain.
 //
 // You see: a change that comes after the first was processed: want [web, web], got [web]
 //
@@ -107,14 +107,14 @@ func TestPitfall_NeverCallingDone(t *testing.T) {
 	contrast(t, property, naive, right)
 }
 
-// A worker looks at Len before it calls Get, so as not to wait.
+// A worker checks Len before it calls Get, because it does not want to wait.
 //
-// Why: between the two calls another worker takes the item. Then Get waits, and a batch that was meant to end does not.
+// Why: between the two calls another worker takes the item. Then Get waits, and the batch never ends.
 //
 // You see: one item and two workers: the second one still waits after a minute
 //
-// Instead: nobody but Get can say whether there is an item. When nothing more will be added, call ShutDown: what is queued is still
-// handed out, and then Get says that it was the last.
+// Instead: only Get can say whether there is an item. When nothing more will be added, call ShutDown. Get still hands
+// out what is queued, and then reports the shutdown.
 func TestPitfall_LenThenGet(t *testing.T) {
 	naive := func(q workqueue.TypedInterface[string], process func(string)) {
 		for q.Len() > 0 {
@@ -150,7 +150,7 @@ func TestPitfall_LenThenGet(t *testing.T) {
 	contrast(t, property, naive, right)
 }
 
-// rivalled is a queue with another worker, who is always a little faster.
+// rivalled is a queue with a second worker that is always a little faster.
 type rivalled struct {
 	workqueue.TypedInterface[string]
 }
@@ -165,8 +165,9 @@ func (q rivalled) Get() (string, bool) {
 
 // A handler queues the object that it was given instead of its key.
 //
-// Why: the queue folds items that are equal, and two pointers to two versions of an object are not. So each version is reconciled, by
-// several workers at once, and the old ones may come last. A queue of structs by value would fold; a queue of pointers does not.
+// Why: the queue merges items that are equal, and two pointers to two versions of an object are not equal. So each
+// version is reconciled, by several workers at once, and an old version may come last. A queue of struct values would
+// merge them; a queue of pointers does not.
 //
 // You see: three versions of one object: want 1 item, got 3
 //

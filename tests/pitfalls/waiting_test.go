@@ -15,12 +15,14 @@ import (
 
 // A factory is started before it is asked for its informers.
 //
-// Why: Start runs the informers that were asked for so far. One that is asked for later exists and does not run: its lister is
-// empty for ever, and WaitForCacheSync of the factory, which waits for those that run, returns at once.
+// Why: Start runs the informers that were asked for so far. An informer that is asked for later exists but does not
+// run, so its lister stays empty. The factory's WaitForCacheSync waits only for informers that run, so it returns at
+// once.
 //
 // You see: the lister of a cluster with one ConfigMap has 0
 //
-// Instead: ask for everything (Informer or Lister, both count), then Start, then wait. Start may be called again for what came later.
+// Instead: ask for every informer (by Informer or by Lister), then call Start, then wait. Start may be called again for
+// informers that were added later.
 func TestPitfall_StartingTheFactoryFirst(t *testing.T) {
 	naive := func(ctx context.Context, factory informers.SharedInformerFactory) corelisters.ConfigMapLister {
 		factory.StartWithContext(ctx)
@@ -52,10 +54,10 @@ func TestPitfall_StartingTheFactoryFirst(t *testing.T) {
 	contrast(t, property, naive, right)
 }
 
-// A program that keeps something in its handlers waits for the informer's HasSynced.
+// A program keeps data of its own in a handler, and waits for the informer's HasSynced.
 //
-// Why: the informer is synced when its store is filled. Handlers are told by goroutines of their own, later, and what they keep
-// (an index, a count, a set of names) is still empty.
+// Why: the informer is synced when its store is filled. Goroutines of their own call the handlers, later. So the data
+// that a handler keeps (an index, a count, a set of names) is still empty.
 //
 // You see: 3 objects in the cluster, 0 in what the handler keeps
 //
@@ -76,7 +78,7 @@ func TestPitfall_WaitingForTheInformerInsteadOfTheHandler(t *testing.T) {
 		informer := c.informer(0)
 		var kept notes
 		registration, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: func(obj any) {
-			<-time.After(time.Second) // it looks something up, say
+			<-time.After(time.Second) // the handler looks something up, for example
 			kept.add("%v", obj)
 		}})
 		require.NoError(t, err)
@@ -90,14 +92,14 @@ func TestPitfall_WaitingForTheInformerInsteadOfTheHandler(t *testing.T) {
 	contrast(t, property, naive, right)
 }
 
-// A worker starts before the cache is filled, or after a wait whose result nobody looked at.
+// A worker starts before the cache is filled, or after a wait whose result was not checked.
 //
-// Why: in an empty cache nothing exists. A reconciler that cleans up what has no owner any more finds that nothing has, and deletes all
-// of it. WaitForCacheSync returns false when it was interrupted, not when all is well.
+// Why: an empty cache has no owners. A reconciler that deletes objects without an owner then deletes all of them.
+// WaitForCacheSync returns false when it was interrupted before the caches were filled.
 //
 // You see: the server was down for a while, and 1 object whose owner exists was cleaned up
 //
-// Instead: do nothing if the wait says false.
+// Instead: do nothing if the wait returns false.
 func TestPitfall_WorkingBeforeTheSync(t *testing.T) {
 	naive := func(ctx context.Context, informer cache.SharedIndexInformer, work func()) {
 		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)

@@ -17,15 +17,15 @@ import (
 	watchtools "k8s.io/client-go/tools/watch"
 )
 
-// A watch that ended is started again without a resourceVersion.
+// A program starts a watch again without a resourceVersion.
 //
-// Why: without one a watch begins with an ADDED for every object that there is. What was seen is seen again, and of what was deleted in
-// between nothing tells.
+// Why: without one a watch begins with an ADDED event for every object that exists. The program sees old objects again,
+// and never learns what was deleted in between.
 //
 // You see: events after the watch broke: want [DELETED b, ADDED c], got [ADDED a, ADDED c]
 //
-// Instead: go on from the resourceVersion of the last event (bookmarks count), and list again when that is answered with 410.
-// RetryWatcher does the first, an informer does both.
+// Instead: continue from the resourceVersion of the last event (bookmarks count), and list again when the answer is
+// 410. RetryWatcher does the first, and an informer does both.
 func TestPitfall_WatchingAgainWithoutAResourceVersion(t *testing.T) {
 	naive := func(ctx context.Context, client typedcorev1.ConfigMapInterface, _ string) (watch.Interface, error) {
 		return client.Watch(ctx, metav1.ListOptions{})
@@ -49,13 +49,13 @@ func TestPitfall_WatchingAgainWithoutAResourceVersion(t *testing.T) {
 
 // A WatchFunc ignores the options that it is given and makes its own.
 //
-// Why: it is in these options that the caller says from where to go on, whether bookmarks are welcome, and when to end. Without
-// them each reconnect replays everything, and deletions in between are lost. (An informer whose list is a stream waits for a bookmark
-// that never comes, and is never synced.)
+// Why: with these options the caller says where the watch begins, whether it wants bookmarks, and when the watch ends.
+// Without them each reconnect replays everything, and deletions in between are lost. (An informer that uses a streaming
+// list waits for a bookmark that never comes. So it is never synced.)
 //
 // You see: events of two watches: want [ADDED c, ADDED d], got [ADDED a, ADDED b, ADDED c, ADDED a, ADDED b, ADDED c, ADDED d]
 //
-// Instead: change the options that you are given (a selector, say), and pass them on.
+// Instead: change the given options (a selector, for example), and pass them on.
 func TestPitfall_DroppingTheOptionsOfAWatchFunc(t *testing.T) {
 	naive := func(client typedcorev1.ConfigMapInterface) cache.WatchFuncWithContext {
 		return func(ctx context.Context, _ metav1.ListOptions) (watch.Interface, error) {
@@ -86,10 +86,11 @@ func TestPitfall_DroppingTheOptionsOfAWatchFunc(t *testing.T) {
 	contrast(t, property, naive, right)
 }
 
-// A loop receives from a result channel and does not look whether it is closed.
+// A loop receives from a result channel and does not check whether it is closed.
 //
-// Why: every watch ends: the server sees to that within an hour at most. Receiving from a closed channel returns at once, with an event
-// that has no type and no object: the loop takes a whole processor, or the process ends with a nil pointer.
+// Why: every watch ends, for the server ends it within an hour. Receiving from a closed channel returns at once, with
+// an event that has no type and no object. Then the loop takes a whole processor, or the process ends with a nil
+// pointer.
 //
 // You see: events after the watch had ended: 1000, the first of type "" with the object <nil>
 //
@@ -146,10 +147,11 @@ func TestPitfall_ReadingAClosedResultChannel(t *testing.T) {
 	contrast(t, property, naive, right)
 }
 
-// A program saves the resourceVersion of each event, also of those with which a watch begins.
+// A program saves the resourceVersion of each event, the initial events of a watch included.
 //
-// Why: a watch from "" or "0" begins with an ADDED for each object that exists, in no order of versions. A program that saves the version
-// of a late change and dies there goes on after that change, and is never told of the objects that were still to come.
+// Why: a watch from "" or "0" begins with an ADDED event for each object that exists, in any order of versions. Suppose
+// that a program saves the version of a late change, and dies. After the restart it continues from that change, and
+// never learns of the objects that were still to come.
 //
 // You see: objects seen, with a restart after the first event: want [a, b, c], got [a]
 //

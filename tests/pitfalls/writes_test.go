@@ -32,14 +32,14 @@ import (
 	"glasswatch/internal/apiserver"
 )
 
-// A reconciler throws away the error of Delete.
+// A reconciler ignores the error of Delete.
 //
-// Why: to the queue that is a success: the item is forgotten, and nothing will bring it again, for nothing has changed. What should have
-// gone stays until the next resync or restart.
+// Why: the queue takes that for a success and forgets the item. No event brings the item back, for nothing has changed.
+// The object stays until the next resync or restart.
 //
 // You see: after one failed request: want [], got [web]
 //
-// Instead: return every error but NotFound, which is what was wanted.
+// Instead: return every error but NotFound, for then the object is gone.
 func TestPitfall_ThrowingAwayTheErrorOfDelete(t *testing.T) {
 	naive := func(ctx context.Context, client typedcorev1.ConfigMapInterface, name string) error {
 		_ = client.Delete(ctx, name, metav1.DeleteOptions{})
@@ -77,13 +77,13 @@ func TestPitfall_ThrowingAwayTheErrorOfDelete(t *testing.T) {
 
 // After a conflict the same object is sent again.
 //
-// Why: a conflict says that the object was read too long ago: its resourceVersion is not the server's. Sending it again is the same
-// conflict again, however often.
+// Why: a conflict says that the object that was sent is outdated: its resourceVersion is not the server's. Sending it
+// again causes the same conflict, however often.
 //
 // You see: after a change by somebody else: the object has been modified
 //
-// Instead: within RetryOnConflict, get the object anew and make the change to that one. Or return the error, and let the queue
-// bring the key again when the cache has caught up.
+// Instead: within RetryOnConflict, get the object anew and change that one. Or return the error: the queue hands out
+// the key again, and by then the cache has the newest version.
 func TestPitfall_RetryingAConflictWithTheSameObject(t *testing.T) {
 	naive := func(ctx context.Context, client typedcorev1.ConfigMapInterface, web *corev1.ConfigMap) error {
 		web.Data["v"] = "2"
@@ -117,13 +117,14 @@ func TestPitfall_RetryingAConflictWithTheSameObject(t *testing.T) {
 	contrast(t, property, naive, right)
 }
 
-// TLS verification is switched off, because the certificate of the server is of no known authority.
+// TLS verification is switched off, because the server's certificate is signed by an unknown authority.
 //
-// Why: then the client talks to whoever answers, and the first thing that it says is its token. With it the impostor is the client.
+// Why: then the client talks to any server that answers, and sends its token first. With the token an impostor can act
+// as the client.
 //
 // You see: an impostor was sent: Bearer secret
 //
-// Instead: trust the cluster's own authority: CAFile or CAData, which every kubeconfig and every Pod has.
+// Instead: trust the cluster's own authority by CAFile or CAData, which every kubeconfig and every Pod has.
 func TestPitfall_TLSVerificationOff(t *testing.T) {
 	naive := func(config *rest.Config, _ []byte) {
 		config.TLSClientConfig.Insecure = true

@@ -11,14 +11,14 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Flags are what the command line says about the cluster.
+// Flags are the command line's flags about the cluster.
 type Flags struct {
 	Kubeconfig string // path; empty: $KUBECONFIG, else the Pod's service account
 	Context    string // of the kubeconfig; empty: the current one
 	Insecure   bool   // accept any certificate
 }
 
-// Config finds the cluster, and says where it was found.
+// Config finds the cluster, and returns where it was found.
 func (f Flags) Config() (cfg *rest.Config, source string, err error) {
 	rules := &clientcmd.ClientConfigLoadingRules{ExplicitPath: f.Kubeconfig}
 	env := os.Getenv(clientcmd.RecommendedConfigPathEnvVar)

@@ -1,4 +1,4 @@
-// Package cluster finds an API server to work on: somebody's, by kubeconfig or service account, or one in this process.
+// Package cluster finds an API server: an external one, by kubeconfig or service account, or one in this process.
 //
 //	--kubeconfig ─┐
 //	$KUBECONFIG ──┼─▶ Config ──▶ *rest.Config ─▶ clients
@@ -7,10 +7,10 @@
 //
 // # What is guaranteed
 //
-//   - The file in the home directory is never taken unasked: these programs write, and should not do so to whatever
-//     cluster was used last.
+//   - The file in the home directory is used only on request. These programs write, and must not write to a cluster
+//     that happened to be used last.
 //   - Certificates are verified unless a flag says otherwise; a kubeconfig alone cannot turn that off.
-//   - When Embedded returns, the server's goroutines and the kubeconfig's directory are gone.
+//   - When Embedded returns, the server's goroutines have ended and the kubeconfig's directory is removed.
 //
 // # Where client-go differs
 //

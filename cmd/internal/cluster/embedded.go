@@ -22,8 +22,8 @@ type Embedding struct {
 	Kubeconfig string // path of a file
 }
 
-// Embedded runs server on a free loopback port for as long as use does, and writes a kubeconfig for it, with this
-// namespace to start in, into a directory that is removed at the end. If the server fails, the context of use ends.
+// Embedded runs server on a free loopback port while use runs. It writes a kubeconfig for it, with this namespace as
+// default, into a directory that is removed at the end. If the server fails, the context of use ends.
 func Embedded(ctx context.Context, server *apiserver.Server, namespace string, use func(ctx context.Context, e Embedding) error) error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -40,7 +40,7 @@ func Embedded(ctx context.Context, server *apiserver.Server, namespace string, u
 		return errors.Join(err, listener.Close())
 	}
 
-	// The server outlives its users, so that they can put their things in order.
+	// The server ends after its users, so that they can clean up.
 	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopServing()
 	group, ctx := errgroup.WithContext(ctx)

@@ -18,15 +18,15 @@ import (
 // program is the test's, it leads to the demo's main.
 const ChildVariable = "GLASSWATCH_DEMO_CHILD"
 
-// birth is what a child is told, as JSON in ChildVariable.
+// birth is a child's configuration, as JSON in ChildVariable.
 type birth struct {
 	Cluster   cluster.Flags
 	Namespace string
 	Task      string
 }
 
-// Child is another process of this program, which runs Story.Child. What it prints is printed by Expect, and what it reads
-// from standard input is what Tell writes.
+// Child is another process of this program, which runs Story.Child. Expect prints its output, and Tell writes to its
+// standard input.
 type Child struct {
 	demo *Demo
 	cmd  *exec.Cmd
@@ -65,8 +65,8 @@ func (c *Child) Tell(line string) *Child {
 // Kill is kill -9, and returns when the process is gone. It may be called again.
 func (c *Child) Kill() {
 	if c.cmd.ProcessState == nil {
-		_ = c.cmd.Process.Kill() // the error is that there is nobody to kill
-		_ = c.cmd.Wait()         // the error is that somebody was killed
+		_ = c.cmd.Process.Kill() // the only error is that the process has ended
+		_ = c.cmd.Wait()         // the error is that it was killed
 	}
 }
 

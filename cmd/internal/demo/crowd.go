@@ -18,8 +18,8 @@ const (
 	creators     = 8
 )
 
-// Crowd is a list long enough for pages to matter: 30,000 namespaces in process, where they cost nobody anything, 300
-// ConfigMaps on a cluster.
+// Crowd is a list that is long enough for pages: 30,000 namespaces in process, where they are cheap, and 300 ConfigMaps
+// on a cluster.
 type Crowd struct {
 	What string // "30,000 namespaces"
 	// PageSizes to try, 0 for everything at once.

@@ -35,7 +35,7 @@ type Story struct {
 	Follow func(ctx context.Context, d *Demo) error
 }
 
-// Demo is a story being told: where, and the means to tell it.
+// Demo is a running story: its cluster, and its helper functions.
 type Demo struct {
 	*Printer
 	// Config is for clients; copy it before changing it.
@@ -43,9 +43,9 @@ type Demo struct {
 	Client kubernetes.Interface
 	// Tape has the requests of Client, and of all clients made from Config.
 	Tape *Tape
-	// Namespace is there, and holds nothing of others but what a cluster puts into each.
+	// Namespace exists, and holds only the objects that a cluster puts into every namespace.
 	Namespace string
-	// InProcess tells whether the API server is in this process, and nobody else's.
+	// InProcess tells whether the API server runs in this process, for this demo alone.
 	InProcess bool
 
 	cluster  cluster.Flags // how another process finds the server
@@ -73,7 +73,8 @@ func (d *Demo) FaultStep(title string) *apiserver.Faults {
 	return d.server.Faults()
 }
 
-// EndWatches ends all watches, by one of the faults, and returns when they are over: what happens then is for the next ones.
+// EndWatches ends all watches, by one of the faults, and returns when they have ended. Later changes go to the next
+// watches.
 func (d *Demo) EndWatches(ctx context.Context, end func() int) {
 	end()
 	Check(Eventually(ctx, func() error {
@@ -84,8 +85,8 @@ func (d *Demo) EndWatches(ctx context.Context, end func() int) {
 	}))
 }
 
-// Watches says how many watches the server counts; a cluster does not tell, and there it is how many it has begun since the
-// tape was rewound.
+// Watches returns the number of watches that the server counts. A cluster does not tell; there it is the number of
+// watches that began since the tape was rewound.
 func (d *Demo) Watches() string {
 	if d.server != nil {
 		return fmt.Sprintf("watches the server counts: %d", d.server.Faults().Watches())
@@ -108,7 +109,7 @@ func (d *Demo) Saw(format string, args ...any) { d.Entry("saw", "", fmt.Sprintf(
 // Sent prints what goes over the wire, or a command that sends the same.
 func (d *Demo) Sent(format string, args ...any) { d.Entry("sent", "", fmt.Sprintf(format, args...)) }
 
-// Why prints what is to be learnt, on as many lines as that takes.
+// Why prints the lesson, on as many lines as it needs.
 func (d *Demo) Why(format string, args ...any) {
 	d.Entry("why", Dim, wrap(fmt.Sprintf(format, args...)))
 }
@@ -118,7 +119,7 @@ func (d *Demo) Why(format string, args ...any) {
 func (d *Demo) Cleanup(clean func(ctx context.Context) error) { d.cleanups = append(d.cleanups, clean) }
 
 func (d *Demo) clean(ctx context.Context) error {
-	defer d.beside.Wait() // the story's context has ended; the namespace does not wait for who does not heed that
+	defer d.beside.Wait() // the story's context has ended; the namespace does not wait for goroutines that ignore it
 	var errs []error
 	for i := len(d.cleanups) - 1; i >= 0; i-- {
 		errs = append(errs, d.cleanups[i](ctx))
@@ -191,7 +192,7 @@ func rescue(err *error) {
 	}
 }
 
-// Until asks again until it is so, or ends the story saying what was waited for.
+// Until repeats the call until it returns true, or ends the story with the name of the condition.
 func Until(ctx context.Context, what string, isSo func() bool) {
 	Check(Eventually(ctx, func() error {
 		if !isSo() {
@@ -201,7 +202,7 @@ func Until(ctx context.Context, what string, isSo func() bool) {
 	}))
 }
 
-// Gone is for deletions that somebody else may have been quicker with.
+// Gone is for deletions that another client may have made first.
 func Gone(err error) error {
 	if apierrors.IsNotFound(err) {
 		return nil
@@ -209,7 +210,7 @@ func Gone(err error) error {
 	return err
 }
 
-// Eventually asks again until check is content; the last complaint is the error.
+// Eventually repeats check until it returns nil, or returns its last error.
 func Eventually(ctx context.Context, check func() error) error {
 	ticker := time.NewTicker(5 * time.Millisecond)
 	defer ticker.Stop()

@@ -174,7 +174,7 @@ func TestFollow_StaysTillInterruptedAndEndsWell(t *testing.T) {
 	require.NotContains(t, stdout.String(), "\x1b[")
 }
 
-// What the first lines of a demo promise, and without which its curl lines would be refused.
+// The first lines of a demo promise this, and its curl lines need it.
 func TestFollow_KeepsTheServerAndItsKubeconfigForOthers(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -278,7 +278,7 @@ func TestTeller_PrintsInTheStorysGoroutineAndHoldsUpWhoTells(t *testing.T) {
 		})
 		require.Zero(t, told.Load(), "nobody has read")
 		teller.Until("line 1")
-		return nil // line 2 is told to nobody
+		return nil // line 2 is not printed
 	})
 	var stdout, stderr bytes.Buffer
 	require.Zero(t, demo.Run(t.Context(), story, nil, &stdout, &stderr), "%s", &stderr)

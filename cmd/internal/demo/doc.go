@@ -1,5 +1,5 @@
-// Package demo is the frame around the numbered demos: flags, log, an API server or a namespace to work in, aligned
-// output, and putting everything away at the end.
+// Package demo is the frame of the numbered demos: flags, log, an API server or a namespace, aligned output, and the
+// clean-up at the end.
 //
 //	Main ─▶ Run ─▶ flags, log ─┬─ an API server in this process ──┐
 //	                           └─ --kubeconfig: a namespace ──────┴─▶ Story.Tell(ctx, *Demo) ─▶ --follow ─▶ next file
@@ -31,17 +31,17 @@
 //		…
 //	}
 //
-// What most demos need is at hand: [Demo.Put] and [Demo.Remove] for objects, [Demo.Watch] and [Demo.ConfigMaps] to watch them
-// with client-go and with listwatch, [Demo.Crowd] for many, [Demo.Tape] for what was sent, [Demo.Serve], [Demo.Child] and
-// [Demo.TempDir] for servers, processes and files of the demo's own, [Demo.Table] for columns. [Demo.Go] runs something
-// beside the story until the step ends; what it does is printed by a [Teller] or taken from a [Handler], which both hold it up
-// meanwhile: so the story, and no clock, says what comes before what. [Demo.EndWatches] ends watches, [Demo.Watches] counts
-// them. A demo with state that its steps share gives Story.Tell a function of its own.
+// What most demos need is at hand: [Demo.Put] and [Demo.Remove] for objects, [Demo.Watch] and [Demo.ConfigMaps] to
+// watch them with client-go and with listwatch, [Demo.Crowd] for many, [Demo.Tape] for what was sent, [Demo.Serve],
+// [Demo.Child] and [Demo.TempDir] for servers, processes and files of the demo's own, [Demo.Table] for columns.
+// [Demo.Go] runs a function beside the story until the step ends. A [Teller] prints its actions, or a [Handler] takes
+// them. Both block it meanwhile, so the story decides the order of events, and no clock. [Demo.EndWatches] ends
+// watches, [Demo.Watches] counts them. A demo with state that its steps share gives Story.Tell a function of its own.
 //
-// Everything a demo prints must be the same at each run, but for what demotest masks: durations, sizes, ports, random
-// names, UIDs and resourceVersions. Wait for what is to be seen ([Eventually], or the event itself) before printing it, and
-// print from one goroutine. Sort what comes out of a map. A watch from "" begins some time after the server has answered:
-// start at a version if changes follow at once. Columns behind a measured one stay in place with [Millis] and [MiB].
+// A demo must print the same at each run, except for values that demotest masks: durations, sizes, ports, random names,
+// UIDs and resourceVersions. Wait for a result ([Eventually], or the event itself) before printing it, and print from
+// one goroutine. Sort the contents of maps. A watch from "" begins some time after the server's answer, so start at a
+// version if changes follow at once. Columns behind a measured one stay in place with [Millis] and [MiB].
 //
 // [Must] and [Check] are for demos only: they end the story with the error. A program returns it.
 //
@@ -51,10 +51,10 @@
 //     error, a panic or Ctrl-C. So are the things given to [Demo.Cleanup], such as a definition, whose scope is the cluster.
 //     A second Ctrl-C ends the program at once.
 //   - Faults are injected into the in-process server only.
-//   - Colours are for terminals, and not where NO_COLOR is set.
+//   - Colours are for terminals, unless NO_COLOR is set.
 //   - The log is silent unless one of its flags is given: the failures in a story are on purpose.
 //
 // # What is not
 //
-//   - A kill -9 leaves the namespace, whose label glasswatch.example.com/demo tells where it is from.
+//   - A kill -9 leaves the namespace. Its label glasswatch.example.com/demo names the demo.
 package demo

@@ -16,8 +16,7 @@ import (
 // named is how pflag names a flag whose value is wrong, however it was spelled: for "-v, --v" flag.
 var named = regexp.MustCompile(`for "(-., )?--[a-z-]+" flag`)
 
-// FuzzFlags: any words are a command line of a numbered demo that can be obeyed, or an error that names the word that is
-// wrong.
+// FuzzFlags checks that any words are a valid command line of a numbered demo, or an error that names the wrong word.
 func FuzzFlags(f *testing.F) {
 	for _, line := range []string{"", "--follow", "--follow=false", "--follow=perhaps", "--kubeconfig=x", "--kubeconfig", "--kubeconfig=", "--context=x", "--kubeconfig=a\n--context=b",
 		"--context=x\n--kubeconfig=", "--log-format=json", "--log-format=xml", "--log-format", "--log-file=x", "--log-file=", "-v=4", "-v", "-v=", "-v=-3", "-v=1e3", "-v4", "-v=2147483648",

@@ -11,10 +11,10 @@ import (
 	"glasswatch/sharedinformer"
 )
 
-// Handler is an informer's handler that does not return from a call before the story takes it, or has ended: as long as
-// the story does not, it is slow.
+// Handler is an informer's handler that returns from a call only when the story takes the call, or has ended. Until
+// then it is a slow handler.
 type Handler[T listwatch.Object] struct {
-	ctx   context.Context // of the story; its end releases everybody
+	ctx   context.Context // of the story; its end unblocks all waiting goroutines
 	calls chan string
 	begun atomic.Int64
 }
@@ -24,7 +24,7 @@ func NewHandler[T listwatch.Object](ctx context.Context) *Handler[T] {
 	return &Handler[T]{ctx: ctx, calls: make(chan string)}
 }
 
-// initialAdd begins what is told of an object that was there before.
+// initialAdd is the prefix of an add of the initial list.
 const initialAdd = "initial add "
 
 func (h *Handler[T]) call(what string) {
@@ -71,8 +71,8 @@ func (h *Handler[T]) Await(n int) {
 	}))
 }
 
-// Take takes n calls, waits for those that are yet to come, and says what they were. A list, which is in no order, is put
-// into one, and what is the same is counted.
+// Take waits for n calls, takes them, and returns them. It sorts the calls of a list, which has no order, and counts
+// equal ones.
 func (h *Handler[T]) Take(n int) string {
 	var told []string
 	for range n {

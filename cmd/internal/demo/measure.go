@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Heap is how many bytes of memory are in use, garbage not counted. It collects that first, which takes its time.
+// Heap returns the bytes of memory in use, without garbage. It collects the garbage first, which takes some time.
 func Heap() int64 {
 	runtime.GC()
 	var stats runtime.MemStats

@@ -26,7 +26,7 @@ func (d *Demo) Put(ctx context.Context, group string, names ...string) (last *co
 		d.puts++
 		object := &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{LabelGroup: group}},
-			Data:       map[string]string{"write": strconv.Itoa(d.puts)}, // an update that changes nothing is none
+			Data:       map[string]string{"write": strconv.Itoa(d.puts)}, // an update without a change is not a write
 		}
 		stored, err := maps.Update(ctx, object, metav1.UpdateOptions{})
 		if apierrors.IsNotFound(err) {
@@ -63,7 +63,7 @@ func (d *Demo) ConfigMaps(group string) *listwatch.Client[*corev1.ConfigMap] {
 	return Must(listwatch.NewForConfig[*corev1.ConfigMap](d.Config, corev1.SchemeGroupVersion.WithResource("configmaps"), opts))
 }
 
-// SawEvent prints an event of a watch. typ is its type, whoever's.
+// SawEvent prints an event of a watch. typ is its type, of either package.
 func (d *Demo) SawEvent(typ any, object metav1.Object) {
 	d.Saw("%-8s %-3s resourceVersion %s", typ, object.GetName(), object.GetResourceVersion())
 }

@@ -45,7 +45,7 @@ type options struct {
 	log     logging.Flags
 }
 
-// Run tells the story and returns the exit code. When it returns, everything that was started is gone.
+// Run tells the story and returns the exit code. When it returns, all goroutines and processes of the story have ended.
 func Run(ctx context.Context, s Story, args []string, stdout, stderr io.Writer) int {
 	err := run(ctx, s, args, stdout, stderr)
 	switch {
@@ -130,7 +130,7 @@ func (d *Demo) tell(ctx context.Context, s Story) (err error) {
 	return s.Tell(ctx, d)
 }
 
-// follow ends well when ctx does: that is how one leaves it.
+// follow ends without an error when ctx ends, for Ctrl-C is the way to leave it.
 func (d *Demo) follow(ctx context.Context, s Story) (err error) {
 	defer rescue(&err)
 	d.Line("\nFollowing, till you press Ctrl-C.")

@@ -23,7 +23,7 @@ const (
 
 	localNamespace = "demo"
 	cleaningTime   = 30 * time.Second
-	clusterQPS     = 100 // so that a crowd takes seconds; client-go's five a second are for programs that stay
+	clusterQPS     = 100 // so that a crowd takes seconds; client-go's five a second suit long-running programs
 )
 
 func inProcess(ctx context.Context, s Story, p *Printer, o *options) error {
@@ -49,7 +49,7 @@ func onCluster(ctx context.Context, s Story, p *Printer, o *options) error {
 	d := &Demo{Printer: p, Config: cfg, Namespace: fmt.Sprintf("glasswatch-%s-%s", s.Name, utilrand.String(5)),
 		cluster: o.cluster}
 	return d.with(ctx, func() error {
-		// Before the creation: nobody knows whether one that failed was not carried out.
+		// This stands before the creation, for a creation that failed may have been carried out.
 		d.Cleanup(d.removeNamespace)
 		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: d.Namespace, Labels: map[string]string{LabelDemo: s.Name}}}
 		if _, err := d.Client.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{}); err != nil {
@@ -79,8 +79,7 @@ func (d *Demo) with(ctx context.Context, use func() error) (err error) {
 	return use()
 }
 
-// removeNamespace waits until the cluster has accepted the deletion; emptying it is the cluster's work, and may take
-// longer than one wants to wait for.
+// removeNamespace waits until the cluster has accepted the deletion; the cluster empties it, which may take long.
 func (d *Demo) removeNamespace(ctx context.Context) error {
 	err := Eventually(ctx, func() error {
 		err := d.Client.CoreV1().Namespaces().Delete(ctx, d.Namespace, metav1.DeleteOptions{})

@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
-// Teller lets other goroutines have lines printed by the story's own, in order: whoever tells a line stands still until the
-// story has printed it. So a story that does not read holds up what it watches, and can change the world meanwhile.
+// Teller lets the story's goroutine print the lines of other goroutines, in order. A goroutine that tells a line waits
+// until the story has printed it. So a story that does not read blocks the code that it watches, and can change the
+// cluster meanwhile.
 type Teller struct {
 	demo  *Demo
-	ctx   context.Context // of the story; its end releases everybody
+	ctx   context.Context // of the story; its end unblocks all waiting goroutines
 	lines chan string
 }
 

@@ -127,7 +127,8 @@ func (t *Tape) Last() Request {
 	return all[len(all)-1]
 }
 
-// parametersPerLine is how many a line of a long curl command has: not as many as fit, for versions are not always as long.
+// parametersPerLine is the number of parameters on a line of a long curl command. It is fixed, for versions differ in
+// length.
 const parametersPerLine = 2
 
 // Curl returns the command that reads the same in a terminal, on several lines if it is long. For a cluster, with its certificates and tokens, it goes

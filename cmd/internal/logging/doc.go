@@ -1,4 +1,4 @@
-// Package logging is what every command does about its log: three flags, and one logger behind klog.
+// Package logging sets up the log of every command: three flags, and one logger behind klog.
 //
 //	klog.InfoS, klog.FromContext, client-go ──▶ klog ──▶ logr.Logger ─┬─ text: klog's own format
 //	                                                                  └─ json: zapr ─▶ zap
@@ -6,19 +6,18 @@
 //
 // # What is guaranteed
 //
-//   - All that goes through klog comes out in the one format that was asked for: client-go's lines, too, structured ones
-//     and others.
+//   - All lines of klog come out in the requested format, client-go's included, structured ones and others.
 //   - A line of JSON has ts, level, v, caller, msg, then the keys of the call; an error is under err, the logger's name
 //     under logger. Object references become {"name":…,"namespace":…}.
 //   - A log file is appended to and never truncated.
 //
 // # What is not
 //
-//   - klog has one logger for the process: two [Flags.Start] at a time spoil each other.
+//   - klog has one logger for the process, so only one [Flags.Start] may be active.
 //   - Files are not rotated.
 //
 // # Where client-go differs
 //
-// client-go only ever talks to klog. Components of Kubernetes choose the format with k8s.io/component-base/logs,
-// which brings flags, feature gates and a registry of formats; here it is two formats and a switch.
+// client-go logs only to klog. Components of Kubernetes choose the format with k8s.io/component-base/logs, which has
+// flags, feature gates and a registry of formats. Here there are two formats and a flag.
 package logging

@@ -23,7 +23,7 @@ const (
 	JSON = "json"
 )
 
-// Flags are what the command line says about the log. The zero value needs AddTo.
+// Flags are the command line's flags about the log. The zero value needs AddTo.
 type Flags struct {
 	Format string
 	File   string // empty: standard error
@@ -44,7 +44,7 @@ func (f *Flags) AddTo(fs *pflag.FlagSet) {
 	fs.StringVar(&f.File, "log-file", "", "file to append the log to; without it standard error")
 }
 
-// Asked tells whether the command line says anything about the log.
+// Asked tells whether a flag about the log was given.
 func (f *Flags) Asked() bool {
 	return f.verbosity.Changed || f.all.Changed("log-format") || f.all.Changed("log-file")
 }

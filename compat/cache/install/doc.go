@@ -4,13 +4,13 @@
 //	err := install.Into(factory, install.Options{}, &corev1.Service{}, &corev1.Pod{})
 //	factory.Core().V1().Services().Lister() // is client-go's, and reads our store
 //
-// A factory of client-go's keeps the first informer that it is given for a type, and asks nobody where it came from. What is
-// installed is shared, started, waited for and shut down by the factory like any other; types that are not installed stay
-// client-go's.
+// A factory of client-go keeps the first informer that it gets for a type, of any implementation. It shares, starts,
+// waits for and shuts down an installed informer like any other. Types that are not installed keep client-go's
+// informers.
 //
 // # Not guaranteed
 //
-// A factory keeps its namespace and its tweak of list options to itself: who made it with WithNamespace or
-// WithTweakListOptions says so again in [Options]. Dynamic and metadata factories make their informers themselves and cannot
-// be told otherwise: [NewDynamicFactory] and [NewMetadataFactory] take their places.
+// A factory does not export its namespace and its tweak of list options. So repeat in [Options] what you passed to
+// WithNamespace and WithTweakListOptions. Dynamic and metadata factories always make their informers themselves.
+// [NewDynamicFactory] and [NewMetadataFactory] replace them.
 package install

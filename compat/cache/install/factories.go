@@ -22,8 +22,8 @@ import (
 	"glasswatch/compat/cache"
 )
 
-// NewDynamicFactory takes the place of dynamicinformer.NewFilteredDynamicSharedInformerFactory. Options say for which
-// namespace, and with which tweak.
+// NewDynamicFactory replaces dynamicinformer.NewFilteredDynamicSharedInformerFactory. Options has the namespace and the
+// tweak.
 func NewDynamicFactory(client dynamic.Interface, defaultResync time.Duration, options Options) dynamicinformer.DynamicSharedInformerFactory {
 	return newFactory(func(gvr schema.GroupVersionResource) *genericInformer {
 		of := client.Resource(gvr).Namespace(options.Namespace)
@@ -37,8 +37,8 @@ func NewDynamicFactory(client dynamic.Interface, defaultResync time.Duration, op
 	})
 }
 
-// NewMetadataFactory takes the place of metadatainformer.NewFilteredSharedInformerFactory. Options say for which namespace,
-// and with which tweak.
+// NewMetadataFactory replaces metadatainformer.NewFilteredSharedInformerFactory. Options has the namespace and the
+// tweak.
 func NewMetadataFactory(client metadata.Interface, defaultResync time.Duration, options Options) metadatainformer.SharedInformerFactory {
 	return newFactory(func(gvr schema.GroupVersionResource) *genericInformer {
 		of := client.Resource(gvr).Namespace(options.Namespace)
@@ -87,7 +87,7 @@ func newFactory(open func(schema.GroupVersionResource) *genericInformer) *factor
 	}
 }
 
-// ForResource returns the informer of a resource, which Start, or another Start, runs.
+// ForResource returns the informer of a resource. The next Start runs it.
 func (f *factory) ForResource(gvr schema.GroupVersionResource) informers.GenericInformer {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -97,7 +97,7 @@ func (f *factory) ForResource(gvr schema.GroupVersionResource) informers.Generic
 	return f.informers[gvr]
 }
 
-// Start runs, until stopCh is closed, the informers that do not run yet. It does not block.
+// Start runs the informers that do not run yet, until stopCh is closed. It does not block.
 func (f *factory) Start(stopCh <-chan struct{}) {
 	ctx := wait.ContextForChannel(stopCh)
 	f.mu.Lock()
@@ -129,8 +129,8 @@ func (f *factory) WaitForCacheSync(stopCh <-chan struct{}) map[schema.GroupVersi
 	return synced
 }
 
-// Shutdown starts no informer any more, and returns when those that run have ended, for which the channels that they were
-// started with must be closed.
+// Shutdown makes further Starts do nothing, and waits until the running informers have ended. For that the channels
+// that they were started with must be closed.
 func (f *factory) Shutdown() {
 	f.mu.Lock()
 	f.shuttingDown = true

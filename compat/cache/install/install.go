@@ -18,7 +18,7 @@ import (
 	"glasswatch/compat/cache"
 )
 
-// Options repeat what the factory was made with. The zero value is for one that was made with neither.
+// Options repeat the options of the factory. The zero value is for a factory made with neither.
 type Options struct {
 	// Namespace is that of WithNamespace. Empty: all.
 	Namespace string
@@ -26,9 +26,9 @@ type Options struct {
 	TweakListOptions func(*metav1.ListOptions)
 }
 
-// Into has factory use glasswatch's informers for the types of objs, pointers to objects of built-in kinds. Call it before
-// anybody asks the factory for one of them: it is an error if somebody did, or if a type is unknown, and those before it in
-// objs are installed then. Resync period, transform and informer name are the factory's.
+// Into has factory use glasswatch's informers for the types of objs, pointers to objects of built-in kinds. Call it
+// before the factory is asked for one of them. It fails if the factory has such an informer, or if a type is unknown;
+// the types before it in objs are installed then. Resync period, transform and informer name are the factory's.
 func Into(factory internalinterfaces.SharedInformerFactory, options Options, objs ...runtime.Object) error {
 	for _, obj := range objs {
 		r, err := resourceOf(obj)
@@ -58,7 +58,7 @@ type resource struct {
 	namespaced bool
 }
 
-// resourceOf looks through the clientset's methods for those whose Get returns what obj is.
+// resourceOf searches the clientset's methods for those whose Get returns obj's type.
 func resourceOf(obj runtime.Object) (r resource, err error) {
 	kinds, _, err := scheme.Scheme.ObjectKinds(obj)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Run tests the folder sample with its one import of theirs changed to ours, which the go command reads from a copy in place
-// of the file, and returns what it said.
+// Run tests the folder sample with its one import of theirs changed to ours, and returns the output. The go command
+// reads the changed copy by an overlay.
 func Run(t *testing.T, theirs, ours string) string {
 	t.Helper()
 	theirs, ours = strconv.Quote(theirs), strconv.Quote(ours)

@@ -1,4 +1,4 @@
-// Package table checks what ../../README.md says of the facades against the packages themselves. Only tests import it.
+// Package table compares ../../README.md with the facades' packages. Only tests import it.
 package table
 
 import (
@@ -63,7 +63,7 @@ func readRows(t *testing.T, title string) map[string]row {
 	return rows
 }
 
-// RequireEveryName fails unless the table lists every name of client-go's package, and no other but what the facade adds.
+// RequireEveryName fails unless the table lists every name of client-go's package, plus those that the facade adds.
 func (table Table) RequireEveryName(t *testing.T) {
 	t.Helper()
 	var missing, unknown []string
@@ -81,8 +81,8 @@ func (table Table) RequireEveryName(t *testing.T) {
 	require.Empty(t, unknown, "client-go has no such names")
 }
 
-// RequireTruth fails unless every row is true as far as sources tell: what is same or different is here, with client-go's
-// signature (but for the results of what is said to return something else), and what is left out is deprecated.
+// RequireTruth compares every row with the sources. A name that is same or different exists here with client-go's
+// signature, except for results that the row says are different. A name that is left out is deprecated.
 func (table Table) RequireTruth(t *testing.T) {
 	t.Helper()
 	for name, row := range table.rows {

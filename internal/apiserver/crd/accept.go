@@ -14,9 +14,9 @@ func Established(def *apiextensionsv1.CustomResourceDefinition) bool {
 	return c != nil && c.Status == apiextensionsv1.ConditionTrue
 }
 
-// Accept brings the status of a definition up to date, in place: which of its names it got, whether it is established,
-// and in which versions objects may be stored. others are the other definitions; names that one of the same group has been
-// granted are taken. It reports whether the status changed.
+// Accept updates a definition's status in place: its accepted names, whether it is established, and the versions in
+// which objects may be stored. others are the other definitions. Names that were granted to one of the same group are
+// taken. It reports whether the status changed.
 func Accept(def *apiextensionsv1.CustomResourceDefinition, others []*apiextensionsv1.CustomResourceDefinition) bool {
 	changed := grantNames(def, others)
 	if accepted := condition(def, apiextensionsv1.NamesAccepted); accepted.Status == apiextensionsv1.ConditionTrue {
@@ -33,7 +33,7 @@ func Accept(def *apiextensionsv1.CustomResourceDefinition, others []*apiextensio
 	return changed
 }
 
-// grantNames takes over those of the wanted names that are free, and says in a condition which are not.
+// grantNames accepts the wanted names that are free, and lists the others in a condition.
 func grantNames(def *apiextensionsv1.CustomResourceDefinition, others []*apiextensionsv1.CustomResourceDefinition) bool {
 	resources, kinds := map[string]bool{}, map[string]bool{}
 	for _, o := range others {

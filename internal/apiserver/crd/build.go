@@ -90,7 +90,8 @@ func custom(s *schema.Structural, v *apiextensionsv1.CustomResourceDefinitionVer
 	}
 }
 
-// ratchet lets through what was wrong before, value for value, so that a schema made stricter does not lock objects up.
+// ratchet accepts values that were invalid before and have not changed. So objects can still be written after a schema
+// became stricter.
 func ratchet(errs, before field.ErrorList) field.ErrorList {
 	known := map[string]bool{}
 	for _, err := range before {

@@ -22,7 +22,7 @@ func newChecker(s *schema.Structural) checker {
 	return checker{validate.NewSchemaValidator(openapi, nil, "", strfmt.Default)}
 }
 
-// intOrString spells out, for the validator, which types x-kubernetes-int-or-string allows.
+// intOrString lists, for the validator, the types that x-kubernetes-int-or-string allows.
 func intOrString(s *spec.Schema) {
 	if either, _ := s.Extensions.GetBool("x-kubernetes-int-or-string"); either {
 		s.Type = spec.StringOrArray{"integer", "string"}
@@ -48,7 +48,7 @@ func (c checker) check(root *field.Path, value any) field.ErrorList {
 	return errs
 }
 
-// fieldError says what the validator found in the words of the API.
+// fieldError translates the validator's error into the API's.
 func fieldError(root *field.Path, err error) *field.Error {
 	var found *openapierrors.Validation
 	if !errors.As(err, &found) {

@@ -9,19 +9,19 @@
 //	                                       ├ Default   what the schema fills in
 //	                                       └ Validate  "spec.size: Invalid value: \"string\": …"
 //
-// The functions are pure: who stores definitions, and when their resources come and go, is the server's affair.
+// The functions are pure. The server stores definitions, and decides when their resources are served.
 //
 // # Guarantees
 //
-// Nothing handed in is changed, except what a function says it fills in. The functions of an Info may be called from any
-// goroutine. Errors carry the path of the field and, where a real server has the same check, its words.
+// Arguments are not changed, except where a function says that it fills them in. The functions of an Info may be called
+// from any goroutine. Errors carry the path of the field, and the real server's words if it has the same check.
 //
 // # What is not guaranteed
 //
-// There are no conversion webhooks, no scale subresource and no validation rules in CEL. Definitions that ask for a
-// webhook or for rules are refused, since ignoring them would let bad objects in; a scale subresource is ignored.
+// There are no conversion webhooks, no scale subresource and no validation rules in CEL. Definitions with a webhook or
+// with rules are refused, for without them the server would accept invalid objects. A scale subresource is ignored.
 //
 // # Where client-go differs
 //
-// client-go has no part in this; k8s.io/apiextensions-apiserver does it with a server of its own.
+// client-go has no such code; k8s.io/apiextensions-apiserver does this with a server of its own.
 package crd

@@ -5,7 +5,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// The functions of this file walk a value and its schema together. What the schema does not know is left alone.
+// The functions of this file walk a value and its schema together. Fields that the schema does not know stay as they
+// are.
 
 // inside is the schema of a field, or nil.
 func inside(s *schema.Structural, name string) *schema.Structural {
@@ -18,8 +19,8 @@ func inside(s *schema.Structural, name string) *schema.Structural {
 	return nil
 }
 
-// dropNulls removes nulls where the schema allows none and has no default to put in their place: a client that
-// writes "replicas: null" means that it leaves the field out.
+// dropNulls removes nulls where the schema allows none and has no default. A client that writes "replicas: null" wants
+// to leave the field out.
 func dropNulls(value any, s *schema.Structural) {
 	if s == nil {
 		return

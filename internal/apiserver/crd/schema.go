@@ -12,8 +12,8 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 )
 
-// Structural reads a schema as a structural one: every value has a type, and nothing about the shape hides in
-// allOf, anyOf, oneOf or not. The error says where that does not hold.
+// Structural reads a schema as a structural one: every value has a type, and allOf, anyOf, oneOf and not add nothing to
+// the shape. The error names the place where that is not so.
 func Structural(props *apiextensionsv1.JSONSchemaProps) (*schema.Structural, error) {
 	internal := &apiextensions.JSONSchemaProps{}
 	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(props, internal, nil); err != nil {
@@ -70,7 +70,7 @@ func TypeConverter(props *apiextensionsv1.JSONSchemaProps, gvk apischema.GroupVe
 	}, props.XPreserveUnknownFields != nil && *props.XPreserveUnknownFields)
 }
 
-// objectMeta is metav1.ObjectMeta as far as merging is concerned: which of its lists merge, and by what.
+// objectMeta is the part of metav1.ObjectMeta that merging needs: which lists merge, and by which key.
 func objectMeta() *spec.Schema {
 	str := *spec.StringProperty()
 	owner := (&spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"object"}, Properties: map[string]spec.Schema{

@@ -121,7 +121,7 @@ func validateSchema(v *apiextensionsv1.CustomResourceValidation, path *field.Pat
 	return append(errs, validateDefaults(s, path)...)
 }
 
-// refuseRules refuses rules in CEL, which this server could not enforce.
+// refuseRules refuses rules in CEL, which this server cannot enforce.
 func refuseRules(s *schema.Structural, path *field.Path) (errs field.ErrorList) {
 	visit(s, path, func(s *schema.Structural, path *field.Path) {
 		if len(s.XValidations) > 0 {
@@ -186,7 +186,7 @@ func validateColumn(c apiextensionsv1.CustomResourceColumnDefinition, path *fiel
 	return errs
 }
 
-// validateChange keeps objects in the store readable: what they were stored as must still be there.
+// validateChange keeps stored objects readable: the versions in which they were stored must still exist.
 func validateChange(def, old *apiextensionsv1.CustomResourceDefinition, path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for _, c := range []struct {

@@ -7,16 +7,16 @@
 //
 // # Guarantees
 //
-//   - Update is cheap and may be called at any time; a document is built when it is first asked for, once, and kept until
-//     a resource of its group version changes. Concurrent requests for the same document wait for the one build.
+//   - Update is cheap and may be called at any time. A document is built on its first request, and kept until a
+//     resource of its group version changes. Concurrent requests for the same document wait for the one build.
 //   - The hash in the index changes if and only if the resources of that group version do.
 //   - A PATCH operation names the parameters dryRun, fieldManager, fieldValidation and force, which is how kubectl finds
 //     out that the server validates fields.
 //
 // # What is not guaranteed
 //
-// The documents are smaller than those of a real server: comment markers (list types, enums, defaults) are not in
-// the Go types, and a field counts as required when its JSON tag does not omit empty values.
+// The documents are smaller than those of a real server. Comment markers (list types, enums, defaults) are not in the
+// Go types. A field counts as required if its JSON tag does not omit empty values.
 //
 // # Where client-go differs
 //

@@ -40,8 +40,8 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// serveV3 sends a document; a request for another hash than today's is sent to today's. What was asked for by hash may be
-// kept for a year: another content has another hash.
+// serveV3 sends a document. A request with an old hash is redirected to the present one. A client may keep a document
+// by hash for a year, for another content has another hash.
 func (s *Service) serveV3(w http.ResponseWriter, req *http.Request, path string) {
 	d := s.find(path)
 	if asked := req.URL.Query().Get("hash"); d != nil && asked != "" {

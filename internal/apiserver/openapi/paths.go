@@ -11,7 +11,7 @@ import (
 	"glasswatch/internal/apiserver/resource"
 )
 
-// object is a JSON object of a document. Paths are built as such, since v2 and v3 disagree in every second word.
+// object is a JSON object of a document. Paths are built as such, since v2 and v3 have different keys.
 type object = map[string]any
 
 // writer writes the paths of one document.

@@ -61,8 +61,8 @@ func (s *schemas) addCustom(info *resource.Info) models {
 	return models{object, list}
 }
 
-// customSchema is the definition's schema, or any object if that one is not structural. In v2 it keeps its shape only:
-// v2 has no words for the rest.
+// customSchema is the definition's schema, or any object if that one is not structural. In v2 it keeps its shape only,
+// for v2 cannot express the rest.
 func (s *schemas) customSchema(props *apiextensionsv1.JSONSchemaProps) *spec.Schema {
 	anything := &spec.Schema{SchemaProps: spec.SchemaProps{Type: spec.StringOrArray{"object"}}}
 	if props == nil {

@@ -18,7 +18,7 @@ type schemas struct {
 
 func newSchemas(v2 bool) *schemas { return &schemas{byName: map[string]*spec.Schema{}, v2: v2} }
 
-// types whose Go fields say nothing about their JSON form.
+// These types have Go fields that do not match their JSON form.
 var opaque = map[reflect.Type]string{
 	reflect.TypeFor[runtime.RawExtension](): "object",
 	reflect.TypeFor[metav1.FieldsV1]():      "object",

@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// apply merges an applied configuration. Fields that another manager owns with another value are a 409 that names
-// them, unless forced; fields that this manager applied before and left out now are removed.
+// apply merges an applied configuration. If another manager owns a field with another value, the answer is a 409 that
+// names it, unless forced. Fields that this manager applied before and leaves out now are removed.
 func (p *Patcher) apply(manager *managedfields.FieldManager, live runtime.Object, req Request) (runtime.Object, []string, error) {
 	v := validationOf(req.FieldValidation)
 	config := &unstructured.Unstructured{Object: map[string]any{}}

@@ -179,7 +179,7 @@ func validationOf(parameter string) validation {
 
 func (v validation) strict() bool { return v == metav1.FieldValidationStrict }
 
-// looks says whether unknown and duplicate fields are looked for at all.
+// looks reports whether unknown and duplicate fields are searched for at all.
 func (v validation) looks() bool { return v != metav1.FieldValidationIgnore }
 
 func (v validation) warnings(found []error) []string {

@@ -16,7 +16,7 @@ import (
 )
 
 // Decode reads the body of a create or an update. contentType is application/json (also if empty) or application/yaml;
-// protobuf, which can hold no unknown fields, is the caller's. The result is defaulted and, for custom resources,
+// the caller decodes protobuf, which can hold no unknown fields. The result is defaulted and, for custom resources,
 // pruned. A body without apiVersion and kind is taken for one of the kind.
 func (p *Patcher) Decode(body []byte, contentType, fieldValidation string) (runtime.Object, []string, error) {
 	v := validationOf(fieldValidation)

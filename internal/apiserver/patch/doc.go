@@ -17,16 +17,16 @@
 //   - The current object handed in is never changed; the object handed out shares nothing with it.
 //   - Every error is an *apierrors.StatusError with the code and reason of the real server.
 //   - A request that changes nothing gives back managedFields with the old timestamps, so that the result equals the
-//     current object and the store can tell a no-op.
+//     current object.
 //   - A Patcher has no state: its methods are safe to call concurrently and never block.
 //
 // # What is not guaranteed
 //
-// Comparing resource versions, keeping status out of the main resource's writes, and validation beyond the shape of
-// the type are the server's part. Built-in types are defaulted only as far as the Kind's Default function does.
+// The server compares resource versions, keeps status out of the main resource's writes, and validates more than the
+// shape of the type. Built-in types are defaulted only as far as the Kind's Default function does.
 //
 // # Where client-go differs
 //
-// client-go has the same machinery in the tracker of its fake clientset (k8s.io/client-go/testing), without
-// field validation, without subresources' ownership and for typed objects only.
+// client-go's fake clientset has the same machinery in its tracker (k8s.io/client-go/testing). It lacks field
+// validation and ownership by subresource, and supports typed objects only.
 package patch

@@ -9,7 +9,7 @@ import (
 )
 
 // ForInfo returns the Patcher of a resource (subresource "") or of its "status". defaults fills in built-in objects and
-// may be nil; custom resources are pruned and defaulted as their definition says.
+// may be nil. Custom resources are pruned and defaulted by their definition.
 func ForInfo(info *resource.Info, subresource string, defaults func(obj runtime.Object)) *Patcher {
 	kind := Kind{GVK: info.GVK, Resource: info.GVR.Resource, Subresource: subresource, HasStatus: info.Status}
 	if info.Custom == nil {

@@ -46,7 +46,7 @@ func TestPatch_MergesAgreeWithADumbModel(t *testing.T) {
 	})
 }
 
-// Each manager applies keys of its own, so nobody conflicts: what is there is what everybody applied last.
+// Each manager applies keys of its own, so there are no conflicts: the object has what each manager applied last.
 func TestPatch_ApplyAgreesWithADumbModel(t *testing.T) {
 	p := builtin(t, "ConfigMap", "")
 	rapid.Check(t, func(t *rapid.T) {

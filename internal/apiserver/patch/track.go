@@ -14,8 +14,8 @@ import (
 )
 
 // Track returns obj with the managedFields that a create (nil live object) or an update by manager leads to. It takes
-// over obj. Call it once everything that the write changes is in place, except what the store itself sets: uid,
-// resourceVersion, creationTimestamp, generation and selfLink are nobody's.
+// over obj. Call it after all changes of the write, except those that the store makes. uid, resourceVersion,
+// creationTimestamp, generation and selfLink have no owner.
 func (p *Patcher) Track(live, obj runtime.Object, manager string) runtime.Object {
 	fields, err := p.manager()
 	if err != nil {
@@ -31,8 +31,8 @@ func (p *Patcher) Track(live, obj runtime.Object, manager string) runtime.Object
 	return obj
 }
 
-// track leaves the managedFields as they are in live if obj does not fit its schema: a custom resource comes here before it
-// has been validated, and is about to be refused.
+// track keeps live's managedFields if obj does not fit its schema. A custom resource comes here before validation,
+// which will refuse it.
 func track(fields *managedfields.FieldManager, live, obj runtime.Object, manager string) runtime.Object {
 	out, err := fields.Update(live, obj, manager)
 	if err == nil {
@@ -46,8 +46,8 @@ func track(fields *managedfields.FieldManager, live, obj runtime.Object, manager
 	return obj
 }
 
-// ManagerName is the manager of a request: its fieldManager parameter, else the program's name at the start of its user
-// agent, cut to 128 printable bytes.
+// ManagerName is the manager of a request: its fieldManager parameter, else the program's name in its user agent, cut
+// to 128 printable bytes.
 func ManagerName(fieldManager, userAgent string) string {
 	if fieldManager != "" {
 		return fieldManager

@@ -142,7 +142,7 @@ func (r row) info(gv schema.GroupVersion) *Info {
 func mustNew(gvk schema.GroupVersionKind) runtime.Object {
 	obj, err := Scheme.New(gvk)
 	if err != nil {
-		panic(fmt.Sprintf("resource: %v is not in the scheme", gvk)) // a wrong row in the table; a test walks all of it
+		panic(fmt.Sprintf("resource: %v is not in the scheme", gvk)) // a wrong row; a test checks all
 	}
 	return obj
 }

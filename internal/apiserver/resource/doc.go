@@ -1,5 +1,5 @@
-// Package resource is the vocabulary that the parts of the API server share: what a resource is called, which Go type
-// holds it, and which resources are there from the start.
+// Package resource has the types that all parts of the API server share: a resource's names, its Go type, and the list
+// of built-in resources.
 //
 //	         ┌───────────────┐
 //	Builtins │ []*Info       │──▶ routing and storage (apiserver)

@@ -10,8 +10,8 @@ import (
 )
 
 // Object is what is stored: a typed object of Scheme, or *unstructured.Unstructured for a custom resource. Stored
-// objects carry their apiVersion and kind. An
-// object that is in the store is never modified; whoever wants to change one takes a DeepCopyObject first.
+// objects carry their apiVersion and kind. An object in the store is never modified; to change one, make a
+// DeepCopyObject first.
 type Object interface {
 	metav1.Object
 	runtime.Object
@@ -64,7 +64,7 @@ type Custom struct {
 	Prune func(obj *unstructured.Unstructured) []string
 	// Validate checks obj against the schema. old is the stored version on an update, nil on a creation.
 	Validate func(obj, old *unstructured.Unstructured) field.ErrorList
-	// UID is that of the CustomResourceDefinition, so that another definition of the same name is told apart.
+	// UID is that of the CustomResourceDefinition. It differs for another definition of the same name.
 	UID string
 }
 

@@ -2,7 +2,7 @@ package storage
 
 import "k8s.io/apimachinery/pkg/runtime/schema"
 
-// Backup is what a store held at one revision. It costs nothing but the memory of objects that the store no longer has.
+// Backup is the content of a store at one revision. It costs only the memory of objects that the store no longer has.
 type Backup struct {
 	revision int64
 	trees    map[schema.GroupResource]Tree
@@ -19,9 +19,8 @@ func (s *Store) Backup() Backup {
 	return b
 }
 
-// Restore makes the store what it was at b: all objects, and the revision, so that the next writes take numbers that were
-// given before. What came after b never was. Running watchers end with ErrDropped, and nobody may ask for a revision before
-// b's.
+// Restore sets the store back to b: all objects, and the revision, so that the next writes reuse numbers. The writes
+// after b are forgotten. Running watchers end with ErrDropped. Revisions before b's are not available.
 func (s *Store) Restore(b Backup) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package storage keeps versioned objects in memory the way etcd and the API server's watch cache do together: one
-// revision counter for everything, a consistent picture of every recent revision, and a history that watchers replay.
+// Package storage keeps versioned objects in memory, as etcd and the API server's watch cache do together. It has one
+// revision counter, a consistent snapshot of every recent revision, and a history that watchers replay.
 //
 //	Create/Update/Delete ─▶ revision 17 ─▶ table "services"
 //	                                        tree     ──▶ Snapshot(17): an immutable picture, read outside any lock
@@ -8,11 +8,11 @@
 // # Guarantees
 //
 //   - A write raises the revision by exactly one and stamps it on the object. A failed write changes nothing.
-//   - A snapshot of revision r is what was stored right after the write that made r.
+//   - A snapshot of revision r has the objects right after the write that made r.
 //   - A Watcher from r delivers exactly the writes to its table after r, in order, each once. Applied to the snapshot of r
 //     they give the newest one.
-//   - Writers never wait for watchers: a watcher has no queue of its own but reads the shared history. One that falls
-//     behind the end of the history is cut off (ErrLagged).
+//   - Writers never wait for watchers: a watcher has no queue of its own but reads the shared history. A watcher that
+//     falls behind the end of the history ends with ErrLagged.
 //
 // # What is not guaranteed
 //

@@ -162,7 +162,7 @@ func (m *model) Drop(t *rapid.T) {
 	m.drop(gr)
 }
 
-// drop: those who watch the table are to be told.
+// After drop the watchers of the table must end.
 func (m *model) drop(gr schema.GroupResource) {
 	for _, r := range m.watchers {
 		r.dropped = r.dropped || r.gr == gr

@@ -23,7 +23,7 @@ func (s *Store) Snapshot(gr schema.GroupResource, rev int64) (Tree, int64, error
 	if i := t.firstAfterLocked(rev); i > 0 {
 		return t.history[i-1].after, rev, nil
 	}
-	return t.base, rev, nil // before the first event: once one has been trimmed, no reader is let in that far back
+	return t.base, rev, nil // before the first event; after an event was trimmed, readers cannot begin so far back
 }
 
 // firstAfterLocked is the index of the first event of the history with a revision above rev.
@@ -35,7 +35,7 @@ func (t *table) firstAfterLocked(rev int64) int {
 type Watcher struct {
 	store *Store
 	table *table
-	seen  int64 // everything of the table up to here has been delivered
+	seen  int64 // all events of the table up to here have been delivered
 }
 
 // Watch returns a watcher of the writes after revision rev, which may be in the future: writes up to it are then not
@@ -58,9 +58,9 @@ func (s *Store) SnapshotAndWatch(gr schema.GroupResource) (Tree, int64, *Watcher
 	return t.tree, s.revision, &Watcher{store: s, table: t, seen: s.revision}
 }
 
-// Poll appends to dst what has not been delivered yet, at most about maximum events. When there is nothing it
-// returns a channel that closes at the next write to the table. Revision is the point up to which, all events of this
-// call included, the caller has seen everything of the table: good for a bookmark. Errors are ErrLagged and ErrDropped.
+// Poll appends to dst what has not been delivered yet, at most about maximum events. When there is nothing it returns a
+// channel that closes at the next write to the table. Revision is the point up to which the caller has seen every event
+// of the table, those of this call included. A bookmark may carry it. Errors are ErrLagged and ErrDropped.
 func (w *Watcher) Poll(dst []Event, maximum int) (events []Event, revision int64, changed <-chan struct{}, err error) {
 	w.store.mu.Lock()
 	defer w.store.mu.Unlock()

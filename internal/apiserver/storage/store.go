@@ -58,8 +58,8 @@ type Event struct {
 	after Tree // the table right after the write
 }
 
-// lagAllowance is how many events more than HistoryLimit are kept for watchers that are already connected: the limit is
-// about what a new watch may ask for, and may be as low as zero in a test, where no live watcher should be cut for it.
+// lagAllowance is how many events beyond HistoryLimit are kept for connected watchers. The limit is for new watches. A
+// test may set it to zero, and must not lose its running watches.
 const lagAllowance = 4096
 
 // Store holds all tables. Its methods may be called from any goroutine and never block on watchers.
@@ -68,10 +68,10 @@ type Store struct {
 
 	mu       sync.Mutex // protects all below, the tables' fields and the watchers' positions
 	revision int64
-	// compacted is the revision of the last Compact; nobody may ask for less.
+	// compacted is the revision of the last Compact; older ones are not available.
 	compacted int64
 	tables    map[schema.GroupResource]*table
-	advanced  chan struct{} // closed and replaced when revision rises and somebody waits; nil if nobody does
+	advanced  chan struct{} // closed and replaced when revision rises; nil without waiters
 }
 
 type table struct {
@@ -115,7 +115,7 @@ func (s *Store) Create(gr schema.GroupResource, key string, obj resource.Object)
 	return nil
 }
 
-// Update replaces old, which must be the very object that is stored, by obj. ErrConflict if it is not.
+// Update replaces old, which must be the stored object itself, by obj. ErrConflict if it is not.
 func (s *Store) Update(gr schema.GroupResource, key string, old, obj resource.Object) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -127,8 +127,8 @@ func (s *Store) Update(gr schema.GroupResource, key string, old, obj resource.Ob
 	return nil
 }
 
-// Delete removes old, which must be the very object that is stored. final is what watchers get as its last state: a copy
-// that is stamped with the revision of the deletion. ErrConflict if something else is stored.
+// Delete removes old, which must be the stored object itself. Watchers get final as its last state: a copy with the
+// revision of the deletion. ErrConflict if another object is stored.
 func (s *Store) Delete(gr schema.GroupResource, key string, old, final resource.Object) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,8 +151,7 @@ func (s *Store) Drop(gr schema.GroupResource) {
 	}
 }
 
-// Compact makes every revision before the current one unavailable to those who ask for it from now on. Watchers that
-// are connected go on undisturbed.
+// Compact makes every revision before the current one unavailable to new readers. Running watchers go on.
 func (s *Store) Compact() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -197,7 +196,7 @@ func (s *Store) commitLocked(t *table, e Event) {
 	t.history = append(t.history, e)
 	if len(t.history) > s.limit+lagAllowance {
 		t.trimmed = t.history[0].Revision
-		t.history[0] = Event{} // the array lives on for a while; what it pointed at need not
+		t.history[0] = Event{} // the array lives on for a while, but its events can be freed
 		t.history = t.history[1:]
 	}
 	t.wakeLocked()

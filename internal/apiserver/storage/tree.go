@@ -8,7 +8,7 @@ import (
 )
 
 // Tree is an immutable ordered map from keys to objects: a treap whose writes copy the path from the root and share the
-// rest. The zero Tree is empty. That every revision in the history has its own Tree is what makes pages consistent.
+// rest. The zero Tree is empty. Every revision in the history has its own Tree, so pages are consistent.
 type Tree struct{ root *node }
 
 type node struct {

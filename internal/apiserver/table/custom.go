@@ -26,7 +26,7 @@ func customLayout(defined []apiextensionsv1.CustomResourceColumnDefinition) layo
 	for i, c := range defined {
 		columns = append(columns, metav1.TableColumnDefinition{Name: c.Name, Type: c.Type, Format: c.Format, Description: c.Description, Priority: c.Priority})
 		path := jsonpath.New(c.Name).AllowMissingKeys(true)
-		// Braces would smuggle in a range, whose position a JSONPath keeps in itself while it runs.
+		// Braces could add a range, and a JSONPath keeps the range's position in itself while it runs.
 		if !strings.ContainsAny(c.JSONPath, "{}") && path.Parse(fmt.Sprintf("{%s}", c.JSONPath)) == nil {
 			paths[i] = path
 		}

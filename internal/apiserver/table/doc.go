@@ -11,15 +11,15 @@
 // # Guarantees
 //
 // A Printer is immutable and safe for concurrent use; printing changes no object. Each row has as many cells as there
-// are columns. A cell that cannot be computed is empty; it never costs the row. Ages are measured against time.Now at
-// the call, so a watch that prints one object at a time prints the age at the time of the event.
+// are columns. A cell that cannot be computed is empty; the row stays. Ages are computed at the call, so a watch prints
+// the age at the time of the event.
 //
 // # What is not guaranteed
 //
-// That every built-in kind has the columns of a real server: those of Services, Ingresses and the other kinds that have
-// a layout here do.
+// The columns of a real server for every built-in kind: only Services, Ingresses and the other kinds with a layout here
+// have them.
 //
 // # Where client-go differs
 //
-// client-go has no part in this: tables are made by the server, from code in k8s.io/kubernetes that cannot be imported.
+// client-go has no such code: the server makes tables, by code in k8s.io/kubernetes that cannot be imported.
 package table

@@ -32,7 +32,7 @@ func serviceCells(s *corev1.Service) []any {
 	return []any{s.Name, string(s.Spec.Type), orNone(ip), externalIP(s), orNone(servicePorts(s.Spec.Ports)), age(s), labels.FormatLabels(s.Spec.Selector)}
 }
 
-// externalIP is where a Service can be reached from outside, as far as its type has such a thing.
+// externalIP is the address of a Service from outside the cluster, if its type has one.
 func externalIP(s *corev1.Service) string {
 	switch s.Spec.Type {
 	case corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort:

@@ -40,8 +40,8 @@ type podSummary struct {
 	lastRestart  metav1.Time
 }
 
-// summarize tells, in this order of precedence: that the pod is being deleted, what keeps its init containers from
-// finishing, what the last troubled container says, and else the phase.
+// summarize returns the first that applies: the deletion, the state of the init containers, the reason of the last
+// failing container, the phase.
 func summarize(p *corev1.Pod) podSummary {
 	s := podSummary{total: len(p.Spec.Containers), reason: string(p.Status.Phase)}
 	if p.Status.Reason != "" {

@@ -306,7 +306,7 @@ func TestTable_EveryBuiltinPrintsAsManyCellsAsColumns(t *testing.T) {
 		tab := p.Table([]resource.Object{obj}, metav1.ListMeta{}, table.Options{})
 		require.Len(t, tab.Rows[0].Cells, len(p.Columns()), info.GVR)
 		require.Contains(t, tab.Rows[0].Cells, any("x"))
-		// A foreign type costs its cells, not the request.
+		// An object of a foreign type has empty cells, but does not fail the request.
 		foreign := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": "y"}}}
 		tab = p.Table([]resource.Object{foreign}, metav1.ListMeta{}, table.Options{})
 		require.Len(t, tab.Rows[0].Cells, len(p.Columns()), info.GVR)

@@ -4,9 +4,9 @@
 //
 //	func TestDemo(t *testing.T) { demotest.Check(t, story) }
 //
-// [Check] runs the story in process and compares what it prints with testdata/<name>.golden, runs it on a "cluster" (an API
-// server that the story only has a kubeconfig of), interrupts it, lets it follow, and looks at its log, its flags and its
-// length. With -update, the golden file is written instead.
+// [Check] runs the story in process and compares what it prints with testdata/<name>.golden, runs it on a "cluster" (an
+// API server of which the story has only a kubeconfig), interrupts it, lets it follow, and checks its log, its flags
+// and its length. With -update, the golden file is written instead.
 package demotest
 
 import (
@@ -36,8 +36,8 @@ import (
 	"glasswatch/internal/apiserver"
 )
 
-// MaxLines is how long a file of a demo may be, maxColumns how wide, with tabs of four columns. A demo has one file, or two if it
-// builds something by hand that takes its room.
+// MaxLines is the greatest length of a demo's file, and maxColumns its greatest width, with tabs of four columns. A
+// demo has one file, or two if it builds a large part by hand.
 const (
 	MaxLines   = 150
 	maxColumns = 140
@@ -57,7 +57,7 @@ func Main(m *testing.M, main func()) {
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("k8s.io/klog/v2.(*flushDaemon).run.func1"))
 }
 
-// Check runs all there is to check of a story. Its folder is the working directory.
+// Check runs all checks of a story. Its folder is the working directory.
 func Check(t *testing.T, s demo.Story) {
 	t.Run("tells the same each time", func(t *testing.T) { checkGolden(t, s) })
 	t.Run("works in one namespace of a cluster and removes it", func(t *testing.T) { checkCluster(t, s) })
@@ -89,7 +89,7 @@ func checkGolden(t *testing.T, s demo.Story) {
 	require.NotContains(t, got, "\x1b[", "colours are for terminals")
 }
 
-// requireSameLines names the first line that differs: all of two screens would hide it.
+// requireSameLines names the first line that differs, for two whole screens would hide it.
 func requireSameLines(t *testing.T, want, got []string) {
 	t.Helper()
 	for i := range max(len(want), len(got)) {
@@ -100,7 +100,7 @@ func requireSameLines(t *testing.T, want, got []string) {
 	}
 }
 
-// masks are what differs between two runs that tell the same.
+// masks match the parts that differ between two good runs.
 var masks = []struct {
 	pattern *regexp.Regexp
 	mask    string
@@ -123,7 +123,7 @@ var masks = []struct {
 	{regexp.MustCompile(`(context deadline exceeded|net/http: request canceled)( \(Client\.Timeout exceeded while awaiting headers\))?`), "DEADLINE EXCEEDED"},
 }
 
-// measure is a duration or a size, with the blanks around it: how many those are depends on what is measured.
+// measure is a duration or a size, with the blanks around it, whose number depends on the value.
 var measure = regexp.MustCompile(`[ \t]*\b((\d+(\.\d+)?(h|ms|m|s|µs|ns))+|\d+ ms|\d+(\.\d+)? ?([KMG]i)?B)\b[ \t]*`)
 
 // Mask puts a word in place of each time, size, port, address, temporary file, UID and resourceVersion.
@@ -156,7 +156,7 @@ func withCluster(t *testing.T, s demo.Story, use func(client kubernetes.Interfac
 	require.NoError(t, err)
 }
 
-// requireClean: deletion was asked for, the rest is the cluster's.
+// requireClean wants that deletion was requested; the cluster does the rest.
 func requireClean(t *testing.T, client kubernetes.Interface) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -196,7 +196,7 @@ func requireJSON(t *testing.T, log string) {
 	require.Contains(t, string(text), "transport/round_trippers.go")
 }
 
-// checkFollow presses Ctrl-C once the story is told and stays, which is a good end.
+// checkFollow sends Ctrl-C when the story has ended and follows, which must end without an error.
 func checkFollow(t *testing.T, s demo.Story) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -213,7 +213,7 @@ func checkFollow(t *testing.T, s demo.Story) {
 	}
 }
 
-// checkInterrupt presses Ctrl-C, so to speak, as soon as the first step begins.
+// checkInterrupt sends Ctrl-C as soon as the first step begins.
 func checkInterrupt(t *testing.T, s demo.Story) {
 	withCluster(t, s, func(client kubernetes.Interface, kubeconfig string) {
 		ctx, cancel := context.WithCancel(t.Context())
