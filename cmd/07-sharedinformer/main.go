@@ -14,12 +14,13 @@ import (
 	"glasswatch/listwatch"
 	"glasswatch/reflector"
 	"glasswatch/sharedinformer"
+	"glasswatch/sharedinformer/factory"
 )
 
 func main() { demo.Main(story) }
 
 var story = demo.Story{Name: "07-sharedinformer", Title: "One watch, many handlers",
-	Layer: "sharedinformer/fanout.go", Next: "cmd/08-workqueue/main.go", Tell: demo.Steps(many, slow, relist, resync, synced, factory)}
+	Layer: "sharedinformer/fanout.go", Next: "cmd/08-workqueue/main.go", Tell: demo.Steps(many, slow, relist, resync, synced, fromFactory)}
 
 type informer = sharedinformer.Informer[*corev1.ConfigMap]
 type options = sharedinformer.HandlerOptions
@@ -123,11 +124,11 @@ func synced(ctx context.Context, d *demo.Demo) {
 	d.Why("whoever works on what the handler was told waits for the handler")
 }
 
-func factory(ctx context.Context, d *demo.Demo) {
+func fromFactory(ctx context.Context, d *demo.Demo) {
 	d.Step("A factory: one informer a type, and options for all")
 	d.Put(ctx, "sold", "g")
 	d.Put(ctx, "kept", "h")
-	f := sharedinformer.NewFactory(d.Config, sharedinformer.FactoryOptions{
+	f := factory.New(d.Config, factory.Options{
 		Namespace:        d.Namespace,
 		TweakListOptions: func(opts *metav1.ListOptions) { opts.LabelSelector = "group=sold" },
 		Transform: func(object listwatch.Object) (listwatch.Object, error) {
@@ -136,10 +137,10 @@ func factory(ctx context.Context, d *demo.Demo) {
 		},
 		Resync: map[reflect.Type]time.Duration{reflect.TypeFor[*corev1.ConfigMap](): time.Second},
 	})
-	i := demo.Must(sharedinformer.InformerFor[*corev1.ConfigMap](f))
+	i := demo.Must(factory.InformerFor[*corev1.ConfigMap](f))
 	h := add(ctx, i, options{})
 	d.Go(ctx, func(ctx context.Context) { f.Start(ctx); <-ctx.Done(); f.Shutdown() })
-	d.Saw("asked for twice it is the same: %t; %s", demo.Must(sharedinformer.InformerFor[*corev1.ConfigMap](f)) == i, h.Take(1))
+	d.Saw("asked for twice it is the same: %t; %s", demo.Must(factory.InformerFor[*corev1.ConfigMap](f)) == i, h.Take(1))
 	d.Sent("%s", d.Curl(d.Tape.Last()))
 	d.Why("Namespace is in the path, TweakListOptions made the selector: h is not sent at all")
 	stored := demo.Must(d.Client.CoreV1().ConfigMaps(d.Namespace).Get(ctx, "g", metav1.GetOptions{}))

@@ -22,6 +22,7 @@ import (
 	"glasswatch/listwatch"
 	"glasswatch/listwatch/memo"
 	"glasswatch/sharedinformer"
+	"glasswatch/sharedinformer/metrics"
 )
 
 // Options of a Controller. The zero value serves all namespaces with one worker.
@@ -73,7 +74,7 @@ func New(cfg *rest.Config, opts Options) (*Controller, error) {
 		return nil, err
 	}
 	if opts.Registerer != nil {
-		err := opts.Registerer.Register(sharedinformer.NewCollector(func() []sharedinformer.Stats {
+		err := opts.Registerer.Register(metrics.NewCollector(func() []sharedinformer.Stats {
 			return []sharedinformer.Stats{c.services.Stats(), c.ingresses.Stats()}
 		}))
 		if err != nil {
