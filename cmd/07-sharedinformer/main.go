@@ -1,5 +1,4 @@
-// Command 07-sharedinformer gives the events of one watch to many handlers: late ones, slow ones, and those with
-// resyncs.
+// Command 07-sharedinformer tells many handlers of one watch: late ones, slow ones, and those that want to hear it again.
 package main
 
 import (
@@ -16,13 +15,12 @@ import (
 	"glasswatch/reflector"
 	"glasswatch/sharedinformer"
 	"glasswatch/sharedinformer/factory"
-	"glasswatch/sharedinformer/transform"
 )
 
 func main() { demo.Main(story) }
 
 var story = demo.Story{Name: "07-sharedinformer", Title: "One watch, many handlers",
-	Layer: "sharedinformer/fanout.go", Next: "cmd/08-workqueue/main.go", Tell: demo.Steps(many, slow, relist, resync, synced, aFactory)}
+	Layer: "sharedinformer/fanout.go", Next: "cmd/08-workqueue/main.go", Tell: demo.Steps(many, slow, relist, resync, synced, fromFactory)}
 
 type informer = sharedinformer.Informer[*corev1.ConfigMap]
 type options = sharedinformer.HandlerOptions
@@ -33,10 +31,10 @@ func newInformer(d *demo.Demo, group string, resync time.Duration) *informer {
 }
 
 func run(ctx context.Context, d *demo.Demo, i *informer) {
-	d.Go(ctx, func(ctx context.Context) { _ = i.Run(ctx) }) // the only error is a second run
+	d.Go(ctx, func(ctx context.Context) { _ = i.Run(ctx) }) // an error would say that it was run before
 }
 
-// handler returns from a call only when the story takes the call: until then it is a slow handler.
+// handler is one that does not return from a call before the story takes it: as long as the story does not, it is slow.
 type handler struct {
 	*demo.Handler[*corev1.ConfigMap]
 	*sharedinformer.Registration
@@ -126,14 +124,17 @@ func synced(ctx context.Context, d *demo.Demo) {
 	d.Why("whoever works on what the handler was told waits for the handler")
 }
 
-func aFactory(ctx context.Context, d *demo.Demo) {
+func fromFactory(ctx context.Context, d *demo.Demo) {
 	d.Step("A factory: one informer a type, and options for all")
 	d.Put(ctx, "sold", "g")
 	d.Put(ctx, "kept", "h")
 	f := factory.New(d.Config, factory.Options{
 		Namespace:        d.Namespace,
 		TweakListOptions: func(opts *metav1.ListOptions) { opts.LabelSelector = "group=sold" },
-		Transform: transform.StripManagedFields[listwatch.Object],
+		Transform: func(object listwatch.Object) (listwatch.Object, error) {
+			object.SetManagedFields(nil)
+			return object, nil
+		},
 		Resync: map[reflect.Type]time.Duration{reflect.TypeFor[*corev1.ConfigMap](): time.Second},
 	})
 	i := demo.Must(factory.InformerFor[*corev1.ConfigMap](f))

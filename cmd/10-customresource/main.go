@@ -21,6 +21,7 @@ import (
 	"glasswatch/listwatch"
 	"glasswatch/reflector"
 	"glasswatch/sharedinformer"
+	"glasswatch/sharedinformer/factory"
 )
 
 func main() { demo.Main(story) }
@@ -71,11 +72,11 @@ func tell(ctx context.Context, d *demo.Demo) {
 	gvr := schema.GroupVersionResource{Group: d.Namespace + ".example.com", Version: "v1", Resource: "gardens"}
 	kinds := runtime.NewScheme()
 	kinds.AddKnownTypeWithName(gvr.GroupVersion().WithKind("Garden"), &Garden{})
-	f := sharedinformer.NewFactory(d.Config, sharedinformer.FactoryOptions{Namespace: d.Namespace, Scheme: kinds,
+	f := factory.New(d.Config, factory.Options{Namespace: d.Namespace, Scheme: kinds,
 		// by default from 0.8 seconds to a minute
 		Reflector: reflector.Options{Backoff: reflector.Backoff{Base: 100 * time.Millisecond, Factor: 1}}})
 	d.Go(ctx, func(ctx context.Context) { <-ctx.Done(); f.Shutdown() })
-	maps := demo.Must(sharedinformer.InformerFor[*corev1.ConfigMap](f))
+	maps := demo.Must(factory.InformerFor[*corev1.ConfigMap](f))
 	f.Start(ctx)
 	demo.Check(f.WaitForSync(ctx))
 	d.Saw("%s: synced %t", maps.Name(), maps.HasSynced())
@@ -116,7 +117,7 @@ func tell(ctx context.Context, d *demo.Demo) {
 	d.Why("the schema fills in, takes away what it does not know, and refuses")
 
 	d.Step("Objects with a Go type: another informer, on the same objects")
-	typed := demo.Must(sharedinformer.InformerFor[*Garden](f))
+	typed := demo.Must(factory.InformerFor[*Garden](f))
 	same := demo.NewHandler[*Garden](ctx)
 	demo.Must(typed.AddHandler(same, sharedinformer.HandlerOptions{}))
 	f.Start(ctx)

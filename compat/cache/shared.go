@@ -17,11 +17,13 @@ import (
 	"glasswatch/listwatch"
 	"glasswatch/reflector"
 	"glasswatch/sharedinformer"
+	"glasswatch/sharedinformer/mutationdetect"
 )
 
 // sharedIndexInformer shows a sharedinformer.Informer as client-go's SharedIndexInformer.
 type sharedIndexInformer struct {
 	native  *sharedinformer.Informer[object]
+	run     func(context.Context) error // native's, with a mutation detector if there is one
 	indexer *indexStore[listwatch.Key, object]
 	lw      ListerWatcher
 	example runtime.Object
@@ -63,7 +65,7 @@ func NewSharedIndexInformerWithOptions(lw ListerWatcher, exampleObject runtime.O
 	}
 	b := newBridge(lw, example, options.ObjectDescription)
 	s.errors = errorRouter{name: b.what, what: b.what, shell: sync.OnceValue(s.newShell)}
-	s.native = sharedinformer.New(b, sharedinformer.Options[object]{
+	nativeOptions := sharedinformer.Options[object]{
 		Name:              b.what,
 		ResyncPeriod:      options.ResyncPeriod,
 		Indexers:          nativeIndexers[object](options.Indexers),
@@ -73,7 +75,14 @@ func NewSharedIndexInformerWithOptions(lw ListerWatcher, exampleObject runtime.O
 		Queue:             queueKind(),
 		Metrics:           nativeMetrics(options),
 		Reflector:         reflector.Options{DisableStreamingList: !canStreamLists(lw)},
-	})
+	}
+	s.run = func(ctx context.Context) error { return s.native.Run(ctx) }
+	if mutationdetect.Wanted() {
+		detector := mutationdetect.New(b.what, nil)
+		nativeOptions.BeforeStore = detector.BeforeStore
+		s.run = func(ctx context.Context) error { return detector.Run(ctx, s.native.Run) }
+	}
+	s.native = sharedinformer.New(b, nativeOptions)
 	if _, wanted := options.Indexers[NamespaceIndex]; !wanted {
 		// AddIndexers may bring one of that name.
 		_ = s.native.Store().RemoveIndexers(sharedinformer.NamespaceIndex)
@@ -178,7 +187,7 @@ func (s *sharedIndexInformer) RunWithContext(ctx context.Context) {
 		klog.FromContext(ctx).Info("Warning: an informer is run a second time, which does nothing", "informer", s.errors.name)
 		return
 	}
-	_ = s.native.Run(ctx) // the one error is that it runs already
+	_ = s.run(ctx) // the one error is that it runs already
 }
 
 // HasSynced reports whether the first list is in the store. Handlers may have seen less of it.

@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -162,6 +164,29 @@ func TestMutationDetector_SaysWhatWasModified(t *testing.T) {
 		obj.Data = map[string]string{"who": "me"}
 		defer func() { require.Contains(t, fmt.Sprint(recover()), "cache maps modified") }()
 		detector.Run(t.Context().Done())
+	})
+}
+
+// The panic is in a goroutine of its own, so it ends the process.
+func TestMutationDetector_EndsAProgramWhoseHandlerWritesToTheCache(t *testing.T) {
+	if os.Getenv("KUBE_CACHE_MUTATION_DETECTOR") == "" {
+		program := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+		program.Env = append(os.Environ(), "KUBE_CACHE_MUTATION_DETECTOR=true")
+		out, err := program.CombinedOutput()
+		require.Error(t, err)
+		require.Contains(t, string(out), `a@1 was modified: Data`)
+		return
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s := newVillage()
+		s.Put("a")
+		informer := NewSharedIndexInformer(s, &corev1.ConfigMap{}, 0, Indexers{})
+		_, err := informer.AddEventHandler(ResourceEventHandlerFuncs{AddFunc: func(obj any) {
+			obj.(*corev1.ConfigMap).Data = map[string]string{"who": "me"}
+		}})
+		require.NoError(t, err)
+		defer running(informer.RunWithContext)()
+		<-time.After(time.Minute)
 	})
 }
 

@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
-	"glasswatch/sharedinformer"
+	"glasswatch/sharedinformer/factory"
 )
 
 // A feature is switched off: nobody needs the ConfigMaps any more, everything else of the factory goes on. Later the feature
@@ -25,15 +25,15 @@ func TestOneInformerOfAFactoryStopsAndStartsAgain(t *testing.T) {
 		c.Put("a", "1")
 		client, err := kubernetes.NewForConfig(c.cfg)
 		require.NoError(t, err)
-		factory := informers.NewSharedInformerFactory(client, 0)
-		services := factory.Core().V1().Services().Informer()
-		start(t, func(ctx context.Context) { factory.StartWithContext(ctx); <-ctx.Done(); factory.Shutdown() })
+		shared := informers.NewSharedInformerFactory(client, 0)
+		services := shared.Core().V1().Services().Informer()
+		start(t, func(ctx context.Context) { shared.StartWithContext(ctx); <-ctx.Done(); shared.Shutdown() })
 		synctest.Wait()
 
 		// A factory stops nothing. What can be done is to start it once more, with a context for what was asked for since.
-		maps := factory.Core().V1().ConfigMaps()
+		maps := shared.Core().V1().ConfigMaps()
 		maps.Informer()
-		stop := start(t, func(ctx context.Context) { factory.StartWithContext(ctx); <-ctx.Done() })
+		stop := start(t, func(ctx context.Context) { shared.StartWithContext(ctx); <-ctx.Done() })
 		require.True(t, cache.WaitFor(t.Context(), "", maps.Informer().HasSyncedChecker(), services.HasSyncedChecker()))
 		a := cached(maps.Informer())
 		stop()
@@ -43,7 +43,7 @@ func TestOneInformerOfAFactoryStopsAndStartsAgain(t *testing.T) {
 
 		// Whoever asks for it again is given the one that has stopped. It cannot be started, it takes no handlers, its lister
 		// goes on to answer with what was true when it stopped, and its memory stays as long as the factory.
-		start(t, func(ctx context.Context) { factory.StartWithContext(ctx) })
+		start(t, func(ctx context.Context) { shared.StartWithContext(ctx) })
 		c.Put("a", "2")
 		synctest.Wait()
 		require.True(t, maps.Informer().IsStopped())
@@ -53,27 +53,27 @@ func TestOneInformerOfAFactoryStopsAndStartsAgain(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "1", old.Data["v"])
 		require.False(t, isFreed(a))
-		runtime.KeepAlive(factory)
+		runtime.KeepAlive(shared)
 	})
 	glasswatch(t, func(t *testing.T) {
 		c := startCluster(t)
 		c.Put("a", "1")
-		factory := sharedinformer.NewFactory(c.cfg, sharedinformer.FactoryOptions{})
-		defer factory.Shutdown()
-		services, err := sharedinformer.InformerFor[*corev1.Service](factory)
+		shared := factory.New(c.cfg, factory.Options{})
+		defer shared.Shutdown()
+		services, err := factory.InformerFor[*corev1.Service](shared)
 		require.NoError(t, err)
-		a := stopConfigMaps(t, factory)
+		a := stopConfigMaps(t, shared)
 		require.True(t, isFreed(a))
 		require.True(t, services.HasSynced() && !isDone(services.Done()))
 
 		c.Put("a", "2")
-		again, err := sharedinformer.InformerFor[*corev1.ConfigMap](factory)
+		again, err := factory.InformerFor[*corev1.ConfigMap](shared)
 		require.NoError(t, err)
 		told := notes{}
 		_, err = again.AddHandler(telling(&told), handlerOptions{})
 		require.NoError(t, err)
-		factory.Start(t.Context())
-		require.NoError(t, factory.WaitForSync(t.Context()))
+		shared.Start(t.Context())
+		require.NoError(t, shared.WaitForSync(t.Context()))
 		require.Equal(t, []string{"add a"}, told.read())
 		now, err := again.Lister().Namespace("default").Get("a")
 		require.NoError(t, err)
@@ -83,15 +83,15 @@ func TestOneInformerOfAFactoryStopsAndStartsAgain(t *testing.T) {
 
 // stopConfigMaps lets the factory's informer on ConfigMaps sync and stop, and returns an object of its store without
 // keeping it.
-func stopConfigMaps(t *testing.T, factory *sharedinformer.Factory) weak.Pointer[corev1.ConfigMap] {
-	maps, err := sharedinformer.InformerFor[*corev1.ConfigMap](factory)
+func stopConfigMaps(t *testing.T, shared *factory.Factory) weak.Pointer[corev1.ConfigMap] {
+	maps, err := factory.InformerFor[*corev1.ConfigMap](shared)
 	require.NoError(t, err)
-	factory.Start(t.Context())
-	require.NoError(t, factory.WaitForSync(t.Context()))
+	shared.Start(t.Context())
+	require.NoError(t, shared.WaitForSync(t.Context()))
 	objs, err := maps.Lister().List(labels.Everything())
 	require.NoError(t, err)
 	require.NotEmpty(t, objs)
-	require.NoError(t, sharedinformer.StopFor[*corev1.ConfigMap](factory))
+	require.NoError(t, factory.StopFor[*corev1.ConfigMap](shared))
 	require.True(t, isDone(maps.Done()))
 	return weak.Make(objs[0])
 }

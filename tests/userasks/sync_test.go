@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"glasswatch/reflector"
-	"glasswatch/sharedinformer"
+	"glasswatch/sharedinformer/factory"
 )
 
 // A role lacks a verb (403), or a definition is not installed (404). The program waits for its caches for a minute.
@@ -28,33 +28,33 @@ func TestASyncThatCannotSucceedSaysWhy(t *testing.T) {
 				c.Fail(-1, code, "list", "watch")
 				client, err := kubernetes.NewForConfig(c.cfg)
 				require.NoError(t, err)
-				factory := informers.NewSharedInformerFactory(client, 0)
-				informer := factory.Core().V1().ConfigMaps().Informer()
-				start(t, func(ctx context.Context) { factory.StartWithContext(ctx); <-ctx.Done(); factory.Shutdown() })
+				shared := informers.NewSharedInformerFactory(client, 0)
+				informer := shared.Core().V1().ConfigMaps().Informer()
+				start(t, func(ctx context.Context) { shared.StartWithContext(ctx); <-ctx.Done(); shared.Shutdown() })
 
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
 				require.False(t, cache.WaitForCacheSync(ctx.Done(), informer.HasSynced))
 				// v0.37 has an error, too. It is the context's: who, but not why. The reason is in the log, or with the one
 				// handler that SetWatchErrorHandler takes.
-				err = factory.WaitForCacheSyncWithContext(ctx).AsError()
+				err = shared.WaitForCacheSyncWithContext(ctx).AsError()
 				require.EqualError(t, err, "failed to sync all caches: *v1.ConfigMap: context deadline exceeded")
 				require.False(t, apierrors.IsForbidden(err) || apierrors.IsNotFound(err))
 			})
 			glasswatch(t, func(t *testing.T) {
 				c := startCluster(t)
 				c.Fail(-1, code, "list", "watch")
-				factory := sharedinformer.NewFactory(c.cfg, sharedinformer.FactoryOptions{
+				shared := factory.New(c.cfg, factory.Options{
 					WatchErrorHandler: func(context.Context, schema.GroupVersionResource, error) {},
 				})
-				defer factory.Shutdown()
-				_, err := sharedinformer.InformerFor[*corev1.ConfigMap](factory)
+				defer shared.Shutdown()
+				_, err := factory.InformerFor[*corev1.ConfigMap](shared)
 				require.NoError(t, err)
-				factory.Start(t.Context())
+				shared.Start(t.Context())
 
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
-				err = factory.WaitForSync(ctx)
+				err = shared.WaitForSync(ctx)
 				require.ErrorIs(t, err, context.DeadlineExceeded)
 				require.Equal(t, code == 403, apierrors.IsForbidden(err))
 				require.Equal(t, code == 404, apierrors.IsNotFound(err))
