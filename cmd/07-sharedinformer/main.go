@@ -15,6 +15,7 @@ import (
 	"glasswatch/reflector"
 	"glasswatch/sharedinformer"
 	"glasswatch/sharedinformer/factory"
+	"glasswatch/sharedinformer/transform"
 )
 
 func main() { demo.Main(story) }
@@ -131,11 +132,8 @@ func fromFactory(ctx context.Context, d *demo.Demo) {
 	f := factory.New(d.Config, factory.Options{
 		Namespace:        d.Namespace,
 		TweakListOptions: func(opts *metav1.ListOptions) { opts.LabelSelector = "group=sold" },
-		Transform: func(object listwatch.Object) (listwatch.Object, error) {
-			object.SetManagedFields(nil)
-			return object, nil
-		},
-		Resync: map[reflect.Type]time.Duration{reflect.TypeFor[*corev1.ConfigMap](): time.Second},
+		Transform:        transform.StripManagedFields[listwatch.Object],
+		Resync:           map[reflect.Type]time.Duration{reflect.TypeFor[*corev1.ConfigMap](): time.Second},
 	})
 	i := demo.Must(factory.InformerFor[*corev1.ConfigMap](f))
 	h := add(ctx, i, options{})
