@@ -42,8 +42,8 @@ type Metrics interface {
 	Taken(queued time.Duration)
 	// Finished: Done was called for an item that had been processed for worked.
 	Finished(worked time.Duration)
-	// Unfinished is called every [ReportPeriod] while items are being processed, until ShutDown, and once after the last
-	// one is done. It gets the sum of the times they have been at it so far, and the longest of them.
+	// Unfinished is called every [ReportPeriod] while items are being processed, until ShutDown, and once after the
+	// last one is done. It gets the sum of the times they have been at it so far, and the longest of them.
 	Unfinished(total, longest time.Duration)
 	// Retried: AddAfter or AddRateLimited was called, whatever the delay.
 	Retried()
