@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"strings"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,94 +31,101 @@ var (
 	// as by a restored backup. What it brought is discarded; a list without a resourceVersion follows.
 	ErrRewound = errors.New("server was set back to an older resourceVersion")
 
-	errRepeatedToken = errors.New("the server answers a continue token with the same one")
-	errUnknownEvent  = errors.New("unknown event type")
-	errNamelessItem  = errors.New("list has an item that does not tell its name")
-
-	// errOverdue ends a watch whose server let the timeout pass; it counts as a clean end.
-	errOverdue = errors.New("watch outlived its timeout")
+	errUnknownEvent = errors.New("unknown event type")
+	errNamelessItem = errors.New("list has an item that does not tell its name")
 )
 
-// isExpired: the server no longer has this resourceVersion or continue token.
-func isExpired(err error) bool {
-	return apierrors.IsResourceExpired(err) || apierrors.IsGone(err)
+// errorKind is what an error tells of the server. It decides what follows.
+type errorKind uint8
+
+const (
+	kindOther       errorKind = iota // something is wrong with the request, an object or the server
+	kindEnded                        // a stream ended between two events
+	kindEarly                        // one of our own: a stream ended before it was of use
+	kindRewound                      // ErrRewound
+	kindExpired                      // the server no longer has this resourceVersion or continue token
+	kindTooLarge                     // the server does not have this resourceVersion yet
+	kindUnsupported                  // the server does not know streaming lists, or has them switched off
+	kindBusy                         // the request is fine, the server just cannot take it now
+	kindReset                        // the HTTP/2 stream was reset, or its connection was ended
+	kindBroken                       // the connection went away
+	kindOutage                       // the answer is not that of a healthy server
+	kindInternal                     // a 500: it may well be about the request
+)
+
+// kindOf is the table of all errors.
+func kindOf(err error) errorKind {
+	status, answered := errors.AsType[*apierrors.StatusError](err)
+	_, network := errors.AsType[net.Error](err)
+	switch {
+	case isOneObjects(err):
+		return kindOther
+	case err == io.EOF:
+		return kindEnded
+	case errors.Is(err, ErrSilent), errors.Is(err, ErrEndedEarly), errors.Is(err, ErrVeryShortWatch):
+		return kindEarly
+	case errors.Is(err, ErrRewound):
+		return kindRewound
+	case apierrors.IsResourceExpired(err), apierrors.IsGone(err):
+		return kindExpired
+	case isTooLarge(err):
+		return kindTooLarge
+	case apierrors.IsBadRequest(err), apierrors.IsInvalid(err), apierrors.IsMethodNotSupported(err):
+		return kindUnsupported
+	case apierrors.IsTooManyRequests(err), utilnet.IsConnectionRefused(err):
+		return kindBusy
+	case isHTTP2Reset(err, answered):
+		return kindReset
+	case answered && status.ErrStatus.Code > 500, apierrors.IsServerTimeout(err):
+		return kindOutage
+	case apierrors.IsInternalError(err):
+		return kindInternal
+	case !answered && (network || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) ||
+		utilnet.IsProbableEOF(err) || utilnet.IsConnectionReset(err)):
+		return kindBroken
+	}
+	return kindOther
 }
 
-// isTooLarge: the server does not have this resourceVersion yet. Servers before 1.18.6 said so in the text only.
+// isUnavailable: the resourceVersion that was asked for is not to be had, but another one may.
+func isUnavailable(err error) bool { return kindOf(err) == kindExpired || kindOf(err) == kindTooLarge }
+
+// isOneObjects: the error is about an object, or the sink's. Its cause says nothing of the connection.
+func isOneObjects(err error) bool {
+	_, unreadable := errors.AsType[*listwatch.ObjectError](err)
+	_, refused := errors.AsType[*SinkError](err)
+	return unreadable || refused
+}
+
+// isTooLarge: servers before 1.18.6 said it in the text only.
 func isTooLarge(err error) bool {
 	return apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) ||
 		apierrors.IsTimeout(err) && strings.Contains(err.Error(), "Too large resource version")
 }
 
-// isUnavailable: the resourceVersion that was asked for is not to be had, but another one may.
-func isUnavailable(err error) bool { return isExpired(err) || isTooLarge(err) }
-
-// isStreamingRefused: the server does not know streaming lists, or has them switched off.
-func isStreamingRefused(err error) bool {
-	return apierrors.IsBadRequest(err) || apierrors.IsInvalid(err) || apierrors.IsMethodNotSupported(err)
-}
-
-// isBusy: nothing is wrong with the request, the server just cannot take it now.
-func isBusy(err error) bool {
-	return utilnet.IsConnectionRefused(err) || apierrors.IsTooManyRequests(err)
-}
-
-// isOutage: the request did not get through, or not to a healthy server. A 500 is not among them: it may well be about
-// the request.
-func isOutage(err error) bool {
-	if status, ok := errors.AsType[*apierrors.StatusError](err); ok && status.ErrStatus.Code > 500 {
-		return true
-	}
-	return apierrors.IsServerTimeout(err) || isBroken(err) || isHTTP2Reset(err)
-}
-
-// isBroken: the connection went away.
-func isBroken(err error) bool {
-	if _, isAnswer := errors.AsType[*apierrors.StatusError](err); isAnswer {
-		return false
-	}
-	_, isNetwork := errors.AsType[net.Error](err)
-	return isNetwork || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) ||
-		utilnet.IsProbableEOF(err) || utilnet.IsConnectionReset(err)
-}
-
-// isHTTP2Reset: the server, or a proxy, reset the stream or ended its connection: REFUSED_STREAM, NO_ERROR, GOAWAY.
-// There are two implementations of HTTP/2 with errors of their own, so it goes by their text. client-go's decoder
-// puts the text into a status.
-func isHTTP2Reset(err error) bool {
-	_, isAnswer := errors.AsType[*apierrors.StatusError](err)
-	if isAnswer && !apierrors.HasStatusCause(err, "ClientWatchDecoding") {
+// isHTTP2Reset: REFUSED_STREAM, NO_ERROR, GOAWAY, by the server or a proxy. There are two implementations of HTTP/2
+// with errors of their own, so it goes by their text. client-go's decoder puts the text into an answer of its own.
+func isHTTP2Reset(err error, answered bool) bool {
+	if answered && !apierrors.HasStatusCause(err, "ClientWatchDecoding") {
 		return false
 	}
 	text := err.Error()
 	return strings.Contains(text, "stream error: stream ID ") || strings.Contains(text, "http2: ")
 }
 
-// retryAfter is the wait that the server asked for; 0 if it did not.
-func retryAfter(err error) time.Duration {
-	seconds, _ := apierrors.SuggestsClientDelay(err)
-	return time.Duration(seconds) * time.Second
+// logLevels are the verbosities of what heals by itself in the course of business.
+var logLevels = map[errorKind]int{
+	kindEarly: 0, kindRewound: 0, kindBroken: 1, kindReset: 1, kindBusy: 2, kindExpired: 4, kindTooLarge: 4,
 }
 
-// LogError is the default of Options.OnError: it logs err under the reflector's name. What heals by itself in the
-// course of business is not worth a line at the usual verbosity.
+// LogError is the default of Options.OnError: it logs err under the reflector's name, and quietly what heals by itself.
 func LogError(ctx context.Context, name string, err error) {
 	logger := klog.FromContext(ctx).WithValues("reflector", name)
-	level := 0
-	switch {
-	case isUnavailable(err):
-		level = 4
-	case isBusy(err):
-		level = 2
-	case errors.Is(err, io.ErrUnexpectedEOF), isHTTP2Reset(err):
-		level = 1
-	case errors.Is(err, ErrVeryShortWatch), errors.Is(err, ErrSilent), errors.Is(err, ErrEndedEarly),
-		errors.Is(err, ErrRewound):
-	default:
-		logger.Error(err, "Failed to list, to watch or to take over an object")
+	if level, heals := logLevels[kindOf(err)]; heals {
+		logger.V(level).Info("List or watch ended, another follows", "err", err)
 		return
 	}
-	logger.V(level).Info("List or watch ended, another follows", "err", err)
+	logger.Error(err, "Failed to list, to watch or to take over an object")
 }
 
 // fail records and reports an error of a list or watch.

@@ -1,17 +1,25 @@
 package reflector
 
-import "glasswatch/listwatch"
+import (
+	"cmp"
+	"maps"
+	"slices"
 
-// unreadable stands in an index for an object of which there is no version that could be read.
-const unreadable = -1
+	"glasswatch/listwatch"
+)
 
 // initialSet gathers the initial events of a streaming list, to which changes that happen meanwhile may belong.
 type initialSet[T listwatch.Object] struct {
-	items []T
-	index map[listwatch.Key]int // Invariant: index[KeyOf(items[i])] == i; all other values are unreadable.
+	objects map[listwatch.Key]initialObject[T]
 	// upTo is the newest version of a change that happened meanwhile. Changes are in order. Additions are not: the
 	// objects that were there before are among them.
 	upTo string
+}
+
+// initialObject is the last good version of an object; if there is none, why not.
+type initialObject[T listwatch.Object] struct {
+	obj T
+	bad *listwatch.ObjectError
 }
 
 // apply takes over an event of an object.
@@ -20,49 +28,37 @@ func (l *initialSet[T]) apply(ev listwatch.Event[T]) {
 		l.upTo = ev.ResourceVersion
 	}
 	key := listwatch.KeyOf(ev.Object)
-	i, ok := l.index[key]
-	switch {
-	case ev.Type == listwatch.Deleted:
-		l.remove(key)
-	case ok && i != unreadable:
-		l.items[i] = ev.Object
-	default:
-		l.index[key] = len(l.items)
-		l.items = append(l.items, ev.Object)
+	l.objects[key] = initialObject[T]{obj: ev.Object}
+	if ev.Type == listwatch.Deleted {
+		delete(l.objects, key)
 	}
 }
 
-// addBad takes over an event that could not be read. It keeps the last good version, if there is one.
-func (l *initialSet[T]) addBad(bad *listwatch.ObjectError) {
+// applyBad takes over an event that could not be read. It keeps the last good version, if there is one.
+func (l *initialSet[T]) applyBad(bad *listwatch.ObjectError) {
+	if _, ok := l.objects[bad.Key]; !ok {
+		l.objects[bad.Key] = initialObject[T]{bad: bad}
+	}
 	if bad.Type == listwatch.Deleted {
-		l.remove(bad.Key)
-	} else if _, ok := l.index[bad.Key]; !ok {
-		l.index[bad.Key] = unreadable
+		delete(l.objects, bad.Key)
 	}
 }
 
-// remove puts the last item in the place of the one that goes.
-func (l *initialSet[T]) remove(key listwatch.Key) {
-	i, ok := l.index[key]
-	delete(l.index, key)
-	if !ok || i == unreadable {
-		return
+// list returns what was gathered, sorted by key as in a paged list.
+func (l *initialSet[T]) list(version string) *listwatch.List[T] {
+	if isOlder(version, l.upTo) {
+		version = l.upTo // the end of the initial events came late
 	}
-	last := len(l.items) - 1
-	if i != last {
-		l.items[i] = l.items[last]
-		l.index[listwatch.KeyOf(l.items[i])] = i
-	}
-	clear(l.items[last:])
-	l.items = l.items[:last]
-}
-
-// keep returns the keys of the objects that could not be read.
-func (l *initialSet[T]) keep() (keys []listwatch.Key) {
-	for key, i := range l.index {
-		if i == unreadable {
-			keys = append(keys, key)
+	list := &listwatch.List[T]{ResourceVersion: version, Items: make([]T, 0, len(l.objects))}
+	keys := slices.SortedFunc(maps.Keys(l.objects), func(a, b listwatch.Key) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	for _, key := range keys {
+		if o := l.objects[key]; o.bad == nil {
+			list.Items = append(list.Items, o.obj)
+		} else {
+			list.Bad = append(list.Bad, o.bad)
 		}
 	}
-	return keys
+	return list
 }

@@ -164,14 +164,10 @@ func (r *Reflector[T]) checkInvariants(from, to State) error {
 		return fmt.Errorf("%v leads to %v", from, to)
 	case to == Watching && (st.stream == nil || st.stream.Stream == nil):
 		return fmt.Errorf("watching without a stream")
-	case to == Watching && st.stream.silence != nil:
-		return fmt.Errorf("a watch is being timed for silence")
 	case to != Watching && to != Stopped && st.stream != nil:
 		return fmt.Errorf("enters %v with a stream", to)
 	case to != Stopped && st.initial != nil:
 		return fmt.Errorf("enters %v with half a streaming list", to)
-	case (to == Watching || to == Connecting) && st.pages != nil:
-		return fmt.Errorf("enters %v with half a paged list", to)
 	case to == BackingOff && st.wait <= 0:
 		return fmt.Errorf("backs off for %v", st.wait)
 	}
@@ -235,7 +231,7 @@ func TestModel_SinkEndsEqualToTheServer(t *testing.T) {
 // The dumb version is a map of what is there: a version, or "" for an object that could not be read.
 func TestModel_InitialSetIsAMap(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		set, model := initialSet[object]{index: map[listwatch.Key]int{}}, map[listwatch.Key]string{}
+		set, model := initialSet[object]{objects: map[listwatch.Key]initialObject[object]{}}, map[listwatch.Key]string{}
 		for rv := range rapid.IntRange(0, 40).Draw(rt, "events") {
 			c := change{
 				rv:  rv,
@@ -244,7 +240,7 @@ func TestModel_InitialSetIsAMap(t *testing.T) {
 				bad: rapid.Bool().Draw(rt, "bad"),
 			}
 			if c.bad {
-				set.addBad(c.objectError(false))
+				set.applyBad(c.objectError(false))
 			} else {
 				set.apply(c.result().ev)
 			}
@@ -256,21 +252,17 @@ func TestModel_InitialSetIsAMap(t *testing.T) {
 			case !ok:
 				model[c.key] = ""
 			}
-			for key, i := range set.index {
-				if i != unreadable {
-					require.Equal(rt, key, listwatch.KeyOf(set.items[i]))
-				}
-			}
 		}
 		got := map[listwatch.Key]string{}
-		items, keep := set.items, set.keep()
-		for _, obj := range items {
+		list := set.list("1000")
+		for _, obj := range list.Items {
 			got[listwatch.KeyOf(obj)] = obj.ResourceVersion
 		}
-		for _, key := range keep {
-			got[key] = ""
+		for _, bad := range list.Bad {
+			got[bad.Key] = ""
 		}
 		require.Equal(rt, model, got)
-		require.Equal(rt, len(model), len(items)+len(keep))
+		require.Equal(rt, len(model), len(list.Items)+len(list.Bad))
+		require.True(rt, slices.IsSortedFunc(list.Items, func(a, b object) int { return cmpString(a.Name, b.Name) }))
 	})
 }

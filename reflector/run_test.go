@@ -242,23 +242,24 @@ func TestErrorWindow_EndsWithItsLimit(t *testing.T) {
 	require.True(t, w.within(now.Add(3*time.Second), time.Second))
 }
 
-func TestSilenceTimer_CountsTheTimeInWhichTheServerIsWaitedFor(t *testing.T) {
+func TestIdleTimer_CountsNoTimeWhileItIsPaused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var expired atomic.Int32
-		timer := newSilenceTimer(time.Second, func() { expired.Add(1) })
+		var fired atomic.Int32
+		timer := idleTimer{timer: time.AfterFunc(time.Hour, func() { fired.Add(1) })}
 		wait := func(d time.Duration) {
-			timer.start()
 			<-time.After(d)
-			timer.pause()
+			resume := timer.pause()
 			<-time.After(time.Minute) // does not count
+			resume()
 		}
+		timer.reset(time.Second)
 		wait(600 * time.Millisecond)
 		wait(300 * time.Millisecond)
-		timer.restart()
+		timer.reset(time.Second)
 		wait(900 * time.Millisecond)
-		require.Zero(t, expired.Load())
+		require.Zero(t, fired.Load())
 		wait(200 * time.Millisecond)
-		require.Equal(t, int32(1), expired.Load())
+		require.Equal(t, int32(1), fired.Load())
 	})
 }
 

@@ -1,6 +1,7 @@
 package reflector
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -21,11 +22,10 @@ type openStream[T listwatch.Object] struct {
 	listwatch.Stream[T]                          // nil until the server has answered
 	batches             listwatch.BatchStream[T] // the same, if it is one and the sink takes batches
 	room                []listwatch.Event[T]     // what nextEvents fills
-	ctx                 context.Context          // ends with the reason why this side gave up
+	ctx                 context.Context          // ends with ErrSilent when this side gave up
 	cancel              context.CancelCauseFunc
-	overdue             *time.Timer   // ends a watch whose server lets the timeout pass
-	deadline            time.Time     // when overdue fires
-	silence             *silenceTimer // nil outside a streaming list
+	timeout             time.Duration // how long it may last as a watch
+	idle                idleTimer     // gives up on it
 	opened              time.Time
 	watchStart          time.Time // when it became a watch; zero before
 	events              int       // objects that it passed on as a watch
@@ -44,25 +44,23 @@ type openStream[T listwatch.Object] struct {
 }
 
 // openWatch sends a watch request and makes the stream r.stream, which must be nil. silence is the longest time
-// to wait for an event; 0 for any. On an error there is no stream.
+// to wait for an event; 0 for as long as the watch may last. On an error there is no stream.
 func (r *Reflector[T]) openWatch(ctx context.Context, opts metav1.ListOptions, silence time.Duration) error {
 	timeout := r.opts.watchTimeout()
 	seconds := int64(timeout / time.Second)
 	opts.TimeoutSeconds = &seconds
 	opts.AllowWatchBookmarks = true
 
-	// Some proxies hold back the answer until there is an event, so the clocks start before the request.
-	s := &openStream[T]{opened: time.Now(), from: opts.ResourceVersion, at: opts.ResourceVersion}
-	s.inOrder = opts.ResourceVersion != "" && opts.ResourceVersion != "0"
-	s.ctx, s.cancel = context.WithCancelCause(ctx)
-	s.deadline = s.opened.Add(timeout + watchGrace)
-	s.overdue = time.AfterFunc(timeout+watchGrace, func() { s.cancel(errOverdue) })
-	r.stream = s
-	if silence > 0 {
-		s.silence = newSilenceTimer(silence, func() { s.cancel(ErrSilent) })
-		s.silence.start()
-		defer s.silence.pause()
+	s := &openStream[T]{
+		room: make([]listwatch.Event[T], 1), timeout: timeout + watchGrace, opened: time.Now(),
+		from: opts.ResourceVersion, at: opts.ResourceVersion,
+		inOrder: opts.ResourceVersion != "" && opts.ResourceVersion != "0",
 	}
+	s.ctx, s.cancel = context.WithCancelCause(ctx)
+	// Some proxies hold back the answer until there is an event, so the timer starts before the request.
+	s.idle.timer = time.AfterFunc(s.timeout, func() { s.cancel(ErrSilent) })
+	s.idle.reset(cmp.Or(silence, s.timeout))
+	r.stream = s
 
 	stream, err := r.lw.Watch(s.ctx, opts)
 	if err != nil {
@@ -77,25 +75,25 @@ func (r *Reflector[T]) openWatch(ctx context.Context, opts metav1.ListOptions, s
 	if u, ok := stream.(unorderedStream); ok {
 		s.unordered = u.UnorderedVersions()
 	}
-	s.room = make([]listwatch.Event[T], 1)
 	return nil
 }
 
-// maxBatch is the most events that are taken from a stream at once.
-const maxBatch = 512
-
-// nextEvents returns the events that are there, one at least, or an error. The slice may be used until the next call.
-func (s *openStream[T]) nextEvents() (events []listwatch.Event[T], err error) {
-	if s.batches == nil {
+// nextEvents returns the events that are there, one at least and as many as there is room for, or an error. The slice
+// may be used until the next call.
+func (r *Reflector[T]) nextEvents() ([]listwatch.Event[T], error) {
+	s, n := r.stream, 1
+	var err error
+	if s.batches != nil {
+		n, err = s.batches.NextBatch(s.room)
+	} else {
 		s.room[0], err = s.Next()
-		return s.room, err
 	}
-	n, err := s.batches.NextBatch(s.room)
-	events = s.room[:n]
-	if n == len(s.room) && n < maxBatch {
-		s.room = make([]listwatch.Event[T], 2*n)
+	if err != nil {
+		return nil, s.explain(err)
 	}
-	return events, err
+	events := s.room[:n]
+	r.observe(Observation{Boundary: EventsDecoded}, events, nil)
+	return events, nil
 }
 
 // explain returns why this side cancelled the stream, if it did, else err.
@@ -116,7 +114,7 @@ func (r *Reflector[T]) closeStream() {
 	if !s.watchStart.IsZero() {
 		r.watchDone(s)
 	}
-	s.overdue.Stop()
+	s.idle.timer.Stop()
 	s.cancel(nil)
 	if s.Stream != nil {
 		_ = s.Close() // whatever is wrong with it, it is of no use any more
@@ -146,29 +144,21 @@ func isOlder(a, b string) bool {
 	return err == nil && order < 0
 }
 
-// silenceTimer measures how long the server has been waited for since the last event. It runs only from start to
-// pause, so the time that a sink or an observer takes does not count.
-type silenceTimer struct {
-	limit, left time.Duration
-	since       time.Time // of the last start
-	timer       *time.Timer
+// idleTimer fires when the server has been silent for too long.
+type idleTimer struct {
+	timer *time.Timer
+	fires time.Time
 }
 
-func newSilenceTimer(limit time.Duration, expired func()) *silenceTimer {
-	t := &silenceTimer{limit: limit, left: limit, timer: time.AfterFunc(limit, expired)}
+// reset gives the server that much time from now on.
+func (t *idleTimer) reset(left time.Duration) {
+	t.fires = time.Now().Add(left)
+	t.timer.Reset(left)
+}
+
+// pause stops the timer until the function that it returns is called.
+func (t *idleTimer) pause() (resume func()) {
+	left := time.Until(t.fires)
 	t.timer.Stop()
-	return t
+	return func() { t.reset(left) }
 }
-
-func (t *silenceTimer) start() {
-	t.since = time.Now()
-	t.timer.Reset(t.left)
-}
-
-func (t *silenceTimer) pause() {
-	t.timer.Stop()
-	t.left -= time.Since(t.since)
-}
-
-// restart gives the server the whole time again.
-func (t *silenceTimer) restart() { t.left = t.limit }

@@ -3,6 +3,7 @@ package reflector
 import (
 	"context"
 	"errors"
+	"io"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,40 +18,35 @@ func (r *Reflector[T]) listStreaming(ctx context.Context) State {
 		if err := r.openStreamingList(ctx); err != nil {
 			return r.leaveStreamingList(ctx, err)
 		}
-		r.initial = &initialSet[T]{index: map[listwatch.Key]int{}}
+		r.initial = &initialSet[T]{objects: map[listwatch.Key]initialObject[T]{}}
 	}
-	s := r.stream
-	s.silence.start()
-	ev, err := s.Next()
-	s.silence.pause()
+	events, err := r.nextEvents()
 	bad, isBad := errors.AsType[*listwatch.ObjectError](err)
 	if err != nil && !isBad {
-		return r.leaveStreamingList(ctx, s.explain(err))
+		return r.leaveStreamingList(ctx, err)
 	}
 	if !isBad {
-		r.observeEvents(EventsDecoded, []listwatch.Event[T]{ev})
-	}
-	switch {
-	case ev.InitialEventsEnd:
-		return r.endStreamingList(ctx, ev.ResourceVersion)
-	case ev.Type == listwatch.Bookmark:
-		// It counts as silence: the server is past the initial events, and may never say so.
-		return ListingStreaming
-	case isChange(ev.Type):
-		r.initial.apply(ev)
-	case !isBad:
+		ev := events[0] // there is room for one only
+		switch {
+		case ev.InitialEventsEnd:
+			return r.endStreamingList(ctx, ev.ResourceVersion)
+		case ev.Type == listwatch.Bookmark:
+			// It counts as silence: the server is past the initial events, and may never say so.
+			return ListingStreaming
+		case isChange(ev.Type):
+			r.initial.apply(ev)
+			r.stream.idle.reset(r.opts.SilenceTimeout)
+			return ListingStreaming
+		}
 		bad = unknownEvent(&ev)
-	}
-	s.silence.restart()
-	if bad == nil {
-		return ListingStreaming
 	}
 	r.reportBad(ctx, bad)
 	if bad.Key == (listwatch.Key{}) {
-		// Nobody can tell whose it is, so what it leaves out would count as deleted. Pages may be easier to read.
+		// Nobody knows whose it is, so what it leaves out would count as deleted. Pages may be easier to read.
 		return r.leaveStreamingList(ctx, bad)
 	}
-	r.initial.addBad(bad)
+	r.initial.applyBad(bad)
+	r.stream.idle.reset(r.opts.SilenceTimeout)
 	return ListingStreaming
 }
 
@@ -71,25 +67,21 @@ func (r *Reflector[T]) openStreamingList(ctx context.Context) error {
 
 // endStreamingList gives the sink the list. The stream goes on as a watch.
 func (r *Reflector[T]) endStreamingList(ctx context.Context, version string) State {
-	s := r.stream
 	if version == "" {
 		return r.leaveStreamingList(ctx, ErrEndedEarly)
 	}
-	if isOlder(version, r.initial.upTo) {
-		version = r.initial.upTo // the end came late
-	}
-	s.silence = nil
+	s, list := r.stream, r.initial.list(version)
+	s.idle.reset(s.timeout)
 	if r.opts.CheckConsistency {
-		if err := r.checkConsistency(ctx, r.initial, version); err != nil {
+		if err := r.checkConsistency(ctx, list); err != nil {
 			return r.leaveStreamingList(ctx, err)
 		}
 	}
-	items, keep := r.initial.items, r.initial.keep()
 	r.initial = nil
-	r.replace(ctx, &r.stats.StreamingLists, items, keep, version)
+	r.replace(ctx, &r.stats.StreamingLists, list)
 	r.update(func() { r.lastErr = nil })
 	s.watchStart = time.Now()
-	s.from, s.at, s.inOrder, s.useful = version, version, true, true
+	s.from, s.at, s.inOrder, s.useful = r.version, r.version, true, true
 	return Watching
 }
 
@@ -101,15 +93,15 @@ func (r *Reflector[T]) leaveStreamingList(ctx context.Context, err error) State 
 	if ctx.Err() != nil {
 		return Stopped
 	}
-	paged := time.Now().Add(r.opts.StreamingRetry)
-	if isStreamingRefused(err) {
+	kind := kindOf(err)
+	if kind == kindUnsupported {
 		// Expected of older servers, so it is no failure. If something else is wrong, the paged list will say so.
 		logger := klog.FromContext(ctx).V(2)
 		logger.Info("Server refused a streaming list, listing in pages", "reflector", r.opts.Name, "err", err)
-		r.pagedUntil = paged
+		r.pagedUntil = time.Now().Add(r.opts.StreamingRetry)
 		return ListingPaged
 	}
-	if isCleanEnd(err) {
+	if err == io.EOF {
 		err = ErrEndedEarly
 	}
 	r.fail(ctx, "stream the list", err)
@@ -117,11 +109,11 @@ func (r *Reflector[T]) leaveStreamingList(ctx context.Context, err error) State 
 	case isUnavailable(err) && !r.atLatest && r.version != "":
 		r.atLatest = true
 		return ListingStreaming
-	case isBusy(err):
+	case kind == kindBusy:
 		return r.backOff(err, ListingStreaming)
 	// A server that does not even answer says nothing about streaming lists: the next list may well be one.
 	case errors.Is(err, ErrSilent) && answered, errors.Is(err, ErrInconsistent):
-		r.pagedUntil = paged
+		r.pagedUntil = time.Now().Add(r.opts.StreamingRetry)
 	}
 	return ListingPaged
 }
