@@ -31,7 +31,6 @@ var (
 	// as by a restored backup. What it brought is discarded; a list without a resourceVersion follows.
 	ErrRewound = errors.New("server was set back to an older resourceVersion")
 
-	errUnknownEvent = errors.New("unknown event type")
 	errNamelessItem = errors.New("list has an item that does not tell its name")
 )
 
@@ -39,33 +38,32 @@ var (
 type errorKind uint8
 
 const (
-	kindOther       errorKind = iota // something is wrong with the request, an object or the server
+	kindOther       errorKind = iota // something is wrong with the request or the server
+	kindObject                       // an object could not be read
+	kindSink                         // a SinkError
 	kindEnded                        // a stream ended between two events
-	kindEarly                        // one of our own: a stream ended before it was of use
-	kindRewound                      // ErrRewound
 	kindExpired                      // the server no longer has this resourceVersion or continue token
 	kindTooLarge                     // the server does not have this resourceVersion yet
 	kindUnsupported                  // the server does not know streaming lists, or has them switched off
 	kindBusy                         // the request is fine, the server just cannot take it now
-	kindReset                        // the HTTP/2 stream was reset, or its connection was ended
-	kindBroken                       // the connection went away
-	kindOutage                       // the answer is not that of a healthy server
+	kindOutage                       // the server, or its HTTP/2 stream, is about to go away
 	kindInternal                     // a 500: it may well be about the request
+	kindBroken                       // the connection went away
 )
 
-// kindOf is the table of all errors.
+// kindOf is the table of all errors. The first match counts.
 func kindOf(err error) errorKind {
 	status, answered := errors.AsType[*apierrors.StatusError](err)
+	_, unreadable := errors.AsType[*listwatch.ObjectError](err)
+	_, refused := errors.AsType[*SinkError](err)
 	_, network := errors.AsType[net.Error](err)
 	switch {
-	case isOneObjects(err):
-		return kindOther
+	case unreadable: // whatever the cause: it says nothing of the connection
+		return kindObject
+	case refused:
+		return kindSink
 	case err == io.EOF:
 		return kindEnded
-	case errors.Is(err, ErrSilent), errors.Is(err, ErrEndedEarly), errors.Is(err, ErrVeryShortWatch):
-		return kindEarly
-	case errors.Is(err, ErrRewound):
-		return kindRewound
 	case apierrors.IsResourceExpired(err), apierrors.IsGone(err):
 		return kindExpired
 	case isTooLarge(err):
@@ -74,28 +72,18 @@ func kindOf(err error) errorKind {
 		return kindUnsupported
 	case apierrors.IsTooManyRequests(err), utilnet.IsConnectionRefused(err):
 		return kindBusy
-	case isHTTP2Reset(err, answered):
-		return kindReset
-	case answered && status.ErrStatus.Code > 500, apierrors.IsServerTimeout(err):
+	case answered && status.ErrStatus.Code > 500, apierrors.IsServerTimeout(err), isHTTP2Reset(err):
 		return kindOutage
 	case apierrors.IsInternalError(err):
 		return kindInternal
-	case !answered && (network || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) ||
-		utilnet.IsProbableEOF(err) || utilnet.IsConnectionReset(err)):
+	case !answered && (network || utilnet.IsProbableEOF(err)), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return kindBroken
 	}
 	return kindOther
 }
 
 // isUnavailable: the resourceVersion that was asked for is not to be had, but another one may.
-func isUnavailable(err error) bool { return kindOf(err) == kindExpired || kindOf(err) == kindTooLarge }
-
-// isOneObjects: the error is about an object, or the sink's. Its cause says nothing of the connection.
-func isOneObjects(err error) bool {
-	_, unreadable := errors.AsType[*listwatch.ObjectError](err)
-	_, refused := errors.AsType[*SinkError](err)
-	return unreadable || refused
-}
+func (k errorKind) isUnavailable() bool { return k == kindExpired || k == kindTooLarge }
 
 // isTooLarge: servers before 1.18.6 said it in the text only.
 func isTooLarge(err error) bool {
@@ -104,54 +92,47 @@ func isTooLarge(err error) bool {
 }
 
 // isHTTP2Reset: REFUSED_STREAM, NO_ERROR, GOAWAY, by the server or a proxy. There are two implementations of HTTP/2
-// with errors of their own, so it goes by their text. client-go's decoder puts the text into an answer of its own.
-func isHTTP2Reset(err error, answered bool) bool {
-	if answered && !apierrors.HasStatusCause(err, "ClientWatchDecoding") {
-		return false
-	}
-	text := err.Error()
-	return strings.Contains(text, "stream error: stream ID ") || strings.Contains(text, "http2: ")
+// with errors of their own, and client-go's decoder puts their text into a 500, so it goes by the text.
+func isHTTP2Reset(err error) bool {
+	return strings.Contains(err.Error(), "stream error: stream ID ") || strings.Contains(err.Error(), "http2: ")
 }
 
-// logLevels are the verbosities of what heals by itself in the course of business.
-var logLevels = map[errorKind]int{
-	kindEarly: 0, kindRewound: 0, kindBroken: 1, kindReset: 1, kindBusy: 2, kindExpired: 4, kindTooLarge: 4,
-}
-
-// LogError is the default of Options.OnError: it logs err under the reflector's name, and quietly what heals by itself.
+// LogError is the default of Options.OnError: it logs err under the reflector's name. What heals by itself in the
+// course of business is not worth a line at the usual verbosity.
 func LogError(ctx context.Context, name string, err error) {
 	logger := klog.FromContext(ctx).WithValues("reflector", name)
-	if level, heals := logLevels[kindOf(err)]; heals {
-		logger.V(level).Info("List or watch ended, another follows", "err", err)
-		return
+	switch kindOf(err) {
+	case kindExpired, kindTooLarge, kindBusy, kindOutage, kindBroken:
+		logger.V(2).Info("List or watch ended, another follows", "err", err)
+	default:
+		logger.Error(err, "Failed to list, to watch or to take over an object")
 	}
-	logger.Error(err, "Failed to list, to watch or to take over an object")
 }
 
-// fail records and reports an error of a list or watch.
+// fail keeps and reports an error of a list or watch.
 func (r *Reflector[T]) fail(ctx context.Context, what string, err error) {
 	err = fmt.Errorf("%s: failed to %s: %w", r.opts.Name, what, err)
-	r.update(func() {
-		r.lastErr = err
-		r.stats.Failures++
-	})
+	r.update(func() { r.lastErr = err })
 	r.report(ctx, err)
 }
 
-func (r *Reflector[T]) reportBad(ctx context.Context, bad *listwatch.ObjectError) {
-	r.update(func() { r.stats.ObjectErrors++ })
-	r.report(ctx, bad)
-}
-
-// checkSink counts and reports what the sink returned, if that is an error.
+// checkSink reports what the sink returned, if that is an error.
 func (r *Reflector[T]) checkSink(ctx context.Context, op string, key listwatch.Key, err error) {
 	if err != nil {
-		r.update(func() { r.stats.SinkErrors++ })
 		r.report(ctx, &SinkError{Op: op, Key: key, Err: err})
 	}
 }
 
+// report counts err and tells OnError of it.
 func (r *Reflector[T]) report(ctx context.Context, err error) {
+	count := &r.stats.Failures
+	switch kindOf(err) {
+	case kindObject:
+		count = &r.stats.ObjectErrors
+	case kindSink:
+		count = &r.stats.SinkErrors
+	}
+	r.update(func() { *count++ })
 	if r.opts.OnError != nil {
 		r.opts.OnError(ctx, err)
 		return

@@ -72,15 +72,18 @@ type Options struct {
 // withDefaults fills in what is zero.
 func (o Options) withDefaults(name string) Options {
 	o.Name = cmp.Or(o.Name, name)
-	o.SilenceTimeout = cmp.Or(max(o.SilenceTimeout, 0), DefaultSilenceTimeout)
-	o.StreamingRetry = cmp.Or(max(o.StreamingRetry, 0), time.Hour)
+	o.SilenceTimeout = cmp.Or(o.SilenceTimeout, DefaultSilenceTimeout)
+	o.StreamingRetry = cmp.Or(o.StreamingRetry, time.Hour)
 	o.MinWatchTimeout = cmp.Or(max(o.MinWatchTimeout, 0), 5*time.Minute)
 	o.Backoff = o.Backoff.withDefaults()
 	return o
 }
 
+// watchPatience is how long a watch may last before this side ends it, for servers that do not heed its timeout.
+func (o *Options) watchPatience() time.Duration { return 2*o.MinWatchTimeout + watchGrace }
+
 // watchTimeout spreads the ends of watches, so that informers started together do not reconnect together for ever.
 func (o *Options) watchTimeout() time.Duration {
-	spread := time.Duration(rand.Float64() * float64(o.MinWatchTimeout))
-	return max((o.MinWatchTimeout + spread).Truncate(time.Second), time.Second)
+	timeout := o.MinWatchTimeout + rand.N(o.MinWatchTimeout)
+	return max(timeout.Truncate(time.Second), time.Second)
 }

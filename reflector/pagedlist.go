@@ -10,18 +10,28 @@ import (
 	"glasswatch/listwatch"
 )
 
-// listPaged is ListingPaged.
+// listPaged is ListingPaged. The first list is at "0": any version, which a watch cache can serve. Later ones must not be
+// older than what was seen. If the server does not have that version, the latest is asked for. A watch cache serves a
+// list at a known version only without a limit, and ignores the limit at "0".
 func (r *Reflector[T]) listPaged(ctx context.Context) State {
 	r.listStart = time.Now()
-	version, pageSize := r.pagedRequest()
+	version := cmp.Or(r.version, "0")
+	if r.atLatest {
+		version = ""
+	}
+	var pageSize int64
+	if r.paginates || version == "" || version == "0" {
+		pageSize = defaultPageSize
+	}
 	pages := pageCounter[T]{ListerWatcher: r.lw}
-	list, err := listwatch.ListAll(ctx, &pages, metav1.ListOptions{ResourceVersion: version}, pageSize)
+	opts := metav1.ListOptions{ResourceVersion: version}
+	list, err := listwatch.ListAll(ctx, &pages, opts, cmp.Or(r.opts.PageSize, pageSize))
 	if ctx.Err() != nil {
 		return Stopped
 	}
 	if err != nil {
 		r.fail(ctx, "list", err)
-		if isUnavailable(err) && version != "" {
+		if kindOf(err).isUnavailable() && version != "" {
 			r.atLatest = true
 			return ListingPaged
 		}
@@ -30,7 +40,7 @@ func (r *Reflector[T]) listPaged(ctx context.Context) State {
 	r.paginates = r.paginates || version == "0" && pages.fetched > 1
 	nameless := false
 	for _, bad := range list.Bad {
-		r.reportBad(ctx, bad)
+		r.report(ctx, bad)
 		nameless = nameless || bad.Key == listwatch.Key{}
 	}
 	if nameless && !r.relisted {
@@ -42,20 +52,6 @@ func (r *Reflector[T]) listPaged(ctx context.Context) State {
 	}
 	r.replace(ctx, &r.stats.PagedLists, list)
 	return Connecting
-}
-
-// pagedRequest decides what to ask for. The first list is at "0": any version, which a watch cache can serve. Later
-// ones must not be older than what was seen. If the server does not have that version, the latest is asked for. A
-// watch cache serves a list at a known version only without a limit, and ignores the limit at "0".
-func (r *Reflector[T]) pagedRequest() (version string, pageSize int64) {
-	version = cmp.Or(r.version, "0")
-	if r.atLatest {
-		version = ""
-	}
-	if r.paginates || version == "" || version == "0" {
-		pageSize = defaultPageSize
-	}
-	return version, cmp.Or(r.opts.PageSize, pageSize)
 }
 
 // pageCounter counts the pages that a list is asked for in.

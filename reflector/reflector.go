@@ -68,13 +68,17 @@ func (r *Reflector[T]) Run(ctx context.Context) {
 		panic("reflector: " + r.opts.Name + " is running already")
 	}
 	defer func() {
-		r.closeStream()
+		_ = r.closeStream(nil)
 		r.update(func() { r.state = Stopped })
 		r.running.Store(false)
 	}()
 	r.initial, r.relisted = nil, false
 
-	for next := r.firstState(); ; next = r.step(ctx, next) {
+	next := r.listing()
+	if r.state == Idle {
+		next = r.resuming()
+	}
+	for ; ; next = r.step(ctx, next) {
 		r.enter(next)
 		if next == Stopped {
 			return
@@ -109,18 +113,16 @@ func (r *Reflector[T]) enter(s State) {
 	if from == s {
 		return // as with each event
 	}
-	r.update(func() { r.state = s })
+	r.update(func() {
+		r.state = s
+		if s == Watching {
+			r.lastErr = nil
+		}
+	})
 	if r.opts.OnTransition != nil {
 		r.opts.OnTransition(from, s)
 	}
 	r.observe(Observation{Boundary: StateEntered, State: s}, nil, nil)
-}
-
-func (r *Reflector[T]) firstState() State {
-	if r.state == Idle && r.opts.ResumeFrom != "" {
-		return Connecting
-	}
-	return r.listing()
 }
 
 // listing is the state that a list starts in.

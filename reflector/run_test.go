@@ -214,11 +214,11 @@ func TestDefaultOnError_LogsWhatHealsByItselfQuietly(t *testing.T) {
 		err  error
 		want string // the level and the message
 	}{
-		{expired(), `"level"=4 "msg"="List or watch ended`},
+		{expired(), `"level"=2 "msg"="List or watch ended`},
 		{busy(1), `"level"=2 "msg"="List or watch ended`},
-		{io.ErrUnexpectedEOF, `"level"=1 "msg"="List or watch ended`},
-		{ErrVeryShortWatch, `"level"=0 "msg"="List or watch ended`},
-		{ErrSilent, `"level"=0 "msg"="List or watch ended`},
+		{io.ErrUnexpectedEOF, `"level"=2 "msg"="List or watch ended`},
+		{fmt.Errorf("%w (%v)", ErrVeryShortWatch, io.EOF), `"msg"="Failed to list, to watch or to take over an object" "error"=`},
+		{ErrSilent, `"msg"="Failed to list, to watch or to take over an object" "error"=`},
 		{forbidden(), `"msg"="Failed to list, to watch or to take over an object" "error"=`},
 		{bad, `"error"="wrapped: unreadable ADDED event \"ns/a\": EOF"`},
 		{&SinkError{Op: "Add", Key: keyNamed("a"), Err: io.EOF}, `"error"="wrapped: sink refused Add of \"ns/a\": EOF"`},

@@ -27,18 +27,3 @@ func (r *Reflector[T]) Stats() Stats {
 	defer r.mu.Unlock()
 	return r.stats
 }
-
-// watchDone notes the end of a stream that was a watch.
-func (r *Reflector[T]) watchDone(s *openStream[T]) {
-	took := time.Since(s.watchStart)
-	r.update(func() {
-		r.stats.EndedWatches++
-		r.stats.WatchTime += took
-		if s.isVeryShort() {
-			r.stats.ShortWatches++
-		}
-	})
-	if r.opts.OnWatch != nil {
-		r.opts.OnWatch(s.events, took)
-	}
-}

@@ -1,7 +1,6 @@
 package reflector
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -24,8 +23,7 @@ type openStream[T listwatch.Object] struct {
 	room                []listwatch.Event[T]     // what nextEvents fills
 	ctx                 context.Context          // ends with ErrSilent when this side gave up
 	cancel              context.CancelCauseFunc
-	timeout             time.Duration // how long it may last as a watch
-	idle                idleTimer     // gives up on it
+	idle                idleTimer // gives up on it
 	opened              time.Time
 	watchStart          time.Time // when it became a watch; zero before
 	events              int       // objects that it passed on as a watch
@@ -43,29 +41,25 @@ type openStream[T listwatch.Object] struct {
 	useful bool
 }
 
-// openWatch sends a watch request and makes the stream r.stream, which must be nil. silence is the longest time
-// to wait for an event; 0 for as long as the watch may last. On an error there is no stream.
-func (r *Reflector[T]) openWatch(ctx context.Context, opts metav1.ListOptions, silence time.Duration) error {
-	timeout := r.opts.watchTimeout()
-	seconds := int64(timeout / time.Second)
+// openWatch sends a watch request and makes the stream r.stream, which must be nil. The stream is cancelled after
+// patience, if the timer is not reset.
+func (r *Reflector[T]) openWatch(ctx context.Context, opts metav1.ListOptions, patience time.Duration) error {
+	seconds := int64(r.opts.watchTimeout() / time.Second)
 	opts.TimeoutSeconds = &seconds
 	opts.AllowWatchBookmarks = true
 
 	s := &openStream[T]{
-		room: make([]listwatch.Event[T], 1), timeout: timeout + watchGrace, opened: time.Now(),
+		room: make([]listwatch.Event[T], 1), opened: time.Now(),
 		from: opts.ResourceVersion, at: opts.ResourceVersion,
 		inOrder: opts.ResourceVersion != "" && opts.ResourceVersion != "0",
 	}
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	// Some proxies hold back the answer until there is an event, so the timer starts before the request.
-	s.idle.timer = time.AfterFunc(s.timeout, func() { s.cancel(ErrSilent) })
-	s.idle.reset(cmp.Or(silence, s.timeout))
+	s.idle.timer = time.AfterFunc(patience, func() { s.cancel(ErrSilent) })
+	s.idle.reset(patience)
 	r.stream = s
-
 	stream, err := r.lw.Watch(s.ctx, opts)
 	if err != nil {
-		err = s.explain(err)
-		r.closeStream()
 		return err
 	}
 	s.Stream = stream
@@ -89,36 +83,42 @@ func (r *Reflector[T]) nextEvents() ([]listwatch.Event[T], error) {
 		s.room[0], err = s.Next()
 	}
 	if err != nil {
-		return nil, s.explain(err)
+		return nil, err
 	}
 	events := s.room[:n]
 	r.observe(Observation{Boundary: EventsDecoded}, events, nil)
 	return events, nil
 }
 
-// explain returns why this side cancelled the stream, if it did, else err.
-func (s *openStream[T]) explain(err error) error {
-	if s.ctx.Err() != nil {
-		return context.Cause(s.ctx)
-	}
-	return err
-}
-
-// closeStream ends the stream, if there is one.
-func (r *Reflector[T]) closeStream() {
+// closeStream ends the stream, if there is one, after err. It returns the reason if this side gave up before, else err.
+func (r *Reflector[T]) closeStream(err error) error {
 	s := r.stream
 	if s == nil {
-		return
+		return err
 	}
 	r.stream = nil
 	if !s.watchStart.IsZero() {
-		r.watchDone(s)
+		took := time.Since(s.watchStart)
+		r.update(func() {
+			r.stats.EndedWatches++
+			r.stats.WatchTime += took
+			if s.isVeryShort() {
+				r.stats.ShortWatches++
+			}
+		})
+		if r.opts.OnWatch != nil {
+			r.opts.OnWatch(s.events, took)
+		}
+	}
+	if s.ctx.Err() != nil {
+		err = context.Cause(s.ctx)
 	}
 	s.idle.timer.Stop()
 	s.cancel(nil)
 	if s.Stream != nil {
 		_ = s.Close() // whatever is wrong with it, it is of no use any more
 	}
+	return err
 }
 
 // isVeryShort: the stream brought nothing in less than a second; asking again at once might go on for ever.

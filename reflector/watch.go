@@ -13,14 +13,11 @@ import (
 
 // connect is Connecting.
 func (r *Reflector[T]) connect(ctx context.Context) State {
-	if err := r.openWatch(ctx, metav1.ListOptions{ResourceVersion: r.version}, 0); err != nil {
-		return r.leaveWatch(ctx, err)
+	if err := r.openWatch(ctx, metav1.ListOptions{ResourceVersion: r.version}, r.opts.watchPatience()); err != nil {
+		return r.endWatch(ctx, err)
 	}
 	r.stream.watchStart = time.Now()
-	r.update(func() {
-		r.lastErr = nil
-		r.stats.Watches++
-	})
+	r.update(func() { r.stats.Watches++ })
 	return Watching
 }
 
@@ -28,13 +25,9 @@ func (r *Reflector[T]) connect(ctx context.Context) State {
 func (r *Reflector[T]) watch(ctx context.Context) State {
 	s := r.stream
 	events, err := r.nextEvents()
-	bad, isBad := errors.AsType[*listwatch.ObjectError](err)
-	if isBad {
-		r.reportBad(ctx, bad)
-		if bad.Key != (listwatch.Key{}) {
-			r.skip(ctx, bad)
-			return Watching
-		}
+	if bad, ok := errors.AsType[*listwatch.ObjectError](err); ok && bad.Key != (listwatch.Key{}) {
+		r.skip(ctx, bad)
+		return Watching
 	}
 	if err != nil {
 		return r.endWatch(ctx, err)
@@ -54,8 +47,6 @@ func (r *Reflector[T]) watch(ctx context.Context) State {
 			return r.endWatch(ctx, ErrRewound)
 		case ev.Type == listwatch.Bookmark:
 			r.takeBookmark(ctx, ev.ResourceVersion)
-		default:
-			r.reportBad(ctx, unknownEvent(ev))
 		}
 	}
 	r.pass(ctx, events[passed:])
@@ -72,24 +63,21 @@ const maxBatch = 512
 // follow moves the stream on to version. Versions of synthetic first events are in no order; the first event that is
 // not an addition ends them. An older version than before is not taken over: resuming there would play history again.
 // An event without a version is no progress: the next watch may bring it again.
-func (r *Reflector[T]) follow(typ listwatch.EventType, version string) {
+func (r *Reflector[T]) follow(typ listwatch.EventType, version string) (isOld bool) {
 	s := r.stream
 	s.inOrder = s.inOrder || typ != listwatch.Added
 	switch {
-	case !s.inOrder, version == "", version == s.at:
-	case s.isOld(version):
+	case s.isOld(version), version == "" && typ == listwatch.Bookmark:
 		r.update(func() { r.stats.OldVersions++ })
-	default:
+		return true
+	case s.inOrder && version != "" && version != s.at:
 		s.at, s.useful = version, true
 	}
+	return false
 }
 
 // isChange: the event is about an object.
 func isChange(t listwatch.EventType) bool { return t >= listwatch.Added && t <= listwatch.Deleted }
-
-func unknownEvent[T listwatch.Object](ev *listwatch.Event[T]) *listwatch.ObjectError {
-	return &listwatch.ObjectError{Type: ev.Type, ResourceVersion: ev.ResourceVersion, Err: errUnknownEvent}
-}
 
 // sinkCalls are the Sink's methods by the type of the event that they take over.
 var sinkCalls = [...]string{listwatch.Added: "Add", listwatch.Modified: "Update", listwatch.Deleted: "Delete"}
@@ -98,51 +86,49 @@ var sinkCalls = [...]string{listwatch.Added: "Add", listwatch.Modified: "Update"
 func (r *Reflector[T]) pass(ctx context.Context, events []listwatch.Event[T]) {
 	if len(events) > 0 {
 		r.observe(Observation{Boundary: HandedOver}, events, nil)
-	}
-	if len(events) == 1 {
-		r.checkSink(ctx, sinkCalls[events[0].Type], listwatch.KeyOf(events[0].Object), r.put(&events[0]))
-	} else if len(events) > 1 { // so the sink takes batches
-		for i, err := range r.batches.PutBatch(events) {
+		for i, err := range r.put(events) {
 			r.checkSink(ctx, sinkCalls[events[i].Type], listwatch.KeyOf(events[i].Object), err)
 		}
 	}
 	s := r.stream
 	s.events += len(events)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.version = s.at
-	r.stats.Events += uint64(len(events))
+	r.update(func() {
+		r.version = s.at
+		r.stats.Events += uint64(len(events))
+	})
 }
 
-// put gives the sink one change.
-func (r *Reflector[T]) put(ev *listwatch.Event[T]) error {
-	switch ev.Type {
-	case listwatch.Added:
-		return r.sink.Add(ev.Object)
-	case listwatch.Modified:
-		return r.sink.Update(ev.Object)
-	default:
-		return r.sink.Delete(ev.Object)
+// put gives the sink changes: several only if it takes batches.
+func (r *Reflector[T]) put(events []listwatch.Event[T]) []error {
+	if r.batches != nil {
+		return r.batches.PutBatch(events)
 	}
+	obj, err := events[0].Object, error(nil)
+	switch events[0].Type {
+	case listwatch.Added:
+		err = r.sink.Add(obj)
+	case listwatch.Modified:
+		err = r.sink.Update(obj)
+	default:
+		err = r.sink.Delete(obj)
+	}
+	return []error{err}
 }
 
 // takeBookmark passes on a bookmark, unless it is older than what was passed on already: the sink is past it.
 func (r *Reflector[T]) takeBookmark(ctx context.Context, version string) {
-	s := r.stream
-	if version == "" || s.isOld(version) {
-		s.inOrder = true
-		r.update(func() { r.stats.OldVersions++ })
+	if r.follow(listwatch.Bookmark, version) {
 		return
 	}
 	r.observe(Observation{Boundary: HandedOver, Op: "Bookmark", ResourceVersion: version}, nil, nil)
 	r.checkSink(ctx, "Bookmark", listwatch.Key{}, r.sink.Bookmark(version))
-	r.follow(listwatch.Bookmark, version)
 	r.update(func() { r.stats.Bookmarks++ })
 }
 
 // skip passes over an event that could not be read. Its version is not taken over, as the next good event's will be;
 // that of a deletion is, as the sink has it.
 func (r *Reflector[T]) skip(ctx context.Context, bad *listwatch.ObjectError) {
+	r.report(ctx, bad)
 	if bad.Type != listwatch.Deleted {
 		return
 	}
@@ -154,42 +140,28 @@ func (r *Reflector[T]) skip(ctx context.Context, bad *listwatch.ObjectError) {
 	r.pass(ctx, nil)
 }
 
-// endWatch closes the stream after err and decides what follows.
+// endWatch decides what follows a watch that ended, or that could not be had. It goes on from where it was if that can
+// be expected to work, else with a list.
 func (r *Reflector[T]) endWatch(ctx context.Context, err error) State {
-	short := r.stream.isVeryShort()
-	r.closeStream()
-	switch kind := kindOf(err); {
-	case ctx.Err() != nil, kind != kindEnded && kind != kindBroken:
-		return r.leaveWatch(ctx, err)
-	case short:
-		// Perhaps it is the resourceVersion that the server cannot serve; a list gets past that.
-		err = fmt.Errorf("%w (%w)", ErrVeryShortWatch, err)
-		r.fail(ctx, "watch", err)
-		return r.backOff(err, r.listing())
-	case kind == kindBroken:
-		r.fail(ctx, "watch", err)
-	}
-	return r.resuming()
-}
-
-// leaveWatch decides what follows a watch that could not be had, or that the server ended with an error. It goes on
-// from where it was if that can be expected to work, else with a list.
-func (r *Reflector[T]) leaveWatch(ctx context.Context, err error) State {
-	switch {
+	answered, short := r.stream.Stream != nil, r.stream.isVeryShort()
+	err = r.closeStream(err)
+	kind := kindOf(err)
+	switch ended := answered && kind == kindEnded; {
 	case ctx.Err() != nil:
 		return Stopped
-	case errors.Is(err, ErrSilent): // it took its time, so another follows at once
+	case short && (ended || answered && kind == kindBroken):
+		// Perhaps it is the resourceVersion that the server cannot serve; a list gets past that.
+		err, kind = fmt.Errorf("%w (%v)", ErrVeryShortWatch, err), kindOther
+	case ended, errors.Is(err, ErrSilent): // silent: it took its time
 		return r.resuming()
 	}
 	r.fail(ctx, "watch", err)
-	switch kindOf(err) {
-	case kindTooLarge, kindRewound:
-		r.atLatest = true
-	case kindInternal:
-		if r.internal.within(time.Now(), r.opts.MaxInternalErrorRetry) {
-			return r.backOff(err, r.resuming())
-		}
-	case kindEnded, kindBroken, kindBusy, kindReset, kindOutage: // kindEnded: the server hangs up on the request
+	r.atLatest = kind == kindTooLarge || errors.Is(err, ErrRewound)
+	switch {
+	case answered && kind == kindBroken:
+		return r.resuming()
+	case kind == kindEnded, kind == kindBroken, kind == kindBusy, kind == kindOutage,
+		kind == kindInternal && r.internal.within(time.Now(), r.opts.MaxInternalErrorRetry):
 		return r.backOff(err, r.resuming())
 	}
 	return r.backOff(err, r.listing())
