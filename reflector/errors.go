@@ -82,9 +82,6 @@ func kindOf(err error) errorKind {
 	return kindOther
 }
 
-// isUnavailable: the resourceVersion that was asked for is not to be had, but another one may.
-func (k errorKind) isUnavailable() bool { return k == kindExpired || k == kindTooLarge }
-
 // isTooLarge: servers before 1.18.6 said it in the text only.
 func isTooLarge(err error) bool {
 	return apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) ||

@@ -1,6 +1,10 @@
 package reflector
 
-import "glasswatch/listwatch"
+import (
+	"time"
+
+	"glasswatch/listwatch"
+)
 
 // Boundary says what an [Observation] is about.
 type Boundary uint8
@@ -48,8 +52,9 @@ func (r *Reflector[T]) observe(o Observation, events []listwatch.Event[T], list 
 	for _, obj := range list {
 		o.Keys = append(o.Keys, listwatch.KeyOf(obj))
 	}
-	if r.stream != nil {
-		defer r.stream.idle.pause()()
+	if s := r.stream; s != nil {
+		defer s.idle.reset(time.Until(s.idle.fires)) // what is left of the time now
+		s.idle.timer.Stop()
 	}
 	r.opts.Observe(o)
 }

@@ -3,7 +3,6 @@ package reflector
 import (
 	"cmp"
 	"context"
-	"math/rand/v2"
 	"time"
 )
 
@@ -77,13 +76,4 @@ func (o Options) withDefaults(name string) Options {
 	o.MinWatchTimeout = cmp.Or(max(o.MinWatchTimeout, 0), 5*time.Minute)
 	o.Backoff = o.Backoff.withDefaults()
 	return o
-}
-
-// watchPatience is how long a watch may last before this side ends it, for servers that do not heed its timeout.
-func (o *Options) watchPatience() time.Duration { return 2*o.MinWatchTimeout + watchGrace }
-
-// watchTimeout spreads the ends of watches, so that informers started together do not reconnect together for ever.
-func (o *Options) watchTimeout() time.Duration {
-	timeout := o.MinWatchTimeout + rand.N(o.MinWatchTimeout)
-	return max(timeout.Truncate(time.Second), time.Second)
 }

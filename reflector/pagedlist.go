@@ -31,7 +31,7 @@ func (r *Reflector[T]) listPaged(ctx context.Context) State {
 	}
 	if err != nil {
 		r.fail(ctx, "list", err)
-		if kindOf(err).isUnavailable() && version != "" {
+		if kind := kindOf(err); (kind == kindExpired || kind == kindTooLarge) && version != "" {
 			r.atLatest = true
 			return ListingPaged
 		}

@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/go-logr/logr/funcr"
@@ -240,27 +238,6 @@ func TestErrorWindow_EndsWithItsLimit(t *testing.T) {
 	require.True(t, w.within(now.Add(time.Second), time.Second))
 	require.False(t, w.within(now.Add(2*time.Second), time.Second))
 	require.True(t, w.within(now.Add(3*time.Second), time.Second))
-}
-
-func TestIdleTimer_CountsNoTimeWhileItIsPaused(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var fired atomic.Int32
-		timer := idleTimer{timer: time.AfterFunc(time.Hour, func() { fired.Add(1) })}
-		wait := func(d time.Duration) {
-			<-time.After(d)
-			resume := timer.pause()
-			<-time.After(time.Minute) // does not count
-			resume()
-		}
-		timer.reset(time.Second)
-		wait(600 * time.Millisecond)
-		wait(300 * time.Millisecond)
-		timer.reset(time.Second)
-		wait(900 * time.Millisecond)
-		require.Zero(t, fired.Load())
-		wait(200 * time.Millisecond)
-		require.Equal(t, int32(1), fired.Load())
-	})
 }
 
 func TestErrors_KeepTheirCause(t *testing.T) {

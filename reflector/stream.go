@@ -2,6 +2,7 @@ package reflector
 
 import (
 	"context"
+	"math/rand/v2"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -44,7 +45,9 @@ type openStream[T listwatch.Object] struct {
 // openWatch sends a watch request and makes the stream r.stream, which must be nil. The stream is cancelled after
 // patience, if the timer is not reset.
 func (r *Reflector[T]) openWatch(ctx context.Context, opts metav1.ListOptions, patience time.Duration) error {
-	seconds := int64(r.opts.watchTimeout() / time.Second)
+	// Random timeouts keep informers that started together from reconnecting together for ever.
+	timeout := r.opts.MinWatchTimeout + rand.N(r.opts.MinWatchTimeout)
+	seconds := max(int64(timeout/time.Second), 1)
 	opts.TimeoutSeconds = &seconds
 	opts.AllowWatchBookmarks = true
 
@@ -126,15 +129,6 @@ func (s *openStream[T]) isVeryShort() bool {
 	return !s.useful && time.Since(s.opened) < time.Second
 }
 
-// isRewound: ev is older than where the stream started. A deletion does not count: there are servers that send it with
-// the version of the object that was deleted.
-func (s *openStream[T]) isRewound(ev *listwatch.Event[T]) bool {
-	return s.inOrder && !s.unordered && ev.Type != listwatch.Deleted && isOlder(ev.ResourceVersion, s.from)
-}
-
-// isOld: resuming at version would play history again.
-func (s *openStream[T]) isOld(version string) bool { return !s.unordered && isOlder(version, s.at) }
-
 // isOlder is false if a and b cannot be compared.
 func isOlder(a, b string) bool {
 	if a == b || a == "" || b == "" || b == "0" {
@@ -154,11 +148,4 @@ type idleTimer struct {
 func (t *idleTimer) reset(left time.Duration) {
 	t.fires = time.Now().Add(left)
 	t.timer.Reset(left)
-}
-
-// pause stops the timer until the function that it returns is called.
-func (t *idleTimer) pause() (resume func()) {
-	left := time.Until(t.fires)
-	t.timer.Stop()
-	return func() { t.reset(left) }
 }

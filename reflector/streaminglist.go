@@ -49,7 +49,7 @@ func (r *Reflector[T]) endStreamingList(ctx context.Context, version string) Sta
 		return r.leaveStreamingList(ctx, ErrEndedEarly)
 	}
 	s, list := r.stream, r.initial.list(version)
-	s.idle.reset(r.opts.watchPatience())
+	s.idle.reset(2*r.opts.MinWatchTimeout + watchGrace)
 	if r.opts.CheckConsistency && !r.isConsistent(ctx, list) {
 		return r.leaveStreamingList(ctx, ErrInconsistent)
 	}
@@ -81,7 +81,7 @@ func (r *Reflector[T]) leaveStreamingList(ctx context.Context, err error) State 
 	}
 	r.fail(ctx, "stream the list", err)
 	switch {
-	case kind.isUnavailable() && !r.atLatest && r.version != "":
+	case (kind == kindExpired || kind == kindTooLarge) && !r.atLatest && r.version != "":
 		r.atLatest = true
 		return ListingStreaming
 	case kind == kindBusy:

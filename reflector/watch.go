@@ -13,7 +13,8 @@ import (
 
 // connect is Connecting.
 func (r *Reflector[T]) connect(ctx context.Context) State {
-	if err := r.openWatch(ctx, metav1.ListOptions{ResourceVersion: r.version}, r.opts.watchPatience()); err != nil {
+	opts := metav1.ListOptions{ResourceVersion: r.version}
+	if err := r.openWatch(ctx, opts, 2*r.opts.MinWatchTimeout+watchGrace); err != nil {
 		return r.endWatch(ctx, err)
 	}
 	r.stream.watchStart = time.Now()
@@ -35,7 +36,8 @@ func (r *Reflector[T]) watch(ctx context.Context) State {
 	passed := 0
 	for i := range events {
 		ev := &events[i]
-		rewound := s.isRewound(ev)
+		// Some servers send a deletion with the version of the object that was deleted.
+		rewound := s.inOrder && !s.unordered && ev.Type != listwatch.Deleted && isOlder(ev.ResourceVersion, s.from)
 		if isChange(ev.Type) && !rewound {
 			r.follow(ev.Type, ev.ResourceVersion)
 			continue
@@ -67,7 +69,7 @@ func (r *Reflector[T]) follow(typ listwatch.EventType, version string) (isOld bo
 	s := r.stream
 	s.inOrder = s.inOrder || typ != listwatch.Added
 	switch {
-	case s.isOld(version), version == "" && typ == listwatch.Bookmark:
+	case !s.unordered && isOlder(version, s.at), version == "" && typ == listwatch.Bookmark:
 		r.update(func() { r.stats.OldVersions++ })
 		return true
 	case s.inOrder && version != "" && version != s.at:
@@ -82,37 +84,31 @@ func isChange(t listwatch.EventType) bool { return t >= listwatch.Added && t <= 
 // sinkCalls are the Sink's methods by the type of the event that they take over.
 var sinkCalls = [...]string{listwatch.Added: "Add", listwatch.Modified: "Update", listwatch.Deleted: "Delete"}
 
-// pass gives the sink changes, if there are any, and takes over the version up to which the stream was followed.
+// pass gives the sink changes, several only if it takes batches. Then it takes over the version up to which the stream
+// was followed.
 func (r *Reflector[T]) pass(ctx context.Context, events []listwatch.Event[T]) {
+	s, errs := r.stream, []error{nil}
 	if len(events) > 0 {
 		r.observe(Observation{Boundary: HandedOver}, events, nil)
-		for i, err := range r.put(events) {
-			r.checkSink(ctx, sinkCalls[events[i].Type], listwatch.KeyOf(events[i].Object), err)
+		switch obj := events[0].Object; {
+		case r.batches != nil:
+			errs = r.batches.PutBatch(events)
+		case events[0].Type == listwatch.Added:
+			errs[0] = r.sink.Add(obj)
+		case events[0].Type == listwatch.Modified:
+			errs[0] = r.sink.Update(obj)
+		default:
+			errs[0] = r.sink.Delete(obj)
 		}
 	}
-	s := r.stream
+	for i := range events[:min(len(errs), len(events))] {
+		r.checkSink(ctx, sinkCalls[events[i].Type], listwatch.KeyOf(events[i].Object), errs[i])
+	}
 	s.events += len(events)
 	r.update(func() {
 		r.version = s.at
 		r.stats.Events += uint64(len(events))
 	})
-}
-
-// put gives the sink changes: several only if it takes batches.
-func (r *Reflector[T]) put(events []listwatch.Event[T]) []error {
-	if r.batches != nil {
-		return r.batches.PutBatch(events)
-	}
-	obj, err := events[0].Object, error(nil)
-	switch events[0].Type {
-	case listwatch.Added:
-		err = r.sink.Add(obj)
-	case listwatch.Modified:
-		err = r.sink.Update(obj)
-	default:
-		err = r.sink.Delete(obj)
-	}
-	return []error{err}
 }
 
 // takeBookmark passes on a bookmark, unless it is older than what was passed on already: the sink is past it.
