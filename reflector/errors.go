@@ -30,8 +30,6 @@ var (
 	// ErrRewound is a watch that sent a resourceVersion older than the one it started from: the server was set back,
 	// as by a restored backup. What it brought is discarded; a list without a resourceVersion follows.
 	ErrRewound = errors.New("server was set back to an older resourceVersion")
-
-	errNamelessItem = errors.New("list has an item that does not tell its name")
 )
 
 // errorKind is what an error tells of the server. It decides what follows.

@@ -166,8 +166,6 @@ func (r *Reflector[T]) checkInvariants(from, to State) error {
 		return fmt.Errorf("watching without a stream")
 	case to != Watching && to != Stopped && st.stream != nil:
 		return fmt.Errorf("enters %v with a stream", to)
-	case to != Stopped && st.initial != nil:
-		return fmt.Errorf("enters %v with half a streaming list", to)
 	case to == BackingOff && st.wait <= 0:
 		return fmt.Errorf("backs off for %v", st.wait)
 	}
@@ -231,7 +229,7 @@ func TestModel_SinkEndsEqualToTheServer(t *testing.T) {
 // The dumb version is a map of versions.
 func TestModel_InitialSetIsAMap(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		set, model := initialSet[object]{objects: map[listwatch.Key]object{}}, map[listwatch.Key]string{}
+		set, model := openStream[object]{initial: map[listwatch.Key]object{}}, map[listwatch.Key]string{}
 		types := []listwatch.EventType{listwatch.Added, listwatch.Modified, listwatch.Deleted}
 		for rv := range rapid.IntRange(0, 40).Draw(rt, "events") {
 			c := change{
@@ -239,13 +237,13 @@ func TestModel_InitialSetIsAMap(t *testing.T) {
 				key: keyNamed(rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(rt, "name")),
 				typ: rapid.SampledFrom(types).Draw(rt, "type"),
 			}
-			set.apply(c.result().ev)
+			set.applyInitial(c.result().ev)
 			model[c.key] = strconv.Itoa(rv)
 			if c.typ == listwatch.Deleted {
 				delete(model, c.key)
 			}
 		}
-		items := set.list("1000").Items
+		items := set.initialList("1000").Items
 		got := map[listwatch.Key]string{}
 		for _, obj := range items {
 			got[listwatch.KeyOf(obj)] = obj.ResourceVersion

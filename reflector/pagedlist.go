@@ -3,6 +3,7 @@ package reflector
 import (
 	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -38,17 +39,8 @@ func (r *Reflector[T]) listPaged(ctx context.Context) State {
 		return r.backOff(err, r.listing())
 	}
 	r.paginates = r.paginates || version == "0" && pages.fetched > 1
-	nameless := false
 	for _, bad := range list.Bad {
 		r.report(ctx, bad)
-		nameless = nameless || bad.Key == listwatch.Key{}
-	}
-	if nameless && !r.relisted {
-		// Without the item, the list would tell the sink that the object is gone. Nobody knows which object it is.
-		// Garbage on the way is gone the second time. A bad object is not.
-		r.relisted = true
-		r.fail(ctx, "list", errNamelessItem)
-		return r.backOff(errNamelessItem, ListingPaged)
 	}
 	r.replace(ctx, &r.stats.PagedLists, list)
 	return Connecting
@@ -80,14 +72,12 @@ func (r *Reflector[T]) replace(ctx context.Context, kind *uint64, list *listwatc
 	}
 	var keep []listwatch.Key
 	for _, bad := range list.Bad {
-		if bad.Key != (listwatch.Key{}) {
-			keep = append(keep, bad.Key)
-		}
+		keep = append(keep, bad.Key)
 	}
 	version := list.ResourceVersion
-	handed := Observation{Boundary: HandedOver, Op: "Replace", Keys: keep[:len(keep):len(keep)], ResourceVersion: version}
+	handed := Observation{Boundary: HandedOver, Op: "Replace", Keys: slices.Clone(keep), ResourceVersion: version}
 	r.observe(handed, nil, list.Items)
 	r.checkSink(ctx, "Replace", listwatch.Key{}, r.sink.Replace(list.Items, keep, version))
-	r.atLatest, r.relisted = false, false
+	r.atLatest = false
 	r.update(func() { r.version = version })
 }

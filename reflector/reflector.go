@@ -40,15 +40,12 @@ type Reflector[T listwatch.Object] struct {
 	atLatest bool
 	// pagedUntil: streaming lists are not tried before.
 	pagedUntil time.Time
-	// relisted: a list was turned down for an item that does not tell its name. The next one is taken as it is.
-	relisted bool
 	// paginates: the server split a list at "0", which a watch cache never does. So it has none for this resource, and
 	// relists gain nothing by asking for everything at once.
 	paginates bool
 
 	listStart time.Time      // of the list under way
-	initial   *initialSet[T] // the list that ListingStreaming is in the middle of
-	stream    *openStream[T] // Invariant: not nil in Watching, and in ListingStreaming if initial is not nil.
+	stream    *openStream[T] // Invariant: not nil in Watching, nil on entering any other state.
 }
 
 // New returns a reflector that does nothing until Run. lw and sink must not be nil.
@@ -72,7 +69,6 @@ func (r *Reflector[T]) Run(ctx context.Context) {
 		r.update(func() { r.state = Stopped })
 		r.running.Store(false)
 	}()
-	r.initial, r.relisted = nil, false
 
 	next := r.listing()
 	if r.state == Idle {

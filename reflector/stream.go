@@ -11,12 +11,6 @@ import (
 	"glasswatch/listwatch"
 )
 
-// unorderedStream is a stream whose versions need not rise, because no API server sends them: the objects of a fake
-// clientset keep the versions that a test gave them. A stream without the method is taken for a server's.
-type unorderedStream interface {
-	UnorderedVersions() bool
-}
-
 // openStream is a watch, and what must be known of it to judge its events and its end.
 type openStream[T listwatch.Object] struct {
 	listwatch.Stream[T]                          // nil until the server has answered
@@ -28,6 +22,12 @@ type openStream[T listwatch.Object] struct {
 	opened              time.Time
 	watchStart          time.Time // when it became a watch; zero before
 	events              int       // objects that it passed on as a watch
+
+	// initial is what a streaming list has brought so far.
+	initial map[listwatch.Key]T
+	// initialUpTo is the newest version of a change that came among the initial events. Changes are in order. Additions
+	// are not: the objects that were there before are among them.
+	initialUpTo string
 
 	// from is the version before the first event that is a change. No event is as old or older, unless the server was
 	// set back.
@@ -53,7 +53,7 @@ func (r *Reflector[T]) openWatch(ctx context.Context, opts metav1.ListOptions, p
 
 	s := &openStream[T]{
 		room: make([]listwatch.Event[T], 1), opened: time.Now(),
-		from: opts.ResourceVersion, at: opts.ResourceVersion,
+		initial: map[listwatch.Key]T{}, from: opts.ResourceVersion, at: opts.ResourceVersion,
 		inOrder: opts.ResourceVersion != "" && opts.ResourceVersion != "0",
 	}
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
@@ -69,7 +69,8 @@ func (r *Reflector[T]) openWatch(ctx context.Context, opts metav1.ListOptions, p
 	if r.batches != nil { // a sink that is called for each event would hold up the version for long
 		s.batches, _ = stream.(listwatch.BatchStream[T])
 	}
-	if u, ok := stream.(unorderedStream); ok {
+	// No API server sends the events of a fake clientset: its objects keep the versions that a test gave them.
+	if u, ok := stream.(interface{ UnorderedVersions() bool }); ok {
 		s.unordered = u.UnorderedVersions()
 	}
 	return nil

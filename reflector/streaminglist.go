@@ -1,8 +1,11 @@
 package reflector
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,7 +15,7 @@ import (
 
 // listStreaming is ListingStreaming: it opens the stream, then takes one event a step.
 func (r *Reflector[T]) listStreaming(ctx context.Context) State {
-	if r.initial == nil {
+	if r.stream == nil {
 		r.listStart = time.Now()
 		initialEvents := true
 		opts := metav1.ListOptions{
@@ -26,7 +29,6 @@ func (r *Reflector[T]) listStreaming(ctx context.Context) State {
 		if err := r.openWatch(ctx, opts, r.opts.SilenceTimeout); err != nil {
 			return r.leaveStreamingList(ctx, err)
 		}
-		r.initial = &initialSet[T]{objects: map[listwatch.Key]T{}}
 	}
 	events, err := r.nextEvents()
 	if err != nil {
@@ -37,7 +39,7 @@ func (r *Reflector[T]) listStreaming(ctx context.Context) State {
 		return r.endStreamingList(ctx, ev.ResourceVersion)
 	case isChange(ev.Type):
 		// A bookmark counts as silence: the server is past the initial events, and may never say so.
-		r.initial.apply(ev)
+		r.stream.applyInitial(ev)
 		r.stream.idle.reset(r.opts.SilenceTimeout)
 	}
 	return ListingStreaming
@@ -48,12 +50,12 @@ func (r *Reflector[T]) endStreamingList(ctx context.Context, version string) Sta
 	if version == "" {
 		return r.leaveStreamingList(ctx, ErrEndedEarly)
 	}
-	s, list := r.stream, r.initial.list(version)
+	s, list := r.stream, r.stream.initialList(version)
 	s.idle.reset(2*r.opts.MinWatchTimeout + watchGrace)
 	if r.opts.CheckConsistency && !r.isConsistent(ctx, list) {
 		return r.leaveStreamingList(ctx, ErrInconsistent)
 	}
-	r.initial = nil
+	s.initial = nil
 	r.replace(ctx, &r.stats.StreamingLists, list)
 	s.watchStart = time.Now()
 	s.from, s.at, s.inOrder, s.useful = r.version, r.version, true, true
@@ -62,9 +64,8 @@ func (r *Reflector[T]) endStreamingList(ctx context.Context, version string) Sta
 
 // leaveStreamingList decides what follows a streaming list that did not come to its end.
 func (r *Reflector[T]) leaveStreamingList(ctx context.Context, err error) State {
+	answered := r.stream.Stream != nil
 	err = r.closeStream(err)
-	answered := r.initial != nil
-	r.initial = nil
 	if ctx.Err() != nil {
 		return Stopped
 	}
@@ -88,4 +89,46 @@ func (r *Reflector[T]) leaveStreamingList(ctx context.Context, err error) State 
 		return r.backOff(err, ListingStreaming)
 	}
 	return ListingPaged
+}
+
+// applyInitial takes over an event of an object: an initial one, or a change that happens meanwhile.
+func (s *openStream[T]) applyInitial(ev listwatch.Event[T]) {
+	if ev.Type != listwatch.Added && (s.initialUpTo == "" || isOlder(s.initialUpTo, ev.ResourceVersion)) {
+		s.initialUpTo = ev.ResourceVersion
+	}
+	s.initial[listwatch.KeyOf(ev.Object)] = ev.Object
+	if ev.Type == listwatch.Deleted {
+		delete(s.initial, listwatch.KeyOf(ev.Object))
+	}
+}
+
+// initialList returns what was gathered, sorted by key as in a paged list.
+func (s *openStream[T]) initialList(version string) *listwatch.List[T] {
+	if isOlder(version, s.initialUpTo) {
+		version = s.initialUpTo // the end of the initial events came late
+	}
+	items := slices.SortedFunc(maps.Values(s.initial), func(a, b T) int {
+		return cmp.Or(cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
+	})
+	return &listwatch.List[T]{Items: items, ResourceVersion: version}
+}
+
+// isConsistent compares a streaming list with a list at exactly its version. It is true as well if the server would not
+// give that list, or gave one that cannot be read.
+func (r *Reflector[T]) isConsistent(ctx context.Context, streamed *listwatch.List[T]) bool {
+	opts := metav1.ListOptions{
+		ResourceVersion:      streamed.ResourceVersion,
+		ResourceVersionMatch: metav1.ResourceVersionMatchExact,
+	}
+	list, err := listwatch.ListAll(ctx, r.lw, opts, defaultPageSize)
+	return err != nil || len(list.Bad) > 0 || maps.Equal(versions(streamed), versions(list))
+}
+
+// versions returns the version of each object in list.
+func versions[T listwatch.Object](list *listwatch.List[T]) map[listwatch.Key]string {
+	versions := map[listwatch.Key]string{}
+	for _, obj := range list.Items {
+		versions[listwatch.KeyOf(obj)] = obj.GetResourceVersion()
+	}
+	return versions
 }

@@ -87,23 +87,24 @@ var sinkCalls = [...]string{listwatch.Added: "Add", listwatch.Modified: "Update"
 // pass gives the sink changes, several only if it takes batches. Then it takes over the version up to which the stream
 // was followed.
 func (r *Reflector[T]) pass(ctx context.Context, events []listwatch.Event[T]) {
-	s, errs := r.stream, []error{nil}
+	var errs []error
 	if len(events) > 0 {
 		r.observe(Observation{Boundary: HandedOver}, events, nil)
 		switch obj := events[0].Object; {
 		case r.batches != nil:
 			errs = r.batches.PutBatch(events)
 		case events[0].Type == listwatch.Added:
-			errs[0] = r.sink.Add(obj)
+			errs = []error{r.sink.Add(obj)}
 		case events[0].Type == listwatch.Modified:
-			errs[0] = r.sink.Update(obj)
+			errs = []error{r.sink.Update(obj)}
 		default:
-			errs[0] = r.sink.Delete(obj)
+			errs = []error{r.sink.Delete(obj)}
 		}
 	}
-	for i := range events[:min(len(errs), len(events))] {
-		r.checkSink(ctx, sinkCalls[events[i].Type], listwatch.KeyOf(events[i].Object), errs[i])
+	for i, err := range errs {
+		r.checkSink(ctx, sinkCalls[events[i].Type], listwatch.KeyOf(events[i].Object), err)
 	}
+	s := r.stream
 	s.events += len(events)
 	r.update(func() {
 		r.version = s.at
