@@ -74,7 +74,9 @@ func kindOf(err error) errorKind {
 		return kindOutage
 	case apierrors.IsInternalError(err):
 		return kindInternal
-	case !answered && (network || utilnet.IsProbableEOF(err)), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+	case answered:
+		return kindOther
+	case network, utilnet.IsProbableEOF(err), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return kindBroken
 	}
 	return kindOther

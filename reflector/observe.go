@@ -18,8 +18,8 @@ const (
 	HandedOver
 )
 
-// Observation is what [Options.Observe] is shown. Its slices belong to the observer. The objects belong to the sink: they
-// are for reading only, during the call.
+// Observation is what [Options.Observe] is shown. Its slices belong to the observer. The objects belong to the sink:
+// they are for reading only, during the call.
 type Observation struct {
 	Boundary Boundary
 	State    State
@@ -34,8 +34,8 @@ type Observation struct {
 	ResourceVersion string
 }
 
-// observe calls the observer, if there is one, with o, which events and list complete. The time that the observer takes
-// does not count as silence of the server.
+// observe calls the observer, if there is one, with o, which events and list complete. The time that the observer
+// takes does not count as silence of the server.
 func (r *Reflector[T]) observe(o Observation, events []listwatch.Event[T], list []T) {
 	if r.opts.Observe == nil {
 		return
