@@ -24,11 +24,11 @@ type Backoff struct {
 
 func (b Backoff) withDefaults() Backoff {
 	return Backoff{
-		Base:       cmp.Or(max(b.Base, 0), 800*time.Millisecond),
-		Max:        cmp.Or(max(b.Max, 0), 30*time.Second),
+		Base:       cmp.Or(b.Base, 800*time.Millisecond),
+		Max:        cmp.Or(b.Max, 30*time.Second),
 		Factor:     max(cmp.Or(b.Factor, 2), 1),
 		Jitter:     max(cmp.Or(b.Jitter, 1), 0),
-		ResetAfter: cmp.Or(max(b.ResetAfter, 0), DefaultBackoffReset),
+		ResetAfter: cmp.Or(b.ResetAfter, DefaultBackoffReset),
 	}
 }
 
@@ -68,13 +68,13 @@ type errorWindow struct {
 // within notes an error and reports whether the first of its window is no longer ago than limit. When it is, the window
 // ends, and the next error opens another.
 func (w *errorWindow) within(now time.Time, limit time.Duration) bool {
-	if w.first.IsZero() || now.Sub(w.last) >= time.Minute {
+	if now.Sub(w.last) >= time.Minute {
 		w.first = now
 	}
 	w.last = now
 	if limit > 0 && now.Sub(w.first) <= limit {
 		return true
 	}
-	w.first = time.Time{}
+	w.last = time.Time{}
 	return false
 }

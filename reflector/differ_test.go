@@ -120,19 +120,6 @@ func TestWhereClientGoDiffers(t *testing.T) {
 			oursSink:     []string{"Add b@2", "Add c@3"},
 		},
 		{
-			claim: "a page that fails costs client-go the list",
-			opts:  Options{DisableStreamingList: true, PageSize: 2},
-			play: func(h *harness) {
-				h.Put("b", "c")
-				h.Forget()
-				h.set(func() { h.failLists = []error{nil, outage()} })
-				h.BreakWatch(expired())
-				h.Pass(5 * time.Second)
-			},
-			clientGo: []string{`list@"3" limit=2`, `list@"" limit=2 continue`, `list@"3" limit=2`, `list@"" limit=2 continue`, `watch@"3"`},
-			ours:     []string{`list@"3" limit=2`, `list@"" limit=2 continue`, `list@"" limit=2 continue`, `watch@"3"`},
-		},
-		{
 			claim: "a Replace that fails makes client-go list again",
 			play: func(h *harness) {
 				h.sink.mu.Lock()

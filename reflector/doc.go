@@ -22,9 +22,9 @@
 // # Lists
 //
 // A streaming list is a watch with sendInitialEvents. Its events are gathered until a bookmark says that they are
-// complete. Then the sink gets one Replace, and the same stream goes on as the watch. If the server refuses it, or
-// begins it and falls silent, lists are paged for [Options.StreamingRetry]. After any other error but 429 and a
-// refused connection, this one list is paged.
+// complete. Then the sink gets one Replace, sorted by key, and the same stream goes on as the watch. If the server
+// refuses it, or begins it and falls silent, lists are paged for [Options.StreamingRetry]. After any other error but
+// 429 and a refused connection, this one list is paged. A paged list tells which objects could not be read.
 //
 // The first list is of any resourceVersion that a watch cache has. Later ones are not older than the last version
 // seen. If the server answers that it does not have that version (410, or too large), the latest state is asked for.
@@ -46,14 +46,14 @@
 //   - Duplicates: an event may come again after a reconnect. Replace may hold what the sink has.
 //   - Completeness: once the server answers again, the sink becomes equal to it, however watches and lists failed
 //     before.
-//   - A bad object costs that object only. It is reported and counted, and keeps its last good version. An event or
-//     item that does not even tell its name is asked for once more first.
+//   - A bad object costs that object only. It is reported and counted, and keeps its last good version. After an event
+//     that does not even tell its name, a list follows.
 //   - An error of the sink is reported and counted, and nothing else.
 //   - Blocking: cancelling Run's context ends every wait at once.
 //
 // [Options.Observe] is called just before the sink is given something, with no lock held. While it blocks, nothing is
 // read from the stream: the sink is given nothing, and the server's events wait in the connection. The time that it
-// takes counts neither as silence of the server nor for the watch's timeout.
+// takes counts neither as silence of the server nor for the time after which this side ends a watch.
 //
 // # Not guaranteed
 //
@@ -61,8 +61,8 @@
 //   - That a deletion is seen as one: after a relist it is an absence from Replace.
 //   - That a server which was set back is noticed, if it is past the last resourceVersion again when the watch
 //     reconnects.
-//   - That an object is kept whose name cannot be read in a list twice in a row.
+//   - That an object is kept whose name cannot be read in a list.
 //
-// Reading order: state.go, reflector.go, streaminglist.go with initialset.go, pagedlist.go, watch.go, stream.go; then
-// errors.go, backoff.go, observe.go as they are met.
+// Reading order: state.go, reflector.go, streaminglist.go, pagedlist.go, watch.go, stream.go; then errors.go,
+// backoff.go, observe.go as they are met.
 package reflector

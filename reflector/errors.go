@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"strings"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,121 +30,106 @@ var (
 	// ErrRewound is a watch that sent a resourceVersion older than the one it started from: the server was set back,
 	// as by a restored backup. What it brought is discarded; a list without a resourceVersion follows.
 	ErrRewound = errors.New("server was set back to an older resourceVersion")
-
-	errRepeatedToken = errors.New("the server answers a continue token with the same one")
-	errUnknownEvent  = errors.New("unknown event type")
-	errNamelessItem  = errors.New("list has an item that does not tell its name")
-
-	// errOverdue ends a watch whose server let the timeout pass; it counts as a clean end.
-	errOverdue = errors.New("watch outlived its timeout")
 )
 
-// isExpired: the server no longer has this resourceVersion or continue token.
-func isExpired(err error) bool {
-	return apierrors.IsResourceExpired(err) || apierrors.IsGone(err)
+// errorKind is what an error tells of the server. It decides what follows.
+type errorKind uint8
+
+const (
+	kindOther       errorKind = iota // something is wrong with the request or the server
+	kindObject                       // an object could not be read
+	kindSink                         // a SinkError
+	kindEnded                        // a stream ended between two events
+	kindExpired                      // the server no longer has this resourceVersion or continue token
+	kindTooLarge                     // the server does not have this resourceVersion yet
+	kindUnsupported                  // the server does not know streaming lists, or has them switched off
+	kindBusy                         // the request is fine, the server just cannot take it now
+	kindOutage                       // the server, or its HTTP/2 stream, is about to go away
+	kindInternal                     // a 500: it may well be about the request
+	kindBroken                       // the connection went away
+)
+
+// kindOf is the table of all errors. The first match counts.
+func kindOf(err error) errorKind {
+	status, answered := errors.AsType[*apierrors.StatusError](err)
+	_, unreadable := errors.AsType[*listwatch.ObjectError](err)
+	_, refused := errors.AsType[*SinkError](err)
+	_, network := errors.AsType[net.Error](err)
+	switch {
+	case unreadable: // whatever the cause: it says nothing of the connection
+		return kindObject
+	case refused:
+		return kindSink
+	case err == io.EOF:
+		return kindEnded
+	case apierrors.IsResourceExpired(err), apierrors.IsGone(err):
+		return kindExpired
+	case isTooLarge(err):
+		return kindTooLarge
+	case apierrors.IsBadRequest(err), apierrors.IsInvalid(err), apierrors.IsMethodNotSupported(err):
+		return kindUnsupported
+	case apierrors.IsTooManyRequests(err), utilnet.IsConnectionRefused(err):
+		return kindBusy
+	case answered && status.ErrStatus.Code > 500, apierrors.IsServerTimeout(err), isHTTP2Reset(err):
+		return kindOutage
+	case apierrors.IsInternalError(err):
+		return kindInternal
+	case answered:
+		return kindOther
+	case network, utilnet.IsProbableEOF(err), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
+		return kindBroken
+	}
+	return kindOther
 }
 
-// isTooLarge: the server does not have this resourceVersion yet. Servers before 1.18.6 said so in the text only.
+// isTooLarge: servers before 1.18.6 said it in the text only.
 func isTooLarge(err error) bool {
 	return apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) ||
 		apierrors.IsTimeout(err) && strings.Contains(err.Error(), "Too large resource version")
 }
 
-// isUnavailable: the resourceVersion that was asked for is not to be had, but another one may.
-func isUnavailable(err error) bool { return isExpired(err) || isTooLarge(err) }
-
-// isStreamingRefused: the server does not know streaming lists, or has them switched off.
-func isStreamingRefused(err error) bool {
-	return apierrors.IsBadRequest(err) || apierrors.IsInvalid(err) || apierrors.IsMethodNotSupported(err)
-}
-
-// isBusy: nothing is wrong with the request, the server just cannot take it now.
-func isBusy(err error) bool {
-	return utilnet.IsConnectionRefused(err) || apierrors.IsTooManyRequests(err)
-}
-
-// isOutage: the request did not get through, or not to a healthy server. A 500 is not among them: it may well be about
-// the request.
-func isOutage(err error) bool {
-	if status, ok := errors.AsType[*apierrors.StatusError](err); ok && status.ErrStatus.Code > 500 {
-		return true
-	}
-	return apierrors.IsServerTimeout(err) || isBroken(err) || isHTTP2Reset(err)
-}
-
-// isBroken: the connection went away.
-func isBroken(err error) bool {
-	if _, isAnswer := errors.AsType[*apierrors.StatusError](err); isAnswer {
-		return false
-	}
-	_, isNetwork := errors.AsType[net.Error](err)
-	return isNetwork || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) ||
-		utilnet.IsProbableEOF(err) || utilnet.IsConnectionReset(err)
-}
-
-// isHTTP2Reset: the server, or a proxy, reset the stream or ended its connection: REFUSED_STREAM, NO_ERROR, GOAWAY.
-// There are two implementations of HTTP/2 with errors of their own, so it goes by their text. client-go's decoder
-// puts the text into a status.
+// isHTTP2Reset: REFUSED_STREAM, NO_ERROR, GOAWAY, by the server or a proxy. There are two implementations of HTTP/2
+// with errors of their own, and client-go's decoder puts their text into a 500, so it goes by the text.
 func isHTTP2Reset(err error) bool {
-	_, isAnswer := errors.AsType[*apierrors.StatusError](err)
-	if isAnswer && !apierrors.HasStatusCause(err, "ClientWatchDecoding") {
-		return false
-	}
-	text := err.Error()
-	return strings.Contains(text, "stream error: stream ID ") || strings.Contains(text, "http2: ")
-}
-
-// retryAfter is the wait that the server asked for; 0 if it did not.
-func retryAfter(err error) time.Duration {
-	seconds, _ := apierrors.SuggestsClientDelay(err)
-	return time.Duration(seconds) * time.Second
+	return strings.Contains(err.Error(), "stream error: stream ID ") || strings.Contains(err.Error(), "http2: ")
 }
 
 // LogError is the default of Options.OnError: it logs err under the reflector's name. What heals by itself in the
 // course of business is not worth a line at the usual verbosity.
 func LogError(ctx context.Context, name string, err error) {
 	logger := klog.FromContext(ctx).WithValues("reflector", name)
-	level := 0
-	switch {
-	case isUnavailable(err):
-		level = 4
-	case isBusy(err):
-		level = 2
-	case errors.Is(err, io.ErrUnexpectedEOF), isHTTP2Reset(err):
-		level = 1
-	case errors.Is(err, ErrVeryShortWatch), errors.Is(err, ErrSilent), errors.Is(err, ErrEndedEarly),
-		errors.Is(err, ErrRewound):
+	switch kindOf(err) {
+	case kindExpired, kindTooLarge, kindBusy, kindOutage, kindBroken:
+		logger.V(2).Info("List or watch ended, another follows", "err", err)
 	default:
 		logger.Error(err, "Failed to list, to watch or to take over an object")
-		return
 	}
-	logger.V(level).Info("List or watch ended, another follows", "err", err)
 }
 
-// fail records and reports an error of a list or watch.
+// fail keeps and reports an error of a list or watch.
 func (r *Reflector[T]) fail(ctx context.Context, what string, err error) {
 	err = fmt.Errorf("%s: failed to %s: %w", r.opts.Name, what, err)
-	r.update(func() {
-		r.lastErr = err
-		r.stats.Failures++
-	})
+	r.update(func() { r.lastErr = err })
 	r.report(ctx, err)
 }
 
-func (r *Reflector[T]) reportBad(ctx context.Context, bad *listwatch.ObjectError) {
-	r.update(func() { r.stats.ObjectErrors++ })
-	r.report(ctx, bad)
-}
-
-// checkSink counts and reports what the sink returned, if that is an error.
+// checkSink reports what the sink returned, if that is an error.
 func (r *Reflector[T]) checkSink(ctx context.Context, op string, key listwatch.Key, err error) {
 	if err != nil {
-		r.update(func() { r.stats.SinkErrors++ })
 		r.report(ctx, &SinkError{Op: op, Key: key, Err: err})
 	}
 }
 
+// report counts err and tells OnError of it.
 func (r *Reflector[T]) report(ctx context.Context, err error) {
+	count := &r.stats.Failures
+	switch kindOf(err) {
+	case kindObject:
+		count = &r.stats.ObjectErrors
+	case kindSink:
+		count = &r.stats.SinkErrors
+	}
+	r.update(func() { *count++ })
 	if r.opts.OnError != nil {
 		r.opts.OnError(ctx, err)
 		return

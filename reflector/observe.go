@@ -10,71 +10,51 @@ import (
 type Boundary uint8
 
 const (
-	// StateEntered: the state went from From to To, and is not acted on yet.
+	// StateEntered: the reflector is in State, and has not acted on it yet.
 	StateEntered Boundary = iota + 1
-	// EventsDecoded: Events came out of the stream. Those of a paged list do not.
+	// EventsDecoded: Events came out of the stream. Paged lists have no events.
 	EventsDecoded
-	// EventsHanded: the sink is given Events next.
-	EventsHanded
-	// ListHanded: the sink is given a list of ResourceVersion next. Keys are those of its objects, the unreadable
-	// ones last.
-	ListHanded
-	// BookmarkHanded: the sink is given a bookmark of ResourceVersion next.
-	BookmarkHanded
-	// KeyHanded: the sink is given a deletion next whose object could not be read. Keys has its key.
-	KeyHanded
+	// HandedOver: the sink is called next.
+	HandedOver
 )
 
-// Observation is what [Options.Observe] is shown. Its slices are the observer's; the objects belong to the sink, so
+// Observation is what [Options.Observe] is shown. Its slices belong to the observer. The objects belong to the sink:
 // they are for reading only, during the call.
 type Observation struct {
-	Boundary        Boundary
-	From, To        State
-	Events          []listwatch.Event[listwatch.Object]
-	Keys            []listwatch.Key
+	Boundary Boundary
+	State    State
+	// Op is the method of the sink that is called next: Replace, Bookmark or DeleteKey. It is "" for Events, which say
+	// by their types what becomes of them.
+	Op string
+	// Events are changes, and in EventsDecoded bookmarks as well.
+	Events []listwatch.Event[listwatch.Object]
+	// Keys are those of a list that is handed over, or the one of DeleteKey.
+	Keys []listwatch.Key
+	// ResourceVersion goes with Op.
 	ResourceVersion string
 }
 
-// show calls the observer, if there is one. The time that it takes does not count for the timeout of the watch.
-func (r *Reflector[T]) show(o Observation) {
+// observe calls the observer, if there is one, with o, which events and list complete. The time that the observer
+// takes does not count as silence of the server.
+func (r *Reflector[T]) observe(o Observation, events []listwatch.Event[T], list []T) {
 	if r.opts.Observe == nil {
 		return
 	}
-	if s := r.stream; s != nil && s.overdue.Stop() {
-		left := time.Until(s.deadline)
-		defer func() {
-			s.deadline = time.Now().Add(left)
-			s.overdue.Reset(left)
-		}()
-	}
-	r.opts.Observe(o)
-}
-
-// observeEvents shows events to the observer, if there is one.
-func (r *Reflector[T]) observeEvents(at Boundary, events []listwatch.Event[T]) {
-	if r.opts.Observe == nil {
-		return
-	}
-	shown := make([]listwatch.Event[listwatch.Object], len(events))
-	for i, ev := range events {
-		shown[i] = listwatch.Event[listwatch.Object]{
+	for _, ev := range events {
+		shown := listwatch.Event[listwatch.Object]{
 			Type: ev.Type, ResourceVersion: ev.ResourceVersion, InitialEventsEnd: ev.InitialEventsEnd,
 		}
-		if ev.Type != listwatch.Bookmark { // which has no object, and a nil pointer in an interface is not nil
-			shown[i].Object = ev.Object
+		if isChange(ev.Type) { // a bookmark's object is nil, and a nil pointer in an interface would not be
+			shown.Object = ev.Object
 		}
+		o.Events = append(o.Events, shown)
 	}
-	r.show(Observation{Boundary: at, Events: shown})
-}
-
-// observeList shows a list to the observer, if there is one.
-func (r *Reflector[T]) observeList(items []T, keep []listwatch.Key, version string) {
-	if r.opts.Observe == nil {
-		return
+	for _, obj := range list {
+		o.Keys = append(o.Keys, listwatch.KeyOf(obj))
 	}
-	keys := make([]listwatch.Key, 0, len(items)+len(keep))
-	for _, obj := range items {
-		keys = append(keys, listwatch.KeyOf(obj))
+	if s := r.stream; s != nil {
+		defer s.idle.reset(time.Until(s.idle.fires)) // what is left of the time now
+		s.idle.timer.Stop()
 	}
-	r.show(Observation{Boundary: ListHanded, Keys: append(keys, keep...), ResourceVersion: version})
+	r.opts.Observe(o)
 }

@@ -14,17 +14,13 @@ import (
 
 // brief is an observation on one line.
 func brief(o Observation) string {
-	switch o.Boundary {
-	case StateEntered:
-		return fmt.Sprint("entered ", o.From, "→", o.To)
-	case ListHanded:
-		return fmt.Sprint("list ", o.ResourceVersion, " ", o.Keys)
-	case BookmarkHanded:
-		return "bookmark " + o.ResourceVersion
-	case KeyHanded:
-		return fmt.Sprint("key ", o.Keys[0].Name, " ", o.ResourceVersion)
+	switch {
+	case o.Boundary == StateEntered:
+		return fmt.Sprint("entered ", o.State)
+	case o.Op != "":
+		return fmt.Sprint(o.Op, " ", o.ResourceVersion, " ", o.Keys)
 	}
-	text := map[Boundary]string{EventsDecoded: "decoded", EventsHanded: "handed"}[o.Boundary]
+	text := map[Boundary]string{EventsDecoded: "decoded", HandedOver: "handed"}[o.Boundary]
 	for _, ev := range o.Events {
 		name := "-"
 		if ev.Object != nil {
@@ -64,10 +60,10 @@ func TestObserve_ShowsWhatPassesInOrder(t *testing.T) {
 		h.Put("a", "b")
 		h.Start()
 		require.Equal(t, []string{
-			"entered Idle→ListingStreaming",
+			"entered ListingStreaming",
 			"decoded ADDED a@1", "decoded ADDED b@2", "decoded BOOKMARK -@2",
-			"list 2 [ns/a ns/b]",
-			"entered ListingStreaming→Watching",
+			"Replace 2 [ns/a ns/b]",
+			"entered Watching",
 		}, seen())
 		h.gate.Lock()
 		h.Put("c", "a", "b")
@@ -77,17 +73,17 @@ func TestObserve_ShowsWhatPassesInOrder(t *testing.T) {
 		require.Equal(t, []string{
 			"decoded ADDED c@3", "handed ADDED c@3", // the room for a batch grows with what comes
 			"decoded MODIFIED a@4 MODIFIED b@5", "handed MODIFIED a@4 MODIFIED b@5",
-			"decoded DELETED c@6 BOOKMARK -@6", "handed DELETED c@6", "bookmark 6",
+			"decoded DELETED c@6 BOOKMARK -@6", "handed DELETED c@6", "Bookmark 6 []",
 		}, seen())
 		h.DeleteSpoilt("a")
 		h.set(func() { h.refuseStreaming = invalid() })
 		h.BreakWatch(expired())
 		h.Pass(time.Second)
 		require.Equal(t, []string{
-			"key a 7",
-			"entered Watching→BackingOff", "entered BackingOff→ListingStreaming", "entered ListingStreaming→ListingPaged",
-			"list 7 [ns/b]",
-			"entered ListingPaged→Connecting", "entered Connecting→Watching",
+			"DeleteKey 7 [ns/a]",
+			"entered BackingOff", "entered ListingStreaming", "entered ListingPaged",
+			"Replace 7 [ns/b]",
+			"entered Connecting", "entered Watching",
 		}, seen())
 	})
 }
@@ -97,7 +93,7 @@ func TestObserve_ComesBeforeTheSinkHasIt(t *testing.T) {
 	ahead := 0
 	var h *harness
 	look := func(o Observation) {
-		if o.Boundary < EventsHanded {
+		if o.Boundary < HandedOver {
 			return
 		}
 		h.sink.mu.Lock()
@@ -107,7 +103,7 @@ func TestObserve_ComesBeforeTheSinkHasIt(t *testing.T) {
 				ahead++
 			}
 		}
-		if o.Boundary == ListHanded && len(h.sink.diary) > 0 {
+		if o.Op == "Replace" && len(h.sink.diary) > 0 {
 			ahead++
 		}
 	}
@@ -123,7 +119,7 @@ func TestObserve_ComesBeforeTheSinkHasIt(t *testing.T) {
 
 func TestObserve_ABlockedObserverIsNoSilenceOfTheServer(t *testing.T) {
 	block := func(o Observation) {
-		if o.Boundary == EventsDecoded || o.To == ListingStreaming {
+		if o.Boundary == EventsDecoded || o.State == ListingStreaming {
 			<-time.After(2 * time.Minute)
 		}
 	}

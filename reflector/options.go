@@ -3,7 +3,6 @@ package reflector
 import (
 	"cmp"
 	"context"
-	"math/rand/v2"
 	"time"
 )
 
@@ -14,7 +13,7 @@ const (
 	DefaultBackoffReset = 2 * time.Minute
 
 	defaultPageSize = 500
-	// watchGrace is how long the server may exceed a watch's timeout before this side ends the watch.
+	// watchGrace is how long the server may exceed the longest timeout of a watch before this side ends the watch.
 	watchGrace = 30 * time.Second
 )
 
@@ -42,7 +41,8 @@ type Options struct {
 	ResumeFrom string
 
 	// MinWatchTimeout is the least time after which the server is to end a watch, in whole seconds: each gets a random
-	// one in [MinWatchTimeout, 2·MinWatchTimeout). Default: five minutes.
+	// one in [MinWatchTimeout, 2·MinWatchTimeout). Half a minute after the latter this side ends it. Default: five
+	// minutes.
 	MinWatchTimeout time.Duration
 	// MaxInternalErrorRetry is how long 500 InternalErrors of a watch are answered by another watch from the same
 	// resourceVersion; then, and by default, by a list. A minute without one starts the time anew.
@@ -72,15 +72,9 @@ type Options struct {
 // withDefaults fills in what is zero.
 func (o Options) withDefaults(name string) Options {
 	o.Name = cmp.Or(o.Name, name)
-	o.SilenceTimeout = cmp.Or(max(o.SilenceTimeout, 0), DefaultSilenceTimeout)
-	o.StreamingRetry = cmp.Or(max(o.StreamingRetry, 0), time.Hour)
+	o.SilenceTimeout = cmp.Or(o.SilenceTimeout, DefaultSilenceTimeout)
+	o.StreamingRetry = cmp.Or(o.StreamingRetry, time.Hour)
 	o.MinWatchTimeout = cmp.Or(max(o.MinWatchTimeout, 0), 5*time.Minute)
 	o.Backoff = o.Backoff.withDefaults()
 	return o
-}
-
-// watchTimeout spreads the ends of watches, so that informers started together do not reconnect together for ever.
-func (o *Options) watchTimeout() time.Duration {
-	spread := time.Duration(rand.Float64() * float64(o.MinWatchTimeout))
-	return max((o.MinWatchTimeout + spread).Truncate(time.Second), time.Second)
 }

@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"glasswatch/listwatch"
 )
 
@@ -38,18 +40,12 @@ type Reflector[T listwatch.Object] struct {
 	atLatest bool
 	// pagedUntil: streaming lists are not tried before.
 	pagedUntil time.Time
-	// rereadFrom is the version from which a nameless unreadable event was asked for again. It is not a second time.
-	rereadFrom string
-	// relisted: a list was turned down for an item that does not tell its name. The next one is taken as it is.
-	relisted bool
 	// paginates: the server split a list at "0", which a watch cache never does. So it has none for this resource, and
 	// relists gain nothing by asking for everything at once.
 	paginates bool
 
 	listStart time.Time      // of the list under way
-	pages     *pages[T]      // the list that ListingPaged is in the middle of
-	initial   *initialSet[T] // the list that ListingStreaming is in the middle of
-	stream    *openStream[T] // Invariant: not nil in Watching, and in ListingStreaming if initial is not nil.
+	stream    *openStream[T] // Invariant: not nil in Watching, nil on entering any other state.
 }
 
 // New returns a reflector that does nothing until Run. lw and sink must not be nil.
@@ -69,13 +65,16 @@ func (r *Reflector[T]) Run(ctx context.Context) {
 		panic("reflector: " + r.opts.Name + " is running already")
 	}
 	defer func() {
-		r.closeStream()
+		_ = r.closeStream(nil)
 		r.update(func() { r.state = Stopped })
 		r.running.Store(false)
 	}()
-	r.pages, r.initial, r.relisted = nil, nil, false
 
-	for next := r.firstState(); ; next = r.step(ctx, next) {
+	next := r.listing()
+	if r.state == Idle {
+		next = r.resuming()
+	}
+	for ; ; next = r.step(ctx, next) {
 		r.enter(next)
 		if next == Stopped {
 			return
@@ -110,18 +109,16 @@ func (r *Reflector[T]) enter(s State) {
 	if from == s {
 		return // as with each event
 	}
-	r.update(func() { r.state = s })
+	r.update(func() {
+		r.state = s
+		if s == Watching {
+			r.lastErr = nil
+		}
+	})
 	if r.opts.OnTransition != nil {
 		r.opts.OnTransition(from, s)
 	}
-	r.show(Observation{Boundary: StateEntered, From: from, To: s})
-}
-
-func (r *Reflector[T]) firstState() State {
-	if r.state == Idle && r.opts.ResumeFrom != "" {
-		return Connecting
-	}
-	return r.listing()
+	r.observe(Observation{Boundary: StateEntered, State: s}, nil, nil)
 }
 
 // listing is the state that a list starts in.
@@ -135,10 +132,12 @@ func (r *Reflector[T]) listing() State {
 // backOff plans the wait after err. next is what comes after it.
 func (r *Reflector[T]) backOff(err error, next State) State {
 	r.next = next
+	seconds, _ := apierrors.SuggestsClientDelay(err)
+	retryAfter := time.Duration(seconds) * time.Second
 	if r.opts.Delay != nil {
-		r.wait = max(r.opts.Delay(), retryAfter(err))
+		r.wait = max(r.opts.Delay(), retryAfter)
 	} else {
-		r.wait = r.backoff.next(time.Now(), retryAfter(err))
+		r.wait = r.backoff.next(time.Now(), retryAfter)
 	}
 	return BackingOff
 }

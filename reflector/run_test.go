@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/go-logr/logr/funcr"
@@ -214,11 +212,11 @@ func TestDefaultOnError_LogsWhatHealsByItselfQuietly(t *testing.T) {
 		err  error
 		want string // the level and the message
 	}{
-		{expired(), `"level"=4 "msg"="List or watch ended`},
+		{expired(), `"level"=2 "msg"="List or watch ended`},
 		{busy(1), `"level"=2 "msg"="List or watch ended`},
-		{io.ErrUnexpectedEOF, `"level"=1 "msg"="List or watch ended`},
-		{ErrVeryShortWatch, `"level"=0 "msg"="List or watch ended`},
-		{ErrSilent, `"level"=0 "msg"="List or watch ended`},
+		{io.ErrUnexpectedEOF, `"level"=2 "msg"="List or watch ended`},
+		{fmt.Errorf("%w (%v)", ErrVeryShortWatch, io.EOF), `"msg"="Failed to list, to watch or to take over an object" "error"=`},
+		{ErrSilent, `"msg"="Failed to list, to watch or to take over an object" "error"=`},
 		{forbidden(), `"msg"="Failed to list, to watch or to take over an object" "error"=`},
 		{bad, `"error"="wrapped: unreadable ADDED event \"ns/a\": EOF"`},
 		{&SinkError{Op: "Add", Key: keyNamed("a"), Err: io.EOF}, `"error"="wrapped: sink refused Add of \"ns/a\": EOF"`},
@@ -240,26 +238,6 @@ func TestErrorWindow_EndsWithItsLimit(t *testing.T) {
 	require.True(t, w.within(now.Add(time.Second), time.Second))
 	require.False(t, w.within(now.Add(2*time.Second), time.Second))
 	require.True(t, w.within(now.Add(3*time.Second), time.Second))
-}
-
-func TestSilenceTimer_CountsTheTimeInWhichTheServerIsWaitedFor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var expired atomic.Int32
-		timer := newSilenceTimer(time.Second, func() { expired.Add(1) })
-		wait := func(d time.Duration) {
-			timer.start()
-			<-time.After(d)
-			timer.pause()
-			<-time.After(time.Minute) // does not count
-		}
-		wait(600 * time.Millisecond)
-		wait(300 * time.Millisecond)
-		timer.restart()
-		wait(900 * time.Millisecond)
-		require.Zero(t, expired.Load())
-		wait(200 * time.Millisecond)
-		require.Equal(t, int32(1), expired.Load())
-	})
 }
 
 func TestErrors_KeepTheirCause(t *testing.T) {

@@ -11,16 +11,15 @@ const (
 	Idle State = iota
 	// ListingStreaming receives the initial events of a streaming list, one a step. It is left for Watching when a
 	// bookmark announces their end. It is left for ListingPaged when the server refuses, ends the stream too early or
-	// falls silent, and for BackingOff when the server is overloaded or not there. It starts over without a
-	// resourceVersion when the server does not have the one that was asked for.
+	// falls silent, or if an event cannot be read. It is left for BackingOff when the server is overloaded or not
+	// there. It starts over without a resourceVersion when the server does not have the one that was asked for.
 	ListingStreaming
-	// ListingPaged fetches a list, one page a step. It is left for Connecting when the last page is there and the
-	// sink has the list. It is left for BackingOff after an error, and once if an item does not tell its name. It
-	// starts over without a resourceVersion when the server does not have the one that was asked for.
+	// ListingPaged fetches a list, page by page. It is left for Connecting when the sink has the list, and for
+	// BackingOff after an error. It starts over without a resourceVersion when the server does not have the one that
+	// was asked for.
 	ListingPaged
-	// Connecting asks for a watch from the last resourceVersion on. It starts over when the server does not answer
-	// within the watch's timeout. It is left for Watching when the server has answered, and for BackingOff after an
-	// error.
+	// Connecting asks for a watch from the last resourceVersion on. It starts over when the server does not answer. It
+	// is left for Watching when the server has answered, and for BackingOff after an error.
 	Connecting
 	// Watching passes on events, in a step those that have arrived. It is left for Connecting when the stream ends or
 	// breaks. It is left for BackingOff when the stream ends with an error such as 410 Expired or an HTTP/2 reset,

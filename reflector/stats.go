@@ -27,31 +27,3 @@ func (r *Reflector[T]) Stats() Stats {
 	defer r.mu.Unlock()
 	return r.stats
 }
-
-// listDone notes a list that the sink is about to be given. kind is the count of lists like it.
-func (r *Reflector[T]) listDone(kind *uint64, objects int) {
-	took := time.Since(r.listStart)
-	r.update(func() {
-		*kind++
-		r.stats.ListedObjects += uint64(objects)
-		r.stats.ListTime += took
-	})
-	if r.opts.OnList != nil {
-		r.opts.OnList(objects, took)
-	}
-}
-
-// watchDone notes the end of a stream that was a watch.
-func (r *Reflector[T]) watchDone(s *openStream[T]) {
-	took := time.Since(s.watchStart)
-	r.update(func() {
-		r.stats.EndedWatches++
-		r.stats.WatchTime += took
-		if s.isVeryShort() {
-			r.stats.ShortWatches++
-		}
-	})
-	if r.opts.OnWatch != nil {
-		r.opts.OnWatch(s.events, took)
-	}
-}

@@ -2,6 +2,7 @@ package reflector
 
 import (
 	"context"
+	"math/rand/v2"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -10,25 +11,23 @@ import (
 	"glasswatch/listwatch"
 )
 
-// unorderedStream is a stream whose versions need not rise, because no API server sends them: the objects of a fake
-// clientset keep the versions that a test gave them. A stream without the method is taken for a server's.
-type unorderedStream interface {
-	UnorderedVersions() bool
-}
-
 // openStream is a watch, and what must be known of it to judge its events and its end.
 type openStream[T listwatch.Object] struct {
 	listwatch.Stream[T]                          // nil until the server has answered
 	batches             listwatch.BatchStream[T] // the same, if it is one and the sink takes batches
 	room                []listwatch.Event[T]     // what nextEvents fills
-	ctx                 context.Context          // ends with the reason why this side gave up
+	ctx                 context.Context          // ends with ErrSilent when this side gave up
 	cancel              context.CancelCauseFunc
-	overdue             *time.Timer   // ends a watch whose server lets the timeout pass
-	deadline            time.Time     // when overdue fires
-	silence             *silenceTimer // nil outside a streaming list
+	idle                idleTimer // gives up on it
 	opened              time.Time
 	watchStart          time.Time // when it became a watch; zero before
 	events              int       // objects that it passed on as a watch
+
+	// initial is what a streaming list has brought so far.
+	initial map[listwatch.Key]T
+	// initialUpTo is the newest version of a change that came among the initial events. Changes are in order. Additions
+	// are not: the objects that were there before are among them.
+	initialUpTo string
 
 	// from is the version before the first event that is a change. No event is as old or older, unless the server was
 	// set back.
@@ -43,99 +42,93 @@ type openStream[T listwatch.Object] struct {
 	useful bool
 }
 
-// openWatch sends a watch request and makes the stream r.stream, which must be nil. silence is the longest time
-// to wait for an event; 0 for any. On an error there is no stream.
-func (r *Reflector[T]) openWatch(ctx context.Context, opts metav1.ListOptions, silence time.Duration) error {
-	timeout := r.opts.watchTimeout()
-	seconds := int64(timeout / time.Second)
+// openWatch sends a watch request and makes the stream r.stream, which must be nil. The stream is cancelled after
+// patience, if the timer is not reset.
+func (r *Reflector[T]) openWatch(ctx context.Context, opts metav1.ListOptions, patience time.Duration) error {
+	// Random timeouts keep informers that started together from reconnecting together for ever.
+	timeout := r.opts.MinWatchTimeout + rand.N(r.opts.MinWatchTimeout)
+	seconds := max(int64(timeout/time.Second), 1)
 	opts.TimeoutSeconds = &seconds
 	opts.AllowWatchBookmarks = true
 
-	// Some proxies hold back the answer until there is an event, so the clocks start before the request.
-	s := &openStream[T]{opened: time.Now(), from: opts.ResourceVersion, at: opts.ResourceVersion}
-	s.inOrder = opts.ResourceVersion != "" && opts.ResourceVersion != "0"
-	s.ctx, s.cancel = context.WithCancelCause(ctx)
-	s.deadline = s.opened.Add(timeout + watchGrace)
-	s.overdue = time.AfterFunc(timeout+watchGrace, func() { s.cancel(errOverdue) })
-	r.stream = s
-	if silence > 0 {
-		s.silence = newSilenceTimer(silence, func() { s.cancel(ErrSilent) })
-		s.silence.start()
-		defer s.silence.pause()
+	s := &openStream[T]{
+		room: make([]listwatch.Event[T], 1), opened: time.Now(),
+		initial: map[listwatch.Key]T{}, from: opts.ResourceVersion, at: opts.ResourceVersion,
+		inOrder: opts.ResourceVersion != "" && opts.ResourceVersion != "0",
 	}
-
+	s.ctx, s.cancel = context.WithCancelCause(ctx)
+	// Some proxies hold back the answer until there is an event, so the timer starts before the request.
+	s.idle.timer = time.AfterFunc(patience, func() { s.cancel(ErrSilent) })
+	s.idle.reset(patience)
+	r.stream = s
 	stream, err := r.lw.Watch(s.ctx, opts)
 	if err != nil {
-		err = s.explain(err)
-		r.closeStream()
 		return err
 	}
 	s.Stream = stream
 	if r.batches != nil { // a sink that is called for each event would hold up the version for long
 		s.batches, _ = stream.(listwatch.BatchStream[T])
 	}
-	if u, ok := stream.(unorderedStream); ok {
+	// No API server sends the events of a fake clientset: its objects keep the versions that a test gave them.
+	if u, ok := stream.(interface{ UnorderedVersions() bool }); ok {
 		s.unordered = u.UnorderedVersions()
 	}
-	s.room = make([]listwatch.Event[T], 1)
 	return nil
 }
 
-// maxBatch is the most events that are taken from a stream at once.
-const maxBatch = 512
-
-// nextEvents returns the events that are there, one at least, or an error. The slice may be used until the next call.
-func (s *openStream[T]) nextEvents() (events []listwatch.Event[T], err error) {
-	if s.batches == nil {
+// nextEvents returns the events that are there, one at least and as many as there is room for, or an error. The slice
+// may be used until the next call.
+func (r *Reflector[T]) nextEvents() ([]listwatch.Event[T], error) {
+	s, n := r.stream, 1
+	var err error
+	if s.batches != nil {
+		n, err = s.batches.NextBatch(s.room)
+	} else {
 		s.room[0], err = s.Next()
-		return s.room, err
 	}
-	n, err := s.batches.NextBatch(s.room)
-	events = s.room[:n]
-	if n == len(s.room) && n < maxBatch {
-		s.room = make([]listwatch.Event[T], 2*n)
+	if err != nil {
+		return nil, err
 	}
-	return events, err
+	events := s.room[:n]
+	r.observe(Observation{Boundary: EventsDecoded}, events, nil)
+	return events, nil
 }
 
-// explain returns why this side cancelled the stream, if it did, else err.
-func (s *openStream[T]) explain(err error) error {
-	if s.ctx.Err() != nil {
-		return context.Cause(s.ctx)
-	}
-	return err
-}
-
-// closeStream ends the stream, if there is one.
-func (r *Reflector[T]) closeStream() {
+// closeStream ends the stream, if there is one, after err. It returns the reason if this side gave up before, else err.
+func (r *Reflector[T]) closeStream(err error) error {
 	s := r.stream
 	if s == nil {
-		return
+		return err
 	}
 	r.stream = nil
 	if !s.watchStart.IsZero() {
-		r.watchDone(s)
+		took := time.Since(s.watchStart)
+		r.update(func() {
+			r.stats.EndedWatches++
+			r.stats.WatchTime += took
+			if s.isVeryShort() {
+				r.stats.ShortWatches++
+			}
+		})
+		if r.opts.OnWatch != nil {
+			r.opts.OnWatch(s.events, took)
+		}
 	}
-	s.overdue.Stop()
+	if s.ctx.Err() != nil {
+		err = context.Cause(s.ctx)
+	}
+	s.idle.timer.Stop()
 	s.cancel(nil)
 	if s.Stream != nil {
 		_ = s.Close() // whatever is wrong with it, it is of no use any more
 	}
+	return err
 }
 
 // isVeryShort: the stream brought nothing in less than a second; asking again at once might go on for ever.
 func (s *openStream[T]) isVeryShort() bool {
 	return !s.useful && time.Since(s.opened) < time.Second
 }
-
-// isRewound: ev is older than where the stream started. A deletion does not count: there are servers that send it with
-// the version of the object that was deleted.
-func (s *openStream[T]) isRewound(ev *listwatch.Event[T]) bool {
-	return s.inOrder && !s.unordered && ev.Type != listwatch.Deleted && isOlder(ev.ResourceVersion, s.from)
-}
-
-// isOld: resuming at version would play history again.
-func (s *openStream[T]) isOld(version string) bool { return !s.unordered && isOlder(version, s.at) }
 
 // isOlder is false if a and b cannot be compared.
 func isOlder(a, b string) bool {
@@ -146,29 +139,14 @@ func isOlder(a, b string) bool {
 	return err == nil && order < 0
 }
 
-// silenceTimer measures how long the server has been waited for since the last event. It runs only from start to
-// pause, so the time that a sink or an observer takes does not count.
-type silenceTimer struct {
-	limit, left time.Duration
-	since       time.Time // of the last start
-	timer       *time.Timer
+// idleTimer fires when the server has been silent for too long.
+type idleTimer struct {
+	timer *time.Timer
+	fires time.Time
 }
 
-func newSilenceTimer(limit time.Duration, expired func()) *silenceTimer {
-	t := &silenceTimer{limit: limit, left: limit, timer: time.AfterFunc(limit, expired)}
-	t.timer.Stop()
-	return t
+// reset gives the server that much time from now on.
+func (t *idleTimer) reset(left time.Duration) {
+	t.fires = time.Now().Add(left)
+	t.timer.Reset(left)
 }
-
-func (t *silenceTimer) start() {
-	t.since = time.Now()
-	t.timer.Reset(t.left)
-}
-
-func (t *silenceTimer) pause() {
-	t.timer.Stop()
-	t.left -= time.Since(t.since)
-}
-
-// restart gives the server the whole time again.
-func (t *silenceTimer) restart() { t.left = t.limit }

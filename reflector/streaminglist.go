@@ -1,127 +1,134 @@
 package reflector
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/klog/v2"
 
 	"glasswatch/listwatch"
 )
 
 // listStreaming is ListingStreaming: it opens the stream, then takes one event a step.
 func (r *Reflector[T]) listStreaming(ctx context.Context) State {
-	if r.initial == nil {
-		if err := r.openStreamingList(ctx); err != nil {
+	if r.stream == nil {
+		r.listStart = time.Now()
+		initialEvents := true
+		opts := metav1.ListOptions{
+			SendInitialEvents:    &initialEvents,
+			ResourceVersion:      r.version, // no older, so that a relist never goes back in time
+			ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
+		}
+		if r.atLatest {
+			opts.ResourceVersion = ""
+		}
+		if err := r.openWatch(ctx, opts, r.opts.SilenceTimeout); err != nil {
 			return r.leaveStreamingList(ctx, err)
 		}
-		r.initial = &initialSet[T]{index: map[listwatch.Key]int{}}
 	}
-	s := r.stream
-	s.silence.start()
-	ev, err := s.Next()
-	s.silence.pause()
-	bad, isBad := errors.AsType[*listwatch.ObjectError](err)
-	if err != nil && !isBad {
-		return r.leaveStreamingList(ctx, s.explain(err))
+	events, err := r.nextEvents()
+	if err != nil {
+		return r.leaveStreamingList(ctx, err)
 	}
-	if !isBad {
-		r.observeEvents(EventsDecoded, []listwatch.Event[T]{ev})
-	}
-	switch {
+	switch ev := events[0]; { // there is room for one only
 	case ev.InitialEventsEnd:
 		return r.endStreamingList(ctx, ev.ResourceVersion)
-	case ev.Type == listwatch.Bookmark:
-		// It counts as silence: the server is past the initial events, and may never say so.
-		return ListingStreaming
 	case isChange(ev.Type):
-		r.initial.apply(ev)
-	case !isBad:
-		bad = unknownEvent(&ev)
+		// A bookmark counts as silence: the server is past the initial events, and may never say so.
+		r.stream.applyInitial(ev)
+		r.stream.idle.reset(r.opts.SilenceTimeout)
 	}
-	s.silence.restart()
-	if bad == nil {
-		return ListingStreaming
-	}
-	r.reportBad(ctx, bad)
-	if bad.Key == (listwatch.Key{}) {
-		// Nobody can tell whose it is, so what it leaves out would count as deleted. Pages may be easier to read.
-		return r.leaveStreamingList(ctx, bad)
-	}
-	r.initial.addBad(bad)
 	return ListingStreaming
-}
-
-// openStreamingList asks for a state no older than the last version, so that a relist never goes back in time; or, if
-// the server does not have that, for the latest.
-func (r *Reflector[T]) openStreamingList(ctx context.Context) error {
-	initialEvents := true
-	opts := metav1.ListOptions{
-		SendInitialEvents:    &initialEvents,
-		ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
-	}
-	if !r.atLatest {
-		opts.ResourceVersion = r.version
-	}
-	r.listStart = time.Now()
-	return r.openWatch(ctx, opts, r.opts.SilenceTimeout)
 }
 
 // endStreamingList gives the sink the list. The stream goes on as a watch.
 func (r *Reflector[T]) endStreamingList(ctx context.Context, version string) State {
-	s := r.stream
 	if version == "" {
 		return r.leaveStreamingList(ctx, ErrEndedEarly)
 	}
-	if isOlder(version, r.initial.upTo) {
-		version = r.initial.upTo // the end came late
+	s, list := r.stream, r.stream.initialList(version)
+	s.idle.reset(2*r.opts.MinWatchTimeout + watchGrace)
+	if r.opts.CheckConsistency && !r.isConsistent(ctx, list) {
+		return r.leaveStreamingList(ctx, ErrInconsistent)
 	}
-	s.silence = nil
-	if r.opts.CheckConsistency {
-		if err := r.checkConsistency(ctx, r.initial, version); err != nil {
-			return r.leaveStreamingList(ctx, err)
-		}
-	}
-	items, keep := r.initial.items, r.initial.keep()
-	r.initial = nil
-	r.replace(ctx, &r.stats.StreamingLists, items, keep, version)
-	r.update(func() { r.lastErr = nil })
+	s.initial = nil
+	r.replace(ctx, &r.stats.StreamingLists, list)
 	s.watchStart = time.Now()
-	s.from, s.at, s.inOrder, s.useful = version, version, true, true
+	s.from, s.at, s.inOrder, s.useful = r.version, r.version, true, true
 	return Watching
 }
 
 // leaveStreamingList decides what follows a streaming list that did not come to its end.
 func (r *Reflector[T]) leaveStreamingList(ctx context.Context, err error) State {
-	r.closeStream()
-	answered := r.initial != nil
-	r.initial = nil
+	answered := r.stream.Stream != nil
+	err = r.closeStream(err)
 	if ctx.Err() != nil {
 		return Stopped
 	}
-	paged := time.Now().Add(r.opts.StreamingRetry)
-	if isStreamingRefused(err) {
-		// Expected of older servers, so it is no failure. If something else is wrong, the paged list will say so.
-		logger := klog.FromContext(ctx).V(2)
-		logger.Info("Server refused a streaming list, listing in pages", "reflector", r.opts.Name, "err", err)
-		r.pagedUntil = paged
-		return ListingPaged
+	kind := kindOf(err)
+	// A server that does not even answer says nothing about streaming lists: the next list may well be one.
+	if kind == kindUnsupported || errors.Is(err, ErrSilent) && answered || errors.Is(err, ErrInconsistent) {
+		r.pagedUntil = time.Now().Add(r.opts.StreamingRetry)
 	}
-	if isCleanEnd(err) {
+	switch kind {
+	case kindUnsupported:
+		return ListingPaged // no failure: older servers do so
+	case kindEnded:
 		err = ErrEndedEarly
 	}
 	r.fail(ctx, "stream the list", err)
 	switch {
-	case isUnavailable(err) && !r.atLatest && r.version != "":
+	case (kind == kindExpired || kind == kindTooLarge) && !r.atLatest && r.version != "":
 		r.atLatest = true
 		return ListingStreaming
-	case isBusy(err):
+	case kind == kindBusy:
 		return r.backOff(err, ListingStreaming)
-	// A server that does not even answer says nothing about streaming lists: the next list may well be one.
-	case errors.Is(err, ErrSilent) && answered, errors.Is(err, ErrInconsistent):
-		r.pagedUntil = paged
 	}
 	return ListingPaged
+}
+
+// applyInitial takes over an event of an object: an initial one, or a change that happens meanwhile.
+func (s *openStream[T]) applyInitial(ev listwatch.Event[T]) {
+	if ev.Type != listwatch.Added && (s.initialUpTo == "" || isOlder(s.initialUpTo, ev.ResourceVersion)) {
+		s.initialUpTo = ev.ResourceVersion
+	}
+	s.initial[listwatch.KeyOf(ev.Object)] = ev.Object
+	if ev.Type == listwatch.Deleted {
+		delete(s.initial, listwatch.KeyOf(ev.Object))
+	}
+}
+
+// initialList returns what was gathered, sorted by key as in a paged list.
+func (s *openStream[T]) initialList(version string) *listwatch.List[T] {
+	if isOlder(version, s.initialUpTo) {
+		version = s.initialUpTo // the end of the initial events came late
+	}
+	items := slices.SortedFunc(maps.Values(s.initial), func(a, b T) int {
+		return cmp.Or(cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
+	})
+	return &listwatch.List[T]{Items: items, ResourceVersion: version}
+}
+
+// isConsistent compares a streaming list with a list at exactly its version. It is true as well if the server would not
+// give that list, or gave one that cannot be read.
+func (r *Reflector[T]) isConsistent(ctx context.Context, streamed *listwatch.List[T]) bool {
+	opts := metav1.ListOptions{
+		ResourceVersion:      streamed.ResourceVersion,
+		ResourceVersionMatch: metav1.ResourceVersionMatchExact,
+	}
+	list, err := listwatch.ListAll(ctx, r.lw, opts, defaultPageSize)
+	return err != nil || len(list.Bad) > 0 || maps.Equal(versions(streamed), versions(list))
+}
+
+// versions returns the version of each object in list.
+func versions[T listwatch.Object](list *listwatch.List[T]) map[listwatch.Key]string {
+	versions := map[listwatch.Key]string{}
+	for _, obj := range list.Items {
+		versions[listwatch.KeyOf(obj)] = obj.GetResourceVersion()
+	}
+	return versions
 }

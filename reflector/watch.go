@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"glasswatch/listwatch"
@@ -15,35 +13,33 @@ import (
 
 // connect is Connecting.
 func (r *Reflector[T]) connect(ctx context.Context) State {
-	if err := r.openWatch(ctx, metav1.ListOptions{ResourceVersion: r.version}, 0); err != nil {
-		return r.leaveWatch(ctx, err)
+	opts := metav1.ListOptions{ResourceVersion: r.version}
+	if err := r.openWatch(ctx, opts, 2*r.opts.MinWatchTimeout+watchGrace); err != nil {
+		return r.endWatch(ctx, err)
 	}
 	r.stream.watchStart = time.Now()
-	r.update(func() {
-		r.lastErr = nil
-		r.stats.Watches++
-	})
+	r.update(func() { r.stats.Watches++ })
 	return Watching
 }
 
 // watch is Watching: the events that are there, one at least.
 func (r *Reflector[T]) watch(ctx context.Context) State {
 	s := r.stream
-	events, err := s.nextEvents()
-	if err != nil {
-		if bad, ok := errors.AsType[*listwatch.ObjectError](err); ok {
-			return r.unreadable(ctx, bad)
-		}
-		return r.endWatch(ctx, s.explain(err))
+	events, err := r.nextEvents()
+	if bad, ok := errors.AsType[*listwatch.ObjectError](err); ok && bad.Key != (listwatch.Key{}) {
+		r.skip(ctx, bad)
+		return Watching
 	}
-	defer clear(events) // so that they keep nothing alive
-	r.observeEvents(EventsDecoded, events)
+	if err != nil {
+		return r.endWatch(ctx, err)
+	}
 	passed := 0
 	for i := range events {
 		ev := &events[i]
-		rewound := s.isRewound(ev)
+		// Some servers send a deletion with the version of the object that was deleted.
+		rewound := s.inOrder && !s.unordered && ev.Type != listwatch.Deleted && isOlder(ev.ResourceVersion, s.from)
 		if isChange(ev.Type) && !rewound {
-			r.follow(ev)
+			r.follow(ev.Type, ev.ResourceVersion)
 			continue
 		}
 		r.pass(ctx, events[passed:i])
@@ -52,155 +48,117 @@ func (r *Reflector[T]) watch(ctx context.Context) State {
 		case rewound:
 			return r.endWatch(ctx, ErrRewound)
 		case ev.Type == listwatch.Bookmark:
-			r.takeBookmark(ctx, ev)
-		default:
-			r.skip(ctx, unknownEvent(ev))
+			r.takeBookmark(ctx, ev.ResourceVersion)
 		}
 	}
 	r.pass(ctx, events[passed:])
+	clear(events) // so that they keep nothing alive
+	if n := len(events); n == len(s.room) && n < maxBatch && s.batches != nil {
+		s.room = make([]listwatch.Event[T], 2*n)
+	}
 	return Watching
 }
 
-// follow moves the stream on to the version of ev. Versions of synthetic first events are in no order; the first event
-// that is not an addition ends them. An older version than before is not taken over: resuming there would play history
-// again. An event without a version is no progress: the next watch may bring it again.
-func (r *Reflector[T]) follow(ev *listwatch.Event[T]) {
+// maxBatch is the most events that are taken from a stream at once.
+const maxBatch = 512
+
+// follow moves the stream on to version. Versions of synthetic first events are in no order; the first event that is
+// not an addition ends them. An older version than before is not taken over: resuming there would play history again.
+// An event without a version is no progress: the next watch may bring it again.
+func (r *Reflector[T]) follow(typ listwatch.EventType, version string) (isOld bool) {
 	s := r.stream
-	s.inOrder = s.inOrder || ev.Type != listwatch.Added
-	switch version := ev.ResourceVersion; {
-	case !s.inOrder, version == "", version == s.at:
-	case s.isOld(version):
+	s.inOrder = s.inOrder || typ != listwatch.Added
+	switch {
+	case !s.unordered && isOlder(version, s.at), version == "" && typ == listwatch.Bookmark:
 		r.update(func() { r.stats.OldVersions++ })
-	default:
+		return true
+	case s.inOrder && version != "" && version != s.at:
 		s.at, s.useful = version, true
 	}
+	return false
 }
 
 // isChange: the event is about an object.
 func isChange(t listwatch.EventType) bool { return t >= listwatch.Added && t <= listwatch.Deleted }
 
-func unknownEvent[T listwatch.Object](ev *listwatch.Event[T]) *listwatch.ObjectError {
-	return &listwatch.ObjectError{Type: ev.Type, ResourceVersion: ev.ResourceVersion, Err: errUnknownEvent}
-}
-
 // sinkCalls are the Sink's methods by the type of the event that they take over.
 var sinkCalls = [...]string{listwatch.Added: "Add", listwatch.Modified: "Update", listwatch.Deleted: "Delete"}
 
-// pass gives the sink changes, if there are any, and takes over the version up to which the stream was followed.
+// pass gives the sink changes, several only if it takes batches. Then it takes over the version up to which the stream
+// was followed.
 func (r *Reflector[T]) pass(ctx context.Context, events []listwatch.Event[T]) {
+	var errs []error
 	if len(events) > 0 {
-		r.observeEvents(EventsHanded, events)
-	}
-	if len(events) == 1 {
-		r.checkSink(ctx, sinkCalls[events[0].Type], listwatch.KeyOf(events[0].Object), r.put(&events[0]))
-	} else if len(events) > 1 { // so the sink takes batches
-		for i, err := range r.batches.PutBatch(events) {
-			r.checkSink(ctx, sinkCalls[events[i].Type], listwatch.KeyOf(events[i].Object), err)
+		r.observe(Observation{Boundary: HandedOver}, events, nil)
+		switch obj := events[0].Object; {
+		case r.batches != nil:
+			errs = r.batches.PutBatch(events)
+		case events[0].Type == listwatch.Added:
+			errs = []error{r.sink.Add(obj)}
+		case events[0].Type == listwatch.Modified:
+			errs = []error{r.sink.Update(obj)}
+		default:
+			errs = []error{r.sink.Delete(obj)}
 		}
+	}
+	for i, err := range errs {
+		r.checkSink(ctx, sinkCalls[events[i].Type], listwatch.KeyOf(events[i].Object), err)
 	}
 	s := r.stream
 	s.events += len(events)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.version = s.at
-	r.stats.Events += uint64(len(events))
-}
-
-// put gives the sink one change.
-func (r *Reflector[T]) put(ev *listwatch.Event[T]) error {
-	switch ev.Type {
-	case listwatch.Added:
-		return r.sink.Add(ev.Object)
-	case listwatch.Modified:
-		return r.sink.Update(ev.Object)
-	default:
-		return r.sink.Delete(ev.Object)
-	}
+	r.update(func() {
+		r.version = s.at
+		r.stats.Events += uint64(len(events))
+	})
 }
 
 // takeBookmark passes on a bookmark, unless it is older than what was passed on already: the sink is past it.
-func (r *Reflector[T]) takeBookmark(ctx context.Context, ev *listwatch.Event[T]) {
-	s, version := r.stream, ev.ResourceVersion
-	if version == "" || s.isOld(version) {
-		s.inOrder = true
-		r.update(func() { r.stats.OldVersions++ })
+func (r *Reflector[T]) takeBookmark(ctx context.Context, version string) {
+	if r.follow(listwatch.Bookmark, version) {
 		return
 	}
-	r.show(Observation{Boundary: BookmarkHanded, ResourceVersion: version})
+	r.observe(Observation{Boundary: HandedOver, Op: "Bookmark", ResourceVersion: version}, nil, nil)
 	r.checkSink(ctx, "Bookmark", listwatch.Key{}, r.sink.Bookmark(version))
-	r.follow(ev)
 	r.update(func() { r.stats.Bookmarks++ })
-}
-
-// unreadable passes over an event that could not be read. One that does not even tell whose it is, is asked for again
-// first, once: garbage on the way, unlike a bad object, is gone the second time, and nobody else would notice the loss.
-func (r *Reflector[T]) unreadable(ctx context.Context, bad *listwatch.ObjectError) State {
-	if bad.Key == (listwatch.Key{}) && r.rereadFrom != r.version && r.stream.inOrder {
-		r.rereadFrom = r.version
-		r.reportBad(ctx, bad)
-		r.closeStream()
-		return r.resuming()
-	}
-	r.skip(ctx, bad)
-	return Watching
 }
 
 // skip passes over an event that could not be read. Its version is not taken over, as the next good event's will be;
 // that of a deletion is, as the sink has it.
 func (r *Reflector[T]) skip(ctx context.Context, bad *listwatch.ObjectError) {
-	r.reportBad(ctx, bad)
-	if bad.Type != listwatch.Deleted || bad.Key == (listwatch.Key{}) {
+	r.report(ctx, bad)
+	if bad.Type != listwatch.Deleted {
 		return
 	}
-	r.show(Observation{Boundary: KeyHanded, Keys: []listwatch.Key{bad.Key}, ResourceVersion: bad.ResourceVersion})
+	keys := []listwatch.Key{bad.Key}
+	handed := Observation{Boundary: HandedOver, Op: "DeleteKey", Keys: keys, ResourceVersion: bad.ResourceVersion}
+	r.observe(handed, nil, nil)
 	r.checkSink(ctx, "DeleteKey", bad.Key, r.sink.DeleteKey(bad.Key))
-	r.follow(&listwatch.Event[T]{Type: bad.Type, ResourceVersion: bad.ResourceVersion})
+	r.follow(bad.Type, bad.ResourceVersion)
 	r.pass(ctx, nil)
 }
 
-// endWatch closes the stream after err and decides what follows.
+// endWatch decides what follows a watch that ended, or that could not be had. It goes on from where it was if that can
+// be expected to work, else with a list.
 func (r *Reflector[T]) endWatch(ctx context.Context, err error) State {
-	short := r.stream.isVeryShort()
-	r.closeStream()
-	switch {
+	answered, short := r.stream.Stream != nil, r.stream.isVeryShort()
+	err = r.closeStream(err)
+	kind := kindOf(err)
+	switch ended := answered && kind == kindEnded; {
 	case ctx.Err() != nil:
 		return Stopped
-	case errors.Is(err, ErrRewound):
-		r.atLatest = true
-	case isHTTP2Reset(err): // the next stream of a connection that is shut down may be reset at once
-	case !isCleanEnd(err) && !isBroken(err):
-	case short:
+	case short && (ended || answered && kind == kindBroken):
 		// Perhaps it is the resourceVersion that the server cannot serve; a list gets past that.
-		err = fmt.Errorf("%w (%w)", ErrVeryShortWatch, err)
-		r.fail(ctx, "watch", err)
-		return r.backOff(err, r.listing())
-	case isCleanEnd(err):
-		return r.resuming()
-	default:
-		r.fail(ctx, "watch", err)
-		return r.resuming()
-	}
-	return r.leaveWatch(ctx, err)
-}
-
-// leaveWatch decides what follows a watch that could not be had, or that the server ended with an error. It goes on
-// from where it was if that can be expected to work, else with a list.
-func (r *Reflector[T]) leaveWatch(ctx context.Context, err error) State {
-	if ctx.Err() != nil {
-		return Stopped
-	}
-	// An overdue watch took its time, so another follows at once. An io.EOF here is a server that hangs up on every
-	// request.
-	if errors.Is(err, errOverdue) {
+		err, kind = fmt.Errorf("%w (%v)", ErrVeryShortWatch, err), kindOther
+	case ended, errors.Is(err, ErrSilent): // silent: it took its time
 		return r.resuming()
 	}
 	r.fail(ctx, "watch", err)
+	r.atLatest = kind == kindTooLarge || errors.Is(err, ErrRewound)
 	switch {
-	case isTooLarge(err):
-		r.atLatest = true
-	case isBusy(err), isOutage(err):
-		return r.backOff(err, r.resuming())
-	case apierrors.IsInternalError(err) && r.internal.within(time.Now(), r.opts.MaxInternalErrorRetry):
+	case answered && kind == kindBroken:
+		return r.resuming()
+	case kind == kindEnded, kind == kindBroken, kind == kindBusy, kind == kindOutage,
+		kind == kindInternal && r.internal.within(time.Now(), r.opts.MaxInternalErrorRetry):
 		return r.backOff(err, r.resuming())
 	}
 	return r.backOff(err, r.listing())
@@ -213,9 +171,4 @@ func (r *Reflector[T]) resuming() State {
 		return r.listing()
 	}
 	return Connecting
-}
-
-// isCleanEnd: the server ended the stream between two events, or this side did, because the server would not.
-func isCleanEnd(err error) bool {
-	return err == io.EOF || errors.Is(err, errOverdue)
 }
