@@ -19,10 +19,13 @@ type content[K comparable, T any] struct {
 	indices []*index[T]
 }
 
-// insert puts an object that is new in a slot. Its indices are not told.
+// insert puts an object that is new in a slot. It is pending in the indices.
 func (c *content[K, T]) insert(key K, obj T, epoch uint64) (slot uint32) {
 	slot = c.keys.push(key, epoch)
 	c.objs.push(obj, epoch)
+	for _, ix := range c.indices {
+		ix.filed = append(ix.filed, filing{})
+	}
 	c.slots[key] = slot
 	c.peak = max(c.peak, len(c.slots))
 	return slot

@@ -19,7 +19,7 @@ func (s *Store[K, T]) GetByKey(key K) (obj T, ok bool) {
 
 // Get returns the stored object that has obj's key. The error is KeyFunc's.
 func (s *Store[K, T]) Get(obj T) (stored T, ok bool, err error) {
-	key, err := s.keyFunc(obj)
+	key, err := s.opts.KeyFunc(obj)
 	if err == nil {
 		stored, ok = s.GetByKey(key)
 	}
@@ -58,8 +58,8 @@ func (s *Store[K, T]) ListKeys() []K {
 }
 
 func (s *Store[K, T]) sorted(keys []K) []K {
-	if s.compare != nil {
-		slices.SortFunc(keys, s.compare)
+	if s.opts.Compare != nil {
+		slices.SortFunc(keys, s.opts.Compare)
 	}
 	return keys
 }
@@ -81,7 +81,7 @@ func (s *Store[K, T]) IndexKeys(name, value string) ([]K, error) {
 func filedUnder[K comparable, T, E any](s *Store[K, T], name, value string, from *column[E]) ([]E, error) {
 	s.mu.RLock()
 	ix := s.index(name)
-	if ix == nil || !ix.ready {
+	if ix == nil || !ix.def.ready {
 		s.mu.RUnlock()
 		return nil, noIndex(name)
 	}
@@ -107,7 +107,7 @@ func (s *Store[K, T]) Index(name string, obj T) ([]T, error) {
 	if !ok {
 		return nil, noIndex(name)
 	}
-	def := definition[T]{name, fn}
+	def := definition[T]{name: name, fn: fn}
 	values, err := def.valuesOf(obj, nil)
 	if err != nil {
 		return nil, err
@@ -125,11 +125,10 @@ func (s *Store[K, T]) Index(name string, obj T) ([]T, error) {
 
 // ListIndexValues returns the values under which anything is filed in the named index, sorted; nil without that index.
 func (s *Store[K, T]) ListIndexValues(name string) []string {
-	ix := s.Snapshot().m.indices[name]
+	ix := s.Snapshot().m.index(name)
 	if ix == nil {
 		return nil
 	}
-	ix.once.Do(ix.makePostings)
 	values := slices.AppendSeq([]string{}, maps.Keys(ix.postings))
 	slices.Sort(values)
 	return values

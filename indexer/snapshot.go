@@ -26,7 +26,7 @@ type moment[K comparable, T any] struct {
 	keys    column[K]
 	objs    column[T]
 	rv      string
-	indices map[string]*frozenIndex // by name; those that were complete at the moment
+	indices []frozenIndex // those that were complete at the moment
 
 	once  sync.Once // makes slots
 	slots map[K]uint32
@@ -34,6 +34,7 @@ type moment[K comparable, T any] struct {
 
 // frozenIndex is an index at the moment.
 type frozenIndex struct {
+	name     string
 	posts    column[posting]
 	once     sync.Once // makes postings
 	postings map[string]uint32
@@ -44,10 +45,10 @@ func (s *Store[K, T]) freezeRLocked() *moment[K, T] {
 	if m := s.present.Load(); m != nil {
 		return m
 	}
-	m := &moment[K, T]{keys: s.keys, objs: s.objs, rv: s.rv, indices: map[string]*frozenIndex{}}
+	m := &moment[K, T]{keys: s.keys, objs: s.objs, rv: s.rv, indices: make([]frozenIndex, 0, len(s.indices))}
 	for _, ix := range s.indices {
-		if ix.ready {
-			m.indices[ix.def.name] = &frozenIndex{posts: ix.posts}
+		if ix.def.ready {
+			m.indices = append(m.indices, frozenIndex{name: ix.def.name, posts: ix.posts})
 		}
 	}
 	s.epoch.Add(1)
@@ -55,8 +56,11 @@ func (s *Store[K, T]) freezeRLocked() *moment[K, T] {
 	return m
 }
 
-// Snapshot returns the store as it is now, in constant time.
+// Snapshot returns the store as it is now, in constant time. Only the first reader after a write takes the lock.
 func (s *Store[K, T]) Snapshot() Snapshot[K, T] {
+	if m := s.present.Load(); m != nil {
+		return Snapshot[K, T]{m}
+	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return Snapshot[K, T]{s.freezeRLocked()}
@@ -105,11 +109,10 @@ func (s Snapshot[K, T]) All() iter.Seq2[K, T] {
 // there is no such index.
 func (s Snapshot[K, T]) ByIndex(name, value string) (iter.Seq2[K, T], error) {
 	m := s.moment()
-	ix := m.indices[name]
+	ix := m.index(name)
 	if ix == nil {
 		return nil, noIndex(name)
 	}
-	ix.once.Do(ix.makePostings)
 	number := ix.postings[value] // 0: nothing is filed under it, and posting 0 is empty
 	return func(yield func(K, T) bool) {
 		for _, slots := range ix.posts.at(number).slots.chunks {
@@ -120,6 +123,17 @@ func (s Snapshot[K, T]) ByIndex(name, value string) (iter.Seq2[K, T], error) {
 			}
 		}
 	}, nil
+}
+
+// index returns the index of that name, ready to be asked; nil if there is none.
+func (m *moment[K, T]) index(name string) *frozenIndex {
+	for i := range m.indices {
+		if ix := &m.indices[i]; ix.name == name {
+			ix.once.Do(ix.makePostings)
+			return ix
+		}
+	}
+	return nil
 }
 
 func (ix *frozenIndex) makePostings() {

@@ -20,12 +20,9 @@ type failure[K comparable] struct {
 
 // finish reports what failed and keeps the memory for the next write. No lock may be held.
 func (s *Store[K, T]) finish(sc *scratch[K]) {
-	if s.onError != nil {
+	if s.opts.OnError != nil {
 		for _, f := range sc.failed {
-			if s.cloneKey != nil {
-				f.key = s.cloneKey(f.key)
-			}
-			s.onError(f.key, f.err)
+			s.opts.OnError(s.ownKey(f.key), f.err)
 		}
 	}
 	if cap(sc.values) <= 1<<14 { // not for ever the memory of a large write

@@ -2,7 +2,7 @@ package indexer
 
 // Add stores obj under its key, in place of what was there. The error is KeyFunc's; nothing is stored then.
 func (s *Store[K, T]) Add(obj T) error {
-	key, err := s.keyFunc(obj)
+	key, err := s.opts.KeyFunc(obj)
 	if err == nil {
 		ops := [1]Op[K, T]{{Key: key, Obj: obj}}
 		s.Apply(ops[:], "")
@@ -15,7 +15,7 @@ func (s *Store[K, T]) Update(obj T) error { return s.Add(obj) }
 
 // Delete removes what is stored under obj's key, if anything. The error is KeyFunc's.
 func (s *Store[K, T]) Delete(obj T) error {
-	key, err := s.keyFunc(obj)
+	key, err := s.opts.KeyFunc(obj)
 	if err == nil {
 		s.DeleteKey(key)
 	}
@@ -83,19 +83,22 @@ func (s *Store[K, T]) applyLocked(op *Op[K, T], sc *scratch[K], epoch uint64) {
 	case op.Delete:
 	case ok:
 		*s.objs.edit(slot, epoch) = op.Obj
+	default:
+		slot = s.insert(s.ownKey(op.Key), op.Obj, epoch)
+	}
+	if !op.Delete {
 		for _, ix := range s.indices {
 			ix.update(slot, sc.next(), epoch)
 		}
-	default:
-		key := op.Key
-		if s.cloneKey != nil {
-			key = s.cloneKey(key)
-		}
-		slot = s.insert(key, op.Obj, epoch)
-		for _, ix := range s.indices {
-			ix.add(slot, sc.next(), epoch)
-		}
 	}
+}
+
+// ownKey returns a key that the store or OnError may keep.
+func (s *Store[K, T]) ownKey(key K) K {
+	if s.opts.CloneKey != nil {
+		return s.opts.CloneKey(key)
+	}
+	return key
 }
 
 // Bookmark sets the store's resourceVersion; an empty one leaves it.
