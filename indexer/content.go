@@ -33,7 +33,7 @@ func (c *content[K, T]) insert(key K, obj T, epoch uint64) (slot uint32) {
 
 // remove empties a slot: the last object moves into the gap.
 func (c *content[K, T]) remove(slot uint32, epoch uint64) {
-	last := uint32(c.keys.len() - 1)
+	last := uint32(c.keys.len - 1)
 	for _, ix := range c.indices {
 		ix.remove(slot, last, epoch)
 	}

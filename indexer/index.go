@@ -127,7 +127,7 @@ func (ix *index[T]) unfile(slot uint32, epoch uint64) {
 // unfileFrom moves the posting's last slot into the gap, and notes where that slot is filed now.
 func (ix *index[T]) unfileFrom(gap *filing, epoch uint64) {
 	p := ix.posts.edit(gap.posting, epoch)
-	last := uint32(p.slots.len() - 1)
+	last := uint32(p.slots.len - 1)
 	if gap.position != last {
 		moved := *p.slots.at(last)
 		*p.slots.edit(gap.position, epoch) = moved

@@ -59,10 +59,10 @@ func (s *Store[K, T]) announce(add Indexers[T]) (defs []*definition[T], pending 
 			return nil, pending, fmt.Errorf("indexer: there is an index %q already", name)
 		}
 		def := &definition[T]{name: name, fn: fn}
-		defs, indices = append(defs, def), append(indices, newIndex(def, s.keys.len(), s.epoch.Load()))
+		defs, indices = append(defs, def), append(indices, newIndex(def, s.keys.len, s.epoch.Load()))
 	}
 	s.setIndicesLocked(indices)
-	return defs, Snapshot[K, T]{s.freezeRLocked()}, nil
+	return defs, Snapshot[K, T]{s.freezeRLocked(new(moment[K, T]))}, nil
 }
 
 // filePending files an object, unless a writer has written or deleted it since the indices were announced.

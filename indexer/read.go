@@ -30,7 +30,7 @@ func (s *Store[K, T]) Get(obj T) (stored T, ok bool, err error) {
 func (s *Store[K, T]) Len() int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.keys.len()
+	return s.keys.len
 }
 
 // ResourceVersion returns the store's resourceVersion, as of the last Replace, Apply or Bookmark that named one.
@@ -47,14 +47,12 @@ func (s *Store[K, T]) All() iter.Seq2[K, T] {
 
 // List returns all objects, in no particular order. The slice is the caller's, the objects are the store's.
 func (s *Store[K, T]) List() []T {
-	m := s.Snapshot().m
-	return m.objs.appendTo(make([]T, 0, m.objs.len()))
+	return s.Snapshot().m.objs.list()
 }
 
 // ListKeys returns all keys, in the order of Options.Compare. The slice is the caller's.
 func (s *Store[K, T]) ListKeys() []K {
-	m := s.Snapshot().m
-	return s.sorted(m.keys.appendTo(make([]K, 0, m.keys.len())))
+	return s.sorted(s.Snapshot().m.keys.list())
 }
 
 func (s *Store[K, T]) sorted(keys []K) []K {
@@ -86,13 +84,13 @@ func filedUnder[K comparable, T, E any](s *Store[K, T], name, value string, from
 		return nil, noIndex(name)
 	}
 	slots, entries := ix.posts.at(ix.postings[value]).slots, *from // posting 0 is empty
-	if slots.len() <= chunkLen {
+	if slots.len <= chunkLen {
 		defer s.mu.RUnlock()
 	} else {
-		s.freezeRLocked()
+		s.freezeRLocked(new(moment[K, T]))
 		s.mu.RUnlock()
 	}
-	list := make([]E, 0, slots.len())
+	list := make([]E, 0, slots.len)
 	for _, chunk := range slots.chunks {
 		for _, slot := range chunk.entries {
 			list = append(list, *entries.at(slot))

@@ -47,11 +47,10 @@ func (s *Store[K, T]) ReplaceKeyed(keys []K, objs []T, resourceVersion string) {
 func (c *content[K, T]) fill(sc *scratch[K], defs []*definition[T], epoch uint64) {
 	c.indices = make([]*index[T], len(defs))
 	for j, def := range defs {
-		c.indices[j] = newIndex(def, c.keys.len(), epoch)
+		c.indices[j] = newIndex(def, c.keys.len, epoch)
 	}
-	for slot := range uint32(c.keys.len()) {
-		clear(sc.values)
-		sc.values, sc.ends, sc.taken = sc.values[:0], sc.ends[:0], 0
+	for slot := range uint32(c.keys.len) {
+		sc.forgetValues()
 		compute(sc, defs, *c.keys.at(slot), *c.objs.at(slot))
 		for _, ix := range c.indices {
 			ix.file(slot, sc.next(), epoch)

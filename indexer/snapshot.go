@@ -40,12 +40,13 @@ type frozenIndex struct {
 	postings map[string]uint32
 }
 
-// freezeRLocked returns the snapshot of the present moment. mu must be locked, for reading at least.
-func (s *Store[K, T]) freezeRLocked() *moment[K, T] {
-	if m := s.present.Load(); m != nil {
-		return m
+// freezeRLocked returns the snapshot of the present moment. mu must be locked, for reading at least. The moment is made
+// in m, which the caller allocates before: an allocation may have to wait for the garbage collector.
+func (s *Store[K, T]) freezeRLocked(m *moment[K, T]) *moment[K, T] {
+	if present := s.present.Load(); present != nil {
+		return present
 	}
-	m := &moment[K, T]{keys: s.keys, objs: s.objs, rv: s.rv, indices: make([]frozenIndex, 0, len(s.indices))}
+	m.keys, m.objs, m.rv = s.keys, s.objs, s.rv
 	for _, ix := range s.indices {
 		if ix.def.ready {
 			m.indices = append(m.indices, frozenIndex{name: ix.def.name, posts: ix.posts})
@@ -61,13 +62,14 @@ func (s *Store[K, T]) Snapshot() Snapshot[K, T] {
 	if m := s.present.Load(); m != nil {
 		return Snapshot[K, T]{m}
 	}
+	m := &moment[K, T]{indices: make([]frozenIndex, 0, len(*s.defs.Load()))}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return Snapshot[K, T]{s.freezeRLocked()}
+	return Snapshot[K, T]{s.freezeRLocked(m)}
 }
 
 // Len returns the number of objects.
-func (s Snapshot[K, T]) Len() int { return s.moment().keys.len() }
+func (s Snapshot[K, T]) Len() int { return s.moment().keys.len }
 
 // ResourceVersion returns the store's resourceVersion at the moment of the snapshot.
 func (s Snapshot[K, T]) ResourceVersion() string { return s.moment().rv }
@@ -84,8 +86,8 @@ func (s Snapshot[K, T]) Get(key K) (obj T, ok bool) {
 }
 
 func (m *moment[K, T]) makeSlots() {
-	m.slots = make(map[K]uint32, m.keys.len())
-	for slot := range uint32(m.keys.len()) {
+	m.slots = make(map[K]uint32, m.keys.len)
+	for slot := range uint32(m.keys.len) {
 		m.slots[*m.keys.at(slot)] = slot
 	}
 }
@@ -138,8 +140,8 @@ func (m *moment[K, T]) index(name string) *frozenIndex {
 
 func (ix *frozenIndex) makePostings() {
 	ix.postings = map[string]uint32{}
-	for number := range uint32(ix.posts.len()) {
-		if p := ix.posts.at(number); p.slots.len() > 0 {
+	for number := range uint32(ix.posts.len) {
+		if p := ix.posts.at(number); p.slots.len > 0 {
 			ix.postings[p.value] = number
 		}
 	}
