@@ -55,13 +55,13 @@ func (c *column[E]) ownList(epoch uint64) {
 	}
 }
 
-// push adds an entry at the end and returns its slot. The first entries of a chunk take little memory: it grows.
+// push adds an entry at the end and returns its slot. The first chunk starts small and grows; the others start whole.
 func (c *column[E]) push(e E, epoch uint64) (slot uint32) {
 	slot = uint32(c.len)
 	c.len++
 	if slot%chunkLen == 0 {
 		c.ownList(epoch)
-		c.chunks = append(c.chunks, chunk[E]{epoch: epoch})
+		c.chunks = append(c.chunks, chunk[E]{make([]E, 0, min(slot, chunkLen)), epoch})
 	}
 	ch := c.own(int(slot>>chunkBits), epoch)
 	ch.entries = append(ch.entries, e)

@@ -4,8 +4,7 @@ package indexer
 func (s *Store[K, T]) Add(obj T) error {
 	key, err := s.opts.KeyFunc(obj)
 	if err == nil {
-		ops := [1]Op[K, T]{{Key: key, Obj: obj}}
-		s.Apply(ops[:], "")
+		s.Apply([]Op[K, T]{{Key: key, Obj: obj}}, "")
 	}
 	return err
 }
@@ -24,8 +23,7 @@ func (s *Store[K, T]) Delete(obj T) error {
 
 // DeleteKey removes what is stored under key, if anything.
 func (s *Store[K, T]) DeleteKey(key K) {
-	ops := [1]Op[K, T]{{Key: key, Delete: true}}
-	s.Apply(ops[:], "")
+	s.Apply([]Op[K, T]{{Key: key, Delete: true}}, "")
 }
 
 // Apply runs ops in order as one transaction: no reader sees a part of it. It fills in Old and Existed of each
@@ -77,19 +75,19 @@ func (s *Store[K, T]) applyLocked(op *Op[K, T], sc *scratch[K], epoch uint64) {
 		old = *s.objs.at(slot)
 	}
 	op.Old, op.Existed = old, ok
-	switch {
-	case op.Delete && ok:
-		s.remove(slot, epoch)
-	case op.Delete:
-	case ok:
+	if op.Delete {
+		if ok {
+			s.remove(slot, epoch)
+		}
+		return
+	}
+	if ok {
 		*s.objs.edit(slot, epoch) = op.Obj
-	default:
+	} else {
 		slot = s.insert(s.ownKey(op.Key), op.Obj, epoch)
 	}
-	if !op.Delete {
-		for _, ix := range s.indices {
-			ix.update(slot, sc.next(), epoch)
-		}
+	for _, ix := range s.indices {
+		ix.update(slot, sc.next(), epoch)
 	}
 }
 
@@ -102,8 +100,4 @@ func (s *Store[K, T]) ownKey(key K) K {
 }
 
 // Bookmark sets the store's resourceVersion; an empty one leaves it.
-func (s *Store[K, T]) Bookmark(resourceVersion string) {
-	if resourceVersion != "" {
-		s.Apply(nil, resourceVersion)
-	}
-}
+func (s *Store[K, T]) Bookmark(resourceVersion string) { s.Apply(nil, resourceVersion) }
