@@ -30,8 +30,8 @@ type posting struct {
 	slots column[uint32]
 }
 
-// filing says where an object stands in an index: at which position of which posting. The zero filing is pending: nobody
-// has asked for the object's values yet.
+// filing says where an object stands in an index: at which position of which posting. The zero filing is pending:
+// nobody has asked for the object's values yet.
 type filing struct {
 	posting  uint32
 	position uint32

@@ -101,21 +101,18 @@ func filedUnder[K comparable, T, E any](s *Store[K, T], name, value string, from
 
 // Index returns the objects filed under a value that obj would be filed under, each once, or an error of the function.
 func (s *Store[K, T]) Index(name string, obj T) ([]T, error) {
-	fn, ok := s.GetIndexers()[name]
-	if !ok {
+	snapshot := s.Snapshot()
+	ix := snapshot.m.index(name)
+	if ix == nil {
 		return nil, noIndex(name)
 	}
-	def := definition[T]{name: name, fn: fn}
-	values, err := def.valuesOf(obj, nil)
+	values, err := ix.def.valuesOf(obj, nil)
 	if err != nil {
 		return nil, err
 	}
-	snapshot, found := s.Snapshot(), map[K]T{}
+	found := map[K]T{}
 	for _, value := range values {
-		objs, err := snapshot.ByIndex(name, value)
-		if err != nil {
-			return nil, err
-		}
+		objs, _ := snapshot.ByIndex(name, value)
 		maps.Insert(found, objs)
 	}
 	return slices.Collect(maps.Values(found)), nil

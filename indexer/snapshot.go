@@ -26,15 +26,15 @@ type moment[K comparable, T any] struct {
 	keys    column[K]
 	objs    column[T]
 	rv      string
-	indices []frozenIndex // those that were complete at the moment
+	indices []frozenIndex[T] // those that were complete at the moment
 
 	once  sync.Once // makes slots
 	slots map[K]uint32
 }
 
 // frozenIndex is an index at the moment.
-type frozenIndex struct {
-	name     string
+type frozenIndex[T any] struct {
+	def      *definition[T]
 	posts    column[posting]
 	once     sync.Once // makes postings
 	postings map[string]uint32
@@ -49,7 +49,7 @@ func (s *Store[K, T]) freezeRLocked(m *moment[K, T]) *moment[K, T] {
 	m.keys, m.objs, m.rv = s.keys, s.objs, s.rv
 	for _, ix := range s.indices {
 		if ix.def.ready {
-			m.indices = append(m.indices, frozenIndex{name: ix.def.name, posts: ix.posts})
+			m.indices = append(m.indices, frozenIndex[T]{def: ix.def, posts: ix.posts})
 		}
 	}
 	s.epoch.Add(1)
@@ -62,7 +62,7 @@ func (s *Store[K, T]) Snapshot() Snapshot[K, T] {
 	if m := s.present.Load(); m != nil {
 		return Snapshot[K, T]{m}
 	}
-	m := &moment[K, T]{indices: make([]frozenIndex, 0, len(*s.defs.Load()))}
+	m := &moment[K, T]{indices: make([]frozenIndex[T], 0, len(*s.defs.Load()))}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return Snapshot[K, T]{s.freezeRLocked(m)}
@@ -128,9 +128,9 @@ func (s Snapshot[K, T]) ByIndex(name, value string) (iter.Seq2[K, T], error) {
 }
 
 // index returns the index of that name, ready to be asked; nil if there is none.
-func (m *moment[K, T]) index(name string) *frozenIndex {
+func (m *moment[K, T]) index(name string) *frozenIndex[T] {
 	for i := range m.indices {
-		if ix := &m.indices[i]; ix.name == name {
+		if ix := &m.indices[i]; ix.def.name == name {
 			ix.once.Do(ix.makePostings)
 			return ix
 		}
@@ -138,7 +138,7 @@ func (m *moment[K, T]) index(name string) *frozenIndex {
 	return nil
 }
 
-func (ix *frozenIndex) makePostings() {
+func (ix *frozenIndex[T]) makePostings() {
 	ix.postings = map[string]uint32{}
 	for number := range uint32(ix.posts.len) {
 		if p := ix.posts.at(number); p.slots.len > 0 {

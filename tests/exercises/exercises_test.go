@@ -80,7 +80,7 @@ if len(values) > 0 {
 m.keys, m.objs, m.rv = s.keys, s.objs, s.rv
 for _, ix := range s.indices {
 	if ix.def.ready {
-		m.indices = append(m.indices, frozenIndex{name: ix.def.name, posts: ix.posts})
+		m.indices = append(m.indices, frozenIndex[T]{def: ix.def, posts: ix.posts})
 	}
 }
 s.present.Store(m)
@@ -89,7 +89,7 @@ return m`,
 		`m.keys, m.objs, m.rv = s.keys, s.objs, s.rv
 for _, ix := range s.indices {
 	if ix.def.ready {
-		m.indices = append(m.indices, frozenIndex{name: ix.def.name, posts: ix.posts})
+		m.indices = append(m.indices, frozenIndex[T]{def: ix.def, posts: ix.posts})
 	}
 }
 s.epoch.Add(1)
