@@ -119,6 +119,8 @@ func TestAddIndexers_LeavesToWritersWhatTheyTouchMeanwhile(t *testing.T) {
 	}
 	_, err := s.ByIndex("parity", "even")
 	require.Error(t, err, "an index that is not complete cannot be asked")
+	_, err = s.Snapshot().ByIndex("parity", "even")
+	require.Error(t, err, "nor in a snapshot")
 	require.Error(t, s.AddIndexers(Indexers[*item]{"parity": byParity}), "its name is taken all the same")
 	require.Error(t, s.RemoveIndexers("parity"))
 	close(goOn)
@@ -129,5 +131,40 @@ func TestAddIndexers_LeavesToWritersWhatTheyTouchMeanwhile(t *testing.T) {
 	odd, _ := s.IndexKeys("parity", "odd")
 	require.Equal(t, []string{"same"}, odd)
 	require.Zero(t, failures.Load(), "the version that fails was replaced before it was filed")
+	checkInvariants(t, s)
+}
+
+// TestAddIndexers_FilesPendingObjectsAlsoWhereTheIndexGaveMemoryBack holds AddIndexers in its function while a burst of
+// values comes and goes.
+func TestAddIndexers_FilesPendingObjectsAlsoWhereTheIndexGaveMemoryBack(t *testing.T) {
+	s := newItems(nil)
+	require.NoError(t, s.Add(&item{key: "pending", group: "g"}))
+	entered, goOn := make(chan struct{}), make(chan struct{})
+	var held atomic.Bool
+	result := make(chan error)
+	go func() {
+		result <- s.AddIndexers(Indexers[*item]{"group": func(o *item, dst []string) ([]string, error) {
+			if held.CompareAndSwap(false, true) {
+				close(entered)
+				<-goOn
+			}
+			return append(dst, o.group), nil
+		}})
+	}()
+	<-entered
+	for i := range 2 * chunkLen {
+		require.NoError(t, s.Add(&item{key: fmt.Sprint(i), group: fmt.Sprint(i)}))
+	}
+	for i := range 2 * chunkLen {
+		s.DeleteKey(fmt.Sprint(i))
+	}
+	s.mu.RLock()
+	require.Less(t, s.indices[0].peak, chunkLen, "the index was made anew")
+	s.mu.RUnlock()
+	close(goOn)
+	require.NoError(t, <-result)
+	keys, err := s.IndexKeys("group", "g")
+	require.NoError(t, err)
+	require.Equal(t, []string{"pending"}, keys)
 	checkInvariants(t, s)
 }

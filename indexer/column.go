@@ -17,6 +17,7 @@ const (
 // A column that no snapshot shares is written in epoch 0 only.
 type column[E any] struct {
 	chunks []chunk[E]
+	len    int
 	epoch  uint64 // in which the list of chunks was made
 }
 
@@ -25,14 +26,6 @@ type column[E any] struct {
 type chunk[E any] struct {
 	entries []E
 	epoch   uint64 // in which entries was made
-}
-
-func (c *column[E]) len() int {
-	last := len(c.chunks) - 1
-	if last < 0 {
-		return 0
-	}
-	return last<<chunkBits + len(c.chunks[last].entries)
 }
 
 // at returns the address of an entry, edit for writing.
@@ -62,12 +55,13 @@ func (c *column[E]) ownList(epoch uint64) {
 	}
 }
 
-// push adds an entry at the end and returns its slot. The first entries of a chunk take little memory: it grows.
+// push adds an entry at the end and returns its slot. The first chunk starts small and grows; the others start whole.
 func (c *column[E]) push(e E, epoch uint64) (slot uint32) {
-	slot = uint32(c.len())
+	slot = uint32(c.len)
+	c.len++
 	if slot%chunkLen == 0 {
 		c.ownList(epoch)
-		c.chunks = append(c.chunks, chunk[E]{epoch: epoch})
+		c.chunks = append(c.chunks, chunk[E]{make([]E, 0, min(slot, chunkLen)), epoch})
 	}
 	ch := c.own(int(slot>>chunkBits), epoch)
 	ch.entries = append(ch.entries, e)
@@ -76,9 +70,9 @@ func (c *column[E]) push(e E, epoch uint64) (slot uint32) {
 
 // pop removes the last entry.
 func (c *column[E]) pop(epoch uint64) {
-	last := len(c.chunks) - 1
+	c.len--
+	last, n := c.len>>chunkBits, c.len%chunkLen
 	ch := c.own(last, epoch)
-	n := len(ch.entries) - 1
 	clear(ch.entries[n:])
 	ch.entries = shrink(ch.entries[:n])
 	if n == 0 {
@@ -95,7 +89,9 @@ func shrink[E any](s []E) []E {
 	return append(make([]E, 0, cap(s)/2), s...)
 }
 
-func (c *column[E]) appendTo(list []E) []E {
+// list returns all entries in a slice of the caller's.
+func (c *column[E]) list() []E {
+	list := make([]E, 0, c.len)
 	for i := range c.chunks {
 		list = append(list, c.chunks[i].entries...)
 	}

@@ -19,10 +19,13 @@ type content[K comparable, T any] struct {
 	indices []*index[T]
 }
 
-// insert puts an object that is new in a slot. Its indices are not told.
+// insert puts an object that is new in a slot. It is pending in the indices.
 func (c *content[K, T]) insert(key K, obj T, epoch uint64) (slot uint32) {
 	slot = c.keys.push(key, epoch)
 	c.objs.push(obj, epoch)
+	for _, ix := range c.indices {
+		ix.filed = append(ix.filed, filing{})
+	}
 	c.slots[key] = slot
 	c.peak = max(c.peak, len(c.slots))
 	return slot
@@ -30,7 +33,7 @@ func (c *content[K, T]) insert(key K, obj T, epoch uint64) (slot uint32) {
 
 // remove empties a slot: the last object moves into the gap.
 func (c *content[K, T]) remove(slot uint32, epoch uint64) {
-	last := uint32(c.keys.len() - 1)
+	last := uint32(c.keys.len - 1)
 	for _, ix := range c.indices {
 		ix.remove(slot, last, epoch)
 	}

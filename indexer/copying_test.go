@@ -40,8 +40,7 @@ func arraysOf[K comparable, T any](s *Store[K, T]) map[any]bool {
 	addArrays(arrays, &s.objs)
 	for _, ix := range s.indices {
 		addArrays(arrays, &ix.posts)
-		addArrays(arrays, &ix.filed)
-		for number := range uint32(ix.posts.len()) {
+		for number := range uint32(ix.posts.len) {
 			addArrays(arrays, &ix.posts.at(number).slots)
 		}
 	}

@@ -13,7 +13,7 @@
 // # Guarantees
 //
 //   - Readers that iterate do not stop writers. After a snapshot, a writer copies each chunk once before it writes
-//     there. Without a snapshot nothing is copied.
+//     there. Without a snapshot nothing is copied. Between two writes all readers share one snapshot.
 //   - A snapshot is one moment across Len, Get, All, ByIndex and ResourceVersion, for as long as it is kept.
 //   - Apply and Replace are all or nothing for every reader. Reads never go back in time.
 //   - Index functions run before the store is locked, never on an old object, and so may read the store.

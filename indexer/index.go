@@ -9,20 +9,19 @@ package indexer
 // The slots of the objects that have a value are its posting. Where each object is filed is remembered. So it can be
 // taken out without a search, and without asking the function about an object that has changed since.
 type index[T any] struct {
-	def   *definition[T]
-	ready bool // false while AddIndexers still fills it: written to, but not to be read
-
+	def      *definition[T]
 	postings map[string]uint32 // value → number of its posting
 	peak     int               // the largest length of postings since it was made
 	posts    column[posting]   // by number; snapshots share it. Number 0 is never given out
 	free     []uint32          // numbers to use again
-	filed    column[filing]    // by slot; no snapshot shares it
+	filed    []filing          // by slot; no snapshot shares it
 }
 
-// definition is an index's name and function.
+// definition is what stays of an index when Replace makes its content anew.
 type definition[T any] struct {
-	name string
-	fn   IndexFunc[T]
+	name  string
+	fn    IndexFunc[T]
+	ready bool // false while AddIndexers fills the index: written to, but not to be read. Store.mu guards it
 }
 
 // posting is a value and the slots of the objects that are filed under it. The zero posting is free.
@@ -31,26 +30,22 @@ type posting struct {
 	slots column[uint32]
 }
 
-// filing says where an object stands in an index: at which position of which posting. The zero filing: nowhere.
+// filing says where an object stands in an index: at which position of which posting. The zero filing is pending:
+// nobody has asked for the object's values yet.
 type filing struct {
 	posting  uint32
 	position uint32
 	next     *filing // under its next value, nil as a rule
 }
 
-// pending is the filing of an object that AddIndexers has not come to yet.
-var pending = filing{position: 1}
+// nowhere is the filing of an object that has no values.
+var nowhere = filing{position: 1}
 
-func newIndex[T any](def *definition[T], epoch uint64) *index[T] {
-	ix := &index[T]{def: def, postings: map[string]uint32{}}
+// newIndex returns an index in which n objects are pending.
+func newIndex[T any](def *definition[T], n int, epoch uint64) *index[T] {
+	ix := &index[T]{def: def, postings: map[string]uint32{}, filed: make([]filing, n)}
 	ix.posts.push(posting{}, epoch)
 	return ix
-}
-
-// add files an object that has just got the next slot.
-func (ix *index[T]) add(slot uint32, values []string, epoch uint64) {
-	ix.filed.push(filing{}, 0)
-	ix.file(slot, values, epoch)
 }
 
 // update files a slot under values instead of those it was filed under, unless they are the same.
@@ -68,14 +63,15 @@ func (ix *index[T]) remove(slot, last uint32, epoch uint64) {
 		for f := ix.first(last); f != nil; f = f.next {
 			*ix.posts.edit(f.posting, epoch).slots.edit(f.position, epoch) = slot
 		}
-		*ix.filed.edit(slot, 0) = *ix.filed.at(last)
+		ix.filed[slot] = ix.filed[last]
 	}
-	ix.filed.pop(0)
+	ix.filed[last] = filing{}
+	ix.filed = shrink(ix.filed[:last])
 }
 
-// first returns the first filing of a slot, nil if it is filed nowhere.
+// first returns the first filing of a slot, nil if it is filed under no value.
 func (ix *index[T]) first(slot uint32) *filing {
-	if f := ix.filed.at(slot); f.posting != 0 {
+	if f := &ix.filed[slot]; f.posting != 0 {
 		return f
 	}
 	return nil
@@ -89,13 +85,13 @@ func (ix *index[T]) isFiledUnder(slot uint32, values []string) bool {
 		}
 		f = f.next
 	}
-	return f == nil && *ix.filed.at(slot) != pending
+	return f == nil && ix.filed[slot] != (filing{})
 }
 
 // file puts a slot that stands nowhere under values, which must not repeat.
 func (ix *index[T]) file(slot uint32, values []string, epoch uint64) {
-	f := ix.filed.edit(slot, 0)
-	*f = filing{}
+	f := &ix.filed[slot]
+	*f = nowhere
 	for i, value := range values {
 		if i > 0 {
 			f.next = new(filing)
@@ -126,17 +122,16 @@ func (ix *index[T]) unfile(slot uint32, epoch uint64) {
 	for f := ix.first(slot); f != nil; f = f.next {
 		ix.unfileFrom(f, epoch)
 	}
-	*ix.filed.edit(slot, 0) = filing{}
 }
 
 // unfileFrom moves the posting's last slot into the gap, and notes where that slot is filed now.
 func (ix *index[T]) unfileFrom(gap *filing, epoch uint64) {
 	p := ix.posts.edit(gap.posting, epoch)
-	last := uint32(p.slots.len() - 1)
+	last := uint32(p.slots.len - 1)
 	if gap.position != last {
 		moved := *p.slots.at(last)
 		*p.slots.edit(gap.position, epoch) = moved
-		f := ix.filed.edit(moved, 0)
+		f := &ix.filed[moved]
 		for f.posting != gap.posting {
 			f = f.next
 		}
@@ -152,16 +147,14 @@ func (ix *index[T]) unfileFrom(gap *filing, epoch uint64) {
 
 // remake returns the same index in the memory that it needs.
 func (ix *index[T]) remake(epoch uint64) *index[T] {
-	next := newIndex(ix.def, epoch)
-	next.ready = ix.ready
-	for slot := range uint32(ix.filed.len()) {
+	next := newIndex(ix.def, len(ix.filed), epoch)
+	for slot, filed := range ix.filed {
 		var values []string
-		for f := ix.first(slot); f != nil; f = f.next {
+		for f := ix.first(uint32(slot)); f != nil; f = f.next {
 			values = append(values, ix.posts.at(f.posting).value)
 		}
-		next.add(slot, values, epoch)
-		if *ix.filed.at(slot) == pending {
-			*next.filed.edit(slot, 0) = pending
+		if filed != (filing{}) {
+			next.file(uint32(slot), values, epoch)
 		}
 	}
 	return next

@@ -3,18 +3,7 @@ package indexer
 import (
 	"fmt"
 	"slices"
-	"strings"
 )
-
-// newIndices returns empty indices, ordered by their names.
-func newIndices[T any](indexers Indexers[T], epoch uint64) []*index[T] {
-	indices := make([]*index[T], 0, len(indexers))
-	for name, fn := range indexers {
-		indices = append(indices, newIndex(&definition[T]{name, fn}, epoch))
-	}
-	slices.SortFunc(indices, func(a, b *index[T]) int { return strings.Compare(a.def.name, b.def.name) })
-	return indices
-}
 
 // setIndicesLocked puts indices in place.
 func (s *Store[K, T]) setIndicesLocked(indices []*index[T]) {
@@ -32,7 +21,7 @@ func (s *Store[K, T]) GetIndexers() Indexers[T] {
 	defer s.mu.RUnlock()
 	indexers := make(Indexers[T], len(s.indices))
 	for _, ix := range s.indices {
-		if ix.ready {
+		if ix.def.ready {
 			indexers[ix.def.name] = ix.def.fn
 		}
 	}
@@ -44,14 +33,9 @@ func (s *Store[K, T]) GetIndexers() Indexers[T] {
 // Readers and writers go on meanwhile. Writers file in the indices what they write; the other objects are pending, and
 // filed one by one from a snapshot. Then readers see the indices, complete.
 func (s *Store[K, T]) AddIndexers(add Indexers[T]) error {
-	added := newIndices(add, s.epoch.Load())
-	snapshot, err := s.announce(added)
+	defs, snapshot, err := s.announce(add)
 	if err != nil {
 		return err
-	}
-	defs := make([]*definition[T], len(added))
-	for i, ix := range added {
-		defs[i] = ix.def
 	}
 	for key, obj := range snapshot.All() {
 		s.filePending(key, obj, defs)
@@ -60,25 +44,25 @@ func (s *Store[K, T]) AddIndexers(add Indexers[T]) error {
 	defer s.mu.Unlock()
 	s.present.Store(nil)
 	for _, def := range defs {
-		s.index(def.name).ready = true
+		def.ready = true
 	}
 	return nil
 }
 
 // announce shows the indices to writers, and returns the objects that are pending in them.
-func (s *Store[K, T]) announce(added []*index[T]) (pendingObjs Snapshot[K, T], err error) {
+func (s *Store[K, T]) announce(add Indexers[T]) (defs []*definition[T], pending Snapshot[K, T], err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, ix := range added {
-		if s.index(ix.def.name) != nil {
-			return pendingObjs, fmt.Errorf("indexer: there is an index %q already", ix.def.name)
+	indices := slices.Clone(s.indices)
+	for name, fn := range add {
+		if s.index(name) != nil {
+			return nil, pending, fmt.Errorf("indexer: there is an index %q already", name)
 		}
-		for range s.keys.len() {
-			ix.filed.push(pending, 0)
-		}
+		def := &definition[T]{name: name, fn: fn}
+		defs, indices = append(defs, def), append(indices, newIndex(def, s.keys.len, s.epoch.Load()))
 	}
-	s.setIndicesLocked(slices.Concat(s.indices, added))
-	return Snapshot[K, T]{s.freezeRLocked()}, nil
+	s.setIndicesLocked(indices)
+	return defs, Snapshot[K, T]{s.freezeRLocked(new(moment[K, T]))}, nil
 }
 
 // filePending files an object, unless a writer has written or deleted it since the indices were announced.
@@ -89,7 +73,7 @@ func (s *Store[K, T]) filePending(key K, obj T, defs []*definition[T]) {
 	slot, ok := s.slots[key]
 	for _, def := range defs {
 		ix := s.index(def.name) // not as it was made: a Replace may have put another in its place
-		if !ok || *ix.filed.at(slot) != pending {
+		if !ok || ix.filed[slot] != (filing{}) {
 			sc.reset() // the writer has reported what failed
 			break
 		}
@@ -105,7 +89,7 @@ func (s *Store[K, T]) RemoveIndexers(names ...string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, name := range names {
-		if ix := s.index(name); ix == nil || !ix.ready {
+		if ix := s.index(name); ix == nil || !ix.def.ready {
 			return noIndex(name)
 		}
 	}

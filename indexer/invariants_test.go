@@ -21,9 +21,9 @@ func checkInvariants[K comparable, T comparable](t fataler, s *Store[K, T]) {
 	t.Helper()
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	n := s.keys.len()
-	if len(s.slots) != n || s.objs.len() != n || s.peak < n {
-		t.Fatalf("%d slots (at most %d), %d keys, %d objects", len(s.slots), s.peak, n, s.objs.len())
+	n := s.keys.len
+	if len(s.slots) != n || s.objs.len != n || s.peak < n {
+		t.Fatalf("%d slots (at most %d), %d keys, %d objects", len(s.slots), s.peak, n, s.objs.len)
 	}
 	if mostlyEmpty(n, s.peak) {
 		t.Fatalf("a map that once had %d keys has %d", s.peak, n)
@@ -54,8 +54,8 @@ func checkInvariants[K comparable, T comparable](t fataler, s *Store[K, T]) {
 // checkPresent: the snapshot of the present moment shares what the store has, and nothing of the present epoch.
 func checkPresent[K comparable, T comparable](t fataler, s *Store[K, T], m *moment[K, T]) {
 	t.Helper()
-	if m.keys.len() != s.keys.len() || m.rv != s.rv {
-		t.Fatalf("the present moment has %d at %s instead of %d at %s", m.keys.len(), m.rv, s.keys.len(), s.rv)
+	if m.keys.len != s.keys.len || m.rv != s.rv {
+		t.Fatalf("the present moment has %d at %s instead of %d at %s", m.keys.len, m.rv, s.keys.len, s.rv)
 	}
 	checkShared(t, &m.keys, &s.keys, s.epoch.Load())
 	checkShared(t, &m.objs, &s.objs, s.epoch.Load())
@@ -94,8 +94,8 @@ func checkColumn[E any](t fataler, c *column[E], epoch uint64) {
 func checkIndex[T any](t fataler, ix *index[T], n int, epoch uint64) {
 	t.Helper()
 	name := ix.def.name
-	if ix.filed.len() != n {
-		t.Fatalf("index %s: %d filings for %d objects", name, ix.filed.len(), n)
+	if len(ix.filed) != n {
+		t.Fatalf("index %s: %d filings for %d objects", name, len(ix.filed), n)
 	}
 	type place struct{ posting, position uint32 }
 	members := map[place]uint32{}
@@ -107,24 +107,24 @@ func checkIndex[T any](t fataler, ix *index[T], n int, epoch uint64) {
 	if ix.peak < len(ix.postings) || ix.peak*16 > n && mostlyEmpty(len(ix.postings), ix.peak) {
 		t.Fatalf("index %s: an index that once had %d values has %d", name, ix.peak, len(ix.postings))
 	}
-	if p := ix.posts.at(0); p.value != "" || p.slots.len() != 0 {
+	if p := ix.posts.at(0); p.value != "" || p.slots.len != 0 {
 		t.Fatalf("index %s: posting 0 is %v", name, p)
 	}
 	live, total := 0, 0
-	for number := uint32(1); number < uint32(ix.posts.len()); number++ {
+	for number := uint32(1); number < uint32(ix.posts.len); number++ {
 		p := ix.posts.at(number)
-		if p.slots.len() == 0 {
+		if p.slots.len == 0 {
 			if p.value != "" || !slices.Contains(ix.free, number) {
 				t.Fatalf("index %s: posting %d is lost", name, number)
 			}
 			continue
 		}
 		live++
-		total += p.slots.len()
+		total += p.slots.len
 		if got := ix.postings[p.value]; got != number {
 			t.Fatalf("index %s: value %q is found in posting %d instead of %d", name, p.value, got, number)
 		}
-		for position := range uint32(p.slots.len()) {
+		for position := range uint32(p.slots.len) {
 			slot, ok := members[place{number, position}]
 			if !ok || slot != *p.slots.at(position) {
 				t.Fatalf("index %s: value %q has slot %d at %d, filed is %d, %v",
@@ -133,12 +133,11 @@ func checkIndex[T any](t fataler, ix *index[T], n int, epoch uint64) {
 		}
 		checkColumn(t, &p.slots, epoch)
 	}
-	if total != len(members) || live != len(ix.postings) || live+len(ix.free)+1 != ix.posts.len() {
+	if total != len(members) || live != len(ix.postings) || live+len(ix.free)+1 != ix.posts.len {
 		t.Fatalf("index %s: %d members, %d filings; %d live, %d free of %d",
-			name, total, len(members), live, len(ix.free), ix.posts.len())
+			name, total, len(members), live, len(ix.free), ix.posts.len)
 	}
 	checkColumn(t, &ix.posts, epoch)
-	checkColumn(t, &ix.filed, 0)
 }
 
 // item is what tests store.

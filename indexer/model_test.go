@@ -136,7 +136,7 @@ func freshSnapshot[K comparable, T any](s *Store[K, T]) Snapshot[K, T] {
 	present, epoch := s.present.Load(), s.epoch.Load()
 	defer func() { s.present.Store(present); s.epoch.Store(epoch) }()
 	s.present.Store(nil)
-	return Snapshot[K, T]{s.freezeRLocked()}
+	return Snapshot[K, T]{s.freezeRLocked(new(moment[K, T]))}
 }
 
 func compareSnapshot(t fataler, s Snapshot[string, *item], m *model) {

@@ -19,7 +19,7 @@ func (s *Store[K, T]) GetByKey(key K) (obj T, ok bool) {
 
 // Get returns the stored object that has obj's key. The error is KeyFunc's.
 func (s *Store[K, T]) Get(obj T) (stored T, ok bool, err error) {
-	key, err := s.keyFunc(obj)
+	key, err := s.opts.KeyFunc(obj)
 	if err == nil {
 		stored, ok = s.GetByKey(key)
 	}
@@ -30,7 +30,7 @@ func (s *Store[K, T]) Get(obj T) (stored T, ok bool, err error) {
 func (s *Store[K, T]) Len() int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.keys.len()
+	return s.keys.len
 }
 
 // ResourceVersion returns the store's resourceVersion, as of the last Replace, Apply or Bookmark that named one.
@@ -47,19 +47,17 @@ func (s *Store[K, T]) All() iter.Seq2[K, T] {
 
 // List returns all objects, in no particular order. The slice is the caller's, the objects are the store's.
 func (s *Store[K, T]) List() []T {
-	m := s.Snapshot().m
-	return m.objs.appendTo(make([]T, 0, m.objs.len()))
+	return s.Snapshot().m.objs.list()
 }
 
 // ListKeys returns all keys, in the order of Options.Compare. The slice is the caller's.
 func (s *Store[K, T]) ListKeys() []K {
-	m := s.Snapshot().m
-	return s.sorted(m.keys.appendTo(make([]K, 0, m.keys.len())))
+	return s.sorted(s.Snapshot().m.keys.list())
 }
 
 func (s *Store[K, T]) sorted(keys []K) []K {
-	if s.compare != nil {
-		slices.SortFunc(keys, s.compare)
+	if s.opts.Compare != nil {
+		slices.SortFunc(keys, s.opts.Compare)
 	}
 	return keys
 }
@@ -81,18 +79,18 @@ func (s *Store[K, T]) IndexKeys(name, value string) ([]K, error) {
 func filedUnder[K comparable, T, E any](s *Store[K, T], name, value string, from *column[E]) ([]E, error) {
 	s.mu.RLock()
 	ix := s.index(name)
-	if ix == nil || !ix.ready {
+	if ix == nil || !ix.def.ready {
 		s.mu.RUnlock()
 		return nil, noIndex(name)
 	}
 	slots, entries := ix.posts.at(ix.postings[value]).slots, *from // posting 0 is empty
-	if slots.len() <= chunkLen {
+	if slots.len <= chunkLen {
 		defer s.mu.RUnlock()
 	} else {
-		s.freezeRLocked()
+		s.freezeRLocked(new(moment[K, T]))
 		s.mu.RUnlock()
 	}
-	list := make([]E, 0, slots.len())
+	list := make([]E, 0, slots.len)
 	for _, chunk := range slots.chunks {
 		for _, slot := range chunk.entries {
 			list = append(list, *entries.at(slot))
@@ -103,21 +101,18 @@ func filedUnder[K comparable, T, E any](s *Store[K, T], name, value string, from
 
 // Index returns the objects filed under a value that obj would be filed under, each once, or an error of the function.
 func (s *Store[K, T]) Index(name string, obj T) ([]T, error) {
-	fn, ok := s.GetIndexers()[name]
-	if !ok {
+	snapshot := s.Snapshot()
+	ix := snapshot.m.index(name)
+	if ix == nil {
 		return nil, noIndex(name)
 	}
-	def := definition[T]{name, fn}
-	values, err := def.valuesOf(obj, nil)
+	values, err := ix.def.valuesOf(obj, nil)
 	if err != nil {
 		return nil, err
 	}
-	snapshot, found := s.Snapshot(), map[K]T{}
+	found := map[K]T{}
 	for _, value := range values {
-		objs, err := snapshot.ByIndex(name, value)
-		if err != nil {
-			return nil, err
-		}
+		objs, _ := snapshot.ByIndex(name, value)
 		maps.Insert(found, objs)
 	}
 	return slices.Collect(maps.Values(found)), nil
@@ -125,11 +120,10 @@ func (s *Store[K, T]) Index(name string, obj T) ([]T, error) {
 
 // ListIndexValues returns the values under which anything is filed in the named index, sorted; nil without that index.
 func (s *Store[K, T]) ListIndexValues(name string) []string {
-	ix := s.Snapshot().m.indices[name]
+	ix := s.Snapshot().m.index(name)
 	if ix == nil {
 		return nil
 	}
-	ix.once.Do(ix.makePostings)
 	values := slices.AppendSeq([]string{}, maps.Keys(ix.postings))
 	slices.Sort(values)
 	return values

@@ -12,7 +12,7 @@ func (s *Store[K, T]) Replace(objs []T, resourceVersion string) error {
 	var errs []error
 	keys, kept := make([]K, 0, len(objs)), make([]T, 0, len(objs))
 	for i, obj := range objs {
-		key, err := s.keyFunc(obj)
+		key, err := s.opts.KeyFunc(obj)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("object %d of %d has no key: %w", i, len(objs), err))
 			continue
@@ -38,9 +38,6 @@ func (s *Store[K, T]) ReplaceKeyed(keys []K, objs []T, resourceVersion string) {
 	sc := s.scratch.Get().(*scratch[K])
 	s.lockWithValues(sc, func(defs []*definition[T]) { next.fill(sc, defs, epoch) })
 	s.present.Store(nil)
-	for i, ix := range next.indices {
-		ix.ready = s.indices[i].ready
-	}
 	s.content, s.rv = next, resourceVersion
 	s.mu.Unlock()
 	s.finish(sc)
@@ -50,14 +47,13 @@ func (s *Store[K, T]) ReplaceKeyed(keys []K, objs []T, resourceVersion string) {
 func (c *content[K, T]) fill(sc *scratch[K], defs []*definition[T], epoch uint64) {
 	c.indices = make([]*index[T], len(defs))
 	for j, def := range defs {
-		c.indices[j] = newIndex(def, epoch)
+		c.indices[j] = newIndex(def, c.keys.len, epoch)
 	}
-	for slot := range uint32(c.keys.len()) {
-		clear(sc.values)
-		sc.values, sc.ends, sc.taken = sc.values[:0], sc.ends[:0], 0
+	for slot := range uint32(c.keys.len) {
+		sc.forgetValues()
 		compute(sc, defs, *c.keys.at(slot), *c.objs.at(slot))
 		for _, ix := range c.indices {
-			ix.add(slot, sc.next(), epoch)
+			ix.file(slot, sc.next(), epoch)
 		}
 	}
 }

@@ -26,28 +26,30 @@ type moment[K comparable, T any] struct {
 	keys    column[K]
 	objs    column[T]
 	rv      string
-	indices map[string]*frozenIndex // by name; those that were complete at the moment
+	indices []frozenIndex[T] // those that were complete at the moment
 
 	once  sync.Once // makes slots
 	slots map[K]uint32
 }
 
 // frozenIndex is an index at the moment.
-type frozenIndex struct {
+type frozenIndex[T any] struct {
+	def      *definition[T]
 	posts    column[posting]
 	once     sync.Once // makes postings
 	postings map[string]uint32
 }
 
-// freezeRLocked returns the snapshot of the present moment. mu must be locked, for reading at least.
-func (s *Store[K, T]) freezeRLocked() *moment[K, T] {
-	if m := s.present.Load(); m != nil {
-		return m
+// freezeRLocked returns the snapshot of the present moment. mu must be locked, for reading at least. The moment is made
+// in m, which the caller allocates before: an allocation may have to wait for the garbage collector.
+func (s *Store[K, T]) freezeRLocked(m *moment[K, T]) *moment[K, T] {
+	if present := s.present.Load(); present != nil {
+		return present
 	}
-	m := &moment[K, T]{keys: s.keys, objs: s.objs, rv: s.rv, indices: map[string]*frozenIndex{}}
+	m.keys, m.objs, m.rv = s.keys, s.objs, s.rv
 	for _, ix := range s.indices {
-		if ix.ready {
-			m.indices[ix.def.name] = &frozenIndex{posts: ix.posts}
+		if ix.def.ready {
+			m.indices = append(m.indices, frozenIndex[T]{def: ix.def, posts: ix.posts})
 		}
 	}
 	s.epoch.Add(1)
@@ -55,15 +57,19 @@ func (s *Store[K, T]) freezeRLocked() *moment[K, T] {
 	return m
 }
 
-// Snapshot returns the store as it is now, in constant time.
+// Snapshot returns the store as it is now, in constant time. Only the first reader after a write takes the lock.
 func (s *Store[K, T]) Snapshot() Snapshot[K, T] {
+	if m := s.present.Load(); m != nil {
+		return Snapshot[K, T]{m}
+	}
+	m := &moment[K, T]{indices: make([]frozenIndex[T], 0, len(*s.defs.Load()))}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return Snapshot[K, T]{s.freezeRLocked()}
+	return Snapshot[K, T]{s.freezeRLocked(m)}
 }
 
 // Len returns the number of objects.
-func (s Snapshot[K, T]) Len() int { return s.moment().keys.len() }
+func (s Snapshot[K, T]) Len() int { return s.moment().keys.len }
 
 // ResourceVersion returns the store's resourceVersion at the moment of the snapshot.
 func (s Snapshot[K, T]) ResourceVersion() string { return s.moment().rv }
@@ -80,8 +86,8 @@ func (s Snapshot[K, T]) Get(key K) (obj T, ok bool) {
 }
 
 func (m *moment[K, T]) makeSlots() {
-	m.slots = make(map[K]uint32, m.keys.len())
-	for slot := range uint32(m.keys.len()) {
+	m.slots = make(map[K]uint32, m.keys.len)
+	for slot := range uint32(m.keys.len) {
 		m.slots[*m.keys.at(slot)] = slot
 	}
 }
@@ -105,11 +111,10 @@ func (s Snapshot[K, T]) All() iter.Seq2[K, T] {
 // there is no such index.
 func (s Snapshot[K, T]) ByIndex(name, value string) (iter.Seq2[K, T], error) {
 	m := s.moment()
-	ix := m.indices[name]
+	ix := m.index(name)
 	if ix == nil {
 		return nil, noIndex(name)
 	}
-	ix.once.Do(ix.makePostings)
 	number := ix.postings[value] // 0: nothing is filed under it, and posting 0 is empty
 	return func(yield func(K, T) bool) {
 		for _, slots := range ix.posts.at(number).slots.chunks {
@@ -122,10 +127,21 @@ func (s Snapshot[K, T]) ByIndex(name, value string) (iter.Seq2[K, T], error) {
 	}, nil
 }
 
-func (ix *frozenIndex) makePostings() {
+// index returns the index of that name, ready to be asked; nil if there is none.
+func (m *moment[K, T]) index(name string) *frozenIndex[T] {
+	for i := range m.indices {
+		if ix := &m.indices[i]; ix.def.name == name {
+			ix.once.Do(ix.makePostings)
+			return ix
+		}
+	}
+	return nil
+}
+
+func (ix *frozenIndex[T]) makePostings() {
 	ix.postings = map[string]uint32{}
-	for number := range uint32(ix.posts.len()) {
-		if p := ix.posts.at(number); p.slots.len() > 0 {
+	for number := range uint32(ix.posts.len) {
+		if p := ix.posts.at(number); p.slots.len > 0 {
 			ix.postings[p.value] = number
 		}
 	}

@@ -47,11 +47,8 @@ type Op[K comparable, T any] struct {
 //  4. change the content, and copy each chunk first that a snapshot may share
 //  5. unlock mu, and report index functions that failed
 type Store[K comparable, T any] struct {
-	keyFunc  func(T) (K, error)
-	compare  func(a, b K) int
-	onError  func(K, error)
-	cloneKey func(K) K
-	scratch  sync.Pool // of *scratch[K]
+	opts    Options[K, T]
+	scratch sync.Pool // of *scratch[K]
 
 	// defs are the definitions of all indices. The slice is replaced under mu, and never changed.
 	// Invariant: (*defs)[i] is that of content.indices[i].
@@ -69,13 +66,11 @@ type Store[K comparable, T any] struct {
 
 // New returns an empty store.
 func New[K comparable, T any](opts Options[K, T]) *Store[K, T] {
-	s := &Store[K, T]{keyFunc: opts.KeyFunc, compare: opts.Compare, onError: opts.OnError, cloneKey: opts.CloneKey}
+	s := &Store[K, T]{opts: opts}
 	s.scratch.New = func() any { return new(scratch[K]) }
 	s.slots = map[K]uint32{}
 	s.epoch.Store(1)
-	s.setIndicesLocked(newIndices(opts.Indexers, 1))
-	for _, ix := range s.indices {
-		ix.ready = true
-	}
+	s.defs.Store(new([]*definition[T]))
+	_ = s.AddIndexers(opts.Indexers) // no name is taken yet
 	return s
 }

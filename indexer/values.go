@@ -10,6 +10,7 @@ type scratch[K comparable] struct {
 	values []string // of all objects in order, and of each for all indices in order
 	ends   []int    // where in values those of an object and an index end
 	taken  int      // how many of ends are behind next
+	start  int      // where in values those begin that next returns
 	failed []failure[K]
 }
 
@@ -20,12 +21,9 @@ type failure[K comparable] struct {
 
 // finish reports what failed and keeps the memory for the next write. No lock may be held.
 func (s *Store[K, T]) finish(sc *scratch[K]) {
-	if s.onError != nil {
+	if s.opts.OnError != nil {
 		for _, f := range sc.failed {
-			if s.cloneKey != nil {
-				f.key = s.cloneKey(f.key)
-			}
-			s.onError(f.key, f.err)
+			s.opts.OnError(s.ownKey(f.key), f.err)
 		}
 	}
 	if cap(sc.values) <= 1<<14 { // not for ever the memory of a large write
@@ -36,19 +34,21 @@ func (s *Store[K, T]) finish(sc *scratch[K]) {
 
 // reset forgets everything, and lets go of the strings.
 func (sc *scratch[K]) reset() {
-	clear(sc.values)
+	sc.forgetValues()
 	clear(sc.failed)
-	sc.values, sc.ends, sc.taken, sc.failed = sc.values[:0], sc.ends[:0], 0, sc.failed[:0]
+	sc.failed = sc.failed[:0]
+}
+
+func (sc *scratch[K]) forgetValues() {
+	clear(sc.values)
+	sc.values, sc.ends, sc.taken, sc.start = sc.values[:0], sc.ends[:0], 0, 0
 }
 
 // next returns the values of the next object and index, in the order in which they were computed.
 func (sc *scratch[K]) next() []string {
-	start := 0
-	if sc.taken > 0 {
-		start = sc.ends[sc.taken-1]
-	}
-	sc.taken++
-	return sc.values[start:sc.ends[sc.taken-1]]
+	start, end := sc.start, sc.ends[sc.taken]
+	sc.start, sc.taken = end, sc.taken+1
+	return sc.values[start:end]
 }
 
 // compute asks all index functions about an object. No lock may be held.

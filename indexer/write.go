@@ -2,10 +2,9 @@ package indexer
 
 // Add stores obj under its key, in place of what was there. The error is KeyFunc's; nothing is stored then.
 func (s *Store[K, T]) Add(obj T) error {
-	key, err := s.keyFunc(obj)
+	key, err := s.opts.KeyFunc(obj)
 	if err == nil {
-		ops := [1]Op[K, T]{{Key: key, Obj: obj}}
-		s.Apply(ops[:], "")
+		s.Apply([]Op[K, T]{{Key: key, Obj: obj}}, "")
 	}
 	return err
 }
@@ -15,7 +14,7 @@ func (s *Store[K, T]) Update(obj T) error { return s.Add(obj) }
 
 // Delete removes what is stored under obj's key, if anything. The error is KeyFunc's.
 func (s *Store[K, T]) Delete(obj T) error {
-	key, err := s.keyFunc(obj)
+	key, err := s.opts.KeyFunc(obj)
 	if err == nil {
 		s.DeleteKey(key)
 	}
@@ -24,8 +23,7 @@ func (s *Store[K, T]) Delete(obj T) error {
 
 // DeleteKey removes what is stored under key, if anything.
 func (s *Store[K, T]) DeleteKey(key K) {
-	ops := [1]Op[K, T]{{Key: key, Delete: true}}
-	s.Apply(ops[:], "")
+	s.Apply([]Op[K, T]{{Key: key, Delete: true}}, "")
 }
 
 // Apply runs ops in order as one transaction: no reader sees a part of it. It fills in Old and Existed of each
@@ -77,30 +75,29 @@ func (s *Store[K, T]) applyLocked(op *Op[K, T], sc *scratch[K], epoch uint64) {
 		old = *s.objs.at(slot)
 	}
 	op.Old, op.Existed = old, ok
-	switch {
-	case op.Delete && ok:
-		s.remove(slot, epoch)
-	case op.Delete:
-	case ok:
+	if op.Delete {
+		if ok {
+			s.remove(slot, epoch)
+		}
+		return
+	}
+	if ok {
 		*s.objs.edit(slot, epoch) = op.Obj
-		for _, ix := range s.indices {
-			ix.update(slot, sc.next(), epoch)
-		}
-	default:
-		key := op.Key
-		if s.cloneKey != nil {
-			key = s.cloneKey(key)
-		}
-		slot = s.insert(key, op.Obj, epoch)
-		for _, ix := range s.indices {
-			ix.add(slot, sc.next(), epoch)
-		}
+	} else {
+		slot = s.insert(s.ownKey(op.Key), op.Obj, epoch)
+	}
+	for _, ix := range s.indices {
+		ix.update(slot, sc.next(), epoch)
 	}
 }
 
-// Bookmark sets the store's resourceVersion; an empty one leaves it.
-func (s *Store[K, T]) Bookmark(resourceVersion string) {
-	if resourceVersion != "" {
-		s.Apply(nil, resourceVersion)
+// ownKey returns a key that the store or OnError may keep.
+func (s *Store[K, T]) ownKey(key K) K {
+	if s.opts.CloneKey != nil {
+		return s.opts.CloneKey(key)
 	}
+	return key
 }
+
+// Bookmark sets the store's resourceVersion; an empty one leaves it.
+func (s *Store[K, T]) Bookmark(resourceVersion string) { s.Apply(nil, resourceVersion) }

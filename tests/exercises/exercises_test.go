@@ -54,38 +54,38 @@ p.deltas = append(p.deltas, d)`,
 	},
 	"03": {
 		// Only the first value counts.
-		`ix.filed[slot] = filing{}
+		`f := &ix.filed[slot]
+*f = nowhere
 if len(values) > 0 {
-	ix.filed[slot] = ix.fileUnder(values[0], slot, w)
+	f.posting, f.position = ix.fileUnder(values[0], slot, epoch)
 }`,
 		// Nobody remembers where it is, so nobody can take it out again.
 		`for _, v := range values {
-	ix.fileUnder(v, slot, w)
+	ix.fileUnder(v, slot, epoch)
 }`,
 	},
 	"04": {
-		// The writer does not know of it, and writes into it.
-		`r.pin.epoch, r.seed, r.n, r.rv = s.clock.now, s.seed, int(s.n), s.rv
-r.keys, r.objs, r.dir = s.keys.sp.Load(), s.objs.sp.Load(), s.table.dir.Load()
+		// The writer goes on in the same epoch, and writes into what is shared.
+		`if present := s.present.Load(); present != nil {
+	return present
+}
+m.keys, m.objs, m.rv = s.keys, s.objs, s.rv
 for _, ix := range s.indices {
-	if ix.ready {
-		r.indices = append(r.indices, view[T]{ix.def, ix.table.dir.Load(), ix.posts.sp.Load()})
+	if ix.def.ready {
+		m.indices = append(m.indices, frozenIndex[T]{def: ix.def, posts: ix.posts})
 	}
 }
-s.clock.now++
-s.published.Store(r)
-return r`,
-		// The writer goes on in the same epoch, and cannot tell its own copies from what is shared.
-		`r.pin.epoch, r.seed, r.n, r.rv = s.clock.now, s.seed, int(s.n), s.rv
-r.keys, r.objs, r.dir = s.keys.sp.Load(), s.objs.sp.Load(), s.table.dir.Load()
+s.present.Store(m)
+return m`,
+		// Nobody keeps the moment, and each reader makes it anew.
+		`m.keys, m.objs, m.rv = s.keys, s.objs, s.rv
 for _, ix := range s.indices {
-	if ix.ready {
-		r.indices = append(r.indices, view[T]{ix.def, ix.table.dir.Load(), ix.posts.sp.Load()})
+	if ix.def.ready {
+		m.indices = append(m.indices, frozenIndex[T]{def: ix.def, posts: ix.posts})
 	}
 }
-s.pins = append(s.pins, r.pin)
-s.published.Store(r)
-return r`,
+s.epoch.Add(1)
+return m`,
 	},
 	"05": {
 		// The informer writes into what the handler reads.
