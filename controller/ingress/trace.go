@@ -47,11 +47,7 @@ func traceInformer(o sharedinformer.Observation, kind string, report func(Trace)
 // traceReflector reports the events of a watch, as they come from the wire and as they go to the queue, and lists.
 func traceReflector(o reflector.Observation, kind string, report func(Trace)) {
 	for _, key := range o.Keys {
-		action := "Replace"
-		if o.Boundary != reflector.ListHanded {
-			action = "DeleteKey"
-		}
-		report(Trace{Layer: "reflector", Kind: kind, Action: action, Key: key})
+		report(Trace{Layer: "reflector", Kind: kind, Action: o.Op, Key: key})
 	}
 	for _, e := range o.Events {
 		if e.Object == nil {
