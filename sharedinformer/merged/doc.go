@@ -1,22 +1,23 @@
 // Package merged makes one informer of several sources of one resource: namespaces, or selectors.
 //
-//	source a ─▶ reflector ─┐   ┌─────────── merge ───────────┐   ┌─ informer ─────────────┐
-//	source b ─▶ reflector ─┼──▶│ key ─▶ entry ─▶ what to show ├──▶│ queue ─▶ store, handlers│
-//	source c ─▶ reflector ─┘   │          ▲    └▶ wait:       │   └────────────┬───────────┘
-//	                           │  settle  └── grace, recheck  │                │ a bookmark is stored
-//	                           └──────────────────────────────┘                ▼
-//	                                                                WaitForResourceVersion
+//	source a ─▶ reflector ─┐    ┌───── merge ──────┐
+//	source b ─▶ reflector ─┼───▶│ an entry a key ──┼─▶ queue ─▶ store ─▶ handlers
+//	source c ─▶ reflector ─┘    │    ▲     │       │              │
+//	                            │ grace ◀──┘       │              └─ bookmarks ─▶ WaitForResourceVersion
+//	                            └──────────────────┘
 //
-// An entry is what the merge knows of one object: which sources have it, in what version, which version is shown, and at what
-// version a source lost it. Each event changes one entry. Then the entry is settled, by the first line that is true:
+// An entry is what the merge knows of one object: which sources have it, each in what version; which version is
+// shown; at what version a source lost it. An event changes one entry. Then the entry is settled by the first line
+// that is true:
 //
-//	a source has a version that no loss puts in doubt  ─▶ show it, if it is newer than what is shown
-//	sources have it, but only in doubtful versions     ─▶ wait until one of them has come to the loss: recheck
-//	no source has it, but one may not know it yet      ─▶ wait as well, at most for the grace, then delete it
-//	no source has it                                   ─▶ delete it, and forget the entry
+//	a source has a version that is not in doubt     ─▶ show it, if it is newer than what is shown
+//	sources have it, in versions that are in doubt  ─▶ wait for these sources
+//	no source has it, but one may yet tell of it    ─▶ wait for that source, at most for the grace; then delete it
+//	no source has it                                ─▶ delete it, and forget the entry
 //
-// A loss at version 7 puts older versions of the object in doubt. A source that has said everything up to 7 is in no doubt.
-// This works because all sources are of one resource: their versions compare.
+// A loss at version 7 puts older versions of that object in doubt, because their sources may not know of the loss
+// yet. A source that has said everything up to 7 is in no doubt. All sources are of one resource, so their versions
+// compare.
 //
 // # Guarantees
 //
@@ -27,27 +28,30 @@
 //   - An object with another UID is a deletion and an add.
 //   - Sources can be added and removed at any time. What only a removed source had is deleted at once.
 //   - The informer has synced once every source has listed. What came until then is one list.
-//   - The store's resourceVersion is the lowest that the sources have reached. It moves with bookmarks and lists. A source
-//     that is added does not set it back; [Informer.WaitForResourceVersion] waits for that source all the same.
-//   - A server that was set back (a restored backup) is noticed when a list has a lower version than the list or event
-//     before, or when a source that has passed the version shown has an older one.
+//   - The store's resourceVersion is the lowest that the sources have reached. It moves with bookmarks and lists. A
+//     source that is added does not set it back; [Informer.WaitForResourceVersion] waits for that source all the
+//     same.
+//   - A server that was set back, as by a restored backup, is noticed by a list that goes back, or by a source that
+//     has passed the version shown and has an older one.
 //
 // # Not guaranteed
 //
-//   - That one source's failure leaves the others alone before the first sync. LastError and WaitForSync name that source.
-//   - An order for versions that do not compare: they count in their order of arrival, and nothing waits.
-//   - That a source whose first list is old shows nothing old: it may show again what another source saw the end of.
-//   - After a set-back, that an object is corrected before every source that has it has listed again. What was shown of a
-//     source that was removed before is waited for until the server has come as far again.
-//   - A resync or an update for objects that a relist finds unchanged.
+//   - Independence before the first sync: a source that cannot list keeps the others waiting. WaitForSync's error
+//     names it.
+//   - An order of versions that do not compare. They count in their order of arrival, and nothing waits.
+//   - News only: a source whose first list is old may show again what another source saw the end of.
+//   - Quick correction after a set-back. An object stays as it is until every source that has it has listed again,
+//     and if its source knows only a version that was shown before, until the source tells of it again. What a
+//     removed source showed before is waited for until the server has come as far again.
+//   - Updates for objects that a relist finds unchanged.
 //
 // # Locks and memory
 //
-// One mutex makes the sources take turns. The queue is written with it held, and may make the merge wait for the consumer.
-// The consumer never takes it. The user's Transform runs before it is taken, in each source's goroutine, so it is called
-// once for each source that has the object. An entry costs some 250 bytes and holds no object that is in the store. The version of a
-// loss is remembered until the sources that may have had the object have come to it.
+// One mutex makes the sources take turns. The queue is written under it and may make the merge wait for the consumer,
+// which never takes it. The user's Transform runs before, in each source's goroutine: once for each source that has
+// the object. An entry costs some 200 bytes and holds no object that is in the store. A loss is remembered until the
+// sources that may have the object have passed it with a list or bookmark.
 //
-// Read entry.go for what is known of one object, settle.go for the four lines above, source.go for what sources say, merge.go
-// for what runs, and wait.go for WaitForResourceVersion.
+// Read entry.go for what is known of an object, settle.go for the four lines above, source.go for what sources say,
+// merge.go for what runs, and wait.go for WaitForResourceVersion.
 package merged

@@ -1,7 +1,6 @@
 package merged
 
 import (
-	"container/heap"
 	"slices"
 	"time"
 
@@ -23,16 +22,13 @@ type entry[T listwatch.Object] struct {
 	shown   point
 	uid     types.UID
 
-	// lost is where a source has told of the object's end. If a source that had it was removed, it is the version shown then.
-	// Holders of older versions are in doubt. Zero if nothing was lost since the object was last known to be there.
+	// lost is where a source has told of the object's end. If a source that had it was removed, it is the version
+	// shown then. Holders of older versions are in doubt. Zero if nothing was lost since the object was last known to
+	// be there.
 	lost      point
 	final     T // the object as the source that lost it told it last, if hasFinal
 	hasFinal  bool
 	graceEnds time.Time // zero before the grace begins
-
-	// recheckSource is the source that the entry waits for: the entry is at place recheckAt of its heap. nil: it waits for none.
-	recheckSource *source[T]
-	recheckAt     int
 }
 
 // holder says that a source has an object.
@@ -79,7 +75,7 @@ func (e *entry[T]) drop(s *source[T]) bool {
 	return true
 }
 
-// loseAt notes where the object was lost. It reports false if a newer loss was noted before. settle must follow.
+// loseAt notes where the object was lost. It reports false if a newer loss was noted before.
 func (e *entry[T]) loseAt(p point) bool {
 	if !isComparable(p.version) || p.before(e.lost) {
 		return false
@@ -88,12 +84,6 @@ func (e *entry[T]) loseAt(p point) bool {
 		e.lost, e.graceEnds = p, time.Time{}
 	}
 	return true
-}
-
-// forgetLoss: the object is there, or gone, without doubt.
-func (e *entry[T]) forgetLoss() {
-	var none T
-	e.lost, e.final, e.hasFinal, e.graceEnds = point{}, none, false, time.Time{}
 }
 
 // certain returns the newest version that is not in doubt, nil if there is none.
@@ -116,39 +106,6 @@ func (e *entry[T]) releaseShown() {
 			h.obj, h.hasObj = none, false
 		}
 	}
-}
-
-// recheckWhen has the entry settled again once s has come to the loss; nil: it waits for no source.
-func (e *entry[T]) recheckWhen(s *source[T]) {
-	if e.recheckSource != nil {
-		heap.Remove(&e.recheckSource.rechecks, e.recheckAt)
-	}
-	e.recheckSource = s
-	if s != nil {
-		heap.Push(&s.rechecks, e)
-	}
-}
-
-// recheckHeap is a heap.Interface: entries that wait for a source, the lowest loss first.
-type recheckHeap[T listwatch.Object] []*entry[T]
-
-func (h recheckHeap[T]) Len() int           { return len(h) }
-func (h recheckHeap[T]) Less(a, b int) bool { return h[a].lost.before(h[b].lost) }
-func (h recheckHeap[T]) Swap(a, b int) {
-	h[a], h[b] = h[b], h[a]
-	h[a].recheckAt, h[b].recheckAt = a, b
-}
-func (h *recheckHeap[T]) Push(x any) {
-	e := x.(*entry[T])
-	e.recheckAt = len(*h)
-	*h = append(*h, e)
-}
-func (h *recheckHeap[T]) Pop() any {
-	last := len(*h) - 1
-	e := (*h)[last]
-	(*h)[last] = nil
-	*h = (*h)[:last]
-	return e
 }
 
 // point is a version in one of the server's histories. A server that was set back begins another history.

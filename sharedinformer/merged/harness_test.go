@@ -215,13 +215,15 @@ func (s *viewStream) Next() (ev listwatch.Event[*config], err error) {
 		}
 		if v.bookmark > s.bookmark {
 			s.bookmark = v.bookmark
-			return listwatch.Event[*config]{Type: listwatch.Bookmark, ResourceVersion: strconv.Itoa(max(s.from, s.bookmark))}, nil
+			version := strconv.Itoa(max(s.from, s.bookmark))
+			return listwatch.Event[*config]{Type: listwatch.Bookmark, ResourceVersion: version}, nil
 		}
 		v.changed.Wait()
 	}
 }
 
-// event is what a watch says of a change: nothing, an object that comes into sight, one that changes, one that goes out of sight.
+// event is what a watch says of a change: nothing, an object that comes into sight, one that changes, one that goes
+// out of sight.
 func (v *view) event(ch change, revision int) (ev listwatch.Event[*config]) {
 	obj := ch.obj
 	switch before, after := v.matches(ch.prev), v.matches(ch.obj); {
@@ -337,7 +339,7 @@ func (s *mergedStory) bookmarks() {
 func (m *merge[T]) checkInvariants(t require.TestingT) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	held, waiting := map[*source[T]]int{}, map[*source[T]]int{}
+	held, waiting := map[*source[T]]int{}, 0
 	for k, e := range m.entries {
 		require.Equal(t, k, e.key)
 		require.True(t, len(e.holders) > 0 || e.isShown || e.lost.version != "", "%v: nothing is known of it", k)
@@ -351,18 +353,18 @@ func (m *merge[T]) checkInvariants(t require.TestingT) {
 			}
 		}
 		if m.synced {
-			require.Equal(t, e.lost.version != "", e.recheckSource != nil, "%v: a loss waits for a source", k)
+			_, waits := m.waiting[e]
+			require.Equal(t, e.lost.version != "", waits, "%v: a loss waits for a source", k)
 		}
-		if e.recheckSource != nil {
-			waiting[e.recheckSource]++
-			require.Same(t, e, e.recheckSource.rechecks[e.recheckAt])
+		if e.lost.version != "" && m.synced {
+			waiting++
 		}
 		require.True(t, e.lost.version != "" || !e.hasFinal, "%v: what is deleted is kept", k)
 	}
 	for _, s := range m.sources {
 		require.Equal(t, held[s], s.objects)
-		require.Len(t, s.rechecks, waiting[s])
 	}
+	require.Len(t, m.waiting, waiting)
 }
 
 var errForbidden = apierrors.NewForbidden(schema.GroupResource{Resource: "configs"}, "", errors.New("no"))

@@ -18,18 +18,19 @@ type Source[T listwatch.Object] struct {
 	Name string
 	// ListerWatcher lists and watches this source only.
 	ListerWatcher listwatch.ListerWatcher[T]
-	// Namespace, if not empty, says that all its objects are in that namespace. Sources of different namespaces share no
-	// object, so a deletion in one does not wait for the others.
+	// Namespace, if not empty, says that all its objects are in that namespace. Sources of different namespaces share
+	// no object, so a deletion in one does not wait for the others.
 	Namespace string
 }
 
 // Options of an Informer. The zero value is useful.
 type Options[T listwatch.Object] struct {
-	// Options are the informer's. New replaces Feed and VersionsByBookmark. All sources' reflectors use Options.Reflector,
-	// whose functions are called from as many goroutines; ResumeFrom is ignored. Transform is called from as many, too.
+	// Options are the informer's. New replaces Feed and VersionsByBookmark. All sources' reflectors use
+	// Options.Reflector, whose functions are called from as many goroutines; ResumeFrom is ignored. Transform is
+	// called from as many, too.
 	sharedinformer.Options[T]
-	// MoveGrace is the longest time that a deletion waits for the other sources that might have the object. An object that left one
-	// selector for another is then one update. Zero: DefaultMoveGrace; negative: no wait.
+	// MoveGrace is the longest time that a deletion waits for the other sources that might have the object. An object
+	// that left one selector for another is then one update. Zero: DefaultMoveGrace; negative: no wait.
 	MoveGrace time.Duration
 }
 
@@ -40,8 +41,8 @@ type Informer[T listwatch.Object] struct {
 	perKey bool
 }
 
-// New returns an informer on sources, which lists and watches nothing before Run. There may be none: it then syncs at once,
-// and sources are added later. Two sources of one name, and one without a ListerWatcher, are an error.
+// New returns an informer on sources, which lists and watches nothing before Run. There may be none: it then syncs at
+// once, and sources are added later. Two sources of one name, and one without a ListerWatcher, are an error.
 func New[T listwatch.Object](sources []Source[T], opts Options[T]) (*Informer[T], error) {
 	if opts.MoveGrace == 0 {
 		opts.MoveGrace = DefaultMoveGrace
@@ -67,8 +68,8 @@ func New[T listwatch.Object](sources []Source[T], opts Options[T]) (*Informer[T]
 	return i, nil
 }
 
-// AddSource adds a source, before or while the informer runs. It does not wait for its list, whose objects are told as they
-// come. A name that is taken is an error, as is a stopped informer.
+// AddSource adds a source, before or while the informer runs. It does not wait for its list, whose objects are told
+// as they come. A name that is taken is an error, as is a stopped informer.
 func (i *Informer[T]) AddSource(s Source[T]) error {
 	if err := i.merge.add(s); err != nil {
 		return fmt.Errorf("informer %s: %w", i.Name(), err)
@@ -76,8 +77,8 @@ func (i *Informer[T]) AddSource(s Source[T]) error {
 	return nil
 }
 
-// RemoveSource ends a source. What no other source has is deleted, with its final state unknown. RemoveSource does not wait
-// for the source's goroutine. It reports whether there was such a source.
+// RemoveSource ends a source. What no other source has is deleted, with its final state unknown. RemoveSource does
+// not wait for the source's goroutine. It reports whether there was such a source.
 func (i *Informer[T]) RemoveSource(name string) bool { return i.merge.remove(name) }
 
 // SourceStats are a moment of a source.

@@ -39,10 +39,10 @@ func TestMerged_DeletionsOfOneKeyCostNoMoreThanOneWhileASourceIsOutOfOrder(t *te
 			s.Pass(2 * DefaultMoveGrace)
 			s.Expect("add x@"+strconv.Itoa(3+2*n), "delete x@"+strconv.Itoa(4+2*n))
 		}
-		require.Len(s, s.informer.merge.sources[1].rechecks, 1)
+		require.Len(s, s.informer.merge.waiting, 1)
 		s.views["b"].Resume()
 		s.bookmarks()
-		require.Empty(s, s.informer.merge.sources[1].rechecks)
+		require.Empty(s, s.informer.merge.waiting)
 		require.Len(s, s.informer.merge.entries, 1)
 		s.Expect()
 	})

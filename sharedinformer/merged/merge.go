@@ -21,14 +21,15 @@ type merge[T listwatch.Object] struct {
 	marks       marks
 	wg          sync.WaitGroup // the sources' goroutines
 
-	// mu makes the sources take turns. The queue is written with mu held, so that its order is the merge's. The consumer never
-	// takes mu. mu protects everything below; cfg and ctx do not change once a source runs.
+	// mu makes the sources take turns. The queue is written with mu held, so that its order is the merge's. The
+	// consumer never takes mu. mu protects everything below; cfg and ctx do not change once a source runs.
 	mu      sync.Mutex
 	cfg     sharedinformer.ControllerConfig[T] // of the informer, once it runs
 	ctx     context.Context                    // of Run; nil before
 	stopped bool
 	sources []*source[T]
 	entries map[key]*entry[T]
+	waiting map[*entry[T]]struct{} // those with a loss that a source has not come to
 	// synced: every source has listed once, and the queue was given the list. Invariant: nothing was queued before.
 	synced bool
 	// history counts how often the server was set back.
@@ -36,22 +37,13 @@ type merge[T listwatch.Object] struct {
 	told    string // the version that the queue was given last
 	queued  int    // how many lists and bookmarks with a version the queue was given
 	waiters []*waiter
-	// graces are the deletions that wait for their grace, the first to end first. The timer is set for the first.
-	graces     []grace[T]
-	graceTimer *time.Timer
-}
-
-// grace is the end of an entry's grace. It counts only if it is still the entry's.
-type grace[T listwatch.Object] struct {
-	entry *entry[T]
-	ends  time.Time
 }
 
 func newMerge[T listwatch.Object](moveGrace time.Duration, transformer func(T) (T, error)) *merge[T] {
-	m := &merge[T]{moveGrace: moveGrace, transformer: transformer, entries: map[key]*entry[T]{}}
-	m.graceTimer = time.NewTimer(time.Hour)
-	m.graceTimer.Stop()
-	return m
+	return &merge[T]{
+		moveGrace: moveGrace, transformer: transformer,
+		entries: map[key]*entry[T]{}, waiting: map[*entry[T]]struct{}{},
+	}
 }
 
 // attach takes the place of the informer's reflector.
@@ -71,36 +63,11 @@ func (m *merge[T]) Run(ctx context.Context) {
 	}
 	m.syncLocked()
 	m.mu.Unlock()
-	for ctx.Err() == nil {
-		select {
-		case <-ctx.Done():
-		case <-m.graceTimer.C:
-			m.endGraces()
-		}
-	}
+	<-ctx.Done()
 	m.mu.Lock()
 	m.stopped = true
-	m.graceTimer.Stop()
 	m.mu.Unlock()
 	m.wg.Wait()
-}
-
-// endGraces settles what has waited for its grace.
-func (m *merge[T]) endGraces() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for len(m.graces) > 0 {
-		g := m.graces[0]
-		if left := time.Until(g.ends); left > 0 {
-			m.graceTimer.Reset(left)
-			return
-		}
-		m.graces[0] = grace[T]{}
-		m.graces = m.graces[1:]
-		if g.entry.graceEnds.Equal(g.ends) {
-			m.settleLocked(g.entry)
-		}
-	}
 }
 
 // transform calls the user's Transform, with no lock held. A panic is an error.
@@ -165,8 +132,8 @@ func (m *merge[T]) startLocked(s *source[T]) {
 	})
 }
 
-// remove ends a source and forgets what it had. The version shown is noted as lost: a source that has not come to it must
-// not bring back an older one.
+// remove ends a source and forgets what it had. The version shown is noted as lost: a source that has not come to it
+// must not bring back an older one.
 func (m *merge[T]) remove(name string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -185,10 +152,11 @@ func (m *merge[T]) remove(name string) bool {
 		if had && e.isShown && e.loseAt(e.shown) && len(e.holders) == 0 {
 			e.graceEnds = time.Now() // no grace: no source will tell of a deletion
 		}
-		if had || e.recheckSource == s {
+		if had {
 			m.settleLocked(e)
 		}
 	}
+	m.recheckLocked()
 	m.syncLocked()
 	m.tellVersionLocked()
 	return true

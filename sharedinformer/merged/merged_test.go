@@ -73,8 +73,8 @@ func TestMerged_RelistOfOneSourceKeepsTheOthersObjects(t *testing.T) {
 	})
 }
 
-// TestMerged_AMoveBetweenSelectorsIsAnUpdateWhicheverSourceSpeaksFirst lets the source that loses the object be first, and the one
-// that gets it.
+// TestMerged_AMoveBetweenSelectorsIsAnUpdateWhicheverSourceSpeaksFirst lets the source that loses the object be
+// first, and the one that gets it.
 func TestMerged_AMoveBetweenSelectorsIsAnUpdateWhicheverSourceSpeaksFirst(t *testing.T) {
 	for _, late := range []string{"a", "b"} {
 		t.Run(late+" is late", func(t *testing.T) {
@@ -164,8 +164,8 @@ func TestMerged_ALateEventDoesNotSetAnObjectBack(t *testing.T) {
 	})
 }
 
-// TestMerged_ADeletionThatOneSourceHearsLateEndsTheObjectOnce: while b still has an older version, nobody can tell whether the
-// object is gone or has only left a.
+// TestMerged_ADeletionThatOneSourceHearsLateEndsTheObjectOnce: while b still has an older version, nobody can tell
+// whether the object is gone or has only left a.
 func TestMerged_ADeletionThatOneSourceHearsLateEndsTheObjectOnce(t *testing.T) {
 	inViews(t, []string{"a", "b"}, func(s *mergedStory) {
 		s.Put("x", "a", "b")
@@ -266,7 +266,8 @@ func TestMerged_WaitForResourceVersionWaitsForEverySource(t *testing.T) {
 
 func TestMerged_WithThePerKeyQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newMergedStory(t, Options[*config]{Options: sharedinformer.Options[*config]{Queue: sharedinformer.PerKey}}, "a", "b")
+		opts := Options[*config]{Options: sharedinformer.Options[*config]{Queue: sharedinformer.PerKey}}
+		s := newMergedStory(t, opts, "a", "b")
 		defer s.Stop()
 		s.Put("x", "a")
 		s.Start()

@@ -25,12 +25,14 @@ type mergedScene struct {
 
 var mergedSceneGen = rapid.Custom(func(t *rapid.T) mergedScene {
 	return mergedScene{
-		Verb: rapid.SampledFrom([]string{"put", "put", "put", "put", "delete", "recreate", "pause", "resume", "step", "break",
-			"relist", "bookmark", "fail", "heal", "add source", "remove source", "settle", "pass"}).Draw(t, "verb"),
-		Name:   rapid.SampledFrom([]string{"x", "y", "z"}).Draw(t, "name"),
-		Labels: rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "c"}), 0, 3, rapid.ID[string]).Draw(t, "labels"),
-		View:   rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "view"),
-		N:      rapid.IntRange(0, 1500).Draw(t, "n"),
+		Verb: rapid.SampledFrom([]string{"put", "put", "put", "put", "delete", "recreate", "pause", "resume", "step",
+			"break", "relist", "bookmark", "fail", "heal", "add source", "remove source",
+			"settle", "pass"}).Draw(t, "verb"),
+		Name: rapid.SampledFrom([]string{"x", "y", "z"}).Draw(t, "name"),
+		Labels: rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "c"}), 0, 3, rapid.ID[string]).
+			Draw(t, "labels"),
+		View: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "view"),
+		N:    rapid.IntRange(0, 1500).Draw(t, "n"),
 	}
 })
 
@@ -80,7 +82,8 @@ func TestMerged_EqualsTheTruthAtRestAndNeverGoesBackInEveryHistory(t *testing.T)
 
 // playMerged runs a script and judges its end.
 func playMerged(t *testing.T, kind sharedinformer.QueueKind, grace time.Duration, script []mergedScene) error {
-	s := newMergedStory(t, Options[*config]{Options: sharedinformer.Options[*config]{Queue: kind}, MoveGrace: grace}, "a", "b")
+	opts := Options[*config]{Options: sharedinformer.Options[*config]{Queue: kind}, MoveGrace: grace}
+	s := newMergedStory(t, opts, "a", "b")
 	w := &versionWatcher{recorder: newRecorder(), newest: map[key]int{}}
 	if _, err := s.informer.AddHandler(w, sharedinformer.HandlerOptions{}); err != nil {
 		return err

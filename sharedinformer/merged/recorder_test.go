@@ -59,7 +59,8 @@ func (r *recorder) OnUpdate(oldObj, newObj *config) {
 	known := r.view[k]
 	r.mu.Unlock()
 	legal := known != nil && known.ResourceVersion == oldObj.ResourceVersion
-	r.note(legal, func() { r.view[k] = newObj }, "update %s@%s→%s", k.Name, oldObj.ResourceVersion, newObj.ResourceVersion)
+	r.note(legal, func() { r.view[k] = newObj },
+		"update %s@%s→%s", k.Name, oldObj.ResourceVersion, newObj.ResourceVersion)
 }
 
 func (r *recorder) OnDelete(d sharedinformer.Deletion[*config]) {

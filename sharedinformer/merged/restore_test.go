@@ -67,7 +67,8 @@ func TestMerged_ABackupRestoredSetsEveryObjectBackOnceAllSourcesShowIt(t *testin
 }
 
 func TestMerged_ABackupRestoredIsNoticedAlsoIfTheServerHasComeAsFarAgain(t *testing.T) {
-	for name, had := range map[string][]string{"by who had it": {"a"}, "by who never had it": {"b"}, "by both": {"a", "b"}} {
+	who := map[string][]string{"by who had it": {"a"}, "by who never had it": {"b"}, "by both": {"a", "b"}}
+	for name, had := range who {
 		t.Run(name, func(t *testing.T) {
 			inViews(t, []string{"a", "b"}, func(s *mergedStory) {
 				s.putUpTo(4, "x", "a")
@@ -163,6 +164,25 @@ func TestMerged_ASourceRemovedAfterABackupWasRestoredIsNotWaitedForThoughItWasFu
 		s.Put("x", "a")
 		s.Settle()
 		require.Equal(s, map[string]string{"x": "9", "y": "8"}, s.told.believes())
+	})
+}
+
+// Source a never came further than the backup, so it has what is true, and no list of its own that goes back.
+func TestMerged_ABackupRestoredThatOneSourceNoticesSetsBackWhatAnotherHas(t *testing.T) {
+	inViews(t, []string{"a", "b"}, func(s *mergedStory) {
+		s.putUpTo(4, "y", "a")
+		s.Start()
+		s.views["a"].Pause()
+		s.putUpTo(5, "x", "a")
+		s.putUpTo(10, "x", "b")
+		s.Settle()
+		s.restore(5)
+		s.views["a"].Resume()
+		s.putUpTo(8, "y", "a")
+		s.Settle()
+		require.Equal(s, map[string]string{"x": "10", "y": "8"}, s.told.believes())
+		s.relistAll("b")
+		require.Equal(s, map[string]string{"x": "5", "y": "8"}, s.told.believes())
 	})
 }
 

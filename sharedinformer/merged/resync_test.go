@@ -12,7 +12,8 @@ import (
 
 func TestMerged_ResyncsOncePerPeriodHoweverManySources(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newMergedStory(t, Options[*config]{Options: sharedinformer.Options[*config]{ResyncPeriod: time.Minute}}, "a", "b")
+		opts := Options[*config]{Options: sharedinformer.Options[*config]{ResyncPeriod: time.Minute}}
+		s := newMergedStory(t, opts, "a", "b")
 		defer s.Stop()
 		s.Put("x", "a", "b")
 		s.Start()
@@ -26,7 +27,8 @@ func TestMerged_ResyncsOncePerPeriodHoweverManySources(t *testing.T) {
 
 func TestMerged_ARelistTellsNothingOfWhatIsAsItWasAndPutsOffNoResync(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newMergedStory(t, Options[*config]{Options: sharedinformer.Options[*config]{ResyncPeriod: time.Minute}}, "a")
+		opts := Options[*config]{Options: sharedinformer.Options[*config]{ResyncPeriod: time.Minute}}
+		s := newMergedStory(t, opts, "a")
 		defer s.Stop()
 		s.Put("x", "a")
 		s.Start()

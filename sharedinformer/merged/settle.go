@@ -2,6 +2,7 @@ package merged
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -18,50 +19,58 @@ func (m *merge[T]) settleLocked(e *entry[T]) {
 		m.showLocked(e, best)
 		return
 	}
-	late := m.lateLocked(e)
-	e.recheckWhen(late)
-	if late == nil {
-		delete(m.entries, e.key)
-	} else if len(e.holders) > 0 || e.isShown && m.inGraceLocked(e) {
+	if m.mayComeLocked(e) {
+		m.waiting[e] = struct{}{}
+		if len(e.holders) == 0 && !m.inGraceLocked(e) {
+			m.hideLocked(e)
+		}
 		return
 	}
 	m.hideLocked(e)
-	if late == nil {
-		e.forgetLoss()
-	}
+	m.forgetLossLocked(e)
+	delete(m.entries, e.key)
 }
 
-// lateLocked returns a source that has not come to the loss: one that has the object, else one that may get it; nil if there
-// is none.
-func (m *merge[T]) lateLocked(e *entry[T]) *source[T] {
-	if len(e.holders) > 0 {
-		return e.holders[0].from // it is in doubt, or the entry would not be asked
-	}
-	for _, s := range m.sources {
-		if e.lost.version != "" && s.lists > 0 && s.covers(e.key) && !s.past(e.lost) {
-			return s
-		}
-	}
-	return nil
+// mayComeLocked reports whether a source may yet say that it has the object: it has not come to the loss.
+func (m *merge[T]) mayComeLocked(e *entry[T]) bool {
+	return len(e.holders) > 0 || e.lost.version != "" && slices.ContainsFunc(m.sources, func(s *source[T]) bool {
+		return s.lists > 0 && s.covers(e.key) && !s.past(e.lost)
+	})
 }
 
 // inGraceLocked reports whether the grace goes on. It begins at the first call.
 func (m *merge[T]) inGraceLocked(e *entry[T]) bool {
-	now := time.Now()
-	if e.graceEnds.IsZero() {
-		e.graceEnds = now.Add(m.moveGrace)
-		if len(m.graces) == 0 {
-			m.graceTimer.Reset(m.moveGrace)
-		}
-		m.graces = append(m.graces, grace[T]{e, e.graceEnds})
+	if e.graceEnds.IsZero() && e.isShown && m.moveGrace > 0 {
+		ends := time.Now().Add(m.moveGrace)
+		e.graceEnds = ends
+		time.AfterFunc(m.moveGrace, func() {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			if !m.stopped && e.graceEnds.Equal(ends) {
+				m.settleLocked(e)
+			}
+		})
 	}
-	return now.Before(e.graceEnds)
+	return time.Now().Before(e.graceEnds)
+}
+
+// forgetLossLocked: the object is there, or gone, without doubt.
+func (m *merge[T]) forgetLossLocked(e *entry[T]) {
+	var none T
+	e.lost, e.final, e.hasFinal, e.graceEnds = point{}, none, false, time.Time{}
+	delete(m.waiting, e)
+}
+
+// recheckLocked settles what waits, as a source has come further.
+func (m *merge[T]) recheckLocked() {
+	for _, e := range slices.SortedFunc(maps.Keys(m.waiting), compareEntries[T]) {
+		m.settleLocked(e)
+	}
 }
 
 // showLocked ends all doubt: a source has the object. It tells the queue if that is news.
 func (m *merge[T]) showLocked(e *entry[T], best *holder[T]) {
-	e.recheckWhen(nil)
-	defer e.forgetLoss()
+	defer m.forgetLossLocked(e)
 	if !best.hasObj || e.isShown && !m.replacesShownLocked(e, best) {
 		return
 	}
@@ -90,7 +99,8 @@ func (m *merge[T]) replacesShownLocked(e *entry[T], h *holder[T]) bool {
 		// Without versions everything is news. Two objects with one version: the server was set back.
 		return h.version == "" || h.obj.GetUID() != "" && h.obj.GetUID() != e.uid
 	default:
-		// Older, and nobody has what is shown: in one history that would be in doubt, or h's source is still on its way.
+		// No source has what is shown, and h is in no doubt. If h's source has come to what is shown, that cannot be
+		// in one history.
 		return e.shown.history < m.history || h.from.past(e.shown)
 	}
 }
@@ -128,7 +138,7 @@ func (m *merge[T]) syncLocked() {
 		default:
 			keep = append(keep, e.key)
 		}
-		e.forgetLoss()
+		m.forgetLossLocked(e)
 		e.releaseShown()
 	}
 	slices.SortFunc(objs, func(a, b T) int { return compareKeys(listwatch.KeyOf(a), listwatch.KeyOf(b)) })
@@ -139,6 +149,8 @@ func (m *merge[T]) syncLocked() {
 	}
 	_ = m.cfg.Queue.Replace(objs, keep, m.told)
 }
+
+func compareEntries[T listwatch.Object](a, b *entry[T]) int { return compareKeys(a.key, b.key) }
 
 func compareKeys(a, b key) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))

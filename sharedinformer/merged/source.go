@@ -19,19 +19,20 @@ type source[T listwatch.Object] struct {
 	lists int  // how often it has listed
 	// point is how far it has been read: of every object it has said everything up to here.
 	point
-	objects  int
-	rechecks recheckHeap[T]
+	objects int
 }
 
 // covers reports whether the source might have the object.
 func (s *source[T]) covers(k key) bool { return s.Namespace == "" || s.Namespace == k.Namespace }
 
-// past reports whether the source has said everything up to p. A source that knows of a later history has left p behind.
+// past reports whether the source has said everything up to p. A source that knows of a later history has left p
+// behind.
 func (s *source[T]) past(p point) bool {
 	return s.history > p.history || !isComparable(s.version) || order(s.version, p.version) >= 0
 }
 
-// Add and its like implement reflector.Sink. Their errors are the Transform's: the queue has none for objects with keys.
+// Add and its like implement reflector.Sink. Their errors are the Transform's: the queue has none for objects with
+// keys.
 func (s *source[T]) Add(obj T) error { return s.Update(obj) }
 
 // Update notes that the source has obj.
@@ -67,7 +68,8 @@ func (s *source[T]) DeleteKey(k key) error {
 	return nil
 }
 
-// event changes an entry as a watch has said, settles it, and rechecks what waited for the source to come to this version.
+// event changes an entry as a watch has said, and settles it. What else waits for the source is rechecked with its
+// next list or bookmark: a walk for each event would cost too much.
 func (s *source[T]) event(k key, version string, change func(e *entry[T])) {
 	m := s.merge
 	m.mu.Lock()
@@ -79,7 +81,6 @@ func (s *source[T]) event(k key, version string, change func(e *entry[T])) {
 	e := m.entryLocked(k)
 	change(e)
 	m.settleLocked(e)
-	m.recheckLocked(s)
 	if len(m.waiters) > 0 {
 		m.tellVersionLocked()
 	}
@@ -94,7 +95,7 @@ func (s *source[T]) Bookmark(version string) error {
 		return nil
 	}
 	s.reachLocked(version)
-	m.recheckLocked(s)
+	m.recheckLocked()
 	m.tellVersionLocked()
 	return nil
 }
@@ -110,8 +111,18 @@ func (s *source[T]) Resync() error { return nil }
 
 // Replace makes the list all that the source has.
 func (s *source[T]) Replace(objs []T, keep []key, version string) error {
-	objs, keep = s.transformAll(objs, keep)
 	m := s.merge
+	good := objs[:0]
+	for _, obj := range objs {
+		k := listwatch.KeyOf(obj)
+		obj, err := m.transform(obj)
+		if err != nil {
+			m.cfg.Reflector.OnError(m.ctx, &reflector.SinkError{Op: "Replace", Key: k, Err: err})
+			keep = append(keep, k)
+			continue
+		}
+		good = append(good, obj)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if s.gone {
@@ -119,7 +130,7 @@ func (s *source[T]) Replace(objs []T, keep []key, version string) error {
 	}
 	m.listedLocked(s, version)
 	var listed []*entry[T]
-	for _, obj := range objs {
+	for _, obj := range good {
 		e := m.entryLocked(listwatch.KeyOf(obj))
 		e.put(s, obj)
 		listed = append(listed, e)
@@ -133,33 +144,14 @@ func (s *source[T]) Replace(objs []T, keep []key, version string) error {
 	for _, e := range listed {
 		m.settleLocked(e)
 	}
-	m.recheckLocked(s)
+	m.recheckLocked()
 	m.syncLocked()
 	m.tellVersionLocked()
 	return nil
 }
 
-// transformAll transforms a list. It reports objects whose Transform fails: they are there, in a version that cannot be had.
-func (s *source[T]) transformAll(objs []T, keep []key) ([]T, []key) {
-	m := s.merge
-	if m.transformer == nil {
-		return objs, keep
-	}
-	good := make([]T, 0, len(objs))
-	for _, obj := range objs {
-		k := listwatch.KeyOf(obj)
-		obj, err := m.transform(obj)
-		if err != nil {
-			keep = append(keep, k)
-			m.cfg.Reflector.OnError(m.ctx, &reflector.SinkError{Op: "Replace", Key: k, Err: err})
-			continue
-		}
-		good = append(good, obj)
-	}
-	return good, keep
-}
-
-// listedLocked notes the version of a list. One that goes back proves that the server was set back: another history begins.
+// listedLocked notes the version of a list. One that goes back proves that the server was set back: another history
+// begins.
 func (m *merge[T]) listedLocked(s *source[T], version string) {
 	wentBack := s.lists > 0 && isComparable(version) && order(version, s.version) < 0
 	if wentBack && s.history == m.history {
@@ -178,17 +170,10 @@ func (m *merge[T]) dropAbsentLocked(s *source[T]) {
 			absent = append(absent, e)
 		}
 	}
-	slices.SortFunc(absent, func(a, b *entry[T]) int { return compareKeys(a.key, b.key) })
+	slices.SortFunc(absent, compareEntries[T])
 	for _, e := range absent {
 		e.drop(s)
 		e.loseAt(s.point)
 		m.settleLocked(e)
-	}
-}
-
-// recheckLocked settles what waited for s to come as far as it has.
-func (m *merge[T]) recheckLocked(s *source[T]) {
-	for len(s.rechecks) > 0 && s.past(s.rechecks[0].lost) {
-		m.settleLocked(s.rechecks[0])
 	}
 }

@@ -6,19 +6,18 @@ import (
 	"slices"
 	"sync"
 
-	"k8s.io/apimachinery/pkg/util/resourceversion"
-
 	"glasswatch/sharedinformer"
 )
 
-// WaitForResourceVersion blocks until the store shows everything up to resourceVersion of every source that there is then. A source
-// that was added and has not listed is waited for.
+// WaitForResourceVersion blocks until the store shows everything up to resourceVersion of every source that there is
+// then. A source that was added and has not listed is waited for.
 //
 //  1. Every source comes to the version.
 //  2. The merge queues a bookmark, after all that the sources have said.
 //  3. That bookmark comes to the store.
 //
-// Which versions are an error at once, and what the other errors are, is as in [sharedinformer.Informer.WaitForResourceVersion].
+// Which versions are an error at once, and what the other errors are, is as in
+// [sharedinformer.Informer.WaitForResourceVersion].
 func (i *Informer[T]) WaitForResourceVersion(ctx context.Context, resourceVersion string) error {
 	if i.perKey || !isComparable(resourceVersion) {
 		return i.Informer.WaitForResourceVersion(ctx, resourceVersion) // an error at once
@@ -64,38 +63,36 @@ func (m *merge[T]) leave(w *waiter) {
 	m.waiters = slices.DeleteFunc(m.waiters, func(other *waiter) bool { return other == w })
 }
 
-// tellVersionLocked lets the store's version follow the slowest source. If that has come to what somebody waits for, it queues
-// a bookmark in any case.
+// tellVersionLocked lets the store's version follow the slowest source. If that has come to what somebody waits for,
+// it queues a bookmark in any case.
 func (m *merge[T]) tellVersionLocked() {
 	lowest := m.lowestLocked()
-	if !m.synced || lowest == "" || lowest == "0" { // neither is the version of anything
+	if !m.synced || !isComparable(lowest) {
 		return
 	}
 	var reached []*waiter
 	m.waiters = slices.DeleteFunc(m.waiters, func(w *waiter) bool {
-		c, err := resourceversion.CompareResourceVersion(w.version, lowest)
-		if err != nil {
-			w.done <- fmt.Errorf("a source is at resourceVersion %q: %w", lowest, err)
-		} else if c <= 0 {
-			reached = append(reached, w)
+		if order(w.version, lowest) > 0 {
+			return false
 		}
-		return err != nil || c <= 0
+		reached = append(reached, w)
+		return true
 	})
-	moves := isComparable(lowest) && order(lowest, m.told) > 0
-	if moves {
+	if order(lowest, m.told) > 0 {
 		m.told = lowest
+	} else if len(reached) == 0 {
+		return
 	}
-	if moves || len(reached) > 0 {
-		m.queued++
-		_ = m.cfg.Queue.Bookmark(m.told)
-	}
+	m.queued++
+	_ = m.cfg.Queue.Bookmark(m.told)
 	for _, w := range reached {
 		w.mark = m.queued
 		m.marks.await(w)
 	}
 }
 
-// marks counts the lists and bookmarks that have come to the store. It has a lock of its own, which the consumer may take.
+// marks counts the lists and bookmarks that have come to the store. It has a lock of its own, which the consumer may
+// take.
 type marks struct {
 	mu      sync.Mutex
 	stored  int
