@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Identity is somebody whom the API server knows.
+// Identity is a user that the API server knows.
 type Identity string
 
 const (

@@ -62,7 +62,7 @@ func tellStory(t *testing.T, queue sharedinformer.QueueKind) {
 	require.Error(t, informer.LastError())
 	c.NetworkIsBack()
 
-	// Relist: what is missing becomes a tombstone, with the last state that was known.
+	// Relist: a missing object becomes a tombstone, with its last known state.
 	pass(time.Minute)
 	require.NoError(t, informer.LastError())
 	d.Expect("update a=2→3", "add d=1 initial=false", "delete b=1 unknown=true")

@@ -40,7 +40,7 @@ func (d *diary) take() []string {
 	return lines
 }
 
-// believes is what is there, going by what was told.
+// believes returns the objects that exist by the handler's calls.
 func (d *diary) believes() map[string]string {
 	d.mu.Lock()
 	defer d.mu.Unlock()

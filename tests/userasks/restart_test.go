@@ -17,8 +17,8 @@ import (
 	"glasswatch/sharedinformer"
 )
 
-// A feature is switched off: nobody needs the ConfigMaps any more, everything else of the factory goes on. Later the feature
-// is switched on again.
+// A feature is switched off: the ConfigMaps are not needed any more, and the factory's other informers go on. Later the
+// feature is switched on again.
 func TestOneInformerOfAFactoryStopsAndStartsAgain(t *testing.T) {
 	clientGo(t, func(t *testing.T) {
 		c := startCluster(t)
@@ -30,7 +30,8 @@ func TestOneInformerOfAFactoryStopsAndStartsAgain(t *testing.T) {
 		start(t, func(ctx context.Context) { factory.StartWithContext(ctx); <-ctx.Done(); factory.Shutdown() })
 		synctest.Wait()
 
-		// A factory stops nothing. What can be done is to start it once more, with a context for what was asked for since.
+		// A factory cannot stop one informer. A program can call Start again, with a context for the informers that
+		// were added since.
 		maps := factory.Core().V1().ConfigMaps()
 		maps.Informer()
 		stop := start(t, func(ctx context.Context) { factory.StartWithContext(ctx); <-ctx.Done() })
@@ -41,8 +42,8 @@ func TestOneInformerOfAFactoryStopsAndStartsAgain(t *testing.T) {
 		require.True(t, maps.Informer().IsStopped())
 		require.False(t, services.IsStopped())
 
-		// Whoever asks for it again is given the one that has stopped. It cannot be started, it takes no handlers, its lister
-		// goes on to answer with what was true when it stopped, and its memory stays as long as the factory.
+		// The factory returns the stopped informer again. It cannot be started, and takes no handlers. Its lister
+		// returns outdated objects, and its memory stays as long as the factory.
 		start(t, func(ctx context.Context) { factory.StartWithContext(ctx) })
 		c.Put("a", "2")
 		synctest.Wait()
@@ -96,7 +97,7 @@ func stopConfigMaps(t *testing.T, factory *sharedinformer.Factory) weak.Pointer[
 	return weak.Make(objs[0])
 }
 
-// isFreed collects a few times: what was in a pool is free after the second.
+// isFreed runs the garbage collector a few times, for it frees pooled objects only at the second run.
 func isFreed(obj weak.Pointer[corev1.ConfigMap]) bool {
 	synctest.Wait()
 	for range 5 {

@@ -35,8 +35,8 @@ func TestASyncThatCannotSucceedSaysWhy(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
 				require.False(t, cache.WaitForCacheSync(ctx.Done(), informer.HasSynced))
-				// v0.37 has an error, too. It is the context's: who, but not why. The reason is in the log, or with the one
-				// handler that SetWatchErrorHandler takes.
+				// v0.37 has an error, too. It is the context's: it names the informer, but not the reason. The reason
+				// is in the log, or goes to the one handler of SetWatchErrorHandler.
 				err = factory.WaitForCacheSyncWithContext(ctx).AsError()
 				require.EqualError(t, err, "failed to sync all caches: *v1.ConfigMap: context deadline exceeded")
 				require.False(t, apierrors.IsForbidden(err) || apierrors.IsNotFound(err))
@@ -64,7 +64,7 @@ func TestASyncThatCannotSucceedSaysWhy(t *testing.T) {
 	}
 }
 
-// Something between the informer and the server swallows the bookmark that ends a streaming list.
+// A proxy between the informer and the server drops the bookmark that ends a streaming list.
 func TestASyncWithoutABookmarkIsNotWaitedForInSilence(t *testing.T) {
 	clientGo(t, func(t *testing.T) {
 		c := startCluster(t)
@@ -87,13 +87,13 @@ func TestASyncWithoutABookmarkIsNotWaitedForInSilence(t *testing.T) {
 		startInformer(t, informer)
 		began := time.Now()
 		require.NoError(t, informer.WaitForSync(t.Context()))
-		// After half a minute of silence a list in pages takes the place of the streaming one.
+		// After half a minute without an event a paged list replaces the streaming one.
 		require.Equal(t, reflector.DefaultSilenceTimeout, time.Since(began))
 		require.Equal(t, []string{"silent: true"}, failed.read())
 	})
 }
 
-// And if there are no such lists either, the sync cannot succeed, and says so.
+// If paged lists fail, too, the sync cannot succeed, and reports why.
 func TestASyncWithoutABookmarkOrAListSaysWhy(t *testing.T) {
 	spoil := func(c *cluster) {
 		c.server.Faults().NeverSendInitialBookmark(true)
