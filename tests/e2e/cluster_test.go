@@ -192,7 +192,7 @@ func (c *cluster) kubeconfigOf(t *testing.T, namespace string) string {
 	return path
 }
 
-// clientOf is a client with somebody's kubeconfig.
+// clientOf is a client with this kubeconfig.
 func clientOf(t *testing.T, kubeconfig string) kubernetes.Interface {
 	t.Helper()
 	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(

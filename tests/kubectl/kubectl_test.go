@@ -59,7 +59,7 @@ func onBothServers(t *testing.T, story func(*testing.T, *terminal)) {
 	}
 }
 
-// masks stand for what differs between two runs on one server, too.
+// masks replace the parts that differ between two runs on one server, too.
 var masks = []struct {
 	what *regexp.Regexp
 	mask string

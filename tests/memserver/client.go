@@ -41,7 +41,7 @@ const (
 	TooMany     Failure = "429"
 	Internal    Failure = "500"
 	Unavailable Failure = "503"
-	Refused     Failure = "refused" // nobody listens
+	Refused     Failure = "refused" // no client receives
 	TooLarge    Failure = "toolarge"
 	Short       Failure = "short"     // ends at once; is not held
 	ExpiredLate Failure = "event-410" // ends with an ERROR event

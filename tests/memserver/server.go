@@ -36,7 +36,7 @@ type Server struct {
 	opts Options
 
 	mu       sync.Mutex // protects everything below, and the clients' and watches' fields
-	changed  sync.Cond  // on mu: anything that somebody may wait for
+	changed  sync.Cond  // on mu: any change that a waiter may need
 	revision int
 	states   map[int]map[string]*corev1.ConfigMap // by revision; objects are never changed
 	history  []change
@@ -128,7 +128,7 @@ func (s *Server) Compact() {
 	s.compacted = s.revision
 }
 
-// Bookmark tells every open watch that it is at the head.
+// Bookmark sends every open watch a bookmark with the newest version.
 func (s *Server) Bookmark() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -27,7 +27,7 @@ func TestStory_ListWatchBreakRelistResyncShutdown(t *testing.T) {
 func tellStory(t *testing.T, queue sharedinformer.QueueKind) {
 	serverCtx, stopServer := context.WithCancel(context.Background())
 	c := startCluster(t, serverCtx)
-	// Cleanups run last in, first out: the server is told to stop before it is waited for.
+	// Cleanups run last in, first out: the server is stopped first, and then the test waits for it.
 	t.Cleanup(stopServer)
 	c.Create("a", "1")
 	c.Create("b", "1")

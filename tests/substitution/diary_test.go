@@ -11,7 +11,7 @@ import (
 	"glasswatch/sharedinformer"
 )
 
-// diary writes down what it is told.
+// diary records its calls.
 type diary struct {
 	mu    sync.Mutex // protects everything below
 	lines []string   // since the last take

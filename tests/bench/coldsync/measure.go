@@ -15,7 +15,7 @@ import (
 // patience is how long a subject may take to sync, and to get the updates.
 const patience = 2 * time.Minute
 
-// task is what a measuring process is told first.
+// task is the first input of a measuring process.
 type task struct {
 	Variant    string
 	Kubeconfig string
@@ -24,14 +24,14 @@ type task struct {
 
 // syncFigures cover the time from the start until all handlers have all pods; memory in bytes.
 type syncFigures struct {
-	Objects   int // what the first handler was told of
+	Objects   int // the calls of the first handler
 	Wall, CPU time.Duration
 	Allocated uint64
 	Live      uint64 // the heap after a collection, less what it was before
 	Peak      uint64 // resident, the program itself included
 }
 
-// storm is told after the updates were sent.
+// storm is sent after the updates.
 type storm struct{ Updates int }
 
 // stormFigures are of the updates.

@@ -39,7 +39,7 @@ type Proxy struct {
 	// restored: the server was set back at least once. relisted: and was listed since.
 	restored, relisted bool
 	tokens             map[string]bool // that were given out since then
-	rewinds            int             // what the next rewound watch is told
+	rewinds            int             // the sign for the next rewound watch
 }
 
 // New returns a proxy without faults.
