@@ -1,5 +1,4 @@
-// Command 01-clients sends requests to one API server by each of client-go's clients, and by one client to servers that
-// do not answer.
+// Command 01-clients sends requests by each of client-go's clients, and by one to servers that do not answer.
 package main
 
 import (

@@ -1,5 +1,4 @@
-// Command 07-sharedinformer gives the events of one watch to many handlers: late ones, slow ones, and those with
-// resyncs.
+// Command 07-sharedinformer gives the events of one watch to many handlers: late, slow, and with resyncs.
 package main
 
 import (
