@@ -94,7 +94,7 @@ func (m *mirror) onTransition(from, to reflector.State) {
 		reflector.Connecting: "the server answered", reflector.Watching: "the stream ended", reflector.ListingStreaming: "refused"}
 	why := cmp.Or(m.why, usual[from])
 	m.why = ""
-	if to != reflector.Stopped { // nobody waits for that line
+	if to != reflector.Stopped { // the story does not wait for that line
 		m.Teller.Tell("%-16s → %-16s  %s", from, to, why)
 	}
 }

@@ -50,8 +50,8 @@ func inOrder(*store) queue {
 	return deltafifo.NewInOrder(options{KeyFunc: key, BatchSize: 1})
 }
 
-// play makes the calls to a queue, and then pops it: the consumer applies the deltas to the store. pop gets the deltas
-// of each pop; a ? stands for an unknown final state.
+// play makes the calls to a queue, and then pops it. The consumer applies the deltas to the store. The function pop
+// gets the deltas of each pop; a ? stands for an unknown final state.
 func play(q queue, s *store, calls []string, pop func(deltas []string)) {
 	for _, call := range calls {
 		verb, rest, _ := strings.Cut(call, " ")

@@ -128,7 +128,7 @@ func TestElection_OneLeadsAndHandsOverOnlyWhenItsWorkIsDone(t *testing.T) {
 }
 
 // A server that answers with errors, and one that does not answer.
-func TestElection_WhoCannotRenewEndsBeforeAnotherCanLead(t *testing.T) {
+func TestElection_ALeaderThatCannotRenewEndsBeforeAnotherCanLead(t *testing.T) {
 	for name, breakServer := range map[string]func(*apiserver.Faults){
 		"errors": func(f *apiserver.Faults) {
 			f.FailNext(-1, apiserver.Failure{Verb: "get", Resource: "leases", Code: http.StatusInternalServerError})
@@ -157,7 +157,7 @@ func TestElection_WhoCannotRenewEndsBeforeAnotherCanLead(t *testing.T) {
 }
 
 // The cause does not matter: the lease was deleted or edited, or this process slept for longer than the lease.
-func TestElection_WhoSeesAnotherHoldItsLeaseEndsAtOnce(t *testing.T) {
+func TestElection_ALeaderThatSeesAnotherHoldItsLeaseEndsAtOnce(t *testing.T) {
 	inBooth(t, func(b *booth) {
 		c := b.enter()
 		<-time.After(61 * time.Second) // between two renewals

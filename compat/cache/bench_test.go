@@ -87,8 +87,8 @@ var builtStores = struct {
 	updates map[clientgo.Indexer]*storeUpdates
 }{map[int][]any{}, map[string]clientgo.Indexer{}, map[int][2][]any{}, map[clientgo.Indexer]*storeUpdates{}}
 
-// storeUpdates are what is written over the objects of a store: objects of the same keys, but with strings of their own,
-// as an informer gets them. Two sets take turns, so that no update stores what is stored.
+// storeUpdates are updates of a store's objects. They have the same keys, but strings of their own, as in an informer.
+// Two sets take turns, so that no update stores what is stored.
 type storeUpdates struct {
 	sets [2][]any
 	at   int

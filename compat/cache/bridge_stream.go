@@ -24,7 +24,7 @@ type bridgeStream struct {
 
 	closeOnce sync.Once
 	closed    chan struct{}
-	forget    func() bool // lets go of ctx, which may live longer than the stream
+	forget    func() bool // releases ctx, which may live longer than the stream
 }
 
 func newBridgeStream(ctx context.Context, b *bridge, w watch.Interface) *bridgeStream {

@@ -21,8 +21,7 @@ import (
 	clientgo "k8s.io/client-go/tools/cache"
 )
 
-// The second handler slows down who reports errors, by the time since the last one: between a bubble's time and the real
-// one that is decades.
+// The second handler delays errors by the time since the last one: between a bubble's time and the real one, decades.
 func init() { utilruntime.ErrorHandlers = utilruntime.ErrorHandlers[:1] }
 
 // machinery is one of the two packages, by what tests of informers need of it.

@@ -269,8 +269,8 @@ func TestSharedInformer_ItsStoreRefusesObjectsThatOnlyPointToTheirMetadata(t *te
 	require.NoError(t, NewStore(MetaNamespaceKeyFunc).Add(obj), "other stores take them")
 }
 
-// TestIndexer_ByNamespaceIsTheSameWithWhosesoeverFunction: ours and client-go's are not called, a wrapped one is.
-func TestIndexer_ByNamespaceIsTheSameWithWhosesoeverFunction(t *testing.T) {
+// TestIndexer_ByNamespaceIsTheSameWithEitherPackagesFunction: ours and client-go's are not called, a wrapped one is.
+func TestIndexer_ByNamespaceIsTheSameWithEitherPackagesFunction(t *testing.T) {
 	for name, f := range map[string]IndexFunc{
 		"ours": MetaNamespaceIndexFunc, "client-go's": clientgo.MetaNamespaceIndexFunc,
 		"wrapped": func(obj any) ([]string, error) { return MetaNamespaceIndexFunc(obj) },

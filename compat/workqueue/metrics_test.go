@@ -12,7 +12,7 @@ import (
 
 var histories = []string{"depth", "adds", "latency", "work", "retries"}
 
-// TestMetrics_TellWhatClientGoTells compares every value that the metrics are told, in order.
+// TestMetrics_TellWhatClientGoTells compares every value that the metrics get, in order.
 func TestMetrics_TellWhatClientGoTells(t *testing.T) {
 	told := map[string]map[string][]string{}
 	inBothWorlds(t, func(t *testing.T, w world) {
@@ -131,7 +131,7 @@ func TestSetProvider_CountsForNamedQueuesMadeAfterItsFirstCall(t *testing.T) {
 	require.Equal(t, []string{"1"}, own.history("own/adds"))
 }
 
-// With -race this says that no two metrics of one queue are told at once: the ledger's columns are guarded by nothing.
+// With -race this checks that calls of one queue's metrics never overlap, for no lock guards the ledger's columns.
 func TestMetrics_OfOneQueueAreNeverToldTwoAtOnce(t *testing.T) {
 	l := &ledger{}
 	q := NewTypedDelayingQueueWithConfig(TypedDelayingQueueConfig[int]{Name: "q", MetricsProvider: l})

@@ -82,7 +82,7 @@ func expectEmpty(t *testing.T, q TypedInterface[string]) {
 	require.Zero(t, q.Len())
 }
 
-// expectShutdown says that workers are told to go home.
+// expectShutdown checks that Get reports the shutdown.
 func expectShutdown(t *testing.T, q TypedInterface[string]) {
 	t.Helper()
 	require.True(t, q.ShuttingDown())
@@ -135,7 +135,7 @@ func (l *ledger) NewLongestRunningProcessorSecondsMetric(name string) SettableGa
 }
 func (l *ledger) NewRetriesMetric(name string) CounterMetric { return l.open(name, "retries") }
 
-// history returns all that a metric was told; nil if there is no such metric.
+// history returns all values of a metric; nil if there is no such metric.
 func (l *ledger) history(metric string) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -158,7 +158,7 @@ func verbOf(name string) string {
 	return map[string]string{"a": "create", "b": "patch", "c": "watch"}[name]
 }
 
-// benign: the object is not there, is there already, was changed meanwhile, or the server was told to fail.
+// benign reports an expected error: the object is missing, exists already or has changed, or the failure was planned.
 func benign(err error) error {
 	if _, torn := errors.AsType[*url.Error](err); torn {
 		return nil

@@ -137,15 +137,15 @@ func (b *bench) warned(reasons ...string) {
 	require.Equal(b.t, reasons, got)
 }
 
-// recordingServer is the part of the API server that the reconciler writes to:
-// one Ingress, a list of what was asked, and errors to answer with.
+// recordingServer is the API server for the reconciler's writes: one Ingress, a list of the requests, and planned
+// errors.
 type recordingServer struct {
 	networkingv1client.IngressInterface // nil: any other call panics
 	stored                              *networkingv1.Ingress
 	version                             int
 	writes                              []string
 	failures                            []error
-	admit                               func(*networkingv1.Ingress) // what admission makes of it
+	admit                               func(*networkingv1.Ingress) // the admission's change
 }
 
 func (s *recordingServer) Ingresses(string) networkingv1client.IngressInterface { return s }

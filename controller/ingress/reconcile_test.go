@@ -301,7 +301,7 @@ func TestReconcile_ATerminatingNamespaceEndsQuietly(t *testing.T) {
 	}
 }
 
-func TestReconcile_BacksOffFromSomebodyWhoKeepsUndoing(t *testing.T) {
+func TestReconcile_BacksOffFromAWriterThatKeepsUndoing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := served(t)
 		undo := func() { b.byHand(func(ing *networkingv1.Ingress) { ing.Spec.Rules[0].Host = "theirs" }) }

@@ -45,7 +45,7 @@ func NewReconciler(config Config, services Cache[*corev1.Service], ingresses Cac
 // writeTimeout bounds a write, for an API server that never answers would block a worker for ever.
 const writeTimeout = 30 * time.Second
 
-// Reconcile looks at the Service and the Ingress of this key. The rules stand in doc.go.
+// Reconcile compares the Service and the Ingress of this key. The rules stand in doc.go.
 func (r *Reconciler) Reconcile(ctx context.Context, key listwatch.Key) (controller.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()

@@ -80,7 +80,7 @@ func (s *Server) collect(ep *endpoint, obj resource.Object) {
 		owner, known := s.owner(ep, obj, ref)
 		switch {
 		case !known:
-			solid = append(solid, ref.UID) // nobody can tell: leave it alone
+			solid = append(solid, ref.UID) // an owner cannot be looked up: keep the object
 		case owner == nil:
 			dangling = append(dangling, ref.UID)
 		case deletesDependents(owner):

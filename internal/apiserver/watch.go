@@ -73,7 +73,7 @@ func (r *request) watch(w http.ResponseWriter) error {
 	return nil
 }
 
-// run ends when the client is gone, the time is up, a fault says so or the stream has failed.
+// run ends when the client is gone, at the timeout, by a fault, or when the stream has failed.
 func (w *watcher) run(ctx context.Context, control *watchControl) {
 	if !w.start() {
 		return
@@ -194,7 +194,7 @@ func (w *watcher) send(e storage.Event) bool {
 		return w.frames.object(watch.Modified, e.Object)
 	case after:
 		return w.frames.object(watch.Added, e.Object)
-	case before: // it is gone, or left the selection: its last state within, at the revision at which it left
+	case before: // it was deleted, or does not match any more: its last matching state, at the revision of this change
 		last := e.Previous.DeepCopyObject().(resource.Object)
 		last.SetResourceVersion(strconv.FormatInt(e.Revision, 10))
 		return w.frames.object(watch.Deleted, last)

@@ -27,7 +27,7 @@ var (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	klog.SetLogger(logr.Discard()) // what goes wrong on purpose fills no log
+	klog.SetLogger(logr.Discard()) // the planned faults must not fill the log
 	utilruntime.ReallyCrash = false
 	utilruntime.PanicHandlers = nil
 	goleak.VerifyTestMain(m)
@@ -36,8 +36,8 @@ func TestMain(m *testing.M) {
 // enough is the number of schedules from which on each kind of fault must have fired half as often.
 const enough = 1000
 
-// Whatever happens on the way: once it is quiet again the store is the server's, every handler knows what the store knows
-// and was told of it in order, and nothing is left behind.
+// After any faults, once all is quiet, the store equals the server. Every handler has the store's objects and got their
+// changes in order. Nothing is left behind.
 func TestChaos(t *testing.T) {
 	if *onlySeed != 0 {
 		s := draw(*onlySeed)
@@ -72,11 +72,11 @@ func TestChaos(t *testing.T) {
 	if t.Failed() {
 		return
 	}
-	// A subtest, so that a broken layer can be tried with the schedules alone.
+	// This is a subtest, so that a mutant can be tried with the schedules alone.
 	t.Run("all of it happened", func(t *testing.T) {
 		for k := range kinds {
 			switch fired := all.of(k); {
-			case k == kind(proxy.Rewound): // the echo of a restored backup, if the client does not list by itself
+			case k == kind(proxy.Rewound): // a late effect of a restored backup, if the client does not list by itself
 			case n >= enough:
 				require.GreaterOrEqual(t, fired, int64(n/2), "too few of %s", k)
 			case n >= 64:
@@ -109,7 +109,7 @@ func heapNow() uint64 {
 	return m.HeapAlloc >> 10
 }
 
-// play plays a schedule in a bubble of its own. If it fails, the test says how to play it again.
+// play plays a schedule in a bubble of its own. If it fails, the test prints the command that repeats it.
 func play(t *testing.T, s schedule, all *tally) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -1,4 +1,4 @@
-// Package chaos plays seeded schedules of faults to whole informers, and looks whether they get over them.
+// Package chaos plays seeded schedules of faults to whole informers, and checks that they recover.
 //
 //	writes ──▶ API server ──▶ proxy ──▶ informer ──▶ handlers that panic and stall
 //	               │            │           └──▶ checkpoint on a disk that is full
@@ -11,10 +11,10 @@
 // server's within three minutes of virtual time. When a schedule is over all faults end, and then, within as long:
 //
 //   - the store is what the server has: UIDs, versions and contents;
-//   - every handler's view, put together from what it was told, is what the store has, and it has synced;
-//   - no handler was told anything out of order: no add of what it knows, no update or deletion of what it does not, the old of an
-//     update is the object it was told of before, what was deleted does not come back, versions do not go back, not those of
-//     another object of the name either, but for once per restored backup and name;
+//   - every handler's view, built from its calls, equals the store, and it has synced;
+//   - every handler's calls are in order. There is no add of a known object, and no update or deletion of an unknown
+//     one. The old object of an update is the handler's last one. A deleted object does not come back. Versions of a
+//     name do not go back, except for once per restored backup;
 //   - nothing waits: queue and backlogs are empty;
 //   - the next three writes arrive, too;
 //   - an informer that starts from the checkpoint comes to the same;
@@ -31,20 +31,20 @@
 //
 // # How far a seed determines what happens
 //
-// It determines the informer, the steps and the faults, and with them nearly everything. It does not determine the jitter of
-// backoffs, the random length of watches, the order in which goroutines run that can run at the same moment of virtual time,
-// the order in which maps are read, and UIDs. A failure that depends on one of those may take a few runs to come again:
-// -count=20.
+// It determines the informer, the steps and the faults, and with them nearly everything. It does not determine the
+// jitter of backoffs, the random length of watches, the order of maps, and UIDs. Nor does it determine the order of
+// goroutines that can run at the same moment of virtual time. A failure that depends on one of those may take a few
+// runs to come again: -count=20.
 //
 // # What the schedules leave out, because no client could survive it
 //
 //   - What package proxy's documentation says that it leaves out.
-//   - A backup that was restored without anybody being told: see there. Schedules remove the checkpoint after a restore, as its
-//     documentation says to do.
-//   - A version that a restored backup let be given twice, where the informer resyncs: it does not promise that handlers hear of
-//     the second state at once, so the old of an update may be that one.
-//   - The checkpoint is of use at the end only if every object could be read since the informer started: otherwise it is
-//     not written any more.
+//   - A backup that was restored without a sign to the clients: see there. Schedules remove the checkpoint after a
+//     restore, as its documentation demands.
+//   - A version that was given twice because of a restored backup, with resyncs. The informer does not promise that
+//     handlers get the second state at once, so it may be the old object of an update.
+//   - The checkpoint is used at the end only if every object could be read since the informer started, for otherwise it
+//     is not written.
 //
 // On the real API server there are no restored backups, and hardly any bookmarks; the informer is ours, with short waits.
 package chaos

@@ -31,7 +31,7 @@ func (s state) number() int64 {
 	return n
 }
 
-// recorder is a handler that knows what it was told, and objects to what cannot be.
+// recorder is a handler that records its calls, and reports impossible ones.
 type recorder struct {
 	name     string
 	folds    bool
@@ -58,7 +58,7 @@ func newRecorder(name string, folds bool, w *world) *recorder {
 	}
 }
 
-// misbehave does what was asked for after a call was noted.
+// misbehave plays the planned faults after a call was noted.
 func (r *recorder) misbehave() {
 	r.mu.Lock()
 	stall := r.stall
@@ -137,8 +137,8 @@ func (r *recorder) told(what string, key listwatch.Key, old, obj *state) {
 	r.misbehave()
 }
 
-// given reports whether old can be what a handler was given that knows known. After a restored backup the same version may be
-// two states, and with a resync period the informer does not promise to tell of the second.
+// given reports whether old may be an update's old object for a handler that knows known. After a restored backup one
+// version may have two states. With a resync period the informer does not promise both.
 func (r *recorder) given(known, old state) bool {
 	if r.resyncs && r.restores.Load() > 0 {
 		known.value = old.value
@@ -146,7 +146,7 @@ func (r *recorder) given(known, old state) bool {
 	return known == old
 }
 
-// inOrder complains if the version of a key's objects goes back, but for once per restored backup.
+// inOrder reports an error if the version of a key's objects goes back, except for once per restored backup.
 func (r *recorder) inOrder(key listwatch.Key, before, after state, complain func(string, ...any)) {
 	if after.number() >= before.number() {
 		return
@@ -181,7 +181,7 @@ func (r *recorder) misbehaveNext(panics int, stall time.Duration) {
 	r.stall = max(r.stall, stall)
 }
 
-// behave ends it. A stall under way ends with the world's calm.
+// behave ends it. A running stall ends with the world's calm.
 func (r *recorder) behave() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -21,7 +21,7 @@ import (
 // realSchedules are as many as fit into a minute.
 const realSchedules = 16
 
-// The same on the real API server, in real time: what a proxy can do to it, and what handlers and disks can.
+// The same on the real API server, in real time, with the faults of the proxy, of handlers and of disks.
 func TestChaosReal(t *testing.T) {
 	plane := controlplane.Start(t)
 	var all tally

@@ -11,7 +11,7 @@ import (
 	"glasswatch/tests/chaos/proxy"
 )
 
-// schedule is what a seed stands for: what kind of informer is tried, and what happens to it.
+// schedule is the meaning of a seed: the kind of informer, and its faults.
 type schedule struct {
 	seed      uint64
 	queue     sharedinformer.QueueKind
@@ -28,14 +28,14 @@ type schedule struct {
 	steps []step
 }
 
-// step is one thing that happens. What its fields mean is the business of what.
+// step is one event. The meaning of its fields depends on what.
 type step struct {
 	what   what
 	key    listwatch.Key
 	n      int
 	pause  time.Duration
 	faults []proxy.Fault
-	settle bool // wait until all is done that can be, before the next step
+	settle bool // wait until all goroutines are blocked, before the next step
 }
 
 type what string
@@ -88,7 +88,7 @@ func draw(seed uint64) schedule {
 		if r.IntN(3) > 0 {
 			s.steps = append(s.steps, s.drawStep(r, drawWrite(r)))
 		}
-		if w == faults && st.faults[0].Kind == proxy.Garbage { // what it costs, the next list would make good
+		if w == faults && st.faults[0].Kind == proxy.Garbage { // the next list would repair its effect
 			s.steps = append(s.steps, s.drawStep(r, look))
 		}
 		if r.IntN(3) == 0 {
@@ -98,7 +98,7 @@ func draw(seed uint64) schedule {
 	return s
 }
 
-// deck is what happens besides writes, in random order: a share of everything, so that each kind of fault has its chance in
+// deck has the events besides writes, in random order: a share of each kind, so that each kind of fault can fire in
 // each schedule.
 func (s schedule) deck(r *rand.Rand) []what {
 	shares := map[what]int{
@@ -137,8 +137,7 @@ func (s schedule) drawStep(r *rand.Rand, w what) step {
 	return st
 }
 
-// weights are about how often a kind comes to its chance in a schedule: some need a watch, or a list, or an end of
-// initial events to hit.
+// weights are how often a schedule tries each kind. Some kinds need a watch, a list, or the end of initial events.
 var weights = map[proxy.Kind]int{
 	proxy.Drop: 2, proxy.HalfFrame: 3, proxy.Garbage: 3, proxy.Oversize: 2, proxy.Slow: 2, proxy.Expired: 2, proxy.TooMany: 2, proxy.Internal: 2,
 	proxy.BadGateway: 2, proxy.Unavailable: 2, proxy.Bookmarks: 3, proxy.NoInitialEnd: 6, proxy.Duplicate: 3,

@@ -1,4 +1,4 @@
-// Package controllerruntime runs programs that were written for client-go on the facades: controller-runtime with our informers
-// in its cache and our queue in its controllers, and the sample-controller with its imports changed. It is a module of its own,
-// so that the main one needs neither.
+// Package controllerruntime runs programs that were written for client-go on the facades. controller-runtime gets our
+// informers in its cache and our queue in its controllers. The sample-controller gets changed imports. It is a module
+// of its own, so that the main one needs neither.
 package controllerruntime

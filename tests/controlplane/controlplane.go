@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Identity is somebody whom the API server knows.
+// Identity is a user that the API server knows.
 type Identity string
 
 const (
@@ -30,7 +30,7 @@ const Require = "GLASSWATCH_REQUIRE_CONTROLPLANE"
 // Options of a control plane. The zero value is everything in one process.
 type Options struct {
 	Split bool // etcd has a process of its own
-	Bare  bool // nobody collects garbage or empties namespaces
+	Bare  bool // no garbage collection, and namespaces are not emptied
 }
 
 // Plane is a running control plane. Its methods are not safe for concurrent use.
@@ -145,7 +145,7 @@ func find() (string, error) {
 // Kubeconfig is the path of a file that is there until Stop.
 func (p *Plane) Kubeconfig(id Identity) string { return filepath.Join(p.dir, string(id)+".kubeconfig") }
 
-// Config is the caller's to change. It panics if the control plane was never ready.
+// Config returns a configuration that the caller may change. It panics if the control plane was never ready.
 func (p *Plane) Config(id Identity) *rest.Config {
 	cfg, err := clientcmd.BuildConfigFromFlags("", p.Kubeconfig(id))
 	if err != nil {

@@ -4,19 +4,19 @@
 //	test ──Start──▶ bin/controlplane (one process) ──▶ a temporary directory: data, certificate, tokens, kubeconfigs
 //	       StartSplit ▶ etcd │ API server and controllers: either is killed, and started again on its port and data
 //
-// The program is a module of its own (build/), so that the main module stays light; `make controlplane` builds it, in
-// about five minutes the first time. `go run ./tests/controlplane/up` runs it for people.
+// The program is a module of its own (build/), so that the main module has few dependencies. `make controlplane` builds
+// it, in about five minutes the first time. `go run ./tests/controlplane/up` runs it for people.
 //
 // # Guarantees
 //
-//   - Every Plane has ports, a certificate, tokens and a directory of its own, and all of it is gone when the test ends,
-//     also if the test's process is killed. The kernel gives its ports to nobody else, not even while
-//     what listens there is down.
+//   - Every Plane has ports, a certificate, tokens and a directory of its own. All of it is removed when the test ends,
+//     even if the test's process is killed. The kernel gives its ports to no other process, even while no process
+//     listens there.
 //   - Start returns when /readyz of the API server says yes.
 //
 // # What is not there
 //
-//   - Nothing at all on systems where sockets cannot share a port, such as Windows. It is tried on Linux only.
+//   - Systems where sockets cannot share a port, such as Windows: it does not work there. It is tried on Linux only.
 //   - No scheduler, no kubelet, no other controllers: a Deployment makes no Pods, a namespace gets no ServiceAccount.
 //   - Nothing is flushed to the disk; a machine that is switched off loses the data.
 package controlplane

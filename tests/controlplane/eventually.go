@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Eventually waits until f gives no error, for a minute at most: then it ends the test with the last one. what is for that
-// message.
+// Eventually calls f until it returns nil, for a minute at most. Then it ends the test with the last error. what is for
+// that message.
 func Eventually(t testing.TB, what string, f func() error) {
 	t.Helper()
 	deadline := time.After(time.Minute)

@@ -12,9 +12,9 @@ const (
 	peerPort
 )
 
-// ports are a Plane's from before its first process starts until its last has ended. They are held by sockets that do not listen,
-// and shared with the processes, since otherwise the kernel may give one to somebody else before a process has come to it, or
-// while it is down: to a listener, or to a connection's near end.
+// ports belong to a Plane from before its first process starts until its last has ended. Sockets that do not listen
+// hold them, and share them with the processes. Otherwise the kernel may give a port to another listener or connection
+// before a process uses it, or while the process is down.
 type ports struct {
 	numbers [3]int
 	sockets [3]*os.File

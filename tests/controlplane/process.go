@@ -81,7 +81,7 @@ func (p *process) mustHaveEnded(name string) {
 	}
 }
 
-// stop asks, and kills who does not listen. A nil process, and one that has ended, are stopped.
+// stop asks the process to end, and kills it if it does not. A nil process, and one that has ended, are stopped.
 func (p *process) stop() error {
 	if p == nil {
 		return nil

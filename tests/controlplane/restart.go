@@ -48,7 +48,7 @@ func (p *Plane) launch(components ...string) (*process, error) {
 	}
 	defer log.Close()
 	args := []string{"--dir", p.dir, "--ports", p.ports.String(), "--components", strings.Join(components, ","), "--stop-with-stdin"}
-	if slices.Contains(components, "etcd") { // who ends last, clears up, even where nobody is left to call Stop
+	if slices.Contains(components, "etcd") { // the last one cleans up, even without a call of Stop
 		args = append(args, "--remove-dir")
 	}
 	proc, err := launch(log, p.binary, args...)
@@ -60,7 +60,7 @@ func (p *Plane) launch(components ...string) (*process, error) {
 
 func (p *Plane) logPath() string { return filepath.Join(p.dir, "log") }
 
-// Log is the end of what the control plane's processes have written.
+// Log is the end of the output of the control plane's processes.
 func (p *Plane) Log() string {
 	const most = 8 << 10
 	raw, err := os.ReadFile(p.logPath())

@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience is for one demo, and for what it leaves to the cluster to be gone.
+// patience is the time for one demo, and for the cluster to remove its objects.
 const patience = 2 * time.Minute
 
 // withFaults are the demos that inject faults where they may.

@@ -4,8 +4,8 @@
 //	                             │ exit code, output           │ namespaces and definitions that are left: none
 //	                             └──────────── test ───────────┘
 //
-// What they print in process, word by word, is held by the golden file beside each of them. Here it is shown that each of
-// them gets on with an API server that it has no say over, and leaves nothing behind, also when it is interrupted.
+// The golden file beside each of them has its output in process, word by word. Here each of them runs on an API server
+// that it does not control, and must leave nothing behind, even when it is interrupted.
 //
 // Without bin/controlplane the tests are skipped, and say how to get it.
 package demos

@@ -1,4 +1,4 @@
-// Package differential plays random histories to whole informers, client-go's and ours, and wants to see the same.
+// Package differential plays random histories to whole informers, client-go's and ours, and compares the results.
 //
 //	script ──▶ memserver ──┬──▶ client-go's shared informer ──▶ handlers ─┐
 //	 (rapid)   one history ├──▶ compat/cache's              ──▶ handlers ─┼─ the same after every step
@@ -6,9 +6,9 @@
 //
 // All three live in one bubble of virtual time, on one server. After each step, once all is quiet, these must be the same:
 //
-//   - what each handler was told, per object, in order: add, update or deletion, old and new resourceVersion, isInInitialList,
-//     tombstone, and whether the object was transformed;
-//   - the store with its resourceVersion, its index by namespace, and the resourceVersion up to which the reflector has read;
+//   - the calls of each handler, per object, in order: add, update or deletion, old and new resourceVersion,
+//     isInInitialList, tombstone, and whether the object was transformed;
+//   - the store with its resourceVersion, its index by namespace, and the reflector's resourceVersion;
 //   - whether the informer and each handler's registration has synced, also while a handler is in the middle of its initial
 //     list.
 //
@@ -22,29 +22,30 @@
 //
 // # Where the two are made equal, and not compared less
 //
-// Backoffs are random, so requests are held and let pass for all informers at the same moment. Watches are ended by
-// the server, at the same moment, before the random time that clients ask for is over.
+// Backoffs are random, so requests are held, and released for all informers at the same moment. The server ends all
+// watches at the same moment, before their random timeouts.
 //
-// A handler that is blocked in the middle of a list, or was removed there, is compared by the number of its calls: the
-// order in which client-go tells of the objects of a list is that of a map.
+// A handler that is blocked or removed in the middle of a list is compared by the number of its calls. client-go
+// delivers a list in the order of a map.
 //
 // # What the histories leave out, because ours differs on purpose
 //
-//   - A resync that falls due while a list is outstanding: client-go's timer stands still from the end of the watch to the
-//     list, ours goes on. The player lets a resync pass before it starts an outage.
-//   - Outages of the watch other than 410, 429, 500 and a refused connection: client-go lists again, ours watches on. 403 is
-//     answered with a list by both.
+//   - A resync that is due while a list is outstanding: client-go's timer stops from the end of the watch to the list,
+//     ours goes on. The player lets a resync pass before it starts an outage.
+//   - Other outages of the watch than 410, 429, 500 and a refused connection: client-go lists again, ours resumes.
+//     After a 403 both list.
 //   - A watch that ends within a second of its streaming list: client-go takes it for a very short one.
 //   - A watch from a resourceVersion that is too large: client-go lists at the version it has, ours at the latest.
 //   - A paged list whose version is not available: client-go then asks for everything at once, ours for pages.
 //   - A page other than the first that fails: client-go starts over, ours goes on with the page. Expired tokens are in.
-//   - A streaming list that is not answered for 30 seconds: ours takes a paged one meanwhile, so planned failures are
-//     dropped then, the server does not answer requests one by one, and its watch cache does not lag.
+//   - A streaming list without an answer for 30 seconds: ours uses a paged one meanwhile. So planned failures are
+//     dropped then, requests are not answered one by one, and the watch cache does not lag.
 //   - A server that refuses a streaming list and answers a later one: client-go asks for one with each list, ours after an hour.
 //   - A streaming list that ends after a second or more without its bookmark: client-go streams again, ours lists in pages.
-//   - A streaming list from no version that is told that its version is not available: client-go asks again, ours in pages.
+//   - A streaming list without a version, answered with an unavailable version: client-go repeats it, ours lists in
+//     pages.
 //   - Three planned failures of one kind in a row: after a second 410 ours waits where client-go asks once more.
-//   - Objects that cannot be read or transformed, a server that goes back in time, deletions of what is not there.
+//   - Objects that cannot be read or transformed, a server that is set back, deletions of unknown objects.
 //   - The resourceVersion of the store with the per-key queue, and with client-go's in-order queue without AtomicFIFO: theirs
 //     follows objects in the order of a map.
 package differential

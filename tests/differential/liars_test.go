@@ -14,7 +14,7 @@ import (
 // histories is how many histories may go by before a liar must be found out.
 const histories = 300
 
-func TestDifferential_FindsOutWhoeverLies(t *testing.T) {
+func TestDifferential_FindsAnInformerThatLies(t *testing.T) {
 	scripts := rapid.Custom(func(r *rapid.T) script {
 		return drawScript(r, rapid.SampledFrom(modes).Draw(r, "mode"))
 	})
@@ -36,7 +36,7 @@ func TestDifferential_FindsOutWhoeverLies(t *testing.T) {
 	}
 }
 
-// lie is what an informer with one bug would tell a handler.
+// lie is the wrong calls of an informer with one bug.
 type lie func(to clientgo.ResourceEventHandler) clientgo.ResourceEventHandler
 
 // told makes a handler of three functions.

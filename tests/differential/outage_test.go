@@ -64,7 +64,7 @@ func (p *player) nextResync() time.Duration {
 	return halfPeriod - time.Since(listed)%halfPeriod
 }
 
-// prepareOutage sees to it that no resync falls into an outage, and that no watch is a very short one.
+// prepareOutage makes sure that no resync falls into an outage, and that no watch is a very short one.
 func (p *player) prepareOutage() string {
 	if p.stop == nil {
 		return ""
@@ -88,7 +88,8 @@ func (p *player) recover() string {
 		if p.all((*part).isWatching) {
 			return p.recovered(round)
 		}
-		// One at a time: with the per-key queue, what a watch brings could meet the initial list in the queue, or not.
+		// One at a time, for with the per-key queue an event of the watch may or may not join the initial list in the
+		// queue.
 		for n := 0; n < 20 && !p.all(func(part *part) bool { return !part.isWaiting() }); n++ {
 			p.answer()
 		}
@@ -178,7 +179,7 @@ func (p *player) fail(verb memserver.Verb, how memserver.Failure) string {
 		}
 	case memserver.Stream:
 		if how == memserver.Short && p.down && p.stop != nil {
-			return "" // one that waits already is none that ends within a second
+			return "" // a watch that waits already does not end within a second
 		}
 		if p.script.has("nostreaming") || unavailable && (p.planned[verb] > 0 || p.parts[0].ReadUpTo() == "") {
 			return ""
@@ -188,7 +189,7 @@ func (p *player) fail(verb memserver.Verb, how memserver.Failure) string {
 		if problem := p.waitForRequests(); problem != "" {
 			return problem
 		}
-		p.advance(2 * time.Second) // what waits has waited for long enough not to become a very short watch
+		p.advance(2 * time.Second) // a waiting request has waited too long for a very short watch
 	}
 	p.planned[verb]++
 	p.server.Fail(verb, how)

@@ -25,7 +25,7 @@ type player struct {
 	seats   map[string]*seat
 }
 
-// part is one informer and what it is told.
+// part is one informer and the calls of its handlers.
 type part struct {
 	name   string
 	client *memserver.Client
@@ -145,7 +145,7 @@ func (p *player) actOnServer(s step) string {
 				return problem
 			}
 			p.answer()
-			p.advance(time.Second) // a watch that ends now is no very short one
+			p.advance(time.Second) // a watch that ends now is not a very short one
 		}
 	case "up":
 		p.down = false

@@ -104,7 +104,7 @@ var (
 	watchFailures  = []string{"403", "410", "429", "500", "refused", "short", "event-410", "event-429"}
 )
 
-// drawScript makes a script. Steps that make no sense where they stand do nothing, so that any part of a script is one, too.
+// drawScript makes a script. Impossible steps do nothing, so that any part of a script is a script, too.
 func drawScript(t *rapid.T, mode string) script {
 	s := script{world: []string{"mode=" + mode}}
 	for _, word := range worldWords {

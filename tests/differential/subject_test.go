@@ -16,16 +16,16 @@ import (
 	"glasswatch/tests/memserver"
 )
 
-// The resync periods are no whole numbers of seconds, so that no resync coincides with what the player does.
+// The resync periods are not whole seconds, so that no resync coincides with a step of the player.
 const (
 	resyncPeriod = time.Hour + 13*time.Millisecond
 	halfPeriod   = resyncPeriod / 2
 )
 
-// resyncOf is what a handler asks for; default is the informer's own.
+// resyncOf is a handler's resync period; default is the informer's.
 var resyncOf = map[string]time.Duration{"none": 0, "half": halfPeriod, "double": 2 * resyncPeriod}
 
-// mark is what the transform leaves on each object.
+// mark is the transform's mark on each object.
 const mark = "transformed"
 
 func transform(obj metav1.Object) {
@@ -50,7 +50,7 @@ type subject interface {
 
 type registration interface{ HasSynced() bool }
 
-// recorder is a handler that writes down what it is told, and can be blocked.
+// recorder is a handler that records its calls, and can be blocked.
 type recorder struct {
 	mu      sync.Mutex // protects everything below
 	changed sync.Cond  // on mu
@@ -94,7 +94,7 @@ func (r *recorder) allow(n int) {
 	r.changed.Broadcast()
 }
 
-// report is what is to be compared. If it is partial, the order of calls that concern several objects matters.
+// report returns the lines that are compared. If it is partial, the order of calls for several objects matters.
 func (r *recorder) report(partial bool) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

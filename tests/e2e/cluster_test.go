@@ -51,7 +51,7 @@ func newCluster(plane *controlplane.Plane) (*cluster, error) {
 	return &cluster{plane, client, untyped, restmapper.NewDiscoveryRESTMapper(groups)}, nil
 }
 
-// patience is how long a test waits for what must come in the end. The machine may be busy.
+// patience is how long a test waits for a certain result. The machine may be busy.
 const patience = time.Minute
 
 // eventually waits until check gives no error.
@@ -128,7 +128,7 @@ func (c *cluster) apply(t *testing.T, objects []*unstructured.Unstructured) {
 	}
 }
 
-// install applies one way to install in full, and waits until the API server goes by its roles.
+// install applies one way to install in full, and waits until the API server applies its roles.
 func (c *cluster) install(t *testing.T, way, namespace string) {
 	t.Helper()
 	objects := manifestsOf(t, way, namespace, nil)
@@ -178,8 +178,8 @@ func (c *cluster) namespace(t *testing.T, prefix string) string {
 	return made.Name
 }
 
-// kubeconfigOf is for the controller's service account in namespace: there is nobody here to give out its token, so the
-// admin stands in for it, with its rights and no others.
+// kubeconfigOf is for the controller's service account in namespace. No controller here makes its token, so the admin
+// impersonates it, with its rights and no others.
 func (c *cluster) kubeconfigOf(t *testing.T, namespace string) string {
 	t.Helper()
 	cfg, err := clientcmd.LoadFromFile(c.plane.Kubeconfig(controlplane.Admin))
@@ -192,7 +192,7 @@ func (c *cluster) kubeconfigOf(t *testing.T, namespace string) string {
 	return path
 }
 
-// clientOf is a client with somebody's kubeconfig.
+// clientOf is a client with this kubeconfig.
 func clientOf(t *testing.T, kubeconfig string) kubernetes.Interface {
 	t.Helper()
 	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(

@@ -25,7 +25,7 @@ const (
 
 var seed = flag.Int64("seed", 0, "seed of the storms; 0 takes a fresh one")
 
-// shared is what the tests have in common; each part is made when it is asked for first.
+// shared has the common parts of the tests; each is made at its first use.
 var shared struct {
 	dir string // of the program
 
@@ -109,7 +109,7 @@ func TestImage_TheProgramIsStaticAndKnowsItsVersion(t *testing.T) {
 	}
 }
 
-// The image's build sees only what the ignore file lets through.
+// The image's build gets only the files that the ignore file allows.
 func TestImage_EveryPackageOfTheProgramIsInTheBuildContext(t *testing.T) {
 	ignore, err := os.ReadFile(deploy + "/Dockerfile.dockerignore")
 	require.NoError(t, err)

@@ -112,7 +112,7 @@ func (p *process) alive() bool {
 	}
 }
 
-// address is where it serves what, as it says in its log.
+// address returns the address of a service, from the process's log.
 func (p *process) address(what string) (string, error) {
 	for line := range strings.Lines(p.log.String()) {
 		var entry struct{ Msg, What, Address string }

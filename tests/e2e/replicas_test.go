@@ -77,7 +77,7 @@ func TestReplicas_OneWritesAndWhenItIsKilledInAStormTheOtherLosesNothing(t *test
 	w.calm()
 }
 
-func TestReplicas_WhoIsAskedToEndHandsOverAtOnce(t *testing.T) {
+func TestReplicas_ALeaderThatIsAskedToEndHandsOverAtOnce(t *testing.T) {
 	t.Parallel()
 	d := onSharedPlane(t).deployTwo(t) // with the lease of the defaults, 15 s
 	w := d.storm()
@@ -95,8 +95,9 @@ func TestReplicas_WhoIsAskedToEndHandsOverAtOnce(t *testing.T) {
 	require.Contains(t, events.Items[0].Message, "became leader")
 }
 
-// Somebody takes the lease away: the old leader ends, with an exit code that says so, and the other takes over from the thief.
-func TestReplicas_WhoLosesTheLeaseExits(t *testing.T) {
+// Another client takes the lease: the old leader ends, with the exit code for that, and the other replica takes over
+// when the lease expires.
+func TestReplicas_ALeaderThatLosesTheLeaseExits(t *testing.T) {
 	t.Parallel()
 	d := onSharedPlane(t).deployTwo(t,
 		"--leader-elect-lease-duration=4s", "--leader-elect-renew-deadline=3s", "--leader-elect-retry-period=500ms")

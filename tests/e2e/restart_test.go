@@ -10,8 +10,8 @@ import (
 	"glasswatch/tests/e2e/manifests"
 )
 
-// The control plane goes down in mid-storm, and comes back. The lease is long enough to outlive that: what a leader does
-// that cannot renew is another test's.
+// The control plane goes down in mid-storm, and comes back. The lease is long enough to outlive that; a leader that
+// cannot renew is the subject of another test.
 func TestRestart_OfTheAPIServerAndOfEtcdInAStormLosesNothing(t *testing.T) {
 	t.Parallel()
 	plane := controlplane.StartSplit(t)

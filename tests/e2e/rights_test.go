@@ -20,7 +20,7 @@ import (
 	"glasswatch/tests/e2e/manifests"
 )
 
-// need is a right of deploy/, and what comes of its want.
+// need is a right of deploy/, and the effect of its absence.
 type need struct {
 	resource, verb string
 	// also are rights that are taken away with it, because they would do instead.
@@ -31,7 +31,7 @@ type need struct {
 	missed func(p *process) error
 	// ends is set where the process does not go on without it.
 	ends bool
-	// healed is what holds once the right is granted.
+	// healed is the condition that holds once the right is granted.
 	healed func(s *stage, p *process)
 }
 
@@ -57,7 +57,7 @@ func needs() []need {
 	for _, resource := range []string{"services", "ingresses"} {
 		for _, n := range []need{
 			{resource: resource, verb: "watch"},
-			// A server that streams lists takes them for watches; who may do neither is told about the list.
+			// A server with streaming lists treats them as watches; without both rights the error names the list.
 			{resource: resource, verb: "list", also: "watch"},
 		} {
 			n.provoke, n.missed, n.healed = nothing, n.unready, served
@@ -254,7 +254,8 @@ func TestRights_TheNamespacedWayWorksInItsNamespaceAndNowhereElse(t *testing.T) 
 	}
 }
 
-// A forbidden identity: no exit, no hang, but a clear word; and when the right comes, work.
+// With a forbidden identity the controller neither exits nor hangs, but reports the missing right. When the right is
+// granted, it works.
 func TestRights_AForbiddenIdentityIsToldWhatIsMissingAndWorksWhenItIsGranted(t *testing.T) {
 	c := onSharedPlane(t)
 	c.install(t, manifests.Cluster, manifests.Namespace)

@@ -287,7 +287,7 @@ func (s *stage) refusePort(number int) {
 		},
 	}, metav1.CreateOptions{})
 	require.NoError(s.t, err)
-	// It takes a moment until the API server goes by it.
+	// It takes a moment until the API server applies it.
 	trial := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": map[string]any{"name": "trial"},
 		"spec": map[string]any{"rules": []any{map[string]any{"http": map[string]any{"paths": []any{map[string]any{

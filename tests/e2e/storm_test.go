@@ -17,8 +17,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// storm changes the Services and Ingresses of one namespace at random. Which change comes when follows from the seed; what
-// the API server makes of it, and whether it answers at all, does not matter.
+// storm changes the Services and Ingresses of one namespace at random. The seed determines the changes and their order.
+// The API server's answers do not matter.
 type storm struct {
 	*stage
 	rnd  *rand.Rand
@@ -133,7 +133,7 @@ func (w *storm) await(n int) {
 	w.until(func() bool { return w.changes >= target }, "the storm does not get on")
 }
 
-// stalls waits until the API server does not answer any more, be it that it is gone or that it cannot.
+// stalls waits until the API server does not answer any more.
 func (w *storm) stalls() {
 	w.t.Helper()
 	w.until(func() bool { return w.silences >= 3 }, "the storm goes on")
@@ -167,7 +167,7 @@ func (w *storm) calm() {
 	w.t.Logf("storm: %d changes, %d others were refused or came to nothing", w.changes, w.others)
 }
 
-// exact wants each Service that asks to have its Ingress, and no other Ingress to be there.
+// exact wants an Ingress for each Service that asks for one, and no other Ingress.
 func (s *stage) exact() error {
 	services, err := s.client.CoreV1().Services(s.ns).List(s.t.Context(), metav1.ListOptions{})
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package kubectl drives the ingress controller with the upstream kubectl, the way a person does: once with --embedded, and
-// once on a real API server (tests/controlplane).
+// Package kubectl uses the ingress controller by the upstream kubectl, as a person does: once with --embedded, and once
+// on a real API server (tests/controlplane).
 package kubectl
 
 import (
@@ -32,7 +32,8 @@ type terminal struct {
 	transcript []string // what was run, and what came back, masked
 }
 
-// onBothServers tells one story twice: kubectl must not be able to tell our API server from the real one.
+// onBothServers runs one story on both servers: kubectl must get the same answers from our API server as from the real
+// one.
 func onBothServers(t *testing.T, story func(*testing.T, *terminal)) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the test stops the controller with SIGTERM, which Windows does not have")
@@ -58,7 +59,7 @@ func onBothServers(t *testing.T, story func(*testing.T, *terminal)) {
 	}
 }
 
-// masks stand for what differs between two runs on one server, too.
+// masks replace the parts that differ between two runs on one server, too.
 var masks = []struct {
 	what *regexp.Regexp
 	mask string

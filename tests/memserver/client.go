@@ -41,7 +41,7 @@ const (
 	TooMany     Failure = "429"
 	Internal    Failure = "500"
 	Unavailable Failure = "503"
-	Refused     Failure = "refused" // nobody listens
+	Refused     Failure = "refused" // no client receives
 	TooLarge    Failure = "toolarge"
 	Short       Failure = "short"     // ends at once; is not held
 	ExpiredLate Failure = "event-410" // ends with an ERROR event
@@ -124,7 +124,7 @@ func (c *Client) passLocked(ctx context.Context, verb Verb, opts *metav1.ListOpt
 	return planned[0], planned[0].err()
 }
 
-// hangsUpLocked: the next request is answered at once, or a watch that ends at once would not be one for the client.
+// hangsUpLocked: the next request is answered at once, or the client would not notice a watch that ends at once.
 func (c *Client) hangsUpLocked(verb Verb) bool {
 	planned := c.failures[verb]
 	return len(planned) > 0 && planned[0] == Short
@@ -154,7 +154,7 @@ func (c *Client) LastListed() time.Time {
 	return c.listed
 }
 
-// Requests returns what was asked for so far, for people to read.
+// Requests returns the requests so far, for people to read.
 func (c *Client) Requests() []string {
 	c.server.mu.Lock()
 	defer c.server.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 // firstRevision is the head of an empty server.
 const firstRevision = 100
 
-// Options are a server's habits. The zero value streams, caches, and answers a list in one page.
+// Options configure a server. The zero value streams, caches, and answers a list in one page.
 type Options struct {
 	// PageSize is the number of items in a page of a list that has a limit; 0: all.
 	PageSize int
@@ -36,7 +36,7 @@ type Server struct {
 	opts Options
 
 	mu       sync.Mutex // protects everything below, and the clients' and watches' fields
-	changed  sync.Cond  // on mu: anything that somebody may wait for
+	changed  sync.Cond  // on mu: any change that a waiter may need
 	revision int
 	states   map[int]map[string]*corev1.ConfigMap // by revision; objects are never changed
 	history  []change
@@ -100,7 +100,7 @@ func (s *Server) Delete(key string) {
 	s.commitLocked(key, watch.Deleted, obj)
 }
 
-// Elsewhere is a write to another resource: the revision goes up and no watch hears of it.
+// Elsewhere is a write to another resource: the revision rises and no watch gets an event.
 func (s *Server) Elsewhere() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,7 +128,7 @@ func (s *Server) Compact() {
 	s.compacted = s.revision
 }
 
-// Bookmark tells every open watch that it is at the head.
+// Bookmark sends every open watch a bookmark with the newest version.
 func (s *Server) Bookmark() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -168,7 +168,7 @@ func (s *Server) hold(held bool) {
 // Answer lets one request of each client pass, although they are held. Withdraw it once all is quiet.
 func (s *Server) Answer() { s.permit(1) }
 
-// Withdraw takes back what Answer permitted and nobody has used.
+// Withdraw takes back the unused permits of Answer.
 func (s *Server) Withdraw() { s.permit(0) }
 
 func (s *Server) permit(n int) {

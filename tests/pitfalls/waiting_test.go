@@ -61,8 +61,8 @@ func TestPitfall_StartingTheFactoryFirst(t *testing.T) {
 //
 // You see: 3 objects in the cluster, 0 in what the handler keeps
 //
-// Instead: wait for HasSynced of the registration that AddEventHandler returns. It is true when the handler was told of the whole first
-// list.
+// Instead: wait for HasSynced of the registration that AddEventHandler returns. It is true when the handler has got the
+// whole first list.
 func TestPitfall_WaitingForTheInformerInsteadOfTheHandler(t *testing.T) {
 	naive := func(ctx context.Context, informer cache.SharedIndexInformer, _ cache.ResourceEventHandlerRegistration) bool {
 		return cache.WaitForCacheSync(ctx.Done(), informer.HasSynced)

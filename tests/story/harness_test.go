@@ -79,7 +79,7 @@ func (c *cluster) Compact() { c.server.Faults().Compact() }
 
 func (c *cluster) NetworkIsBack() { c.server.Faults().Reset() }
 
-// diary is a handler that writes down what it is told.
+// diary is a handler that records its calls.
 type diary struct {
 	t  *testing.T
 	mu sync.Mutex // guards lines

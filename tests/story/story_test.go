@@ -27,7 +27,7 @@ func TestStory_ListWatchBreakRelistResyncShutdown(t *testing.T) {
 func tellStory(t *testing.T, queue sharedinformer.QueueKind) {
 	serverCtx, stopServer := context.WithCancel(context.Background())
 	c := startCluster(t, serverCtx)
-	// Cleanups run last in, first out: the server is told to stop before it is waited for.
+	// Cleanups run last in, first out: the server is stopped first, and then the test waits for it.
 	t.Cleanup(stopServer)
 	c.Create("a", "1")
 	c.Create("b", "1")
@@ -62,7 +62,7 @@ func tellStory(t *testing.T, queue sharedinformer.QueueKind) {
 	require.Error(t, informer.LastError())
 	c.NetworkIsBack()
 
-	// Relist: what is missing becomes a tombstone, with the last state that was known.
+	// Relist: a missing object becomes a tombstone, with its last known state.
 	pass(time.Minute)
 	require.NoError(t, informer.LastError())
 	d.Expect("update a=2→3", "add d=1 initial=false", "delete b=1 unknown=true")

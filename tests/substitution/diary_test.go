@@ -11,7 +11,7 @@ import (
 	"glasswatch/sharedinformer"
 )
 
-// diary writes down what it is told.
+// diary records its calls.
 type diary struct {
 	mu    sync.Mutex // protects everything below
 	lines []string   // since the last take
@@ -40,7 +40,7 @@ func (d *diary) take() []string {
 	return lines
 }
 
-// believes is what is there, going by what was told.
+// believes returns the objects that exist by the handler's calls.
 func (d *diary) believes() map[string]string {
 	d.mu.Lock()
 	defer d.mu.Unlock()

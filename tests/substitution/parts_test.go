@@ -16,7 +16,7 @@ import (
 	"glasswatch/tests/memserver"
 )
 
-// runner is what the reflectors of both sides can do.
+// runner has the common methods of both sides' reflectors.
 type runner interface {
 	RunWithContext(ctx context.Context)
 	LastSyncResourceVersion() string

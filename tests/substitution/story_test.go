@@ -16,7 +16,7 @@ const period = time.Hour
 
 // stack is an informer, however it was put together.
 type stack struct {
-	// run blocks until ctx ends and every goroutine is gone.
+	// run blocks until ctx ends and every goroutine has ended.
 	run       func(ctx context.Context)
 	hasSynced func() bool
 	synced    <-chan struct{}

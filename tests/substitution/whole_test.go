@@ -16,7 +16,7 @@ import (
 
 type config = *corev1.ConfigMap
 
-// whole is an informer that comes in one piece. The facades ask the feature gates for kind and streaming.
+// whole is a complete informer. The facades read kind and streaming from the feature gates.
 type whole struct {
 	name  string
 	build func(kind sharedinformer.QueueKind, streaming bool) build

@@ -89,7 +89,7 @@ func TestGarbageCollector_OnOurInformers(t *testing.T) {
 		}
 	}
 
-	// Nobody collects yet: the test would not notice a collector that is not ours.
+	// No collector runs yet: otherwise the test would not notice another collector.
 	early := w.configMap("early")
 	w.configMap("early-dependent", ownedBy(early))
 	remove("early", metav1.DeletePropagationBackground)

@@ -61,7 +61,7 @@ func TestReplicaSetController_OnOurInformers(t *testing.T) {
 	w.runReplicaSets()
 	sets, pods := w.client.AppsV1().ReplicaSets(w.namespace), w.client.CoreV1().Pods(w.namespace)
 
-	// An orphan that matches is there before the set: it is adopted, not doubled.
+	// An orphan that matches exists before the set: it is adopted, not doubled.
 	template := webPod()
 	orphan := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "orphan", Labels: template.Labels}, Spec: template.Spec}
 	if _, err := pods.Create(w.ctx, orphan, metav1.CreateOptions{}); err != nil {

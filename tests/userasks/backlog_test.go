@@ -34,7 +34,7 @@ func TestTheBacklogOfASlowHandlerCanBeBounded(t *testing.T) {
 		change(c)
 		gate.Open()
 		synctest.Wait()
-		// All that it is told now has been in memory: one version for each change, without end.
+		// All these calls waited in memory: one version for each change, without a bound.
 		require.Equal(t, 1+changes, calls)
 	})
 	glasswatch(t, func(t *testing.T) {
@@ -50,9 +50,10 @@ func TestTheBacklogOfASlowHandlerCanBeBounded(t *testing.T) {
 			require.NoError(t, err)
 			return r, told
 		}
-		// It wants to know how things are: what waits for one object is one change.
+		// It needs only the present state: the backlog has one change for the object.
 		folding, toldFolded := add(handlerOptions{Fold: true})
-		// It wants each change, but must not eat the process: with one too many it is removed, and can say why.
+		// It needs each change, but with bounded memory: when the backlog exceeds the bound, the handler is removed,
+		// and its registration has the reason.
 		limited, toldLimited := add(handlerOptions{MaxBacklog: 50})
 		// It counts, and has nothing to fear.
 		counting, toldAll := add(handlerOptions{})

@@ -16,7 +16,7 @@ import (
 
 var errBad = errors.New("bad object")
 
-// check is a transform that cannot stand one kind of object.
+// check is a transform that fails on one kind of object.
 func check(obj *corev1.ConfigMap) (*corev1.ConfigMap, error) {
 	if obj.Data["v"] == "bad" {
 		return nil, errBad
@@ -49,7 +49,7 @@ func telling(told *notes) handler {
 	}
 }
 
-// One object of three cannot be transformed, and the list comes in pages, as from a server without streaming lists.
+// One object of three cannot be transformed. The list comes in pages, as from a server without streaming lists.
 func TestAFailingTransformDoesNotBlockTheSync(t *testing.T) {
 	clientGo(t, func(t *testing.T) {
 		c := startCluster(t)
@@ -87,7 +87,7 @@ func TestAFailingTransformDoesNotBlockTheSync(t *testing.T) {
 	})
 }
 
-// An object that everybody knows changes into one that cannot be transformed, and a streaming list shows it so.
+// A known object changes into one that cannot be transformed, and a streaming list brings it.
 func TestAFailingTransformDoesNotLookLikeADeletion(t *testing.T) {
 	clientGo(t, func(t *testing.T) {
 		c, told := startCluster(t), notes{}
@@ -99,7 +99,8 @@ func TestAFailingTransformDoesNotLookLikeADeletion(t *testing.T) {
 		start(t, informer.RunWithContext)
 		require.ElementsMatch(t, []string{"add a", "add b"}, told.read())
 		c.Miss(func() { c.Put("b", "bad") })
-		// A streaming list is gathered in a store that drops what it cannot transform. What the list lacks counts as gone.
+		// A streaming list is gathered in a store that drops objects which it cannot transform. An object that the list
+		// lacks counts as deleted.
 		require.Equal(t, []string{"delete b", "update a"}, told.read())
 		require.Len(t, informer.GetStore().List(), 1)
 	})
@@ -137,8 +138,8 @@ func TestAFailingIndexFunctionCostsAnIndexEntryAndNothingElse(t *testing.T) {
 		tellAll(t, informer, &told)
 		start(t, informer.RunWithContext)
 		pass(time.Minute)
-		// The process is dead, if this script had not let it live. And then the handlers never hear of the first list, although
-		// the informer says that it has synced, and what the index has of it is a matter of luck.
+		// The process would end here, but this script lets it live. After that the handlers never get the first list,
+		// although the informer has synced. The index may have any part of the list.
 		require.Contains(t, crashed()[0], `unable to calculate an index entry for key "default/b"`)
 		require.Empty(t, told.read())
 		require.True(t, informer.HasSynced())

@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// The API server is overloaded and answers 429 to the streaming list, for minutes. Then the program is told to stop.
+// The API server is overloaded and answers 429 to the streaming list, for minutes. Then the program must stop.
 func TestCancellationEndsTheWaitForAnOverloadedServer(t *testing.T) {
 	clientGo(t, func(t *testing.T) {
 		c := startCluster(t)
@@ -18,7 +18,7 @@ func TestCancellationEndsTheWaitForAnOverloadedServer(t *testing.T) {
 		informer := c.clientGoInformer(nil)
 		stop := start(t, informer.RunWithContext)
 		pass(10 * time.Minute)
-		// The wait between two streaming lists (0.8 s at first, up to a minute in the end) does not look at the context.
+		// The wait between two streaming lists (0.8 s at first, up to a minute later) ignores the context.
 		require.Greater(t, stopOnceItWaits(c, stop), 800*time.Millisecond)
 	})
 	glasswatch(t, func(t *testing.T) {
@@ -38,8 +38,8 @@ func stopOnceItWaits(c *cluster, stop func() time.Duration) time.Duration {
 	return stop()
 }
 
-// A handler has panicked, in a program that lives on after that (utilruntime.ReallyCrash = false): it is given a second to
-// get over it. In this second the program is told to stop.
+// A handler has panicked, in a program that survives panics (utilruntime.ReallyCrash = false). The informer waits a
+// second before the next call. In this second the program must stop.
 func TestCancellationEndsThePauseAfterAPanic(t *testing.T) {
 	clientGo(t, func(t *testing.T) {
 		c, crashed, told := startCluster(t), crashes(t), notes{}
@@ -55,7 +55,7 @@ func TestCancellationEndsThePauseAfterAPanic(t *testing.T) {
 		c.Put("b", "1")
 		require.Equal(t, []string{"add a"}, told.read())
 		require.Equal(t, []string{"handler"}, crashed())
-		// It sleeps the second out, and then the handler is called again: the informer was told to stop a second ago.
+		// It sleeps for the whole second, and then calls the handler again, a second after the stop.
 		require.Equal(t, time.Second, stop())
 		require.Equal(t, []string{"add b"}, told.read())
 	})

@@ -17,7 +17,7 @@ import (
 	"glasswatch/compat/cache"
 )
 
-// compatInformer is what code written for client-go gets when it changes its import.
+// compatInformer is the informer that code written for client-go gets by a changed import.
 func (c *cluster) compatInformer() cache.SharedIndexInformer {
 	client, err := kubernetes.NewForConfig(c.cfg)
 	require.NoError(c, err)
@@ -30,7 +30,7 @@ func (c *cluster) compatInformer() cache.SharedIndexInformer {
 	}, &corev1.ConfigMap{}, 0, cache.Indexers{})
 }
 
-// In the facade a tombstone is what it is in client-go, for code that knows of it; the rest is as ours.
+// In the facade a tombstone is client-go's, for code that handles it; the rest is as in our informer.
 func TestTheFacadeKeepsTombstonesAndLosesTheDefects(t *testing.T) {
 	glasswatch(t, func(t *testing.T) {
 		c, crashed, told, transform := startCluster(t), crashes(t), notes{}, counter{}

@@ -30,8 +30,8 @@ func times(q queue, d time.Duration) (came []float64) {
 	return came
 }
 
-// Something is to be looked at again in a second (RequeueAfter), and before that second is over it changes. Nobody takes it
-// until two seconds are over.
+// An item is to be reconciled again in a second (RequeueAfter), and its object changes before that. No worker takes it
+// for two seconds.
 func TestAnItemThatIsDueTwiceBeforeItIsTakenIsDeliveredOnce(t *testing.T) {
 	dueTwice := func(q queue) []float64 {
 		q.AddAfter("x", time.Second)
@@ -47,8 +47,8 @@ func TestAnItemThatIsDueTwiceBeforeItIsTakenIsDeliveredOnce(t *testing.T) {
 	})
 }
 
-// The same with a worker at hand: the change is dealt with at once, and the wake-up a second later comes all the same. For
-// most that is right (whoever asked for it counts on it), for some it is a second reconcile for nothing. It is their choice.
+// The same with a free worker: it handles the change at once, and the wake-up still comes a second later. Most
+// controllers rely on it; for others it is a needless reconcile. An option decides.
 func TestALaterWakeUpIsKeptUnlessMergingWasAskedFor(t *testing.T) {
 	wokenLater := func(q queue) []float64 {
 		q.AddAfter("x", time.Second)
@@ -64,7 +64,7 @@ func TestALaterWakeUpIsKeptUnlessMergingWasAskedFor(t *testing.T) {
 	})
 }
 
-// Something is to be looked at in an hour, and is deleted: there will be nothing to look at.
+// An item is due in an hour, but its object is deleted before, so the wake-up is needless.
 func TestADelayedItemCanBeCancelled(t *testing.T) {
 	clientGo(t, func(t *testing.T) {
 		q := clientgo.NewTypedDelayingQueue[string]()

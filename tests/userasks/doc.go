@@ -1,6 +1,6 @@
-// Package userasks is what users of client-go's informers and queues ask for and do not get, one script an ask. Each is told
-// twice in virtual time: the subtest client-go shows with client-go's own code what it does, the subtest glasswatch shows the
-// same with ours. Where client-go has what is asked for, or has it in part, the script says so.
+// Package userasks has a script for each feature that users of client-go's informers and queues ask for and do not get.
+// Each script runs twice in virtual time. The subtest client-go shows the behaviour of client-go's own code, and the
+// subtest glasswatch shows ours. Where client-go has the feature, or a part of it, the script says so.
 //
 // It is a tour as well. Read the files in this order:
 //

@@ -46,8 +46,8 @@ func work(q queue) string {
 	return item
 }
 
-// A controller is told to stop while its workers are slow: one thing is queued, another was to be done a second later, and
-// that second is over. "Drain" promises that both are done when it returns.
+// A controller must stop while its workers are slow. One item is queued, and another was delayed by a second, which is
+// over. "Drain" promises that both are done when it returns.
 func TestShutDownWithDrainReturnsWhenAllThatIsDueIsDone(t *testing.T) {
 	fill := func(q queue) {
 		q.Add("queued")
@@ -58,7 +58,8 @@ func TestShutDownWithDrainReturnsWhenAllThatIsDueIsDone(t *testing.T) {
 	clientGo(t, func(t *testing.T) {
 		q := clientgo.NewTypedDelayingQueue[string]()
 		fill(q)
-		// It waits for the items that a worker has taken, and nobody has taken any: it returns with two still queued.
+		// It waits only for items that a worker has taken. No worker has taken one, so it returns with two items
+		// queued.
 		require.True(t, isDone(drain(q)))
 		require.Equal(t, 2, q.Len())
 		q.ShutDown() // for the sake of the goroutine
@@ -75,14 +76,14 @@ func TestShutDownWithDrainReturnsWhenAllThatIsDueIsDone(t *testing.T) {
 	})
 }
 
-// A worker hangs. Whoever waits for the drain must be able to give up, and ShutDown is how.
+// A worker hangs. The caller of the drain must be able to give up, by ShutDown.
 func TestShutDownEndsADrainThatNobodyWorksFor(t *testing.T) {
 	clientGo(t, func(t *testing.T) {
 		q := clientgo.NewTypedDelayingQueue[string]()
 		q.Add("hangs")
 		q.Get()
-		// The first ShutDown of a queue with delays does end a drain. Only the first: the one that somebody else has called
-		// before the drain makes this one do nothing.
+		// The first ShutDown of a queue with delays ends a drain. A later one does nothing: here another goroutine
+		// called ShutDown before the drain.
 		q.ShutDown()
 		drained := drain(q)
 		q.ShutDown()
@@ -123,7 +124,7 @@ func TestEveryDrainReturns(t *testing.T) {
 	clientGo(t, func(t *testing.T) {
 		q := clientgo.NewTypedDelayingQueue[string]()
 		first, second := both(q)
-		// Done wakes one of those who wait.
+		// Done wakes one of the waiting goroutines.
 		require.True(t, isDone(first) != isDone(second))
 		q.ShutDown() // wakes all
 		<-first
@@ -139,9 +140,9 @@ func TestEveryDrainReturns(t *testing.T) {
 func TestNoGoroutineOutlivesADrain(t *testing.T) {
 	clientGo(t, func(t *testing.T) {
 		q := clientgo.NewTypedDelayingQueue[string]()
-		synctest.Wait() // its goroutine waits for something to be due
+		synctest.Wait() // its goroutine waits for a due item
 		q.ShutDownWithDrain()
-		// The drain is the embedded queue's. The goroutine of the delays is not told; it looks every ten seconds.
+		// The drain is the embedded queue's. The goroutine of the delays is not signalled; it checks every ten seconds.
 		synctest.Wait()
 		require.True(t, isRunning("waitingLoop"))
 		pass(9 * time.Second)

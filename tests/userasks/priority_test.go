@@ -10,7 +10,8 @@ import (
 	"glasswatch/workqueue"
 )
 
-// A controller starts in a big cluster: ten thousand objects are in its first list. A user changes something, and waits.
+// A controller starts in a big cluster: ten thousand objects are in its first list. A user changes an object, and
+// waits.
 func TestALiveChangeIsServedBeforeTheInitialList(t *testing.T) {
 	const objects = 10_000
 	// waits counts what is taken before the live change.
@@ -28,8 +29,8 @@ func TestALiveChangeIsServedBeforeTheInitialList(t *testing.T) {
 			q.Add(strconv.Itoa(i))
 		}
 		q.Add("live")
-		// The order can be replaced (TypedQueueConfig.Queue), but its Push is not told how urgent an item is, and neither is
-		// Add. controller-runtime has a priority queue of its own for that.
+		// The order can be replaced (TypedQueueConfig.Queue), but neither its Push nor Add gets the priority of an
+		// item. controller-runtime has a priority queue of its own for that.
 		require.Equal(t, objects, waits(q))
 		q.ShutDown()
 	})

@@ -11,8 +11,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// A reconciler creates an object, and a moment later asks the cache whether it exists. The watch is down at this moment, so
-// the cache does not know yet, and the reconciler creates a second one.
+// A reconciler creates an object, and then asks the cache whether it exists. The watch is down, so the cache does not
+// have it yet, and the reconciler creates a second object.
 func TestAReaderCanWaitForItsOwnWrite(t *testing.T) {
 	clientGo(t, func(t *testing.T) {
 		c := startCluster(t)
@@ -25,8 +25,9 @@ func TestAReaderCanWaitForItsOwnWrite(t *testing.T) {
 		_, err := lister.Get("mine")
 		require.True(t, apierrors.IsNotFound(err))
 
-		// There is nothing to wait with. Since v0.35 the store says how far it has come: whoever is patient can poll it, and
-		// must know how to compare. (NewIntegerResourceVersionMutationCache lays the own writes over the store instead.)
+		// client-go has no call that waits. Since v0.35 the store has a resourceVersion, so a program can poll it and
+		// compare versions itself. (NewIntegerResourceVersionMutationCache puts the program's writes over the store
+		// instead.)
 		for informer.GetStore().LastStoreSyncResourceVersion() != written.ResourceVersion {
 			pass(100 * time.Millisecond)
 		}
@@ -49,7 +50,7 @@ func TestAReaderCanWaitForItsOwnWrite(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, written.ResourceVersion, mine.ResourceVersion)
 
-		// A write that the informer does not select brings no event. It is a bookmark that tells of its version.
+		// A write outside the informer's selector brings no event. Only a bookmark brings its version.
 		elsewhere := configMap("elsewhere", "1")
 		elsewhere.Namespace = "kube-system"
 		written = c.PutObject(elsewhere)

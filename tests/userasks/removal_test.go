@@ -9,8 +9,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// A component is switched off while its handler is in the first of three calls. Whether the other two matter, only the
-// component knows: one that keeps a count has to hear them, one that warms a cache has not.
+// A component is switched off while its handler is in the first of three calls. Only the component knows whether it
+// needs the other two. A component that counts needs them, and one that fills a cache does not.
 func TestRemovingAHandlerDropsItsBacklogOrDrainsIt(t *testing.T) {
 	fill := func(c *cluster) {
 		c.Put("a", "1")
@@ -27,7 +27,7 @@ func TestRemovingAHandlerDropsItsBacklogOrDrainsIt(t *testing.T) {
 		synctest.Wait()
 		require.NoError(t, informer.RemoveEventHandler(registration))
 		gate.Open()
-		// There is a way to wait for the call that is under way, and none to get the rest.
+		// A program can wait for the running call, but cannot get the other calls.
 		require.NoError(t, cache.ShutDownEventHandler(informer, registration))
 		require.Equal(t, []string{"add"}, told.read())
 	})
@@ -44,7 +44,7 @@ func TestRemovingAHandlerDropsItsBacklogOrDrainsIt(t *testing.T) {
 		synctest.Wait()
 		require.NoError(t, informer.RemoveHandler(dropping))
 		require.NoError(t, informer.DrainHandler(draining))
-		c.Put("d", "1") // neither hears of what comes after its removal
+		c.Put("d", "1") // neither gets a change after its removal
 		gate.Open()
 		require.NoError(t, dropping.Wait(t.Context()))
 		require.NoError(t, draining.Wait(t.Context()))

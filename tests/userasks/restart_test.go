@@ -17,8 +17,8 @@ import (
 	"glasswatch/sharedinformer/factory"
 )
 
-// A feature is switched off: nobody needs the ConfigMaps any more, everything else of the factory goes on. Later the feature
-// is switched on again.
+// A feature is switched off: the ConfigMaps are not needed any more, and the factory's other informers go on. Later the
+// feature is switched on again.
 func TestOneInformerOfAFactoryStopsAndStartsAgain(t *testing.T) {
 	clientGo(t, func(t *testing.T) {
 		c := startCluster(t)
@@ -96,7 +96,7 @@ func stopConfigMaps(t *testing.T, shared *factory.Factory) weak.Pointer[corev1.C
 	return weak.Make(objs[0])
 }
 
-// isFreed collects a few times: what was in a pool is free after the second.
+// isFreed runs the garbage collector a few times, for it frees pooled objects only at the second run.
 func isFreed(obj weak.Pointer[corev1.ConfigMap]) bool {
 	synctest.Wait()
 	for range 5 {

@@ -64,7 +64,7 @@ func TestASyncThatCannotSucceedSaysWhy(t *testing.T) {
 	}
 }
 
-// Something between the informer and the server swallows the bookmark that ends a streaming list.
+// A proxy between the informer and the server drops the bookmark that ends a streaming list.
 func TestASyncWithoutABookmarkIsNotWaitedForInSilence(t *testing.T) {
 	clientGo(t, func(t *testing.T) {
 		c := startCluster(t)
@@ -87,13 +87,13 @@ func TestASyncWithoutABookmarkIsNotWaitedForInSilence(t *testing.T) {
 		startInformer(t, informer)
 		began := time.Now()
 		require.NoError(t, informer.WaitForSync(t.Context()))
-		// After half a minute of silence a list in pages takes the place of the streaming one.
+		// After half a minute without an event a paged list replaces the streaming one.
 		require.Equal(t, reflector.DefaultSilenceTimeout, time.Since(began))
 		require.Equal(t, []string{"silent: true"}, failed.read())
 	})
 }
 
-// And if there are no such lists either, the sync cannot succeed, and says so.
+// If paged lists fail, too, the sync cannot succeed, and reports why.
 func TestASyncWithoutABookmarkOrAListSaysWhy(t *testing.T) {
 	spoil := func(c *cluster) {
 		c.server.Faults().NeverSendInitialBookmark(true)

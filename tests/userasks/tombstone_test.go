@@ -8,8 +8,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// A handler asks for the type that it was promised. It works for months, until an object is deleted while the informer has
-// no watch: then it is a list that finds the object gone.
+// A handler asserts the type of its informer. It works for months, until an object is deleted while the informer has no
+// watch. Then a list finds the object gone.
 func TestAHandlerCannotCrashOnATombstone(t *testing.T) {
 	clientGo(t, func(t *testing.T) {
 		c, crashed := startCluster(t), crashes(t)
@@ -27,11 +27,11 @@ func TestAHandlerCannotCrashOnATombstone(t *testing.T) {
 		require.Equal(t, []string{"deleted seen"}, told.read())
 		require.Empty(t, crashed())
 		c.Miss(func() { c.Delete("missed") })
-		// The process is dead now, if this script had not let it live (utilruntime.ReallyCrash).
+		// The process would end here, but this script lets it live (utilruntime.ReallyCrash).
 		require.Empty(t, told.read())
 		require.Contains(t, crashed()[0], "interface {} is cache.DeletedFinalStateUnknown, not *v1.ConfigMap")
 
-		// Since v0.37 there is a typed handler, for those who know that they need it. Its OptionalObj may be nil.
+		// Since v0.37 there is a typed handler, which is opt-in. Its OptionalObj may be nil.
 		_, err = cache.NewTypedSharedIndexInformer[*corev1.ConfigMap](informer).AddTypedEventHandler(
 			cache.TypedResourceEventHandlerFuncs[*corev1.ConfigMap]{DeleteFunc: func(obj cache.DeletedObject[*corev1.ConfigMap]) {
 				told.add("deleted %s", obj.GetKey())
@@ -47,7 +47,7 @@ func TestAHandlerCannotCrashOnATombstone(t *testing.T) {
 		c.Put("missed", "1")
 		informer, told := c.informer(options{}), notes{}
 		_, err := informer.AddHandler(handler{DeleteFunc: func(d deletion) {
-			// There is nothing to assert: Obj has its type, and the tombstone is a field.
+			// No assertion is needed: Obj has its type, and the tombstone is a field.
 			told.add("deleted %s %s, final state unknown: %v", d.Key.Name, d.Obj.Data["v"], d.FinalStateUnknown)
 		}}, handlerOptions{})
 		require.NoError(t, err)

@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// A transform that is not idempotent: it counts. (Others hash, prefix, or are just dear.)
+// This transform is not idempotent: it counts. (Others hash, add a prefix, or are just slow.)
 type counter struct {
 	mu    sync.Mutex // protects calls
 	calls map[string]int
@@ -46,7 +46,7 @@ func TestATransformSeesEachObjectOfAStreamingListOnce(t *testing.T) {
 		c.Put("later", "1")
 		pass(time.Second)
 		require.Equal(t, []string{"streaming list"}, c.Asked())
-		// Once on the way into the store in which the stream is gathered, once more on the way into the queue.
+		// The transform runs once before the store that gathers the stream, and again before the queue.
 		require.Equal(t, map[string]int{"a": 2, "b": 2, "later": 1}, transform.read())
 	})
 	glasswatch(t, func(t *testing.T) {

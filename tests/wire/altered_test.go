@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// alteration is one thing that is wrong with a server, and the checks that have to notice.
+// alteration is one fault of a server, and the checks that have to notice it.
 type alteration struct {
 	name string
 	// request and response may be nil. line gets each line of a JSON body, which is the whole body or one event.
@@ -27,7 +27,8 @@ type alteration struct {
 	red      []string
 }
 
-// alterations are about what clients rely on. The rest of the server stays right, so that each check fails for the one reason.
+// alterations are faults that clients would notice. The rest of the server stays right, so that each check fails for
+// one reason.
 var alterations = []alteration{
 	{name: "errors have no details", line: onStatus(func(s map[string]any) { delete(s, "details") }),
 		red: []string{"create/a taken name is 409 AlreadyExists", "paths/an unknown object is 404 with its name"}},

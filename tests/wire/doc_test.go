@@ -4,21 +4,21 @@
 //	table of checks ──HTTP
 //	                    └─▶ kube-apiserver with etcd and its garbage collector (tests/controlplane)
 //
-// A check is a claim about the protocol: a few requests over plain HTTP and what has to come back. It does not know which of
-// the two servers it talks to. A check that only one of them passes is a defect of ours, or a wrong check.
+// A check is a claim about the protocol: a few requests over plain HTTP and the expected answers. It is the same for
+// both servers. If only one server passes a check, either our server or the check is wrong.
 //
-// Read harness_test.go and stream_test.go first, then any file of the table: each check stands on its own, in a
-// namespace of its own, and all run side by side on one server.
+// Read harness_test.go and stream_test.go first, then any file of the table. Each check is independent, in a namespace
+// of its own, and all run concurrently on one server.
 //
 // # What is shown
 //
-//   - Status codes, reasons, details and, where clients read them, messages; the shape and order of what is listed and watched;
-//     what writing does to metadata. Names, uids, times and versions are the server's own.
-//   - That the checks look: TestWire_FindsAlteredServers runs them against servers that are wrong in one thing each, and names
-//     the checks that have to fail.
+//   - Status codes, reasons, details and, where clients read them, messages; the shape and order of lists and watches;
+//     the changes of metadata by writes. Names, uids, times and versions may differ.
+//   - The checks find faults: TestWire_FindsAlteredServers runs them against servers with one fault each, and names the
+//     checks that have to fail.
 //
 // # What is not shown
 //
 //   - Authentication, authorization and admission: internal/apiserver has none.
-//   - What takes a real server minutes, such as a watch that nobody bounds, or periodic bookmarks.
+//   - Behaviour that takes a real server minutes, such as a watch without a timeout, or periodic bookmarks.
 package wire

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// T is what a check needs of a test, so that TestWire_FindsAlteredServers can put a recorder in its place.
+// T is the part of a test that a check needs, so that TestWire_FindsAlteredServers can replace it by a recorder.
 type T interface {
 	require.TestingT
 	Helper()
@@ -49,7 +49,7 @@ type server struct {
 // ancient is a resourceVersion that every server has forgotten.
 const ancient = "1"
 
-// patience is how long a check waits for what has to happen.
+// patience is how long a check waits for an expected event.
 const patience = 30 * time.Second
 
 var namespaces atomic.Int64
@@ -233,7 +233,7 @@ func (r *response) at(path ...string) any {
 // warnings are the texts of the Warning headers.
 func (r *response) warnings() []string { return r.header.Values("Warning") }
 
-// fails asserts that the answer is a Status that says so. A message that ends in "…" is the beginning of one.
+// fails asserts that the answer is this Status. A message that ends in "…" is the beginning of one.
 func (r *response) fails(code int, reason metav1.StatusReason, message string) *metav1.Status {
 	r.t.Helper()
 	r.want(code)

@@ -20,7 +20,7 @@ type stream struct {
 	header http.Header
 	body   *bufio.Reader
 	last   event // the last one that expect read
-	// bookmarks tells whether they may come at any time. expect passes over those that nobody waits for.
+	// bookmarks tells whether they may come at any time. expect skips unexpected ones.
 	bookmarks bool
 }
 

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(main{m}) }
 
 type main struct{ *testing.M }
 
-// Run lets many checks run at once however few processors there are: most of them wait most of the time.
+// Run lets many checks run at once, even on few processors, for most of them wait most of the time.
 func (m main) Run() int {
 	flag.Parse()
 	if flag.Lookup("test.parallel").Value.String() == flag.Lookup("test.parallel").DefValue {
@@ -87,7 +87,7 @@ func upstream(t *testing.T) *target {
 	return newTarget(t, plane.Config(controlplane.Admin))
 }
 
-// compactEtcd makes etcd forget everything before now, through the gateway on its client port.
+// compactEtcd makes etcd drop its history before now, by the gateway on its client port.
 func compactEtcd(t T, plane *controlplane.Plane) {
 	ask := func(path, body string, into any) {
 		resp, err := http.Post(plane.EtcdURL()+"/v3/"+path, "application/json", strings.NewReader(body))

@@ -103,7 +103,7 @@ func (d *Demo) Watches() string {
 // Did prints what the demo does.
 func (d *Demo) Did(format string, args ...any) { d.Entry("did", "", fmt.Sprintf(format, args...)) }
 
-// Saw prints what came of it.
+// Saw prints the result.
 func (d *Demo) Saw(format string, args ...any) { d.Entry("saw", "", fmt.Sprintf(format, args...)) }
 
 // Sent prints what goes over the wire, or a command that sends the same.

@@ -266,7 +266,7 @@ func TestNumberedDemos_AreAChainOfElevenWithGoldenFiles(t *testing.T) {
 	}
 }
 
-func TestTeller_PrintsInTheStorysGoroutineAndHoldsUpWhoTells(t *testing.T) {
+func TestTeller_PrintsInTheStorysGoroutineAndBlocksTheCallerMeanwhile(t *testing.T) {
 	story := storyOf(func(ctx context.Context, d *demo.Demo) error {
 		teller := d.Teller(ctx)
 		var told atomic.Int64

@@ -31,9 +31,9 @@
 //		…
 //	}
 //
-// What most demos need is at hand: [Demo.Put] and [Demo.Remove] for objects, [Demo.Watch] and [Demo.ConfigMaps] to
-// watch them with client-go and with listwatch, [Demo.Crowd] for many, [Demo.Tape] for what was sent, [Demo.Serve],
-// [Demo.Child] and [Demo.TempDir] for servers, processes and files of the demo's own, [Demo.Table] for columns.
+// A demo has these helpers: [Demo.Put] and [Demo.Remove] for objects; [Demo.Watch] and [Demo.ConfigMaps] to watch them
+// with client-go and with listwatch. [Demo.Crowd] makes many objects, and [Demo.Tape] notes the requests. [Demo.Serve],
+// [Demo.Child] and [Demo.TempDir] are for servers, processes and files of the demo, and [Demo.Table] for columns.
 // [Demo.Go] runs a function beside the story until the step ends. A [Teller] prints its actions, or a [Handler] takes
 // them. Both block it meanwhile, so the story decides the order of events, and no clock. [Demo.EndWatches] ends
 // watches, [Demo.Watches] counts them. A demo with state that its steps share gives Story.Tell a function of its own.
@@ -47,9 +47,9 @@
 //
 // # What is guaranteed
 //
-//   - On a cluster all happens in one namespace with a random name, which is deleted however the story ends: well, with an
-//     error, a panic or Ctrl-C. So are the things given to [Demo.Cleanup], such as a definition, whose scope is the cluster.
-//     A second Ctrl-C ends the program at once.
+//   - On a cluster all happens in one namespace with a random name. It is deleted even after an error, a panic or
+//     Ctrl-C. So are the things given to [Demo.Cleanup], such as a definition, whose scope is the cluster. A second
+//     Ctrl-C ends the program at once.
 //   - Faults are injected into the in-process server only.
 //   - Colours are for terminals, unless NO_COLOR is set.
 //   - The log is silent unless one of its flags is given: the failures in a story are on purpose.

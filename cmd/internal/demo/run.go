@@ -21,7 +21,7 @@ import (
 // patience is how long a story may take.
 const patience = 2 * time.Minute
 
-// interrupted is the exit code of a program that was told to end, as shells have it.
+// interrupted is the exit code after Ctrl-C, as in shells.
 const interrupted = 130
 
 // Main tells the story to standard output, and ends the program.

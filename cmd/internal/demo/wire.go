@@ -131,8 +131,8 @@ func (t *Tape) Last() Request {
 // length.
 const parametersPerLine = 2
 
-// Curl returns the command that reads the same in a terminal, on several lines if it is long. For a cluster, with its certificates and tokens, it goes
-// through kubectl's proxy, and the reader is told so once.
+// Curl returns the command that reads the same in a terminal, on several lines if it is long. For a cluster, which
+// needs certificates and tokens, it uses kubectl's proxy, and a line says so once.
 func (d *Demo) Curl(r Request) string {
 	host := d.Config.Host
 	if !d.InProcess {

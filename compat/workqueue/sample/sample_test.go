@@ -20,7 +20,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// controller is the loop that everybody has.
+// controller is the usual worker loop.
 type controller struct {
 	queue   workqueue.TypedRateLimitingInterface[string]
 	sync    func(key string) error

@@ -196,7 +196,7 @@ func TestAccept_GrantsFreeNamesAndEstablishes(t *testing.T) {
 		require.False(t, crd.Accept(def, []*apiextensionsv1.CustomResourceDefinition{def}), "its own names are no conflict")
 		require.Equal(t, first, def.Status.Conditions[0].LastTransitionTime)
 
-		// Another definition of the group wants the same kind: it is refused until the first lets go.
+		// Another definition of the group wants the same kind: it is refused until the first releases it.
 		rival := definition(t, func(d *apiextensionsv1.CustomResourceDefinition) {
 			d.Name, d.Spec.Names.Plural, d.Spec.Names.Singular, d.Spec.Names.ShortNames = "wodgets.example.com", "wodgets", "wodget", []string{"wd"}
 		})

@@ -79,8 +79,8 @@ type table struct {
 	base    Tree          // before the first event, in a store that was restored
 	history []Event       // Invariant: ascending revisions, all above trimmed
 	trimmed int64         // revision of the newest event that is no longer in history; 0 if none
-	begin   int64         // nobody may ask for less: a table of that name was dropped at that revision
-	changed chan struct{} // closed at the next event; nil if nobody waits
+	begin   int64         // older revisions are not available: a table of that name was dropped at that revision
+	changed chan struct{} // closed at the next event; nil without waiters
 	dropped bool
 }
 

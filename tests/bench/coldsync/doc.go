@@ -1,5 +1,5 @@
-// Command coldsync measures, against a real API server, how long an informer takes from its start until all its handlers know all
-// pods, what that costs, and how late updates arrive afterwards: glasswatch beside client-go.
+// Command coldsync compares the cold start of glasswatch's and client-go's informers on a real API server. It measures
+// the time from the start until all handlers know all pods, the cost, and the delay of later updates.
 //
 //	go run ./coldsync                     20,000 pods, 5 rounds, two storms each; needs bin/controlplane (make controlplane)
 //	go run ./coldsync -n 5000 -rounds 3 -variants glasswatch,client-go
@@ -14,22 +14,24 @@
 //	└──────┬───────┘                         └────────┘                  └──────────────┬───────────────┘
 //	       └───────────────────── task ▶ ◀ figures, a line of JSON each ────────────────┘
 //
-// Read pods.go and fill.go for what is read, subject.go for who reads it, measure.go and usage.go for the measuring
-// process, rounds.go and storm.go for who starts it, figures.go and page.go for what comes of it.
+// Read pods.go and fill.go for the pods, and subject.go for the informers. measure.go and usage.go are the measuring
+// process; rounds.go and storm.go start it. figures.go and page.go make the page.
 //
 // # What is shown
 //
-//   - Pods such as a ReplicaSet controller and a kubelet leave behind, made by real requests of three field managers.
+//   - Pods as a ReplicaSet controller and a kubelet leave them, made by real requests of three field managers.
 //   - Wall and CPU time, bytes allocated, live heap, peak resident memory; then updates: how many a second, how late, and how
 //     much CPU each costs. Medians over the rounds, with the least and the greatest, and ratios of like with like.
-//   - The floor: who reads the same bytes and decodes nothing.
+//   - The floor: a reader of the same bytes that decodes nothing.
 //
 // # What is not
 //
-//   - The informer alone: server, writers and the measured process share the cores. A busy machine blurs all of it.
-//   - What an informer could take: the second storm is of as many updates as the server does, on two cores a few hundred a second.
+//   - The informer alone: server, writers and the measured process share the cores. On a busy machine all figures vary.
+//   - The most that an informer could take: the server limits the second storm, to a few hundred updates a second on
+//     two cores.
 //   - Windows: the figures are those of getrusage.
 //
-// With -server and the kubeconfig of a cluster that runs (go run ./tests/controlplane/up), the pods are made once and are there
-// for the next run. It should have no ReplicaSet controller, scheduler or kubelet: they would work on the pods.
+// With -server and the kubeconfig of a cluster that runs (go run ./tests/controlplane/up), the pods are made once, and
+// the next run uses them again. It should have no ReplicaSet controller, scheduler or kubelet, for they would change
+// the pods.
 package main

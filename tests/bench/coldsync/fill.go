@@ -16,10 +16,10 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// writers is how many requests are on their way at once.
+// writers is the number of concurrent requests.
 const writers = 16
 
-// configFor is a fresh configuration that speaks protobuf and has no limit of its own.
+// configFor returns a new configuration for protobuf, without a rate limit.
 func configFor(kubeconfig string) (*rest.Config, error) {
 	cfg, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
@@ -31,8 +31,8 @@ func configFor(kubeconfig string) (*rest.Config, error) {
 	return cfg, nil
 }
 
-// fill makes the server have n pods of this benchmark, each by three requests of three writers, and returns them. Those
-// that it has already, as when it served a run before, are taken as they are.
+// fill makes the server have n pods of this benchmark, each by three requests of three writers, and returns them. Pods
+// of an earlier run are used as they are.
 func fill(ctx context.Context, client kubernetes.Interface, n int) ([]*corev1.Pod, error) {
 	pods, err := list(ctx, client)
 	if err != nil {

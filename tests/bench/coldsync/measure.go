@@ -12,26 +12,26 @@ import (
 	"time"
 )
 
-// patience is how long a subject may take to sync, and to be told of the updates.
+// patience is how long a subject may take to sync, and to get the updates.
 const patience = 2 * time.Minute
 
-// task is what a measuring process is told first.
+// task is the first input of a measuring process.
 type task struct {
 	Variant    string
 	Kubeconfig string
 	Profiles   string // a folder for profiles; empty: none
 }
 
-// syncFigures are of the time from the start until all handlers were told of all pods; memory in bytes.
+// syncFigures cover the time from the start until all handlers have all pods; memory in bytes.
 type syncFigures struct {
-	Objects   int // what the first handler was told of
+	Objects   int // the calls of the first handler
 	Wall, CPU time.Duration
 	Allocated uint64
 	Live      uint64 // the heap after a collection, less what it was before
 	Peak      uint64 // resident, the program itself included
 }
 
-// storm is told after the updates were sent.
+// storm is sent after the updates.
 type storm struct{ Updates int }
 
 // stormFigures are of the updates.
@@ -41,8 +41,8 @@ type stormFigures struct {
 	CPU      time.Duration // of this process, for each update
 }
 
-// measure is the measuring process: it is told its task, says its syncFigures, and then for each storm that it is told of the
-// stormFigures.
+// measure is the measuring process. It reads its task, prints its syncFigures, and then the stormFigures for each storm
+// that it reads.
 func measure(in io.Reader, out io.Writer) error {
 	read, write := json.NewDecoder(in), json.NewEncoder(out)
 	var t task
@@ -65,7 +65,7 @@ func measure(in io.Reader, out io.Writer) error {
 		} else if err != nil {
 			return fmt.Errorf("storm: %w", err)
 		}
-		f, err := sitOut(s, o.handler(0), before)
+		f, err := awaitUpdates(s, o.handler(0), before)
 		if err != nil {
 			return err
 		}
@@ -76,8 +76,8 @@ func measure(in io.Reader, out io.Writer) error {
 	}
 }
 
-// sitOut waits until all updates of a storm have arrived, which began after before.
-func sitOut(s storm, first *handler, before usage) (f stormFigures, err error) {
+// awaitUpdates waits until all updates of a storm have arrived. The storm began after before.
+func awaitUpdates(s storm, first *handler, before usage) (f stormFigures, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if err := first.wait(ctx, s.Updates); err != nil {
@@ -136,7 +136,7 @@ func startProfile(t task) (stop func(), err error) {
 	}
 	return func() {
 		pprof.StopCPUProfile()
-		_ = file.Close() // a profile that is cut off says so itself
+		_ = file.Close() // a reader notices a truncated profile
 	}, nil
 }
 

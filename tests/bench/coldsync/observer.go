@@ -17,7 +17,7 @@ const sentAtLength = 19
 
 func formatSentAt(at time.Time) string { return fmt.Sprintf("%0*d", sentAtLength, at.UnixNano()) }
 
-// observer counts what the handlers of a subject are told, and how late.
+// observer counts the calls of a subject's handlers, and their delays.
 type observer struct {
 	handlers [handlers]handler
 }

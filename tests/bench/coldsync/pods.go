@@ -20,15 +20,15 @@ const (
 	namespaces = 10
 	nodes      = 200
 
-	// The three that write a pod, as its managedFields name them.
+	// The three field managers of a pod.
 	replicaSetManager = "kube-controller-manager"
 	kubeletManager    = "kubelet"
 	applyManager      = "cost-reporter"
 
 	// mark is on every pod of the benchmark, for its selector.
 	mark = "coldsync.example.com/pod"
-	// sentAt has the time at which an update was sent, in nanoseconds, or 0. All pods have it, so that the updates do not
-	// change what there is of managedFields.
+	// sentAt has the time at which an update was sent, in nanoseconds, or 0. All pods have it, so that the updates do
+	// not change the size of managedFields.
 	sentAt = "coldsync.example.com/sent-at"
 )
 
@@ -163,7 +163,7 @@ func evicted(why string) corev1.Toleration {
 	}
 }
 
-// statusAt is what the kubelet writes once the n-th pod runs.
+// statusAt is the kubelet's status of the n-th pod when it runs.
 func statusAt(n int) corev1.PodStatus {
 	created := epoch.Add(time.Duration(n) * 7 * time.Second)
 	at := func(seconds int) metav1.Time {
@@ -190,7 +190,7 @@ func statusAt(n int) corev1.PodStatus {
 	}
 }
 
-// applyAt is what a third writer applies to the n-th pod.
+// applyAt is the applied configuration of a third writer for the n-th pod.
 func applyAt(n int) *corev1ac.PodApplyConfiguration {
 	return corev1ac.Pod(nameOf(n), namespaceOf(n)).
 		WithLabels(map[string]string{"cost.example.com/team": fmt.Sprintf("team-%d", n%7)}).

@@ -53,7 +53,7 @@ func TestPods_BelongToTheReplicaSetThatTheyName(t *testing.T) {
 	}
 }
 
-// What the server adds, defaults and managedFields, is more than that again: see TestFill_LeavesPodsOfThreeWriters.
+// Defaults and managedFields, which the server adds, are larger than that: see TestFill_LeavesPodsOfThreeWriters.
 func TestPods_AreSentWithTwoKilobytesOfSpecAndOneOfStatus(t *testing.T) {
 	pod := podAt(1, "0c0ffee0-0000-4000-8000-000000000000")
 	spec := pod.Size()

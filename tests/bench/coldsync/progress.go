@@ -10,7 +10,8 @@ import (
 	"golang.org/x/term"
 )
 
-// progress tells on a terminal how far a long step is, and anywhere how long it took. Its steps may come from any goroutine.
+// progress prints how far a long step is, on a terminal only, and at its end how long it took. Its steps may come from
+// any goroutine.
 type progress struct {
 	what  string
 	total int

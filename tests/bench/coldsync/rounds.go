@@ -33,15 +33,15 @@ type world struct {
 	client     kubernetes.Interface
 	pods       []*corev1.Pod
 	storms     []weather
-	// calm is how long the server has before the storms: a list leaves it things to do, and who is synced sooner would have the
-	// storm fall into them.
+	// calm is the server's pause before the storms. A list leaves the server work, and the storm of the faster informer
+	// would fall into that work.
 	calm time.Duration
 }
 
 // play measures each variant once a round, each time in a process of its own. The rounds begin with another variant each, so that
 // none always has the same one before it.
 func (w *world) play(ctx context.Context, names []string, rounds int) (map[string][]result, error) {
-	// What the server does for its first streaming list only, and what the fill left for it to clear away.
+	// This is the server's work for its first streaming list, and after the fill.
 	if _, err := w.one(ctx, floor); err != nil {
 		return nil, fmt.Errorf("warming up: %w", err)
 	}
@@ -65,8 +65,9 @@ func (w *world) play(ctx context.Context, names []string, rounds int) (map[strin
 	return results, nil
 }
 
-// tidy makes the server collect its garbage. A list and its storms leave so much that it would do so by itself during every second
-// list or so, which then takes half as long again, or during a storm. A server that shows no profiles is taken as it is.
+// tidy makes the server collect its garbage. A list and its storms leave so much garbage that the server would collect
+// it during every second list, or during a storm. Such a list takes half as long again. A server without profiles is
+// used as it is.
 func (w *world) tidy(ctx context.Context) error {
 	_, err := w.client.CoreV1().RESTClient().Get().AbsPath("/debug/pprof/heap").Param("gc", "1").DoRaw(ctx)
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {

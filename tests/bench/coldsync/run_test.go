@@ -93,7 +93,7 @@ func TestFill_KeepsThePodsThatAreThere(t *testing.T) {
 	require.ErrorContains(t, err, "15 pods already, more than 14")
 }
 
-// The whole, small: what comes out is not worth a comparison, but all of it is there.
+// This is a small run of the whole: its figures are not comparable, but all of them must be there.
 func TestRun_MeasuresEachVariantAndWritesThePage(t *testing.T) {
 	out, profiles := t.TempDir(), t.TempDir()
 	require.NoError(t, run(t.Context(), options{

@@ -55,7 +55,7 @@ func shares(pods []*corev1.Pod, n int) iter.Seq[[]*corev1.Pod] {
 	}
 }
 
-// turn waits until it is the ticket's time, and says no if that is after the storm.
+// turn waits until the ticket's time, and returns false if that is after the storm.
 func (w weather) turn(ctx context.Context, began time.Time, ticket int64) bool {
 	due := began
 	if w.rate > 0 {

@@ -29,7 +29,7 @@ func used() usage {
 	}
 }
 
-// liveHeap is what is left after garbage was collected. Twice, for what finalizers and pools let go of.
+// liveHeap is the heap after two garbage collections: the second one frees the objects of finalizers and pools.
 func liveHeap() uint64 {
 	runtime.GC()
 	runtime.GC()

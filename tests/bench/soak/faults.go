@@ -19,7 +19,7 @@ func failing(verb string, code int, retryAfter time.Duration) func(f *apiserver.
 	return func(f *apiserver.Faults) {
 		f.FailNext(2, apiserver.Failure{Verb: verb, Resource: "configmaps", Code: code, RetryAfter: retryAfter})
 		if verb != "update" {
-			f.DropWatches() // so that somebody asks
+			f.DropWatches() // so that a client sends a request
 		}
 	}
 }

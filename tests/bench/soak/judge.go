@@ -12,8 +12,8 @@ import (
 // point is a value at a time, in seconds.
 type point struct{ at, value float64 }
 
-// slope is that of a straight line through the points: the median of the slopes between any two of them (Theil and Sen).
-// Unlike that of least squares, it does not bend for the one sample that a relist or a busy machine has spoilt.
+// slope is the Theil–Sen estimator: the median of the slopes between any two points. Unlike least squares, it is robust
+// against a single bad sample, of a relist or a busy machine.
 func slope(points []point) float64 {
 	var slopes []float64
 	for i, a := range points {
@@ -61,8 +61,8 @@ var flat = []series{
 	{"the lag", func(s sample) (float64, bool) { return s.LagHalf.Seconds(), s.Delivered > 0 }, 1, func(v float64) string { return fmt.Sprintf("%.2f s", v) }},
 }
 
-// windows is in how many pieces the second half is cut, each of which counts with its least value: what only passes by, as
-// the old objects while a list is taken over, comes on top of what stays.
+// windows is the number of pieces of the second half. The least value of each counts, for some memory is temporary,
+// such as the old objects while a list replaces them.
 const windows = 8
 
 func lows(points []point) []point {
@@ -107,7 +107,7 @@ func judge(samples []sample, objects int) (complaints []string) {
 	return complaints
 }
 
-// judgeLeft waits until no more goroutines are left than there were before; those that are shown on standard error.
+// judgeLeft waits until there are no more goroutines than before; the others are shown on standard error.
 func judgeLeft(before int) []string {
 	deadline := time.Now().Add(10 * time.Second)
 	for goroutines() > before {

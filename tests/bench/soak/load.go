@@ -15,7 +15,7 @@ import (
 
 const (
 	namespace = "default"
-	// writers is how many requests are on their way at once.
+	// writers is the number of concurrent requests.
 	writers = 8
 	// sentKey is where an object says when it was sent to the server.
 	sentKey = "sent"
@@ -67,7 +67,7 @@ func (w *world) load(ctx context.Context) {
 			for waitUntil(ctx, next) {
 				n := random.IntN((w.objects-writer-1)/writers+1)*writers + writer
 				w.change(ctx, n, gone, random.IntN(20) == 0)
-				// What could not be done in time is not made up for by more than a second's worth.
+				// A delay is made up for by at most a second's writes.
 				next = next.Add(interval)
 				if behind := time.Now().Add(-time.Second); next.Before(behind) {
 					next = behind
@@ -88,7 +88,7 @@ func waitUntil(ctx context.Context, t time.Time) bool {
 	return ctx.Err() == nil
 }
 
-// change changes one object. What was refused is counted; whether the object is there then is found out next time.
+// change changes one object, and counts refused writes. The next change finds out whether the object exists.
 func (w *world) change(ctx context.Context, n int, gone map[int]bool, remove bool) {
 	w.gate.RLock()
 	defer w.gate.RUnlock()

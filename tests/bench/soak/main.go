@@ -94,8 +94,8 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	return err
 }
 
-// soak returns what was measured while the load lasted, and what is wrong with it. An error is something that has nothing
-// to do with the load. Everything it started is gone when it returns.
+// soak returns the samples of the load, and their faults. An error has nothing to do with the load. When it returns,
+// all that it started has ended.
 func soak(ctx context.Context, o options, out io.Writer) ([]sample, []string, error) {
 	folder, err := os.MkdirTemp("", "soak-")
 	if err != nil {

@@ -115,7 +115,7 @@ func draw(picture, file string, samples []sample) error {
 	return p.Save(10*vg.Inch, 4*vg.Inch, file)
 }
 
-// summary is what one wants to know of a soak that went well.
+// summary is the report of a good run.
 func summary(samples []sample) string {
 	last := samples[len(samples)-1]
 	half := samples[len(samples)/2:]

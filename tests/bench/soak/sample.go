@@ -19,7 +19,7 @@ import (
 	"glasswatch/sharedinformer"
 )
 
-// collectEvery: with each so manieth sample there is a garbage collection first, so that what lives is known.
+// collectEvery is the number of samples between two that begin with a garbage collection, to know the live heap.
 const collectEvery = 4
 
 // sample is a moment of the soak.
@@ -30,7 +30,7 @@ type sample struct {
 	Goroutines int
 	Changes    uint64        // since the beginning
 	Rate       float64       // changes a second since the sample before
-	LagHalf    time.Duration // from sending a change to the handler's call: half of them took longer
+	LagHalf    time.Duration // from sending a change to the handler's call; the median
 	LagMost    time.Duration // one in a hundred took longer
 	Delivered  int           // changes that the lag handler got since the sample before
 	Queue      int           // keys that wait in the workqueue
@@ -81,7 +81,7 @@ func (l *lags) take() (count int, half, most time.Duration) {
 	return len(took), took[len(took)/2], took[len(took)*99/100]
 }
 
-// interval is the time between two samples: 240 of them, if that is neither too often nor too seldom.
+// interval is the time between two samples: for 240 of them, within bounds.
 func interval(lasts time.Duration) time.Duration {
 	return min(max(lasts/240, 250*time.Millisecond), 5*time.Second)
 }
@@ -124,9 +124,9 @@ func (w *world) profile(name string) error {
 	return errors.Join(err, file.Close())
 }
 
-// quietly calls look after the garbage was collected, with the writers held up. What is allocated while a collection goes on
-// counts as alive, and on a busy machine that is more than what is: hence none of the load, and a second collection for what
-// came during the first.
+// quietly calls look after garbage collections, with the writers blocked. Objects that are allocated during a
+// collection count as live, and on a busy machine they are the most. So the writers stop, and a second collection frees
+// the garbage of the first.
 func (w *world) quietly(look func()) {
 	w.gate.Lock()
 	defer w.gate.Unlock()

@@ -1,6 +1,6 @@
-// Package proxy stands between the clients of an API server and the server, and does to lists and watches what networks,
-// load balancers, overloaded servers and restored backups do. It knows the wire: it cuts streams into frames, so that a
-// fault hits what it is meant for.
+// Package proxy stands between an API server and its clients. It injects the faults of networks, load balancers,
+// overloaded servers and restored backups into lists and watches. It cuts streams into frames, so that a fault hits its
+// target.
 //
 //	client ──HTTP──▶ Proxy ──http.RoundTripper──▶ API server
 //	                   │
@@ -8,22 +8,22 @@
 //	                   ├ a list      cut in the middle, garbled, inflated, slow
 //	                   └ a watch     slow; a frame cut, garbled, inflated, sent twice; bookmarks late, twice or never
 //
-// A [Fault] is planned and fires at the first opportunity that fits it; [Options].Fired is told when it has. Nothing is left
-// to chance here: what is random is what the caller plans.
+// A [Fault] is planned and fires at the first opportunity that fits it; [Options].Fired is called then. The proxy
+// itself is deterministic: only the caller's plan is random.
 //
 // # What a client can survive, and what not
 //
 // The proxy never tells a lie that no client could see through:
 //
-//   - A bookmark comes late, twice, or again after newer ones, the one that ends initial events too; never ahead of an event
-//     that is not sent yet. A client must believe what a bookmark says.
-//   - An event comes again at once, or after events of other objects; not after a newer event of the same object, which would
-//     be a new state.
-//   - Garbage comes in the place of an event at most once before an event comes through. Of an event that is garbage
-//     each time it is asked for nobody can tell what it was.
-//   - Garbage has no readable name. An event whose object can be named and not be read is a bad object, and not a bad
-//     network: it costs this object until its next version.
-//   - After [Proxy.Restored], the first watches from a version of before are told so: by a 410, as of a server whose history was
-//     marked as compacted when the backup was restored, or by a bookmark with the server's version. A server that says nothing
-//     is silent until it has come to that version again, and nobody could tell it from one that has nothing to say.
+//   - A bookmark comes late, twice, or again after newer ones, even the one that ends initial events. It never comes
+//     before an event that is not sent yet. A client must trust a bookmark.
+//   - An event comes again at once, or after events of other objects. It does not come after a newer event of the same
+//     object, for that would be a new state.
+//   - Garbage replaces an event at most once before an event comes through. A client could never read an event that is
+//     garbage each time.
+//   - Garbage has no readable name. An event with a readable name and an unreadable object is a bad object, not a
+//     network fault. The informer misses that object until its next version.
+//   - After [Proxy.Restored], the first watches from an older version get a sign. It is a 410, as of a server with a
+//     compacted history, or a bookmark with the server's version. A server without a sign is silent until it reaches
+//     that version again, and a client cannot distinguish it from an idle one.
 package proxy

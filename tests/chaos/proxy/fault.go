@@ -9,14 +9,14 @@ import (
 type Kind uint8
 
 const (
-	// Drop tears the connection: of a request that was not answered, or of a watch between two frames, with or without the
-	// end of the body.
+	// Drop breaks the connection of an unanswered request, or of a watch between two frames, with or without the end of
+	// the body.
 	Drop Kind = iota
 	// HalfFrame tears the connection in the middle of an event or a list.
 	HalfFrame
-	// Garbage sends bytes that nobody can read instead of an event or a list, or before an event.
+	// Garbage sends unreadable bytes instead of an event or a list, or before an event.
 	Garbage
-	// Oversize adds [Padding] bytes to an object, in a field that nobody knows.
+	// Oversize adds [Padding] bytes to an object, in an unknown field.
 	Oversize
 	// Slow pauses in the middle of a list, or of the next frames of a watch.
 	Slow
@@ -58,7 +58,7 @@ type Fault struct {
 	Kind Kind
 	// Variant picks one of the shapes that a kind has; any number is one.
 	Variant int
-	// Pause is how long a Slow waits each time, and what a TooMany asks for.
+	// Pause is how long a Slow waits each time, and the delay that a TooMany asks for.
 	Pause time.Duration
 }
 
@@ -102,7 +102,7 @@ func (p *Proxy) Plan(faults ...Fault) {
 	p.planned = append(p.planned, faults...)
 }
 
-// Clear forgets what is planned, and ends the pauses of what is slow.
+// Clear drops the planned faults, and ends all pauses.
 func (p *Proxy) Clear() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -111,7 +111,7 @@ func (p *Proxy) Clear() {
 	p.calm = make(chan struct{})
 }
 
-// Suspend lets nothing happen until it is called with false, and ends the pauses of what is slow. What is planned stays so.
+// Suspend holds all faults until it is called with false, and ends all pauses. Planned faults stay planned.
 func (p *Proxy) Suspend(suspended bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -116,7 +116,7 @@ func opened(content []byte) (runtime.Unknown, error) {
 	return u, u.Unmarshal(inner)
 }
 
-// oversize is the frame with an object that has Padding bytes more, in a field that nobody knows.
+// oversize is the frame with Padding more bytes in its object, in an unknown field.
 func (f framing) oversize(frame []byte) []byte {
 	event, err := f.event(frame)
 	if err != nil {
@@ -148,7 +148,7 @@ func (f framing) oversize(frame []byte) []byte {
 	return f.frame(event)
 }
 
-// garbage is a frame that nobody can read. isFramed: but the one after it can be found.
+// garbage is an unreadable frame. isFramed: the next frame can be found nevertheless.
 func (f framing) garbage(variant int) (frame []byte, isFramed bool) {
 	switch {
 	case variant%4 == 3 && f.protobuf: // as if the next frame were of four gigabytes

@@ -13,14 +13,14 @@ import (
 
 // Options of a Proxy.
 type Options struct {
-	// Target is where requests go to; its path is not looked at. Upstream takes them there.
+	// Target is where requests go to; its path is ignored. Upstream takes them there.
 	Target   *url.URL
 	Upstream http.RoundTripper
-	// Fired is told of each fault when it happens, from any goroutine. It may be nil and must not block.
+	// Fired is called for each fault when it happens, from any goroutine. It may be nil and must not block.
 	Fired func(Kind)
-	// Trace is told of each request and of how it is answered, for people. It may be nil.
+	// Trace is called for each request with its answer, for people. It may be nil.
 	Trace func(line string)
-	// Version is the server's, for who was set back. nil: it is not told.
+	// Version returns the server's resourceVersion, for the sign after a restore. nil: there is none.
 	Version func() int64
 }
 
@@ -39,7 +39,7 @@ type Proxy struct {
 	// restored: the server was set back at least once. relisted: and was listed since.
 	restored, relisted bool
 	tokens             map[string]bool // that were given out since then
-	rewinds            int             // what the next rewound watch is told
+	rewinds            int             // the sign for the next rewound watch
 }
 
 // New returns a proxy without faults.
@@ -116,8 +116,7 @@ func (p *Proxy) leave(x *exchange) {
 	delete(p.exchanges, x)
 }
 
-// Cut ends everything that is under way: watches cleanly, or everything with its connection. It returns how many those
-// were.
+// Cut ends all running exchanges: watches cleanly, or all with their connections. It returns their number.
 func (p *Proxy) Cut(clean bool) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -133,8 +132,8 @@ func (p *Proxy) Cut(clean bool) int {
 	return n
 }
 
-// Restored says that the server was set back. All connections are torn, as that takes a restart; pages of before expire; and
-// until there was a list, watches from a version are told that they are of a lost time.
+// Restored notes that the server was set back. All connections break, for a restore takes a restart. Older pages
+// expire. Until the next list, watches from a version get the sign that their version is lost.
 func (p *Proxy) Restored() {
 	p.mu.Lock()
 	p.restored, p.relisted, p.tokens = true, false, map[string]bool{}
@@ -161,7 +160,7 @@ func (x *exchange) isOfALostTime() bool {
 	return !p.relisted && x.isWatch() && x.query.Get("sendInitialEvents") != "true" && version != "" && version != "0"
 }
 
-// listed notes that the client has had a whole list, or a page and the token of the next.
+// listed notes that the client got a whole list, or a page and the token of the next.
 func (x *exchange) listed(token string) {
 	p := x.proxy
 	p.mu.Lock()

@@ -208,7 +208,7 @@ func TestProxy_TellsWatchesOfALostTime(t *testing.T) {
 		}
 		require.Equal(h.t, map[string]int{"410": 1, "too": 1, "BOOKMARK": 1}, told, "by an answer, an event, and a bookmark")
 		h.Expect(Rewound, Rewound, Rewound)
-		_ = h.Watch().Close() // after a list nobody is told any more
+		_ = h.Watch().Close() // after a list there is no sign any more
 		h.Expect(Rewound, Rewound, Rewound)
 	})
 }

@@ -51,7 +51,7 @@ func (x *exchange) expire(variant int) {
 	x.status(gone)
 }
 
-// rewind tells who comes with a version or a token of a lost time.
+// rewind refuses a request with a version or a token from before the restore.
 func (x *exchange) rewind() {
 	p := x.proxy
 	p.mu.Lock()
@@ -79,7 +79,7 @@ func (x *exchange) status(s metav1.Status) {
 	_, _ = x.w.Write(body)
 }
 
-// begin answers a watch in the server's place, in what the client wants to hear.
+// begin answers a watch instead of the server, in the client's encoding.
 func (x *exchange) begin() framing {
 	f := framing{protobuf: strings.HasPrefix(x.r.Header.Get("Accept"), runtime.ContentTypeProtobuf)}
 	x.w.Header().Set("Content-Type", f.contentType())

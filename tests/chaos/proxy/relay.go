@@ -57,7 +57,7 @@ type relay struct {
 	framing framing
 	slow    time.Duration
 	slowFor int  // frames
-	garbled bool // the client may have turned its back on this watch
+	garbled bool // the client may have closed this watch
 
 	held              []byte // a bookmark that comes late
 	endsInitialEvents bool   // held does
@@ -92,7 +92,7 @@ func (x *exchange) relayStream(resp *http.Response) {
 	}
 }
 
-// pass passes a frame on, or what becomes of it. It returns false if the stream is to end.
+// pass passes a frame on, with its fault if there is one. It returns false if the stream is to end.
 func (r *relay) pass(frame []byte) bool {
 	event, err := r.framing.event(frame)
 	if err != nil {

@@ -12,7 +12,7 @@ func (c *cluster) apiserverFlags() []string {
 		"--etcd-servers=" + c.etcdURL(),
 		"--bind-address=127.0.0.1",
 		fmt.Sprintf("--secure-port=%d", c.apiPort),
-		"--permit-port-sharing", // with whoever holds it
+		"--permit-port-sharing", // with the process that holds it
 		"--cert-dir=" + c.path("certs"),
 		"--token-auth-file=" + c.path("tokens.csv"),
 		"--authorization-mode=RBAC",

@@ -21,7 +21,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// identity is somebody whom the API server knows by a token.
+// identity is a user that the API server knows by a token.
 type identity struct{ name, user, groups string }
 
 var identities = []identity{
@@ -30,7 +30,8 @@ var identities = []identity{
 	{"stranger", "stranger", ""},
 }
 
-// cluster is what outlives a process: each is told the ports; the rest is read from the directory, and made on the first start.
+// cluster is the state that outlives a process. Each process gets the ports, and reads the rest from the directory,
+// which the first start fills.
 type cluster struct {
 	dir                         string
 	apiPort, etcdPort, peerPort int

@@ -8,8 +8,8 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 )
 
-// startEtcd returns when etcd takes requests. Nothing is flushed to the disk: what is kept must survive a process that
-// is killed, not a machine that is switched off.
+// startEtcd returns when etcd takes requests. Nothing is flushed to the disk: the data must survive a killed process,
+// not a power failure.
 func startEtcd(ctx context.Context, c *cluster) (stop func(), err error) {
 	client, err := url.Parse(c.etcdURL())
 	if err != nil {
@@ -24,7 +24,7 @@ func startEtcd(ctx context.Context, c *cluster) (stop func(), err error) {
 	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = []url.URL{*client}, []url.URL{*client}
 	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = []url.URL{*peer}, []url.URL{*peer}
 	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
-	cfg.SocketOpts.ReusePort = true // with whoever holds the ports
+	cfg.SocketOpts.ReusePort = true // with the process that holds the ports
 	cfg.UnsafeNoFsync = true
 	cfg.LogLevel = "error"
 	e, err := embed.StartEtcd(cfg)

@@ -5,9 +5,9 @@
 //	controlplane --dir D --ports 6443,2379,2380 --components etcd
 //	controlplane --dir D --ports 6443,2379,2380 --components apiserver,controllers
 //
-// The ports are the API server's, etcd's for its clients and etcd's for its peers. Tokens and kubeconfigs stand in the directory,
-// so that whatever is killed, and started with the same directory and ports, comes back as the same cluster. The one line on
-// standard output says that it is ready, and names the directory.
+// The ports are the API server's, etcd's for its clients and etcd's for its peers. Tokens and kubeconfigs stand in the
+// directory. So a killed process that is started with the same directory and ports continues the same cluster. The one
+// line on standard output means that it is ready, and names the directory.
 package main
 
 import (
@@ -100,7 +100,7 @@ func parse(args []string) (o options, err error) {
 	return o, nil
 }
 
-// runComponents starts them in the order in which they need each other, and stops them in the other one.
+// runComponents starts them in the order of their dependencies, and stops them in the reverse order.
 func runComponents(ctx context.Context, c *cluster, names []string, apiserver *cobra.Command) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// built is where the Dockerfile puts what it builds.
+// built is the path of the Dockerfile's output.
 const built = "/out/"
 
 // Build runs the Dockerfile's own build command on this machine, with the version, and puts the program into dir.

@@ -1,5 +1,5 @@
-// Package manifests reads what deploy/ holds, as `kubectl apply -k` would: the tests check it, apply it and run with its
-// flags. It knows no more of kustomize than deploy/ uses, and refuses the rest.
+// Package manifests reads deploy/ as `kubectl apply -k` would. The tests check it, apply it and run with its flags. It
+// supports only the part of kustomize that deploy/ uses, and refuses the rest.
 package manifests
 
 import (

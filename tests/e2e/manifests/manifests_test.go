@@ -21,7 +21,7 @@ import (
 
 const deploy = "../../../deploy"
 
-// typed decodes strictly: a field that the API does not have is an error, not a silence.
+// typed decodes strictly: a field that the API does not have is an error.
 func typed(t *testing.T, way string) []runtime.Object {
 	t.Helper()
 	objects, err := Load(deploy, way)
@@ -157,7 +157,7 @@ func TestManifests_MoveToAnotherNamespaceLeavesNoneBehind(t *testing.T) {
 	}
 }
 
-// What the loader does is what kubectl does, where there is one to ask: `make kubectl`.
+// The loader does the same as kubectl, if kubectl is there: `make kubectl`.
 func TestManifests_KustomizeGivesTheSame(t *testing.T) {
 	kubectl, err := filepath.Abs("../../../bin/kubectl")
 	require.NoError(t, err)

@@ -89,7 +89,7 @@ func TestDoneAndDirty(t *testing.T) {
 			go func() { defer close(drained); q.ShutDownWithDrain() }()
 			synctest.Wait()
 			q.Done(item)
-			defer q.ShutDown() // ends a drain that nobody told
+			defer q.ShutDown() // ends a drain without a signal
 			select {
 			case <-drained:
 			case <-time.After(time.Minute):

@@ -28,7 +28,7 @@ type server struct {
 	lasts time.Duration     // of a watch
 	asked []time.Time
 
-	times  int           // after so many lists it falls silent
+	times  int           // after so many lists it does not answer
 	enough chan struct{} // closed then
 }
 

@@ -111,7 +111,7 @@ func (c cluster) DeleteService() {
 	require.NoError(c, c.client.CoreV1().Services("default").Delete(c.Context(), "web", metav1.DeleteOptions{}))
 }
 
-// ByHand creates an Ingress named web that belongs to nobody.
+// ByHand creates an Ingress named web without an owner.
 func (c cluster) ByHand() {
 	c.Helper()
 	_, err := c.client.NetworkingV1().Ingresses("default").Create(c.Context(), &networkingv1.Ingress{

@@ -49,7 +49,7 @@ func blank(root string, e exercises.Exercise, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("%w (this is to be run in the root of the repository)", err)
 	}
-	// git has the project's answer, and is how it comes back. So nothing may be lost that git does not have.
+	// git has the project's answer, and restores it. So the file must have no changes that git does not have.
 	diff := exec.Command("git", "diff", "--quiet", "HEAD", "--", e.File)
 	diff.Dir = root
 	if err := diff.Run(); err != nil {

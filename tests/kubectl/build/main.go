@@ -1,5 +1,5 @@
-// Command build is the upstream kubectl, compiled from its module, for the tests
-// that drive the in-process API server the way a person does.
+// Command build is the upstream kubectl, compiled from its module, for the tests that use the in-process API server as
+// a person does.
 package main
 
 import (

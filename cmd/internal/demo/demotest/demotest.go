@@ -4,9 +4,9 @@
 //
 //	func TestDemo(t *testing.T) { demotest.Check(t, story) }
 //
-// [Check] runs the story in process and compares what it prints with testdata/<name>.golden, runs it on a "cluster" (an
-// API server of which the story has only a kubeconfig), interrupts it, lets it follow, and checks its log, its flags
-// and its length. With -update, the golden file is written instead.
+// [Check] runs the story in process and compares its output with testdata/<name>.golden. It runs the story on a
+// "cluster", an API server of which the story has only a kubeconfig. It interrupts the story, lets it follow, and
+// checks its log, its flags and its length. With -update, the golden file is written instead.
 package demotest
 
 import (
