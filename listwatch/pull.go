@@ -10,8 +10,9 @@ var ErrClosed = errors.New("watch stream closed")
 
 // source is where the events of a stream come from.
 type source[T Object] interface {
-	// next returns the next event. If there is none now, next blocks until there is or ctx ends; without wait it
-	// returns at once, no event and no error. An *ObjectError costs one event; any other error is the end of the stream.
+	// next returns the next event. If there is none now and wait is set, next blocks until there is one or ctx ends.
+	// Without wait it returns no event and no error then. An *ObjectError costs one event; any other error ends the
+	// stream.
 	next(ctx context.Context, wait bool) (Event[T], error)
 }
 
