@@ -206,7 +206,7 @@ func BenchmarkFrames(b *testing.B) {
 			format, _ := wire.FormatOf(contentType)
 			frames := wire.NewReader(&cycle{data: frame}, format, defaultMaxFrameSize)
 			for b.Loop() {
-				if _, err := frames.Next(); err != nil {
+				if _, err := frames.Next(true); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -25,8 +25,6 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	restfake "k8s.io/client-go/rest/fake"
-
-	"glasswatch/listwatch/wire"
 )
 
 // askBoth lists and watches once and returns both requests.
@@ -439,7 +437,7 @@ func TestMetadata_ReadsPartialAndWholeObjects(t *testing.T) {
 		}
 	}
 	c := newMetadataCodec(corev1.SchemeGroupVersion, true)
-	_, object, err := wire.Event(asJSON, []byte(`{"type":"ADDED","object":{"metadata":7}}`))
+	_, object, err := asJSON.Event([]byte(`{"type":"ADDED","object":{"metadata":7}}`))
 	require.NoError(t, err)
 	_, err = c.decode(object, "")
 	assert.Error(t, err)

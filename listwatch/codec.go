@@ -1,6 +1,7 @@
 package listwatch
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -27,8 +28,8 @@ var errNoName = errors.New("the object has no name")
 // codec decodes the objects of one resource into one Go type. It is only read.
 type codec[T Object] struct {
 	elem                    reflect.Type // of the objects, without their pointer
-	apiVersion              string       // of the resource
-	kind, listKind          string       // empty: any kind
+	metav1.TypeMeta                      // of the objects; an empty Kind is any kind
+	listKind                string       // empty: any kind
 	wants                   string       // for errors: what an object should be
 	metadata                bool         // the server is asked for the metadata alone
 	acceptList, acceptWatch string
@@ -44,20 +45,20 @@ func newTypedCodec[T Object](known *runtime.Scheme, gv schema.GroupVersion, typ 
 		known = scheme.Scheme
 	}
 	c := &codec[T]{elem: typ.Elem(), acceptList: acceptJSON, acceptWatch: acceptJSON}
-	gvks, _, err := known.ObjectKinds(c.newObject())
+	gvks, _, err := known.ObjectKinds(reflect.New(c.elem).Interface().(T))
 	if err != nil {
 		return nil, fmt.Errorf("listwatch: the kind of %v: %w", typ, err)
 	}
 	for _, gvk := range gvks {
 		if gvk.GroupVersion() == gv {
-			c.apiVersion, c.kind = gvk.ToAPIVersionAndKind()
+			c.APIVersion, c.Kind = gvk.ToAPIVersionAndKind()
 		}
 	}
-	if c.kind == "" {
+	if c.Kind == "" {
 		const text = "listwatch: %v is a kind of %v, but the client talks to %v"
 		return nil, fmt.Errorf(text, typ, gvks[0].GroupVersion(), gv)
 	}
-	c.listKind, c.wants = c.kind+"List", "a "+named(c.apiVersion, c.kind)
+	c.listKind, c.wants = c.Kind+"List", "a "+named(c.TypeMeta)
 	if hasProtobuf(typ) {
 		c.acceptList, c.acceptWatch = acceptProtobuf, acceptProtobuf
 	}
@@ -70,11 +71,11 @@ func hasProtobuf(typ reflect.Type) bool {
 
 // newUnstructuredCodec keeps whatever the server sends as a map. An empty kind is any kind of the group and version.
 func newUnstructuredCodec(gv schema.GroupVersion, kind string) *codec[*unstructured.Unstructured] {
+	is := metav1.TypeMeta{APIVersion: gv.String(), Kind: kind}
 	return &codec[*unstructured.Unstructured]{
 		elem:       reflect.TypeFor[unstructured.Unstructured](),
-		apiVersion: gv.String(),
-		kind:       kind,
-		wants:      "a " + named(gv.String(), kind),
+		TypeMeta:   is,
+		wants:      "a " + named(is),
 		acceptList: acceptJSON, acceptWatch: acceptJSON,
 	}
 }
@@ -92,19 +93,17 @@ func newMetadataCodec(gv schema.GroupVersion, protobuf bool) *codec[*metav1.Part
 	}
 	return &codec[*metav1.PartialObjectMetadata]{
 		elem:       reflect.TypeFor[metav1.PartialObjectMetadata](),
-		apiVersion: gv.String(),
+		TypeMeta:   metav1.TypeMeta{APIVersion: gv.String()},
 		metadata:   true,
 		wants:      "the metadata of a " + gv.String() + " object",
 		acceptList: accept(partialMetadata + "List"), acceptWatch: accept(partialMetadata),
 	}
 }
 
-func (c *codec[T]) newObject() T { return reflect.New(c.elem).Interface().(T) }
-
 // decode returns an object that has a name and is of the codec's kind. Nothing in it points into the wire's bytes.
 // listKind is the kind of the list that the object is an item of, empty for an event.
 func (c *codec[T]) decode(from wire.Object, listKind string) (none T, err error) {
-	obj := c.newObject()
+	obj := reflect.New(c.elem).Interface().(T)
 	asMap, isMap := any(obj).(*unstructured.Unstructured)
 	if isMap {
 		err = from.Decode(&asMap.Object, nil)
@@ -121,8 +120,8 @@ func (c *codec[T]) decode(from wire.Object, listKind string) (none T, err error)
 		}
 	}
 	// The wrong kind first: it is why a field has an unexpected type.
-	if !c.agrees(is, c.kind, partialMetadata) {
-		return none, fmt.Errorf("the object is a %s, not %s", named(is.APIVersion, is.Kind), c.wants)
+	if is != c.TypeMeta && !c.agrees(is, c.Kind, partialMetadata) {
+		return none, fmt.Errorf("the object is a %s, not %s", named(is), c.wants)
 	}
 	if err != nil {
 		return none, err
@@ -141,7 +140,7 @@ func (c *codec[T]) checkList(is metav1.TypeMeta) error {
 	if c.agrees(is, c.listKind, partialMetadata+"List") {
 		return nil
 	}
-	return fmt.Errorf("the server answered with a %s, not with a list of %s", named(is.APIVersion, is.Kind), c.wants)
+	return fmt.Errorf("the server answered with a %s, not with a list of %s", named(is), c.wants)
 }
 
 // agrees compares what an object says it is. What it does not say, as in most lists, is taken to be right.
@@ -149,21 +148,17 @@ func (c *codec[T]) agrees(is metav1.TypeMeta, kind, asMetadata string) bool {
 	if c.metadata && is.Kind == asMetadata {
 		return true
 	}
-	return (is.APIVersion == "" || is.APIVersion == c.apiVersion) && (is.Kind == "" || kind == "" || is.Kind == kind)
+	return (is.APIVersion == "" || is.APIVersion == c.APIVersion) && (is.Kind == "" || kind == "" || is.Kind == kind)
 }
 
-func named(apiVersion, kind string) string { return strings.TrimSpace(apiVersion + " " + kind) }
+func named(is metav1.TypeMeta) string { return strings.TrimSpace(is.APIVersion + " " + is.Kind) }
 
 // fillTypeMeta: the items of a list of a built-in type do not say what they are.
 func (c *codec[T]) fillTypeMeta(u *unstructured.Unstructured, listKind string) {
 	if u.GetKind() == "" {
-		kind := c.kind
-		if kind == "" {
-			kind = strings.TrimSuffix(listKind, "List")
-		}
-		u.SetKind(kind)
+		u.SetKind(cmp.Or(c.Kind, strings.TrimSuffix(listKind, "List")))
 	}
 	if u.GetAPIVersion() == "" {
-		u.SetAPIVersion(c.apiVersion)
+		u.SetAPIVersion(c.APIVersion)
 	}
 }

@@ -38,10 +38,15 @@ func fromWatch[T Object](ctx context.Context, w watch.Interface) *puller[T] {
 
 type watchSource[T Object] struct{ watch watch.Interface }
 
-func (s watchSource[T]) wait(ctx context.Context) (ev Event[T], err error) {
+func (s watchSource[T]) next(ctx context.Context, wait bool) (ev Event[T], err error) {
 	// First a receive from one channel: it costs a fraction of a select on two.
-	if ev, ok, err := s.poll(); ok {
-		return ev, err
+	select {
+	case from, open := <-s.watch.ResultChan():
+		return eventOf[T](from, open)
+	default:
+	}
+	if !wait {
+		return ev, nil
 	}
 	select {
 	case <-ctx.Done():
@@ -51,23 +56,13 @@ func (s watchSource[T]) wait(ctx context.Context) (ev Event[T], err error) {
 	}
 }
 
-func (s watchSource[T]) poll() (ev Event[T], ok bool, err error) {
-	select {
-	case from, open := <-s.watch.ResultChan():
-		ev, err = eventOf[T](from, open)
-		return ev, true, err
-	default:
-		return ev, false, nil
-	}
-}
-
 // eventOf converts what came out of the watch's channel.
 func eventOf[T Object](from watch.Event, open bool) (ev Event[T], err error) {
 	if !open {
 		return ev, io.EOF
 	}
 	var bad *ObjectError
-	ev.Type = eventTypeOf(string(from.Type))
+	ev.Type = eventTypes[string(from.Type)]
 	switch {
 	case from.Type == watch.Error:
 		return ev, statusErrorOf(from.Object)

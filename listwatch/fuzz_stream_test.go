@@ -106,11 +106,12 @@ func requireSound(t *testing.T, format wire.Format, frame []byte, got pulled[*co
 		require.Equal(t, metav1.TypeMeta{}, got.ev.Object.TypeMeta)
 	case unreadable:
 		require.NotEmpty(t, bad.Err.Error())
-		_, object, err := wire.Event(format, frame)
+		_, object, err := format.Event(frame)
 		if err != nil {
 			return
 		}
-		if meta, err := object.Metadata(); err == nil && bad.Key != (Key{}) {
+		var meta metav1.PartialObjectMetadata
+		if err := object.Decode(&meta, nil); err == nil && bad.Key != (Key{}) {
 			require.Equal(t, Key{Namespace: meta.Namespace, Name: meta.Name}, bad.Key)
 		}
 	}

@@ -59,13 +59,13 @@ func decodeList[T Object](format wire.Format, codec *codec[T], body []byte) (*Li
 	if err != nil {
 		return nil, err
 	}
-	if parts.Meta.ResourceVersion == "" {
+	if parts.ResourceVersion == "" {
 		return nil, ErrNoResourceVersion
 	}
 	list := &List[T]{
-		ResourceVersion:    parts.Meta.ResourceVersion,
-		Continue:           parts.Meta.Continue,
-		RemainingItemCount: parts.Meta.RemainingItemCount,
+		ResourceVersion:    parts.ResourceVersion,
+		Continue:           parts.Continue,
+		RemainingItemCount: parts.RemainingItemCount,
 		Items:              make([]T, 0, len(parts.Items)),
 	}
 	for _, item := range parts.Items {

@@ -263,7 +263,7 @@ func protobufObject(t *testing.T, apiVersion, kind, raw string) wire.Object {
 	unknown := runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: apiVersion, Kind: kind}, Raw: []byte(raw)}
 	envelope, err := unknown.Marshal()
 	require.NoError(t, err)
-	_, object, err := wire.Event(asProtobuf, encodeRaw(t, protoType, "ADDED", append([]byte(protobufPrefix), envelope...))[4:])
+	_, object, err := asProtobuf.Event(encodeRaw(t, protoType, "ADDED", append([]byte(protobufPrefix), envelope...))[4:])
 	require.NoError(t, err)
 	return object
 }

@@ -8,22 +8,21 @@ import (
 // ErrClosed is what Next returns on a stream that was closed by its owner.
 var ErrClosed = errors.New("watch stream closed")
 
-// source is where the events of a stream come from. An error that is an *ObjectError costs one event; any other is the
-// end of the stream.
+// source is where the events of a stream come from.
 type source[T Object] interface {
-	// wait blocks until there is an event, or until ctx ends.
-	wait(ctx context.Context) (Event[T], error)
-	// poll does not block: ok is false if there is nothing now.
-	poll() (ev Event[T], ok bool, err error)
+	// next returns the next event. If there is none now and wait is set, next blocks until there is one or ctx ends.
+	// Without wait it returns no event and no error then. An *ObjectError costs one event; any other error ends the
+	// stream.
+	next(ctx context.Context, wait bool) (Event[T], error)
 }
 
 // puller makes a BatchStream of a source. Next and NextBatch are for one goroutine, Close for any.
 type puller[T Object] struct {
 	source   source[T]
 	maxBatch int
-	// Invariant: nothing is taken from the source once end is set, nor before bad was returned.
-	end error
-	bad error // an event after the last batch that could not be read
+	// err is what the source returned, for the next call if events came before it. Invariant: nothing is taken from the
+	// source while err is set.
+	err error
 
 	// unordered: resourceVersions may fall. See UnorderedVersions.
 	unordered bool
@@ -47,57 +46,33 @@ func (p *puller[T]) UnorderedVersions() bool { return p.unordered }
 
 // Next implements Stream.
 func (p *puller[T]) Next() (Event[T], error) {
-	if p.end == nil {
-		p.end = p.ended()
-	}
-	if p.end != nil {
-		return Event[T]{}, p.end
-	}
-	if bad := p.bad; bad != nil {
-		p.bad = nil
-		return Event[T]{}, bad
-	}
-	ev, err := p.source.wait(p.ctx)
-	if err != nil {
-		err = p.judge(err)
-	}
-	return ev, err
+	var one [1]Event[T]
+	_, err := p.NextBatch(one[:])
+	return one[0], err
 }
 
-// NextBatch implements BatchStream.
+// NextBatch implements BatchStream. The source is asked to wait for the first event only.
 func (p *puller[T]) NextBatch(into []Event[T]) (n int, err error) {
-	if into[0], err = p.Next(); err != nil {
-		return 0, err
-	}
-	for n = 1; n < min(len(into), p.maxBatch) && p.ended() == nil; n++ {
-		ev, ok, err := p.source.poll()
-		if err != nil {
-			p.bad = p.judge(err)
+	for n < min(len(into), p.maxBatch) {
+		var ev Event[T]
+		if p.err == nil {
+			ev, p.err = p.source.next(p.ctx, n == 0)
 		}
-		if !ok || err != nil {
+		if p.ctx.Err() != nil { // closed or cancelled; the source may have failed because of it
+			p.err = context.Cause(p.ctx)
+		}
+		if p.err != nil || ev.Type == 0 {
 			break
 		}
 		into[n] = ev
+		n++
 	}
-	return n, nil
-}
-
-// ended returns why nothing may be delivered any more although events may have arrived, nil while they may.
-func (p *puller[T]) ended() error {
-	err := p.ctx.Err()
-	if err != nil && context.Cause(p.ctx) == ErrClosed {
-		return ErrClosed
+	if n > 0 {
+		return n, nil
 	}
-	return err
-}
-
-// judge remembers the error if it ends the stream. What closing and cancelling do to a source is not what ended it.
-func (p *puller[T]) judge(err error) error {
+	err = p.err
 	if _, costsOne := err.(*ObjectError); costsOne {
-		return err
+		p.err = nil
 	}
-	if p.end = p.ended(); p.end == nil {
-		p.end = err
-	}
-	return p.end
+	return 0, err
 }

@@ -2,6 +2,7 @@ package listwatch
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -24,7 +25,7 @@ func resettingServer(t *testing.T, event []byte, end func(framer *http2.Framer, 
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	served := make(chan error, 1)
-	go func() { served <- serveOneStream(listener, event, end) }()
+	go func() { served <- serveOneStream(t.Context(), listener, event, end) }()
 	transport := &http.Transport{Protocols: new(http.Protocols)}
 	transport.Protocols.SetUnencryptedHTTP2(true)
 	t.Cleanup(func() {
@@ -35,12 +36,14 @@ func resettingServer(t *testing.T, event []byte, end func(framer *http2.Framer, 
 	return &rest.Config{Host: "http://" + listener.Addr().String(), Transport: transport, QPS: -1}
 }
 
-func serveOneStream(listener net.Listener, event []byte, end func(*http2.Framer, uint32) error) error {
+func serveOneStream(ctx context.Context, listener net.Listener, event []byte, end func(*http2.Framer, uint32) error) error {
 	conn, err := listener.Accept()
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
+	// When the test is over the client may still hold the connection: it is not idle yet.
+	context.AfterFunc(ctx, func() { _ = conn.Close() })
 	if _, err := io.ReadFull(conn, make([]byte, len(http2.ClientPreface))); err != nil {
 		return err
 	}

@@ -59,38 +59,25 @@ type httpSource[T Object] struct {
 	codec  *codec[T]
 }
 
-// wait returns when the context of the request ends, for the body can be read no longer then.
-func (s *httpSource[T]) wait(context.Context) (ev Event[T], err error) {
-	frame, err := s.frames.Next()
-	if err != nil {
+// next returns when the context of the request ends, because the body can be read no longer then.
+func (s *httpSource[T]) next(_ context.Context, wait bool) (ev Event[T], err error) {
+	frame, err := s.frames.Next(wait)
+	if frame == nil {
 		return ev, err
 	}
-	return s.decode(frame)
-}
-
-func (s *httpSource[T]) poll() (ev Event[T], ok bool, err error) {
-	frame, ok := s.frames.Buffered()
-	if !ok {
-		return ev, false, nil
-	}
-	ev, err = s.decode(frame)
-	return ev, true, err
-}
-
-// decode makes an event of a frame.
-func (s *httpSource[T]) decode(frame []byte) (ev Event[T], err error) {
-	typ, object, err := wire.Event(s.format, frame)
+	typ, object, err := s.format.Event(frame)
 	if _, ended := err.(*apierrors.StatusError); ended || errors.Is(err, wire.ErrGarbage) {
 		return ev, err
 	}
-	ev.Type = eventTypeOf(typ)
+	ev.Type = eventTypes[typ]
 	switch {
 	case err != nil:
 	case ev.Type == 0:
 		err = unknownType(typ)
 	case ev.Type == Bookmark:
-		meta, metaErr := object.Metadata()
-		ev.ResourceVersion, ev.InitialEventsEnd, err = bookmark(&meta, metaErr)
+		var meta metav1.PartialObjectMetadata
+		err = object.Decode(&meta, nil)
+		ev.ResourceVersion, ev.InitialEventsEnd, err = bookmark(&meta, err)
 	default:
 		if ev.Object, err = s.codec.decode(object, ""); err == nil {
 			ev.ResourceVersion = ev.Object.GetResourceVersion()

@@ -3,7 +3,6 @@ package listwatch
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -36,22 +35,16 @@ const (
 	Bookmark
 )
 
-var eventTypeNames = [...]string{Added: "ADDED", Modified: "MODIFIED", Deleted: "DELETED", Bookmark: "BOOKMARK"}
+var eventTypes = map[string]EventType{"ADDED": Added, "MODIFIED": Modified, "DELETED": Deleted, "BOOKMARK": Bookmark}
 
 // String returns the name that the wire uses: ADDED, MODIFIED, DELETED, BOOKMARK.
 func (t EventType) String() string {
-	if t == 0 || int(t) >= len(eventTypeNames) {
-		return fmt.Sprintf("EventType(%d)", uint8(t))
+	for name, typ := range eventTypes {
+		if typ == t {
+			return name
+		}
 	}
-	return eventTypeNames[t]
-}
-
-// eventTypeOf returns the type of that name, 0 if there is none.
-func eventTypeOf(name string) EventType {
-	if name == "" {
-		return 0
-	}
-	return EventType(max(0, slices.Index(eventTypeNames[:], name)))
+	return fmt.Sprintf("EventType(%d)", uint8(t))
 }
 
 // Event is one event of a watch.
@@ -121,7 +114,7 @@ type Stream[T Object] interface {
 	//   - io.EOF: the stream ended cleanly, between two frames;
 	//   - an *[ObjectError]: this event could not be read; call Next again for the one after it;
 	//   - an *apierrors.StatusError: the server sent an ERROR event, such as 410 Expired;
-	//   - the context's error, if the watch's context was cancelled;
+	//   - the cause (context.Cause), if the watch's context was cancelled;
 	//   - anything else: the stream broke, for instance in the middle of a frame.
 	//
 	// After an error other than an *ObjectError there is nothing more to come: the caller closes the stream, and Next

@@ -153,11 +153,9 @@ func TestWalkthrough(t *testing.T) {
 	t.Run("6 a retry stream outlives its watches", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		stream, err := resume.NewRetryStream(ctx, client, metav1.ListOptions{ResourceVersion: "10"}, resume.RetryOptions{
-			OnRetry: func(err error) {
-				assert.Equal(t, io.EOF, err)
-				cancel() // the story ends here; without this, Next would go on from 16
-			},
+		stream, err := resume.NewStream(ctx, client, metav1.ListOptions{ResourceVersion: "10"}, func(err error) {
+			assert.Equal(t, io.EOF, err)
+			cancel() // the story ends here; without this, Next would go on from 16
 		})
 		require.NoError(t, err)
 		defer stream.Close()

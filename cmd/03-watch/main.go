@@ -71,7 +71,7 @@ func retries(ctx context.Context, d *demo.Demo) {
 		d.Remove(ctx, "h")
 		d.Put(ctx, "retry", "i", "i")
 	})
-	s := demo.Must(resume.NewRetryStream(ctx, d.ConfigMaps("retry"), opts, resume.RetryOptions{OnRetry: func(error) { meanwhile() }}))
+	s := demo.Must(resume.NewStream(ctx, d.ConfigMaps("retry"), opts, func(error) { meanwhile() }))
 	defer s.Close()
 	demo.Expect(d, s, 4)
 	d.Sent("%s", d.Curl(d.Tape.Last()))
@@ -127,12 +127,12 @@ func killed(ctx context.Context, d *demo.Demo) {
 // worker is the other process: it does its work, and then saves its position.
 func worker(ctx context.Context, d *demo.Demo, path string) error {
 	cluster, client := demo.Must(resume.ClusterID(ctx, d.Config)), d.ConfigMaps("work")
-	options := resume.ResumableOptions{Path: path, Cluster: cluster}
-	w, err := resume.NewResumableWatch(ctx, client, metav1.ListOptions{}, options)
+	options := resume.Options{Path: path, Cluster: cluster}
+	w, err := resume.NewWatch(ctx, client, metav1.ListOptions{}, options)
 	if errors.Is(err, resume.ErrNoPosition) {
 		list := demo.Must(listwatch.ListAll(ctx, client, metav1.ListOptions{}, 500))
 		d.Line("nothing on disk: listed %d", len(list.Items))
-		w, err = resume.NewResumableWatch(ctx, client, metav1.ListOptions{ResourceVersion: list.ResourceVersion}, options)
+		w, err = resume.NewWatch(ctx, client, metav1.ListOptions{ResourceVersion: list.ResourceVersion}, options)
 	}
 	demo.Check(err)
 	d.Line("resumes after resourceVersion %s", w.Position())

@@ -5,14 +5,14 @@ import (
 	"sync"
 )
 
-// DefaultTableBytes is the default of Options.TableBytes.
-const DefaultTableBytes = 4 << 20
+// defaultTableBytes is the default of Options.TableBytes.
+const defaultTableBytes = 4 << 20
 
 // Options of a Decoder. The zero value is useful.
 type Options struct {
 	// TableBytes is about how much of the parts that came last is remembered for each type of objects. It counts the
 	// parts, the bytes that they were decoded from, and the table itself; there may be twice as much. 0 is
-	// DefaultTableBytes.
+	// defaultTableBytes.
 	TableBytes int
 }
 
@@ -26,7 +26,7 @@ type Decoder struct {
 // New returns a Decoder.
 func New(opts Options) *Decoder {
 	if opts.TableBytes <= 0 {
-		opts.TableBytes = DefaultTableBytes
+		opts.TableBytes = defaultTableBytes
 	}
 	return &Decoder{limit: opts.TableBytes}
 }
@@ -78,33 +78,4 @@ func (d *typeDecoder) decoded(data []byte, object reflect.Value) bool {
 	defer d.mu.Unlock()
 	d.table.objects++
 	return d.message(d.plan.root, data, placeOf(object))
-}
-
-// Stats say what has become of the parts.
-type Stats struct {
-	Asked, Found uint64 // parts that were looked for, and that were there
-	Parts        int    // in the tables
-	Paused       int    // fields that are not looked for at this time
-}
-
-// Stats returns the numbers since New, of all types together.
-func (d *Decoder) Stats() (all Stats) {
-	d.types.Range(func(_, value any) bool {
-		value.(*typeDecoder).addTo(&all)
-		return true
-	})
-	return all
-}
-
-func (d *typeDecoder) addTo(s *Stats) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	s.Asked += d.table.asked
-	s.Found += d.table.hits
-	for n := range d.table.fields {
-		s.Parts += len(d.table.young[n]) + len(d.table.old[n])
-		if d.table.fields[n].pause > 0 {
-			s.Paused++
-		}
-	}
 }

@@ -241,7 +241,7 @@ func TestUnmarshal_LeavesOtherTypesToTheirOwnUnmarshal(t *testing.T) {
 	require.NoError(t, d.Unmarshal([]byte("quiet"), obj))
 	require.Equal(t, "QUIET", obj.Name)
 	require.NoError(t, d.Unmarshal([]byte("quiet"), byValue{}))
-	require.Zero(t, d.Stats())
+	require.Zero(t, d.stats())
 }
 
 // foreign has tags that say one thing and an Unmarshal that does another.

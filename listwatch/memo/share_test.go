@@ -65,10 +65,10 @@ func TestUnmarshal_FindsMostOfAPod(t *testing.T) {
 	for n := range 5000 {
 		require.NoError(t, d.Unmarshal(encode(memotest.Pod(n)), &corev1.Pod{}))
 	}
-	stats := d.Stats()
-	t.Logf("%+v", stats)
-	require.Greater(t, float64(stats.Found), 0.8*float64(stats.Asked))
-	require.Positive(t, stats.Paused, "names are looked for as if they came again")
+	found := d.stats()
+	t.Logf("%+v", found)
+	require.Greater(t, float64(found.Found), 0.8*float64(found.Asked))
+	require.Positive(t, found.Paused, "names are looked for as if they came again")
 }
 
 func TestUnmarshal_AnAppendToASharedSliceDoesNotReachTheOtherObject(t *testing.T) {
@@ -196,9 +196,9 @@ func TestDecoder_TableIsBounded(t *testing.T) {
 		data := encode(&corev1.ConfigMap{Data: map[string]string{fmt.Sprint("key", n/2): strings.Repeat("x", n/2%100)}})
 		require.NoError(t, d.Unmarshal(data, &corev1.ConfigMap{}))
 		require.LessOrEqual(t, tableOf(d).size, limit)
-		require.LessOrEqual(t, d.Stats().Parts*entryBytes, 2*limit)
+		require.LessOrEqual(t, d.stats().Parts*entryBytes, 2*limit)
 	}
-	require.Positive(t, d.Stats().Parts)
+	require.Positive(t, d.stats().Parts)
 	big := encode(&corev1.ConfigMap{Data: map[string]string{"big": strings.Repeat("y", limit/4)}})
 	d = New(Options{TableBytes: limit})
 	for range 5 {
@@ -229,7 +229,7 @@ func TestDecoder_WhatComesOnceIsNotKept(t *testing.T) {
 		data := encode(&corev1.ConfigMap{Data: map[string]string{fmt.Sprint("key", n): fmt.Sprint("value", n)}})
 		require.NoError(t, d.Unmarshal(data, &corev1.ConfigMap{}))
 	}
-	require.Less(t, d.Stats().Parts, 10, "but for hashes that are the same by chance")
+	require.Less(t, d.stats().Parts, 10, "but for hashes that are the same by chance")
 }
 
 func TestDecoder_WhatOnlyOneObjectHasTwiceIsNotKept(t *testing.T) {
@@ -244,7 +244,7 @@ func TestDecoder_WhatOnlyOneObjectHasTwiceIsNotKept(t *testing.T) {
 	for range 100 {
 		require.NoError(t, empty.Unmarshal(encode(&corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{}}}}), &corev1.Pod{}))
 	}
-	require.Less(t, d.Stats().Parts, empty.Stats().Parts+10, "but for hashes that are the same by chance")
+	require.Less(t, d.stats().Parts, empty.stats().Parts+10, "but for hashes that are the same by chance")
 }
 
 // A part is in memory as long as one of those that hold it, whether the table still has it by itself or not.
@@ -274,17 +274,17 @@ func TestDecoder_AFieldThatIsSeldomFoundRestsAndIsTriedAgain(t *testing.T) {
 	for n := range window {
 		decode(fmt.Sprint("name", n))
 	}
-	require.Positive(t, d.Stats().Paused)
-	asked := d.Stats().Asked
+	require.Positive(t, d.stats().Paused)
+	asked := d.stats().Asked
 	for range pause {
 		decode("always the same")
 	}
-	require.Less(t, d.Stats().Asked, asked+pause)
+	require.Less(t, d.stats().Asked, asked+pause)
 	for range 3 * window {
 		decode("always the same")
 	}
-	require.Zero(t, d.Stats().Paused)
-	require.Greater(t, d.Stats().Found, uint64(window))
+	require.Zero(t, d.stats().Paused)
+	require.Greater(t, d.stats().Found, uint64(window))
 }
 
 func TestDecoder_MayBeUsedByManyAtOnce(t *testing.T) {

@@ -1,7 +1,7 @@
 // Package resume has watches that outlive their connection, and their program.
 //
-//	RetryStream      the connection ends: watch again from the last resourceVersion delivered
-//	ResumableWatch   the program ends:    watch again from the position in a file
+//	Stream      the connection ends: watch again from the last resourceVersion delivered
+//	Watch   the program ends:    watch again from the position in a file
 //
 //	file:  magic and format version │ frame 0: identity │ frame 1 │ … │ SHA-256 of all before
 //	       8 bytes                  │ length, JSON      │         │   │ 32 bytes
@@ -12,7 +12,7 @@
 //
 // # What is guaranteed
 //
-//   - A [RetryStream] delivers each event once and in order. A [ResumableWatch] delivers each at least once, in order.
+//   - A [Stream] delivers each event once and in order. A [Watch] delivers each at least once, in order.
 //   - [Save] is all or nothing. The file is written beside the old one, synced, and renamed. A process that is
 //     killed, or a disk that is full, leaves the old file as it was.
 //   - [Load] returns nothing of a file before all of it was checked. A file that is cut, extended or changed is

@@ -19,7 +19,7 @@ import (
 
 // A program that must not miss a ConfigMap dies before its work on the second is done. When it starts again, that one
 // comes again.
-func ExampleNewResumableWatch() {
+func ExampleNewWatch() {
 	ctx, cancel := context.WithCancel(context.Background())
 	server, listener := apiserver.New(apiserver.Options{}), apiserver.NewPipeListener()
 	stopped := make(chan error)
@@ -35,15 +35,15 @@ func ExampleNewResumableWatch() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	options := resume.ResumableOptions{Path: filepath.Join(folder, "configmaps"), Cluster: cluster}
+	options := resume.Options{Path: filepath.Join(folder, "configmaps"), Cluster: cluster}
 
 	// start is what the program does first: resume or, if it cannot, list.
-	start := func() *resume.ResumableWatch[*corev1.ConfigMap] {
-		w, err := resume.NewResumableWatch(ctx, lw, metav1.ListOptions{}, options)
+	start := func() *resume.Watch[*corev1.ConfigMap] {
+		w, err := resume.NewWatch(ctx, lw, metav1.ListOptions{}, options)
 		if errors.Is(err, resume.ErrNoPosition) {
 			list, _ := listwatch.ListAll(ctx, lw, metav1.ListOptions{}, 0)
 			fmt.Println("listed", len(list.Items))
-			w, err = resume.NewResumableWatch(ctx, lw, metav1.ListOptions{ResourceVersion: list.ResourceVersion}, options)
+			w, err = resume.NewWatch(ctx, lw, metav1.ListOptions{ResourceVersion: list.ResourceVersion}, options)
 		}
 		if err != nil {
 			log.Fatal(err)

@@ -85,7 +85,7 @@ func (w *Writer) write(data []byte) {
 }
 
 // Encode writes a file to out: the identity, and the frames that fill writes. fill may be nil.
-func Encode(out io.Writer, id Identity, fill func(w *Writer) error) error {
+func encode(out io.Writer, id Identity, fill func(w *Writer) error) error {
 	w := &Writer{to: bufio.NewWriterSize(out, 1<<16), sum: sha256.New()}
 	w.write([]byte(magic))
 	header, err := json.Marshal(id)
@@ -113,15 +113,15 @@ func Load(path string, id Identity) ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	frames, err := Decode(data, id)
+	frames, err := decode(data, id)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return frames, nil
 }
 
-// Decode is Load for what was read already. The frames point into data.
-func Decode(data []byte, id Identity) ([][]byte, error) {
+// decode is Load for what was read already. The frames point into data.
+func decode(data []byte, id Identity) ([][]byte, error) {
 	const start = len(magic)
 	switch {
 	case len(data) < start+sha256.Size:

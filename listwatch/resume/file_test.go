@@ -30,7 +30,7 @@ func framesOf(frames ...string) func(*Writer) error {
 
 func encoded(t require.TestingT, id Identity, frames ...string) []byte {
 	var out bytes.Buffer
-	require.NoError(t, Encode(&out, id, framesOf(frames...)))
+	require.NoError(t, encode(&out, id, framesOf(frames...)))
 	return out.Bytes()
 }
 
@@ -95,7 +95,7 @@ func TestDecode_AnyOtherBytesAreRefused(t *testing.T) {
 			at := rapid.IntRange(0, len(bad)).Draw(t, "at")
 			bad = append(bytes.Clone(bad[:at]), append([]byte{rapid.Byte().Draw(t, "in")}, bad[at:]...)...)
 		}
-		_, err := Decode(bad, blue)
+		_, err := decode(bad, blue)
 		require.True(t, errors.Is(err, ErrDamaged) || errors.Is(err, ErrVersion), "%v", err)
 	})
 }
@@ -106,7 +106,7 @@ func TestDecode_EveryBitCounts(t *testing.T) {
 	for bit := range len(good) * 8 {
 		bad := bytes.Clone(good)
 		bad[bit/8] ^= 1 << (bit % 8)
-		_, err := Decode(bad, blue)
+		_, err := decode(bad, blue)
 		require.Error(t, err, "bit %d", bit)
 	}
 }
@@ -121,7 +121,7 @@ func TestDecode_AnotherIdentityIsForeign(t *testing.T) {
 	} {
 		other := blue
 		change(&other)
-		_, err := Decode(encoded(t, other), blue)
+		_, err := decode(encoded(t, other), blue)
 		require.ErrorIs(t, err, ErrForeign)
 		require.ErrorContains(t, err, "its "+name+" is")
 	}
@@ -130,7 +130,7 @@ func TestDecode_AnotherIdentityIsForeign(t *testing.T) {
 func TestDecode_AnotherFormatVersionIsSaidToBeOne(t *testing.T) {
 	data := encoded(t, blue)
 	data[len(magic)-1]++
-	_, err := Decode(data, blue)
+	_, err := decode(data, blue)
 	require.ErrorIs(t, err, ErrVersion)
 }
 
@@ -146,11 +146,11 @@ func FuzzDecode(f *testing.F) {
 	f.Add(good)
 	f.Add(good[len(magic) : len(good)-sha256.Size])
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if frames, err := Decode(data, blue); err == nil {
+		if frames, err := decode(data, blue); err == nil {
 			require.True(t, bytes.HasPrefix(data, []byte(magic)))
 			require.LessOrEqual(t, total(frames), len(data))
 		}
-		frames, err := Decode(sealed(data), blue)
+		frames, err := decode(sealed(data), blue)
 		if err != nil {
 			return
 		}

@@ -112,7 +112,7 @@ type programs struct {
 	server *history
 	model  *program
 	folder string
-	watch  *ResumableWatch[*corev1.Service]
+	watch  *Watch[*corev1.Service]
 	over   bool // the watch has failed
 }
 

@@ -25,7 +25,7 @@ var (
 	ErrNotDelivered = errors.New("not delivered by this watch")
 )
 
-// ResumableWatch is a [RetryStream] whose position outlives the program: the resourceVersion up to which the program
+// Watch is a [Stream] whose position outlives the program: the resourceVersion up to which the program
 // has done its work, in a file.
 //
 //	position in the file ──▶ watch from there ──▶ Next ──▶ the program's work ──▶ Commit ──▶ position in the file
@@ -42,8 +42,8 @@ var (
 // A position that the server has not come to, because it was set back to a backup, is lost, too: the first watch from
 // the file asks for that, see [RejectIfServerBehind]. Once the server has passed that version again nobody can tell:
 // start anew from a list after a restore.
-type ResumableWatch[T listwatch.Object] struct {
-	stream    *RetryStream[T]
+type Watch[T listwatch.Object] struct {
+	stream    *Stream[T]
 	path      string
 	id        Identity
 	onError   func(err error)
@@ -61,8 +61,8 @@ type ResumableWatch[T listwatch.Object] struct {
 	open bool
 }
 
-// ResumableOptions say where the position is, and of what.
-type ResumableOptions struct {
+// Options say where the position is, and of what.
+type Options struct {
 	// Path is the file. Its folder must exist; beside it, a ".tmp" of that name is used. Each watch needs its own.
 	Path string
 	// Cluster tells the cluster from others, as [ClusterID] does. It must not be empty.
@@ -75,16 +75,16 @@ type ResumableOptions struct {
 	OnError func(err error)
 }
 
-// NewResumableWatch returns a watch that resumes from the position in the file. If opts has a ResourceVersion, it
+// NewWatch returns a watch that resumes from the position in the file. If opts has a ResourceVersion, it
 // starts there instead, and makes that the position before it returns. It connects at the first Next. Close it, or
 // cancel ctx.
 //
 // The error is ErrNoPosition if there is no ResourceVersion and no position that can be trusted: the file is missing,
 // damaged, or about another cluster, resource or selector.
-func NewResumableWatch[T listwatch.Object](
-	ctx context.Context, lw listwatch.ListerWatcher[T], opts metav1.ListOptions, options ResumableOptions,
-) (*ResumableWatch[T], error) {
-	w := &ResumableWatch[T]{path: options.Path, onError: options.OnError, bookmarks: opts.AllowWatchBookmarks}
+func NewWatch[T listwatch.Object](
+	ctx context.Context, lw listwatch.ListerWatcher[T], opts metav1.ListOptions, options Options,
+) (*Watch[T], error) {
+	w := &Watch[T]{path: options.Path, onError: options.OnError, bookmarks: opts.AllowWatchBookmarks}
 	if w.onError == nil {
 		w.onError = func(err error) { klog.FromContext(ctx).Info("Resumable watch", "path", options.Path, "err", err) }
 	}
@@ -114,7 +114,7 @@ func NewResumableWatch[T listwatch.Object](
 	}
 	w.committed, w.delivered, w.furthest = opts.ResourceVersion, opts.ResourceVersion, opts.ResourceVersion
 	opts.AllowWatchBookmarks = true
-	stream, err := NewRetryStream(ctx, lw, opts, RetryOptions{OnRetry: w.onError})
+	stream, err := NewStream(ctx, lw, opts, w.onError)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func NewResumableWatch[T listwatch.Object](
 	return w, nil
 }
 
-func (w *ResumableWatch[T]) load() (string, error) {
+func (w *Watch[T]) load() (string, error) {
 	frames, err := Load(w.path, w.id)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("there is no %s", w.path)
@@ -142,26 +142,26 @@ func (w *ResumableWatch[T]) load() (string, error) {
 	return string(frames[0]), nil
 }
 
-func (w *ResumableWatch[T]) save(position string) error {
+func (w *Watch[T]) save(position string) error {
 	return Save(w.path, w.id, func(to *Writer) error { return to.Frame([]byte(position)) })
 }
 
 // Position is the resourceVersion that the next watch of this file resumes from.
-func (w *ResumableWatch[T]) Position() string {
+func (w *Watch[T]) Position() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.committed
 }
 
 // Close implements Stream. The position stays where it was committed.
-func (w *ResumableWatch[T]) Close() error { return w.stream.Close() }
+func (w *Watch[T]) Close() error { return w.stream.Close() }
 
-// Next implements Stream, and blocks like that of a [RetryStream]. What it returns is not committed by it, nor by the
+// Next implements Stream, and blocks like that of a [Stream]. What it returns is not committed by it, nor by the
 // next call. While nothing delivered waits for a Commit, bookmarks move the position, so that it does not grow old
 // with a resource that never changes.
 //
 // A 410 is ErrPositionLost. The position stays in the file until another watch is given a ResourceVersion.
-func (w *ResumableWatch[T]) Next() (listwatch.Event[T], error) {
+func (w *Watch[T]) Next() (listwatch.Event[T], error) {
 	for {
 		ev, err := w.stream.Next()
 		var bad *listwatch.ObjectError
@@ -182,14 +182,14 @@ func (w *ResumableWatch[T]) Next() (listwatch.Event[T], error) {
 	}
 }
 
-func (w *ResumableWatch[T]) deliver(version string) {
+func (w *Watch[T]) deliver(version string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.open = true
 	w.reachLocked(version)
 }
 
-func (w *ResumableWatch[T]) reachLocked(version string) {
+func (w *Watch[T]) reachLocked(version string) {
 	w.delivered = version
 	order, err := resourceversion.CompareResourceVersion(version, w.furthest)
 	if version != "" && (err != nil || order > 0) {
@@ -198,7 +198,7 @@ func (w *ResumableWatch[T]) reachLocked(version string) {
 }
 
 // takeBookmark moves the position, unless work is under way. That it could not be written costs nothing but time.
-func (w *ResumableWatch[T]) takeBookmark(version string) {
+func (w *Watch[T]) takeBookmark(version string) {
 	w.mu.Lock()
 	open := w.open
 	if !open {
@@ -221,7 +221,7 @@ func (w *ResumableWatch[T]) takeBookmark(version string) {
 //
 // ErrNotDelivered is a version that Next has not come to: committing it would skip events. After an error of the disk
 // the position is the one before, and Commit may be tried again.
-func (w *ResumableWatch[T]) Commit(resourceVersion string) error {
+func (w *Watch[T]) Commit(resourceVersion string) error {
 	w.saving.Lock()
 	defer w.saving.Unlock()
 	forward, err := w.check(resourceVersion)
@@ -245,7 +245,7 @@ func (w *ResumableWatch[T]) Commit(resourceVersion string) error {
 }
 
 // check reports whether a commit of version moves the position.
-func (w *ResumableWatch[T]) check(version string) (forward bool, err error) {
+func (w *Watch[T]) check(version string) (forward bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if version == "" {

@@ -19,19 +19,19 @@ import (
 )
 
 // resumable opens a watch as a program does after each start; start is "" to resume from the file.
-func resumable(t require.TestingT, lw listwatch.ListerWatcher[*corev1.Service], path, start string) *ResumableWatch[*corev1.Service] {
+func resumable(t require.TestingT, lw listwatch.ListerWatcher[*corev1.Service], path, start string) *Watch[*corev1.Service] {
 	w, err := openResumable(lw, path, start)
 	require.NoError(t, err)
 	return w
 }
 
-func openResumable(lw listwatch.ListerWatcher[*corev1.Service], path, start string) (*ResumableWatch[*corev1.Service], error) {
-	return NewResumableWatch(context.Background(), lw, metav1.ListOptions{ResourceVersion: start},
-		ResumableOptions{Path: path, Cluster: "test", Source: "services", OnError: func(error) {}})
+func openResumable(lw listwatch.ListerWatcher[*corev1.Service], path, start string) (*Watch[*corev1.Service], error) {
+	return NewWatch(context.Background(), lw, metav1.ListOptions{ResourceVersion: start},
+		Options{Path: path, Cluster: "test", Source: "services", OnError: func(error) {}})
 }
 
 // next wants events of these versions.
-func next(t require.TestingT, w *ResumableWatch[*corev1.Service], versions ...string) {
+func next(t require.TestingT, w *Watch[*corev1.Service], versions ...string) {
 	for _, version := range versions {
 		ev, err := w.Next()
 		require.NoError(t, err)
@@ -107,17 +107,17 @@ func TestNewResumableWatch_WithoutATrustworthyPositionThereIsNone(t *testing.T) 
 	require.ErrorContains(t, err, "there is no "+path)
 
 	require.NoError(t, resumable(t, lw, path, "7").Close())
-	for what, options := range map[string]ResumableOptions{
+	for what, options := range map[string]Options{
 		"cluster": {Path: path, Cluster: "other", Source: "services"},
 		"source":  {Path: path, Cluster: "test", Source: "pods"},
 	} {
-		_, err := NewResumableWatch(context.Background(), lw, metav1.ListOptions{}, options)
+		_, err := NewWatch(context.Background(), lw, metav1.ListOptions{}, options)
 		require.ErrorIs(t, err, ErrNoPosition)
 		require.ErrorIs(t, err, ErrForeign)
 		require.ErrorContains(t, err, "its "+what)
 	}
-	_, err = NewResumableWatch(context.Background(), lw, metav1.ListOptions{LabelSelector: "a=b"},
-		ResumableOptions{Path: path, Cluster: "test", Source: "services"})
+	_, err = NewWatch(context.Background(), lw, metav1.ListOptions{LabelSelector: "a=b"},
+		Options{Path: path, Cluster: "test", Source: "services"})
 	require.ErrorIs(t, err, ErrForeign, "another selector")
 
 	data, err := os.ReadFile(path)
@@ -130,12 +130,12 @@ func TestNewResumableWatch_WithoutATrustworthyPositionThereIsNone(t *testing.T) 
 
 func TestNewResumableWatch_WantsToKnowWhatItIsAbout(t *testing.T) {
 	lw := &script{}
-	for want, options := range map[string]ResumableOptions{
+	for want, options := range map[string]Options{
 		"needs a Path":                 {Cluster: "c", Source: "s"},
 		"identity of its Cluster":      {Path: "p", Source: "s"},
 		"does not say what it watches": {Path: "p", Cluster: "c"},
 	} {
-		_, err := NewResumableWatch(context.Background(), lw, metav1.ListOptions{ResourceVersion: "1"}, options)
+		_, err := NewWatch(context.Background(), lw, metav1.ListOptions{ResourceVersion: "1"}, options)
 		require.ErrorContains(t, err, want)
 	}
 }

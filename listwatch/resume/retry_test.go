@@ -97,9 +97,9 @@ func bookmarked(resourceVersion string) step {
 
 func failed(err error) step { return step{err: err} }
 
-func retrying(t *testing.T, lw listwatch.ListerWatcher[*corev1.Service], opts metav1.ListOptions, onRetry func(error)) *RetryStream[*corev1.Service] {
+func retrying(t *testing.T, lw listwatch.ListerWatcher[*corev1.Service], opts metav1.ListOptions, onRetry func(error)) *Stream[*corev1.Service] {
 	opts.ResourceVersion = "1"
-	stream, err := NewRetryStream(t.Context(), lw, opts, RetryOptions{OnRetry: onRetry})
+	stream, err := NewStream(t.Context(), lw, opts, onRetry)
 	require.NoError(t, err)
 	return stream
 }
@@ -220,7 +220,7 @@ func TestRetryStream_EndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		stream, err := NewRetryStream(ctx, &script{}, metav1.ListOptions{ResourceVersion: "1"}, RetryOptions{})
+		stream, err := NewStream(ctx, &script{}, metav1.ListOptions{ResourceVersion: "1"}, nil)
 		require.NoError(t, err)
 		_, err = stream.Next()
 		assert.Equal(t, context.DeadlineExceeded, err)
@@ -231,7 +231,7 @@ func TestRetryStream_EndsWithItsContext(t *testing.T) {
 // A watch that is established while the stream is closed belongs to nobody else: it must be closed too.
 func TestRetryStream_CloseWhileConnectingLeaksNoWatch(t *testing.T) {
 	established := &scriptedStream{ctx: t.Context(), closed: make(chan struct{})}
-	var stream *RetryStream[*corev1.Service]
+	var stream *Stream[*corev1.Service]
 	stream = retrying(t, watchFunc(func() (listwatch.Stream[*corev1.Service], error) {
 		require.NoError(t, stream.Close())
 		return established, nil
@@ -253,11 +253,11 @@ func (w watchFunc) Watch(context.Context, metav1.ListOptions) (listwatch.Stream[
 
 func TestNewRetryStream_NeedsAPlaceToResumeAt(t *testing.T) {
 	for _, rv := range []string{"", "0"} {
-		_, err := NewRetryStream(t.Context(), &script{}, metav1.ListOptions{ResourceVersion: rv}, RetryOptions{})
+		_, err := NewStream(t.Context(), &script{}, metav1.ListOptions{ResourceVersion: rv}, nil)
 		assert.ErrorContains(t, err, "cannot resume")
 	}
 	yes := true
-	_, err := NewRetryStream(t.Context(), &script{}, metav1.ListOptions{ResourceVersion: "7", SendInitialEvents: &yes}, RetryOptions{})
+	_, err := NewStream(t.Context(), &script{}, metav1.ListOptions{ResourceVersion: "7", SendInitialEvents: &yes}, nil)
 	assert.ErrorContains(t, err, "cannot resume")
 }
 
@@ -275,7 +275,7 @@ func TestRetryStream_DeliversEveryEventOnce(t *testing.T) {
 			}
 		}
 		synctest.Test(t, func(t *testing.T) {
-			var stream *RetryStream[*corev1.Service]
+			var stream *Stream[*corev1.Service]
 			watches := 0
 			stream = retrying(t, watchFunc(func() (listwatch.Stream[*corev1.Service], error) {
 				length, end := lengths[watches], how[watches]

@@ -43,7 +43,7 @@ func save(path string, create func(name string) (file, error), id Identity, fill
 			err = fmt.Errorf("%s not written: %w", path, err)
 		}
 	}()
-	err = Encode(f, id, fill)
+	err = encode(f, id, fill)
 	// Data before name: else a crash of the machine could leave the name on an empty file.
 	if err == nil {
 		err = f.Sync()

@@ -18,7 +18,7 @@
 //
 // # What is not
 //
-//   - Frames, and the objects in them, are valid until the next call of Next or Buffered.
+//   - Frames, and the objects in them, are valid until the next call of Next.
 //   - Protobuf that no server sends is refused, though generated code reads it: numbers and field numbers that
 //     overflow.
 //   - CBOR is not read.

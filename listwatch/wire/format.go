@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"mime"
@@ -10,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
 // ErrGarbage is a frame that is no JSON. Where the next frame starts is unknown then, so the stream cannot go on.
@@ -21,14 +21,12 @@ var errTable = errors.New("the server answered with a Table, which is for printi
 type Format interface {
 	// List takes a list apart. It refuses other objects; a Status is returned as an *apierrors.StatusError.
 	List(body []byte) (List, error)
+	// Event takes an event of a watch apart. typ and object are what could be read of it, also beside an error. The
+	// error is an *apierrors.StatusError if the server ended the watch, and wraps ErrGarbage if the next frame cannot
+	// be found. Any other error costs this event only.
+	Event(frame []byte) (typ string, object Object, err error)
 
 	newCutter() cutter
-	event(frame []byte) (typ string, object Object, err error)
-	// The methods of an Object, on its bytes without an envelope.
-	decode(object []byte, into any, decoder Decoder) error
-	metadata(object []byte) (metav1.ObjectMeta, error)
-	key(object []byte) (key types.NamespacedName, version string)
-	status(object Object, into *metav1.Status) error
 }
 
 var (
@@ -56,22 +54,6 @@ func FormatOf(contentType string) (Format, error) {
 	return nil, fmt.Errorf(neither, contentType)
 }
 
-// Event takes an event of a watch apart. typ is what could be read of its type, also beside an error. The error is an
-// *apierrors.StatusError if the server ended the watch, and wraps ErrGarbage if the next frame cannot be found. Any
-// other error costs this event only.
-func Event(format Format, frame []byte) (typ string, object Object, err error) {
-	typ, object, err = format.event(frame)
-	switch typ {
-	case "ERROR":
-		return typ, object, serverError(object, err)
-	case "":
-		if failure := statusIn(frame); failure != nil && failure.ErrStatus.Kind == "Status" {
-			return typ, object, failure // in the place of an event
-		}
-	}
-	return typ, object, err
-}
-
 // message is what the generated protobuf code of a type offers.
 type message = interface {
 	Unmarshal(data []byte) error
@@ -87,34 +69,35 @@ type Object struct {
 	// TypeMeta is what the envelope of a protobuf object says. JSON has no envelope: there it is empty.
 	metav1.TypeMeta
 
-	format Format
+	isJSON bool
 	bytes  []byte // without the envelope
 }
 
-// open returns the object in body. The first bytes of body say which format it has.
-func open(body []byte) (Object, error) {
-	if bytes.HasPrefix(body, []byte(protobufPrefix)) {
-		return openProtobuf(body)
-	}
-	return Object{format: asJSON, bytes: body}, nil
-}
-
 // Decode decodes the object into a pointer. Protobuf goes through decoder, or if that is nil through the object's own
-// Unmarshal.
+// Unmarshal. Every kind of object can be read as a metav1.PartialObjectMetadata.
 func (o Object) Decode(into any, decoder Decoder) error {
-	return o.format.decode(o.bytes, into, decoder)
+	if o.isJSON {
+		return utiljson.Unmarshal(o.bytes, into)
+	}
+	decoded, ok := into.(message)
+	switch {
+	case !ok:
+		return fmt.Errorf("%T cannot be decoded from protobuf", into)
+	case decoder != nil:
+		return decoder.Unmarshal(o.bytes, decoded)
+	}
+	return decoded.Unmarshal(o.bytes)
 }
-
-// Metadata reads the metadata of any kind of object.
-func (o Object) Metadata() (metav1.ObjectMeta, error) { return o.format.metadata(o.bytes) }
 
 // Key reads key and resourceVersion of an object that cannot be decoded, as far as possible. The key is zero unless
 // namespace and name are both known: half a key would name another object.
 func (o Object) Key() (key types.NamespacedName, version string) {
-	if o.format == nil {
-		return key, ""
+	if o.isJSON {
+		key, version = keyInJSON(o.bytes)
+	} else {
+		key, version = keyInProtobuf(o.bytes)
 	}
-	if key, version = o.format.key(o.bytes); key.Name == "" {
+	if key.Name == "" {
 		key = types.NamespacedName{}
 	}
 	return key, version
@@ -123,8 +106,8 @@ func (o Object) Key() (key types.NamespacedName, version string) {
 // List is a list whose items are not decoded yet.
 type List struct {
 	metav1.TypeMeta // empty if the list does not say it
-	Meta            metav1.ListMeta
-	Items           []Object
+	metav1.ListMeta
+	Items []Object
 }
 
 // checkList refuses an object that is no list, though it can be read as one without items.

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -45,12 +46,20 @@ func NewReader(from io.Reader, format Format, limit int) *Reader {
 	return &Reader{from: from, cut: format.newCutter(), limit: limit}
 }
 
-// Next blocks until a whole frame is there. The frame is valid until the next call. Errors are io.EOF, if the stream
-// ended between two frames, and others that wrap ErrFrameTooLarge, io.ErrUnexpectedEOF or what Read returned.
-func (r *Reader) Next() ([]byte, error) {
+// Next returns the next frame, which is valid until the next call. If it has not arrived whole, Next blocks if wait is
+// set, and otherwise returns nil. Errors are io.EOF, if the stream ended between two frames, and others that wrap
+// ErrFrameTooLarge, io.ErrUnexpectedEOF or what Read returned.
+func (r *Reader) Next(wait bool) ([]byte, error) {
 	for {
-		if frame, ok, err := r.take(); ok || err != nil {
-			return frame, err
+		skip, size, ok, err := r.cut.frame(r.buf[r.start:r.end], r.limit)
+		r.start += skip
+		if ok {
+			frame := r.buf[r.start : r.start+size : r.start+size]
+			r.start += size
+			return frame, nil
+		}
+		if err != nil || !wait {
+			return nil, err
 		}
 		if err := r.fill(); err != nil {
 			return nil, r.broken(err)
@@ -58,45 +67,8 @@ func (r *Reader) Next() ([]byte, error) {
 	}
 }
 
-// Buffered is Next without waiting: ok is false if no whole frame has arrived. Next returns the error if there is one.
-func (r *Reader) Buffered() (frame []byte, ok bool) {
-	frame, ok, _ = r.take()
-	return frame, ok
-}
-
-func (r *Reader) take() (frame []byte, ok bool, err error) {
-	skip, size, ok, err := r.cut.frame(r.buf[r.start:r.end], r.limit)
-	r.start += skip
-	if !ok {
-		return nil, false, err
-	}
-	frame = r.buf[r.start : r.start+size : r.start+size]
-	r.start += size
-	return frame, true, nil
-}
-
-// fill reads once, after making room. The frames that take returned are invalid then.
+// fill makes room and reads once. The frame that Next returned is invalid then.
 func (r *Reader) fill() error {
-	if r.err != nil {
-		return r.err
-	}
-	r.makeRoom()
-	for range emptyReads {
-		var n int
-		n, r.err = r.from.Read(r.buf[r.end:])
-		r.end += n
-		if n > 0 {
-			return nil
-		}
-		if r.err != nil {
-			return r.err
-		}
-	}
-	r.err = io.ErrNoProgress
-	return r.err
-}
-
-func (r *Reader) makeRoom() {
 	pending := r.buf[r.start:r.end]
 	switch {
 	case len(pending) == 0 && (r.buf == nil || cap(r.buf) > bufferKeep):
@@ -109,6 +81,19 @@ func (r *Reader) makeRoom() {
 		copy(r.buf, pending)
 	}
 	r.start, r.end = 0, len(pending)
+	for range emptyReads {
+		if r.err != nil {
+			return r.err
+		}
+		var n int
+		n, r.err = r.from.Read(r.buf[r.end:])
+		r.end += n
+		if n > 0 {
+			return nil
+		}
+	}
+	r.err = cmp.Or(r.err, io.ErrNoProgress)
+	return r.err
 }
 
 // broken explains why there is no frame: the end of a stream is clean only between two frames.

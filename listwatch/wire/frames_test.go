@@ -47,9 +47,9 @@ func lengthReader(from io.Reader, limit int) *Reader { return NewReader(from, as
 // readAll pulls frames until the first error.
 func readAll(frames *Reader) (got []string, err error) {
 	for {
-		frame, ok := frames.Buffered()
-		if !ok {
-			frame, err = frames.Next()
+		var frame []byte
+		if frame, err = frames.Next(false); frame == nil && err == nil {
+			frame, err = frames.Next(true)
 		}
 		if err != nil {
 			return got, err
@@ -109,7 +109,7 @@ func TestFrames_LimitIsInclusive(t *testing.T) {
 // A length is a claim: memory is spent on bytes that have come, not on those announced.
 func TestFrames_AnnouncedLengthAllocatesNothing(t *testing.T) {
 	frames := lengthReader(bytes.NewReader([]byte{0, 0xff, 0xff, 0xff, 1}), 16<<20)
-	_, err := frames.Next()
+	_, err := frames.Next(true)
 	assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
 	assert.LessOrEqual(t, cap(frames.buf), bufferSize)
 }
@@ -119,10 +119,10 @@ func TestFrames_BigBufferIsGivenBack(t *testing.T) {
 	big := lengthPrefixed(make([]byte, 2*bufferKeep))
 	small := lengthPrefixed([]byte("small"))
 	frames := lengthReader(io.MultiReader(bytes.NewReader(big), bytes.NewReader(small)), 16<<20)
-	_, err := frames.Next()
+	_, err := frames.Next(true)
 	require.NoError(t, err)
 	assert.Greater(t, cap(frames.buf), bufferKeep)
-	_, err = frames.Next()
+	_, err = frames.Next(true)
 	require.NoError(t, err)
 	assert.Equal(t, bufferSize, cap(frames.buf))
 }
@@ -173,11 +173,11 @@ func TestFrames_TooLargeIsTooLargeAgain(t *testing.T) {
 		"json":   jsonReader(strings.NewReader(`{"a":"long"}{"b":"longer still"}`), 8),
 		"length": lengthReader(bytes.NewReader(append(lengthPrefixed(make([]byte, 12)), make([]byte, 40)...)), 8),
 	} {
-		_, first := frames.Next()
+		_, first := frames.Next(true)
 		require.ErrorIs(t, first, ErrFrameTooLarge, name)
-		_, ok := frames.Buffered()
-		require.False(t, ok, name)
-		_, again := frames.Next()
+		_, withoutWaiting := frames.Next(false)
+		require.Equal(t, first, withoutWaiting, name)
+		_, again := frames.Next(true)
 		require.Equal(t, first, again, name)
 	}
 }

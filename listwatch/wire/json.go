@@ -16,22 +16,26 @@ type jsonFormat struct{}
 
 func (jsonFormat) newCutter() cutter { return &jsonCutter{} }
 
-// event implements Format. The frame is JSON if its brackets match and the decoder says so.
-func (jsonFormat) event(frame []byte) (typ string, object Object, err error) {
+// Event implements Format. The frame is JSON if its brackets match and the decoder says so.
+func (jsonFormat) Event(frame []byte) (typ string, object Object, err error) {
 	var event struct {
 		Type   string          `json:"type"`
 		Object json.RawMessage `json:"object"`
 	}
-	if err := utiljson.Unmarshal(frame, &event); err != nil {
-		if !json.Valid(frame) {
-			return "", object, fmt.Errorf("%w: %w", ErrGarbage, err)
-		}
-		return "", object, fmt.Errorf("watch event: %w", err)
+	err = utiljson.Unmarshal(frame, &event)
+	switch {
+	case err != nil && !json.Valid(frame):
+		err = fmt.Errorf("%w: %w", ErrGarbage, err)
+	case err != nil:
+		err = fmt.Errorf("watch event: %w", err)
+	case event.Object == nil:
+		err = errors.New("watch event without an object")
 	}
-	if event.Object == nil {
-		return event.Type, object, errors.New("watch event without an object")
+	object = Object{isJSON: true, bytes: event.Object}
+	if event.Type == "ERROR" || event.Type == "" {
+		err = noEvent(event.Type, frame, object, err)
 	}
-	return event.Type, Object{format: asJSON, bytes: event.Object}, nil
+	return event.Type, object, err
 }
 
 // List implements Format.
@@ -44,24 +48,14 @@ func (jsonFormat) List(body []byte) (List, error) {
 	if err := utiljson.Unmarshal(body, &list); err != nil {
 		return List{}, fmt.Errorf("the list cannot be read: %w", err)
 	}
-	parts := List{TypeMeta: list.TypeMeta, Meta: list.Metadata, Items: make([]Object, 0, len(list.Items))}
+	parts := List{TypeMeta: list.TypeMeta, ListMeta: list.Metadata, Items: make([]Object, 0, len(list.Items))}
 	for _, item := range list.Items {
-		parts.Items = append(parts.Items, Object{format: asJSON, bytes: item})
+		parts.Items = append(parts.Items, Object{isJSON: true, bytes: item})
 	}
 	return parts, checkList(body, list.TypeMeta, list.Items != nil)
 }
 
-func (jsonFormat) decode(object []byte, into any, _ Decoder) error {
-	return utiljson.Unmarshal(object, into)
-}
-
-func (jsonFormat) metadata(object []byte) (metav1.ObjectMeta, error) {
-	var partial metav1.PartialObjectMetadata
-	err := utiljson.Unmarshal(object, &partial)
-	return partial.ObjectMeta, err
-}
-
-func (jsonFormat) key(object []byte) (key types.NamespacedName, version string) {
+func keyInJSON(object []byte) (key types.NamespacedName, version string) {
 	var partial struct {
 		Metadata struct {
 			Namespace       string `json:"namespace"`
@@ -74,18 +68,6 @@ func (jsonFormat) key(object []byte) (key types.NamespacedName, version string) 
 	}
 	m := partial.Metadata
 	return types.NamespacedName{Namespace: m.Namespace, Name: m.Name}, m.ResourceVersion
-}
-
-func (jsonFormat) status(object Object, into *metav1.Status) error {
-	// The kind first: many kinds have a field named status that is no string.
-	var says metav1.TypeMeta
-	if err := utiljson.Unmarshal(object.bytes, &says); err != nil {
-		return err
-	}
-	if err := checkStatus(says); err != nil {
-		return err
-	}
-	return utiljson.Unmarshal(object.bytes, into)
 }
 
 // jsonCutter finds the end of a JSON object by counting brackets outside strings. It goes on where the call before

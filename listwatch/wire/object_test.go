@@ -38,7 +38,7 @@ func TestProtobufList_EveryListTypeOfTheSchemeIsCutIntoItsItems(t *testing.T) {
 		list.GetObjectKind().SetGroupVersionKind(gvk)
 		parts, err := asProtobuf.List(encode(t, protoType, list))
 		require.NoError(t, err, "%v", gvk)
-		assert.Equal(t, "9", parts.Meta.ResourceVersion, "%v", gvk)
+		assert.Equal(t, "9", parts.ResourceVersion, "%v", gvk)
 		var names []string
 		for _, item := range parts.Items {
 			key, _ := item.Key()
@@ -62,12 +62,12 @@ func TestKey_HalfAKeyIsNoKey(t *testing.T) {
 		{"{\"metadata\":{\"name\":\"\xe3\xe3\"}}", "/\ufffd\ufffd"}, // as in the object itself
 		{``, "/"},
 	} {
-		key, _ := Object{format: asJSON, bytes: []byte(tc.object)}.Key()
+		key, _ := Object{isJSON: true, bytes: []byte(tc.object)}.Key()
 		assert.Equal(t, tc.want, key.String(), tc.object)
 	}
 	// Metadata that breaks off behind the name may have had a namespace.
-	key, _ := Object{format: asProtobuf, bytes: []byte("\x0a\x04\x0a\x01x\x1a")}.Key()
+	key, _ := Object{bytes: []byte("\x0a\x04\x0a\x01x\x1a")}.Key()
 	assert.Equal(t, types.NamespacedName{}, key)
-	key, _ = Object{format: asProtobuf, bytes: []byte("\x0a\x03\x0a\x01x")}.Key()
+	key, _ = Object{bytes: []byte("\x0a\x03\x0a\x01x")}.Key()
 	assert.Equal(t, types.NamespacedName{Name: "x"}, key)
 }

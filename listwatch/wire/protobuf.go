@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -62,8 +61,8 @@ func (lengthCutter) frame(data []byte, limit int) (skip, size int, ok bool, err 
 	return header, int(announced), true, nil
 }
 
-// event implements Format. The frame is a metav1.WatchEvent without an envelope; the object in it has one.
-func (protobufFormat) event(frame []byte) (typ string, object Object, err error) {
+// Event implements Format. The frame is a metav1.WatchEvent without an envelope; the object in it has one.
+func (protobufFormat) Event(frame []byte) (typ string, object Object, err error) {
 	var enveloped []byte
 	err = eachField(frame, func(number protowire.Number, value []byte) error {
 		switch number {
@@ -80,9 +79,13 @@ func (protobufFormat) event(frame []byte) (typ string, object Object, err error)
 		return nil
 	})
 	if err != nil {
-		return "", object, fmt.Errorf("watch event: %w", err)
+		typ, err = "", fmt.Errorf("watch event: %w", err)
+	} else {
+		object, err = openProtobuf(enveloped)
 	}
-	object, err = openProtobuf(enveloped)
+	if typ == "ERROR" || typ == "" {
+		err = noEvent(typ, frame, object, err)
+	}
 	return typ, object, err
 }
 
@@ -95,9 +98,9 @@ func (protobufFormat) List(body []byte) (List, error) {
 		err = eachField(object.bytes, func(number protowire.Number, value []byte) error {
 			switch number {
 			case fieldListMeta:
-				return list.Meta.Unmarshal(value)
+				return list.ListMeta.Unmarshal(value)
 			case fieldListItems:
-				list.Items = append(list.Items, Object{format: asProtobuf, bytes: value})
+				list.Items = append(list.Items, Object{bytes: value})
 			}
 			return nil
 		})
@@ -108,28 +111,7 @@ func (protobufFormat) List(body []byte) (List, error) {
 	return list, checkList(body, object.TypeMeta, false)
 }
 
-func (protobufFormat) decode(object []byte, into any, decoder Decoder) error {
-	decoded, ok := into.(message)
-	switch {
-	case !ok:
-		return fmt.Errorf("%T cannot be decoded from protobuf", into)
-	case decoder != nil:
-		return decoder.Unmarshal(object, decoded)
-	}
-	return decoded.Unmarshal(object)
-}
-
-func (protobufFormat) metadata(object []byte) (meta metav1.ObjectMeta, err error) {
-	err = eachField(object, func(number protowire.Number, value []byte) error {
-		if number == fieldObjectMeta {
-			return meta.Unmarshal(value)
-		}
-		return nil
-	})
-	return meta, err
-}
-
-func (protobufFormat) key(object []byte) (key types.NamespacedName, version string) {
+func keyInProtobuf(object []byte) (key types.NamespacedName, version string) {
 	// What follows the metadata may be the reason why the object cannot be decoded.
 	_ = eachField(object, func(number protowire.Number, meta []byte) error {
 		if number != fieldObjectMeta {
@@ -154,16 +136,8 @@ func (protobufFormat) key(object []byte) (key types.NamespacedName, version stri
 	return key, version
 }
 
-func (protobufFormat) status(object Object, into *metav1.Status) error {
-	if err := checkStatus(object.TypeMeta); err != nil {
-		return err
-	}
-	return into.Unmarshal(object.bytes)
-}
-
 // openProtobuf takes the envelope, prefix and runtime.Unknown, off an object.
 func openProtobuf(data []byte) (object Object, err error) {
-	object.format = asProtobuf
 	if !bytes.HasPrefix(data, []byte(protobufPrefix)) {
 		return object, fmt.Errorf("not a Kubernetes protobuf object: it starts with %.8q", data)
 	}

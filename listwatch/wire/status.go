@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"math"
@@ -11,12 +12,23 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
 // statusError reads the object as a Status, whatever it says went wrong. An object of another kind is an error.
 func (o Object) statusError() (*apierrors.StatusError, error) {
+	is := o.TypeMeta
+	if o.isJSON {
+		if err := utiljson.Unmarshal(o.bytes, &is); err != nil {
+			return nil, err
+		}
+	}
+	// The kind first: many kinds have a field named status that is no string.
+	if is.Kind != "" && is.Kind != "Status" {
+		return nil, fmt.Errorf("a Status was expected, not a %s %s", is.APIVersion, is.Kind)
+	}
 	status := &metav1.Status{}
-	if err := o.format.status(o, status); err != nil {
+	if err := o.Decode(status, nil); err != nil {
 		return nil, err
 	}
 	// An error's text should not be empty, even if the server had nothing to say.
@@ -30,9 +42,12 @@ func (o Object) statusError() (*apierrors.StatusError, error) {
 // statusIn returns the failure that body holds, nil if it holds none. The first bytes of body say which format it has:
 // a proxy on the way may have set the Content-Type.
 func statusIn(body []byte) *apierrors.StatusError {
-	object, err := open(body)
-	if err != nil {
-		return nil
+	object := Object{isJSON: true, bytes: body}
+	if bytes.HasPrefix(body, []byte(protobufPrefix)) {
+		var err error
+		if object, err = openProtobuf(body); err != nil {
+			return nil
+		}
 	}
 	status, err := object.statusError()
 	if err != nil || status.ErrStatus.Status == metav1.StatusSuccess {
@@ -44,15 +59,14 @@ func statusIn(body []byte) *apierrors.StatusError {
 	return status
 }
 
-func checkStatus(is metav1.TypeMeta) error {
-	if is.Kind != "" && is.Kind != "Status" {
-		return fmt.Errorf("a Status was expected, not a %s %s", is.APIVersion, is.Kind)
+// noEvent returns the error of a frame whose event has the type ERROR or none. err is why it could not be read.
+func noEvent(typ string, frame []byte, object Object, err error) error {
+	if typ == "" {
+		if failure := statusIn(frame); failure != nil && failure.ErrStatus.Kind == "Status" {
+			return failure // in the place of an event
+		}
+		return err
 	}
-	return nil
-}
-
-// serverError turns the object of an ERROR event into an error; err says why it is not there.
-func serverError(object Object, err error) *apierrors.StatusError {
 	var failure *apierrors.StatusError
 	if err == nil {
 		failure, err = object.statusError()

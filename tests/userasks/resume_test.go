@@ -149,13 +149,13 @@ func TestAPlainWatchResumesAfterARestart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "position")
 	glasswatch(t, func(t *testing.T) {
 		c := startCluster(t)
-		live := func(from string) *resume.ResumableWatch[*corev1.ConfigMap] {
-			w, err := resume.NewResumableWatch(t.Context(), c.listerWatcher(), metav1.ListOptions{ResourceVersion: from},
-				resume.ResumableOptions{Path: path, Cluster: "home"})
+		live := func(from string) *resume.Watch[*corev1.ConfigMap] {
+			w, err := resume.NewWatch(t.Context(), c.listerWatcher(), metav1.ListOptions{ResourceVersion: from},
+				resume.Options{Path: path, Cluster: "home"})
 			require.NoError(t, err)
 			return w
 		}
-		next := func(w *resume.ResumableWatch[*corev1.ConfigMap]) string {
+		next := func(w *resume.Watch[*corev1.ConfigMap]) string {
 			event, err := w.Next()
 			require.NoError(t, err)
 			require.NoError(t, w.Commit(event.ResourceVersion)) // after the work
