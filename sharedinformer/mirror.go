@@ -86,7 +86,10 @@ func (m *mirror[T]) init(
 		Transform:     opts.Transform,
 		OnError:       m.reportObject,
 		KeysMayRepeat: mayRepeat,
-		Metrics:       deltafifo.Metrics{Queued: opts.Metrics.Queued, Processed: m.processed},
+		Metrics: deltafifo.Metrics{Queued: opts.Metrics.Queued, Processed: func(took time.Duration) {
+			m.processing.observe(took)
+			opts.Metrics.Processed(took)
+		}},
 	}
 	if opts.Queue == PerKey {
 		queueOpts.Known = m.store
@@ -150,12 +153,6 @@ func (m *mirror[T]) reportFailures() {
 	for _, f := range failed {
 		m.reportObject(f.key, f.err)
 	}
-}
-
-// processed notes how long a batch took.
-func (m *mirror[T]) processed(took time.Duration) {
-	m.processing.observe(took)
-	m.opts.Metrics.Processed(took)
 }
 
 // Store returns the informer's store. It is for reading only: handlers hear of nothing that others write to it.
