@@ -21,6 +21,9 @@ func (b *base[K, T]) init(opts Options[K, T], push func(Delta[K, T], bool)) {
 	if opts.KeyFunc == nil {
 		panic("deltafifo: Options.KeyFunc is required")
 	}
+	if opts.Metrics.Queued == nil {
+		opts.Metrics.Queued = func(int) {}
+	}
 	b.opts, b.push = opts, push
 	b.changed.L = &b.mu
 	b.synced = make(chan struct{})

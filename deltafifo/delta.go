@@ -16,6 +16,8 @@ const (
 	Replaced
 	// Sync: nothing happened, the object is to be looked at again. DeltaFIFO only.
 	Sync
+	// From here on come the bulk events, which concern no single key. InOrder only.
+
 	// ReplacedAll: a list as one event. Whatever is not in Delta.Bulk is gone. InOrder only.
 	ReplacedAll
 	// SyncAll: nothing happened, every object is to be looked at again. InOrder only.
@@ -36,9 +38,6 @@ func (t DeltaType) String() string {
 	}
 	return fmt.Sprintf("DeltaType(%d)", uint8(t))
 }
-
-// ofOneObject tells whether the event concerns one key. The others are the bulk events.
-func (t DeltaType) ofOneObject() bool { return t < ReplacedAll }
 
 // Delta is one change: its type and the object's state after it, or, for a Deleted, the last state known.
 type Delta[K comparable, T any] struct {

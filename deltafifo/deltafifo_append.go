@@ -36,7 +36,7 @@ func (f *DeltaFIFO[K, T]) enqueueLocked(key K) *pending[K, T] {
 	f.newest = p
 	f.items[key] = p
 	f.peak = max(f.peak, len(f.items))
-	f.opts.Metrics.queued(len(f.items))
+	f.opts.Metrics.Queued(len(f.items))
 	f.changed.Signal()
 	return p
 }

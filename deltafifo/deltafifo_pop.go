@@ -20,8 +20,12 @@ func (f *DeltaFIFO[K, T]) Pop(process func(key K, ds []Delta[K, T], isInInitialL
 	p := f.oldest
 	f.oldest = p.next
 	delete(f.items, p.key)
-	f.opts.Metrics.queued(len(f.items))
-	defer f.processedLocked(p, f.opts.Metrics.start()) // deferred, because process may panic
+	f.opts.Metrics.Queued(len(f.items))
+	var start time.Time
+	if f.opts.Metrics.Processed != nil {
+		start = time.Now()
+	}
+	defer f.processedLocked(p, start) // deferred, because process may panic
 	return process(p.key, p.deltas, !f.HasSynced())
 }
 
@@ -36,7 +40,9 @@ const maxKeptDeltas = 8
 // processedLocked ends a pop, when its process function has returned or panicked. The entry is kept for reuse, so that
 // steady work allocates nothing. When the queue is empty, what a burst has left is given back.
 func (f *DeltaFIFO[K, T]) processedLocked(p *pending[K, T], start time.Time) {
-	f.opts.Metrics.processed(start)
+	if f.opts.Metrics.Processed != nil {
+		f.opts.Metrics.Processed(time.Since(start))
+	}
 	f.entriesDoneLocked(1)
 	clear(p.deltas) // popped objects are not kept
 	f.free, *p = p, pending[K, T]{deltas: p.deltas[:0], next: f.free}

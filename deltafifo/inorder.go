@@ -16,6 +16,7 @@ type InOrder[K comparable, T any] struct {
 	head, tail []Delta[K, T]
 	// next is the first delta of head that was not processed. The consumer owns the taken ones from there.
 	next, taken int
+	queued      int  // how many deltas were not processed: head[next:] and tail
 	popping     bool // a consumer waits or processes
 	// backpressure: at least two full batches follow the one being processed. Producers wait for its end.
 	backpressure bool
@@ -100,14 +101,16 @@ func (q *InOrder[K, T]) append(ds ...Delta[K, T]) {
 		q.changed.Wait()
 	}
 	q.tail = append(q.tail, ds...)
+	q.queued += len(ds)
 	switch {
-	case len(ds) == 0 || ds[0].Type.ofOneObject():
+	case q.populated:
+	case len(ds) == 0 || ds[0].Type < ReplacedAll:
 		q.firstListLocked(0)
 	case ds[0].Type == ReplacedAll:
-		q.firstListLocked(q.lenLocked())
+		q.firstListLocked(q.queued)
 	}
 	if len(ds) > 0 {
-		q.opts.Metrics.queued(q.lenLocked() - q.taken)
+		q.opts.Metrics.Queued(q.queued - q.taken)
 		q.changed.Broadcast()
 	}
 }
@@ -116,10 +119,8 @@ func (q *InOrder[K, T]) append(ds ...Delta[K, T]) {
 func (q *InOrder[K, T]) Len() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.lenLocked()
+	return q.queued
 }
-
-func (q *InOrder[K, T]) lenLocked() int { return len(q.head) - q.next + len(q.tail) }
 
 // Pending returns a copy of the deltas that wait, oldest first, without those of a running process function.
 func (q *InOrder[K, T]) Pending() []Delta[K, T] {

@@ -26,7 +26,11 @@ func (q *InOrder[K, T]) pop(limit int, process func([]Delta[K, T], bool) error) 
 	if err != nil {
 		return err
 	}
-	defer q.processed(batch, q.opts.Metrics.start()) // deferred, because process may panic
+	var start time.Time
+	if q.opts.Metrics.Processed != nil {
+		start = time.Now()
+	}
+	defer q.processed(batch, start) // deferred, because process may panic
 	return process(batch, !q.HasSynced())
 }
 
@@ -38,7 +42,7 @@ func (q *InOrder[K, T]) take(limit int) ([]Delta[K, T], error) {
 		return nil, ErrPopInProgress
 	}
 	q.popping = true
-	for q.lenLocked() == 0 {
+	for q.queued == 0 {
 		if q.closed {
 			q.popping = false
 			return nil, ErrClosed
@@ -49,8 +53,8 @@ func (q *InOrder[K, T]) take(limit int) ([]Delta[K, T], error) {
 		q.swapLocked()
 	}
 	q.taken = q.batchLenLocked(limit)
-	q.backpressure = (q.lenLocked()-limit)/2 >= q.opts.BatchSize // doubling BatchSize could overflow
-	q.opts.Metrics.queued(q.lenLocked() - q.taken)
+	q.backpressure = (q.queued-limit)/2 >= q.opts.BatchSize // doubling BatchSize could overflow
+	q.opts.Metrics.Queued(q.queued - q.taken)
 	return slices.Clip(q.head[q.next : q.next+q.taken]), nil
 }
 
@@ -58,12 +62,12 @@ func (q *InOrder[K, T]) take(limit int) ([]Delta[K, T], error) {
 func (q *InOrder[K, T]) batchLenLocked(limit int) int {
 	ds := q.head[q.next:]
 	ds = ds[:min(limit, len(ds))]
-	if len(ds) == 1 || !ds[0].Type.ofOneObject() {
+	if len(ds) == 1 || ds[0].Type >= ReplacedAll {
 		return 1
 	}
 	defer clear(q.seen)
 	for i := range ds {
-		if !ds[i].Type.ofOneObject() {
+		if ds[i].Type >= ReplacedAll {
 			return i
 		}
 		if q.seen != nil {
@@ -89,12 +93,17 @@ func (q *InOrder[K, T]) swapLocked() {
 
 // processed ends a pop, when its process function has returned or panicked.
 func (q *InOrder[K, T]) processed(batch []Delta[K, T], start time.Time) {
-	q.opts.Metrics.processed(start)
+	if q.opts.Metrics.Processed != nil {
+		q.opts.Metrics.Processed(time.Since(start))
+	}
 	clear(batch) // popped objects are not kept
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.next += q.taken
-	q.entriesDoneLocked(q.taken)
+	q.queued -= q.taken
+	if q.remaining > 0 {
+		q.entriesDoneLocked(q.taken)
+	}
 	q.taken, q.popping = 0, false
 	if q.backpressure {
 		q.backpressure = false

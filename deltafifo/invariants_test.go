@@ -68,6 +68,9 @@ func (q *InOrder[K, T]) checkInvariants() error {
 	if q.next < 0 || q.next > len(q.head) {
 		errs = append(errs, fmt.Errorf("next is %d of %d", q.next, len(q.head)))
 	}
+	if want := len(q.head) - q.next + len(q.tail); q.queued != want {
+		errs = append(errs, fmt.Errorf("%d deltas are counted, %d are there", q.queued, want))
+	}
 	if !zeroed(q.tail) || !zeroed(q.head) {
 		errs = append(errs, errors.New("memory for later deltas keeps earlier ones"))
 	}

@@ -52,25 +52,6 @@ type Metrics struct {
 	Processed func(took time.Duration)
 }
 
-func (m *Metrics) queued(n int) {
-	if m.Queued != nil {
-		m.Queued(n)
-	}
-}
-
-func (m *Metrics) start() (at time.Time) {
-	if m.Processed != nil {
-		at = time.Now()
-	}
-	return at
-}
-
-func (m *Metrics) processed(start time.Time) {
-	if m.Processed != nil {
-		m.Processed(time.Since(start))
-	}
-}
-
 const defaultBatchSize = 1000
 
 // minKept is the number of entries up to which a queue keeps its memory for reuse, however little it is used.

@@ -87,7 +87,7 @@ func TestInOrder_ConcurrentProducersAndOneConsumer(t *testing.T) {
 		for i := 0; ; i++ {
 			process := func(ds []delta, _ bool) error {
 				for _, d := range ds {
-					if !d.Type.ofOneObject() {
+					if d.Type >= ReplacedAll {
 						continue
 					}
 					if version, ok := last[d.Key]; ok && d.Obj.version <= version {

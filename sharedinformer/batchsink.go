@@ -30,11 +30,11 @@ var deltaTypes = [...]deltafifo.DeltaType{
 
 // PutBatch implements reflector.BatchSink.
 func (s *batchSink[T]) PutBatch(events []listwatch.Event[T]) []error {
-	defer func() { s.deltas = reuse(s.deltas) }()
-	s.deltas = slices.Grow(s.deltas, len(events))[:len(events)]
+	s.deltas = slices.Grow(s.deltas[:0], len(events))[:len(events)]
 	for i := range events {
-		d := &s.deltas[i]
-		d.Type, d.Obj = deltaTypes[events[i].Type], events[i].Object
+		s.deltas[i].Type, s.deltas[i].Obj = deltaTypes[events[i].Type], events[i].Object
 	}
-	return s.PutAll(s.deltas)
+	errs := s.PutAll(s.deltas)
+	clear(s.deltas) // it keeps no object alive
+	return errs
 }

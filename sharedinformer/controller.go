@@ -1,6 +1,7 @@
 package sharedinformer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,8 +74,6 @@ type Controller[T listwatch.Object] struct {
 
 	// afterPop is called after each pop, with no lock held; may be nil.
 	afterPop func()
-	// processErr is what Process returned in the last pop. Only Run's goroutine touches it.
-	processErr error
 }
 
 // Feeder fills an informer's queue. A *reflector.Reflector is one.
@@ -132,51 +131,46 @@ func (c *Controller[T]) Run(ctx context.Context) error {
 	return nil
 }
 
-// consume processes what the queue gives until it is closed or ctx ends.
+// consume processes what the queue gives until it is closed or ctx ends. A panic of Process, or an error of the queue
+// itself, is followed by a pause.
 func (c *Controller[T]) consume(ctx context.Context) {
-	process := c.process // bound once: made for each pop, it would be an allocation for each pop
+	var processed bool
+	var processErr error // kept apart from the queue's
+	process := func(deltas []delta[T], isInInitialList bool) error {
+		if t := deltas[0].Type; t == deltafifo.ReplacedAll || t == deltafifo.Replaced {
+			select {
+			case c.relisted <- struct{}{}:
+			default:
+			}
+		}
+		processErr = c.cfg.Process(deltas, isInInitialList)
+		processed = true
+		return nil
+	}
+	pop := func() (closed bool) {
+		defer utilruntime.HandleCrashWithContext(ctx)
+		processed, processErr = false, nil
+		err := c.cfg.Queue.PopBatch(process)
+		if errors.Is(err, deltafifo.ErrClosed) {
+			return true
+		}
+		if err = cmp.Or(err, processErr); err != nil {
+			c.reportError(ctx, err)
+		}
+		return false
+	}
 	for ctx.Err() == nil {
-		closed, failed := c.pop(ctx, process)
+		closed := pop()
 		if c.afterPop != nil {
 			c.afterPop()
 		}
 		if closed {
 			return
 		}
-		if failed {
+		if !processed {
 			pause(ctx.Done())
 		}
 	}
-}
-
-// pop processes once. failed: it is not to be tried again at once.
-func (c *Controller[T]) pop(ctx context.Context, process func([]delta[T], bool) error) (closed, failed bool) {
-	defer utilruntime.HandleCrashWithContext(ctx)
-	failed = true // unless it comes back
-	err := c.cfg.Queue.PopBatch(process)
-	switch {
-	case errors.Is(err, deltafifo.ErrClosed):
-		return true, false
-	case err != nil:
-		c.reportError(ctx, err)
-		return false, true
-	case c.processErr != nil:
-		c.reportError(ctx, c.processErr)
-	}
-	return false, false
-}
-
-// process keeps Process's error apart from the queue's, and reporting it out of the queue's lock.
-func (c *Controller[T]) process(deltas []delta[T], isInInitialList bool) error {
-	if t := deltas[0].Type; t == deltafifo.ReplacedAll || t == deltafifo.Replaced {
-		select {
-		case c.relisted <- struct{}{}:
-		default:
-		}
-	}
-	c.processErr = nil
-	c.processErr = c.cfg.Process(deltas, isInInitialList)
-	return nil
 }
 
 // resync has the queue resynced every ResyncPeriod until ctx ends. The first period begins with the first list.

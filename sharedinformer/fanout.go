@@ -1,6 +1,7 @@
 package sharedinformer
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -40,37 +41,25 @@ func (i *Informer[T]) AddHandler(h Handler[T], opts HandlerOptions) (*Registrati
 	return l.Registration, nil
 }
 
-// uniqueNameLocked reserves name, or the first of name#2, name#3, … that no listener has.
+// uniqueNameLocked returns name, or the first of name#2, name#3, … that no listener has.
 func (i *Informer[T]) uniqueNameLocked(name string) string {
-	if name == "" {
-		name = "handler"
-	}
+	name = cmp.Or(name, "handler")
 	unique := name
-	for n := 2; i.names[unique]; n++ {
+	taken := func(l *listener[T]) bool { return l.name == unique }
+	for n := 2; slices.ContainsFunc(i.listeners, taken); n++ {
 		unique = name + "#" + strconv.Itoa(n)
 	}
-	i.names[unique] = true
 	return unique
 }
 
 // RemoveHandler ends a handler's service and drops what waits for it. It does not wait: a call may be under way, and
 // Done closes after it. So it may be called from the handler itself, which must not wait for Done. A handler that is
 // gone already is no error.
-func (i *Informer[T]) RemoveHandler(r *Registration) error {
-	return i.remove(r, func(l *listener[T]) { i.removeLocked(l) })
-}
+func (i *Informer[T]) RemoveHandler(r *Registration) error { return i.remove(r, false) }
 
 // DrainHandler is RemoveHandler, except that what waits for the handler is delivered before Done closes. A handler that
 // was never served, because the informer does not run, is gone at once.
-func (i *Informer[T]) DrainHandler(r *Registration) error {
-	return i.remove(r, func(l *listener[T]) {
-		if !l.running {
-			i.removeLocked(l)
-			return
-		}
-		l.close() // it leaves the list when its goroutine ends
-	})
-}
+func (i *Informer[T]) DrainHandler(r *Registration) error { return i.remove(r, true) }
 
 // ShutDownHandler is RemoveHandler, and waits until the handler has returned from its last call, or ctx ends. The
 // handler itself must not call it: it would wait for its own return.
@@ -81,28 +70,27 @@ func (i *Informer[T]) ShutDownHandler(ctx context.Context, r *Registration) erro
 	return r.Wait(ctx)
 }
 
-func (i *Informer[T]) remove(r *Registration, how func(*listener[T])) error {
+func (i *Informer[T]) remove(r *Registration, drain bool) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	for _, l := range i.listeners {
-		if l.Registration == r {
-			how(l)
-			return nil
+	at := slices.IndexFunc(i.listeners, func(l *listener[T]) bool { return l.Registration == r })
+	if at < 0 {
+		if r == nil || r.owner != i.done {
+			return fmt.Errorf("%s: %w", i.who, ErrUnknownHandler)
 		}
+		return nil
 	}
-	if r == nil || r.owner != i.done {
-		return fmt.Errorf("%s: %w", i.who, ErrUnknownHandler)
+	l := i.listeners[at]
+	if drain && l.running {
+		l.close() // it leaves the list when its goroutine ends
+		return nil
 	}
-	return nil
-}
-
-// removeLocked drops a listener.
-func (i *Informer[T]) removeLocked(l *listener[T]) {
-	i.unlistLocked(l)
+	i.listeners = slices.Delete(i.listeners, at, at+1)
 	l.drop(nil)
 	if !l.running {
 		l.finish()
 	}
+	return nil
 }
 
 // serveLocked starts a listener's goroutine.
@@ -112,17 +100,10 @@ func (i *Informer[T]) serveLocked(l *listener[T]) {
 		defer func() { // deferred, as a handler may end the goroutine
 			i.mu.Lock()
 			defer i.mu.Unlock()
-			i.unlistLocked(l)
+			i.listeners = slices.DeleteFunc(i.listeners, func(other *listener[T]) bool { return other == l })
 		}()
 		l.run(i.runCtx)
 	})
-}
-
-func (i *Informer[T]) unlistLocked(l *listener[T]) {
-	if at := slices.Index(i.listeners, l); at >= 0 {
-		i.listeners = slices.Delete(i.listeners, at, at+1)
-		delete(i.names, l.name)
-	}
 }
 
 // distributeLocked appends a batch to every backlog. It removes the listeners that are past their bound.
@@ -134,8 +115,7 @@ func (i *Informer[T]) distributeLocked(notes []notification[T]) {
 		if l.append(notes) {
 			return false
 		}
-		delete(i.names, l.name)
-		err := fmt.Errorf("handler %s: %w of %d", l.name, ErrBacklog, l.maxBacklog)
+		err := fmt.Errorf("handler %s: %w of %d", l.name, ErrBacklog, l.opts.MaxBacklog)
 		l.drop(err)
 		i.handlers.Go(func() { // to log is I/O, and locks are held here
 			klog.FromContext(i.runCtx).Error(err, "Handler removed", "informer", i.opts.Name)

@@ -297,7 +297,7 @@ func TestHandler_PanicEndsTheProcessByDefault(t *testing.T) {
 	defer func() { utilruntime.PanicHandlers = handlers }()
 	utilruntime.PanicHandlers = nil
 	require.True(t, utilruntime.ReallyCrash)
-	l := newListener(newRegistration("r", nil, nil), Handler[*config](HandlerFuncs[*config]{AddFunc: func(*config, bool) { panic("boom") }}), HandlerOptions{})
+	l := newListener(newRegistration("r", nil, noError), Handler[*config](HandlerFuncs[*config]{AddFunc: func(*config, bool) { panic("boom") }}), HandlerOptions{})
 	l.append([]notification[*config]{{kind: added, obj: &config{}}})
 	require.PanicsWithValue(t, "boom", func() { l.run(context.Background()) })
 }
@@ -431,7 +431,7 @@ func TestHandlerName_IsTheCallersAndUnique(t *testing.T) {
 }
 
 func TestHandler_InitialAddsAreNotCountedWhileTheyAreDelivered(t *testing.T) {
-	l := newListener(newRegistration("r", nil, nil), Handler[*config](HandlerFuncs[*config]{}), HandlerOptions{MaxBacklog: 1})
+	l := newListener(newRegistration("r", nil, noError), Handler[*config](HandlerFuncs[*config]{}), HandlerOptions{MaxBacklog: 1})
 	initial := make([]notification[*config], 200_000)
 	for n := range initial {
 		initial[n] = notification[*config]{kind: added, initial: true, obj: &config{}}

@@ -32,9 +32,8 @@ func newFoldingBacklog[T object]() *foldingBacklog[T] {
 	return &foldingBacklog[T]{steps: list.New(), byKey: map[key]*list.Element{}}
 }
 
-func (b *foldingBacklog[T]) len() int { return b.steps.Len() }
-
-func (b *foldingBacklog[T]) add(n *notification[T]) (folds, lostInitial int) {
+// add takes over a change that r counts as waiting. What is folded away no longer counts.
+func (b *foldingBacklog[T]) add(n *notification[T], r *Registration) {
 	k := listwatch.KeyOf(n.obj)
 	at, waits := b.byKey[k]
 	if !waits {
@@ -42,27 +41,30 @@ func (b *foldingBacklog[T]) add(n *notification[T]) (folds, lostInitial int) {
 		s.remember(n)
 		b.byKey[k] = b.steps.PushBack(s)
 		b.most = max(b.most, len(b.byKey))
-		return 0, 0
+		return
 	}
 	s := at.Value.(*step[T])
+	r.folds++
+	r.waiting--
 	if n.initial && s.initial {
-		lostInitial = 1 // the step counts once
+		r.pendingInitial-- // the step counts once
 	}
 	s.initial = s.initial || n.initial
 	s.remember(n)
 	s.obj = n.obj
 	switch {
 	case s.kind == added && n.kind == deleted: // from absent to absent: nothing is left of it
-		if s.initial {
-			lostInitial++
-		}
 		b.remove(at)
+		r.waiting--
+		if s.initial {
+			r.pendingInitial--
+		}
+		r.checkSyncLocked()
 	case n.kind == deleted:
 		s.kind = deleted
 	case s.kind == deleted:
 		s.kind = updated
 	}
-	return 1, lostInitial
 }
 
 // remember keeps n if it is the deletion of the object that the handler knows.
@@ -72,12 +74,10 @@ func (s *step[T]) remember(n *notification[T]) {
 	}
 }
 
+// take removes the first step, of which there must be one, and returns what to tell of it. The slice is valid until the
+// next take.
 func (b *foldingBacklog[T]) take() []notification[T] {
-	clear(b.out[:])
 	at := b.steps.Front()
-	if at == nil {
-		return nil
-	}
 	b.remove(at)
 	s := at.Value.(*step[T])
 	gone := notification[T]{kind: deleted, unknownState: true, old: s.old, obj: s.old}
@@ -97,10 +97,7 @@ func (b *foldingBacklog[T]) take() []notification[T] {
 func (b *foldingBacklog[T]) remove(at *list.Element) {
 	b.steps.Remove(at)
 	delete(b.byKey, listwatch.KeyOf(at.Value.(*step[T]).obj))
-}
-
-func (b *foldingBacklog[T]) idle() {
-	if b.most > keepCap {
+	if len(b.byKey) == 0 && b.most > keepCap {
 		b.byKey, b.most = map[key]*list.Element{}, 0 // a map never shrinks by itself
 	}
 }

@@ -392,7 +392,7 @@ func (i *Informer[T]) checkInvariants(t require.TestingT) {
 	for _, l := range i.listeners {
 		l.mu.Lock()
 		require.GreaterOrEqual(t, l.pendingInitial, 0)
-		require.GreaterOrEqual(t, l.depthLocked(), 0)
+		require.GreaterOrEqual(t, l.underWay, 0)
 		if l.resync != 0 {
 			require.GreaterOrEqual(t, l.resync, i.resyncCheck)
 		}
@@ -400,9 +400,11 @@ func (i *Informer[T]) checkInvariants(t require.TestingT) {
 			require.Zero(t, l.pendingInitial)
 			require.True(t, i.HasSynced())
 		}
-		require.Equal(t, l.backlog.len(), l.waiting)
-		if b, ok := l.backlog.(*foldingBacklog[T]); ok {
-			b.checkInvariants(t)
+		if l.folding == nil {
+			require.Len(t, l.buf, l.waiting)
+		} else {
+			require.Len(t, l.folding.byKey, l.waiting)
+			l.folding.checkInvariants(t)
 		}
 		l.mu.Unlock()
 	}

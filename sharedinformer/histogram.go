@@ -1,7 +1,7 @@
 package sharedinformer
 
 import (
-	"sync/atomic"
+	"sync"
 	"time"
 )
 
@@ -22,8 +22,9 @@ type Histogram struct {
 
 // latency counts durations. The zero value is empty; it is safe for concurrent use.
 type latency struct {
-	counts [len(latencyBounds) + 1]atomic.Uint64
-	sum    atomic.Int64
+	mu     sync.Mutex // protects what follows
+	counts [len(latencyBounds) + 1]uint64
+	sum    time.Duration
 }
 
 func (l *latency) observe(took time.Duration) {
@@ -31,14 +32,18 @@ func (l *latency) observe(took time.Duration) {
 	for at < len(latencyBounds) && took > latencyBounds[at] {
 		at++
 	}
-	l.counts[at].Add(1)
-	l.sum.Add(int64(took))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.counts[at]++
+	l.sum += took
 }
 
 func (l *latency) read() Histogram {
-	h := Histogram{Sum: time.Duration(l.sum.Load()), Buckets: map[float64]uint64{}}
-	for at := range l.counts {
-		h.Count += l.counts[at].Load()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	h := Histogram{Sum: l.sum, Buckets: map[float64]uint64{}}
+	for at, count := range l.counts {
+		h.Count += count
 		if at < len(latencyBounds) {
 			h.Buckets[latencyBounds[at].Seconds()] = h.Count
 		}

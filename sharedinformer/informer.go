@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"glasswatch/deltafifo"
 	"glasswatch/indexer"
 	"glasswatch/listwatch"
 )
@@ -20,8 +19,6 @@ import (
 // Its methods are safe for concurrent use.
 type Informer[T listwatch.Object] struct {
 	mirror[T]
-	moved broadcast // sent when the store's resourceVersion has moved
-
 	synced chan struct{} // closed once the first list is in the store
 	halted chan struct{} // closed when nothing writes the store any more
 	done   chan struct{} // closed when Run returns
@@ -29,10 +26,10 @@ type Informer[T listwatch.Object] struct {
 	// mu spans the store's commit and the append to the backlogs, and likewise a handler's registration and its
 	// snapshot. Handlers are called without it. It protects everything below.
 	mu        sync.Mutex
-	listeners []*listener[T]  // in the order of their registration
-	names     map[string]bool // the listeners'
+	listeners []*listener[T] // in the order of their registration
 	started   bool
 	stopped   bool
+	moved     chan struct{} // closed when the store's resourceVersion moves; nil if nobody has asked
 	// resyncCheck is how often the informer looks which handlers are due; 0 is never.
 	// Invariant: does not change once started; no listener's resync is shorter, unless it is 0.
 	resyncCheck time.Duration
@@ -42,11 +39,15 @@ type Informer[T listwatch.Object] struct {
 
 // New returns an informer on lw, which lists and watches nothing before Run.
 func New[T listwatch.Object](lw listwatch.ListerWatcher[T], opts Options[T]) *Informer[T] {
+	if opts.SyncGate == nil {
+		open := make(chan struct{})
+		close(open)
+		opts.SyncGate = open
+	}
 	i := &Informer[T]{
 		synced:      make(chan struct{}),
 		halted:      make(chan struct{}),
 		done:        make(chan struct{}),
-		names:       map[string]bool{},
 		resyncCheck: max(opts.ResyncPeriod, 0),
 	}
 	// Keys may repeat in a batch: handlers are told later, and the store applies the changes of a key in order.
@@ -96,12 +97,7 @@ func (i *Informer[T]) start(ctx context.Context) bool {
 
 // process takes a batch over: the store first, then the handlers' backlogs. With the per-key queue, its lock is held.
 func (i *Informer[T]) process(batch []delta[T], isInInitialList bool) error {
-	if batch[0].Type == deltafifo.ReplacedAll {
-		i.applier.findRestated(batch[0].Bulk)
-	}
-	if i.opts.SyncGate != nil && !isClosed(i.opts.SyncGate) {
-		isInInitialList = true
-	}
+	isInInitialList = isInInitialList || !isClosed(i.opts.SyncGate)
 	i.mu.Lock()
 	if i.opts.Observe != nil {
 		i.opts.Observe(popped(i.opts.Name, batch, isInInitialList))
@@ -111,20 +107,21 @@ func (i *Informer[T]) process(batch []delta[T], isInInitialList bool) error {
 		i.opts.Observe(stored(i.opts.Name, i.applier.ops, version, isInInitialList))
 	}
 	i.distributeLocked(notes)
+	if i.moved != nil {
+		close(i.moved)
+		i.moved = nil
+	}
 	i.mu.Unlock()
 	i.applier.release()
-	i.moved.send()
-	i.reached(version)
+	if version != "" {
+		i.opts.Metrics.StoreResourceVersion(version)
+	}
 	return nil
 }
 
 // awaitSync tells everybody that the first list is in the store, once it is and Options.SyncGate is open.
 func (i *Informer[T]) awaitSync(ctx context.Context) {
-	gates := []<-chan struct{}{i.queue.Synced()}
-	if i.opts.SyncGate != nil {
-		gates = append(gates, i.opts.SyncGate)
-	}
-	for _, gate := range gates {
+	for _, gate := range []<-chan struct{}{i.queue.Synced(), i.opts.SyncGate} {
 		select {
 		case <-gate:
 		case <-ctx.Done():

@@ -17,10 +17,10 @@ const crashPause = time.Second
 //	append ──▶ backlog ──next──▶ batch ──call──▶ handler
 type listener[T object] struct {
 	*Registration
-	handler    Handler[T]
-	maxBacklog int
-	informer   string            // its name
-	observe    func(Observation) // may be nil
+	handler  Handler[T]
+	opts     HandlerOptions
+	informer string            // its name
+	observe  func(Observation) // may be nil
 
 	// Guarded by the informer's mutex.
 	resync     time.Duration // the period it gets; 0 is none
@@ -31,21 +31,20 @@ type listener[T object] struct {
 	dropped chan struct{} // closed by drop
 
 	// Guarded by Registration.mu.
-	wake    sync.Cond // on mu: there is something in the backlog, or closed
-	backlog backlog[T]
-	closed  bool // nothing is appended any more
+	wake sync.Cond // on mu: something waits, or closed
+	// buf is the backlog. spare is the batch that is being delivered, and the next buf.
+	buf, spare []notification[T]
+	folding    *foldingBacklog[T] // the backlog in place of buf, or nil
+	closed     bool               // nothing is appended any more
 }
 
+// keepCap is the number of slots that an idle backlog keeps.
+const keepCap = 1024
+
 func newListener[T object](r *Registration, h Handler[T], opts HandlerOptions) *listener[T] {
-	l := &listener[T]{
-		Registration: r,
-		handler:      h,
-		maxBacklog:   opts.MaxBacklog,
-		dropped:      make(chan struct{}),
-		backlog:      &plainBacklog[T]{},
-	}
+	l := &listener[T]{Registration: r, handler: h, opts: opts, dropped: make(chan struct{})}
 	if opts.Fold {
-		l.backlog = newFoldingBacklog[T]()
+		l.folding = newFoldingBacklog[T]()
 	}
 	l.wake.L = &l.mu
 	return l
@@ -64,17 +63,18 @@ func (l *listener[T]) append(batch []notification[T]) bool {
 		if n.sameVersion && (l.due == notDue || n.resync && l.due == neverChecked) {
 			continue
 		}
+		l.waiting++
 		if n.initial {
 			l.pendingInitial++
 		}
-		folds, lostInitial := l.backlog.add(n)
-		l.folds += folds
-		l.pendingInitial -= lostInitial
+		if l.folding != nil {
+			l.folding.add(n, l.Registration)
+		} else {
+			l.buf = append(l.buf, *n)
+		}
 	}
-	l.waiting = l.backlog.len()
-	l.checkSyncLocked()
 	l.wake.Signal()
-	return l.maxBacklog <= 0 || l.depthLocked()-l.pendingInitial <= l.maxBacklog
+	return l.opts.MaxBacklog <= 0 || l.waiting+l.underWay-l.pendingInitial <= l.opts.MaxBacklog
 }
 
 // close ends the service once the backlog is delivered.
@@ -121,23 +121,36 @@ func (l *listener[T]) run(ctx context.Context) {
 	}
 }
 
-// next blocks until there is something to deliver. It returns nothing when the listener is at its end.
-func (l *listener[T]) next() []notification[T] {
+// next blocks until there is something to deliver. It returns nothing when the listener is at its end. The slice is
+// valid until the next call, and zeroed by then.
+func (l *listener[T]) next() (batch []notification[T]) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for !isClosed(l.dropped) {
-		if batch := l.backlog.take(); len(batch) > 0 {
-			l.waiting = l.backlog.len()
-			l.taken += uint64(len(batch))
-			return batch
-		}
-		l.backlog.idle()
-		if l.closed {
-			return nil
+	for l.waiting == 0 && !l.closed {
+		if max(cap(l.buf), cap(l.spare)) > keepCap {
+			l.buf, l.spare = nil, nil
 		}
 		l.wake.Wait()
 	}
-	return nil
+	switch {
+	case l.waiting == 0 || isClosed(l.dropped):
+		return nil
+	case l.folding != nil:
+		batch = l.folding.take()
+		l.waiting--
+	default:
+		batch = l.take()
+		l.waiting = 0
+	}
+	l.underWay = len(batch)
+	return batch
+}
+
+// take returns the backlog, and leaves the other buffer in its place. It is called with the mutex.
+func (l *listener[T]) take() []notification[T] {
+	taken := l.buf
+	l.buf, l.spare = l.spare[:0], taken
+	return taken
 }
 
 // call tells the handler of n. It returns false after a panic that utilruntime.HandleCrash let pass.
@@ -156,20 +169,25 @@ func (l *listener[T]) call(ctx context.Context, n *notification[T]) (returned bo
 
 // settle counts n as delivered, and zeroes it.
 func (l *listener[T]) settle(n *notification[T]) {
-	if !n.initial {
-		l.delivered.Add(1)
-	} else {
-		l.settleInitial()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.delivered++
+	l.underWay--
+	if n.initial {
+		l.pendingInitial--
+		l.checkSyncLocked()
 	}
 	*n = notification[T]{}
 }
 
 // finish frees the backlog and closes Done. Nobody else may be serving the handler.
 func (l *listener[T]) finish() {
+	err := l.lastError()
 	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lastError = func() error { return err } // a registration must not keep a stopped informer in memory
 	l.closed = true
-	l.backlog = &plainBacklog[T]{}
-	l.waiting, l.taken = 0, l.delivered.Load()
-	l.mu.Unlock()
+	l.buf, l.spare, l.folding = nil, nil, nil
+	l.waiting, l.underWay = 0, 0
 	close(l.done)
 }

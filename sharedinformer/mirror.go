@@ -1,8 +1,10 @@
 package sharedinformer
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"reflect"
 	"strings"
 	"sync"
@@ -56,12 +58,22 @@ func (m *mirror[T]) init(
 	if opts.Name == "" {
 		opts.Name = typeName[T]()
 	}
+	if opts.Metrics.StoreResourceVersion == nil {
+		opts.Metrics.StoreResourceVersion = func(string) {}
+	}
+	if opts.Metrics.Processed == nil {
+		opts.Metrics.Processed = func(time.Duration) {}
+	}
 	m.opts = opts
+	indexers := indexer.Indexers[T]{NamespaceIndex: func(obj T, dst []string) ([]string, error) {
+		return append(dst, obj.GetNamespace()), nil
+	}}
+	maps.Copy(indexers, opts.Indexers)
 	keyFunc := func(obj T) (key, error) { return listwatch.KeyOf(obj), nil }
 	m.store = indexer.New(indexer.Options[key, T]{
 		KeyFunc:  keyFunc,
 		Compare:  compareKeys,
-		Indexers: withNamespaceIndex(opts.Indexers),
+		Indexers: indexers,
 		OnError:  m.noteFailure,
 	})
 	m.applier = applier[T]{
@@ -74,7 +86,10 @@ func (m *mirror[T]) init(
 		Transform:     opts.Transform,
 		OnError:       m.reportObject,
 		KeysMayRepeat: mayRepeat,
-		Metrics:       deltafifo.Metrics{Queued: opts.Metrics.Queued, Processed: m.processed},
+		Metrics: deltafifo.Metrics{Queued: opts.Metrics.Queued, Processed: func(took time.Duration) {
+			m.processing.observe(took)
+			opts.Metrics.Processed(took)
+		}},
 	}
 	if opts.Queue == PerKey {
 		queueOpts.Known = m.store
@@ -140,42 +155,14 @@ func (m *mirror[T]) reportFailures() {
 	}
 }
 
-// processed notes how long a batch took.
-func (m *mirror[T]) processed(took time.Duration) {
-	m.processing.observe(took)
-	if m.opts.Metrics.Processed != nil {
-		m.opts.Metrics.Processed(took)
-	}
-}
-
-// reached tells Metrics of the resourceVersion that the store has reached.
-func (m *mirror[T]) reached(version string) {
-	if version != "" && m.opts.Metrics.StoreResourceVersion != nil {
-		m.opts.Metrics.StoreResourceVersion(version)
-	}
-}
-
 // Store returns the informer's store. It is for reading only: handlers hear of nothing that others write to it.
 func (m *mirror[T]) Store() *indexer.Store[listwatch.Key, T] { return m.store }
 
 // Lister returns a lister on the informer's store. It stays usable when the informer has stopped.
 func (m *mirror[T]) Lister() Lister[T] { return NewLister(m.store, m.opts.Resource) }
 
-func withNamespaceIndex[T object](given indexer.Indexers[T]) indexer.Indexers[T] {
-	all := indexer.Indexers[T]{NamespaceIndex: func(obj T, dst []string) ([]string, error) {
-		return append(dst, obj.GetNamespace()), nil
-	}}
-	for name, f := range given {
-		all[name] = f
-	}
-	return all
-}
-
 func compareKeys(a, b key) int {
-	if c := strings.Compare(a.Namespace, b.Namespace); c != 0 {
-		return c
-	}
-	return strings.Compare(a.Name, b.Name)
+	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 }
 
 // typeName is T's name without its package and pointer: Service for *corev1.Service.

@@ -64,7 +64,7 @@ func (p *patient) tell(batch []notification[*config]) {
 		}
 	}
 	p.called = min(p.ended+1, len(p.want))
-	p.removed = p.maxBacklog > 0 && p.waiting() > p.maxBacklog
+	p.removed = p.opts.MaxBacklog > 0 && p.waiting() > p.opts.MaxBacklog
 }
 
 // endCall lets the call return that is under way.

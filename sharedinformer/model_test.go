@@ -137,6 +137,8 @@ func (m *foldRule) next() []string {
 	}
 }
 
+func noError() error { return nil }
+
 // plainRule is the dumb rule without folding: everything, in order.
 type plainRule struct {
 	pending []notification[*config]
@@ -144,7 +146,7 @@ type plainRule struct {
 
 func TestBacklog_FoldingFollowsTheRule(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		l := newListener(newRegistration("r", nil, nil), Handler[*config](HandlerFuncs[*config]{}), HandlerOptions{Fold: true})
+		l := newListener(newRegistration("r", nil, noError), Handler[*config](HandlerFuncs[*config]{}), HandlerOptions{Fold: true})
 		w := &world{objects: map[string]*config{}}
 		m := &foldRule{given: map[string]*config{}, newest: map[string]*config{}, ending: map[string]notification[*config]{}, initial: map[string]bool{}}
 		initial := rapid.Bool().Draw(t, "during the initial list")
@@ -199,7 +201,7 @@ func TestBacklog_FoldingFollowsTheRule(t *testing.T) {
 				if want := l.upstreamSynced && len(m.initial) == 0; l.HasSynced() != want {
 					t.Fatalf("synced is %v, want %v", l.HasSynced(), want)
 				}
-				l.backlog.(*foldingBacklog[*config]).checkInvariants(t)
+				l.folding.checkInvariants(t)
 			},
 		})
 	})
@@ -207,7 +209,7 @@ func TestBacklog_FoldingFollowsTheRule(t *testing.T) {
 
 func TestBacklog_WithoutFoldingEverythingArrivesInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		l := newListener(newRegistration("r", nil, nil), Handler[*config](HandlerFuncs[*config]{}), HandlerOptions{})
+		l := newListener(newRegistration("r", nil, noError), Handler[*config](HandlerFuncs[*config]{}), HandlerOptions{})
 		l.due = rapid.SampledFrom([]resyncState{neverChecked, notDue, isDue}).Draw(t, "due a resync")
 		w := &world{objects: map[string]*config{}}
 		m := &plainRule{}

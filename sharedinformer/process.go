@@ -8,7 +8,7 @@ import (
 )
 
 // maxScratch is the largest scratch that is kept between two batches.
-const maxScratch = 4096
+const maxScratch = 8192
 
 // applier brings a store in line with what a queue gives, and says what handlers are to be told of it. It belongs to
 // the consumer.
@@ -17,8 +17,6 @@ type applier[T object] struct {
 	// eventsVersion: everything up to the version of an event has arrived with it, so the store's version follows.
 	eventsVersion bool
 	beforeStore   func(listwatch.Key, listwatch.Object) // Options.BeforeStore
-	// restated are the objects of the list at hand that are another state under a version that the store knows.
-	restated map[key]bool
 
 	// Scratch, reused from batch to batch.
 	ops   []storeOp[T]
@@ -29,50 +27,53 @@ type applier[T object] struct {
 // handlers are to be told; they are valid until release. version is the resourceVersion that the store has reached, ""
 // if that is not known.
 func (a *applier[T]) apply(batch []delta[T], isInInitialList bool) (notes []notification[T], version string) {
-	switch d := &batch[0]; d.Type {
-	case deltafifo.ReplacedAll:
-		a.replaceAll(d.Bulk, isInInitialList)
-		return a.notes, d.Bulk.ResourceVersion
+	gone := &delta[T]{Missing: true} // a list has no version of what it lacks
+	restates := false
+	switch list := batch[0].Bulk; batch[0].Type {
 	case deltafifo.SyncAll:
 		for _, obj := range a.store.All() {
 			a.notes = append(a.notes, notification[T]{kind: updated, old: obj, obj: obj, sameVersion: true, resync: true})
 		}
 		return a.notes, ""
 	case deltafifo.Bookmark:
-		a.store.Bookmark(d.Bulk.ResourceVersion)
-		return nil, d.Bulk.ResourceVersion
-	}
-	for j := range batch {
-		d := &batch[j]
-		a.ops = append(a.ops, storeOp[T]{Key: d.Key, Obj: d.Obj, Delete: d.Type == deltafifo.Deleted})
-		// A tombstone of unknown state carries an older version.
-		if a.eventsVersion && !d.Missing && !d.FinalStateUnknown {
-			version = d.Obj.GetResourceVersion()
+		a.store.Bookmark(list.ResourceVersion)
+		return nil, list.ResourceVersion
+	case deltafifo.ReplacedAll:
+		version = list.ResourceVersion
+		restates = mayRestate(version, a.store.ResourceVersion())
+		a.replace(list.Items)
+		batch = nil
+	default:
+		for j := range batch {
+			d := &batch[j]
+			a.ops = append(a.ops, storeOp[T]{Key: d.Key, Obj: d.Obj, Delete: d.Type == deltafifo.Deleted})
+			// A tombstone of unknown state carries an older version.
+			if a.eventsVersion && !d.Missing && !d.FinalStateUnknown {
+				version = d.Obj.GetResourceVersion()
+			}
 		}
 	}
-	a.write(version)
 	for j := range a.ops {
-		a.noteChange(&a.ops[j], &batch[j], isInInitialList)
+		if op := &a.ops[j]; a.beforeStore != nil && op.Delete {
+			a.beforeStore(op.Key, nil)
+		} else if a.beforeStore != nil {
+			a.beforeStore(op.Key, op.Obj)
+		}
+	}
+	a.store.Apply(a.ops, version)
+	a.notes = slices.Grow(a.notes, len(a.ops))
+	for j := range a.ops {
+		d := gone
+		if batch != nil {
+			d = &batch[j]
+		}
+		a.noteChange(&a.ops[j], d, isInInitialList, restates)
 	}
 	return a.notes, version
 }
 
-// write commits the operations.
-func (a *applier[T]) write(version string) {
-	if a.beforeStore != nil {
-		for j := range a.ops {
-			var obj object // nil: it leaves the store
-			if !a.ops[j].Delete {
-				obj = a.ops[j].Obj
-			}
-			a.beforeStore(a.ops[j].Key, obj)
-		}
-	}
-	a.store.Apply(a.ops, version)
-}
-
 // noteChange turns what the store says of op into the handlers' view of it.
-func (a *applier[T]) noteChange(op *storeOp[T], d *delta[T], isInInitialList bool) {
+func (a *applier[T]) noteChange(op *storeOp[T], d *delta[T], isInInitialList, restates bool) {
 	n := notification[T]{kind: added, initial: isInInitialList, obj: op.Obj}
 	switch {
 	case op.Delete && !op.Existed:
@@ -82,21 +83,20 @@ func (a *applier[T]) noteChange(op *storeOp[T], d *delta[T], isInInitialList boo
 	case op.Delete:
 		n = notification[T]{kind: deleted, old: op.Old, obj: op.Obj, unknownState: d.FinalStateUnknown}
 	case op.Existed:
-		n = notification[T]{
-			kind: updated, old: op.Old, obj: op.Obj,
-			sameVersion: op.Obj.GetResourceVersion() == op.Old.GetResourceVersion() && !a.restated[op.Key],
-			resync:      d.Type == deltafifo.Sync,
+		n = notification[T]{kind: updated, old: op.Old, obj: op.Obj, resync: d.Type == deltafifo.Sync}
+		n.sameVersion = op.Obj.GetResourceVersion() == op.Old.GetResourceVersion()
+		if n.sameVersion && restates {
+			n.sameVersion = isSameState(op.Old, op.Obj)
 		}
 	}
 	a.notes = append(a.notes, n)
 }
 
-// replaceAll makes the store equal to a full list. Handlers are told of the deletions first, in the order of their
-// keys.
-func (a *applier[T]) replaceAll(list *deltafifo.Bulk[key, T], isInInitialList bool) {
-	listed := make(map[key]bool, len(list.Items))
-	for j := range list.Items {
-		listed[list.Items[j].Key] = true
+// replace makes the operations that leave the store with a list: first the deletions, in the order of their keys.
+func (a *applier[T]) replace(items []deltafifo.Item[key, T]) {
+	listed := make(map[key]bool, len(items))
+	for j := range items {
+		listed[items[j].Key] = true
 	}
 	for k := range a.store.All() {
 		if !listed[k] {
@@ -104,31 +104,20 @@ func (a *applier[T]) replaceAll(list *deltafifo.Bulk[key, T], isInInitialList bo
 		}
 	}
 	slices.SortFunc(a.ops, func(x, y storeOp[T]) int { return compareKeys(x.Key, y.Key) })
-	a.ops = slices.Grow(a.ops, len(list.Items))
-	for j := range list.Items {
-		if item := &list.Items[j]; !item.Keep {
+	a.ops = slices.Grow(a.ops, len(items))
+	for j := range items {
+		if item := &items[j]; !item.Keep {
 			a.ops = append(a.ops, storeOp[T]{Key: item.Key, Obj: item.Obj})
 		}
-	}
-	a.write(list.ResourceVersion)
-	a.notes = slices.Grow(a.notes, len(a.ops))
-	missing := delta[T]{Missing: true} // of a deletion: the list has no version of it
-	for j := range a.ops {
-		a.noteChange(&a.ops[j], &missing, isInInitialList)
 	}
 }
 
 // release zeroes the scratch, so that it keeps no object alive, and keeps it unless it is large.
 func (a *applier[T]) release() {
-	a.restated = nil
-	a.ops = reuse(a.ops)
-	a.notes = reuse(a.notes)
-}
-
-func reuse[E any](s []E) []E {
-	clear(s)
-	if cap(s) > maxScratch {
-		return nil
+	clear(a.ops)
+	clear(a.notes)
+	a.ops, a.notes = a.ops[:0], a.notes[:0]
+	if cap(a.ops)+cap(a.notes) > maxScratch {
+		a.ops, a.notes = nil, nil
 	}
-	return s[:0]
 }

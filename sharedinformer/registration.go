@@ -1,11 +1,11 @@
 package sharedinformer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -46,19 +46,17 @@ type HandlerOptions struct {
 
 // Registration is one handler's place in an informer. Its methods are safe for concurrent use.
 type Registration struct {
-	name      string
-	owner     <-chan struct{} // the informer's done: tells informers apart
-	synced    chan struct{}
-	done      chan struct{}
-	lastError func() error  // the informer's
-	delivered atomic.Uint64 // calls that have ended
+	name   string
+	owner  <-chan struct{} // the informer's done: tells informers apart
+	synced chan struct{}
+	done   chan struct{}
 
-	mu  sync.Mutex // protects what follows
-	err error
-	// waiting is the number of changes in the backlog, taken the number of calls that left it.
-	waiting int
-	taken   uint64
-	folds   int
+	mu        sync.Mutex // protects what follows
+	err       error
+	lastError func() error // the informer's, until done
+	// waiting is the number of changes in the backlog, underWay that of those taken from it and not yet delivered.
+	waiting, underWay int
+	folds, delivered  uint64
 	// pendingInitial counts the initial adds that were appended and neither delivered nor folded away.
 	// Invariant: never negative; synced is closed only at zero.
 	pendingInitial int
@@ -110,16 +108,11 @@ func (r *Registration) Stats() HandlerStats {
 	defer r.mu.Unlock()
 	return HandlerStats{
 		Name:      r.name,
-		Depth:     r.depthLocked(),
-		Folds:     uint64(r.folds),
-		Delivered: r.delivered.Load(),
+		Depth:     r.waiting + r.underWay,
+		Folds:     r.folds,
+		Delivered: r.delivered,
 		Synced:    r.HasSynced(),
 	}
-}
-
-// depthLocked is the number of changes that wait for the handler, the one it is at included.
-func (r *Registration) depthLocked() int {
-	return r.waiting + int(r.taken-r.delivered.Load())
 }
 
 // WaitForSync blocks until the handler has been given all of the initial list. If ctx ends or the handler is gone
@@ -127,12 +120,15 @@ func (r *Registration) depthLocked() int {
 // to the last, the last of their errors.
 func (r *Registration) WaitForSync(ctx context.Context) error {
 	ended := func() error {
-		if err := r.Err(); err != nil {
-			return err
-		}
-		return errors.New("it was removed")
+		return cmp.Or(r.Err(), errors.New("it was removed"))
 	}
-	return syncWait{"handler " + r.name, r.synced, r.done, ended, r.lastError}.wait(ctx)
+	lastError := func() error {
+		r.mu.Lock()
+		last := r.lastError
+		r.mu.Unlock()
+		return last()
+	}
+	return syncWait{"handler " + r.name, r.synced, r.done, ended, lastError}.wait(ctx)
 }
 
 // Wait blocks until the handler has returned from its last call and will not be called again, which needs somebody to
@@ -154,15 +150,6 @@ func (r *Registration) markUpstreamSynced() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.upstreamSynced = true
-	r.checkSyncLocked()
-}
-
-// settleInitial counts an add of the initial list as delivered.
-func (r *Registration) settleInitial() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.delivered.Add(1)
-	r.pendingInitial--
 	r.checkSyncLocked()
 }
 

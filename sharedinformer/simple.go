@@ -3,7 +3,6 @@ package sharedinformer
 import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
-	"glasswatch/deltafifo"
 	"glasswatch/listwatch"
 )
 
@@ -28,6 +27,9 @@ type SimpleInformer[T listwatch.Object] struct {
 // and with no lock held, with the per-key queue under the queue's lock. A panic goes to utilruntime.HandleCrash and
 // costs that call.
 func NewSimple[T listwatch.Object](lw listwatch.ListerWatcher[T], h Handler[T], opts Options[T]) *SimpleInformer[T] {
+	if h == nil {
+		h = HandlerFuncs[T]{}
+	}
 	s := &SimpleInformer[T]{handler: h}
 	s.init(lw, opts, false, s.process)
 	return s
@@ -35,15 +37,12 @@ func NewSimple[T listwatch.Object](lw listwatch.ListerWatcher[T], h Handler[T], 
 
 // process takes a batch over and tells the handler.
 func (s *SimpleInformer[T]) process(batch []delta[T], isInInitialList bool) error {
-	if batch[0].Type == deltafifo.ReplacedAll {
-		s.applier.findRestated(batch[0].Bulk)
-	}
 	notes, version := s.applier.apply(batch, isInInitialList)
-	s.reached(version)
-	if s.handler != nil {
-		for j := range notes {
-			s.tell(&notes[j])
-		}
+	if version != "" {
+		s.opts.Metrics.StoreResourceVersion(version)
+	}
+	for j := range notes {
+		s.tell(&notes[j])
 	}
 	s.applier.release()
 	return nil

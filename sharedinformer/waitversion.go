@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
@@ -31,11 +29,9 @@ func (i *Informer[T]) WaitForResourceVersion(ctx context.Context, resourceVersio
 	if _, err := resourceversion.CompareResourceVersion(resourceVersion, resourceVersion); err != nil {
 		return fmt.Errorf("%s: cannot wait for resourceVersion %q: %w", i.who, resourceVersion, err)
 	}
-	i.moved.waiting.Add(1)
-	defer i.moved.waiting.Add(-1)
 	var cause error
 	for {
-		moved := i.moved.next() // taken before the look: what moves the store after it closes moved
+		moved := i.nextMove() // taken before the look: what moves the store after it closes moved
 		reached, err := hasReached(i.store.ResourceVersion(), resourceVersion)
 		switch {
 		case err != nil:
@@ -69,32 +65,12 @@ func hasReached(version, wanted string) (bool, error) {
 	return order <= 0, nil
 }
 
-// broadcast wakes every goroutine that waits. While there is none, send costs one atomic load.
-type broadcast struct {
-	waiting atomic.Int64
-
-	mu sync.Mutex    // protects ch
-	ch chan struct{} // closed by the next send; nil if nobody has asked for it
-}
-
-// next returns what the next send closes. The caller must be among the waiting.
-func (b *broadcast) next() <-chan struct{} {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.ch == nil {
-		b.ch = make(chan struct{})
+// nextMove returns what is closed when the store's resourceVersion moves next.
+func (i *Informer[T]) nextMove() <-chan struct{} {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.moved == nil {
+		i.moved = make(chan struct{})
 	}
-	return b.ch
-}
-
-func (b *broadcast) send() {
-	if b.waiting.Load() == 0 {
-		return
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.ch != nil {
-		close(b.ch)
-		b.ch = nil
-	}
+	return i.moved
 }

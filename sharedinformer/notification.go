@@ -1,0 +1,37 @@
+package sharedinformer
+
+import "glasswatch/listwatch"
+
+type notificationKind uint8
+
+const (
+	added notificationKind = iota + 1
+	updated
+	deleted
+)
+
+// notification is one change of the store on its way to a handler.
+type notification[T object] struct {
+	kind notificationKind
+	// initial: it counts towards the handler's sync; an added says so to the handler.
+	initial bool
+	// sameVersion: an update that did not change the resourceVersion, for handlers that are due a resync only.
+	sameVersion bool
+	// resync: an update that is nothing but a resync.
+	resync bool
+	// unknownState is a deletion's FinalStateUnknown.
+	unknownState bool
+	old, obj     T // deleted: old is the version handlers know, obj the one the deletion tells of
+}
+
+// tell calls the handler.
+func (n *notification[T]) tell(h Handler[T]) {
+	switch n.kind {
+	case added:
+		h.OnAdd(n.obj, n.initial)
+	case updated:
+		h.OnUpdate(n.old, n.obj)
+	case deleted:
+		h.OnDelete(Deletion[T]{Key: listwatch.KeyOf(n.obj), Obj: n.obj, FinalStateUnknown: n.unknownState})
+	}
+}
