@@ -5,7 +5,6 @@ import (
 
 	"glasswatch/deltafifo"
 	"glasswatch/listwatch"
-	"glasswatch/reflector"
 )
 
 // batchSink is an in-order queue that takes the events of a reflector as they come from a stream that has many.
@@ -14,8 +13,8 @@ type batchSink[T object] struct {
 	deltas []delta[T] // scratch of the reflector's goroutine
 }
 
-// sinkOf is what a reflector fills to fill the queue.
-func sinkOf[T object](q Queue[T]) reflector.Sink[T] {
+// inBatches returns a queue that takes many events at once, if q can, so that whatever fills it finds PutBatch.
+func inBatches[T object](q Queue[T]) Queue[T] {
 	if inOrder, ok := q.(*deltafifo.InOrder[key, T]); ok {
 		return &batchSink[T]{InOrder: inOrder}
 	}

@@ -43,7 +43,7 @@ func TestBatchSink_QueuesWhatComesAndSaysWhatItRefused(t *testing.T) {
 			return listwatch.KeyOf(obj), nil
 		},
 	})
-	sink := sinkOf[*corev1.ConfigMap](queue).(reflector.BatchSink[*corev1.ConfigMap])
+	sink := inBatches[*corev1.ConfigMap](queue).(reflector.BatchSink[*corev1.ConfigMap])
 	for range 2 { // with fresh scratch, and with used
 		errs := sink.PutBatch([]listwatch.Event[*corev1.ConfigMap]{
 			{Type: listwatch.Added, Object: configMap("a", "1")},

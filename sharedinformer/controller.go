@@ -96,10 +96,11 @@ func NewController[T listwatch.Object](cfg ControllerConfig[T]) *Controller[T] {
 		cfg.Name = typeName[T]()
 	}
 	cfg.Reflector.Name = cfg.Name
+	cfg.Queue = inBatches(cfg.Queue)
 	return &Controller[T]{
 		cfg:      cfg,
 		who:      "controller " + cfg.Name,
-		feeder:   reflector.New(cfg.ListerWatcher, sinkOf(cfg.Queue), cfg.Reflector),
+		feeder:   reflector.New(cfg.ListerWatcher, reflector.Sink[T](cfg.Queue), cfg.Reflector),
 		done:     make(chan struct{}),
 		relisted: make(chan struct{}, 1),
 	}

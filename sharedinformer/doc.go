@@ -19,16 +19,17 @@
 //
 // # Guarantees
 //
-//   - Order: a handler is told of the changes of one object in the order in which the store took them. With the in-order
-//     queue and without folding that holds across objects, too.
+//   - Order: a handler is told of the changes of one object in the order in which the store took them. With the
+//     in-order queue and without folding that holds across objects, too.
 //   - Legality: no add for an object that the handler knows, no update and no deletion for one that it does not know.
-//   - A handler that joins late is given the store as adds of its initial list. It misses nothing and sees nothing twice:
-//     one mutex spans the store's commit and the append to the backlogs, and likewise registration and snapshot.
+//   - A handler that joins late is given the store as adds of its initial list. It misses nothing and sees nothing
+//     twice: one mutex spans the store's commit and the append to the backlogs, and likewise registration and
+//     snapshot.
 //   - The store is ahead of the handlers: what a handler is told of is in the store already, or something later is.
-//   - With the in-order queue a full list changes the store in one step. Then handlers are told of the deletions, then of
-//     the rest. With the per-key queue a list comes object by object, and the store has no resourceVersion.
-//   - Blocking: a handler's calls come one at a time, from a goroutine of its own, with no lock held. A slow handler holds
-//     up neither the store nor other handlers. It may add and remove handlers, itself too.
+//   - With the in-order queue a full list changes the store in one step. Then handlers are told of the deletions,
+//     then of the rest. With the per-key queue a list comes object by object, and the store has no resourceVersion.
+//   - Blocking: a handler's calls come one at a time, from a goroutine of its own, with no lock held. A slow handler
+//     holds up neither the store nor other handlers. It may add and remove handlers, itself too.
 //   - Run returns when every goroutine is gone. [Informer.ShutDownHandler] and [Registration.Wait] return after the
 //     handler's last call: a handler that waits so for itself waits for ever.
 //
@@ -58,11 +59,12 @@
 // # Not guaranteed
 //
 //   - That a handler sees every version of an object: a relist skips what happened in between.
-//   - That what waits for a handler is delivered when the informer stops: it is dropped. [Informer.DrainHandler] waits.
+//   - That what waits for a handler is delivered when the informer stops: it is dropped. [Informer.DrainHandler]
+//     waits.
 //   - Anything if objects are modified: they are shared by the store and all handlers.
-//   - That a panic of a handler ends the process: it goes to utilruntime.HandleCrash. If that lets the process live, the
-//     call counts as made, and the next follows after a second.
-//   - Index functions run with the informer's mutex held and must not call the informer. With the per-key queue the store
-//     is written under the queue's lock, too: the queue asks the store what it knows, see
+//   - That a panic of a handler ends the process: it goes to utilruntime.HandleCrash. If that lets the process live,
+//     the call counts as made, and the next follows after a second.
+//   - Index functions run with the informer's mutex held and must not call the informer. With the per-key queue the
+//     store is written under the queue's lock, too: the queue asks the store what it knows, see
 //     [glasswatch/deltafifo.KnownObjects].
 package sharedinformer

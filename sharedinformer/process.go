@@ -32,7 +32,8 @@ func (a *applier[T]) apply(batch []delta[T], isInInitialList bool) (notes []noti
 	switch list := batch[0].Bulk; batch[0].Type {
 	case deltafifo.SyncAll:
 		for _, obj := range a.store.All() {
-			a.notes = append(a.notes, notification[T]{kind: updated, old: obj, obj: obj, sameVersion: true, resync: true})
+			n := notification[T]{kind: updated, old: obj, obj: obj, sameVersion: true, resync: true}
+			a.notes = append(a.notes, n)
 		}
 		return a.notes, ""
 	case deltafifo.Bookmark:

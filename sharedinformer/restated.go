@@ -15,8 +15,8 @@ func mayRestate(listed, stored string) bool {
 	return err == nil && order <= 0
 }
 
-// equalities compare objects by what they say. A Quantity behind a pointer is compared in place: a handler that prints it
-// at this moment writes to its text.
+// equalities compare objects by what they say. A Quantity behind a pointer is compared in place: a handler that prints
+// it at this moment writes to its text.
 var equalities = func() conversion.Equalities {
 	e := equality.Semantic.Copy()
 	utilruntime.Must(e.AddFunc(func(a, b *quantity.Quantity) bool {
@@ -25,8 +25,8 @@ var equalities = func() conversion.Equalities {
 	return e
 }()
 
-// isSameState compares two objects of one version. What cannot be compared, such as fields that are not exported, counts
-// as different.
+// isSameState compares two objects of one version. What cannot be compared, such as fields that are not exported,
+// counts as different.
 func isSameState(a, b any) (same bool) {
 	defer func() {
 		if recover() != nil {

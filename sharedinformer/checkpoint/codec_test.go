@@ -1,8 +1,9 @@
 package checkpoint
 
 import (
-	"bytes"
 	"maps"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -26,13 +27,35 @@ func written[T listwatch.Object](t require.TestingT, version string, objs ...T) 
 	for _, obj := range objs {
 		all[listwatch.KeyOf(obj)] = obj
 	}
-	var out bytes.Buffer
-	require.NoError(t, resume.Encode(&out, codecTestID, func(w *resume.Writer) error {
+	frames, err := framesOf(t, fileOf(t, codecTestID, func(w *resume.Writer) error {
 		return codec.encode(w, version, len(all), maps.All(all))
 	}))
-	frames, err := resume.Decode(out.Bytes(), codecTestID)
 	require.NoError(t, err)
 	return frames
+}
+
+// fileOf returns the content of a file that fill writes.
+func fileOf(t require.TestingT, id resume.Identity, fill func(*resume.Writer) error) []byte {
+	path := tempFile(t)
+	defer os.RemoveAll(filepath.Dir(path))
+	require.NoError(t, resume.Save(path, id, fill))
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return content
+}
+
+// framesOf returns the frames of a file with that content.
+func framesOf(t require.TestingT, content []byte) ([][]byte, error) {
+	path := tempFile(t)
+	defer os.RemoveAll(filepath.Dir(path))
+	require.NoError(t, os.WriteFile(path, content, 0o600))
+	return resume.Load(path, codecTestID)
+}
+
+func tempFile(t require.TestingT) string {
+	folder, err := os.MkdirTemp("", "checkpoint")
+	require.NoError(t, err)
+	return filepath.Join(folder, "file")
 }
 
 func requireRoundTrip[T listwatch.Object](t *testing.T, obj T) {

@@ -101,9 +101,7 @@ func requireDamagedOrSame[T listwatch.Object](t *testing.T, frames [][]byte) {
 // else, is used.
 func FuzzCheckpointFile(f *testing.F) {
 	good := func(id resume.Identity, fill func(*resume.Writer) error) []byte {
-		var out bytes.Buffer
-		require.NoError(f, resume.Encode(&out, id, fill))
-		return out.Bytes()
+		return fileOf(f, id, fill)
 	}
 	two := func(w *resume.Writer) error {
 		_ = w.Frame([]byte(`{"resourceVersion":"5","objects":1}`))
@@ -125,7 +123,7 @@ func FuzzCheckpointFile(f *testing.F) {
 			sum := sha256.Sum256(body)
 			file = append(bytes.Clone(body), sum[:]...)
 		}
-		frames, err := resume.Decode(file, codecTestID)
+		frames, err := framesOf(t, file)
 		var version string
 		if err == nil {
 			version, _, err = codec.decode(frames)

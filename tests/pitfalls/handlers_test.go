@@ -1,6 +1,8 @@
 package pitfalls
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -16,6 +18,9 @@ import (
 	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
+
+	"glasswatch/listwatch"
+	"glasswatch/sharedinformer"
 )
 
 // A DeleteFunc asserts that it gets the type of the informer.
@@ -259,6 +264,47 @@ func TestPitfall_AssertingAnotherType(t *testing.T) {
 		names := seen.all()
 		slices.Sort(names)
 		return unlike("objects seen", []string{"api", "web"}, names)
+	}
+	contrast(t, property, naive, right)
+}
+
+// A handler waits for its own end.
+//
+// Why: the handler is at its end when it has returned from its last call. A call that waits for that waits for itself.
+//
+// You see: an hour later the handler still waits for its own end
+//
+// Instead: remove the handler and return. Whoever needs to know that the last call is over waits from another goroutine.
+func TestPitfall_WaitingForItsOwnEnd(t *testing.T) {
+	type informer = *sharedinformer.Informer[*corev1.ConfigMap]
+	naive := func(ctx context.Context, i informer, own *sharedinformer.Registration) error {
+		return i.ShutDownHandler(ctx, own)
+	}
+	right := func(_ context.Context, i informer, own *sharedinformer.Registration) error {
+		return i.RemoveHandler(own)
+	}
+	property := func(t *testing.T, leave func(context.Context, informer, *sharedinformer.Registration) error) error {
+		c := startCluster(t)
+		c.Put("web", "1")
+		gvr := corev1.SchemeGroupVersion.WithResource("configmaps")
+		lw, err := listwatch.NewForConfig[*corev1.ConfigMap](c.cfg, gvr, listwatch.Options{})
+		require.NoError(t, err)
+		i := sharedinformer.New(lw, sharedinformer.Options[*corev1.ConfigMap]{})
+		ctx, giveUp := context.WithCancel(context.Background())
+		var own *sharedinformer.Registration
+		own, err = i.AddHandler(sharedinformer.HandlerFuncs[*corev1.ConfigMap]{
+			AddFunc: func(*corev1.ConfigMap, bool) { _ = leave(ctx, i, own) },
+		}, sharedinformer.HandlerOptions{})
+		require.NoError(t, err)
+		start(t, func(ctx context.Context) { _ = i.Run(ctx) })
+		t.Cleanup(giveUp) // before the informer's end, which waits for the handler
+		pass(time.Hour)
+		select {
+		case <-own.Done():
+			return nil
+		default:
+			return errors.New("an hour later the handler still waits for its own end")
+		}
 	}
 	contrast(t, property, naive, right)
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime/coverage"
 	"strconv"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -40,11 +41,14 @@ func run(folder string) error {
 		return err
 	}
 
-	handled := make(chan string)
+	handled, returns := make(chan string), make(chan struct{})
 	informer := sharedinformer.New(lw, sharedinformer.Options[*corev1.ConfigMap]{})
 	handler, err := informer.AddHandler(sharedinformer.HandlerFuncs[*corev1.ConfigMap]{
-		AddFunc:    func(obj *corev1.ConfigMap, _ bool) { handled <- obj.Data["n"] },
-		UpdateFunc: func(_, obj *corev1.ConfigMap) { handled <- obj.Data["n"] },
+		AddFunc: func(obj *corev1.ConfigMap, _ bool) { handled <- obj.Data["n"] },
+		UpdateFunc: func(_, obj *corev1.ConfigMap) {
+			handled <- obj.Data["n"]
+			<-returns
+		},
 	}, sharedinformer.HandlerOptions{})
 	if err != nil {
 		return err
@@ -75,7 +79,12 @@ func run(folder string) error {
 		if got := <-handled; got != obj.Data["n"] {
 			return fmt.Errorf("the handler was given %q, expected %q", got, obj.Data["n"])
 		}
+		if n <= warmUps {
+			returns <- struct{}{}
+		}
 	}
+	// The handler is still at its call. The goroutines that brought the event come to rest first.
+	time.Sleep(200 * time.Millisecond)
 	if err := coverage.WriteCountersDir(folder); err != nil {
 		return err
 	}
