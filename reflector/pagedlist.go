@@ -32,13 +32,18 @@ func (r *Reflector[T]) listPaged(ctx context.Context) State {
 	}
 	if err != nil {
 		r.fail(ctx, "list", err)
-		if kind := kindOf(err); (kind == kindExpired || kind == kindTooLarge) && version != "" {
+		kind := kindOf(err)
+		// An unsupported request may be one for a version that this server cannot read.
+		if version != "" && (kind == kindExpired || kind == kindTooLarge || kind == kindUnsupported) {
 			r.atLatest = true
 			return ListingPaged
 		}
 		return r.backOff(err, r.listing())
 	}
 	r.paginates = r.paginates || version == "0" && pages.fetched > 1
+	if pages.versionless {
+		list.ResourceVersion = ""
+	}
 	for _, bad := range list.Bad {
 		r.report(ctx, bad)
 	}
@@ -46,16 +51,21 @@ func (r *Reflector[T]) listPaged(ctx context.Context) State {
 	return Connecting
 }
 
-// pageCounter counts the pages that a list is asked for in.
+// pageCounter counts the pages of a list, and lets lists without a resourceVersion pass, as those of test doubles.
 type pageCounter[T listwatch.Object] struct {
 	listwatch.ListerWatcher[T]
-	fetched int
+	fetched     int
+	versionless bool
 }
 
-// List asks for a page.
+// List asks for a page. One without a resourceVersion gets "0", which means any.
 func (c *pageCounter[T]) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.List[T], error) {
 	c.fetched++
-	return c.ListerWatcher.List(ctx, opts)
+	page, err := c.ListerWatcher.List(ctx, opts)
+	if err == nil && page.ResourceVersion == "" {
+		c.versionless, page.ResourceVersion = true, "0"
+	}
+	return page, err
 }
 
 // replace gives the sink a list, streamed or paged. Its version is the truth even if it is older than the one before.
@@ -72,7 +82,9 @@ func (r *Reflector[T]) replace(ctx context.Context, kind *uint64, list *listwatc
 	}
 	var keep []listwatch.Key
 	for _, bad := range list.Bad {
-		keep = append(keep, bad.Key)
+		if bad.Key != (listwatch.Key{}) {
+			keep = append(keep, bad.Key)
+		}
 	}
 	version := list.ResourceVersion
 	handed := Observation{Boundary: HandedOver, Op: "Replace", Keys: slices.Clone(keep), ResourceVersion: version}
