@@ -74,41 +74,32 @@ func (r *Reflector[T]) Run(ctx context.Context) {
 	if r.state == Idle {
 		next = r.resuming()
 	}
-	for ; ; next = r.step(ctx, next) {
-		r.enter(next)
-		if next == Stopped {
-			return
+	for next != Stopped {
+		if next != r.state { // not so with each event
+			r.enter(next)
+		}
+		// A state blocks for a request, an event or a wait, and ends soon after ctx is cancelled.
+		switch {
+		case ctx.Err() != nil:
+			next = Stopped
+		case next == ListingStreaming:
+			next = r.listStreaming(ctx)
+		case next == ListingPaged:
+			next = r.listPaged(ctx)
+		case next == Connecting:
+			next = r.connect(ctx)
+		case next == Watching:
+			next = r.watch(ctx)
+		case next == BackingOff:
+			next = r.waitBackoff(ctx)
 		}
 	}
-}
-
-// step does what one state asks for and returns the state that follows. It blocks for a request, an event or a wait,
-// and returns Stopped soon after ctx is cancelled.
-func (r *Reflector[T]) step(ctx context.Context, s State) State {
-	if ctx.Err() != nil {
-		return Stopped
-	}
-	switch s {
-	case ListingStreaming:
-		return r.listStreaming(ctx)
-	case ListingPaged:
-		return r.listPaged(ctx)
-	case Connecting:
-		return r.connect(ctx)
-	case Watching:
-		return r.watch(ctx)
-	case BackingOff:
-		return r.waitBackoff(ctx)
-	}
-	return Stopped
+	r.enter(Stopped)
 }
 
 // enter makes s visible.
 func (r *Reflector[T]) enter(s State) {
 	from := r.state
-	if from == s {
-		return // as with each event
-	}
 	r.update(func() {
 		r.state = s
 		if s == Watching {
@@ -118,7 +109,9 @@ func (r *Reflector[T]) enter(s State) {
 	if r.opts.OnTransition != nil {
 		r.opts.OnTransition(from, s)
 	}
-	r.observe(Observation{Boundary: StateEntered, State: s}, nil, nil)
+	if r.opts.Observe != nil {
+		r.observe(Observation{Boundary: StateEntered, State: s})
+	}
 }
 
 // listing is the state that a list starts in.

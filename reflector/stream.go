@@ -90,7 +90,9 @@ func (r *Reflector[T]) nextEvents() ([]listwatch.Event[T], error) {
 		return nil, err
 	}
 	events := s.room[:n]
-	r.observe(Observation{Boundary: EventsDecoded}, events, nil)
+	if r.opts.Observe != nil {
+		r.observe(Observation{Boundary: EventsDecoded, Events: shown(events)})
+	}
 	return events, nil
 }
 

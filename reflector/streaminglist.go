@@ -34,10 +34,12 @@ func (r *Reflector[T]) listStreaming(ctx context.Context) State {
 	if err != nil {
 		return r.leaveStreamingList(ctx, err)
 	}
-	switch ev := events[0]; { // there is room for one only
-	case ev.InitialEventsEnd:
-		return r.endStreamingList(ctx, ev.ResourceVersion)
-	case isChange(ev.Type):
+	switch ev := events[0]; ev.Type { // there is room for one only
+	case listwatch.Bookmark:
+		if ev.InitialEventsEnd {
+			return r.endStreamingList(ctx, ev.ResourceVersion)
+		}
+	case listwatch.Added, listwatch.Modified, listwatch.Deleted:
 		// A bookmark counts as silence: the server is past the initial events, and may never say so.
 		r.stream.applyInitial(ev)
 		r.stream.idle.reset(r.opts.SilenceTimeout)
