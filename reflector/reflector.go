@@ -91,7 +91,11 @@ func (r *Reflector[T]) Run(ctx context.Context) {
 		case next == Watching:
 			next = r.watch(ctx)
 		case next == BackingOff:
-			next = r.waitBackoff(ctx)
+			select {
+			case <-ctx.Done():
+			case <-time.After(r.wait):
+				next = r.next
+			}
 		}
 	}
 	r.enter(Stopped)
@@ -133,18 +137,6 @@ func (r *Reflector[T]) backOff(err error, next State) State {
 		r.wait = r.backoff.next(time.Now(), retryAfter)
 	}
 	return BackingOff
-}
-
-// waitBackoff is BackingOff.
-func (r *Reflector[T]) waitBackoff(ctx context.Context) State {
-	timer := time.NewTimer(r.wait)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return Stopped
-	case <-timer.C:
-		return r.next
-	}
 }
 
 // LastSyncResourceVersion is the version up to which the sink was given everything; "" before the first list.

@@ -17,9 +17,8 @@ import (
 func (r *Reflector[T]) listStreaming(ctx context.Context) State {
 	if r.stream == nil {
 		r.listStart = time.Now()
-		initialEvents := true
 		opts := metav1.ListOptions{
-			SendInitialEvents:    &initialEvents,
+			SendInitialEvents:    new(true),
 			ResourceVersion:      r.version, // no older, so that a relist never goes back in time
 			ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
 		}
@@ -98,9 +97,10 @@ func (s *openStream[T]) applyInitial(ev listwatch.Event[T]) {
 	if ev.Type != listwatch.Added && (s.initialUpTo == "" || isOlder(s.initialUpTo, ev.ResourceVersion)) {
 		s.initialUpTo = ev.ResourceVersion
 	}
-	s.initial[listwatch.KeyOf(ev.Object)] = ev.Object
+	key := listwatch.KeyOf(ev.Object)
+	s.initial[key] = ev.Object
 	if ev.Type == listwatch.Deleted {
-		delete(s.initial, listwatch.KeyOf(ev.Object))
+		delete(s.initial, key)
 	}
 }
 
@@ -123,14 +123,12 @@ func (r *Reflector[T]) isConsistent(ctx context.Context, streamed *listwatch.Lis
 		ResourceVersionMatch: metav1.ResourceVersionMatchExact,
 	}
 	list, err := listwatch.ListAll(ctx, r.lw, opts, defaultPageSize)
-	return err != nil || len(list.Bad) > 0 || maps.Equal(versions(streamed), versions(list))
-}
-
-// versions returns the version of each object in list.
-func versions[T listwatch.Object](list *listwatch.List[T]) map[listwatch.Key]string {
-	versions := map[listwatch.Key]string{}
-	for _, obj := range list.Items {
-		versions[listwatch.KeyOf(obj)] = obj.GetResourceVersion()
+	versions := func(objs []T) map[listwatch.Key]string {
+		versions := map[listwatch.Key]string{}
+		for _, obj := range objs {
+			versions[listwatch.KeyOf(obj)] = obj.GetResourceVersion()
+		}
+		return versions
 	}
-	return versions
+	return err != nil || len(list.Bad) > 0 || maps.Equal(versions(streamed.Items), versions(list.Items))
 }

@@ -45,16 +45,21 @@ func (r *Reflector[T]) watch(ctx context.Context) State {
 		}
 		r.pass(ctx, events[passed:i])
 		passed = i + 1
-		switch {
+		switch version := ev.ResourceVersion; {
 		case rewound:
 			return r.endWatch(ctx, ErrRewound)
-		case ev.Type == listwatch.Bookmark:
-			r.takeBookmark(ctx, ev.ResourceVersion)
+		case ev.Type != listwatch.Bookmark:
+		case !r.follow(listwatch.Bookmark, version): // an old one is not passed on: the sink is past it
+			if r.opts.Observe != nil {
+				r.observe(Observation{Boundary: HandedOver, Op: "Bookmark", ResourceVersion: version})
+			}
+			r.checkSink(ctx, "Bookmark", listwatch.Key{}, r.sink.Bookmark(version))
+			r.update(func() { r.stats.Bookmarks++ })
 		}
 	}
 	r.pass(ctx, events[passed:])
 	clear(events) // so that they keep nothing alive
-	if n := len(events); n == len(s.room) && n < maxBatch && s.batches != nil {
+	if n := len(events); n == len(s.room) && n < maxBatch {
 		s.room = make([]listwatch.Event[T], 2*n)
 	}
 	return Watching
@@ -104,24 +109,11 @@ func (r *Reflector[T]) pass(ctx context.Context, events []listwatch.Event[T]) {
 	for i, err := range errs {
 		r.checkSink(ctx, sinkCalls[events[i].Type], listwatch.KeyOf(events[i].Object), err)
 	}
-	s := r.stream
-	s.events += len(events)
+	r.stream.events += len(events)
 	r.update(func() {
-		r.version = s.at
+		r.version = r.stream.at
 		r.stats.Events += uint64(len(events))
 	})
-}
-
-// takeBookmark passes on a bookmark, unless it is older than what was passed on already: the sink is past it.
-func (r *Reflector[T]) takeBookmark(ctx context.Context, version string) {
-	if r.follow(listwatch.Bookmark, version) {
-		return
-	}
-	if r.opts.Observe != nil {
-		r.observe(Observation{Boundary: HandedOver, Op: "Bookmark", ResourceVersion: version})
-	}
-	r.checkSink(ctx, "Bookmark", listwatch.Key{}, r.sink.Bookmark(version))
-	r.update(func() { r.stats.Bookmarks++ })
 }
 
 // skip passes over an event that could not be read. Its version is not taken over, as the next good event's will be;
