@@ -1,7 +1,7 @@
 // Package reflector keeps a [Sink] (a queue, a store) equal to what a [listwatch.ListerWatcher] lists: one list, then a
 // watch for what changes, and a way back from every failure of either.
 //
-// It is a state machine. [State] names the states, each with what it is left for. The reflector's step does what one
+// It is a state machine. [State] names the states, each with what it is left for. Each has a method that does what the
 // state asks for and returns the next. [Reflector.Run] only loops: its goroutine, the only one, pulls each event from
 // the stream and hands it to the sink.
 //

@@ -64,7 +64,9 @@ func kindOf(err error) errorKind {
 		return kindEnded
 	case apierrors.IsResourceExpired(err), apierrors.IsGone(err):
 		return kindExpired
-	case isTooLarge(err):
+	case apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge),
+		// Servers before 1.18.6 said it in the text only.
+		apierrors.IsTimeout(err) && strings.Contains(err.Error(), "Too large resource version"):
 		return kindTooLarge
 	case apierrors.IsBadRequest(err), apierrors.IsInvalid(err), apierrors.IsMethodNotSupported(err):
 		return kindUnsupported
@@ -80,12 +82,6 @@ func kindOf(err error) errorKind {
 		return kindBroken
 	}
 	return kindOther
-}
-
-// isTooLarge: servers before 1.18.6 said it in the text only.
-func isTooLarge(err error) bool {
-	return apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) ||
-		apierrors.IsTimeout(err) && strings.Contains(err.Error(), "Too large resource version")
 }
 
 // isHTTP2Reset: REFUSED_STREAM, NO_ERROR, GOAWAY, by the server or a proxy. There are two implementations of HTTP/2

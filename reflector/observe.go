@@ -34,27 +34,23 @@ type Observation struct {
 	ResourceVersion string
 }
 
-// observe calls the observer, if there is one, with o, which events and list complete. The time that the observer
-// takes does not count as silence of the server.
-func (r *Reflector[T]) observe(o Observation, events []listwatch.Event[T], list []T) {
-	if r.opts.Observe == nil {
-		return
-	}
-	for _, ev := range events {
-		shown := listwatch.Event[listwatch.Object]{
-			Type: ev.Type, ResourceVersion: ev.ResourceVersion, InitialEventsEnd: ev.InitialEventsEnd,
-		}
-		if isChange(ev.Type) { // a bookmark's object is nil, and a nil pointer in an interface would not be
-			shown.Object = ev.Object
-		}
-		o.Events = append(o.Events, shown)
-	}
-	for _, obj := range list {
-		o.Keys = append(o.Keys, listwatch.KeyOf(obj))
-	}
+// observe calls the observer, which must be there. The time that it takes does not count as silence of the server.
+func (r *Reflector[T]) observe(o Observation) {
 	if s := r.stream; s != nil {
 		defer s.idle.reset(time.Until(s.idle.fires)) // what is left of the time now
 		s.idle.timer.Stop()
 	}
 	r.opts.Observe(o)
+}
+
+// shown returns events as an observer sees them.
+func shown[T listwatch.Object](events []listwatch.Event[T]) []listwatch.Event[listwatch.Object] {
+	out := make([]listwatch.Event[listwatch.Object], len(events))
+	for i, ev := range events {
+		out[i].Type, out[i].ResourceVersion, out[i].InitialEventsEnd = ev.Type, ev.ResourceVersion, ev.InitialEventsEnd
+		if ev.Type < listwatch.Bookmark { // a bookmark's object is nil, and a nil pointer in an interface would not be
+			out[i].Object = ev.Object
+		}
+	}
+	return out
 }

@@ -87,8 +87,13 @@ func (r *Reflector[T]) replace(ctx context.Context, kind *uint64, list *listwatc
 		}
 	}
 	version := list.ResourceVersion
-	handed := Observation{Boundary: HandedOver, Op: "Replace", Keys: slices.Clone(keep), ResourceVersion: version}
-	r.observe(handed, nil, list.Items)
+	if r.opts.Observe != nil {
+		keys := slices.Clone(keep)
+		for _, obj := range list.Items {
+			keys = append(keys, listwatch.KeyOf(obj))
+		}
+		r.observe(Observation{Boundary: HandedOver, Op: "Replace", Keys: keys, ResourceVersion: version})
+	}
 	r.checkSink(ctx, "Replace", listwatch.Key{}, r.sink.Replace(list.Items, keep, version))
 	r.atLatest = false
 	r.update(func() { r.version = version })

@@ -74,41 +74,36 @@ func (r *Reflector[T]) Run(ctx context.Context) {
 	if r.state == Idle {
 		next = r.resuming()
 	}
-	for ; ; next = r.step(ctx, next) {
-		r.enter(next)
-		if next == Stopped {
-			return
+	for next != Stopped {
+		if next != r.state { // not so with each event
+			r.enter(next)
+		}
+		// A state blocks for a request, an event or a wait, and ends soon after ctx is cancelled.
+		switch {
+		case ctx.Err() != nil:
+			next = Stopped
+		case next == ListingStreaming:
+			next = r.listStreaming(ctx)
+		case next == ListingPaged:
+			next = r.listPaged(ctx)
+		case next == Connecting:
+			next = r.connect(ctx)
+		case next == Watching:
+			next = r.watch(ctx)
+		case next == BackingOff:
+			select {
+			case <-ctx.Done():
+			case <-time.After(r.wait):
+				next = r.next
+			}
 		}
 	}
-}
-
-// step does what one state asks for and returns the state that follows. It blocks for a request, an event or a wait,
-// and returns Stopped soon after ctx is cancelled.
-func (r *Reflector[T]) step(ctx context.Context, s State) State {
-	if ctx.Err() != nil {
-		return Stopped
-	}
-	switch s {
-	case ListingStreaming:
-		return r.listStreaming(ctx)
-	case ListingPaged:
-		return r.listPaged(ctx)
-	case Connecting:
-		return r.connect(ctx)
-	case Watching:
-		return r.watch(ctx)
-	case BackingOff:
-		return r.waitBackoff(ctx)
-	}
-	return Stopped
+	r.enter(Stopped)
 }
 
 // enter makes s visible.
 func (r *Reflector[T]) enter(s State) {
 	from := r.state
-	if from == s {
-		return // as with each event
-	}
 	r.update(func() {
 		r.state = s
 		if s == Watching {
@@ -118,7 +113,9 @@ func (r *Reflector[T]) enter(s State) {
 	if r.opts.OnTransition != nil {
 		r.opts.OnTransition(from, s)
 	}
-	r.observe(Observation{Boundary: StateEntered, State: s}, nil, nil)
+	if r.opts.Observe != nil {
+		r.observe(Observation{Boundary: StateEntered, State: s})
+	}
 }
 
 // listing is the state that a list starts in.
@@ -140,18 +137,6 @@ func (r *Reflector[T]) backOff(err error, next State) State {
 		r.wait = r.backoff.next(time.Now(), retryAfter)
 	}
 	return BackingOff
-}
-
-// waitBackoff is BackingOff.
-func (r *Reflector[T]) waitBackoff(ctx context.Context) State {
-	timer := time.NewTimer(r.wait)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return Stopped
-	case <-timer.C:
-		return r.next
-	}
 }
 
 // LastSyncResourceVersion is the version up to which the sink was given everything; "" before the first list.

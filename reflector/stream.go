@@ -47,8 +47,7 @@ type openStream[T listwatch.Object] struct {
 func (r *Reflector[T]) openWatch(ctx context.Context, opts metav1.ListOptions, patience time.Duration) error {
 	// Random timeouts keep informers that started together from reconnecting together for ever.
 	timeout := r.opts.MinWatchTimeout + rand.N(r.opts.MinWatchTimeout)
-	seconds := max(int64(timeout/time.Second), 1)
-	opts.TimeoutSeconds = &seconds
+	opts.TimeoutSeconds = new(max(int64(timeout/time.Second), 1))
 	opts.AllowWatchBookmarks = true
 
 	s := &openStream[T]{
@@ -90,7 +89,9 @@ func (r *Reflector[T]) nextEvents() ([]listwatch.Event[T], error) {
 		return nil, err
 	}
 	events := s.room[:n]
-	r.observe(Observation{Boundary: EventsDecoded}, events, nil)
+	if r.opts.Observe != nil {
+		r.observe(Observation{Boundary: EventsDecoded, Events: shown(events)})
+	}
 	return events, nil
 }
 
@@ -132,9 +133,6 @@ func (s *openStream[T]) isVeryShort() bool {
 
 // isOlder is false if a and b cannot be compared.
 func isOlder(a, b string) bool {
-	if a == b || a == "" || b == "" || b == "0" {
-		return false
-	}
 	order, err := resourceversion.CompareResourceVersion(a, b)
 	return err == nil && order < 0
 }

@@ -17,9 +17,8 @@ import (
 func (r *Reflector[T]) listStreaming(ctx context.Context) State {
 	if r.stream == nil {
 		r.listStart = time.Now()
-		initialEvents := true
 		opts := metav1.ListOptions{
-			SendInitialEvents:    &initialEvents,
+			SendInitialEvents:    new(true),
 			ResourceVersion:      r.version, // no older, so that a relist never goes back in time
 			ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
 		}
@@ -34,10 +33,12 @@ func (r *Reflector[T]) listStreaming(ctx context.Context) State {
 	if err != nil {
 		return r.leaveStreamingList(ctx, err)
 	}
-	switch ev := events[0]; { // there is room for one only
-	case ev.InitialEventsEnd:
-		return r.endStreamingList(ctx, ev.ResourceVersion)
-	case isChange(ev.Type):
+	switch ev := events[0]; ev.Type { // there is room for one only
+	case listwatch.Bookmark:
+		if ev.InitialEventsEnd {
+			return r.endStreamingList(ctx, ev.ResourceVersion)
+		}
+	case listwatch.Added, listwatch.Modified, listwatch.Deleted:
 		// A bookmark counts as silence: the server is past the initial events, and may never say so.
 		r.stream.applyInitial(ev)
 		r.stream.idle.reset(r.opts.SilenceTimeout)
@@ -96,9 +97,10 @@ func (s *openStream[T]) applyInitial(ev listwatch.Event[T]) {
 	if ev.Type != listwatch.Added && (s.initialUpTo == "" || isOlder(s.initialUpTo, ev.ResourceVersion)) {
 		s.initialUpTo = ev.ResourceVersion
 	}
-	s.initial[listwatch.KeyOf(ev.Object)] = ev.Object
+	key := listwatch.KeyOf(ev.Object)
+	s.initial[key] = ev.Object
 	if ev.Type == listwatch.Deleted {
-		delete(s.initial, listwatch.KeyOf(ev.Object))
+		delete(s.initial, key)
 	}
 }
 
@@ -121,14 +123,12 @@ func (r *Reflector[T]) isConsistent(ctx context.Context, streamed *listwatch.Lis
 		ResourceVersionMatch: metav1.ResourceVersionMatchExact,
 	}
 	list, err := listwatch.ListAll(ctx, r.lw, opts, defaultPageSize)
-	return err != nil || len(list.Bad) > 0 || maps.Equal(versions(streamed), versions(list))
-}
-
-// versions returns the version of each object in list.
-func versions[T listwatch.Object](list *listwatch.List[T]) map[listwatch.Key]string {
-	versions := map[listwatch.Key]string{}
-	for _, obj := range list.Items {
-		versions[listwatch.KeyOf(obj)] = obj.GetResourceVersion()
+	versions := func(objs []T) map[listwatch.Key]string {
+		versions := map[listwatch.Key]string{}
+		for _, obj := range objs {
+			versions[listwatch.KeyOf(obj)] = obj.GetResourceVersion()
+		}
+		return versions
 	}
-	return versions
+	return err != nil || len(list.Bad) > 0 || maps.Equal(versions(streamed.Items), versions(list.Items))
 }

@@ -38,22 +38,28 @@ func (r *Reflector[T]) watch(ctx context.Context) State {
 		ev := &events[i]
 		// Some servers send a deletion with the version of the object that was deleted.
 		rewound := s.inOrder && !s.unordered && ev.Type != listwatch.Deleted && isOlder(ev.ResourceVersion, s.from)
-		if isChange(ev.Type) && !rewound {
+		isChange := listwatch.Added <= ev.Type && ev.Type <= listwatch.Deleted
+		if isChange && !rewound {
 			r.follow(ev.Type, ev.ResourceVersion)
 			continue
 		}
 		r.pass(ctx, events[passed:i])
 		passed = i + 1
-		switch {
+		switch version := ev.ResourceVersion; {
 		case rewound:
 			return r.endWatch(ctx, ErrRewound)
-		case ev.Type == listwatch.Bookmark:
-			r.takeBookmark(ctx, ev.ResourceVersion)
+		case ev.Type != listwatch.Bookmark:
+		case !r.follow(listwatch.Bookmark, version): // an old one is not passed on: the sink is past it
+			if r.opts.Observe != nil {
+				r.observe(Observation{Boundary: HandedOver, Op: "Bookmark", ResourceVersion: version})
+			}
+			r.checkSink(ctx, "Bookmark", listwatch.Key{}, r.sink.Bookmark(version))
+			r.update(func() { r.stats.Bookmarks++ })
 		}
 	}
 	r.pass(ctx, events[passed:])
 	clear(events) // so that they keep nothing alive
-	if n := len(events); n == len(s.room) && n < maxBatch && s.batches != nil {
+	if n := len(events); n == len(s.room) && n < maxBatch {
 		s.room = make([]listwatch.Event[T], 2*n)
 	}
 	return Watching
@@ -78,9 +84,6 @@ func (r *Reflector[T]) follow(typ listwatch.EventType, version string) (isOld bo
 	return false
 }
 
-// isChange: the event is about an object.
-func isChange(t listwatch.EventType) bool { return t >= listwatch.Added && t <= listwatch.Deleted }
-
 // sinkCalls are the Sink's methods by the type of the event that they take over.
 var sinkCalls = [...]string{listwatch.Added: "Add", listwatch.Modified: "Update", listwatch.Deleted: "Delete"}
 
@@ -89,7 +92,9 @@ var sinkCalls = [...]string{listwatch.Added: "Add", listwatch.Modified: "Update"
 func (r *Reflector[T]) pass(ctx context.Context, events []listwatch.Event[T]) {
 	var errs []error
 	if len(events) > 0 {
-		r.observe(Observation{Boundary: HandedOver}, events, nil)
+		if r.opts.Observe != nil {
+			r.observe(Observation{Boundary: HandedOver, Events: shown(events)})
+		}
 		switch obj := events[0].Object; {
 		case r.batches != nil:
 			errs = r.batches.PutBatch(events)
@@ -104,22 +109,11 @@ func (r *Reflector[T]) pass(ctx context.Context, events []listwatch.Event[T]) {
 	for i, err := range errs {
 		r.checkSink(ctx, sinkCalls[events[i].Type], listwatch.KeyOf(events[i].Object), err)
 	}
-	s := r.stream
-	s.events += len(events)
+	r.stream.events += len(events)
 	r.update(func() {
-		r.version = s.at
+		r.version = r.stream.at
 		r.stats.Events += uint64(len(events))
 	})
-}
-
-// takeBookmark passes on a bookmark, unless it is older than what was passed on already: the sink is past it.
-func (r *Reflector[T]) takeBookmark(ctx context.Context, version string) {
-	if r.follow(listwatch.Bookmark, version) {
-		return
-	}
-	r.observe(Observation{Boundary: HandedOver, Op: "Bookmark", ResourceVersion: version}, nil, nil)
-	r.checkSink(ctx, "Bookmark", listwatch.Key{}, r.sink.Bookmark(version))
-	r.update(func() { r.stats.Bookmarks++ })
 }
 
 // skip passes over an event that could not be read. Its version is not taken over, as the next good event's will be;
@@ -129,9 +123,10 @@ func (r *Reflector[T]) skip(ctx context.Context, bad *listwatch.ObjectError) {
 	if bad.Type != listwatch.Deleted {
 		return
 	}
-	keys := []listwatch.Key{bad.Key}
-	handed := Observation{Boundary: HandedOver, Op: "DeleteKey", Keys: keys, ResourceVersion: bad.ResourceVersion}
-	r.observe(handed, nil, nil)
+	if r.opts.Observe != nil {
+		keys := []listwatch.Key{bad.Key}
+		r.observe(Observation{Boundary: HandedOver, Op: "DeleteKey", Keys: keys, ResourceVersion: bad.ResourceVersion})
+	}
 	r.checkSink(ctx, "DeleteKey", bad.Key, r.sink.DeleteKey(bad.Key))
 	r.follow(bad.Type, bad.ResourceVersion)
 	r.pass(ctx, nil)

@@ -429,9 +429,9 @@ func TestWatch_EventsWithoutVersionsAreNoProgress(t *testing.T) {
 	}
 }
 
-func TestIsTooLarge_KnowsTheTextOfOldServers(t *testing.T) {
+func TestKindOf_KnowsTheTextOfOldServers(t *testing.T) {
 	old := apierrors.NewTimeoutError("Too large resource version: 9, current: 1", 1)
-	require.True(t, isTooLarge(fmt.Errorf("wrapped: %w", old)))
-	require.False(t, isTooLarge(apierrors.NewTimeoutError("etcd", 1)))
-	require.False(t, isTooLarge(errors.New("Too large resource version")))
+	require.Equal(t, kindTooLarge, kindOf(fmt.Errorf("wrapped: %w", old)))
+	require.NotEqual(t, kindTooLarge, kindOf(apierrors.NewTimeoutError("etcd", 1)))
+	require.NotEqual(t, kindTooLarge, kindOf(errors.New("Too large resource version")))
 }
