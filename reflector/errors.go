@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/url"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -94,7 +95,11 @@ func isHTTP2Reset(err error) bool {
 // course of business is not worth a line at the usual verbosity.
 func LogError(ctx context.Context, name string, err error) {
 	logger := klog.FromContext(ctx).WithValues("reflector", name)
-	switch kindOf(err) {
+	kind := kindOf(err)
+	if _, unanswered := errors.AsType[*url.Error](err); unanswered && kind == kindBroken {
+		kind = kindOther // such as a certificate or a name that is wrong: it may not heal by itself
+	}
+	switch kind {
 	case kindExpired, kindTooLarge, kindBusy, kindOutage, kindBroken:
 		logger.V(2).Info("List or watch ended, another follows", "err", err)
 	default:

@@ -38,6 +38,8 @@ type Reflector[T listwatch.Object] struct {
 
 	// atLatest: the server does not have the last resourceVersion. Lists are without one until a list succeeds.
 	atLatest bool
+	// rereadFrom is the version from which an unreadable event without a name was asked for again.
+	rereadFrom string
 	// pagedUntil: streaming lists are not tried before.
 	pagedUntil time.Time
 	// paginates: the server split a list at "0", which a watch cache never does. So it has none for this resource, and

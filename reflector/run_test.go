@@ -3,15 +3,20 @@ package reflector
 import (
 	"bytes"
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"math"
+	"net"
+	"net/url"
 	"testing"
 	"time"
 
 	"github.com/go-logr/logr/funcr"
 	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/klog/v2"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -247,4 +252,20 @@ func TestErrors_KeepTheirCause(t *testing.T) {
 	require.Equal(t, `sink refused Add of "ns/a": cause`, (&SinkError{Op: "Add", Key: keyNamed("a"), Err: cause}).Error())
 	require.Equal(t, "State(99)", State(99).String())
 	require.Equal(t, "BackingOff", BackingOff.String())
+}
+
+// A wrong certificate or address is not mended by waiting: it must be seen at the usual verbosity.
+func TestLogError_TellsOfAServerThatCannotBeReached(t *testing.T) {
+	for err, loud := range map[error]bool{
+		&url.Error{Op: "Get", URL: "https://api.test", Err: x509.UnknownAuthorityError{}}:    true,
+		&url.Error{Op: "Get", URL: "https://api.test", Err: &net.DNSError{Name: "api.test"}}: true,
+		io.ErrUnexpectedEOF:                                     false,
+		apierrors.NewResourceExpired("too old"):                 false,
+		apierrors.NewForbidden(schema.GroupResource{}, "", nil): true,
+	} {
+		lines := 0
+		logger := funcr.New(func(_, _ string) { lines++ }, funcr.Options{})
+		LogError(klog.NewContext(t.Context(), logger), "pods", err)
+		require.Equal(t, loud, lines == 1, "%v", err)
+	}
 }

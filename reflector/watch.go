@@ -26,7 +26,14 @@ func (r *Reflector[T]) connect(ctx context.Context) State {
 func (r *Reflector[T]) watch(ctx context.Context) State {
 	s := r.stream
 	events, err := r.nextEvents()
-	if bad, ok := errors.AsType[*listwatch.ObjectError](err); ok && bad.Key != (listwatch.Key{}) {
+	if bad, ok := errors.AsType[*listwatch.ObjectError](err); ok {
+		if bad.Key == (listwatch.Key{}) && s.inOrder && r.rereadFrom != r.version {
+			// It does not name its object. Asked for once more, it can be read if it was damaged on the way only.
+			r.rereadFrom = r.version
+			r.report(ctx, bad)
+			r.closeStream(nil)
+			return r.resuming()
+		}
 		r.skip(ctx, bad)
 		return Watching
 	}
@@ -120,7 +127,7 @@ func (r *Reflector[T]) pass(ctx context.Context, events []listwatch.Event[T]) {
 // that of a deletion is, as the sink has it.
 func (r *Reflector[T]) skip(ctx context.Context, bad *listwatch.ObjectError) {
 	r.report(ctx, bad)
-	if bad.Type != listwatch.Deleted {
+	if bad.Type != listwatch.Deleted || bad.Key == (listwatch.Key{}) {
 		return
 	}
 	if r.opts.Observe != nil {
