@@ -83,3 +83,34 @@ func TestTransform_RunsOncePerObject(t *testing.T) {
 		assert.Equal(t, 1, o.transformed, o)
 	}
 }
+
+// A reflector passes on the zero key for an item of a list whose name cannot be read.
+func TestReplace_AZeroKeyAmongTheKeptOnesIsNoObject(t *testing.T) {
+	store := storeOf(v("a", 1), v("b", 1))
+	f := newFIFO(store)
+	require.NoError(t, f.Replace([]*thing{v("a", 2)}, []string{""}, "2"))
+	require.Equal(t, 2, f.Len())
+	assert.Equal(t, []string{"Replaced a(a@2) [initial]", "Deleted b(b@1) unknown [initial]"}, drain(t, f, store))
+	require.True(t, f.HasSynced())
+	require.NoError(t, f.Resync())
+	assert.Equal(t, []string{"Sync a(a@2)"}, drain(t, f, store))
+
+	q := newQueue(0)
+	require.NoError(t, q.Replace([]*thing{v("a", 2)}, []string{""}, "2"))
+	require.NoError(t, q.Pop(func(d delta, _ bool) error {
+		require.Len(t, d.Bulk.Items, 2)
+		assert.Equal(t, Item[string, *thing]{Keep: true}, d.Bulk.Items[1]) // the store has nothing under the zero key to keep
+		return nil
+	}))
+	require.True(t, q.HasSynced())
+	require.Zero(t, q.Len())
+
+	// A list of such items only ends the initial list, too.
+	f, q = newFIFO(storeOf()), newQueue(0)
+	require.NoError(t, f.Replace(nil, []string{""}, "1"))
+	require.True(t, f.HasSynced())
+	require.Zero(t, f.Len())
+	require.NoError(t, q.Replace(nil, []string{""}, "1"))
+	batches(t, q)
+	require.True(t, q.HasSynced())
+}

@@ -69,7 +69,7 @@ func (m *mirror[T]) init(
 		return append(dst, obj.GetNamespace()), nil
 	}}
 	maps.Copy(indexers, opts.Indexers)
-	keyFunc := func(obj T) (key, error) { return listwatch.KeyOf(obj), nil }
+	keyFunc := func(obj T) (key, error) { return key{Namespace: obj.GetNamespace(), Name: obj.GetName()}, nil }
 	m.store = indexer.New(indexer.Options[key, T]{
 		KeyFunc:  keyFunc,
 		Compare:  compareKeys,

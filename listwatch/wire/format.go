@@ -25,8 +25,6 @@ type Format interface {
 	// error is an *apierrors.StatusError if the server ended the watch, and wraps ErrGarbage if the next frame cannot
 	// be found. Any other error costs this event only.
 	Event(frame []byte) (typ string, object Object, err error)
-
-	newCutter() cutter
 }
 
 var (

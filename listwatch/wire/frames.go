@@ -1,7 +1,7 @@
 package wire
 
 import (
-	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +15,8 @@ const (
 	bufferSize = 8 << 10
 	// bufferKeep is the size beyond which a buffer that one big frame has grown is dropped after that frame.
 	bufferKeep = 256 << 10
+	// lengthSize is the size of the length before a protobuf frame, which is big endian.
+	lengthSize = 4
 	// emptyReads is how often a reader may return neither bytes nor an error.
 	emptyReads = 100
 )
@@ -25,53 +27,77 @@ const (
 //	                start                     end
 type Reader struct {
 	from  io.Reader
-	cut   cutter
-	limit int // bytes that a frame may have
+	json  *jsonCutter // nil for protobuf, whose frames have their length before them
+	limit int         // bytes that a frame may have
 
 	buf        []byte
 	start, end int
 	err        error // of from, once it failed; bytes that came with it are delivered first
 }
 
-// cutter finds the first frame in the bytes that have arrived.
-type cutter interface {
-	// frame returns how many bytes of data to skip, and how many of those behind them are the frame. If it has not
-	// arrived whole, ok is false; then the call after has the bytes that are not skipped, and more behind them. An
-	// error comes again.
-	frame(data []byte, limit int) (skip, size int, ok bool, err error)
-}
-
 // NewReader returns a reader of the frames in from. A frame may have limit bytes.
 func NewReader(from io.Reader, format Format, limit int) *Reader {
-	return &Reader{from: from, cut: format.newCutter(), limit: limit}
+	r := &Reader{from: from, limit: limit}
+	if format == asJSON {
+		r.json = &jsonCutter{}
+	}
+	return r
 }
 
 // Next returns the next frame, which is valid until the next call. If it has not arrived whole, Next blocks if wait is
 // set, and otherwise returns nil. Errors are io.EOF, if the stream ended between two frames, and others that wrap
 // ErrFrameTooLarge, io.ErrUnexpectedEOF or what Read returned.
 func (r *Reader) Next(wait bool) ([]byte, error) {
-	for {
-		skip, size, ok, err := r.cut.frame(r.buf[r.start:r.end], r.limit)
+	for empty := 0; ; {
+		var skip, size int // what to skip, and what behind it is the frame, if ok: it has arrived whole
+		var ok bool
+		var err error
+		if data := r.buf[r.start:r.end]; r.json != nil {
+			skip, size, ok, err = r.json.frame(data, r.limit)
+		} else if len(data) >= lengthSize {
+			announced := uint64(binary.BigEndian.Uint32(data))
+			if announced > uint64(r.limit) {
+				return nil, tooLarge(announced, r.limit)
+			}
+			size = int(announced)
+			if ok = len(data)-lengthSize >= size; ok {
+				skip = lengthSize
+			}
+		}
 		r.start += skip
 		if ok {
 			frame := r.buf[r.start : r.start+size : r.start+size]
 			r.start += size
 			return frame, nil
 		}
-		if err != nil || !wait {
+		switch {
+		case err != nil || !wait:
 			return nil, err
+		case r.err != nil:
+			return nil, r.broken(r.err)
+		case empty == emptyReads:
+			r.err = io.ErrNoProgress
+			continue
 		}
-		if err := r.fill(); err != nil {
-			return nil, r.broken(err)
+		if r.start == r.end {
+			r.start, r.end = 0, 0
+		}
+		if r.end == len(r.buf) || r.end == 0 && len(r.buf) > bufferKeep {
+			r.makeRoom()
+		}
+		n, err := r.from.Read(r.buf[r.end:])
+		r.end, r.err = r.end+n, err
+		if empty++; n > 0 {
+			empty = 0
 		}
 	}
 }
 
-// fill makes room and reads once. The frame that Next returned is invalid then.
-func (r *Reader) fill() error {
+// makeRoom moves what has not been delivered to the front of the buffer, or of another one of a size that fits it.
+func (r *Reader) makeRoom() {
 	pending := r.buf[r.start:r.end]
 	switch {
-	case len(pending) == 0 && (r.buf == nil || cap(r.buf) > bufferKeep):
+	case len(pending) == 0:
 		r.buf = make([]byte, bufferSize)
 	case len(pending) > len(r.buf)/2:
 		grown := make([]byte, 2*len(r.buf))
@@ -81,19 +107,6 @@ func (r *Reader) fill() error {
 		copy(r.buf, pending)
 	}
 	r.start, r.end = 0, len(pending)
-	for range emptyReads {
-		if r.err != nil {
-			return r.err
-		}
-		var n int
-		n, r.err = r.from.Read(r.buf[r.end:])
-		r.end += n
-		if n > 0 {
-			return nil
-		}
-	}
-	r.err = cmp.Or(r.err, io.ErrNoProgress)
-	return r.err
 }
 
 // broken explains why there is no frame: the end of a stream is clean only between two frames.

@@ -14,8 +14,6 @@ import (
 // integers.
 type jsonFormat struct{}
 
-func (jsonFormat) newCutter() cutter { return &jsonCutter{} }
-
 // Event implements Format. The frame is JSON if its brackets match and the decoder says so.
 func (jsonFormat) Event(frame []byte) (typ string, object Object, err error) {
 	var event struct {
@@ -79,6 +77,9 @@ type jsonCutter struct {
 	escaped  bool // the byte before was a backslash in a string
 }
 
+// frame finds the first frame in the bytes that have arrived: it returns how many bytes of data to skip, and how many of
+// those behind them are the frame. If it has not arrived whole, ok is false. Then the call after has the bytes that are
+// not skipped, and perhaps more behind them. An error comes again.
 func (c *jsonCutter) frame(data []byte, limit int) (skip, size int, ok bool, err error) {
 	if c.scanned == 0 {
 		for skip < len(data) && isSpace(data[skip]) {

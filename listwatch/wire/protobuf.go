@@ -2,7 +2,6 @@ package wire
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"strings"
 
@@ -40,26 +39,6 @@ const (
 // their generated Unmarshal would copy the object's bytes. A field that comes twice counts once, with its last value;
 // messages are merged.
 type protobufFormat struct{}
-
-func (protobufFormat) newCutter() cutter { return lengthCutter{} }
-
-// lengthCutter cuts frames that have their length before them, in four bytes, big endian.
-type lengthCutter struct{}
-
-func (lengthCutter) frame(data []byte, limit int) (skip, size int, ok bool, err error) {
-	const header = 4
-	if len(data) < header {
-		return 0, 0, false, nil
-	}
-	announced := uint64(binary.BigEndian.Uint32(data))
-	if announced > uint64(limit) {
-		return 0, 0, false, tooLarge(announced, limit)
-	}
-	if len(data)-header < int(announced) {
-		return 0, 0, false, nil
-	}
-	return header, int(announced), true, nil
-}
 
 // Event implements Format. The frame is a metav1.WatchEvent without an envelope; the object in it has one.
 func (protobufFormat) Event(frame []byte) (typ string, object Object, err error) {
