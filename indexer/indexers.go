@@ -71,13 +71,13 @@ func (s *Store[K, T]) filePending(key K, obj T, defs []*definition[T]) {
 	compute(sc, defs, key, obj)
 	s.mu.Lock()
 	slot, ok := s.slots[key]
-	for _, def := range defs {
+	for i, def := range defs {
 		ix := s.index(def.name) // not as it was made: a Replace may have put another in its place
 		if !ok || ix.filed[slot] != (filing{}) {
-			sc.reset() // the writer has reported what failed
+			sc.failed = nil // the writer has reported what failed
 			break
 		}
-		ix.file(slot, sc.next(), s.epoch.Load())
+		ix.file(slot, sc.values[i], s.epoch.Load())
 	}
 	s.mu.Unlock()
 	s.finish(sc)

@@ -50,10 +50,11 @@ func (c *content[K, T]) fill(sc *scratch[K], defs []*definition[T], epoch uint64
 		c.indices[j] = newIndex(def, c.keys.len, epoch)
 	}
 	for slot := range uint32(c.keys.len) {
-		sc.forgetValues()
+		clear(sc.memory)
+		sc.values, sc.memory = sc.values[:0], sc.memory[:0]
 		compute(sc, defs, *c.keys.at(slot), *c.objs.at(slot))
-		for _, ix := range c.indices {
-			ix.file(slot, sc.next(), epoch)
+		for i, ix := range c.indices {
+			ix.file(slot, sc.values[i], epoch)
 		}
 	}
 }

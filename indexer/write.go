@@ -40,11 +40,10 @@ func (s *Store[K, T]) Apply(ops []Op[K, T], resourceVersion string) {
 		}
 	})
 	s.present.Store(nil)
-	epoch := s.epoch.Load()
+	values, epoch := sc.values, s.epoch.Load()
 	for i := range ops {
-		s.applyLocked(&ops[i], sc, epoch)
+		values = s.applyLocked(&ops[i], values, epoch)
 	}
-	s.giveBack(epoch)
 	if resourceVersion != "" {
 		s.rv = resourceVersion
 	}
@@ -63,32 +62,33 @@ func (s *Store[K, T]) lockWithValues(sc *scratch[K], compute func(defs []*defini
 			return
 		}
 		s.mu.Unlock()
-		sc.reset()
+		*sc = scratch[K]{}
 	}
 }
 
-// applyLocked runs one operation. The next values of sc are its.
-func (s *Store[K, T]) applyLocked(op *Op[K, T], sc *scratch[K], epoch uint64) {
+// applyLocked runs one operation. The first values are its, and it returns those of the operations that follow.
+func (s *Store[K, T]) applyLocked(op *Op[K, T], values [][]string, epoch uint64) [][]string {
 	var old T
 	slot, ok := s.slots[op.Key]
 	if ok {
 		old = *s.objs.at(slot)
 	}
 	op.Old, op.Existed = old, ok
-	if op.Delete {
-		if ok {
-			s.remove(slot, epoch)
-		}
-		return
-	}
-	if ok {
+	switch {
+	case op.Delete && ok:
+		s.remove(slot, epoch)
+	case ok:
 		*s.objs.edit(slot, epoch) = op.Obj
-	} else {
+	case !op.Delete:
 		slot = s.insert(s.ownKey(op.Key), op.Obj, epoch)
 	}
-	for _, ix := range s.indices {
-		ix.update(slot, sc.next(), epoch)
+	if op.Delete {
+		return values
 	}
+	for i, ix := range s.indices {
+		ix.update(slot, values[i], epoch)
+	}
+	return values[len(s.indices):]
 }
 
 // ownKey returns a key that the store or OnError may keep.
