@@ -37,13 +37,11 @@ func (c *content[K, T]) remove(slot uint32, epoch uint64) {
 	for _, ix := range c.indices {
 		ix.remove(slot, last, epoch)
 	}
-	delete(c.slots, *c.keys.at(slot))
-	if slot != last {
-		key := *c.keys.at(last)
-		c.slots[key] = slot
-		*c.keys.edit(slot, epoch) = key
-		*c.objs.edit(slot, epoch) = *c.objs.at(last)
-	}
+	removed, moved := *c.keys.at(slot), *c.keys.at(last)
+	*c.keys.edit(slot, epoch) = moved
+	*c.objs.edit(slot, epoch) = *c.objs.at(last)
+	c.slots[moved] = slot
+	delete(c.slots, removed) // last: it may be the one that moved
 	c.keys.pop(epoch)
 	c.objs.pop(epoch)
 	if mostlyEmpty(len(c.slots), c.peak) {

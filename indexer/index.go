@@ -113,31 +113,23 @@ func (ix *index[T]) fileUnder(value string, slot uint32, epoch uint64) (number, 
 	return number, ix.posts.edit(number, epoch).slots.push(slot, epoch)
 }
 
-// unfile takes a slot out of all its postings.
+// unfile takes a slot out of all its postings. The posting's last slot moves into the gap, and is noted to stand there.
 func (ix *index[T]) unfile(slot uint32, epoch uint64) {
-	for f := ix.first(slot); f != nil; f = f.next {
-		ix.unfileFrom(f, epoch)
-	}
-}
-
-// unfileFrom moves the posting's last slot into the gap, and notes where that slot is filed now.
-func (ix *index[T]) unfileFrom(gap *filing, epoch uint64) {
-	p := ix.posts.edit(gap.posting, epoch)
-	last := uint32(p.slots.len - 1)
-	if gap.position != last {
-		moved := *p.slots.at(last)
+	for gap := ix.first(slot); gap != nil; gap = gap.next {
+		p := ix.posts.edit(gap.posting, epoch)
+		moved := *p.slots.at(uint32(p.slots.len - 1))
 		*p.slots.edit(gap.position, epoch) = moved
 		f := &ix.filed[moved]
 		for f.posting != gap.posting {
 			f = f.next
 		}
 		f.position = gap.position
-	}
-	p.slots.pop(epoch)
-	if last == 0 {
-		delete(ix.postings, p.value)
-		*p = posting{}
-		ix.free = append(ix.free, gap.posting)
+		p.slots.pop(epoch)
+		if p.slots.len == 0 {
+			delete(ix.postings, p.value)
+			*p = posting{}
+			ix.free = append(ix.free, gap.posting)
+		}
 	}
 }
 

@@ -77,19 +77,17 @@ func (s Snapshot[K, T]) ResourceVersion() string { return s.moment().rv }
 // Get returns the object under key.
 func (s Snapshot[K, T]) Get(key K) (obj T, ok bool) {
 	m := s.moment()
-	m.once.Do(m.makeSlots)
+	m.once.Do(func() {
+		m.slots = make(map[K]uint32, m.keys.len)
+		for slot := range uint32(m.keys.len) {
+			m.slots[*m.keys.at(slot)] = slot
+		}
+	})
 	slot, ok := m.slots[key]
 	if ok {
 		obj = *m.objs.at(slot)
 	}
 	return obj, ok
-}
-
-func (m *moment[K, T]) makeSlots() {
-	m.slots = make(map[K]uint32, m.keys.len)
-	for slot := range uint32(m.keys.len) {
-		m.slots[*m.keys.at(slot)] = slot
-	}
 }
 
 // All iterates over all objects, in no particular order.
@@ -117,11 +115,10 @@ func (s Snapshot[K, T]) ByIndex(name, value string) (iter.Seq2[K, T], error) {
 	}
 	number := ix.postings[value] // 0: nothing is filed under it, and posting 0 is empty
 	return func(yield func(K, T) bool) {
-		for _, slots := range ix.posts.at(number).slots.chunks {
-			for _, slot := range slots.entries {
-				if !yield(*m.keys.at(slot), *m.objs.at(slot)) {
-					return
-				}
+		slots := &ix.posts.at(number).slots
+		for i := range uint32(slots.len) {
+			if slot := *slots.at(i); !yield(*m.keys.at(slot), *m.objs.at(slot)) {
+				return
 			}
 		}
 	}, nil
@@ -130,21 +127,21 @@ func (s Snapshot[K, T]) ByIndex(name, value string) (iter.Seq2[K, T], error) {
 // index returns the index of that name, ready to be asked; nil if there is none.
 func (m *moment[K, T]) index(name string) *frozenIndex[T] {
 	for i := range m.indices {
-		if ix := &m.indices[i]; ix.def.name == name {
-			ix.once.Do(ix.makePostings)
-			return ix
+		ix := &m.indices[i]
+		if ix.def.name != name {
+			continue
 		}
+		ix.once.Do(func() {
+			ix.postings = map[string]uint32{}
+			for number := range uint32(ix.posts.len) {
+				if p := ix.posts.at(number); p.slots.len > 0 {
+					ix.postings[p.value] = number
+				}
+			}
+		})
+		return ix
 	}
 	return nil
-}
-
-func (ix *frozenIndex[T]) makePostings() {
-	ix.postings = map[string]uint32{}
-	for number := range uint32(ix.posts.len) {
-		if p := ix.posts.at(number); p.slots.len > 0 {
-			ix.postings[p.value] = number
-		}
-	}
 }
 
 func noIndex(name string) error { return fmt.Errorf("indexer: there is no index %q", name) }

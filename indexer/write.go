@@ -74,16 +74,16 @@ func (s *Store[K, T]) applyLocked(op *Op[K, T], values [][]string, epoch uint64)
 		old = *s.objs.at(slot)
 	}
 	op.Old, op.Existed = old, ok
-	switch {
-	case op.Delete && ok:
-		s.remove(slot, epoch)
-	case ok:
-		*s.objs.edit(slot, epoch) = op.Obj
-	case !op.Delete:
-		slot = s.insert(s.ownKey(op.Key), op.Obj, epoch)
-	}
 	if op.Delete {
+		if ok {
+			s.remove(slot, epoch)
+		}
 		return values
+	}
+	if ok {
+		*s.objs.edit(slot, epoch) = op.Obj
+	} else {
+		slot = s.insert(s.ownKey(op.Key), op.Obj, epoch)
 	}
 	for i, ix := range s.indices {
 		ix.update(slot, values[i], epoch)
