@@ -35,23 +35,21 @@ func (s *Store[K, T]) ReplaceKeyed(keys []K, objs []T, resourceVersion string) {
 			next.insert(key, objs[i], epoch)
 		}
 	}
-	sc := s.scratch.Get().(*scratch[K])
-	s.lockWithValues(sc, func(defs []*definition[T]) {
+	s.write(func(sc *scratch[K, T]) {
 		next.indices = nil
-		for _, def := range defs {
+		for _, def := range sc.defs {
 			next.indices = append(next.indices, newIndex(def, next.keys.len, epoch))
 		}
 		for slot := range uint32(next.keys.len) {
 			clear(sc.memory)
 			sc.values, sc.memory = sc.values[:0], sc.memory[:0]
-			compute(sc, defs, *next.keys.at(slot), *next.objs.at(slot))
+			sc.compute(*next.keys.at(slot), *next.objs.at(slot))
 			for i, ix := range next.indices {
 				ix.file(slot, sc.values[i], epoch)
 			}
 		}
+	}, func(*scratch[K, T]) {
+		s.present.Store(nil)
+		s.content, s.rv = next, resourceVersion
 	})
-	s.present.Store(nil)
-	s.content, s.rv = next, resourceVersion
-	s.mu.Unlock()
-	s.finish(sc)
 }

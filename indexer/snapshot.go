@@ -94,12 +94,9 @@ func (s Snapshot[K, T]) Get(key K) (obj T, ok bool) {
 func (s Snapshot[K, T]) All() iter.Seq2[K, T] {
 	return func(yield func(K, T) bool) {
 		m := s.moment()
-		for i, chunk := range m.objs.chunks {
-			keys := m.keys.chunks[i].entries
-			for j, obj := range chunk.entries {
-				if !yield(keys[j], obj) {
-					return
-				}
+		for slot := range uint32(m.keys.len) {
+			if !yield(*m.keys.at(slot), *m.objs.at(slot)) {
+				return
 			}
 		}
 	}

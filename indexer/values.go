@@ -6,7 +6,8 @@ import (
 )
 
 // scratch is what a writer works out before it locks the store. A store keeps some, so that writing allocates nothing.
-type scratch[K comparable] struct {
+type scratch[K comparable, T any] struct {
+	defs   []*definition[T]
 	values [][]string // of all objects in order, and of each for all indices in order
 	memory []string   // of the values
 	failed []failure[K]
@@ -17,24 +18,9 @@ type failure[K comparable] struct {
 	err error
 }
 
-// finish reports what failed and keeps the memory for the next write. No lock may be held.
-func (s *Store[K, T]) finish(sc *scratch[K]) {
-	if s.opts.OnError != nil {
-		for _, f := range sc.failed {
-			s.opts.OnError(s.ownKey(f.key), f.err)
-		}
-	}
-	if cap(sc.values)+cap(sc.memory) <= 1<<14 { // not for ever the memory of a large write
-		clear(sc.values)
-		clear(sc.memory)
-		*sc = scratch[K]{values: sc.values[:0], memory: sc.memory[:0]}
-		s.scratch.Put(sc)
-	}
-}
-
 // compute asks all index functions about an object. No lock may be held.
-func compute[K comparable, T any](sc *scratch[K], defs []*definition[T], key K, obj T) {
-	for _, def := range defs {
+func (sc *scratch[K, T]) compute(key K, obj T) {
+	for _, def := range sc.defs {
 		n := len(sc.memory)
 		values, err := def.valuesOf(obj, sc.memory[n:n])
 		if err != nil {
