@@ -113,7 +113,7 @@ func (ix *index[T]) fileUnder(value string, slot uint32, epoch uint64) (number, 
 	return number, ix.posts.edit(number, epoch).slots.push(slot, epoch)
 }
 
-// unfile takes a slot out of all its postings. The posting's last slot moves into the gap, and is noted to stand there.
+// unfile takes a slot out of all its postings. The last slot of a posting moves into the gap, which its filing notes.
 func (ix *index[T]) unfile(slot uint32, epoch uint64) {
 	for gap := ix.first(slot); gap != nil; gap = gap.next {
 		p := ix.posts.edit(gap.posting, epoch)

@@ -53,7 +53,15 @@ func (s *Store[K, T]) AddIndexers(add Indexers[T]) error {
 			sc.defs = defs
 			sc.compute(key, obj)
 		}, func(sc *scratch[K, T]) {
-			s.filePendingLocked(key, sc)
+			slot, ok := s.slots[key]
+			for i, def := range defs {
+				ix := s.index(def.name) // not as it was made: a Replace may have put another in its place
+				if ok && ix.filed[slot] == (filing{}) {
+					ix.file(slot, sc.values[i], s.epoch.Load())
+				} else {
+					sc.failed = nil // the writer that wrote or deleted the object has reported what failed
+				}
+			}
 		})
 	}
 
@@ -64,19 +72,6 @@ func (s *Store[K, T]) AddIndexers(add Indexers[T]) error {
 		def.ready = true
 	}
 	return nil
-}
-
-// filePendingLocked files an object, unless a writer has written or deleted it since writers know the indices.
-func (s *Store[K, T]) filePendingLocked(key K, sc *scratch[K, T]) {
-	slot, ok := s.slots[key]
-	for i, def := range sc.defs {
-		ix := s.index(def.name) // not as it was made: a Replace may have put another in its place
-		if !ok || ix.filed[slot] != (filing{}) {
-			sc.failed = nil // the writer has reported what failed
-			return
-		}
-		ix.file(slot, sc.values[i], s.epoch.Load())
-	}
 }
 
 // RemoveIndexers removes indices and frees their memory; snapshots keep theirs. If one of the names is unknown, or

@@ -110,9 +110,8 @@ func (s Snapshot[K, T]) ByIndex(name, value string) (iter.Seq2[K, T], error) {
 	if ix == nil {
 		return nil, noIndex(name)
 	}
-	number := ix.postings[value] // 0: nothing is filed under it, and posting 0 is empty
+	slots := &ix.posts.at(ix.postings[value]).slots // posting 0 is empty
 	return func(yield func(K, T) bool) {
-		slots := &ix.posts.at(number).slots
 		for i := range uint32(slots.len) {
 			if slot := *slots.at(i); !yield(*m.keys.at(slot), *m.objs.at(slot)) {
 				return
@@ -124,19 +123,17 @@ func (s Snapshot[K, T]) ByIndex(name, value string) (iter.Seq2[K, T], error) {
 // index returns the index of that name, ready to be asked; nil if there is none.
 func (m *moment[K, T]) index(name string) *frozenIndex[T] {
 	for i := range m.indices {
-		ix := &m.indices[i]
-		if ix.def.name != name {
-			continue
-		}
-		ix.once.Do(func() {
-			ix.postings = map[string]uint32{}
-			for number := range uint32(ix.posts.len) {
-				if p := ix.posts.at(number); p.slots.len > 0 {
-					ix.postings[p.value] = number
+		if ix := &m.indices[i]; ix.def.name == name {
+			ix.once.Do(func() {
+				ix.postings = map[string]uint32{}
+				for number := range uint32(ix.posts.len) {
+					if p := ix.posts.at(number); p.slots.len > 0 {
+						ix.postings[p.value] = number
+					}
 				}
-			}
-		})
-		return ix
+			})
+			return ix
+		}
 	}
 	return nil
 }

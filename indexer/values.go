@@ -22,7 +22,7 @@ type failure[K comparable] struct {
 func (sc *scratch[K, T]) compute(key K, obj T) {
 	for _, def := range sc.defs {
 		n := len(sc.memory)
-		values, err := def.valuesOf(obj, sc.memory[n:n])
+		values, err := def.valuesOf(obj, sc.memory[n:])
 		if err != nil {
 			sc.failed = append(sc.failed, failure[K]{key, err})
 		}

@@ -30,11 +30,11 @@ func (s *Store[K, T]) DeleteKey(key K) {
 // operation. Unless empty, resourceVersion becomes the store's, in the same moment. The slice stays the caller's.
 func (s *Store[K, T]) Apply(ops []Op[K, T], resourceVersion string) {
 	s.write(func(sc *scratch[K, T]) {
-		for i := range ops {
+		for _, op := range ops {
 			// A key that cannot be hashed panics here, and not with the lock held.
-			_ = ops[i].Key == ops[i].Key
-			if !ops[i].Delete {
-				sc.compute(ops[i].Key, ops[i].Obj)
+			_ = op.Key == op.Key
+			if !op.Delete {
+				sc.compute(op.Key, op.Obj)
 			}
 		}
 	}, func(sc *scratch[K, T]) {
@@ -49,8 +49,8 @@ func (s *Store[K, T]) Apply(ops []Op[K, T], resourceVersion string) {
 	})
 }
 
-// write computes the values for the indices as they are, locks mu, changes the content by them, and reports what failed.
-// If indices came or went while their functions ran, they run again.
+// write computes values for the indices as they are, locks mu, changes the content, and reports what failed. If
+// indices came or went while their functions ran, they run again.
 func (s *Store[K, T]) write(compute, changeLocked func(sc *scratch[K, T])) {
 	sc := s.scratch.Get().(*scratch[K, T])
 	for {
