@@ -1,5 +1,7 @@
 package indexer
 
+import "slices"
+
 const (
 	chunkBits = 8
 	chunkLen  = 1 << chunkBits
@@ -33,37 +35,33 @@ func (c *column[E]) at(slot uint32) *E {
 	return &c.chunks[slot>>chunkBits].entries[slot%chunkLen]
 }
 
+// edit copies what an earlier epoch made: the list of chunks, the chunk.
 func (c *column[E]) edit(slot uint32, epoch uint64) *E {
-	return &c.own(int(slot>>chunkBits), epoch).entries[slot%chunkLen]
-}
-
-// own returns a chunk for writing. It copies what an earlier epoch made: the list of chunks, the chunk.
-func (c *column[E]) own(i int, epoch uint64) *chunk[E] {
-	c.ownList(epoch)
-	ch := &c.chunks[i]
-	if ch.epoch < epoch {
-		ch.entries = append(make([]E, 0, cap(ch.entries)), ch.entries...)
-		ch.epoch = epoch
-	}
-	return ch
-}
-
-func (c *column[E]) ownList(epoch uint64) {
 	if c.epoch < epoch {
 		c.chunks = append(make([]chunk[E], 0, cap(c.chunks)), c.chunks...)
 		c.epoch = epoch
 	}
+	ch := &c.chunks[slot>>chunkBits]
+	if ch.epoch < epoch {
+		ch.entries = append(make([]E, 0, cap(ch.entries)), ch.entries...)
+		ch.epoch = epoch
+	}
+	return &ch.entries[slot%chunkLen]
 }
 
 // push adds an entry at the end and returns its slot. The first chunk starts small and grows; the others start whole.
 func (c *column[E]) push(e E, epoch uint64) (slot uint32) {
 	slot = uint32(c.len)
 	c.len++
-	if slot%chunkLen == 0 {
-		c.ownList(epoch)
+	if slot%chunkLen != 0 {
+		c.edit(slot-1, epoch)
+	} else {
+		if c.epoch < epoch {
+			c.chunks, c.epoch = slices.Clip(c.chunks), epoch // append copies
+		}
 		c.chunks = append(c.chunks, chunk[E]{make([]E, 0, min(slot, chunkLen)), epoch})
 	}
-	ch := c.own(int(slot>>chunkBits), epoch)
+	ch := &c.chunks[slot>>chunkBits]
 	ch.entries = append(ch.entries, e)
 	return slot
 }
@@ -71,9 +69,9 @@ func (c *column[E]) push(e E, epoch uint64) (slot uint32) {
 // pop removes the last entry.
 func (c *column[E]) pop(epoch uint64) {
 	c.len--
+	*c.edit(uint32(c.len), epoch) = *new(E)
 	last, n := c.len>>chunkBits, c.len%chunkLen
-	ch := c.own(last, epoch)
-	clear(ch.entries[n:])
+	ch := &c.chunks[last]
 	ch.entries = shrink(ch.entries[:n])
 	if n == 0 {
 		*ch = chunk[E]{}

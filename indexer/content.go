@@ -37,32 +37,22 @@ func (c *content[K, T]) remove(slot uint32, epoch uint64) {
 	for _, ix := range c.indices {
 		ix.remove(slot, last, epoch)
 	}
-	delete(c.slots, *c.keys.at(slot))
-	if slot != last {
-		key := *c.keys.at(last)
-		c.slots[key] = slot
-		*c.keys.edit(slot, epoch) = key
-		*c.objs.edit(slot, epoch) = *c.objs.at(last)
-	}
+	removed, moved := *c.keys.at(slot), *c.keys.at(last)
+	*c.keys.edit(slot, epoch) = moved
+	*c.objs.edit(slot, epoch) = *c.objs.at(last)
+	c.slots[moved] = slot
+	delete(c.slots, removed) // last: it may be the one that moved
 	c.keys.pop(epoch)
 	c.objs.pop(epoch)
-}
-
-// giveBack makes anew the maps that are mostly empty. Go's maps keep the memory of their largest size.
-func (c *content[K, T]) giveBack(epoch uint64) {
 	if mostlyEmpty(len(c.slots), c.peak) {
 		small := make(map[K]uint32, len(c.slots))
 		maps.Copy(small, c.slots)
 		c.slots, c.peak = small, len(small)
 	}
-	for i, ix := range c.indices {
-		if mostlyEmpty(len(ix.postings), ix.peak) && ix.peak*16 > len(c.slots) {
-			c.indices[i] = ix.remake(epoch)
-		}
-	}
 }
 
-// mostlyEmpty tells whether a map that once had peak entries uses less than a quarter of its memory.
+// mostlyEmpty tells whether a map that once had peak entries uses less than a quarter of its memory. Go's maps keep
+// the memory of their largest size, so such a map is made anew.
 func mostlyEmpty(n, peak int) bool { return peak > chunkLen && n*4 < peak }
 
 // index returns the index of that name, complete or not; nil if there is none.

@@ -50,10 +50,16 @@ func newIndex[T any](def *definition[T], n int, epoch uint64) *index[T] {
 
 // update files a slot under values instead of those it was filed under, unless they are the same.
 func (ix *index[T]) update(slot uint32, values []string, epoch uint64) {
-	if !ix.isFiledUnder(slot, values) {
-		ix.unfile(slot, epoch)
-		ix.file(slot, values, epoch)
+	f, same := ix.first(slot), 0
+	for f != nil && same < len(values) && ix.posts.at(f.posting).value == values[same] {
+		f, same = f.next, same+1
 	}
+	if f == nil && same == len(values) && ix.filed[slot] != (filing{}) {
+		return
+	}
+	ix.unfile(slot, epoch)
+	ix.file(slot, values, epoch)
+	ix.giveBack(epoch)
 }
 
 // remove takes slot out of the index and gives its place to last, the last slot in use. They may be the same.
@@ -67,6 +73,7 @@ func (ix *index[T]) remove(slot, last uint32, epoch uint64) {
 	}
 	ix.filed[last] = filing{}
 	ix.filed = shrink(ix.filed[:last])
+	ix.giveBack(epoch)
 }
 
 // first returns the first filing of a slot, nil if it is filed under no value.
@@ -75,17 +82,6 @@ func (ix *index[T]) first(slot uint32) *filing {
 		return f
 	}
 	return nil
-}
-
-func (ix *index[T]) isFiledUnder(slot uint32, values []string) bool {
-	f := ix.first(slot)
-	for _, value := range values {
-		if f == nil || ix.posts.at(f.posting).value != value {
-			return false
-		}
-		f = f.next
-	}
-	return f == nil && ix.filed[slot] != (filing{})
 }
 
 // file puts a slot that stands nowhere under values, which must not repeat.
@@ -117,36 +113,31 @@ func (ix *index[T]) fileUnder(value string, slot uint32, epoch uint64) (number, 
 	return number, ix.posts.edit(number, epoch).slots.push(slot, epoch)
 }
 
-// unfile takes a slot out of all its postings.
+// unfile takes a slot out of all its postings. The last slot of a posting moves into the gap, which its filing notes.
 func (ix *index[T]) unfile(slot uint32, epoch uint64) {
-	for f := ix.first(slot); f != nil; f = f.next {
-		ix.unfileFrom(f, epoch)
-	}
-}
-
-// unfileFrom moves the posting's last slot into the gap, and notes where that slot is filed now.
-func (ix *index[T]) unfileFrom(gap *filing, epoch uint64) {
-	p := ix.posts.edit(gap.posting, epoch)
-	last := uint32(p.slots.len - 1)
-	if gap.position != last {
-		moved := *p.slots.at(last)
+	for gap := ix.first(slot); gap != nil; gap = gap.next {
+		p := ix.posts.edit(gap.posting, epoch)
+		moved := *p.slots.at(uint32(p.slots.len - 1))
 		*p.slots.edit(gap.position, epoch) = moved
 		f := &ix.filed[moved]
 		for f.posting != gap.posting {
 			f = f.next
 		}
 		f.position = gap.position
-	}
-	p.slots.pop(epoch)
-	if last == 0 {
-		delete(ix.postings, p.value)
-		*p = posting{}
-		ix.free = append(ix.free, gap.posting)
+		p.slots.pop(epoch)
+		if p.slots.len == 0 {
+			delete(ix.postings, p.value)
+			*p = posting{}
+			ix.free = append(ix.free, gap.posting)
+		}
 	}
 }
 
-// remake returns the same index in the memory that it needs.
-func (ix *index[T]) remake(epoch uint64) *index[T] {
+// giveBack makes the index anew if its map is mostly empty.
+func (ix *index[T]) giveBack(epoch uint64) {
+	if !mostlyEmpty(len(ix.postings), ix.peak) || ix.peak*16 <= len(ix.filed) {
+		return
+	}
 	next := newIndex(ix.def, len(ix.filed), epoch)
 	for slot, filed := range ix.filed {
 		var values []string
@@ -157,5 +148,5 @@ func (ix *index[T]) remake(epoch uint64) *index[T] {
 			next.file(uint32(slot), values, epoch)
 		}
 	}
-	return next
+	*ix = *next
 }

@@ -33,13 +33,38 @@ func (s *Store[K, T]) GetIndexers() Indexers[T] {
 // Readers and writers go on meanwhile. Writers file in the indices what they write; the other objects are pending, and
 // filed one by one from a snapshot. Then readers see the indices, complete.
 func (s *Store[K, T]) AddIndexers(add Indexers[T]) error {
-	defs, snapshot, err := s.announce(add)
-	if err != nil {
-		return err
+	var defs []*definition[T]
+	s.mu.Lock()
+	indices := slices.Clone(s.indices)
+	for name, fn := range add {
+		if s.index(name) != nil {
+			s.mu.Unlock()
+			return fmt.Errorf("indexer: there is an index %q already", name)
+		}
+		def := &definition[T]{name: name, fn: fn}
+		defs, indices = append(defs, def), append(indices, newIndex(def, s.keys.len, s.epoch.Load()))
 	}
-	for key, obj := range snapshot.All() {
-		s.filePending(key, obj, defs)
+	s.setIndicesLocked(indices)
+	pending := Snapshot[K, T]{s.freezeRLocked(new(moment[K, T]))}
+	s.mu.Unlock()
+
+	for key, obj := range pending.All() {
+		s.write(func(sc *scratch[K, T]) {
+			sc.defs = defs
+			sc.compute(key, obj)
+		}, func(sc *scratch[K, T]) {
+			slot, ok := s.slots[key]
+			for i, def := range defs {
+				ix := s.index(def.name) // not as it was made: a Replace may have put another in its place
+				if ok && ix.filed[slot] == (filing{}) {
+					ix.file(slot, sc.values[i], s.epoch.Load())
+				} else {
+					sc.failed = nil // the writer that wrote or deleted the object has reported what failed
+				}
+			}
+		})
 	}
+
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.present.Store(nil)
@@ -47,40 +72,6 @@ func (s *Store[K, T]) AddIndexers(add Indexers[T]) error {
 		def.ready = true
 	}
 	return nil
-}
-
-// announce shows the indices to writers, and returns the objects that are pending in them.
-func (s *Store[K, T]) announce(add Indexers[T]) (defs []*definition[T], pending Snapshot[K, T], err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	indices := slices.Clone(s.indices)
-	for name, fn := range add {
-		if s.index(name) != nil {
-			return nil, pending, fmt.Errorf("indexer: there is an index %q already", name)
-		}
-		def := &definition[T]{name: name, fn: fn}
-		defs, indices = append(defs, def), append(indices, newIndex(def, s.keys.len, s.epoch.Load()))
-	}
-	s.setIndicesLocked(indices)
-	return defs, Snapshot[K, T]{s.freezeRLocked(new(moment[K, T]))}, nil
-}
-
-// filePending files an object, unless a writer has written or deleted it since the indices were announced.
-func (s *Store[K, T]) filePending(key K, obj T, defs []*definition[T]) {
-	sc := s.scratch.Get().(*scratch[K])
-	compute(sc, defs, key, obj)
-	s.mu.Lock()
-	slot, ok := s.slots[key]
-	for _, def := range defs {
-		ix := s.index(def.name) // not as it was made: a Replace may have put another in its place
-		if !ok || ix.filed[slot] != (filing{}) {
-			sc.reset() // the writer has reported what failed
-			break
-		}
-		ix.file(slot, sc.next(), s.epoch.Load())
-	}
-	s.mu.Unlock()
-	s.finish(sc)
 }
 
 // RemoveIndexers removes indices and frees their memory; snapshots keep theirs. If one of the names is unknown, or

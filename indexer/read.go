@@ -91,10 +91,8 @@ func filedUnder[K comparable, T, E any](s *Store[K, T], name, value string, from
 		s.mu.RUnlock()
 	}
 	list := make([]E, 0, slots.len)
-	for _, chunk := range slots.chunks {
-		for _, slot := range chunk.entries {
-			list = append(list, *entries.at(slot))
-		}
+	for i := range uint32(slots.len) {
+		list = append(list, *entries.at(*slots.at(i)))
 	}
 	return list, nil
 }

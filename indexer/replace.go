@@ -35,25 +35,21 @@ func (s *Store[K, T]) ReplaceKeyed(keys []K, objs []T, resourceVersion string) {
 			next.insert(key, objs[i], epoch)
 		}
 	}
-	sc := s.scratch.Get().(*scratch[K])
-	s.lockWithValues(sc, func(defs []*definition[T]) { next.fill(sc, defs, epoch) })
-	s.present.Store(nil)
-	s.content, s.rv = next, resourceVersion
-	s.mu.Unlock()
-	s.finish(sc)
-}
-
-// fill makes the indices of a content that has its objects.
-func (c *content[K, T]) fill(sc *scratch[K], defs []*definition[T], epoch uint64) {
-	c.indices = make([]*index[T], len(defs))
-	for j, def := range defs {
-		c.indices[j] = newIndex(def, c.keys.len, epoch)
-	}
-	for slot := range uint32(c.keys.len) {
-		sc.forgetValues()
-		compute(sc, defs, *c.keys.at(slot), *c.objs.at(slot))
-		for _, ix := range c.indices {
-			ix.file(slot, sc.next(), epoch)
+	s.write(func(sc *scratch[K, T]) {
+		next.indices = nil
+		for _, def := range sc.defs {
+			next.indices = append(next.indices, newIndex(def, next.keys.len, epoch))
 		}
-	}
+		for slot := range uint32(next.keys.len) {
+			clear(sc.memory)
+			sc.values, sc.memory = sc.values[:0], sc.memory[:0]
+			sc.compute(*next.keys.at(slot), *next.objs.at(slot))
+			for i, ix := range next.indices {
+				ix.file(slot, sc.values[i], epoch)
+			}
+		}
+	}, func(*scratch[K, T]) {
+		s.present.Store(nil)
+		s.content, s.rv = next, resourceVersion
+	})
 }

@@ -77,7 +77,12 @@ func (s Snapshot[K, T]) ResourceVersion() string { return s.moment().rv }
 // Get returns the object under key.
 func (s Snapshot[K, T]) Get(key K) (obj T, ok bool) {
 	m := s.moment()
-	m.once.Do(m.makeSlots)
+	m.once.Do(func() {
+		m.slots = make(map[K]uint32, m.keys.len)
+		for slot := range uint32(m.keys.len) {
+			m.slots[*m.keys.at(slot)] = slot
+		}
+	})
 	slot, ok := m.slots[key]
 	if ok {
 		obj = *m.objs.at(slot)
@@ -85,23 +90,13 @@ func (s Snapshot[K, T]) Get(key K) (obj T, ok bool) {
 	return obj, ok
 }
 
-func (m *moment[K, T]) makeSlots() {
-	m.slots = make(map[K]uint32, m.keys.len)
-	for slot := range uint32(m.keys.len) {
-		m.slots[*m.keys.at(slot)] = slot
-	}
-}
-
 // All iterates over all objects, in no particular order.
 func (s Snapshot[K, T]) All() iter.Seq2[K, T] {
 	return func(yield func(K, T) bool) {
 		m := s.moment()
-		for i, chunk := range m.objs.chunks {
-			keys := m.keys.chunks[i].entries
-			for j, obj := range chunk.entries {
-				if !yield(keys[j], obj) {
-					return
-				}
+		for slot := range uint32(m.keys.len) {
+			if !yield(*m.keys.at(slot), *m.objs.at(slot)) {
+				return
 			}
 		}
 	}
@@ -115,13 +110,11 @@ func (s Snapshot[K, T]) ByIndex(name, value string) (iter.Seq2[K, T], error) {
 	if ix == nil {
 		return nil, noIndex(name)
 	}
-	number := ix.postings[value] // 0: nothing is filed under it, and posting 0 is empty
+	slots := &ix.posts.at(ix.postings[value]).slots // posting 0 is empty
 	return func(yield func(K, T) bool) {
-		for _, slots := range ix.posts.at(number).slots.chunks {
-			for _, slot := range slots.entries {
-				if !yield(*m.keys.at(slot), *m.objs.at(slot)) {
-					return
-				}
+		for i := range uint32(slots.len) {
+			if slot := *slots.at(i); !yield(*m.keys.at(slot), *m.objs.at(slot)) {
+				return
 			}
 		}
 	}, nil
@@ -131,20 +124,18 @@ func (s Snapshot[K, T]) ByIndex(name, value string) (iter.Seq2[K, T], error) {
 func (m *moment[K, T]) index(name string) *frozenIndex[T] {
 	for i := range m.indices {
 		if ix := &m.indices[i]; ix.def.name == name {
-			ix.once.Do(ix.makePostings)
+			ix.once.Do(func() {
+				ix.postings = map[string]uint32{}
+				for number := range uint32(ix.posts.len) {
+					if p := ix.posts.at(number); p.slots.len > 0 {
+						ix.postings[p.value] = number
+					}
+				}
+			})
 			return ix
 		}
 	}
 	return nil
-}
-
-func (ix *frozenIndex[T]) makePostings() {
-	ix.postings = map[string]uint32{}
-	for number := range uint32(ix.posts.len) {
-		if p := ix.posts.at(number); p.slots.len > 0 {
-			ix.postings[p.value] = number
-		}
-	}
 }
 
 func noIndex(name string) error { return fmt.Errorf("indexer: there is no index %q", name) }

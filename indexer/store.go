@@ -48,7 +48,7 @@ type Op[K comparable, T any] struct {
 //  5. unlock mu, and report index functions that failed
 type Store[K comparable, T any] struct {
 	opts    Options[K, T]
-	scratch sync.Pool // of *scratch[K]
+	scratch sync.Pool // of *scratch[K, T]
 
 	// defs are the definitions of all indices. The slice is replaced under mu, and never changed.
 	// Invariant: (*defs)[i] is that of content.indices[i].
@@ -66,8 +66,11 @@ type Store[K comparable, T any] struct {
 
 // New returns an empty store.
 func New[K comparable, T any](opts Options[K, T]) *Store[K, T] {
+	if opts.CloneKey == nil {
+		opts.CloneKey = func(key K) K { return key }
+	}
 	s := &Store[K, T]{opts: opts}
-	s.scratch.New = func() any { return new(scratch[K]) }
+	s.scratch.New = func() any { return new(scratch[K, T]) }
 	s.slots = map[K]uint32{}
 	s.epoch.Store(1)
 	s.defs.Store(new([]*definition[T]))

@@ -29,46 +29,58 @@ func (s *Store[K, T]) DeleteKey(key K) {
 // Apply runs ops in order as one transaction: no reader sees a part of it. It fills in Old and Existed of each
 // operation. Unless empty, resourceVersion becomes the store's, in the same moment. The slice stays the caller's.
 func (s *Store[K, T]) Apply(ops []Op[K, T], resourceVersion string) {
-	sc := s.scratch.Get().(*scratch[K])
-	s.lockWithValues(sc, func(defs []*definition[T]) {
-		for i := range ops {
+	s.write(func(sc *scratch[K, T]) {
+		for _, op := range ops {
 			// A key that cannot be hashed panics here, and not with the lock held.
-			_ = ops[i].Key == ops[i].Key
-			if !ops[i].Delete {
-				compute(sc, defs, ops[i].Key, ops[i].Obj)
+			_ = op.Key == op.Key
+			if !op.Delete {
+				sc.compute(op.Key, op.Obj)
 			}
 		}
+	}, func(sc *scratch[K, T]) {
+		s.present.Store(nil)
+		values, epoch := sc.values, s.epoch.Load()
+		for i := range ops {
+			values = s.applyLocked(&ops[i], values, epoch)
+		}
+		if resourceVersion != "" {
+			s.rv = resourceVersion
+		}
 	})
-	s.present.Store(nil)
-	epoch := s.epoch.Load()
-	for i := range ops {
-		s.applyLocked(&ops[i], sc, epoch)
-	}
-	s.giveBack(epoch)
-	if resourceVersion != "" {
-		s.rv = resourceVersion
-	}
-	s.mu.Unlock()
-	s.finish(sc)
 }
 
-// lockWithValues locks mu, with the values for the indices as they are now. If indices came or went while their
-// functions ran, they run again.
-func (s *Store[K, T]) lockWithValues(sc *scratch[K], compute func(defs []*definition[T])) {
+// write computes values for the indices as they are, locks mu, changes the content, and reports what failed. If
+// indices came or went while their functions ran, they run again.
+func (s *Store[K, T]) write(compute, changeLocked func(sc *scratch[K, T])) {
+	sc := s.scratch.Get().(*scratch[K, T])
 	for {
 		defs := s.defs.Load()
-		compute(*defs)
+		sc.defs = *defs
+		compute(sc)
 		s.mu.Lock()
 		if s.defs.Load() == defs {
-			return
+			break
 		}
 		s.mu.Unlock()
-		sc.reset()
+		*sc = scratch[K, T]{}
+	}
+	changeLocked(sc)
+	s.mu.Unlock()
+	if s.opts.OnError != nil {
+		for _, f := range sc.failed {
+			s.opts.OnError(s.opts.CloneKey(f.key), f.err)
+		}
+	}
+	if cap(sc.values)+cap(sc.memory) <= 1<<14 { // not for ever the memory of a large write
+		clear(sc.values)
+		clear(sc.memory)
+		*sc = scratch[K, T]{values: sc.values[:0], memory: sc.memory[:0]}
+		s.scratch.Put(sc)
 	}
 }
 
-// applyLocked runs one operation. The next values of sc are its.
-func (s *Store[K, T]) applyLocked(op *Op[K, T], sc *scratch[K], epoch uint64) {
+// applyLocked runs one operation. The first values are its, and it returns those of the operations that follow.
+func (s *Store[K, T]) applyLocked(op *Op[K, T], values [][]string, epoch uint64) [][]string {
 	var old T
 	slot, ok := s.slots[op.Key]
 	if ok {
@@ -79,24 +91,17 @@ func (s *Store[K, T]) applyLocked(op *Op[K, T], sc *scratch[K], epoch uint64) {
 		if ok {
 			s.remove(slot, epoch)
 		}
-		return
+		return values
 	}
 	if ok {
 		*s.objs.edit(slot, epoch) = op.Obj
 	} else {
-		slot = s.insert(s.ownKey(op.Key), op.Obj, epoch)
+		slot = s.insert(s.opts.CloneKey(op.Key), op.Obj, epoch)
 	}
-	for _, ix := range s.indices {
-		ix.update(slot, sc.next(), epoch)
+	for i, ix := range s.indices {
+		ix.update(slot, values[i], epoch)
 	}
-}
-
-// ownKey returns a key that the store or OnError may keep.
-func (s *Store[K, T]) ownKey(key K) K {
-	if s.opts.CloneKey != nil {
-		return s.opts.CloneKey(key)
-	}
-	return key
+	return values[len(s.indices):]
 }
 
 // Bookmark sets the store's resourceVersion; an empty one leaves it.
