@@ -27,91 +27,30 @@ func InformerFor[T listwatch.Object](f *Factory) (*sharedinformer.Informer[T], e
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	e, err := typedEntryLocked[T](f, res)
+	id := entryID{res.gvr, typed}
+	e, err := openLocked(f, id, res.namespaced, func(opts listwatch.Options) (listwatch.ListerWatcher[T], error) {
+		return listwatch.NewForConfig[T](f.cfg, res.gvr, opts)
+	})
 	if err != nil {
 		return nil, err
 	}
-	informer, ok := e.informer.(*sharedinformer.Informer[T])
+	of, ok := e.GenericInformer.(generic[T])
 	if !ok {
-		return nil, fmt.Errorf("the informer on %s has another type: %T", resourceName(res.gvr), e.informer)
+		return nil, fmt.Errorf("the informer on %s has another type: %T", resourceName(res.gvr), e.GenericInformer)
 	}
-	return informer, nil
+	return of.Informer, nil
 }
 
-// ForResource returns f's informer on a resource by name, and makes it if it is the first to ask. If InformerFor was asked
-// for the resource's type before, it is that one; the other way round there are two, with a watch each. Objects of built-in
-// types have their Go type, others are *unstructured.Unstructured.
+// ForResource returns f's informer on a resource by name, and makes it if it is the first to ask. If InformerFor was
+// asked for the resource's type before, it is that one; the other way round there are two, with a watch each. Objects
+// of built-in types have their Go type, others are *unstructured.Unstructured.
 func (f *Factory) ForResource(gvr schema.GroupVersionResource) (GenericInformer, error) {
-	if e := f.find(entryID{gvr, typed}, entryID{gvr, builtinForm}, entryID{gvr, unstructuredForm}); e != nil {
-		return e.GenericInformer, nil
+	goType, ok := builtin(gvr)
+	if !ok {
+		return open(f, entryID{gvr, unstructuredForm}, f.unstructured(gvr))
 	}
-	if goType, ok := builtin(gvr); ok {
-		return f.forBuiltin(gvr, goType)
-	}
-	namespaced := f.scopeOf(gvr)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if e := f.entries[entryID{gvr, typed}]; e != nil { // it came while the mapper was asked
-		return e.GenericInformer, nil
-	}
-	e, err := openLocked(f, entryID{gvr, unstructuredForm}, namespaced, func(opts listwatch.Options) (listwatch.ListerWatcher[*unstructured.Unstructured], error) {
-		return listwatch.NewUnstructured(f.cfg, gvr, opts)
-	})
-	return e.generic(), err
-}
-
-// forBuiltin returns f's informer on a built-in resource whose type nobody has asked for.
-func (f *Factory) forBuiltin(gvr schema.GroupVersionResource, goType reflect.Type) (GenericInformer, error) {
-	namespaced := f.scopeOf(gvr)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if e := f.entries[entryID{gvr, typed}]; e != nil { // it came since f was last looked at
-		return e.GenericInformer, nil
-	}
-	e, err := openLocked(f, entryID{gvr, builtinForm}, namespaced, func(opts listwatch.Options) (listwatch.ListerWatcher[listwatch.Object], error) {
-		return listwatch.NewForType(f.cfg, gvr, goType, opts)
-	})
-	return e.generic(), err
-}
-
-// ForMetadata returns f's informer on the metadata of a resource, *metav1.PartialObjectMetadata, and makes it if it is the
-// first to ask.
-func (f *Factory) ForMetadata(gvr schema.GroupVersionResource) (GenericInformer, error) {
-	id := entryID{gvr, metadataForm}
-	if e := f.find(id); e != nil {
-		return e.GenericInformer, nil
-	}
-	namespaced := f.scopeOf(gvr)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	e, err := openLocked(f, id, namespaced, func(opts listwatch.Options) (listwatch.ListerWatcher[*metav1.PartialObjectMetadata], error) {
-		return listwatch.NewMetadata(f.cfg, gvr, opts)
-	})
-	return e.generic(), err
-}
-
-// find returns the first of the entries that is there, or nil.
-func (f *Factory) find(ids ...entryID) *entry {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, id := range ids {
-		if e := f.entries[id]; e != nil {
-			return e
-		}
-	}
-	return nil
-}
-
-func (e *entry) generic() GenericInformer {
-	if e == nil {
-		return nil
-	}
-	return e.GenericInformer
-}
-
-func typedEntryLocked[T listwatch.Object](f *Factory, res resource) (*entry, error) {
-	return openLocked(f, entryID{res.gvr, typed}, res.namespaced, func(opts listwatch.Options) (listwatch.ListerWatcher[T], error) {
-		return listwatch.NewForConfig[T](f.cfg, res.gvr, opts)
+	return open(f, entryID{gvr, builtinForm}, func(o listwatch.Options) (listwatch.ListerWatcher[listwatch.Object], error) {
+		return listwatch.NewForType(f.cfg, gvr, goType, o)
 	})
 }
 
