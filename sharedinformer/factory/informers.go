@@ -7,7 +7,6 @@ import (
 	"reflect"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
@@ -27,18 +26,15 @@ func InformerFor[T listwatch.Object](f *Factory) (*sharedinformer.Informer[T], e
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	id := entryID{res.gvr, typed}
-	e, err := openLocked(f, id, res.namespaced, func(opts listwatch.Options) (listwatch.ListerWatcher[T], error) {
-		return listwatch.NewForConfig[T](f.cfg, res.gvr, opts)
-	})
+	e, err := openLocked(f, entryID{res.gvr, typed}, res.namespaced, listwatch.NewForConfig[T])
 	if err != nil {
 		return nil, err
 	}
-	of, ok := e.GenericInformer.(generic[T])
+	same, ok := e.GenericInformer.(generic[T])
 	if !ok {
 		return nil, fmt.Errorf("the informer on %s has another type: %T", resourceName(res.gvr), e.GenericInformer)
 	}
-	return of.Informer, nil
+	return same.Informer, nil
 }
 
 // ForResource returns f's informer on a resource by name, and makes it if it is the first to ask. If InformerFor was
@@ -47,17 +43,48 @@ func InformerFor[T listwatch.Object](f *Factory) (*sharedinformer.Informer[T], e
 func (f *Factory) ForResource(gvr schema.GroupVersionResource) (GenericInformer, error) {
 	goType, ok := builtin(gvr)
 	if !ok {
-		return open(f, entryID{gvr, unstructuredForm}, f.unstructured(gvr))
+		return openGeneric(f, entryID{gvr, unstructuredForm}, listwatch.NewUnstructured)
 	}
-	return open(f, entryID{gvr, builtinForm}, func(o listwatch.Options) (listwatch.ListerWatcher[listwatch.Object], error) {
-		return listwatch.NewForType(f.cfg, gvr, goType, o)
+	return openGeneric(f, entryID{gvr, builtinForm}, func(
+		cfg *rest.Config, gvr schema.GroupVersionResource, opts listwatch.Options,
+	) (*listwatch.Client[listwatch.Object], error) {
+		return listwatch.NewForType(cfg, gvr, goType, opts)
 	})
 }
 
+// ForMetadata returns f's informer on the metadata of a resource, *metav1.PartialObjectMetadata, and makes it if it is
+// the first to ask.
+func (f *Factory) ForMetadata(gvr schema.GroupVersionResource) (GenericInformer, error) {
+	return openGeneric(f, entryID{gvr, metadataForm}, listwatch.NewMetadata)
+}
+
+// connect is listwatch.NewForConfig and its like.
+type connect[T listwatch.Object] func(
+	cfg *rest.Config, gvr schema.GroupVersionResource, opts listwatch.Options,
+) (*listwatch.Client[T], error)
+
+// openGeneric returns the informer of that id, and makes it if there is none. Whole objects may be a typed informer's.
+func openGeneric[T listwatch.Object](f *Factory, id entryID, connect connect[T]) (GenericInformer, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	namespaced := false
+	if f.entries[id] == nil { // else it has its scope
+		f.mu.Unlock()
+		namespaced = f.scopeOf(id.gvr)
+		f.mu.Lock()
+	}
+	if f.entries[entryID{id.gvr, typed}] != nil && id.form != metadataForm {
+		id.form = typed
+	}
+	e, err := openLocked(f, id, namespaced, connect)
+	if err != nil {
+		return nil, err
+	}
+	return e.GenericInformer, nil
+}
+
 // openLocked returns the entry of that id, and makes it if there is none.
-func openLocked[T listwatch.Object](
-	f *Factory, id entryID, namespaced bool, connect func(listwatch.Options) (listwatch.ListerWatcher[T], error),
-) (*entry, error) {
+func openLocked[T listwatch.Object](f *Factory, id entryID, namespaced bool, connect connect[T]) (*entry, error) {
 	if e := f.entries[id]; e != nil {
 		return e, nil
 	}
@@ -78,13 +105,7 @@ func openLocked[T listwatch.Object](
 		opts.BeforeStore = detector.BeforeStore
 	}
 	informer := sharedinformer.New(lw, opts)
-	e := &entry{
-		id:              id,
-		GenericInformer: generic[T]{informer, id.gvr},
-		informer:        informer,
-		run:             informer.Run,
-		finished:        make(chan struct{}),
-	}
+	e := &entry{generic[T]{informer, id.gvr}, id, informer.Run, nil, make(chan struct{})}
 	if detector != nil {
 		e.run = func(ctx context.Context) error { return detector.Run(ctx, informer.Run) }
 	}
@@ -94,14 +115,13 @@ func openLocked[T listwatch.Object](
 
 // connectLocked returns what an informer lists and watches.
 func connectLocked[T listwatch.Object](
-	f *Factory, id entryID, namespaced bool, connect func(listwatch.Options) (listwatch.ListerWatcher[T], error),
+	f *Factory, id entryID, namespaced bool, connect connect[T],
 ) (listwatch.ListerWatcher[T], error) {
 	if f.httpClient == nil {
-		client, err := rest.HTTPClientFor(f.cfg)
-		if err != nil {
+		var err error
+		if f.httpClient, err = rest.HTTPClientFor(f.cfg); err != nil {
 			return nil, err
 		}
-		f.httpClient = client
 	}
 	opts := listwatch.Options{HTTPClient: f.httpClient, Scheme: f.opts.Scheme}
 	if _, ok := builtin(id.gvr); ok {
@@ -113,7 +133,7 @@ func connectLocked[T listwatch.Object](
 	if f.shares(id) {
 		opts.Decoder = memo.New(memo.Options{})
 	}
-	lw, err := connect(opts)
+	lw, err := connect(f.cfg, id.gvr, opts)
 	if err != nil || f.opts.TweakListOptions == nil {
 		return lw, err
 	}
