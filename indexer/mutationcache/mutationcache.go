@@ -89,78 +89,47 @@ func New[K comparable, T any](backing Backing[K, T], opts Options[K, T]) *Cache[
 // Mutation remembers obj, the server's answer to a write, unless a newer version is remembered already or the object is
 // known to be deleted. The error is KeyFunc's or Compare's; nothing is remembered then.
 func (c *Cache[K, T]) Mutation(obj T) error {
-	return c.change(mutation[T]{obj: obj}, func(old mutation[T], known bool) (verdict, error) {
-		if !known {
-			return remember, nil
+	return c.change(obj, &mutation[T]{obj: obj}, func(old mutation[T], order int) bool {
+		if old.deleted {
+			return order > 0 && !c.same(obj, old.obj)
 		}
-		order, err := c.opts.Compare(obj, old.obj)
-		if err != nil || order < 0 || old.deleted && (order == 0 || c.same(obj, old.obj)) {
-			return leave, err
-		}
-		return remember, nil
+		return order >= 0
 	})
 }
 
 // OnAddOrUpdate notes that the backing store has obj: an equal or older mutation is let go. The error is KeyFunc's or
 // Compare's.
 func (c *Cache[K, T]) OnAddOrUpdate(obj T) error {
-	return c.change(mutation[T]{obj: obj}, func(old mutation[T], known bool) (verdict, error) {
-		if !known {
-			return leave, nil
-		}
-		order, err := c.opts.Compare(obj, old.obj)
-		if err != nil || order < 0 {
-			return leave, err
-		}
-		return forget, nil
-	})
+	return c.change(obj, nil, func(_ mutation[T], order int) bool { return order >= 0 })
 }
 
 // OnDelete notes that obj is deleted: mutations of it, and older ones under its key, are let go. Its own are refused
 // from then on. obj is remembered for that, for as long as a mutation is. The error is KeyFunc's or Compare's.
 func (c *Cache[K, T]) OnDelete(obj T) error {
-	return c.change(mutation[T]{obj: obj, deleted: true}, func(old mutation[T], known bool) (verdict, error) {
-		if !known {
-			return remember, nil
-		}
-		order, err := c.opts.Compare(obj, old.obj)
-		if err != nil || order < 0 && (old.deleted || !c.same(obj, old.obj)) {
-			return leave, err
-		}
-		return remember, nil
+	return c.change(obj, &mutation[T]{obj: obj, deleted: true}, func(old mutation[T], order int) bool {
+		return order >= 0 || !old.deleted && c.same(obj, old.obj)
 	})
 }
 
 func (c *Cache[K, T]) same(a, b T) bool { return c.opts.Same != nil && c.opts.Same(a, b) }
 
-// verdict is what becomes of what is remembered under a key.
-type verdict int
-
-const (
-	leave    verdict = iota
-	remember         // the next in its place
-	forget
-)
-
-// change asks judge about what is remembered under next's key, without the lock, until that has not changed meanwhile.
-func (c *Cache[K, T]) change(
-	next mutation[T], judge func(old mutation[T], known bool) (verdict, error),
-) error {
-	key, err := c.opts.KeyFunc(next.obj)
+// change puts next in the place of what is remembered under obj's key; nil forgets that. What is there stays unless
+// replaces says otherwise, given the order of obj's version and its own. User code runs without the lock, so change
+// begins anew if another goroutine was faster.
+func (c *Cache[K, T]) change(obj T, next *mutation[T], replaces func(old mutation[T], order int) bool) error {
+	key, err := c.opts.KeyFunc(obj)
 	if err != nil {
 		return err
 	}
 	for {
 		old := c.lookup(key)
-		var was mutation[T]
 		if old != nil {
-			was = old.Value
+			order, err := c.opts.Compare(obj, old.Value.obj)
+			if err != nil || !replaces(old.Value, order) {
+				return err
+			}
 		}
-		v, err := judge(was, old != nil)
-		if err != nil || v == leave {
-			return err
-		}
-		if c.exchange(key, old, next, v) {
+		if c.exchange(key, old, next) {
 			return nil
 		}
 	}
@@ -174,17 +143,17 @@ func (c *Cache[K, T]) lookup(key K) *aging.Entry[K, mutation[T]] {
 	return c.mutations.Get(key)
 }
 
-// exchange does as v says if old is still what is under key (nil: nothing).
-func (c *Cache[K, T]) exchange(key K, old *aging.Entry[K, mutation[T]], next mutation[T], v verdict) bool {
+// exchange puts next (nil: nothing) in the place of old (nil: nothing), if that is still what is under key.
+func (c *Cache[K, T]) exchange(key K, old *aging.Entry[K, mutation[T]], next *mutation[T]) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.mutations.Get(key) != old {
 		return false
 	}
-	if v == forget {
+	if next == nil {
 		c.mutations.Remove(key)
 	} else {
-		c.mutations.Set(key, next)
+		c.mutations.Set(key, *next)
 	}
 	return true
 }

@@ -14,12 +14,10 @@ import (
 // GetByKey returns the newer of what the backing store has under key and what was written. What the backing store does
 // not have is missing, unless Options.IncludeAdds.
 func (c *Cache[K, T]) GetByKey(key K) (obj T, ok bool) {
-	e := c.lookup(key)
-	obj, ok = c.backing.GetByKey(key)
-	if e == nil {
-		return obj, ok
+	if e := c.lookup(key); e != nil {
+		return c.newer(e)
 	}
-	return c.newer(obj, ok, e)
+	return c.backing.GetByKey(key)
 }
 
 // ByIndex returns the objects that are filed under value in the backing store's index of that name, the newer version
@@ -43,8 +41,7 @@ func (c *Cache[K, T]) ByIndex(name, value string) ([]T, error) {
 		}
 	}
 	for key, e := range written {
-		obj, ok := c.backing.GetByKey(key)
-		if obj, ok = c.newer(obj, ok, e); ok && c.filed(index, key, obj, value) {
+		if obj, ok := c.newer(e); ok && c.filed(index, key, obj, value) {
 			list = append(list, obj)
 		}
 	}
@@ -63,8 +60,9 @@ func (c *Cache[K, T]) written() map[K]*aging.Entry[K, mutation[T]] {
 	return entries
 }
 
-// newer decides between what the backing store has, if ok, and e, which it forgets if it is no longer needed.
-func (c *Cache[K, T]) newer(backing T, ok bool, e *aging.Entry[K, mutation[T]]) (T, bool) {
+// newer decides between e and what the backing store has under its key. It forgets e if that is no longer needed.
+func (c *Cache[K, T]) newer(e *aging.Entry[K, mutation[T]]) (T, bool) {
+	backing, ok := c.backing.GetByKey(e.Key)
 	m := e.Value
 	if !ok {
 		if c.opts.IncludeAdds && !m.deleted {
@@ -77,23 +75,14 @@ func (c *Cache[K, T]) newer(backing T, ok bool, e *aging.Entry[K, mutation[T]]) 
 	case err != nil:
 		c.report(e.Key, fmt.Errorf("comparing versions: %w", err))
 	case order >= 0:
-		c.forget(e)
+		c.exchange(e.Key, e, nil)
 	case !m.deleted:
 		return m.obj, true
 	}
 	return backing, true
 }
 
-// forget drops e, unless its key has a younger entry by now.
-func (c *Cache[K, T]) forget(e *aging.Entry[K, mutation[T]]) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.mutations.Get(e.Key) == e {
-		c.mutations.Remove(e.Key)
-	}
-}
-
-// filed tells whether an index function files obj under value. A function that fails is reported.
+// filed tells whether an index function files obj under value. One that fails or panics is reported.
 func (c *Cache[K, T]) filed(index indexer.IndexFunc[T], key K, obj T, value string) bool {
 	values, err := valuesOf(index, obj)
 	if err != nil {

@@ -43,6 +43,7 @@ type Options[K comparable, T any] struct {
 type Store[K comparable, T any] struct {
 	keyFunc func(T) (K, error)
 	compare func(a, b K) int
+	ttl     time.Duration
 
 	mu   sync.Mutex // guards all below
 	objs *aging.Map[K, T]
@@ -51,7 +52,8 @@ type Store[K comparable, T any] struct {
 
 // New returns an empty store.
 func New[K comparable, T any](opts Options[K, T]) *Store[K, T] {
-	return &Store[K, T]{keyFunc: opts.KeyFunc, compare: opts.Compare, objs: aging.New[K, T](opts.TTL, 0)}
+	objs := aging.New[K, T](opts.TTL, 0)
+	return &Store[K, T]{keyFunc: opts.KeyFunc, compare: opts.Compare, ttl: opts.TTL, objs: objs}
 }
 
 // lock returns the unlock function.
@@ -96,22 +98,17 @@ func (s *Store[K, T]) DeleteKey(key K) {
 // with the same key the last counts. Objects without a key are left out; the error joins one error for each of them.
 func (s *Store[K, T]) Replace(objs []T, resourceVersion string) error {
 	var errs []error
-	keys, kept := make([]K, 0, len(objs)), make([]T, 0, len(objs))
+	fresh := aging.New[K, T](s.ttl, 0)
 	for i, obj := range objs {
-		key, err := s.keyFunc(obj)
-		if err != nil {
+		if key, err := s.keyFunc(obj); err != nil {
 			errs = append(errs, fmt.Errorf("object %d of %d has no key: %w", i, len(objs), err))
-			continue
+		} else {
+			fresh.Set(key, obj)
 		}
-		keys, kept = append(keys, key), append(kept, obj)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.objs.Clear()
-	for i, key := range keys {
-		s.objs.Set(key, kept[i])
-	}
-	s.rv = resourceVersion
+	s.objs, s.rv = fresh, resourceVersion
 	return errors.Join(errs...)
 }
 

@@ -38,9 +38,8 @@ type protobufObject interface {
 
 // objectCodec writes and reads objects of one Go type.
 type objectCodec[T listwatch.Object] struct {
-	elem     reflect.Type // of T without its pointer
-	protobuf bool
-	shape    string
+	elem  reflect.Type // of T without its pointer
+	shape string
 }
 
 // newObjectCodec fails if T does not say which Go type its objects have.
@@ -49,38 +48,28 @@ func newObjectCodec[T listwatch.Object]() (c objectCodec[T], err error) {
 	if t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
 		return c, fmt.Errorf("%v is no pointer to a struct", t)
 	}
-	c.elem = t.Elem()
-	_, c.protobuf = reflect.New(c.elem).Interface().(protobufObject)
-	c.shape = shapeOf(t)
-	return c, nil
+	return objectCodec[T]{t.Elem(), shapeOf(t)}, nil
 }
 
+// encode writes the frames. Save fails if Frame did, so its errors need no look here.
 func (c *objectCodec[T]) encode(w *resume.Writer, version string, count int, objs iter.Seq2[listwatch.Key, T]) error {
 	first, err := json.Marshal(header{version, count})
 	if err != nil {
 		return err
 	}
-	if err := w.Frame(first); err != nil {
-		return err
-	}
+	_ = w.Frame(first)
 	for k, obj := range objs {
 		frame, err := c.marshal(obj)
 		if err != nil {
 			return fmt.Errorf("object %s: %w", k, err)
 		}
-		if err := w.Frame(frame); err != nil {
-			return err
-		}
+		_ = w.Frame(frame)
 	}
 	return nil
 }
 
 // marshal only reads obj, which handlers read at the same time.
 func (c *objectCodec[T]) marshal(obj T) ([]byte, error) {
-	if u, ok := any(obj).(*unstructured.Unstructured); ok {
-		data, err := json.Marshal(u.Object)
-		return append([]byte{asJSON}, data...), err
-	}
 	// A copy, because a Quantity remembers its text when it is written.
 	duplicate := obj.DeepCopyObject()
 	// Protobuf has no room for the kind, which objects rarely carry.
@@ -88,41 +77,44 @@ func (c *objectCodec[T]) marshal(obj T) ([]byte, error) {
 		data, err := message.Marshal()
 		return append([]byte{asProtobuf}, data...), err
 	}
-	data, err := json.Marshal(duplicate)
+	data, err := json.Marshal(jsonOf(duplicate))
 	return append([]byte{asJSON}, data...), err
+}
+
+// jsonOf returns what is written as JSON and read from it: obj, but of an unstructured one the content.
+func jsonOf(obj any) any {
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		return &u.Object
+	}
+	return obj
 }
 
 // decode reads what encode wrote. An error is a resume.ErrDamaged.
 func (c *objectCodec[T]) decode(frames [][]byte) (version string, objs []T, err error) {
-	defer func() {
-		if err != nil {
-			version, objs, err = "", nil, fmt.Errorf("%w: %w", resume.ErrDamaged, err)
-		}
-	}()
+	damaged := func(what error) (string, []T, error) { return "", nil, fmt.Errorf("%w: %w", resume.ErrDamaged, what) }
 	if len(frames) == 0 {
-		return "", nil, errors.New("it has no resourceVersion")
+		return damaged(errors.New("it has no resourceVersion"))
 	}
 	var first header
 	if err := json.Unmarshal(frames[0], &first); err != nil {
-		return "", nil, err
+		return damaged(err)
 	}
 	frames = frames[1:]
 	if first.Objects != len(frames) {
-		return "", nil, fmt.Errorf("it has %d objects, not %d", len(frames), first.Objects)
+		return damaged(fmt.Errorf("it has %d objects, not %d", len(frames), first.Objects))
 	}
 	if _, err := resourceversion.CompareResourceVersion(first.ResourceVersion, first.ResourceVersion); err != nil {
-		return "", nil, err
+		return damaged(err)
 	}
-	objs = make([]T, 0, len(frames))
 	seen := make(map[listwatch.Key]bool, len(frames))
 	for n, frame := range frames {
 		obj, err := c.unmarshal(frame)
 		if err != nil {
-			return "", nil, fmt.Errorf("object %d: %w", n, err)
+			return damaged(fmt.Errorf("object %d: %w", n, err))
 		}
 		k := listwatch.KeyOf(obj)
 		if seen[k] || k.Name == "" {
-			return "", nil, fmt.Errorf("object %d: its key %q is missing or not its own", n, k)
+			return damaged(fmt.Errorf("object %d: its key %q is missing or not its own", n, k))
 		}
 		seen[k] = true
 		objs = append(objs, obj)
@@ -131,23 +123,15 @@ func (c *objectCodec[T]) decode(frames [][]byte) (version string, objs []T, err 
 }
 
 func (c *objectCodec[T]) unmarshal(frame []byte) (obj T, err error) {
-	if len(frame) == 0 {
-		return obj, errors.New("nothing")
-	}
 	obj = reflect.New(c.elem).Interface().(T)
-	data := frame[1:]
-	switch frame[0] {
-	case asJSON:
-		if u, ok := any(obj).(*unstructured.Unstructured); ok {
-			return obj, utiljson.Unmarshal(data, &u.Object)
-		}
-		return obj, utiljson.Unmarshal(data, obj)
-	case asProtobuf:
-		if message, ok := any(obj).(protobufObject); ok {
-			return obj, message.Unmarshal(data)
-		}
+	message, hasProtobuf := any(obj).(protobufObject)
+	switch {
+	case len(frame) > 0 && frame[0] == asJSON:
+		return obj, utiljson.Unmarshal(frame[1:], jsonOf(obj))
+	case len(frame) > 0 && frame[0] == asProtobuf && hasProtobuf:
+		return obj, message.Unmarshal(frame[1:])
 	}
-	return obj, fmt.Errorf("an encoding %q that it cannot have", frame[0])
+	return obj, errors.New("no encoding that it can have")
 }
 
 // shapeOf names a type and sums up all of its fields. A program that was built with a field more would otherwise take

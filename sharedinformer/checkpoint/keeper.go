@@ -30,7 +30,7 @@ type keeper[T listwatch.Object] struct {
 	codec    objectCodec[T]
 
 	cfg       sharedinformer.ControllerConfig[T]     // the informer's, from feed on
-	reflector atomic.Pointer[reflector.Reflector[T]] // nil before the file was read
+	reflector atomic.Pointer[reflector.Reflector[T]] // one that never runs before the file was read
 
 	agreed   chan struct{} // the informer's SyncGate; closed by agree
 	agreeing sync.Once
@@ -101,6 +101,7 @@ func (k *keeper[T]) agree() { k.agreeing.Do(func() { close(k.agreed) }) }
 
 func (k *keeper[T]) feed(cfg sharedinformer.ControllerConfig[T]) sharedinformer.Feeder {
 	k.cfg = cfg
+	k.reflector.Store(reflector.New(cfg.ListerWatcher, reflector.Sink[T](cfg.Queue), cfg.Reflector))
 	return k
 }
 
@@ -225,16 +226,14 @@ func (k *keeper[T]) save(ctx context.Context) {
 	if _, err := resourceversion.CompareResourceVersion(version, version); err != nil {
 		return // not a version that a watch can begin at
 	}
-	var err error
-	if k.leftOut.Load() { // after the snapshot: it is known by now what is missing there
-		err = fmt.Errorf("%w: an object was left out, and a watch from here on would not bring it", ErrNoCheckpoint)
-	} else {
+	err := fmt.Errorf("%w: an object was left out, and a watch from here on would not bring it", ErrNoCheckpoint)
+	if !k.leftOut.Load() { // after the snapshot: it is known by now what is missing there
 		err = resume.Save(k.opts.Path, k.id, func(w *resume.Writer) error {
 			return k.codec.encode(w, version, snapshot.Len(), snapshot.All())
 		})
 	}
 	k.mu.Lock()
-	repeated := err != nil && k.stats.Err != nil && k.stats.Err.Error() == err.Error()
+	before := k.stats.Err
 	k.stats.Err = err
 	if err == nil {
 		k.stats.Saves++
@@ -244,31 +243,14 @@ func (k *keeper[T]) save(ctx context.Context) {
 		k.moved.Store(true)
 	}
 	k.mu.Unlock()
-	if err != nil && !repeated {
+	if err != nil && fmt.Sprint(err) != fmt.Sprint(before) { // the same failure is logged once
 		klog.FromContext(ctx).Error(err, "Checkpoint not written", "informer", k.cfg.Name, "path", k.opts.Path)
 	}
 }
 
-// LastSyncResourceVersion is the reflector's.
+// LastSyncResourceVersion, LastError and Stats are the reflector's.
 func (k *keeper[T]) LastSyncResourceVersion() string {
-	if r := k.reflector.Load(); r != nil {
-		return r.LastSyncResourceVersion()
-	}
-	return ""
+	return k.reflector.Load().LastSyncResourceVersion()
 }
-
-// LastError is the reflector's.
-func (k *keeper[T]) LastError() error {
-	if r := k.reflector.Load(); r != nil {
-		return r.LastError()
-	}
-	return nil
-}
-
-// Stats are the reflector's.
-func (k *keeper[T]) Stats() reflector.Stats {
-	if r := k.reflector.Load(); r != nil {
-		return r.Stats()
-	}
-	return reflector.Stats{}
-}
+func (k *keeper[T]) LastError() error       { return k.reflector.Load().LastError() }
+func (k *keeper[T]) Stats() reflector.Stats { return k.reflector.Load().Stats() }

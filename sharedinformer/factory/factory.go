@@ -82,14 +82,14 @@ type Factory struct {
 	running    sync.WaitGroup // what was started; nothing is added once shutDown is set
 }
 
-// form tells apart informers on one resource with objects of different types.
-type form uint8
+// form tells apart informers on one resource with objects of different types. It ends the informer's name.
+type form string
 
 const (
-	typed       form = iota
-	builtinForm      // typed objects in an interface
-	unstructuredForm
-	metadataForm
+	typed            form = ""
+	builtinForm      form = " (generic)" // typed objects in an interface
+	unstructuredForm form = " (unstructured)"
+	metadataForm     form = " (metadata)"
 )
 
 type entryID struct {
@@ -98,24 +98,12 @@ type entryID struct {
 }
 
 // name is the name of an informer: services.v1, ingresses.v1.networking.k8s.io (metadata).
-func (id entryID) name() string {
-	name := resourceName(id.gvr)
-	switch id.form {
-	case builtinForm:
-		name += " (generic)"
-	case unstructuredForm:
-		name += " (unstructured)"
-	case metadataForm:
-		name += " (metadata)"
-	}
-	return name
-}
+func (id entryID) name() string { return resourceName(id.gvr) + string(id.form) }
 
 // entry is one informer of a factory.
 type entry struct {
 	GenericInformer
 	id       entryID
-	informer any // the *sharedinformer.Informer[T]
 	run      func(context.Context) error
 	cancel   context.CancelFunc // nil before it is started
 	finished chan struct{}      // closed when a started informer has stopped
@@ -159,9 +147,8 @@ func (f *Factory) Start(ctx context.Context) {
 func (f *Factory) Shutdown() {
 	f.mu.Lock()
 	f.shutDown = true
-	all := f.sortedLocked()
 	f.mu.Unlock()
-	f.stopAll(all)
+	f.stopAll(f.sorted())
 	f.running.Wait() // for those, too, that Stop is taking away at this moment
 }
 
@@ -169,9 +156,22 @@ func (f *Factory) Shutdown() {
 // once the caller forgets them too, and the next one to ask for the resource gets a fresh informer. A handler of theirs
 // must not call it. If there is none, the error is ErrNoInformer.
 func (f *Factory) Stop(gvr schema.GroupVersionResource) error {
+	return f.stop(gvr, typed, builtinForm, unstructuredForm, metadataForm)
+}
+
+// StopFor is Stop for the informer that InformerFor[T] returns.
+func StopFor[T listwatch.Object](f *Factory) error {
+	res, err := resourceOf[T](f)
+	if err != nil {
+		return err
+	}
+	return f.stop(res.gvr, typed)
+}
+
+func (f *Factory) stop(gvr schema.GroupVersionResource, forms ...form) error {
 	var found []*entry
 	f.mu.Lock()
-	for _, form := range []form{typed, builtinForm, unstructuredForm, metadataForm} {
+	for _, form := range forms {
 		id := entryID{gvr, form}
 		if e := f.entries[id]; e != nil {
 			found = append(found, e)
@@ -183,24 +183,6 @@ func (f *Factory) Stop(gvr schema.GroupVersionResource) error {
 		return fmt.Errorf("%w on %s", ErrNoInformer, resourceName(gvr))
 	}
 	f.stopAll(found)
-	return nil
-}
-
-// StopFor is Stop for the informer that InformerFor[T] returns.
-func StopFor[T listwatch.Object](f *Factory) error {
-	res, err := resourceOf[T](f)
-	if err != nil {
-		return err
-	}
-	f.mu.Lock()
-	id := entryID{res.gvr, typed}
-	e := f.entries[id]
-	delete(f.entries, id)
-	f.mu.Unlock()
-	if e == nil {
-		return fmt.Errorf("%w on %s", ErrNoInformer, resourceName(res.gvr))
-	}
-	f.stopAll([]*entry{e})
 	return nil
 }
 
@@ -228,16 +210,10 @@ func (f *Factory) stopAll(entries []*entry) {
 // WaitForSync blocks until every informer that was started has its first list in its store, or ctx ends. Then the error
 // names each informer that has not, and why, as far as is known.
 func (f *Factory) WaitForSync(ctx context.Context) error {
-	f.mu.Lock()
-	all := f.sortedLocked()
-	f.mu.Unlock()
 	var errs []error
-	for _, e := range all {
-		if e.cancel == nil {
-			continue
-		}
-		if err := e.WaitForSync(ctx); err != nil {
-			errs = append(errs, err)
+	for _, e := range f.sorted() {
+		if e.cancel != nil {
+			errs = append(errs, e.WaitForSync(ctx))
 		}
 	}
 	return errors.Join(errs...)
@@ -245,18 +221,17 @@ func (f *Factory) WaitForSync(ctx context.Context) error {
 
 // Stats returns the stats of every informer, in the order of their names.
 func (f *Factory) Stats() []sharedinformer.Stats {
-	f.mu.Lock()
-	all := f.sortedLocked()
-	f.mu.Unlock()
-	stats := make([]sharedinformer.Stats, 0, len(all))
-	for _, e := range all {
+	stats := []sharedinformer.Stats{}
+	for _, e := range f.sorted() {
 		stats = append(stats, e.Stats())
 	}
 	return stats
 }
 
-// sortedLocked returns copies of the entries as they are now, in the order of their names.
-func (f *Factory) sortedLocked() []*entry {
+// sorted returns copies of the entries as they are now, in the order of their names.
+func (f *Factory) sorted() []*entry {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	all := make([]*entry, 0, len(f.entries))
 	for _, e := range f.entries {
 		moment := *e

@@ -15,7 +15,9 @@ import (
 type GenericInformer interface {
 	Name() string
 	Resource() schema.GroupVersionResource
-	AddHandler(h sharedinformer.Handler[listwatch.Object], opts sharedinformer.HandlerOptions) (*sharedinformer.Registration, error)
+	AddHandler(
+		h sharedinformer.Handler[listwatch.Object], opts sharedinformer.HandlerOptions,
+	) (*sharedinformer.Registration, error)
 	RemoveHandler(r *sharedinformer.Registration) error
 	DrainHandler(r *sharedinformer.Registration) error
 	ShutDownHandler(ctx context.Context, r *sharedinformer.Registration) error
@@ -31,8 +33,7 @@ type GenericInformer interface {
 
 // GenericLister is a [sharedinformer.Lister] of objects of any type.
 type GenericLister interface {
-	List(selector labels.Selector) ([]listwatch.Object, error)
-	Get(name string) (listwatch.Object, error)
+	GenericNamespaceLister
 	Namespace(namespace string) GenericNamespaceLister
 }
 
@@ -50,14 +51,19 @@ type generic[T listwatch.Object] struct {
 
 func (g generic[T]) Resource() schema.GroupVersionResource { return g.gvr }
 
-func (g generic[T]) AddHandler(h sharedinformer.Handler[listwatch.Object], opts sharedinformer.HandlerOptions) (*sharedinformer.Registration, error) {
+func (g generic[T]) AddHandler(
+	h sharedinformer.Handler[listwatch.Object], opts sharedinformer.HandlerOptions,
+) (*sharedinformer.Registration, error) {
 	if h == nil {
 		return g.Informer.AddHandler(nil, opts)
 	}
 	return g.Informer.AddHandler(genericHandler[T]{h}, opts)
 }
 
-func (g generic[T]) Lister() GenericLister { return genericLister[T]{g.Informer.Lister()} }
+func (g generic[T]) Lister() GenericLister {
+	lister := g.Informer.Lister()
+	return genericLister[T]{untyped[T]{lister}, lister}
+}
 
 type genericHandler[T listwatch.Object] struct {
 	to sharedinformer.Handler[listwatch.Object]
@@ -73,33 +79,25 @@ func (h genericHandler[T]) OnDelete(d sharedinformer.Deletion[T]) {
 	h.to.OnDelete(untyped)
 }
 
-type genericLister[T listwatch.Object] struct{ sharedinformer.Lister[T] }
-
-func (l genericLister[T]) List(selector labels.Selector) ([]listwatch.Object, error) {
-	return untypedList(l.Lister.List(selector))
-}
-
-func (l genericLister[T]) Get(name string) (listwatch.Object, error) {
-	return untypedGet(l.Lister.Get(name))
+type genericLister[T listwatch.Object] struct {
+	untyped[T]
+	lister sharedinformer.Lister[T]
 }
 
 func (l genericLister[T]) Namespace(namespace string) GenericNamespaceLister {
-	return genericNamespaceLister[T]{l.Lister.Namespace(namespace)}
+	return untyped[T]{l.lister.Namespace(namespace)}
 }
 
-type genericNamespaceLister[T listwatch.Object] struct {
-	sharedinformer.NamespaceLister[T]
+// untyped makes a lister, of one namespace or of all, a GenericNamespaceLister.
+type untyped[T listwatch.Object] struct {
+	from interface {
+		List(selector labels.Selector) ([]T, error)
+		Get(name string) (T, error)
+	}
 }
 
-func (l genericNamespaceLister[T]) List(selector labels.Selector) ([]listwatch.Object, error) {
-	return untypedList(l.NamespaceLister.List(selector))
-}
-
-func (l genericNamespaceLister[T]) Get(name string) (listwatch.Object, error) {
-	return untypedGet(l.NamespaceLister.Get(name))
-}
-
-func untypedList[T listwatch.Object](objs []T, err error) ([]listwatch.Object, error) {
+func (u untyped[T]) List(selector labels.Selector) ([]listwatch.Object, error) {
+	objs, err := u.from.List(selector)
 	out := make([]listwatch.Object, len(objs))
 	for i, obj := range objs {
 		out[i] = obj
@@ -107,7 +105,8 @@ func untypedList[T listwatch.Object](objs []T, err error) ([]listwatch.Object, e
 	return out, err
 }
 
-func untypedGet[T listwatch.Object](obj T, err error) (listwatch.Object, error) {
+func (u untyped[T]) Get(name string) (listwatch.Object, error) {
+	obj, err := u.from.Get(name)
 	if err != nil {
 		return nil, err
 	}

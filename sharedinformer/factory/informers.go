@@ -7,7 +7,6 @@ import (
 	"reflect"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
@@ -27,98 +26,65 @@ func InformerFor[T listwatch.Object](f *Factory) (*sharedinformer.Informer[T], e
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	e, err := typedEntryLocked[T](f, res)
+	e, err := openLocked(f, entryID{res.gvr, typed}, res.namespaced, listwatch.NewForConfig[T])
 	if err != nil {
 		return nil, err
 	}
-	informer, ok := e.informer.(*sharedinformer.Informer[T])
+	same, ok := e.GenericInformer.(generic[T])
 	if !ok {
-		return nil, fmt.Errorf("the informer on %s has another type: %T", resourceName(res.gvr), e.informer)
+		return nil, fmt.Errorf("the informer on %s has another type: %T", resourceName(res.gvr), e.GenericInformer)
 	}
-	return informer, nil
+	return same.Informer, nil
 }
 
-// ForResource returns f's informer on a resource by name, and makes it if it is the first to ask. If InformerFor was asked
-// for the resource's type before, it is that one; the other way round there are two, with a watch each. Objects of built-in
-// types have their Go type, others are *unstructured.Unstructured.
+// ForResource returns f's informer on a resource by name, and makes it if it is the first to ask. If InformerFor was
+// asked for the resource's type before, it is that one; the other way round there are two, with a watch each. Objects
+// of built-in types have their Go type, others are *unstructured.Unstructured.
 func (f *Factory) ForResource(gvr schema.GroupVersionResource) (GenericInformer, error) {
-	if e := f.find(entryID{gvr, typed}, entryID{gvr, builtinForm}, entryID{gvr, unstructuredForm}); e != nil {
-		return e.GenericInformer, nil
+	goType, ok := builtin(gvr)
+	if !ok {
+		return openGeneric(f, entryID{gvr, unstructuredForm}, listwatch.NewUnstructured)
 	}
-	if goType, ok := builtin(gvr); ok {
-		return f.forBuiltin(gvr, goType)
-	}
-	namespaced := f.scopeOf(gvr)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if e := f.entries[entryID{gvr, typed}]; e != nil { // it came while the mapper was asked
-		return e.GenericInformer, nil
-	}
-	e, err := openLocked(f, entryID{gvr, unstructuredForm}, namespaced, func(opts listwatch.Options) (listwatch.ListerWatcher[*unstructured.Unstructured], error) {
-		return listwatch.NewUnstructured(f.cfg, gvr, opts)
+	return openGeneric(f, entryID{gvr, builtinForm}, func(
+		cfg *rest.Config, gvr schema.GroupVersionResource, opts listwatch.Options,
+	) (*listwatch.Client[listwatch.Object], error) {
+		return listwatch.NewForType(cfg, gvr, goType, opts)
 	})
-	return e.generic(), err
 }
 
-// forBuiltin returns f's informer on a built-in resource whose type nobody has asked for.
-func (f *Factory) forBuiltin(gvr schema.GroupVersionResource, goType reflect.Type) (GenericInformer, error) {
-	namespaced := f.scopeOf(gvr)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if e := f.entries[entryID{gvr, typed}]; e != nil { // it came since f was last looked at
-		return e.GenericInformer, nil
-	}
-	e, err := openLocked(f, entryID{gvr, builtinForm}, namespaced, func(opts listwatch.Options) (listwatch.ListerWatcher[listwatch.Object], error) {
-		return listwatch.NewForType(f.cfg, gvr, goType, opts)
-	})
-	return e.generic(), err
-}
-
-// ForMetadata returns f's informer on the metadata of a resource, *metav1.PartialObjectMetadata, and makes it if it is the
-// first to ask.
+// ForMetadata returns f's informer on the metadata of a resource, *metav1.PartialObjectMetadata, and makes it if it is
+// the first to ask.
 func (f *Factory) ForMetadata(gvr schema.GroupVersionResource) (GenericInformer, error) {
-	id := entryID{gvr, metadataForm}
-	if e := f.find(id); e != nil {
-		return e.GenericInformer, nil
-	}
-	namespaced := f.scopeOf(gvr)
+	return openGeneric(f, entryID{gvr, metadataForm}, listwatch.NewMetadata)
+}
+
+// connect is listwatch.NewForConfig and its like.
+type connect[T listwatch.Object] func(
+	cfg *rest.Config, gvr schema.GroupVersionResource, opts listwatch.Options,
+) (*listwatch.Client[T], error)
+
+// openGeneric returns the informer of that id, and makes it if there is none. Whole objects may be a typed informer's.
+func openGeneric[T listwatch.Object](f *Factory, id entryID, connect connect[T]) (GenericInformer, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	e, err := openLocked(f, id, namespaced, func(opts listwatch.Options) (listwatch.ListerWatcher[*metav1.PartialObjectMetadata], error) {
-		return listwatch.NewMetadata(f.cfg, gvr, opts)
-	})
-	return e.generic(), err
-}
-
-// find returns the first of the entries that is there, or nil.
-func (f *Factory) find(ids ...entryID) *entry {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, id := range ids {
-		if e := f.entries[id]; e != nil {
-			return e
-		}
+	namespaced := false
+	if f.entries[id] == nil { // else it has its scope
+		f.mu.Unlock()
+		namespaced = f.scopeOf(id.gvr)
+		f.mu.Lock()
 	}
-	return nil
-}
-
-func (e *entry) generic() GenericInformer {
-	if e == nil {
-		return nil
+	if f.entries[entryID{id.gvr, typed}] != nil && id.form != metadataForm {
+		id.form = typed
 	}
-	return e.GenericInformer
-}
-
-func typedEntryLocked[T listwatch.Object](f *Factory, res resource) (*entry, error) {
-	return openLocked(f, entryID{res.gvr, typed}, res.namespaced, func(opts listwatch.Options) (listwatch.ListerWatcher[T], error) {
-		return listwatch.NewForConfig[T](f.cfg, res.gvr, opts)
-	})
+	e, err := openLocked(f, id, namespaced, connect)
+	if err != nil {
+		return nil, err
+	}
+	return e.GenericInformer, nil
 }
 
 // openLocked returns the entry of that id, and makes it if there is none.
-func openLocked[T listwatch.Object](
-	f *Factory, id entryID, namespaced bool, connect func(listwatch.Options) (listwatch.ListerWatcher[T], error),
-) (*entry, error) {
+func openLocked[T listwatch.Object](f *Factory, id entryID, namespaced bool, connect connect[T]) (*entry, error) {
 	if e := f.entries[id]; e != nil {
 		return e, nil
 	}
@@ -139,13 +105,7 @@ func openLocked[T listwatch.Object](
 		opts.BeforeStore = detector.BeforeStore
 	}
 	informer := sharedinformer.New(lw, opts)
-	e := &entry{
-		id:              id,
-		GenericInformer: generic[T]{informer, id.gvr},
-		informer:        informer,
-		run:             informer.Run,
-		finished:        make(chan struct{}),
-	}
+	e := &entry{generic[T]{informer, id.gvr}, id, informer.Run, nil, make(chan struct{})}
 	if detector != nil {
 		e.run = func(ctx context.Context) error { return detector.Run(ctx, informer.Run) }
 	}
@@ -155,14 +115,13 @@ func openLocked[T listwatch.Object](
 
 // connectLocked returns what an informer lists and watches.
 func connectLocked[T listwatch.Object](
-	f *Factory, id entryID, namespaced bool, connect func(listwatch.Options) (listwatch.ListerWatcher[T], error),
+	f *Factory, id entryID, namespaced bool, connect connect[T],
 ) (listwatch.ListerWatcher[T], error) {
 	if f.httpClient == nil {
-		client, err := rest.HTTPClientFor(f.cfg)
-		if err != nil {
+		var err error
+		if f.httpClient, err = rest.HTTPClientFor(f.cfg); err != nil {
 			return nil, err
 		}
-		f.httpClient = client
 	}
 	opts := listwatch.Options{HTTPClient: f.httpClient, Scheme: f.opts.Scheme}
 	if _, ok := builtin(id.gvr); ok {
@@ -174,7 +133,7 @@ func connectLocked[T listwatch.Object](
 	if f.shares(id) {
 		opts.Decoder = memo.New(memo.Options{})
 	}
-	lw, err := connect(opts)
+	lw, err := connect(f.cfg, id.gvr, opts)
 	if err != nil || f.opts.TweakListOptions == nil {
 		return lw, err
 	}

@@ -1,6 +1,7 @@
 package factory
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 
@@ -21,8 +22,8 @@ var clusterScoped = sets.New(
 	"csidrivers", "csinodes", "deviceclasses", "devicetaintrules", "flowschemas", "ingressclasses", "ipaddresses",
 	"mutatingadmissionpolicies", "mutatingadmissionpolicybindings", "mutatingwebhookconfigurations", "namespaces", "nodes",
 	"persistentvolumes", "priorityclasses", "prioritylevelconfigurations", "resourcepoolstatusrequests", "resourceslices",
-	"runtimeclasses", "selfsubjectaccessreviews", "selfsubjectreviews", "selfsubjectrulesreviews", "servicecidrs", "storageclasses", "storageversionmigrations", "storageversions",
-	"subjectaccessreviews", "tokenreviews",
+	"runtimeclasses", "selfsubjectaccessreviews", "selfsubjectreviews", "selfsubjectrulesreviews", "servicecidrs",
+	"storageclasses", "storageversionmigrations", "storageversions", "subjectaccessreviews", "tokenreviews",
 	"validatingadmissionpolicies", "validatingadmissionpolicybindings", "validatingwebhookconfigurations",
 	"volumeattachments", "volumeattributesclasses",
 )
@@ -59,10 +60,7 @@ func resourceOf[T listwatch.Object](f *Factory) (resource, error) {
 	if t.Kind() != reflect.Pointer {
 		return resource{}, fmt.Errorf("%s is no pointer to an object", t)
 	}
-	obj, ok := reflect.New(t.Elem()).Interface().(runtime.Object)
-	if !ok {
-		return resource{}, fmt.Errorf("%s is no pointer to an object", t)
-	}
+	obj := reflect.New(t.Elem()).Interface().(runtime.Object)
 	switch obj.(type) {
 	case *unstructured.Unstructured, *metav1.PartialObjectMetadata:
 		return resource{}, fmt.Errorf("%s says nothing of a resource: ask with ForResource or ForMetadata", t)
@@ -71,11 +69,7 @@ func resourceOf[T listwatch.Object](f *Factory) (resource, error) {
 		gvr := plural(kinds[0])
 		return resource{gvr, !clusterScoped.Has(gvr.Resource)}, nil
 	}
-	types := f.opts.Scheme
-	if types == nil {
-		types = scheme.Scheme
-	}
-	kinds, _, err := types.ObjectKinds(obj)
+	kinds, _, err := cmp.Or(f.opts.Scheme, scheme.Scheme).ObjectKinds(obj)
 	if err != nil {
 		return resource{}, fmt.Errorf("resource of %s: %w", t, err)
 	}

@@ -26,8 +26,7 @@ type entry[T listwatch.Object] struct {
 	// shown then. Holders of older versions are in doubt. Zero if nothing was lost since the object was last known to
 	// be there.
 	lost      point
-	final     T // the object as the source that lost it told it last, if hasFinal
-	hasFinal  bool
+	final     *T        // the object as the source that lost it told it last; may be nil
 	graceEnds time.Time // zero before the grace begins
 }
 
@@ -36,9 +35,7 @@ type holder[T listwatch.Object] struct {
 	from    *source[T]
 	list    int    // the source's lists when it told of the object last
 	version string // "" if it could not be read
-	// obj is kept, if hasObj, as long as it is not what is shown.
-	obj    T
-	hasObj bool
+	obj     *T     // nil if it is what is shown, or could not be read
 }
 
 // find returns the place of a source among the holders, -1 if it has no such object.
@@ -46,21 +43,17 @@ func (e *entry[T]) find(s *source[T]) int {
 	return slices.IndexFunc(e.holders, func(h holder[T]) bool { return h.from == s })
 }
 
-// put notes that s has obj.
-func (e *entry[T]) put(s *source[T], obj T) {
-	e.drop(s)
-	h := holder[T]{from: s, list: s.lists, version: obj.GetResourceVersion(), obj: obj, hasObj: true}
-	e.holders = append(e.holders, h)
-	s.objects++
-}
-
-// keep notes that s has the object in a version that could not be read. An earlier version that was read stays.
-func (e *entry[T]) keep(s *source[T]) {
-	if at := e.find(s); at >= 0 {
-		e.holders[at].list = s.lists
-		return
+// put notes that s has obj. nil is a version that could not be read: an earlier one that was read stays.
+func (e *entry[T]) put(s *source[T], obj *T) {
+	h := holder[T]{from: s, obj: obj}
+	if obj != nil {
+		h.version = (*obj).GetResourceVersion()
+	} else if at := e.find(s); at >= 0 {
+		h = e.holders[at]
 	}
-	e.holders = append(e.holders, holder[T]{from: s, list: s.lists})
+	h.list = s.lists
+	e.drop(s)
+	e.holders = append(e.holders, h)
 	s.objects++
 }
 
@@ -100,10 +93,9 @@ func (e *entry[T]) certain() (best *holder[T]) {
 
 // releaseShown lets go of objects that the queue was given.
 func (e *entry[T]) releaseShown() {
-	var none T
 	for n := range e.holders {
 		if h := &e.holders[n]; e.isShown && h.version == e.shown.version {
-			h.obj, h.hasObj = none, false
+			h.obj = nil
 		}
 	}
 }

@@ -349,7 +349,7 @@ func (m *merge[T]) checkInvariants(t require.TestingT) {
 			require.Equal(t, n, e.find(h.from), "a source holds it twice")
 			require.Equal(t, h.from.lists, h.list, "%v: the last list of %s lacks it", k, h.from.Name)
 			if m.synced && e.isShown && h.version == e.shown.version {
-				require.False(t, h.hasObj, "%v: what is shown is kept", k)
+				require.Nil(t, h.obj, "%v: what is shown is kept", k)
 			}
 		}
 		if m.synced {
@@ -359,7 +359,7 @@ func (m *merge[T]) checkInvariants(t require.TestingT) {
 		if e.lost.version != "" && m.synced {
 			waiting++
 		}
-		require.True(t, e.lost.version != "" || !e.hasFinal, "%v: what is deleted is kept", k)
+		require.True(t, e.lost.version != "" || e.final == nil, "%v: what is deleted is kept", k)
 	}
 	for _, s := range m.sources {
 		require.Equal(t, held[s], s.objects)

@@ -47,13 +47,20 @@ func New[T listwatch.Object](sources []Source[T], opts Options[T]) (*Informer[T]
 	if opts.MoveGrace == 0 {
 		opts.MoveGrace = DefaultMoveGrace
 	}
-	m := newMerge(opts.MoveGrace, opts.Transform)
+	m := &merge[T]{
+		moveGrace: opts.MoveGrace, transformer: opts.Transform,
+		entries: map[key]*entry[T]{}, waiting: map[*entry[T]]struct{}{},
+		waiters: waiters{all: map[*waiter]struct{}{}},
+	}
 	opts.Transform = nil // the merge calls it
 	opts.VersionsByBookmark = true
-	opts.Feed = m.attach
+	opts.Feed = func(cfg sharedinformer.ControllerConfig[T]) sharedinformer.Feeder {
+		m.cfg = cfg
+		return m
+	}
 	stored := opts.Metrics.StoreResourceVersion
 	opts.Metrics.StoreResourceVersion = func(version string) {
-		m.marks.advance()
+		m.waiters.advance()
 		if stored != nil {
 			stored(version)
 		}

@@ -21,7 +21,7 @@ func TestMerged_TheMergeHoldsNoObjectThatTheStoreHas(t *testing.T) {
 		e := s.informer.merge.entries[named("x")]
 		require.Len(s, e.holders, 2)
 		for _, h := range e.holders {
-			require.False(s, h.hasObj)
+			require.Nil(s, h.obj)
 		}
 	})
 }

@@ -18,7 +18,7 @@ import (
 type merge[T listwatch.Object] struct {
 	moveGrace   time.Duration
 	transformer func(T) (T, error) // may be nil
-	marks       marks
+	waiters     waiters
 	wg          sync.WaitGroup // the sources' goroutines
 
 	// mu makes the sources take turns. The queue is written with mu held, so that its order is the merge's. The
@@ -31,27 +31,12 @@ type merge[T listwatch.Object] struct {
 	entries map[key]*entry[T]
 	waiting map[*entry[T]]struct{} // those with a loss that a source has not come to
 	// synced: every source has listed once, and the queue was given the list. Invariant: nothing was queued before.
-	synced bool
+	synced    bool
+	firstList *[]T // takes what is shown while that list is put together, else nil
 	// history counts how often the server was set back.
 	history int
 	told    string // the version that the queue was given last
 	queued  int    // how many lists and bookmarks with a version the queue was given
-	waiters []*waiter
-}
-
-func newMerge[T listwatch.Object](moveGrace time.Duration, transformer func(T) (T, error)) *merge[T] {
-	return &merge[T]{
-		moveGrace: moveGrace, transformer: transformer,
-		entries: map[key]*entry[T]{}, waiting: map[*entry[T]]struct{}{},
-	}
-}
-
-// attach takes the place of the informer's reflector.
-func (m *merge[T]) attach(cfg sharedinformer.ControllerConfig[T]) sharedinformer.Feeder {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.cfg = cfg
-	return m
 }
 
 // Run keeps the queue equal to the sources until ctx ends. It returns when every goroutine it started is gone.
@@ -70,17 +55,19 @@ func (m *merge[T]) Run(ctx context.Context) {
 	m.wg.Wait()
 }
 
-// transform calls the user's Transform, with no lock held. A panic is an error.
-func (m *merge[T]) transform(obj T) (out T, err error) {
-	if m.transformer == nil {
-		return obj, nil
-	}
+// transform calls the user's Transform, with no lock held. A panic is an error. The result is nil if there is one.
+func (m *merge[T]) transform(obj T) (out *T, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("transform panicked: %v", r)
+			out, err = nil, fmt.Errorf("transform panicked: %v", r)
 		}
 	}()
-	return m.transformer(obj)
+	if m.transformer != nil {
+		if obj, err = m.transformer(obj); err != nil {
+			return nil, err
+		}
+	}
+	return &obj, nil
 }
 
 func (m *merge[T]) entryLocked(k key) *entry[T] {
@@ -172,9 +159,6 @@ func (m *merge[T]) LastSyncResourceVersion() string {
 func (m *merge[T]) lowestLocked() string {
 	lowest := ""
 	for n, s := range m.sources {
-		if s.lists == 0 {
-			return ""
-		}
 		if n == 0 || order(s.version, lowest) < 0 {
 			lowest = s.version
 		}
@@ -215,9 +199,6 @@ func (m *merge[T]) stats() []SourceStats {
 	all := make([]SourceStats, len(m.sources))
 	for n, s := range m.sources {
 		all[n] = SourceStats{Name: s.Name, ResourceVersion: s.version, Objects: s.objects}
-		if s.lists == 0 {
-			all[n].ResourceVersion = ""
-		}
 		if s.reflector != nil {
 			all[n].LastError, all[n].Reflector = s.reflector.LastError(), s.reflector.Stats()
 		}

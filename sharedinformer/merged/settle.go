@@ -2,11 +2,10 @@ package merged
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"slices"
 	"time"
-
-	"glasswatch/listwatch"
 )
 
 // settleLocked tells the queue what has become of an object, if that can be said. doc.go has its four cases.
@@ -56,38 +55,46 @@ func (m *merge[T]) inGraceLocked(e *entry[T]) bool {
 
 // forgetLossLocked: the object is there, or gone, without doubt.
 func (m *merge[T]) forgetLossLocked(e *entry[T]) {
-	var none T
-	e.lost, e.final, e.hasFinal, e.graceEnds = point{}, none, false, time.Time{}
+	e.lost, e.final, e.graceEnds = point{}, nil, time.Time{}
 	delete(m.waiting, e)
 }
 
 // recheckLocked settles what waits, as a source has come further.
-func (m *merge[T]) recheckLocked() {
-	for _, e := range slices.SortedFunc(maps.Keys(m.waiting), compareEntries[T]) {
+func (m *merge[T]) recheckLocked() { m.settleAllLocked(maps.Keys(m.waiting)) }
+
+// settleAllLocked settles entries in the order of their keys.
+func (m *merge[T]) settleAllLocked(entries iter.Seq[*entry[T]]) {
+	for _, e := range slices.SortedFunc(entries, func(a, b *entry[T]) int { return compareKeys(a.key, b.key) }) {
 		m.settleLocked(e)
 	}
+}
+
+func compareKeys(a, b key) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
 // showLocked ends all doubt: a source has the object. It tells the queue if that is news.
 func (m *merge[T]) showLocked(e *entry[T], best *holder[T]) {
 	defer m.forgetLossLocked(e)
-	if !best.hasObj || e.isShown && !m.replacesShownLocked(e, best) {
+	if best.obj == nil || e.isShown && !m.replacesShownLocked(e, best) {
 		return
 	}
-	if e.isShown && e.uid != best.obj.GetUID() {
-		e.hasFinal = e.hasFinal && e.final.GetUID() == e.uid
+	obj := *best.obj
+	if e.isShown && e.uid != obj.GetUID() {
+		if e.final != nil && (*e.final).GetUID() != e.uid {
+			e.final = nil
+		}
 		m.hideLocked(e)
 	}
-	if e.isShown {
-		_ = m.cfg.Queue.Update(best.obj)
-	} else {
-		_ = m.cfg.Queue.Add(best.obj)
+	switch {
+	case m.firstList != nil:
+		*m.firstList = append(*m.firstList, obj)
+	case e.isShown:
+		_ = m.cfg.Queue.Update(obj)
+	default:
+		_ = m.cfg.Queue.Add(obj)
 	}
-	e.noteShown(best)
-}
-
-func (e *entry[T]) noteShown(h *holder[T]) {
-	e.isShown, e.shown, e.uid = true, point{h.from.history, h.version}, h.obj.GetUID()
+	e.isShown, e.shown, e.uid = true, point{best.from.history, best.version}, obj.GetUID()
 }
 
 // replacesShownLocked reports whether h is to be told in the place of what is shown.
@@ -97,7 +104,7 @@ func (m *merge[T]) replacesShownLocked(e *entry[T], h *holder[T]) bool {
 		return true
 	case c == 0:
 		// Without versions everything is news. Two objects with one version: the server was set back.
-		return h.version == "" || h.obj.GetUID() != "" && h.obj.GetUID() != e.uid
+		return h.version == "" || (*h.obj).GetUID() != "" && (*h.obj).GetUID() != e.uid
 	default:
 		// No source has what is shown, and h is in no doubt. If h's source has come to what is shown, that cannot be
 		// in one history.
@@ -110,13 +117,12 @@ func (m *merge[T]) hideLocked(e *entry[T]) {
 	switch {
 	case !e.isShown:
 		return
-	case e.hasFinal:
-		_ = m.cfg.Queue.Delete(e.final)
+	case e.final != nil:
+		_ = m.cfg.Queue.Delete(*e.final)
 	default:
 		_ = m.cfg.Queue.DeleteKey(e.key)
 	}
-	var none T
-	e.isShown, e.shown, e.uid, e.final, e.hasFinal = false, point{}, "", none, false
+	e.isShown, e.shown, e.uid, e.final = false, point{}, "", nil
 }
 
 // syncLocked gives the queue its first list once every source has listed.
@@ -124,34 +130,13 @@ func (m *merge[T]) syncLocked() {
 	if m.synced || m.ctx == nil || slices.ContainsFunc(m.sources, func(s *source[T]) bool { return s.lists == 0 }) {
 		return
 	}
-	m.synced = true
-	var objs []T
-	var keep []key
-	for _, e := range m.entries {
-		switch best := e.certain(); {
-		case best == nil:
-			m.settleLocked(e) // it waits, or goes; nothing is shown
-			continue
-		case best.hasObj:
-			objs = append(objs, best.obj)
-			e.noteShown(best)
-		default:
-			keep = append(keep, e.key)
-		}
-		m.forgetLossLocked(e)
-		e.releaseShown()
-	}
-	slices.SortFunc(objs, func(a, b T) int { return compareKeys(listwatch.KeyOf(a), listwatch.KeyOf(b)) })
-	slices.SortFunc(keep, compareKeys)
+	objs := []T{}
+	m.synced, m.firstList = true, &objs
+	m.settleAllLocked(maps.Values(m.entries))
+	m.firstList = nil
 	m.told = m.lowestLocked()
 	if m.told != "" {
 		m.queued++
 	}
-	_ = m.cfg.Queue.Replace(objs, keep, m.told)
-}
-
-func compareEntries[T listwatch.Object](a, b *entry[T]) int { return compareKeys(a.key, b.key) }
-
-func compareKeys(a, b key) int {
-	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	_ = m.cfg.Queue.Replace(objs, nil, m.told)
 }

@@ -38,25 +38,19 @@ func (s *source[T]) Add(obj T) error { return s.Update(obj) }
 // Update notes that the source has obj.
 func (s *source[T]) Update(obj T) error {
 	k, version := listwatch.KeyOf(obj), obj.GetResourceVersion()
-	obj, failed := s.merge.transform(obj)
-	s.event(k, version, func(e *entry[T]) {
-		if failed != nil {
-			e.keep(s)
-		} else {
-			e.put(s, obj)
-		}
-	})
+	out, failed := s.merge.transform(obj)
+	s.event(k, version, func(e *entry[T]) { e.put(s, out) })
 	return failed
 }
 
 // Delete notes that the source has obj no more.
 func (s *source[T]) Delete(obj T) error {
 	k, version := listwatch.KeyOf(obj), obj.GetResourceVersion()
-	obj, failed := s.merge.transform(obj)
+	out, failed := s.merge.transform(obj)
 	s.event(k, version, func(e *entry[T]) {
 		e.drop(s)
-		if e.loseAt(point{s.history, version}) && failed == nil {
-			e.final, e.hasFinal = obj, true
+		if e.loseAt(point{s.history, version}) && out != nil {
+			e.final = out
 		}
 	})
 	return failed
@@ -81,7 +75,7 @@ func (s *source[T]) event(k key, version string, change func(e *entry[T])) {
 	e := m.entryLocked(k)
 	change(e)
 	m.settleLocked(e)
-	if len(m.waiters) > 0 {
+	if !m.waiters.isEmpty() {
 		m.tellVersionLocked()
 	}
 }
@@ -112,16 +106,17 @@ func (s *source[T]) Resync() error { return nil }
 // Replace makes the list all that the source has.
 func (s *source[T]) Replace(objs []T, keep []key, version string) error {
 	m := s.merge
-	good := objs[:0]
+	said := make(map[key]*T, len(objs)+len(keep)) // nil could not be read
+	for _, k := range keep {
+		said[k] = nil
+	}
 	for _, obj := range objs {
 		k := listwatch.KeyOf(obj)
-		obj, err := m.transform(obj)
+		out, err := m.transform(obj)
 		if err != nil {
 			m.cfg.Reflector.OnError(m.ctx, &reflector.SinkError{Op: "Replace", Key: k, Err: err})
-			keep = append(keep, k)
-			continue
 		}
-		good = append(good, obj)
+		said[k] = out
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -129,21 +124,22 @@ func (s *source[T]) Replace(objs []T, keep []key, version string) error {
 		return nil
 	}
 	m.listedLocked(s, version)
-	var listed []*entry[T]
-	for _, obj := range good {
-		e := m.entryLocked(listwatch.KeyOf(obj))
-		e.put(s, obj)
-		listed = append(listed, e)
+	for k, obj := range said {
+		m.entryLocked(k).put(s, obj)
 	}
-	for _, k := range keep {
-		e := m.entryLocked(k)
-		e.keep(s)
-		listed = append(listed, e)
+	var had []*entry[T]
+	for _, e := range m.entries {
+		at := e.find(s)
+		if at < 0 {
+			continue
+		}
+		if e.holders[at].list != s.lists { // the list lacks it
+			e.drop(s)
+			e.loseAt(s.point)
+		}
+		had = append(had, e)
 	}
-	m.dropAbsentLocked(s)
-	for _, e := range listed {
-		m.settleLocked(e)
-	}
+	m.settleAllLocked(slices.Values(had))
 	m.recheckLocked()
 	m.syncLocked()
 	m.tellVersionLocked()
@@ -160,20 +156,4 @@ func (m *merge[T]) listedLocked(s *source[T], version string) {
 	}
 	s.lists++
 	s.point = point{m.history, version}
-}
-
-// dropAbsentLocked takes from s what it had and its last list lacks.
-func (m *merge[T]) dropAbsentLocked(s *source[T]) {
-	var absent []*entry[T]
-	for _, e := range m.entries {
-		if at := e.find(s); at >= 0 && e.holders[at].list != s.lists {
-			absent = append(absent, e)
-		}
-	}
-	slices.SortFunc(absent, compareEntries[T])
-	for _, e := range absent {
-		e.drop(s)
-		e.loseAt(s.point)
-		m.settleLocked(e)
-	}
 }

@@ -3,7 +3,6 @@ package merged
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 
 	"glasswatch/sharedinformer"
@@ -22,18 +21,17 @@ func (i *Informer[T]) WaitForResourceVersion(ctx context.Context, resourceVersio
 	if i.perKey || !isComparable(resourceVersion) {
 		return i.Informer.WaitForResourceVersion(ctx, resourceVersion) // an error at once
 	}
-	w := i.merge.enter(resourceVersion)
+	w := &waiter{version: resourceVersion, done: make(chan struct{})}
+	i.merge.enter(w)
 	defer i.merge.leave(w)
 	var cause error
 	select {
-	case cause = <-w.done:
+	case <-w.done:
+		return nil
 	case <-ctx.Done():
 		cause = context.Cause(ctx)
 	case <-i.Done():
 		cause = sharedinformer.ErrStopped
-	}
-	if cause == nil {
-		return nil
 	}
 	if last := i.LastError(); last != nil {
 		cause = fmt.Errorf("%w: last error: %w", cause, last)
@@ -44,23 +42,61 @@ func (i *Informer[T]) WaitForResourceVersion(ctx context.Context, resourceVersio
 // waiter waits for every source to come to a version, and then for a mark to come to the store.
 type waiter struct {
 	version string
-	mark    int
-	done    chan error // capacity 1
+	mark    int // the number of a bookmark; 0 before it is queued
+	done    chan struct{}
 }
 
-func (m *merge[T]) enter(version string) *waiter {
-	w := &waiter{version: version, done: make(chan error, 1)}
+// waiters are the callers that wait. Their lock is apart from the merge's, because the consumer takes it.
+type waiters struct {
+	mu     sync.Mutex // protects what follows, and the marks
+	all    map[*waiter]struct{}
+	stored int // how many lists and bookmarks with a version have come to the store
+}
+
+func (m *merge[T]) enter(w *waiter) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.waiters = append(m.waiters, w)
+	m.waiters.mu.Lock()
+	m.waiters.all[w] = struct{}{}
+	m.waiters.mu.Unlock()
 	m.tellVersionLocked()
-	return w
 }
 
 func (m *merge[T]) leave(w *waiter) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.waiters = slices.DeleteFunc(m.waiters, func(other *waiter) bool { return other == w })
+	m.waiters.mu.Lock()
+	defer m.waiters.mu.Unlock()
+	delete(m.waiters.all, w)
+}
+
+// mark gives a mark to those who wait for version or less and have none. It reports whether there are such.
+func (ws *waiters) mark(version string, mark int) (any bool) {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	for w := range ws.all {
+		if w.mark == 0 && order(w.version, version) <= 0 {
+			w.mark, any = mark, true
+		}
+	}
+	return any
+}
+
+// advance notes that one more list or bookmark is in the store.
+func (ws *waiters) advance() {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	ws.stored++
+	for w := range ws.all {
+		if w.mark != 0 && w.mark <= ws.stored {
+			close(w.done)
+			delete(ws.all, w)
+		}
+	}
+}
+
+func (ws *waiters) isEmpty() bool {
+	ws.mu.Lock()
+	defer ws.mu.Unlock()
+	return len(ws.all) == 0
 }
 
 // tellVersionLocked lets the store's version follow the slowest source. If that has come to what somebody waits for,
@@ -70,54 +106,12 @@ func (m *merge[T]) tellVersionLocked() {
 	if !m.synced || !isComparable(lowest) {
 		return
 	}
-	var reached []*waiter
-	m.waiters = slices.DeleteFunc(m.waiters, func(w *waiter) bool {
-		if order(w.version, lowest) > 0 {
-			return false
-		}
-		reached = append(reached, w)
-		return true
-	})
+	waitedFor := m.waiters.mark(lowest, m.queued+1)
 	if order(lowest, m.told) > 0 {
 		m.told = lowest
-	} else if len(reached) == 0 {
+	} else if !waitedFor {
 		return
 	}
 	m.queued++
 	_ = m.cfg.Queue.Bookmark(m.told)
-	for _, w := range reached {
-		w.mark = m.queued
-		m.marks.await(w)
-	}
-}
-
-// marks counts the lists and bookmarks that have come to the store. It has a lock of its own, which the consumer may
-// take.
-type marks struct {
-	mu      sync.Mutex
-	stored  int
-	waiters []*waiter // in the order of their marks
-}
-
-// await has w told when its mark is in the store.
-func (k *marks) await(w *waiter) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.waiters = append(k.waiters, w)
-	k.tellLocked()
-}
-
-// advance notes that the next mark is in the store.
-func (k *marks) advance() {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.stored++
-	k.tellLocked()
-}
-
-func (k *marks) tellLocked() {
-	for len(k.waiters) > 0 && k.waiters[0].mark <= k.stored {
-		k.waiters[0].done <- nil
-		k.waiters = k.waiters[1:]
-	}
 }

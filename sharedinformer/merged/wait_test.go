@@ -100,7 +100,7 @@ func TestMerged_WaitForResourceVersionTakesNoMoreThanTheContext(t *testing.T) {
 		require.ErrorIs(s, err, context.DeadlineExceeded)
 		require.ErrorContains(s, err, `informer configs has not reached resourceVersion 2: `)
 		require.ErrorContains(s, err, `source "b": `)
-		require.Empty(s, s.informer.merge.waiters)
+		require.Empty(s, s.informer.merge.waiters.all)
 		require.Error(s, s.informer.WaitForResourceVersion(context.Background(), "new"))
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -34,7 +35,8 @@ type Mutation struct {
 
 // String says what happened in one line.
 func (m Mutation) String() string {
-	return fmt.Sprintf("informer %s: object %s@%s was modified: %s was %v and is %v", m.Informer, m.Key, m.ResourceVersion, m.Path, m.Was, m.Is)
+	return fmt.Sprintf("informer %s: object %s@%s was modified: %s was %v and is %v",
+		m.Informer, m.Key, m.ResourceVersion, m.Path, m.Was, m.Is)
 }
 
 // Wanted reports whether the environment variable KUBE_CACHE_MUTATION_DETECTOR asks for a detector in every informer.
@@ -130,15 +132,10 @@ func (d *Detector) compare(now time.Time) (found []Mutation) {
 	for _, w := range d.current {
 		found = d.compareOne(found, w)
 	}
-	expired := 0
-	for i, w := range d.former {
+	for _, w := range d.former {
 		found = d.compareOne(found, w)
-		if now.Sub(w.left) > retain {
-			expired = i + 1
-		}
 	}
-	clear(d.former[:expired])
-	d.former = d.former[expired:]
+	d.former = slices.DeleteFunc(d.former, func(w *watched) bool { return now.Sub(w.left) > retain })
 	return found
 }
 

@@ -1,6 +1,7 @@
 package mutationdetect
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -13,73 +14,58 @@ type difference struct {
 	was, is any
 }
 
-// firstDifference finds where two values that reflect.DeepEqual tells apart differ: the first field, element or map entry,
-// as deep as it goes.
+// firstDifference finds where two values that reflect.DeepEqual tells apart differ: the first field, element or map
+// entry, as deep as it goes.
 func firstDifference(was, is any) difference {
-	path, a, b := descend("", reflect.ValueOf(was), reflect.ValueOf(is))
-	return difference{strings.TrimPrefix(path, "."), printable(a), printable(b)}
+	d := find("", reflect.ValueOf(was), reflect.ValueOf(is))
+	if d == nil { // such as two functions
+		return difference{was: was, is: is}
+	}
+	d.path = strings.TrimPrefix(d.path, ".")
+	return *d
 }
 
-// descend goes into the first part of a and b that differs. a and b differ.
-func descend(path string, a, b reflect.Value) (string, reflect.Value, reflect.Value) {
-	if !a.IsValid() || !b.IsValid() || a.Type() != b.Type() {
-		return path, a, b
+// find returns the first difference of two values, nil if they are equal. An invalid value is one that is not there.
+func find(path string, was, is reflect.Value) *difference {
+	here := &difference{path, printable(was), printable(is)}
+	switch {
+	case !was.IsValid() && !is.IsValid():
+		return nil
+	case !was.IsValid() || !is.IsValid() || was.Type() != is.Type():
+		return here
 	}
-	switch a.Kind() {
+	var first *difference // of the parts
+	switch was.Kind() {
 	case reflect.Pointer, reflect.Interface:
-		if !a.IsNil() && !b.IsNil() {
-			return descend(path, a.Elem(), b.Elem())
-		}
+		first = find(path, was.Elem(), is.Elem())
 	case reflect.Struct:
-		for i := range a.NumField() {
-			if !equal(a.Field(i), b.Field(i)) {
-				return descend(path+"."+a.Type().Field(i).Name, a.Field(i), b.Field(i))
-			}
+		for i := 0; i < was.NumField() && first == nil; i++ {
+			first = find(path+"."+was.Type().Field(i).Name, was.Field(i), is.Field(i))
 		}
 	case reflect.Slice, reflect.Array:
-		if a.Len() != b.Len() {
-			return path, a, b
+		if was.Len() != is.Len() {
+			return here
 		}
-		for i := range a.Len() {
-			if !equal(a.Index(i), b.Index(i)) {
-				return descend(fmt.Sprintf("%s[%d]", path, i), a.Index(i), b.Index(i))
-			}
+		for i := 0; i < was.Len() && first == nil; i++ {
+			first = find(fmt.Sprintf("%s[%d]", path, i), was.Index(i), is.Index(i))
 		}
 	case reflect.Map:
-		for _, k := range sortedKeys(a, b) {
-			x, y := a.MapIndex(k), b.MapIndex(k)
-			if !equal(x, y) {
-				return descend(fmt.Sprintf("%s[%#v]", path, k), x, y)
-			}
+		keys := append(was.MapKeys(), is.MapKeys()...) // most of them twice
+		slices.SortFunc(keys, func(a, b reflect.Value) int { return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+		for i := 0; i < len(keys) && first == nil; i++ {
+			first = find(fmt.Sprintf("%s[%#v]", path, keys[i]), was.MapIndex(keys[i]), is.MapIndex(keys[i]))
+		}
+	default:
+		if !was.Comparable() || !was.Equal(is) {
+			return here
 		}
 	}
-	return path, a, b
-}
-
-// equal is reflect.DeepEqual for parts of a value, unexported fields among them, which cannot be taken out as they are.
-func equal(a, b reflect.Value) bool {
-	if a.IsValid() != b.IsValid() {
-		return false
-	}
-	if !a.IsValid() {
-		return true
-	}
-	if a.CanInterface() && b.CanInterface() {
-		return reflect.DeepEqual(a.Interface(), b.Interface())
-	}
-	return fmt.Sprintf("%#v", a) == fmt.Sprintf("%#v", b)
-}
-
-// sortedKeys returns the keys of two maps, so that the first difference is the same each time.
-func sortedKeys(a, b reflect.Value) []reflect.Value {
-	keys := a.MapKeys()
-	for _, k := range b.MapKeys() {
-		if !a.MapIndex(k).IsValid() {
-			keys = append(keys, k)
+	if kind := was.Kind(); kind == reflect.Map || kind == reflect.Slice {
+		if first == nil && was.IsNil() != is.IsNil() { // one is nil, one is empty
+			return here
 		}
 	}
-	slices.SortFunc(keys, func(x, y reflect.Value) int { return strings.Compare(fmt.Sprint(x), fmt.Sprint(y)) })
-	return keys
+	return first
 }
 
 // printable is what v holds; nil if it is not there.

@@ -31,15 +31,9 @@ type Entry[K comparable, V any] struct {
 
 // New returns an empty map. A ttl or max that is not positive is no limit.
 func New[K comparable, V any](ttl time.Duration, max int) *Map[K, V] {
-	m := &Map[K, V]{ttl: ttl, max: max}
-	m.Clear()
-	return m
-}
-
-// Clear drops everything.
-func (m *Map[K, V]) Clear() {
-	m.entries, m.peak = map[K]*Entry[K, V]{}, 0
+	m := &Map[K, V]{ttl: ttl, max: max, entries: map[K]*Entry[K, V]{}}
 	m.ring.prev, m.ring.next = &m.ring, &m.ring
+	return m
 }
 
 // Expire drops what is due. Each entry is dropped once, so that calling it with each operation costs little.
