@@ -181,3 +181,16 @@ func TestFrames_TooLargeIsTooLargeAgain(t *testing.T) {
 		require.Equal(t, first, again, name)
 	}
 }
+
+func TestReader_AFrameAtTheEndOfTheBufferIsMoved(t *testing.T) {
+	var stream strings.Builder
+	for n := range 3000 {
+		fmt.Fprintf(&stream, `{"n":%d}`, n)
+	}
+	r := NewReader(strings.NewReader(stream.String()), asJSON, 100)
+	for n := range 3000 {
+		frame, err := r.Next(true)
+		require.NoError(t, err)
+		require.Equal(t, fmt.Sprintf(`{"n":%d}`, n), string(frame))
+	}
+}
