@@ -16,10 +16,10 @@ func EnqueueObject[T listwatch.Object](c *Controller[listwatch.Key]) sharedinfor
 	return h
 }
 
-// EnqueueOwner returns a handler that enqueues the controller of each object that is added, updated or deleted. The
-// controller must be of the given kind, in any version. The key has the owner's name and the object's namespace. If the controller of an
-// object changed, both the old and the new one are enqueued. A deletion without an object is skipped. Priorities are
-// those of [EnqueueObject].
+// EnqueueOwner returns a handler that enqueues the controller of each object that is added, updated or deleted. It must
+// be of the given kind, in any version. The key has its name and the object's namespace. If the controller of an object
+// changed, both the old and the new one are enqueued. A deletion without an object is skipped. Priorities are those of
+// [EnqueueObject].
 func EnqueueOwner[T listwatch.Object](c *Controller[listwatch.Key], owner schema.GroupKind) sharedinformer.Handler[T] {
 	return enqueue(c, func(obj T) (listwatch.Key, bool) { return ownerOf(obj, owner) })
 }
@@ -56,11 +56,7 @@ func enqueue[T listwatch.Object](
 // ownerOf returns the key of the object's controller, if it is of that kind.
 func ownerOf(obj metav1.Object, kind schema.GroupKind) (listwatch.Key, bool) {
 	ref := metav1.GetControllerOfNoCopy(obj)
-	if ref == nil {
-		return listwatch.Key{}, false
-	}
-	gv, err := schema.ParseGroupVersion(ref.APIVersion)
-	if err != nil || gv.WithKind(ref.Kind).GroupKind() != kind {
+	if ref == nil || schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupKind() != kind {
 		return listwatch.Key{}, false
 	}
 	return listwatch.Key{Namespace: obj.GetNamespace(), Name: ref.Name}, true

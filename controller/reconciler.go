@@ -14,8 +14,8 @@ type Result struct {
 	RequeueAfter time.Duration
 }
 
-// Reconciler brings the world in line with what the object of a key asks for. It learns that something may have changed,
-// not what. So it looks at the present state. Nothing to do is its normal case.
+// Reconciler brings the world in line with what the object of a key asks for. It learns that something may have
+// changed, not what. So it looks at the present state. Nothing to do is its normal case.
 type Reconciler[K comparable] interface {
 	// Reconcile is never called for the same key by two workers at a time. With an error the Result is ignored and the
 	// key is retried later, unless the error is marked by [Terminal]. The context carries a logger (klog.FromContext)

@@ -33,7 +33,7 @@ type keeper[T listwatch.Object] struct {
 	reflector atomic.Pointer[reflector.Reflector[T]] // one that never runs before the file was read
 
 	agreed   chan struct{} // the informer's SyncGate; closed by agree
-	agreeing sync.Once
+	isAgreed atomic.Bool
 
 	restoring atomic.Bool // the queue is being filled from the file
 	restored  atomic.Bool // the store has what the file had: what comes now is the server's
@@ -97,7 +97,11 @@ func (k *keeper[T]) stored(version string) {
 }
 
 // agree opens the gate before "synced".
-func (k *keeper[T]) agree() { k.agreeing.Do(func() { close(k.agreed) }) }
+func (k *keeper[T]) agree() {
+	if !k.isAgreed.Swap(true) {
+		close(k.agreed)
+	}
+}
 
 func (k *keeper[T]) feed(cfg sharedinformer.ControllerConfig[T]) sharedinformer.Feeder {
 	k.cfg = cfg
@@ -178,7 +182,7 @@ func (k *keeper[T]) judge(ctx context.Context, opts *reflector.Options) *time.Ti
 	opts.OnTransition = func(left, entered reflector.State) {
 		quiet.Stop()
 		switch {
-		case k.isAgreed() || refused:
+		case k.isAgreed.Load() || refused:
 		case entered == reflector.Watching:
 			quiet.Reset(acceptedAfter)
 		case entered == reflector.ListingStreaming || entered == reflector.ListingPaged:
@@ -191,15 +195,6 @@ func (k *keeper[T]) judge(ctx context.Context, opts *reflector.Options) *time.Ti
 		}
 	}
 	return quiet
-}
-
-func (k *keeper[T]) isAgreed() bool {
-	select {
-	case <-k.agreed:
-		return true
-	default:
-		return false
-	}
 }
 
 // saveNowAndThen saves each Interval until ctx ends.

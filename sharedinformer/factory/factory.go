@@ -161,11 +161,11 @@ func (f *Factory) Stop(gvr schema.GroupVersionResource) error {
 
 // StopFor is Stop for the informer that InformerFor[T] returns.
 func StopFor[T listwatch.Object](f *Factory) error {
-	res, err := resourceOf[T](f)
+	gvr, _, err := resourceOf[T](f)
 	if err != nil {
 		return err
 	}
-	return f.stop(res.gvr, typed)
+	return f.stop(gvr, typed)
 }
 
 func (f *Factory) stop(gvr schema.GroupVersionResource, forms ...form) error {

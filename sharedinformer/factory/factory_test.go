@@ -379,9 +379,10 @@ func TestFactory_AsksTheMapperForWhatIsNotBuiltIn(t *testing.T) {
 	f := New(&rest.Config{}, Options{RESTMapper: mapper, Scheme: types})
 	require.False(t, f.scopeOf(gv.WithResource("widgetries")))
 	require.True(t, f.scopeOf(gv.WithResource("unheard-of")))
-	res, err := resourceOf[*corev1.Binding](f) // in the scheme, though no list of its own
+	gvr, namespaced, err := resourceOf[*corev1.Binding](f) // in the scheme, though no list of its own
 	require.NoError(t, err)
-	require.Equal(t, resource{schema.GroupVersionResource{Version: "v1", Resource: "bindings"}, true}, res)
+	require.Equal(t, schema.GroupVersionResource{Version: "v1", Resource: "bindings"}, gvr)
+	require.True(t, namespaced)
 }
 
 // callingBack is a mapper that looks at the factory's mutex when it is asked, as one that asks a server gives others time to.
@@ -430,9 +431,10 @@ func TestFactory_KnowsEveryResourceThatClientGosFactoryKnows(t *testing.T) {
 		require.Equal(t, reflect.PointerTo(goType), known)
 	}
 	require.Greater(t, found, 100)
-	services, err := resourceOf[*corev1.Service](New(&rest.Config{}, Options{}))
+	services, namespaced, err := resourceOf[*corev1.Service](New(&rest.Config{}, Options{}))
 	require.NoError(t, err)
-	require.Equal(t, resource{servicesGVR, true}, services)
+	require.Equal(t, servicesGVR, services)
+	require.True(t, namespaced)
 	_, ok := builtin(widgetsGVR)
 	require.False(t, ok)
 }

@@ -20,19 +20,19 @@ import (
 // watches once f is started, or started again. T must be a type of the scheme; for others see [Factory.ForResource] and
 // [Factory.ForMetadata].
 func InformerFor[T listwatch.Object](f *Factory) (*sharedinformer.Informer[T], error) {
-	res, err := resourceOf[T](f)
+	gvr, namespaced, err := resourceOf[T](f)
 	if err != nil {
 		return nil, err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	e, err := openLocked(f, entryID{res.gvr, typed}, res.namespaced, listwatch.NewForConfig[T])
+	e, err := openLocked(f, entryID{gvr, typed}, namespaced, listwatch.NewForConfig[T])
 	if err != nil {
 		return nil, err
 	}
 	same, ok := e.GenericInformer.(generic[T])
 	if !ok {
-		return nil, fmt.Errorf("the informer on %s has another type: %T", resourceName(res.gvr), e.GenericInformer)
+		return nil, fmt.Errorf("the informer on %s has another type: %T", resourceName(gvr), e.GenericInformer)
 	}
 	return same.Informer, nil
 }
@@ -140,7 +140,7 @@ func connectLocked[T listwatch.Object](
 	return tweaked[T]{lw, f.opts.TweakListOptions}, nil
 }
 
-// shares reports whether the objects of an informer may share equal parts: nothing writes to them after they are decoded.
+// shares reports whether the objects of an informer may share equal parts: nothing writes to them once decoded.
 func (f *Factory) shares(id entryID) bool {
 	copiesOnWrite := f.opts.TransformCopiesOnWrite && id.form != unstructuredForm
 	return !f.opts.DisableSharing && (f.opts.Transform == nil || copiesOnWrite)

@@ -28,12 +28,6 @@ var clusterScoped = sets.New(
 	"volumeattachments", "volumeattributesclasses",
 )
 
-// resource is what a factory knows of a type.
-type resource struct {
-	gvr        schema.GroupVersionResource
-	namespaced bool
-}
-
 // builtin returns the Go type of a built-in resource, such as that of a *corev1.Service.
 func builtin(gvr schema.GroupVersionResource) (goType reflect.Type, ok bool) {
 	for kind, goType := range scheme.Scheme.KnownTypes(gvr.GroupVersion()) {
@@ -54,33 +48,33 @@ func plural(gvk schema.GroupVersionKind) schema.GroupVersionResource {
 	return gvr
 }
 
-// resourceOf finds the resource of T: a built-in one, or what the factory's scheme and mapper say.
-func resourceOf[T listwatch.Object](f *Factory) (resource, error) {
+// resourceOf finds the resource of T, and its scope: a built-in one, or what the factory's scheme and mapper say.
+func resourceOf[T listwatch.Object](f *Factory) (gvr schema.GroupVersionResource, namespaced bool, err error) {
 	t := reflect.TypeFor[T]()
 	if t.Kind() != reflect.Pointer {
-		return resource{}, fmt.Errorf("%s is no pointer to an object", t)
+		return gvr, false, fmt.Errorf("%s is no pointer to an object", t)
 	}
 	obj := reflect.New(t.Elem()).Interface().(runtime.Object)
 	switch obj.(type) {
 	case *unstructured.Unstructured, *metav1.PartialObjectMetadata:
-		return resource{}, fmt.Errorf("%s says nothing of a resource: ask with ForResource or ForMetadata", t)
+		return gvr, false, fmt.Errorf("%s says nothing of a resource: ask with ForResource or ForMetadata", t)
 	}
 	if kinds, _, err := scheme.Scheme.ObjectKinds(obj); err == nil {
-		gvr := plural(kinds[0])
-		return resource{gvr, !clusterScoped.Has(gvr.Resource)}, nil
+		gvr = plural(kinds[0])
+		return gvr, !clusterScoped.Has(gvr.Resource), nil
 	}
 	kinds, _, err := cmp.Or(f.opts.Scheme, scheme.Scheme).ObjectKinds(obj)
 	if err != nil {
-		return resource{}, fmt.Errorf("resource of %s: %w", t, err)
+		return gvr, false, fmt.Errorf("resource of %s: %w", t, err)
 	}
 	if f.opts.RESTMapper == nil {
-		return resource{plural(kinds[0]), true}, nil
+		return plural(kinds[0]), true, nil
 	}
 	mapping, err := f.opts.RESTMapper.RESTMapping(kinds[0].GroupKind(), kinds[0].Version)
 	if err != nil {
-		return resource{}, fmt.Errorf("resource of %s: %w", t, err)
+		return gvr, false, fmt.Errorf("resource of %s: %w", t, err)
 	}
-	return resource{mapping.Resource, mapping.Scope.Name() == meta.RESTScopeNameNamespace}, nil
+	return mapping.Resource, mapping.Scope.Name() == meta.RESTScopeNameNamespace, nil
 }
 
 // scopeOf reports whether a resource is namespaced, as far as the factory can know. The mapper may ask a server: no lock may

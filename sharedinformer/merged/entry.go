@@ -33,7 +33,6 @@ type entry[T listwatch.Object] struct {
 // holder says that a source has an object.
 type holder[T listwatch.Object] struct {
 	from    *source[T]
-	list    int    // the source's lists when it told of the object last
 	version string // "" if it could not be read
 	obj     *T     // nil if it is what is shown, or could not be read
 }
@@ -45,13 +44,13 @@ func (e *entry[T]) find(s *source[T]) int {
 
 // put notes that s has obj. nil is a version that could not be read: an earlier one that was read stays.
 func (e *entry[T]) put(s *source[T], obj *T) {
+	if obj == nil && e.find(s) >= 0 {
+		return
+	}
 	h := holder[T]{from: s, obj: obj}
 	if obj != nil {
 		h.version = (*obj).GetResourceVersion()
-	} else if at := e.find(s); at >= 0 {
-		h = e.holders[at]
 	}
-	h.list = s.lists
 	e.drop(s)
 	e.holders = append(e.holders, h)
 	s.objects++

@@ -347,7 +347,6 @@ func (m *merge[T]) checkInvariants(t require.TestingT) {
 			held[h.from]++
 			require.Contains(t, m.sources, h.from)
 			require.Equal(t, n, e.find(h.from), "a source holds it twice")
-			require.Equal(t, h.from.lists, h.list, "%v: the last list of %s lacks it", k, h.from.Name)
 			if m.synced && e.isShown && h.version == e.shown.version {
 				require.Nil(t, h.obj, "%v: what is shown is kept", k)
 			}

@@ -100,9 +100,6 @@ func (s *source[T]) reachLocked(version string) {
 	}
 }
 
-// Resync is not called: the informer resyncs on its own timer.
-func (s *source[T]) Resync() error { return nil }
-
 // Replace makes the list all that the source has.
 func (s *source[T]) Replace(objs []T, keep []key, version string) error {
 	m := s.merge
@@ -129,11 +126,10 @@ func (s *source[T]) Replace(objs []T, keep []key, version string) error {
 	}
 	var had []*entry[T]
 	for _, e := range m.entries {
-		at := e.find(s)
-		if at < 0 {
+		if e.find(s) < 0 {
 			continue
 		}
-		if e.holders[at].list != s.lists { // the list lacks it
+		if _, listed := said[e.key]; !listed {
 			e.drop(s)
 			e.loseAt(s.point)
 		}

@@ -96,26 +96,24 @@ func (d *Detector) BeforeStore(key listwatch.Key, obj listwatch.Object) {
 // Run calls run, which is to run the informer, and compares objects each second until it returns, and once more then. It
 // returns what run returned.
 func (d *Detector) Run(ctx context.Context, run func(context.Context) error) error {
-	over, stop := context.WithCancel(context.Background())
+	over := make(chan struct{})
 	var wg sync.WaitGroup
-	wg.Go(func() { d.loop(over) })
+	wg.Go(func() {
+		ticker := time.NewTicker(period)
+		defer ticker.Stop()
+		for running := true; running; {
+			select {
+			case <-over:
+				running = false
+			case <-ticker.C:
+			}
+			d.check()
+		}
+	})
 	err := run(ctx)
-	stop()
+	close(over)
 	wg.Wait()
 	return err
-}
-
-// loop compares until ctx ends, and once more then.
-func (d *Detector) loop(ctx context.Context) {
-	ticker := time.NewTicker(period)
-	defer ticker.Stop()
-	for ctx.Err() == nil {
-		select {
-		case <-ctx.Done():
-		case <-ticker.C:
-		}
-		d.check()
-	}
 }
 
 // check reports what has changed. No lock may be held.

@@ -1,6 +1,7 @@
 package limiters
 
 import (
+	"cmp"
 	"container/list"
 	"sync"
 )
@@ -41,11 +42,7 @@ func (c *Counts[T]) increment(item T) int {
 		c.byItem[item] = el
 	}
 	c.byRetry.MoveToBack(el)
-	limit := c.MaxTracked
-	if limit <= 0 {
-		limit = DefaultMaxTracked
-	}
-	if len(c.byItem) > limit {
+	if len(c.byItem) > cmp.Or(max(c.MaxTracked, 0), DefaultMaxTracked) {
 		oldest := c.byRetry.Remove(c.byRetry.Front()).(*count[T])
 		delete(c.byItem, oldest.item)
 		c.evicted++
