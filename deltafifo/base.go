@@ -5,26 +5,23 @@ import "sync"
 // base is what both queues have in common: the events of one object, closing, and the initial sync.
 type base[K comparable, T any] struct {
 	opts Options[K, T]
-	// push queues an event, or only notes that there was one if its transform failed (not ok).
-	push      func(d Delta[K, T], ok bool)
-	mu        sync.Mutex // protects the queue's other fields; methods named …Locked are called with it
-	changed   sync.Cond  // wakes consumers that wait for deltas and producers that wait for room
-	closed    bool
-	populated bool // the first list came, or an event before any list; later lists change nothing here
+	// pushLocked queues an event, or only notes that there was one if its transform failed (not ok).
+	pushLocked func(d Delta[K, T], ok bool)
+	mu         sync.Mutex // protects the queue's other fields; methods named …Locked are called with it
+	changed    sync.Cond  // wakes consumers that wait for deltas and producers that wait for room
+	closed     bool
+	populated  bool // the first list came, or an event before any list; later lists change nothing here
 	// remaining is how many more entries must be processed until the first list is.
 	// Invariant: remaining is 0 unless populated; synced is closed exactly if populated and remaining is 0.
 	remaining int
 	synced    chan struct{}
 }
 
-func (b *base[K, T]) init(opts Options[K, T], push func(Delta[K, T], bool)) {
+func (b *base[K, T]) init(opts Options[K, T], pushLocked func(Delta[K, T], bool)) {
 	if opts.KeyFunc == nil {
 		panic("deltafifo: Options.KeyFunc is required")
 	}
-	if opts.Metrics.Queued == nil {
-		opts.Metrics.Queued = func(int) {}
-	}
-	b.opts, b.push = opts, push
+	b.opts, b.pushLocked = opts, pushLocked
 	b.changed.L = &b.mu
 	b.synced = make(chan struct{})
 }
@@ -43,15 +40,19 @@ func (b *base[K, T]) put(t DeltaType, obj T) error {
 	d := Delta[K, T]{Type: t, Obj: obj}
 	ok, err := b.opts.complete(&d)
 	if err == nil {
-		b.push(d, ok)
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.pushLocked(d, ok)
 	}
 	return err
 }
 
-// DeleteKey queues a tombstone: the server says that the object is gone, but what it sent could not be read. In a
-// DeltaFIFO it carries the newest version queued or known, or is dropped if there is none. The error is always nil.
+// DeleteKey queues a tombstone for a deletion whose object could not be read. A DeltaFIFO adds the last version queued,
+// else the known one, and drops the deletion of a key that is neither queued nor known. The error is always nil.
 func (b *base[K, T]) DeleteKey(key K) error {
-	b.push(Delta[K, T]{Type: Deleted, Key: key, Missing: true, FinalStateUnknown: true}, true)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.pushLocked(Delta[K, T]{Type: Deleted, Key: key, Missing: true, FinalStateUnknown: true}, true)
 	return nil
 }
 
@@ -77,8 +78,8 @@ func (b *base[K, T]) HasSynced() bool {
 // Synced returns a channel that is closed when HasSynced turns true.
 func (b *base[K, T]) Synced() <-chan struct{} { return b.synced }
 
-// firstListLocked notes a list, after which queued entries wait. Only the first call counts. An event counts as an
-// empty list: a queue that gets one before any list has nothing to wait for.
+// firstListLocked notes that a list came, and that so many entries were queued then. Only the first call counts. An
+// event counts as an empty list: a queue that gets one before any list has nothing to wait for.
 func (b *base[K, T]) firstListLocked(queued int) {
 	if b.populated {
 		return
@@ -89,11 +90,9 @@ func (b *base[K, T]) firstListLocked(queued int) {
 	}
 }
 
-// entriesDoneLocked notes that n more entries were processed.
+// entriesDoneLocked notes that n more entries were processed, while some remain.
 func (b *base[K, T]) entriesDoneLocked(n int) {
-	before := b.remaining
-	b.remaining = max(0, before-n)
-	if before > 0 && b.remaining == 0 {
+	if b.remaining -= n; b.remaining == 0 {
 		close(b.synced)
 	}
 }

@@ -57,7 +57,8 @@ type Delta[K comparable, T any] struct {
 // Bulk is what a ReplacedAll or a Bookmark carries. The consumer may keep it.
 type Bulk[K comparable, T any] struct {
 	ResourceVersion string
-	// Items is the list in the server's order, then the kept keys. Of a key that comes twice the later one counts.
+	// Items is the list in the server's order, then the kept keys. Of a key that comes twice the later item counts. A
+	// key has no Keep item beside one with an object.
 	Items []Item[K, T]
 }
 

@@ -24,19 +24,19 @@ type DeltaFIFO[K comparable, T any] struct {
 // NewDeltaFIFO returns an empty queue. It panics without a KeyFunc.
 func NewDeltaFIFO[K comparable, T any](opts Options[K, T]) *DeltaFIFO[K, T] {
 	f := &DeltaFIFO[K, T]{items: map[K]*pending[K, T]{}}
-	f.init(opts, f.pushEvent)
+	f.init(opts, f.pushEventLocked)
 	return f
 }
 
 // DeleteUnknown is DeleteKey with a version of the object, which is not transformed. The error is always nil.
 func (f *DeltaFIFO[K, T]) DeleteUnknown(key K, obj T) error {
-	f.pushEvent(Delta[K, T]{Type: Deleted, Key: key, Obj: obj, FinalStateUnknown: true}, true)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.pushEventLocked(Delta[K, T]{Type: Deleted, Key: key, Obj: obj, FinalStateUnknown: true}, true)
 	return nil
 }
 
-func (f *DeltaFIFO[K, T]) pushEvent(d Delta[K, T], ok bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+func (f *DeltaFIFO[K, T]) pushEventLocked(d Delta[K, T], ok bool) {
 	f.firstListLocked(0)
 	if ok && d.Type == Deleted {
 		var last Delta[K, T]

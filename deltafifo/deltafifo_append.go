@@ -36,32 +36,35 @@ func (f *DeltaFIFO[K, T]) enqueueLocked(key K) *pending[K, T] {
 	f.newest = p
 	f.items[key] = p
 	f.peak = max(f.peak, len(f.items))
-	f.opts.Metrics.Queued(len(f.items))
 	f.changed.Signal()
+	if f.opts.Metrics.Queued != nil {
+		f.opts.Metrics.Queued(len(f.items))
+	}
 	return p
 }
 
-// foldDeletions returns the better informed of two deletions in a row: seen before inferred, with an object before not.
+// foldDeletions returns the better informed of two deletions in a row. One with an object beats one without. Else one
+// that was seen beats one that was inferred.
 func foldDeletions[K comparable, T any](older, newer Delta[K, T]) Delta[K, T] {
 	switch {
-	case older.Missing:
+	case older.Missing && !newer.Missing:
 		return newer
-	case newer.Missing, !older.FinalStateUnknown:
+	case newer.Missing && !older.Missing, !older.FinalStateUnknown:
 		return older
 	}
 	return newer
 }
 
-// tombstoneLocked makes a tombstone: a deletion that nobody saw. It carries the newest version queued, else the known
-// one, else none. exists: the object is queued or known.
-func (f *DeltaFIFO[K, T]) tombstoneLocked(key K) (d Delta[K, T], exists bool) {
+// tombstoneLocked makes a tombstone: a deletion that nobody saw. It carries the last queued delta's version, else the
+// known one, else none. found: the key has deltas in the queue, of any type, or is known.
+func (f *DeltaFIFO[K, T]) tombstoneLocked(key K) (d Delta[K, T], found bool) {
 	d = Delta[K, T]{Type: Deleted, Key: key, Missing: true, FinalStateUnknown: true}
 	if p := f.items[key]; p != nil {
 		last := &p.deltas[len(p.deltas)-1]
-		d.Obj, d.Missing, exists = last.Obj, last.Missing, true
+		d.Obj, d.Missing, found = last.Obj, last.Missing, true
 	} else if f.opts.Known != nil {
-		d.Obj, exists = f.opts.Known.GetByKey(key)
-		d.Missing = !exists
+		d.Obj, found = f.opts.Known.GetByKey(key)
+		d.Missing = !found
 	}
-	return d, exists
+	return d, found
 }

@@ -17,15 +17,17 @@ func (f *DeltaFIFO[K, T]) Pop(process func(key K, ds []Delta[K, T], isInInitialL
 		}
 		f.changed.Wait()
 	}
+	if f.opts.Metrics.Queued != nil {
+		f.opts.Metrics.Queued(len(f.items) - 1) // first of all, because it may panic
+	}
 	p := f.oldest
 	f.oldest = p.next
 	delete(f.items, p.key)
-	f.opts.Metrics.Queued(len(f.items))
-	var start time.Time
+	defer f.processedLocked(p) // deferred, because process may panic
 	if f.opts.Metrics.Processed != nil {
-		start = time.Now()
+		start := time.Now()
+		defer func() { f.opts.Metrics.Processed(time.Since(start)) }()
 	}
-	defer f.processedLocked(p, start) // deferred, because process may panic
 	return process(p.key, p.deltas, !f.HasSynced())
 }
 
@@ -39,11 +41,10 @@ const maxKeptDeltas = 8
 
 // processedLocked ends a pop, when its process function has returned or panicked. The entry is kept for reuse, so that
 // steady work allocates nothing. When the queue is empty, what a burst has left is given back.
-func (f *DeltaFIFO[K, T]) processedLocked(p *pending[K, T], start time.Time) {
-	if f.opts.Metrics.Processed != nil {
-		f.opts.Metrics.Processed(time.Since(start))
+func (f *DeltaFIFO[K, T]) processedLocked(p *pending[K, T]) {
+	if f.remaining > 0 {
+		f.entriesDoneLocked(1)
 	}
-	f.entriesDoneLocked(1)
 	clear(p.deltas) // popped objects are not kept
 	f.free, *p = p, pending[K, T]{deltas: p.deltas[:0], next: f.free}
 	if cap(p.deltas) > maxKeptDeltas {
@@ -53,7 +54,7 @@ func (f *DeltaFIFO[K, T]) processedLocked(p *pending[K, T], start time.Time) {
 		return
 	}
 	f.newest = nil
-	if wasteful(f.made, f.peak) {
+	if f.made > minKept && f.peak < f.made/4 {
 		f.items, f.free, f.made = map[K]*pending[K, T]{}, nil, 0 // a Go map does not shrink
 	}
 	f.peak = 0

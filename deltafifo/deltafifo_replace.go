@@ -1,8 +1,7 @@
 package deltafifo
 
 // Replace queues a list, in one step: a Replaced delta for each of its objects, in order, and then a tombstone for each
-// queued or known key that it lacks. The tombstones are needed because a watch that broke off misses events. An object
-// that was deleted meanwhile is in no event: the only sign is that the list lacks it.
+// queued or known key that it lacks. A watch that broke off misses deletions, and the list is the only sign of them.
 //
 // keep names objects that the server has but that could not be read. They count as present, and nothing is queued for
 // them. The same holds for an object whose transform fails. objs and keep are not retained. The error joins one
@@ -15,8 +14,8 @@ func (f *DeltaFIFO[K, T]) Replace(objs []T, keep []K, _ string) error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for i := range items {
-		if item := &items[i]; !item.Keep {
+	for _, item := range items {
+		if !item.Keep {
 			f.appendLocked(Delta[K, T]{Type: Replaced, Key: item.Key, Obj: item.Obj})
 		}
 	}

@@ -10,8 +10,7 @@
 //	                        (as it came)
 //
 // DeltaFIFO is the queue of the tutorials. It gathers the changes of each key. It asks the store what it has, so that a
-// list becomes one Replaced or Deleted delta per key. Its consumer processes under its lock. The question goes against
-// the stream: [KnownObjects] is declared here and implemented by the indexer.
+// list becomes one Replaced or Deleted delta per key. Its consumer has the [KnownObjects] and processes in its lock.
 //
 // InOrder is what informers use by default. It asks nothing: a list is one ReplacedAll event, a resync one SyncAll. The
 // consumer compares them with its store, and no lock is held meanwhile. Events reach the store in the order of their
@@ -19,24 +18,29 @@
 //
 // # Guarantees
 //
-// Concurrency: all methods may be called from any goroutine. InOrder has one consumer, DeltaFIFO any number.
+//	            DeltaFIFO                                      InOrder
+//	consumers   any number                                     one
+//	order       keys by their first pending delta              all deltas as they came
+//	            the deltas of each key as they came
+//	left out    a Sync of a key that has something pending     nothing
+//	            a deletion of a key neither queued nor known
+//	            of two deletions in a row the worse informed
+//	methods     wait for process, except HasSynced, Synced     do not wait for process, but for backpressure
+//	empty list  synced at once, unless deltas are queued       synced when it was processed
+//	a burst's   goes when the queue gets empty, if less than   goes when less than a quarter of it has been used
+//	memory      a quarter was used since it was empty before   for some time
 //
-// Order: InOrder hands out every event once, in the order of the calls. DeltaFIFO hands out the deltas of a key in that
-// order, and keys in the order of their first pending delta. Of two deletions of a key in a row the better informed one
-// stays. A Sync is dropped if the key has something pending, a deletion if the key is neither queued nor known.
+// Backpressure: if a pop leaves two full batches or more in the queue, mutators wait until its batch is processed. If
+// it leaves less, they do not wait during that batch, however much they queue.
 //
-// Blocking: the pops block until there is something to pop, or the queue is closed and empty. DeltaFIFO's methods wait
-// for a running process function, except HasSynced and Synced. InOrder's do not, but there is backpressure: while two
-// full batches wait behind the one being processed, mutators wait until that one ends.
+// In both queues all methods may be called from any goroutine. The pops block until there is something to pop, or the
+// queue is closed and empty. Steady work allocates nothing. The slices that process gets are cleared and reused.
 //
 // Failing transforms: an error or a panic costs the object's new version, and nothing else. OnError is told. An Add or
 // Update queues nothing. In a Replace the key counts as present. A Delete is queued without an object (Missing).
 //
 // Initial list: HasSynced turns true when the last entry of the first Replace was processed, not when it was taken. An
-// empty list, or an Add, Update, Delete or DeleteKey before any list, makes it true at once.
-//
-// Memory: slices given to process functions are cleared and reused; objects and Bulks belong to the consumer. Steady
-// work allocates nothing. What a burst needed is let go when later work uses less than a quarter of it.
+// Add, Update, Delete or DeleteKey before any list makes it true at once.
 //
 // # Not guaranteed
 //
@@ -45,5 +49,5 @@
 //
 // # Reading order
 //
-// delta.go, deltafifo.go, deltafifo_append.go, deltafifo_replace.go, deltafifo_pop.go; then inorder.go, inorder_pop.go.
+// delta, options, intake, base; deltafifo, deltafifo_append, deltafifo_replace, deltafifo_pop; inorder, inorder_pop.
 package deltafifo

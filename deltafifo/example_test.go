@@ -23,8 +23,8 @@ func (s shelf) ListKeys() (keys []string) {
 
 func (s shelf) GetByKey(key string) (service, bool) { found, ok := s[key]; return found, ok }
 
-// A Delta says what happened to one object, and what it is now. A relist says what is there; what it says of the rest
-// becomes a Deleted delta, too: a tombstone, whose object is the last one that anybody has.
+// A Delta says what happened to one object, and what it is now. A relist says what is there. Whatever it lacks becomes
+// a Deleted delta, too: a tombstone with the last version that the queue or the store has.
 func ExampleDeltaFIFO() {
 	store := shelf{}
 	queue := deltafifo.NewDeltaFIFO(deltafifo.Options[string, service]{KeyFunc: name, Known: store})
@@ -105,6 +105,9 @@ func ExampleInOrder() {
 					}
 				case deltafifo.Bookmark:
 					fmt.Printf("    %v: nothing happened till resourceVersion %s\n", d.Type, d.Bulk.ResourceVersion)
+				case deltafifo.Deleted:
+					fmt.Printf("    %s was deleted\n", d.Key)
+					delete(store, d.Key)
 				default:
 					fmt.Printf("    %v %s %s\n", d.Type, d.Key, d.Obj.ports)
 					store[d.Key] = d.Obj
@@ -118,8 +121,9 @@ func ExampleInOrder() {
 	queue.Add(service{"chat", "5222"})
 	queue.Update(service{"web", "80,443"})
 	queue.Update(service{"web", "443"})
+	queue.Delete(service{"chat", "5222"})
 	queue.Bookmark("15")
-	queue.Replace([]service{{"web", "443"}, {"chat", "5222"}}, nil, "20")
+	queue.Replace([]service{{"web", "443"}}, nil, "20")
 	for queue.Len() > 0 {
 		pop()
 	}
@@ -130,12 +134,13 @@ func ExampleInOrder() {
 	// a batch of 2 (initial list: false)
 	//     Added chat 5222
 	//     Updated web 80,443
-	// a batch of 1 (initial list: false)
+	// a batch of 2 (initial list: false)
 	//     Updated web 443
+	//     chat was deleted
 	// a batch of 1 (initial list: false)
 	//     Bookmark: nothing happened till resourceVersion 15
 	// a batch of 1 (initial list: false)
-	//     ReplacedAll at resourceVersion 20: 2 items
+	//     ReplacedAll at resourceVersion 20: 1 items
 	//     mail is gone
 }
 

@@ -1,6 +1,9 @@
 package deltafifo
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // InOrder hands out every event in the order in which it came.
 //
@@ -14,13 +17,13 @@ type InOrder[K comparable, T any] struct {
 	base[K, T]
 	// Invariant: head[:next] is zero, and so are tail and head between their length and capacity.
 	head, tail []Delta[K, T]
-	// next is the first delta of head that was not processed. The consumer owns the taken ones from there.
+	// next is the first delta of head that was not processed. The batch being processed has taken deltas from there.
 	next, taken int
 	queued      int  // how many deltas were not processed: head[next:] and tail
 	popping     bool // a consumer waits or processes
-	// backpressure: at least two full batches follow the one being processed. Producers wait for its end.
+	// backpressure: when the batch being processed was taken, two full batches were left. Producers wait for its end.
 	backpressure bool
-	highWater    int            // how much of the buffers is used at most; decays slowly
+	highWater    int            // the longest head of late; decays slowly
 	seen         map[K]struct{} // finds repeated keys in a batch, else empty; nil if keys may repeat
 }
 
@@ -33,17 +36,20 @@ func NewInOrder[K comparable, T any](opts Options[K, T]) *InOrder[K, T] {
 	if !opts.KeysMayRepeat {
 		q.seen = map[K]struct{}{}
 	}
-	q.init(opts, q.pushEvent)
+	q.init(opts, q.enqueueLocked)
 	return q
 }
 
 // PutAll is Add, Update or Delete for each delta, by its type, in order. All of them cost one lock and one wakeup, and
 // no other producer's deltas come between. Only Type and Obj need be set. The slice is scratch: the queue overwrites
-// it, and does not retain it. PutAll returns nil, or one error or nil for each delta.
+// it, and does not retain it. PutAll returns nil, or one error or nil for each delta. Other types are errors.
 func (q *InOrder[K, T]) PutAll(deltas []Delta[K, T]) (errs []error) {
-	events, n := 0, 0
+	events, kept := 0, deltas[:0]
 	for i := range deltas {
 		ok, err := q.opts.complete(&deltas[i])
+		if t := deltas[i].Type; t < Added || t > Deleted {
+			err = fmt.Errorf("deltafifo: PutAll takes no %v", t)
+		}
 		if err != nil {
 			if errs == nil {
 				errs = make([]error, len(deltas))
@@ -53,12 +59,16 @@ func (q *InOrder[K, T]) PutAll(deltas []Delta[K, T]) (errs []error) {
 		}
 		events++
 		if ok {
-			deltas[n] = deltas[i]
-			n++
+			kept = append(kept, deltas[i])
 		}
 	}
-	if events > 0 {
-		q.append(deltas[:n]...)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if events > len(kept) {
+		q.enqueueLocked(Delta[K, T]{}, false)
+	}
+	for _, d := range kept {
+		q.enqueueLocked(d, true)
 	}
 	return errs
 }
@@ -68,50 +78,49 @@ func (q *InOrder[K, T]) PutAll(deltas []Delta[K, T]) (errs []error) {
 // The error joins one ErrNoKey for each object without a key; the others are queued.
 func (q *InOrder[K, T]) Replace(objs []T, keep []K, resourceVersion string) error {
 	items, err := q.opts.list(objs, keep)
-	q.append(Delta[K, T]{Type: ReplacedAll, Bulk: &Bulk[K, T]{ResourceVersion: resourceVersion, Items: items}})
+	q.putBulk(Delta[K, T]{Type: ReplacedAll, Bulk: &Bulk[K, T]{ResourceVersion: resourceVersion, Items: items}})
 	return err
 }
 
 // Resync queues one SyncAll delta. The error is always nil.
 func (q *InOrder[K, T]) Resync() error {
-	q.append(Delta[K, T]{Type: SyncAll})
+	q.putBulk(Delta[K, T]{Type: SyncAll})
 	return nil
 }
 
 // Bookmark queues one Bookmark delta. The error is always nil.
 func (q *InOrder[K, T]) Bookmark(resourceVersion string) error {
-	q.append(Delta[K, T]{Type: Bookmark, Bulk: &Bulk[K, T]{ResourceVersion: resourceVersion}})
+	q.putBulk(Delta[K, T]{Type: Bookmark, Bulk: &Bulk[K, T]{ResourceVersion: resourceVersion}})
 	return nil
 }
 
-func (q *InOrder[K, T]) pushEvent(d Delta[K, T], ok bool) {
-	if ok {
-		q.append(d)
-	} else {
-		q.append()
-	}
-}
-
-// append queues one bulk delta or any number of events. None stands for events whose transforms failed. Under
-// backpressure it waits first: a producer that is always faster than the consumer would otherwise fill the memory.
-func (q *InOrder[K, T]) append(ds ...Delta[K, T]) {
+func (q *InOrder[K, T]) putBulk(d Delta[K, T]) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.enqueueLocked(d, true)
+}
+
+// enqueueLocked queues a delta. Not ok stands for an event whose transform failed: there is nothing to queue. Under
+// backpressure it waits first: a producer that is always faster than the consumer would otherwise fill the memory.
+func (q *InOrder[K, T]) enqueueLocked(d Delta[K, T], ok bool) {
 	for q.backpressure && !q.closed {
 		q.changed.Wait()
 	}
-	q.tail = append(q.tail, ds...)
-	q.queued += len(ds)
 	switch {
 	case q.populated:
-	case len(ds) == 0 || ds[0].Type < ReplacedAll:
+	case d.Type < ReplacedAll:
 		q.firstListLocked(0)
-	case ds[0].Type == ReplacedAll:
-		q.firstListLocked(q.queued)
+	case d.Type == ReplacedAll:
+		q.firstListLocked(q.queued + 1)
 	}
-	if len(ds) > 0 {
+	if !ok {
+		return
+	}
+	q.tail = append(q.tail, d)
+	q.queued++
+	q.changed.Broadcast()
+	if q.opts.Metrics.Queued != nil {
 		q.opts.Metrics.Queued(q.queued - q.taken)
-		q.changed.Broadcast()
 	}
 }
 

@@ -3,53 +3,56 @@ package deltafifo
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
-// complete keys and transforms the object of d, which has only a Type and an Obj. It tells whether to queue d: when the
-// transform failed, only a deletion is, Missing its object. The error wraps ErrNoKey.
+// complete keys and transforms the object of d, which has only a Type and an Obj. It tells whether to queue d. When the
+// transform failed, OnError is told, and only a deletion is queued, Missing its object. The error wraps ErrNoKey.
 func (o *Options[K, T]) complete(d *Delta[K, T]) (ok bool, err error) {
-	key, obj, ok, err := o.take(d.Obj)
+	obj := d.Obj
+	var none T
 	// Field by field: building a Delta and copying it takes longer than all else here.
-	d.Key, d.Obj, d.Missing, d.FinalStateUnknown, d.Bulk = key, obj, !ok, false, nil
-	return ok || d.Type == Deleted, err
+	d.Obj, d.Missing, d.FinalStateUnknown, d.Bulk = none, true, false, nil
+	if d.Key, err = recovered(o.KeyFunc, obj, "KeyFunc"); err != nil {
+		return false, fmt.Errorf("%w, got %T: %w", ErrNoKey, obj, err)
+	}
+	if o.Transform != nil {
+		if obj, err = recovered(o.Transform, obj, "transform"); err != nil {
+			if o.OnError != nil {
+				o.OnError(d.Key, err)
+			}
+			return d.Type == Deleted, nil
+		}
+	}
+	d.Obj, d.Missing = obj, false
+	return true, nil
 }
 
-// list turns what Replace was given into items. An object whose transform failed becomes a Keep item. One without a
-// key is left out; the error joins one ErrNoKey for each of those.
+// list turns what Replace was given into items. An object whose transform failed becomes a Keep item. Keep items whose
+// key also has an object are left out. So are objects without a key; the error joins one ErrNoKey for each of those.
 func (o *Options[K, T]) list(objs []T, keep []K) ([]Item[K, T], error) {
 	items := make([]Item[K, T], 0, len(objs)+len(keep))
 	var errs []error
 	for _, obj := range objs {
-		key, obj, ok, err := o.take(obj)
+		d := Delta[K, T]{Type: Replaced, Obj: obj}
+		ok, err := o.complete(&d)
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		items = append(items, Item[K, T]{Key: key, Obj: obj, Keep: !ok})
+		items = append(items, Item[K, T]{Key: d.Key, Obj: d.Obj, Keep: !ok})
 	}
 	for _, key := range keep {
 		items = append(items, Item[K, T]{Key: key, Keep: true})
 	}
+	if slices.ContainsFunc(items, func(i Item[K, T]) bool { return i.Keep }) {
+		readable := make(map[K]bool, len(objs))
+		for _, item := range items {
+			readable[item.Key] = readable[item.Key] || !item.Keep
+		}
+		items = slices.DeleteFunc(items, func(i Item[K, T]) bool { return i.Keep && readable[i.Key] })
+	}
 	return items, errors.Join(errs...)
-}
-
-// take keys and transforms one object. The error wraps ErrNoKey. When the transform fails, OnError is told, ok is
-// false and out is the zero value.
-func (o *Options[K, T]) take(obj T) (key K, out T, ok bool, err error) {
-	if key, err = recovered(o.KeyFunc, obj, "KeyFunc"); err != nil {
-		return key, out, false, fmt.Errorf("%w, got %T: %w", ErrNoKey, obj, err)
-	}
-	if o.Transform == nil {
-		return key, obj, true, nil
-	}
-	transformed, err := recovered(o.Transform, obj, "transform")
-	if err == nil {
-		return key, transformed, true, nil
-	}
-	if o.OnError != nil {
-		o.OnError(key, err)
-	}
-	return key, out, false, nil
 }
 
 // recovered calls f, and turns a panic into an error.

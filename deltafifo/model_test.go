@@ -81,7 +81,7 @@ func (m *fifoModel) put(d delta) {
 	}
 	list := m.deltas[d.Key]
 	if n := len(list); n > 0 && d.Type == Deleted && list[n-1].Type == Deleted {
-		if knows(d) > knows(list[n-1]) || knows(d) == knows(list[n-1]) && knows(d) < 2 {
+		if knows(d) > knows(list[n-1]) || knows(d) == knows(list[n-1]) && d.FinalStateUnknown {
 			list[n-1] = d
 		}
 	} else {
@@ -93,12 +93,14 @@ func (m *fifoModel) put(d delta) {
 // knows ranks deletions by how much they know of the object's end.
 func knows(d delta) int {
 	switch {
-	case d.Missing:
+	case d.Missing && d.FinalStateUnknown:
 		return 0
-	case d.FinalStateUnknown:
+	case d.Missing:
 		return 1
+	case d.FinalStateUnknown:
+		return 2
 	}
-	return 2
+	return 3
 }
 
 // comes tells whether an object gets through key function and transform, and notes the transform's error.

@@ -56,6 +56,3 @@ const defaultBatchSize = 1000
 
 // minKept is the number of entries up to which a queue keeps its memory for reuse, however little it is used.
 const minKept = 1024
-
-// wasteful tells whether memory for have entries should go, of which only used were needed.
-func wasteful(have, used int) bool { return have > minKept && used < have/4 }

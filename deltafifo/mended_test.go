@@ -1,0 +1,74 @@
+package deltafifo
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestDeltaFIFO_ASeenDeletionWhoseTransformFailedStaysSeen(t *testing.T) {
+	for name, infer := range map[string]func(*fifo) error{
+		"Replace":   func(f *fifo) error { return f.Replace(nil, nil, "3") },
+		"DeleteKey": func(f *fifo) error { return f.DeleteKey("a") },
+	} {
+		f := newFIFO(storeOf(v("a", 1)))
+		require.NoError(t, f.Delete(failing("a", 2)))
+		require.NoError(t, infer(f))
+		assert.Equal(t, "Deleted a(-) missing", show(f.Pending()), name)
+	}
+}
+
+func TestFoldDeletions_TheOneWithAnObjectStaysThenTheOneThatWasSeen(t *testing.T) {
+	missing, inferred := delta{Type: Deleted, Missing: true}, delta{Type: Deleted, FinalStateUnknown: true}
+	lost := delta{Type: Deleted, Missing: true, FinalStateUnknown: true}
+	best := []delta{{Type: Deleted}, inferred, missing, lost}
+	for i, better := range best {
+		for _, worse := range best[i+1:] {
+			assert.Equal(t, better, foldDeletions(better, worse))
+			assert.Equal(t, better, foldDeletions(worse, better))
+		}
+	}
+}
+
+func TestInOrder_AListedVersionCountsMoreThanAKeptKey(t *testing.T) {
+	q := newQueue(0)
+	require.NoError(t, q.Replace([]*thing{v("a", 1), failing("a", 2), v("b", 1), failing("c", 1)}, []string{"b", "d"}, "1"))
+	assert.Equal(t, []string{
+		"ReplacedAll (-) {1 [{a a@1 false} {b b@1 false} {c - true} {d - true}]} [initial]",
+	}, batches(t, q))
+}
+
+func TestInOrder_PutAllRefusesWhatIsNoEventOfOneObject(t *testing.T) {
+	q := newQueue(0)
+	for _, typ := range []DeltaType{0, Replaced, Sync, ReplacedAll, SyncAll, Bookmark} {
+		errs := q.PutAll([]delta{{Type: typ, Obj: v("a", 1)}, {Type: Added, Obj: v("b", 1)}})
+		require.Len(t, errs, 2, typ)
+		assert.ErrorContains(t, errs[0], typ.String())
+		assert.NoError(t, errs[1])
+		assert.Equal(t, []string{"Added b(b@1)"}, batches(t, q))
+	}
+}
+
+func TestMetrics_APanicCostsNoQueueItsConsumer(t *testing.T) {
+	armed := true
+	opts := Options[string, *thing]{KeyFunc: nameOf}
+	q, f := NewInOrder(opts), NewDeltaFIFO(opts)
+	require.NoError(t, q.Add(v("a", 1)))
+	require.NoError(t, f.Add(v("a", 1)))
+	fail := func() {
+		if armed {
+			panic("a bug in the metrics")
+		}
+	}
+	q.opts.Metrics.Queued = func(int) { fail() }
+	f.opts.Metrics.Queued = q.opts.Metrics.Queued
+	assert.Panics(t, func() { q.PopBatch(ignoreBatch) })
+	assert.Panics(t, func() { f.Pop(ignoreDeltas) })
+	armed = false
+	assert.Equal(t, []string{"Added a(a@1)"}, batches(t, q))
+	require.Equal(t, 1, f.Len())
+	assert.NoError(t, f.Pop(ignoreDeltas))
+	assert.NoError(t, q.checkInvariants())
+	assert.NoError(t, f.checkInvariants())
+}
