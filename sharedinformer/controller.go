@@ -96,7 +96,6 @@ func NewController[T listwatch.Object](cfg ControllerConfig[T]) *Controller[T] {
 		cfg.Name = typeName[T]()
 	}
 	cfg.Reflector.Name = cfg.Name
-	cfg.Queue = inBatches(cfg.Queue)
 	return &Controller[T]{
 		cfg:      cfg,
 		who:      "controller " + cfg.Name,

@@ -102,9 +102,9 @@ func (i *Informer[T]) process(batch []delta[T], isInInitialList bool) error {
 	if i.opts.Observe != nil {
 		i.opts.Observe(popped(i.opts.Name, batch, isInInitialList))
 	}
-	notes, version := i.applier.apply(batch, isInInitialList)
+	notes, version := i.apply(batch, isInInitialList)
 	if i.opts.Observe != nil {
-		i.opts.Observe(stored(i.opts.Name, i.applier.ops, version, isInInitialList))
+		i.opts.Observe(stored(i.opts.Name, i.ops, version, isInInitialList))
 	}
 	i.distributeLocked(notes)
 	if i.moved != nil {
@@ -112,16 +112,13 @@ func (i *Informer[T]) process(batch []delta[T], isInInitialList bool) error {
 		i.moved = nil
 	}
 	i.mu.Unlock()
-	i.applier.release()
-	if version != "" {
-		i.opts.Metrics.StoreResourceVersion(version)
-	}
+	i.release(version)
 	return nil
 }
 
 // awaitSync tells everybody that the first list is in the store, once it is and Options.SyncGate is open.
 func (i *Informer[T]) awaitSync(ctx context.Context) {
-	for _, gate := range []<-chan struct{}{i.queue.Synced(), i.opts.SyncGate} {
+	for _, gate := range []<-chan struct{}{i.cfg.Queue.Synced(), i.opts.SyncGate} {
 		select {
 		case <-gate:
 		case <-ctx.Done():
