@@ -43,7 +43,7 @@ func TestBatchSink_QueuesWhatComesAndSaysWhatItRefused(t *testing.T) {
 			return listwatch.KeyOf(obj), nil
 		},
 	})
-	sink := inBatches[*corev1.ConfigMap](queue).(reflector.BatchSink[*corev1.ConfigMap])
+	sink := &batchSink[*corev1.ConfigMap]{InOrder: queue}
 	for range 2 { // with fresh scratch, and with used
 		errs := sink.PutBatch([]listwatch.Event[*corev1.ConfigMap]{
 			{Type: listwatch.Added, Object: configMap("a", "1")},
@@ -64,7 +64,7 @@ func TestBatchSink_QueuesWhatComesAndSaysWhatItRefused(t *testing.T) {
 		}))
 		require.Equal(t, []string{"Added ns/a 1", "Updated ns/b 3", "Deleted ns/c 4"}, got)
 	}
-	for _, left := range sink.(*batchSink[*corev1.ConfigMap]).deltas[:4] {
+	for _, left := range sink.deltas[:4] {
 		require.Zero(t, left, "what was queued must not be kept")
 	}
 	require.Nil(t, sink.PutBatch([]listwatch.Event[*corev1.ConfigMap]{{Type: listwatch.Added, Object: configMap("a", "5")}}))

@@ -408,7 +408,7 @@ func (i *Informer[T]) checkInvariants(t require.TestingT) {
 		}
 		l.mu.Unlock()
 	}
-	for _, op := range i.applier.ops[:cap(i.applier.ops)] {
+	for _, op := range i.ops[:cap(i.ops)] {
 		require.Zero(t, op.Key, "the scratch keeps nothing alive")
 	}
 }

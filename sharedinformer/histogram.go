@@ -5,12 +5,8 @@ import (
 	"time"
 )
 
-// latencyBounds are the upper bounds of a Histogram's buckets but the last, which has none.
-var latencyBounds = [...]time.Duration{
-	10 * time.Microsecond, 100 * time.Microsecond,
-	time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond,
-	time.Second, 10 * time.Second,
-}
+// latencyBounds are the upper bounds of a Histogram's buckets, in seconds.
+var latencyBounds = [...]float64{1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1, 10}
 
 // Histogram is a moment of how long something took each time.
 type Histogram struct {
@@ -23,30 +19,29 @@ type Histogram struct {
 // latency counts durations. The zero value is empty; it is safe for concurrent use.
 type latency struct {
 	mu     sync.Mutex // protects what follows
-	counts [len(latencyBounds) + 1]uint64
+	count  uint64
 	sum    time.Duration
+	atMost [len(latencyBounds)]uint64
 }
 
 func (l *latency) observe(took time.Duration) {
-	at := 0
-	for at < len(latencyBounds) && took > latencyBounds[at] {
-		at++
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.counts[at]++
+	l.count++
 	l.sum += took
+	for at, bound := range latencyBounds {
+		if took.Seconds() <= bound {
+			l.atMost[at]++
+		}
+	}
 }
 
 func (l *latency) read() Histogram {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	h := Histogram{Sum: l.sum, Buckets: map[float64]uint64{}}
-	for at, count := range l.counts {
-		h.Count += count
-		if at < len(latencyBounds) {
-			h.Buckets[latencyBounds[at].Seconds()] = h.Count
-		}
+	h := Histogram{l.count, l.sum, map[float64]uint64{}}
+	for at, bound := range latencyBounds {
+		h.Buckets[bound] = l.atMost[at]
 	}
 	return h
 }

@@ -4,13 +4,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"glasswatch/indexer"
+	"glasswatch/listwatch"
 )
 
 func names(objs []*config) []string {
@@ -90,11 +90,9 @@ func TestLister_MistakenIndexDoesNotMixNamespaces(t *testing.T) {
 }
 
 func TestLister_NotFoundNamesTheResource(t *testing.T) {
-	require.Equal(t, schema.GroupResource{Resource: "services"}, guessResource[*corev1.Service]())
-	require.Equal(t, schema.GroupResource{Group: "networking.k8s.io", Resource: "ingresses"}, guessResource[*networkingv1.Ingress]())
-	type Widget struct{ corev1.ConfigMap }
-	require.Equal(t, schema.GroupResource{Resource: "widget"}, guessResource[*Widget]())
+	_, err := New(listwatch.Funcs[*networkingv1.Ingress]{}, Options[*networkingv1.Ingress]{}).Lister().Get("x")
+	require.EqualError(t, err, `ingresses "x" not found`)
 	informer := New[*config](newServer(), Options[*config]{Resource: schema.GroupResource{Group: "example.com", Resource: "things"}})
-	_, err := informer.Lister().Get("x")
+	_, err = informer.Lister().Get("x")
 	require.EqualError(t, err, `things.example.com "x" not found`)
 }

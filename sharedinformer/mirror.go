@@ -23,32 +23,30 @@ type (
 	object                      = listwatch.Object
 	key                         = listwatch.Key
 	delta[T listwatch.Object]   = deltafifo.Delta[key, T]
-	store[T listwatch.Object]   = indexer.Store[key, T]
 	storeOp[T listwatch.Object] = indexer.Op[key, T]
 )
 
 // mirror is what shared and simple informers have in common: a controller, a store, and what becomes of errors.
 //
-//	ListerWatcher ─▶ Controller ─▶ applier ─▶ store
-//	                     │            └──────▶ notifications
+//	ListerWatcher ─▶ Controller ─▶ apply ─▶ store
+//	                     │           └────▶ notifications
 //	                     └─▶ errors of objects, errors of lists and watches
 type mirror[T object] struct {
 	*Controller[T]
-	opts    Options[T]
-	queue   Queue[T]
-	store   *store[T]
-	applier applier[T]
+	opts  Options[T]
+	store *indexer.Store[key, T]
+	// versionsByEvent: everything up to the version of an event has arrived with it, so the store's version follows.
+	versionsByEvent bool
+
+	// Scratch of the consumer, reused from batch to batch.
+	ops   []storeOp[T]
+	notes []notification[T]
 
 	objectErrors atomic.Uint64
 	processing   latency
 
 	errMu  sync.Mutex // protects failed
-	failed []failedObject
-}
-
-type failedObject struct {
-	key key
-	err error
+	failed []listwatch.ObjectError
 }
 
 // init makes queue, store and a controller around process. mayRepeat: a batch may have several changes of one key.
@@ -57,12 +55,6 @@ func (m *mirror[T]) init(
 ) {
 	if opts.Name == "" {
 		opts.Name = typeName[T]()
-	}
-	if opts.Metrics.StoreResourceVersion == nil {
-		opts.Metrics.StoreResourceVersion = func(string) {}
-	}
-	if opts.Metrics.Processed == nil {
-		opts.Metrics.Processed = func(time.Duration) {}
 	}
 	m.opts = opts
 	indexers := indexer.Indexers[T]{NamespaceIndex: func(obj T, dst []string) ([]string, error) {
@@ -76,11 +68,7 @@ func (m *mirror[T]) init(
 		Indexers: indexers,
 		OnError:  m.noteFailure,
 	})
-	m.applier = applier[T]{
-		store:         m.store,
-		eventsVersion: opts.Queue != PerKey && !opts.VersionsByBookmark,
-		beforeStore:   opts.BeforeStore,
-	}
+	m.versionsByEvent = opts.Queue != PerKey && !opts.VersionsByBookmark
 	queueOpts := deltafifo.Options[key, T]{
 		KeyFunc:       keyFunc,
 		Transform:     opts.Transform,
@@ -88,19 +76,22 @@ func (m *mirror[T]) init(
 		KeysMayRepeat: mayRepeat,
 		Metrics: deltafifo.Metrics{Queued: opts.Metrics.Queued, Processed: func(took time.Duration) {
 			m.processing.observe(took)
-			opts.Metrics.Processed(took)
+			if opts.Metrics.Processed != nil {
+				opts.Metrics.Processed(took)
+			}
 		}},
 	}
+	var queue Queue[T]
 	if opts.Queue == PerKey {
 		queueOpts.Known = m.store
-		m.queue = deltafifo.NewDeltaFIFO(queueOpts)
+		queue = deltafifo.NewDeltaFIFO(queueOpts)
 	} else {
-		m.queue = deltafifo.NewInOrder(queueOpts)
+		queue = &batchSink[T]{InOrder: deltafifo.NewInOrder(queueOpts)}
 	}
 	cfg := ControllerConfig[T]{
 		Name:          opts.Name,
 		ListerWatcher: lw,
-		Queue:         m.queue,
+		Queue:         queue,
 		Process:       process,
 		Reflector:     opts.Reflector,
 		ResyncPeriod:  max(opts.ResyncPeriod, 0),
@@ -141,7 +132,7 @@ func (m *mirror[T]) reportObject(k key, err error) {
 func (m *mirror[T]) noteFailure(k key, err error) {
 	m.errMu.Lock()
 	defer m.errMu.Unlock()
-	m.failed = append(m.failed, failedObject{k, err})
+	m.failed = append(m.failed, listwatch.ObjectError{Key: k, Err: err})
 }
 
 // reportFailures reports what was noted. No lock may be held.
@@ -151,7 +142,7 @@ func (m *mirror[T]) reportFailures() {
 	m.failed = nil
 	m.errMu.Unlock()
 	for _, f := range failed {
-		m.reportObject(f.key, f.err)
+		m.reportObject(f.Key, f.Err)
 	}
 }
 

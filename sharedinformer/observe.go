@@ -50,19 +50,18 @@ type Change struct {
 // popped describes a batch as the queue gives it.
 func popped[T object](informer string, batch []delta[T], isInInitialList bool) Observation {
 	o := Observation{Step: BatchPopped, Informer: informer}
-	note := func(t deltafifo.DeltaType, k key, obj T, unknown bool) {
-		o.Changes = append(o.Changes, Change{t.String(), k, objectOf(obj), nil, isInInitialList, unknown})
-	}
 	if list := batch[0].Bulk; list != nil {
 		o.ResourceVersion = list.ResourceVersion
+		if batch[0].Type == deltafifo.ReplacedAll {
+			batch = nil
+		}
 		for _, item := range list.Items {
-			note(batch[0].Type, item.Key, item.Obj, false)
+			batch = append(batch, delta[T]{Type: deltafifo.ReplacedAll, Key: item.Key, Obj: item.Obj})
 		}
 	}
-	for j := range batch {
-		if d := &batch[j]; d.Type != deltafifo.ReplacedAll {
-			note(d.Type, d.Key, d.Obj, d.FinalStateUnknown)
-		}
+	for _, d := range batch {
+		c := Change{d.Type.String(), d.Key, objectOf(d.Obj), nil, isInInitialList, d.FinalStateUnknown}
+		o.Changes = append(o.Changes, c)
 	}
 	return o
 }

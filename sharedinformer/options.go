@@ -2,7 +2,6 @@ package sharedinformer
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -28,20 +27,17 @@ const (
 
 // String returns the kind's name.
 func (k QueueKind) String() string {
-	switch k {
-	case InOrder:
-		return "InOrder"
-	case PerKey:
+	if k == PerKey {
 		return "PerKey"
 	}
-	return fmt.Sprintf("QueueKind(%d)", uint8(k))
+	return "InOrder"
 }
 
 // Options of an Informer. The zero value is useful.
 type Options[T listwatch.Object] struct {
 	// Name is for errors, logs and metrics; by default the name of T.
 	Name string
-	// Resource is what a lister's NotFound errors name; by default what the client-go scheme knows of T, else T's name.
+	// Resource is what a lister's NotFound errors name; by default the plural of T's name.
 	Resource schema.GroupResource
 	// ResyncPeriod is the handlers' default, and the shortest they may ask for once the informer runs. 0: no resync.
 	ResyncPeriod time.Duration

@@ -37,14 +37,11 @@ func NewSimple[T listwatch.Object](lw listwatch.ListerWatcher[T], h Handler[T], 
 
 // process takes a batch over and tells the handler.
 func (s *SimpleInformer[T]) process(batch []delta[T], isInInitialList bool) error {
-	notes, version := s.applier.apply(batch, isInInitialList)
-	if version != "" {
-		s.opts.Metrics.StoreResourceVersion(version)
-	}
+	notes, version := s.apply(batch, isInInitialList)
 	for j := range notes {
 		s.tell(&notes[j])
 	}
-	s.applier.release()
+	s.release(version)
 	return nil
 }
 

@@ -29,7 +29,7 @@ func (m *mirror[T]) Stats() Stats {
 	return Stats{
 		Name:                    m.opts.Name,
 		Objects:                 m.store.Len(),
-		QueueDepth:              m.queue.Len(),
+		QueueDepth:              m.cfg.Queue.Len(),
 		ResourceVersion:         m.store.ResourceVersion(),
 		LastSyncResourceVersion: m.LastSyncResourceVersion(),
 		Synced:                  m.HasSynced(),

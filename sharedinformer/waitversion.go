@@ -41,11 +41,11 @@ func (i *Informer[T]) WaitForResourceVersion(ctx context.Context, resourceVersio
 		}
 		if cause != nil {
 			err := fmt.Errorf("%s has not reached resourceVersion %s: %w", i.who, resourceVersion, cause)
-			return withLastError(i.LastError, err)
+			return withLastError(i.LastError(), err)
 		}
 		select {
 		case <-moved:
-		case <-i.halted:
+		case <-i.Controller.done: // nothing writes the store any more
 			cause = ErrStopped
 		case <-ctx.Done():
 			cause = context.Cause(ctx)
