@@ -1,34 +1,30 @@
 package memo
 
-// The wire types of protobuf. The others are groups, which Kubernetes does not send, and no wire types at all.
+import (
+	"encoding/binary"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// The wire types of protobuf. Kubernetes sends no groups.
 const (
-	wireVarint  = 0
-	wireFixed64 = 1
-	wireBytes   = 2
-	wireFixed32 = 5
+	wireVarint   = 0
+	wireBytes    = 2
+	wireGroup    = 3
+	wireGroupEnd = 4
+	wireFixed32  = 5
 )
 
 // bad is an index that says: leave it to the generated Unmarshal.
 const bad = -1
 
-// varint reads a number at data[i:] and returns the index behind it.
+// varint reads a number at data[i:] and returns the index behind it. One that does not fit into 64 bits is bad.
 func varint(data []byte, i int) (v uint64, next int) {
-	if i < len(data) && data[i] < 0x80 {
-		return uint64(data[i]), i + 1
+	v, n := binary.Uvarint(data[min(i, len(data)):])
+	if n <= 0 {
+		return 0, bad
 	}
-	for shift := uint(0); shift < 63 && i < len(data); shift += 7 {
-		b := data[i]
-		i++
-		v |= uint64(b&0x7F) << shift
-		if b < 0x80 {
-			return v, i
-		}
-	}
-	// The tenth byte of a negative number; what does not fit is dropped, as in the generated code.
-	if i < len(data) && data[i] < 0x80 {
-		return v | uint64(data[i])<<63, i + 1
-	}
-	return 0, bad
+	return v, i + n
 }
 
 // chunk reads a length at data[i:] and returns that many bytes behind it, and the index behind those.
@@ -43,24 +39,14 @@ func chunk(data []byte, i int) (body []byte, next int) {
 
 // skip returns the index behind a value of a wire type at data[i:].
 func skip(data []byte, i int, wire uint64) int {
-	switch wire {
-	case wireVarint:
-		_, i = varint(data, i)
-		return i
-	case wireBytes:
-		_, i = chunk(data, i)
-		return i
-	case wireFixed64:
-		i += 8
-	case wireFixed32:
-		i += 4
-	default:
+	if wire > wireFixed32 || wire == wireGroup || wire == wireGroupEnd {
 		return bad
 	}
-	if i > len(data) {
+	n := protowire.ConsumeFieldValue(1, protowire.Type(wire), data[min(i, len(data)):])
+	if n < 0 {
 		return bad
 	}
-	return i
+	return i + n
 }
 
 // run returns the end of the entries of one repeated field that follow each other, the first of which has its tag at
