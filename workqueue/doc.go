@@ -17,8 +17,8 @@
 //   - Duplicates: however often an item is added before it is taken, it is handed out once.
 //   - Exclusion: one worker at a time has an item. Added while it is being processed, it comes back after Done.
 //   - Order: the highest priority first, and first in first out within a priority. Delayed items come by deadline.
-//   - Delays: an item is never due before its deadline. Of two AddAfters the sooner counts. Add does not cancel a later
-//     AddAfter, unless [Options].MergeDelayed asks for that.
+//   - Delays: an item is never due before its deadline. Of two AddAfters the sooner counts. Add does not cancel an
+//     AddAfter whose deadline is later, unless [Options].MergeDelayed asks for that.
 //   - Blocking: Get waits for an item. ShutDownWithDrain waits for the workers. ShutDown waits for a callback of the
 //     queue's timer that is running. Nothing else waits.
 //   - Shutdown: what is queued or due can still be taken. What is delayed is dropped, and later adds do nothing. A
@@ -33,7 +33,7 @@
 //
 //   - Fairness between priorities: a lower one waits as long as there is an item of a higher one.
 //   - That a worker calls Done. Without it the item is never handed out again, and a drain waits until ShutDown.
-//   - Retry counts of all items: the limiters remember the last 100,000 that failed.
+//   - That a retry count is remembered: the limiters forget those of all but the last 100,000 items that failed.
 //
-// Read queue.go, entry.go, ready.go and delaying.go first, then alarm.go, news.go and shutdown.go.
+// Read options, queue, entry, table, ready and delaying first; then alarm, news, shutdown, look and ratelimiting.
 package workqueue

@@ -12,7 +12,7 @@ type Options[T comparable] struct {
 	// Metrics is told what happens; nil costs nothing.
 	Metrics Metrics
 	// MergeDelayed makes Add and AddAfter one promise: an item is delivered once, at the sooner of the two. Add then
-	// cancels the item's pending AddAfter, and AddAfter of an item that waits to be taken does nothing. Without it a
+	// cancels the item's pending AddAfter, and AddAfter of a waiting item can only raise its priority. Without it a
 	// later wake-up is kept whatever is added in between.
 	MergeDelayed bool
 	// Order replaces the order in which items are taken; nil means by priority, first in first out within one.

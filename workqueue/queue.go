@@ -34,7 +34,7 @@ type Queue[T comparable] struct {
 	news       news
 	// Invariant: once shuttingDown, nothing is delayed.
 	shuttingDown bool
-	shutDowns    int // calls of ShutDown: one more ends the drains begun before
+	shutDowns    int // calls of ShutDown; each ends the drains that began before it
 }
 
 // New returns a queue that has no delays.
