@@ -65,11 +65,10 @@ type ControllerConfig[T listwatch.Object] struct {
 //
 // Its methods are safe for concurrent use.
 type Controller[T listwatch.Object] struct {
+	waitable
 	cfg      ControllerConfig[T]
-	who      string // for errors
 	feeder   Feeder
 	started  atomic.Bool
-	done     chan struct{}
 	relisted chan struct{} // capacity 1: a list was processed, so the resync period begins anew
 
 	// afterPop is called after each pop, with no lock held; may be nil.
@@ -95,14 +94,20 @@ func NewController[T listwatch.Object](cfg ControllerConfig[T]) *Controller[T] {
 	if cfg.Name == "" {
 		cfg.Name = typeName[T]()
 	}
+	if cfg.OnProcessError == nil {
+		cfg.OnProcessError = func(ctx context.Context, err error) {
+			klog.FromContext(ctx).Error(err, "Processing failed", "controller", cfg.Name)
+		}
+	}
 	cfg.Reflector.Name = cfg.Name
-	return &Controller[T]{
+	c := &Controller[T]{
+		waitable: waitable{who: "controller " + cfg.Name, synced: cfg.Queue.Synced(), done: make(chan struct{})},
 		cfg:      cfg,
-		who:      "controller " + cfg.Name,
 		feeder:   reflector.New(cfg.ListerWatcher, reflector.Sink[T](cfg.Queue), cfg.Reflector),
-		done:     make(chan struct{}),
 		relisted: make(chan struct{}, 1),
 	}
+	c.causes = func() (ended, last error) { return ErrStopped, c.LastError() }
+	return c
 }
 
 // Run lists, watches and processes until ctx ends, and returns when every goroutine of the controller is gone, so not
@@ -147,25 +152,21 @@ func (c *Controller[T]) consume(ctx context.Context) {
 		processed = true
 		return nil
 	}
-	pop := func() (closed bool) {
-		defer utilruntime.HandleCrashWithContext(ctx)
-		processed, processErr = false, nil
-		err := c.cfg.Queue.PopBatch(process)
-		if errors.Is(err, deltafifo.ErrClosed) {
-			return true
-		}
-		if err = cmp.Or(err, processErr); err != nil {
-			c.reportError(ctx, err)
-		}
-		return false
-	}
 	for ctx.Err() == nil {
-		closed := pop()
+		var queueErr error
+		processed, processErr = false, nil
+		func() {
+			defer utilruntime.HandleCrashWithContext(ctx)
+			queueErr = c.cfg.Queue.PopBatch(process)
+		}()
 		if c.afterPop != nil {
 			c.afterPop()
 		}
-		if closed {
+		if errors.Is(queueErr, deltafifo.ErrClosed) {
 			return
+		}
+		if err := cmp.Or(queueErr, processErr); err != nil {
+			c.cfg.OnProcessError(ctx, err)
 		}
 		if !processed {
 			pause(ctx.Done())
@@ -186,7 +187,7 @@ func (c *Controller[T]) resync(ctx context.Context) {
 		case <-timer.C:
 			if c.cfg.ShouldResync == nil || c.cfg.ShouldResync() {
 				if err := c.cfg.Queue.Resync(); err != nil {
-					c.reportError(ctx, err)
+					c.cfg.OnProcessError(ctx, err)
 				}
 			}
 		}
@@ -194,31 +195,8 @@ func (c *Controller[T]) resync(ctx context.Context) {
 	}
 }
 
-func (c *Controller[T]) reportError(ctx context.Context, err error) {
-	if c.cfg.OnProcessError != nil {
-		c.cfg.OnProcessError(ctx, err)
-		return
-	}
-	klog.FromContext(ctx).Error(err, "Processing failed", "controller", c.cfg.Name)
-}
-
 // Name returns the controller's name.
 func (c *Controller[T]) Name() string { return c.cfg.Name }
-
-// HasSynced reports whether the first list was processed.
-func (c *Controller[T]) HasSynced() bool { return c.cfg.Queue.HasSynced() }
-
-// Synced is closed once the first list was processed.
-func (c *Controller[T]) Synced() <-chan struct{} { return c.cfg.Queue.Synced() }
-
-// Done is closed when Run has returned.
-func (c *Controller[T]) Done() <-chan struct{} { return c.done }
-
-// WaitForSync blocks until the first list was processed. If ctx ends or the controller stops first, it returns an error
-// like [Informer.WaitForSync]'s.
-func (c *Controller[T]) WaitForSync(ctx context.Context) error {
-	return syncWait{c.who, c.Synced(), c.done, nil, c.LastError}.wait(ctx)
-}
 
 // LastSyncResourceVersion returns the resourceVersion up to which the queue was given everything, "" before the first
 // list. An informer's store follows: its own is [indexer.Store.ResourceVersion], which stays "" with the per-key queue.

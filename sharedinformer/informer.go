@@ -19,9 +19,8 @@ import (
 // Its methods are safe for concurrent use.
 type Informer[T listwatch.Object] struct {
 	mirror[T]
-	synced chan struct{} // closed once the first list is in the store
-	halted chan struct{} // closed when nothing writes the store any more
-	done   chan struct{} // closed when Run returns
+	waitable                // of the informer with its handlers; the controller's ends before
+	allStored chan struct{} // is synced
 
 	// mu spans the store's commit and the append to the backlogs, and likewise a handler's registration and its
 	// snapshot. Handlers are called without it. It protects everything below.
@@ -45,14 +44,14 @@ func New[T listwatch.Object](lw listwatch.ListerWatcher[T], opts Options[T]) *In
 		opts.SyncGate = open
 	}
 	i := &Informer[T]{
-		synced:      make(chan struct{}),
-		halted:      make(chan struct{}),
-		done:        make(chan struct{}),
+		allStored:   make(chan struct{}),
 		resyncCheck: max(opts.ResyncPeriod, 0),
 	}
 	// Keys may repeat in a batch: handlers are told later, and the store applies the changes of a key in order.
 	i.init(lw, opts, true, i.process)
-	i.cfg.ShouldResync = func() bool { return i.checkResync(time.Now()) }
+	i.waitable = i.Controller.waitable
+	i.synced, i.done = i.allStored, make(chan struct{})
+	i.cfg.ShouldResync = i.checkResync
 	if opts.Feed != nil {
 		i.feeder = opts.Feed(i.cfg)
 	}
@@ -73,7 +72,6 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 	err := i.Controller.Run(ctx)
 	cancel()
 	wg.Wait()
-	close(i.halted)
 	i.stop() // after the controller: nothing is told to handlers that are gone
 	close(i.done)
 	return err
@@ -127,7 +125,7 @@ func (i *Informer[T]) awaitSync(ctx context.Context) {
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	close(i.synced)
+	close(i.allStored)
 	for _, l := range i.listeners {
 		l.markUpstreamSynced()
 	}
@@ -145,28 +143,12 @@ func (i *Informer[T]) stop() {
 	i.handlers.Wait()
 }
 
-// HasSynced reports whether the first list is in the store.
-func (i *Informer[T]) HasSynced() bool { return isClosed(i.synced) }
-
-// Synced is closed once the first list is in the store. The handlers may have seen less of it: see
-// [Registration.Synced].
-func (i *Informer[T]) Synced() <-chan struct{} { return i.synced }
-
 // Stopped reports whether the informer ran and takes no more handlers. Those it has may still be in their last calls:
 // see [Informer.Done].
 func (i *Informer[T]) Stopped() bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.stopped
-}
-
-// Done is closed when Run has returned.
-func (i *Informer[T]) Done() <-chan struct{} { return i.done }
-
-// WaitForSync blocks until the first list is in the store. If ctx ends or the informer stops first, it returns an error
-// that names the informer and wraps the cause and, if lists or watches failed to the last, the last of their errors.
-func (i *Informer[T]) WaitForSync(ctx context.Context) error {
-	return syncWait{i.who, i.synced, i.done, nil, i.LastError}.wait(ctx)
 }
 
 // AddIndexers adds indices to the store, before or while the informer runs. A name that exists is an error, as is a

@@ -1,6 +1,8 @@
 package sharedinformer
 
 import (
+	"cmp"
+
 	"glasswatch/deltafifo"
 	"glasswatch/listwatch"
 )
@@ -50,19 +52,18 @@ type Change struct {
 // popped describes a batch as the queue gives it.
 func popped[T object](informer string, batch []delta[T], isInInitialList bool) Observation {
 	o := Observation{Step: BatchPopped, Informer: informer}
-	note := func(t deltafifo.DeltaType, k key, obj T, unknown bool) {
-		o.Changes = append(o.Changes, Change{t.String(), k, objectOf(obj), nil, isInInitialList, unknown})
-	}
 	if list := batch[0].Bulk; list != nil {
 		o.ResourceVersion = list.ResourceVersion
+		if batch[0].Type == deltafifo.ReplacedAll {
+			batch = nil
+		}
 		for _, item := range list.Items {
-			note(batch[0].Type, item.Key, item.Obj, false)
+			batch = append(batch, delta[T]{Type: deltafifo.ReplacedAll, Key: item.Key, Obj: item.Obj})
 		}
 	}
-	for j := range batch {
-		if d := &batch[j]; d.Type != deltafifo.ReplacedAll {
-			note(d.Type, d.Key, d.Obj, d.FinalStateUnknown)
-		}
+	for _, d := range batch {
+		c := Change{d.Type.String(), d.Key, objectOf(d.Obj), nil, isInInitialList, d.FinalStateUnknown}
+		o.Changes = append(o.Changes, c)
 	}
 	return o
 }
@@ -75,10 +76,7 @@ func stored[T object](informer string, ops []storeOp[T], version string, isInIni
 		c := Change{"stored", op.Key, objectOf(op.Obj), objectOf(op.Old), isInInitialList, false}
 		switch {
 		case op.Delete && op.Existed:
-			c.Action = "removed"
-			if c.Obj == nil {
-				c.Obj = c.Old
-			}
+			c.Action, c.Obj = "removed", cmp.Or(c.Obj, c.Old)
 		case op.Delete:
 			c.Action = "was not there"
 		case op.Existed:

@@ -46,10 +46,10 @@ type HandlerOptions struct {
 
 // Registration is one handler's place in an informer. Its methods are safe for concurrent use.
 type Registration struct {
-	name   string
-	owner  <-chan struct{} // the informer's done: tells informers apart
-	synced chan struct{}
-	done   chan struct{}
+	waitable
+	name         string
+	owner        <-chan struct{} // the informer's done: tells informers apart
+	allDelivered chan struct{}   // is synced
 
 	mu        sync.Mutex // protects what follows
 	err       error
@@ -76,23 +76,13 @@ type HandlerStats struct {
 }
 
 func newRegistration(name string, owner <-chan struct{}, lastError func() error) *Registration {
-	return &Registration{
-		name: name, owner: owner, lastError: lastError, synced: make(chan struct{}), done: make(chan struct{}),
-	}
+	r := &Registration{name: name, owner: owner, lastError: lastError, allDelivered: make(chan struct{})}
+	r.waitable = waitable{"handler " + name, r.allDelivered, make(chan struct{}), r.why}
+	return r
 }
 
 // Name returns the handler's name, unique in its informer.
 func (r *Registration) Name() string { return r.name }
-
-// Synced is closed once the informer has synced and the handler has been given all of the initial list. It stays open
-// if the handler is removed before.
-func (r *Registration) Synced() <-chan struct{} { return r.synced }
-
-// HasSynced reports whether Synced is closed.
-func (r *Registration) HasSynced() bool { return isClosed(r.synced) }
-
-// Done is closed when the handler has returned from its last call and will not be called again.
-func (r *Registration) Done() <-chan struct{} { return r.done }
 
 // Err returns nil while the handler is served and after it was removed on demand, an ErrBacklog once it was removed
 // because of its backlog, an ErrHandlerExited once it ended its goroutine, ErrStopped once the informer stopped.
@@ -115,20 +105,12 @@ func (r *Registration) Stats() HandlerStats {
 	}
 }
 
-// WaitForSync blocks until the handler has been given all of the initial list. If ctx ends or the handler is gone
-// first, it returns an error that names the handler and wraps the cause and, if the informer's lists or watches failed
-// to the last, the last of their errors.
-func (r *Registration) WaitForSync(ctx context.Context) error {
-	ended := func() error {
-		return cmp.Or(r.Err(), errors.New("it was removed"))
-	}
-	lastError := func() error {
-		r.mu.Lock()
-		last := r.lastError
-		r.mu.Unlock()
-		return last()
-	}
-	return syncWait{"handler " + r.name, r.synced, r.done, ended, lastError}.wait(ctx)
+// why says why the handler is gone, and what the informer's last error of lists and watches is.
+func (r *Registration) why() (ended, last error) {
+	r.mu.Lock()
+	ended, lastError := r.err, r.lastError
+	r.mu.Unlock()
+	return cmp.Or(ended, errors.New("it was removed")), lastError()
 }
 
 // Wait blocks until the handler has returned from its last call and will not be called again, which needs somebody to
@@ -136,7 +118,6 @@ func (r *Registration) WaitForSync(ctx context.Context) error {
 func (r *Registration) Wait(ctx context.Context) error {
 	select {
 	case <-r.done:
-		return nil
 	case <-ctx.Done():
 	}
 	if isClosed(r.done) {
@@ -156,7 +137,7 @@ func (r *Registration) markUpstreamSynced() {
 // checkSyncLocked closes synced once nothing of the initial list is missing.
 func (r *Registration) checkSyncLocked() {
 	if r.upstreamSynced && r.pendingInitial == 0 && !isClosed(r.synced) {
-		close(r.synced)
+		close(r.allDelivered)
 	}
 }
 

@@ -60,38 +60,48 @@ func WaitFor(ctx context.Context, what string, syncers ...Syncer) error {
 	return err
 }
 
-// syncWait is a wait for something to sync.
-type syncWait struct {
-	who          string
-	synced, done <-chan struct{}
-	ended        func() error // says why done is closed; nil is ErrStopped
-	lastError    func() error
+// waitable is what controllers, informers and registrations have in common: they sync once, and end once.
+type waitable struct {
+	who    string // for errors
+	synced <-chan struct{}
+	done   chan struct{}
+	// causes says why done was closed, and what the last error of lists and watches was.
+	causes func() (ended, last error)
 }
 
-// wait blocks until synced is closed. If ctx or done ends first, the error names what was waited for and why it did not
-// come.
-func (w syncWait) wait(ctx context.Context) error {
-	cause := ErrStopped
+// HasSynced reports whether Synced is closed.
+func (w *waitable) HasSynced() bool { return isClosed(w.synced) }
+
+// Synced is closed once the first list was dealt with. A controller has then processed it, an informer has it in its
+// store, and a registration's handler has been given all of it. It stays open if a handler is removed before.
+func (w *waitable) Synced() <-chan struct{} { return w.synced }
+
+// Done is closed at the end. For a controller and an informer, that is when Run has returned. For a registration, the
+// handler has returned from its last call and will not be called again.
+func (w *waitable) Done() <-chan struct{} { return w.done }
+
+// WaitForSync blocks until Synced is closed. If ctx ends or Done is closed first, it returns an error that says what
+// was waited for. The error wraps the cause and, if lists or watches failed to the last, the last of their errors.
+func (w *waitable) WaitForSync(ctx context.Context) error {
 	select {
 	case <-w.synced:
-		return nil
 	case <-w.done:
-		if w.ended != nil {
-			cause = w.ended()
-		}
 	case <-ctx.Done():
-		cause = context.Cause(ctx)
 	}
 	if isClosed(w.synced) {
 		return nil
 	}
-	return withLastError(w.lastError, fmt.Errorf("%s has not synced: %w", w.who, cause))
+	ended, last := w.causes()
+	if !isClosed(w.done) {
+		ended = context.Cause(ctx)
+	}
+	return withLastError(last, fmt.Errorf("%s has not synced: %w", w.who, ended))
 }
 
 // withLastError adds the last error of lists and watches, if there is one.
-func withLastError(last func() error, err error) error {
-	if cause := last(); cause != nil {
-		return fmt.Errorf("%w: last error: %w", err, cause)
+func withLastError(last, err error) error {
+	if last != nil {
+		return fmt.Errorf("%w: last error: %w", err, last)
 	}
 	return err
 }
