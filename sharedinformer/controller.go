@@ -94,6 +94,11 @@ func NewController[T listwatch.Object](cfg ControllerConfig[T]) *Controller[T] {
 	if cfg.Name == "" {
 		cfg.Name = typeName[T]()
 	}
+	if cfg.OnProcessError == nil {
+		cfg.OnProcessError = func(ctx context.Context, err error) {
+			klog.FromContext(ctx).Error(err, "Processing failed", "controller", cfg.Name)
+		}
+	}
 	cfg.Reflector.Name = cfg.Name
 	c := &Controller[T]{
 		waitable: waitable{who: "controller " + cfg.Name, synced: cfg.Queue.Synced(), done: make(chan struct{})},
@@ -147,25 +152,21 @@ func (c *Controller[T]) consume(ctx context.Context) {
 		processed = true
 		return nil
 	}
-	pop := func() (closed bool) {
-		defer utilruntime.HandleCrashWithContext(ctx)
-		processed, processErr = false, nil
-		err := c.cfg.Queue.PopBatch(process)
-		if errors.Is(err, deltafifo.ErrClosed) {
-			return true
-		}
-		if err = cmp.Or(err, processErr); err != nil {
-			c.reportError(ctx, err)
-		}
-		return false
-	}
 	for ctx.Err() == nil {
-		closed := pop()
+		var queueErr error
+		processed, processErr = false, nil
+		func() {
+			defer utilruntime.HandleCrashWithContext(ctx)
+			queueErr = c.cfg.Queue.PopBatch(process)
+		}()
 		if c.afterPop != nil {
 			c.afterPop()
 		}
-		if closed {
+		if errors.Is(queueErr, deltafifo.ErrClosed) {
 			return
+		}
+		if err := cmp.Or(queueErr, processErr); err != nil {
+			c.cfg.OnProcessError(ctx, err)
 		}
 		if !processed {
 			pause(ctx.Done())
@@ -186,20 +187,12 @@ func (c *Controller[T]) resync(ctx context.Context) {
 		case <-timer.C:
 			if c.cfg.ShouldResync == nil || c.cfg.ShouldResync() {
 				if err := c.cfg.Queue.Resync(); err != nil {
-					c.reportError(ctx, err)
+					c.cfg.OnProcessError(ctx, err)
 				}
 			}
 		}
 		timer.Reset(c.cfg.ResyncPeriod)
 	}
-}
-
-func (c *Controller[T]) reportError(ctx context.Context, err error) {
-	if c.cfg.OnProcessError != nil {
-		c.cfg.OnProcessError(ctx, err)
-		return
-	}
-	klog.FromContext(ctx).Error(err, "Processing failed", "controller", c.cfg.Name)
 }
 
 // Name returns the controller's name.

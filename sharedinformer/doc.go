@@ -11,11 +11,11 @@
 // Below it are a [Controller], which is reflector and queue around any process function, and a [SimpleInformer], which
 // is a controller, a store and one handler in the same loop.
 //
-// Reading order: handler.go and registration.go for what a user sees; controller.go, mirror.go, process.go and
-// informer.go for the way of a change to the store; fanout.go, listener.go, backlog.go and fold.go for its way to the
-// handlers. Then resync.go, restated.go, lister.go, waitversion.go and observe.go. Factories, merged sources,
-// checkpoints, metrics and a mutation detector are packages below this one. They attach by the last fields of
-// [Options].
+// Reading order: handler.go, registration.go and options.go for what a user sees; controller.go, batchsink.go,
+// mirror.go, process.go and informer.go for the way of a change to the store; notification.go, fanout.go, listener.go
+// and fold.go for its way to the handlers. Then resync.go, restated.go, simple.go, lister.go, waitfor.go,
+// waitversion.go, observe.go, stats.go and histogram.go. Factories, merged sources, checkpoints, metrics and a mutation
+// detector are packages below this one. They attach by the last fields of [Options].
 //
 // # Guarantees
 //
@@ -42,19 +42,35 @@
 //	absent → n         OnAdd(n)
 //	d → n              OnUpdate(d, n)
 //	d → n, other UID   OnDelete(d), OnAdd(n)
-//	d → absent         OnDelete, with what the deletion of d told of
+//	d → absent         OnDelete(d's last version, if its own deletion was seen; else d)
 //	absent → absent    nothing
+//
+// A handler without Fold is told of a new object of the same name that a relist found as OnUpdate(d, n).
 //
 // An initial add that was folded away counts as delivered for HasSynced. A handler that needs each event sets
 // [HandlerOptions].MaxBacklog instead.
 //
 // # Resync
 //
-// Before the informer runs, the shortest period that a handler asks for becomes the period of the informer's checks. At
-// each check the handlers whose own period is over become due, until the next check. If there are any, they are given
-// every object as an update to itself. Updates without a change of resourceVersion, as relists bring them, go to those
-// that are due, and before the first check to all. A server that was set back to a backup gives a version out again:
-// what is another state under a known version is told to all. The period begins anew with each list.
+// A resync gives a handler each object of the store again, as an update to itself. The informer checks which handlers
+// are due. It does so each time that the check period has passed since the last list or check. The check period is
+// Options.ResyncPeriod, or the shortest period that a handler has asked for before Run. With Options.ResyncPeriod 30s:
+//
+//	                            handler 10s   handler 0 (so 30s)   handler NoResync
+//	relist before any check     given         given                given
+//	check at 10s, at 20s        given         nothing              nothing
+//	relist after that at 20s    given         nothing              nothing
+//	check at 30s                given         given                nothing
+//	relist after that at 30s    given         given                nothing
+//
+// A relist row is about the objects that the list shows unchanged. A handler that was due at the last check is given
+// them. A list restarts the check period, not the handlers' periods.
+//
+// With Options.ResyncPeriod 0 there are no checks and no resyncs, whatever a handler asks for. Every relist is then
+// given to all.
+//
+// A server that is restored from a backup gives out resourceVersions a second time. A relist may then show another
+// state of an object under the same version. With the in-order queue all handlers are told of such an update.
 //
 // # Not guaranteed
 //
@@ -64,7 +80,9 @@
 //   - Anything if objects are modified: they are shared by the store and all handlers.
 //   - That a panic of a handler ends the process: it goes to utilruntime.HandleCrash. If that lets the process live,
 //     the call counts as made, and the next follows after a second.
-//   - Index functions run with the informer's mutex held and must not call the informer. With the per-key queue the
-//     store is written under the queue's lock, too: the queue asks the store what it knows, see
-//     [glasswatch/deltafifo.KnownObjects].
+//
+// # Locks
+//
+// Index functions run with the informer's mutex held and must not call the informer. With the per-key queue the store
+// is written under the queue's lock, too: see [glasswatch/deltafifo.KnownObjects].
 package sharedinformer

@@ -6,8 +6,8 @@ import (
 	"glasswatch/listwatch"
 )
 
-// foldingBacklog keeps at most one change per object: the step from the last state that the handler was given to the
-// newest. The steps wait in a list, in the order in which their objects first came to wait.
+// foldingBacklog keeps at most one change per object, a step. The steps wait in a list, in the order in which their
+// objects first came to wait.
 //
 //	steps:  a: v1→v4   c: –→v1   b: v7→–
 //	byKey:  a, b, c → their places in the list
@@ -20,8 +20,7 @@ type foldingBacklog[T object] struct {
 	out   [2]notification[T]
 }
 
-// step is the change of one object that waits. Its old is the last state that the handler was given, its obj the
-// newest.
+// step is the way of one object from old, the last state that the handler was given, to obj, the newest.
 type step[T object] struct {
 	notification[T]
 	// deletion is the one that told of the end of old; its kind is 0 if there was none.
@@ -37,20 +36,24 @@ func (b *foldingBacklog[T]) add(n *notification[T], r *Registration) {
 	k := listwatch.KeyOf(n.obj)
 	at, waits := b.byKey[k]
 	if !waits {
-		s := &step[T]{notification: *n}
-		s.remember(n)
-		b.byKey[k] = b.steps.PushBack(s)
+		at = b.steps.PushBack(&step[T]{notification: *n})
+		b.byKey[k] = at
 		b.most = max(b.most, len(b.byKey))
-		return
 	}
 	s := at.Value.(*step[T])
+	// It is the deletion of the object that the handler knows.
+	if n.kind == deleted && s.kind != added && s.old.GetUID() == n.obj.GetUID() {
+		s.deletion = *n
+	}
+	if !waits {
+		return
+	}
 	r.folds++
 	r.waiting--
 	if n.initial && s.initial {
 		r.pendingInitial-- // the step counts once
 	}
 	s.initial = s.initial || n.initial
-	s.remember(n)
 	s.obj = n.obj
 	switch {
 	case s.kind == added && n.kind == deleted: // from absent to absent: nothing is left of it
@@ -64,13 +67,6 @@ func (b *foldingBacklog[T]) add(n *notification[T], r *Registration) {
 		s.kind = deleted
 	case s.kind == deleted:
 		s.kind = updated
-	}
-}
-
-// remember keeps n if it is the deletion of the object that the handler knows.
-func (s *step[T]) remember(n *notification[T]) {
-	if n.kind == deleted && s.kind != added && s.old.GetUID() == n.obj.GetUID() {
-		s.deletion = *n
 	}
 }
 
@@ -91,7 +87,7 @@ func (b *foldingBacklog[T]) take() []notification[T] {
 	case s.kind == updated && s.old.GetUID() != s.obj.GetUID():
 		return append(b.out[:0], gone, notification[T]{kind: added, initial: s.initial, obj: s.obj})
 	}
-	return append(b.out[:0], notification[T]{kind: s.kind, initial: s.initial, old: s.old, obj: s.obj})
+	return append(b.out[:0], s.notification)
 }
 
 func (b *foldingBacklog[T]) remove(at *list.Element) {

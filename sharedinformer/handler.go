@@ -6,15 +6,16 @@ import "glasswatch/listwatch"
 type Deletion[T listwatch.Object] struct {
 	// Key names the object; never zero.
 	Key listwatch.Key
-	// Obj is the last version at hand, or nil if there is none. It is the object's final state unless FinalStateUnknown
-	// says otherwise.
+	// Obj is the last version at hand; an informer always has one. It is the object's final state unless
+	// FinalStateUnknown says otherwise.
 	Obj T
 	// FinalStateUnknown is set when the deletion itself was not seen: a relist found the object gone, its last version
-	// could not be read, or a folding handler was spared the versions in between. Obj may then be out of date.
+	// could not be read, or a folding handler was spared the versions in between. Obj may then be out of date. A
+	// [FilteringHandler] leaves it unset when an update takes the object out of the filter.
 	FinalStateUnknown bool
 }
 
-// HasObj reports whether Obj is there.
+// HasObj reports whether Obj is there. A deletion that a program makes itself may lack it.
 func (d Deletion[T]) HasObj() bool {
 	var none T
 	return any(d.Obj) != any(none)
@@ -27,7 +28,8 @@ type Handler[T listwatch.Object] interface {
 	// OnAdd tells of an object the handler did not know of. isInInitialList is set for the objects that were there when
 	// the handler or the informer started.
 	OnAdd(obj T, isInInitialList bool)
-	// OnUpdate tells of a new version, or, with equal resourceVersions, that a resync or a relist has passed by.
+	// OnUpdate tells of a new version. With equal resourceVersions it comes from a resync or a relist: see "Resync" in
+	// the package's documentation.
 	OnUpdate(oldObj, newObj T)
 	// OnDelete tells that an object the handler knew of is gone.
 	OnDelete(d Deletion[T])

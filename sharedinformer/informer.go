@@ -51,7 +51,7 @@ func New[T listwatch.Object](lw listwatch.ListerWatcher[T], opts Options[T]) *In
 	i.init(lw, opts, true, i.process)
 	i.waitable = i.Controller.waitable
 	i.synced, i.done = i.allStored, make(chan struct{})
-	i.cfg.ShouldResync = func() bool { return i.checkResync(time.Now()) }
+	i.cfg.ShouldResync = i.checkResync
 	if opts.Feed != nil {
 		i.feeder = opts.Feed(i.cfg)
 	}

@@ -107,18 +107,14 @@ func (l *listener[T]) run(ctx context.Context) {
 		}
 		l.finish()
 	}()
-	for {
-		batch := l.next()
-		if len(batch) == 0 {
-			exited = false
-			return
-		}
+	for batch := l.next(); len(batch) > 0; batch = l.next() {
 		for j := 0; j < len(batch) && !isClosed(l.dropped); j++ {
 			if !l.call(ctx, &batch[j]) {
 				pause(l.dropped) // keeps a handler that always panics from filling the log
 			}
 		}
 	}
+	exited = false
 }
 
 // next blocks until there is something to deliver. It returns nothing when the listener is at its end. The slice is

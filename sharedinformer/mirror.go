@@ -35,7 +35,7 @@ type mirror[T object] struct {
 	*Controller[T]
 	opts  Options[T]
 	store *indexer.Store[key, T]
-	// versionsByEvent: everything up to the version of an event has arrived with it, so the store's version follows.
+	// versionsByEvent: the store's version follows the events'. An event may do that if all before it have arrived.
 	versionsByEvent bool
 
 	// Scratch of the consumer, reused from batch to batch.

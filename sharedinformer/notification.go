@@ -13,7 +13,7 @@ const (
 // notification is one change of the store on its way to a handler.
 type notification[T object] struct {
 	kind notificationKind
-	// initial: it counts towards the handler's sync; an added says so to the handler.
+	// initial: it counts towards the handler's sync. OnAdd passes it on as isInInitialList.
 	initial bool
 	// sameVersion: an update that did not change the resourceVersion, for handlers that are due a resync only.
 	sameVersion bool

@@ -1,6 +1,8 @@
 package sharedinformer
 
 import (
+	"cmp"
+
 	"glasswatch/deltafifo"
 	"glasswatch/listwatch"
 )
@@ -74,10 +76,7 @@ func stored[T object](informer string, ops []storeOp[T], version string, isInIni
 		c := Change{"stored", op.Key, objectOf(op.Obj), objectOf(op.Old), isInInitialList, false}
 		switch {
 		case op.Delete && op.Existed:
-			c.Action = "removed"
-			if c.Obj == nil {
-				c.Obj = c.Old
-			}
+			c.Action, c.Obj = "removed", cmp.Or(c.Obj, c.Old)
 		case op.Delete:
 			c.Action = "was not there"
 		case op.Existed:

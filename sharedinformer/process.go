@@ -9,9 +9,9 @@ import (
 // maxScratch is the largest scratch that is kept between two batches.
 const maxScratch = 8192
 
-// apply takes a batch over, in which a bulk delta is alone. It is the consumer's. It changes the store in one step. notes say, in order, what
-// handlers are to be told; they are valid until release. version is the resourceVersion that the store has reached, ""
-// if that is not known.
+// apply takes a batch over, in which a bulk delta is alone. It is called by the consumer only, and changes the store in
+// one step. notes say, in order, what handlers are to be told; they are valid until release. version is the
+// resourceVersion that the store has reached, "" if that is not known.
 func (m *mirror[T]) apply(batch []delta[T], isInInitialList bool) (notes []notification[T], version string) {
 	gone := &delta[T]{Missing: true} // a list has no version of what it lacks
 	restates := false
@@ -62,20 +62,22 @@ func (m *mirror[T]) apply(batch []delta[T], isInInitialList bool) (notes []notif
 
 // noteChange turns what the store says of op into the handlers' view of it.
 func (m *mirror[T]) noteChange(op *storeOp[T], d *delta[T], isInInitialList, restates bool) {
-	n := notification[T]{kind: added, initial: isInInitialList, obj: op.Obj}
+	n := notification[T]{old: op.Old, obj: op.Obj}
 	switch {
 	case op.Delete && !op.Existed:
 		return // handlers never knew of it, as when its every version failed to transform
 	case op.Delete && d.Missing:
-		n = notification[T]{kind: deleted, old: op.Old, obj: op.Old, unknownState: true}
+		n.kind, n.obj, n.unknownState = deleted, op.Old, true
 	case op.Delete:
-		n = notification[T]{kind: deleted, old: op.Old, obj: op.Obj, unknownState: d.FinalStateUnknown}
+		n.kind, n.unknownState = deleted, d.FinalStateUnknown
 	case op.Existed:
-		n = notification[T]{kind: updated, old: op.Old, obj: op.Obj, resync: d.Type == deltafifo.Sync}
+		n.kind, n.resync = updated, d.Type == deltafifo.Sync
 		n.sameVersion = op.Obj.GetResourceVersion() == op.Old.GetResourceVersion()
 		if n.sameVersion && restates {
 			n.sameVersion = isSameState(op.Old, op.Obj)
 		}
+	default:
+		n.kind, n.initial = added, isInInitialList
 	}
 	m.notes = append(m.notes, n)
 }

@@ -108,9 +108,9 @@ func (r *Registration) Stats() HandlerStats {
 // why says why the handler is gone, and what the informer's last error of lists and watches is.
 func (r *Registration) why() (ended, last error) {
 	r.mu.Lock()
-	lastError := r.lastError
+	ended, lastError := r.err, r.lastError
 	r.mu.Unlock()
-	return cmp.Or(r.Err(), errors.New("it was removed")), lastError()
+	return cmp.Or(ended, errors.New("it was removed")), lastError()
 }
 
 // Wait blocks until the handler has returned from its last call and will not be called again, which needs somebody to
@@ -118,7 +118,6 @@ func (r *Registration) why() (ended, last error) {
 func (r *Registration) Wait(ctx context.Context) error {
 	select {
 	case <-r.done:
-		return nil
 	case <-ctx.Done():
 	}
 	if isClosed(r.done) {

@@ -1,6 +1,9 @@
 package sharedinformer
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // minResync is the shortest resync period.
 const minResync = time.Second
@@ -10,8 +13,8 @@ const minResync = time.Second
 type resyncState uint8
 
 const (
-	// neverChecked: no check has come since it was registered. It hears of an early relist, but has no part in a resync
-	// that was decided on before it came.
+	// neverChecked: no check has come since it was registered. It is given what a relist shows unchanged. It is not
+	// given a resync: the check that led to it came before the handler.
 	neverChecked resyncState = iota
 	notDue
 	isDue
@@ -20,9 +23,7 @@ const (
 // setResyncLocked decides how often a listener that asks for period is resynced, as client-go does. Before the start
 // the informer's own period follows the shortest one asked for; afterwards no handler's is shorter than the informer's.
 func (i *Informer[T]) setResyncLocked(l *listener[T], period time.Duration) {
-	if period == 0 {
-		period = i.opts.ResyncPeriod
-	}
+	period = cmp.Or(period, i.opts.ResyncPeriod)
 	switch {
 	case period <= 0 || i.resyncCheck == 0:
 		period = 0
@@ -37,7 +38,8 @@ func (i *Informer[T]) setResyncLocked(l *listener[T], period time.Duration) {
 }
 
 // checkResync looks which listeners are due a resync now, and reports whether there are any.
-func (i *Informer[T]) checkResync(now time.Time) bool {
+func (i *Informer[T]) checkResync() bool {
+	now := time.Now()
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	found := false

@@ -1,6 +1,7 @@
 package sharedinformer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,13 +34,10 @@ func (i *Informer[T]) WaitForResourceVersion(ctx context.Context, resourceVersio
 	for {
 		moved := i.nextMove() // taken before the look: what moves the store after it closes moved
 		reached, err := hasReached(i.store.ResourceVersion(), resourceVersion)
-		switch {
-		case err != nil:
-			cause = err
-		case reached:
+		if reached {
 			return nil
 		}
-		if cause != nil {
+		if cause = cmp.Or(err, cause); cause != nil {
 			err := fmt.Errorf("%s has not reached resourceVersion %s: %w", i.who, resourceVersion, cause)
 			return withLastError(i.LastError(), err)
 		}
