@@ -35,5 +35,5 @@
 //   - A delayed key survives a shutdown. Retries and requeues that are not due yet are dropped.
 //   - A panic outside a reconcile, as in an observer or a rate limiter, is caught. It ends the program with its stack.
 //
-// Read reconciler.go, controller.go and worker.go first; then options.go, handlers.go, observe.go and the package metrics.
+// Reading order: reconciler.go, controller.go, worker.go; then options.go, handlers.go, observe.go; then metrics.
 package controller

@@ -13,7 +13,7 @@
 //
 // Reading order: handler.go, registration.go and options.go for what a user sees; controller.go, batchsink.go,
 // mirror.go, process.go and informer.go for the way of a change to the store; notification.go, fanout.go, listener.go
-// and fold.go for its way to the handlers. Then resync.go, restated.go, simple.go, lister.go, waitfor.go,
+// and fold.go for its way to the handlers. Then resync.go, simple.go, lister.go, waitfor.go,
 // waitversion.go, observe.go, stats.go and histogram.go. Factories, merged sources, checkpoints, metrics and a mutation
 // detector are packages below this one. They attach by the last fields of [Options].
 //

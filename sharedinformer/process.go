@@ -3,6 +3,11 @@ package sharedinformer
 import (
 	"slices"
 
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/conversion"
+	quantity "k8s.io/apimachinery/pkg/api/resource"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+
 	"glasswatch/deltafifo"
 )
 
@@ -113,4 +118,25 @@ func (m *mirror[T]) release(version string) {
 	if tell := m.opts.Metrics.StoreResourceVersion; tell != nil && version != "" {
 		tell(version)
 	}
+}
+
+// equalities compare objects by what they say. A Quantity behind a pointer is compared in place: a handler that prints
+// it at this moment writes to its text.
+var equalities = func() conversion.Equalities {
+	e := equality.Semantic.Copy()
+	utilruntime.Must(e.AddFunc(func(a, b *quantity.Quantity) bool {
+		return a == b || a != nil && b != nil && a.Cmp(*b) == 0
+	}))
+	return e
+}()
+
+// isSameState compares two objects of one version. What cannot be compared, such as fields that are not exported,
+// counts as different.
+func isSameState(a, b any) (same bool) {
+	defer func() {
+		if recover() != nil {
+			same = false
+		}
+	}()
+	return equalities.DeepEqualWithNilDifferentFromEmpty(a, b)
 }

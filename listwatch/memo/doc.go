@@ -7,9 +7,6 @@
 //	                                                           known: the part from there ◀┘
 //	                                                           else:  decoded; remembered if it came before
 //
-// The fields of a type are found once by reflection: their numbers stand in the protobuf tags of its structs. A repeated
-// field is one part, so the environment of a container is looked up as a whole, and its variables only if that is unknown.
-//
 // Each field counts how often its parts are found. A field found in less than a quarter of the cases is decoded without
 // the memo for a while; so names, UIDs and timestamps drop out. A part that comes for the first time leaves only a few
 // bits of its hash, because most parts never come again.

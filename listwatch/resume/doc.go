@@ -26,5 +26,5 @@
 //   - The checksum is against accidents, not against a person who may write the file.
 //   - Load needs the whole file in memory.
 //
-// Reading order: retry.go, resumable.go, behind.go, identity.go, then file.go.
+// Reading order: retry.go, resumable.go, server.go, then file.go.
 package resume

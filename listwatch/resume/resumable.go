@@ -30,18 +30,12 @@ var (
 //
 //	position in the file ──▶ watch from there ──▶ Next ──▶ the program's work ──▶ Commit ──▶ position in the file
 //
-// Every event after the position is delivered at least once, in the server's order: what was delivered and not
-// committed when the program died is delivered again. Commit is therefore called after the work, and the work must
-// bear to be done twice.
+// Every event after the position is delivered at least once, in the server's order. What was delivered and not committed
+// when the program died comes again. So Commit is called after the work, and the work must bear to be done twice.
 //
-// What no position can bring back is lost when the program is away for longer than the server remembers, some minutes
-// on an ordinary one. Next then returns ErrPositionLost, for a watch cannot tell what happened meanwhile: a list
-// shows the objects that are there, but not those that came and went, not the versions in between, and what was
-// deleted only to a program that remembers what there was. An informer with a checkpoint does.
-//
-// A position that the server has not come to, because it was set back to a backup, is lost, too: the first watch from
-// the file asks for that, see [RejectIfServerBehind]. Once the server has passed that version again nobody can tell:
-// start anew from a list after a restore.
+// A server remembers some minutes. After a longer pause Next returns ErrPositionLost: the events between are lost, and a
+// list shows only what is there now. So it does if the server was set back to a backup from before the position: see
+// [RejectIfServerBehind].
 type Watch[T listwatch.Object] struct {
 	stream    *Stream[T]
 	path      string
@@ -176,7 +170,7 @@ func (w *Watch[T]) Next() (listwatch.Event[T], error) {
 		case errors.As(err, &bad):
 			w.deliver(bad.ResourceVersion)
 		case isExpired(err):
-			err = fmt.Errorf("resume: position %s: %w: %w", w.stream.ResourceVersion(), ErrPositionLost, err)
+			err = fmt.Errorf("resume: position %s: %w: %w", w.stream.opts.ResourceVersion, ErrPositionLost, err)
 		}
 		return ev, err
 	}

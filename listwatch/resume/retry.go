@@ -66,9 +66,6 @@ func (s *Stream[T]) Close() error {
 	return nil
 }
 
-// ResourceVersion is where the next watch would resume. It may be called by the goroutine that calls Next.
-func (s *Stream[T]) ResourceVersion() string { return s.opts.ResourceVersion }
-
 // Next implements listwatch.Stream. It blocks through as many restarts as it takes.
 func (s *Stream[T]) Next() (listwatch.Event[T], error) {
 	for s.err == nil {

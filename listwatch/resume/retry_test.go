@@ -127,7 +127,7 @@ func TestRetryStream_ResumesWhereItWas(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, want, ev.ResourceVersion)
 		}
-		assert.Equal(t, "7", stream.ResourceVersion())
+		assert.Equal(t, "7", stream.opts.ResourceVersion)
 		assert.Equal(t, []string{"1", "3", "4", "4", "6"}, lw.resumedAt())
 		var at []time.Duration
 		for _, when := range lw.at {
@@ -284,7 +284,7 @@ func TestRetryStream_DeliversEveryEventOnce(t *testing.T) {
 					return nil, end
 				}
 				return &scriptedStream{ctx: t.Context(), closed: make(chan struct{}),
-					steps: append(everyThirdABookmark(stream.ResourceVersion(), length, last), failed(end))}, nil
+					steps: append(everyThirdABookmark(stream.opts.ResourceVersion, length, last), failed(end))}, nil
 			}), metav1.ListOptions{}, nil)
 			for range want {
 				ev, err := stream.Next()

@@ -33,7 +33,6 @@
 //   - That a cluster which was rebuilt is noticed, if [Options].Cluster does not tell: see
 //     [glasswatch/listwatch/resume.ClusterID].
 //   - That the last changes are in the file: those that wait in the queue when the informer stops come again next time.
-//   - That restored objects share parts with others, as those of a memo do, before their next version.
 //
 // Read checkpoint.go for what a user sees, keeper.go for a run from its beginning to its end, and codec.go for the bytes.
 package checkpoint

@@ -18,6 +18,5 @@
 //   - The scope and the plural of types that are not built in, without a RESTMapper: they count as namespaced, and the plural
 //     is guessed.
 //
-// Read factory.go, informers.go and resources.go; generic.go is for callers that do not know the type when compiling, names.go
-// for several factories in one process.
+// Reading order: factory.go, informers.go, resources.go, generic.go, names.go.
 package factory

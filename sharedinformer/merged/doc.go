@@ -28,9 +28,8 @@
 //   - An object with another UID is a deletion and an add.
 //   - Sources can be added and removed at any time. What only a removed source had is deleted at once.
 //   - The informer has synced once every source has listed. What came until then is one list.
-//   - The store's resourceVersion is the lowest that the sources have reached. It moves with bookmarks and lists. A
-//     source that is added does not set it back; [Informer.WaitForResourceVersion] waits for that source all the
-//     same.
+//   - The store's resourceVersion is the lowest that the sources have reached. A source that is added does not set it
+//     back; [Informer.WaitForResourceVersion] waits for that source all the same.
 //   - A server that was set back, as by a restored backup, is noticed by a list that goes back, or by a source that
 //     has passed the version shown and has an older one.
 //
@@ -40,9 +39,8 @@
 //     names it.
 //   - An order of versions that do not compare. They count in their order of arrival, and nothing waits.
 //   - News only: a source whose first list is old may show again what another source saw the end of.
-//   - Quick correction after a set-back. An object stays as it is until every source that has it has listed again,
-//     and if its source knows only a version that was shown before, until the source tells of it again. What a
-//     removed source showed before is waited for until the server has come as far again.
+//   - Quick correction after a set-back. An object stays as it is until every source that has it has listed again. If
+//     a source knows only a version that was shown before, it stays until the source tells of it again.
 //   - Updates for objects that a relist finds unchanged.
 //
 // # Locks and memory
