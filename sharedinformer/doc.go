@@ -1,5 +1,4 @@
-// Package sharedinformer is the fan-out: one reflector, one queue and one store per resource, and any number of
-// handlers.
+// Package sharedinformer is the fan-out: one reflector, one queue and one store a resource, and any number of handlers.
 //
 //	                          Informer[T]
 //	            ┌────────────────────────────────────────────┐
@@ -11,11 +10,10 @@
 // Below it are a [Controller], which is reflector and queue around any process function, and a [SimpleInformer], which
 // is a controller, a store and one handler in the same loop.
 //
-// Reading order: handler.go, registration.go and options.go for what a user sees; controller.go, batchsink.go,
-// mirror.go, process.go and informer.go for the way of a change to the store; notification.go, fanout.go, listener.go
-// and fold.go for its way to the handlers. Then resync.go, simple.go, lister.go, waitfor.go,
-// waitversion.go, observe.go, stats.go and histogram.go. Factories, merged sources, checkpoints, metrics and a mutation
-// detector are packages below this one. They attach by the last fields of [Options].
+// Reading order: handler.go, registration.go and options.go for what a user sees; controller.go, mirror.go, process.go
+// and informer.go for the way of a change to the store; notification.go, fanout.go, listener.go and fold.go for its way
+// to the handlers; then the others. What is built around an informer, such as factories and checkpoints, are packages
+// below this one. They attach by the last fields of [Options].
 //
 // # Guarantees
 //
@@ -23,8 +21,7 @@
 //     in-order queue and without folding that holds across objects, too.
 //   - Legality: no add for an object that the handler knows, no update and no deletion for one that it does not know.
 //   - A handler that joins late is given the store as adds of its initial list. It misses nothing and sees nothing
-//     twice: one mutex spans the store's commit and the append to the backlogs, and likewise registration and
-//     snapshot.
+//     twice: one mutex spans commit and append to the backlogs, and likewise registration and snapshot.
 //   - The store is ahead of the handlers: what a handler is told of is in the store already, or something later is.
 //   - With the in-order queue a full list changes the store in one step. Then handlers are told of the deletions,
 //     then of the rest. With the per-key queue a list comes object by object, and the store has no resourceVersion.

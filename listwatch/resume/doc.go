@@ -23,8 +23,7 @@
 // # What is not
 //
 //   - A file is for one writer at a time. Two writers spoil each other's files, which the next Load notices.
-//   - The checksum is against accidents, not against a person who may write the file.
-//   - Load needs the whole file in memory.
+//   - The checksum is against accidents, not against a person who may write the file. Load reads all of it into memory.
 //
 // Reading order: retry.go, resumable.go, server.go, then file.go.
 package resume
