@@ -32,8 +32,8 @@ type metrics struct {
 	queued, worked             prometheus.Observer
 }
 
-// New registers the metrics of a controller of that name with reg, which must not be nil. If something else has the name
-// of a metric, that is logged, and the metric is not shown.
+// New registers the metrics of a controller of that name with reg, which must not be nil. If something else has the
+// name of a metric, that is logged, and the metric is not shown.
 func New(reg prometheus.Registerer, name string) controller.Metrics {
 	c, q := family{reg, "controller", name}, family{reg, "name", name}
 	results := prometheus.NewCounterVec(prometheus.CounterOpts{

@@ -30,11 +30,12 @@ var (
 //
 //	position in the file ──▶ watch from there ──▶ Next ──▶ the program's work ──▶ Commit ──▶ position in the file
 //
-// Every event after the position is delivered at least once, in the server's order. What was delivered and not committed
-// when the program died comes again. So Commit is called after the work, and the work must bear to be done twice.
+// Every event after the position is delivered at least once, in the server's order. What was delivered and not
+// committed when the program died comes again. So Commit is called after the work, and the work must bear to be done
+// twice.
 //
-// A server remembers some minutes. After a longer pause Next returns ErrPositionLost: the events between are lost, and a
-// list shows only what is there now. So it does if the server was set back to a backup from before the position: see
+// A server remembers some minutes. After a longer pause Next returns ErrPositionLost: the events between are lost, and
+// a list shows only what is there now. So it does if the server was set back to a backup from before the position: see
 // [RejectIfServerBehind].
 type Watch[T listwatch.Object] struct {
 	stream    *Stream[T]

@@ -23,7 +23,9 @@ import (
 //
 // This costs one list of one object, which shows the server's version. Watch returns the error of that list, and the
 // next Watch asks again.
-func RejectIfServerBehind[T listwatch.Object](lw listwatch.ListerWatcher[T], version string) listwatch.ListerWatcher[T] {
+func RejectIfServerBehind[T listwatch.Object](
+	lw listwatch.ListerWatcher[T], version string,
+) listwatch.ListerWatcher[T] {
 	return &rejecting[T]{ListerWatcher: lw, version: version}
 }
 

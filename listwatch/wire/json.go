@@ -77,9 +77,9 @@ type jsonCutter struct {
 	escaped  bool // the byte before was a backslash in a string
 }
 
-// frame finds the first frame in the bytes that have arrived: it returns how many bytes of data to skip, and how many of
-// those behind them are the frame. If it has not arrived whole, ok is false. Then the call after has the bytes that are
-// not skipped, and perhaps more behind them. An error comes again.
+// frame finds the first frame in the bytes that have arrived: it returns how many bytes of data to skip, and how many
+// of those behind them are the frame. If it has not arrived whole, ok is false. Then the call after has the bytes that
+// are not skipped, and perhaps more behind them. An error comes again.
 func (c *jsonCutter) frame(data []byte, limit int) (skip, size int, ok bool, err error) {
 	if c.scanned == 0 {
 		for skip < len(data) && isSpace(data[skip]) {

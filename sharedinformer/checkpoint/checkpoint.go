@@ -20,19 +20,19 @@ var ErrNoCheckpoint = errors.New("no checkpoint is kept")
 
 // Options say where an informer keeps its store between two runs of the program, and of what it is.
 type Options struct {
-	// Path is the file; it must not be empty. Its folder must exist; beside it, a ".tmp" of that name is used. Each informer
-	// needs its own. It holds all objects and is readable by its owner only.
+	// Path is the file; it must not be empty. Its folder must exist; beside it, a ".tmp" of that name is used. Each
+	// informer needs its own. It holds all objects and is readable by its owner only.
 	Path string
 	// Cluster tells the cluster from others, as [resume.ClusterID] does. It must not be empty.
 	Cluster string
 	// Source is what is listed and watched: resource, namespace, selectors. "": what [resume.SourceOf] says of the
 	// ListerWatcher, which must not be empty then.
 	Source string
-	// TransformID names what the informer's Transform does, and must be another whenever that does something else. It must
-	// not be empty if there is a Transform, and counts only then.
+	// TransformID names what the informer's Transform does, and must be another whenever that does something else. It
+	// must not be empty if there is a Transform, and counts only then.
 	TransformID string
-	// Interval is the least time between two writes of the file. 0 is DefaultInterval. It is also written when the informer
-	// stops, and only ever if the store has moved or there was a list.
+	// Interval is the least time between two writes of the file. 0 is DefaultInterval. It is also written when the
+	// informer stops, and only ever if the store has moved or there was a list.
 	Interval time.Duration
 }
 
@@ -56,8 +56,8 @@ type Informer[T listwatch.Object] struct {
 }
 
 // New returns an informer on lw with a checkpoint in a file. Nothing is read or asked for before Run. The error is an
-// ErrNoCheckpoint: something is missing in the options, or the informer's do not go together with a checkpoint. Of opts,
-// Feed and SyncGate must be nil, and Queue must be InOrder.
+// ErrNoCheckpoint: something is missing in the options, or the informer's do not go together with a checkpoint. Of
+// opts, Feed and SyncGate must be nil, and Queue must be InOrder.
 func New[T listwatch.Object](
 	lw listwatch.ListerWatcher[T], opts sharedinformer.Options[T], file Options,
 ) (*Informer[T], error) {

@@ -6,21 +6,22 @@
 //	                  └─▶ the server refuses ──▶ list ──────▶ synced
 //	file ◀──save── snapshot of the store                      each Interval, and at the end
 //
-// [New] returns an [Informer]: a *sharedinformer.Informer whose queue is filled from the file before its reflector runs.
+// [New] returns an [Informer]: a *sharedinformer.Informer whose queue is filled from the file before its reflector
+// runs.
 //
 // # Guarantees
 //
 //   - The store is filled before the first request. Handlers get its objects as adds of their initial list.
-//   - The first request is a watch from the file's resourceVersion, not a list. Nothing that happened meanwhile is missed,
-//     and deletions arrive as such. What was restored is not transformed again.
-//   - HasSynced waits until the server goes on from that version: its first event or bookmark is in the store, or a watch
-//     has lasted for a second without an error. Until then the store can be read, and is as old as the file.
-//   - A server that no longer has the version (410), or does not have it yet, is listed. Handlers are told what differs, with
-//     FinalStateUnknown for what is gone. HasSynced waits for that list.
+//   - The first request is a watch from the file's resourceVersion, not a list. Nothing that happened meanwhile is
+//     missed, and deletions arrive as such. What was restored is not transformed again.
+//   - HasSynced waits until the server goes on from that version: its first event or bookmark is in the store, or a
+//     watch has lasted for a second without an error. Until then the store can be read, and is as old as the file.
+//   - A server that no longer has the version (410), or does not have it yet, is listed. Handlers are told what
+//     differs, with FinalStateUnknown for what is gone. HasSynced waits for that list.
 //   - A file that is damaged or of another format is not used. Neither is one about another cluster, source, Go type
 //     (each of its fields counts) or transform. A line in the log says why.
-//   - The file is written each Interval if the store has moved or there was a list, and when the informer stops. A write
-//     that fails leaves the file of before; [Stats] and the log tell.
+//   - The file is written each Interval if the store has moved or there was a list, and when the informer stops. A
+//     write that fails leaves the file of before; [Stats] and the log tell.
 //   - Nothing is written once an object could not be read or transformed in this run: the file would claim to have it.
 //   - What comes before the informer has synced counts as its initial list.
 //
@@ -34,5 +35,6 @@
 //     [glasswatch/listwatch/resume.ClusterID].
 //   - That the last changes are in the file: those that wait in the queue when the informer stops come again next time.
 //
-// Read checkpoint.go for what a user sees, keeper.go for a run from its beginning to its end, and codec.go for the bytes.
+// Read checkpoint.go for what a user sees, keeper.go for a run from its beginning to its end, and codec.go for the
+// bytes.
 package checkpoint

@@ -18,8 +18,8 @@ import (
 	"glasswatch/sharedinformer"
 )
 
-// acceptedAfter is how long a watch from a checkpoint lives before a silent server counts as one that accepts its version.
-// Servers answer 200 to any version, and send what is wrong with it as the first event, at once.
+// acceptedAfter is how long a watch from a checkpoint lives before a silent server counts as one that accepts its
+// version. Servers answer 200 to any version, and send what is wrong with it as the first event, at once.
 const acceptedAfter = time.Second
 
 // keeper is the Feeder of an informer with a checkpoint: a reflector, with the file before and after it.
@@ -84,8 +84,8 @@ func (k *keeper[T]) attach(opts *sharedinformer.Options[T]) {
 	}
 }
 
-// stored is called by the consumer when something is in the store that leads up to version. The same version may come with
-// other objects: by a list from a server that was set back.
+// stored is called by the consumer when something is in the store that leads up to version. The same version may come
+// with other objects: by a list from a server that was set back.
 func (k *keeper[T]) stored(version string) {
 	if k.written || version != k.reached {
 		k.moved.Store(true)
@@ -173,8 +173,8 @@ func (k *keeper[T]) restore(ctx context.Context, version string, objs []T) bool 
 	return true
 }
 
-// judge has the reflector tell what the server makes of the file's version. The timer that it returns opens the gate when
-// a watch has lasted for acceptedAfter; if a list takes the file's place, stored does, once that is in the store.
+// judge has the reflector tell what the server makes of the file's version. The timer that it returns opens the gate
+// when a watch has lasted for acceptedAfter; if a list takes the file's place, stored does, once that is in the store.
 func (k *keeper[T]) judge(ctx context.Context, opts *reflector.Options) *time.Timer {
 	quiet := time.AfterFunc(acceptedAfter, k.agree)
 	quiet.Stop()

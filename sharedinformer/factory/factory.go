@@ -33,8 +33,8 @@ type Options struct {
 	// Name, if not nil, stands in front of the informers' own names: see [InformerName]. An informer whose name another
 	// factory with the same Name has is an error (ErrNameTaken). The factory does not release it.
 	Name *InformerName
-	// Namespace narrows informers on namespaced resources. What the factory cannot know the scope of (no built-in type, and
-	// no RESTMapper) counts as namespaced.
+	// Namespace narrows informers on namespaced resources. What the factory cannot know the scope of (no built-in type,
+	// and no RESTMapper) counts as namespaced.
 	Namespace string
 	// DefaultResync is the resync period of the informers that Resync does not name by their type, such as
 	// reflect.TypeFor[*corev1.Service]().
@@ -42,11 +42,12 @@ type Options struct {
 	Resync        map[reflect.Type]time.Duration
 	// TweakListOptions changes the options of every list and watch. It may be called from several goroutines.
 	TweakListOptions func(opts *metav1.ListOptions)
-	// Transform is every informer's: see [sharedinformer.Options]. What it returns must have the type of what it was given.
+	// Transform is every informer's: see [sharedinformer.Options]. What it returns must have the type of what it was
+	// given.
 	Transform func(obj listwatch.Object) (listwatch.Object, error)
 	// TransformCopiesOnWrite says that Transform writes to nothing but the object's own fields, as
-	// [glasswatch/sharedinformer/transform.StripManagedFields] does. A Transform that does not say so turns sharing off,
-	// and so does any Transform for unstructured objects, whose fields are all in one map.
+	// [glasswatch/sharedinformer/transform.StripManagedFields] does. A Transform that does not say so turns sharing
+	// off, and so does any Transform for unstructured objects, whose fields are all in one map.
 	TransformCopiesOnWrite bool
 	// DisableSharing has each object decoded for itself. By default equal parts of the objects of one informer are in
 	// memory once: see [glasswatch/listwatch/memo].
@@ -61,12 +62,12 @@ type Options struct {
 	// Queue and Reflector are every informer's: see [sharedinformer.Options].
 	Queue     sharedinformer.QueueKind
 	Reflector reflector.Options
-	// OnMutation, if not nil, is told of each cached object that somebody modified: see [mutationdetect.Detector], which
-	// takes as much memory again. With KUBE_CACHE_MUTATION_DETECTOR=true in the environment and no OnMutation, the
-	// program panics at the first.
+	// OnMutation, if not nil, is told of each cached object that somebody modified: see [mutationdetect.Detector],
+	// which takes as much memory again. With KUBE_CACHE_MUTATION_DETECTOR=true in the environment and no OnMutation,
+	// the program panics at the first.
 	OnMutation func(mutationdetect.Mutation)
-	// Metrics, if not nil, is asked for the hooks of each informer by its name. It is called with the factory's lock held and
-	// must not call the factory.
+	// Metrics, if not nil, is asked for the hooks of each informer by its name. It is called with the factory's lock
+	// held and must not call the factory.
 	Metrics func(informer string) sharedinformer.Metrics
 }
 
@@ -120,8 +121,8 @@ func New(cfg *rest.Config, opts Options) *Factory {
 	return &Factory{cfg: cfg, opts: opts, entries: map[entryID]*entry{}}
 }
 
-// Start starts the informers that were asked for and do not run yet, until ctx ends, and returns at once. An informer that
-// is asked for later waits for the next Start. After Shutdown it does nothing.
+// Start starts the informers that were asked for and do not run yet, until ctx ends, and returns at once. An informer
+// that is asked for later waits for the next Start. After Shutdown it does nothing.
 func (f *Factory) Start(ctx context.Context) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -152,9 +153,9 @@ func (f *Factory) Shutdown() {
 	f.running.Wait() // for those, too, that Stop is taking away at this moment
 }
 
-// Stop stops the informers on one resource, returns when their goroutines are gone and forgets them: their memory is free
-// once the caller forgets them too, and the next one to ask for the resource gets a fresh informer. A handler of theirs
-// must not call it. If there is none, the error is ErrNoInformer.
+// Stop stops the informers on one resource, returns when their goroutines are gone and forgets them: their memory is
+// free once the caller forgets them too, and the next one to ask for the resource gets a fresh informer. A handler of
+// theirs must not call it. If there is none, the error is ErrNoInformer.
 func (f *Factory) Stop(gvr schema.GroupVersionResource) error {
 	return f.stop(gvr, typed, builtinForm, unstructuredForm, metadataForm)
 }

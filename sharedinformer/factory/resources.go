@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"reflect"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,17 +17,16 @@ import (
 	"glasswatch/listwatch"
 )
 
-// clusterScoped are the built-in resources that belong to no namespace, in any group and version. A scheme does not say.
-var clusterScoped = sets.New(
-	"certificatesigningrequests", "clusterrolebindings", "clusterroles", "clustertrustbundles", "componentstatuses",
-	"csidrivers", "csinodes", "deviceclasses", "devicetaintrules", "flowschemas", "ingressclasses", "ipaddresses",
-	"mutatingadmissionpolicies", "mutatingadmissionpolicybindings", "mutatingwebhookconfigurations", "namespaces", "nodes",
-	"persistentvolumes", "priorityclasses", "prioritylevelconfigurations", "resourcepoolstatusrequests", "resourceslices",
-	"runtimeclasses", "selfsubjectaccessreviews", "selfsubjectreviews", "selfsubjectrulesreviews", "servicecidrs",
-	"storageclasses", "storageversionmigrations", "storageversions", "subjectaccessreviews", "tokenreviews",
-	"validatingadmissionpolicies", "validatingadmissionpolicybindings", "validatingwebhookconfigurations",
-	"volumeattachments", "volumeattributesclasses",
-)
+// clusterScoped are the built-in resources that belong to no namespace, in any group and version. A scheme does not
+// say.
+var clusterScoped = sets.New(strings.Fields(`
+	certificatesigningrequests clusterrolebindings clusterroles clustertrustbundles componentstatuses csidrivers
+	csinodes deviceclasses devicetaintrules flowschemas ingressclasses ipaddresses mutatingadmissionpolicies
+	mutatingadmissionpolicybindings mutatingwebhookconfigurations namespaces nodes persistentvolumes priorityclasses
+	prioritylevelconfigurations resourcepoolstatusrequests resourceslices runtimeclasses selfsubjectaccessreviews
+	selfsubjectreviews selfsubjectrulesreviews servicecidrs storageclasses storageversionmigrations storageversions
+	subjectaccessreviews tokenreviews validatingadmissionpolicies validatingadmissionpolicybindings
+	validatingwebhookconfigurations volumeattachments volumeattributesclasses`)...)
 
 // builtin returns the Go type of a built-in resource, such as that of a *corev1.Service.
 func builtin(gvr schema.GroupVersionResource) (goType reflect.Type, ok bool) {
@@ -77,8 +77,8 @@ func resourceOf[T listwatch.Object](f *Factory) (gvr schema.GroupVersionResource
 	return mapping.Resource, mapping.Scope.Name() == meta.RESTScopeNameNamespace, nil
 }
 
-// scopeOf reports whether a resource is namespaced, as far as the factory can know. The mapper may ask a server: no lock may
-// be held.
+// scopeOf reports whether a resource is namespaced, as far as the factory can know. The mapper may ask a server: no
+// lock may be held.
 func (f *Factory) scopeOf(gvr schema.GroupVersionResource) bool {
 	if _, ok := builtin(gvr); ok {
 		return !clusterScoped.Has(gvr.Resource)

@@ -1,5 +1,5 @@
-// Package metrics shows what informers count to Prometheus. [NewCollector] reads their Stats at each scrape; between scrapes it
-// costs nothing.
+// Package metrics shows what informers count to Prometheus. [NewCollector] reads their Stats at each scrape; between
+// scrapes it costs nothing.
 package metrics
 
 import (
@@ -17,14 +17,11 @@ type collector struct {
 }
 
 var (
-	informerLabels = []string{"informer"}
-	handlerLabels  = []string{"informer", "handler"}
-
 	objectsDesc      = informerDesc("objects", "Objects in the informer's store.")
 	queueDepthDesc   = informerDesc("queue_depth", "Changes between the reflector and the store.")
-	processingDesc   = informerDesc("processing_seconds", "How long a batch took from the queue to the store and the handlers' backlogs.")
-	storeVersionDesc = informerDesc("store_resource_version", "The last 15 digits of the resourceVersion that the store has reached.")
-	lastVersionDesc  = informerDesc("last_resource_version", "The last 15 digits of the resourceVersion that the reflector has reached.")
+	processingDesc   = informerDesc("processing_seconds", "How long a batch took to the store and the backlogs.")
+	storeVersionDesc = informerDesc("store_resource_version", "Last 15 digits of the store's resourceVersion.")
+	lastVersionDesc  = informerDesc("last_resource_version", "Last 15 digits of the reflector's resourceVersion.")
 	syncedDesc       = informerDesc("synced", "1 once the first list is in the store.")
 	objectErrorsDesc = informerDesc("object_errors_total", "Objects that could not be read, transformed or indexed.")
 
@@ -36,9 +33,9 @@ var (
 	eventsDesc       = informerDesc("watch_events_total", "Objects that came on watches.")
 	failuresDesc     = informerDesc("failures_total", "Lists and watches that failed.")
 
-	depthDesc     = prometheus.NewDesc("glasswatch_informer_handler_depth", "Changes that wait for the handler.", handlerLabels, nil)
-	foldsDesc     = prometheus.NewDesc("glasswatch_informer_handler_folds_total", "Changes merged into one that waited already.", handlerLabels, nil)
-	deliveredDesc = prometheus.NewDesc("glasswatch_informer_handler_delivered_total", "Calls of the handler.", handlerLabels, nil)
+	depthDesc     = handlerDesc("depth", "Changes that wait for the handler.")
+	foldsDesc     = handlerDesc("folds_total", "Changes merged into one that waited already.")
+	deliveredDesc = handlerDesc("delivered_total", "Calls of the handler.")
 
 	allDescs = []*prometheus.Desc{
 		objectsDesc, queueDepthDesc, processingDesc, storeVersionDesc, lastVersionDesc, syncedDesc, objectErrorsDesc,
@@ -48,7 +45,11 @@ var (
 )
 
 func informerDesc(name, help string) *prometheus.Desc {
-	return prometheus.NewDesc("glasswatch_informer_"+name, help, informerLabels, nil)
+	return prometheus.NewDesc("glasswatch_informer_"+name, help, []string{"informer"}, nil)
+}
+
+func handlerDesc(name, help string) *prometheus.Desc {
+	return prometheus.NewDesc("glasswatch_informer_handler_"+name, help, []string{"informer", "handler"}, nil)
 }
 
 // NewCollector returns a prometheus.Collector of what read returns at each scrape, such as a factory's Stats. Two
@@ -106,7 +107,8 @@ func (m metrics) informer(s *sharedinformer.Stats) {
 	}
 	m.gauge(objectsDesc, float64(s.Objects))
 	m.gauge(queueDepthDesc, float64(s.QueueDepth))
-	m.ch <- prometheus.MustNewConstHistogram(processingDesc, s.Processing.Count, s.Processing.Sum.Seconds(), s.Processing.Buckets, m.labels...)
+	took := s.Processing
+	m.ch <- prometheus.MustNewConstHistogram(processingDesc, took.Count, took.Sum.Seconds(), took.Buckets, m.labels...)
 	m.version(storeVersionDesc, s.ResourceVersion)
 	m.version(lastVersionDesc, s.LastSyncResourceVersion)
 	m.gauge(syncedDesc, synced)

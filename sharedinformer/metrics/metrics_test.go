@@ -52,7 +52,7 @@ glasswatch_informer_object_errors_total{informer="services"} 1
 # HELP glasswatch_informer_objects Objects in the informer's store.
 # TYPE glasswatch_informer_objects gauge
 glasswatch_informer_objects{informer="services"} 3
-# HELP glasswatch_informer_processing_seconds How long a batch took from the queue to the store and the handlers' backlogs.
+# HELP glasswatch_informer_processing_seconds How long a batch took to the store and the backlogs.
 # TYPE glasswatch_informer_processing_seconds histogram
 glasswatch_informer_processing_seconds_bucket{informer="services",le="1"} 1
 glasswatch_informer_processing_seconds_bucket{informer="services",le="+Inf"} 2
@@ -64,7 +64,7 @@ glasswatch_informer_queue_depth{informer="services"} 2
 # HELP glasswatch_informer_short_watches_total Watches of less than a second that brought nothing.
 # TYPE glasswatch_informer_short_watches_total counter
 glasswatch_informer_short_watches_total{informer="services"} 1
-# HELP glasswatch_informer_store_resource_version The last 15 digits of the resourceVersion that the store has reached.
+# HELP glasswatch_informer_store_resource_version Last 15 digits of the store's resourceVersion.
 # TYPE glasswatch_informer_store_resource_version gauge
 glasswatch_informer_store_resource_version{informer="services"} 2.34567890123456e+14
 # HELP glasswatch_informer_synced 1 once the first list is in the store.

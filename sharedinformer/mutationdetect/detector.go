@@ -66,8 +66,8 @@ type watched struct {
 	reported bool
 }
 
-// New returns a detector for the informer of that name. report is told of each modified object; nil panics, since what a
-// program does after a mutation of its cache cannot be trusted.
+// New returns a detector for the informer of that name. report is told of each modified object; nil panics, since what
+// a program does after a mutation of its cache cannot be trusted.
 func New(informer string, report func(Mutation)) *Detector {
 	if report == nil {
 		report = func(m Mutation) { panic(m.String()) }
@@ -93,8 +93,8 @@ func (d *Detector) BeforeStore(key listwatch.Key, obj listwatch.Object) {
 	}
 }
 
-// Run calls run, which is to run the informer, and compares objects each second until it returns, and once more then. It
-// returns what run returned.
+// Run calls run, which is to run the informer, and compares objects each second until it returns, and once more then.
+// It returns what run returned.
 func (d *Detector) Run(ctx context.Context, run func(context.Context) error) error {
 	over := make(chan struct{})
 	var wg sync.WaitGroup

@@ -7,8 +7,8 @@
 //
 // # Guarantees
 //
-//   - Each object of the store is compared once a second. An object that left the store is compared for two minutes more,
-//     as handlers may still have it, and once more after the informer has stopped.
+//   - Each object of the store is compared once a second. An object that left the store is compared for two minutes
+//     more, as handlers may still have it, and once more after the informer has stopped.
 //   - A modified object is reported once, from the detector's goroutine.
 //
 // # Not guaranteed

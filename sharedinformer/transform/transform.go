@@ -1,5 +1,5 @@
-// Package transform has transforms for an informer's Options.Transform, which make cached objects smaller: they leave out
-// what no handler reads.
+// Package transform has transforms for an informer's Options.Transform, which make cached objects smaller: they leave
+// out what no handler reads.
 //
 //	as decoded ─▶ StripManagedFields ─▶ KeepAnnotations ─▶ … ─▶ queue, store, handlers
 //
@@ -7,8 +7,8 @@
 //
 // # What is guaranteed
 //
-//   - StripManagedFields and KeepAnnotations copy on write: they write to the object's own fields only, so that objects may
-//     share parts before them (glasswatch/listwatch/memo).
+//   - StripManagedFields and KeepAnnotations copy on write: they write to the object's own fields only, so that objects
+//     may share parts before them (glasswatch/listwatch/memo).
 //
 // # What is not
 //
@@ -19,8 +19,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Chain returns a transform that calls transforms one after the other, each with what the one before returned, until one
-// fails. Of none it is one that changes nothing.
+// Chain returns a transform that calls transforms one after the other, each with what the one before returned, until
+// one fails. Of none it is one that changes nothing.
 func Chain[T any](transforms ...func(T) (T, error)) func(T) (T, error) {
 	return func(obj T) (T, error) {
 		for _, transform := range transforms {
@@ -34,8 +34,8 @@ func Chain[T any](transforms ...func(T) (T, error)) func(T) (T, error) {
 	}
 }
 
-// StripManagedFields leaves out metadata.managedFields, often a third of an object and of use to server-side apply only.
-// An object without them must not be sent in an update.
+// StripManagedFields leaves out metadata.managedFields, often a third of an object and of use to server-side apply
+// only. An object without them must not be sent in an update.
 func StripManagedFields[T metav1.Object](obj T) (T, error) {
 	if obj.GetManagedFields() != nil {
 		obj.SetManagedFields(nil)
