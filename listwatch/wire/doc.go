@@ -19,9 +19,7 @@
 // # What is not
 //
 //   - Frames, and the objects in them, are valid until the next call of Next.
-//   - Protobuf that no server sends is refused, though generated code reads it: numbers and field numbers that
-//     overflow.
-//   - CBOR is not read.
+//   - CBOR is not read, nor protobuf that no server sends: numbers and field numbers that overflow.
 //
 // Reading order: frames.go, format.go, then json.go and protobuf.go.
 package wire

@@ -15,8 +15,7 @@
 // # Not guaranteed
 //
 //   - That a resource exists. An informer on one that does not exist never syncs, and WaitForSync's error says why.
-//   - The scope and the plural of types that are not built in, without a RESTMapper: they count as namespaced, and the
-//     plural is guessed.
+//   - Without a RESTMapper, the right plural and scope of types that are not built in: guessed, and namespaced.
 //
 // Reading order: factory.go, informers.go, resources.go, generic.go, names.go.
 package factory

@@ -50,6 +50,5 @@
 // the object. An entry costs some 200 bytes and holds no object that is in the store. A loss is remembered until the
 // sources that may have the object have passed it with a list or bookmark.
 //
-// Read entry.go for what is known of an object, settle.go for the four lines above, source.go for what sources say,
-// merge.go for what runs, and wait.go for WaitForResourceVersion.
+// Reading order: entry.go, settle.go (the four lines above), source.go, merge.go, wait.go.
 package merged
