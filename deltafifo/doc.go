@@ -47,7 +47,5 @@
 // That what Close leaves in the queue is ever popped; that producers are refused after Close; that a resourceVersion
 // reaches the store through DeltaFIFO, which drops bookmarks; that a batch is as long as it could be.
 //
-// # Reading order
-//
-// delta, options, intake, base; deltafifo, deltafifo_append, deltafifo_replace, deltafifo_pop; inorder, inorder_pop.
+// Reading order: delta, options, intake, base; deltafifo and its _append, _replace and _pop; inorder, inorder_pop.
 package deltafifo

@@ -50,11 +50,11 @@ func newIndex[T any](def *definition[T], n int, epoch uint64) *index[T] {
 
 // update files a slot under values instead of those it was filed under, unless they are the same.
 func (ix *index[T]) update(slot uint32, values []string, epoch uint64) {
-	f, same := ix.first(slot), 0
-	for f != nil && same < len(values) && ix.posts.at(f.posting).value == values[same] {
+	f, same := &ix.filed[slot], 0
+	for f != nil && f.posting != 0 && same < len(values) && ix.posts.at(f.posting).value == values[same] {
 		f, same = f.next, same+1
 	}
-	if f == nil && same == len(values) && ix.filed[slot] != (filing{}) {
+	if (f == nil || f.posting == 0) && same == len(values) && ix.filed[slot] != (filing{}) {
 		return
 	}
 	ix.unfile(slot, epoch)

@@ -41,7 +41,28 @@ func (s *Store[K, T]) Apply(ops []Op[K, T], resourceVersion string) {
 		s.present.Store(nil)
 		values, epoch := sc.values, s.epoch.Load()
 		for i := range ops {
-			values = s.applyLocked(&ops[i], values, epoch)
+			op := &ops[i]
+			var old T
+			slot, ok := s.slots[op.Key]
+			if ok {
+				old = *s.objs.at(slot)
+			}
+			op.Old, op.Existed = old, ok
+			switch {
+			case op.Delete && !ok:
+				continue
+			case op.Delete:
+				s.remove(slot, epoch)
+				continue
+			case ok:
+				*s.objs.edit(slot, epoch) = op.Obj
+			default:
+				slot = s.insert(s.opts.CloneKey(op.Key), op.Obj, epoch)
+			}
+			for j, ix := range s.indices {
+				ix.update(slot, values[j], epoch)
+			}
+			values = values[len(s.indices):]
 		}
 		if resourceVersion != "" {
 			s.rv = resourceVersion
@@ -77,31 +98,6 @@ func (s *Store[K, T]) write(compute, changeLocked func(sc *scratch[K, T])) {
 		*sc = scratch[K, T]{values: sc.values[:0], memory: sc.memory[:0]}
 		s.scratch.Put(sc)
 	}
-}
-
-// applyLocked runs one operation. The first values are its, and it returns those of the operations that follow.
-func (s *Store[K, T]) applyLocked(op *Op[K, T], values [][]string, epoch uint64) [][]string {
-	var old T
-	slot, ok := s.slots[op.Key]
-	if ok {
-		old = *s.objs.at(slot)
-	}
-	op.Old, op.Existed = old, ok
-	if op.Delete {
-		if ok {
-			s.remove(slot, epoch)
-		}
-		return values
-	}
-	if ok {
-		*s.objs.edit(slot, epoch) = op.Obj
-	} else {
-		slot = s.insert(s.opts.CloneKey(op.Key), op.Obj, epoch)
-	}
-	for i, ix := range s.indices {
-		ix.update(slot, values[i], epoch)
-	}
-	return values[len(s.indices):]
 }
 
 // Bookmark sets the store's resourceVersion; an empty one leaves it.

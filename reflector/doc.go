@@ -63,6 +63,5 @@
 //     reconnects.
 //   - That an object is kept whose name cannot be read in a list.
 //
-// Reading order: state.go, reflector.go, streaminglist.go, pagedlist.go, watch.go, stream.go; then errors.go,
-// backoff.go, observe.go as they are met.
+// Reading order: state.go, reflector.go, streaminglist.go, pagedlist.go, watch.go, stream.go; then the others.
 package reflector

@@ -117,10 +117,10 @@ func (r *Reflector[T]) pass(ctx context.Context, events []listwatch.Event[T]) {
 		r.checkSink(ctx, sinkCalls[events[i].Type], listwatch.KeyOf(events[i].Object), err)
 	}
 	r.stream.events += len(events)
-	r.update(func() {
-		r.version = r.stream.at
-		r.stats.Events += uint64(len(events))
-	})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.version = r.stream.at
+	r.stats.Events += uint64(len(events))
 }
 
 // skip passes over an event that could not be read. Its version is not taken over, as the next good event's will be;

@@ -110,7 +110,9 @@ func (i *Informer[T]) process(batch []delta[T], isInInitialList bool) error {
 		i.moved = nil
 	}
 	i.mu.Unlock()
-	i.release(version)
+	if tell := i.opts.Metrics.StoreResourceVersion; tell != nil && version != "" {
+		tell(version)
+	}
 	return nil
 }
 

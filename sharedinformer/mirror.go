@@ -99,7 +99,7 @@ func (m *mirror[T]) init(
 	cfg.Reflector.OnError = m.watchFailed
 	m.Controller = NewController(cfg)
 	m.who = "informer " + opts.Name
-	m.afterPop = m.reportFailures
+	m.afterPop = m.endBatch
 }
 
 // watchFailed sorts the reflector's errors: those of single objects, and those of lists and watches.

@@ -108,16 +108,20 @@ func (m *mirror[T]) replace(items []deltafifo.Item[key, T]) {
 	}
 }
 
-// release ends a batch. It zeroes the scratch, so that it keeps no object alive, and keeps it unless it is large.
-func (m *mirror[T]) release(version string) {
+// endBatch zeroes the scratch, so that it keeps no object alive, and keeps it unless it is large. Then it reports what
+// failed. No lock may be held.
+func (m *mirror[T]) endBatch() {
 	clear(m.ops)
 	clear(m.notes)
 	m.ops, m.notes = m.ops[:0], m.notes[:0]
 	if cap(m.ops)+cap(m.notes) > maxScratch {
 		m.ops, m.notes = nil, nil
 	}
-	if tell := m.opts.Metrics.StoreResourceVersion; tell != nil && version != "" {
-		tell(version)
+	m.errMu.Lock()
+	failed := len(m.failed) > 0
+	m.errMu.Unlock()
+	if failed {
+		m.reportFailures()
 	}
 }
 

@@ -41,7 +41,9 @@ func (s *SimpleInformer[T]) process(batch []delta[T], isInInitialList bool) erro
 	for j := range notes {
 		s.tell(&notes[j])
 	}
-	s.release(version)
+	if tell := s.opts.Metrics.StoreResourceVersion; tell != nil && version != "" {
+		tell(version)
+	}
 	return nil
 }
 

@@ -35,6 +35,5 @@
 //     [glasswatch/listwatch/resume.ClusterID].
 //   - That the last changes are in the file: those that wait in the queue when the informer stops come again next time.
 //
-// Read checkpoint.go for what a user sees, keeper.go for a run from its beginning to its end, and codec.go for the
-// bytes.
+// Reading order: checkpoint.go (what a user sees), keeper.go (one run), codec.go (the bytes).
 package checkpoint

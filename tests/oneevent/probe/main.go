@@ -43,13 +43,7 @@ func run(folder string) error {
 
 	handled, returns := make(chan string), make(chan struct{})
 	informer := sharedinformer.New(lw, sharedinformer.Options[*corev1.ConfigMap]{})
-	handler, err := informer.AddHandler(sharedinformer.HandlerFuncs[*corev1.ConfigMap]{
-		AddFunc: func(obj *corev1.ConfigMap, _ bool) { handled <- obj.Data["n"] },
-		UpdateFunc: func(_, obj *corev1.ConfigMap) {
-			handled <- obj.Data["n"]
-			<-returns
-		},
-	}, sharedinformer.HandlerOptions{})
+	handler, err := informer.AddHandler(diary{handled, returns}, sharedinformer.HandlerOptions{})
 	if err != nil {
 		return err
 	}
@@ -90,3 +84,18 @@ func run(folder string) error {
 	}
 	return coverage.WriteMetaDir(folder)
 }
+
+// diary is a handler that says what it was given, and stays in OnUpdate until it may return.
+type diary struct {
+	handled chan<- string
+	returns <-chan struct{}
+}
+
+func (d diary) OnAdd(obj *corev1.ConfigMap, _ bool) { d.handled <- obj.Data["n"] }
+
+func (d diary) OnUpdate(_, obj *corev1.ConfigMap) {
+	d.handled <- obj.Data["n"]
+	<-d.returns
+}
+
+func (d diary) OnDelete(sharedinformer.Deletion[*corev1.ConfigMap]) {}
