@@ -89,8 +89,8 @@ return m`,
 	},
 	"05": {
 		// The informer writes into what the handler reads.
-		`taken := b.buf
-b.buf = b.buf[:0]
+		`taken := l.buf
+l.buf = l.buf[:0]
 return taken`,
 	},
 	"06": {
