@@ -133,10 +133,15 @@ func patienceAfter(took time.Duration) time.Duration { return 20*time.Second + 5
 type Tally struct {
 	caught   int
 	timedOut []string
+	missed   []string
 }
 
 func (c *Tally) String() string {
-	return fmt.Sprintf("%d mutants caught, %d timed out %v", c.caught, len(c.timedOut), c.timedOut)
+	text := fmt.Sprintf("%d mutants caught, %d timed out %v", c.caught, len(c.timedOut), c.timedOut)
+	if len(c.missed) > 0 {
+		text += fmt.Sprintf(", %d not caught %v", len(c.missed), c.missed)
+	}
+	return text
 }
 
 // tooMany tells whether more timed out than may: one in twenty.
