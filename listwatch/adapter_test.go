@@ -207,6 +207,7 @@ func TestFromWatch_CloseAndCancelWakeAWaitingNext(t *testing.T) {
 		require.NoError(t, err)
 		_, err = bounded.Next()
 		assert.Equal(t, context.DeadlineExceeded, err)
+		synctest.Wait()
 		assert.True(t, source.IsStopped(), "whoever produces the events must not wait for ever")
 		require.NoError(t, bounded.Close())
 	})

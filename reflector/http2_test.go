@@ -101,6 +101,7 @@ var transports = map[string]func(p *http2Proxy) http.RoundTripper{
 		dial := func(ctx context.Context, network, address string, _ *tls.Config) (net.Conn, error) {
 			return p.DialContext(ctx, network, address)
 		}
+		//lint:ignore SA1019 client-go still uses it, so its errors are what a watch meets.
 		return &http2.Transport{AllowHTTP: true, DialTLSContext: dial}
 	},
 	"net/http": func(p *http2Proxy) http.RoundTripper {

@@ -94,7 +94,7 @@ func check[T listwatch.Object](lw listwatch.ListerWatcher[T], opts sharedinforme
 	case opts.Queue == sharedinformer.PerKey:
 		return sharedinformer.ErrNoStoreVersion
 	case opts.Feed != nil || opts.SyncGate != nil:
-		return errors.New("Feed and SyncGate are the checkpoint's own")
+		return errors.New("the checkpoint sets Feed and SyncGate itself")
 	}
 	return nil
 }

@@ -45,6 +45,13 @@ func watching(t *testing.T, tell func(d *Detector, found *[]Mutation)) {
 	})
 }
 
+// modify changes an object of the store, as nobody may. It holds the detector's lock, or -race would find what the detector is to find.
+func modify(d *Detector, obj *corev1.ConfigMap, value string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	obj.Data["value"] = value
+}
+
 func pass(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
@@ -56,7 +63,7 @@ func TestDetector_NamesObjectAndFieldOnce(t *testing.T) {
 		b := store(d, config("b", "2", "3"))
 		pass(10 * time.Second)
 		require.Empty(t, *found, "nobody has touched anything")
-		b.Data["value"] = "mine"
+		modify(d, b, "mine")
 		pass(period)
 		require.Equal(t, []Mutation{{
 			Informer: "configs", Key: listwatch.KeyOf(b), ResourceVersion: "3",
@@ -73,9 +80,9 @@ func TestDetector_ComparesWhatLeftTheStoreForTwoMinutes(t *testing.T) {
 		first := store(d, config("a", "1", "1"))
 		second := store(d, config("a", "2", "2"))
 		pass(retain + 2*period)
-		first.Data["value"] = "too late"
+		modify(d, first, "too late")
 		d.BeforeStore(listwatch.KeyOf(second), nil)
-		second.Data["value"] = "seen"
+		modify(d, second, "seen")
 		pass(period)
 		require.Len(t, *found, 1)
 		require.Equal(t, "2", (*found)[0].Was)
