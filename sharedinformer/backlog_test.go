@@ -112,7 +112,7 @@ func TestHandler_InitialAddsAreNotCountedWhileTheyAreDelivered(t *testing.T) {
 	for l.Stats().Depth > 1 && kept {
 		kept = l.append(nil)
 	}
-	l.close()
+	l.drain()
 	served.Wait()
 	require.True(t, kept, "never more than one waited besides the initial list")
 }

@@ -202,9 +202,9 @@ func (i *Informer[T]) checkInvariants(t require.TestingT) {
 }
 
 func (b *foldingBacklog[T]) checkInvariants(t require.TestingT) {
-	require.Len(t, b.byKey, b.steps.Len())
-	for at := b.steps.Front(); at != nil; at = at.Next() {
-		s := at.Value.(*step[T])
+	require.Len(t, b.byKey, b.waiting.Len())
+	for at := b.waiting.Front(); at != nil; at = at.Next() {
+		s := at.Value.(*netChange[T])
 		require.Same(t, at, b.byKey[listwatch.KeyOf(s.obj)])
 	}
 }
