@@ -1,6 +1,6 @@
 // Package resume has watches that outlive their connection, and their program.
 //
-//	Stream      the connection ends: watch again from the last resourceVersion delivered
+//	Stream  the connection ends: watch again from the newest resourceVersion that came
 //	Watch   the program ends:    watch again from the position in a file
 //
 //	file:  magic and format version │ frame 0: identity │ frame 1 │ … │ SHA-256 of all before

@@ -3,12 +3,12 @@ package resume
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"io/fs"
 	"math"
@@ -59,54 +59,32 @@ func (i Identity) differs(other Identity) string {
 	return ""
 }
 
-// Writer takes the frames of a file.
-type Writer struct {
-	to  *bufio.Writer
-	sum hash.Hash
-	err error // sticky
-}
-
-// Frame writes one frame and does not keep it. Save fails if Frame did, whether the caller looks at its error or not.
-func (w *Writer) Frame(frame []byte) error {
-	if uint64(len(frame)) > math.MaxUint32 && w.err == nil {
-		w.err = fmt.Errorf("a frame of %d bytes is too long", len(frame))
-	}
-	var length [4]byte
-	binary.LittleEndian.PutUint32(length[:], uint32(len(frame)))
-	w.write(length[:])
-	w.write(frame)
-	return w.err
-}
-
-func (w *Writer) write(data []byte) {
-	if w.err != nil {
-		return
-	}
-	w.sum.Write(data)
-	_, w.err = w.to.Write(data)
-}
-
-// Encode writes a file to out: the identity, and the frames that fill writes. fill may be nil.
-func encode(out io.Writer, id Identity, fill func(w *Writer) error) error {
-	w := &Writer{to: bufio.NewWriterSize(out, 1<<16), sum: sha256.New()}
-	w.write([]byte(magic))
+// encode writes a file to out: the identity, and the frames that fill writes. fill may be nil.
+func encode(out io.Writer, id Identity, fill func(write func(frame []byte)) error) error {
 	header, err := json.Marshal(id)
 	if err != nil {
 		return err
 	}
-	_ = w.Frame(header)
-	if fill != nil {
-		if err := fill(w); err != nil {
-			return err
+	to, sum := bufio.NewWriterSize(out, 1<<16), sha256.New()
+	summed := io.MultiWriter(sum, to) // an error of a Write is returned by Flush
+	var tooLong error
+	write := func(frame []byte) {
+		if uint64(len(frame)) > math.MaxUint32 {
+			tooLong = fmt.Errorf("a frame of %d bytes is too long", len(frame))
 		}
+		_, _ = summed.Write(binary.LittleEndian.AppendUint32(nil, uint32(len(frame))))
+		_, _ = summed.Write(frame)
 	}
-	if w.err != nil {
-		return w.err
+	_, _ = summed.Write([]byte(magic))
+	write(header)
+	if fill != nil {
+		err = fill(write)
 	}
-	if _, err := w.to.Write(w.sum.Sum(nil)); err != nil {
+	if err = cmp.Or(err, tooLong); err != nil {
 		return err
 	}
-	return w.to.Flush()
+	_, _ = to.Write(sum.Sum(nil))
+	return to.Flush()
 }
 
 // Load reads the file at path and returns its frames, if all of it is sound and about id. They share one buffer.
@@ -171,9 +149,10 @@ func split(rest []byte) (frames [][]byte, err error) {
 }
 
 // Save writes a file with the frames that fill writes, and puts it in the place of the one at path, if there is one.
-// It returns when the disk has it. On an error, fill's or the disk's, the old file stays as it is and nothing is left
-// beside it. path's folder must exist. Beside the file, path with ".tmp" at its end is used and overwritten.
-func Save(path string, id Identity, fill func(w *Writer) error) error {
+// write keeps no frame, and its errors are Save's. Save returns when the disk has the file. On an error, fill's or the
+// disk's, the old file stays as it is and nothing is left beside it. path's folder must exist. Beside the file, path
+// with ".tmp" at its end is used and overwritten.
+func Save(path string, id Identity, fill func(write func(frame []byte)) error) error {
 	return save(path, create, id, fill)
 }
 
@@ -192,7 +171,9 @@ func create(name string) (file, error) {
 	return os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 }
 
-func save(path string, create func(name string) (file, error), id Identity, fill func(w *Writer) error) (err error) {
+func save(
+	path string, create func(name string) (file, error), id Identity, fill func(write func(frame []byte)) error,
+) (err error) {
 	temporary := path + ".tmp"
 	f, err := create(temporary)
 	if err != nil {

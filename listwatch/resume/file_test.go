@@ -17,12 +17,10 @@ import (
 
 var blue = Identity{Kind: "test", Cluster: "blue", Source: "/api/v1/pods", Type: "Pod", Transform: "none"}
 
-func framesOf(frames ...string) func(*Writer) error {
-	return func(w *Writer) error {
+func framesOf(frames ...string) func(func([]byte)) error {
+	return func(write func([]byte)) error {
 		for _, f := range frames {
-			if err := w.Frame([]byte(f)); err != nil {
-				return err
-			}
+			write([]byte(f))
 		}
 		return nil
 	}
@@ -49,7 +47,10 @@ func Example() {
 	path := filepath.Join(folder, "position")
 	id := Identity{Kind: "position", Cluster: "https://10.0.0.1", Source: "/api/v1/pods"}
 
-	err := Save(path, id, func(w *Writer) error { return w.Frame([]byte("4711")) })
+	err := Save(path, id, func(write func(frame []byte)) error {
+		write([]byte("4711"))
+		return nil
+	})
 	fmt.Println(err)
 	frames, err := Load(path, id)
 	fmt.Printf("%s %v\n", frames, err)

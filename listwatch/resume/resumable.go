@@ -138,7 +138,10 @@ func (w *Watch[T]) load() (string, error) {
 }
 
 func (w *Watch[T]) save(position string) error {
-	return Save(w.path, w.id, func(to *Writer) error { return to.Frame([]byte(position)) })
+	return Save(w.path, w.id, func(write func(frame []byte)) error {
+		write([]byte(position))
+		return nil
+	})
 }
 
 // Position is the resourceVersion that the next watch of this file resumes from.
@@ -181,15 +184,7 @@ func (w *Watch[T]) deliver(version string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.open = true
-	w.reachLocked(version)
-}
-
-func (w *Watch[T]) reachLocked(version string) {
-	w.delivered = version
-	order, err := resourceversion.CompareResourceVersion(version, w.furthest)
-	if version != "" && (err != nil || order > 0) {
-		w.furthest = version
-	}
+	w.delivered, w.furthest = version, later(w.furthest, version)
 }
 
 // takeBookmark moves the position, unless work is under way. That it could not be written costs nothing but time.
@@ -197,7 +192,7 @@ func (w *Watch[T]) takeBookmark(version string) {
 	w.mu.Lock()
 	open := w.open
 	if !open {
-		w.reachLocked(version)
+		w.delivered, w.furthest = version, later(w.furthest, version)
 	}
 	w.mu.Unlock()
 	if open {

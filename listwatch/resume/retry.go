@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"glasswatch/listwatch"
 )
@@ -15,7 +16,7 @@ import (
 // minRestartInterval is the least time between the starts of two watches.
 const minRestartInterval = time.Second
 
-// Stream is a watch that does not end when the connection does. It resumes at the last resourceVersion it delivered, so
+// Stream is a watch that does not end when the connection does. It resumes at the newest resourceVersion that came, so
 // every event after the first resourceVersion comes once and in order.
 //
 // It restarts at most once a second, or after the delay the server asks for. Some errors are mended by no restart. Next
@@ -23,7 +24,7 @@ const minRestartInterval = time.Second
 // [listwatch.ErrFrameTooLarge], Close, and the end of the context. Every other failure is retried for ever.
 type Stream[T listwatch.Object] struct {
 	lw      listwatch.ListerWatcher[T]
-	opts    metav1.ListOptions // its ResourceVersion is that of the last event
+	opts    metav1.ListOptions // its ResourceVersion is the newest that came
 	onRetry func(err error)
 
 	ctx    context.Context // of all watches; its cause is ErrClosed after Close
@@ -77,12 +78,12 @@ func (s *Stream[T]) Next() (listwatch.Event[T], error) {
 		bad, costsOne := errors.AsType[*listwatch.ObjectError](err)
 		switch {
 		case costsOne:
-			s.advance(bad.ResourceVersion)
+			s.opts.ResourceVersion = later(s.opts.ResourceVersion, bad.ResourceVersion)
 			return ev, err
 		case err != nil:
 			s.lost(err)
 		default:
-			s.advance(ev.ResourceVersion)
+			s.opts.ResourceVersion = later(s.opts.ResourceVersion, ev.ResourceVersion)
 			if ev.Type != listwatch.Bookmark || s.bookmarks {
 				return ev, nil
 			}
@@ -91,10 +92,14 @@ func (s *Stream[T]) Next() (listwatch.Event[T], error) {
 	return listwatch.Event[T]{}, s.err
 }
 
-func (s *Stream[T]) advance(resourceVersion string) {
-	if resourceVersion != "" {
-		s.opts.ResourceVersion = resourceVersion
+// later returns the position after an event of that version. Some servers send a deletion with the version of the
+// object that was deleted: resuming there would bring again what came since.
+func later(position, version string) string {
+	order, err := resourceversion.CompareResourceVersion(version, position)
+	if version == "" || err == nil && order < 0 {
+		return position
 	}
+	return version
 }
 
 // connect starts a watch when its time has come, if there is none.

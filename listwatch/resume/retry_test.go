@@ -147,6 +147,34 @@ func TestRetryStream_ResumesWhereItWas(t *testing.T) {
 	})
 }
 
+// Some servers send a deletion with the version of the object that was deleted. To resume there would bring again what
+// came since.
+func TestRetryStream_AnOlderVersionDoesNotSetItBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		deleted := added("2")
+		deleted.ev.Type = listwatch.Deleted
+		bad := &listwatch.ObjectError{Type: listwatch.Modified, ResourceVersion: "8", Err: errors.New("it has no name")}
+		lw := &script{watches: [][]step{
+			{added("9"), added("10"), deleted, failed(io.EOF)},
+			{bookmarked("9"), failed(bad), failed(io.EOF)},
+			{added("opaque"), failed(io.EOF)}, // cannot be compared: the order of delivery counts
+			{added("11")},
+		}}
+		stream := retrying(t, lw, metav1.ListOptions{}, nil)
+		for _, want := range []string{"9", "10", "2", "bad", "opaque", "11"} {
+			ev, err := stream.Next()
+			if want == "bad" {
+				require.Equal(t, error(bad), err)
+				continue
+			}
+			require.NoError(t, err)
+			require.Equal(t, want, ev.ResourceVersion)
+		}
+		require.Equal(t, []string{"1", "10", "10", "opaque"}, lw.resumedAt())
+		require.NoError(t, stream.Close())
+	})
+}
+
 // A watch that lived longer than the floor is followed by the next at once.
 func TestRetryStream_RestartsAtOnceAfterALongWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

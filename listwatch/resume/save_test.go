@@ -63,8 +63,8 @@ func TestSave_AnErrorOfTheFillerLeavesTheOldFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	require.NoError(t, Save(path, blue, framesOf("old")))
 	failed := errors.New("no idea how to write this")
-	require.ErrorIs(t, Save(path, blue, func(w *Writer) error {
-		_ = w.Frame(bytes.Repeat([]byte("x"), 1<<20))
+	require.ErrorIs(t, Save(path, blue, func(write func([]byte)) error {
+		write(bytes.Repeat([]byte("x"), 1<<20))
 		return failed
 	}), failed)
 	requireOnly(t, path, "old")
@@ -104,9 +104,9 @@ const victimPath = "PROGRESS_VICTIM_PATH"
 // saveForEver saves files whose frames all say the same: the number of the save.
 func saveForEver(path string) {
 	for n := 1; ; n++ {
-		err := Save(path, blue, func(w *Writer) error {
+		err := Save(path, blue, func(write func([]byte)) error {
 			for range 2000 {
-				_ = w.Frame(fmt.Appendf(nil, "%0512d", n))
+				write(fmt.Appendf(nil, "%0512d", n))
 			}
 			return nil
 		})

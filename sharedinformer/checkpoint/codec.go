@@ -51,19 +51,19 @@ func newObjectCodec[T listwatch.Object]() (c objectCodec[T], err error) {
 	return objectCodec[T]{t.Elem(), shapeOf(t)}, nil
 }
 
-// encode writes the frames. Save fails if Frame did, so its errors need no look here.
-func (c *objectCodec[T]) encode(w *resume.Writer, version string, count int, objs iter.Seq2[listwatch.Key, T]) error {
+// encode writes the header and a frame for each object.
+func (c *objectCodec[T]) encode(write func([]byte), version string, count int, objs iter.Seq2[listwatch.Key, T]) error {
 	first, err := json.Marshal(header{version, count})
 	if err != nil {
 		return err
 	}
-	_ = w.Frame(first)
+	write(first)
 	for k, obj := range objs {
 		frame, err := c.marshal(obj)
 		if err != nil {
 			return fmt.Errorf("object %s: %w", k, err)
 		}
-		_ = w.Frame(frame)
+		write(frame)
 	}
 	return nil
 }

@@ -27,15 +27,15 @@ func written[T listwatch.Object](t require.TestingT, version string, objs ...T) 
 	for _, obj := range objs {
 		all[listwatch.KeyOf(obj)] = obj
 	}
-	frames, err := framesOf(t, fileOf(t, codecTestID, func(w *resume.Writer) error {
-		return codec.encode(w, version, len(all), maps.All(all))
+	frames, err := framesOf(t, fileOf(t, codecTestID, func(write func([]byte)) error {
+		return codec.encode(write, version, len(all), maps.All(all))
 	}))
 	require.NoError(t, err)
 	return frames
 }
 
 // fileOf returns the content of a file that fill writes.
-func fileOf(t require.TestingT, id resume.Identity, fill func(*resume.Writer) error) []byte {
+func fileOf(t require.TestingT, id resume.Identity, fill func(func([]byte)) error) []byte {
 	path := tempFile(t)
 	defer os.RemoveAll(filepath.Dir(path))
 	require.NoError(t, resume.Save(path, id, fill))

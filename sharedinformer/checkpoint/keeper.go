@@ -223,8 +223,8 @@ func (k *keeper[T]) save(ctx context.Context) {
 	}
 	err := fmt.Errorf("%w: an object was left out, and a watch from here on would not bring it", ErrNoCheckpoint)
 	if !k.leftOut.Load() { // after the snapshot: it is known by now what is missing there
-		err = resume.Save(k.opts.Path, k.id, func(w *resume.Writer) error {
-			return k.codec.encode(w, version, snapshot.Len(), snapshot.All())
+		err = resume.Save(k.opts.Path, k.id, func(write func(frame []byte)) error {
+			return k.codec.encode(write, version, snapshot.Len(), snapshot.All())
 		})
 	}
 	k.mu.Lock()
