@@ -45,7 +45,7 @@ func (s *Store[K, T]) ReplaceKeyed(keys []K, objs []T, resourceVersion string) {
 			sc.values, sc.memory = sc.values[:0], sc.memory[:0]
 			sc.compute(*next.keys.at(slot), *next.objs.at(slot))
 			for i, ix := range next.indices {
-				ix.file(slot, sc.values[i], epoch)
+				ix.addPostings(slot, sc.values[i], epoch)
 			}
 		}
 	}, func(*scratch[K, T]) {
