@@ -159,7 +159,7 @@ func TestAddIndexers_IndexesPendingObjectsAlsoWhereTheIndexGaveMemoryBack(t *tes
 		s.DeleteKey(fmt.Sprint(i))
 	}
 	s.mu.RLock()
-	require.Less(t, s.indices[0].peak, chunkLen, "the index was made anew")
+	require.Less(t, s.indices[0].lists.len, chunkLen, "the index was made anew")
 	s.mu.RUnlock()
 	close(goOn)
 	require.NoError(t, <-result)

@@ -13,8 +13,7 @@ package indexer
 type index[T any] struct {
 	def      *definition[T]
 	numbers  map[string]uint32   // value → number of its posting list
-	peak     int                 // the largest length of numbers since it was made
-	lists    column[postingList] // by number; snapshots share it. List 0 stays empty
+	lists    column[postingList] // by number, as many as numbers once had; snapshots share it. List 0 stays empty
 	free     []uint32            // numbers to use again
 	postings []posting           // the first one of each object, by slot; no snapshot shares it
 }
@@ -99,7 +98,6 @@ func (ix *index[T]) addPostings(slot uint32, values []string, epoch uint64) {
 		}
 		p.list, p.position = ix.addPosting(value, slot, epoch)
 	}
-	ix.peak = max(ix.peak, len(ix.numbers))
 }
 
 // addPosting puts slot at the end of the posting list of one value.
@@ -139,7 +137,7 @@ func (ix *index[T]) removePostings(slot uint32, epoch uint64) {
 
 // giveBack makes the index anew if its map is mostly empty.
 func (ix *index[T]) giveBack(epoch uint64) {
-	if !mostlyEmpty(len(ix.numbers), ix.peak) || ix.peak*16 <= len(ix.postings) {
+	if !mostlyEmpty(len(ix.numbers), ix.lists.len) || ix.lists.len*16 <= len(ix.postings) {
 		return
 	}
 	next := newIndex(ix.def, len(ix.postings), epoch)

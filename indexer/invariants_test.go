@@ -104,8 +104,8 @@ func checkIndex[T any](t fataler, ix *index[T], n int, epoch uint64) {
 			members[place{p.list, p.position}] = slot
 		}
 	}
-	if ix.peak < len(ix.numbers) || ix.peak*16 > n && mostlyEmpty(len(ix.numbers), ix.peak) {
-		t.Fatalf("index %s: an index that once had %d values has %d", name, ix.peak, len(ix.numbers))
+	if ix.lists.len*16 > n && mostlyEmpty(len(ix.numbers), ix.lists.len) {
+		t.Fatalf("index %s: an index that once had %d values has %d", name, ix.lists.len, len(ix.numbers))
 	}
 	if list := ix.lists.at(0); list.value != "" || list.slots.len != 0 {
 		t.Fatalf("index %s: list 0 is %v", name, list)
