@@ -47,7 +47,7 @@ func (b *base[K, T]) put(t DeltaType, obj T) error {
 	return err
 }
 
-// DeleteKey queues a tombstone for a deletion whose object could not be read. A DeltaFIFO adds the last version queued,
+// DeleteKey queues a tombstone for a deletion whose object could not be read. A DeltaFIFO adds the last delta's object,
 // else the known one, and drops the deletion of a key that is neither queued nor known. The error is always nil.
 func (b *base[K, T]) DeleteKey(key K) error {
 	b.mu.Lock()

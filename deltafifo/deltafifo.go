@@ -12,18 +12,18 @@ package deltafifo
 // because Delete, Replace and Resync must not look at a store that lags behind the queue.
 type DeltaFIFO[K comparable, T any] struct {
 	base[K, T]
-	// oldest and newest are the ends of the queue, which is linked by pending.next.
+	// oldest and newest are the ends of the queue, which is linked by entry.next.
 	// Invariant: items and the queue have the same entries, each with at least one delta, never two Deleted in a row.
-	items          map[K]*pending[K, T]
-	oldest, newest *pending[K, T]
-	free           *pending[K, T] // entries for reuse, linked by next
-	made           int            // how many entries there are, queued or free
-	peak           int            // the greatest number of items since the queue was last empty
+	items          map[K]*entry[K, T]
+	oldest, newest *entry[K, T]
+	free           *entry[K, T] // entries for reuse, linked by next
+	made           int          // how many entries there are, queued or free
+	peak           int          // the greatest number of items since the queue was last empty
 }
 
 // NewDeltaFIFO returns an empty queue. It panics without a KeyFunc.
 func NewDeltaFIFO[K comparable, T any](opts Options[K, T]) *DeltaFIFO[K, T] {
-	f := &DeltaFIFO[K, T]{items: map[K]*pending[K, T]{}}
+	f := &DeltaFIFO[K, T]{items: map[K]*entry[K, T]{}}
 	f.init(opts, f.pushEventLocked)
 	return f
 }

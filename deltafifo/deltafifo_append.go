@@ -1,10 +1,10 @@
 package deltafifo
 
-// pending is a key's place in the queue, and what happened to its object since it was last popped.
-type pending[K comparable, T any] struct {
+// entry is a key's place in the queue, and what happened to its object since it was last popped.
+type entry[K comparable, T any] struct {
 	key    K
 	deltas []Delta[K, T]
-	next   *pending[K, T] // the key behind this one, or the next free entry
+	next   *entry[K, T] // the key behind this one, or the next free entry
 }
 
 // appendLocked adds a delta to its key's list. A key that is not in the queue joins it at the end.
@@ -21,9 +21,9 @@ func (f *DeltaFIFO[K, T]) appendLocked(d Delta[K, T]) {
 }
 
 // enqueueLocked puts a key without deltas at the end of the queue, and wakes one waiting consumer.
-func (f *DeltaFIFO[K, T]) enqueueLocked(key K) *pending[K, T] {
+func (f *DeltaFIFO[K, T]) enqueueLocked(key K) *entry[K, T] {
 	if f.free == nil {
-		f.free = &pending[K, T]{}
+		f.free = &entry[K, T]{}
 		f.made++
 	}
 	p := f.free

@@ -41,12 +41,12 @@ const maxKeptDeltas = 8
 
 // processedLocked ends a pop, when its process function has returned or panicked. The entry is kept for reuse, so that
 // steady work allocates nothing. When the queue is empty, what a burst has left is given back.
-func (f *DeltaFIFO[K, T]) processedLocked(p *pending[K, T]) {
+func (f *DeltaFIFO[K, T]) processedLocked(p *entry[K, T]) {
 	if f.remaining > 0 {
 		f.entriesDoneLocked(1)
 	}
 	clear(p.deltas) // popped objects are not kept
-	f.free, *p = p, pending[K, T]{deltas: p.deltas[:0], next: f.free}
+	f.free, *p = p, entry[K, T]{deltas: p.deltas[:0], next: f.free}
 	if cap(p.deltas) > maxKeptDeltas {
 		p.deltas = nil
 	}
@@ -55,7 +55,7 @@ func (f *DeltaFIFO[K, T]) processedLocked(p *pending[K, T]) {
 	}
 	f.newest = nil
 	if f.made > minKept && f.peak < f.made/4 {
-		f.items, f.free, f.made = map[K]*pending[K, T]{}, nil, 0 // a Go map does not shrink
+		f.items, f.free, f.made = map[K]*entry[K, T]{}, nil, 0 // a Go map does not shrink
 	}
 	f.peak = 0
 }

@@ -47,10 +47,7 @@ func (f *DeltaFIFO[K, T]) Resync() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, key := range f.knownKeysLocked() {
-		if f.items[key] != nil {
-			continue
-		}
-		if obj, ok := f.opts.Known.GetByKey(key); ok {
+		if obj, ok := f.opts.Known.GetByKey(key); ok && f.items[key] == nil {
 			f.appendLocked(Delta[K, T]{Type: Sync, Key: key, Obj: obj})
 		}
 	}

@@ -26,7 +26,7 @@
 //	            a deletion of a key neither queued nor known
 //	            of two deletions in a row the worse informed
 //	methods     wait for process, except HasSynced, Synced     do not wait for process, but for backpressure
-//	empty list  synced at once, unless deltas are queued       synced when it was processed
+//	empty list  synced at once, if the queue is empty then     synced when it was processed
 //	a burst's   goes when the queue gets empty, if less than   goes when less than a quarter of it has been used
 //	memory      a quarter was used since it was empty before   for some time
 //

@@ -108,7 +108,7 @@ func ExampleInOrder() {
 				case deltafifo.Deleted:
 					fmt.Printf("    %s was deleted\n", d.Key)
 					delete(store, d.Key)
-				default:
+				case deltafifo.Added, deltafifo.Updated:
 					fmt.Printf("    %v %s %s\n", d.Type, d.Key, d.Obj.ports)
 					store[d.Key] = d.Obj
 				}

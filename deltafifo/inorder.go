@@ -15,12 +15,12 @@ import (
 // A batch is a part of head, not a copy. The used-up head becomes the next tail, so its memory is reused.
 type InOrder[K comparable, T any] struct {
 	base[K, T]
-	// Invariant: head[:next] is zero, and so are tail and head between their length and capacity.
+	// Invariant: head[:done] is zero, and so are tail and head between their length and capacity.
 	head, tail []Delta[K, T]
-	// next is the first delta of head that was not processed. The batch being processed has taken deltas from there.
-	next, taken int
-	queued      int  // how many deltas were not processed: head[next:] and tail
-	popping     bool // a consumer waits or processes
+	done       int  // how many deltas of head were processed
+	batchLen   int  // how many deltas of head, from done on, are being processed
+	queued     int  // how many deltas were not processed: head[done:] and tail
+	popping    bool // a consumer waits or processes
 	// backpressure: when the batch being processed was taken, two full batches were left. Producers wait for its end.
 	backpressure bool
 	highWater    int            // the longest head of late; decays slowly
@@ -30,7 +30,7 @@ type InOrder[K comparable, T any] struct {
 // NewInOrder returns an empty queue. It panics without a KeyFunc.
 func NewInOrder[K comparable, T any](opts Options[K, T]) *InOrder[K, T] {
 	if opts.BatchSize <= 0 {
-		opts.BatchSize = defaultBatchSize
+		opts.BatchSize = 1000
 	}
 	q := &InOrder[K, T]{}
 	if !opts.KeysMayRepeat {
@@ -120,7 +120,7 @@ func (q *InOrder[K, T]) enqueueLocked(d Delta[K, T], ok bool) {
 	q.queued++
 	q.changed.Broadcast()
 	if q.opts.Metrics.Queued != nil {
-		q.opts.Metrics.Queued(q.queued - q.taken)
+		q.opts.Metrics.Queued(q.queued - q.batchLen)
 	}
 }
 
@@ -135,5 +135,5 @@ func (q *InOrder[K, T]) Len() int {
 func (q *InOrder[K, T]) Pending() []Delta[K, T] {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return slices.Concat(q.head[q.next+q.taken:], q.tail)
+	return slices.Concat(q.head[q.done+q.batchLen:], q.tail)
 }

@@ -39,7 +39,7 @@ func (q *InOrder[K, T]) pop(limit int, process func([]Delta[K, T], bool) error) 
 	if q.opts.Metrics.Queued != nil {
 		q.opts.Metrics.Queued(q.queued - len(batch))
 	}
-	q.taken = len(batch)
+	q.batchLen = len(batch)
 	q.backpressure = (q.queued-limit)/2 >= q.opts.BatchSize // doubling BatchSize could overflow
 	isInInitialList := !q.populated || q.remaining > 0
 	q.mu.Unlock()
@@ -55,14 +55,14 @@ func (q *InOrder[K, T]) pop(limit int, process func([]Delta[K, T], bool) error) 
 // When head is used up, tail takes its place, and it is the next tail, unless it is memory that a burst has left. The
 // high-water mark decays slowly: a consumer may wake for single events between full batches.
 func (q *InOrder[K, T]) nextBatchLocked(limit int) []Delta[K, T] {
-	if old := q.head; q.next == len(old) {
+	if old := q.head; q.done == len(old) {
 		q.highWater = max(len(old), q.highWater*31/32)
 		if cap(old) > minKept && q.highWater < cap(old)/4 {
 			old = nil
 		}
-		q.head, q.tail, q.next = q.tail, old[:0], 0
+		q.head, q.tail, q.done = q.tail, old[:0], 0
 	}
-	ds := q.head[q.next:]
+	ds := q.head[q.done:]
 	ds = ds[:min(limit, len(ds))]
 	if len(ds) == 1 || ds[0].Type >= ReplacedAll {
 		return ds[:1]
@@ -84,13 +84,13 @@ func (q *InOrder[K, T]) nextBatchLocked(limit int) []Delta[K, T] {
 
 // endPopLocked ends a pop, when its process function has returned or panicked, or nothing was taken.
 func (q *InOrder[K, T]) endPopLocked() {
-	clear(q.head[q.next : q.next+q.taken]) // popped objects are not kept
-	q.next += q.taken
-	q.queued -= q.taken
+	clear(q.head[q.done : q.done+q.batchLen]) // popped objects are not kept
+	q.done += q.batchLen
+	q.queued -= q.batchLen
 	if q.remaining > 0 {
-		q.entriesDoneLocked(q.taken)
+		q.entriesDoneLocked(q.batchLen)
 	}
-	q.taken, q.popping = 0, false
+	q.batchLen, q.popping = 0, false
 	if q.backpressure {
 		q.backpressure = false
 		q.changed.Broadcast()

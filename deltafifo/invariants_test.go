@@ -12,7 +12,7 @@ func (f *DeltaFIFO[K, T]) checkInvariants() error {
 	defer f.mu.Unlock()
 	var errs []error
 	queued, free := 0, 0
-	var last *pending[K, T]
+	var last *entry[K, T]
 	for p := f.oldest; p != nil; p = p.next {
 		queued++
 		last = p
@@ -37,7 +37,7 @@ func (f *DeltaFIFO[K, T]) checkInvariants() error {
 	return errors.Join(append(errs, f.base.check())...)
 }
 
-func (p *pending[K, T]) check() error {
+func (p *entry[K, T]) check() error {
 	if len(p.deltas) == 0 {
 		return fmt.Errorf("%v is queued without a delta", p.key)
 	}
@@ -65,10 +65,10 @@ func (q *InOrder[K, T]) checkInvariants() error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	errs := []error{q.base.check()}
-	if q.next < 0 || q.next > len(q.head) {
-		errs = append(errs, fmt.Errorf("next is %d of %d", q.next, len(q.head)))
+	if q.done < 0 || q.done > len(q.head) {
+		errs = append(errs, fmt.Errorf("done is %d of %d", q.done, len(q.head)))
 	}
-	if want := len(q.head) - q.next + len(q.tail); q.queued != want {
+	if want := len(q.head) - q.done + len(q.tail); q.queued != want {
 		errs = append(errs, fmt.Errorf("%d deltas are counted, %d are there", q.queued, want))
 	}
 	if !zeroed(q.tail) || !zeroed(q.head) {
@@ -78,12 +78,12 @@ func (q *InOrder[K, T]) checkInvariants() error {
 		errs = append(errs, fmt.Errorf("%d keys are kept from an earlier batch", len(q.seen)))
 	}
 	if !q.popping {
-		for i := range q.head[:q.next] {
+		for i := range q.head[:q.done] {
 			if !isZero(q.head[i]) {
 				errs = append(errs, fmt.Errorf("processed delta %d is kept", i))
 			}
 		}
-		if q.backpressure || q.taken != 0 {
+		if q.backpressure || q.batchLen != 0 {
 			errs = append(errs, errors.New("producers wait or deltas are taken, but nothing is processed"))
 		}
 	}

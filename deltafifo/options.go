@@ -52,7 +52,5 @@ type Metrics struct {
 	Processed func(took time.Duration)
 }
 
-const defaultBatchSize = 1000
-
 // minKept is the number of entries up to which a queue keeps its memory for reuse, however little it is used.
 const minKept = 1024

@@ -130,13 +130,13 @@ func TestAddIndexers_LeavesToWritersWhatTheyTouchMeanwhile(t *testing.T) {
 	require.Equal(t, []string{"changed", "created", "healed", "recreated"}, even)
 	odd, _ := s.IndexKeys("parity", "odd")
 	require.Equal(t, []string{"same"}, odd)
-	require.Zero(t, failures.Load(), "the version that fails was replaced before it was filed")
+	require.Zero(t, failures.Load(), "the version that fails was replaced before it was indexed")
 	checkInvariants(t, s)
 }
 
-// TestAddIndexers_FilesPendingObjectsAlsoWhereTheIndexGaveMemoryBack holds AddIndexers in its function while a burst of
+// TestAddIndexers_IndexesPendingObjectsAlsoWhereTheIndexGaveMemoryBack holds AddIndexers in its function while a burst of
 // values comes and goes.
-func TestAddIndexers_FilesPendingObjectsAlsoWhereTheIndexGaveMemoryBack(t *testing.T) {
+func TestAddIndexers_IndexesPendingObjectsAlsoWhereTheIndexGaveMemoryBack(t *testing.T) {
 	s := newItems(nil)
 	require.NoError(t, s.Add(&item{key: "pending", group: "g"}))
 	entered, goOn := make(chan struct{}), make(chan struct{})
@@ -159,12 +159,39 @@ func TestAddIndexers_FilesPendingObjectsAlsoWhereTheIndexGaveMemoryBack(t *testi
 		s.DeleteKey(fmt.Sprint(i))
 	}
 	s.mu.RLock()
-	require.Less(t, s.indices[0].peak, chunkLen, "the index was made anew")
+	require.Less(t, s.indices[0].lists.len, chunkLen, "the index was made anew")
 	s.mu.RUnlock()
 	close(goOn)
 	require.NoError(t, <-result)
 	keys, err := s.IndexKeys("group", "g")
 	require.NoError(t, err)
 	require.Equal(t, []string{"pending"}, keys)
+	checkInvariants(t, s)
+}
+
+// TestAddIndexers_APanicOfOnErrorLeavesTheIndexComplete also shows that OnError may ask the index.
+func TestAddIndexers_APanicOfOnErrorLeavesTheIndexComplete(t *testing.T) {
+	var s *Store[string, *item]
+	var seen []string
+	s = New(Options[string, *item]{KeyFunc: itemKey, Compare: strings.Compare, OnError: func(string, error) {
+		seen, _ = s.IndexKeys("group", "g")
+		panic("a bug in OnError")
+	}})
+	for _, key := range []string{"a", "bad", "c"} {
+		require.NoError(t, s.Add(&item{key: key, group: "g"}))
+	}
+	require.PanicsWithValue(t, "a bug in OnError", func() {
+		_ = s.AddIndexers(Indexers[*item]{"group": func(o *item, dst []string) ([]string, error) {
+			if o.key == "bad" {
+				return nil, errors.New("bad")
+			}
+			return append(dst, o.group), nil
+		}})
+	})
+	require.Equal(t, []string{"a", "c"}, seen)
+	keys, err := s.IndexKeys("group", "g")
+	require.NoError(t, err)
+	require.Equal(t, []string{"a", "c"}, keys)
+	require.NoError(t, s.RemoveIndexers("group"))
 	checkInvariants(t, s)
 }

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// The same workload on both stores, with the two indices that pods are usually filed in; impl=floor is the least that
+// The same workload on both stores, with the two indices that pods usually have; impl=floor is the least that
 // the answer costs: one map lookup, one copy of a slice, one walk over it.
 //
 //	go test -bench . -count 6 | benchstat -col /impl -

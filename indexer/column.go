@@ -90,8 +90,8 @@ func shrink[E any](s []E) []E {
 // list returns all entries in a slice of the caller's.
 func (c *column[E]) list() []E {
 	list := make([]E, 0, c.len)
-	for i := range c.chunks {
-		list = append(list, c.chunks[i].entries...)
+	for _, ch := range c.chunks {
+		list = append(list, ch.entries...)
 	}
 	return list
 }

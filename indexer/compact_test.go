@@ -38,10 +38,10 @@ func TestUpdate_OfManyValuesToOneGivesTheirMemoryBack(t *testing.T) {
 		require.NoError(t, s.Add(&item{key: fmt.Sprint(i), tags: []string{fmt.Sprint("a", i)}}))
 	}
 	ix := s.indices[0]
-	require.Equal(t, n+1, ix.posts.len)
+	require.Equal(t, n+1, ix.lists.len)
 	for i := range n {
 		require.NoError(t, s.Update(&item{key: fmt.Sprint(i), tags: []string{"a"}}))
 	}
-	require.Less(t, s.indices[0].posts.len, n/10)
+	require.Less(t, s.indices[0].lists.len, n/10)
 	checkInvariants(t, s)
 }

@@ -7,7 +7,6 @@ import "maps"
 //	        slots                   slot 0 1 2 … n-1
 //	key ──▶ map ────────────▶ keys       |k|k|k|…|k|
 //	                          objs       |o|o|o|…|o|
-//	value ─▶ map ─▶ posting ─slots─▲      (one map and its postings for each index)
 //
 // A store's mutex guards the content that is in place. Replace builds another one beside it.
 type content[K comparable, T any] struct {
@@ -24,7 +23,7 @@ func (c *content[K, T]) insert(key K, obj T, epoch uint64) (slot uint32) {
 	slot = c.keys.push(key, epoch)
 	c.objs.push(obj, epoch)
 	for _, ix := range c.indices {
-		ix.filed = append(ix.filed, filing{})
+		ix.postings = append(ix.postings, posting{})
 	}
 	c.slots[key] = slot
 	c.peak = max(c.peak, len(c.slots))

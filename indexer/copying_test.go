@@ -39,9 +39,9 @@ func arraysOf[K comparable, T any](s *Store[K, T]) map[any]bool {
 	addArrays(arrays, &s.keys)
 	addArrays(arrays, &s.objs)
 	for _, ix := range s.indices {
-		addArrays(arrays, &ix.posts)
-		for number := range uint32(ix.posts.len) {
-			addArrays(arrays, &ix.posts.at(number).slots)
+		addArrays(arrays, &ix.lists)
+		for number := range uint32(ix.lists.len) {
+			addArrays(arrays, &ix.lists.at(number).slots)
 		}
 	}
 	return arrays

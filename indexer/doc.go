@@ -18,7 +18,7 @@
 //   - Apply and Replace are all or nothing for every reader. Reads never go back in time.
 //   - Index functions run before the store is locked, never on an old object, and so may read the store.
 //   - An index function may fail on an object, with an error or a panic. The object is then stored, and missing from
-//     that index only. OnError is told, with no lock held. The object's next version is filed again.
+//     that index only. OnError is told, with no lock held. The object's next version is indexed again.
 //   - An update that leaves the object under the same index values allocates nothing, but the copy of a shared chunk.
 //   - Deleted objects are let go, and the memory of the structures follows.
 //
@@ -26,7 +26,7 @@
 //
 //   - An order, but of ListKeys and IndexKeys (given Options.Compare) and ListIndexValues.
 //   - That a key's strings are those of the object's latest version. The store keeps the key that came first.
-//   - That a stored object stays as it is. Objects are not copied: a change to one is seen by all, but not filed.
+//   - That a stored object stays as it is. Objects are not copied: a change to one is seen by all, but not indexed.
 //   - Which of two writers at the same time is last, and how often an index function is called.
 //   - That a lookup never waits. It waits for a write in progress, also for a long transaction.
 //
@@ -34,6 +34,6 @@
 //
 // # Reading order
 //
-// column.go (copy on write), content.go (slots), index.go (postings), store.go (the lock and the epochs), write.go,
+// column.go (copy on write), content.go (slots), index.go (posting lists), store.go (the lock, the epochs), write.go,
 // read.go, snapshot.go, replace.go, values.go (index functions), indexers.go (indices that come and go).
 package indexer

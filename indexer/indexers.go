@@ -28,12 +28,13 @@ func (s *Store[K, T]) GetIndexers() Indexers[T] {
 	return indexers
 }
 
-// AddIndexers adds indices and files what the store holds. If one of the names is taken, or being added, it is an error
-// and nothing changes. An object on which a function fails is reported to OnError and missing from that index.
-// Readers and writers go on meanwhile. Writers file in the indices what they write; the other objects are pending, and
-// filed one by one from a snapshot. Then readers see the indices, complete.
+// AddIndexers adds indices and indexes what the store holds. If one of the names is taken, or being added, it is an
+// error and nothing changes. Readers and writers go on meanwhile. Writers index what they write. The other objects are
+// pending, and are indexed one by one from a snapshot. Then readers see the complete indices. At last OnError is told
+// of each object on which a function failed, and which is missing from that index.
 func (s *Store[K, T]) AddIndexers(add Indexers[T]) error {
 	var defs []*definition[T]
+	var failed []failure[K]
 	s.mu.Lock()
 	indices := slices.Clone(s.indices)
 	for name, fn := range add {
@@ -45,10 +46,9 @@ func (s *Store[K, T]) AddIndexers(add Indexers[T]) error {
 		defs, indices = append(defs, def), append(indices, newIndex(def, s.keys.len, s.epoch.Load()))
 	}
 	s.setIndicesLocked(indices)
-	pending := Snapshot[K, T]{s.freezeRLocked(new(moment[K, T]))}
 	s.mu.Unlock()
 
-	for key, obj := range pending.All() {
+	for key, obj := range s.All() {
 		s.write(func(sc *scratch[K, T]) {
 			sc.defs = defs
 			sc.compute(key, obj)
@@ -56,21 +56,22 @@ func (s *Store[K, T]) AddIndexers(add Indexers[T]) error {
 			slot, ok := s.slots[key]
 			for i, def := range defs {
 				ix := s.index(def.name) // not as it was made: a Replace may have put another in its place
-				if ok && ix.filed[slot] == (filing{}) {
-					ix.file(slot, sc.values[i], s.epoch.Load())
+				if ok && ix.postings[slot] == (posting{}) {
+					ix.addPostings(slot, sc.values[i], s.epoch.Load())
 				} else {
 					sc.failed = nil // the writer that wrote or deleted the object has reported what failed
 				}
 			}
+			failed, sc.failed = append(failed, sc.failed...), nil // reported last, because OnError may panic
 		})
 	}
 
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.present.Store(nil)
-	for _, def := range defs {
-		def.ready = true
-	}
+	s.write(func(sc *scratch[K, T]) { sc.failed = failed }, func(*scratch[K, T]) {
+		s.present.Store(nil)
+		for _, def := range defs {
+			def.ready = true
+		}
+	})
 	return nil
 }
 

@@ -94,50 +94,50 @@ func checkColumn[E any](t fataler, c *column[E], epoch uint64) {
 func checkIndex[T any](t fataler, ix *index[T], n int, epoch uint64) {
 	t.Helper()
 	name := ix.def.name
-	if len(ix.filed) != n {
-		t.Fatalf("index %s: %d filings for %d objects", name, len(ix.filed), n)
+	if len(ix.postings) != n {
+		t.Fatalf("index %s: %d first postings for %d objects", name, len(ix.postings), n)
 	}
-	type place struct{ posting, position uint32 }
+	type place struct{ list, position uint32 }
 	members := map[place]uint32{}
 	for slot := range uint32(n) {
-		for f := ix.first(slot); f != nil; f = f.next {
-			members[place{f.posting, f.position}] = slot
+		for p := ix.first(slot); p != nil; p = p.next {
+			members[place{p.list, p.position}] = slot
 		}
 	}
-	if ix.peak < len(ix.postings) || ix.peak*16 > n && mostlyEmpty(len(ix.postings), ix.peak) {
-		t.Fatalf("index %s: an index that once had %d values has %d", name, ix.peak, len(ix.postings))
+	if ix.lists.len*16 > n && mostlyEmpty(len(ix.numbers), ix.lists.len) {
+		t.Fatalf("index %s: an index that once had %d values has %d", name, ix.lists.len, len(ix.numbers))
 	}
-	if p := ix.posts.at(0); p.value != "" || p.slots.len != 0 {
-		t.Fatalf("index %s: posting 0 is %v", name, p)
+	if list := ix.lists.at(0); list.value != "" || list.slots.len != 0 {
+		t.Fatalf("index %s: list 0 is %v", name, list)
 	}
 	live, total := 0, 0
-	for number := uint32(1); number < uint32(ix.posts.len); number++ {
-		p := ix.posts.at(number)
-		if p.slots.len == 0 {
-			if p.value != "" || !slices.Contains(ix.free, number) {
-				t.Fatalf("index %s: posting %d is lost", name, number)
+	for number := uint32(1); number < uint32(ix.lists.len); number++ {
+		list := ix.lists.at(number)
+		if list.slots.len == 0 {
+			if list.value != "" || !slices.Contains(ix.free, number) {
+				t.Fatalf("index %s: list %d is lost", name, number)
 			}
 			continue
 		}
 		live++
-		total += p.slots.len
-		if got := ix.postings[p.value]; got != number {
-			t.Fatalf("index %s: value %q is found in posting %d instead of %d", name, p.value, got, number)
+		total += list.slots.len
+		if got := ix.numbers[list.value]; got != number {
+			t.Fatalf("index %s: value %q is found in list %d instead of %d", name, list.value, got, number)
 		}
-		for position := range uint32(p.slots.len) {
+		for position := range uint32(list.slots.len) {
 			slot, ok := members[place{number, position}]
-			if !ok || slot != *p.slots.at(position) {
-				t.Fatalf("index %s: value %q has slot %d at %d, filed is %d, %v",
-					name, p.value, *p.slots.at(position), position, slot, ok)
+			if !ok || slot != *list.slots.at(position) {
+				t.Fatalf("index %s: value %q has slot %d at %d, its posting says %d, %v",
+					name, list.value, *list.slots.at(position), position, slot, ok)
 			}
 		}
-		checkColumn(t, &p.slots, epoch)
+		checkColumn(t, &list.slots, epoch)
 	}
-	if total != len(members) || live != len(ix.postings) || live+len(ix.free)+1 != ix.posts.len {
-		t.Fatalf("index %s: %d members, %d filings; %d live, %d free of %d",
-			name, total, len(members), live, len(ix.free), ix.posts.len)
+	if total != len(members) || live != len(ix.numbers) || live+len(ix.free)+1 != ix.lists.len {
+		t.Fatalf("index %s: %d members, %d postings; %d live, %d free of %d",
+			name, total, len(members), live, len(ix.free), ix.lists.len)
 	}
-	checkColumn(t, &ix.posts, epoch)
+	checkColumn(t, &ix.lists, epoch)
 }
 
 // item is what tests store.

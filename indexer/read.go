@@ -62,28 +62,28 @@ func (s *Store[K, T]) sorted(keys []K) []K {
 	return keys
 }
 
-// ByIndex returns the objects filed under value in the named index, in no particular order. It is an error if there is
-// no such index. The slice is the caller's.
+// ByIndex returns the objects that have value in the named index, in no particular order. It is an error if there is no
+// such index. The slice is the caller's.
 func (s *Store[K, T]) ByIndex(name, value string) ([]T, error) {
-	return filedUnder(s, name, value, &s.objs)
+	return lookup(s, name, value, &s.objs)
 }
 
 // IndexKeys is ByIndex that returns the keys, in the order of Options.Compare.
 func (s *Store[K, T]) IndexKeys(name, value string) ([]K, error) {
-	keys, err := filedUnder(s, name, value, &s.keys)
+	keys, err := lookup(s, name, value, &s.keys)
 	return s.sorted(keys), err
 }
 
-// filedUnder returns the entries of one of the store's columns that are filed under value. A few are copied out under
+// lookup returns the entries of one of the store's columns for the objects that have value. A few are copied out under
 // the read lock. Of many, the lock is held only to freeze the columns.
-func filedUnder[K comparable, T, E any](s *Store[K, T], name, value string, from *column[E]) ([]E, error) {
+func lookup[K comparable, T, E any](s *Store[K, T], name, value string, from *column[E]) ([]E, error) {
 	s.mu.RLock()
 	ix := s.index(name)
 	if ix == nil || !ix.def.ready {
 		s.mu.RUnlock()
 		return nil, noIndex(name)
 	}
-	slots, entries := ix.posts.at(ix.postings[value]).slots, *from // posting 0 is empty
+	slots, entries := ix.lists.at(ix.numbers[value]).slots, *from // list 0 is empty
 	if slots.len <= chunkLen {
 		defer s.mu.RUnlock()
 	} else {
@@ -97,7 +97,7 @@ func filedUnder[K comparable, T, E any](s *Store[K, T], name, value string, from
 	return list, nil
 }
 
-// Index returns the objects filed under a value that obj would be filed under, each once, or an error of the function.
+// Index returns the objects that share a value with obj in the named index, each once, or an error of the function.
 func (s *Store[K, T]) Index(name string, obj T) ([]T, error) {
 	snapshot := s.Snapshot()
 	ix := snapshot.m.index(name)
@@ -116,13 +116,13 @@ func (s *Store[K, T]) Index(name string, obj T) ([]T, error) {
 	return slices.Collect(maps.Values(found)), nil
 }
 
-// ListIndexValues returns the values under which anything is filed in the named index, sorted; nil without that index.
+// ListIndexValues returns the values that objects have in the named index, sorted; nil without that index.
 func (s *Store[K, T]) ListIndexValues(name string) []string {
 	ix := s.Snapshot().m.index(name)
 	if ix == nil {
 		return nil
 	}
-	values := slices.AppendSeq([]string{}, maps.Keys(ix.postings))
+	values := slices.AppendSeq([]string{}, maps.Keys(ix.numbers))
 	slices.Sort(values)
 	return values
 }

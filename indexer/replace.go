@@ -12,12 +12,11 @@ func (s *Store[K, T]) Replace(objs []T, resourceVersion string) error {
 	var errs []error
 	keys, kept := make([]K, 0, len(objs)), make([]T, 0, len(objs))
 	for i, obj := range objs {
-		key, err := s.opts.KeyFunc(obj)
-		if err != nil {
+		if key, err := s.opts.KeyFunc(obj); err != nil {
 			errs = append(errs, fmt.Errorf("object %d of %d has no key: %w", i, len(objs), err))
-			continue
+		} else {
+			keys, kept = append(keys, key), append(kept, obj)
 		}
-		keys, kept = append(keys, key), append(kept, obj)
 	}
 	s.ReplaceKeyed(keys, kept, resourceVersion)
 	return errors.Join(errs...)
@@ -45,7 +44,7 @@ func (s *Store[K, T]) ReplaceKeyed(keys []K, objs []T, resourceVersion string) {
 			sc.values, sc.memory = sc.values[:0], sc.memory[:0]
 			sc.compute(*next.keys.at(slot), *next.objs.at(slot))
 			for i, ix := range next.indices {
-				ix.file(slot, sc.values[i], epoch)
+				ix.addPostings(slot, sc.values[i], epoch)
 			}
 		}
 	}, func(*scratch[K, T]) {

@@ -34,10 +34,10 @@ type moment[K comparable, T any] struct {
 
 // frozenIndex is an index at the moment.
 type frozenIndex[T any] struct {
-	def      *definition[T]
-	posts    column[posting]
-	once     sync.Once // makes postings
-	postings map[string]uint32
+	def     *definition[T]
+	lists   column[postingList]
+	once    sync.Once // makes numbers
+	numbers map[string]uint32
 }
 
 // freezeRLocked returns the snapshot of the present moment. mu must be locked, for reading at least. The moment is made
@@ -49,7 +49,7 @@ func (s *Store[K, T]) freezeRLocked(m *moment[K, T]) *moment[K, T] {
 	m.keys, m.objs, m.rv = s.keys, s.objs, s.rv
 	for _, ix := range s.indices {
 		if ix.def.ready {
-			m.indices = append(m.indices, frozenIndex[T]{def: ix.def, posts: ix.posts})
+			m.indices = append(m.indices, frozenIndex[T]{def: ix.def, lists: ix.lists})
 		}
 	}
 	s.epoch.Add(1)
@@ -102,7 +102,7 @@ func (s Snapshot[K, T]) All() iter.Seq2[K, T] {
 	}
 }
 
-// ByIndex iterates over the objects filed under value in the named index, in no particular order. It is an error if
+// ByIndex iterates over the objects that have value in the named index, in no particular order. It is an error if
 // there is no such index.
 func (s Snapshot[K, T]) ByIndex(name, value string) (iter.Seq2[K, T], error) {
 	m := s.moment()
@@ -110,7 +110,7 @@ func (s Snapshot[K, T]) ByIndex(name, value string) (iter.Seq2[K, T], error) {
 	if ix == nil {
 		return nil, noIndex(name)
 	}
-	slots := &ix.posts.at(ix.postings[value]).slots // posting 0 is empty
+	slots := &ix.lists.at(ix.numbers[value]).slots // list 0 is empty
 	return func(yield func(K, T) bool) {
 		for i := range uint32(slots.len) {
 			if slot := *slots.at(i); !yield(*m.keys.at(slot), *m.objs.at(slot)) {
@@ -125,10 +125,10 @@ func (m *moment[K, T]) index(name string) *frozenIndex[T] {
 	for i := range m.indices {
 		if ix := &m.indices[i]; ix.def.name == name {
 			ix.once.Do(func() {
-				ix.postings = map[string]uint32{}
-				for number := range uint32(ix.posts.len) {
-					if p := ix.posts.at(number); p.slots.len > 0 {
-						ix.postings[p.value] = number
+				ix.numbers = map[string]uint32{}
+				for number := range uint32(ix.lists.len) {
+					if list := ix.lists.at(number); list.slots.len > 0 {
+						ix.numbers[list.value] = number
 					}
 				}
 			})

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 )
 
-// IndexFunc appends to the empty dst the values under which obj is filed. A value named twice counts once. It must
+// IndexFunc appends to the empty dst the values of obj in the index. A value named twice counts once. It must
 // depend on obj alone. It runs in the writer's goroutine, with no lock held, and may read the store. An error or panic
 // costs this object its place in this index, until its next version.
 type IndexFunc[T any] func(obj T, dst []string) ([]string, error)

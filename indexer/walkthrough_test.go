@@ -58,7 +58,7 @@ func TestWalkthrough(t *testing.T) {
 		require.Equal(t, []string{"a", "c", "d"}, store.ListKeys())
 		require.Equal(t, "12", store.ResourceVersion())
 	})
-	t.Run("6 an object that cannot be filed is stored all the same", func(t *testing.T) {
+	t.Run("6 an object that cannot be indexed is stored all the same", func(t *testing.T) {
 		require.NoError(t, store.Update(&podV{"d", "", 2}))
 		require.Equal(t, []string{`d: index "node": not on a node`}, failures)
 		require.Empty(t, on("n3"))

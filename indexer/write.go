@@ -42,21 +42,20 @@ func (s *Store[K, T]) Apply(ops []Op[K, T], resourceVersion string) {
 		values, epoch := sc.values, s.epoch.Load()
 		for i := range ops {
 			op := &ops[i]
-			var old T
 			slot, ok := s.slots[op.Key]
+			op.Old, op.Existed = *new(T), ok
 			if ok {
-				old = *s.objs.at(slot)
+				op.Old = *s.objs.at(slot)
 			}
-			op.Old, op.Existed = old, ok
-			switch {
-			case op.Delete && !ok:
+			if op.Delete {
+				if ok {
+					s.remove(slot, epoch)
+				}
 				continue
-			case op.Delete:
-				s.remove(slot, epoch)
-				continue
-			case ok:
+			}
+			if ok {
 				*s.objs.edit(slot, epoch) = op.Obj
-			default:
+			} else {
 				slot = s.insert(s.opts.CloneKey(op.Key), op.Obj, epoch)
 			}
 			for j, ix := range s.indices {

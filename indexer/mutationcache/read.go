@@ -20,7 +20,7 @@ func (c *Cache[K, T]) GetByKey(key K) (obj T, ok bool) {
 	return c.backing.GetByKey(key)
 }
 
-// ByIndex returns the objects that are filed under value in the backing store's index of that name, the newer version
+// ByIndex returns the objects that have value in the backing store's index of that name, the newer version
 // of each counting: one that was written may appear under a value, or be gone from it, before the backing store knows.
 // It is an error if there is no such index. The slice is the caller's.
 func (c *Cache[K, T]) ByIndex(name, value string) ([]T, error) {
@@ -35,13 +35,13 @@ func (c *Cache[K, T]) ByIndex(name, value string) ([]T, error) {
 	}
 	list := make([]T, 0, len(objs))
 	for _, obj := range objs {
-		// What was written is looked at below, so that an object counts once, wherever its two versions are filed.
+		// What was written is looked at below, so that an object counts once, whatever values its two versions have.
 		if key, err := c.opts.KeyFunc(obj); err != nil || written[key] == nil {
 			list = append(list, obj)
 		}
 	}
 	for key, e := range written {
-		if obj, ok := c.newer(e); ok && c.filed(index, key, obj, value) {
+		if obj, ok := c.newer(e); ok && c.hasValue(index, key, obj, value) {
 			list = append(list, obj)
 		}
 	}
@@ -82,8 +82,8 @@ func (c *Cache[K, T]) newer(e *aging.Entry[K, mutation[T]]) (T, bool) {
 	return backing, true
 }
 
-// filed tells whether an index function files obj under value. One that fails or panics is reported.
-func (c *Cache[K, T]) filed(index indexer.IndexFunc[T], key K, obj T, value string) bool {
+// hasValue tells whether an index function gives obj that value. One that fails or panics is reported.
+func (c *Cache[K, T]) hasValue(index indexer.IndexFunc[T], key K, obj T, value string) bool {
 	values, err := valuesOf(index, obj)
 	if err != nil {
 		c.report(key, fmt.Errorf("index function: %w", err))

@@ -41,9 +41,7 @@ type Options[K comparable, T any] struct {
 //
 // All methods may be called from any goroutine. None blocks for longer than others take.
 type Store[K comparable, T any] struct {
-	keyFunc func(T) (K, error)
-	compare func(a, b K) int
-	ttl     time.Duration
+	opts Options[K, T]
 
 	mu   sync.Mutex // guards all below
 	objs *aging.Map[K, T]
@@ -52,8 +50,7 @@ type Store[K comparable, T any] struct {
 
 // New returns an empty store.
 func New[K comparable, T any](opts Options[K, T]) *Store[K, T] {
-	objs := aging.New[K, T](opts.TTL, 0)
-	return &Store[K, T]{keyFunc: opts.KeyFunc, compare: opts.Compare, ttl: opts.TTL, objs: objs}
+	return &Store[K, T]{opts: opts, objs: aging.New[K, T](opts.TTL, 0)}
 }
 
 // lock returns the unlock function.
@@ -66,13 +63,12 @@ func (s *Store[K, T]) lock() (unlock func()) {
 // Add stores obj under its key, in place of what was there, for one TTL from now. The error is KeyFunc's; nothing is
 // stored then.
 func (s *Store[K, T]) Add(obj T) error {
-	key, err := s.keyFunc(obj)
-	if err != nil {
-		return err
+	key, err := s.opts.KeyFunc(obj)
+	if err == nil {
+		defer s.lock()()
+		s.objs.Set(key, obj)
 	}
-	defer s.lock()()
-	s.objs.Set(key, obj)
-	return nil
+	return err
 }
 
 // Update is Add: the object's time begins anew.
@@ -80,12 +76,11 @@ func (s *Store[K, T]) Update(obj T) error { return s.Add(obj) }
 
 // Delete removes what is stored under obj's key, if anything. The error is KeyFunc's.
 func (s *Store[K, T]) Delete(obj T) error {
-	key, err := s.keyFunc(obj)
-	if err != nil {
-		return err
+	key, err := s.opts.KeyFunc(obj)
+	if err == nil {
+		s.DeleteKey(key)
 	}
-	s.DeleteKey(key)
-	return nil
+	return err
 }
 
 // DeleteKey removes what is stored under key, if anything.
@@ -98,9 +93,9 @@ func (s *Store[K, T]) DeleteKey(key K) {
 // with the same key the last counts. Objects without a key are left out; the error joins one error for each of them.
 func (s *Store[K, T]) Replace(objs []T, resourceVersion string) error {
 	var errs []error
-	fresh := aging.New[K, T](s.ttl, 0)
+	fresh := aging.New[K, T](s.opts.TTL, 0)
 	for i, obj := range objs {
-		if key, err := s.keyFunc(obj); err != nil {
+		if key, err := s.opts.KeyFunc(obj); err != nil {
 			errs = append(errs, fmt.Errorf("object %d of %d has no key: %w", i, len(objs), err))
 		} else {
 			fresh.Set(key, obj)
@@ -114,12 +109,11 @@ func (s *Store[K, T]) Replace(objs []T, resourceVersion string) error {
 
 // Get returns the stored object that has obj's key, unless it has expired. The error is KeyFunc's.
 func (s *Store[K, T]) Get(obj T) (stored T, ok bool, err error) {
-	key, err := s.keyFunc(obj)
-	if err != nil {
-		return stored, false, err
+	key, err := s.opts.KeyFunc(obj)
+	if err == nil {
+		stored, ok = s.GetByKey(key)
 	}
-	stored, ok = s.GetByKey(key)
-	return stored, ok, nil
+	return stored, ok, err
 }
 
 // GetByKey returns the object under key, unless it has expired.
@@ -155,8 +149,8 @@ func (s *Store[K, T]) ListKeys() []K {
 		keys = append(keys, e.Key)
 	}
 	unlock()
-	if s.compare != nil {
-		slices.SortFunc(keys, s.compare)
+	if s.opts.Compare != nil {
+		slices.SortFunc(keys, s.opts.Compare)
 	}
 	return keys
 }

@@ -22,7 +22,7 @@ type Exercise struct {
 var All = []Exercise{
 	{"01-fold-deltas", "deltafifo/deltafifo_append.go", "appendLocked"},
 	{"02-tombstones-on-replace", "deltafifo/deltafifo_replace.go", "appendTombstonesLocked"},
-	{"03-file-an-index-entry", "indexer/index.go", "file"},
+	{"03-file-an-index-entry", "indexer/index.go", "addPostings"},
 	{"04-take-a-snapshot", "indexer/snapshot.go", "freezeRLocked"},
 	{"05-swap-a-buffer", "sharedinformer/listener.go", "take"},
 	{"06-done-and-dirty", "workqueue/queue.go", "Done"},

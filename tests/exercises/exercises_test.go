@@ -54,14 +54,14 @@ p.deltas = append(p.deltas, d)`,
 	},
 	"03": {
 		// Only the first value counts.
-		`f := &ix.filed[slot]
-*f = nowhere
+		`p := &ix.postings[slot]
+*p = noValues
 if len(values) > 0 {
-	f.posting, f.position = ix.fileUnder(values[0], slot, epoch)
+	p.list, p.position = ix.addPosting(values[0], slot, epoch)
 }`,
 		// Nobody remembers where it is, so nobody can take it out again.
 		`for _, v := range values {
-	ix.fileUnder(v, slot, epoch)
+	ix.addPosting(v, slot, epoch)
 }`,
 	},
 	"04": {
@@ -72,7 +72,7 @@ if len(values) > 0 {
 m.keys, m.objs, m.rv = s.keys, s.objs, s.rv
 for _, ix := range s.indices {
 	if ix.def.ready {
-		m.indices = append(m.indices, frozenIndex[T]{def: ix.def, posts: ix.posts})
+		m.indices = append(m.indices, frozenIndex[T]{def: ix.def, lists: ix.lists})
 	}
 }
 s.present.Store(m)
@@ -81,7 +81,7 @@ return m`,
 		`m.keys, m.objs, m.rv = s.keys, s.objs, s.rv
 for _, ix := range s.indices {
 	if ix.def.ready {
-		m.indices = append(m.indices, frozenIndex[T]{def: ix.def, posts: ix.posts})
+		m.indices = append(m.indices, frozenIndex[T]{def: ix.def, lists: ix.lists})
 	}
 }
 s.epoch.Add(1)

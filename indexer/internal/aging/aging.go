@@ -38,11 +38,7 @@ func New[K comparable, V any](ttl time.Duration, max int) *Map[K, V] {
 
 // Expire drops what is due. Each entry is dropped once, so that calling it with each operation costs little.
 func (m *Map[K, V]) Expire() {
-	if m.ttl <= 0 || len(m.entries) == 0 {
-		return
-	}
-	now := time.Now()
-	for e := m.ring.next; e != &m.ring && now.Sub(e.set) > m.ttl; e = m.ring.next {
+	for e := m.ring.next; m.ttl > 0 && e != &m.ring && time.Since(e.set) > m.ttl; e = m.ring.next {
 		m.drop(e)
 	}
 	m.shrink()
@@ -56,9 +52,7 @@ func (m *Map[K, V]) Get(key K) *Entry[K, V] { return m.entries[key] }
 
 // Set puts value under key, as the youngest entry.
 func (m *Map[K, V]) Set(key K, value V) {
-	if old := m.entries[key]; old != nil {
-		m.drop(old)
-	}
+	m.Remove(key)
 	for m.max > 0 && len(m.entries) >= m.max {
 		m.drop(m.ring.next)
 	}
