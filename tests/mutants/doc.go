@@ -1,6 +1,6 @@
 // Package mutants asks whether the tests would notice. Each file in testdata names one-line bugs for one layer: a lost
-// signal, a missing tombstone, an index entry left behind. Each is put into the layer in turn, in an overlay that leaves the
-// source alone, and the layer's own tests must turn red. Without a bug, in the same way, they must be green.
+// signal, a missing tombstone, an index entry left behind. An overlay, which leaves the source alone, puts them all into the layer, each in
+// a copy of its function (copies.go). They are switched on in turn, and the layer's own tests must turn red. Without a bug they must be green.
 //
 //	GLASSWATCH_MUTANTS=1 go test -v ./tests/mutants
 //	GLASSWATCH_MUTANTS=1 go test -v ./tests/mutants -run 'Red/deltafifo'

@@ -3,6 +3,7 @@ package mutants
 import (
 	"cmp"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -17,16 +18,19 @@ const limit = 10 * time.Minute
 type suite struct {
 	folder string
 	args   []string
+	bugs   []Mutant // a bug's number is its place, from 1
 
-	once sync.Once // runs them without a bug
+	once sync.Once // compiles them, and runs them without a bug
 	// What came of that. Until then, and if they do not compile, Red.
 	how     setting
+	binary  string
+	alone   []Mutant // those of the bugs that are not in binary
 	took    time.Duration
 	verdict Verdict
 	by      string
 }
 
-// Each puts each bug in, as many at once as there are processors, and runs the tests that are to catch it: those of the folder, or of
+// Each tries each bug, as many at once as there are processors, and runs the tests that are to catch it: those of the folder, or of
 // the bug's own layer if folder is "". Without a bug they must be green; how long they take then decides when they are too slow.
 func Each(t *testing.T, all []Mutant, folder string, args ...string) {
 	t.Helper()
@@ -34,9 +38,11 @@ func Each(t *testing.T, all []Mutant, folder string, args ...string) {
 	folderOf := func(m Mutant) string { return cmp.Or(folder, m.Layer()) }
 	suites := map[string]*suite{}
 	for _, m := range all {
-		if name := folderOf(m); suites[name] == nil {
+		name := folderOf(m)
+		if suites[name] == nil {
 			suites[name] = &suite{folder: name, args: args, verdict: Red}
 		}
+		suites[name].bugs = append(suites[name].bugs, m)
 	}
 	var mu sync.Mutex
 	var tally Tally
@@ -49,12 +55,15 @@ func Each(t *testing.T, all []Mutant, folder string, args ...string) {
 			t.Errorf("not caught: %v", tally.missed)
 		}
 	})
+	parent := t
 	for _, m := range all {
 		t.Run(m.Name, func(t *testing.T) {
 			t.Parallel()
 			atOnce <- struct{}{}
 			defer func() { <-atOnce }()
-			verdict := suites[folderOf(m)].try(t, m)
+			s := suites[folderOf(m)]
+			s.once.Do(func() { s.runSound(parent) })
+			verdict := s.try(t, m)
 			mu.Lock()
 			defer mu.Unlock()
 			switch verdict {
@@ -69,16 +78,27 @@ func Each(t *testing.T, all []Mutant, folder string, args ...string) {
 	}
 }
 
-// runSound runs the tests without a bug, and finds the cheapest setting with which they are green.
+// runSound compiles the tests with the bugs, and runs them with none of them on. It finds the cheapest setting with which they are green.
 func (s *suite) runSound(t *testing.T) {
+	texts, alone, err := withCopies(s.bugs)
+	if err != nil {
+		s.by = err.Error()
+		return
+	}
 	for _, s.how = range settings {
-		binary, err := s.how.build(t, s.folder, nil)
+		s.alone = alone
+		s.binary, err = s.how.build(t, s.folder, texts)
+		if err != nil {
+			t.Logf("each bug of %s is compiled alone, as one of them does not compile: %v", s.folder, err)
+			s.alone = s.bugs
+			s.binary, err = s.how.build(t, s.folder, nil)
+		}
 		if err != nil {
 			s.by = err.Error()
 			continue
 		}
 		start := time.Now()
-		s.verdict, s.by = run(t, s.folder, binary, limit, s.args...)
+		s.verdict, s.by = run(t, s.folder, s.binary, 0, limit, s.args...)
 		s.took = time.Since(start)
 		if s.verdict == Green {
 			return
@@ -90,17 +110,18 @@ func (s *suite) runSound(t *testing.T) {
 // try returns what the tests say of a bug. One that does not compile proves nothing and counts as green.
 func (s *suite) try(t *testing.T, m Mutant) Verdict {
 	t.Helper()
-	s.once.Do(func() { s.runSound(t) })
 	require.Equal(t, Green, s.verdict, "%s is %s without a bug, so its mutants prove nothing: %s", s.folder, s.verdict, s.by)
-	text, err := m.Apply()
-	require.NoError(t, err)
-	binary, err := s.how.build(t, s.folder, map[string]string{m.File: text})
-	if err != nil {
-		t.Logf("not caught: %v", err)
-		return Green
+	binary, number := s.binary, 1+slices.Index(s.bugs, m)
+	if slices.Contains(s.alone, m) {
+		text, err := m.Apply()
+		require.NoError(t, err)
+		if binary, err = s.how.build(t, s.folder, map[string]string{m.File: text}); err != nil {
+			t.Logf("not caught: %v", err)
+			return Green
+		}
 	}
 	start := time.Now()
-	verdict, by := run(t, s.folder, binary, patienceAfter(s.took), s.args...)
+	verdict, by := run(t, s.folder, binary, number, patienceAfter(s.took), s.args...)
 	seconds := time.Since(start).Seconds()
 	switch verdict {
 	case Green:

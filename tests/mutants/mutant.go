@@ -25,14 +25,20 @@ func (m Mutant) Layer() string { return path.Dir(m.File) }
 
 // Apply returns the file with the bug. It must be called from the tests of a folder in tests, as the rest of this package.
 func (m Mutant) Apply() (string, error) {
-	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(m.File)))
+	text, err := read(m.File)
 	if err != nil {
 		return "", err
 	}
-	if n := strings.Count(string(text), m.before); n != 1 {
+	if n := strings.Count(text, m.before); n != 1 {
 		return "", fmt.Errorf("mutant %s: its piece of %s is there %d times, not once:\n%s", m.Name, m.File, n, m.before)
 	}
-	return strings.Replace(string(text), m.before, m.after, 1), nil
+	return strings.Replace(text, m.before, m.after, 1), nil
+}
+
+// read returns a file of the module.
+func read(file string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(file)))
+	return string(text), err
 }
 
 // Read returns the mutants in the files that the pattern matches.

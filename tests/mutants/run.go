@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -45,7 +44,7 @@ func (how setting) build(t *testing.T, layer string, texts map[string]string) (b
 	t.Helper()
 	dir, replace := t.TempDir(), map[string]string{}
 	for file, text := range texts {
-		mutated := filepath.Join(dir, path.Base(file))
+		mutated := filepath.Join(dir, strings.ReplaceAll(file, "/", "_"))
 		require.NoError(t, os.WriteFile(mutated, []byte(text), 0o600))
 		replace[absolute(t, file)] = mutated
 	}
@@ -84,8 +83,9 @@ var (
 	crashed = regexp.MustCompile(`(?m)^(panic: .*|fatal error: .*|SIG\w+: .*|goleak: .*)$`)
 )
 
-// run runs the tests of a folder up to the first that fails. by is that test, or the message that ended them.
-func run(t *testing.T, layer, binary string, patience time.Duration, args ...string) (verdict Verdict, by string) {
+// run runs the tests of a folder up to the first that fails, with the bug of that number on, if they have it. by is that test, or the
+// message that ended them.
+func run(t *testing.T, layer, binary string, number int, patience time.Duration, args ...string) (verdict Verdict, by string) {
 	t.Helper()
 	args = append(args, "-test.failfast", "-test.timeout="+patience.String())
 	if usage, _ := exec.Command(binary, "-help").CombinedOutput(); strings.Contains(string(usage), "rapid.nofailfile") {
@@ -96,6 +96,7 @@ func run(t *testing.T, layer, binary string, patience time.Duration, args ...str
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary, args...)
 	cmd.Dir = filepath.Join(root, filepath.FromSlash(layer))
+	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", variable, number))
 	out, err := cmd.CombinedOutput()
 	if err == nil {
 		return Green, ""
