@@ -101,11 +101,3 @@ func BenchmarkBytesPerObject(b *testing.B) {
 		}
 	}
 }
-
-func heap() int64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
-}

@@ -184,11 +184,15 @@ func TestController_PanicOfProcessCostsThatBatchIfTheProcessSurvivesIt(t *testin
 }
 
 func TestController_ProcessThatEndsItsGoroutineTakesTheReflectorWithIt(t *testing.T) {
-	onALine(t, reflector.Options{}, func(l *line) {
+	var state reflector.State
+	opts := reflector.Options{OnTransition: func(_, to reflector.State) { state = to }}
+	onALine(t, opts, func(l *line) {
 		l.during = func(string) error { runtime.Goexit(); return nil }
 		l.server.Put("a", "1")
 		l.Start()
 		<-l.controller.Done()
+		synctest.Wait()
+		require.Equal(l, reflector.Stopped, state)
 		require.Error(l, l.controller.Run(context.Background()))
 	})
 }
