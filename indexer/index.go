@@ -53,11 +53,11 @@ func newIndex[T any](def *definition[T], n int, epoch uint64) *index[T] {
 
 // update indexes a slot under values instead of those of its postings, unless they are the same.
 func (ix *index[T]) update(slot uint32, values []string, epoch uint64) {
-	p, same := ix.first(slot), 0
-	for p != nil && same < len(values) && ix.lists.at(p.list).value == values[same] {
+	p, same := &ix.postings[slot], 0
+	for p != nil && p.list != 0 && same < len(values) && ix.lists.at(p.list).value == values[same] {
 		p, same = p.next, same+1
 	}
-	if p == nil && same == len(values) && ix.postings[slot] != (posting{}) {
+	if (p == nil || p.list == 0) && same == len(values) && ix.postings[slot] != (posting{}) {
 		return
 	}
 	ix.removePostings(slot, epoch)
