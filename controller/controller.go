@@ -50,8 +50,7 @@ func (c *Controller[K]) Name() string { return c.opts.Name }
 // Run's context was cancelled.
 func (c *Controller[K]) Enqueue(key K) { c.EnqueueWithPriority(key, 0) }
 
-// EnqueueWithPriority is Enqueue with another priority; see [LowPriority]. A queued key keeps the higher of two
-// priorities.
+// EnqueueWithPriority is Enqueue with another priority; see [LowPriority]. Of two calls the higher priority counts.
 func (c *Controller[K]) EnqueueWithPriority(key K, priority int) {
 	c.observeAdd("queued", key, 0)
 	c.queue.AddWithPriority(key, priority)
@@ -76,8 +75,12 @@ func (c *Controller[K]) Run(ctx context.Context) error {
 		return ErrAlreadyRun
 	}
 	logger := klog.LoggerWithValues(klog.FromContext(ctx), "controller", c.opts.Name)
-	// The reconciles have a context of their own, which outlives ctx until the drain timeout.
-	working, abandon := context.WithCancel(klog.NewContext(context.WithoutCancel(ctx), logger))
+	// The reconciles have a context of their own. It outlives ctx until the drain timeout, if there is one.
+	base := klog.NewContext(ctx, logger)
+	if c.opts.DrainTimeout > 0 {
+		base = context.WithoutCancel(base)
+	}
+	working, abandon := context.WithCancel(base)
 	defer abandon()
 	logger.Info("Starting workers", "workers", c.opts.Workers)
 	var workers sync.WaitGroup
@@ -91,11 +94,10 @@ func (c *Controller[K]) Run(ctx context.Context) error {
 	c.queue.ShutDownWithDrain()
 	workers.Wait()
 	deadline.Stop()
-	left, cut := c.leftUndone.Load(), c.cutShort.Load()
-	if left == 0 && cut == 0 {
-		logger.Info("Drained")
-		return nil
+	if left, cut := c.leftUndone.Load(), c.cutShort.Load(); left+cut > 0 {
+		return fmt.Errorf("%w: %q cut %d reconciles short and left %d queued keys undone",
+			ErrDrainTimeout, c.opts.Name, cut, left)
 	}
-	return fmt.Errorf("%w: %q cut %d reconciles short and left %d queued keys undone",
-		ErrDrainTimeout, c.opts.Name, cut, left)
+	logger.Info("Drained")
+	return nil
 }

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -75,6 +76,22 @@ func TestRun_WaitsForAReconcileThatIgnoresItsContext(t *testing.T) {
 		_ = s.ExpectRunning(true)
 		s.At(time.Minute)
 		assert.NoError(t, s.ExpectRunning(false), "it succeeded: nothing was left undone")
+	})
+}
+
+func TestRun_WithoutADrainNoKeyIsTakenAfterTheCancel(t *testing.T) {
+	tell(t, Options[string]{DrainTimeout: -1}, func(s *story) {
+		s.Play(func(ctx context.Context, _ string) (Result, error) {
+			s.stop() // and the worker goes on at once
+			return Result{}, ctx.Err()
+		})
+		for i := range 100 {
+			s.Enqueue(fmt.Sprint(i))
+		}
+		s.Start()
+		s.At(time.Second)
+		assert.ErrorContains(t, s.ExpectRunning(false), "cut 1 reconciles short and left 99 queued keys undone")
+		s.ExpectCalls("0s 0")
 	})
 }
 

@@ -129,6 +129,23 @@ func TestInOrder_ProducersWaitWhileTheConsumerIsTwoBatchesBehind(t *testing.T) {
 	})
 }
 
+func TestInOrder_ProducersWaitAlsoWhileAShortBatchIsProcessed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(10)
+		q.Replace(nil, nil, "1") // comes alone
+		for range 20 {
+			q.Resync()
+		}
+		var producing func() bool
+		assert.NoError(t, q.PopBatch(func([]delta, bool) error {
+			producing = started(func() { q.Resync() })
+			assert.True(t, producing())
+			return nil
+		}))
+		assert.False(t, producing())
+	})
+}
+
 func TestInOrder_ProducersDoNotWaitForAConsumerThatKeepsUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q, end := behind(t, 1)

@@ -16,8 +16,6 @@ const (
 	Replaced
 	// Sync: nothing happened, the object is to be looked at again. DeltaFIFO only.
 	Sync
-	// From here on come the bulk events, which concern no single key. InOrder only.
-
 	// ReplacedAll: a list as one event. Whatever is not in Delta.Bulk is gone. InOrder only.
 	ReplacedAll
 	// SyncAll: nothing happened, every object is to be looked at again. InOrder only.

@@ -18,6 +18,9 @@ func (f *DeltaFIFO[K, T]) appendLocked(d Delta[K, T]) {
 		return
 	}
 	p.deltas = append(p.deltas, d)
+	if len(p.deltas) == 1 && f.opts.Metrics.Queued != nil {
+		f.opts.Metrics.Queued(len(f.items)) // last of all, because it may panic
+	}
 }
 
 // enqueueLocked puts a key without deltas at the end of the queue, and wakes one waiting consumer.
@@ -37,19 +40,13 @@ func (f *DeltaFIFO[K, T]) enqueueLocked(key K) *entry[K, T] {
 	f.items[key] = p
 	f.peak = max(f.peak, len(f.items))
 	f.changed.Signal()
-	if f.opts.Metrics.Queued != nil {
-		f.opts.Metrics.Queued(len(f.items))
-	}
 	return p
 }
 
 // foldDeletions returns the better informed of two deletions in a row. One with an object beats one without. Else one
 // that was seen beats one that was inferred.
 func foldDeletions[K comparable, T any](older, newer Delta[K, T]) Delta[K, T] {
-	switch {
-	case older.Missing && !newer.Missing:
-		return newer
-	case newer.Missing && !older.Missing, !older.FinalStateUnknown:
+	if newer.Missing && !older.Missing || newer.Missing == older.Missing && !older.FinalStateUnknown {
 		return older
 	}
 	return newer

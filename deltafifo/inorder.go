@@ -1,9 +1,6 @@
 package deltafifo
 
-import (
-	"fmt"
-	"slices"
-)
+import "slices"
 
 // InOrder hands out every event in the order in which it came.
 //
@@ -24,7 +21,7 @@ type InOrder[K comparable, T any] struct {
 	// backpressure: when the batch being processed was taken, two full batches were left. Producers wait for its end.
 	backpressure bool
 	highWater    int            // the longest head of late; decays slowly
-	seen         map[K]struct{} // finds repeated keys in a batch, else empty; nil if keys may repeat
+	seen         map[K]struct{} // finds repeated keys in a batch, else empty or nil
 }
 
 // NewInOrder returns an empty queue. It panics without a KeyFunc.
@@ -33,9 +30,6 @@ func NewInOrder[K comparable, T any](opts Options[K, T]) *InOrder[K, T] {
 		opts.BatchSize = 1000
 	}
 	q := &InOrder[K, T]{}
-	if !opts.KeysMayRepeat {
-		q.seen = map[K]struct{}{}
-	}
 	q.init(opts, q.enqueueLocked)
 	return q
 }
@@ -47,9 +41,6 @@ func (q *InOrder[K, T]) PutAll(deltas []Delta[K, T]) (errs []error) {
 	events, kept := 0, deltas[:0]
 	for i := range deltas {
 		ok, err := q.opts.complete(&deltas[i])
-		if t := deltas[i].Type; t < Added || t > Deleted {
-			err = fmt.Errorf("deltafifo: PutAll takes no %v", t)
-		}
 		if err != nil {
 			if errs == nil {
 				errs = make([]error, len(deltas))

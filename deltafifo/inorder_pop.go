@@ -40,7 +40,7 @@ func (q *InOrder[K, T]) pop(limit int, process func([]Delta[K, T], bool) error) 
 		q.opts.Metrics.Queued(q.queued - len(batch))
 	}
 	q.batchLen = len(batch)
-	q.backpressure = (q.queued-limit)/2 >= q.opts.BatchSize // doubling BatchSize could overflow
+	q.backpressure = (q.queued-len(batch))/2 >= q.opts.BatchSize // doubling BatchSize could overflow
 	isInInitialList := !q.populated || q.remaining > 0
 	q.mu.Unlock()
 	defer q.mu.Lock()
@@ -58,7 +58,7 @@ func (q *InOrder[K, T]) nextBatchLocked(limit int) []Delta[K, T] {
 	if old := q.head; q.done == len(old) {
 		q.highWater = max(len(old), q.highWater*31/32)
 		if cap(old) > minKept && q.highWater < cap(old)/4 {
-			old = nil
+			old, q.seen = nil, nil
 		}
 		q.head, q.tail, q.done = q.tail, old[:0], 0
 	}
@@ -67,12 +67,15 @@ func (q *InOrder[K, T]) nextBatchLocked(limit int) []Delta[K, T] {
 	if len(ds) == 1 || ds[0].Type >= ReplacedAll {
 		return ds[:1]
 	}
+	if q.seen == nil {
+		q.seen = map[K]struct{}{}
+	}
 	defer clear(q.seen)
 	for i := range ds {
 		if ds[i].Type >= ReplacedAll {
 			return ds[:i]
 		}
-		if q.seen != nil {
+		if !q.opts.KeysMayRepeat {
 			q.seen[ds[i].Key] = struct{}{}
 			if len(q.seen) == i {
 				return ds[:i] // the key was there

@@ -9,6 +9,9 @@ import (
 // complete keys and transforms the object of d, which has only a Type and an Obj. It tells whether to queue d. When the
 // transform failed, OnError is told, and only a deletion is queued, Missing its object. The error wraps ErrNoKey.
 func (o *Options[K, T]) complete(d *Delta[K, T]) (ok bool, err error) {
+	if d.Type < Added || d.Type > Deleted {
+		return false, fmt.Errorf("deltafifo: %v is not Added, Updated or Deleted", d.Type)
+	}
 	obj := d.Obj
 	var none T
 	// Field by field: building a Delta and copying it takes longer than all else here.
@@ -34,7 +37,7 @@ func (o *Options[K, T]) list(objs []T, keep []K) ([]Item[K, T], error) {
 	items := make([]Item[K, T], 0, len(objs)+len(keep))
 	var errs []error
 	for _, obj := range objs {
-		d := Delta[K, T]{Type: Replaced, Obj: obj}
+		d := Delta[K, T]{Type: Added, Obj: obj}
 		ok, err := o.complete(&d)
 		if err != nil {
 			errs = append(errs, err)

@@ -2,6 +2,7 @@ package deltafifo
 
 import (
 	"fmt"
+	"reflect"
 	"runtime"
 	"sync"
 	"testing"
@@ -131,6 +132,21 @@ func TestInOrder_GivesMemoryBackAfterABurst(t *testing.T) {
 	}
 	assert.LessOrEqual(t, cap(q.head), minKept)
 	assert.LessOrEqual(t, cap(q.tail), minKept)
+}
+
+func TestInOrder_GivesTheKeysOfALargeBatchBack(t *testing.T) {
+	q := newQueue(burst)
+	for _, th := range many(burst) {
+		q.Update(th)
+	}
+	q.PopBatch(ignoreBatch)
+	large := reflect.ValueOf(q.seen).Pointer()
+	for range 128 { // each buffer is used a little, and seen to be too large
+		q.Update(v("a", 1))
+		q.Update(v("b", 1))
+		q.PopBatch(ignoreBatch)
+	}
+	assert.NotEqual(t, large, reflect.ValueOf(q.seen).Pointer(), "the map was not made anew")
 }
 
 func TestQueues_KeepNoProcessedObjectAlive(t *testing.T) {

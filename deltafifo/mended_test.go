@@ -48,6 +48,10 @@ func TestInOrder_PutAllRefusesWhatIsNoEventOfOneObject(t *testing.T) {
 		assert.NoError(t, errs[1])
 		assert.Equal(t, []string{"Added b(b@1)"}, batches(t, q))
 	}
+	var told []error
+	q.opts.Transform, q.opts.OnError = transform, func(_ string, err error) { told = append(told, err) }
+	require.ErrorContains(t, q.PutAll([]delta{{Type: Sync, Obj: failing("a", 1)}})[0], "Sync")
+	assert.Empty(t, told, "nobody was asked about the object")
 }
 
 func TestMetrics_APanicCostsNoQueueItsConsumer(t *testing.T) {
@@ -65,9 +69,14 @@ func TestMetrics_APanicCostsNoQueueItsConsumer(t *testing.T) {
 	f.opts.Metrics.Queued = q.opts.Metrics.Queued
 	assert.Panics(t, func() { q.PopBatch(ignoreBatch) })
 	assert.Panics(t, func() { f.Pop(ignoreDeltas) })
+	assert.Panics(t, func() { f.Add(v("b", 1)) })
+	assert.NoError(t, f.checkInvariants())
 	armed = false
 	assert.Equal(t, []string{"Added a(a@1)"}, batches(t, q))
-	require.Equal(t, 1, f.Len())
+	assert.NoError(t, f.DeleteKey("b"))
+	assert.NoError(t, f.Replace(nil, nil, "1"))
+	assert.Equal(t, "Added a(a@1) Deleted a(a@1) unknown Added b(b@1) Deleted b(b@1) unknown", show(f.Pending()))
+	require.Equal(t, 2, f.Len())
 	assert.NoError(t, f.Pop(ignoreDeltas))
 	assert.NoError(t, q.checkInvariants())
 	assert.NoError(t, f.checkInvariants())

@@ -178,12 +178,12 @@ func popBothInOrders(s *script, impl *queue, model *inOrderModel, closed bool) {
 		model.taken = model.Len()
 	}
 	single := rapid.Bool().Draw(t, "single")
-	want, limit := model.batch(), model.batchSize
+	want := model.batch()
 	if single {
-		want, limit = model.events[:1], 1
+		want = model.events[:1]
 	}
 	wantInitial := !model.HasSynced()
-	held := len(model.events)-limit >= 2*model.batchSize && !closed
+	held := len(model.events)-len(want) >= 2*model.batchSize && !closed
 	process := func(got []delta, initial bool, end func() error) error {
 		if show(got) != show(want) || initial != wantInitial || cap(got) != len(got) {
 			t.Fatalf("popped %v %v, the model has %v %v", show(got), initial, show(want), wantInitial)

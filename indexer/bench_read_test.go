@@ -77,3 +77,16 @@ func BenchmarkByIndex100Hits(b *testing.B) {
 		}
 	})
 }
+
+// BenchmarkIndex asks after each update which objects share the updated one's node: a hundred. A write comes before each
+// question, so nothing that was made for the last answer is of use.
+func BenchmarkIndex(b *testing.B) {
+	bench(b, withFloor, func(b *testing.B, c contender, pods []*corev1.Pod) {
+		u := updatesOf(c, len(pods))
+		for b.Loop() {
+			p := u.next()
+			c.update(p)
+			c.index(p)
+		}
+	})
+}

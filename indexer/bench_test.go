@@ -38,6 +38,7 @@ type contender interface {
 	each() int
 	byNode(node string) int
 	byNamespace(namespace string) int
+	index(p *corev1.Pod) int
 	replace()
 }
 
@@ -86,7 +87,8 @@ func (o *ours) byNamespace(namespace string) int {
 	l, _ := o.s.ByIndex("namespace", namespace)
 	return len(l)
 }
-func (o *ours) replace() { _ = o.s.Replace(o.pods, "1") }
+func (o *ours) index(p *corev1.Pod) int { l, _ := o.s.Index("node", p); return len(l) }
+func (o *ours) replace()                { _ = o.s.Replace(o.pods, "1") }
 
 type theirs struct {
 	s    cache.Indexer
@@ -134,7 +136,8 @@ func (o *theirs) byNamespace(namespace string) int {
 	l, _ := o.s.ByIndex("namespace", namespace)
 	return len(l)
 }
-func (o *theirs) replace() { _ = o.s.Replace(o.pods, "1") }
+func (o *theirs) index(p *corev1.Pod) int { l, _ := o.s.Index("node", p); return len(l) }
+func (o *theirs) replace()                { _ = o.s.Replace(o.pods, "1") }
 
 // least answers from plain maps and slices that are made for each question, without locks: while one goroutine writes
 // and others read, they work on different ones.
@@ -181,6 +184,7 @@ func (o *least) each() (n int) {
 }
 func (o *least) byNode(node string) int           { return len(slices.Clone(o.nodes[node])) }
 func (o *least) byNamespace(namespace string) int { return len(slices.Clone(o.namespaces[namespace])) }
+func (o *least) index(p *corev1.Pod) int          { return o.byNode(p.Spec.NodeName) }
 func (o *least) replace() {
 	next := make(map[podKey]*corev1.Pod, len(o.pods))
 	for _, p := range o.pods {

@@ -16,7 +16,6 @@ const (
 //	          entries    entries   entries         a writer copies the first and the third before it writes there
 //
 // Writing methods take the epoch of the store. What was made in an earlier epoch may be shared, and is copied first.
-// A column that no snapshot shares is written in epoch 0 only.
 type column[E any] struct {
 	chunks []chunk[E]
 	len    int

@@ -77,10 +77,34 @@ func TestWrite_CopiesAChunkOncePerSnapshotAndNothingWithout(t *testing.T) {
 	for range 1000 {
 		s.GetByKey("1")
 		_, _ = s.ByIndex("tags", "t1")
+		_, _ = s.Index("tags", &item{tags: []string{"t1", "t2"}})
 	}
+	require.Len(t, s.ListIndexValues("tags"), n)
 	require.Zero(t, copied(s, updateAll), "small reads take no snapshot")
 	_, _ = s.ByIndex("group", "g")
 	require.Equal(t, chunks, copied(s, updateAll), "a large posting is frozen")
+}
+
+func TestIndex_FindsEachObjectOnceHoweverManyValuesItShares(t *testing.T) {
+	s := newItems(Indexers[*item]{"tags": byTags})
+	for i := range 3 * chunkLen {
+		tags := []string{"all", fmt.Sprint("few", i/5), fmt.Sprint("many", i%2)}
+		require.NoError(t, s.Add(&item{key: fmt.Sprint(i), tags: tags}))
+	}
+	for tags, want := range map[string]int{
+		"": 0, "nowhere": 0, "few0 few0": 5, "few0 few1 nowhere": 10, "few0 many0": chunkLen*3/2 + 2, "many1 all few0": chunkLen * 3,
+	} {
+		found, err := s.Index("tags", &item{tags: strings.Fields(tags)})
+		require.NoError(t, err)
+		keys := map[string]bool{}
+		for _, o := range found {
+			keys[o.key] = true
+		}
+		require.Len(t, found, want, tags)
+		require.Len(t, keys, want, tags)
+	}
+	_, err := s.Index("unknown", &item{})
+	require.EqualError(t, err, `indexer: there is no index "unknown"`)
 }
 
 func TestAll_ShowsOneMomentHoweverManyAreReadMeanwhile(t *testing.T) {
@@ -285,15 +309,4 @@ func TestDelete_LetsGoOfTheObject(t *testing.T) {
 	}()
 	runtime.GC()
 	require.Nil(t, gone.Value(), "something still holds the object")
-}
-
-// TestSnapshot_StaysHoweverManyWereTakenOfOneMoment: a quiet store that is read all day sees no write in between.
-func TestSnapshot_StaysHoweverManyWereTakenOfOneMoment(t *testing.T) {
-	s := filled(t, 10)
-	snap := s.Snapshot()
-	for range 1 << 23 {
-		s.Snapshot()
-	}
-	require.NoError(t, s.Update(&item{key: "3", version: 1}))
-	require.Zero(t, must(snap.Get("3")).version)
 }

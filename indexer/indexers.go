@@ -33,6 +33,9 @@ func (s *Store[K, T]) GetIndexers() Indexers[T] {
 // pending, and are indexed one by one from a snapshot. Then readers see the complete indices. At last OnError is told
 // of each object on which a function failed, and which is missing from that index.
 func (s *Store[K, T]) AddIndexers(add Indexers[T]) error {
+	if len(add) == 0 {
+		return nil
+	}
 	var defs []*definition[T]
 	var failed []failure[K]
 	s.mu.Lock()
@@ -47,6 +50,15 @@ func (s *Store[K, T]) AddIndexers(add Indexers[T]) error {
 	}
 	s.setIndicesLocked(indices)
 	s.mu.Unlock()
+	defer func() {
+		if !defs[0].ready { // an index function has ended this goroutine
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.setIndicesLocked(slices.DeleteFunc(slices.Clone(s.indices), func(ix *index[T]) bool {
+				return slices.Contains(defs, ix.def)
+			}))
+		}
+	}()
 
 	for key, obj := range s.All() {
 		s.write(func(sc *scratch[K, T]) {

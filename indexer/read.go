@@ -33,7 +33,7 @@ func (s *Store[K, T]) Len() int {
 	return s.keys.len
 }
 
-// ResourceVersion returns the store's resourceVersion, as of the last Replace, Apply or Bookmark that named one.
+// ResourceVersion returns that of the last Replace, or of a later Apply or Bookmark that named one.
 func (s *Store[K, T]) ResourceVersion() string {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -65,64 +65,78 @@ func (s *Store[K, T]) sorted(keys []K) []K {
 // ByIndex returns the objects that have value in the named index, in no particular order. It is an error if there is no
 // such index. The slice is the caller's.
 func (s *Store[K, T]) ByIndex(name, value string) ([]T, error) {
-	return lookup(s, name, value, &s.objs)
+	return lookup(s, name, []string{value}, &s.objs)
+}
+
+// ByIndexValues is ByIndex for the objects that have at least one of values, each object once.
+func (s *Store[K, T]) ByIndexValues(name string, values []string) ([]T, error) {
+	return lookup(s, name, values, &s.objs)
 }
 
 // IndexKeys is ByIndex that returns the keys, in the order of Options.Compare.
 func (s *Store[K, T]) IndexKeys(name, value string) ([]K, error) {
-	keys, err := lookup(s, name, value, &s.keys)
+	keys, err := lookup(s, name, []string{value}, &s.keys)
 	return s.sorted(keys), err
 }
 
-// lookup returns the entries of one of the store's columns for the objects that have value. A few are copied out under
-// the read lock. Of many, the lock is held only to freeze the columns.
-func lookup[K comparable, T, E any](s *Store[K, T], name, value string, from *column[E]) ([]E, error) {
+// lookup returns the entries of one of the store's columns for the objects that have one of values, each once. A few
+// are copied out under the read lock. Of many, the lock is held only to freeze the columns.
+func lookup[K comparable, T, E any](s *Store[K, T], name string, values []string, from *column[E]) ([]E, error) {
 	s.mu.RLock()
 	ix := s.index(name)
 	if ix == nil || !ix.def.ready {
 		s.mu.RUnlock()
 		return nil, noIndex(name)
 	}
-	slots, entries := ix.lists.at(ix.numbers[value]).slots, *from // list 0 is empty
-	if slots.len <= chunkLen {
+	lists, n, entries := make([]column[uint32], 0, 4), 0, *from
+	for _, value := range values {
+		slots := ix.lists.at(ix.numbers[value]).slots // list 0 is empty
+		lists, n = append(lists, slots), n+slots.len
+	}
+	if n <= chunkLen {
 		defer s.mu.RUnlock()
 	} else {
 		s.freezeRLocked(new(moment[K, T]))
 		s.mu.RUnlock()
 	}
-	list := make([]E, 0, slots.len)
-	for i := range uint32(slots.len) {
-		list = append(list, *entries.at(*slots.at(i)))
+	found := make([]E, 0, n)
+	seen := map[uint32]bool{} // the slots of what was found, where there are several values
+	for _, slots := range lists {
+		for i := range uint32(slots.len) {
+			slot := *slots.at(i)
+			if len(lists) > 1 {
+				if seen[slot] {
+					continue
+				}
+				seen[slot] = true
+			}
+			found = append(found, *entries.at(slot))
+		}
 	}
-	return list, nil
+	return found, nil
 }
 
 // Index returns the objects that share a value with obj in the named index, each once, or an error of the function.
 func (s *Store[K, T]) Index(name string, obj T) ([]T, error) {
-	snapshot := s.Snapshot()
-	ix := snapshot.m.index(name)
-	if ix == nil {
-		return nil, noIndex(name)
+	for _, def := range *s.defs.Load() {
+		if def.name == name {
+			values, err := def.valuesOf(obj, nil)
+			if err != nil {
+				return nil, err
+			}
+			return s.ByIndexValues(name, values)
+		}
 	}
-	values, err := ix.def.valuesOf(obj, nil)
-	if err != nil {
-		return nil, err
-	}
-	found := map[K]T{}
-	for _, value := range values {
-		objs, _ := snapshot.ByIndex(name, value)
-		maps.Insert(found, objs)
-	}
-	return slices.Collect(maps.Values(found)), nil
+	return nil, noIndex(name)
 }
 
 // ListIndexValues returns the values that objects have in the named index, sorted; nil without that index.
-func (s *Store[K, T]) ListIndexValues(name string) []string {
-	ix := s.Snapshot().m.index(name)
-	if ix == nil {
-		return nil
+func (s *Store[K, T]) ListIndexValues(name string) (values []string) {
+	s.mu.RLock()
+	if ix := s.index(name); ix != nil && ix.def.ready {
+		values = slices.AppendSeq(make([]string, 0, len(ix.numbers)), maps.Keys(ix.numbers))
 	}
-	values := slices.AppendSeq([]string{}, maps.Keys(ix.numbers))
+	s.mu.RUnlock()
 	slices.Sort(values)
 	return values
 }

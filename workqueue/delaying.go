@@ -18,8 +18,7 @@ func NewDelaying[T comparable](opts Options[T]) *DelayingQueue[T] {
 }
 
 // AddAfter makes item due when d has passed: then it is added as by Add. A d of zero or less is Add. Of two calls for
-// the same item the sooner deadline counts, until it has passed. Once the queue is shutting down, AddAfter does
-// nothing.
+// an item the sooner deadline counts, until it has passed. Once the queue is shutting down, AddAfter does nothing.
 func (q *DelayingQueue[T]) AddAfter(item T, d time.Duration) { q.AddAfterWithPriority(item, d, 0) }
 
 // AddAfterWithPriority is AddAfter with the priority that the item is to have once it is due. Of two calls the higher
@@ -52,8 +51,7 @@ func (q *DelayingQueue[T]) AddAfterWithPriority(item T, d time.Duration, priorit
 	}
 }
 
-// CancelDelayed takes back the item's pending AddAfter, and reports whether there was one. An item that is due already
-// stays so.
+// CancelDelayed takes back the item's pending AddAfter, and reports whether there was one. A due item stays due.
 func (q *DelayingQueue[T]) CancelDelayed(item T) bool {
 	q.mu.Lock()
 	defer q.unlock()

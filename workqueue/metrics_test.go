@@ -137,3 +137,18 @@ func TestMetrics_ADrainReportsUnfinishedWorkToItsEnd(t *testing.T) {
 		m.expect(t, "finished after 1m0s", "unfinished 0s 0s")
 	})
 }
+
+func TestMetrics_AfterAShutDownTheLastDoneIsReportedAlsoIfItemsAreLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &recorder{}
+		q := New(Options[string]{Metrics: m})
+		q.Add("a")
+		q.Add("left")
+		take(t, q)
+		<-time.After(100 * time.Millisecond)
+		q.ShutDown()
+		m.expect(t, "added", "added", "taken after 0s", "unfinished 100ms 100ms")
+		q.Done("a")
+		m.expect(t, "finished after 100ms", "unfinished 0s 0s")
+	})
+}

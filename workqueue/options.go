@@ -19,9 +19,8 @@ type Options[T comparable] struct {
 	Order Order[T]
 }
 
-// Order stores the items that wait to be taken, and so decides which is next. Its methods are called with the queue's
-// lock held, by one goroutine at a time: they must be fast and must not call the queue. Priorities have no effect on
-// it.
+// Order stores the items that wait to be taken, and so decides which is next. It does not hear of priorities. Its
+// methods are called with the queue's lock held: they must be fast and must not call the queue.
 type Order[T comparable] interface {
 	// Touch says that a stored item was added again.
 	Touch(item T)
@@ -42,8 +41,8 @@ type Metrics interface {
 	Taken(queued time.Duration)
 	// Finished: Done was called for an item that had been processed for worked.
 	Finished(worked time.Duration)
-	// Unfinished is called every [ReportPeriod] while items are being processed, until ShutDown, and once after the
-	// last one is done. It gets the sum of the times they have been at it so far, and the longest of them.
+	// Unfinished is called every [ReportPeriod] while items are being processed, until ShutDown. During a
+	// shutdown it is also called whenever the last of them is done. It gets the sum of their times and the longest.
 	Unfinished(total, longest time.Duration)
 	// Retried: AddAfter or AddRateLimited was called, whatever the delay.
 	Retried()

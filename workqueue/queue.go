@@ -176,7 +176,7 @@ func (q *Queue[T]) Done(item T) {
 	} else {
 		q.releaseLocked(e)
 	}
-	if q.shuttingDown && q.idleLocked() {
+	if q.shuttingDown && q.working == 0 {
 		q.idle.Broadcast()
 		q.reportLocked()
 	}
@@ -195,5 +195,3 @@ func (q *Queue[T]) lenLocked() int {
 	}
 	return q.ready.len
 }
-
-func (q *Queue[T]) idleLocked() bool { return q.lenLocked() == 0 && q.working == 0 }

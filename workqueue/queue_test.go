@@ -204,6 +204,20 @@ func TestQueue_GivesItsMemoryBackAfterABurst(t *testing.T) {
 	assert.LessOrEqual(t, q.table.most, spareEntries, "the map was not made anew")
 }
 
+func TestQueue_GivesTheMemoryOfManyPrioritiesBack(t *testing.T) {
+	q := New(Options[int]{})
+	for i := range 50_000 {
+		q.AddWithPriority(i, i)
+	}
+	takeAll(t, q)
+	for range 2 { // the burst's round ends, and one that needs less
+		q.Add(0)
+		takeAll(t, q)
+	}
+	ok(t, q)
+	assert.LessOrEqual(t, cap(q.ready.levels), spareEntries)
+}
+
 func TestQueue_ThatIsNeverIdleGivesItsMemoryBackToo(t *testing.T) {
 	q := NewDelaying(Options[int]{})
 	defer q.ShutDown()

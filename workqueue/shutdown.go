@@ -5,28 +5,24 @@ import "time"
 // ShutDown makes the queue take no more items. What waits can still be taken, after which Get returns shutdown=true.
 // Items that are due count as waiting, items that are delayed are dropped. A ShutDownWithDrain that waits returns.
 // ShutDown does not wait for workers. When it returns, the queue has no goroutine and no timer.
-func (q *Queue[T]) ShutDown() {
-	q.mu.Lock()
-	q.shutDowns++
-	q.idle.Broadcast()
-	q.closeLocked()
-	q.unlock() // Metrics hear of what was due.
-	q.mu.Lock()
-	q.endAlarmLocked()
-	q.reportLocked()
-	q.unlock()
-}
+func (q *Queue[T]) ShutDown() { q.shutDown(false) }
 
 // ShutDownWithDrain is ShutDown, and waits until every item that was due has been taken and is done. That includes
 // items added again while in processing. Without workers that Get and call Done it waits until somebody calls ShutDown.
 // It must not be called by a worker that has an item.
-func (q *Queue[T]) ShutDownWithDrain() {
+func (q *Queue[T]) ShutDownWithDrain() { q.shutDown(true) }
+
+func (q *Queue[T]) shutDown(drain bool) {
 	q.mu.Lock()
+	if !drain {
+		q.shutDowns++
+		q.idle.Broadcast()
+	}
 	before := q.shutDowns
 	q.closeLocked()
 	q.unlock() // Metrics hear of what was due.
 	q.mu.Lock()
-	for !q.idleLocked() && q.shutDowns == before {
+	for drain && q.lenLocked()+q.working > 0 && q.shutDowns == before {
 		q.idle.Wait()
 	}
 	q.endAlarmLocked()

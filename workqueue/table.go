@@ -1,15 +1,24 @@
 package workqueue
 
-import "maps"
+import (
+	"maps"
+	"slices"
+)
 
 // spareEntries is how many unused entries a queue may always keep.
 const spareEntries = 1024
 
 // table finds an item's entry. It recycles entries, so that a queue in steady state allocates nothing.
 //
+<<<<<<< HEAD
 // Go's maps never shrink. So the table counts in rounds. A round ends when an empty table gets an item, or when the
 // table has released twice as many entries as it ever held. If it used less than a quarter of the memory, the map is
 // made anew, and the garbage collector gets the spare entries.
+=======
+// Go's maps never shrink. So the table counts in rounds: a round ends when an empty table gets an item, or when the
+// table has released twice as many entries as it ever held. If a round used less than a quarter of the memory, the map
+// and the lists are made anew, and the spare entries are left to the garbage collector.
+>>>>>>> w-f1
 type table[T comparable] struct {
 	entries map[T]*entry[T]
 	free    *entry[T] // unused entries, linked by next
@@ -57,7 +66,7 @@ func (q *Queue[T]) endRoundLocked() {
 	t.most = max(t.most, t.peak)
 	if t.most > spareEntries && t.peak < t.most/4 {
 		t.entries, t.free, t.most = maps.Collect(maps.All(t.entries)), nil, t.peak
-		q.delayed = append(make(delayHeap[T], 0, len(q.delayed)), q.delayed...)
+		q.delayed, q.ready.levels = slices.Concat(q.delayed), slices.Concat(q.ready.levels) // Clone may alias
 	}
 	t.peak, t.freed = len(t.entries), 0
 }

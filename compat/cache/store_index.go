@@ -18,25 +18,11 @@ func (s *indexStore[K, T]) Index(indexName string, obj any) ([]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(values) == 1 {
-		return s.ByIndex(indexName, values[0])
+	objs, err := s.store.ByIndexValues(indexName, values)
+	if err != nil {
+		return nil, noIndex(indexName)
 	}
-	snapshot := s.store.Snapshot() // one moment for all values
-	found := map[K]bool{}
-	list := []any{}
-	for _, value := range values {
-		objs, err := snapshot.ByIndex(indexName, value)
-		if err != nil {
-			return nil, noIndex(indexName)
-		}
-		for key, obj := range objs {
-			if !found[key] {
-				found[key] = true
-				list = append(list, obj)
-			}
-		}
-	}
-	return list, nil
+	return anys(objs), nil
 }
 
 // ByIndex returns the objects filed under indexedValue, in no particular order.

@@ -2,7 +2,7 @@
 //
 //	controller.Options{Name: "web", Metrics: metrics.New(registry, "web")}
 //
-// The queue's metrics have client-go's names and buckets: workqueue_depth{name="web"} and so on. The controller's begin
+// The queue's metrics have client-go's names: workqueue_depth{name="web"} and so on. The controller's begin
 // with controller_ and have the label controller. Controllers that share a Registerer need different names.
 // [controller.Metrics] says what is reported when.
 package metrics

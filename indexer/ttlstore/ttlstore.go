@@ -60,8 +60,7 @@ func (s *Store[K, T]) lock() (unlock func()) {
 	return s.mu.Unlock
 }
 
-// Add stores obj under its key, in place of what was there, for one TTL from now. The error is KeyFunc's; nothing is
-// stored then.
+// Add stores obj under its key, in place of what was there, for one TTL from now. If KeyFunc fails, that is the error.
 func (s *Store[K, T]) Add(obj T) error {
 	key, err := s.opts.KeyFunc(obj)
 	if err == nil {
@@ -101,8 +100,7 @@ func (s *Store[K, T]) Replace(objs []T, resourceVersion string) error {
 			fresh.Set(key, obj)
 		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	s.objs, s.rv = fresh, resourceVersion
 	return errors.Join(errs...)
 }
@@ -157,14 +155,12 @@ func (s *Store[K, T]) ListKeys() []K {
 
 // Bookmark sets the store's resourceVersion; an empty one leaves it.
 func (s *Store[K, T]) Bookmark(resourceVersion string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	s.rv = cmp.Or(resourceVersion, s.rv)
 }
 
 // ResourceVersion returns the version that the last Replace or Bookmark named.
 func (s *Store[K, T]) ResourceVersion() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.lock()()
 	return s.rv
 }

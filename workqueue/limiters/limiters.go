@@ -43,8 +43,7 @@ func tracked[T comparable](l RateLimiter[T]) int {
 }
 
 // DefaultControllerRateLimiter returns what suits most controllers. Each item waits 5 ms after its first failure and
-// twice as long after each other, up to 1000 s. All together are retried at most 10 times a second, after a burst of
-// 100.
+// twice as long after each other, up to 1000 s. All together get 10 retries a second at most, after a burst of 100.
 func DefaultControllerRateLimiter[T comparable]() *MaxOfRateLimiter[T] {
 	return NewMaxOfRateLimiter[T](
 		NewItemExponentialFailureRateLimiter[T](5*time.Millisecond, 1000*time.Second),
@@ -167,8 +166,7 @@ func (r *WithMaxWaitRateLimiter[T]) Tracked() int              { return tracked(
 const DefaultMaxTracked = 100_000
 
 // Counts are the retry counters of a rate limiter, in an LRU cache. So items that nobody forgets cannot fill the
-// memory. With one item too many, the one whose last retry is longest ago is evicted. It starts anew if it fails once
-// more.
+// memory. With one item too many, the one whose last retry is longest ago is evicted. If it fails, it starts anew.
 type Counts[T comparable] struct {
 	// MaxTracked is the number of items remembered at most; 0 means DefaultMaxTracked. It must not be changed once the
 	// limiter is in use.

@@ -3,6 +3,7 @@ package aging
 
 import (
 	"iter"
+	"maps"
 	"time"
 )
 
@@ -77,14 +78,9 @@ func (m *Map[K, V]) drop(e *Entry[K, V]) {
 
 // shrink makes the map anew once it is mostly empty: Go's maps keep the memory of their largest size.
 func (m *Map[K, V]) shrink() {
-	if m.peak <= 256 || len(m.entries)*4 >= m.peak {
-		return
+	if m.peak > 256 && len(m.entries)*4 < m.peak {
+		m.entries, m.peak = maps.Collect(maps.All(m.entries)), len(m.entries)
 	}
-	small := make(map[K]*Entry[K, V], len(m.entries))
-	for e := range m.All() {
-		small[e.Key] = e
-	}
-	m.entries, m.peak = small, len(small)
 }
 
 // All iterates from the oldest entry to the youngest.
