@@ -179,10 +179,13 @@ func (c *Controller[T]) resync(ctx context.Context) {
 	timer := time.NewTimer(c.cfg.ResyncPeriod)
 	defer timer.Stop()
 	timer.Stop()
+	synced := c.synced
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-synced: // of an empty list the per-key queue gives nothing
+			synced = nil
 		case <-c.relisted:
 		case <-timer.C:
 			if c.cfg.ShouldResync == nil || c.cfg.ShouldResync() {
