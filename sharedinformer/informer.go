@@ -91,20 +91,23 @@ func (i *Informer[T]) start(ctx context.Context) bool {
 // process takes a batch over: the store first, then the handlers' backlogs. With the per-key queue, its lock is held.
 func (i *Informer[T]) process(batch []delta[T], isInInitialList bool) error {
 	isInInitialList = isInInitialList || !isClosed(i.opts.SyncGate)
-	i.mu.Lock()
-	if i.opts.Observe != nil {
-		i.opts.Observe(popped(i.opts.Name, batch, isInInitialList))
-	}
-	notes, version := i.apply(batch, isInInitialList)
-	if i.opts.Observe != nil {
-		i.opts.Observe(stored(i.opts.Name, i.ops, version, isInInitialList))
-	}
-	i.distributeLocked(notes)
-	if i.moved != nil {
-		close(i.moved)
-		i.moved = nil
-	}
-	i.mu.Unlock()
+	version := func() string {
+		i.mu.Lock()
+		defer i.mu.Unlock() // also when a hook panics
+		if i.opts.Observe != nil {
+			i.opts.Observe(popped(i.opts.Name, batch, isInInitialList))
+		}
+		notes, version := i.apply(batch, isInInitialList)
+		if i.opts.Observe != nil {
+			i.opts.Observe(stored(i.opts.Name, i.ops, version, isInInitialList))
+		}
+		i.distributeLocked(notes)
+		if i.moved != nil {
+			close(i.moved)
+			i.moved = nil
+		}
+		return version
+	}()
 	if tell := i.opts.Metrics.StoreResourceVersion; tell != nil && version != "" {
 		tell(version)
 	}
