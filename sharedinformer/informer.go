@@ -44,7 +44,7 @@ func New[T listwatch.Object](lw listwatch.ListerWatcher[T], opts Options[T]) *In
 	}
 	// Keys may repeat in a batch: handlers are told later, and the store applies the changes of a key in order.
 	i.init(lw, opts, true, i.process)
-	i.waitable = i.Controller.waitable
+	i.waitable = i.controller.waitable
 	i.synced, i.done = i.allStored, make(chan struct{})
 	i.cfg.ShouldResync = i.checkResync
 	if opts.Feed != nil {
@@ -64,7 +64,7 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 	defer cancel() // also when a panic passes
 	var wg sync.WaitGroup
 	wg.Go(func() { i.awaitSync(ctx) })
-	err := i.Controller.Run(ctx)
+	err := i.controller.Run(ctx)
 	cancel()
 	wg.Wait()
 	i.stop() // after the controller: nothing is told to handlers that are gone
