@@ -176,22 +176,23 @@ func (c *Controller[T]) consume(ctx context.Context) {
 
 // resync has the queue resynced every ResyncPeriod until ctx ends. The first period begins with the first list.
 func (c *Controller[T]) resync(ctx context.Context) {
-	timer := time.NewTimer(c.cfg.ResyncPeriod)
-	defer timer.Stop()
-	timer.Stop()
+	var tick <-chan time.Time // nil before the first list
+	synced := c.synced
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-synced: // of an empty list the per-key queue gives nothing
+			synced = nil
 		case <-c.relisted:
-		case <-timer.C:
+		case <-tick:
 			if c.cfg.ShouldResync == nil || c.cfg.ShouldResync() {
 				if err := c.cfg.Queue.Resync(); err != nil {
 					c.cfg.OnProcessError(ctx, err)
 				}
 			}
 		}
-		timer.Reset(c.cfg.ResyncPeriod)
+		tick = time.After(c.cfg.ResyncPeriod)
 	}
 }
 

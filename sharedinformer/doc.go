@@ -67,7 +67,8 @@
 //
 // A server that is restored from a backup gives out resourceVersions a second time. A relist may then show another
 // state of an object under the same version. With the in-order queue all handlers are told of that update. With the
-// per-key queue it counts as unchanged.
+// per-key queue it counts as unchanged. Objects of a list that is not newer than the store are compared for that, with
+// the informer's mutex held.
 //
 // # Not guaranteed
 //

@@ -44,9 +44,12 @@ func (i *Informer[T]) AddHandler(h Handler[T], opts HandlerOptions) (*Registrati
 // uniqueNameLocked returns name, or the first of name#2, name#3, … that no listener has.
 func (i *Informer[T]) uniqueNameLocked(name string) string {
 	name = cmp.Or(name, "handler")
+	taken := make(map[string]bool, len(i.listeners))
+	for _, l := range i.listeners {
+		taken[l.name] = true
+	}
 	unique := name
-	taken := func(l *listener[T]) bool { return l.name == unique }
-	for n := 2; slices.ContainsFunc(i.listeners, taken); n++ {
+	for n := 2; taken[unique]; n++ {
 		unique = name + "#" + strconv.Itoa(n)
 	}
 	return unique

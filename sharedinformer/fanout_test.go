@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -173,4 +174,17 @@ func TestHandlerName_IsTheCallersAndUnique(t *testing.T) {
 	r, err := i.AddHandler(newRecorder(), HandlerOptions{Name: "h"})
 	require.NoError(t, err)
 	require.Equal(t, "h#2", r.Name(), "a name that is free is given again")
+}
+
+func TestHandler_ThousandsOfOneNameRegisterInNoTime(t *testing.T) {
+	i := New[*config](newServer(), Options[*config]{})
+	start := time.Now()
+	for n := range 3000 {
+		r, err := i.AddHandler(HandlerFuncs[*config]{}, HandlerOptions{Name: "web"})
+		require.NoError(t, err)
+		if n > 0 {
+			require.Equal(t, fmt.Sprintf("web#%d", n+1), r.Name())
+		}
+	}
+	require.Less(t, time.Since(start), 6*time.Second, "it is not cubic")
 }

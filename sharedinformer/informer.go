@@ -44,7 +44,7 @@ func New[T listwatch.Object](lw listwatch.ListerWatcher[T], opts Options[T]) *In
 	}
 	// Keys may repeat in a batch: handlers are told later, and the store applies the changes of a key in order.
 	i.init(lw, opts, true, i.process)
-	i.waitable = i.Controller.waitable
+	i.waitable = i.controller.waitable
 	i.synced, i.done = i.allStored, make(chan struct{})
 	i.cfg.ShouldResync = i.checkResync
 	if opts.Feed != nil {
@@ -64,7 +64,7 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 	defer cancel() // also when a panic passes
 	var wg sync.WaitGroup
 	wg.Go(func() { i.awaitSync(ctx) })
-	err := i.Controller.Run(ctx)
+	err := i.controller.Run(ctx)
 	cancel()
 	wg.Wait()
 	i.stop() // after the controller: nothing is told to handlers that are gone
@@ -91,20 +91,23 @@ func (i *Informer[T]) start(ctx context.Context) bool {
 // process takes a batch over: the store first, then the handlers' backlogs. With the per-key queue, its lock is held.
 func (i *Informer[T]) process(batch []delta[T], isInInitialList bool) error {
 	isInInitialList = isInInitialList || !isClosed(i.opts.SyncGate)
-	i.mu.Lock()
-	if i.opts.Observe != nil {
-		i.opts.Observe(popped(i.opts.Name, batch, isInInitialList))
-	}
-	notes, version := i.apply(batch, isInInitialList)
-	if i.opts.Observe != nil {
-		i.opts.Observe(stored(i.opts.Name, i.ops, version, isInInitialList))
-	}
-	i.distributeLocked(notes)
-	if i.moved != nil {
-		close(i.moved)
-		i.moved = nil
-	}
-	i.mu.Unlock()
+	version := func() string {
+		i.mu.Lock()
+		defer i.mu.Unlock() // also when a hook panics
+		if i.opts.Observe != nil {
+			i.opts.Observe(popped(i.opts.Name, batch, isInInitialList))
+		}
+		notes, version := i.apply(batch, isInInitialList)
+		if i.opts.Observe != nil {
+			i.opts.Observe(stored(i.opts.Name, i.ops, version, isInInitialList))
+		}
+		i.distributeLocked(notes)
+		if i.moved != nil {
+			close(i.moved)
+			i.moved = nil
+		}
+		return version
+	}()
 	if tell := i.opts.Metrics.StoreResourceVersion; tell != nil && version != "" {
 		tell(version)
 	}

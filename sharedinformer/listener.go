@@ -135,18 +135,12 @@ func (l *listener[T]) next() (batch []notification[T]) {
 		batch = l.folding.removeFirst()
 		l.waiting--
 	default:
-		batch = l.take()
+		batch = l.buf
+		l.buf, l.spare = l.spare[:0], batch
 		l.waiting = 0
 	}
 	l.underWay = len(batch)
 	return batch
-}
-
-// take returns the backlog, and leaves the other buffer in its place. It is called with the mutex.
-func (l *listener[T]) take() []notification[T] {
-	taken := l.buf
-	l.buf, l.spare = l.spare[:0], taken
-	return taken
 }
 
 // call tells the handler of n. It returns false after a panic that utilruntime.HandleCrash let pass.

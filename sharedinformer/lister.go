@@ -51,16 +51,26 @@ func (l Lister[T]) Namespace(namespace string) NamespaceLister[T] {
 // looks at the namespace's objects only. If the store has no [NamespaceIndex], it looks at all of them. The error is
 // always nil.
 func (l NamespaceLister[T]) List(selector labels.Selector) ([]T, error) {
-	everywhere := l.namespace == ""
 	everything := selector == nil || selector.Empty()
-	out, err := l.lister.store.ByIndex(NamespaceIndex, l.namespace)
-	if everywhere || err != nil {
-		out = l.lister.store.List()
+	matches := func(obj T) bool { return everything || selector.Matches(labels.Set(obj.GetLabels())) }
+	if l.namespace != "" {
+		out, err := l.lister.store.ByIndex(NamespaceIndex, l.namespace)
+		if err != nil {
+			out = l.lister.store.List()
+		}
+		others := func(obj T) bool { return obj.GetNamespace() != l.namespace || !matches(obj) }
+		return slices.DeleteFunc(out, others), nil
 	}
-	return slices.DeleteFunc(out, func(obj T) bool {
-		return !everywhere && obj.GetNamespace() != l.namespace ||
-			!everything && !selector.Matches(labels.Set(obj.GetLabels()))
-	}), nil
+	if everything {
+		return l.lister.store.List(), nil
+	}
+	out := []T{}
+	for _, obj := range l.lister.store.All() {
+		if matches(obj) {
+			out = append(out, obj)
+		}
+	}
+	return out, nil
 }
 
 // Get returns the namespace's object of that name, or an error that apierrors.IsNotFound knows.

@@ -24,6 +24,8 @@ type (
 	key                         = listwatch.Key
 	delta[T listwatch.Object]   = deltafifo.Delta[key, T]
 	storeOp[T listwatch.Object] = indexer.Op[key, T]
+	// controller is embedded, so that an informer's own one is out of its users' reach.
+	controller[T listwatch.Object] = Controller[T]
 )
 
 // mirror is what shared and simple informers have in common: a controller, a store, and what becomes of errors.
@@ -32,7 +34,7 @@ type (
 //	                     │           └────▶ notifications
 //	                     └─▶ errors of objects, errors of lists and watches
 type mirror[T object] struct {
-	*Controller[T]
+	*controller[T]
 	opts  Options[T]
 	store *indexer.Store[key, T]
 	// versionsByEvent: the store's version follows the events'. An event may do that if all before it have arrived.
@@ -97,7 +99,7 @@ func (m *mirror[T]) init(
 		ResyncPeriod:  max(opts.ResyncPeriod, 0),
 	}
 	cfg.Reflector.OnError = m.watchFailed
-	m.Controller = NewController(cfg)
+	m.controller = NewController(cfg)
 	m.who = "informer " + opts.Name
 	m.afterPop = m.endBatch
 }

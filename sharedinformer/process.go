@@ -117,12 +117,7 @@ func (m *mirror[T]) endBatch() {
 	if cap(m.ops)+cap(m.notes) > maxScratch {
 		m.ops, m.notes = nil, nil
 	}
-	m.errMu.Lock()
-	failed := len(m.failed) > 0
-	m.errMu.Unlock()
-	if failed {
-		m.reportFailures()
-	}
+	m.reportFailures()
 }
 
 // equalities compare objects by what they say. A Quantity behind a pointer is compared in place: a handler that prints
@@ -138,11 +133,7 @@ var equalities = func() conversion.Equalities {
 // isSameState compares two objects of one version. What cannot be compared, such as fields that are not exported,
 // counts as different.
 func isSameState(a, b any) (same bool) {
-	defer func() {
-		if recover() != nil {
-			same = false
-		}
-	}()
+	defer func() { _ = recover() }()
 	return equalities.DeepEqualWithNilDifferentFromEmpty(a, b)
 }
 

@@ -102,7 +102,7 @@ func TestInformer_HandlersEndAfterTheConsumer(t *testing.T) {
 		synctest.Wait()
 		s.cancel()
 		synctest.Wait()
-		controller := s.informer.Controller
+		controller := s.informer.controller
 		require.False(s, isClosed(controller.Done()))
 		require.False(s, isClosed(reg.Done()), "whoever may still be told of something is served")
 		late, err := s.informer.AddHandler(newRecorder(), HandlerOptions{})
@@ -225,8 +225,17 @@ func TestLatency_CountsEachDurationInEveryBucketThatHoldsIt(t *testing.T) {
 }
 
 func TestHandler_LaggardIsLoggedWithNoLockHeld(t *testing.T) {
-	var notes notebook
 	bothQueues(t, Options[*config]{}, func(s *story) {
+		var notes notebook
+		unlocked := false
+		notes.during = func() {
+			for n := 0; n < 1_000_000 && !unlocked; n++ { // others may hold it for a moment
+				if unlocked = s.informer.mu.TryLock(); unlocked {
+					s.informer.mu.Unlock()
+				}
+				runtime.Gosched()
+			}
+		}
 		gate := make(chan struct{})
 		defer close(gate)
 		s.Add(HandlerFuncs[*config]{AddFunc: func(*config, bool) { <-gate }}, HandlerOptions{Name: "slow", MaxBacklog: 1})
@@ -239,5 +248,6 @@ func TestHandler_LaggardIsLoggedWithNoLockHeld(t *testing.T) {
 			synctest.Wait()
 		}
 		require.Contains(s, notes.take(), "handler slow: backlog over its bound of 1")
+		require.True(s, unlocked)
 	})
 }

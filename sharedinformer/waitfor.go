@@ -108,10 +108,8 @@ func withLastError(last, err error) error {
 
 // pause lets crashPause go by, or less if stop is closed.
 func pause(stop <-chan struct{}) {
-	t := time.NewTimer(crashPause)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(crashPause):
 	case <-stop:
 	}
 }

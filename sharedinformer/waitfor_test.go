@@ -25,8 +25,9 @@ var (
 
 // notebook is a logger that keeps what it is told.
 type notebook struct {
-	mu    sync.Mutex
-	lines []string
+	mu     sync.Mutex
+	lines  []string
+	during func() // runs inside each call; may be nil
 }
 
 func (n *notebook) context(parent context.Context) context.Context {
@@ -34,6 +35,9 @@ func (n *notebook) context(parent context.Context) context.Context {
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		n.lines = append(n.lines, args)
+		if n.during != nil {
+			n.during()
+		}
 	}, funcr.Options{}))
 }
 
@@ -95,12 +99,25 @@ func TestWaitFor_EndsWhenOneOfThemCannotSyncAnyMore(t *testing.T) {
 	})
 }
 
+func TestWaitForSync_OfAHandlerNamesTheLastErrorOfAnInformerThatHasStopped(t *testing.T) {
+	inVirtualTime(t, Options[*config]{}, func(s *story) {
+		s.server.FailLists(errors.New("not now"))
+		reg := s.Add(newRecorder(), HandlerOptions{Name: "web"})
+		s.Start()
+		s.Stop()
+		err := reg.WaitForSync(context.Background())
+		require.ErrorIs(s, err, ErrStopped)
+		require.ErrorContains(s, err, "last error: ")
+		require.ErrorContains(s, err, "not now")
+	})
+}
+
 func TestWait_CancellationEndsEveryWaitAtOnce(t *testing.T) {
 	inVirtualTime(t, Options[*config]{}, func(s *story) {
 		s.server.FailLists(errors.New("not now"))
 		reg := s.Add(HandlerFuncs[*config]{}, HandlerOptions{})
 		s.Start()
-		controller := s.informer.Controller
+		controller := s.informer.controller
 		ctx, cancel := context.WithCancelCause(context.Background())
 		reason := errors.New("enough")
 		waits := map[string]func() error{

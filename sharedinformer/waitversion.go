@@ -43,7 +43,7 @@ func (i *Informer[T]) WaitForResourceVersion(ctx context.Context, resourceVersio
 		}
 		select {
 		case <-moved:
-		case <-i.Controller.done: // nothing writes the store any more
+		case <-i.controller.done: // nothing writes the store any more
 			cause = ErrStopped
 		case <-ctx.Done():
 			cause = context.Cause(ctx)

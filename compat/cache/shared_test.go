@@ -5,6 +5,7 @@ package cache
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/features"
+	featuretesting "k8s.io/client-go/features/testing"
 	clientgo "k8s.io/client-go/tools/cache"
 )
 
@@ -68,6 +71,24 @@ func TestSharedInformer_ResyncsEachHandlerAtItsOwnPeriod(t *testing.T) {
 		slow.Expect(t, "update a@1→1")
 		never.Expect(t)
 	})
+}
+
+func TestSharedInformer_ResyncsAfterAFirstListThatIsEmpty(t *testing.T) {
+	for _, inOrder := range []bool{true, false} {
+		t.Run(fmt.Sprint("in order ", inOrder), func(t *testing.T) {
+			featuretesting.SetFeatureDuringTest(t, features.InOrderInformers, inOrder)
+			withBoth(t, func(t *testing.T, m machinery, s *village) {
+				informer := m.shared(s, &corev1.ConfigMap{}, SharedIndexInformerOptions{ResyncPeriod: 10 * time.Second})
+				d := &diary{}
+				_, _ = informer.AddEventHandler(d)
+				defer running(informer.RunWithContext)()
+				s.Put("a")
+				d.Expect(t, "add a@1")
+				pass(31 * time.Second)
+				d.Expect(t, "update a@1→1", "update a@1→1", "update a@1→1")
+			})
+		})
+	}
 }
 
 func TestSharedInformer_LivesAsClientGosDoes(t *testing.T) {

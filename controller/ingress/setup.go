@@ -25,6 +25,7 @@ import (
 	"glasswatch/reflector"
 	"glasswatch/sharedinformer"
 	informermetrics "glasswatch/sharedinformer/metrics"
+	"glasswatch/sharedinformer/mutationdetect"
 )
 
 // Options of a Controller. The zero value serves all namespaces with one worker.
@@ -48,6 +49,7 @@ const drainTimeout = 3 * time.Second
 type Controller struct {
 	services   *sharedinformer.Informer[*corev1.Service]
 	ingresses  *sharedinformer.Informer[*networkingv1.Ingress]
+	informers  []func(ctx context.Context) error // run these two
 	loop       *controller.Controller[listwatch.Key]
 	events     record.EventBroadcaster
 	reconciler *Reconciler
@@ -69,10 +71,10 @@ func New(cfg *rest.Config, opts Options) (*Controller, error) {
 		return nil, err
 	}
 	c := &Controller{opts: opts}
-	if c.services, err = newInformer[*corev1.Service](cfg, corev1.SchemeGroupVersion.WithResource("services"), "Service", opts); err != nil {
+	if c.services, err = newInformer[*corev1.Service](c, cfg, corev1.SchemeGroupVersion.WithResource("services"), "Service"); err != nil {
 		return nil, err
 	}
-	if c.ingresses, err = newInformer[*networkingv1.Ingress](cfg, networkingv1.SchemeGroupVersion.WithResource("ingresses"), "Ingress", opts); err != nil {
+	if c.ingresses, err = newInformer[*networkingv1.Ingress](c, cfg, networkingv1.SchemeGroupVersion.WithResource("ingresses"), "Ingress"); err != nil {
 		return nil, err
 	}
 	if opts.Registerer != nil {
@@ -107,7 +109,9 @@ func New(cfg *rest.Config, opts Options) (*Controller, error) {
 // recovers soon after a right was granted or the API server is back.
 const maxBackoff = 10 * time.Second
 
-func newInformer[T listwatch.Object](cfg *rest.Config, gvr schema.GroupVersionResource, kind string, opts Options) (*sharedinformer.Informer[T], error) {
+// newInformer makes one of the controller's informers. If the environment asks for it, a detector of mutations runs it.
+func newInformer[T listwatch.Object](c *Controller, cfg *rest.Config, gvr schema.GroupVersionResource, kind string) (*sharedinformer.Informer[T], error) {
+	opts := c.opts
 	lw, err := listwatch.NewForConfig[T](cfg, gvr, listwatch.Options{
 		Namespace: opts.Namespace, Decoder: memo.New(memo.Options{}), // nobody writes to the cached objects
 	})
@@ -120,7 +124,17 @@ func newInformer[T listwatch.Object](cfg *rest.Config, gvr schema.GroupVersionRe
 		informerOptions.Observe = func(o sharedinformer.Observation) { traceInformer(o, kind, opts.Trace) }
 		informerOptions.Reflector.Observe = func(o reflector.Observation) { traceReflector(o, kind, opts.Trace) }
 	}
-	return sharedinformer.New(listwatch.ListerWatcher[T](lw), informerOptions), nil
+	detector := mutationdetect.New(gvr.Resource, nil)
+	if mutationdetect.Wanted() {
+		informerOptions.BeforeStore = detector.BeforeStore
+	}
+	informer := sharedinformer.New(listwatch.ListerWatcher[T](lw), informerOptions)
+	run := informer.Run
+	if detector != nil {
+		run = func(ctx context.Context) error { return detector.Run(ctx, informer.Run) }
+	}
+	c.informers = append(c.informers, run)
+	return informer, nil
 }
 
 // subscribe enqueues the key of every changed object of T. An Ingress has its Service's name, so both kinds lead to the
@@ -156,8 +170,9 @@ func (c *Controller) Run(ctx context.Context) error {
 	defer c.events.Shutdown()
 	layers, stopLayers := context.WithCancel(context.WithoutCancel(ctx))
 	var informers errgroup.Group
-	informers.Go(func() error { return c.services.Run(layers) })
-	informers.Go(func() error { return c.ingresses.Run(layers) })
+	for _, run := range c.informers {
+		informers.Go(func() error { return run(layers) })
+	}
 	defer func() { stopLayers(); informers.Wait() }()
 
 	if err := c.wait(ctx); err != nil {

@@ -3,6 +3,8 @@ package ingress
 import (
 	"context"
 	"net/http"
+	"os"
+	"os/exec"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"glasswatch/internal/apiserver"
+	"glasswatch/listwatch"
 )
 
 // replica is a controller that works on a server of its own, in virtual time, and may write when mayWrite is closed.
@@ -98,4 +101,25 @@ func TestController_ARightThatIsTakenAwayIsNoticedAndSoIsItsReturn(t *testing.T)
 			})
 		})
 	}
+}
+
+// The panic is in a goroutine of its own, so it ends the process.
+func TestController_EndsIfItsCacheIsModifiedAndTheEnvironmentAsksForTheDetector(t *testing.T) {
+	if os.Getenv("KUBE_CACHE_MUTATION_DETECTOR") == "" {
+		program := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+		program.Env = append(os.Environ(), "KUBE_CACHE_MUTATION_DETECTOR=true")
+		out, err := program.CombinedOutput()
+		require.Error(t, err)
+		require.Contains(t, string(out), `informer services: object default/a@`)
+		require.Contains(t, string(out), `was modified: ObjectMeta.Labels["by"]`)
+		return
+	}
+	withReplica(t, func(t *testing.T, r *replica) {
+		require.NoError(t, r.play(t.Context(), move{Kind: "create", Name: "a"}))
+		<-time.After(time.Minute)
+		service, found := r.services.Store().GetByKey(listwatch.Key{Namespace: "default", Name: "a"})
+		require.True(t, found)
+		service.Labels = map[string]string{"by": "hand"}
+		<-time.After(time.Minute)
+	})
 }

@@ -62,9 +62,9 @@ type Options struct {
 	// Queue and Reflector are every informer's: see [sharedinformer.Options].
 	Queue     sharedinformer.QueueKind
 	Reflector reflector.Options
-	// OnMutation, if not nil, is told of each cached object that somebody modified: see [mutationdetect.Detector],
-	// which takes as much memory again. With KUBE_CACHE_MUTATION_DETECTOR=true in the environment and no OnMutation,
-	// the program panics at the first.
+	// OnMutation, if not nil, is told of each cached object that somebody modified, if Start started the informer: see
+	// [mutationdetect.Detector], which takes as much memory again. With KUBE_CACHE_MUTATION_DETECTOR=true in the
+	// environment and no OnMutation, the program panics at the first.
 	OnMutation func(mutationdetect.Mutation)
 	// Metrics, if not nil, is asked for the hooks of each informer by its name. It is called with the factory's lock
 	// held and must not call the factory.

@@ -42,9 +42,6 @@ func builtin(gvr schema.GroupVersionResource) (goType reflect.Type, ok bool) {
 // plural returns the resource of a kind, by the rules of the English language.
 func plural(gvk schema.GroupVersionKind) schema.GroupVersionResource {
 	gvr, _ := meta.UnsafeGuessKindToResource(gvk)
-	if gvk.Kind == "Endpoints" {
-		gvr.Resource = "endpoints"
-	}
 	return gvr
 }
 

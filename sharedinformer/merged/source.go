@@ -62,8 +62,8 @@ func (s *source[T]) DeleteKey(k key) error {
 	return nil
 }
 
-// event changes an entry as a watch has said, and settles it. What else waits for the source is rechecked with its
-// next list or bookmark: a walk for each event would cost too much.
+// event changes an entry as a watch has said, and settles it. What else waits for the source is rechecked with the
+// next bookmark: a walk for each event would cost too much.
 func (s *source[T]) event(k key, version string, change func(e *entry[T])) {
 	m := s.merge
 	m.mu.Lock()

@@ -112,6 +112,7 @@ func (m *merge[T]) tellVersionLocked() {
 	} else if !waitedFor {
 		return
 	}
+	m.recheckLocked() // the sources may have passed losses by events
 	m.queued++
 	_ = m.cfg.Queue.Bookmark(m.told)
 }

@@ -119,6 +119,38 @@ func TestMerged_WaitForResourceVersionIsNotEndedByAnEarlierBookmark(t *testing.T
 	})
 }
 
+// An event takes b past the loss of x. The deletion must come to the store before the bookmark does.
+func TestMerged_WaitForResourceVersionWaitsForTheDeletionsBeforeIt(t *testing.T) {
+	for _, version := range []string{"3", "4"} {
+		for name, waitsBefore := range map[string]bool{"asked before": true, "asked after": false} {
+			t.Run(version+", "+name, func(t *testing.T) {
+				inViews(t, []string{"a", "b"}, func(s *mergedStory) {
+					s.Put("x", "a")
+					s.Start()
+					s.views["b"].Pause()
+					s.Delete("x")
+					s.Put("y", "b")
+					s.Put("z", "a")
+					s.Settle()
+					var reached func() bool
+					if waitsBefore {
+						reached = s.wait(version)
+						require.False(s, reached(), "b may have x")
+					}
+					s.views["b"].Resume()
+					s.Settle()
+					if !waitsBefore {
+						reached = s.wait(version)
+					}
+					require.True(s, reached())
+					_, found := s.informer.Store().GetByKey(named("x"))
+					require.False(s, found, "x was deleted at 3")
+				})
+			})
+		}
+	}
+}
+
 func TestMerged_WaitForResourceVersionTakesNoMoreThanTheContext(t *testing.T) {
 	inViews(t, []string{"a", "b"}, func(s *mergedStory) {
 		s.Start()

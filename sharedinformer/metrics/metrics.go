@@ -11,7 +11,6 @@ import (
 	"glasswatch/sharedinformer"
 )
 
-// collector makes metrics of Stats when it is scraped; between scrapes it costs nothing.
 type collector struct {
 	read func() []sharedinformer.Stats
 }

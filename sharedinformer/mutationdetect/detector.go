@@ -39,7 +39,8 @@ func (m Mutation) String() string {
 		m.Informer, m.Key, m.ResourceVersion, m.Path, m.Was, m.Is)
 }
 
-// Wanted reports whether the environment variable KUBE_CACHE_MUTATION_DETECTOR asks for a detector in every informer.
+// Wanted reports whether the environment variable KUBE_CACHE_MUTATION_DETECTOR asks for detectors. The factory, the
+// shared informers of compat/cache and the ingress controller ask. Informers that a program makes itself have none.
 func Wanted() bool {
 	wanted, _ := strconv.ParseBool(os.Getenv("KUBE_CACHE_MUTATION_DETECTOR"))
 	return wanted
@@ -86,6 +87,9 @@ func (d *Detector) BeforeStore(key listwatch.Key, obj listwatch.Object) {
 		}
 		before.left = time.Now()
 		d.former = append(d.former, before)
+		for before.left.Sub(d.former[0].left) > retain { // also if nobody calls Run
+			d.former = d.former[1:]
+		}
 		delete(d.current, key)
 	}
 	if obj != nil {

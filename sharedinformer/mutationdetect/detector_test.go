@@ -92,6 +92,18 @@ func TestDetector_ComparesWhatLeftTheStoreForTwoMinutes(t *testing.T) {
 	})
 }
 
+func TestDetector_ThatNobodyRunsKeepsNothingForLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := New("configs", nil)
+		for range 1000 {
+			store(d, config("a", "1", "1"))
+			pass(time.Second)
+		}
+		require.LessOrEqual(t, len(d.former), int(retain/time.Second)+1)
+		require.GreaterOrEqual(t, len(d.former), int(retain/time.Second))
+	})
+}
+
 func TestDetector_AResyncDoesNotCoverUpAMutation(t *testing.T) {
 	var found []Mutation
 	d := New("configs", func(m Mutation) { found = append(found, m) })

@@ -60,10 +60,8 @@ func find(path string, was, is reflect.Value) *difference {
 			return here
 		}
 	}
-	if kind := was.Kind(); kind == reflect.Map || kind == reflect.Slice {
-		if first == nil && was.IsNil() != is.IsNil() { // one is nil, one is empty
-			return here
-		}
+	if k := was.Kind(); first == nil && (k == reflect.Map || k == reflect.Slice) && was.IsNil() != is.IsNil() {
+		return here // one is nil, one is empty
 	}
 	return first
 }

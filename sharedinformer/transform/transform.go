@@ -15,9 +15,7 @@
 //   - Objects of a checkpoint are not transformed again.
 package transform
 
-import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-)
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // Chain returns a transform that calls transforms one after the other, each with what the one before returned, until
 // one fails. Of none it is one that changes nothing.
