@@ -21,8 +21,7 @@
 //   - All that client-go documents, and where it documents nothing, its behaviour. Tests play random histories to both.
 //     README.md of the folder above lists every name, and what differs.
 //   - Stores: all that glasswatch/indexer promises. Reads do not stop writes. Readers see a Replace or a Transaction as
-//     one step. An object whose index function fails or panics is missing from that index only. Their objects are
-//     interfaces, not pointers: so beside a writer, lookups lock a 32nd of the keys.
+//     one step. An object whose index function fails or panics is missing from that index only.
 //   - Queues: a transform that fails, or a missing key, drops that object only. An atomic list is the exception: see
 //     RealFIFO.Replace.
 //   - Informers and reflectors: all that glasswatch/sharedinformer and glasswatch/reflector promise. Cancellation ends

@@ -88,6 +88,37 @@ func TestMerged_WaitForResourceVersionWaitsForTheStore(t *testing.T) {
 	})
 }
 
+// A bookmark that was queued before what b said comes to the store first, and says nothing of b.
+func TestMerged_WaitForResourceVersionIsNotEndedByAnEarlierBookmark(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var held bool
+		pop := make(chan struct{})
+		opts := Options[*config]{}
+		opts.Observe = func(o sharedinformer.Observation) {
+			if o.Step == sharedinformer.BatchPopped && held {
+				<-pop
+			}
+		}
+		s := newMergedStory(t, opts, "a")
+		defer s.Stop()
+		s.Put("x", "a")
+		s.Start()
+		held = true
+		s.Put("y", "b")
+		s.views["a"].Bookmark()
+		s.Settle()
+		require.NoError(t, s.informer.AddSource(s.source("b")))
+		reached := s.wait("3")
+		require.False(t, reached(), "nothing of it is in the store")
+		pop <- struct{}{}
+		require.False(t, reached(), "y is not in the store")
+		require.Equal(t, 1, s.informer.Store().Len())
+		close(pop)
+		require.True(t, reached())
+		require.Equal(t, 2, s.informer.Store().Len())
+	})
+}
+
 func TestMerged_WaitForResourceVersionTakesNoMoreThanTheContext(t *testing.T) {
 	inViews(t, []string{"a", "b"}, func(s *mergedStory) {
 		s.Start()
