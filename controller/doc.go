@@ -24,16 +24,16 @@
 // # Looking on
 //
 // Options.Observe is called for each key that is queued, taken, reconciled, forgotten or put off. No lock is held. An
-// observer may block. The goroutine that reports then waits: for "queued" the caller of Enqueue, which with
-// [EnqueueObject] and [EnqueueOwner] is the handler's goroutine of the informer; otherwise one worker, with its key.
-// Other workers go on, and so does the queue.
+// observer may block. The goroutine that reports then waits: for "queued" the caller of Enqueue, otherwise one worker,
+// with its key. With [EnqueueObject] and [EnqueueOwner] the caller is the handler's goroutine of the informer. Other
+// workers go on, and so does the queue.
 //
 // # What it does not promise
 //
-//   - Every change is seen. A key is enqueued, not a change. The reconciler looks at the present state.
-//   - A reconcile that ignores its context ends in time.
-//   - A delayed key survives a shutdown. Retries and requeues that are not due yet are dropped.
-//   - A panic outside a reconcile, as in an observer or a rate limiter, is caught. It ends the program with its stack.
+//   - That every change is seen: a key is enqueued, not a change. The reconciler looks at the present state.
+//   - That a reconcile that ignores its context ends in time.
+//   - That a delayed key survives a shutdown: retries and requeues that are not due yet are dropped.
+//   - That a panic outside a reconcile, as in an observer or a rate limiter, is caught: it ends the program.
 //
-// Reading order: reconciler.go, controller.go, worker.go; then options.go, handlers.go, observe.go; then metrics.
+// Reading order: reconciler, controller and worker; then options, handlers and observe; then the package metrics.
 package controller

@@ -46,8 +46,7 @@ func (b *backoffTimer) next(now time.Time, atLeast time.Duration) time.Duration 
 	}
 	wait := min(b.grown, b.Max)
 	b.grown = atMost(b.Max, float64(wait)*b.Factor)
-	wait = atMost(math.MaxInt64, float64(wait)*(1+rand.Float64()*b.Jitter))
-	wait = max(wait, atLeast)
+	wait = max(atLeast, atMost(math.MaxInt64, float64(wait)*(1+rand.Float64()*b.Jitter)))
 	b.until = now.Add(wait)
 	return wait
 }

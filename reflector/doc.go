@@ -1,9 +1,8 @@
 // Package reflector keeps a [Sink] (a queue, a store) equal to what a [listwatch.ListerWatcher] lists: one list, then a
 // watch for what changes, and a way back from every failure of either.
 //
-// It is a state machine. [State] names the states, each with what it is left for. Each has a method that does what the
-// state asks for and returns the next. [Reflector.Run] only loops: its goroutine, the only one, pulls each event from
-// the stream and hands it to the sink.
+// It is a state machine. [State] names the states. The table in errors.go says what follows an error in each.
+// [Reflector.Run] loops in one goroutine: the method of a state does its work and returns the next state.
 //
 //	      Idle
 //	       │ Run
@@ -22,19 +21,18 @@
 // # Lists
 //
 // A streaming list is a watch with sendInitialEvents. Its events are gathered until a bookmark says that they are
-// complete. Then the sink gets one Replace, sorted by key, and the same stream goes on as the watch. If the server
-// refuses it, or begins it and falls silent, lists are paged for [Options.StreamingRetry]. After any other error but
-// 429 and a refused connection, this one list is paged. A paged list tells which objects could not be read.
+// complete. Then the sink gets one Replace, sorted by key, and the same stream goes on as the watch. After most
+// errors a paged list takes its place. If the server refuses it, or begins it and falls silent, lists are paged for
+// [Options.StreamingRetry]. Only a paged list tells which objects could not be read.
 //
-// The first list is of any resourceVersion that a watch cache has. Later ones are not older than the last version
-// seen. If the server answers that it does not have that version (410, or too large), the latest state is asked for.
+// The first streaming list is of the latest state, the first paged list of any that a watch cache has. Later ones are
+// not older than the last version seen. If the server does not have that version, the latest state is asked for.
 //
 // # Watches
 //
 // A watch starts at the last resourceVersion. When it ends or its connection breaks, the next one resumes there at
-// once. After 429, an HTTP/2 reset, a connection that cannot be made, or a 5xx other than 500, it resumes there after
-// a wait. After anything else, such as 410, a list follows after a wait. So does one if a watch ends within a second
-// and brought nothing.
+// once. If the server is overloaded, not there or going away, it resumes there after a wait. After anything else, such
+// as 410, a list follows after a wait. So does one if a watch ends within a second and brought nothing.
 //
 // The resourceVersion follows the events once the sink has them, and never goes back on a stream. An event older than
 // where its watch started shows that the server was set back to a backup: [ErrRewound], and a list of the latest
@@ -46,14 +44,13 @@
 //   - Duplicates: an event may come again after a reconnect. Replace may hold what the sink has.
 //   - Completeness: once the server answers again, the sink becomes equal to it, however watches and lists failed
 //     before.
-//   - A bad object costs that object only. It is reported and counted, and keeps its last good version. An event that
-//     does not even tell its name is asked for once more, by a watch from the same version, and then passed over.
+//   - A bad object costs that object only. It is reported and counted, and keeps its last good version. A watch's event
+//     that does not even tell its name is asked for once more, by a watch from the same version, and then passed over.
 //   - An error of the sink is reported and counted, and nothing else.
 //   - Blocking: cancelling Run's context ends every wait at once.
 //
 // [Options.Observe] is called just before the sink is given something, with no lock held. While it blocks, nothing is
-// read from the stream: the sink is given nothing, and the server's events wait in the connection. The time that it
-// takes counts neither as silence of the server nor for the time after which this side ends a watch.
+// read from the stream: the server's events wait in the connection, and the stream's deadline is put off.
 //
 // # Not guaranteed
 //
@@ -63,5 +60,5 @@
 //     reconnects.
 //   - That an object is kept whose name cannot be read in a list.
 //
-// Reading order: state.go, reflector.go, streaminglist.go, pagedlist.go, watch.go, stream.go; then the others.
+// Reading order: state.go, errors.go, reflector.go, streaminglist.go, pagedlist.go, watch.go, stream.go; then the rest.
 package reflector

@@ -18,8 +18,7 @@ import (
 )
 
 var (
-	// ErrSilent is a streaming list that had no event about an object, and no end of the initial events, for
-	// [Options.SilenceTimeout]. A paged list follows.
+	// ErrSilent is a streaming list without an event of an object for [Options.SilenceTimeout]. A paged list follows.
 	ErrSilent = errors.New("streaming list fell silent before the end of its initial events")
 	// ErrEndedEarly is a streaming list that ended before its initial events did. A paged list follows.
 	ErrEndedEarly = errors.New("streaming list ended before the end of its initial events")
@@ -31,6 +30,8 @@ var (
 	// ErrRewound is a watch that sent a resourceVersion older than the one it started from: the server was set back,
 	// as by a restored backup. What it brought is discarded; a list without a resourceVersion follows.
 	ErrRewound = errors.New("server was set back to an older resourceVersion")
+	// errDeadline ends a stream from this side. In a streaming list it becomes ErrSilent.
+	errDeadline = errors.New("deadline of the stream")
 )
 
 // errorKind is what an error tells of the server. It decides what follows.
@@ -41,6 +42,7 @@ const (
 	kindObject                       // an object could not be read
 	kindSink                         // a SinkError
 	kindEnded                        // a stream ended between two events
+	kindDeadline                     // errDeadline
 	kindExpired                      // the server no longer has this resourceVersion or continue token
 	kindTooLarge                     // the server does not have this resourceVersion yet
 	kindUnsupported                  // the server does not know streaming lists, or has them switched off
@@ -50,7 +52,26 @@ const (
 	kindBroken                       // the connection went away
 )
 
-// kindOf is the table of all errors. The first match counts.
+// kindOf finds the kind of an error; the first match counts. The table says what follows an error in each state.
+//
+//	kind           ListingStreaming  ListingPaged  Connecting        Watching
+//	Object         paged             -             -                 next event (1)
+//	Ended, Broken  paged             wait, list    wait, watch       watch (2)
+//	Deadline       paged (3)         -             watch             watch
+//	Busy           wait, list        wait, list    wait, watch       wait, watch
+//	Outage         paged             wait, list    wait, watch       wait, watch
+//	Internal       paged             wait, list    wait, watch (4)   wait, watch (4)
+//	Expired        latest            latest        wait, list        wait, list
+//	TooLarge       latest            latest        wait, latest      wait, latest
+//	Unsupported    paged (3)         latest        wait, list        wait, list
+//	Other          paged             wait, list    wait, list        wait, list
+//
+// "wait" is BackingOff. "watch" resumes at the last resourceVersion. "list" may be a streaming one, unlike "paged".
+// "latest" lists without a resourceVersion; if the list that failed had none, see Other.
+// (1) If it does not name its object: watch, once. (2) If it was very short: ErrVeryShortWatch, as Other. (3) And for
+// StreamingRetry, after Deadline only if the server had answered. (4) For MaxInternalErrorRetry, then as Other.
+// ErrRewound is as TooLarge, ErrInconsistent as Unsupported. Not reported: Unsupported in ListingStreaming, Ended in
+// Watching, Deadline in Connecting and Watching. What the sink returns is reported, and nothing follows.
 func kindOf(err error) errorKind {
 	status, answered := errors.AsType[*apierrors.StatusError](err)
 	_, unreadable := errors.AsType[*listwatch.ObjectError](err)
@@ -63,6 +84,8 @@ func kindOf(err error) errorKind {
 		return kindSink
 	case err == io.EOF:
 		return kindEnded
+	case err == errDeadline:
+		return kindDeadline
 	case apierrors.IsResourceExpired(err), apierrors.IsGone(err):
 		return kindExpired
 	case apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge),

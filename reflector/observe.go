@@ -37,8 +37,8 @@ type Observation struct {
 // observe calls the observer, which must be there. The time that it takes does not count as silence of the server.
 func (r *Reflector[T]) observe(o Observation) {
 	if s := r.stream; s != nil {
-		defer s.idle.reset(time.Until(s.idle.fires)) // what is left of the time now
-		s.idle.timer.Stop()
+		defer s.setDeadline(time.Until(s.deadline)) // what is left of the time now
+		s.timer.Stop()
 	}
 	r.opts.Observe(o)
 }
@@ -75,8 +75,4 @@ type Stats struct {
 }
 
 // Stats may be called at any time from any goroutine.
-func (r *Reflector[T]) Stats() Stats {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.stats
-}
+func (r *Reflector[T]) Stats() Stats { return read(&r.mu, &r.stats) }

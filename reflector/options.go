@@ -41,8 +41,8 @@ type Options struct {
 	ResumeFrom string
 
 	// MinWatchTimeout is the least time after which the server is to end a watch, in whole seconds: each gets a random
-	// one in [MinWatchTimeout, 2·MinWatchTimeout). Half a minute after the latter this side ends it. Default: five
-	// minutes.
+	// one in [MinWatchTimeout, 2·MinWatchTimeout). Half a minute after the latter this side ends it, answered or not.
+	// Default: five minutes.
 	MinWatchTimeout time.Duration
 	// MaxInternalErrorRetry is how long 500 InternalErrors of a watch are answered by another watch from the same
 	// resourceVersion; then, and by default, by a list. A minute without one starts the time anew.

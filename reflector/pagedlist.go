@@ -11,9 +11,8 @@ import (
 	"glasswatch/listwatch"
 )
 
-// listPaged is ListingPaged. The first list is at "0": any version, which a watch cache can serve. Later ones must not
-// be older than what was seen. If the server does not have that version, the latest is asked for. A watch cache serves
-// a list at a known version only without a limit, and ignores the limit at "0".
+// listPaged is ListingPaged. The first list is at "0", any version. A watch cache serves a list at a known version only
+// without a limit, and ignores the limit at "0".
 func (r *Reflector[T]) listPaged(ctx context.Context) State {
 	r.listStart = time.Now()
 	version := cmp.Or(r.version, "0")

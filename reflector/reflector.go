@@ -142,24 +142,19 @@ func (r *Reflector[T]) backOff(err error, next State) State {
 }
 
 // LastSyncResourceVersion is the version up to which the sink was given everything; "" before the first list.
-func (r *Reflector[T]) LastSyncResourceVersion() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.version
-}
+func (r *Reflector[T]) LastSyncResourceVersion() string { return read(&r.mu, &r.version) }
 
 // State is what the reflector is doing.
-func (r *Reflector[T]) State() State {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.state
-}
+func (r *Reflector[T]) State() State { return read(&r.mu, &r.state) }
 
 // LastError is the last error of a list or watch; nil if a watch was answered since.
-func (r *Reflector[T]) LastError() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.lastErr
+func (r *Reflector[T]) LastError() error { return read(&r.mu, &r.lastErr) }
+
+// read returns what mu protects.
+func read[V any](mu *sync.Mutex, field *V) V {
+	mu.Lock()
+	defer mu.Unlock()
+	return *field
 }
 
 // update changes what mu protects.

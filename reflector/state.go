@@ -2,7 +2,8 @@ package reflector
 
 import "fmt"
 
-// State is what a reflector is doing. The picture in the package comment shows how one leads to the next.
+// State is what a reflector is doing. The picture in the package comment shows how one leads to the next. The table in
+// errors.go says what follows an error.
 type State uint8
 
 const (
@@ -10,20 +11,14 @@ const (
 	// off, or for Connecting if [Options.ResumeFrom] is set.
 	Idle State = iota
 	// ListingStreaming receives the initial events of a streaming list, one a step. It is left for Watching when a
-	// bookmark announces their end. It is left for ListingPaged when the server refuses, ends the stream too early or
-	// falls silent, or if an event cannot be read. It is left for BackingOff when the server is overloaded or not
-	// there. It starts over without a resourceVersion when the server does not have the one that was asked for.
+	// bookmark announces their end.
 	ListingStreaming
-	// ListingPaged fetches a list, page by page. It is left for Connecting when the sink has the list, and for
-	// BackingOff after an error. It starts over without a resourceVersion when the server does not have the one that
-	// was asked for.
+	// ListingPaged fetches a list, page by page. It is left for Connecting when the sink has the list.
 	ListingPaged
-	// Connecting asks for a watch from the last resourceVersion on. It starts over when the server does not answer. It
-	// is left for Watching when the server has answered, and for BackingOff after an error.
+	// Connecting asks for a watch from the last resourceVersion on. It is left for Watching when the server answers. A
+	// server that does not answer is asked again after the time in [Options.MinWatchTimeout], and not reported.
 	Connecting
-	// Watching passes on events, in a step those that have arrived. It is left for Connecting when the stream ends or
-	// breaks. It is left for BackingOff when the stream ends with an error such as 410 Expired or an HTTP/2 reset,
-	// when it ends at once, or when the server was set back to an older state.
+	// Watching passes on events, in a step those that have arrived. It is left for Connecting when the stream ends.
 	Watching
 	// BackingOff waits after an error. It is left for a listing state or for Connecting when the time is up.
 	BackingOff

@@ -16,9 +16,10 @@ type openStream[T listwatch.Object] struct {
 	listwatch.Stream[T]                          // nil until the server has answered
 	batches             listwatch.BatchStream[T] // the same, if it is one and the sink takes batches
 	room                []listwatch.Event[T]     // what nextEvents fills
-	ctx                 context.Context          // ends with ErrSilent when this side gave up
+	ctx                 context.Context
 	cancel              context.CancelCauseFunc
-	idle                idleTimer // gives up on it
+	timer               *time.Timer // cancels ctx with errDeadline at deadline
+	deadline            time.Time
 	opened              time.Time
 	watchStart          time.Time // when it became a watch; zero before
 	events              int       // objects that it passed on as a watch
@@ -42,9 +43,8 @@ type openStream[T listwatch.Object] struct {
 	useful bool
 }
 
-// openWatch sends a watch request and makes the stream r.stream, which must be nil. The stream is cancelled after
-// patience, if the timer is not reset.
-func (r *Reflector[T]) openWatch(ctx context.Context, opts metav1.ListOptions, patience time.Duration) error {
+// openWatch sends a watch request. It makes the stream r.stream, which must be nil, and sets its first deadline.
+func (r *Reflector[T]) openWatch(ctx context.Context, opts metav1.ListOptions, deadline time.Duration) error {
 	// Random timeouts keep informers that started together from reconnecting together for ever.
 	timeout := r.opts.MinWatchTimeout + rand.N(r.opts.MinWatchTimeout)
 	opts.TimeoutSeconds = new(max(int64(timeout/time.Second), 1))
@@ -57,8 +57,8 @@ func (r *Reflector[T]) openWatch(ctx context.Context, opts metav1.ListOptions, p
 	}
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	// Some proxies hold back the answer until there is an event, so the timer starts before the request.
-	s.idle.timer = time.AfterFunc(patience, func() { s.cancel(ErrSilent) })
-	s.idle.reset(patience)
+	s.timer = time.AfterFunc(deadline, func() { s.cancel(errDeadline) })
+	s.setDeadline(deadline)
 	r.stream = s
 	stream, err := r.lw.Watch(s.ctx, opts)
 	if err != nil {
@@ -118,7 +118,7 @@ func (r *Reflector[T]) closeStream(err error) error {
 	if s.ctx.Err() != nil {
 		err = context.Cause(s.ctx)
 	}
-	s.idle.timer.Stop()
+	s.timer.Stop()
 	s.cancel(nil)
 	if s.Stream != nil {
 		_ = s.Close() // whatever is wrong with it, it is of no use any more
@@ -137,14 +137,8 @@ func isOlder(a, b string) bool {
 	return err == nil && order < 0
 }
 
-// idleTimer fires when the server has been silent for too long.
-type idleTimer struct {
-	timer *time.Timer
-	fires time.Time
-}
-
-// reset gives the server that much time from now on.
-func (t *idleTimer) reset(left time.Duration) {
-	t.fires = time.Now().Add(left)
-	t.timer.Reset(left)
+// setDeadline makes this side end the stream after left, unless it is called again before.
+func (s *openStream[T]) setDeadline(left time.Duration) {
+	s.deadline = time.Now().Add(left)
+	s.timer.Reset(left)
 }

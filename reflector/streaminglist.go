@@ -41,7 +41,7 @@ func (r *Reflector[T]) listStreaming(ctx context.Context) State {
 	case listwatch.Added, listwatch.Modified, listwatch.Deleted:
 		// A bookmark counts as silence: the server is past the initial events, and may never say so.
 		r.stream.applyInitial(ev)
-		r.stream.idle.reset(r.opts.SilenceTimeout)
+		r.stream.setDeadline(r.opts.SilenceTimeout)
 	}
 	return ListingStreaming
 }
@@ -52,7 +52,7 @@ func (r *Reflector[T]) endStreamingList(ctx context.Context, version string) Sta
 		return r.leaveStreamingList(ctx, ErrEndedEarly)
 	}
 	s, list := r.stream, r.stream.initialList(version)
-	s.idle.reset(2*r.opts.MinWatchTimeout + watchGrace)
+	s.setDeadline(2*r.opts.MinWatchTimeout + watchGrace)
 	if r.opts.CheckConsistency && !r.isConsistent(ctx, list) {
 		return r.leaveStreamingList(ctx, ErrInconsistent)
 	}
@@ -72,7 +72,7 @@ func (r *Reflector[T]) leaveStreamingList(ctx context.Context, err error) State 
 	}
 	kind := kindOf(err)
 	// A server that does not even answer says nothing about streaming lists: the next list may well be one.
-	if kind == kindUnsupported || errors.Is(err, ErrSilent) && answered || errors.Is(err, ErrInconsistent) {
+	if kind == kindUnsupported || kind == kindDeadline && answered || errors.Is(err, ErrInconsistent) {
 		r.pagedUntil = time.Now().Add(r.opts.StreamingRetry)
 	}
 	switch kind {
@@ -80,6 +80,8 @@ func (r *Reflector[T]) leaveStreamingList(ctx context.Context, err error) State 
 		return ListingPaged // no failure: older servers do so
 	case kindEnded:
 		err = ErrEndedEarly
+	case kindDeadline:
+		err = ErrSilent
 	}
 	r.fail(ctx, "stream the list", err)
 	switch {

@@ -151,7 +151,7 @@ func (r *Reflector[T]) endWatch(ctx context.Context, err error) State {
 	case short && (ended || answered && kind == kindBroken):
 		// Perhaps it is the resourceVersion that the server cannot serve; a list gets past that.
 		err, kind = fmt.Errorf("%w (%v)", ErrVeryShortWatch, err), kindOther
-	case ended, errors.Is(err, ErrSilent): // silent: it took its time
+	case ended, kind == kindDeadline:
 		return r.resuming()
 	}
 	r.fail(ctx, "watch", err)

@@ -7,13 +7,13 @@
 //	            │   resync timer ┘         └──▶ backlog ──▶ ──┼──▶ handler 2
 //	            └────────────────────────────────────────────┘
 //
-// Below it are a [Controller], which is reflector and queue around any process function, and a [SimpleInformer], which
+// Below it are two smaller ones. A [Controller] is reflector and queue around any process function. A [SimpleInformer]
 // is a controller, a store and one handler in the same loop.
 //
-// Reading order: handler.go, registration.go and options.go for what a user sees; controller.go, mirror.go, process.go
-// and informer.go for the way of a change to the store; notification.go, fanout.go, listener.go and fold.go for its way
-// to the handlers; then the others. What is built around an informer, such as factories and checkpoints, are packages
-// below this one. They attach by the last fields of [Options].
+// Reading order. What a user sees: handler.go, registration.go, options.go. The way of a change to the store:
+// controller.go, mirror.go, process.go, informer.go. Its way to the handlers: notification.go, fanout.go, listener.go,
+// fold.go. Then resync.go, lister.go, simple.go, waitfor.go, waitversion.go, stats.go, observe.go. Factories,
+// checkpoints and the like are packages below this one. They attach by the last fields of [Options].
 //
 // # Guarantees
 //
@@ -39,7 +39,7 @@
 //	absent → n         OnAdd(n)
 //	d → n              OnUpdate(d, n)
 //	d → n, other UID   OnDelete(d), OnAdd(n)
-//	d → absent         OnDelete(d's last version, if its own deletion was seen; else d)
+//	d → absent         OnDelete(d's last version, or d if that was not seen)
 //	absent → absent    nothing
 //
 // A handler without Fold is told of a new object of the same name that a relist found as OnUpdate(d, n).
@@ -50,24 +50,24 @@
 // # Resync
 //
 // A resync gives a handler each object of the store again, as an update to itself. The informer checks which handlers
-// are due. It does so each time that the check period has passed since the last list or check. The check period is
-// Options.ResyncPeriod, or the shortest period that a handler has asked for before Run. With Options.ResyncPeriod 30s:
+// are due each time that the check period has passed since the last list or check. The check period is
+// Options.ResyncPeriod or, if shorter, the shortest period that a handler asks for before Run. It is 10s here:
 //
-//	                            handler 10s   handler 0 (so 30s)   handler NoResync
-//	relist before any check     given         given                given
-//	check at 10s, at 20s        given         nothing              nothing
-//	relist after that at 20s    given         nothing              nothing
-//	check at 30s                given         given                nothing
-//	relist after that at 30s    given         given                nothing
+//	Options.ResyncPeriod 30s          handler 10s   handler 0 (default)   handler NoResync
+//	relist before the first check     given         given                 given
+//	check at 10s, check at 20s        given         nothing               nothing
+//	relist soon after one of them     given         nothing               nothing
+//	check at 30s                      given         given                 nothing
+//	relist soon after it              given         given                 nothing
+//	Options.ResyncPeriod 0: relist    given         given                 given
+//	Options.ResyncPeriod 0: check     never comes, whatever handlers ask for
 //
 // A relist row is about the objects that the list shows unchanged. A handler that was due at the last check is given
 // them. A list restarts the check period, not the handlers' periods.
 //
-// With Options.ResyncPeriod 0 there are no checks and no resyncs, whatever a handler asks for. Every relist is then
-// given to all.
-//
 // A server that is restored from a backup gives out resourceVersions a second time. A relist may then show another
-// state of an object under the same version. With the in-order queue all handlers are told of such an update.
+// state of an object under the same version. With the in-order queue all handlers are told of that update. With the
+// per-key queue it counts as unchanged.
 //
 // # Not guaranteed
 //

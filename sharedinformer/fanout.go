@@ -11,8 +11,8 @@ import (
 )
 
 // AddHandler registers a handler, before or while the informer runs. A handler that comes late is first given the whole
-// store as adds of its initial list; it misses nothing after that and sees nothing twice. AddHandler does not wait for
-// that; it may be called from a handler. On a stopped informer it returns ErrStopped.
+// store as adds of its initial list. After that it misses nothing and sees nothing twice. AddHandler does not wait for
+// that. It may be called from a handler. On a stopped informer it returns ErrStopped.
 func (i *Informer[T]) AddHandler(h Handler[T], opts HandlerOptions) (*Registration, error) {
 	if h == nil {
 		return nil, fmt.Errorf("%s: the handler is nil", i.who)
@@ -82,7 +82,7 @@ func (i *Informer[T]) remove(r *Registration, drain bool) error {
 	}
 	l := i.listeners[at]
 	if drain && l.running {
-		l.close() // it leaves the list when its goroutine ends
+		l.drain() // it leaves the list when its goroutine ends
 		return nil
 	}
 	i.listeners = slices.Delete(i.listeners, at, at+1)

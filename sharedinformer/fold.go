@@ -6,29 +6,29 @@ import (
 	"glasswatch/listwatch"
 )
 
-// foldingBacklog keeps at most one change per object, a step. The steps wait in a list, in the order in which their
-// objects first came to wait.
+// foldingBacklog keeps one net change per object. The net changes wait in a list, in the order in which their objects
+// first came to wait.
 //
-//	steps:  a: v1→v4   c: –→v1   b: v7→–
-//	byKey:  a, b, c → their places in the list
+//	waiting:  a: v1→v4   c: –→v1   b: v7→–
+//	byKey:    a, b, c → their places in the list
 //
-// One step is taken at a time: what is not yet at the handler can still be folded.
+// One is taken at a time: what is not yet at the handler can still be folded.
 type foldingBacklog[T object] struct {
-	steps *list.List // of *step[T]
-	byKey map[key]*list.Element
-	most  int // len(byKey) at most, since the map was made
-	out   [2]notification[T]
+	waiting *list.List // of *netChange[T]
+	byKey   map[key]*list.Element
+	most    int // len(byKey) at most, since the map was made
+	out     [2]notification[T]
 }
 
-// step is the way of one object from old, the last state that the handler was given, to obj, the newest.
-type step[T object] struct {
+// netChange takes one object from old, the last state that the handler was given, to obj, the newest.
+type netChange[T object] struct {
 	notification[T]
 	// deletion is the one that told of the end of old; its kind is 0 if there was none.
 	deletion notification[T]
 }
 
 func newFoldingBacklog[T object]() *foldingBacklog[T] {
-	return &foldingBacklog[T]{steps: list.New(), byKey: map[key]*list.Element{}}
+	return &foldingBacklog[T]{waiting: list.New(), byKey: map[key]*list.Element{}}
 }
 
 // add takes over a change that r counts as waiting. What is folded away no longer counts.
@@ -36,11 +36,11 @@ func (b *foldingBacklog[T]) add(n *notification[T], r *Registration) {
 	k := listwatch.KeyOf(n.obj)
 	at, waits := b.byKey[k]
 	if !waits {
-		at = b.steps.PushBack(&step[T]{notification: *n})
+		at = b.waiting.PushBack(&netChange[T]{notification: *n})
 		b.byKey[k] = at
 		b.most = max(b.most, len(b.byKey))
 	}
-	s := at.Value.(*step[T])
+	s := at.Value.(*netChange[T])
 	// It is the deletion of the object that the handler knows.
 	if n.kind == deleted && s.kind != added && s.old.GetUID() == n.obj.GetUID() {
 		s.deletion = *n
@@ -51,7 +51,7 @@ func (b *foldingBacklog[T]) add(n *notification[T], r *Registration) {
 	r.folds++
 	r.waiting--
 	if n.initial && s.initial {
-		r.pendingInitial-- // the step counts once
+		r.pendingInitial-- // they count once
 	}
 	s.initial = s.initial || n.initial
 	s.obj = n.obj
@@ -70,12 +70,12 @@ func (b *foldingBacklog[T]) add(n *notification[T], r *Registration) {
 	}
 }
 
-// take removes the first step, of which there must be one, and returns what to tell of it. The slice is valid until the
-// next take.
-func (b *foldingBacklog[T]) take() []notification[T] {
-	at := b.steps.Front()
+// removeFirst removes the first net change, of which there must be one, and returns what to tell of it. The slice is
+// valid until the next call.
+func (b *foldingBacklog[T]) removeFirst() []notification[T] {
+	at := b.waiting.Front()
 	b.remove(at)
-	s := at.Value.(*step[T])
+	s := at.Value.(*netChange[T])
 	gone := notification[T]{kind: deleted, unknownState: true, old: s.old, obj: s.old}
 	switch {
 	case s.kind == deleted:
@@ -91,8 +91,8 @@ func (b *foldingBacklog[T]) take() []notification[T] {
 }
 
 func (b *foldingBacklog[T]) remove(at *list.Element) {
-	b.steps.Remove(at)
-	delete(b.byKey, listwatch.KeyOf(at.Value.(*step[T]).obj))
+	b.waiting.Remove(at)
+	delete(b.byKey, listwatch.KeyOf(at.Value.(*netChange[T]).obj))
 	if len(b.byKey) == 0 && b.most > keepCap {
 		b.byKey, b.most = map[key]*list.Element{}, 0 // a map never shrinks by itself
 	}

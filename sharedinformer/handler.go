@@ -9,20 +9,16 @@ type Deletion[T listwatch.Object] struct {
 	// Obj is the last version at hand; an informer always has one. It is the object's final state unless
 	// FinalStateUnknown says otherwise.
 	Obj T
-	// FinalStateUnknown is set when the deletion itself was not seen: a relist found the object gone, its last version
-	// could not be read, or a folding handler was spared the versions in between. Obj may then be out of date. A
-	// [FilteringHandler] leaves it unset when an update takes the object out of the filter.
+	// FinalStateUnknown is set when the deletion itself was not seen. A relist found the object gone, its last version
+	// could not be read, or a folding handler missed versions. Obj may then be out of date.
 	FinalStateUnknown bool
 }
 
 // HasObj reports whether Obj is there. A deletion that a program makes itself may lack it.
-func (d Deletion[T]) HasObj() bool {
-	var none T
-	return any(d.Obj) != any(none)
-}
+func (d Deletion[T]) HasObj() bool { return objectOf(d.Obj) != nil }
 
 // Handler is told of every change of an informer's store. Its methods are called one at a time, from one goroutine per
-// registration, with no lock held: they may block (events pile up meanwhile, see [HandlerOptions]) and may add and
+// registration, with no lock held. They may block: meanwhile changes wait, see [HandlerOptions]. They may add and
 // remove handlers. Objects are shared with the store and with every other handler and must not be modified.
 type Handler[T listwatch.Object] interface {
 	// OnAdd tells of an object the handler did not know of. isInInitialList is set for the objects that were there when
@@ -63,10 +59,10 @@ func (h HandlerFuncs[T]) OnDelete(d Deletion[T]) {
 	}
 }
 
-// FilteringHandler passes on what concerns the objects that FilterFunc accepts. An object that an update brings into
-// the filter arrives as an add, one that an update takes out of it as a deletion with its old version. FilterFunc must
-// give the same answer for the same version of an object. A deletion without an object cannot be judged and is passed
-// on.
+// FilteringHandler passes on what concerns the objects that FilterFunc accepts. An update that brings an object into
+// the filter becomes an add. One that takes it out becomes a deletion: its Obj is the last version that was accepted,
+// and FinalStateUnknown is false. FilterFunc must give the same answer for the same version of an object. A deletion
+// without an object cannot be judged and is passed on.
 type FilteringHandler[T listwatch.Object] struct {
 	// FilterFunc must not be nil.
 	FilterFunc func(obj T) bool

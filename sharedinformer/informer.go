@@ -10,13 +10,8 @@ import (
 	"glasswatch/listwatch"
 )
 
-// Informer keeps a local copy of one resource and tells any number of handlers of its changes.
-//
-//	reflector ──▶ queue ──▶ consumer ──▶ store ──▶ snapshots, listers
-//	                ▲           └──┬──▶ backlog ─▶ goroutine ─▶ handler
-//	   resync timer ┘              └──▶ backlog ─▶ goroutine ─▶ handler
-//
-// Its methods are safe for concurrent use.
+// Informer keeps a local copy of one resource and tells any number of handlers of its changes. Its methods are safe
+// for concurrent use.
 type Informer[T listwatch.Object] struct {
 	mirror[T]
 	waitable                // of the informer with its handlers; the controller's ends before

@@ -77,8 +77,8 @@ func (l *listener[T]) append(batch []notification[T]) bool {
 	return l.opts.MaxBacklog <= 0 || l.waiting+l.underWay-l.pendingInitial <= l.opts.MaxBacklog
 }
 
-// close ends the service once the backlog is delivered.
-func (l *listener[T]) close() {
+// drain ends the service once the backlog is delivered.
+func (l *listener[T]) drain() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = true
@@ -98,7 +98,7 @@ func (l *listener[T]) drop(err error) {
 	l.wake.Signal()
 }
 
-// run calls the handler until the listener is closed. It closes Done.
+// run calls the handler until the listener is drained or dropped. It closes Done.
 func (l *listener[T]) run(ctx context.Context) {
 	exited := true // unless it comes back
 	defer func() {
@@ -132,7 +132,7 @@ func (l *listener[T]) next() (batch []notification[T]) {
 	case l.waiting == 0 || isClosed(l.dropped):
 		return nil
 	case l.folding != nil:
-		batch = l.folding.take()
+		batch = l.folding.removeFirst()
 		l.waiting--
 	default:
 		batch = l.take()

@@ -15,9 +15,9 @@ type notification[T object] struct {
 	kind notificationKind
 	// initial: it counts towards the handler's sync. OnAdd passes it on as isInInitialList.
 	initial bool
-	// sameVersion: an update that did not change the resourceVersion, for handlers that are due a resync only.
+	// sameVersion: an update that changed nothing, as its resourceVersion says. Handlers get it if they are due.
 	sameVersion bool
-	// resync: an update that is nothing but a resync.
+	// resync: a sameVersion update that comes from a resync, not from a relist.
 	resync bool
 	// unknownState is a deletion's FinalStateUnknown.
 	unknownState bool

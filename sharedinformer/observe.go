@@ -23,9 +23,10 @@ const (
 
 // Observation is what [Options].Observe is told. The calls come in the order in which things happened, per object.
 //
-// Batches are reported from the consumer's goroutine with the informer's mutex held, and with a DeltaFIFO its lock as
-// well: the observer must not call the informer, except for its store. Calls are reported from the handler's goroutine
-// with no lock held. An observer may block: that holds up the goroutine that called it, and what waits for its locks.
+// Batches are reported from the consumer's goroutine with the informer's mutex held. With a DeltaFIFO its lock is held
+// as well. The observer must not call the informer then, except for its store. Calls are reported from the handler's
+// goroutine with no lock held. An observer may block: that holds up the goroutine that called it, and what waits for
+// its locks.
 type Observation struct {
 	Step     Step
 	Informer string // its name
@@ -39,8 +40,8 @@ type Observation struct {
 
 // Change is one change of one object in an Observation.
 type Change struct {
-	// Action is the delta's type when it was popped; "stored", "replaced", "removed" or "was not there" when it was
-	// stored; the handler's method when it is called. A popped SyncAll or Bookmark is one Change without a key.
+	// Action of a popped change is the delta's type. A popped SyncAll or Bookmark is one Change without a key. Of a
+	// stored change it is "stored", "replaced", "removed" or "was not there"; of a call it is the handler's method.
 	Action string
 	Key    listwatch.Key
 	// Obj is the object, for a deletion its last version; Old is the version it takes the place of. Each may be nil.

@@ -43,10 +43,9 @@ type Options[T listwatch.Object] struct {
 	ResyncPeriod time.Duration
 	// Indexers are added to the store beside the index by namespace.
 	Indexers indexer.Indexers[T]
-	// Transform is called once for each object before anything else sees it; it may modify the object or return
-	// another, which must keep namespace, name, uid and resourceVersion. If it fails, the last good version stays. It
-	// must not write to what the object's fields lead to if a decoder shares parts of objects
-	// (glasswatch/listwatch/memo).
+	// Transform is called once for each object, before anything else sees it. It may modify the object or return
+	// another. Namespace, name, uid and resourceVersion must stay. If it fails, the last good version stays. It must
+	// not write to what the object's fields lead to if a decoder shares parts of objects (glasswatch/listwatch/memo).
 	Transform func(obj T) (T, error)
 	// WatchErrorHandler is told of every failed list or watch, from the reflector's goroutine. nil logs.
 	WatchErrorHandler func(ctx context.Context, err error)
@@ -73,7 +72,7 @@ type Options[T listwatch.Object] struct {
 	// SyncGate, if not nil, must be closed before the informer has synced. What comes until then counts as the initial
 	// list.
 	SyncGate <-chan struct{}
-	// BeforeStore is told, in order, of each object that is about to be written to the store, and with a nil object of
+	// BeforeStore is told, in order, of each object before it is written to the store. With a nil object it is told of
 	// each that is about to leave it. It is called with the informer's mutex held, must be fast and must not call the
 	// informer.
 	BeforeStore func(key listwatch.Key, obj listwatch.Object)
@@ -82,8 +81,8 @@ type Options[T listwatch.Object] struct {
 // Metrics are hooks for gauges and histograms that must be fed, such as those of client-go's InformerMetricsProvider.
 // Each may be nil, must be fast, and must not call the informer.
 type Metrics struct {
-	// Queued is told how much waits between the reflector and the store each time that it changes, and Processed how
-	// long it took to take a batch over: see [deltafifo.Metrics]. Handlers' calls do not count.
+	// Queued is told how much waits between the reflector and the store, each time that it changes. Processed is told
+	// how long it took to take a batch over. See [deltafifo.Metrics]. Handlers' calls do not count.
 	Queued    func(n int)
 	Processed func(took time.Duration)
 	// StoreResourceVersion is told, from the consumer's goroutine, what version the store has reached. It is not called

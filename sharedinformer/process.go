@@ -16,11 +16,11 @@ import (
 const maxScratch = 8192
 
 // apply takes a batch over, in which a bulk delta is alone. It is called by the consumer only, and changes the store in
-// one step. notes say, in order, what handlers are to be told; they are valid until release. version is the
+// one step. notes say, in order, what handlers are to be told; they are valid until endBatch. version is the
 // resourceVersion that the store has reached, "" if that is not known.
 func (m *mirror[T]) apply(batch []delta[T], isInInitialList bool) (notes []notification[T], version string) {
 	gone := &delta[T]{Missing: true} // a list has no version of what it lacks
-	restates := false
+	restates := false                // the list may show another state under a version that is in the store
 	switch list := batch[0].Bulk; batch[0].Type {
 	case deltafifo.SyncAll:
 		for _, obj := range m.store.All() {
@@ -33,7 +33,7 @@ func (m *mirror[T]) apply(batch []delta[T], isInInitialList bool) (notes []notif
 		return nil, list.ResourceVersion
 	case deltafifo.ReplacedAll:
 		version = list.ResourceVersion
-		// Only a server that was set back gives a version out again, and then its list is not newer than the store.
+		// A list that is not newer than the store may be that of a server that was restored from a backup.
 		restates, _ = hasReached(m.store.ResourceVersion(), version)
 		m.replace(list.Items)
 		batch = nil

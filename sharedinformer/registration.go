@@ -84,8 +84,8 @@ func newRegistration(name string, owner <-chan struct{}, lastError func() error)
 // Name returns the handler's name, unique in its informer.
 func (r *Registration) Name() string { return r.name }
 
-// Err returns nil while the handler is served and after it was removed on demand, an ErrBacklog once it was removed
-// because of its backlog, an ErrHandlerExited once it ended its goroutine, ErrStopped once the informer stopped.
+// Err returns nil while the handler is served and after it was removed on demand. Otherwise it wraps ErrBacklog,
+// ErrHandlerExited or ErrStopped, whichever ended the service.
 func (r *Registration) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -113,8 +113,8 @@ func (r *Registration) why() (ended, last error) {
 	return cmp.Or(ended, errors.New("it was removed")), lastError()
 }
 
-// Wait blocks until the handler has returned from its last call and will not be called again, which needs somebody to
-// remove it or to stop the informer, or until ctx ends. The handler itself must not wait: its call would never return.
+// Wait blocks until the handler has returned from its last call and will not be called again, or until ctx ends. It
+// does not remove the handler: that is left to others. The handler itself must not wait: its call would never return.
 func (r *Registration) Wait(ctx context.Context) error {
 	select {
 	case <-r.done:

@@ -100,12 +100,70 @@ func TestResync_PeriodBeginsAnewWithAList(t *testing.T) {
 	})
 }
 
+// The table in doc.go, row by row.
+func TestResync_IsGivenAsTheTableSays(t *testing.T) {
+	given := []string{"update a@1→1"}
+	rows := []struct {
+		name                string
+		at                  time.Duration
+		relist              bool
+		often, usual, never []string
+	}{
+		{"relist before the first check", 3 * time.Second, true, given, given, given},
+		{"check at 10s", 10 * time.Second, false, given, nil, nil},
+		{"relist soon after it", 13 * time.Second, true, given, nil, nil},
+		{"check at 20s", 20 * time.Second, false, given, nil, nil},
+		{"check at 30s", 30 * time.Second, false, given, given, nil},
+		{"relist soon after it", 33 * time.Second, true, given, given, nil},
+	}
+	for _, row := range rows {
+		bothQueues(t, Options[*config]{ResyncPeriod: 30 * time.Second}, func(s *story) {
+			s.server.Put("a", "1")
+			often, usual, never := newRecorder(), newRecorder(), newRecorder()
+			s.Add(often, HandlerOptions{ResyncPeriod: 10 * time.Second})
+			s.Add(usual, HandlerOptions{})
+			s.Add(never, HandlerOptions{ResyncPeriod: NoResync})
+			s.Start()
+			s.Pass(row.at - time.Millisecond)
+			for _, r := range []*recorder{often, usual, never} {
+				r.take()
+			}
+			if row.relist {
+				s.server.Compact()
+			}
+			s.Pass(2 * time.Second)
+			for r, want := range map[*recorder][]string{often: row.often, usual: row.usual, never: row.never} {
+				require.Equal(s, want, r.take(), row.name)
+			}
+		})
+	}
+}
+
+func TestResync_WithoutAPeriodOfTheInformerARelistIsGivenToAll(t *testing.T) {
+	bothQueues(t, Options[*config]{}, func(s *story) {
+		s.server.Put("a", "1")
+		usual, never := newRecorder(), newRecorder()
+		s.Add(usual, HandlerOptions{ResyncPeriod: time.Second})
+		s.Add(never, HandlerOptions{ResyncPeriod: NoResync})
+		s.Start()
+		for _, r := range []*recorder{usual, never} {
+			s.Expect(r, "add a@1 initial")
+		}
+		s.Pass(time.Hour)
+		s.server.Compact()
+		s.Pass(2 * time.Second)
+		for _, r := range []*recorder{usual, never} {
+			s.Expect(r, "update a@1→1")
+		}
+	})
+}
+
 // A server that was set back to a backup gives out its numbers a second time: the same version of the same object is another
-// state then.
+// state then. The in-order queue finds that out. With the per-key queue only handlers that are due hear of it, as in client-go.
 func TestResync_AVersionThatWasGivenTwiceGoesToAllAfterARestoredBackup(t *testing.T) {
 	for name, lost := range map[string][]string{"older than the store": {"b", "c"}, "as old as the store": {}} {
 		t.Run(name, func(t *testing.T) {
-			inVirtualTime(t, Options[*config]{ResyncPeriod: time.Hour}, func(s *story) {
+			bothQueues(t, Options[*config]{ResyncPeriod: time.Hour}, func(s *story) {
 				s.server.Put("a", "kept")
 				s.server.Put("z", "kept")
 				backup := s.server.revision
@@ -115,21 +173,30 @@ func TestResync_AVersionThatWasGivenTwiceGoesToAllAfterARestoredBackup(t *testin
 					s.server.Put(name, "lost")
 					want = append(want, fmt.Sprintf("delete %s@%d unseen", name, s.server.revision))
 				}
-				r := newRecorder()
+				r, due := newRecorder(), newRecorder()
 				s.Add(r, HandlerOptions{ResyncPeriod: NoResync}) // which is not told of versions that it has, once somebody has looked
+				s.Add(due, HandlerOptions{})
 				s.Start()
 				s.Pass(90 * time.Minute)
 				r.take()
+				due.take()
 				s.server.Unobserved(func() {
 					s.server.Restore(backup)
 					s.server.Put("a", "made anew")
 					s.Pass(10 * time.Second) // it lists, as its version is gone
 				})
 				s.Pass(10 * time.Second)
+				require.Subset(s, due.take(), append(want, "update a@3→3", "update z@2→2"))
+				require.Equal(s, "made anew", due.view[named("a")].Data["value"])
 				told := r.take()
-				require.Equal(t, "made anew", r.view[named("a")].Data["value"])
-				require.Subset(t, told, append(want, "update a@3→3"))
-				require.NotContains(t, told, "update z@2→2")
+				require.NotContains(s, told, "update z@2→2")
+				if s.informer.opts.Queue == PerKey {
+					require.NotContains(s, told, "update a@3→3")
+					require.Equal(s, "lost", r.view[named("a")].Data["value"])
+					return
+				}
+				require.Subset(s, told, append(want, "update a@3→3"))
+				require.Equal(s, "made anew", r.view[named("a")].Data["value"])
 			})
 		})
 	}

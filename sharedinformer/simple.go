@@ -23,9 +23,9 @@ type SimpleInformer[T listwatch.Object] struct {
 // NewSimple returns an informer on lw that lists and watches nothing before Run. h may be nil: then there is only the
 // store. Of opts, Observe, Feed and SyncGate are not used.
 //
-// The handler is called from Run's goroutine, after the store was changed: with the in-order queue a batch at a time
-// and with no lock held, with the per-key queue under the queue's lock. A panic goes to utilruntime.HandleCrash and
-// costs that call.
+// The handler is called from Run's goroutine, after the store was changed. With the in-order queue that is a batch at a
+// time and with no lock held. With the per-key queue it is under the queue's lock. A panic goes to
+// utilruntime.HandleCrash and costs that call.
 func NewSimple[T listwatch.Object](lw listwatch.ListerWatcher[T], h Handler[T], opts Options[T]) *SimpleInformer[T] {
 	if h == nil {
 		h = HandlerFuncs[T]{}

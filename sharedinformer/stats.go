@@ -13,8 +13,8 @@ type Stats struct {
 	ResourceVersion         string
 	LastSyncResourceVersion string
 	Synced                  bool
-	// Processing is how long batches took on their way from the queue to the store and into the backlogs; with a simple
-	// informer, through the handler.
+	// Processing is how long batches took on their way from the queue to the store and into the backlogs. With a simple
+	// informer the handler's calls are included.
 	Processing Histogram
 	// Reflector counts lists, watches and their failures.
 	Reflector reflector.Stats

@@ -22,9 +22,9 @@ type Syncer interface {
 // errGivenUp is the cause that the others see once one of them has failed.
 var errGivenUp = errors.New("given up, as another cannot sync any more")
 
-// WaitFor blocks until all of them have synced. It returns at once when ctx ends, or when one of them cannot sync any
-// more because it has stopped: the error then joins what each that has not synced says, in their order, with the last
-// errors of lists and watches.
+// WaitFor blocks until all of them have synced. It returns at once when ctx ends, or when one of them has stopped and
+// so cannot sync any more. The error then joins, in their order, what each that has not synced says. That includes the
+// last errors of lists and watches.
 //
 // If what is not empty, it logs through the logger in ctx that it waits, who is done, and who is missing at the end.
 func WaitFor(ctx context.Context, what string, syncers ...Syncer) error {

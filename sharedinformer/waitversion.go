@@ -12,17 +12,17 @@ import (
 // ErrNoStoreVersion: the informer has a per-key queue, whose store does not tell how far it has come.
 var ErrNoStoreVersion = errors.New("the store of a per-key queue has no resourceVersion")
 
-// WaitForResourceVersion blocks until the store shows everything up to resourceVersion, which must be one that a write
-// of the informer's own resource returned, or a list of it: versions of other resources need not compare. A program
-// that writes and then waits reads its own write.
+// WaitForResourceVersion blocks until the store shows everything up to resourceVersion. A write or a list of the
+// informer's own resource must have returned that version: those of other resources need not compare. A program that
+// writes and then waits reads its own write.
 //
-// The store's version moves with events, bookmarks and lists. A write that brings no event, because the informer does
-// not select the object or could not read or transform it, is waited for until a later event or a bookmark; servers
-// send one about once a minute. Handlers may have been told less than the store shows.
+// The store's version moves with events, bookmarks and lists. A write brings no event if the informer does not select
+// the object or cannot read or transform it. A later event or a bookmark then ends the wait. Servers send a bookmark
+// about once a minute. Handlers may have been told less than the store shows.
 //
-// A version that is no positive decimal number is an error at once, as is a per-key queue (ErrNoStoreVersion) or a
+// A version that is no positive decimal number is an error at once. So is a per-key queue (ErrNoStoreVersion), or a
 // store whose own version cannot be compared. If ctx ends or the informer stops first, the error names the informer and
-// wraps the cause and, if lists or watches fail at the moment, the last of their errors.
+// wraps the cause. If lists or watches fail at the moment, it wraps the last of their errors, too.
 func (i *Informer[T]) WaitForResourceVersion(ctx context.Context, resourceVersion string) error {
 	if i.opts.Queue == PerKey {
 		return fmt.Errorf("%s: waiting for resourceVersion %s: %w", i.who, resourceVersion, ErrNoStoreVersion)

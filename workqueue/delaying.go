@@ -68,9 +68,9 @@ func (q *DelayingQueue[T]) CancelDelayed(item T) bool {
 }
 
 func (q *Queue[T]) delayLocked(e *entry[T], due time.Time) {
-	q.promises++
+	q.lastSeq++
 	e.state |= delayed
-	e.due, e.seq = due, q.promises
+	e.due, e.seq = due, q.lastSeq
 	heap.Push(&q.delayed, e)
 	if q.delayed[0] == e {
 		q.setAlarmLocked()

@@ -32,8 +32,8 @@ type Order[T comparable] interface {
 	Pop() T
 }
 
-// Metrics is told what happens in a queue. Its methods are called with no lock held, so from several goroutines at a
-// time and not always in the order in which things happened; they must not call the queue. The depth is Added less
+// Metrics is told what happens in a queue. Its methods are called with no lock held and must not call the queue.
+// Several goroutines may call at a time, and not always in the order in which things happened. The depth is Added less
 // Taken.
 type Metrics interface {
 	// Added: an item became due that was not due before. Repeated adds that changed nothing are not counted.

@@ -7,11 +7,6 @@ import (
 
 // Queue hands out each item that was added to it, to one worker at a time. Make it with [New]. Its methods are safe for
 // concurrent use.
-//
-//	                         due                     Get
-//	AddAfter ──▶ (delayed) ───────▶ ( ready ) ───────────────▶ (processing) ──Done──▶ gone
-//	                Add ──────────▶  by priority,                   │  ▲ Add, or due
-//	                                 then by arrival  ◀──Done── (and dirty)
 type Queue[T comparable] struct {
 	name    string
 	order   Order[T]
@@ -29,7 +24,7 @@ type Queue[T comparable] struct {
 	processing entryList[T]
 	working    int // length of processing
 	delayed    delayHeap[T]
-	promises   uint64 // seq of the newest deadline
+	lastSeq    uint64 // seq of the newest deadline
 	alarm      alarm
 	news       news
 	// Invariant: once shuttingDown, nothing is delayed.

@@ -38,8 +38,5 @@ func (q *RateLimitingQueue[T]) NumRequeues(item T) int { return q.limiter.NumReq
 // Tracked returns for how many items the rate limiter remembers retries. A number that keeps growing means that
 // somebody does not call Forget. It is 0 if the limiter has no method Tracked() int.
 func (q *RateLimitingQueue[T]) Tracked() int {
-	if t, ok := q.limiter.(interface{ Tracked() int }); ok {
-		return t.Tracked()
-	}
-	return 0
+	return limiters.NewMaxOfRateLimiter(q.limiter).Tracked()
 }

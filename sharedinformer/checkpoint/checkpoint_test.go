@@ -216,12 +216,12 @@ func TestCheckpoint_OptionsThatCannotBeKeptAreRefusedAloud(t *testing.T) {
 		opts informerOptions
 		file Options
 	}{
-		"set Path":                               {file: Options{Cluster: "c", Source: "s"}},
-		"set Cluster":                            {file: Options{Path: "x", Source: "s"}},
-		"set Source":                             {file: Options{Path: "x", Cluster: "c"}},
-		"set TransformID":                        {opts: informerOptions{Transform: identity}, file: whole},
-		"checkpoint's own":                       {opts: informerOptions{SyncGate: make(chan struct{})}, file: whole},
-		sharedinformer.ErrNoStoreVersion.Error(): {opts: informerOptions{Queue: sharedinformer.PerKey}, file: whole},
+		"set Path":        {file: Options{Cluster: "c", Source: "s"}},
+		"set Cluster":     {file: Options{Path: "x", Source: "s"}},
+		"set Source":      {file: Options{Path: "x", Cluster: "c"}},
+		"set TransformID": {opts: informerOptions{Transform: identity}, file: whole},
+		"the checkpoint sets Feed and SyncGate itself": {opts: informerOptions{SyncGate: make(chan struct{})}, file: whole},
+		sharedinformer.ErrNoStoreVersion.Error():       {opts: informerOptions{Queue: sharedinformer.PerKey}, file: whole},
 	} {
 		_, err := New(newServer(), c.opts, c.file)
 		require.ErrorIs(t, err, ErrNoCheckpoint)

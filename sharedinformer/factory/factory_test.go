@@ -3,11 +3,8 @@ package factory
 import (
 	"context"
 	"errors"
-	"io"
-	"net/http"
 	"reflect"
 	"runtime"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -18,103 +15,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/rest"
 
-	"glasswatch/internal/apiserver"
 	"glasswatch/listwatch"
 	"glasswatch/sharedinformer"
 )
-
-var (
-	servicesGVR = schema.GroupVersionResource{Version: "v1", Resource: "services"}
-	nodesGVR    = schema.GroupVersionResource{Version: "v1", Resource: "nodes"}
-	widgetsGVR  = schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"}
-)
-
-// wire is an API server as an http.RoundTripper: lists are what the test says, watches stay silent.
-type wire struct {
-	mu       sync.Mutex
-	lists    map[string]string // by path
-	requests []string
-}
-
-func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	query := req.URL.Query()
-	said := req.URL.Path
-	if s := query.Get("labelSelector"); s != "" {
-		said += "?" + s
-	}
-	resp := &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}, Request: req}
-	list, ok := w.lists[req.URL.Path]
-	switch {
-	case query.Get("watch") != "":
-		said = "watch " + said
-		resp.Body = silence{req.Context()}
-	case ok:
-		said = "list " + said
-		resp.Body = io.NopCloser(strings.NewReader(list))
-	default:
-		said = "forbid " + said
-		resp.StatusCode = 403
-		resp.Body = io.NopCloser(strings.NewReader(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","message":"not for you","code":403}`))
-	}
-	w.requests = append(w.requests, said)
-	return resp, nil
-}
-
-func (w *wire) said() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	said := w.requests
-	w.requests = nil
-	return said
-}
-
-// silence is the body of a watch in which nothing happens.
-type silence struct{ ctx context.Context }
-
-func (s silence) Read([]byte) (int, error) {
-	<-s.ctx.Done()
-	return 0, s.ctx.Err()
-}
-func (s silence) Close() error { return nil }
-
-func listOf(kind, apiVersion string, names ...string) string {
-	var items []string
-	for _, name := range names {
-		items = append(items, `{"kind":"`+kind+`","apiVersion":"`+apiVersion+`","metadata":{"namespace":"shop","name":"`+name+`","uid":"`+name+`","resourceVersion":"7","labels":{"app":"`+name+`"}}}`)
-	}
-	return `{"kind":"` + kind + `List","apiVersion":"` + apiVersion + `","metadata":{"resourceVersion":"7"},"items":[` + strings.Join(items, ",") + `]}`
-}
-
-// onTheWire runs a test of a factory in virtual time.
-func onTheWire(t *testing.T, opts Options, tell func(t *testing.T, f *Factory, w *wire)) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		w := &wire{lists: map[string]string{
-			"/api/v1/services":                 listOf("Service", "v1", "web", "db"),
-			"/api/v1/namespaces/shop/services": listOf("Service", "v1", "web"),
-			"/api/v1/nodes":                    listOf("Node", "v1", "n1"),
-			"/apis/example.com/v1/widgets":     listOf("Widget", "example.com/v1", "w1"),
-		}}
-		opts.Reflector.DisableStreamingList = true
-		if opts.WatchErrorHandler == nil {
-			opts.WatchErrorHandler = func(context.Context, schema.GroupVersionResource, error) {}
-		}
-		f := New(&rest.Config{Host: "http://api.test", Transport: w}, opts)
-		defer f.Shutdown()
-		tell(t, f, w)
-	})
-}
 
 func TestFactory_SharesOneInformerPerType(t *testing.T) {
 	onTheWire(t, Options{}, func(t *testing.T, f *Factory, w *wire) {
@@ -368,111 +275,5 @@ func TestFactory_StopOfWhatNeverRanStopsItForGood(t *testing.T) {
 				require.ErrorIs(t, err, sharedinformer.ErrStopped)
 			})
 		})
-	}
-}
-
-func TestFactory_AsksTheMapperForWhatIsNotBuiltIn(t *testing.T) {
-	gv := schema.GroupVersion{Group: "example.com", Version: "v1"}
-	types := scheme.Scheme
-	mapper := meta.NewDefaultRESTMapper(nil)
-	mapper.AddSpecific(gv.WithKind("Widget"), gv.WithResource("widgetries"), gv.WithResource("widgetry"), meta.RESTScopeRoot)
-	f := New(&rest.Config{}, Options{RESTMapper: mapper, Scheme: types})
-	require.False(t, f.scopeOf(gv.WithResource("widgetries")))
-	require.True(t, f.scopeOf(gv.WithResource("unheard-of")))
-	gvr, namespaced, err := resourceOf[*corev1.Binding](f) // in the scheme, though no list of its own
-	require.NoError(t, err)
-	require.Equal(t, schema.GroupVersionResource{Version: "v1", Resource: "bindings"}, gvr)
-	require.True(t, namespaced)
-}
-
-// callingBack is a mapper that looks at the factory's mutex when it is asked, as one that asks a server gives others time to.
-type callingBack struct {
-	meta.RESTMapper
-	asked func()
-}
-
-func (m callingBack) KindFor(gvr schema.GroupVersionResource) (schema.GroupVersionKind, error) {
-	m.asked()
-	return m.RESTMapper.KindFor(gvr)
-}
-
-func TestFactory_AsksTheMapperWithNoLockHeld(t *testing.T) {
-	var f *Factory
-	asked := 0
-	mapper := callingBack{meta.NewDefaultRESTMapper(nil), func() {
-		asked++
-		free := f.mu.TryLock()
-		if free {
-			f.mu.Unlock()
-		}
-		require.True(t, free, "a mapper may take its time and may use the factory")
-	}}
-	f = New(&rest.Config{}, Options{RESTMapper: mapper})
-	for range 2 {
-		_, err := f.ForResource(widgetsGVR)
-		require.NoError(t, err)
-		_, err = f.ForMetadata(widgetsGVR)
-		require.NoError(t, err)
-	}
-	require.Equal(t, 2, asked, "once for each informer")
-}
-
-func TestFactory_KnowsEveryResourceThatClientGosFactoryKnows(t *testing.T) {
-	theirs := informers.NewSharedInformerFactory(nil, 0)
-	found := 0
-	for gvk, goType := range scheme.Scheme.AllKnownTypes() {
-		gvr := plural(gvk)
-		if _, err := theirs.ForResource(gvr); err != nil {
-			continue
-		}
-		found++
-		known, ok := builtin(gvr)
-		require.True(t, ok, "%v", gvr)
-		require.Equal(t, reflect.PointerTo(goType), known)
-	}
-	require.Greater(t, found, 100)
-	services, namespaced, err := resourceOf[*corev1.Service](New(&rest.Config{}, Options{}))
-	require.NoError(t, err)
-	require.Equal(t, servicesGVR, services)
-	require.True(t, namespaced)
-	_, ok := builtin(widgetsGVR)
-	require.False(t, ok)
-}
-
-// A server says of each resource whether it belongs to a namespace.
-func TestFactory_KnowsTheScopeOfBuiltInResources(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		server, listener := apiserver.New(apiserver.Options{}), apiserver.NewPipeListener()
-		stopped := make(chan error, 1)
-		go func() { stopped <- server.Serve(ctx, listener) }()
-		defer func() { cancel(); <-stopped }()
-		cfg := server.RESTConfigFor(listener)
-		client, err := discovery.NewDiscoveryClientForConfig(cfg)
-		require.NoError(t, err)
-		lists, err := client.ServerPreferredResources()
-		require.NoError(t, err)
-		f, compared := New(cfg, Options{}), 0
-		for _, list := range lists {
-			gv, err := schema.ParseGroupVersion(list.GroupVersion)
-			require.NoError(t, err)
-			for _, r := range list.APIResources {
-				gvr := gv.WithResource(r.Name)
-				if _, ok := builtin(gvr); ok {
-					compared++
-					require.Equal(t, r.Namespaced, f.scopeOf(gvr), "%v", gvr)
-				}
-			}
-		}
-		require.Greater(t, compared, 10)
-	})
-}
-
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
 	}
 }

@@ -1,0 +1,79 @@
+package reflector
+
+import (
+	"errors"
+	"io"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"glasswatch/listwatch"
+)
+
+func TestWatch_UnreadableObjectsAreReportedAndSkipped(t *testing.T) {
+	story(t, Options{}, func(h *harness) {
+		h.Put("a", "b")
+		h.Start()
+		h.Forget()
+		h.Spoil("a")
+		h.ExpectSink()
+		h.ExpectVersion("2") // does not run ahead of what the sink has
+		h.DeleteSpoilt("b")
+		h.ExpectSink("DeleteKey b")
+		h.ExpectVersion("4")
+		h.Put("c")
+		h.ExpectSink("Add c@5")
+		h.ExpectVersion("5")
+		h.ExpectErrors(errors.New(`"ns/a" at resourceVersion 3`), errors.New(`DELETED event "ns/b"`))
+		require.Equal(t, uint64(2), h.r.Stats().ObjectErrors)
+		require.NoError(t, h.r.LastError())
+		h.Send(listwatch.EventType(9), "a", 7) // of unknown type
+		h.ExpectErrors()
+		h.ExpectSink()
+		h.ExpectRequests()
+	})
+}
+
+func TestWatch_GarbageThatNamesNoObjectIsAskedForAgainOnce(t *testing.T) {
+	story(t, Options{}, func(h *harness) {
+		h.Put("a")
+		h.Start()
+		h.Forget()
+		garbage := change{rv: 2, typ: listwatch.Added, bad: true, anon: true}.result()
+		h.send(garbage) // on the way only: the history does not have it
+		h.ExpectRequests(`watch@"1"`)
+		h.Put("b")
+		h.ExpectSink("Add b@2")
+		h.send(garbage)
+		h.ExpectRequests(`watch@"2"`)
+		h.send(garbage) // from the same version again: it would not end
+		h.ExpectRequests()
+		h.send(result{err: &listwatch.ObjectError{Type: listwatch.Deleted, Err: io.ErrUnexpectedEOF}})
+		h.ExpectSink() // a deletion of an unknown object is no DeleteKey
+		h.ExpectVersion("2")
+	})
+}
+
+func TestStreamingList_GarbageThatNamesNoObjectMakesItListInPages(t *testing.T) {
+	story(t, Options{}, func(h *harness) {
+		h.Put("a")
+		h.SpoilAnon("x")
+		h.Start()
+		h.ExpectStates(ListingStreaming, ListingPaged, Connecting, Watching)
+		h.ExpectErrors(errors.New("of unknown name"), errors.New("of unknown name"))
+		h.ExpectSink("Replace 2 [a@1]")
+	})
+}
+
+func TestPagedList_ItemThatNamesNoObjectIsMissing(t *testing.T) {
+	story(t, Options{DisableStreamingList: true, PageSize: 2}, func(h *harness) {
+		h.Put("a")
+		h.SpoilAnon("b") // on the first page of two
+		h.Spoil("c")
+		h.Start()
+		h.ExpectRequests(`list@"0" limit=2`, `list@"" limit=2 continue`, `watch@"3"`)
+		h.ExpectSink("Replace 3 [a@1] keep [c]")
+		h.Put("b") // a version that can be read brings it back
+		h.ExpectSink("Update b@4")
+	})
+}
