@@ -32,7 +32,8 @@
 //
 // A watch starts at the last resourceVersion. When it ends or its connection breaks, the next one resumes there at
 // once. If the server is overloaded, not there or going away, it resumes there after a wait. After anything else, such
-// as 410, a list follows after a wait. So does one if a watch ends within a second and brought nothing.
+// as 410, a list follows after a wait. So does one if a watch ends within a second and brought nothing, or if five
+// watches in a row failed in an outage: it may be watches only that fail.
 //
 // The resourceVersion follows the events once the sink has them, and never goes back on a stream. An event older than
 // where its watch started shows that the server was set back to a backup: [ErrRewound], and a list of the latest

@@ -56,10 +56,10 @@ const (
 //
 //	kind           ListingStreaming  ListingPaged  Connecting        Watching
 //	Object         paged             -             -                 next event (1)
-//	Ended, Broken  paged             wait, list    wait, watch       watch (2)
+//	Ended, Broken  paged             wait, list    wait, watch (5)   watch (2)
 //	Deadline       paged (3)         -             watch             watch
 //	Busy           wait, list        wait, list    wait, watch       wait, watch
-//	Outage         paged             wait, list    wait, watch       wait, watch
+//	Outage         paged             wait, list    wait, watch (5)   wait, watch (5)
 //	Internal       paged             wait, list    wait, watch (4)   wait, watch (4)
 //	Expired        latest            latest        wait, list        wait, list
 //	TooLarge       latest            latest        wait, latest      wait, latest
@@ -70,6 +70,7 @@ const (
 // "latest" lists without a resourceVersion; if the list that failed had none, see Other.
 // (1) If it does not name its object: watch, once. (2) If it was very short: ErrVeryShortWatch, as Other. (3) And for
 // StreamingRetry, after Deadline only if the server had answered. (4) For MaxInternalErrorRetry, then as Other.
+// (5) The fifth in a row, and those after it: as Other.
 // ErrRewound is as TooLarge, ErrInconsistent as Unsupported. Not reported: Unsupported in ListingStreaming, Ended in
 // Watching, Deadline in Connecting and Watching. What the sink returns is reported, and nothing follows.
 func kindOf(err error) errorKind {

@@ -139,10 +139,16 @@ func (r *Reflector[T]) skip(ctx context.Context, bad *listwatch.ObjectError) {
 	r.pass(ctx, nil)
 }
 
+// maxOutages is from which failure of a watch in an outage on a list follows. A watch that works starts the count anew.
+const maxOutages = 5
+
 // endWatch decides what follows a watch that ended, or that could not be had. It goes on from where it was if that can
 // be expected to work, else with a list.
 func (r *Reflector[T]) endWatch(ctx context.Context, err error) State {
 	answered, short := r.stream.Stream != nil, r.stream.isVeryShort()
+	if answered && !short {
+		r.outages = 0
+	}
 	err = r.closeStream(err)
 	kind := kindOf(err)
 	switch ended := answered && kind == kindEnded; {
@@ -159,9 +165,13 @@ func (r *Reflector[T]) endWatch(ctx context.Context, err error) State {
 	switch {
 	case answered && kind == kindBroken:
 		return r.resuming()
-	case kind == kindEnded, kind == kindBroken, kind == kindBusy, kind == kindOutage,
-		kind == kindInternal && r.internal.within(time.Now(), r.opts.MaxInternalErrorRetry):
+	case kind == kindBusy, kind == kindInternal && r.internal.within(time.Now(), r.opts.MaxInternalErrorRetry):
 		return r.backOff(err, r.resuming())
+	case kind == kindEnded, kind == kindBroken, kind == kindOutage:
+		// It may be watches only that fail, as behind a proxy that cannot pass them on. Lists keep the sink fresh then.
+		if r.outages++; r.outages < maxOutages {
+			return r.backOff(err, r.resuming())
+		}
 	}
 	return r.backOff(err, r.listing())
 }
