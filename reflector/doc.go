@@ -22,8 +22,8 @@
 //
 // A streaming list is a watch with sendInitialEvents. Its events are gathered until a bookmark says that they are
 // complete. Then the sink gets one Replace, sorted by key, and the same stream goes on as the watch. After most
-// errors a paged list takes its place. If the server refuses it, or begins it and falls silent, lists are paged for
-// [Options.StreamingRetry]. Only a paged list tells which objects could not be read.
+// errors a paged list takes its place. If the server refuses it, or begins it and falls silent, or an object cannot be
+// read, lists are paged for [Options.StreamingRetry]. Only a paged list tells which objects could not be read.
 //
 // The first streaming list is of the latest state, the first paged list of any that a watch cache has. Later ones are
 // not older than the last version seen. If the server does not have that version, the latest state is asked for.

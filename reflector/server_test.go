@@ -234,7 +234,9 @@ func badGateway() error {
 func gatewayTimeout() error {
 	return apierrors.NewGenericServerResponse(http.StatusGatewayTimeout, "get", things, "", "", 0, true)
 }
-func resetStream() error { return errors.New("stream error: stream ID 7; INTERNAL_ERROR; received from peer") }
+func resetStream() error {
+	return errors.New("stream error: stream ID 7; INTERNAL_ERROR; received from peer")
+}
 func busy(retryAfter int) error {
 	return apierrors.NewTooManyRequests("slow down", retryAfter)
 }

@@ -27,8 +27,8 @@ func (r *Reflector[T]) watch(ctx context.Context) State {
 	s := r.stream
 	events, err := r.nextEvents()
 	if bad, ok := errors.AsType[*listwatch.ObjectError](err); ok {
-		if bad.Key == (listwatch.Key{}) && s.inOrder && r.rereadFrom != r.version {
-			// It does not name its object. Asked for once more, it can be read if it was damaged on the way only.
+		if bad.Key == (listwatch.Key{}) && s.inOrder && !s.unordered && r.rereadFrom != r.version {
+			// It does not name its object. If it was damaged on the way, it can be read when asked for once more.
 			r.rereadFrom = r.version
 			r.report(ctx, bad)
 			r.closeStream(nil)
@@ -56,6 +56,7 @@ func (r *Reflector[T]) watch(ctx context.Context) State {
 		case rewound:
 			return r.endWatch(ctx, ErrRewound)
 		case ev.Type != listwatch.Bookmark:
+			r.report(ctx, &listwatch.ObjectError{Type: ev.Type, ResourceVersion: version, Err: errUnknownType})
 		case !r.follow(listwatch.Bookmark, version): // an old one is not passed on: the sink is past it
 			if r.opts.Observe != nil {
 				r.observe(Observation{Boundary: HandedOver, Op: "Bookmark", ResourceVersion: version})
@@ -161,7 +162,7 @@ func (r *Reflector[T]) endWatch(ctx context.Context, err error) State {
 		return r.resuming()
 	}
 	r.fail(ctx, "watch", err)
-	r.atLatest = kind == kindTooLarge || errors.Is(err, ErrRewound)
+	r.atLatest = kind == kindTooLarge
 	switch {
 	case answered && kind == kindBroken:
 		return r.resuming()
