@@ -47,7 +47,8 @@ func (s *bridgeStream) stop() {
 	})
 }
 
-// UnorderedVersions is true unless client-go's REST client decodes the events: the versions of fakes need not rise.
+// UnorderedVersions is true unless client-go's REST client made the watch: those of fakes need not rise. What wraps or
+// filters such a watch counts as a fake.
 func (s *bridgeStream) UnorderedVersions() bool {
 	_, fromServer := s.watch.(*watch.StreamWatcher)
 	return !fromServer

@@ -61,7 +61,8 @@ func NewStream[T listwatch.Object](
 	return s, nil
 }
 
-// Close implements listwatch.Stream. The end of ctx closes the current watch, too.
+// Close implements listwatch.Stream. The end of ctx closes the current watch, too. Either way the watch below may be
+// closed in a goroutine of its own, which Close does not wait for.
 func (s *Stream[T]) Close() error {
 	s.cancel(listwatch.ErrClosed)
 	return nil
