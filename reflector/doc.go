@@ -46,7 +46,7 @@
 //   - Completeness: once the server answers again, the sink becomes equal to it, however watches and lists failed
 //     before.
 //   - A bad object costs that object only. It is reported and counted, and keeps its last good version. A watch's event
-//     that does not even tell its name is asked for once more, by a watch from the same version, and then passed over.
+//     that does not even tell its name is asked for once more, if versions are in order, and then passed over.
 //   - An error of the sink is reported and counted, and nothing else.
 //   - Blocking: cancelling Run's context ends every wait at once.
 //

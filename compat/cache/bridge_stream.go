@@ -47,8 +47,7 @@ func (s *bridgeStream) stop() {
 	})
 }
 
-// UnorderedVersions is true unless client-go's REST client made the watch: those of fakes need not rise. What wraps or
-// filters such a watch counts as a fake.
+// UnorderedVersions is true unless the watch is that of client-go's REST client, unwrapped: a fake's need not rise.
 func (s *bridgeStream) UnorderedVersions() bool {
 	_, fromServer := s.watch.(*watch.StreamWatcher)
 	return !fromServer

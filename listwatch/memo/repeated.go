@@ -46,14 +46,9 @@ const mapEntryBytes = 16
 // mapEntries decodes count entries into a new map.
 func (d *typeDecoder) mapEntries(f *field, entries []byte, tag, count int, at place) bool {
 	d.taken += 48 + count*(mapEntryBytes+int(f.typ.Key().Size()+f.elem.typ.Size()))
-	strings, isStrings := map[string]string(nil), f.typ == reflect.TypeFor[map[string]string]()
 	v := at.value(f.typ)
-	if isStrings {
-		strings = make(map[string]string, count)
-		v.Set(reflect.ValueOf(strings))
-	} else {
-		v.Set(reflect.MakeMapWithSize(f.typ, count))
-	}
+	v.Set(reflect.MakeMapWithSize(f.typ, count))
+	strings, isStrings := v.Interface().(map[string]string)
 	for i := 0; i < len(entries); {
 		entry, end := chunk(entries, i+tag)
 		if end == bad {
