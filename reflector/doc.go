@@ -32,7 +32,7 @@
 //
 // A watch starts at the last resourceVersion. When it ends or its connection breaks, the next one resumes there at
 // once. If the server is overloaded, not there or going away, it resumes there after a wait. After anything else, such
-// as 410, a list follows after a wait. So does one if a watch ends within a second and brought nothing, or if five
+// as 410, a list follows after a wait. So does one if a watch ends within a second and brought nothing, or if ten
 // watches in a row failed in an outage: it may be watches only that fail.
 //
 // The resourceVersion follows the events once the sink has them, and never goes back on a stream. An event older than

@@ -72,7 +72,7 @@ const (
 // "latest" lists without a resourceVersion; if the list that failed had none, see Other.
 // (1) If it does not name its object: watch, once. (2) If it was very short: ErrVeryShortWatch, as Other. (3) And for
 // StreamingRetry, after Deadline only if the server had answered. (4) For MaxInternalErrorRetry, then as Other. (5) The
-// fifth in a row, and those after it, as Other. ErrInconsistent is as Unsupported. What the sink returns is reported,
+// tenth in a row, and those after it, as Other. ErrInconsistent is as Unsupported. What the sink returns is reported,
 // and nothing follows. Not reported: Unsupported in ListingStreaming, Ended in Watching, Deadline in Connecting and
 // Watching.
 func kindOf(err error) errorKind {

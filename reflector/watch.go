@@ -140,8 +140,8 @@ func (r *Reflector[T]) skip(ctx context.Context, bad *listwatch.ObjectError) {
 	r.pass(ctx, nil)
 }
 
-// maxOutages is from which failure of a watch in an outage on a list follows. A watch that works starts the count anew.
-const maxOutages = 5
+// maxOutages: if so many watches in a row have failed in an outage, which takes some minutes, lists are tried, too.
+const maxOutages = 10
 
 // endWatch decides what follows a watch that ended, or that could not be had. It goes on from where it was if that can
 // be expected to work, else with a list.
@@ -169,7 +169,7 @@ func (r *Reflector[T]) endWatch(ctx context.Context, err error) State {
 	case kind == kindBusy, kind == kindInternal && r.internal.within(time.Now(), r.opts.MaxInternalErrorRetry):
 		return r.backOff(err, r.resuming())
 	case kind == kindEnded, kind == kindBroken, kind == kindOutage:
-		// It may be watches only that fail, as behind a proxy that cannot pass them on. Lists keep the sink fresh then.
+		// It may be watches only that fail, as behind a proxy that cannot pass them on.
 		if r.outages++; r.outages < maxOutages {
 			return r.backOff(err, r.resuming())
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -88,11 +89,13 @@ func TestWatch_AnOutageOfWatchesOnlyIsAnsweredByLists(t *testing.T) {
 			h.Forget()
 			h.set(func() { h.refuseWatches = err })
 			h.BreakWatch(outage())
-			h.Pass(30 * time.Second) // tried after 0.8, 2.4, 5.6, 12 and 24.8 seconds
-			h.ExpectRequests(`watch@"1"`, `watch@"1"`, `watch@"1"`, `watch@"1"`, `stream@"1"`)
+			h.Pass(141 * time.Second) // tried after 0.8, 2.4, 5.6, 12, 24.8, 50.4, 80.4, 110.4 and 140.4 seconds
+			h.ExpectRequests(slices.Repeat([]string{`watch@"1"`}, 9)...)
+			h.Pass(30 * time.Second)
+			h.ExpectRequests(`stream@"1"`)
 			h.set(func() { h.refuseStreaming = err }) // streaming lists are watches, too
 			h.BreakWatch(outage())
-			h.Pass(3 * time.Minute)
+			h.Pass(6 * time.Minute)
 			h.Put("b", "c") // nobody is watching
 			h.Forget()
 			h.Pass(time.Minute)
