@@ -19,7 +19,7 @@ import (
 type Funcs[T Object] struct {
 	// ListFunc returns a list object such as *corev1.ServiceList.
 	ListFunc func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error)
-	// WatchFunc returns a running watch.
+	// WatchFunc returns a running watch. What FromWatch says of the resourceVersions is true of it, too.
 	WatchFunc func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error)
 }
 

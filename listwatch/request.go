@@ -1,6 +1,7 @@
 package listwatch
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -23,22 +24,12 @@ var optionsVersion = schema.GroupVersion{Version: "v1"}
 func (c *Client[T]) send(
 	ctx context.Context, httpClient *http.Client, opts metav1.ListOptions,
 ) (*http.Response, error) {
-	verb := "list"
-	builder := c.rest.Get()
+	verb, accept, builder := "list", c.codec.acceptList, c.rest.Get()
 	if opts.Watch {
-		verb = "watch"
+		verb, accept = "watch", c.codec.acceptWatch
 		builder = builder.Timeout(0) // else it becomes a parameter of the URL
 	}
-	builder = c.url(builder, opts)
-	accept := c.opts.Accept
-	switch {
-	case accept != "":
-	case opts.Watch:
-		accept = c.codec.acceptWatch
-	default:
-		accept = c.codec.acceptList
-	}
-	resp, err := get(ctx, httpClient, builder, accept)
+	resp, err := get(ctx, httpClient, c.url(builder, opts), cmp.Or(c.opts.Accept, accept))
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", verb, c.resource, err)
 	}

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Backoff is an exponential backoff with jitter. Zero fields stand for the defaults, which are client-go's: waits from
-// 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30, 30 … seconds up to double that.
+// Backoff is an exponential backoff with jitter. Zero fields, and negative times, stand for the defaults, which are
+// client-go's: waits from 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30, 30 … seconds up to double that.
 type Backoff struct {
 	// Base is the first wait, before jitter. Default: 0.8 seconds.
 	Base time.Duration
@@ -24,11 +24,11 @@ type Backoff struct {
 
 func (b Backoff) withDefaults() Backoff {
 	return Backoff{
-		Base:       cmp.Or(b.Base, 800*time.Millisecond),
-		Max:        cmp.Or(b.Max, 30*time.Second),
+		Base:       cmp.Or(max(b.Base, 0), 800*time.Millisecond),
+		Max:        cmp.Or(max(b.Max, 0), 30*time.Second),
 		Factor:     max(cmp.Or(b.Factor, 2), 1),
 		Jitter:     max(cmp.Or(b.Jitter, 1), 0),
-		ResetAfter: cmp.Or(b.ResetAfter, DefaultBackoffReset),
+		ResetAfter: cmp.Or(max(b.ResetAfter, 0), DefaultBackoffReset),
 	}
 }
 

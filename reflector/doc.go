@@ -22,8 +22,8 @@
 //
 // A streaming list is a watch with sendInitialEvents. Its events are gathered until a bookmark says that they are
 // complete. Then the sink gets one Replace, sorted by key, and the same stream goes on as the watch. After most
-// errors a paged list takes its place. If the server refuses it, or begins it and falls silent, lists are paged for
-// [Options.StreamingRetry]. Only a paged list tells which objects could not be read.
+// errors a paged list takes its place. If the server refuses it, or begins it and falls silent, or an object cannot be
+// read, lists are paged for [Options.StreamingRetry]. Only a paged list tells which objects could not be read.
 //
 // The first streaming list is of the latest state, the first paged list of any that a watch cache has. Later ones are
 // not older than the last version seen. If the server does not have that version, the latest state is asked for.
@@ -32,7 +32,8 @@
 //
 // A watch starts at the last resourceVersion. When it ends or its connection breaks, the next one resumes there at
 // once. If the server is overloaded, not there or going away, it resumes there after a wait. After anything else, such
-// as 410, a list follows after a wait. So does one if a watch ends within a second and brought nothing.
+// as 410, a list follows after a wait. So does one if a watch ends within a second and brought nothing, or if ten
+// watches in a row failed in an outage: it may be watches only that fail.
 //
 // The resourceVersion follows the events once the sink has them, and never goes back on a stream. An event older than
 // where its watch started shows that the server was set back to a backup: [ErrRewound], and a list of the latest
@@ -45,7 +46,7 @@
 //   - Completeness: once the server answers again, the sink becomes equal to it, however watches and lists failed
 //     before.
 //   - A bad object costs that object only. It is reported and counted, and keeps its last good version. A watch's event
-//     that does not even tell its name is asked for once more, by a watch from the same version, and then passed over.
+//     that does not even tell its name is asked for once more, if versions are in order, and then passed over.
 //   - An error of the sink is reported and counted, and nothing else.
 //   - Blocking: cancelling Run's context ends every wait at once.
 //

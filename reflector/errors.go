@@ -32,6 +32,8 @@ var (
 	ErrRewound = errors.New("server was set back to an older resourceVersion")
 	// errDeadline ends a stream from this side. In a streaming list it becomes ErrSilent.
 	errDeadline = errors.New("deadline of the stream")
+	// errUnknownType is about an event that comes to nothing. It may have no object.
+	errUnknownType = errors.New("unknown type of event")
 )
 
 // errorKind is what an error tells of the server. It decides what follows.
@@ -55,11 +57,11 @@ const (
 // kindOf finds the kind of an error; the first match counts. The table says what follows an error in each state.
 //
 //	kind           ListingStreaming  ListingPaged  Connecting        Watching
-//	Object         paged             -             -                 next event (1)
-//	Ended, Broken  paged             wait, list    wait, watch       watch (2)
+//	Object         paged (3)         -             -                 next event (1)
+//	Ended, Broken  paged             wait, list    wait, watch (5)   watch (2)
 //	Deadline       paged (3)         -             watch             watch
 //	Busy           wait, list        wait, list    wait, watch       wait, watch
-//	Outage         paged             wait, list    wait, watch       wait, watch
+//	Outage         paged             wait, list    wait, watch (5)   wait, watch (5)
 //	Internal       paged             wait, list    wait, watch (4)   wait, watch (4)
 //	Expired        latest            latest        wait, list        wait, list
 //	TooLarge       latest            latest        wait, latest      wait, latest
@@ -69,9 +71,10 @@ const (
 // "wait" is BackingOff. "watch" resumes at the last resourceVersion. "list" may be a streaming one, unlike "paged".
 // "latest" lists without a resourceVersion; if the list that failed had none, see Other.
 // (1) If it does not name its object: watch, once. (2) If it was very short: ErrVeryShortWatch, as Other. (3) And for
-// StreamingRetry, after Deadline only if the server had answered. (4) For MaxInternalErrorRetry, then as Other.
-// ErrRewound is as TooLarge, ErrInconsistent as Unsupported. Not reported: Unsupported in ListingStreaming, Ended in
-// Watching, Deadline in Connecting and Watching. What the sink returns is reported, and nothing follows.
+// StreamingRetry, after Deadline only if the server had answered. (4) For MaxInternalErrorRetry, then as Other. (5) The
+// tenth in a row, and those after it, as Other. ErrInconsistent is as Unsupported. What the sink returns is reported,
+// and nothing follows. Not reported: Unsupported in ListingStreaming, Ended in Watching, Deadline in Connecting and
+// Watching.
 func kindOf(err error) errorKind {
 	status, answered := errors.AsType[*apierrors.StatusError](err)
 	_, unreadable := errors.AsType[*listwatch.ObjectError](err)
@@ -82,13 +85,13 @@ func kindOf(err error) errorKind {
 		return kindObject
 	case refused:
 		return kindSink
-	case err == io.EOF:
+	case err == io.EOF, errors.Is(err, ErrSilent), errors.Is(err, ErrEndedEarly), errors.Is(err, ErrVeryShortWatch):
 		return kindEnded
 	case err == errDeadline:
 		return kindDeadline
 	case apierrors.IsResourceExpired(err), apierrors.IsGone(err):
 		return kindExpired
-	case apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge),
+	case errors.Is(err, ErrRewound), apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge),
 		// Servers before 1.18.6 said it in the text only.
 		apierrors.IsTimeout(err) && strings.Contains(err.Error(), "Too large resource version"):
 		return kindTooLarge
@@ -123,7 +126,7 @@ func LogError(ctx context.Context, name string, err error) {
 		kind = kindOther // such as a certificate or a name that is wrong: it may not heal by itself
 	}
 	switch kind {
-	case kindExpired, kindTooLarge, kindBusy, kindOutage, kindBroken:
+	case kindEnded, kindExpired, kindTooLarge, kindBusy, kindOutage, kindBroken:
 		logger.V(2).Info("List or watch ended, another follows", "err", err)
 	default:
 		logger.Error(err, "Failed to list, to watch or to take over an object")

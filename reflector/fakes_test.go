@@ -59,6 +59,21 @@ func TestWatch_AFakesVersionsMayBeOlderThanItsLists(t *testing.T) {
 	})
 }
 
+// A fake's event was never bytes, and a fake does not send it again: its watch goes on, or the test's next event would
+// meet a closed one.
+func TestWatch_AFakesUnreadableEventDoesNotEndItsWatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := watch.NewFake()
+		sink, r, errs := watchThrough(t, w, func() {
+			w.Add(&metav1.PartialObjectMetadataList{})
+			w.Add(change{rv: 7, key: keyNamed("a")}.object())
+		})
+		require.Len(t, errs, 1)
+		require.Equal(t, []string{"Replace 1000 []", "Add a@7"}, sink.diary)
+		require.Equal(t, uint64(1), r.Stats().Watches)
+	})
+}
+
 // decoder is what client-go's client decodes a server's answer with.
 type decoder struct{ events chan watch.Event }
 

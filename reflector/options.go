@@ -31,7 +31,7 @@ type Options struct {
 	// paged list takes its place. The time until the server answers counts. Default DefaultSilenceTimeout.
 	SilenceTimeout time.Duration
 	// StreamingRetry is how long lists stay paged after the server refused a streaming list, fell silent in one that it
-	// had answered, or sent a wrong one. Default: an hour.
+	// had answered, or sent a wrong one or an unreadable object in it. Default: an hour.
 	StreamingRetry time.Duration
 	// CheckConsistency compares each streaming list with a list at the same version, before the sink gets it. It
 	// doubles the load on the server: it is for tests.
@@ -69,12 +69,12 @@ type Options struct {
 	Observe func(Observation)
 }
 
-// withDefaults fills in what is zero.
+// withDefaults fills in what is zero, or negative.
 func (o Options) withDefaults(name string) Options {
 	o.Name = cmp.Or(o.Name, name)
-	o.SilenceTimeout = cmp.Or(o.SilenceTimeout, DefaultSilenceTimeout)
-	o.StreamingRetry = cmp.Or(o.StreamingRetry, time.Hour)
-	o.MinWatchTimeout = cmp.Or(max(o.MinWatchTimeout, 0), 5*time.Minute)
+	o.SilenceTimeout = cmp.Or(max(o.SilenceTimeout, 0), DefaultSilenceTimeout)
+	o.StreamingRetry = cmp.Or(max(o.StreamingRetry, 0), time.Hour)
+	o.MinWatchTimeout = min(cmp.Or(max(o.MinWatchTimeout, 0), 5*time.Minute), 1<<61) // its double is a Duration
 	o.Backoff = o.Backoff.withDefaults()
 	return o
 }

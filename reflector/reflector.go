@@ -35,6 +35,7 @@ type Reflector[T listwatch.Object] struct {
 	wait     time.Duration // what BackingOff waits
 	next     State         // what BackingOff is left for
 	internal errorWindow
+	outages  int // failed watches since the last one that worked
 
 	// atLatest: the server does not have the last resourceVersion. Lists are without one until a list succeeds.
 	atLatest bool

@@ -220,8 +220,11 @@ func TestDefaultOnError_LogsWhatHealsByItselfQuietly(t *testing.T) {
 		{expired(), `"level"=2 "msg"="List or watch ended`},
 		{busy(1), `"level"=2 "msg"="List or watch ended`},
 		{io.ErrUnexpectedEOF, `"level"=2 "msg"="List or watch ended`},
-		{fmt.Errorf("%w (%v)", ErrVeryShortWatch, io.EOF), `"msg"="Failed to list, to watch or to take over an object" "error"=`},
-		{ErrSilent, `"msg"="Failed to list, to watch or to take over an object" "error"=`},
+		{fmt.Errorf("%w (%v)", ErrVeryShortWatch, io.EOF), `"level"=2 "msg"="List or watch ended`},
+		{ErrSilent, `"level"=2 "msg"="List or watch ended`},
+		{ErrEndedEarly, `"level"=2 "msg"="List or watch ended`},
+		{ErrRewound, `"level"=2 "msg"="List or watch ended`},
+		{ErrInconsistent, `"msg"="Failed to list, to watch or to take over an object" "error"=`},
 		{forbidden(), `"msg"="Failed to list, to watch or to take over an object" "error"=`},
 		{bad, `"error"="wrapped: unreadable ADDED event \"ns/a\": EOF"`},
 		{&SinkError{Op: "Add", Key: keyNamed("a"), Err: io.EOF}, `"error"="wrapped: sink refused Add of \"ns/a\": EOF"`},
@@ -232,6 +235,29 @@ func TestDefaultOnError_LogsWhatHealsByItselfQuietly(t *testing.T) {
 		r.report(klog.NewContext(context.Background(), logger), fmt.Errorf("wrapped: %w", tc.err))
 		require.Contains(t, out.String(), tc.want)
 		require.Contains(t, out.String(), `"reflector"="r"`)
+	}
+}
+
+// A negative time is as none at all, and one beyond all bounds does not overflow: either would be a loop without a pause.
+func TestOptions_AbsurdTimesAreNoHotLoop(t *testing.T) {
+	opts := Options{
+		SilenceTimeout: -1, StreamingRetry: -1, MinWatchTimeout: -1,
+		Backoff: Backoff{Base: -1, Max: -1, ResetAfter: -1},
+	}.withDefaults("r")
+	require.Equal(t, Options{}.withDefaults("r"), opts)
+	for _, longest := range []time.Duration{1 << 62, math.MaxInt64} {
+		opts := Options{MinWatchTimeout: longest, SilenceTimeout: longest, StreamingRetry: longest}
+		for _, opts.DisableStreamingList = range []bool{false, true} {
+			story(t, opts, func(h *harness) {
+				h.Put("a")
+				h.Start()
+				h.Pass(365 * 24 * time.Hour)
+				h.Put("b")
+				h.ExpectSink("Replace 1 [a@1]", "Add b@2")
+				require.Len(t, h.requests, len(h.states)-1)
+				require.LessOrEqual(t, len(h.requests), 2)
+			})
+		}
 	}
 }
 

@@ -60,6 +60,7 @@ type server struct {
 	failLists, failWatches []error // consumed one a request
 	failStreams            []error // streaming lists only, before failWatches
 	refuseStreaming        error   // stays
+	refuseWatches          error   // stays; streaming lists pass
 	withholdEnd            bool    // no bookmark ends the initial events
 	hang                   bool    // requests are not answered until cancelled
 	pageCap                int     // the server splits lists even without a limit
@@ -206,7 +207,7 @@ func (s *server) Rewind(n int) {
 // Heal takes all faults away that stay.
 func (s *server) Heal() {
 	s.set(func() {
-		s.failLists, s.failWatches, s.failStreams, s.refuseStreaming = nil, nil, nil, nil
+		s.failLists, s.failWatches, s.failStreams, s.refuseStreaming, s.refuseWatches = nil, nil, nil, nil, nil
 		s.withholdEnd, s.hang, s.repeatToken = false, false, false
 		s.garbleLists = 0
 	})
@@ -229,6 +230,12 @@ func internal() error  { return apierrors.NewInternalError(errors.New("etcd")) }
 func outage() error    { return apierrors.NewServiceUnavailable("starting") }
 func badGateway() error {
 	return apierrors.NewGenericServerResponse(http.StatusBadGateway, "get", things, "", "", 0, true)
+}
+func gatewayTimeout() error {
+	return apierrors.NewGenericServerResponse(http.StatusGatewayTimeout, "get", things, "", "", 0, true)
+}
+func resetStream() error {
+	return errors.New("stream error: stream ID 7; INTERNAL_ERROR; received from peer")
 }
 func busy(retryAfter int) error {
 	return apierrors.NewTooManyRequests("slow down", retryAfter)

@@ -132,6 +132,9 @@ func (s *server) Watch(ctx context.Context, opts metav1.ListOptions) (listwatch.
 	if err := pop(&s.failWatches); err != nil {
 		return nil, err
 	}
+	if s.refuseWatches != nil && !streaming {
+		return nil, s.refuseWatches
+	}
 	from, _ := strconv.Atoi(opts.ResourceVersion)
 	if from > s.rv {
 		return nil, tooLarge()

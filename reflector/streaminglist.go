@@ -42,6 +42,8 @@ func (r *Reflector[T]) listStreaming(ctx context.Context) State {
 		// A bookmark counts as silence: the server is past the initial events, and may never say so.
 		r.stream.applyInitial(ev)
 		r.stream.setDeadline(r.opts.SilenceTimeout)
+	default:
+		r.report(ctx, &listwatch.ObjectError{Type: ev.Type, ResourceVersion: ev.ResourceVersion, Err: errUnknownType})
 	}
 	return ListingStreaming
 }
@@ -72,7 +74,8 @@ func (r *Reflector[T]) leaveStreamingList(ctx context.Context, err error) State 
 	}
 	kind := kindOf(err)
 	// A server that does not even answer says nothing about streaming lists: the next list may well be one.
-	if kind == kindUnsupported || kind == kindDeadline && answered || errors.Is(err, ErrInconsistent) {
+	if kind == kindUnsupported || kind == kindObject || kind == kindDeadline && answered ||
+		errors.Is(err, ErrInconsistent) {
 		r.pagedUntil = time.Now().Add(r.opts.StreamingRetry)
 	}
 	switch kind {

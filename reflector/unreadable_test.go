@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -28,7 +29,8 @@ func TestWatch_UnreadableObjectsAreReportedAndSkipped(t *testing.T) {
 		require.Equal(t, uint64(2), h.r.Stats().ObjectErrors)
 		require.NoError(t, h.r.LastError())
 		h.Send(listwatch.EventType(9), "a", 7) // of unknown type
-		h.ExpectErrors()
+		h.ExpectErrors(errors.New("unreadable EventType(9) event of unknown name at resourceVersion 7"))
+		require.Equal(t, uint64(3), h.r.Stats().ObjectErrors)
 		h.ExpectSink()
 		h.ExpectRequests()
 	})
@@ -63,6 +65,30 @@ func TestStreamingList_GarbageThatNamesNoObjectMakesItListInPages(t *testing.T) 
 		h.ExpectErrors(errors.New("of unknown name"), errors.New("of unknown name"))
 		h.ExpectSink("Replace 2 [a@1]")
 	})
+}
+
+// Whatever the cause, the object is as bad in the next streaming list.
+func TestStreamingList_UnreadableObjectsAreListedInPagesForAnHour(t *testing.T) {
+	for _, cause := range []error{errors.New("garbage"), io.ErrUnexpectedEOF} {
+		story(t, Options{}, func(h *harness) {
+			h.Put("a")
+			h.set(func() { h.withholdEnd = true })
+			h.Start()
+			h.send(result{err: &listwatch.ObjectError{Key: keyNamed("b"), Err: cause}})
+			h.ExpectErrors(errors.New("unreadable"))
+			require.Equal(t, uint64(1), h.r.Stats().ObjectErrors)
+			h.Forget()
+			h.BreakWatch(expired())
+			h.Pass(time.Second)
+			h.ExpectRequests(`list@"1"`, `watch@"1"`)
+			h.Heal()
+			h.Pass(time.Hour)
+			h.Forget()
+			h.BreakWatch(expired())
+			h.Pass(time.Second)
+			h.ExpectRequests(`stream@"1"`)
+		})
+	}
 }
 
 func TestPagedList_ItemThatNamesNoObjectIsMissing(t *testing.T) {

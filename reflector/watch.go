@@ -27,8 +27,8 @@ func (r *Reflector[T]) watch(ctx context.Context) State {
 	s := r.stream
 	events, err := r.nextEvents()
 	if bad, ok := errors.AsType[*listwatch.ObjectError](err); ok {
-		if bad.Key == (listwatch.Key{}) && s.inOrder && r.rereadFrom != r.version {
-			// It does not name its object. Asked for once more, it can be read if it was damaged on the way only.
+		if bad.Key == (listwatch.Key{}) && s.inOrder && !s.unordered && r.rereadFrom != r.version {
+			// It does not name its object. If it was damaged on the way, it can be read when asked for once more.
 			r.rereadFrom = r.version
 			r.report(ctx, bad)
 			r.closeStream(nil)
@@ -56,6 +56,7 @@ func (r *Reflector[T]) watch(ctx context.Context) State {
 		case rewound:
 			return r.endWatch(ctx, ErrRewound)
 		case ev.Type != listwatch.Bookmark:
+			r.report(ctx, &listwatch.ObjectError{Type: ev.Type, ResourceVersion: version, Err: errUnknownType})
 		case !r.follow(listwatch.Bookmark, version): // an old one is not passed on: the sink is past it
 			if r.opts.Observe != nil {
 				r.observe(Observation{Boundary: HandedOver, Op: "Bookmark", ResourceVersion: version})
@@ -139,10 +140,16 @@ func (r *Reflector[T]) skip(ctx context.Context, bad *listwatch.ObjectError) {
 	r.pass(ctx, nil)
 }
 
+// maxOutages: if so many watches in a row have failed in an outage, which takes some minutes, lists are tried, too.
+const maxOutages = 10
+
 // endWatch decides what follows a watch that ended, or that could not be had. It goes on from where it was if that can
 // be expected to work, else with a list.
 func (r *Reflector[T]) endWatch(ctx context.Context, err error) State {
 	answered, short := r.stream.Stream != nil, r.stream.isVeryShort()
+	if answered && !short {
+		r.outages = 0
+	}
 	err = r.closeStream(err)
 	kind := kindOf(err)
 	switch ended := answered && kind == kindEnded; {
@@ -155,13 +162,17 @@ func (r *Reflector[T]) endWatch(ctx context.Context, err error) State {
 		return r.resuming()
 	}
 	r.fail(ctx, "watch", err)
-	r.atLatest = kind == kindTooLarge || errors.Is(err, ErrRewound)
+	r.atLatest = kind == kindTooLarge
 	switch {
 	case answered && kind == kindBroken:
 		return r.resuming()
-	case kind == kindEnded, kind == kindBroken, kind == kindBusy, kind == kindOutage,
-		kind == kindInternal && r.internal.within(time.Now(), r.opts.MaxInternalErrorRetry):
+	case kind == kindBusy, kind == kindInternal && r.internal.within(time.Now(), r.opts.MaxInternalErrorRetry):
 		return r.backOff(err, r.resuming())
+	case kind == kindEnded, kind == kindBroken, kind == kindOutage:
+		// It may be watches only that fail, as behind a proxy that cannot pass them on.
+		if r.outages++; r.outages < maxOutages {
+			return r.backOff(err, r.resuming())
+		}
 	}
 	return r.backOff(err, r.listing())
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -77,6 +78,37 @@ func TestWatch_OutagesAreSatOutWithoutAList(t *testing.T) {
 		h.Pass(time.Second)
 		h.ExpectRequests(`watch@"1"`)
 	})
+}
+
+// A proxy that cannot watch answers each watch with a 504, though lists pass through it.
+func TestWatch_AnOutageOfWatchesOnlyIsAnsweredByLists(t *testing.T) {
+	for _, err := range []error{gatewayTimeout(), fmt.Errorf("read: %w", syscall.ECONNRESET), io.EOF, resetStream()} {
+		story(t, Options{}, func(h *harness) {
+			h.Put("a")
+			h.Start()
+			h.Forget()
+			h.set(func() { h.refuseWatches = err })
+			h.BreakWatch(outage())
+			h.Pass(141 * time.Second) // tried after 0.8, 2.4, 5.6, 12, 24.8, 50.4, 80.4, 110.4 and 140.4 seconds
+			h.ExpectRequests(slices.Repeat([]string{`watch@"1"`}, 9)...)
+			h.Pass(30 * time.Second)
+			h.ExpectRequests(`stream@"1"`)
+			h.set(func() { h.refuseStreaming = err }) // streaming lists are watches, too
+			h.BreakWatch(outage())
+			h.Pass(6 * time.Minute)
+			h.Put("b", "c") // nobody is watching
+			h.Forget()
+			h.Pass(time.Minute)
+			h.ExpectRequests(`stream@"1"`, `list@"1"`, `watch@"3"`, `stream@"3"`, `list@"3"`, `watch@"3"`)
+			h.ExpectSink("Replace 3 [a@1 b@2 c@3]", "Replace 3 [a@1 b@2 c@3]")
+			h.set(func() { h.refuseWatches = nil })
+			h.Pass(time.Minute)
+			h.Forget()
+			h.BreakWatch(outage()) // watches work again, so failures are counted anew
+			h.Pass(time.Minute)
+			h.ExpectRequests(`watch@"3"`)
+		})
+	}
 }
 
 func TestWatch_OtherErrorsAreAnsweredByAList(t *testing.T) {

@@ -47,7 +47,7 @@ func (s *bridgeStream) stop() {
 	})
 }
 
-// UnorderedVersions is true unless client-go's REST client decodes the events: the versions of fakes need not rise.
+// UnorderedVersions is true unless the watch is that of client-go's REST client, unwrapped: a fake's need not rise.
 func (s *bridgeStream) UnorderedVersions() bool {
 	_, fromServer := s.watch.(*watch.StreamWatcher)
 	return !fromServer

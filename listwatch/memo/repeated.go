@@ -46,14 +46,9 @@ const mapEntryBytes = 16
 // mapEntries decodes count entries into a new map.
 func (d *typeDecoder) mapEntries(f *field, entries []byte, tag, count int, at place) bool {
 	d.taken += 48 + count*(mapEntryBytes+int(f.typ.Key().Size()+f.elem.typ.Size()))
-	strings, isStrings := map[string]string(nil), f.typ == reflect.TypeFor[map[string]string]()
 	v := at.value(f.typ)
-	if isStrings {
-		strings = make(map[string]string, count)
-		v.Set(reflect.ValueOf(strings))
-	} else {
-		v.Set(reflect.MakeMapWithSize(f.typ, count))
-	}
+	v.Set(reflect.MakeMapWithSize(f.typ, count))
+	strings, isStrings := v.Interface().(map[string]string)
 	for i := 0; i < len(entries); {
 		entry, end := chunk(entries, i+tag)
 		if end == bad {
@@ -88,7 +83,7 @@ func (d *typeDecoder) mapEntry(f *field, m reflect.Value, key, value []byte) boo
 }
 
 // copiesAlone reports whether arithmetic on a copy leaves the quantity alone. Beyond 64 bits the digits are behind a
-// pointer, which a copy shares. Negating a copy shows it; zero, whose sign says nothing, counts as shared.
+// pointer, which a copy shares. Negating a copy shows it, but for zero: only AsInt64 tells whether it has such digits.
 func copiesAlone(quantity *resource.Quantity) bool {
 	before, probe := quantity.Sign(), *quantity
 	probe.Neg()
@@ -96,7 +91,8 @@ func copiesAlone(quantity *resource.Quantity) bool {
 	if after != before {
 		probe.Neg() // puts right what the pointer led to
 	}
-	return before != 0 && after == before
+	_, short := quantity.AsInt64()
+	return after == before && (before != 0 || short)
 }
 
 // keyAndValue takes an entry of a map apart: key and value, once each and in this order, are all that the generated

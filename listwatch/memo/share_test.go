@@ -304,9 +304,19 @@ func TestDecoder_MayBeUsedByManyAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
+func TestUnmarshal_SharesContainersWithALimitOfZero(t *testing.T) {
+	limits := corev1.ResourceList{"cpu": resource.MustParse("0")}
+	data := encode(&corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Resources: corev1.ResourceRequirements{Limits: limits}}}}})
+	d, pods := New(Options{}), [4]corev1.Pod{}
+	for i := range pods {
+		require.NoError(t, d.Unmarshal(data, &pods[i]))
+	}
+	require.Same(t, &pods[2].Spec.Containers[0], &pods[3].Spec.Containers[0])
+}
+
 // The memo shares quantities in maps. A handler may do arithmetic on a copy of one.
 func TestUnmarshal_ArithmeticOnACopyOfAQuantityChangesNoOtherObject(t *testing.T) {
-	values := []string{"0", "1", "250m", "-250m", "1Gi", "16Ei", "-16Ei", "9223372036854775807", "9223372036854775808",
+	values := []string{"0", "0.00000000000000000000", "-0.0000000000000000000000000", "1", "250m", "-250m", "1Gi", "16Ei", "-16Ei", "9223372036854775807", "9223372036854775808",
 		"123456789012345678901234567890", "-123456789012345678901234567890", "0.000000001", "1e30"}
 	for _, value := range values {
 		quantity := resource.MustParse(value)
@@ -326,7 +336,7 @@ func TestUnmarshal_ArithmeticOnACopyOfAQuantityChangesNoOtherObject(t *testing.T
 
 func TestCopiesAlone_IsTrueForShortNumbersOnly(t *testing.T) {
 	for value, want := range map[string]bool{"1": true, "-3": true, "250m": true, "1Gi": true, "123456789012345678901234567890": false,
-		"-123456789012345678901234567890": false, "0": false} {
+		"-123456789012345678901234567890": false, "0": true, "0Gi": true, "0.00000000000000000000": false} {
 		quantity := resource.MustParse(value)
 		require.Equal(t, want, copiesAlone(&quantity), value)
 		require.Zero(t, quantity.Cmp(resource.MustParse(value)), "it is unchanged")

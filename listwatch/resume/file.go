@@ -197,17 +197,15 @@ func save(
 		err = os.Rename(temporary, path)
 	}
 	if err == nil {
-		err = syncFolder(filepath.Dir(path))
+		syncFolder(filepath.Dir(path))
 	}
 	return err
 }
 
-// syncFolder makes the rename last. Some file systems cannot; they have their own way of keeping order.
-func syncFolder(name string) error {
-	d, err := os.Open(name)
-	if err != nil {
-		return err
+// syncFolder makes the rename last. Some file systems cannot, or do not let us; the file is there all the same.
+func syncFolder(name string) {
+	if d, err := os.Open(name); err == nil {
+		_ = d.Sync()
+		_ = d.Close()
 	}
-	_ = d.Sync()
-	return d.Close()
 }

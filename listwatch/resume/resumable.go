@@ -204,8 +204,9 @@ func (w *Watch[T]) takeBookmark(version string) {
 }
 
 // Commit says that the work is done for every event up to that resourceVersion, which is the ResourceVersion of an
-// event, or of an *ObjectError, that Next has returned. It returns when the disk has it: to commit each event costs a
-// sync of the disk each, and it is as well to commit the last of many. A version before the position changes nothing.
+// event, or of an *ObjectError, that Next has returned. A bookmark that came while one of these waited for its Commit
+// cannot be committed. Commit returns when the disk has it: to commit each event costs a sync of the disk each, and it
+// is as well to commit the last of many. A version before the position changes nothing.
 // It may be called from any goroutine, after Close too; workers that finish out of order must commit none before
 // those delivered earlier.
 //

@@ -80,6 +80,22 @@ func TestResumableWatch_BookmarksMoveThePositionOnlyWhenAllIsCommitted(t *testin
 	})
 }
 
+func TestResumableWatch_ABookmarkBehindWhatIsNotCommittedCannotBeCommitted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lw := &script{watches: [][]step{{added("2"), bookmarked("8"), bookmarked("9")}}}
+		opts := metav1.ListOptions{ResourceVersion: "1", AllowWatchBookmarks: true}
+		w, err := NewWatch(t.Context(), lw, opts, Options{Path: filepath.Join(t.TempDir(), "position"), Cluster: "test", Source: "services"})
+		require.NoError(t, err)
+		next(t, w, "2", "8")
+		require.ErrorIs(t, w.Commit("8"), ErrNotDelivered)
+		require.NoError(t, w.Commit("2"))
+		next(t, w, "9")
+		require.Equal(t, "9", w.Position())
+		require.NoError(t, w.Commit("9"))
+		require.NoError(t, w.Close())
+	})
+}
+
 func TestResumableWatch_APositionThatTheServerForgotIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "position")

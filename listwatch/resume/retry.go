@@ -33,7 +33,7 @@ type Stream[T listwatch.Object] struct {
 	// The fields from here on are those of the goroutine that calls Next.
 	bookmarks bool                // whether the caller asked for them; the stream always does
 	current   listwatch.Stream[T] // nil between two watches
-	release   func()              // closes current
+	forget    func() bool         // the end of ctx is no longer to close current; false if it does
 	started   time.Time           // when current was asked for
 	notBefore time.Time           // when the next watch may be asked for
 	err       error               // why the stream has ended
@@ -61,7 +61,8 @@ func NewStream[T listwatch.Object](
 	return s, nil
 }
 
-// Close implements listwatch.Stream. The end of ctx closes the current watch, too.
+// Close implements listwatch.Stream. The end of ctx closes the current watch, too. Either way the watch below may be
+// closed in a goroutine of its own, which Close does not wait for.
 func (s *Stream[T]) Close() error {
 	s.cancel(listwatch.ErrClosed)
 	return nil
@@ -117,20 +118,17 @@ func (s *Stream[T]) connect() error {
 	if err != nil {
 		return err
 	}
-	stop := context.AfterFunc(s.ctx, func() { _ = current.Close() })
 	s.current = current
-	s.release = func() {
-		if stop() {
-			_ = current.Close()
-		}
-	}
+	s.forget = context.AfterFunc(s.ctx, func() { _ = current.Close() })
 	return nil
 }
 
 // lost puts a watch away that failed or never began, and decides whether there will be another.
 func (s *Stream[T]) lost(err error) {
 	if s.current != nil {
-		s.release()
+		if s.forget() { // else it is being closed
+			_ = s.current.Close()
+		}
 		s.current = nil
 	}
 	switch cause := context.Cause(s.ctx); {

@@ -149,7 +149,7 @@ type stuckReader struct{}
 
 func (stuckReader) Read([]byte) (int, error) { return 0, nil }
 
-func TestProtobuf_SkipsFieldsWithoutALength(t *testing.T) {
+func TestProtobuf_TellsFieldsWithoutALengthApart(t *testing.T) {
 	message := []byte{1 << 3, 0x96, 1, 2<<3 | 1, 1, 2, 3, 4, 5, 6, 7, 8, 3<<3 | 5, 1, 2, 3, 4, 4<<3 | 2, 2, 'o', 'k'}
 	var got []string
 	visit := func(field protowire.Number, value []byte) error {
@@ -157,7 +157,7 @@ func TestProtobuf_SkipsFieldsWithoutALength(t *testing.T) {
 		return nil
 	}
 	require.NoError(t, eachField(message, visit))
-	assert.Equal(t, []string{"4=ok"}, got)
+	assert.Equal(t, []string{"-1=", "-2=", "-3=", "4=ok"}, got)
 	for end := range message {
 		err := eachField(message[:end], visit)
 		whole := end == 0 || end == 3 || end == 12 || end == 17

@@ -68,6 +68,11 @@ func TestKey_HalfAKeyIsNoKey(t *testing.T) {
 	// Metadata that breaks off behind the name may have had a namespace.
 	key, _ := Object{bytes: []byte("\x0a\x04\x0a\x01x\x1a")}.Key()
 	assert.Equal(t, types.NamespacedName{}, key)
+	// So may metadata whose namespace is a number.
+	key, _ = Object{bytes: []byte("\x0a\x05\x0a\x01x\x18\x07")}.Key()
+	assert.Equal(t, types.NamespacedName{}, key)
+	key, _ = Object{bytes: []byte("\x0a\x05\x0a\x01x\x38\x07")}.Key() // a generation is one
+	assert.Equal(t, types.NamespacedName{Name: "x"}, key)
 	key, _ = Object{bytes: []byte("\x0a\x03\x0a\x01x")}.Key()
 	assert.Equal(t, types.NamespacedName{Name: "x"}, key)
 }

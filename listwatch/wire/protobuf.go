@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -104,6 +105,8 @@ func keyInProtobuf(object []byte) (key types.NamespacedName, version string) {
 				key.Namespace = string(value)
 			case fieldMetaResourceVersion:
 				version = string(value)
+			case -fieldMetaName, -fieldMetaNamespace:
+				return errors.New("not a string")
 			}
 			return nil
 		})
@@ -144,8 +147,8 @@ func openProtobuf(data []byte) (object Object, err error) {
 	return object, err
 }
 
-// eachField calls visit for every length-delimited field of message, and skips all others. An error of visit ends it
-// and is returned. value points into message.
+// eachField calls visit for every field of message. value points into message. A field that is not length-delimited
+// comes as minus its number, without a value. An error of visit ends it and is returned.
 func eachField(message []byte, visit func(number protowire.Number, value []byte) error) error {
 	for len(message) > 0 {
 		number, wireType, n := protowire.ConsumeTag(message)
@@ -153,14 +156,13 @@ func eachField(message []byte, visit func(number protowire.Number, value []byte)
 			return brokenMessage(n)
 		}
 		message = message[n:]
-		if wireType != protowire.BytesType {
-			if n = protowire.ConsumeFieldValue(number, wireType, message); n < 0 {
-				return brokenMessage(n)
-			}
-			message = message[n:]
-			continue
+		var value []byte
+		if wireType == protowire.BytesType {
+			value, n = protowire.ConsumeBytes(message)
+		} else {
+			n = protowire.ConsumeFieldValue(number, wireType, message)
+			number = -number
 		}
-		value, n := protowire.ConsumeBytes(message)
 		if n < 0 {
 			return brokenMessage(n)
 		}
