@@ -10,15 +10,9 @@ const spareEntries = 1024
 
 // table finds an item's entry. It recycles entries, so that a queue in steady state allocates nothing.
 //
-<<<<<<< HEAD
 // Go's maps never shrink. So the table counts in rounds. A round ends when an empty table gets an item, or when the
-// table has released twice as many entries as it ever held. If it used less than a quarter of the memory, the map is
-// made anew, and the garbage collector gets the spare entries.
-=======
-// Go's maps never shrink. So the table counts in rounds: a round ends when an empty table gets an item, or when the
-// table has released twice as many entries as it ever held. If a round used less than a quarter of the memory, the map
-// and the lists are made anew, and the spare entries are left to the garbage collector.
->>>>>>> w-f1
+// table has released twice as many entries as it ever held. If it used less than a quarter of the memory, the map and
+// the lists are made anew, and the garbage collector gets the spare entries.
 type table[T comparable] struct {
 	entries map[T]*entry[T]
 	free    *entry[T] // unused entries, linked by next
