@@ -247,6 +247,7 @@ func TestOptions_AbsurdTimesAreNoHotLoop(t *testing.T) {
 	require.Equal(t, Options{}.withDefaults("r"), opts)
 	for _, longest := range []time.Duration{1 << 62, math.MaxInt64} {
 		opts := Options{MinWatchTimeout: longest, SilenceTimeout: longest, StreamingRetry: longest}
+		require.Positive(t, 2*opts.withDefaults("r").MinWatchTimeout+watchGrace)
 		for _, opts.DisableStreamingList = range []bool{false, true} {
 			story(t, opts, func(h *harness) {
 				h.Put("a")
