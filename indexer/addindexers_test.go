@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -194,26 +193,6 @@ func TestAddIndexers_APanicOfOnErrorLeavesTheIndexComplete(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"a", "c"}, keys)
 	require.NoError(t, s.RemoveIndexers("group"))
-	checkInvariants(t, s)
-}
-
-// TestAddIndexers_EndedByAnIndexFunctionLeavesNoIndex where the function ends the goroutine, as a failed assertion does.
-func TestAddIndexers_EndedByAnIndexFunctionLeavesNoIndex(t *testing.T) {
-	s := newItems(nil)
-	require.NoError(t, s.Add(&item{key: "a", version: 1}))
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = s.AddIndexers(Indexers[*item]{"parity": byParity, "ends": func(*item, []string) ([]string, error) {
-			runtime.Goexit()
-			return nil, nil
-		}})
-	}()
-	<-ended
-	require.Empty(t, s.indices)
-	require.NoError(t, s.AddIndexers(Indexers[*item]{"parity": byParity, "ends": byParity}), "the names are free")
-	require.NoError(t, s.Add(&item{key: "b", version: 1}))
-	require.Equal(t, []string{"odd"}, s.ListIndexValues("ends"))
 	checkInvariants(t, s)
 }
 

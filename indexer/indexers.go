@@ -50,15 +50,6 @@ func (s *Store[K, T]) AddIndexers(add Indexers[T]) error {
 	}
 	s.setIndicesLocked(indices)
 	s.mu.Unlock()
-	defer func() {
-		if !defs[0].ready { // an index function has ended this goroutine
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.setIndicesLocked(slices.DeleteFunc(slices.Clone(s.indices), func(ix *index[T]) bool {
-				return slices.Contains(defs, ix.def)
-			}))
-		}
-	}()
 
 	for key, obj := range s.All() {
 		s.write(func(sc *scratch[K, T]) {

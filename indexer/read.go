@@ -118,23 +118,24 @@ func lookup[K comparable, T, E any](s *Store[K, T], name string, values []string
 
 // Index returns the objects that share a value with obj in the named index, each once, or an error of the function.
 func (s *Store[K, T]) Index(name string, obj T) ([]T, error) {
-	for _, def := range *s.defs.Load() {
-		if def.name == name {
-			values, err := def.valuesOf(obj, nil)
-			if err != nil {
-				return nil, err
-			}
-			return s.ByIndexValues(name, values)
-		}
+	s.mu.RLock()
+	ix := s.index(name)
+	s.mu.RUnlock()
+	if ix == nil {
+		return nil, noIndex(name)
 	}
-	return nil, noIndex(name)
+	values, err := ix.def.valuesOf(obj, nil)
+	if err != nil {
+		return nil, err
+	}
+	return s.ByIndexValues(name, values)
 }
 
 // ListIndexValues returns the values that objects have in the named index, sorted; nil without that index.
 func (s *Store[K, T]) ListIndexValues(name string) (values []string) {
 	s.mu.RLock()
 	if ix := s.index(name); ix != nil && ix.def.ready {
-		values = slices.AppendSeq(make([]string, 0, len(ix.numbers)), maps.Keys(ix.numbers))
+		values = slices.AppendSeq([]string{}, maps.Keys(ix.numbers))
 	}
 	s.mu.RUnlock()
 	slices.Sort(values)

@@ -32,8 +32,6 @@ var (
 	ErrRewound = errors.New("server was set back to an older resourceVersion")
 	// errDeadline ends a stream from this side. In a streaming list it becomes ErrSilent.
 	errDeadline = errors.New("deadline of the stream")
-	// errUnknownType is about an event that comes to nothing. It may have no object.
-	errUnknownType = errors.New("unknown type of event")
 )
 
 // errorKind is what an error tells of the server. It decides what follows.

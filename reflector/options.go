@@ -74,7 +74,7 @@ func (o Options) withDefaults(name string) Options {
 	o.Name = cmp.Or(o.Name, name)
 	o.SilenceTimeout = cmp.Or(max(o.SilenceTimeout, 0), DefaultSilenceTimeout)
 	o.StreamingRetry = cmp.Or(max(o.StreamingRetry, 0), time.Hour)
-	o.MinWatchTimeout = min(cmp.Or(max(o.MinWatchTimeout, 0), 5*time.Minute), 1<<61) // its double is a Duration
+	o.MinWatchTimeout = cmp.Or(max(o.MinWatchTimeout, 0), 5*time.Minute)
 	o.Backoff = o.Backoff.withDefaults()
 	return o
 }

@@ -42,8 +42,6 @@ func (r *Reflector[T]) listStreaming(ctx context.Context) State {
 		// A bookmark counts as silence: the server is past the initial events, and may never say so.
 		r.stream.applyInitial(ev)
 		r.stream.setDeadline(r.opts.SilenceTimeout)
-	default:
-		r.report(ctx, &listwatch.ObjectError{Type: ev.Type, ResourceVersion: ev.ResourceVersion, Err: errUnknownType})
 	}
 	return ListingStreaming
 }

@@ -56,7 +56,7 @@ func (r *Reflector[T]) watch(ctx context.Context) State {
 		case rewound:
 			return r.endWatch(ctx, ErrRewound)
 		case ev.Type != listwatch.Bookmark:
-			r.report(ctx, &listwatch.ObjectError{Type: ev.Type, ResourceVersion: version, Err: errUnknownType})
+			// Its type is none that a Stream may give.
 		case !r.follow(listwatch.Bookmark, version): // an old one is not passed on: the sink is past it
 			if r.opts.Observe != nil {
 				r.observe(Observation{Boundary: HandedOver, Op: "Bookmark", ResourceVersion: version})

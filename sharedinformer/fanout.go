@@ -26,18 +26,17 @@ func (i *Informer[T]) AddHandler(h Handler[T], opts HandlerOptions) (*Registrati
 	l.informer, l.observe = i.opts.Name, i.opts.Observe
 	i.setResyncLocked(l, opts.ResyncPeriod)
 	i.listeners = append(i.listeners, l)
-	if !i.started {
-		return l.Registration, nil
+	if i.started {
+		batch := make([]notification[T], 0, i.store.Len())
+		for _, obj := range i.store.All() {
+			batch = append(batch, notification[T]{kind: added, initial: true, obj: obj})
+		}
+		l.append(batch)
+		if i.HasSynced() {
+			l.markUpstreamSynced()
+		}
+		i.serveLocked(l)
 	}
-	batch := make([]notification[T], 0, i.store.Len())
-	for _, obj := range i.store.All() {
-		batch = append(batch, notification[T]{kind: added, initial: true, obj: obj})
-	}
-	l.append(batch)
-	if i.HasSynced() {
-		l.markUpstreamSynced()
-	}
-	i.serveLocked(l)
 	return l.Registration, nil
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"maps"
 	"reflect"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -55,9 +54,6 @@ type mirror[T object] struct {
 func (m *mirror[T]) init(
 	lw listwatch.ListerWatcher[T], opts Options[T], mayRepeat bool, process func([]delta[T], bool) error,
 ) {
-	if opts.Name == "" {
-		opts.Name = typeName[T]()
-	}
 	m.opts = opts
 	indexers := indexer.Indexers[T]{NamespaceIndex: func(obj T, dst []string) ([]string, error) {
 		return append(dst, obj.GetNamespace()), nil
@@ -100,7 +96,8 @@ func (m *mirror[T]) init(
 	}
 	cfg.Reflector.OnError = m.watchFailed
 	m.controller = NewController(cfg)
-	m.who = "informer " + opts.Name
+	m.opts.Name = m.cfg.Name
+	m.who = "informer " + m.cfg.Name
 	m.afterPop = m.endBatch
 }
 
@@ -155,7 +152,7 @@ func (m *mirror[T]) Store() *indexer.Store[listwatch.Key, T] { return m.store }
 func (m *mirror[T]) Lister() Lister[T] { return NewLister(m.store, m.opts.Resource) }
 
 func compareKeys(a, b key) int {
-	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
 // typeName is T's name without its package and pointer: Service for *corev1.Service.
