@@ -36,7 +36,7 @@ type codec[T Object] struct {
 	decoder                 wire.Decoder
 }
 
-// newTypedCodec looks the kind of typ up in the scheme. A pointer to typ must be a T.
+// newTypedCodec looks the kind of typ up in the scheme. typ is a pointer to a struct, and must itself be a T.
 func newTypedCodec[T Object](known *runtime.Scheme, gv schema.GroupVersion, typ reflect.Type) (*codec[T], error) {
 	if typ.Kind() != reflect.Pointer || typ.Elem().Kind() != reflect.Struct {
 		return nil, fmt.Errorf("listwatch: %v is not a pointer to a struct", typ)

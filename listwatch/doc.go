@@ -1,5 +1,5 @@
-// Package listwatch reads lists and watches of one resource from an API server, as typed objects and events. It is the
-// lowest layer.
+// Package listwatch reads lists and watches of one resource from an API server, as typed objects and events. It imports
+// no other layer.
 //
 //	                  ┌─────────────────────── Client[T] ───────────────────────┐
 //	List  ◀── codec ◀─┤ wire: items   ◀─ body by Content-Type ◀─ GET …?limit=   │◀── rate limiter, Timeout
@@ -18,9 +18,9 @@
 //   - Events come in the server's order, each once.
 //   - Next blocks until there is an event. Close, from any goroutine, and the end of the context wake it at once. No
 //     event is delivered after them, except those that a NextBatch in progress has decoded.
-//   - A clean end between two frames is io.EOF. An ERROR event is an *apierrors.StatusError. Every other error means
-//     that the stream broke: a frame that breaks off, a lost connection, a reset HTTP/2 stream, a frame above
-//     Options.MaxFrameSize.
+//   - A clean end between two frames is io.EOF, an ERROR event an *apierrors.StatusError, an unreadable event an
+//     [ObjectError]. After Close, Next returns [ErrClosed]; after a cancellation, the context's cause. Other errors are
+//     broken streams: half a frame, a lost connection, a reset HTTP/2 stream, a frame above Options.MaxFrameSize.
 //   - A bad object costs one [ObjectError], in List.Bad or from Next, with its key where that can be read. Half a key
 //     is never returned: it would name another object. Bytes that are no JSON end a stream and make a list an error.
 //   - A list without a resourceVersion, a Table, a list of another kind is an error and not an empty list.
@@ -35,10 +35,10 @@
 //
 //   - No request is repeated here, except ListAll's full list after a 410. Watches that resume are in package resume.
 //   - A watch has no timeout: a silent server is the reflector's business.
-//   - An event may repeat what the list showed, if the caller asks for that resourceVersion.
+//   - A watch from "", "0" or a version before the list's repeats what the list showed.
 //   - A list is in memory as a whole while it is decoded.
 //   - The type of an item in a protobuf list is the list's word: items there do not say what they are.
 //
 // Reading order: types.go, client.go, codec.go, request.go, list.go, pages.go, stream.go, pull.go, funcs.go,
-// fromwatch.go. The packages below it: wire (bytes), resume (watches that survive), memo (objects that share parts).
+// fromwatch.go. Subfolders: wire (bytes), resume (watches that survive), memo (objects that share parts).
 package listwatch

@@ -13,8 +13,7 @@ import (
 //
 // All pages show the moment of the first one, whose resourceVersion the whole list carries. If the server forgets that
 // moment while pages are fetched (410 on a continue token), everything is listed once more in one piece, at the
-// resourceVersion that opts asked for. A 410 on the first page is returned, and one on a token that the server gave
-// with everything at once.
+// resourceVersion that opts asked for. A 410 on the first page is returned. So is any 410 after that second start.
 func ListAll[T Object](
 	ctx context.Context, lw ListerWatcher[T], opts metav1.ListOptions, pageSize int64,
 ) (*List[T], error) {

@@ -24,7 +24,7 @@ const (
 
 // Watch starts a watch and returns once the server has answered. It does not wait for the rate limiter. An answer other
 // than 200 is an *apierrors.StatusError. opts say where to start, how long the server lets it last (TimeoutSeconds) and
-// whether to send bookmarks or initial events. The stream must be closed, even after an error.
+// whether to send bookmarks or initial events. The stream must be closed, even after an error of Next.
 func (c *Client[T]) Watch(ctx context.Context, opts metav1.ListOptions) (Stream[T], error) {
 	opts = c.merged(opts)
 	opts.Watch = true

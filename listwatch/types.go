@@ -114,7 +114,7 @@ type Stream[T Object] interface {
 	//   - io.EOF: the stream ended cleanly, between two frames;
 	//   - an *[ObjectError]: this event could not be read; call Next again for the one after it;
 	//   - an *apierrors.StatusError: the server sent an ERROR event, such as 410 Expired;
-	//   - the cause (context.Cause), if the watch's context was cancelled;
+	//   - [ErrClosed] after Close, or the cause (context.Cause), if the watch's context was cancelled;
 	//   - anything else: the stream broke, for instance in the middle of a frame.
 	//
 	// After an error other than an *ObjectError there is nothing more to come: the caller closes the stream, and Next

@@ -10,16 +10,11 @@ import (
 // Backoff is an exponential backoff with jitter. Zero fields, and negative times, stand for the defaults, which are
 // client-go's: waits from 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30, 30 … seconds up to double that.
 type Backoff struct {
-	// Base is the first wait, before jitter. Default: 0.8 seconds.
-	Base time.Duration
-	// Max bounds the wait before jitter. Default: 30 seconds.
-	Max time.Duration
-	// Factor is by how much a wait is longer than the one before. Less than 1 counts as 1. Default: 2.
-	Factor float64
-	// Jitter is the greatest part of the wait that is added at random; negative for none. Default: 1.
-	Jitter float64
-	// ResetAfter is the time without a wait after which the next one is Base again. Default DefaultBackoffReset.
-	ResetAfter time.Duration
+	Base       time.Duration // the first wait, before jitter. Default: 0.8 seconds.
+	Max        time.Duration // the longest wait, before jitter. Default: 30 seconds.
+	Factor     float64       // a wait divided by the one before it. Less than 1 counts as 1. Default: 2.
+	Jitter     float64       // the greatest part of a wait that is added at random; negative for none. Default: 1.
+	ResetAfter time.Duration // the time without a wait after which Base comes again. Default: DefaultBackoffReset.
 }
 
 func (b Backoff) withDefaults() Backoff {

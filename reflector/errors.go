@@ -25,13 +25,13 @@ var (
 	// ErrInconsistent is a streaming list that differs from a list at the same version ([Options.CheckConsistency]).
 	// It is dropped, and a paged list follows.
 	ErrInconsistent = errors.New("streaming list differs from a list")
-	// ErrVeryShortWatch is a watch that ended within a second without bringing anything. A list follows.
+	// ErrVeryShortWatch is a watch that ended within a second, before the resourceVersion advanced: there was no event,
+	// or only unreadable, old or versionless ones. A list follows.
 	ErrVeryShortWatch = errors.New("very short watch: ended within a second without an event")
 	// ErrRewound is a watch that sent a resourceVersion older than the one it started from: the server was set back,
-	// as by a restored backup. What it brought is discarded; a list without a resourceVersion follows.
-	ErrRewound = errors.New("server was set back to an older resourceVersion")
-	// errDeadline ends a stream from this side. In a streaming list it becomes ErrSilent.
-	errDeadline = errors.New("deadline of the stream")
+	// as by a restored backup. That event is discarded. A list without a resourceVersion follows.
+	ErrRewound  = errors.New("server was set back to an older resourceVersion")
+	errDeadline = errors.New("deadline of the stream") // set by this side; in a streaming list it becomes ErrSilent
 )
 
 // errorKind is what an error tells of the server. It decides what follows.
@@ -41,7 +41,7 @@ const (
 	kindOther       errorKind = iota // something is wrong with the request or the server
 	kindObject                       // an object could not be read
 	kindSink                         // a SinkError
-	kindEnded                        // a stream ended between two events
+	kindEnded                        // io.EOF itself: a stream ended between two events
 	kindDeadline                     // errDeadline
 	kindExpired                      // the server no longer has this resourceVersion or continue token
 	kindTooLarge                     // the server does not have this resourceVersion yet
@@ -49,7 +49,7 @@ const (
 	kindBusy                         // the request is fine, the server just cannot take it now
 	kindOutage                       // the server, or its HTTP/2 stream, is about to go away
 	kindInternal                     // a 500: it may well be about the request
-	kindBroken                       // the connection went away
+	kindBroken                       // the connection went away; an error that wraps io.EOF is one, too
 )
 
 // kindOf finds the kind of an error; the first match counts. The table says what follows an error in each state.
@@ -66,13 +66,17 @@ const (
 //	Unsupported    paged (3)         latest        wait, list        wait, list
 //	Other          paged             wait, list    wait, list        wait, list
 //
-// "wait" is BackingOff. "watch" resumes at the last resourceVersion. "list" may be a streaming one, unlike "paged".
-// "latest" lists without a resourceVersion; if the list that failed had none, see Other.
-// (1) If it does not name its object: watch, once. (2) If it was very short: ErrVeryShortWatch, as Other. (3) And for
-// StreamingRetry, after Deadline only if the server had answered. (4) For MaxInternalErrorRetry, then as Other. (5) The
-// tenth in a row, and those after it, as Other. ErrInconsistent is as Unsupported. What the sink returns is reported,
-// and nothing follows. Not reported: Unsupported in ListingStreaming, Ended in Watching, Deadline in Connecting and
-// Watching.
+// The words and the footnotes:
+//   - wait: BackingOff comes first. watch: the next watch starts at the last resourceVersion.
+//   - list: a streaming list, or a paged one while lists stay paged. paged: a paged list.
+//   - latest: a list without a resourceVersion. If the list that failed had none either, the row Other applies.
+//   - (1) If the event does not name its object: watch, once.
+//   - (2) If the watch was very short, it is an ErrVeryShortWatch. Then the row Other applies.
+//   - (3) Lists then stay paged for StreamingRetry; after Deadline, only if the server had answered.
+//   - (4) Until MaxInternalErrorRetry is over. Then the row Other applies.
+//   - (5) Up to the ninth failure in a row. Then the row Other applies.
+//   - After ErrInconsistent the row Unsupported applies, but it is reported. A sink's error is reported, no more.
+//   - Not reported: Unsupported in ListingStreaming, Ended in Watching, Deadline in Connecting and in Watching.
 func kindOf(err error) errorKind {
 	status, answered := errors.AsType[*apierrors.StatusError](err)
 	_, unreadable := errors.AsType[*listwatch.ObjectError](err)

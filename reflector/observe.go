@@ -27,11 +27,9 @@ type Observation struct {
 	// by their types what becomes of them.
 	Op string
 	// Events are changes, and in EventsDecoded bookmarks as well.
-	Events []listwatch.Event[listwatch.Object]
-	// Keys are those of a list that is handed over, or the one of DeleteKey.
-	Keys []listwatch.Key
-	// ResourceVersion goes with Op.
-	ResourceVersion string
+	Events          []listwatch.Event[listwatch.Object]
+	Keys            []listwatch.Key // those of a list that is handed over, or the one of DeleteKey
+	ResourceVersion string          // what the sink is given with Op
 }
 
 // observe calls the observer, which must be there. The time that it takes does not count as silence of the server.

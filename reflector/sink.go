@@ -38,12 +38,9 @@ type BatchSink[T listwatch.Object] interface {
 
 // SinkError is an error that the sink returned. It goes to [Options.OnError].
 type SinkError struct {
-	// Op is the Sink's method: "Add", "Replace", …
-	Op string
-	// Key is zero for Replace and Bookmark.
-	Key listwatch.Key
-	// Err is the sink's error; never nil.
-	Err error
+	Op  string        // the Sink's method: "Add", "Replace", …
+	Key listwatch.Key // zero for Replace and Bookmark
+	Err error         // what the sink returned; never nil
 }
 
 // Error names the call and the object, if it is about one.

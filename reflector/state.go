@@ -15,8 +15,8 @@ const (
 	ListingStreaming
 	// ListingPaged fetches a list, page by page. It is left for Connecting when the sink has the list.
 	ListingPaged
-	// Connecting asks for a watch from the last resourceVersion on. It is left for Watching when the server answers. A
-	// server that does not answer is asked again after the time in [Options.MinWatchTimeout], and not reported.
+	// Connecting asks for a watch from the last resourceVersion on. It is left for Watching when the server answers. It
+	// asks again, and reports nothing, after 2·[Options.MinWatchTimeout] + 30 s without an answer: by default 10.5 min.
 	Connecting
 	// Watching passes on events, in a step those that have arrived. It is left for Connecting when the stream ends.
 	Watching

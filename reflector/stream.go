@@ -26,20 +26,19 @@ type openStream[T listwatch.Object] struct {
 
 	// initial is what a streaming list has brought so far.
 	initial map[listwatch.Key]T
-	// initialUpTo is the newest version of a change that came among the initial events. Changes are in order. Additions
-	// are not: the objects that were there before are among them.
+	// initialUpTo is the newest version of a Modified or Deleted among the initial events. Added ones are in no order.
 	initialUpTo string
 
-	// from is the version before the first event that is a change. No event is as old or older, unless the server was
-	// set back.
+	// from is the version asked for, or that of the streaming list. An older event shows that the server was set back.
 	from string
 	// at is the version of the newest event.
 	at string
-	// inOrder: the synthetic first events, which are in no order, are through. Only then versions are taken over.
+	// inOrder is false while a watch from "" or "0" may still bring synthetic events: an Added for each object that is
+	// there, in any order. Their versions are not taken over.
 	inOrder bool
 	// unordered: versions are not compared; the last one counts.
 	unordered bool
-	// useful: the stream brought what a stream from the same version would not bring again.
+	// useful: at has advanced, or the streaming list is complete. Then the watch never counts as very short.
 	useful bool
 }
 

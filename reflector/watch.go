@@ -22,7 +22,14 @@ func (r *Reflector[T]) connect(ctx context.Context) State {
 	return Watching
 }
 
-// watch is Watching: the events that are there, one at least.
+// watch is Watching: the events that are there, one at least. An example of a watch from 5, if the sink takes batches:
+//
+//	            ┌─────────────── one batch ───────────────┐
+//	event       Added 6  Modified 8  Bookmark 9              Modified 7     Added 4
+//	from      5 5        5           5                       5              5: 4 is older, so ErrRewound
+//	at        5 6        8           8            9          9: 7 is older  9
+//	sink                             Add, Update  Bookmark   Update
+//	r.version 5 5        5           8            9          9              9
 func (r *Reflector[T]) watch(ctx context.Context) State {
 	s := r.stream
 	events, err := r.nextEvents()
@@ -76,9 +83,8 @@ func (r *Reflector[T]) watch(ctx context.Context) State {
 // maxBatch is the most events that are taken from a stream at once.
 const maxBatch = 512
 
-// follow moves the stream on to version. Versions of synthetic first events are in no order; the first event that is
-// not an addition ends them. An older version than before is not taken over: resuming there would play history again.
-// An event without a version is no progress: the next watch may bring it again.
+// follow moves the stream on to version. The first event that is not an addition ends the synthetic ones. An older
+// version is not taken over: resuming there would repeat history. An event without a version is no progress.
 func (r *Reflector[T]) follow(typ listwatch.EventType, version string) (isOld bool) {
 	s := r.stream
 	s.inOrder = s.inOrder || typ != listwatch.Added
@@ -124,8 +130,8 @@ func (r *Reflector[T]) pass(ctx context.Context, events []listwatch.Event[T]) {
 	r.stats.Events += uint64(len(events))
 }
 
-// skip passes over an event that could not be read. Its version is not taken over, as the next good event's will be;
-// that of a deletion is, as the sink has it.
+// skip passes over an unreadable event. Its version is not taken over: that of the next good event will be. A deletion
+// with a key reaches the sink as DeleteKey, so its version is taken over.
 func (r *Reflector[T]) skip(ctx context.Context, bad *listwatch.ObjectError) {
 	r.report(ctx, bad)
 	if bad.Type != listwatch.Deleted || bad.Key == (listwatch.Key{}) {

@@ -87,8 +87,8 @@ func (o Object) Decode(into any, decoder Decoder) error {
 	return decoded.Unmarshal(o.bytes)
 }
 
-// Key reads key and resourceVersion of an object that cannot be decoded, as far as possible. The key is zero unless
-// namespace and name are both known: half a key would name another object.
+// Key reads key and resourceVersion of an object that cannot be decoded, as far as possible. The key is whole or zero:
+// half a key would name another object. At cluster scope it has no namespace.
 func (o Object) Key() (key types.NamespacedName, version string) {
 	if o.isJSON {
 		key, version = keyInJSON(o.bytes)
