@@ -47,7 +47,7 @@ func (c *Controller[K]) Name() string { return c.opts.Name }
 
 // Enqueue asks for a reconcile of key, with priority 0. A key that is queued already is not queued twice. A key that is
 // being reconciled is reconciled again afterwards. Enqueue works before Run, does not block, and does nothing once
-// Run's context was cancelled.
+// Run has begun to drain the queue.
 func (c *Controller[K]) Enqueue(key K) { c.EnqueueWithPriority(key, 0) }
 
 // EnqueueWithPriority is Enqueue with another priority; see [LowPriority]. Of two calls the higher priority counts.

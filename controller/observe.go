@@ -16,7 +16,7 @@ type Observation[K comparable] struct {
 	//	"forgotten"   the rate limiter has dropped the key's count of retries
 	//	"put off"     the key is about to enter the queue again, to be due after Delay
 	//
-	// Once Run's context is cancelled, "queued" and "put off" are not reported: the queue refuses the key.
+	// Once Run has begun to drain the queue, "queued" and "put off" are not reported: the queue refuses the key.
 	What  string
 	Key   K
 	Delay time.Duration // of "queued" and "put off"; 0 is at once

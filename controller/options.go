@@ -25,7 +25,7 @@ type Options[K comparable] struct {
 	// MaxRetries has no effect with a limiter that does not count.
 	MaxRetries int
 	// DrainTimeout is how long Run continues to reconcile queued keys after its context was cancelled. Then it cancels
-	// the context of the reconciles. 0 means 10 s, below 0 not at all.
+	// the context of the reconciles. 0 means 10 s. Below 0 it cancels at once: nothing is drained.
 	DrainTimeout time.Duration
 	// Metrics counts and measures, for the controller and its queue; nil means no metrics.
 	Metrics Metrics

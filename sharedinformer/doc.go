@@ -10,10 +10,15 @@
 // Below it are two smaller ones. A [Controller] is reflector and queue around any process function. A [SimpleInformer]
 // is a controller, a store and one handler in the same loop.
 //
-// Reading order. What a user sees: handler.go, registration.go, options.go. The way of a change to the store:
-// controller.go, mirror.go, process.go, informer.go. Its way to the handlers: notification.go, fanout.go, listener.go,
-// fold.go. Then resync.go, lister.go, simple.go, waitfor.go, waitversion.go, stats.go, observe.go. Factories,
-// checkpoints and the like are packages below this one. They attach by the last fields of [Options].
+// Reading order. What a user sees: handler.go, registration.go, options.go. Then the path of one event:
+//
+//  1. consume (controller.go) takes a batch from the queue with PopBatch, and gives it to process (informer.go).
+//  2. apply (process.go, mirror.go) changes the store. Of each change, noteChange makes a notification.
+//  3. distributeLocked (fanout.go) has append (listener.go) put the notifications into each handler's backlog.
+//  4. next, in the handler's goroutine, takes them from the backlog. tell (notification.go) calls the handler.
+//
+// Then fold.go, resync.go, lister.go, simple.go, waitfor.go, waitversion.go, stats.go, observe.go. Factories and
+// checkpoints are packages below this one. They attach by the last fields of [Options].
 //
 // # Guarantees
 //
@@ -26,9 +31,9 @@
 //   - With the in-order queue a full list changes the store in one step. Then handlers are told of the deletions,
 //     then of the rest. With the per-key queue a list comes object by object, and the store has no resourceVersion.
 //   - Blocking: a handler's calls come one at a time, from a goroutine of its own, with no lock held. A slow handler
-//     holds up neither the store nor other handlers. It may add and remove handlers, itself too.
+//     holds up neither the store nor other handlers. A handler may add handlers and remove them, even itself.
 //   - Run returns when every goroutine is gone. [Informer.ShutDownHandler] and [Registration.Wait] return after the
-//     handler's last call: a handler that waits so for itself waits for ever.
+//     handler's last call, or when ctx ends. A handler must not wait for itself: it would wait for its own return.
 //
 // # Folding
 //
@@ -38,43 +43,42 @@
 //
 //	absent → n         OnAdd(n)
 //	d → n              OnUpdate(d, n)
-//	d → n, other UID   OnDelete(d), OnAdd(n)
-//	d → absent         OnDelete(d's last version, or d if that was not seen)
+//	d → n, other UID   OnDelete(d), with FinalStateUnknown even if the deletion was seen; OnAdd(n)
+//	d → absent         OnDelete(its last version), or OnDelete(d) with FinalStateUnknown if its deletion did not come
 //	absent → absent    nothing
 //
-// A handler without Fold is told of a new object of the same name that a relist found as OnUpdate(d, n).
-//
-// An initial add that was folded away counts as delivered for HasSynced. A handler that needs each event sets
-// [HandlerOptions].MaxBacklog instead.
+// An initial add that was folded away counts as delivered for HasSynced. A handler that needs each event must not fold.
+// [HandlerOptions].MaxBacklog then bounds its backlog: a handler past the bound is removed. If a relist finds a new
+// object of the same name, a handler without Fold is given OnUpdate(d, n).
 //
 // # Resync
 //
-// A resync gives a handler each object of the store again, as an update to itself. The informer checks which handlers
-// are due each time that the check period has passed since the last list or check. The check period is
-// Options.ResyncPeriod or, if shorter, the shortest period that a handler asks for before Run. It is 10s here:
+// A resync gives a handler each object of the store again, as an update to itself. A handler is due once its own period
+// has passed. The informer checks which handlers are due, and resyncs those. A check comes when the check period has
+// passed since the last list or check. The check period is Options.ResyncPeriod or, if shorter, the shortest period
+// that a handler asks for before Run. A list restarts the check period, not the handlers' periods.
 //
-//	Options.ResyncPeriod 30s          handler 10s   handler 0 (default)   handler NoResync
-//	relist before the first check     given         given                 given
-//	check at 10s, check at 20s        given         nothing               nothing
-//	relist soon after one of them     given         nothing               nothing
-//	check at 30s                      given         given                 nothing
-//	relist soon after it              given         given                 nothing
-//	Options.ResyncPeriod 0: relist    given         given                 given
-//	Options.ResyncPeriod 0: check     never comes, whatever handlers ask for
+// A relist is a list after the first one. A handler is given what it shows unchanged if the handler was due at the last
+// check, or if no check has come since it joined. Here Options.ResyncPeriod is 30s. Three handlers ask before Run for
+// 10s, 0 (the default) and NoResync, so the check period is 10s:
 //
-// A relist row is about the objects that the list shows unchanged. A handler that was due at the last check is given
-// them. A list restarts the check period, not the handlers' periods.
+//	what happens                      10s     0         NoResync
+//	relist before the first check     given   given     given
+//	check at 10s, check at 20s        given   nothing   nothing
+//	relist soon after one of them     given   nothing   nothing
+//	check at 30s                      given   given     nothing
+//	relist soon after it              given   given     nothing
 //
-// A server that is restored from a backup gives out resourceVersions a second time. A relist may then show another
-// state of an object under the same version. With the in-order queue all handlers are told of that update. With the
-// per-key queue it counts as unchanged. Objects of a list that is not newer than the store are compared for that, with
-// the informer's mutex held.
+// With Options.ResyncPeriod 0 no check ever comes. All handlers are then given what a relist shows unchanged.
+//
+// A server restored from a backup gives out resourceVersions a second time. A relist may then show another state of an
+// object under the same version. With the per-key queue that counts as unchanged. With the in-order queue, all handlers
+// are told: objects of a list that is not newer than the store are compared, with the informer's mutex held.
 //
 // # Not guaranteed
 //
 //   - That a handler sees every version of an object: a relist skips what happened in between.
-//   - That what waits for a handler is delivered when the informer stops: it is dropped. [Informer.DrainHandler]
-//     waits.
+//   - That a backlog is delivered when the informer stops: call [Informer.DrainHandler] before, and wait for Done.
 //   - Anything if objects are modified: they are shared by the store and all handlers.
 //   - That a panic of a handler ends the process: it goes to utilruntime.HandleCrash. If that lets the process live,
 //     the call counts as made, and the next follows after a second.

@@ -54,9 +54,8 @@ func (i *Informer[T]) uniqueNameLocked(name string) string {
 	return unique
 }
 
-// RemoveHandler ends a handler's service and drops what waits for it. It does not wait: a call may be under way, and
-// Done closes after it. So it may be called from the handler itself, which must not wait for Done. A handler that is
-// gone already is no error.
+// RemoveHandler ends a handler's service and drops what waits for it. It does not wait: Done closes after a call under
+// way. The handler itself may call it, but must not wait for Done. A handler that is gone already is no error.
 func (i *Informer[T]) RemoveHandler(r *Registration) error { return i.remove(r, false) }
 
 // DrainHandler is RemoveHandler, except that what waits for the handler is delivered before Done closes. A handler that

@@ -9,8 +9,8 @@ type Deletion[T listwatch.Object] struct {
 	// Obj is the last version at hand; an informer always has one. It is the object's final state unless
 	// FinalStateUnknown says otherwise.
 	Obj T
-	// FinalStateUnknown is set when the deletion itself was not seen. A relist found the object gone, its last version
-	// could not be read, or a folding handler missed versions. Obj may then be out of date.
+	// FinalStateUnknown is set if Obj may be out of date. There are three cases: a relist found the object gone; the
+	// deletion came without a readable object; with Fold, another object has taken the key since Obj.
 	FinalStateUnknown bool
 }
 
@@ -24,8 +24,7 @@ type Handler[T listwatch.Object] interface {
 	// OnAdd tells of an object the handler did not know of. isInInitialList is set for the objects that were there when
 	// the handler or the informer started.
 	OnAdd(obj T, isInInitialList bool)
-	// OnUpdate tells of a new version. With equal resourceVersions it comes from a resync or a relist: see "Resync" in
-	// the package's documentation.
+	// OnUpdate tells of a new version. With equal resourceVersions it is of a resync or relist: see "Resync" in doc.go.
 	OnUpdate(oldObj, newObj T)
 	// OnDelete tells that an object the handler knew of is gone.
 	OnDelete(d Deletion[T])

@@ -19,11 +19,11 @@ type Informer[T listwatch.Object] struct {
 
 	// mu spans the store's commit and the append to the backlogs, and likewise a handler's registration and its
 	// snapshot. Handlers are called without it. It protects everything below.
-	mu        sync.Mutex
-	listeners []*listener[T] // in the order of their registration
-	started   bool
-	stopped   bool
-	moved     chan struct{} // closed when the store's resourceVersion moves; nil if nobody has asked
+	mu          sync.Mutex
+	listeners   []*listener[T] // in the order of their registration
+	started     bool
+	stopped     bool
+	batchStored chan struct{} // closed when the next batch is in the store; nil if nobody has asked
 	// resyncCheck is how often the informer looks which handlers are due; 0 is never.
 	// Invariant: does not change once started; no listener's resync is shorter, unless it is 0.
 	resyncCheck time.Duration
@@ -42,7 +42,7 @@ func New[T listwatch.Object](lw listwatch.ListerWatcher[T], opts Options[T]) *In
 		allStored:   make(chan struct{}),
 		resyncCheck: max(opts.ResyncPeriod, 0),
 	}
-	// Keys may repeat in a batch: handlers are told later, and the store applies the changes of a key in order.
+	// mayRepeat is true: the store applies several changes of a key in order, and handlers are told after the batch.
 	i.init(lw, opts, true, i.process)
 	i.waitable = i.controller.waitable
 	i.synced, i.done = i.allStored, make(chan struct{})
@@ -102,9 +102,9 @@ func (i *Informer[T]) process(batch []delta[T], isInInitialList bool) error {
 			i.opts.Observe(stored(i.opts.Name, i.ops, version, isInInitialList))
 		}
 		i.distributeLocked(notes)
-		if i.moved != nil {
-			close(i.moved)
-			i.moved = nil
+		if i.batchStored != nil {
+			close(i.batchStored)
+			i.batchStored = nil
 		}
 		return version
 	}()

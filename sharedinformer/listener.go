@@ -32,10 +32,10 @@ type listener[T object] struct {
 
 	// Guarded by Registration.mu.
 	wake sync.Cond // on mu: something waits, or closed
-	// buf is the backlog. spare is the batch that is being delivered, and the next buf.
-	buf, spare []notification[T]
-	folding    *foldingBacklog[T] // the backlog in place of buf, or nil
-	closed     bool               // nothing is appended any more
+	// buf is the backlog. delivering is the batch that was taken last; its memory becomes the next buf.
+	buf, delivering []notification[T]
+	folding         *foldingBacklog[T] // the backlog in place of buf, or nil
+	closed          bool               // nothing is appended any more
 }
 
 // keepCap is the number of slots that an idle backlog keeps.
@@ -60,6 +60,7 @@ func (l *listener[T]) append(batch []notification[T]) bool {
 	}
 	for j := range batch {
 		n := &batch[j]
+		// A resync is for listeners that are due, a relist's unchanged objects also for those neverChecked.
 		if n.sameVersion && (l.due == notDue || n.resync && l.due == neverChecked) {
 			continue
 		}
@@ -123,8 +124,8 @@ func (l *listener[T]) next() (batch []notification[T]) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for l.waiting == 0 && !l.closed {
-		if max(cap(l.buf), cap(l.spare)) > keepCap {
-			l.buf, l.spare = nil, nil
+		if max(cap(l.buf), cap(l.delivering)) > keepCap {
+			l.buf, l.delivering = nil, nil
 		}
 		l.wake.Wait()
 	}
@@ -136,7 +137,7 @@ func (l *listener[T]) next() (batch []notification[T]) {
 		l.waiting--
 	default:
 		batch = l.buf
-		l.buf, l.spare = l.spare[:0], batch
+		l.buf, l.delivering = l.delivering[:0], batch
 		l.waiting = 0
 	}
 	l.underWay = len(batch)
@@ -145,7 +146,7 @@ func (l *listener[T]) next() (batch []notification[T]) {
 
 // call tells the handler of n. It returns false after a panic that utilruntime.HandleCrash let pass.
 func (l *listener[T]) call(ctx context.Context, n *notification[T]) (returned bool) {
-	defer l.settle(n)
+	defer l.countDelivered(n)
 	defer utilruntime.HandleCrashWithContext(ctx)
 	if l.observe != nil {
 		l.observe(handling(HandlerCalled, l.informer, l.name, n))
@@ -157,8 +158,8 @@ func (l *listener[T]) call(ctx context.Context, n *notification[T]) (returned bo
 	return true
 }
 
-// settle counts n as delivered, and zeroes it.
-func (l *listener[T]) settle(n *notification[T]) {
+// countDelivered counts n as delivered, and zeroes it.
+func (l *listener[T]) countDelivered(n *notification[T]) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.delivered++
@@ -177,7 +178,7 @@ func (l *listener[T]) finish() {
 	defer l.mu.Unlock()
 	l.lastError = func() error { return err } // a registration must not keep a stopped informer in memory
 	l.closed = true
-	l.buf, l.spare, l.folding = nil, nil, nil
+	l.buf, l.delivering, l.folding = nil, nil, nil
 	l.waiting, l.underWay = 0, 0
 	close(l.done)
 }

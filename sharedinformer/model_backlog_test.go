@@ -176,7 +176,7 @@ func TestBacklog_FoldingFollowsTheRule(t *testing.T) {
 				got := []string{}
 				for _, n := range l.next() {
 					got = append(got, spell(n))
-					l.settle(&n)
+					l.countDelivered(&n)
 				}
 				if !slices.Equal(want, got) {
 					t.Fatalf("want %q, got %q", want, got)
@@ -245,7 +245,7 @@ func TestBacklog_WithoutFoldingEverythingArrivesInOrder(t *testing.T) {
 					if spell(got[i]) != spell(m.pending[i]) {
 						t.Fatalf("want %q, got %q", spell(m.pending[i]), spell(got[i]))
 					}
-					l.settle(&got[i])
+					l.countDelivered(&got[i])
 					got[i] = notification[*config]{}
 				}
 				m.pending = nil

@@ -46,7 +46,7 @@ type Change struct {
 	Key    listwatch.Key
 	// Obj is the object, for a deletion its last version; Old is the version it takes the place of. Each may be nil.
 	Obj, Old listwatch.Object
-	// IsInInitialList: it counts towards the sync. FinalStateUnknown: the deletion itself was not seen.
+	// IsInInitialList: it counts towards the sync. FinalStateUnknown: see [Deletion].
 	IsInInitialList, FinalStateUnknown bool
 }
 

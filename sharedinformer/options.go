@@ -39,7 +39,7 @@ type Options[T listwatch.Object] struct {
 	Name string
 	// Resource is what a lister's NotFound errors name; by default the plural of T's name.
 	Resource schema.GroupResource
-	// ResyncPeriod is the handlers' default, and the shortest they may ask for once the informer runs. 0: no resync.
+	// ResyncPeriod is the default of handlers. 0 is no resync, whatever handlers ask for. See "Resync" in doc.go.
 	ResyncPeriod time.Duration
 	// Indexers are added to the store beside the index by namespace.
 	Indexers indexer.Indexers[T]
@@ -54,7 +54,7 @@ type Options[T listwatch.Object] struct {
 	OnObjectError func(key listwatch.Key, err error)
 	// Queue is InOrder by default.
 	Queue QueueKind
-	// Metrics are told of what Stats do not say, or at once what they say when asked.
+	// Metrics are called as things happen. Stats tell the same when asked.
 	Metrics Metrics
 	// Reflector tunes lists and watches. Its Name and OnError are the informer's and ignored.
 	Reflector reflector.Options
@@ -69,8 +69,7 @@ type Options[T listwatch.Object] struct {
 	// VersionsByBookmark: the store's resourceVersion moves with lists and bookmarks only. It is for a Feed that mixes
 	// the events of several watches: the version of one event says nothing of the others.
 	VersionsByBookmark bool
-	// SyncGate, if not nil, must be closed before the informer has synced. What comes until then counts as the initial
-	// list.
+	// SyncGate, if not nil, must close before the informer has synced. What comes until then is of the initial list.
 	SyncGate <-chan struct{}
 	// BeforeStore is told, in order, of each object before it is written to the store. With a nil object it is told of
 	// each that is about to leave it. It is called with the informer's mutex held, must be fast and must not call the
@@ -82,7 +81,7 @@ type Options[T listwatch.Object] struct {
 // Each may be nil, must be fast, and must not call the informer.
 type Metrics struct {
 	// Queued is told how much waits between the reflector and the store, each time that it changes. Processed is told
-	// how long it took to take a batch over. See [deltafifo.Metrics]. Handlers' calls do not count.
+	// how long it took to take a batch over. See [deltafifo.Metrics]. Calls of handlers count in a SimpleInformer only.
 	Queued    func(n int)
 	Processed func(took time.Duration)
 	// StoreResourceVersion is told, from the consumer's goroutine, what version the store has reached. It is not called

@@ -19,8 +19,8 @@ const maxScratch = 8192
 // one step. notes say, in order, what handlers are to be told; they are valid until endBatch. version is the
 // resourceVersion that the store has reached, "" if that is not known.
 func (m *mirror[T]) apply(batch []delta[T], isInInitialList bool) (notes []notification[T], version string) {
-	gone := &delta[T]{Missing: true} // a list has no version of what it lacks
-	restates := false                // the list may show another state under a version that is in the store
+	ofList := &delta[T]{Missing: true} // for every change by a list, which has no version of what it lacks
+	restates := false                  // the list may show another state under a version that is in the store
 	switch list := batch[0].Bulk; batch[0].Type {
 	case deltafifo.SyncAll:
 		for _, obj := range m.store.All() {
@@ -57,7 +57,7 @@ func (m *mirror[T]) apply(batch []delta[T], isInInitialList bool) (notes []notif
 	m.store.Apply(m.ops, version)
 	m.notes = slices.Grow(m.notes, len(m.ops))
 	for j := range m.ops {
-		d := gone
+		d := ofList
 		if batch != nil {
 			d = &batch[j]
 		}

@@ -18,12 +18,11 @@ var (
 	ErrStarted = errors.New("informer was already started")
 	// ErrStopped: the informer has stopped.
 	ErrStopped = errors.New("informer has stopped")
-	// ErrBacklog: a handler was removed because more events were waiting for it than its MaxBacklog.
+	// ErrBacklog: a handler was removed because its backlog grew past its MaxBacklog.
 	ErrBacklog = errors.New("backlog over its bound")
 	// ErrUnknownHandler: the registration is nil or another informer's.
 	ErrUnknownHandler = errors.New("handler is not one of this informer's")
-	// ErrHandlerExited: a handler was removed because it ended its goroutine with runtime.Goexit, as FailNow of a test
-	// does.
+	// ErrHandlerExited: a handler was removed because it called runtime.Goexit, as FailNow of a test does.
 	ErrHandlerExited = errors.New("handler has ended its goroutine")
 )
 
@@ -33,14 +32,14 @@ type HandlerOptions struct {
 	// is appended.
 	Name string
 	// ResyncPeriod is how often the handler is given every object again, as an update; 0 is the informer's default,
-	// NoResync is never. Less than a second counts as a second. An informer without a resync period gives none at all;
-	// on one that runs, a period shorter than the informer's counts as the informer's.
+	// NoResync is never. Less than a second counts as a second. An informer without a resync period gives none at all.
+	// On one that runs, a period shorter than its check period counts as the check period: see "Resync" in doc.go.
 	ResyncPeriod time.Duration
-	// Fold merges the changes of an object that wait for the handler into one, so that never more than one wait for
-	// each object. See "Folding" in the package's documentation.
+	// Fold merges the changes of one object that wait for the handler into one. See "Folding" in doc.go.
 	Fold bool
-	// MaxBacklog bounds the changes that wait for the handler, adds of an initial list not counted. With one more it is
-	// removed: its Done closes and Err returns ErrBacklog. 0 is no bound.
+	// MaxBacklog bounds the changes not yet delivered: the one that the handler is at counts, initial adds do not. One
+	// more removes the handler: its Done closes and Err returns ErrBacklog. With InOrder, a resync or relist is one
+	// batch: a bound below the store's size removes even an idle handler that is due. 0 is no bound.
 	MaxBacklog int
 }
 
@@ -81,7 +80,7 @@ func newRegistration(name string, owner <-chan struct{}, lastError func() error)
 	return r
 }
 
-// Name returns the handler's name, unique in its informer.
+// Name returns the handler's name. No other handler of the informer gets it before this one is removed.
 func (r *Registration) Name() string { return r.name }
 
 // Err returns nil while the handler is served and after it was removed on demand. Otherwise it wraps ErrBacklog,
@@ -114,7 +113,7 @@ func (r *Registration) why() (ended, last error) {
 }
 
 // Wait blocks until the handler has returned from its last call and will not be called again, or until ctx ends. It
-// does not remove the handler: that is left to others. The handler itself must not wait: its call would never return.
+// does not remove the handler: that is left to others. The handler itself must not wait: it would wait for its return.
 func (r *Registration) Wait(ctx context.Context) error {
 	select {
 	case <-r.done:

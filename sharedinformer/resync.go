@@ -8,20 +8,19 @@ import (
 // minResync is the shortest resync period.
 const minResync = time.Second
 
-// resyncState says whether a listener is due a resync: it is then given updates that did not change the
-// resourceVersion.
+// resyncState says whether a listener is due: it is then given updates that left the resourceVersion as it was.
 type resyncState uint8
 
 const (
-	// neverChecked: no check has come since it was registered. It is given what a relist shows unchanged. It is not
-	// given a resync: the check that led to it came before the handler.
+	// neverChecked: no check has come since it was registered. listener.append gives it what a relist shows unchanged,
+	// but no resync: the check behind that resync was made before the handler came.
 	neverChecked resyncState = iota
 	notDue
 	isDue
 )
 
 // setResyncLocked decides how often a listener that asks for period is resynced, as client-go does. Before the start
-// the informer's own period follows the shortest one asked for; afterwards no handler's is shorter than the informer's.
+// the check period follows the shortest one asked for. Afterwards no handler's is shorter than the check period.
 func (i *Informer[T]) setResyncLocked(l *listener[T], period time.Duration) {
 	period = cmp.Or(period, i.opts.ResyncPeriod)
 	switch {

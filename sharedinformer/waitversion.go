@@ -32,7 +32,7 @@ func (i *Informer[T]) WaitForResourceVersion(ctx context.Context, resourceVersio
 	}
 	var cause error
 	for {
-		moved := i.nextMove() // taken before the look: what moves the store after it closes moved
+		next := i.nextBatchStored() // before the look: what changes the store after the look closes it
 		reached, err := hasReached(i.store.ResourceVersion(), resourceVersion)
 		if reached {
 			return nil
@@ -42,7 +42,7 @@ func (i *Informer[T]) WaitForResourceVersion(ctx context.Context, resourceVersio
 			return withLastError(i.LastError(), err)
 		}
 		select {
-		case <-moved:
+		case <-next:
 		case <-i.controller.done: // nothing writes the store any more
 			cause = ErrStopped
 		case <-ctx.Done():
@@ -63,12 +63,12 @@ func hasReached(version, wanted string) (bool, error) {
 	return order <= 0, nil
 }
 
-// nextMove returns what is closed when the store's resourceVersion moves next.
-func (i *Informer[T]) nextMove() <-chan struct{} {
+// nextBatchStored returns a channel that is closed when the next batch is in the store.
+func (i *Informer[T]) nextBatchStored() <-chan struct{} {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.moved == nil {
-		i.moved = make(chan struct{})
+	if i.batchStored == nil {
+		i.batchStored = make(chan struct{})
 	}
-	return i.moved
+	return i.batchStored
 }

@@ -17,8 +17,8 @@
 //   - Duplicates: however often an item is added before it is taken, it is handed out once.
 //   - Exclusion: one worker at a time has an item. Added while it is being processed, it comes back after Done.
 //   - Order: the highest priority first, and first in first out within a priority. Delayed items come by deadline.
-//   - Delays: an item is never due before its deadline. Of two AddAfters the sooner counts. Add does not cancel an
-//     AddAfter whose deadline is later, unless [Options].MergeDelayed asks for that.
+//   - Delays: an item is never due before its deadline. Of two AddAfters the sooner counts. Add does not cancel a
+//     pending AddAfter, unless [Options].MergeDelayed asks for that.
 //   - Blocking: Get waits for an item. ShutDownWithDrain waits for the workers. ShutDown waits for a callback of the
 //     queue's timer that is running. Nothing else waits.
 //   - Shutdown: what is queued or due can still be taken. What is delayed is dropped, and later adds do nothing. A

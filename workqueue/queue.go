@@ -143,7 +143,7 @@ func (q *Queue[T]) awaitReadyLocked() bool {
 		if q.shuttingDown {
 			return false
 		}
-		// To wait for the alarm's goroutine would make AddAfter of an item that is due at once three times as slow.
+		// Get does not leave a deadline that has passed to the alarm's goroutine: it would take three times as long.
 		q.moveDueLocked(time.Now())
 		if q.news.added > 0 { // Metrics hear of it before this worker waits.
 			q.unlock()

@@ -24,7 +24,7 @@ var All = []Exercise{
 	{"02-tombstones-on-replace", "deltafifo/deltafifo_replace.go", "appendTombstonesLocked"},
 	{"03-file-an-index-entry", "indexer/index.go", "addPostings"},
 	{"04-take-a-snapshot", "indexer/snapshot.go", "freezeRLocked"},
-	{"05-swap-a-buffer", "sharedinformer/listener.go", "take"},
+	{"05-swap-a-buffer", "sharedinformer/listener.go", "next"},
 	{"06-done-and-dirty", "workqueue/queue.go", "Done"},
 	{"07-next-backoff", "reflector/backoff.go", "next"},
 	{"08-reconcile", "controller/ingress/reconcile.go", "reconcile"},

@@ -89,9 +89,18 @@ return m`,
 	},
 	"05": {
 		// The informer writes into what the handler reads.
-		`taken := l.buf
+		`l.mu.Lock()
+defer l.mu.Unlock()
+for l.waiting == 0 && !l.closed {
+	l.wake.Wait()
+}
+if l.waiting == 0 || isClosed(l.dropped) {
+	return nil
+}
+batch = l.buf
 l.buf = l.buf[:0]
-return taken`,
+l.waiting, l.underWay = 0, len(batch)
+return batch`,
 	},
 	"06": {
 		// What came meanwhile is lost.
@@ -105,7 +114,7 @@ q.processing.remove(e)
 q.working--
 e.state &^= processing | dirty
 q.releaseLocked(e)
-if q.shuttingDown && q.idleLocked() {
+if q.shuttingDown && q.working == 0 {
 	q.idle.Broadcast()
 }`,
 		// A drain is not told.
