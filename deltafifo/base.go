@@ -47,8 +47,8 @@ func (b *base[K, T]) put(t DeltaType, obj T) error {
 	return err
 }
 
-// DeleteKey queues a tombstone for a deletion whose object could not be read. A DeltaFIFO adds the last delta's object,
-// else the known one, and drops the deletion of a key that is neither queued nor known. The error is always nil.
+// DeleteKey queues a tombstone for a deletion whose object could not be read. A DeltaFIFO adds the last queued delta's
+// object, if that has one. With nothing queued it adds the known object, if any, else it drops the key. It returns nil.
 func (b *base[K, T]) DeleteKey(key K) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -78,8 +78,8 @@ func (b *base[K, T]) HasSynced() bool {
 // Synced returns a channel that is closed when HasSynced turns true.
 func (b *base[K, T]) Synced() <-chan struct{} { return b.synced }
 
-// firstListLocked notes that a list came, and that so many entries were queued then. Only the first call counts. An
-// event counts as an empty list: a queue that gets one before any list has nothing to wait for.
+// firstListLocked begins the initial sync, which ends when the queued entries are processed. Later calls do nothing.
+// For an event before any list, queued is 0: there is no list to wait for, so HasSynced is true at once.
 func (b *base[K, T]) firstListLocked(queued int) {
 	if b.populated {
 		return

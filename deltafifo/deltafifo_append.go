@@ -44,7 +44,7 @@ func (f *DeltaFIFO[K, T]) enqueueLocked(key K) *entry[K, T] {
 }
 
 // foldDeletions returns the better informed of two deletions in a row. One with an object beats one without. Else one
-// that was seen beats one that was inferred.
+// that was seen beats one that was inferred. Of two that were seen the older stays, of two inferred ones the newer.
 func foldDeletions[K comparable, T any](older, newer Delta[K, T]) Delta[K, T] {
 	if newer.Missing && !older.Missing || newer.Missing == older.Missing && !older.FinalStateUnknown {
 		return older
@@ -52,8 +52,8 @@ func foldDeletions[K comparable, T any](older, newer Delta[K, T]) Delta[K, T] {
 	return newer
 }
 
-// tombstoneLocked makes a tombstone: a deletion that nobody saw. It carries the last queued delta's version, else the
-// known one, else none. found: the key has deltas in the queue, of any type, or is known.
+// tombstoneLocked makes a tombstone: a deletion that nobody saw. It carries the last queued delta's version, even if
+// Missing. If nothing is queued, it carries the known one. found: the key has queued deltas, of any type, or is known.
 func (f *DeltaFIFO[K, T]) tombstoneLocked(key K) (d Delta[K, T], found bool) {
 	d = Delta[K, T]{Type: Deleted, Key: key, Missing: true, FinalStateUnknown: true}
 	if p := f.items[key]; p != nil {

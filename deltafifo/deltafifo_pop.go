@@ -5,9 +5,8 @@ import "time"
 // Pop takes the oldest key and gives process all its deltas, oldest first. It blocks until there is a key. Once the
 // queue is closed and empty it returns ErrClosed. Whatever process returns, the key is gone, and Pop returns the same.
 //
-// Pop holds the queue's lock while process runs. So process can bring the known objects in line before any other call
-// looks at them. process must not call the queue, except HasSynced and Synced. The deltas are its own only during the
-// call. If it panics, the queue goes on working. isInInitialList: HasSynced was false when the key was taken.
+// Pop holds the queue's lock while process runs. Of the queue, process may call only HasSynced, Synced and Bookmark.
+// The deltas are its own only during the call. process may panic. isInInitialList: HasSynced was false before.
 func (f *DeltaFIFO[K, T]) Pop(process func(key K, ds []Delta[K, T], isInInitialList bool) error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

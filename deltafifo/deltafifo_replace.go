@@ -3,14 +3,14 @@ package deltafifo
 // Replace queues a list, in one step: a Replaced delta for each of its objects, in order, and then a tombstone for each
 // queued or known key that it lacks. A watch that broke off misses deletions, and the list is the only sign of them.
 //
-// keep names objects that the server has but that could not be read. They count as present, and nothing is queued for
+// keep names objects that the server has but that could not be read. They count as listed, and nothing is queued for
 // them. The same holds for an object whose transform fails. objs and keep are not retained. The error joins one
 // ErrNoKey for each object without a key; the others are queued.
 func (f *DeltaFIFO[K, T]) Replace(objs []T, keep []K, _ string) error {
 	items, err := f.opts.list(objs, keep)
-	present := make(map[K]struct{}, len(items))
+	listed := make(map[K]struct{}, len(items))
 	for i := range items {
-		present[items[i].Key] = struct{}{}
+		listed[items[i].Key] = struct{}{}
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -19,22 +19,22 @@ func (f *DeltaFIFO[K, T]) Replace(objs []T, keep []K, _ string) error {
 			f.appendLocked(Delta[K, T]{Type: Replaced, Key: item.Key, Obj: item.Obj})
 		}
 	}
-	f.appendTombstonesLocked(present)
+	f.appendTombstonesLocked(listed)
 	f.firstListLocked(len(f.items))
 	return err
 }
 
-// appendTombstonesLocked appends a tombstone for each queued or known key that is not present. Queued keys come first,
+// appendTombstonesLocked appends a tombstone for each queued or known key that is not listed. Queued keys come first,
 // because what is queued is newer than what the store has.
-func (f *DeltaFIFO[K, T]) appendTombstonesLocked(present map[K]struct{}) {
+func (f *DeltaFIFO[K, T]) appendTombstonesLocked(listed map[K]struct{}) {
 	for p := f.oldest; p != nil; p = p.next {
-		if _, ok := present[p.key]; !ok {
+		if _, ok := listed[p.key]; !ok {
 			d, _ := f.tombstoneLocked(p.key)
 			f.appendLocked(d)
 		}
 	}
 	for _, key := range f.knownKeysLocked() {
-		if _, ok := present[key]; !ok && f.items[key] == nil {
+		if _, ok := listed[key]; !ok && f.items[key] == nil {
 			d, _ := f.tombstoneLocked(key)
 			f.appendLocked(d)
 		}

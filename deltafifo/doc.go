@@ -1,16 +1,17 @@
 // Package deltafifo holds the change logs between the watch and the store. The reflector writes what it sees. One
-// consumer reads, applies the changes to the store and tells the handlers.
+// consumer reads, applies the changes to the store and tells the handlers. Here it empties a queue of each kind after
+// every line of calls. Object a in version 1 is a@1.
 //
-//	reflector                    the log                             consumer
+//	calls               each Pop of a DeltaFIFO takes              each PopBatch of an InOrder takes
+//	Replace a@1 b@2     [Replaced a@1] [Replaced b@2]              [ReplacedAll {a@1 b@2}]
+//	Update a@3 b@4 a@5  [Updated a@3, Updated a@5] [Updated b@4]   [Updated a@3, Updated b@4] [Updated a@5]
+//	Delete b@6          [Deleted b@6]                              [Deleted b@6]
+//	Replace c@8         [Replaced c@8] [Deleted a@5: a tombstone]  [ReplacedAll {c@8}]
+//	Resync              [Sync c@8]                                 [SyncAll]
+//	Bookmark 20         nothing                                    [Bookmark 20]
 //
-//	Add Update Delete  ──▶  DeltaFIFO   a: [Added, Updated]   ──▶  Pop: all changes of one key
-//	DeleteKey               (per key)   b: [Deleted]
-//	Replace Resync
-//	Bookmark           ──▶  InOrder     a+ b- a~ list sync b+ ──▶  Pop: one event, PopBatch: many
-//	                        (as it came)
-//
-// DeltaFIFO is the queue of the tutorials. It gathers the changes of each key. It asks the store what it has, so that a
-// list becomes one Replaced or Deleted delta per key. Its consumer has the [KnownObjects] and processes in its lock.
+// DeltaFIFO is the queue of the tutorials. It gathers the changes of each key. It asks the store, its [KnownObjects],
+// what it has. So a list becomes one Replaced or Deleted delta per key. Pop calls process under the queue's lock.
 //
 // InOrder is what informers use by default. It asks nothing: a list is one ReplacedAll event, a resync one SyncAll. The
 // consumer compares them with its store, and no lock is held meanwhile. Events reach the store in the order of their
@@ -18,29 +19,28 @@
 //
 // # Guarantees
 //
-//	            DeltaFIFO                                      InOrder
-//	consumers   any number                                     one
-//	order       keys by their first pending delta              all deltas as they came
-//	            the deltas of each key as they came
-//	left out    a Sync of a key that has something pending     nothing
-//	            a deletion of a key neither queued nor known
-//	            of two deletions in a row the worse informed
-//	methods     wait for process, except HasSynced, Synced     do not wait for process, but for backpressure
-//	empty list  synced at once, if the queue is empty then     synced when it was processed
-//	a burst's   goes when the queue gets empty, if less than   goes when less than a quarter of it has been used
-//	memory      a quarter was used since it was empty before   for some time
+//	           DeltaFIFO                                            InOrder
+//	consumers  any number                                           one
+//	order      keys by first delta; deltas of a key as they came    all deltas as they came
+//	left out   a Sync of a key that has something pending           nothing
+//	           a deletion of a key neither queued nor known
+//	           one of two deletions in a row of the same key
+//	methods    wait for process, not Bookmark, HasSynced, Synced    wait for process under backpressure only
 //
-// Backpressure: if a pop leaves two full batches or more in the queue, mutators wait until its batch is processed. If
-// it leaves less, they do not wait during that batch, however much they queue.
+// Memory: both queues release what a burst has left, once they need less than a quarter of it. DeltaFIFO's need is its
+// greatest length since it was last empty, when it gets empty again. InOrder's is a high-water mark that decays slowly.
+//
+// Backpressure: if a pop leaves two full batches or more, mutators wait until its process function returns. The next
+// pop may be faster than a waiting mutator, which then waits on. If a pop leaves less, none waits, however much comes.
 //
 // In both queues all methods may be called from any goroutine. The pops block until there is something to pop, or the
 // queue is closed and empty. Steady work allocates nothing. The slices that process gets are cleared and reused.
 //
 // Failing transforms: an error or a panic costs the object's new version, and nothing else. OnError is told. An Add or
-// Update queues nothing. In a Replace the key counts as present. A Delete is queued without an object (Missing).
+// Update queues nothing. In a Replace the key counts as listed. A Delete is queued without an object (Missing).
 //
-// Initial list: HasSynced turns true when the last entry of the first Replace was processed, not when it was taken. An
-// Add, Update, Delete or DeleteKey before any list makes it true at once.
+// Initial list: HasSynced turns true when the last entry of the first Replace was processed, not when it was taken. It
+// turns true at once if Replace leaves a DeltaFIFO empty, or on an Add, Update, Delete or DeleteKey before any list.
 //
 // # Not guaranteed
 //

@@ -8,8 +8,8 @@ import (
 // Pop takes the oldest delta. It blocks until there is one. Once the queue is closed and empty it returns ErrClosed.
 // Whatever process returns, the delta is gone, and Pop returns the same. During another pop: ErrPopInProgress.
 //
-// Pop holds no lock while process runs, and producers may append. But if Pop leaves two full batches, they block until
-// process returns. So process must not wait for a producer. isInInitialList: HasSynced was false before.
+// process runs without the lock. If Pop leaves two full batches, producers block until it returns. So process must
+// not wait for a producer, nor call Add: it might block until Close. isInInitialList: HasSynced was false before.
 func (q *InOrder[K, T]) Pop(process func(d Delta[K, T], isInInitialList bool) error) error {
 	return q.pop(1, func(batch []Delta[K, T], initial bool) error { return process(batch[0], initial) })
 }

@@ -34,7 +34,7 @@ type Options[K comparable, T any] struct {
 	Known KnownObjects[K, T]
 	// Transform sees every object once, in the producer's goroutine with no lock held. It may change it. It may be nil.
 	Transform func(T) (T, error)
-	// OnError is told of every failed Transform, in the same way. It may be nil.
+	// OnError is told of every failed Transform, in the producer's goroutine with no lock held. It may be nil.
 	OnError func(key K, err error)
 	// BatchSize is the greatest number of deltas in a batch. InOrder only. Zero or less: 1000.
 	BatchSize int

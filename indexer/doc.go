@@ -13,12 +13,12 @@
 // # Guarantees
 //
 //   - Readers that iterate do not stop writers. After a snapshot, a writer copies each chunk once before it writes
-//     there. Without a snapshot nothing is copied. Between two writes all readers share one snapshot.
+//     there. Without a snapshot nothing is copied. Until the next write later readers share that snapshot.
 //   - A snapshot is one moment across Len, Get, All, ByIndex and ResourceVersion, for as long as it is kept.
 //   - Apply and Replace are all or nothing for every reader. Reads never go back in time.
 //   - Index functions run before the store is locked, never on an old object, and so may read the store.
 //   - An index function may fail on an object, with an error or a panic. The object is then stored, and missing from
-//     that index only. OnError is told, with no lock held. The object's next version is indexed again.
+//     that index only. OnError is told, with the store unlocked. The object's next version is indexed again.
 //   - An update that leaves the object under the same index values allocates nothing, but the copy of a shared chunk.
 //   - Deleted objects are let go, and the memory of the structures follows.
 //
@@ -30,10 +30,9 @@
 //   - Which of two writers at the same time is last, and how often an index function is called.
 //   - That a lookup never waits. It waits for a write in progress, also for a long transaction.
 //
-// As deltafifo.KnownObjects the store is asked while that queue is locked. It never calls back.
+// As deltafifo.KnownObjects the store is asked while that queue is locked. It never calls back. If that queue's process
+// function writes to the store, index functions and OnError also run under the queue's lock.
 //
-// # Reading order
-//
-// column.go (copy on write), content.go (slots), index.go (posting lists), store.go (the lock, the epochs), write.go,
-// read.go, snapshot.go, replace.go, values.go (index functions), indexers.go (indices that come and go).
+// Reading order: column.go (copy on write), content.go (slots), index.go (posting lists), store.go (lock, epochs),
+// write.go, read.go, snapshot.go, replace.go, values.go (index functions), indexers.go (indices that come and go).
 package indexer

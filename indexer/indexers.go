@@ -28,10 +28,14 @@ func (s *Store[K, T]) GetIndexers() Indexers[T] {
 	return indexers
 }
 
-// AddIndexers adds indices and indexes what the store holds. If one of the names is taken, or being added, it is an
-// error and nothing changes. Readers and writers go on meanwhile. Writers index what they write. The other objects are
-// pending, and are indexed one by one from a snapshot. Then readers see the complete indices. At last OnError is told
-// of each object on which a function failed, and which is missing from that index.
+// AddIndexers adds indices and indexes what the store holds. If a name is taken, or being added, it is an error and
+// nothing changes. Readers and writers go on meanwhile. At last readers see the complete indices, and OnError is told
+// of the objects that AddIndexers could not index. An object is pending in an index until the first of these events:
+//
+//	          ┌─ a writer stores it ────────▶ indexed by that writer
+//	pending ──┼─ a writer deletes it ───────▶ gone from the index
+//	          ├─ Replace swaps the content ─▶ indexed by Replace, in an index that takes this one's place, or gone
+//	          └─ a loop over a snapshot ────▶ indexed by AddIndexers, which passes over what is not pending
 func (s *Store[K, T]) AddIndexers(add Indexers[T]) error {
 	if len(add) == 0 {
 		return nil
@@ -62,7 +66,7 @@ func (s *Store[K, T]) AddIndexers(add Indexers[T]) error {
 				if ok && ix.postings[slot] == (posting{}) {
 					ix.addPostings(slot, sc.values[i], s.epoch.Load())
 				} else {
-					sc.failed = nil // the writer that wrote or deleted the object has reported what failed
+					sc.failed = nil // of a version that is gone, or that its writer has reported
 				}
 			}
 			failed, sc.failed = append(failed, sc.failed...), nil // reported last, because OnError may panic
@@ -78,8 +82,7 @@ func (s *Store[K, T]) AddIndexers(add Indexers[T]) error {
 	return nil
 }
 
-// RemoveIndexers removes indices and frees their memory; snapshots keep theirs. If one of the names is unknown, or
-// still being added, it is an error and nothing changes.
+// RemoveIndexers removes indices; snapshots keep theirs. A name unknown or being added is an error: nothing changes.
 func (s *Store[K, T]) RemoveIndexers(names ...string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

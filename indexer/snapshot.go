@@ -6,10 +6,9 @@ import (
 	"sync"
 )
 
-// Snapshot is a store at one moment. It may be copied, kept, and used by many goroutines. It keeps the chunks that the
-// store has copied or dropped since. The zero value is an empty snapshot without indices.
-// A snapshot need not be closed: the next write to each chunk copies it, once, in any case. Maps cannot be shared. So
-// the first Get makes a map of all keys, and the first ByIndex one of the values of that index.
+// Snapshot is a store at one moment; the zero value is empty. It may be copied, kept, and used by many goroutines. It
+// keeps the chunks that the store has copied or dropped since. It need not be closed: the next write to each chunk
+// copies it anyway. Maps cannot be shared: the first Get makes one of all keys, the first ByIndex one of all values.
 type Snapshot[K comparable, T any] struct {
 	m *moment[K, T] // nil in the zero value
 }
@@ -41,7 +40,7 @@ type frozenIndex[T any] struct {
 }
 
 // freezeRLocked returns the snapshot of the present moment. mu must be locked, for reading at least. The moment is made
-// in m, which the caller allocates before: an allocation may have to wait for the garbage collector.
+// in m. Snapshot allocates m unlocked: that may take a garbage collection. lookup learns too late that it needs one.
 func (s *Store[K, T]) freezeRLocked(m *moment[K, T]) *moment[K, T] {
 	if present := s.present.Load(); present != nil {
 		return present

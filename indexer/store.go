@@ -6,7 +6,7 @@ import (
 )
 
 // IndexFunc appends to the empty dst the values of obj in the index. A value named twice counts once. It must
-// depend on obj alone. It runs in the writer's goroutine, with no lock held, and may read the store. An error or panic
+// depend on obj alone. It runs in the writer's goroutine with the store unlocked, and may read it. An error or panic
 // costs this object its place in this index, until its next version.
 type IndexFunc[T any] func(obj T, dst []string) ([]string, error)
 
@@ -24,8 +24,8 @@ type Options[K comparable, T any] struct {
 	CloneKey func(key K) K
 	// Indexers are the first indices. AddIndexers adds more.
 	Indexers Indexers[T]
-	// OnError is told of an index function that failed on the object under key. It is called after the write, with no
-	// lock held, in the writer's goroutine. nil drops the error.
+	// OnError is told of an index function that failed on the object under key. It is called after the write, in
+	// the writer's goroutine with the store unlocked. nil drops the error.
 	OnError func(key K, err error)
 }
 
@@ -41,7 +41,7 @@ type Op[K comparable, T any] struct {
 
 // Store is a map from keys to objects with indices. All methods may be called from any goroutine. A write:
 //
-//  1. ask the index functions, with no lock held
+//  1. ask the index functions, with mu unlocked
 //  2. lock mu; if indices came or went since step 1, unlock and start again
 //  3. forget the snapshot of the present moment
 //  4. change the content, and copy each chunk first that a snapshot may share
@@ -57,7 +57,7 @@ type Store[K comparable, T any] struct {
 	mu sync.RWMutex // guards all below
 	content[K, T]
 	rv string
-	// epoch counts snapshots, from 1. A reader may take one: it holds the read lock, and adds to epoch atomically.
+	// epoch counts snapshots, from 1. It is atomic: a reader that takes a snapshot adds 1 under the read lock.
 	// Invariant: what was made in this epoch is shared with no snapshot.
 	epoch atomic.Uint64
 	// present is the snapshot of the present moment. nil: nobody has asked for it since the last write.

@@ -18,7 +18,7 @@ type failure[K comparable] struct {
 	err error
 }
 
-// compute asks all index functions about an object. No lock may be held.
+// compute asks all index functions about an object. The store must be unlocked.
 func (sc *scratch[K, T]) compute(key K, obj T) {
 	for _, def := range sc.defs {
 		n := len(sc.memory)
