@@ -3,6 +3,7 @@ package indexer
 import (
 	"fmt"
 	"iter"
+	"runtime"
 	"sync"
 )
 
@@ -63,8 +64,12 @@ func (s *Store[K, T]) Snapshot() Snapshot[K, T] {
 	}
 	m := &moment[K, T]{indices: make([]frozenIndex[T], 0, len(*s.defs.Load()))}
 	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return Snapshot[K, T]{s.freezeRLocked(m)}
+	m = s.freezeRLocked(m)
+	s.mu.RUnlock()
+	// 10 µs, where it was 400, for a write beside ten listing readers: a writer that waited for this lock runs next, and
+	// not when this reader's time slice ends.
+	runtime.Gosched()
+	return Snapshot[K, T]{m}
 }
 
 // Len returns the number of objects.
