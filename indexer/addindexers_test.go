@@ -195,10 +195,3 @@ func TestAddIndexers_APanicOfOnErrorLeavesTheIndexComplete(t *testing.T) {
 	require.NoError(t, s.RemoveIndexers("group"))
 	checkInvariants(t, s)
 }
-
-func TestAddIndexers_OfNothingAsksForNoLock(t *testing.T) {
-	s := filled(t, 10)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	require.NoError(t, s.AddIndexers(nil))
-}

@@ -37,9 +37,6 @@ func (s *Store[K, T]) GetIndexers() Indexers[T] {
 //	          ├─ Replace swaps the content ─▶ indexed by Replace, in an index that takes this one's place, or gone
 //	          └─ a loop over a snapshot ────▶ indexed by AddIndexers, which passes over what is not pending
 func (s *Store[K, T]) AddIndexers(add Indexers[T]) error {
-	if len(add) == 0 {
-		return nil
-	}
 	var defs []*definition[T]
 	var failed []failure[K]
 	s.mu.Lock()

@@ -66,8 +66,8 @@ func (s *Store[K, T]) Snapshot() Snapshot[K, T] {
 	s.mu.RLock()
 	m = s.freezeRLocked(m)
 	s.mu.RUnlock()
-	// 10 µs, where it was 400, for a write beside ten listing readers: a writer that waited for this lock runs next, and
-	// not when this reader's time slice ends.
+	// 10 µs, where it was 400, for a write beside ten listing readers: a writer that waited for this lock runs next.
+	// Else it would wait until this reader's time slice ends.
 	runtime.Gosched()
 	return Snapshot[K, T]{m}
 }
