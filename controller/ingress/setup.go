@@ -124,8 +124,9 @@ func newInformer[T listwatch.Object](c *Controller, cfg *rest.Config, gvr schema
 		informerOptions.Observe = func(o sharedinformer.Observation) { traceInformer(o, kind, opts.Trace) }
 		informerOptions.Reflector.Observe = func(o reflector.Observation) { traceReflector(o, kind, opts.Trace) }
 	}
-	detector := mutationdetect.New(gvr.Resource, nil)
+	var detector *mutationdetect.Detector
 	if mutationdetect.Wanted() {
+		detector = mutationdetect.New(gvr.Resource, nil)
 		informerOptions.BeforeStore = detector.BeforeStore
 	}
 	informer := sharedinformer.New(listwatch.ListerWatcher[T](lw), informerOptions)
