@@ -69,7 +69,8 @@ func (c *Controller[K]) Len() int { return c.queue.Len() }
 // retried or requeued. After Options.DrainTimeout it cancels the context of the running reconciles and leaves the rest
 // of the queue undone. Run returns when every worker has ended, so a reconcile that ignores its context delays it.
 //
-// The error is nil after a complete drain, [ErrDrainTimeout] if work was left undone, [ErrAlreadyRun] at a second call.
+// The error is nil if every queued key was reconciled in time, even if some failed: a drain retries nothing. It is
+// [ErrDrainTimeout] if work was left undone, [ErrAlreadyRun] at a second call.
 func (c *Controller[K]) Run(ctx context.Context) error {
 	if !c.ran.CompareAndSwap(false, true) {
 		return ErrAlreadyRun

@@ -16,10 +16,10 @@ func EnqueueObject[T listwatch.Object](c *Controller[listwatch.Key]) sharedinfor
 	return h
 }
 
-// EnqueueOwner returns a handler that enqueues the controller of each object that is added, updated or deleted. It must
-// be of the given kind, in any version. The key has its name and the object's namespace. If the controller of an object
-// changed, both the old and the new one are enqueued. A deletion without an object is skipped. Priorities are those of
-// [EnqueueObject].
+// EnqueueOwner returns a handler that enqueues the controlling owner of each object that is added, updated or deleted.
+// Owners of another kind are skipped; their version does not matter. The key has the owner's name and the object's
+// namespace. If the owner of an object changed, both the old and the new one are enqueued. A deletion without an object
+// is skipped. Priorities are those of [EnqueueObject].
 func EnqueueOwner[T listwatch.Object](c *Controller[listwatch.Key], owner schema.GroupKind) sharedinformer.Handler[T] {
 	return enqueue(c, func(obj T) (listwatch.Key, bool) { return ownerOf(obj, owner) })
 }

@@ -45,7 +45,7 @@ type Metrics interface {
 	// Began is called when a worker begins a reconcile.
 	Began()
 	// Ended is called when a reconcile has ended, with its duration and its error. The result is success,
-	// requeue_after, error (to be retried), terminal, dropped (retried too often) or cancelled (failed after the drain
-	// timeout).
+	// requeue_after, error (retried, but not in a drain), terminal, dropped (retried too often) or cancelled (failed
+	// after the drain timeout).
 	Ended(result string, took time.Duration, err error)
 }

@@ -15,7 +15,7 @@ type outcome string
 const (
 	success      outcome = "success"
 	requeueAfter outcome = "requeue_after"
-	failed       outcome = "error"     // to be retried
+	failed       outcome = "error"     // retried, but not in a drain
 	terminal     outcome = "terminal"  // not to be retried
 	dropped      outcome = "dropped"   // retried too often
 	cancelled    outcome = "cancelled" // failed after the drain timeout

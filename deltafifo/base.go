@@ -11,7 +11,7 @@ type base[K comparable, T any] struct {
 	changed    sync.Cond  // wakes consumers that wait for deltas and producers that wait for room
 	closed     bool
 	populated  bool // the first list came, or an event before any list; later lists change nothing here
-	// remaining is how many more entries must be processed until the first list is.
+	// remaining counts the entries not yet processed, up to the end of the first list.
 	// Invariant: remaining is 0 unless populated; synced is closed exactly if populated and remaining is 0.
 	remaining int
 	synced    chan struct{}
@@ -64,8 +64,8 @@ func (b *base[K, T]) Close() {
 	b.changed.Broadcast()
 }
 
-// HasSynced tells whether the last entry of the first Replace was processed, or an Add, Update, Delete or DeleteKey
-// came before any Replace. It never blocks, and process functions may call it.
+// HasSynced tells whether all that the first Replace queued was processed, or an event of a single object came before
+// any Replace. It never blocks, and process functions may call it.
 func (b *base[K, T]) HasSynced() bool {
 	select {
 	case <-b.synced:
@@ -78,9 +78,9 @@ func (b *base[K, T]) HasSynced() bool {
 // Synced returns a channel that is closed when HasSynced turns true.
 func (b *base[K, T]) Synced() <-chan struct{} { return b.synced }
 
-// firstListLocked begins the initial sync, which ends when the queued entries are processed. Later calls do nothing.
+// populateLocked begins the initial sync, which ends when the queued entries are processed. Later calls do nothing.
 // For an event before any list, queued is 0: there is no list to wait for, so HasSynced is true at once.
-func (b *base[K, T]) firstListLocked(queued int) {
+func (b *base[K, T]) populateLocked(queued int) {
 	if b.populated {
 		return
 	}
@@ -90,7 +90,7 @@ func (b *base[K, T]) firstListLocked(queued int) {
 	}
 }
 
-// entriesDoneLocked notes that n more entries were processed, while some remain.
+// entriesDoneLocked notes that n more entries were processed. n must be at least 1, and remaining at least n.
 func (b *base[K, T]) entriesDoneLocked(n int) {
 	if b.remaining -= n; b.remaining == 0 {
 		close(b.synced)

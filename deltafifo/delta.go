@@ -40,10 +40,10 @@ func (t DeltaType) String() string {
 // Delta is one change: its type and the object's state after it, or, for a Deleted, the last state known.
 type Delta[K comparable, T any] struct {
 	Type DeltaType
-	// Key is what the KeyFunc said of the object as it came, before Transform. Zero for the bulk types.
+	// Key is what the KeyFunc said of the object as it came, before Transform. Zero for ReplacedAll, SyncAll, Bookmark.
 	Key K
 	Obj T
-	// Missing: Obj is the zero value. Only a Deleted can lack its object; the consumer takes its store's version.
+	// Missing: this Deleted came without a readable object, and Obj is zero. The consumer uses its store's version.
 	Missing bool
 	// FinalStateUnknown marks a tombstone: nobody saw the deletion. It was inferred from a list that lacks the object,
 	// or from DeleteKey. Obj may be older than the object's last state.
@@ -56,7 +56,7 @@ type Delta[K comparable, T any] struct {
 type Bulk[K comparable, T any] struct {
 	ResourceVersion string
 	// Items is the list in the server's order, then the kept keys. Of a key that comes twice the later item counts. A
-	// key has no Keep item beside one with an object.
+	// key with an object has no Keep item.
 	Items []Item[K, T]
 }
 

@@ -28,7 +28,7 @@ func NewDeltaFIFO[K comparable, T any](opts Options[K, T]) *DeltaFIFO[K, T] {
 	return f
 }
 
-// DeleteUnknown is DeleteKey with a version of the object, which is not transformed. The error is always nil.
+// DeleteUnknown is DeleteKey, but the tombstone carries obj, which is not transformed. The error is always nil.
 func (f *DeltaFIFO[K, T]) DeleteUnknown(key K, obj T) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -36,8 +36,9 @@ func (f *DeltaFIFO[K, T]) DeleteUnknown(key K, obj T) error {
 	return nil
 }
 
+// pushEventLocked queues an event. The deletion of a key that is neither queued nor known is dropped.
 func (f *DeltaFIFO[K, T]) pushEventLocked(d Delta[K, T], ok bool) {
-	f.firstListLocked(0)
+	f.populateLocked(0)
 	if ok && d.Type == Deleted {
 		var last Delta[K, T]
 		last, ok = f.tombstoneLocked(d.Key)

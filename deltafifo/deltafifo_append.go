@@ -11,7 +11,7 @@ type entry[K comparable, T any] struct {
 func (f *DeltaFIFO[K, T]) appendLocked(d Delta[K, T]) {
 	p := f.items[d.Key]
 	if p == nil {
-		p = f.enqueueLocked(d.Key)
+		p = f.newEntryLocked(d.Key)
 	}
 	if n := len(p.deltas); n > 0 && d.Type == Deleted && p.deltas[n-1].Type == Deleted {
 		p.deltas[n-1] = foldDeletions(p.deltas[n-1], d)
@@ -23,8 +23,8 @@ func (f *DeltaFIFO[K, T]) appendLocked(d Delta[K, T]) {
 	}
 }
 
-// enqueueLocked puts a key without deltas at the end of the queue, and wakes one waiting consumer.
-func (f *DeltaFIFO[K, T]) enqueueLocked(key K) *entry[K, T] {
+// newEntryLocked puts a key without deltas at the end of the queue, and wakes one waiting consumer.
+func (f *DeltaFIFO[K, T]) newEntryLocked(key K) *entry[K, T] {
 	if f.free == nil {
 		f.free = &entry[K, T]{}
 		f.made++
@@ -52,8 +52,9 @@ func foldDeletions[K comparable, T any](older, newer Delta[K, T]) Delta[K, T] {
 	return newer
 }
 
-// tombstoneLocked makes a tombstone: a deletion that nobody saw. It carries the last queued delta's version, even if
-// Missing. If nothing is queued, it carries the known one. found: the key has queued deltas, of any type, or is known.
+// tombstoneLocked makes a tombstone: a deletion that nobody saw. Its object is that of the key's last queued delta; if
+// that one is Missing, so is the tombstone. If nothing is queued, it is the known object. found: the key has queued
+// deltas, of any type, or is known.
 func (f *DeltaFIFO[K, T]) tombstoneLocked(key K) (d Delta[K, T], found bool) {
 	d = Delta[K, T]{Type: Deleted, Key: key, Missing: true, FinalStateUnknown: true}
 	if p := f.items[key]; p != nil {

@@ -6,7 +6,8 @@ import "time"
 // queue is closed and empty it returns ErrClosed. Whatever process returns, the key is gone, and Pop returns the same.
 //
 // Pop holds the queue's lock while process runs. Of the queue, process may call only HasSynced, Synced and Bookmark.
-// The deltas are its own only during the call. process may panic. isInInitialList: HasSynced was false before.
+// The deltas are its own only during the call. process may panic. isInInitialList tells that
+// HasSynced was still false when Pop took the key.
 func (f *DeltaFIFO[K, T]) Pop(process func(key K, ds []Delta[K, T], isInInitialList bool) error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

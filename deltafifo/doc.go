@@ -25,13 +25,15 @@
 //	left out   a Sync of a key that has something pending           nothing
 //	           a deletion of a key neither queued nor known
 //	           one of two deletions in a row of the same key
-//	methods    wait for process, not Bookmark, HasSynced, Synced    wait for process under backpressure only
+//	methods    wait for process; not Bookmark, HasSynced, Synced    those that queue: wait under backpressure
 //
-// Memory: both queues release what a burst has left, once they need less than a quarter of it. DeltaFIFO's need is its
-// greatest length since it was last empty, when it gets empty again. InOrder's is a high-water mark that decays slowly.
+// Memory: both queues release what a burst has left, once they need less than a quarter of it. DeltaFIFO looks whenever
+// it gets empty: its need is its greatest length since it was empty before. InOrder's is a high-water mark that decays
+// slowly.
 //
-// Backpressure: if a pop leaves two full batches or more, mutators wait until its process function returns. The next
-// pop may be faster than a waiting mutator, which then waits on. If a pop leaves less, none waits, however much comes.
+// Backpressure is InOrder's. If a pop leaves 2·BatchSize deltas or more, all methods that queue wait until its process
+// function returns. The next pop may be faster than a waiting producer, which then waits on. If a pop leaves less, none
+// waits, however much comes. Nothing bounds a DeltaFIFO.
 //
 // In both queues all methods may be called from any goroutine. The pops block until there is something to pop, or the
 // queue is closed and empty. Steady work allocates nothing. The slices that process gets are cleared and reused.
@@ -39,8 +41,9 @@
 // Failing transforms: an error or a panic costs the object's new version, and nothing else. OnError is told. An Add or
 // Update queues nothing. In a Replace the key counts as listed. A Delete is queued without an object (Missing).
 //
-// Initial list: HasSynced turns true when the last entry of the first Replace was processed, not when it was taken. It
-// turns true at once if Replace leaves a DeltaFIFO empty, or on an Add, Update, Delete or DeleteKey before any list.
+// Initial list: HasSynced turns true when all that the first Replace queued was processed, not when it was taken: each
+// key of a DeltaFIFO, the one ReplacedAll of an InOrder. It turns true at once if Replace leaves a DeltaFIFO empty, or
+// on an event of a single object before any list.
 //
 // # Not guaranteed
 //

@@ -18,7 +18,7 @@ type InOrder[K comparable, T any] struct {
 	batchLen   int  // how many deltas of head, from done on, are being processed
 	queued     int  // how many deltas were not processed: head[done:] and tail
 	popping    bool // a consumer waits or processes
-	// backpressure: when the batch being processed was taken, two full batches were left. Producers wait for its end.
+	// backpressure: the pop in progress left two full batches or more. Producers wait until it ends.
 	backpressure bool
 	highWater    int            // the longest head of late; decays slowly
 	seen         map[K]struct{} // finds repeated keys in a batch, else empty or nil
@@ -100,9 +100,9 @@ func (q *InOrder[K, T]) enqueueLocked(d Delta[K, T], ok bool) {
 	switch {
 	case q.populated:
 	case d.Type < ReplacedAll:
-		q.firstListLocked(0)
+		q.populateLocked(0)
 	case d.Type == ReplacedAll:
-		q.firstListLocked(q.queued + 1)
+		q.populateLocked(q.queued + 1)
 	}
 	if !ok {
 		return

@@ -9,14 +9,16 @@ import (
 // Whatever process returns, the delta is gone, and Pop returns the same. During another pop: ErrPopInProgress.
 //
 // process runs without the lock. If Pop leaves two full batches, producers block until it returns. So process must
-// not wait for a producer, nor call Add: it might block until Close. isInInitialList: HasSynced was false before.
+// not wait for a producer, nor call Add: it might block until Close. isInInitialList tells that HasSynced was still
+// false when Pop took the delta.
 func (q *InOrder[K, T]) Pop(process func(d Delta[K, T], isInInitialList bool) error) error {
 	return q.pop(1, func(batch []Delta[K, T], initial bool) error { return process(batch[0], initial) })
 }
 
 // PopBatch is Pop for as many deltas as can be taken at once: at most BatchSize, in order of arrival. No key comes
 // twice, unless KeysMayRepeat. A ReplacedAll, SyncAll or Bookmark comes alone, so no batch reaches over the end of the
-// initial list. A batch also ends at the end of a buffer. The slice is process's own only during the call.
+// initial list. A batch may be shorter than what waits, where an internal buffer ends. The slice is process's own only
+// during the call.
 func (q *InOrder[K, T]) PopBatch(process func(batch []Delta[K, T], isInInitialList bool) error) error {
 	return q.pop(q.opts.BatchSize, process)
 }
@@ -52,7 +54,7 @@ func (q *InOrder[K, T]) pop(limit int, process func([]Delta[K, T], bool) error) 
 }
 
 // nextBatchLocked returns what comes next in head: until limit, a bulk delta, or a key's second delta.
-// When head is used up, tail takes its place, and it is the next tail, unless it is memory that a burst has left. The
+// A used-up head and tail change places. The old head's memory is reused, unless it is what a burst has left. The
 // high-water mark decays slowly: a consumer may wake for single events between full batches.
 func (q *InOrder[K, T]) nextBatchLocked(limit int) []Delta[K, T] {
 	if old := q.head; q.done == len(old) {

@@ -32,11 +32,13 @@ type Options[K comparable, T any] struct {
 	KeyFunc func(T) (K, error)
 	// Known is the consumer's store, for DeltaFIFO. Nil: deletions concern queued keys only, Resync does nothing.
 	Known KnownObjects[K, T]
-	// Transform sees every object once, in the producer's goroutine with no lock held. It may change it. It may be nil.
+	// Transform sees every object once, except DeleteUnknown's, in the producer's goroutine with no lock held. It may
+	// change the object. It may be nil.
 	Transform func(T) (T, error)
 	// OnError is told of every failed Transform, in the producer's goroutine with no lock held. It may be nil.
 	OnError func(key K, err error)
-	// BatchSize is the greatest number of deltas in a batch. InOrder only. Zero or less: 1000.
+	// BatchSize is the greatest number of deltas in a batch, and half the bound of the backpressure. InOrder only. Zero
+	// or less: 1000.
 	BatchSize int
 	// KeysMayRepeat allows several deltas of one key in a batch, in order. It saves the search for them. InOrder only.
 	KeysMayRepeat bool

@@ -18,7 +18,7 @@ type content[K comparable, T any] struct {
 	indices []*index[T]
 }
 
-// insert puts an object that is new in a slot. It is pending in the indices.
+// insert puts an object that is new in a slot. The caller must index it: until then it is pending, see posting.
 func (c *content[K, T]) insert(key K, obj T, epoch uint64) (slot uint32) {
 	slot = c.keys.push(key, epoch)
 	c.objs.push(obj, epoch)

@@ -13,25 +13,26 @@
 // # Guarantees
 //
 //   - Readers that iterate do not stop writers. After a snapshot, a writer copies each chunk once before it writes
-//     there. Without a snapshot nothing is copied. Until the next write later readers share that snapshot.
+//     there, and each column's list of chunks once. Without a snapshot nothing is copied. Until the next write later
+//     readers share that snapshot.
 //   - A snapshot is one moment across Len, Get, All, ByIndex and ResourceVersion, for as long as it is kept.
 //   - Apply and Replace are all or nothing for every reader. Reads never go back in time.
 //   - Index functions run before the store is locked, never on an old object, and so may read the store.
 //   - An index function may fail on an object, with an error or a panic. The object is then stored, and missing from
 //     that index only. OnError is told, with the store unlocked. The object's next version is indexed again.
-//   - An update that leaves the object under the same index values allocates nothing, but the copy of a shared chunk.
+//   - An update that leaves the object under the same index values allocates nothing but such copies.
 //   - Deleted objects are let go, and the memory of the structures follows.
 //
 // # Not guaranteed
 //
-//   - An order, but of ListKeys and IndexKeys (given Options.Compare) and ListIndexValues.
+//   - Any order, except that of ListIndexValues and, given Options.Compare, of ListKeys and IndexKeys.
 //   - That a key's strings are those of the object's latest version. The store keeps the key that came first.
 //   - That a stored object stays as it is. Objects are not copied: a change to one is seen by all, but not indexed.
 //   - Which of two writers at the same time is last, and how often an index function is called.
 //   - That a lookup never waits. It waits for a write in progress, also for a long transaction.
 //
-// As deltafifo.KnownObjects the store is asked while that queue is locked. It never calls back. If that queue's process
-// function writes to the store, index functions and OnError also run under the queue's lock.
+// As deltafifo.KnownObjects the store is called with that queue's lock held. The store never calls the queue. If that
+// queue's process function writes to the store, index functions and OnError also run under the queue's lock.
 //
 // Reading order: column.go (copy on write), content.go (slots), index.go (posting lists), store.go (lock, epochs),
 // write.go, read.go, snapshot.go, replace.go, values.go (index functions), indexers.go (indices that come and go).

@@ -13,7 +13,7 @@ package indexer
 type index[T any] struct {
 	def      *definition[T]
 	numbers  map[string]uint32   // value → number of its posting list
-	lists    column[postingList] // by number; len-1 is numbers' high-water mark. List 0 stays empty. Snapshots share it
+	lists    column[postingList] // by number; shared with snapshots. List 0 stays empty. Only giveBack makes it shorter
 	free     []uint32            // numbers to use again
 	postings []posting           // the first one of each object, by slot; no snapshot shares it
 }
@@ -135,10 +135,11 @@ func (ix *index[T]) removePostings(slot uint32, epoch uint64) {
 	}
 }
 
-// giveBack makes the index anew if its map is mostly empty and worth the time.
+// giveBack makes the index anew if its map is mostly empty. That takes time for each object, so an index with few lists
+// stays as it is.
 func (ix *index[T]) giveBack(epoch uint64) {
 	if !mostlyEmpty(len(ix.numbers), ix.lists.len) || ix.lists.len*16 <= len(ix.postings) {
-		return // it is full enough, or small beside the objects, each of which costs time
+		return
 	}
 	next := newIndex(ix.def, len(ix.postings), epoch)
 	for slot, first := range ix.postings {

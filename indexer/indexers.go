@@ -63,7 +63,7 @@ func (s *Store[K, T]) AddIndexers(add Indexers[T]) error {
 				if ok && ix.postings[slot] == (posting{}) {
 					ix.addPostings(slot, sc.values[i], s.epoch.Load())
 				} else {
-					sc.failed = nil // of a version that is gone, or that its writer has reported
+					sc.failed = nil // the object is gone, or a writer indexed it and reported what failed
 				}
 			}
 			failed, sc.failed = append(failed, sc.failed...), nil // reported last, because OnError may panic

@@ -144,3 +144,24 @@ func TestStore_KeepsAKeyOfItsOwn(t *testing.T) {
 	require.NoError(t, s.Update(&item{version: 4, group: "bad"}))
 	require.Equal(t, []string{"002", "004"}, failed)
 }
+
+// TestIndex_WhileAnIndexIsMadeAnew is for -race: Index calls the index function with the store unlocked.
+func TestIndex_WhileAnIndexIsMadeAnew(t *testing.T) {
+	const values = 2 * chunkLen
+	s := newItems(Indexers[*item]{"group": byGroup})
+	var wg sync.WaitGroup
+	var done atomic.Bool
+	write(&wg, &done, 50*values, func(i int) { // up to all values, and down again: then the map is made anew
+		o := &item{key: fmt.Sprint(i % values), group: fmt.Sprint(i % values)}
+		if i/values%2 == 0 {
+			_ = s.Add(o)
+		} else {
+			_ = s.Delete(o)
+		}
+	})
+	for !done.Load() {
+		_, err := s.Index("group", &item{key: "x", group: "1"})
+		require.NoError(t, err)
+	}
+	wg.Wait()
+}

@@ -3,10 +3,11 @@ package indexer
 import (
 	"iter"
 	"maps"
+	"runtime"
 	"slices"
 )
 
-// GetByKey returns the object under key. It waits for a write in progress, but for no reader.
+// GetByKey returns the object under key. It waits for a write in progress or waiting, but for no long reader.
 func (s *Store[K, T]) GetByKey(key K) (obj T, ok bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -47,7 +48,14 @@ func (s *Store[K, T]) All() iter.Seq2[K, T] {
 
 // List returns all objects, in no particular order. The slice is the caller's, the objects are the store's.
 func (s *Store[K, T]) List() []T {
-	return s.Snapshot().m.objs.list()
+	m := s.present.Load()
+	if m == nil {
+		m = s.Snapshot().m
+		// 10 µs, where it was 400, for a write beside ten listing readers: if a writer waited for the lock, it runs
+		// next. Otherwise it would wait until this reader's time slice ends.
+		runtime.Gosched()
+	}
+	return m.objs.list()
 }
 
 // ListKeys returns all keys, in the order of Options.Compare. The slice is the caller's.
@@ -79,8 +87,8 @@ func (s *Store[K, T]) IndexKeys(name, value string) ([]K, error) {
 	return s.sorted(keys), err
 }
 
-// lookup returns the entries of one of the store's columns for the objects that have one of values, each once. A few
-// are copied out under the read lock. Of many, the lock is held only to freeze the columns.
+// lookup returns the entries of one of the store's columns for the objects that have one of values, each once. Up to
+// 256 are copied under the read lock. For more, the lock is held only while the moment is frozen.
 func lookup[K comparable, T, E any](s *Store[K, T], name string, values []string, from *column[E]) ([]E, error) {
 	s.mu.RLock()
 	ix := s.index(name)
@@ -88,10 +96,10 @@ func lookup[K comparable, T, E any](s *Store[K, T], name string, values []string
 		s.mu.RUnlock()
 		return nil, noIndex(name)
 	}
-	lists, n, entries := make([]column[uint32], 0, 4), 0, *from
+	matches, n, entries := make([]column[uint32], 0, 4), 0, *from
 	for _, value := range values {
 		slots := ix.lists.at(ix.numbers[value]).slots // list 0 is empty
-		lists, n = append(lists, slots), n+slots.len
+		matches, n = append(matches, slots), n+slots.len
 	}
 	if n <= chunkLen {
 		defer s.mu.RUnlock()
@@ -101,10 +109,10 @@ func lookup[K comparable, T, E any](s *Store[K, T], name string, values []string
 	}
 	found := make([]E, 0, n)
 	seen := map[uint32]bool{} // the slots of what was found, where there are several values
-	for _, slots := range lists {
+	for _, slots := range matches {
 		for i := range uint32(slots.len) {
 			slot := *slots.at(i)
-			if len(lists) > 1 {
+			if len(matches) > 1 {
 				if seen[slot] {
 					continue
 				}
@@ -118,26 +126,23 @@ func lookup[K comparable, T, E any](s *Store[K, T], name string, values []string
 
 // Index returns the objects that share a value with obj in the named index, each once, or an error of the function.
 func (s *Store[K, T]) Index(name string, obj T) ([]T, error) {
-	s.mu.RLock()
-	ix := s.index(name)
-	s.mu.RUnlock()
-	if ix == nil {
-		return nil, noIndex(name)
+	for _, def := range *s.defs.Load() {
+		if def.name == name {
+			values, err := def.valuesOf(obj, nil)
+			if err != nil {
+				return nil, err
+			}
+			return s.ByIndexValues(name, values)
+		}
 	}
-	values, err := ix.def.valuesOf(obj, nil)
-	if err != nil {
-		return nil, err
-	}
-	return s.ByIndexValues(name, values)
+	return nil, noIndex(name)
 }
 
 // ListIndexValues returns the values that objects have in the named index, sorted; nil without that index.
 func (s *Store[K, T]) ListIndexValues(name string) (values []string) {
-	s.mu.RLock()
-	if ix := s.index(name); ix != nil && ix.def.ready {
+	if ix := s.Snapshot().m.index(name); ix != nil {
 		values = slices.AppendSeq([]string{}, maps.Keys(ix.numbers))
 	}
-	s.mu.RUnlock()
 	slices.Sort(values)
 	return values
 }

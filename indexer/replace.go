@@ -24,7 +24,7 @@ func (s *Store[K, T]) Replace(objs []T, resourceVersion string) error {
 
 // ReplaceKeyed is Replace that stores objs[i] under keys[i]. The slices stay the caller's.
 func (s *Store[K, T]) ReplaceKeyed(keys []K, objs []T, resourceVersion string) {
-	// A snapshot may end this epoch meanwhile. Later writers then copy chunks that nobody shares: right, but wasteful.
+	// If a snapshot ends this epoch meanwhile, later writers copy chunks that nobody shares. That only wastes time.
 	epoch := s.epoch.Load()
 	next := content[K, T]{slots: make(map[K]uint32, len(keys))}
 	for i, key := range keys {

@@ -3,13 +3,13 @@ package indexer
 import (
 	"fmt"
 	"iter"
-	"runtime"
 	"sync"
 )
 
 // Snapshot is a store at one moment; the zero value is empty. It may be copied, kept, and used by many goroutines. It
-// keeps the chunks that the store has copied or dropped since. It need not be closed: the next write to each chunk
-// copies it anyway. Maps cannot be shared: the first Get makes one of all keys, the first ByIndex one of all values.
+// keeps the chunks that the store has copied or dropped since. There is nothing to close: a writer copies a shared
+// chunk once, whether the snapshot is still used or not. Maps cannot be shared: the first Get makes one of all keys,
+// the first ByIndex one of all values.
 type Snapshot[K comparable, T any] struct {
 	m *moment[K, T] // nil in the zero value
 }
@@ -40,8 +40,9 @@ type frozenIndex[T any] struct {
 	numbers map[string]uint32
 }
 
-// freezeRLocked returns the snapshot of the present moment. mu must be locked, for reading at least. The moment is made
-// in m. Snapshot allocates m unlocked: that may take a garbage collection. lookup learns too late that it needs one.
+// freezeRLocked returns the present moment. mu must be locked, for reading at least. Unless the moment is there, it is
+// made in m, which the caller allocates. Snapshot does so before it locks, because that may take a garbage collection.
+// lookup knows only under the lock that it needs m.
 func (s *Store[K, T]) freezeRLocked(m *moment[K, T]) *moment[K, T] {
 	if present := s.present.Load(); present != nil {
 		return present
@@ -57,7 +58,8 @@ func (s *Store[K, T]) freezeRLocked(m *moment[K, T]) *moment[K, T] {
 	return m
 }
 
-// Snapshot returns the store as it is now, in constant time. Only the first reader after a write takes the lock.
+// Snapshot returns the store as it is now, in constant time. It takes the lock only if nobody has
+// taken one since the last write.
 func (s *Store[K, T]) Snapshot() Snapshot[K, T] {
 	if m := s.present.Load(); m != nil {
 		return Snapshot[K, T]{m}
@@ -66,9 +68,6 @@ func (s *Store[K, T]) Snapshot() Snapshot[K, T] {
 	s.mu.RLock()
 	m = s.freezeRLocked(m)
 	s.mu.RUnlock()
-	// 10 µs, where it was 400, for a write beside ten listing readers: a writer that waited for this lock runs next.
-	// Else it would wait until this reader's time slice ends.
-	runtime.Gosched()
 	return Snapshot[K, T]{m}
 }
 

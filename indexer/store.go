@@ -13,7 +13,7 @@ type IndexFunc[T any] func(obj T, dst []string) ([]string, error)
 // Indexers maps the name of an index to its function.
 type Indexers[T any] map[string]IndexFunc[T]
 
-// Options configures a Store. The zero value makes a store that is written through Apply and DeleteKey only.
+// Options configures a Store. Without a KeyFunc a store is written by Apply, DeleteKey and ReplaceKeyed.
 type Options[K comparable, T any] struct {
 	// KeyFunc gives the key of an object. Add, Update, Delete, Get and Replace need it.
 	KeyFunc func(obj T) (K, error)

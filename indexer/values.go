@@ -8,8 +8,8 @@ import (
 // scratch is what a writer works out before it locks the store. A store keeps some, so that writing allocates nothing.
 type scratch[K comparable, T any] struct {
 	defs   []*definition[T]
-	values [][]string // of all objects in order, and of each for all indices in order
-	memory []string   // of the values
+	values [][]string // a slice for each object and index: all of the first object, then all of the second, and so on
+	memory []string   // the array that the slices in values are parts of
 	failed []failure[K]
 }
 

@@ -91,7 +91,7 @@ func (s *Store[K, T]) write(compute, changeLocked func(sc *scratch[K, T])) {
 			s.opts.OnError(s.opts.CloneKey(f.key), f.err)
 		}
 	}
-	if cap(sc.values)+cap(sc.memory) <= 1<<14 { // not for ever the memory of a large write
+	if cap(sc.values)+cap(sc.memory) <= 1<<14 { // the memory of a large write is not kept
 		clear(sc.values)
 		clear(sc.memory)
 		*sc = scratch[K, T]{values: sc.values[:0], memory: sc.memory[:0]}

@@ -30,8 +30,8 @@ type Options struct {
 	// Timeout bounds lists; watches go through a copy without it.
 	HTTPClient *http.Client
 	// Accept overrides what is asked for, as an Accept header. Empty: protobuf, then JSON, for types that have a
-	// protobuf form, otherwise JSON. The answer is read by its own Content-Type. NewUnstructured and NewMetadata must
-	// ask for something definite and ignore it.
+	// protobuf form, otherwise JSON. The answer is read by its own Content-Type. NewUnstructured and NewMetadata
+	// ignore it: what they ask for is fixed.
 	Accept string
 	// Scheme knows the kind of T. Nil: the scheme of client-go.
 	Scheme *runtime.Scheme

@@ -25,7 +25,7 @@ const partialMetadata = "PartialObjectMetadata"
 
 var errNoName = errors.New("the object has no name")
 
-// codec decodes the objects of one resource into one Go type. It is only read.
+// codec decodes the objects of one resource into one Go type. Nothing writes to it once the client is made.
 type codec[T Object] struct {
 	elem                    reflect.Type // of the objects, without their pointer
 	metav1.TypeMeta                      // of the objects; an empty Kind is any kind
@@ -106,7 +106,10 @@ func (c *codec[T]) decode(from wire.Object, listKind string) (none T, err error)
 	obj := reflect.New(c.elem).Interface().(T)
 	asMap, isMap := any(obj).(*unstructured.Unstructured)
 	if isMap {
-		err = from.Decode(&asMap.Object, nil)
+		// A map takes a namespace of any type. Without it the key would be another object's.
+		if err = from.Decode(&asMap.Object, nil); err == nil {
+			_, _, err = unstructured.NestedString(asMap.Object, "metadata", "namespace")
+		}
 	} else {
 		err = from.Decode(obj, c.decoder)
 	}
@@ -119,7 +122,7 @@ func (c *codec[T]) decode(from wire.Object, listKind string) (none T, err error)
 			typeMeta.SetGroupVersionKind(schema.GroupVersionKind{})
 		}
 	}
-	// The wrong kind first: it is why a field has an unexpected type.
+	// The kind comes before err: if it is wrong, a field of an unexpected type is only the consequence.
 	if is != c.TypeMeta && !c.agrees(is, c.Kind, partialMetadata) {
 		return none, fmt.Errorf("the object is a %s, not %s", named(is), c.wants)
 	}

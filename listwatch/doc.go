@@ -21,8 +21,9 @@
 //   - A clean end between two frames is io.EOF, an ERROR event an *apierrors.StatusError, an unreadable event an
 //     [ObjectError]. After Close, Next returns [ErrClosed]; after a cancellation, the context's cause. Other errors are
 //     broken streams: half a frame, a lost connection, a reset HTTP/2 stream, a frame above Options.MaxFrameSize.
-//   - A bad object costs one [ObjectError], in List.Bad or from Next, with its key where that can be read. Half a key
-//     is never returned: it would name another object. Bytes that are no JSON end a stream and make a list an error.
+//   - A bad object costs one [ObjectError], in List.Bad or from Next, with its key where that can be read. A client
+//     never returns half a key, which would name another object. Bytes that are no JSON end a stream and make a list an
+//     error.
 //   - A list without a resourceVersion, a Table, a list of another kind is an error and not an empty list.
 //   - Objects own their memory: none points into a buffer, and keeping an item does not keep the list. Options.Decoder
 //     may have them share parts.

@@ -19,7 +19,7 @@ import (
 type Funcs[T Object] struct {
 	// ListFunc returns a list object such as *corev1.ServiceList.
 	ListFunc func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error)
-	// WatchFunc returns a running watch. What FromWatch says of the resourceVersions is true of it, too.
+	// WatchFunc returns a running watch. Whether its resourceVersions are taken to rise: see FromWatch.
 	WatchFunc func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error)
 }
 
@@ -57,9 +57,8 @@ func (f Funcs[T]) List(ctx context.Context, opts metav1.ListOptions) (*List[T], 
 	return list, nil
 }
 
-// Watch implements ListerWatcher. Cancelling ctx ends the stream and stops the watch below it, whether or not a
-// goroutine is in Next: what WatchFunc returned need not heed ctx. Its Stop may be called from a goroutine of its
-// own.
+// Watch implements ListerWatcher. Cancelling ctx ends the stream and stops the watch below it, even if nobody is in
+// Next and that watch ignores ctx. The watch's Stop may then be called from another goroutine.
 func (f Funcs[T]) Watch(ctx context.Context, opts metav1.ListOptions) (Stream[T], error) {
 	opts.Watch = true
 	w, err := f.WatchFunc(ctx, opts)

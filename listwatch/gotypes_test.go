@@ -51,7 +51,7 @@ func TestUnstructured_KeepsKindAndChecksIt(t *testing.T) {
 		return `{"apiVersion":"` + apiVersion + `","kind":"` + kind + `","metadata":{"name":"` + name + `","resourceVersion":"5"},"size":3}`
 	}
 	list := `{"apiVersion":"shop.example/v1","kind":"WidgetList","metadata":{"resourceVersion":"9"},"items":[` +
-		item("shop.example/v1", "Widget", "a") + `,` + item("shop.example/v1", "Gadget", "b") + `,` + item("v1", "Service", "c") + `,{"metadata":{"name":"d"}},{},null]}`
+		item("shop.example/v1", "Widget", "a") + `,` + item("shop.example/v1", "Gadget", "b") + `,` + item("v1", "Service", "c") + `,{"metadata":{"name":"d"}},{},null,{"metadata":{"namespace":5,"name":"e"}}]}`
 	frame := `{"type":"ADDED","object":` + item("shop.example/v1", "Gadget", "b") + `}{"type":"DELETED","object":` + item("shop.example/v1", "Widget", "a") + `}`
 	var asked requests
 	cfg := serve(t, asked.wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -77,7 +77,8 @@ func TestUnstructured_KeepsKindAndChecksIt(t *testing.T) {
 		`unreadable object "c" at resourceVersion 5: the object is a v1 Service, not a shop.example/v1 Widget`,
 		`unreadable object of unknown name: the object has no name`,
 		`unreadable object of unknown name: the object has no name`,
-	}, textOf(got.Bad))
+		`unreadable object of unknown name: .metadata.namespace accessor error: 5 is of the type int64, expected string`,
+	}, textOf(got.Bad), "half a key would name another object")
 
 	stream, err := client.Watch(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)

@@ -10,9 +10,8 @@ var ErrClosed = errors.New("watch stream closed")
 
 // source is where the events of a stream come from.
 type source[T Object] interface {
-	// next returns the next event. If there is none now and wait is set, next blocks until there is one or ctx ends.
-	// Without wait it returns no event and no error then. An *ObjectError costs one event; any other error ends the
-	// stream.
+	// next returns the next event. If none has arrived, next blocks until there is one or ctx ends; without wait it
+	// returns no event and no error. An *ObjectError costs one event; any other error ends the stream.
 	next(ctx context.Context, wait bool) (Event[T], error)
 }
 
@@ -20,8 +19,8 @@ type source[T Object] interface {
 type puller[T Object] struct {
 	source   source[T]
 	maxBatch int
-	// err is what the source returned, for the next call if events came before it. Invariant: nothing is taken from the
-	// source while err is set.
+	// err is what the source returned. If events came before it, they are returned first, and err by the next call.
+	// Invariant: nothing is taken from the source while err is set.
 	err error
 
 	// unordered: resourceVersions may fall. See UnorderedVersions.

@@ -60,11 +60,11 @@ func (c *Client[T]) merged(opts metav1.ListOptions) metav1.ListOptions {
 	return opts
 }
 
-// labelSpace is what a label selector may consist of and select everything, but only as long as it is alone.
+// labelSpace is what is skipped in a label selector. One of nothing else selects everything, but not behind a comma.
 const labelSpace = " \t\r\n"
 
-// bothSelectors joins two selectors: in both kinds a comma means and. A comma at the end may be escaped, and part of a
-// value. A selector of nothing but space is none.
+// bothSelectors joins two selectors: in both kinds a comma means and. No comma is cut off: one at the end may be
+// escaped, and part of a value. A selector of nothing but space is none.
 func bothSelectors(a, b, space string) string {
 	switch {
 	case strings.Trim(a, space) == "":
@@ -76,7 +76,8 @@ func bothSelectors(a, b, space string) string {
 }
 
 // Source says what the client lists and watches: the path of its URL, with version, resource and namespace, and its
-// selectors. What is kept on disk is only of use to a client with the same Source on the same cluster.
+// selectors. What package resume keeps on disk is only of use to a client with the same Source on
+// the same cluster.
 func (c *Client[T]) Source() string {
 	return c.url(c.rest.Get(), c.merged(metav1.ListOptions{})).URL().RequestURI()
 }

@@ -18,7 +18,7 @@ var ErrFrameTooLarge = wire.ErrFrameTooLarge
 
 const (
 	defaultMaxFrameSize = 16 << 20
-	// maxBatch is how many events a batch has at most: the first waits until the last is decoded.
+	// maxBatch bounds a batch, because its first event is returned only when its last is decoded.
 	maxBatch = 16
 )
 
@@ -96,7 +96,7 @@ func unreadable(typ EventType, object wire.Object, err error) *ObjectError {
 
 func unknownType(name string) error { return fmt.Errorf("watch event of unknown type %.40q", name) }
 
-// bookmark reads the metadata of a bookmark's object; err says why there are none.
+// bookmark reads meta, the metadata of a bookmark's object. If err is set, there is none, and err is returned.
 func bookmark(meta metav1.Object, err error) (resourceVersion string, initialEventsEnd bool, _ error) {
 	if err == nil && meta.GetResourceVersion() == "" {
 		err = errors.New("the bookmark has no resourceVersion")

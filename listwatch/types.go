@@ -52,7 +52,8 @@ type Event[T Object] struct {
 	Type EventType
 	// Object is the new version, or for Deleted the last one. It belongs to the receiver. Zero for a Bookmark.
 	Object T
-	// ResourceVersion is that of the object, or of the bookmark. A watch from here on misses nothing after this event.
+	// ResourceVersion is that of the object, or of the bookmark. A watch from here on misses nothing after this event,
+	// unless it is an initial one: those come in any order.
 	ResourceVersion string
 	// InitialEventsEnd marks the Bookmark that ends the initial events of a streaming list.
 	InitialEventsEnd bool
@@ -95,7 +96,7 @@ func (e *ObjectError) Unwrap() error { return e.Err }
 
 // List is one page of a list, or with an empty Continue the last or only one.
 type List[T Object] struct {
-	// ResourceVersion is never empty in a list without an error.
+	// ResourceVersion is never empty in what Client and Funcs return without an error.
 	ResourceVersion string
 	// Continue is the token that asks for the next page; empty if there is none.
 	Continue string
@@ -126,8 +127,8 @@ type Stream[T Object] interface {
 }
 
 // BatchStream is a Stream that may have several events ready, as those of [Client.Watch] and [Funcs] do. Who takes them
-// together pays once for what each would cost alone: a lock, a wakeup of the consumer. It is not part of Stream because
-// a stream without it loses speed and nothing else: whoever pulls asks for it, and does with Next if it is not there.
+// together pays once for what each would cost alone: a lock, a wakeup of the consumer. A stream without it is
+// slower and nothing else, so it is not part of Stream. Whoever pulls asks for it, and calls Next if it is not there.
 //
 // Next and NextBatch may be called in turn, by one goroutine at a time.
 type BatchStream[T Object] interface {

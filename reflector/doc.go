@@ -26,7 +26,8 @@
 // streaming list, answered it and fell silent, or sent an unreadable object. A paged list reports every such object.
 //
 // The first streaming list asks for the latest state, the first paged list for any that a watch cache has. Later lists
-// ask for one not older than the last version. If the server does not have that version, they ask for the latest state.
+// ask for one not older than the last version, or for exactly that one if they have a limit: see [Options.PageSize].
+// If the server does not have it, they ask for the latest state.
 //
 // # Watches
 //
@@ -44,11 +45,11 @@
 //   - Order: the sink gets events in the server's order, from one goroutine. A batch acts like its single events.
 //   - Duplicates: an event may come again after a reconnect. Replace may hold what the sink has.
 //   - Completeness: once the server answers again, the sink becomes equal to it, whatever failed before.
-//   - A bad object costs that object only. It is reported and counted, and keeps its last good version. If versions are
-//     in order, an unreadable event without a key, such as a bookmark, ends its watch. The next watch asks for it once
-//     more. If it is still unreadable, it is passed over.
+//   - A bad object costs that object only. It is reported and counted, and keeps its last good version. An unreadable
+//     event without a key, such as a bookmark, ends its watch. The next watch asks for it once more. If it is still
+//     unreadable, or versions may fall on that watch, it is passed over.
 //   - An error of the sink is reported and counted, and nothing else.
-//   - Blocking: cancelling Run's context ends every wait at once.
+//   - Blocking: cancelling Run's context ends each request, read and backoff at once, but no call of the sink.
 //
 // [Options.Observe] is called after a state is entered, after events are decoded and before the sink is called, with no
 // lock held. While it blocks, the server's events wait in the connection, and the stream's deadline is put off.

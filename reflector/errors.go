@@ -27,7 +27,7 @@ var (
 	ErrInconsistent = errors.New("streaming list differs from a list")
 	// ErrVeryShortWatch is a watch that ended within a second, before the resourceVersion advanced: there was no event,
 	// or only unreadable, old or versionless ones. A list follows.
-	ErrVeryShortWatch = errors.New("very short watch: ended within a second without an event")
+	ErrVeryShortWatch = errors.New("very short watch: ended within a second, before the resourceVersion advanced")
 	// ErrRewound is a watch that sent a resourceVersion older than the one it started from: the server was set back,
 	// as by a restored backup. That event is discarded. A list without a resourceVersion follows.
 	ErrRewound  = errors.New("server was set back to an older resourceVersion")
@@ -44,12 +44,12 @@ const (
 	kindEnded                        // io.EOF itself: a stream ended between two events
 	kindDeadline                     // errDeadline
 	kindExpired                      // the server no longer has this resourceVersion or continue token
-	kindTooLarge                     // the server does not have this resourceVersion yet
+	kindAhead                        // the server does not have this resourceVersion yet: "too large"
 	kindUnsupported                  // the server does not know streaming lists, or has them switched off
 	kindBusy                         // the request is fine, the server just cannot take it now
 	kindOutage                       // the server, or its HTTP/2 stream, is about to go away
 	kindInternal                     // a 500: it may well be about the request
-	kindBroken                       // the connection went away; an error that wraps io.EOF is one, too
+	kindBroken                       // no connection, or it broke: TLS and DNS errors, too, and what wraps io.EOF
 )
 
 // kindOf finds the kind of an error; the first match counts. The table says what follows an error in each state.
@@ -62,12 +62,12 @@ const (
 //	Outage         paged             wait, list    wait, watch (5)   wait, watch (5)
 //	Internal       paged             wait, list    wait, watch (4)   wait, watch (4)
 //	Expired        latest            latest        wait, list        wait, list
-//	TooLarge       latest            latest        wait, latest      wait, latest
+//	Ahead          latest            latest        wait, latest      wait, latest
 //	Unsupported    paged (3)         latest        wait, list        wait, list
 //	Other          paged             wait, list    wait, list        wait, list
 //
 // The words and the footnotes:
-//   - wait: BackingOff comes first. watch: the next watch starts at the last resourceVersion.
+//   - wait: BackingOff comes first. watch: from the last resourceVersion on, or a list if that is "" or "0".
 //   - list: a streaming list, or a paged one while lists stay paged. paged: a paged list.
 //   - latest: a list without a resourceVersion. If the list that failed had none either, the row Other applies.
 //   - (1) If the event does not name its object: watch, once.
@@ -87,7 +87,7 @@ func kindOf(err error) errorKind {
 		return kindObject
 	case refused:
 		return kindSink
-	case err == io.EOF, errors.Is(err, ErrSilent), errors.Is(err, ErrEndedEarly), errors.Is(err, ErrVeryShortWatch):
+	case err == io.EOF, errors.Is(err, ErrSilent), errors.Is(err, ErrEndedEarly):
 		return kindEnded
 	case err == errDeadline:
 		return kindDeadline
@@ -96,7 +96,7 @@ func kindOf(err error) errorKind {
 	case errors.Is(err, ErrRewound), apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge),
 		// Servers before 1.18.6 said it in the text only.
 		apierrors.IsTimeout(err) && strings.Contains(err.Error(), "Too large resource version"):
-		return kindTooLarge
+		return kindAhead
 	case apierrors.IsBadRequest(err), apierrors.IsInvalid(err), apierrors.IsMethodNotSupported(err):
 		return kindUnsupported
 	case apierrors.IsTooManyRequests(err), utilnet.IsConnectionRefused(err):
@@ -119,16 +119,15 @@ func isHTTP2Reset(err error) bool {
 	return strings.Contains(err.Error(), "stream error: stream ID ") || strings.Contains(err.Error(), "http2: ")
 }
 
-// LogError is the default of Options.OnError: it logs err under the reflector's name. What heals by itself in the
-// course of business is not worth a line at the usual verbosity.
+// LogError is the default of Options.OnError: it logs err under the reflector's name, at V(2) if that heals by itself.
 func LogError(ctx context.Context, name string, err error) {
 	logger := klog.FromContext(ctx).WithValues("reflector", name)
 	kind := kindOf(err)
-	if _, unanswered := errors.AsType[*url.Error](err); unanswered && kind == kindBroken {
+	if _, unanswered := errors.AsType[*url.Error](err); unanswered && kind == kindBroken || errors.Is(err, ErrRewound) {
 		kind = kindOther // such as a certificate or a name that is wrong: it may not heal by itself
 	}
 	switch kind {
-	case kindEnded, kindExpired, kindTooLarge, kindBusy, kindOutage, kindBroken:
+	case kindEnded, kindExpired, kindAhead, kindBusy, kindOutage, kindBroken:
 		logger.V(2).Info("List or watch ended, another follows", "err", err)
 	default:
 		logger.Error(err, "Failed to list, to watch or to take over an object")

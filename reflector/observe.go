@@ -29,7 +29,7 @@ type Observation struct {
 	// Events are changes, and in EventsDecoded bookmarks as well.
 	Events          []listwatch.Event[listwatch.Object]
 	Keys            []listwatch.Key // those of a list that is handed over, or the one of DeleteKey
-	ResourceVersion string          // what the sink is given with Op
+	ResourceVersion string          // goes with Op; DeleteKey itself is not given it
 }
 
 // observe calls the observer, which must be there. The time that it takes does not count as silence of the server.
@@ -63,7 +63,7 @@ type Stats struct {
 	ShortWatches   uint64 // those of less than a second without anything worth having
 	Events         uint64 // objects passed on from a watch
 	Bookmarks      uint64 // bookmarks passed on
-	OldVersions    uint64 // events and bookmarks older than what was there, which did not set the resourceVersion back
+	OldVersions    uint64 // events and bookmarks older than what was there, and bookmarks without a version
 	ObjectErrors   uint64 // events and list items that could not be read
 	SinkErrors     uint64 // errors of the sink
 	Failures       uint64 // errors of lists and watches

@@ -22,8 +22,8 @@ type Options struct {
 	// Name is used in logs and errors. Default: the Go type of the objects.
 	Name string
 
-	// PageSize is the limit of every paged list. 0 follows client-go's rule: pages of 500, except at a known
-	// resourceVersion, which is asked for whole, so that the server may answer from its watch cache.
+	// PageSize is the limit of every paged list. 0 follows client-go's rule: pages of 500, but a list at a
+	// known resourceVersion whole, if the server has a watch cache to answer from: then it did not split a list at "0".
 	PageSize int64
 	// DisableStreamingList makes every list a paged one.
 	DisableStreamingList bool
@@ -41,7 +41,7 @@ type Options struct {
 	ResumeFrom string
 
 	// MinWatchTimeout is the least time after which the server is to end a watch, in whole seconds: each gets a random
-	// one in [MinWatchTimeout, 2·MinWatchTimeout). Half a minute after the latter this side ends it, answered or not.
+	// one in [MinWatchTimeout, 2·MinWatchTimeout). This side ends it 30 s after 2·MinWatchTimeout, answered or not.
 	// Default: five minutes.
 	MinWatchTimeout time.Duration
 	// MaxInternalErrorRetry is how long 500 InternalErrors of a watch are answered by another watch from the same

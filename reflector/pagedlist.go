@@ -12,11 +12,11 @@ import (
 )
 
 // listPaged is ListingPaged. The first list is at "0", any version. A watch cache serves a list at a known version only
-// without a limit, and ignores the limit at "0".
+// if it has no limit. At "0" it ignores the limit.
 func (r *Reflector[T]) listPaged(ctx context.Context) State {
 	r.listStart = time.Now()
 	version := cmp.Or(r.version, "0")
-	if r.atLatest {
+	if r.askLatest {
 		version = ""
 	}
 	var pageSize int64
@@ -33,8 +33,8 @@ func (r *Reflector[T]) listPaged(ctx context.Context) State {
 		r.fail(ctx, "list", err)
 		kind := kindOf(err)
 		// An unsupported request may be one for a version that this server cannot read.
-		if version != "" && (kind == kindExpired || kind == kindTooLarge || kind == kindUnsupported) {
-			r.atLatest = true
+		if version != "" && (kind == kindExpired || kind == kindAhead || kind == kindUnsupported) {
+			r.askLatest = true
 			return ListingPaged
 		}
 		return r.backOff(err, r.listing())
@@ -94,6 +94,6 @@ func (r *Reflector[T]) replace(ctx context.Context, kind *uint64, list *listwatc
 		r.observe(Observation{Boundary: HandedOver, Op: "Replace", Keys: keys, ResourceVersion: version})
 	}
 	r.checkSink(ctx, "Replace", listwatch.Key{}, r.sink.Replace(list.Items, keep, version))
-	r.atLatest = false
+	r.askLatest = false
 	r.update(func() { r.version = version })
 }

@@ -37,8 +37,8 @@ type Reflector[T listwatch.Object] struct {
 	internal errorWindow
 	outages  int // failed watches since the last one that worked
 
-	// atLatest: the server does not have the last resourceVersion. Lists are without one until a list succeeds.
-	atLatest bool
+	// askLatest: the server does not have the last resourceVersion. Lists are without one until a list succeeds.
+	askLatest bool
 	// rereadFrom is the version from which an unreadable event without a name was asked for again.
 	rereadFrom string
 	// pagedUntil: streaming lists are not tried before.
@@ -48,7 +48,7 @@ type Reflector[T listwatch.Object] struct {
 	paginates bool
 
 	listStart time.Time      // of the list under way
-	stream    *openStream[T] // Invariant: not nil in Watching, nil on entering any other state.
+	stream    *openStream[T] // Invariant: not nil in Watching; nil on entering the others, but for Stopped.
 }
 
 // New returns a reflector that does nothing until Run. lw and sink must not be nil.

@@ -13,8 +13,8 @@ import (
 // Replace returns an error, the sink has whatever of the list it took over, until the next list. A Sink may block:
 // that holds up the watch, and nothing else. A panic ends Run and reaches its caller.
 type Sink[T listwatch.Object] interface {
-	// Add, Update and Delete own the object they are given. Add may be called for an object that is there already, and
-	// Update for one that is not.
+	// Add, Update and Delete own the object they are given, unless they return an error. Add may be called for an
+	// object that is there already, and Update for one that is not.
 	Add(obj T) error
 	Update(obj T) error
 	Delete(obj T) error
@@ -27,8 +27,8 @@ type Sink[T listwatch.Object] interface {
 	Bookmark(resourceVersion string) error
 }
 
-// BatchSink is a Sink that takes many changes at once, as informers' in-order queue does: one lock and one wakeup for
-// all of them. A sink without it is called for each change.
+// BatchSink is a Sink that takes many changes at once, with one lock and one wakeup for all of them. The informer's
+// in-order queue is one: see [glasswatch/sharedinformer]. A sink without it is called for each change.
 type BatchSink[T listwatch.Object] interface {
 	Sink[T]
 	// PutBatch is Add, Update or Delete for each event in order, by its type, which is Added, Modified or Deleted. It

@@ -33,11 +33,11 @@ type openStream[T listwatch.Object] struct {
 	from string
 	// at is the version of the newest event.
 	at string
-	// inOrder is false while a watch from "" or "0" may still bring synthetic events: an Added for each object that is
-	// there, in any order. Their versions are not taken over.
-	inOrder bool
-	// unordered: versions are not compared; the last one counts.
-	unordered bool
+	// pastInitial is false while a watch from "" or "0" may still bring synthetic events: an Added for each object that
+	// is there, in any order. Their versions are not taken over.
+	pastInitial bool
+	// versionsMayFall: they are not compared; the last one counts.
+	versionsMayFall bool
 	// useful: at has advanced, or the streaming list is complete. Then the watch never counts as very short.
 	useful bool
 }
@@ -52,7 +52,7 @@ func (r *Reflector[T]) openWatch(ctx context.Context, opts metav1.ListOptions, d
 	s := &openStream[T]{
 		room: make([]listwatch.Event[T], 1), opened: time.Now(),
 		initial: map[listwatch.Key]T{}, from: opts.ResourceVersion, at: opts.ResourceVersion,
-		inOrder: opts.ResourceVersion != "" && opts.ResourceVersion != "0",
+		pastInitial: opts.ResourceVersion != "" && opts.ResourceVersion != "0",
 	}
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	// Some proxies hold back the answer until there is an event, so the timer starts before the request.
@@ -69,7 +69,7 @@ func (r *Reflector[T]) openWatch(ctx context.Context, opts metav1.ListOptions, d
 	}
 	// No API server sends the events of a fake clientset: its objects keep the versions that a test gave them.
 	if u, ok := stream.(interface{ UnorderedVersions() bool }); ok {
-		s.unordered = u.UnorderedVersions()
+		s.versionsMayFall = u.UnorderedVersions()
 	}
 	return nil
 }

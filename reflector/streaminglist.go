@@ -22,7 +22,7 @@ func (r *Reflector[T]) listStreaming(ctx context.Context) State {
 			ResourceVersion:      r.version, // no older, so that a relist never goes back in time
 			ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan,
 		}
-		if r.atLatest {
+		if r.askLatest {
 			opts.ResourceVersion = ""
 		}
 		if err := r.openWatch(ctx, opts, r.opts.SilenceTimeout); err != nil {
@@ -39,7 +39,7 @@ func (r *Reflector[T]) listStreaming(ctx context.Context) State {
 			return r.endStreamingList(ctx, ev.ResourceVersion)
 		}
 	case listwatch.Added, listwatch.Modified, listwatch.Deleted:
-		// A bookmark counts as silence: the server is past the initial events, and may never say so.
+		// A bookmark does not put the deadline off: its server is past the initial events, and may never say so.
 		r.stream.applyInitial(ev)
 		r.stream.setDeadline(r.opts.SilenceTimeout)
 	}
@@ -59,7 +59,7 @@ func (r *Reflector[T]) endStreamingList(ctx context.Context, version string) Sta
 	s.initial = nil
 	r.replace(ctx, &r.stats.StreamingLists, list)
 	s.watchStart = time.Now()
-	s.from, s.at, s.inOrder, s.useful = r.version, r.version, true, true
+	s.from, s.at, s.pastInitial, s.useful = r.version, r.version, true, true
 	return Watching
 }
 
@@ -86,8 +86,8 @@ func (r *Reflector[T]) leaveStreamingList(ctx context.Context, err error) State 
 	}
 	r.fail(ctx, "stream the list", err)
 	switch {
-	case (kind == kindExpired || kind == kindTooLarge) && !r.atLatest && r.version != "":
-		r.atLatest = true
+	case (kind == kindExpired || kind == kindAhead) && !r.askLatest && r.version != "":
+		r.askLatest = true
 		return ListingStreaming
 	case kind == kindBusy:
 		return r.backOff(err, ListingStreaming)

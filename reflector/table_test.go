@@ -68,7 +68,7 @@ func follows(t *testing.T, state string, err error) (what string, reported bool)
 		what += "next event"
 	case next == Connecting:
 		what += "watch"
-	case r.atLatest:
+	case r.askLatest:
 		what += "latest"
 	case next == ListingPaged:
 		what += "paged"
@@ -84,7 +84,7 @@ func TestKindOf_TheTableIsWhatHappens(t *testing.T) {
 		"Object": &listwatch.ObjectError{Type: listwatch.Modified, Key: keyNamed("a"), Err: io.EOF},
 		"Ended":  io.EOF, "Broken": io.ErrUnexpectedEOF, "Deadline": errDeadline, "Busy": busy(1),
 		"Outage": outage(), "Internal": internal(), "Expired": expired(),
-		"TooLarge": tooLarge(), "Unsupported": apierrors.NewBadRequest("no"), "Other": forbidden(),
+		"Ahead": tooLarge(), "Unsupported": apierrors.NewBadRequest("no"), "Other": forbidden(),
 	}
 	silent := []string{
 		"Unsupported in ListingStreaming", "Ended in Watching", "Deadline in Connecting", "Deadline in Watching",

@@ -24,17 +24,17 @@ func (r *Reflector[T]) connect(ctx context.Context) State {
 
 // watch is Watching: the events that are there, one at least. An example of a watch from 5, if the sink takes batches:
 //
-//	            ┌─────────────── one batch ───────────────┐
-//	event       Added 6  Modified 8  Bookmark 9              Modified 7     Added 4
-//	from      5 5        5           5                       5              5: 4 is older, so ErrRewound
-//	at        5 6        8           8            9          9: 7 is older  9
-//	sink                             Add, Update  Bookmark   Update
-//	r.version 5 5        5           8            9          9              9
+//	            ┌───────── one batch ─────────┐
+//	event       Added 6  Modified 8  Bookmark 9            Modified 7     Added 4
+//	from      5 5        5           5                     5              5: 4 is older, so ErrRewound
+//	at        5 6        8           8, then 9             9: 7 is older  9
+//	sink                             Add, Update; Bookmark Update
+//	r.version 5 5        5           8, then 9             9              9
 func (r *Reflector[T]) watch(ctx context.Context) State {
 	s := r.stream
 	events, err := r.nextEvents()
 	if bad, ok := errors.AsType[*listwatch.ObjectError](err); ok {
-		if bad.Key == (listwatch.Key{}) && s.inOrder && !s.unordered && r.rereadFrom != r.version {
+		if bad.Key == (listwatch.Key{}) && s.pastInitial && !s.versionsMayFall && r.rereadFrom != r.version {
 			// It does not name its object. If it was damaged on the way, it can be read when asked for once more.
 			r.rereadFrom = r.version
 			r.report(ctx, bad)
@@ -51,7 +51,8 @@ func (r *Reflector[T]) watch(ctx context.Context) State {
 	for i := range events {
 		ev := &events[i]
 		// Some servers send a deletion with the version of the object that was deleted.
-		rewound := s.inOrder && !s.unordered && ev.Type != listwatch.Deleted && isOlder(ev.ResourceVersion, s.from)
+		rewound := s.pastInitial && !s.versionsMayFall && ev.Type != listwatch.Deleted &&
+			isOlder(ev.ResourceVersion, s.from)
 		isChange := listwatch.Added <= ev.Type && ev.Type <= listwatch.Deleted
 		if isChange && !rewound {
 			r.follow(ev.Type, ev.ResourceVersion)
@@ -83,16 +84,16 @@ func (r *Reflector[T]) watch(ctx context.Context) State {
 // maxBatch is the most events that are taken from a stream at once.
 const maxBatch = 512
 
-// follow moves the stream on to version. The first event that is not an addition ends the synthetic ones. An older
-// version is not taken over: resuming there would repeat history. An event without a version is no progress.
+// follow moves the stream on to version. A watch from "" or "0" starts with an Added for each object that is there. The
+// first other event ends these. An older version, or none, is no progress: resuming there would repeat history.
 func (r *Reflector[T]) follow(typ listwatch.EventType, version string) (isOld bool) {
 	s := r.stream
-	s.inOrder = s.inOrder || typ != listwatch.Added
+	s.pastInitial = s.pastInitial || typ != listwatch.Added
 	switch {
-	case !s.unordered && isOlder(version, s.at), version == "" && typ == listwatch.Bookmark:
+	case !s.versionsMayFall && isOlder(version, s.at), version == "" && typ == listwatch.Bookmark:
 		r.update(func() { r.stats.OldVersions++ })
 		return true
-	case s.inOrder && version != "" && version != s.at:
+	case s.pastInitial && version != "" && version != s.at:
 		s.at, s.useful = version, true
 	}
 	return false
@@ -121,7 +122,9 @@ func (r *Reflector[T]) pass(ctx context.Context, events []listwatch.Event[T]) {
 		}
 	}
 	for i, err := range errs {
-		r.checkSink(ctx, sinkCalls[events[i].Type], listwatch.KeyOf(events[i].Object), err)
+		if err != nil { // else the object is the sink's
+			r.checkSink(ctx, sinkCalls[events[i].Type], listwatch.KeyOf(events[i].Object), err)
+		}
 	}
 	r.stream.events += len(events)
 	r.mu.Lock()
@@ -146,7 +149,7 @@ func (r *Reflector[T]) skip(ctx context.Context, bad *listwatch.ObjectError) {
 	r.pass(ctx, nil)
 }
 
-// maxOutages: if so many watches in a row have failed in an outage, which takes some minutes, lists are tried, too.
+// maxOutages: from so many failed watches in a row on, a list follows each. With the default Backoff: some minutes.
 const maxOutages = 10
 
 // endWatch decides what follows a watch that ended, or that could not be had. It goes on from where it was if that can
@@ -162,13 +165,13 @@ func (r *Reflector[T]) endWatch(ctx context.Context, err error) State {
 	case ctx.Err() != nil:
 		return Stopped
 	case short && (ended || answered && kind == kindBroken):
-		// Perhaps it is the resourceVersion that the server cannot serve; a list gets past that.
+		// Perhaps the server cannot serve watches from this resourceVersion; a list may get past that.
 		err, kind = fmt.Errorf("%w (%v)", ErrVeryShortWatch, err), kindOther
 	case ended, kind == kindDeadline:
 		return r.resuming()
 	}
 	r.fail(ctx, "watch", err)
-	r.atLatest = kind == kindTooLarge
+	r.askLatest = kind == kindAhead
 	switch {
 	case answered && kind == kindBroken:
 		return r.resuming()
@@ -184,7 +187,7 @@ func (r *Reflector[T]) endWatch(ctx context.Context, err error) State {
 }
 
 // resuming is the state that gets the next watch. A watch from "" or "0" starts with what is there, but does not tell
-// what is gone. So it can only follow a list.
+// what is gone. So it may come right after a list, but nothing is resumed with it.
 func (r *Reflector[T]) resuming() State {
 	if r.version == "" || r.version == "0" {
 		return r.listing()

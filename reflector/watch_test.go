@@ -326,44 +326,6 @@ func TestPagedList_AVersionThatTheServerRefusesIsLeft(t *testing.T) {
 	})
 }
 
-func TestSinkErrors_AreReportedAndDoNotStopTheMirror(t *testing.T) {
-	story(t, Options{}, func(h *harness) {
-		no := errors.New("no key")
-		for _, op := range []string{"Add", "Update", "Delete", "DeleteKey", "Replace", "Bookmark"} {
-			h.sink.fail[op] = no
-		}
-		h.Put("a")
-		h.Start()
-		h.Put("b", "a")
-		h.Delete("a")
-		h.DeleteSpoilt("b")
-		h.Bookmark()
-		h.Put("c")
-		h.ExpectVersion("6")
-		h.ExpectSink("Replace 1 [a@1]", "Add b@2", "Update a@3", "Delete a@4", "DeleteKey b", "Bookmark 5", "Add c@6")
-		h.ExpectErrors(&SinkError{Op: "Replace", Err: no}, &SinkError{Op: "Add", Key: keyNamed("b"), Err: no},
-			&SinkError{Op: "Update", Key: keyNamed("a"), Err: no}, &SinkError{Op: "Delete", Key: keyNamed("a"), Err: no},
-			errors.New("unreadable"), &SinkError{Op: "DeleteKey", Key: keyNamed("b"), Err: no},
-			&SinkError{Op: "Bookmark", Err: no}, &SinkError{Op: "Add", Key: keyNamed("c"), Err: no})
-		require.Equal(t, uint64(7), h.r.Stats().SinkErrors)
-		require.NoError(t, h.r.LastError())
-	})
-}
-
-func TestLastError_StaysUntilAWatchIsAnswered(t *testing.T) {
-	story(t, Options{DisableStreamingList: true}, func(h *harness) {
-		h.set(func() { h.failLists, h.failWatches = []error{forbidden()}, []error{forbidden()} })
-		h.Start()
-		require.ErrorContains(t, h.r.LastError(), "failed to list: ")
-		h.Pass(800 * time.Millisecond) // the list works, the watch does not
-		h.ExpectStates(ListingPaged, BackingOff, ListingPaged, Connecting, BackingOff)
-		require.ErrorContains(t, h.r.LastError(), "failed to watch: ")
-		h.Pass(1600 * time.Millisecond)
-		require.NoError(t, h.r.LastError())
-		require.Equal(t, uint64(2), h.r.Stats().Failures)
-	})
-}
-
 func TestWatch_WithoutAVersionIsRepeatedOnlyAfterAList(t *testing.T) {
 	story(t, Options{DisableStreamingList: true}, func(h *harness) {
 		h.Start()
@@ -402,11 +364,4 @@ func TestWatch_EventsWithoutVersionsAreNoProgress(t *testing.T) {
 			h.ExpectSink("Update a@0")
 		})
 	}
-}
-
-func TestKindOf_KnowsTheTextOfOldServers(t *testing.T) {
-	old := apierrors.NewTimeoutError("Too large resource version: 9, current: 1", 1)
-	require.Equal(t, kindTooLarge, kindOf(fmt.Errorf("wrapped: %w", old)))
-	require.NotEqual(t, kindTooLarge, kindOf(apierrors.NewTimeoutError("etcd", 1)))
-	require.NotEqual(t, kindTooLarge, kindOf(errors.New("Too large resource version")))
 }

@@ -41,12 +41,12 @@ type ControllerConfig[T listwatch.Object] struct {
 	// Queue must be one that nobody else pops from; the controller closes it when it stops.
 	Queue Queue[T]
 	// Process is given what the queue pops, one batch at a time, in Run's goroutine. With a DeltaFIFO that is all that
-	// happened to one key, under the queue's lock. With an InOrder it is many keys, each once unless KeysMayRepeat, or
-	// one ReplacedAll, SyncAll or Bookmark. A BatchSize of 1 gives single deltas. The slice is Process's only during
-	// the call.
+	// happened to one key, under the queue's lock. With an InOrder it is deltas of many keys, or one ReplacedAll,
+	// SyncAll or Bookmark. Unless KeysMayRepeat, no key comes twice. A BatchSize of 1 gives single deltas. The slice is
+	// Process's only during the call.
 	//
-	// What Process returns an error or panics on does not come again. A panic goes to utilruntime.HandleCrash; if that
-	// lets the process live, Process is called again after a second.
+	// A batch that Process fails on, by an error or a panic, does not come again. A panic goes to
+	// utilruntime.HandleCrash; if that lets the process live, Process is called again after a second.
 	Process func(deltas []deltafifo.Delta[listwatch.Key, T], isInInitialList bool) error
 	// OnProcessError is told of the errors of Process, with no lock held, in Run's goroutine. nil logs.
 	OnProcessError func(ctx context.Context, err error)
@@ -69,7 +69,7 @@ type Controller[T listwatch.Object] struct {
 	cfg      ControllerConfig[T]
 	feeder   Feeder
 	started  atomic.Bool
-	relisted chan struct{} // capacity 1: a list was processed, so the resync period begins anew
+	relisted chan struct{} // capacity 1: a list was popped, so the resync period begins anew
 
 	// afterPop is called after each pop, with no lock held; may be nil.
 	afterPop func()
@@ -182,7 +182,7 @@ func (c *Controller[T]) resync(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-synced: // of an empty list the per-key queue gives nothing
+		case <-synced: // for an empty list the per-key queue gives no batch, so relisted does not come
 			synced = nil
 		case <-c.relisted:
 		case <-tick:

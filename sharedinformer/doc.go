@@ -39,7 +39,7 @@
 //
 // By default a handler gets every change, and a slow one's backlog grows without a bound. With [HandlerOptions].Fold
 // what waits for one object is one change, from the last state d that the handler was given to the newest state n. It
-// keeps the place of the first that waited:
+// waits where the first of the changes waited:
 //
 //	absent → n         OnAdd(n)
 //	d → n              OnUpdate(d, n)
@@ -48,8 +48,8 @@
 //	absent → absent    nothing
 //
 // An initial add that was folded away counts as delivered for HasSynced. A handler that needs each event must not fold.
-// [HandlerOptions].MaxBacklog then bounds its backlog: a handler past the bound is removed. If a relist finds a new
-// object of the same name, a handler without Fold is given OnUpdate(d, n).
+// [HandlerOptions].MaxBacklog then bounds its backlog: a handler past the bound is removed. Without Fold,
+// an object that a relist finds replaced by one of another UID is told as OnUpdate(old, new).
 //
 // # Resync
 //
@@ -58,9 +58,9 @@
 // passed since the last list or check. The check period is Options.ResyncPeriod or, if shorter, the shortest period
 // that a handler asks for before Run. A list restarts the check period, not the handlers' periods.
 //
-// A relist is a list after the first one. A handler is given what it shows unchanged if the handler was due at the last
-// check, or if no check has come since it joined. Here Options.ResyncPeriod is 30s. Three handlers ask before Run for
-// 10s, 0 (the default) and NoResync, so the check period is 10s:
+// A relist is a list after the first one. It also shows objects that did not change. A handler gets OnUpdate for those
+// if it was due at the last check, or if no check has come since it joined. Here Options.ResyncPeriod is 30s. Three
+// handlers ask before Run for 10s, 0 (the default) and NoResync, so the check period is 10s:
 //
 //	what happens                      10s     0         NoResync
 //	relist before the first check     given   given     given
@@ -72,16 +72,17 @@
 // With Options.ResyncPeriod 0 no check ever comes. All handlers are then given what a relist shows unchanged.
 //
 // A server restored from a backup gives out resourceVersions a second time. A relist may then show another state of an
-// object under the same version. With the per-key queue that counts as unchanged. With the in-order queue, all handlers
-// are told: objects of a list that is not newer than the store are compared, with the informer's mutex held.
+// object under the same version. With the per-key queue that counts as unchanged. With the in-order queue, a list that
+// is not newer than the store is compared with it, with the informer's mutex held. All handlers are told of what
+// differs.
 //
 // # Not guaranteed
 //
 //   - That a handler sees every version of an object: a relist skips what happened in between.
 //   - That a backlog is delivered when the informer stops: call [Informer.DrainHandler] before, and wait for Done.
 //   - Anything if objects are modified: they are shared by the store and all handlers.
-//   - That a panic of a handler ends the process: it goes to utilruntime.HandleCrash. If that lets the process live,
-//     the call counts as made, and the next follows after a second.
+//   - That a handler's panic ends the process. utilruntime.HandleCrash does so by default. If it does not, the call
+//     counts as made, and the next follows after a second.
 //
 // # Locks
 //

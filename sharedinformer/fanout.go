@@ -27,7 +27,7 @@ func (i *Informer[T]) AddHandler(h Handler[T], opts HandlerOptions) (*Registrati
 	i.setResyncLocked(l, opts.ResyncPeriod)
 	i.listeners = append(i.listeners, l)
 	if i.started {
-		batch := make([]notification[T], 0, i.store.Len())
+		var batch []notification[T]
 		for _, obj := range i.store.All() {
 			batch = append(batch, notification[T]{kind: added, initial: true, obj: obj})
 		}

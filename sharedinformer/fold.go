@@ -23,15 +23,16 @@ type foldingBacklog[T object] struct {
 // netChange takes one object from old, the last state that the handler was given, to obj, the newest.
 type netChange[T object] struct {
 	notification[T]
-	// deletion is the one that told of the end of old; its kind is 0 if there was none.
-	deletion notification[T]
+	// ofOld is the last one that was about the object old, by its UID. If its kind is deleted, old has ended with it.
+	ofOld notification[T]
 }
 
 func newFoldingBacklog[T object]() *foldingBacklog[T] {
 	return &foldingBacklog[T]{waiting: list.New(), byKey: map[key]*list.Element{}}
 }
 
-// add takes over a change that r counts as waiting. What is folded away no longer counts.
+// add takes over a change, which the caller has counted in r.waiting. It takes the count back if it merges the change
+// into one that waits already.
 func (b *foldingBacklog[T]) add(n *notification[T], r *Registration) {
 	k := listwatch.KeyOf(n.obj)
 	at, waits := b.byKey[k]
@@ -41,9 +42,8 @@ func (b *foldingBacklog[T]) add(n *notification[T], r *Registration) {
 		b.most = max(b.most, len(b.byKey))
 	}
 	s := at.Value.(*netChange[T])
-	// It is the deletion of the object that the handler knows.
-	if n.kind == deleted && s.kind != added && s.old.GetUID() == n.obj.GetUID() {
-		s.deletion = *n
+	if s.kind != added && s.old.GetUID() == n.obj.GetUID() {
+		s.ofOld = *n
 	}
 	if !waits {
 		return
@@ -79,8 +79,8 @@ func (b *foldingBacklog[T]) removeFirst() []notification[T] {
 	gone := notification[T]{kind: deleted, unknownState: true, old: s.old, obj: s.old}
 	switch {
 	case s.kind == deleted:
-		if s.deletion.kind == deleted {
-			gone = s.deletion
+		if s.ofOld.kind == deleted {
+			gone = s.ofOld
 		}
 		gone.initial = s.initial
 		return append(b.out[:0], gone)

@@ -14,8 +14,8 @@ import (
 // for concurrent use.
 type Informer[T listwatch.Object] struct {
 	mirror[T]
-	waitable                // of the informer with its handlers; the controller's ends before
-	allStored chan struct{} // is synced
+	waitable                // done closes when the handlers have ended, too; the embedded controller's closes before
+	allStored chan struct{} // the same channel as synced, to close it
 
 	// mu spans the store's commit and the append to the backlogs, and likewise a handler's registration and its
 	// snapshot. Handlers are called without it. It protects everything below.
@@ -42,7 +42,7 @@ func New[T listwatch.Object](lw listwatch.ListerWatcher[T], opts Options[T]) *In
 		allStored:   make(chan struct{}),
 		resyncCheck: max(opts.ResyncPeriod, 0),
 	}
-	// mayRepeat is true: the store applies several changes of a key in order, and handlers are told after the batch.
+	// Keys may repeat in a batch: the store applies the changes in order, and each makes a notification of its own.
 	i.init(lw, opts, true, i.process)
 	i.waitable = i.controller.waitable
 	i.synced, i.done = i.allStored, make(chan struct{})
@@ -152,8 +152,7 @@ func (i *Informer[T]) Stopped() bool {
 }
 
 // AddIndexers adds indices to the store, before or while the informer runs. A name that exists is an error, as is a
-// stopped informer, and nothing is changed. Objects that an index function fails on are reported to OnObjectError
-// before it returns.
+// stopped informer, and nothing is changed. Objects that an index function fails on are reported to OnObjectError.
 func (i *Informer[T]) AddIndexers(indexers indexer.Indexers[T]) error {
 	defer i.reportFailures()
 	if i.Stopped() {

@@ -35,7 +35,6 @@ type listener[T object] struct {
 	// buf is the backlog. delivering is the batch that was taken last; its memory becomes the next buf.
 	buf, delivering []notification[T]
 	folding         *foldingBacklog[T] // the backlog in place of buf, or nil
-	closed          bool               // nothing is appended any more
 }
 
 // keepCap is the number of slots that an idle backlog keeps.
@@ -177,7 +176,6 @@ func (l *listener[T]) finish() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lastError = func() error { return err } // a registration must not keep a stopped informer in memory
-	l.closed = true
 	l.buf, l.delivering, l.folding = nil, nil, nil
 	l.waiting, l.underWay = 0, 0
 	close(l.done)

@@ -36,8 +36,9 @@ type mirror[T object] struct {
 	*controller[T]
 	opts  Options[T]
 	store *indexer.Store[key, T]
-	// versionsByEvent: the store's version follows the events'. An event may do that if all before it have arrived.
+	// versionsByEvent: each event moves the store's version. That is right only if they come in the order of versions.
 	versionsByEvent bool
+	newest          string // the version that the last batch that had one has brought the store to
 
 	// Scratch of the consumer, reused from batch to batch.
 	ops   []storeOp[T]

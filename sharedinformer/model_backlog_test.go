@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 )
@@ -12,6 +13,7 @@ import (
 // world is the store that the backlog models hear of: it makes legal notifications.
 type world struct {
 	objects map[string]*config
+	gone    map[string]types.UID // of objects that left, and may come back, as by a selector
 	version int
 }
 
@@ -20,6 +22,13 @@ func (w *world) object(name string, uid types.UID) *config {
 	obj := &config{}
 	obj.Namespace, obj.Name, obj.UID, obj.ResourceVersion = "default", name, uid, fmt.Sprint(w.version)
 	return obj
+}
+
+// comeBack adds an object that left, which is still the same one.
+func (w *world) comeBack(name string, initial bool) notification[*config] {
+	obj := w.object(name, w.gone[name])
+	w.objects[name] = obj
+	return notification[*config]{kind: added, initial: initial, obj: obj}
 }
 
 // put adds or updates name.
@@ -46,6 +55,9 @@ func (w *world) replace(name string) notification[*config] {
 func (w *world) remove(name string, unseen bool) notification[*config] {
 	old := w.objects[name]
 	delete(w.objects, name)
+	if w.gone != nil {
+		w.gone[name] = old.UID
+	}
 	final := old
 	if !unseen {
 		final = w.object(name, old.UID)
@@ -89,6 +101,9 @@ func (m *foldRule) tell(n notification[*config]) {
 	}
 	if n.kind != deleted {
 		m.newest[name] = n.obj
+		if d := m.given[name]; d != nil && d.UID == n.obj.UID {
+			delete(m.ending, name) // it is back
+		}
 		return
 	}
 	delete(m.newest, name)
@@ -139,7 +154,7 @@ type plainRule struct {
 func TestBacklog_FoldingFollowsTheRule(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := newListener(newRegistration("r", nil, noError), Handler[*config](HandlerFuncs[*config]{}), HandlerOptions{Fold: true})
-		w := &world{objects: map[string]*config{}}
+		w := &world{objects: map[string]*config{}, gone: map[string]types.UID{}}
 		m := &foldRule{given: map[string]*config{}, newest: map[string]*config{}, ending: map[string]notification[*config]{}, initial: map[string]bool{}}
 		initial := rapid.Bool().Draw(t, "during the initial list")
 		tell := func(ns ...notification[*config]) {
@@ -162,7 +177,14 @@ func TestBacklog_FoldingFollowsTheRule(t *testing.T) {
 			"put":     func(t *rapid.T) { tell(w.put(name.Draw(t, "name"), initial)) },
 			"two":     func(t *rapid.T) { tell(w.put(name.Draw(t, "name"), initial), w.put(name.Draw(t, "name"), initial)) },
 			"replace": func(t *rapid.T) { tell(w.replace(existing(t))) },
-			"remove":  func(t *rapid.T) { tell(w.remove(existing(t), rapid.Bool().Draw(t, "unseen"))) },
+			"come back": func(t *rapid.T) {
+				n := name.Draw(t, "name")
+				if w.objects[n] != nil || w.gone[n] == "" {
+					t.Skip("not away")
+				}
+				tell(w.comeBack(n, initial))
+			},
+			"remove": func(t *rapid.T) { tell(w.remove(existing(t), rapid.Bool().Draw(t, "unseen"))) },
 			"resync": func(t *rapid.T) {
 				obj := w.objects[existing(t)]
 				tell(notification[*config]{kind: updated, old: obj, obj: obj, sameVersion: true})
@@ -257,4 +279,21 @@ func TestBacklog_WithoutFoldingEverythingArrivesInOrder(t *testing.T) {
 			},
 		})
 	})
+}
+
+// An object is deleted and comes back, as by a selector, and then a relist finds another one in its place: nobody saw its end.
+func TestBacklog_FoldingKeepsNoDeletionThatWasTakenBack(t *testing.T) {
+	l := newListener(newRegistration("r", nil, noError), Handler[*config](HandlerFuncs[*config]{}), HandlerOptions{Fold: true})
+	w := &world{objects: map[string]*config{}, gone: map[string]types.UID{}}
+	deliver := func() (told []string) {
+		for _, n := range l.next() {
+			told = append(told, spell(n))
+			l.countDelivered(&n)
+		}
+		return told
+	}
+	l.append([]notification[*config]{w.put("a", false)})
+	require.Equal(t, []string{"add a@1 false"}, deliver())
+	l.append([]notification[*config]{w.remove("a", false), w.comeBack("a", false), w.replace("a"), w.remove("a", false)})
+	require.Equal(t, []string{"delete a@1 true"}, deliver())
 }

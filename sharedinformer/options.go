@@ -44,8 +44,9 @@ type Options[T listwatch.Object] struct {
 	// Indexers are added to the store beside the index by namespace.
 	Indexers indexer.Indexers[T]
 	// Transform is called once for each object, before anything else sees it. It may modify the object or return
-	// another. Namespace, name, uid and resourceVersion must stay. If it fails, the last good version stays. It must
-	// not write to what the object's fields lead to if a decoder shares parts of objects (glasswatch/listwatch/memo).
+	// another. Namespace, name, uid and resourceVersion must stay. If it fails, the last good version stays. If
+	// a decoder shares parts of objects (glasswatch/listwatch/memo), it must replace nested maps, slices and pointers,
+	// not write into them.
 	Transform func(obj T) (T, error)
 	// WatchErrorHandler is told of every failed list or watch, from the reflector's goroutine. nil logs.
 	WatchErrorHandler func(ctx context.Context, err error)

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	quantity "k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/conversion"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
 	"glasswatch/deltafifo"
@@ -19,8 +20,8 @@ const maxScratch = 8192
 // one step. notes say, in order, what handlers are to be told; they are valid until endBatch. version is the
 // resourceVersion that the store has reached, "" if that is not known.
 func (m *mirror[T]) apply(batch []delta[T], isInInitialList bool) (notes []notification[T], version string) {
-	ofList := &delta[T]{Missing: true} // for every change by a list, which has no version of what it lacks
-	restates := false                  // the list may show another state under a version that is in the store
+	ofList := &delta[T]{Missing: true} // the delta of every change by a list, which has no object for what it lacks
+	notNewer := false                  // than the store is the list: an equal version does not prove an equal object
 	switch list := batch[0].Bulk; batch[0].Type {
 	case deltafifo.SyncAll:
 		for _, obj := range m.store.All() {
@@ -29,29 +30,37 @@ func (m *mirror[T]) apply(batch []delta[T], isInInitialList bool) (notes []notif
 		}
 		return m.notes, ""
 	case deltafifo.Bookmark:
-		m.store.Bookmark(list.ResourceVersion)
-		return nil, list.ResourceVersion
+		m.newest = list.ResourceVersion
+		m.store.Bookmark(m.newest)
+		return nil, m.newest
 	case deltafifo.ReplacedAll:
 		version = list.ResourceVersion
 		// A list that is not newer than the store may be that of a server that was restored from a backup.
-		restates, _ = hasReached(m.store.ResourceVersion(), version)
+		notNewer, _ = hasReached(m.store.ResourceVersion(), version)
+		m.newest = version
 		m.replace(list.Items)
 		batch = nil
 	default:
 		for j := range batch {
 			d := &batch[j]
 			m.ops = append(m.ops, storeOp[T]{Key: d.Key, Obj: d.Obj, Delete: d.Type == deltafifo.Deleted})
-			// A tombstone of unknown state carries an older version.
-			if m.versionsByEvent && !d.Missing && !d.FinalStateUnknown {
-				version = d.Obj.GetResourceVersion()
+			if !m.versionsByEvent || d.Missing {
+				continue
+			}
+			// A tombstone carries an older version, and so does what some servers send for a deletion.
+			v := d.Obj.GetResourceVersion()
+			if order, err := resourceversion.CompareResourceVersion(v, m.newest); err != nil || order > 0 {
+				m.newest, version = v, v
 			}
 		}
 	}
-	for j := range m.ops {
-		if op := &m.ops[j]; m.opts.BeforeStore != nil && op.Delete {
-			m.opts.BeforeStore(op.Key, nil)
-		} else if m.opts.BeforeStore != nil {
-			m.opts.BeforeStore(op.Key, op.Obj)
+	if tell := m.opts.BeforeStore; tell != nil {
+		for _, op := range m.ops {
+			var obj object
+			if !op.Delete {
+				obj = op.Obj
+			}
+			tell(op.Key, obj)
 		}
 	}
 	m.store.Apply(m.ops, version)
@@ -61,13 +70,13 @@ func (m *mirror[T]) apply(batch []delta[T], isInInitialList bool) (notes []notif
 		if batch != nil {
 			d = &batch[j]
 		}
-		m.noteChange(&m.ops[j], d, isInInitialList, restates)
+		m.noteChange(&m.ops[j], d, isInInitialList, notNewer)
 	}
 	return m.notes, version
 }
 
 // noteChange turns what the store says of op into the handlers' view of it.
-func (m *mirror[T]) noteChange(op *storeOp[T], d *delta[T], isInInitialList, restates bool) {
+func (m *mirror[T]) noteChange(op *storeOp[T], d *delta[T], isInInitialList, notNewer bool) {
 	n := notification[T]{old: op.Old, obj: op.Obj}
 	switch {
 	case op.Delete && !op.Existed:
@@ -79,7 +88,7 @@ func (m *mirror[T]) noteChange(op *storeOp[T], d *delta[T], isInInitialList, res
 	case op.Existed:
 		n.kind, n.resync = updated, d.Type == deltafifo.Sync
 		n.sameVersion = op.Obj.GetResourceVersion() == op.Old.GetResourceVersion()
-		if n.sameVersion && restates {
+		if n.sameVersion && notNewer {
 			n.sameVersion = isSameState(op.Old, op.Obj)
 		}
 	default:

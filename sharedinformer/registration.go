@@ -38,8 +38,9 @@ type HandlerOptions struct {
 	// Fold merges the changes of one object that wait for the handler into one. See "Folding" in doc.go.
 	Fold bool
 	// MaxBacklog bounds the changes not yet delivered: the one that the handler is at counts, initial adds do not. One
-	// more removes the handler: its Done closes and Err returns ErrBacklog. With InOrder, a resync or relist is one
-	// batch: a bound below the store's size removes even an idle handler that is due. 0 is no bound.
+	// more removes the handler: its Done closes and Err returns ErrBacklog. With InOrder up to 1000 events, or a whole
+	// resync or relist, arrive as one batch. A batch longer than the bound removes even an idle handler, unless it
+	// folds. 0 is no bound.
 	MaxBacklog int
 }
 
@@ -60,6 +61,7 @@ type Registration struct {
 	// Invariant: never negative; synced is closed only at zero.
 	pendingInitial int
 	upstreamSynced bool // every add of the initial list was appended
+	closed         bool // nothing is appended any more
 }
 
 // HandlerStats are a moment of a registration.
@@ -125,15 +127,15 @@ func (r *Registration) Wait(ctx context.Context) error {
 	return fmt.Errorf("handler %s has not ended: %w", r.name, context.Cause(ctx))
 }
 
-// markUpstreamSynced says that every add of the initial list has been appended.
+// markUpstreamSynced says that every add of the initial list has been appended, unless the backlog was closed before.
 func (r *Registration) markUpstreamSynced() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.upstreamSynced = true
+	r.upstreamSynced = !r.closed
 	r.checkSyncLocked()
 }
 
-// checkSyncLocked closes synced once nothing of the initial list is missing.
+// checkSyncLocked closes allDelivered, which is synced, once nothing of the initial list is missing.
 func (r *Registration) checkSyncLocked() {
 	if r.upstreamSynced && r.pendingInitial == 0 && !isClosed(r.synced) {
 		close(r.allDelivered)

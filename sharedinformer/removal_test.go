@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
+
+	"glasswatch/reflector"
 )
 
 func TestHandler_RemovedOneHearsNoMore(t *testing.T) {
@@ -104,5 +106,26 @@ func TestHandler_MayAddAndRemoveHandlers(t *testing.T) {
 		<-other.Done()
 		require.Equal(s, []string{"add a@1 initial", "update a@1→2"}, outer.take())
 		require.Empty(s, inner.lies)
+	})
+}
+
+func TestHandler_DrainedBeforeTheEndOfTheInitialListHasNotSynced(t *testing.T) {
+	inVirtualTime(t, Options[*config]{}, func(s *story) {
+		gate, release := make(chan struct{}), make(chan struct{}) // made in here, as virtual time asks
+		s.informer = New(s.server, Options[*config]{SyncGate: gate, Reflector: reflector.Options{DisableStreamingList: true}})
+		r := newRecorder()
+		r.during = func(string) { <-release }
+		reg := s.Add(r, HandlerOptions{})
+		s.server.Put("a", "1")
+		s.Start()
+		require.NoError(s, s.informer.DrainHandler(reg))
+		s.server.Put("b", "1") // of the initial list, since the gate is shut
+		s.Settle()
+		close(gate)
+		s.Settle()
+		close(release)
+		<-reg.Done()
+		s.Expect(r, "add a@1 initial")
+		require.False(s, reg.HasSynced(), "it was not given b")
 	})
 }

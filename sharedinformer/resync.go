@@ -37,11 +37,10 @@ func (i *Informer[T]) setResyncLocked(l *listener[T], period time.Duration) {
 }
 
 // checkResync looks which listeners are due a resync now, and reports whether there are any.
-func (i *Informer[T]) checkResync() bool {
+func (i *Informer[T]) checkResync() (found bool) {
 	now := time.Now()
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	found := false
 	for _, l := range i.listeners {
 		l.due = notDue
 		if l.resync > 0 && !now.Before(l.nextResync) {

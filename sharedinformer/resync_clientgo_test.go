@@ -4,6 +4,7 @@ package sharedinformer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	k8sruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
@@ -69,13 +71,25 @@ func TestResync_ComesWhenClientGoWouldHaveIt(t *testing.T) {
 		usual := rapid.SampledFrom(periods).Draw(rt, "informer's period")
 		all := rapid.SliceOfN(one, 1, 4).Draw(rt, "handlers")
 		var want, got *clock
-		synctest.Test(t, func(t *testing.T) { want = resyncsOfClientGo(t, usual, all) })
-		synctest.Test(t, func(t *testing.T) { got = resyncsOfOurs(t, usual, all) })
+		synctest.Test(t, func(t *testing.T) { want = resyncsOfClientGo(t, usual, all, false) })
+		synctest.Test(t, func(t *testing.T) { got = resyncsOfOurs(t, usual, all, false) })
 		if fmt.Sprint(want.times) != fmt.Sprint(got.times) {
 			rt.Fatalf("client-go %v\nours      %v", want.times, got.times)
 		}
 	})
 }
+
+// client-go's timer runs beside its watch only.
+func TestWhereClientGoDiffers_ResyncsGoOnInAnOutage(t *testing.T) {
+	var theirs, ours *clock
+	synctest.Test(t, func(t *testing.T) { theirs = resyncsOfClientGo(t, 10*time.Second, []asked{{}}, true) })
+	synctest.Test(t, func(t *testing.T) { ours = resyncsOfOurs(t, 10*time.Second, []asked{{}}, true) })
+	require.Empty(t, theirs.times)
+	require.Len(t, ours.times[0], int(storyEnd/(10*time.Second)))
+}
+
+// outageAt is when the watch ends in an outage. No list works any more then.
+const outageAt = time.Second
 
 // joinAll adds the handlers that are early, runs the informer, adds the late ones, and stops it at the story's end.
 func joinAll(all []asked, add func(n int, a asked), run func(ctx context.Context)) {
@@ -97,9 +111,12 @@ func joinAll(all []asked, add func(n int, a asked), run func(ctx context.Context
 	<-ended
 }
 
-func resyncsOfOurs(t *testing.T, usual time.Duration, all []asked) *clock {
+func resyncsOfOurs(t *testing.T, usual time.Duration, all []asked, outage bool) *clock {
 	server, c := newServer(), newClock()
 	server.Put("a", "1")
+	if outage {
+		time.AfterFunc(outageAt, func() { server.FailLists(errors.New("down")); server.Compact() })
+	}
 	i := New[*config](server, Options[*config]{ResyncPeriod: usual, Reflector: reflector.Options{DisableStreamingList: true}})
 	joinAll(all, func(n int, a asked) {
 		opts := HandlerOptions{ResyncPeriod: a.Period}
@@ -112,12 +129,23 @@ func resyncsOfOurs(t *testing.T, usual time.Duration, all []asked) *clock {
 	return c
 }
 
-func resyncsOfClientGo(t *testing.T, usual time.Duration, all []asked) *clock {
+func resyncsOfClientGo(t *testing.T, usual time.Duration, all []asked, outage bool) *clock {
 	c := newClock()
 	list := &corev1.ConfigMapList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}, Items: []config{{ObjectMeta: metav1.ObjectMeta{Name: "a", ResourceVersion: "1"}}}}
 	lw := pagesOnly{&cache.ListWatch{
-		ListFunc:  func(metav1.ListOptions) (k8sruntime.Object, error) { return list.DeepCopy(), nil },
-		WatchFunc: func(metav1.ListOptions) (watch.Interface, error) { return watch.NewFake(), nil },
+		ListFunc: func(metav1.ListOptions) (k8sruntime.Object, error) {
+			if outage && time.Since(c.start) >= outageAt {
+				return nil, errors.New("down")
+			}
+			return list.DeepCopy(), nil
+		},
+		WatchFunc: func(metav1.ListOptions) (watch.Interface, error) {
+			w := watch.NewFake()
+			if outage {
+				time.AfterFunc(outageAt, func() { w.Error(&apierrors.NewResourceExpired("compacted").ErrStatus) })
+			}
+			return w, nil
+		},
 	}}
 	i := cache.NewSharedIndexInformer(lw, &config{}, usual, nil)
 	joinAll(all, func(n int, a asked) {

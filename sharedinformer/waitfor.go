@@ -49,13 +49,7 @@ func WaitFor(ctx context.Context, what string, syncers ...Syncer) error {
 	wg.Wait()
 	err := errors.Join(errs...)
 	if err != nil {
-		var missing []string
-		for i, s := range syncers {
-			if errs[i] != nil {
-				missing = append(missing, s.Name())
-			}
-		}
-		logger.Error(err, "Did not sync", "for", what, "instances", missing)
+		logger.Error(err, "Did not sync", "for", what) // the error names those that are missing
 	}
 	return err
 }

@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"glasswatch/deltafifo"
 	"glasswatch/internal/apiserver"
 	"glasswatch/listwatch"
 )
@@ -200,4 +201,20 @@ func TestWaitForResourceVersion_WakesEachAtItsVersion(t *testing.T) {
 		}
 		wg.Wait()
 	})
+}
+
+// Some servers send a deletion with the version of the object that was deleted.
+func TestWaitForResourceVersion_AnOlderVersionDoesNotSetTheStoreBack(t *testing.T) {
+	i := New(newServer(), Options[*config]{})
+	for _, e := range []struct {
+		typ           deltafifo.DeltaType
+		name, version string
+	}{{deltafifo.Added, "a", "8"}, {deltafifo.Added, "b", "9"}, {deltafifo.Deleted, "a", "8"}} {
+		obj := &config{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: e.name, ResourceVersion: e.version}}
+		require.NoError(t, i.process([]delta[*config]{{Type: e.typ, Key: listwatch.KeyOf(obj), Obj: obj}}, false))
+		i.endBatch()
+	}
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	require.NoError(t, i.WaitForResourceVersion(ended, "9"))
 }

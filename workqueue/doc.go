@@ -5,9 +5,9 @@
 //	                     ▼            due
 //	              ┌─────────────┐  (one timer)   ┌─────────────┐  Get   ┌────────────┐  Done
 //	              │ delay heap  │ ─────────────▶ │ priority  1 │ ─────▶ │ processing │ ──────▶ gone
-//	              └─────────────┘                │ priority  0 │        └────────────┘
-//	Add, AddWithPriority ──────────────────────▶ │ priority −1 │ ◀───────────┘ if added meanwhile
-//	                                             └─────────────┘
+//	              └─────────────┘                │ priority  0 │        └──────┬─────┘
+//	                                             │ priority −1 │               │
+//	Add, AddWithPriority ──────────────────────▶ └─────────────┘ ◀─────────────┘ if added meanwhile
 //
 // [RateLimitingQueue] embeds [DelayingQueue], which embeds [Queue]. By structure they are client-go's TypedInterface,
 // TypedDelayingInterface and TypedRateLimitingInterface. The package knows nothing of Kubernetes and never logs.

@@ -12,8 +12,8 @@ type Options[T comparable] struct {
 	// Metrics is told what happens; nil costs nothing.
 	Metrics Metrics
 	// MergeDelayed makes Add and AddAfter one promise: an item is delivered once, at the sooner of the two. Add then
-	// cancels the item's pending AddAfter, and AddAfter of a waiting item can only raise its priority. Without it a
-	// later wake-up is kept whatever is added in between.
+	// cancels the item's pending AddAfter, and AddAfter of a waiting item can only raise its priority. Without it
+	// Add leaves a pending AddAfter as it is: the item may come out twice.
 	MergeDelayed bool
 	// Order replaces the order in which items are taken; nil means by priority, first in first out within one.
 	Order Order[T]
@@ -41,8 +41,9 @@ type Metrics interface {
 	Taken(queued time.Duration)
 	// Finished: Done was called for an item that had been processed for worked.
 	Finished(worked time.Duration)
-	// Unfinished is called every [ReportPeriod] while items are being processed, until ShutDown. During a
-	// shutdown it is also called whenever the last of them is done. It gets the sum of their times and the longest.
+	// Unfinished is called every [ReportPeriod] while items are being processed, until ShutDown. During a shutdown it
+	// is also called whenever the last of them is done, and at the end of each ShutDown. It gets the sum of their times
+	// and the longest.
 	Unfinished(total, longest time.Duration)
 	// Retried: AddAfter or AddRateLimited was called, whatever the delay.
 	Retried()

@@ -106,8 +106,9 @@ func (q *Queue[T]) makeReadyLocked(e *entry[T]) {
 	q.work.Signal()
 }
 
-// Get waits for an item and hands it to the caller, who must call Done for it. With shutdown true there is no item and
-// there will be none: the queue was shut down and is empty.
+// Get waits for an item and hands it to the caller, who must call Done for it. With shutdown true there is no item: the
+// queue was shut down, and nothing waits. An item that was added again while in processing still comes back after Done,
+// so its worker must call Get once more.
 func (q *Queue[T]) Get() (item T, shutdown bool) {
 	item, _, shutdown = q.GetWithPriority()
 	return item, shutdown
@@ -137,13 +138,14 @@ func (q *Queue[T]) GetWithPriority() (item T, priority int, shutdown bool) {
 	return e.item, e.priority, false
 }
 
-// awaitReadyLocked waits until an item is ready. It returns false if there will be none.
+// awaitReadyLocked waits until an item is ready. It returns false if the queue is shutting down and none is.
 func (q *Queue[T]) awaitReadyLocked() bool {
 	for q.lenLocked() == 0 {
 		if q.shuttingDown {
 			return false
 		}
-		// Get does not leave a deadline that has passed to the alarm's goroutine: it would take three times as long.
+		// Get itself moves items whose deadline has passed: waiting for the alarm's goroutine takes three times as
+		// long.
 		q.moveDueLocked(time.Now())
 		if q.news.added > 0 { // Metrics hear of it before this worker waits.
 			q.unlock()

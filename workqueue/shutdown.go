@@ -3,8 +3,8 @@ package workqueue
 import "time"
 
 // ShutDown makes the queue take no more items. What waits can still be taken, after which Get returns shutdown=true.
-// Items that are due count as waiting, items that are delayed are dropped. A ShutDownWithDrain that waits returns.
-// ShutDown does not wait for workers. When it returns, the queue has no goroutine and no timer.
+// Items that are due count as waiting, items that are delayed are dropped. It releases a ShutDownWithDrain that is
+// waiting. ShutDown does not wait for workers. When it returns, the queue has no goroutine and no timer.
 func (q *Queue[T]) ShutDown() { q.shutDown(false) }
 
 // ShutDownWithDrain is ShutDown, and waits until every item that was due has been taken and is done. That includes
@@ -37,7 +37,7 @@ func (q *Queue[T]) ShuttingDown() bool {
 	return q.shuttingDown
 }
 
-// closeLocked makes due what is, drops what is delayed and lets no more items in.
+// closeLocked makes ready what has passed its deadline, drops the other delayed items, and lets no more items in.
 func (q *Queue[T]) closeLocked() {
 	if q.shuttingDown {
 		return

@@ -172,6 +172,7 @@ func TestGarbage_OrphansStayAndForegroundWaits(t *testing.T) {
 	story(t, apiserver.Options{}, func(t *testing.T, c *cluster) {
 		owner := c.configMap("owner", nil)
 		c.configMap("child", ownedBy(owner))
+		require.Equal(t, []string{"child", "owner"}, c.present()) // no sweep is due from here on
 		c.delete("owner", metav1.DeleteOptions{PropagationPolicy: ptr.To(metav1.DeletePropagationOrphan)})
 		require.Equal(t, []string{"child"}, c.present())
 		require.Empty(t, must(c.configMaps().Get(c.ctx, "child", metav1.GetOptions{})).OwnerReferences)

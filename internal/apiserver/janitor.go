@@ -14,12 +14,14 @@ import (
 	"glasswatch/internal/apiserver/storage"
 )
 
-// written is called after each write, with no lock held but s.namespaces. obj is nil if the object is gone.
+// written is called after each write, with no lock held but s.namespaces. old is nil if the object is new, obj if it is
+// gone. An owner that waits for its dependents to be orphaned has to learn that one of them lost its last reference.
 func (s *Server) written(ep *endpoint, old, obj resource.Object) {
 	if ep.table == crdResource {
 		s.definitionWritten()
 	}
-	if obj == nil || obj.GetDeletionTimestamp() != nil || len(obj.GetOwnerReferences()) > 0 {
+	if obj == nil || obj.GetDeletionTimestamp() != nil || len(obj.GetOwnerReferences()) > 0 ||
+		old != nil && len(old.GetOwnerReferences()) > 0 {
 		s.sweepSoon()
 	}
 }

@@ -18,7 +18,7 @@
 //
 // # What is not
 //
-//   - Frames, and the objects in them, are valid until the next call of Next.
+//   - Frames, and the objects in them, are not valid after the next call of Next.
 //   - CBOR is not read, nor protobuf that no server sends: numbers and field numbers that overflow.
 //
 // Reading order: frames.go, format.go, then json.go and protobuf.go.

@@ -46,10 +46,10 @@ func NewReader(from io.Reader, format Format, limit int) *Reader {
 
 // Next returns the next frame, which is valid until the next call. If it has not arrived whole, Next blocks if wait is
 // set, and otherwise returns nil. A stream that ends between two frames is io.EOF. Other errors wrap ErrFrameTooLarge,
-// io.ErrUnexpectedEOF, io.ErrNoProgress or what Read returned, except that for bytes that start no JSON object.
+// io.ErrUnexpectedEOF, io.ErrNoProgress or what Read returned. That for bytes that start no JSON object wraps none.
 func (r *Reader) Next(wait bool) ([]byte, error) {
 	for empty := 0; ; {
-		var skip, size int // what to skip, and what behind it is the frame, if ok: it has arrived whole
+		var skip, size int // if ok, a frame has arrived whole: the size bytes behind the first skip
 		var ok bool
 		var err error
 		if data := r.buf[r.start:r.end]; r.json != nil {
