@@ -16,8 +16,8 @@
 //	no source has it                                ─▶ delete it, and forget the entry
 //
 // A loss at version 7 puts older versions of that object in doubt, because their sources may not know of the loss
-// yet. A source that has said everything up to 7 is in no doubt. All sources are of one resource, so their versions
-// compare.
+// yet. A version newer than all that were shown is in no doubt, nor is a source that has said everything up to 7. All
+// sources are of one resource, so their versions compare.
 //
 // # Guarantees
 //

@@ -17,15 +17,16 @@ type entry[T listwatch.Object] struct {
 	key     key
 	holders []holder[T] // who has it; the one that spoke last is the last
 
-	// isShown: the queue was given the object, of this UID and last in this version.
+	// isShown: the queue was given the object, of this UID. shown is the version given last, also if it was deleted.
 	isShown bool
 	shown   point
 	uid     types.UID
 
 	// lost is where a source has told of the object's end. If a source that had it was removed, it is the version
-	// shown then. Holders of older versions are in doubt. Zero if nothing was lost since the object was last known to
-	// be there.
+	// shown then. Older versions are in doubt, unless they are newer than shown. Zero if nothing was lost since the
+	// object was last known to be there.
 	lost      point
+	listed    bool      // lost is the version of a list, so the end may have come before
 	final     *T        // the object as the source that lost it told it last; may be nil
 	graceEnds time.Time // zero before the grace begins
 }
@@ -73,7 +74,7 @@ func (e *entry[T]) loseAt(p point) bool {
 		return false
 	}
 	if p != e.lost {
-		e.lost, e.graceEnds = p, time.Time{}
+		e.lost, e.listed, e.graceEnds = p, false, time.Time{}
 	}
 	return true
 }
@@ -82,7 +83,8 @@ func (e *entry[T]) loseAt(p point) bool {
 func (e *entry[T]) certain() (best *holder[T]) {
 	for n := range e.holders {
 		h := &e.holders[n]
-		doubtful := e.lost.version != "" && order(h.version, e.lost.version) < 0 && !h.from.past(e.lost)
+		isOld := order(h.version, e.lost.version) < 0 && order(h.version, e.shown.version) <= 0
+		doubtful := isOld && !h.from.past(e.lost)
 		if !doubtful && (best == nil || order(h.version, best.version) >= 0) {
 			best = h
 		}

@@ -35,8 +35,8 @@ type merge[T listwatch.Object] struct {
 	firstList *[]T // takes what is shown while that list is put together, else nil
 	// history counts how often the server was set back.
 	history int
-	told    string // the version that the queue was given last
-	queued  int    // how many lists and bookmarks with a version the queue was given
+	told    string // the version that the queue was given last; "0" is that of nothing
+	queued  int    // how many lists and bookmarks the queue was given
 }
 
 // Run keeps the queue equal to the sources until ctx ends. It returns when every goroutine it started is gone.
@@ -46,7 +46,7 @@ func (m *merge[T]) Run(ctx context.Context) {
 	for _, s := range m.sources {
 		m.startLocked(s)
 	}
-	m.syncLocked()
+	m.tellVersionLocked()
 	m.mu.Unlock()
 	<-ctx.Done()
 	m.mu.Lock()
@@ -144,7 +144,6 @@ func (m *merge[T]) remove(name string) bool {
 		}
 	}
 	m.recheckLocked()
-	m.syncLocked()
 	m.tellVersionLocked()
 	return true
 }

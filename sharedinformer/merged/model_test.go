@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"testing"
 	"testing/synctest"
@@ -27,7 +28,7 @@ var mergedSceneGen = rapid.Custom(func(t *rapid.T) mergedScene {
 	return mergedScene{
 		Verb: rapid.SampledFrom([]string{"put", "put", "put", "put", "delete", "recreate", "pause", "resume", "step",
 			"break", "relist", "bookmark", "fail", "heal", "add source", "remove source",
-			"settle", "pass"}).Draw(t, "verb"),
+			"settle", "pass", "wait"}).Draw(t, "verb"),
 		Name: rapid.SampledFrom([]string{"x", "y", "z"}).Draw(t, "name"),
 		Labels: rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "c"}), 0, 3, rapid.ID[string]).
 			Draw(t, "labels"),
@@ -90,12 +91,20 @@ func playMerged(t *testing.T, kind sharedinformer.QueueKind, grace time.Duration
 	}
 	defer s.Stop()
 	s.Start()
+	var waits []*modelWait
 	for _, sc := range script {
+		if sc.Verb == "wait" && kind == sharedinformer.InOrder {
+			waits = append(waits, s.beginWait(max(1, s.revision()-sc.N%4)))
+		}
 		s.play(sc)
 	}
 	s.heal()
 	s.bookmarks()
-	return errors.Join(s.judge(), w.judge())
+	problems := []error{s.judge(), w.judge()}
+	for _, mw := range waits {
+		problems = append(problems, mw.judge())
+	}
+	return errors.Join(problems...)
 }
 
 // heal lets every view come to where the server is.
@@ -152,7 +161,12 @@ func (s *mergedStory) play(sc mergedScene) {
 	case "break":
 		v.change(func() { v.streams++ })
 	case "relist":
-		v.Relist(func() { s.Put(sc.Name, sc.Labels...) })
+		v.Relist(func() {
+			s.Put(sc.Name, sc.Labels...)
+			for range sc.N % 3 {
+				s.Put("w", sc.View)
+			}
+		})
 	case "bookmark":
 		v.Bookmark()
 	case "fail":
@@ -193,6 +207,72 @@ func (s *mergedStory) judge() error {
 func (w *versionWatcher) judge() error {
 	if len(w.back) > 0 || len(w.lies) > 0 {
 		return fmt.Errorf("versions that went back: %q; illegal: %q", w.back, w.lies)
+	}
+	return nil
+}
+
+// modelWait is a call of WaitForResourceVersion for one of the newest revisions, and what there is when it returns.
+type modelWait struct {
+	version       int
+	before, after []*source[*config]
+	store         map[key]int
+	log           []change // nil while it waits
+}
+
+func (s *mergedStory) beginWait(version int) *modelWait {
+	w := &modelWait{version: version, before: s.informer.merge.sourcesNow()}
+	go func() {
+		if s.informer.WaitForResourceVersion(context.Background(), strconv.Itoa(w.version)) != nil {
+			return
+		}
+		w.store = map[key]int{}
+		for k, obj := range s.informer.Store().Snapshot().All() {
+			w.store[k], _ = strconv.Atoi(obj.ResourceVersion)
+		}
+		w.after = s.informer.merge.sourcesNow()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		w.log = slices.Clone(s.log)
+	}()
+	return w
+}
+
+func (m *merge[T]) sourcesNow() []*source[T] {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.sources)
+}
+
+// judge compares the store with what the sources have at the version, or at later ones for objects that change later.
+func (w *modelWait) judge() error {
+	if w.log == nil {
+		return fmt.Errorf("still waits for %d", w.version)
+	}
+	then, version, changesLater := map[key]*config{}, map[key]int{}, map[key]bool{}
+	for n, ch := range w.log[1:] {
+		if n+2 > w.version {
+			changesLater[ch.key] = true
+			continue
+		}
+		then[ch.key], version[ch.key] = ch.obj, n+2
+	}
+	for k := range w.store {
+		then[k] = then[k] // made later
+	}
+	for k, obj := range then {
+		some, all := false, false // whether one of the sources has it, and one that was there all the time
+		for _, from := range append(slices.Clone(w.before), w.after...) {
+			if from.ListerWatcher.(*view).matches(obj) {
+				some = true
+				all = all || slices.Contains(w.before, from) && slices.Contains(w.after, from)
+			}
+		}
+		switch got, found := w.store[k]; {
+		case found && got > w.version, !found && changesLater[k]:
+		case found && (!some || all && got != version[k]), !found && all:
+			return fmt.Errorf("after the wait for %d, %s is there: %t@%d; sources have it: %t@%d",
+				w.version, k.Name, found, got, some, version[k])
+		}
 	}
 	return nil
 }

@@ -47,6 +47,7 @@ func (m *merge[T]) inGraceLocked(e *entry[T]) bool {
 			defer m.mu.Unlock()
 			if !m.stopped && e.graceEnds.Equal(ends) {
 				m.settleLocked(e)
+				m.tellVersionLocked()
 			}
 		})
 	}
@@ -122,7 +123,7 @@ func (m *merge[T]) hideLocked(e *entry[T]) {
 	default:
 		_ = m.cfg.Queue.DeleteKey(e.key)
 	}
-	e.isShown, e.shown, e.uid, e.final = false, point{}, "", nil
+	e.isShown, e.uid, e.final = false, "", nil
 }
 
 // syncLocked gives the queue its first list once every source has listed.
@@ -134,9 +135,7 @@ func (m *merge[T]) syncLocked() {
 	m.synced, m.firstList = true, &objs
 	m.settleAllLocked(maps.Values(m.entries))
 	m.firstList = nil
-	m.told = m.lowestLocked()
-	if m.told != "" {
-		m.queued++
-	}
+	m.told = cmp.Or(m.lowestLocked(), "0")
+	m.queued++
 	_ = m.cfg.Queue.Replace(objs, nil, m.told)
 }

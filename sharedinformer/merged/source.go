@@ -131,13 +131,12 @@ func (s *source[T]) Replace(objs []T, keep []key, version string) error {
 		}
 		if _, listed := said[e.key]; !listed {
 			e.drop(s)
-			e.loseAt(s.point)
+			e.listed = e.loseAt(s.point) || e.listed
 		}
 		had = append(had, e)
 	}
 	m.settleAllLocked(slices.Values(had))
 	m.recheckLocked()
-	m.syncLocked()
 	m.tellVersionLocked()
 	return nil
 }
@@ -148,7 +147,7 @@ func (m *merge[T]) listedLocked(s *source[T], version string) {
 	wentBack := s.lists > 0 && isComparable(version) && order(version, s.version) < 0
 	if wentBack && s.history == m.history {
 		m.history++
-		m.told = ""
+		m.told = "0"
 	}
 	s.lists++
 	s.point = point{m.history, version}

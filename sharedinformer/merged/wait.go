@@ -9,9 +9,9 @@ import (
 )
 
 // WaitForResourceVersion blocks until the store shows everything up to resourceVersion of every source that there is
-// then. A source that was added and has not listed is waited for.
+// then. A source that was added and has not listed is waited for. Without sources there is nothing to wait for.
 //
-//  1. Every source comes to the version.
+//  1. Every source comes to the version, and nothing that a list has lost is in its grace.
 //  2. The merge queues a bookmark, after all that the sources have said.
 //  3. That bookmark comes to the store.
 //
@@ -27,7 +27,10 @@ func (i *Informer[T]) WaitForResourceVersion(ctx context.Context, resourceVersio
 	var cause error
 	select {
 	case <-w.done:
-		return nil
+		if v := i.Store().ResourceVersion(); v == "0" || isComparable(v) {
+			return nil
+		}
+		return i.Informer.WaitForResourceVersion(ctx, resourceVersion) // an error at once
 	case <-ctx.Done():
 		cause = context.Cause(ctx)
 	case <-i.Done():
@@ -50,7 +53,7 @@ type waiter struct {
 type waiters struct {
 	mu     sync.Mutex // protects what follows, and the marks
 	all    map[*waiter]struct{}
-	stored int // how many lists and bookmarks with a version have come to the store
+	stored int // how many lists and bookmarks have come to the store
 }
 
 func (m *merge[T]) enter(w *waiter) {
@@ -68,12 +71,13 @@ func (m *merge[T]) leave(w *waiter) {
 	delete(m.waiters.all, w)
 }
 
-// mark gives a mark to those who wait for version or less and have none. It reports whether there are such.
+// mark gives a mark to those who wait for version or less and have none: to all, if it does not compare. It reports
+// whether there are such. The mark 0 only asks.
 func (ws *waiters) mark(version string, mark int) (any bool) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	for w := range ws.all {
-		if w.mark == 0 && order(w.version, version) <= 0 {
+		if w.mark == 0 && (order(w.version, version) <= 0 || !isComparable(version)) {
 			w.mark, any = mark, true
 		}
 	}
@@ -102,17 +106,22 @@ func (ws *waiters) isEmpty() bool {
 // tellVersionLocked lets the store's version follow the slowest source. If that has come to what somebody waits for,
 // it queues a bookmark in any case.
 func (m *merge[T]) tellVersionLocked() {
+	m.syncLocked()
 	lowest := m.lowestLocked()
-	if !m.synced || !isComparable(lowest) {
-		return
-	}
-	waitedFor := m.waiters.mark(lowest, m.queued+1)
-	if order(lowest, m.told) > 0 {
-		m.told = lowest
-	} else if !waitedFor {
+	isKnown := len(m.sources) == 0 || lowest != "" && lowest != "0"
+	if !m.synced || !isKnown || order(lowest, m.told) <= 0 && !m.waiters.mark(lowest, 0) {
 		return
 	}
 	m.recheckLocked() // the sources may have passed losses by events
+	for e := range m.waiting {
+		if e.listed && e.isShown && len(e.holders) == 0 {
+			return // it may have ended before lowest; the end of the grace comes back here
+		}
+	}
+	m.waiters.mark(lowest, m.queued+1)
+	if order(lowest, m.told) > 0 {
+		m.told = lowest
+	}
 	m.queued++
 	_ = m.cfg.Queue.Bookmark(m.told)
 }

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"glasswatch/listwatch"
 	"glasswatch/sharedinformer"
 )
 
@@ -186,4 +188,188 @@ func TestMerged_WaitForResourceVersionNeedsTheInOrderQueue(t *testing.T) {
 	informer, err := New[*config](nil, opts)
 	require.NoError(t, err)
 	require.ErrorIs(t, informer.WaitForResourceVersion(context.Background(), "1"), sharedinformer.ErrNoStoreVersion)
+}
+
+// Source a lists at 4, after it has missed 3: it cannot say at what version it lost x.
+func TestMerged_WaitForResourceVersionWaitsForWhatASourceHasSaidSinceAnothersListLostIt(t *testing.T) {
+	inViews(t, []string{"a", "b"}, func(s *mergedStory) {
+		s.Put("x", "a", "b")
+		s.Start()
+		s.views["b"].Pause()
+		s.views["a"].Relist(func() { s.Put("x", "b"); s.Put("y", "a") })
+		s.Pass(time.Minute)
+		s.Expect("add x@2 initial", "add y@4")
+		s.views["b"].change(func() { s.views["b"].upTo = 3 })
+		s.Expect("update x@2→3")
+		require.True(s, s.wait("3")())
+		x, _ := s.informer.Store().GetByKey(named("x"))
+		require.Equal(s, "3", x.ResourceVersion)
+	})
+}
+
+// As above, but the grace is over before b tells of x.
+func TestMerged_AMoveThatAListHasMissedIsSeenBeforeTheListsVersion(t *testing.T) {
+	inViews(t, []string{"a", "b"}, func(s *mergedStory) {
+		s.Put("x", "a")
+		s.Start()
+		s.views["b"].Pause()
+		s.views["a"].Relist(func() { s.Put("x", "b"); s.Put("y", "a") })
+		s.Pass(time.Minute)
+		s.Expect("add x@2 initial", "add y@4", "delete x@2 unseen")
+		s.views["b"].change(func() { s.views["b"].upTo = 3 })
+		s.Expect("add x@3")
+		require.True(s, s.wait("3")())
+		require.Equal(s, 2, s.informer.Store().Len())
+	})
+}
+
+// Nobody has x, and a's list does not say since when. Until b has come to the list, or the grace ends, b might have it.
+func TestMerged_WaitForResourceVersionWaitsForWhatAListHasLost(t *testing.T) {
+	for name, end := range map[string]func(s *mergedStory){
+		"until the grace ends":      func(s *mergedStory) { s.Pass(DefaultMoveGrace) },
+		"until others come to it":   func(s *mergedStory) { s.views["b"].Resume() },
+		"until the source is gone":  func(s *mergedStory) { s.informer.RemoveSource("b") },
+		"until a bookmark tells it": func(s *mergedStory) { s.views["b"].Resume(); s.views["b"].Bookmark() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inViews(t, []string{"a", "b"}, func(s *mergedStory) {
+				s.Put("x", "a")
+				s.Start()
+				s.views["b"].Pause()
+				asked := s.wait("3")
+				s.views["a"].Relist(func() { s.Delete("x"); s.Put("y", "b"); s.Put("z", "a", "b") })
+				s.views["b"].change(func() { s.views["b"].upTo = 4 })
+				for s.Settle(); s.informer.Sources()[0].ResourceVersion != "5"; s.Settle() {
+					time.Sleep(10 * time.Millisecond)
+				}
+				require.False(s, asked(), "x may have been deleted at 3")
+				askedAfter := s.wait("4")
+				require.False(s, askedAfter(), "x may have been deleted at 3")
+				end(s)
+				require.True(s, asked())
+				require.True(s, askedAfter())
+				_, found := s.informer.Store().GetByKey(named("x"))
+				require.False(s, found)
+				require.GreaterOrEqual(s, s.informer.Store().ResourceVersion(), "4")
+			})
+		})
+	}
+}
+
+// A deletion that a watch tells has a version of its own: nobody who waits for less waits for its grace.
+func TestMerged_WaitForResourceVersionDoesNotWaitForALaterDeletion(t *testing.T) {
+	inViews(t, []string{"a", "b"}, func(s *mergedStory) {
+		s.Put("x", "a")
+		s.Start()
+		s.views["b"].Pause()
+		s.Put("y", "b")
+		s.Delete("x")
+		s.views["b"].change(func() { s.views["b"].upTo = 3 })
+		s.Settle()
+		require.True(s, s.wait("3")())
+		require.Equal(s, 2, s.informer.Store().Len())
+	})
+}
+
+// unordered is a view whose lists have a version that cannot be compared.
+type unordered struct {
+	*view
+	version string
+}
+
+func (u unordered) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.List[*config], error) {
+	list, err := u.view.List(ctx, opts)
+	if err == nil {
+		list.ResourceVersion = u.version
+	}
+	return list, err
+}
+
+func (u unordered) Watch(ctx context.Context, _ metav1.ListOptions) (listwatch.Stream[*config], error) {
+	return u.view.Watch(ctx, metav1.ListOptions{ResourceVersion: "1"})
+}
+
+func TestMerged_WaitForResourceVersionIsAnErrorIfTheStoresVersionCannotBeCompared(t *testing.T) {
+	for name, before := range map[string]bool{"asked before the list": true, "asked after it": false} {
+		t.Run(name, func(t *testing.T) {
+			inViews(t, []string{"a"}, func(s *mergedStory) {
+				v := s.views["a"]
+				s.informer.RemoveSource("a")
+				require.NoError(s, s.informer.AddSource(Source[*config]{Name: "a", ListerWatcher: unordered{v, "v1"}}))
+				ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+				defer cancel()
+				v.Fail(errForbidden)
+				s.Start()
+				ended := make(chan error, 1)
+				wait := func() { ended <- s.informer.WaitForResourceVersion(ctx, "5") }
+				if before {
+					go wait()
+					s.Settle()
+				}
+				v.Fail(nil)
+				s.Pass(time.Minute)
+				if !before {
+					go wait()
+				}
+				s.Settle()
+				require.Len(s, ended, 1)
+				require.ErrorContains(s, <-ended, `the store is at resourceVersion "v1"`)
+				require.Error(s, s.informer.Informer.WaitForResourceVersion(ctx, "5"), "as the base informer")
+				require.NoError(s, ctx.Err())
+			})
+		})
+	}
+}
+
+// As with the base informer, 0 is the version of nothing.
+func TestMerged_WaitForResourceVersionWaitsForASourceWhoseListIsAtZero(t *testing.T) {
+	inViews(t, nil, func(s *mergedStory) {
+		v := s.labelled("a")
+		v.Pause()
+		require.NoError(s, s.informer.AddSource(Source[*config]{Name: "a", ListerWatcher: unordered{v, "0"}}))
+		s.Start()
+		require.True(s, s.informer.HasSynced())
+		reached := s.wait("2")
+		require.False(s, reached())
+		v.Resume()
+		s.Put("x", "a")
+		require.True(s, reached())
+		require.Equal(s, 1, s.informer.Store().Len())
+	})
+}
+
+func TestMerged_WaitForResourceVersionDoesNotWaitForASourceThatWasRemoved(t *testing.T) {
+	inViews(t, []string{"a"}, func(s *mergedStory) {
+		s.Put("x", "a")
+		s.Start()
+		reached := s.wait("9")
+		require.False(s, reached())
+		s.informer.RemoveSource("a")
+		require.True(s, reached(), "there is no source")
+		require.Zero(s, s.informer.Store().Len())
+		require.True(s, s.wait("9")())
+		require.NoError(s, s.informer.AddSource(s.source("a")))
+		s.Settle()
+		reached = s.wait("3")
+		require.False(s, reached(), "a is at 2")
+		s.Put("x", "a")
+		require.True(s, reached())
+	})
+}
+
+func TestMerged_WaitForResourceVersionWaitsForNothingIfThereWasNeverASource(t *testing.T) {
+	inViews(t, nil, func(s *mergedStory) {
+		asked := s.wait("9")
+		synctest.Wait()
+		s.Start()
+		require.True(s, asked())
+		require.True(s, s.wait("9")())
+		require.NoError(s, s.informer.AddSource(s.source("a")))
+		s.Settle()
+		reached := s.wait("3")
+		require.False(s, reached())
+		s.Put("x", "a")
+		s.Put("x", "a")
+		require.True(s, reached())
+	})
 }
