@@ -30,7 +30,7 @@
 // # What it does not promise
 //
 //   - That every change is seen: a key is enqueued, not a change. The reconciler looks at the present state.
-//   - That success cancels a delayed retry: a key enqueued during the delay is reconciled at once, and after it.
+//   - That success, [Terminal] or MaxRetries cancels a delayed retry that is pending since an earlier failure.
 //   - That a reconcile that ignores its context ends in time.
 //   - That a delayed key survives a shutdown: retries and requeues that are not due yet are dropped.
 //   - That a panic outside a reconcile, as in an observer or a rate limiter, is caught: it ends the program.

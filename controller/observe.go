@@ -8,7 +8,7 @@ import (
 
 // Observation is one step of a key through the controller. See Options.Observe.
 type Observation[K comparable] struct {
-	// What is the step, in the order in which a key passes through the controller:
+	// What names the step. In the order in which a key passes through the controller:
 	//
 	//	"queued"      the key is about to enter the queue: Enqueue or one of its variants was called
 	//	"taken"       a worker has taken the key and is about to reconcile it

@@ -88,7 +88,7 @@ func (c *Controller[K]) settle(ctx context.Context, key K, priority int, result 
 		return requeueAfter
 	case IsTerminal(err) && !isPanic:
 		c.forget(key)
-		logger.Error(err, "Reconcile failed for good, not retrying until the key is enqueued again")
+		logger.Error(err, "Reconcile failed for good, not retrying")
 		return terminal
 	case ctx.Err() != nil:
 		c.cutShort.Add(1)

@@ -7,12 +7,12 @@ type base[K comparable, T any] struct {
 	opts Options[K, T]
 	// pushLocked queues an event, or only notes that there was one if its transform failed (not ok).
 	pushLocked func(d Delta[K, T], ok bool)
-	mu         sync.Mutex // protects the queue's other fields; methods named …Locked are called with it
+	mu         sync.Mutex // protects what changes after init; methods named …Locked are called with it
 	changed    sync.Cond  // wakes consumers that wait for deltas and producers that wait for room
 	closed     bool
-	populated  bool // the first list came, or an event before any list; later lists change nothing here
+	syncBegun  bool // the first list came, or an event before any list; later lists change nothing here
 	// remaining counts the entries not yet processed, up to the end of the first list.
-	// Invariant: remaining is 0 unless populated; synced is closed exactly if populated and remaining is 0.
+	// Invariant: remaining is 0 unless syncBegun; synced is closed exactly if syncBegun and remaining is 0.
 	remaining int
 	synced    chan struct{}
 }
@@ -78,19 +78,19 @@ func (b *base[K, T]) HasSynced() bool {
 // Synced returns a channel that is closed when HasSynced turns true.
 func (b *base[K, T]) Synced() <-chan struct{} { return b.synced }
 
-// populateLocked begins the initial sync, which ends when the queued entries are processed. Later calls do nothing.
+// beginSyncLocked begins the initial sync, which ends when the queued entries are processed. Later calls do nothing.
 // For an event before any list, queued is 0: there is no list to wait for, so HasSynced is true at once.
-func (b *base[K, T]) populateLocked(queued int) {
-	if b.populated {
+func (b *base[K, T]) beginSyncLocked(queued int) {
+	if b.syncBegun {
 		return
 	}
-	b.populated, b.remaining = true, queued
+	b.syncBegun, b.remaining = true, queued
 	if queued == 0 {
 		close(b.synced)
 	}
 }
 
-// entriesDoneLocked notes that n more entries were processed. n must be at least 1, and remaining at least n.
+// entriesDoneLocked notes that n more entries were processed. remaining must not be 0, nor less than n.
 func (b *base[K, T]) entriesDoneLocked(n int) {
 	if b.remaining -= n; b.remaining == 0 {
 		close(b.synced)

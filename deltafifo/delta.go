@@ -46,7 +46,7 @@ type Delta[K comparable, T any] struct {
 	// Missing: this Deleted came without a readable object, and Obj is zero. The consumer uses its store's version.
 	Missing bool
 	// FinalStateUnknown marks a tombstone: nobody saw the deletion. It was inferred from a list that lacks the object,
-	// or from DeleteKey. Obj may be older than the object's last state.
+	// or from DeleteKey or DeleteUnknown. Obj may be older than the object's last state.
 	FinalStateUnknown bool
 	// Bulk is set for ReplacedAll and Bookmark, else nil.
 	Bulk *Bulk[K, T]
@@ -55,8 +55,8 @@ type Delta[K comparable, T any] struct {
 // Bulk is what a ReplacedAll or a Bookmark carries. The consumer may keep it.
 type Bulk[K comparable, T any] struct {
 	ResourceVersion string
-	// Items is the list in the server's order, then the kept keys. Of a key that comes twice the later item counts. A
-	// key with an object has no Keep item.
+	// Items is the list in the server's order, then the keys of Replace's keep. An object whose transform failed is a
+	// Keep item at its place. Of a key that comes twice the later item counts. A key with an object has no Keep item.
 	Items []Item[K, T]
 }
 

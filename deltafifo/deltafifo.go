@@ -38,12 +38,12 @@ func (f *DeltaFIFO[K, T]) DeleteUnknown(key K, obj T) error {
 
 // pushEventLocked queues an event. The deletion of a key that is neither queued nor known is dropped.
 func (f *DeltaFIFO[K, T]) pushEventLocked(d Delta[K, T], ok bool) {
-	f.populateLocked(0)
+	f.beginSyncLocked(0)
 	if ok && d.Type == Deleted {
-		var last Delta[K, T]
-		last, ok = f.tombstoneLocked(d.Key)
+		var tombstone Delta[K, T]
+		tombstone, ok = f.tombstoneLocked(d.Key)
 		if d.Missing && d.FinalStateUnknown {
-			d = last
+			d = tombstone
 		}
 	}
 	if ok {

@@ -3,7 +3,7 @@ package deltafifo
 import "time"
 
 // Pop takes the oldest key and gives process all its deltas, oldest first. It blocks until there is a key. Once the
-// queue is closed and empty it returns ErrClosed. Whatever process returns, the key is gone, and Pop returns the same.
+// queue is closed and empty it returns ErrClosed. Pop returns what process returns. The key is gone in any case.
 //
 // Pop holds the queue's lock while process runs. Of the queue, process may call only HasSynced, Synced and Bookmark.
 // The deltas are its own only during the call. process may panic. isInInitialList tells that

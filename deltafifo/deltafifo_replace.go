@@ -20,7 +20,7 @@ func (f *DeltaFIFO[K, T]) Replace(objs []T, keep []K, _ string) error {
 		}
 	}
 	f.appendTombstonesLocked(listed)
-	f.populateLocked(len(f.items))
+	f.beginSyncLocked(len(f.items))
 	return err
 }
 

@@ -25,11 +25,12 @@
 //	left out   a Sync of a key that has something pending           nothing
 //	           a deletion of a key neither queued nor known
 //	           one of two deletions in a row of the same key
-//	methods    wait for process; not Bookmark, HasSynced, Synced    those that queue: wait under backpressure
+//	blocking   all methods wait for process, except                 methods that queue wait under backpressure
+//	           Bookmark, HasSynced, Synced
 //
-// Memory: both queues release what a burst has left, once they need less than a quarter of it. DeltaFIFO looks whenever
-// it gets empty: its need is its greatest length since it was empty before. InOrder's is a high-water mark that decays
-// slowly.
+// Memory: both queues release what a burst has left, once they need less than a quarter of it. DeltaFIFO checks each
+// time it gets empty: its need is its greatest length since the previous check. InOrder's is a high-water mark that
+// decays slowly.
 //
 // Backpressure is InOrder's. If a pop leaves 2·BatchSize deltas or more, all methods that queue wait until its process
 // function returns. The next pop may be faster than a waiting producer, which then waits on. If a pop leaves less, none

@@ -38,7 +38,7 @@ func NewInOrder[K comparable, T any](opts Options[K, T]) *InOrder[K, T] {
 // no other producer's deltas come between. Only Type and Obj need be set. The slice is scratch: the queue overwrites
 // it, and does not retain it. PutAll returns nil, or one error or nil for each delta. Other types are errors.
 func (q *InOrder[K, T]) PutAll(deltas []Delta[K, T]) (errs []error) {
-	events, kept := 0, deltas[:0]
+	events, accepted := 0, deltas[:0]
 	for i := range deltas {
 		ok, err := q.opts.complete(&deltas[i])
 		if err != nil {
@@ -50,15 +50,15 @@ func (q *InOrder[K, T]) PutAll(deltas []Delta[K, T]) (errs []error) {
 		}
 		events++
 		if ok {
-			kept = append(kept, deltas[i])
+			accepted = append(accepted, deltas[i])
 		}
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if events > len(kept) {
+	if events > len(accepted) {
 		q.enqueueLocked(Delta[K, T]{}, false)
 	}
-	for _, d := range kept {
+	for _, d := range accepted {
 		q.enqueueLocked(d, true)
 	}
 	return errs
@@ -98,11 +98,11 @@ func (q *InOrder[K, T]) enqueueLocked(d Delta[K, T], ok bool) {
 		q.changed.Wait()
 	}
 	switch {
-	case q.populated:
+	case q.syncBegun:
 	case d.Type < ReplacedAll:
-		q.populateLocked(0)
+		q.beginSyncLocked(0)
 	case d.Type == ReplacedAll:
-		q.populateLocked(q.queued + 1)
+		q.beginSyncLocked(q.queued + 1)
 	}
 	if !ok {
 		return

@@ -6,11 +6,11 @@ import (
 )
 
 // Pop takes the oldest delta. It blocks until there is one. Once the queue is closed and empty it returns ErrClosed.
-// Whatever process returns, the delta is gone, and Pop returns the same. During another pop: ErrPopInProgress.
+// Pop returns what process returns. The delta is gone in any case. During another pop: ErrPopInProgress.
 //
-// process runs without the lock. If Pop leaves two full batches, producers block until it returns. So process must
-// not wait for a producer, nor call Add: it might block until Close. isInInitialList tells that HasSynced was still
-// false when Pop took the delta.
+// process runs without the lock. If Pop leaves two full batches or more, producers block until process returns. So
+// process must neither call Add nor wait for a producer: that may block until Close. isInInitialList tells that
+// HasSynced was still false when Pop took the delta.
 func (q *InOrder[K, T]) Pop(process func(d Delta[K, T], isInInitialList bool) error) error {
 	return q.pop(1, func(batch []Delta[K, T], initial bool) error { return process(batch[0], initial) })
 }
@@ -43,7 +43,7 @@ func (q *InOrder[K, T]) pop(limit int, process func([]Delta[K, T], bool) error) 
 	}
 	q.batchLen = len(batch)
 	q.backpressure = (q.queued-len(batch))/2 >= q.opts.BatchSize // doubling BatchSize could overflow
-	isInInitialList := !q.populated || q.remaining > 0
+	isInInitialList := !q.syncBegun || q.remaining > 0
 	q.mu.Unlock()
 	defer q.mu.Lock()
 	if q.opts.Metrics.Processed != nil {

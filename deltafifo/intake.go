@@ -8,7 +8,7 @@ import (
 
 // complete keys and transforms the object of d, which has only a Type and an Obj. It tells whether to queue d. When the
 // transform failed, OnError is told. A deletion is queued all the same, with Missing set; nothing else is. The error
-// wraps ErrNoKey, but for a Type that has no object.
+// wraps ErrNoKey, except when the Type is not Added, Updated or Deleted.
 func (o *Options[K, T]) complete(d *Delta[K, T]) (ok bool, err error) {
 	if d.Type < Added || d.Type > Deleted {
 		return false, fmt.Errorf("deltafifo: %v is not Added, Updated or Deleted", d.Type)

@@ -54,8 +54,8 @@ func (p *entry[K, T]) check() error {
 }
 
 func (s *base[K, T]) check() error {
-	if done := s.populated && s.remaining == 0; s.HasSynced() != done || s.remaining < 0 || (!s.populated && s.remaining != 0) {
-		return fmt.Errorf("populated %v, remaining %d, done %v", s.populated, s.remaining, s.HasSynced())
+	if done := s.syncBegun && s.remaining == 0; s.HasSynced() != done || s.remaining < 0 || (!s.syncBegun && s.remaining != 0) {
+		return fmt.Errorf("syncBegun %v, remaining %d, done %v", s.syncBegun, s.remaining, s.HasSynced())
 	}
 	return nil
 }

@@ -46,7 +46,8 @@ type Options[K comparable, T any] struct {
 	Metrics Metrics
 }
 
-// Metrics are told what a queue does. Each may be nil. They must be fast and must not call the queue.
+// Metrics are told what a queue does. Each may be nil. They must be fast and must not call the queue. A panic of theirs
+// reaches the caller, and cuts a Replace or a Resync short.
 type Metrics struct {
 	// Queued is told how many keys (DeltaFIFO) or deltas (InOrder) wait, with the queue's lock held.
 	Queued func(n int)

@@ -29,7 +29,7 @@ type chunk[E any] struct {
 	epoch   uint64 // in which entries was made
 }
 
-// at returns the address of an entry, edit for writing.
+// at returns the address of an entry, for reading only. To write, use edit.
 func (c *column[E]) at(slot uint32) *E {
 	return &c.chunks[slot>>chunkBits].entries[slot%chunkLen]
 }

@@ -17,16 +17,16 @@
 //     readers share that snapshot.
 //   - A snapshot is one moment across Len, Get, All, ByIndex and ResourceVersion, for as long as it is kept.
 //   - Apply and Replace are all or nothing for every reader. Reads never go back in time.
-//   - Index functions run before the store is locked, never on an old object, and so may read the store.
+//   - Index functions run before the store is locked, and so may read it. A write never asks them about the old object.
 //   - An index function may fail on an object, with an error or a panic. The object is then stored, and missing from
 //     that index only. OnError is told, with the store unlocked. The object's next version is indexed again.
-//   - An update that leaves the object under the same index values allocates nothing but such copies.
+//   - An update that changes no index value allocates nothing, except what it copies because of a snapshot.
 //   - Deleted objects are let go, and the memory of the structures follows.
 //
 // # Not guaranteed
 //
 //   - Any order, except that of ListIndexValues and, given Options.Compare, of ListKeys and IndexKeys.
-//   - That a key's strings are those of the object's latest version. The store keeps the key that came first.
+//   - That an update replaces the stored key. The store keeps the equal key that came first, and its strings' memory.
 //   - That a stored object stays as it is. Objects are not copied: a change to one is seen by all, but not indexed.
 //   - Which of two writers at the same time is last, and how often an index function is called.
 //   - That a lookup never waits. It waits for a write in progress, also for a long transaction.

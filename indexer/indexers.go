@@ -59,7 +59,7 @@ func (s *Store[K, T]) AddIndexers(add Indexers[T]) error {
 		}, func(sc *scratch[K, T]) {
 			slot, ok := s.slots[key]
 			for i, def := range defs {
-				ix := s.index(def.name) // not as it was made: a Replace may have put another in its place
+				ix := s.index(def.name) // looked up each time: a Replace may have put another in its place
 				if ok && ix.postings[slot] == (posting{}) {
 					ix.addPostings(slot, sc.values[i], s.epoch.Load())
 				} else {

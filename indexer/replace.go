@@ -7,18 +7,19 @@ import (
 
 // Replace makes objs the whole content of the store and resourceVersion its version, in one moment for every reader. Of
 // objects with the same key the last counts. Objects without a key are left out, and the error joins one for each.
-// Readers and writers go on until the content is built. Their writes may be replaced.
+// Readers and writers go on until the content is built. A write that ends before the new content is in place is lost
+// with the old content.
 func (s *Store[K, T]) Replace(objs []T, resourceVersion string) error {
 	var errs []error
-	keys, kept := make([]K, 0, len(objs)), make([]T, 0, len(objs))
+	keys, keyed := make([]K, 0, len(objs)), make([]T, 0, len(objs))
 	for i, obj := range objs {
 		if key, err := s.opts.KeyFunc(obj); err != nil {
 			errs = append(errs, fmt.Errorf("object %d of %d has no key: %w", i, len(objs), err))
 		} else {
-			keys, kept = append(keys, key), append(kept, obj)
+			keys, keyed = append(keys, key), append(keyed, obj)
 		}
 	}
-	s.ReplaceKeyed(keys, kept, resourceVersion)
+	s.ReplaceKeyed(keys, keyed, resourceVersion)
 	return errors.Join(errs...)
 }
 

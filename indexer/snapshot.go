@@ -8,8 +8,8 @@ import (
 
 // Snapshot is a store at one moment; the zero value is empty. It may be copied, kept, and used by many goroutines. It
 // keeps the chunks that the store has copied or dropped since. There is nothing to close: a writer copies a shared
-// chunk once, whether the snapshot is still used or not. Maps cannot be shared: the first Get makes one of all keys,
-// the first ByIndex one of all values.
+// chunk once, whether the snapshot is still used or not. It shares no map with the store. So the first Get builds a map
+// of all keys, and each index's first ByIndex a map of its values.
 type Snapshot[K comparable, T any] struct {
 	m *moment[K, T] // nil in the zero value
 }
@@ -40,9 +40,9 @@ type frozenIndex[T any] struct {
 	numbers map[string]uint32
 }
 
-// freezeRLocked returns the present moment. mu must be locked, for reading at least. Unless the moment is there, it is
-// made in m, which the caller allocates. Snapshot does so before it locks, because that may take a garbage collection.
-// lookup knows only under the lock that it needs m.
+// freezeRLocked returns the present moment. mu must be locked, for reading at least. If nobody has made it yet, it is
+// made in m. Snapshot allocates m before it locks, because allocating may wait for the garbage collector. lookup
+// cannot: it learns under the lock that it needs m.
 func (s *Store[K, T]) freezeRLocked(m *moment[K, T]) *moment[K, T] {
 	if present := s.present.Load(); present != nil {
 		return present
@@ -58,8 +58,8 @@ func (s *Store[K, T]) freezeRLocked(m *moment[K, T]) *moment[K, T] {
 	return m
 }
 
-// Snapshot returns the store as it is now, in constant time. It takes the lock only if nobody has
-// taken one since the last write.
+// Snapshot returns the store as it is now, in constant time. It locks only if nobody has taken a snapshot since the
+// last write.
 func (s *Store[K, T]) Snapshot() Snapshot[K, T] {
 	if m := s.present.Load(); m != nil {
 		return Snapshot[K, T]{m}

@@ -5,9 +5,9 @@ import (
 	"sync/atomic"
 )
 
-// IndexFunc appends to the empty dst the values of obj in the index. A value named twice counts once. It must
-// depend on obj alone. It runs in the writer's goroutine with the store unlocked, and may read it. An error or panic
-// costs this object its place in this index, until its next version.
+// IndexFunc appends to the empty dst the values of obj in the index. A value named twice counts once. It must depend on
+// obj alone. It runs in the goroutine of a writer, of AddIndexers or of Index, with the store unlocked, and may read
+// it. An error or panic costs this object its place in this index, until its next version.
 type IndexFunc[T any] func(obj T, dst []string) ([]string, error)
 
 // Indexers maps the name of an index to its function.
@@ -43,7 +43,7 @@ type Op[K comparable, T any] struct {
 //
 //  1. ask the index functions, with mu unlocked
 //  2. lock mu; if indices came or went since step 1, unlock and start again
-//  3. forget the snapshot of the present moment
+//  3. forget the snapshot of the present moment, unless nothing that it shows changes
 //  4. change the content, and copy each chunk first that a snapshot may share
 //  5. unlock mu, and report index functions that failed
 type Store[K comparable, T any] struct {

@@ -182,7 +182,7 @@ func newClient[T Object](
 	if resource == "" {
 		return nil, errors.New("listwatch: no resource")
 	}
-	// The parser takes a zero byte for the end, and would not see the selector of a call behind it.
+	// The parser stops at a zero byte. It would ignore the selector of a call, which is appended to this one.
 	if strings.ContainsRune(opts.LabelSelector, 0) {
 		return nil, fmt.Errorf("listwatch: label selector %q: it has a zero byte", opts.LabelSelector)
 	}

@@ -14,12 +14,10 @@ import (
 )
 
 // FromWatch turns a client-go watch around: from pushing into a channel to being pulled. The stream owns w and stops it
-// when it is closed. The end of w's channel is io.EOF: w does not say why it ended. A batch is what waits in the
-// channel.
+// when it is closed. The end of w's channel is io.EOF: w does not say why it ended. A batch is what is in the channel.
 //
-// Only the resourceVersions of a *watch.StreamWatcher, which client-go's REST client returns, are taken to rise. Any
-// other may be a fake's, also one that wraps or filters such a watch: the reflector then does not notice that the
-// server was set back.
+// Only the resourceVersions of a *watch.StreamWatcher, which client-go's REST client returns, are taken to rise. For
+// any other, even a wrapper of such a watch, they may fall: the reflector cannot notice a server that was set back.
 func FromWatch[T Object](w watch.Interface) BatchStream[T] {
 	return fromWatch[T](context.Background(), w)
 }

@@ -60,7 +60,8 @@ func (c *Client[T]) merged(opts metav1.ListOptions) metav1.ListOptions {
 	return opts
 }
 
-// labelSpace is what is skipped in a label selector. One of nothing else selects everything, but not behind a comma.
+// labelSpace is what the parser of label selectors skips. One of only that selects everything, but cannot follow a
+// comma.
 const labelSpace = " \t\r\n"
 
 // bothSelectors joins two selectors: in both kinds a comma means and. No comma is cut off: one at the end may be

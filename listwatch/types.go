@@ -126,9 +126,9 @@ type Stream[T Object] interface {
 	Close() error
 }
 
-// BatchStream is a Stream that may have several events ready, as those of [Client.Watch] and [Funcs] do. Who takes them
-// together pays once for what each would cost alone: a lock, a wakeup of the consumer. A stream without it is
-// slower and nothing else, so it is not part of Stream. Whoever pulls asks for it, and calls Next if it is not there.
+// BatchStream is a Stream that may have several events ready, as those of [Client.Watch] and [Funcs] do. Taking them
+// together costs one lock and one wakeup of the consumer, instead of one for each event. A stream without it is slower
+// and nothing else, so it is not part of Stream. Whoever pulls asks for it, and calls Next if it is not there.
 //
 // Next and NextBatch may be called in turn, by one goroutine at a time.
 type BatchStream[T Object] interface {

@@ -25,9 +25,9 @@
 // follows most errors of a streaming list. Lists stay paged for [Options.StreamingRetry] if the server refused the
 // streaming list, answered it and fell silent, or sent an unreadable object. A paged list reports every such object.
 //
-// The first streaming list asks for the latest state, the first paged list for any that a watch cache has. Later lists
-// ask for one not older than the last version, or for exactly that one if they have a limit: see [Options.PageSize].
-// If the server does not have it, they ask for the latest state.
+// While no version is known, a streaming list asks for the latest state, a paged list for any that a watch cache has.
+// Later lists ask for one not older than the last version, or for exactly that one if they have a limit: see
+// [Options.PageSize]. If the server does not have it, they ask for the latest state.
 //
 // # Watches
 //
@@ -46,8 +46,8 @@
 //   - Duplicates: an event may come again after a reconnect. Replace may hold what the sink has.
 //   - Completeness: once the server answers again, the sink becomes equal to it, whatever failed before.
 //   - A bad object costs that object only. It is reported and counted, and keeps its last good version. An unreadable
-//     event without a key, such as a bookmark, ends its watch. The next watch asks for it once more. If it is still
-//     unreadable, or versions may fall on that watch, it is passed over.
+//     event without a key, such as a bookmark, ends its watch. The next watch asks for it again, once; then it is
+//     skipped. It is skipped at once if versions may fall, or among the first events of a watch from "" or "0".
 //   - An error of the sink is reported and counted, and nothing else.
 //   - Blocking: cancelling Run's context ends each request, read and backoff at once, but no call of the sink.
 //

@@ -26,7 +26,7 @@ var (
 	// It is dropped, and a paged list follows.
 	ErrInconsistent = errors.New("streaming list differs from a list")
 	// ErrVeryShortWatch is a watch that ended within a second, before the resourceVersion advanced: there was no event,
-	// or only unreadable, old or versionless ones. A list follows.
+	// or only unreadable, old, versionless or synthetic ones. A list follows.
 	ErrVeryShortWatch = errors.New("very short watch: ended within a second, before the resourceVersion advanced")
 	// ErrRewound is a watch that sent a resourceVersion older than the one it started from: the server was set back,
 	// as by a restored backup. That event is discarded. A list without a resourceVersion follows.
@@ -41,7 +41,7 @@ const (
 	kindOther       errorKind = iota // something is wrong with the request or the server
 	kindObject                       // an object could not be read
 	kindSink                         // a SinkError
-	kindEnded                        // io.EOF itself: a stream ended between two events
+	kindEnded                        // a stream ended between two events (io.EOF itself), or before its list did
 	kindDeadline                     // errDeadline
 	kindExpired                      // the server no longer has this resourceVersion or continue token
 	kindAhead                        // the server does not have this resourceVersion yet: "too large"
@@ -75,7 +75,8 @@ const (
 //   - (3) Lists then stay paged for StreamingRetry; after Deadline, only if the server had answered.
 //   - (4) Until MaxInternalErrorRetry is over. Then the row Other applies.
 //   - (5) Up to the ninth failure in a row. Then the row Other applies.
-//   - After ErrInconsistent the row Unsupported applies, but it is reported. A sink's error is reported, no more.
+//   - After ErrInconsistent the row Unsupported applies, but it is reported. A sink's error is reported and changes no
+//     state.
 //   - Not reported: Unsupported in ListingStreaming, Ended in Watching, Deadline in Connecting and in Watching.
 func kindOf(err error) errorKind {
 	status, answered := errors.AsType[*apierrors.StatusError](err)
@@ -83,10 +84,10 @@ func kindOf(err error) errorKind {
 	_, refused := errors.AsType[*SinkError](err)
 	_, network := errors.AsType[net.Error](err)
 	switch {
-	case unreadable: // whatever the cause: it says nothing of the connection
-		return kindObject
 	case refused:
 		return kindSink
+	case unreadable: // whatever the cause: it says nothing of the connection
+		return kindObject
 	case err == io.EOF, errors.Is(err, ErrSilent), errors.Is(err, ErrEndedEarly):
 		return kindEnded
 	case err == errDeadline:

@@ -22,8 +22,8 @@ type Options struct {
 	// Name is used in logs and errors. Default: the Go type of the objects.
 	Name string
 
-	// PageSize is the limit of every paged list. 0 follows client-go's rule: pages of 500, but a list at a
-	// known resourceVersion whole, if the server has a watch cache to answer from: then it did not split a list at "0".
+	// PageSize is the limit of every paged list. 0 follows client-go: 500. But a list at a known version has no limit,
+	// unless the server has split a list at "0".
 	PageSize int64
 	// DisableStreamingList makes every list a paged one.
 	DisableStreamingList bool
@@ -36,8 +36,8 @@ type Options struct {
 	// CheckConsistency compares each streaming list with a list at the same version, before the sink gets it. It
 	// doubles the load on the server: it is for tests.
 	CheckConsistency bool
-	// ResumeFrom is the resourceVersion at which the sink is already equal to the server. The first Run then starts
-	// with a watch from there instead of a list.
+	// ResumeFrom is the resourceVersion, not "0", at which the sink is already equal to the server. The first Run then
+	// starts with a watch from there instead of a list.
 	ResumeFrom string
 
 	// MinWatchTimeout is the least time after which the server is to end a watch, in whole seconds: each gets a random
@@ -57,7 +57,7 @@ type Options struct {
 	// OnError is told of each error of a list or watch, of each *listwatch.ObjectError and of each *SinkError. A clean
 	// end of a watch is none. nil logs them through the logger in ctx.
 	OnError func(ctx context.Context, err error)
-	// OnTransition, if not nil, is called on each change of the state, before the state is acted on.
+	// OnTransition, if not nil, is called on each change of the state, before the state is acted on; not after a panic.
 	OnTransition func(from, to State)
 	// OnList, if not nil, is told of each complete list before the sink is given it: how many objects, and how long the
 	// list took, without what was tried before it.

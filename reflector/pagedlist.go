@@ -50,7 +50,7 @@ func (r *Reflector[T]) listPaged(ctx context.Context) State {
 	return Connecting
 }
 
-// pageCounter counts the pages of a list, and lets lists without a resourceVersion pass, as those of test doubles.
+// pageCounter counts pages, and lets ListAll accept pages without a resourceVersion, as some test doubles send.
 type pageCounter[T listwatch.Object] struct {
 	listwatch.ListerWatcher[T]
 	fetched     int

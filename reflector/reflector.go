@@ -35,7 +35,7 @@ type Reflector[T listwatch.Object] struct {
 	wait     time.Duration // what BackingOff waits
 	next     State         // what BackingOff is left for
 	internal errorWindow
-	outages  int // failed watches since the last one that worked
+	outages  int // watches since the last one that worked that could not be had, or failed in an outage
 
 	// askLatest: the server does not have the last resourceVersion. Lists are without one until a list succeeds.
 	askLatest bool

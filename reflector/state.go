@@ -18,11 +18,11 @@ const (
 	// Connecting asks for a watch from the last resourceVersion on. It is left for Watching when the server answers. It
 	// asks again, and reports nothing, after 2·[Options.MinWatchTimeout] + 30 s without an answer: by default 10.5 min.
 	Connecting
-	// Watching passes on events, in a step those that have arrived. It is left for Connecting when the stream ends.
+	// Watching gives the sink, in each step, the events that have come. It is left for Connecting when the stream ends.
 	Watching
 	// BackingOff waits after an error. It is left for a listing state or for Connecting when the time is up.
 	BackingOff
-	// Stopped is after Run. Every state is left for it as soon as the context is cancelled. A later Run leaves it for a
+	// Stopped is after Run. Every state is left for it once the context is cancelled. A later Run leaves it for a
 	// listing state.
 	Stopped
 )

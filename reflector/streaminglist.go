@@ -39,7 +39,7 @@ func (r *Reflector[T]) listStreaming(ctx context.Context) State {
 			return r.endStreamingList(ctx, ev.ResourceVersion)
 		}
 	case listwatch.Added, listwatch.Modified, listwatch.Deleted:
-		// A bookmark does not put the deadline off: its server is past the initial events, and may never say so.
+		// A plain bookmark does not put the deadline off: its server may never send the one that ends the list.
 		r.stream.applyInitial(ev)
 		r.stream.setDeadline(r.opts.SilenceTimeout)
 	}
@@ -107,7 +107,7 @@ func (s *openStream[T]) applyInitial(ev listwatch.Event[T]) {
 	}
 }
 
-// initialList returns what was gathered, sorted by key as in a paged list.
+// initialList returns what was gathered, sorted by namespace and name.
 func (s *openStream[T]) initialList(version string) *listwatch.List[T] {
 	if isOlder(version, s.initialUpTo) {
 		version = s.initialUpTo // the end of the initial events came late

@@ -65,7 +65,7 @@ func (r *Reflector[T]) watch(ctx context.Context) State {
 			return r.endWatch(ctx, ErrRewound)
 		case ev.Type != listwatch.Bookmark:
 			// Its type is none that a Stream may give.
-		case !r.follow(listwatch.Bookmark, version): // an old one is not passed on: the sink is past it
+		case !r.follow(listwatch.Bookmark, version): // so it is not old: the sink is past an old one
 			if r.opts.Observe != nil {
 				r.observe(Observation{Boundary: HandedOver, Op: "Bookmark", ResourceVersion: version})
 			}
@@ -102,8 +102,7 @@ func (r *Reflector[T]) follow(typ listwatch.EventType, version string) (isOld bo
 // sinkCalls are the Sink's methods by the type of the event that they take over.
 var sinkCalls = [...]string{listwatch.Added: "Add", listwatch.Modified: "Update", listwatch.Deleted: "Delete"}
 
-// pass gives the sink changes, several only if it takes batches. Then it takes over the version up to which the stream
-// was followed.
+// pass gives the sink changes, several only if it takes batches. Then it takes over the stream's version.
 func (r *Reflector[T]) pass(ctx context.Context, events []listwatch.Event[T]) {
 	var errs []error
 	if len(events) > 0 {
@@ -133,7 +132,7 @@ func (r *Reflector[T]) pass(ctx context.Context, events []listwatch.Event[T]) {
 	r.stats.Events += uint64(len(events))
 }
 
-// skip passes over an unreadable event. Its version is not taken over: that of the next good event will be. A deletion
+// skip reports an unreadable event. It does not advance r.version; the next good event does. A deletion
 // with a key reaches the sink as DeleteKey, so its version is taken over.
 func (r *Reflector[T]) skip(ctx context.Context, bad *listwatch.ObjectError) {
 	r.report(ctx, bad)

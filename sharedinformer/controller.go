@@ -33,7 +33,7 @@ type Queue[T listwatch.Object] interface {
 	Len() int
 }
 
-// ControllerConfig is what a Controller is made of. Name, OnProcessError and Reflector may be left out.
+// ControllerConfig is what a Controller is made of. Only ListerWatcher, Queue and Process are required.
 type ControllerConfig[T listwatch.Object] struct {
 	// Name is for errors and logs; by default the name of T.
 	Name          string

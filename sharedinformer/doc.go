@@ -27,7 +27,7 @@
 //   - Legality: no add for an object that the handler knows, no update and no deletion for one that it does not know.
 //   - A handler that joins late is given the store as adds of its initial list. It misses nothing and sees nothing
 //     twice: one mutex spans commit and append to the backlogs, and likewise registration and snapshot.
-//   - The store is ahead of the handlers: what a handler is told of is in the store already, or something later is.
+//   - The store is ahead of the handlers: when one is told of a change, the store shows it, or something later.
 //   - With the in-order queue a full list changes the store in one step. Then handlers are told of the deletions,
 //     then of the rest. With the per-key queue a list comes object by object, and the store has no resourceVersion.
 //   - Blocking: a handler's calls come one at a time, from a goroutine of its own, with no lock held. A slow handler

@@ -23,7 +23,7 @@ type foldingBacklog[T object] struct {
 // netChange takes one object from old, the last state that the handler was given, to obj, the newest.
 type netChange[T object] struct {
 	notification[T]
-	// ofOld is the last one that was about the object old, by its UID. If its kind is deleted, old has ended with it.
+	// ofOld is the newest merged notification whose object has old's UID. If it is a deletion, that is how old ended.
 	ofOld notification[T]
 }
 

@@ -61,8 +61,8 @@ func (h HandlerFuncs[T]) OnDelete(d Deletion[T]) {
 // FilteringHandler passes on what concerns the objects that FilterFunc accepts. An update that brings an object into
 // the filter becomes an add. One that takes it out becomes a deletion: its Obj is the last version that was accepted,
 // and FinalStateUnknown is false. FilterFunc must give the same answer for the same version of an object. With
-// [HandlerOptions].Fold, it must for all versions: a folded deletion may bring one that the handler never got. A
-// deletion without an object cannot be judged and is passed on.
+// [HandlerOptions].Fold, or where objects fail to decode or to transform, it must for all versions: a deletion may
+// bring one never told. A deletion without an object cannot be judged and is passed on.
 type FilteringHandler[T listwatch.Object] struct {
 	// FilterFunc must not be nil.
 	FilterFunc func(obj T) bool

@@ -14,7 +14,7 @@ import (
 // for concurrent use.
 type Informer[T listwatch.Object] struct {
 	mirror[T]
-	waitable                // done closes when the handlers have ended, too; the embedded controller's closes before
+	waitable                // the informer's own: its done closes after the controller's, and after the handlers
 	allStored chan struct{} // the same channel as synced, to close it
 
 	// mu spans the store's commit and the append to the backlogs, and likewise a handler's registration and its

@@ -85,11 +85,11 @@ func (l *listener[T]) drain() {
 	l.wake.Signal()
 }
 
-// drop ends the service after the call the handler is at. Only the first err counts.
+// drop ends the service after the call the handler is at. Only the first err counts, and none after the end.
 func (l *listener[T]) drop(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if isClosed(l.dropped) {
+	if isClosed(l.dropped) || isClosed(l.done) {
 		return
 	}
 	l.err = err

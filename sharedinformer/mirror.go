@@ -38,7 +38,7 @@ type mirror[T object] struct {
 	store *indexer.Store[key, T]
 	// versionsByEvent: each event moves the store's version. That is right only if they come in the order of versions.
 	versionsByEvent bool
-	newest          string // the version that the last batch that had one has brought the store to
+	newest          string // the store's version, as the batches have moved it
 
 	// Scratch of the consumer, reused from batch to batch.
 	ops   []storeOp[T]
@@ -51,7 +51,8 @@ type mirror[T object] struct {
 	failed []listwatch.ObjectError
 }
 
-// init makes queue, store and a controller around process. mayRepeat: a batch may have several changes of one key.
+// init makes queue, store and a controller around process. mayRepeat: a batch of an InOrder may have several changes of
+// one key.
 func (m *mirror[T]) init(
 	lw listwatch.ListerWatcher[T], opts Options[T], mayRepeat bool, process func([]delta[T], bool) error,
 ) {
@@ -125,10 +126,10 @@ func (m *mirror[T]) reportObject(k key, err error) {
 		m.opts.OnObjectError(k, err)
 		return
 	}
-	klog.Background().Error(err, "Object left out", "informer", m.opts.Name, "key", k)
+	klog.Background().Error(err, "Object left out of the store or of an index", "informer", m.opts.Name, "key", k)
 }
 
-// noteFailure keeps the error of an index function until reportFailures: the store's lock may be held.
+// noteFailure keeps the error of an index function until reportFailures: the informer's mutex may be held.
 func (m *mirror[T]) noteFailure(k key, err error) {
 	m.errMu.Lock()
 	defer m.errMu.Unlock()

@@ -43,10 +43,10 @@ type Options[T listwatch.Object] struct {
 	ResyncPeriod time.Duration
 	// Indexers are added to the store beside the index by namespace.
 	Indexers indexer.Indexers[T]
-	// Transform is called once for each object, before anything else sees it. It may modify the object or return
-	// another. Namespace, name, uid and resourceVersion must stay. If it fails, the last good version stays. If
-	// a decoder shares parts of objects (glasswatch/listwatch/memo), it must replace nested maps, slices and pointers,
-	// not write into them.
+	// Transform is called once for each version of an object that comes, a deletion's included, before anything else
+	// sees it. It may modify the object or return another. Namespace, name, uid and resourceVersion must stay. If it
+	// fails, the last good version stays. If a decoder shares parts of objects (glasswatch/listwatch/memo), Transform
+	// must replace nested maps, slices and pointers, not write into them.
 	Transform func(obj T) (T, error)
 	// WatchErrorHandler is told of every failed list or watch, from the reflector's goroutine. nil logs.
 	WatchErrorHandler func(ctx context.Context, err error)
@@ -72,9 +72,9 @@ type Options[T listwatch.Object] struct {
 	VersionsByBookmark bool
 	// SyncGate, if not nil, must close before the informer has synced. What comes until then is of the initial list.
 	SyncGate <-chan struct{}
-	// BeforeStore is told, in order, of each object before it is written to the store. With a nil object it is told of
-	// each that is about to leave it. It is called with the informer's mutex held, must be fast and must not call the
-	// informer.
+	// BeforeStore is told, in order, of each object before it is written to the store. For each deletion obj is nil,
+	// also if the store does not have the key. It is called with the informer's mutex held, must be fast and must not
+	// call the informer.
 	BeforeStore func(key listwatch.Key, obj listwatch.Object)
 }
 

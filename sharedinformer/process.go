@@ -20,8 +20,8 @@ const maxScratch = 8192
 // one step. notes say, in order, what handlers are to be told; they are valid until endBatch. version is the
 // resourceVersion that the store has reached, "" if that is not known.
 func (m *mirror[T]) apply(batch []delta[T], isInInitialList bool) (notes []notification[T], version string) {
-	ofList := &delta[T]{Missing: true} // the delta of every change by a list, which has no object for what it lacks
-	notNewer := false                  // than the store is the list: an equal version does not prove an equal object
+	ofList := &delta[T]{Missing: true} // in place of each change's own: a list has no version of what it lacks
+	notNewer := false                  // than the store: then equal versions in the list do not prove equal objects
 	switch list := batch[0].Bulk; batch[0].Type {
 	case deltafifo.SyncAll:
 		for _, obj := range m.store.All() {

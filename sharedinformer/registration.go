@@ -37,10 +37,10 @@ type HandlerOptions struct {
 	ResyncPeriod time.Duration
 	// Fold merges the changes of one object that wait for the handler into one. See "Folding" in doc.go.
 	Fold bool
-	// MaxBacklog bounds the changes not yet delivered: the one that the handler is at counts, initial adds do not. One
-	// more removes the handler: its Done closes and Err returns ErrBacklog. With InOrder up to 1000 events, or a whole
-	// resync or relist, arrive as one batch. A batch longer than the bound removes even an idle handler, unless it
-	// folds. 0 is no bound.
+	// MaxBacklog bounds the changes whose calls have not ended: those that wait and the one under way, without initial
+	// adds. One more removes the handler: its Done closes and Err returns ErrBacklog. With InOrder up to 1000 events,
+	// or a whole resync or relist, arrive as one batch. A batch longer than the bound removes even an idle handler,
+	// unless it folds. 0 is no bound.
 	MaxBacklog int
 }
 

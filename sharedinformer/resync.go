@@ -12,8 +12,8 @@ const minResync = time.Second
 type resyncState uint8
 
 const (
-	// neverChecked: no check has come since it was registered. listener.append gives it what a relist shows unchanged,
-	// but no resync: the check behind that resync was made before the handler came.
+	// neverChecked: no check has come since it was registered. It gets what a relist shows unchanged, but no resync:
+	// the check for that came before the handler did.
 	neverChecked resyncState = iota
 	notDue
 	isDue

@@ -31,7 +31,7 @@ func NewSimple[T listwatch.Object](lw listwatch.ListerWatcher[T], h Handler[T], 
 		h = HandlerFuncs[T]{}
 	}
 	s := &SimpleInformer[T]{handler: h}
-	s.init(lw, opts, false, s.process) // no key repeats: what the handler reads in the store is what it is told of
+	s.init(lw, opts, false, s.process) // in InOrder's batches no key repeats: the store shows what is told
 	return s
 }
 

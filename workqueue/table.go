@@ -10,9 +10,9 @@ const spareEntries = 1024
 
 // table finds an item's entry. It recycles entries, so that a queue in steady state allocates nothing.
 //
-// Go's maps never shrink. So the table counts in rounds. A round ends when an empty table gets an item, or when twice
-// as many entries were released as the table ever held, or as it may keep. If the round's peak was less than a quarter
-// of what is kept, the map and the lists are made anew, and the garbage collector gets the spare entries.
+// Go's maps never shrink. So the table counts in rounds. A round ends when an empty table gets an item, or after
+// 2·max(most, spareEntries) releases. If the round's peak was less than a quarter of what is kept, the map and the
+// lists are made anew, and the garbage collector gets the spare entries.
 type table[T comparable] struct {
 	entries map[T]*entry[T]
 	free    *entry[T] // unused entries, linked by next

@@ -13,7 +13,7 @@ var ErrFrameTooLarge = errors.New("watch frame exceeds the limit")
 
 const (
 	bufferSize = 8 << 10
-	// bufferKeep is the size beyond which a buffer that one big frame has grown is dropped after that frame.
+	// bufferKeep: a buffer that has grown beyond this size is dropped once all its bytes are delivered.
 	bufferKeep = 256 << 10
 	// lengthSize is the size of the length before a protobuf frame, which is big endian.
 	lengthSize = 4
@@ -46,7 +46,8 @@ func NewReader(from io.Reader, format Format, limit int) *Reader {
 
 // Next returns the next frame, which is valid until the next call. If it has not arrived whole, Next blocks if wait is
 // set, and otherwise returns nil. A stream that ends between two frames is io.EOF. Other errors wrap ErrFrameTooLarge,
-// io.ErrUnexpectedEOF, io.ErrNoProgress or what Read returned. That for bytes that start no JSON object wraps none.
+// io.ErrUnexpectedEOF, io.ErrNoProgress or what Read returned. The error for bytes that do not start a JSON object
+// wraps none of these.
 func (r *Reader) Next(wait bool) ([]byte, error) {
 	for empty := 0; ; {
 		var skip, size int // if ok, a frame has arrived whole: the size bytes behind the first skip
