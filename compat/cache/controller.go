@@ -35,8 +35,9 @@ func (c *controller) RunWithContext(ctx context.Context) {
 	defer utilruntime.HandleCrashWithContext(ctx)
 	r := c.newReflector(ctx)
 	c.reflector.Store(r)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // a panic of Process ends the others, too, but does not wait for them: it must end the program
 	var wg sync.WaitGroup
-	defer wg.Wait()
 	wg.Go(func() {
 		<-ctx.Done()
 		c.config.Queue.Close() // releases Pop
@@ -44,6 +45,7 @@ func (c *controller) RunWithContext(ctx context.Context) {
 	wg.Go(func() { r.RunWithContext(ctx) })
 	// If Process panics and panics do not end the process, the loop starts again after a second.
 	wait.UntilWithContext(ctx, c.process, time.Second)
+	wg.Wait()
 }
 
 func (c *controller) newReflector(ctx context.Context) *StoreReflector {
