@@ -106,9 +106,11 @@ func (c *codec[T]) decode(from wire.Object, listKind string) (none T, err error)
 	obj := reflect.New(c.elem).Interface().(T)
 	asMap, isMap := any(obj).(*unstructured.Unstructured)
 	if isMap {
+		err = from.Decode(&asMap.Object, nil)
 		// A map takes a namespace of any type. Without it the key would be another object's.
-		if err = from.Decode(&asMap.Object, nil); err == nil {
-			_, _, err = unstructured.NestedString(asMap.Object, "metadata", "namespace")
+		ns, _, _ := unstructured.NestedFieldNoCopy(asMap.Object, "metadata", "namespace")
+		if ns != nil && ns != any(asMap.GetNamespace()) {
+			err = fmt.Errorf("the namespace is %v, expected a string", ns)
 		}
 	} else {
 		err = from.Decode(obj, c.decoder)

@@ -51,7 +51,7 @@ func TestUnstructured_KeepsKindAndChecksIt(t *testing.T) {
 		return `{"apiVersion":"` + apiVersion + `","kind":"` + kind + `","metadata":{"name":"` + name + `","resourceVersion":"5"},"size":3}`
 	}
 	list := `{"apiVersion":"shop.example/v1","kind":"WidgetList","metadata":{"resourceVersion":"9"},"items":[` +
-		item("shop.example/v1", "Widget", "a") + `,` + item("shop.example/v1", "Gadget", "b") + `,` + item("v1", "Service", "c") + `,{"metadata":{"name":"d"}},{},null,{"metadata":{"namespace":5,"name":"e"}}]}`
+		item("shop.example/v1", "Widget", "a") + `,` + item("shop.example/v1", "Gadget", "b") + `,` + item("v1", "Service", "c") + `,{"metadata":{"name":"d"}},{},null,{"metadata":{"namespace":5,"name":"e"}},{"metadata":{"namespace":null,"name":"f"}}]}`
 	frame := `{"type":"ADDED","object":` + item("shop.example/v1", "Gadget", "b") + `}{"type":"DELETED","object":` + item("shop.example/v1", "Widget", "a") + `}`
 	var asked requests
 	cfg := serve(t, asked.wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -68,7 +68,8 @@ func TestUnstructured_KeepsKindAndChecksIt(t *testing.T) {
 	got, err := client.List(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
 	assert.Equal(t, jsonType, asked.last().Header.Get("Accept"))
-	require.Len(t, got.Items, 2)
+	require.Len(t, got.Items, 3)
+	assert.Equal(t, "f", got.Items[2].GetName(), "null is no namespace")
 	assert.Equal(t, &unstructured.Unstructured{Object: map[string]any{"apiVersion": "shop.example/v1", "kind": "Widget",
 		"metadata": map[string]any{"name": "a", "resourceVersion": "5"}, "size": int64(3)}}, got.Items[0])
 	assert.Equal(t, gvr.GroupVersion().WithKind("Widget"), got.Items[1].GroupVersionKind(), "filled in from the list")
@@ -77,7 +78,7 @@ func TestUnstructured_KeepsKindAndChecksIt(t *testing.T) {
 		`unreadable object "c" at resourceVersion 5: the object is a v1 Service, not a shop.example/v1 Widget`,
 		`unreadable object of unknown name: the object has no name`,
 		`unreadable object of unknown name: the object has no name`,
-		`unreadable object of unknown name: .metadata.namespace accessor error: 5 is of the type int64, expected string`,
+		`unreadable object of unknown name: the namespace is 5, expected a string`,
 	}, textOf(got.Bad), "half a key would name another object")
 
 	stream, err := client.Watch(t.Context(), metav1.ListOptions{})
@@ -94,7 +95,7 @@ func TestUnstructured_KeepsKindAndChecksIt(t *testing.T) {
 	require.NoError(t, err)
 	got, err = anyKind.List(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
-	assert.Equal(t, []string{"/a", "/b", "/d"}, keysOf(got.Items))
+	assert.Equal(t, []string{"/a", "/b", "/d", "/f"}, keysOf(got.Items))
 	assert.Equal(t, "Widget", got.Items[2].GetKind())
 
 	other, err := NewUnstructured(cfg, servicesGVR, Options{})

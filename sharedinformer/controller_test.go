@@ -38,7 +38,7 @@ type line struct {
 func onALine(t *testing.T, opts reflector.Options, tell func(l *line)) {
 	t.Helper()
 	for _, kind := range []QueueKind{InOrder, PerKey} {
-		t.Run(kind.String(), func(t *testing.T) { onALineWith(t, kind, opts, tell) })
+		t.Run(nameOf(kind), func(t *testing.T) { onALineWith(t, kind, opts, tell) })
 	}
 }
 

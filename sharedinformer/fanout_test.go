@@ -73,7 +73,7 @@ func TestHandlers_EveryRegistrationIsOneMoment(t *testing.T) {
 	// Handlers join and leave from many goroutines while objects change; with the race detector on, this is the proof that
 	// one mutex spans commit and fan-out.
 	for _, kind := range []QueueKind{InOrder, PerKey} {
-		t.Run(kind.String(), func(t *testing.T) {
+		t.Run(nameOf(kind), func(t *testing.T) {
 			server := newServer()
 			opts := Options[*config]{Queue: kind}
 			opts.Reflector.DisableStreamingList = true

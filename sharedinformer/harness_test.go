@@ -208,3 +208,7 @@ func (b *foldingBacklog[T]) checkInvariants(t require.TestingT) {
 		require.Same(t, at, b.byKey[listwatch.KeyOf(s.obj)])
 	}
 }
+
+func nameOf(kind QueueKind) string {
+	return map[QueueKind]string{InOrder: "InOrder", PerKey: "PerKey"}[kind]
+}

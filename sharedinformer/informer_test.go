@@ -19,7 +19,7 @@ import (
 // bothQueues tells a story twice.
 func bothQueues(t *testing.T, opts Options[*config], tell func(s *story)) {
 	for _, kind := range []QueueKind{InOrder, PerKey} {
-		t.Run(kind.String(), func(t *testing.T) {
+		t.Run(nameOf(kind), func(t *testing.T) {
 			opts.Queue = kind
 			inVirtualTime(t, opts, tell)
 		})

@@ -43,7 +43,7 @@ type member struct {
 
 func TestInformer_EveryHandlerSeesTheStoreInEveryHistory(t *testing.T) {
 	for _, kind := range []QueueKind{InOrder, PerKey} {
-		t.Run(kind.String(), func(t *testing.T) {
+		t.Run(nameOf(kind), func(t *testing.T) {
 			rapid.Check(t, func(rt *rapid.T) {
 				script := rapid.SliceOfN(sceneGen, 1, 60).Draw(rt, "script")
 				resync := rapid.SampledFrom([]time.Duration{0, 2 * time.Second}).Draw(rt, "resync")

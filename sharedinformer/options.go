@@ -25,14 +25,6 @@ const (
 	PerKey
 )
 
-// String returns the kind's name.
-func (k QueueKind) String() string {
-	if k == PerKey {
-		return "PerKey"
-	}
-	return "InOrder"
-}
-
 // Options of an Informer. The zero value is useful.
 type Options[T listwatch.Object] struct {
 	// Name is for errors, logs and metrics; by default the name of T.

@@ -49,7 +49,7 @@ func (m *mirror[T]) apply(batch []delta[T], isInInitialList bool) (notes []notif
 			}
 			// A tombstone carries an older version, and so does what some servers send for a deletion.
 			v := d.Obj.GetResourceVersion()
-			if order, err := resourceversion.CompareResourceVersion(v, m.newest); err != nil || order > 0 {
+			if order, err := resourceversion.CompareResourceVersion(v, m.newest); v != "" && (err != nil || order > 0) {
 				m.newest, version = v, v
 			}
 		}

@@ -39,8 +39,8 @@ type HandlerOptions struct {
 	Fold bool
 	// MaxBacklog bounds the changes whose calls have not ended: those that wait and the one under way, without initial
 	// adds. One more removes the handler: its Done closes and Err returns ErrBacklog. With InOrder up to 1000 events,
-	// or a whole resync or relist, arrive as one batch. A batch longer than the bound removes even an idle handler,
-	// unless it folds. 0 is no bound.
+	// or a whole resync or relist, arrive as one batch. A batch longer than the bound removes even an idle handler; of
+	// one that folds, a batch about more objects. 0 is no bound.
 	MaxBacklog int
 }
 

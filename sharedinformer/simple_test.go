@@ -20,7 +20,7 @@ func plainly(t *testing.T, opts Options[*config], h Handler[*config], tell func(
 	t.Helper()
 	for _, kind := range []QueueKind{InOrder, PerKey} {
 		opts.Queue = kind
-		t.Run(kind.String(), func(t *testing.T) { plainlyWith(t, opts, h, tell) })
+		t.Run(nameOf(kind), func(t *testing.T) { plainlyWith(t, opts, h, tell) })
 	}
 }
 

@@ -67,7 +67,8 @@ type waitable struct {
 func (w *waitable) HasSynced() bool { return isClosed(w.synced) }
 
 // Synced is closed once the first list was dealt with. A controller has then processed it, an informer has it in its
-// store, and a registration's handler has been given all of it. It stays open if a handler is removed before.
+// store, and a registration's handler has been given all of it. It stays open if the handler is removed or drained
+// before its informer has synced.
 func (w *waitable) Synced() <-chan struct{} { return w.synced }
 
 // Done is closed at the end. For a controller and an informer, that is when Run has returned. For a registration, the

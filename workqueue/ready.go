@@ -1,9 +1,6 @@
 package workqueue
 
-import (
-	"slices"
-	"sort"
-)
+import "slices"
 
 // level holds the ready items of one priority, in order of arrival.
 type level[T comparable] struct {
@@ -20,7 +17,11 @@ type readyItems[T comparable] struct {
 
 // search returns the index of the level of a priority, or where it belongs if there is none.
 func (r *readyItems[T]) search(priority int) int {
-	return sort.Search(len(r.levels), func(i int) bool { return r.levels[i].priority >= priority })
+	i := len(r.levels)
+	for i > 0 && r.levels[i-1].priority >= priority {
+		i--
+	}
+	return i
 }
 
 func (r *readyItems[T]) push(e *entry[T]) {

@@ -79,12 +79,12 @@ func (s *Stream[T]) Next() (listwatch.Event[T], error) {
 		bad, costsOne := errors.AsType[*listwatch.ObjectError](err)
 		switch {
 		case costsOne:
-			s.opts.ResourceVersion = positionAfter(s.opts.ResourceVersion, bad.Type, bad.ResourceVersion)
+			s.opts.ResourceVersion = later(s.opts.ResourceVersion, bad.ResourceVersion)
 			return ev, err
 		case err != nil:
 			s.lost(err)
 		default:
-			s.opts.ResourceVersion = positionAfter(s.opts.ResourceVersion, ev.Type, ev.ResourceVersion)
+			s.opts.ResourceVersion = later(s.opts.ResourceVersion, ev.ResourceVersion)
 			if ev.Type != listwatch.Bookmark || s.bookmarks {
 				return ev, nil
 			}
@@ -93,17 +93,9 @@ func (s *Stream[T]) Next() (listwatch.Event[T], error) {
 	return listwatch.Event[T]{}, s.err
 }
 
-// positionAfter returns the position after an event. Some servers send a deletion with the version of the object that
-// was deleted, and an old bookmark says nothing: resuming there would bring again what came since. An older version of
-// another event shows that the server was set back, so what comes next on it counts from there.
-func positionAfter(position string, typ listwatch.EventType, version string) string {
-	if version == "" || typ == listwatch.Deleted || typ == listwatch.Bookmark {
-		return later(position, version)
-	}
-	return version
-}
-
-// later returns version, unless it is empty or older than position.
+// later returns the position after an event of that version. Some servers send a deletion with the version of the
+// object that was deleted: resuming there would bring again what came since. So a server that was set back while the
+// watch is open is not followed.
 func later(position, version string) string {
 	order, err := resourceversion.CompareResourceVersion(version, position)
 	if version == "" || err == nil && order < 0 {

@@ -158,7 +158,7 @@ func (m *merge[T]) LastSyncResourceVersion() string {
 func (m *merge[T]) lowestLocked() string {
 	lowest := ""
 	for n, s := range m.sources {
-		if n == 0 || order(s.version, lowest) < 0 {
+		if n == 0 || !isComparable(s.version) || order(s.version, lowest) < 0 {
 			lowest = s.version
 		}
 	}

@@ -67,7 +67,7 @@ func (w *versionWatcher) OnUpdate(oldObj, newObj *config) {
 
 func TestMerged_EqualsTheTruthAtRestAndNeverGoesBackInEveryHistory(t *testing.T) {
 	for _, kind := range []sharedinformer.QueueKind{sharedinformer.InOrder, sharedinformer.PerKey} {
-		t.Run(kind.String(), func(t *testing.T) {
+		t.Run(fmt.Sprint("per-key=", kind == sharedinformer.PerKey), func(t *testing.T) {
 			rapid.Check(t, func(rt *rapid.T) {
 				script := rapid.SliceOfN(mergedSceneGen, 1, 50).Draw(rt, "script")
 				grace := rapid.SampledFrom([]time.Duration{0, -1}).Draw(rt, "grace")

@@ -27,10 +27,10 @@ func (i *Informer[T]) WaitForResourceVersion(ctx context.Context, resourceVersio
 	var cause error
 	select {
 	case <-w.done:
-		if v := i.Store().ResourceVersion(); v == "0" || isComparable(v) {
-			return nil
+		if w.unclear {
+			return i.Informer.WaitForResourceVersion(ctx, resourceVersion) // mostly an error at once
 		}
-		return i.Informer.WaitForResourceVersion(ctx, resourceVersion) // an error at once
+		return nil
 	case <-ctx.Done():
 		cause = context.Cause(ctx)
 	case <-i.Done():
@@ -45,7 +45,8 @@ func (i *Informer[T]) WaitForResourceVersion(ctx context.Context, resourceVersio
 // waiter waits for every source to come to a version, and then for a mark to come to the store.
 type waiter struct {
 	version string
-	mark    int // the number of a bookmark; 0 before it is queued
+	mark    int  // the number of a bookmark; 0 before it is queued
+	unclear bool // the sources' version does not compare
 	done    chan struct{}
 }
 
@@ -78,7 +79,7 @@ func (ws *waiters) mark(version string, mark int) (any bool) {
 	defer ws.mu.Unlock()
 	for w := range ws.all {
 		if w.mark == 0 && (order(w.version, version) <= 0 || !isComparable(version)) {
-			w.mark, any = mark, true
+			w.mark, w.unclear, any = mark, version != "" && !isComparable(version), true
 		}
 	}
 	return any

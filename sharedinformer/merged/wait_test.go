@@ -373,3 +373,20 @@ func TestMerged_WaitForResourceVersionWaitsForNothingIfThereWasNeverASource(t *t
 		require.True(s, reached())
 	})
 }
+
+// 0 counts as no version, whichever source has it.
+func TestMerged_WaitForResourceVersionWaitsForEverySourceAtZero(t *testing.T) {
+	inViews(t, []string{"b"}, func(s *mergedStory) {
+		v := s.labelled("a")
+		v.Pause()
+		require.NoError(s, s.informer.AddSource(Source[*config]{Name: "a", ListerWatcher: unordered{v, "0"}}))
+		s.Put("y", "a")
+		s.Put("x", "b")
+		s.Start()
+		reached := s.wait("3")
+		require.False(s, reached(), "a has not told y@2")
+		v.Resume()
+		s.Put("z", "a")
+		require.True(s, reached())
+	})
+}

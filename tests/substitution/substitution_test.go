@@ -53,7 +53,7 @@ func choices() []choice {
 func TestSubstitution_EveryWholeInformerTellsTheSameStory(t *testing.T) {
 	for _, streaming := range []bool{false, true} {
 		for _, kind := range []sharedinformer.QueueKind{sharedinformer.InOrder, sharedinformer.PerKey} {
-			t.Run(fmt.Sprintf("%s streaming=%v", kind, streaming), func(t *testing.T) {
+			t.Run(fmt.Sprintf("per-key=%v streaming=%v", kind == sharedinformer.PerKey, streaming), func(t *testing.T) {
 				featuretesting.SetFeatureDuringTest(t, features.WatchListClient, streaming)
 				featuretesting.SetFeatureDuringTest(t, features.InOrderInformers, kind == sharedinformer.InOrder)
 				for _, w := range wholes {
