@@ -257,7 +257,9 @@ func (w *modelWait) judge() error {
 		then[ch.key], version[ch.key] = ch.obj, n+2
 	}
 	for k := range w.store {
-		then[k] = then[k] // made later
+		if _, found := then[k]; !found {
+			then[k] = nil // made later
+		}
 	}
 	for k, obj := range then {
 		some, all := false, false // whether one of the sources has it, and one that was there all the time

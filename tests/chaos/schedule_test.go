@@ -176,7 +176,7 @@ func (s schedule) drawFaults(r *rand.Rand) []proxy.Fault {
 // String tells the schedule, for people.
 func (s schedule) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "seed %d: %v queue", s.seed, s.queue)
+	fmt.Fprintf(&b, "seed %d: per-key queue %v", s.seed, s.queue == sharedinformer.PerKey)
 	for _, word := range []struct {
 		name string
 		on   bool

@@ -29,13 +29,13 @@ var tempting = map[string][]string{
 		// Two deletions in a row are two.
 		`p := f.items[d.Key]
 if p == nil {
-	p = f.enqueueLocked(d.Key)
+	p = f.newEntryLocked(d.Key)
 }
 p.deltas = append(p.deltas, d)`,
 		// Of two deletions in a row the newer stays, whatever it knows.
 		`p := f.items[d.Key]
 if p == nil {
-	p = f.enqueueLocked(d.Key)
+	p = f.newEntryLocked(d.Key)
 }
 if n := len(p.deltas); n > 0 && d.Type == Deleted && p.deltas[n-1].Type == Deleted {
 	p.deltas[n-1] = d

@@ -3,6 +3,7 @@ package story
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,7 +17,7 @@ import (
 
 func TestStory_ListWatchBreakRelistResyncShutdown(t *testing.T) {
 	for _, queue := range []sharedinformer.QueueKind{sharedinformer.InOrder, sharedinformer.PerKey} {
-		t.Run(queue.String(), func(t *testing.T) {
+		t.Run(fmt.Sprint("per-key=", queue == sharedinformer.PerKey), func(t *testing.T) {
 			began := time.Now()
 			synctest.Test(t, func(t *testing.T) { tellStory(t, queue) })
 			require.Less(t, time.Since(began), time.Minute, "five hours of virtual time take no real time")

@@ -31,7 +31,9 @@ func Run(t *testing.T, theirs, ours string) string {
 	overlayFile := filepath.Join(t.TempDir(), "overlay.json")
 	require.NoError(t, os.WriteFile(overlayFile, overlay, 0o600))
 
-	out, err := exec.Command("go", "test", "-v", "-overlay", overlayFile, "./sample").CombinedOutput()
+	cmd := exec.Command("go", "test", "-v", "-overlay", overlayFile, "./sample")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // under -race, too: one build of client-go is enough
+	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	return string(out)
 }

@@ -26,7 +26,7 @@ func newQueue() *queue {
 // pop returns the oldest key and what happened to it.
 func pop(t *testing.T, q *queue) (key string, story []string) {
 	t.Helper()
-	require.NotZero(t, q.Len(), "nothing is queued: is the key given to f.enqueueLocked?")
+	require.NotZero(t, q.Len(), "nothing is queued: is the key given to f.newEntryLocked?")
 	require.NoError(t, q.Pop(func(k string, ds []deltafifo.Delta[string, thing], _ bool) error {
 		key = k
 		for _, d := range ds {
@@ -82,7 +82,7 @@ func TestFoldDeltas(t *testing.T) {
 			synctest.Wait()
 			woken := popped
 			q.Close()
-			require.True(t, woken, "Pop sleeps on although there is work: is a new key given to f.enqueueLocked?")
+			require.True(t, woken, "Pop sleeps on although there is work: is a new key given to f.newEntryLocked?")
 		})
 	})
 }
