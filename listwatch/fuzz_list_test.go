@@ -84,8 +84,9 @@ func fuzzList(t *testing.T, format wire.Format, body []byte) {
 
 // strangeOnPurpose: what client-go reads and we do not, or in another way.
 func strangeOnPurpose(format wire.Format, body []byte, err error) bool {
-	if err != nil && strings.Contains(err.Error(), "content encoding") {
-		return true // client-go would take compressed bytes for those of an object
+	// client-go would take compressed bytes for those of an object, and reads groups without an end and numbers that overflow.
+	if err != nil && (strings.Contains(err.Error(), "content encoding") || strings.Contains(err.Error(), "protobuf message is broken")) {
+		return true
 	}
 	if parts, _ := format.List(body); parts.APIVersion == "/v1" {
 		return true // client-go takes that version for v1
