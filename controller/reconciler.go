@@ -29,8 +29,8 @@ type Func[K comparable] func(ctx context.Context, key K) (Result, error)
 // Reconcile calls f.
 func (f Func[K]) Reconcile(ctx context.Context, key K) (Result, error) { return f(ctx, key) }
 
-// Terminal marks err as one that a retry would not mend. The key is not retried. The text
-// stays as it was, and errors.Is and errors.As look through the mark. Terminal returns nil for nil.
+// Terminal marks err as one that a retry would not mend. The key is not retried. The text stays as it was, and
+// errors.Is and errors.As look through the mark. Terminal returns nil for nil.
 func Terminal(err error) error {
 	if err == nil {
 		return nil

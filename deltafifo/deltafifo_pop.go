@@ -6,8 +6,8 @@ import "time"
 // queue is closed and empty it returns ErrClosed. Pop returns what process returns. The key is gone in any case.
 //
 // Pop holds the queue's lock while process runs. Of the queue, process may call only HasSynced, Synced and Bookmark.
-// The deltas are its own only during the call. process may panic. isInInitialList tells that
-// HasSynced was still false when Pop took the key.
+// The deltas are its own only during the call. process may panic. isInInitialList tells that HasSynced was still false
+// when Pop took the key.
 func (f *DeltaFIFO[K, T]) Pop(process func(key K, ds []Delta[K, T], isInInitialList bool) error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

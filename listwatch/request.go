@@ -77,8 +77,7 @@ func bothSelectors(a, b, space string) string {
 }
 
 // Source says what the client lists and watches: the path of its URL, with version, resource and namespace, and its
-// selectors. What package resume keeps on disk is only of use to a client with the same Source on
-// the same cluster.
+// selectors. What package resume keeps on disk is only of use to a client with the same Source on the same cluster.
 func (c *Client[T]) Source() string {
 	return c.url(c.rest.Get(), c.merged(metav1.ListOptions{})).URL().RequestURI()
 }

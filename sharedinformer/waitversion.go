@@ -12,9 +12,9 @@ import (
 // ErrNoStoreVersion: the informer has a per-key queue, whose store does not tell how far it has come.
 var ErrNoStoreVersion = errors.New("the store of a per-key queue has no resourceVersion")
 
-// WaitForResourceVersion blocks until the store shows everything up to resourceVersion. The version must come
-// from a write or a list of the informer's own resource. Those of other resources may not be comparable. A program that
-// writes and then waits reads its own write.
+// WaitForResourceVersion blocks until the store shows everything up to resourceVersion. The version must come from a
+// write or a list of the informer's own resource. Those of other resources may not be comparable. A program that writes
+// and then waits reads its own write.
 //
 // The store's version moves with events, bookmarks and lists. A write brings no event if the informer does not select
 // the object or cannot read or transform it. A later event or a bookmark then ends the wait. Servers send a bookmark

@@ -240,7 +240,7 @@ func TestMerged_WaitForResourceVersionWaitsForWhatAListHasLost(t *testing.T) {
 				s.views["a"].Relist(func() { s.Delete("x"); s.Put("y", "b"); s.Put("z", "a", "b") })
 				s.views["b"].change(func() { s.views["b"].upTo = 4 })
 				for s.Settle(); s.informer.Sources()[0].ResourceVersion != "5"; s.Settle() {
-					time.Sleep(10 * time.Millisecond)
+					s.Pass(10 * time.Millisecond)
 				}
 				require.False(s, asked(), "x may have been deleted at 3")
 				askedAfter := s.wait("4")
