@@ -44,11 +44,14 @@ func writeToTheCache(t *testing.T) {
 		working, stop := context.WithCancel(ctx)
 		ran := make(chan error, 1)
 		go func() { ran <- c.Run(working) }()
-		<-time.After(time.Minute)
+		<-time.After(time.Minute + time.Second/2) // between two looks of the detector, which come each second
+		synctest.Wait()
 		for _, svc := range c.services.Store().List() {
-			svc.Labels = map[string]string{"mine": "yes"}
+			if svc.Name == "a" {
+				svc.Labels = map[string]string{"mine": "yes"}
+			}
 		}
-		<-time.After(time.Minute)
+		<-time.After(3 * time.Second)
 		stop()
 		require.NoError(t, <-ran)
 		cancel()
