@@ -58,12 +58,16 @@ func NewSharedIndexInformer(lw ListerWatcher, exampleObject runtime.Object, defa
 //		AddBoundedEventHandler(ResourceEventHandler, sharedinformer.HandlerOptions) (ResourceEventHandlerRegistration, error)
 //	}
 func NewSharedIndexInformerWithOptions(lw ListerWatcher, exampleObject runtime.Object, options SharedIndexInformerOptions) SharedIndexInformer {
+	lw, own := decodesAnswers(lw)
 	s := &sharedIndexInformer{lw: lw, example: exampleObject}
 	var example any // a nil interface, and not one that holds a nil interface
 	if exampleObject != nil {
 		example = exampleObject
 	}
 	b := newBridge(lw, example, options.ObjectDescription)
+	if own != nil {
+		b.decodeAnswers(own)
+	}
 	s.errors = errorRouter{name: b.what, what: b.what, shell: sync.OnceValue(s.newShell)}
 	nativeOptions := sharedinformer.Options[object]{
 		Name:              b.what,
