@@ -19,15 +19,17 @@ import (
 
 // decodeAnswers has the bridge decode the server's answers itself. The closures still send the requests: to the native
 // client they are its HTTP transport. What they decode themselves, as a fake clientset does, goes through the bridge.
-func (b *bridge) decodeAnswers(lw *undecoded.ListerWatcher) {
+// It returns false if the type cannot be decoded, and is left to the closures.
+func (b *bridge) decodeAnswers(lw *undecoded.ListerWatcher) bool {
 	native, err := listwatch.NewForType(&rest.Config{QPS: -1}, lw.Resource, b.expected, listwatch.Options{
 		HTTPClient:     &http.Client{Transport: closureTransport{}},
-		Decoder:        lw.Decoder,
+		Decoder:        lw,
 		WarningHandler: rest.NoWarnings{}, // the closures' client has handled them
 	})
-	if err == nil { // else the type cannot be decoded, and is left to the closures
+	if err == nil {
 		b.native = native
 	}
+	return err == nil
 }
 
 // closureCall is one call of a closure.

@@ -16,6 +16,7 @@ import (
 	"mime"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -25,12 +26,26 @@ import (
 	"glasswatch/listwatch/wire"
 )
 
-// ListerWatcher has an informer of compat/cache decode the answers to its requests with Decoder. Each of its calls must
-// send one request and return its answer as it is.
+// ListerWatcher has an informer of compat/cache decode the answers to its requests. Each of its calls must send one
+// request and return its answer as it is.
 type ListerWatcher struct {
 	clientgo.ListerWatcher
 	Resource schema.GroupVersionResource
-	Decoder  wire.Decoder
+	// Sharing decodes objects that share parts.
+	Sharing wire.Decoder
+
+	alone atomic.Bool
+}
+
+// StopSharing has further objects decoded by themselves. It may be called by any goroutine.
+func (lw *ListerWatcher) StopSharing() { lw.alone.Store(true) }
+
+// Unmarshal implements wire.Decoder.
+func (lw *ListerWatcher) Unmarshal(data []byte, into interface{ Unmarshal([]byte) error }) error {
+	if lw.alone.Load() {
+		return into.Unmarshal(data)
+	}
+	return lw.Sharing.Unmarshal(data, into)
 }
 
 // Offer asks for the answer to one request.
