@@ -68,7 +68,8 @@ func canStreamLists(lw ListerWatcher) bool {
 type requestKind uint8
 
 const (
-	listRequest requestKind = iota
+	listRequest    requestKind = iota // of the latest version
+	versionRequest                    // a list of any or of a known version
 	watchRequest
 	streamRequest // a streaming list
 )
@@ -91,7 +92,11 @@ func (b *bridge) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.
 			return list, nil
 		}
 	}
-	return nil, &requestError{listRequest, err}
+	kind := listRequest
+	if opts.ResourceVersion != "" {
+		kind = versionRequest
+	}
+	return nil, &requestError{kind, err}
 }
 
 func (b *bridge) listOf(from runtime.Object) (*listwatch.List[object], error) {
