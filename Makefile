@@ -1,4 +1,4 @@
-.PHONY: test race demo lint bench coldsync kubectl controlplane upstream chaos fuzz soak e2e mutants exercises swap ci
+.PHONY: test race demo lint bench coldsync kubectl controlplane upstream clientgo-tests chaos fuzz soak e2e mutants exercises swap ci
 
 CONTROLPLANE_VERSION := $(shell sed -n 's/^[[:space:]]*k8s.io\/kubernetes //p' tests/controlplane/build/go.mod)
 KUBECTL_VERSION := $(shell sed -n 's/^[[:space:]]*k8s.io\/kubectl v0/v1/p' tests/kubectl/build/go.mod)
@@ -38,6 +38,10 @@ controlplane:
 # Upstream's ReplicaSet controller and garbage collector on our informers, on that API server.
 upstream:
 	cd tests/upstream && go test ./...
+
+# client-go's own tests of tools/cache and util/workqueue on the facades; what becomes of each is in its TESTS.md.
+clientgo-tests:
+	cd tests/upstream/clientgo && go run .
 
 # The ingress controller on that API server, under the rights of deploy/.
 e2e: controlplane

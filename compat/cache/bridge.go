@@ -76,7 +76,8 @@ func canStreamLists(lw ListerWatcher) bool {
 type requestKind uint8
 
 const (
-	listRequest requestKind = iota
+	listRequest    requestKind = iota // of the latest version
+	versionRequest                    // a list of any or of a known version
 	watchRequest
 	streamRequest // a streaming list
 )
@@ -98,7 +99,11 @@ func (b *bridge) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.
 	}
 	list, err := ask(ctx, opts)
 	if err != nil {
-		return nil, &requestError{listRequest, err}
+		kind := listRequest
+		if opts.ResourceVersion != "" {
+			kind = versionRequest
+		}
+		return nil, &requestError{kind, err}
 	}
 	return list, nil
 }

@@ -2,6 +2,8 @@ package cache
 
 import (
 	"context"
+	"path"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -72,8 +74,14 @@ func NewNamespaceKeyedIndexerAndReflector(lw ListerWatcher, expectedType any, re
 // minWatchTimeout is the least MinWatchTimeout that is honoured.
 const minWatchTimeout = 5 * time.Minute
 
-// callers are the packages that are skipped when a reflector gets the name of its caller's line.
-var callers = []string{"glasswatch/compat/cache/", "client-go/tools/cache/"}
+// skipped are the folders of packages that do not count as callers when a reflector gets the name of its caller's line. A
+// checkout may have any name.
+var skipped = []string{ownFolder(), "client-go/tools/cache/"}
+
+func ownFolder() string {
+	_, file, _, _ := runtime.Caller(0)
+	return path.Dir(file) + "/"
+}
 
 // NewReflectorWithOptions returns a reflector that does nothing until it is run. Objects of another type than expectedType,
 // which is an example, or if it is unstructured and has a kind, of another kind, are reported and left out; nil lets
@@ -82,7 +90,7 @@ var callers = []string{"glasswatch/compat/cache/", "client-go/tools/cache/"}
 // clock decides when to resync; waits after failures are real time.
 func NewReflectorWithOptions(lw ListerWatcher, expectedType any, store ReflectorStore, options ReflectorOptions) *StoreReflector {
 	if options.Name == "" {
-		options.Name = naming.GetNameFromCallsite(callers...)
+		options.Name = naming.GetNameFromCallsite(skipped...)
 	}
 	if options.Clock == nil {
 		options.Clock = clock.RealClock{}
@@ -177,6 +185,9 @@ func (r *StoreReflector) serve(ctx context.Context, single bool) error {
 		wg.Go(func() { r.resync(ctx) })
 	}
 	r.native.Load().Run(ctx)
+	if r.bridge.beforeNext != nil { // of the event after which the run ended
+		r.bridge.beforeNext()
+	}
 	return r.run.err
 }
 

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/klog/v2"
@@ -83,13 +85,25 @@ func (e *errorRouter) sortRequest(ctx context.Context, request *requestError) *f
 	case request.kind == streamRequest:
 		logger.V(4).Info("Data could not be fetched as a streaming list, a list or another try follows")
 		return nil
-	case request.kind == listRequest:
+	case request.kind == versionRequest && isUnavailable(request.err):
+		logger.V(4).Info("The version is not available, a list of the latest follows")
+		return nil
+	case request.kind == listRequest, request.kind == versionRequest:
 		return &failure{handle: fmt.Errorf("failed to list %v: %w", e.what, request.err)}
 	case busy:
 		logger.V(4).Info("Watch failed - backing off")
 		return &failure{waits: true}
 	}
 	return &failure{handle: request.err}
+}
+
+// isUnavailable: the server has a resourceVersion no more, or not yet. Older servers say the latter in words only.
+func isUnavailable(err error) bool {
+	if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) {
+		return true
+	}
+	status, ok := errors.AsType[*apierrors.StatusError](err)
+	return ok && strings.Contains(status.ErrStatus.String(), "Too large resource version")
 }
 
 // sortStream sorts the error that ended a watch.

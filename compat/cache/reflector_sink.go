@@ -8,15 +8,29 @@ import (
 type storeSink struct {
 	store  ReflectorStore
 	listed func()
-	told   string // the version that a ResourceVersionUpdater, or a Replace, was told last; only the reflector's goroutine uses it
+	// changed: the store was given an event whose version a ResourceVersionUpdater has not been told. Only the reflector's
+	// goroutine uses it.
+	changed bool
 }
 
-func (s *storeSink) Add(obj object) error    { return s.store.Add(obj) }
-func (s *storeSink) Update(obj object) error { return s.store.Update(obj) }
-func (s *storeSink) Delete(obj object) error { return s.store.Delete(obj) }
+func (s *storeSink) Add(obj object) error {
+	s.changed = true
+	return s.store.Add(obj)
+}
+
+func (s *storeSink) Update(obj object) error {
+	s.changed = true
+	return s.store.Update(obj)
+}
+
+func (s *storeSink) Delete(obj object) error {
+	s.changed = true
+	return s.store.Delete(obj)
+}
 
 // DeleteKey is a deletion whose object could not be read.
 func (s *storeSink) DeleteKey(key listwatch.Key) error {
+	s.changed = true
 	tombstone := DeletedFinalStateUnknown{Key: NamespacedNameAsObjectName(key).String()}
 	if getter, ok := s.store.(KeyGetter); ok {
 		obj, _, _ := getter.GetByKey(tombstone.Key)
@@ -42,23 +56,24 @@ func (s *storeSink) Replace(objs []object, keep []listwatch.Key, resourceVersion
 		}
 	}
 	err := s.store.Replace(list, resourceVersion)
-	s.told = resourceVersion
+	s.changed = false
 	s.listed()
 	return err
 }
 
 // Bookmark passes a bookmark on, if the store wants to know.
 func (s *storeSink) Bookmark(resourceVersion string) error {
+	s.changed = true
 	if store, ok := s.store.(ReflectorBookmarkStore); ok {
 		return store.Bookmark(resourceVersion)
 	}
 	return nil
 }
 
-// tellVersion tells the store of a version that a watch has reached since the last time. A list's it has from Replace.
+// tellVersion tells the store of the version that an event has brought. A list's it has from Replace.
 func (s *storeSink) tellVersion(updater ResourceVersionUpdater, version string) {
-	if version != s.told && version != "" {
-		s.told = version
+	if s.changed && version != "" {
 		updater.UpdateResourceVersion(version)
 	}
+	s.changed = false
 }

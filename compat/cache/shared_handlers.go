@@ -19,7 +19,7 @@ func (s *sharedIndexInformer) AddEventHandlerWithResyncPeriod(handler ResourceEv
 }
 
 // AddEventHandlerWithOptions adds a handler, before or while the informer runs, from a handler too. A late handler
-// first gets the whole store. The Logger is not used: panics are logged to the logger in the context of RunWithContext.
+// first gets the whole store. Its panics are logged to the Logger, without one to that in the context of RunWithContext.
 func (s *sharedIndexInformer) AddEventHandlerWithOptions(handler ResourceEventHandler, options HandlerOptions) (ResourceEventHandlerRegistration, error) {
 	var native sharedinformer.HandlerOptions
 	if options.ResyncPeriod != nil {
@@ -27,6 +27,10 @@ func (s *sharedIndexInformer) AddEventHandlerWithOptions(handler ResourceEventHa
 		if native.ResyncPeriod <= 0 {
 			native.ResyncPeriod = sharedinformer.NoResync
 		}
+	}
+	if options.Logger != nil && handler != nil {
+		native.Name = handlerName(handler)
+		handler = &loggedHandler{ResourceEventHandler: handler, logger: *options.Logger}
 	}
 	return s.AddBoundedEventHandler(handler, native)
 }

@@ -3,7 +3,6 @@ package cache
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -58,48 +57,36 @@ func waitAndTell(ctx context.Context, stopCh <-chan struct{}, cacheSyncs []Infor
 }
 
 // WaitFor blocks until all checkers are done or ctx ends, and returns whether all are done. If what is not empty, the
-// beginning and each end are logged to the logger in ctx.
+// beginning and each end are logged to the logger in ctx, as entries of the caller.
 func WaitFor(ctx context.Context, what string, checkers ...DoneChecker) bool {
-	logger := klog.FromContext(ctx)
-	if what == "" {
-		logger = klog.Logger{} // drops everything
+	logger := klog.Logger{} // drops everything
+	if what != "" {
+		helper, atCaller := klog.FromContext(ctx).WithCallStackHelper()
+		helper()
+		logger = atCaller
 	}
 	logger.Info("Waiting", "for", what)
-	// Each has a goroutine, so that the log has the time at which it was done.
-	done := make(chan int)
-	quit := make(chan struct{})
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	defer close(quit)
-	for i, checker := range checkers {
-		wg.Go(func() {
+	type result struct {
+		name string
+		done bool
+	}
+	// Each has a goroutine, so that the log has the time at which it was done. Entries of those would have no caller.
+	results := make(chan result)
+	for _, checker := range checkers {
+		go func() {
 			select {
 			case <-checker.Done():
-				select {
-				case done <- i:
-				case <-quit:
-				}
-			case <-quit:
+			case <-ctx.Done():
 			}
-		})
+			results <- result{checker.Name(), IsDone(checker)} // done is done, whatever the context says
+		}()
 	}
-	for range checkers {
-		select {
-		case i := <-done:
-			logger.Info("Done waiting", "for", what, "instance", checkers[i].Name())
-		case <-ctx.Done():
-			return reportMissing(ctx, logger, what, checkers)
-		}
-	}
-	return true
-}
-
-// reportMissing returns whether all checkers are done, and logs those that are not.
-func reportMissing(ctx context.Context, logger klog.Logger, what string, checkers []DoneChecker) bool {
 	var missing []string
-	for _, checker := range checkers {
-		if !IsDone(checker) {
-			missing = append(missing, checker.Name())
+	for range checkers {
+		if r := <-results; r.done {
+			logger.Info("Done waiting", "for", what, "instance", r.name)
+		} else {
+			missing = append(missing, r.name)
 		}
 	}
 	if len(missing) == 0 {

@@ -1,0 +1,41 @@
+package cache
+
+import (
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr/funcr"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/klog/v2"
+)
+
+func TestHandlerOptions_PanicsGoToTheHandlersLogger(t *testing.T) {
+	really := utilruntime.ReallyCrash
+	defer func() { utilruntime.ReallyCrash = really }()
+	utilruntime.ReallyCrash = false
+	withBoth(t, func(t *testing.T, m machinery, s *village) {
+		s.Put("a")
+		informer := m.shared(s, &corev1.ConfigMap{}, plain())
+		lines, calls := &diary{}, &diary{}
+		logger := klog.LoggerWithName(funcr.New(func(prefix, _ string) { lines.write("%s", prefix) }, funcr.Options{}), "ours")
+		began := time.Now()
+		at := func(name string) {
+			calls.write("%s after %v", name, time.Since(began))
+			panic("oh")
+		}
+		_, err := informer.AddEventHandlerWithOptions(ResourceEventHandlerFuncs{
+			AddFunc:    func(any) { at("add") },
+			UpdateFunc: func(any, any) { at("update") },
+			DeleteFunc: func(any) { at("delete") },
+		}, HandlerOptions{Logger: &logger})
+		require.NoError(t, err)
+		defer running(informer.RunWithContext)()
+		s.Put("a")
+		s.Delete("a")
+		pass(time.Minute)
+		calls.Expect(t, "add after 0s", "update after 1s", "delete after 2s")
+		lines.Expect(t, "ours", "ours", "ours")
+	})
+}
