@@ -32,7 +32,6 @@ type row struct{ here, how string }
 
 // export is a name that a package exports.
 type export struct {
-	deprecated bool
 	// params and results are a function's, without their names; empty for anything else.
 	params, results string
 }
@@ -86,7 +85,7 @@ func (table Table) RequireEveryName(t *testing.T) {
 }
 
 // RequireTruth compares every row with the sources. A name that is same or different exists here with client-go's
-// signature, except for results that the row says are different. A name that is left out is deprecated.
+// signature, except for results that the row says are different.
 func (table Table) RequireTruth(t *testing.T) {
 	t.Helper()
 	table.requireMembers(t)
@@ -102,17 +101,11 @@ func (table Table) RequireTruth(t *testing.T) {
 			if row.here == "same" || !strings.HasPrefix(row.how, "returns ") {
 				require.Equal(t, theirs.results, ours.results, name)
 			}
-		case "left out":
-			require.NotContains(t, table.ours, name, "the table says that it is left out")
-			require.True(t, theirs.deprecated, "%s is left out, but not deprecated", name)
-			to := regexp.MustCompile("^deprecated; `(\\w+)`$").FindStringSubmatch(row.how)
-			require.NotNil(t, to, "%s: what to use instead?", name)
-			require.Contains(t, table.ours, to[1], "%s: what to use instead is not here", name)
 		case "added":
 			require.Contains(t, table.ours, name, "the table says that it is here")
 			require.NotContains(t, table.theirs, name, "the table says that client-go has no such name")
 		default:
-			t.Errorf("%s is %q, which is neither same, different, left out nor added", name, row.here)
+			t.Errorf("%s is %q, which is neither same, different nor added", name, row.here)
 		}
 	}
 	var unlisted []string
@@ -133,7 +126,7 @@ func exportsOf(t *testing.T, dir string) (exports map[string]export, members map
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments|parser.SkipObjectResolution)
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
 		require.NoError(t, err)
 		for _, decl := range file.Decls {
 			addExports(t, exports, decl)
@@ -144,25 +137,24 @@ func exportsOf(t *testing.T, dir string) (exports map[string]export, members map
 }
 
 func addExports(t *testing.T, exports map[string]export, decl ast.Decl) {
-	add := func(name *ast.Ident, e export, docs ...*ast.CommentGroup) {
+	add := func(name *ast.Ident, e export) {
 		if name.IsExported() {
-			e.deprecated = slices.ContainsFunc(docs, func(d *ast.CommentGroup) bool { return strings.Contains(d.Text(), "Deprecated: ") })
 			exports[name.Name] = e
 		}
 	}
 	switch decl := decl.(type) {
 	case *ast.FuncDecl:
 		if decl.Recv == nil {
-			add(decl.Name, signatureOf(t, decl.Type), decl.Doc)
+			add(decl.Name, signatureOf(t, decl.Type))
 		}
 	case *ast.GenDecl:
 		for _, spec := range decl.Specs {
 			switch spec := spec.(type) {
 			case *ast.TypeSpec:
-				add(spec.Name, export{}, decl.Doc, spec.Doc)
+				add(spec.Name, export{})
 			case *ast.ValueSpec:
 				for _, n := range spec.Names {
-					add(n, export{}, decl.Doc, spec.Doc)
+					add(n, export{})
 				}
 			}
 		}
