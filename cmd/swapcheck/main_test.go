@@ -61,6 +61,7 @@ func TestSwapcheck_IsRightOnTheThreeWays(t *testing.T) {
 	for _, file := range []string{"after/main.go", "before/main.go"} {
 		want = append(want,
 			at(t, direct, file, "NewTypedRateLimitingQueueWithConfig(")+" workqueue.NewTypedRateLimitingQueueWithConfig",
+			at(t, direct, file, "DefaultTypedControllerRateLimiter[")+" workqueue.DefaultTypedControllerRateLimiter",
 			at(t, direct, file, "NewSharedIndexInformer(")+" cache.NewSharedIndexInformer")
 	}
 	require.Equal(t, want, uses)
@@ -73,7 +74,8 @@ func TestSwapcheck_PrintsTheRowsThatOthersReferToOnce(t *testing.T) {
 	require.True(t, found, &stdout)
 	require.Contains(t, list, "cache.NewSharedIndexInformer: different: as `NewSharedIndexInformerWithOptions`\n")
 	require.Regexp(t, "\\Acache.NewSharedIndexInformerWithOptions: different: on .+\n"+
-		"workqueue.NewTypedDelayingQueueWithConfig: different: no goroutine.+\n\\z", others)
+		"workqueue.NewTypedDelayingQueueWithConfig: different: no goroutine.+\n"+
+		"workqueue.TypedItemExponentialFailureRateLimiter: different: remembers .+\n\\z", others)
 }
 
 // write makes a folder of files.
