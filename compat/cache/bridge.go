@@ -19,10 +19,12 @@ import (
 )
 
 // object is the layers' object type here: anything that a ListerWatcher of client-go returns.
-type object interface {
-	metav1.Object
-	runtime.Object
-}
+type object = listwatch.Object
+
+var (
+	errNoList  = errors.New("the list function returned neither a list nor an error")
+	errNoWatch = errors.New("the watch function returned neither a watch nor an error")
+)
 
 // bridge lets the layers list and watch through a ListerWatcher of client-go. Such a one promises less than a real
 // server: lists may lack a resourceVersion, objects may lack a name, and contexts may be ignored.
@@ -31,6 +33,9 @@ type bridge struct {
 	expected reflect.Type             // nil: any
 	gvk      *schema.GroupVersionKind // of unstructured objects; nil: any
 	what     string                   // describes expected, for people
+
+	// native, if not nil, decodes the answers of the server.
+	native *listwatch.Client[object]
 
 	// beforeNext is called, if not nil, each time the next event of a watch is asked for.
 	beforeNext func()
@@ -84,19 +89,28 @@ func (e *requestError) Unwrap() error { return e.err }
 
 // List implements listwatch.ListerWatcher.
 func (b *bridge) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.List[object], error) {
-	from, err := interruptible(ctx, func() (runtime.Object, error) { return b.lw.ListWithContext(ctx, opts) }, nil)
-	if err == nil {
-		var list *listwatch.List[object]
-		if list, err = b.listOf(from); err == nil {
-			return list, nil
-		}
+	ask := b.list
+	if b.native != nil {
+		ask = b.listUndecoded
 	}
-	return nil, &requestError{listRequest, err}
+	list, err := ask(ctx, opts)
+	if err != nil {
+		return nil, &requestError{listRequest, err}
+	}
+	return list, nil
+}
+
+func (b *bridge) list(ctx context.Context, opts metav1.ListOptions) (*listwatch.List[object], error) {
+	from, err := interruptible(ctx, func() (runtime.Object, error) { return b.lw.ListWithContext(ctx, opts) }, nil)
+	if err != nil {
+		return nil, err
+	}
+	return b.listOf(from)
 }
 
 func (b *bridge) listOf(from runtime.Object) (*listwatch.List[object], error) {
 	if from == nil {
-		return nil, errors.New("the list function returned neither a list nor an error")
+		return nil, errNoList
 	}
 	if gvk, isTable := tableKind(from); isTable {
 		return nil, fmt.Errorf("unsupported list gvk: %v, type: %v", gvk, b.what)
@@ -128,6 +142,22 @@ func (b *bridge) listOf(from runtime.Object) (*listwatch.List[object], error) {
 
 // Watch implements listwatch.ListerWatcher.
 func (b *bridge) Watch(ctx context.Context, opts metav1.ListOptions) (listwatch.Stream[object], error) {
+	ask := b.watch
+	if b.native != nil {
+		ask = b.watchUndecoded
+	}
+	stream, err := ask(ctx, opts)
+	if err != nil {
+		kind := watchRequest
+		if opts.SendInitialEvents != nil && *opts.SendInitialEvents {
+			kind = streamRequest
+		}
+		return nil, &requestError{kind, err}
+	}
+	return stream, nil
+}
+
+func (b *bridge) watch(ctx context.Context, opts metav1.ListOptions) (listwatch.Stream[object], error) {
 	abandoned := func(w watch.Interface) {
 		if w != nil {
 			w.Stop()
@@ -135,14 +165,10 @@ func (b *bridge) Watch(ctx context.Context, opts metav1.ListOptions) (listwatch.
 	}
 	w, err := interruptible(ctx, func() (watch.Interface, error) { return b.lw.WatchWithContext(ctx, opts) }, abandoned)
 	if err == nil && w == nil {
-		err = errors.New("the watch function returned neither a watch nor an error")
+		err = errNoWatch
 	}
 	if err != nil {
-		kind := watchRequest
-		if opts.SendInitialEvents != nil && *opts.SendInitialEvents {
-			kind = streamRequest
-		}
-		return nil, &requestError{kind, err}
+		return nil, err
 	}
 	return newBridgeStream(ctx, b, w), nil
 }
