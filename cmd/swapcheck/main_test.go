@@ -44,19 +44,17 @@ func at(t *testing.T, module, file, text string) string {
 func TestSwapcheck_IsRightOnTheThreeWays(t *testing.T) {
 	ways := filepath.Join("..", "..", "tests", "external")
 
-	status, uses, stderr := swapcheck(t, filepath.Join(ways, "factory"))
-	require.Equal(t, nothingDiffers, status, stderr)
-	require.Empty(t, uses)
-	require.Regexp(t, `^0 of [1-9]\d* uses differ\n$`, stderr, "it has looked, and knows this version")
-
-	manager := filepath.Join(ways, "manager")
-	status, uses, stderr = swapcheck(t, manager)
-	require.Equal(t, usesDiffer, status, stderr)
-	require.Equal(t, []string{at(t, manager, "after/main.go", "NewInformer:") + " cache.NewSharedIndexInformer"}, uses)
+	for _, module := range []string{"factory", "manager"} {
+		status, uses, stderr := swapcheck(t, filepath.Join(ways, module))
+		require.Equal(t, nothingDiffers, status, stderr)
+		require.Empty(t, uses)
+		require.Regexp(t, `^0 of \d+ uses differ\n$`, stderr, "the version of client-go is a known one")
+	}
 
 	direct := filepath.Join(ways, "direct")
-	status, uses, stderr = swapcheck(t, direct)
+	status, uses, stderr := swapcheck(t, direct)
 	require.Equal(t, usesDiffer, status, stderr)
+	require.Regexp(t, `^6 of [1-9]\d uses differ\n$`, stderr, "all are seen, those that are the same, too")
 	var want []string
 	for _, file := range []string{"after/main.go", "before/main.go"} {
 		want = append(want,

@@ -3,6 +3,7 @@ package external
 import (
 	"context"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -12,10 +13,13 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// In the stack of an informer's goroutine stands which implementation runs.
+// implementation is a method that waits, and so stands in the stack of a goroutine, while it runs.
+type implementation string
+
 const (
-	ours   = "glasswatch/reflector.(*Reflector"
-	theirs = "k8s.io/client-go/tools/cache.(*Reflector)"
+	clientGo   implementation = "k8s.io/client-go/tools/cache.(*Reflector)"
+	glasswatch implementation = "glasswatch/reflector.(*Reflector"
+	sharing    implementation = "glasswatch/compat/internal/undecoded.(*wait)"
 )
 
 // step is something done in the cluster, and a line that the program prints because of it.
@@ -53,9 +57,27 @@ func updateConfigMap(ctx context.Context, client kubernetes.Interface) error {
 	return err
 }
 
-// ways are the modules, each with what its two programs do.
-var ways = map[string][]step{
-	"factory": {
+// run is one of a module's two programs, with a value of GLASSWATCH_INFORMERS, and what it then runs on.
+type run struct {
+	program, informers string
+	on                 []implementation
+}
+
+// way is a module: what both of its programs do, and on what.
+type way struct {
+	story []step
+	runs  []run
+}
+
+var chosen = []run{
+	{"before", "", []implementation{clientGo}},
+	{"after", "", []implementation{glasswatch, sharing}},
+	{"after", "unshared", []implementation{glasswatch}},
+	{"after", "client-go", []implementation{clientGo}},
+}
+
+var ways = map[string]way{
+	"factory": {[]step{
 		{nothing, "synced 1"},
 		{createService, "add default/web"},
 		{func(ctx context.Context, client kubernetes.Interface) error {
@@ -65,21 +87,24 @@ var ways = map[string][]step{
 		{func(ctx context.Context, client kubernetes.Interface) error {
 			return client.CoreV1().Services("default").Delete(ctx, "web", metav1.DeleteOptions{})
 		}, "delete default/web"},
-	},
-	"manager": {
+	}, chosen},
+	"manager": {[]step{
 		{createConfigMap, "created default/web"},
 		{updateConfigMap, "updated default/web"},
 		{func(ctx context.Context, client kubernetes.Interface) error {
 			return client.CoreV1().Secrets("default").Delete(ctx, "web", metav1.DeleteOptions{})
 		}, "created default/web"},
-	},
-	"direct": {
+	}, chosen},
+	"direct": {[]step{
 		{createConfigMap, "default/web has 1"},
 		{updateConfigMap, "default/web has 2"},
 		{func(ctx context.Context, client kubernetes.Interface) error {
 			return client.CoreV1().ConfigMaps("default").Delete(ctx, "web", metav1.DeleteOptions{})
 		}, "default/web is gone"},
-	},
+	}, []run{
+		{"before", "", []implementation{clientGo}},
+		{"after", "", []implementation{glasswatch}},
+	}},
 }
 
 // play runs a program through its story.
@@ -94,26 +119,24 @@ func play(t *testing.T, program string, story []step, environment ...string) *pr
 	return p
 }
 
-func TestSwap_EachWayDoesTheSameBeforeAndAfterItOnOtherInformers(t *testing.T) {
-	for module, story := range ways {
+func TestSwap_EachWayDoesTheSameOnTheInformersThatItSays(t *testing.T) {
+	for module, way := range ways {
 		t.Run(module, func(t *testing.T) {
 			programs := build(t, module)
-			for _, run := range []struct {
-				name, program      string
-				environment        []string
-				runs, doesNotRunOn string
-			}{
-				{"before", "before", nil, theirs, ours},
-				{"after", "after", nil, ours, theirs},
-			} {
-				t.Run(run.name, func(t *testing.T) {
+			for _, run := range way.runs {
+				t.Run(run.program+" "+run.informers, func(t *testing.T) {
 					program := filepath.Join(programs, run.program)
-					stacks, err := play(t, program, story, run.environment...).end(syscall.SIGQUIT)
+					stacks, err := play(t, program, way.story, "GLASSWATCH_INFORMERS="+run.informers).end(syscall.SIGQUIT)
 					require.Error(t, err, "a program that is told to quit prints its goroutines and fails")
-					require.Contains(t, stacks, run.runs)
-					require.NotContains(t, stacks, run.doesNotRunOn)
+					var on []implementation
+					for _, i := range []implementation{clientGo, glasswatch, sharing} {
+						if strings.Contains(stacks, string(i)) {
+							on = append(on, i)
+						}
+					}
+					require.Equal(t, run.on, on)
 
-					_, err = play(t, program, story, run.environment...).end(syscall.SIGTERM)
+					_, err = play(t, program, way.story, "GLASSWATCH_INFORMERS="+run.informers).end(syscall.SIGTERM)
 					require.NoError(t, err, "it ends when it is told to")
 				})
 			}

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	metrics "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	"glasswatch/compat/cache"
+	"glasswatch/compat/cache/install"
 )
 
 func main() {
@@ -29,9 +29,10 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	config.Wrap(install.Transport)
 	manager, err := ctrl.NewManager(config, ctrl.Options{
 		Metrics: metrics.Options{BindAddress: "0"},
-		Cache:   ctrlcache.Options{NewInformer: cache.NewSharedIndexInformer},
+		Cache:   ctrlcache.Options{NewInformer: install.NewSharedIndexInformer},
 	})
 	if err != nil {
 		return err
