@@ -52,12 +52,12 @@ func newCluster(t *testing.T) cluster {
 	return c
 }
 
-// build compiles the packages of the module in dir into a folder of programs. GOFLAGS stay as they are, so that what
-// was compiled for other tests serves here.
-func build(t *testing.T, dir string) (programs string) {
+// build compiles packages of the module in dir into a folder of programs. GOFLAGS stay as they are, so that what was
+// compiled for other tests serves here.
+func build(t *testing.T, dir string, packages ...string) (programs string) {
 	t.Helper()
 	programs = t.TempDir()
-	cmd := exec.Command("go", "build", "-o", programs+string(filepath.Separator), "./...")
+	cmd := exec.Command("go", append([]string{"build", "-o", programs + string(filepath.Separator)}, packages...)...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOWORK=off")
 	out, err := cmd.CombinedOutput()
@@ -70,6 +70,7 @@ type process struct {
 	t      *testing.T
 	cmd    *exec.Cmd
 	lines  chan string // of its standard output
+	read   []string    // what next has returned
 	stderr bytes.Buffer
 }
 
@@ -92,31 +93,40 @@ func start(t *testing.T, c cluster, program string, environment ...string) *proc
 	return p
 }
 
-// expect reads the program's output up to a line.
-func (p *process) expect(line string) {
+// next returns the next line of the program's output.
+func (p *process) next() string {
 	p.t.Helper()
-	timeout := time.After(patience)
-	var read []string
-	for {
-		select {
-		case got, open := <-p.lines:
-			if !open {
-				p.t.Fatalf("the program ended without the line %q: %v\n%s%q", line, p.cmd.Wait(), &p.stderr, read)
-			}
-			read = append(read, got)
-			if got == line {
-				return
-			}
-		case <-timeout:
-			p.t.Fatalf("no line %q, but %q", line, read)
+	select {
+	case line, open := <-p.lines:
+		if !open {
+			err := p.cmd.Wait()
+			p.t.Fatalf("the program has ended after %q: %v\n%s", p.read, err, &p.stderr)
 		}
+		p.read = append(p.read, line)
+		return line
+	case <-time.After(patience):
+		p.t.Fatalf("the program prints nothing after %q", p.read)
+		return ""
 	}
 }
 
-// end sends the program a signal, waits until it has ended, and returns what it wrote to its standard error.
+// expect reads the program's output up to a line.
+func (p *process) expect(line string) {
+	p.t.Helper()
+	for p.next() != line {
+		continue
+	}
+}
+
+// end sends the program a signal, and waits until it has ended.
 func (p *process) end(signal syscall.Signal) (stderr string, err error) {
 	p.t.Helper()
 	require.NoError(p.t, p.cmd.Process.Signal(signal))
+	return p.wait()
+}
+
+// wait waits until the program has ended, and returns what it wrote to its standard error.
+func (p *process) wait() (stderr string, err error) {
 	timer := time.AfterFunc(patience, func() { _ = p.cmd.Process.Kill() })
 	defer timer.Stop()
 	for range p.lines { // Wait may close the pipe only when all is read.

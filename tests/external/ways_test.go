@@ -122,7 +122,7 @@ func play(t *testing.T, program string, story []step, environment ...string) *pr
 func TestSwap_EachWayDoesTheSameOnTheInformersThatItSays(t *testing.T) {
 	for module, way := range ways {
 		t.Run(module, func(t *testing.T) {
-			programs := build(t, module)
+			programs := build(t, module, "./before", "./after")
 			for _, run := range way.runs {
 				t.Run(run.program+" "+run.informers, func(t *testing.T) {
 					program := filepath.Join(programs, run.program)
