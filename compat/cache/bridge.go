@@ -75,8 +75,9 @@ const (
 
 // requestError is the ListerWatcher's error for a refused request.
 type requestError struct {
-	kind requestKind
-	err  error
+	kind      requestKind
+	versioned bool // it asked for a resourceVersion
+	err       error
 }
 
 func (e *requestError) Error() string { return e.err.Error() }
@@ -91,7 +92,7 @@ func (b *bridge) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.
 			return list, nil
 		}
 	}
-	return nil, &requestError{listRequest, err}
+	return nil, &requestError{kind: listRequest, versioned: opts.ResourceVersion != "", err: err}
 }
 
 func (b *bridge) listOf(from runtime.Object) (*listwatch.List[object], error) {
@@ -142,7 +143,7 @@ func (b *bridge) Watch(ctx context.Context, opts metav1.ListOptions) (listwatch.
 		if opts.SendInitialEvents != nil && *opts.SendInitialEvents {
 			kind = streamRequest
 		}
-		return nil, &requestError{kind, err}
+		return nil, &requestError{kind: kind, err: err}
 	}
 	return newBridgeStream(ctx, b, w), nil
 }

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/klog/v2"
@@ -83,6 +85,9 @@ func (e *errorRouter) sortRequest(ctx context.Context, request *requestError) *f
 	case request.kind == streamRequest:
 		logger.V(4).Info("Data could not be fetched as a streaming list, a list or another try follows")
 		return nil
+	case request.kind == listRequest && request.versioned && lacksVersion(request.err):
+		logger.V(4).Info("The server does not have this resourceVersion, a list without one follows")
+		return nil
 	case request.kind == listRequest:
 		return &failure{handle: fmt.Errorf("failed to list %v: %w", e.what, request.err)}
 	case busy:
@@ -90,6 +95,13 @@ func (e *errorRouter) sortRequest(ctx context.Context, request *requestError) *f
 		return &failure{waits: true}
 	}
 	return &failure{handle: request.err}
+}
+
+// lacksVersion reports whether the server no longer has a resourceVersion, or not yet. Old servers say the latter in words.
+func lacksVersion(err error) bool {
+	return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) ||
+		apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) ||
+		apierrors.IsTimeout(err) && strings.Contains(err.Error(), "Too large resource version")
 }
 
 // sortStream sorts the error that ended a watch.
