@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -153,20 +154,20 @@ func TestTrackers_TellWhatTheyTellClientGo(t *testing.T) { onTrackers.compare(t)
 
 // Some fakes give an object an older version than the one before, or none. client-go takes that over as its own.
 func TestTrackers_VersionsOfAnInformerAfterOldOnesAndNone(t *testing.T) {
-	withBoth(t, func(t *testing.T, m machinery, s *village) {
-		s.Put("x")
-		w := watch.NewFake()
-		informer := m.shared(paged(&ListWatch{
-			ListFunc:  s.List,
-			WatchFunc: func(metav1.ListOptions) (watch.Interface, error) { return w, nil },
-		}), &corev1.ConfigMap{}, plain())
+	withBoth(t, func(t *testing.T, m machinery, _ *village) {
+		list, w := configMapList("1", configMap("x", "1")), watch.NewRaceFreeFake()
+		informer := m.shared(answering(list, w), &corev1.ConfigMap{}, plain())
 		defer running(informer.RunWithContext)()
+		reads := func(reached, stored map[string]string) {
+			t.Helper()
+			require.Equal(t, reached[m.name], informer.LastSyncResourceVersion())
+			require.Equal(t, stored[m.name], informer.GetStore().LastStoreSyncResourceVersion())
+		}
 		expect := func(version string, reached, stored map[string]string) {
 			t.Helper()
 			w.Add(configMap("a", version))
 			synctest.Wait()
-			require.Equal(t, reached[m.name], informer.LastSyncResourceVersion())
-			require.Equal(t, stored[m.name], informer.GetStore().LastStoreSyncResourceVersion())
+			reads(reached, stored)
 		}
 		both := func(version string) map[string]string {
 			return map[string]string{theirMachinery.name: version, ourMachinery.name: version}
@@ -178,5 +179,10 @@ func TestTrackers_VersionsOfAnInformerAfterOldOnesAndNone(t *testing.T) {
 		expect("5", both("5"), theirsElse("5", "9"))
 		expect("", theirsElse("", "5"), theirsElse("", "9"))
 		expect("12", both("12"), both("12"))
+		list.ResourceVersion = ""
+		w.Error(&apierrors.NewResourceExpired("").ErrStatus)
+		pass(10 * time.Second)
+		require.Len(t, informer.GetStore().ListKeys(), 1, "the list has come")
+		reads(both(""), theirsElse("", "12"))
 	})
 }
