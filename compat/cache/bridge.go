@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/features"
 	"k8s.io/client-go/util/watchlist"
@@ -241,36 +242,37 @@ func isNilPointer(obj any) bool {
 }
 
 // interruptible returns f's result, or the error of ctx as soon as ctx ends, even if f ignores ctx. In that case f goes
-// on, and its result goes to abandoned, if not nil. A panic of f becomes the caller's.
+// on, and its result goes to abandoned, if not nil.
 func interruptible[R any](ctx context.Context, f func() (R, error), abandoned func(R)) (R, error) {
 	type answer struct {
-		result   R
-		err      error
-		panicked any
+		result R
+		err    error
 	}
 	answers := make(chan answer)
 	go func() {
-		var a answer
-		defer func() {
-			a.panicked = recover()
-			select {
-			case answers <- a:
-			case <-ctx.Done():
-				if abandoned != nil && a.err == nil && a.panicked == nil {
-					abandoned(a.result)
-				}
+		result, err := guarded(ctx, f)
+		select {
+		case answers <- answer{result, err}:
+		case <-ctx.Done():
+			if abandoned != nil && err == nil {
+				abandoned(result)
 			}
-		}()
-		a.result, a.err = f()
+		}
 	}()
 	select {
 	case a := <-answers:
-		if a.panicked != nil {
-			panic(a.panicked)
-		}
 		return a.result, a.err
 	case <-ctx.Done():
 		var none R
 		return none, ctx.Err()
 	}
+}
+
+// guarded calls f. A panic goes through HandleCrash here, where the stack shows f. If that does not end the program, the
+// panic is f's error.
+func guarded[R any](ctx context.Context, f func() (R, error)) (result R, err error) {
+	defer utilruntime.HandleCrashWithContext(ctx, func(_ context.Context, panicked any) {
+		err = fmt.Errorf("the function panicked: %v", panicked)
+	})
+	return f()
 }

@@ -204,6 +204,11 @@ func (s *sharedIndexInformer) RunWithContext(ctx context.Context) {
 	_ = s.run(ctx) // the one error is that it runs already
 }
 
+// HasStarted reports whether the informer runs or has run. No interface has it: assert interface{ HasStarted() bool }.
+func (s *sharedIndexInformer) HasStarted() bool {
+	return s.beforeStart(func() {}) != nil
+}
+
 // HasSynced reports whether the first list is in the store. Handlers may have seen less of it.
 func (s *sharedIndexInformer) HasSynced() bool { return s.native.HasSynced() }
 
