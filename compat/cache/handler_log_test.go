@@ -9,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/klog/v2"
+
+	"glasswatch/sharedinformer"
 )
 
 func TestHandlerOptions_PanicsGoToTheHandlersLogger(t *testing.T) {
@@ -37,5 +39,19 @@ func TestHandlerOptions_PanicsGoToTheHandlersLogger(t *testing.T) {
 		pass(time.Minute)
 		calls.Expect(t, "add after 0s", "update after 1s", "delete after 2s")
 		lines.Expect(t, "ours", "ours", "ours")
+	})
+}
+
+func TestAddEventHandler_ToAStoppedInformerFailsInClientGosWords(t *testing.T) {
+	withBoth(t, func(t *testing.T, m machinery, s *village) {
+		informer := m.shared(s, &corev1.ConfigMap{}, plain())
+		running(informer.RunWithContext)()
+		require.True(t, informer.IsStopped())
+		_, err := informer.AddEventHandler(&diary{})
+		require.Error(t, err)
+		require.Regexp(t, "^handler .* was not added to shared informer because it has stopped already$", err.Error())
+		if m.name == ourMachinery.name {
+			require.ErrorIs(t, err, sharedinformer.ErrStopped)
+		}
 	})
 }

@@ -1,5 +1,7 @@
 package cache
 
+//lint:file-ignore SA1019 Older servers and programs are served, too.
+
 import (
 	"context"
 	"errors"
@@ -123,7 +125,7 @@ func TestDifference_AReflectorIsNamedAfterTheLineOfItsCaller(t *testing.T) {
 	example, s := &corev1.ConfigMap{}, newVillage()
 //line /elsewhere/program.go:7
 	theirs, ours := clientgo.NewReflector(s, example, &ledger{}, 0).Name(), NewReflector(s, example, &ledger{}, 0).Name()
-//line reflector_again_test.go:127
+//line reflector_again_test.go:129
 	require.Contains(t, theirs, "/tools/cache/reflector.go:")
 	require.Equal(t, "/elsewhere/program.go:7", ours)
 }

@@ -46,10 +46,22 @@ func (s *sharedIndexInformer) AddBoundedEventHandler(handler ResourceEventHandle
 	}
 	native, err := s.native.AddHandler(handlerAdaptor{handler}, options)
 	if err != nil {
-		return nil, fmt.Errorf("handler %v was not added to shared informer because it has stopped already: %w", options.Name, err)
+		return nil, &notAddedError{options.Name, err}
 	}
 	return &registration{Registration: native, informer: s, handler: options.Name}, nil
 }
+
+// notAddedError has client-go's words, for programs that look at the end of them.
+type notAddedError struct {
+	handler string
+	cause   error
+}
+
+func (e *notAddedError) Error() string {
+	return fmt.Sprintf("handler %v was not added to shared informer because it has stopped already", e.handler)
+}
+
+func (e *notAddedError) Unwrap() error { return e.cause }
 
 // RemoveEventHandler removes a handler and drops its backlog. It does not wait for a running call. It is no error if
 // the handler was removed already, or belongs to another informer.
