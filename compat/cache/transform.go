@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/diff"
 	"k8s.io/klog/v2"
 )
@@ -32,51 +33,103 @@ type sharedTransform struct {
 	private bool // the transform writes to shared parts: it gets deep copies only
 }
 
-// apply calls transform for obj.
+// apply calls transform for obj, whose own struct nothing else has.
 func (s *sharedTransform) apply(transform TransformFunc, obj object) (any, error) {
 	if s.private {
 		return transform(obj.DeepCopyObject())
 	}
 	s.count++
 	if s.count > probation && s.count%checkEvery != 0 {
-		out, err := transform(privateCopy(obj))
-		reshare(out, obj)
+		shared := metadataOf(obj)
+		shared.clone().setIn(obj)
+		out, err := transform(obj)
+		shared.reshare(out, obj)
 		return out, err
 	}
 	deep := obj.DeepCopyObject().(object)
-	out, err := transform(privateCopy(deep))
-	if !equality.Semantic.DeepEqual(deep, obj) { // not reflect's: a Quantity writes to itself when it is printed
+	before := structOf(deep)
+	metadataOf(deep).clone().setIn(deep)
+	out, err := transform(deep)
+	if !equality.Semantic.DeepEqual(before, obj) { // not reflect's: a Quantity writes to itself when it is printed
 		s.private = true
 		s.stopSharing()
 		klog.Background().Info("Warning: a transform writes to parts that objects share, so they share nothing from now on. "+
 			"Objects from before may have lost what it removes from others; GLASSWATCH_INFORMERS=unshared avoids that",
-			"informer", s.informer, "object", klog.KObj(obj), "objects", s.count, "written", diff.Diff(obj, deep))
+			"informer", s.informer, "object", klog.KObj(obj), "objects", s.count, "written", diff.Diff(obj, before))
 		return out, err
 	}
-	reshare(out, obj)
+	metadataOf(obj).reshare(out, obj)
 	return out, err
 }
 
-// privateCopy returns a copy of obj's struct, whose metadata can be changed: maps and slices there are copies.
-func privateCopy(obj object) object {
+// structOf returns a copy of obj's struct, with the same parts.
+func structOf(obj object) object {
 	from := reflect.ValueOf(obj)
 	copied := reflect.New(from.Type().Elem())
 	copied.Elem().Set(from.Elem())
-	out := copied.Interface().(object)
-	out.SetLabels(maps.Clone(obj.GetLabels()))
-	out.SetAnnotations(maps.Clone(obj.GetAnnotations()))
-	out.SetFinalizers(slices.Clone(obj.GetFinalizers()))
-	out.SetOwnerReferences(slices.Clone(obj.GetOwnerReferences()))
-	out.SetManagedFields(slices.Clone(obj.GetManagedFields()))
-	return out
+	return copied.Interface().(object)
 }
 
-// reshare replaces what out has of its own by what is equal in obj.
-func reshare(out any, obj object) {
-	changed, from := reflect.ValueOf(out), reflect.ValueOf(obj)
-	if changed.IsValid() && changed.Type() == from.Type() && !changed.IsNil() && changed.UnsafePointer() != from.UnsafePointer() {
-		reshareFields(changed.Elem(), from.Elem())
+// metadata is what an object's metadata shares with that of other objects.
+type metadata struct {
+	labels, annotations map[string]string
+	finalizers          []string
+	owners              []metav1.OwnerReference
+	managed             []metav1.ManagedFieldsEntry
+}
+
+func metadataOf(obj object) metadata {
+	return metadata{obj.GetLabels(), obj.GetAnnotations(), obj.GetFinalizers(), obj.GetOwnerReferences(), obj.GetManagedFields()}
+}
+
+// clone returns copies of the maps and slices.
+func (m metadata) clone() metadata {
+	return metadata{
+		maps.Clone(m.labels), maps.Clone(m.annotations),
+		slices.Clone(m.finalizers), slices.Clone(m.owners), slices.Clone(m.managed),
 	}
+}
+
+func (m metadata) setIn(obj object) {
+	obj.SetLabels(m.labels)
+	obj.SetAnnotations(m.annotations)
+	obj.SetFinalizers(m.finalizers)
+	obj.SetOwnerReferences(m.owners)
+	obj.SetManagedFields(m.managed)
+}
+
+// reshare replaces what out has of its own by what is equal in obj, whose metadata m was.
+func (m metadata) reshare(out any, obj object) {
+	changed, from := reflect.ValueOf(out), reflect.ValueOf(obj)
+	if !changed.IsValid() || changed.Type() != from.Type() || changed.IsNil() {
+		return
+	}
+	if changed.UnsafePointer() != from.UnsafePointer() {
+		m.setIn(obj)
+		reshareFields(changed.Elem(), from.Elem())
+		return
+	}
+	now := metadataOf(obj)
+	metadata{
+		equalMap(now.labels, m.labels), equalMap(now.annotations, m.annotations),
+		equalSlice(now.finalizers, m.finalizers), equalSlice(now.owners, m.owners), equalSlice(now.managed, m.managed),
+	}.setIn(obj)
+}
+
+// equalMap returns shared if now is equal to it, otherwise now.
+func equalMap(now, shared map[string]string) map[string]string {
+	if shared != nil && now != nil && maps.Equal(now, shared) {
+		return shared
+	}
+	return now
+}
+
+// equalSlice returns shared if now is equal to it, otherwise now.
+func equalSlice[E comparable](now, shared []E) []E {
+	if shared != nil && now != nil && slices.Equal(now, shared) {
+		return shared
+	}
+	return now
 }
 
 func reshareFields(out, from reflect.Value) {
