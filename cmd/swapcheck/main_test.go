@@ -16,6 +16,8 @@ import (
 	"glasswatch/compat"
 )
 
+var lineOf = regexp.MustCompile(`^([\w/]+\.go:\d+):\d+: ([\w.]+: different: \S.*)\n?$`)
+
 // swapcheck runs the command, and returns its lines, with the row's words cut off.
 func swapcheck(t *testing.T, args ...string) (status int, uses []string, stderr string) {
 	t.Helper()
@@ -23,7 +25,7 @@ func swapcheck(t *testing.T, args ...string) (status int, uses []string, stderr 
 	status = run(args, &stdout, &errors)
 	list, _, _ := strings.Cut(stdout.String(), "\n\nThese rows refer to:\n")
 	for line := range strings.Lines(list) {
-		m := regexp.MustCompile(`^([\w/]+\.go:\d+):\d+: ([\w.]+: different: \S.*)\n?$`).FindStringSubmatch(line)
+		m := lineOf.FindStringSubmatch(line)
 		require.NotNil(t, m, "%q is no line of the list", line)
 		name, _, _ := strings.Cut(m[2], ":")
 		uses = append(uses, m[1]+" "+name)
@@ -62,7 +64,8 @@ func TestSwapcheck_IsRightOnTheThreeWays(t *testing.T) {
 	var want []string
 	for _, file := range []string{"after/main.go", "before/main.go"} {
 		want = append(want,
-			at(t, direct, file, "NewTypedRateLimitingQueueWithConfig(")+" workqueue.NewTypedRateLimitingQueueWithConfig",
+			at(t, direct, file, "NewTypedRateLimitingQueueWithConfig(")+
+				" workqueue.NewTypedRateLimitingQueueWithConfig",
 			at(t, direct, file, "DefaultTypedControllerRateLimiter[")+" workqueue.DefaultTypedControllerRateLimiter",
 			at(t, direct, file, "NewSharedIndexInformer(")+" cache.NewSharedIndexInformer")
 	}
@@ -73,8 +76,12 @@ func TestReport_HasTheRowsThatOthersReferTo(t *testing.T) {
 	const path = "k8s.io/client-go/tools/cache"
 	row := func(name, class, words string) compat.Row { return compat.Row{Name: name, Class: class, Words: words} }
 	table := []compat.Row{
-		row("A", "different", "as `C`, or as `Same`"), row("B", "different", "as `A`"), row("C", "different", "with more; as `D`"),
-		row("D", "different", "as `A`"), row("E", "different", "is named by none"), row("Same", "same", "as `E`"),
+		row("A", "different", "as `C`, or as `Same`"),
+		row("B", "different", "as `A`"),
+		row("C", "different", "with more; as `D`"),
+		row("D", "different", "as `A`"),
+		row("E", "different", "is named by none"),
+		row("Same", "same", "as `E`"),
 	}
 	r := report{tables: map[string][]compat.Row{path: table}}
 	require.Equal(t, []string{"cache.C: different: with more; as `D`\n", "cache.D: different: as `A`\n"},
@@ -93,8 +100,11 @@ func TestSorted_ListsEachUseOnceInTheOrderOfTheFiles(t *testing.T) {
 	at := func(file *token.File, offset int, name string) use {
 		return use{pos: file.Pos(offset), row: compat.Row{Name: name}}
 	}
+	uses := []use{
+		at(b, 1, "X"), at(a, 12, "Y"), at(a, 15, "Z"), at(a, 3, "W"), at(again, 15, "Z"), at(again, 3, "W"),
+	}
 	var got []string
-	for _, u := range sorted(fset, []use{at(b, 1, "X"), at(a, 12, "Y"), at(a, 15, "Z"), at(a, 3, "W"), at(again, 15, "Z"), at(again, 3, "W")}) {
+	for _, u := range sorted(fset, uses) {
 		got = append(got, fmt.Sprint(fset.Position(u.pos), " ", u.row.Name))
 	}
 	require.Equal(t, []string{"a.go:1:4 W", "a.go:2:3 Y", "a.go:2:6 Z", "b.go:1:2 X"}, got)
@@ -121,13 +131,17 @@ func TestSwapcheck_SaysWhatItCannotCheck(t *testing.T) {
 	}{
 		{"no module", map[string]string{"main.go": "package main\n"}, nil, "is in no Go module: there is no go.mod"},
 		{"no package", map[string]string{"go.mod": mod}, nil, "has no Go packages"},
-		{"a type error", map[string]string{"go.mod": mod, "a.go": "package a\n\nvar A int = \"a\"\n"}, nil, "a.go:3:13: cannot use"},
+		{"a type error", map[string]string{"go.mod": mod, "a.go": "package a\n\nvar A int = \"a\"\n"}, nil,
+			"a.go:3:13: cannot use"},
 		{"a syntax error", map[string]string{"go.mod": mod, "a.go": "package a\n\nvar = 1\n"}, nil, "a.go:3:5: "},
-		{"a broken test", map[string]string{"go.mod": mod, "a.go": "package a\n", "a_test.go": "package a\n\nvar _ = none\n"},
-			nil, "a_test.go:3:9: undefined: none"},
-		{"a module that is not required", map[string]string{"go.mod": mod,
-			"a.go": "package a\n\nimport _ \"k8s.io/client-go/tools/cache\"\n"}, nil, "no required module provides package k8s.io/client-go"},
-		{"a bad go.mod", map[string]string{"go.mod": "modul x\n", "a.go": "package a\n"}, nil, "unknown directive: modul"},
+		{"a broken test",
+			map[string]string{"go.mod": mod, "a.go": "package a\n", "a_test.go": "package a\n\nvar _ = none\n"}, nil,
+			"a_test.go:3:9: undefined: none"},
+		{"a module that is not required",
+			map[string]string{"go.mod": mod, "a.go": "package a\n\nimport _ \"k8s.io/client-go/tools/cache\"\n"},
+			nil, "no required module provides package k8s.io/client-go"},
+		{"a bad go.mod", map[string]string{"go.mod": "modul x\n", "a.go": "package a\n"}, nil,
+			"unknown directive: modul"},
 		{"no folder", nil, []string{"/nowhere/at/all"}, "/nowhere/at/all: no such file"},
 		{"a file", nil, []string{"main_test.go"}, "main_test.go is no folder"},
 		{"two folders", nil, []string{".", ".."}, "usage: go run -C GLASSWATCH ./cmd/swapcheck DIR"},
