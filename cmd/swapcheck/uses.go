@@ -35,14 +35,20 @@ func (u use) name() string { return path.Base(u.path) + "." + u.row.Name }
 
 func (u use) String() string { return fmt.Sprintf("%s: %s: %s", u.name(), u.row.Class, u.row.Words) }
 
+const doc = "reports uses of client-go's tools/cache and util/workqueue that glasswatch's facades treat differently"
+
 // newAnalyzer reports the uses that differ, and returns all as a []use. tables are by import path.
 func newAnalyzer(tables map[string][]compat.Row) *analysis.Analyzer {
 	return &analysis.Analyzer{
 		Name:       "swapcheck",
-		Doc:        "reports uses of client-go's tools/cache and util/workqueue that glasswatch's facades treat differently",
+		Doc:        doc,
 		ResultType: reflect.TypeFor[[]use](),
 		Run: func(pass *analysis.Pass) (any, error) {
-			finder := &finder{info: pass.TypesInfo, tables: tables, rows: map[*types.Package]map[types.Object]compat.Row{}}
+			finder := &finder{
+				info:   pass.TypesInfo,
+				tables: tables,
+				rows:   map[*types.Package]map[types.Object]compat.Row{},
+			}
 			for _, file := range pass.Files {
 				ast.Inspect(file, finder.visit)
 			}

@@ -22,7 +22,8 @@ func rows(class string, names ...string) []compat.Row {
 func TestUses_AreFoundHoweverTheyAreWritten(t *testing.T) {
 	caches := append(rows("different", "NewStore", "Options.Clock"),
 		append(rows("left out", "Old"), rows("same", "NewSame", "Store", "Options", "SameType")...)...)
-	queues := append(rows("different", "New", "Base.Drain", "Config.Clock", "Concrete.Forget"), rows("added", "Drained")...)
+	queues := append(rows("different", "New", "Base.Drain", "Config.Clock", "Config.Queue", "Concrete.Forget"),
+		rows("added", "Drained")...)
 	analysistest.Run(t, analysistest.TestData(), newAnalyzer(map[string][]compat.Row{
 		"k8s.io/client-go/tools/cache":    caches,
 		"k8s.io/client-go/util/workqueue": queues,

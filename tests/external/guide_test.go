@@ -55,7 +55,7 @@ func patched(t *testing.T, text, diff string) string {
 	return text
 }
 
-// Every block is taken from a file that is compiled, or is a command that a test runs. A new kind of block needs a check.
+// Every block is taken from a file that is compiled, or is a command that a test runs.
 func TestGuide_EveryBlockIsCompiledOrRun(t *testing.T) {
 	_, blocks := guide(t)
 	diffs := []string{"factory", "manager"}
@@ -65,7 +65,8 @@ func TestGuide_EveryBlockIsCompiledOrRun(t *testing.T) {
 			require.NotEmpty(t, diffs, "which module is this of?\n%s", b.text)
 			module := diffs[0]
 			diffs = diffs[1:]
-			require.Equal(t, read(t, module, "after", "main.go"), patched(t, read(t, module, "before", "main.go"), b.text))
+			before, after := read(t, module, "before", "main.go"), read(t, module, "after", "main.go")
+			require.Equal(t, after, patched(t, before, b.text))
 		case "go":
 			require.Contains(t, read(t, "factory", "writes", "main.go"), b.text)
 		case "sh":

@@ -47,7 +47,8 @@ func createService(ctx context.Context, client kubernetes.Interface) error {
 }
 
 func createConfigMap(ctx context.Context, client kubernetes.Interface) error {
-	_, err := client.CoreV1().ConfigMaps("default").Create(ctx, configMap("web", map[string]string{"text": "a"}), metav1.CreateOptions{})
+	created := configMap("web", map[string]string{"text": "a"})
+	_, err := client.CoreV1().ConfigMaps("default").Create(ctx, created, metav1.CreateOptions{})
 	return err
 }
 
@@ -126,7 +127,8 @@ func TestSwap_EachWayDoesTheSameOnTheInformersThatItSays(t *testing.T) {
 			for _, run := range way.runs {
 				t.Run(run.program+" "+run.informers, func(t *testing.T) {
 					program := filepath.Join(programs, run.program)
-					stacks, err := play(t, program, way.story, "GLASSWATCH_INFORMERS="+run.informers).end(syscall.SIGQUIT)
+					informers := "GLASSWATCH_INFORMERS=" + run.informers
+					stacks, err := play(t, program, way.story, informers).end(syscall.SIGQUIT)
 					require.Error(t, err, "a program that is told to quit prints its goroutines and fails")
 					var on []implementation
 					for _, i := range []implementation{clientGo, glasswatch, sharing} {
@@ -136,7 +138,7 @@ func TestSwap_EachWayDoesTheSameOnTheInformersThatItSays(t *testing.T) {
 					}
 					require.Equal(t, run.on, on)
 
-					_, err = play(t, program, way.story, "GLASSWATCH_INFORMERS="+run.informers).end(syscall.SIGTERM)
+					_, err = play(t, program, way.story, informers).end(syscall.SIGTERM)
 					require.NoError(t, err, "it ends when it is told to")
 				})
 			}

@@ -15,7 +15,8 @@ func TestSwap_AWriteToTheCacheReachesOtherObjectsAndTheDetectorNamesIt(t *testin
 	program := filepath.Join(build(t, "factory", "./writes"), "writes")
 	c := newCluster(t)
 	for n := range 10 {
-		_, err := c.client.CoreV1().Services("default").Create(t.Context(), service(fmt.Sprint("web-", n), "same"), metav1.CreateOptions{})
+		created := service(fmt.Sprint("web-", n), "same")
+		_, err := c.client.CoreV1().Services("default").Create(t.Context(), created, metav1.CreateOptions{})
 		require.NoError(t, err)
 	}
 	for _, informers := range []string{"client-go", "unshared"} {

@@ -40,8 +40,9 @@ func run(ctx context.Context) error {
 		workqueue.DefaultTypedControllerRateLimiter[string](),
 		workqueue.TypedRateLimitingQueueConfig[string]{Name: "configmaps"},
 	)
+	core := client.CoreV1().RESTClient()
 	informer := cache.NewSharedIndexInformer(
-		cache.NewListWatchFromClient(client.CoreV1().RESTClient(), "configmaps", metav1.NamespaceAll, fields.Everything()),
+		cache.NewListWatchFromClient(core, "configmaps", metav1.NamespaceAll, fields.Everything()),
 		&corev1.ConfigMap{}, 0, cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc},
 	)
 	enqueue := func(obj any) {

@@ -31,7 +31,8 @@ func fields() {
 	_ = []Options{{"a", 1}, {}}       // want "cache.Options.Clock"
 	_ = []*Options{{"a", 1}}          // want "cache.Options.Clock"
 	_ = named.Config[int]{Clock: 1}   // want "workqueue.Config.Clock"
-	_ = named.Config[int]{"", nil, 1} // want "workqueue.Config.Clock"
+	_ = named.Config[int]{Queue: nil} // want "workqueue.Config.Queue"
+	_ = named.Config[int]{"", nil, 1} // want "workqueue.Config.Queue" "workqueue.Config.Clock"
 	_ = named.Config[int]{Name: ""}
 	type Options struct{ Clock int }
 	_ = Options{Clock: 1}

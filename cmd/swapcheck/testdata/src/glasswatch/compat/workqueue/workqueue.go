@@ -10,3 +10,5 @@ type (
 )
 
 func New[T comparable](Config[T]) Limited[T] { return nil }
+
+func Drained() {}
