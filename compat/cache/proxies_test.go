@@ -49,7 +49,6 @@ const (
 	page      = "<html><body><h1>Something is wrong</h1></body></html>"
 	forbidden = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"no"}`
 	otherKind = `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"8"},"items":[]}`
-	expired   = `{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410}}`
 )
 
 // spoiledAnswers are what proxies and balancers answer in place of a server.
@@ -96,7 +95,7 @@ var spoiling = map[string]func(p *proxy, a http.HandlerFunc){
 	"watches": func(p *proxy, a http.HandlerFunc) { p.watches = []http.HandlerFunc{a, a} },
 	"lists after an expired watch": func(p *proxy, a http.HandlerFunc) {
 		p.lists = []http.HandlerFunc{serveList, a, a}
-		p.watches = []http.HandlerFunc{answerWith(200, "application/json", expired+"\n")}
+		p.watches = []http.HandlerFunc{answerWith(200, "application/json", statusFrame(410, "Expired"))}
 	},
 	"streams": func(p *proxy, a http.HandlerFunc) { p.watches = []http.HandlerFunc{a, a} },
 }

@@ -17,7 +17,8 @@ import (
 	"glasswatch/internal/apiserver"
 )
 
-// proxy stands between a clientset and a server that has the ConfigMaps a and b at version 10. It spoils the first answers.
+// proxy stands between a clientset and a server that has the ConfigMaps a and b at version 10. It spoils the first
+// answers.
 type proxy struct {
 	c     *transcript
 	quit  chan struct{} // ends the watches that the server holds open

@@ -98,7 +98,8 @@ func (e *errorRouter) sortRequest(ctx context.Context, request *requestError) *f
 	return &failure{handle: request.err}
 }
 
-// lacksVersion reports whether the server no longer has a resourceVersion, or not yet. Old servers say the latter in words.
+// lacksVersion reports whether the server no longer has a resourceVersion, or not yet. Old servers say the latter in
+// words.
 func lacksVersion(err error) bool {
 	return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) ||
 		apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) ||

@@ -251,7 +251,8 @@ func TestOrder_ItemsThatAreUnlikeThemselvesAreQueuedAsInClientGo(t *testing.T) {
 	})
 }
 
-// client-go's has a heartbeat all the time, so a test that waits for a waiter before it delays an item waits in vain here.
+// client-go's has a heartbeat all the time. So a test that waits for a waiter before it delays an item waits in vain
+// here.
 func TestOrder_AClockHasWaitersOnlyWhileItemsAreDelayed(t *testing.T) {
 	inBothWorlds(t, func(t *testing.T, w world) {
 		clock := testingclock.NewFakeClock(time.Now())
