@@ -204,8 +204,8 @@ func TestOrder_ANegativeResyncPeriodMeansNone(t *testing.T) {
 		_, err = informer.AddEventHandlerWithResyncPeriod(count, -time.Minute)
 		require.NoError(t, err)
 		defer running(informer.RunWithContext)()
-		pass(2500 * time.Millisecond)
-		require.Equal(t, map[string]int{theirMachinery.name: 2, ourMachinery.name: 0}[m.name], resynced)
+		pass(2*time.Minute + time.Second/2)
+		require.Equal(t, map[string]int{theirMachinery.name: 120, ourMachinery.name: 0}[m.name], resynced)
 	})
 }
 

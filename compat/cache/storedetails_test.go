@@ -69,7 +69,8 @@ var storeDetails = stories{
 				keys, keysErr := store.IndexKeys("zones", zone)
 				c.write("%s: %v %v, %#v %v", zone, printed(pods), err, keys, keysErr)
 			}
-			c.write("%v %#v", printed(store.List()), sorted(store.ListIndexFuncValues("zones")))
+			values, version := sorted(store.ListIndexFuncValues("zones")), store.LastStoreSyncResourceVersion()
+			c.write("%v %#v %q", printed(store.List()), values, version)
 		}
 		look()
 		c.write("%v", store.Delete(second))
