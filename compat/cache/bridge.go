@@ -268,8 +268,8 @@ func interruptible[R any](ctx context.Context, f func() (R, error), abandoned fu
 	}
 }
 
-// guarded calls f. A panic goes through HandleCrash here, where the stack shows f. If that does not end the program, the
-// panic is f's error.
+// guarded calls f. A panic goes through HandleCrash here, where the stack shows f. If that does not end the program,
+// the panic is f's error.
 func guarded[R any](ctx context.Context, f func() (R, error)) (result R, err error) {
 	defer utilruntime.HandleCrashWithContext(ctx, func(_ context.Context, panicked any) {
 		err = fmt.Errorf("the function panicked: %v", panicked)

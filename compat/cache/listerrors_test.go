@@ -1,5 +1,7 @@
 package cache
 
+//lint:file-ignore SA1019 Programs whose functions take no context are served, too.
+
 import (
 	"errors"
 	"testing"
@@ -30,7 +32,8 @@ func failingLists(errs ...error) *ListWatch {
 }
 
 func TestListErrors_ReachTheHandlerAsOftenAsInClientGo(t *testing.T) {
-	expired, tooLarge := apierrors.NewResourceExpired("expired"), apierrors.NewTimeoutError("Too large resource version", 1)
+	expired := apierrors.NewResourceExpired("expired")
+	tooLarge := apierrors.NewTimeoutError("Too large resource version", 1)
 	since1Dot18 := apierrors.NewTimeoutError("wait", 1)
 	since1Dot18.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: metav1.CauseTypeResourceVersionTooLarge}}
 	table := stories{}
@@ -75,8 +78,8 @@ func TestListErrors_ReachTheHandlerAsOftenAsInClientGo(t *testing.T) {
 	table.compare(t)
 }
 
-// What client-go lists again after a wait, with the same version, is listed at once without a version here: the server may
-// be one that cannot read it.
+// What client-go lists again after a wait, with the same version, is listed at once without a version here. The server
+// may be one that cannot read it.
 func TestListErrors_ABadRequestIsRepeatedAtOnceWithoutAVersion(t *testing.T) {
 	withBoth(t, func(t *testing.T, m machinery, s *village) {
 		c := &transcript{machinery: m, server: s}

@@ -1,5 +1,7 @@
 package cache
 
+//lint:file-ignore SA1019 Programs whose functions take no context are served, too.
+
 import (
 	"context"
 	"testing"
@@ -98,20 +100,25 @@ func TestOddObjects_AnotherUIDIsAnUpdateAsInClientGo(t *testing.T) {
 // No server lists an object twice.
 func TestOddObjects_AnObjectThatAListHasTwiceIsAddedOnce(t *testing.T) {
 	withBoth(t, func(t *testing.T, m machinery, _ *village) {
-		told := &diary{}
-		list := configMapList("9", configMap("a", "1"), configMap("a", "2"))
-		informer := m.shared(answering(list, watch.NewFake()), &corev1.ConfigMap{}, plain())
-		_, err := informer.AddEventHandler(told)
-		require.NoError(t, err)
-		defer running(informer.RunWithContext)()
-		if m.name == theirMachinery.name {
-			told.Expect(t, "initial a@1", "initial a@2")
-		} else {
-			told.Expect(t, "initial a@1", "update a@1→2")
+		expect := func(m machinery, want ...string) {
+			t.Helper()
+			list, told := configMapList("9", configMap("a", "1"), configMap("a", "2")), &diary{}
+			informer := m.shared(answering(list, watch.NewFake()), &corev1.ConfigMap{}, plain())
+			_, err := informer.AddEventHandler(told)
+			require.NoError(t, err)
+			defer running(informer.RunWithContext)()
+			told.Expect(t, want...)
+			obj, _, err := informer.GetStore().GetByKey("default/a")
+			require.NoError(t, err)
+			require.Equal(t, "a@2", brief(obj))
 		}
-		obj, _, err := informer.GetStore().GetByKey("default/a")
-		require.NoError(t, err)
-		require.Equal(t, "a@2", brief(obj))
+		if m.name == theirMachinery.name {
+			expect(m, "initial a@1", "initial a@2")
+			expect(m.asSimple(), "initial a@1", "initial a@2")
+		} else {
+			expect(m, "initial a@1", "update a@1→2")
+			expect(m.asSimple(), "initial a@2")
+		}
 	})
 }
 

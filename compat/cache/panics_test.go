@@ -1,5 +1,7 @@
 package cache
 
+//lint:file-ignore SA1019 Programs whose functions take no context are served, too.
+
 import (
 	"context"
 	"errors"
@@ -63,7 +65,8 @@ func panicker(what string, m machinery, s *village) SharedIndexInformer {
 	return panickers[what](m, s, func() bool { return calls.Add(1) == 1 })
 }
 
-// hasStack: client-go passes the panic of a list function on to another goroutine, whose stack does not show the function.
+// hasStack: client-go passes the panic of a list function on to another goroutine, whose stack does not show the
+// function.
 func hasStack(what string, m machinery) bool {
 	return what != "list function" || m.name == ourMachinery.name
 }

@@ -49,7 +49,6 @@ const (
 	page      = "<html><body><h1>Something is wrong</h1></body></html>"
 	forbidden = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"no"}`
 	otherKind = `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"8"},"items":[]}`
-	expired   = `{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410}}`
 )
 
 // spoiledAnswers are what proxies and balancers answer in place of a server.
@@ -96,7 +95,7 @@ var spoiling = map[string]func(p *proxy, a http.HandlerFunc){
 	"watches": func(p *proxy, a http.HandlerFunc) { p.watches = []http.HandlerFunc{a, a} },
 	"lists after an expired watch": func(p *proxy, a http.HandlerFunc) {
 		p.lists = []http.HandlerFunc{serveList, a, a}
-		p.watches = []http.HandlerFunc{answerWith(200, "application/json", expired+"\n")}
+		p.watches = []http.HandlerFunc{answerWith(200, "application/json", statusFrame(410, "Expired"))}
 	},
 	"streams": func(p *proxy, a http.HandlerFunc) { p.watches = []http.HandlerFunc{a, a} },
 }
@@ -125,15 +124,43 @@ func TestProxies_AnOutageOfTheWatchCostsNoList(t *testing.T) {
 			withBoth(t, func(t *testing.T, m machinery, s *village) {
 				c := &transcript{machinery: m, server: s}
 				c.behind(t, false, func(p *proxy) { p.watches = []http.HandlerFunc{a, a} })
-				lists := 0
-				for _, line := range c.copied() {
-					if strings.Contains(line, "configmaps?") && !strings.Contains(line, "watch=true") {
-						lists++
-					}
-				}
+				lists := c.lists()
 				inside := what == "503, again in 2 s" // client-go's REST client repeats the request by itself
 				require.Equal(t, m.name == ourMachinery.name || inside, lists == 1)
 				require.Contains(t, c.copied(), `synced true, version "10", keys [default/a default/b]`)
+			})
+		})
+	}
+}
+
+func (c *transcript) lists() (n int) {
+	for _, line := range c.copied() {
+		if strings.Contains(line, "configmaps?") && !strings.Contains(line, "watch=true") {
+			n++
+		}
+	}
+	return n
+}
+
+// client-go lists again after each.
+func TestProxies_AResetHTTP2StreamCostsNoList(t *testing.T) {
+	reset := func(http.ResponseWriter) { panic(http.ErrAbortHandler) }
+	for what, k := range map[string]cut{
+		"at once":        {text(""), reset},
+		"in a minute":    {text(""), func(w http.ResponseWriter) { aMinute(w); reset(w) }},
+		"after an event": {func(next string) string { return next }, func(w http.ResponseWriter) { aMinute(w); reset(w) }},
+		"in an event":    {func(next string) string { return next + someObject }, reset},
+	} {
+		t.Run(what, func(t *testing.T) {
+			withBoth(t, func(t *testing.T, m machinery, s *village) {
+				c, version := &transcript{machinery: m, server: s}, 10
+				c.behind(t, false, func(p *proxy) {
+					p.http2, p.watches = true, []http.HandlerFunc{k.of(&version), k.of(&version)}
+				})
+				require.Equal(t, map[string]int{theirMachinery.name: 3, ourMachinery.name: 1}[m.name], c.lists(), c.copied())
+				require.Equal(t, 12, version, "both watches were cut")
+				added := slices.Contains(c.events.copied(), "add c@11")
+				require.Equal(t, k.text("sent") != "", added)
 			})
 		})
 	}

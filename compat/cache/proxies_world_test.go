@@ -17,10 +17,12 @@ import (
 	"glasswatch/internal/apiserver"
 )
 
-// proxy stands between a clientset and a server that has the ConfigMaps a and b at version 10. It spoils the first answers.
+// proxy stands between a clientset and a server that has the ConfigMaps a and b at version 10. It spoils the first
+// answers.
 type proxy struct {
-	c    *transcript
-	quit chan struct{} // ends the watches that the server holds open
+	c     *transcript
+	quit  chan struct{} // ends the watches that the server holds open
+	http2 bool          // is spoken on both sides, without TLS
 
 	mu             sync.Mutex
 	lists, watches []http.HandlerFunc
@@ -116,10 +118,14 @@ func (c *transcript) behind(t *testing.T, streams bool, spoil func(p *proxy)) {
 	t.Helper()
 	p := &proxy{c: c, quit: make(chan struct{}), last: time.Now()}
 	spoil(p)
-	listener, server := apiserver.NewPipeListener(), &http.Server{Handler: p}
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(!p.http2)
+	protocols.SetUnencryptedHTTP2(p.http2)
+	listener, server := apiserver.NewPipeListener(), &http.Server{Handler: p, Protocols: protocols}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
-	clientset, err := kubernetes.NewForConfig(&rest.Config{Host: "http://server", Dial: listener.DialContext, QPS: -1})
+	transport := &http.Transport{DialContext: listener.DialContext, Protocols: protocols}
+	clientset, err := kubernetes.NewForConfig(&rest.Config{Host: "http://server", Transport: transport, QPS: -1})
 	require.NoError(t, err)
 	client := clientset.CoreV1().ConfigMaps("")
 	lw := &ListWatch{ListWithContextFunc: listOf(client.List), WatchFuncWithContext: client.Watch}
@@ -132,6 +138,6 @@ func (c *transcript) behind(t *testing.T, streams bool, spoil func(p *proxy)) {
 	close(p.quit)
 	_ = server.Close()
 	require.ErrorIs(t, <-served, http.ErrServerClosed)
-	clientset.CoreV1().RESTClient().(*rest.RESTClient).Client.CloseIdleConnections()
+	transport.CloseIdleConnections()
 	synctest.Wait()
 }

@@ -17,8 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// transcript is what a story saw of one of the two packages: what it wrote down itself, and the calls of a handler, which
-// come from another goroutine.
+// transcript is what a story saw of one of the two packages: what it wrote down itself, and the calls of a handler, which has
+// a goroutine of its own.
 type transcript struct {
 	diary
 	machinery
