@@ -1,4 +1,4 @@
-.PHONY: test race demo lint bench coldsync kubectl controlplane upstream chaos fuzz soak e2e mutants exercises swap ci
+.PHONY: test race demo lint bench coldsync kubectl controlplane upstream chaos fuzz soak e2e mutants exercises swap programs ci
 
 CONTROLPLANE_VERSION := $(shell sed -n 's/^[[:space:]]*k8s.io\/kubernetes //p' tests/controlplane/build/go.mod)
 KUBECTL_VERSION := $(shell sed -n 's/^[[:space:]]*k8s.io\/kubectl v0/v1/p' tests/kubectl/build/go.mod)
@@ -38,6 +38,11 @@ controlplane:
 # Upstream's ReplicaSet controller and garbage collector on our informers, on that API server.
 upstream:
 	cd tests/upstream && go test ./...
+
+# Upstream's kube-controller-manager and kube-scheduler on our informers, beside client-go's: docs/programs.md. More than two hours.
+programs: controlplane
+	go run ./tests/programs/patch -o bin/programs
+	go run ./tests/programs -write $(PROGRAMS)
 
 # The ingress controller on that API server, under the rights of deploy/.
 e2e: controlplane

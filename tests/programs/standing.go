@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+
+	"glasswatch/tests/controlplane"
+)
+
+// standing measures programs on a server that has a load already.
+type standing struct {
+	binary string
+	load   load
+	lasts  time.Duration // from a program's start until it is measured
+
+	plane    *controlplane.Plane
+	client   *kubernetes.Clientset
+	kubelets *kubelets
+	stop     func()
+}
+
+// result is one measurement. The figures of a story are in Seconds.
+type result struct {
+	Program, Work string
+	Side          side
+	Round         int
+	Look          look  // when the time was up
+	Live          int64 // after that
+	ToHere        int64 // bytes on the wire
+	Families      map[string]string
+	Seconds       map[string]float64
+}
+
+// open starts a server and fills it. A first run of the manager, which is not measured, writes what is left to write:
+// status, service accounts, and the like.
+func (s *standing) open(ctx context.Context) (err error) {
+	if s.plane, err = controlplane.Launch(controlplane.Options{Bare: true}); err != nil {
+		return err
+	}
+	if s.client, err = clientFor(s.plane); err != nil {
+		return err
+	}
+	if s.kubelets, s.stop, err = startKubelets(ctx, s.client, nodes, false); err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := fill(ctx, s.client, s.load); err != nil {
+		return fmt.Errorf("filling the server: %w", err)
+	}
+	progress("%s filled in %.0f s", s.load, time.Since(began).Seconds())
+	return s.settle(ctx)
+}
+
+// settle runs the manager until it has written nothing for ten seconds.
+func (s *standing) settle(ctx context.Context) (err error) {
+	p, err := startProgram(ctx, s.binary, manager, clientGo, s.plane)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.stop()) }()
+	began, last, since := time.Now(), int64(-1), time.Now()
+	for time.Since(began) < 5*time.Minute {
+		l, err := p.look(ctx, false)
+		if err != nil {
+			return err
+		}
+		if l.Writes != last {
+			last, since = l.Writes, time.Now()
+		} else if l.Since > 20*time.Second && time.Since(since) > 10*time.Second {
+			progress("settled after %.0f s and %d writes", time.Since(began).Seconds(), last)
+			return nil
+		}
+		if err := wait(ctx, time.Second); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("the manager still writes after five minutes: %d so far", last)
+}
+
+func (s *standing) close() error {
+	if s.stop != nil {
+		s.stop()
+	}
+	if s.plane == nil {
+		return nil
+	}
+	return s.plane.Stop()
+}
+
+// one measures a program.
+func (s *standing) one(ctx context.Context, name string, of side) (r result, err error) {
+	r = result{Program: name, Side: of, Work: s.load.String()}
+	// The server's garbage of one measurement would be collected during the next.
+	if err := s.client.CoreV1().RESTClient().Get().AbsPath("/debug/pprof/heap").Param("gc", "1").Do(ctx).Error(); err != nil {
+		return r, fmt.Errorf("tidying the server: %w", err)
+	}
+	p, err := startProgram(ctx, s.binary, name, of, s.plane)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, p.stop()) }()
+	if err := wait(ctx, s.lasts); err != nil {
+		return r, err
+	}
+	if r.Look, err = p.look(ctx, false); err != nil {
+		return r, err
+	}
+	r.ToHere = p.relay.toHere.Load()
+	after, err := p.look(ctx, true)
+	if err != nil {
+		return r, err
+	}
+	r.Live = int64(after.Live)
+	if r.Families, err = p.families(ctx); err != nil {
+		return r, err
+	}
+	return r, errors.Join(r.Look.check(of), s.kubelets.failed())
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
