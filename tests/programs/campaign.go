@@ -55,7 +55,7 @@ func (c *campaign) parse() error {
 	}
 	for name := range strings.SplitSeq(c.options.programs, ",") {
 		if flagsOf[name] == nil {
-			return fmt.Errorf("-programs: want %s or %s, got %q", manager, scheduler, name)
+			return fmt.Errorf("-programs: want some of %v, got %q", programs, name)
 		}
 		c.programs = append(c.programs, name)
 	}
@@ -63,7 +63,8 @@ func (c *campaign) parse() error {
 	few, varied := many, many
 	few.Deployments, few.Replicas = many.Deployments*10, max(1, many.Replicas/10)
 	varied.Varied = true
-	loads := map[string]load{storyOf: {Deployments: min(20, many.Deployments), Replicas: many.Replicas}, "many": many, "few": few, "varied": varied}
+	loads := map[string]load{storyOf: {Deployments: min(20, many.Deployments), Replicas: many.Replicas}, "many": many,
+		"few": few, "varied": varied}
 	for name := range strings.SplitSeq(c.options.works, ",") {
 		l, ok := loads[name]
 		if !ok {
@@ -167,11 +168,20 @@ func (c *campaign) measureStory(ctx context.Context, w work) error {
 	})
 }
 
+// programsOn are those that are measured on a standing load. The manager watches all kinds of objects, and shows what
+// another load changes.
+func (c *campaign) programsOn(w work) []string {
+	if w.name == "few" || w.name == "varied" {
+		return slices.DeleteFunc(slices.Clone(c.programs), func(name string) bool { return name != manager })
+	}
+	return c.programs
+}
+
 func (c *campaign) measureStanding(ctx context.Context, w work) (err error) {
-	s := &standing{binary: c.binary, load: w.load, lasts: c.lasts}
+	s := &standing{binary: c.binary, load: w.load, lasts: c.lasts, profiles: c.profiles}
 	defer func() { err = errors.Join(err, s.close()) }()
 	return c.turns(func(round int, of side) error {
-		for _, name := range c.programs {
+		for _, name := range c.programsOn(w) {
 			if c.has(name, w.String(), of, round) {
 				continue
 			}
@@ -188,8 +198,11 @@ func (c *campaign) measureStanding(ctx context.Context, w work) (err error) {
 			if err := c.add(r); err != nil {
 				return err
 			}
-			progress("%s, round %d, %s on %s: ready %.2f s, CPU %.1f s, live %d MiB, RSS %d MiB, %d of %d informers, %d writes", w, round+1,
-				name, of, r.Look.LastSync.Seconds(), r.Look.CPU.Seconds(), r.Live>>20, r.Look.RSS>>20, r.Look.Synced, r.Look.made(), r.Look.Writes)
+			progress("%s, round %d, %s on %s: ready %.2f s, CPU %.1f s, live %d MiB, "+
+				"RSS %d MiB, %d of %d informers, %d writes",
+				w, round+1,
+				name, of, r.Look.LastSync.Seconds(), r.Look.CPU.Seconds(), r.Live>>20, r.Look.RSS>>20,
+				r.Look.Synced, r.Look.made(), r.Look.Writes)
 		}
 		return nil
 	})

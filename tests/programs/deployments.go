@@ -26,7 +26,8 @@ const proxyImage = "registry.example.com/mesh/proxy:3.4.1"
 
 func labelsOf(i int) map[string]string {
 	return map[string]string{
-		"app.kubernetes.io/name": appOf(i), "app.kubernetes.io/part-of": "shop", "app.kubernetes.io/managed-by": "Helm", "team": fmt.Sprintf("team-%d", i%7),
+		"app.kubernetes.io/name": appOf(i), "app.kubernetes.io/part-of": "shop", "app.kubernetes.io/managed-by": "Helm",
+		"team": fmt.Sprintf("team-%d", i%7),
 	}
 }
 
@@ -59,11 +60,13 @@ func replicaSetAt(l load, i, revision int, owner types.UID) *appsv1.ReplicaSet {
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: namespaceOf(i), Name: setOf(i, revision), Labels: template.Labels,
 			Annotations: map[string]string{
-				"deployment.kubernetes.io/revision": strconv.Itoa(revision), "deployment.kubernetes.io/desired-replicas": strconv.Itoa(l.Replicas),
-				"deployment.kubernetes.io/max-replicas": strconv.Itoa(l.Replicas + (l.Replicas+3)/4),
+				"deployment.kubernetes.io/revision":         strconv.Itoa(revision),
+				"deployment.kubernetes.io/desired-replicas": strconv.Itoa(l.Replicas),
+				"deployment.kubernetes.io/max-replicas":     strconv.Itoa(l.Replicas + (l.Replicas+3)/4),
 			},
 			OwnerReferences: []metav1.OwnerReference{{
-				APIVersion: "apps/v1", Kind: "Deployment", Name: appOf(i), UID: owner, Controller: &yes, BlockOwnerDeletion: &yes,
+				APIVersion: "apps/v1", Kind: "Deployment", Name: appOf(i), UID: owner, Controller: &yes,
+				BlockOwnerDeletion: &yes,
 			}},
 		},
 		Spec: appsv1.ReplicaSetSpec{
@@ -90,17 +93,21 @@ func podAt(l load, i, n int, owner types.UID) *corev1.Pod {
 	template := templateAt(i, current)
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: namespaceOf(i), Name: setOf(i, current) + "-" + word(r, 5), GenerateName: setOf(i, current) + "-",
-			Labels: merge(template.Labels, map[string]string{"pod-template-hash": hashOf(i, current)}), Annotations: template.Annotations,
+			Namespace: namespaceOf(i), Name: setOf(i, current) + "-" + word(r, 5), GenerateName: setOf(i,
+				current) + "-",
+			Labels: merge(template.Labels, map[string]string{"pod-template-hash": hashOf(i,
+				current)}), Annotations: template.Annotations,
 			OwnerReferences: []metav1.OwnerReference{{
-				APIVersion: "apps/v1", Kind: "ReplicaSet", Name: setOf(i, current), UID: owner, Controller: &yes, BlockOwnerDeletion: &yes,
+				APIVersion: "apps/v1", Kind: "ReplicaSet", Name: setOf(i,
+					current), UID: owner, Controller: &yes, BlockOwnerDeletion: &yes,
 			}},
 		},
 		Spec: template.Spec,
 	}
 	pod.Spec.NodeName = nodeOf(i*31 + n)
 	token := "kube-api-access-" + word(r, 5)
-	pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: token, VolumeSource: corev1.VolumeSource{Projected: tokenVolume()}})
+	pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: token,
+		VolumeSource: corev1.VolumeSource{Projected: tokenVolume()}})
 	for c := range pod.Spec.Containers {
 		container := &pod.Spec.Containers[c]
 		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{
@@ -108,7 +115,8 @@ func podAt(l load, i, n int, owner types.UID) *corev1.Pod {
 		})
 		if l.Varied {
 			for e := range 12 {
-				container.Env = append(container.Env, corev1.EnvVar{Name: fmt.Sprintf("SETTING_%s", hexDigits(r, 6)), Value: word(r, 24+e)})
+				container.Env = append(container.Env, corev1.EnvVar{Name: fmt.Sprintf("SETTING_%s", hexDigits(r, 6)),
+					Value: word(r, 24+e)})
 			}
 		}
 	}
@@ -125,11 +133,14 @@ func tokenVolume() *corev1.ProjectedVolumeSource {
 	return &corev1.ProjectedVolumeSource{
 		DefaultMode: new(int32(0o644)),
 		Sources: []corev1.VolumeProjection{
-			{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{ExpirationSeconds: new(int64(3607)), Path: "token"}},
+			{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{ExpirationSeconds: new(int64(3607)),
+				Path: "token"}},
 			{ConfigMap: &corev1.ConfigMapProjection{
-				LocalObjectReference: corev1.LocalObjectReference{Name: "kube-root-ca.crt"}, Items: []corev1.KeyToPath{{Key: "ca.crt", Path: "ca.crt"}}}},
+				LocalObjectReference: corev1.LocalObjectReference{Name: "kube-root-ca.crt"},
+				Items:                []corev1.KeyToPath{{Key: "ca.crt", Path: "ca.crt"}}}},
 			{DownwardAPI: &corev1.DownwardAPIProjection{Items: []corev1.DownwardAPIVolumeFile{{
-				Path: "namespace", FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.namespace"}}}}},
+				Path: "namespace", FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1",
+					FieldPath: "metadata.namespace"}}}}},
 		},
 	}
 }
@@ -137,12 +148,14 @@ func tokenVolume() *corev1.ProjectedVolumeSource {
 func templateAt(i, revision int) corev1.PodTemplateSpec {
 	return corev1.PodTemplateSpec{
 		ObjectMeta: metav1.ObjectMeta{Labels: labelsOf(i), Annotations: map[string]string{
-			"prometheus.io/scrape": "true", "prometheus.io/port": "9090", "example.com/config-checksum": hexDigits(randomFor(ofTemplate, i, 0), 64),
+			"prometheus.io/scrape": "true", "prometheus.io/port": "9090",
+			"example.com/config-checksum": hexDigits(randomFor(ofTemplate, i, 0), 64),
 		}},
 		Spec: corev1.PodSpec{
 			Containers: []corev1.Container{
 				container("server", imageOf(i, revision), 8080, env(appOf(i))...),
-				container("proxy", proxyImage, 15001, fieldEnv("NODE_NAME", "spec.nodeName"), corev1.EnvVar{Name: "PROXY_UPSTREAM", Value: "127.0.0.1:8080"}),
+				container("proxy", proxyImage, 15001, fieldEnv("NODE_NAME", "spec.nodeName"),
+					corev1.EnvVar{Name: "PROXY_UPSTREAM", Value: "127.0.0.1:8080"}),
 			},
 			Volumes: []corev1.Volume{
 				{Name: "scratch", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
@@ -158,12 +171,14 @@ func templateAt(i, revision int) corev1.PodTemplateSpec {
 
 func evicted(why string) corev1.Toleration {
 	return corev1.Toleration{
-		Key: "node.kubernetes.io/" + why, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute, TolerationSeconds: new(int64(300)),
+		Key: "node.kubernetes.io/" + why, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoExecute,
+		TolerationSeconds: new(int64(300)),
 	}
 }
 
 func fieldEnv(name, path string) corev1.EnvVar {
-	return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: path}}}
+	return corev1.EnvVar{Name: name,
+		ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: path}}}
 }
 
 func env(app string) []corev1.EnvVar {
@@ -172,14 +187,17 @@ func env(app string) []corev1.EnvVar {
 		{Name: "DATABASE_PASSWORD", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
 			LocalObjectReference: corev1.LocalObjectReference{Name: app + "-database"}, Key: "password"}}},
 		{Name: "DATABASE_URL", Value: "postgres://" + app + "@database.shop.svc:5432/" + app},
-		{Name: "CACHE_URL", Value: "redis://cache.shop.svc:6379/0"}, {Name: "LOG_LEVEL", Value: "info"}, {Name: "OTEL_SERVICE_NAME", Value: app},
+		{Name: "CACHE_URL", Value: "redis://cache.shop.svc:6379/0"}, {Name: "LOG_LEVEL",
+			Value: "info"}, {Name: "OTEL_SERVICE_NAME", Value: app},
 	}
 }
 
 func container(name, image string, port int32, env ...corev1.EnvVar) corev1.Container {
-	list := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m"), corev1.ResourceMemory: resource.MustParse("32Mi")}
+	list := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m"),
+		corev1.ResourceMemory: resource.MustParse("32Mi")}
 	probe := &corev1.Probe{
-		ProbeHandler:  corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/" + name, Port: intstr.FromString(name), Scheme: corev1.URISchemeHTTP}},
+		ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/" + name,
+			Port: intstr.FromString(name), Scheme: corev1.URISchemeHTTP}},
 		PeriodSeconds: 10, TimeoutSeconds: 1,
 	}
 	return corev1.Container{
@@ -187,6 +205,7 @@ func container(name, image string, port int32, env ...corev1.EnvVar) corev1.Cont
 		Ports:         []corev1.ContainerPort{{Name: name, ContainerPort: port, Protocol: corev1.ProtocolTCP}},
 		Resources:     corev1.ResourceRequirements{Requests: list},
 		LivenessProbe: probe, ReadinessProbe: probe.DeepCopy(),
-		VolumeMounts: []corev1.VolumeMount{{Name: "scratch", MountPath: "/tmp"}, {Name: "config", MountPath: "/etc/app", ReadOnly: true}},
+		VolumeMounts: []corev1.VolumeMount{{Name: "scratch", MountPath: "/tmp"},
+			{Name: "config", MountPath: "/etc/app", ReadOnly: true}},
 	}
 }

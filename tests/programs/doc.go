@@ -1,7 +1,7 @@
 // Command programs measures whole programs of upstream, kube-controller-manager and kube-scheduler, on glasswatch's
 // informers beside client-go's. It writes docs/programs.md.
 //
-//	make programs                                          builds all, and writes the page: five rounds, more than two hours
+//	make programs                                          builds all, and writes the page, in 100 minutes
 //	make programs PROGRAMS="-rounds 1 -works many -for 30s"
 //	go run ./tests/programs -deployments 40 -others 500 -rounds 1     the page on standard output
 //	go run ./tests/programs -write -keep F                 goes on where an earlier run with F has ended
@@ -16,14 +16,14 @@
 //	│ kubelets │               │ API server │      │ bytes │      │ scheduler, and its /look     │
 //	└──────────┘               └────────────┘      └───────┘      └──────────────────────────────┘
 //
-// Reading order: load.go and deployments.go are what stands on the server, fill.go writes it, kubelet.go plays the nodes.
-// process.go and relay.go run a program; standing.go and story.go are the work; campaign.go, figures.go and page.go make
-// the page.
+// Reading order: load.go and deployments.go are what stands on the server; fill.go writes it, and kubelet.go plays the
+// nodes. process.go and relay.go run a program; standing.go and story.go are the work. campaign.go, figures.go and
+// page.go make the page.
 //
 // # What is shown
 //
-//   - A program with a standing load of 20,000 pods: time to ready, CPU, live heap, resident memory, requests and bytes.
-//   - A story of a small cluster with manager and scheduler: how long a scale-up, a roll-out, a drain and a deletion take.
+//   - A program with a standing load of 20,000 pods: time to ready, CPU, live heap, resident memory, requests, bytes.
+//   - A story of a small cluster with manager and scheduler: how long a scale-up, a roll-out or a drain takes.
 //   - That all informers came through the hook, none of them client-go's, and that /metrics has the same families.
 //
 // # What is not

@@ -35,7 +35,8 @@ var ofStanding = []figure{
 	{"lists and gets", "reads", func(r result) float64 { return float64(r.Look.Reads) }, plain},
 	{"watches", "watches", func(r result) float64 { return float64(r.Look.Watches) }, plain},
 	{"writes", "writes", func(r result) float64 { return float64(r.Look.Writes) }, plain},
-	{"bytes received", "received-B", func(r result) float64 { return float64(r.ToHere) / mib }, func(v float64) string { return fmt.Sprintf("%.1f MiB", v) }},
+	{"bytes received", "received-B", func(r result) float64 { return float64(r.ToHere) / mib },
+		func(v float64) string { return fmt.Sprintf("%.1f MiB", v) }},
 }
 
 // ofStory are the figures of a program at a story's end, but for the times.
@@ -148,11 +149,13 @@ func (l look) check(of side) error {
 	case made == 0:
 		return fmt.Errorf("the hook made no informer")
 	case l.Synced < made:
-		return fmt.Errorf("%d informers were made (%v), and %d have synced after %s", made, l.Ways, l.Synced, l.Since.Round(time.Second))
+		return fmt.Errorf("%d informers were made (%v), and %d have synced after %s", made, l.Ways, l.Synced,
+			l.Since.Round(time.Second))
 	case of == clientGo && l.Ways[string(clientGo)] < made:
 		return fmt.Errorf("not all informers are client-go's: %v", l.Ways)
 	case of != clientGo && (l.Ways[string(clientGo)] > 0 || l.ClientGoReflectors > 0):
-		return fmt.Errorf("client-go's informers or reflectors are in a program on %s: %v, %d reflectors", of, l.Ways, l.ClientGoReflectors)
+		return fmt.Errorf("client-go's informers or reflectors are in a program on %s: %v, %d reflectors", of, l.Ways,
+			l.ClientGoReflectors)
 	}
 	return nil
 }

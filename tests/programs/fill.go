@@ -68,7 +68,8 @@ func writeDeployment(ctx context.Context, client kubernetes.Interface, l load, i
 		return "", err
 	}
 	for revision, n := current, i; revision == current || n < l.Others; revision, n = revision-1, n+l.Deployments {
-		set, err := client.AppsV1().ReplicaSets(namespaceOf(i)).Create(ctx, replicaSetAt(l, i, revision, deployment.UID), byManager)
+		set, err := client.AppsV1().ReplicaSets(namespaceOf(i)).Create(ctx,
+			replicaSetAt(l, i, revision, deployment.UID), byManager)
 		if err != nil {
 			return "", err
 		}

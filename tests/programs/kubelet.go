@@ -17,8 +17,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// kubelets play the nodes' part: they renew the Leases, and if pods is set they start and end pods. Otherwise they leave
-// pods alone, so that a standing load needs no watch of this process.
+// kubelets play the nodes' part: they renew the Leases, and if pods is set they start and end pods. Otherwise they
+// leave pods alone, so that a standing load needs no watch of this process.
 type kubelets struct {
 	client kubernetes.Interface
 	nodes  int
@@ -32,8 +32,10 @@ type kubelets struct {
 const renewal = 10 * time.Second
 
 // startKubelets makes the nodes. stop waits until all has ended.
-func startKubelets(ctx context.Context, client kubernetes.Interface, nodes int, pods bool) (k *kubelets, stop func(), err error) {
-	k = &kubelets{client: client, nodes: nodes, pods: pods, errors: make(chan error, 1), leases: make([]*coordinationv1.Lease, nodes)}
+func startKubelets(ctx context.Context, client kubernetes.Interface, nodes int, pods bool) (k *kubelets, stop func(),
+	err error) {
+	k = &kubelets{client: client, nodes: nodes, pods: pods, errors: make(chan error, 1),
+		leases: make([]*coordinationv1.Lease, nodes)}
 	if err := inParallel(ctx, nodes, k.register); err != nil {
 		return nil, nil, fmt.Errorf("nodes: %w", err)
 	}
@@ -48,30 +50,38 @@ func startKubelets(ctx context.Context, client kubernetes.Interface, nodes int, 
 
 func (k *kubelets) register(ctx context.Context, n int) (err error) {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeOf(n), Labels: map[string]string{
-		corev1.LabelHostname: nodeOf(n), corev1.LabelTopologyZone: zoneOf(n), corev1.LabelOSStable: "linux", corev1.LabelArchStable: "amd64",
+		corev1.LabelHostname: nodeOf(n), corev1.LabelTopologyZone: zoneOf(n), corev1.LabelOSStable: "linux",
+		corev1.LabelArchStable: "amd64",
 	}}}
-	if node, err = k.client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{FieldManager: "kubelet"}); err != nil {
+	if node, err = k.client.CoreV1().Nodes().Create(ctx, node,
+		metav1.CreateOptions{FieldManager: "kubelet"}); err != nil {
 		return err
 	}
 	now := metav1.Now()
 	node.Status.Capacity = corev1.ResourceList{
-		corev1.ResourceCPU: resource.MustParse("16"), corev1.ResourceMemory: resource.MustParse("64Gi"), corev1.ResourcePods: resource.MustParse("250"),
+		corev1.ResourceCPU: resource.MustParse("16"), corev1.ResourceMemory: resource.MustParse("64Gi"),
+		corev1.ResourcePods: resource.MustParse("250"),
 	}
 	node.Status.Allocatable = node.Status.Capacity
-	node.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: fmt.Sprintf("192.168.0.%d", n%250)}}
-	for _, pressure := range []corev1.NodeConditionType{corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure} {
+	node.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP,
+		Address: fmt.Sprintf("192.168.0.%d", n%250)}}
+	for _, pressure := range []corev1.NodeConditionType{corev1.NodeMemoryPressure, corev1.NodeDiskPressure,
+		corev1.NodePIDPressure} {
 		node.Status.Conditions = append(node.Status.Conditions, corev1.NodeCondition{
-			Type: pressure, Status: corev1.ConditionFalse, Reason: "KubeletHasNone", LastHeartbeatTime: now, LastTransitionTime: now})
+			Type: pressure, Status: corev1.ConditionFalse, Reason: "KubeletHasNone",
+			LastHeartbeatTime: now, LastTransitionTime: now})
 	}
 	node.Status.Conditions = append(node.Status.Conditions, corev1.NodeCondition{
-		Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady", LastHeartbeatTime: now, LastTransitionTime: now})
+		Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady",
+		LastHeartbeatTime: now, LastTransitionTime: now})
 	if _, err = k.client.CoreV1().Nodes().UpdateStatus(ctx, node, byKubelet); err != nil {
 		return err
 	}
 	k.leases[n], err = k.client.CoordinationV1().Leases(corev1.NamespaceNodeLease).Create(ctx, &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{Name: nodeOf(n), OwnerReferences: []metav1.OwnerReference{{
 			APIVersion: "v1", Kind: "Node", Name: nodeOf(n), UID: node.UID}}},
-		Spec: coordinationv1.LeaseSpec{HolderIdentity: new(nodeOf(n)), LeaseDurationSeconds: new(int32(40)), RenewTime: new(metav1.NowMicro())},
+		Spec: coordinationv1.LeaseSpec{HolderIdentity: new(nodeOf(n)), LeaseDurationSeconds: new(int32(40)),
+			RenewTime: new(metav1.NowMicro())},
 	}, metav1.CreateOptions{FieldManager: "kubelet"})
 	return err
 }
@@ -138,11 +148,13 @@ func (k *kubelets) sync(ctx context.Context, pod *corev1.Pod) error {
 	pod.Status.Phase, pod.Status.StartTime, pod.Status.PodIP = corev1.PodRunning, &now, address(r)
 	pod.Status.PodIPs = []corev1.PodIP{{IP: pod.Status.PodIP}}
 	for _, c := range []corev1.PodConditionType{corev1.PodInitialized, corev1.PodReady, corev1.ContainersReady} {
-		pod.Status.Conditions = append(pod.Status.Conditions, corev1.PodCondition{Type: c, Status: corev1.ConditionTrue, LastTransitionTime: now})
+		pod.Status.Conditions = append(pod.Status.Conditions,
+			corev1.PodCondition{Type: c, Status: corev1.ConditionTrue, LastTransitionTime: now})
 	}
 	for _, c := range pod.Spec.Containers {
 		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{
-			Name: c.Name, Image: c.Image, ImageID: c.Image, ContainerID: "containerd://" + hexDigits(r, 64), Ready: true, Started: new(true),
+			Name: c.Name, Image: c.Image, ImageID: c.Image, ContainerID: "containerd://" + hexDigits(r,
+				64), Ready: true, Started: new(true),
 			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}}})
 	}
 	_, err := pods.UpdateStatus(ctx, pod, byKubelet)

@@ -23,6 +23,7 @@ type options struct {
 	works    string
 	write    bool
 	keep     string
+	profiles string
 }
 
 func main() {
@@ -32,12 +33,15 @@ func main() {
 	flag.IntVar(&o.load.Replicas, "replicas", 50, "of each Deployment")
 	flag.IntVar(&o.load.Others, "others", 5000, "ReplicaSets, EndpointSlices, ConfigMaps and Secrets, of each")
 	flag.DurationVar(&o.lasts, "for", time.Minute, "from a program's start until it is measured")
-	flag.StringVar(&o.programs, "programs", manager+","+scheduler, "which to measure with the standing loads")
+	flag.StringVar(&o.programs, "programs", strings.Join(programs, ","),
+		"which to measure with the first standing load; with the others it is the manager")
 	flag.StringVar(&o.sides, "sides", strings.Join(sideNames(), ","), "which to measure")
 	flag.StringVar(&o.works, "works", "story,many,few,varied",
 		"the story; the loads with many replicas a Deployment, with a tenth of that, and with many that vary")
 	flag.BoolVar(&o.write, "write", false, "write docs/programs.md and docs/programs.txt")
 	flag.StringVar(&o.keep, "keep", "", "a file with a line for each measurement; those in it are not measured again")
+	flag.StringVar(&o.profiles, "profiles", "",
+		"a directory for the heap profile of each measurement with a standing load")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

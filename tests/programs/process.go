@@ -33,14 +33,45 @@ func (s side) variable() string {
 }
 
 const (
-	manager   = "kube-controller-manager"
-	scheduler = "kube-scheduler"
+	manager     = "kube-controller-manager"
+	scheduler   = "kube-scheduler"
+	descheduler = "descheduler"
 )
+
+var programs = []string{manager, scheduler, descheduler}
 
 // flagsOf let a program work as fast as it can, alone, without certificates of its own.
 var flagsOf = map[string][]string{
-	manager:   {"--leader-elect=false", "--secure-port=0", "--kube-api-qps=5000", "--kube-api-burst=5000", "--use-service-account-credentials=false"},
+	manager: {"--leader-elect=false", "--secure-port=0", "--kube-api-qps=5000", "--kube-api-burst=5000",
+		"--use-service-account-credentials=false"},
 	scheduler: {"--leader-elect=false", "--secure-port=0", "--kube-api-qps=5000", "--kube-api-burst=5000"},
+	descheduler: {"--secure-port=0", "--client-connection-qps=5000", "--client-connection-burst=5000",
+		"--descheduling-interval=10s"},
+}
+
+// policy has the descheduler look at all pods, and find none to evict.
+const policy = `apiVersion: descheduler/v1alpha2
+kind: DeschedulerPolicy
+profiles:
+- name: default
+  pluginConfig:
+  - name: DefaultEvictor
+  - name: RemoveDuplicates
+  - name: RemovePodsHavingTooManyRestarts
+    args: {podRestartThreshold: 100, includingInitContainers: true}
+  plugins:
+    balance: {enabled: [RemoveDuplicates]}
+    deschedule: {enabled: [RemovePodsHavingTooManyRestarts]}
+`
+
+// arguments of a program, whose policy is written to dir if it needs one.
+func arguments(name, kubeconfig, dir string) ([]string, error) {
+	args := append([]string{name, "--kubeconfig=" + kubeconfig}, flagsOf[name]...)
+	if name != descheduler {
+		return args, nil
+	}
+	file := filepath.Join(dir, "policy.yaml")
+	return append(args, "--policy-config-file="+file), os.WriteFile(file, []byte(policy), 0o600)
 }
 
 // program is one that runs. Its methods are not safe for concurrent use.
@@ -75,7 +106,11 @@ func startProgram(ctx context.Context, binary, name string, s side, plane *contr
 		return nil, err
 	}
 	defer log.Close() // the process has its own
-	p.cmd = exec.CommandContext(ctx, binary, append([]string{name, "--kubeconfig=" + kubeconfig}, flagsOf[name]...)...)
+	args, err := arguments(name, kubeconfig, p.dir)
+	if err != nil {
+		return nil, err
+	}
+	p.cmd = exec.CommandContext(ctx, binary, args...)
 	p.cmd.Env = append(os.Environ(), "GLASSWATCH_INFORMERS="+s.variable())
 	p.cmd.Stderr = log
 	stdout, err := p.cmd.StdoutPipe()

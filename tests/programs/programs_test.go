@@ -50,7 +50,8 @@ func TestSmallStory_IsPlayedByUpstreamsProgramsOnEachSidesInformers(t *testing.T
 	}
 	for n, name := range []string{manager, scheduler} {
 		for _, of := range []side{unshared, shared} {
-			if lines := differences(ofInformers(results[clientGo][n].Families), ofInformers(results[of][n].Families)); len(lines) > 0 {
+			if lines := differences(ofInformers(results[clientGo][n].Families),
+				ofInformers(results[of][n].Families)); len(lines) > 0 {
 				t.Errorf("%s on %s: /metrics differs from client-go's:\n%s", name, of, strings.Join(lines, "\n"))
 			}
 		}
@@ -68,7 +69,8 @@ func ofInformers(families map[string]string) map[string]string {
 }
 
 func TestFamilies_DifferInNameTypeOrLabels(t *testing.T) {
-	base := familiesOf("# HELP a x{y=\"z\"}\n# TYPE a counter\na{l=\"1\",k=\"x\\\"y\"} 1\na{m=\"1\"} 2\n# TYPE b histogram\nb_bucket{le=\"1\"} 1\nb_sum 3\n")
+	base := familiesOf("# HELP a x{y=\"z\"}\n# TYPE a counter\na{l=\"1\",k=\"x\\\"y\"} 1\na{m=\"1\"} 2\n" +
+		"# TYPE b histogram\nb_bucket{le=\"1\"} 1\nb_sum 3\n")
 	want := map[string]string{"a": "counter{k,l,m}", "b": "histogram{le}"}
 	if !maps.Equal(base, want) {
 		t.Fatalf("want %v, got %v", want, base)
@@ -114,7 +116,8 @@ func TestRatio_IsOfTheSameRound(t *testing.T) {
 	c := &campaign{}
 	for round, of := range []struct{ base, ours float64 }{{10, 5}, {100, 60}, {20, 8}} {
 		for s, v := range map[side]float64{clientGo: of.base, shared: of.ours} {
-			c.results = append(c.results, result{Program: manager, Work: "w", Side: s, Round: round, Live: int64(v * mib)})
+			c.results = append(c.results, result{Program: manager, Work: "w", Side: s, Round: round,
+				Live: int64(v * mib)})
 		}
 	}
 	got := c.ratio(manager, "w", shared, live)
@@ -131,7 +134,8 @@ func TestRatio_IsOfTheSameRound(t *testing.T) {
 func TestKeep_GoesOnWhereARunHasEnded(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "kept")
 	first := &campaign{options: options{keep: file}}
-	if err := errors.Join(first.resume(), first.add(result{Program: manager, Work: "w", Side: shared, Round: 1})); err != nil {
+	if err := errors.Join(first.resume(), first.add(result{Program: manager, Work: "w", Side: shared,
+		Round: 1})); err != nil {
 		t.Fatal(err)
 	}
 	next := &campaign{options: options{keep: file}}

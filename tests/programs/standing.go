@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
@@ -13,9 +16,10 @@ import (
 
 // standing measures programs on a server that has a load already.
 type standing struct {
-	binary string
-	load   load
-	lasts  time.Duration // from a program's start until it is measured
+	binary   string
+	load     load
+	lasts    time.Duration // from a program's start until it is measured
+	profiles string        // the directory for heap profiles, or ""
 
 	plane    *controlplane.Plane
 	client   *kubernetes.Clientset
@@ -95,7 +99,8 @@ func (s *standing) close() error {
 func (s *standing) one(ctx context.Context, name string, of side) (r result, err error) {
 	r = result{Program: name, Side: of, Work: s.load.String()}
 	// The server's garbage of one measurement would be collected during the next.
-	if err := s.client.CoreV1().RESTClient().Get().AbsPath("/debug/pprof/heap").Param("gc", "1").Do(ctx).Error(); err != nil {
+	if err := s.client.CoreV1().RESTClient().Get().AbsPath("/debug/pprof/heap").Param("gc",
+		"1").Do(ctx).Error(); err != nil {
 		return r, fmt.Errorf("tidying the server: %w", err)
 	}
 	p, err := startProgram(ctx, s.binary, name, of, s.plane)
@@ -115,10 +120,27 @@ func (s *standing) one(ctx context.Context, name string, of side) (r result, err
 		return r, err
 	}
 	r.Live = int64(after.Live)
+	if err := s.profile(ctx, p, of); err != nil {
+		return r, err
+	}
 	if r.Families, err = p.families(ctx); err != nil {
 		return r, err
 	}
 	return r, errors.Join(r.Look.check(of), s.kubelets.failed())
+}
+
+// profile keeps the heap as the last collection left it.
+func (s *standing) profile(ctx context.Context, p *program, of side) error {
+	if s.profiles == "" {
+		return nil
+	}
+	raw, err := p.get(ctx, "/debug/pprof/heap")
+	if err != nil {
+		return err
+	}
+	name := strings.NewReplacer(" × ", "x", ", ", "-", " ",
+		"-").Replace(fmt.Sprintf("%s %s %s.pprof", p.name, s.load, of))
+	return os.WriteFile(filepath.Join(s.profiles, name), raw, 0o644)
 }
 
 func wait(ctx context.Context, d time.Duration) error {

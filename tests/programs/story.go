@@ -71,7 +71,8 @@ func (s *story) play(ctx context.Context, of side) (results []result, err error)
 	for _, step := range s.steps {
 		began := time.Now()
 		if err := s.step(ctx, step); err != nil {
-			return nil, fmt.Errorf("%s: %w\n%s\n%s", step, err, s.programs[manager].lastWords(), s.programs[scheduler].lastWords())
+			return nil, fmt.Errorf("%s: %w\n%s\n%s", step, err, s.programs[manager].lastWords(),
+				s.programs[scheduler].lastWords())
 		}
 		times[step] = time.Since(began).Seconds()
 	}
@@ -118,7 +119,8 @@ func (s *story) step(ctx context.Context, step string) error {
 	case scaledUp:
 		return s.patchAll(ctx, fmt.Sprintf(`{"spec":{"replicas":%d}}`, s.more()))
 	case rolledOut:
-		return s.patchAll(ctx, `{"spec":{"template":{"metadata":{"annotations":{"example.com/config-checksum":"another"}}}}}`)
+		return s.patchAll(ctx,
+			`{"spec":{"template":{"metadata":{"annotations":{"example.com/config-checksum":"another"}}}}}`)
 	case drained:
 		return s.drain(ctx)
 	default:
@@ -141,7 +143,8 @@ func (s *story) more() int { return s.load.Replicas + (s.load.Replicas+4)/5 }
 // patchAll changes all Deployments, and waits until they are complete again.
 func (s *story) patchAll(ctx context.Context, patch string) error {
 	err := inParallel(ctx, s.load.Deployments, func(ctx context.Context, i int) error {
-		_, err := s.client.AppsV1().Deployments(storyNamespace).Patch(ctx, appOf(i), types.StrategicMergePatchType, []byte(patch),
+		_, err := s.client.AppsV1().Deployments(storyNamespace).Patch(ctx, appOf(i), types.StrategicMergePatchType,
+			[]byte(patch),
 			metav1.PatchOptions{FieldManager: byPeople.FieldManager})
 		return err
 	})
@@ -166,7 +169,8 @@ func (s *story) complete(replicas int) func(context.Context) error {
 
 func isComplete(d *appsv1.Deployment, replicas int32) bool {
 	return d.Status.ObservedGeneration >= d.Generation && d.Status.Replicas == replicas &&
-		d.Status.UpdatedReplicas == replicas && d.Status.ReadyReplicas == replicas && d.Status.AvailableReplicas == replicas
+		d.Status.UpdatedReplicas == replicas && d.Status.ReadyReplicas == replicas &&
+		d.Status.AvailableReplicas == replicas
 }
 
 // drain evicts the pods of one node that takes no more of them.
@@ -176,7 +180,8 @@ func (s *story) drain(ctx context.Context) error {
 		return errors.Join(errors.New("no pods to evict"), err)
 	}
 	node := pods.Items[0].Spec.NodeName
-	if _, err := s.client.CoreV1().Nodes().Patch(ctx, node, types.StrategicMergePatchType, []byte(`{"spec":{"unschedulable":true}}`),
+	if _, err := s.client.CoreV1().Nodes().Patch(ctx, node, types.StrategicMergePatchType,
+		[]byte(`{"spec":{"unschedulable":true}}`),
 		metav1.PatchOptions{}); err != nil {
 		return err
 	}
@@ -190,7 +195,8 @@ func (s *story) drain(ctx context.Context) error {
 		}
 	}
 	return s.until(ctx, func(ctx context.Context) error {
-		left, err := s.client.CoreV1().Pods(storyNamespace).List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + node})
+		left, err := s.client.CoreV1().Pods(storyNamespace).List(ctx,
+			metav1.ListOptions{FieldSelector: "spec.nodeName=" + node})
 		if err == nil && len(left.Items) > 0 {
 			err = fmt.Errorf("%d pods are left on %s", len(left.Items), node)
 		}

@@ -46,38 +46,46 @@ func hookInformers(choice string) (*informers, error) {
 	return made, nil
 }
 
-type hook = func(clientgo.ListerWatcher, *clientgo.Origin, runtime.Object, clientgo.SharedIndexInformerOptions) clientgo.SharedIndexInformer
+// Short names for the hook's types.
+type (
+	listerWatcher = clientgo.ListerWatcher
+	origin        = clientgo.Origin
+	options       = clientgo.SharedIndexInformerOptions
+	informer      = clientgo.SharedIndexInformer
+	hook          = func(listerWatcher, *origin, runtime.Object, options) informer
+)
 
 // clientGo makes client-go's informers: its constructor asks the hook once more, which then says no.
 func (i *informers) clientGo(asked *sync.Map) hook {
-	return func(lw clientgo.ListerWatcher, _ *clientgo.Origin, obj runtime.Object, options clientgo.SharedIndexInformerOptions) clientgo.SharedIndexInformer {
+	return func(lw listerWatcher, _ *origin, obj runtime.Object, o options) informer {
 		if _, again := asked.LoadAndDelete(lw); again {
 			return nil
 		}
 		asked.Store(lw, true)
-		return i.add(byClientGo, clientgo.NewSharedIndexInformerWithOptions(lw, obj, options))
+		return i.add(byClientGo, clientgo.NewSharedIndexInformerWithOptions(lw, obj, o))
 	}
 }
 
 // ours makes glasswatch's informers. Those on a clientset come from install, which reads GLASSWATCH_INFORMERS as well.
-func (i *informers) ours(lw clientgo.ListerWatcher, origin *clientgo.Origin, obj runtime.Object, options clientgo.SharedIndexInformerOptions) clientgo.SharedIndexInformer {
-	if options.InformerMetricsProvider == nil { // component-base gives its provider to client-go alone
-		options.InformerMetricsProvider = clientgo.GlobalMetricsProvider()
+func (i *informers) ours(lw listerWatcher, from *origin, obj runtime.Object, o options) informer {
+	if o.InformerMetricsProvider == nil { // component-base gives its provider to client-go alone
+		o.InformerMetricsProvider = clientgo.GlobalMetricsProvider()
 	}
-	if origin != nil {
-		if client, ok := origin.Client.(kubernetes.Interface); ok {
-			informer, err := install.NewInformer(client, obj, install.Options{Namespace: origin.Namespace, TweakListOptions: origin.Tweak}, options)
+	if from != nil {
+		if client, ok := from.Client.(kubernetes.Interface); ok {
+			of := install.Options{Namespace: from.Namespace, TweakListOptions: from.Tweak}
+			informer, err := install.NewInformer(client, obj, of, o)
 			if err == nil {
 				return i.add(installed, informer)
 			}
 			fmt.Fprintf(os.Stderr, "programs: %T is on its maker's closures: %v\n", obj, err)
 		}
 	}
-	return i.add(onClosures, cache.NewSharedIndexInformerWithOptions(lw, obj, options))
+	return i.add(onClosures, cache.NewSharedIndexInformerWithOptions(lw, obj, o))
 }
 
 // add counts an informer, now and when it has synced.
-func (i *informers) add(way string, informer clientgo.SharedIndexInformer) clientgo.SharedIndexInformer {
+func (i *informers) add(way string, informer informer) informer {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.ways[way]++

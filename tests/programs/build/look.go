@@ -51,7 +51,8 @@ func lookAt(made *informers, t *traffic, collect bool) look {
 	l := look{
 		Since: time.Since(start), ClientGoReflectors: clientgo.ReflectorsMade.Load(), CPU: cpu(),
 		RSS: status("VmRSS:"), PeakRSS: status("VmHWM:"),
-		Watches: t.watches.Load(), Reads: t.reads.Load(), Writes: t.writes.Load(), Bytes: t.bytes.Load(), Ways: map[string]int{},
+		Watches: t.watches.Load(), Reads: t.reads.Load(), Writes: t.writes.Load(), Bytes: t.bytes.Load(),
+		Ways: map[string]int{},
 	}
 	made.mu.Lock()
 	for way, n := range made.ways {

@@ -1,4 +1,5 @@
-// Command programs is kube-controller-manager and kube-scheduler of upstream in one binary, on informers of one's choice.
+// Command programs is kube-controller-manager, kube-scheduler and descheduler in one binary, unchanged, on the informers
+// of one's choice.
 //
 //	programs kube-controller-manager --kubeconfig F …    upstream's flags
 //	GLASSWATCH_INFORMERS=client-go programs kube-scheduler …
@@ -23,16 +24,18 @@ import (
 	_ "k8s.io/component-base/metrics/prometheus/version"
 	manager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
 	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
+	descheduler "sigs.k8s.io/descheduler/cmd/descheduler/app"
 )
 
 var commands = map[string]func() *cobra.Command{
 	"kube-controller-manager": manager.NewControllerManagerCommand,
 	"kube-scheduler":          func() *cobra.Command { return scheduler.NewSchedulerCommand() },
+	"descheduler":             func() *cobra.Command { return descheduler.NewDeschedulerCommand(os.Stderr) },
 }
 
 func main() {
 	if len(os.Args) < 2 || commands[os.Args[1]] == nil {
-		fmt.Fprintln(os.Stderr, "programs: want kube-controller-manager or kube-scheduler, with its flags")
+		fmt.Fprintln(os.Stderr, "programs: want kube-controller-manager, kube-scheduler or descheduler, with its flags")
 		os.Exit(2)
 	}
 	made, err := hookInformers(os.Getenv("GLASSWATCH_INFORMERS"))

@@ -68,7 +68,8 @@ func notCached(err error) bool { return errors.Is(err, errNotCached) }
 
 // checkCached asks which packages the go command would compile anew. Those of glasswatch may be among them.
 func (b *builder) checkCached() error {
-	raw, err := b.goCommand("list", "-modfile="+b.modFile, "-deps", "-e", "-f", "{{if .Stale}}{{.ImportPath}}{{end}}", ".")
+	raw, err := b.goCommand("list", "-modfile="+b.modFile, "-deps", "-e", "-f", "{{if .Stale}}{{.ImportPath}}{{end}}",
+		".")
 	if err != nil {
 		return err
 	}

@@ -63,7 +63,8 @@ func copyPatched(dir, source string) (string, error) {
 		return "", err
 	}
 	if informers != generatedInformers {
-		return "", fmt.Errorf("informers/: %d files make informers, not %d: look at the patches again", informers, generatedInformers)
+		return "", fmt.Errorf("informers/: %d files make informers, not %d: look at the patches again", informers,
+			generatedInformers)
 	}
 	for file := range patched {
 		if !seen[file] {

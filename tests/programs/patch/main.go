@@ -5,9 +5,9 @@
 //	go run ./tests/programs/patch -o bin/programs       builds as well, in ten minutes or more the first time
 //	go run ./tests/programs/patch -o F -if-cached       builds only if the build cache has all but our own packages
 //
-// The go command refuses an overlay of the module cache. So the copy stands below the user's cache directory, and a copy
-// of build/go.mod there has the replace that names it. The copy's directory is named after its contents. So the build
-// cache holds as long as neither client-go's version nor a patch changes.
+// The go command refuses an overlay of the module cache. So the copy stands below the user's cache directory, and a
+// copy of build/go.mod there has the replace that names it. The copy's directory is named after its contents. So the
+// build cache holds as long as neither client-go's version nor a patch changes.
 //
 // Nothing of client-go is in the repository but the lines that patches.go looks for.
 package main
@@ -21,7 +21,8 @@ import (
 
 func main() {
 	out := flag.String("o", "", "the binary to build")
-	cached := flag.Bool("if-cached", false, "do not build if that compiles more than this repository's packages; say so, and exit with 3")
+	cached := flag.Bool("if-cached", false,
+		"do not build if that compiles more than this repository's packages; say so, and exit with 3")
 	flag.Parse()
 	if err := run(*out, *cached); err != nil {
 		fmt.Fprintln(os.Stderr, "patch:", err)

@@ -51,7 +51,8 @@ func TestCopy_HasAHookInEveryPlaceAndANameOfItsContents(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The two functions are declared once more.
-	for place, want := range map[string]int{"cache.Described(": generatedInformers + 2, "askHook(": 2, "hookTransport(": 2, "ReflectorsMade.Add(1)": 1} {
+	for place, want := range map[string]int{"cache.Described(": generatedInformers + 2, "askHook(": 2,
+		"hookTransport(": 2, "ReflectorsMade.Add(1)": 1} {
 		if places[place] != want {
 			t.Errorf("%s: want %d, got %d", place, want, places[place])
 		}
@@ -82,7 +83,8 @@ func TestApply_RefusesAFileThatHasChanged(t *testing.T) {
 		t.Errorf("got %q, %v", got, err)
 	}
 	for _, text := range []string{"another text", "old and old"} {
-		if _, err := apply("f", text, patches); err == nil || !strings.Contains(err.Error(), "look at the patches again") {
+		if _, err := apply("f", text, patches); err == nil || !strings.Contains(err.Error(),
+			"look at the patches again") {
 			t.Errorf("%q: got %v", text, err)
 		}
 	}

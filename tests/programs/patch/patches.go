@@ -28,13 +28,15 @@ var patched = map[string][]replacement{
 	}},
 	"metadata/metadatainformer/informer.go": described("client, gvr, namespace, tweakListOptions"),
 	"dynamic/dynamicinformer/informer.go":   described("client, gvr, namespace, tweakListOptions"),
-	"rest/transport.go":                     {{"\treturn transport.New(cfg)\n", "\treturn hookTransport(transport.New(cfg))\n"}},
+	"rest/transport.go": {{"\treturn transport.New(cfg)\n",
+		"\treturn hookTransport(transport.New(cfg))\n"}},
 }
 
 // described wraps the one ListWatch of a file, so that the hook knows what it lists.
 func described(origin string) []replacement {
 	return []replacement{
-		{"cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{", "cache.Described(cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{"},
+		{"cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{",
+			"cache.Described(cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{"},
 		{"\t}, client),\n", "\t}, client), " + origin + "),\n"},
 	}
 }
