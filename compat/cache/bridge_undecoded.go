@@ -3,10 +3,13 @@ package cache
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 
@@ -16,15 +19,17 @@ import (
 
 // decodeAnswers has the bridge decode the server's answers itself. The closures still send the requests: to the native
 // client they are its HTTP transport. What they decode themselves, as a fake clientset does, goes through the bridge.
-func (b *bridge) decodeAnswers(lw *undecoded.ListerWatcher) {
+// It returns false if the type cannot be decoded, and is left to the closures.
+func (b *bridge) decodeAnswers(lw *undecoded.ListerWatcher) bool {
 	native, err := listwatch.NewForType(&rest.Config{QPS: -1}, lw.Resource, b.expected, listwatch.Options{
 		HTTPClient:     &http.Client{Transport: closureTransport{}},
-		Decoder:        lw.Decoder,
+		Decoder:        lw,
 		WarningHandler: rest.NoWarnings{}, // the closures' client has handled them
 	})
-	if err == nil { // else the type cannot be decoded, and is left to the closures
+	if err == nil {
 		b.native = native
 	}
+	return err == nil
 }
 
 // closureCall is one call of a closure.
@@ -124,7 +129,38 @@ func (b *bridge) watchUndecoded(ctx context.Context, opts metav1.ListOptions) (l
 		pushed.release = from.cancel
 		return pushed, nil
 	}
-	return stream, err
+	if err != nil {
+		return nil, err
+	}
+	return undecodedStream{stream.(listwatch.BatchStream[object])}, nil
+}
+
+// undecodedStream ends as a watch of client-go does: what may be the end of a connection, is a clean end.
+type undecodedStream struct {
+	listwatch.BatchStream[object]
+}
+
+// Next implements listwatch.Stream.
+func (s undecodedStream) Next() (listwatch.Event[object], error) {
+	ev, err := s.BatchStream.Next()
+	return ev, endOf(err)
+}
+
+// NextBatch implements listwatch.BatchStream.
+func (s undecodedStream) NextBatch(into []listwatch.Event[object]) (int, error) {
+	n, err := s.BatchStream.NextBatch(into)
+	return n, endOf(err)
+}
+
+func endOf(err error) error {
+	switch err.(type) {
+	case nil, *listwatch.ObjectError, *apierrors.StatusError:
+		return err
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) || utilnet.IsProbableEOF(err) || utilnet.IsTimeout(err) {
+		return io.EOF
+	}
+	return err
 }
 
 // decodesAnswers reports whether lw says that its informer is to decode the answers, and returns what is in it.

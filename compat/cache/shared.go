@@ -33,6 +33,9 @@ type sharedIndexInformer struct {
 	started bool
 	// transform is nil or TransformFunc. It does not change once started is set.
 	transform TransformFunc
+
+	// shared is not nil if objects may share parts. It calls transform for them.
+	shared *sharedTransform
 }
 
 // NewSharedInformer is NewSharedIndexInformer without indices.
@@ -65,8 +68,8 @@ func NewSharedIndexInformerWithOptions(lw ListerWatcher, exampleObject runtime.O
 		example = exampleObject
 	}
 	b := newBridge(lw, example, options.ObjectDescription)
-	if own != nil {
-		b.decodeAnswers(own)
+	if own != nil && b.decodeAnswers(own) {
+		s.shared = &sharedTransform{informer: b.what, stopSharing: own.StopSharing}
 	}
 	s.errors = errorRouter{name: b.what, what: b.what, shell: sync.OnceValue(s.newShell)}
 	nativeOptions := sharedinformer.Options[object]{
@@ -130,7 +133,13 @@ func (s *sharedIndexInformer) transformed(obj object) (object, error) {
 	if s.transform == nil {
 		return obj, nil
 	}
-	out, err := s.transform(obj)
+	var out any
+	var err error
+	if s.shared != nil {
+		out, err = s.shared.apply(s.transform, obj)
+	} else {
+		out, err = s.transform(obj)
+	}
 	if err != nil {
 		return nil, err
 	}

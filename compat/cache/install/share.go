@@ -47,7 +47,7 @@ func sharing(lw cache.ListerWatcher, obj runtime.Object) cache.ListerWatcher {
 		return lw
 	}
 	gvr, _ := meta.UnsafeGuessKindToResource(kinds[0]) // for people
-	return &undecoded.ListerWatcher{ListerWatcher: lw, Resource: gvr, Decoder: memo.New(memo.Options{})}
+	return &undecoded.ListerWatcher{ListerWatcher: lw, Resource: gvr, Sharing: memo.New(memo.Options{})}
 }
 
 // tapped returns a client that lists and watches as client does, the objects of r only, with a [Transport]. It returns

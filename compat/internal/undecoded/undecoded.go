@@ -16,6 +16,8 @@ import (
 	"mime"
 	"net/http"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -24,12 +26,26 @@ import (
 	"glasswatch/listwatch/wire"
 )
 
-// ListerWatcher has an informer of compat/cache decode the answers to its requests with Decoder. Each of its calls must
-// send one request and return its answer as it is.
+// ListerWatcher has an informer of compat/cache decode the answers to its requests. Each of its calls must send one
+// request and return its answer as it is.
 type ListerWatcher struct {
 	clientgo.ListerWatcher
 	Resource schema.GroupVersionResource
-	Decoder  wire.Decoder
+	// Sharing decodes objects that share parts.
+	Sharing wire.Decoder
+
+	alone atomic.Bool
+}
+
+// StopSharing has further objects decoded by themselves. It may be called by any goroutine.
+func (lw *ListerWatcher) StopSharing() { lw.alone.Store(true) }
+
+// Unmarshal implements wire.Decoder.
+func (lw *ListerWatcher) Unmarshal(data []byte, into interface{ Unmarshal([]byte) error }) error {
+	if lw.alone.Load() {
+		return into.Unmarshal(data)
+	}
+	return lw.Sharing.Unmarshal(data, into)
 }
 
 // Offer asks for the answer to one request.
@@ -94,14 +110,14 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil || !ok || !canBeTaken(req, resp) {
 		return resp, err
 	}
-	read := &body{ReadCloser: resp.Body, over: make(chan struct{})}
+	read := &body{ReadCloser: resp.Body, ctx: req.Context(), over: make(chan struct{})}
 	answer, empty := *resp, *resp
 	answer.Body = read
 	if !offer.take(&answer) {
 		return resp, nil
 	}
 	offer.taken()
-	empty.Body = &wait{ctx: req.Context(), over: read.over, real: resp.Body}
+	empty.Body = &wait{read}
 	return &empty, nil
 }
 
@@ -114,6 +130,7 @@ func canBeTaken(req *http.Request, resp *http.Response) bool {
 // body is the answer's. over is closed when it was read to its end, or is closed.
 type body struct {
 	io.ReadCloser
+	ctx  context.Context // of the request
 	once sync.Once
 	over chan struct{}
 }
@@ -122,6 +139,10 @@ func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err != nil {
 		b.end()
+	}
+	// At the client's Timeout several things end the request, each with its own error.
+	if end, limited := b.ctx.Deadline(); err != nil && err != io.EOF && limited && !time.Now().Before(end) {
+		err = context.DeadlineExceeded
 	}
 	return n, err
 }
@@ -134,19 +155,15 @@ func (b *body) Close() error {
 func (b *body) end() { b.once.Do(func() { close(b.over) }) }
 
 // wait is an empty body that ends with the real one. So a request takes as long as it did, for time-outs and metrics.
-type wait struct {
-	ctx  context.Context
-	over chan struct{}
-	real io.Closer
-}
+type wait struct{ real *body }
 
 func (w *wait) Read([]byte) (int, error) {
 	select {
-	case <-w.over:
-	case <-w.ctx.Done():
+	case <-w.real.over:
+	case <-w.real.ctx.Done():
 	}
 	return 0, io.EOF
 }
 
 // Close ends the real one, too: the closure has given up its request.
-func (w *wait) Close() error { return w.real.Close() }
+func (w *wait) Close() error { return w.real.ReadCloser.Close() }
