@@ -169,4 +169,7 @@ require (
 
 replace glasswatch => ../../..
 
+// descheduler v0.36.0 names a version that does not exist, and compiles with the client of Prometheus that Kubernetes has.
 exclude k8s.io/kube-openapi v0.31.0
+
+replace github.com/prometheus/client_golang => github.com/prometheus/client_golang v1.24.0
