@@ -87,7 +87,7 @@ func merge(a, b map[string]string) map[string]string {
 	return both
 }
 
-// podAt is the n-th pod of a Deployment, as the ReplicaSet controller, the admission and the scheduler leave it.
+// podAt is the n-th pod of a Deployment, much like those of tests/bench/coldsync, as the ReplicaSet controller, the admission and the scheduler leave it.
 func podAt(l load, i, n int, owner types.UID) *corev1.Pod {
 	r, yes := randomFor(ofPod, i, n), true
 	template := templateAt(i, current)
@@ -155,7 +155,7 @@ func templateAt(i, revision int) corev1.PodTemplateSpec {
 			Containers: []corev1.Container{
 				container("server", imageOf(i, revision), 8080, env(appOf(i))...),
 				container("proxy", proxyImage, 15001, fieldEnv("NODE_NAME", "spec.nodeName"),
-					corev1.EnvVar{Name: "PROXY_UPSTREAM", Value: "127.0.0.1:8080"}),
+					value("PROXY_UPSTREAM", "127.0.0.1:8080"), value("PROXY_CONCURRENCY", "2")),
 			},
 			Volumes: []corev1.Volume{
 				{Name: "scratch", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
@@ -165,8 +165,21 @@ func templateAt(i, revision int) corev1.PodTemplateSpec {
 			ServiceAccountName: "default", TerminationGracePeriodSeconds: new(int64(1)),
 			SecurityContext: &corev1.PodSecurityContext{RunAsNonRoot: new(true), RunAsUser: new(int64(65532))},
 			Tolerations:     []corev1.Toleration{evicted("not-ready"), evicted("unreachable")},
+			Affinity:        apartFrom(selectorOf(i)),
 		},
 	}
+}
+
+// apartFrom prefers other nodes than those that have such pods.
+func apartFrom(labels map[string]string) *corev1.Affinity {
+	return &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+		PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{
+			Weight: 100,
+			PodAffinityTerm: corev1.PodAffinityTerm{
+				LabelSelector: &metav1.LabelSelector{MatchLabels: labels}, TopologyKey: corev1.LabelHostname,
+			},
+		}},
+	}}
 }
 
 func evicted(why string) corev1.Toleration {
@@ -186,11 +199,13 @@ func env(app string) []corev1.EnvVar {
 		fieldEnv("POD_NAME", "metadata.name"), fieldEnv("POD_IP", "status.podIP"),
 		{Name: "DATABASE_PASSWORD", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
 			LocalObjectReference: corev1.LocalObjectReference{Name: app + "-database"}, Key: "password"}}},
-		{Name: "DATABASE_URL", Value: "postgres://" + app + "@database.shop.svc:5432/" + app},
-		{Name: "CACHE_URL", Value: "redis://cache.shop.svc:6379/0"}, {Name: "LOG_LEVEL",
-			Value: "info"}, {Name: "OTEL_SERVICE_NAME", Value: app},
+		value("DATABASE_URL", "postgres://"+app+"@database.shop.svc:5432/"+app),
+		value("CACHE_URL", "redis://cache.shop.svc:6379/0"), value("LOG_LEVEL", "info"), value("OTEL_SERVICE_NAME", app),
+		value("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector.monitoring.svc:4317"),
 	}
 }
+
+func value(name, value string) corev1.EnvVar { return corev1.EnvVar{Name: name, Value: value} }
 
 func container(name, image string, port int32, env ...corev1.EnvVar) corev1.Container {
 	list := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m"),
@@ -202,8 +217,11 @@ func container(name, image string, port int32, env ...corev1.EnvVar) corev1.Cont
 	}
 	return corev1.Container{
 		Name: name, Image: image, Env: env, Args: []string{"serve", "--listen=:8080", "--metrics=:9090"},
-		Ports:         []corev1.ContainerPort{{Name: name, ContainerPort: port, Protocol: corev1.ProtocolTCP}},
-		Resources:     corev1.ResourceRequirements{Requests: list},
+		Ports: []corev1.ContainerPort{
+			{Name: name, ContainerPort: port, Protocol: corev1.ProtocolTCP},
+			{Name: name + "-metrics", ContainerPort: port + 1, Protocol: corev1.ProtocolTCP},
+		},
+		Resources:     corev1.ResourceRequirements{Requests: list, Limits: list.DeepCopy()},
 		LivenessProbe: probe, ReadinessProbe: probe.DeepCopy(),
 		VolumeMounts: []corev1.VolumeMount{{Name: "scratch", MountPath: "/tmp"},
 			{Name: "config", MountPath: "/etc/app", ReadOnly: true}},

@@ -78,12 +78,22 @@ and Secrets, were on the server before the program started. An earlier run of th
 	}
 	fmt.Fprintf(b, `*Ready* is the
 time from the process's start until its last informer had synced. CPU, RSS and requests are those of the first %.0f s.
-Then the heap is collected, and what is left is *live*. Bytes are those on the wire from the server.
-`, c.lasts.Seconds())
+Then the heap is collected, and what is left is *live*. Bytes are those on the wire from the server. A pod has about
+%s bytes of JSON.
+`, c.lasts.Seconds(), c.podBytes(w))
 	for _, program := range c.programsOn(w) {
 		fmt.Fprintf(b, "\n### %s\n\n", program)
 		c.table(b, program, w, ofStanding)
 	}
+}
+
+func (c *campaign) podBytes(w work) string {
+	for _, r := range c.results {
+		if r.Work == w.String() && r.PodBytes > 0 {
+			return fmt.Sprintf("%d00", (r.PodBytes+50)/100)
+		}
+	}
+	return "?"
 }
 
 func (c *campaign) story(b *strings.Builder, w work) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
 	"glasswatch/tests/controlplane"
@@ -22,6 +24,7 @@ type standing struct {
 	profiles string        // the directory for heap profiles, or ""
 
 	plane    *controlplane.Plane
+	podBytes int // of one pod's JSON
 	client   *kubernetes.Clientset
 	kubelets *kubelets
 	stop     func()
@@ -37,6 +40,7 @@ type result struct {
 	ToHere        int64 // bytes on the wire
 	Families      map[string]string
 	Seconds       map[string]float64
+	PodBytes      int // of one pod's JSON
 }
 
 // open starts a server and fills it. A first run of the manager, which is not measured, writes what is left to write:
@@ -59,7 +63,7 @@ func (s *standing) open(ctx context.Context) (err error) {
 	return s.settle(ctx)
 }
 
-// settle runs the manager until it has written nothing for ten seconds.
+// settle runs the manager until it has written nothing for ten seconds, and has nothing left to write.
 func (s *standing) settle(ctx context.Context) (err error) {
 	p, err := startProgram(ctx, s.binary, manager, clientGo, s.plane)
 	if err != nil {
@@ -67,14 +71,18 @@ func (s *standing) settle(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, p.stop()) }()
 	began, last, since := time.Now(), int64(-1), time.Now()
-	for time.Since(began) < 5*time.Minute {
+	for time.Since(began) < 10*time.Minute {
 		l, err := p.look(ctx, false)
 		if err != nil {
 			return err
 		}
-		if l.Writes != last {
+		if l.Writes != last || l.check(clientGo) != nil {
 			last, since = l.Writes, time.Now()
-		} else if l.Since > 20*time.Second && time.Since(since) > 10*time.Second {
+		}
+		if time.Since(since) > 10*time.Second {
+			if err := s.settled(ctx); err != nil {
+				return err
+			}
 			progress("settled after %.0f s and %d writes", time.Since(began).Seconds(), last)
 			return nil
 		}
@@ -82,7 +90,36 @@ func (s *standing) settle(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	return fmt.Errorf("the manager still writes after five minutes: %d so far", last)
+	return fmt.Errorf("the manager still writes after ten minutes: %d so far", last)
+}
+
+// settled says whether the controllers of Deployments and ReplicaSets have seen all.
+func (s *standing) settled(ctx context.Context) error {
+	sets, err := s.client.AppsV1().ReplicaSets("").List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, set := range sets.Items {
+		if set.Status.ObservedGeneration < set.Generation || set.Status.AvailableReplicas != *set.Spec.Replicas {
+			return fmt.Errorf("the manager rests, and %s is not settled: %+v", set.Name, set.Status)
+		}
+	}
+	deployments, err := s.client.AppsV1().Deployments("").List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	for _, d := range deployments.Items {
+		if !isComplete(&d, int32(s.load.Replicas)) {
+			return fmt.Errorf("the manager rests, and %s is not complete: %+v", d.Name, d.Status)
+		}
+	}
+	pods, err := s.client.CoreV1().Pods("").List(ctx, metav1.ListOptions{Limit: 1})
+	if err != nil || len(pods.Items) == 0 {
+		return errors.Join(errors.New("no pods"), err)
+	}
+	raw, err := json.Marshal(pods.Items[0])
+	s.podBytes = len(raw)
+	return err
 }
 
 func (s *standing) close() error {
@@ -97,7 +134,7 @@ func (s *standing) close() error {
 
 // one measures a program.
 func (s *standing) one(ctx context.Context, name string, of side) (r result, err error) {
-	r = result{Program: name, Side: of, Work: s.load.String()}
+	r = result{Program: name, Side: of, Work: s.load.String(), PodBytes: s.podBytes}
 	// The server's garbage of one measurement would be collected during the next.
 	if err := s.client.CoreV1().RESTClient().Get().AbsPath("/debug/pprof/heap").Param("gc",
 		"1").Do(ctx).Error(); err != nil {
