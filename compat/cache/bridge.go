@@ -37,6 +37,9 @@ type bridge struct {
 	// native, if not nil, decodes the answers of the server.
 	native *listwatch.Client[object]
 
+	// early, if not nil, transforms initial events.
+	early *earlyTransform
+
 	// beforeNext is called, if not nil, each time the next event of a watch is asked for.
 	beforeNext func()
 }
@@ -146,13 +149,20 @@ func (b *bridge) Watch(ctx context.Context, opts metav1.ListOptions) (listwatch.
 	if b.native != nil {
 		ask = b.watchUndecoded
 	}
+	initial := opts.SendInitialEvents != nil && *opts.SendInitialEvents
+	if b.early != nil {
+		b.early.begin()
+	}
 	stream, err := ask(ctx, opts)
 	if err != nil {
 		kind := watchRequest
-		if opts.SendInitialEvents != nil && *opts.SendInitialEvents {
+		if initial {
 			kind = streamRequest
 		}
 		return nil, &requestError{kind, err}
+	}
+	if initial && b.early != nil {
+		return &earlyStream{Stream: stream, early: b.early}, nil
 	}
 	return stream, nil
 }

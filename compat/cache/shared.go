@@ -72,11 +72,12 @@ func NewSharedIndexInformerWithOptions(lw ListerWatcher, exampleObject runtime.O
 		s.shared = &sharedTransform{informer: b.what, stopSharing: own.StopSharing}
 	}
 	s.errors = errorRouter{name: b.what, what: b.what, shell: sync.OnceValue(s.newShell)}
+	b.early = &earlyTransform{transform: s.transformed, wanted: func() bool { return s.transform != nil }}
 	nativeOptions := sharedinformer.Options[object]{
 		Name:              b.what,
 		ResyncPeriod:      options.ResyncPeriod,
 		Indexers:          nativeIndexers[object](options.Indexers),
-		Transform:         s.transformed,
+		Transform:         b.early.object,
 		WatchErrorHandler: s.watchFailed,
 		OnObjectError:     s.objectFailed,
 		Queue:             queueKind(),

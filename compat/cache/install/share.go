@@ -3,6 +3,7 @@ package install
 import (
 	"net/http"
 	"reflect"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -43,7 +44,8 @@ func NewSharedIndexInformer(lw cache.ListerWatcher, obj runtime.Object, resync t
 // sharing returns what lists and watches as lw does, for an informer whose objects share equal parts.
 func sharing(lw cache.ListerWatcher, obj runtime.Object) cache.ListerWatcher {
 	kinds, _, err := scheme.Scheme.ObjectKinds(obj)
-	if _, hasProtobuf := obj.(interface{ Unmarshal([]byte) error }); err != nil || len(kinds) != 1 || !hasProtobuf {
+	_, hasProtobuf := obj.(interface{ Unmarshal([]byte) error })
+	if err != nil || len(kinds) != 1 || !hasProtobuf || !strings.HasPrefix(reflect.TypeOf(obj).Elem().PkgPath(), "k8s.io/api/") {
 		return lw
 	}
 	gvr, _ := meta.UnsafeGuessKindToResource(kinds[0]) // for people
