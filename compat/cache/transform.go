@@ -1,0 +1,27 @@
+package cache
+
+import (
+	"context"
+	"fmt"
+
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+)
+
+// reportingPanics is transform with its panics as errors, which cost one object. The panic handlers hear of them here,
+// where the stack shows transform. nil stays nil.
+func reportingPanics(transform TransformFunc) TransformFunc {
+	if transform == nil {
+		return nil
+	}
+	return func(obj any) (out any, err error) {
+		defer func() {
+			if panicked := recover(); panicked != nil {
+				for _, handle := range utilruntime.PanicHandlers {
+					handle(context.Background(), panicked)
+				}
+				out, err = nil, fmt.Errorf("the transform panicked: %v", panicked)
+			}
+		}()
+		return transform(obj)
+	}
+}
