@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/features"
 	"k8s.io/client-go/util/watchlist"
@@ -69,16 +68,16 @@ func canStreamLists(lw ListerWatcher) bool {
 type requestKind uint8
 
 const (
-	listRequest requestKind = iota
+	listRequest    requestKind = iota // of the latest version
+	versionRequest                    // a list of any or of a known version
 	watchRequest
 	streamRequest // a streaming list
 )
 
 // requestError is the ListerWatcher's error for a refused request.
 type requestError struct {
-	kind      requestKind
-	versioned bool // it asked for a resourceVersion
-	err       error
+	kind requestKind
+	err  error
 }
 
 func (e *requestError) Error() string { return e.err.Error() }
@@ -93,7 +92,11 @@ func (b *bridge) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.
 			return list, nil
 		}
 	}
-	return nil, &requestError{kind: listRequest, versioned: opts.ResourceVersion != "", err: err}
+	kind := listRequest
+	if opts.ResourceVersion != "" {
+		kind = versionRequest
+	}
+	return nil, &requestError{kind, err}
 }
 
 func (b *bridge) listOf(from runtime.Object) (*listwatch.List[object], error) {
@@ -144,7 +147,7 @@ func (b *bridge) Watch(ctx context.Context, opts metav1.ListOptions) (listwatch.
 		if opts.SendInitialEvents != nil && *opts.SendInitialEvents {
 			kind = streamRequest
 		}
-		return nil, &requestError{kind: kind, err: err}
+		return nil, &requestError{kind, err}
 	}
 	return newBridgeStream(ctx, b, w), nil
 }
@@ -226,13 +229,4 @@ func interruptible[R any](ctx context.Context, f func() (R, error), abandoned fu
 		var none R
 		return none, ctx.Err()
 	}
-}
-
-// guarded calls f. A panic goes through HandleCrash here, where the stack shows f. If that does not end the program,
-// the panic is f's error.
-func guarded[R any](ctx context.Context, f func() (R, error)) (result R, err error) {
-	defer utilruntime.HandleCrashWithContext(ctx, func(_ context.Context, panicked any) {
-		err = fmt.Errorf("the function panicked: %v", panicked)
-	})
-	return f()
 }

@@ -86,10 +86,10 @@ func (e *errorRouter) sortRequest(ctx context.Context, request *requestError) *f
 	case request.kind == streamRequest:
 		logger.V(4).Info("Data could not be fetched as a streaming list, a list or another try follows")
 		return nil
-	case request.kind == listRequest && request.versioned && lacksVersion(request.err):
-		logger.V(4).Info("The server does not have this resourceVersion, a list without one follows")
+	case request.kind == versionRequest && isUnavailable(request.err):
+		logger.V(4).Info("The version is not available, a list of the latest follows")
 		return nil
-	case request.kind == listRequest:
+	case request.kind == listRequest, request.kind == versionRequest:
 		return &failure{handle: fmt.Errorf("failed to list %v: %w", e.what, request.err)}
 	case busy:
 		logger.V(4).Info("Watch failed - backing off")
@@ -98,12 +98,13 @@ func (e *errorRouter) sortRequest(ctx context.Context, request *requestError) *f
 	return &failure{handle: request.err}
 }
 
-// lacksVersion reports whether the server no longer has a resourceVersion, or not yet. Old servers say the latter in
-// words.
-func lacksVersion(err error) bool {
-	return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) ||
-		apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) ||
-		apierrors.IsTimeout(err) && strings.Contains(err.Error(), "Too large resource version")
+// isUnavailable: the server has a resourceVersion no more, or not yet. Older servers say the latter in words only.
+func isUnavailable(err error) bool {
+	if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) {
+		return true
+	}
+	status, ok := errors.AsType[*apierrors.StatusError](err)
+	return ok && strings.Contains(status.ErrStatus.String(), "Too large resource version")
 }
 
 // sortStream sorts the error that ended a watch.
