@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/features"
 	"k8s.io/client-go/util/watchlist"
@@ -266,13 +265,4 @@ func interruptible[R any](ctx context.Context, f func() (R, error), abandoned fu
 		var none R
 		return none, ctx.Err()
 	}
-}
-
-// guarded calls f. A panic goes through HandleCrash here, where the stack shows f. If that does not end the program,
-// the panic is f's error.
-func guarded[R any](ctx context.Context, f func() (R, error)) (result R, err error) {
-	defer utilruntime.HandleCrashWithContext(ctx, func(_ context.Context, panicked any) {
-		err = fmt.Errorf("the function panicked: %v", panicked)
-	})
-	return f()
 }

@@ -95,6 +95,75 @@ func TestPanics_OfTheCallersFunctionsReachThePanicHandlersAndTheInformerGoesOn(t
 	}
 }
 
+// panickyStore panics at its first list.
+type panickyStore struct {
+	Store
+	replaced int
+}
+
+func (s *panickyStore) Replace(list []any, resourceVersion string) error {
+	if s.replaced++; s.replaced == 1 {
+		panicking("store")
+	}
+	return s.Store.Replace(list, resourceVersion)
+}
+
+func TestPanics_OfAStoreReachThePanicHandlersAndTheReflectorListsAgain(t *testing.T) {
+	defer func(crash bool, handlers []func(context.Context, any)) {
+		utilruntime.ReallyCrash, utilruntime.PanicHandlers = crash, handlers
+	}(utilruntime.ReallyCrash, utilruntime.PanicHandlers)
+	utilruntime.ReallyCrash = false
+	withBoth(t, func(t *testing.T, m machinery, s *village) {
+		var told diary
+		utilruntime.PanicHandlers = []func(context.Context, any){func(_ context.Context, p any) { told.write("%v", p) }}
+		s.Put("a")
+		store := &panickyStore{Store: NewStore(MetaNamespaceKeyFunc)}
+		r := m.reflector(s, &corev1.ConfigMap{}, store, ReflectorOptions{})
+		defer running(r.RunWithContext)()
+		pass(10 * time.Second)
+		told.Expect(t, "the store panicked")
+		require.Equal(t, []string{"default/a"}, store.ListKeys())
+		require.Equal(t, 2, store.replaced)
+		s.Put("b")
+		pass(0)
+		require.Equal(t, []string{"default/a", "default/b"}, sorted(store.ListKeys()))
+	})
+}
+
+// client-go's informer lists again, if the program goes on at all.
+func TestPanics_OfATransformReachThePanicHandlersAndCostOneObject(t *testing.T) {
+	defer func(crash bool, handlers []func(context.Context, any)) {
+		utilruntime.ReallyCrash, utilruntime.PanicHandlers = crash, handlers
+	}(utilruntime.ReallyCrash, utilruntime.PanicHandlers)
+	withBoth(t, func(t *testing.T, m machinery, s *village) {
+		var told diary
+		utilruntime.ReallyCrash = m.name == ourMachinery.name // which does not care
+		utilruntime.PanicHandlers = []func(context.Context, any){func(_ context.Context, p any) {
+			told.write("%v, by it: %v", p, strings.Contains(string(debug.Stack()), "cache.panicking"))
+		}}
+		s.Put("a")
+		s.Put("b")
+		informer, calls := m.shared(s, &corev1.ConfigMap{}, plain()), 0
+		require.NoError(t, informer.SetTransform(func(obj any) (any, error) {
+			if calls++; calls == 1 {
+				panicking("transform")
+			}
+			return obj, nil
+		}))
+		defer running(informer.RunWithContext)()
+		pass(10 * time.Second)
+		told.Expect(t, "the transform panicked, by it: true")
+		require.True(t, informer.HasSynced())
+		keys := map[string][]string{
+			theirMachinery.name: {"default/a", "default/b"}, ourMachinery.name: {"default/b"},
+		}[m.name]
+		require.Equal(t, keys, sorted(informer.GetStore().ListKeys()))
+		s.Put("a")
+		pass(0)
+		require.Equal(t, []string{"default/a", "default/b"}, sorted(informer.GetStore().ListKeys()))
+	})
+}
+
 // The panic is in a goroutine of its own, so it ends the process.
 func TestPanics_OfTheCallersFunctionsEndTheProgramWithTheirStack(t *testing.T) {
 	const variable = "GLASSWATCH_TEST_PANIC"

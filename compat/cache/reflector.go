@@ -152,7 +152,8 @@ func (r *StoreReflector) newNative() *reflector.Reflector[object] {
 func (r *StoreReflector) RunWithContext(ctx context.Context) {
 	logger := klog.FromContext(ctx)
 	logger.V(3).Info("Starting reflector", "type", r.TypeDescription(), "resyncPeriod", r.options.ResyncPeriod, "reflector", r.Name())
-	_ = r.serve(ctx, false)
+	// If the store panics, and panics do not end the process, a list follows after a second.
+	wait.UntilWithContext(ctx, func(ctx context.Context) { _ = r.serve(ctx, false) }, time.Second)
 	logger.V(3).Info("Stopping reflector", "type", r.TypeDescription(), "resyncPeriod", r.options.ResyncPeriod, "reflector", r.Name())
 }
 

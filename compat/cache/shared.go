@@ -185,7 +185,7 @@ func (s *sharedIndexInformer) SetWatchErrorHandlerWithContext(handler WatchError
 
 // SetTransform sets the function that changes each object, once, before the store and the handlers get it.
 func (s *sharedIndexInformer) SetTransform(handler TransformFunc) error {
-	return s.beforeStart(func() { s.transform = handler })
+	return s.beforeStart(func() { s.transform = reportingPanics(handler) })
 }
 
 // Run is RunWithContext with a channel instead of a context.

@@ -22,7 +22,6 @@ func (e *earlyTransform) event(ev *listwatch.Event[object]) {
 	if ev.Type != listwatch.Added && ev.Type != listwatch.Modified || !e.wanted() {
 		return
 	}
-	defer func() { _ = recover() }() // the queue calls the transform once more, and reports the panic
 	out, err := e.transform(ev.Object)
 	if err == nil {
 		ev.Object = out
