@@ -1,4 +1,4 @@
-.PHONY: test race demo lint bench coldsync kubectl controlplane upstream clientgo-tests chaos fuzz soak e2e mutants exercises swap ci
+.PHONY: test race demo lint bench coldsync kubectl controlplane upstream clientgo-tests chaos fuzz soak e2e mutants exercises swap programs ci
 
 CONTROLPLANE_VERSION := $(shell sed -n 's/^[[:space:]]*k8s.io\/kubernetes //p' tests/controlplane/build/go.mod)
 KUBECTL_VERSION := $(shell sed -n 's/^[[:space:]]*k8s.io\/kubectl v0/v1/p' tests/kubectl/build/go.mod)
@@ -42,6 +42,11 @@ upstream:
 # client-go's own tests of tools/cache and util/workqueue on the facades; what becomes of each is in its TESTS.md.
 clientgo-tests:
 	cd tests/upstream/clientgo && go run .
+
+# Upstream's kube-controller-manager and kube-scheduler on our informers, beside client-go's: docs/programs.md, in 100 minutes.
+programs: controlplane
+	go run ./tests/programs/patch -o bin/programs
+	go run ./tests/programs -write $(PROGRAMS)
 
 # The ingress controller on that API server, under the rights of deploy/.
 e2e: controlplane

@@ -109,6 +109,7 @@ func TestInformer_WaitForSyncSaysWhatIsInTheWay(t *testing.T) {
 
 		s.server.FailLists(nil)
 		require.NoError(s, s.informer.WaitForSync(context.Background()))
+		synctest.Wait() // until a watch is answered, which follows the list, the error stays
 		require.NoError(s, s.informer.LastError())
 
 		late := New[*config](s.server, Options[*config]{})

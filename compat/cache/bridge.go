@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/features"
 	"k8s.io/client-go/util/watchlist"
@@ -19,10 +20,12 @@ import (
 )
 
 // object is the layers' object type here: anything that a ListerWatcher of client-go returns.
-type object interface {
-	metav1.Object
-	runtime.Object
-}
+type object = listwatch.Object
+
+var (
+	errNoList  = errors.New("the list function returned neither a list nor an error")
+	errNoWatch = errors.New("the watch function returned neither a watch nor an error")
+)
 
 // bridge lets the layers list and watch through a ListerWatcher of client-go. Such a one promises less than a real
 // server: lists may lack a resourceVersion, objects may lack a name, and contexts may be ignored.
@@ -31,6 +34,12 @@ type bridge struct {
 	expected reflect.Type             // nil: any
 	gvk      *schema.GroupVersionKind // of unstructured objects; nil: any
 	what     string                   // describes expected, for people
+
+	// native, if not nil, decodes the answers of the server.
+	native *listwatch.Client[object]
+
+	// early, if not nil, transforms initial events.
+	early *earlyTransform
 
 	// beforeNext is called, if not nil, each time the next event of a watch is asked for.
 	beforeNext func()
@@ -85,23 +94,32 @@ func (e *requestError) Unwrap() error { return e.err }
 
 // List implements listwatch.ListerWatcher.
 func (b *bridge) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.List[object], error) {
-	from, err := interruptible(ctx, func() (runtime.Object, error) { return b.lw.ListWithContext(ctx, opts) }, nil)
-	if err == nil {
-		var list *listwatch.List[object]
-		if list, err = b.listOf(from); err == nil {
-			return list, nil
+	ask := b.list
+	if b.native != nil {
+		ask = b.listUndecoded
+	}
+	list, err := ask(ctx, opts)
+	if err != nil {
+		kind := listRequest
+		if opts.ResourceVersion != "" {
+			kind = versionRequest
 		}
+		return nil, &requestError{kind, err}
 	}
-	kind := listRequest
-	if opts.ResourceVersion != "" {
-		kind = versionRequest
+	return list, nil
+}
+
+func (b *bridge) list(ctx context.Context, opts metav1.ListOptions) (*listwatch.List[object], error) {
+	from, err := interruptible(ctx, func() (runtime.Object, error) { return b.lw.ListWithContext(ctx, opts) }, nil)
+	if err != nil {
+		return nil, err
 	}
-	return nil, &requestError{kind, err}
+	return b.listOf(from)
 }
 
 func (b *bridge) listOf(from runtime.Object) (*listwatch.List[object], error) {
 	if from == nil {
-		return nil, errors.New("the list function returned neither a list nor an error")
+		return nil, errNoList
 	}
 	if gvk, isTable := tableKind(from); isTable {
 		return nil, fmt.Errorf("unsupported list gvk: %v, type: %v", gvk, b.what)
@@ -133,6 +151,29 @@ func (b *bridge) listOf(from runtime.Object) (*listwatch.List[object], error) {
 
 // Watch implements listwatch.ListerWatcher.
 func (b *bridge) Watch(ctx context.Context, opts metav1.ListOptions) (listwatch.Stream[object], error) {
+	ask := b.watch
+	if b.native != nil {
+		ask = b.watchUndecoded
+	}
+	initial := opts.SendInitialEvents != nil && *opts.SendInitialEvents
+	if b.early != nil {
+		b.early.begin()
+	}
+	stream, err := ask(ctx, opts)
+	if err != nil {
+		kind := watchRequest
+		if initial {
+			kind = streamRequest
+		}
+		return nil, &requestError{kind, err}
+	}
+	if initial && b.early != nil {
+		return &earlyStream{Stream: stream, early: b.early}, nil
+	}
+	return stream, nil
+}
+
+func (b *bridge) watch(ctx context.Context, opts metav1.ListOptions) (listwatch.Stream[object], error) {
 	abandoned := func(w watch.Interface) {
 		if w != nil {
 			w.Stop()
@@ -140,14 +181,10 @@ func (b *bridge) Watch(ctx context.Context, opts metav1.ListOptions) (listwatch.
 	}
 	w, err := interruptible(ctx, func() (watch.Interface, error) { return b.lw.WatchWithContext(ctx, opts) }, abandoned)
 	if err == nil && w == nil {
-		err = errors.New("the watch function returned neither a watch nor an error")
+		err = errNoWatch
 	}
 	if err != nil {
-		kind := watchRequest
-		if opts.SendInitialEvents != nil && *opts.SendInitialEvents {
-			kind = streamRequest
-		}
-		return nil, &requestError{kind, err}
+		return nil, err
 	}
 	return newBridgeStream(ctx, b, w), nil
 }
@@ -205,36 +242,37 @@ func isNilPointer(obj any) bool {
 }
 
 // interruptible returns f's result, or the error of ctx as soon as ctx ends, even if f ignores ctx. In that case f goes
-// on, and its result goes to abandoned, if not nil. A panic of f becomes the caller's.
+// on, and its result goes to abandoned, if not nil.
 func interruptible[R any](ctx context.Context, f func() (R, error), abandoned func(R)) (R, error) {
 	type answer struct {
-		result   R
-		err      error
-		panicked any
+		result R
+		err    error
 	}
 	answers := make(chan answer)
 	go func() {
-		var a answer
-		defer func() {
-			a.panicked = recover()
-			select {
-			case answers <- a:
-			case <-ctx.Done():
-				if abandoned != nil && a.err == nil && a.panicked == nil {
-					abandoned(a.result)
-				}
+		result, err := guarded(ctx, f)
+		select {
+		case answers <- answer{result, err}:
+		case <-ctx.Done():
+			if abandoned != nil && err == nil {
+				abandoned(result)
 			}
-		}()
-		a.result, a.err = f()
+		}
 	}()
 	select {
 	case a := <-answers:
-		if a.panicked != nil {
-			panic(a.panicked)
-		}
 		return a.result, a.err
 	case <-ctx.Done():
 		var none R
 		return none, ctx.Err()
 	}
+}
+
+// guarded calls f. A panic goes through HandleCrash here, where the stack shows f. If that does not end the program,
+// the panic is f's error.
+func guarded[R any](ctx context.Context, f func() (R, error)) (result R, err error) {
+	defer utilruntime.HandleCrashWithContext(ctx, func(_ context.Context, panicked any) {
+		err = fmt.Errorf("the function panicked: %v", panicked)
+	})
+	return f()
 }

@@ -60,7 +60,7 @@ func (c *mutationCache) GetByKey(key string) (item any, exists bool, err error) 
 // ByIndex returns the objects whose newer versions are filed under indexKey. It is an error if there is no such index.
 func (c *mutationCache) ByIndex(indexName, indexKey string) ([]any, error) {
 	if c.indexer == nil {
-		return nil, errors.New("the mutation cache was given no indexer")
+		return nil, errors.New("no indexer has been provided to the mutation cache")
 	}
 	return c.overlay.ByIndex(indexName, indexKey)
 }

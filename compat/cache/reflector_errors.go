@@ -53,6 +53,7 @@ type failure struct {
 }
 
 func (e *errorRouter) tell(ctx context.Context, err error) {
+	defer utilruntime.HandleCrashWithContext(ctx) // client-go's loop has it, too
 	if e.handler == nil {
 		DefaultWatchErrorHandler(ctx, e.shell(), err)
 		return

@@ -33,6 +33,9 @@ type sharedIndexInformer struct {
 	started bool
 	// transform is nil or TransformFunc. It does not change once started is set.
 	transform TransformFunc
+
+	// shared is not nil if objects may share parts. It calls transform for them.
+	shared *sharedTransform
 }
 
 // NewSharedInformer is NewSharedIndexInformer without indices.
@@ -58,18 +61,23 @@ func NewSharedIndexInformer(lw ListerWatcher, exampleObject runtime.Object, defa
 //		AddBoundedEventHandler(ResourceEventHandler, sharedinformer.HandlerOptions) (ResourceEventHandlerRegistration, error)
 //	}
 func NewSharedIndexInformerWithOptions(lw ListerWatcher, exampleObject runtime.Object, options SharedIndexInformerOptions) SharedIndexInformer {
+	lw, own := decodesAnswers(lw)
 	s := &sharedIndexInformer{lw: lw, example: exampleObject}
 	var example any // a nil interface, and not one that holds a nil interface
 	if exampleObject != nil {
 		example = exampleObject
 	}
 	b := newBridge(lw, example, options.ObjectDescription)
+	if own != nil && b.decodeAnswers(own) {
+		s.shared = &sharedTransform{informer: b.what, stopSharing: own.StopSharing}
+	}
 	s.errors = errorRouter{name: b.what, what: b.what, shell: sync.OnceValue(s.newShell)}
+	b.early = &earlyTransform{transform: s.transformed, wanted: func() bool { return s.transform != nil }}
 	nativeOptions := sharedinformer.Options[object]{
 		Name:              b.what,
 		ResyncPeriod:      options.ResyncPeriod,
 		Indexers:          nativeIndexers[object](options.Indexers),
-		Transform:         s.transformed,
+		Transform:         b.early.object,
 		WatchErrorHandler: s.watchFailed,
 		OnObjectError:     s.objectFailed,
 		Queue:             queueKind(),
@@ -126,7 +134,13 @@ func (s *sharedIndexInformer) transformed(obj object) (object, error) {
 	if s.transform == nil {
 		return obj, nil
 	}
-	out, err := s.transform(obj)
+	var out any
+	var err error
+	if s.shared != nil {
+		out, err = s.shared.apply(s.transform, obj)
+	} else {
+		out, err = s.transform(obj)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -188,6 +202,11 @@ func (s *sharedIndexInformer) RunWithContext(ctx context.Context) {
 		return
 	}
 	_ = s.run(ctx) // the one error is that it runs already
+}
+
+// HasStarted reports whether the informer runs or has run. No interface has it: assert interface{ HasStarted() bool }.
+func (s *sharedIndexInformer) HasStarted() bool {
+	return s.beforeStart(func() {}) != nil
 }
 
 // HasSynced reports whether the first list is in the store. Handlers may have seen less of it.

@@ -45,9 +45,13 @@ func (s *indexStore[K, T]) IndexKeys(indexName, indexedValue string) ([]string, 
 	return names, nil
 }
 
-// ListIndexFuncValues returns the values under which anything is filed, sorted; none if there is no such index.
+// ListIndexFuncValues returns the values under which anything is filed, sorted; none, but not nil, if there is no such
+// index.
 func (s *indexStore[K, T]) ListIndexFuncValues(indexName string) []string {
-	return s.store.ListIndexValues(indexName)
+	if values := s.store.ListIndexValues(indexName); values != nil {
+		return values
+	}
+	return []string{}
 }
 
 // GetIndexers returns the index functions. The caller owns the map.
@@ -74,7 +78,7 @@ func (s *indexStore[K, T]) AddIndexers(newIndexers Indexers) error {
 	defer s.adding.Unlock()
 	all := s.GetIndexers()
 	if taken := sets.KeySet(all).Intersection(sets.KeySet(newIndexers)); len(taken) > 0 {
-		return fmt.Errorf("indexer conflict: %v", sets.List(taken))
+		return fmt.Errorf("indexer conflict: %v", taken)
 	}
 	if err := s.store.AddIndexers(nativeIndexers[T](newIndexers)); err != nil {
 		return err

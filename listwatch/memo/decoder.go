@@ -76,6 +76,6 @@ func (d *typeDecoder) decoded(data []byte, object reflect.Value) bool {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.table.objects++
+	d.table.begin()
 	return d.message(d.plan.root, data, placeOf(object))
 }

@@ -14,8 +14,8 @@ const (
 	// time, up to maxPause.
 	pause    = 2048
 	maxPause = pause << 5
-	// seenOnce is of how many pairs of parts is known that they came once.
-	seenOnce = 1 << 13
+	// seenOnce is of how many pairs of parts is known that they came once, after the first few objects.
+	seenOnce, seenFirst, fewObjects = 1 << 13, 1 << 8, 64
 	// entryBytes is about what an entry costs beside its key and part.
 	entryBytes = 64
 )
@@ -50,8 +50,15 @@ type counts struct {
 
 func newTable(limit, slots int) table {
 	return table{
-		limit: limit, seed: maphash.MakeSeed(), once: make([][2]seen, seenOnce),
+		limit: limit, seed: maphash.MakeSeed(), once: make([][2]seen, seenFirst),
 		young: make([]map[string]part, slots), old: make([]map[string]part, slots), fields: make([]counts, slots),
+	}
+}
+
+// begin counts an object. A table of few objects stays small.
+func (t *table) begin() {
+	if t.objects++; t.objects == fewObjects {
+		t.once = make([][2]seen, seenOnce)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 )
@@ -35,4 +36,21 @@ func TestTable_WhatOneObjectHasTwiceCameOnce(t *testing.T) {
 	require.False(t, tb.cameBefore(0, []byte("volume")))
 	tb.objects++
 	require.True(t, tb.cameBefore(0, []byte("volume")))
+}
+
+// A program has dozens of informers, most of which have few objects.
+func TestTable_OfFewObjectsIsSmall(t *testing.T) {
+	tb := newTable(1<<20, 1)
+	bytes := func() int { return len(tb.once) * int(unsafe.Sizeof(tb.once[0])) }
+	for range fewObjects - 1 {
+		tb.begin()
+		require.LessOrEqual(t, bytes(), 4<<10)
+	}
+	tb.begin()
+	full := bytes()
+	require.GreaterOrEqual(t, full, 32<<10)
+	require.False(t, tb.cameBefore(0, []byte("volume")))
+	tb.begin()
+	require.True(t, tb.cameBefore(0, []byte("volume")), "what is known was forgotten once only")
+	require.Equal(t, full, bytes())
 }

@@ -60,7 +60,8 @@ func TestExternal_AnotherModuleUsesALayerThroughReplace(t *testing.T) {
 	readme, err := os.ReadFile(filepath.Join(checkout, "README.md"))
 	require.NoError(t, err)
 	edit := []string{"mod", "edit", "-require", "glasswatch@v0.0.0", "-replace", "glasswatch=/path/to/glasswatch"}
-	require.Contains(t, string(readme), "go "+strings.Join(edit, " "), "the README tells other steps than this test takes")
+	require.Contains(t, string(readme), "go "+strings.Join(edit, " "),
+		"the README tells other steps than this test takes")
 	edit[len(edit)-1] = "glasswatch=" + checkout
 
 	dir := t.TempDir()
@@ -68,12 +69,13 @@ func TestExternal_AnotherModuleUsesALayerThroughReplace(t *testing.T) {
 	_, snippet, found := strings.Cut(string(readme), "```go\n")
 	require.True(t, found, "the README shows no Go code")
 	snippet, _, _ = strings.Cut(snippet, "```")
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "snippet.go"), []byte(fmt.Sprintf(around, snippet)), 0o600))
+	snippet = fmt.Sprintf(around, snippet)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "snippet.go"), []byte(snippet), 0o600))
 	run := func(args ...string) string {
 		t.Helper()
 		cmd := exec.Command("go", args...)
 		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+		cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod "+os.Getenv("GOFLAGS"), "GOWORK=off")
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "go %s: %s", strings.Join(args, " "), out)
 		return string(out)

@@ -6,11 +6,39 @@
 //
 // A factory of client-go keeps the first informer that it gets for a type, of any implementation. It shares, starts,
 // waits for and shuts down an installed informer like any other. Types that are not installed keep client-go's
-// informers.
+// informers. [NewInformer] makes one informer without a factory. [NewSharedIndexInformer] is for controller-runtime.
+//
+// # Objects share equal parts
+//
+// Equal parts of an informer's objects, such as the containers of one Deployment's pods, are in memory once. client-go
+// still sends the requests. So URL, credentials, rate limit, retries, metrics and the encodings that the config asks for
+// are the clientset's. Only the decoding is ours, with [glasswatch/listwatch/memo]:
+//
+//	client-go's closure ──▶ client-go's REST client ──▶ Transport ──▶ server
+//	                                                       │ the answer, if it is protobuf
+//	                             store, handlers ◀── memo ◀┘
+//
+// An informer whose answers do not come like this decodes nothing, and its objects share nothing: on a fake clientset,
+// on a wrapper of a clientset, with a config that asks for JSON only, or for a custom type.
+//
+// # What is guaranteed
+//
+//   - An informer lists and watches what its closures ask for, and nothing else.
+//   - Errors go to the same handlers and logs, in the same words, whoever decodes.
+//   - A transform may write to its object's own fields and to its metadata: labels, annotations, finalizers, owner
+//     references, managed fields. It may return another object.
+//   - A transform that writes deeper is noticed: at the first 64 objects, and then at one in 64. That is logged, and
+//     the informer's objects share nothing from then on. Objects that came before may have lost what it removes.
+//   - With KUBE_CACHE_MUTATION_DETECTOR=true a handler that writes to a shared part ends the program, and the message
+//     names the informer.
+//   - The environment variable GLASSWATCH_INFORMERS brings client-go's informers back: see [Environment].
 //
 // # Not guaranteed
 //
 // A factory does not export its namespace and its tweak of list options. So repeat in [Options] what you passed to
 // WithNamespace and WithTweakListOptions. Dynamic and metadata factories always make their informers themselves.
-// [NewDynamicFactory] and [NewMetadataFactory] replace them.
+// [NewDynamicFactory] and [NewMetadataFactory] replace them; their objects share nothing.
+//
+// A handler must not modify the objects that it gets. client-go says so, too. Here such a handler may change other
+// objects as well. The metric rest_client_response_size_bytes counts answers that we decode as empty.
 package install

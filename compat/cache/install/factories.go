@@ -23,8 +23,11 @@ import (
 )
 
 // NewDynamicFactory replaces dynamicinformer.NewFilteredDynamicSharedInformerFactory. Options has the namespace and the
-// tweak.
+// tweak; its objects share nothing.
 func NewDynamicFactory(client dynamic.Interface, defaultResync time.Duration, options Options) dynamicinformer.DynamicSharedInformerFactory {
+	if mustMode() == modeClientGo {
+		return dynamicinformer.NewFilteredDynamicSharedInformerFactory(client, defaultResync, options.Namespace, options.TweakListOptions)
+	}
 	return newFactory(func(gvr schema.GroupVersionResource) *genericInformer {
 		of := client.Resource(gvr).Namespace(options.Namespace)
 		lw := listWatchOf(client, options.TweakListOptions,
@@ -38,8 +41,11 @@ func NewDynamicFactory(client dynamic.Interface, defaultResync time.Duration, op
 }
 
 // NewMetadataFactory replaces metadatainformer.NewFilteredSharedInformerFactory. Options has the namespace and the
-// tweak.
+// tweak; its objects share nothing.
 func NewMetadataFactory(client metadata.Interface, defaultResync time.Duration, options Options) metadatainformer.SharedInformerFactory {
+	if mustMode() == modeClientGo {
+		return metadatainformer.NewFilteredSharedInformerFactory(client, defaultResync, options.Namespace, options.TweakListOptions)
+	}
 	return newFactory(func(gvr schema.GroupVersionResource) *genericInformer {
 		of := client.Resource(gvr).Namespace(options.Namespace)
 		lw := listWatchOf(client, options.TweakListOptions,

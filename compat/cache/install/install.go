@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/informers/internalinterfaces"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
+	clientgo "k8s.io/client-go/tools/cache"
 
 	"glasswatch/compat/cache"
 )
@@ -24,21 +25,31 @@ type Options struct {
 	Namespace string
 	// TweakListOptions is that of WithTweakListOptions. nil: none.
 	TweakListOptions func(*metav1.ListOptions)
+	// DisableSharing leaves the decoding to client-go. By default equal parts of an informer's objects are in memory
+	// once.
+	DisableSharing bool
 }
 
 // Into has factory use glasswatch's informers for the types of objs, pointers to objects of built-in kinds. Call it
 // before the factory is asked for one of them. It fails if the factory has such an informer, or if a type is unknown;
 // the types before it in objs are installed then. Resync period, transform and informer name are the factory's.
 func Into(factory internalinterfaces.SharedInformerFactory, options Options, objs ...runtime.Object) error {
+	m, err := currentMode()
+	if err != nil {
+		return err
+	}
 	for _, obj := range objs {
 		r, err := resourceOf(obj)
 		if err != nil {
 			return err
 		}
+		if m == modeClientGo {
+			continue
+		}
 		installed := false
 		factory.InformerFor(obj, func(client kubernetes.Interface, resync time.Duration) cache.SharedIndexInformer {
 			installed = true
-			return cache.NewSharedIndexInformerWithOptions(r.listWatch(client, options), obj, cache.SharedIndexInformerOptions{
+			return r.informer(client, obj, options, m, cache.SharedIndexInformerOptions{
 				ResyncPeriod: resync,
 				Indexers:     cache.Indexers{cache.NamespaceIndex: cache.MetaNamespaceIndexFunc},
 				Identifier:   factory.InformerName().WithResource(r.gvr),
@@ -49,6 +60,32 @@ func Into(factory internalinterfaces.SharedInformerFactory, options Options, obj
 		}
 	}
 	return nil
+}
+
+// NewInformer returns an informer of obj's type, a pointer to an object of a built-in kind, on client. informer has the
+// rest of what an informer of client-go is made with.
+func NewInformer(client kubernetes.Interface, obj runtime.Object, options Options, informer cache.SharedIndexInformerOptions) (cache.SharedIndexInformer, error) {
+	m, err := currentMode()
+	if err != nil {
+		return nil, err
+	}
+	r, err := resourceOf(obj)
+	if err != nil {
+		return nil, err
+	}
+	return r.informer(client, obj, options, m, informer), nil
+}
+
+func (r resource) informer(client kubernetes.Interface, obj runtime.Object, options Options, m mode, informer cache.SharedIndexInformerOptions) cache.SharedIndexInformer {
+	if m == modeClientGo {
+		return clientgo.NewSharedIndexInformerWithOptions(r.listWatch(client, options), obj, informer)
+	}
+	if m == modeShared && !options.DisableSharing {
+		if tapped := r.tapped(client); tapped != nil {
+			return cache.NewSharedIndexInformerWithOptions(sharing(r.listWatch(tapped, options), obj), obj, informer)
+		}
+	}
+	return cache.NewSharedIndexInformerWithOptions(r.listWatch(client, options), obj, informer)
 }
 
 // resource says where a clientset has the objects of one type: client.CoreV1().Services(namespace).

@@ -7,20 +7,22 @@ import (
 	"go/printer"
 	"go/token"
 	"maps"
-	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"glasswatch/compat"
 )
 
 // Table is a section of README.md, and the two packages it compares. The facade is the package in the working directory.
 type Table struct {
 	rows         map[string]row
+	members      map[string]row // by Type.Member
+	theirMembers map[string]bool
 	theirs, ours map[string]export
 }
 
@@ -38,28 +40,29 @@ func Read(t *testing.T, importPath string) Table {
 	t.Helper()
 	dir, err := exec.Command("go", "list", "-f", "{{.Dir}}", importPath).Output()
 	require.NoError(t, err)
-	table := Table{
-		rows:   readRows(t, strings.TrimPrefix(importPath, "k8s.io/client-go/")),
-		theirs: exportsOf(t, strings.TrimSpace(string(dir))),
-		ours:   exportsOf(t, "."),
-	}
+	var table Table
+	table.rows, table.members = readRows(t, importPath)
+	table.theirs, table.theirMembers = exportsOf(t, strings.TrimSpace(string(dir)))
+	table.ours, _ = exportsOf(t, ".")
 	require.NotEmpty(t, table.theirs)
 	return table
 }
 
-func readRows(t *testing.T, title string) map[string]row {
+// readRows returns the rows of names in rows, and those of fields and methods in members.
+func readRows(t *testing.T, importPath string) (rows, members map[string]row) {
 	t.Helper()
-	text, err := os.ReadFile("../README.md")
+	all, err := compat.Rows(importPath)
 	require.NoError(t, err)
-	_, section, found := strings.Cut(string(text), "\n## "+title+"\n")
-	require.True(t, found, "README.md has no section %s", title)
-	section, _, _ = strings.Cut(section, "\n## ")
-	rows := map[string]row{}
-	for _, m := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\| ([a-z ]+) \\| (.*?) ?\\|$").FindAllStringSubmatch(section, -1) {
-		require.NotContains(t, rows, m[1], "listed twice")
-		rows[m[1]] = row{here: m[2], how: m[3]}
+	rows, members = map[string]row{}, map[string]row{}
+	for _, r := range all {
+		of := rows
+		if strings.Contains(r.Name, ".") {
+			of = members
+		}
+		require.NotContains(t, of, r.Name, "listed twice")
+		of[r.Name] = row{here: r.Class, how: r.Words}
 	}
-	return rows
+	return rows, members
 }
 
 // RequireEveryName fails unless the table lists every name of client-go's package, plus those that the facade adds.
@@ -84,6 +87,7 @@ func (table Table) RequireEveryName(t *testing.T) {
 // signature, except for results that the row says are different.
 func (table Table) RequireTruth(t *testing.T) {
 	t.Helper()
+	table.requireMembers(t)
 	for name, row := range table.rows {
 		theirs, ours := table.theirs[name], table.ours[name]
 		switch row.here {
@@ -112,9 +116,9 @@ func (table Table) RequireTruth(t *testing.T) {
 	require.Empty(t, unlisted, "the facade has names that the table has not")
 }
 
-func exportsOf(t *testing.T, dir string) map[string]export {
+func exportsOf(t *testing.T, dir string) (exports map[string]export, members map[string]bool) {
 	t.Helper()
-	exports := map[string]export{}
+	exports, members = map[string]export{}, map[string]bool{}
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	require.NoError(t, err)
 	for _, name := range files {
@@ -125,9 +129,10 @@ func exportsOf(t *testing.T, dir string) map[string]export {
 		require.NoError(t, err)
 		for _, decl := range file.Decls {
 			addExports(t, exports, decl)
+			addMembers(members, decl)
 		}
 	}
-	return exports
+	return exports, members
 }
 
 func addExports(t *testing.T, exports map[string]export, decl ast.Decl) {

@@ -1,0 +1,79 @@
+package cache
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+func initialEventsEnd(version string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+		ResourceVersion: version, Annotations: map[string]string{metav1.InitialEventsAnnotationKey: "true"},
+	}}
+}
+
+// Each object is transformed once, also one whose transform fails or panics, and those of a list that breaks off.
+func TestSharedInformer_InitialEventsAreTransformedAsTheyCome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		watches := make(chan *watch.FakeWatcher, 1)
+		informer := NewSharedIndexInformer(&ListWatch{
+			ListFunc: func(metav1.ListOptions) (runtime.Object, error) { return nil, errors.New("no lists") },
+			WatchFunc: func(opts metav1.ListOptions) (watch.Interface, error) {
+				if opts.SendInitialEvents == nil {
+					return nil, errors.New("streaming lists only")
+				}
+				w := watch.NewFake()
+				watches <- w
+				return w, nil
+			},
+		}, &corev1.ConfigMap{}, 0, nil)
+		calls := map[string]int{}
+		require.NoError(t, informer.SetTransform(func(obj any) (any, error) {
+			c := obj.(*corev1.ConfigMap)
+			calls[fmt.Sprint(c.Name, "@", c.ResourceVersion)]++
+			switch c.Name {
+			case "bad":
+				return nil, errors.New("bad")
+			case "worse":
+				panic("worse")
+			case "copy":
+				c = c.DeepCopy()
+			}
+			c.Data = map[string]string{"seen": "yes"}
+			return c, nil
+		}))
+		d := &diary{}
+		_, err := informer.AddEventHandler(d)
+		require.NoError(t, err)
+		defer running(informer.RunWithContext)()
+
+		w := <-watches
+		w.Add(configMap("a", "1"))
+		synctest.Wait()
+		require.Equal(t, map[string]int{"a@1": 1}, calls, "before the list has ended")
+		w.Stop()
+		w = <-watches
+		for i, name := range []string{"a", "bad", "worse", "copy"} {
+			w.Add(configMap(name, fmt.Sprint(i+1)))
+		}
+		w.Modify(configMap("a", "5"))
+		w.Action(watch.Bookmark, initialEventsEnd("5"))
+		d.Expect(t, "initial a@5", "initial copy@4")
+		w.Modify(configMap("copy", "6"))
+		w.Delete(configMap("a", "7"))
+		d.Expect(t, "update copy@4→6", "delete a@7")
+		require.Equal(t, map[string]int{
+			"a@1": 2, "bad@2": 1, "worse@3": 2, "copy@4": 1, "a@5": 1, "copy@6": 1, "a@7": 1,
+		}, calls)
+		obj, _, err := informer.GetStore().GetByKey("default/copy")
+		require.NoError(t, err)
+		require.Equal(t, "yes", obj.(*corev1.ConfigMap).Data["seen"])
+	})
+}

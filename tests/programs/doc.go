@@ -1,0 +1,35 @@
+// Command programs measures whole programs of upstream, kube-controller-manager and kube-scheduler, on glasswatch's
+// informers beside client-go's. It writes docs/programs.md.
+//
+//	make programs                                          builds all, and writes the page, in 100 minutes
+//	make programs PROGRAMS="-rounds 1 -works many -for 30s"
+//	go run ./tests/programs -deployments 40 -others 500 -rounds 1     the page on standard output
+//	go run ./tests/programs -write -keep F                 goes on where an earlier run with F has ended
+//
+//	tests/programs/patch ─▶ a copy of client-go whose informers ask a hook first
+//	                              │ replace in go.mod
+//	tests/programs/build ◀────────┘   upstream's commands, and the hook ─▶ bin/programs
+//	tests/programs (this) ─▶ a server with a load │ bin/programs on each side, in turn │ the page
+//
+//	┌──────────┐ pods, Leases  ┌────────────┐      ┌───────┐      ┌──────────────────────────────┐
+//	│ fill     │──────────────▶│ etcd and   │─TLS─▶│ relay │─────▶│ bin/programs: manager or     │
+//	│ kubelets │               │ API server │      │ bytes │      │ scheduler, and its /look     │
+//	└──────────┘               └────────────┘      └───────┘      └──────────────────────────────┘
+//
+// Reading order: load.go and deployments.go are what stands on the server; fill.go writes it, and kubelet.go plays the
+// nodes. process.go and relay.go run a program; standing.go and story.go are the work. campaign.go, figures.go and
+// page.go make the page.
+//
+// # What is shown
+//
+//   - A program with a standing load of 20,000 pods: time to ready, CPU, live heap, resident memory, requests, bytes.
+//   - A story of a small cluster with manager and scheduler: how long a scale-up, a roll-out or a drain takes.
+//   - That all informers came through the hook, none of them client-go's, and that /metrics has the same families.
+//
+// # What is not
+//
+//   - A real kubelet: pods run as soon as they are bound. kwok and hollow nodes would need more CPU of the same cores.
+//   - The admission of service accounts is off on this server. The standing pods have its volumes nevertheless, and the
+//     pods of the story do not.
+//   - Programs that make reflectors of their own.
+package main

@@ -1,0 +1,250 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+func (c *campaign) page() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `# Whole programs of upstream on glasswatch's informers, beside client-go's
+
+Made by `+"`make programs`"+`; do not edit. Raw figures: [programs.txt](programs.txt), for `+"`benchstat -col /impl`"+`.
+Machine: %s, %d cores, %s; load average before the run %s.
+
+The programs are kube-controller-manager and kube-scheduler v1.37.1, and descheduler v0.36.0, unchanged. They are one
+binary, the same for all sides, compiled against a copy of client-go whose informers ask a hook first. The variable
+GLASSWATCH_INFORMERS chooses the hook's answer. *client-go* has client-go's informers, *glasswatch* ours with sharing,
+and *glasswatch, unshared* ours on objects that client-go has decoded. The run fails if an informer is made in another
+way, or does not sync.
+
+Server: etcd and kube-apiserver v1.37.1 in one process, without controllers of its own. Nodes: %d, played by the
+measuring program. It renews their Leases and, in the story, starts and ends pods. Server, nodes and programs share the
+cores.
+
+Each figure is the median of the rounds, with the least and the greatest in brackets. A ratio divides a side's figure by
+client-go's of the same round; it too is a median with the least and the greatest. Less is better everywhere.
+
+`, c.machine.cpu, c.machine.cores, c.machine.version, c.machine.load, nodes)
+	c.goals(&b)
+	for _, w := range c.works {
+		if w.name == storyOf {
+			c.story(&b, w)
+		} else {
+			c.standing(&b, w)
+		}
+	}
+	c.losses(&b)
+	c.ways(&b)
+	c.metrics(&b)
+	return b.String()
+}
+
+func (c *campaign) goals(b *strings.Builder) {
+	b.WriteString("## Goals\n\n| goal | work | ratio to client-go | |\n|---|---|---|---|\n")
+	for _, g := range goals {
+		work := c.nameOf(g.work)
+		if work == "" {
+			continue
+		}
+		got := c.ratio(g.program, work, g.of, g.figure)
+		fmt.Fprintf(b, "| %s of %s on %s at most %s | %s | %s | %s |\n",
+			g.figure.name, g.program, g.of, times(g.most), work, got.show(times), verdict(got, g.most))
+	}
+}
+
+// nameOf returns how results name a work of the flag, or "" if it is not among those of the run.
+func (c *campaign) nameOf(flag string) string {
+	for _, w := range c.works {
+		if w.name == flag {
+			return w.String()
+		}
+	}
+	return ""
+}
+
+func (c *campaign) standing(b *strings.Builder, w work) {
+	fmt.Fprintf(b, "\n## A standing load: %d pods of %s\n\n", w.load.pods(), w)
+	fmt.Fprintf(b, `%d Deployments with %d pods each, and %d each of ReplicaSets, EndpointSlices, ConfigMaps
+and Secrets, were on the server before the program started. An earlier run of the manager had left it nothing to do. `,
+		w.load.Deployments, w.load.Replicas, max(w.load.Others, w.load.Deployments))
+	if w.load.Varied {
+		b.WriteString("Each container of each pod\nhas twelve environment variables of its own, " +
+			"and each pod four annotations: sharing helps least here. ")
+	}
+	fmt.Fprintf(b, `*Ready* is the
+time from the process's start until its last informer had synced. CPU, RSS and requests are those of the first %.0f s.
+Then the heap is collected, and what is left is *live*. Bytes are those on the wire from the server. A pod has about
+%s bytes of JSON.
+`, c.lasts.Seconds(), c.podBytes(w))
+	for _, program := range c.programsOn(w) {
+		fmt.Fprintf(b, "\n### %s\n\n", program)
+		c.table(b, program, w, ofStanding)
+	}
+}
+
+func (c *campaign) podBytes(w work) string {
+	for _, r := range c.results {
+		if r.Work == w.String() && r.PodBytes > 0 {
+			return fmt.Sprintf("%d00", (r.PodBytes+50)/100)
+		}
+	}
+	return "?"
+}
+
+func (c *campaign) story(b *strings.Builder, w work) {
+	fmt.Fprintf(b, `
+## A story: %d Deployments of %d replicas
+
+An empty cluster of %d nodes, with the manager and the scheduler of one side. The Deployments are created and scaled up
+by a fifth, get another template, lose a node to a drain, and go with their namespace. Each time runs until all
+Deployments are complete again, or the namespace is gone, seen by a poll each 50 ms. Pods run as soon as they are bound.
+
+`, w.load.Deployments, w.load.Replicas, nodes)
+	c.table(b, manager, w, ofSteps())
+	for _, program := range []string{manager, scheduler} {
+		fmt.Fprintf(b, "\n%s, from its start to the story's end:\n\n", program)
+		c.table(b, program, w, ofStory)
+	}
+}
+
+func (c *campaign) table(b *strings.Builder, program string, w work, figures []figure) {
+	b.WriteString("| informers |")
+	for _, f := range figures {
+		fmt.Fprintf(b, " %s |", f.name)
+	}
+	b.WriteString("\n|---|" + strings.Repeat("---|", len(figures)) + "\n")
+	for _, of := range c.sides {
+		fmt.Fprintf(b, "| %s |", of)
+		for _, f := range figures {
+			fmt.Fprintf(b, " %s |", c.spread(program, w.String(), of, f).show(f.show))
+		}
+		b.WriteString("\n")
+	}
+	for _, of := range c.sides {
+		if of == clientGo {
+			continue
+		}
+		fmt.Fprintf(b, "| **%s, ratio** |", of)
+		for _, f := range figures {
+			fmt.Fprintf(b, " %s |", c.ratio(program, w.String(), of, f).show(times))
+		}
+		b.WriteString("\n")
+	}
+}
+
+// losses lists each figure that is above client-go's in every round.
+func (c *campaign) losses(b *strings.Builder) {
+	b.WriteString("\n## Losses\n\nWhat is above client-go's in every round, by 2 % or more in the median:\n\n")
+	found := false
+	for _, w := range c.works {
+		for _, program := range programs {
+			figures := ofStanding
+			if w.name == storyOf {
+				figures = slices.Concat(ofSteps(), ofStory)
+			}
+			for _, of := range c.sides {
+				for _, f := range figures {
+					if r := c.ratio(program, w.String(), of,
+						f); of != clientGo && r.n > 0 && r.least > 1 && r.median >= 1.02 {
+						fmt.Fprintf(b, "- %s, %s on %s: %s %s\n", w, program, of, f.name, r.show(times))
+						found = true
+					}
+				}
+			}
+		}
+	}
+	if !found {
+		b.WriteString("- nothing\n")
+	}
+}
+
+// ways says how the informers were made.
+func (c *campaign) ways(b *strings.Builder) {
+	b.WriteString(`
+## Informers
+
+*install* are those of ` + "`compat/cache/install`" + ` on a clientset; *closures* run on their maker's ListerWatcher
+(metadata, dynamic and undescribed informers). Reflectors are client-go's.
+
+| program | informers | made | synced | reflectors |
+|---|---|---|---|---|
+`)
+	for _, program := range programs {
+		for _, of := range c.sides {
+			rows := map[string]bool{}
+			for _, r := range c.results {
+				if r.Program != program || r.Side != of {
+					continue
+				}
+				var made []string
+				for _, way := range slices.Sorted(maps.Keys(r.Look.Ways)) {
+					made = append(made, fmt.Sprintf("%d %s", r.Look.Ways[way], way))
+				}
+				rows[fmt.Sprintf("| %s | %s | %s | %d | %d |\n", program, of, strings.Join(made, ", "), r.Look.Synced,
+					r.Look.ClientGoReflectors)] = true
+			}
+			b.WriteString(strings.Join(slices.Sorted(maps.Keys(rows)), ""))
+		}
+	}
+}
+
+// metrics compares the families of /metrics that a side had in some round.
+func (c *campaign) metrics(b *strings.Builder) {
+	b.WriteString("\n## /metrics\n\n" +
+		"Families, types and names of labels, of all rounds together, beside client-go's:\n\n")
+	for _, w := range c.works {
+		for _, program := range programs {
+			base := c.families(program, w.String(), clientGo)
+			for _, of := range c.sides {
+				got := c.families(program, w.String(), of)
+				if of == clientGo || len(got) == 0 || len(base) == 0 {
+					continue
+				}
+				lines := differences(base, got)
+				if len(lines) == 0 {
+					lines = []string{fmt.Sprintf("the same %d", len(base))}
+				}
+				fmt.Fprintf(b, "- %s, %s on %s: %s\n", w, program, of, strings.Join(lines, "; "))
+			}
+		}
+	}
+}
+
+// families joins the rounds: some families appear only when something happens.
+func (c *campaign) families(program, work string, of side) map[string]string {
+	all := map[string]string{}
+	for _, r := range c.results {
+		if r.Program == program && r.Work == work && r.Side == of {
+			maps.Copy(all, r.Families)
+		}
+	}
+	return all
+}
+
+// raw is in the form of Go's benchmark results, a line for each measurement.
+func (c *campaign) raw() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "goos: %s\ngoarch: %s\ncpu: %s\nload: %s\n", runtime.GOOS, runtime.GOARCH, c.machine.cpu,
+		c.machine.load)
+	dense := strings.NewReplacer(" × ", "x", ", ", "-", " ", "-")
+	for _, r := range c.results {
+		fmt.Fprintf(&b, "BenchmarkPrograms/program=%s/work=%s/impl=%s-%d\t1", r.Program, dense.Replace(r.Work),
+			dense.Replace(string(r.Side)), c.machine.cores)
+		for _, f := range slices.Concat(ofStanding, ofSteps()) {
+			v := f.of(r)
+			if strings.HasSuffix(f.unit, "-B") {
+				v *= mib
+			}
+			if !math.IsNaN(v) {
+				fmt.Fprintf(&b, "\t%.6g %s", v, dense.Replace(f.unit))
+			}
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}

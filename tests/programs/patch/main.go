@@ -1,0 +1,70 @@
+// Command patch copies client-go from the module cache, patches the copy so that its informers ask a hook first, and
+// builds tests/programs/build with it.
+//
+//	go run ./tests/programs/patch                       makes the copy, and prints where it is
+//	go run ./tests/programs/patch -o bin/programs       builds as well, in ten minutes or more the first time
+//	go run ./tests/programs/patch -o F -if-cached       builds only if the build cache has all but our own packages
+//
+// The go command refuses an overlay of the module cache. So the copy stands below the user's cache directory, and a
+// copy of build/go.mod there has the replace that names it. The copy's directory is named after its contents. So the
+// build cache holds as long as neither client-go's version nor a patch changes.
+//
+// Nothing of client-go is in the repository but the lines that patches.go looks for.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+func main() {
+	out := flag.String("o", "", "the binary to build")
+	cached := flag.Bool("if-cached", false,
+		"do not build if that compiles more than this repository's packages; say so, and exit with 3")
+	flag.Parse()
+	if err := run(*out, *cached); err != nil {
+		fmt.Fprintln(os.Stderr, "patch:", err)
+		if notCached(err) {
+			os.Exit(3)
+		}
+		os.Exit(1)
+	}
+}
+
+func run(out string, cached bool) error {
+	root, err := repository()
+	if err != nil {
+		return err
+	}
+	b := builder{module: filepath.Join(root, "tests", "programs", "build")}
+	source, version, err := b.clientGo()
+	if err != nil {
+		return err
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return err
+	}
+	dir, err := makeCopy(filepath.Join(cache, "glasswatch"), source, version)
+	if err != nil {
+		return err
+	}
+	fmt.Println(dir)
+	if out == "" {
+		return nil
+	}
+	if out, err = filepath.Abs(out); err != nil {
+		return err
+	}
+	if err := b.useCopy(dir); err != nil {
+		return err
+	}
+	if cached {
+		if err := b.checkCached(); err != nil {
+			return err
+		}
+	}
+	return b.build(out)
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// source is client-go as the programs have it.
+func source(t *testing.T) (dir, version string) {
+	t.Helper()
+	b := builder{module: filepath.Join("..", "build")}
+	dir, version, err := b.clientGo()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir, version
+}
+
+func TestCopy_HasAHookInEveryPlaceAndANameOfItsContents(t *testing.T) {
+	from, version := source(t)
+	parent := t.TempDir()
+	dir, err := makeCopy(parent, from, version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := makeCopy(parent, from, version)
+	if err != nil || again != dir {
+		t.Errorf("a second copy: want %s, got %s, %v", dir, again, err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(parent, "*")); len(left) != 1 {
+		t.Errorf("want one copy, got %v", left)
+	}
+	places := map[string]int{"cache.Described(": 0, "askHook(": 0, "hookTransport(": 0, "ReflectorsMade.Add(1)": 0}
+	err = filepath.WalkDir(dir, func(name string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		for place := range places {
+			places[place] += strings.Count(string(text), place)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The two functions are declared once more.
+	for place, want := range map[string]int{"cache.Described(": generatedInformers + 2, "askHook(": 2,
+		"hookTransport(": 2, "ReflectorsMade.Add(1)": 1} {
+		if places[place] != want {
+			t.Errorf("%s: want %d, got %d", place, want, places[place])
+		}
+	}
+}
+
+func TestDescribed_NamesTheNamespaceWhereTheConstructorHasOne(t *testing.T) {
+	from, _ := source(t)
+	for file, want := range map[string]string{
+		"informers/core/v1/pod.go":              "client), client, gvr, namespace, tweakListOptions),",
+		"informers/core/v1/node.go":             `client), client, gvr, "", tweakListOptions),`,
+		"metadata/metadatainformer/informer.go": "client), client, gvr, namespace, tweakListOptions),",
+	} {
+		raw, err := os.ReadFile(filepath.Join(from, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := apply(file, string(raw), patchesOf(file, string(raw)))
+		if err != nil || !strings.Contains(text, want) {
+			t.Errorf("%s: want %q in it, got none (%v)", file, want, err)
+		}
+	}
+}
+
+func TestApply_RefusesAFileThatHasChanged(t *testing.T) {
+	patches := []replacement{{"old", "new"}}
+	if got, err := apply("f", "an old text", patches); err != nil || got != "an new text" {
+		t.Errorf("got %q, %v", got, err)
+	}
+	for _, text := range []string{"another text", "old and old"} {
+		if _, err := apply("f", text, patches); err == nil || !strings.Contains(err.Error(),
+			"look at the patches again") {
+			t.Errorf("%q: got %v", text, err)
+		}
+	}
+}
+
+func TestCopy_FailsIfAPatchedFileIsGone(t *testing.T) {
+	from, _ := source(t)
+	some := t.TempDir()
+	if err := os.CopyFS(filepath.Join(some, "informers"), os.DirFS(filepath.Join(from, "informers"))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := copyPatched(t.TempDir(), some); err == nil || !strings.Contains(err.Error(), "is not there") {
+		t.Errorf("client-go without tools/cache: got %v", err)
+	}
+	if err := os.Remove(filepath.Join(some, "informers", "core", "v1", "pod.go")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := copyPatched(t.TempDir(), some); err == nil || !strings.Contains(err.Error(), "146 files") {
+		t.Errorf("client-go without pods: got %v", err)
+	}
+}
