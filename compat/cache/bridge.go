@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -109,7 +110,8 @@ func (b *bridge) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.
 }
 
 func (b *bridge) list(ctx context.Context, opts metav1.ListOptions) (*listwatch.List[object], error) {
-	from, err := interruptible(ctx, func() (runtime.Object, error) { return b.lw.ListWithContext(ctx, opts) }, nil)
+	list := func() (runtime.Object, error) { return b.lw.ListWithContext(ctx, opts) }
+	from, err := interruptible(ctx, 0, list, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +180,8 @@ func (b *bridge) watch(ctx context.Context, opts metav1.ListOptions) (listwatch.
 			w.Stop()
 		}
 	}
-	w, err := interruptible(ctx, func() (watch.Interface, error) { return b.lw.WatchWithContext(ctx, opts) }, abandoned)
+	begin := func() (watch.Interface, error) { return b.lw.WatchWithContext(ctx, opts) }
+	w, err := interruptible(ctx, watchGrace, begin, abandoned)
 	if err == nil && w == nil {
 		err = errNoWatch
 	}
@@ -240,19 +243,23 @@ func isNilPointer(obj any) bool {
 	return v.Kind() == reflect.Pointer && v.IsNil()
 }
 
-// interruptible returns f's result, or the error of ctx as soon as ctx ends, even if f ignores ctx. In that case f goes
-// on, and its result goes to abandoned, if not nil.
-func interruptible[R any](ctx context.Context, f func() (R, error), abandoned func(R)) (R, error) {
+// watchGrace is how long a watch function may go on after its context has ended. client-go waits for it without end, and
+// not at all for a list function. Without any wait a fake might still be at work when the informer has stopped.
+const watchGrace = time.Second
+
+// interruptible returns f's result, or the error of ctx if f goes on for longer than grace after ctx has ended. Then f's
+// result goes to abandoned, if not nil.
+func interruptible[R any](ctx context.Context, grace time.Duration, f func() (R, error), abandoned func(R)) (R, error) {
 	type answer struct {
 		result R
 		err    error
 	}
-	answers := make(chan answer)
+	answers, gone := make(chan answer), make(chan struct{})
 	go func() {
 		result, err := guarded(ctx, f)
 		select {
 		case answers <- answer{result, err}:
-		case <-ctx.Done():
+		case <-gone:
 			if abandoned != nil && err == nil {
 				abandoned(result)
 			}
@@ -262,6 +269,12 @@ func interruptible[R any](ctx context.Context, f func() (R, error), abandoned fu
 	case a := <-answers:
 		return a.result, a.err
 	case <-ctx.Done():
+	}
+	select {
+	case a := <-answers:
+		return a.result, a.err
+	case <-time.After(grace):
+		close(gone)
 		var none R
 		return none, ctx.Err()
 	}

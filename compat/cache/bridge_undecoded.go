@@ -70,7 +70,7 @@ func (closureTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 			context.AfterFunc(ctx, w.Stop) // it has nothing to tell, but may have goroutines
 		}
 	}
-	result, err := interruptible(waiting, func() (any, error) { return call.send(offering) }, late)
+	result, err := interruptible(waiting, 0, func() (any, error) { return call.send(offering) }, late)
 	if answer := offer.Answer(); answer != nil {
 		if err == nil {
 			late(result)

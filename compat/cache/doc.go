@@ -25,7 +25,8 @@
 //   - Queues: a transform that fails, or a missing key, drops that object only. An atomic list is the exception: see
 //     RealFIFO.Replace.
 //   - Informers and reflectors: all that glasswatch/sharedinformer and glasswatch/reflector promise. Cancellation ends
-//     every wait at once, even if a list or watch function ignores its context; such a function goes on by itself.
+//     every wait at once. Only a watch function that ignores its context holds it up, for a second. Then such a
+//     function goes on by itself, and a list function at once.
 //   - Every handler gets every change. Folding and bounds are opt-in: see NewSharedIndexInformerWithOptions.
 //
 // # What is not

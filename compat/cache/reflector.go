@@ -148,7 +148,7 @@ func (r *StoreReflector) newNative() *reflector.Reflector[object] {
 }
 
 // RunWithContext keeps the store equal to the server until ctx ends. It returns when its goroutines have ended, except
-// for those in a list or watch function that ignores its context.
+// for those in a list function that ignores its context, or for more than a second in a watch function.
 func (r *StoreReflector) RunWithContext(ctx context.Context) {
 	logger := klog.FromContext(ctx)
 	logger.V(3).Info("Starting reflector", "type", r.TypeDescription(), "resyncPeriod", r.options.ResyncPeriod, "reflector", r.Name())

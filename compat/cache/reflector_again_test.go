@@ -7,6 +7,7 @@ import (
 	"errors"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -116,7 +117,50 @@ func TestReflector_TheStoreHearsOfEachEventsVersion(t *testing.T) {
 		}()
 		require.NoError(t, r.ListAndWatchWithContext(ctx))
 		synctest.Wait()
-		l.Expect(t, "Replace 0 at 10", "Add a@10", "at 10", "Update a@20", "at 20", "Bookmark 30", "at 30", "Delete a@40", "at 40")
+		l.Expect(t, "Replace 0 at 10", "Add a@10", "at 10", "Update a@20", "at 20", "Bookmark 30", "at 30",
+			"Delete a@40", "at 40")
+	})
+}
+
+func TestReflector_ReturnsAfterItsWatchFunctionHas(t *testing.T) {
+	withBoth(t, func(t *testing.T, m machinery, s *village) {
+		ctx, cancel := context.WithCancel(t.Context())
+		returned := false // no mutex: the race detector would tell
+		lw := &ListWatch{ListFunc: s.List, WatchFunc: func(metav1.ListOptions) (watch.Interface, error) {
+			cancel()
+			<-time.After(100 * time.Millisecond)
+			returned = true
+			return watch.NewRaceFreeFake(), nil
+		}}
+		r := m.reflector(ToListWatcherWithWatchListSemantics(lw, s), &corev1.ConfigMap{}, &ledger{}, ReflectorOptions{})
+		r.RunWithContext(ctx)
+		require.True(t, returned)
+	})
+}
+
+func TestDifference_AFunctionThatDoesNotReturnHoldsNothingUpForLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		blocked := make(chan struct{})
+		defer close(blocked)
+		s := newVillage()
+		list := func(metav1.ListOptions) (runtime.Object, error) {
+			<-blocked
+			return nil, errors.New("too late")
+		}
+		watch := func(metav1.ListOptions) (watch.Interface, error) {
+			<-blocked
+			return watch.NewRaceFreeFake(), nil
+		}
+		for lw, held := range map[*ListWatch]time.Duration{
+			{ListFunc: list}: 0, {ListFunc: s.List, WatchFunc: watch}: watchGrace,
+		} {
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(time.Minute, cancel)
+			began := time.Now()
+			r := NewReflector(ToListWatcherWithWatchListSemantics(lw, s), &corev1.ConfigMap{}, &ledger{}, 0)
+			r.RunWithContext(ctx)
+			require.Equal(t, time.Minute+held, time.Since(began))
+		}
 	})
 }
 
@@ -124,8 +168,8 @@ func TestReflector_TheStoreHearsOfEachEventsVersion(t *testing.T) {
 func TestDifference_AReflectorIsNamedAfterTheLineOfItsCaller(t *testing.T) {
 	example, s := &corev1.ConfigMap{}, newVillage()
 //line /elsewhere/program.go:7
-	theirs, ours := clientgo.NewReflector(s, example, &ledger{}, 0).Name(), NewReflector(s, example, &ledger{}, 0).Name()
-//line reflector_again_test.go:129
+	theirs, ours := clientgo.NewReflector(s, example, nil, 0).Name(), NewReflector(s, example, nil, 0).Name()
+//line reflector_again_test.go:173
 	require.Contains(t, theirs, "/tools/cache/reflector.go:")
 	require.Equal(t, "/elsewhere/program.go:7", ours)
 }

@@ -43,6 +43,7 @@ func TestTests_SayWhichUnexportedNamesTheyNeed(t *testing.T) {
 		"TestThroughHelper":         {".empty"},
 		"TestThroughMethodOfHelper": {"newBox"},
 		"TestAddsAMethod":           {".Size"},
+		"TestAsserts":               nil,
 		"TestRuns":                  nil,
 		"TestOutside":               nil,
 		"ExampleBox":                nil,
@@ -63,10 +64,20 @@ func TestRun_TellsOfEachTestThatIsKept(t *testing.T) {
 	out, err := run(binary, time.Minute, patterns(tests, 2, []row{{name: "TestRuns", result: differs}}))
 	require.NoError(t, err)
 	require.Error(t, out.exit)
-	require.Contains(t, out.output["TestRuns"], "sample_test.go:28: badbad", "the place in the original")
+	require.Contains(t, out.output["TestRuns"], "sample_test.go:34: badbad", "the place in the original")
 	delete(out.ended, "ExampleBox")
-	require.Equal(t, map[string]string{"TestExported": "pass", "TestRuns": "fail", "TestOutside": "pass"}, out.ended)
+	require.Equal(t, map[string]string{
+		"TestExported": "pass", "TestRuns": "fail", "TestOutside": "pass", "TestAsserts": "pass",
+	}, out.ended)
 	require.Equal(t, map[string][]string{"TestRuns": {"bad"}}, out.failed)
+	rows := map[string]row{}
+	for _, one := range tests {
+		rows[one.name] = r.row(one, out)
+	}
+	require.Equal(t, row{"TestExported", passes, ""}, rows["TestExported"])
+	require.Equal(t, row{"TestAsserts", asInterface, ""}, rows["TestAsserts"])
+	require.Equal(t, row{"TestRuns", differs, "`bad`"}, rows["TestRuns"])
+	require.Equal(t, row{"TestField", notApplicable, "`.content`"}, rows["TestField"])
 }
 
 func TestPatterns_TestsThatFailRunApart(t *testing.T) {

@@ -140,12 +140,18 @@ func reach(from *node) map[*node]bool {
 	return seen
 }
 
+// ownStruct is the struct behind client-go's SharedIndexInformer. Many tests assert an informer to it for no other reason
+// than that NewSharedInformer returns less. The interface does as well.
+const ownStruct = "sharedIndexInformer"
+
 // test is a test or an example of client-go.
 type test struct {
 	name string
 	// unexported are the names that keep it from running elsewhere.
 	unexported []string
-	needs      map[*node]bool
+	// asserts: it asserts that an informer is client-go's own struct, and uses exported methods of it.
+	asserts bool
+	needs   map[*node]bool
 }
 
 // tests returns the tests and the examples.
@@ -160,6 +166,8 @@ func (g *graph) tests() (found []test) {
 		for needed := range t.needs {
 			maps.Copy(names, needed.unexported)
 		}
+		t.asserts = names[ownStruct]
+		delete(names, ownStruct)
 		t.unexported = slices.Sorted(maps.Keys(names))
 		found = append(found, t)
 	}

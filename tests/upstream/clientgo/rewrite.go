@@ -55,6 +55,8 @@ func (r *rewriter) write(dir string) (names []string, err error) {
 	return names, nil
 }
 
+var ownStructPointer = regexp.MustCompile(`\*` + ownStruct + `\b`)
+
 // reflectorPointer is the one type that a program must call by another name: NewReflector returns a *StoreReflector.
 var reflectorPointer = regexp.MustCompile(`\*Reflector\b`)
 
@@ -68,7 +70,7 @@ func (r *rewriter) file(file *testFile) []byte {
 			continue
 		}
 		from, to := r.g.src.fset.Position(n.decl.Pos()), r.g.src.fset.Position(n.decl.End())
-		text := file.text[from.Offset:to.Offset]
+		text := ownStructPointer.ReplaceAll(file.text[from.Offset:to.Offset], []byte("SharedIndexInformer"))
 		if r.renamed[n] {
 			text = reflectorPointer.ReplaceAll(text, []byte("*StoreReflector"))
 		}

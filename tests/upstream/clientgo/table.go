@@ -18,6 +18,7 @@ type row struct{ name, result, why string }
 // The results. Those that differ must have a reason in the table.
 const (
 	passes        = "passes"
+	asInterface   = "passes as interface"
 	renamed       = "passes renamed"
 	differs       = "differs"
 	notApplicable = "not applicable"
@@ -39,6 +40,9 @@ func (r *rewriter) row(t test, out outcome) row {
 			return row{name: t.name, result: renamed}
 		}
 	}
+	if t.asserts {
+		return row{name: t.name, result: asInterface}
+	}
 	return row{name: t.name, result: passes}
 }
 
@@ -57,7 +61,7 @@ func printRows(rows []row, out outcome, opts options) {
 			continue
 		}
 		count[row.result]++
-		fmt.Printf("  %-14s %s %s\n", row.result, row.name, row.why)
+		fmt.Printf("  %-19s %s %s\n", row.result, row.name, row.why)
 		if row.result == differs || opts.verbose {
 			fmt.Print(out.output[row.name])
 		}
@@ -148,7 +152,7 @@ func (found row) against(told row, is bool) string {
 		return fmt.Sprintf("the table should name what fails: %s", found.why)
 	case (found.result == differs || found.result == renamed) && told.why == found.why:
 		return "it differs, but why?"
-	case found.result == passes && told.why != "":
+	case (found.result == passes || found.result == asInterface) && told.why != "":
 		return "it passes; there is nothing to explain"
 	}
 	return ""

@@ -12,5 +12,11 @@ func New(content int) *Box { return &Box{content} }
 // Content is what is in the Box.
 func (b *Box) Content() int { return b.n }
 
+// SharedIndexInformer is sample's.
+type SharedIndexInformer = sample.SharedIndexInformer
+
+// NewInformer makes a SharedIndexInformer.
+func NewInformer() any { return New(2) }
+
 // Sizer is sample's.
 type Sizer = sample.Sizer

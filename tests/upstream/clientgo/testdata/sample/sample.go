@@ -14,5 +14,13 @@ func (b *Box) Content() int { return b.content }
 
 func (b *Box) empty() { b.content = 0 }
 
+// SharedIndexInformer is an interface, of which constructors return less.
+type SharedIndexInformer interface{ Content() int }
+
+type sharedIndexInformer struct{ *Box }
+
+// NewInformer makes a SharedIndexInformer.
+func NewInformer() any { return &sharedIndexInformer{New(2)} }
+
 // Sizer has a size.
 type Sizer interface{ Size() int }

@@ -23,6 +23,12 @@ func TestThroughMethodOfHelper(t *testing.T) { _ = sack{}.Size() }
 
 func TestAddsAMethod(t *testing.T) { _ = sizeOf(New(1)) }
 
+func TestAsserts(t *testing.T) {
+	if got := NewInformer().(*sharedIndexInformer).Content(); got != 2 {
+		t.Fatal(got)
+	}
+}
+
 func TestRuns(t *testing.T) {
 	t.Run("good", func(t *testing.T) {})
 	t.Run("bad", func(t *testing.T) { t.Fatal(strings.Repeat("bad", 2)) })
