@@ -3,6 +3,7 @@ package sharedinformer
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -70,7 +71,7 @@ func (l *listener[T]) append(batch []notification[T]) bool {
 		if l.folding != nil {
 			l.folding.add(n, l.Registration)
 		} else {
-			l.buf = append(l.buf, *n)
+			l.buf = append(slices.Grow(l.buf, len(batch)-j), *n) // a first list is long, and handlers are many
 		}
 	}
 	l.wake.Signal()

@@ -64,7 +64,6 @@ func (m *mirror[T]) apply(batch []delta[T], isInInitialList bool) (notes []notif
 		}
 	}
 	m.store.Apply(m.ops, version)
-	m.notes = slices.Grow(m.notes, len(m.ops))
 	for j := range m.ops {
 		d := ofList
 		if batch != nil {
