@@ -208,8 +208,9 @@ func env(app string) []corev1.EnvVar {
 func value(name, value string) corev1.EnvVar { return corev1.EnvVar{Name: name, Value: value} }
 
 func container(name, image string, port int32, env ...corev1.EnvVar) corev1.Container {
-	list := corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10m"),
-		corev1.ResourceMemory: resource.MustParse("32Mi")}
+	list := func(cpu, memory string) corev1.ResourceList {
+		return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory)}
+	}
 	probe := &corev1.Probe{
 		ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/" + name,
 			Port: intstr.FromString(name), Scheme: corev1.URISchemeHTTP}},
@@ -221,7 +222,7 @@ func container(name, image string, port int32, env ...corev1.EnvVar) corev1.Cont
 			{Name: name, ContainerPort: port, Protocol: corev1.ProtocolTCP},
 			{Name: name + "-metrics", ContainerPort: port + 1, Protocol: corev1.ProtocolTCP},
 		},
-		Resources:     corev1.ResourceRequirements{Requests: list, Limits: list.DeepCopy()},
+		Resources:     corev1.ResourceRequirements{Requests: list("10m", "32Mi"), Limits: list("250m", "256Mi")},
 		LivenessProbe: probe, ReadinessProbe: probe.DeepCopy(),
 		VolumeMounts: []corev1.VolumeMount{{Name: "scratch", MountPath: "/tmp"},
 			{Name: "config", MountPath: "/etc/app", ReadOnly: true}},
