@@ -25,7 +25,6 @@ type bridgeStream struct {
 	closeOnce sync.Once
 	closed    chan struct{}
 	forget    func() bool // releases ctx, which may live longer than the stream
-	release   func()      // if not nil, releases the context that the watch was made with
 }
 
 func newBridgeStream(ctx context.Context, b *bridge, w watch.Interface) *bridgeStream {
@@ -45,9 +44,6 @@ func (s *bridgeStream) stop() {
 	s.closeOnce.Do(func() {
 		close(s.closed) // first, so that Next knows that Close ended the channel
 		s.watch.Stop()
-		if s.release != nil {
-			s.release()
-		}
 	})
 }
 

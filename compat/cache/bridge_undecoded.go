@@ -34,7 +34,7 @@ func (b *bridge) decodeAnswers(lw *undecoded.ListerWatcher) bool {
 
 // closureCall is one call of a closure.
 type closureCall struct {
-	ctx     context.Context // for the closure: it lives as long as a watch that the closure decodes
+	ctx     context.Context // the caller's, which ends with the list or the watch
 	send    func(ctx context.Context) (any, error)
 	decoded any   // what it returned, if it has decoded the answer
 	err     error // what it failed with
@@ -61,7 +61,7 @@ type closureTransport struct{}
 func (closureTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	call := req.Context().Value(closureCallKey{}).(*closureCall)
 	ctx, cancel := context.WithCancel(call.ctx)
-	bound := context.AfterFunc(req.Context(), cancel) // closing the stream ends the request
+	unbind := context.AfterFunc(req.Context(), cancel) // closing the stream ends the request
 	waiting, taken := context.WithCancel(ctx)
 	defer taken()
 	offering, offer := undecoded.With(ctx, taken)
@@ -80,16 +80,8 @@ func (closureTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if call.decoded, call.err = result, err; err != nil {
 		return nil, err
 	}
-	if w, ok := result.(watch.Interface); ok && bound() {
-		call.decoded = decodedWatch{w, cancel}
-	}
+	unbind() // the request of a watch ends here, and the watch that the closure has decoded goes on
 	return nil, errDecoded
-}
-
-// decodedWatch is a watch that a closure has decoded. cancel ends the closure's context.
-type decodedWatch struct {
-	watch.Interface
-	cancel func()
 }
 
 // listUndecoded is list for a bridge that decodes answers.
@@ -124,10 +116,8 @@ func (b *bridge) watchUndecoded(ctx context.Context, opts metav1.ListOptions) (l
 	stream, call, err := asked(ctx, send, func(ctx context.Context) (listwatch.Stream[object], error) {
 		return b.native.Watch(ctx, opts)
 	})
-	if from, ok := call.decoded.(decodedWatch); ok {
-		pushed := newBridgeStream(ctx, b, from.Interface)
-		pushed.release = from.cancel
-		return pushed, nil
+	if from, ok := call.decoded.(watch.Interface); ok {
+		return newBridgeStream(ctx, b, from), nil
 	}
 	if err != nil {
 		return nil, err

@@ -11,6 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"glasswatch/listwatch"
 )
 
 func initialEventsEnd(version string) *corev1.ConfigMap {
@@ -76,4 +78,25 @@ func TestSharedInformer_InitialEventsAreTransformedAsTheyCome(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "yes", obj.(*corev1.ConfigMap).Data["seen"])
 	})
+}
+
+// What is remembered of an object ends with the queue's call for it, or with the next request.
+func TestEarlyTransform_RemembersNothingLonger(t *testing.T) {
+	early := &earlyTransform{wanted: func() bool { return true }, transform: func(obj object) (object, error) { return obj, nil }}
+	for _, name := range []string{"a", "b"} {
+		early.event(&listwatch.Event[object]{Type: listwatch.Added, Object: configMap(name, "1")})
+	}
+	require.Len(t, early.done, 2)
+	for obj := range early.done {
+		_, err := early.object(obj)
+		require.NoError(t, err)
+	}
+	require.Nil(t, early.done)
+	early.event(&listwatch.Event[object]{Type: listwatch.Added, Object: configMap("c", "1")})
+	early.begin()
+	require.Nil(t, early.done)
+
+	early.wanted = func() bool { return false }
+	early.event(&listwatch.Event[object]{Type: listwatch.Added, Object: configMap("c", "1")})
+	require.Nil(t, early.done)
 }

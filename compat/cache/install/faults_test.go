@@ -148,7 +148,7 @@ func TestInformers_SendTheRequestsOfTheClientset(t *testing.T) {
 			shared, unshared := watched(t, config, nil)
 			require.ElementsMatch(t, slices.Collect(maps.Keys(unshared)), slices.Collect(maps.Keys(shared)))
 			for request, n := range unshared { // watches last for a random time
-				require.InDelta(t, n, shared[request], 3, request)
+				require.InDelta(t, n, shared[request], 1, request)
 			}
 		})
 	}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -157,5 +159,51 @@ func TestNewSharedIndexInformer_ListsWhatTheClosuresList(t *testing.T) {
 			require.Len(t, informer.GetStore().ListKeys(), 4, name)
 			require.Equal(t, c.expected, shares(t, informer, "default/config-3", "default/config-4"), name)
 		}
+	})
+}
+
+// A program may wrap its clientset, to filter for instance. What its wrapper does must happen.
+func TestInformers_AskAWrappedClientsetItself(t *testing.T) {
+	inTown(t, func(t *testing.T, ctx context.Context, s *town) {
+		informer, err := NewInformer(struct{ kubernetes.Interface }{s.client}, &corev1.ConfigMap{}, Options{}, cache.SharedIndexInformerOptions{})
+		require.NoError(t, err)
+		run(t, ctx, informer)
+		require.False(t, shares(t, informer, "default/config-3", "default/config-4"))
+	})
+}
+
+// stopped is a watch that counts how often it is stopped.
+type stopped struct {
+	watch.Interface
+	times *atomic.Int32
+}
+
+func (s stopped) Stop() { s.times.Add(1); s.Interface.Stop() }
+
+func TestNewSharedIndexInformer_StopsTheWatchesOfItsClosures(t *testing.T) {
+	inTown(t, func(t *testing.T, ctx context.Context, s *town) {
+		s.config.Wrap(Transport)
+		client, err := kubernetes.NewForConfig(s.config)
+		require.NoError(t, err)
+		of := client.CoreV1().ConfigMaps("default")
+		var begun, ended atomic.Int32
+		informer := NewSharedIndexInformer(&cache.ListWatch{
+			ListWithContextFunc: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+				return of.List(ctx, opts)
+			},
+			WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+				w, err := of.Watch(ctx, opts)
+				begun.Add(1)
+				return stopped{w, &ended}, err
+			},
+		}, &corev1.ConfigMap{}, 0, nil)
+		run(t, ctx, informer)
+		require.True(t, shares(t, informer, "default/config-3", "default/config-4"))
+		for range 3 {
+			s.server.Faults().DropWatches()
+			time.Sleep(time.Minute) // of virtual time
+		}
+		require.Equal(t, int32(4), begun.Load())
+		require.Equal(t, int32(3), ended.Load())
 	})
 }

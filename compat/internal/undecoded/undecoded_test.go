@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
@@ -169,4 +171,26 @@ func TestTransport_AnswersThatEndAtTheDeadlineSaySo(t *testing.T) {
 		_, err = offer.Answer().Body.Read(make([]byte, 1))
 		require.Equal(t, context.DeadlineExceeded, err)
 	})
+}
+
+// recorder is a decoder that decodes nothing.
+type recorder struct{ calls int }
+
+func (r *recorder) Unmarshal([]byte, interface{ Unmarshal([]byte) error }) error {
+	r.calls++
+	return nil
+}
+
+func TestListerWatcher_AfterStopSharingObjectsDecodeThemselves(t *testing.T) {
+	r, pod := &recorder{}, &corev1.Pod{}
+	lw := &ListerWatcher{Sharing: r}
+	data, err := (&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "a"}}).Marshal()
+	require.NoError(t, err)
+	require.NoError(t, lw.Unmarshal(data, pod))
+	require.Equal(t, 1, r.calls)
+	require.Empty(t, pod.Name)
+	lw.StopSharing()
+	require.NoError(t, lw.Unmarshal(data, pod))
+	require.Equal(t, 1, r.calls)
+	require.Equal(t, "a", pod.Name)
 }
