@@ -43,7 +43,7 @@ upstream:
 clientgo-tests:
 	cd tests/upstream/clientgo && go run .
 
-# Upstream's kube-controller-manager and kube-scheduler on our informers, beside client-go's: docs/programs.md, in 100 minutes.
+# Upstream's kube-controller-manager and kube-scheduler on our informers, beside client-go's: docs/programs.md. It takes about two hours.
 programs: controlplane
 	go run ./tests/programs/patch -o bin/programs
 	go run ./tests/programs -write $(PROGRAMS)

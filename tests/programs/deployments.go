@@ -87,7 +87,8 @@ func merge(a, b map[string]string) map[string]string {
 	return both
 }
 
-// podAt is the n-th pod of a Deployment, much like those of tests/bench/coldsync, as the ReplicaSet controller, the admission and the scheduler leave it.
+// podAt is the n-th pod of a Deployment, much like those of tests/bench/coldsync, as the ReplicaSet controller, the
+// admission and the scheduler leave it.
 func podAt(l load, i, n int, owner types.UID) *corev1.Pod {
 	r, yes := randomFor(ofPod, i, n), true
 	template := templateAt(i, current)
@@ -200,7 +201,8 @@ func env(app string) []corev1.EnvVar {
 		{Name: "DATABASE_PASSWORD", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
 			LocalObjectReference: corev1.LocalObjectReference{Name: app + "-database"}, Key: "password"}}},
 		value("DATABASE_URL", "postgres://"+app+"@database.shop.svc:5432/"+app),
-		value("CACHE_URL", "redis://cache.shop.svc:6379/0"), value("LOG_LEVEL", "info"), value("OTEL_SERVICE_NAME", app),
+		value("CACHE_URL", "redis://cache.shop.svc:6379/0"), value("LOG_LEVEL", "info"),
+		value("OTEL_SERVICE_NAME", app),
 		value("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector.monitoring.svc:4317"),
 	}
 }
@@ -209,7 +211,9 @@ func value(name, value string) corev1.EnvVar { return corev1.EnvVar{Name: name, 
 
 func container(name, image string, port int32, env ...corev1.EnvVar) corev1.Container {
 	list := func(cpu, memory string) corev1.ResourceList {
-		return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory)}
+		return corev1.ResourceList{
+			corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory),
+		}
 	}
 	probe := &corev1.Probe{
 		ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: "/" + name,

@@ -1,7 +1,7 @@
-// Command programs measures whole programs of upstream, kube-controller-manager and kube-scheduler, on glasswatch's
+// Command programs measures whole programs, kube-controller-manager, kube-scheduler and descheduler, on glasswatch's
 // informers beside client-go's. It writes docs/programs.md.
 //
-//	make programs                                          builds all, and writes the page, in 100 minutes
+//	make programs                                          builds all, and writes the page, in about two hours
 //	make programs PROGRAMS="-rounds 1 -works many -for 30s"
 //	go run ./tests/programs -deployments 40 -others 500 -rounds 1     the page on standard output
 //	go run ./tests/programs -write -keep F                 goes on where an earlier run with F has ended
@@ -28,7 +28,7 @@
 //
 // # What is not
 //
-//   - A real kubelet: pods run as soon as they are bound. kwok and hollow nodes would need more CPU of the same cores.
+//   - A kubelet, real or hollow: kubelet.go has pods run as soon as they are bound.
 //   - The admission of service accounts is off on this server. The standing pods have its volumes nevertheless, and the
 //     pods of the story do not.
 //   - Programs that make reflectors of their own.

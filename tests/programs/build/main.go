@@ -1,5 +1,5 @@
-// Command programs is kube-controller-manager, kube-scheduler and descheduler in one binary, unchanged, on the informers
-// of one's choice.
+// Command programs is kube-controller-manager, kube-scheduler and descheduler in one binary, unchanged, on the
+// informers of one's choice.
 //
 //	programs kube-controller-manager --kubeconfig F …    upstream's flags
 //	GLASSWATCH_INFORMERS=client-go programs kube-scheduler …
