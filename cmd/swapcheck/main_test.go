@@ -192,6 +192,19 @@ func TestSwapcheck_NamesTheModulesBelowThatItDoesNotRead(t *testing.T) {
 	require.Equal(t, "0 of 0 uses differ\nnot read: sub/go.mod is of another module\n", stderr)
 }
 
+func TestSwapcheck_ReadsForTheSystemThatTheEnvironmentNames(t *testing.T) {
+	t.Setenv("GOWORK", "off")
+	dir := write(t, map[string]string{
+		"go.mod": "module example.com/systems\n\ngo 1.26.0\n", "a.go": "package a\n",
+		"a_windows.go": "package a\n\nvar _ = none\n",
+	})
+	for system, want := range map[string]int{"linux": nothingDiffers, "windows": failed} {
+		t.Setenv("GOOS", system)
+		status, _, stderr := swapcheck(t, dir)
+		require.Equal(t, want, status, "%s: %s", system, stderr)
+	}
+}
+
 // user is a program with client-go's names that differ in ways that only few programs meet.
 const user = `package user
 

@@ -31,7 +31,8 @@ var registering = map[string]string{
 
 const (
 	metricsOfQueues    = "counts client-go's queues only; give a provider of your own to the facade's SetProvider"
-	metricsOfInformers = "counts client-go's informers only; give a provider of your own to the facade's SetInformerMetricsProvider"
+	metricsOfInformers = "counts client-go's informers only; give a provider of your own to the facade's " +
+		"SetInformerMetricsProvider"
 )
 
 // use is one place at which a package uses a name of a table, or imports one of registering.
