@@ -3,8 +3,10 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 
 	"golang.org/x/tools/go/packages"
@@ -65,7 +67,7 @@ func problemsOf(pkgs []*packages.Package) []string {
 	return problems
 }
 
-// requireModule fails unless dir is in a module or a workspace.
+// requireModule fails unless dir is in a module.
 func requireModule(dir string) error {
 	cmd := exec.Command("go", "env", "GOMOD", "GOWORK")
 	cmd.Dir = dir
@@ -75,10 +77,40 @@ func requireModule(dir string) error {
 	if err != nil {
 		return fmt.Errorf("%s: go env: %w: %s", dir, err, &stderr)
 	}
-	for file := range strings.Lines(string(out)) {
-		if file = strings.TrimSpace(file); file != "" && file != "off" && file != os.DevNull {
-			return nil
-		}
+	mod, work, _ := strings.Cut(string(out), "\n")
+	isFile := func(path string) bool { return path != "" && path != "off" && path != os.DevNull }
+	switch {
+	case isFile(strings.TrimSpace(mod)):
+		return nil
+	case isFile(strings.TrimSpace(work)):
+		return fmt.Errorf("%s is in a workspace, but in no module of it: name a folder of a module", dir)
 	}
 	return fmt.Errorf("%s is in no Go module: there is no go.mod in it or above it", dir)
+}
+
+// otherModules returns the go.mod files below dir whose packages are not among pkgs: ./... ends at another module.
+func otherModules(dir string, pkgs []*packages.Package) (skipped []string, err error) {
+	read := map[string]bool{filepath.Join(dir, "go.mod"): true}
+	for _, p := range pkgs {
+		if p.Module != nil {
+			read[p.Module.GoMod] = true
+		}
+	}
+	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := entry.Name()
+		ignored := strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || name == "testdata" || name == "vendor"
+		switch {
+		case entry.IsDir() && ignored && path != dir:
+			return fs.SkipDir // the go command does not look there either
+		case name == "go.mod" && !entry.IsDir() && !read[path]:
+			below, err := filepath.Rel(dir, path)
+			skipped = append(skipped, below)
+			return err
+		}
+		return nil
+	})
+	return skipped, err
 }

@@ -4,11 +4,18 @@
 //	go run -C GLASSWATCH ./cmd/swapcheck DIR
 //
 // GLASSWATCH is the checkout, DIR a folder of your module; without DIR it is the folder in which you are. All packages
-// in it and below it are read, with their tests, for the system and the build tags that GOOS, GOARCH and GOFLAGS say.
-// They must compile. A program that imports the facades already is read as well.
+// in it and below it are read, with their tests. They must compile. A program that imports the facades already is read
+// as well. Modules in folders below are not read; they are named at the end.
+//
+// The packages are read for the system and the build tags that GOOS, GOARCH and GOFLAGS say. go run takes these
+// variables, and GOWORK, for swapcheck itself. So build it first if you set one of them:
+//
+//	go build -C GLASSWATCH -o /tmp/swapcheck ./cmd/swapcheck
+//	GOOS=windows /tmp/swapcheck DIR
 //
 // Each use is one line: file, line and column; the name; the class and the words of its row in compat/README.md. Rows
-// that those words refer to follow at the end.
+// that those words refer to follow at the end. An import that registers metrics for client-go's queues or informers is
+// listed, too. A call through an interface of your own is not seen.
 //
 // The exit status is 0 if no use differs, 1 if there are such uses, and 2 if DIR cannot be checked. (The go command
 // reports the latter two alike, as 1, and prints the status.)
@@ -78,7 +85,12 @@ func check(dir string) (report, error) {
 	if err != nil {
 		return report{}, err
 	}
-	return analyze(dir, pkgs, tables)
+	r, err := analyze(dir, pkgs, tables)
+	if err != nil {
+		return report{}, err
+	}
+	r.skipped, err = otherModules(dir, pkgs)
+	return r, err
 }
 
 // folder makes dir absolute. The go command's -C changes the working directory, but not PWD: that is still where the

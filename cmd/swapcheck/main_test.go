@@ -60,14 +60,15 @@ func TestSwapcheck_IsRightOnTheThreeWays(t *testing.T) {
 	direct := filepath.Join(ways, "direct")
 	status, uses, stderr := swapcheck(t, direct)
 	require.Equal(t, usesDiffer, status, stderr)
-	require.Regexp(t, `^6 of [1-9]\d uses differ\n$`, stderr, "all are seen, those that are the same, too")
+	require.Regexp(t, `^8 of [1-9]\d uses differ\n$`, stderr, "all are seen, those that are the same, too")
 	var want []string
 	for _, file := range []string{"after/main.go", "before/main.go"} {
 		want = append(want,
 			at(t, direct, file, "NewTypedRateLimitingQueueWithConfig(")+
 				" workqueue.NewTypedRateLimitingQueueWithConfig",
 			at(t, direct, file, "DefaultTypedControllerRateLimiter[")+" workqueue.DefaultTypedControllerRateLimiter",
-			at(t, direct, file, "NewSharedIndexInformer(")+" cache.NewSharedIndexInformer")
+			at(t, direct, file, "NewSharedIndexInformer(")+" cache.NewSharedIndexInformer",
+			at(t, direct, file, "queue.Done(")+" workqueue.TypedInterface.Done")
 	}
 	require.Equal(t, want, uses)
 }
@@ -78,14 +79,18 @@ func TestReport_HasTheRowsThatOthersReferTo(t *testing.T) {
 	table := []compat.Row{
 		row("A", "different", "as `C`, or as `Same`"),
 		row("B", "different", "as `A`"),
-		row("C", "different", "with more; as `D`"),
-		row("D", "different", "as `A`"),
+		row("C", "different", "with more, on this package's `D`"),
+		row("D", "different", "as in `A`, whose `B.Field` differs"),
+		row("B.Field", "different", "is not used; `panic(nil)`"),
 		row("E", "different", "is named by none"),
 		row("Same", "same", "as `E`"),
 	}
 	r := report{tables: map[string][]compat.Row{path: table}}
-	require.Equal(t, []string{"cache.C: different: with more; as `D`\n", "cache.D: different: as `A`\n"},
-		r.referred([]use{{path: path, row: table[0]}, {path: path, row: table[1]}}))
+	require.Equal(t, []string{
+		"cache.B.Field: different: is not used; `panic(nil)`\n",
+		"cache.C: different: with more, on this package's `D`\n",
+		"cache.D: different: as in `A`, whose `B.Field` differs\n",
+	}, r.referred([]use{{path: path, row: table[0]}, {path: path, row: table[1]}}))
 }
 
 func TestSorted_ListsEachUseOnceInTheOrderOfTheFiles(t *testing.T) {
@@ -115,13 +120,15 @@ func write(t *testing.T, files map[string]string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	for name, text := range files {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+		file := filepath.Join(dir, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	}
 	return dir
 }
 
 func TestSwapcheck_SaysWhatItCannotCheck(t *testing.T) {
-	t.Setenv("GOWORK", "off")
+	t.Setenv("GOWORK", "")
 	const mod = "module example.com/broken\n\ngo 1.26.0\n"
 	for _, c := range []struct {
 		name  string
@@ -130,6 +137,8 @@ func TestSwapcheck_SaysWhatItCannotCheck(t *testing.T) {
 		want  string
 	}{
 		{"no module", map[string]string{"main.go": "package main\n"}, nil, "is in no Go module: there is no go.mod"},
+		{"a workspace", map[string]string{"go.work": "go 1.26.0\n\nuse ./a\n", "a/go.mod": mod, "a/a.go": "package a\n"}, nil,
+			"is in a workspace, but in no module of it: name a folder of a module"},
 		{"no package", map[string]string{"go.mod": mod}, nil, "has no Go packages"},
 		{"a type error", map[string]string{"go.mod": mod, "a.go": "package a\n\nvar A int = \"a\"\n"}, nil,
 			"a.go:3:13: cannot use"},
@@ -170,6 +179,76 @@ func TestSwapcheck_ShowsTenErrorsOfAModuleThatDoesNotCompile(t *testing.T) {
 	_, _, stderr := swapcheck(t, dir)
 	require.Equal(t, shown, strings.Count(stderr, "undefined: none"))
 	require.Contains(t, stderr, "and 3 more")
+}
+
+func TestSwapcheck_NamesTheModulesBelowThatItDoesNotRead(t *testing.T) {
+	t.Setenv("GOWORK", "")
+	mod := func(name string) string { return "module example.com/" + name + "\n\ngo 1.26.0\n" }
+	_, _, stderr := swapcheck(t, write(t, map[string]string{
+		"go.mod": mod("whole"), "a.go": "package a\n",
+		"sub/go.mod": mod("sub"), "sub/a.go": "package a\n",
+		"sub/vendor/go.mod": mod("vendored"), "testdata/go.mod": mod("data"), ".hidden/go.mod": mod("hidden"),
+	}))
+	require.Equal(t, "0 of 0 uses differ\nnot read: sub/go.mod is of another module\n", stderr)
+}
+
+func TestSwapcheck_ReadsForTheSystemThatTheEnvironmentNames(t *testing.T) {
+	t.Setenv("GOWORK", "off")
+	dir := write(t, map[string]string{
+		"go.mod": "module example.com/systems\n\ngo 1.26.0\n", "a.go": "package a\n",
+		"a_windows.go": "package a\n\nvar _ = none\n",
+	})
+	for system, want := range map[string]int{"linux": nothingDiffers, "windows": failed} {
+		t.Setenv("GOOS", system)
+		status, _, stderr := swapcheck(t, dir)
+		require.Equal(t, want, status, "%s: %s", system, stderr)
+	}
+}
+
+// user is a program with client-go's names that differ in ways that only few programs meet.
+const user = `package user
+
+import (
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+)
+
+func queues(kept workqueue.TypedRateLimitingInterface[string], x any) {
+	queue := workqueue.NewTyped[string]()
+	queue.Done("never taken")
+	queue.ShutDownWithDrain()
+	old := workqueue.New()
+	old.ShutDownWithDrain()
+	kept.Done("never taken")
+	_, _ = x.(*cache.Heap)
+	_ = workqueue.NewDelayingQueue()
+	_ = cache.HandlerOptions{Logger: nil}
+}
+`
+
+func TestSwapcheck_FindsWhatTheRealTablesSay(t *testing.T) {
+	t.Setenv("GOWORK", "off")
+	direct := filepath.Join("..", "..", "tests", "external", "direct")
+	files := map[string]string{"user.go": user}
+	for _, name := range []string{"go.mod", "go.sum"} {
+		text, err := os.ReadFile(filepath.Join(direct, name))
+		require.NoError(t, err)
+		files[name] = string(text)
+	}
+	checkout, err := filepath.Abs(filepath.Join("..", ".."))
+	require.NoError(t, err)
+	files["go.mod"] = strings.Replace(files["go.mod"], "glasswatch => ../../..", "glasswatch => "+checkout, 1)
+	dir := write(t, files)
+	status, uses, stderr := swapcheck(t, dir)
+	require.Equal(t, usesDiffer, status, stderr)
+	require.Equal(t, []string{
+		at(t, dir, "user.go", "queue.Done") + " workqueue.Typed.Done",
+		at(t, dir, "user.go", "queue.ShutDown") + " workqueue.Typed.ShutDownWithDrain",
+		at(t, dir, "user.go", "old.ShutDown") + " workqueue.Typed.ShutDownWithDrain",
+		at(t, dir, "user.go", "kept.Done") + " workqueue.TypedInterface.Done",
+		at(t, dir, "user.go", "x.(*cache.Heap)") + " cache.Heap",
+		at(t, dir, "user.go", "NewDelayingQueue") + " workqueue.NewDelayingQueue",
+	}, uses)
 }
 
 func TestSwapcheck_ADirIsRelativeToWhereTheUserIs(t *testing.T) {

@@ -26,7 +26,8 @@ type report struct {
 	fset    *token.FileSet
 	tables  map[string][]compat.Row
 	uses    []use
-	version string // of client-go, empty if the module does not have it
+	version string   // of client-go, empty if the module does not have it
+	skipped []string // go.mod files of other modules
 }
 
 func analyze(dir string, pkgs []*packages.Package, tables map[string][]compat.Row) (report, error) {
@@ -77,14 +78,18 @@ func (r report) print(stdout, stderr io.Writer) {
 		fmt.Fprintf(stdout, "\nThese rows refer to:\n%s", strings.Join(others, ""))
 	}
 	fmt.Fprintf(stderr, "%d of %d uses differ\n", len(differing), len(r.uses))
+	for _, mod := range r.skipped {
+		fmt.Fprintf(stderr, "not read: %s is of another module\n", mod)
+	}
 	if r.version != "" && !strings.HasPrefix(r.version, knows) {
 		fmt.Fprintf(stderr, "the module has client-go %s, but what is known here is %sx\n", r.version, knows)
 	}
 }
 
-var reference = regexp.MustCompile("\\b[Aa]s `(\\w+)`")
+// reference is a name in the words of a row.
+var reference = regexp.MustCompile("`(\\w+(?:\\.\\w+)?)`")
 
-// referred returns the rows that the words of uses refer to, without those that are among them.
+// referred returns the rows that differ of all names in the words of uses, without those that are among them.
 func (r report) referred(uses []use) []string {
 	lines := map[string]string{}
 	shown := map[string]bool{}

@@ -8,6 +8,7 @@ import (
 	"path"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/tools/go/analysis"
@@ -21,17 +22,35 @@ var facades = map[string]string{
 	"k8s.io/client-go/util/workqueue": "glasswatch/compat/workqueue",
 }
 
-// use is one place at which a package uses a name of a table.
+// registering are packages whose import sets client-go's providers of metrics. The words are those of their rows.
+var registering = map[string]string{
+	"k8s.io/component-base/metrics/prometheus/workqueue":     metricsOfQueues,
+	"k8s.io/component-base/metrics/prometheus/clientgo/fifo": metricsOfInformers,
+	"k8s.io/component-base/metrics/prometheus/clientgo":      metricsOfQueues + "; " + metricsOfInformers,
+}
+
+const (
+	metricsOfQueues    = "counts client-go's queues only; give a provider of your own to the facade's SetProvider"
+	metricsOfInformers = "counts client-go's informers only; give a provider of your own to the facade's " +
+		"SetInformerMetricsProvider"
+)
+
+// use is one place at which a package uses a name of a table, or imports one of registering.
 type use struct {
 	pos  token.Pos
-	path string // the table's
+	path string // the table's, or what is imported
 	row  compat.Row
 }
 
 func (u use) differs() bool { return u.row.Class != "same" && u.row.Class != "added" }
 
 // name is how programs write it.
-func (u use) name() string { return path.Base(u.path) + "." + u.row.Name }
+func (u use) name() string {
+	if u.row.Name == "" {
+		return u.path
+	}
+	return path.Base(u.path) + "." + u.row.Name
+}
 
 func (u use) String() string { return fmt.Sprintf("%s: %s: %s", u.name(), u.row.Class, u.row.Words) }
 
@@ -76,6 +95,11 @@ func (f *finder) visit(node ast.Node) bool {
 		f.add(node.Pos(), f.info.Uses[node])
 	case *ast.CompositeLit:
 		f.addPositional(node)
+	case *ast.ImportSpec:
+		imported, _ := strconv.Unquote(node.Path.Value)
+		if words, found := registering[imported]; found {
+			f.uses = append(f.uses, use{node.Pos(), imported, compat.Row{Class: "different", Words: words}})
+		}
 	}
 	return true
 }

@@ -28,5 +28,5 @@ func TestUses_AreFoundHoweverTheyAreWritten(t *testing.T) {
 		"k8s.io/client-go/tools/cache":    caches,
 		"k8s.io/client-go/util/workqueue": queues,
 		"glasswatch/compat/workqueue":     queues,
-	}), "user", "indirect", "swapped")
+	}), "user", "indirect", "swapped", "metrics")
 }

@@ -51,3 +51,21 @@ func TestMetrics_OfStoresAndQueuesAreClientGos(t *testing.T) {
 	require.Equal(t, theirs.queued, ours.queued)
 	require.Equal(t, []float64{1, 456789012345678, 0}, ours.version.values)
 }
+
+// clientGos is the provider that client-go has: it takes one for the life of the process.
+var clientGos told
+
+func TestSetInformerMetricsProvider_IsNotClientGos(t *testing.T) {
+	clientgo.SetInformerMetricsProvider(&clientGos)
+	name, err := clientgo.NewInformerName("metrics of client-go's provider")
+	require.NoError(t, err)
+	defer name.Release()
+	id := func(resource string) InformerNameAndResource {
+		return name.WithResource(schema.GroupVersionResource{Resource: resource})
+	}
+	clientGos.version.values = nil
+	NewStore(keyOfPod, WithStoreMetrics(id("ours"), nil)).Bookmark("1")
+	require.Empty(t, clientGos.version.values)
+	clientgo.NewStore(keyOfPod, clientgo.WithStoreMetrics(id("theirs"), nil)).Bookmark("2")
+	require.Contains(t, clientGos.version.values, 2.0)
+}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	clientgo "k8s.io/client-go/util/workqueue"
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
@@ -129,6 +130,22 @@ func TestSetProvider_CountsForNamedQueuesMadeAfterItsFirstCall(t *testing.T) {
 	require.Equal(t, []string{"1"}, first.history("after/adds"))
 	require.Empty(t, second.metrics)
 	require.Equal(t, []string{"1"}, own.history("own/adds"))
+}
+
+// clientGos is the provider that client-go has: it takes one for the life of the process.
+var clientGos ledger
+
+func TestSetProvider_IsNotClientGos(t *testing.T) {
+	clientgo.SetProvider(&clientGos)
+	name := t.Name()
+	ours := NewTypedWithConfig(TypedQueueConfig[string]{Name: name + " ours"})
+	theirs := clientgo.NewTypedWithConfig(clientgo.TypedQueueConfig[string]{Name: name + " theirs"})
+	for _, q := range []TypedInterface[string]{ours, theirs} {
+		q.Add("a")
+		q.ShutDown()
+	}
+	require.Nil(t, clientGos.history(name+" ours/adds"))
+	require.NotEmpty(t, clientGos.history(name+" theirs/adds"))
 }
 
 // With -race this checks that calls of one queue's metrics never overlap, for no lock guards the ledger's columns.

@@ -50,7 +50,9 @@ func TestSwapcheck_IsRightOnTheSampleController(t *testing.T) {
 	const generated = "pkg/generated/informers/externalversions/samplecontroller/v1alpha1/foo.go"
 	require.Equal(t, []string{
 		"controller.go workqueue.NewTypedItemExponentialFailureRateLimiter",
+		"controller.go workqueue.TypedBucketRateLimiter",
 		"controller.go workqueue.NewTypedRateLimitingQueue",
+		"controller.go workqueue.TypedInterface.Done",
 		generated + " cache.NewSharedIndexInformerWithOptions",
 		generated + " cache.SharedIndexInformerOptions",
 	}, found)

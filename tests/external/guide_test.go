@@ -82,11 +82,71 @@ func TestGuide_EveryBlockIsCompiledOrRun(t *testing.T) {
 	require.Empty(t, diffs, "the page does not show these")
 }
 
-// known are the commands that are run: of gofmt by the next test, of swapcheck by its own, of go mod by that of the
-// README's steps.
+// known are the commands that are run: of swapcheck by its own tests, the others by those of the steps.
 var known = regexp.MustCompile(`^(gofmt -w -r '.+' \.` +
 	`|go run -C /path/to/glasswatch \./cmd/swapcheck "\$PWD"` +
-	`|go mod edit -require glasswatch@v0\.0\.0 -replace glasswatch=/path/to/glasswatch|go mod tidy)\n$`)
+	`|go build -C /path/to/glasswatch -o /tmp/swapcheck \./cmd/swapcheck|GOOS=windows /tmp/swapcheck "\$PWD"` +
+	`|go mod edit -require glasswatch@v0\.0\.0 -replace glasswatch=/path/to/glasswatch` +
+	`|go mod edit -droprequire glasswatch -dropreplace glasswatch|go mod tidy)\n$`)
+
+// steps returns the page's commands of gofmt and go mod, in order, with the checkout in place.
+func steps(t *testing.T) (commands []string) {
+	t.Helper()
+	checkout, err := filepath.Abs(filepath.Join("..", ".."))
+	require.NoError(t, err)
+	_, blocks := guide(t)
+	for _, b := range blocks {
+		for command := range strings.Lines(b.text) {
+			if b.language == "sh" && (strings.HasPrefix(command, "gofmt ") || strings.HasPrefix(command, "go mod ")) {
+				commands = append(commands, strings.ReplaceAll(command, "/path/to/glasswatch", checkout))
+			}
+		}
+	}
+	return commands
+}
+
+func TestGuide_ItsStepsInTheirOrderMakeAModuleThatCompiles(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "main.go"), []byte(read(t, "direct", "before", "main.go")), 0o600))
+	for _, name := range []string{"go.mod", "go.sum"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(read(t, "direct", name)), 0o600))
+	}
+	shell := func(command string, flags ...string) (string, error) {
+		cmd := exec.Command("sh", "-c", command)
+		cmd.Dir = dir
+		cmd.Env = append(append(os.Environ(), "GOWORK=off"), flags...)
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	run := func(command string) {
+		t.Helper()
+		out, err := shell(command)
+		require.NoError(t, err, "%s: %s", command, out)
+	}
+	run("go mod edit -dropreplace glasswatch -droprequire glasswatch && go mod tidy")
+	before := read(t, dir, "go.mod")
+	require.NotContains(t, before, "glasswatch v")
+
+	commands := steps(t)
+	require.Len(t, commands, 8)
+	run(commands[0])
+	vendor := filepath.Join(dir, "vendor")
+	require.NoError(t, os.Mkdir(vendor, 0o700))
+	out, err := shell("go list ./...", "GOFLAGS=")
+	require.Error(t, err)
+	require.Contains(t, out, "inconsistent vendoring")
+	require.NoError(t, os.Remove(vendor))
+	for _, command := range commands[1:4] {
+		run(command)
+	}
+	run("go vet . && go list -m glasswatch")
+	require.Equal(t, read(t, "direct", "after", "main.go"), read(t, dir, "main.go"))
+
+	for _, command := range append(commands[4:], "go vet .") {
+		run(command)
+	}
+	require.Equal(t, before, read(t, dir, "go.mod"))
+}
 
 func TestGuide_ItsCommandsChangeTheImportsThereAndBack(t *testing.T) {
 	page, _ := guide(t)

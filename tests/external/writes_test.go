@@ -30,7 +30,7 @@ func TestSwap_AWriteToTheCacheReachesOtherObjectsAndTheDetectorNamesIt(t *testin
 	var labelled int
 	_, err := fmt.Sscanf(p.next(), "labelled %d", &labelled)
 	require.NoError(t, err)
-	require.Greater(t, labelled, 1, "objects that share their labels with the one that was written to")
+	require.Greater(t, labelled, 10/2, "most objects share their labels with the one that was written to")
 	_, err = p.end(syscall.SIGTERM)
 	require.NoError(t, err)
 

@@ -35,6 +35,8 @@
 //
 // # Not guaranteed
 //
+// [Into] makes its informers at once. So the factory runs every kind that it was given, also one that nothing asks for.
+//
 // A factory does not export its namespace and its tweak of list options. So repeat in [Options] what you passed to
 // WithNamespace and WithTweakListOptions. Dynamic and metadata factories always make their informers themselves.
 // [NewDynamicFactory] and [NewMetadataFactory] replace them; their objects share nothing.

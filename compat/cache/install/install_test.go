@@ -39,6 +39,27 @@ func isOurs(handle any) bool {
 	return ok
 }
 
+func TestInto_TheFactoryRunsEveryKindThatIsListed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := fake.NewClientset()
+		factory := informers.NewSharedInformerFactory(client, 0)
+		require.NoError(t, Into(factory, Options{}, &corev1.Service{}, &corev1.Node{}))
+		factory.Core().V1().Services().Informer()
+		factory.Core().V1().Pods().Informer()
+		ctx, cancel := context.WithCancel(t.Context())
+		factory.StartWithContext(ctx)
+		synctest.Wait()
+		cancel()
+		factory.Shutdown()
+		listed := map[string]bool{}
+		for _, action := range client.Actions() {
+			listed[action.GetResource().Resource] = true
+		}
+		require.Equal(t, map[string]bool{"services": true, "pods": true, "nodes": true}, listed,
+			"nodes, too, though nothing has asked for them")
+	})
+}
+
 func TestInto_GeneratedListersReadOurStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := fake.NewClientset(service("web", "a"), service("db", "b"), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}})

@@ -88,6 +88,7 @@ func (table Table) RequireEveryName(t *testing.T) {
 func (table Table) RequireTruth(t *testing.T) {
 	t.Helper()
 	table.requireMembers(t)
+	table.requireOneClass(t)
 	for name, row := range table.rows {
 		theirs, ours := table.theirs[name], table.ours[name]
 		switch row.here {

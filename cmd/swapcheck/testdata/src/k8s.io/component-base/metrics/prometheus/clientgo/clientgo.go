@@ -1,0 +1,2 @@
+// Package clientgo stands in for component-base's.
+package clientgo

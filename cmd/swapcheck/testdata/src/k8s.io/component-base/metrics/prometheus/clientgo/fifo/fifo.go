@@ -1,0 +1,2 @@
+// Package fifo stands in for component-base's.
+package fifo

@@ -1,0 +1,2 @@
+// Package workqueue stands in for component-base's.
+package workqueue
