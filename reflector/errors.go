@@ -95,8 +95,8 @@ func kindOf(err error) errorKind {
 	case apierrors.IsResourceExpired(err), apierrors.IsGone(err):
 		return kindExpired
 	case errors.Is(err, ErrRewound), apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge),
-		// Servers before 1.18.6 said it in words only, those before 1.17 in the message, the others in a cause.
-		answered && strings.Contains(status.ErrStatus.String(), "Too large resource version"):
+		answered && apierrors.IsTimeout(err) && // servers before 1.18.6: only in words, in the message or in a cause
+			strings.Contains(status.ErrStatus.String(), "Too large resource version"):
 		return kindAhead
 	case apierrors.IsBadRequest(err), apierrors.IsInvalid(err), apierrors.IsMethodNotSupported(err):
 		return kindUnsupported

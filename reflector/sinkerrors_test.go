@@ -53,4 +53,5 @@ func TestKindOf_KnowsTheTextOfOldServers(t *testing.T) {
 	require.Equal(t, kindAhead, kindOf(fmt.Errorf("wrapped: %w", old)))
 	require.NotEqual(t, kindAhead, kindOf(apierrors.NewTimeoutError("etcd", 1)))
 	require.NotEqual(t, kindAhead, kindOf(errors.New("Too large resource version")))
+	require.Equal(t, kindInternal, kindOf(apierrors.NewInternalError(errors.New("Too large resource version"))))
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"k8s.io/klog/v2"
 )
@@ -43,13 +42,13 @@ func (i *Informer[T]) AddHandler(h Handler[T], opts HandlerOptions) (*Registrati
 // uniqueNameLocked returns name, or the first of name#2, name#3, … that no listener has.
 func (i *Informer[T]) uniqueNameLocked(name string) string {
 	name = cmp.Or(name, "handler")
-	taken := make(map[string]bool, len(i.listeners))
+	taken := map[string]bool{}
 	for _, l := range i.listeners {
 		taken[l.name] = true
 	}
 	unique := name
 	for n := 2; taken[unique]; n++ {
-		unique = name + "#" + strconv.Itoa(n)
+		unique = fmt.Sprint(name, "#", n)
 	}
 	return unique
 }
@@ -103,7 +102,7 @@ func (i *Informer[T]) serveLocked(l *listener[T]) {
 			defer i.mu.Unlock()
 			i.listeners = slices.DeleteFunc(i.listeners, func(other *listener[T]) bool { return other == l })
 		}()
-		l.run(i.runCtx)
+		l.run(cmp.Or(l.opts.Context, i.runCtx))
 	})
 }
 

@@ -95,6 +95,28 @@ func TestHandler_PanicEndsTheProcessByDefault(t *testing.T) {
 	require.PanicsWithValue(t, "boom", func() { l.run(context.Background()) })
 }
 
+func TestHandler_PanicIsReportedWithTheHandlersContextOrThatOfRun(t *testing.T) {
+	really, handlers := utilruntime.ReallyCrash, utilruntime.PanicHandlers
+	defer func() { utilruntime.ReallyCrash, utilruntime.PanicHandlers = really, handlers }()
+	utilruntime.ReallyCrash = false
+	type contextKey struct{}
+	inVirtualTime(t, Options[*config]{}, func(s *story) {
+		var told []any
+		utilruntime.PanicHandlers = []func(context.Context, any){func(ctx context.Context, p any) {
+			told = append(told, p, ctx.Value(contextKey{}))
+		}}
+		add := func(who string, ctx context.Context) {
+			s.Add(HandlerFuncs[*config]{AddFunc: func(*config, bool) { panic(who) }}, HandlerOptions{Context: ctx})
+			s.Settle()
+		}
+		s.server.Put("a", "1")
+		s.Start()
+		add("without", nil)
+		add("with", context.WithValue(context.Background(), contextKey{}, "its own"))
+		require.Equal(s, []any{"without", nil, "with", "its own"}, told)
+	})
+}
+
 func TestFilteringHandler_ShowsAFilteredWorld(t *testing.T) {
 	inVirtualTime(t, Options[*config]{}, func(s *story) {
 		r := newRecorder()

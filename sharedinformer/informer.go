@@ -38,14 +38,12 @@ func New[T listwatch.Object](lw listwatch.ListerWatcher[T], opts Options[T]) *In
 		close(open)
 		opts.SyncGate = open
 	}
-	i := &Informer[T]{
-		allStored:   make(chan struct{}),
-		resyncCheck: max(opts.ResyncPeriod, 0),
-	}
+	i := &Informer[T]{allStored: make(chan struct{})}
 	// Keys may repeat in a batch: the store applies the changes in order, and each makes a notification of its own.
 	i.init(lw, opts, true, i.process)
 	i.waitable = i.controller.waitable
 	i.synced, i.done = i.allStored, make(chan struct{})
+	i.resyncCheck = i.cfg.ResyncPeriod
 	i.cfg.ShouldResync = i.checkResync
 	if opts.Feed != nil {
 		i.feeder = opts.Feed(i.cfg)

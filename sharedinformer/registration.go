@@ -42,6 +42,9 @@ type HandlerOptions struct {
 	// or a whole resync or relist, arrive as one batch. A batch longer than the bound removes even an idle handler; of
 	// one that folds, a batch about more objects. 0 is no bound.
 	MaxBacklog int
+	// Context is given to utilruntime's panic handlers if the handler panics: its logger is the one they log to. By
+	// default it is that of the informer's Run.
+	Context context.Context
 }
 
 // Registration is one handler's place in an informer. Its methods are safe for concurrent use.

@@ -45,6 +45,7 @@ func TestListErrors_ReachTheHandlerAsOftenAsInClientGo(t *testing.T) {
 		"too large, by cause": {since1Dot18},
 		"expired, then large": {expired, tooLarge},
 		"internal":            {apierrors.NewInternalError(errors.New("x"))},
+		"internal, too large": {apierrors.NewInternalError(errors.New("Too large resource version"))},
 		"forbidden":           {apierrors.NewForbidden(schema.GroupResource{Resource: "x"}, "", nil)},
 		"too many":            {apierrors.NewTooManyRequests("busy", 0)},
 		"no status":           {errors.New("x"), errors.New("y")},

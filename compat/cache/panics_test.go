@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/klog/v2"
 )
 
 // panicking is called by what is to panic, so that stacks show it.
@@ -55,6 +56,14 @@ var panickers = map[string]func(m machinery, s *village, first func() bool) Shar
 		_ = informer.SetWatchErrorHandlerWithContext(func(context.Context, *Reflector, error) {
 			panicking("watch-error handler")
 		})
+		return informer
+	},
+	"handler": func(m machinery, s *village, first func() bool) SharedIndexInformer {
+		informer := m.shared(s, &corev1.ConfigMap{}, plain())
+		logger := klog.LoggerWithName(klog.Background(), "the handler's own")
+		_, _ = informer.AddEventHandlerWithOptions(ResourceEventHandlerFuncs{AddFunc: func(any) {
+			panicking("handler")
+		}}, HandlerOptions{Logger: &logger})
 		return informer
 	},
 }
@@ -177,6 +186,7 @@ func TestPanics_OfTheCallersFunctionsEndTheProgramWithTheirStack(t *testing.T) {
 		return
 	}
 	for what := range panickers {
+		var reports []int
 		for _, m := range []machinery{theirMachinery, ourMachinery} {
 			program := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.timeout=1m")
 			program.Env = append(os.Environ(), variable+"="+m.name+"/"+what)
@@ -185,8 +195,12 @@ func TestPanics_OfTheCallersFunctionsEndTheProgramWithTheirStack(t *testing.T) {
 			require.Contains(t, string(out), "panic: the "+what+" panicked", m.name)
 			shown := strings.Contains(afterPanic(string(out)), "cache.panicking(")
 			require.Equal(t, hasStack(what, m), shown, m.name)
-			require.Contains(t, string(out), "Observed a panic", fmt.Sprintf("%s: the panic handlers are not called", m.name))
+			reports = append(reports, strings.Count(string(out), "Observed a panic"))
+			own := strings.Count(string(out), `"Observed a panic" logger="the handler's own"`)
+			require.Equal(t, what == "handler", own == 1, "%s: %s", m.name, out)
 		}
+		require.NotZero(t, reports[0], "the panic handlers are not called")
+		require.Equal(t, reports[0], reports[1], "%s: how often the panic handlers are called", what)
 	}
 }
 

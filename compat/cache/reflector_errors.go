@@ -98,13 +98,14 @@ func (e *errorRouter) sortRequest(ctx context.Context, request *requestError) *f
 	return &failure{handle: request.err}
 }
 
-// isUnavailable: the server has a resourceVersion no more, or not yet. Older servers say the latter in words only.
+// isUnavailable: the server has a resourceVersion no more, or not yet. Older servers say the latter in words only, with
+// a timeout.
 func isUnavailable(err error) bool {
 	if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) || apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) {
 		return true
 	}
 	status, ok := errors.AsType[*apierrors.StatusError](err)
-	return ok && strings.Contains(status.ErrStatus.String(), "Too large resource version")
+	return ok && apierrors.IsTimeout(err) && strings.Contains(status.ErrStatus.String(), "Too large resource version")
 }
 
 // sortStream sorts the error that ended a watch.

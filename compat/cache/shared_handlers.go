@@ -1,9 +1,12 @@
 package cache
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
+
+	"k8s.io/klog/v2"
 
 	"glasswatch/sharedinformer"
 )
@@ -28,9 +31,8 @@ func (s *sharedIndexInformer) AddEventHandlerWithOptions(handler ResourceEventHa
 			native.ResyncPeriod = sharedinformer.NoResync
 		}
 	}
-	if options.Logger != nil && handler != nil {
-		native.Name = handlerName(handler)
-		handler = &loggedHandler{ResourceEventHandler: handler, logger: *options.Logger}
+	if options.Logger != nil {
+		native.Context = klog.NewContext(context.Background(), *options.Logger)
 	}
 	return s.AddBoundedEventHandler(handler, native)
 }

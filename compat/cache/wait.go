@@ -67,10 +67,11 @@ func WaitFor(ctx context.Context, what string, checkers ...DoneChecker) bool {
 	}
 	logger.Info("Waiting", "for", what)
 	type result struct {
-		name string
+		DoneChecker
 		done bool
 	}
 	// Each has a goroutine, so that the log has the time at which it was done. Entries of those would have no caller.
+	// A name may be computed, by a function that is not for several goroutines.
 	results := make(chan result)
 	for _, checker := range checkers {
 		go func() {
@@ -78,15 +79,16 @@ func WaitFor(ctx context.Context, what string, checkers ...DoneChecker) bool {
 			case <-checker.Done():
 			case <-ctx.Done():
 			}
-			results <- result{checker.Name(), IsDone(checker)} // done is done, whatever the context says
+			results <- result{checker, IsDone(checker)} // done is done, whatever the context says
 		}()
 	}
 	var missing []string
 	for range checkers {
-		if r := <-results; r.done {
-			logger.Info("Done waiting", "for", what, "instance", r.name)
-		} else {
-			missing = append(missing, r.name)
+		switch r := <-results; {
+		case !r.done:
+			missing = append(missing, r.Name())
+		case what != "":
+			logger.Info("Done waiting", "for", what, "instance", r.Name())
 		}
 	}
 	if len(missing) == 0 {

@@ -57,6 +57,25 @@ func TestWaitFor_WhatIsDoneIsLoggedAlsoAfterTheContextHasEnded(t *testing.T) {
 	})
 }
 
+// A name may be computed, by a function that only one goroutine may call.
+func TestWaitFor_NamesAreAskedForByTheCallersGoroutineAndOnlyIfNeeded(t *testing.T) {
+	withBoth(t, func(t *testing.T, m machinery, s *village) {
+		calls := 0
+		checkers := make([]DoneChecker, 20)
+		for i := range checkers {
+			checkers[i] = namedChannel{name: func() string { calls++; return "counted" }, done: doneNow{}.Done()}
+		}
+		require.True(t, m.waitFor(t.Context(), "", checkers...))
+		require.Zero(t, calls)
+		require.True(t, m.waitFor(t.Context(), "test", checkers...))
+		require.Equal(t, len(checkers), calls)
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		require.False(t, m.waitFor(ended, "", namedChannel{name: func() string { calls++; return "counted" }}))
+		require.Equal(t, len(checkers)+1, calls)
+	})
+}
+
 // never is a DoneChecker that is not done.
 type never struct{}
 

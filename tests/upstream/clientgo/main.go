@@ -7,7 +7,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -39,9 +38,6 @@ func main() {
 		log.Fatalf("\n%s", strings.Join(wrong, "\n"))
 	}
 }
-
-// leftOver is what a program prints that was not ended by its tests: by goroutines that are left, by a race or a crash.
-var leftOver = regexp.MustCompile(`goleak:|DATA RACE|panic:|fatal error:`)
 
 type options struct {
 	original, write, verbose bool
@@ -132,8 +128,7 @@ func checkPackage(root, path string, told []row, opts options) (rows []row, wron
 		rows = append(rows, r.row(t, out))
 	}
 	printRows(rows, out, opts)
-	someFailed := slices.Contains(slices.Collect(maps.Values(out.ended)), "fail")
-	if leftOver.MatchString(out.rest) || out.exit != nil && !someFailed {
+	if out.endedBadly() {
 		wrong = append(wrong, path+": "+out.rest)
 	}
 	return rows, wrong, nil

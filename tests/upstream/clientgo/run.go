@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -25,8 +26,16 @@ type outcome struct {
 	failed map[string][]string
 	// rest is what was printed outside of tests: a crash, goroutines left over.
 	rest string
-	// exit is not nil if a test or the program failed.
+	// exit is not nil if a program failed though none of its tests did.
 	exit error
+}
+
+// leftOver is what a program prints that was not ended by its tests: by goroutines that are left, by a race or a crash.
+var leftOver = regexp.MustCompile(`goleak:|DATA RACE|panic:|fatal error:`)
+
+// endedBadly: something went wrong that is no test's failure.
+func (o outcome) endedBadly() bool {
+	return leftOver.MatchString(o.rest) || o.exit != nil
 }
 
 // build compiles the test files of a folder as a package of the module at root. The go command sees them in the module
@@ -65,10 +74,11 @@ func run(binary string, timeout time.Duration, patterns []string) (outcome, erro
 			cmd.Dir = filepath.Dir(binary)
 			out, err := cmd.Output()
 			outcomes[i] = read(out)
-			if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
-				outcomes[i].exit = err
-			} else {
+			someFailed := slices.Contains(slices.Collect(maps.Values(outcomes[i].ended)), "fail")
+			if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) {
 				errs[i] = err
+			} else if !someFailed {
+				outcomes[i].exit = err
 			}
 		})
 	}
@@ -106,6 +116,8 @@ func runAgain(binary string, timeout time.Duration, out *outcome) error {
 			fmt.Printf("%s missed its time, and was run again: %s\n", name, again.ended[name])
 			out.ended[name], out.output[name] = again.ended[name], again.output[name]
 			out.failed[name] = again.failed[name]
+			out.rest += again.rest
+			out.exit = errors.Join(out.exit, again.exit)
 		}
 	}
 	return nil

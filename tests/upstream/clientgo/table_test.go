@@ -30,22 +30,35 @@ func TestCompare_ATableThatIsWrongOrMissesARowFails(t *testing.T) {
 		}
 	}
 	for name, change := range map[string]func(told []row) []row{
-		"TestPasses: no row; it is: passes":           func(told []row) []row { return told[1:] },
-		"two rows for TestPasses":                     func(told []row) []row { return append(told, told[0]) },
-		"client-go has no test TestX":                 func(told []row) []row { return append(told, row{name: "TestX"}) },
-		`the table says "differs", but it is: passes`: set(0, row{"TestPasses", differs, "no"}),
-		"there is nothing to explain":                 set(0, row{"TestPasses", passes, "no"}),
-		"it uses `.lock`, but it uses `.items`":       set(1, row{"TestOurs", notApplicable, "`.lock`"}),
-		`the table says "passes", but it is: differs`: set(2, row{"TestFails", passes, ""}),
-		"the table should name what fails: `sub`":     set(2, row{"TestFails", differs, "`other`: because"}),
-		"TestFails: it differs, but why?":             set(2, row{"TestFails", differs, "`sub`"}),
-		"TestNamed: it differs, but why?":             set(3, row{"TestNamed", renamed, ""}),
-		"but it is: passes renamed":                   set(3, row{"TestNamed", passes, ""}),
+		"TestPasses: no row; it is: passes":                  func(told []row) []row { return told[1:] },
+		"two rows for TestPasses":                            func(told []row) []row { return append(told, told[0]) },
+		"client-go has no test TestX":                        func(told []row) []row { return append(told, row{name: "TestX"}) },
+		`the table says "differs", but it is: passes`:        set(0, row{"TestPasses", differs, "no"}),
+		"there is nothing to explain":                        set(0, row{"TestPasses", passes, "no"}),
+		"it uses `.lock`, but it uses `.items`":              set(1, row{"TestOurs", notApplicable, "`.lock`"}),
+		`the table says "passes", but it is: differs`:        set(2, row{"TestFails", passes, ""}),
+		"should name what fails: `sub`":                      set(2, row{"TestFails", differs, "`other`: because"}),
+		"TestFails: the table should name what fails: `sub`": set(2, row{"TestFails", differs, "`sub` `more`: because"}),
+		"TestFails: it differs, but why?":                    set(2, row{"TestFails", differs, "`sub`"}),
+		"TestNamed: it differs, but why?":                    set(3, row{"TestNamed", renamed, ""}),
+		"but it is: passes renamed":                          set(3, row{"TestNamed", passes, ""}),
 	} {
 		wrong := compared(change)
 		require.Len(t, wrong, 1, name)
 		require.Contains(t, wrong[0], name)
 	}
+}
+
+func TestCompare_ATestThatFailsOutsideOfItsSubtestsIsNotThatOfTheTable(t *testing.T) {
+	found := map[string][]row{path: {{"TestWhole", differs, ""}}}
+	compared := func(why string) []string {
+		return compare(found, map[string][]row{path: {{"TestWhole", differs, why}}})
+	}
+	require.Empty(t, compared("because"))
+	require.Empty(t, compared("`X` is a type, and no subtest"))
+	wrong := compared("`sub`: because")
+	require.Len(t, wrong, 1)
+	require.Contains(t, wrong[0], "TestWhole: the table names subtests, but none fails")
 }
 
 func TestCompare_AtMostThreeTestsDiffer(t *testing.T) {
@@ -63,15 +76,17 @@ func TestWriteTable_KeepsReasons(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte("# Title\n\nWords.\n"), 0o600))
 	told := map[string][]row{path: {
 		{"TestFails", differs, "`sub`: because"}, {"TestOther", differs, "`sub`: because"},
+		{"TestWhole", differs, "`sub`: because"},
 	}}
 	found := map[string][]row{path: {
 		{"TestFails", differs, "`sub`"}, {"TestOther", differs, "`more`"}, {"TestPasses", passes, ""},
+		{"TestWhole", differs, ""},
 	}}
 	for range 2 {
 		require.NoError(t, writeTable(file, found, told))
 		read, err := readTable(file)
 		require.NoError(t, err)
-		require.Equal(t, []row{told[path][0], found[path][1], found[path][2]}, read[path])
+		require.Equal(t, []row{told[path][0], found[path][1], found[path][2], found[path][3]}, read[path])
 		told = read
 	}
 	text, err := os.ReadFile(file)
