@@ -34,17 +34,15 @@ type ListerWatcher struct {
 	// Sharing decodes objects that share parts.
 	Sharing wire.Decoder
 
-	alone atomic.Bool
+	shared atomic.Bool
 }
 
-// StopSharing has further objects decoded by themselves. It may be called by any goroutine.
-func (lw *ListerWatcher) StopSharing() { lw.alone.Store(true) }
+// HasShared reports whether an object was decoded by Sharing. It may be called by any goroutine.
+func (lw *ListerWatcher) HasShared() bool { return lw.shared.Load() }
 
 // Unmarshal implements wire.Decoder.
 func (lw *ListerWatcher) Unmarshal(data []byte, into interface{ Unmarshal([]byte) error }) error {
-	if lw.alone.Load() {
-		return into.Unmarshal(data)
-	}
+	lw.shared.Store(true)
 	return lw.Sharing.Unmarshal(data, into)
 }
 
