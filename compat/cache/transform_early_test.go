@@ -3,6 +3,7 @@ package cache
 import (
 	"errors"
 	"fmt"
+	"io"
 	"testing"
 	"testing/synctest"
 
@@ -161,8 +162,18 @@ func TestEarlyTransform_RemembersNothingLonger(t *testing.T) {
 	}
 	require.Nil(t, early.done)
 	early.event(&listwatch.Event[object]{Type: listwatch.Added, Object: configMap("c", "1")})
-	early.forget()
-	require.Nil(t, early.done)
+	lw, _ := streaming()
+	b := newBridge(lw, &corev1.ConfigMap{}, "")
+	b.early = early
+	_, err := b.List(t.Context(), metav1.ListOptions{})
+	require.Error(t, err)
+	require.Nil(t, early.done, "after a list that was streamed in vain")
+
+	stream := earlyStream{Stream: listwatch.FromWatch[object](watch.NewEmptyWatch()), early: early, over: true}
+	early.event(&listwatch.Event[object]{Type: listwatch.Added, Object: configMap("c", "1")})
+	_, err = stream.Next()
+	require.Equal(t, io.EOF, err)
+	require.Nil(t, early.done, "of an object that came again before the end of its list")
 
 	early.wanted = func() bool { return false }
 	early.event(&listwatch.Event[object]{Type: listwatch.Added, Object: configMap("c", "1")})
