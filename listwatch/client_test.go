@@ -83,9 +83,10 @@ func TestClient_AsksForWhatItWasTold(t *testing.T) {
 // The server refuses these, and joined or not that is for it to do: without them more would be listed than was asked for.
 func TestClient_ABadSelectorOfACallReachesTheServer(t *testing.T) {
 	for _, bad := range []metav1.ListOptions{{LabelSelector: "\u00a0"}, {LabelSelector: "\f"}, {FieldSelector: " "}} {
-		merged := (&Client[*corev1.Service]{opts: Options{LabelSelector: "a=b", FieldSelector: "c=d"}}).merged(bad)
-		_, errLabels := labels.Parse(merged.LabelSelector)
-		_, errFields := fields.ParseSelector(merged.FieldSelector)
+		client := servicesOf(t, &rest.Config{}, Options{LabelSelector: "a=b", FieldSelector: "c=d"})
+		asked := client.url(client.rest.Get(), bad).URL().Query()
+		_, errLabels := labels.Parse(asked.Get("labelSelector"))
+		_, errFields := fields.ParseSelector(asked.Get("fieldSelector"))
 		assert.Error(t, errors.Join(errLabels, errFields), "%+v", bad)
 	}
 }

@@ -18,7 +18,6 @@ var ErrNoResourceVersion = errors.New("the list has no resourceVersion")
 // List returns one page. It waits for the rate limiter of the REST client, then for the whole answer. An answer other
 // than 200 is an *apierrors.StatusError; it is not retried here. Items that cannot be read are in List.Bad.
 func (c *Client[T]) List(ctx context.Context, opts metav1.ListOptions) (*List[T], error) {
-	opts = c.merged(opts)
 	opts.Watch = false
 	if limiter := c.rest.GetRateLimiter(); limiter != nil {
 		if err := limiter.Wait(ctx); err != nil {
@@ -30,14 +29,15 @@ func (c *Client[T]) List(ctx context.Context, opts metav1.ListOptions) (*List[T]
 		return nil, err
 	}
 	defer resp.Body.Close()
-	list, err := c.readList(resp)
+	list, err := c.ReadList(resp)
 	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", c.resource, err)
 	}
 	return list, nil
 }
 
-func (c *Client[T]) readList(resp *http.Response) (*List[T], error) {
+// ReadList reads an answer to a list. It is for callers that send their requests by themselves. It does not close resp.
+func (c *Client[T]) ReadList(resp *http.Response) (*List[T], error) {
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
 		return nil, fmt.Errorf("the answer broke off after %d bytes: %w", len(body), err)

@@ -28,7 +28,7 @@ type puller[T Object] struct {
 
 	ctx     context.Context // of the watch; its cause is ErrClosed after Close
 	cancel  context.CancelCauseFunc
-	release func() // frees what the source holds; a second call does nothing
+	release func() // frees what the source holds; a second call does no harm
 }
 
 // Close implements Stream. Cancelling the request is what wakes a blocked Read, over HTTP/1 and HTTP/2 alike; closing

@@ -53,13 +53,6 @@ func get(ctx context.Context, client *http.Client, to *rest.Request, accept stri
 	return client.Do(req)
 }
 
-// merged adds the client's own selectors to those of a call.
-func (c *Client[T]) merged(opts metav1.ListOptions) metav1.ListOptions {
-	opts.LabelSelector = bothSelectors(c.opts.LabelSelector, opts.LabelSelector, labelSpace)
-	opts.FieldSelector = bothSelectors(c.opts.FieldSelector, opts.FieldSelector, "")
-	return opts
-}
-
 // labelSpace is what the parser of label selectors skips. One of only that selects everything, but cannot follow a
 // comma.
 const labelSpace = " \t\r\n"
@@ -79,10 +72,13 @@ func bothSelectors(a, b, space string) string {
 // Source says what the client lists and watches: the path of its URL, with version, resource and namespace, and its
 // selectors. What package resume keeps on disk is only of use to a client with the same Source on the same cluster.
 func (c *Client[T]) Source() string {
-	return c.url(c.rest.Get(), c.merged(metav1.ListOptions{})).URL().RequestURI()
+	return c.url(c.rest.Get(), metav1.ListOptions{}).URL().RequestURI()
 }
 
+// url adds the client's own selectors to those of a call.
 func (c *Client[T]) url(request *rest.Request, opts metav1.ListOptions) *rest.Request {
+	opts.LabelSelector = bothSelectors(c.opts.LabelSelector, opts.LabelSelector, labelSpace)
+	opts.FieldSelector = bothSelectors(c.opts.FieldSelector, opts.FieldSelector, "")
 	return request.Namespace(c.opts.Namespace).Resource(c.resource.Resource).
 		SpecificallyVersionedParams(&opts, scheme.ParameterCodec, optionsVersion)
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,7 +26,6 @@ const (
 // than 200 is an *apierrors.StatusError. opts say where to start, how long the server lets it last (TimeoutSeconds) and
 // whether to send bookmarks or initial events. The stream must be closed, even after an error of Next.
 func (c *Client[T]) Watch(ctx context.Context, opts metav1.ListOptions) (Stream[T], error) {
-	opts = c.merged(opts)
 	opts.Watch = true
 	ctx, cancel := context.WithCancelCause(ctx)
 	resp, err := c.send(ctx, c.watchHTTP, opts)
@@ -34,6 +33,13 @@ func (c *Client[T]) Watch(ctx context.Context, opts metav1.ListOptions) (Stream[
 		cancel(err)
 		return nil, err
 	}
+	return c.ReadWatch(ctx, cancel, resp)
+}
+
+// ReadWatch reads the answer to a watch that the caller has sent by itself. cancel ends ctx, that of the request.
+func (c *Client[T]) ReadWatch(
+	ctx context.Context, cancel context.CancelCauseFunc, resp *http.Response,
+) (Stream[T], error) {
 	format, err := wire.FormatOf(resp.Header.Get("Content-Type"))
 	if err != nil {
 		cancel(err)
@@ -45,7 +51,7 @@ func (c *Client[T]) Watch(ctx context.Context, opts metav1.ListOptions) (Stream[
 		maxBatch: maxBatch,
 		ctx:      ctx,
 		cancel:   cancel,
-		release:  sync.OnceFunc(func() { _ = resp.Body.Close() }), // the error is that of a request just cancelled
+		release:  func() { _ = resp.Body.Close() }, // the error is that of a request just cancelled
 	}, nil
 }
 

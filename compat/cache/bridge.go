@@ -98,6 +98,9 @@ func (b *bridge) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.
 	if b.native != nil {
 		ask = b.listUndecoded
 	}
+	if b.early != nil {
+		b.early.forget()
+	}
 	list, err := ask(ctx, opts)
 	if err != nil {
 		kind := listRequest
@@ -158,7 +161,7 @@ func (b *bridge) Watch(ctx context.Context, opts metav1.ListOptions) (listwatch.
 	}
 	initial := opts.SendInitialEvents != nil && *opts.SendInitialEvents
 	if b.early != nil {
-		b.early.begin()
+		b.early.forget()
 	}
 	stream, err := ask(ctx, opts)
 	if err != nil {

@@ -3,9 +3,11 @@ package cache
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 
+	"golang.org/x/net/http2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -17,112 +19,102 @@ import (
 	"glasswatch/listwatch"
 )
 
-// decodeAnswers has the bridge decode the server's answers itself. The closures still send the requests: to the native
-// client they are its HTTP transport. What they decode themselves, as a fake clientset does, goes through the bridge.
-// It returns false if the type cannot be decoded, and is left to the closures.
+// decodeAnswers has the bridge decode the server's answers itself. The closures still send the requests, and the native
+// client only reads. What they decode themselves, as a fake clientset does, goes through the bridge. It returns false if
+// the type cannot be decoded, and is left to the closures.
 func (b *bridge) decodeAnswers(lw *undecoded.ListerWatcher) bool {
-	native, err := listwatch.NewForType(&rest.Config{QPS: -1}, lw.Resource, b.expected, listwatch.Options{
-		HTTPClient:     &http.Client{Transport: closureTransport{}},
-		Decoder:        lw,
-		WarningHandler: rest.NoWarnings{}, // the closures' client has handled them
-	})
+	native, err := listwatch.NewForType(&rest.Config{}, lw.Resource, b.expected, listwatch.Options{Decoder: lw})
 	if err == nil {
 		b.native = native
 	}
 	return err == nil
 }
 
-// closureCall is one call of a closure.
-type closureCall struct {
-	ctx     context.Context // the caller's, which ends with the list or the watch
-	send    func(ctx context.Context) (any, error)
-	decoded any   // what it returned, if it has decoded the answer
-	err     error // what it failed with
-}
-
-type closureCallKey struct{}
-
-var errDecoded = errors.New("the answer is decoded already")
-
-// asked has native read the answer to what send asks. The call says whether send has decoded it, or failed.
-func asked[R any](ctx context.Context, send func(context.Context) (any, error), native func(context.Context) (R, error)) (R, *closureCall, error) {
-	call := &closureCall{ctx: ctx, send: send}
-	result, err := native(context.WithValue(ctx, closureCallKey{}, call))
-	if call.err != nil {
-		err = call.err // without what native puts around it
-	}
-	return result, call, err
-}
-
-// closureTransport is the transport of a client whose requests the closures send.
-type closureTransport struct{}
-
-// RoundTrip returns the answer to what the closure asks, in the place of req.
-func (closureTransport) RoundTrip(req *http.Request) (*http.Response, error) {
-	call := req.Context().Value(closureCallKey{}).(*closureCall)
-	ctx, cancel := context.WithCancel(call.ctx)
-	unbind := context.AfterFunc(req.Context(), cancel) // closing the stream ends the request
+// answerTo calls a closure with a context that ends with ctx. It returns the answer of the server, if the closure has
+// not decoded it, and otherwise what the closure has returned.
+func answerTo[R any](ctx context.Context, send func(context.Context) (R, error)) (*http.Response, R, error) {
 	waiting, taken := context.WithCancel(ctx)
 	defer taken()
 	offering, offer := undecoded.With(ctx, taken)
-	late := func(result any) {
-		if w, ok := result.(watch.Interface); ok {
+	late := func(result R) {
+		if w, ok := any(result).(watch.Interface); ok {
 			context.AfterFunc(ctx, w.Stop) // it has nothing to tell, but may have goroutines
 		}
 	}
-	result, err := interruptible(waiting, 0, func() (any, error) { return call.send(offering) }, late)
-	if answer := offer.Answer(); answer != nil {
-		if err == nil {
-			late(result)
-		}
-		return answer, nil
+	result, err := interruptible(waiting, 0, func() (R, error) { return send(offering) }, late)
+	answer := offer.Answer()
+	if answer == nil {
+		return nil, result, err
 	}
-	if call.decoded, call.err = result, err; err != nil {
-		return nil, err
+	if err == nil {
+		late(result)
 	}
-	unbind() // the request of a watch ends here, and the watch that the closure has decoded goes on
-	return nil, errDecoded
+	return answer, result, nil
 }
 
 // listUndecoded is list for a bridge that decodes answers.
 func (b *bridge) listUndecoded(ctx context.Context, opts metav1.ListOptions) (*listwatch.List[object], error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	send := func(ctx context.Context) (any, error) {
-		from, err := b.lw.ListWithContext(ctx, opts)
-		if from == nil && err == nil {
-			err = errNoList
-		}
-		return from, err
-	}
-	list, call, err := asked(ctx, send, func(ctx context.Context) (*listwatch.List[object], error) {
-		return b.native.List(ctx, opts)
+	answer, from, err := answerTo(ctx, func(ctx context.Context) (runtime.Object, error) {
+		return b.lw.ListWithContext(ctx, opts)
 	})
-	if from, ok := call.decoded.(runtime.Object); ok {
+	switch {
+	case err != nil:
+		return nil, err
+	case answer == nil:
 		return b.listOf(from)
+	}
+	defer answer.Body.Close()
+	body := &brokenBody{ReadCloser: answer.Body}
+	answer.Body = body
+	list, err := b.native.ReadList(answer)
+	if body.err != nil {
+		return nil, body.err
 	}
 	return list, err
 }
 
+// brokenBody notes the error that ends it, as client-go words it. nil: none, or a clean end.
+type brokenBody struct {
+	io.ReadCloser
+	err error
+}
+
+func (b *brokenBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if _, reset := err.(http2.StreamError); reset {
+		b.err = fmt.Errorf("stream error when reading response body, may be caused by closed connection. Please retry. Original error: %w", err)
+	} else if err != nil && err != io.EOF {
+		b.err = fmt.Errorf("unexpected error when reading response body. Please retry. Original error: %w", err)
+	}
+	return n, err
+}
+
 // watchUndecoded is watch for a bridge that decodes answers.
 func (b *bridge) watchUndecoded(ctx context.Context, opts metav1.ListOptions) (listwatch.Stream[object], error) {
-	send := func(ctx context.Context) (any, error) {
-		w, err := b.lw.WatchWithContext(ctx, opts)
-		if w == nil && err == nil {
-			err = errNoWatch
-		}
-		return w, err
-	}
-	stream, call, err := asked(ctx, send, func(ctx context.Context) (listwatch.Stream[object], error) {
-		return b.native.Watch(ctx, opts)
+	asking, cancel := context.WithCancelCause(ctx)
+	answer, w, err := answerTo(asking, func(ctx context.Context) (watch.Interface, error) {
+		return b.lw.WatchWithContext(ctx, opts)
 	})
-	if from, ok := call.decoded.(watch.Interface); ok {
-		return newBridgeStream(ctx, b, from), nil
+	if answer != nil {
+		stream, err := b.native.ReadWatch(asking, cancel, answer)
+		if err != nil {
+			return nil, err
+		}
+		return undecodedStream{stream.(listwatch.BatchStream[object])}, nil
+	}
+	if err == nil && w == nil {
+		err = errNoWatch
 	}
 	if err != nil {
+		cancel(err)
 		return nil, err
 	}
-	return undecodedStream{stream.(listwatch.BatchStream[object])}, nil
+	stream := newBridgeStream(ctx, b, w)
+	forget := stream.forget
+	stream.forget = func() bool { cancel(nil); return forget() }
+	return stream, nil
 }
 
 // undecodedStream ends as a watch of client-go does: what may be the end of a connection, is a clean end.

@@ -89,6 +89,35 @@ func TestUndecoded_ContextsEndWithTheirRequests(t *testing.T) {
 	})
 }
 
+// A watch that comes when the informer is stopping has an owner all the same.
+func TestUndecoded_WatchesThatComeAtTheEndAreStopped(t *testing.T) {
+	for name, waits := range map[string]bool{"just before": false, "just after": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				w := watch.NewFake()
+				informer := NewSharedIndexInformer(deaf(&ListWatch{
+					ListWithContextFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
+						return nil, errors.New("no lists")
+					},
+					WatchFuncWithContext: func(ctx context.Context, _ metav1.ListOptions) (watch.Interface, error) {
+						if waits {
+							<-ctx.Done()
+						} else {
+							cancel()
+						}
+						return w, nil
+					},
+				}), &corev1.ConfigMap{}, 0, nil)
+				time.AfterFunc(time.Second, cancel)
+				informer.RunWithContext(ctx)
+				synctest.Wait()
+				require.True(t, w.IsStopped())
+			})
+		})
+	}
+}
+
 func TestUndecoded_ClosuresThatReturnNothingOrFailAreErrors(t *testing.T) {
 	for _, c := range []struct {
 		list      runtime.Object

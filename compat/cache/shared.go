@@ -34,8 +34,8 @@ type sharedIndexInformer struct {
 	// transform is nil or TransformFunc. It does not change once started is set.
 	transform TransformFunc
 
-	// shared is not nil if objects may share parts. It calls transform for them.
-	shared *sharedTransform
+	// sharing is nil, or reports whether objects may share parts.
+	sharing func() bool
 }
 
 // NewSharedInformer is NewSharedIndexInformer without indices.
@@ -69,7 +69,7 @@ func NewSharedIndexInformerWithOptions(lw ListerWatcher, exampleObject runtime.O
 	}
 	b := newBridge(lw, example, options.ObjectDescription)
 	if own != nil && b.decodeAnswers(own) {
-		s.shared = &sharedTransform{informer: b.what, stopSharing: own.StopSharing}
+		s.sharing = own.HasShared
 	}
 	s.errors = errorRouter{name: b.what, what: b.what, shell: sync.OnceValue(s.newShell)}
 	b.early = &earlyTransform{transform: s.transformed, wanted: func() bool { return s.transform != nil }}
@@ -136,8 +136,8 @@ func (s *sharedIndexInformer) transformed(obj object) (object, error) {
 	}
 	var out any
 	var err error
-	if s.shared != nil {
-		out, err = s.shared.apply(s.transform, obj)
+	if s.sharing != nil && s.sharing() {
+		out, err = transformPrivately(s.transform, obj)
 	} else {
 		out, err = s.transform(obj)
 	}
@@ -145,8 +145,8 @@ func (s *sharedIndexInformer) transformed(obj object) (object, error) {
 		return nil, err
 	}
 	changed, ok := out.(object)
-	if !ok {
-		return nil, fmt.Errorf("the transform returned a %T, which has no metadata", out)
+	if !ok || isNilPointer(changed) {
+		return nil, fmt.Errorf("the transform returned a %T without metadata", out)
 	}
 	return changed, nil
 }

@@ -1,6 +1,8 @@
 package cache
 
 import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"glasswatch/listwatch"
 )
 
@@ -10,41 +12,51 @@ import (
 type earlyTransform struct {
 	transform func(object) (object, error)
 	wanted    func() bool // whether there is a transform
-	// done has the result for each object that the queue has not got yet: nil, or the error.
-	done map[object]error
+	// done has the result for each object that the queue has not got yet.
+	done map[object]transformed
 }
 
-// begin forgets the objects of a list that did not reach the queue.
-func (e *earlyTransform) begin() { e.done = nil }
+// transformed is what a transform has returned.
+type transformed struct {
+	obj object
+	err error
+}
+
+// forget forgets the objects of a list that the queue has got, or will not get.
+func (e *earlyTransform) forget() { e.done = nil }
 
 // event transforms the object of an initial event. A deletion among them, which no server sends, is left to the queue.
+// Reflector and queue need the key that the server gave. If the result does not have it, metadata with that key stand
+// for it until the queue asks.
 func (e *earlyTransform) event(ev *listwatch.Event[object]) {
 	if ev.Type != listwatch.Added && ev.Type != listwatch.Modified || !e.wanted() {
 		return
 	}
+	key, version := listwatch.KeyOf(ev.Object), ev.Object.GetResourceVersion() // a transform may write to them
 	out, err := e.transform(ev.Object)
-	if err == nil {
+	if err == nil && listwatch.KeyOf(out) == key {
 		ev.Object = out
+	} else {
+		ev.Object = &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+			Namespace: key.Namespace, Name: key.Name, ResourceVersion: version,
+		}}
 	}
 	if e.done == nil {
-		e.done = map[object]error{}
+		e.done = map[object]transformed{}
 	}
-	e.done[ev.Object] = err
+	e.done[ev.Object] = transformed{out, err}
 }
 
 // object is the transform of the queue.
 func (e *earlyTransform) object(obj object) (object, error) {
-	err, done := e.done[obj]
+	result, done := e.done[obj]
 	if !done {
 		return e.transform(obj)
 	}
 	if delete(e.done, obj); len(e.done) == 0 {
 		e.done = nil // a map keeps its memory
 	}
-	if err != nil {
-		return nil, err
-	}
-	return obj, nil
+	return result.obj, result.err
 }
 
 // earlyStream is a streaming list, and the watch that follows on the same connection.
@@ -69,6 +81,9 @@ func (s *earlyStream) Next() (listwatch.Event[object], error) {
 
 // NextBatch implements listwatch.BatchStream. Of a stream without batches it returns one event.
 func (s *earlyStream) NextBatch(into []listwatch.Event[object]) (n int, err error) {
+	if s.over {
+		s.early.forget() // the queue has the list
+	}
 	if batches, ok := s.Stream.(listwatch.BatchStream[object]); ok {
 		n, err = batches.NextBatch(into)
 	} else if into[0], err = s.Stream.Next(); err == nil {

@@ -3,6 +3,7 @@ package cache
 import (
 	"errors"
 	"fmt"
+	"io"
 	"testing"
 	"testing/synctest"
 
@@ -21,21 +22,27 @@ func initialEventsEnd(version string) *corev1.ConfigMap {
 	}}
 }
 
-// Each object is transformed once, also one whose transform fails or panics, and those of a list that breaks off.
+// streaming returns a ListerWatcher with streaming lists only, and its watches.
+func streaming() (ListerWatcher, chan *watch.FakeWatcher) {
+	watches := make(chan *watch.FakeWatcher, 1)
+	return &ListWatch{
+		ListFunc: func(metav1.ListOptions) (runtime.Object, error) { return nil, errors.New("no lists") },
+		WatchFunc: func(opts metav1.ListOptions) (watch.Interface, error) {
+			if opts.SendInitialEvents == nil {
+				return nil, errors.New("streaming lists only")
+			}
+			w := watch.NewFake()
+			watches <- w
+			return w, nil
+		},
+	}, watches
+}
+
+// Each event is transformed once, also if that fails or panics. A list that breaks off is streamed again.
 func TestSharedInformer_InitialEventsAreTransformedAsTheyCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		watches := make(chan *watch.FakeWatcher, 1)
-		informer := NewSharedIndexInformer(&ListWatch{
-			ListFunc: func(metav1.ListOptions) (runtime.Object, error) { return nil, errors.New("no lists") },
-			WatchFunc: func(opts metav1.ListOptions) (watch.Interface, error) {
-				if opts.SendInitialEvents == nil {
-					return nil, errors.New("streaming lists only")
-				}
-				w := watch.NewFake()
-				watches <- w
-				return w, nil
-			},
-		}, &corev1.ConfigMap{}, 0, nil)
+		lw, watches := streaming()
+		informer := NewSharedIndexInformer(lw, &corev1.ConfigMap{}, 0, nil)
 		calls := map[string]int{}
 		require.NoError(t, informer.SetTransform(func(obj any) (any, error) {
 			c := obj.(*corev1.ConfigMap)
@@ -80,6 +87,68 @@ func TestSharedInformer_InitialEventsAreTransformedAsTheyCome(t *testing.T) {
 	})
 }
 
+// Whatever a transform makes of an initial event, the store has it under the key that the server gave.
+func TestSharedInformer_TransformsOfInitialEventsLeaveTheKey(t *testing.T) {
+	stub := &corev1.ConfigMap{}
+	for name, transform := range map[string]func(c *corev1.ConfigMap) (any, error){
+		"another name": func(c *corev1.ConfigMap) (any, error) {
+			c = c.DeepCopy()
+			c.Name = "my-" + c.Name
+			return c, nil
+		},
+		"another namespace, in place": func(c *corev1.ConfigMap) (any, error) {
+			c.Namespace = "elsewhere"
+			return c, nil
+		},
+		"one object for all": func(*corev1.ConfigMap) (any, error) { return stub, nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				lw, watches := streaming()
+				informer := NewSharedIndexInformer(lw, &corev1.ConfigMap{}, 0, nil)
+				require.NoError(t, informer.SetTransform(func(obj any) (any, error) { return transform(obj.(*corev1.ConfigMap)) }))
+				defer running(informer.RunWithContext)()
+				keys := func() []string {
+					synctest.Wait()
+					return informer.GetStore().ListKeys()
+				}
+				w := <-watches
+				for _, name := range []string{"a", "b", "c"} {
+					w.Add(configMap(name, "1"))
+				}
+				w.Action(watch.Bookmark, initialEventsEnd("1"))
+				require.ElementsMatch(t, []string{"default/a", "default/b", "default/c"}, keys())
+				w.Modify(configMap("a", "2"))
+				require.ElementsMatch(t, []string{"default/a", "default/b", "default/c"}, keys())
+				for _, name := range []string{"a", "b", "c"} {
+					w.Delete(configMap(name, "3"))
+				}
+				require.Empty(t, keys())
+			})
+		})
+	}
+}
+
+func TestSharedInformer_ATransformOfInitialEventsMayReturnANilPointer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lw, watches := streaming()
+		informer := NewSharedIndexInformer(lw, &corev1.ConfigMap{}, 0, nil)
+		require.NoError(t, informer.SetTransform(func(obj any) (any, error) {
+			if obj.(*corev1.ConfigMap).Name == "a" {
+				return (*corev1.ConfigMap)(nil), nil
+			}
+			return obj, nil
+		}))
+		defer running(informer.RunWithContext)()
+		w := <-watches
+		w.Add(configMap("a", "1"))
+		w.Add(configMap("b", "1"))
+		w.Action(watch.Bookmark, initialEventsEnd("1"))
+		synctest.Wait()
+		require.Equal(t, []string{"default/b"}, informer.GetStore().ListKeys())
+	})
+}
+
 // What is remembered of an object ends with the queue's call for it, or with the next request.
 func TestEarlyTransform_RemembersNothingLonger(t *testing.T) {
 	early := &earlyTransform{wanted: func() bool { return true }, transform: func(obj object) (object, error) { return obj, nil }}
@@ -93,8 +162,18 @@ func TestEarlyTransform_RemembersNothingLonger(t *testing.T) {
 	}
 	require.Nil(t, early.done)
 	early.event(&listwatch.Event[object]{Type: listwatch.Added, Object: configMap("c", "1")})
-	early.begin()
-	require.Nil(t, early.done)
+	lw, _ := streaming()
+	b := newBridge(lw, &corev1.ConfigMap{}, "")
+	b.early = early
+	_, err := b.List(t.Context(), metav1.ListOptions{})
+	require.Error(t, err)
+	require.Nil(t, early.done, "after a list that was streamed in vain")
+
+	stream := earlyStream{Stream: listwatch.FromWatch[object](watch.NewEmptyWatch()), early: early, over: true}
+	early.event(&listwatch.Event[object]{Type: listwatch.Added, Object: configMap("c", "1")})
+	_, err = stream.Next()
+	require.Equal(t, io.EOF, err)
+	require.Nil(t, early.done, "of an object that came again before the end of its list")
 
 	early.wanted = func() bool { return false }
 	early.event(&listwatch.Event[object]{Type: listwatch.Added, Object: configMap("c", "1")})

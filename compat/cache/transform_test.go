@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
 )
 
 // mold is what the pods of these tests share: all but their names.
@@ -40,117 +42,121 @@ func pour(n int, from *corev1.Pod) (pods []*corev1.Pod) {
 	return pods
 }
 
-type quiet struct{ stopped int }
-
-func (q *quiet) transform() *sharedTransform {
-	return &sharedTransform{informer: "pods", stopSharing: func() { q.stopped++ }}
+// Each transform changes what its object holds, as deep as it likes.
+var transforms = map[string]func(pod *corev1.Pod){
+	"none":                       func(*corev1.Pod) {},
+	"no managed fields":          func(p *corev1.Pod) { p.ManagedFields = nil },
+	"no manager":                 func(p *corev1.Pod) { p.ManagedFields[0].Manager = "" },
+	"another label":              func(p *corev1.Pod) { p.Labels["seen"] = "yes" },
+	"no annotation":              func(p *corev1.Pod) { delete(p.Annotations, "note") },
+	"another owner":              func(p *corev1.Pod) { p.OwnerReferences[0].Name = "other" },
+	"no containers":              func(p *corev1.Pod) { p.Spec.Containers = nil },
+	"a node":                     func(p *corev1.Pod) { p.Spec.NodeName = "n" },
+	"a printed quantity":         func(p *corev1.Pod) { _ = p.Spec.Volumes[0].EmptyDir.SizeLimit.String() },
+	"no environment":             func(p *corev1.Pod) { p.Spec.Containers[0].Env = nil },
+	"no node selector's entry":   func(p *corev1.Pod) { delete(p.Spec.NodeSelector, "disk") },
+	"a byte of managed fields":   func(p *corev1.Pod) { p.ManagedFields[0].FieldsV1.Raw[0] = 'x' },
+	"an owner's controller flag": func(p *corev1.Pod) { *p.OwnerReferences[0].Controller = true },
+	"an empty slice":             func(p *corev1.Pod) { p.Finalizers = []string{} },
 }
 
-// Each transform changes what its object holds, as far as it says, and nothing of other objects.
-var transforms = map[string]struct {
-	transform func(pod *corev1.Pod)
-	deep      bool // it writes to parts that are shared
-}{
-	"none":                       {func(*corev1.Pod) {}, false},
-	"no managed fields":          {func(p *corev1.Pod) { p.ManagedFields = nil }, false},
-	"no manager":                 {func(p *corev1.Pod) { p.ManagedFields[0].Manager = "" }, false},
-	"another label":              {func(p *corev1.Pod) { p.Labels["seen"] = "yes" }, false},
-	"no annotation":              {func(p *corev1.Pod) { delete(p.Annotations, "note") }, false},
-	"another owner":              {func(p *corev1.Pod) { p.OwnerReferences[0].Name = "other" }, false},
-	"no containers":              {func(p *corev1.Pod) { p.Spec.Containers = nil }, false},
-	"a node":                     {func(p *corev1.Pod) { p.Spec.NodeName = "n" }, false},
-	"a printed quantity":         {func(p *corev1.Pod) { _ = p.Spec.Volumes[0].EmptyDir.SizeLimit.String() }, false},
-	"no environment":             {func(p *corev1.Pod) { p.Spec.Containers[0].Env = nil }, true},
-	"no node selector's entry":   {func(p *corev1.Pod) { delete(p.Spec.NodeSelector, "disk") }, true},
-	"a byte of managed fields":   {func(p *corev1.Pod) { p.ManagedFields[0].FieldsV1.Raw[0] = 'x' }, true},
-	"an owner's controller flag": {func(p *corev1.Pod) { *p.OwnerReferences[0].Controller = true }, true},
-}
-
-func TestSharedTransform_ChangesOneObjectOnly(t *testing.T) {
-	for name, c := range transforms {
+func TestTransformPrivately_ChangesOneObjectOnly(t *testing.T) {
+	for name, transform := range transforms {
 		t.Run(name, func(t *testing.T) {
 			original := mold.DeepCopy()
-			pods, q := pour(2*probation+2*checkEvery, original), quiet{}
-			shared := q.transform()
-			for i, pod := range pods {
-				want := pod.DeepCopy()
-				c.transform(want)
-				got, err := shared.apply(func(obj any) (any, error) {
-					c.transform(obj.(*corev1.Pod))
-					return obj, nil
-				}, pod)
-				require.NoError(t, err)
-				require.Equal(t, fmt.Sprint("pod-", i), pod.Name)
-				require.True(t, equalPods(want, got.(*corev1.Pod)), "pod %d: %v", i, got)
-				require.True(t, equalPods(&mold, original), "after pod %d", i)
-				if !c.deep && name != "no containers" {
-					require.Same(t, &original.Spec.Containers[0], &got.(*corev1.Pod).Spec.Containers[0])
-				}
-			}
-			require.Equal(t, c.deep, q.stopped == 1)
+			pods := pour(3, original)
+			want := pods[1].DeepCopy()
+			transform(want)
+			got, err := transformPrivately(func(obj any) (any, error) {
+				transform(obj.(*corev1.Pod))
+				return obj, nil
+			}, pods[1])
+			require.NoError(t, err)
+			require.True(t, equality.Semantic.DeepEqual(want, got), "%v", got)
+			require.Equal(t, &mold, original)
 		})
 	}
 }
 
-func equalPods(a, b *corev1.Pod) bool { return equality.Semantic.DeepEqual(a, b) }
-
-func TestSharedTransform_EqualMetadataIsSharedAgain(t *testing.T) {
-	original, q := mold.DeepCopy(), quiet{}
-	shared := q.transform()
-	for i, pod := range pour(3*probation, original) {
-		got, err := shared.apply(func(obj any) (any, error) {
-			p := obj.(*corev1.Pod)
-			p.Labels["seen"] = "yes"
-			delete(p.Labels, "seen")
-			p.Annotations["note"] = "longer"
-			return p, nil
-		}, pod)
-		require.NoError(t, err)
-		p := got.(*corev1.Pod)
-		p.Labels["mark"] = "x" // shows whose map it is
-		require.Contains(t, original.Labels, "mark", "pod %d", i)
-		delete(p.Labels, "mark")
-		require.Same(t, &original.Finalizers[0], &p.Finalizers[0])
-		require.Same(t, &original.ManagedFields[0], &p.ManagedFields[0])
-		require.Equal(t, "longer", p.Annotations["note"])
-		require.Equal(t, "short", original.Annotations["note"])
-	}
-}
-
-// A transform that begins late is noticed by one of the checks that go on.
-func TestSharedTransform_WritesThatBeginLateEndSharing(t *testing.T) {
-	q, n := quiet{}, 0
-	shared := q.transform()
-	strip := func(obj any) (any, error) {
-		if n++; n >= 100 {
-			delete(obj.(*corev1.Pod).Spec.NodeSelector, "disk")
-		}
-		return obj, nil
-	}
-	for range 400 {
-		_, err := shared.apply(strip, pour(1, mold.DeepCopy())[0])
-		require.NoError(t, err)
-	}
-	require.Equal(t, 1, q.stopped)
+func TestTransformPrivately_WhatIsEqualIsSharedAgain(t *testing.T) {
 	original := mold.DeepCopy()
-	got, err := shared.apply(strip, original)
+	pod := pour(1, original)[0]
+	got, err := transformPrivately(func(obj any) (any, error) {
+		p := obj.(*corev1.Pod)
+		p.ManagedFields = nil
+		p.Labels["seen"] = "yes"
+		delete(p.Labels, "seen")
+		p.Annotations["note"] = "longer"
+		p.Spec.NodeSelector["disk"] = "slow"
+		return p, nil
+	}, pod)
 	require.NoError(t, err)
-	require.Empty(t, got.(*corev1.Pod).Spec.NodeSelector)
-	require.True(t, equalPods(&mold, original))
+	p := got.(*corev1.Pod)
+	require.NotSame(t, pod, p)
+	p.Labels["mark"] = "x" // shows whose map it is
+	require.Contains(t, original.Labels, "mark")
+	require.Same(t, &original.Finalizers[0], &p.Finalizers[0])
+	require.Same(t, &original.OwnerReferences[0], &p.OwnerReferences[0])
+	require.Same(t, &original.Spec.Containers[0], &p.Spec.Containers[0])
+	require.Nil(t, p.ManagedFields)
+	require.Equal(t, "longer", p.Annotations["note"])
+	require.Equal(t, "short", original.Annotations["note"])
+	require.Equal(t, "slow", p.Spec.NodeSelector["disk"])
 }
 
-func TestSharedTransform_PassesOnWhatTheTransformReturns(t *testing.T) {
-	q := quiet{}
-	shared := q.transform()
-	for range 2 * probation {
-		_, err := shared.apply(func(any) (any, error) { return nil, errors.New("no") }, mold.DeepCopy())
-		require.EqualError(t, err, "no")
-		other := &corev1.ConfigMap{}
-		got, err := shared.apply(func(any) (any, error) { return other, nil }, mold.DeepCopy())
+// What a transform has taken from elsewhere may be read by others at the same time. So it is never written to.
+func TestTransformPrivately_DoesNotWriteToWhatTheTransformBrings(t *testing.T) {
+	original := mold.DeepCopy()
+	kept := mold.DeepCopy() // such as an object that the store has already
+	own := kept.Spec.Containers
+	got, err := transformPrivately(func(any) (any, error) { return kept, nil }, original)
+	require.NoError(t, err)
+	require.Same(t, kept, got)
+	require.Same(t, &own[0], &kept.Spec.Containers[0])
+
+	affinity := &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+		RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{},
+	}}
+	original.Spec.Affinity = affinity.DeepCopy()
+	original.Spec.Affinity.PodAffinity = &corev1.PodAffinity{}
+	required := affinity.NodeAffinity
+	got, err = transformPrivately(func(obj any) (any, error) {
+		obj.(*corev1.Pod).Spec.Affinity = affinity
+		return obj, nil
+	}, original)
+	require.NoError(t, err)
+	require.Same(t, affinity, got.(*corev1.Pod).Spec.Affinity)
+	require.Same(t, required, affinity.NodeAffinity)
+}
+
+func TestTransformPrivately_PassesOnWhatTheTransformReturns(t *testing.T) {
+	_, err := transformPrivately(func(any) (any, error) { return nil, errors.New("no") }, mold.DeepCopy())
+	require.EqualError(t, err, "no")
+	for _, other := range []any{&corev1.ConfigMap{}, (*corev1.Pod)(nil), map[string]int{}, nil} {
+		got, err := transformPrivately(func(any) (any, error) { return other, nil }, mold.DeepCopy())
 		require.NoError(t, err)
-		require.Same(t, other, got)
-		got, err = shared.apply(func(any) (any, error) { return (*corev1.Pod)(nil), nil }, mold.DeepCopy())
-		require.NoError(t, err)
-		require.Nil(t, got)
+		require.Equal(t, other, got)
 	}
+}
+
+// An informer that gets its objects from client-go's decoder has nothing to share, and copies nothing.
+func TestUndecoded_TransformsGetTheObjectsThatClosuresHaveDecoded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lw, watches := streaming()
+		informer := NewSharedIndexInformer(deaf(lw), &corev1.ConfigMap{}, 0, nil)
+		var seen []any
+		require.NoError(t, informer.SetTransform(func(obj any) (any, error) {
+			seen = append(seen, obj)
+			return obj, nil
+		}))
+		defer running(informer.RunWithContext)()
+		w, first, later := <-watches, configMap("a", "1"), configMap("b", "2")
+		w.Add(first)
+		w.Action(watch.Bookmark, initialEventsEnd("1"))
+		w.Add(later)
+		synctest.Wait()
+		require.Len(t, seen, 2)
+		require.Same(t, first, seen[0])
+		require.Same(t, later, seen[1])
+	})
 }

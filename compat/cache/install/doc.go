@@ -25,10 +25,9 @@
 //
 //   - An informer lists and watches what its closures ask for, and nothing else.
 //   - Errors go to the same handlers and logs, in the same words, whoever decodes.
-//   - A transform may write to its object's own fields and to its metadata: labels, annotations, finalizers, owner
-//     references, managed fields. It may return another object.
-//   - A transform that writes deeper is noticed: at the first 64 objects, and then at one in 64. That is logged, and
-//     the informer's objects share nothing from then on. Objects that came before may have lost what it removes.
+//   - A transform may write to all of its object, because it gets a deep copy. A field of the object's struct that is
+//     equal afterwards is shared again. The transform may return another object, which stays as it is. It must not hand
+//     its object to another goroutine before it returns.
 //   - With KUBE_CACHE_MUTATION_DETECTOR=true a handler that writes to a shared part ends the program, and the message
 //     names the informer.
 //   - The environment variable GLASSWATCH_INFORMERS brings client-go's informers back: see [Environment].

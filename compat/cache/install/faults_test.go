@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -26,6 +27,7 @@ import (
 // outage is what a server does to an informer that watches.
 type outage struct {
 	name   string
+	silent bool // handlers of watch errors are told nothing
 	strike func(s *town)
 }
 
@@ -38,20 +40,20 @@ func fail(n int, failure apiserver.Failure) func(*town) {
 }
 
 var outages = []outage{
-	{"a clean end", func(s *town) { s.server.Faults().DropWatches() }},
-	{"a torn connection", func(s *town) { s.server.Faults().BreakWatches() }},
-	{"half a frame", func(s *town) { s.server.Faults().CutNextFrame() }},
-	{"an ERROR event", func(s *town) { s.server.Faults().ExpireWatches() }},
-	{"a forbidden watch", fail(1, apiserver.Failure{Verb: "watch", Code: 403})},
-	{"a busy server", fail(2, apiserver.Failure{Verb: "watch", Code: 429, RetryAfter: 2 * time.Second})},
-	{"a broken server", fail(2, apiserver.Failure{Verb: "watch", Code: 500})},
-	{"no answer to a watch", fail(1, apiserver.Failure{Verb: "watch"})},
-	{"a failing list", func(s *town) {
+	{"a clean end", true, func(s *town) { s.server.Faults().DropWatches() }},
+	{"a torn connection", true, func(s *town) { s.server.Faults().BreakWatches() }},
+	{"half a frame", true, func(s *town) { s.server.Faults().CutNextFrame() }},
+	{"an ERROR event", true, func(s *town) { s.server.Faults().ExpireWatches() }},
+	{"a forbidden watch", false, fail(1, apiserver.Failure{Verb: "watch", Code: 403})},
+	{"a busy server", true, fail(2, apiserver.Failure{Verb: "watch", Code: 429, RetryAfter: 2 * time.Second})},
+	{"a broken server", false, fail(2, apiserver.Failure{Verb: "watch", Code: 500})},
+	{"no answer to a watch", true, fail(1, apiserver.Failure{Verb: "watch"})},
+	{"a failing list", false, func(s *town) {
 		s.server.Faults().RefuseStreamingLists(true)
 		s.server.Faults().FailNext(2, apiserver.Failure{Verb: "list", Code: 500, Resource: "configmaps"})
 		s.server.Faults().ExpireWatches()
 	}},
-	{"a torn list", func(s *town) {
+	{"a torn list", false, func(s *town) {
 		s.server.Faults().RefuseStreamingLists(true)
 		s.server.Faults().FailNext(20, apiserver.Failure{Verb: "list", Resource: "configmaps"})
 		s.server.Faults().ExpireWatches()
@@ -85,7 +87,7 @@ func TestInformers_TellOfTheSameErrorsWhoeverDecodes(t *testing.T) {
 				})
 			}
 			require.Equal(t, told[true], told[false])
-			t.Log(told[false])
+			require.Equal(t, o.silent, len(told[false]) == 0, "%v", told[false])
 		})
 	}
 }
@@ -112,12 +114,12 @@ func (s *spy) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // watched returns what the server was asked for in ten minutes, by an informer that shares, and by one that does not.
-func watched(t *testing.T, config func(*rest.Config), spoil func(*http.Request, *http.Response)) (shared, unshared map[string]int) {
+func watched(t *testing.T, config func(*rest.Config)) (shared, unshared map[string]int) {
 	t.Helper()
 	requests := map[bool]map[string]int{}
 	for _, disable := range []bool{false, true} {
 		inTown(t, func(t *testing.T, ctx context.Context, s *town) {
-			noted := &spy{spoil: spoil, requests: map[string]int{}}
+			noted := &spy{requests: map[string]int{}}
 			s.config.Wrap(func(base http.RoundTripper) http.RoundTripper { noted.base = base; return noted })
 			config(s.config)
 			client, err := kubernetes.NewForConfig(s.config)
@@ -145,7 +147,7 @@ func TestInformers_SendTheRequestsOfTheClientset(t *testing.T) {
 		"in a hurry":    func(c *rest.Config) { c.Timeout = 30 * time.Second },
 	} {
 		t.Run(name, func(t *testing.T) {
-			shared, unshared := watched(t, config, nil)
+			shared, unshared := watched(t, config)
 			require.ElementsMatch(t, slices.Collect(maps.Keys(unshared)), slices.Collect(maps.Keys(shared)))
 			for request, n := range unshared { // watches last for a random time
 				require.InDelta(t, n, shared[request], 1, request)
@@ -155,17 +157,37 @@ func TestInformers_SendTheRequestsOfTheClientset(t *testing.T) {
 }
 
 func TestInformers_RecoverFromAListThatBreaksOff(t *testing.T) {
-	broken := map[*http.Request]bool{}
-	watched(t, func(*rest.Config) {}, func(req *http.Request, resp *http.Response) {
-		if req.URL.Query().Has("watch") || len(broken) == 3 {
-			return
-		}
-		broken[req] = true
-		resp.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.LimitReader(resp.Body, 100), resp.Body}
-	})
+	told := map[bool][]string{}
+	for _, unshared := range []bool{false, true} {
+		inTown(t, func(t *testing.T, ctx context.Context, s *town) {
+			s.server.Faults().RefuseStreamingLists(true)
+			broken := 0
+			s.config.Wrap(func(base http.RoundTripper) http.RoundTripper {
+				return &spy{base: base, requests: map[string]int{}, spoil: func(req *http.Request, resp *http.Response) {
+					if req.URL.Query().Has("watch") || broken == 3 {
+						return
+					}
+					broken++
+					resp.Body = struct {
+						io.Reader
+						io.Closer
+					}{io.MultiReader(io.LimitReader(resp.Body, 100), iotest.ErrReader(io.ErrUnexpectedEOF)), resp.Body}
+				}}
+			})
+			client, err := kubernetes.NewForConfig(s.config)
+			require.NoError(t, err)
+			informer, err := NewInformer(client, &corev1.ConfigMap{}, Options{DisableSharing: unshared}, cache.SharedIndexInformerOptions{})
+			require.NoError(t, err)
+			require.NoError(t, informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *clientgo.Reflector, err error) {
+				told[unshared] = append(told[unshared], err.Error())
+			}))
+			run(t, ctx, informer)
+			require.Equal(t, 3, broken)
+			require.Equal(t, !unshared, shares(t, informer, "default/config-3", "default/config-4"))
+		})
+	}
+	require.Len(t, told[true], 3)
+	require.Equal(t, told[true], told[false])
 }
 
 // meter is a program's metric of client-go's requests.

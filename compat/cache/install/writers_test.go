@@ -11,40 +11,30 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
 
 	"glasswatch/compat/cache"
 )
 
+// A transform may write to any part of some objects or of all. Others keep what they had, and share it.
 func TestInformers_ATransformChangesItsObjectOnly(t *testing.T) {
-	for name, c := range map[string]struct {
-		transform func(c *corev1.ConfigMap)
-		shares    bool
-	}{
-		"a field of the object": {func(c *corev1.ConfigMap) { c.ManagedFields, c.Data = nil, nil }, true},
-		"a label": {func(c *corev1.ConfigMap) {
-			if c.Name == "config-0" {
-				c.Labels["seen"] = "yes"
-			}
-		}, true},
-		"a part that is shared": {func(c *corev1.ConfigMap) {
-			if c.Name > "config-4" {
-				delete(c.Data, "value")
-			}
-		}, false},
+	for name, transform := range map[string]func(n int, c *corev1.ConfigMap){
+		"a field of all":      func(_ int, c *corev1.ConfigMap) { c.ManagedFields, c.BinaryData = nil, nil },
+		"a part of all":       func(_ int, c *corev1.ConfigMap) { deleteFrom(true, c.Data) },
+		"a part of one":       func(n int, c *corev1.ConfigMap) { deleteFrom(n == 80, c.Data) },
+		"a part, from the 80": func(n int, c *corev1.ConfigMap) { deleteFrom(n >= 80, c.Data) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			inTown(t, func(t *testing.T, ctx context.Context, s *town) {
-				want := map[string]*corev1.ConfigMap{}
 				for n := range 60 {
 					s.Put(t, "default", fmt.Sprint("config-5-", n))
 				}
+				calls := map[string]int{}
 				factory := informers.NewSharedInformerFactoryWithOptions(s.client, 0, informers.WithTransform(func(obj any) (any, error) {
 					of := obj.(*corev1.ConfigMap)
-					copied := of.DeepCopy()
-					c.transform(copied)
-					want[of.Name] = copied
-					c.transform(of)
+					calls[of.Name] = len(calls) + 1
+					transform(calls[of.Name], of)
 					return of, nil
 				}))
 				require.NoError(t, Into(factory, Options{}, &corev1.ConfigMap{}))
@@ -54,16 +44,25 @@ func TestInformers_ATransformChangesItsObjectOnly(t *testing.T) {
 					s.Put(t, "default", fmt.Sprint("config-6-", n))
 				}
 				synctest.Wait()
-				require.Len(t, want, 105)
-				for _, obj := range want {
-					require.Equal(t, obj, configMap(t, informer, "default/"+obj.Name))
+				require.Len(t, calls, 105)
+				for name, n := range calls {
+					got, err := s.client.CoreV1().ConfigMaps("default").Get(ctx, name, metav1.GetOptions{})
+					require.NoError(t, err)
+					require.Equal(t, map[string]string{"value": "a value of all"}, got.Data)
+					transform(n, got)
+					require.Equal(t, got.Data, configMap(t, informer, "default/"+name).Data, name)
 				}
 				first, second := configMap(t, informer, "default/config-6-38"), configMap(t, informer, "default/config-6-39")
 				first.Labels["mark"] = "x"
-				_, shared := second.Labels["mark"]
-				require.Equal(t, c.shares, shared)
+				require.Contains(t, second.Labels, "mark")
 			})
 		})
+	}
+}
+
+func deleteFrom(wanted bool, data map[string]string) {
+	if wanted {
+		delete(data, "value")
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
 	clientgo "k8s.io/client-go/tools/cache"
 
 	"glasswatch/listwatch/wire"
@@ -34,17 +35,15 @@ type ListerWatcher struct {
 	// Sharing decodes objects that share parts.
 	Sharing wire.Decoder
 
-	alone atomic.Bool
+	shared atomic.Bool
 }
 
-// StopSharing has further objects decoded by themselves. It may be called by any goroutine.
-func (lw *ListerWatcher) StopSharing() { lw.alone.Store(true) }
+// HasShared reports whether an object was decoded by Sharing. It may be called by any goroutine.
+func (lw *ListerWatcher) HasShared() bool { return lw.shared.Load() }
 
 // Unmarshal implements wire.Decoder.
 func (lw *ListerWatcher) Unmarshal(data []byte, into interface{ Unmarshal([]byte) error }) error {
-	if lw.alone.Load() {
-		return into.Unmarshal(data)
-	}
+	lw.shared.Store(true)
 	return lw.Sharing.Unmarshal(data, into)
 }
 
@@ -96,12 +95,8 @@ type transport struct{ base http.RoundTripper }
 // WrappedRoundTripper lets client-go find the transport below.
 func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.base }
 
-// CloseIdleConnections is called by the client's method of that name.
-func (t *transport) CloseIdleConnections() {
-	if closer, ok := t.base.(interface{ CloseIdleConnections() }); ok {
-		closer.CloseIdleConnections()
-	}
-}
+// CloseIdleConnections is called by the client's method of that name, which does not look below.
+func (t *transport) CloseIdleConnections() { utilnet.CloseIdleConnectionsFor(t.base) }
 
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -112,7 +107,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	read := &body{ReadCloser: resp.Body, ctx: req.Context(), over: make(chan struct{})}
 	answer, empty := *resp, *resp
-	answer.Body = read
+	answer.Body, answer.Header, answer.Trailer = read, resp.Header.Clone(), nil // two goroutines have them
 	if !offer.take(&answer) {
 		return resp, nil
 	}
@@ -124,7 +119,8 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 func canBeTaken(req *http.Request, resp *http.Response) bool {
 	mediaType, params, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	return req.Method == http.MethodGet && resp.StatusCode == http.StatusOK &&
-		err == nil && mediaType == runtime.ContentTypeProtobuf && params["as"] == ""
+		err == nil && mediaType == runtime.ContentTypeProtobuf && params["as"] == "" &&
+		resp.Header.Get("Content-Encoding") == "" // net/http removes it where it unpacks the answer itself
 }
 
 // body is the answer's. over is closed when it was read to its end, or is closed.
