@@ -1,12 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"runtime"
@@ -59,57 +56,48 @@ func (c *campaign) parse() error {
 		}
 		c.programs = append(c.programs, name)
 	}
+	all := c.allWorks()
+	for name := range strings.SplitSeq(c.options.works, ",") {
+		n := slices.IndexFunc(all, func(w work) bool { return w.name == name })
+		if n < 0 {
+			return fmt.Errorf("-works: want some of story, many, few and varied, got %q", name)
+		}
+		c.works = append(c.works, all[n])
+	}
+	return nil
+}
+
+// allWorks are in the page's order.
+func (c *campaign) allWorks() []work {
 	many := c.options.load
 	few, varied := many, many
 	few.Deployments, few.Replicas = many.Deployments*10, max(1, many.Replicas/10)
 	varied.Varied = true
-	loads := map[string]load{storyOf: {Deployments: min(20, many.Deployments), Replicas: many.Replicas}, "many": many,
-		"few": few, "varied": varied}
-	for name := range strings.SplitSeq(c.options.works, ",") {
-		l, ok := loads[name]
-		if !ok {
-			return fmt.Errorf("-works: want some of story, many, few and varied, got %q", name)
-		}
-		c.works = append(c.works, work{name, l})
-	}
-	return nil
+	small := load{Deployments: min(20, many.Deployments), Replicas: many.Replicas}
+	return []work{{"many", many}, {"few", few}, {"varied", varied}, {storyOf, small}}
 }
 
-// resume reads what was measured earlier.
-func (c *campaign) resume() error {
-	if c.keep == "" {
-		return nil
-	}
-	file, err := os.Open(c.keep)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	lines := bufio.NewReader(file)
-	decoder := json.NewDecoder(lines)
-	for decoder.More() {
-		var r result
-		if err := decoder.Decode(&r); err != nil {
-			return fmt.Errorf("%s: %w", c.keep, err)
-		}
-		c.results = append(c.results, r)
-	}
-	return nil
+// shown are the works of the page: those of this run, and those that an earlier run has left in the file of -keep.
+func (c *campaign) shown() []work {
+	return slices.DeleteFunc(c.allWorks(), func(w work) bool {
+		return !slices.ContainsFunc(c.results, func(r result) bool { return r.Work == w.String() })
+	})
 }
 
-func (c *campaign) add(r result) error {
-	c.results = append(c.results, r)
-	if c.keep == "" {
-		return nil
-	}
-	file, err := os.OpenFile(c.keep, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	return errors.Join(json.NewEncoder(file).Encode(r), file.Close())
+// shownSides are those that have results of a work.
+func (c *campaign) shownSides(w work) []side {
+	return slices.DeleteFunc([]side{clientGo, unshared, shared}, func(of side) bool {
+		return !slices.ContainsFunc(c.results, func(r result) bool { return r.Work == w.String() && r.Side == of })
+	})
+}
+
+// shownPrograms are those that have results of a work.
+func (c *campaign) shownPrograms(w work) []string {
+	return slices.DeleteFunc(slices.Clone(programs), func(program string) bool {
+		return !slices.ContainsFunc(c.results, func(r result) bool {
+			return r.Work == w.String() && r.Program == program
+		})
+	})
 }
 
 func (c *campaign) has(program, work string, of side, round int) bool {

@@ -94,13 +94,13 @@ func podAt(l load, i, n int, owner types.UID) *corev1.Pod {
 	template := templateAt(i, current)
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: namespaceOf(i), Name: setOf(i, current) + "-" + word(r, 5), GenerateName: setOf(i,
-				current) + "-",
-			Labels: merge(template.Labels, map[string]string{"pod-template-hash": hashOf(i,
-				current)}), Annotations: template.Annotations,
+			Namespace: namespaceOf(i), Name: setOf(i, current) + "-" + word(r, 5),
+			GenerateName: setOf(i, current) + "-",
+			Labels:       merge(template.Labels, map[string]string{"pod-template-hash": hashOf(i, current)}),
+			Annotations:  template.Annotations,
 			OwnerReferences: []metav1.OwnerReference{{
-				APIVersion: "apps/v1", Kind: "ReplicaSet", Name: setOf(i,
-					current), UID: owner, Controller: &yes, BlockOwnerDeletion: &yes,
+				APIVersion: "apps/v1", Kind: "ReplicaSet", Name: setOf(i, current), UID: owner,
+				Controller: &yes, BlockOwnerDeletion: &yes,
 			}},
 		},
 		Spec: template.Spec,

@@ -6,6 +6,9 @@
 //	go run ./tests/programs -deployments 40 -others 500 -rounds 1     the page on standard output
 //	go run ./tests/programs -write -keep F                 goes on where an earlier run with F has ended
 //
+// The page shows all that F holds, also works that only an earlier run has measured. F is for one load, one duration and
+// one build of the programs; others are refused.
+//
 //	tests/programs/patch ─▶ a copy of client-go whose informers ask a hook first
 //	                              │ replace in go.mod
 //	tests/programs/build ◀────────┘   upstream's commands, and the hook ─▶ bin/programs
@@ -17,14 +20,15 @@
 //	└──────────┘               └────────────┘      └───────┘      └──────────────────────────────┘
 //
 // Reading order: load.go and deployments.go are what stands on the server; fill.go writes it, and kubelet.go plays the
-// nodes. process.go and relay.go run a program; standing.go and story.go are the work. campaign.go, figures.go and
-// page.go make the page.
+// nodes. process.go and relay.go run a program; standing.go and story.go are the work. campaign.go, keep.go,
+// figures.go, families.go and page.go make the page.
 //
 // # What is shown
 //
 //   - A program with a standing load of 20,000 pods: time to ready, CPU, live heap, resident memory, requests, bytes.
 //   - A story of a small cluster with manager and scheduler: how long a scale-up, a roll-out or a drain takes.
-//   - That all informers came through the hook, none of them client-go's, and that /metrics has the same families.
+//   - That all informers came through the hook, none of them client-go's, and that /metrics has the same families
+//     of informers, queues and clients. Otherwise the run ends with an error, the page being written.
 //
 // # What is not
 //

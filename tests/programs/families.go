@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -44,6 +45,48 @@ func familiesOf(text string) map[string]string {
 	}
 	end()
 	return families
+}
+
+// ofInformers leaves out the program's own families, some of which depend on what happened, as the client's retries do.
+func ofInformers(families map[string]string) map[string]string {
+	some := maps.Clone(families)
+	maps.DeleteFunc(some, func(name, _ string) bool {
+		of, _, _ := strings.Cut(name, "_")
+		return name == "rest_client_request_retries_total" ||
+			of != "informer" && of != "reflector" && of != "workqueue" && of != "rest"
+	})
+	return some
+}
+
+// families joins the rounds: some families appear only when something happens.
+func (c *campaign) families(program, work string, of side) map[string]string {
+	all := map[string]string{}
+	for _, r := range c.results {
+		if r.Program == program && r.Work == work && r.Side == of {
+			maps.Copy(all, r.Families)
+		}
+	}
+	return all
+}
+
+// sameFamilies is an error that names the families of informers, queues and clients that differ from client-go's.
+func (c *campaign) sameFamilies() (err error) {
+	for _, w := range c.shown() {
+		for _, program := range c.shownPrograms(w) {
+			base := c.families(program, w.String(), clientGo)
+			for _, of := range c.shownSides(w) {
+				got := c.families(program, w.String(), of)
+				if len(base) == 0 || len(got) == 0 {
+					continue
+				}
+				if lines := differences(ofInformers(base), ofInformers(got)); len(lines) > 0 {
+					err = errors.Join(err, fmt.Errorf("%s, %s on %s: /metrics differs from client-go's: %s", w, program, of,
+						strings.Join(lines, "; ")))
+				}
+			}
+		}
+	}
+	return err
 }
 
 // differences says in which families another side differs from client-go's.

@@ -111,6 +111,34 @@ func (c *campaign) ratio(program, work string, of side, f figure) spread {
 	return spreadOf(ratios)
 }
 
+// inCommon is the number of rounds in which both a side and client-go were measured.
+func (c *campaign) inCommon(program, work string, of side) (n int) {
+	base := c.values(program, work, clientGo, ready)
+	for round := range c.values(program, work, of, ready) {
+		if _, ok := base[round]; ok {
+			n++
+		}
+	}
+	return n
+}
+
+// above compares a figure with client-go's in the rounds that both have, and says whether it is greater in all of them.
+// A ratio would leave out the rounds in which client-go's is 0.
+func (c *campaign) above(program, work string, of side, f figure) (base, ours spread, always bool) {
+	var bases, values []float64
+	theirs := c.values(program, work, clientGo, f)
+	always = true
+	for round, v := range c.values(program, work, of, f) {
+		b, ok := theirs[round]
+		if !ok || math.IsNaN(v) || math.IsNaN(b) {
+			continue
+		}
+		bases, values = append(bases, b), append(values, v)
+		always = always && v > b
+	}
+	return spreadOf(bases), spreadOf(values), always && len(values) > 0
+}
+
 func times(v float64) string { return fmt.Sprintf("%.2f×", v) }
 
 // goal is a ratio to client-go that is not to be passed.
@@ -126,8 +154,19 @@ var goals = []goal{
 	{shared, manager, "many", live, 0.40}, {shared, manager, "many", rss, 0.55}, {shared, manager, "many", cpu, 0.55},
 	{shared, manager, "few", live, 0.45}, {shared, manager, "few", rss, 0.60}, {shared, manager, "few", cpu, 0.65},
 	{unshared, manager, "many", live, 1}, {unshared, manager, "many", rss, 1}, {unshared, manager, "many", cpu, 1},
+	{unshared, manager, "few", live, 1}, {unshared, manager, "few", rss, 1}, {unshared, manager, "few", cpu, 1},
 	{shared, manager, "varied", live, 1}, {shared, manager, "varied", rss, 1}, {shared, manager, "varied", cpu, 1},
 	{shared, scheduler, "many", live, 1}, {shared, scheduler, "many", rss, 1}, {shared, scheduler, "many", cpu, 1},
+}
+
+// verdictOn says what became of the goal for a figure, if there is one.
+func verdictOn(s spread, program string, w work, of side, f figure) string {
+	for _, g := range goals {
+		if g.of == of && g.program == program && g.work == w.name && g.figure.name == f.name {
+			return fmt.Sprintf("; at most %s: %s", times(g.most), verdict(s, g.most))
+		}
+	}
+	return ""
 }
 
 // verdict compares a spread with the most that a goal allows.

@@ -153,8 +153,8 @@ func (k *kubelets) sync(ctx context.Context, pod *corev1.Pod) error {
 	}
 	for _, c := range pod.Spec.Containers {
 		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{
-			Name: c.Name, Image: c.Image, ImageID: c.Image, ContainerID: "containerd://" + hexDigits(r,
-				64), Ready: true, Started: new(true),
+			Name: c.Name, Image: c.Image, ImageID: c.Image, ContainerID: "containerd://" + hexDigits(r, 64),
+			Ready: true, Started: new(true),
 			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}}})
 	}
 	_, err := pods.UpdateStatus(ctx, pod, byKubelet)

@@ -78,12 +78,13 @@ func sliceAt(n int) *discoveryv1.EndpointSlice {
 	r, yes := randomFor(ofSlice, n, 0), true
 	slice := &discoveryv1.EndpointSlice{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: namespaceOf(n), Name: fmt.Sprintf("svc-%d-%s", n,
-				word(r, 5)), GenerateName: fmt.Sprintf("svc-%d-", n),
+			Namespace: namespaceOf(n), Name: fmt.Sprintf("svc-%d-%s", n, word(r, 5)),
+			GenerateName: fmt.Sprintf("svc-%d-", n),
 			// The manager's own controller would delete a slice of its own without a Service.
 			Labels: map[string]string{
-				discoveryv1.LabelServiceName: fmt.Sprintf("svc-%d",
-					n), discoveryv1.LabelManagedBy: "mesh.example.com", "app": fmt.Sprintf("app-%d", n),
+				discoveryv1.LabelServiceName: fmt.Sprintf("svc-%d", n),
+				discoveryv1.LabelManagedBy:   "mesh.example.com",
+				"app":                        appOf(n),
 			},
 		},
 		AddressType: discoveryv1.AddressTypeIPv4,
@@ -97,8 +98,8 @@ func sliceAt(n int) *discoveryv1.EndpointSlice {
 			Addresses: []string{address(r)}, NodeName: new(nodeOf(n*4 + i)), Zone: new(zoneOf(n*4 + i)),
 			Conditions: discoveryv1.EndpointConditions{Ready: &yes, Serving: &yes, Terminating: new(false)},
 			TargetRef: &corev1.ObjectReference{
-				Kind: "Pod", Namespace: namespaceOf(n), Name: fmt.Sprintf("app-%d-%s-%s", n, word(r, 10),
-					word(r, 5)), UID: types.UID(uuid(r)),
+				Kind: "Pod", Namespace: namespaceOf(n), UID: types.UID(uuid(r)),
+				Name: fmt.Sprintf("app-%d-%s-%s", n, word(r, 10), word(r, 5)),
 			},
 		})
 	}
@@ -116,8 +117,8 @@ func configMapAt(n int) *corev1.ConfigMap {
 	r := randomFor(ofConfigMap, n, 0)
 	return &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: namespaceOf(n), Name: fmt.Sprintf("config-%d",
-				n), Labels: map[string]string{"app": fmt.Sprintf("app-%d", n)},
+			Namespace: namespaceOf(n), Name: fmt.Sprintf("config-%d", n),
+			Labels: map[string]string{"app": appOf(n)},
 		},
 		Data: map[string]string{"config.yaml": "listen: :8080\nlog: info\ntoken: " + word(r, 300), "features": "a,b,c"},
 	}
@@ -127,8 +128,8 @@ func secretAt(n int) *corev1.Secret {
 	r := randomFor(ofSecret, n, 0)
 	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: namespaceOf(n), Name: fmt.Sprintf("secret-%d",
-				n), Labels: map[string]string{"app": fmt.Sprintf("app-%d", n)},
+			Namespace: namespaceOf(n), Name: fmt.Sprintf("secret-%d", n),
+			Labels: map[string]string{"app": appOf(n)},
 		},
 		Type: corev1.SecretTypeOpaque,
 		Data: map[string][]byte{"username": []byte(word(r, 12)), "password": []byte(word(r, 300))},
@@ -148,8 +149,8 @@ func statusAt(i, n int) corev1.PodStatus {
 	started := true
 	status := func(name, image string) corev1.ContainerStatus {
 		return corev1.ContainerStatus{
-			Name: name, Image: image, ImageID: image[:10] + "@sha256:" + hexDigits(randomFor(ofTemplate, i, len(name)),
-				64),
+			Name: name, Image: image,
+			ImageID:     image[:10] + "@sha256:" + hexDigits(randomFor(ofTemplate, i, len(name)), 64),
 			ContainerID: "containerd://" + hexDigits(r, 64), Ready: true, Started: &started,
 			State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: at(2 + r.IntN(9))}},
 		}
@@ -160,9 +161,9 @@ func statusAt(i, n int) corev1.PodStatus {
 		PodIPs:   []corev1.PodIP{{IP: ip}},
 		QOSClass: corev1.PodQOSBurstable, StartTime: new(at(0)),
 		Conditions: []corev1.PodCondition{
-			condition(corev1.PodReadyToStartContainers, 2), condition(corev1.PodInitialized,
-				0), condition(corev1.PodReady, 12),
-			condition(corev1.ContainersReady, 12), condition(corev1.PodScheduled, 0),
+			condition(corev1.PodReadyToStartContainers, 2), condition(corev1.PodInitialized, 0),
+			condition(corev1.PodReady, 12), condition(corev1.ContainersReady, 12),
+			condition(corev1.PodScheduled, 0),
 		},
 		ContainerStatuses: []corev1.ContainerStatus{status("server", imageOf(i, current)), status("proxy", proxyImage)},
 	}

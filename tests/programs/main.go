@@ -39,7 +39,8 @@ func main() {
 	flag.StringVar(&o.works, "works", "story,many,few,varied",
 		"the story; the loads with many replicas a Deployment, with a tenth of that, and with many that vary")
 	flag.BoolVar(&o.write, "write", false, "write docs/programs.md and docs/programs.txt")
-	flag.StringVar(&o.keep, "keep", "", "a file with a line for each measurement; those in it are not measured again")
+	flag.StringVar(&o.keep, "keep", "",
+		"a file with a line for each measurement; those in it are on the page, and are not measured again")
 	flag.StringVar(&o.profiles, "profiles", "",
 		"a directory for the heap profile of each measurement with a standing load")
 	flag.Parse()
@@ -72,11 +73,11 @@ func run(ctx context.Context, o options) error {
 	page := c.page()
 	if !o.write {
 		fmt.Print(page)
-		return nil
+		return c.sameFamilies()
 	}
 	docs := filepath.Join(root, "docs")
 	return errors.Join(os.WriteFile(filepath.Join(docs, "programs.md"), []byte(page), 0o644),
-		os.WriteFile(filepath.Join(docs, "programs.txt"), []byte(c.raw()), 0o644))
+		os.WriteFile(filepath.Join(docs, "programs.txt"), []byte(c.raw()), 0o644), c.sameFamilies())
 }
 
 // repository is where the main module is.

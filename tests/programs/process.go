@@ -158,6 +158,7 @@ type look struct {
 	Watches, Reads     int64
 	Writes             int64
 	Bytes              int64
+	Versions           map[string]string // of upstream's modules in it, by path
 }
 
 func (l look) made() (n int) {

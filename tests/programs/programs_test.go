@@ -1,9 +1,7 @@
 package main
 
 import (
-	"errors"
 	"maps"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -56,16 +54,6 @@ func TestSmallStory_IsPlayedByUpstreamsProgramsOnEachSidesInformers(t *testing.T
 			}
 		}
 	}
-}
-
-// ofInformers leaves out the program's own families, some of which depend on what happened.
-func ofInformers(families map[string]string) map[string]string {
-	some := maps.Clone(families)
-	maps.DeleteFunc(some, func(name, _ string) bool {
-		of, _, _ := strings.Cut(name, "_")
-		return of != "informer" && of != "reflector" && of != "workqueue" && of != "rest"
-	})
-	return some
 }
 
 func TestFamilies_DifferInNameTypeOrLabels(t *testing.T) {
@@ -128,27 +116,5 @@ func TestRatio_IsOfTheSameRound(t *testing.T) {
 		if v := verdict(got, most); v != want {
 			t.Errorf("at most %v: want %q, got %q", most, want, v)
 		}
-	}
-}
-
-func TestKeep_GoesOnWhereARunHasEnded(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "kept")
-	first := &campaign{options: options{keep: file}}
-	if err := errors.Join(first.resume(), first.add(result{Program: manager, Work: "w", Side: shared,
-		Round: 1})); err != nil {
-		t.Fatal(err)
-	}
-	next := &campaign{options: options{keep: file}}
-	if err := next.resume(); err != nil {
-		t.Fatal(err)
-	}
-	if !next.has(manager, "w", shared, 1) || next.has(manager, "w", shared, 0) || next.has(manager, "w", clientGo, 1) {
-		t.Errorf("kept: %+v", next.results)
-	}
-	if err := os.WriteFile(file, []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := next.resume(); err == nil {
-		t.Error("half a line is no error")
 	}
 }

@@ -40,7 +40,17 @@ type result struct {
 	ToHere        int64 // bytes on the wire
 	Families      map[string]string
 	Seconds       map[string]float64
-	PodBytes      int // of one pod's JSON
+	PodBytes      int    // of one pod's JSON
+	Server        string // its version
+}
+
+// versionOf is the server's.
+func versionOf(client kubernetes.Interface) (string, error) {
+	version, err := client.Discovery().ServerVersion()
+	if err != nil {
+		return "", err
+	}
+	return version.GitVersion, nil
 }
 
 // open starts a server and fills it. A first run of the manager, which is not measured, writes what is left to write:
@@ -135,9 +145,12 @@ func (s *standing) close() error {
 // one measures a program.
 func (s *standing) one(ctx context.Context, name string, of side) (r result, err error) {
 	r = result{Program: name, Side: of, Work: s.load.String(), PodBytes: s.podBytes}
+	if r.Server, err = versionOf(s.client); err != nil {
+		return r, err
+	}
 	// The server's garbage of one measurement would be collected during the next.
-	if err := s.client.CoreV1().RESTClient().Get().AbsPath("/debug/pprof/heap").Param("gc",
-		"1").Do(ctx).Error(); err != nil {
+	collect := s.client.CoreV1().RESTClient().Get().AbsPath("/debug/pprof/heap").Param("gc", "1")
+	if err := collect.Do(ctx).Error(); err != nil {
 		return r, fmt.Errorf("tidying the server: %w", err)
 	}
 	p, err := startProgram(ctx, s.binary, name, of, s.plane)
@@ -175,8 +188,8 @@ func (s *standing) profile(ctx context.Context, p *program, of side) error {
 	if err != nil {
 		return err
 	}
-	name := strings.NewReplacer(" × ", "x", ", ", "-", " ",
-		"-").Replace(fmt.Sprintf("%s %s %s.pprof", p.name, s.load, of))
+	name := fmt.Sprintf("%s %s %s.pprof", p.name, s.load, of)
+	name = strings.NewReplacer(" × ", "x", ", ", "-", " ", "-").Replace(name)
 	return os.WriteFile(filepath.Join(s.profiles, name), raw, 0o644)
 }
 

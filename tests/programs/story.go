@@ -77,29 +77,38 @@ func (s *story) play(ctx context.Context, of side) (results []result, err error)
 		times[step] = time.Since(began).Seconds()
 	}
 	for _, name := range []string{manager, scheduler} {
-		p := s.programs[name]
-		r := result{Program: name, Side: of, Work: "story"}
-		if r.Look, err = p.look(ctx, false); err != nil {
-			return nil, err
-		}
-		r.ToHere = p.relay.toHere.Load()
-		after, err := p.look(ctx, true)
+		r, err := s.result(ctx, name, of)
 		if err != nil {
-			return nil, err
-		}
-		r.Live = int64(after.Live)
-		if r.Families, err = p.families(ctx); err != nil {
 			return nil, err
 		}
 		if name == manager {
 			r.Seconds = times
 		}
-		if err := after.check(of); err != nil {
-			return nil, err
-		}
 		results = append(results, r)
 	}
 	return results, kubelets.failed()
+}
+
+// result is what a program says after the last step.
+func (s *story) result(ctx context.Context, name string, of side) (r result, err error) {
+	p := s.programs[name]
+	r = result{Program: name, Side: of, Work: storyOf}
+	if r.Server, err = versionOf(s.client); err != nil {
+		return r, err
+	}
+	if r.Look, err = p.look(ctx, false); err != nil {
+		return r, err
+	}
+	r.ToHere = p.relay.toHere.Load()
+	after, err := p.look(ctx, true)
+	if err != nil {
+		return r, err
+	}
+	r.Live = int64(after.Live)
+	if r.Families, err = p.families(ctx); err != nil {
+		return r, err
+	}
+	return r, after.check(of)
 }
 
 func (s *story) step(ctx context.Context, step string) error {

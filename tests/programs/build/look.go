@@ -8,6 +8,7 @@ import (
 	_ "net/http/pprof" // /debug/pprof of http.DefaultServeMux
 	"os"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"syscall"
@@ -30,6 +31,7 @@ type look struct {
 	Watches, Reads     int64         // requests
 	Writes             int64
 	Bytes              int64 // of the answers' bodies
+	Versions           map[string]string
 }
 
 // serveLook serves /look, /metrics and /debug/pprof, and prints where.
@@ -52,7 +54,7 @@ func lookAt(made *informers, t *traffic, collect bool) look {
 		Since: time.Since(start), ClientGoReflectors: clientgo.ReflectorsMade.Load(), CPU: cpu(),
 		RSS: status("VmRSS:"), PeakRSS: status("VmHWM:"),
 		Watches: t.watches.Load(), Reads: t.reads.Load(), Writes: t.writes.Load(), Bytes: t.bytes.Load(),
-		Ways: map[string]int{},
+		Ways: map[string]int{}, Versions: versions(),
 	}
 	made.mu.Lock()
 	for way, n := range made.ways {
@@ -68,6 +70,20 @@ func lookAt(made *informers, t *traffic, collect bool) look {
 		l.Live = m.HeapAlloc
 	}
 	return l
+}
+
+// versions are those of upstream's modules that the process was built from, by path.
+func versions() map[string]string {
+	all := map[string]string{}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, module := range info.Deps {
+			switch module.Path {
+			case "k8s.io/kubernetes", "k8s.io/client-go", "sigs.k8s.io/descheduler":
+				all[module.Path] = module.Version
+			}
+		}
+	}
+	return all
 }
 
 func cpu() time.Duration {

@@ -82,7 +82,8 @@ func (b *builder) checkCached() error {
 }
 
 func (b *builder) build(out string) error {
-	_, err := b.goCommand("build", "-modfile="+b.modFile, "-o", out, ".")
+	// Without the commit's name, commits that change no package leave the binary as it is.
+	_, err := b.goCommand("build", "-buildvcs=false", "-modfile="+b.modFile, "-o", out, ".")
 	return err
 }
 

@@ -4,17 +4,21 @@
 //	go run ./tests/programs/patch                       makes the copy, and prints where it is
 //	go run ./tests/programs/patch -o bin/programs       builds as well, in ten minutes or more the first time
 //	go run ./tests/programs/patch -o F -if-cached       builds only if the build cache has all but our own packages
+//	go run ./tests/programs/patch -if-cached            only says whether it has
 //
-// The go command refuses an overlay of the module cache. So the copy stands below the user's cache directory, and a
-// copy of build/go.mod there has the replace that names it. The copy's directory is named after its contents. So the
-// build cache holds as long as neither client-go's version nor a patch changes.
+// The go command refuses an overlay of the module cache. So the copy stands below the user's cache directory, in
+// glasswatch/client-go-VERSION-DIGEST (on Linux below ~/.cache), and a copy of build/go.mod beside it has the replace
+// that names it. The digest is that of its contents. So the build cache holds as long as neither client-go's version nor
+// a patch changes. With -if-cached no copy is made. A run that makes one removes those unused for a day.
 //
 // Nothing of client-go is in the repository but the lines that patches.go looks for.
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -47,16 +51,20 @@ func run(out string, cached bool) error {
 	if err != nil {
 		return err
 	}
-	dir, err := makeCopy(filepath.Join(cache, "glasswatch"), source, version)
+	parent := filepath.Join(cache, "glasswatch")
+	dir, err := findCopy(parent, source, version)
+	if cached && errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w (there is no %s)", errNotCached, dir)
+	}
+	if !cached {
+		dir, err = makeCopy(parent, source, version)
+	}
 	if err != nil {
 		return err
 	}
 	fmt.Println(dir)
-	if out == "" {
+	if out == "" && !cached {
 		return nil
-	}
-	if out, err = filepath.Abs(out); err != nil {
-		return err
 	}
 	if err := b.useCopy(dir); err != nil {
 		return err
@@ -65,6 +73,12 @@ func run(out string, cached bool) error {
 		if err := b.checkCached(); err != nil {
 			return err
 		}
+	}
+	if out == "" {
+		return nil
+	}
+	if out, err = filepath.Abs(out); err != nil {
+		return err
 	}
 	return b.build(out)
 }

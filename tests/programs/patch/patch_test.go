@@ -1,10 +1,14 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 )
@@ -56,6 +60,48 @@ func TestCopy_HasAHookInEveryPlaceAndANameOfItsContents(t *testing.T) {
 		if places[place] != want {
 			t.Errorf("%s: want %d, got %d", place, want, places[place])
 		}
+	}
+}
+
+func TestFindCopy_WritesNothing(t *testing.T) {
+	from, version := source(t)
+	parent := t.TempDir()
+	dir, err := findCopy(filepath.Join(parent, "cache"), from, version)
+	if !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("want none, got %s, %v", dir, err)
+	}
+	if left, _ := os.ReadDir(parent); len(left) > 0 {
+		t.Errorf("it wrote %v", left)
+	}
+}
+
+func TestRemoveUnused_KeepsCopiesThatAnotherCheckoutMayBuildWith(t *testing.T) {
+	parent, now := t.TempDir(), time.Now()
+	copyAt := func(name string, used time.Time) string {
+		dir := filepath.Join(parent, "client-go-"+name)
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range []string{dir + ".mod", dir + ".sum"} {
+			if err := os.WriteFile(file, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Chtimes(dir+".mod", used, used); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	long := now.Add(-48 * time.Hour)
+	ours, other := copyAt("v1-a", long), copyAt("v1-b", now)
+	copyAt("v1-c", long)
+	if err := removeUnused(parent, ours, now.Add(-24*time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	left, _ := filepath.Glob(filepath.Join(parent, "*"))
+	want := []string{ours, ours + ".mod", ours + ".sum", other, other + ".mod", other + ".sum"}
+	if !slices.Equal(left, want) {
+		t.Errorf("want %v, got %v", want, left)
 	}
 }
 
