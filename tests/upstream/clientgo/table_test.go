@@ -30,18 +30,18 @@ func TestCompare_ATableThatIsWrongOrMissesARowFails(t *testing.T) {
 		}
 	}
 	for name, change := range map[string]func(told []row) []row{
-		"TestPasses: no row; it is: passes":                  func(told []row) []row { return told[1:] },
-		"two rows for TestPasses":                            func(told []row) []row { return append(told, told[0]) },
-		"client-go has no test TestX":                        func(told []row) []row { return append(told, row{name: "TestX"}) },
-		`the table says "differs", but it is: passes`:        set(0, row{"TestPasses", differs, "no"}),
-		"there is nothing to explain":                        set(0, row{"TestPasses", passes, "no"}),
-		"it uses `.lock`, but it uses `.items`":              set(1, row{"TestOurs", notApplicable, "`.lock`"}),
-		`the table says "passes", but it is: differs`:        set(2, row{"TestFails", passes, ""}),
-		"should name what fails: `sub`":                      set(2, row{"TestFails", differs, "`other`: because"}),
-		"TestFails: the table should name what fails: `sub`": set(2, row{"TestFails", differs, "`sub` `more`: because"}),
-		"TestFails: it differs, but why?":                    set(2, row{"TestFails", differs, "`sub`"}),
-		"TestNamed: it differs, but why?":                    set(3, row{"TestNamed", renamed, ""}),
-		"but it is: passes renamed":                          set(3, row{"TestNamed", passes, ""}),
+		"TestPasses: no row; it is: passes":           func(told []row) []row { return told[1:] },
+		"two rows for TestPasses":                     func(told []row) []row { return append(told, told[0]) },
+		"client-go has no test TestX":                 func(told []row) []row { return append(told, row{name: "TestX"}) },
+		`the table says "differs", but it is: passes`: set(0, row{"TestPasses", differs, "no"}),
+		"there is nothing to explain":                 set(0, row{"TestPasses", passes, "no"}),
+		"it uses `.lock`, but it uses `.items`":       set(1, row{"TestOurs", notApplicable, "`.lock`"}),
+		`the table says "passes", but it is: differs`: set(2, row{"TestFails", passes, ""}),
+		"should name what fails: `sub`":               set(2, row{"TestFails", differs, "`other`: because"}),
+		"name what fails: `sub`":                      set(2, row{"TestFails", differs, "`sub` `more`: because"}),
+		"TestFails: it differs, but why?":             set(2, row{"TestFails", differs, "`sub`"}),
+		"TestNamed: it differs, but why?":             set(3, row{"TestNamed", renamed, ""}),
+		"but it is: passes renamed":                   set(3, row{"TestNamed", passes, ""}),
 	} {
 		wrong := compared(change)
 		require.Len(t, wrong, 1, name)
