@@ -20,7 +20,7 @@ The programs are kube-controller-manager and kube-scheduler %s, and descheduler 
 one binary, the same for all sides, compiled against a copy of client-go %s whose informers ask a hook first. The
 variable GLASSWATCH_INFORMERS chooses the hook's answer. *client-go* has client-go's informers, *glasswatch* ours with
 sharing, and *glasswatch, unshared* ours on objects that client-go has decoded. The run fails if an informer is made in
-another way, or does not sync.
+another way or does not sync, and if the metrics of informers, queues and clients differ in family or label.
 
 The copy of client-go also hands our informers the metrics provider that component-base gives to client-go alone. A
 program outside cannot do so, as that provider is not exported: there our informers need a provider of the program's own.
@@ -33,12 +33,12 @@ under a name of its own; the pods of the story do not. Server, nodes and program
 A pod has two containers with probes, resources, eight and three environment variables, two ports and three mounts,
 three volumes, an anti-affinity, and managed fields of two writers. The pods of one Deployment are alike but for name,
 UID, node, addresses, times, container IDs and the token's volume. How much is alike decides what sharing saves. So the
-ratios depend on the load: take those of other loads from a program of your own.
+ratios depend on the load, and a cluster of yours has others.
 
 Each figure is the median of the rounds, with the least and the greatest in brackets. A ratio divides a side's figure by
 client-go's of the same round; it too is a median with the least and the greatest. Less is better everywhere. Where
-there is a goal, it stands behind the ratio: *met* if all rounds are below it, *met by the median only* if the median
-is, and else *missed*.
+there is a goal, it stands behind the ratio: *met* if no round is above it, *met by the median only* if the median
+alone is not, and else *missed*.
 
 `, c.machine.cpu, c.machine.cores, c.machine.version, c.machine.load,
 		c.version("k8s.io/kubernetes"), c.version("sigs.k8s.io/descheduler"), c.version("k8s.io/client-go"),

@@ -66,6 +66,7 @@ func TestCopy_HasAHookInEveryPlaceAndANameOfItsContents(t *testing.T) {
 func TestFindCopy_WritesNothing(t *testing.T) {
 	from, version := source(t)
 	parent := t.TempDir()
+	t.Chdir(parent)
 	dir, err := findCopy(filepath.Join(parent, "cache"), from, version)
 	if !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("want none, got %s, %v", dir, err)
