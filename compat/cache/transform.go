@@ -29,7 +29,7 @@ func reshare(private, shared reflect.Value) {
 		case to.Kind() == reflect.Struct:
 			reshare(to, from)
 		case to.Kind() == reflect.Map || to.Kind() == reflect.Slice || to.Kind() == reflect.Pointer:
-			if !to.IsNil() && reflect.DeepEqual(to.Interface(), from.Interface()) {
+			if !to.IsNil() && equalParts(to, from) {
 				to.Set(from)
 			}
 		}

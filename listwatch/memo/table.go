@@ -14,7 +14,7 @@ const (
 	// time, up to maxPause.
 	pause    = 2048
 	maxPause = pause << 5
-	// seenOnce is of how many pairs of parts is known that they came once, after the first few objects.
+	// Of so many pairs of parts is remembered that they came once: seenFirst pairs during the first fewObjects objects.
 	seenOnce, seenFirst, fewObjects = 1 << 13, 1 << 8, 64
 	// entryBytes is about what an entry costs beside its key and part.
 	entryBytes = 64

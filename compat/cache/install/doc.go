@@ -24,7 +24,8 @@
 // # What is guaranteed
 //
 //   - An informer lists and watches what its closures ask for, and nothing else.
-//   - Errors go to the same handlers and logs, in the same words, whoever decodes.
+//   - Errors of requests, and of lists and watches that break off, go to the same handlers in the same words, whoever
+//     decodes.
 //   - A transform may write to all of its object, because it gets a deep copy. A field of the object's struct that is
 //     equal afterwards is shared again. The transform may return another object, which stays as it is. It must not hand
 //     its object to another goroutine before it returns.
@@ -41,5 +42,11 @@
 // [NewDynamicFactory] and [NewMetadataFactory] replace them; their objects share nothing.
 //
 // A handler must not modify the objects that it gets. client-go says so, too. Here such a handler may change other
-// objects as well. The metric rest_client_response_size_bytes counts answers that we decode as empty.
+// objects as well. The metric rest_client_response_size_bytes counts answers that we decode as empty, and at -v=8
+// client-go logs their bodies as empty.
+//
+// A transform costs a deep copy and a comparison for each object: about 30 µs for a pod with two containers.
+//
+// What was shared is remembered for as long as the informer is in memory, within the bound of memo.Options: at most
+// twice 4 MiB for each informer.
 package install

@@ -27,10 +27,12 @@ import (
 func Transport(base http.RoundTripper) http.RoundTripper { return undecoded.Transport(base) }
 
 // NewSharedIndexInformer is cache.NewSharedIndexInformer for an informer whose objects share equal parts. It has the
-// type of controller-runtime's cache.Options.NewInformer. lw must send one request for each call and return its answer
-// as it is, as that of controller-runtime does: what it would add or leave out afterwards is not done. Requests that go
-// through no [Transport], and objects of types that are not client-go's own, stay as they are with
-// cache.NewSharedIndexInformer.
+// type of controller-runtime's cache.Options.NewInformer. Requests that go through no [Transport], and objects of types
+// that are not client-go's own, stay as they are with cache.NewSharedIndexInformer.
+//
+// lw must send one request for each call and return its answer as it is, as that of controller-runtime does. What it
+// does after the request has no effect: a second request, a filter, a fallback. Its own call of List returns an error
+// after each list that the informer decodes, because client-go sees an empty answer; it must not log or count that.
 func NewSharedIndexInformer(lw cache.ListerWatcher, obj runtime.Object, resync time.Duration, indexers cache.Indexers) cache.SharedIndexInformer {
 	switch mustMode() {
 	case modeClientGo:
@@ -64,7 +66,8 @@ func (r resource) tapped(client kubernetes.Interface) kubernetes.Interface {
 	if !ok || from == nil {
 		return nil
 	}
-	// A copy, because the client's own transport must stay. What is in it is not written to, but for a flag about CBOR.
+	// A copy, because the client's own transport must stay. It is made by reflection, because the struct has an
+	// atomic.Bool, a flag about CBOR, and vet forbids plain copies of it. Nothing else in the struct is written to.
 	var tapped rest.RESTClient
 	reflect.ValueOf(&tapped).Elem().Set(reflect.ValueOf(from).Elem())
 	httpClient := http.DefaultClient
