@@ -11,7 +11,7 @@ var (
 	typeOfStrings = reflect.TypeFor[map[string]string]()
 )
 
-// equalParts is reflect.DeepEqual for parts of objects of client-go's types, which have no cycles. It takes a third of
+// equalParts is reflect.DeepEqual for parts of objects of client-go's types, which have no cycles. It takes half of
 // the time, which matters because it is called for each object. Both values must be of one type, and addressable.
 func equalParts(a, b reflect.Value) bool {
 	switch kind := a.Kind(); kind {
