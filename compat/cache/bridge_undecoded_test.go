@@ -130,8 +130,8 @@ func TestUndecoded_ClosuresThatReturnNothingOrFailAreErrors(t *testing.T) {
 		{nil, apierrors.NewForbidden(corev1.Resource("configmaps"), "", nil), apierrors.NewForbidden(corev1.Resource("configmaps"), "", nil)},
 	} {
 		lw, own := decodesAnswers(deaf(&ListWatch{
-			ListFunc:  func(metav1.ListOptions) (runtime.Object, error) { return c.list, c.err },
-			WatchFunc: func(metav1.ListOptions) (watch.Interface, error) { return nil, c.err },
+			ListWithContextFunc:  func(context.Context, metav1.ListOptions) (runtime.Object, error) { return c.list, c.err },
+			WatchFuncWithContext: func(context.Context, metav1.ListOptions) (watch.Interface, error) { return nil, c.err },
 		}))
 		b := newBridge(lw, &corev1.ConfigMap{}, "")
 		require.True(t, b.decodeAnswers(own))

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -26,8 +27,10 @@ func initialEventsEnd(version string) *corev1.ConfigMap {
 func streaming() (ListerWatcher, chan *watch.FakeWatcher) {
 	watches := make(chan *watch.FakeWatcher, 1)
 	return &ListWatch{
-		ListFunc: func(metav1.ListOptions) (runtime.Object, error) { return nil, errors.New("no lists") },
-		WatchFunc: func(opts metav1.ListOptions) (watch.Interface, error) {
+		ListWithContextFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
+			return nil, errors.New("no lists")
+		},
+		WatchFuncWithContext: func(_ context.Context, opts metav1.ListOptions) (watch.Interface, error) {
 			if opts.SendInitialEvents == nil {
 				return nil, errors.New("streaming lists only")
 			}

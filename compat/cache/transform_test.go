@@ -21,7 +21,7 @@ var mold = corev1.Pod{
 		Annotations:     map[string]string{"note": "short"},
 		Finalizers:      []string{"example.com/wait"},
 		OwnerReferences: []metav1.OwnerReference{{Name: "shop-1", Controller: new(bool)}},
-		ManagedFields:   []metav1.ManagedFieldsEntry{{Manager: "kubelet", FieldsV1: &metav1.FieldsV1{Raw: []byte("{}")}}},
+		ManagedFields:   []metav1.ManagedFieldsEntry{{Manager: "kubelet", FieldsV1: metav1.NewFieldsV1("{}")}},
 	},
 	Spec: corev1.PodSpec{
 		Containers: []corev1.Container{{Name: "shop", Env: []corev1.EnvVar{{Name: "A", Value: "1"}}}},
@@ -55,7 +55,7 @@ var transforms = map[string]func(pod *corev1.Pod){
 	"a printed quantity":         func(p *corev1.Pod) { _ = p.Spec.Volumes[0].EmptyDir.SizeLimit.String() },
 	"no environment":             func(p *corev1.Pod) { p.Spec.Containers[0].Env = nil },
 	"no node selector's entry":   func(p *corev1.Pod) { delete(p.Spec.NodeSelector, "disk") },
-	"a byte of managed fields":   func(p *corev1.Pod) { p.ManagedFields[0].FieldsV1.Raw[0] = 'x' },
+	"a byte of managed fields":   func(p *corev1.Pod) { p.ManagedFields[0].FieldsV1.GetRawBytes()[0] = 'x' },
 	"an owner's controller flag": func(p *corev1.Pod) { *p.OwnerReferences[0].Controller = true },
 	"an empty slice":             func(p *corev1.Pod) { p.Finalizers = []string{} },
 }
