@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"k8s.io/klog/v2"
 )
@@ -48,7 +49,7 @@ func (i *Informer[T]) uniqueNameLocked(name string) string {
 	}
 	unique := name
 	for n := 2; taken[unique]; n++ {
-		unique = fmt.Sprint(name, "#", n)
+		unique = name + "#" + strconv.Itoa(n)
 	}
 	return unique
 }

@@ -192,12 +192,20 @@ func TestInformers_RecoverFromAListThatBreaksOff(t *testing.T) {
 
 // meter is a program's metric of client-go's requests.
 type meter struct {
+	mu       sync.Mutex // protects what follows
 	requests map[string]int
 	bytes    map[string]float64
 }
 
-func (m *meter) Increment(_ context.Context, code, method, _ string) { m.requests[method+" "+code]++ }
+func (m *meter) Increment(_ context.Context, code, method, _ string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.requests[method+" "+code]++
+}
+
 func (m *meter) Observe(_ context.Context, verb, _ string, size float64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.bytes[verb] += size
 }
 
