@@ -74,7 +74,7 @@ func TestInformers_TellOfTheSameErrorsWhoeverDecodes(t *testing.T) {
 						errs = append(errs, r.TypeDescription()+": "+err.Error())
 					}))
 					run(t, ctx, informer)
-					require.Equal(t, !unshared, shares(t, informer, "default/config-3", "default/config-4"))
+					require.Equal(t, !unshared, shares(t, informer, "default/config-8", "default/config-9"))
 					o.strike(s)
 					s.Put(t, "default", "meanwhile")
 					time.Sleep(10 * time.Minute) // of virtual time
@@ -183,7 +183,7 @@ func TestInformers_RecoverFromAListThatBreaksOff(t *testing.T) {
 			}))
 			run(t, ctx, informer)
 			require.Equal(t, 3, broken)
-			require.Equal(t, !unshared, shares(t, informer, "default/config-3", "default/config-4"))
+			require.Equal(t, !unshared, shares(t, informer, "default/config-8", "default/config-9"))
 		})
 	}
 	require.Len(t, told[true], 3)

@@ -29,7 +29,9 @@ func TestInformers_ShareOnARealServerAlsoAfterItsRestart(t *testing.T) {
 			})
 		}
 	}
-	create("config-0", "config-1", "config-2", "config-3", "config-4")
+	for n := range 10 {
+		create(fmt.Sprint("config-", n))
+	}
 	factory := informers.NewSharedInformerFactoryWithOptions(client, 0, informers.WithNamespace("default"),
 		informers.WithTweakListOptions(func(opts *metav1.ListOptions) { opts.LabelSelector = "app=shop" }))
 	require.NoError(t, Into(factory, Options{
@@ -37,8 +39,8 @@ func TestInformers_ShareOnARealServerAlsoAfterItsRestart(t *testing.T) {
 	}, &corev1.ConfigMap{}))
 	informer := factory.Core().V1().ConfigMaps().Informer()
 	run(t, t.Context(), informer)
-	require.Len(t, informer.GetStore().ListKeys(), 5, "and not kube-root-ca.crt")
-	require.True(t, shares(t, informer, "default/config-3", "default/config-4"))
+	require.Len(t, informer.GetStore().ListKeys(), 10, "and not kube-root-ca.crt")
+	require.True(t, shares(t, informer, "default/config-8", "default/config-9"))
 
 	arrives := func(name string) {
 		create(name)
@@ -48,10 +50,10 @@ func TestInformers_ShareOnARealServerAlsoAfterItsRestart(t *testing.T) {
 			}
 			return nil
 		})
-		require.True(t, shares(t, informer, "default/config-4", "default/"+name))
+		require.True(t, shares(t, informer, "default/config-9", "default/"+name))
 	}
-	arrives("config-5")
+	arrives("later-1")
 	plane.KillAPIServer()
 	require.NoError(t, plane.StartAPIServer())
-	arrives("config-6")
+	arrives("later-2")
 }
