@@ -45,7 +45,7 @@ func TestUndecoded_WhatClosuresDecodeThemselvesIsTakenAsItIs(t *testing.T) {
 		d.Expect(t, "update a@1→2", "add b@3", "delete a@4")
 		s.Send(watch.Event{Type: watch.Error, Object: &metav1.Status{Status: metav1.StatusFailure, Code: 410, Reason: metav1.StatusReasonExpired}})
 		s.Put("c")
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		d.Expect(t, "update b@3→3", "add c@5") // after another list
 		stop()
 	})
@@ -77,11 +77,11 @@ func TestUndecoded_ContextsEndWithTheirRequests(t *testing.T) {
 		for n := range 3 {
 			require.Len(t, watches, n+1)
 			require.NoError(t, watches[n].Err())
-			time.Sleep(time.Minute)
+			<-time.After(time.Minute)
 			synctest.Wait()
 			w.Add(configMap("a", fmt.Sprint(n+2)))
 			w.Stop()
-			time.Sleep(time.Minute)
+			<-time.After(time.Minute)
 			synctest.Wait()
 			require.Error(t, watches[n].Err())
 		}

@@ -10,8 +10,8 @@
 //
 // # Objects share equal parts
 //
-// Equal parts of an informer's objects, such as the containers of one Deployment's pods, are in memory once. client-go
-// still sends the requests. So URL, credentials, rate limit, retries, metrics and the encodings that the config asks for
+// Equal parts of an informer's objects, such as labels and environment of one Deployment's pods, are in memory once.
+// client-go still sends the requests. So URL, credentials, rate limit, retries, metrics and the encodings that the config asks for
 // are the clientset's. Only the decoding is ours, with [glasswatch/listwatch/memo]:
 //
 //	client-go's closure ──▶ client-go's REST client ──▶ Transport ──▶ server
@@ -28,7 +28,7 @@
 //     decodes.
 //   - A transform may write to all of its object, because it gets a deep copy. A field of the object's struct that is
 //     equal afterwards is shared again. The transform may return another object, which stays as it is. It must not hand
-//     its object to another goroutine before it returns.
+//     its object to another goroutine: the object's struct is written to once more when it has returned.
 //   - With KUBE_CACHE_MUTATION_DETECTOR=true a handler that writes to a shared part ends the program, and the message
 //     names the informer.
 //   - The environment variable GLASSWATCH_INFORMERS brings client-go's informers back: see [Environment].

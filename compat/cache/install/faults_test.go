@@ -77,7 +77,7 @@ func TestInformers_TellOfTheSameErrorsWhoeverDecodes(t *testing.T) {
 					require.Equal(t, !unshared, shares(t, informer, "default/config-8", "default/config-9"))
 					o.strike(s)
 					s.Put(t, "default", "meanwhile")
-					time.Sleep(10 * time.Minute) // of virtual time
+					<-time.After(10 * time.Minute) // of virtual time
 					synctest.Wait()
 					configMap(t, informer, "default/meanwhile")
 					s.Put(t, "default", "afterwards")
@@ -127,10 +127,10 @@ func watched(t *testing.T, config func(*rest.Config)) (shared, unshared map[stri
 			informer, err := NewInformer(client, &corev1.ConfigMap{}, Options{DisableSharing: disable}, cache.SharedIndexInformerOptions{})
 			require.NoError(t, err)
 			run(t, ctx, informer)
-			time.Sleep(10 * time.Minute) // of virtual time
+			<-time.After(10 * time.Minute) // of virtual time
 			synctest.Wait()
 			s.Put(t, "default", "afterwards")
-			time.Sleep(time.Minute)
+			<-time.After(time.Minute)
 			configMap(t, informer, "default/afterwards")
 			requests[disable] = noted.requests
 		})

@@ -205,7 +205,7 @@ func TestNewSharedIndexInformer_StopsTheWatchesOfItsClosures(t *testing.T) {
 		require.True(t, shares(t, informer, "default/config-8", "default/config-9"))
 		for range 3 {
 			s.server.Faults().DropWatches()
-			time.Sleep(time.Minute) // of virtual time
+			<-time.After(time.Minute) // of virtual time
 		}
 		require.Equal(t, int32(4), begun.Load())
 		require.Equal(t, int32(3), ended.Load())
