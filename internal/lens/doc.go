@@ -1,0 +1,46 @@
+// Package lens shows a running informer in the browser, and lets one step it and break it. What moves on the page is a
+// call of an observer of the layers: nothing is simulated.
+//
+//	             ┌────────────────────────────────── World ─────────────────────────────────┐
+//	             │ API server ─▶ listwatch ─▶ reflector ─▶ deltafifo ─▶ indexer             │
+//	             │   ▲ ▲ sent     decoded      handed       popped       stored             │
+//	             │   │ │                                                   │                │
+//	             │   │ └─ written ─ controller ◀─ workqueue ◀─ handlers ◀──┘                │
+//	             │   │              reconciled    queued       called                      │
+//	             └───┼────────────────────┬─────────────────────────────────────────────────┘
+//	                 │                    │ Event, one for each object at each boundary
+//	                 │                    ▼
+//	   acts, faults  │                   Hub: ring, causes, counts ── gate: parks, steps, breakpoints
+//	                 │                    │
+//	                 │                    │ ticks: events (sampled), counts, state
+//	                 └── Lens ── HTTP ────┴──▶ page/
+//
+// A [World] is what is looked at: the API server in memory, two informers and the ingress controller, made by the
+// constructors that everybody calls. The [Hub] takes what the observers report. The [Lens] owns one of each, serves them,
+// and replaces the World at a reset. PROTOCOL.md describes what goes over HTTP.
+//
+// # What is real
+//
+// Events come from the Observe functions of reflector, sharedinformer and controller, and from two places outside the
+// layers: the handler in front of the API server (sent) and the HTTP transport of the clients (request, written).
+// Counts are of those events; state is what the layers themselves say of this moment. One thing is derived: which keys
+// the workqueue has ready, in processing, dirty and delayed follows from the controller's observations, since a
+// controller does not show its queue. How many are ready is the queue's own number.
+//
+// # Guarantees
+//
+//   - An observer never blocks, unless somebody steps: see [Hub.Pause]. A page that reads slowly holds nobody up.
+//   - Events of one object come in the order in which things happened. Seq counts all, without gaps.
+//   - What the stream leaves out is counted, and the counts and the state are whole in any case.
+//   - Every fault can be undone. A World that is closed leaves no goroutine, also if the gate was shut.
+//   - No event and no state has anything of an object but its kind, key and versions, so no values of Secrets.
+//
+// # While the gate is shut
+//
+// The goroutine that reported waits, and with it what waits for its locks: doc.go of each layer says what. An informer's
+// mutex is held at popped and stored, and with the per-key queue that queue's lock as well. So what this package asks of a
+// queue may wait: it is asked from a goroutine, and what it said last is shown meanwhile.
+//
+// Reading order: event.go, hub.go, gate.go; observe.go; server.go, transport.go, world.go, faults.go; acts.go, act.go;
+// state.go, stream.go, guard.go, http.go, session.go.
+package lens
