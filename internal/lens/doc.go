@@ -1,19 +1,19 @@
 // Package lens shows a running informer in the browser, and lets one step it and break it. What moves on the page is a
 // call of an observer of the layers: nothing is simulated.
 //
-//	             ┌────────────────────────────────── World ─────────────────────────────────┐
-//	             │ API server ─▶ listwatch ─▶ reflector ─▶ deltafifo ─▶ indexer             │
-//	             │   ▲ ▲ sent     decoded      handed       popped       stored             │
-//	             │   │ │                                                   │                │
-//	             │   │ └─ written ─ controller ◀─ workqueue ◀─ handlers ◀──┘                │
-//	             │   │              reconciled    queued       called                      │
-//	             └───┼────────────────────┬─────────────────────────────────────────────────┘
-//	                 │                    │ Event, one for each object at each boundary
-//	                 │                    ▼
-//	   acts, faults  │                   Hub: ring, causes, counts ── gate: parks, steps, breakpoints
-//	                 │                    │
-//	                 │                    │ ticks: events (sampled), counts, state
-//	                 └── Lens ── HTTP ────┴──▶ page/
+//	          ┌────────────────────────────────── World ─────────────────────────────────┐
+//	          │ API server ─▶ listwatch ─▶ reflector ─▶ deltafifo ─▶ indexer             │
+//	          │   ▲ ▲ sent     decoded      handed       popped       stored             │
+//	          │   │ │                                                   │                │
+//	          │   │ └─ written ─ controller ◀─ workqueue ◀─ handlers ◀──┘                │
+//	          │   │              reconciled    queued       called                      │
+//	          └───┼────────────────────┬─────────────────────────────────────────────────┘
+//	              │                    │ Event, one for each object at each boundary
+//	              │                    ▼
+//	acts, faults  │                   Hub: ring, causes, counts ── gate: parks, steps, breakpoints
+//	              │                    │
+//	              │                    │ ticks: events (sampled), counts, state
+//	              └── Lens ── HTTP ────┴──▶ page/
 //
 // A [World] is what is looked at: the API server in memory, two informers and the ingress controller, made by the
 // constructors that everybody calls. The [Hub] takes what the observers report. The [Lens] owns one of each, serves them,

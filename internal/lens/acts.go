@@ -1,0 +1,219 @@
+package lens
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/restmapper"
+)
+
+// fieldManager owns what is applied.
+const fieldManager = "lens"
+
+// actor changes objects on the server, as kubectl would. No fault of the pipeline's requests is for it.
+type actor struct {
+	objects  dynamic.Interface
+	mapper   *restmapper.DeferredDiscoveryRESTMapper
+	services typedcorev1.ServicesGetter
+	seed     int64
+
+	mu       sync.Mutex // protects what follows
+	endStorm func()     // returns when it has ended; nil if there is none
+}
+
+func newActor(w *World) (*actor, error) {
+	cfg := w.config(false)
+	objects, err := dynamic.NewForConfig(cfg)
+	if err != nil {
+		return nil, err
+	}
+	discover, err := discovery.NewDiscoveryClientForConfig(cfg)
+	if err != nil {
+		return nil, err
+	}
+	services, err := typedcorev1.NewForConfig(cfg)
+	if err != nil {
+		return nil, err
+	}
+	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(discover))
+	return &actor{objects: objects, mapper: mapper, services: services, seed: w.options.Seed}, nil
+}
+
+// Ref names an object on the server.
+type Ref struct {
+	Kind string `json:"kind"`
+	Key  Key    `json:"key"`
+	RV   string `json:"rv,omitempty"`
+}
+
+// apply does what kubectl apply --server-side does with some documents. It stops at the first error.
+func (a *actor) apply(ctx context.Context, documents string) (applied []Ref, err error) {
+	decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(documents), 4096)
+	for {
+		obj := &unstructured.Unstructured{}
+		if err := decoder.Decode(obj); errors.Is(err, io.EOF) {
+			return applied, nil
+		} else if err != nil {
+			return applied, fmt.Errorf("%w: %w", errBadBody, err)
+		}
+		if len(obj.Object) == 0 {
+			continue
+		}
+		gvk := obj.GroupVersionKind()
+		client, err := a.resource(gvk.GroupKind(), obj.GetNamespace(), gvk.Version)
+		if err != nil {
+			return applied, err
+		}
+		got, err := client.Apply(ctx, obj.GetName(), obj, metav1.ApplyOptions{FieldManager: fieldManager, Force: true})
+		if err != nil {
+			return applied, err
+		}
+		applied = append(applied, Ref{got.GetKind(), Key{Namespace: got.GetNamespace(), Name: got.GetName()}, got.GetResourceVersion()})
+	}
+}
+
+// resource returns the client of a kind. If a namespaced object names no namespace, that is "default".
+func (a *actor) resource(kind schema.GroupKind, namespace string, versions ...string) (dynamic.ResourceInterface, error) {
+	mapping, err := a.mapper.RESTMapping(kind, versions...)
+	if meta.IsNoMatchError(err) {
+		a.mapper.Reset() // a definition may be newer than what is remembered
+		mapping, err = a.mapper.RESTMapping(kind, versions...)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errBadBody, err)
+	}
+	if mapping.Scope.Name() == meta.RESTScopeNameRoot {
+		return a.objects.Resource(mapping.Resource), nil
+	}
+	if namespace == "" {
+		namespace = metav1.NamespaceDefault
+	}
+	return a.objects.Resource(mapping.Resource).Namespace(namespace), nil
+}
+
+// remove deletes an object of a kind, written as Service or as Ingress.networking.k8s.io.
+func (a *actor) remove(ctx context.Context, ref Ref) error {
+	kind := schema.ParseGroupKind(ref.Kind)
+	if kind.Group == "" && kind.Kind == "Ingress" {
+		kind.Group = "networking.k8s.io"
+	}
+	client, err := a.resource(kind, ref.Key.Namespace)
+	if err != nil {
+		return err
+	}
+	return client.Delete(ctx, ref.Key.Name, metav1.DeleteOptions{})
+}
+
+// Storm is many changes of Services storm/s-0, s-1 …
+type Storm struct {
+	Objects   int `json:"objects"`
+	Changes   int `json:"changes"`
+	PerSecond int `json:"per_second"` // 0 is as fast as can be
+}
+
+const (
+	stormNamespace = "storm"
+	stormMost      = 100_000
+)
+
+// storm replaces the storm that there is.
+func (a *actor) storm(s Storm) error {
+	if s.Objects < 0 || s.Objects > stormMost || s.Changes < 0 || s.PerSecond < 0 || s.PerSecond > stormMost {
+		return fmt.Errorf("%w: want objects and per_second in 0 … %d, and changes of 0 or more", errBadBody, stormMost)
+	}
+	a.close()
+	if s.Objects == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.endStorm = func() { cancel(); <-ended }
+	go func() {
+		defer close(ended)
+		a.rage(ctx, s)
+	}()
+	return nil
+}
+
+// rage creates the objects, then changes some at random. What fails is left.
+func (a *actor) rage(ctx context.Context, s Storm) {
+	services := a.services.Services(stormNamespace)
+	random := rand.New(rand.NewPCG(uint64(a.seed), 1))
+	began := time.Now()
+	for i := range s.Objects + s.Changes {
+		if s.PerSecond > 0 {
+			due := began.Add(time.Duration(i) * time.Second / time.Duration(s.PerSecond))
+			timer := time.NewTimer(time.Until(due))
+			select {
+			case <-timer.C:
+			case <-ctx.Done():
+			}
+			timer.Stop()
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		if i < s.Objects {
+			svc := &corev1.Service{
+				ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("s-%d", i)},
+				Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
+			}
+			_, _ = services.Create(ctx, svc, metav1.CreateOptions{})
+			continue
+		}
+		name, patch := fmt.Sprintf("s-%d", random.IntN(s.Objects)), fmt.Sprintf(`{"metadata":{"labels":{"change":"%d"}}}`, i)
+		_, _ = services.Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	}
+}
+
+// close ends the storm.
+func (a *actor) close() {
+	a.mu.Lock()
+	end := a.endStorm
+	a.endStorm = nil
+	a.mu.Unlock()
+	if end != nil {
+		end()
+	}
+}
+
+// The errors of acts that are not the API server's.
+var (
+	errUnknown = errors.New("unknown")
+	errBadBody = errors.New("bad request")
+)
+
+// codeOf is the HTTP status of an error of an act.
+func codeOf(err error) (code int, reason string) {
+	var status apierrors.APIStatus
+	switch {
+	case errors.As(err, &status):
+		return int(status.Status().Code), string(status.Status().Reason)
+	case errors.Is(err, errUnknown):
+		return 404, "NotFound"
+	case errors.Is(err, errBadBody):
+		return 400, "BadRequest"
+	default:
+		return 409, "Conflict"
+	}
+}

@@ -1,0 +1,105 @@
+package lens
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"crypto/x509"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// policy lets the page load what this server has, and nothing inline.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// Guard decides who may talk to a Lens. PROTOCOL.md has the rules.
+type Guard struct {
+	Token   string
+	Address net.Addr // that is listened on
+	// Certificate is the server's, if it talks TLS. Its names are then the hosts that are allowed.
+	Certificate *x509.Certificate
+	Next        http.Handler
+}
+
+// NewToken returns one that nobody can guess.
+func NewToken() string { return rand.Text() }
+
+// ServeHTTP implements http.Handler.
+func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	header := w.Header()
+	header.Set("Content-Security-Policy", policy)
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("Cache-Control", "no-store")
+	switch {
+	case !g.isHost(r.Host):
+		http.Error(w, "403: this is not the host that is listened on", http.StatusForbidden)
+	case !g.isSameOrigin(r):
+		http.Error(w, "403: the request comes from another site", http.StatusForbidden)
+	case r.Method == http.MethodGet && r.URL.Path == "/" && g.isToken(r.URL.Query().Get("token")):
+		http.SetCookie(w, &http.Cookie{
+			Name: g.cookie(), Value: g.Token, Path: "/", HttpOnly: true, Secure: g.Certificate != nil,
+			SameSite: http.SameSiteStrictMode,
+		})
+		http.Redirect(w, r, "/", http.StatusSeeOther)
+	case !g.isKnown(r):
+		http.Error(w, "401: open the address that was printed, with its token", http.StatusUnauthorized)
+	case r.Method == http.MethodPost && !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json"):
+		http.Error(w, "415: want application/json", http.StatusUnsupportedMediaType)
+	default:
+		g.Next.ServeHTTP(w, r)
+	}
+}
+
+func (g *Guard) port() string {
+	_, port, _ := net.SplitHostPort(g.Address.String())
+	return port
+}
+
+// cookie has the port in its name, for browsers send cookies to all ports of a host.
+func (g *Guard) cookie() string { return "lens-" + g.port() }
+
+// isHost keeps out names that somebody else's DNS resolves to this address.
+func (g *Guard) isHost(host string) bool {
+	name, port, err := net.SplitHostPort(host)
+	if err != nil {
+		name, port = host, map[bool]string{false: "80", true: "443"}[g.Certificate != nil]
+	}
+	switch {
+	case port != g.port():
+		return false
+	case g.Certificate != nil:
+		return g.Certificate.VerifyHostname(name) == nil
+	default:
+		return host == g.Address.String() || strings.EqualFold(name, "localhost")
+	}
+}
+
+func (g *Guard) isSameOrigin(r *http.Request) bool {
+	if site := r.Header.Get("Sec-Fetch-Site"); r.Method != http.MethodGet && site != "" && site != "same-origin" && site != "none" {
+		return false
+	}
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		return true
+	}
+	u, err := url.Parse(origin)
+	return err == nil && u.Host == r.Host && u.Scheme == map[bool]string{false: "http", true: "https"}[g.Certificate != nil]
+}
+
+func (g *Guard) isKnown(r *http.Request) bool {
+	if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+		return g.isToken(token)
+	}
+	cookie, err := r.Cookie(g.cookie())
+	return err == nil && g.isToken(cookie.Value)
+}
+
+// isToken takes as long for a token that is nearly right.
+func (g *Guard) isToken(token string) bool {
+	got, want := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(g.Token))
+	return g.Token != "" && subtle.ConstantTimeCompare(got[:], want[:]) == 1
+}

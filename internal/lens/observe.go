@@ -1,0 +1,92 @@
+package lens
+
+import (
+	"glasswatch/controller"
+	"glasswatch/listwatch"
+	"glasswatch/reflector"
+	"glasswatch/sharedinformer"
+)
+
+// handedAs names the method of the sink that takes an event of a watch.
+var handedAs = map[listwatch.EventType]string{
+	listwatch.Added: "Add", listwatch.Modified: "Update", listwatch.Deleted: "Delete",
+}
+
+// ofReflector turns what a reflector on objects of a kind reports into events.
+func ofReflector(kind string, o reflector.Observation) []Event {
+	switch {
+	case o.Boundary == reflector.StateEntered:
+		return []Event{{At: State, Kind: kind, Action: o.State.String()}}
+	case o.Boundary == reflector.HandedOver && o.Op != "" && len(o.Keys) == 0:
+		return []Event{{At: Handed, Kind: kind, Action: o.Op, RV: o.ResourceVersion}}
+	}
+	events := make([]Event, 0, len(o.Events)+len(o.Keys))
+	for _, key := range o.Keys {
+		events = append(events, Event{At: Handed, Kind: kind, Action: o.Op, Key: Key(key), Tombstone: o.Op == "DeleteKey"})
+	}
+	for _, ev := range o.Events {
+		e := Event{At: Decoded, Kind: kind, Action: ev.Type.String(), RV: ev.ResourceVersion}
+		if ev.Object != nil {
+			e.Key = Key(listwatch.KeyOf(ev.Object))
+		}
+		if o.Boundary == reflector.HandedOver {
+			e.At, e.Action = Handed, handedAs[ev.Type]
+		}
+		events = append(events, e)
+	}
+	return events
+}
+
+// stepAt is the boundary of an informer's step.
+var stepAt = map[sharedinformer.Step]Boundary{
+	sharedinformer.BatchPopped: Popped, sharedinformer.BatchStored: Stored,
+	sharedinformer.HandlerCalled: Called, sharedinformer.HandlerReturned: Returned,
+}
+
+// ofInformer turns what an informer on objects of a kind reports into events.
+func ofInformer(kind string, o sharedinformer.Observation) []Event {
+	if len(o.Changes) == 0 && o.Step == sharedinformer.BatchPopped {
+		return []Event{{At: Popped, Kind: kind, Action: "ReplacedAll", RV: o.ResourceVersion}} // an empty list
+	}
+	events := make([]Event, 0, len(o.Changes))
+	for _, c := range o.Changes {
+		e := Event{
+			At: stepAt[o.Step], Kind: kind, Key: Key(c.Key), Action: c.Action, Handler: o.Handler,
+			Initial: c.IsInInitialList, Tombstone: c.FinalStateUnknown,
+		}
+		if c.Obj != nil {
+			e.RV = c.Obj.GetResourceVersion()
+		} else if c.Key == (listwatch.Key{}) {
+			e.RV = o.ResourceVersion
+		}
+		if c.Old != nil && c.Action != "removed" {
+			e.Old = c.Old.GetResourceVersion()
+		}
+		events = append(events, e)
+	}
+	return events
+}
+
+// ofController turns what the controller reports into an event.
+func ofController(o controller.Observation[listwatch.Key]) Event {
+	e := Event{Key: Key(o.Key), Delay: o.Delay.Microseconds()}
+	switch o.What {
+	case "queued":
+		e.At, e.Action = Queued, "Add"
+		if o.Delay > 0 {
+			e.Action = "AddAfter"
+		}
+	case "taken":
+		e.At, e.Action = Taken, "Get"
+	case "reconciled":
+		e.At, e.Action = Reconciled, "ok"
+		if o.Err != nil {
+			e.Action, e.Error = "failed", o.Err.Error()
+		}
+	case "forgotten":
+		e.At, e.Action = Forgotten, "Forget"
+	case "put off":
+		e.At, e.Action = PutOff, "AddAfter"
+	}
+	return e
+}

@@ -1,0 +1,222 @@
+package lens
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	networkingv1client "k8s.io/client-go/kubernetes/typed/networking/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/record"
+
+	"glasswatch/controller"
+	"glasswatch/controller/ingress"
+	"glasswatch/listwatch"
+	"glasswatch/listwatch/memo"
+	"glasswatch/reflector"
+	"glasswatch/sharedinformer"
+)
+
+// Options of a World. The zero value is one worker, and the in-order queue.
+type Options struct {
+	Queue   string `json:"queue,omitempty"` // inorder or perkey
+	Workers int    `json:"workers,omitempty"`
+	Resync  int    `json:"resync_ms,omitempty"`
+	Seed    int64  `json:"seed,omitempty"` // of what is random in acts
+}
+
+const maxWorkers = 16
+
+func (o *Options) validate() error {
+	switch {
+	case o.Queue != "" && o.Queue != "inorder" && o.Queue != "perkey":
+		return fmt.Errorf("%w: want queue inorder or perkey, got %q", errBadBody, o.Queue)
+	case o.Workers < 0 || o.Workers > maxWorkers:
+		return fmt.Errorf("%w: want workers in 0 … %d, got %d", errBadBody, maxWorkers, o.Workers)
+	case o.Resync < 0:
+		return fmt.Errorf("%w: want resync_ms of 0 or more, got %d", errBadBody, o.Resync)
+	}
+	o.Queue, o.Workers = cmp.Or(o.Queue, "inorder"), max(o.Workers, 1)
+	return nil
+}
+
+// enqueuer is the handler that queues keys, auditor one that does nothing, to be slowed and made to panic.
+const (
+	enqueuer = "enqueue"
+	auditor  = "audit"
+)
+
+// World is what is looked at: an API server, two informers and the ingress controller.
+type World struct {
+	hub       *Hub
+	backend   *backend
+	options   Options
+	acts      *actor
+	informers map[string]looker // by resource
+	loop      *controller.Controller[listwatch.Key]
+	end       context.CancelFunc
+	running   sync.WaitGroup
+	events    record.EventBroadcaster
+	closing   sync.Once
+}
+
+// NewWorld starts a world whose observers report to hub. Close it.
+func NewWorld(hub *Hub, options Options) (*World, error) {
+	if err := options.validate(); err != nil {
+		return nil, err
+	}
+	w := &World{hub: hub, options: options, informers: map[string]looker{}}
+	w.backend = newBackend(hub)
+	if err := w.assemble(); err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// config is for clients of the server. Those of the pipeline are observed.
+func (w *World) config(pipeline bool) *rest.Config {
+	c := &rest.Config{Host: "http://lens.invalid", Dial: w.backend.dial, QPS: -1, UserAgent: "glasswatch-lens-acts"}
+	if pipeline {
+		c.UserAgent = pipelineAgent
+		c.WrapTransport = func(next http.RoundTripper) http.RoundTripper {
+			return &transport{next: next, hub: w.hub, faults: w.backend.faults}
+		}
+	}
+	return c
+}
+
+// assemble makes the layers and starts them.
+func (w *World) assemble() error {
+	cfg := w.config(true)
+	client, err := networkingv1client.NewForConfig(cfg)
+	if err != nil {
+		return err
+	}
+	events, err := typedcorev1.NewForConfig(w.config(false))
+	if err != nil {
+		return err
+	}
+	if w.acts, err = newActor(w); err != nil {
+		return err
+	}
+	services, err := newInformer[*corev1.Service](w, cfg, corev1.SchemeGroupVersion.WithResource("services"))
+	if err != nil {
+		return err
+	}
+	ingresses, err := newInformer[*networkingv1.Ingress](w, cfg, networkingv1.SchemeGroupVersion.WithResource("ingresses"))
+	if err != nil {
+		return err
+	}
+	w.events = record.NewBroadcaster()
+	recorder := w.events.NewRecorder(scheme.Scheme, corev1.EventSource{Component: ingress.FieldManager})
+	rules := ingress.Config{
+		AnnotationPrefix: ingress.DefaultAnnotationPrefix, Class: ingress.DefaultClass, Host: ingress.DefaultHost,
+	}
+	reconciler, err := ingress.NewReconciler(rules, services.Store(), ingresses.Store(), client, recorder)
+	if err != nil {
+		return err
+	}
+	w.loop = controller.New(controller.Reconciler[listwatch.Key](namesKey{reconciler}), controller.Options[listwatch.Key]{
+		Name: "ingress", Workers: w.options.Workers, DrainTimeout: -1,
+		Observe: func(o controller.Observation[listwatch.Key]) { w.hub.report(nil, ofController(o)) },
+	})
+	if err := addHandlers(w, services); err != nil {
+		return err
+	}
+	if err := addHandlers(w, ingresses); err != nil {
+		return err
+	}
+	w.start(events)
+	return nil
+}
+
+// start runs everything until Close.
+func (w *World) start(events typedcorev1.EventsGetter) {
+	ctx, end := context.WithCancel(context.Background())
+	w.end = end
+	w.backend.start()
+	w.events.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: events.Events("")})
+	w.running.Go(func() { w.backend.server.Run(ctx) })
+	for _, in := range w.informers {
+		w.running.Go(func() { _ = in.Run(ctx) }) // the error is for a second Run
+	}
+	w.running.Go(func() { _ = w.loop.Run(ctx) }) // nothing is drained
+}
+
+// Close ends the world, and returns when its goroutines have ended. It opens the gate.
+func (w *World) Close() { w.closing.Do(w.close) }
+
+func (w *World) close() {
+	w.acts.close()
+	w.hub.Close()
+	w.backend.faults.disable()
+	w.end()
+	w.backend.shutDown()
+	w.running.Wait()
+	w.events.Shutdown()
+}
+
+// informer is one, with what the lens asks it.
+type informer[T listwatch.Object] struct {
+	*sharedinformer.Informer[T]
+	kind      string
+	reflector *reflector.Reflector[T]
+	queue     pendingQueue[T]
+	handlers  []*sharedinformer.Registration
+	pending   pending
+}
+
+// newInformer makes an informer that reports what passes.
+func newInformer[T listwatch.Object](w *World, cfg *rest.Config, gvr schema.GroupVersionResource) (*informer[T], error) {
+	lw, err := listwatch.NewForConfig[T](cfg, gvr, listwatch.Options{Decoder: memo.New(memo.Options{})})
+	if err != nil {
+		return nil, err
+	}
+	in := &informer[T]{kind: kindOf[gvr.Resource]}
+	opts := sharedinformer.Options[T]{
+		Name: gvr.Resource, Resource: gvr.GroupResource(), ResyncPeriod: time.Duration(w.options.Resync) * time.Millisecond,
+		Observe: func(o sharedinformer.Observation) { w.hub.report(nil, ofInformer(in.kind, o)...) },
+		// What the informer makes by default; here it is kept, to be asked.
+		Feed: func(cfg sharedinformer.ControllerConfig[T]) sharedinformer.Feeder {
+			in.queue, _ = cfg.Queue.(pendingQueue[T])
+			in.reflector = reflector.New(cfg.ListerWatcher, reflector.Sink[T](cfg.Queue), cfg.Reflector)
+			return in.reflector
+		},
+	}
+	if w.options.Queue == "perkey" {
+		opts.Queue = sharedinformer.PerKey
+	}
+	opts.Reflector = reflector.Options{
+		Backoff: reflector.Backoff{Base: 200 * time.Millisecond, Max: 2 * time.Second}, // nobody wants to wait for more
+		// While something is parked, neither side gives up.
+		SilenceTimeout: time.Hour, MinWatchTimeout: time.Hour,
+		Observe: func(o reflector.Observation) { w.hub.report(nil, ofReflector(in.kind, o)...) },
+	}
+	in.Informer = sharedinformer.New(listwatch.ListerWatcher[T](lw), opts)
+	w.informers[gvr.Resource] = in
+	return in, nil
+}
+
+// addHandlers registers both handlers.
+func addHandlers[T listwatch.Object](w *World, in *informer[T]) error {
+	for _, h := range []struct {
+		name    string
+		handler sharedinformer.Handler[T]
+	}{{enqueuer, controller.EnqueueObject[T](w.loop)}, {auditor, sharedinformer.HandlerFuncs[T]{}}} {
+		faulty := faultyHandler[T]{next: h.handler, name: h.name, faults: w.backend.faults}
+		registration, err := in.AddHandler(faulty, sharedinformer.HandlerOptions{Name: h.name})
+		if err != nil {
+			return err
+		}
+		in.handlers = append(in.handlers, registration)
+	}
+	return nil
+}
