@@ -98,10 +98,13 @@ func (b *bridge) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.
 	if b.native != nil {
 		ask = b.listUndecoded
 	}
-	if b.early != nil {
+	if b.early != nil && opts.Continue == "" {
 		b.early.forget()
 	}
 	list, err := ask(ctx, opts)
+	if err == nil && b.early != nil {
+		err = b.early.page(list)
+	}
 	if err != nil {
 		kind := listRequest
 		if opts.ResourceVersion != "" {

@@ -23,7 +23,7 @@ import (
 // client only reads. What they decode themselves, as a fake clientset does, goes through the bridge. It returns false if
 // the type cannot be decoded, and is left to the closures.
 func (b *bridge) decodeAnswers(lw *undecoded.ListerWatcher) bool {
-	native, err := listwatch.NewForType(&rest.Config{}, lw.Resource, b.expected, listwatch.Options{Decoder: lw})
+	native, err := listwatch.NewForType(&rest.Config{}, lw.Resource, b.expected, listwatch.Options{Decoder: lw.Sharing})
 	if err == nil {
 		b.native = native
 	}

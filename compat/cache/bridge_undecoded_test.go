@@ -19,13 +19,12 @@ import (
 
 	"glasswatch/compat/internal/undecoded"
 	"glasswatch/listwatch"
-	"glasswatch/listwatch/memo"
 )
 
 // deaf returns lw for an informer that is to decode answers, of which it gets none: lw has no server.
 func deaf(lw ListerWatcher) ListerWatcher {
 	return &undecoded.ListerWatcher{
-		ListerWatcher: lw, Resource: corev1.SchemeGroupVersion.WithResource("configmaps"), Sharing: memo.New(memo.Options{}),
+		ListerWatcher: lw, Resource: corev1.SchemeGroupVersion.WithResource("configmaps"), Sharing: undecoded.NewSharing(),
 	}
 }
 

@@ -34,8 +34,8 @@ type sharedIndexInformer struct {
 	// transform is nil or TransformFunc. It does not change once started is set.
 	transform TransformFunc
 
-	// sharing is nil, or reports whether objects may share parts.
-	sharing func() bool
+	// sharing is nil, or calls transform for objects that share parts.
+	sharing *sharedTransform
 }
 
 // NewSharedInformer is NewSharedIndexInformer without indices.
@@ -69,10 +69,10 @@ func NewSharedIndexInformerWithOptions(lw ListerWatcher, exampleObject runtime.O
 	}
 	b := newBridge(lw, example, options.ObjectDescription)
 	if own != nil && b.decodeAnswers(own) {
-		s.sharing = own.HasShared
+		s.sharing = &sharedTransform{sharing: own.Sharing}
 	}
 	s.errors = errorRouter{name: b.what, what: b.what, shell: sync.OnceValue(s.newShell)}
-	b.early = &earlyTransform{transform: s.transformed, wanted: func() bool { return s.transform != nil }}
+	b.early = &earlyTransform{transform: s.transformed, wanted: func() bool { return s.transform != nil }, shared: s.sharing}
 	nativeOptions := sharedinformer.Options[object]{
 		Name:              b.what,
 		ResyncPeriod:      options.ResyncPeriod,
@@ -136,8 +136,8 @@ func (s *sharedIndexInformer) transformed(obj object) (object, error) {
 	}
 	var out any
 	var err error
-	if s.sharing != nil && s.sharing() {
-		out, err = transformPrivately(s.transform, obj)
+	if s.sharing != nil && s.sharing.sharing.HasShared() {
+		out, err = s.sharing.call(s.transform, obj)
 	} else {
 		out, err = s.transform(obj)
 	}
@@ -185,7 +185,12 @@ func (s *sharedIndexInformer) SetWatchErrorHandlerWithContext(handler WatchError
 
 // SetTransform sets the function that changes each object, once, before the store and the handlers get it.
 func (s *sharedIndexInformer) SetTransform(handler TransformFunc) error {
-	return s.beforeStart(func() { s.transform = reportingPanics(handler) })
+	return s.beforeStart(func() {
+		s.transform = reportingPanics(handler)
+		if s.sharing != nil && s.transform != nil {
+			s.sharing.sharing.Guard()
+		}
+	})
 }
 
 // Run is RunWithContext with a channel instead of a context.

@@ -7,11 +7,13 @@ import (
 )
 
 // earlyTransform transforms the initial events of a streaming list as they come. Else all of them would be in memory as
-// they came, and what the transform drops would be part of the heap that the garbage collector plans with. The queue
-// transforms all other objects, when it gets them. Its methods are for the reflector's goroutine.
+// they came, and what the transform drops would be part of the heap that the garbage collector plans with. Of an informer
+// whose objects share parts it also transforms other lists. The queue transforms all other objects, when it gets them. Its
+// methods are for the reflector's goroutine.
 type earlyTransform struct {
 	transform func(object) (object, error)
-	wanted    func() bool // whether there is a transform
+	wanted    func() bool      // whether there is a transform
+	shared    *sharedTransform // nil: objects share nothing
 	// done has the result for each object that the queue has not got yet.
 	done map[object]transformed
 }
@@ -26,25 +28,50 @@ type transformed struct {
 func (e *earlyTransform) forget() { e.done = nil }
 
 // event transforms the object of an initial event. A deletion among them, which no server sends, is left to the queue.
-// Reflector and queue need the key that the server gave. If the result does not have it, metadata with that key stand
-// for it until the queue asks.
 func (e *earlyTransform) event(ev *listwatch.Event[object]) {
-	if ev.Type != listwatch.Added && ev.Type != listwatch.Modified || !e.wanted() {
-		return
+	if (ev.Type == listwatch.Added || ev.Type == listwatch.Modified) && e.wanted() {
+		ev.Object = e.early(ev.Object)
 	}
-	key, version := listwatch.KeyOf(ev.Object), ev.Object.GetResourceVersion() // a transform may write to them
-	out, err := e.transform(ev.Object)
-	if err == nil && listwatch.KeyOf(out) == key {
-		ev.Object = out
-	} else {
-		ev.Object = &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+}
+
+// early transforms an object and returns what stands for it until the queue asks. Reflector and queue need the key that
+// the server gave. If the result does not have it, metadata with that key stand for it.
+func (e *earlyTransform) early(obj object) object {
+	key, version := listwatch.KeyOf(obj), obj.GetResourceVersion() // a transform may write to them
+	out, err := e.transform(obj)
+	standsFor := out
+	if err != nil || listwatch.KeyOf(out) != key {
+		standsFor = &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 			Namespace: key.Namespace, Name: key.Name, ResourceVersion: version,
 		}}
 	}
 	if e.done == nil {
 		e.done = map[object]transformed{}
 	}
-	e.done[ev.Object] = transformed{out, err}
+	e.done[standsFor] = transformed{out, err}
+	return standsFor
+}
+
+// page transforms a page of a list whose objects share parts.
+func (e *earlyTransform) page(list *listwatch.List[object]) error {
+	if e.shared == nil || !e.wanted() {
+		return nil
+	}
+	for i, obj := range list.Items {
+		list.Items[i] = e.early(obj)
+	}
+	if list.Continue != "" {
+		return nil
+	}
+	return e.shared.listed()
+}
+
+// streamed is called at the end of a streaming list.
+func (e *earlyTransform) streamed() error {
+	if e.shared == nil || !e.wanted() {
+		return nil
+	}
+	return e.shared.listed()
 }
 
 // object is the transform of the queue.
@@ -90,8 +117,15 @@ func (s *earlyStream) NextBatch(into []listwatch.Event[object]) (n int, err erro
 		n = 1
 	}
 	for i := range into[:n] {
-		if s.over = s.over || into[i].InitialEventsEnd; !s.over {
+		switch {
+		case s.over:
+		case !into[i].InitialEventsEnd:
 			s.early.event(&into[i])
+		default:
+			s.over = true
+			if refused := s.early.streamed(); refused != nil {
+				return 0, refused
+			}
 		}
 	}
 	return n, err

@@ -4,11 +4,14 @@ import (
 	"maps"
 	"reflect"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 var (
-	typeOfTime    = reflect.TypeFor[time.Time]()
-	typeOfStrings = reflect.TypeFor[map[string]string]()
+	typeOfTime     = reflect.TypeFor[time.Time]()
+	typeOfMetadata = reflect.TypeFor[metav1.ObjectMeta]()
+	typeOfStrings  = reflect.TypeFor[map[string]string]()
 )
 
 // equalParts is reflect.DeepEqual for parts of objects of client-go's types, which have no cycles. It takes half of

@@ -67,7 +67,7 @@ func TestTransformPrivately_ChangesOneObjectOnly(t *testing.T) {
 			pods := pour(3, original)
 			want := pods[1].DeepCopy()
 			transform(want)
-			got, err := transformPrivately(func(obj any) (any, error) {
+			got, _, err := transformPrivately(func(obj any) (any, error) {
 				transform(obj.(*corev1.Pod))
 				return obj, nil
 			}, pods[1])
@@ -81,7 +81,7 @@ func TestTransformPrivately_ChangesOneObjectOnly(t *testing.T) {
 func TestTransformPrivately_WhatIsEqualIsSharedAgain(t *testing.T) {
 	original := mold.DeepCopy()
 	pod := pour(1, original)[0]
-	got, err := transformPrivately(func(obj any) (any, error) {
+	got, _, err := transformPrivately(func(obj any) (any, error) {
 		p := obj.(*corev1.Pod)
 		p.ManagedFields = nil
 		p.Labels["seen"] = "yes"
@@ -109,7 +109,7 @@ func TestTransformPrivately_DoesNotWriteToWhatTheTransformBrings(t *testing.T) {
 	original := mold.DeepCopy()
 	kept := mold.DeepCopy() // such as an object that the store has already
 	own := kept.Spec.Containers
-	got, err := transformPrivately(func(any) (any, error) { return kept, nil }, original)
+	got, _, err := transformPrivately(func(any) (any, error) { return kept, nil }, original)
 	require.NoError(t, err)
 	require.Same(t, kept, got)
 	require.Same(t, &own[0], &kept.Spec.Containers[0])
@@ -120,7 +120,7 @@ func TestTransformPrivately_DoesNotWriteToWhatTheTransformBrings(t *testing.T) {
 	original.Spec.Affinity = affinity.DeepCopy()
 	original.Spec.Affinity.PodAffinity = &corev1.PodAffinity{}
 	required := affinity.NodeAffinity
-	got, err = transformPrivately(func(obj any) (any, error) {
+	got, _, err = transformPrivately(func(obj any) (any, error) {
 		obj.(*corev1.Pod).Spec.Affinity = affinity
 		return obj, nil
 	}, original)
@@ -130,10 +130,10 @@ func TestTransformPrivately_DoesNotWriteToWhatTheTransformBrings(t *testing.T) {
 }
 
 func TestTransformPrivately_PassesOnWhatTheTransformReturns(t *testing.T) {
-	_, err := transformPrivately(func(any) (any, error) { return nil, errors.New("no") }, mold.DeepCopy())
+	_, _, err := transformPrivately(func(any) (any, error) { return nil, errors.New("no") }, mold.DeepCopy())
 	require.EqualError(t, err, "no")
 	for _, other := range []any{&corev1.ConfigMap{}, (*corev1.Pod)(nil), map[string]int{}, nil} {
-		got, err := transformPrivately(func(any) (any, error) { return other, nil }, mold.DeepCopy())
+		got, _, err := transformPrivately(func(any) (any, error) { return other, nil }, mold.DeepCopy())
 		require.NoError(t, err)
 		require.Equal(t, other, got)
 	}

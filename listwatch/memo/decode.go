@@ -151,6 +151,9 @@ func (d *typeDecoder) remembered(f *field, body []byte, at place, decode func() 
 		if f.shape == structShape {
 			d.taken += int(f.typ.Size())
 		}
+		if d.onShare != nil {
+			d.onShare(at.value(f.typ).Interface())
+		}
 		p = at.part(f)
 		p.size = int32(min(d.taken-taken, math.MaxInt32))
 		d.table.put(f.slot, string(body), p)

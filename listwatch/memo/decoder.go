@@ -1,39 +1,37 @@
 package memo
 
 import (
+	"cmp"
 	"reflect"
 	"sync"
 )
 
-// defaultTableBytes is the default of Options.TableBytes.
-const defaultTableBytes = 4 << 20
-
 // Options of a Decoder. The zero value is useful.
 type Options struct {
 	// TableBytes is about how much of the parts that came last is remembered for each type of objects. It counts the
-	// parts, the bytes that they were decoded from, and the table itself; there may be twice as much. 0 is
-	// defaultTableBytes.
+	// parts, the bytes that they were decoded from, and the table itself; there may be twice as much. 0 is 4 MiB.
 	TableBytes int
+	// OnShare, if not nil, gets each slice, map, pointer and struct before others share it, while decoding waits.
+	OnShare func(part any)
 }
 
 // Decoder decodes objects that share their parts. Its methods may be called from any goroutine; objects of one type are
 // decoded one at a time.
 type Decoder struct {
-	limit int      // of each table
+	opts  Options
 	types sync.Map // from the reflect.Type of a pointer to its *typeDecoder
 }
 
 // New returns a Decoder.
 func New(opts Options) *Decoder {
-	if opts.TableBytes <= 0 {
-		opts.TableBytes = defaultTableBytes
-	}
-	return &Decoder{limit: opts.TableBytes}
+	opts.TableBytes = cmp.Or(opts.TableBytes, 4<<20)
+	return &Decoder{opts: opts}
 }
 
 // typeDecoder decodes objects of one type.
 type typeDecoder struct {
-	plan *plan // nil: objects of this type are left to their own Unmarshal
+	plan    *plan // nil: objects of this type are left to their own Unmarshal
+	onShare func(part any)
 
 	mu    sync.Mutex // protects what follows
 	table table
@@ -62,9 +60,9 @@ func (d *Decoder) of(typ reflect.Type) *typeDecoder {
 	if known, ok := d.types.Load(typ); ok {
 		return known.(*typeDecoder)
 	}
-	made := &typeDecoder{plan: planOf(typ.Elem())}
+	made := &typeDecoder{plan: planOf(typ.Elem()), onShare: d.opts.OnShare}
 	if made.plan != nil {
-		made.table = newTable(d.limit, made.plan.slots)
+		made.table = newTable(d.opts.TableBytes, made.plan.slots)
 	}
 	known, _ := d.types.LoadOrStore(typ, made)
 	return known.(*typeDecoder)

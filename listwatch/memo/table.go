@@ -15,7 +15,7 @@ const (
 	pause    = 2048
 	maxPause = pause << 5
 	// Of so many pairs of parts is remembered that they came once: seenFirst pairs during the first fewObjects objects.
-	seenOnce, seenFirst, fewObjects = 1 << 13, 1 << 8, 64
+	seenOnce, seenFirst, fewObjects = 1 << 13, 1 << 10, 64
 	// entryBytes is about what an entry costs beside its key and part.
 	entryBytes = 64
 )

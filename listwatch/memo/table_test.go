@@ -44,7 +44,7 @@ func TestTable_OfFewObjectsIsSmall(t *testing.T) {
 	bytes := func() int { return len(tb.once) * int(unsafe.Sizeof(tb.once[0])) }
 	for range fewObjects - 1 {
 		tb.begin()
-		require.LessOrEqual(t, bytes(), 4<<10)
+		require.LessOrEqual(t, bytes(), 8<<10)
 	}
 	tb.begin()
 	full := bytes()

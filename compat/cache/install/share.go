@@ -15,7 +15,6 @@ import (
 
 	"glasswatch/compat/cache"
 	"glasswatch/compat/internal/undecoded"
-	"glasswatch/listwatch/memo"
 )
 
 // Transport lets informers of [NewSharedIndexInformer] have the answers of the server before client-go decodes them.
@@ -51,7 +50,7 @@ func sharing(lw cache.ListerWatcher, obj runtime.Object) cache.ListerWatcher {
 		return lw
 	}
 	gvr, _ := meta.UnsafeGuessKindToResource(kinds[0]) // for people
-	return &undecoded.ListerWatcher{ListerWatcher: lw, Resource: gvr, Sharing: memo.New(memo.Options{})}
+	return &undecoded.ListerWatcher{ListerWatcher: lw, Resource: gvr, Sharing: undecoded.NewSharing()}
 }
 
 // tapped returns a client that lists and watches as client does, the objects of r only, with a [Transport]. It returns

@@ -57,8 +57,10 @@ func inTown(t *testing.T, tell func(t *testing.T, ctx context.Context, s *town))
 func (s *town) Put(t *testing.T, namespace, name string) {
 	t.Helper()
 	_, err := s.client.CoreV1().ConfigMaps(namespace).Create(t.Context(), &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": "shop"}},
-		Data:       map[string]string{"value": "a value of all"},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: name, Labels: map[string]string{"app": "shop"}, Annotations: map[string]string{"note": "short"},
+		},
+		Data: map[string]string{"value": "a value of all"},
 	}, metav1.CreateOptions{})
 	require.NoError(t, err)
 }

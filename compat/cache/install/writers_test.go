@@ -12,52 +12,79 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/informers"
+	"k8s.io/client-go/features"
+	clientfeaturestesting "k8s.io/client-go/features/testing"
 
 	"glasswatch/compat/cache"
 )
 
-// A transform may write to any part of some objects or of all. Others keep what they had, and share it.
+// A transform may write to any part of some objects or of all. Others keep what they had, and share it. If the first
+// objects do not show that it writes to parts, the first list is asked for again.
 func TestInformers_ATransformChangesItsObjectOnly(t *testing.T) {
-	for name, transform := range map[string]func(n int, c *corev1.ConfigMap){
-		"a field of all":      func(_ int, c *corev1.ConfigMap) { c.ManagedFields, c.BinaryData = nil, nil },
-		"a part of all":       func(_ int, c *corev1.ConfigMap) { deleteFrom(true, c.Data) },
-		"a part of one":       func(n int, c *corev1.ConfigMap) { deleteFrom(n == 80, c.Data) },
-		"a part, from the 80": func(n int, c *corev1.ConfigMap) { deleteFrom(n >= 80, c.Data) },
+	for name, c := range map[string]struct {
+		transform func(n int, c *corev1.ConfigMap)
+		repeats   bool
+	}{
+		"a field of all":      {func(_ int, c *corev1.ConfigMap) { c.ManagedFields, c.BinaryData = nil, nil }, false},
+		"metadata of all":     {func(_ int, c *corev1.ConfigMap) { c.Annotations["seen"] = "yes" }, false},
+		"a part of all":       {func(_ int, c *corev1.ConfigMap) { deleteFrom(true, c.Data) }, false},
+		"a part of the third": {func(n int, c *corev1.ConfigMap) { deleteFrom(n == 3, c.Data) }, false},
+		"a part of one":       {func(n int, c *corev1.ConfigMap) { deleteFrom(n == 80, c.Data) }, true},
+		"a part, from the 80": {func(n int, c *corev1.ConfigMap) { deleteFrom(n >= 80, c.Data) }, true},
+		"a part of an event":  {func(n int, c *corev1.ConfigMap) { deleteFrom(n == 90, c.Data) }, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			inTown(t, func(t *testing.T, ctx context.Context, s *town) {
-				for n := range 60 {
-					s.Put(t, "default", fmt.Sprint("config-5-", n))
-				}
-				calls := map[string]int{}
-				factory := informers.NewSharedInformerFactoryWithOptions(s.client, 0, informers.WithTransform(func(obj any) (any, error) {
-					of := obj.(*corev1.ConfigMap)
-					calls[of.Name] = len(calls) + 1
-					transform(calls[of.Name], of)
-					return of, nil
-				}))
-				require.NoError(t, Into(factory, Options{}, &corev1.ConfigMap{}))
-				informer := factory.Core().V1().ConfigMaps().Informer()
-				run(t, ctx, informer)
-				for n := range 40 {
-					s.Put(t, "default", fmt.Sprint("config-6-", n))
-				}
-				synctest.Wait()
-				require.Len(t, calls, 100+inhabitants)
-				for name, n := range calls {
-					got, err := s.client.CoreV1().ConfigMaps("default").Get(ctx, name, metav1.GetOptions{})
-					require.NoError(t, err)
-					require.Equal(t, map[string]string{"value": "a value of all"}, got.Data)
-					transform(n, got)
-					require.Equal(t, got.Data, configMap(t, informer, "default/"+name).Data, name)
-				}
-				first, second := configMap(t, informer, "default/config-6-38"), configMap(t, informer, "default/config-6-39")
-				first.Labels["mark"] = "x"
-				require.Contains(t, second.Labels, "mark")
+		for _, streaming := range []bool{true, false} {
+			t.Run(fmt.Sprint(name, ", streaming list: ", streaming), func(t *testing.T) {
+				clientfeaturestesting.SetFeatureDuringTest(t, features.WatchListClient, streaming)
+				inTown(t, func(t *testing.T, ctx context.Context, s *town) { transformTown(t, ctx, s, c.transform, c.repeats) })
 			})
-		})
+		}
 	}
+}
+
+func transformTown(t *testing.T, ctx context.Context, s *town, transform func(n int, c *corev1.ConfigMap), repeats bool) {
+	for n := range 60 {
+		s.Put(t, "default", fmt.Sprint("config-5-", n))
+	}
+	numbers, calls := map[string]int{}, map[string]int{}
+	informer, err := NewInformer(s.client, &corev1.ConfigMap{}, Options{}, cache.SharedIndexInformerOptions{})
+	require.NoError(t, err)
+	require.NoError(t, informer.SetTransform(func(obj any) (any, error) {
+		of := obj.(*corev1.ConfigMap)
+		if calls[of.Name]++; calls[of.Name] == 1 {
+			numbers[of.Name] = len(calls)
+		}
+		transform(numbers[of.Name], of)
+		return of, nil
+	}))
+	var errs []error
+	require.NoError(t, informer.SetWatchErrorHandler(func(_ *cache.Reflector, err error) { errs = append(errs, err) }))
+	run(t, ctx, informer)
+	for n := range 40 {
+		s.Put(t, "default", fmt.Sprint("config-6-", n))
+	}
+	synctest.Wait()
+	require.Len(t, calls, 100+inhabitants)
+	for name, n := range numbers {
+		got, err := s.client.CoreV1().ConfigMaps("default").Get(ctx, name, metav1.GetOptions{})
+		require.NoError(t, err)
+		require.Equal(t, map[string]string{"value": "a value of all"}, got.Data)
+		transform(n, got)
+		require.Equal(t, got.Data, configMap(t, informer, "default/"+name).Data, name)
+		require.Equal(t, got.Annotations, configMap(t, informer, "default/"+name).Annotations, name)
+		want := 1
+		if repeats && n <= 60+inhabitants {
+			want = 2
+		}
+		require.Equal(t, want, calls[name], name)
+	}
+	for _, pair := range [][2]string{{"config-5-58", "config-5-59"}, {"config-6-38", "config-6-39"}, {"config-5-57", "config-6-37"}} {
+		first, second := configMap(t, informer, "default/"+pair[0]), configMap(t, informer, "default/"+pair[1])
+		first.Labels["mark"] = "x"
+		require.Contains(t, second.Labels, "mark")
+		delete(first.Labels, "mark")
+	}
+	require.Empty(t, errs)
 }
 
 func deleteFrom(wanted bool, data map[string]string) {

@@ -16,15 +16,12 @@ import (
 	"mime"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	clientgo "k8s.io/client-go/tools/cache"
-
-	"glasswatch/listwatch/wire"
 )
 
 // ListerWatcher has an informer of compat/cache decode the answers to its requests. Each of its calls must send one
@@ -32,19 +29,7 @@ import (
 type ListerWatcher struct {
 	clientgo.ListerWatcher
 	Resource schema.GroupVersionResource
-	// Sharing decodes objects that share parts.
-	Sharing wire.Decoder
-
-	shared atomic.Bool
-}
-
-// HasShared reports whether an object was decoded by Sharing. It may be called by any goroutine.
-func (lw *ListerWatcher) HasShared() bool { return lw.shared.Load() }
-
-// Unmarshal implements wire.Decoder.
-func (lw *ListerWatcher) Unmarshal(data []byte, into interface{ Unmarshal([]byte) error }) error {
-	lw.shared.Store(true)
-	return lw.Sharing.Unmarshal(data, into)
+	Sharing  *Sharing // decodes the objects
 }
 
 // Offer asks for the answer to one request.

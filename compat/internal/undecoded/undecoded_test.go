@@ -13,7 +13,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
-	corev1 "k8s.io/api/core/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 )
 
@@ -215,21 +214,4 @@ func TestTransport_AnswersThatEndAtTheDeadlineSaySo(t *testing.T) {
 		_, err = offer.Answer().Body.Read(make([]byte, 1))
 		require.Equal(t, context.DeadlineExceeded, err)
 	})
-}
-
-// recorder is a decoder that decodes nothing.
-type recorder struct{ calls int }
-
-func (r *recorder) Unmarshal([]byte, interface{ Unmarshal([]byte) error }) error {
-	r.calls++
-	return nil
-}
-
-func TestListerWatcher_SaysWhetherObjectsMayShare(t *testing.T) {
-	r := &recorder{}
-	lw := &ListerWatcher{Sharing: r}
-	require.False(t, lw.HasShared())
-	require.NoError(t, lw.Unmarshal(nil, &corev1.Pod{}))
-	require.Equal(t, 1, r.calls)
-	require.True(t, lw.HasShared())
 }
