@@ -23,6 +23,8 @@ import (
 	"k8s.io/client-go/dynamic"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/restmapper"
+
+	"glasswatch/listwatch"
 )
 
 // fieldManager owns what is applied.
@@ -60,7 +62,7 @@ func newActor(w *World) (*actor, error) {
 // Ref names an object on the server.
 type Ref struct {
 	Kind string `json:"kind"`
-	Key  Key    `json:"key"`
+	Key  string `json:"key"`
 	RV   string `json:"rv,omitempty"`
 }
 
@@ -86,7 +88,7 @@ func (a *actor) apply(ctx context.Context, documents string) (applied []Ref, err
 		if err != nil {
 			return applied, err
 		}
-		applied = append(applied, Ref{got.GetKind(), Key{Namespace: got.GetNamespace(), Name: got.GetName()}, got.GetResourceVersion()})
+		applied = append(applied, Ref{got.GetKind(), nameOf(listwatch.KeyOf(got)), got.GetResourceVersion()})
 	}
 }
 
@@ -115,11 +117,12 @@ func (a *actor) remove(ctx context.Context, ref Ref) error {
 	if kind.Group == "" && kind.Kind == "Ingress" {
 		kind.Group = "networking.k8s.io"
 	}
-	client, err := a.resource(kind, ref.Key.Namespace)
+	namespace, name := splitKey(ref.Key)
+	client, err := a.resource(kind, namespace)
 	if err != nil {
 		return err
 	}
-	return client.Delete(ctx, ref.Key.Name, metav1.DeleteOptions{})
+	return client.Delete(ctx, name, metav1.DeleteOptions{})
 }
 
 // Storm is many changes of Services storm/s-0, s-1 …

@@ -5,7 +5,7 @@ import "slices"
 // gate holds back what reaches a boundary while somebody steps. Hub.mu protects it.
 type gate struct {
 	step        bool
-	key         Key // only this one is held back; zero is all
+	key         string // only this one is held back; "" is all
 	parked      []*Parked
 	breakpoints []Breakpoint
 	lastID      int
@@ -21,7 +21,7 @@ type Parked struct {
 	Seq  uint64   `json:"seq"` // of its first event
 	At   Boundary `json:"at"`
 	Kind string   `json:"kind,omitempty"`
-	Key  Key      `json:"key,omitzero"`
+	Key  string   `json:"key,omitempty"`
 	N    int      `json:"n"` // of its events
 
 	released bool
@@ -30,9 +30,9 @@ type Parked struct {
 // Breakpoint pauses the world at an event that has all that is set here.
 type Breakpoint struct {
 	ID        int      `json:"id,omitempty"`
-	At        Boundary `json:"at,omitzero"`
+	At        Boundary `json:"at,omitempty"`
 	Kind      string   `json:"kind,omitempty"`
-	Key       Key      `json:"key,omitzero"`
+	Key       string   `json:"key,omitempty"`
 	Action    string   `json:"action,omitempty"`
 	Handler   string   `json:"handler,omitempty"`
 	Tombstone bool     `json:"tombstone,omitempty"`
@@ -49,7 +49,7 @@ type Hit struct {
 // GateState is a copy of the gate.
 type GateState struct {
 	Mode        string       `json:"mode"` // run or step
-	Key         Key          `json:"key,omitzero"`
+	Key         string       `json:"key,omitempty"`
 	Parked      []Parked     `json:"parked"`
 	Breakpoints []Breakpoint `json:"breakpoints"`
 	Hit         *Hit         `json:"hit"`
@@ -57,8 +57,8 @@ type GateState struct {
 }
 
 func (b *Breakpoint) matches(e *Event, ready int) bool {
-	return (b.At == 0 || b.At == e.At) && (b.Kind == "" || b.Kind == e.Kind) &&
-		(b.Key == Key{} || b.Key == e.Key) && (b.Action == "" || b.Action == e.Action) &&
+	return (b.At == "" || b.At == e.At) && (b.Kind == "" || b.Kind == e.Kind) &&
+		(b.Key == "" || b.Key == e.Key) && (b.Action == "" || b.Action == e.Action) &&
 		(b.Handler == "" || b.Handler == e.Handler) && (!b.Tombstone || e.Tombstone) &&
 		(!b.Failed || e.Error != "") && (b.Over == 0 || e.At == Queued && ready > b.Over)
 }
@@ -72,11 +72,11 @@ func (h *Hub) parkLocked(events []Event) *Parked {
 	if g.closing {
 		return nil
 	}
-	held := g.step && slices.ContainsFunc(events, func(e Event) bool { return g.key == Key{} || g.key == e.Key })
+	held := g.step && slices.ContainsFunc(events, func(e Event) bool { return g.key == "" || g.key == e.Key })
 	for i := range events {
 		for j := range g.breakpoints {
 			if b := &g.breakpoints[j]; b.matches(&events[i], len(h.keys.ready)) {
-				g.step, g.key, held = true, Key{}, true
+				g.step, g.key, held = true, "", true
 				g.hit = &Hit{b.ID, events[i].Seq}
 			}
 		}
@@ -125,13 +125,13 @@ func (h *Hub) releaseLocked(chosen func(*Parked) bool) {
 }
 
 func (h *Hub) openLocked() {
-	h.gate.step, h.gate.key, h.gate.hit = false, Key{}, nil
+	h.gate.step, h.gate.key, h.gate.hit = false, "", nil
 	h.releaseLocked(func(*Parked) bool { return true })
 }
 
-// Pause shuts the gate, for one key or, if that is zero, for all. Each call of an observer then blocks until Step or Run
+// Pause shuts the gate, for one key or, if that is "", for all. Each call of an observer then blocks until Step or Run
 // lets it go. What is parked stays parked.
-func (h *Hub) Pause(key Key) {
+func (h *Hub) Pause(key string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.gate.step, h.gate.key = true, key

@@ -84,12 +84,7 @@ func (l *Lens) Handler() http.Handler {
 		answer(w, 200, snapshot)
 	})
 	mux.HandleFunc("GET /api/journey", func(w http.ResponseWriter, r *http.Request) {
-		var key Key
-		if err := key.UnmarshalText([]byte(r.URL.Query().Get("key"))); err != nil {
-			fail(w, fmt.Errorf("%w: %w", errBadBody, err))
-			return
-		}
-		answer(w, 200, map[string]any{"events": l.hub.Journey(key)})
+		answer(w, 200, map[string]any{"events": l.hub.Journey(r.URL.Query().Get("key"))})
 	})
 	mux.HandleFunc("GET /api/session", func(w http.ResponseWriter, r *http.Request) { answer(w, 200, l.Session()) })
 	mux.HandleFunc("POST /act/{name}", l.act)

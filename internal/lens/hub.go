@@ -3,7 +3,6 @@ package lens
 import (
 	"hash/fnv"
 	"maps"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,8 +23,7 @@ type Hub struct {
 	ring   []Event // the event with Seq s is at s % ringLen
 	next   uint64  // the Seq of the next event
 	first  uint64  // the Seq of the first event of this world
-	counts [boundaries]map[string]uint64
-	causes causes
+	counts map[Boundary]map[string]uint64
 	keys   keyStates
 	gate   gate
 	wakers map[chan struct{}]bool // of capacity 1: a token means that there is something to read
@@ -52,8 +50,7 @@ func (h *Hub) Restart() {
 
 func (h *Hub) restartLocked() {
 	h.began, h.first = time.Now(), h.next
-	h.counts = [boundaries]map[string]uint64{}
-	h.causes, h.keys = newCauses(), newKeyStates()
+	h.counts, h.keys = map[Boundary]map[string]uint64{}, newKeyStates()
 }
 
 // micros is the time since the world began.
@@ -86,7 +83,6 @@ func (h *Hub) report(done <-chan struct{}, events ...Event) {
 		if len(events) > 1 {
 			e.Batch, e.N = batch, len(events)
 		}
-		h.causes.note(e)
 		h.keys.note(e, now)
 		if h.counts[e.At] == nil {
 			h.counts[e.At] = map[string]uint64{}
@@ -135,24 +131,22 @@ func (h *Hub) subscribe() (wake <-chan struct{}, end func()) {
 
 // News is what a reader that has read up to a Seq has not seen.
 type News struct {
-	Seq     uint64                       `json:"seq"`
-	Micros  int64                        `json:"us"`
-	Events  []Event                      `json:"events"`
-	LeftOut uint64                       `json:"left_out"`
-	Counts  map[string]map[string]uint64 `json:"counts"`
-	Gate    GateState                    `json:"gate"`
+	Seq     uint64                         `json:"seq"`
+	Micros  int64                          `json:"us"`
+	Events  []Event                        `json:"events"`
+	LeftOut uint64                         `json:"left_out"`
+	Counts  map[Boundary]map[string]uint64 `json:"counts"`
+	Gate    GateState                      `json:"gate"`
 }
 
 // since returns what came after seq. Of more than tickMost events it chooses, by their keys.
-func (h *Hub) since(seq uint64, follow map[Key]bool) News {
+func (h *Hub) since(seq uint64, follow map[string]bool) News {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	n := News{Seq: h.next - 1, Micros: time.Since(h.began).Microseconds(), Events: []Event{}, Gate: h.gateLocked()}
-	n.Counts = map[string]map[string]uint64{}
+	n.Counts = map[Boundary]map[string]uint64{}
 	for at, kinds := range h.counts {
-		if kinds != nil {
-			n.Counts[Boundary(at).String()] = maps.Clone(kinds)
-		}
+		n.Counts[at] = maps.Clone(kinds)
 	}
 	from := max(seq+1, h.first)
 	total := h.next - min(from, h.next)
@@ -173,11 +167,9 @@ func (h *Hub) since(seq uint64, follow map[Key]bool) News {
 	return n
 }
 
-func hash(k Key) uint32 {
+func hash(key string) uint32 {
 	f := fnv.New32a()
-	_, _ = f.Write([]byte(k.Namespace))
-	_, _ = f.Write([]byte("/"))
-	_, _ = f.Write([]byte(k.Name))
+	_, _ = f.Write([]byte(key))
 	return f.Sum32()
 }
 
@@ -195,8 +187,8 @@ func (h *Hub) last(n uint64) (events []Event, seq uint64) {
 	return events, h.next - 1
 }
 
-// Journey returns the events of a key that the ring still has.
-func (h *Hub) Journey(key Key) []Event {
+// Journey returns the events of a key that the ring still has, with their causes.
+func (h *Hub) Journey(key string) []Event {
 	events, _ := h.last(ringLen)
-	return slices.DeleteFunc(events, func(e Event) bool { return e.Key != key })
+	return explain(events, key)
 }

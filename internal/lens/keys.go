@@ -1,7 +1,6 @@
 package lens
 
 import (
-	"cmp"
 	"time"
 )
 
@@ -9,13 +8,13 @@ import (
 // and from the queue's rules: a key that is added while it is processed is dirty, and is ready when that ends. A key
 // counts as done when it is forgotten or put off, a moment before the controller says Done.
 type keyStates struct {
-	ready, processing, dirty map[Key]bool
-	delayed                  map[Key]time.Time
-	retries                  map[Key]int // failures since the key was forgotten
+	ready, processing, dirty map[string]bool
+	delayed                  map[string]time.Time
+	retries                  map[string]int // failures since the key was forgotten
 }
 
 func newKeyStates() keyStates {
-	return keyStates{map[Key]bool{}, map[Key]bool{}, map[Key]bool{}, map[Key]time.Time{}, map[Key]int{}}
+	return keyStates{map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]time.Time{}, map[string]int{}}
 }
 
 func (k *keyStates) note(e *Event, now time.Time) {
@@ -46,7 +45,7 @@ func (k *keyStates) note(e *Event, now time.Time) {
 	}
 }
 
-func (k *keyStates) add(key Key) {
+func (k *keyStates) add(key string) {
 	if k.processing[key] {
 		k.dirty[key] = true
 	} else {
@@ -54,7 +53,7 @@ func (k *keyStates) add(key Key) {
 	}
 }
 
-func (k *keyStates) done(key Key) {
+func (k *keyStates) done(key string) {
 	delete(k.processing, key)
 	if k.dirty[key] {
 		delete(k.dirty, key)
@@ -70,8 +69,4 @@ func (k *keyStates) expire(now time.Time) {
 			k.add(key)
 		}
 	}
-}
-
-func compareKeys(a, b Key) int {
-	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }

@@ -22,12 +22,12 @@ func ofReflector(kind string, o reflector.Observation) []Event {
 	}
 	events := make([]Event, 0, len(o.Events)+len(o.Keys))
 	for _, key := range o.Keys {
-		events = append(events, Event{At: Handed, Kind: kind, Action: o.Op, Key: Key(key), Tombstone: o.Op == "DeleteKey"})
+		events = append(events, Event{At: Handed, Kind: kind, Action: o.Op, Key: nameOf(key), Tombstone: o.Op == "DeleteKey"})
 	}
 	for _, ev := range o.Events {
 		e := Event{At: Decoded, Kind: kind, Action: ev.Type.String(), RV: ev.ResourceVersion}
 		if ev.Object != nil {
-			e.Key = Key(listwatch.KeyOf(ev.Object))
+			e.Key = nameOf(listwatch.KeyOf(ev.Object))
 		}
 		if o.Boundary == reflector.HandedOver {
 			e.At, e.Action = Handed, handedAs[ev.Type]
@@ -51,7 +51,7 @@ func ofInformer(kind string, o sharedinformer.Observation) []Event {
 	events := make([]Event, 0, len(o.Changes))
 	for _, c := range o.Changes {
 		e := Event{
-			At: stepAt[o.Step], Kind: kind, Key: Key(c.Key), Action: c.Action, Handler: o.Handler,
+			At: stepAt[o.Step], Kind: kind, Key: nameOf(c.Key), Action: c.Action, Handler: o.Handler,
 			Initial: c.IsInInitialList, Tombstone: c.FinalStateUnknown,
 		}
 		if c.Obj != nil {
@@ -69,7 +69,7 @@ func ofInformer(kind string, o sharedinformer.Observation) []Event {
 
 // ofController turns what the controller reports into an event.
 func ofController(o controller.Observation[listwatch.Key]) Event {
-	e := Event{Key: Key(o.Key), Delay: o.Delay.Microseconds()}
+	e := Event{Key: nameOf(o.Key), Delay: o.Delay.Microseconds()}
 	switch o.What {
 	case "queued":
 		e.At, e.Action = Queued, "Add"

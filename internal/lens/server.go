@@ -149,7 +149,7 @@ func (w *watchWriter) Write(frame []byte) (int, error) {
 	if !w.backend.faults.delayed(w.ctx) {
 		return 0, w.ctx.Err()
 	}
-	if w.backend.faults.isOn("drop") && e.Key != (Key{}) {
+	if w.backend.faults.isOn("drop") && e.Key != "" {
 		return len(frame), nil
 	}
 	stepping := w.backend.hub.stepping()
@@ -180,7 +180,7 @@ func (w *watchWriter) read(frame []byte) Event {
 	}
 	typ, object, err := format.Event(frame)
 	key, version := object.Key()
-	e.Action, e.Key, e.RV = typ, Key(key), version
+	e.Action, e.Key, e.RV = typ, nameOf(key), version
 	if err != nil {
 		e.Error = err.Error()
 	}

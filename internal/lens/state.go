@@ -45,13 +45,13 @@ type InformerState struct {
 // Pending is a delta that waits in a queue.
 type Pending struct {
 	Type string `json:"type"`
-	Key  Key    `json:"key,omitzero"`
+	Key  string `json:"key,omitempty"`
 	RV   string `json:"rv,omitempty"`
 }
 
 // StoredObject is an object in a store.
 type StoredObject struct {
-	Key Key    `json:"key"`
+	Key string `json:"key"`
 	RV  string `json:"rv"`
 }
 
@@ -115,7 +115,7 @@ func (in *informer[T]) waiting() []Pending {
 		if len(list) == listMost {
 			break
 		}
-		p := Pending{Type: d.Type.String(), Key: Key(d.Key)}
+		p := Pending{Type: d.Type.String(), Key: nameOf(d.Key)}
 		switch {
 		case d.Bulk != nil:
 			p.RV = d.Bulk.ResourceVersion
@@ -167,9 +167,9 @@ func (in *informer[T]) contents() Contents {
 	c := Contents{Store: []StoredObject{}, Indices: map[string]map[string]int{}}
 	snapshot := in.Store().Snapshot()
 	for key, obj := range snapshot.All() {
-		c.Store = append(c.Store, StoredObject{Key(key), obj.GetResourceVersion()})
+		c.Store = append(c.Store, StoredObject{nameOf(key), obj.GetResourceVersion()})
 	}
-	slices.SortFunc(c.Store, func(a, b StoredObject) int { return compareKeys(a.Key, b.Key) })
+	slices.SortFunc(c.Store, func(a, b StoredObject) int { return cmp.Compare(a.Key, b.Key) })
 	c.LeftOut = max(0, len(c.Store)-storeMost)
 	c.Store = c.Store[:len(c.Store)-c.LeftOut]
 	for name := range in.Store().GetIndexers() {
@@ -188,9 +188,9 @@ func (in *informer[T]) contents() Contents {
 type WorkqueueState struct {
 	Len        int            `json:"len"`
 	Workers    int            `json:"workers"`
-	Ready      []Key          `json:"ready"`
-	Processing []Key          `json:"processing"`
-	Dirty      []Key          `json:"dirty"`
+	Ready      []string       `json:"ready"`
+	Processing []string       `json:"processing"`
+	Dirty      []string       `json:"dirty"`
 	Delayed    []Delayed      `json:"delayed"` // those that are due first
 	DelayedN   int            `json:"delayed_n"`
 	Retries    map[string]int `json:"retries"`
@@ -198,8 +198,8 @@ type WorkqueueState struct {
 
 // Delayed is a key that waits for its time.
 type Delayed struct {
-	Key Key   `json:"key"`
-	Due int64 `json:"due_us"`
+	Key string `json:"key"`
+	Due int64  `json:"due_us"`
 }
 
 func (h *Hub) workqueue() WorkqueueState {
@@ -214,24 +214,24 @@ func (h *Hub) workqueue() WorkqueueState {
 	for key, due := range k.delayed {
 		s.Delayed = append(s.Delayed, Delayed{key, due.Sub(h.began).Microseconds()})
 	}
-	slices.SortFunc(s.Delayed, func(a, b Delayed) int { return cmp.Or(cmp.Compare(a.Due, b.Due), compareKeys(a.Key, b.Key)) })
+	slices.SortFunc(s.Delayed, func(a, b Delayed) int { return cmp.Or(cmp.Compare(a.Due, b.Due), cmp.Compare(a.Key, b.Key)) })
 	s.Delayed = s.Delayed[:min(len(s.Delayed), listMost)]
 	for key, n := range k.retries {
 		if len(s.Retries) < listMost {
-			s.Retries[key.String()] = n
+			s.Retries[key] = n
 		}
 	}
 	return s
 }
 
 // firstKeys sorts some of very many keys, or all of few.
-func firstKeys(m map[Key]bool) []Key {
-	keys := []Key{}
+func firstKeys(m map[string]bool) []string {
+	keys := []string{}
 	for key := range m {
 		if keys = append(keys, key); len(keys) == storeMost {
 			break
 		}
 	}
-	slices.SortFunc(keys, compareKeys)
+	slices.Sort(keys)
 	return keys[:min(len(keys), listMost)]
 }

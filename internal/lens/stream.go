@@ -19,10 +19,9 @@ type tick struct {
 // snapshot is what comes first.
 type snapshot struct {
 	tick
-	World      int                 `json:"world"`
-	Boundaries []boundaryRow       `json:"boundaries"`
-	Options    Options             `json:"options"`
-	Contents   map[string]Contents `json:"contents"`
+	World    int                 `json:"world"`
+	Options  Options             `json:"options"`
+	Contents map[string]Contents `json:"contents"`
 }
 
 const (
@@ -31,7 +30,7 @@ const (
 	snapshotFirst = 200 // events
 )
 
-func (l *Lens) tick(seq uint64, follow map[Key]bool) tick {
+func (l *Lens) tick(seq uint64, follow map[string]bool) tick {
 	world, _ := l.World()
 	return tick{News: l.hub.since(seq, follow), Faults: world.backend.faults.all(), State: world.State()}
 }
@@ -39,7 +38,7 @@ func (l *Lens) tick(seq uint64, follow map[Key]bool) tick {
 func (l *Lens) snapshot() (s snapshot, seq uint64) {
 	world, n := l.World()
 	last, seq := l.hub.last(snapshotFirst)
-	s = snapshot{tick: l.tick(seq, nil), World: n, Boundaries: boundaryTable[1:], Options: world.options}
+	s = snapshot{tick: l.tick(seq, nil), World: n, Options: world.options}
 	s.Contents = map[string]Contents{}
 	for name, in := range world.informers {
 		s.Contents[name] = in.contents()
@@ -49,13 +48,8 @@ func (l *Lens) snapshot() (s snapshot, seq uint64) {
 }
 
 func (l *Lens) stream(w http.ResponseWriter, r *http.Request) {
-	follow := map[Key]bool{}
-	for _, text := range r.URL.Query()["follow"] {
-		var key Key
-		if err := key.UnmarshalText([]byte(text)); err != nil {
-			fail(w, fmt.Errorf("%w: %w", errBadBody, err))
-			return
-		}
+	follow := map[string]bool{}
+	for _, key := range r.URL.Query()["follow"] {
 		follow[key] = true
 	}
 	wake, end := l.hub.subscribe()

@@ -36,9 +36,9 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	case isWatch(r):
 		e.Action = "WATCH"
 	case r.Method != http.MethodGet:
-		e.At, e.Action, e.Key = Written, r.Method, Key(key)
+		e.At, e.Action, e.Key = Written, r.Method, nameOf(key)
 		if reconciled, ok := r.Context().Value(reconciling{}).(listwatch.Key); ok {
-			e.Key = Key(reconciled)
+			e.Key = nameOf(reconciled)
 		}
 	}
 	switch {
