@@ -1,0 +1,7 @@
+// English.
+export const en = {
+  title: 'The lens',
+  connected: 'connected',
+  disconnected: 'disconnected: trying again',
+  lessons: 'Lessons',
+};
