@@ -66,6 +66,7 @@ func (h *Hub) Mute(on bool) {
 	if on {
 		h.Run()
 	}
+	h.Wake()
 }
 
 // report takes the events of one call of an observer. If the gate is shut for one of them, it blocks until the gate lets

@@ -33,6 +33,9 @@ type backend struct {
 
 func newBackend(hub *Hub) *backend {
 	server := apiserver.New(apiserver.Options{BookmarkInterval: 20 * time.Second})
+	if err := server.SeedNamespaces(stormNamespace); err != nil {
+		panic(err) // the server is empty, so the name is not taken
+	}
 	return &backend{server: server, api: server.Handler(), hub: hub, faults: newFaults()}
 }
 
