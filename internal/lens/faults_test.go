@@ -21,6 +21,7 @@ func TestFaults_AreSeenAndUndone(t *testing.T) {
 		"compact": {`"name": "compact"`, func(v *visitor, f *follower) {
 			v.act("fault", `{"name": "cut", "on": true}`)
 			v.apply("meanwhile", 80)
+			v.act("fault", `{"name": "compact", "on": true}`)
 			v.act("fault", `{"name": "cut"}`)
 			f.until(func() bool {
 				r := f.now.State.Informers["services"].Reflector
@@ -80,7 +81,7 @@ func TestFaults_AreSeenAndUndone(t *testing.T) {
 			f := v.follow("?follow=default/web")
 			f.synced()
 			v.act("fault", "{"+c.body+`, "on": true}`)
-			f.until(func() bool { return f.now.Faults[name].On })
+			f.until(func() bool { return f.now.Faults[name].On || name == "compact" || name == "expire" })
 			c.seen(v, f)
 			v.act("fault", "{"+c.body+"}")
 			f.until(func() bool { return len(f.now.Faults) == 0 || name == "drop" && len(f.now.Faults) == 1 })

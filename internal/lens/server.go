@@ -2,16 +2,12 @@ package lens
 
 import (
 	"context"
-	"encoding/json"
 	"net"
 	"net/http"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"glasswatch/internal/apiserver"
 	"glasswatch/listwatch"
@@ -97,41 +93,19 @@ func (b *backend) dial(ctx context.Context, network, address string) (net.Conn, 
 	return nil, &net.OpError{Op: "dial", Net: network, Err: syscall.ECONNREFUSED}
 }
 
-// ServeHTTP lets a request fail if a fault wants it, and else gives it to the API server.
+// ServeHTTP gives a request to the API server, late if a fault wants it.
 func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.UserAgent() == pipelineAgent {
 		if !b.faults.delayed(r.Context()) {
 			panic(http.ErrAbortHandler)
 		}
-		if !b.faults.knows(r.Header.Get("Authorization")) {
-			refuse(w, apierrors.NewUnauthorized("the token has expired").Status())
-			return
-		}
-		resource, _ := target(r.URL.Path)
-		if r.Method != http.MethodGet && resource == "ingresses" && b.faults.isOn("fail") {
-			refuse(w, apierrors.NewInternalError(errInjected).Status())
-			return
-		}
 		if isWatch(r) {
-			if b.faults.isOn("cut") {
-				panic(http.ErrAbortHandler)
-			}
-			if b.faults.isOn("compact") {
-				b.server.Faults().Compact()
-			}
+			resource, _ := target(r.URL.Path)
 			control := http.NewResponseController(w)
 			w = &watchWriter{ResponseWriter: w, control: control, backend: b, ctx: r.Context(), kind: kindOf[resource]}
 		}
 	}
 	b.api.ServeHTTP(w, r)
-}
-
-// refuse answers with a Status.
-func refuse(w http.ResponseWriter, status metav1.Status) {
-	status.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(int(status.Code))
-	_ = json.NewEncoder(w).Encode(status) // if the client is gone, there is no answer
 }
 
 // watchWriter passes on the frames of a watch. The API server writes each in one piece.
@@ -149,6 +123,9 @@ func (w *watchWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 // Write reports a frame before it is sent, and sends it at once if somebody steps.
 func (w *watchWriter) Write(frame []byte) (int, error) {
 	e := w.read(frame)
+	if e.Action == "" { // no frame, but an error in place of the watch
+		return w.ResponseWriter.Write(frame)
+	}
 	if !w.backend.faults.delayed(w.ctx) {
 		return 0, w.ctx.Err()
 	}

@@ -8,15 +8,14 @@ import (
 	"glasswatch/listwatch"
 )
 
-// pipelineAgent tells the requests of the pipeline from those of acts. Faults of requests are for the pipeline's only.
+// pipelineAgent tells the requests of the pipeline from those of acts, which nothing delays.
 const pipelineAgent = "glasswatch-lens"
 
 // transport is the HTTP transport of the pipeline's clients. It reports each request when its answer begins: those of the
 // informers at Request, those of the reconciler at Written.
 type transport struct {
-	next   http.RoundTripper
-	hub    *Hub
-	faults *faults
+	next http.RoundTripper
+	hub  *Hub
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -27,9 +26,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		// The reconciler's time must not run out while somebody looks at what it is about to get.
 		ctx, done = context.WithoutCancel(ctx), nil
 	}
-	r = r.Clone(ctx)
-	r.Header.Set("Authorization", t.faults.bearer())
-	answer, err := t.next.RoundTrip(r)
+	answer, err := t.next.RoundTrip(r.WithContext(ctx))
 	resource, key := target(r.URL.Path)
 	e := Event{At: Request, Kind: kindOf[resource], Action: "LIST"}
 	switch {

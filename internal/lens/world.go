@@ -30,7 +30,8 @@ type Options struct {
 	Queue   string `json:"queue,omitempty"` // inorder or perkey
 	Workers int    `json:"workers,omitempty"`
 	Resync  int    `json:"resync_ms,omitempty"`
-	Seed    int64  `json:"seed,omitempty"` // of what is random in acts
+	Paged   bool   `json:"paged,omitempty"` // lists are pages and a watch follows, as before streaming lists
+	Seed    int64  `json:"seed,omitempty"`  // of what is random in acts
 }
 
 const maxWorkers = 16
@@ -87,7 +88,7 @@ func (w *World) config(pipeline bool) *rest.Config {
 	if pipeline {
 		c.UserAgent = pipelineAgent
 		c.WrapTransport = func(next http.RoundTripper) http.RoundTripper {
-			return &transport{next: next, hub: w.hub, faults: w.backend.faults}
+			return &transport{next: next, hub: w.hub}
 		}
 	}
 	return c
@@ -195,7 +196,8 @@ func newInformer[T listwatch.Object](w *World, cfg *rest.Config, gvr schema.Grou
 		opts.Queue = sharedinformer.PerKey
 	}
 	opts.Reflector = reflector.Options{
-		Backoff: reflector.Backoff{Base: 200 * time.Millisecond, Max: 2 * time.Second}, // nobody wants to wait for more
+		DisableStreamingList: w.options.Paged,
+		Backoff:              reflector.Backoff{Base: 200 * time.Millisecond, Max: 2 * time.Second}, // nobody wants to wait for more
 		// While something is parked, neither side gives up.
 		SilenceTimeout: time.Hour, MinWatchTimeout: time.Hour,
 		Observe: func(o reflector.Observation) { w.hub.report(nil, ofReflector(in.kind, o)...) },
