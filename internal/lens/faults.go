@@ -141,22 +141,15 @@ func (w *World) SetFault(fault Fault) error {
 		return errPanics
 	}
 	server := w.backend.server.Faults()
-	switch fault.Name {
-	case "compact", "expire":
-		if fault.On && fault.Name == "compact" {
-			server.Compact()
-		} else if fault.On {
-			server.ExpireWatches()
-		}
+	switch once := map[string]func(){"compact": server.Compact, "expire": func() { server.ExpireWatches() }}[fault.Name]; {
+	case once != nil && fault.On:
+		once()
+		return nil
+	case once != nil:
 		return nil
 	}
 	w.backend.faults.set(fault, server)
-	switch {
-	case fault.Name == "stop" && fault.On:
-		w.backend.shutDown()
-	case fault.Name == "stop":
-		w.backend.start()
-	case fault.On && (fault.Name == "cut" || fault.Name == "token"):
+	if fault.On && (fault.Name == "cut" || fault.Name == "token" || fault.Name == "stop") {
 		server.BreakWatches()
 	}
 	w.hub.Wake()

@@ -143,9 +143,8 @@ func (w *World) assemble() error {
 func (w *World) start(events typedcorev1.EventsGetter) {
 	ctx, end := context.WithCancel(context.Background())
 	w.end = end
-	w.backend.start()
 	w.events.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: events.Events("")})
-	w.running.Go(func() { w.backend.server.Run(ctx) })
+	w.running.Go(func() { w.backend.run(ctx) })
 	for _, in := range w.informers {
 		w.running.Go(func() { _ = in.Run(ctx) }) // the error is for a second Run
 	}
@@ -160,7 +159,6 @@ func (w *World) close() {
 	w.hub.Close()
 	w.backend.faults.disable()
 	w.end()
-	w.backend.shutDown()
 	w.running.Wait()
 	w.events.Shutdown()
 }
