@@ -95,10 +95,6 @@ func (a *actor) apply(ctx context.Context, documents string) (applied []Ref, err
 // resource returns the client of a kind. If a namespaced object names no namespace, that is "default".
 func (a *actor) resource(kind schema.GroupKind, namespace string, versions ...string) (dynamic.ResourceInterface, error) {
 	mapping, err := a.mapper.RESTMapping(kind, versions...)
-	if meta.IsNoMatchError(err) {
-		a.mapper.Reset() // a definition may be newer than what is remembered
-		mapping, err = a.mapper.RESTMapping(kind, versions...)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errBadBody, err)
 	}
@@ -111,14 +107,14 @@ func (a *actor) resource(kind schema.GroupKind, namespace string, versions ...st
 	return a.objects.Resource(mapping.Resource).Namespace(namespace), nil
 }
 
-// remove deletes an object of a kind, written as Service or as Ingress.networking.k8s.io.
+// remove deletes an object of a kind, written as Service or service.
 func (a *actor) remove(ctx context.Context, ref Ref) error {
-	kind := schema.ParseGroupKind(ref.Kind)
-	if kind.Group == "" && kind.Kind == "Ingress" {
-		kind.Group = "networking.k8s.io"
+	kind, err := a.mapper.KindFor(schema.GroupVersionResource{Resource: strings.ToLower(ref.Kind)})
+	if err != nil {
+		return fmt.Errorf("%w: %w", errBadBody, err)
 	}
 	namespace, name := splitKey(ref.Key)
-	client, err := a.resource(kind, namespace)
+	client, err := a.resource(kind.GroupKind(), namespace)
 	if err != nil {
 		return err
 	}

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"sync"
 	"time"
 
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
+	"glasswatch/internal/apiserver"
 	"glasswatch/listwatch"
 	"glasswatch/sharedinformer"
 )
@@ -27,10 +29,21 @@ type Fault struct {
 	Handler string `json:"handler,omitempty"` // "" is all
 }
 
-// faultNames are the faults there are.
-var faultNames = map[string]bool{
-	"cut": true, "compact": true, "delay": true, "drop": true, "expire": true,
-	"stop": true, "token": true, "fail": true, "slow": true, "panic": true,
+// refusals are the faults there are, with the requests that the server refuses while they are on.
+var refusals = map[string][]apiserver.Failure{
+	"cut": {{Verb: "watch"}}, // without an answer
+	"token": {
+		{Verb: "list", Code: http.StatusUnauthorized}, {Verb: "watch", Code: http.StatusUnauthorized},
+		{Resource: "ingresses", Code: http.StatusUnauthorized},
+	},
+	"fail": {
+		{Verb: "create", Resource: "ingresses", Code: http.StatusInternalServerError},
+		{Verb: "update", Resource: "ingresses", Code: http.StatusInternalServerError},
+		{Verb: "patch", Resource: "ingresses", Code: http.StatusInternalServerError},
+		{Verb: "delete", Resource: "ingresses", Code: http.StatusInternalServerError},
+	},
+	"compact": nil, "expire": nil, // these happen once
+	"delay": nil, "drop": nil, "stop": nil, "slow": nil, "panic": nil,
 }
 
 // maxMillis keeps a fault from lasting longer than anybody wants to look at it.
@@ -41,8 +54,6 @@ type faults struct {
 	mu       sync.Mutex // protects what follows
 	on       map[string]Fault
 	changed  chan struct{} // closed, and made anew, at each change: whatever waits because of a fault looks again
-	tokens   int           // how many tokens have expired
-	token    int           // the one that the clients have
 	disabled bool          // the world ends
 }
 
@@ -60,19 +71,19 @@ func (f *faults) all() map[string]Fault {
 	return maps.Clone(f.on)
 }
 
-// set switches a fault on or off.
-func (f *faults) set(fault Fault) {
+// set switches a fault on or off, and has the server refuse what those that are on then say.
+func (f *faults) set(fault Fault, server *apiserver.Faults) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.on, fault.Name)
 	if fault.On {
 		f.on[fault.Name] = fault
 	}
-	switch {
-	case fault.Name == "token" && fault.On:
-		f.tokens++
-	case fault.Name == "token":
-		f.token = f.tokens
+	server.Reset()
+	for name := range f.on {
+		for _, failure := range refusals[name] {
+			server.FailNext(-1, failure)
+		}
 	}
 	f.changedLocked()
 }
@@ -88,19 +99,6 @@ func (f *faults) disable() {
 	defer f.mu.Unlock()
 	f.disabled = true
 	f.changedLocked()
-}
-
-// bearer is what the clients send, knows what the server thinks of it.
-func (f *faults) bearer() string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return fmt.Sprintf("Bearer pipeline-%d", f.token)
-}
-
-func (f *faults) knows(authorization string) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return authorization == fmt.Sprintf("Bearer pipeline-%d", f.tokens)
 }
 
 // delayed waits as long as the fault "delay" wants. It returns false if ctx ended before.
@@ -131,30 +129,28 @@ func (f *faults) wait(done <-chan struct{}, applies func(Fault) bool, name strin
 	}
 }
 
-// SetFault switches a fault on or off. Off and on again is a change of its numbers.
+// SetFault switches a fault on or off. On again changes its numbers.
 func (w *World) SetFault(fault Fault) error {
+	_, known := refusals[fault.Name]
 	switch {
-	case !faultNames[fault.Name]:
+	case !known:
 		return fmt.Errorf("%w: fault %q", errUnknown, fault.Name)
 	case fault.Millis < 0 || fault.Millis > maxMillis:
 		return fmt.Errorf("%w: want ms in 0 … %d, got %d", errBadBody, maxMillis, fault.Millis)
 	case fault.On && fault.Name == "panic" && utilruntime.ReallyCrash:
 		return errPanics
 	}
-	w.backend.faults.set(fault)
 	server := w.backend.server.Faults()
-	switch {
-	case fault.Name == "stop" && fault.On:
-		w.backend.shutDown()
-	case fault.Name == "stop":
-		w.backend.start()
-	case !fault.On:
-	case fault.Name == "cut", fault.Name == "token":
+	switch once := map[string]func(){"compact": server.Compact, "expire": func() { server.ExpireWatches() }}[fault.Name]; {
+	case once != nil && fault.On:
+		once()
+		return nil
+	case once != nil:
+		return nil
+	}
+	w.backend.faults.set(fault, server)
+	if fault.On && (fault.Name == "cut" || fault.Name == "token" || fault.Name == "stop") {
 		server.BreakWatches()
-	case fault.Name == "compact":
-		server.Compact()
-	case fault.Name == "expire":
-		server.ExpireWatches()
 	}
 	w.hub.Wake()
 	return nil

@@ -32,66 +32,54 @@ func (l *Lens) Session() Session {
 	return s
 }
 
-// inSession are the acts that change what happens. The others change when.
-var inSession = map[string]bool{"apply": true, "delete": true, "storm": true, "fault": true}
-
 // Do does what POST /act/NAME does. The result is for JSON, or nil.
 func (l *Lens) Do(ctx context.Context, name string, body []byte) (any, error) {
-	if inSession[name] || name == "reset" {
+	change, recorded := changes[name]
+	if recorded || name == "reset" {
 		l.acting.Lock()
 		defer l.acting.Unlock()
 	}
-	if inSession[name] && json.Valid(body) {
+	if recorded && json.Valid(body) {
 		l.mu.Lock()
 		us := l.hub.micros()
 		l.session.Actions = append(l.session.Actions, Action{us, name, slices.Clone(body)})
 		l.mu.Unlock()
 	}
-	switch name {
-	case "apply", "delete", "storm", "fault", "reset":
-		return l.change(ctx, name, body)
-	default:
+	if recorded {
+		world, _ := l.World()
+		return change(ctx, world, body)
+	}
+	if name != "reset" {
 		return l.hub.do(name, body)
 	}
+	options, err := read[Options](body)
+	if err == nil {
+		err = l.begin(options)
+	}
+	return nil, err
 }
 
-// change does what changes the world.
-func (l *Lens) change(ctx context.Context, name string, body []byte) (any, error) {
-	world, _ := l.World()
-	switch name {
-	case "apply":
-		b, err := read[struct {
-			YAML string `json:"yaml"`
-		}](body)
-		if err != nil {
-			return nil, err
-		}
-		applied, err := world.acts.apply(ctx, b.YAML)
+// changes are the acts that are in a session. The others change when things happen, not what.
+var changes = map[string]func(ctx context.Context, w *World, body []byte) (any, error){
+	"apply": change(func(ctx context.Context, w *World, body struct {
+		YAML string `json:"yaml"`
+	}) (any, error) {
+		applied, err := w.acts.apply(ctx, body.YAML)
 		return map[string][]Ref{"applied": applied}, err
-	case "delete":
-		ref, err := read[Ref](body)
+	}),
+	"delete": change(func(ctx context.Context, w *World, ref Ref) (any, error) { return nil, w.acts.remove(ctx, ref) }),
+	"storm":  change(func(_ context.Context, w *World, s Storm) (any, error) { return nil, w.acts.storm(s) }),
+	"fault":  change(func(_ context.Context, w *World, f Fault) (any, error) { return nil, w.SetFault(f) }),
+}
+
+// change reads the body.
+func change[T any](do func(context.Context, *World, T) (any, error)) func(context.Context, *World, []byte) (any, error) {
+	return func(ctx context.Context, w *World, text []byte) (any, error) {
+		body, err := read[T](text)
 		if err != nil {
 			return nil, err
 		}
-		return nil, world.acts.remove(ctx, ref)
-	case "storm":
-		storm, err := read[Storm](body)
-		if err != nil {
-			return nil, err
-		}
-		return nil, world.acts.storm(storm)
-	case "fault":
-		fault, err := read[Fault](body)
-		if err != nil {
-			return nil, err
-		}
-		return nil, world.SetFault(fault)
-	default:
-		options, err := read[Options](body)
-		if err != nil {
-			return nil, err
-		}
-		return nil, l.begin(options)
+		return do(ctx, w, body)
 	}
 }
 
@@ -113,7 +101,7 @@ func (h *Hub) do(name string, body []byte) (any, error) {
 		h.Run()
 	case name == "mute":
 		h.Mute(b.On)
-	case name == "breakpoint" && b.Breakpoint.isZero():
+	case name == "breakpoint" && b.Breakpoint == (Breakpoint{}):
 		return nil, fmt.Errorf("%w: a breakpoint for everything is a pause", errBadBody)
 	case name == "breakpoint":
 		return map[string]int{"id": h.AddBreakpoint(b.Breakpoint)}, nil

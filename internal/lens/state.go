@@ -83,7 +83,7 @@ type pendingQueue[T listwatch.Object] interface {
 // State asks the layers.
 func (w *World) State() WorldState {
 	s := WorldState{Informers: map[string]InformerState{}, Workqueue: w.hub.workqueue()}
-	s.Server = ServerState{w.backend.isUp(), w.backend.server.Revision(), w.backend.server.Faults().Watches()}
+	s.Server = ServerState{!w.backend.faults.isOn("stop"), w.backend.server.Revision(), w.backend.server.Faults().Watches()}
 	s.Workqueue.Len, s.Workqueue.Workers = w.loop.Len(), w.options.Workers
 	for name, in := range w.informers {
 		s.Informers[name] = in.state()

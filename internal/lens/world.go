@@ -30,7 +30,8 @@ type Options struct {
 	Queue   string `json:"queue,omitempty"` // inorder or perkey
 	Workers int    `json:"workers,omitempty"`
 	Resync  int    `json:"resync_ms,omitempty"`
-	Seed    int64  `json:"seed,omitempty"` // of what is random in acts
+	Paged   bool   `json:"paged,omitempty"` // lists are pages and a watch follows, as before streaming lists
+	Seed    int64  `json:"seed,omitempty"`  // of what is random in acts
 }
 
 const maxWorkers = 16
@@ -87,7 +88,7 @@ func (w *World) config(pipeline bool) *rest.Config {
 	if pipeline {
 		c.UserAgent = pipelineAgent
 		c.WrapTransport = func(next http.RoundTripper) http.RoundTripper {
-			return &transport{next: next, hub: w.hub, faults: w.backend.faults}
+			return &transport{next: next, hub: w.hub}
 		}
 	}
 	return c
@@ -142,9 +143,8 @@ func (w *World) assemble() error {
 func (w *World) start(events typedcorev1.EventsGetter) {
 	ctx, end := context.WithCancel(context.Background())
 	w.end = end
-	w.backend.start()
 	w.events.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: events.Events("")})
-	w.running.Go(func() { w.backend.server.Run(ctx) })
+	w.running.Go(func() { w.backend.run(ctx) })
 	for _, in := range w.informers {
 		w.running.Go(func() { _ = in.Run(ctx) }) // the error is for a second Run
 	}
@@ -159,7 +159,6 @@ func (w *World) close() {
 	w.hub.Close()
 	w.backend.faults.disable()
 	w.end()
-	w.backend.shutDown()
 	w.running.Wait()
 	w.events.Shutdown()
 }
@@ -195,7 +194,8 @@ func newInformer[T listwatch.Object](w *World, cfg *rest.Config, gvr schema.Grou
 		opts.Queue = sharedinformer.PerKey
 	}
 	opts.Reflector = reflector.Options{
-		Backoff: reflector.Backoff{Base: 200 * time.Millisecond, Max: 2 * time.Second}, // nobody wants to wait for more
+		DisableStreamingList: w.options.Paged,
+		Backoff:              reflector.Backoff{Base: 200 * time.Millisecond, Max: 2 * time.Second}, // nobody wants to wait for more
 		// While something is parked, neither side gives up.
 		SilenceTimeout: time.Hour, MinWatchTimeout: time.Hour,
 		Observe: func(o reflector.Observation) { w.hub.report(nil, ofReflector(in.kind, o)...) },

@@ -1,0 +1,129 @@
+package lens
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+type fixedAddr string
+
+func (fixedAddr) Network() string  { return "tcp" }
+func (a fixedAddr) String() string { return string(a) }
+
+func TestGuard_LetsInWhoHasTheTokenAndComesFromThisPage(t *testing.T) {
+	guard := &Guard{Token: testToken, Address: fixedAddr("127.0.0.1:4000"), Next: http.HandlerFunc(
+		func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusTeapot) })}
+	for name, c := range map[string]struct {
+		method, target string
+		header         map[string]string
+		code           int
+	}{
+		"token":               {"GET", "/", nil, 418},
+		"cookie":              {"GET", "/", map[string]string{"Authorization": "", "Cookie": "lens-4000=" + testToken}, 418},
+		"localhost":           {"GET", "/", map[string]string{"Host": "localhost:4000"}, 418},
+		"same origin":         {"POST", "/act/run", map[string]string{"Origin": "http://127.0.0.1:4000"}, 418},
+		"typed address":       {"POST", "/act/run", map[string]string{"Sec-Fetch-Site": "none"}, 418},
+		"no token":            {"GET", "/", map[string]string{"Authorization": ""}, 401},
+		"wrong token":         {"GET", "/stream", map[string]string{"Authorization": "Bearer guess"}, 401},
+		"empty token":         {"GET", "/?token=", map[string]string{"Authorization": ""}, 401},
+		"cookie of a port":    {"GET", "/", map[string]string{"Authorization": "", "Cookie": "lens-1=" + testToken}, 401},
+		"token for no page":   {"POST", "/?token=" + testToken, map[string]string{"Authorization": ""}, 401},
+		"rebound name":        {"GET", "/", map[string]string{"Host": "evil.example:4000"}, 403},
+		"other port":          {"GET", "/", map[string]string{"Host": "127.0.0.1:4001"}, 403},
+		"no port":             {"GET", "/", map[string]string{"Host": "127.0.0.1"}, 403},
+		"other origin":        {"POST", "/act/run", map[string]string{"Origin": "http://127.0.0.1:4001"}, 403},
+		"other origin reads":  {"GET", "/stream", map[string]string{"Origin": "http://evil.example"}, 403},
+		"null origin":         {"POST", "/act/run", map[string]string{"Origin": "null"}, 403},
+		"origin of other TLS": {"POST", "/act/run", map[string]string{"Origin": "https://127.0.0.1:4000"}, 403},
+		"other site":          {"POST", "/act/run", map[string]string{"Sec-Fetch-Site": "cross-site"}, 403},
+		"form":                {"POST", "/act/run", map[string]string{"Content-Type": "text/plain"}, 415},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := httptest.NewRequest(c.method, c.target, nil)
+			r.Host = "127.0.0.1:4000"
+			r.Header.Set("Authorization", "Bearer "+testToken)
+			r.Header.Set("Content-Type", "application/json")
+			for key, value := range c.header {
+				if r.Header.Set(key, value); key == "Host" {
+					r.Host = value
+				}
+			}
+			w := httptest.NewRecorder()
+			guard.ServeHTTP(w, r)
+			assert.Equal(t, c.code, w.Code, w.Body)
+			assert.Contains(t, w.Header().Get("Content-Security-Policy"), "script-src 'self';")
+			assert.NotContains(t, w.Header().Get("Content-Security-Policy"), "unsafe")
+		})
+	}
+}
+
+func TestGuard_WithTLSTheCertificatesNamesAreTheHosts(t *testing.T) {
+	server := httptest.NewUnstartedServer(nil)
+	server.StartTLS() // its certificate is for example.com
+	defer server.Close()
+	guard := &Guard{Token: testToken, Address: fixedAddr("[::]:443"), Certificate: server.Certificate(), Next: http.HandlerFunc(
+		func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusTeapot) })}
+	for _, c := range []struct {
+		host, origin string
+		code         int
+	}{
+		{"example.com:443", "https://example.com:443", 418},
+		{"example.com", "https://example.com", 418},
+		{"example.com", "http://example.com", 403},
+		{"example.com:80", "", 403},
+		{"evil.example", "", 403},
+		{"localhost", "", 403},
+	} {
+		r := httptest.NewRequest("POST", "/act/run", nil)
+		r.Host = c.host
+		r.Header.Set("Authorization", "Bearer "+testToken)
+		r.Header.Set("Content-Type", "application/json")
+		if c.origin != "" {
+			r.Header.Set("Origin", c.origin)
+		}
+		w := httptest.NewRecorder()
+		guard.ServeHTTP(w, r)
+		assert.Equal(t, c.code, w.Code, "%v: %s", c, w.Body)
+	}
+}
+
+func TestGuard_PrintedAddressSetsACookieAndHidesTheToken(t *testing.T) {
+	guard := &Guard{Token: testToken, Address: fixedAddr("127.0.0.1:4000")}
+	r := httptest.NewRequest("GET", "/?token="+testToken, nil)
+	r.Host = "127.0.0.1:4000"
+	w := httptest.NewRecorder()
+	guard.ServeHTTP(w, r)
+	assert.Equal(t, 303, w.Code)
+	assert.Equal(t, "/", w.Header().Get("Location"))
+	require.Len(t, w.Result().Cookies(), 1)
+	cookie := w.Result().Cookies()[0]
+	assert.Equal(t, "lens-4000", cookie.Name)
+	assert.True(t, cookie.HttpOnly)
+	assert.Equal(t, http.SameSiteStrictMode, cookie.SameSite)
+}
+
+func TestHandler_ChangesNothingByGet(t *testing.T) {
+	v := visit(t, Options{})
+	answer := v.request("GET", "/act/pause", "")
+	defer answer.Body.Close()
+	assert.NotEqual(t, 200, answer.StatusCode)
+	var now snapshot
+	v.ask("GET", "/api/snapshot", "", &now)
+	assert.Equal(t, "run", now.Gate.Mode)
+}
+
+func TestPage_HasNoInlineScripts(t *testing.T) {
+	index, err := page.ReadFile("page/index.html")
+	require.NoError(t, err)
+	for line := range strings.Lines(string(index)) {
+		if strings.Contains(line, "<script") {
+			assert.Contains(t, line, "src=", "the policy refuses it")
+		}
+		assert.NotContains(t, line, "style=", "the policy refuses it")
+	}
+}

@@ -1,0 +1,87 @@
+package lens
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+func TestHub_CountsWhatItLeavesOut(t *testing.T) {
+	h := NewHub()
+	h.Restart()
+	const reporters, each = 8, 4_000
+	var reporting, reading sync.WaitGroup
+	stop := make(chan struct{})
+	seen, leftOut := 0, uint64(0)
+	reading.Go(func() {
+		wake, end := h.subscribe()
+		defer end()
+		for seq := uint64(0); ; {
+			n := h.since(seq, map[string]bool{"r0/k0": true})
+			seq = n.Seq
+			seen, leftOut = seen+len(n.Events), leftOut+n.LeftOut
+			select {
+			case <-wake:
+			case <-stop:
+				if n.Seq == reporters*each {
+					return
+				}
+			}
+		}
+	})
+	for r := range reporters {
+		reporting.Go(func() {
+			for i := range each {
+				h.report(nil, Event{At: Decoded, Kind: "Service", Key: fmt.Sprintf("r%d/k%d", r, i%50)})
+			}
+		})
+	}
+	reporting.Wait()
+	close(stop)
+	reading.Wait()
+	assert.EqualValues(t, reporters*each, uint64(seen)+leftOut)
+	assert.EqualValues(t, reporters*each, h.since(0, nil).Counts[Decoded]["Service"])
+}
+
+func TestHub_SampleHasWholeJourneysAndWhatIsFollowed(t *testing.T) {
+	h := NewHub()
+	h.Restart()
+	const keys, each = 500, 6
+	for range each {
+		for k := range keys {
+			h.report(nil, Event{At: Stored, Key: fmt.Sprintf("ns/%d", k)})
+		}
+	}
+	h.report(nil, Event{At: Called, Key: "ns/gone", Tombstone: true})
+	n := h.since(0, map[string]bool{"ns/7": true})
+	count := map[string]int{}
+	for _, e := range n.Events {
+		count[e.Key]++
+	}
+	assert.Less(t, len(n.Events), 2*tickMost)
+	assert.Greater(t, len(n.Events), tickMost/4)
+	assert.Equal(t, each, count["ns/7"])
+	assert.Equal(t, 1, count["ns/gone"])
+	delete(count, "ns/gone")
+	for key, n := range count {
+		assert.Equal(t, each, n, key)
+	}
+}
+
+func TestHub_ReporterThatIsParkedEndsWithItsRequest(t *testing.T) {
+	h := NewHub()
+	h.Restart()
+	h.Pause("")
+	done, returned := make(chan struct{}), make(chan struct{})
+	wake, end := h.subscribe()
+	defer end()
+	go func() { defer close(returned); h.report(done, Event{At: Sent, Key: "a/b"}) }()
+	for len(h.since(0, nil).Gate.Parked) == 0 {
+		<-wake
+	}
+	close(done)
+	<-returned
+	assert.Empty(t, h.since(0, nil).Gate.Parked)
+}

@@ -1,0 +1,103 @@
+package lens
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+)
+
+func TestJourney_LeadsFromAnIngressBackToItsService(t *testing.T) {
+	for _, queue := range []string{"inorder", "perkey"} {
+		t.Run(queue, func(t *testing.T) {
+			v := visit(t, Options{Queue: queue})
+			f := v.follow("")
+			f.synced()
+			v.apply("web", 80)
+			f.sees(Written, "POST", "default/web")
+			f.sees(Returned, "OnAdd", "default/web")
+			byAt := map[uint64]Event{}
+			var e Event
+			for _, j := range v.journey("default/web") {
+				byAt[j.Seq] = j
+				if j.At == Written {
+					e = j
+				}
+			}
+			assert.Equal(t, 201, e.Code)
+			var path []Boundary
+			for ; len(e.Because) > 0; e = byAt[e.Because[0]] {
+				path = append(path, e.At)
+			}
+			path = append(path, e.At)
+			assert.Equal(t, []Boundary{Written, Taken, Queued, Called, Stored, Popped, Handed, Decoded, Sent}, path)
+		})
+	}
+}
+
+func TestCounts_AreTheLayersOwn(t *testing.T) {
+	v := visit(t, Options{})
+	f := v.follow("")
+	f.synced()
+	v.act("storm", `{"objects": 100, "changes": 200}`)
+	f.until(func() bool {
+		return f.now.Counts[Decoded]["Service"] >= 1+300 && f.now.Counts[Returned]["Service"] >= 602
+	})
+	for kind, name := range map[string]string{"Service": "services", "Ingress": "ingresses"} {
+		in := f.now.State.Informers[name]
+		delivered := uint64(0)
+		for _, h := range in.Handlers {
+			delivered += h.Delivered
+		}
+		assert.Equal(t, f.now.Counts[Returned][kind], delivered, kind)
+		assert.Equal(t, f.now.Counts[Sent][kind], in.Reflector.Events+in.Reflector.Bookmarks+in.Reflector.ListedObjects+1, kind)
+		assert.Equal(t, f.now.Counts[Stored][kind], in.Reflector.Events+in.Reflector.ListedObjects, kind)
+	}
+	assert.Equal(t, 101, f.now.State.Informers["services"].Objects)
+	assert.Equal(t, f.now.Seq, uint64(len(f.seen))+f.leftOut, "what was left out is counted")
+}
+
+func TestMuted_TheStreamStandsStillAndThePipelineGoesOn(t *testing.T) {
+	v := visit(t, Options{})
+	f := v.follow("")
+	f.synced()
+	v.act("mute", `{"on": true}`)
+	f.until(func() bool { return f.now.Gate.Muted })
+	seq := f.now.Seq
+	require.NoError(t, services(v).WaitForResourceVersion(v.ctx, v.apply("web", 80)))
+	var now snapshot
+	for now.State.Informers["ingresses"].Objects == 0 {
+		v.ask("GET", "/api/snapshot", "", &now)
+	}
+	assert.Equal(t, seq, now.Seq, "nothing was reported")
+	assert.Equal(t, 2, now.State.Informers["services"].Objects, "the state is read, not observed")
+	v.act("mute", `{"on": false}`)
+	f.until(func() bool { return !f.now.Gate.Muted })
+	v.apply("web", 81)
+	f.sees(Stored, "replaced", "default/web")
+}
+
+func TestReset_BeginsAnotherWorld(t *testing.T) {
+	v := visit(t, Options{})
+	f := v.follow("")
+	f.synced()
+	v.apply("web", 80)
+	var session Session
+	v.ask("GET", "/api/session", "", &session)
+	require.Len(t, session.Actions, 1)
+	assert.Equal(t, "apply", session.Actions[0].Act)
+	v.act("pause", `{}`)
+	v.act("reset", `{"queue": "perkey", "workers": 2}`)
+	f.until(func() bool { return f.now.World == 2 })
+	assert.Equal(t, "snapshot", f.kinds[len(f.kinds)-1])
+	assert.Equal(t, Options{Queue: "perkey", Workers: 2}, f.now.Options)
+	assert.Equal(t, "run", f.now.Gate.Mode)
+	f.until(func() bool { return f.now.State.Informers["services"].Objects == 1 })
+	v.ask("GET", "/api/session", "", &session)
+	assert.Empty(t, session.Actions)
+}
+
+func services(v *visitor) *informer[*corev1.Service] {
+	return v.lens.world.informers["services"].(*informer[*corev1.Service])
+}
