@@ -59,7 +59,7 @@ function snapshot(view, { data, at }) {
   const older = same ? view.events.filter((e) => e.seq < first) : [];
   const next = {
     ...view,
-    ...whole(data, at),
+    ...whole(view, data, at),
     connected: true,
     world: data.world,
     options: data.options,
@@ -77,7 +77,7 @@ function snapshot(view, { data, at }) {
 }
 
 function tick(view, { data, at }) {
-  const next = { ...view, ...whole(data, at), ...movement(view, data) };
+  const next = { ...view, ...whole(view, data, at), ...movement(view, data) };
   next.leftOut += data.left_out;
   next.sampled = data.left_out > 0;
   if (data.events.length > 0) {
@@ -91,10 +91,14 @@ function tick(view, { data, at }) {
   return next;
 }
 
-// whole are the parts that each message of the stream has in full.
-const whole = (data, at) => ({
-  seq: data.seq, us: data.us, at, counts: data.counts, gate: data.gate, faults: data.faults, state: data.state,
+// whole are the parts that each message of the stream has in full. What did not change stays the same object: components
+// that show nothing else are then not rendered again.
+const whole = (view, data, at) => ({
+  seq: data.seq, us: data.us, at, counts: data.counts, state: data.state,
+  gate: kept(view.gate, data.gate), faults: kept(view.faults, data.faults),
 });
+
+const kept = (before, after) => (JSON.stringify(before) === JSON.stringify(after) ? before : after);
 
 // movement compares the counts with those before. They count what was left out, too.
 function movement(view, data) {

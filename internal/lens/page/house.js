@@ -4,7 +4,7 @@ import { html } from './ui.js';
 import { total } from './fold.js';
 import { boxAt, boxes } from './places.js';
 import { inside } from './boxes.js';
-import { CopyButton, useAct } from './parts.js';
+import { CopyButton, useAct, useSlowly } from './parts.js';
 
 export function House(props) {
   const { words } = props;
@@ -29,7 +29,7 @@ function Box({ box, ...props }) {
 
 // Edge is the arrow into a box. Its dot is another element for each pulse, so that its animation begins anew.
 function Edge({ from, view }) {
-  const pulse = view.pulse[from];
+  const pulse = useSlowly(view, () => view.pulse[from]);
   const lit = view.moved[from] > 0;
   return html`<span class=${'edge' + (lit ? ' lit' : '')} data-test=${'edge-' + from} data-pulse=${pulse ?? 0} aria-hidden="true"
     >${pulse && html`<i key=${pulse} class="dot" onAnimationEnd=${hide} />`}</span>`;

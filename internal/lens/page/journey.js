@@ -1,7 +1,7 @@
 // One object's journey, or all events: lanes over time, a table, and the way back from an event to what led to it.
 import { html, useState } from './ui.js';
 import { boxAt } from './places.js';
-import { Key } from './parts.js';
+import { Key, useSlowly } from './parts.js';
 import { Lanes } from './lanes.js';
 
 const rowsOfAll = 30; // of the table
@@ -25,7 +25,7 @@ export function Journey({ view, lens, dispatch, words, choose }) {
     <${Search} view=${view} words=${words} choose=${choose} />
     <${Lanes} events=${events} line=${view.chosen !== ''} view=${view} dispatch=${dispatch} words=${words} pick=${pick} />
     ${why && html`<${Why} ...${why} words=${words} close=${() => setWhy(null)} />`}
-    <${Table} events=${events} view=${view} words=${words} choose=${choose} ask=${ask} />
+    ${useSlowly(view, () => html`<${Table} events=${events} view=${view} words=${words} choose=${choose} ask=${ask} />`)}
   </section>`;
 }
 

@@ -1,5 +1,5 @@
 // The page's parts, from top to bottom.
-import { html } from './ui.js';
+import { html, useMemo } from './ui.js';
 import { House } from './house.js';
 import { Journey } from './journey.js';
 import { Breakpoints, Gate } from './gate.js';
@@ -9,6 +9,10 @@ import { Faults } from './faults.js';
 export default function Page(props) {
   const { view, lens, words, Lessons } = props;
   const inLessons = view.path.startsWith('/lesson');
+  // What people act with does not change with each event.
+  const side = useMemo(() => html`<${Acts} ...${props} /><${Breakpoints} ...${props} /><${Faults} ...${props} />
+    <${Storm} ...${props} /><${World} ...${props} />`,
+  [view.gate, view.faults, view.chosen, view.options, view.lang, view.connected]);
   return html`
     <${Header} ...${props} />
     <${Gate} ...${props} />
@@ -16,9 +20,7 @@ export default function Page(props) {
       ${inLessons && html`<aside class="lesson" aria-label=${words.lessons} data-test="lesson"><${Lessons} lens=${lens}
         lang=${view.lang} path=${view.path} view=${view} /></aside>`}
       <main><${House} ...${props} /><${Journey} ...${props} /></main>
-      <aside class="side" aria-label=${words.side}>
-        <${Acts} ...${props} /><${Breakpoints} ...${props} /><${Faults} ...${props} /><${Storm} ...${props} /><${World} ...${props} />
-      </aside>
+      <aside class="side" aria-label=${words.side}>${side}</aside>
     </div>`;
 }
 
