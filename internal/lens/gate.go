@@ -126,8 +126,8 @@ func (h *Hub) Close() {
 	h.openLocked()
 }
 
-// Step lets go what parked with that Seq. With 0 it is the one that parked first, and something that the server is about to
-// send only if nothing else is parked: so one event passes at a time. It returns nil if there is none.
+// Step lets go what parked with that Seq. With 0 it is the one that parked first, and something that the server is
+// about to send only if nothing else is parked: so one event passes at a time. It returns nil if there is none.
 func (h *Hub) Step(seq uint64) *Parked {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -161,7 +161,8 @@ func (h *Hub) AddBreakpoint(b Breakpoint) int {
 	return b.ID
 }
 
-// ClearBreakpoint removes the one with that ID, or with 0 all, and reports whether there was one. The gate stays as it is.
+// ClearBreakpoint removes the one with that ID, or with 0 all, and reports whether there was one. The gate stays as it
+// is.
 func (h *Hub) ClearBreakpoint(id int) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

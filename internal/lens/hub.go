@@ -13,8 +13,8 @@ const (
 	tickMost = 200 // events of a tick, beside the notable ones and those of followed keys
 )
 
-// Hub takes the events of a world. It keeps the last of them, counts all, finds their causes, and holds the gate. It has no
-// goroutines and no timers. Its methods are safe for concurrent use.
+// Hub takes the events of a world. It keeps the last of them, counts all, finds their causes, and holds the gate. It
+// has no goroutines and no timers. Its methods are safe for concurrent use.
 type Hub struct {
 	muted atomic.Bool
 
@@ -68,8 +68,8 @@ func (h *Hub) Mute(on bool) {
 	h.Wake()
 }
 
-// report takes the events of one call of an observer. If the gate is shut for one of them, it blocks until the gate lets
-// them go.
+// report takes the events of one call of an observer. If the gate is shut for one of them, it blocks until the gate
+// lets them go.
 func (h *Hub) report(events ...Event) {
 	if len(events) == 0 || h.muted.Load() {
 		return

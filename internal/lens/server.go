@@ -14,8 +14,8 @@ import (
 	"glasswatch/listwatch/wire"
 )
 
-// backend runs the API server in memory, over pipes in place of sockets, and stands in front of it: frames of watches pass
-// here on their way to the pipeline, and some faults happen here.
+// backend runs the API server in memory, over pipes in place of sockets, and stands in front of it: frames of watches
+// pass here on their way to the pipeline, and some faults happen here.
 type backend struct {
 	server   *apiserver.Server
 	api      http.Handler
@@ -68,8 +68,8 @@ func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	if watch && r.UserAgent() == pipelineAgent {
-		control := http.NewResponseController(w)
-		w = &watchWriter{ResponseWriter: w, control: control, backend: b, ctx: r.Context(), kind: kindOf[path.Base(r.URL.Path)]}
+		control, kind := http.NewResponseController(w), kindOf[path.Base(r.URL.Path)]
+		w = &watchWriter{ResponseWriter: w, control: control, backend: b, ctx: r.Context(), kind: kind}
 	}
 	b.api.ServeHTTP(w, r)
 }

@@ -112,7 +112,8 @@ func (w *World) assemble() error {
 	if err != nil {
 		return err
 	}
-	ingresses, err := newInformer[*networkingv1.Ingress](w, cfg, networkingv1.SchemeGroupVersion.WithResource("ingresses"))
+	gvr := networkingv1.SchemeGroupVersion.WithResource("ingresses")
+	ingresses, err := newInformer[*networkingv1.Ingress](w, cfg, gvr)
 	if err != nil {
 		return err
 	}
@@ -125,7 +126,7 @@ func (w *World) assemble() error {
 	if err != nil {
 		return err
 	}
-	w.loop = controller.New(controller.Reconciler[listwatch.Key](namesKey{reconciler}), controller.Options[listwatch.Key]{
+	w.loop = controller.New[listwatch.Key](namesKey{reconciler}, controller.Options[listwatch.Key]{
 		Name: "ingress", Workers: w.options.Workers, DrainTimeout: -1,
 		Observe: func(o controller.Observation[listwatch.Key]) { w.hub.report(ofController(o)) },
 	})
@@ -157,7 +158,7 @@ func (w *World) Close() { w.closing.Do(w.close) }
 func (w *World) close() {
 	w.acts.close()
 	w.hub.Close()
-	w.backend.faults.disable()
+	w.backend.faults.end()
 	w.end()
 	w.running.Wait()
 	w.events.Shutdown()
@@ -174,15 +175,18 @@ type informer[T listwatch.Object] struct {
 }
 
 // newInformer makes an informer that reports what passes.
-func newInformer[T listwatch.Object](w *World, cfg *rest.Config, gvr schema.GroupVersionResource) (*informer[T], error) {
+func newInformer[T listwatch.Object](
+	w *World, cfg *rest.Config, gvr schema.GroupVersionResource,
+) (*informer[T], error) {
 	lw, err := listwatch.NewForConfig[T](cfg, gvr, listwatch.Options{Decoder: memo.New(memo.Options{})})
 	if err != nil {
 		return nil, err
 	}
 	in := &informer[T]{kind: kindOf[gvr.Resource]}
 	opts := sharedinformer.Options[T]{
-		Name: gvr.Resource, Resource: gvr.GroupResource(), ResyncPeriod: time.Duration(w.options.Resync) * time.Millisecond,
-		Observe: func(o sharedinformer.Observation) { w.hub.report(ofInformer(in.kind, o)...) },
+		Name: gvr.Resource, Resource: gvr.GroupResource(),
+		ResyncPeriod: time.Duration(w.options.Resync) * time.Millisecond,
+		Observe:      func(o sharedinformer.Observation) { w.hub.report(ofInformer(in.kind, o)...) },
 		// What the informer makes by default; here it is kept, to be asked.
 		Feed: func(cfg sharedinformer.ControllerConfig[T]) sharedinformer.Feeder {
 			in.queue, _ = cfg.Queue.(pendingQueue[T])
@@ -195,7 +199,8 @@ func newInformer[T listwatch.Object](w *World, cfg *rest.Config, gvr schema.Grou
 	}
 	opts.Reflector = reflector.Options{
 		DisableStreamingList: w.options.Paged,
-		Backoff:              reflector.Backoff{Base: 200 * time.Millisecond, Max: 2 * time.Second}, // nobody wants to wait for more
+		// Nobody wants to wait for more.
+		Backoff: reflector.Backoff{Base: 200 * time.Millisecond, Max: 2 * time.Second},
 		// While something is parked, neither side gives up.
 		SilenceTimeout: time.Hour, MinWatchTimeout: time.Hour,
 		Observe: func(o reflector.Observation) { w.hub.report(ofReflector(in.kind, o)...) },
@@ -211,8 +216,8 @@ func addHandlers[T listwatch.Object](w *World, in *informer[T]) error {
 		name    string
 		handler sharedinformer.Handler[T]
 	}{{enqueuer, controller.EnqueueObject[T](w.loop)}, {auditor, sharedinformer.HandlerFuncs[T]{}}} {
-		faulty := faultyHandler[T]{next: h.handler, name: h.name, faults: w.backend.faults}
-		registration, err := in.AddHandler(faulty, sharedinformer.HandlerOptions{Name: h.name})
+		handler := faulty(h.handler, h.name, w.backend.faults)
+		registration, err := in.AddHandler(handler, sharedinformer.HandlerOptions{Name: h.name})
 		if err != nil {
 			return err
 		}

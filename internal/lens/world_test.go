@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const webService = `{apiVersion: v1, kind: Service, metadata: {name: web, annotations: {ingress/http: "true"}}, spec: {ports: [{port: 80}]}}`
+const webService = `{apiVersion: v1, kind: Service, metadata: {name: web, annotations: {ingress/http: "true"}},
+ spec: {ports: [{port: 80}]}}`
 
 func TestWorld_RunsInVirtualTimeAndIsSteppedFromOutside(t *testing.T) {
 	hub := NewHub()
