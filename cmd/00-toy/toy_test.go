@@ -151,6 +151,24 @@ func TestToy_ADeletionWithoutAWatchIsMissedInTheNextList(t *testing.T) {
 	})
 }
 
+func TestToy_ACopyThatCameAndWentWithoutAWatchIsMadeAgain(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.put("original", "a", "1")
+		w.requireRight()
+		w.faults.FailNext(1, apiserver.Failure{Verb: "create", Code: 500})
+		w.remove("a" + suffix)
+		synctest.Wait()
+		w.faults.FailNext(20, apiserver.Failure{Verb: "watch", Code: 503})
+		w.faults.DropWatches()
+		time.Sleep(time.Second) // in virtual time: the retry makes the copy, and no watch tells it
+		_, err := w.maps.Get(w.Context(), "a"+suffix, metav1.GetOptions{})
+		require.NoError(w, err)
+		w.remove("a" + suffix)
+		w.faults.Compact()
+		w.requireRight()
+	})
+}
+
 func TestToy_RestsWhenThereIsNothingToDo(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.put("original", "a", "1")
