@@ -179,6 +179,35 @@ func TestToy_RestsWhenThereIsNothingToDo(t *testing.T) {
 	})
 }
 
+func TestToy_RetriesLessAndLessOften(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.requireRight()
+		w.faults.FailNext(1000, apiserver.Failure{Verb: "watch", Code: 503})
+		w.faults.DropWatches()
+		before := w.steps.Load()
+		time.Sleep(10 * time.Minute) // in virtual time
+		require.Greater(w, w.steps.Load()-before, int64(20), "twice a minute")
+		require.Less(w, w.steps.Load()-before, int64(60))
+	})
+}
+
+func TestToy_DoesNotDeleteACopyThatItHasNotSeen(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.put("original", "a", "1")
+		w.requireRight()
+		w.faults.FailNext(1000, apiserver.Failure{Verb: "watch", Code: 503})
+		w.faults.DropWatches()
+		synctest.Wait()
+		w.remove("a" + suffix)
+		w.put("copy", "a"+suffix, "another one of this name")
+		w.toy.mu.Lock()
+		delete(w.toy.store, "a")
+		w.toy.mu.Unlock()
+		_, err := w.toy.reconcile(w.Context(), "a")
+		require.Equal(w, refusal(409), err)
+	})
+}
+
 func TestToy_LeavesAloneWhatIsNotItsCopy(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.put("original", "a", "1")
