@@ -266,7 +266,9 @@ func TestQueue_NoTwoWorkersHaveOneNameAndNoChangeIsLost(t *testing.T) {
 }
 
 func TestBackoff_GrowsAndIsBounded(t *testing.T) {
-	for failures, most := range map[int]time.Duration{1: 100 * time.Millisecond, 2: 200 * time.Millisecond, 20: 30 * time.Second, 1000: 30 * time.Second} {
+	for failures, most := range map[int]time.Duration{
+		1: 100 * time.Millisecond, 2: 200 * time.Millisecond, 20: 30 * time.Second, 1000: 30 * time.Second,
+	} {
 		got := backoff(failures)
 		require.LessOrEqual(t, got, most)
 		require.GreaterOrEqual(t, got, most/2)

@@ -80,7 +80,8 @@ func (c *canvas) box(r rect, class string) {
 
 // frame draws a rectangle that other things may overlap.
 func (c *canvas) frame(r rect, class string) {
-	fmt.Fprintf(&c.body, `<rect class="%s" x="%d" y="%d" width="%d" height="%d" rx="6"/>`+"\n", class, r.x, r.y, r.w, r.h)
+	fmt.Fprintf(&c.body, `<rect class="%s" x="%d" y="%d" width="%d" height="%d" rx="6"/>`+"\n",
+		class, r.x, r.y, r.w, r.h)
 }
 
 // text writes one line. x is its middle if anchor is "middle", and its end if that is "end".
@@ -125,20 +126,21 @@ func (c *canvas) arrow(class string, points ...point) {
 // dot is a numbered point of a line.
 func (c *canvas) dot(p point, number int) {
 	fmt.Fprintf(&c.body, `<circle class="dot" cx="%d" cy="%d" r="10"/>`+"\n", p.x, p.y)
-	fmt.Fprintf(&c.body, `<text class="small seam" x="%d" y="%d" text-anchor="middle">%d</text>`+"\n", p.x, p.y+4, number)
+	fmt.Fprintf(&c.body, `<text class="small seam" x="%d" y="%d" text-anchor="middle">%d</text>`+"\n",
+		p.x, p.y+4, number)
 }
 
 // svg returns the file.
 func (c *canvas) svg() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" width="%d" height="%d" role="img">`+"\n",
-		c.w, c.h, c.w, c.h)
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" `+
+		`role="img">`+"\n", c.w, c.h, c.w, c.h)
 	fmt.Fprintf(&b, "<title>%s</title>\n<style>%s</style>\n<defs>\n", html.EscapeString(c.title), style)
 	for _, id := range []string{"arrow", "faultarrow"} {
-		fmt.Fprintf(&b, `<marker id="%s" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" markerHeight="7" orient="auto">`+
-			`<path d="M0 0L10 5L0 10z"/></marker>`+"\n", id)
+		fmt.Fprintf(&b, `<marker id="%s" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" markerHeight="7" `+
+			`orient="auto"><path d="M0 0L10 5L0 10z"/></marker>`+"\n", id)
 	}
-	fmt.Fprintf(&b, `</defs>`+"\n"+`<rect class="paper" width="%d" height="%d"/>`+"\n%s</svg>\n", c.w, c.h, c.body.String())
+	fmt.Fprintf(&b, `</defs><rect class="paper" width="%d" height="%d"/>`+"\n%s</svg>\n", c.w, c.h, c.body.String())
 	return b.String()
 }
 

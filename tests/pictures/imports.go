@@ -134,16 +134,16 @@ func drawImports(fsys fs.FS) (*canvas, error) {
 	}
 	for _, l := range layers {
 		for _, on := range l.on {
-			implied := slices.ContainsFunc(l.on, func(other *layer) bool { return other != on && reaches(other, on) })
-			if !implied {
-				c.arrow("line", point{places[on].centerX(), places[l].bottom()}, point{places[on].centerX(), places[on].y})
+			follows := func(other *layer) bool { return other != on && reaches(other, on) }
+			if x := places[on].centerX(); !slices.ContainsFunc(l.on, follows) {
+				c.arrow("line", point{x, places[l].bottom()}, point{x, places[on].y})
 			}
 		}
 	}
 	y = bars(c, table, y, func(r imports.Row) bool { return r.Below && r.Imports == nil && !r.Anything })
 	c.frame(rect{margin, y, 14, 14}, "leaf")
 	y = c.paragraph(margin+24, y+12, c.w-2*margin-24, "start", "small dim", "knows nothing of Kubernetes. "+
-		"A box stands on all that it imports, and an arrow shows an import. An arrow that follows from others is left out.")
+		"A box stands on all that it imports. An arrow shows an import, and is left out if it follows from others.")
 	c.h = y
 	return c, nil
 }
@@ -178,7 +178,8 @@ func drawRow(c *canvas, layers []*layer, row, y int, places map[*layer]rect) int
 			place := rect{margin + l.first*(columnWidth+columnGap), y, 0, 0}
 			place.w = (l.last-l.first+1)*(columnWidth+columnGap) - columnGap
 			places[l] = place
-			height = max(height, 34+lineHeight*(len(wrap(l.What, place.w-24, "small"))+len(wrap(belowText(l), place.w-24, "small"))))
+			lines := len(wrap(l.What, place.w-24, "small")) + len(wrap(belowText(l), place.w-24, "small"))
+			height = max(height, 34+lineHeight*lines)
 		}
 	}
 	for _, l := range layers {
@@ -204,5 +205,5 @@ func belowText(l *layer) string {
 	if len(l.below) == 0 {
 		return ""
 	}
-	return "below it: " + strings.Join(l.below, ", ")
+	return "in its folder: " + strings.Join(l.below, ", ")
 }

@@ -15,6 +15,8 @@ type machine struct {
 	leaves map[[2]string]string
 	// after has, for a state and what follows an error in it, the kinds of errors.
 	after map[[2]string][]string
+	// missing is what the picture shows and the code does not say.
+	missing []string
 }
 
 var (
@@ -48,7 +50,7 @@ func readMachine(fsys fs.FS) (*machine, error) {
 	head := rows[0]
 	for _, state := range head[1:] {
 		if !isState(state) {
-			return nil, fmt.Errorf("reflector/errors.go: expected the names of states above the table of errors, came %q", head)
+			return nil, fmt.Errorf("reflector/errors.go: expected the names of states above the table, came %q", head)
 		}
 	}
 	for _, row := range rows[1:] {
@@ -67,12 +69,18 @@ func (m *machine) kinds(state string, follows ...string) string {
 		kinds = append(kinds, m.after[[2]string{state, f}]...)
 		delete(m.after, [2]string{state, f})
 	}
+	if kinds == nil {
+		m.missing = append(m.missing, state+" "+strings.Join(follows, " or "))
+	}
 	return strings.Join(kinds, ", ")
 }
 
 // took returns when a state is left for another, and notes that the picture shows it.
 func (m *machine) took(from, to string) string {
-	text := m.leaves[[2]string{from, to}]
+	text, said := m.leaves[[2]string{from, to}]
+	if !said {
+		m.missing = append(m.missing, from+" to "+to)
+	}
 	delete(m.leaves, [2]string{from, to})
 	return text
 }
@@ -93,6 +101,14 @@ var statePlaces = map[string]rect{
 	"Stopped":          {leftX, 640, stateW, 50},
 }
 
+// stayings are what follows the errors after which the reflector need not leave a state.
+var stayings = map[string]struct{ follows, words string }{
+	"ListingStreaming": {"latest", "a list of the latest state"},
+	"ListingPaged":     {"latest", "a list of the latest state"},
+	"Watching":         {"next event", "the next event"},
+	"Connecting":       {"watch", "once more"},
+}
+
 // drawStates draws the reflector's state machine.
 func drawStates(fsys fs.FS) (*canvas, error) {
 	m, err := readMachine(fsys)
@@ -107,12 +123,8 @@ func drawStates(fsys fs.FS) (*canvas, error) {
 		}
 		c.box(place, "box")
 		note, middle := "", place.centerY()+5
-		for _, stay := range []struct{ follows, words string }{
-			{"latest", "a list of the latest state"}, {"next event", "the next event"}, {"watch", "once more"},
-		} {
-			if kinds := m.after[[2]string{state.name, stay.follows}]; kinds != nil && (stay.follows != "watch" || state.name == "Connecting") {
-				note = m.kinds(state.name, stay.follows) + ": " + stay.words
-			}
+		if stay, stays := stayings[state.name]; stays {
+			note = m.kinds(state.name, stay.follows) + ": " + stay.words
 		}
 		if note != "" {
 			middle = place.y + 24
@@ -122,8 +134,9 @@ func drawStates(fsys fs.FS) (*canvas, error) {
 	}
 	drawUsual(c, m)
 	drawErrors(c, m)
-	if len(m.leaves) > 0 || len(m.after) > 0 {
-		return nil, fmt.Errorf("tests/pictures: the picture does not show the transitions %v and the errors %v", m.leaves, m.after)
+	if len(m.leaves)+len(m.after)+len(m.missing) > 0 {
+		return nil, fmt.Errorf("tests/pictures: the code says, and states.svg does not show: %v %v; the other way round: %q",
+			m.leaves, m.after, m.missing)
 	}
 	return c, nil
 }
@@ -162,14 +175,14 @@ func drawUsual(c *canvas, m *machine) {
 	c.frame(rect{streaming.x - 20, streaming.y - 14, paged.right() + 20 - (streaming.x - 20), stateH + 28}, "frame")
 	c.text(streaming.x-30, streaming.y, "end", "small dim", "a listing state")
 
-	m.took("Stopped", "it")
 	for _, state := range m.states {
 		if state.name == "Stopped" {
 			c.paragraph(stopped.right()+24, stopped.y+20, c.w-stopped.right()-40, "start", "small", state.text)
 		}
 	}
-	c.paragraph(stopped.x, stopped.bottom()+30, c.w-stopped.x-20, "start", "small dim", "Dashed lines, and what stands in the boxes, "+
-		"are for kinds of errors, as the table in reflector/errors.go has them. Its footnotes are left out here.")
+	legend := "Dashed lines, and the text in boxes, are for kinds of errors, as the table in reflector/errors.go has them. " +
+		"Its footnotes are left out here."
+	c.paragraph(stopped.x, stopped.bottom()+30, c.w-stopped.x-20, "start", "small dim", legend)
 }
 
 // drawErrors draws what follows errors.
@@ -185,8 +198,9 @@ func drawErrors(c *canvas, m *machine) {
 	c.arrow("faultline", point{streaming.x + 30, streaming.bottom()}, point{streaming.x + 30, 326}, point{210, 326},
 		point{210, off.centerY() - 10}, point{off.x, off.centerY() - 10})
 	label(streaming.x+22, 318, 60, "end", m.kinds("ListingStreaming", "wait, list"))
-	c.arrow("faultline", point{paged.right() - 30, paged.bottom()}, point{paged.right() - 30, 326}, point{paged.right() + 30, 326},
-		point{paged.right() + 30, off.centerY()}, point{off.right(), off.centerY()})
+	side := paged.right()
+	c.arrow("faultline", point{side - 30, paged.bottom()}, point{side - 30, 326}, point{side + 30, 326},
+		point{side + 30, off.centerY()}, point{off.right(), off.centerY()})
 	label(paged.right()+40, 470, 120, "start", m.kinds("ListingPaged", "wait, list"))
 	c.arrow("faultline", point{watching.centerX(), watching.bottom()}, point{watching.centerX(), off.y})
 	label(watching.centerX()+10, 474, 150, "start", m.kinds("Watching", "wait, watch", "wait, list", "wait, latest"))
