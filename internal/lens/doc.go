@@ -10,7 +10,7 @@
 //	          └───┼────────────────────┬─────────────────────────────────────────────────┘
 //	              │                    │ Event, one for each object at each boundary
 //	              │                    ▼
-//	acts, faults  │                   Hub: ring, causes, counts ── gate: parks, steps, breakpoints
+//	acts, faults  │                   Hub: ring, counts, keys ── gate: parks, steps, breakpoints
 //	              │                    │
 //	              │                    │ ticks: events (sampled), counts, state
 //	              └── Lens ── HTTP ────┴──▶ page/
@@ -25,7 +25,7 @@
 // layers: the handler in front of the API server (sent) and the HTTP transport of the clients (request, written).
 // Counts are of those events; state is what the layers themselves say of this moment. One thing is derived: which keys
 // the workqueue has ready, in processing, dirty and delayed follows from the controller's observations, since a
-// controller does not show its queue. How many are ready is the queue's own number.
+// controller does not show its queue. How many are ready is the queue's own number as well.
 //
 // # Guarantees
 //
@@ -41,6 +41,6 @@
 // mutex is held at popped and stored, and with the per-key queue that queue's lock as well. So what this package asks of a
 // queue may wait: it is asked from a goroutine, and what it said last is shown meanwhile.
 //
-// Reading order: event.go, hub.go, gate.go; observe.go; server.go, transport.go, world.go, faults.go; acts.go, act.go;
-// state.go, stream.go, guard.go, http.go, session.go.
+// Reading order: event.go, observe.go; hub.go, gate.go, keys.go, causes.go; server.go, transport.go, world.go, faults.go,
+// acts.go; state.go, stream.go, session.go, http.go, guard.go.
 package lens

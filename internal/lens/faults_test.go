@@ -35,6 +35,7 @@ func TestFaults_AreSeenAndUndone(t *testing.T) {
 		}},
 		"drop": {`"name": "drop"`, func(v *visitor, f *follower) {
 			v.apply("meanwhile", 80)
+			assert.NotEmpty(v.t, f.sees(Sent, "ADDED", "default/meanwhile").Error)
 			v.act("fault", `{"name": "drop"}`)
 			v.apply("after", 80)
 			f.sees(Stored, "stored", "default/after")

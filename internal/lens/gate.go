@@ -2,15 +2,21 @@ package lens
 
 import "slices"
 
+// GateState is what the page is told of the gate.
+type GateState struct {
+	Mode        string       `json:"mode"`          // run or step
+	Key         string       `json:"key,omitempty"` // only this one is held back; "" is all
+	Parked      []Parked     `json:"parked"`        // in the order in which they came
+	Breakpoints []Breakpoint `json:"breakpoints"`
+	Hit         *Hit         `json:"hit"`
+	Muted       bool         `json:"muted"`
+}
+
 // gate holds back what reaches a boundary while somebody steps. Hub.mu protects it.
 type gate struct {
-	step        bool
-	key         string // only this one is held back; "" is all
-	parked      []*Parked
-	breakpoints []Breakpoint
-	lastID      int
-	hit         *Hit
-	closing     bool // the world ends, or there is none: nothing is held back
+	GateState
+	lastID  int
+	closing bool // the world ends, or there is none: nothing is held back
 	// moved is closed, and made anew, whenever something is let go. Those who wait on it never make it. So a hub that was
 	// made outside a testing/synctest bubble can be stepped from there, and virtual time stands still meanwhile.
 	moved chan struct{}
@@ -23,8 +29,6 @@ type Parked struct {
 	Kind string   `json:"kind,omitempty"`
 	Key  string   `json:"key,omitempty"`
 	N    int      `json:"n"` // of its events
-
-	released bool
 }
 
 // Breakpoint pauses the world at an event that has all that is set here.
@@ -46,16 +50,6 @@ type Hit struct {
 	Seq uint64 `json:"seq"`
 }
 
-// GateState is a copy of the gate.
-type GateState struct {
-	Mode        string       `json:"mode"` // run or step
-	Key         string       `json:"key,omitempty"`
-	Parked      []Parked     `json:"parked"`
-	Breakpoints []Breakpoint `json:"breakpoints"`
-	Hit         *Hit         `json:"hit"`
-	Muted       bool         `json:"muted"`
-}
-
 func (b *Breakpoint) matches(e *Event, ready int) bool {
 	return (b.At == "" || b.At == e.At) && (b.Kind == "" || b.Kind == e.Kind) &&
 		(b.Key == "" || b.Key == e.Key) && (b.Action == "" || b.Action == e.Action) &&
@@ -63,39 +57,35 @@ func (b *Breakpoint) matches(e *Event, ready int) bool {
 		(!b.Failed || e.Error != "") && (b.Over == 0 || e.At == Queued && ready > b.Over)
 }
 
-// isZero: it would match everything. Pause is for that.
-func (b Breakpoint) isZero() bool { return b == Breakpoint{} }
-
-// parkLocked returns nil if the gate lets events pass.
-func (h *Hub) parkLocked(events []Event) *Parked {
+// parkLocked reports whether the gate holds the events back. Then the caller must wait.
+func (h *Hub) parkLocked(events []Event) bool {
 	g := &h.gate
 	if g.closing {
-		return nil
+		return false
 	}
-	held := g.step && slices.ContainsFunc(events, func(e Event) bool { return g.key == "" || g.key == e.Key })
+	held := g.Mode == "step" && slices.ContainsFunc(events, func(e Event) bool { return g.Key == "" || g.Key == e.Key })
 	for i := range events {
-		for j := range g.breakpoints {
-			if b := &g.breakpoints[j]; b.matches(&events[i], len(h.keys.ready)) {
-				g.step, g.key, held = true, "", true
-				g.hit = &Hit{b.ID, events[i].Seq}
+		for j := range g.Breakpoints {
+			if b := &g.Breakpoints[j]; b.matches(&events[i], len(h.keys.ready)) {
+				g.Mode, g.Key, held = "step", "", true
+				g.Hit = &Hit{b.ID, events[i].Seq}
 			}
 		}
 	}
-	if !held {
-		return nil
+	if e := &events[0]; held {
+		g.Parked = append(g.Parked, Parked{Seq: e.Seq, At: e.At, Kind: e.Kind, Key: e.Key, N: len(events)})
 	}
-	p := &Parked{Seq: events[0].Seq, At: events[0].At, Kind: events[0].Kind, Key: events[0].Key, N: len(events)}
-	g.parked = append(g.parked, p)
-	return p
+	return held
 }
 
-// wait blocks until p is let go or done is closed.
-func (h *Hub) wait(p *Parked, done <-chan struct{}) {
+// wait blocks until what parked with this Seq is let go, or done is closed.
+func (h *Hub) wait(seq uint64, done <-chan struct{}) {
+	is := func(p Parked) bool { return p.Seq == seq }
 	for {
 		h.mu.Lock()
-		released, moved := p.released, h.gate.moved
+		held, moved := slices.ContainsFunc(h.gate.Parked, is), h.gate.moved
 		h.mu.Unlock()
-		if released {
+		if !held {
 			return
 		}
 		select {
@@ -103,7 +93,7 @@ func (h *Hub) wait(p *Parked, done <-chan struct{}) {
 		case <-done:
 			h.mu.Lock()
 			defer h.mu.Unlock()
-			h.gate.parked = slices.DeleteFunc(h.gate.parked, func(other *Parked) bool { return other == p })
+			h.gate.Parked = slices.DeleteFunc(h.gate.Parked, is)
 			h.wakeLocked()
 			return
 		}
@@ -111,22 +101,16 @@ func (h *Hub) wait(p *Parked, done <-chan struct{}) {
 }
 
 // releaseLocked lets those go that are chosen.
-func (h *Hub) releaseLocked(chosen func(*Parked) bool) {
-	n := len(h.gate.parked)
-	h.gate.parked = slices.DeleteFunc(h.gate.parked, func(p *Parked) bool {
-		p.released = chosen(p)
-		return p.released
-	})
-	if len(h.gate.parked) < n {
-		close(h.gate.moved)
-		h.gate.moved = make(chan struct{})
-	}
+func (h *Hub) releaseLocked(chosen func(Parked) bool) {
+	h.gate.Parked = slices.DeleteFunc(h.gate.Parked, chosen)
+	close(h.gate.moved)
+	h.gate.moved = make(chan struct{})
 	h.wakeLocked()
 }
 
 func (h *Hub) openLocked() {
-	h.gate.step, h.gate.key, h.gate.hit = false, "", nil
-	h.releaseLocked(func(*Parked) bool { return true })
+	h.gate.Mode, h.gate.Key, h.gate.Hit = "run", "", nil
+	h.releaseLocked(func(Parked) bool { return true })
 }
 
 // Pause shuts the gate, for one key or, if that is "", for all. Each call of an observer then blocks until Step or Run
@@ -134,7 +118,7 @@ func (h *Hub) openLocked() {
 func (h *Hub) Pause(key string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.gate.step, h.gate.key = true, key
+	h.gate.Mode, h.gate.Key = "step", key
 	h.wakeLocked()
 }
 
@@ -159,16 +143,14 @@ func (h *Hub) Step(seq uint64) *Parked {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var next *Parked
-	for _, p := range h.gate.parked {
-		switch {
-		case seq != 0 && p.Seq == seq, seq == 0 && next == nil, seq == 0 && next.At == Sent && p.At != Sent:
-			next = p
+	for _, p := range h.gate.Parked {
+		if p.Seq == seq || seq == 0 && (next == nil || next.At == Sent && p.At != Sent) {
+			next = &p
 		}
 	}
-	if next == nil {
-		return nil
+	if next != nil {
+		h.releaseLocked(func(p Parked) bool { return p.Seq == next.Seq })
 	}
-	h.releaseLocked(func(p *Parked) bool { return p == next })
 	return next
 }
 
@@ -176,7 +158,7 @@ func (h *Hub) Step(seq uint64) *Parked {
 func (h *Hub) stepping() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.gate.step && !h.gate.closing
+	return h.gate.Mode == "step" && !h.gate.closing
 }
 
 // AddBreakpoint returns its ID.
@@ -185,7 +167,7 @@ func (h *Hub) AddBreakpoint(b Breakpoint) int {
 	defer h.mu.Unlock()
 	h.gate.lastID++
 	b.ID = h.gate.lastID
-	h.gate.breakpoints = append(h.gate.breakpoints, b)
+	h.gate.Breakpoints = append(h.gate.Breakpoints, b)
 	h.wakeLocked()
 	return b.ID
 }
@@ -194,21 +176,16 @@ func (h *Hub) AddBreakpoint(b Breakpoint) int {
 func (h *Hub) ClearBreakpoint(id int) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	n := len(h.gate.breakpoints)
-	h.gate.breakpoints = slices.DeleteFunc(h.gate.breakpoints, func(b Breakpoint) bool { return id == 0 || b.ID == id })
+	n := len(h.gate.Breakpoints)
+	h.gate.Breakpoints = slices.DeleteFunc(h.gate.Breakpoints, func(b Breakpoint) bool { return id == 0 || b.ID == id })
 	h.wakeLocked()
-	return id == 0 || len(h.gate.breakpoints) < n
+	return id == 0 || len(h.gate.Breakpoints) < n
 }
 
+// gateLocked returns a copy.
 func (h *Hub) gateLocked() GateState {
-	g := &h.gate
-	s := GateState{Mode: "run", Key: g.key, Parked: []Parked{}, Hit: g.hit, Muted: h.muted.Load()}
-	if g.step {
-		s.Mode = "step"
-	}
-	for _, p := range g.parked {
-		s.Parked = append(s.Parked, *p)
-	}
-	s.Breakpoints = append([]Breakpoint{}, g.breakpoints...)
+	s := h.gate.GateState
+	s.Parked, s.Breakpoints = append([]Parked{}, s.Parked...), append([]Breakpoint{}, s.Breakpoints...)
+	s.Muted = h.muted.Load()
 	return s
 }

@@ -34,6 +34,12 @@ func TestStep_ServiceToIngressOneBoundaryAtATime(t *testing.T) {
 			f.synced()
 			v.act("pause", `{"key": "default/web"}`)
 			v.apply("web", 80)
+			f.until(func() bool { return len(f.now.Gate.Parked) > 0 })
+			var now snapshot
+			v.ask("GET", "/api/snapshot", "", &now)
+			require.Len(t, now.Gate.Parked, 1, "what is parked does not go on")
+			require.Equal(t, Sent, now.Gate.Parked[0].At)
+			require.Len(t, v.journey("default/web"), 1)
 			var path []string
 			for last := (Parked{}); last.At != Reconciled; {
 				last = f.step(v)

@@ -62,6 +62,36 @@ func TestGuard_LetsInWhoHasTheTokenAndComesFromThisPage(t *testing.T) {
 	}
 }
 
+func TestGuard_WithTLSTheCertificatesNamesAreTheHosts(t *testing.T) {
+	server := httptest.NewUnstartedServer(nil)
+	server.StartTLS() // its certificate is for example.com
+	defer server.Close()
+	guard := &Guard{Token: testToken, Address: fixedAddr("[::]:443"), Certificate: server.Certificate(), Next: http.HandlerFunc(
+		func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusTeapot) })}
+	for _, c := range []struct {
+		host, origin string
+		code         int
+	}{
+		{"example.com:443", "https://example.com:443", 418},
+		{"example.com", "https://example.com", 418},
+		{"example.com", "http://example.com", 403},
+		{"example.com:80", "", 403},
+		{"evil.example", "", 403},
+		{"localhost", "", 403},
+	} {
+		r := httptest.NewRequest("POST", "/act/run", nil)
+		r.Host = c.host
+		r.Header.Set("Authorization", "Bearer "+testToken)
+		r.Header.Set("Content-Type", "application/json")
+		if c.origin != "" {
+			r.Header.Set("Origin", c.origin)
+		}
+		w := httptest.NewRecorder()
+		guard.ServeHTTP(w, r)
+		assert.Equal(t, c.code, w.Code, "%v: %s", c, w.Body)
+	}
+}
+
 func TestGuard_PrintedAddressSetsACookieAndHidesTheToken(t *testing.T) {
 	guard := &Guard{Token: testToken, Address: fixedAddr("127.0.0.1:4000")}
 	r := httptest.NewRequest("GET", "/?token="+testToken, nil)

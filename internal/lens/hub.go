@@ -33,7 +33,7 @@ type Hub struct {
 func NewHub() *Hub {
 	h := &Hub{ring: make([]Event, ringLen), next: 1, wakers: map[chan struct{}]bool{}}
 	h.gate.moved = make(chan struct{})
-	h.gate.closing = true // until a world begins
+	h.gate.Mode, h.gate.closing = "run", true // until a world begins
 	h.restartLocked()
 	return h
 }
@@ -92,11 +92,11 @@ func (h *Hub) report(done <-chan struct{}, events ...Event) {
 		h.ring[h.next%ringLen] = *e
 		h.next++
 	}
-	p := h.parkLocked(events)
+	held := h.parkLocked(events)
 	h.wakeLocked()
 	h.mu.Unlock()
-	if p != nil {
-		h.wait(p, done)
+	if held {
+		h.wait(batch, done)
 	}
 }
 

@@ -97,6 +97,8 @@ func (w *watchWriter) Write(frame []byte) (int, error) {
 		return 0, w.ctx.Err()
 	}
 	if faults.isOn("drop") && e.Key != "" {
+		e.Error = "lost on the way"
+		w.backend.hub.report(w.ctx.Done(), e)
 		return len(frame), nil
 	}
 	stepping := w.backend.hub.stepping()

@@ -101,7 +101,7 @@ func (h *Hub) do(name string, body []byte) (any, error) {
 		h.Run()
 	case name == "mute":
 		h.Mute(b.On)
-	case name == "breakpoint" && b.Breakpoint.isZero():
+	case name == "breakpoint" && b.Breakpoint == (Breakpoint{}):
 		return nil, fmt.Errorf("%w: a breakpoint for everything is a pause", errBadBody)
 	case name == "breakpoint":
 		return map[string]int{"id": h.AddBreakpoint(b.Breakpoint)}, nil
