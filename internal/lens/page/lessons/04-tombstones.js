@@ -1,5 +1,5 @@
 import { until } from './engine.js';
-import { at, breakWatches, calls, fresh, have, mend, remove, shape, verdict, web } from './helpers.js';
+import { at, calls, cut, fault, fresh, have, mend, remove, shape, verdict, web } from './helpers.js';
 
 const tombstones = (events) => at(events, 'called', { kind: 'Service', tombstone: true });
 
@@ -9,9 +9,10 @@ export default {
   answers: 4,
   right: 3,
   mutant: 'sharedinformer/relist-deletion-without-its-mark',
-  setup: [...fresh(), ...have(web), ...breakWatches()],
+  setup: [...fresh(), ...have(web), ...cut()],
   run: [
     remove(web),
+    fault('compact'),
     mend('cut'),
     until('the handler is told', (events) => calls(events, web).length > 0),
   ],
@@ -27,10 +28,10 @@ export default {
   breakSetup: [...fresh({ queue: 'perkey' }), ...have(web)],
   goal: (events) => tombstones(events).length > 0,
   solution: [
-    ...breakWatches(),
+    ...cut(),
     remove(web),
+    fault('compact'),
     mend('cut'),
     until('a tombstone', (events) => tombstones(events).length > 0),
-    mend('compact'),
   ],
 };

@@ -1,5 +1,5 @@
 import { until } from './engine.js';
-import { apply, at, breakWatches, calls, change, cut, fresh, have, mend, remove, shape, verdict } from './helpers.js';
+import { apply, at, calls, change, cut, fault, fresh, have, mend, remove, shape, verdict } from './helpers.js';
 
 const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((name) => `default/${name}`);
 
@@ -17,14 +17,14 @@ export default {
   answers: 4,
   right: 2,
   mutant: 'lessons/relist-overlooks-what-is-gone',
-  setup: [...fresh(), ...have(a, b, c), ...breakWatches()],
+  setup: [...fresh(), ...have(a, b, c), ...cut()],
   run: [
     change(a, 1),
     remove(b),
     apply(d),
+    fault('compact'),
     mend('cut'),
     until('the handler has got d', (events) => calls(events, d).length > 0),
-    mend('compact'),
   ],
   proof(events) {
     const told = at(events, 'called', { kind: 'Service', handler: 'audit' }).filter((e) => [a, b, c, d].includes(e.key));

@@ -35,10 +35,10 @@ export default {
   solution: [
     fault('drop'),
     change(web, 1),
-    until('a resync', (events) => resyncs(events).length > 0),
+    until('the change is lost', (events) => at(events, 'sent', { key: web }).some((e) => e.error)),
+    until('a resync', (events) => resyncs(events).some((r) => at(events, 'sent', { key: web }).some((e) => e.seq < r.seq))),
     mend('drop'),
     fault('expire'),
     until('the list repairs it', repaired),
-    mend('expire'),
   ],
 };

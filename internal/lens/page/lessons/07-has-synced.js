@@ -17,7 +17,7 @@ export default {
   setup: [...world(), fault('slow', { handler: 'audit', ms: 60000 })],
   run: [
     act('run'),
-    until('the informer and one handler have synced', (events, now) => services(now).synced && handler(now, 'enqueue').synced),
+    until('the informer and one handler have synced', (events, now) => services(now).synced && handler(now, 'enqueue').Synced),
   ],
   proof(events, now) {
     const returned = at(events, 'returned', { kind: 'Service', handler: 'audit' });
@@ -25,8 +25,8 @@ export default {
     return verdict(because, {
       'the informer has synced': services(now).synced,
       'the store has the list': services(now).objects >= 3,
-      'the fast handler has synced': handler(now, 'enqueue').synced,
-      'the slow handler has not': !handler(now, 'audit').synced && returned.length === 0,
+      'the fast handler has synced': handler(now, 'enqueue').Synced,
+      'the slow handler has not': !handler(now, 'audit').Synced && returned.length === 0,
     });
   },
   breakSetup: world(),

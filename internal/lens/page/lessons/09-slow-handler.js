@@ -29,7 +29,7 @@ export default {
       'the store took 5 versions': stored.length === 5,
       'the other handler got 5 calls': calls(events, web, 'enqueue').length === 5,
       'the slow handler is in its first call': calls(events, web).length === 1,
-      'its backlog has the others': handler(now, 'audit').depth >= 4,
+      'its backlog has the others': handler(now, 'audit').Depth >= 4,
     });
   },
   breakSetup: [...fresh(), ...have(web)],

@@ -1,4 +1,4 @@
-import { act, until } from './engine.js';
+import { until } from './engine.js';
 import { apply, at, fault, fresh, have, isSettled, mend, verdict, web } from './helpers.js';
 
 /** backoffs are the waits after failures: a key is also put off when it was reconciled and is to be looked at again. */
@@ -26,7 +26,7 @@ export default {
     until('it is reconciled', (events) => at(events, 'reconciled', { key: web, action: 'ok' }).length > 0
       && isSettled(events, web, { http: true })),
     fault('fail'),
-    act('delete', { kind: 'Ingress', key: web }),
+    apply([web, { http: true, host: 'new.example.com' }]),
     until('it fails again', (events) => {
       const ok = at(events, 'reconciled', { key: web, action: 'ok' })[0];
       return backoffs(events).some((e) => e.seq > ok.seq);

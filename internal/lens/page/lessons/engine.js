@@ -87,7 +87,13 @@ function when(recorder, holds, what, seconds, signal) {
       signal?.removeEventListener('abort', aborted);
       settle();
     };
-    const check = () => { if (holds()) end(resolve); };
+    const check = () => {
+      try {
+        if (holds()) end(resolve);
+      } catch (err) {
+        end(() => reject(err));
+      }
+    };
     const unlisten = recorder.listen(check);
     signal?.addEventListener('abort', aborted);
     if (signal?.aborted) aborted(); else check();
@@ -124,9 +130,12 @@ async function waitFor(lens, recorder, step, from, signal) {
   const end = Date.now() + step.seconds * 1000;
   while (!holds()) {
     if (Date.now() > end) throw new Timeout(step.until);
-    const { released } = await lens.act('step', {});
-    const parked = () => recorder.now.gate.parked.some((p) => p.seq !== released?.seq);
-    await when(recorder, () => holds() || parked(), step.until, step.seconds, signal);
+    // What is let go is named, so that nothing goes on that was not looked at.
+    const { parked } = recorder.now.gate;
+    const { seq } = parked.find((p) => p.at !== 'sent') || parked[0] || { seq: -1 };
+    await lens.act('step', { seq });
+    const isNews = () => recorder.now.gate.parked.length > 0 && recorder.now.gate.parked.every((p) => p.seq !== seq);
+    await when(recorder, () => holds() || isNews(), step.until, step.seconds, signal);
   }
 }
 

@@ -5,10 +5,10 @@ import { act, until } from './engine.js';
 export const web = 'default/web';
 export const busy = 'default/busy';
 
-/** service is a Service in YAML. Labels are an object; with http it asks for an Ingress. */
-export const service = (key, { labels = {}, http = false } = {}) => {
+/** service is a Service in YAML. Labels are an object; with http it asks for an Ingress, with host for one of that host. */
+const service = (key, { labels = {}, http = false, host } = {}) => {
   const [namespace, name] = key.split('/');
-  const annotations = http ? { 'ingress/http': 'true' } : {};
+  const annotations = http ? { 'ingress/http': 'true', ...(host && { 'ingress/host': host }) } : {};
   return JSON.stringify({
     apiVersion: 'v1', kind: 'Service', metadata: { namespace, name, labels, annotations }, spec: { ports: [{ port: 80 }] },
   });
@@ -25,13 +25,13 @@ export const change = (key, n, options = {}) => apply([key, { ...options, labels
 /** remove deletes a Service. */
 export const remove = (key) => act('delete', { kind: 'Service', key });
 
-/** fault switches a fault on, with what it needs, and mend switches it off. */
+/** fault switches a fault on, with what it needs, and mend switches it off. compact and expire happen once. */
 export const fault = (name, more = {}) => act('fault', { name, on: true, ...more });
 export const mend = (name) => act('fault', { name, on: false });
 
 /** services is what the informer of Services says of itself; audit its handler that does nothing. */
 export const services = (now) => now.state.informers.services;
-export const handler = (now, name) => services(now).handlers.find((h) => h.name === name);
+export const handler = (now, name) => services(now).handlers.find((h) => h.Name === name);
 
 /** calls are the calls of a handler for a Service. */
 export const calls = (events, key, name = 'audit') => events.filter(
@@ -72,12 +72,6 @@ export const have = (...list) => [
   until('all is reconciled', (events) => list.map((s) => (Array.isArray(s) ? s : [s])).every(
     ([key, options]) => calls(events, key).length > 0 && isSettled(events, key, options),
   )),
-];
-
-/** breakWatches: the watches end, new ones get no answer, and the history is gone when they get one again. */
-export const breakWatches = () => [
-  fault('compact'),
-  ...cut(),
 ];
 
 /** cut: the watches end, and new ones get no answer. */
