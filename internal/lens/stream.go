@@ -65,6 +65,7 @@ func (l *Lens) stream(w http.ResponseWriter, r *http.Request) {
 	}
 	number, seq := 0, uint64(0)
 	for {
+		before := seq
 		if _, now := l.World(); now != number {
 			number = now
 			first, last := l.snapshot()
@@ -81,6 +82,9 @@ func (l *Lens) stream(w http.ResponseWriter, r *http.Request) {
 		}
 		if !pause(r.Context(), tickEvery, nil) {
 			return
+		}
+		if seq != before {
+			continue // once more: some of the state follows just after the last event
 		}
 		for !pause(r.Context(), keepAlive, wake) {
 			if _, err := io.WriteString(w, ": still here\n\n"); err != nil || control.Flush() != nil || r.Context().Err() != nil {
