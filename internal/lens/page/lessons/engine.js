@@ -17,7 +17,7 @@
 // A step is made by act, until, stepUntil or look. `now` is the page's view: see ../fold.js. After look it has `contents`
 // as well, until the next message.
 
-/** act is POST /act/NAME. */
+/** act is POST /act/NAME. A label may say it shorter to people. */
 export const act = (name, body = {}) => ({ act: name, body });
 
 /** until waits for a condition on what was observed since the steps began. */
@@ -42,6 +42,7 @@ export class Recorder {
   /** attach records what a lens says, until the returned function is called. */
   attach(lens) {
     this.#begin(lens.view());
+    this.#tell();
     const ends = [lens.events((events, view) => this.#take(events, view)), lens.subscribe((view) => this.#take([], view))];
     return () => ends.forEach((end) => end());
   }
@@ -53,8 +54,10 @@ export class Recorder {
     } else {
       this.#begin(view);
     }
-    for (const f of [...this.#listeners]) f();
+    this.#tell();
   }
+
+  #tell() { for (const f of [...this.#listeners]) f(); }
 
   // The first events of a world may come before its number.
   #begin(view) {
