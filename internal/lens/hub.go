@@ -32,7 +32,6 @@ type Hub struct {
 // NewHub returns a hub whose gate is open.
 func NewHub() *Hub {
 	h := &Hub{ring: make([]Event, ringLen), next: 1, wakers: map[chan struct{}]bool{}}
-	h.gate.moved = make(chan struct{})
 	h.gate.Mode, h.gate.closing = "run", true // until a world begins
 	h.restartLocked()
 	return h
@@ -70,8 +69,8 @@ func (h *Hub) Mute(on bool) {
 }
 
 // report takes the events of one call of an observer. If the gate is shut for one of them, it blocks until the gate lets
-// them go, or until done is closed, which may be nil.
-func (h *Hub) report(done <-chan struct{}, events ...Event) {
+// them go.
+func (h *Hub) report(events ...Event) {
 	if len(events) == 0 || h.muted.Load() {
 		return
 	}
@@ -95,8 +94,8 @@ func (h *Hub) report(done <-chan struct{}, events ...Event) {
 	held := h.parkLocked(events)
 	h.wakeLocked()
 	h.mu.Unlock()
-	if held {
-		h.wait(batch, done)
+	if held != nil {
+		held.Lock()
 	}
 }
 
@@ -178,6 +177,7 @@ func hash(key string) uint32 {
 func (h *Hub) last(n uint64) (events []Event, seq uint64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	events = []Event{}
 	from := h.first
 	if h.next-from > n {
 		from = h.next - n

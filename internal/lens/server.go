@@ -98,14 +98,14 @@ func (w *watchWriter) Write(frame []byte) (int, error) {
 	}
 	if faults.isOn("drop") && e.Key != "" {
 		e.Error = "lost on the way"
-		w.backend.hub.report(w.ctx.Done(), e)
+		w.backend.hub.report(e)
 		return len(frame), nil
 	}
 	stepping := w.backend.hub.stepping()
 	if stepping {
 		_ = w.control.Flush() // what came before it must not wait with it
 	}
-	w.backend.hub.report(w.ctx.Done(), e)
+	w.backend.hub.report(e)
 	if faults.isOn("stop") || faults.isOn("cut") { // meanwhile
 		panic(http.ErrAbortHandler)
 	}

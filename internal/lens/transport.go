@@ -22,12 +22,12 @@ type transport struct {
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	e := Event{At: Request, Kind: kindOf[path.Base(r.URL.Path)], Action: "LIST"}
-	ctx, done := r.Context(), r.Context().Done()
+	ctx := r.Context()
 	switch key, writes := ctx.Value(reconciling{}).(listwatch.Key); {
 	case writes:
 		e = Event{At: Written, Kind: "Ingress", Action: r.Method, Key: nameOf(key)}
 		// The reconciler's time must not run out while somebody looks at what it is about to get.
-		ctx, done = context.WithoutCancel(ctx), nil
+		ctx = context.WithoutCancel(ctx)
 	case r.URL.Query().Get("watch") != "":
 		e.Action = "WATCH"
 	}
@@ -37,7 +37,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	} else if e.Code = answer.StatusCode; e.Code >= 400 {
 		e.Error = http.StatusText(e.Code)
 	}
-	t.hub.report(done, e)
+	t.hub.report(e)
 	return answer, err
 }
 

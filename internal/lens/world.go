@@ -127,7 +127,7 @@ func (w *World) assemble() error {
 	}
 	w.loop = controller.New(controller.Reconciler[listwatch.Key](namesKey{reconciler}), controller.Options[listwatch.Key]{
 		Name: "ingress", Workers: w.options.Workers, DrainTimeout: -1,
-		Observe: func(o controller.Observation[listwatch.Key]) { w.hub.report(nil, ofController(o)) },
+		Observe: func(o controller.Observation[listwatch.Key]) { w.hub.report(ofController(o)) },
 	})
 	if err := addHandlers(w, services); err != nil {
 		return err
@@ -182,7 +182,7 @@ func newInformer[T listwatch.Object](w *World, cfg *rest.Config, gvr schema.Grou
 	in := &informer[T]{kind: kindOf[gvr.Resource]}
 	opts := sharedinformer.Options[T]{
 		Name: gvr.Resource, Resource: gvr.GroupResource(), ResyncPeriod: time.Duration(w.options.Resync) * time.Millisecond,
-		Observe: func(o sharedinformer.Observation) { w.hub.report(nil, ofInformer(in.kind, o)...) },
+		Observe: func(o sharedinformer.Observation) { w.hub.report(ofInformer(in.kind, o)...) },
 		// What the informer makes by default; here it is kept, to be asked.
 		Feed: func(cfg sharedinformer.ControllerConfig[T]) sharedinformer.Feeder {
 			in.queue, _ = cfg.Queue.(pendingQueue[T])
@@ -198,7 +198,7 @@ func newInformer[T listwatch.Object](w *World, cfg *rest.Config, gvr schema.Grou
 		Backoff:              reflector.Backoff{Base: 200 * time.Millisecond, Max: 2 * time.Second}, // nobody wants to wait for more
 		// While something is parked, neither side gives up.
 		SilenceTimeout: time.Hour, MinWatchTimeout: time.Hour,
-		Observe: func(o reflector.Observation) { w.hub.report(nil, ofReflector(in.kind, o)...) },
+		Observe: func(o reflector.Observation) { w.hub.report(ofReflector(in.kind, o)...) },
 	}
 	in.Informer = sharedinformer.New(listwatch.ListerWatcher[T](lw), opts)
 	w.informers[gvr.Resource] = in
