@@ -1,6 +1,7 @@
 package lens
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"net/http"
@@ -24,8 +25,12 @@ type backend struct {
 	listener *apiserver.PipeListener
 }
 
-func newBackend(hub *Hub) *backend {
-	server := apiserver.New(apiserver.Options{BookmarkInterval: 20 * time.Second})
+// bookmarkEvery is the time between bookmarks, unless a world wants another.
+const bookmarkEvery = 20 * time.Second
+
+func newBackend(hub *Hub, options Options) *backend {
+	interval := cmp.Or(time.Duration(options.Bookmark)*time.Millisecond, bookmarkEvery)
+	server := apiserver.New(apiserver.Options{BookmarkInterval: interval})
 	if err := server.SeedNamespaces(stormNamespace); err != nil {
 		panic(err) // the server is empty, so the name is not taken
 	}

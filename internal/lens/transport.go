@@ -21,14 +21,15 @@ type transport struct {
 
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	e := Event{At: Request, Kind: kindOf[path.Base(r.URL.Path)], Action: "LIST"}
+	query := r.URL.Query()
+	e := Event{At: Request, Kind: kindOf[path.Base(r.URL.Path)], Action: "LIST", RV: query.Get("resourceVersion")}
 	ctx := r.Context()
 	switch key, writes := ctx.Value(reconciling{}).(listwatch.Key); {
 	case writes:
 		e = Event{At: Written, Kind: "Ingress", Action: r.Method, Key: nameOf(key)}
 		// The reconciler's time must not run out while somebody looks at what it is about to get.
 		ctx = context.WithoutCancel(ctx)
-	case r.URL.Query().Get("watch") != "":
+	case query.Get("watch") != "":
 		e.Action = "WATCH"
 	}
 	answer, err := t.next.RoundTrip(r.WithContext(ctx))

@@ -19,6 +19,7 @@ import (
 
 	"glasswatch/controller"
 	"glasswatch/controller/ingress"
+	"glasswatch/indexer"
 	"glasswatch/listwatch"
 	"glasswatch/listwatch/memo"
 	"glasswatch/reflector"
@@ -30,8 +31,10 @@ type Options struct {
 	Queue   string `json:"queue,omitempty"` // inorder or perkey
 	Workers int    `json:"workers,omitempty"`
 	Resync  int    `json:"resync_ms,omitempty"`
-	Paged   bool   `json:"paged,omitempty"` // lists are pages and a watch follows, as before streaming lists
-	Seed    int64  `json:"seed,omitempty"`  // of what is random in acts
+	// Bookmark is the time between bookmarks, 0 is bookmarkEvery.
+	Bookmark int   `json:"bookmark_ms,omitempty"`
+	Paged    bool  `json:"paged,omitempty"` // lists are pages and a watch follows, as before streaming lists
+	Seed     int64 `json:"seed,omitempty"`  // of what is random in acts
 }
 
 const maxWorkers = 16
@@ -44,6 +47,8 @@ func (o *Options) validate() error {
 		return fmt.Errorf("%w: want workers in 0 … %d, got %d", errBadBody, maxWorkers, o.Workers)
 	case o.Resync < 0:
 		return fmt.Errorf("%w: want resync_ms of 0 or more, got %d", errBadBody, o.Resync)
+	case o.Bookmark < 0:
+		return fmt.Errorf("%w: want bookmark_ms of 0 or more, got %d", errBadBody, o.Bookmark)
 	}
 	o.Queue, o.Workers = cmp.Or(o.Queue, "inorder"), max(o.Workers, 1)
 	return nil
@@ -75,7 +80,7 @@ func NewWorld(hub *Hub, options Options) (*World, error) {
 		return nil, err
 	}
 	w := &World{hub: hub, options: options, informers: map[string]looker{}}
-	w.backend = newBackend(hub)
+	w.backend = newBackend(hub, options)
 	if err := w.assemble(); err != nil {
 		return nil, err
 	}
@@ -174,6 +179,14 @@ type informer[T listwatch.Object] struct {
 	pending   pending
 }
 
+// byApp files objects by their label app. Unlike a namespace, an update may change it.
+func byApp[T listwatch.Object](obj T, dst []string) ([]string, error) {
+	if app := obj.GetLabels()["app"]; app != "" {
+		dst = append(dst, app)
+	}
+	return dst, nil
+}
+
 // newInformer makes an informer that reports what passes.
 func newInformer[T listwatch.Object](
 	w *World, cfg *rest.Config, gvr schema.GroupVersionResource,
@@ -186,6 +199,7 @@ func newInformer[T listwatch.Object](
 	opts := sharedinformer.Options[T]{
 		Name: gvr.Resource, Resource: gvr.GroupResource(),
 		ResyncPeriod: time.Duration(w.options.Resync) * time.Millisecond,
+		Indexers:     indexer.Indexers[T]{"app": byApp[T]},
 		Observe:      func(o sharedinformer.Observation) { w.hub.report(ofInformer(in.kind, o)...) },
 		// What the informer makes by default; here it is kept, to be asked.
 		Feed: func(cfg sharedinformer.ControllerConfig[T]) sharedinformer.Feeder {

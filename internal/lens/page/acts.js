@@ -1,0 +1,92 @@
+// Act: objects are created, changed and deleted, one by one or in a storm, and the world begins anew.
+import { html, useState } from './ui.js';
+import { Choice, Field, Refusal, Section, useAct } from './parts.js';
+
+const service = (port, http = 'true') => `apiVersion: v1
+kind: Service
+metadata:
+  name: web
+  namespace: default
+  annotations:
+    ingress/http: "${http}"
+spec:
+  ports:
+  - name: http
+    port: ${port}
+`;
+
+// The examples. The controller gives each Service with the annotation ingress/http an Ingress.
+const examples = {
+  create: service(80),
+  change: service(8080),
+  without: service(80, 'false'),
+  wrong: service(99999),
+};
+
+export function Acts({ view, lens, words }) {
+  const { run, error, done, busy } = useAct(lens);
+  const [example, setExample] = useState('create');
+  const [yaml, setYaml] = useState(examples.create);
+  const [kind, setKind] = useState('Service');
+  const [key, setKey] = useState('default/web');
+  const pick = (name) => {
+    setExample(name);
+    setYaml(examples[name]);
+  };
+  return html`<${Section} title=${words.act} name="act">
+    <form onSubmit=${(e) => { e.preventDefault(); run('apply', { yaml }); }}>
+      <${Choice} label=${words.example} value=${example} set=${pick} data-test="example"
+        choices=${Object.keys(examples).map((name) => [name, words.examples[name]])} />
+      <label class="field"><span>YAML</span><textarea rows="11" spellcheck="false" data-test="yaml" value=${yaml}
+        onInput=${(e) => setYaml(e.target.value)} /></label>
+      <button data-test="apply" disabled=${busy}>${words.apply}</button>
+    </form>
+    <form class="line" onSubmit=${(e) => { e.preventDefault(); run('delete', { kind, key }); }}>
+      <${Choice} label=${words.kind} value=${kind} set=${setKind} choices=${[['Service', 'Service'], ['Ingress', 'Ingress']]} data-test="delete-kind" />
+      <${Field} label=${words.key} value=${key} set=${setKey} required data-test="delete-key" />
+      ${view.chosen && view.chosen !== key && html`<button type="button" class="small" onClick=${() => setKey(view.chosen)}
+        >${words.useChosen}</button>`}
+      <button data-test="delete" disabled=${busy}>${words.delete}</button>
+    </form>
+    <${Refusal} error=${error} />
+    <p role="status" data-test="done">${done && (done.applied ? words.applied(done.applied) : words.done)}</p>
+  <//>`;
+}
+
+export function Storm({ lens, words }) {
+  const { run, error } = useAct(lens);
+  const [values, setValues] = useState({ objects: '1000', changes: '5000', per_second: '500' });
+  const numbers = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, Number(value)]));
+  return html`<${Section} title=${words.storm} name="storm-section" open=${false}>
+    <form class="line" onSubmit=${(e) => { e.preventDefault(); run('storm', numbers); }}>
+      ${Object.keys(values).map((name) => html`<${Field} key=${name} label=${words.storms[name]} type="number" min="0" max="1000000"
+        value=${values[name]} set=${(value) => setValues({ ...values, [name]: value })} data-test=${'storm-' + name} />`)}
+      <button data-test="storm">${words.startStorm}</button>
+      <button type="button" data-test="storm-end" onClick=${() => run('storm', {})}>${words.endStorm}</button>
+    </form>
+    <${Refusal} error=${error} />
+  <//>`;
+}
+
+export function World({ view, lens, words }) {
+  const { run, error } = useAct(lens);
+  const [queue, setQueue] = useState('inorder');
+  const [workers, setWorkers] = useState('1');
+  const [resync, setResync] = useState('0');
+  const reset = (submit) => {
+    submit.preventDefault();
+    run('reset', { queue, workers: Number(workers), resync_ms: Number(resync), seed: view.options.seed ?? 1 });
+  };
+  return html`<${Section} title=${words.world} name="world" open=${false}>
+    <p>${words.worldIs(view.options)}</p>
+    <form class="line" onSubmit=${reset}>
+      <${Choice} label=${words.queue} value=${queue} set=${setQueue} data-test="reset-queue"
+        choices=${[['inorder', words.inorder], ['perkey', words.perkey]]} />
+      <${Field} label=${words.workers} type="number" min="1" max="16" value=${workers} set=${setWorkers} />
+      <${Field} label=${words.resyncMs} type="number" min="0" value=${resync} set=${setResync} />
+      <button data-test="reset">${words.reset}</button>
+    </form>
+    <${Refusal} error=${error} />
+    <p><a href="api/session" download="lens-session.json">${words.session}</a></p>
+  <//>`;
+}

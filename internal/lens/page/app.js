@@ -1,0 +1,112 @@
+// The page: one view, folded from the stream and from what the person chooses, shown by components.
+import { act, connect, journey, snapshot } from './connection.js';
+import { fold, start } from './fold.js';
+import { html, render } from './ui.js';
+import { firstLanguage, rememberLanguage, wordsOf } from './words.js';
+import Lessons from './lessons.js';
+import Page from './page.js';
+
+const drawEvery = 100; // milliseconds, at least, between two renderings
+const askEvery = 2000; // milliseconds, at least, between two questions for the stores' contents
+
+let view = { ...start(), lang: firstLanguage(), path: location.hash.slice(1) };
+const viewers = new Set();
+const listeners = new Set();
+let heard = 0; // the newest event that the listeners got
+
+// What lessons, and the browser's console, may use.
+export const lens = {
+  act,
+  journey,
+  view: () => view,
+  // subscribe calls f(view) after each message, until the function that it returns is called.
+  subscribe: (f) => subscribe(viewers, f),
+  // events calls f(events, view) with each run of events that came, each event once.
+  events: (f) => subscribe(listeners, f),
+  choose,
+};
+window.lens = lens;
+
+function subscribe(set, f) {
+  set.add(f);
+  return () => set.delete(f);
+}
+
+function dispatch(message) {
+  const before = view;
+  view = fold(view, message);
+  if (view === before) {
+    return;
+  }
+  if (message.type === 'snapshot' || message.type === 'tick') {
+    const fresh = message.data.events.filter((e) => e.seq > heard);
+    heard = Math.max(heard, view.seq);
+    if (fresh.length > 0) {
+      listeners.forEach((f) => f(fresh, view));
+    }
+    askForContents(before);
+  }
+  viewers.forEach((f) => f(view));
+  draw();
+}
+
+// Ticks do not bring the indices. After a change of a store they are asked for.
+let asking = false;
+function askForContents(before) {
+  if (asking || view.pulse.stored === before.pulse.stored || view.world !== before.world) {
+    return;
+  }
+  asking = true;
+  const ask = async () => {
+    asking = false;
+    const { world } = view;
+    const data = await snapshot();
+    if (data.world === world && view.world === world) {
+      dispatch({ type: 'contents', data });
+    }
+  };
+  setTimeout(() => ask().catch(() => {}), askEvery); // without a connection there will be a snapshot later
+}
+
+// draw renders once a frame at most, and no more often than drawEvery.
+let waiting = false;
+let drawn = -Infinity;
+function draw() {
+  if (waiting) {
+    return;
+  }
+  waiting = true;
+  const show = () => requestAnimationFrame((now) => {
+    waiting = false;
+    drawn = now;
+    render(html`<${Page} ...${props()} />`, document.getElementById('page'));
+  });
+  const left = drawn + drawEvery - performance.now();
+  if (left > 0) {
+    setTimeout(show, left);
+  } else {
+    show();
+  }
+}
+
+const props = () => ({ view, lens, dispatch, words: wordsOf(view.lang), choose, setLanguage, Lessons });
+
+function setLanguage(lang) {
+  rememberLanguage(lang);
+  document.documentElement.lang = lang;
+  dispatch({ type: 'language', lang });
+}
+
+// choose makes a key the one that is looked at. Its events so far come from the server; from now on none is left out.
+async function choose(key) {
+  dispatch({ type: 'choose', key });
+  connection.follow(key);
+  if (key) {
+    dispatch({ type: 'journey', key, events: await journey(key).catch(() => []) });
+  }
+}
+
+document.documentElement.lang = view.lang;
+addEventListener('hashchange', () => dispatch({ type: 'path', path: location.hash.slice(1) }));
+const connection = connect(dispatch);
+draw();

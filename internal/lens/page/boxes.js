@@ -1,0 +1,121 @@
+// What is inside each box of the house: what the layers say of this moment.
+import { html, useMemo } from './ui.js';
+import { Countdown, Key, Keys } from './parts.js';
+
+const mostRows = 6; // of a list in a box
+
+const informers = (view) => Object.entries(view.state.informers).sort();
+const last = (view, at, kind) => view.events.findLast((e) => e.at === at && (kind === undefined || e.kind === kind));
+
+function ApiServer({ view, words }) {
+  const { server } = view.state;
+  return html`<p class=${server.up ? 'good' : 'bad'} data-test="server-up">${server.up ? words.up : words.down}</p>
+    <p>${words.revision} <b>${server.revision}</b> · ${words.watches} <b>${server.watches}</b></p>`;
+}
+
+function ListWatch({ view, words }) {
+  return informers(view).map(([name, { kind, error }]) => {
+    const request = last(view, 'request', kind);
+    return html`<p key=${name}>${kind}: ${request ? html`${request.action} <b class=${request.error ? 'bad' : 'good'}
+      >${request.code || words.noAnswer}</b>` : words.none}</p>
+      ${error && html`<p class="bad error">${error}</p>`}`;
+  });
+}
+
+const states = ['Idle', 'ListingStreaming', 'ListingPaged', 'Connecting', 'Watching', 'BackingOff', 'Stopped'];
+
+function Reflector({ view, words }) {
+  const all = informers(view);
+  return html`<ul class="states">${states.map((state) => {
+    const here = all.filter(([, informer]) => informer.state === state);
+    return html`<li key=${state} class=${here.length > 0 ? 'now' : ''}><span>${state}</span>${here.map(([name, { kind }]) =>
+      html`<b key=${name} data-test=${'state-' + name} data-state=${state}>${kind}</b>`)}</li>`;
+  })}</ul>
+  <p>${all.map(([name, informer]) => html`<span key=${name} title=${words.lastSync}>${informer.kind} rv <b
+    data-test=${'rv-' + name}>${informer.last_sync_rv || '–'}</b> </span>`)}</p>`;
+}
+
+// byKey gathers the deltas of each key, in the order of the first.
+function byKey(deltas) {
+  const keys = new Map();
+  for (const delta of deltas) {
+    keys.set(delta.key ?? '', [...(keys.get(delta.key ?? '') ?? []), delta]);
+  }
+  return [...keys];
+}
+
+function DeltaFifo({ words, view, choose }) {
+  return informers(view).map(([name, { kind, queued, pending }]) => html`<p key=${name}>${kind}: <b
+    data-test=${'queued-' + name}>${words.number(queued)}</b> ${words.inQueue}</p>
+    <ul class="rows">${byKey(pending ?? []).slice(0, mostRows).map(([key, deltas]) => html`<li key=${key}>
+      ${key && html`<${Key} name=${key} view=${view} choose=${choose} />`}
+      <span class="deltas">${deltas.map((d) => (d.rv ? d.type + ' @' + d.rv : d.type)).join(', ')}</span></li>`)}</ul>`);
+}
+
+function Store({ name, informer, store, words, view, choose }) {
+  const keys = useMemo(() => Object.keys(store?.objects ?? {}).sort(), [store?.objects]);
+  const first = keys.includes(view.chosen) ? [view.chosen, ...keys.filter((key) => key !== view.chosen)] : keys;
+  const shown = first.slice(0, mostRows);
+  return html`<p>${informer.kind}: <b data-test=${'objects-' + name}>${words.number(informer.objects)}</b> ${words.objects}
+    · rv <b>${informer.rv || '–'}</b>${!informer.synced && html` · <span class="bad">${words.notSynced}</span>`}</p>
+    <ul class="rows">${shown.map((key) => html`<li key=${key}><${Key} name=${key} view=${view} choose=${choose} />
+      @${store.objects[key]}</li>`)}</ul>
+    ${informer.objects > shown.length && html`<p class="more">${words.more(informer.objects - shown.length)}</p>`}
+    ${Object.entries(store?.indices ?? {}).map(([index, values]) => html`<p key=${index} class="index">${words.index} <code
+      >${index}</code>: ${Object.entries(values).slice(0, mostRows).map(([v, n]) => v + ' → ' + n).join(', ') || words.none}</p>`)}`;
+}
+
+function Indexer(props) {
+  return informers(props.view).map(([name, informer]) => html`<${Store} key=${name} name=${name} informer=${informer}
+    store=${props.view.stores[name]} ...${props} />`);
+}
+
+function Handlers({ view, words }) {
+  const rows = informers(view).flatMap(([name, { kind, handlers }]) => handlers.map((h) => ({ name, kind, ...h })));
+  const slowest = rows.reduce((most, h) => (h.Depth > (most?.Depth ?? 0) ? h : most), null);
+  return html`<table class="handlers"><thead><tr><th scope="col">${words.handler}</th><th scope="col">${words.backlog}</th><th
+    scope="col">${words.delivered}</th></tr></thead><tbody>${rows.map((h) => html`<tr key=${h.name + h.Name}
+      class=${h === slowest ? 'slowest' : ''}><th scope="row">${h.kind} ${h.Name}${h === slowest && ' · ' + words.slowest}</th><td
+      data-test=${`backlog-${h.name}-${h.Name}`}>${words.number(h.Depth)}</td><td
+      data-test=${`delivered-${h.name}-${h.Name}`}>${words.number(h.Delivered)}</td></tr>`)}</tbody></table>`;
+}
+
+function WorkQueue({ view, words, choose }) {
+  const q = view.state.workqueue;
+  const keys = { view, choose, words };
+  const delayed = q.delayed.slice(0, mostRows);
+  const retries = Object.entries(q.retries ?? {}).slice(0, mostRows);
+  return html`<dl class="queue">
+    <dt>${words.ready} <b data-test="queue-ready">${words.number(q.len)}</b></dt><dd><${Keys} keys=${q.ready ?? []} n=${q.len} ...${keys} /></dd>
+    <dt>${words.processing}</dt><dd data-test="queue-processing"><${Keys} keys=${q.processing ?? []} ...${keys} /></dd>
+    <dt>${words.dirty}</dt><dd data-test="queue-dirty"><${Keys} keys=${q.dirty ?? []} ...${keys} /></dd>
+    <dt>${words.delayed} <b data-test="queue-delayed">${words.number(q.delayed_n)}</b></dt><dd>${delayed.map((d) => html`<span
+      key=${d.key} class="pair"><${Key} name=${d.key} ...${keys} /> <${Countdown} due=${d.due_us} ...${keys} /> </span>`)}</dd>
+    <dt>${words.retries}</dt><dd data-test="queue-retries">${retries.map(([key, n]) => html`<span key=${key} class="pair"><${Key}
+      name=${key} ...${keys} /> ×${n} </span>`)}</dd>
+  </dl>`;
+}
+
+function Controller({ view, words, choose }) {
+  const { workers, processing } = view.state.workqueue;
+  const reconciled = last(view, 'reconciled');
+  const written = last(view, 'written');
+  return html`<p>${words.workers} <b>${workers}</b>, ${words.busy} <b>${(processing ?? []).length}</b></p>
+    <p>${words.lastReconcile}: ${reconciled ? html`<${Key} name=${reconciled.key} view=${view} choose=${choose} /> <b
+      class=${reconciled.error ? 'bad' : 'good'}>${reconciled.action}</b>` : words.none}</p>
+    ${reconciled?.error && html`<p class="bad error">${reconciled.error}</p>`}
+    <p>${words.lastWrite}: ${written ? html`<${Key} name=${written.key} view=${view} choose=${choose} /> ${written.action} <b
+      class=${written.error ? 'bad' : 'good'}>${written.code || written.error}</b>` : words.none}</p>`;
+}
+
+// inside[box] is the component that shows the inside of a box.
+export const inside = {
+  apiserver: ApiServer,
+  listwatch: ListWatch,
+  reflector: Reflector,
+  deltafifo: DeltaFifo,
+  indexer: Indexer,
+  handlers: Handlers,
+  workqueue: WorkQueue,
+  controller: Controller,
+};

@@ -1,0 +1,86 @@
+// The page's side of ../PROTOCOL.md: the stream, and what can be asked and done.
+
+const retryAfter = 1000; // milliseconds
+
+// connect reads the stream and passes on messages for fold. Where a stream breaks, another is opened.
+export function connect(dispatch) {
+  let source = null;
+  let retry = 0;
+  let followed = '';
+
+  function open() {
+    clearTimeout(retry);
+    const next = new EventSource('stream' + (followed ? '?follow=' + encodeURIComponent(followed) : ''));
+    const read = (message) => {
+      if (message.type === 'snapshot') {
+        source?.close(); // the stream before goes on until there is another
+        source = next;
+      }
+      if (source === next) {
+        dispatch({ type: message.type, data: JSON.parse(message.data), at: performance.now() });
+      }
+    };
+    next.addEventListener('snapshot', read);
+    next.addEventListener('tick', read);
+    next.addEventListener('error', () => {
+      next.close(); // the browser's own retry gives up at an answer such as 502; this one does not
+      if (source === next || source === null || source.readyState === EventSource.CLOSED) {
+        source = null;
+        dispatch({ type: 'connection', up: false });
+      }
+      clearTimeout(retry);
+      retry = setTimeout(open, retryAfter);
+    });
+  }
+
+  open();
+  return {
+    // follow makes sure that no event of a key is left out.
+    follow(key) {
+      if (key !== followed) {
+        followed = key;
+        open();
+      }
+    },
+  };
+}
+
+// ActError is a refusal, with the server's words.
+export class ActError extends Error {
+  constructor(message, reason, code) {
+    super(message);
+    this.reason = reason;
+    this.code = code;
+  }
+}
+
+async function answerOf(response) {
+  const text = await response.text();
+  let body;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    throw new ActError(text.trim() || response.statusText, '', response.status);
+  }
+  if (!response.ok) {
+    throw new ActError(body.error, body.reason, response.status);
+  }
+  return body;
+}
+
+// act does something: see "What can be done" in PROTOCOL.md.
+export async function act(name, body = {}) {
+  const request = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) };
+  return answerOf(await fetch('act/' + name, request));
+}
+
+// journey returns the events of a key that the server still has, with their causes.
+export async function journey(key) {
+  const { events } = await answerOf(await fetch('api/journey?key=' + encodeURIComponent(key)));
+  return events ?? [];
+}
+
+// snapshot returns what a stream begins with.
+export async function snapshot() {
+  return answerOf(await fetch('api/snapshot'));
+}

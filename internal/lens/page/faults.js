@@ -1,0 +1,37 @@
+// Break: each fault with its parameters, to be switched on and off.
+import { html, useState } from './ui.js';
+import { Choice, Field, Refusal, Section, useAct } from './parts.js';
+
+// The faults, and what each of them asks for.
+const faults = {
+  cut: [], compact: [], expire: [], stop: [], delay: ['ms'], drop: [], token: [], fail: [], slow: ['ms', 'handler'], panic: ['handler'],
+};
+
+export function Faults({ view, lens, words }) {
+  const { run, error } = useAct(lens);
+  return html`<${Section} title=${words.break} name="break">
+    <ul class="faults">${Object.keys(faults).map((name) => html`<${Fault} key=${name} name=${name} on=${view.faults[name]}
+      run=${run} view=${view} words=${words} />`)}</ul>
+    <${Refusal} error=${error} />
+    <p><button type="button" aria-pressed=${view.gate.muted} data-test="mute" onClick=${() => run('mute', { on: !view.gate.muted })}
+      >${words.mute}</button> ${words.muteDoes}</p>
+  <//>`;
+}
+
+function Fault({ name, on, run, view, words }) {
+  const [ms, setMs] = useState('500');
+  const [handler, setHandler] = useState('');
+  const has = (field) => faults[name].includes(field);
+  const [label, does] = words.faults[name];
+  const set = (isOn) => run('fault', {
+    name, on: isOn, ...(isOn && has('ms') && { ms: Number(ms) }), ...(isOn && has('handler') && { handler }),
+  });
+  return html`<li><button type="button" aria-pressed=${!!on} data-test=${'fault-' + name} onClick=${() => set(!on)}>${label}</button>
+    <span class="does">${does}</span>
+    ${has('ms') && html`<${Field} label="ms" type="number" min="0" max="60000" value=${ms} set=${setMs} disabled=${!!on}
+      data-test=${`fault-${name}-ms`} />`}
+    ${has('handler') && html`<${Choice} label=${words.handler} value=${handler} set=${setHandler} disabled=${!!on}
+      data-test=${`fault-${name}-handler`} choices=${[['', words.allHandlers], ...handlerNames(view).map((h) => [h, h])]} />`}</li>`;
+}
+
+const handlerNames = (view) => [...new Set(Object.values(view.state?.informers ?? {}).flatMap((i) => i.handlers.map((h) => h.Name)))];

@@ -1,0 +1,165 @@
+// The page's state is one object, the view. fold takes a view and a message, and returns the next view. It changes
+// neither of them, and reads no clock and no document: the same messages always give the same view. The golden files in
+// ../testdata/fold show it.
+
+const keepEvents = 4000; // of all keys
+const keepJourney = 1000; // of the chosen key
+const keepObjects = 500; // of a store
+
+// The view before the first message.
+export const start = () => ({
+  connected: false,
+  world: 0, // counts resets
+  options: {}, // of the world
+  seq: 0, // of the newest event
+  us: 0, // microseconds since the world began, at the newest message
+  at: 0, // milliseconds of the page's clock, at the newest message
+  counts: {}, // counts[boundary][kind], since the world began
+  moved: {}, // moved[boundary]: how many events the newest message brought, left out or not
+  pulse: {}, // pulse[boundary]: view.seq when it last moved
+  leftOut: 0, // events that the stream did not bring
+  sampled: false, // the newest message left some out
+  events: [], // the newest, oldest first
+  gate: { mode: 'run', parked: [], breakpoints: [], hit: null, muted: false },
+  faults: {},
+  state: null, // what the layers say of themselves; null before the first message
+  stores: {}, // stores[informer]: {objects: {key: resourceVersion}, indices: {name: {value: how many}}}
+  chosen: '', // the key that the person looks at
+  journey: [], // its events, oldest first
+  held: null, // the events of the lanes while they are paused
+  axis: 'order', // of the lanes: order or time
+  lang: 'en',
+  path: '', // what follows # in the address
+});
+
+const changes = {
+  snapshot,
+  tick,
+  contents: (view, { data }) => ({ ...view, stores: stores(data.contents) }),
+  connection: (view, { up }) => ({ ...view, connected: up }),
+  choose: (view, { key }) => ({ ...view, chosen: key, journey: key ? ofKey(view.events, key) : [] }),
+  journey: (view, { key, events }) => (key === view.chosen ? { ...view, journey: joined(events, view.journey) } : view),
+  hold: (view, { on }) => ({ ...view, held: on ? view.events : null }),
+  axis: (view, { axis }) => ({ ...view, axis }),
+  language: (view, { lang }) => ({ ...view, lang }),
+  path: (view, { path }) => ({ ...view, path }),
+};
+
+// fold returns the view after a message. A message of an unknown type changes nothing.
+export function fold(view, message) {
+  const change = changes[message.type];
+  return change ? change(view, message) : view;
+}
+
+// snapshot begins anew. Only if it is of the same world, after a break of the connection, are events kept that are older.
+function snapshot(view, { data, at }) {
+  const same = data.world === view.world;
+  const first = data.events.length ? data.events[0].seq : data.seq + 1;
+  const older = same ? view.events.filter((e) => e.seq < first) : [];
+  const next = {
+    ...view,
+    ...whole(data, at),
+    connected: true,
+    world: data.world,
+    options: data.options,
+    moved: {},
+    pulse: same ? view.pulse : {},
+    leftOut: same ? view.leftOut : 0,
+    sampled: false,
+    events: [...older, ...data.events].slice(-keepEvents),
+    stores: stores(data.contents),
+    held: same ? view.held : null,
+  };
+  const journey = same ? view.journey : [];
+  next.journey = view.chosen ? joined(journey, ofKey(next.events, view.chosen)) : [];
+  return next;
+}
+
+function tick(view, { data, at }) {
+  const next = { ...view, ...whole(data, at), ...movement(view, data) };
+  next.leftOut += data.left_out;
+  next.sampled = data.left_out > 0;
+  if (data.events.length > 0) {
+    next.events = [...view.events, ...data.events].slice(-keepEvents);
+    next.stores = stored(view.stores, data);
+    const mine = ofKey(data.events, view.chosen);
+    if (view.chosen && mine.length > 0) {
+      next.journey = [...view.journey, ...mine].slice(-keepJourney);
+    }
+  }
+  return next;
+}
+
+// whole are the parts that each message of the stream has in full.
+const whole = (data, at) => ({
+  seq: data.seq, us: data.us, at, counts: data.counts, gate: data.gate, faults: data.faults, state: data.state,
+});
+
+// movement compares the counts with those before. They count what was left out, too.
+function movement(view, data) {
+  const moved = {};
+  let pulse = view.pulse;
+  for (const boundary of Object.keys(data.counts)) {
+    const n = total(data.counts[boundary]) - total(view.counts[boundary]);
+    if (n > 0) {
+      moved[boundary] = n;
+      pulse = { ...pulse, [boundary]: data.seq };
+    }
+  }
+  // A message that brings no event, such as one about the gate, leaves what moved last.
+  return Object.keys(moved).length > 0 ? { moved, pulse } : {};
+}
+
+// total adds up the counts of all kinds.
+export function total(kinds) {
+  return Object.values(kinds ?? {}).reduce((sum, n) => sum + n, 0);
+}
+
+const ofKey = (events, key) => events.filter((e) => e.key === key);
+
+// joined puts two runs of events together. Where both have an event, it is taken from the first, which may know causes.
+function joined(first, second) {
+  const seen = new Set(first.map((e) => e.seq));
+  const all = [...first, ...second.filter((e) => !seen.has(e.seq))];
+  return all.sort((a, b) => a.seq - b.seq).slice(-keepJourney);
+}
+
+// stores reads the contents of all stores.
+function stores(contents) {
+  const result = {};
+  for (const [name, store] of Object.entries(contents ?? {})) {
+    const objects = Object.fromEntries(store.store.map(({ key, rv }) => [key, rv]));
+    result[name] = { objects, indices: store.indices };
+  }
+  return result;
+}
+
+// stored applies what the stores were observed to do. Past keepObjects, new keys are not listed. Indices stay as they
+// were: the next contents bring them.
+function stored(before, data) {
+  const changed = data.events.filter((e) => e.at === 'stored' && e.key);
+  if (changed.length === 0) {
+    return before;
+  }
+  const after = { ...before };
+  for (const [name, informer] of Object.entries(data.state.informers)) {
+    const mine = changed.filter((e) => e.kind === informer.kind);
+    if (mine.length === 0) {
+      continue;
+    }
+    const objects = { ...before[name]?.objects };
+    let n = Object.keys(objects).length;
+    for (const e of mine) {
+      const isThere = e.key in objects;
+      if (e.action === 'removed' || e.action === 'was not there') {
+        delete objects[e.key];
+        n -= isThere ? 1 : 0;
+      } else if (isThere || n < keepObjects) {
+        objects[e.key] = e.rv;
+        n += isThere ? 0 : 1;
+      }
+    }
+    after[name] = { indices: {}, ...before[name], objects };
+  }
+  return after;
+}

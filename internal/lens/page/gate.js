@@ -1,0 +1,60 @@
+// Step: the gate that holds observers back, and the breakpoints that shut it.
+import { html, useState } from './ui.js';
+import { Choice, Field, Refusal, Section, useAct } from './parts.js';
+
+// Gate is the toolbar that is always in reach.
+export function Gate({ view, lens, words }) {
+  const { run, error } = useAct(lens);
+  const { mode, key, parked, hit } = view.gate;
+  const paused = mode === 'step';
+  return html`<section class="gate" aria-label=${words.step}>
+    <button type="button" data-test="pause" disabled=${paused && !key} onClick=${() => run('pause')}>${words.pauseAll}</button>
+    <button type="button" data-test="pause-key" disabled=${!view.chosen || (paused && key === view.chosen)}
+      onClick=${() => run('pause', { key: view.chosen })}>${words.pauseKey}</button>
+    <button type="button" data-test="step" disabled=${parked.length === 0} onClick=${() => run('step')}>${words.stepOne}</button>
+    <button type="button" data-test="run" disabled=${!paused && parked.length === 0} onClick=${() => run('run')}>${words.run}</button>
+    <span data-test="mode" role="status">${paused ? words.paused(key, parked.length) : words.running}
+      ${hit && ' ' + words.hit(hit)}${view.gate.muted && ' ' + words.muted}</span>
+    <${Refusal} error=${error} />
+  </section>`;
+}
+
+// What each form of a breakpoint asks for, and the body of the act.
+const forms = {
+  popped: { fields: ['key'], body: ({ key }) => ({ at: 'popped', key }) },
+  tombstone: { fields: [], body: () => ({ at: 'called', tombstone: true }) },
+  over: { fields: ['n'], body: ({ n }) => ({ over: Number(n) }) },
+  failed: { fields: [], body: () => ({ at: 'reconciled', failed: true }) },
+  backingOff: { fields: [], body: () => ({ at: 'state', action: 'BackingOff' }) },
+  event: { fields: ['at', 'key', 'action'], body: ({ at, key, action }) => ({ at, key, action }) },
+};
+
+export function Breakpoints({ view, lens, words }) {
+  const { run, error } = useAct(lens);
+  const [form, setForm] = useState('popped');
+  const [values, setValues] = useState({ key: 'default/web', n: '3', at: 'decoded', action: '' });
+  const set = (name) => (value) => setValues({ ...values, [name]: value });
+  const add = (submit) => {
+    submit.preventDefault();
+    run('breakpoint', forms[form].body(values));
+  };
+  const has = (name) => forms[form].fields.includes(name);
+  return html`<${Section} title=${words.breakpoints} name="breakpoints">
+    <form onSubmit=${add}>
+      <${Choice} label=${words.stopWhen} value=${form} set=${setForm} choices=${Object.keys(forms).map((f) => [f, words.forms[f]])}
+        data-test="breakpoint-form" />
+      ${has('at') && html`<${Choice} label=${words.boundary} value=${values.at} set=${set('at')}
+        choices=${Object.entries(words.at)} />`}
+      ${has('key') && html`<${Field} label=${words.key} value=${values.key} set=${set('key')} data-test="breakpoint-key" />`}
+      ${has('action') && html`<${Field} label=${words.actionIs} value=${values.action} set=${set('action')} />`}
+      ${has('n') && html`<${Field} label=${words.n} type="number" min="1" value=${values.n} set=${set('n')} data-test="breakpoint-n" />`}
+      <button data-test="breakpoint-add">${words.add}</button>
+    </form>
+    <${Refusal} error=${error} />
+    <ul class="rows" data-test="breakpoint-list">${view.gate.breakpoints.map((b) => html`<li key=${b.id}
+      class=${view.gate.hit?.id === b.id ? 'hit' : ''}>${b.id}: <code>${describe(b)}</code> <button type="button" class="small"
+      onClick=${() => run('clear', { id: b.id })} aria-label=${words.removeBreakpoint(b.id)}>${words.remove}</button></li>`)}</ul>
+  <//>`;
+}
+
+const describe = ({ id, ...conditions }) => Object.entries(conditions).map(([name, value]) => `${name} ${value}`).join(', ');

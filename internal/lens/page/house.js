@@ -1,0 +1,56 @@
+// The house: a box for each layer, in the order in which a change passes them. A box is lit if the newest message brought
+// an event of it, and a dot passes into it if the newest message brought an event at the boundary before it.
+import { html } from './ui.js';
+import { total } from './fold.js';
+import { boxAt, boxes } from './places.js';
+import { inside } from './boxes.js';
+import { CopyButton, useAct } from './parts.js';
+
+export function House(props) {
+  const { words } = props;
+  return html`<section aria-labelledby="house-title"><h2 id="house-title">${words.house}</h2>
+    <ol class="house">${boxes.map((box) => html`<${Box} key=${box.id} box=${box} ...${props} />`)}</ol></section>`;
+}
+
+function Box({ box, ...props }) {
+  const { view, words } = props;
+  const { name, does } = words.boxes[box.id];
+  const lit = box.at.some((boundary) => view.moved[boundary] > 0);
+  const Inside = inside[box.id];
+  return html`<li class=${'box ' + box.id + (lit ? ' lit' : '')} data-test=${'box-' + box.id} data-lit=${lit}>
+    <${Edge} from=${box.from} view=${view} />
+    <h3>${name}</h3>
+    <${Counters} box=${box} view=${view} words=${words} />
+    ${view.state && html`<div class="inside"><${Inside} ...${props} /></div>`}
+    <${Held} box=${box} ...${props} />
+    <details class="about"><summary>${words.about}</summary><p>${does}</p><${Code} code=${box.code} words=${words} /></details>
+  </li>`;
+}
+
+// Edge is the arrow into a box. Its dot is another element for each pulse, so that its animation begins anew.
+function Edge({ from, view }) {
+  const pulse = view.pulse[from];
+  const lit = view.moved[from] > 0;
+  return html`<span class=${'edge' + (lit ? ' lit' : '')} data-test=${'edge-' + from} data-pulse=${pulse ?? 0} aria-hidden="true"
+    >${pulse && html`<i key=${pulse} class="dot" />`}</span>`;
+}
+
+function Counters({ box, view, words }) {
+  return html`<dl class="counters">${box.at.map((boundary) => html`<div key=${boundary}><dt>${words.at[boundary]}</dt><dd
+    data-test=${'count-' + boundary}>${words.number(total(view.counts[boundary]))}</dd></div>`)}</dl>`;
+}
+
+// Held lists the calls of observers that the gate holds back in this box.
+function Held({ box, view, lens, words }) {
+  const { run } = useAct(lens);
+  const mine = view.gate.parked.filter((p) => boxAt[p.at] === box.id);
+  return mine.length > 0 && html`<ul class="held" data-test=${'parked-' + box.id}>${mine.map((p) => html`<li key=${p.seq}>
+    ${words.held(p)} <button type="button" class="small" onClick=${() => run('step', { seq: p.seq })}>${words.letGo}</button>
+  </li>`)}</ul>`;
+}
+
+function Code({ code, words }) {
+  return html`<ul class="code">${code.map(([file, line, symbol]) => html`<li key=${symbol}>
+    <code>${file}:${line}</code> <${CopyButton} text=${file + ':' + line} words=${words} /><br /><code class="symbol"
+    >${symbol}…)</code></li>`)}</ul>`;
+}

@@ -1,0 +1,87 @@
+// One object's journey, or all events: lanes over time, a table, and the way back from an event to what led to it.
+import { html, useState } from './ui.js';
+import { boxAt } from './places.js';
+import { Key } from './parts.js';
+import { Lanes } from './lanes.js';
+
+const rowsOfAll = 30; // of the table
+const rowsOfKey = 200;
+
+export function Journey({ view, lens, dispatch, words, choose }) {
+  const [why, setWhy] = useState(null); // {of, chain}
+  const newest = view.held?.at(-1)?.seq ?? Infinity;
+  const events = view.chosen ? view.journey.filter((e) => e.seq <= newest) : view.held ?? view.events;
+  const ask = async (event) => {
+    if (event.key !== view.chosen) {
+      choose(event.key);
+    }
+    const journey = await lens.journey(event.key).catch(() => []);
+    dispatch({ type: 'journey', key: event.key, events: journey });
+    setWhy({ of: event, chain: causes(event.seq, [...lens.view().events, ...journey]) });
+  };
+  const pick = (event) => event?.key && choose(event.key);
+  return html`<section aria-labelledby="journey-title" class="journey">
+    <h2 id="journey-title">${view.chosen ? words.journeyOf(view.chosen) : words.allEvents}</h2>
+    <${Search} view=${view} words=${words} choose=${choose} />
+    <${Lanes} events=${events} line=${view.chosen !== ''} view=${view} dispatch=${dispatch} words=${words} pick=${pick} />
+    ${why && html`<${Why} ...${why} words=${words} close=${() => setWhy(null)} />`}
+    <${Table} events=${events} view=${view} words=${words} choose=${choose} ask=${ask} />
+  </section>`;
+}
+
+// causes follows because from an event back to the first that is known.
+export function causes(seq, events) {
+  const known = new Map(events.map((e) => [e.seq, e])); // of two with the same seq the last: that of the journey
+  const chain = new Map();
+  const open = [seq];
+  while (open.length > 0) {
+    const e = known.get(open.pop());
+    if (e && !chain.has(e.seq)) {
+      chain.set(e.seq, e);
+      open.push(...(e.because ?? []));
+    }
+  }
+  return [...chain.values()].sort((a, b) => a.seq - b.seq);
+}
+
+function Search({ view, words, choose }) {
+  const [text, setText] = useState('');
+  const [known, setKnown] = useState([]);
+  const look = () => {
+    const stored = Object.values(view.stores).flatMap((store) => Object.keys(store.objects));
+    setKnown([...new Set([...view.events.map((e) => e.key ?? '').filter(Boolean), ...stored])].slice(-200).sort());
+  };
+  const submit = (e) => {
+    e.preventDefault();
+    choose(text.trim());
+  };
+  return html`<form class="line" role="search" onSubmit=${submit}>
+    <label>${words.search} <input list="keys" value=${text} placeholder="default/web" data-test="search" onFocus=${look}
+      onInput=${(e) => setText(e.target.value)} /></label>
+    <datalist id="keys">${known.map((key) => html`<option key=${key} value=${key} />`)}</datalist>
+    <button data-test="choose">${words.choose}</button>
+    ${view.chosen && html`<button type="button" data-test="all" onClick=${() => choose('')}>${words.showAll}</button>`}
+  </form>`;
+}
+
+function Why({ of, chain, words, close }) {
+  return html`<div class="why" data-test="why" role="region" aria-label=${words.whyOf(of)}><h3>${words.whyOf(of)}</h3>
+    <ol>${chain.map((e) => html`<li key=${e.seq}>${words.boxes[boxAt[e.at]].name}: ${words.what(e)}</li>`)}</ol>
+    ${chain.length < 2 && html`<p>${words.causeUnknown}</p>`}
+    <button type="button" class="small" onClick=${close}>${words.close}</button></div>`;
+}
+
+function Table({ events, view, words, choose, ask }) {
+  const rows = events.slice(view.chosen ? -rowsOfKey : -rowsOfAll).reverse();
+  return html`<details class="events" open><summary>${words.asTable(rows.length, events.length)}</summary>
+    <div class="scrolled" tabindex="0" role="region" aria-label=${words.asTable(rows.length, events.length)}><table data-test="events">
+      <thead><tr><th scope="col">#</th><th scope="col">${words.time}</th><th scope="col">${words.layer}</th><th
+        scope="col">${words.event}</th><th scope="col">rv</th>${!view.chosen && html`<th scope="col">${words.key}</th>`}<th
+        scope="col">${words.cause}</th></tr></thead>
+      <tbody>${rows.map((e) => html`<tr key=${e.seq} class=${e.error ? 'failed' : ''} data-at=${e.at} data-seq=${e.seq}>
+        <td>${e.seq}</td><td>${(e.us / 1e6).toFixed(6)}</td><td>${words.boxes[boxAt[e.at]].name}</td><td>${words.what(e)}</td>
+        <td>${e.old ? e.old + ' → ' : ''}${e.rv}</td>
+        ${!view.chosen && html`<td>${e.key && html`<${Key} name=${e.key} view=${view} choose=${choose} />`}</td>`}
+        <td>${e.key && html`<button type="button" class="small" aria-label=${words.whyLabel(e)} onClick=${() => ask(e)}
+          >${words.why}</button>`}</td></tr>`)}</tbody></table></div></details>`;
+}

@@ -1,0 +1,128 @@
+// Lanes over time, one a layer, drawn on a canvas. The table beside it says the same to a keyboard and a screen reader.
+import { html, useEffect, useLayoutEffect, useRef, useState } from './ui.js';
+import { boxAt, boxes } from './places.js';
+
+const laneHeight = 24;
+const labelWidth = 86;
+const columnWidth = 14; // of an event, in the order of events
+const radius = 4;
+const laneOf = Object.fromEntries(boxes.map(({ id }, i) => [id, i]));
+const spans = [1, 10, 100, 1000, 10000, 60000]; // milliseconds that are seen at once
+
+// Lanes shows events, oldest first. If line is set, they are one object's, and a line joins them.
+export function Lanes({ events, line, view, dispatch, words, pick }) {
+  const canvas = useRef(null);
+  const [width, setWidth] = useState(0);
+  const [span, setSpan] = useState(1000);
+  const [back, setBack] = useState(0); // how far the lanes are scrolled back
+  const byTime = view.axis === 'time';
+  const room = Math.max(1, width - labelWidth - radius);
+  const seen = byTime ? span * 1000 : Math.floor(room / columnWidth);
+  const first = events.length ? events[0].us : 0;
+  const end = byTime ? (view.held ? events.at(-1)?.us ?? 0 : view.us) : events.length;
+  const most = Math.max(0, Math.ceil(end - (byTime ? first : 0) - seen));
+  const from = end - seen - Math.min(back, most);
+  const x = (e, i) => labelWidth + (byTime ? ((e.us - from) / seen) * room : (i - Math.max(0, from) + 0.5) * columnWidth);
+
+  useEffect(() => {
+    const observer = new ResizeObserver(([entry]) => setWidth(Math.floor(entry.contentRect.width)));
+    observer.observe(canvas.current.parentElement);
+    return () => observer.disconnect();
+  }, []);
+  useLayoutEffect(() => draw(canvas.current, width, events, x, line, words));
+
+  const hold = (on) => {
+    setBack(0);
+    dispatch({ type: 'hold', on });
+  };
+  const scroll = (e) => {
+    if (!view.held) {
+      dispatch({ type: 'hold', on: true });
+    }
+    setBack(most - Number(e.target.value));
+  };
+  const click = (e) => pick(nearest(events, x, e.offsetX, e.offsetY));
+  return html`<div class="line lane-controls">
+      <button type="button" aria-pressed=${!!view.held} data-test="hold" onClick=${() => hold(!view.held)}>${words.hold}</button>
+      <label>${words.axis} <select value=${view.axis} data-test="axis" onChange=${(e) => dispatch({ type: 'axis', axis: e.target.value })}>
+        <option value="order">${words.byOrder}</option><option value="time">${words.byTime}</option></select></label>
+      ${byTime && html`<label>${words.span} <select value=${span} onChange=${(e) => setSpan(Number(e.target.value))}>
+        ${spans.map((ms) => html`<option key=${ms} value=${ms}>${words.milliseconds(ms)}</option>`)}</select></label>`}
+      <label class="scroll">${words.scroll} <input type="range" min="0" max=${most} value=${most - Math.min(back, most)}
+        disabled=${most === 0} data-test="scroll" onInput=${scroll} /></label>
+    </div>
+    <div class="lanes"><canvas ref=${canvas} role="img" data-test="lanes" data-events=${events.length}
+      aria-label=${words.lanesLabel(events.length)} onClick=${click}></canvas></div>
+    <p class="legend">${words.legend}</p>`;
+}
+
+function nearest(events, x, left, top) {
+  const lane = Math.floor(top / laneHeight);
+  let best = null;
+  let distance = columnWidth;
+  events.forEach((e, i) => {
+    const d = Math.abs(x(e, i) - left);
+    if (laneOf[boxAt[e.at]] === lane && d <= distance) {
+      [best, distance] = [e, d];
+    }
+  });
+  return best;
+}
+
+function draw(canvas, width, events, x, line, words) {
+  if (width === 0) {
+    return;
+  }
+  const height = laneHeight * boxes.length;
+  const scale = devicePixelRatio;
+  if (canvas.width !== width * scale || canvas.height !== height * scale) {
+    [canvas.width, canvas.height] = [width * scale, height * scale];
+    canvas.style.height = height + 'px';
+  }
+  const style = getComputedStyle(canvas);
+  const color = (name) => style.getPropertyValue('--' + name);
+  const c = canvas.getContext('2d');
+  c.setTransform(scale, 0, 0, scale, 0, 0);
+  c.clearRect(0, 0, width, height);
+  c.font = '12px system-ui, sans-serif';
+  c.textBaseline = 'middle';
+  boxes.forEach(({ id }, i) => {
+    c.fillStyle = color(i % 2 ? 'panel' : 'page');
+    c.fillRect(0, i * laneHeight, width, laneHeight);
+    c.fillStyle = color('text');
+    c.fillText(words.boxes[id].name, 4, (i + 0.5) * laneHeight);
+  });
+  const points = events.map((e, i) => [x(e, i), (laneOf[boxAt[e.at]] + 0.5) * laneHeight, e])
+    .filter(([left]) => left >= labelWidth && left <= width);
+  if (line) {
+    c.strokeStyle = color('muted');
+    c.beginPath();
+    points.forEach(([left, top]) => c.lineTo(left, top));
+    c.stroke();
+  }
+  const colors = { bad: color('bad'), Service: color('service'), Ingress: color('ingress'), other: color('other') };
+  for (const [left, top, e] of points) {
+    c.fillStyle = e.error ? colors.bad : colors[e.kind] ?? colors.other;
+    mark(c, left, top, e);
+  }
+}
+
+// mark draws a disc for an event of a Service, a square for one of an Ingress, a diamond for a bare key, and a cross for a
+// tombstone.
+function mark(c, left, top, e) {
+  c.beginPath();
+  if (e.tombstone) {
+    c.rect(left - 1, top - radius - 2, 2, 2 * radius + 4);
+    c.rect(left - radius, top - radius, 2 * radius, 2);
+  } else if (e.kind === 'Service') {
+    c.arc(left, top, radius, 0, 2 * Math.PI);
+  } else if (e.kind === 'Ingress') {
+    c.rect(left - radius, top - radius, 2 * radius, 2 * radius);
+  } else {
+    c.moveTo(left, top - radius - 1);
+    c.lineTo(left + radius + 1, top);
+    c.lineTo(left, top + radius + 1);
+    c.lineTo(left - radius - 1, top);
+  }
+  c.fill();
+}

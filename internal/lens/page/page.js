@@ -1,0 +1,38 @@
+// The page's parts, from top to bottom.
+import { html } from './ui.js';
+import { House } from './house.js';
+import { Journey } from './journey.js';
+import { Breakpoints, Gate } from './gate.js';
+import { Acts, Storm, World } from './acts.js';
+import { Faults } from './faults.js';
+
+export default function Page(props) {
+  const { view, lens, words, Lessons } = props;
+  const inLessons = view.path.startsWith('/lesson');
+  return html`
+    <${Header} ...${props} />
+    <${Gate} ...${props} />
+    <div class=${'columns' + (inLessons ? ' in-lesson' : '')}>
+      ${inLessons && html`<aside class="lesson" aria-label=${words.lessons} data-test="lesson"><${Lessons} lens=${lens}
+        lang=${view.lang} path=${view.path} view=${view} /></aside>`}
+      <main><${House} ...${props} /><${Journey} ...${props} /></main>
+      <aside class="side" aria-label=${words.side}>
+        <${Acts} ...${props} /><${Breakpoints} ...${props} /><${Faults} ...${props} /><${Storm} ...${props} /><${World} ...${props} />
+      </aside>
+    </div>`;
+}
+
+function Header({ view, words, setLanguage }) {
+  return html`<header>
+    <h1>${words.title}</h1>
+    <p role="status" data-test="status" class=${view.connected ? 'good' : 'bad'}>${view.connected ? words.connected : words.disconnected}</p>
+    <p><span data-test="seq">${words.events(view.seq)}</span>${view.leftOut > 0 && html` · <span data-test="left-out"
+      class=${view.sampled ? 'sampled' : ''}>${words.leftOut(view.leftOut)}</span>`}</p>
+    <nav aria-label=${words.navigation}>
+      ${view.path && html`<a href="#">${words.onlyHouse}</a>`}
+      <a href="#/lessons" data-test="lessons">${words.lessons}</a>
+      ${[['en', 'English'], ['zh', '中文']].map(([lang, name]) => html`<button key=${lang} type="button" class="small" lang=${lang}
+        aria-pressed=${view.lang === lang} data-test=${'lang-' + lang} onClick=${() => setLanguage(lang)}>${name}</button>`)}
+    </nav>
+  </header>`;
+}

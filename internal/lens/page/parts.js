@@ -1,0 +1,81 @@
+// Small components that the others are made of.
+import { html, useEffect, useState } from './ui.js';
+
+// Key shows a key, and chooses it.
+export function Key({ name, view, choose }) {
+  const isChosen = name === view.chosen;
+  return html`<button type="button" class="key" aria-pressed=${isChosen} onClick=${() => choose(isChosen ? '' : name)}
+    >${name}</button>`;
+}
+
+// Keys shows the first of some keys, and how many there are in all.
+export function Keys({ keys, most = 4, n = keys.length, words, ...rest }) {
+  if (n === 0) {
+    return html`<span class="none">${words.none}</span>`;
+  }
+  const shown = keys.slice(0, most);
+  return html`${shown.map((key) => html`<${Key} key=${key} name=${key} ...${rest} /> `)}
+    ${n > shown.length && html`<span class="more">${words.more(n - shown.length)}</span>`}`;
+}
+
+// CopyButton copies a text, and says so.
+export function CopyButton({ text, words }) {
+  const [copied, setCopied] = useState(false);
+  const copy = async () => {
+    await navigator.clipboard.writeText(text).then(() => setCopied(true), () => setCopied(false));
+  };
+  return html`<button type="button" class="small" aria-label=${words.copyOf(text)} onClick=${copy}
+    >${copied ? words.copied : words.copy}</button>`;
+}
+
+// Countdown shows the time until a moment of the world, as far as the newest message tells the world's time.
+export function Countdown({ due, view, words }) {
+  const [, again] = useState(0);
+  const left = (due - view.us) / 1e6 - (performance.now() - view.at) / 1e3;
+  useEffect(() => {
+    const timer = left > 0 && view.connected ? setTimeout(() => again((n) => n + 1), 100) : 0;
+    return () => clearTimeout(timer);
+  });
+  return html`<span class="countdown">${words.seconds(Math.max(0, left))}</span>`;
+}
+
+// useAct returns do(name, body), which does something and keeps the server's refusal in error and its answer in done.
+export function useAct(lens) {
+  const [state, setState] = useState({ error: null, done: null, busy: false });
+  const run = async (name, body) => {
+    setState({ error: null, done: null, busy: true });
+    try {
+      const done = await lens.act(name, body);
+      setState({ error: null, done, busy: false });
+      return done;
+    } catch (error) {
+      setState({ error, done: null, busy: false });
+      return null;
+    }
+  };
+  return { ...state, run };
+}
+
+// Refusal shows why an act was refused.
+export function Refusal({ error }) {
+  return html`<div role="alert" class="refusal">${error && html`<p data-test="error"
+    >${error.reason && html`<b>${error.reason}</b> `}${error.message}</p>`}</div>`;
+}
+
+// Field is a labelled input.
+export function Field({ label, value, set, ...rest }) {
+  return html`<label class="field"><span>${label}</span><input value=${value} onInput=${(e) => set(e.target.value)}
+    ...${rest} /></label>`;
+}
+
+// Choice is a labelled list of choices, each a value with its label.
+export function Choice({ label, value, set, choices, ...rest }) {
+  return html`<label class="field"><span>${label}</span><select value=${value} onChange=${(e) => set(e.target.value)}
+    ...${rest}>${choices.map(([v, text]) => html`<option key=${v} value=${v} selected=${v === value}>${text}</option>`)}
+  </select></label>`;
+}
+
+// Section is a part of the side panel that can be folded away.
+export function Section({ title, name, open = true, children }) {
+  return html`<details class="section" open=${open} data-test=${name}><summary><h2>${title}</h2></summary>${children}</details>`;
+}

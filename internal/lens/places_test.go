@@ -1,0 +1,66 @@
+package lens
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// placeRow is a function in page/places.js: file, line, and how the line begins.
+var placeRow = regexp.MustCompile(`(?m)^ +\['([^']+\.go)', (\d+), '([^']+)'\],$`)
+
+// boxRow is a box there, with the boundary that leads into it and those that belong to it.
+var boxRow = regexp.MustCompile(`(?m)^  \{ id: '(\w+)', from: '(\w+)', at: \[([^\]]+)\], code: \[$`)
+
+func places(t *testing.T) string {
+	t.Helper()
+	text, err := fs.ReadFile(page, "page/places.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestPlaces_NameTheLinesOfTheCode(t *testing.T) {
+	rows := placeRow.FindAllStringSubmatch(places(t), -1)
+	if want := strings.Count(places(t), ".go'"); len(rows) != want || want == 0 {
+		t.Fatalf("want all %d functions to be read, got %d", want, len(rows))
+	}
+	for _, row := range rows {
+		text, err := os.ReadFile(filepath.Join("../..", filepath.FromSlash(row[1])))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		starts := func(line string) bool { return strings.HasPrefix(line, row[3]) }
+		if i := slices.IndexFunc(strings.Split(string(text), "\n"), starts); strconv.Itoa(i+1) != row[2] {
+			t.Errorf("%s: want %q at line %d, page/places.js says %s", row[1], row[3], i+1, row[2])
+		}
+	}
+}
+
+func TestPlaces_HaveEachBoundaryOnce(t *testing.T) {
+	var got []string
+	for _, box := range boxRow.FindAllStringSubmatch(places(t), -1) {
+		for _, at := range strings.Split(box[3], ", ") {
+			got = append(got, strings.Trim(at, "'"))
+		}
+	}
+	want := []string{}
+	for _, at := range []Boundary{
+		Sent, Request, State, Decoded, Handed, Popped, Stored, Called, Returned, Queued, Taken, Reconciled, Written,
+		Forgotten, PutOff,
+	} {
+		want = append(want, string(at))
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("want the boundaries %q, got %q", want, got)
+	}
+}
