@@ -73,17 +73,20 @@ export function World({ view, lens, words }) {
   const [queue, setQueue] = useState('inorder');
   const [workers, setWorkers] = useState('1');
   const [resync, setResync] = useState('0');
+  const [paged, setPaged] = useState('');
   const reset = (submit) => {
     submit.preventDefault();
-    run('reset', { queue, workers: Number(workers), resync_ms: Number(resync), seed: view.options.seed ?? 1 });
+    run('reset', { queue, workers: Number(workers), resync_ms: Number(resync), paged: paged !== '', seed: view.options.seed ?? 1 });
   };
   return html`<${Section} title=${words.world} name="world" open=${false}>
     <p>${words.worldIs(view.options)}</p>
     <form class="line" onSubmit=${reset}>
       <${Choice} label=${words.queue} value=${queue} set=${setQueue} data-test="reset-queue"
         choices=${[['inorder', words.inorder], ['perkey', words.perkey]]} />
-      <${Field} label=${words.workers} type="number" min="1" max="16" value=${workers} set=${setWorkers} />
-      <${Field} label=${words.resyncMs} type="number" min="0" value=${resync} set=${setResync} />
+      <${Field} label=${words.workers} type="number" min="1" max="16" value=${workers} set=${setWorkers} data-test="reset-workers" />
+      <${Field} label=${words.resyncMs} type="number" min="0" value=${resync} set=${setResync} data-test="reset-resync" />
+      <${Choice} label=${words.lists} value=${paged} set=${setPaged} data-test="reset-lists"
+        choices=${[['', words.streaming], ['paged', words.paged]]} />
       <button data-test="reset">${words.reset}</button>
     </form>
     <${Refusal} error=${error} />

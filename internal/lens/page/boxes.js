@@ -56,8 +56,7 @@ function Store({ name, informer, store, words, view, choose }) {
   const keys = useMemo(() => Object.keys(store?.objects ?? {}).sort(), [store?.objects]);
   const first = keys.includes(view.chosen) ? [view.chosen, ...keys.filter((key) => key !== view.chosen)] : keys;
   const shown = first.slice(0, mostRows);
-  return html`<p>${informer.kind}: <b data-test=${'objects-' + name}>${words.number(informer.objects)}</b> ${words.objects}
-    · rv <b>${informer.rv || '–'}</b>${!informer.synced && html` · <span class="bad">${words.notSynced}</span>`}</p>
+  return html`<p>${informer.kind}: <b data-test=${'objects-' + name}>${words.number(informer.objects)}</b> ${words.objects}, rv <b>${informer.rv || '–'}</b>${!informer.synced && html`, <span class="bad">${words.notSynced}</span>`}</p>
     <ul class="rows">${shown.map((key) => html`<li key=${key}><${Key} name=${key} view=${view} choose=${choose} />
       @${store.objects[key]}</li>`)}</ul>
     ${informer.objects > shown.length && html`<p class="more">${words.more(informer.objects - shown.length)}</p>`}

@@ -2,10 +2,11 @@
 import { html, useState } from './ui.js';
 import { Choice, Field, Refusal, Section, useAct } from './parts.js';
 
-// The faults, and what each of them asks for.
+// The faults, and what each of them asks for. Those in once happen, and are over.
 const faults = {
   cut: [], compact: [], expire: [], stop: [], delay: ['ms'], drop: [], token: [], fail: [], slow: ['ms', 'handler'], panic: ['handler'],
 };
+const once = ['compact', 'expire'];
 
 export function Faults({ view, lens, words }) {
   const { run, error } = useAct(lens);
@@ -26,7 +27,9 @@ function Fault({ name, on, run, view, words }) {
   const set = (isOn) => run('fault', {
     name, on: isOn, ...(isOn && has('ms') && { ms: Number(ms) }), ...(isOn && has('handler') && { handler }),
   });
-  return html`<li><button type="button" aria-pressed=${!!on} data-test=${'fault-' + name} onClick=${() => set(!on)}>${label}</button>
+  const pressed = once.includes(name) ? undefined : !!on;
+  return html`<li class="line"><button type="button" aria-pressed=${pressed} data-test=${'fault-' + name} onClick=${() => set(!on)}
+    >${label}</button>
     <span class="does">${does}</span>
     ${has('ms') && html`<${Field} label="ms" type="number" min="0" max="60000" value=${ms} set=${setMs} disabled=${!!on}
       data-test=${`fault-${name}-ms`} />`}

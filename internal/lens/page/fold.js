@@ -52,6 +52,7 @@ export function fold(view, message) {
 }
 
 // snapshot begins anew. Only if it is of the same world, after a break of the connection, are events kept that are older.
+// Those between the two are left out.
 function snapshot(view, { data, at }) {
   const same = data.world === view.world;
   const first = data.events.length ? data.events[0].seq : data.seq + 1;
@@ -64,7 +65,7 @@ function snapshot(view, { data, at }) {
     options: data.options,
     moved: {},
     pulse: same ? view.pulse : {},
-    leftOut: same ? view.leftOut : 0,
+    leftOut: same ? view.leftOut + Math.max(0, first - 1 - view.seq) : 0,
     sampled: false,
     events: [...older, ...data.events].slice(-keepEvents),
     stores: stores(data.contents),

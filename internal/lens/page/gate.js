@@ -8,15 +8,20 @@ export function Gate({ view, lens, words }) {
   const { mode, key, parked, hit } = view.gate;
   const paused = mode === 'step';
   return html`<section class="gate" aria-label=${words.step}>
-    <button type="button" data-test="pause" disabled=${paused && !key} onClick=${() => run('pause')}>${words.pauseAll}</button>
-    <button type="button" data-test="pause-key" disabled=${!view.chosen || (paused && key === view.chosen)}
-      onClick=${() => run('pause', { key: view.chosen })}>${words.pauseKey}</button>
-    <button type="button" data-test="step" disabled=${parked.length === 0} onClick=${() => run('step')}>${words.stepOne}</button>
-    <button type="button" data-test="run" disabled=${!paused && parked.length === 0} onClick=${() => run('run')}>${words.run}</button>
-    <span data-test="mode" role="status">${paused ? words.paused(key, parked.length) : words.running}
+    <${Button} name="pause" off=${paused && !key} onClick=${() => run('pause')}>${words.pauseAll}<//>
+    <${Button} name="pause-key" off=${!view.chosen || (paused && key === view.chosen)}
+      onClick=${() => run('pause', { key: view.chosen })}>${words.pauseKey}<//>
+    <${Button} name="step" off=${parked.length === 0} onClick=${() => run('step')}>${words.stepOne}<//>
+    <${Button} name="run" off=${!paused && parked.length === 0} onClick=${() => run('run')}>${words.run}<//>
+    <span data-test="mode" role="status">${paused ? words.isPaused(key, parked.length) : words.running}
       ${hit && ' ' + words.hit(hit)}${view.gate.muted && ' ' + words.muted}</span>
     <${Refusal} error=${error} />
   </section>`;
+}
+
+// Button keeps the focus while it is off, so that a keyboard can step again and again.
+function Button({ name, off, onClick, children }) {
+  return html`<button type="button" data-test=${name} aria-disabled=${!!off} onClick=${() => off || onClick()}>${children}</button>`;
 }
 
 // What each form of a breakpoint asks for, and the body of the act.

@@ -32,8 +32,12 @@ function Edge({ from, view }) {
   const pulse = view.pulse[from];
   const lit = view.moved[from] > 0;
   return html`<span class=${'edge' + (lit ? ' lit' : '')} data-test=${'edge-' + from} data-pulse=${pulse ?? 0} aria-hidden="true"
-    >${pulse && html`<i key=${pulse} class="dot" />`}</span>`;
+    >${pulse && html`<i key=${pulse} class="dot" onAnimationEnd=${hide} />`}</span>`;
 }
+
+const hide = (event) => {
+  event.target.hidden = true;
+};
 
 function Counters({ box, view, words }) {
   return html`<dl class="counters">${box.at.map((boundary) => html`<div key=${boundary}><dt>${words.at[boundary]}</dt><dd
@@ -52,5 +56,5 @@ function Held({ box, view, lens, words }) {
 function Code({ code, words }) {
   return html`<ul class="code">${code.map(([file, line, symbol]) => html`<li key=${symbol}>
     <code>${file}:${line}</code> <${CopyButton} text=${file + ':' + line} words=${words} /><br /><code class="symbol"
-    >${symbol}…)</code></li>`)}</ul>`;
+    >${symbol.slice(0, -1)}</code></li>`)}</ul>`;
 }
