@@ -50,11 +50,15 @@ func parse(args []string, out io.Writer) (*options, error) {
 	fs.SetOutput(out)
 	fs.SortFlags = false
 	fs.Usage = func() {
-		fmt.Fprintf(out, "Shows an informer at work in the browser. Open the address that it prints.\n\n%s", fs.FlagUsages())
+		const about = "Shows an informer at work in the browser. Open the address that it prints.\n\n%s"
+		fmt.Fprintf(out, about, fs.FlagUsages())
 	}
-	fs.StringVar(&o.listen, "listen", "127.0.0.1:0", "address of the page; beyond loopback it needs --token-file, --tls-cert and --tls-key")
-	fs.StringVar(&o.tokenFile, "token-file", "", "file with the token; without it a random one, which is in the printed address")
-	fs.StringVar(&o.cert, "tls-cert", "", "file with the certificate; its names are the hosts that the page may be opened under")
+	fs.StringVar(&o.listen, "listen", "127.0.0.1:0",
+		"address of the page; beyond loopback it needs --token-file, --tls-cert and --tls-key")
+	fs.StringVar(&o.tokenFile, "token-file", "",
+		"file with the token; without it a random one, which is in the printed address")
+	fs.StringVar(&o.cert, "tls-cert", "",
+		"file with the certificate; its names are the hosts that the page may be opened under")
 	fs.StringVar(&o.key, "tls-key", "", "file with the certificate's key")
 	fs.StringVar(&o.world.Queue, "queue", "inorder", "queue between reflector and store: inorder or perkey")
 	fs.IntVar(&o.world.Workers, "workers", 1, "how many keys are reconciled at the same time")
@@ -76,7 +80,8 @@ func (o *options) validate(fs *pflag.FlagSet) error {
 	case (o.cert == "") != (o.key == ""):
 		return errors.New("--tls-cert and --tls-key: want both or none")
 	case !isLoopback(host) && (o.tokenFile == "" || o.cert == ""):
-		return fmt.Errorf("--listen %s: others can connect, so --token-file, --tls-cert and --tls-key are needed", o.listen)
+		const needed = "--listen %s: others can connect, so --token-file, --tls-cert and --tls-key are needed"
+		return fmt.Errorf(needed, o.listen)
 	}
 	return o.log.Validate()
 }

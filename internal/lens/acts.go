@@ -8,8 +8,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
-	"time"
 
+	"golang.org/x/time/rate"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -93,7 +93,9 @@ func (a *actor) apply(ctx context.Context, documents string) (applied []Ref, err
 }
 
 // resource returns the client of a kind. If a namespaced object names no namespace, that is "default".
-func (a *actor) resource(kind schema.GroupKind, namespace string, versions ...string) (dynamic.ResourceInterface, error) {
+func (a *actor) resource(
+	kind schema.GroupKind, namespace string, versions ...string,
+) (dynamic.ResourceInterface, error) {
 	mapping, err := a.mapper.RESTMapping(kind, versions...)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errBadBody, err)
@@ -158,18 +160,13 @@ func (a *actor) storm(s Storm) error {
 func (a *actor) rage(ctx context.Context, s Storm) {
 	services := a.services.Services(stormNamespace)
 	random := rand.New(rand.NewPCG(uint64(a.seed), 1))
-	began := time.Now()
+	limit := rate.Inf
+	if s.PerSecond > 0 {
+		limit = rate.Limit(s.PerSecond)
+	}
+	limiter := rate.NewLimiter(limit, 1)
 	for i := range s.Objects + s.Changes {
-		if s.PerSecond > 0 {
-			due := began.Add(time.Duration(i) * time.Second / time.Duration(s.PerSecond))
-			timer := time.NewTimer(time.Until(due))
-			select {
-			case <-timer.C:
-			case <-ctx.Done():
-			}
-			timer.Stop()
-		}
-		if ctx.Err() != nil {
+		if limiter.Wait(ctx) != nil {
 			return
 		}
 		if i < s.Objects {
@@ -180,7 +177,8 @@ func (a *actor) rage(ctx context.Context, s Storm) {
 			_, _ = services.Create(ctx, svc, metav1.CreateOptions{})
 			continue
 		}
-		name, patch := fmt.Sprintf("s-%d", random.IntN(s.Objects)), fmt.Sprintf(`{"metadata":{"labels":{"change":"%d"}}}`, i)
+		name := fmt.Sprintf("s-%d", random.IntN(s.Objects))
+		patch := fmt.Sprintf(`{"metadata":{"labels":{"change":"%d"}}}`, i)
 		_, _ = services.Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 	}
 }

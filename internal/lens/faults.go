@@ -51,10 +51,9 @@ const maxMillis = 60_000
 
 // faults are those that are on. Its methods are safe for concurrent use.
 type faults struct {
-	mu       sync.Mutex // protects what follows
-	on       map[string]Fault
-	changed  chan struct{} // closed, and made anew, at each change: whatever waits because of a fault looks again
-	disabled bool          // the world ends
+	mu      sync.Mutex // protects what follows
+	on      map[string]Fault
+	changed chan struct{} // closed, and made anew, at each change: whatever waits because of a fault looks again
 }
 
 func newFaults() *faults { return &faults{on: map[string]Fault{}, changed: make(chan struct{})} }
@@ -62,7 +61,7 @@ func newFaults() *faults { return &faults{on: map[string]Fault{}, changed: make(
 func (f *faults) isOn(name string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.on[name].On && !f.disabled
+	return f.on[name].On
 }
 
 func (f *faults) all() map[string]Fault {
@@ -93,11 +92,11 @@ func (f *faults) changedLocked() {
 	f.changed = make(chan struct{})
 }
 
-// disable ends all faults for good.
-func (f *faults) disable() {
+// end ends all faults, and with them whatever waits.
+func (f *faults) end() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.disabled = true
+	clear(f.on)
 	f.changedLocked()
 }
 
@@ -106,15 +105,16 @@ func (f *faults) delayed(ctx context.Context) bool {
 	return f.wait(ctx.Done(), func(Fault) bool { return true }, "delay")
 }
 
-// wait waits as long as a fault wants, if it applies, or until it is changed. It returns false if done is closed before.
+// wait waits as long as a fault wants, if it applies, or until it is changed. It returns false if done is closed
+// before.
 func (f *faults) wait(done <-chan struct{}, applies func(Fault) bool, name string) bool {
 	began := time.Now()
 	for {
 		f.mu.Lock()
-		fault, changed, disabled := f.on[name], f.changed, f.disabled
+		fault, changed := f.on[name], f.changed
 		f.mu.Unlock()
 		left := time.Duration(fault.Millis)*time.Millisecond - time.Since(began)
-		if !fault.On || left <= 0 || disabled || !applies(fault) {
+		if !fault.On || left <= 0 || !applies(fault) {
 			return true
 		}
 		timer := time.NewTimer(left)
@@ -141,11 +141,13 @@ func (w *World) SetFault(fault Fault) error {
 		return errPanics
 	}
 	server := w.backend.server.Faults()
-	switch once := map[string]func(){"compact": server.Compact, "expire": func() { server.ExpireWatches() }}[fault.Name]; {
-	case once != nil && fault.On:
-		once()
-		return nil
-	case once != nil:
+	switch fault.Name {
+	case "compact", "expire":
+		if fault.On && fault.Name == "compact" {
+			server.Compact()
+		} else if fault.On {
+			server.ExpireWatches()
+		}
 		return nil
 	}
 	w.backend.faults.set(fault, server)
@@ -156,32 +158,18 @@ func (w *World) SetFault(fault Fault) error {
 	return nil
 }
 
-// faultyHandler is a handler that is slow, or panics, when a fault wants it.
-type faultyHandler[T listwatch.Object] struct {
-	next   sharedinformer.Handler[T]
-	name   string
-	faults *faults
-}
-
-func (h faultyHandler[T]) before() {
-	applies := func(f Fault) bool { return f.Handler == "" || f.Handler == h.name }
-	h.faults.wait(nil, applies, "slow")
-	if f := h.faults.all()["panic"]; f.On && applies(f) {
-		panic(errInjected)
+// faulty makes a handler slow, or panic, when a fault wants it.
+func faulty[T listwatch.Object](next sharedinformer.Handler[T], name string, faults *faults) sharedinformer.Handler[T] {
+	before := func() {
+		applies := func(f Fault) bool { return f.Handler == "" || f.Handler == name }
+		faults.wait(nil, applies, "slow")
+		if f := faults.all()["panic"]; f.On && applies(f) {
+			panic(errInjected)
+		}
 	}
-}
-
-func (h faultyHandler[T]) OnAdd(obj T, initial bool) {
-	h.before()
-	h.next.OnAdd(obj, initial)
-}
-
-func (h faultyHandler[T]) OnUpdate(before, after T) {
-	h.before()
-	h.next.OnUpdate(before, after)
-}
-
-func (h faultyHandler[T]) OnDelete(d sharedinformer.Deletion[T]) {
-	h.before()
-	h.next.OnDelete(d)
+	return sharedinformer.HandlerFuncs[T]{
+		AddFunc:    func(obj T, initial bool) { before(); next.OnAdd(obj, initial) },
+		UpdateFunc: func(was, is T) { before(); next.OnUpdate(was, is) },
+		DeleteFunc: func(d sharedinformer.Deletion[T]) { before(); next.OnDelete(d) },
+	}
 }

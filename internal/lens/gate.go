@@ -1,6 +1,9 @@
 package lens
 
-import "slices"
+import (
+	"slices"
+	"sync"
+)
 
 // GateState is what the page is told of the gate.
 type GateState struct {
@@ -17,9 +20,6 @@ type gate struct {
 	GateState
 	lastID  int
 	closing bool // the world ends, or there is none: nothing is held back
-	// moved is closed, and made anew, whenever something is let go. Those who wait on it never make it. So a hub that was
-	// made outside a testing/synctest bubble can be stepped from there, and virtual time stands still meanwhile.
-	moved chan struct{}
 }
 
 // Parked is a call of an observer that is held back.
@@ -29,6 +29,10 @@ type Parked struct {
 	Kind string   `json:"kind,omitempty"`
 	Key  string   `json:"key,omitempty"`
 	N    int      `json:"n"` // of its events
+
+	// lock is locked; who reported waits for it. It is no channel, so that a world in a testing/synctest bubble can be
+	// stepped from outside, and its virtual time stands still meanwhile.
+	lock *sync.Mutex
 }
 
 // Breakpoint pauses the world at an event that has all that is set here.
@@ -57,11 +61,11 @@ func (b *Breakpoint) matches(e *Event, ready int) bool {
 		(!b.Failed || e.Error != "") && (b.Over == 0 || e.At == Queued && ready > b.Over)
 }
 
-// parkLocked reports whether the gate holds the events back. Then the caller must wait.
-func (h *Hub) parkLocked(events []Event) bool {
+// parkLocked returns the lock that the caller must wait for, or nil if the gate lets the events pass.
+func (h *Hub) parkLocked(events []Event) *sync.Mutex {
 	g := &h.gate
 	if g.closing {
-		return false
+		return nil
 	}
 	held := g.Mode == "step" && slices.ContainsFunc(events, func(e Event) bool { return g.Key == "" || g.Key == e.Key })
 	for i := range events {
@@ -72,39 +76,24 @@ func (h *Hub) parkLocked(events []Event) bool {
 			}
 		}
 	}
-	if e := &events[0]; held {
-		g.Parked = append(g.Parked, Parked{Seq: e.Seq, At: e.At, Kind: e.Kind, Key: e.Key, N: len(events)})
+	if !held {
+		return nil
 	}
-	return held
-}
-
-// wait blocks until what parked with this Seq is let go, or done is closed.
-func (h *Hub) wait(seq uint64, done <-chan struct{}) {
-	is := func(p Parked) bool { return p.Seq == seq }
-	for {
-		h.mu.Lock()
-		held, moved := slices.ContainsFunc(h.gate.Parked, is), h.gate.moved
-		h.mu.Unlock()
-		if !held {
-			return
-		}
-		select {
-		case <-moved:
-		case <-done:
-			h.mu.Lock()
-			defer h.mu.Unlock()
-			h.gate.Parked = slices.DeleteFunc(h.gate.Parked, is)
-			h.wakeLocked()
-			return
-		}
-	}
+	e, lock := &events[0], &sync.Mutex{}
+	lock.Lock()
+	g.Parked = append(g.Parked, Parked{Seq: e.Seq, At: e.At, Kind: e.Kind, Key: e.Key, N: len(events), lock: lock})
+	return lock
 }
 
 // releaseLocked lets those go that are chosen.
 func (h *Hub) releaseLocked(chosen func(Parked) bool) {
-	h.gate.Parked = slices.DeleteFunc(h.gate.Parked, chosen)
-	close(h.gate.moved)
-	h.gate.moved = make(chan struct{})
+	h.gate.Parked = slices.DeleteFunc(h.gate.Parked, func(p Parked) bool {
+		if chosen(p) {
+			p.lock.Unlock()
+			return true
+		}
+		return false
+	})
 	h.wakeLocked()
 }
 
@@ -137,8 +126,8 @@ func (h *Hub) Close() {
 	h.openLocked()
 }
 
-// Step lets go what parked with that Seq. With 0 it is the one that parked first, and something that the server is about to
-// send only if nothing else is parked: so one event passes at a time. It returns nil if there is none.
+// Step lets go what parked with that Seq. With 0 it is the one that parked first, and something that the server is
+// about to send only if nothing else is parked: so one event passes at a time. It returns nil if there is none.
 func (h *Hub) Step(seq uint64) *Parked {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -172,7 +161,8 @@ func (h *Hub) AddBreakpoint(b Breakpoint) int {
 	return b.ID
 }
 
-// ClearBreakpoint removes the one with that ID, or with 0 all, and reports whether there was one. The gate stays as it is.
+// ClearBreakpoint removes the one with that ID, or with 0 all, and reports whether there was one. The gate stays as it
+// is.
 func (h *Hub) ClearBreakpoint(id int) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

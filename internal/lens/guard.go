@@ -79,7 +79,8 @@ func (g *Guard) isHost(host string) bool {
 }
 
 func (g *Guard) isSameOrigin(r *http.Request) bool {
-	if site := r.Header.Get("Sec-Fetch-Site"); r.Method != http.MethodGet && site != "" && site != "same-origin" && site != "none" {
+	site := r.Header.Get("Sec-Fetch-Site")
+	if r.Method != http.MethodGet && site != "" && site != "same-origin" && site != "none" {
 		return false
 	}
 	origin := r.Header.Get("Origin")
@@ -87,7 +88,7 @@ func (g *Guard) isSameOrigin(r *http.Request) bool {
 		return true
 	}
 	u, err := url.Parse(origin)
-	return err == nil && u.Host == r.Host && u.Scheme == map[bool]string{false: "http", true: "https"}[g.Certificate != nil]
+	return err == nil && u.Host == r.Host && (u.Scheme == "https") == (g.Certificate != nil)
 }
 
 func (g *Guard) isKnown(r *http.Request) bool {

@@ -13,8 +13,8 @@ const (
 	tickMost = 200 // events of a tick, beside the notable ones and those of followed keys
 )
 
-// Hub takes the events of a world. It keeps the last of them, counts all, finds their causes, and holds the gate. It has no
-// goroutines and no timers. Its methods are safe for concurrent use.
+// Hub takes the events of a world. It keeps the last of them, counts all, finds their causes, and holds the gate. It
+// has no goroutines and no timers. Its methods are safe for concurrent use.
 type Hub struct {
 	muted atomic.Bool
 
@@ -32,7 +32,6 @@ type Hub struct {
 // NewHub returns a hub whose gate is open.
 func NewHub() *Hub {
 	h := &Hub{ring: make([]Event, ringLen), next: 1, wakers: map[chan struct{}]bool{}}
-	h.gate.moved = make(chan struct{})
 	h.gate.Mode, h.gate.closing = "run", true // until a world begins
 	h.restartLocked()
 	return h
@@ -69,9 +68,9 @@ func (h *Hub) Mute(on bool) {
 	h.Wake()
 }
 
-// report takes the events of one call of an observer. If the gate is shut for one of them, it blocks until the gate lets
-// them go, or until done is closed, which may be nil.
-func (h *Hub) report(done <-chan struct{}, events ...Event) {
+// report takes the events of one call of an observer. If the gate is shut for one of them, it blocks until the gate
+// lets them go.
+func (h *Hub) report(events ...Event) {
 	if len(events) == 0 || h.muted.Load() {
 		return
 	}
@@ -95,8 +94,8 @@ func (h *Hub) report(done <-chan struct{}, events ...Event) {
 	held := h.parkLocked(events)
 	h.wakeLocked()
 	h.mu.Unlock()
-	if held {
-		h.wait(batch, done)
+	if held != nil {
+		held.Lock()
 	}
 }
 
@@ -178,6 +177,7 @@ func hash(key string) uint32 {
 func (h *Hub) last(n uint64) (events []Event, seq uint64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	events = []Event{}
 	from := h.first
 	if h.next-from > n {
 		from = h.next - n

@@ -34,7 +34,7 @@ func TestHub_CountsWhatItLeavesOut(t *testing.T) {
 	for r := range reporters {
 		reporting.Go(func() {
 			for i := range each {
-				h.report(nil, Event{At: Decoded, Kind: "Service", Key: fmt.Sprintf("r%d/k%d", r, i%50)})
+				h.report(Event{At: Decoded, Kind: "Service", Key: fmt.Sprintf("r%d/k%d", r, i%50)})
 			}
 		})
 	}
@@ -51,10 +51,10 @@ func TestHub_SampleHasWholeJourneysAndWhatIsFollowed(t *testing.T) {
 	const keys, each = 500, 6
 	for range each {
 		for k := range keys {
-			h.report(nil, Event{At: Stored, Key: fmt.Sprintf("ns/%d", k)})
+			h.report(Event{At: Stored, Key: fmt.Sprintf("ns/%d", k)})
 		}
 	}
-	h.report(nil, Event{At: Called, Key: "ns/gone", Tombstone: true})
+	h.report(Event{At: Called, Key: "ns/gone", Tombstone: true})
 	n := h.since(0, map[string]bool{"ns/7": true})
 	count := map[string]int{}
 	for _, e := range n.Events {
@@ -68,20 +68,4 @@ func TestHub_SampleHasWholeJourneysAndWhatIsFollowed(t *testing.T) {
 	for key, n := range count {
 		assert.Equal(t, each, n, key)
 	}
-}
-
-func TestHub_ReporterThatIsParkedEndsWithItsRequest(t *testing.T) {
-	h := NewHub()
-	h.Restart()
-	h.Pause("")
-	done, returned := make(chan struct{}), make(chan struct{})
-	wake, end := h.subscribe()
-	defer end()
-	go func() { defer close(returned); h.report(done, Event{At: Sent, Key: "a/b"}) }()
-	for len(h.since(0, nil).Gate.Parked) == 0 {
-		<-wake
-	}
-	close(done)
-	<-returned
-	assert.Empty(t, h.since(0, nil).Gate.Parked)
 }

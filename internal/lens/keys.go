@@ -4,9 +4,9 @@ import (
 	"time"
 )
 
-// keyStates follows which keys the workqueue has. A controller does not show its queue, so this follows from its observations
-// and from the queue's rules: a key that is added while it is processed is dirty, and is ready when that ends. A key
-// counts as done when it is forgotten or put off, a moment before the controller says Done.
+// keyStates follows which keys the workqueue has. A controller does not show its queue, so this follows from its
+// observations and from the queue's rules: a key that is added while it is processed is dirty, and is ready when that
+// ends. A key counts as done when it is forgotten or put off, a moment before the controller says Done.
 type keyStates struct {
 	ready, processing, dirty map[string]bool
 	delayed                  map[string]time.Time

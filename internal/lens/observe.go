@@ -22,7 +22,8 @@ func ofReflector(kind string, o reflector.Observation) []Event {
 	}
 	events := make([]Event, 0, len(o.Events)+len(o.Keys))
 	for _, key := range o.Keys {
-		events = append(events, Event{At: Handed, Kind: kind, Action: o.Op, Key: nameOf(key), Tombstone: o.Op == "DeleteKey"})
+		e := Event{At: Handed, Kind: kind, Action: o.Op, Key: nameOf(key), Tombstone: o.Op == "DeleteKey"}
+		events = append(events, e)
 	}
 	for _, ev := range o.Events {
 		e := Event{At: Decoded, Kind: kind, Action: ev.Type.String(), RV: ev.ResourceVersion}

@@ -1,6 +1,7 @@
 package lens
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"net/http"
@@ -14,8 +15,8 @@ import (
 	"glasswatch/listwatch/wire"
 )
 
-// backend runs the API server in memory, over pipes in place of sockets, and stands in front of it: frames of watches pass
-// here on their way to the pipeline, and some faults happen here.
+// backend runs the API server in memory, over pipes in place of sockets, and stands in front of it: frames of watches
+// pass here on their way to the pipeline, and some faults happen here.
 type backend struct {
 	server   *apiserver.Server
 	api      http.Handler
@@ -24,8 +25,12 @@ type backend struct {
 	listener *apiserver.PipeListener
 }
 
-func newBackend(hub *Hub) *backend {
-	server := apiserver.New(apiserver.Options{BookmarkInterval: 20 * time.Second})
+// bookmarkEvery is the time between bookmarks, unless a world wants another.
+const bookmarkEvery = 20 * time.Second
+
+func newBackend(hub *Hub, options Options) *backend {
+	interval := cmp.Or(time.Duration(options.Bookmark)*time.Millisecond, bookmarkEvery)
+	server := apiserver.New(apiserver.Options{BookmarkInterval: interval})
 	if err := server.SeedNamespaces(stormNamespace); err != nil {
 		panic(err) // the server is empty, so the name is not taken
 	}
@@ -68,8 +73,8 @@ func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	if watch && r.UserAgent() == pipelineAgent {
-		control := http.NewResponseController(w)
-		w = &watchWriter{ResponseWriter: w, control: control, backend: b, ctx: r.Context(), kind: kindOf[path.Base(r.URL.Path)]}
+		control, kind := http.NewResponseController(w), kindOf[path.Base(r.URL.Path)]
+		w = &watchWriter{ResponseWriter: w, control: control, backend: b, ctx: r.Context(), kind: kind}
 	}
 	b.api.ServeHTTP(w, r)
 }
@@ -98,14 +103,14 @@ func (w *watchWriter) Write(frame []byte) (int, error) {
 	}
 	if faults.isOn("drop") && e.Key != "" {
 		e.Error = "lost on the way"
-		w.backend.hub.report(w.ctx.Done(), e)
+		w.backend.hub.report(e)
 		return len(frame), nil
 	}
 	stepping := w.backend.hub.stepping()
 	if stepping {
 		_ = w.control.Flush() // what came before it must not wait with it
 	}
-	w.backend.hub.report(w.ctx.Done(), e)
+	w.backend.hub.report(e)
 	if faults.isOn("stop") || faults.isOn("cut") { // meanwhile
 		panic(http.ErrAbortHandler)
 	}

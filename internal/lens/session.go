@@ -73,7 +73,9 @@ var changes = map[string]func(ctx context.Context, w *World, body []byte) (any, 
 }
 
 // change reads the body.
-func change[T any](do func(context.Context, *World, T) (any, error)) func(context.Context, *World, []byte) (any, error) {
+func change[T any](
+	do func(context.Context, *World, T) (any, error),
+) func(context.Context, *World, []byte) (any, error) {
 	return func(ctx context.Context, w *World, text []byte) (any, error) {
 		body, err := read[T](text)
 		if err != nil {

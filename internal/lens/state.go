@@ -83,7 +83,8 @@ type pendingQueue[T listwatch.Object] interface {
 // State asks the layers.
 func (w *World) State() WorldState {
 	s := WorldState{Informers: map[string]InformerState{}, Workqueue: w.hub.workqueue()}
-	s.Server = ServerState{!w.backend.faults.isOn("stop"), w.backend.server.Revision(), w.backend.server.Faults().Watches()}
+	server := w.backend.server
+	s.Server = ServerState{!w.backend.faults.isOn("stop"), server.Revision(), server.Faults().Watches()}
 	s.Workqueue.Len, s.Workqueue.Workers = w.loop.Len(), w.options.Workers
 	for name, in := range w.informers {
 		s.Informers[name] = in.state()
@@ -94,7 +95,8 @@ func (w *World) State() WorldState {
 // state asks for nothing that needs the informer's mutex: it is held while a batch is parked.
 func (in *informer[T]) state() InformerState {
 	s := InformerState{
-		Kind: in.kind, State: in.reflector.State().String(), Objects: in.Store().Len(), RV: in.Store().ResourceVersion(),
+		Kind: in.kind, State: in.reflector.State().String(),
+		Objects: in.Store().Len(), RV: in.Store().ResourceVersion(),
 		LastSync: in.LastSyncResourceVersion(), Synced: in.HasSynced(), Reflector: in.reflector.Stats(),
 	}
 	if err := in.LastError(); err != nil {
@@ -214,7 +216,9 @@ func (h *Hub) workqueue() WorkqueueState {
 	for key, due := range k.delayed {
 		s.Delayed = append(s.Delayed, Delayed{key, due.Sub(h.began).Microseconds()})
 	}
-	slices.SortFunc(s.Delayed, func(a, b Delayed) int { return cmp.Or(cmp.Compare(a.Due, b.Due), cmp.Compare(a.Key, b.Key)) })
+	slices.SortFunc(s.Delayed, func(a, b Delayed) int {
+		return cmp.Or(cmp.Compare(a.Due, b.Due), cmp.Compare(a.Key, b.Key))
+	})
 	s.Delayed = s.Delayed[:min(len(s.Delayed), listMost)]
 	for key, n := range k.retries {
 		if len(s.Retries) < listMost {

@@ -87,7 +87,8 @@ func (l *Lens) stream(w http.ResponseWriter, r *http.Request) {
 			continue // once more: some of the state follows just after the last event
 		}
 		for !pause(r.Context(), keepAlive, wake) {
-			if _, err := io.WriteString(w, ": still here\n\n"); err != nil || control.Flush() != nil || r.Context().Err() != nil {
+			_, err := io.WriteString(w, ": still here\n\n")
+			if err != nil || control.Flush() != nil || r.Context().Err() != nil {
 				return
 			}
 		}

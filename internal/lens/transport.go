@@ -12,8 +12,8 @@ import (
 // pipelineAgent tells the requests of the pipeline from those of acts, which nothing delays.
 const pipelineAgent = "glasswatch-lens"
 
-// transport is the HTTP transport of the pipeline's clients. It reports each request when its answer begins: those of the
-// informers at Request, those of the reconciler at Written.
+// transport is the HTTP transport of the pipeline's clients. It reports each request when its answer begins: those of
+// the informers at Request, those of the reconciler at Written.
 type transport struct {
 	next http.RoundTripper
 	hub  *Hub
@@ -21,14 +21,15 @@ type transport struct {
 
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	e := Event{At: Request, Kind: kindOf[path.Base(r.URL.Path)], Action: "LIST"}
-	ctx, done := r.Context(), r.Context().Done()
+	query := r.URL.Query()
+	e := Event{At: Request, Kind: kindOf[path.Base(r.URL.Path)], Action: "LIST", RV: query.Get("resourceVersion")}
+	ctx := r.Context()
 	switch key, writes := ctx.Value(reconciling{}).(listwatch.Key); {
 	case writes:
 		e = Event{At: Written, Kind: "Ingress", Action: r.Method, Key: nameOf(key)}
 		// The reconciler's time must not run out while somebody looks at what it is about to get.
-		ctx, done = context.WithoutCancel(ctx), nil
-	case r.URL.Query().Get("watch") != "":
+		ctx = context.WithoutCancel(ctx)
+	case query.Get("watch") != "":
 		e.Action = "WATCH"
 	}
 	answer, err := t.next.RoundTrip(r.WithContext(ctx))
@@ -37,7 +38,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	} else if e.Code = answer.StatusCode; e.Code >= 400 {
 		e.Error = http.StatusText(e.Code)
 	}
-	t.hub.report(done, e)
+	t.hub.report(e)
 	return answer, err
 }
 

@@ -19,6 +19,7 @@ import (
 
 	"glasswatch/controller"
 	"glasswatch/controller/ingress"
+	"glasswatch/indexer"
 	"glasswatch/listwatch"
 	"glasswatch/listwatch/memo"
 	"glasswatch/reflector"
@@ -30,8 +31,10 @@ type Options struct {
 	Queue   string `json:"queue,omitempty"` // inorder or perkey
 	Workers int    `json:"workers,omitempty"`
 	Resync  int    `json:"resync_ms,omitempty"`
-	Paged   bool   `json:"paged,omitempty"` // lists are pages and a watch follows, as before streaming lists
-	Seed    int64  `json:"seed,omitempty"`  // of what is random in acts
+	// Bookmark is the time between bookmarks, 0 is bookmarkEvery.
+	Bookmark int   `json:"bookmark_ms,omitempty"`
+	Paged    bool  `json:"paged,omitempty"` // lists are pages and a watch follows, as before streaming lists
+	Seed     int64 `json:"seed,omitempty"`  // of what is random in acts
 }
 
 const maxWorkers = 16
@@ -44,6 +47,8 @@ func (o *Options) validate() error {
 		return fmt.Errorf("%w: want workers in 0 … %d, got %d", errBadBody, maxWorkers, o.Workers)
 	case o.Resync < 0:
 		return fmt.Errorf("%w: want resync_ms of 0 or more, got %d", errBadBody, o.Resync)
+	case o.Bookmark < 0:
+		return fmt.Errorf("%w: want bookmark_ms of 0 or more, got %d", errBadBody, o.Bookmark)
 	}
 	o.Queue, o.Workers = cmp.Or(o.Queue, "inorder"), max(o.Workers, 1)
 	return nil
@@ -75,7 +80,7 @@ func NewWorld(hub *Hub, options Options) (*World, error) {
 		return nil, err
 	}
 	w := &World{hub: hub, options: options, informers: map[string]looker{}}
-	w.backend = newBackend(hub)
+	w.backend = newBackend(hub, options)
 	if err := w.assemble(); err != nil {
 		return nil, err
 	}
@@ -112,7 +117,8 @@ func (w *World) assemble() error {
 	if err != nil {
 		return err
 	}
-	ingresses, err := newInformer[*networkingv1.Ingress](w, cfg, networkingv1.SchemeGroupVersion.WithResource("ingresses"))
+	gvr := networkingv1.SchemeGroupVersion.WithResource("ingresses")
+	ingresses, err := newInformer[*networkingv1.Ingress](w, cfg, gvr)
 	if err != nil {
 		return err
 	}
@@ -125,9 +131,9 @@ func (w *World) assemble() error {
 	if err != nil {
 		return err
 	}
-	w.loop = controller.New(controller.Reconciler[listwatch.Key](namesKey{reconciler}), controller.Options[listwatch.Key]{
+	w.loop = controller.New[listwatch.Key](namesKey{reconciler}, controller.Options[listwatch.Key]{
 		Name: "ingress", Workers: w.options.Workers, DrainTimeout: -1,
-		Observe: func(o controller.Observation[listwatch.Key]) { w.hub.report(nil, ofController(o)) },
+		Observe: func(o controller.Observation[listwatch.Key]) { w.hub.report(ofController(o)) },
 	})
 	if err := addHandlers(w, services); err != nil {
 		return err
@@ -157,7 +163,7 @@ func (w *World) Close() { w.closing.Do(w.close) }
 func (w *World) close() {
 	w.acts.close()
 	w.hub.Close()
-	w.backend.faults.disable()
+	w.backend.faults.end()
 	w.end()
 	w.running.Wait()
 	w.events.Shutdown()
@@ -173,16 +179,28 @@ type informer[T listwatch.Object] struct {
 	pending   pending
 }
 
+// byApp files objects by their label app. Unlike a namespace, an update may change it.
+func byApp[T listwatch.Object](obj T, dst []string) ([]string, error) {
+	if app := obj.GetLabels()["app"]; app != "" {
+		dst = append(dst, app)
+	}
+	return dst, nil
+}
+
 // newInformer makes an informer that reports what passes.
-func newInformer[T listwatch.Object](w *World, cfg *rest.Config, gvr schema.GroupVersionResource) (*informer[T], error) {
+func newInformer[T listwatch.Object](
+	w *World, cfg *rest.Config, gvr schema.GroupVersionResource,
+) (*informer[T], error) {
 	lw, err := listwatch.NewForConfig[T](cfg, gvr, listwatch.Options{Decoder: memo.New(memo.Options{})})
 	if err != nil {
 		return nil, err
 	}
 	in := &informer[T]{kind: kindOf[gvr.Resource]}
 	opts := sharedinformer.Options[T]{
-		Name: gvr.Resource, Resource: gvr.GroupResource(), ResyncPeriod: time.Duration(w.options.Resync) * time.Millisecond,
-		Observe: func(o sharedinformer.Observation) { w.hub.report(nil, ofInformer(in.kind, o)...) },
+		Name: gvr.Resource, Resource: gvr.GroupResource(),
+		ResyncPeriod: time.Duration(w.options.Resync) * time.Millisecond,
+		Indexers:     indexer.Indexers[T]{"app": byApp[T]},
+		Observe:      func(o sharedinformer.Observation) { w.hub.report(ofInformer(in.kind, o)...) },
 		// What the informer makes by default; here it is kept, to be asked.
 		Feed: func(cfg sharedinformer.ControllerConfig[T]) sharedinformer.Feeder {
 			in.queue, _ = cfg.Queue.(pendingQueue[T])
@@ -195,10 +213,11 @@ func newInformer[T listwatch.Object](w *World, cfg *rest.Config, gvr schema.Grou
 	}
 	opts.Reflector = reflector.Options{
 		DisableStreamingList: w.options.Paged,
-		Backoff:              reflector.Backoff{Base: 200 * time.Millisecond, Max: 2 * time.Second}, // nobody wants to wait for more
+		// Nobody wants to wait for more.
+		Backoff: reflector.Backoff{Base: 200 * time.Millisecond, Max: 2 * time.Second},
 		// While something is parked, neither side gives up.
 		SilenceTimeout: time.Hour, MinWatchTimeout: time.Hour,
-		Observe: func(o reflector.Observation) { w.hub.report(nil, ofReflector(in.kind, o)...) },
+		Observe: func(o reflector.Observation) { w.hub.report(ofReflector(in.kind, o)...) },
 	}
 	in.Informer = sharedinformer.New(listwatch.ListerWatcher[T](lw), opts)
 	w.informers[gvr.Resource] = in
@@ -211,8 +230,8 @@ func addHandlers[T listwatch.Object](w *World, in *informer[T]) error {
 		name    string
 		handler sharedinformer.Handler[T]
 	}{{enqueuer, controller.EnqueueObject[T](w.loop)}, {auditor, sharedinformer.HandlerFuncs[T]{}}} {
-		faulty := faultyHandler[T]{next: h.handler, name: h.name, faults: w.backend.faults}
-		registration, err := in.AddHandler(faulty, sharedinformer.HandlerOptions{Name: h.name})
+		handler := faulty(h.handler, h.name, w.backend.faults)
+		registration, err := in.AddHandler(handler, sharedinformer.HandlerOptions{Name: h.name})
 		if err != nil {
 			return err
 		}

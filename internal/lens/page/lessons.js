@@ -1,6 +1,150 @@
-// The lessons: a panel for the addresses #/lessons and #/lesson/ID.
-import { html } from './ui.js';
+// The lessons: a panel for the addresses #/lessons and #/lesson/ID/PHASE. PHASE is question, answer or break. Each brings
+// about the lesson's state in a new world, so each can be opened by itself.
+import { html, useEffect, useRef, useState } from './ui.js';
+import { snapshot } from './connection.js';
+import { Recorder, play, prepare, run, watchGoal } from './lessons/engine.js';
+import { Inline, Section, useTexts } from './lessons/text.js';
+import { wordsOf } from './lessons/words.js';
+import lessons from './lessons/index.js';
 
-export default function Lessons() {
-  return html`<p>…</p>`;
+const recorder = new Recorder();
+const chosen = new Map(); // the number of the answer, by the lesson's id
+const isPhase = (phase) => ['question', 'answer', 'break'].includes(phase);
+const addressOf = (lesson, phase) => `#/lesson/${lesson.id}/${phase}`;
+
+export default function Lessons({ lens, lang, path }) {
+  useEffect(() => recorder.attach(lens), [lens]);
+  const words = wordsOf(lang);
+  const [, , id, phase] = path.split('/');
+  const lesson = lessons.find((l) => l.id === id);
+  if (!lesson) {
+    return html`<${List} lang=${lang} words=${words} />`;
+  }
+  const now = isPhase(phase) ? phase : 'question';
+  return html`<${Lesson} key=${`${id}/${now}`} lens=${lens} lang=${lang} words=${words} lesson=${lesson} phase=${now} />`;
+}
+
+function List({ lang, words }) {
+  const texts = useTexts(lessons.map((l) => l.file), lang);
+  return html`<h2>${words.lessons}</h2><p>${words.about}</p>
+    <ol class="lessons">${lessons.map((lesson, i) => html`<li key=${lesson.id}>
+      <a href=${addressOf(lesson, 'question')} data-test=${`lesson-${lesson.id}`}>${texts ? html`<${Inline} text=${texts[i].title} />` : lesson.id}</a>
+    </li>`)}</ol>`;
+}
+
+// useLesson brings about a phase. It returns {stage, verdict, acts, error, solve}; stage is preparing, asking, running,
+// observed, trying or reached.
+function useLesson(given, lesson, phase) {
+  const [state, setState] = useState({ stage: 'preparing', acts: [], verdict: null, error: null });
+  const ending = useRef(null);
+  const lens = { ...given, snapshot };
+  const set = (more) => setState((s) => ({ ...s, ...more }));
+  const told = (step) => step.act && setState((s) => ({ ...s, acts: [...s.acts, step] }));
+  const failed = (error) => ending.current?.signal.aborted || set({ error });
+
+  useEffect(() => {
+    const abort = new AbortController();
+    const { signal } = abort;
+    ending.current = abort;
+    const begin = async () => {
+      await connected(signal);
+      await prepare(lens, recorder, lesson, phase, { signal });
+      if (phase === 'question') {
+        set({ stage: 'asking' });
+      } else if (phase === 'answer') {
+        set({ stage: 'running' });
+        set({ verdict: await run(lens, recorder, lesson, { signal, told }), stage: 'observed' });
+      } else {
+        set({ stage: 'trying' });
+        await watchGoal(recorder, lesson, recorder.seq, signal);
+        set({ stage: 'reached' });
+      }
+    };
+    begin().catch(failed);
+    return () => abort.abort(new Error('left'));
+  }, []);
+  const solve = () => play(lens, recorder, lesson.solution, { signal: ending.current.signal, told }).catch(failed);
+  return { ...state, solve };
+}
+
+// connected waits for the page's first snapshot.
+const connected = (signal) => new Promise((resolve, reject) => {
+  const check = () => { if (recorder.now.state) { end(); resolve(); } };
+  const end = recorder.listen(check);
+  signal.addEventListener('abort', () => { end(); reject(signal.reason); });
+  check();
+});
+
+function Lesson({ lens, lang, words, lesson, phase }) {
+  const [text] = useTexts([lesson.file], lang) || [];
+  const state = useLesson(lens, lesson, phase);
+  const heading = useRef(null);
+  useEffect(() => heading.current?.focus(), [text !== undefined]);
+  if (!text) {
+    return html`<p>…</p>`;
+  }
+  const props = { lens, words, lesson, text, ...state };
+  const Phase = { question: Question, answer: Answer, break: Break }[phase];
+  const number = lessons.indexOf(lesson) + 1;
+  return html`<p><a href="#/lessons">${words.lessons}</a> · ${number} / ${lessons.length}</p>
+    <h2 tabindex="-1" ref=${heading}><${Inline} text=${text.title} /></h2>
+    <nav aria-label=${words.phases} class="phases">${['question', 'answer', 'break'].map((name) => html`<a key=${name}
+      href=${addressOf(lesson, name)} aria-current=${name === phase ? 'step' : undefined}>${words[name]}</a>`)}</nav>
+    <p role="status" data-test="stage" data-stage=${state.stage} class=${state.stage === 'reached' ? 'good' : ''}>${words.stages[state.stage]}</p>
+    ${state.error && html`<p role="alert" class="bad" data-test="lesson-error">${state.error.message}</p>`}
+    <${Phase} ...${props} />
+    ${number < lessons.length && phase === 'break' && html`<p><a href=${addressOf(lessons[number], 'question')}
+      data-test="next-lesson">${words.next}</a></p>`}`;
+}
+
+function Question({ words, lesson, text, stage }) {
+  const [answer, setAnswer] = useState(chosen.get(lesson.id));
+  const choose = (n) => { chosen.set(lesson.id, n); setAnswer(n); };
+  const go = (e) => { e.preventDefault(); location.hash = addressOf(lesson, 'answer'); };
+  return html`<${Section} section=${text.state} />
+    <${Section} section=${text.question}>
+      <form onSubmit=${go}><fieldset class="answers"><legend>${words.choose}</legend>
+        ${text.answers.map((a, i) => html`<label key=${i}><input type="radio" name="answer" checked=${answer === i + 1}
+          onChange=${() => choose(i + 1)} data-test=${`answer-${i + 1}`} /><span><${Inline} text=${a} /></span></label>`)}
+      </fieldset>
+      <button type="submit" disabled=${!answer || stage !== 'asking'} data-test="run-lesson">${words.run}</button></form>
+    <//>`;
+}
+
+function Answer({ lens, words, lesson, text, verdict, acts }) {
+  const mine = chosen.get(lesson.id);
+  return html`<${Acts} words=${words} acts=${acts} />
+    ${verdict && html`<${Observed} lens=${lens} words=${words} verdict=${verdict} />
+      ${verdict.ok && html`<p data-test="right-answer" data-right=${mine === lesson.right}
+        class=${mine && (mine === lesson.right ? 'good' : 'bad')}>${words.yours(mine, lesson.right)}
+        ${' '}<${Inline} text=${text.answers[lesson.right - 1]} /></p>`}
+      <${Section} section=${text.explanation} />
+      <p><a href=${addressOf(lesson, 'break')} data-test="break-lesson">${words.breakIt}</a></p>`}`;
+}
+
+function Break({ words, text, stage, solve, acts }) {
+  return html`<${Section} section=${text.goal} />
+    <details><summary>${text.hint.heading}</summary>${text.hint.paragraphs.map((p) => html`<p><${Inline} text=${p} /></p>`)}</details>
+    <p><button type="button" disabled=${stage !== 'trying' || acts.length > 0} data-test="solve" onClick=${solve}>${words.solve}</button></p>
+    <${Acts} words=${words} acts=${acts} />`;
+}
+
+const Acts = ({ words, acts }) => acts.length > 0 && html`<section><h3>${words.done}</h3>
+  <ol class="acts" data-test="acts">${acts.map((step, i) => html`<li key=${i}><code>${step.label || labelOf(step)}</code></li>`)}</ol></section>`;
+
+const labelOf = ({ act, body }) => [act, ...Object.values(body).filter((v) => v !== true).map((v) => (v === false ? 'off' : v))].join(' ');
+
+// Observed shows the events that the proof rests on.
+function Observed({ lens, words, verdict }) {
+  const version = (e) => [e.old, e.rv].filter(Boolean).join(' → ') || (e.delay_us ? `${e.delay_us / 1000} ms` : '');
+  const what = (e) => [e.action, e.initial && 'initial', e.tombstone && 'tombstone', e.code].filter(Boolean).join(' ');
+  return html`<section><h3>${words.observed}</h3>
+    <p data-test="proof" data-ok=${verdict.ok} class=${verdict.ok ? 'good' : 'bad'}>${verdict.ok ? words.holds : words.fails}</p>
+    ${!verdict.ok && html`<ul data-test="missing">${verdict.missing.map((m) => html`<li key=${m}><code>${m}</code></li>`)}</ul>`}
+    <div class="scrolled" tabindex="0" role="group" aria-label=${words.observed}><table class="observed">
+      <thead><tr>${words.columns.map((c) => html`<th key=${c} scope="col">${c}</th>`)}</tr></thead>
+      <tbody>${verdict.because.map((e) => html`<tr key=${e.seq}><td>${(e.us / 1000).toFixed(1)}</td><td>${e.at}${e.handler && ` ${e.handler}`}</td>
+        <td>${e.key && html`<button type="button" class="key" onClick=${() => lens.choose(e.key)}>${e.key}</button>`}</td>
+        <td>${what(e)}</td><td>${version(e)}</td></tr>`)}</tbody>
+    </table></div></section>`;
 }

@@ -1,0 +1,42 @@
+import { act, until } from './engine.js';
+import { at, change, cut, fault, fresh, have, mend, services, verdict, web } from './helpers.js';
+
+/** other writes an object that the informer of Services does not look at. */
+const other = (n) => ({
+  ...act('apply', { yaml: JSON.stringify({
+    apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'default', name: `other-${n}` }, data: { n: String(n) },
+  }) }),
+  label: `apply ConfigMap default/other-${n}`,
+});
+const bookmarks = (events) => at(events, 'handed', { kind: 'Service', action: 'Bookmark' });
+const gone = (events) => at(events, 'sent', { kind: 'Service', action: 'ERROR' }).length > 0;
+
+export default {
+  id: 'bookmarks',
+  file: '02-bookmarks',
+  answers: 4,
+  right: 3,
+  mutant: 'reflector/bookmark-not-taken-over',
+  setup: [...fresh({ bookmark_ms: 1000 }), ...have(web)],
+  run: [
+    ...[1, 2, 3].map(other),
+    until('a bookmark of the newest version', (events, now) => bookmarks(events).some((e) => e.rv === String(now.state.server.revision))),
+    ...cut(),
+    mend('cut'),
+    until('the watch goes on', (events, now) => services(now).state === 'Watching'),
+  ],
+  proof(events, now) {
+    const stored = now.stores.services.objects[web];
+    const watch = at(events, 'request', { kind: 'Service', action: 'WATCH', code: 200 }).pop();
+    const bookmark = bookmarks(events).filter((e) => e.seq < watch?.seq).pop();
+    return verdict([bookmark, watch].filter(Boolean), {
+      'a bookmark with a version that no Service has': Number(bookmark?.rv) > Number(stored),
+      'WATCH from the version of the bookmark': bookmark !== undefined && watch?.rv === bookmark.rv,
+      'no list': at(events, 'handed', { kind: 'Service', action: 'Replace' }).length === 0,
+      'no call of the handler': at(events, 'called', { kind: 'Service' }).length === 0,
+    });
+  },
+  breakSetup: [...fresh(), ...have(web)],
+  goal: gone,
+  solution: [...cut(), change(web, 1), fault('compact'), mend('cut'), until('410 Gone', gone)],
+};

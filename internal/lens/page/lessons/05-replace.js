@@ -1,0 +1,42 @@
+import { until } from './engine.js';
+import { apply, at, calls, change, cut, fault, fresh, have, mend, remove, shape, verdict } from './helpers.js';
+
+const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((name) => `default/${name}`);
+
+/** goesOn: a watch was lost, another followed, and a change came by it, without a list. */
+const goesOn = (events) => {
+  const lost = at(events, 'request', { kind: 'Service', action: 'WATCH' }).find((e) => e.error);
+  const told = at(events, 'called', { kind: 'Service', handler: 'audit' });
+  return at(events, 'handed', { kind: 'Service', action: 'Replace' }).length === 0
+    && lost !== undefined && told.some((e) => e.seq > lost.seq);
+};
+
+export default {
+  id: 'replace',
+  file: '05-replace',
+  answers: 4,
+  right: 2,
+  mutant: 'lessons/relist-overlooks-what-is-gone',
+  setup: [...fresh(), ...have(a, b, c), ...cut()],
+  run: [
+    change(a, 1),
+    remove(b),
+    apply(d),
+    fault('compact'),
+    mend('cut'),
+    until('the handler has got d', (events) => calls(events, d).length > 0),
+  ],
+  proof(events) {
+    const told = at(events, 'called', { kind: 'Service', handler: 'audit' }).filter((e) => [a, b, c, d].includes(e.key));
+    const of = (key) => calls(events, key);
+    return verdict(told, {
+      'first OnDelete of b, a tombstone': told[0]?.key === b && shape(of(b)) === 'OnDelete tombstone',
+      'OnUpdate of a, to another version': shape(of(a)) === 'OnUpdate' && of(a)[0].old !== of(a)[0].rv,
+      'OnUpdate of c, to the same version': shape(of(c)) === 'OnUpdate' && of(c)[0].old === of(c)[0].rv,
+      'OnAdd of d, not of the initial list': shape(of(d)) === 'OnAdd',
+    });
+  },
+  breakSetup: [...fresh(), ...have(a)],
+  goal: goesOn,
+  solution: [...cut(), change(a, 1), mend('cut'), until('the change came', goesOn)],
+};

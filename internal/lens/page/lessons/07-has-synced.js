@@ -1,0 +1,35 @@
+import { act, stepUntil, until } from './engine.js';
+import { apply, at, beforeTheFirstList, fault, handler, services, verdict } from './helpers.js';
+
+const world = () => [...beforeTheFirstList(), apply('default/a', 'default/b', 'default/c')];
+
+/** tooEarly: the list is there and parked behind the queue, and the informer has not synced. */
+const tooEarly = (events, now) => !services(now).synced
+  && at(events, 'handed', { kind: 'Service', action: 'Replace' }).length > 0
+  && now.gate.parked.some((p) => p.at === 'popped' && p.kind === 'Service');
+
+export default {
+  id: 'has-synced',
+  file: '07-has-synced',
+  answers: 4,
+  right: 1,
+  mutant: 'sharedinformer/handler-never-synced',
+  setup: [...world(), fault('slow', { handler: 'audit', ms: 60000 })],
+  run: [
+    act('run'),
+    until('the informer and one handler have synced', (events, now) => services(now).synced && handler(now, 'enqueue').Synced),
+  ],
+  proof(events, now) {
+    const returned = at(events, 'returned', { kind: 'Service', handler: 'audit' });
+    const because = ['popped', 'stored', 'called'].flatMap((boundary) => at(events, boundary, { kind: 'Service' }));
+    return verdict(because, {
+      'the informer has synced': services(now).synced,
+      'the store has the list': services(now).objects >= 3,
+      'the fast handler has synced': handler(now, 'enqueue').Synced,
+      'the slow handler has not': !handler(now, 'audit').Synced && returned.length === 0,
+    });
+  },
+  breakSetup: world(),
+  goal: tooEarly,
+  solution: [stepUntil('the list is popped', tooEarly)],
+};

@@ -1,0 +1,52 @@
+import { act, until } from './engine.js';
+import { at, fresh, have, verdict, web } from './helpers.js';
+
+const ingress = (more) => act('apply', { yaml: JSON.stringify({
+  apiVersion: 'networking.k8s.io/v1', kind: 'Ingress', metadata: { namespace: 'default', name: 'web', ...more.metadata }, spec: more.spec,
+}) });
+
+/** claim is what the other controller writes: it wants another host. */
+const claim = ingress({ spec: { rules: [{ host: 'other.example.com', http: { paths: [
+  { path: '/', pathType: 'Prefix', backend: { service: { name: 'web', port: { number: 80 } } } },
+] } }] } });
+const corrections = (events) => at(events, 'written', { key: web, action: 'PATCH', code: 200 });
+const rounds = 5;
+
+/** inPeace: somebody changed the Ingress, the controller looked at that, and had nothing to write. */
+const inPeace = (events) => {
+  const written = at(events, 'written', { key: web });
+  return at(events, 'decoded', { kind: 'Ingress', key: web, action: 'MODIFIED' }).some((change) => {
+    const done = at(events, 'forgotten', { key: web }).find((e) => e.seq > change.seq);
+    const near = (e) => e.us > change.us - 1e6 && e.seq < done.seq;
+    return done && !events.some((e) => e.at === 'putoff' && e.seq > done.seq) && !written.some(near);
+  });
+};
+
+export default {
+  id: 'fight',
+  file: '12-fight',
+  answers: 4,
+  right: 3,
+  mutant: 'lessons/contest-without-a-delay',
+  setup: [...fresh(), ...have([web, { http: true }])],
+  run: Array.from({ length: rounds }, (_, i) => [
+    claim,
+    until(`correction ${i + 1}`, (events) => corrections(events).length > i),
+  ]).flat(),
+  proof(events) {
+    const writes = corrections(events);
+    const pause = (i) => writes[i]?.us - writes[i - 1]?.us;
+    const putOff = at(events, 'putoff', { key: web });
+    return verdict(events.filter((e) => writes.includes(e) || putOff.includes(e)), {
+      'it corrects each time': writes.length === rounds,
+      'the first three at once': pause(1) + pause(2) < 1.5e6,
+      'the fourth after a second': pause(3) >= 0.9e6,
+      'the fifth after two': pause(4) >= 1.9e6,
+    });
+  },
+  goal: inPeace,
+  solution: [
+    ingress({ metadata: { annotations: { note: 'not yours' } } }),
+    until('both agree', inPeace),
+  ],
+};
