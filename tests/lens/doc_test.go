@@ -1,0 +1,10 @@
+// Package lens drives the lens in a real browser: Chromium, headless. Each test has a lens of its own on a socket, and a
+// window of its own. It waits for conditions of the page, never for time.
+//
+//	go test ./tests/lens                             needs Chromium: apt-get install -y chromium
+//	go test ./tests/lens -run Lessons -lens.show     with a window that can be seen
+//	go test ./tests/lens -run Pictures -update       writes the pictures of the README anew
+//
+// A test fails if the page writes an error to the console or breaks its Content-Security-Policy. Without Chromium the
+// tests are skipped, unless GLASSWATCH_REQUIRE_CHROMIUM is set.
+package lens
