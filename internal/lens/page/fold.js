@@ -12,6 +12,7 @@ export const start = () => ({
   world: 0, // counts resets
   options: {}, // of the world
   seq: 0, // of the newest event
+  before: 0, // the same before the newest message that brought events
   us: 0, // microseconds since the world began, at the newest message
   at: 0, // milliseconds of the page's clock, at the newest message
   counts: {}, // counts[boundary][kind], since the world began
@@ -20,6 +21,7 @@ export const start = () => ({
   leftOut: 0, // events that the stream did not bring
   sampled: false, // the newest message left some out
   events: [], // the newest, oldest first
+  latest: {}, // latest[boundary][kind]: the newest event, of the boundaries that a box tells of
   gate: { mode: 'run', parked: [], breakpoints: [], hit: null, muted: false },
   faults: {},
   state: null, // what the layers say of themselves; null before the first message
@@ -63,11 +65,13 @@ function snapshot(view, { data, at }) {
     connected: true,
     world: data.world,
     options: data.options,
+    before: data.seq,
     moved: {},
     pulse: same ? view.pulse : {},
     leftOut: same ? view.leftOut + Math.max(0, first - 1 - view.seq) : 0,
     sampled: false,
     events: [...older, ...data.events].slice(-keepEvents),
+    latest: latest(same ? view.latest : {}, data.events),
     stores: stores(data.contents),
     held: same ? view.held : null,
   };
@@ -82,6 +86,7 @@ function tick(view, { data, at }) {
   next.sampled = data.left_out > 0;
   if (data.events.length > 0) {
     next.events = [...view.events, ...data.events].slice(-keepEvents);
+    next.latest = latest(view.latest, data.events);
     next.stores = stored(view.stores, data);
     const mine = ofKey(data.events, view.chosen);
     if (view.chosen && mine.length > 0) {
@@ -112,7 +117,15 @@ function movement(view, data) {
     }
   }
   // A message that brings no event, such as one about the gate, leaves what moved last.
-  return Object.keys(moved).length > 0 ? { moved, pulse } : {};
+  return Object.keys(moved).length > 0 ? { moved, pulse, before: view.seq } : {};
+}
+
+function latest(before, events) {
+  let after = before;
+  for (const e of events.filter(({ at }) => at === 'request' || at === 'reconciled' || at === 'written')) {
+    after = { ...after, [e.at]: { ...after[e.at], [e.kind ?? '']: e } };
+  }
+  return after;
 }
 
 // total adds up the counts of all kinds.

@@ -20,11 +20,19 @@ function Box({ box, ...props }) {
   return html`<li class=${'box ' + box.id + (lit ? ' lit' : '')} data-test=${'box-' + box.id} data-lit=${lit}>
     <${Edge} from=${box.from} view=${view} />
     <h3>${name}</h3>
+    <${Passed} box=${box} view=${view} words=${words} />
     <${Counters} box=${box} view=${view} words=${words} />
     ${view.state && html`<div class="inside"><${Inside} ...${props} /></div>`}
     <${Held} box=${box} ...${props} />
     <details class="about"><summary>${words.about}</summary><p>${does}</p><${Code} code=${box.code} words=${words} /></details>
   </li>`;
+}
+
+// Passed tells of the newest event of the chosen key in this box.
+function Passed({ box, view, words }) {
+  const event = view.chosen && view.journey.findLast((e) => box.at.includes(e.at));
+  return event && html`<p class=${'passed' + (event.seq > view.before ? ' now' : '')} data-test=${'passed-' + box.id}
+    data-seq=${event.seq}>${words.what(event)}${event.rv && ' @' + event.rv} <span>${words.moment(event.us / 1e6)}</span></p>`;
 }
 
 // Edge is the arrow into a box. Its dot is another element for each pulse, so that its animation begins anew.

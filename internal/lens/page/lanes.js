@@ -43,8 +43,10 @@ export function Lanes({ events, line, view, dispatch, words, pick }) {
   };
   const click = (e) => pick(nearest(events, x, e.offsetX, e.offsetY));
   return html`<div class="line lane-controls">
-      <button type="button" aria-pressed=${!!view.held} data-test="hold" onClick=${() => hold(!view.held)}>${words.hold}</button>
-      <label>${words.axis} <select value=${view.axis} data-test="axis" onChange=${(e) => dispatch({ type: 'axis', axis: e.target.value })}>
+      <button type="button" aria-pressed=${!!view.held} data-test="hold"
+        onClick=${() => hold(!view.held)}>${words.hold}</button>
+      <label>${words.axis} <select value=${view.axis} data-test="axis"
+        onChange=${(e) => dispatch({ type: 'axis', axis: e.target.value })}>
         <option value="order">${words.byOrder}</option><option value="time">${words.byTime}</option></select></label>
       ${byTime && html`<label>${words.span} <select value=${span} onChange=${(e) => setSpan(Number(e.target.value))}>
         ${spans.map((ms) => html`<option key=${ms} value=${ms}>${words.milliseconds(ms)}</option>`)}</select></label>`}

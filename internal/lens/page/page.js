@@ -27,14 +27,16 @@ export default function Page(props) {
 function Header({ view, words, setLanguage }) {
   return html`<header>
     <h1>${words.title}</h1>
-    <p role="status" data-test="status" class=${view.connected ? 'good' : 'bad'}>${view.connected ? words.connected : words.disconnected}</p>
+    <p role="status" data-test="status" class=${view.connected ? 'good' : 'bad'}
+      >${view.connected ? words.connected : words.disconnected}</p>
     <p><span data-test="seq">${words.events(view.seq)}</span>${view.leftOut > 0 && html` · <span data-test="left-out"
       class=${view.sampled ? 'sampled' : ''}>${words.leftOut(view.leftOut)}</span>`}</p>
     <nav aria-label=${words.navigation}>
       ${view.path && html`<a href="#">${words.onlyHouse}</a>`}
       <a href="#/lessons" data-test="lessons">${words.lessons}</a>
-      ${[['en', 'English'], ['zh', '中文']].map(([lang, name]) => html`<button key=${lang} type="button" class="small" lang=${lang}
-        aria-pressed=${view.lang === lang} data-test=${'lang-' + lang} onClick=${() => setLanguage(lang)}>${name}</button>`)}
+      ${[['en', 'English'], ['zh', '中文']].map(([lang, name]) => html`<button key=${lang} type="button" class="small"
+        lang=${lang} aria-pressed=${view.lang === lang} data-test=${'lang-' + lang}
+        onClick=${() => setLanguage(lang)}>${name}</button>`)}
     </nav>
   </header>`;
 }

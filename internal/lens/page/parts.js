@@ -22,7 +22,7 @@ export function Keys({ keys, most = 4, n = keys.length, words, ...rest }) {
 export function CopyButton({ text, words }) {
   const [copied, setCopied] = useState(false);
   const copy = async () => {
-    await navigator.clipboard.writeText(text).then(() => setCopied(true), () => setCopied(false));
+    await navigator.clipboard?.writeText(text).then(() => setCopied(true), () => setCopied(false));
   };
   return html`<button type="button" class="small" aria-label=${words.copyOf(text)} onClick=${copy}
     >${copied ? words.copied : words.copy}</button>`;

@@ -19,6 +19,7 @@ export const en = {
   copy: 'copy',
   copied: 'copied',
   copyOf: (text) => `copy ${text}`,
+  moment: (s) => `at ${s.toFixed(6)} s`,
   seconds: (s) => `${s.toFixed(1)} s`,
   milliseconds: (ms) => (ms < 1000 ? `${ms} ms` : `${ms / 1000} s`),
   boxes: {
@@ -42,6 +43,7 @@ export const en = {
   down: 'down',
   revision: 'revision',
   watches: 'watches',
+  fromVersion: (rv) => `from ${rv}`,
   noAnswer: 'no answer',
   lastSync: 'The resourceVersion up to which the reflector has read',
   inQueue: 'in the queue',
@@ -118,6 +120,7 @@ export const en = {
   streaming: 'streaming',
   paged: 'in pages',
   resyncMs: 'resync, ms (0: off)',
+  bookmarkMs: 'bookmarks, ms (0: 20 s)',
   reset: 'Start an empty world',
   session: 'Download what was done so far',
 

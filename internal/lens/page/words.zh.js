@@ -19,6 +19,7 @@ export const zh = {
   copy: '复制',
   copied: '已复制',
   copyOf: (text) => `复制 ${text}`,
+  moment: (s) => `${s.toFixed(6)} 秒`,
   seconds: (s) => `${s.toFixed(1)} 秒`,
   milliseconds: (ms) => (ms < 1000 ? `${ms} 毫秒` : `${ms / 1000} 秒`),
   boxes: {
@@ -41,6 +42,7 @@ export const zh = {
   down: '已停止',
   revision: '版本',
   watches: 'watch 数',
+  fromVersion: (rv) => `自 ${rv} 起`,
   noAnswer: '无应答',
   lastSync: 'reflector 已读到的 resourceVersion',
   inQueue: '个在队列中',
@@ -117,6 +119,7 @@ export const zh = {
   streaming: '流式',
   paged: '分页',
   resyncMs: 'resync 周期，毫秒（0 为关闭）',
+  bookmarkMs: '书签间隔，毫秒（0 为 20 秒）',
   reset: '从空的集群重新开始',
   session: '下载到目前为止的操作记录',
 
