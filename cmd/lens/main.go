@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -49,10 +48,6 @@ func parse(args []string, out io.Writer) (*options, error) {
 	fs := pflag.NewFlagSet("lens", pflag.ContinueOnError)
 	fs.SetOutput(out)
 	fs.SortFlags = false
-	fs.Usage = func() {
-		const about = "Shows an informer at work in the browser. Open the address that it prints.\n\n%s"
-		fmt.Fprintf(out, about, fs.FlagUsages())
-	}
 	fs.StringVar(&o.listen, "listen", "127.0.0.1:0",
 		"address of the page; beyond loopback it needs --token-file, --tls-cert and --tls-key")
 	fs.StringVar(&o.tokenFile, "token-file", "",
@@ -79,16 +74,11 @@ func (o *options) validate(fs *pflag.FlagSet) error {
 		return fmt.Errorf("--listen: want host:port, got %q: %w", o.listen, err)
 	case (o.cert == "") != (o.key == ""):
 		return errors.New("--tls-cert and --tls-key: want both or none")
-	case !isLoopback(host) && (o.tokenFile == "" || o.cert == ""):
+	case host != "localhost" && !net.ParseIP(host).IsLoopback() && (o.tokenFile == "" || o.cert == ""):
 		const needed = "--listen %s: others can connect, so --token-file, --tls-cert and --tls-key are needed"
 		return fmt.Errorf(needed, o.listen)
 	}
 	return o.log.Validate()
-}
-
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // minToken is how many bytes a token from a file must have.
@@ -112,10 +102,7 @@ func (o *options) secrets() (token string, certificate *tls.Certificate, err err
 	if err != nil {
 		return "", nil, fmt.Errorf("--tls-cert: %w", err)
 	}
-	if loaded.Leaf == nil {
-		loaded.Leaf, err = x509.ParseCertificate(loaded.Certificate[0])
-	}
-	return token, &loaded, err
+	return token, &loaded, nil
 }
 
 func run(ctx context.Context, args []string, out io.Writer) (err error) {
@@ -166,20 +153,14 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 
 // serve ends with ctx, and the streams with it.
 func serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	server := &http.Server{
 		Handler: handler, ReadHeaderTimeout: 10 * time.Second,
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(listener) }()
-	select {
-	case err := <-ended:
-		return err
-	case <-ctx.Done():
-		err := server.Close()
-		<-ended
+	end := context.AfterFunc(ctx, func() { _ = server.Close() })
+	defer end()
+	if err := server.Serve(listener); ctx.Err() == nil {
 		return err
 	}
+	return nil
 }
