@@ -14,6 +14,9 @@ import (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	if err := flag.Set("test.parallel", "4"); err != nil { // the tests mostly wait
+		panic(err)
+	}
 	klog.SetLogger(logr.Discard())  // failures are on purpose here
 	utilruntime.ReallyCrash = false // so are panics of handlers
 	code := m.Run()
