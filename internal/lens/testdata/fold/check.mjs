@@ -33,7 +33,7 @@ function written({ about, messages }, view) {
   return `{"about": ${JSON.stringify(about)},\n"messages": [\n${lines.join(',\n')}\n],\n"view": {\n${fields.join(',\n')}\n}}\n`;
 }
 
-if (globalThis.process?.argv[1] === import.meta.filename) {
+if (globalThis.process && process.argv[1] === import.meta.filename) {
   const { readFileSync, writeFileSync } = await import('node:fs');
   const { resolve } = await import('node:path');
   const { pathToFileURL } = await import('node:url');
