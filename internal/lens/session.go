@@ -3,8 +3,8 @@ package lens
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
+	"time"
 )
 
 const sessionFormat = "lens session 1"
@@ -24,42 +24,25 @@ type Action struct {
 }
 
 // Session returns what was done so far.
-func (l *Lens) Session() Session {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	s := l.session
-	s.Actions = slices.Clone(s.Actions)
-	return s
+func (w *World) Session() Session {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return Session{Format: sessionFormat, Options: w.options, Actions: slices.Clone(w.actions)}
 }
 
-// Do does what POST /act/NAME does. The result is for JSON, or nil.
-func (l *Lens) Do(ctx context.Context, name string, body []byte) (any, error) {
-	change, recorded := changes[name]
-	if recorded || name == "reset" {
-		l.acting.Lock()
-		defer l.acting.Unlock()
+// Do does an act that is in the session. The others change when things happen, not what.
+func (w *World) Do(ctx context.Context, name string, body []byte) (any, error) {
+	w.acting.Lock()
+	defer w.acting.Unlock()
+	if json.Valid(body) {
+		w.mu.Lock()
+		w.actions = append(w.actions, Action{time.Since(w.began).Microseconds(), name, slices.Clone(body)})
+		w.mu.Unlock()
 	}
-	if recorded && json.Valid(body) {
-		l.mu.Lock()
-		us := l.hub.micros()
-		l.session.Actions = append(l.session.Actions, Action{us, name, slices.Clone(body)})
-		l.mu.Unlock()
-	}
-	if recorded {
-		world, _ := l.World()
-		return change(ctx, world, body)
-	}
-	if name != "reset" {
-		return l.hub.do(name, body)
-	}
-	options, err := read[Options](body)
-	if err == nil {
-		err = l.begin(options)
-	}
-	return nil, err
+	return changes[name](context.WithoutCancel(ctx), w, body)
 }
 
-// changes are the acts that are in a session. The others change when things happen, not what.
+// changes are the acts that are in a session.
 var changes = map[string]func(ctx context.Context, w *World, body []byte) (any, error){
 	"apply": change(func(ctx context.Context, w *World, body struct {
 		YAML string `json:"yaml"`
@@ -69,7 +52,7 @@ var changes = map[string]func(ctx context.Context, w *World, body []byte) (any, 
 	}),
 	"delete": change(func(ctx context.Context, w *World, ref Ref) (any, error) { return nil, w.acts.remove(ctx, ref) }),
 	"storm":  change(func(_ context.Context, w *World, s Storm) (any, error) { return nil, w.acts.storm(s) }),
-	"fault":  change(func(_ context.Context, w *World, f Fault) (any, error) { return nil, w.SetFault(f) }),
+	"fault":  change(func(_ context.Context, w *World, f Fault) (any, error) { return nil, w.setFault(f) }),
 }
 
 // change reads the body.
@@ -83,34 +66,4 @@ func change[T any](
 		}
 		return do(ctx, w, body)
 	}
-}
-
-// do does what concerns the gate.
-func (h *Hub) do(name string, body []byte) (any, error) {
-	b, err := read[struct {
-		Breakpoint
-		Seq uint64 `json:"seq"`
-		On  bool   `json:"on"`
-	}](body)
-	switch {
-	case err != nil:
-		return nil, err
-	case name == "pause":
-		h.Pause(b.Key)
-	case name == "step":
-		return map[string]*Parked{"released": h.Step(b.Seq)}, nil
-	case name == "run":
-		h.Run()
-	case name == "mute":
-		h.Mute(b.On)
-	case name == "breakpoint" && b.Breakpoint == (Breakpoint{}):
-		return nil, fmt.Errorf("%w: a breakpoint for everything is a pause", errBadBody)
-	case name == "breakpoint":
-		return map[string]int{"id": h.AddBreakpoint(b.Breakpoint)}, nil
-	case name == "clear" && !h.ClearBreakpoint(b.ID):
-		return nil, fmt.Errorf("%w breakpoint %d", errUnknown, b.ID)
-	case name != "clear":
-		return nil, fmt.Errorf("%w act %q", errUnknown, name)
-	}
-	return nil, nil
 }

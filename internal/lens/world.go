@@ -3,9 +3,11 @@ package lens
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -40,17 +42,11 @@ type Options struct {
 const maxWorkers = 16
 
 func (o *Options) validate() error {
-	switch {
-	case o.Queue != "" && o.Queue != "inorder" && o.Queue != "perkey":
-		return fmt.Errorf("%w: want queue inorder or perkey, got %q", errBadBody, o.Queue)
-	case o.Workers < 0 || o.Workers > maxWorkers:
-		return fmt.Errorf("%w: want workers in 0 … %d, got %d", errBadBody, maxWorkers, o.Workers)
-	case o.Resync < 0:
-		return fmt.Errorf("%w: want resync_ms of 0 or more, got %d", errBadBody, o.Resync)
-	case o.Bookmark < 0:
-		return fmt.Errorf("%w: want bookmark_ms of 0 or more, got %d", errBadBody, o.Bookmark)
-	}
 	o.Queue, o.Workers = cmp.Or(o.Queue, "inorder"), max(o.Workers, 1)
+	if o.Queue != "inorder" && o.Queue != "perkey" || o.Workers > maxWorkers || min(o.Resync, o.Bookmark) < 0 {
+		const want = "%w: want queue inorder or perkey, 1 … %d workers, and times of 0 or more, got %+v"
+		return fmt.Errorf(want, errBadBody, maxWorkers, *o)
+	}
 	return nil
 }
 
@@ -68,10 +64,16 @@ type World struct {
 	acts      *actor
 	informers map[string]looker // by resource
 	loop      *controller.Controller[listwatch.Key]
+	ctx       context.Context // of all that runs
 	end       context.CancelFunc
 	running   sync.WaitGroup
 	events    record.EventBroadcaster
 	closing   sync.Once
+	began     time.Time
+
+	acting  sync.Mutex // held while something is done, so that actions has the order of what was done
+	mu      sync.Mutex // protects what follows
+	actions []Action
 }
 
 // NewWorld starts a world whose observers report to hub. Close it.
@@ -79,12 +81,10 @@ func NewWorld(hub *Hub, options Options) (*World, error) {
 	if err := options.validate(); err != nil {
 		return nil, err
 	}
-	w := &World{hub: hub, options: options, informers: map[string]looker{}}
+	w := &World{hub: hub, options: options, informers: map[string]looker{}, began: time.Now(), actions: []Action{}}
 	w.backend = newBackend(hub, options)
-	if err := w.assemble(); err != nil {
-		return nil, err
-	}
-	return w, nil
+	w.ctx, w.end = context.WithCancel(context.Background())
+	return w, w.assemble()
 }
 
 // config is for clients of the server. Those of the pipeline are observed.
@@ -135,35 +135,27 @@ func (w *World) assemble() error {
 		Name: "ingress", Workers: w.options.Workers, DrainTimeout: -1,
 		Observe: func(o controller.Observation[listwatch.Key]) { w.hub.report(ofController(o)) },
 	})
-	if err := addHandlers(w, services); err != nil {
+	if err := errors.Join(addHandlers(w, services), addHandlers(w, ingresses)); err != nil {
 		return err
 	}
-	if err := addHandlers(w, ingresses); err != nil {
-		return err
-	}
-	w.start(events)
-	return nil
-}
-
-// start runs everything until Close.
-func (w *World) start(events typedcorev1.EventsGetter) {
-	ctx, end := context.WithCancel(context.Background())
-	w.end = end
 	w.events.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: events.Events("")})
-	w.running.Go(func() { w.backend.run(ctx) })
+	w.running.Go(func() { w.backend.run(w.ctx) })
 	for _, in := range w.informers {
-		w.running.Go(func() { _ = in.Run(ctx) }) // the error is for a second Run
+		w.running.Go(func() { _ = in.Run(w.ctx) }) // the error is for a second Run
 	}
-	w.running.Go(func() { _ = w.loop.Run(ctx) }) // nothing is drained
+	w.running.Go(func() { _ = w.loop.Run(w.ctx) }) // nothing is drained
+	return nil
 }
 
 // Close ends the world, and returns when its goroutines have ended. It opens the gate.
 func (w *World) Close() { w.closing.Do(w.close) }
 
 func (w *World) close() {
-	w.acts.close()
+	_ = w.acts.storm(Storm{}) // ends the one that there is
 	w.hub.Close()
-	w.backend.faults.end()
+	for name := range w.backend.faults.all() {
+		w.backend.faults.set(Fault{Name: name})
+	}
 	w.end()
 	w.running.Wait()
 	w.events.Shutdown()
@@ -172,11 +164,13 @@ func (w *World) close() {
 // informer is one, with what the lens asks it.
 type informer[T listwatch.Object] struct {
 	*sharedinformer.Informer[T]
+	hub       *Hub
 	kind      string
 	reflector *reflector.Reflector[T]
 	queue     pendingQueue[T]
 	handlers  []*sharedinformer.Registration
-	pending   pending
+	asking    sync.Mutex              // held by the goroutine that asks the queue
+	waiting   atomic.Pointer[waiting] // what it said last
 }
 
 // byApp files objects by their label app. Unlike a namespace, an update may change it.
@@ -195,7 +189,7 @@ func newInformer[T listwatch.Object](
 	if err != nil {
 		return nil, err
 	}
-	in := &informer[T]{kind: kindOf[gvr.Resource]}
+	in := &informer[T]{hub: w.hub, kind: kindOf[gvr.Resource]}
 	opts := sharedinformer.Options[T]{
 		Name: gvr.Resource, Resource: gvr.GroupResource(),
 		ResyncPeriod: time.Duration(w.options.Resync) * time.Millisecond,
@@ -213,8 +207,8 @@ func newInformer[T listwatch.Object](
 	}
 	opts.Reflector = reflector.Options{
 		DisableStreamingList: w.options.Paged,
-		// Nobody wants to wait for more.
-		Backoff: reflector.Backoff{Base: 200 * time.Millisecond, Max: 2 * time.Second},
+		// Nobody wants to wait for more. Without jitter a session can be played again.
+		Backoff: reflector.Backoff{Base: 200 * time.Millisecond, Max: 2 * time.Second, Jitter: -1},
 		// While something is parked, neither side gives up.
 		SilenceTimeout: time.Hour, MinWatchTimeout: time.Hour,
 		Observe: func(o reflector.Observation) { w.hub.report(ofReflector(in.kind, o)...) },
