@@ -21,7 +21,6 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/klog/v2"
 
-	"glasswatch/cmd/internal/logging"
 	"glasswatch/internal/lens"
 )
 
@@ -39,8 +38,6 @@ type options struct {
 	listen    string
 	tokenFile string
 	cert, key string
-	world     lens.Options
-	log       logging.Flags
 }
 
 func parse(args []string, out io.Writer) (*options, error) {
@@ -55,10 +52,6 @@ func parse(args []string, out io.Writer) (*options, error) {
 	fs.StringVar(&o.cert, "tls-cert", "",
 		"file with the certificate; its names are the hosts that the page may be opened under")
 	fs.StringVar(&o.key, "tls-key", "", "file with the certificate's key")
-	fs.StringVar(&o.world.Queue, "queue", "inorder", "queue between reflector and store: inorder or perkey")
-	fs.IntVar(&o.world.Workers, "workers", 1, "how many keys are reconciled at the same time")
-	fs.Int64Var(&o.world.Seed, "seed", 1, "of what is random in a storm")
-	o.log.AddTo(fs)
 	if err := fs.Parse(args); err != nil {
 		return nil, err
 	}
@@ -78,7 +71,7 @@ func (o *options) validate(fs *pflag.FlagSet) error {
 		const needed = "--listen %s: others can connect, so --token-file, --tls-cert and --tls-key are needed"
 		return fmt.Errorf(needed, o.listen)
 	}
-	return o.log.Validate()
+	return nil
 }
 
 // minToken is how many bytes a token from a file must have.
@@ -105,7 +98,7 @@ func (o *options) secrets() (token string, certificate *tls.Certificate, err err
 	return token, &loaded, nil
 }
 
-func run(ctx context.Context, args []string, out io.Writer) (err error) {
+func run(ctx context.Context, args []string, out io.Writer) error {
 	o, err := parse(args, out)
 	if errors.Is(err, pflag.ErrHelp) {
 		return nil
@@ -117,20 +110,13 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	stop, err := o.log.Start(os.Stderr)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, stop()) }()
-	if !o.log.Asked() {
-		klog.SetLogger(logr.Discard()) // the page tells the story; the failures in it are on purpose
-	}
+	klog.SetLogger(logr.Discard())  // the page tells the story; the failures in it are on purpose
 	utilruntime.ReallyCrash = false // a handler that panics is a lesson
 	listener, err := net.Listen("tcp", o.listen)
 	if err != nil {
 		return err
 	}
-	l, err := lens.New(o.world)
+	l, err := lens.New(lens.Options{})
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}

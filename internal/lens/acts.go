@@ -54,10 +54,11 @@ func newActor(w *World) (*actor, error) {
 	return &actor{objects: objects, mapper: mapper, seed: w.options.Seed, endStorm: func() {}}, nil
 }
 
-// Ref names an object on the server.
+// Ref names an object, or a delta of one.
 type Ref struct {
-	Kind string `json:"kind"`
-	Key  string `json:"key"`
+	Type string `json:"type,omitempty"` // of a delta
+	Kind string `json:"kind,omitempty"`
+	Key  string `json:"key,omitempty"`
 	RV   string `json:"rv,omitempty"`
 }
 
@@ -82,7 +83,7 @@ func (a *actor) apply(ctx context.Context, documents string) (applied []Ref, err
 		if err != nil {
 			return applied, err
 		}
-		applied = append(applied, Ref{got.GetKind(), nameOf(listwatch.KeyOf(got)), got.GetResourceVersion()})
+		applied = append(applied, Ref{Kind: got.GetKind(), Key: nameOf(listwatch.KeyOf(got)), RV: got.GetResourceVersion()})
 	}
 }
 

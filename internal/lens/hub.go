@@ -115,6 +115,9 @@ type News struct {
 	LeftOut uint64    `json:"left_out"`
 	Counts  Counts    `json:"counts"`
 	Gate    GateState `json:"gate"`
+
+	Faults map[string]Fault `json:"faults"`
+	State  WorldState       `json:"state"`
 }
 
 // since returns what came after seq. Of more than tickMost events it chooses, by their keys.

@@ -37,27 +37,14 @@ type InformerState struct {
 	Synced    bool                          `json:"synced"`
 	Error     string                        `json:"error,omitempty"`
 	Queued    int                           `json:"queued"`
-	Pending   []Pending                     `json:"pending"` // the first listMost
+	Pending   []Ref                         `json:"pending"` // the first listMost
 	Reflector reflector.Stats               `json:"reflector"`
 	Handlers  []sharedinformer.HandlerStats `json:"handlers"`
 }
 
-// Pending is a delta that waits in a queue.
-type Pending struct {
-	Type string `json:"type"`
-	Key  string `json:"key,omitempty"`
-	RV   string `json:"rv,omitempty"`
-}
-
-// StoredObject is an object in a store.
-type StoredObject struct {
-	Key string `json:"key"`
-	RV  string `json:"rv"`
-}
-
 // Contents are a store's, for a snapshot.
 type Contents struct {
-	Store   []StoredObject            `json:"store"`
+	Store   []Ref                     `json:"store"`
 	LeftOut int                       `json:"store_left_out"`
 	Indices map[string]map[string]int `json:"indices"` // how many objects a value has
 }
@@ -110,10 +97,10 @@ func (in *informer[T]) state() InformerState {
 	return s
 }
 
-func (in *informer[T]) deltas() []Pending {
-	deltas, list := in.queue.Pending(), []Pending{}
+func (in *informer[T]) deltas() []Ref {
+	deltas, list := in.queue.Pending(), []Ref{}
 	for _, d := range deltas[:min(len(deltas), listMost)] {
-		p := Pending{Type: d.Type.String(), Key: nameOf(d.Key)}
+		p := Ref{Type: d.Type.String(), Key: nameOf(d.Key)}
 		switch {
 		case d.Bulk != nil:
 			p.RV = d.Bulk.ResourceVersion
@@ -128,7 +115,7 @@ func (in *informer[T]) deltas() []Pending {
 // waiting is what a queue said last.
 type waiting struct {
 	n    int
-	list []Pending
+	list []Ref
 }
 
 // ask asks the queue, unless its lock is held for as long as something is parked: then the last answer stands.
@@ -147,16 +134,16 @@ func (in *informer[T]) ask() waiting {
 	if last := in.waiting.Load(); last != nil {
 		return *last
 	}
-	return waiting{list: []Pending{}}
+	return waiting{list: []Ref{}}
 }
 
 func (in *informer[T]) contents() Contents {
-	c := Contents{Store: []StoredObject{}, Indices: map[string]map[string]int{}}
+	c := Contents{Store: []Ref{}, Indices: map[string]map[string]int{}}
 	snapshot := in.Store().Snapshot()
 	for key, obj := range snapshot.All() {
-		c.Store = append(c.Store, StoredObject{nameOf(key), obj.GetResourceVersion()})
+		c.Store = append(c.Store, Ref{Key: nameOf(key), RV: obj.GetResourceVersion()})
 	}
-	slices.SortFunc(c.Store, func(a, b StoredObject) int { return cmp.Compare(a.Key, b.Key) })
+	slices.SortFunc(c.Store, func(a, b Ref) int { return cmp.Compare(a.Key, b.Key) })
 	c.LeftOut = max(0, len(c.Store)-storeMost)
 	c.Store = c.Store[:len(c.Store)-c.LeftOut]
 	for name := range in.Store().GetIndexers() {

@@ -8,16 +8,9 @@ import (
 	"time"
 )
 
-// tick is what comes again and again.
-type tick struct {
-	News
-	Faults map[string]Fault `json:"faults"`
-	State  WorldState       `json:"state"`
-}
-
-// snapshot is what comes first.
+// snapshot is what comes first, before ticks.
 type snapshot struct {
-	tick
+	News
 	World    int                 `json:"world"`
 	Options  Options             `json:"options"`
 	Contents map[string]Contents `json:"contents"`
@@ -29,9 +22,11 @@ const (
 	snapshotFirst = 200 // events
 )
 
-func (l *Lens) tick(seq uint64, follow map[string]bool) tick {
+func (l *Lens) tick(seq uint64, follow map[string]bool) News {
 	world, _ := l.World()
-	return tick{l.hub.since(seq, follow), world.backend.faults.all(), world.State()}
+	n := l.hub.since(seq, follow)
+	n.Faults, n.State = world.backend.faults.all(), world.State()
+	return n
 }
 
 func (l *Lens) snapshot() snapshot {
