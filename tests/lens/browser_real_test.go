@@ -1,0 +1,70 @@
+package lens
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// With the observers muted nothing on the page moves, although the layers go on.
+func TestReal_MutedThePageStandsStill(t *testing.T) {
+	t.Parallel()
+	b := open(t, "")
+	b.isIn("Watching")
+	b.click("mute", "[aria-pressed=false]")
+	b.sees("mute", "[aria-pressed=true]")
+	const house = `[...document.querySelectorAll('[data-test^=count-], [data-test=seq], .edge')].map((e) => e.innerText + (e.dataset.pulse ?? '')).join()`
+	before := eval[string](b, house)
+	eval[any](b, `(() => {
+  window.moved = [];
+  new MutationObserver((all) => moved.push(...all.map((m) => m.target.nodeName + ' ' + m.target.textContent)))
+    .observe(document.querySelector('main'), { subtree: true, childList: true, characterData: true });
+})()`)
+	b.applies("create")
+	b.until(`fetch('api/snapshot').then((r) => r.json()).then((s) => { window.objects = s.state.informers.ingresses.objects; }) && window.objects === 1`)
+	assert.Empty(t, eval[[]string](b, `moved`), "the house and the journey")
+	assert.Equal(t, before, eval[string](b, house))
+	b.click("mute", "[aria-pressed=true]")
+	b.sees("mute", "[aria-pressed=false]")
+	b.applies("change")
+	b.until(house + ` !== ` + quote(before))
+}
+
+// What the page counts is what the layers count themselves.
+func TestReal_ThePagesCountsAreTheLayersOwn(t *testing.T) {
+	t.Parallel()
+	b := open(t, "")
+	b.isIn("Watching")
+	b.enter("storm-objects", "100")
+	b.enter("storm-changes", "200")
+	b.click("storm")
+	b.applies("create")
+	const rested = `(() => {
+  const { counts, state } = lens.view();
+  return counts.decoded?.Service === 1 + 1 + 301 && counts.returned?.Service === 2 * 302 && state.informers.ingresses.objects === 1
+    && state.workqueue.len === 0 && counts.forgotten[''] === counts.taken[''];
+})()`
+	b.until(rested)
+	type layers struct {
+		Handlers  []struct{ Delivered int }
+		Reflector struct{ Events, Bookmarks, ListedObjects int }
+		Objects   int
+	}
+	own := eval[map[string]layers](b, `fetch('api/snapshot').then((r) => r.json()).then((s) => s.state.informers)`)
+	delivered, stored, decoded := 0, 0, 0
+	for name, in := range own {
+		require.Len(t, in.Handlers, 2, name)
+		delivered += in.Handlers[0].Delivered + in.Handlers[1].Delivered
+		stored += in.Reflector.Events + in.Reflector.ListedObjects
+		decoded += in.Reflector.Events + in.Reflector.ListedObjects + in.Reflector.Bookmarks + 1 // the bookmark after the first list
+	}
+	number := func(name string) string { return `Number(document.querySelector('[data-test=` + name + `]').innerText.replace(/,/g, ''))` }
+	b.until(number("count-returned") + " > 600 && " + number("count-stored") + " > 300")
+	for name, want := range map[string]int{
+		"count-returned": delivered, "count-called": delivered, "count-stored": stored, "count-decoded": decoded,
+		"objects-services": own["services"].Objects, "objects-ingresses": own["ingresses"].Objects,
+	} {
+		assert.Equal(t, want, eval[int](b, number(name)), name)
+	}
+}
