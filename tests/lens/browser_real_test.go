@@ -59,7 +59,9 @@ func TestReal_ThePagesCountsAreTheLayersOwn(t *testing.T) {
 		stored += in.Reflector.Events + in.Reflector.ListedObjects
 		decoded += in.Reflector.Events + in.Reflector.ListedObjects + in.Reflector.Bookmarks + 1 // the bookmark after the first list
 	}
-	number := func(name string) string { return `Number(document.querySelector('[data-test=` + name + `]').innerText.replace(/,/g, ''))` }
+	number := func(name string) string {
+		return `Number(document.querySelector('[data-test=` + name + `]').innerText.replace(/,/g, ''))`
+	}
 	b.until(number("count-returned") + " > 600 && " + number("count-stored") + " > 300")
 	for name, want := range map[string]int{
 		"count-returned": delivered, "count-called": delivered, "count-stored": stored, "count-decoded": decoded,

@@ -42,33 +42,59 @@ var settings = []setting{
 // build compiles the tests of a folder with other texts in the place of some files. Neither vet nor a debugger looks at it.
 func (how setting) build(t *testing.T, layer string, texts map[string]string) (binary string, err error) {
 	t.Helper()
+	var without []string
+	if how.without != "" {
+		without, err = filepath.Glob(filepath.Join(absolute(t, layer), how.without))
+		require.NoError(t, err)
+	}
+	binary = filepath.Join(t.TempDir(), "layer.test")
+	args := append([]string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay(t, texts, without), "-o", binary}, how.flags...)
+	if out, err := goIn(append(args, "./"+layer)...); err != nil {
+		return "", fmt.Errorf("%s does not compile:\n%s", layer, out)
+	}
+	return binary, nil
+}
+
+// goIn runs the go command in the module.
+func goIn(args ...string) (out []byte, err error) {
+	cmd := exec.Command("go", args...)
+	cmd.Dir = root
+	return cmd.CombinedOutput()
+}
+
+// overlay writes a file for the go command's -overlay: other texts in the place of some files, and some files as if they were not there.
+func overlay(t *testing.T, texts map[string]string, without []string) (file string) {
+	t.Helper()
 	dir, replace := t.TempDir(), map[string]string{}
 	for file, text := range texts {
 		mutated := filepath.Join(dir, strings.ReplaceAll(file, "/", "_"))
 		require.NoError(t, os.WriteFile(mutated, []byte(text), 0o600))
 		replace[absolute(t, file)] = mutated
 	}
-	if how.without != "" {
-		files, err := filepath.Glob(filepath.Join(absolute(t, layer), how.without))
-		require.NoError(t, err)
-		for _, file := range files {
-			replace[file] = "" // as if it were not there
-		}
+	for _, file := range without {
+		replace[file] = ""
 	}
-	overlay, err := json.Marshal(map[string]map[string]string{"Replace": replace})
+	text, err := json.Marshal(map[string]map[string]string{"Replace": replace})
 	require.NoError(t, err)
-	overlayFile := filepath.Join(dir, "overlay.json")
-	require.NoError(t, os.WriteFile(overlayFile, overlay, 0o600))
-
-	binary = filepath.Join(dir, "layer.test")
-	args := append([]string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlayFile, "-o", binary}, how.flags...)
-	cmd := exec.Command("go", append(args, "./"+layer)...)
-	cmd.Dir = root
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%s does not compile:\n%s", layer, out)
-	}
-	return binary, nil
+	file = filepath.Join(dir, "overlay.json")
+	require.NoError(t, os.WriteFile(file, text, 0o600))
+	return file
 }
+
+// Program compiles a program with bugs in it, each in a copy of its function. The environment that Switch returns switches one on.
+func Program(t *testing.T, folder string, all []Mutant) (binary string) {
+	t.Helper()
+	texts, alone, err := withCopies(all)
+	require.NoError(t, err)
+	require.Empty(t, alone, "they cannot be put into copies")
+	binary = filepath.Join(t.TempDir(), "program")
+	out, err := goIn("build", "-ldflags=-s -w", "-overlay", overlay(t, texts, nil), "-o", binary, "./"+folder)
+	require.NoError(t, err, "%s", out)
+	return binary
+}
+
+// Switch returns what goes into the environment of a [Program] so that it has the bug of that number, from 1, or none for 0.
+func Switch(number int) string { return fmt.Sprintf("%s=%d", variable, number) }
 
 func absolute(t *testing.T, file string) string {
 	t.Helper()
@@ -96,7 +122,7 @@ func run(t *testing.T, layer, binary string, number int, patience time.Duration,
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary, args...)
 	cmd.Dir = filepath.Join(root, filepath.FromSlash(layer))
-	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", variable, number))
+	cmd.Env = append(os.Environ(), Switch(number))
 	out, err := cmd.CombinedOutput()
 	if err == nil {
 		return Green, ""
