@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -22,7 +21,6 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/klog/v2"
 
-	"glasswatch/cmd/internal/logging"
 	"glasswatch/internal/lens"
 )
 
@@ -40,8 +38,7 @@ type options struct {
 	listen    string
 	tokenFile string
 	cert, key string
-	world     lens.Options
-	log       logging.Flags
+	session   string
 }
 
 func parse(args []string, out io.Writer) (*options, error) {
@@ -49,17 +46,14 @@ func parse(args []string, out io.Writer) (*options, error) {
 	fs := pflag.NewFlagSet("lens", pflag.ContinueOnError)
 	fs.SetOutput(out)
 	fs.SortFlags = false
-	fs.Usage = func() {
-		fmt.Fprintf(out, "Shows an informer at work in the browser. Open the address that it prints.\n\n%s", fs.FlagUsages())
-	}
-	fs.StringVar(&o.listen, "listen", "127.0.0.1:0", "address of the page; beyond loopback it needs --token-file, --tls-cert and --tls-key")
-	fs.StringVar(&o.tokenFile, "token-file", "", "file with the token; without it a random one, which is in the printed address")
-	fs.StringVar(&o.cert, "tls-cert", "", "file with the certificate; its names are the hosts that the page may be opened under")
+	fs.StringVar(&o.listen, "listen", "127.0.0.1:0",
+		"address of the page; beyond loopback it needs --token-file, --tls-cert and --tls-key")
+	fs.StringVar(&o.tokenFile, "token-file", "",
+		"file with the token; without it a random one, which is in the printed address")
+	fs.StringVar(&o.cert, "tls-cert", "",
+		"file with the certificate; its names are the hosts that the page may be opened under")
 	fs.StringVar(&o.key, "tls-key", "", "file with the certificate's key")
-	fs.StringVar(&o.world.Queue, "queue", "inorder", "queue between reflector and store: inorder or perkey")
-	fs.IntVar(&o.world.Workers, "workers", 1, "how many keys are reconciled at the same time")
-	fs.Int64Var(&o.world.Seed, "seed", 1, "of what is random in a storm")
-	o.log.AddTo(fs)
+	fs.StringVar(&o.session, "session", "", "file with a session, which is played")
 	if err := fs.Parse(args); err != nil {
 		return nil, err
 	}
@@ -75,15 +69,11 @@ func (o *options) validate(fs *pflag.FlagSet) error {
 		return fmt.Errorf("--listen: want host:port, got %q: %w", o.listen, err)
 	case (o.cert == "") != (o.key == ""):
 		return errors.New("--tls-cert and --tls-key: want both or none")
-	case !isLoopback(host) && (o.tokenFile == "" || o.cert == ""):
-		return fmt.Errorf("--listen %s: others can connect, so --token-file, --tls-cert and --tls-key are needed", o.listen)
+	case host != "localhost" && !net.ParseIP(host).IsLoopback() && (o.tokenFile == "" || o.cert == ""):
+		const needed = "--listen %s: others can connect, so --token-file, --tls-cert and --tls-key are needed"
+		return fmt.Errorf(needed, o.listen)
 	}
-	return o.log.Validate()
-}
-
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
+	return nil
 }
 
 // minToken is how many bytes a token from a file must have.
@@ -107,13 +97,10 @@ func (o *options) secrets() (token string, certificate *tls.Certificate, err err
 	if err != nil {
 		return "", nil, fmt.Errorf("--tls-cert: %w", err)
 	}
-	if loaded.Leaf == nil {
-		loaded.Leaf, err = x509.ParseCertificate(loaded.Certificate[0])
-	}
-	return token, &loaded, err
+	return token, &loaded, nil
 }
 
-func run(ctx context.Context, args []string, out io.Writer) (err error) {
+func run(ctx context.Context, args []string, out io.Writer) error {
 	o, err := parse(args, out)
 	if errors.Is(err, pflag.ErrHelp) {
 		return nil
@@ -125,20 +112,23 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	stop, err := o.log.Start(os.Stderr)
-	if err != nil {
-		return err
+	var session lens.Session
+	if o.session != "" {
+		text, err := os.ReadFile(o.session)
+		if err == nil {
+			session, err = lens.ReadSession(text)
+		}
+		if err != nil {
+			return fmt.Errorf("--session: %w", err)
+		}
 	}
-	defer func() { err = errors.Join(err, stop()) }()
-	if !o.log.Asked() {
-		klog.SetLogger(logr.Discard()) // the page tells the story; the failures in it are on purpose
-	}
+	klog.SetLogger(logr.Discard())  // the page tells the story; the failures in it are on purpose
 	utilruntime.ReallyCrash = false // a handler that panics is a lesson
 	listener, err := net.Listen("tcp", o.listen)
 	if err != nil {
 		return err
 	}
-	l, err := lens.New(o.world)
+	l, err := lens.NewIn(nil, session)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
@@ -161,20 +151,14 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 
 // serve ends with ctx, and the streams with it.
 func serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	server := &http.Server{
 		Handler: handler, ReadHeaderTimeout: 10 * time.Second,
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(listener) }()
-	select {
-	case err := <-ended:
-		return err
-	case <-ctx.Done():
-		err := server.Close()
-		<-ended
+	end := context.AfterFunc(ctx, func() { _ = server.Close() })
+	defer end()
+	if err := server.Serve(listener); ctx.Err() == nil {
 		return err
 	}
+	return nil
 }

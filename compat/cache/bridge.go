@@ -99,7 +99,7 @@ func (b *bridge) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.
 		ask = b.listUndecoded
 	}
 	if b.early != nil && opts.Continue == "" {
-		b.early.forget()
+		b.early.begins()
 	}
 	list, err := ask(ctx, opts)
 	if err == nil && b.early != nil {
@@ -164,7 +164,7 @@ func (b *bridge) Watch(ctx context.Context, opts metav1.ListOptions) (listwatch.
 	}
 	initial := opts.SendInitialEvents != nil && *opts.SendInitialEvents
 	if b.early != nil {
-		b.early.forget()
+		b.early.begins()
 	}
 	stream, err := ask(ctx, opts)
 	if err != nil {

@@ -183,14 +183,9 @@ func (s *sharedIndexInformer) SetWatchErrorHandlerWithContext(handler WatchError
 	return s.beforeStart(func() { s.errors.handler = handler })
 }
 
-// SetTransform sets the function that changes each object, once, before the store and the handlers get it.
+// SetTransform sets the function that changes each object before the store and the handlers get it.
 func (s *sharedIndexInformer) SetTransform(handler TransformFunc) error {
-	return s.beforeStart(func() {
-		s.transform = reportingPanics(handler)
-		if s.sharing != nil && s.transform != nil {
-			s.sharing.sharing.Guard()
-		}
-	})
+	return s.beforeStart(func() { s.transform = reportingPanics(handler) })
 }
 
 // Run is RunWithContext with a channel instead of a context.
@@ -205,6 +200,9 @@ func (s *sharedIndexInformer) RunWithContext(ctx context.Context) {
 	if err := s.beforeStart(func() { s.started = true }); err != nil {
 		klog.FromContext(ctx).Info("Warning: an informer is run a second time, which does nothing", "informer", s.errors.name)
 		return
+	}
+	if s.sharing != nil && s.transform != nil {
+		s.sharing.sharing.Guard(true)
 	}
 	_ = s.run(ctx) // the one error is that it runs already
 }

@@ -2,9 +2,7 @@ package cache
 
 import (
 	"errors"
-	"maps"
 	"reflect"
-	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -12,102 +10,148 @@ import (
 )
 
 // sharedTransform calls a transform for objects that may share parts with others. Its methods are for the reflector's
-// goroutine. What the transform gets may always be written to:
+// goroutine.
 //
-//	first list: objects 1 to 64 ──▶ a deep copy, in case it writes to parts
-//	            the others      ──▶ the object, with metadata of its own; its parts are guarded
+//	first list: objects 1 to 64 ──▶ a deep copy, which shows what the transform changes
+//	            the others      ──▶ a deep copy, if that was more than metadata
+//	                                else the object, with metadata of its own; shared parts are guarded
 //	all later objects           ──▶ a deep copy
 //
-// If it has written to a part of the first list, the list is asked for again before anybody has seen it, and each
-// object of that is a deep copy.
+// If the transform has then changed more than metadata of an object itself, the list is asked for again before anybody
+// has seen it, and each object of that is a deep copy.
 type sharedTransform struct {
 	sharing   *undecoded.Sharing
 	probed    int
 	copiesAll bool
+	refused   bool // the list that is under way must not be used
 }
 
-// probes is how many objects show how a transform writes.
+// probes is how many objects show what a transform changes.
 const probes = 64
 
-var errPartWritten = errors.New("the transform has written to a part that objects share")
+var errSharedChanged = errors.New("the transform has changed what objects share")
 
-func (s *sharedTransform) call(transform TransformFunc, obj object) (any, error) {
-	if s.copiesAll {
-		out, _, err := transformPrivately(transform, obj)
-		return out, err
-	}
-	if s.probed < probes {
+func (s *sharedTransform) call(transform TransformFunc, obj object) (out any, err error) {
+	if s.copiesAll || s.probed < probes {
 		s.probed++
-		out, wrote, err := transformPrivately(transform, obj)
-		s.copiesAll = wrote
+		out, changed, err := transformPrivately(transform, obj)
+		if changed {
+			s.copyAll()
+		}
 		return out, err
 	}
-	return s.transformGuarded(transform, obj)
-}
-
-// transformGuarded calls transform with the object itself.
-func (s *sharedTransform) transformGuarded(transform TransformFunc, obj object) (out any, err error) {
-	of, ok := obj.(metav1.ObjectMetaAccessor).GetObjectMeta().(*metav1.ObjectMeta)
-	if !ok {
-		out, _, err = transformPrivately(transform, obj)
-		return out, err
-	}
-	shared := *of
-	of.Labels, of.Annotations = maps.Clone(of.Labels), maps.Clone(of.Annotations)
-	of.OwnerReferences, of.ManagedFields = slices.Clone(of.OwnerReferences), slices.Clone(of.ManagedFields)
-	of.Finalizers = slices.Clone(of.Finalizers)
-	if out, err = transform(obj); err == nil && out == any(obj) {
-		reshare(reflect.ValueOf(of).Elem(), reflect.ValueOf(&shared).Elem())
+	out, changed, err := transformItself(transform, obj)
+	if changed {
+		s.refuse()
 	}
 	return out, err
 }
 
-// listed is called with each complete list before anybody gets its objects. If the list must not be used, it returns an
-// error.
-func (s *sharedTransform) listed() error {
-	wasGuarded := !s.copiesAll
+func (s *sharedTransform) copyAll() {
 	s.copiesAll = true
-	if !s.sharing.Intact() && wasGuarded {
-		return errPartWritten
+	s.sharing.Guard(false)
+}
+
+func (s *sharedTransform) refuse() {
+	s.copyAll()
+	s.sharing.Renew()
+	s.refused = true
+}
+
+// begins is called before each list. If another list was given up, nobody has got an object of that.
+func (s *sharedTransform) begins() {
+	s.check()
+	s.refused = false
+}
+
+// ends is called with each complete list before anybody gets its objects. If the list must not be used, it returns an
+// error.
+func (s *sharedTransform) ends() error {
+	s.check()
+	s.copyAll()
+	if s.refused {
+		return errSharedChanged
 	}
 	return nil
 }
 
-// transformPrivately calls transform with a deep copy of an object, and reports whether it has written to parts.
+func (s *sharedTransform) check() {
+	if !s.sharing.Intact() {
+		s.refuse()
+	}
+}
+
+// transformPrivately calls transform with a deep copy of an object.
 //
 //	shared object ──deep copy──▶ transform ──▶ what is still equal is replaced by the shared part
 //
 // Only the copy's own struct is written to afterwards. What its fields point to may be the transform's, and so may be
-// another object that it returns.
-func transformPrivately(transform TransformFunc, shared object) (out any, wrote bool, err error) {
+// another object that it returns. The bool is false if transform has returned it with nothing but
+// metadata changed.
+func transformPrivately(transform TransformFunc, shared object) (any, bool, error) {
 	private := shared.DeepCopyObject()
-	out, err = transform(private)
-	if err == nil && out == any(private) {
-		wrote = reshare(reflect.ValueOf(private).Elem(), reflect.ValueOf(shared).Elem())
+	out, err := transform(private)
+	if err != nil || out != any(private) {
+		return out, true, err
 	}
-	return out, wrote, err
+	to, from := reflect.ValueOf(private).Elem(), reflect.ValueOf(shared).Elem()
+	reshare(to, from)
+	return out, !sameFields(to, from), nil
 }
 
-// reshare replaces what the fields of a struct, and of structs in it, point to by what is equal in shared. It reports
-// whether something was neither equal nor nil, metadata apart.
-func reshare(private, shared reflect.Value) (differs bool) {
+// transformItself calls transform with the object itself. The bool is false if transform has returned it with nothing
+// but metadata changed, as far as the object's own struct shows it.
+func transformItself(transform TransformFunc, obj object) (any, bool, error) {
+	fields := reflect.ValueOf(obj).Elem()
+	before := reflect.New(fields.Type()).Elem()
+	before.Set(fields)
+	of := obj.(metav1.ObjectMetaAccessor).GetObjectMeta().(*metav1.ObjectMeta) // all of client-go's types have it
+	shared := *of
+	shared.DeepCopyInto(of)
+	out, err := transform(obj)
+	if err != nil || out != any(obj) {
+		return out, true, err
+	}
+	reshare(reflect.ValueOf(of).Elem(), reflect.ValueOf(&shared).Elem())
+	return out, !sameFields(fields, before), nil
+}
+
+// reshare replaces what the fields of a struct, and of structs in it, point to by what is equal in shared.
+func reshare(private, shared reflect.Value) {
 	for i := range private.NumField() {
 		to, from := private.Field(i), shared.Field(i)
 		switch {
 		case !to.CanSet():
 		case to.Kind() == reflect.Struct:
-			if reshare(to, from) && to.Type() != typeOfMetadata {
-				differs = true
-			}
+			reshare(to, from)
 		case to.Kind() == reflect.Map || to.Kind() == reflect.Slice || to.Kind() == reflect.Pointer:
-			switch {
-			case to.IsNil():
-			case equalParts(to, from):
+			if !to.IsNil() && equalParts(to, from) {
 				to.Set(from)
-			default:
-				differs = true
 			}
 		}
 	}
-	return differs
+}
+
+// sameFields reports whether the fields of two structs, and of structs in them, are identical, metadata apart.
+func sameFields(a, b reflect.Value) bool {
+	for i := range a.NumField() {
+		x, y := a.Field(i), b.Field(i)
+		same := false
+		switch x.Kind() {
+		case reflect.Struct:
+			same = x.Type() == typeOfMetadata || sameFields(x, y)
+		case reflect.Slice:
+			same = x.Len() == y.Len() && x.UnsafePointer() == y.UnsafePointer()
+		case reflect.Map:
+			same = x.UnsafePointer() == y.UnsafePointer()
+		case reflect.Interface:
+			same = x.IsNil() && y.IsNil()
+		default:
+			same = x.Equal(y)
+		}
+		if !same {
+			return false
+		}
+	}
+	return true
 }

@@ -27,6 +27,14 @@ type transformed struct {
 // forget forgets the objects of a list that the queue has got, or will not get.
 func (e *earlyTransform) forget() { e.done = nil }
 
+// begins is called before each list.
+func (e *earlyTransform) begins() {
+	e.forget()
+	if e.shared != nil {
+		e.shared.begins()
+	}
+}
+
 // event transforms the object of an initial event. A deletion among them, which no server sends, is left to the queue.
 func (e *earlyTransform) event(ev *listwatch.Event[object]) {
 	if (ev.Type == listwatch.Added || ev.Type == listwatch.Modified) && e.wanted() {
@@ -52,26 +60,33 @@ func (e *earlyTransform) early(obj object) object {
 	return standsFor
 }
 
-// page transforms a page of a list whose objects share parts.
+// page transforms a page of a list whose objects share parts. What gets deep copies is left to the queue.
 func (e *earlyTransform) page(list *listwatch.List[object]) error {
 	if e.shared == nil || !e.wanted() {
 		return nil
 	}
 	for i, obj := range list.Items {
+		if e.shared.copiesAll {
+			break
+		}
 		list.Items[i] = e.early(obj)
 	}
 	if list.Continue != "" {
 		return nil
 	}
-	return e.shared.listed()
+	return e.ends()
 }
 
-// streamed is called at the end of a streaming list.
-func (e *earlyTransform) streamed() error {
+// ends is called at the end of a list whose objects were transformed early.
+func (e *earlyTransform) ends() error {
 	if e.shared == nil || !e.wanted() {
 		return nil
 	}
-	return e.shared.listed()
+	err := e.shared.ends()
+	if err != nil {
+		e.forget()
+	}
+	return err
 }
 
 // object is the transform of the queue.
@@ -123,7 +138,7 @@ func (s *earlyStream) NextBatch(into []listwatch.Event[object]) (n int, err erro
 			s.early.event(&into[i])
 		default:
 			s.over = true
-			if refused := s.early.streamed(); refused != nil {
+			if refused := s.early.ends(); refused != nil {
 				return 0, refused
 			}
 		}

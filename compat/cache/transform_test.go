@@ -3,6 +3,7 @@ package cache
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"testing"
 	"testing/synctest"
 
@@ -76,6 +77,53 @@ func TestTransformPrivately_ChangesOneObjectOnly(t *testing.T) {
 			require.Equal(t, &mold, original)
 		})
 	}
+}
+
+// Changed metadata are no news: they are the object's own. What is below fields of parts is left to the guard.
+func TestTransformItself_SaysWhatMayHaveLeftTheObject(t *testing.T) {
+	for name, transform := range transforms {
+		t.Run(name, func(t *testing.T) {
+			original := mold.DeepCopy()
+			pods := pour(3, original)
+			_, changed, err := transformItself(func(obj any) (any, error) {
+				transform(obj.(*corev1.Pod))
+				return obj, nil
+			}, pods[1])
+			require.NoError(t, err)
+			require.Equal(t, name == "no containers" || name == "a node", changed)
+			require.Equal(t, mold.ObjectMeta, original.ObjectMeta)
+		})
+	}
+}
+
+func TestTransformItself_OfAnotherObjectOrNoneNothingIsKnown(t *testing.T) {
+	for _, err := range []error{nil, errors.New("no")} {
+		out, changed, got := transformItself(func(any) (any, error) { return nil, err }, mold.DeepCopy())
+		require.Nil(t, out)
+		require.True(t, changed)
+		require.Equal(t, err, got)
+	}
+}
+
+func TestSameFields_FindsEachField(t *testing.T) {
+	var pod, other corev1.Pod
+	require.True(t, sameFields(reflect.ValueOf(&pod).Elem(), reflect.ValueOf(&other).Elem()))
+	for _, change := range []func(){
+		func() { other.Kind = "Pod" },
+		func() { other.Spec.Containers = []corev1.Container{} },
+		func() { other.Spec.NodeSelector = map[string]string{} },
+		func() { other.Spec.Affinity = &corev1.Affinity{} },
+		func() { other.Spec.HostNetwork = true },
+		func() { other.Status.Phase = corev1.PodFailed },
+		func() { other.Spec.Volumes = make([]corev1.Volume, 2)[:1] },
+	} {
+		other = pod
+		change()
+		require.False(t, sameFields(reflect.ValueOf(&pod).Elem(), reflect.ValueOf(&other).Elem()))
+		pod = other
+	}
+	other.Spec.Volumes = other.Spec.Volumes[:2]
+	require.False(t, sameFields(reflect.ValueOf(&pod).Elem(), reflect.ValueOf(&other).Elem()))
 }
 
 func TestTransformPrivately_WhatIsEqualIsSharedAgain(t *testing.T) {

@@ -1,6 +1,7 @@
 package lens
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,8 +9,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
-	"time"
 
+	"golang.org/x/time/rate"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -21,7 +22,6 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/restmapper"
 
 	"glasswatch/listwatch"
@@ -32,37 +32,33 @@ const fieldManager = "lens"
 
 // actor changes objects on the server, as kubectl would. No fault of the pipeline's requests is for it.
 type actor struct {
-	objects  dynamic.Interface
-	mapper   *restmapper.DeferredDiscoveryRESTMapper
-	services typedcorev1.ServicesGetter
-	seed     int64
+	objects dynamic.Interface
+	mapper  meta.RESTMapper
+	seed    int64
 
+	storming sync.WaitGroup
 	mu       sync.Mutex // protects what follows
-	endStorm func()     // returns when it has ended; nil if there is none
+	endStorm func()
 }
 
 func newActor(w *World) (*actor, error) {
-	cfg := w.config(false)
-	objects, err := dynamic.NewForConfig(cfg)
+	objects, err := dynamic.NewForConfig(w.config(false))
 	if err != nil {
 		return nil, err
 	}
-	discover, err := discovery.NewDiscoveryClientForConfig(cfg)
-	if err != nil {
-		return nil, err
-	}
-	services, err := typedcorev1.NewForConfig(cfg)
+	discover, err := discovery.NewDiscoveryClientForConfig(w.config(false))
 	if err != nil {
 		return nil, err
 	}
 	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(discover))
-	return &actor{objects: objects, mapper: mapper, services: services, seed: w.options.Seed}, nil
+	return &actor{objects: objects, mapper: mapper, seed: w.options.Seed, endStorm: func() {}}, nil
 }
 
-// Ref names an object on the server.
+// Ref names an object, or a delta of one.
 type Ref struct {
-	Kind string `json:"kind"`
-	Key  string `json:"key"`
+	Type string `json:"type,omitempty"` // of a delta
+	Kind string `json:"kind,omitempty"`
+	Key  string `json:"key,omitempty"`
 	RV   string `json:"rv,omitempty"`
 }
 
@@ -79,8 +75,7 @@ func (a *actor) apply(ctx context.Context, documents string) (applied []Ref, err
 		if len(obj.Object) == 0 {
 			continue
 		}
-		gvk := obj.GroupVersionKind()
-		client, err := a.resource(gvk.GroupKind(), obj.GetNamespace(), gvk.Version)
+		client, err := a.client(obj.GroupVersionKind(), obj.GetNamespace())
 		if err != nil {
 			return applied, err
 		}
@@ -88,33 +83,30 @@ func (a *actor) apply(ctx context.Context, documents string) (applied []Ref, err
 		if err != nil {
 			return applied, err
 		}
-		applied = append(applied, Ref{got.GetKind(), nameOf(listwatch.KeyOf(got)), got.GetResourceVersion()})
+		applied = append(applied, Ref{Kind: got.GetKind(), Key: nameOf(listwatch.KeyOf(got)), RV: got.GetResourceVersion()})
 	}
 }
 
-// resource returns the client of a kind. If a namespaced object names no namespace, that is "default".
-func (a *actor) resource(kind schema.GroupKind, namespace string, versions ...string) (dynamic.ResourceInterface, error) {
-	mapping, err := a.mapper.RESTMapping(kind, versions...)
+// client returns that of a kind. If a namespaced object names no namespace, that is "default".
+func (a *actor) client(kind schema.GroupVersionKind, namespace string) (dynamic.ResourceInterface, error) {
+	mapping, err := a.mapper.RESTMapping(kind.GroupKind(), kind.Version)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errBadBody, err)
 	}
 	if mapping.Scope.Name() == meta.RESTScopeNameRoot {
 		return a.objects.Resource(mapping.Resource), nil
 	}
-	if namespace == "" {
-		namespace = metav1.NamespaceDefault
-	}
-	return a.objects.Resource(mapping.Resource).Namespace(namespace), nil
+	return a.objects.Resource(mapping.Resource).Namespace(cmp.Or(namespace, metav1.NamespaceDefault)), nil
 }
 
-// remove deletes an object of a kind, written as Service or service.
+// remove deletes an object of a kind, written as Service or services.
 func (a *actor) remove(ctx context.Context, ref Ref) error {
 	kind, err := a.mapper.KindFor(schema.GroupVersionResource{Resource: strings.ToLower(ref.Kind)})
 	if err != nil {
 		return fmt.Errorf("%w: %w", errBadBody, err)
 	}
 	namespace, name := splitKey(ref.Key)
-	client, err := a.resource(kind.GroupKind(), namespace)
+	client, err := a.client(kind, namespace)
 	if err != nil {
 		return err
 	}
@@ -133,66 +125,46 @@ const (
 	stormMost      = 100_000
 )
 
-// storm replaces the storm that there is.
+// storm replaces the storm that there is. The zero Storm only ends it.
 func (a *actor) storm(s Storm) error {
 	if s.Objects < 0 || s.Objects > stormMost || s.Changes < 0 || s.PerSecond < 0 || s.PerSecond > stormMost {
 		return fmt.Errorf("%w: want objects and per_second in 0 … %d, and changes of 0 or more", errBadBody, stormMost)
 	}
-	a.close()
-	if s.Objects == 0 {
-		return nil
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.endStorm = func() { cancel(); <-ended }
-	go func() {
-		defer close(ended)
-		a.rage(ctx, s)
-	}()
+	a.endStorm()
+	a.storming.Wait()
+	ctx, cancel := context.WithCancel(context.Background())
+	a.endStorm = cancel
+	if s.Objects > 0 {
+		a.storming.Go(func() { a.rage(ctx, s) })
+	}
 	return nil
 }
 
 // rage creates the objects, then changes some at random. What fails is left.
 func (a *actor) rage(ctx context.Context, s Storm) {
-	services := a.services.Services(stormNamespace)
+	services := a.objects.Resource(corev1.SchemeGroupVersion.WithResource("services")).Namespace(stormNamespace)
 	random := rand.New(rand.NewPCG(uint64(a.seed), 1))
-	began := time.Now()
+	limiter := rate.NewLimiter(rate.Limit(s.PerSecond), 1)
+	if s.PerSecond == 0 {
+		limiter.SetLimit(rate.Inf)
+	}
 	for i := range s.Objects + s.Changes {
-		if s.PerSecond > 0 {
-			due := began.Add(time.Duration(i) * time.Second / time.Duration(s.PerSecond))
-			timer := time.NewTimer(time.Until(due))
-			select {
-			case <-timer.C:
-			case <-ctx.Done():
-			}
-			timer.Stop()
-		}
-		if ctx.Err() != nil {
+		if limiter.Wait(ctx) != nil {
 			return
 		}
 		if i < s.Objects {
-			svc := &corev1.Service{
-				ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("s-%d", i)},
-				Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
-			}
+			svc := &unstructured.Unstructured{Object: map[string]any{
+				"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": fmt.Sprintf("s-%d", i)},
+				"spec": map[string]any{"ports": []any{map[string]any{"port": int64(80)}}},
+			}}
 			_, _ = services.Create(ctx, svc, metav1.CreateOptions{})
 			continue
 		}
-		name, patch := fmt.Sprintf("s-%d", random.IntN(s.Objects)), fmt.Sprintf(`{"metadata":{"labels":{"change":"%d"}}}`, i)
+		name := fmt.Sprintf("s-%d", random.IntN(s.Objects))
+		patch := fmt.Sprintf(`{"metadata":{"labels":{"change":"%d"}}}`, i)
 		_, _ = services.Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
-	}
-}
-
-// close ends the storm.
-func (a *actor) close() {
-	a.mu.Lock()
-	end := a.endStorm
-	a.endStorm = nil
-	a.mu.Unlock()
-	if end != nil {
-		end()
 	}
 }
 

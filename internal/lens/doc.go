@@ -16,8 +16,8 @@
 //	              └── Lens ── HTTP ────┴──▶ page/
 //
 // A [World] is what is looked at: the API server in memory, two informers and the ingress controller, made by the
-// constructors that everybody calls. The [Hub] takes what the observers report. The [Lens] owns one of each, serves them,
-// and replaces the World at a reset. PROTOCOL.md describes what goes over HTTP.
+// constructors that everybody calls. The [Hub] takes what the observers report. The [Lens] owns one of each, serves
+// them, and replaces the World at a reset. PROTOCOL.md describes what goes over HTTP.
 //
 // # What is real
 //
@@ -37,10 +37,10 @@
 //
 // # While the gate is shut
 //
-// The goroutine that reported waits, and with it what waits for its locks: doc.go of each layer says what. An informer's
-// mutex is held at popped and stored, and with the per-key queue that queue's lock as well. So what this package asks of a
-// queue may wait: it is asked from a goroutine, and what it said last is shown meanwhile.
+// The goroutine that reported waits, and with it what waits for its locks: doc.go of each layer says what. An
+// informer's mutex is held at popped and stored, and with the per-key queue that queue's lock as well. So what this
+// package asks of a queue may wait: it is asked from a goroutine, and what it said last is shown meanwhile.
 //
-// Reading order: event.go, observe.go; hub.go, gate.go, keys.go, causes.go; server.go, transport.go, world.go, faults.go,
-// acts.go; state.go, stream.go, session.go, http.go, guard.go.
+// Reading order: event.go, observe.go; hub.go, gate.go, keys.go, causes.go; server.go, transport.go, world.go,
+// faults.go, acts.go; state.go, stream.go, session.go, http.go, guard.go.
 package lens

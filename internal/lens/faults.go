@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"sync"
 	"time"
 
@@ -29,41 +28,41 @@ type Fault struct {
 	Handler string `json:"handler,omitempty"` // "" is all
 }
 
-// refusals are the faults there are, with the requests that the server refuses while they are on.
-var refusals = map[string][]apiserver.Failure{
-	"cut": {{Verb: "watch"}}, // without an answer
-	"token": {
-		{Verb: "list", Code: http.StatusUnauthorized}, {Verb: "watch", Code: http.StatusUnauthorized},
-		{Resource: "ingresses", Code: http.StatusUnauthorized},
-	},
-	"fail": {
-		{Verb: "create", Resource: "ingresses", Code: http.StatusInternalServerError},
-		{Verb: "update", Resource: "ingresses", Code: http.StatusInternalServerError},
-		{Verb: "patch", Resource: "ingresses", Code: http.StatusInternalServerError},
-		{Verb: "delete", Resource: "ingresses", Code: http.StatusInternalServerError},
-	},
-	"compact": nil, "expire": nil, // these happen once
-	"delay": nil, "drop": nil, "stop": nil, "slow": nil, "panic": nil,
+// faultKinds has the faults that there are.
+var faultKinds = map[string]struct {
+	refused []apiserver.Failure     // requests that the server refuses meanwhile
+	start   func(*apiserver.Faults) // what happens when the fault begins
+	once    bool                    // and that is all of it
+}{
+	"cut":     {refused: []apiserver.Failure{{Verb: "watch"}}, start: breakWatches}, // without an answer
+	"compact": {start: (*apiserver.Faults).Compact, once: true},
+	"expire":  {start: func(f *apiserver.Faults) { f.ExpireWatches() }, once: true},
+	"stop":    {start: breakWatches},
+	"token": {start: breakWatches, refused: []apiserver.Failure{
+		{Verb: "list", Code: 401}, {Verb: "watch", Code: 401}, {Resource: "ingresses", Code: 401},
+	}},
+	"fail": {refused: []apiserver.Failure{
+		{Verb: "create", Resource: "ingresses", Code: 500}, {Verb: "update", Resource: "ingresses", Code: 500},
+		{Verb: "patch", Resource: "ingresses", Code: 500}, {Verb: "delete", Resource: "ingresses", Code: 500},
+	}},
+	"delay": {}, "drop": {}, "slow": {}, "panic": {},
 }
+
+func breakWatches(f *apiserver.Faults) { f.BreakWatches() }
 
 // maxMillis keeps a fault from lasting longer than anybody wants to look at it.
 const maxMillis = 60_000
 
 // faults are those that are on. Its methods are safe for concurrent use.
 type faults struct {
-	mu       sync.Mutex // protects what follows
-	on       map[string]Fault
-	changed  chan struct{} // closed, and made anew, at each change: whatever waits because of a fault looks again
-	disabled bool          // the world ends
+	mu     sync.Mutex // protects what follows
+	on     map[string]Fault
+	undone map[string]chan struct{} // closed when the fault of that name is changed
 }
 
-func newFaults() *faults { return &faults{on: map[string]Fault{}, changed: make(chan struct{})} }
+func newFaults() *faults { return &faults{on: map[string]Fault{}, undone: map[string]chan struct{}{}} }
 
-func (f *faults) isOn(name string) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.on[name].On && !f.disabled
-}
+func (f *faults) isOn(name string) bool { return f.all()[name].On }
 
 func (f *faults) all() map[string]Fault {
 	f.mu.Lock()
@@ -71,67 +70,42 @@ func (f *faults) all() map[string]Fault {
 	return maps.Clone(f.on)
 }
 
-// set switches a fault on or off, and has the server refuse what those that are on then say.
-func (f *faults) set(fault Fault, server *apiserver.Faults) {
+// set switches a fault on or off. Whatever waits because of it goes on.
+func (f *faults) set(fault Fault) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.on[fault.Name].On {
+		close(f.undone[fault.Name])
+	}
 	delete(f.on, fault.Name)
 	if fault.On {
-		f.on[fault.Name] = fault
+		f.on[fault.Name], f.undone[fault.Name] = fault, make(chan struct{})
 	}
-	server.Reset()
-	for name := range f.on {
-		for _, failure := range refusals[name] {
-			server.FailNext(-1, failure)
-		}
-	}
-	f.changedLocked()
 }
 
-func (f *faults) changedLocked() {
-	close(f.changed)
-	f.changed = make(chan struct{})
-}
-
-// disable ends all faults for good.
-func (f *faults) disable() {
+// wait waits as long as a fault wants, if it is for this handler, or until it is changed. It returns false if ctx ended
+// before.
+func (f *faults) wait(ctx context.Context, name, handler string) bool {
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.disabled = true
-	f.changedLocked()
-}
-
-// delayed waits as long as the fault "delay" wants. It returns false if ctx ended before.
-func (f *faults) delayed(ctx context.Context) bool {
-	return f.wait(ctx.Done(), func(Fault) bool { return true }, "delay")
-}
-
-// wait waits as long as a fault wants, if it applies, or until it is changed. It returns false if done is closed before.
-func (f *faults) wait(done <-chan struct{}, applies func(Fault) bool, name string) bool {
-	began := time.Now()
-	for {
-		f.mu.Lock()
-		fault, changed, disabled := f.on[name], f.changed, f.disabled
-		f.mu.Unlock()
-		left := time.Duration(fault.Millis)*time.Millisecond - time.Since(began)
-		if !fault.On || left <= 0 || disabled || !applies(fault) {
-			return true
-		}
-		timer := time.NewTimer(left)
-		select {
-		case <-timer.C:
-		case <-changed:
-		case <-done:
-			timer.Stop()
-			return false
-		}
-		timer.Stop()
+	fault, undone := f.on[name], f.undone[name]
+	f.mu.Unlock()
+	if !fault.isFor(handler) {
+		return true
 	}
+	select {
+	case <-time.After(time.Duration(fault.Millis) * time.Millisecond):
+	case <-undone:
+	case <-ctx.Done():
+		return false
+	}
+	return true
 }
 
-// SetFault switches a fault on or off. On again changes its numbers.
-func (w *World) SetFault(fault Fault) error {
-	_, known := refusals[fault.Name]
+func (f Fault) isFor(handler string) bool { return f.On && (f.Handler == "" || f.Handler == handler) }
+
+// setFault switches a fault on or off. On again changes its numbers.
+func (w *World) setFault(fault Fault) error {
+	kind, known := faultKinds[fault.Name]
 	switch {
 	case !known:
 		return fmt.Errorf("%w: fault %q", errUnknown, fault.Name)
@@ -141,47 +115,40 @@ func (w *World) SetFault(fault Fault) error {
 		return errPanics
 	}
 	server := w.backend.server.Faults()
-	switch once := map[string]func(){"compact": server.Compact, "expire": func() { server.ExpireWatches() }}[fault.Name]; {
-	case once != nil && fault.On:
-		once()
-		return nil
-	case once != nil:
-		return nil
+	if !kind.once {
+		w.backend.faults.set(fault)
+		server.Reset()
+		for name := range w.backend.faults.all() {
+			for _, failure := range faultKinds[name].refused {
+				server.FailNext(-1, failure)
+			}
+		}
 	}
-	w.backend.faults.set(fault, server)
-	if fault.On && (fault.Name == "cut" || fault.Name == "token" || fault.Name == "stop") {
-		server.BreakWatches()
+	if fault.On && kind.start != nil {
+		kind.start(server)
 	}
-	w.hub.Wake()
+	w.hub.wake()
 	return nil
 }
 
-// faultyHandler is a handler that is slow, or panics, when a fault wants it.
-type faultyHandler[T listwatch.Object] struct {
-	next   sharedinformer.Handler[T]
-	name   string
-	faults *faults
-}
+// pace is how long a call of a handler takes in virtual time. Two handlers that would queue a key at the same moment
+// then always do it in the same order. No multiple of one is soon one of the other, or of a millisecond.
+var pace = map[string]time.Duration{"Service": 1_009_013, "Ingress": 1_621_031}
 
-func (h faultyHandler[T]) before() {
-	applies := func(f Fault) bool { return f.Handler == "" || f.Handler == h.name }
-	h.faults.wait(nil, applies, "slow")
-	if f := h.faults.all()["panic"]; f.On && applies(f) {
-		panic(errInjected)
+// faulty makes a handler slow, or panic, when a fault wants it.
+func faulty[T listwatch.Object](
+	next sharedinformer.Handler[T], name string, faults *faults, pace time.Duration,
+) sharedinformer.Handler[T] {
+	before := func() {
+		time.Sleep(pace)
+		faults.wait(context.Background(), "slow", name)
+		if faults.all()["panic"].isFor(name) {
+			panic(errInjected)
+		}
 	}
-}
-
-func (h faultyHandler[T]) OnAdd(obj T, initial bool) {
-	h.before()
-	h.next.OnAdd(obj, initial)
-}
-
-func (h faultyHandler[T]) OnUpdate(before, after T) {
-	h.before()
-	h.next.OnUpdate(before, after)
-}
-
-func (h faultyHandler[T]) OnDelete(d sharedinformer.Deletion[T]) {
-	h.before()
-	h.next.OnDelete(d)
+	return sharedinformer.HandlerFuncs[T]{
+		AddFunc:    func(obj T, initial bool) { before(); next.OnAdd(obj, initial) },
+		UpdateFunc: func(was, is T) { before(); next.OnUpdate(was, is) },
+		DeleteFunc: func(d sharedinformer.Deletion[T]) { before(); next.OnDelete(d) },
+	}
 }

@@ -6,76 +6,78 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
+var faultCases = map[string]struct {
+	body string
+	// seen provokes and waits for what the fault does.
+	seen func(v *visitor, f *follower)
+}{
+	"cut": {`"name": "cut"`, func(v *visitor, f *follower) {
+		v.apply("meanwhile", 80)
+		f.until(func() bool { return f.now.State.Informers["services"].Error != "" })
+		assert.Equal(v.t, 1, f.now.State.Informers["services"].Objects)
+	}},
+	"compact": {`"name": "compact"`, func(v *visitor, f *follower) {
+		v.act("fault", `{"name": "cut", "on": true}`)
+		v.apply("meanwhile", 80)
+		v.act("fault", `{"name": "compact", "on": true}`)
+		v.act("fault", `{"name": "cut"}`)
+		f.until(func() bool {
+			r := f.now.State.Informers["services"].Reflector
+			return r.StreamingLists+r.PagedLists > 1
+		})
+	}},
+	"delay": {`"name": "delay", "ms": 60000`, func(v *visitor, f *follower) {
+		v.apply("meanwhile", 80)
+		f.until(func() bool { return f.now.State.Server.Revision >= 7 })
+		assert.Equal(v.t, 1, f.now.State.Informers["services"].Objects)
+	}},
+	"drop": {`"name": "drop"`, func(v *visitor, f *follower) {
+		v.apply("meanwhile", 80)
+		assert.NotEmpty(v.t, f.sees(Sent, "ADDED", "default/meanwhile").Error)
+		v.act("fault", `{"name": "drop"}`)
+		v.apply("after", 80)
+		f.sees(Stored, "stored", "default/after")
+		assert.Equal(v.t, 2, f.now.State.Informers["services"].Objects, "one was lost")
+		v.act("fault", `{"name": "expire", "on": true}`)
+		f.sees(Stored, "stored", "default/meanwhile")
+	}},
+	"expire": {`"name": "expire"`, func(v *visitor, f *follower) { f.sees(Sent, "ERROR", "") }},
+	"stop": {`"name": "stop"`, func(v *visitor, f *follower) {
+		f.until(func() bool { return !f.now.State.Server.Up && f.now.State.Informers["services"].Error != "" })
+	}},
+	"token": {`"name": "token"`, func(v *visitor, f *follower) {
+		f.until(func() bool {
+			for _, e := range f.seen {
+				if e.At == Request && e.Code == 401 {
+					return true
+				}
+			}
+			return false
+		})
+	}},
+	"fail": {`"name": "fail"`, func(v *visitor, f *follower) {
+		v.apply("meanwhile", 80)
+		f.sees(PutOff, "AddAfter", "default/meanwhile")
+		f.until(func() bool { return f.now.State.Workqueue.Retries["default/meanwhile"] > 0 })
+	}},
+	"slow": {`"name": "slow", "ms": 60000, "handler": "audit"`, func(v *visitor, f *follower) {
+		v.apply("meanwhile", 80)
+		v.apply("and-another", 80)
+		f.until(func() bool {
+			h := f.now.State.Informers["services"].Handlers
+			return h[0].Depth == 0 && h[0].Delivered == 3 && h[1].Depth == 2
+		})
+	}},
+	"panic": {`"name": "panic", "handler": "audit"`, func(v *visitor, f *follower) {
+		v.apply("meanwhile", 80)
+		f.sees(Called, "OnAdd", "default/meanwhile")
+		f.sees(Reconciled, "ok", "default/meanwhile")
+	}},
+}
+
 // Each fault is seen, and after it is undone a change still arrives.
 func TestFaults_AreSeenAndUndone(t *testing.T) {
-	for name, c := range map[string]struct {
-		body string
-		// seen provokes and waits for what the fault does.
-		seen func(v *visitor, f *follower)
-	}{
-		"cut": {`"name": "cut"`, func(v *visitor, f *follower) {
-			v.apply("meanwhile", 80)
-			f.until(func() bool { return f.now.State.Informers["services"].Error != "" })
-			assert.Equal(v.t, 1, f.now.State.Informers["services"].Objects)
-		}},
-		"compact": {`"name": "compact"`, func(v *visitor, f *follower) {
-			v.act("fault", `{"name": "cut", "on": true}`)
-			v.apply("meanwhile", 80)
-			v.act("fault", `{"name": "compact", "on": true}`)
-			v.act("fault", `{"name": "cut"}`)
-			f.until(func() bool {
-				r := f.now.State.Informers["services"].Reflector
-				return r.StreamingLists+r.PagedLists > 1
-			})
-		}},
-		"delay": {`"name": "delay", "ms": 60000`, func(v *visitor, f *follower) {
-			v.apply("meanwhile", 80)
-			f.until(func() bool { return f.now.State.Server.Revision >= 7 })
-			assert.Equal(v.t, 1, f.now.State.Informers["services"].Objects)
-		}},
-		"drop": {`"name": "drop"`, func(v *visitor, f *follower) {
-			v.apply("meanwhile", 80)
-			assert.NotEmpty(v.t, f.sees(Sent, "ADDED", "default/meanwhile").Error)
-			v.act("fault", `{"name": "drop"}`)
-			v.apply("after", 80)
-			f.sees(Stored, "stored", "default/after")
-			assert.Equal(v.t, 2, f.now.State.Informers["services"].Objects, "one was lost")
-			v.act("fault", `{"name": "expire", "on": true}`)
-			f.sees(Stored, "stored", "default/meanwhile")
-		}},
-		"expire": {`"name": "expire"`, func(v *visitor, f *follower) { f.sees(Sent, "ERROR", "") }},
-		"stop": {`"name": "stop"`, func(v *visitor, f *follower) {
-			f.until(func() bool { return !f.now.State.Server.Up && f.now.State.Informers["services"].Error != "" })
-		}},
-		"token": {`"name": "token"`, func(v *visitor, f *follower) {
-			f.until(func() bool {
-				for _, e := range f.seen {
-					if e.At == Request && e.Code == 401 {
-						return true
-					}
-				}
-				return false
-			})
-		}},
-		"fail": {`"name": "fail"`, func(v *visitor, f *follower) {
-			v.apply("meanwhile", 80)
-			f.sees(PutOff, "AddAfter", "default/meanwhile")
-			f.until(func() bool { return f.now.State.Workqueue.Retries["default/meanwhile"] > 0 })
-		}},
-		"slow": {`"name": "slow", "ms": 60000, "handler": "audit"`, func(v *visitor, f *follower) {
-			v.apply("meanwhile", 80)
-			v.apply("and-another", 80)
-			f.until(func() bool {
-				h := f.now.State.Informers["services"].Handlers
-				return h[0].Depth == 0 && h[0].Delivered == 3 && h[1].Depth == 2
-			})
-		}},
-		"panic": {`"name": "panic", "handler": "audit"`, func(v *visitor, f *follower) {
-			v.apply("meanwhile", 80)
-			f.sees(Called, "OnAdd", "default/meanwhile")
-			f.sees(Reconciled, "ok", "default/meanwhile")
-		}},
-	} {
+	for name, c := range faultCases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			v := visit(t, Options{})

@@ -1,6 +1,7 @@
 package lens
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 )
@@ -30,8 +31,8 @@ type Parked struct {
 	Key  string   `json:"key,omitempty"`
 	N    int      `json:"n"` // of its events
 
-	// lock is locked; who reported waits for it. It is no channel, so that a world in a testing/synctest bubble can be
-	// stepped from outside, and its virtual time stands still meanwhile.
+	// lock is locked; the goroutine that reported waits for it. It is no channel, so that a world in a testing/synctest
+	// bubble can be stepped from outside, and its virtual time stands still meanwhile.
 	lock *sync.Mutex
 }
 
@@ -85,37 +86,14 @@ func (h *Hub) parkLocked(events []Event) *sync.Mutex {
 	return lock
 }
 
-// releaseLocked lets those go that are chosen.
-func (h *Hub) releaseLocked(chosen func(Parked) bool) {
-	h.gate.Parked = slices.DeleteFunc(h.gate.Parked, func(p Parked) bool {
-		if chosen(p) {
-			p.lock.Unlock()
-			return true
-		}
-		return false
-	})
-	h.wakeLocked()
-}
-
 func (h *Hub) openLocked() {
-	h.gate.Mode, h.gate.Key, h.gate.Hit = "run", "", nil
-	h.releaseLocked(func(Parked) bool { return true })
-}
-
-// Pause shuts the gate, for one key or, if that is "", for all. Each call of an observer then blocks until Step or Run
-// lets it go. What is parked stays parked.
-func (h *Hub) Pause(key string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.gate.Mode, h.gate.Key = "step", key
+	g := &h.gate
+	g.Mode, g.Key, g.Hit = "run", "", nil
+	for _, p := range g.Parked {
+		p.lock.Unlock()
+	}
+	g.Parked = nil
 	h.wakeLocked()
-}
-
-// Run opens the gate.
-func (h *Hub) Run() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.openLocked()
 }
 
 // Close opens the gate, and holds nothing back until Restart.
@@ -126,21 +104,22 @@ func (h *Hub) Close() {
 	h.openLocked()
 }
 
-// Step lets go what parked with that Seq. With 0 it is the one that parked first, and something that the server is about to
-// send only if nothing else is parked: so one event passes at a time. It returns nil if there is none.
-func (h *Hub) Step(seq uint64) *Parked {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	var next *Parked
-	for _, p := range h.gate.Parked {
-		if p.Seq == seq || seq == 0 && (next == nil || next.At == Sent && p.At != Sent) {
-			next = &p
+// stepLocked lets go what parked with that Seq. With 0 it is the one that parked first, and something that the server
+// is about to send only if nothing else is parked: so one event passes at a time. It returns nil if there is none.
+func (h *Hub) stepLocked(seq uint64) *Parked {
+	next := -1
+	for i, p := range h.gate.Parked {
+		if p.Seq == seq || seq == 0 && (next < 0 || h.gate.Parked[next].At == Sent && p.At != Sent) {
+			next = i
 		}
 	}
-	if next != nil {
-		h.releaseLocked(func(p Parked) bool { return p.Seq == next.Seq })
+	if next < 0 {
+		return nil
 	}
-	return next
+	p := h.gate.Parked[next]
+	p.lock.Unlock()
+	h.gate.Parked = slices.Delete(h.gate.Parked, next, next+1)
+	return &p
 }
 
 // stepping reports whether the gate is shut.
@@ -150,25 +129,13 @@ func (h *Hub) stepping() bool {
 	return h.gate.Mode == "step" && !h.gate.closing
 }
 
-// AddBreakpoint returns its ID.
-func (h *Hub) AddBreakpoint(b Breakpoint) int {
+// holds reports whether a batch of objects of a kind is parked, and with it what waits for the informer's locks.
+func (h *Hub) holds(kind string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.gate.lastID++
-	b.ID = h.gate.lastID
-	h.gate.Breakpoints = append(h.gate.Breakpoints, b)
-	h.wakeLocked()
-	return b.ID
-}
-
-// ClearBreakpoint removes the one with that ID, or with 0 all, and reports whether there was one. The gate stays as it is.
-func (h *Hub) ClearBreakpoint(id int) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	n := len(h.gate.Breakpoints)
-	h.gate.Breakpoints = slices.DeleteFunc(h.gate.Breakpoints, func(b Breakpoint) bool { return id == 0 || b.ID == id })
-	h.wakeLocked()
-	return id == 0 || len(h.gate.Breakpoints) < n
+	return slices.ContainsFunc(h.gate.Parked, func(p Parked) bool {
+		return p.Kind == kind && (p.At == Popped || p.At == Stored)
+	})
 }
 
 // gateLocked returns a copy.
@@ -177,4 +144,49 @@ func (h *Hub) gateLocked() GateState {
 	s.Parked, s.Breakpoints = append([]Parked{}, s.Parked...), append([]Breakpoint{}, s.Breakpoints...)
 	s.Muted = h.muted.Load()
 	return s
+}
+
+// do does an act that concerns the gate.
+func (h *Hub) do(name string, body []byte) (any, error) {
+	b, err := read[struct {
+		Breakpoint
+		Seq uint64 `json:"seq"`
+		On  bool   `json:"on"`
+	}](body)
+	if err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	defer h.wakeLocked()
+	g := &h.gate
+	switch name {
+	case "pause":
+		g.Mode, g.Key = "step", b.Key // what is parked stays parked
+	case "step":
+		return map[string]*Parked{"released": h.stepLocked(b.Seq)}, nil
+	case "run":
+		h.openLocked()
+	case "mute":
+		if h.muted.Store(b.On); b.On {
+			h.openLocked()
+		}
+	case "breakpoint":
+		if b.Breakpoint == (Breakpoint{}) {
+			return nil, fmt.Errorf("%w: a breakpoint for everything is a pause", errBadBody)
+		}
+		g.lastID++
+		b.ID = g.lastID
+		g.Breakpoints = append(g.Breakpoints, b.Breakpoint)
+		return map[string]int{"id": b.ID}, nil
+	case "clear":
+		n := len(g.Breakpoints)
+		g.Breakpoints = slices.DeleteFunc(g.Breakpoints, func(o Breakpoint) bool { return b.ID == 0 || o.ID == b.ID })
+		if b.ID != 0 && len(g.Breakpoints) == n {
+			return nil, fmt.Errorf("%w breakpoint %d", errUnknown, b.ID)
+		}
+	default:
+		return nil, fmt.Errorf("%w act %q", errUnknown, name)
+	}
+	return nil, nil
 }

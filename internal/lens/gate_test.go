@@ -65,7 +65,8 @@ func TestBreakpoints_PauseTheWorld(t *testing.T) {
 		at         Boundary
 	}{
 		"a delta of a key is popped": {
-			`{"at": "popped", "key": "default/web", "kind": "Service"}`, func(v *visitor) { v.apply("web", 80) }, Popped,
+			`{"at": "popped", "key": "default/web", "kind": "Service"}`,
+			func(v *visitor) { v.apply("web", 80) }, Popped,
 		},
 		"a handler gets a tombstone": {
 			`{"at": "called", "tombstone": true}`, func(v *visitor) {

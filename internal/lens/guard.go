@@ -7,7 +7,6 @@ import (
 	"crypto/x509"
 	"net"
 	"net/http"
-	"net/url"
 	"strings"
 )
 
@@ -78,16 +77,11 @@ func (g *Guard) isHost(host string) bool {
 	}
 }
 
+// isSameOrigin asks Origin of reads as well: net/http's own check is for those that change something.
 func (g *Guard) isSameOrigin(r *http.Request) bool {
-	if site := r.Header.Get("Sec-Fetch-Site"); r.Method != http.MethodGet && site != "" && site != "same-origin" && site != "none" {
-		return false
-	}
 	origin := r.Header.Get("Origin")
-	if origin == "" {
-		return true
-	}
-	u, err := url.Parse(origin)
-	return err == nil && u.Host == r.Host && u.Scheme == map[bool]string{false: "http", true: "https"}[g.Certificate != nil]
+	scheme := map[bool]string{false: "http://", true: "https://"}[g.Certificate != nil]
+	return (origin == "" || origin == scheme+r.Host) && new(http.CrossOriginProtection).Check(r) == nil
 }
 
 func (g *Guard) isKnown(r *http.Request) bool {

@@ -10,38 +10,42 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+type headers = map[string]string
+
 type fixedAddr string
 
 func (fixedAddr) Network() string  { return "tcp" }
 func (a fixedAddr) String() string { return string(a) }
 
+// teapot answers what the guard lets through.
+var teapot = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusTeapot) })
+
 func TestGuard_LetsInWhoHasTheTokenAndComesFromThisPage(t *testing.T) {
-	guard := &Guard{Token: testToken, Address: fixedAddr("127.0.0.1:4000"), Next: http.HandlerFunc(
-		func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusTeapot) })}
+	guard := &Guard{Token: testToken, Address: fixedAddr("127.0.0.1:4000"), Next: teapot}
 	for name, c := range map[string]struct {
 		method, target string
-		header         map[string]string
+		header         headers
 		code           int
 	}{
 		"token":               {"GET", "/", nil, 418},
-		"cookie":              {"GET", "/", map[string]string{"Authorization": "", "Cookie": "lens-4000=" + testToken}, 418},
-		"localhost":           {"GET", "/", map[string]string{"Host": "localhost:4000"}, 418},
-		"same origin":         {"POST", "/act/run", map[string]string{"Origin": "http://127.0.0.1:4000"}, 418},
-		"typed address":       {"POST", "/act/run", map[string]string{"Sec-Fetch-Site": "none"}, 418},
-		"no token":            {"GET", "/", map[string]string{"Authorization": ""}, 401},
-		"wrong token":         {"GET", "/stream", map[string]string{"Authorization": "Bearer guess"}, 401},
-		"empty token":         {"GET", "/?token=", map[string]string{"Authorization": ""}, 401},
-		"cookie of a port":    {"GET", "/", map[string]string{"Authorization": "", "Cookie": "lens-1=" + testToken}, 401},
-		"token for no page":   {"POST", "/?token=" + testToken, map[string]string{"Authorization": ""}, 401},
-		"rebound name":        {"GET", "/", map[string]string{"Host": "evil.example:4000"}, 403},
-		"other port":          {"GET", "/", map[string]string{"Host": "127.0.0.1:4001"}, 403},
-		"no port":             {"GET", "/", map[string]string{"Host": "127.0.0.1"}, 403},
-		"other origin":        {"POST", "/act/run", map[string]string{"Origin": "http://127.0.0.1:4001"}, 403},
-		"other origin reads":  {"GET", "/stream", map[string]string{"Origin": "http://evil.example"}, 403},
-		"null origin":         {"POST", "/act/run", map[string]string{"Origin": "null"}, 403},
-		"origin of other TLS": {"POST", "/act/run", map[string]string{"Origin": "https://127.0.0.1:4000"}, 403},
-		"other site":          {"POST", "/act/run", map[string]string{"Sec-Fetch-Site": "cross-site"}, 403},
-		"form":                {"POST", "/act/run", map[string]string{"Content-Type": "text/plain"}, 415},
+		"cookie":              {"GET", "/", headers{"Authorization": "", "Cookie": "lens-4000=" + testToken}, 418},
+		"localhost":           {"GET", "/", headers{"Host": "localhost:4000"}, 418},
+		"same origin":         {"POST", "/act/run", headers{"Origin": "http://127.0.0.1:4000"}, 418},
+		"typed address":       {"POST", "/act/run", headers{"Sec-Fetch-Site": "none"}, 418},
+		"no token":            {"GET", "/", headers{"Authorization": ""}, 401},
+		"wrong token":         {"GET", "/stream", headers{"Authorization": "Bearer guess"}, 401},
+		"empty token":         {"GET", "/?token=", headers{"Authorization": ""}, 401},
+		"cookie of a port":    {"GET", "/", headers{"Authorization": "", "Cookie": "lens-1=" + testToken}, 401},
+		"token for no page":   {"POST", "/?token=" + testToken, headers{"Authorization": ""}, 401},
+		"rebound name":        {"GET", "/", headers{"Host": "evil.example:4000"}, 403},
+		"other port":          {"GET", "/", headers{"Host": "127.0.0.1:4001"}, 403},
+		"no port":             {"GET", "/", headers{"Host": "127.0.0.1"}, 403},
+		"other origin":        {"POST", "/act/run", headers{"Origin": "http://127.0.0.1:4001"}, 403},
+		"other origin reads":  {"GET", "/stream", headers{"Origin": "http://evil.example"}, 403},
+		"null origin":         {"POST", "/act/run", headers{"Origin": "null"}, 403},
+		"origin of other TLS": {"POST", "/act/run", headers{"Origin": "https://127.0.0.1:4000"}, 403},
+		"other site":          {"POST", "/act/run", headers{"Sec-Fetch-Site": "cross-site"}, 403},
+		"form":                {"POST", "/act/run", headers{"Content-Type": "text/plain"}, 415},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := httptest.NewRequest(c.method, c.target, nil)
@@ -66,8 +70,7 @@ func TestGuard_WithTLSTheCertificatesNamesAreTheHosts(t *testing.T) {
 	server := httptest.NewUnstartedServer(nil)
 	server.StartTLS() // its certificate is for example.com
 	defer server.Close()
-	guard := &Guard{Token: testToken, Address: fixedAddr("[::]:443"), Certificate: server.Certificate(), Next: http.HandlerFunc(
-		func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusTeapot) })}
+	guard := &Guard{Token: testToken, Address: fixedAddr("[::]:443"), Certificate: server.Certificate(), Next: teapot}
 	for _, c := range []struct {
 		host, origin string
 		code         int

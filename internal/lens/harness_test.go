@@ -99,8 +99,8 @@ func (v *visitor) act(name, body string) {
 // apply creates or changes a Service that wants an Ingress.
 func (v *visitor) apply(name string, port int) (rv string) {
 	v.t.Helper()
-	const service = `{apiVersion: v1, kind: Service, metadata: {name: %s, namespace: default, annotations: {ingress/http: "true"}},
- spec: {ports: [{port: %d}]}}`
+	const service = `{apiVersion: v1, kind: Service, 
+ metadata: {name: %s, namespace: default, annotations: {ingress/http: "true"}}, spec: {ports: [{port: %d}]}}`
 	body, err := json.Marshal(map[string]string{"yaml": fmt.Sprintf(service, name, port)})
 	require.NoError(v.t, err)
 	var answer struct{ Applied []Ref }

@@ -2,6 +2,7 @@ package lens
 
 import (
 	"bytes"
+	"context"
 	"embed"
 	"encoding/json"
 	"errors"
@@ -17,30 +18,41 @@ var page embed.FS
 
 // Lens serves a world, and what can be done with it.
 type Lens struct {
-	hub *Hub
+	hub    *Hub
+	bubble *Bubble // that the worlds are in, or nil
 
-	acting sync.Mutex // held by what goes into the session, so that the file has the order in which things were done
+	resetting sync.Mutex // held while one world gives way to another
 
-	mu      sync.Mutex // protects what follows
-	world   *World
-	worlds  int // how many there were
-	session Session
+	mu     sync.Mutex // protects what follows
+	world  *World
+	worlds int // how many there were
 }
 
 // New starts a world. Close it.
-func New(options Options) (*Lens, error) {
-	l := &Lens{hub: NewHub()}
-	return l, l.begin(options)
+func New(options Options) (*Lens, error) { return NewIn(nil, Session{Options: options}) }
+
+// NewIn starts a world in a bubble, if that is not nil, and does there what a session says.
+func NewIn(bubble *Bubble, s Session) (*Lens, error) {
+	l := &Lens{hub: NewHub(), bubble: bubble}
+	l.hub.bubble, l.hub.virtual = bubble, bubble != nil
+	return l, l.begin(s)
 }
 
+func (l *Lens) inside(f func()) { l.bubble.inside(f) }
+
 // begin closes the world that there is, and starts another.
-func (l *Lens) begin(options Options) error {
-	if err := options.validate(); err != nil {
+func (l *Lens) begin(s Session) (err error) {
+	if err := s.Options.validate(); err != nil {
 		return err
 	}
+	l.resetting.Lock()
+	defer l.resetting.Unlock()
 	l.Close()
-	l.hub.Restart()
-	world, err := NewWorld(l.hub, options)
+	var world *World
+	l.inside(func() {
+		l.hub.Restart()
+		world, err = NewWorld(l.hub, s)
+	})
 	if err != nil {
 		return err
 	}
@@ -48,18 +60,14 @@ func (l *Lens) begin(options Options) error {
 	defer l.mu.Unlock()
 	l.world = world
 	l.worlds++
-	l.session = Session{Format: sessionFormat, Options: options, Actions: []Action{}}
-	l.hub.Wake()
+	l.hub.wake()
 	return nil
 }
 
 // Close ends the world. Streams end with their requests.
 func (l *Lens) Close() {
-	l.mu.Lock()
-	world := l.world
-	l.mu.Unlock()
-	if world != nil {
-		world.Close()
+	if world, _ := l.World(); world != nil {
+		l.inside(world.Close)
 	}
 }
 
@@ -79,48 +87,81 @@ func (l *Lens) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /", http.FileServerFS(files))
 	mux.HandleFunc("GET /stream", l.stream)
-	mux.HandleFunc("GET /api/snapshot", func(w http.ResponseWriter, r *http.Request) {
-		snapshot, _ := l.snapshot()
-		answer(w, 200, snapshot)
+	mux.HandleFunc("GET /api/session.go", func(w http.ResponseWriter, r *http.Request) {
+		text, err := l.GoTest()
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusConflict)
+			return
+		}
+		w.Header().Set("Content-Disposition", `attachment; filename="session_test.go"`)
+		_, _ = w.Write(text)
 	})
-	mux.HandleFunc("GET /api/journey", func(w http.ResponseWriter, r *http.Request) {
-		answer(w, 200, map[string]any{"events": l.hub.Journey(r.URL.Query().Get("key"))})
-	})
-	mux.HandleFunc("GET /api/session", func(w http.ResponseWriter, r *http.Request) { answer(w, 200, l.Session()) })
-	mux.HandleFunc("POST /act/{name}", l.act)
+	for path, ask := range map[string]func(r *http.Request) (any, error){
+		"GET /api/snapshot": func(*http.Request) (s any, err error) {
+			l.inside(func() { s = l.snapshot() })
+			return s, nil
+		},
+		"GET /api/journey": func(r *http.Request) (any, error) {
+			events, _ := l.hub.all()
+			return map[string]any{"events": explain(events, r.URL.Query().Get("key"))}, nil
+		},
+		"GET /api/session": func(*http.Request) (any, error) { return l.Session(), nil },
+		"POST /act/{name}": func(r *http.Request) (any, error) {
+			body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxBody))
+			if err != nil {
+				return nil, fmt.Errorf("%w: %w", errBadBody, err)
+			}
+			return l.Do(r.Context(), r.PathValue("name"), body)
+		},
+	} {
+		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+			code := 200
+			result, err := ask(r)
+			if err != nil {
+				status, reason := codeOf(err)
+				code, result = status, map[string]string{"error": err.Error(), "reason": reason}
+			} else if result == nil {
+				result = struct{}{}
+			}
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(code)
+			_ = json.NewEncoder(w).Encode(result) // if the client is gone, there is no answer
+		})
+	}
 	return mux
-}
-
-func answer(w http.ResponseWriter, code int, body any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(body) // if the client is gone, there is no answer
-}
-
-func fail(w http.ResponseWriter, err error) {
-	code, reason := codeOf(err)
-	answer(w, code, map[string]string{"error": err.Error(), "reason": reason})
 }
 
 // maxBody is how long the body of an act may be.
 const maxBody = 1 << 20
 
-func (l *Lens) act(w http.ResponseWriter, r *http.Request) {
-	name := r.PathValue("name")
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	if err != nil {
-		fail(w, fmt.Errorf("%w: %w", errBadBody, err))
-		return
+// Do does what POST /act/NAME does. The result is for JSON, or nil.
+func (l *Lens) Do(ctx context.Context, name string, body []byte) (result any, err error) {
+	switch {
+	case name == "reset":
+		options, err := read[Options](body)
+		if err == nil {
+			err = l.begin(Session{Options: options})
+		}
+		return nil, err
+	case name == "replay":
+		s, err := ReadSession(body)
+		if err == nil {
+			err = l.begin(s)
+		}
+		return nil, err
+	case changes[name] == nil:
+		return l.hub.do(name, body)
 	}
-	result, err := l.Do(r.Context(), name, body)
-	if err != nil {
-		fail(w, err)
-		return
-	}
-	if result == nil {
-		result = struct{}{}
-	}
-	answer(w, 200, result)
+	world, _ := l.World()
+	l.inside(func() { result, err = world.Do(ctx, name, body) })
+	return result, err
+}
+
+// Session returns what was done in this world so far.
+func (l *Lens) Session() (s Session) {
+	world, _ := l.World()
+	l.inside(func() { s = world.Session() })
+	return s
 }
 
 // read reads the body of an act strictly.

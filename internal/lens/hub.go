@@ -13,27 +13,35 @@ const (
 	tickMost = 200 // events of a tick, beside the notable ones and those of followed keys
 )
 
-// Hub takes the events of a world. It keeps the last of them, counts all, finds their causes, and holds the gate. It has no
-// goroutines and no timers. Its methods are safe for concurrent use.
+// Counts are numbers of events, by boundary and kind.
+type Counts map[Boundary]map[string]uint64
+
+// Hub takes the events of a world. It keeps the last of them, counts all, and holds the gate. It has no goroutines and
+// no timers. Its methods are safe for concurrent use.
 type Hub struct {
-	muted atomic.Bool
+	muted  atomic.Bool
+	bubble *Bubble // that the world is in, or nil
+	// virtual: the world is in a bubble, in which a handler takes some time: see pace.
+	virtual bool
 
 	mu     sync.Mutex // protects what follows
 	began  time.Time
 	ring   []Event // the event with Seq s is at s % ringLen
 	next   uint64  // the Seq of the next event
 	first  uint64  // the Seq of the first event of this world
-	counts map[Boundary]map[string]uint64
-	keys   keyStates
-	gate   gate
-	wakers map[chan struct{}]bool // of capacity 1: a token means that there is something to read
+	counts Counts
+
+	ofObjects map[Boundary]uint64 // of the counts, those of events with a key
+	keys      keyStates
+	gate      gate
+	changed   chan struct{} // closed at the next change; nil if nobody waits for one
 }
 
 // NewHub returns a hub whose gate is open.
 func NewHub() *Hub {
-	h := &Hub{ring: make([]Event, ringLen), next: 1, wakers: map[chan struct{}]bool{}}
-	h.gate.Mode, h.gate.closing = "run", true // until a world begins
-	h.restartLocked()
+	h := &Hub{ring: make([]Event, ringLen), next: 1}
+	h.Restart()
+	h.gate.closing = true // until a world begins
 	return h
 }
 
@@ -41,35 +49,14 @@ func NewHub() *Hub {
 func (h *Hub) Restart() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.restartLocked()
+	h.began, h.first = time.Now(), h.next
+	h.counts, h.ofObjects, h.keys = Counts{}, map[Boundary]uint64{}, newKeyStates()
 	h.gate.closing = false
 	h.openLocked()
-	h.wakeLocked()
 }
 
-func (h *Hub) restartLocked() {
-	h.began, h.first = time.Now(), h.next
-	h.counts, h.keys = map[Boundary]map[string]uint64{}, newKeyStates()
-}
-
-// micros is the time since the world began.
-func (h *Hub) micros() int64 {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return time.Since(h.began).Microseconds()
-}
-
-// Mute makes the observers report nothing and park nobody, or ends that. What is parked goes on.
-func (h *Hub) Mute(on bool) {
-	h.muted.Store(on)
-	if on {
-		h.Run()
-	}
-	h.Wake()
-}
-
-// report takes the events of one call of an observer. If the gate is shut for one of them, it blocks until the gate lets
-// them go.
+// report takes the events of one call of an observer. If the gate is shut for one of them, it blocks until the gate
+// lets them go.
 func (h *Hub) report(events ...Event) {
 	if len(events) == 0 || h.muted.Load() {
 		return
@@ -88,6 +75,9 @@ func (h *Hub) report(events ...Event) {
 			h.counts[e.At] = map[string]uint64{}
 		}
 		h.counts[e.At][e.Kind]++
+		if e.Key != "" {
+			h.ofObjects[e.At]++
+		}
 		h.ring[h.next%ringLen] = *e
 		h.next++
 	}
@@ -95,48 +85,46 @@ func (h *Hub) report(events ...Event) {
 	h.wakeLocked()
 	h.mu.Unlock()
 	if held != nil {
-		held.Lock()
+		h.bubble.lock(held)
 	}
 }
 
 // wakeLocked tells the readers that there is something to read.
 func (h *Hub) wakeLocked() {
-	for c := range h.wakers {
-		select {
-		case c <- struct{}{}:
-		default:
-		}
+	if h.changed != nil {
+		close(h.changed)
+		h.changed = nil
 	}
 }
 
-// Wake tells the readers that something outside the hub has changed.
-func (h *Hub) Wake() {
+// wake is for what changes outside the hub.
+func (h *Hub) wake() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.wakeLocked()
 }
 
-// subscribe returns a channel that has a token whenever there is something to read, and the function that ends this.
-func (h *Hub) subscribe() (wake <-chan struct{}, end func()) {
-	c := make(chan struct{}, 1)
+// changes returns a channel that is closed at the next change.
+func (h *Hub) changes() <-chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.wakers[c] = true
-	return c, func() {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		delete(h.wakers, c)
+	if h.changed == nil {
+		h.changed = make(chan struct{})
 	}
+	return h.changed
 }
 
 // News is what a reader that has read up to a Seq has not seen.
 type News struct {
-	Seq     uint64                         `json:"seq"`
-	Micros  int64                          `json:"us"`
-	Events  []Event                        `json:"events"`
-	LeftOut uint64                         `json:"left_out"`
-	Counts  map[Boundary]map[string]uint64 `json:"counts"`
-	Gate    GateState                      `json:"gate"`
+	Seq     uint64    `json:"seq"`
+	Micros  int64     `json:"us"`
+	Events  []Event   `json:"events"`
+	LeftOut uint64    `json:"left_out"`
+	Counts  Counts    `json:"counts"`
+	Gate    GateState `json:"gate"`
+
+	Faults map[string]Fault `json:"faults"`
+	State  WorldState       `json:"state"`
 }
 
 // since returns what came after seq. Of more than tickMost events it chooses, by their keys.
@@ -144,23 +132,19 @@ func (h *Hub) since(seq uint64, follow map[string]bool) News {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	n := News{Seq: h.next - 1, Micros: time.Since(h.began).Microseconds(), Events: []Event{}, Gate: h.gateLocked()}
-	n.Counts = map[Boundary]map[string]uint64{}
+	n.Counts = Counts{}
 	for at, kinds := range h.counts {
 		n.Counts[at] = maps.Clone(kinds)
 	}
-	from := max(seq+1, h.first)
-	total := h.next - min(from, h.next)
-	if h.next > ringLen {
-		from = max(from, h.next-ringLen)
-	}
+	total := h.next - min(max(seq+1, h.first), h.next)
 	// Of a power of two of equal parts of the keys one is chosen. So the keys of a smaller part are in each larger one.
 	parts := uint32(1)
 	for total > uint64(parts)*tickMost {
 		parts *= 2
 	}
-	for s := from; s < h.next; s++ {
-		if e := &h.ring[s%ringLen]; e.isNotable() || follow[e.Key] || hash(e.Key)&(parts-1) == 0 {
-			n.Events = append(n.Events, *e)
+	for _, e := range h.lastLocked(total) {
+		if e.isNotable() || follow[e.Key] || hash(e.Key)&(parts-1) == 0 {
+			n.Events = append(n.Events, e)
 		}
 	}
 	n.LeftOut = total - uint64(len(n.Events))
@@ -173,23 +157,20 @@ func hash(key string) uint32 {
 	return f.Sum32()
 }
 
-// last returns the newest events, n at most, and the Seq of the newest.
-func (h *Hub) last(n uint64) (events []Event, seq uint64) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	events = []Event{}
-	from := h.first
-	if h.next-from > n {
-		from = h.next - n
-	}
-	for s := from; s < h.next; s++ {
+// lastLocked returns the newest events of this world, n at most.
+func (h *Hub) lastLocked(n uint64) []Event {
+	n = min(n, h.next-h.first, ringLen)
+	events := make([]Event, 0, n)
+	for s := h.next - n; s < h.next; s++ {
 		events = append(events, h.ring[s%ringLen])
 	}
-	return events, h.next - 1
+	return events
 }
 
-// Journey returns the events of a key that the ring still has, with their causes.
-func (h *Hub) Journey(key string) []Event {
-	events, _ := h.last(ringLen)
-	return explain(events, key)
+// all returns the events of this world that are still known, and how many are not.
+func (h *Hub) all() (events []Event, forgotten uint64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	events = h.lastLocked(ringLen)
+	return events, h.next - h.first - uint64(len(events))
 }

@@ -16,14 +16,13 @@ func TestHub_CountsWhatItLeavesOut(t *testing.T) {
 	stop := make(chan struct{})
 	seen, leftOut := 0, uint64(0)
 	reading.Go(func() {
-		wake, end := h.subscribe()
-		defer end()
 		for seq := uint64(0); ; {
+			changes := h.changes()
 			n := h.since(seq, map[string]bool{"r0/k0": true})
 			seq = n.Seq
 			seen, leftOut = seen+len(n.Events), leftOut+n.LeftOut
 			select {
-			case <-wake:
+			case <-changes:
 			case <-stop:
 				if n.Seq == reporters*each {
 					return

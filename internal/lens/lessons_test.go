@@ -135,7 +135,7 @@ func TestLessons_DoWhatTheLensKnows(t *testing.T) {
 			}
 		}
 		for _, f := range faulted.FindAllStringSubmatch(text, -1) {
-			require.Contains(t, refusals, f[1], "%s: fault %s", file, f[1])
+			require.Contains(t, faultKinds, f[1], "%s: fault %s", file, f[1])
 		}
 	}
 }

@@ -22,7 +22,8 @@ func ofReflector(kind string, o reflector.Observation) []Event {
 	}
 	events := make([]Event, 0, len(o.Events)+len(o.Keys))
 	for _, key := range o.Keys {
-		events = append(events, Event{At: Handed, Kind: kind, Action: o.Op, Key: nameOf(key), Tombstone: o.Op == "DeleteKey"})
+		e := Event{At: Handed, Kind: kind, Action: o.Op, Key: nameOf(key), Tombstone: o.Op == "DeleteKey"}
+		events = append(events, e)
 	}
 	for _, ev := range o.Events {
 		e := Event{At: Decoded, Kind: kind, Action: ev.Type.String(), RV: ev.ResourceVersion}
@@ -67,26 +68,21 @@ func ofInformer(kind string, o sharedinformer.Observation) []Event {
 	return events
 }
 
+// controllerSays is where an observation of a controller belongs, and what it did.
+var controllerSays = map[string]Event{
+	"queued": {At: Queued, Action: "Add"}, "taken": {At: Taken, Action: "Get"}, "reconciled": {At: Reconciled, Action: "ok"},
+	"forgotten": {At: Forgotten, Action: "Forget"}, "put off": {At: PutOff, Action: "AddAfter"},
+}
+
 // ofController turns what the controller reports into an event.
 func ofController(o controller.Observation[listwatch.Key]) Event {
-	e := Event{Key: nameOf(o.Key), Delay: o.Delay.Microseconds()}
-	switch o.What {
-	case "queued":
-		e.At, e.Action = Queued, "Add"
-		if o.Delay > 0 {
-			e.Action = "AddAfter"
-		}
-	case "taken":
-		e.At, e.Action = Taken, "Get"
-	case "reconciled":
-		e.At, e.Action = Reconciled, "ok"
-		if o.Err != nil {
-			e.Action, e.Error = "failed", o.Err.Error()
-		}
-	case "forgotten":
-		e.At, e.Action = Forgotten, "Forget"
-	case "put off":
-		e.At, e.Action = PutOff, "AddAfter"
+	e := controllerSays[o.What]
+	e.Key, e.Delay = nameOf(o.Key), o.Delay.Microseconds()
+	if e.At == Queued && e.Delay > 0 {
+		e.Action = "AddAfter"
+	}
+	if o.Err != nil {
+		e.Action, e.Error = "failed", o.Err.Error()
 	}
 	return e
 }

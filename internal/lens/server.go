@@ -15,14 +15,15 @@ import (
 	"glasswatch/listwatch/wire"
 )
 
-// backend runs the API server in memory, over pipes in place of sockets, and stands in front of it: frames of watches pass
-// here on their way to the pipeline, and some faults happen here.
+// backend runs the API server in memory, over pipes in place of sockets, and stands in front of it: frames of watches
+// pass here on their way to the pipeline, and some faults happen here.
 type backend struct {
 	server   *apiserver.Server
 	api      http.Handler
 	hub      *Hub
 	faults   *faults
 	listener *apiserver.PipeListener
+	serving  sync.WaitGroup
 }
 
 // bookmarkEvery is the time between bookmarks, unless a world wants another.
@@ -34,28 +35,19 @@ func newBackend(hub *Hub, options Options) *backend {
 	if err := server.SeedNamespaces(stormNamespace); err != nil {
 		panic(err) // the server is empty, so the name is not taken
 	}
-	return &backend{server, server.Handler(), hub, newFaults(), apiserver.NewPipeListener()}
+	return &backend{
+		server: server, api: server.Handler(), hub: hub, faults: newFaults(), listener: apiserver.NewPipeListener(),
+	}
 }
 
-// run serves until ctx ends, and returns when its goroutines have ended.
+// run serves until ctx ends, and returns when no request is served any more.
 func (b *backend) run(ctx context.Context) {
-	var running sync.WaitGroup
-	server := &http.Server{
-		Handler: b, ReadHeaderTimeout: time.Minute,
-		ConnState: func(_ net.Conn, state http.ConnState) {
-			switch state {
-			case http.StateNew:
-				running.Add(1)
-			case http.StateClosed, http.StateHijacked:
-				running.Done()
-			}
-		},
-	}
-	running.Go(func() { b.server.Run(ctx) })
-	running.Go(func() { _ = server.Serve(b.listener) }) // until it is closed
+	server := &http.Server{Handler: b, ReadHeaderTimeout: time.Minute}
+	b.serving.Go(func() { b.server.Run(ctx) })
+	b.serving.Go(func() { _ = server.Serve(b.listener) }) // until it is closed
 	<-ctx.Done()
 	_ = server.Close()
-	running.Wait()
+	b.serving.Wait()
 }
 
 // dial connects to the server. One that is down refuses, as an address without a listener does.
@@ -68,13 +60,14 @@ func (b *backend) dial(ctx context.Context, network, address string) (net.Conn, 
 
 // ServeHTTP gives a request to the API server, late if a fault wants it.
 func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	watch := r.URL.Query().Get("watch") != ""
-	if r.UserAgent() == pipelineAgent && !b.faults.delayed(r.Context()) || b.faults.isOn("stop") {
+	b.serving.Add(1)
+	defer b.serving.Done()
+	pipeline := r.UserAgent() == pipelineAgent
+	if pipeline && !b.faults.wait(r.Context(), "delay", "") || b.faults.isOn("stop") {
 		panic(http.ErrAbortHandler)
 	}
-	if watch && r.UserAgent() == pipelineAgent {
-		control := http.NewResponseController(w)
-		w = &watchWriter{ResponseWriter: w, control: control, backend: b, ctx: r.Context(), kind: kindOf[path.Base(r.URL.Path)]}
+	if pipeline && r.URL.Query().Get("watch") != "" {
+		w = &watchWriter{w, http.NewResponseController(w), b, r.Context(), kindOf[path.Base(r.URL.Path)], false}
 	}
 	b.api.ServeHTTP(w, r)
 }
@@ -86,7 +79,12 @@ type watchWriter struct {
 	backend *backend
 	ctx     context.Context
 	kind    string
+	begun   bool
 }
+
+// ingressLag is how much later than Services Ingresses begin to come when both have lost their watches. Otherwise it
+// would be chance which of the two the controller sees first, and a session would not come out the same again.
+const ingressLag = 25 * time.Millisecond
 
 // Unwrap is for http.ResponseController.
 func (w *watchWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
@@ -97,8 +95,12 @@ func (w *watchWriter) Write(frame []byte) (int, error) {
 	if e.Action == "" { // no frame, but an error in place of the watch
 		return w.ResponseWriter.Write(frame)
 	}
+	if !w.begun && w.kind == "Ingress" {
+		pause(w.ctx, ingressLag, nil)
+	}
+	w.begun = true
 	faults := w.backend.faults
-	if !faults.delayed(w.ctx) {
+	if !faults.wait(w.ctx, "delay", "") {
 		return 0, w.ctx.Err()
 	}
 	if faults.isOn("drop") && e.Key != "" {

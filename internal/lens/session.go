@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
+	"time"
 )
 
 const sessionFormat = "lens session 1"
@@ -14,52 +16,104 @@ type Session struct {
 	Format  string   `json:"glasswatch"`
 	Options Options  `json:"options"`
 	Actions []Action `json:"actions"`
+	End     Moment   `json:"end"` // when the session was asked for
 }
 
 // Action is one of them.
 type Action struct {
-	Micros int64           `json:"us"`
-	Act    string          `json:"act"`
-	Body   json.RawMessage `json:"body"`
+	Moment
+	Act  string          `json:"act"`
+	Body json.RawMessage `json:"body"`
+}
+
+// Moment is a place among what is observed. Time alone would not find it again.
+type Moment struct {
+	Micros int64               `json:"us"`    // since the world began
+	After  map[Boundary]uint64 `json:"after"` // how many observations of objects there were
+}
+
+// momentPatience is how long after its time a moment is waited for. If less is observed by then, the sessions differ.
+const momentPatience = 10 * time.Second
+
+// momentSpread keeps two actions from having the same fraction of a millisecond in virtual time. What follows the first
+// after some milliseconds then never comes at the very moment of the second.
+const momentSpread = 7_001 * time.Nanosecond
+
+// moment is now.
+func (h *Hub) moment() Moment {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return Moment{time.Since(h.began).Microseconds(), maps.Clone(h.ofObjects)}
+}
+
+// reached reports whether as much was observed as at a moment. In real time it waits for the time as well, for people
+// who look on. In virtual time that would be too late: what takes no time there took some when the session was made,
+// and a key that is retried would be retried more often meanwhile.
+func (h *Hub) reached(m Moment) bool {
+	now := h.moment()
+	late := time.Duration(now.Micros-m.Micros) * time.Microsecond
+	for at, n := range m.After {
+		if now.After[at] < n && late < momentPatience {
+			return false
+		}
+	}
+	return late >= 0 || h.virtual && m.After != nil
+}
+
+// ReadSession reads a session that can be played.
+func ReadSession(text []byte) (Session, error) {
+	s, err := read[Session](text)
+	if err == nil && s.Format != sessionFormat {
+		err = fmt.Errorf("%w: want %q, got %q", errBadBody, sessionFormat, s.Format)
+	}
+	for _, a := range s.Actions {
+		if changes[a.Act] == nil && err == nil {
+			err = fmt.Errorf("%w: act %q in a session", errUnknown, a.Act)
+		}
+	}
+	return s, err
 }
 
 // Session returns what was done so far.
-func (l *Lens) Session() Session {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	s := l.session
-	s.Actions = slices.Clone(s.Actions)
-	return s
+func (w *World) Session() Session {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return Session{sessionFormat, w.options, slices.Clone(w.actions), w.hub.moment()}
 }
 
-// Do does what POST /act/NAME does. The result is for JSON, or nil.
-func (l *Lens) Do(ctx context.Context, name string, body []byte) (any, error) {
-	change, recorded := changes[name]
-	if recorded || name == "reset" {
-		l.acting.Lock()
-		defer l.acting.Unlock()
+// play does what a session says.
+func (w *World) play(s Session) {
+	for _, a := range s.Actions {
+		if !w.await(a.Moment) {
+			return
+		}
+		_, _ = w.Do(w.ctx, a.Act, a.Body) // it may fail, as it did then
 	}
-	if recorded && json.Valid(body) {
-		l.mu.Lock()
-		us := l.hub.micros()
-		l.session.Actions = append(l.session.Actions, Action{us, name, slices.Clone(body)})
-		l.mu.Unlock()
-	}
-	if recorded {
-		world, _ := l.World()
-		return change(ctx, world, body)
-	}
-	if name != "reset" {
-		return l.hub.do(name, body)
-	}
-	options, err := read[Options](body)
-	if err == nil {
-		err = l.begin(options)
-	}
-	return nil, err
 }
 
-// changes are the acts that are in a session. The others change when things happen, not what.
+// await returns false if the world ended before that moment. In virtual time nothing else happens when it returns: a
+// sleep ends when all goroutines wait.
+func (w *World) await(m Moment) bool {
+	for w.ctx.Err() == nil && !w.hub.reached(m) {
+		time.Sleep(time.Millisecond)
+	}
+	time.Sleep(momentSpread)
+	return w.ctx.Err() == nil
+}
+
+// Do does an act that is in the session. The others change when things happen, not what.
+func (w *World) Do(ctx context.Context, name string, body []byte) (any, error) {
+	w.acting.Lock()
+	defer w.acting.Unlock()
+	if json.Valid(body) {
+		w.mu.Lock()
+		w.actions = append(w.actions, Action{w.hub.moment(), name, slices.Clone(body)})
+		w.mu.Unlock()
+	}
+	return changes[name](context.WithoutCancel(ctx), w, body)
+}
+
+// changes are the acts that are in a session.
 var changes = map[string]func(ctx context.Context, w *World, body []byte) (any, error){
 	"apply": change(func(ctx context.Context, w *World, body struct {
 		YAML string `json:"yaml"`
@@ -69,11 +123,13 @@ var changes = map[string]func(ctx context.Context, w *World, body []byte) (any, 
 	}),
 	"delete": change(func(ctx context.Context, w *World, ref Ref) (any, error) { return nil, w.acts.remove(ctx, ref) }),
 	"storm":  change(func(_ context.Context, w *World, s Storm) (any, error) { return nil, w.acts.storm(s) }),
-	"fault":  change(func(_ context.Context, w *World, f Fault) (any, error) { return nil, w.SetFault(f) }),
+	"fault":  change(func(_ context.Context, w *World, f Fault) (any, error) { return nil, w.setFault(f) }),
 }
 
 // change reads the body.
-func change[T any](do func(context.Context, *World, T) (any, error)) func(context.Context, *World, []byte) (any, error) {
+func change[T any](
+	do func(context.Context, *World, T) (any, error),
+) func(context.Context, *World, []byte) (any, error) {
 	return func(ctx context.Context, w *World, text []byte) (any, error) {
 		body, err := read[T](text)
 		if err != nil {
@@ -81,34 +137,4 @@ func change[T any](do func(context.Context, *World, T) (any, error)) func(contex
 		}
 		return do(ctx, w, body)
 	}
-}
-
-// do does what concerns the gate.
-func (h *Hub) do(name string, body []byte) (any, error) {
-	b, err := read[struct {
-		Breakpoint
-		Seq uint64 `json:"seq"`
-		On  bool   `json:"on"`
-	}](body)
-	switch {
-	case err != nil:
-		return nil, err
-	case name == "pause":
-		h.Pause(b.Key)
-	case name == "step":
-		return map[string]*Parked{"released": h.Step(b.Seq)}, nil
-	case name == "run":
-		h.Run()
-	case name == "mute":
-		h.Mute(b.On)
-	case name == "breakpoint" && b.Breakpoint == (Breakpoint{}):
-		return nil, fmt.Errorf("%w: a breakpoint for everything is a pause", errBadBody)
-	case name == "breakpoint":
-		return map[string]int{"id": h.AddBreakpoint(b.Breakpoint)}, nil
-	case name == "clear" && !h.ClearBreakpoint(b.ID):
-		return nil, fmt.Errorf("%w breakpoint %d", errUnknown, b.ID)
-	case name != "clear":
-		return nil, fmt.Errorf("%w act %q", errUnknown, name)
-	}
-	return nil, nil
 }

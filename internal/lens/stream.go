@@ -4,21 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"time"
 )
 
-// tick is what comes again and again.
-type tick struct {
-	News
-	Faults map[string]Fault `json:"faults"`
-	State  WorldState       `json:"state"`
-}
-
-// snapshot is what comes first.
+// snapshot is what comes first, before ticks.
 type snapshot struct {
-	tick
+	News
 	World    int                 `json:"world"`
 	Options  Options             `json:"options"`
 	Contents map[string]Contents `json:"contents"`
@@ -30,64 +22,62 @@ const (
 	snapshotFirst = 200 // events
 )
 
-func (l *Lens) tick(seq uint64, follow map[string]bool) tick {
+func (l *Lens) tick(seq uint64, follow map[string]bool) News {
 	world, _ := l.World()
-	return tick{News: l.hub.since(seq, follow), Faults: world.backend.faults.all(), State: world.State()}
+	n := l.hub.since(seq, follow)
+	n.Faults, n.State = world.backend.faults.all(), world.State()
+	return n
 }
 
-func (l *Lens) snapshot() (s snapshot, seq uint64) {
+func (l *Lens) snapshot() snapshot {
 	world, n := l.World()
-	last, seq := l.hub.last(snapshotFirst)
-	s = snapshot{tick: l.tick(seq, nil), World: n, Options: world.options}
-	s.Contents = map[string]Contents{}
+	contents := map[string]Contents{}
 	for name, in := range world.informers {
-		s.Contents[name] = in.contents()
+		contents[name] = in.contents()
 	}
-	s.Events = append(last, s.Events...)
-	return s, s.Seq
+	s := snapshot{l.tick(0, nil), n, world.options, contents}
+	events, _ := l.hub.all()
+	for len(events) > 0 && events[len(events)-1].Seq > s.Seq {
+		events = events[:len(events)-1] // it came meanwhile
+	}
+	s.Events, s.LeftOut = events[max(0, len(events)-snapshotFirst):], 0
+	return s
 }
 
+// stream sends a snapshot for each world, and ticks.
 func (l *Lens) stream(w http.ResponseWriter, r *http.Request) {
 	follow := map[string]bool{}
 	for _, key := range r.URL.Query()["follow"] {
 		follow[key] = true
 	}
-	wake, end := l.hub.subscribe()
-	defer end()
 	w.Header().Set("Content-Type", "text/event-stream")
-	control := http.NewResponseController(w)
-	send := func(event string, seq uint64, data any) bool {
-		text, err := json.Marshal(data)
-		if err == nil {
-			_, err = fmt.Fprintf(w, "event: %s\nid: %d\ndata: %s\n\n", event, seq, text)
-		}
-		return err == nil && control.Flush() == nil
+	send := func(format string, args ...any) bool {
+		_, err := fmt.Fprintf(w, format+"\n\n", args...)
+		return err == nil && http.NewResponseController(w).Flush() == nil
 	}
 	number, seq := 0, uint64(0)
 	for {
-		before := seq
-		if _, now := l.World(); now != number {
-			number = now
-			first, last := l.snapshot()
-			seq = last
-			if !send("snapshot", seq, first) {
+		changes, before := l.hub.changes(), seq
+		event, text := "tick", []byte(nil)
+		l.inside(func() {
+			if _, now := l.World(); now != number {
+				first := l.snapshot()
+				event, number, seq = "snapshot", now, first.Seq
+				text, _ = json.Marshal(first) // numbers and texts can be written
 				return
 			}
-		} else {
 			next := l.tick(seq, follow)
 			seq = next.Seq
-			if !send("tick", seq, next) {
-				return
-			}
-		}
-		if !pause(r.Context(), tickEvery, nil) {
+			text, _ = json.Marshal(next)
+		})
+		if !send("event: %s\nid: %d\ndata: %s", event, seq, text) || !pause(r.Context(), tickEvery, nil) {
 			return
 		}
 		if seq != before {
 			continue // once more: some of the state follows just after the last event
 		}
-		for !pause(r.Context(), keepAlive, wake) {
-			if _, err := io.WriteString(w, ": still here\n\n"); err != nil || control.Flush() != nil || r.Context().Err() != nil {
+		for !pause(r.Context(), keepAlive, changes) {
+			if r.Context().Err() != nil || !send(": still here") {
 				return
 			}
 		}
@@ -96,10 +86,8 @@ func (l *Lens) stream(w http.ResponseWriter, r *http.Request) {
 
 // pause waits for d or until woken, if wake is not nil. It reports whether that has come to pass.
 func pause(ctx context.Context, d time.Duration, wake <-chan struct{}) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return wake == nil
 	case <-wake:
 		return true

@@ -12,8 +12,8 @@ import (
 // pipelineAgent tells the requests of the pipeline from those of acts, which nothing delays.
 const pipelineAgent = "glasswatch-lens"
 
-// transport is the HTTP transport of the pipeline's clients. It reports each request when its answer begins: those of the
-// informers at Request, those of the reconciler at Written.
+// transport is the HTTP transport of the pipeline's clients. It reports each request when its answer begins: those of
+// the informers at Request, those of the reconciler at Written.
 type transport struct {
 	next http.RoundTripper
 	hub  *Hub

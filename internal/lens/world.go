@@ -3,9 +3,11 @@ package lens
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -40,17 +42,11 @@ type Options struct {
 const maxWorkers = 16
 
 func (o *Options) validate() error {
-	switch {
-	case o.Queue != "" && o.Queue != "inorder" && o.Queue != "perkey":
-		return fmt.Errorf("%w: want queue inorder or perkey, got %q", errBadBody, o.Queue)
-	case o.Workers < 0 || o.Workers > maxWorkers:
-		return fmt.Errorf("%w: want workers in 0 … %d, got %d", errBadBody, maxWorkers, o.Workers)
-	case o.Resync < 0:
-		return fmt.Errorf("%w: want resync_ms of 0 or more, got %d", errBadBody, o.Resync)
-	case o.Bookmark < 0:
-		return fmt.Errorf("%w: want bookmark_ms of 0 or more, got %d", errBadBody, o.Bookmark)
-	}
 	o.Queue, o.Workers = cmp.Or(o.Queue, "inorder"), max(o.Workers, 1)
+	if o.Queue != "inorder" && o.Queue != "perkey" || o.Workers > maxWorkers || min(o.Resync, o.Bookmark) < 0 {
+		const want = "%w: want queue inorder or perkey, 1 … %d workers, and times of 0 or more, got %+v"
+		return fmt.Errorf(want, errBadBody, maxWorkers, *o)
+	}
 	return nil
 }
 
@@ -68,22 +64,31 @@ type World struct {
 	acts      *actor
 	informers map[string]looker // by resource
 	loop      *controller.Controller[listwatch.Key]
+	ctx       context.Context // of all that runs
 	end       context.CancelFunc
 	running   sync.WaitGroup
+	playing   sync.WaitGroup // what a session says
 	events    record.EventBroadcaster
 	closing   sync.Once
+
+	acting  sync.Mutex // held while something is done, so that actions has the order of what was done
+	mu      sync.Mutex // protects what follows
+	actions []Action
 }
 
-// NewWorld starts a world whose observers report to hub. Close it.
-func NewWorld(hub *Hub, options Options) (*World, error) {
+// NewWorld starts a world whose observers report to hub, and does there what a session says. Close it.
+func NewWorld(hub *Hub, s Session) (*World, error) {
+	options := s.Options
 	if err := options.validate(); err != nil {
 		return nil, err
 	}
-	w := &World{hub: hub, options: options, informers: map[string]looker{}}
+	w := &World{hub: hub, options: options, informers: map[string]looker{}, actions: []Action{}}
 	w.backend = newBackend(hub, options)
+	w.ctx, w.end = context.WithCancel(context.Background())
 	if err := w.assemble(); err != nil {
 		return nil, err
 	}
+	w.playing.Go(func() { w.play(s) })
 	return w, nil
 }
 
@@ -117,7 +122,8 @@ func (w *World) assemble() error {
 	if err != nil {
 		return err
 	}
-	ingresses, err := newInformer[*networkingv1.Ingress](w, cfg, networkingv1.SchemeGroupVersion.WithResource("ingresses"))
+	gvr := networkingv1.SchemeGroupVersion.WithResource("ingresses")
+	ingresses, err := newInformer[*networkingv1.Ingress](w, cfg, gvr)
 	if err != nil {
 		return err
 	}
@@ -130,40 +136,33 @@ func (w *World) assemble() error {
 	if err != nil {
 		return err
 	}
-	w.loop = controller.New(controller.Reconciler[listwatch.Key](namesKey{reconciler}), controller.Options[listwatch.Key]{
+	w.loop = controller.New[listwatch.Key](namesKey{reconciler}, controller.Options[listwatch.Key]{
 		Name: "ingress", Workers: w.options.Workers, DrainTimeout: -1,
 		Observe: func(o controller.Observation[listwatch.Key]) { w.hub.report(ofController(o)) },
 	})
-	if err := addHandlers(w, services); err != nil {
+	if err := errors.Join(addHandlers(w, services), addHandlers(w, ingresses)); err != nil {
 		return err
 	}
-	if err := addHandlers(w, ingresses); err != nil {
-		return err
-	}
-	w.start(events)
-	return nil
-}
-
-// start runs everything until Close.
-func (w *World) start(events typedcorev1.EventsGetter) {
-	ctx, end := context.WithCancel(context.Background())
-	w.end = end
 	w.events.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: events.Events("")})
-	w.running.Go(func() { w.backend.run(ctx) })
+	w.running.Go(func() { w.backend.run(w.ctx) })
 	for _, in := range w.informers {
-		w.running.Go(func() { _ = in.Run(ctx) }) // the error is for a second Run
+		w.running.Go(func() { _ = in.Run(w.ctx) }) // the error is for a second Run
 	}
-	w.running.Go(func() { _ = w.loop.Run(ctx) }) // nothing is drained
+	w.running.Go(func() { _ = w.loop.Run(w.ctx) }) // nothing is drained
+	return nil
 }
 
 // Close ends the world, and returns when its goroutines have ended. It opens the gate.
 func (w *World) Close() { w.closing.Do(w.close) }
 
 func (w *World) close() {
-	w.acts.close()
 	w.hub.Close()
-	w.backend.faults.disable()
+	for name := range w.backend.faults.all() {
+		w.backend.faults.set(Fault{Name: name})
+	}
 	w.end()
+	w.playing.Wait()
+	_ = w.acts.storm(Storm{}) // ends the one that there is
 	w.running.Wait()
 	w.events.Shutdown()
 }
@@ -171,11 +170,13 @@ func (w *World) close() {
 // informer is one, with what the lens asks it.
 type informer[T listwatch.Object] struct {
 	*sharedinformer.Informer[T]
+	hub       *Hub
 	kind      string
 	reflector *reflector.Reflector[T]
 	queue     pendingQueue[T]
 	handlers  []*sharedinformer.Registration
-	pending   pending
+	asking    sync.Mutex              // held by the goroutine that asks the queue
+	waiting   atomic.Pointer[waiting] // what it said last
 }
 
 // byApp files objects by their label app. Unlike a namespace, an update may change it.
@@ -187,16 +188,19 @@ func byApp[T listwatch.Object](obj T, dst []string) ([]string, error) {
 }
 
 // newInformer makes an informer that reports what passes.
-func newInformer[T listwatch.Object](w *World, cfg *rest.Config, gvr schema.GroupVersionResource) (*informer[T], error) {
+func newInformer[T listwatch.Object](
+	w *World, cfg *rest.Config, gvr schema.GroupVersionResource,
+) (*informer[T], error) {
 	lw, err := listwatch.NewForConfig[T](cfg, gvr, listwatch.Options{Decoder: memo.New(memo.Options{})})
 	if err != nil {
 		return nil, err
 	}
-	in := &informer[T]{kind: kindOf[gvr.Resource]}
+	in := &informer[T]{hub: w.hub, kind: kindOf[gvr.Resource]}
 	opts := sharedinformer.Options[T]{
-		Name: gvr.Resource, Resource: gvr.GroupResource(), ResyncPeriod: time.Duration(w.options.Resync) * time.Millisecond,
-		Indexers: indexer.Indexers[T]{"app": byApp[T]},
-		Observe:  func(o sharedinformer.Observation) { w.hub.report(ofInformer(in.kind, o)...) },
+		Name: gvr.Resource, Resource: gvr.GroupResource(),
+		ResyncPeriod: time.Duration(w.options.Resync) * time.Millisecond,
+		Indexers:     indexer.Indexers[T]{"app": byApp[T]},
+		Observe:      func(o sharedinformer.Observation) { w.hub.report(ofInformer(in.kind, o)...) },
 		// What the informer makes by default; here it is kept, to be asked.
 		Feed: func(cfg sharedinformer.ControllerConfig[T]) sharedinformer.Feeder {
 			in.queue, _ = cfg.Queue.(pendingQueue[T])
@@ -209,7 +213,8 @@ func newInformer[T listwatch.Object](w *World, cfg *rest.Config, gvr schema.Grou
 	}
 	opts.Reflector = reflector.Options{
 		DisableStreamingList: w.options.Paged,
-		Backoff:              reflector.Backoff{Base: 200 * time.Millisecond, Max: 2 * time.Second}, // nobody wants to wait for more
+		// Nobody wants to wait for more. Without jitter a session can be played again.
+		Backoff: reflector.Backoff{Base: 200 * time.Millisecond, Max: 2 * time.Second, Jitter: -1},
 		// While something is parked, neither side gives up.
 		SilenceTimeout: time.Hour, MinWatchTimeout: time.Hour,
 		Observe: func(o reflector.Observation) { w.hub.report(ofReflector(in.kind, o)...) },
@@ -221,12 +226,16 @@ func newInformer[T listwatch.Object](w *World, cfg *rest.Config, gvr schema.Grou
 
 // addHandlers registers both handlers.
 func addHandlers[T listwatch.Object](w *World, in *informer[T]) error {
+	handlerPace := time.Duration(0)
+	if w.hub.virtual {
+		handlerPace = pace[in.kind]
+	}
 	for _, h := range []struct {
 		name    string
 		handler sharedinformer.Handler[T]
 	}{{enqueuer, controller.EnqueueObject[T](w.loop)}, {auditor, sharedinformer.HandlerFuncs[T]{}}} {
-		faulty := faultyHandler[T]{next: h.handler, name: h.name, faults: w.backend.faults}
-		registration, err := in.AddHandler(faulty, sharedinformer.HandlerOptions{Name: h.name})
+		handler := faulty(h.handler, h.name, w.backend.faults, handlerPace)
+		registration, err := in.AddHandler(handler, sharedinformer.HandlerOptions{Name: h.name})
 		if err != nil {
 			return err
 		}

@@ -10,35 +10,35 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const webService = `{apiVersion: v1, kind: Service, metadata: {name: web, annotations: {ingress/http: "true"}}, spec: {ports: [{port: 80}]}}`
+const webService = `{apiVersion: v1, kind: Service, metadata: {name: web, annotations: {ingress/http: "true"}},
+ spec: {ports: [{port: 80}]}}`
 
 func TestWorld_RunsInVirtualTimeAndIsSteppedFromOutside(t *testing.T) {
 	hub := NewHub()
 	hub.Restart()
-	hub.AddBreakpoint(Breakpoint{At: Stored, Kind: "Ingress", Key: "default/web"})
-	wake, end := hub.subscribe()
-	defer end()
+	_, err := hub.do("breakpoint", []byte(`{"at": "stored", "kind": "Ingress", "key": "default/web"}`))
+	require.NoError(t, err)
 	stepped := make(chan time.Time)
 	go func() { // outside the bubble
-		for hub.since(0, nil).Gate.Hit == nil {
-			<-wake
+		for changes := hub.changes(); hub.since(0, nil).Gate.Hit == nil; changes = hub.changes() {
+			<-changes
 		}
-		hub.Run()
+		_, _ = hub.do("run", nil)
 		stepped <- time.Now()
 	}()
 	synctest.Test(t, func(t *testing.T) {
-		w, err := NewWorld(hub, Options{})
+		w, err := NewWorld(hub, Session{})
 		require.NoError(t, err)
 		defer w.Close()
 		synctest.Wait()
-		require.NoError(t, w.SetFault(Fault{Name: "fail", On: true}))
+		require.NoError(t, w.setFault(Fault{Name: "fail", On: true}))
 		_, err = w.acts.apply(context.Background(), webService)
 		require.NoError(t, err)
 		time.Sleep(time.Second)
 		synctest.Wait()
 		assert.Greater(t, w.State().Workqueue.Retries["default/web"], 5)
 		began := time.Now()
-		require.NoError(t, w.SetFault(Fault{Name: "fail"}))
+		require.NoError(t, w.setFault(Fault{Name: "fail"}))
 		time.Sleep(time.Second)
 		synctest.Wait()
 		assert.Equal(t, time.Second, time.Since(began), "time stood still while the world was parked")
@@ -53,12 +53,13 @@ func TestWorld_ClosesWhileTheGateIsShut(t *testing.T) {
 		hub := NewHub()
 		hub.Restart()
 		synctest.Test(t, func(t *testing.T) {
-			w, err := NewWorld(hub, Options{Queue: queue})
+			w, err := NewWorld(hub, Session{Options: Options{Queue: queue}})
 			require.NoError(t, err)
 			require.NoError(t, w.acts.storm(Storm{Objects: 10, Changes: 100, PerSecond: 100}))
-			require.NoError(t, w.SetFault(Fault{Name: "slow", On: true, Millis: maxMillis}))
+			require.NoError(t, w.setFault(Fault{Name: "slow", On: true, Millis: maxMillis}))
 			time.Sleep(200 * time.Millisecond)
-			hub.Pause("")
+			_, err = hub.do("pause", nil)
+			require.NoError(t, err)
 			w.Close()
 		})
 	}

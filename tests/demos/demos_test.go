@@ -29,7 +29,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const patience = 2 * time.Minute
 
 // withFaults are the demos that inject faults where they may.
-var withFaults = []string{"02-crud", "03-watch", "04-reflector", "07-sharedinformer", "09-controller"}
+var withFaults = []string{"00-toy", "02-crud", "03-watch", "04-reflector", "07-sharedinformer", "09-controller"}
 
 // bench is a control plane, and the demos as programs.
 type bench struct {
@@ -41,7 +41,7 @@ func newBench(t *testing.T) *bench {
 	b := &bench{plane: controlplane.Start(t)}
 	dirs, err := filepath.Glob(filepath.Join("..", "..", "cmd", "[0-9][0-9]-*"))
 	require.NoError(t, err)
-	require.Len(t, dirs, 11)
+	require.Len(t, dirs, 12)
 	out := t.TempDir()
 	build := []string{"build", "-o", out + string(filepath.Separator)}
 	for _, dir := range dirs {

@@ -26,6 +26,7 @@ var machineryAllowed = []string{"compat", "tests"}
 // Row says what a package may import of ours.
 type Row struct {
 	Package  string // without the dots
+	What     string // one line
 	Below    bool   // the row covers what is below Package, too
 	Anything bool   // the imports are free
 	Imports  []string
@@ -58,7 +59,7 @@ func ReadTable(fsys fs.FS) (Table, error) {
 		}
 		for _, name := range quoted(row[0]) {
 			name, isBelow := strings.CutSuffix(name, below)
-			table = append(table, Row{name, isBelow, anything, imports, row[2] != "no"})
+			table = append(table, Row{name, row[1], isBelow, anything, imports, row[2] != "no"})
 		}
 	}
 	return table, nil

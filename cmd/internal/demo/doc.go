@@ -6,7 +6,7 @@
 //
 // # How a demo is written
 //
-//	cmd/05-deltafifo/main.go        under 150 lines; if need be a second file, likewise
+//	cmd/05-deltafifo/main.go        at most 150 lines; if need be a second file, likewise
 //	cmd/05-deltafifo/main_test.go   demotest.Main and demotest.Check: golden file, --help, cluster, Ctrl-C, length
 //	cmd/05-deltafifo/testdata/05-deltafifo.golden   written by: go test ./cmd/05-deltafifo -update
 //

@@ -26,13 +26,13 @@
 //   - An informer lists and watches what its closures ask for, and nothing else.
 //   - Errors of requests, and of lists and watches that break off, go to the same handlers in the same words, whoever
 //     decodes.
-//   - A transform may write to all of its object. It gets a deep copy, and a field of the object's struct that is equal
-//     afterwards is shared again. In the first list the copy is left out where the first objects have shown that only
-//     fields and metadata are written to. If one writes to a shared part nevertheless, that is noticed before the store
-//     gets the list: a warning is logged, and the list is asked for again, with deep copies. So the transform may be
-//     called twice for an object of the first list.
-//   - A transform may return another object, which stays as it is. It must not hand its object to another goroutine: the
-//     object's struct is written to once more when it has returned.
+//   - A transform may write to all of its object, keep it, or return another. It gets a deep copy, and a field of the
+//     object's struct that is equal afterwards is shared again. The transform must not hand its object to another
+//     goroutine: the object's struct is written to once more when it has returned.
+//   - If the first 64 objects of the first list show that the transform changes metadata only, the later objects of that
+//     list are not copied. Does it then change more, a warning is logged, and the list is asked for again, with deep
+//     copies, before the store gets any of it. So the transform may be called twice for an object of the first list, and
+//     see in the first call what it has done to another object. Writes below fields that undo each other go unnoticed.
 //   - With KUBE_CACHE_MUTATION_DETECTOR=true a handler that writes to a shared part ends the program, and the message
 //     names the informer.
 //   - The environment variable GLASSWATCH_INFORMERS brings client-go's informers back: see [Environment].
@@ -49,8 +49,8 @@
 // objects as well. The metric rest_client_response_size_bytes counts answers that we decode as empty, and at -v=8
 // client-go logs their bodies as empty.
 //
-// A transform costs a deep copy and a comparison for each object behind the first list: about 30 µs for a pod with two
-// containers.
+// A transform costs a deep copy and a comparison for each object that is copied: about 30 µs for a pod with two
+// containers. Options.DisableSharing does without.
 //
 // What was shared is remembered for as long as the informer is in memory, within the bound of memo.Options: at most
 // twice 4 MiB for each informer.

@@ -25,7 +25,8 @@ func TestInformers_ATransformChangesItsObjectOnly(t *testing.T) {
 		transform func(n int, c *corev1.ConfigMap)
 		repeats   bool
 	}{
-		"a field of all":      {func(_ int, c *corev1.ConfigMap) { c.ManagedFields, c.BinaryData = nil, nil }, false},
+		"a field of all":      {func(_ int, c *corev1.ConfigMap) { c.ManagedFields, c.Data = nil, nil }, false},
+		"a field of one":      {func(n int, c *corev1.ConfigMap) { setOf(n == 80, c, nil) }, true},
 		"metadata of all":     {func(_ int, c *corev1.ConfigMap) { c.Annotations["seen"] = "yes" }, false},
 		"a part of all":       {func(_ int, c *corev1.ConfigMap) { deleteFrom(true, c.Data) }, false},
 		"a part of the third": {func(n int, c *corev1.ConfigMap) { deleteFrom(n == 3, c.Data) }, false},
@@ -85,6 +86,12 @@ func transformTown(t *testing.T, ctx context.Context, s *town, transform func(n 
 		delete(first.Labels, "mark")
 	}
 	require.Empty(t, errs)
+}
+
+func setOf(wanted bool, c *corev1.ConfigMap, data map[string]string) {
+	if wanted {
+		c.Data = data
+	}
 }
 
 func deleteFrom(wanted bool, data map[string]string) {

@@ -3,6 +3,9 @@ package undecoded
 import (
 	"encoding/json"
 	"hash/maphash"
+	"math/rand/v2"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"glasswatch/listwatch/memo"
 	"glasswatch/listwatch/wire"
@@ -43,32 +46,43 @@ func (s *Sharing) Unmarshal(data []byte, into interface{ Unmarshal([]byte) error
 }
 
 func (s *Sharing) note(part any) {
-	if s.guarding {
+	if !s.guarding {
+		return
+	}
+	switch part.(type) {
+	case metav1.ObjectMeta, []metav1.ManagedFieldsEntry, metav1.ManagedFieldsEntry, *metav1.FieldsV1:
+		// Nobody gets metadata that others share, and managed fields are large and often dropped.
+	default:
 		s.guarded = append(s.guarded, fingerprint{part, sumOf(part)})
 	}
 }
 
-// Guard guards the parts that are shared from now on.
-func (s *Sharing) Guard() { s.guarding = true }
+// Guard begins to guard the parts that are shared from now on, or ends it.
+func (s *Sharing) Guard(on bool) { s.guarding, s.guarded = on, nil }
 
-// Intact stops guarding, and reports whether all parts hold what they held. If one does not, objects that are decoded
-// from now on share nothing with those from before.
+// Intact reports whether all parts that were guarded hold what they held, as far as JSON shows it: nil and empty are
+// the same to it, and so are time zones. It forgets the parts.
 func (s *Sharing) Intact() bool {
 	guarded := s.guarded
-	s.guarding, s.guarded = false, nil
+	s.guarded = nil
 	for _, was := range guarded {
 		if sumOf(was.part) != was.sum {
-			s.decoder = s.newDecoder()
 			return false
 		}
 	}
 	return true
 }
 
+// Renew has objects that are decoded from now on share nothing with those from before.
+func (s *Sharing) Renew() { s.decoder = s.newDecoder() }
+
 var seed = maphash.MakeSeed()
 
-// sumOf does not tell nil from empty. Of the types of Kubernetes all can be written as JSON.
+// sumOf of what cannot be written as JSON differs from call to call, so that it counts as written to.
 func sumOf(part any) uint64 {
-	text, _ := json.Marshal(part)
+	text, err := json.Marshal(part)
+	if err != nil {
+		return rand.Uint64()
+	}
 	return maphash.Bytes(seed, text)
 }

@@ -5,8 +5,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"pgregory.net/rapid"
 )
 
@@ -51,7 +53,7 @@ var writes = []func(pod *corev1.Pod){
 func TestSharing_FindsEachWrite(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := NewSharing()
-		s.Guard()
+		s.Guard(true)
 		pods := family(t, s, 20)
 		for n, pod := range pods {
 			pod.Name, pod.Spec.NodeName, pod.Spec.Volumes = "mine", fmt.Sprint(n), nil
@@ -64,7 +66,8 @@ func TestSharing_FindsEachWrite(t *testing.T) {
 		writer := pods[rapid.IntRange(15, 19).Draw(t, "writer")]
 		write(writer)
 		require.False(t, s.Intact())
-		require.True(t, s.Intact(), "what is written to later is not looked at")
+		require.True(t, s.Intact(), "what it has looked at is forgotten")
+		s.Renew()
 		for _, pod := range family(t, s, 20) {
 			require.Equal(t, "shop", pod.Labels["app"])
 			require.Equal(t, map[string]string{"disk": "fast"}, pod.Spec.NodeSelector)
@@ -79,4 +82,39 @@ func TestSharing_GuardsNothingUnlessItIsAskedTo(t *testing.T) {
 	s := NewSharing()
 	family(t, s, 20)
 	require.Empty(t, s.guarded)
+	s.Renew()
+	s.Guard(true)
+	family(t, s, 20)
+	require.NotEmpty(t, s.guarded)
+	s.Guard(false)
+	require.Empty(t, s.guarded)
+}
+
+// A part of which there is no JSON counts as written to.
+func TestSharing_DoesNotCallIntactWhatItCannotRead(t *testing.T) {
+	s := NewSharing()
+	s.Guard(true)
+	data, err := (&appsv1.ControllerRevision{Data: runtime.RawExtension{Raw: []byte("spec: {}")}}).Marshal()
+	require.NoError(t, err)
+	for range 20 {
+		require.NoError(t, s.Unmarshal(data, &appsv1.ControllerRevision{}))
+	}
+	require.False(t, s.Intact())
+}
+
+func TestSharing_KeepsNoManagedFields(t *testing.T) {
+	s := NewSharing()
+	s.Guard(true)
+	for n := range 20 {
+		data, err := (&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(n), ManagedFields: []metav1.ManagedFieldsEntry{
+			{Manager: "kubelet", FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:data":{}}`)},
+		}}}).Marshal()
+		require.NoError(t, err)
+		require.NoError(t, s.Unmarshal(data, &corev1.ConfigMap{}))
+	}
+	require.True(t, s.HasShared())
+	for _, kept := range s.guarded {
+		require.NotContains(t, fmt.Sprintf("%T", kept.part), "anaged")
+		require.NotContains(t, fmt.Sprintf("%T", kept.part), "FieldsV1")
+	}
 }

@@ -42,7 +42,8 @@ export function Acts({ view, lens, words }) {
       <button data-test="apply" disabled=${busy}>${words.apply}</button>
     </form>
     <form class="line" onSubmit=${(e) => { e.preventDefault(); run('delete', { kind, key }); }}>
-      <${Choice} label=${words.kind} value=${kind} set=${setKind} choices=${[['Service', 'Service'], ['Ingress', 'Ingress']]} data-test="delete-kind" />
+      <${Choice} label=${words.kind} value=${kind} set=${setKind} data-test="delete-kind"
+        choices=${[['Service', 'Service'], ['Ingress', 'Ingress']]} />
       <${Field} label=${words.key} value=${key} set=${setKey} required data-test="delete-key" />
       ${view.chosen && view.chosen !== key && html`<button type="button" class="small" onClick=${() => setKey(view.chosen)}
         >${words.useChosen}</button>`}
@@ -59,8 +60,8 @@ export function Storm({ lens, words }) {
   const numbers = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, Number(value)]));
   return html`<${Section} title=${words.storm} name="storm-section" open=${false}>
     <form class="line" onSubmit=${(e) => { e.preventDefault(); run('storm', numbers); }}>
-      ${Object.keys(values).map((name) => html`<${Field} key=${name} label=${words.storms[name]} type="number" min="0" max="1000000"
-        value=${values[name]} set=${(value) => setValues({ ...values, [name]: value })} data-test=${'storm-' + name} />`)}
+      ${Object.keys(values).map((name) => html`<${Field} key=${name} label=${words.storms[name]}
+        type="number" min="0" max="1000000" value=${values[name]} set=${(value) => setValues({ ...values, [name]: value })} data-test=${'storm-' + name} />`)}
       <button data-test="storm">${words.startStorm}</button>
       <button type="button" data-test="storm-end" onClick=${() => run('storm', {})}>${words.endStorm}</button>
     </form>
@@ -70,20 +71,28 @@ export function Storm({ lens, words }) {
 
 export function World({ view, lens, words }) {
   const { run, error } = useAct(lens);
-  const [queue, setQueue] = useState('inorder');
-  const [workers, setWorkers] = useState('1');
-  const [resync, setResync] = useState('0');
+  const [options, setOptions] = useState({ queue: 'inorder', workers: '1', resync: '0', bookmark: '0', lists: '' });
+  const set = (name) => (value) => setOptions({ ...options, [name]: value });
   const reset = (submit) => {
     submit.preventDefault();
-    run('reset', { queue, workers: Number(workers), resync_ms: Number(resync), seed: view.options.seed ?? 1 });
+    run('reset', {
+      queue: options.queue, workers: Number(options.workers), resync_ms: Number(options.resync), seed: view.options.seed ?? 1,
+      bookmark_ms: Number(options.bookmark), paged: options.lists === 'paged',
+    });
   };
   return html`<${Section} title=${words.world} name="world" open=${false}>
     <p>${words.worldIs(view.options)}</p>
     <form class="line" onSubmit=${reset}>
-      <${Choice} label=${words.queue} value=${queue} set=${setQueue} data-test="reset-queue"
+      <${Choice} label=${words.queue} value=${options.queue} set=${set('queue')} data-test="reset-queue"
         choices=${[['inorder', words.inorder], ['perkey', words.perkey]]} />
-      <${Field} label=${words.workers} type="number" min="1" max="16" value=${workers} set=${setWorkers} />
-      <${Field} label=${words.resyncMs} type="number" min="0" value=${resync} set=${setResync} />
+      <${Choice} label=${words.lists} value=${options.lists} set=${set('lists')} data-test="reset-lists"
+        choices=${[['', words.streaming], ['paged', words.paged]]} />
+      <${Field} type="number" label=${words.workers} min="1" max="16"
+        value=${options.workers} set=${set('workers')} data-test="reset-workers" />
+      <${Field} type="number" min="0" label=${words.resyncMs}
+        value=${options.resync} set=${set('resync')} data-test="reset-resync" />
+      <${Field} type="number" min="0" label=${words.bookmarkMs}
+        value=${options.bookmark} set=${set('bookmark')} data-test="reset-bookmark" />
       <button data-test="reset">${words.reset}</button>
     </form>
     <${Refusal} error=${error} />

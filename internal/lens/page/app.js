@@ -7,6 +7,7 @@ import Lessons from './lessons.js';
 import Page from './page.js';
 
 const drawEvery = 100; // milliseconds, at least, between two renderings
+const drawSampledEvery = 200; // while the stream is too fast to be read
 const askEvery = 2000; // milliseconds, at least, between two questions for the stores' contents
 
 let view = { ...start(), lang: firstLanguage(), path: location.hash.slice(1) };
@@ -68,7 +69,7 @@ function askForContents(before) {
   setTimeout(() => ask().catch(() => {}), askEvery); // without a connection there will be a snapshot later
 }
 
-// draw renders once a frame at most, and no more often than drawEvery.
+// draw renders once a frame at most, and no more often than drawEvery or drawSampledEvery.
 let waiting = false;
 let drawn = -Infinity;
 function draw() {
@@ -81,7 +82,7 @@ function draw() {
     drawn = now;
     render(html`<${Page} ...${props()} />`, document.getElementById('page'));
   });
-  const left = drawn + drawEvery - performance.now();
+  const left = drawn + (view.sampled ? drawSampledEvery : drawEvery) - performance.now();
   if (left > 0) {
     setTimeout(show, left);
   } else {

@@ -5,7 +5,6 @@ import { Countdown, Key, Keys } from './parts.js';
 const mostRows = 6; // of a list in a box
 
 const informers = (view) => Object.entries(view.state.informers).sort();
-const last = (view, at, kind) => view.events.findLast((e) => e.at === at && (kind === undefined || e.kind === kind));
 
 function ApiServer({ view, words }) {
   const { server } = view.state;
@@ -14,12 +13,21 @@ function ApiServer({ view, words }) {
 }
 
 function ListWatch({ view, words }) {
-  return informers(view).map(([name, { kind, error }]) => {
-    const request = last(view, 'request', kind);
-    return html`<p key=${name}>${kind}: ${request ? html`${request.action} <b class=${request.error ? 'bad' : 'good'}
-      >${request.code || words.noAnswer}</b>` : words.none}</p>
-      ${error && html`<p class="bad error">${error}</p>`}`;
-  });
+  return informers(view).map(([name, { kind, error }]) => html`
+    <p key=${name}>${kind}: <${Request} request=${view.latest.request?.[kind]} words=${words} /></p>
+    ${error && html`<p class="bad error">${error}</p>`}`);
+}
+
+function Request({ request, words }) {
+  if (!request) {
+    return words.none;
+  }
+  return html`${request.action} ${request.rv && words.fromVersion(request.rv)} <${Result} event=${request} words=${words} />`;
+}
+
+// Result is the code of an HTTP answer.
+function Result({ event, words }) {
+  return html`<b class=${event.error ? 'bad' : 'good'}>${event.code || words.noAnswer}</b>`;
 }
 
 const states = ['Idle', 'ListingStreaming', 'ListingPaged', 'Connecting', 'Watching', 'BackingOff', 'Stopped'];
@@ -56,56 +64,75 @@ function Store({ name, informer, store, words, view, choose }) {
   const keys = useMemo(() => Object.keys(store?.objects ?? {}).sort(), [store?.objects]);
   const first = keys.includes(view.chosen) ? [view.chosen, ...keys.filter((key) => key !== view.chosen)] : keys;
   const shown = first.slice(0, mostRows);
-  return html`<p>${informer.kind}: <b data-test=${'objects-' + name}>${words.number(informer.objects)}</b> ${words.objects}
-    · rv <b>${informer.rv || '–'}</b>${!informer.synced && html` · <span class="bad">${words.notSynced}</span>`}</p>
-    <ul class="rows">${shown.map((key) => html`<li key=${key}><${Key} name=${key} view=${view} choose=${choose} />
-      @${store.objects[key]}</li>`)}</ul>
+  return html`
+    <p>${informer.kind}: <b data-test=${'objects-' + name}>${words.number(informer.objects)}</b> ${words.objects},
+      ${' '}rv <b>${informer.rv || '–'}</b>${!informer.synced && html`, <span class="bad">${words.notSynced}</span>`}</p>
+    <ul class="rows">
+      ${shown.map((key) => html`<li key=${key}>
+        <${Key} name=${key} view=${view} choose=${choose} /> @${store.objects[key]}</li>`)}
+    </ul>
     ${informer.objects > shown.length && html`<p class="more">${words.more(informer.objects - shown.length)}</p>`}
-    ${Object.entries(store?.indices ?? {}).map(([index, values]) => html`<p key=${index} class="index">${words.index} <code
-      >${index}</code>: ${Object.entries(values).slice(0, mostRows).map(([v, n]) => v + ' → ' + n).join(', ') || words.none}</p>`)}`;
+    ${Object.entries(store?.indices ?? {}).map(([index, values]) => html`
+      <p key=${index} data-test=${`index-${name}-${index}`}>${words.index} <code>${index}</code>: ${postings(values) || words.none}</p>`)}`;
 }
 
+const postings = (values) => Object.entries(values).slice(0, mostRows).map(([value, n]) => `${value} → ${n}`).join(', ');
+
 function Indexer(props) {
-  return informers(props.view).map(([name, informer]) => html`<${Store} key=${name} name=${name} informer=${informer}
-    store=${props.view.stores[name]} ...${props} />`);
+  return informers(props.view).map(([name, informer]) => html`
+    <${Store} key=${name} name=${name} informer=${informer} store=${props.view.stores[name]} ...${props} />`);
 }
 
 function Handlers({ view, words }) {
   const rows = informers(view).flatMap(([name, { kind, handlers }]) => handlers.map((h) => ({ name, kind, ...h })));
   const slowest = rows.reduce((most, h) => (h.Depth > (most?.Depth ?? 0) ? h : most), null);
-  return html`<table class="handlers"><thead><tr><th scope="col">${words.handler}</th><th scope="col">${words.backlog}</th><th
-    scope="col">${words.delivered}</th></tr></thead><tbody>${rows.map((h) => html`<tr key=${h.name + h.Name}
-      class=${h === slowest ? 'slowest' : ''}><th scope="row">${h.kind} ${h.Name}${h === slowest && ' · ' + words.slowest}</th><td
-      data-test=${`backlog-${h.name}-${h.Name}`}>${words.number(h.Depth)}</td><td
-      data-test=${`delivered-${h.name}-${h.Name}`}>${words.number(h.Delivered)}</td></tr>`)}</tbody></table>`;
+  return html`<table>
+    <thead><tr>
+      <th scope="col">${words.handler}</th><th scope="col">${words.backlog}</th><th scope="col">${words.delivered}</th>
+    </tr></thead>
+    <tbody>${rows.map((h) => html`<tr key=${h.name + h.Name} class=${h === slowest ? 'slowest' : ''}>
+      <th scope="row">${h.kind} ${h.Name}${h === slowest && ' · ' + words.slowest}</th>
+      <td data-test=${`backlog-${h.name}-${h.Name}`}>${words.number(h.Depth)}</td>
+      <td data-test=${`delivered-${h.name}-${h.Name}`}>${words.number(h.Delivered)}</td>
+    </tr>`)}</tbody></table>`;
 }
 
 function WorkQueue({ view, words, choose }) {
-  const q = view.state.workqueue;
-  const keys = { view, choose, words };
-  const delayed = q.delayed.slice(0, mostRows);
-  const retries = Object.entries(q.retries ?? {}).slice(0, mostRows);
+  const queue = view.state.workqueue;
+  const rest = { view, choose, words };
+  const retries = Object.entries(queue.retries ?? {});
+  const delayed = queue.delayed.slice(0, mostRows);
   return html`<dl class="queue">
-    <dt>${words.ready} <b data-test="queue-ready">${words.number(q.len)}</b></dt><dd><${Keys} keys=${q.ready ?? []} n=${q.len} ...${keys} /></dd>
-    <dt>${words.processing}</dt><dd data-test="queue-processing"><${Keys} keys=${q.processing ?? []} ...${keys} /></dd>
-    <dt>${words.dirty}</dt><dd data-test="queue-dirty"><${Keys} keys=${q.dirty ?? []} ...${keys} /></dd>
-    <dt>${words.delayed} <b data-test="queue-delayed">${words.number(q.delayed_n)}</b></dt><dd>${delayed.map((d) => html`<span
-      key=${d.key} class="pair"><${Key} name=${d.key} ...${keys} /> <${Countdown} due=${d.due_us} ...${keys} /> </span>`)}</dd>
-    <dt>${words.retries}</dt><dd data-test="queue-retries">${retries.map(([key, n]) => html`<span key=${key} class="pair"><${Key}
-      name=${key} ...${keys} /> ×${n} </span>`)}</dd>
+    <dt>${words.ready} <b data-test="queue-ready">${words.number(queue.len)}</b></dt>
+    <dd><${Keys} keys=${queue.ready ?? []} n=${queue.len} ...${rest} /></dd>
+    <dt>${words.processing}</dt>
+    <dd data-test="queue-processing"><${Keys} keys=${queue.processing ?? []} ...${rest} /></dd>
+    <dt>${words.dirty}</dt>
+    <dd data-test="queue-dirty"><${Keys} keys=${queue.dirty ?? []} ...${rest} /></dd>
+    <dt>${words.delayed} <b data-test="queue-delayed">${words.number(queue.delayed_n)}</b></dt>
+    <dd>${delayed.map((d) => html`<span key=${d.key} class="pair">
+      <${Key} name=${d.key} ...${rest} /> <${Countdown} due=${d.due_us} ...${rest} /></span>`)}
+      ${delayed.length === 0 && words.none}</dd>
+    <dt>${words.retries}</dt>
+    <dd data-test="queue-retries">${retries.slice(0, mostRows).map(([key, n]) => html`<span key=${key} class="pair">
+      <${Key} name=${key} ...${rest} /> ×${n}</span>`)}
+      ${retries.length === 0 && words.none}</dd>
   </dl>`;
 }
 
 function Controller({ view, words, choose }) {
   const { workers, processing } = view.state.workqueue;
-  const reconciled = last(view, 'reconciled');
-  const written = last(view, 'written');
-  return html`<p>${words.workers} <b>${workers}</b>, ${words.busy} <b>${(processing ?? []).length}</b></p>
-    <p>${words.lastReconcile}: ${reconciled ? html`<${Key} name=${reconciled.key} view=${view} choose=${choose} /> <b
-      class=${reconciled.error ? 'bad' : 'good'}>${reconciled.action}</b>` : words.none}</p>
+  const reconciled = view.latest.reconciled?.[''];
+  const written = view.latest.written?.Ingress;
+  return html`
+    <p>${words.workers} <b>${workers}</b>, ${words.busy} <b>${(processing ?? []).length}</b></p>
+    <p>${words.lastReconcile}: ${!reconciled && words.none}${reconciled && html`
+      <${Key} name=${reconciled.key} view=${view} choose=${choose} />
+      ${' '}<b class=${reconciled.error ? 'bad' : 'good'}>${reconciled.action}</b>`}</p>
     ${reconciled?.error && html`<p class="bad error">${reconciled.error}</p>`}
-    <p>${words.lastWrite}: ${written ? html`<${Key} name=${written.key} view=${view} choose=${choose} /> ${written.action} <b
-      class=${written.error ? 'bad' : 'good'}>${written.code || written.error}</b>` : words.none}</p>`;
+    <p>${words.lastWrite}: ${!written && words.none}${written && html`
+      <${Key} name=${written.key} view=${view} choose=${choose} />
+      ${' '}${written.action} <${Result} event=${written} words=${words} />`}</p>`;
 }
 
 // inside[box] is the component that shows the inside of a box.

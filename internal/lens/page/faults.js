@@ -2,10 +2,12 @@
 import { html, useState } from './ui.js';
 import { Choice, Field, Refusal, Section, useAct } from './parts.js';
 
-// The faults, and what each of them asks for.
+// The faults, and what each of them asks for. Those in once happen, and are over.
 const faults = {
-  cut: [], compact: [], expire: [], stop: [], delay: ['ms'], drop: [], token: [], fail: [], slow: ['ms', 'handler'], panic: ['handler'],
+  cut: [], compact: [], expire: [], stop: [], delay: ['ms'], drop: [], token: [], fail: [],
+  slow: ['ms', 'handler'], panic: ['handler'],
 };
+const once = ['compact', 'expire'];
 
 export function Faults({ view, lens, words }) {
   const { run, error } = useAct(lens);
@@ -13,8 +15,8 @@ export function Faults({ view, lens, words }) {
     <ul class="faults">${Object.keys(faults).map((name) => html`<${Fault} key=${name} name=${name} on=${view.faults[name]}
       run=${run} view=${view} words=${words} />`)}</ul>
     <${Refusal} error=${error} />
-    <p><button type="button" aria-pressed=${view.gate.muted} data-test="mute" onClick=${() => run('mute', { on: !view.gate.muted })}
-      >${words.mute}</button> ${words.muteDoes}</p>
+    <p><button type="button" aria-pressed=${view.gate.muted} data-test="mute"
+      onClick=${() => run('mute', { on: !view.gate.muted })}>${words.mute}</button> ${words.muteDoes}</p>
   <//>`;
 }
 
@@ -26,12 +28,18 @@ function Fault({ name, on, run, view, words }) {
   const set = (isOn) => run('fault', {
     name, on: isOn, ...(isOn && has('ms') && { ms: Number(ms) }), ...(isOn && has('handler') && { handler }),
   });
-  return html`<li><button type="button" aria-pressed=${!!on} data-test=${'fault-' + name} onClick=${() => set(!on)}>${label}</button>
+  const pressed = once.includes(name) ? undefined : !!on;
+  return html`<li class="line">
+    <button type="button" aria-pressed=${pressed} data-test=${'fault-' + name} onClick=${() => set(!on)}>${label}</button>
     <span class="does">${does}</span>
     ${has('ms') && html`<${Field} label="ms" type="number" min="0" max="60000" value=${ms} set=${setMs} disabled=${!!on}
       data-test=${`fault-${name}-ms`} />`}
     ${has('handler') && html`<${Choice} label=${words.handler} value=${handler} set=${setHandler} disabled=${!!on}
-      data-test=${`fault-${name}-handler`} choices=${[['', words.allHandlers], ...handlerNames(view).map((h) => [h, h])]} />`}</li>`;
+      choices=${[['', words.allHandlers], ...handlerNames(view).map((h) => [h, h])]} data-test=${`fault-${name}-handler`} />`}
+  </li>`;
 }
 
-const handlerNames = (view) => [...new Set(Object.values(view.state?.informers ?? {}).flatMap((i) => i.handlers.map((h) => h.Name)))];
+function handlerNames({ state }) {
+  const handlers = Object.values(state?.informers ?? {}).flatMap((informer) => informer.handlers);
+  return [...new Set(handlers.map((h) => h.Name))];
+}

@@ -12,6 +12,7 @@ export const start = () => ({
   world: 0, // counts resets
   options: {}, // of the world
   seq: 0, // of the newest event
+  before: 0, // the same before the newest message that brought events
   us: 0, // microseconds since the world began, at the newest message
   at: 0, // milliseconds of the page's clock, at the newest message
   counts: {}, // counts[boundary][kind], since the world began
@@ -20,6 +21,7 @@ export const start = () => ({
   leftOut: 0, // events that the stream did not bring
   sampled: false, // the newest message left some out
   events: [], // the newest, oldest first
+  latest: {}, // latest[boundary][kind]: the newest event, of the boundaries that a box tells of
   gate: { mode: 'run', parked: [], breakpoints: [], hit: null, muted: false },
   faults: {},
   state: null, // what the layers say of themselves; null before the first message
@@ -52,21 +54,24 @@ export function fold(view, message) {
 }
 
 // snapshot begins anew. Only if it is of the same world, after a break of the connection, are events kept that are older.
+// Those between the two are left out.
 function snapshot(view, { data, at }) {
   const same = data.world === view.world;
   const first = data.events.length ? data.events[0].seq : data.seq + 1;
   const older = same ? view.events.filter((e) => e.seq < first) : [];
   const next = {
     ...view,
-    ...whole(data, at),
+    ...whole(view, data, at),
     connected: true,
     world: data.world,
     options: data.options,
+    before: data.seq,
     moved: {},
     pulse: same ? view.pulse : {},
-    leftOut: same ? view.leftOut : 0,
+    leftOut: same ? view.leftOut + Math.max(0, first - 1 - view.seq) : 0,
     sampled: false,
     events: [...older, ...data.events].slice(-keepEvents),
+    latest: latest(same ? view.latest : {}, data.events),
     stores: stores(data.contents),
     held: same ? view.held : null,
   };
@@ -76,11 +81,12 @@ function snapshot(view, { data, at }) {
 }
 
 function tick(view, { data, at }) {
-  const next = { ...view, ...whole(data, at), ...movement(view, data) };
+  const next = { ...view, ...whole(view, data, at), ...movement(view, data) };
   next.leftOut += data.left_out;
   next.sampled = data.left_out > 0;
   if (data.events.length > 0) {
     next.events = [...view.events, ...data.events].slice(-keepEvents);
+    next.latest = latest(view.latest, data.events);
     next.stores = stored(view.stores, data);
     const mine = ofKey(data.events, view.chosen);
     if (view.chosen && mine.length > 0) {
@@ -90,10 +96,14 @@ function tick(view, { data, at }) {
   return next;
 }
 
-// whole are the parts that each message of the stream has in full.
-const whole = (data, at) => ({
-  seq: data.seq, us: data.us, at, counts: data.counts, gate: data.gate, faults: data.faults, state: data.state,
+// whole are the parts that each message of the stream has in full. What did not change stays the same object: components
+// that show nothing else are then not rendered again.
+const whole = (view, data, at) => ({
+  seq: data.seq, us: data.us, at, counts: data.counts, state: data.state,
+  gate: kept(view.gate, data.gate), faults: kept(view.faults, data.faults),
 });
+
+const kept = (before, after) => (JSON.stringify(before) === JSON.stringify(after) ? before : after);
 
 // movement compares the counts with those before. They count what was left out, too.
 function movement(view, data) {
@@ -107,7 +117,15 @@ function movement(view, data) {
     }
   }
   // A message that brings no event, such as one about the gate, leaves what moved last.
-  return Object.keys(moved).length > 0 ? { moved, pulse } : {};
+  return Object.keys(moved).length > 0 ? { moved, pulse, before: view.seq } : {};
+}
+
+function latest(before, events) {
+  let after = before;
+  for (const e of events.filter(({ at }) => at === 'request' || at === 'reconciled' || at === 'written')) {
+    after = { ...after, [e.at]: { ...after[e.at], [e.kind ?? '']: e } };
+  }
+  return after;
 }
 
 // total adds up the counts of all kinds.

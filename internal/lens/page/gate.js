@@ -8,15 +8,21 @@ export function Gate({ view, lens, words }) {
   const { mode, key, parked, hit } = view.gate;
   const paused = mode === 'step';
   return html`<section class="gate" aria-label=${words.step}>
-    <button type="button" data-test="pause" disabled=${paused && !key} onClick=${() => run('pause')}>${words.pauseAll}</button>
-    <button type="button" data-test="pause-key" disabled=${!view.chosen || (paused && key === view.chosen)}
-      onClick=${() => run('pause', { key: view.chosen })}>${words.pauseKey}</button>
-    <button type="button" data-test="step" disabled=${parked.length === 0} onClick=${() => run('step')}>${words.stepOne}</button>
-    <button type="button" data-test="run" disabled=${!paused && parked.length === 0} onClick=${() => run('run')}>${words.run}</button>
-    <span data-test="mode" role="status">${paused ? words.paused(key, parked.length) : words.running}
+    <${Button} name="pause" off=${paused && !key} onClick=${() => run('pause')}>${words.pauseAll}<//>
+    <${Button} name="pause-key" off=${!view.chosen || (paused && key === view.chosen)}
+      onClick=${() => run('pause', { key: view.chosen })}>${words.pauseKey}<//>
+    <${Button} name="step" off=${parked.length === 0} onClick=${() => run('step')}>${words.stepOne}<//>
+    <${Button} name="run" off=${!paused && parked.length === 0} onClick=${() => run('run')}>${words.run}<//>
+    <span data-test="mode" role="status">${paused ? words.isPaused(key, parked.length) : words.running}
       ${hit && ' ' + words.hit(hit)}${view.gate.muted && ' ' + words.muted}</span>
     <${Refusal} error=${error} />
   </section>`;
+}
+
+// Button keeps the focus while it is off, so that a keyboard can step again and again.
+function Button({ name, off, onClick, children }) {
+  return html`<button type="button" data-test=${name} aria-disabled=${!!off}
+    onClick=${() => off || onClick()}>${children}</button>`;
 }
 
 // What each form of a breakpoint asks for, and the body of the act.
@@ -41,19 +47,22 @@ export function Breakpoints({ view, lens, words }) {
   const has = (name) => forms[form].fields.includes(name);
   return html`<${Section} title=${words.breakpoints} name="breakpoints">
     <form onSubmit=${add}>
-      <${Choice} label=${words.stopWhen} value=${form} set=${setForm} choices=${Object.keys(forms).map((f) => [f, words.forms[f]])}
-        data-test="breakpoint-form" />
+      <${Choice} label=${words.stopWhen} value=${form} set=${setForm} data-test="breakpoint-form"
+        choices=${Object.keys(forms).map((f) => [f, words.forms[f]])} />
       ${has('at') && html`<${Choice} label=${words.boundary} value=${values.at} set=${set('at')}
         choices=${Object.entries(words.at)} />`}
       ${has('key') && html`<${Field} label=${words.key} value=${values.key} set=${set('key')} data-test="breakpoint-key" />`}
       ${has('action') && html`<${Field} label=${words.actionIs} value=${values.action} set=${set('action')} />`}
-      ${has('n') && html`<${Field} label=${words.n} type="number" min="1" value=${values.n} set=${set('n')} data-test="breakpoint-n" />`}
+      ${has('n') && html`<${Field} label=${words.n} type="number" min="1" value=${values.n} set=${set('n')}
+        data-test="breakpoint-n" />`}
       <button data-test="breakpoint-add">${words.add}</button>
     </form>
     <${Refusal} error=${error} />
-    <ul class="rows" data-test="breakpoint-list">${view.gate.breakpoints.map((b) => html`<li key=${b.id}
-      class=${view.gate.hit?.id === b.id ? 'hit' : ''}>${b.id}: <code>${describe(b)}</code> <button type="button" class="small"
-      onClick=${() => run('clear', { id: b.id })} aria-label=${words.removeBreakpoint(b.id)}>${words.remove}</button></li>`)}</ul>
+    <ul class="rows" data-test="breakpoint-list">${view.gate.breakpoints.map((b) => html`
+      <li key=${b.id} class=${view.gate.hit?.id === b.id ? 'hit' : ''}>${b.id}: <code>${describe(b)}</code>
+        ${' '}<button type="button" class="small" aria-label=${words.removeBreakpoint(b.id)}
+          onClick=${() => run('clear', { id: b.id })}>${words.remove}</button></li>`)}
+    </ul>
   <//>`;
 }
 

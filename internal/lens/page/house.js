@@ -4,7 +4,7 @@ import { html } from './ui.js';
 import { total } from './fold.js';
 import { boxAt, boxes } from './places.js';
 import { inside } from './boxes.js';
-import { CopyButton, useAct } from './parts.js';
+import { CopyButton, useAct, useSlowly } from './parts.js';
 
 export function House(props) {
   const { words } = props;
@@ -20,6 +20,7 @@ function Box({ box, ...props }) {
   return html`<li class=${'box ' + box.id + (lit ? ' lit' : '')} data-test=${'box-' + box.id} data-lit=${lit}>
     <${Edge} from=${box.from} view=${view} />
     <h3>${name}</h3>
+    <${Passed} box=${box} view=${view} words=${words} />
     <${Counters} box=${box} view=${view} words=${words} />
     ${view.state && html`<div class="inside"><${Inside} ...${props} /></div>`}
     <${Held} box=${box} ...${props} />
@@ -27,13 +28,24 @@ function Box({ box, ...props }) {
   </li>`;
 }
 
+// Passed tells of the newest event of the chosen key in this box.
+function Passed({ box, view, words }) {
+  const event = view.chosen && view.journey.findLast((e) => box.at.includes(e.at));
+  return event && html`<p class=${'passed' + (event.seq > view.before ? ' now' : '')} data-test=${'passed-' + box.id}
+    data-seq=${event.seq}>${words.what(event)}${event.rv && ' @' + event.rv} <span>${words.moment(event.us / 1e6)}</span></p>`;
+}
+
 // Edge is the arrow into a box. Its dot is another element for each pulse, so that its animation begins anew.
 function Edge({ from, view }) {
-  const pulse = view.pulse[from];
+  const pulse = useSlowly(view, () => view.pulse[from]);
   const lit = view.moved[from] > 0;
   return html`<span class=${'edge' + (lit ? ' lit' : '')} data-test=${'edge-' + from} data-pulse=${pulse ?? 0} aria-hidden="true"
-    >${pulse && html`<i key=${pulse} class="dot" />`}</span>`;
+    >${pulse && html`<i key=${pulse} class="dot" onAnimationEnd=${hide} />`}</span>`;
 }
+
+const hide = (event) => {
+  event.target.hidden = true;
+};
 
 function Counters({ box, view, words }) {
   return html`<dl class="counters">${box.at.map((boundary) => html`<div key=${boundary}><dt>${words.at[boundary]}</dt><dd
@@ -52,5 +64,5 @@ function Held({ box, view, lens, words }) {
 function Code({ code, words }) {
   return html`<ul class="code">${code.map(([file, line, symbol]) => html`<li key=${symbol}>
     <code>${file}:${line}</code> <${CopyButton} text=${file + ':' + line} words=${words} /><br /><code class="symbol"
-    >${symbol}…)</code></li>`)}</ul>`;
+    >${symbol.slice(0, -1)}</code></li>`)}</ul>`;
 }

@@ -1,7 +1,7 @@
 // One object's journey, or all events: lanes over time, a table, and the way back from an event to what led to it.
 import { html, useState } from './ui.js';
 import { boxAt } from './places.js';
-import { Key } from './parts.js';
+import { Key, useSlowly } from './parts.js';
 import { Lanes } from './lanes.js';
 
 const rowsOfAll = 30; // of the table
@@ -25,7 +25,7 @@ export function Journey({ view, lens, dispatch, words, choose }) {
     <${Search} view=${view} words=${words} choose=${choose} />
     <${Lanes} events=${events} line=${view.chosen !== ''} view=${view} dispatch=${dispatch} words=${words} pick=${pick} />
     ${why && html`<${Why} ...${why} words=${words} close=${() => setWhy(null)} />`}
-    <${Table} events=${events} view=${view} words=${words} choose=${choose} ask=${ask} />
+    ${useSlowly(view, () => html`<${Table} events=${events} view=${view} words=${words} choose=${choose} ask=${ask} />`)}
   </section>`;
 }
 
@@ -73,11 +73,10 @@ function Why({ of, chain, words, close }) {
 
 function Table({ events, view, words, choose, ask }) {
   const rows = events.slice(view.chosen ? -rowsOfKey : -rowsOfAll).reverse();
+  const columns = ['#', words.time, words.layer, words.event, 'rv', ...(view.chosen ? [] : [words.key]), words.cause];
   return html`<details class="events" open><summary>${words.asTable(rows.length, events.length)}</summary>
     <div class="scrolled" tabindex="0" role="region" aria-label=${words.asTable(rows.length, events.length)}><table data-test="events">
-      <thead><tr><th scope="col">#</th><th scope="col">${words.time}</th><th scope="col">${words.layer}</th><th
-        scope="col">${words.event}</th><th scope="col">rv</th>${!view.chosen && html`<th scope="col">${words.key}</th>`}<th
-        scope="col">${words.cause}</th></tr></thead>
+      <thead><tr>${columns.map((column) => html`<th key=${column} scope="col">${column}</th>`)}</tr></thead>
       <tbody>${rows.map((e) => html`<tr key=${e.seq} class=${e.error ? 'failed' : ''} data-at=${e.at} data-seq=${e.seq}>
         <td>${e.seq}</td><td>${(e.us / 1e6).toFixed(6)}</td><td>${words.boxes[boxAt[e.at]].name}</td><td>${words.what(e)}</td>
         <td>${e.old ? e.old + ' → ' : ''}${e.rv}</td>

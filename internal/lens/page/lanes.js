@@ -1,5 +1,5 @@
 // Lanes over time, one a layer, drawn on a canvas. The table beside it says the same to a keyboard and a screen reader.
-import { html, useEffect, useLayoutEffect, useRef, useState } from './ui.js';
+import { html, useEffect, useRef, useState } from './ui.js';
 import { boxAt, boxes } from './places.js';
 
 const laneHeight = 24;
@@ -29,7 +29,7 @@ export function Lanes({ events, line, view, dispatch, words, pick }) {
     observer.observe(canvas.current.parentElement);
     return () => observer.disconnect();
   }, []);
-  useLayoutEffect(() => draw(canvas.current, width, events, x, line, words));
+  useEffect(() => draw(canvas.current, width, events, x, line, words));
 
   const hold = (on) => {
     setBack(0);
@@ -43,8 +43,10 @@ export function Lanes({ events, line, view, dispatch, words, pick }) {
   };
   const click = (e) => pick(nearest(events, x, e.offsetX, e.offsetY));
   return html`<div class="line lane-controls">
-      <button type="button" aria-pressed=${!!view.held} data-test="hold" onClick=${() => hold(!view.held)}>${words.hold}</button>
-      <label>${words.axis} <select value=${view.axis} data-test="axis" onChange=${(e) => dispatch({ type: 'axis', axis: e.target.value })}>
+      <button type="button" aria-pressed=${!!view.held} data-test="hold"
+        onClick=${() => hold(!view.held)}>${words.hold}</button>
+      <label>${words.axis} <select value=${view.axis} data-test="axis"
+        onChange=${(e) => dispatch({ type: 'axis', axis: e.target.value })}>
         <option value="order">${words.byOrder}</option><option value="time">${words.byTime}</option></select></label>
       ${byTime && html`<label>${words.span} <select value=${span} onChange=${(e) => setSpan(Number(e.target.value))}>
         ${spans.map((ms) => html`<option key=${ms} value=${ms}>${words.milliseconds(ms)}</option>`)}</select></label>`}
@@ -69,6 +71,18 @@ function nearest(events, x, left, top) {
   return best;
 }
 
+// colorsOf reads the colours of the style sheet, once for dark and once for light: asking costs a layout.
+const dark = matchMedia('(prefers-color-scheme: dark)');
+const colors = new Map();
+function colorsOf(element) {
+  if (!colors.has(dark.matches)) {
+    const style = getComputedStyle(element);
+    const names = ['page', 'panel', 'text', 'muted', 'bad', 'service', 'ingress', 'other'];
+    colors.set(dark.matches, Object.fromEntries(names.map((name) => [name, style.getPropertyValue('--' + name)])));
+  }
+  return colors.get(dark.matches);
+}
+
 function draw(canvas, width, events, x, line, words) {
   if (width === 0) {
     return;
@@ -79,30 +93,37 @@ function draw(canvas, width, events, x, line, words) {
     [canvas.width, canvas.height] = [width * scale, height * scale];
     canvas.style.height = height + 'px';
   }
-  const style = getComputedStyle(canvas);
-  const color = (name) => style.getPropertyValue('--' + name);
+  const color = colorsOf(canvas);
   const c = canvas.getContext('2d');
   c.setTransform(scale, 0, 0, scale, 0, 0);
   c.clearRect(0, 0, width, height);
   c.font = '12px system-ui, sans-serif';
   c.textBaseline = 'middle';
   boxes.forEach(({ id }, i) => {
-    c.fillStyle = color(i % 2 ? 'panel' : 'page');
+    c.fillStyle = i % 2 ? color.panel : color.page;
     c.fillRect(0, i * laneHeight, width, laneHeight);
-    c.fillStyle = color('text');
+    c.fillStyle = color.text;
     c.fillText(words.boxes[id].name, 4, (i + 0.5) * laneHeight);
   });
-  const points = events.map((e, i) => [x(e, i), (laneOf[boxAt[e.at]] + 0.5) * laneHeight, e])
-    .filter(([left]) => left >= labelWidth && left <= width);
+  const points = [];
+  for (let i = events.length - 1; i >= 0; i--) { // from the newest, for those that are seen are near the end
+    const left = x(events[i], i);
+    if (left < labelWidth - width) {
+      break;
+    }
+    if (left >= labelWidth && left <= width) {
+      points.push([left, (laneOf[boxAt[events[i].at]] + 0.5) * laneHeight, events[i]]);
+    }
+  }
   if (line) {
-    c.strokeStyle = color('muted');
+    c.strokeStyle = color.muted;
     c.beginPath();
     points.forEach(([left, top]) => c.lineTo(left, top));
     c.stroke();
   }
-  const colors = { bad: color('bad'), Service: color('service'), Ingress: color('ingress'), other: color('other') };
+  const colorOf = { Service: color.service, Ingress: color.ingress };
   for (const [left, top, e] of points) {
-    c.fillStyle = e.error ? colors.bad : colors[e.kind] ?? colors.other;
+    c.fillStyle = e.error ? color.bad : colorOf[e.kind] ?? color.other;
     mark(c, left, top, e);
   }
 }

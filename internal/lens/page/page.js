@@ -1,5 +1,5 @@
 // The page's parts, from top to bottom.
-import { html } from './ui.js';
+import { html, useMemo } from './ui.js';
 import { House } from './house.js';
 import { Journey } from './journey.js';
 import { Breakpoints, Gate } from './gate.js';
@@ -9,6 +9,10 @@ import { Faults } from './faults.js';
 export default function Page(props) {
   const { view, lens, words, Lessons } = props;
   const inLessons = view.path.startsWith('/lesson');
+  // What people act with does not change with each event.
+  const side = useMemo(() => html`<${Acts} ...${props} /><${Breakpoints} ...${props} /><${Faults} ...${props} />
+    <${Storm} ...${props} /><${World} ...${props} />`,
+  [view.gate, view.faults, view.chosen, view.options, view.lang, view.connected]);
   return html`
     <${Header} ...${props} />
     <${Gate} ...${props} />
@@ -16,23 +20,23 @@ export default function Page(props) {
       ${inLessons && html`<aside class="lesson" aria-label=${words.lessons} data-test="lesson"><${Lessons} lens=${lens}
         lang=${view.lang} path=${view.path} view=${view} /></aside>`}
       <main><${House} ...${props} /><${Journey} ...${props} /></main>
-      <aside class="side" aria-label=${words.side}>
-        <${Acts} ...${props} /><${Breakpoints} ...${props} /><${Faults} ...${props} /><${Storm} ...${props} /><${World} ...${props} />
-      </aside>
+      <aside class="side" aria-label=${words.side}>${side}</aside>
     </div>`;
 }
 
 function Header({ view, words, setLanguage }) {
   return html`<header>
     <h1>${words.title}</h1>
-    <p role="status" data-test="status" class=${view.connected ? 'good' : 'bad'}>${view.connected ? words.connected : words.disconnected}</p>
+    <p role="status" data-test="status" class=${view.connected ? 'good' : 'bad'}
+      >${view.connected ? words.connected : words.disconnected}</p>
     <p><span data-test="seq">${words.events(view.seq)}</span>${view.leftOut > 0 && html` · <span data-test="left-out"
       class=${view.sampled ? 'sampled' : ''}>${words.leftOut(view.leftOut)}</span>`}</p>
     <nav aria-label=${words.navigation}>
       ${view.path && html`<a href="#">${words.onlyHouse}</a>`}
       <a href="#/lessons" data-test="lessons">${words.lessons}</a>
-      ${[['en', 'English'], ['zh', '中文']].map(([lang, name]) => html`<button key=${lang} type="button" class="small" lang=${lang}
-        aria-pressed=${view.lang === lang} data-test=${'lang-' + lang} onClick=${() => setLanguage(lang)}>${name}</button>`)}
+      ${[['en', 'English'], ['zh', '中文']].map(([lang, name]) => html`<button key=${lang} type="button" class="small"
+        lang=${lang} aria-pressed=${view.lang === lang} data-test=${'lang-' + lang}
+        onClick=${() => setLanguage(lang)}>${name}</button>`)}
     </nav>
   </header>`;
 }

@@ -1,5 +1,5 @@
 // Small components that the others are made of.
-import { html, useEffect, useState } from './ui.js';
+import { html, useEffect, useRef, useState } from './ui.js';
 
 // Key shows a key, and chooses it.
 export function Key({ name, view, choose }) {
@@ -22,7 +22,7 @@ export function Keys({ keys, most = 4, n = keys.length, words, ...rest }) {
 export function CopyButton({ text, words }) {
   const [copied, setCopied] = useState(false);
   const copy = async () => {
-    await navigator.clipboard.writeText(text).then(() => setCopied(true), () => setCopied(false));
+    await navigator.clipboard?.writeText(text).then(() => setCopied(true), () => setCopied(false));
   };
   return html`<button type="button" class="small" aria-label=${words.copyOf(text)} onClick=${copy}
     >${copied ? words.copied : words.copy}</button>`;
@@ -78,4 +78,16 @@ export function Choice({ label, value, set, choices, ...rest }) {
 // Section is a part of the side panel that can be folded away.
 export function Section({ title, name, open = true, children }) {
   return html`<details class="section" open=${open} data-test=${name}><summary><h2>${title}</h2></summary>${children}</details>`;
+}
+
+const slowly = 500; // milliseconds
+
+// useSlowly returns what make makes, or, while the stream is too fast to be read, what it made up to half a second ago.
+export function useSlowly(view, make) {
+  const last = useRef({ at: -Infinity });
+  const isSame = view.sampled && last.current.chosen === view.chosen && last.current.lang === view.lang;
+  if (!isSame || view.at - last.current.at >= slowly) {
+    last.current = { at: view.at, chosen: view.chosen, lang: view.lang, made: make() };
+  }
+  return last.current.made;
 }
