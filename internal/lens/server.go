@@ -67,7 +67,7 @@ func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	if pipeline && r.URL.Query().Get("watch") != "" {
-		w = &watchWriter{w, http.NewResponseController(w), b, r.Context(), kindOf[path.Base(r.URL.Path)]}
+		w = &watchWriter{w, http.NewResponseController(w), b, r.Context(), kindOf[path.Base(r.URL.Path)], false}
 	}
 	b.api.ServeHTTP(w, r)
 }
@@ -79,7 +79,12 @@ type watchWriter struct {
 	backend *backend
 	ctx     context.Context
 	kind    string
+	begun   bool
 }
+
+// ingressLag is how much later than Services Ingresses begin to come when both have lost their watches. Otherwise it
+// would be chance which of the two the controller sees first, and a session would not come out the same again.
+const ingressLag = 25 * time.Millisecond
 
 // Unwrap is for http.ResponseController.
 func (w *watchWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
@@ -90,6 +95,10 @@ func (w *watchWriter) Write(frame []byte) (int, error) {
 	if e.Action == "" { // no frame, but an error in place of the watch
 		return w.ResponseWriter.Write(frame)
 	}
+	if !w.begun && w.kind == "Ingress" {
+		pause(w.ctx, ingressLag, nil)
+	}
+	w.begun = true
 	faults := w.backend.faults
 	if !faults.wait(w.ctx, "delay", "") {
 		return 0, w.ctx.Err()

@@ -67,24 +67,29 @@ type World struct {
 	ctx       context.Context // of all that runs
 	end       context.CancelFunc
 	running   sync.WaitGroup
+	playing   sync.WaitGroup // what a session says
 	events    record.EventBroadcaster
 	closing   sync.Once
-	began     time.Time
 
 	acting  sync.Mutex // held while something is done, so that actions has the order of what was done
 	mu      sync.Mutex // protects what follows
 	actions []Action
 }
 
-// NewWorld starts a world whose observers report to hub. Close it.
-func NewWorld(hub *Hub, options Options) (*World, error) {
+// NewWorld starts a world whose observers report to hub, and does there what a session says. Close it.
+func NewWorld(hub *Hub, s Session) (*World, error) {
+	options := s.Options
 	if err := options.validate(); err != nil {
 		return nil, err
 	}
-	w := &World{hub: hub, options: options, informers: map[string]looker{}, began: time.Now(), actions: []Action{}}
+	w := &World{hub: hub, options: options, informers: map[string]looker{}, actions: []Action{}}
 	w.backend = newBackend(hub, options)
 	w.ctx, w.end = context.WithCancel(context.Background())
-	return w, w.assemble()
+	if err := w.assemble(); err != nil {
+		return nil, err
+	}
+	w.playing.Go(func() { w.play(s) })
+	return w, nil
 }
 
 // config is for clients of the server. Those of the pipeline are observed.
@@ -151,12 +156,13 @@ func (w *World) assemble() error {
 func (w *World) Close() { w.closing.Do(w.close) }
 
 func (w *World) close() {
-	_ = w.acts.storm(Storm{}) // ends the one that there is
 	w.hub.Close()
 	for name := range w.backend.faults.all() {
 		w.backend.faults.set(Fault{Name: name})
 	}
 	w.end()
+	w.playing.Wait()
+	_ = w.acts.storm(Storm{}) // ends the one that there is
 	w.running.Wait()
 	w.events.Shutdown()
 }
@@ -220,11 +226,15 @@ func newInformer[T listwatch.Object](
 
 // addHandlers registers both handlers.
 func addHandlers[T listwatch.Object](w *World, in *informer[T]) error {
+	handlerPace := time.Duration(0)
+	if w.hub.virtual {
+		handlerPace = pace[in.kind]
+	}
 	for _, h := range []struct {
 		name    string
 		handler sharedinformer.Handler[T]
 	}{{enqueuer, controller.EnqueueObject[T](w.loop)}, {auditor, sharedinformer.HandlerFuncs[T]{}}} {
-		handler := faulty(h.handler, h.name, w.backend.faults)
+		handler := faulty(h.handler, h.name, w.backend.faults, handlerPace)
 		registration, err := in.AddHandler(handler, sharedinformer.HandlerOptions{Name: h.name})
 		if err != nil {
 			return err

@@ -25,7 +25,7 @@ import (
 const (
 	token = "a-token-for-tests"
 	// patience is how long a test waits for a condition before it fails.
-	patience = 20 * time.Second
+	patience = 60 * time.Second
 )
 
 // serve starts a lens as cmd/lens does, and returns its address with the token.
