@@ -1,0 +1,167 @@
+package lens
+
+import (
+	"fmt"
+	"html"
+	"strings"
+
+	"glasswatch/internal/lens"
+)
+
+// minute is how long the animation takes, in seconds.
+const minute = 60.0
+
+// box is one of the house, at a place of the grid of four by two.
+type box struct {
+	name        string
+	column, row int
+}
+
+var house = []box{
+	{"API server", 0, 0}, {"listwatch", 1, 0}, {"reflector", 2, 0}, {"deltafifo", 3, 0},
+	{"indexer", 3, 1}, {"handlers", 2, 1}, {"workqueue", 1, 1}, {"controller", 0, 1},
+}
+
+// place is where an event shows: in a box, after a move to it.
+type place struct {
+	order int
+	box   int // of the house
+	move  string
+}
+
+var places = map[lens.Boundary]place{
+	lens.Sent: {0, 0, "right"}, lens.Decoded: {1, 1, "right"}, lens.Handed: {2, 2, "right"}, lens.Popped: {3, 3, "right"},
+	lens.Stored: {4, 4, "down"}, lens.Called: {5, 5, "left"}, lens.Queued: {6, 6, "left"},
+	lens.Taken: {7, 7, "left"}, lens.Written: {8, 0, "up"}, lens.Reconciled: {9, 7, ""},
+}
+
+const (
+	boxWidth, boxHeight = 190, 84
+	stepX, stepY        = 232, 130
+	marginX, marginY    = 30, 64
+	linger              = 3 // slots that an event's words stay
+)
+
+const styles = `
+text { font: 14px system-ui, sans-serif; fill: #1c2128; }
+.title { font-weight: 600; }
+.box { fill: #f3f5f8; stroke: #8a94a0; stroke-width: 2; }
+.arrow { stroke: #8a94a0; stroke-width: 2; }
+.w { font: 13px ui-monospace, monospace; fill: #9a4a00; }
+.Service { fill: #0a58b5; }
+.Ingress { fill: #8a3d00; }
+.key { fill: #5a3fa0; }
+@media (prefers-color-scheme: dark) {
+  text { fill: #e7edf3; }
+  .box { fill: #182028; stroke: #6b7885; }
+  .w { fill: #ffb75c; }
+  .Service { fill: #7dbcff; }
+  .Ingress { fill: #ffb75c; }
+  .key { fill: #c3adff; }
+}
+.e { opacity: 0; }
+.still { opacity: 1; }
+@media (prefers-reduced-motion: no-preference) {
+  .still { opacity: 0; }
+  .e { animation-duration: 60s; animation-iteration-count: infinite; animation-timing-function: linear; }
+`
+
+// animate draws the scenes as an SVG that repeats each minute. Without motion it shows what happens, scene by scene.
+func animate(scenes []scene) string {
+	total := 0
+	for _, s := range scenes {
+		total += slotsOf(s)
+	}
+	slot := minute / float64(total)
+	var frames, body strings.Builder
+	percent := func(slots float64) float64 { return 100 * slots / float64(total) }
+	for _, m := range [][2]string{{"right", "-232px, 0"}, {"left", "232px, 0"}, {"down", "0, -130px"}, {"up", "0, 130px"}} {
+		fmt.Fprintf(&frames, "  @keyframes %s { 0%% { opacity: 1; transform: translate(%s); } %.2f%%, %.2f%% { opacity: 1; transform: none; } %.2f%%, 100%% { opacity: 0; } }\n",
+			m[0], m[1], percent(0.8), percent(1), percent(1)+0.01)
+	}
+	for n := 1; n <= linger; n++ {
+		fmt.Fprintf(&frames, "  @keyframes words%d { 0%%, %.2f%% { opacity: 1; } %.2f%%, 100%% { opacity: 0; } }\n", n, percent(float64(n)), percent(float64(n))+0.01)
+	}
+	drawHouse(&body)
+	begin := 0
+	for i, s := range scenes {
+		n := slotsOf(s)
+		fmt.Fprintf(&frames, "  @keyframes scene%d { 0%%, %.2f%% { opacity: 1; } %.2f%%, 100%% { opacity: 0; } }\n", i, percent(float64(n))-0.01, percent(float64(n)))
+		fmt.Fprintf(&body, "<text class=\"e title\" x=\"30\" y=\"34\" style=\"animation-name: scene%d; animation-delay: %.2fs\">%s</text>\n",
+			i, float64(begin)*slot, html.EscapeString(s.caption))
+		fmt.Fprintf(&body, "<text class=\"still\" x=\"30\" y=\"%d\">%d. %s</text>\n", 316+22*i, i+1, html.EscapeString(s.caption))
+		for j, shot := range s.shots {
+			drawShot(&body, shot, stay(s.shots, j), float64(begin+shot.slot)*slot)
+		}
+		begin += n
+	}
+	return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 946 376" role="img" aria-labelledby="t"><title id="t">` +
+		"A Service passes the layers: it is created, changed, and deleted while the watch is cut</title>\n<style>" +
+		styles + frames.String() + "}\n</style>\n" + body.String() + "</svg>\n"
+}
+
+// slotsOf is how long a scene takes: until its last event, and a rest.
+func slotsOf(s scene) int { return s.shots[len(s.shots)-1].slot + 1 + linger }
+
+// stay is for how many slots the words of a shot can stay: until the next in the same box.
+func stay(shots []shot, i int) int {
+	for _, next := range shots[i+1:] {
+		if places[next.At].box == places[shots[i].At].box && next.slot > shots[i].slot {
+			return min(linger, next.slot-shots[i].slot)
+		}
+	}
+	return linger
+}
+
+func corner(b box) (x, y int) { return marginX + b.column*stepX, marginY + b.row*stepY }
+
+func drawHouse(body *strings.Builder) {
+	for i, b := range house {
+		x, y := corner(b)
+		fmt.Fprintf(body, "<rect class=\"box\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"8\"/>\n", x, y, boxWidth, boxHeight)
+		fmt.Fprintf(body, "<text class=\"title\" x=\"%d\" y=\"%d\">%s</text>\n", x+12, y+24, b.name)
+		nextX, nextY := corner(house[(i+1)%len(house)])
+		fmt.Fprintf(body, "<line class=\"arrow\" x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\"/>\n", edge(x, nextX, boxWidth), edge(y, nextY, boxHeight),
+			edge(nextX, x, boxWidth), edge(nextY, y, boxHeight))
+	}
+}
+
+// edge is the coordinate at which a line leaves a box towards another.
+func edge(from, to, size int) int {
+	switch {
+	case to > from:
+		return from + size
+	case to < from:
+		return from
+	}
+	return from + size/2
+}
+
+// drawShot draws the mark that moves, and the words that stay.
+func drawShot(body *strings.Builder, s shot, stays int, at float64) {
+	p := places[s.At]
+	x, y := corner(house[p.box])
+	move := p.move
+	if s.At == lens.Sent && s.Kind == "Ingress" {
+		move = "" // the write brought it
+	}
+	class := s.Kind
+	if class == "" {
+		class = "key"
+	}
+	if move != "" {
+		fmt.Fprintf(body, "<circle class=\"e %s\" cx=\"%d\" cy=\"%d\" r=\"8\" style=\"animation-name: %s; animation-delay: %.2fs\"/>\n",
+			class, x+boxWidth/2, y+boxHeight/2, move, at)
+	}
+	words := []string{string(s.At)}
+	for _, word := range []string{s.Action, s.Kind} {
+		if word != "" {
+			words = append(words, word)
+		}
+	}
+	if s.Tombstone {
+		words = append(words, "✝")
+	}
+	fmt.Fprintf(body, "<text class=\"e w\" x=\"%d\" y=\"%d\" style=\"animation-name: words%d; animation-delay: %.2fs\">%s</text>\n",
+		x+12, y+68, stays, at, html.EscapeString(strings.Join(words, " ")))
+}

@@ -1,0 +1,136 @@
+package lens
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"glasswatch/internal/lens"
+)
+
+// scene is a part of the session that the README's animation shows.
+type scene struct {
+	caption string
+	acts    [][2]string // name and body
+	shots   []shot      // what was observed
+}
+
+// shot is what was observed of default/web, and its place in the order of causes: shots of the same slot have no order.
+type shot struct {
+	lens.Event
+	slot int
+}
+
+const webService = `{"yaml": "{apiVersion: v1, kind: Service, metadata: {name: web, annotations: {ingress/http: \"true\"}}, spec: {ports: [{port: 80}]}}"}`
+
+const changedService = `{"yaml": "{apiVersion: v1, kind: Service, metadata: {name: web, annotations: {ingress/http: \"true\"}}, spec: {ports: [{port: 81}]}}"}`
+
+// script is the session. Between two acts the world comes to rest.
+func script() []scene {
+	return []scene{
+		{caption: "A Service is created. The controller makes its Ingress.", acts: [][2]string{{"apply", webService}}},
+		{caption: "The Service's port is changed. The Ingress follows.", acts: [][2]string{{"apply", changedService}}},
+		{
+			caption: "The watch is cut, the Service deleted, the history compacted. A list repairs it: the handler gets a tombstone.",
+			acts: [][2]string{
+				{"fault", `{"name": "cut", "on": true}`}, {"delete", `{"kind": "Service", "key": "default/web"}`},
+				{"fault", `{"name": "compact", "on": true}`}, {"fault", `{"name": "cut", "on": false}`},
+			},
+		},
+	}
+}
+
+// play plays the script in virtual time, on the layers.
+func play(t *testing.T) (scenes []scene) {
+	synctest.Test(t, func(t *testing.T) {
+		l, err := lens.New(lens.Options{})
+		require.NoError(t, err)
+		defer l.Close()
+		rest := func() {
+			time.Sleep(time.Minute) // of virtual time: longer than any back-off here
+			synctest.Wait()
+		}
+		rest()
+		seen := uint64(0)
+		for _, s := range script() {
+			for _, act := range s.acts {
+				_, err := l.Do(context.Background(), act[0], []byte(act[1]))
+				require.NoError(t, err, "%s", act)
+				synctest.Wait() // what has a delay waits until the scene's end
+			}
+			rest()
+			answer := httptest.NewRecorder()
+			l.Handler().ServeHTTP(answer, httptest.NewRequest("GET", "/api/journey?key=default/web", nil))
+			var journey struct{ Events []lens.Event }
+			require.NoError(t, json.Unmarshal(answer.Body.Bytes(), &journey))
+			events := slices.DeleteFunc(journey.Events, func(e lens.Event) bool { return e.Seq <= seen })
+			s.shots = shots(events)
+			seen = events[len(events)-1].Seq
+			scenes = append(scenes, s)
+		}
+	})
+	return scenes
+}
+
+// begins has the boundaries at which something may begin. A key that is taken without a cause was put off: nothing comes of it.
+var begins = []lens.Boundary{lens.Sent, lens.Handed, lens.Popped, lens.Stored}
+
+// shots orders events by their causes.
+func shots(events []lens.Event) (all []shot) {
+	slots := map[uint64]int{}
+	taken := 0 // the slot in which a key was last taken
+	for _, e := range events {
+		slot, caused := 0, slices.Contains(begins, e.At)
+		for _, cause := range e.Because {
+			if before, isKnown := slots[cause]; isKnown {
+				slot, caused = max(slot, before+1), true
+			}
+		}
+		if !caused || e.At == lens.PutOff {
+			continue
+		}
+		switch {
+		case e.At == lens.Taken:
+			taken = slot
+		case e.At == lens.Reconciled:
+			slot++ // after what it wrote
+		case e.At == lens.Sent && e.Kind == "Ingress":
+			slot = taken + 2 // after the write, which may be reported later
+		}
+		slots[e.Seq] = slot
+		if e.Handler != "audit" && e.At != lens.Returned && e.At != lens.Forgotten {
+			all = append(all, shot{e, slot})
+		}
+	}
+	slices.SortFunc(all, func(a, b shot) int {
+		if a.slot != b.slot {
+			return a.slot - b.slot
+		}
+		return cmp.Or(places[a.At].order-places[b.At].order, cmp.Compare(a.Kind, b.Kind))
+	})
+	return slices.CompactFunc(all, func(a, b shot) bool {
+		return a.slot == b.slot && a.At == b.At && a.Kind == b.Kind && a.Action == b.Action
+	})
+}
+
+// The README's animation is what the layers do: it is drawn anew, and must be the same.
+func TestAnimation_IsWhatTheLayersDo(t *testing.T) {
+	drawn := animate(play(t))
+	assert.Less(t, len(drawn), 100<<10)
+	const file = "../../docs/pictures/lens-session.svg"
+	if *update {
+		require.NoError(t, os.WriteFile(file, []byte(drawn), 0o644))
+	}
+	kept, err := os.ReadFile(file)
+	require.NoError(t, err)
+	assert.Equal(t, string(kept), drawn, "if the drawing is right: go test ./tests/lens -run Animation -update")
+}
