@@ -30,7 +30,8 @@ type place struct {
 }
 
 var places = map[lens.Boundary]place{
-	lens.Sent: {0, 0, "right"}, lens.Decoded: {1, 1, "right"}, lens.Handed: {2, 2, "right"}, lens.Popped: {3, 3, "right"},
+	lens.Sent: {0, 0, "right"}, lens.Decoded: {1, 1, "right"},
+	lens.Handed: {2, 2, "right"}, lens.Popped: {3, 3, "right"},
 	lens.Stored: {4, 4, "down"}, lens.Called: {5, 5, "left"}, lens.Queued: {6, 6, "left"},
 	lens.Taken: {7, 7, "left"}, lens.Written: {8, 0, "up"}, lens.Reconciled: {9, 7, ""},
 }
@@ -47,7 +48,7 @@ text { font: 14px system-ui, sans-serif; fill: #1c2128; }
 .title { font-weight: 600; }
 .box { fill: #f3f5f8; stroke: #8a94a0; stroke-width: 2; }
 .arrow { stroke: #8a94a0; stroke-width: 2; }
-.w { font: 13px ui-monospace, monospace; fill: #9a4a00; }
+.w { font: 12px ui-monospace, monospace; fill: #9a4a00; }
 .Service { fill: #0a58b5; }
 .Ingress { fill: #8a3d00; }
 .key { fill: #5a3fa0; }
@@ -66,38 +67,57 @@ text { font: 14px system-ui, sans-serif; fill: #1c2128; }
   .e { animation-duration: 60s; animation-iteration-count: infinite; animation-timing-function: linear; }
 `
 
+// film is what is drawn, with the length of a slot in seconds and in percent of the minute.
+type film struct {
+	slot, percent float64
+	frames, body  strings.Builder
+}
+
+// moves are where a mark comes from.
+var moves = [][2]string{{"right", "-232px, 0"}, {"left", "232px, 0"}, {"down", "0, -130px"}, {"up", "0, 130px"}}
+
 // animate draws the scenes as an SVG that repeats each minute. Without motion it shows what happens, scene by scene.
 func animate(scenes []scene) string {
 	total := 0
 	for _, s := range scenes {
 		total += slotsOf(s)
 	}
-	slot := minute / float64(total)
-	var frames, body strings.Builder
-	percent := func(slots float64) float64 { return 100 * slots / float64(total) }
-	for _, m := range [][2]string{{"right", "-232px, 0"}, {"left", "232px, 0"}, {"down", "0, -130px"}, {"up", "0, 130px"}} {
-		fmt.Fprintf(&frames, "  @keyframes %s { 0%% { opacity: 1; transform: translate(%s); } %.2f%%, %.2f%% { opacity: 1; transform: none; } %.2f%%, 100%% { opacity: 0; } }\n",
-			m[0], m[1], percent(0.8), percent(1), percent(1)+0.01)
+	f := &film{slot: minute / float64(total), percent: 100 / float64(total)}
+	for _, m := range moves {
+		fmt.Fprintf(&f.frames, "  @keyframes %s { 0%% { opacity: 1; transform: translate(%s); }\n"+
+			"    %.2f%%, %.2f%% { opacity: 1; transform: none; } %.2f%%, 100%% { opacity: 0; } }\n",
+			m[0], m[1], 0.8*f.percent, f.percent, f.percent+0.01)
 	}
 	for n := 1; n <= linger; n++ {
-		fmt.Fprintf(&frames, "  @keyframes words%d { 0%%, %.2f%% { opacity: 1; } %.2f%%, 100%% { opacity: 0; } }\n", n, percent(float64(n)), percent(float64(n))+0.01)
+		f.seenFor(fmt.Sprintf("words%d", n), n)
 	}
-	drawHouse(&body)
+	drawHouse(&f.body)
 	begin := 0
 	for i, s := range scenes {
-		n := slotsOf(s)
-		fmt.Fprintf(&frames, "  @keyframes scene%d { 0%%, %.2f%% { opacity: 1; } %.2f%%, 100%% { opacity: 0; } }\n", i, percent(float64(n))-0.01, percent(float64(n)))
-		fmt.Fprintf(&body, "<text class=\"e title\" x=\"30\" y=\"34\" style=\"animation-name: scene%d; animation-delay: %.2fs\">%s</text>\n",
-			i, float64(begin)*slot, html.EscapeString(s.caption))
-		fmt.Fprintf(&body, "<text class=\"still\" x=\"30\" y=\"%d\">%d. %s</text>\n", 316+22*i, i+1, html.EscapeString(s.caption))
-		for j, shot := range s.shots {
-			drawShot(&body, shot, stay(s.shots, j), float64(begin+shot.slot)*slot)
-		}
-		begin += n
+		f.draw(i, s, begin)
+		begin += slotsOf(s)
 	}
 	return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 946 376" role="img" aria-labelledby="t"><title id="t">` +
 		"A Service passes the layers: it is created, changed, and deleted while the watch is cut</title>\n<style>" +
-		styles + frames.String() + "}\n</style>\n" + body.String() + "</svg>\n"
+		styles + f.frames.String() + "}\n</style>\n" + f.body.String() + "</svg>\n"
+}
+
+// seenFor defines an animation that shows something for some slots.
+func (f *film) seenFor(name string, slots int) {
+	end := f.percent * float64(slots)
+	fmt.Fprintf(&f.frames, "  @keyframes %s { 0%%, %.2f%% { opacity: 1; } %.2f%%, 100%% { opacity: 0; } }\n", name, end-0.01, end)
+}
+
+// draw draws scene i, which begins with a slot.
+func (f *film) draw(i int, s scene, begin int) {
+	name, caption := fmt.Sprintf("scene%d", i), html.EscapeString(s.caption)
+	f.seenFor(name, slotsOf(s))
+	fmt.Fprintf(&f.body, "<text class=\"e title\" x=\"30\" y=\"34\" style=\"%s\">%s</text>\n",
+		timed(name, float64(begin)*f.slot), caption)
+	fmt.Fprintf(&f.body, "<text class=\"still\" x=\"30\" y=\"%d\">%d. %s</text>\n", 316+22*i, i+1, caption)
+	for j, shot := range s.shots {
+		drawShot(&f.body, shot, stay(s.shots, j), float64(begin+shot.slot)*f.slot)
+	}
 }
 
 // slotsOf is how long a scene takes: until its last event, and a rest.
@@ -118,11 +138,12 @@ func corner(b box) (x, y int) { return marginX + b.column*stepX, marginY + b.row
 func drawHouse(body *strings.Builder) {
 	for i, b := range house {
 		x, y := corner(b)
-		fmt.Fprintf(body, "<rect class=\"box\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"8\"/>\n", x, y, boxWidth, boxHeight)
+		fmt.Fprintf(body, "<rect class=\"box\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"8\"/>\n",
+			x, y, boxWidth, boxHeight)
 		fmt.Fprintf(body, "<text class=\"title\" x=\"%d\" y=\"%d\">%s</text>\n", x+12, y+24, b.name)
 		nextX, nextY := corner(house[(i+1)%len(house)])
-		fmt.Fprintf(body, "<line class=\"arrow\" x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\"/>\n", edge(x, nextX, boxWidth), edge(y, nextY, boxHeight),
-			edge(nextX, x, boxWidth), edge(nextY, y, boxHeight))
+		fmt.Fprintf(body, "<line class=\"arrow\" x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\"/>\n",
+			edge(x, nextX, boxWidth), edge(y, nextY, boxHeight), edge(nextX, x, boxWidth), edge(nextY, y, boxHeight))
 	}
 }
 
@@ -150,8 +171,8 @@ func drawShot(body *strings.Builder, s shot, stays int, at float64) {
 		class = "key"
 	}
 	if move != "" {
-		fmt.Fprintf(body, "<circle class=\"e %s\" cx=\"%d\" cy=\"%d\" r=\"8\" style=\"animation-name: %s; animation-delay: %.2fs\"/>\n",
-			class, x+boxWidth/2, y+boxHeight/2, move, at)
+		fmt.Fprintf(body, "<circle class=\"e %s\" cx=\"%d\" cy=\"%d\" r=\"8\" style=\"%s\"/>\n",
+			class, x+boxWidth/2, y+boxHeight/2, timed(move, at))
 	}
 	words := []string{string(s.At)}
 	for _, word := range []string{s.Action, s.Kind} {
@@ -162,6 +183,11 @@ func drawShot(body *strings.Builder, s shot, stays int, at float64) {
 	if s.Tombstone {
 		words = append(words, "✝")
 	}
-	fmt.Fprintf(body, "<text class=\"e w\" x=\"%d\" y=\"%d\" style=\"animation-name: words%d; animation-delay: %.2fs\">%s</text>\n",
-		x+12, y+68, stays, at, html.EscapeString(strings.Join(words, " ")))
+	fmt.Fprintf(body, "<text class=\"e w\" x=\"%d\" y=\"%d\" style=\"%s\">%s</text>\n",
+		x+12, y+68, timed(fmt.Sprintf("words%d", stays), at), html.EscapeString(strings.Join(words, " ")))
+}
+
+// timed is a style: an animation that begins at a second.
+func timed(name string, at float64) string {
+	return fmt.Sprintf("animation-name: %s; animation-delay: %.2fs", name, at)
 }

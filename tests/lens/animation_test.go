@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http/httptest"
 	"os"
 	"slices"
@@ -30,17 +31,17 @@ type shot struct {
 	slot int
 }
 
-const webService = `{"yaml": "{apiVersion: v1, kind: Service, metadata: {name: web, annotations: {ingress/http: \"true\"}}, spec: {ports: [{port: 80}]}}"}`
-
-const changedService = `{"yaml": "{apiVersion: v1, kind: Service, metadata: {name: web, annotations: {ingress/http: \"true\"}}, spec: {ports: [{port: 81}]}}"}`
+const service = `{"yaml": "{apiVersion: v1, kind: Service, metadata: {name: web, annotations: {ingress/http: \"true\"}},` +
+	` spec: {ports: [{port: %d}]}}"}`
 
 // script is the session. Between two acts the world comes to rest.
 func script() []scene {
 	return []scene{
-		{caption: "A Service is created. The controller makes its Ingress.", acts: [][2]string{{"apply", webService}}},
-		{caption: "The Service's port is changed. The Ingress follows.", acts: [][2]string{{"apply", changedService}}},
+		{caption: "A Service is created. The controller makes its Ingress.", acts: [][2]string{{"apply", fmt.Sprintf(service, 80)}}},
+		{caption: "The Service's port is changed. The Ingress follows.", acts: [][2]string{{"apply", fmt.Sprintf(service, 81)}}},
 		{
-			caption: "The watch is cut, the Service deleted, the history compacted. A list repairs it: the handler gets a tombstone.",
+			caption: "The watch is cut, the Service deleted, the history compacted. " +
+				"A list repairs it: the handler gets a tombstone.",
 			acts: [][2]string{
 				{"fault", `{"name": "cut", "on": true}`}, {"delete", `{"kind": "Service", "key": "default/web"}`},
 				{"fault", `{"name": "compact", "on": true}`}, {"fault", `{"name": "cut", "on": false}`},
@@ -81,7 +82,8 @@ func play(t *testing.T) (scenes []scene) {
 	return scenes
 }
 
-// begins has the boundaries at which something may begin. A key that is taken without a cause was put off: nothing comes of it.
+// begins has the boundaries at which something may begin. A key that is taken without a cause was put off: nothing
+// comes of it.
 var begins = []lens.Boundary{lens.Sent, lens.Handed, lens.Popped, lens.Stored}
 
 // shots orders events by their causes.

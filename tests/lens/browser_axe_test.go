@@ -38,7 +38,8 @@ func (b *tab) isAccessible(view string) {
 	eval[bool](b, "window.axe !== undefined || (() => { "+axe(b.t)+"; return true; })()")
 	found := eval[[]string](b, `axe.run().then(({ violations }) => violations
   .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-  .map(({ id, help, nodes }) => id + ': ' + help + '\n' + nodes.slice(0, 5).map((n) => n.html + '\n  ' + n.failureSummary).join('\n')))`)
+  .map(({ id, help, nodes }) => id + ': ' + help + '\n' 
+    + nodes.slice(0, 5).map((n) => n.html + '\n  ' + n.failureSummary).join('\n')))`)
 	assert.Empty(b.t, found, view)
 }
 
@@ -90,6 +91,7 @@ func TestAxe_FindsAButtonWithoutAName(t *testing.T) {
 	b := open(t, "")
 	eval[any](b, `document.querySelector('header').append(document.createElement('button'))`)
 	eval[bool](b, "(() => { "+axe(t)+"; return true; })()")
-	found := eval[string](b, `axe.run().then(({ violations }) => violations.map(({ id, impact }) => id + ' ' + impact).join())`)
+	found := eval[string](b, `axe.run()
+  .then(({ violations }) => violations.map(({ id, impact }) => id + ' ' + impact).join())`)
 	assert.True(t, strings.Contains(found, "button-name critical"), found)
 }

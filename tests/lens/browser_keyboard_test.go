@@ -18,7 +18,8 @@ func (b *tab) tabTo(name string) {
 		b.do(chromedp.KeyEvent(kb.Tab))
 		at := eval[[2]string](b, `(() => {
   const e = document.activeElement;
-  const isShown = e.matches(':focus-visible') && getComputedStyle(e).outlineStyle !== 'none' && e.getClientRects().length > 0;
+  const isShown = e.matches(':focus-visible') && getComputedStyle(e).outlineStyle !== 'none'
+    && e.getClientRects().length > 0;
   return [e.dataset.test ?? '', e === document.body || isShown ? '' : e.outerHTML];
 })()`)
 		assert.Empty(b.t, at[1], "the focus is not shown")

@@ -18,7 +18,8 @@ import (
 // lensMutants are the bugs that the lessons name, in the lessons' order.
 func lensMutants(t *testing.T) (all []mutants.Mutant) {
 	t.Helper()
-	known := append(mutants.Read(t, "../mutants/testdata/*.txt"), mutants.Read(t, "../../internal/lens/testdata/lessons/mutants.txt")...)
+	known := mutants.Read(t, "../mutants/testdata/*.txt")
+	known = append(known, mutants.Read(t, "../../internal/lens/testdata/lessons/mutants.txt")...)
 	for _, l := range lessons(t) {
 		i := slices.IndexFunc(known, func(m mutants.Mutant) bool { return m.Name == l.mutant })
 		require.GreaterOrEqual(t, i, 0, "there is no mutant %s", l.mutant)
@@ -49,7 +50,8 @@ func start(t *testing.T, binary string, environment ...string) (address string) 
 	return address
 }
 
-// A lesson that passes on broken layers would prove nothing. The bugs are all in one program, and off until one is asked for.
+// A lesson that passes on broken layers would prove nothing. The bugs are all in one program, and off until one is
+// asked for.
 func TestLessons_BrokenLayersTurnThemRed(t *testing.T) {
 	chromium(t)
 	binary := mutants.Program(t, "cmd/lens", lensMutants(t))
@@ -61,7 +63,8 @@ func TestLessons_BrokenLayersTurnThemRed(t *testing.T) {
 		t.Run(l.mutant, func(t *testing.T) {
 			t.Parallel()
 			b := visit(t, start(t, binary, mutants.Switch(i+1)), l.at("answer"))
-			const verdict = `document.querySelector('[data-test=proof]')?.dataset.ok ?? (document.querySelector('[data-test=lesson-error]') && 'false')`
+			const verdict = `document.querySelector('[data-test=proof]')?.dataset.ok
+  ?? (document.querySelector('[data-test=lesson-error]') && 'false')`
 			b.until(verdict)
 			require.Equal(t, "false", eval[string](b, verdict), b.describe())
 		})

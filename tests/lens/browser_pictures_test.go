@@ -21,7 +21,8 @@ import (
 
 const pictures = "../../docs/pictures"
 
-// The README's screenshots are of the page as it is. Times differ, so the files are not compared, but taken anew by -update.
+// The README's screenshots are of the page as it is. Times differ, so the files are not compared, but taken anew by
+// -update.
 func TestPictures_ShowTheWholeHouse(t *testing.T) {
 	chromium(t)
 	readme, err := os.ReadFile("../../README.md")
@@ -67,7 +68,8 @@ func withPalette(t *testing.T, shot []byte) []byte {
 			counts[full.At(x, y)]++
 		}
 	}
-	palette := slices.SortedFunc(maps.Keys(counts), func(a, b color.Color) int { return cmp.Compare(counts[b], counts[a]) })
+	often := func(a, b color.Color) int { return cmp.Compare(counts[b], counts[a]) }
+	palette := slices.SortedFunc(maps.Keys(counts), often)
 	small := image.NewPaletted(area, palette[:min(256, len(palette))])
 	draw.Draw(small, area, full, area.Min, draw.Src)
 	var out bytes.Buffer

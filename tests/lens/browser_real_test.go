@@ -14,7 +14,8 @@ func TestReal_MutedThePageStandsStill(t *testing.T) {
 	b.isIn("Watching")
 	b.click("mute", "[aria-pressed=false]")
 	b.sees("mute", "[aria-pressed=true]")
-	const house = `[...document.querySelectorAll('[data-test^=count-], [data-test=seq], .edge')].map((e) => e.innerText + (e.dataset.pulse ?? '')).join()`
+	const house = `[...document.querySelectorAll('[data-test^=count-], [data-test=seq], .edge')]
+  .map((e) => e.innerText + (e.dataset.pulse ?? '')).join()`
 	before := eval[string](b, house)
 	eval[any](b, `(() => {
   window.moved = [];
@@ -22,7 +23,8 @@ func TestReal_MutedThePageStandsStill(t *testing.T) {
     .observe(document.querySelector('main'), { subtree: true, childList: true, characterData: true });
 })()`)
 	b.applies("create")
-	b.until(`fetch('api/snapshot').then((r) => r.json()).then((s) => { window.objects = s.state.informers.ingresses.objects; }) && window.objects === 1`)
+	b.until(`fetch('api/snapshot').then((r) => r.json())
+  .then((s) => { window.objects = s.state.informers.ingresses.objects; }) && window.objects === 1`)
 	assert.Empty(t, eval[[]string](b, `moved`), "the house and the journey")
 	assert.Equal(t, before, eval[string](b, house))
 	b.click("mute", "[aria-pressed=true]")
@@ -42,8 +44,8 @@ func TestReal_ThePagesCountsAreTheLayersOwn(t *testing.T) {
 	b.applies("create")
 	const rested = `(() => {
   const { counts, state } = lens.view();
-  return counts.decoded?.Service === 1 + 1 + 301 && counts.returned?.Service === 2 * 302 && state.informers.ingresses.objects === 1
-    && state.workqueue.len === 0 && counts.forgotten[''] === counts.taken[''];
+  return counts.decoded?.Service === 1 + 1 + 301 && counts.returned?.Service === 2 * 302
+    && state.informers.ingresses.objects === 1 && state.workqueue.len === 0 && counts.forgotten[''] === counts.taken[''];
 })()`
 	b.until(rested)
 	type layers struct {

@@ -210,7 +210,8 @@ func (b *tab) click(name string, more ...string) {
 	b.t.Helper()
 	b.until(fmt.Sprintf(`(() => {
   const e = document.querySelector(%s);
-  if (!e || e.disabled || e.ariaDisabled === 'true' || (e.getClientRects().length === 0 && !e.closest('details:not([open])'))) return false;
+  if (!e || e.disabled || e.ariaDisabled === 'true') return false;
+  if (e.getClientRects().length === 0 && !e.closest('details:not([open])')) return false;
   e.click();
   return true;
 })()`, quote(named(name, more...))))

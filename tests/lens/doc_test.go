@@ -1,5 +1,5 @@
-// Package lens drives the lens in a real browser: Chromium, headless. Each test has a lens of its own on a socket, and a
-// window of its own. It waits for conditions of the page, never for time.
+// Package lens drives the lens in a real browser: Chromium, headless. Each test has a lens of its own on a socket,
+// and a window of its own. It waits for conditions of the page, never for time.
 //
 //	go test ./tests/lens                             needs Chromium: apt-get install -y chromium
 //	go test ./tests/lens -run Lessons -lens.show     with a window that can be seen

@@ -48,7 +48,8 @@ func (how setting) build(t *testing.T, layer string, texts map[string]string) (b
 		require.NoError(t, err)
 	}
 	binary = filepath.Join(t.TempDir(), "layer.test")
-	args := append([]string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay(t, texts, without), "-o", binary}, how.flags...)
+	args := []string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay(t, texts, without), "-o", binary}
+	args = append(args, how.flags...)
 	if out, err := goIn(append(args, "./"+layer)...); err != nil {
 		return "", fmt.Errorf("%s does not compile:\n%s", layer, out)
 	}
@@ -62,7 +63,8 @@ func goIn(args ...string) (out []byte, err error) {
 	return cmd.CombinedOutput()
 }
 
-// overlay writes a file for the go command's -overlay: other texts in the place of some files, and some files as if they were not there.
+// overlay writes a file for the go command's -overlay: other texts in the place of some files, and some files as if they
+// were not there.
 func overlay(t *testing.T, texts map[string]string, without []string) (file string) {
 	t.Helper()
 	dir, replace := t.TempDir(), map[string]string{}
@@ -81,7 +83,7 @@ func overlay(t *testing.T, texts map[string]string, without []string) (file stri
 	return file
 }
 
-// Program compiles a program with bugs in it, each in a copy of its function. The environment that Switch returns switches one on.
+// Program compiles a program with bugs in it, each in a copy of its function. What Switch returns switches one on.
 func Program(t *testing.T, folder string, all []Mutant) (binary string) {
 	t.Helper()
 	texts, alone, err := withCopies(all)
