@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -19,15 +20,51 @@ import (
 
 var serveFile = flag.String("lens.serve", "", "serve a session in virtual time, until it is interrupted")
 
+// piece of virtual time.
+const piece = 20 * time.Millisecond
+
+// live does inside what is handed in, until end is closed. Call it in the bubble; end must be made outside.
+func live(b *lens.Bubble, end <-chan struct{}) {
+	for {
+		select {
+		case job := <-b.Jobs:
+			go job()
+		case <-b.Pace:
+			time.Sleep(piece)
+		case <-end:
+			return
+		}
+	}
+}
+
+// pass lets virtual time pass as fast as real time, until end is closed. Call it outside.
+func pass(b *lens.Bubble, end <-chan struct{}) {
+	ticker := time.NewTicker(piece)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-end:
+			return
+		}
+		select {
+		case b.Pace <- struct{}{}:
+		case <-end:
+			return
+		}
+	}
+}
+
 // inBubble plays a session in virtual time, and lets use look at it from outside of the bubble.
 func inBubble(t *testing.T, s lens.Session, use func(l *lens.Lens)) {
 	t.Helper()
-	bubble, end, looked := lens.NewBubble(), make(chan struct{}), make(chan struct{})
+	bubble := &lens.Bubble{Jobs: make(chan func()), Pace: make(chan struct{})}
+	end, looked := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(looked)
 		defer close(end)
 		passing, stopPassing := make(chan struct{}), make(chan struct{})
-		go func() { defer close(passing); bubble.Pass(stopPassing) }()
+		go func() { defer close(passing); pass(bubble, stopPassing) }()
 		defer func() { close(stopPassing); <-passing }()
 		l, err := lens.NewIn(bubble, s)
 		if assert.NoError(t, err) {
@@ -35,7 +72,7 @@ func inBubble(t *testing.T, s lens.Session, use func(l *lens.Lens)) {
 			use(l)
 		}
 	}()
-	synctest.Test(t, func(*testing.T) { bubble.Live(end) })
+	synctest.Test(t, func(*testing.T) { live(bubble, end) })
 	<-looked
 }
 
