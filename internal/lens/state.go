@@ -127,7 +127,8 @@ func (in *informer[T]) ask() waiting {
 			in.waiting.Store(&waiting{in.queue.Len(), in.deltas()})
 			answered.Store(true)
 		}()
-		for !answered.Load() && !in.hub.holds(in.kind) { // no timer: virtual time does not pass while something is parked
+		// There is no timer, for virtual time does not pass while something is parked.
+		for !answered.Load() && !in.hub.holds(in.kind) {
 			runtime.Gosched()
 		}
 	}

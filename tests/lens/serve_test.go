@@ -99,7 +99,8 @@ func TestServe_ASessionInVirtualTime(t *testing.T) {
 
 func TestServe_ThePageStandsOutsideOfTheBubble(t *testing.T) {
 	for _, queue := range []string{"inorder", "perkey"} {
-		s := lens.Session{Options: lens.Options{Queue: queue}, Actions: []lens.Action{{Act: "apply", Body: []byte(applyWeb)}}}
+		s := lens.Session{Options: lens.Options{Queue: queue}}
+		s.Actions = []lens.Action{{Act: "apply", Body: []byte(applyWeb)}}
 		inBubble(t, s, func(l *lens.Lens) {
 			c := replayClient{t, l, l.Handler()}
 			c.until(func(n now) bool { return n.State.Informers["ingresses"].Objects == 1 && n.rests() })
