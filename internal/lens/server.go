@@ -66,8 +66,12 @@ func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if pipeline && !b.faults.wait(r.Context(), "delay", "") || b.faults.isOn("stop") {
 		panic(http.ErrAbortHandler)
 	}
+	kind := kindOf[path.Base(r.URL.Path)]
+	if pipeline && kind == "Ingress" && r.Method == http.MethodGet && !b.faults.isOn("cut") && !b.faults.isOn("token") {
+		pause(r.Context(), ingressLag, nil)
+	}
 	if pipeline && r.URL.Query().Get("watch") != "" {
-		w = &watchWriter{w, http.NewResponseController(w), b, r.Context(), kindOf[path.Base(r.URL.Path)], false}
+		w = &watchWriter{w, http.NewResponseController(w), b, r.Context(), kind}
 	}
 	b.api.ServeHTTP(w, r)
 }
@@ -79,7 +83,6 @@ type watchWriter struct {
 	backend *backend
 	ctx     context.Context
 	kind    string
-	begun   bool
 }
 
 // ingressLag is how much later than Services Ingresses begin to come when both have lost their watches. Otherwise it
@@ -95,10 +98,6 @@ func (w *watchWriter) Write(frame []byte) (int, error) {
 	if e.Action == "" { // no frame, but an error in place of the watch
 		return w.ResponseWriter.Write(frame)
 	}
-	if !w.begun && w.kind == "Ingress" {
-		pause(w.ctx, ingressLag, nil)
-	}
-	w.begun = true
 	faults := w.backend.faults
 	if !faults.wait(w.ctx, "delay", "") {
 		return 0, w.ctx.Err()
