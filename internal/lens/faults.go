@@ -131,14 +131,17 @@ func (w *World) setFault(fault Fault) error {
 	return nil
 }
 
+// strike is slow, or panics, when a fault wants that of a handler.
+func (f *faults) strike(handler string) {
+	f.wait(context.Background(), "slow", handler)
+	if f.all()["panic"].isFor(handler) {
+		panic(errInjected)
+	}
+}
+
 // faulty makes a handler slow, or panic, when a fault wants it.
 func faulty[T listwatch.Object](next sharedinformer.Handler[T], name string, faults *faults) sharedinformer.Handler[T] {
-	before := func() {
-		faults.wait(context.Background(), "slow", name)
-		if faults.all()["panic"].isFor(name) {
-			panic(errInjected)
-		}
-	}
+	before := func() { faults.strike(name) }
 	return sharedinformer.HandlerFuncs[T]{
 		AddFunc:    func(obj T, initial bool) { before(); next.OnAdd(obj, initial) },
 		UpdateFunc: func(was, is T) { before(); next.OnUpdate(was, is) },

@@ -96,6 +96,14 @@ func (l *Lens) Handler() http.Handler {
 			events, _ := l.hub.all()
 			return map[string]any{"events": explain(events, r.URL.Query().Get("key"))}, nil
 		},
+		"GET /api/beside": func(r *http.Request) (report any, err error) {
+			world, _ := l.World()
+			if world.beside == nil {
+				return nil, errNotBeside
+			}
+			l.inside(func() { report = world.beside.Report(r.URL.Query().Get("key")) })
+			return report, nil
+		},
 		"GET /api/session": func(*http.Request) (any, error) { return l.Session(), nil },
 		"POST /act/{name}": func(r *http.Request) (any, error) {
 			body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxBody))
@@ -131,6 +139,17 @@ func (l *Lens) Do(ctx context.Context, name string, body []byte) (result any, er
 	case name == "reset":
 		options, err := read[Options](body)
 		if err == nil {
+			_, err = l.begin(options)
+		}
+		return nil, err
+	case name == "beside":
+		on, err := read[struct {
+			On bool `json:"on"`
+		}](body)
+		if err == nil {
+			world, _ := l.World()
+			options := world.options
+			options.Beside = on.On
 			_, err = l.begin(options)
 		}
 		return nil, err
