@@ -104,7 +104,7 @@ var sameStories = map[string]struct {
 	"storm": {300, func(p *pair) {
 		p.act("storm", `{"objects": 50, "changes": 250, "per_second": 0}`)
 	}},
-	"cut": {100, func(p *pair) {
+	"cut": {40, func(p *pair) {
 		p.act("storm", `{"objects": 20, "changes": 100, "per_second": 20}`)
 		p.apply("web", 80)
 		p.fault("cut")

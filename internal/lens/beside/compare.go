@@ -40,19 +40,21 @@ const quietAfter = 2 * time.Second
 // Run waits for quiet, and then compares, until ctx ends.
 func (b *Beside) Run(ctx context.Context) {
 	seen := uint64(0) // what was recorded when nothing was held back
+	var told Counts
 	for ctx.Err() == nil {
 		busy := b.options.Busy()
 		b.mu.Lock()
-		before := b.counts
+		before := b.counts.Quiet
 		switch b.counts.Quiet = !busy && b.seen == seen && seen > 0; {
-		case b.counts.Quiet && !before.Quiet:
+		case b.counts.Quiet && !before:
 			b.settleLocked()
 		case busy:
 			seen = 0
 		default:
 			seen = b.seen
 		}
-		changed := b.counts != before
+		changed := b.counts != told
+		told = b.counts
 		b.mu.Unlock()
 		if changed {
 			b.options.Changed()
