@@ -61,7 +61,9 @@ func (p *pair) apply(name string, port int) {
 	p.act("apply", string(body))
 }
 
-func (p *pair) remove(name string) { p.act("delete", fmt.Sprintf(`{"kind": "Service", "key": "default/%s"}`, name)) }
+func (p *pair) remove(name string) {
+	p.act("delete", fmt.Sprintf(`{"kind": "Service", "key": "default/%s"}`, name))
+}
 
 // settles waits for quiet, and returns what is then seen.
 func (p *pair) settles(key string) beside.Report {

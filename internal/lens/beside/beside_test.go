@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,9 +21,10 @@ var web = Object{"Service", "default/web"}
 // bench is a comparison whose informers are played by the test.
 type bench struct {
 	*Beside
+	busy   atomic.Bool
+	told   atomic.Int32
+	mu     sync.Mutex // protects stored
 	stored [2]map[Object]string
-	busy   bool
-	told   int
 }
 
 // inBubble tells a story. rest lets time pass until all is quiet.
@@ -29,10 +32,10 @@ func inBubble(t *testing.T, story func(b *bench, rest func())) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &bench{stored: [2]map[Object]string{{}, {}}}
 		b.Beside = New(Options{
-			Before: func() {}, Busy: func() bool { return b.busy }, Changed: func() { b.told++ },
-			Store: func() map[Object]string { return maps.Clone(b.stored[Ours]) },
+			Before: func() {}, Busy: b.busy.Load, Changed: func() { b.told.Add(1) },
+			Store: func() map[Object]string { return b.store(Ours) },
 		})
-		b.stores[ClientGo] = func() map[Object]string { return maps.Clone(b.stored[ClientGo]) }
+		b.stores[ClientGo] = func() map[Object]string { return b.store(ClientGo) }
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		ended := make(chan struct{})
@@ -54,7 +57,19 @@ func (b *bench) remove(side int, o Object, rv string, tombstone bool) {
 
 func (b *bench) tell(side int, o Object, rv string, call Call) {
 	b.called(side, o, Version{rv, call.Name == "OnDelete"}, call)
-	if b.stored[side][o] = rv; call.Name == "OnDelete" {
+	b.put(side, o, rv, call.Name)
+}
+
+func (b *bench) store(side int) map[Object]string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return maps.Clone(b.stored[side])
+}
+
+func (b *bench) put(side int, o Object, rv, name string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.stored[side][o] = rv; name == "OnDelete" {
 		delete(b.stored[side], o)
 	}
 }
@@ -79,7 +94,7 @@ func TestBeside_WhatCountsAsADifference(t *testing.T) {
 		"order, deleted twice": func(b *bench) { created(b); b.remove(Ours, web, "6", false); b.remove(Ours, web, "6", false) },
 		"state":                func(b *bench) { created(b); b.update(ClientGo, web, "5", "6") },
 		"state, not deleted":   func(b *bench) { created(b); b.remove(ClientGo, web, "5", true) },
-		"store":                func(b *bench) { created(b); delete(b.stored[Ours], web) },
+		"store":                func(b *bench) { created(b); b.put(Ours, web, "", "OnDelete") },
 		"queue":                func(b *bench) { created(b); b.queues[Ours].Add(Object{"Service", "nobody/asked"}) },
 	} {
 		t.Run(want, func(t *testing.T) {
@@ -91,7 +106,7 @@ func TestBeside_WhatCountsAsADifference(t *testing.T) {
 					assert.Contains(t, want, r.First.What)
 				}
 				assert.Equal(t, 1, r.Differences)
-				assert.Positive(t, b.told)
+				assert.Positive(t, b.told.Load())
 				rest()
 				assert.Equal(t, 1, b.Counts().Differences, "it is counted once")
 			})
@@ -145,12 +160,12 @@ func TestBeside_WhatDoesNotCount(t *testing.T) {
 
 func TestBeside_WaitsWhileSomethingIsHeldBack(t *testing.T) {
 	inBubble(t, func(b *bench, rest func()) {
-		b.busy = true
+		b.busy.Store(true)
 		b.add(Ours, web, "5")
 		rest()
 		assert.False(t, b.Counts().Quiet)
 		assert.Zero(t, b.Counts().Differences)
-		b.busy = false
+		b.busy.Store(false)
 		b.add(ClientGo, web, "5")
 		rest()
 		assert.Equal(t, Counts{Calls: [2]uint64{1, 1}, Quiet: true}, b.Counts())
