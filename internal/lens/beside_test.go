@@ -228,3 +228,28 @@ func TestBeside_FindsTheFirstDifference(t *testing.T) {
 		assert.Greater(p.t, again.Differences, r.Differences)
 	})
 }
+
+func TestBeside_IsSwitchedOnAndAskedOverHTTP(t *testing.T) {
+	v := visit(t, Options{Workers: 2})
+	f := v.follow("")
+	assert.Nil(t, f.now.Beside)
+	assert.Equal(t, 409, v.ask("GET", "/api/beside", "", nil))
+	v.act("beside", `{"on": true}`)
+	f.until(func() bool { return f.now.Beside != nil })
+	assert.Equal(t, Options{Queue: "inorder", Workers: 2, Beside: true}, v.lens.Session().Options)
+	rv := v.apply("web", 80)
+	var r beside.Report
+	for told := (beside.Call{Name: "OnAdd"}); ; {
+		require.Equal(t, 200, v.ask("GET", "/api/beside?key=default/web", "", &r))
+		if rows := r.Rows["Service"]; len(rows) > 0 && rows[0].Calls == [2]beside.Call{told, told} {
+			assert.Equal(t, beside.Version{RV: rv}, rows[0].Version)
+			break
+		}
+		require.NoError(t, v.ctx.Err())
+	}
+	f.until(func() bool { return f.now.Beside != nil && f.now.Beside.Quiet })
+	assert.Zero(t, f.now.Beside.Differences)
+	assert.GreaterOrEqual(t, f.now.Beside.Calls[beside.ClientGo], uint64(3))
+	v.act("beside", `{"on": false}`)
+	f.until(func() bool { return f.now.Beside == nil })
+}
