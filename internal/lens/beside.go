@@ -53,20 +53,18 @@ func (w *World) newBeside() *beside.Beside {
 			return !isOpen || w.hub.stepping() || on["delay"].On || on["slow"].isFor(comparer)
 		},
 		Changed: w.hub.wake,
-		Store: func() map[beside.Object]string {
-			all := map[beside.Object]string{}
+		Store: func(put func(beside.Object, string)) {
 			for _, in := range w.informers {
-				in.versions(all)
+				in.each(put)
 			}
-			return all
 		},
 	})
 }
 
-// versions are those in the store.
-func (in *informer[T]) versions(into map[beside.Object]string) {
+// each tells what is in the store.
+func (in *informer[T]) each(put func(o beside.Object, rv string)) {
 	snapshot := in.Store().Snapshot()
 	for key, obj := range snapshot.All() {
-		into[beside.Object{Kind: in.kind, Key: nameOf(key)}] = obj.GetResourceVersion()
+		put(beside.Object{Kind: in.kind, Key: nameOf(key)}, obj.GetResourceVersion())
 	}
 }

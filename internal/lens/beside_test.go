@@ -215,7 +215,7 @@ func TestBeside_FindsTheFirstDifference(t *testing.T) {
 		r := p.settles("default/web")
 		p.apply("other", 80)
 		require.NotNil(p.t, r.First)
-		assert.Equal(p.t, "state", r.First.What)
+		assert.Equal(p.t, "state", r.First.Differs)
 		assert.Equal(p.t, beside.Object{Kind: "Service", Key: "default/web"}, r.First.Object)
 		rows := r.Rows["Service"]
 		last := rows[len(rows)-1]
@@ -242,7 +242,7 @@ func TestBeside_IsSwitchedOnAndAskedOverHTTP(t *testing.T) {
 	for told := (beside.Call{Name: "OnAdd"}); ; {
 		require.Equal(t, 200, v.ask("GET", "/api/beside?key=default/web", "", &r))
 		if rows := r.Rows["Service"]; len(rows) > 0 && rows[0].Calls == [2]beside.Call{told, told} {
-			assert.Equal(t, beside.Version{RV: rv}, rows[0].Version)
+			assert.Equal(t, rv, rows[0].RV)
 			break
 		}
 		require.NoError(t, v.ctx.Err())

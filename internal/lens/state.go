@@ -60,7 +60,7 @@ type looker interface {
 	Run(ctx context.Context) error
 	state() InformerState
 	contents() Contents
-	versions(into map[beside.Object]string)
+	each(put func(o beside.Object, rv string))
 }
 
 // pendingQueue is either queue.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"go.uber.org/goleak"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/cache"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -33,9 +36,13 @@ func inBubble(t *testing.T, story func(b *bench, rest func())) {
 		b := &bench{stored: [2]map[Object]string{{}, {}}}
 		b.Beside = New(Options{
 			Before: func() {}, Busy: b.busy.Load, Changed: func() { b.told.Add(1) },
-			Store: func() map[Object]string { return b.store(Ours) },
+			Store: func(put func(Object, string)) {
+				for o, rv := range b.store(Ours) {
+					put(o, rv)
+				}
+			},
 		})
-		b.stores[ClientGo] = func() map[Object]string { return b.store(ClientGo) }
+		b.stores["Service"] = played{b: b}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		ended := make(chan struct{})
@@ -56,8 +63,23 @@ func (b *bench) remove(side int, o Object, rv string, tombstone bool) {
 }
 
 func (b *bench) tell(side int, o Object, rv string, call Call) {
-	b.called(side, o, Version{rv, call.Name == "OnDelete"}, call)
+	namespace, name, _ := strings.Cut(o.Key, "/")
+	b.called(side, o.Kind, &metav1.ObjectMeta{Namespace: namespace, Name: name, ResourceVersion: rv}, call)
 	b.put(side, o, rv, call.Name)
+}
+
+// played is client-go's store.
+type played struct {
+	cache.Store
+	b *bench
+}
+
+func (p played) List() (all []any) {
+	for o, rv := range p.b.store(ClientGo) {
+		namespace, name, _ := strings.Cut(o.Key, "/")
+		all = append(all, &metav1.ObjectMeta{Namespace: namespace, Name: name, ResourceVersion: rv})
+	}
+	return all
 }
 
 func (b *bench) store(side int) map[Object]string {
@@ -103,7 +125,7 @@ func TestBeside_WhatCountsAsADifference(t *testing.T) {
 				rest()
 				r := b.Report(web.Key)
 				if assert.NotNil(t, r.First) {
-					assert.Contains(t, want, r.First.What)
+					assert.Contains(t, want, r.First.Differs)
 				}
 				assert.Equal(t, 1, r.Differences)
 				assert.Positive(t, b.told.Load())

@@ -8,14 +8,6 @@ import (
 	"time"
 )
 
-// Difference is where the sides are not alike.
-type Difference struct {
-	What   string `json:"what"` // doc.go has the words
-	Micros int64  `json:"us"`   // since the world began
-	Object
-	Version
-}
-
 // Counts are for each tick.
 type Counts struct {
 	Calls       [2]uint64 `json:"calls"`
@@ -23,86 +15,11 @@ type Counts struct {
 	Quiet       bool      `json:"quiet"` // all has been compared
 }
 
-// markLocked notes a difference in differs, unless one is noted there.
-func (b *Beside) markLocked(differs *string, what string, o Object, v Version) {
-	if *differs != "" {
-		return
-	}
-	*differs = what
-	if b.counts.Differences++; b.first == nil {
-		b.first = &Difference{what, time.Since(b.began).Microseconds(), o, v}
-	}
-}
-
-// quietAfter is longer than client-go waits after a panic of a handler.
-const quietAfter = 2 * time.Second
-
-// Run waits for quiet, and then compares, until ctx ends.
-func (b *Beside) Run(ctx context.Context) {
-	seen := uint64(0) // what was recorded when nothing was held back
-	var told Counts
-	for ctx.Err() == nil {
-		busy := b.options.Busy()
-		b.mu.Lock()
-		before := b.counts.Quiet
-		switch b.counts.Quiet = !busy && b.seen == seen && seen > 0; {
-		case b.counts.Quiet && !before:
-			b.settleLocked()
-		case busy:
-			seen = 0
-		default:
-			seen = b.seen
-		}
-		changed := b.counts != told
-		told = b.counts
-		b.mu.Unlock()
-		if changed {
-			b.options.Changed()
-		}
-		select {
-		case <-time.After(quietAfter):
-		case <-ctx.Done():
-		}
-	}
-	for _, q := range b.queues {
-		q.ShutDown()
-	}
-}
-
-// settleLocked compares what must be the same when all is quiet, beginning with what was seen first.
-func (b *Beside) settleLocked() {
-	stores := [2]map[Object]string{b.stores[Ours](), b.stores[ClientGo]()}
-	surplus := [2]int{b.queues[Ours].Len(), b.queues[ClientGo].Len()}
-	objects := slices.SortedFunc(maps.Keys(b.objects), func(one, other Object) int {
-		return cmp.Compare(b.objects[one].seen, b.objects[other].seen)
-	})
-	for _, o := range objects {
-		h := b.objects[o]
-		for side, told := range h.told {
-			if told != (Version{}) {
-				surplus[side]--
-			}
-		}
-		last := h.rows[len(h.rows)-1]
-		h.lost = h.lost && stores[Ours][o] != stores[ClientGo][o]
-		switch {
-		case h.lost:
-		case h.told[Ours].there() != h.told[ClientGo].there():
-			b.markLocked(&last.Differs, "state", o, last.Version)
-		case stores[Ours][o] != stores[ClientGo][o]:
-			b.markLocked(&last.Differs, "store", o, last.Version)
-		}
-	}
-	if surplus[Ours] != surplus[ClientGo] {
-		b.markLocked(&b.queuesDiffer, "queue", Object{}, Version{})
-	}
-}
-
-// Counts may be called at any time.
-func (b *Beside) Counts() Counts {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.counts
+// Difference is a row whose sides are not alike.
+type Difference struct {
+	Micros int64 `json:"us"` // since the world began
+	Object
+	Row
 }
 
 // Report is all that can be seen.
@@ -123,33 +40,102 @@ type Stored struct {
 
 const storeMost = 500
 
-// Report tells of the objects that have a key.
-func (b *Beside) Report(key string) Report {
-	r := Report{Counts: b.Counts(), Rows: map[string][]Row{}, Store: []Stored{}}
-	both := map[Object][2]string{}
-	for side, store := range b.stores {
-		r.Queues[side] = b.queues[side].Len()
-		for o, rv := range store() {
-			versions := both[o]
-			versions[side] = rv
-			both[o] = versions
+// markLocked notes that a row differs, once.
+func (b *Beside) markLocked(what string, o Object, r *Row) {
+	if r.Differs != "" {
+		return
+	}
+	r.Differs = what
+	if b.report.Differences++; b.report.First == nil {
+		b.report.First = &Difference{time.Since(b.began).Microseconds(), o, *r}
+	}
+}
+
+// quietAfter is longer than client-go waits after a panic of a handler.
+const quietAfter = 2 * time.Second
+
+const never = ^uint64(0)
+
+// Run waits for quiet, and then compares, until ctx ends.
+func (b *Beside) Run(ctx context.Context) {
+	seen := never // what was recorded when nothing was held back
+	var told Counts
+	for ctx.Err() == nil {
+		busy := b.options.Busy()
+		b.mu.Lock()
+		quiet := !busy && b.seen == seen
+		if quiet && !b.report.Quiet {
+			b.settleLocked()
+		}
+		if b.report.Quiet, seen = quiet, b.seen; busy {
+			seen = never
+		}
+		changed := b.report.Counts != told
+		told = b.report.Counts
+		b.mu.Unlock()
+		if changed {
+			b.options.Changed()
+		}
+		select {
+		case <-time.After(quietAfter):
+		case <-ctx.Done():
 		}
 	}
-	for o, versions := range both {
-		r.Store = append(r.Store, Stored{o, versions})
+	b.queues[Ours].ShutDown()
+	b.queues[ClientGo].ShutDown()
+}
+
+// settleLocked compares what must be the same when all is quiet, beginning with what was seen first.
+func (b *Beside) settleLocked() {
+	stores := b.versions()
+	for _, o := range slices.SortedFunc(maps.Keys(b.objects), func(one, other Object) int {
+		return cmp.Compare(b.objects[one].seen, b.objects[other].seen)
+	}) {
+		h, rv := b.objects[o], stores[o]
+		last := h.rows[len(h.rows)-1]
+		h.lost = h.lost && rv[Ours] != rv[ClientGo]
+		switch {
+		case h.lost:
+		case h.told[Ours] != h.told[ClientGo]:
+			b.markLocked("state", o, last)
+		case rv[Ours] != rv[ClientGo]:
+			b.markLocked("store", o, last)
+		}
 	}
-	slices.SortFunc(r.Store, func(a, b Stored) int {
-		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Key, b.Key))
-	})
-	r.LeftOut = max(0, len(r.Store)-storeMost)
-	r.Store = r.Store[:len(r.Store)-r.LeftOut]
+	if b.surplusLocked(Ours) != b.surplusLocked(ClientGo) {
+		b.markLocked("queue", Object{}, &b.queueRow)
+	}
+}
+
+// surplusLocked is how many keys a queue has more than were added.
+func (b *Beside) surplusLocked(side int) int { return b.queues[side].Len() - len(b.queued[side]) }
+
+// Counts may be called at any time.
+func (b *Beside) Counts() Counts {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	r.First = b.first
+	return b.report.Counts
+}
+
+// Report tells of the objects that have a key.
+func (b *Beside) Report(key string) Report {
+	stores := b.versions()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	r := b.report
+	r.Queues, r.Rows, r.Store = [2]int{b.queues[Ours].Len(), b.queues[ClientGo].Len()}, map[string][]Row{}, []Stored{}
 	for o, h := range b.objects {
 		for i := 0; o.Key == key && i < len(h.rows); i++ {
 			r.Rows[o.Kind] = append(r.Rows[o.Kind], *h.rows[i])
 		}
 	}
+	for _, o := range slices.SortedFunc(maps.Keys(stores), func(a, b Object) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Key, b.Key))
+	}) {
+		if len(r.Store) < storeMost {
+			r.Store = append(r.Store, Stored{o, stores[o]})
+		}
+	}
+	r.LeftOut = len(stores) - len(r.Store)
 	return r
 }

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 	clientgo "k8s.io/client-go/util/workqueue"
 
@@ -23,20 +24,6 @@ type Object struct {
 	Key  string `json:"key"`
 }
 
-// Version of an object. The zero value is none: there was no object yet.
-type Version struct {
-	RV   string `json:"rv"`
-	Gone bool   `json:"gone,omitempty"` // RV is that of the deletion, or for a tombstone the last that was known
-}
-
-// there is the resourceVersion, or "" if there is no object.
-func (v Version) there() string {
-	if v.Gone {
-		return ""
-	}
-	return v.RV
-}
-
 // Call is one of a handler. The zero value is none.
 type Call struct {
 	Name      string `json:"name,omitempty"` // OnAdd, OnUpdate, OnDelete
@@ -45,42 +32,32 @@ type Call struct {
 	before    string // the version that the handler was told of before, "" if there was no object
 }
 
-func (c Call) follows() bool {
-	switch c.Name {
-	case "OnAdd":
-		return c.before == ""
-	case "OnUpdate":
-		return c.before == c.Old
-	default:
-		return c.before != ""
-	}
-}
-
-// Row is what both sides saw of a version. Of lists in pages nothing is known to be sent.
+// Row is what both sides saw of a version. Nothing is known of what came in pages of lists.
 type Row struct {
-	Version
-	Sent    [2]string `json:"sent"` // ADDED, MODIFIED, DELETED, or LOST on the way
+	RV      string    `json:"rv"`
+	Gone    bool      `json:"gone,omitempty"` // RV is that of the deletion, or for a tombstone the last that was known
+	Sent    [2]string `json:"sent"`           // ADDED, MODIFIED, DELETED, or LOST on the way
 	Calls   [2]Call   `json:"calls"`
 	Differs string    `json:"differs,omitempty"` // doc.go has the words
 }
 
 // history of an object.
 type history struct {
-	rows []*Row     // the newest rowsMost, in the order in which they were seen first
-	told [2]Version // what the handlers were told of last
-	lost bool       // an event was, and the stores have not agreed since
-	seen uint64     // when something was recorded last
+	rows []*Row    // the newest rowsMost, in the order in which they were seen first
+	told [2]string // the versions that the handlers were told of last, "" if there is no object
+	lost bool      // an event was, and the stores have not agreed since
+	seen uint64    // when something was recorded last
 }
 
 const rowsMost = 100
 
-func (h *history) row(v Version) *Row {
+func (h *history) row(rv string, gone bool) *Row {
 	for _, r := range slices.Backward(h.rows) {
-		if r.Version == v {
+		if r.RV == rv && r.Gone == gone {
 			return r
 		}
 	}
-	h.rows = append(h.rows[max(0, len(h.rows)+1-rowsMost):], &Row{Version: v})
+	h.rows = append(h.rows[max(0, len(h.rows)+1-rowsMost):], &Row{RV: rv, Gone: gone})
 	return h.rows[len(h.rows)-1]
 }
 
@@ -88,26 +65,25 @@ func (h *history) row(v Version) *Row {
 type Beside struct {
 	options Options
 	began   time.Time
-	theirs  map[string]cache.Store // client-go's, by kind
-	stores  [2]func() map[Object]string
+	stores  map[string]cache.Store // client-go's, by kind
 	queues  [2]interface {
 		Add(o Object)
 		Len() int
 		ShutDown()
 	}
 
-	mu           sync.Mutex // protects what follows
-	objects      map[Object]*history
-	seen         uint64 // counts what was recorded
-	counts       Counts
-	first        *Difference
-	queuesDiffer string // "queue" if so
+	mu       sync.Mutex // protects what follows
+	objects  map[Object]*history
+	queued   [2]map[Object]bool // what was added to the queues
+	queueRow Row                // is of no object: it marks that the queues differ
+	seen     uint64             // counts what was recorded
+	report   Report             // what is known of it
 }
 
 // New makes both queues. Run ends them.
 func New(o Options) *Beside {
-	b := &Beside{options: o, began: time.Now(), objects: map[Object]*history{}, theirs: map[string]cache.Store{}}
-	b.stores = [2]func() map[Object]string{o.Store, b.clientGoStore}
+	b := &Beside{options: o, began: time.Now(), stores: map[string]cache.Store{}, objects: map[Object]*history{}}
+	b.queued = [2]map[Object]bool{{}, {}}
 	b.queues[Ours] = workqueue.New(workqueue.Options[Object]{})
 	b.queues[ClientGo] = clientgo.NewTyped[Object]()
 	return b
@@ -115,7 +91,7 @@ func New(o Options) *Beside {
 
 func (b *Beside) historyLocked(o Object) *history {
 	b.seen++
-	b.counts.Quiet = false
+	b.report.Quiet = false
 	if b.objects[o] == nil {
 		b.objects[o] = &history{}
 	}
@@ -128,32 +104,37 @@ func (b *Beside) Sent(side int, o Object, event, rv string, lost bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	h := b.historyLocked(o)
-	r := h.row(Version{rv, event == "DELETED"})
+	r := h.row(rv, event == "DELETED")
 	if r.Sent[side] = event; lost {
 		r.Sent[side], h.lost = "LOST", true
 	}
 }
 
-// called records a call of a handler.
-func (b *Beside) called(side int, o Object, v Version, call Call) {
+// called records a call of a handler on an object of a kind.
+func (b *Beside) called(side int, kind string, obj metav1.Object, call Call) {
 	defer b.options.Before()
-	if call.Name == "OnUpdate" && call.Old == v.RV {
+	o, rv := Object{kind, cache.MetaObjectToName(obj).String()}, obj.GetResourceVersion()
+	if call.Name == "OnUpdate" && call.Old == rv {
 		return
 	}
 	b.queues[side].Add(o)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	h := b.historyLocked(o)
-	b.counts.Calls[side]++
-	call.before = h.told[side].there()
-	h.told[side] = v
-	r := h.row(v)
+	b.queued[side][o] = true
+	h, gone := b.historyLocked(o), call.Name == "OnDelete"
+	if call.before = h.told[side]; gone {
+		h.told[side] = ""
+	} else {
+		h.told[side] = rv
+	}
+	r := h.row(rv, gone)
 	r.Calls[side] = call
+	b.report.Calls[side]++
 	other := r.Calls[1-side]
 	switch {
-	case !call.follows():
-		b.markLocked(&r.Differs, "order", o, v)
+	case gone && call.before == "" || !gone && call.before != call.Old: // OnAdd has no old version
+		b.markLocked("order", o, r)
 	case other.Name != "" && other.before == call.before && other != call:
-		b.markLocked(&r.Differs, "call", o, v)
+		b.markLocked("call", o, r)
 	}
 }

@@ -15,20 +15,24 @@ import (
 
 // Options of a Beside. All functions are needed.
 type Options struct {
-	Resync  time.Duration            // of client-go's informers
-	Paged   bool                     // they list in pages, as before streaming lists
-	Before  func()                   // is called in both handlers, after the call is recorded; may block and panic
-	Busy    func() bool              // something is held back, so what has not come may still come
-	Changed func()                   // is called when a comparison has changed the counts
-	Store   func() map[Object]string // what our stores have
+	Resync  time.Duration                  // of client-go's informers
+	Paged   bool                           // they list in pages, as before streaming lists
+	Before  func()                         // is called in both handlers, after the call is recorded; may block and panic
+	Busy    func() bool                    // something is held back, so what has not come may still come
+	Changed func()                         // is called when the counts have changed, not at once
+	Store   func(put func(Object, string)) // tells what our stores have, with the resourceVersions
 }
 
 // Handler is for our informer on a kind.
 func Handler[T listwatch.Object](b *Beside, kind string) sharedinformer.Handler[T] {
 	return sharedinformer.HandlerFuncs[T]{
-		AddFunc:    func(obj T, _ bool) { b.added(Ours, kind, obj) },
-		UpdateFunc: func(was, is T) { b.updated(Ours, kind, was, is) },
-		DeleteFunc: func(d sharedinformer.Deletion[T]) { b.deleted(Ours, kind, d.Obj, d.FinalStateUnknown) },
+		AddFunc: func(obj T, _ bool) { b.called(Ours, kind, obj, Call{Name: "OnAdd"}) },
+		UpdateFunc: func(was, is T) {
+			b.called(Ours, kind, is, Call{Name: "OnUpdate", Old: was.GetResourceVersion()})
+		},
+		DeleteFunc: func(d sharedinformer.Deletion[T]) {
+			b.called(Ours, kind, d.Obj, Call{Name: "OnDelete", Tombstone: d.FinalStateUnknown})
+		},
 	}
 }
 
@@ -38,16 +42,19 @@ func (b *Beside) AddKind(
 ) (run func(context.Context), err error) {
 	lw := source{cache.NewListWatchFromClient(client, resource, "", fields.Everything()), b.options.Paged}
 	informer := cache.NewSharedIndexInformer(lw, example, b.options.Resync, cache.Indexers{})
-	b.theirs[kind] = informer.GetStore()
+	b.stores[kind] = informer.GetStore()
 	_, err = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(obj any) { b.added(ClientGo, kind, obj.(metav1.Object)) },
-		UpdateFunc: func(was, is any) { b.updated(ClientGo, kind, was.(metav1.Object), is.(metav1.Object)) },
+		AddFunc: func(obj any) { b.called(ClientGo, kind, obj.(metav1.Object), Call{Name: "OnAdd"}) },
+		UpdateFunc: func(was, is any) {
+			old := was.(metav1.Object).GetResourceVersion()
+			b.called(ClientGo, kind, is.(metav1.Object), Call{Name: "OnUpdate", Old: old})
+		},
 		DeleteFunc: func(obj any) {
 			gone, tombstone := obj.(cache.DeletedFinalStateUnknown)
 			if tombstone {
 				obj = gone.Obj
 			}
-			b.deleted(ClientGo, kind, obj.(metav1.Object), tombstone)
+			b.called(ClientGo, kind, obj.(metav1.Object), Call{Name: "OnDelete", Tombstone: tombstone})
 		},
 	})
 	return informer.RunWithContext, err
@@ -61,29 +68,16 @@ type source struct {
 
 func (s source) IsWatchListSemanticsUnSupported() bool { return s.paged }
 
-func (b *Beside) clientGoStore() map[Object]string {
-	all := map[Object]string{}
-	for kind, store := range b.theirs {
+// versions are what both stores have.
+func (b *Beside) versions() map[Object][2]string {
+	all := map[Object][2]string{}
+	b.options.Store(func(o Object, rv string) { all[o] = [2]string{Ours: rv} })
+	for kind, store := range b.stores {
 		for _, item := range store.List() {
 			obj := item.(metav1.Object)
-			all[Object{kind, nameOf(obj)}] = obj.GetResourceVersion()
+			o := Object{kind, cache.MetaObjectToName(obj).String()}
+			all[o] = [2]string{all[o][Ours], obj.GetResourceVersion()}
 		}
 	}
 	return all
-}
-
-func nameOf(obj metav1.Object) string { return cache.MetaObjectToName(obj).String() }
-
-func (b *Beside) added(side int, kind string, obj metav1.Object) {
-	b.called(side, Object{kind, nameOf(obj)}, Version{obj.GetResourceVersion(), false}, Call{Name: "OnAdd"})
-}
-
-func (b *Beside) updated(side int, kind string, was, is metav1.Object) {
-	call := Call{Name: "OnUpdate", Old: was.GetResourceVersion()}
-	b.called(side, Object{kind, nameOf(is)}, Version{is.GetResourceVersion(), false}, call)
-}
-
-func (b *Beside) deleted(side int, kind string, obj metav1.Object, tombstone bool) {
-	call := Call{Name: "OnDelete", Tombstone: tombstone}
-	b.called(side, Object{kind, nameOf(obj)}, Version{obj.GetResourceVersion(), true}, call)
 }

@@ -63,7 +63,7 @@ function Verdict({ view, words, choose, first }) {
   const is = counts.differences > 0 ? 'differs' : counts.quiet ? 'same' : 'open';
   return html`<p role="status" data-test="beside-verdict"><${Mark} is=${is}>${words.besideCounts(counts)}<//> ${state}</p>
     ${first && html`<p class="why" data-test="beside-first"><b><${Mark} is="differs">${words.besideFirst}<//></b>${' '}
-      ${words.besideDiffers[first.what]}${first.key && html` · ${first.kind} <${Key} name=${first.key} view=${view} choose=${choose} />
+      ${words.besideDiffers[first.differs]}${first.key && html` · ${first.kind} <${Key} name=${first.key} view=${view} choose=${choose} />
       @${first.rv}`} · ${words.moment(first.us / 1e6)}</p>`}`;
 }
 
