@@ -68,6 +68,9 @@ func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if pipeline && !b.faults.wait(r.Context(), "delay", "") || b.faults.isOn("stop") {
 		panic(http.ErrAbortHandler)
 	}
+	if pipeline && b.beside != nil && r.Method == http.MethodGet {
+		b.beside.Opened()
+	}
 	if pipeline && r.URL.Query().Get("watch") != "" {
 		w = &watchWriter{w, http.NewResponseController(w), b, r.Context(), kindOf[path.Base(r.URL.Path)], side}
 	}

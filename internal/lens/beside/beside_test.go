@@ -117,7 +117,14 @@ func TestBeside_WhatCountsAsADifference(t *testing.T) {
 		"state":                func(b *bench) { created(b); b.update(ClientGo, web, "5", "6") },
 		"state, not deleted":   func(b *bench) { created(b); b.remove(ClientGo, web, "5", true) },
 		"store":                func(b *bench) { created(b); b.put(Ours, web, "", "OnDelete") },
-		"queue":                func(b *bench) { created(b); b.queues[Ours].Add(Object{"Service", "nobody/asked"}) },
+		"fold": func(b *bench) {
+			created(b)
+			both(func(side int) { b.Sent(side, web, "MODIFIED", "6", false); b.Sent(side, web, "MODIFIED", "7", false) })
+			b.update(Ours, web, "5", "7")
+			b.update(ClientGo, web, "5", "6")
+			b.update(ClientGo, web, "6", "7")
+		},
+		"queue": func(b *bench) { created(b); b.queues[Ours].Add(Object{"Service", "nobody/asked"}) },
 	} {
 		t.Run(want, func(t *testing.T) {
 			inBubble(t, func(b *bench, rest func()) {
@@ -143,6 +150,14 @@ func TestBeside_WhatDoesNotCount(t *testing.T) {
 			b.update(Ours, web, "5", "6")
 			b.update(Ours, web, "6", "7")
 			b.update(ClientGo, web, "5", "7")
+		},
+		"several updates that were sent are one, before a list": func(b *bench) {
+			both(func(side int) { b.add(side, web, "5") })
+			both(func(side int) { b.Sent(side, web, "MODIFIED", "6", false); b.Sent(side, web, "MODIFIED", "7", false) })
+			b.Opened()
+			b.update(Ours, web, "5", "7")
+			b.update(ClientGo, web, "5", "6")
+			b.update(ClientGo, web, "6", "7")
 		},
 		"a deletion and a creation are an update": func(b *bench) {
 			both(func(side int) { b.add(side, web, "5") })

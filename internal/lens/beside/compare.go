@@ -101,6 +101,12 @@ func (b *Beside) settleLocked() {
 		case rv[Ours] != rv[ClientGo]:
 			b.markLocked("store", o, last)
 		}
+		for _, r := range h.rows {
+			isSent := min(r.Sent[Ours], r.Sent[ClientGo]) != "" && !slices.Contains(r.Sent[:], "LOST")
+			if r.seen > b.opened && isSent && (r.Calls[Ours].Name == "") != (r.Calls[ClientGo].Name == "") {
+				b.markLocked("fold", o, r)
+			}
+		}
 	}
 	if b.surplusLocked(Ours) != b.surplusLocked(ClientGo) {
 		b.markLocked("queue", Object{}, &b.queueRow)

@@ -15,6 +15,8 @@
 //   - order: a call does not follow from the handler's call before it. An OnAdd tells of an object that it has, an
 //     OnUpdate of another old version than it was told of last, an OnDelete of an object that it does not have.
 //   - state, store: all is quiet, and the handlers were told of different versions last, or the stores have them.
+//   - fold: all is quiet, a version was sent to both after the last request for a list or watch, and only one handler
+//     was told of it.
 //   - queue: all is quiet, and the queues do not have equally many keys more or less than their handlers were told of.
 //
 // All is quiet if every watch is open, nobody steps, neither a handler nor a request is delayed, and nothing was
@@ -23,8 +25,8 @@
 // # What does not count
 //
 //   - Time, and the order among several objects. What was sent: after a break, one side may list and the other resume.
-//   - Folding. A list has only the end of what happened before it: of several updates one, of a deletion and a creation
-//     one update, of a creation and a deletion nothing. So the handlers may skip versions, if the calls follow.
+//   - Folding by a list. It has only the end of what happened before it: of several updates one, of a deletion and a
+//     creation one update, of a creation and a deletion nothing. So what was sent before the last request may be folded.
 //   - Updates without another version (resyncs, lists without news), and whether an object was in the initial list.
 //   - The end of an object of which the fault "drop" lost an event, until the stores agree on it again: lists repair it,
 //     and the sides list at different times.

@@ -39,6 +39,7 @@ type Row struct {
 	Sent    [2]string `json:"sent"`           // ADDED, MODIFIED, DELETED, or LOST on the way
 	Calls   [2]Call   `json:"calls"`
 	Differs string    `json:"differs,omitempty"` // doc.go has the words
+	seen    uint64    // when it was recorded first
 }
 
 // history of an object.
@@ -57,7 +58,7 @@ func (h *history) row(rv string, gone bool) *Row {
 			return r
 		}
 	}
-	h.rows = append(h.rows[max(0, len(h.rows)+1-rowsMost):], &Row{RV: rv, Gone: gone})
+	h.rows = append(h.rows[max(0, len(h.rows)+1-rowsMost):], &Row{RV: rv, Gone: gone, seen: h.seen})
 	return h.rows[len(h.rows)-1]
 }
 
@@ -77,6 +78,7 @@ type Beside struct {
 	queued   [2]map[Object]bool // what was added to the queues
 	queueRow Row                // is of no object: it marks that the queues differ
 	seen     uint64             // counts what was recorded
+	opened   uint64             // seen, when a list or watch was asked for last
 	report   Report             // what is known of it
 }
 
@@ -97,6 +99,13 @@ func (b *Beside) historyLocked(o Object) *history {
 	}
 	b.objects[o].seen = b.seen
 	return b.objects[o]
+}
+
+// Opened records that a list or a watch is asked for.
+func (b *Beside) Opened() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.opened = b.seen
 }
 
 // Sent records a frame of a watch. With lost it does not arrive.

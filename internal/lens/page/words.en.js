@@ -180,6 +180,7 @@ export const en = {
     order: 'a call does not follow from the call before it',
     state: 'the handlers were told of different versions last',
     store: 'the stores hold different versions',
+    fold: 'only one handler was told of it, although no list folded it',
     queue: 'the workqueues do not hold what their handlers were told of',
   },
   besideSides: ['glasswatch', 'client-go'],

@@ -177,6 +177,7 @@ export const zh = {
     order: '某次调用与它之前的调用不衔接',
     state: '双方 handler 最后得到的版本不同',
     store: '双方 store 中的版本不同',
+    fold: '没有 list 合并它，却只有一方的 handler 得到了调用',
     queue: '工作队列中的键与 handler 得到的不符',
   },
   besideSides: ['glasswatch', 'client-go'],
