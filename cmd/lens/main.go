@@ -38,6 +38,7 @@ type options struct {
 	listen    string
 	tokenFile string
 	cert, key string
+	session   string
 }
 
 func parse(args []string, out io.Writer) (*options, error) {
@@ -52,6 +53,7 @@ func parse(args []string, out io.Writer) (*options, error) {
 	fs.StringVar(&o.cert, "tls-cert", "",
 		"file with the certificate; its names are the hosts that the page may be opened under")
 	fs.StringVar(&o.key, "tls-key", "", "file with the certificate's key")
+	fs.StringVar(&o.session, "session", "", "file with a session, which is played")
 	if err := fs.Parse(args); err != nil {
 		return nil, err
 	}
@@ -110,13 +112,23 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	var session lens.Session
+	if o.session != "" {
+		text, err := os.ReadFile(o.session)
+		if err == nil {
+			session, err = lens.ReadSession(text)
+		}
+		if err != nil {
+			return fmt.Errorf("--session: %w", err)
+		}
+	}
 	klog.SetLogger(logr.Discard())  // the page tells the story; the failures in it are on purpose
 	utilruntime.ReallyCrash = false // a handler that panics is a lesson
 	listener, err := net.Listen("tcp", o.listen)
 	if err != nil {
 		return err
 	}
-	l, err := lens.New(lens.Options{})
+	l, err := lens.NewIn(nil, session)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}

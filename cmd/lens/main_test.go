@@ -69,6 +69,7 @@ func TestParse_RefusesWhatOthersCouldReach(t *testing.T) {
 		{"--tls-cert a", "want both or none"},
 		{"--token-file " + short, "at least 16"},
 		{"--token-file " + short + "x", "--token-file"},
+		{"--session " + short, "--session"},
 		{"--attach x", "unknown flag"},
 		{"extra", "flags only"},
 	} {

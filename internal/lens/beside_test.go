@@ -35,7 +35,7 @@ func inPair(t *testing.T, o Options, story func(p *pair)) {
 	synctest.Test(t, func(t *testing.T) {
 		hub := NewHub()
 		hub.Restart()
-		w, err := NewWorld(hub, o)
+		w, err := NewWorld(hub, Session{Options: o})
 		require.NoError(t, err)
 		defer w.Close()
 		synctest.Wait()

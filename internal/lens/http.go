@@ -29,39 +29,39 @@ type Lens struct {
 }
 
 // New starts a world. Close it.
-func New(options Options) (*Lens, error) { return NewIn(nil, options) }
+func New(options Options) (*Lens, error) { return NewIn(nil, Session{Options: options}) }
 
-// NewIn starts a world in a bubble.
-func NewIn(bubble *Bubble, options Options) (*Lens, error) {
+// NewIn starts a world in a bubble, if that is not nil, and does there what a session says.
+func NewIn(bubble *Bubble, s Session) (*Lens, error) {
 	l := &Lens{hub: NewHub(), bubble: bubble}
-	l.hub.bubble = bubble
-	_, err := l.begin(options)
-	return l, err
+	l.hub.bubble, l.hub.virtual = bubble, bubble != nil
+	return l, l.begin(s)
 }
 
 func (l *Lens) inside(f func()) { l.bubble.inside(f) }
 
 // begin closes the world that there is, and starts another.
-func (l *Lens) begin(options Options) (world *World, err error) {
-	if err := options.validate(); err != nil {
-		return nil, err
+func (l *Lens) begin(s Session) (err error) {
+	if err := s.Options.validate(); err != nil {
+		return err
 	}
 	l.resetting.Lock()
 	defer l.resetting.Unlock()
 	l.Close()
+	var world *World
 	l.inside(func() {
 		l.hub.Restart()
-		world, err = NewWorld(l.hub, options)
+		world, err = NewWorld(l.hub, s)
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.world = world
 	l.worlds++
 	l.hub.wake()
-	return world, nil
+	return nil
 }
 
 // Close ends the world. Streams end with their requests.
@@ -87,6 +87,15 @@ func (l *Lens) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /", http.FileServerFS(files))
 	mux.HandleFunc("GET /stream", l.stream)
+	mux.HandleFunc("GET /api/session.go", func(w http.ResponseWriter, r *http.Request) {
+		text, err := l.GoTest()
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusConflict)
+			return
+		}
+		w.Header().Set("Content-Disposition", `attachment; filename="session_test.go"`)
+		_, _ = w.Write(text)
+	})
 	for path, ask := range map[string]func(r *http.Request) (any, error){
 		"GET /api/snapshot": func(*http.Request) (s any, err error) {
 			l.inside(func() { s = l.snapshot() })
@@ -139,7 +148,13 @@ func (l *Lens) Do(ctx context.Context, name string, body []byte) (result any, er
 	case name == "reset":
 		options, err := read[Options](body)
 		if err == nil {
-			_, err = l.begin(options)
+			err = l.begin(Session{Options: options})
+		}
+		return nil, err
+	case name == "replay":
+		s, err := ReadSession(body)
+		if err == nil {
+			err = l.begin(s)
 		}
 		return nil, err
 	case name == "beside":
@@ -150,7 +165,7 @@ func (l *Lens) Do(ctx context.Context, name string, body []byte) (result any, er
 			world, _ := l.World()
 			options := world.options
 			options.Beside = on.On
-			_, err = l.begin(options)
+			err = l.begin(Session{Options: options})
 		}
 		return nil, err
 	case changes[name] == nil:

@@ -23,16 +23,20 @@ type Counts map[Boundary]map[string]uint64
 type Hub struct {
 	muted  atomic.Bool
 	bubble *Bubble // that the world is in, or nil
+	// virtual: the world is in a bubble, in which a handler takes some time: see pace.
+	virtual bool
 
-	mu      sync.Mutex // protects what follows
-	began   time.Time
-	ring    []Event // the event with Seq s is at s % ringLen
-	next    uint64  // the Seq of the next event
-	first   uint64  // the Seq of the first event of this world
-	counts  Counts
-	keys    keyStates
-	gate    gate
-	changed chan struct{} // closed at the next change; nil if nobody waits for one
+	mu     sync.Mutex // protects what follows
+	began  time.Time
+	ring   []Event // the event with Seq s is at s % ringLen
+	next   uint64  // the Seq of the next event
+	first  uint64  // the Seq of the first event of this world
+	counts Counts
+
+	ofObjects map[Boundary]uint64 // of the counts, those of events with a key
+	keys      keyStates
+	gate      gate
+	changed   chan struct{} // closed at the next change; nil if nobody waits for one
 }
 
 // NewHub returns a hub whose gate is open.
@@ -48,7 +52,7 @@ func (h *Hub) Restart() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.began, h.first = time.Now(), h.next
-	h.counts, h.keys = Counts{}, newKeyStates()
+	h.counts, h.ofObjects, h.keys = Counts{}, map[Boundary]uint64{}, newKeyStates()
 	h.gate.closing = false
 	h.openLocked()
 }
@@ -73,6 +77,9 @@ func (h *Hub) report(events ...Event) {
 			h.counts[e.At] = map[string]uint64{}
 		}
 		h.counts[e.At][e.Kind]++
+		if e.Key != "" {
+			h.ofObjects[e.At]++
+		}
 		h.ring[h.next%ringLen] = *e
 		h.next++
 	}

@@ -72,7 +72,7 @@ func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		b.beside.Opened()
 	}
 	if pipeline && r.URL.Query().Get("watch") != "" {
-		w = &watchWriter{w, http.NewResponseController(w), b, r.Context(), kindOf[path.Base(r.URL.Path)], side}
+		w = &watchWriter{w, http.NewResponseController(w), b, r.Context(), kindOf[path.Base(r.URL.Path)], side, false}
 	}
 	b.api.ServeHTTP(w, r)
 }
@@ -85,7 +85,12 @@ type watchWriter struct {
 	ctx     context.Context
 	kind    string
 	side    int // of the package beside
+	begun   bool
 }
+
+// ingressLag is how much later than Services Ingresses begin to come when both have lost their watches. Otherwise it
+// would be chance which of the two the controller sees first, and a session would not come out the same again.
+const ingressLag = 25 * time.Millisecond
 
 // Unwrap is for http.ResponseController.
 func (w *watchWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
@@ -96,6 +101,10 @@ func (w *watchWriter) Write(frame []byte) (int, error) {
 	if e.Action == "" { // no frame, but an error in place of the watch
 		return w.ResponseWriter.Write(frame)
 	}
+	if !w.begun && w.kind == "Ingress" {
+		pause(w.ctx, ingressLag, nil)
+	}
+	w.begun = true
 	faults := w.backend.faults
 	if !faults.wait(w.ctx, "delay", "") {
 		return 0, w.ctx.Err()

@@ -3,6 +3,8 @@ package lens
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"slices"
 	"time"
 )
@@ -14,20 +16,89 @@ type Session struct {
 	Format  string   `json:"glasswatch"`
 	Options Options  `json:"options"`
 	Actions []Action `json:"actions"`
+	End     Moment   `json:"end"` // when the session was asked for
 }
 
 // Action is one of them.
 type Action struct {
-	Micros int64           `json:"us"`
-	Act    string          `json:"act"`
-	Body   json.RawMessage `json:"body"`
+	Moment
+	Act  string          `json:"act"`
+	Body json.RawMessage `json:"body"`
+}
+
+// Moment is a place among what is observed. Time alone would not find it again.
+type Moment struct {
+	Micros int64               `json:"us"`    // since the world began
+	After  map[Boundary]uint64 `json:"after"` // how many observations of objects there were
+}
+
+// momentPatience is how long after its time a moment is waited for. If less is observed by then, the sessions differ.
+const momentPatience = 10 * time.Second
+
+// momentSpread keeps two actions from having the same fraction of a millisecond in virtual time. What follows the first
+// after some milliseconds then never comes at the very moment of the second.
+const momentSpread = 7_001 * time.Nanosecond
+
+// moment is now.
+func (h *Hub) moment() Moment {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return Moment{time.Since(h.began).Microseconds(), maps.Clone(h.ofObjects)}
+}
+
+// reached reports whether as much was observed as at a moment. In real time it waits for the time as well, for people
+// who look on. In virtual time that would be too late: what takes no time there took some when the session was made,
+// and a key that is retried would be retried more often meanwhile.
+func (h *Hub) reached(m Moment) bool {
+	now := h.moment()
+	late := time.Duration(now.Micros-m.Micros) * time.Microsecond
+	for at, n := range m.After {
+		if now.After[at] < n && late < momentPatience {
+			return false
+		}
+	}
+	return late >= 0 || h.virtual && m.After != nil
+}
+
+// ReadSession reads a session that can be played.
+func ReadSession(text []byte) (Session, error) {
+	s, err := read[Session](text)
+	if err == nil && s.Format != sessionFormat {
+		err = fmt.Errorf("%w: want %q, got %q", errBadBody, sessionFormat, s.Format)
+	}
+	for _, a := range s.Actions {
+		if changes[a.Act] == nil && err == nil {
+			err = fmt.Errorf("%w: act %q in a session", errUnknown, a.Act)
+		}
+	}
+	return s, err
 }
 
 // Session returns what was done so far.
 func (w *World) Session() Session {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return Session{Format: sessionFormat, Options: w.options, Actions: slices.Clone(w.actions)}
+	return Session{sessionFormat, w.options, slices.Clone(w.actions), w.hub.moment()}
+}
+
+// play does what a session says.
+func (w *World) play(s Session) {
+	for _, a := range s.Actions {
+		if !w.await(a.Moment) {
+			return
+		}
+		_, _ = w.Do(w.ctx, a.Act, a.Body) // it may fail, as it did then
+	}
+}
+
+// await returns false if the world ended before that moment. In virtual time nothing else happens when it returns: a
+// sleep ends when all goroutines wait.
+func (w *World) await(m Moment) bool {
+	for w.ctx.Err() == nil && !w.hub.reached(m) {
+		time.Sleep(time.Millisecond)
+	}
+	time.Sleep(momentSpread)
+	return w.ctx.Err() == nil
 }
 
 // Do does an act that is in the session. The others change when things happen, not what.
@@ -36,7 +107,7 @@ func (w *World) Do(ctx context.Context, name string, body []byte) (any, error) {
 	defer w.acting.Unlock()
 	if json.Valid(body) {
 		w.mu.Lock()
-		w.actions = append(w.actions, Action{time.Since(w.began).Microseconds(), name, slices.Clone(body)})
+		w.actions = append(w.actions, Action{w.hub.moment(), name, slices.Clone(body)})
 		w.mu.Unlock()
 	}
 	return changes[name](context.WithoutCancel(ctx), w, body)

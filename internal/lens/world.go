@@ -70,28 +70,33 @@ type World struct {
 	ctx       context.Context // of all that runs
 	end       context.CancelFunc
 	running   sync.WaitGroup
+	playing   sync.WaitGroup // what a session says
 	events    record.EventBroadcaster
 	closing   sync.Once
-	began     time.Time
 
 	acting  sync.Mutex // held while something is done, so that actions has the order of what was done
 	mu      sync.Mutex // protects what follows
 	actions []Action
 }
 
-// NewWorld starts a world whose observers report to hub. Close it.
-func NewWorld(hub *Hub, options Options) (*World, error) {
+// NewWorld starts a world whose observers report to hub, and does there what a session says. Close it.
+func NewWorld(hub *Hub, s Session) (*World, error) {
+	options := s.Options
 	if err := options.validate(); err != nil {
 		return nil, err
 	}
-	w := &World{hub: hub, options: options, informers: map[string]looker{}, began: time.Now(), actions: []Action{}}
+	w := &World{hub: hub, options: options, informers: map[string]looker{}, actions: []Action{}}
 	w.backend = newBackend(hub, options)
 	if options.Beside {
 		w.beside = w.newBeside()
 		w.backend.beside = w.beside
 	}
 	w.ctx, w.end = context.WithCancel(context.Background())
-	return w, w.assemble()
+	if err := w.assemble(); err != nil {
+		return nil, err
+	}
+	w.playing.Go(func() { w.play(s) })
+	return w, nil
 }
 
 // config is for clients of the server. Those of the pipeline are observed.
@@ -161,12 +166,13 @@ func (w *World) assemble() error {
 func (w *World) Close() { w.closing.Do(w.close) }
 
 func (w *World) close() {
-	_ = w.acts.storm(Storm{}) // ends the one that there is
 	w.hub.Close()
 	for name := range w.backend.faults.all() {
 		w.backend.faults.set(Fault{Name: name})
 	}
 	w.end()
+	w.playing.Wait()
+	_ = w.acts.storm(Storm{}) // ends the one that there is
 	w.running.Wait()
 	w.events.Shutdown()
 }
@@ -230,14 +236,18 @@ func newInformer[T listwatch.Object](
 
 // addHandlers registers the handlers.
 func addHandlers[T listwatch.Object](w *World, in *informer[T]) error {
+	handlerPace := time.Duration(0)
+	if w.hub.virtual {
+		handlerPace = pace[in.kind]
+	}
 	add := func(name string, handler sharedinformer.Handler[T]) error {
 		registration, err := in.AddHandler(handler, sharedinformer.HandlerOptions{Name: name})
 		in.handlers = append(in.handlers, registration)
 		return err
 	}
 	err := errors.Join(
-		add(enqueuer, faulty(controller.EnqueueObject[T](w.loop), enqueuer, w.backend.faults)),
-		add(auditor, faulty[T](sharedinformer.HandlerFuncs[T]{}, auditor, w.backend.faults)),
+		add(enqueuer, faulty(controller.EnqueueObject[T](w.loop), enqueuer, w.backend.faults, handlerPace)),
+		add(auditor, faulty[T](sharedinformer.HandlerFuncs[T]{}, auditor, w.backend.faults, handlerPace)),
 	)
 	if w.beside != nil {
 		err = errors.Join(err, add(comparer, beside.Handler[T](w.beside, in.kind)))

@@ -27,7 +27,7 @@ func TestWorld_RunsInVirtualTimeAndIsSteppedFromOutside(t *testing.T) {
 		stepped <- time.Now()
 	}()
 	synctest.Test(t, func(t *testing.T) {
-		w, err := NewWorld(hub, Options{})
+		w, err := NewWorld(hub, Session{})
 		require.NoError(t, err)
 		defer w.Close()
 		synctest.Wait()
@@ -53,7 +53,7 @@ func TestWorld_ClosesWhileTheGateIsShut(t *testing.T) {
 		hub := NewHub()
 		hub.Restart()
 		synctest.Test(t, func(t *testing.T) {
-			w, err := NewWorld(hub, Options{Queue: queue})
+			w, err := NewWorld(hub, Session{Options: Options{Queue: queue}})
 			require.NoError(t, err)
 			require.NoError(t, w.acts.storm(Storm{Objects: 10, Changes: 100, PerSecond: 100}))
 			require.NoError(t, w.setFault(Fault{Name: "slow", On: true, Millis: maxMillis}))
