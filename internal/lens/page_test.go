@@ -36,3 +36,9 @@ func TestWords_AreTheSameInBothLanguages(t *testing.T) {
 		t.Error(out)
 	}
 }
+
+func TestConnection_ReadsOneStreamAtATime(t *testing.T) {
+	if out := node(t, "testdata/connection/check.mjs", "page/connection.js"); out != "" {
+		t.Error(out)
+	}
+}

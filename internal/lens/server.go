@@ -68,11 +68,15 @@ func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if pipeline && !b.faults.wait(r.Context(), "delay", "") || b.faults.isOn("stop") {
 		panic(http.ErrAbortHandler)
 	}
+	kind := kindOf[path.Base(r.URL.Path)]
+	if pipeline && kind == "Ingress" && r.Method == http.MethodGet && !b.faults.isOn("cut") && !b.faults.isOn("token") {
+		pause(r.Context(), ingressLag, nil)
+	}
 	if pipeline && b.beside != nil && r.Method == http.MethodGet {
 		b.beside.Opened()
 	}
 	if pipeline && r.URL.Query().Get("watch") != "" {
-		w = &watchWriter{w, http.NewResponseController(w), b, r.Context(), kindOf[path.Base(r.URL.Path)], side, false}
+		w = &watchWriter{w, http.NewResponseController(w), b, r.Context(), kind, side}
 	}
 	b.api.ServeHTTP(w, r)
 }
@@ -85,7 +89,6 @@ type watchWriter struct {
 	ctx     context.Context
 	kind    string
 	side    int // of the package beside
-	begun   bool
 }
 
 // ingressLag is how much later than Services Ingresses begin to come when both have lost their watches. Otherwise it
@@ -101,10 +104,6 @@ func (w *watchWriter) Write(frame []byte) (int, error) {
 	if e.Action == "" { // no frame, but an error in place of the watch
 		return w.ResponseWriter.Write(frame)
 	}
-	if !w.begun && w.kind == "Ingress" {
-		pause(w.ctx, ingressLag, nil)
-	}
-	w.begun = true
 	faults := w.backend.faults
 	if !faults.wait(w.ctx, "delay", "") {
 		return 0, w.ctx.Err()

@@ -15,7 +15,7 @@ function ApiServer({ view, words }) {
 function ListWatch({ view, words }) {
   return informers(view).map(([name, { kind, error }]) => html`
     <p key=${name}>${kind}: <${Request} request=${view.latest.request?.[kind]} words=${words} /></p>
-    ${error && html`<p class="bad error">${error}</p>`}`);
+    ${error && html`<p class="bad error" title=${error}>${error}</p>`}`);
 }
 
 function Request({ request, words }) {
@@ -129,7 +129,7 @@ function Controller({ view, words, choose }) {
     <p>${words.lastReconcile}: ${!reconciled && words.none}${reconciled && html`
       <${Key} name=${reconciled.key} view=${view} choose=${choose} />
       ${' '}<b class=${reconciled.error ? 'bad' : 'good'}>${reconciled.action}</b>`}</p>
-    ${reconciled?.error && html`<p class="bad error">${reconciled.error}</p>`}
+    ${reconciled?.error && html`<p class="bad error" title=${reconciled.error}>${reconciled.error}</p>`}
     <p>${words.lastWrite}: ${!written && words.none}${written && html`
       <${Key} name=${written.key} view=${view} choose=${choose} />
       ${' '}${written.action} <${Result} event=${written} words=${words} />`}</p>`;

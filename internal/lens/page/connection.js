@@ -4,19 +4,24 @@ const retryAfter = 1000; // milliseconds
 
 // connect reads the stream and passes on messages for fold. Where a stream breaks, another is opened.
 export function connect(dispatch) {
-  let source = null;
+  let source = null; // the stream that is read
+  let newest = null; // the stream that was opened last; source is read until this one has a snapshot
   let retry = 0;
   let followed = '';
 
   function open() {
     clearTimeout(retry);
+    if (newest !== source) {
+      newest.close();
+    }
     const next = new EventSource('stream' + (followed ? '?follow=' + encodeURIComponent(followed) : ''));
+    newest = next;
     const read = (message) => {
-      if (message.type === 'snapshot') {
-        source?.close(); // the stream before goes on until there is another
+      if (next === newest && next !== source) {
+        source?.close();
         source = next;
       }
-      if (source === next) {
+      if (next === source) {
         dispatch({ type: message.type, data: JSON.parse(message.data), at: performance.now() });
       }
     };
@@ -24,12 +29,16 @@ export function connect(dispatch) {
     next.addEventListener('tick', read);
     next.addEventListener('error', () => {
       next.close(); // the browser's own retry gives up at an answer such as 502; this one does not
-      if (source === next || source === null || source.readyState === EventSource.CLOSED) {
+      if (next === source) {
         source = null;
+      }
+      if (source === null) {
         dispatch({ type: 'connection', up: false });
       }
-      clearTimeout(retry);
-      retry = setTimeout(open, retryAfter);
+      if (next === newest) {
+        clearTimeout(retry);
+        retry = setTimeout(open, retryAfter);
+      }
     });
   }
 

@@ -19,10 +19,12 @@ export default function Page(props) {
     <${Header} ...${props} />
     <${Gate} ...${props} />
     <div class=${'columns' + (inLessons ? ' in-lesson' : '')}>
-      ${inLessons && html`<aside class="lesson" aria-label=${words.lessons} data-test="lesson"><${Lessons} lens=${lens}
-        lang=${view.lang} path=${view.path} view=${view} /></aside>`}
       <main>${inBeside ? html`<${Beside} ...${props} />` : html`<${House} ...${props} /><${Journey} ...${props} />`}</main>
-      <aside class="side" aria-label=${words.side}>${side}</aside>
+      <div class="right">
+        ${inLessons && html`<aside class="lesson" aria-label=${words.lessons} data-test="lesson"><${Lessons} lens=${lens}
+          lang=${view.lang} path=${view.path} view=${view} /></aside>`}
+        <aside class="side" aria-label=${words.side}>${side}</aside>
+      </div>
     </div>`;
 }
 

@@ -1,6 +1,6 @@
-// The boxes of the house, in the order in which a change passes them: the boundary that leads into a box, the boundaries
-// that belong to it (the table in ../PROTOCOL.md), and the functions that do its work. A Go test compares the lines with
-// the code.
+// The boxes of the house, in the order in which a change passes them. Each has the boundary that leads into it, the
+// boundaries that belong to it (the table in ../PROTOCOL.md), and the functions that do its work. A Go test compares the
+// lines with the code.
 export const boxes = [
   { id: 'apiserver', from: 'written', at: ['sent'], code: [
     ['internal/apiserver/watch.go', 77, 'func (w *watcher) run('],

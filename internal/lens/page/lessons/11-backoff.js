@@ -1,5 +1,5 @@
 import { until } from './engine.js';
-import { apply, at, fault, fresh, have, isSettled, mend, verdict, web } from './helpers.js';
+import { apply, at, fault, fresh, isSettled, mend, verdict, web } from './helpers.js';
 
 /** backoffs are the waits after failures: a key is also put off when it was reconciled and is to be looked at again. */
 const backoffs = (events) => {
@@ -18,7 +18,7 @@ export default {
   answers: 4,
   right: 2,
   mutant: 'controller/success-not-forgotten',
-  setup: [...fresh(), ...have('default/other'), fault('fail')],
+  setup: [...fresh(), fault('fail')],
   run: [
     wanted,
     until('five tries failed', (events) => backoffs(events).length >= 5),

@@ -60,11 +60,11 @@ export const fresh = (options = {}) => [
   until('both informers watch', (events, now) => Object.values(now.state.informers).every((i) => i.state === 'Watching' && i.synced)),
 ];
 
-/** isSettled: everything that a key was queued for was reconciled, and with http its Ingress has arrived. */
+/** isSettled: what a key was last queued for was reconciled, and with http its Ingress has arrived. */
 export const isSettled = (events, key, { http = false } = {}) => {
-  const last = events.filter((e) => e.key === key && ['queued', 'taken', 'forgotten'].includes(e.at)).pop();
+  const last = events.filter((e) => e.key === key && ['queued', 'taken', 'reconciled'].includes(e.at)).pop();
   const created = at(events, 'returned', { key, kind: 'Ingress', handler: 'enqueue' }).length > 0;
-  return last?.at === 'forgotten' && (created || !http);
+  return last?.action === 'ok' && (created || !http);
 };
 
 /** have creates Services, and waits until they have passed. */

@@ -1,0 +1,50 @@
+// Plays streams to ../../page/connection.js, and says what it does wrong: node check.mjs CONNECTION.
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+const opened = [];
+globalThis.EventSource = class {
+  constructor(url) {
+    Object.assign(this, { url, isOpen: true, listeners: {} });
+    opened.push(this);
+  }
+  addEventListener(type, f) { this.listeners[type] = f; }
+  close() { this.isOpen = false; }
+  say(type, data) { this.listeners[type]({ type, data: JSON.stringify(data) }); }
+};
+let retry = null; // what waits for its time
+globalThis.setTimeout = (f) => { retry = f; };
+globalThis.clearTimeout = () => { retry = null; };
+
+const { connect } = await import(pathToFileURL(resolve(process.argv[2])));
+const got = [];
+const connection = connect((message) => got.push(message.data?.name ?? message));
+const want = (what, holds) => holds || console.log('want ' + what);
+const last = () => JSON.stringify(got.at(-1));
+
+opened[0].say('snapshot', { name: 'first world' });
+opened[0].say('snapshot', { name: 'second world' });
+opened[0].say('tick', { name: 'a tick' });
+want('a stream to be read on after a reset', opened[0].isOpen && last() === '"a tick"');
+
+connection.follow('default/web');
+want('the key in the address', opened[1].url === 'stream?follow=default%2Fweb');
+opened[0].say('tick', { name: 'still the old stream' });
+want('the old stream to be read until there is a snapshot', last() === '"still the old stream"');
+opened[1].say('snapshot', { name: 'followed' });
+want('one stream', !opened[0].isOpen && opened[1].isOpen && last() === '"followed"');
+
+connection.follow('default/a');
+connection.follow('default/b');
+want('the stream that nobody wants any more to be closed', !opened[2].isOpen && opened[1].isOpen);
+opened[3].say('snapshot', { name: 'b' });
+want('the newest to be read', !opened[1].isOpen && last() === '"b"');
+
+opened[3].say('error');
+want('a sign that the connection is broken', last() === '{"type":"connection","up":false}');
+retry();
+opened[4].say('error');
+retry();
+opened[5].say('snapshot', { name: 'again' });
+want('a stream after two breaks', opened.filter((s) => s.isOpen).length === 1 && last() === '"again"');
+want('the key to be followed still', opened[5].url.endsWith('default%2Fb'));
