@@ -44,5 +44,6 @@
 // package asks of a queue may wait: it is asked from a goroutine, and what it said last is shown meanwhile.
 //
 // Reading order: event.go, observe.go; hub.go, gate.go, keys.go, causes.go; server.go, transport.go, world.go,
-// faults.go, acts.go; state.go, stream.go, session.go, replay.go, bubble.go, http.go, guard.go.
+// faults.go, acts.go; state.go, stream.go, session.go, replay.go, bubble.go, http.go, guard.go; beside.go, and the
+// package beside.
 package lens

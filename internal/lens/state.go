@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"glasswatch/deltafifo"
+	"glasswatch/internal/lens/beside"
 	"glasswatch/listwatch"
 	"glasswatch/reflector"
 	"glasswatch/sharedinformer"
@@ -59,6 +60,7 @@ type looker interface {
 	Run(ctx context.Context) error
 	state() InformerState
 	contents() Contents
+	each(put func(o beside.Object, rv string))
 }
 
 // pendingQueue is either queue.
