@@ -73,8 +73,8 @@ func (e *errorRouter) sort(ctx context.Context, err error) *failure {
 	case errors.As(err, &refused):
 		utilruntime.HandleErrorWithContext(ctx, refused.Err, "The store returned an error", "reflector", e.name, "call", refused.Op, "object", klog.KRef(refused.Key.Namespace, refused.Key.Name))
 		return nil
-	case errors.Is(err, errSharedChanged):
-		klog.FromContext(ctx).Info("Warning: the transform has changed what objects share. It gets deep copies from now on, and another list follows", "reflector", e.name, "type", e.what)
+	case errors.Is(err, errNotMetadataAlone):
+		klog.FromContext(ctx).Info("Warning: the transform has changed more than metadata, failed, or returned another object. It gets deep copies from now on, and another list follows", "reflector", e.name, "type", e.what)
 		return nil
 	case errors.As(err, &request):
 		return e.sortRequest(ctx, request)

@@ -36,6 +36,7 @@ type sharedIndexInformer struct {
 
 	// sharing is nil, or calls transform for objects that share parts.
 	sharing *sharedTransform
+	early   *earlyTransform
 }
 
 // NewSharedInformer is NewSharedIndexInformer without indices.
@@ -72,7 +73,8 @@ func NewSharedIndexInformerWithOptions(lw ListerWatcher, exampleObject runtime.O
 		s.sharing = &sharedTransform{sharing: own.Sharing}
 	}
 	s.errors = errorRouter{name: b.what, what: b.what, shell: sync.OnceValue(s.newShell)}
-	b.early = &earlyTransform{transform: s.transformed, wanted: func() bool { return s.transform != nil }, shared: s.sharing}
+	s.early = &earlyTransform{transform: s.transformed, wanted: func() bool { return s.transform != nil }, shared: s.sharing}
+	b.early = s.early
 	nativeOptions := sharedinformer.Options[object]{
 		Name:              b.what,
 		ResyncPeriod:      options.ResyncPeriod,
@@ -201,9 +203,8 @@ func (s *sharedIndexInformer) RunWithContext(ctx context.Context) {
 		klog.FromContext(ctx).Info("Warning: an informer is run a second time, which does nothing", "informer", s.errors.name)
 		return
 	}
-	if s.sharing != nil && s.transform != nil {
-		s.sharing.sharing.Guard(true)
-	}
+	s.early.runs(true)
+	defer s.early.runs(false)
 	_ = s.run(ctx) // the one error is that it runs already
 }
 

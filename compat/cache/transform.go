@@ -17,8 +17,8 @@ import (
 //	                                else the object, with metadata of its own; shared parts are guarded
 //	all later objects           ──▶ a deep copy
 //
-// If the transform has then changed more than metadata of an object itself, the list is asked for again before anybody
-// has seen it, and each object of that is a deep copy.
+// If the transform has then changed more of an object itself, has failed or returned another object, the list is asked
+// for again before anybody has seen it, and each object of that is a deep copy.
 type sharedTransform struct {
 	sharing   *undecoded.Sharing
 	probed    int
@@ -29,7 +29,7 @@ type sharedTransform struct {
 // probes is how many objects show what a transform changes.
 const probes = 64
 
-var errSharedChanged = errors.New("the transform has changed what objects share")
+var errNotMetadataAlone = errors.New("the transform has changed more than metadata, failed, or returned another object")
 
 func (s *sharedTransform) call(transform TransformFunc, obj object) (out any, err error) {
 	if s.copiesAll || s.probed < probes {
@@ -58,27 +58,26 @@ func (s *sharedTransform) refuse() {
 	s.refused = true
 }
 
-// begins is called before each list. If another list was given up, nobody has got an object of that.
+// begins is called before each list. If another list was given up, nobody has got an object of that, and the parts may
+// have been written to.
 func (s *sharedTransform) begins() {
-	s.check()
 	s.refused = false
+	if !s.copiesAll {
+		s.sharing.Renew()
+	}
 }
 
 // ends is called with each complete list before anybody gets its objects. If the list must not be used, it returns an
 // error.
 func (s *sharedTransform) ends() error {
-	s.check()
-	s.copyAll()
-	if s.refused {
-		return errSharedChanged
-	}
-	return nil
-}
-
-func (s *sharedTransform) check() {
-	if !s.sharing.Intact() {
+	if s.probed == probes && !s.sharing.Intact() {
 		s.refuse()
 	}
+	s.copyAll()
+	if s.refused {
+		return errNotMetadataAlone
+	}
+	return nil
 }
 
 // transformPrivately calls transform with a deep copy of an object.
@@ -90,13 +89,16 @@ func (s *sharedTransform) check() {
 // metadata changed.
 func transformPrivately(transform TransformFunc, shared object) (any, bool, error) {
 	private := shared.DeepCopyObject()
+	to, from := reflect.ValueOf(private).Elem(), reflect.ValueOf(shared).Elem()
+	before := reflect.New(to.Type()).Elem()
+	before.Set(to)
 	out, err := transform(private)
 	if err != nil || out != any(private) {
 		return out, true, err
 	}
-	to, from := reflect.ValueOf(private).Elem(), reflect.ValueOf(shared).Elem()
+	same := sameFields(to, before, true) // also not replaced by what is equal
 	reshare(to, from)
-	return out, !sameFields(to, from), nil
+	return out, !same || !sameFields(to, from, true), nil
 }
 
 // transformItself calls transform with the object itself. The bool is false if transform has returned it with nothing
@@ -113,7 +115,7 @@ func transformItself(transform TransformFunc, obj object) (any, bool, error) {
 		return out, true, err
 	}
 	reshare(reflect.ValueOf(of).Elem(), reflect.ValueOf(&shared).Elem())
-	return out, !sameFields(fields, before), nil
+	return out, !sameFields(fields, before, true), nil
 }
 
 // reshare replaces what the fields of a struct, and of structs in it, point to by what is equal in shared.
@@ -132,14 +134,15 @@ func reshare(private, shared reflect.Value) {
 	}
 }
 
-// sameFields reports whether the fields of two structs, and of structs in them, are identical, metadata apart.
-func sameFields(a, b reflect.Value) bool {
+// sameFields reports whether the fields of two structs, and of structs in them, are identical. If they are objects, their
+// metadata do not count.
+func sameFields(a, b reflect.Value, areObjects bool) bool {
 	for i := range a.NumField() {
 		x, y := a.Field(i), b.Field(i)
 		same := false
 		switch x.Kind() {
 		case reflect.Struct:
-			same = x.Type() == typeOfMetadata || sameFields(x, y)
+			same = areObjects && x.Type() == typeOfMetadata || sameFields(x, y, false)
 		case reflect.Slice:
 			same = x.Len() == y.Len() && x.UnsafePointer() == y.UnsafePointer()
 		case reflect.Map:

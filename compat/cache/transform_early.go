@@ -27,10 +27,18 @@ type transformed struct {
 // forget forgets the objects of a list that the queue has got, or will not get.
 func (e *earlyTransform) forget() { e.done = nil }
 
+// runs is called before the informer runs, and when it has ended.
+func (e *earlyTransform) runs(on bool) {
+	e.forget()
+	if e.shared != nil {
+		e.shared.sharing.Guard(on && e.wanted())
+	}
+}
+
 // begins is called before each list.
 func (e *earlyTransform) begins() {
 	e.forget()
-	if e.shared != nil {
+	if e.shared != nil && e.wanted() {
 		e.shared.begins()
 	}
 }
@@ -71,13 +79,15 @@ func (e *earlyTransform) page(list *listwatch.List[object]) error {
 		}
 		list.Items[i] = e.early(obj)
 	}
-	if list.Continue != "" {
+	if list.Continue != "" && !e.shared.refused {
 		return nil
 	}
 	return e.ends()
 }
 
-// ends is called at the end of a list whose objects were transformed early.
+func (e *earlyTransform) refused() bool { return e.shared != nil && e.shared.refused }
+
+// ends is called at the end of a list whose objects were transformed early, or earlier if it is refused.
 func (e *earlyTransform) ends() error {
 	if e.shared == nil || !e.wanted() {
 		return nil
@@ -134,7 +144,7 @@ func (s *earlyStream) NextBatch(into []listwatch.Event[object]) (n int, err erro
 	for i := range into[:n] {
 		switch {
 		case s.over:
-		case !into[i].InitialEventsEnd:
+		case !into[i].InitialEventsEnd && !s.early.refused():
 			s.early.event(&into[i])
 		default:
 			s.over = true

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -107,7 +108,7 @@ func TestTransformItself_OfAnotherObjectOrNoneNothingIsKnown(t *testing.T) {
 
 func TestSameFields_FindsEachField(t *testing.T) {
 	var pod, other corev1.Pod
-	require.True(t, sameFields(reflect.ValueOf(&pod).Elem(), reflect.ValueOf(&other).Elem()))
+	require.True(t, sameFields(reflect.ValueOf(&pod).Elem(), reflect.ValueOf(&other).Elem(), true))
 	for _, change := range []func(){
 		func() { other.Kind = "Pod" },
 		func() { other.Spec.Containers = []corev1.Container{} },
@@ -119,11 +120,16 @@ func TestSameFields_FindsEachField(t *testing.T) {
 	} {
 		other = pod
 		change()
-		require.False(t, sameFields(reflect.ValueOf(&pod).Elem(), reflect.ValueOf(&other).Elem()))
+		require.False(t, sameFields(reflect.ValueOf(&pod).Elem(), reflect.ValueOf(&other).Elem(), true))
 		pod = other
 	}
+	template, changed := appsv1.Deployment{}, appsv1.Deployment{}
+	changed.Name = "b"
+	require.True(t, sameFields(reflect.ValueOf(&template).Elem(), reflect.ValueOf(&changed).Elem(), true))
+	changed.Spec.Template.Name = "b"
+	require.False(t, sameFields(reflect.ValueOf(&template).Elem(), reflect.ValueOf(&changed).Elem(), true))
 	other.Spec.Volumes = other.Spec.Volumes[:2]
-	require.False(t, sameFields(reflect.ValueOf(&pod).Elem(), reflect.ValueOf(&other).Elem()))
+	require.False(t, sameFields(reflect.ValueOf(&pod).Elem(), reflect.ValueOf(&other).Elem(), true))
 }
 
 func TestTransformPrivately_WhatIsEqualIsSharedAgain(t *testing.T) {

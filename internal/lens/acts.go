@@ -83,7 +83,8 @@ func (a *actor) apply(ctx context.Context, documents string) (applied []Ref, err
 		if err != nil {
 			return applied, err
 		}
-		applied = append(applied, Ref{Kind: got.GetKind(), Key: nameOf(listwatch.KeyOf(got)), RV: got.GetResourceVersion()})
+		key := nameOf(listwatch.KeyOf(got))
+		applied = append(applied, Ref{Kind: got.GetKind(), Key: key, RV: got.GetResourceVersion()})
 	}
 }
 

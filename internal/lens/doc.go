@@ -32,6 +32,8 @@
 //   - An observer never blocks, unless somebody steps: see [Hub.Pause]. A page that reads slowly holds nobody up.
 //   - Events of one object come in the order in which things happened. Seq counts all, without gaps.
 //   - What the stream leaves out is counted, and the counts and the state are whole in any case.
+//   - A session that is played twice in virtual time gives the same events of each object at each boundary, but for
+//     what PROTOCOL.md excepts.
 //   - Every fault can be undone. A World that is closed leaves no goroutine, also if the gate was shut.
 //   - No event and no state has anything of an object but its kind, key and versions, so no values of Secrets.
 //
@@ -42,5 +44,6 @@
 // package asks of a queue may wait: it is asked from a goroutine, and what it said last is shown meanwhile.
 //
 // Reading order: event.go, observe.go; hub.go, gate.go, keys.go, causes.go; server.go, transport.go, world.go,
-// faults.go, acts.go; state.go, stream.go, session.go, http.go, guard.go.
+// faults.go, acts.go; state.go, stream.go, session.go, replay.go, bubble.go, http.go, guard.go; beside.go, and the
+// package beside.
 package lens

@@ -131,6 +131,14 @@ func (w *World) setFault(fault Fault) error {
 	return nil
 }
 
+// strike is slow, or panics, when a fault wants that of a handler.
+func (f *faults) strike(handler string) {
+	f.wait(context.Background(), "slow", handler)
+	if f.all()["panic"].isFor(handler) {
+		panic(errInjected)
+	}
+}
+
 // pace is how long a call of a handler takes in virtual time. Two handlers that would queue a key at the same moment
 // then always do it in the same order. No multiple of one is soon one of the other, or of a millisecond.
 var pace = map[string]time.Duration{"Service": 1_009_013, "Ingress": 1_621_031}
@@ -141,10 +149,7 @@ func faulty[T listwatch.Object](
 ) sharedinformer.Handler[T] {
 	before := func() {
 		time.Sleep(pace)
-		faults.wait(context.Background(), "slow", name)
-		if faults.all()["panic"].isFor(name) {
-			panic(errInjected)
-		}
+		faults.strike(name)
 	}
 	return sharedinformer.HandlerFuncs[T]{
 		AddFunc:    func(obj T, initial bool) { before(); next.OnAdd(obj, initial) },

@@ -24,6 +24,7 @@ import (
 func TestMain(m *testing.M) {
 	klog.SetLogger(logr.Discard())  // failures are on purpose here
 	utilruntime.ReallyCrash = false // so are panics of handlers
+	utilruntime.ErrorHandlers = nil // client-go's wait a time that began outside of a bubble
 	code := m.Run()
 	if err := goleak.Find(); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -105,6 +105,14 @@ func (l *Lens) Handler() http.Handler {
 			events, _ := l.hub.all()
 			return map[string]any{"events": explain(events, r.URL.Query().Get("key"))}, nil
 		},
+		"GET /api/beside": func(r *http.Request) (report any, err error) {
+			world, _ := l.World()
+			if world.beside == nil {
+				return nil, errNotBeside
+			}
+			l.inside(func() { report = world.beside.Report(r.URL.Query().Get("key")) })
+			return report, nil
+		},
 		"GET /api/session": func(*http.Request) (any, error) { return l.Session(), nil },
 		"POST /act/{name}": func(r *http.Request) (any, error) {
 			body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxBody))
@@ -147,6 +155,17 @@ func (l *Lens) Do(ctx context.Context, name string, body []byte) (result any, er
 		s, err := ReadSession(body)
 		if err == nil {
 			err = l.begin(s)
+		}
+		return nil, err
+	case name == "beside":
+		on, err := read[struct {
+			On bool `json:"on"`
+		}](body)
+		if err == nil {
+			world, _ := l.World()
+			options := world.options
+			options.Beside = on.On
+			err = l.begin(Session{Options: options})
 		}
 		return nil, err
 	case changes[name] == nil:

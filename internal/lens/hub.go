@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"glasswatch/internal/lens/beside"
 )
 
 const (
@@ -125,6 +127,7 @@ type News struct {
 
 	Faults map[string]Fault `json:"faults"`
 	State  WorldState       `json:"state"`
+	Beside *beside.Counts   `json:"beside,omitempty"`
 }
 
 // since returns what came after seq. Of more than tickMost events it chooses, by their keys.

@@ -70,8 +70,9 @@ func ofInformer(kind string, o sharedinformer.Observation) []Event {
 
 // controllerSays is where an observation of a controller belongs, and what it did.
 var controllerSays = map[string]Event{
-	"queued": {At: Queued, Action: "Add"}, "taken": {At: Taken, Action: "Get"}, "reconciled": {At: Reconciled, Action: "ok"},
-	"forgotten": {At: Forgotten, Action: "Forget"}, "put off": {At: PutOff, Action: "AddAfter"},
+	"queued": {At: Queued, Action: "Add"}, "taken": {At: Taken, Action: "Get"},
+	"reconciled": {At: Reconciled, Action: "ok"},
+	"forgotten":  {At: Forgotten, Action: "Forget"}, "put off": {At: PutOff, Action: "AddAfter"},
 }
 
 // ofController turns what the controller reports into an event.

@@ -100,7 +100,8 @@ func Replay(s Session) (Observed, error) {
 func (h *Hub) observed() (Observed, error) {
 	events, forgotten := h.all()
 	if forgotten > 0 {
-		return nil, fmt.Errorf("the first %d events are not known any more: want a session of %d at most", forgotten, ringLen)
+		const why = "the first %d events are not known any more: want a session of %d at most"
+		return nil, fmt.Errorf(why, forgotten, ringLen)
 	}
 	return observed(events), nil
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/lens/beside"
 	"glasswatch/listwatch/wire"
 )
 
@@ -21,6 +22,7 @@ type backend struct {
 	server   *apiserver.Server
 	api      http.Handler
 	hub      *Hub
+	beside   *beside.Beside // or nil
 	faults   *faults
 	listener *apiserver.PipeListener
 	serving  sync.WaitGroup
@@ -62,12 +64,19 @@ func (b *backend) dial(ctx context.Context, network, address string) (net.Conn, 
 func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b.serving.Add(1)
 	defer b.serving.Done()
-	pipeline := r.UserAgent() == pipelineAgent
+	side, pipeline := sides[r.UserAgent()]
 	if pipeline && !b.faults.wait(r.Context(), "delay", "") || b.faults.isOn("stop") {
 		panic(http.ErrAbortHandler)
 	}
+	kind := kindOf[path.Base(r.URL.Path)]
+	if pipeline && kind == "Ingress" && r.Method == http.MethodGet && !b.faults.isOn("cut") && !b.faults.isOn("token") {
+		pause(r.Context(), ingressLag, nil)
+	}
+	if pipeline && b.beside != nil && r.Method == http.MethodGet {
+		b.beside.Opened()
+	}
 	if pipeline && r.URL.Query().Get("watch") != "" {
-		w = &watchWriter{w, http.NewResponseController(w), b, r.Context(), kindOf[path.Base(r.URL.Path)], false}
+		w = &watchWriter{w, http.NewResponseController(w), b, r.Context(), kind, side}
 	}
 	b.api.ServeHTTP(w, r)
 }
@@ -79,7 +88,7 @@ type watchWriter struct {
 	backend *backend
 	ctx     context.Context
 	kind    string
-	begun   bool
+	side    int // of the package beside
 }
 
 // ingressLag is how much later than Services Ingresses begin to come when both have lost their watches. Otherwise it
@@ -95,24 +104,20 @@ func (w *watchWriter) Write(frame []byte) (int, error) {
 	if e.Action == "" { // no frame, but an error in place of the watch
 		return w.ResponseWriter.Write(frame)
 	}
-	if !w.begun && w.kind == "Ingress" {
-		pause(w.ctx, ingressLag, nil)
-	}
-	w.begun = true
 	faults := w.backend.faults
 	if !faults.wait(w.ctx, "delay", "") {
 		return 0, w.ctx.Err()
 	}
 	if faults.isOn("drop") && e.Key != "" {
 		e.Error = "lost on the way"
-		w.backend.hub.report(e)
+		w.report(e)
 		return len(frame), nil
 	}
 	stepping := w.backend.hub.stepping()
 	if stepping {
 		_ = w.control.Flush() // what came before it must not wait with it
 	}
-	w.backend.hub.report(e)
+	w.report(e)
 	if faults.isOn("stop") || faults.isOn("cut") { // meanwhile
 		panic(http.ErrAbortHandler)
 	}
@@ -121,6 +126,16 @@ func (w *watchWriter) Write(frame []byte) (int, error) {
 		err = w.control.Flush()
 	}
 	return n, err
+}
+
+// report tells who looks on. The hub is not told of what is sent to client-go's informers.
+func (w *watchWriter) report(e Event) {
+	if b := w.backend.beside; b != nil && e.Key != "" {
+		b.Sent(w.side, beside.Object{Kind: e.Kind, Key: e.Key}, e.Action, e.RV, e.Error != "")
+	}
+	if w.side == beside.Ours {
+		w.backend.hub.report(e)
+	}
 }
 
 // lengthSize is what stands before a protobuf frame.

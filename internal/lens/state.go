@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"glasswatch/deltafifo"
+	"glasswatch/internal/lens/beside"
 	"glasswatch/listwatch"
 	"glasswatch/reflector"
 	"glasswatch/sharedinformer"
@@ -59,6 +60,7 @@ type looker interface {
 	Run(ctx context.Context) error
 	state() InformerState
 	contents() Contents
+	each(put func(o beside.Object, rv string))
 }
 
 // pendingQueue is either queue.
@@ -127,7 +129,8 @@ func (in *informer[T]) ask() waiting {
 			in.waiting.Store(&waiting{in.queue.Len(), in.deltas()})
 			answered.Store(true)
 		}()
-		for !answered.Load() && !in.hub.holds(in.kind) { // no timer: virtual time does not pass while something is parked
+		// There is no timer, for virtual time does not pass while something is parked.
+		for !answered.Load() && !in.hub.holds(in.kind) {
 			runtime.Gosched()
 		}
 	}

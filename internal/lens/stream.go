@@ -26,6 +26,10 @@ func (l *Lens) tick(seq uint64, follow map[string]bool) News {
 	world, _ := l.World()
 	n := l.hub.since(seq, follow)
 	n.Faults, n.State = world.backend.faults.all(), world.State()
+	if world.beside != nil {
+		counts := world.beside.Counts()
+		n.Beside = &counts
+	}
 	return n
 }
 

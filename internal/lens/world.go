@@ -22,6 +22,7 @@ import (
 	"glasswatch/controller"
 	"glasswatch/controller/ingress"
 	"glasswatch/indexer"
+	"glasswatch/internal/lens/beside"
 	"glasswatch/listwatch"
 	"glasswatch/listwatch/memo"
 	"glasswatch/reflector"
@@ -35,8 +36,9 @@ type Options struct {
 	Resync  int    `json:"resync_ms,omitempty"`
 	// Bookmark is the time between bookmarks, 0 is bookmarkEvery.
 	Bookmark int   `json:"bookmark_ms,omitempty"`
-	Paged    bool  `json:"paged,omitempty"` // lists are pages and a watch follows, as before streaming lists
-	Seed     int64 `json:"seed,omitempty"`  // of what is random in acts
+	Paged    bool  `json:"paged,omitempty"`  // lists are pages and a watch follows, as before streaming lists
+	Seed     int64 `json:"seed,omitempty"`   // of what is random in acts
+	Beside   bool  `json:"beside,omitempty"` // client-go's informers run beside ours
 }
 
 const maxWorkers = 16
@@ -63,6 +65,7 @@ type World struct {
 	options   Options
 	acts      *actor
 	informers map[string]looker // by resource
+	beside    *beside.Beside    // nil if client-go's informers do not run
 	loop      *controller.Controller[listwatch.Key]
 	ctx       context.Context // of all that runs
 	end       context.CancelFunc
@@ -84,6 +87,10 @@ func NewWorld(hub *Hub, s Session) (*World, error) {
 	}
 	w := &World{hub: hub, options: options, informers: map[string]looker{}, actions: []Action{}}
 	w.backend = newBackend(hub, options)
+	if options.Beside {
+		w.beside = w.newBeside()
+		w.backend.beside = w.beside
+	}
 	w.ctx, w.end = context.WithCancel(context.Background())
 	if err := w.assemble(); err != nil {
 		return nil, err
@@ -149,6 +156,9 @@ func (w *World) assemble() error {
 		w.running.Go(func() { _ = in.Run(w.ctx) }) // the error is for a second Run
 	}
 	w.running.Go(func() { _ = w.loop.Run(w.ctx) }) // nothing is drained
+	if w.beside != nil {
+		return w.runBeside()
+	}
 	return nil
 }
 
@@ -224,22 +234,23 @@ func newInformer[T listwatch.Object](
 	return in, nil
 }
 
-// addHandlers registers both handlers.
+// addHandlers registers the handlers.
 func addHandlers[T listwatch.Object](w *World, in *informer[T]) error {
 	handlerPace := time.Duration(0)
 	if w.hub.virtual {
 		handlerPace = pace[in.kind]
 	}
-	for _, h := range []struct {
-		name    string
-		handler sharedinformer.Handler[T]
-	}{{enqueuer, controller.EnqueueObject[T](w.loop)}, {auditor, sharedinformer.HandlerFuncs[T]{}}} {
-		handler := faulty(h.handler, h.name, w.backend.faults, handlerPace)
-		registration, err := in.AddHandler(handler, sharedinformer.HandlerOptions{Name: h.name})
-		if err != nil {
-			return err
-		}
+	add := func(name string, handler sharedinformer.Handler[T]) error {
+		registration, err := in.AddHandler(handler, sharedinformer.HandlerOptions{Name: name})
 		in.handlers = append(in.handlers, registration)
+		return err
 	}
-	return nil
+	err := errors.Join(
+		add(enqueuer, faulty(controller.EnqueueObject[T](w.loop), enqueuer, w.backend.faults, handlerPace)),
+		add(auditor, faulty[T](sharedinformer.HandlerFuncs[T]{}, auditor, w.backend.faults, handlerPace)),
+	)
+	if w.beside != nil {
+		err = errors.Join(err, add(comparer, beside.Handler[T](w.beside, in.kind)))
+	}
+	return err
 }

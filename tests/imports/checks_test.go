@@ -106,7 +106,7 @@ func TestChecks_EachNamesWhereWhatWasExpectedAndWhatCame(t *testing.T) {
 		{"a package without a row", "layer/part/part.go", "package part\n\nimport \"fmt\"\n",
 			"ARCHITECTURE.md: expected a row for layer/part, came none"},
 		{"machinery in a layer", "layer/layer.go", "package layer\n\nimport _ \"k8s.io/client-go/util/workqueue\"\n",
-			"layer/layer.go: expected no machinery of client-go but in compat, tests, came k8s.io/client-go/util/workqueue"},
+			"layer/layer.go: expected no machinery of client-go but in compat, internal/lens/beside, tests, came k8s.io/client-go/util/workqueue"},
 		{"a core with a line too many", "leaf/leaf.go", leaf("\n\n\n\n\nvar X int\n"),
 			"leaf: expected at most 6 lines, came 8"},
 		{"a line too wide, the tab being four columns", "leaf/leaf.go", leaf("\n\t" + "// " + strings.Repeat("ä", 34) + "\n"),

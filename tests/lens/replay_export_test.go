@@ -88,7 +88,8 @@ func (c replayClient) until(is func(now) bool) now {
 	}
 }
 
-const applyWeb = `{"yaml": "{apiVersion: v1, kind: Service, metadata: {name: web, annotations: {ingress/http: \"true\"}}, spec: {ports: [{port: 80}]}}"}`
+const applyWeb = `{"yaml": "{apiVersion: v1, kind: Service, spec: {ports: [{port: 80}]},` +
+	` metadata: {name: web, annotations: {ingress/http: \"true\"}}}"}`
 
 // tombstoneSession does in real time what ends with a tombstone, and returns the lens's client.
 func tombstoneSession(t *testing.T) replayClient {
@@ -154,7 +155,8 @@ func runExported(t *testing.T, exported, file, text string) (out string, err err
 	require.NoError(t, err)
 	overlayFile := filepath.Join(dir, "overlay.json")
 	require.NoError(t, os.WriteFile(overlayFile, overlay, 0o600))
-	cmd := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-v", "-run", "^TestSession$", "-overlay", overlayFile, ".")
+	args := []string{"test", "-count=1", "-v", "-run", "^TestSession$", "-overlay", overlayFile, "."}
+	cmd := exec.CommandContext(t.Context(), "go", args...)
 	output, err := cmd.CombinedOutput()
 	return string(output), err
 }

@@ -26,13 +26,15 @@
 //   - An informer lists and watches what its closures ask for, and nothing else.
 //   - Errors of requests, and of lists and watches that break off, go to the same handlers in the same words, whoever
 //     decodes.
-//   - A transform may write to all of its object, keep it, or return another. It gets a deep copy, and a field of the
-//     object's struct that is equal afterwards is shared again. The transform must not hand its object to another
-//     goroutine: the object's struct is written to once more when it has returned.
+//   - A transform may write to all of its object, keep it, or return another. It gets a deep copy, but for the case below,
+//     and a field of the object's struct that is equal afterwards is shared again. The transform must not hand its object
+//     to another goroutine: the object's struct is written to once more when it has returned.
 //   - If the first 64 objects of the first list show that the transform changes metadata only, the later objects of that
-//     list are not copied. Does it then change more, a warning is logged, and the list is asked for again, with deep
-//     copies, before the store gets any of it. So the transform may be called twice for an object of the first list, and
-//     see in the first call what it has done to another object. Writes below fields that undo each other go unnoticed.
+//     list are not copied. Does it then change more, fail, or return another object, a warning is logged, and the list is
+//     asked for again, with deep copies, before the store gets any of it. So the transform may be called twice for an
+//     object of the first list, and see in the first call what it has done to another object. Of what it does below the
+//     fields of such a later object, this goes unnoticed: writes that undo each other or that JSON does not show, such
+//     as an empty slice for nil, and a part that is taken away, which must not be written to.
 //   - With KUBE_CACHE_MUTATION_DETECTOR=true a handler that writes to a shared part ends the program, and the message
 //     names the informer.
 //   - The environment variable GLASSWATCH_INFORMERS brings client-go's informers back: see [Environment].

@@ -3,6 +3,7 @@ package install
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"testing"
@@ -26,6 +27,7 @@ func TestInformers_ATransformChangesItsObjectOnly(t *testing.T) {
 		repeats   bool
 	}{
 		"a field of all":      {func(_ int, c *corev1.ConfigMap) { c.ManagedFields, c.Data = nil, nil }, false},
+		"a field built anew":  {func(_ int, c *corev1.ConfigMap) { c.Data = maps.Clone(c.Data) }, false},
 		"a field of one":      {func(n int, c *corev1.ConfigMap) { setOf(n == 80, c, nil) }, true},
 		"metadata of all":     {func(_ int, c *corev1.ConfigMap) { c.Annotations["seen"] = "yes" }, false},
 		"a part of all":       {func(_ int, c *corev1.ConfigMap) { deleteFrom(true, c.Data) }, false},

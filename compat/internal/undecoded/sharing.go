@@ -12,8 +12,7 @@ import (
 )
 
 // Sharing decodes objects that share equal parts. While it guards them, it keeps a fingerprint of each part from before
-// anybody could write to it. Its methods must not be called at the same time; all but Guard are for the goroutine that
-// lists and watches.
+// anybody could write to it. Its methods must not be called at the same time.
 type Sharing struct {
 	decoder  wire.Decoder
 	used     bool
@@ -50,8 +49,8 @@ func (s *Sharing) note(part any) {
 		return
 	}
 	switch part.(type) {
-	case metav1.ObjectMeta, []metav1.ManagedFieldsEntry, metav1.ManagedFieldsEntry, *metav1.FieldsV1:
-		// Nobody gets metadata that others share, and managed fields are large and often dropped.
+	case []metav1.ManagedFieldsEntry, metav1.ManagedFieldsEntry, *metav1.FieldsV1:
+		// They are large and often dropped. Nobody gets those that others share.
 	default:
 		s.guarded = append(s.guarded, fingerprint{part, sumOf(part)})
 	}
@@ -74,7 +73,7 @@ func (s *Sharing) Intact() bool {
 }
 
 // Renew has objects that are decoded from now on share nothing with those from before.
-func (s *Sharing) Renew() { s.decoder = s.newDecoder() }
+func (s *Sharing) Renew() { s.decoder, s.guarded = s.newDecoder(), nil }
 
 var seed = maphash.MakeSeed()
 

@@ -77,7 +77,7 @@ export function World({ view, lens, words }) {
     submit.preventDefault();
     run('reset', {
       queue: options.queue, workers: Number(options.workers), resync_ms: Number(options.resync), seed: view.options.seed ?? 1,
-      bookmark_ms: Number(options.bookmark), paged: options.lists === 'paged',
+      bookmark_ms: Number(options.bookmark), paged: options.lists === 'paged', beside: !!view.options.beside,
     });
   };
   return html`<${Section} title=${words.world} name="world" open=${false}>

@@ -89,6 +89,11 @@ export async function journey(key) {
   return events ?? [];
 }
 
+// beside returns what is seen of client-go's informers and ours, and all of a key.
+export async function beside(key) {
+  return answerOf(await fetch('api/beside?key=' + encodeURIComponent(key)));
+}
+
 // snapshot returns what a stream begins with.
 export async function snapshot() {
   return answerOf(await fetch('api/snapshot'));

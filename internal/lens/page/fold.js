@@ -25,6 +25,7 @@ export const start = () => ({
   gate: { mode: 'run', parked: [], breakpoints: [], hit: null, muted: false },
   faults: {},
   state: null, // what the layers say of themselves; null before the first message
+  beside: null, // the counts of the comparison with client-go; null while its informers do not run
   stores: {}, // stores[informer]: {objects: {key: resourceVersion}, indices: {name: {value: how many}}}
   chosen: '', // the key that the person looks at
   journey: [], // its events, oldest first
@@ -101,6 +102,7 @@ function tick(view, { data, at }) {
 const whole = (view, data, at) => ({
   seq: data.seq, us: data.us, at, counts: data.counts, state: data.state,
   gate: kept(view.gate, data.gate), faults: kept(view.faults, data.faults),
+  beside: kept(view.beside, data.beside ?? null),
 });
 
 const kept = (before, after) => (JSON.stringify(before) === JSON.stringify(after) ? before : after);

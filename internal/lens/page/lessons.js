@@ -79,7 +79,13 @@ function Lesson({ lens, lang, words, lesson, phase }) {
   const [text] = useTexts([lesson.file], lang) || [];
   const state = useLesson(lens, lesson, phase);
   const heading = useRef(null);
-  useEffect(() => heading.current?.focus(), [text !== undefined]);
+  const focused = useRef(false); // once: a switch of the language leaves the focus where it is
+  useEffect(() => {
+    if (heading.current && !focused.current) {
+      focused.current = true;
+      heading.current.focus();
+    }
+  }, [text]);
   if (!text) {
     return html`<p>…</p>`;
   }

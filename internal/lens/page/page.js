@@ -2,6 +2,7 @@
 import { html, useMemo } from './ui.js';
 import { House } from './house.js';
 import { Journey } from './journey.js';
+import { Beside } from './beside.js';
 import { Breakpoints, Gate } from './gate.js';
 import { Acts, Storm, World } from './acts.js';
 import { Faults } from './faults.js';
@@ -9,6 +10,7 @@ import { Faults } from './faults.js';
 export default function Page(props) {
   const { view, lens, words, Lessons } = props;
   const inLessons = view.path.startsWith('/lesson');
+  const inBeside = view.path.startsWith('/beside');
   // What people act with does not change with each event.
   const side = useMemo(() => html`<${Acts} ...${props} /><${Breakpoints} ...${props} /><${Faults} ...${props} />
     <${Storm} ...${props} /><${World} ...${props} />`,
@@ -17,7 +19,7 @@ export default function Page(props) {
     <${Header} ...${props} />
     <${Gate} ...${props} />
     <div class=${'columns' + (inLessons ? ' in-lesson' : '')}>
-      <main><${House} ...${props} /><${Journey} ...${props} /></main>
+      <main>${inBeside ? html`<${Beside} ...${props} />` : html`<${House} ...${props} /><${Journey} ...${props} />`}</main>
       <div class="right">
         ${inLessons && html`<aside class="lesson" aria-label=${words.lessons} data-test="lesson"><${Lessons} lens=${lens}
           lang=${view.lang} path=${view.path} view=${view} /></aside>`}
@@ -34,7 +36,8 @@ function Header({ view, words, setLanguage }) {
     <p><span data-test="seq">${words.events(view.seq)}</span>${view.leftOut > 0 && html` · <span data-test="left-out"
       class=${view.sampled ? 'sampled' : ''}>${words.leftOut(view.leftOut)}</span>`}</p>
     <nav aria-label=${words.navigation}>
-      ${view.path && html`<a href="#">${words.onlyHouse}</a>`}
+      ${view.path && html`<a href="#">${view.path === '/beside' ? words.toHouse : words.onlyHouse}</a>`}
+      <a href="#/beside" data-test="to-beside">${words.beside}${view.beside?.differences > 0 && ' ✗'}</a>
       <a href="#/lessons" data-test="lessons">${words.lessons}</a>
       ${[['en', 'English'], ['zh', '中文']].map(([lang, name]) => html`<button key=${lang} type="button" class="small"
         lang=${lang} aria-pressed=${view.lang === lang} data-test=${'lang-' + lang}
