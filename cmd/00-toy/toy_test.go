@@ -75,7 +75,7 @@ func (w *world) remove(name string) { _ = w.maps.Delete(w.Context(), name, metav
 func (w *world) requireRight() {
 	w.Helper()
 	w.faults.Reset()
-	time.Sleep(10 * time.Minute) // in virtual time: longer than a watch and than any backoff
+	<-time.After(10 * time.Minute) // in virtual time: longer than a watch and than any backoff
 	list, err := w.maps.List(w.Context(), metav1.ListOptions{LabelSelector: "group in (original,copy)"})
 	require.NoError(w, err)
 	server, want, got := map[string]string{}, map[string]string{}, map[string]string{}
@@ -115,7 +115,7 @@ func (w *world) act(random *rand.Rand) {
 		func() { w.faults.GarbleNextFrame() },
 		func() { w.faults.Compact() },
 		func() { w.faults.FailNext(1+random.IntN(2), apiserver.Failure{Code: codes[random.IntN(len(codes))]}) },
-		func() { time.Sleep(time.Duration(random.IntN(3000)) * time.Millisecond) }, // in virtual time
+		func() { <-time.After(time.Duration(random.IntN(3000)) * time.Millisecond) }, // in virtual time
 	}
 	actions[random.IntN(len(actions))]()
 }
@@ -160,7 +160,7 @@ func TestToy_ACopyThatCameAndWentWithoutAWatchIsMadeAgain(t *testing.T) {
 		synctest.Wait()
 		w.faults.FailNext(20, apiserver.Failure{Verb: "watch", Code: 503})
 		w.faults.DropWatches()
-		time.Sleep(time.Second) // in virtual time: the retry makes the copy, and no watch tells it
+		<-time.After(time.Second) // in virtual time: the retry makes the copy, and no watch tells it
 		_, err := w.maps.Get(w.Context(), "a"+suffix, metav1.GetOptions{})
 		require.NoError(w, err)
 		w.remove("a" + suffix)
@@ -174,7 +174,7 @@ func TestToy_RestsWhenThereIsNothingToDo(t *testing.T) {
 		w.put("original", "a", "1")
 		w.requireRight()
 		before := w.steps.Load()
-		time.Sleep(time.Hour) // in virtual time; watches last five minutes, and each end is a step
+		<-time.After(time.Hour) // in virtual time; watches last five minutes, and each end is a step
 		require.LessOrEqual(w, w.steps.Load()-before, int64(13))
 	})
 }
@@ -185,7 +185,7 @@ func TestToy_RetriesLessAndLessOften(t *testing.T) {
 		w.faults.FailNext(1000, apiserver.Failure{Verb: "watch", Code: 503})
 		w.faults.DropWatches()
 		before := w.steps.Load()
-		time.Sleep(10 * time.Minute) // in virtual time
+		<-time.After(10 * time.Minute) // in virtual time
 		require.Greater(w, w.steps.Load()-before, int64(20), "twice a minute")
 		require.Less(w, w.steps.Load()-before, int64(60))
 	})
@@ -213,9 +213,9 @@ func TestToy_LeavesAloneWhatIsNotItsCopy(t *testing.T) {
 		w.put("original", "a", "1")
 		w.requireRight()
 		w.put("original", "a"+suffix, "somebody else's")
-		time.Sleep(time.Minute) // in virtual time
+		<-time.After(time.Minute) // in virtual time
 		w.remove("a")
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		kept, err := w.maps.Get(w.Context(), "a"+suffix, metav1.GetOptions{})
 		require.NoError(w, err)
 		require.Equal(w, "somebody else's", kept.Data["data"])
@@ -236,7 +236,7 @@ func TestQueue_NoTwoWorkersHaveOneNameAndNoChangeIsLost(t *testing.T) {
 						t.Error("two workers have ", name)
 					}
 					seen[i].Store(added[i].Load())
-					time.Sleep(rand.N(3 * time.Millisecond)) // in virtual time
+					<-time.After(rand.N(3 * time.Millisecond)) // in virtual time
 					holders[i].Add(-1)
 					var err error
 					if rand.N(3) == 0 {
@@ -250,12 +250,12 @@ func TestQueue_NoTwoWorkersHaveOneNameAndNoChangeIsLost(t *testing.T) {
 					i := rand.N(5)
 					added[i].Add(1)
 					q.add(strconv.Itoa(i))
-					time.Sleep(rand.N(2 * time.Millisecond))
+					<-time.After(rand.N(2 * time.Millisecond))
 				}
 			})
 		}
 		adders.Wait()
-		time.Sleep(time.Hour) // in virtual time: all retries
+		<-time.After(time.Hour) // in virtual time: all retries
 		q.shutDown()
 		group.Wait()
 		for i := range added {

@@ -164,7 +164,7 @@ func ruleBrokenWatch(ctx context.Context, w *world) error {
 	if _, err := w.start(ctx, "gone"); err != nil {
 		return err
 	}
-	// From here the controller gets no events: its watches are cut, and new ones are refused for now.
+	// From here the controller gets no events: its watches are cut, and new ones are refused until Reset.
 	w.did("cut every watch, and let the next ones and the lists fail while things change")
 	defer w.faults.Reset()
 	w.faults.FailNext(-1, apiserver.Failure{Verb: "watch", Code: http.StatusServiceUnavailable})

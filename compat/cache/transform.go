@@ -85,8 +85,8 @@ func (s *sharedTransform) ends() error {
 //	shared object ──deep copy──▶ transform ──▶ what is still equal is replaced by the shared part
 //
 // Only the copy's own struct is written to afterwards. What its fields point to may be the transform's, and so may be
-// another object that it returns. The bool is false if transform has returned it with nothing but
-// metadata changed.
+// another object that it returns. The bool is false if transform has returned the copy with nothing but metadata
+// changed.
 func transformPrivately(transform TransformFunc, shared object) (any, bool, error) {
 	private := shared.DeepCopyObject()
 	to, from := reflect.ValueOf(private).Elem(), reflect.ValueOf(shared).Elem()

@@ -40,6 +40,9 @@ client-go's of the same round; it too is a median with the least and the greates
 there is a goal, it stands behind the ratio: *met* if no round is above it, *met by the median only* if the median
 alone is not, and else *missed*.
 
+What the manager on glasswatch holds at the end with 400 × 50 is in [programs-heap.txt](programs-heap.txt), made
+with the flag -profiles and go tool pprof -top.
+
 `, c.machine.cpu, c.machine.cores, c.machine.version, c.machine.load,
 		c.version("k8s.io/kubernetes"), c.version("sigs.k8s.io/descheduler"), c.version("k8s.io/client-go"),
 		c.version(""), nodes)

@@ -199,7 +199,8 @@ func (s *story) drain(ctx context.Context) error {
 			continue
 		}
 		eviction := &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}}
-		if err := s.client.PolicyV1().Evictions(pod.Namespace).Evict(ctx, eviction); err != nil {
+		err := s.client.PolicyV1().Evictions(pod.Namespace).Evict(ctx, eviction)
+		if err != nil && !apierrors.IsNotFound(err) { // some still end after the roll-out
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -45,11 +46,11 @@ func TestInformers_ATransformOfAListThatBreaksOffChangesItsObjectOnly(t *testing
 				for n := range 200 {
 					s.Put(t, "default", fmt.Sprintf("other-%03d", n))
 				}
-				answers := 0
+				var answers atomic.Int32
 				s.config.Wrap(func(base http.RoundTripper) http.RoundTripper {
 					return roundTripper(func(r *http.Request) (*http.Response, error) {
 						answer, err := base.RoundTrip(r)
-						if answers++; err == nil && answers == 1 {
+						if n := answers.Add(1); err == nil && n == 1 {
 							answer.Body = &brokenOff{answer.Body, 20 << 10}
 						}
 						return answer, err
@@ -66,7 +67,7 @@ func TestInformers_ATransformOfAListThatBreaksOffChangesItsObjectOnly(t *testing
 					return obj, nil
 				}))
 				run(t, ctx, informer)
-				require.Greater(t, answers, 2)
+				require.Greater(t, answers.Load(), int32(2))
 				for _, key := range informer.GetStore().ListKeys() {
 					require.Equal(t, key == "default/other-199", configMap(t, informer, key).Data["value"] == "", key)
 				}
