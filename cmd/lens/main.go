@@ -22,6 +22,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"glasswatch/internal/lens"
+	"glasswatch/internal/lens/look"
 )
 
 func main() {
@@ -81,7 +82,7 @@ const minToken = 16
 
 // secrets returns the token, and what TLS needs or nil.
 func (o *options) secrets() (token string, certificate *tls.Certificate, err error) {
-	if token = lens.NewToken(); o.tokenFile != "" {
+	if token = look.NewToken(); o.tokenFile != "" {
 		text, err := os.ReadFile(o.tokenFile)
 		if err != nil {
 			return "", nil, fmt.Errorf("--token-file: %w", err)
@@ -133,7 +134,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return errors.Join(err, listener.Close())
 	}
 	defer l.Close()
-	guard := &lens.Guard{Token: token, Address: listener.Addr(), Next: l.Handler()}
+	guard := &look.Guard{Token: token, Address: listener.Addr(), Next: l.Handler()}
 	scheme := "http"
 	if certificate != nil {
 		scheme, guard.Certificate = "https", certificate.Leaf

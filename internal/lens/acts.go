@@ -12,7 +12,6 @@ import (
 
 	"golang.org/x/time/rate"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -24,6 +23,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/restmapper"
 
+	"glasswatch/internal/lens/look"
 	"glasswatch/listwatch"
 )
 
@@ -54,23 +54,15 @@ func newActor(w *World) (*actor, error) {
 	return &actor{objects: objects, mapper: mapper, seed: w.options.Seed, endStorm: func() {}}, nil
 }
 
-// Ref names an object, or a delta of one.
-type Ref struct {
-	Type string `json:"type,omitempty"` // of a delta
-	Kind string `json:"kind,omitempty"`
-	Key  string `json:"key,omitempty"`
-	RV   string `json:"rv,omitempty"`
-}
-
 // apply does what kubectl apply --server-side does with some documents. It stops at the first error.
-func (a *actor) apply(ctx context.Context, documents string) (applied []Ref, err error) {
+func (a *actor) apply(ctx context.Context, documents string) (applied []look.Ref, err error) {
 	decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(documents), 4096)
 	for {
 		obj := &unstructured.Unstructured{}
 		if err := decoder.Decode(obj); errors.Is(err, io.EOF) {
 			return applied, nil
 		} else if err != nil {
-			return applied, fmt.Errorf("%w: %w", errBadBody, err)
+			return applied, fmt.Errorf("%w: %w", look.ErrBadBody, err)
 		}
 		if len(obj.Object) == 0 {
 			continue
@@ -83,8 +75,8 @@ func (a *actor) apply(ctx context.Context, documents string) (applied []Ref, err
 		if err != nil {
 			return applied, err
 		}
-		key := nameOf(listwatch.KeyOf(got))
-		applied = append(applied, Ref{Kind: got.GetKind(), Key: key, RV: got.GetResourceVersion()})
+		key := look.NameOf(listwatch.KeyOf(got))
+		applied = append(applied, look.Ref{Kind: got.GetKind(), Key: key, RV: got.GetResourceVersion()})
 	}
 }
 
@@ -92,7 +84,7 @@ func (a *actor) apply(ctx context.Context, documents string) (applied []Ref, err
 func (a *actor) client(kind schema.GroupVersionKind, namespace string) (dynamic.ResourceInterface, error) {
 	mapping, err := a.mapper.RESTMapping(kind.GroupKind(), kind.Version)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errBadBody, err)
+		return nil, fmt.Errorf("%w: %w", look.ErrBadBody, err)
 	}
 	if mapping.Scope.Name() == meta.RESTScopeNameRoot {
 		return a.objects.Resource(mapping.Resource), nil
@@ -101,12 +93,15 @@ func (a *actor) client(kind schema.GroupVersionKind, namespace string) (dynamic.
 }
 
 // remove deletes an object of a kind, written as Service or services.
-func (a *actor) remove(ctx context.Context, ref Ref) error {
+func (a *actor) remove(ctx context.Context, ref look.Ref) error {
 	kind, err := a.mapper.KindFor(schema.GroupVersionResource{Resource: strings.ToLower(ref.Kind)})
 	if err != nil {
-		return fmt.Errorf("%w: %w", errBadBody, err)
+		return fmt.Errorf("%w: %w", look.ErrBadBody, err)
 	}
-	namespace, name := splitKey(ref.Key)
+	namespace, name, namespaced := strings.Cut(ref.Key, "/")
+	if !namespaced {
+		namespace, name = "", ref.Key
+	}
 	client, err := a.client(kind, namespace)
 	if err != nil {
 		return err
@@ -129,7 +124,7 @@ const (
 // storm replaces the storm that there is. The zero Storm only ends it.
 func (a *actor) storm(s Storm) error {
 	if s.Objects < 0 || s.Objects > stormMost || s.Changes < 0 || s.PerSecond < 0 || s.PerSecond > stormMost {
-		return fmt.Errorf("%w: want objects and per_second in 0 … %d, and changes of 0 or more", errBadBody, stormMost)
+		return fmt.Errorf("%w: want objects and per_second in 0 … %d, and changes of 0 or more", look.ErrBadBody, stormMost)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -166,26 +161,5 @@ func (a *actor) rage(ctx context.Context, s Storm) {
 		name := fmt.Sprintf("s-%d", random.IntN(s.Objects))
 		patch := fmt.Sprintf(`{"metadata":{"labels":{"change":"%d"}}}`, i)
 		_, _ = services.Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
-	}
-}
-
-// The errors of acts that are not the API server's.
-var (
-	errUnknown = errors.New("unknown")
-	errBadBody = errors.New("bad request")
-)
-
-// codeOf is the HTTP status of an error of an act.
-func codeOf(err error) (code int, reason string) {
-	var status apierrors.APIStatus
-	switch {
-	case errors.As(err, &status):
-		return int(status.Status().Code), string(status.Status().Reason)
-	case errors.Is(err, errUnknown):
-		return 404, "NotFound"
-	case errors.Is(err, errBadBody):
-		return 400, "BadRequest"
-	default:
-		return 409, "Conflict"
 	}
 }

@@ -6,13 +6,15 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"glasswatch/internal/lens/look"
 )
 
 // step waits until something of the key is parked, and lets it go.
-func (f *follower) step(v *visitor) Parked {
+func (f *follower) step(v *visitor) look.Parked {
 	f.t.Helper()
 	f.until(func() bool { return len(f.now.Gate.Parked) > 0 })
-	var answer struct{ Released *Parked }
+	var answer struct{ Released *look.Parked }
 	require.Equal(f.t, 200, v.ask("POST", "/act/step", `{}`, &answer))
 	require.NotNil(f.t, answer.Released)
 	f.until(func() bool { // until the stream knows
@@ -35,15 +37,15 @@ func TestStep_ServiceToIngressOneBoundaryAtATime(t *testing.T) {
 			v.act("pause", `{"key": "default/web"}`)
 			v.apply("web", 80)
 			f.until(func() bool { return len(f.now.Gate.Parked) > 0 })
-			var now snapshot
+			var now look.Snapshot
 			v.ask("GET", "/api/snapshot", "", &now)
 			require.Len(t, now.Gate.Parked, 1, "what is parked does not go on")
-			require.Equal(t, Sent, now.Gate.Parked[0].At)
+			require.Equal(t, look.Sent, now.Gate.Parked[0].At)
 			require.Len(t, v.journey("default/web"), 1)
 			var path []string
-			for last := (Parked{}); last.At != Reconciled; {
+			for last := (look.Parked{}); last.At != look.Reconciled; {
 				last = f.step(v)
-				if last.At != Called && last.At != Returned { // two handlers, in any order
+				if last.At != look.Called && last.At != look.Returned { // two handlers, in any order
 					path = append(path, fmt.Sprint(last.Kind, " ", last.At))
 				}
 			}
@@ -52,7 +54,7 @@ func TestStep_ServiceToIngressOneBoundaryAtATime(t *testing.T) {
 				" queued", " taken", "Ingress written", " reconciled",
 			})
 			v.act("run", `{}`)
-			f.sees(Stored, "stored", "default/web")
+			f.sees(look.Stored, "stored", "default/web")
 			f.until(func() bool { return f.now.State.Informers["ingresses"].Objects == 1 })
 		})
 	}
@@ -62,11 +64,11 @@ func TestBreakpoints_PauseTheWorld(t *testing.T) {
 	for name, c := range map[string]struct {
 		breakpoint string
 		provoke    func(v *visitor)
-		at         Boundary
+		at         look.Boundary
 	}{
 		"a delta of a key is popped": {
 			`{"at": "popped", "key": "default/web", "kind": "Service"}`,
-			func(v *visitor) { v.apply("web", 80) }, Popped,
+			func(v *visitor) { v.apply("web", 80) }, look.Popped,
 		},
 		"a handler gets a tombstone": {
 			`{"at": "called", "tombstone": true}`, func(v *visitor) {
@@ -74,10 +76,10 @@ func TestBreakpoints_PauseTheWorld(t *testing.T) {
 				v.act("delete", `{"kind": "Service", "key": "default/kubernetes"}`)
 				v.act("fault", `{"name": "compact", "on": true}`)
 				v.act("fault", `{"name": "cut", "on": false}`)
-			}, Called,
+			}, look.Called,
 		},
 		"the queue has more than": {
-			`{"over": 3}`, func(v *visitor) { v.act("storm", `{"objects": 300, "changes": 1000}`) }, Queued,
+			`{"over": 3}`, func(v *visitor) { v.act("storm", `{"objects": 300, "changes": 1000}`) }, look.Queued,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -9,13 +9,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-)
 
-// boundaries are in the order in which one change passes them.
-var boundaries = []Boundary{
-	Sent, Request, State, Decoded, Handed, Popped, Stored, Called, Returned, Queued, Taken, Reconciled, Written,
-	Forgotten, PutOff,
-}
+	"glasswatch/internal/lens/look"
+)
 
 // Observed is what was observed of each object, named "Service default/web", and of each key of the workqueue, named
 // "default/web": a line for each boundary, and there for each handler. It leaves out what may differ when a session is
@@ -26,12 +22,12 @@ type Observed map[string][]string
 // lane is one line of what was observed.
 type lane struct {
 	object, handler string
-	at              Boundary
+	at              look.Boundary
 }
 
-func objectOf(e *Event) string { return strings.TrimSpace(e.Kind + " " + e.Key) }
+func objectOf(e *look.Event) string { return strings.TrimSpace(e.Kind + " " + e.Key) }
 
-func observed(events []Event) Observed {
+func observed(events []look.Event) Observed {
 	versions := map[string][]int{} // by object
 	for _, e := range events {
 		for _, text := range []string{e.RV, e.Old} {
@@ -53,7 +49,7 @@ func observed(events []Event) Observed {
 	}
 	all := Observed{}
 	for _, l := range slices.SortedFunc(maps.Keys(lanes), func(a, b lane) int {
-		return cmp.Or(slices.Index(boundaries, a.at)-slices.Index(boundaries, b.at), cmp.Compare(a.handler, b.handler))
+		return cmp.Or(slices.Index(look.Boundaries, a.at)-slices.Index(look.Boundaries, b.at), cmp.Compare(a.handler, b.handler))
 	}) {
 		name := strings.TrimSpace(string(l.at) + " " + l.handler)
 		all[l.object] = append(all[l.object], name+": "+strings.Join(lanes[l], ", "))
@@ -61,7 +57,7 @@ func observed(events []Event) Observed {
 	return all
 }
 
-func describe(e Event, versions []int) string {
+func describe(e look.Event, versions []int) string {
 	text := e.Action
 	for i, version := range []string{e.RV, e.Old} {
 		if rv, err := strconv.Atoi(version); err == nil {
@@ -83,31 +79,29 @@ func describe(e Event, versions []int) string {
 
 // Replay plays a session in a world of its own, to its end. It is meant for a testing/synctest bubble.
 func Replay(s Session) (Observed, error) {
-	hub := NewHub()
-	hub.virtual = true
-	hub.Restart()
-	w, err := NewWorld(hub, s)
+	hub := look.NewHub(nil)
+	w, err := NewWorld(hub, s, true)
 	if err != nil {
 		return nil, err
 	}
 	defer w.Close()
 	w.playing.Wait()
 	w.await(s.End)
-	return hub.observed()
+	return observedBy(hub)
 }
 
-// observed is what the ring has, if that is all there was.
-func (h *Hub) observed() (Observed, error) {
-	events, forgotten := h.all()
+// observedBy is what the ring has, if that is all there was.
+func observedBy(hub *look.Hub) (Observed, error) {
+	events, forgotten := hub.All()
 	if forgotten > 0 {
 		const why = "the first %d events are not known any more: want a session of %d at most"
-		return nil, fmt.Errorf(why, forgotten, ringLen)
+		return nil, fmt.Errorf(why, forgotten, len(events))
 	}
 	return observed(events), nil
 }
 
 // Observed is what was observed in this world.
-func (l *Lens) Observed() (Observed, error) { return l.hub.observed() }
+func (l *Lens) Observed() (Observed, error) { return observedBy(l.hub) }
 
 const goTest = `package lens
 

@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"glasswatch/internal/lens"
+	"glasswatch/internal/lens/look"
 )
 
 const (
@@ -35,7 +36,7 @@ func serve(t *testing.T, options lens.Options) (address string) {
 	require.NoError(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	server := &http.Server{Handler: &lens.Guard{Token: token, Address: listener.Addr(), Next: l.Handler()}}
+	server := &http.Server{Handler: &look.Guard{Token: token, Address: listener.Addr(), Next: l.Handler()}}
 	done := make(chan struct{})
 	go func() { defer close(done); _ = server.Serve(listener) }()
 	t.Cleanup(func() {

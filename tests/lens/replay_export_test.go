@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"glasswatch/internal/lens"
+	"glasswatch/internal/lens/look"
 	"glasswatch/tests/mutants"
 )
 
@@ -50,9 +51,9 @@ func (c replayClient) act(name, body string) {
 type now struct {
 	Seq    uint64
 	Micros int64 `json:"us"`
-	Counts lens.Counts
-	Gate   lens.GateState
-	State  lens.WorldState
+	Counts look.Counts
+	Gate   look.GateState
+	State  look.ViewState
 	World  int
 }
 
@@ -69,7 +70,7 @@ func (n now) rests() bool {
 			}
 		}
 	}
-	return maps.Equal(n.Counts[lens.Called], n.Counts[lens.Returned]) && n.Counts[lens.Queued][""] == queued &&
+	return maps.Equal(n.Counts[look.Called], n.Counts[look.Returned]) && n.Counts[look.Queued][""] == queued &&
 		len(q.Ready)+len(q.Processing)+len(q.Dirty)+q.DelayedN == 0
 }
 
@@ -98,7 +99,7 @@ func tombstoneSession(t *testing.T) replayClient {
 	require.NoError(t, err)
 	t.Cleanup(l.Close)
 	c := replayClient{t, l, l.Handler()}
-	c.until(func(n now) bool { return n.State.Informers["ingresses"].Synced && n.Counts[lens.Forgotten][""] == 1 })
+	c.until(func(n now) bool { return n.State.Informers["ingresses"].Synced && n.Counts[look.Forgotten][""] == 1 })
 	c.act("fault", `{"name": "fail", "on": true}`)
 	c.act("apply", applyWeb)
 	c.until(func(n now) bool { return n.State.Workqueue.Retries["default/web"] == 4 })
@@ -167,7 +168,7 @@ func TestSession_PlayedInRealTimeIsTheSameSession(t *testing.T) {
 	before := c.until(func(now) bool { return true })
 	c.act("replay", session)
 	after := c.until(func(n now) bool {
-		return n.Counts[lens.Called]["Service"] == before.Counts[lens.Called]["Service"] && n.rests()
+		return n.Counts[look.Called]["Service"] == before.Counts[look.Called]["Service"] && n.rests()
 	})
 	assert.Equal(t, before.World+1, after.World)
 	var was, is lens.Session

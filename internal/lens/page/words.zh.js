@@ -34,7 +34,7 @@ export const zh = {
   },
   at: {
     sent: '发送', request: '请求', state: '状态', decoded: '解码', handed: '移交', popped: '弹出', stored: '存储', called: '调用', returned: '返回',
-    queued: '入队', taken: '取出', reconciled: '调谐', written: '写入', forgotten: 'Forget', putoff: '推迟',
+    queued: '入队', taken: '取出', reconciled: '调谐', written: '写入', decided: '决定', forgotten: 'Forget', putoff: '推迟',
   },
   what: (e) => [e.action, e.handler && `(${e.handler})`, e.kind, e.code, e.tombstone && '墓碑', e.initial && '初始列表',
     e.delay_us > 0 && `${number(e.delay_us / 1000)} 毫秒后`, e.error].filter(Boolean).join(' '),

@@ -1,4 +1,4 @@
-package lens
+package look
 
 import (
 	"fmt"
@@ -122,8 +122,8 @@ func (h *Hub) stepLocked(seq uint64) *Parked {
 	return &p
 }
 
-// stepping reports whether the gate is shut.
-func (h *Hub) stepping() bool {
+// Stepping reports whether the gate is shut.
+func (h *Hub) Stepping() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.gate.Mode == "step" && !h.gate.closing
@@ -146,9 +146,9 @@ func (h *Hub) gateLocked() GateState {
 	return s
 }
 
-// do does an act that concerns the gate.
-func (h *Hub) do(name string, body []byte) (any, error) {
-	b, err := read[struct {
+// Do does an act that concerns the gate.
+func (h *Hub) Do(name string, body []byte) (any, error) {
+	b, err := Read[struct {
 		Breakpoint
 		Seq uint64 `json:"seq"`
 		On  bool   `json:"on"`
@@ -173,7 +173,7 @@ func (h *Hub) do(name string, body []byte) (any, error) {
 		}
 	case "breakpoint":
 		if b.Breakpoint == (Breakpoint{}) {
-			return nil, fmt.Errorf("%w: a breakpoint for everything is a pause", errBadBody)
+			return nil, fmt.Errorf("%w: a breakpoint for everything is a pause", ErrBadBody)
 		}
 		g.lastID++
 		b.ID = g.lastID
@@ -183,10 +183,10 @@ func (h *Hub) do(name string, body []byte) (any, error) {
 		n := len(g.Breakpoints)
 		g.Breakpoints = slices.DeleteFunc(g.Breakpoints, func(o Breakpoint) bool { return b.ID == 0 || o.ID == b.ID })
 		if b.ID != 0 && len(g.Breakpoints) == n {
-			return nil, fmt.Errorf("%w breakpoint %d", errUnknown, b.ID)
+			return nil, fmt.Errorf("%w breakpoint %d", ErrUnknown, b.ID)
 		}
 	default:
-		return nil, fmt.Errorf("%w act %q", errUnknown, name)
+		return nil, fmt.Errorf("%w act %q", ErrUnknown, name)
 	}
 	return nil, nil
 }

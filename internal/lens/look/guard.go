@@ -1,4 +1,4 @@
-package lens
+package look
 
 import (
 	"crypto/rand"
@@ -14,7 +14,7 @@ import (
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// Guard decides who may talk to a Lens. PROTOCOL.md has the rules.
+// Guard decides who may talk to a lens. PROTOCOL.md has the rules.
 type Guard struct {
 	Token   string
 	Address net.Addr // that is listened on
