@@ -43,7 +43,12 @@ func runController(ctx context.Context, cfg *rest.Config, o *options) error {
 		registry.MustRegister(leadership.leader, leadership.slowpath)
 		opts.MayWrite = e.won
 	}
+	hub := o.lens.observe(ctx, cfg, &opts) // after the election has made its clients: Leases are not looked at
 	c, err := ingress.New(cfg, opts)
+	if err != nil {
+		return err
+	}
+	lens, err := o.lens.handler(hub, c)
 	if err != nil {
 		return err
 	}
@@ -59,6 +64,10 @@ func runController(ctx context.Context, cfg *rest.Config, o *options) error {
 	if err != nil {
 		return err
 	}
+	looking, err := serve(serving, "lens", o.lens.addr, lens)
+	if err != nil {
+		return err
+	}
 	err = e.run(ctx, c.Run)
 	if errors.Is(err, errLost) {
 		return err // at once
@@ -66,6 +75,7 @@ func runController(ctx context.Context, cfg *rest.Config, o *options) error {
 	stopServing()
 	<-metrics
 	<-health
+	<-looking
 	klog.FromContext(ctx).Info("Stopped")
 	return err
 }

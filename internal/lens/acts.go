@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 
 	"glasswatch/internal/lens/look"
@@ -41,17 +42,17 @@ type actor struct {
 	endStorm func()
 }
 
-func newActor(w *World) (*actor, error) {
-	objects, err := dynamic.NewForConfig(w.config(false))
+func newActor(cfg *rest.Config, seed int64) (*actor, error) {
+	objects, err := dynamic.NewForConfig(cfg)
 	if err != nil {
 		return nil, err
 	}
-	discover, err := discovery.NewDiscoveryClientForConfig(w.config(false))
+	discover, err := discovery.NewDiscoveryClientForConfig(cfg)
 	if err != nil {
 		return nil, err
 	}
 	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(discover))
-	return &actor{objects: objects, mapper: mapper, seed: w.options.Seed, endStorm: func() {}}, nil
+	return &actor{objects: objects, mapper: mapper, seed: seed, endStorm: func() {}}, nil
 }
 
 // apply does what kubectl apply --server-side does with some documents. It stops at the first error.

@@ -194,11 +194,11 @@ func TestBeside_StepsAreNoDifference(t *testing.T) {
 	inPair(t, Options{Beside: true}, func(p *pair) {
 		p.apply("web", 80)
 		p.settles("")
-		_, err := p.hub.Do("pause", nil)
+		_, err := p.hub.Do(context.Background(), "pause", nil)
 		require.NoError(t, err)
 		p.apply("web", 81)
 		assert.Zero(t, p.beside.Counts().Differences)
-		_, err = p.hub.Do("run", nil)
+		_, err = p.hub.Do(context.Background(), "run", nil)
 		require.NoError(t, err)
 		p.agrees(3)
 	})

@@ -53,20 +53,28 @@ func visit(t *testing.T, options Options) *visitor {
 	t.Helper()
 	l, err := New(options)
 	require.NoError(t, err)
+	t.Cleanup(l.Close) // after the requests have ended
+	v := visitHandler(t, l.Handler())
+	v.lens = l
+	return v
+}
+
+// visitHandler is visit for a handler.
+func visitHandler(t *testing.T, handler http.Handler) *visitor {
+	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	server := &http.Server{Handler: &look.Guard{Token: testToken, Address: listener.Addr(), Next: l.Handler()}}
+	server := &http.Server{Handler: &look.Guard{Token: testToken, Address: listener.Addr(), Next: handler}}
 	done := make(chan struct{})
 	go func() { defer close(done); _ = server.Serve(listener) }()
 	t.Cleanup(func() {
 		cancel()
 		_ = server.Close()
 		<-done
-		l.Close()
 		http.DefaultClient.CloseIdleConnections()
 	})
-	return &visitor{t, l, "http://" + listener.Addr().String(), ctx}
+	return &visitor{t, nil, "http://" + listener.Addr().String(), ctx}
 }
 
 func (v *visitor) request(method, path, body string) *http.Response {

@@ -72,14 +72,19 @@ func (l *Lens) World() *World {
 	return l.world
 }
 
-// Handler serves what PROTOCOL.md says, without a guard: see [Guard].
-func (l *Lens) Handler() http.Handler {
+// withPage serves the page with what it asks for.
+func withPage(mux *http.ServeMux) *http.ServeMux {
 	files, err := fs.Sub(page, "page")
 	if err != nil {
 		panic(err) // the folder is embedded above
 	}
-	mux := look.Handler(l.hub, l.view)
 	mux.Handle("GET /", http.FileServerFS(files))
+	return mux
+}
+
+// Handler serves what PROTOCOL.md says, without a guard: see [look.Guard].
+func (l *Lens) Handler() http.Handler {
+	mux := withPage(look.Handler(l.hub, l.view))
 	mux.HandleFunc("GET /api/session.go", func(w http.ResponseWriter, r *http.Request) {
 		text, err := l.GoTest()
 		if err != nil {
@@ -137,7 +142,7 @@ func (l *Lens) Do(ctx context.Context, name string, body []byte) (result any, er
 		}
 		return nil, err
 	case changes[name] == nil:
-		return l.hub.Do(name, body)
+		return l.hub.Do(ctx, name, body)
 	}
 	world := l.World()
 	l.bubble.Inside(func() { result, err = world.Do(ctx, name, body) })

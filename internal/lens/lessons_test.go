@@ -131,7 +131,7 @@ func TestLessons_DoWhatTheLensKnows(t *testing.T) {
 	for file, text := range code {
 		for _, a := range acted.FindAllStringSubmatch(text, -1) {
 			if changes[a[1]] == nil && a[1] != "reset" {
-				_, err := world.Do(a[1], []byte("{}"))
+				_, err := world.Do(t.Context(), a[1], []byte("{}"))
 				require.NotErrorIs(t, err, look.ErrUnknown, "%s: act %s", file, a[1])
 			}
 		}

@@ -125,7 +125,7 @@ func (w *World) assemble() error {
 	if err != nil {
 		return err
 	}
-	if w.acts, err = newActor(w); err != nil {
+	if w.acts, err = newActor(w.config(false), w.options.Seed); err != nil {
 		return err
 	}
 	w.services, err = newInformer[*corev1.Service](w, cfg, corev1.SchemeGroupVersion.WithResource("services"))

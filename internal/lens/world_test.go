@@ -18,7 +18,7 @@ const webService = `{apiVersion: v1, kind: Service, metadata: {name: web, annota
 
 func TestWorld_RunsInVirtualTimeAndIsSteppedFromOutside(t *testing.T) {
 	hub := look.NewHub(nil)
-	_, err := hub.Do("breakpoint", []byte(`{"at": "stored", "kind": "Ingress", "key": "default/web"}`))
+	_, err := hub.Do(context.Background(), "breakpoint", []byte(`{"at": "stored", "kind": "Ingress", "key": "default/web"}`))
 	require.NoError(t, err)
 	stepped := make(chan time.Time)
 	go func() { // outside the bubble
@@ -30,7 +30,7 @@ func TestWorld_RunsInVirtualTimeAndIsSteppedFromOutside(t *testing.T) {
 				<-changes
 			}
 		}
-		_, _ = hub.Do("run", nil)
+		_, _ = hub.Do(context.Background(), "run", nil)
 		stepped <- time.Now()
 	}()
 	synctest.Test(t, func(t *testing.T) {
@@ -64,7 +64,7 @@ func TestWorld_ClosesWhileTheGateIsShut(t *testing.T) {
 			require.NoError(t, w.acts.storm(Storm{Objects: 10, Changes: 100, PerSecond: 100}))
 			require.NoError(t, w.setFault(look.Fault{Name: "slow", On: true, Millis: maxMillis}))
 			time.Sleep(200 * time.Millisecond)
-			_, err = hub.Do("pause", nil)
+			_, err = hub.Do(context.Background(), "pause", nil)
 			require.NoError(t, err)
 			w.Close()
 		})

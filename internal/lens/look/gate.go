@@ -1,6 +1,7 @@
 package look
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sync"
@@ -146,8 +147,11 @@ func (h *Hub) gateLocked() GateState {
 	return s
 }
 
-// Do does an act that concerns the gate.
-func (h *Hub) Do(name string, body []byte) (any, error) {
+// GateActs are the acts of a hub.
+var GateActs = []string{"pause", "step", "run", "mute", "breakpoint", "clear"}
+
+// Do does one of them.
+func (h *Hub) Do(_ context.Context, name string, body []byte) (any, error) {
 	b, err := Read[struct {
 		Breakpoint
 		Seq uint64 `json:"seq"`

@@ -12,6 +12,8 @@ type View struct {
 	Enqueuer  string // the name of the handlers that queue keys
 	// Can has the acts that Do knows; nil is all.
 	Can []string
+	// Note is something to be warned of; the page has the words. "lease": a leader that is held back may lose its Lease.
+	Note string
 	// Do does one of them. The result is for JSON, or nil.
 	Do func(ctx context.Context, act string, body []byte) (any, error)
 	// Server says how the API server is; nil if it is not in this process.
@@ -60,7 +62,8 @@ type Snapshot struct {
 	News
 	World    int                 `json:"world"`
 	Options  any                 `json:"options"`
-	Can      []string            `json:"can,omitempty"`
+	Can      []string            `json:"can"` // null is all
+	Note     string              `json:"note,omitempty"`
 	Contents map[string]Contents `json:"contents"`
 }
 
@@ -82,7 +85,7 @@ func (v *View) snapshot(h *Hub) Snapshot {
 	for resource, in := range v.Informers {
 		contents[resource] = in.contents()
 	}
-	s := Snapshot{v.tick(h, 0, nil), v.Number, v.Options, v.Can, contents}
+	s := Snapshot{v.tick(h, 0, nil), v.Number, v.Options, v.Can, v.Note, contents}
 	events, _ := h.All()
 	for len(events) > 0 && events[len(events)-1].Seq > s.Seq {
 		events = events[:len(events)-1] // it came meanwhile
