@@ -50,7 +50,7 @@ func (f *lensFlags) observe(ctx context.Context, cfg *rest.Config, opts *ingress
 	if f.addr == "" {
 		return nil
 	}
-	hub, log := look.NewHub(nil), opts.Observe
+	hub, log := look.NewHub(), opts.Observe
 	context.AfterFunc(ctx, hub.Close) // what is held back must not keep the program from ending
 	opts.Observe = func(events ...look.Event) {
 		if log != nil {
@@ -75,9 +75,10 @@ func (f *lensFlags) handler(hub *look.Hub, c *ingress.Controller) (http.Handler,
 		return nil, fmt.Errorf("--lens-token-file: %w", err)
 	}
 	view := c.View()
-	view.Number, view.Can, view.Do = 1, []string{}, hub.Do
+	view.Can = []string{}
 	if f.step {
 		view.Can, view.Note = look.GateActs, "lease"
 	}
-	return look.ForPrograms(token, look.Handler(hub, func() *look.View { return view })), nil
+	hub.Begin(view)
+	return look.ForPrograms(token, look.Handler(hub)), nil
 }

@@ -149,7 +149,7 @@ func (o *options) open() (handler http.Handler, close func(), err error) {
 			return nil, nil, fmt.Errorf("--session: %w", err)
 		}
 	}
-	l, err := lens.NewIn(nil, session)
+	l, err := lens.Play(session, false)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,12 +1,12 @@
 package lens
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"path"
 	"strings"
 	"sync"
 
@@ -55,26 +55,32 @@ func newActor(cfg *rest.Config, seed int64) (*actor, error) {
 	return &actor{objects: objects, mapper: mapper, seed: seed, endStorm: func() {}}, nil
 }
 
+// documents is the body of an apply.
+type documents struct {
+	YAML string `json:"yaml"`
+}
+
 // apply does what kubectl apply --server-side does with some documents. It stops at the first error.
-func (a *actor) apply(ctx context.Context, documents string) (applied []look.Ref, err error) {
-	decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(documents), 4096)
+func (a *actor) apply(ctx context.Context, body documents) (any, error) {
+	var applied []look.Ref
+	decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(body.YAML), 4096)
 	for {
 		obj := &unstructured.Unstructured{}
 		if err := decoder.Decode(obj); errors.Is(err, io.EOF) {
-			return applied, nil
+			return map[string][]look.Ref{"applied": applied}, nil
 		} else if err != nil {
-			return applied, fmt.Errorf("%w: %w", look.ErrBadBody, err)
+			return nil, fmt.Errorf("%w: %w", look.ErrBadBody, err)
 		}
 		if len(obj.Object) == 0 {
 			continue
 		}
 		client, err := a.client(obj.GroupVersionKind(), obj.GetNamespace())
 		if err != nil {
-			return applied, err
+			return nil, err
 		}
 		got, err := client.Apply(ctx, obj.GetName(), obj, metav1.ApplyOptions{FieldManager: fieldManager, Force: true})
 		if err != nil {
-			return applied, err
+			return nil, err
 		}
 		key := look.NameOf(listwatch.KeyOf(got))
 		applied = append(applied, look.Ref{Kind: got.GetKind(), Key: key, RV: got.GetResourceVersion()})
@@ -90,24 +96,23 @@ func (a *actor) client(kind schema.GroupVersionKind, namespace string) (dynamic.
 	if mapping.Scope.Name() == meta.RESTScopeNameRoot {
 		return a.objects.Resource(mapping.Resource), nil
 	}
-	return a.objects.Resource(mapping.Resource).Namespace(cmp.Or(namespace, metav1.NamespaceDefault)), nil
+	if namespace == "" || namespace == "." { // path.Dir of a bare name
+		namespace = metav1.NamespaceDefault
+	}
+	return a.objects.Resource(mapping.Resource).Namespace(namespace), nil
 }
 
 // remove deletes an object of a kind, written as Service or services.
-func (a *actor) remove(ctx context.Context, ref look.Ref) error {
+func (a *actor) remove(ctx context.Context, ref look.Ref) (any, error) {
 	kind, err := a.mapper.KindFor(schema.GroupVersionResource{Resource: strings.ToLower(ref.Kind)})
 	if err != nil {
-		return fmt.Errorf("%w: %w", look.ErrBadBody, err)
+		return nil, fmt.Errorf("%w: %w", look.ErrBadBody, err)
 	}
-	namespace, name, namespaced := strings.Cut(ref.Key, "/")
-	if !namespaced {
-		namespace, name = "", ref.Key
-	}
-	client, err := a.client(kind, namespace)
+	client, err := a.client(kind, path.Dir(ref.Key))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return client.Delete(ctx, name, metav1.DeleteOptions{})
+	return nil, client.Delete(ctx, path.Base(ref.Key), metav1.DeleteOptions{})
 }
 
 // Storm is many changes of Services storm/s-0, s-1 …
@@ -123,9 +128,9 @@ const (
 )
 
 // storm replaces the storm that there is. The zero Storm only ends it.
-func (a *actor) storm(s Storm) error {
+func (a *actor) storm(_ context.Context, s Storm) (any, error) {
 	if s.Objects < 0 || s.Objects > stormMost || s.Changes < 0 || s.PerSecond < 0 || s.PerSecond > stormMost {
-		return fmt.Errorf("%w: want objects and per_second in 0 … %d, and changes of 0 or more", look.ErrBadBody, stormMost)
+		return nil, fmt.Errorf("%w: want objects and per_second in 0 … %d, and changes of 0 or more", look.ErrBadBody, stormMost)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -136,7 +141,7 @@ func (a *actor) storm(s Storm) error {
 	if s.Objects > 0 {
 		a.storming.Go(func() { a.rage(ctx, s) })
 	}
-	return nil
+	return nil, nil
 }
 
 // rage creates the objects, then changes some at random. What fails is left.

@@ -19,6 +19,7 @@ import (
 type pair struct {
 	t *testing.T
 	*World
+	beside *beside.Beside
 }
 
 // inPairs plays a story with each queue and each way to list.
@@ -33,12 +34,12 @@ func inPairs(t *testing.T, story func(p *pair)) {
 
 func inPair(t *testing.T, o Options, story func(p *pair)) {
 	synctest.Test(t, func(t *testing.T) {
-		hub := look.NewHub(nil)
-		w, err := NewWorld(hub, Session{Options: o}, true)
+		w, err := NewWorld(look.NewHub(), o, true)
 		require.NoError(t, err)
+		w.Start(Session{})
 		defer w.Close()
 		synctest.Wait()
-		story(&pair{t, w})
+		story(&pair{t, w, w.beside})
 	})
 }
 
@@ -74,7 +75,7 @@ func (p *pair) settles(key string) beside.Report {
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	require.Fail(p.t, "never quiet", "%+v, %+v", p.beside.Report(key), p.view().State(p.hub))
+	require.Fail(p.t, "never quiet", "%+v, %+v", p.beside.Report(key), p.hub.Snapshot().State)
 	return beside.Report{}
 }
 
@@ -156,7 +157,7 @@ var sameStories = map[string]struct {
 		p.fault("expire")
 	}},
 	"slow": {20, func(p *pair) {
-		p.act("fault", `{"name": "slow", "on": true, "ms": 3000, "handler": "beside"}`)
+		p.act("fault", `{"name": "slow", "on": true, "ms": 3000, "handler": "audit"}`)
 		p.act("storm", `{"objects": 5, "changes": 20, "per_second": 0}`)
 		time.Sleep(10 * time.Second)
 		p.mend("slow")
@@ -194,11 +195,11 @@ func TestBeside_StepsAreNoDifference(t *testing.T) {
 	inPair(t, Options{Beside: true}, func(p *pair) {
 		p.apply("web", 80)
 		p.settles("")
-		_, err := p.hub.Do(context.Background(), "pause", nil)
+		_, err := p.hub.Do("pause", nil)
 		require.NoError(t, err)
 		p.apply("web", 81)
 		assert.Zero(t, p.beside.Counts().Differences)
-		_, err = p.hub.Do(context.Background(), "run", nil)
+		_, err = p.hub.Do("run", nil)
 		require.NoError(t, err)
 		p.agrees(3)
 	})
@@ -208,7 +209,7 @@ func TestBeside_FindsTheFirstDifference(t *testing.T) {
 	inPairs(t, func(p *pair) {
 		p.apply("web", 80)
 		p.agrees(2)
-		require.NoError(p.t, p.services.RemoveHandler(p.compared[0])) // ours is told of nothing any more
+		p.World.beside = nil // of our handler nothing is recorded any more
 		p.apply("web", 81)
 		r := p.settles("default/web")
 		p.apply("other", 80)

@@ -12,8 +12,6 @@ import (
 
 	"glasswatch/internal/apiserver"
 	"glasswatch/internal/lens/look"
-	"glasswatch/listwatch"
-	"glasswatch/sharedinformer"
 )
 
 var (
@@ -101,15 +99,15 @@ func isFor(f look.Fault, handler string) bool {
 }
 
 // setFault switches a fault on or off. On again changes its numbers.
-func (w *World) setFault(fault look.Fault) error {
+func (w *World) setFault(_ context.Context, fault look.Fault) (any, error) {
 	kind, known := faultKinds[fault.Name]
 	switch {
 	case !known:
-		return fmt.Errorf("%w: fault %q", look.ErrUnknown, fault.Name)
+		return nil, fmt.Errorf("%w: fault %q", look.ErrUnknown, fault.Name)
 	case fault.Millis < 0 || fault.Millis > maxMillis:
-		return fmt.Errorf("%w: want ms in 0 … %d, got %d", look.ErrBadBody, maxMillis, fault.Millis)
+		return nil, fmt.Errorf("%w: want ms in 0 … %d, got %d", look.ErrBadBody, maxMillis, fault.Millis)
 	case fault.On && fault.Name == "panic" && utilruntime.ReallyCrash:
-		return errPanics
+		return nil, errPanics
 	}
 	server := w.backend.server.Faults()
 	if !kind.once {
@@ -125,7 +123,7 @@ func (w *World) setFault(fault look.Fault) error {
 		kind.start(server)
 	}
 	w.hub.Wake()
-	return nil
+	return nil, nil
 }
 
 // strike is slow, or panics, when a fault wants that of a handler.
@@ -133,24 +131,5 @@ func (f *faults) strike(handler string) {
 	f.wait(context.Background(), "slow", handler)
 	if isFor(f.all()["panic"], handler) {
 		panic(errInjected)
-	}
-}
-
-// pace is how long a call of a handler takes in virtual time. Two handlers that would queue a key at the same moment
-// then always do it in the same order. No multiple of one is soon one of the other, or of a millisecond.
-var pace = map[string]time.Duration{"Service": 1_009_013, "Ingress": 1_621_031}
-
-// faulty makes a handler slow, or panic, when a fault wants it.
-func faulty[T listwatch.Object](
-	next sharedinformer.Handler[T], name string, faults *faults, pace time.Duration,
-) sharedinformer.Handler[T] {
-	before := func() {
-		time.Sleep(pace)
-		faults.strike(name)
-	}
-	return sharedinformer.HandlerFuncs[T]{
-		AddFunc:    func(obj T, initial bool) { before(); next.OnAdd(obj, initial) },
-		UpdateFunc: func(was, is T) { before(); next.OnUpdate(was, is) },
-		DeleteFunc: func(d sharedinformer.Deletion[T]) { before(); next.OnDelete(d) },
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"net/http"
 	"sync"
+	"sync/atomic"
 
 	"glasswatch/internal/lens/look"
 )
@@ -15,61 +16,44 @@ var page embed.FS
 
 // Lens serves a world, and what can be done with it.
 type Lens struct {
-	hub    *look.Hub
-	bubble *look.Bubble // that the worlds are in, or nil
-
+	hub       *look.Hub
+	virtual   bool
+	world     atomic.Pointer[World]
 	resetting sync.Mutex // held while one world gives way to another
-
-	mu     sync.Mutex // protects what follows
-	world  *World
-	worlds int // how many there were
 }
 
 // New starts a world. Close it.
-func New(options Options) (*Lens, error) { return NewIn(nil, Session{Options: options}) }
+func New(options Options) (*Lens, error) { return Play(Session{Options: options}, false) }
 
-// NewIn starts a world in a bubble, if that is not nil, and does there what a session says.
-func NewIn(bubble *look.Bubble, s Session) (*Lens, error) {
-	l := &Lens{hub: look.NewHub(bubble), bubble: bubble}
+// Play starts a world, and does there what a session says. In a testing/synctest bubble all worlds are virtual. What is
+// called of the lens must then be called there.
+func Play(s Session, virtual bool) (*Lens, error) {
+	l := &Lens{hub: look.NewHub(), virtual: virtual}
 	return l, l.begin(s)
 }
 
 // begin closes the world that there is, and starts another.
-func (l *Lens) begin(s Session) (err error) {
+func (l *Lens) begin(s Session) error {
 	if err := s.Options.validate(); err != nil {
 		return err
 	}
 	l.resetting.Lock()
 	defer l.resetting.Unlock()
 	l.Close()
-	var world *World
-	l.bubble.Inside(func() {
-		l.hub.Restart()
-		world, err = NewWorld(l.hub, s, l.bubble != nil)
-	})
+	world, err := NewWorld(l.hub, s.Options, l.virtual)
 	if err != nil {
 		return err
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.world = world
-	l.worlds++
-	l.hub.Wake()
+	l.world.Store(world)
+	world.Start(s)
 	return nil
 }
 
 // Close ends the world. Streams end with their requests.
 func (l *Lens) Close() {
-	if world := l.World(); world != nil {
-		l.bubble.Inside(world.Close)
+	if world := l.world.Load(); world != nil {
+		world.Close()
 	}
-}
-
-// World returns the one that is looked at.
-func (l *Lens) World() *World {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.world
 }
 
 // withPage serves the page with what it asks for.
@@ -82,9 +66,13 @@ func withPage(mux *http.ServeMux) *http.ServeMux {
 	return mux
 }
 
+func serveAct(mux *http.ServeMux, name string, do act) {
+	look.Act(mux, name, func(r *http.Request, body []byte) (any, error) { return do(r.Context(), body) })
+}
+
 // Handler serves what PROTOCOL.md says, without a guard: see [look.Guard].
 func (l *Lens) Handler() http.Handler {
-	mux := withPage(look.Handler(l.hub, l.view))
+	mux := withPage(look.Handler(l.hub))
 	mux.HandleFunc("GET /api/session.go", func(w http.ResponseWriter, r *http.Request) {
 		text, err := l.GoTest()
 		if err != nil {
@@ -95,63 +83,40 @@ func (l *Lens) Handler() http.Handler {
 		_, _ = w.Write(text)
 	})
 	mux.HandleFunc("GET /api/session", look.JSON(func(*http.Request) (any, error) { return l.Session(), nil }))
-	mux.HandleFunc("GET /api/beside", look.JSON(func(r *http.Request) (report any, err error) {
-		world := l.World()
-		if world.beside == nil {
-			return nil, errNotBeside
+	mux.HandleFunc("GET /api/beside", look.JSON(func(r *http.Request) (any, error) {
+		if b := l.world.Load().beside; b != nil {
+			return b.Report(r.URL.Query().Get("key")), nil
 		}
-		l.bubble.Inside(func() { report = world.beside.Report(r.URL.Query().Get("key")) })
-		return report, nil
+		return nil, errNotBeside
 	}))
-	return mux
-}
-
-// view is that of the world that is looked at.
-func (l *Lens) view() *look.View {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	view := l.world.view()
-	view.Number, view.Do = l.worlds, l.Do
-	return view
-}
-
-// Do does what POST /act/NAME does. The result is for JSON, or nil.
-func (l *Lens) Do(ctx context.Context, name string, body []byte) (result any, err error) {
-	switch {
-	case name == "reset":
-		options, err := look.Read[Options](body)
-		if err == nil {
-			err = l.begin(Session{Options: options})
-		}
-		return nil, err
-	case name == "replay":
+	for name := range changes {
+		serveAct(mux, name, func(ctx context.Context, body []byte) (any, error) {
+			return l.world.Load().Do(ctx, name, body)
+		})
+	}
+	serveAct(mux, "reset", reading(func(_ context.Context, o Options) (any, error) {
+		return nil, l.begin(Session{Options: o})
+	}))
+	serveAct(mux, "replay", func(_ context.Context, body []byte) (any, error) {
 		s, err := ReadSession(body)
 		if err == nil {
 			err = l.begin(s)
 		}
 		return nil, err
-	case name == "beside":
-		on, err := look.Read[struct {
-			On bool `json:"on"`
-		}](body)
-		if err == nil {
-			world := l.World()
-			options := world.options
-			options.Beside = on.On
-			err = l.begin(Session{Options: options})
-		}
-		return nil, err
-	case changes[name] == nil:
-		return l.hub.Do(ctx, name, body)
-	}
-	world := l.World()
-	l.bubble.Inside(func() { result, err = world.Do(ctx, name, body) })
-	return result, err
+	})
+	serveAct(mux, "beside", reading(func(_ context.Context, body struct{ On bool }) (any, error) {
+		options := l.world.Load().options
+		options.Beside = body.On
+		return nil, l.begin(Session{Options: options})
+	}))
+	return mux
+}
+
+// Gate says whether something is parked, and tells of the next change: virtual time must stand still meanwhile.
+func (l *Lens) Gate() (isParked bool, changed <-chan struct{}) {
+	changed = l.hub.Changes()
+	return l.hub.HasParked(), changed
 }
 
 // Session returns what was done in this world so far.
-func (l *Lens) Session() (s Session) {
-	world := l.World()
-	l.bubble.Inside(func() { s = world.Session() })
-	return s
-}
+func (l *Lens) Session() Session { return l.world.Load().Session() }

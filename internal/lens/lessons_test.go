@@ -120,7 +120,7 @@ func TestLessons_NameFilesAndFunctionsThatAreThere(t *testing.T) {
 }
 
 func TestLessons_DoWhatTheLensKnows(t *testing.T) {
-	world := look.NewHub(nil)
+	hub := look.NewHub()
 	code := map[string]string{}
 	for _, l := range readLessons(t) {
 		code[l.file] = l.code
@@ -131,7 +131,7 @@ func TestLessons_DoWhatTheLensKnows(t *testing.T) {
 	for file, text := range code {
 		for _, a := range acted.FindAllStringSubmatch(text, -1) {
 			if changes[a[1]] == nil && a[1] != "reset" {
-				_, err := world.Do(t.Context(), a[1], []byte("{}"))
+				_, err := hub.Do(a[1], []byte("{}"))
 				require.NotErrorIs(t, err, look.ErrUnknown, "%s: act %s", file, a[1])
 			}
 		}

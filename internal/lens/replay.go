@@ -79,11 +79,12 @@ func describe(e look.Event, versions []int) string {
 
 // Replay plays a session in a world of its own, to its end. It is meant for a testing/synctest bubble.
 func Replay(s Session) (Observed, error) {
-	hub := look.NewHub(nil)
-	w, err := NewWorld(hub, s, true)
+	hub := look.NewHub()
+	w, err := NewWorld(hub, s.Options, true)
 	if err != nil {
 		return nil, err
 	}
+	w.Start(s)
 	defer w.Close()
 	w.playing.Wait()
 	w.await(s.End)

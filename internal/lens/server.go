@@ -132,7 +132,7 @@ func (w *watchWriter) Write(frame []byte) (int, error) {
 // report tells who looks on. The hub is not told of what is sent to client-go's informers.
 func (w *watchWriter) report(e look.Event) {
 	if b := w.backend.beside; b != nil && e.Key != "" {
-		b.Sent(w.side, beside.Object{Kind: e.Kind, Key: e.Key}, e.Action, e.RV, e.Error != "")
+		b.Record(w.side, e)
 	}
 	if w.side == beside.Ours {
 		w.backend.hub.Report(e)
@@ -161,8 +161,14 @@ func (w *watchWriter) read(frame []byte) look.Event {
 	return e
 }
 
-// pipelineAgent tells the requests of the pipeline from those of acts, which nothing delays.
-const pipelineAgent = "glasswatch-lens"
+// These agents tell the requests of the informers from those of acts, which nothing delays.
+const (
+	pipelineAgent = "glasswatch-lens"
+	besideAgent   = "glasswatch-lens-beside"
+)
+
+// sides tells by the agent whose request it is.
+var sides = map[string]int{pipelineAgent: beside.Ours, besideAgent: beside.ClientGo}
 
 // kindOf has the kinds that are watched.
 var kindOf = map[string]string{"services": "Service", "ingresses": "Ingress"}

@@ -27,25 +27,36 @@ type Action struct {
 	Body json.RawMessage `json:"body"`
 }
 
-// momentPatience is how long after its time a moment is waited for. If less is observed by then, the sessions differ.
-const momentPatience = 10 * time.Second
+// act is something that can be done. The result is for JSON, or nil.
+type act func(ctx context.Context, body []byte) (any, error)
 
-// momentSpread keeps two actions from having the same fraction of a millisecond in virtual time. What follows the first
-// after some milliseconds then never comes at the very moment of the second.
-const momentSpread = 7_001 * time.Nanosecond
-
-// reached reports whether as much was observed as at a moment. In real time it waits for the time as well, for people
-// who look on. In virtual time that would be too late: what takes no time there took some when the session was made,
-// and a key that is retried would be retried more often meanwhile.
-func (w *World) reached(m look.Moment) bool {
-	now := w.hub.Moment()
-	late := time.Duration(now.Micros-m.Micros) * time.Microsecond
-	for at, n := range m.After {
-		if now.After[at] < n && late < momentPatience {
-			return false
+// reading is an act that reads its body.
+func reading[T any](do func(context.Context, T) (any, error)) act {
+	return func(ctx context.Context, text []byte) (any, error) {
+		body, err := look.Read[T](text)
+		if err != nil {
+			return nil, err
 		}
+		return do(ctx, body)
 	}
-	return late >= 0 || w.virtual && m.After != nil
+}
+
+// changes are the acts that are in a session. The others change when things happen, not what.
+var changes = map[string]func(w *World) act{
+	"apply":  func(w *World) act { return reading(w.acts.apply) },
+	"delete": func(w *World) act { return reading(w.acts.remove) },
+	"storm":  func(w *World) act { return reading(w.acts.storm) },
+	"fault":  func(w *World) act { return reading(w.setFault) },
+}
+
+// Do does one of them.
+func (w *World) Do(ctx context.Context, name string, body []byte) (any, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if json.Valid(body) {
+		w.actions = append(w.actions, Action{w.hub.Moment(), name, slices.Clone(body)})
+	}
+	return changes[name](w)(context.WithoutCancel(ctx), body)
 }
 
 // ReadSession reads a session that can be played.
@@ -79,8 +90,16 @@ func (w *World) play(s Session) {
 	}
 }
 
-// await returns false if the world ended before that moment. In virtual time nothing else happens when it returns: a
-// sleep ends when all goroutines wait.
+const (
+	// momentPatience is how long after its time a moment is waited for. If less is observed by then, the sessions differ.
+	momentPatience = 10 * time.Second
+	// momentSpread keeps two actions from having the same fraction of a millisecond in virtual time. What follows the
+	// first after some milliseconds then never comes at the very moment of the second.
+	momentSpread = 7_001 * time.Nanosecond
+)
+
+// await waits until as much was observed as at a moment. It returns false if the world ended before. In virtual time
+// nothing else happens when it returns: a sleep ends when all goroutines wait.
 func (w *World) await(m look.Moment) bool {
 	for w.ctx.Err() == nil && !w.reached(m) {
 		time.Sleep(time.Millisecond)
@@ -89,40 +108,16 @@ func (w *World) await(m look.Moment) bool {
 	return w.ctx.Err() == nil
 }
 
-// Do does an act that is in the session. The others change when things happen, not what.
-func (w *World) Do(ctx context.Context, name string, body []byte) (any, error) {
-	w.acting.Lock()
-	defer w.acting.Unlock()
-	if json.Valid(body) {
-		w.mu.Lock()
-		w.actions = append(w.actions, Action{w.hub.Moment(), name, slices.Clone(body)})
-		w.mu.Unlock()
-	}
-	return changes[name](context.WithoutCancel(ctx), w, body)
-}
-
-// changes are the acts that are in a session.
-var changes = map[string]func(ctx context.Context, w *World, body []byte) (any, error){
-	"apply": change(func(ctx context.Context, w *World, body struct {
-		YAML string `json:"yaml"`
-	}) (any, error) {
-		applied, err := w.acts.apply(ctx, body.YAML)
-		return map[string][]look.Ref{"applied": applied}, err
-	}),
-	"delete": change(func(ctx context.Context, w *World, ref look.Ref) (any, error) { return nil, w.acts.remove(ctx, ref) }),
-	"storm":  change(func(_ context.Context, w *World, s Storm) (any, error) { return nil, w.acts.storm(s) }),
-	"fault":  change(func(_ context.Context, w *World, f look.Fault) (any, error) { return nil, w.setFault(f) }),
-}
-
-// change reads the body.
-func change[T any](
-	do func(context.Context, *World, T) (any, error),
-) func(context.Context, *World, []byte) (any, error) {
-	return func(ctx context.Context, w *World, text []byte) (any, error) {
-		body, err := look.Read[T](text)
-		if err != nil {
-			return nil, err
+// reached reports whether as much was observed as at a moment. In real time it waits for the time as well, for people
+// who look on. In virtual time that would be too late: what takes no time there took some when the session was made,
+// and a key that is retried would be retried more often meanwhile.
+func (w *World) reached(m look.Moment) bool {
+	now := w.hub.Moment()
+	late := time.Duration(now.Micros-m.Micros) * time.Microsecond
+	for at, n := range m.After {
+		if now.After[at] < n && late < momentPatience {
+			return false
 		}
-		return do(ctx, w, body)
 	}
+	return late >= 0 || w.virtual && m.After != nil
 }

@@ -102,5 +102,5 @@ func TestReset_BeginsAnotherWorld(t *testing.T) {
 }
 
 func services(v *visitor) *look.Observed[*corev1.Service] {
-	return v.lens.world.services
+	return v.lens.world.Load().services
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"sync"
 	"time"
 
@@ -20,7 +19,6 @@ import (
 
 	"glasswatch/controller"
 	"glasswatch/controller/ingress"
-	"glasswatch/indexer"
 	"glasswatch/internal/lens/beside"
 	"glasswatch/internal/lens/look"
 	"glasswatch/listwatch"
@@ -52,116 +50,132 @@ func (o *Options) validate() error {
 	return nil
 }
 
-// enqueuer is the handler that queues keys, auditor one that does nothing, to be slowed and made to panic.
-const (
-	enqueuer = "enqueue"
-	auditor  = "audit"
-)
-
 // World is what is looked at: an API server, two informers and the ingress controller.
 type World struct {
-	hub       *look.Hub
-	virtual   bool // in a testing/synctest bubble, in which a handler takes some time: see pace
-	backend   *backend
-	options   Options
-	acts      *actor
-	services  *look.Observed[*corev1.Service]
-	ingresses *look.Observed[*networkingv1.Ingress]
-	beside    *beside.Beside                 // nil if client-go's informers do not run
-	compared  []*sharedinformer.Registration // of ours, with it
-	loop      *controller.Controller[listwatch.Key]
-	ctx       context.Context // of all that runs
-	end       context.CancelFunc
-	running   sync.WaitGroup
-	playing   sync.WaitGroup // what a session says
-	events    record.EventBroadcaster
-	closing   sync.Once
+	*pipeline
+	options    Options
+	virtual    bool // in a testing/synctest bubble, in which a handler takes some time: see pace
+	backend    *backend
+	services   *look.Observed[*corev1.Service]
+	ingresses  *look.Observed[*networkingv1.Ingress]
+	reconciler *ingress.Reconciler
+	events     record.EventBroadcaster
+	beside     *beside.Beside // nil if client-go's informers do not run
+	playing    sync.WaitGroup // what a session says
+	closing    sync.Once
 
-	acting  sync.Mutex // held while something is done, so that actions has the order of what was done
-	mu      sync.Mutex // protects what follows
+	mu      sync.Mutex // protects what follows, and is held while something is done
 	actions []Action
 }
 
-// NewWorld starts a world whose observers report to hub, and does there what a session says. Close it.
-func NewWorld(hub *look.Hub, s Session, virtual bool) (*World, error) {
-	options := s.Options
+// NewWorld makes a world whose observers report to hub. Start it, and close it.
+func NewWorld(hub *look.Hub, options Options, virtual bool) (*World, error) {
 	if err := options.validate(); err != nil {
 		return nil, err
 	}
-	w := &World{hub: hub, virtual: virtual, options: options, actions: []Action{}}
-	w.backend = newBackend(hub, options)
-	if options.Beside {
-		w.beside = w.newBeside()
-		w.backend.beside = w.beside
+	w := &World{virtual: virtual, options: options, backend: newBackend(hub, options), actions: []Action{}}
+	reconcile := func(ctx context.Context, key listwatch.Key) (controller.Result, error) {
+		return w.reconciler.Reconcile(ctx, key)
 	}
-	w.ctx, w.end = context.WithCancel(context.Background())
-	if err := w.assemble(); err != nil {
+	var err error
+	if w.pipeline, err = newPipeline(hub, w.config("lens-acts"), options.Seed, options.Workers, reconcile); err != nil {
 		return nil, err
 	}
-	w.playing.Go(func() { w.play(s) })
-	return w, nil
-}
-
-// config is for clients of the server. Those of the pipeline are observed.
-func (w *World) config(pipeline bool) *rest.Config {
-	c := &rest.Config{Host: "http://lens.invalid", Dial: w.backend.dial, QPS: -1, UserAgent: "glasswatch-lens-acts"}
-	if pipeline {
-		c.UserAgent = pipelineAgent
-		c.WrapTransport = func(next http.RoundTripper) http.RoundTripper {
-			return &look.Transport{Next: next, Hub: w.hub, Kinds: kindOf, Patient: true}
+	w.view.Options, w.view.Add = options, w.tell
+	cfg := w.watch(w.config(pipelineAgent), kindOf, true)
+	w.services, err = newInformer[*corev1.Service](w, cfg, corev1.SchemeGroupVersion.WithResource("services"))
+	if err != nil {
+		return nil, err
+	}
+	gvr := networkingv1.SchemeGroupVersion.WithResource("ingresses")
+	if w.ingresses, err = newInformer[*networkingv1.Ingress](w, cfg, gvr); err != nil {
+		return nil, err
+	}
+	if options.Beside {
+		if err := w.addBeside(); err != nil {
+			return nil, err
 		}
 	}
-	return c
+	return w, w.addReconciler(cfg)
 }
 
-// assemble makes the layers and starts them.
-func (w *World) assemble() error {
-	cfg := w.config(true)
+// config is for clients of the server, which knows them by their names.
+func (w *World) config(agent string) *rest.Config {
+	return &rest.Config{Host: "http://lens.invalid", Dial: w.backend.dial, QPS: -1, UserAgent: agent}
+}
+
+// newInformer makes an informer that reports what passes.
+func newInformer[T listwatch.Object](
+	w *World, cfg *rest.Config, gvr schema.GroupVersionResource,
+) (*look.Observed[T], error) {
+	lw, err := listwatch.NewForConfig[T](cfg, gvr, listwatch.Options{Decoder: memo.New(memo.Options{})})
+	if err != nil {
+		return nil, err
+	}
+	opts := sharedinformer.Options[T]{
+		Resource: gvr.GroupResource(), ResyncPeriod: time.Duration(w.options.Resync) * time.Millisecond,
+	}
+	if w.options.Queue == "perkey" {
+		opts.Queue = sharedinformer.PerKey
+	}
+	opts.Reflector = reflector.Options{
+		DisableStreamingList: w.options.Paged,
+		// Nobody wants to wait for more. Without jitter a session can be played again.
+		Backoff: reflector.Backoff{Base: 200 * time.Millisecond, Max: 2 * time.Second, Jitter: -1},
+		// While something is parked, neither side gives up.
+		SilenceTimeout: time.Hour, MinWatchTimeout: time.Hour,
+	}
+	return addInformer(w.pipeline, listwatch.ListerWatcher[T](lw), kindOf[gvr.Resource], opts, w.report)
+}
+
+// pace is how long a call of a handler takes in virtual time. Two handlers that would queue a key at the same moment
+// then always do it in the same order. No multiple of one is soon one of the other, or of a millisecond.
+var pace = map[string]time.Duration{"Service": 1_009_013, "Ingress": 1_621_031}
+
+// report takes what an informer reports. A handler that is about to be called is slow, or panics, when a fault wants it:
+// what its observer does is a part of the call.
+func (w *World) report(events ...look.Event) {
+	w.hub.Report(events...)
+	if len(events) == 0 || events[0].At != look.Called {
+		return
+	}
+	if w.virtual {
+		time.Sleep(pace[events[0].Kind])
+	}
+	if w.beside != nil && events[0].Handler == auditor {
+		w.beside.Record(beside.Ours, events[0])
+	}
+	w.backend.faults.strike(events[0].Handler)
+}
+
+// addReconciler makes the ingress controller's.
+func (w *World) addReconciler(cfg *rest.Config) error {
 	client, err := networkingv1client.NewForConfig(cfg)
 	if err != nil {
 		return err
 	}
-	events, err := typedcorev1.NewForConfig(w.config(false))
+	events, err := typedcorev1.NewForConfig(w.config("lens-events"))
 	if err != nil {
-		return err
-	}
-	if w.acts, err = newActor(w.config(false), w.options.Seed); err != nil {
-		return err
-	}
-	w.services, err = newInformer[*corev1.Service](w, cfg, corev1.SchemeGroupVersion.WithResource("services"))
-	if err != nil {
-		return err
-	}
-	gvr := networkingv1.SchemeGroupVersion.WithResource("ingresses")
-	if w.ingresses, err = newInformer[*networkingv1.Ingress](w, cfg, gvr); err != nil {
 		return err
 	}
 	w.events = record.NewBroadcaster()
+	w.events.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: events.Events("")})
 	recorder := w.events.NewRecorder(scheme.Scheme, corev1.EventSource{Component: ingress.FieldManager})
 	rules := ingress.Config{
 		AnnotationPrefix: ingress.DefaultAnnotationPrefix, Class: ingress.DefaultClass, Host: ingress.DefaultHost,
 	}
-	reconciler, err := ingress.NewReconciler(rules, w.services.Store(), w.ingresses.Store(), client, recorder)
-	if err != nil {
-		return err
-	}
-	w.loop = controller.New[listwatch.Key](reconciler, controller.Options[listwatch.Key]{
-		Name: "ingress", Workers: w.options.Workers, DrainTimeout: -1,
-		Observe: func(o controller.Observation[listwatch.Key]) { w.hub.Report(look.OfController(o)) },
-	})
-	if err := errors.Join(addHandlers(w, w.services), addHandlers(w, w.ingresses)); err != nil {
-		return err
-	}
-	w.events.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: events.Events("")})
+	w.reconciler, err = ingress.NewReconciler(rules, w.services.Store(), w.ingresses.Store(), client, recorder)
+	return err
+}
+
+// Start runs the world, and does there what a session says.
+func (w *World) Start(s Session) {
+	w.start()
 	w.running.Go(func() { w.backend.run(w.ctx) })
-	for _, run := range []func(context.Context) error{w.services.Run, w.ingresses.Run} {
-		w.running.Go(func() { _ = run(w.ctx) }) // the error is for a second Run
-	}
-	w.running.Go(func() { _ = w.loop.Run(w.ctx) }) // nothing is drained
 	if w.beside != nil {
-		return w.runBeside()
+		w.running.Go(func() { w.beside.Run(w.ctx) })
 	}
-	return nil
+	w.playing.Go(func() { w.play(s) })
 }
 
 // Close ends the world, and returns when its goroutines have ended. It opens the gate.
@@ -174,84 +188,50 @@ func (w *World) close() {
 	}
 	w.end()
 	w.playing.Wait()
-	_ = w.acts.storm(Storm{}) // ends the one that there is
+	_, _ = w.acts.storm(w.ctx, Storm{}) // ends the one that there is
 	w.running.Wait()
 	w.events.Shutdown()
 }
 
-// byApp files objects by their label app. Unlike a namespace, an update may change it.
-func byApp[T listwatch.Object](obj T, dst []string) ([]string, error) {
-	if app := obj.GetLabels()["app"]; app != "" {
-		dst = append(dst, app)
+// tell adds what only a world knows.
+func (w *World) tell(n *look.News) {
+	server := w.backend.server
+	n.State.Server = &look.ServerState{
+		Up: !w.backend.faults.isOn("stop"), Revision: server.Revision(), Watches: server.Faults().Watches(),
 	}
-	return dst, nil
+	n.Faults = w.backend.faults.all()
+	if w.beside != nil {
+		n.Beside = w.beside.Counts()
+	}
 }
 
-// newInformer makes an informer that reports what passes.
-func newInformer[T listwatch.Object](
-	w *World, cfg *rest.Config, gvr schema.GroupVersionResource,
-) (*look.Observed[T], error) {
-	lw, err := listwatch.NewForConfig[T](cfg, gvr, listwatch.Options{Decoder: memo.New(memo.Options{})})
+var errNotBeside = errors.New("client-go's informers do not run in this world: act beside")
+
+// addBeside makes client-go's informers.
+func (w *World) addBeside() error {
+	w.beside = beside.New(beside.Options{
+		Resync: time.Duration(w.options.Resync) * time.Millisecond,
+		Paged:  w.options.Paged,
+		Ours:   w.view.Informers,
+		Before: func() { w.backend.faults.strike(auditor) },
+		Busy: func() bool {
+			on := w.backend.faults.all()
+			isOpen := w.backend.server.Faults().Watches() == 4
+			return !isOpen || w.hub.Stepping() || on["delay"].On || isFor(on["slow"], auditor)
+		},
+		Changed: w.hub.Wake,
+	})
+	w.backend.beside = w.beside
+	cfg := w.config(besideAgent)
+	services, err := typedcorev1.NewForConfig(cfg)
 	if err != nil {
-		return nil, err
-	}
-	opts := sharedinformer.Options[T]{
-		Name: gvr.Resource, Resource: gvr.GroupResource(),
-		ResyncPeriod: time.Duration(w.options.Resync) * time.Millisecond,
-		Indexers:     indexer.Indexers[T]{"app": byApp[T]},
-	}
-	if w.options.Queue == "perkey" {
-		opts.Queue = sharedinformer.PerKey
-	}
-	opts.Reflector = reflector.Options{
-		DisableStreamingList: w.options.Paged,
-		// Nobody wants to wait for more. Without jitter a session can be played again.
-		Backoff: reflector.Backoff{Base: 200 * time.Millisecond, Max: 2 * time.Second, Jitter: -1},
-		// While something is parked, neither side gives up.
-		SilenceTimeout: time.Hour, MinWatchTimeout: time.Hour,
-	}
-	return look.At(listwatch.ListerWatcher[T](lw), kindOf[gvr.Resource], opts, w.hub.Report), nil
-}
-
-// addHandlers registers the handlers.
-func addHandlers[T listwatch.Object](w *World, in *look.Observed[T]) error {
-	handlerPace := time.Duration(0)
-	if w.virtual {
-		handlerPace = pace[in.Kind]
-	}
-	add := func(name string, handler sharedinformer.Handler[T]) error {
-		registration, err := in.AddHandler(handler, sharedinformer.HandlerOptions{Name: name})
-		if name == comparer {
-			w.compared = append(w.compared, registration)
-		}
 		return err
 	}
-	err := errors.Join(
-		add(enqueuer, faulty(controller.EnqueueObject[T](w.loop), enqueuer, w.backend.faults, handlerPace)),
-		add(auditor, faulty[T](sharedinformer.HandlerFuncs[T]{}, auditor, w.backend.faults, handlerPace)),
-	)
-	if w.beside != nil {
-		err = errors.Join(err, add(comparer, beside.Handler[T](w.beside, in.Kind)))
+	ingresses, err := networkingv1client.NewForConfig(cfg)
+	if err != nil {
+		return err
 	}
-	return err
-}
-
-// view is what a stream has of this world.
-func (w *World) view() *look.View {
-	return &look.View{
-		Options: w.options, Loop: w.loop, Workers: w.options.Workers, Enqueuer: enqueuer,
-		Informers: map[string]look.Informer{"services": w.services, "ingresses": w.ingresses},
-		Server: func() *look.ServerState {
-			server := w.backend.server
-			return &look.ServerState{
-				Up: !w.backend.faults.isOn("stop"), Revision: server.Revision(), Watches: server.Faults().Watches(),
-			}
-		},
-		Add: func(n *look.News) {
-			n.Faults = w.backend.faults.all()
-			if w.beside != nil {
-				n.Beside = w.beside.Counts()
-			}
-		},
-	}
+	return errors.Join(
+		w.beside.AddKind("Service", "services", &corev1.Service{}, services.RESTClient()),
+		w.beside.AddKind("Ingress", "ingresses", &networkingv1.Ingress{}, ingresses.RESTClient()))
 }

@@ -2,10 +2,8 @@ package lens
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"fmt"
-	"net/http/httptest"
 	"os"
 	"slices"
 	"testing"
@@ -57,6 +55,7 @@ func play(t *testing.T) (scenes []scene) {
 		l, err := lens.New(lens.Options{})
 		require.NoError(t, err)
 		defer l.Close()
+		c := replayClient{t, l, l.Handler()}
 		rest := func() {
 			time.Sleep(time.Minute) // of virtual time: longer than any back-off here
 			synctest.Wait()
@@ -65,15 +64,12 @@ func play(t *testing.T) (scenes []scene) {
 		seen := uint64(0)
 		for _, s := range script() {
 			for _, act := range s.acts {
-				_, err := l.Do(context.Background(), act[0], []byte(act[1]))
-				require.NoError(t, err, "%s", act)
+				c.act(act[0], act[1])
 				synctest.Wait() // what has a delay waits until the scene's end
 			}
 			rest()
-			answer := httptest.NewRecorder()
-			l.Handler().ServeHTTP(answer, httptest.NewRequest("GET", "/api/journey?key=default/web", nil))
 			var journey struct{ Events []look.Event }
-			require.NoError(t, json.Unmarshal(answer.Body.Bytes(), &journey))
+			require.NoError(t, json.Unmarshal([]byte(c.ask("GET", "/api/journey?key=default/web", "")), &journey))
 			events := slices.DeleteFunc(journey.Events, func(e look.Event) bool { return e.Seq <= seen })
 			s.shots = shots(events)
 			seen = events[len(events)-1].Seq

@@ -1,9 +1,11 @@
 package lens
 
 import (
+	"bytes"
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -24,22 +26,47 @@ var serveFile = flag.String("lens.serve", "", "serve a session in virtual time, 
 // piece of virtual time.
 const piece = 20 * time.Millisecond
 
+// bubble lets what is outside of a testing/synctest bubble ask a lens inside of it. A goroutine in the bubble that waits
+// for these channels, which are made outside, keeps virtual time from passing: it passes in pieces, when the outside
+// says so.
+type bubble struct {
+	lens *lens.Lens
+	next http.Handler
+	jobs chan func()   // to be done inside, each in a goroutine of its own
+	pace chan struct{} // a piece of time may pass
+}
+
 // live does inside what is handed in, until end is closed. Call it in the bubble; end must be made outside.
-func live(b *look.Bubble, end <-chan struct{}) {
+func (b *bubble) live(end <-chan struct{}) {
 	for {
 		select {
-		case job := <-b.Jobs:
+		case job := <-b.jobs:
 			go job()
-		case <-b.Pace:
-			time.Sleep(piece)
+		case <-b.pace:
+			b.passPiece()
 		case <-end:
 			return
 		}
 	}
 }
 
+// passPiece lets a piece of time pass, or what there is of it until something is parked.
+func (b *bubble) passPiece() {
+	for ended := time.After(piece); ; {
+		isParked, changed := b.lens.Gate()
+		if isParked {
+			return
+		}
+		select {
+		case <-ended:
+			return
+		case <-changed:
+		}
+	}
+}
+
 // pass lets virtual time pass as fast as real time, until end is closed. Call it outside.
-func pass(b *look.Bubble, end <-chan struct{}) {
+func (b *bubble) pass(end <-chan struct{}) {
 	ticker := time.NewTicker(piece)
 	defer ticker.Stop()
 	for {
@@ -49,31 +76,62 @@ func pass(b *look.Bubble, end <-chan struct{}) {
 			return
 		}
 		select {
-		case b.Pace <- struct{}{}:
+		case b.pace <- struct{}{}:
 		case <-end:
 			return
 		}
 	}
 }
 
+// ServeHTTP has the lens answer inside. The body is read outside, where net/http goes on to read from the connection.
+func (b *bubble) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	begun, ended := make(chan context.CancelFunc, 1), make(chan struct{})
+	b.jobs <- func() {
+		defer close(ended)
+		ctx, cancel := context.WithCancel(context.Background()) // the request's own was made outside
+		defer cancel()
+		begun <- cancel
+		inside := r.Clone(ctx)
+		inside.Body = io.NopCloser(bytes.NewReader(body))
+		b.next.ServeHTTP(w, inside)
+	}
+	cancel := <-begun
+	select {
+	case <-ended:
+	case <-r.Context().Done():
+		b.jobs <- cancel
+		<-ended
+	}
+}
+
 // inBubble plays a session in virtual time, and lets use look at it from outside of the bubble.
-func inBubble(t *testing.T, s lens.Session, use func(l *lens.Lens)) {
+func inBubble(t *testing.T, s lens.Session, use func(b *bubble)) {
 	t.Helper()
-	bubble := &look.Bubble{Jobs: make(chan func()), Pace: make(chan struct{})}
-	end, looked := make(chan struct{}), make(chan struct{})
+	b := &bubble{jobs: make(chan func()), pace: make(chan struct{})}
+	begun, end, looked := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(looked)
 		defer close(end)
-		passing, stopPassing := make(chan struct{}), make(chan struct{})
-		go func() { defer close(passing); pass(bubble, stopPassing) }()
-		defer func() { close(stopPassing); <-passing }()
-		l, err := lens.NewIn(bubble, s)
-		if assert.NoError(t, err) {
-			defer l.Close()
-			use(l)
+		if <-begun; b.lens == nil {
+			return
 		}
+		passing, stopPassing := make(chan struct{}), make(chan struct{})
+		go func() { defer close(passing); b.pass(stopPassing) }()
+		defer func() { close(stopPassing); <-passing }()
+		use(b)
 	}()
-	synctest.Test(t, func(*testing.T) { live(bubble, end) })
+	synctest.Test(t, func(t *testing.T) {
+		defer b.live(end)
+		defer close(begun)
+		l, err := lens.Play(s, true)
+		require.NoError(t, err)
+		b.lens, b.next = l, l.Handler()
+		t.Cleanup(l.Close)
+	})
 	<-looked
 }
 
@@ -89,8 +147,8 @@ func TestServe_ASessionInVirtualTime(t *testing.T) {
 	require.NoError(t, err)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	inBubble(t, s, func(l *lens.Lens) {
-		guard := &look.Guard{Token: look.NewToken(), Address: listener.Addr(), Next: l.Handler()}
+	inBubble(t, s, func(b *bubble) {
+		guard := &look.Guard{Token: look.NewToken(), Address: listener.Addr(), Next: b}
 		server := &http.Server{Handler: guard, BaseContext: func(net.Listener) context.Context { return ctx }}
 		fmt.Printf("Open http://%s/?token=%s\n", listener.Addr(), guard.Token)
 		defer context.AfterFunc(ctx, func() { _ = server.Close() })()
@@ -102,8 +160,8 @@ func TestServe_ThePageStandsOutsideOfTheBubble(t *testing.T) {
 	for _, queue := range []string{"inorder", "perkey"} {
 		s := lens.Session{Options: lens.Options{Queue: queue}}
 		s.Actions = []lens.Action{{Act: "apply", Body: []byte(applyWeb)}}
-		inBubble(t, s, func(l *lens.Lens) {
-			c := replayClient{t, l, l.Handler()}
+		inBubble(t, s, func(b *bubble) {
+			c := replayClient{t, b.lens, b}
 			c.until(func(n now) bool { return n.State.Informers["ingresses"].Objects == 1 && n.rests() })
 			c.act("breakpoint", `{"at": "stored", "key": "default/web", "kind": "Service"}`)
 			c.act("delete", `{"kind": "Service", "key": "default/web"}`)

@@ -15,6 +15,8 @@ import (
 	"go.uber.org/goleak"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
+
+	"glasswatch/internal/lens/look"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -36,11 +38,7 @@ func inBubble(t *testing.T, story func(b *bench, rest func())) {
 		b := &bench{stored: [2]map[Object]string{{}, {}}}
 		b.Beside = New(Options{
 			Before: func() {}, Busy: b.busy.Load, Changed: func() { b.told.Add(1) },
-			Store: func(put func(Object, string)) {
-				for o, rv := range b.store(Ours) {
-					put(o, rv)
-				}
-			},
+			Ours: map[string]look.Informer{"services": ours{b: b}},
 		})
 		b.stores["Service"] = played{b: b}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -63,9 +61,32 @@ func (b *bench) remove(side int, o Object, rv string, tombstone bool) {
 }
 
 func (b *bench) tell(side int, o Object, rv string, call Call) {
-	namespace, name, _ := strings.Cut(o.Key, "/")
-	b.called(side, o.Kind, &metav1.ObjectMeta{Namespace: namespace, Name: name, ResourceVersion: rv}, call)
+	b.Record(side, look.Event{
+		At: look.Called, Kind: o.Kind, Key: o.Key, RV: rv, Action: call.Name, Old: call.Old, Tombstone: call.Tombstone,
+	})
 	b.put(side, o, rv, call.Name)
+}
+
+// sent tells what both sides were sent.
+func (b *bench) sent(rv, problem string) {
+	both(func(side int) { b.sentTo(side, rv, problem) })
+}
+
+func (b *bench) sentTo(side int, rv, problem string) {
+	b.Record(side, look.Event{At: look.Sent, Kind: web.Kind, Key: web.Key, RV: rv, Action: "MODIFIED", Error: problem})
+}
+
+// ours is our informer.
+type ours struct {
+	look.Informer
+	b *bench
+}
+
+func (in ours) Refs() (refs []look.Ref) {
+	for o, rv := range in.b.store(Ours) {
+		refs = append(refs, look.Ref{Kind: o.Kind, Key: o.Key, RV: rv})
+	}
+	return refs
 }
 
 // played is client-go's store.
@@ -109,7 +130,7 @@ func TestBeside_WhatCountsAsADifference(t *testing.T) {
 		},
 		"order": func(b *bench) { // a call is lost
 			created(b)
-			b.Sent(Ours, web, "MODIFIED", "6", false)
+			b.sentTo(Ours, "6", "")
 			b.update(Ours, web, "6", "7")
 		},
 		"order, added twice":   func(b *bench) { created(b); b.add(Ours, web, "6") },
@@ -119,7 +140,8 @@ func TestBeside_WhatCountsAsADifference(t *testing.T) {
 		"store":                func(b *bench) { created(b); b.put(Ours, web, "", "OnDelete") },
 		"fold": func(b *bench) {
 			created(b)
-			both(func(side int) { b.Sent(side, web, "MODIFIED", "6", false); b.Sent(side, web, "MODIFIED", "7", false) })
+			b.sent("6", "")
+			b.sent("7", "")
 			b.update(Ours, web, "5", "7")
 			b.update(ClientGo, web, "5", "6")
 			b.update(ClientGo, web, "6", "7")
@@ -153,7 +175,8 @@ func TestBeside_WhatDoesNotCount(t *testing.T) {
 		},
 		"several updates that were sent are one, before a list": func(b *bench) {
 			both(func(side int) { b.add(side, web, "5") })
-			both(func(side int) { b.Sent(side, web, "MODIFIED", "6", false); b.Sent(side, web, "MODIFIED", "7", false) })
+			b.sent("6", "")
+			b.sent("7", "")
 			b.Opened()
 			b.update(Ours, web, "5", "7")
 			b.update(ClientGo, web, "5", "6")
@@ -180,7 +203,7 @@ func TestBeside_WhatDoesNotCount(t *testing.T) {
 		},
 		"a lost event, before a list repairs it": func(b *bench) {
 			both(func(side int) { b.add(side, web, "5") })
-			both(func(side int) { b.Sent(side, web, "MODIFIED", "6", true) })
+			b.sent("6", "lost")
 			b.update(ClientGo, web, "5", "6")
 		},
 	} {

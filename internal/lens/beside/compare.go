@@ -3,9 +3,11 @@ package beside
 import (
 	"cmp"
 	"context"
-	"maps"
 	"slices"
+	"sync"
 	"time"
+
+	"glasswatch/internal/lens/look"
 )
 
 // Counts are for each tick.
@@ -54,67 +56,57 @@ func (b *Beside) markLocked(what string, o Object, r *Row) {
 // quietAfter is longer than client-go waits after a panic of a handler.
 const quietAfter = 2 * time.Second
 
-const never = ^uint64(0)
-
-// Run waits for quiet, and then compares, until ctx ends.
+// Run runs client-go's informers, waits for quiet, and then compares, until ctx ends.
 func (b *Beside) Run(ctx context.Context) {
-	seen := never // what was recorded when nothing was held back
-	var told Counts
-	for ctx.Err() == nil {
+	var running sync.WaitGroup
+	for _, run := range b.runs {
+		running.Go(func() { run(ctx) })
+	}
+	for told := (Counts{}); ctx.Err() == nil; {
 		busy := b.options.Busy()
 		b.mu.Lock()
-		quiet := !busy && b.seen == seen
+		quiet := !busy && !b.moved
 		if quiet && !b.report.Quiet {
 			b.settleLocked()
 		}
-		if b.report.Quiet, seen = quiet, b.seen; busy {
-			seen = never
-		}
-		changed := b.report.Counts != told
-		told = b.report.Counts
+		b.report.Quiet, b.moved = quiet, busy
+		counts := b.report.Counts
 		b.mu.Unlock()
-		if changed {
+		if counts != told {
+			told = counts
 			b.options.Changed()
 		}
-		select {
-		case <-time.After(quietAfter):
-		case <-ctx.Done():
-		}
+		look.Pause(ctx, quietAfter, nil)
 	}
 	b.queues[Ours].ShutDown()
 	b.queues[ClientGo].ShutDown()
+	running.Wait()
 }
 
 // settleLocked compares what must be the same when all is quiet, beginning with what was seen first.
 func (b *Beside) settleLocked() {
 	stores := b.versions()
-	for _, o := range slices.SortedFunc(maps.Keys(b.objects), func(one, other Object) int {
-		return cmp.Compare(b.objects[one].seen, b.objects[other].seen)
-	}) {
-		h, rv := b.objects[o], stores[o]
-		last := h.rows[len(h.rows)-1]
+	for _, h := range b.histories {
+		rv, last := stores[h.Object], h.rows[len(h.rows)-1]
 		h.lost = h.lost && rv[Ours] != rv[ClientGo]
 		switch {
 		case h.lost:
 		case h.told[Ours] != h.told[ClientGo]:
-			b.markLocked("state", o, last)
+			b.markLocked("state", h.Object, last)
 		case rv[Ours] != rv[ClientGo]:
-			b.markLocked("store", o, last)
+			b.markLocked("store", h.Object, last)
 		}
 		for _, r := range h.rows {
 			isSent := min(r.Sent[Ours], r.Sent[ClientGo]) != "" && !slices.Contains(r.Sent[:], "LOST")
-			if r.seen > b.opened && isSent && (r.Calls[Ours].Name == "") != (r.Calls[ClientGo].Name == "") {
-				b.markLocked("fold", o, r)
+			if r.opened == b.opened && isSent && (r.Calls[Ours].Name == "") != (r.Calls[ClientGo].Name == "") {
+				b.markLocked("fold", h.Object, r)
 			}
 		}
 	}
-	if b.surplusLocked(Ours) != b.surplusLocked(ClientGo) {
+	if b.queues[Ours].Len()-b.queued[Ours] != b.queues[ClientGo].Len()-b.queued[ClientGo] {
 		b.markLocked("queue", Object{}, &b.queueRow)
 	}
 }
-
-// surplusLocked is how many keys a queue has more than were added.
-func (b *Beside) surplusLocked(side int) int { return b.queues[side].Len() - len(b.queued[side]) }
 
 // Counts may be called at any time.
 func (b *Beside) Counts() Counts {
@@ -130,18 +122,18 @@ func (b *Beside) Report(key string) Report {
 	defer b.mu.Unlock()
 	r := b.report
 	r.Queues, r.Rows, r.Store = [2]int{b.queues[Ours].Len(), b.queues[ClientGo].Len()}, map[string][]Row{}, []Stored{}
-	for o, h := range b.objects {
-		for i := 0; o.Key == key && i < len(h.rows); i++ {
-			r.Rows[o.Kind] = append(r.Rows[o.Kind], *h.rows[i])
+	for _, h := range b.histories {
+		for i := 0; h.Key == key && i < len(h.rows); i++ {
+			r.Rows[h.Kind] = append(r.Rows[h.Kind], *h.rows[i])
 		}
 	}
-	for _, o := range slices.SortedFunc(maps.Keys(stores), func(a, b Object) int {
+	for o, rv := range stores {
+		r.Store = append(r.Store, Stored{o, rv})
+	}
+	slices.SortFunc(r.Store, func(a, b Stored) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Key, b.Key))
-	}) {
-		if len(r.Store) < storeMost {
-			r.Store = append(r.Store, Stored{o, stores[o]})
-		}
-	}
-	r.LeftOut = len(stores) - len(r.Store)
+	})
+	r.LeftOut = max(0, len(r.Store)-storeMost)
+	r.Store = r.Store[:len(r.Store)-r.LeftOut]
 	return r
 }

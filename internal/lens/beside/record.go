@@ -5,10 +5,10 @@ import (
 	"sync"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/cache"
 	clientgo "k8s.io/client-go/util/workqueue"
 
+	"glasswatch/internal/lens/look"
 	"glasswatch/workqueue"
 )
 
@@ -39,111 +39,109 @@ type Row struct {
 	Sent    [2]string `json:"sent"`           // ADDED, MODIFIED, DELETED, or LOST on the way
 	Calls   [2]Call   `json:"calls"`
 	Differs string    `json:"differs,omitempty"` // doc.go has the words
-	seen    uint64    // when it was recorded first
+	opened  int       // how many lists and watches there were when it was recorded first
 }
 
 // history of an object.
 type history struct {
-	rows []*Row    // the newest rowsMost, in the order in which they were seen first
-	told [2]string // the versions that the handlers were told of last, "" if there is no object
-	lost bool      // an event was, and the stores have not agreed since
-	seen uint64    // when something was recorded last
+	Object
+	rows   []*Row    // the newest rowsMost, in the order in which they were seen first
+	told   [2]string // the versions that the handlers were told of last, "" if there is no object
+	queued [2]bool   // the handlers were told of it at all
+	lost   bool      // an event was, and the stores have not agreed since
 }
 
 const rowsMost = 100
-
-func (h *history) row(rv string, gone bool) *Row {
-	for _, r := range slices.Backward(h.rows) {
-		if r.RV == rv && r.Gone == gone {
-			return r
-		}
-	}
-	h.rows = append(h.rows[max(0, len(h.rows)+1-rowsMost):], &Row{RV: rv, Gone: gone, seen: h.seen})
-	return h.rows[len(h.rows)-1]
-}
 
 // Beside records and compares. Its methods are safe for concurrent use.
 type Beside struct {
 	options Options
 	began   time.Time
 	stores  map[string]cache.Store // client-go's, by kind
+	runs    []run                  // of client-go's informers
 	queues  [2]interface {
 		Add(o Object)
 		Len() int
 		ShutDown()
 	}
 
-	mu       sync.Mutex // protects what follows
-	objects  map[Object]*history
-	queued   [2]map[Object]bool // what was added to the queues
-	queueRow Row                // is of no object: it marks that the queues differ
-	seen     uint64             // counts what was recorded
-	opened   uint64             // seen, when a list or watch was asked for last
-	report   Report             // what is known of it
+	mu        sync.Mutex // protects what follows
+	objects   map[Object]*history
+	histories []*history // the same in the order in which they were seen first
+	queued    [2]int     // how many objects were added to the queues
+	queueRow  Row        // is of no object: it marks that the queues differ
+	opened    int        // how many lists and watches were asked for
+	moved     bool       // something was recorded, or held back, since the last look
+	report    Report     // what is known of it
 }
 
 // New makes both queues. Run ends them.
 func New(o Options) *Beside {
-	b := &Beside{options: o, began: time.Now(), stores: map[string]cache.Store{}, objects: map[Object]*history{}}
-	b.queued = [2]map[Object]bool{{}, {}}
+	b := &Beside{options: o, began: time.Now(), stores: map[string]cache.Store{}, moved: true}
+	b.objects = map[Object]*history{}
 	b.queues[Ours] = workqueue.New(workqueue.Options[Object]{})
 	b.queues[ClientGo] = clientgo.NewTyped[Object]()
 	return b
 }
 
 func (b *Beside) historyLocked(o Object) *history {
-	b.seen++
-	b.report.Quiet = false
 	if b.objects[o] == nil {
-		b.objects[o] = &history{}
+		b.objects[o] = &history{Object: o}
+		b.histories = append(b.histories, b.objects[o])
 	}
-	b.objects[o].seen = b.seen
 	return b.objects[o]
+}
+
+func (b *Beside) rowLocked(h *history, rv string, gone bool) *Row {
+	for _, r := range slices.Backward(h.rows) {
+		if r.RV == rv && r.Gone == gone {
+			return r
+		}
+	}
+	h.rows = append(h.rows[max(0, len(h.rows)+1-rowsMost):], &Row{RV: rv, Gone: gone, opened: b.opened})
+	return h.rows[len(h.rows)-1]
 }
 
 // Opened records that a list or a watch is asked for.
 func (b *Beside) Opened() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.opened = b.seen
+	b.opened++
 }
 
-// Sent records a frame of a watch. With lost it does not arrive.
-func (b *Beside) Sent(side int, o Object, event, rv string, lost bool) {
+// Record takes what is sent to a side, or told to its handler. What was sent with an error does not arrive.
+func (b *Beside) Record(side int, e look.Event) {
+	if e.At == look.Called && e.Action == "OnUpdate" && e.Old == e.RV {
+		return // a resync
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	h := b.historyLocked(o)
-	r := h.row(rv, event == "DELETED")
-	if r.Sent[side] = event; lost {
+	b.moved, b.report.Quiet = true, false
+	h := b.historyLocked(Object{e.Kind, e.Key})
+	r := b.rowLocked(h, e.RV, e.Action == "DELETED" || e.Action == "OnDelete")
+	if e.At == look.Called {
+		b.calledLocked(side, h, r, Call{Name: e.Action, Tombstone: e.Tombstone, Old: e.Old, before: h.told[side]})
+	} else if r.Sent[side] = e.Action; e.Error != "" {
 		r.Sent[side], h.lost = "LOST", true
 	}
 }
 
-// called records a call of a handler on an object of a kind.
-func (b *Beside) called(side int, kind string, obj metav1.Object, call Call) {
-	defer b.options.Before()
-	o, rv := Object{kind, cache.MetaObjectToName(obj).String()}, obj.GetResourceVersion()
-	if call.Name == "OnUpdate" && call.Old == rv {
-		return
-	}
-	b.queues[side].Add(o)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.queued[side][o] = true
-	h, gone := b.historyLocked(o), call.Name == "OnDelete"
-	if call.before = h.told[side]; gone {
-		h.told[side] = ""
-	} else {
-		h.told[side] = rv
-	}
-	r := h.row(rv, gone)
-	r.Calls[side] = call
+func (b *Beside) calledLocked(side int, h *history, r *Row, call Call) {
+	b.queues[side].Add(h.Object)
 	b.report.Calls[side]++
+	if h.told[side] = r.RV; r.Gone {
+		h.told[side], call.Old = "", ""
+	}
+	if !h.queued[side] {
+		h.queued[side] = true
+		b.queued[side]++
+	}
+	r.Calls[side] = call
 	other := r.Calls[1-side]
 	switch {
-	case gone && call.before == "" || !gone && call.before != call.Old: // OnAdd has no old version
-		b.markLocked("order", o, r)
+	case r.Gone && call.before == "" || !r.Gone && call.before != call.Old: // OnAdd has no old version
+		b.markLocked("order", h.Object, r)
 	case other.Name != "" && other.before == call.before && other != call:
-		b.markLocked("call", o, r)
+		b.markLocked("call", h.Object, r)
 	}
 }

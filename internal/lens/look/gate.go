@@ -1,13 +1,11 @@
 package look
 
 import (
-	"context"
 	"fmt"
 	"slices"
-	"sync"
 )
 
-// GateState is what the page is told of the gate.
+// GateState is the gate: it holds back what reaches a boundary while somebody steps. Hub.mu protects that of a hub.
 type GateState struct {
 	Mode        string       `json:"mode"`          // run or step
 	Key         string       `json:"key,omitempty"` // only this one is held back; "" is all
@@ -15,11 +13,7 @@ type GateState struct {
 	Breakpoints []Breakpoint `json:"breakpoints"`
 	Hit         *Hit         `json:"hit"`
 	Muted       bool         `json:"muted"`
-}
 
-// gate holds back what reaches a boundary while somebody steps. Hub.mu protects it.
-type gate struct {
-	GateState
 	lastID  int
 	closing bool // the world ends, or there is none: nothing is held back
 }
@@ -32,9 +26,7 @@ type Parked struct {
 	Key  string   `json:"key,omitempty"`
 	N    int      `json:"n"` // of its events
 
-	// lock is locked; the goroutine that reported waits for it. It is no channel, so that a world in a testing/synctest
-	// bubble can be stepped from outside, and its virtual time stands still meanwhile.
-	lock *sync.Mutex
+	released chan struct{} // closed to let go the goroutine that reported
 }
 
 // Breakpoint pauses the world at an event that has all that is set here.
@@ -63,8 +55,8 @@ func (b *Breakpoint) matches(e *Event, ready int) bool {
 		(!b.Failed || e.Error != "") && (b.Over == 0 || e.At == Queued && ready > b.Over)
 }
 
-// parkLocked returns the lock that the caller must wait for, or nil if the gate lets the events pass.
-func (h *Hub) parkLocked(events []Event) *sync.Mutex {
+// parkLocked returns the channel that the caller must wait for, or nil if the gate lets the events pass.
+func (h *Hub) parkLocked(events []Event) <-chan struct{} {
 	g := &h.gate
 	if g.closing {
 		return nil
@@ -81,23 +73,22 @@ func (h *Hub) parkLocked(events []Event) *sync.Mutex {
 	if !held {
 		return nil
 	}
-	e, lock := &events[0], &sync.Mutex{}
-	lock.Lock()
-	g.Parked = append(g.Parked, Parked{Seq: e.Seq, At: e.At, Kind: e.Kind, Key: e.Key, N: len(events), lock: lock})
-	return lock
+	e, released := &events[0], make(chan struct{})
+	g.Parked = append(g.Parked, Parked{e.Seq, e.At, e.Kind, e.Key, len(events), released})
+	return released
 }
 
 func (h *Hub) openLocked() {
 	g := &h.gate
 	g.Mode, g.Key, g.Hit = "run", "", nil
 	for _, p := range g.Parked {
-		p.lock.Unlock()
+		close(p.released)
 	}
 	g.Parked = nil
 	h.wakeLocked()
 }
 
-// Close opens the gate, and holds nothing back until Restart.
+// Close opens the gate, and holds nothing back until Begin.
 func (h *Hub) Close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -118,7 +109,7 @@ func (h *Hub) stepLocked(seq uint64) *Parked {
 		return nil
 	}
 	p := h.gate.Parked[next]
-	p.lock.Unlock()
+	close(p.released)
 	h.gate.Parked = slices.Delete(h.gate.Parked, next, next+1)
 	return &p
 }
@@ -128,6 +119,13 @@ func (h *Hub) Stepping() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.gate.Mode == "step" && !h.gate.closing
+}
+
+// HasParked reports whether something is held back.
+func (h *Hub) HasParked() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.gate.Parked) > 0
 }
 
 // holds reports whether a batch of objects of a kind is parked, and with it what waits for the informer's locks.
@@ -141,7 +139,7 @@ func (h *Hub) holds(kind string) bool {
 
 // gateLocked returns a copy.
 func (h *Hub) gateLocked() GateState {
-	s := h.gate.GateState
+	s := h.gate
 	s.Parked, s.Breakpoints = append([]Parked{}, s.Parked...), append([]Breakpoint{}, s.Breakpoints...)
 	s.Muted = h.muted.Load()
 	return s
@@ -150,8 +148,11 @@ func (h *Hub) gateLocked() GateState {
 // GateActs are the acts of a hub.
 var GateActs = []string{"pause", "step", "run", "mute", "breakpoint", "clear"}
 
-// Do does one of them.
-func (h *Hub) Do(_ context.Context, name string, body []byte) (any, error) {
+// Do does one of them, if the view lets it.
+func (h *Hub) Do(name string, body []byte) (any, error) {
+	if v, _ := h.now(); v != nil && v.Can != nil && !slices.Contains(v.Can, name) {
+		return nil, fmt.Errorf("%w act %q here: want one of %q", ErrUnknown, name, v.Can)
+	}
 	b, err := Read[struct {
 		Breakpoint
 		Seq uint64 `json:"seq"`

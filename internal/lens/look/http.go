@@ -7,35 +7,33 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// Handler serves what PROTOCOL.md says of any view, without a guard: see [Guard].
-func Handler(hub *Hub, now func() *View) *http.ServeMux {
+// Handler serves what PROTOCOL.md says of any view, without a guard: see [Guard]. Begin must have been called.
+func Handler(hub *Hub) *http.ServeMux {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /stream", func(w http.ResponseWriter, r *http.Request) { hub.stream(now, w, r) })
-	mux.HandleFunc("GET /api/snapshot", JSON(func(*http.Request) (s any, err error) {
-		hub.bubble.Inside(func() { s = now().snapshot(hub) })
-		return s, nil
-	}))
+	mux.HandleFunc("GET /stream", hub.stream)
+	mux.HandleFunc("GET /api/snapshot", JSON(func(*http.Request) (any, error) { return hub.Snapshot(), nil }))
 	mux.HandleFunc("GET /api/journey", JSON(func(r *http.Request) (any, error) {
 		events, _ := hub.All()
-		return map[string]any{"events": explain(events, r.URL.Query().Get("key"), now().Enqueuer)}, nil
+		view, _ := hub.now()
+		return map[string]any{"events": explain(events, r.URL.Query().Get("key"), view.Enqueuer)}, nil
 	}))
-	mux.HandleFunc("POST /act/{name}", JSON(func(r *http.Request) (any, error) {
+	Act(mux, "{name}", func(r *http.Request, body []byte) (any, error) { return hub.Do(r.PathValue("name"), body) })
+	return mux
+}
+
+// Act serves an act. What is returned is for JSON, or nil.
+func Act(mux *http.ServeMux, name string, do func(r *http.Request, body []byte) (any, error)) {
+	mux.HandleFunc("POST /act/"+name, JSON(func(r *http.Request) (any, error) {
 		body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxBody))
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrBadBody, err)
 		}
-		view, name := now(), r.PathValue("name")
-		if view.Can != nil && !slices.Contains(view.Can, name) {
-			return nil, fmt.Errorf("%w act %q here: want one of %q", ErrUnknown, name, view.Can)
-		}
-		return view.Do(r.Context(), name, body)
+		return do(r, body)
 	}))
-	return mux
 }
 
 // maxBody is how long the body of an act may be.

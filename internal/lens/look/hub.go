@@ -2,7 +2,6 @@ package look
 
 import (
 	"hash/fnv"
-	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,40 +15,59 @@ const (
 // Counts are numbers of events, by boundary and kind.
 type Counts map[Boundary]map[string]uint64
 
+// counted is what events are counted by.
+type counted struct {
+	at     Boundary
+	kind   string
+	hasKey bool
+}
+
 // Hub takes the events of what is looked at. It keeps the last of them, counts all, and holds the gate. It has no
 // goroutines and no timers. Its methods are safe for concurrent use.
 type Hub struct {
-	muted  atomic.Bool
-	bubble *Bubble // that the world is in, or nil
+	muted atomic.Bool
 
-	mu     sync.Mutex // protects what follows
-	began  time.Time
-	ring   []Event // the event with Seq s is at s % ringLen
-	next   uint64  // the Seq of the next event
-	first  uint64  // the Seq of the first event of this world
-	counts Counts
-
-	ofObjects map[Boundary]uint64 // of the counts, those of events with a key
-	keys      keyStates
-	gate      gate
-	changed   chan struct{} // closed at the next change; nil if nobody waits for one
+	mu      sync.Mutex // protects what follows
+	view    *View      // what is looked at; not changed
+	world   int        // how many views there were
+	began   time.Time
+	ring    []Event // the event with Seq s is at s % ringLen
+	next    uint64  // the Seq of the next event
+	first   uint64  // the Seq of the first event of this world
+	counts  map[counted]uint64
+	keys    keyStates
+	gate    GateState
+	changed chan struct{} // closed at the next change; nil if nobody waits for one
 }
 
-// NewHub returns a hub whose gate is open. The bubble that what is looked at is in may be nil.
-func NewHub(bubble *Bubble) *Hub {
-	h := &Hub{bubble: bubble, ring: make([]Event, ringLen), next: 1}
-	h.Restart()
+// NewHub returns a hub whose gate is open. It takes events before there is a view, and serves nothing.
+func NewHub() *Hub {
+	h := &Hub{ring: make([]Event, ringLen), next: 1}
+	h.restartLocked()
 	return h
 }
 
-// Restart forgets everything but the breakpoints: another world begins, and the gate is open. Seq goes on.
-func (h *Hub) Restart() {
+// Begin forgets everything but the breakpoints: another world begins, and the gate is open. Seq goes on.
+func (h *Hub) Begin(v *View) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.view = v
+	h.world++
+	h.restartLocked()
+}
+
+func (h *Hub) restartLocked() {
 	h.began, h.first = time.Now(), h.next
-	h.counts, h.ofObjects, h.keys = Counts{}, map[Boundary]uint64{}, newKeyStates()
+	h.counts, h.keys = map[counted]uint64{}, newKeyStates()
 	h.gate.closing = false
 	h.openLocked()
+}
+
+// now returns what is looked at, and the number of that world.
+func (h *Hub) now() (v *View, world int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.view, h.world
 }
 
 // Report takes the events of one call of an observer. If the gate is shut for one of them, it blocks until the gate
@@ -68,13 +86,7 @@ func (h *Hub) Report(events ...Event) {
 			e.Batch, e.N = batch, len(events)
 		}
 		h.keys.note(e, now)
-		if h.counts[e.At] == nil {
-			h.counts[e.At] = map[string]uint64{}
-		}
-		h.counts[e.At][e.Kind]++
-		if e.Key != "" {
-			h.ofObjects[e.At]++
-		}
+		h.counts[counted{e.At, e.Kind, e.Key != ""}]++
 		h.ring[h.next%ringLen] = *e
 		h.next++
 	}
@@ -82,7 +94,7 @@ func (h *Hub) Report(events ...Event) {
 	h.wakeLocked()
 	h.mu.Unlock()
 	if held != nil {
-		h.bubble.lock(held)
+		<-held
 	}
 }
 
@@ -125,14 +137,28 @@ type News struct {
 	Beside any              `json:"beside,omitempty"`
 }
 
+// newest returns the last events that fit.
+func (h *Hub) newest() News {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.sinceLocked(h.next-min(h.next, tickMost+1), nil)
+}
+
 // since returns what came after seq. Of more than tickMost events it chooses, by their keys.
 func (h *Hub) since(seq uint64, follow map[string]bool) News {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	return h.sinceLocked(seq, follow)
+}
+
+func (h *Hub) sinceLocked(seq uint64, follow map[string]bool) News {
 	n := News{Seq: h.next - 1, Micros: time.Since(h.began).Microseconds(), Events: []Event{}, Gate: h.gateLocked()}
 	n.Counts = Counts{}
-	for at, kinds := range h.counts {
-		n.Counts[at] = maps.Clone(kinds)
+	for c, count := range h.counts {
+		if n.Counts[c.at] == nil {
+			n.Counts[c.at] = map[string]uint64{}
+		}
+		n.Counts[c.at][c.kind] += count
 	}
 	total := h.next - min(max(seq+1, h.first), h.next)
 	// Of a power of two of equal parts of the keys one is chosen. So the keys of a smaller part are in each larger one.
@@ -140,9 +166,9 @@ func (h *Hub) since(seq uint64, follow map[string]bool) News {
 	for total > uint64(parts)*tickMost {
 		parts *= 2
 	}
-	for _, e := range h.lastLocked(total) {
-		if e.isNotable() || follow[e.Key] || hash(e.Key)&(parts-1) == 0 {
-			n.Events = append(n.Events, e)
+	for s := h.next - min(total, ringLen); s < h.next; s++ {
+		if e := &h.ring[s%ringLen]; e.isNotable() || follow[e.Key] || hash(e.Key)&(parts-1) == 0 {
+			n.Events = append(n.Events, *e)
 		}
 	}
 	n.LeftOut = total - uint64(len(n.Events))
@@ -165,23 +191,22 @@ type Moment struct {
 func (h *Hub) Moment() Moment {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return Moment{time.Since(h.began).Microseconds(), maps.Clone(h.ofObjects)}
-}
-
-// lastLocked returns the newest events of this world, n at most.
-func (h *Hub) lastLocked(n uint64) []Event {
-	n = min(n, h.next-h.first, ringLen)
-	events := make([]Event, 0, n)
-	for s := h.next - n; s < h.next; s++ {
-		events = append(events, h.ring[s%ringLen])
+	m := Moment{time.Since(h.began).Microseconds(), map[Boundary]uint64{}}
+	for c, count := range h.counts {
+		if c.hasKey {
+			m.After[c.at] += count
+		}
 	}
-	return events
+	return m
 }
 
 // All returns the events of this world that are still known, and how many are not.
 func (h *Hub) All() (events []Event, forgotten uint64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	events = h.lastLocked(ringLen)
-	return events, h.next - h.first - uint64(len(events))
+	n := min(ringLen, h.next-h.first)
+	for s := h.next - n; s < h.next; s++ {
+		events = append(events, h.ring[s%ringLen])
+	}
+	return events, h.next - h.first - n
 }

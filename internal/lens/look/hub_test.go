@@ -9,7 +9,7 @@ import (
 )
 
 func TestHub_CountsWhatItLeavesOut(t *testing.T) {
-	h := NewHub(nil)
+	h := NewHub()
 	const reporters, each = 8, 4_000
 	var reporting, reading sync.WaitGroup
 	stop := make(chan struct{})
@@ -44,7 +44,7 @@ func TestHub_CountsWhatItLeavesOut(t *testing.T) {
 }
 
 func TestHub_SampleHasWholeJourneysAndWhatIsFollowed(t *testing.T) {
-	h := NewHub(nil)
+	h := NewHub()
 	const keys, each = 500, 6
 	for range each {
 		for k := range keys {

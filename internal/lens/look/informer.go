@@ -2,6 +2,7 @@ package look
 
 import (
 	"cmp"
+	"context"
 	"runtime"
 	"slices"
 	"sync"
@@ -13,8 +14,12 @@ import (
 	"glasswatch/sharedinformer"
 )
 
-// Informer is one that is looked at. The others in this package make it: see [At].
+// Informer is one that is looked at. [At] makes it.
 type Informer interface {
+	// Run must be called once.
+	Run(ctx context.Context) error
+	// Refs are the objects of the store, sorted by key.
+	Refs() []Ref
 	state(h *Hub) InformerState
 	contents() Contents
 }
@@ -29,7 +34,7 @@ type InformerState struct {
 	Synced    bool                          `json:"synced"`
 	Error     string                        `json:"error,omitempty"`
 	Queued    int                           `json:"queued"`
-	Pending   []Ref                         `json:"pending"` // the first listMost
+	Pending   []Ref                         `json:"pending"` // the first listMost; null if nothing is known yet
 	Reflector reflector.Stats               `json:"reflector"`
 	Handlers  []sharedinformer.HandlerStats `json:"handlers"`
 }
@@ -60,7 +65,7 @@ type Observed[T listwatch.Object] struct {
 	Kind      string
 	reflector *reflector.Reflector[T]
 	queue     pendingQueue[T]
-	pending   asked[pending]
+	queued    asked[InformerState] // what it says of the queue
 	handlers  asked[[]sharedinformer.HandlerStats]
 }
 
@@ -89,29 +94,19 @@ func At[T listwatch.Object](
 
 func (o *Observed[T]) state(h *Hub) InformerState {
 	held := func() bool { return h.holds(o.Kind) }
-	handlers := o.handlers.ask(held, func() []sharedinformer.HandlerStats { return o.Stats().Handlers })
-	pending := o.pending.ask(held, o.deltas)
-	s := InformerState{
-		Kind: o.Kind, State: o.reflector.State().String(),
-		Objects: o.Store().Len(), RV: o.Store().ResourceVersion(),
-		LastSync: o.LastSyncResourceVersion(), Synced: o.HasSynced(), Reflector: o.reflector.Stats(),
-		Handlers: handlers, Queued: pending.n, Pending: append([]Ref{}, pending.first...),
-	}
+	s := o.queued.ask(held, o.queueState)
+	s.Handlers = o.handlers.ask(held, func() []sharedinformer.HandlerStats { return o.Stats().Handlers })
+	s.Kind, s.State, s.Reflector = o.Kind, o.reflector.State().String(), o.reflector.Stats()
+	s.Objects, s.RV = o.Store().Len(), o.Store().ResourceVersion()
+	s.LastSync, s.Synced = o.LastSyncResourceVersion(), o.HasSynced()
 	if err := o.LastError(); err != nil {
 		s.Error = err.Error()
 	}
 	return s
 }
 
-// pending are the deltas of a queue.
-type pending struct {
-	n     int
-	first []Ref // listMost at most
-}
-
-func (o *Observed[T]) deltas() pending {
-	p := pending{n: o.queue.Len()}
-	deltas := o.queue.Pending()
+func (o *Observed[T]) queueState() InformerState {
+	s, deltas := InformerState{Queued: o.queue.Len(), Pending: []Ref{}}, o.queue.Pending()
 	for _, d := range deltas[:min(len(deltas), listMost)] {
 		ref := Ref{Type: d.Type.String(), Key: NameOf(d.Key)}
 		switch {
@@ -120,9 +115,9 @@ func (o *Observed[T]) deltas() pending {
 		case d.Key != listwatch.Key{} && !d.Missing:
 			ref.RV = d.Obj.GetResourceVersion()
 		}
-		p.first = append(p.first, ref)
+		s.Pending = append(s.Pending, ref)
 	}
-	return p
+	return s
 }
 
 // asked is what somebody said last who may have to wait for a lock.
@@ -152,15 +147,19 @@ func (a *asked[A]) ask(isHeld func() bool, question func() A) (answer A) {
 	return answer
 }
 
-func (o *Observed[T]) contents() Contents {
-	c := Contents{Store: []Ref{}, Indices: map[string]map[string]int{}}
+// Refs implements Informer.
+func (o *Observed[T]) Refs() []Ref {
+	refs := []Ref{}
 	snapshot := o.Store().Snapshot()
 	for key, obj := range snapshot.All() {
-		c.Store = append(c.Store, Ref{Key: NameOf(key), RV: obj.GetResourceVersion()})
+		refs = append(refs, Ref{Kind: o.Kind, Key: NameOf(key), RV: obj.GetResourceVersion()})
 	}
-	slices.SortFunc(c.Store, func(a, b Ref) int { return cmp.Compare(a.Key, b.Key) })
-	c.LeftOut = max(0, len(c.Store)-storeMost)
-	c.Store = c.Store[:len(c.Store)-c.LeftOut]
+	slices.SortFunc(refs, func(a, b Ref) int { return cmp.Compare(a.Key, b.Key) })
+	return refs
+}
+
+func (o *Observed[T]) contents() Contents {
+	refs, indices := o.Refs(), map[string]map[string]int{}
 	for name := range o.Store().GetIndexers() {
 		counts := map[string]int{}
 		for _, value := range o.Store().ListIndexValues(name) {
@@ -168,7 +167,8 @@ func (o *Observed[T]) contents() Contents {
 				counts[value] = len(keys)
 			}
 		}
-		c.Indices[name] = counts
+		indices[name] = counts
 	}
-	return c
+	shown := refs[:min(len(refs), storeMost)]
+	return Contents{Store: shown, LeftOut: len(refs) - len(shown), Indices: indices}
 }

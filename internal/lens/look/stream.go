@@ -14,7 +14,7 @@ const (
 )
 
 // stream sends a snapshot for each world, and ticks.
-func (h *Hub) stream(now func() *View, w http.ResponseWriter, r *http.Request) {
+func (h *Hub) stream(w http.ResponseWriter, r *http.Request) {
 	follow := map[string]bool{}
 	for _, key := range r.URL.Query()["follow"] {
 		follow[key] = true
@@ -27,19 +27,15 @@ func (h *Hub) stream(now func() *View, w http.ResponseWriter, r *http.Request) {
 	number, seq := 0, uint64(0)
 	for {
 		changes, before := h.Changes(), seq
-		event, text := "tick", []byte(nil)
-		h.bubble.Inside(func() {
-			view := now()
-			if view.Number != number {
-				first := view.snapshot(h)
-				event, number, seq = "snapshot", view.Number, first.Seq
-				text, _ = json.Marshal(first) // numbers and texts can be written
-				return
-			}
-			next := view.tick(h, seq, follow)
-			seq = next.Seq
-			text, _ = json.Marshal(next)
-		})
+		event, message := "tick", any(nil)
+		if view, world := h.now(); world == number {
+			tick := view.complete(h, h.since(seq, follow))
+			seq, message = tick.Seq, tick
+		} else {
+			first := h.Snapshot()
+			event, number, seq, message = "snapshot", first.World, first.Seq, first
+		}
+		text, _ := json.Marshal(message) // numbers and texts can be written
 		if !send("event: %s\nid: %d\ndata: %s", event, seq, text) || !Pause(r.Context(), tickEvery, nil) {
 			return
 		}
