@@ -1,12 +1,12 @@
 package lens
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"path"
 	"strings"
 	"sync"
 
@@ -74,7 +74,9 @@ func (a *actor) apply(ctx context.Context, body documents) (any, error) {
 		if len(obj.Object) == 0 {
 			continue
 		}
-		client, err := a.client(obj.GroupVersionKind(), obj.GetNamespace())
+		kind := obj.GroupVersionKind()
+		mapping, err := a.mapper.RESTMapping(kind.GroupKind(), kind.Version)
+		client, err := a.client(mapping, err, obj.GetNamespace())
 		if err != nil {
 			return nil, err
 		}
@@ -87,32 +89,39 @@ func (a *actor) apply(ctx context.Context, body documents) (any, error) {
 	}
 }
 
-// client returns that of a kind. If a namespaced object names no namespace, that is "default".
-func (a *actor) client(kind schema.GroupVersionKind, namespace string) (dynamic.ResourceInterface, error) {
-	mapping, err := a.mapper.RESTMapping(kind.GroupKind(), kind.Version)
-	if err != nil {
+// client returns that of a kind, or its error. If a namespaced object names no namespace, that is "default".
+func (a *actor) client(mapping *meta.RESTMapping, err error, namespace string) (dynamic.ResourceInterface, error) {
+	switch {
+	case err != nil:
 		return nil, fmt.Errorf("%w: %w", look.ErrBadBody, err)
-	}
-	if mapping.Scope.Name() == meta.RESTScopeNameRoot {
+	case mapping.Scope.Name() == meta.RESTScopeNameRoot:
 		return a.objects.Resource(mapping.Resource), nil
+	default:
+		return a.objects.Resource(mapping.Resource).Namespace(cmp.Or(namespace, metav1.NamespaceDefault)), nil
 	}
-	if namespace == "" || namespace == "." { // path.Dir of a bare name
-		namespace = metav1.NamespaceDefault
-	}
-	return a.objects.Resource(mapping.Resource).Namespace(namespace), nil
 }
 
-// remove deletes an object of a kind, written as Service or services.
-func (a *actor) remove(ctx context.Context, ref look.Ref) (any, error) {
-	kind, err := a.mapper.KindFor(schema.GroupVersionResource{Resource: strings.ToLower(ref.Kind)})
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", look.ErrBadBody, err)
-	}
-	client, err := a.client(kind, path.Dir(ref.Key))
+// find returns the resource that is named as Service, services or ingresses.networking.k8s.io.
+func (a *actor) find(name string) (*meta.RESTMapping, error) {
+	kind, err := a.mapper.KindFor(schema.ParseGroupResource(strings.ToLower(name)).WithVersion(""))
 	if err != nil {
 		return nil, err
 	}
-	return nil, client.Delete(ctx, path.Base(ref.Key), metav1.DeleteOptions{})
+	return a.mapper.RESTMapping(kind.GroupKind(), kind.Version)
+}
+
+// remove deletes an object.
+func (a *actor) remove(ctx context.Context, ref look.Ref) (any, error) {
+	namespace, name, isNamespaced := strings.Cut(ref.Key, "/")
+	if !isNamespaced {
+		namespace, name = "", ref.Key
+	}
+	mapping, err := a.find(ref.Kind)
+	client, err := a.client(mapping, err, namespace)
+	if err != nil {
+		return nil, err
+	}
+	return nil, client.Delete(ctx, name, metav1.DeleteOptions{})
 }
 
 // Storm is many changes of Services storm/s-0, s-1 …

@@ -7,7 +7,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
 	"glasswatch/controller"
@@ -54,16 +53,6 @@ func NewCluster(cfg *rest.Config, resource, namespace string, mayWrite bool) (*C
 	}
 	p.start()
 	return &Cluster{p, mayWrite}, nil
-}
-
-// find returns the resource that a user has named.
-func (a *actor) find(name string) (*meta.RESTMapping, error) {
-	partial := schema.ParseGroupResource(name).WithVersion("")
-	kind, err := a.mapper.KindFor(partial)
-	if err != nil {
-		return nil, err
-	}
-	return a.mapper.RESTMapping(kind.GroupKind(), kind.Version)
 }
 
 // Handler serves the page and what it asks for, without a guard: see [look.Guard].

@@ -46,16 +46,20 @@ const maxMillis = 60_000
 
 // faults are those that are on. Its methods are safe for concurrent use.
 type faults struct {
-	mu     sync.Mutex // protects what follows
-	on     map[string]look.Fault
-	undone map[string]chan struct{} // closed when the fault of that name is changed
+	mu      sync.Mutex // protects what follows
+	on      map[string]look.Fault
+	changed chan struct{} // closed, and made anew, when one is switched on or off
 }
 
-func newFaults() *faults {
-	return &faults{on: map[string]look.Fault{}, undone: map[string]chan struct{}{}}
-}
+func newFaults() *faults { return &faults{on: map[string]look.Fault{}, changed: make(chan struct{})} }
 
-func (f *faults) isOn(name string) bool { return f.all()[name].On }
+func (f *faults) isOn(name string) bool { return f.get(name).On }
+
+func (f *faults) get(name string) look.Fault {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.on[name]
+}
 
 func (f *faults) all() map[string]look.Fault {
 	f.mu.Lock()
@@ -67,31 +71,27 @@ func (f *faults) all() map[string]look.Fault {
 func (f *faults) set(fault look.Fault) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.on[fault.Name].On {
-		close(f.undone[fault.Name])
-	}
 	delete(f.on, fault.Name)
 	if fault.On {
-		f.on[fault.Name], f.undone[fault.Name] = fault, make(chan struct{})
+		f.on[fault.Name] = fault
 	}
+	close(f.changed)
+	f.changed = make(chan struct{})
 }
 
-// wait waits as long as a fault wants, if it is for this handler, or until it is changed. It returns false if ctx ended
-// before.
+// wait waits as long as a fault wants, if it is for this handler. It returns false if ctx ended before.
 func (f *faults) wait(ctx context.Context, name, handler string) bool {
-	f.mu.Lock()
-	fault, undone := f.on[name], f.undone[name]
-	f.mu.Unlock()
-	if !isFor(fault, handler) {
-		return true
+	for began := time.Now(); ctx.Err() == nil; {
+		f.mu.Lock()
+		fault, changed := f.on[name], f.changed
+		f.mu.Unlock()
+		left := time.Duration(fault.Millis)*time.Millisecond - time.Since(began)
+		if !isFor(fault, handler) || left <= 0 {
+			return true
+		}
+		look.Pause(ctx, left, changed)
 	}
-	select {
-	case <-time.After(time.Duration(fault.Millis) * time.Millisecond):
-	case <-undone:
-	case <-ctx.Done():
-		return false
-	}
-	return true
+	return false
 }
 
 func isFor(f look.Fault, handler string) bool {
@@ -129,7 +129,7 @@ func (w *World) setFault(_ context.Context, fault look.Fault) (any, error) {
 // strike is slow, or panics, when a fault wants that of a handler.
 func (f *faults) strike(handler string) {
 	f.wait(context.Background(), "slow", handler)
-	if isFor(f.all()["panic"], handler) {
+	if isFor(f.get("panic"), handler) {
 		panic(errInjected)
 	}
 }

@@ -112,11 +112,8 @@ func (l *Lens) Handler() http.Handler {
 	return mux
 }
 
-// Gate says whether something is parked, and tells of the next change: virtual time must stand still meanwhile.
-func (l *Lens) Gate() (isParked bool, changed <-chan struct{}) {
-	changed = l.hub.Changes()
-	return l.hub.HasParked(), changed
-}
+// Hub is what all worlds report to.
+func (l *Lens) Hub() *look.Hub { return l.hub }
 
 // Session returns what was done in this world so far.
 func (l *Lens) Session() Session { return l.world.Load().Session() }

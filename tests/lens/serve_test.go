@@ -53,8 +53,8 @@ func (b *bubble) live(end <-chan struct{}) {
 // passPiece lets a piece of time pass, or what there is of it until something is parked.
 func (b *bubble) passPiece() {
 	for ended := time.After(piece); ; {
-		isParked, changed := b.lens.Gate()
-		if isParked {
+		changed := b.lens.Hub().Changes()
+		if len(b.lens.Hub().Parked()) > 0 {
 			return
 		}
 		select {

@@ -121,20 +121,11 @@ func (h *Hub) Stepping() bool {
 	return h.gate.Mode == "step" && !h.gate.closing
 }
 
-// HasParked reports whether something is held back.
-func (h *Hub) HasParked() bool {
+// Parked is what is held back.
+func (h *Hub) Parked() []Parked {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return len(h.gate.Parked) > 0
-}
-
-// holds reports whether a batch of objects of a kind is parked, and with it what waits for the informer's locks.
-func (h *Hub) holds(kind string) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return slices.ContainsFunc(h.gate.Parked, func(p Parked) bool {
-		return p.Kind == kind && (p.At == Popped || p.At == Stored)
-	})
+	return slices.Clone(h.gate.Parked)
 }
 
 // gateLocked returns a copy.

@@ -133,25 +133,14 @@ type News struct {
 	Gate    GateState `json:"gate"`
 
 	State  ViewState        `json:"state"`
-	Faults map[string]Fault `json:"faults,omitempty"`
+	Faults map[string]Fault `json:"faults"`
 	Beside any              `json:"beside,omitempty"`
 }
 
-// newest returns the last events that fit.
-func (h *Hub) newest() News {
+// since returns what came after seq, and of that the last events. Of more than tickMost it chooses, by their keys.
+func (h *Hub) since(seq, last uint64, follow map[string]bool) News {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.sinceLocked(h.next-min(h.next, tickMost+1), nil)
-}
-
-// since returns what came after seq. Of more than tickMost events it chooses, by their keys.
-func (h *Hub) since(seq uint64, follow map[string]bool) News {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.sinceLocked(seq, follow)
-}
-
-func (h *Hub) sinceLocked(seq uint64, follow map[string]bool) News {
 	n := News{Seq: h.next - 1, Micros: time.Since(h.began).Microseconds(), Events: []Event{}, Gate: h.gateLocked()}
 	n.Counts = Counts{}
 	for c, count := range h.counts {
@@ -160,7 +149,7 @@ func (h *Hub) sinceLocked(seq uint64, follow map[string]bool) News {
 		}
 		n.Counts[c.at][c.kind] += count
 	}
-	total := h.next - min(max(seq+1, h.first), h.next)
+	total := min(last, h.next-min(max(seq+1, h.first), h.next))
 	// Of a power of two of equal parts of the keys one is chosen. So the keys of a smaller part are in each larger one.
 	parts := uint32(1)
 	for total > uint64(parts)*tickMost {

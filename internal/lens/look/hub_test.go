@@ -2,6 +2,7 @@ package look
 
 import (
 	"fmt"
+	"math"
 	"sync"
 	"testing"
 
@@ -17,7 +18,7 @@ func TestHub_CountsWhatItLeavesOut(t *testing.T) {
 	reading.Go(func() {
 		for seq := uint64(0); ; {
 			changes := h.Changes()
-			n := h.since(seq, map[string]bool{"r0/k0": true})
+			n := h.since(seq, math.MaxUint64, map[string]bool{"r0/k0": true})
 			seq = n.Seq
 			seen, leftOut = seen+len(n.Events), leftOut+n.LeftOut
 			select {
@@ -40,7 +41,7 @@ func TestHub_CountsWhatItLeavesOut(t *testing.T) {
 	close(stop)
 	reading.Wait()
 	assert.EqualValues(t, reporters*each, uint64(seen)+leftOut)
-	assert.EqualValues(t, reporters*each, h.since(0, nil).Counts[Decoded]["Service"])
+	assert.EqualValues(t, reporters*each, h.since(0, math.MaxUint64, nil).Counts[Decoded]["Service"])
 }
 
 func TestHub_SampleHasWholeJourneysAndWhatIsFollowed(t *testing.T) {
@@ -52,7 +53,7 @@ func TestHub_SampleHasWholeJourneysAndWhatIsFollowed(t *testing.T) {
 		}
 	}
 	h.Report(Event{At: Called, Key: "ns/gone", Tombstone: true})
-	n := h.since(0, map[string]bool{"ns/7": true})
+	n := h.since(0, math.MaxUint64, map[string]bool{"ns/7": true})
 	count := map[string]int{}
 	for _, e := range n.Events {
 		count[e.Key]++

@@ -93,7 +93,11 @@ func At[T listwatch.Object](
 }
 
 func (o *Observed[T]) state(h *Hub) InformerState {
-	held := func() bool { return h.holds(o.Kind) }
+	held := func() bool { // and with a batch what waits for the informer's locks
+		return slices.ContainsFunc(h.Parked(), func(p Parked) bool {
+			return p.Kind == o.Kind && (p.At == Popped || p.At == Stored)
+		})
+	}
 	s := o.queued.ask(held, o.queueState)
 	s.Handlers = o.handlers.ask(held, func() []sharedinformer.HandlerStats { return o.Stats().Handlers })
 	s.Kind, s.State, s.Reflector = o.Kind, o.reflector.State().String(), o.reflector.Stats()

@@ -54,11 +54,12 @@ func (h *Hub) Snapshot() Snapshot {
 	for resource, in := range v.Informers {
 		contents[resource] = in.contents()
 	}
-	return Snapshot{v.complete(h, h.newest()), world, v.Options, v.Can, v.Note, contents}
+	return Snapshot{v.complete(h, h.since(0, tickMost, nil)), world, v.Options, v.Can, v.Note, contents}
 }
 
 // complete asks the layers how they are.
 func (v *View) complete(h *Hub, n News) News {
+	n.Faults = map[string]Fault{}
 	n.State = ViewState{Informers: map[string]InformerState{}, Workqueue: h.workqueue()}
 	n.State.Workqueue.Len, n.State.Workqueue.Workers = v.Loop.Len(), v.Workers
 	for resource, in := range v.Informers {
