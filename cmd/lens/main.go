@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -39,15 +40,12 @@ func main() {
 
 // options is the command line.
 type options struct {
-	listen    string
-	tokenFile string
-	cert, key string
-	session   string
-
-	cluster             cluster.Flags
-	resource, namespace string
-	write               bool
-	attach, attachToken string
+	listen, tokenFile, cert, key string
+	session                      string
+	cluster                      cluster.Flags
+	resource, namespace          string
+	write                        bool
+	attach, attachToken          string
 }
 
 func parse(args []string, out io.Writer) (*options, error) {
@@ -102,21 +100,23 @@ func given(fs *pflag.FlagSet, names ...string) []string {
 	return slices.DeleteFunc(names, func(name string) bool { return !fs.Changed(name) })
 }
 
-// secrets returns the token, and what TLS needs or nil.
-func (o *options) secrets() (token string, certificate *tls.Certificate, err error) {
-	if token = look.NewToken(); o.tokenFile != "" {
-		if token, err = look.ReadToken(o.tokenFile); err != nil {
-			return "", nil, fmt.Errorf("--token-file: %w", err)
+// guard returns what keeps others out, and what TLS needs or nil.
+func (o *options) guard() (guard *look.Guard, secure *tls.Config, err error) {
+	guard = &look.Guard{Token: rand.Text()}
+	if o.tokenFile != "" {
+		if guard.Token, err = look.ReadToken(o.tokenFile); err != nil {
+			return nil, nil, fmt.Errorf("--token-file: %w", err)
 		}
 	}
 	if o.cert == "" {
-		return token, nil, nil
+		return guard, nil, nil
 	}
 	loaded, err := tls.LoadX509KeyPair(o.cert, o.key)
 	if err != nil {
-		return "", nil, fmt.Errorf("--tls-cert: %w", err)
+		return nil, nil, fmt.Errorf("--tls-cert: %w", err)
 	}
-	return token, &loaded, nil
+	guard.Certificate = loaded.Leaf
+	return guard, &tls.Config{Certificates: []tls.Certificate{loaded}, MinVersion: tls.VersionTLS12}, nil
 }
 
 // open begins to look. The handler needs a guard; close ends it.
@@ -139,21 +139,26 @@ func (o *options) open() (handler http.Handler, close func(), err error) {
 		}
 		return c.Handler(), c.Close, nil
 	}
-	var session lens.Session
-	if o.session != "" {
-		text, err := os.ReadFile(o.session)
-		if err == nil {
-			session, err = lens.ReadSession(text)
-		}
-		if err != nil {
-			return nil, nil, fmt.Errorf("--session: %w", err)
-		}
-	}
-	l, err := lens.Play(session, false)
+	l, err := o.openSession()
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("--session: %w", err)
 	}
 	return l.Handler(), l.Close, nil
+}
+
+func (o *options) openSession() (*lens.Lens, error) {
+	if o.session == "" {
+		return lens.New(lens.Options{})
+	}
+	text, err := os.ReadFile(o.session)
+	if err != nil {
+		return nil, err
+	}
+	session, err := lens.ReadSession(text)
+	if err != nil {
+		return nil, err
+	}
+	return lens.Play(session, false)
 }
 
 func run(ctx context.Context, args []string, out io.Writer) error {
@@ -164,7 +169,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	token, certificate, err := o.secrets()
+	guard, secure, err := o.guard()
 	if err != nil {
 		return err
 	}
@@ -174,35 +179,26 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	defer listener.Close()
 	handler, closeLens, err := o.open()
 	if err != nil {
-		return errors.Join(err, listener.Close())
+		return err
 	}
 	defer closeLens()
-	guard := &look.Guard{Token: token, Address: listener.Addr(), Next: handler}
-	scheme := "http"
-	if certificate != nil {
-		scheme, guard.Certificate = "https", certificate.Leaf
-		listener = tls.NewListener(listener, &tls.Config{
-			Certificates: []tls.Certificate{*certificate}, MinVersion: tls.VersionTLS12,
-		})
+	guard.Address, guard.Next = listener.Addr(), handler
+	scheme, query := "http", "?token="+guard.Token
+	if secure != nil {
+		scheme, listener = "https", tls.NewListener(listener, secure)
 	}
-	query := "?token=" + token
 	if o.tokenFile != "" {
 		query = "?token=… (from --token-file)"
 	}
 	fmt.Fprintf(out, "Open %s://%s/%s\n", scheme, guard.Address, query)
-	return serve(ctx, listener, guard)
-}
-
-// serve ends with ctx, and the streams with it.
-func serve(ctx context.Context, listener net.Listener, handler http.Handler) error {
-	server := &http.Server{
-		Handler: handler, ReadHeaderTimeout: 10 * time.Second,
+	server := &http.Server{ // its streams end with ctx
+		Handler: guard, ReadHeaderTimeout: 10 * time.Second,
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	}
-	end := context.AfterFunc(ctx, func() { _ = server.Close() })
-	defer end()
+	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
 	if err := server.Serve(listener); ctx.Err() == nil {
 		return err
 	}

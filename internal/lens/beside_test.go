@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,7 +20,6 @@ import (
 type pair struct {
 	t *testing.T
 	*World
-	beside *beside.Beside
 }
 
 // inPairs plays a story with each queue and each way to list.
@@ -39,7 +39,7 @@ func inPair(t *testing.T, o Options, story func(p *pair)) {
 		w.Start(Session{})
 		defer w.Close()
 		synctest.Wait()
-		story(&pair{t, w, w.beside})
+		story(&pair{t, w})
 	})
 }
 
@@ -209,20 +209,23 @@ func TestBeside_FindsTheFirstDifference(t *testing.T) {
 	inPairs(t, func(p *pair) {
 		p.apply("web", 80)
 		p.agrees(2)
-		p.World.beside = nil // of our handler nothing is recorded any more
-		p.apply("web", 81)
+		web := p.services.Refs()[slices.IndexFunc(p.services.Refs(), func(r look.Ref) bool { return r.Key == "default/web" })]
+		p.beside.Record(beside.Ours, look.Event{ // a call that client-go's handler does not get
+			At: look.Called, Kind: web.Kind, Key: web.Key, RV: web.RV, Action: "OnDelete",
+		})
 		r := p.settles("default/web")
-		p.apply("other", 80)
 		require.NotNil(p.t, r.First)
 		assert.Equal(p.t, "state", r.First.Differs)
 		assert.Equal(p.t, beside.Object{Kind: "Service", Key: "default/web"}, r.First.Object)
 		rows := r.Rows["Service"]
 		last := rows[len(rows)-1]
 		assert.Equal(p.t, "state", last.Differs)
-		assert.Equal(p.t, [2]string{"MODIFIED", "MODIFIED"}, last.Sent)
-		assert.Equal(p.t, beside.Call{}, last.Calls[beside.Ours])
-		assert.Equal(p.t, "OnUpdate", last.Calls[beside.ClientGo].Name)
-		again := p.settles("default/other")
+		assert.Equal(p.t, "OnDelete", last.Calls[beside.Ours].Name)
+		assert.Equal(p.t, beside.Call{}, last.Calls[beside.ClientGo])
+		p.apply("web", 81)
+		again := p.settles("default/web")
+		sent := again.Rows["Service"]
+		assert.Equal(p.t, [2]string{"MODIFIED", "MODIFIED"}, sent[len(sent)-1].Sent)
 		assert.Equal(p.t, r.First, again.First)
 		assert.Greater(p.t, again.Differences, r.Differences)
 	})

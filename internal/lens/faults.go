@@ -109,11 +109,11 @@ func (w *World) setFault(_ context.Context, fault look.Fault) (any, error) {
 	case fault.On && fault.Name == "panic" && utilruntime.ReallyCrash:
 		return nil, errPanics
 	}
-	server := w.backend.server.Faults()
+	server := w.server.Faults()
 	if !kind.once {
-		w.backend.faults.set(fault)
+		w.faults.set(fault)
 		server.Reset()
-		for name := range w.backend.faults.all() {
+		for name := range w.faults.all() {
 			for _, failure := range faultKinds[name].refused {
 				server.FailNext(-1, failure)
 			}

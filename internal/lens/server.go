@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"path"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -17,76 +16,60 @@ import (
 	"glasswatch/listwatch/wire"
 )
 
-// backend runs the API server in memory, over pipes in place of sockets, and stands in front of it: frames of watches
-// pass here on their way to the pipeline, and some faults happen here.
-type backend struct {
-	server   *apiserver.Server
-	api      http.Handler
-	hub      *look.Hub
-	beside   *beside.Beside // or nil
-	faults   *faults
-	listener *apiserver.PipeListener
-	serving  sync.WaitGroup
-}
-
 // bookmarkEvery is the time between bookmarks, unless a world wants another.
 const bookmarkEvery = 20 * time.Second
 
-func newBackend(hub *look.Hub, options Options) *backend {
+func newServer(options Options) *apiserver.Server {
 	interval := cmp.Or(time.Duration(options.Bookmark)*time.Millisecond, bookmarkEvery)
 	server := apiserver.New(apiserver.Options{BookmarkInterval: interval})
 	if err := server.SeedNamespaces(stormNamespace); err != nil {
 		panic(err) // the server is empty, so the name is not taken
 	}
-	return &backend{
-		server: server, api: server.Handler(), hub: hub, faults: newFaults(), listener: apiserver.NewPipeListener(),
-	}
+	return server
 }
 
-// run serves until ctx ends, and returns when no request is served any more.
-func (b *backend) run(ctx context.Context) {
-	server := &http.Server{Handler: b, ReadHeaderTimeout: time.Minute}
-	b.serving.Go(func() { b.server.Run(ctx) })
-	b.serving.Go(func() { _ = server.Serve(b.listener) }) // until it is closed
-	<-ctx.Done()
-	_ = server.Close()
-	b.serving.Wait()
+// serve runs the API server in memory, over pipes in place of sockets, and stands in front of it.
+func (w *World) serve() {
+	front := &http.Server{Handler: http.HandlerFunc(w.front), ReadHeaderTimeout: time.Minute}
+	w.running.Go(func() { w.server.Run(w.ctx) })
+	w.running.Go(func() { _ = front.Serve(w.listener) }) // until it is closed
+	context.AfterFunc(w.ctx, func() { _ = front.Close() })
 }
 
 // dial connects to the server. One that is down refuses, as an address without a listener does.
-func (b *backend) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	if b.faults.isOn("stop") {
+func (w *World) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if w.faults.isOn("stop") {
 		return nil, &net.OpError{Op: "dial", Net: network, Err: syscall.ECONNREFUSED}
 	}
-	return b.listener.DialContext(ctx, network, address)
+	return w.listener.DialContext(ctx, network, address)
 }
 
-// ServeHTTP gives a request to the API server, late if a fault wants it.
-func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	b.serving.Add(1)
-	defer b.serving.Done()
+// front gives a request to the API server. Some faults happen here, and frames of watches pass.
+func (w *World) front(rw http.ResponseWriter, r *http.Request) {
+	w.running.Add(1)
+	defer w.running.Done()
 	side, pipeline := sides[r.UserAgent()]
-	if pipeline && !b.faults.wait(r.Context(), "delay", "") || b.faults.isOn("stop") {
+	if pipeline && !w.faults.wait(r.Context(), "delay", "") || w.faults.isOn("stop") {
 		panic(http.ErrAbortHandler)
 	}
 	kind := kindOf[path.Base(r.URL.Path)]
-	if pipeline && kind == "Ingress" && r.Method == http.MethodGet && !b.faults.isOn("cut") && !b.faults.isOn("token") {
+	if pipeline && kind == "Ingress" && r.Method == http.MethodGet && !w.faults.isOn("cut") && !w.faults.isOn("token") {
 		look.Pause(r.Context(), ingressLag, nil)
 	}
-	if pipeline && b.beside != nil && r.Method == http.MethodGet {
-		b.beside.Opened()
+	if pipeline && w.beside != nil && r.Method == http.MethodGet {
+		w.beside.Opened()
 	}
 	if pipeline && r.URL.Query().Get("watch") != "" {
-		w = &watchWriter{w, http.NewResponseController(w), b, r.Context(), kind, side}
+		rw = &watchWriter{rw, http.NewResponseController(rw), w, r.Context(), kind, side}
 	}
-	b.api.ServeHTTP(w, r)
+	w.api.ServeHTTP(rw, r)
 }
 
 // watchWriter passes on the frames of a watch. The API server writes each in one piece.
 type watchWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
-	backend *backend
+	world   *World
 	ctx     context.Context
 	kind    string
 	side    int // of the package beside
@@ -105,7 +88,7 @@ func (w *watchWriter) Write(frame []byte) (int, error) {
 	if e.Action == "" { // no frame, but an error in place of the watch
 		return w.ResponseWriter.Write(frame)
 	}
-	faults := w.backend.faults
+	faults := w.world.faults
 	if !faults.wait(w.ctx, "delay", "") {
 		return 0, w.ctx.Err()
 	}
@@ -114,7 +97,7 @@ func (w *watchWriter) Write(frame []byte) (int, error) {
 		w.report(e)
 		return len(frame), nil
 	}
-	stepping := w.backend.hub.Stepping()
+	stepping := w.world.hub.Stepping()
 	if stepping {
 		_ = w.control.Flush() // what came before it must not wait with it
 	}
@@ -131,11 +114,11 @@ func (w *watchWriter) Write(frame []byte) (int, error) {
 
 // report tells who looks on. The hub is not told of what is sent to client-go's informers.
 func (w *watchWriter) report(e look.Event) {
-	if b := w.backend.beside; b != nil && e.Key != "" {
+	if b := w.world.beside; b != nil && e.Key != "" {
 		b.Record(w.side, e)
 	}
 	if w.side == beside.Ours {
-		w.backend.hub.Report(e)
+		w.world.hub.Report(e)
 	}
 }
 

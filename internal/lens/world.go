@@ -5,13 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/kubernetes/scheme"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	networkingv1client "k8s.io/client-go/kubernetes/typed/networking/v1"
 	"k8s.io/client-go/rest"
@@ -19,6 +19,7 @@ import (
 
 	"glasswatch/controller"
 	"glasswatch/controller/ingress"
+	"glasswatch/internal/apiserver"
 	"glasswatch/internal/lens/beside"
 	"glasswatch/internal/lens/look"
 	"glasswatch/listwatch"
@@ -55,11 +56,13 @@ type World struct {
 	*pipeline
 	options    Options
 	virtual    bool // in a testing/synctest bubble, in which a handler takes some time: see pace
-	backend    *backend
+	server     *apiserver.Server
+	api        http.Handler // of the server
+	listener   *apiserver.PipeListener
+	faults     *faults
 	services   *look.Observed[*corev1.Service]
 	ingresses  *look.Observed[*networkingv1.Ingress]
 	reconciler *ingress.Reconciler
-	events     record.EventBroadcaster
 	beside     *beside.Beside // nil if client-go's informers do not run
 	playing    sync.WaitGroup // what a session says
 	closing    sync.Once
@@ -73,7 +76,8 @@ func NewWorld(hub *look.Hub, options Options, virtual bool) (*World, error) {
 	if err := options.validate(); err != nil {
 		return nil, err
 	}
-	w := &World{virtual: virtual, options: options, backend: newBackend(hub, options), actions: []Action{}}
+	w := &World{options: options, virtual: virtual, server: newServer(options), faults: newFaults(), actions: []Action{}}
+	w.api, w.listener = w.server.Handler(), apiserver.NewPipeListener()
 	reconcile := func(ctx context.Context, key listwatch.Key) (controller.Result, error) {
 		return w.reconciler.Reconcile(ctx, key)
 	}
@@ -91,17 +95,24 @@ func NewWorld(hub *look.Hub, options Options, virtual bool) (*World, error) {
 	if w.ingresses, err = newInformer[*networkingv1.Ingress](w, cfg, gvr); err != nil {
 		return nil, err
 	}
-	if options.Beside {
-		if err := w.addBeside(); err != nil {
-			return nil, err
-		}
+	client, err := networkingv1client.NewForConfig(cfg)
+	if err != nil {
+		return nil, err
 	}
-	return w, w.addReconciler(cfg)
+	rules := ingress.Config{
+		AnnotationPrefix: ingress.DefaultAnnotationPrefix, Class: ingress.DefaultClass, Host: ingress.DefaultHost,
+	}
+	nobody := &record.FakeRecorder{} // Events are not looked at
+	w.reconciler, err = ingress.NewReconciler(rules, w.services.Store(), w.ingresses.Store(), client, nobody)
+	if err == nil && options.Beside {
+		err = w.addBeside()
+	}
+	return w, err
 }
 
 // config is for clients of the server, which knows them by their names.
 func (w *World) config(agent string) *rest.Config {
-	return &rest.Config{Host: "http://lens.invalid", Dial: w.backend.dial, QPS: -1, UserAgent: agent}
+	return &rest.Config{Host: "http://lens.invalid", Dial: w.dial, QPS: -1, UserAgent: agent}
 }
 
 // newInformer makes an informer that reports what passes.
@@ -145,33 +156,13 @@ func (w *World) report(events ...look.Event) {
 	if w.beside != nil && events[0].Handler == auditor {
 		w.beside.Record(beside.Ours, events[0])
 	}
-	w.backend.faults.strike(events[0].Handler)
-}
-
-// addReconciler makes the ingress controller's.
-func (w *World) addReconciler(cfg *rest.Config) error {
-	client, err := networkingv1client.NewForConfig(cfg)
-	if err != nil {
-		return err
-	}
-	events, err := typedcorev1.NewForConfig(w.config("lens-events"))
-	if err != nil {
-		return err
-	}
-	w.events = record.NewBroadcaster()
-	w.events.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: events.Events("")})
-	recorder := w.events.NewRecorder(scheme.Scheme, corev1.EventSource{Component: ingress.FieldManager})
-	rules := ingress.Config{
-		AnnotationPrefix: ingress.DefaultAnnotationPrefix, Class: ingress.DefaultClass, Host: ingress.DefaultHost,
-	}
-	w.reconciler, err = ingress.NewReconciler(rules, w.services.Store(), w.ingresses.Store(), client, recorder)
-	return err
+	w.faults.strike(events[0].Handler)
 }
 
 // Start runs the world, and does there what a session says.
 func (w *World) Start(s Session) {
 	w.start()
-	w.running.Go(func() { w.backend.run(w.ctx) })
+	w.serve()
 	if w.beside != nil {
 		w.running.Go(func() { w.beside.Run(w.ctx) })
 	}
@@ -183,23 +174,21 @@ func (w *World) Close() { w.closing.Do(w.close) }
 
 func (w *World) close() {
 	w.hub.Close()
-	for name := range w.backend.faults.all() {
-		w.backend.faults.set(look.Fault{Name: name})
+	for name := range w.faults.all() {
+		w.faults.set(look.Fault{Name: name})
 	}
 	w.end()
 	w.playing.Wait()
 	_, _ = w.acts.storm(w.ctx, Storm{}) // ends the one that there is
 	w.running.Wait()
-	w.events.Shutdown()
 }
 
 // tell adds what only a world knows.
 func (w *World) tell(n *look.News) {
-	server := w.backend.server
 	n.State.Server = &look.ServerState{
-		Up: !w.backend.faults.isOn("stop"), Revision: server.Revision(), Watches: server.Faults().Watches(),
+		Up: !w.faults.isOn("stop"), Revision: w.server.Revision(), Watches: w.server.Faults().Watches(),
 	}
-	n.Faults = w.backend.faults.all()
+	n.Faults = w.faults.all()
 	if w.beside != nil {
 		n.Beside = w.beside.Counts()
 	}
@@ -213,15 +202,14 @@ func (w *World) addBeside() error {
 		Resync: time.Duration(w.options.Resync) * time.Millisecond,
 		Paged:  w.options.Paged,
 		Ours:   w.view.Informers,
-		Before: func() { w.backend.faults.strike(auditor) },
+		Before: func() { w.faults.strike(auditor) },
 		Busy: func() bool {
-			on := w.backend.faults.all()
-			isOpen := w.backend.server.Faults().Watches() == 4
+			on := w.faults.all()
+			isOpen := w.server.Faults().Watches() == 4
 			return !isOpen || w.hub.Stepping() || on["delay"].On || isFor(on["slow"], auditor)
 		},
 		Changed: w.hub.Wake,
 	})
-	w.backend.beside = w.beside
 	cfg := w.config(besideAgent)
 	services, err := typedcorev1.NewForConfig(cfg)
 	if err != nil {

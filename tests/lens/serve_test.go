@@ -3,6 +3,7 @@ package lens
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"flag"
 	"fmt"
 	"io"
@@ -148,7 +149,7 @@ func TestServe_ASessionInVirtualTime(t *testing.T) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	inBubble(t, s, func(b *bubble) {
-		guard := &look.Guard{Token: look.NewToken(), Address: listener.Addr(), Next: b}
+		guard := &look.Guard{Token: rand.Text(), Address: listener.Addr(), Next: b}
 		server := &http.Server{Handler: guard, BaseContext: func(net.Listener) context.Context { return ctx }}
 		fmt.Printf("Open http://%s/?token=%s\n", listener.Addr(), guard.Token)
 		defer context.AfterFunc(ctx, func() { _ = server.Close() })()

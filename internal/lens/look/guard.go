@@ -1,7 +1,6 @@
 package look
 
 import (
-	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
 	"crypto/x509"
@@ -24,9 +23,6 @@ type Guard struct {
 	Certificate *x509.Certificate
 	Next        http.Handler
 }
-
-// NewToken returns one that nobody can guess.
-func NewToken() string { return rand.Text() }
 
 // minToken is how many bytes a token from a file must have.
 const minToken = 16
