@@ -100,6 +100,9 @@ func (o *Observed[T]) state(h *Hub) InformerState {
 	}
 	s := o.queued.ask(held, o.queueState)
 	s.Handlers = o.handlers.ask(held, func() []sharedinformer.HandlerStats { return o.Stats().Handlers })
+	if s.Handlers == nil { // the page wants a list
+		s.Handlers = []sharedinformer.HandlerStats{}
+	}
 	s.Kind, s.State, s.Reflector = o.Kind, o.reflector.State().String(), o.reflector.Stats()
 	s.Objects, s.RV = o.Store().Len(), o.Store().ResourceVersion()
 	s.LastSync, s.Synced = o.LastSyncResourceVersion(), o.HasSynced()
