@@ -17,7 +17,7 @@
 //
 // A [World] is what is looked at: the API server in memory, two informers and the ingress controller, made by the
 // constructors that everybody calls. The package look has the hub, which takes what the observers report, with the gate
-// and the stream. It knows nothing of a world: a [Cluster] and the ingress controller's --lens-addr use it as well. The
+// and the stream. It is told what is looked at: a World, a [Cluster], or the ingress controller with --lens-addr. The
 // [Lens] owns a hub and a World, serves them, and replaces the World at a reset. PROTOCOL.md describes what goes over
 // HTTP.
 //
@@ -31,7 +31,8 @@
 //
 // # Guarantees
 //
-//   - An observer never blocks, unless somebody steps: see look/gate.go. A page that reads slowly holds nobody up.
+//   - An observer never blocks, unless somebody steps (look/gate.go) or a fault slows a handler (report in world.go). A
+//     page that reads slowly holds nobody up.
 //   - Events of one object come in the order in which things happened. Seq counts all, without gaps.
 //   - What the stream leaves out is counted, and the counts and the state are whole in any case.
 //   - A session that is played twice in virtual time gives the same events of each object at each boundary, but for
@@ -46,6 +47,6 @@
 // package asks of a queue may wait: it is asked from a goroutine, and what it said last is shown meanwhile.
 //
 // Reading order: in look event.go, observe.go, hub.go, gate.go, keys.go, causes.go, informer.go, transport.go, view.go,
-// stream.go, http.go, guard.go, bubble.go; here server.go, world.go, faults.go, acts.go, session.go, replay.go, http.go;
-// cluster.go, attach.go; beside.go, and the package beside.
+// stream.go, http.go, guard.go; here pipeline.go, world.go, server.go, faults.go, acts.go, session.go, replay.go,
+// http.go; cluster.go, attach.go; and the package beside.
 package lens

@@ -5,8 +5,8 @@
 //	API server ──┤                            │ told              ├─▶ rows, stores, queues, first difference
 //	   sent      └─▶ client-go's informers ─▶ handler ─▶ workqueue ─┘
 //
-// Each side has a connection of its own, a handler called "beside", and a workqueue that this handler fills and nobody
-// empties. A [Row] is one version of one object: what was sent to each side, and what call each handler got.
+// Each side has a connection of its own, a handler (ours is "audit"), and a workqueue that gets what it was told of and
+// that nobody empties. A [Row] is one version of one object: what was sent to each side, and what call each handler got.
 //
 // # What counts as a difference
 //
