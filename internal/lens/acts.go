@@ -139,7 +139,8 @@ const (
 // storm replaces the storm that there is. The zero Storm only ends it.
 func (a *actor) storm(_ context.Context, s Storm) (any, error) {
 	if s.Objects < 0 || s.Objects > stormMost || s.Changes < 0 || s.PerSecond < 0 || s.PerSecond > stormMost {
-		return nil, fmt.Errorf("%w: want objects and per_second in 0 … %d, and changes of 0 or more", look.ErrBadBody, stormMost)
+		const want = "%w: want objects and per_second in 0 … %d, and changes of 0 or more"
+		return nil, fmt.Errorf(want, look.ErrBadBody, stormMost)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()

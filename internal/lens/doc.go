@@ -31,8 +31,7 @@
 //
 // # Guarantees
 //
-//   - An observer never blocks, unless somebody steps (look/gate.go) or a fault slows a handler (report in world.go). A
-//     page that reads slowly holds nobody up.
+//   - An observer never blocks, unless somebody steps: see look/gate.go. A page that reads slowly holds nobody up.
 //   - Events of one object come in the order in which things happened. Seq counts all, without gaps.
 //   - What the stream leaves out is counted, and the counts and the state are whole in any case.
 //   - A session that is played twice in virtual time gives the same events of each object at each boundary, but for

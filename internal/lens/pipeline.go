@@ -27,7 +27,8 @@ type pipeline struct {
 	view    *look.View
 	loop    *controller.Controller[listwatch.Key]
 	acts    *actor
-	ctx     context.Context // of all that runs
+	strike  func(kind, handler string) // is called first in each call of a handler; or nil
+	ctx     context.Context            // of all that runs
 	end     context.CancelFunc
 	running sync.WaitGroup
 }
@@ -67,9 +68,24 @@ func addInformer[T listwatch.Object](
 	opts.Name, opts.Indexers = opts.Resource.Resource, indexer.Indexers[T]{"app": byApp[T]}
 	in := look.At(lw, kind, opts, report)
 	p.view.Informers[opts.Name] = in
-	_, err := in.AddHandler(controller.EnqueueObject[T](p.loop), sharedinformer.HandlerOptions{Name: enqueuer})
-	_, err2 := in.AddHandler(sharedinformer.HandlerFuncs[T]{}, sharedinformer.HandlerOptions{Name: auditor})
-	return in, errors.Join(err, err2)
+	add := func(name string, next sharedinformer.Handler[T]) error {
+		if p.strike != nil {
+			next = struck(next, func() { p.strike(kind, name) })
+		}
+		_, err := in.AddHandler(next, sharedinformer.HandlerOptions{Name: name})
+		return err
+	}
+	return in, errors.Join(
+		add(enqueuer, controller.EnqueueObject[T](p.loop)), add(auditor, sharedinformer.HandlerFuncs[T]{}))
+}
+
+// struck is a handler in which something is called first.
+func struck[T listwatch.Object](next sharedinformer.Handler[T], first func()) sharedinformer.Handler[T] {
+	return sharedinformer.HandlerFuncs[T]{
+		AddFunc:    func(obj T, initial bool) { first(); next.OnAdd(obj, initial) },
+		UpdateFunc: func(was, is T) { first(); next.OnUpdate(was, is) },
+		DeleteFunc: func(d sharedinformer.Deletion[T]) { first(); next.OnDelete(d) },
+	}
 }
 
 // start runs all until close.

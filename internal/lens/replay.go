@@ -48,8 +48,9 @@ func observed(events []look.Event) Observed {
 		}
 	}
 	all := Observed{}
+	place := func(l lane) int { return slices.Index(look.Boundaries, l.at) }
 	for _, l := range slices.SortedFunc(maps.Keys(lanes), func(a, b lane) int {
-		return cmp.Or(slices.Index(look.Boundaries, a.at)-slices.Index(look.Boundaries, b.at), cmp.Compare(a.handler, b.handler))
+		return cmp.Or(place(a)-place(b), cmp.Compare(a.handler, b.handler))
 	}) {
 		name := strings.TrimSpace(string(l.at) + " " + l.handler)
 		all[l.object] = append(all[l.object], name+": "+strings.Join(lanes[l], ", "))

@@ -85,7 +85,7 @@ func NewWorld(hub *look.Hub, options Options, virtual bool) (*World, error) {
 	if w.pipeline, err = newPipeline(hub, w.config("lens-acts"), options.Seed, options.Workers, reconcile); err != nil {
 		return nil, err
 	}
-	w.view.Options, w.view.Add = options, w.tell
+	w.view.Options, w.view.Add, w.strike = options, w.tell, w.takeTime
 	cfg := w.watch(w.config(pipelineAgent), kindOf, true)
 	w.services, err = newInformer[*corev1.Service](w, cfg, corev1.SchemeGroupVersion.WithResource("services"))
 	if err != nil {
@@ -143,20 +143,20 @@ func newInformer[T listwatch.Object](
 // then always do it in the same order. No multiple of one is soon one of the other, or of a millisecond.
 var pace = map[string]time.Duration{"Service": 1_009_013, "Ingress": 1_621_031}
 
-// report takes what an informer reports. A handler that is about to be called is slow, or panics, when a fault wants it:
-// what its observer does is a part of the call.
+// takeTime makes a handler slow, or panic, when a fault wants it.
+func (w *World) takeTime(kind, handler string) {
+	if w.virtual {
+		time.Sleep(pace[kind])
+	}
+	w.faults.strike(handler)
+}
+
+// report takes what an informer reports.
 func (w *World) report(events ...look.Event) {
 	w.hub.Report(events...)
-	if len(events) == 0 || events[0].At != look.Called {
-		return
-	}
-	if w.virtual {
-		time.Sleep(pace[events[0].Kind])
-	}
-	if w.beside != nil && events[0].Handler == auditor {
+	if w.beside != nil && len(events) == 1 && events[0].At == look.Called && events[0].Handler == auditor {
 		w.beside.Record(beside.Ours, events[0])
 	}
-	w.faults.strike(events[0].Handler)
 }
 
 // Start runs the world, and does there what a session says.

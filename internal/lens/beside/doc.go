@@ -6,7 +6,8 @@
 //	   sent      └─▶ client-go's informers ─▶ handler ─▶ workqueue ─┘
 //
 // Each side has a connection of its own, a handler (ours is "audit"), and a workqueue that gets what it was told of and
-// that nobody empties. A [Row] is one version of one object: what was sent to each side, and what call each handler got.
+// that nobody empties. A [Row] is one version of one object: what was sent to each side, and what call each handler
+// got.
 //
 // # What counts as a difference
 //
@@ -26,7 +27,8 @@
 //
 //   - Time, and the order among several objects. What was sent: after a break, one side may list and the other resume.
 //   - Folding by a list. It has only the end of what happened before it: of several updates one, of a deletion and a
-//     creation one update, of a creation and a deletion nothing. So what was sent before the last request may be folded.
+//     creation one update, of a creation and a deletion nothing. So what was sent before the last request may be
+//     folded.
 //   - Updates without another version (resyncs, lists without news), and whether an object was in the initial list.
 //   - The end of an object of which the fault "drop" lost an event, until the stores agree on it again: lists repair it,
 //     and the sides list at different times.

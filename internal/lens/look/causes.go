@@ -8,8 +8,8 @@ var cameFrom = map[Boundary]Boundary{
 }
 
 // explain returns the events of a key, each with those that led to it. Within an informer that is the same version of
-// the object at the boundary before. From there on it is what the key was queued for, by a handler of that name, since it
-// was last taken.
+// the object at the boundary before. From there on it is what the key was queued for, by a handler of that name, since
+// it was last taken.
 func explain(all []Event, key, enqueuer string) []Event {
 	journey := []Event{}
 	var queued []uint64
