@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net/url"
 	"strings"
 	"sync"
 
@@ -92,7 +93,7 @@ func (a *actor) apply(ctx context.Context, documents string) (applied []Ref, err
 func (a *actor) client(kind schema.GroupVersionKind, namespace string) (dynamic.ResourceInterface, error) {
 	mapping, err := a.mapper.RESTMapping(kind.GroupKind(), kind.Version)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errBadBody, err)
+		return nil, unmapped(err)
 	}
 	if mapping.Scope.Name() == meta.RESTScopeNameRoot {
 		return a.objects.Resource(mapping.Resource), nil
@@ -100,11 +101,19 @@ func (a *actor) client(kind schema.GroupVersionKind, namespace string) (dynamic.
 	return a.objects.Resource(mapping.Resource).Namespace(cmp.Or(namespace, metav1.NamespaceDefault)), nil
 }
 
+// unmapped is the error of a kind that the server does not have, or of a server that does not say which it has.
+func unmapped(err error) error {
+	if meta.IsNoMatchError(err) {
+		return fmt.Errorf("%w: %w", errBadBody, err)
+	}
+	return err
+}
+
 // remove deletes an object of a kind, written as Service or services.
 func (a *actor) remove(ctx context.Context, ref Ref) error {
 	kind, err := a.mapper.KindFor(schema.GroupVersionResource{Resource: strings.ToLower(ref.Kind)})
 	if err != nil {
-		return fmt.Errorf("%w: %w", errBadBody, err)
+		return unmapped(err)
 	}
 	namespace, name := splitKey(ref.Key)
 	client, err := a.client(kind, namespace)
@@ -178,9 +187,12 @@ var (
 // codeOf is the HTTP status of an error of an act.
 func codeOf(err error) (code int, reason string) {
 	var status apierrors.APIStatus
+	var noAnswer *url.Error // of an HTTP client
 	switch {
 	case errors.As(err, &status):
 		return int(status.Status().Code), string(status.Status().Reason)
+	case errors.As(err, &noAnswer):
+		return 503, "ServiceUnavailable"
 	case errors.Is(err, errUnknown):
 		return 404, "NotFound"
 	case errors.Is(err, errBadBody):
