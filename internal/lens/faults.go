@@ -48,8 +48,8 @@ var faultKinds = map[string]struct {
 	"delay": {}, "drop": {}, "slow": {}, "panic": {},
 }
 
-// refusing are the faults that refuse requests, in the order in which a request meets them: the network, authentication,
-// then the server. If several are on, the first decides, each time.
+// refusing are the faults that refuse requests, in the order in which a request meets them: the network,
+// authentication, then the server. If several are on, the first decides, each time.
 var refusing = []string{"cut", "token", "fail"}
 
 func breakWatches(f *apiserver.Faults) { f.BreakWatches() }

@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
+	"strings"
 	"sync"
 )
 
@@ -88,12 +89,19 @@ func (l *Lens) Handler() http.Handler {
 	mux.Handle("GET /", http.FileServerFS(files))
 	mux.HandleFunc("GET /stream", l.stream)
 	mux.HandleFunc("GET /api/session.go", func(w http.ResponseWriter, r *http.Request) {
-		text, err := l.GoTest()
+		session := l.Session()
+		all, err := l.Observed()
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusConflict)
 			return
 		}
-		w.Header().Set("Content-Disposition", `attachment; filename="session_test.go"`)
+		name, text, err := GoTest(session, all)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		_, digits, _ := strings.Cut(name, "_")
+		w.Header().Set("Content-Disposition", `attachment; filename="session_`+digits+`_test.go"`)
 		_, _ = w.Write(text)
 	})
 	for path, ask := range map[string]func(r *http.Request) (any, error){

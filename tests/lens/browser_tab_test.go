@@ -60,8 +60,14 @@ type tab struct {
 // open opens a window on a lens of its own, at a place such as #/lessons.
 func open(t *testing.T, place string, before ...action) *tab {
 	t.Helper()
+	return openWith(t, lens.Options{}, place, before...)
+}
+
+func openWith(t *testing.T, options lens.Options, place string, before ...action) *tab {
+	t.Helper()
 	chromium(t) // or skip, before anything runs
-	return visit(t, serve(t, lens.Options{}), place, before...)
+	work(t)
+	return visit(t, serve(t, options), place, before...)
 }
 
 // action is done in a window.
