@@ -63,7 +63,7 @@ func TestCluster_WritesIfItMay(t *testing.T) {
 	v := visitHandler(t, lookAt(t, "ingresses.networking.k8s.io", true).Handler())
 	f := v.follow("")
 	f.until(func() bool { return f.now.State.Informers["ingresses"].Synced })
-	v.act("apply", `{"yaml": "{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: web}, ` +
+	v.act("apply", `{"yaml": "{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: web}, `+
 		`spec: {defaultBackend: {service: {name: web, port: {number: 80}}}}}"}`)
 	f.sees(look.Reconciled, "ok", "default/web")
 	v.act("delete", `{"kind": "Ingress", "key": "default/web"}`)

@@ -121,7 +121,7 @@ type News struct {
 	Gate    GateState `json:"gate"`
 
 	State  ViewState        `json:"state"`
-	Faults map[string]Fault `json:"faults,omitempty"`
+	Faults map[string]Fault `json:"faults"`
 	Beside any              `json:"beside,omitempty"`
 }
 

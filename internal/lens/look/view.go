@@ -73,7 +73,7 @@ const snapshotFirst = 200
 // tick is what a reader that has read up to seq has not seen.
 func (v *View) tick(h *Hub, seq uint64, follow map[string]bool) News {
 	n := h.since(seq, follow)
-	n.State = v.State(h)
+	n.State, n.Faults = v.State(h), map[string]Fault{}
 	if v.Add != nil {
 		v.Add(&n)
 	}

@@ -42,6 +42,7 @@ export const en = {
   up: 'up',
   down: 'down',
   revision: 'revision',
+  elsewhere: 'It runs elsewhere.',
   watches: 'watches',
   fromVersion: (rv) => `from ${rv}`,
   noAnswer: 'no answer',

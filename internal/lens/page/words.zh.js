@@ -41,6 +41,7 @@ export const zh = {
   up: '运行中',
   down: '已停止',
   revision: '版本',
+  elsewhere: '它在别处运行。',
   watches: 'watch 数',
   fromVersion: (rv) => `自 ${rv} 起`,
   noAnswer: '无应答',
