@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
-	"net/http"
 	"regexp"
 	"strings"
 	"sync"
@@ -33,17 +31,8 @@ func serve(t *testing.T, options lens.Options) (address string) {
 	t.Helper()
 	l, err := lens.New(options)
 	require.NoError(t, err)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	server := &http.Server{Handler: &lens.Guard{Token: token, Address: listener.Addr(), Next: l.Handler()}}
-	done := make(chan struct{})
-	go func() { defer close(done); _ = server.Serve(listener) }()
-	t.Cleanup(func() {
-		_ = server.Close()
-		<-done
-		l.Close()
-	})
-	return fmt.Sprintf("http://%s/?token=%s", listener.Addr(), token)
+	t.Cleanup(l.Close) // after the requests have ended
+	return serveHandler(t, l.Handler())
 }
 
 // tab is a window of the browser that looks at a lens.

@@ -80,7 +80,7 @@ export function World({ view, lens, words }) {
       bookmark_ms: Number(options.bookmark), paged: options.lists === 'paged', beside: !!view.options.beside,
     });
   };
-  return html`<${Section} title=${words.world} name="world" open=${false}>
+  return view.options && html`<${Section} title=${words.world} name="world" open=${false}>
     <p>${words.worldIs(view.options)}</p>
     <form class="line" onSubmit=${reset}>
       <${Choice} label=${words.queue} value=${options.queue} set=${set('queue')} data-test="reset-queue"

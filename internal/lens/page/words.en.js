@@ -34,7 +34,7 @@ export const en = {
   },
   at: {
     sent: 'sent', request: 'requests', state: 'states', decoded: 'decoded', handed: 'handed over', popped: 'popped', stored: 'stored',
-    called: 'calls', returned: 'returns', queued: 'queued', taken: 'taken', reconciled: 'reconciled', written: 'writes',
+    called: 'calls', returned: 'returns', queued: 'queued', taken: 'taken', reconciled: 'reconciled', written: 'writes', decided: 'decides',
     forgotten: 'forgotten', putoff: 'put off',
   },
   what: (e) => [e.action, e.handler && `(${e.handler})`, e.kind, e.code, e.tombstone && 'tombstone', e.initial && 'initial list',
@@ -42,6 +42,7 @@ export const en = {
   up: 'up',
   down: 'down',
   revision: 'revision',
+  elsewhere: 'It runs elsewhere.',
   watches: 'watches',
   fromVersion: (rv) => `from ${rv}`,
   noAnswer: 'no answer',

@@ -1,4 +1,4 @@
-package lens
+package look
 
 import (
 	"hash/fnv"
@@ -6,8 +6,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"glasswatch/internal/lens/beside"
 )
 
 const (
@@ -18,13 +16,11 @@ const (
 // Counts are numbers of events, by boundary and kind.
 type Counts map[Boundary]map[string]uint64
 
-// Hub takes the events of a world. It keeps the last of them, counts all, and holds the gate. It has no goroutines and
-// no timers. Its methods are safe for concurrent use.
+// Hub takes the events of what is looked at. It keeps the last of them, counts all, and holds the gate. It has no
+// goroutines and no timers. Its methods are safe for concurrent use.
 type Hub struct {
 	muted  atomic.Bool
 	bubble *Bubble // that the world is in, or nil
-	// virtual: the world is in a bubble, in which a handler takes some time: see pace.
-	virtual bool
 
 	mu     sync.Mutex // protects what follows
 	began  time.Time
@@ -39,11 +35,10 @@ type Hub struct {
 	changed   chan struct{} // closed at the next change; nil if nobody waits for one
 }
 
-// NewHub returns a hub whose gate is open.
-func NewHub() *Hub {
-	h := &Hub{ring: make([]Event, ringLen), next: 1}
+// NewHub returns a hub whose gate is open. The bubble that what is looked at is in may be nil.
+func NewHub(bubble *Bubble) *Hub {
+	h := &Hub{bubble: bubble, ring: make([]Event, ringLen), next: 1}
 	h.Restart()
-	h.gate.closing = true // until a world begins
 	return h
 }
 
@@ -57,9 +52,9 @@ func (h *Hub) Restart() {
 	h.openLocked()
 }
 
-// report takes the events of one call of an observer. If the gate is shut for one of them, it blocks until the gate
+// Report takes the events of one call of an observer. If the gate is shut for one of them, it blocks until the gate
 // lets them go.
-func (h *Hub) report(events ...Event) {
+func (h *Hub) Report(events ...Event) {
 	if len(events) == 0 || h.muted.Load() {
 		return
 	}
@@ -99,15 +94,15 @@ func (h *Hub) wakeLocked() {
 	}
 }
 
-// wake is for what changes outside the hub.
-func (h *Hub) wake() {
+// Wake is for what changes outside the hub.
+func (h *Hub) Wake() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.wakeLocked()
 }
 
-// changes returns a channel that is closed at the next change.
-func (h *Hub) changes() <-chan struct{} {
+// Changes returns a channel that is closed at the next change.
+func (h *Hub) Changes() <-chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.changed == nil {
@@ -125,9 +120,9 @@ type News struct {
 	Counts  Counts    `json:"counts"`
 	Gate    GateState `json:"gate"`
 
+	State  ViewState        `json:"state"`
 	Faults map[string]Fault `json:"faults"`
-	State  WorldState       `json:"state"`
-	Beside *beside.Counts   `json:"beside,omitempty"`
+	Beside any              `json:"beside,omitempty"`
 }
 
 // since returns what came after seq. Of more than tickMost events it chooses, by their keys.
@@ -160,6 +155,19 @@ func hash(key string) uint32 {
 	return f.Sum32()
 }
 
+// Moment is a place among what is observed. Time alone would not find it again.
+type Moment struct {
+	Micros int64               `json:"us"`    // since the world began
+	After  map[Boundary]uint64 `json:"after"` // how many observations of objects there were
+}
+
+// Moment is now.
+func (h *Hub) Moment() Moment {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return Moment{time.Since(h.began).Microseconds(), maps.Clone(h.ofObjects)}
+}
+
 // lastLocked returns the newest events of this world, n at most.
 func (h *Hub) lastLocked(n uint64) []Event {
 	n = min(n, h.next-h.first, ringLen)
@@ -170,8 +178,8 @@ func (h *Hub) lastLocked(n uint64) []Event {
 	return events
 }
 
-// all returns the events of this world that are still known, and how many are not.
-func (h *Hub) all() (events []Event, forgotten uint64) {
+// All returns the events of this world that are still known, and how many are not.
+func (h *Hub) All() (events []Event, forgotten uint64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	events = h.lastLocked(ringLen)
