@@ -145,9 +145,9 @@ func (h *Hub) since(seq uint64, follow map[string]bool) News {
 	for total > uint64(parts)*tickMost {
 		parts *= 2
 	}
-	for _, e := range h.lastLocked(total) {
-		if e.isNotable() || follow[e.Key] || hash(e.Key)&(parts-1) == 0 {
-			n.Events = append(n.Events, e)
+	for s := h.next - min(total, ringLen); s < h.next; s++ {
+		if e := &h.ring[s%ringLen]; e.isNotable() || follow[e.Key] || hash(e.Key)&(parts-1) == 0 {
+			n.Events = append(n.Events, *e)
 		}
 	}
 	n.LeftOut = total - uint64(len(n.Events))
