@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 )
@@ -43,7 +42,13 @@ const momentSpread = 7_001 * time.Nanosecond
 func (h *Hub) moment() Moment {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return Moment{time.Since(h.began).Microseconds(), maps.Clone(h.ofObjects)}
+	m := Moment{time.Since(h.began).Microseconds(), map[Boundary]uint64{}}
+	for c, count := range h.counts {
+		if c.hasKey {
+			m.After[c.at] += count
+		}
+	}
+	return m
 }
 
 // reached reports whether as much was observed as at a moment. In real time it waits for the time as well, for people
