@@ -1,6 +1,8 @@
 package lens
 
 import (
+	"slices"
+
 	"glasswatch/controller"
 	"glasswatch/listwatch"
 	"glasswatch/reflector"
@@ -12,15 +14,15 @@ var handedAs = map[listwatch.EventType]string{
 	listwatch.Added: "Add", listwatch.Modified: "Update", listwatch.Deleted: "Delete",
 }
 
-// ofReflector turns what a reflector on objects of a kind reports into events.
-func ofReflector(kind string, o reflector.Observation) []Event {
+// ofReflector turns what a reflector on objects of a kind reports into events, and appends those.
+func ofReflector(events []Event, kind string, o reflector.Observation) []Event {
 	switch {
 	case o.Boundary == reflector.StateEntered:
-		return []Event{{At: State, Kind: kind, Action: o.State.String()}}
+		return append(events, Event{At: State, Kind: kind, Action: o.State.String()})
 	case o.Boundary == reflector.HandedOver && o.Op != "" && len(o.Keys) == 0:
-		return []Event{{At: Handed, Kind: kind, Action: o.Op, RV: o.ResourceVersion}}
+		return append(events, Event{At: Handed, Kind: kind, Action: o.Op, RV: o.ResourceVersion})
 	}
-	events := make([]Event, 0, len(o.Events)+len(o.Keys))
+	events = slices.Grow(events, len(o.Events)+len(o.Keys))
 	for _, key := range o.Keys {
 		e := Event{At: Handed, Kind: kind, Action: o.Op, Key: nameOf(key), Tombstone: o.Op == "DeleteKey"}
 		events = append(events, e)
@@ -44,12 +46,13 @@ var stepAt = map[sharedinformer.Step]Boundary{
 	sharedinformer.HandlerCalled: Called, sharedinformer.HandlerReturned: Returned,
 }
 
-// ofInformer turns what an informer on objects of a kind reports into events.
-func ofInformer(kind string, o sharedinformer.Observation) []Event {
+// ofInformer turns what an informer on objects of a kind reports into events, and appends those.
+func ofInformer(events []Event, kind string, o sharedinformer.Observation) []Event {
 	if len(o.Changes) == 0 && o.Step == sharedinformer.BatchPopped {
-		return []Event{{At: Popped, Kind: kind, Action: "ReplacedAll", RV: o.ResourceVersion}} // an empty list
+		// an empty list
+		return append(events, Event{At: Popped, Kind: kind, Action: "ReplacedAll", RV: o.ResourceVersion})
 	}
-	events := make([]Event, 0, len(o.Changes))
+	events = slices.Grow(events, len(o.Changes))
 	for _, c := range o.Changes {
 		e := Event{
 			At: stepAt[o.Step], Kind: kind, Key: nameOf(c.Key), Action: c.Action, Handler: o.Handler,

@@ -210,7 +210,10 @@ func newInformer[T listwatch.Object](
 		Name: gvr.Resource, Resource: gvr.GroupResource(),
 		ResyncPeriod: time.Duration(w.options.Resync) * time.Millisecond,
 		Indexers:     indexer.Indexers[T]{"app": byApp[T]},
-		Observe:      func(o sharedinformer.Observation) { w.hub.report(ofInformer(in.kind, o)...) },
+		Observe: func(o sharedinformer.Observation) {
+			var one [1]Event // most have no more, and no memory is allocated for that
+			w.hub.report(ofInformer(one[:0], in.kind, o)...)
+		},
 		// What the informer makes by default; here it is kept, to be asked.
 		Feed: func(cfg sharedinformer.ControllerConfig[T]) sharedinformer.Feeder {
 			in.queue, _ = cfg.Queue.(pendingQueue[T])
@@ -227,7 +230,10 @@ func newInformer[T listwatch.Object](
 		Backoff: reflector.Backoff{Base: 200 * time.Millisecond, Max: 2 * time.Second, Jitter: -1},
 		// While something is parked, neither side gives up.
 		SilenceTimeout: time.Hour, MinWatchTimeout: time.Hour,
-		Observe: func(o reflector.Observation) { w.hub.report(ofReflector(in.kind, o)...) },
+		Observe: func(o reflector.Observation) {
+			var one [1]Event
+			w.hub.report(ofReflector(one[:0], in.kind, o)...)
+		},
 	}
 	in.Informer = sharedinformer.New(listwatch.ListerWatcher[T](lw), opts)
 	w.informers[gvr.Resource] = in
