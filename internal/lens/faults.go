@@ -62,7 +62,13 @@ type faults struct {
 
 func newFaults() *faults { return &faults{on: map[string]Fault{}, undone: map[string]chan struct{}{}} }
 
-func (f *faults) isOn(name string) bool { return f.all()[name].On }
+func (f *faults) isOn(name string) bool { return f.get(name).On }
+
+func (f *faults) get(name string) Fault {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.on[name]
+}
 
 func (f *faults) all() map[string]Fault {
 	f.mu.Lock()
@@ -134,7 +140,7 @@ func (w *World) setFault(fault Fault) error {
 // strike is slow, or panics, when a fault wants that of a handler.
 func (f *faults) strike(handler string) {
 	f.wait(context.Background(), "slow", handler)
-	if f.all()["panic"].isFor(handler) {
+	if f.get("panic").isFor(handler) {
 		panic(errInjected)
 	}
 }
