@@ -61,7 +61,13 @@ func newFaults() *faults {
 	return &faults{on: map[string]look.Fault{}, undone: map[string]chan struct{}{}}
 }
 
-func (f *faults) isOn(name string) bool { return f.all()[name].On }
+func (f *faults) isOn(name string) bool { return f.get(name).On }
+
+func (f *faults) get(name string) look.Fault {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.on[name]
+}
 
 func (f *faults) all() map[string]look.Fault {
 	f.mu.Lock()
@@ -137,7 +143,7 @@ func (w *World) setFault(fault look.Fault) error {
 // strike is slow, or panics, when a fault wants that of a handler.
 func (f *faults) strike(handler string) {
 	f.wait(context.Background(), "slow", handler)
-	if isFor(f.all()["panic"], handler) {
+	if isFor(f.get("panic"), handler) {
 		panic(errInjected)
 	}
 }

@@ -78,7 +78,7 @@ func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		b.beside.Opened()
 	}
 	if pipeline && r.URL.Query().Get("watch") != "" {
-		w = &watchWriter{w, http.NewResponseController(w), b, r.Context(), kind, side}
+		w = &watchWriter{w, http.NewResponseController(w), b, r.Context(), kind, side, nil}
 	}
 	b.api.ServeHTTP(w, r)
 }
@@ -90,7 +90,8 @@ type watchWriter struct {
 	backend *backend
 	ctx     context.Context
 	kind    string
-	side    int // of the package beside
+	side    int         // of the package beside
+	format  wire.Format // nil before the first frame
 }
 
 // ingressLag is how much later than Services Ingresses begin to come when both have lost their watches. Otherwise it
@@ -154,14 +155,16 @@ const lengthSize = 4
 // read finds out what a frame is about.
 func (w *watchWriter) read(frame []byte) look.Event {
 	contentType := w.Header().Get("Content-Type")
-	format, err := wire.FormatOf(contentType)
-	if err != nil {
-		return look.Event{}
+	if w.format == nil {
+		var err error
+		if w.format, err = wire.FormatOf(contentType); err != nil {
+			return look.Event{}
+		}
 	}
 	if !strings.Contains(contentType, "json") {
 		frame = frame[min(lengthSize, len(frame)):]
 	}
-	typ, object, err := format.Event(frame)
+	typ, object, err := w.format.Event(frame)
 	key, version := object.Key()
 	e := look.Event{At: look.Sent, Kind: w.kind, Action: typ, Key: look.NameOf(key), RV: version}
 	if err != nil {

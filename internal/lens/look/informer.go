@@ -95,7 +95,7 @@ func (o *Observed[T]) state(h *Hub) InformerState {
 		Kind: o.Kind, State: o.reflector.State().String(),
 		Objects: o.Store().Len(), RV: o.Store().ResourceVersion(),
 		LastSync: o.LastSyncResourceVersion(), Synced: o.HasSynced(), Reflector: o.reflector.Stats(),
-		Handlers: handlers, Queued: pending.n, Pending: append([]Ref{}, pending.first...),
+		Handlers: append([]sharedinformer.HandlerStats{}, handlers...), Queued: pending.n, Pending: append([]Ref{}, pending.first...),
 	}
 	if err := o.LastError(); err != nil {
 		s.Error = err.Error()

@@ -72,8 +72,9 @@ const snapshotFirst = 200
 
 // tick is what a reader that has read up to seq has not seen.
 func (v *View) tick(h *Hub, seq uint64, follow map[string]bool) News {
+	state := v.State(h) // first: whatever it shows has its event
 	n := h.since(seq, follow)
-	n.State, n.Faults = v.State(h), map[string]Fault{}
+	n.State, n.Faults = state, map[string]Fault{}
 	if v.Add != nil {
 		v.Add(&n)
 	}
