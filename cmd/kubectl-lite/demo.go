@@ -1,0 +1,5 @@
+package main
+
+import "glasswatch/cmd/internal/demo"
+
+var story = demo.Story{}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+	"k8s.io/klog/v2"
+
+	"glasswatch/cmd/internal/logging"
+)
+
+// global are the flags of all commands.
+type global struct {
+	kubeconfig, context, namespace string
+	log                            logging.Flags
+	stopLog                        func() error // of no effect before the log was started
+	connect                        connector    // nil: fromKubeconfig
+}
+
+// newRoot is called kubectl, as in its messages.
+func newRoot(g *global) *cobra.Command {
+	if g.connect == nil {
+		g.connect = g.fromKubeconfig
+	}
+	root := &cobra.Command{
+		Use:   "kubectl",
+		Short: "kubectl controls the Kubernetes cluster manager.",
+		Long: `kubectl controls the Kubernetes cluster manager.
+
+This is kubectl-lite: apply and delete, on the layers of glasswatch. kubectl-lite --demo plays both without a cluster.`,
+		SilenceErrors: true, // run prints them
+		SilenceUsage:  true, // after an error, the help would hide it
+		Args:          unknownCommand,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return g.startLog(cmd) },
+	}
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.SetHelpCommand(&cobra.Command{Hidden: true}) // "help" is no command here; -h and --help are
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return fmt.Errorf("%w\nSee '%s --help' for usage.", err, cmd.CommandPath())
+	})
+	flags := root.PersistentFlags()
+	flags.SortFlags = false
+	flags.StringVar(&g.kubeconfig, "kubeconfig", "", "path of a kubeconfig; without it $KUBECONFIG, else the Pod's service account")
+	flags.StringVar(&g.context, "context", "", "context of the kubeconfig; without it the current one")
+	flags.StringVarP(&g.namespace, "namespace", "n", "", "namespace of objects that name none; those that name another are refused")
+	g.log.AddTo(flags)
+	root.AddCommand(newApply(g), newDelete(g))
+	return root
+}
+
+// unknownCommand is what is left of the arguments where no command was found.
+func unknownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath())
+}
+
+// startLog logs only on demand: without -v and its like, stderr is for errors and the server's warnings.
+func (g *global) startLog(cmd *cobra.Command) error {
+	stop, err := g.log.Start(cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	if !g.log.Asked() {
+		klog.SetLoggerWithOptions(logr.Discard(), klog.ContextualLogger(true))
+	}
+	g.stopLog = stop
+	return nil
+}
+
+// common are the flags of both commands.
+type common struct {
+	files     []string
+	recursive bool
+	selector  string
+	dryRun    string
+	output    string
+}
+
+func (c *common) addTo(cmd *cobra.Command, what string) {
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringSliceVarP(&c.files, "filename", "f", nil, "files, folders or, with -, standard input "+what)
+	flags.BoolVarP(&c.recursive, "recursive", "R", false, "go into the folders of a folder, too")
+	flags.StringVarP(&c.selector, "selector", "l", "", "take only the objects whose labels match, such as app=web")
+	flags.StringVar(&c.dryRun, "dry-run", "none", "none, or server: the server does all but keep the result")
+	flags.StringVarP(&c.output, "output", "o", "", "name: print resource/name only")
+	if err := cmd.MarkFlagRequired("filename"); err != nil {
+		panic(err) // there is no such flag
+	}
+}
+
+func (c *common) validate() error {
+	if c.output != "" && c.output != "name" {
+		return fmt.Errorf("unexpected -o output mode: %s. We only support '-o name'", c.output)
+	}
+	switch c.dryRun {
+	case "none", "server":
+		return nil
+	case "client":
+		return errors.New("--dry-run=client is not supported (did you mean --dry-run=server instead?)")
+	}
+	return fmt.Errorf("invalid dry-run value (%s). Must be %q or %q.", c.dryRun, "none", "server")
+}
+
+// dryRunOption is for the options of requests.
+func (c *common) dryRunOption() []string {
+	if c.dryRun == "server" {
+		return []string{"All"}
+	}
+	return nil
+}
+
+// suffix follows what would have been done.
+func (c *common) suffix() string {
+	if c.dryRun == "server" {
+		return " (server dry run)"
+	}
+	return ""
+}
