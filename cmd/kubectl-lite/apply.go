@@ -59,6 +59,9 @@ func (o *applyOptions) validate() error {
 		return errors.New("--prune is not supported: it would delete whatever matches and is in no file, with no list of " +
 			"what had been applied before. Delete by name: kubectl-lite delete -f")
 	}
+	if o.output != "" && o.output != "name" {
+		return fmt.Errorf("unable to match a printer suitable for the output format %q, allowed formats are: name", o.output)
+	}
 	return o.common.validate()
 }
 

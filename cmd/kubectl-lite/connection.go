@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -29,8 +30,15 @@ func (g *global) fromKubeconfig() (*rest.Config, string, bool, error) {
 	overrides := &clientcmd.ConfigOverrides{CurrentContext: g.context}
 	overrides.Context.Namespace = g.namespace
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
-	namespace, enforced, err := loader.Namespace()
+	raw, err := loader.RawConfig()
 	if err != nil {
+		return nil, "", false, err
+	}
+	if raw.Contexts[g.context] == nil && g.context != "" {
+		return nil, "", false, fmt.Errorf("context %q does not exist", g.context)
+	}
+	namespace, enforced, err := loader.Namespace()
+	if err != nil && !clientcmd.IsEmptyConfig(err) {
 		return nil, "", false, err
 	}
 	cfg, err := loader.ClientConfig()

@@ -35,6 +35,9 @@ func newDelete(g *global) *cobra.Command {
 			return errors.New("when paths, URLs, or stdin is provided as input, you may not specify resource arguments as well")
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.output != "" && o.output != "name" {
+				return fmt.Errorf("unexpected -o output mode: %s. We only support '-o name'", o.output)
+			}
 			if err := o.validate(); err != nil {
 				return err
 			}

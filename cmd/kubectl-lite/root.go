@@ -32,7 +32,6 @@ func newRoot(g *global) *cobra.Command {
 This is kubectl-lite: apply and delete, on the layers of glasswatch. kubectl-lite --demo plays both without a cluster.`,
 		SilenceErrors: true, // run prints them
 		SilenceUsage:  true, // after an error, the help would hide it
-		Args:          unknownCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return g.startLog(cmd) },
@@ -50,14 +49,6 @@ This is kubectl-lite: apply and delete, on the layers of glasswatch. kubectl-lit
 	g.log.AddTo(flags)
 	root.AddCommand(newApply(g), newDelete(g))
 	return root
-}
-
-// unknownCommand is what is left of the arguments where no command was found.
-func unknownCommand(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	return fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath())
 }
 
 // startLog logs only on demand: without -v and its like, stderr is for errors and the server's warnings.
@@ -96,16 +87,13 @@ func (c *common) addTo(cmd *cobra.Command, what string) {
 }
 
 func (c *common) validate() error {
-	if c.output != "" && c.output != "name" {
-		return fmt.Errorf("unexpected -o output mode: %s. We only support '-o name'", c.output)
-	}
 	switch c.dryRun {
 	case "none", "server":
 		return nil
 	case "client":
 		return errors.New("--dry-run=client is not supported (did you mean --dry-run=server instead?)")
 	}
-	return fmt.Errorf("invalid dry-run value (%s). Must be %q or %q.", c.dryRun, "none", "server")
+	return fmt.Errorf("Invalid dry-run value (%s). Must be %q or %q.", c.dryRun, "none", "server")
 }
 
 // dryRunOption is for the options of requests.

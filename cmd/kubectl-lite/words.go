@@ -67,7 +67,7 @@ func wordsFor(err error) string {
 	if !ok {
 		text = "error: " + strings.TrimPrefix(err.Error(), "error: ")
 	}
-	return text + "\n"
+	return strings.TrimSuffix(text, "\n") + "\n"
 }
 
 // lineFor is an error among others, where nothing is put before it.

@@ -76,7 +76,7 @@ func flags() []input {
 		{"an unknown flag", func(p *place) { p.run("apply --filenam=demo.yaml", ""); p.run("delete -x", "") }},
 		{"a flag without its value", func(p *place) { p.run("apply -f", "") }},
 		{"a word too many", func(p *place) { p.run("apply -f demo.yaml more", "") }},
-		on("refused flags", configMap("a", "1"), "apply --prune -f demo.yaml", "apply -o nonsense -f demo.yaml", "delete -o yaml -f demo.yaml",
+		on("refused flags", configMap("a", "1"), "apply --prune -f demo.yaml", "apply --dry-run=server -o nonsense -f demo.yaml", "delete -o yaml -f demo.yaml",
 			"apply --dry-run=maybe -f demo.yaml", "apply --dry-run=client -f demo.yaml"),
 		on("a bad selector", configMap("a", "1"), "apply -l a=(b -f demo.yaml"),
 		on("no such context", configMap("a", "1"), "apply --context=nosuch -f demo.yaml"),

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -46,20 +47,32 @@ func programs(t *testing.T) []program {
 	}
 }
 
+// findKubectl finds the release whose words kubectl-lite has: others say some things differently.
 func findKubectl(t *testing.T) string {
 	t.Helper()
+	mod, err := os.ReadFile("../kubectl/build/go.mod")
+	require.NoError(t, err)
+	release := regexp.MustCompile(`k8s\.io/kubectl v0(\S+)`).FindSubmatch(mod)
+	require.NotNil(t, release)
 	path := os.Getenv("KUBECTL")
 	if path == "" {
 		path = "kubectl"
 	}
-	found, err := exec.LookPath(path)
+	path, err = exec.LookPath(path)
 	if err == nil {
-		return found
+		var said []byte
+		said, err = exec.Command(path, "version", "--client").Output()
+		if err == nil && !strings.Contains(string(said), "v1"+string(release[1])+"\n") {
+			err = fmt.Errorf("want kubectl v1%s, got %s", release[1], said)
+		}
+	}
+	if err == nil {
+		return path
 	}
 	if os.Getenv("GLASSWATCH_REQUIRE_KUBECTL") != "" {
 		require.NoError(t, err, "kubectl is required here")
 	}
-	t.Skip("no kubectl found; `make kubectl` builds one, KUBECTL=bin/kubectl names it")
+	t.Skipf("no kubectl to compare with (%v); `make kubectl` builds one, KUBECTL=bin/kubectl names it", err)
 	return ""
 }
 

@@ -62,6 +62,7 @@ var masks = []struct {
 	what *regexp.Regexp
 	mask string
 }{
+	{regexp.MustCompile(`(?m)^[IWE]\d{4} [\d:.]+ .*\n`), ""}, // the log of client-go, not the program's words
 	{regexp.MustCompile(`127\.0\.0\.1:\d+`), "SERVER"},
 	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`), "UID"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\dT[\d:.]+Z`), "TIME"},
