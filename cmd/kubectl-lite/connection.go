@@ -86,7 +86,9 @@ func (g *global) open(stderr io.Writer) (*connection, error) {
 func (c *connection) ToRESTConfig() (*rest.Config, error) { return c.config, nil }
 
 // ToDiscoveryClient implements resource.RESTClientGetter.
-func (c *connection) ToDiscoveryClient() (discovery.CachedDiscoveryInterface, error) { return c.discovery, nil }
+func (c *connection) ToDiscoveryClient() (discovery.CachedDiscoveryInterface, error) {
+	return c.discovery, nil
+}
 
 // ToRESTMapper implements resource.RESTClientGetter.
 func (c *connection) ToRESTMapper() (meta.RESTMapper, error) { return c.mapper, nil }

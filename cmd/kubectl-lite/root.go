@@ -16,14 +16,11 @@ type global struct {
 	kubeconfig, context, namespace string
 	log                            logging.Flags
 	stopLog                        func() error // of no effect before the log was started
-	connect                        connector    // nil: fromKubeconfig
+	connect                        connector    // nil: fromKubeconfig. The demo has its own, and its own log
 }
 
 // newRoot is called kubectl, as in its messages.
 func newRoot(g *global) *cobra.Command {
-	if g.connect == nil {
-		g.connect = g.fromKubeconfig
-	}
 	root := &cobra.Command{
 		Use:   "kubectl",
 		Short: "kubectl controls the Kubernetes cluster manager.",
@@ -33,8 +30,10 @@ This is kubectl-lite: apply and delete, on the layers of glasswatch. kubectl-lit
 		SilenceErrors: true, // run prints them
 		SilenceUsage:  true, // after an error, the help would hide it
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return g.startLog(cmd) },
+	}
+	if g.connect == nil {
+		g.connect = g.fromKubeconfig
+		root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return g.startLog(cmd) }
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpCommand(&cobra.Command{Hidden: true}) // "help" is no command here; -h and --help are

@@ -122,7 +122,8 @@ func applied() []input {
 			p.run(apply, "")
 			p.write("bad.yaml", strings.Replace(shop, "3", "0", 1))
 			p.run("apply -f bad.yaml", "")
-			p.run("delete -f demo.yaml", "")
+			p.write("gone.yaml", documents(shop, definition)) // the other way round, the objects may be gone with the definition
+			p.run("delete -f gone.yaml", "")
 		}},
 		{"an object of somebody else", func(p *place) {
 			p.create(configMaps, configMap("demo", "theirs"))
