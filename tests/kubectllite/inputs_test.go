@@ -161,6 +161,7 @@ func applied() []input {
 			p.run("delete --wait=false -f demo.yaml", "") // kubectl asks for five of them a second
 		}},
 		on("two megabytes", configMap("demo", strings.Repeat("x", 2<<20)), apply),
+		on("two megabytes of secrets", "apiVersion: v1\nkind: Secret\nmetadata: {name: demo}\nstringData: {k: "+strings.Repeat("x", 2<<20)+"}\n", apply),
 	}
 }
 
@@ -228,7 +229,7 @@ func refusals() []input {
 		on("an unsupported value", strings.Replace(service, "ClusterIP", "ClusterIP1", 1), apply),
 		on("two bad documents and a good one", documents(strings.Replace(service, "ClusterIP", "ClusterIP1", 1), configMap("good", "1"),
 			configMap("Bad_Name", "1")), apply),
-		on("two causes", strings.NewReplacer("ClusterIP", "ClusterIP1", "port: 80,", "port: 0,").Replace(service), apply),
+		on("three causes", strings.NewReplacer("ClusterIP", "ClusterIP1", "port: 80,", "port: 0, protocol: WATER,").Replace(service), apply),
 		on("a bad name", configMap("Bad_Name", "1"), apply),
 		on("a name that is a path", configMap("a/b", "1"), apply, "delete -f demo.yaml"),
 		on("a bad label", strings.Replace(service, "{app: demo}\nspec", "{app: -demo-}\nspec", 1), apply),
@@ -237,7 +238,7 @@ func refusals() []input {
 		on("a namespace that is not there", strings.Replace(configMap("demo", "1"), "  name:", "  namespace: $NS-none\n  name:", 1),
 			apply, "delete -f demo.yaml"),
 		on("-n a namespace that is not there", configMap("demo", "1"), "apply -n $NS-none -f demo.yaml"),
-		on("an immutable field", service, apply, "apply -f changed.yaml"),
+		on("a cluster IP that is none", strings.Replace(service, "type: ClusterIP", "clusterIP: nowhere", 1), apply),
 		{"a field that must not change", func(p *place) {
 			p.write("demo.yaml", deployment)
 			p.run(apply, "")

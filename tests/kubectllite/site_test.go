@@ -121,6 +121,9 @@ func (p *place) concerns(object *unstructured.Unstructured) bool {
 	if object.GetName() == p.namespace || object.GetName() == "kube-root-ca.crt" {
 		return false
 	}
+	if object.GetKind() == "Namespace" && object.GetDeletionTimestamp() != nil {
+		return false // how long it takes to empty one is the server's affair
+	}
 	return strings.Contains(object.GetNamespace()+"/"+object.GetName(), p.namespace)
 }
 
