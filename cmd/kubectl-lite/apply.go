@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"reflect"
 
 	"github.com/spf13/cobra"
@@ -22,7 +21,6 @@ const fieldManager = "kubectl-lite"
 type applyOptions struct {
 	common
 	force, prune bool
-	out, err     io.Writer
 }
 
 func newApply(g *global) *cobra.Command {
@@ -36,25 +34,15 @@ func newApply(g *global) *cobra.Command {
 			}
 			return fmt.Errorf("Unexpected args: %v\nSee '%s -h' for help and examples", args, cmd.CommandPath())
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := o.validate(); err != nil {
-				return err
-			}
-			c, err := g.open(cmd.ErrOrStderr())
-			if err != nil {
-				return err
-			}
-			o.out, o.err = cmd.OutOrStdout(), cmd.ErrOrStderr()
-			return o.run(cmd.Context(), c)
-		},
 	}
+	cmd.RunE = o.runs(g, o.check, o.run)
 	o.addTo(cmd, "with the objects to apply")
 	cmd.Flags().BoolVar(&o.force, "force-conflicts", false, "take fields over that other managers own")
 	cmd.Flags().BoolVar(&o.prune, "prune", false, "refused")
 	return cmd
 }
 
-func (o *applyOptions) validate() error {
+func (o *applyOptions) check(*cobra.Command) error {
 	if o.prune {
 		return errors.New("--prune is not supported: it would delete whatever matches and is in no file, with no list of " +
 			"what had been applied before. Delete by name: kubectl-lite delete -f")
@@ -62,7 +50,7 @@ func (o *applyOptions) validate() error {
 	if o.output != "" && o.output != "name" {
 		return fmt.Errorf("unable to match a printer suitable for the output format %q, allowed formats are: name", o.output)
 	}
-	return o.common.validate()
+	return nil
 }
 
 // run applies all that can be read, and returns all errors.
@@ -96,7 +84,7 @@ func (o *applyOptions) apply(ctx context.Context, c *connection, info *resource.
 	client := c.client(info)
 	before, readErr := client.Get(ctx, info.Name, metav1.GetOptions{})
 	after, err := client.Patch(ctx, info.Name, types.ApplyPatchType, data, metav1.PatchOptions{
-		FieldManager: fieldManager, Force: &o.force, DryRun: o.dryRunOption(),
+		FieldManager: fieldManager, Force: &o.force, DryRun: o.dryRunOption,
 		FieldValidation: metav1.FieldValidationStrict, // an unknown field is an error and not dropped
 	})
 	if apierrors.IsConflict(err) {
@@ -112,7 +100,7 @@ func (o *applyOptions) apply(ctx context.Context, c *connection, info *resource.
 		fmt.Fprintf(o.out, "%s/%s\n", lowerKind(info), info.Name)
 		return nil
 	}
-	fmt.Fprintf(o.out, "%s/%s %s%s\n", lowerKind(info), info.Name, outcome(before, readErr, after), o.suffix())
+	fmt.Fprintf(o.out, "%s/%s %s%s\n", lowerKind(info), info.Name, outcome(before, readErr, after), o.suffix)
 	return nil
 }
 
@@ -126,25 +114,19 @@ func requireName(info *resource.Info) error {
 	return errors.New("resource name may not be empty")
 }
 
-// outcome tells what a request did by the object before and after it. The answer alone does not: it has the same status
-// for all three. Another client's write in between counts as ours.
+// outcome tells what a request did by the object before and after it. The answer alone does not tell configured from
+// unchanged. Another client's write in between counts as ours.
 func outcome(before *unstructured.Unstructured, readErr error, after *unstructured.Unstructured) string {
 	switch {
-	case apierrors.IsNotFound(readErr):
+	case apierrors.IsNotFound(readErr), readErr == nil && before.GetUID() != after.GetUID():
 		return "created"
 	case readErr != nil: // may write, and not read
 		return "serverside-applied"
-	case before.GetUID() != after.GetUID():
-		return "created"
-	case reflect.DeepEqual(content(before), content(after)):
+	}
+	// A dry run may not set the version. Managed fields are compared, too: to own one more is a change.
+	before.SetResourceVersion(after.GetResourceVersion())
+	if reflect.DeepEqual(before.Object, after.Object) {
 		return "unchanged"
 	}
 	return "configured"
-}
-
-// content leaves out the version, which a dry run may not set. Managed fields are in it: to own one more is a change.
-func content(u *unstructured.Unstructured) map[string]any {
-	u = u.DeepCopy()
-	u.SetResourceVersion("")
-	return u.Object
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -20,7 +19,6 @@ type deleteOptions struct {
 	common
 	ignoreNotFound, wait bool
 	timeout              time.Duration
-	out, err             io.Writer
 }
 
 func newDelete(g *global) *cobra.Command {
@@ -34,29 +32,23 @@ func newDelete(g *global) *cobra.Command {
 			}
 			return errors.New("when paths, URLs, or stdin is provided as input, you may not specify resource arguments as well")
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if o.output != "" && o.output != "name" {
-				return fmt.Errorf("unexpected -o output mode: %s. We only support '-o name'", o.output)
-			}
-			if err := o.validate(); err != nil {
-				return err
-			}
-			if o.selector != "" && !cmd.Flags().Changed("ignore-not-found") {
-				o.ignoreNotFound = true // whoever selects asks for what there is
-			}
-			c, err := g.open(cmd.ErrOrStderr())
-			if err != nil {
-				return err
-			}
-			o.out, o.err = cmd.OutOrStdout(), cmd.ErrOrStderr()
-			return o.run(cmd.Context(), c)
-		},
 	}
+	cmd.RunE = o.runs(g, o.check, o.run)
 	o.addTo(cmd, "with the objects to delete")
 	cmd.Flags().BoolVar(&o.ignoreNotFound, "ignore-not-found", false, "an object that is not there is no error")
 	cmd.Flags().BoolVar(&o.wait, "wait", true, "return when the objects are gone: finalizers may take their time")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 0, "how long to wait; 0 is a week")
 	return cmd
+}
+
+func (o *deleteOptions) check(cmd *cobra.Command) error {
+	if o.selector != "" && !cmd.Flags().Changed("ignore-not-found") {
+		o.ignoreNotFound = true // whoever selects asks for what there is
+	}
+	if o.output != "" && o.output != "name" {
+		return fmt.Errorf("unexpected -o output mode: %s. We only support '-o name'", o.output)
+	}
+	return nil
 }
 
 // run deletes all that can be read. It waits if there was no error.
@@ -103,7 +95,7 @@ func (o *deleteOptions) delete(ctx context.Context, c *connection, info *resourc
 		return sourced("deleting", info.Source, errors.New("resource name may not be empty"))
 	}
 	background := metav1.DeletePropagationBackground
-	options := metav1.DeleteOptions{PropagationPolicy: &background, DryRun: o.dryRunOption()}
+	options := metav1.DeleteOptions{PropagationPolicy: &background, DryRun: o.dryRunOption}
 	if err := c.client(info).Delete(ctx, info.Name, options); err != nil {
 		return sourced("deleting", info.Source, err)
 	}
@@ -115,7 +107,7 @@ func (o *deleteOptions) delete(ctx context.Context, c *connection, info *resourc
 	if info.Namespaced() {
 		from = " from " + info.Namespace + " namespace"
 	}
-	fmt.Fprintf(o.out, "%s %q deleted%s%s\n", lowerKind(info), info.Name, from, o.suffix())
+	fmt.Fprintf(o.out, "%s %q deleted%s%s\n", lowerKind(info), info.Name, from, o.suffix)
 	return nil
 }
 

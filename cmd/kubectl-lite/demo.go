@@ -3,9 +3,12 @@ package main
 import (
 	"bytes"
 	"context"
-	"fmt"
+	"embed"
+	"errors"
+	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -21,65 +24,10 @@ import (
 var story = demo.Story{Name: "kubectl-lite", Title: "Apply and delete what stands in files",
 	Layer: "cmd/kubectl-lite/apply.go", Next: "cmd/ingress-controller/main.go", Tell: tell}
 
-const (
-	demoShop = `apiVersion: v1
-kind: Service
-metadata: {name: demo, labels: {app: demo}}
-spec:
-  selector: {app: demo}
-  ports: [{port: 80}]
----
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: settings}
-data: {colour: blue}
----
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: demo}
-spec:
-  replicas: 0
-  selector: {matchLabels: {app: demo}}
-  template:
-    metadata: {labels: {app: demo}}
-    spec: {containers: [{name: web, image: nginx}]}
-`
-	demoBad = `apiVersion: v1
-kind: Service
-metadata: {name: bad}
-spec: {type: ClusterIP1, ports: [{port: 80}]}
----
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: good}
----
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: typo}
-dada: {a: b}
-`
-	demoKind = `apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: shops.$GROUP}
-spec:
-  group: $GROUP
-  scope: Namespaced
-  names: {kind: Shop, plural: shops, singular: shop, listKind: ShopList}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
----
-apiVersion: $GROUP/v1
-kind: Shop
-metadata: {name: corner}
-`
-	demoHeld = `apiVersion: v1
-kind: ConfigMap
-metadata: {name: held, finalizers: [example.com/held]}
-`
-)
+// manifests are the files that the demo applies.
+//
+//go:embed demo
+var manifests embed.FS
 
 // shell is where the demo types its commands.
 type shell struct {
@@ -92,44 +40,45 @@ func tell(ctx context.Context, d *demo.Demo) error {
 	return demo.Steps(s.applies, s.goesOn, s.conflicts, s.learnsKinds, s.waits, s.deletes)(ctx, d)
 }
 
-func (s shell) write(name, text string) {
-	text = strings.ReplaceAll(text, "$GROUP", s.group())
+// write puts a manifest into the folder, with these texts replaced.
+func (s shell) write(name string, oldnew ...string) {
+	text := string(demo.Must(manifests.ReadFile("demo/" + name)))
+	text = strings.NewReplacer(append(oldnew, "shops.example.com", "shops."+s.group(), "example.com/v1", s.group()+"/v1",
+		"group: example.com", "group: "+s.group())...).Replace(text)
 	demo.Check(os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600))
 }
 
 // group contains the namespace, so that the definition, which is of cluster scope, meets no other.
 func (s shell) group() string { return s.Namespace + ".example.com" }
 
-// types runs one command line and prints what it says, stderr last.
+// types runs one command line and prints what it says.
 func (s shell) types(ctx context.Context, line string) {
 	s.Did("kubectl %s", line)
+	code, said := s.run(ctx, line)
+	demo.Check(ctx.Err())
+	s.Saw("%s(exit status %d)", said, code)
+}
+
+// run returns stdout and then stderr.
+func (s shell) run(ctx context.Context, line string) (code int, said string) {
 	args := strings.Fields(line)
-	for i := range args {
-		if i > 0 && args[i-1] == "-f" {
-			args[i] = filepath.Join(s.dir, args[i])
-		}
+	if n := len(args) - 1; n > 0 { // the last of several words is the file
+		args[n] = filepath.Join(s.dir, args[n])
 	}
 	var stdout, stderr bytes.Buffer
-	code := execute(ctx, args, &stdout, &stderr, func() (*rest.Config, string, bool, error) {
+	code = execute(ctx, args, &stdout, &stderr, func() (*rest.Config, string, bool, error) {
 		return s.Config, s.Namespace, false, nil
 	})
-	demo.Check(ctx.Err())
-	said := strings.ReplaceAll(stdout.String()+stderr.String(), s.dir+string(filepath.Separator), "")
-	if code != 0 {
-		said += fmt.Sprintf("(exit status %d)\n", code)
-	}
-	if said != "" {
-		s.Saw("%s", strings.TrimSuffix(said, "\n"))
-	}
+	return code, strings.ReplaceAll(stdout.String()+stderr.String(), s.dir+string(filepath.Separator), "")
 }
 
 func (s shell) applies(ctx context.Context, d *demo.Demo) {
 	d.Step("Three documents in one file: created, unchanged, configured")
-	s.write("shop.yaml", demoShop)
+	s.write("shop.yaml")
 	s.types(ctx, "apply --dry-run=server -f shop.yaml")
 	s.types(ctx, "apply -f shop.yaml")
 	s.types(ctx, "apply -f shop.yaml")
-	s.write("shop.yaml", strings.Replace(demoShop, "colour: blue", "colour: red", 1))
+	s.write("shop.yaml", "colour: blue", "colour: red")
 	s.types(ctx, "apply -f shop.yaml")
 	for _, r := range d.Tape.Requests() {
 		if strings.Contains(r.Path, "settings") {
@@ -142,7 +91,7 @@ func (s shell) applies(ctx context.Context, d *demo.Demo) {
 
 func (s shell) goesOn(ctx context.Context, d *demo.Demo) {
 	d.Step("One bad document does not stop the others; errors come last")
-	s.write("bad.yaml", demoBad)
+	s.write("bad.yaml")
 	s.types(ctx, "apply -f bad.yaml")
 	s.types(ctx, "apply -f nosuch.yaml")
 	s.types(ctx, "apply -l app=demo -o name -f shop.yaml")
@@ -161,42 +110,46 @@ func (s shell) conflicts(ctx context.Context, d *demo.Demo) {
 
 func (s shell) learnsKinds(ctx context.Context, d *demo.Demo) {
 	d.Step("A kind and its first object in one file")
-	s.write("kind.yaml", demoKind)
-	client := demo.Must(dynamic.NewForConfig(d.Config))
-	definitions := client.Resource(schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"})
+	s.write("kind.yaml")
+	resource := schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	definitions := demo.Must(dynamic.NewForConfig(d.Config)).Resource(resource)
 	d.Cleanup(func(ctx context.Context) error {
 		return demo.Gone(definitions.Delete(ctx, "shops."+s.group(), metav1.DeleteOptions{}))
 	})
 	s.types(ctx, "apply -f kind.yaml")
-	shops := client.Resource(schema.GroupVersionResource{Group: s.group(), Version: "v1", Resource: "shops"}).Namespace(d.Namespace)
-	demo.Check(demo.Eventually(ctx, func() error { _, err := shops.List(ctx, metav1.ListOptions{}); return err }))
+	demo.Until(ctx, "the kind is served", func() bool {
+		code, _ := s.run(ctx, "apply --dry-run=server -f kind.yaml")
+		return code == 0
+	})
 	s.types(ctx, "apply -f kind.yaml")
 	d.Why("all documents are mapped before the first is sent, as kubectl does it; the second run knows the kind")
 }
 
 func (s shell) waits(ctx context.Context, d *demo.Demo) {
 	d.Step("Delete returns when the object is gone")
-	s.write("held.yaml", demoHeld)
+	s.write("held.yaml")
 	s.types(ctx, "apply -f held.yaml")
 	s.types(ctx, "delete --timeout=100ms -f held.yaml")
 	configMaps := d.Client.CoreV1().ConfigMaps(d.Namespace)
 	d.Tape.Rewind()
 	stop := d.Go(ctx, func(ctx context.Context) {
-		// The informer's watch is there, so the deletion comes as an event.
-		_ = demo.Eventually(ctx, func() error {
-			for _, r := range d.Tape.Requests() {
-				if strings.Contains(r.Path, "watch=") && strings.Contains(r.Path, "metadata.name") && r.Code == 200 {
-					_, err := configMaps.Patch(ctx, "held", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
-					return err
-				}
+		_ = demo.Eventually(ctx, func() error { // where this fails, the delete below does not end
+			if !slices.ContainsFunc(d.Tape.Requests(), isWatch) {
+				return errors.New("no watch yet")
 			}
-			return context.DeadlineExceeded
+			_, err := configMaps.Patch(ctx, "held", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+			return err
 		})
 	})
 	s.types(ctx, "delete -f held.yaml")
 	stop()
 	_, err := configMaps.Get(ctx, "held", metav1.GetOptions{})
 	d.Saw("somebody has removed the finalizer; is it gone? %t", apierrors.IsNotFound(err))
+}
+
+// isWatch tells whether the informer's watch is there, so that the deletion comes as an event.
+func isWatch(r demo.Request) bool {
+	return r.Code == http.StatusOK && strings.Contains(r.Path, "watch=")
 }
 
 func (s shell) deletes(ctx context.Context, d *demo.Demo) {

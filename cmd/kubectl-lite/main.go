@@ -17,8 +17,6 @@ import (
 	"glasswatch/cmd/internal/demo"
 )
 
-const demoFlag = "--demo"
-
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once
@@ -27,7 +25,7 @@ func main() {
 
 // run returns the exit code. The demo has a command line of its own, that of the numbered demos.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	if i := slices.Index(args, demoFlag); i >= 0 {
+	if i := slices.Index(args, "--demo"); i >= 0 {
 		return demo.Run(ctx, story, slices.Delete(slices.Clone(args), i, i+1), stdout, stderr)
 	}
 	return execute(ctx, args, stdout, stderr, nil)

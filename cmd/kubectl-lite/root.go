@@ -1,11 +1,15 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 
 	"glasswatch/cmd/internal/logging"
@@ -29,7 +33,6 @@ func newRoot(g *global) *cobra.Command {
 This is kubectl-lite: apply and delete, on the layers of glasswatch. kubectl-lite --demo plays both without a cluster.`,
 		SilenceErrors: true, // run prints them
 		SilenceUsage:  true, // after an error, the help would hide it
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	if g.connect == nil {
 		g.connect = g.fromKubeconfig
@@ -63,13 +66,29 @@ func (g *global) startLog(cmd *cobra.Command) error {
 	return nil
 }
 
-// common are the flags of both commands.
+// common is what both commands have.
 type common struct {
-	files     []string
-	recursive bool
-	selector  string
-	dryRun    string
-	output    string
+	files                    []string
+	recursive                bool
+	selector, dryRun, output string
+	dryRunOption             []string // for the options of requests
+	suffix                   string   // follows what would have been done
+	out, err                 io.Writer
+}
+
+// runs makes a command of what it checks before it connects, and of what it does then.
+func (c *common) runs(g *global, check func(*cobra.Command) error, do func(context.Context, *connection) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, _ []string) error {
+		if err := cmp.Or(check(cmd), c.validate()); err != nil {
+			return err
+		}
+		c.out, c.err = cmd.OutOrStdout(), cmd.ErrOrStderr()
+		connection, err := g.open(c.err)
+		if err != nil {
+			return err
+		}
+		return do(cmd.Context(), connection)
+	}
 }
 
 func (c *common) addTo(cmd *cobra.Command, what string) {
@@ -87,26 +106,13 @@ func (c *common) addTo(cmd *cobra.Command, what string) {
 
 func (c *common) validate() error {
 	switch c.dryRun {
-	case "none", "server":
+	case "none":
+		return nil
+	case "server":
+		c.dryRunOption, c.suffix = []string{metav1.DryRunAll}, " (server dry run)"
 		return nil
 	case "client":
 		return errors.New("--dry-run=client is not supported (did you mean --dry-run=server instead?)")
 	}
 	return fmt.Errorf("Invalid dry-run value (%s). Must be %q or %q.", c.dryRun, "none", "server")
-}
-
-// dryRunOption is for the options of requests.
-func (c *common) dryRunOption() []string {
-	if c.dryRun == "server" {
-		return []string{"All"}
-	}
-	return nil
-}
-
-// suffix follows what would have been done.
-func (c *common) suffix() string {
-	if c.dryRun == "server" {
-		return " (server dry run)"
-	}
-	return ""
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -50,76 +51,60 @@ func joined(errs []error) error {
 
 // wordsFor is what stderr gets at the end, in kubectl's words.
 func wordsFor(err error) string {
-	if aggregate, ok := err.(utilerrors.Aggregate); ok && len(aggregate.Errors()) == 1 {
+	aggregate, several := err.(utilerrors.Aggregate)
+	if several && len(aggregate.Errors()) == 1 {
 		err = aggregate.Errors()[0]
+		aggregate, several = err.(utilerrors.Aggregate)
 	}
-	if aggregate, ok := err.(utilerrors.Aggregate); ok {
+	if several {
 		var lines strings.Builder
 		for _, err := range aggregate.Errors() {
-			lines.WriteString(lineFor(err) + "\n")
+			lines.WriteString(cmp.Or(serverSaid(err), err.Error()) + "\n")
 		}
 		return lines.String()
 	}
-	if text, ok := invalid(err); ok {
-		return text + "\n"
-	}
-	text, ok := serverSaid(err)
-	if !ok {
-		text = "error: " + strings.TrimPrefix(err.Error(), "error: ")
-	}
+	text := cmp.Or(invalid(err), serverSaid(err), "error: "+strings.TrimPrefix(err.Error(), "error: "))
 	return strings.TrimSuffix(text, "\n") + "\n"
 }
 
-// lineFor is an error among others, where nothing is put before it.
-func lineFor(err error) string {
-	if text, ok := serverSaid(err); ok {
-		return text
-	}
-	return err.Error()
-}
-
-// serverSaid names the reason of a server's answer.
-func serverSaid(err error) (string, bool) {
+// serverSaid names the reason of a server's answer. It is empty if the server has not been reached.
+func serverSaid(err error) string {
 	switch err := err.(type) {
 	case apierrors.APIStatus:
 		status := err.Status()
 		switch status.Reason {
 		case "":
-			return "Error from server: " + status.Message, true
+			return "Error from server: " + status.Message
 		case metav1.StatusReasonUnauthorized:
-			return fmt.Sprintf("error: You must be logged in to the server (%s)", status.Message), true
+			return fmt.Sprintf("error: You must be logged in to the server (%s)", status.Message)
 		}
-		return fmt.Sprintf("Error from server (%s): %s", status.Reason, status.Message), true
+		return fmt.Sprintf("Error from server (%s): %s", status.Reason, status.Message)
 	case *url.Error:
-		if strings.Contains(err.Err.Error(), "connection refused") {
-			host := err.URL
-			if server, parseErr := url.Parse(err.URL); parseErr == nil {
-				host = server.Host
-			}
-			return fmt.Sprintf("The connection to the server %s was refused - did you specify the right host or port?", host), true
+		if !strings.Contains(err.Err.Error(), "connection refused") {
+			return fmt.Sprintf("Unable to connect to the server: %v", err.Err)
 		}
-		return fmt.Sprintf("Unable to connect to the server: %v", err.Err), true
+		host := err.URL
+		if server, parseErr := url.Parse(err.URL); parseErr == nil {
+			host = server.Host
+		}
+		return fmt.Sprintf("The connection to the server %s was refused - did you specify the right host or port?", host)
 	}
-	return "", false
+	return ""
 }
 
-// invalid lists the causes of a refusal for wrong values. Only an error that stands alone is told so.
-func invalid(err error) (string, bool) {
+// invalid lists the causes of a refusal for wrong values; it is empty for other errors. kubectl tells only an error that
+// stands alone in this way.
+func invalid(err error) string {
 	refusal, ok := err.(*apierrors.StatusError)
 	if !ok || refusal.ErrStatus.Reason != metav1.StatusReasonInvalid {
-		return "", false
+		return ""
 	}
-	status := refusal.ErrStatus
-	details := status.Details
-	switch {
-	case details == nil && status.Message == "":
-		return "The request is invalid", true
-	case details == nil, details.Kind == "" && details.Name == "" && len(details.Causes) == 0 && status.Message != "":
-		return "The request is invalid: " + status.Message, true
-	}
+	details := cmp.Or(refusal.ErrStatus.Details, &metav1.StatusDetails{})
 	text := "The request is invalid"
 	if details.Kind != "" || details.Name != "" {
 		text = fmt.Sprintf("The %s %q is invalid", details.Kind, details.Name)
+	} else if message := refusal.ErrStatus.Message; message != "" && len(details.Causes) == 0 {
+		text += ": " + message
 	}
 	var causes []string
 	for _, cause := range details.Causes {
@@ -129,11 +114,11 @@ func invalid(err error) (string, bool) {
 	}
 	switch len(causes) {
 	case 0:
-		return text, true
+		return text
 	case 1:
-		return text + ": " + causes[0], true
+		return text + ": " + causes[0]
 	}
-	return text + ": \n* " + strings.Join(causes, "\n* "), true
+	return text + ": \n* " + strings.Join(causes, "\n* ")
 }
 
 // kindRequired refuses a document that does not say what it is. All else is for the server to judge.
@@ -141,31 +126,22 @@ type kindRequired struct{}
 
 // ValidateBytes implements resource.ContentValidator.
 func (kindRequired) ValidateBytes(data []byte) error {
-	var document any
-	if err := json.Unmarshal(data, &document); err != nil {
-		return err
-	}
-	fields, ok := document.(map[string]any)
-	if !ok || fields == nil {
-		return utilerrors.NewAggregate([]error{errors.New("invalid object to validate")})
+	var document map[string]any
+	if json.Unmarshal(data, &document) != nil || document == nil {
+		return errors.New("invalid object to validate")
 	}
 	var errs []error
-	switch version := fields["apiVersion"].(type) {
-	case nil:
-		errs = append(errs, errors.New("apiVersion not set"))
-	case string:
-		if _, err := schema.ParseGroupVersion(version); err != nil {
-			errs = append(errs, err)
+	for _, field := range []string{"apiVersion", "kind"} {
+		switch value := document[field].(type) {
+		case nil:
+			errs = append(errs, fmt.Errorf("%s not set", field))
+		case string:
+			if _, err := schema.ParseGroupVersion(value); err != nil && field == "apiVersion" {
+				errs = append(errs, err)
+			}
+		default:
+			errs = append(errs, fmt.Errorf("%s isn't string type", field))
 		}
-	default:
-		errs = append(errs, errors.New("apiVersion isn't string type"))
-	}
-	switch fields["kind"].(type) {
-	case nil:
-		errs = append(errs, errors.New("kind not set"))
-	case string:
-	default:
-		errs = append(errs, errors.New("kind isn't string type"))
 	}
 	return utilerrors.NewAggregate(errs)
 }

@@ -56,8 +56,7 @@ func waited() []input {
 		{"wait in vain", func(p *place) {
 			p.create(configMaps, held("demo"))
 			p.write("demo.yaml", configMap("demo", "1"))
-			p.run("delete --timeout=300ms -f demo.yaml", "")
-			p.run("delete --timeout=300ms -f demo.yaml", "")
+			p.run("delete --timeout=2s -f demo.yaml", "")
 		}},
 		{"do not wait", func(p *place) {
 			p.create(configMaps, held("demo"))

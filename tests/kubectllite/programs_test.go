@@ -13,7 +13,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -119,7 +118,7 @@ func (p *place) fill(text string) string { return strings.ReplaceAll(text, "$NS"
 // run takes the words of a line, and notes what came of it.
 func (p *place) run(line, stdin string) {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(p.t.Context(), patience)
 	defer cancel()
 	words := strings.Fields(p.fill(line))
 	if len(words) > 0 && words[0] == "apply" {

@@ -1,9 +1,11 @@
 package kubectllite
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
@@ -185,30 +188,37 @@ func (p *place) delete(kind schema.GroupVersionResource, name string) {
 	require.NoError(p.t, p.dynamic.Resource(kind).Namespace(p.namespace).Delete(p.t.Context(), name, metav1.DeleteOptions{}))
 }
 
+const patience = time.Minute
+
+// until repeats a question that may have no answer yet.
+func (p *place) until(isSo func(ctx context.Context) (bool, error)) error {
+	return wait.PollUntilContextTimeout(p.t.Context(), 20*time.Millisecond, patience, true, isSo)
+}
+
 // release removes the finalizers of a ConfigMap once it is being deleted. It is for a goroutine, and returns its error.
 func (p *place) release(name string) error {
 	client := p.dynamic.Resource(configMaps).Namespace(p.namespace)
-	for {
-		object, err := client.Get(p.t.Context(), name, metav1.GetOptions{})
-		if err != nil {
-			return err
+	return p.until(func(ctx context.Context) (bool, error) {
+		object, err := client.Get(ctx, name, metav1.GetOptions{})
+		if err != nil || object.GetDeletionTimestamp() == nil {
+			return false, err
 		}
-		if object.GetDeletionTimestamp() != nil {
-			_, err := client.Patch(p.t.Context(), name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
-			return err
-		}
-	}
+		_, err = client.Patch(ctx, name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+		return err == nil, err
+	})
 }
 
-// established waits until the server serves the objects of a definition.
+// established waits until the server serves the objects of a definition, and its discovery says so.
 func (p *place) established() {
 	p.t.Helper()
-	shops := p.dynamic.Resource(p.kinds()[len(p.kinds())-1])
-	for {
-		_, err := shops.List(p.t.Context(), metav1.ListOptions{})
-		if err == nil {
-			return
+	shops := p.kinds()[len(p.kinds())-1]
+	require.NoError(p.t, p.until(func(ctx context.Context) (bool, error) {
+		_, lists, err := p.client.Discovery().ServerGroupsAndResources()
+		if err != nil {
+			return false, nil // a group that is on its way
 		}
-		require.True(p.t, apierrors.IsNotFound(err), "%v", err)
-	}
+		known := slices.ContainsFunc(lists, func(l *metav1.APIResourceList) bool { return l.GroupVersion == shops.GroupVersion().String() })
+		_, err = p.dynamic.Resource(shops).List(ctx, metav1.ListOptions{})
+		return known && err == nil, nil
+	}))
 }
