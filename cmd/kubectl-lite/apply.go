@@ -32,6 +32,7 @@ func newApply(g *global) *cobra.Command {
 			if len(args) == 0 {
 				return nil
 			}
+			//lint:ignore ST1005 kubectl's words
 			return fmt.Errorf("Unexpected args: %v\nSee '%s -h' for help and examples", args, cmd.CommandPath())
 		},
 	}

@@ -41,6 +41,7 @@ This is kubectl-lite: apply and delete, on the layers of glasswatch. kubectl-lit
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpCommand(&cobra.Command{Hidden: true}) // "help" is no command here; -h and --help are
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		//lint:ignore ST1005 kubectl's words
 		return fmt.Errorf("%w\nSee '%s --help' for usage.", err, cmd.CommandPath())
 	})
 	flags := root.PersistentFlags()
@@ -114,5 +115,5 @@ func (c *common) validate() error {
 	case "client":
 		return errors.New("--dry-run=client is not supported (did you mean --dry-run=server instead?)")
 	}
-	return fmt.Errorf("Invalid dry-run value (%s). Must be %q or %q.", c.dryRun, "none", "server")
+	return fmt.Errorf("invalid dry-run value (%s), must be %q or %q", c.dryRun, "none", "server")
 }

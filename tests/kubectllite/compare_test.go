@@ -24,7 +24,7 @@ var meant = []difference{
 		regexp.MustCompile(`(?m)^(?P<kept>\S+) serverside-applied(?P<end>| \(server dry run\))$`)},
 	{"a flag that is missing, is refused or takes fewer values has its own reason",
 		regexp.MustCompile(`(?m)^error: (required flag\(s\) "filename" not set|--prune is not supported|unable to match a printer|` +
-			`Invalid dry-run value|--dry-run=client is not supported).*$`),
+			`invalid dry-run value|--dry-run=client is not supported).*$`),
 		regexp.MustCompile(`(?m)^error: (must specify one of -f and -k|(?s:You must provide one or more.*'<resource>')|` +
 			`all resources selected for prune|unable to match a printer|Invalid dry-run value|--dry-run=client doesn't work).*$`)},
 	{"the advice after a conflict is shorter",

@@ -176,13 +176,6 @@ func (p *place) create(kind schema.GroupVersionResource, text string) {
 	require.NoError(p.t, err)
 }
 
-func (p *place) patch(kind schema.GroupVersionResource, name, patch string) {
-	p.t.Helper()
-	_, err := p.dynamic.Resource(kind).Namespace(p.namespace).Patch(p.t.Context(), name, types.MergePatchType, []byte(patch),
-		metav1.PatchOptions{FieldManager: "somebody"})
-	require.NoError(p.t, err)
-}
-
 func (p *place) delete(kind schema.GroupVersionResource, name string) {
 	p.t.Helper()
 	require.NoError(p.t, p.dynamic.Resource(kind).Namespace(p.namespace).Delete(p.t.Context(), name, metav1.DeleteOptions{}))
