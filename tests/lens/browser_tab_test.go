@@ -33,15 +33,21 @@ func serve(t *testing.T, options lens.Options) (address string) {
 	t.Helper()
 	l, err := lens.New(options)
 	require.NoError(t, err)
+	t.Cleanup(l.Close)
+	return serveHandler(t, l.Handler())
+}
+
+// serveHandler serves what is behind the guard.
+func serveHandler(t *testing.T, handler http.Handler) (address string) {
+	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	server := &http.Server{Handler: &lens.Guard{Token: token, Address: listener.Addr(), Next: l.Handler()}}
+	server := &http.Server{Handler: &lens.Guard{Token: token, Address: listener.Addr(), Next: handler}}
 	done := make(chan struct{})
 	go func() { defer close(done); _ = server.Serve(listener) }()
 	t.Cleanup(func() {
 		_ = server.Close()
 		<-done
-		l.Close()
 	})
 	return fmt.Sprintf("http://%s/?token=%s", listener.Addr(), token)
 }
