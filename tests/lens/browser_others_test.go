@@ -30,7 +30,9 @@ func playBack(t *testing.T, file string) (address string) {
 	messages := said(t, file)
 	mux := http.NewServeMux()
 	mux.Handle("GET /", http.FileServerFS(os.DirFS("../../internal/lens/page")))
-	mux.HandleFunc("GET /api/snapshot", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(messages[0].Data) })
+	mux.HandleFunc("GET /api/snapshot", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write(messages[0].Data)
+	})
 	mux.HandleFunc("GET /stream", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		for _, m := range messages {
