@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -16,6 +17,7 @@ import (
 	"glasswatch/cmd/internal/demo"
 	"glasswatch/controller/ingress"
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/lens/look"
 	"glasswatch/listwatch"
 )
 
@@ -39,7 +41,7 @@ func runDemo(ctx context.Context, o *options, out io.Writer) error {
 			return err
 		}
 		traces := newRecorder()
-		c, err := ingress.New(e.Config, ingress.Options{Config: o.config, Workers: o.workers, Trace: traces.record})
+		c, err := ingress.New(e.Config, ingress.Options{Config: o.config, Workers: o.workers, Observe: traces.record})
 		if err != nil {
 			return err
 		}
@@ -88,7 +90,7 @@ func playAll(ctx context.Context, w *world, p *demo.Printer) error {
 // act is an action, its way through the layers, and its result.
 type act struct {
 	did  string
-	path []ingress.Trace
+	path []look.Event
 	saw  []string
 }
 
@@ -110,16 +112,18 @@ func printStep(p *demo.Printer, number int, title string, acts []*act, took time
 	p.Line("   %s, %s", verdict, took.Round(100*time.Microsecond))
 }
 
-func traceLine(t ingress.Trace) string {
-	what := t.Key.String()
-	if t.Kind != "" {
-		what = t.Kind + " " + what
+func traceLine(e look.Event) string {
+	what, action, version := strings.TrimSpace(e.Kind+" "+e.Key), e.Action, ""
+	if e.Old != "" {
+		action += " rv " + e.Old
 	}
-	version := ""
-	if t.ResourceVersion != "" {
-		version = "rv " + t.ResourceVersion
+	if e.Error != "" {
+		action += ": " + e.Error
 	}
-	return fmt.Sprintf("%-15s %-22s %-26s %s", t.Layer, t.Action, what, version)
+	if e.RV != "" {
+		version = "rv " + e.RV
+	}
+	return fmt.Sprintf("%-15s %-22s %-26s %s", e.At.Layer(), action, what, version)
 }
 
 func keyOf(namespace, name string) listwatch.Key {

@@ -21,6 +21,7 @@ type options struct {
 	cluster  cluster.Flags
 	log      logging.Flags
 	election electionFlags
+	lens     lensFlags
 	embedded bool
 	demo     bool
 	version  bool
@@ -59,6 +60,7 @@ func parse(args []string, out io.Writer) (*options, error) {
 	fs.StringVar(&o.metricsAddr, "metrics-addr", "127.0.0.1:8080", "address of /metrics; empty for none; a free port with --embedded")
 	fs.StringVar(&o.healthAddr, "health-addr", "127.0.0.1:8081", "address of /healthz and /readyz; likewise")
 	o.election.addTo(fs)
+	o.lens.addTo(fs)
 	o.log.AddTo(fs)
 	if err := fs.Parse(args); err != nil {
 		return nil, err
@@ -91,13 +93,13 @@ func (o *options) validate(fs *pflag.FlagSet) error {
 		o.takeFreePorts(fs)
 	}
 	if o.demo {
-		for _, name := range []string{"namespace", "resync", "metrics-addr", "health-addr"} {
+		for _, name := range []string{"namespace", "resync", "metrics-addr", "health-addr", "lens-addr"} {
 			if fs.Changed(name) {
 				return fmt.Errorf("--%s: the demo has no use for it", name)
 			}
 		}
 	}
-	if err := errors.Join(o.election.validate(fs), o.log.Validate()); err != nil {
+	if err := errors.Join(o.election.validate(fs), o.lens.validate(), o.log.Validate()); err != nil {
 		return err
 	}
 	if err := o.config.Validate(); err != nil {

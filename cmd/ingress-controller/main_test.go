@@ -16,7 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"glasswatch/cmd/internal/demo"
-	"glasswatch/controller/ingress"
+	"glasswatch/internal/lens/look"
 	"glasswatch/listwatch"
 )
 
@@ -33,8 +33,8 @@ func TestDemo_EveryRuleHoldsAndEveryStepShowsItsWayThroughTheLayers(t *testing.T
 	require.Contains(t, out.String(), "All 17 rules held")
 	require.NotContains(t, out.String(), "\x1b[", "colours are for terminals")
 	for _, step := range strings.Split(out.String(), "\n\n")[1:] {
-		for _, layer := range layers {
-			require.Contains(t, step, layer, "%s", step)
+		for _, at := range crossed {
+			require.Contains(t, step, at.Layer(), "%s", step)
 		}
 	}
 }
@@ -58,28 +58,28 @@ func TestDemo_ARuleThatDoesNotHoldFailsIt(t *testing.T) {
 func TestFollow_PicksOneReportALayerForTheFirstChange(t *testing.T) {
 	r := newRecorder()
 	web := keyOf("default", "web")
-	say := func(layer, kind, version string, key listwatch.Key) {
-		r.record(traceOf(layer, kind, version, key))
+	say := func(at look.Boundary, kind, version string, key listwatch.Key) {
+		r.record(look.Event{At: at, Kind: kind, Action: "Add", RV: version, Key: look.NameOf(key)})
 	}
-	say("controller", "", "", web) // of an earlier change
+	say(look.Decided, "", "", web) // of an earlier change
 	mark := r.mark()
-	say("controller", "", "", web)
-	say("listwatch", "Ingress", "5", web)
-	say("listwatch", "Service", "6", web)
-	say("listwatch", "Service", "7", web)
-	say("reflector", "Service", "6", keyOf("default", "other"))
-	for _, layer := range []string{"reflector", "indexer", "deltafifo"} {
-		say(layer, "Service", "6", web)
+	say(look.Decided, "", "", web)
+	say(look.Decoded, "Ingress", "5", web)
+	say(look.Decoded, "Service", "6", web)
+	say(look.Decoded, "Service", "7", web)
+	say(look.Handed, "Service", "6", keyOf("default", "other"))
+	for _, at := range []look.Boundary{look.Handed, look.Stored, look.Popped} {
+		say(at, "Service", "6", web)
 	}
-	say("workqueue", "", "", web)
-	say("sharedinformer", "Service", "6", web)
-	say("controller", "", "9", web)
+	say(look.Queued, "", "", web)
+	say(look.Called, "Service", "6", web)
+	say(look.Decided, "", "9", web)
 	story, err := r.crossing(t.Context(), mark, "Service", web)
 	require.NoError(t, err)
-	require.Len(t, story, len(layers))
-	for i, trace := range story {
-		require.Equal(t, layers[i], trace.Layer)
-		require.Contains(t, []string{"", "6", "9"}, trace.ResourceVersion)
+	require.Len(t, story, len(crossed))
+	for i, e := range story {
+		require.Equal(t, crossed[i], e.At)
+		require.Contains(t, []string{"", "6", "9"}, e.RV)
 	}
 }
 
@@ -155,8 +155,4 @@ func TestServe_StopsWithItsContext(t *testing.T) {
 	<-stopped
 	_, err = serve(ctx, "metrics", "nowhere:nothing", nil)
 	require.ErrorContains(t, err, "metrics")
-}
-
-func traceOf(layer, kind, version string, key listwatch.Key) ingress.Trace {
-	return ingress.Trace{Layer: layer, Kind: kind, Action: "Add", ResourceVersion: version, Key: key}
 }

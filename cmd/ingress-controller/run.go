@@ -10,6 +10,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"glasswatch/controller/ingress"
+	"glasswatch/internal/lens/look"
 )
 
 func runOnCluster(ctx context.Context, o *options) error {
@@ -31,7 +32,7 @@ func runController(ctx context.Context, cfg *rest.Config, o *options) error {
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	opts := ingress.Options{
 		Config: o.config, Namespace: o.namespace, Workers: o.workers, Resync: o.resync,
-		Registerer: registry, Trace: logTrace(ctx),
+		Registerer: registry, Observe: logEvents(ctx),
 	}
 	var e *election // nil: no other replica
 	if o.election.enabled {
@@ -42,7 +43,12 @@ func runController(ctx context.Context, cfg *rest.Config, o *options) error {
 		registry.MustRegister(leadership.leader, leadership.slowpath)
 		opts.MayWrite = e.won
 	}
+	hub := o.lens.observe(ctx, cfg, &opts) // after the election has made its clients: Leases are not looked at
 	c, err := ingress.New(cfg, opts)
+	if err != nil {
+		return err
+	}
+	lens, err := o.lens.handler(hub, c)
 	if err != nil {
 		return err
 	}
@@ -58,6 +64,10 @@ func runController(ctx context.Context, cfg *rest.Config, o *options) error {
 	if err != nil {
 		return err
 	}
+	looking, err := serve(serving, "lens", o.lens.addr, lens)
+	if err != nil {
+		return err
+	}
 	err = e.run(ctx, c.Run)
 	if errors.Is(err, errLost) {
 		return err // at once
@@ -65,17 +75,21 @@ func runController(ctx context.Context, cfg *rest.Config, o *options) error {
 	stopServing()
 	<-metrics
 	<-health
+	<-looking
 	klog.FromContext(ctx).Info("Stopped")
 	return err
 }
 
-// logTrace logs each layer at verbosity 4, and costs nothing below.
-func logTrace(ctx context.Context) func(ingress.Trace) {
+// logEvents logs what passes each layer at verbosity 4, and costs nothing below.
+func logEvents(ctx context.Context) func(...look.Event) {
 	logger := klog.FromContext(ctx).V(4)
 	if !logger.Enabled() {
 		return nil
 	}
-	return func(t ingress.Trace) {
-		logger.Info("Layer", "layer", t.Layer, "kind", t.Kind, "action", t.Action, "key", t.Key, "resourceVersion", t.ResourceVersion)
+	return func(events ...look.Event) {
+		for _, e := range events {
+			logger.Info("Layer", "layer", e.At.Layer(), "at", e.At, "kind", e.Kind, "action", e.Action, "key", e.Key,
+				"resourceVersion", e.RV, "err", e.Error)
+		}
 	}
 }

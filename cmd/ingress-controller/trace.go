@@ -4,26 +4,28 @@ import (
 	"context"
 	"sync"
 
-	"glasswatch/controller/ingress"
+	"glasswatch/internal/lens/look"
 	"glasswatch/listwatch"
 )
 
-// layers in the order in which a change crosses them.
-var layers = []string{"listwatch", "reflector", "deltafifo", "indexer", "sharedinformer", "workqueue", "controller"}
+// crossed has a boundary for each layer, in the order in which a change crosses them.
+var crossed = []look.Boundary{
+	look.Decoded, look.Handed, look.Popped, look.Stored, look.Called, look.Queued, look.Decided,
+}
 
 // recorder keeps what the layers report, for the demo to tell.
 type recorder struct {
 	mu      sync.Mutex // guards what follows
-	traces  []ingress.Trace
+	events  []look.Event
 	changed chan struct{} // closed and replaced at each report
 }
 
 func newRecorder() *recorder { return &recorder{changed: make(chan struct{})} }
 
-func (r *recorder) record(t ingress.Trace) {
+func (r *recorder) record(events ...look.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.traces = append(r.traces, t)
+	r.events = append(r.events, events...)
 	close(r.changed)
 	r.changed = make(chan struct{})
 }
@@ -31,17 +33,17 @@ func (r *recorder) record(t ingress.Trace) {
 func (r *recorder) mark() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.traces)
+	return len(r.events)
 }
 
 // looks gives the controller's reports about a key.
-func (r *recorder) looks(key listwatch.Key) []ingress.Trace {
+func (r *recorder) looks(key listwatch.Key) []look.Event {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var looks []ingress.Trace
-	for _, t := range r.traces {
-		if t.Layer == "controller" && t.Key == key {
-			looks = append(looks, t)
+	var looks []look.Event
+	for _, e := range r.events {
+		if e.At == look.Decided && e.Key == look.NameOf(key) {
+			looks = append(looks, e)
 		}
 	}
 	return looks
@@ -49,12 +51,12 @@ func (r *recorder) looks(key listwatch.Key) []ingress.Trace {
 
 // crossing waits until the first change of this object since mark has crossed
 // every layer, and gives one report a layer.
-func (r *recorder) crossing(ctx context.Context, mark int, kind string, key listwatch.Key) ([]ingress.Trace, error) {
+func (r *recorder) crossing(ctx context.Context, mark int, kind string, key listwatch.Key) ([]look.Event, error) {
 	for {
 		r.mu.Lock()
-		story, changed := follow(r.traces[mark:], kind, key), r.changed
+		story, changed := follow(r.events[mark:], kind, key), r.changed
 		r.mu.Unlock()
-		if len(story) == len(layers) {
+		if len(story) == len(crossed) {
 			return story, nil
 		}
 		select {
@@ -68,25 +70,24 @@ func (r *recorder) crossing(ctx context.Context, mark int, kind string, key list
 // follow picks, for each layer, the report that belongs to the change that came
 // over the wire first. The layers run in goroutines of their own, so their
 // reports of one change may come in any order up to the workqueue.
-func follow(traces []ingress.Trace, kind string, key listwatch.Key) []ingress.Trace {
-	found := map[string]ingress.Trace{}
-	for _, t := range traces {
-		_, again := found[t.Layer]
-		wire, onTheWay := found[layers[0]]
+func follow(events []look.Event, kind string, key listwatch.Key) []look.Event {
+	found := map[look.Boundary]look.Event{}
+	for _, e := range events {
+		_, again := found[e.At]
+		wire, onTheWay := found[look.Decoded]
 		switch {
-		case again || t.Key != key || t.Kind != "" && t.Kind != kind:
-		case t.Layer != layers[0] && !onTheWay:
-		case t.ResourceVersion != "" && t.Kind != "" && onTheWay && t.ResourceVersion != wire.ResourceVersion:
-		case t.Layer == "workqueue" && t.Action != "Add": // taken, forgotten or put off
-		case t.Layer == "controller" && found["workqueue"].Layer == "":
+		case again || e.Key != look.NameOf(key) || e.Kind != "" && e.Kind != kind:
+		case e.At != look.Decoded && !onTheWay:
+		case e.RV != "" && e.Kind != "" && onTheWay && e.RV != wire.RV:
+		case e.At == look.Decided && found[look.Queued].At == "":
 		default:
-			found[t.Layer] = t
+			found[e.At] = e
 		}
 	}
-	var story []ingress.Trace
-	for _, layer := range layers {
-		if t, ok := found[layer]; ok {
-			story = append(story, t)
+	var story []look.Event
+	for _, at := range crossed {
+		if e, ok := found[at]; ok {
+			story = append(story, e)
 		}
 	}
 	return story

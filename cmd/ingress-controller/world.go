@@ -209,9 +209,9 @@ func (w *world) expectWarning(ctx context.Context, name, reason string) error {
 
 // expectNoFailure wants that no reconcile of this Service ended with an error.
 func (w *world) expectNoFailure(name string) error {
-	for _, t := range w.traces.looks(keyOf(w.namespace, name)) {
-		if strings.HasPrefix(t.Action, "failed") {
-			return fmt.Errorf("the controller looked and %s", t.Action)
+	for _, e := range w.traces.looks(keyOf(w.namespace, name)) {
+		if e.Error != "" {
+			return fmt.Errorf("the controller looked and failed: %s", e.Error)
 		}
 	}
 	return nil

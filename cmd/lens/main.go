@@ -1,5 +1,6 @@
 // Command lens shows an informer at work in the browser: an API server in memory, two informers and the ingress
-// controller. It prints the address to open. What goes over HTTP is described in internal/lens/PROTOCOL.md.
+// controller. With --kubeconfig it looks at one resource of a cluster, with --attach at an ingress controller that runs
+// elsewhere. It prints the address to open. What goes over HTTP is described in internal/lens/PROTOCOL.md.
 package main
 
 import (
@@ -10,9 +11,10 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/signal"
-	"strings"
+	"slices"
 	"syscall"
 	"time"
 
@@ -21,7 +23,9 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/klog/v2"
 
+	"glasswatch/cmd/internal/cluster"
 	"glasswatch/internal/lens"
+	"glasswatch/internal/lens/look"
 )
 
 func main() {
@@ -39,6 +43,11 @@ type options struct {
 	tokenFile string
 	cert, key string
 	session   string
+
+	cluster             cluster.Flags
+	resource, namespace string
+	write               bool
+	attach, attachToken string
 }
 
 func parse(args []string, out io.Writer) (*options, error) {
@@ -54,6 +63,13 @@ func parse(args []string, out io.Writer) (*options, error) {
 		"file with the certificate; its names are the hosts that the page may be opened under")
 	fs.StringVar(&o.key, "tls-key", "", "file with the certificate's key")
 	fs.StringVar(&o.session, "session", "", "file with a session, which is played")
+	fs.StringVar(&o.cluster.Kubeconfig, "kubeconfig", "", "look at a resource of this cluster")
+	fs.StringVar(&o.cluster.Context, "context", "", "context of the kubeconfig; without it the current one")
+	fs.StringVar(&o.resource, "resource", "services", "with --kubeconfig: as kubectl has it")
+	fs.StringVarP(&o.namespace, "namespace", "n", "", "with --kubeconfig: the one to look at; without it all")
+	fs.BoolVar(&o.write, "write", false, "with --kubeconfig: let the page apply and delete objects")
+	fs.StringVar(&o.attach, "attach", "", "look at an ingress controller: its --lens-addr")
+	fs.StringVar(&o.attachToken, "attach-token-file", "", "with --attach: its --lens-token-file")
 	if err := fs.Parse(args); err != nil {
 		return nil, err
 	}
@@ -67,6 +83,12 @@ func (o *options) validate(fs *pflag.FlagSet) error {
 		return fmt.Errorf("want flags only, got %q", fs.Arg(0))
 	case err != nil:
 		return fmt.Errorf("--listen: want host:port, got %q: %w", o.listen, err)
+	case o.cluster.Kubeconfig == "" && len(given(fs, "context", "resource", "namespace", "write")) > 0:
+		return errors.New("--context, --resource, --namespace and --write: have no use without --kubeconfig")
+	case (o.attach == "") != (o.attachToken == ""):
+		return errors.New("--attach and --attach-token-file: want both or none")
+	case len(given(fs, "session", "kubeconfig", "attach")) > 1:
+		return errors.New("--session, --kubeconfig and --attach: want one of them")
 	case (o.cert == "") != (o.key == ""):
 		return errors.New("--tls-cert and --tls-key: want both or none")
 	case host != "localhost" && !net.ParseIP(host).IsLoopback() && (o.tokenFile == "" || o.cert == ""):
@@ -76,18 +98,15 @@ func (o *options) validate(fs *pflag.FlagSet) error {
 	return nil
 }
 
-// minToken is how many bytes a token from a file must have.
-const minToken = 16
+func given(fs *pflag.FlagSet, names ...string) []string {
+	return slices.DeleteFunc(names, func(name string) bool { return !fs.Changed(name) })
+}
 
 // secrets returns the token, and what TLS needs or nil.
 func (o *options) secrets() (token string, certificate *tls.Certificate, err error) {
-	if token = lens.NewToken(); o.tokenFile != "" {
-		text, err := os.ReadFile(o.tokenFile)
-		if err != nil {
+	if token = look.NewToken(); o.tokenFile != "" {
+		if token, err = look.ReadToken(o.tokenFile); err != nil {
 			return "", nil, fmt.Errorf("--token-file: %w", err)
-		}
-		if token = strings.TrimSpace(string(text)); len(token) < minToken {
-			return "", nil, fmt.Errorf("--token-file: want at least %d characters, got %d", minToken, len(token))
 		}
 	}
 	if o.cert == "" {
@@ -98,6 +117,43 @@ func (o *options) secrets() (token string, certificate *tls.Certificate, err err
 		return "", nil, fmt.Errorf("--tls-cert: %w", err)
 	}
 	return token, &loaded, nil
+}
+
+// open begins to look. The handler needs a guard; close ends it.
+func (o *options) open() (handler http.Handler, close func(), err error) {
+	switch {
+	case o.attach != "":
+		token, err := look.ReadToken(o.attachToken)
+		if err != nil {
+			return nil, nil, fmt.Errorf("--attach-token-file: %w", err)
+		}
+		return lens.Attach(&url.URL{Scheme: "http", Host: o.attach}, token), func() {}, nil
+	case o.cluster.Kubeconfig != "":
+		cfg, _, err := o.cluster.Config()
+		if err != nil {
+			return nil, nil, err
+		}
+		c, err := lens.NewCluster(cfg, o.resource, o.namespace, o.write)
+		if err != nil {
+			return nil, nil, err
+		}
+		return c.Handler(), c.Close, nil
+	}
+	var session lens.Session
+	if o.session != "" {
+		text, err := os.ReadFile(o.session)
+		if err == nil {
+			session, err = lens.ReadSession(text)
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("--session: %w", err)
+		}
+	}
+	l, err := lens.NewIn(nil, session)
+	if err != nil {
+		return nil, nil, err
+	}
+	return l.Handler(), l.Close, nil
 }
 
 func run(ctx context.Context, args []string, out io.Writer) error {
@@ -112,28 +168,18 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	var session lens.Session
-	if o.session != "" {
-		text, err := os.ReadFile(o.session)
-		if err == nil {
-			session, err = lens.ReadSession(text)
-		}
-		if err != nil {
-			return fmt.Errorf("--session: %w", err)
-		}
-	}
 	klog.SetLogger(logr.Discard())  // the page tells the story; the failures in it are on purpose
 	utilruntime.ReallyCrash = false // a handler that panics is a lesson
 	listener, err := net.Listen("tcp", o.listen)
 	if err != nil {
 		return err
 	}
-	l, err := lens.NewIn(nil, session)
+	handler, closeLens, err := o.open()
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	defer l.Close()
-	guard := &lens.Guard{Token: token, Address: listener.Addr(), Next: l.Handler()}
+	defer closeLens()
+	guard := &look.Guard{Token: token, Address: listener.Addr(), Next: handler}
 	scheme := "http"
 	if certificate != nil {
 		scheme, guard.Certificate = "https", certificate.Leaf

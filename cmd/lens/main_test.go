@@ -70,7 +70,11 @@ func TestParse_RefusesWhatOthersCouldReach(t *testing.T) {
 		{"--token-file " + short, "at least 16"},
 		{"--token-file " + short + "x", "--token-file"},
 		{"--session " + short, "--session"},
-		{"--attach x", "unknown flag"},
+		{"--attach x", "want both or none"},
+		{"--attach 127.0.0.1:1 --attach-token-file " + short, "at least 16"},
+		{"--write", "no use without --kubeconfig"},
+		{"--kubeconfig " + short + " --session x", "want one of them"},
+		{"--kubeconfig " + short + "x", "kubeconfig"},
 		{"extra", "flags only"},
 	} {
 		var out bytes.Buffer

@@ -16,8 +16,8 @@ import (
 	"glasswatch/listwatch"
 )
 
-// look is one reconcile of one key: the objects in the caches, and the result.
-type look struct {
+// attempt is one reconcile of one key: the objects in the caches, and the result.
+type attempt struct {
 	*Reconciler
 	key listwatch.Key
 	svc *corev1.Service
@@ -30,7 +30,7 @@ type look struct {
 
 var none controller.Result
 
-func (l *look) reconcile(ctx context.Context) (controller.Result, error) {
+func (l *attempt) reconcile(ctx context.Context) (controller.Result, error) {
 	svc, found := l.services.GetByKey(l.key)
 	if !found {
 		l.memories.forget(l.key)
@@ -61,7 +61,7 @@ func (l *look) reconcile(ctx context.Context) (controller.Result, error) {
 
 // decide returns the Ingress that the Service asks for. With an *invalidError, wanted tells whether an existing Ingress
 // may stay.
-func (l *look) decide() (d desired, wanted bool, err error) {
+func (l *attempt) decide() (d desired, wanted bool, err error) {
 	wanted, err = l.config.wants(l.svc)
 	if l.svc.Spec.Type == corev1.ServiceTypeExternalName {
 		if wanted {
@@ -87,7 +87,7 @@ const (
 )
 
 // cacheIsBehind keeps the controller from correcting its own write: until the cache has that write, it is outdated.
-func (l *look) cacheIsBehind() bool {
+func (l *attempt) cacheIsBehind() bool {
 	if l.mem.written == "" {
 		return false
 	}
@@ -99,7 +99,7 @@ func (l *look) cacheIsBehind() bool {
 	return false
 }
 
-func (l *look) ensureNone(ctx context.Context) error {
+func (l *attempt) ensureNone(ctx context.Context) error {
 	l.mem.contest = contest{}
 	if l.ing == nil || l.ing.DeletionTimestamp != nil || relate(l.svc, l.ing) != ours {
 		return nil
@@ -121,7 +121,7 @@ func (l *look) ensureNone(ctx context.Context) error {
 	}
 }
 
-func (l *look) ensure(ctx context.Context, d desired) (controller.Result, error) {
+func (l *attempt) ensure(ctx context.Context, d desired) (controller.Result, error) {
 	if l.ing != nil {
 		if l.ing.DeletionTimestamp != nil {
 			return none, nil // its deletion enqueues the key
@@ -150,7 +150,7 @@ func (l *look) ensure(ctx context.Context, d desired) (controller.Result, error)
 	return l.write(ctx, d)
 }
 
-func (l *look) write(ctx context.Context, d desired) (controller.Result, error) {
+func (l *attempt) write(ctx context.Context, d desired) (controller.Result, error) {
 	verb, write := "created", l.create
 	if l.ing != nil {
 		verb, write = "corrected", l.correct
@@ -185,7 +185,7 @@ func (l *look) write(ctx context.Context, d desired) (controller.Result, error) 
 func isRejected(err error) bool { return apierrors.IsBadRequest(err) || apierrors.IsInvalid(err) }
 
 // rest returns without a retry: the key waits until the Service or the Ingress changes.
-func (l *look) rest(ctx context.Context, err error) error {
+func (l *attempt) rest(ctx context.Context, err error) error {
 	l.mem.rejected = versionsOf(l.svc, l.ing)
 	l.warn(ctx, &invalidError{ReasonRejected, err.Error()})
 	return controller.Terminal(err)

@@ -347,7 +347,7 @@ func TestReconcile_UndoneByAdmissionIsTriedAgainSlowly(t *testing.T) {
 
 func TestReconcile_ALongMessageIsCutBetweenCharacters(t *testing.T) {
 	b := newBench(t)
-	l := look{Reconciler: b.r, svc: b.serviceIs(), mem: &memory{}}
+	l := attempt{Reconciler: b.r, svc: b.serviceIs(), mem: &memory{}}
 	l.warn(t.Context(), &invalidError{ReasonRejected, "x" + strings.Repeat("ü", maxMessage)})
 	event := <-b.events.Events
 	require.True(t, utf8.ValidString(event), event[len(event)-10:])

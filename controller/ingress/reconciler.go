@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"glasswatch/controller"
+	"glasswatch/internal/lens/look"
 	"glasswatch/listwatch"
 )
 
@@ -26,7 +27,7 @@ type Reconciler struct {
 	ingresses Cache[*networkingv1.Ingress]
 	client    networkingv1client.IngressesGetter
 	events    record.EventRecorder
-	trace     func(Trace) // may be nil
+	observe   func(...look.Event) // may be nil
 	memories  memories
 }
 
@@ -47,15 +48,16 @@ const writeTimeout = 30 * time.Second
 
 // Reconcile compares the Service and the Ingress of this key. The rules stand in doc.go.
 func (r *Reconciler) Reconcile(ctx context.Context, key listwatch.Key) (controller.Result, error) {
-	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	ctx, cancel := context.WithTimeout(look.WithKey(ctx, key), writeTimeout)
 	defer cancel()
-	l := look{Reconciler: r, key: key, outcome: "nothing to write"}
+	l := attempt{Reconciler: r, key: key, outcome: "nothing to write"}
 	result, err := l.reconcile(ctx)
-	if r.trace != nil {
+	if r.observe != nil {
+		e := look.Event{At: look.Decided, Action: l.outcome, Key: look.NameOf(key), RV: l.resourceVersion}
 		if err != nil {
-			l.outcome = "failed: " + err.Error()
+			e.Action, e.Error = "failed", err.Error()
 		}
-		r.trace(Trace{Layer: "controller", Action: l.outcome, Key: key, ResourceVersion: l.resourceVersion})
+		r.observe(e)
 	}
 	return result, err
 }

@@ -13,7 +13,7 @@ import (
 const maxMessage = 1024
 
 // warn emits a Warning Event, unless the last one for this UID was the same.
-func (l *look) warn(ctx context.Context, problem *invalidError) {
+func (l *attempt) warn(ctx context.Context, problem *invalidError) {
 	if l.mem.warned == *problem {
 		return
 	}
@@ -30,7 +30,7 @@ func cut(message string) string {
 }
 
 // reportContest emits one Warning Event for as long as the Service lives.
-func (l *look) reportContest() {
+func (l *attempt) reportContest() {
 	if l.mem.contested {
 		return
 	}

@@ -20,9 +20,9 @@ import (
 
 	"glasswatch/controller"
 	"glasswatch/controller/metrics"
+	"glasswatch/internal/lens/look"
 	"glasswatch/listwatch"
 	"glasswatch/listwatch/memo"
-	"glasswatch/reflector"
 	"glasswatch/sharedinformer"
 	informermetrics "glasswatch/sharedinformer/metrics"
 	"glasswatch/sharedinformer/mutationdetect"
@@ -38,8 +38,9 @@ type Options struct {
 	// MayWrite is closed once this process may write; nil is at once. Until then the caches fill and follow the cluster,
 	// and nothing is queued.
 	MayWrite <-chan struct{}
-	// Trace, if set, is called for each change at each layer, from many goroutines. It must not block.
-	Trace func(Trace)
+	// Observe, if set, is called for each change at each boundary of the layers, from many goroutines. While it blocks,
+	// what it was called for waits.
+	Observe func(...look.Event)
 }
 
 // drainTimeout leaves two of five seconds to the rest of the program, which must end within five.
@@ -50,6 +51,7 @@ type Controller struct {
 	services   *sharedinformer.Informer[*corev1.Service]
 	ingresses  *sharedinformer.Informer[*networkingv1.Ingress]
 	informers  []func(ctx context.Context) error // run these two
+	observed   map[string]look.Informer          // by resource, if somebody looks on
 	loop       *controller.Controller[listwatch.Key]
 	events     record.EventBroadcaster
 	reconciler *Reconciler
@@ -70,7 +72,7 @@ func New(cfg *rest.Config, opts Options) (*Controller, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Controller{opts: opts}
+	c := &Controller{opts: opts, observed: map[string]look.Informer{}}
 	if c.services, err = newInformer[*corev1.Service](c, cfg, corev1.SchemeGroupVersion.WithResource("services"), "Service"); err != nil {
 		return nil, err
 	}
@@ -93,13 +95,13 @@ func New(cfg *rest.Config, opts Options) (*Controller, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.reconciler.trace = opts.Trace
+	c.reconciler.observe = opts.Observe
 	loop := controller.Options[listwatch.Key]{Name: "ingress", Workers: opts.Workers, DrainTimeout: drainTimeout}
 	if opts.Registerer != nil {
 		loop.Metrics = metrics.New(opts.Registerer, loop.Name)
 	}
-	if opts.Trace != nil {
-		loop.Observe = func(o controller.Observation[listwatch.Key]) { traceLoop(o, opts.Trace) }
+	if opts.Observe != nil {
+		loop.Observe = func(o controller.Observation[listwatch.Key]) { opts.Observe(look.OfController(o)) }
 	}
 	c.loop = controller.New[listwatch.Key](c.reconciler, loop)
 	return c, nil
@@ -120,16 +122,18 @@ func newInformer[T listwatch.Object](c *Controller, cfg *rest.Config, gvr schema
 	}
 	informerOptions := sharedinformer.Options[T]{Name: gvr.Resource, Resource: gvr.GroupResource(), ResyncPeriod: opts.Resync}
 	informerOptions.Reflector.Backoff.Max = maxBackoff
-	if opts.Trace != nil {
-		informerOptions.Observe = func(o sharedinformer.Observation) { traceInformer(o, kind, opts.Trace) }
-		informerOptions.Reflector.Observe = func(o reflector.Observation) { traceReflector(o, kind, opts.Trace) }
-	}
 	var detector *mutationdetect.Detector
 	if mutationdetect.Wanted() {
 		detector = mutationdetect.New(gvr.Resource, nil)
 		informerOptions.BeforeStore = detector.BeforeStore
 	}
-	informer := sharedinformer.New(listwatch.ListerWatcher[T](lw), informerOptions)
+	var informer *sharedinformer.Informer[T]
+	if opts.Observe == nil {
+		informer = sharedinformer.New(listwatch.ListerWatcher[T](lw), informerOptions)
+	} else {
+		observed := look.At(listwatch.ListerWatcher[T](lw), kind, informerOptions, opts.Observe)
+		informer, c.observed[gvr.Resource] = observed.Informer, observed
+	}
 	run := informer.Run
 	if detector != nil {
 		run = func(ctx context.Context) error { return detector.Run(ctx, informer.Run) }
@@ -138,11 +142,13 @@ func newInformer[T listwatch.Object](c *Controller, cfg *rest.Config, gvr schema
 	return informer, nil
 }
 
+const handlerName = "ingress-controller"
+
 // subscribe enqueues the key of every changed object of T. An Ingress has its Service's name, so both kinds lead to the
 // same key.
 func subscribe[T listwatch.Object](c *Controller, informer *sharedinformer.Informer[T]) error {
 	handler := controller.EnqueueObject[T](c.loop)
-	_, err := informer.AddHandler(handler, sharedinformer.HandlerOptions{Name: "ingress-controller"})
+	_, err := informer.AddHandler(handler, sharedinformer.HandlerOptions{Name: handlerName})
 	return err
 }
 
@@ -164,6 +170,11 @@ func ready[T listwatch.Object](informer *sharedinformer.Informer[T]) error {
 	default:
 		return nil
 	}
+}
+
+// View is what the lens may look at. It needs Options.Observe.
+func (c *Controller) View() *look.View {
+	return &look.View{Informers: c.observed, Loop: c.loop, Workers: c.opts.Workers, Enqueuer: handlerName}
 }
 
 // Run works until ctx ends. Then it lets the workers finish their keys, and returns when all its goroutines have ended.

@@ -14,7 +14,7 @@ const FieldManager = "glasswatch-ingress"
 
 // create posts the Ingress. An apply would do the same, but it would also adopt an Ingress of that name that was
 // created meanwhile.
-func (l *look) create(ctx context.Context, d desired) (*networkingv1.Ingress, error) {
+func (l *attempt) create(ctx context.Context, d desired) (*networkingv1.Ingress, error) {
 	ing := &networkingv1.Ingress{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: l.key.Name, Namespace: l.key.Namespace,
@@ -30,7 +30,7 @@ func (l *look) create(ctx context.Context, d desired) (*networkingv1.Ingress, er
 
 // correct applies the owned fields, and only those, by force. With the uid the server refuses if another Ingress has
 // taken the name. With the resourceVersion it refuses if this one was orphaned, so an orphan is not adopted.
-func (l *look) correct(ctx context.Context, d desired) (*networkingv1.Ingress, error) {
+func (l *attempt) correct(ctx context.Context, d desired) (*networkingv1.Ingress, error) {
 	ref := d.ownerReference()
 	spec := networkingv1ac.IngressSpec().WithRules(
 		networkingv1ac.IngressRule().WithHost(d.host).WithHTTP(
@@ -51,7 +51,7 @@ func (l *look) correct(ctx context.Context, d desired) (*networkingv1.Ingress, e
 
 // remove deletes this Ingress only if it is unchanged. It deletes neither another one of the same name, nor this one if
 // it was orphaned meanwhile.
-func (l *look) remove(ctx context.Context, ing *networkingv1.Ingress) error {
+func (l *attempt) remove(ctx context.Context, ing *networkingv1.Ingress) error {
 	return l.client.Ingresses(ing.Namespace).Delete(ctx, ing.Name, metav1.DeleteOptions{
 		Preconditions: &metav1.Preconditions{UID: &ing.UID, ResourceVersion: &ing.ResourceVersion},
 	})

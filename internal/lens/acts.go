@@ -7,13 +7,11 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net/url"
 	"strings"
 	"sync"
+	"time"
 
-	"golang.org/x/time/rate"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -23,8 +21,10 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 
+	"glasswatch/internal/lens/look"
 	"glasswatch/listwatch"
 )
 
@@ -42,36 +42,28 @@ type actor struct {
 	endStorm func()
 }
 
-func newActor(w *World) (*actor, error) {
-	objects, err := dynamic.NewForConfig(w.config(false))
+func newActor(cfg *rest.Config, seed int64) (*actor, error) {
+	objects, err := dynamic.NewForConfig(cfg)
 	if err != nil {
 		return nil, err
 	}
-	discover, err := discovery.NewDiscoveryClientForConfig(w.config(false))
+	discover, err := discovery.NewDiscoveryClientForConfig(cfg)
 	if err != nil {
 		return nil, err
 	}
 	mapper := restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(discover))
-	return &actor{objects: objects, mapper: mapper, seed: w.options.Seed, endStorm: func() {}}, nil
-}
-
-// Ref names an object, or a delta of one.
-type Ref struct {
-	Type string `json:"type,omitempty"` // of a delta
-	Kind string `json:"kind,omitempty"`
-	Key  string `json:"key,omitempty"`
-	RV   string `json:"rv,omitempty"`
+	return &actor{objects: objects, mapper: mapper, seed: seed, endStorm: func() {}}, nil
 }
 
 // apply does what kubectl apply --server-side does with some documents. It stops at the first error.
-func (a *actor) apply(ctx context.Context, documents string) (applied []Ref, err error) {
+func (a *actor) apply(ctx context.Context, documents string) (applied []look.Ref, err error) {
 	decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(documents), 4096)
 	for {
 		obj := &unstructured.Unstructured{}
 		if err := decoder.Decode(obj); errors.Is(err, io.EOF) {
 			return applied, nil
 		} else if err != nil {
-			return applied, fmt.Errorf("%w: %w", errBadBody, err)
+			return applied, fmt.Errorf("%w: %w", look.ErrBadBody, err)
 		}
 		if len(obj.Object) == 0 {
 			continue
@@ -84,8 +76,8 @@ func (a *actor) apply(ctx context.Context, documents string) (applied []Ref, err
 		if err != nil {
 			return applied, err
 		}
-		key := nameOf(listwatch.KeyOf(got))
-		applied = append(applied, Ref{Kind: got.GetKind(), Key: key, RV: got.GetResourceVersion()})
+		key := look.NameOf(listwatch.KeyOf(got))
+		applied = append(applied, look.Ref{Kind: got.GetKind(), Key: key, RV: got.GetResourceVersion()})
 	}
 }
 
@@ -104,18 +96,21 @@ func (a *actor) client(kind schema.GroupVersionKind, namespace string) (dynamic.
 // unmapped is the error of a kind that the server does not have, or of a server that does not say which it has.
 func unmapped(err error) error {
 	if meta.IsNoMatchError(err) {
-		return fmt.Errorf("%w: %w", errBadBody, err)
+		return fmt.Errorf("%w: %w", look.ErrBadBody, err)
 	}
 	return err
 }
 
 // remove deletes an object of a kind, written as Service or services.
-func (a *actor) remove(ctx context.Context, ref Ref) error {
+func (a *actor) remove(ctx context.Context, ref look.Ref) error {
 	kind, err := a.mapper.KindFor(schema.GroupVersionResource{Resource: strings.ToLower(ref.Kind)})
 	if err != nil {
 		return unmapped(err)
 	}
-	namespace, name := splitKey(ref.Key)
+	namespace, name, namespaced := strings.Cut(ref.Key, "/")
+	if !namespaced {
+		namespace, name = "", ref.Key
+	}
 	client, err := a.client(kind, namespace)
 	if err != nil {
 		return err
@@ -138,7 +133,7 @@ const (
 // storm replaces the storm that there is. The zero Storm only ends it.
 func (a *actor) storm(s Storm) error {
 	if s.Objects < 0 || s.Objects > stormMost || s.Changes < 0 || s.PerSecond < 0 || s.PerSecond > stormMost {
-		return fmt.Errorf("%w: want objects and per_second in 0 … %d, and changes of 0 or more", errBadBody, stormMost)
+		return fmt.Errorf("%w: want objects and per_second in 0 … %d, and changes of 0 or more", look.ErrBadBody, stormMost)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -152,16 +147,18 @@ func (a *actor) storm(s Storm) error {
 	return nil
 }
 
-// rage creates the objects, then changes some at random. What fails is left.
+// rage creates the objects, then changes some at random. What fails is left. What comes late is made up for: asleep, a
+// goroutine may wake a millisecond late.
 func (a *actor) rage(ctx context.Context, s Storm) {
 	services := a.objects.Resource(corev1.SchemeGroupVersion.WithResource("services")).Namespace(stormNamespace)
 	random := rand.New(rand.NewPCG(uint64(a.seed), 1))
-	limiter := rate.NewLimiter(rate.Limit(s.PerSecond), 1)
-	if s.PerSecond == 0 {
-		limiter.SetLimit(rate.Inf)
-	}
+	began := time.Now()
 	for i := range s.Objects + s.Changes {
-		if limiter.Wait(ctx) != nil {
+		due := began
+		if s.PerSecond > 0 {
+			due = began.Add(time.Duration(float64(i) / float64(s.PerSecond) * float64(time.Second)))
+		}
+		if wait := time.Until(due); wait > 0 && !look.Pause(ctx, wait, nil) || ctx.Err() != nil {
 			return
 		}
 		if i < s.Objects {
@@ -175,29 +172,5 @@ func (a *actor) rage(ctx context.Context, s Storm) {
 		name := fmt.Sprintf("s-%d", random.IntN(s.Objects))
 		patch := fmt.Sprintf(`{"metadata":{"labels":{"change":"%d"}}}`, i)
 		_, _ = services.Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
-	}
-}
-
-// The errors of acts that are not the API server's.
-var (
-	errUnknown = errors.New("unknown")
-	errBadBody = errors.New("bad request")
-)
-
-// codeOf is the HTTP status of an error of an act.
-func codeOf(err error) (code int, reason string) {
-	var status apierrors.APIStatus
-	var noAnswer *url.Error // of an HTTP client
-	switch {
-	case errors.As(err, &status):
-		return int(status.Status().Code), string(status.Status().Reason)
-	case errors.As(err, &noAnswer):
-		return 503, "ServiceUnavailable"
-	case errors.Is(err, errUnknown):
-		return 404, "NotFound"
-	case errors.Is(err, errBadBody):
-		return 400, "BadRequest"
-	default:
-		return 409, "Conflict"
 	}
 }

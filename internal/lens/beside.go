@@ -11,6 +11,8 @@ import (
 	"k8s.io/client-go/rest"
 
 	"glasswatch/internal/lens/beside"
+	"glasswatch/internal/lens/look"
+	"glasswatch/listwatch"
 )
 
 // comparer is the handler whose calls are compared with those of client-go's. The faults of handlers are for both.
@@ -49,22 +51,21 @@ func (w *World) newBeside() *beside.Beside {
 		Before: func() { w.backend.faults.strike(comparer) },
 		Busy: func() bool {
 			on := w.backend.faults.all()
-			isOpen := w.backend.server.Faults().Watches() == 2*len(w.informers)
-			return !isOpen || w.hub.stepping() || on["delay"].On || on["slow"].isFor(comparer)
+			isOpen := w.backend.server.Faults().Watches() == 4
+			return !isOpen || w.hub.Stepping() || on["delay"].On || isFor(on["slow"], comparer)
 		},
-		Changed: w.hub.wake,
+		Changed: w.hub.Wake,
 		Store: func(put func(beside.Object, string)) {
-			for _, in := range w.informers {
-				in.each(put)
-			}
+			each(w.services, put)
+			each(w.ingresses, put)
 		},
 	})
 }
 
 // each tells what is in the store.
-func (in *informer[T]) each(put func(o beside.Object, rv string)) {
+func each[T listwatch.Object](in *look.Observed[T], put func(o beside.Object, rv string)) {
 	snapshot := in.Store().Snapshot()
 	for key, obj := range snapshot.All() {
-		put(beside.Object{Kind: in.kind, Key: nameOf(key)}, obj.GetResourceVersion())
+		put(beside.Object{Kind: in.Kind, Key: look.NameOf(key)}, obj.GetResourceVersion())
 	}
 }

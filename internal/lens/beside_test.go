@@ -10,9 +10,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	corev1 "k8s.io/api/core/v1"
 
 	"glasswatch/internal/lens/beside"
+	"glasswatch/internal/lens/look"
 )
 
 // pair is a world in which client-go's informers run beside ours, in virtual time.
@@ -33,9 +33,8 @@ func inPairs(t *testing.T, story func(p *pair)) {
 
 func inPair(t *testing.T, o Options, story func(p *pair)) {
 	synctest.Test(t, func(t *testing.T) {
-		hub := NewHub()
-		hub.Restart()
-		w, err := NewWorld(hub, Session{Options: o})
+		hub := look.NewHub(nil)
+		w, err := NewWorld(hub, Session{Options: o}, true)
 		require.NoError(t, err)
 		defer w.Close()
 		synctest.Wait()
@@ -75,7 +74,7 @@ func (p *pair) settles(key string) beside.Report {
 		}
 		time.Sleep(100 * time.Millisecond)
 	}
-	require.Fail(p.t, "never quiet", "%+v, %+v", p.beside.Report(key), p.State())
+	require.Fail(p.t, "never quiet", "%+v, %+v", p.beside.Report(key), p.view().State(p.hub))
 	return beside.Report{}
 }
 
@@ -195,11 +194,11 @@ func TestBeside_StepsAreNoDifference(t *testing.T) {
 	inPair(t, Options{Beside: true}, func(p *pair) {
 		p.apply("web", 80)
 		p.settles("")
-		_, err := p.hub.do("pause", nil)
+		_, err := p.hub.Do(context.Background(), "pause", nil)
 		require.NoError(t, err)
 		p.apply("web", 81)
 		assert.Zero(t, p.beside.Counts().Differences)
-		_, err = p.hub.do("run", nil)
+		_, err = p.hub.Do(context.Background(), "run", nil)
 		require.NoError(t, err)
 		p.agrees(3)
 	})
@@ -209,8 +208,7 @@ func TestBeside_FindsTheFirstDifference(t *testing.T) {
 	inPairs(t, func(p *pair) {
 		p.apply("web", 80)
 		p.agrees(2)
-		services := p.informers["services"].(*informer[*corev1.Service])
-		require.NoError(p.t, services.RemoveHandler(services.handlers[2])) // ours is told of nothing any more
+		require.NoError(p.t, p.services.RemoveHandler(p.compared[0])) // ours is told of nothing any more
 		p.apply("web", 81)
 		r := p.settles("default/web")
 		p.apply("other", 80)

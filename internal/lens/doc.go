@@ -16,8 +16,10 @@
 //	              └── Lens ── HTTP ────┴──▶ page/
 //
 // A [World] is what is looked at: the API server in memory, two informers and the ingress controller, made by the
-// constructors that everybody calls. The [Hub] takes what the observers report. The [Lens] owns one of each, serves
-// them, and replaces the World at a reset. PROTOCOL.md describes what goes over HTTP.
+// constructors that everybody calls. The package look has the hub, which takes what the observers report, with the gate
+// and the stream. It knows nothing of a world: a [Cluster] and the ingress controller's --lens-addr use it as well. The
+// [Lens] owns a hub and a World, serves them, and replaces the World at a reset. PROTOCOL.md describes what goes over
+// HTTP.
 //
 // # What is real
 //
@@ -29,7 +31,7 @@
 //
 // # Guarantees
 //
-//   - An observer never blocks, unless somebody steps: see [Hub.Pause]. A page that reads slowly holds nobody up.
+//   - An observer never blocks, unless somebody steps: see look/gate.go. A page that reads slowly holds nobody up.
 //   - Events of one object come in the order in which things happened. Seq counts all, without gaps.
 //   - What the stream leaves out is counted, and the counts and the state are whole in any case.
 //   - A session that is played twice in virtual time gives the same events of each object at each boundary, but for
@@ -43,7 +45,7 @@
 // informer's mutex is held at popped and stored, and with the per-key queue that queue's lock as well. So what this
 // package asks of a queue may wait: it is asked from a goroutine, and what it said last is shown meanwhile.
 //
-// Reading order: event.go, observe.go; hub.go, gate.go, keys.go, causes.go; server.go, transport.go, world.go,
-// faults.go, acts.go; state.go, stream.go, session.go, replay.go, bubble.go, http.go, guard.go; beside.go, and the
-// package beside.
+// Reading order: in look event.go, observe.go, hub.go, gate.go, keys.go, causes.go, informer.go, transport.go, view.go,
+// stream.go, http.go, guard.go, bubble.go; here server.go, world.go, faults.go, acts.go, session.go, replay.go, http.go;
+// cluster.go, attach.go; beside.go, and the package beside.
 package lens

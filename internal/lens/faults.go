@@ -11,6 +11,7 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/lens/look"
 	"glasswatch/listwatch"
 	"glasswatch/sharedinformer"
 )
@@ -19,14 +20,6 @@ var (
 	errInjected = errors.New("a fault was injected")
 	errPanics   = errors.New("this program would end: k8s.io/apimachinery/pkg/util/runtime.ReallyCrash is set")
 )
-
-// Fault is something that goes wrong until it is undone. PROTOCOL.md lists the names.
-type Fault struct {
-	Name    string `json:"name"`
-	On      bool   `json:"on"`
-	Millis  int    `json:"ms,omitempty"`
-	Handler string `json:"handler,omitempty"` // "" is all
-}
 
 // faultKinds has the faults that there are.
 var faultKinds = map[string]struct {
@@ -60,22 +53,30 @@ const maxMillis = 60_000
 // faults are those that are on. Its methods are safe for concurrent use.
 type faults struct {
 	mu     sync.Mutex // protects what follows
-	on     map[string]Fault
+	on     map[string]look.Fault
 	undone map[string]chan struct{} // closed when the fault of that name is changed
 }
 
-func newFaults() *faults { return &faults{on: map[string]Fault{}, undone: map[string]chan struct{}{}} }
+func newFaults() *faults {
+	return &faults{on: map[string]look.Fault{}, undone: map[string]chan struct{}{}}
+}
 
-func (f *faults) isOn(name string) bool { return f.all()[name].On }
+func (f *faults) isOn(name string) bool { return f.get(name).On }
 
-func (f *faults) all() map[string]Fault {
+func (f *faults) get(name string) look.Fault {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.on[name]
+}
+
+func (f *faults) all() map[string]look.Fault {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return maps.Clone(f.on)
 }
 
 // set switches a fault on or off. Whatever waits because of it goes on.
-func (f *faults) set(fault Fault) {
+func (f *faults) set(fault look.Fault) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.on[fault.Name].On {
@@ -93,7 +94,7 @@ func (f *faults) wait(ctx context.Context, name, handler string) bool {
 	f.mu.Lock()
 	fault, undone := f.on[name], f.undone[name]
 	f.mu.Unlock()
-	if !fault.isFor(handler) {
+	if !isFor(fault, handler) {
 		return true
 	}
 	select {
@@ -105,16 +106,18 @@ func (f *faults) wait(ctx context.Context, name, handler string) bool {
 	return true
 }
 
-func (f Fault) isFor(handler string) bool { return f.On && (f.Handler == "" || f.Handler == handler) }
+func isFor(f look.Fault, handler string) bool {
+	return f.On && (f.Handler == "" || f.Handler == handler)
+}
 
 // setFault switches a fault on or off. On again changes its numbers.
-func (w *World) setFault(fault Fault) error {
+func (w *World) setFault(fault look.Fault) error {
 	kind, known := faultKinds[fault.Name]
 	switch {
 	case !known:
-		return fmt.Errorf("%w: fault %q", errUnknown, fault.Name)
+		return fmt.Errorf("%w: fault %q", look.ErrUnknown, fault.Name)
 	case fault.Millis < 0 || fault.Millis > maxMillis:
-		return fmt.Errorf("%w: want ms in 0 … %d, got %d", errBadBody, maxMillis, fault.Millis)
+		return fmt.Errorf("%w: want ms in 0 … %d, got %d", look.ErrBadBody, maxMillis, fault.Millis)
 	case fault.On && fault.Name == "panic" && utilruntime.ReallyCrash:
 		return errPanics
 	}
@@ -133,14 +136,14 @@ func (w *World) setFault(fault Fault) error {
 	if fault.On && kind.start != nil {
 		kind.start(server)
 	}
-	w.hub.wake()
+	w.hub.Wake()
 	return nil
 }
 
 // strike is slow, or panics, when a fault wants that of a handler.
 func (f *faults) strike(handler string) {
 	f.wait(context.Background(), "slow", handler)
-	if f.all()["panic"].isFor(handler) {
+	if isFor(f.get("panic"), handler) {
 		panic(errInjected)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"glasswatch/internal/lens/look"
 )
 
 var faultCases = map[string]struct {
@@ -37,22 +39,22 @@ var faultCases = map[string]struct {
 	}},
 	"drop": {`"name": "drop"`, func(v *visitor, f *follower) {
 		v.apply("meanwhile", 80)
-		assert.NotEmpty(v.t, f.sees(Sent, "ADDED", "default/meanwhile").Error)
+		assert.NotEmpty(v.t, f.sees(look.Sent, "ADDED", "default/meanwhile").Error)
 		v.act("fault", `{"name": "drop"}`)
 		v.apply("after", 80)
-		f.sees(Stored, "stored", "default/after")
+		f.sees(look.Stored, "stored", "default/after")
 		assert.Equal(v.t, 2, f.now.State.Informers["services"].Objects, "one was lost")
 		v.act("fault", `{"name": "expire", "on": true}`)
-		f.sees(Stored, "stored", "default/meanwhile")
+		f.sees(look.Stored, "stored", "default/meanwhile")
 	}},
-	"expire": {`"name": "expire"`, func(v *visitor, f *follower) { f.sees(Sent, "ERROR", "") }},
+	"expire": {`"name": "expire"`, func(v *visitor, f *follower) { f.sees(look.Sent, "ERROR", "") }},
 	"stop": {`"name": "stop"`, func(v *visitor, f *follower) {
 		f.until(func() bool { return !f.now.State.Server.Up && f.now.State.Informers["services"].Error != "" })
 	}},
 	"token": {`"name": "token"`, func(v *visitor, f *follower) {
 		f.until(func() bool {
 			for _, e := range f.seen {
-				if e.At == Request && e.Code == 401 {
+				if e.At == look.Request && e.Code == 401 {
 					return true
 				}
 			}
@@ -61,7 +63,7 @@ var faultCases = map[string]struct {
 	}},
 	"fail": {`"name": "fail"`, func(v *visitor, f *follower) {
 		v.apply("meanwhile", 80)
-		f.sees(PutOff, "AddAfter", "default/meanwhile")
+		f.sees(look.PutOff, "AddAfter", "default/meanwhile")
 		f.until(func() bool { return f.now.State.Workqueue.Retries["default/meanwhile"] > 0 })
 	}},
 	"slow": {`"name": "slow", "ms": 60000, "handler": "audit"`, func(v *visitor, f *follower) {
@@ -74,8 +76,8 @@ var faultCases = map[string]struct {
 	}},
 	"panic": {`"name": "panic", "handler": "audit"`, func(v *visitor, f *follower) {
 		v.apply("meanwhile", 80)
-		f.sees(Called, "OnAdd", "default/meanwhile")
-		f.sees(Reconciled, "ok", "default/meanwhile")
+		f.sees(look.Called, "OnAdd", "default/meanwhile")
+		f.sees(look.Reconciled, "ok", "default/meanwhile")
 	}},
 }
 
@@ -93,8 +95,8 @@ func TestFaults_AreSeenAndUndone(t *testing.T) {
 			v.act("fault", "{"+c.body+"}")
 			f.until(func() bool { return len(f.now.Faults) == 0 || name == "drop" && len(f.now.Faults) == 1 })
 			v.apply("web", 80)
-			f.sees(Stored, "stored", "default/web")
-			f.sees(Returned, "OnAdd", "default/web")
+			f.sees(look.Stored, "stored", "default/web")
+			f.sees(look.Returned, "OnAdd", "default/web")
 			f.until(func() bool { return f.now.State.Informers["ingresses"].Objects > 0 })
 		})
 	}
@@ -103,14 +105,12 @@ func TestFaults_AreSeenAndUndone(t *testing.T) {
 // A session could not be played again if it were chance.
 func TestFaults_OfTwoThatRefuseARequestTheFirstThatItMeetsDecides(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		hub := NewHub()
-		hub.Restart()
-		w, err := NewWorld(hub, Session{})
+		w, err := NewWorld(look.NewHub(nil), Session{}, true)
 		require.NoError(t, err)
 		defer w.Close()
 		for range 20 {
-			require.NoError(t, w.setFault(Fault{Name: "fail", On: true}))
-			require.NoError(t, w.setFault(Fault{Name: "token", On: true}))
+			require.NoError(t, w.setFault(look.Fault{Name: "fail", On: true}))
+			require.NoError(t, w.setFault(look.Fault{Name: "token", On: true}))
 			const body = "{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: web}}"
 			_, err := w.acts.apply(t.Context(), body)
 			assert.True(t, apierrors.IsUnauthorized(err), "%v", err)

@@ -7,13 +7,15 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"glasswatch/internal/lens/look"
 )
 
 // step waits until something of the key is parked, and lets it go.
-func (f *follower) step(v *visitor) Parked {
+func (f *follower) step(v *visitor) look.Parked {
 	f.t.Helper()
 	f.until(func() bool { return len(f.now.Gate.Parked) > 0 })
-	var answer struct{ Released *Parked }
+	var answer struct{ Released *look.Parked }
 	require.Equal(f.t, 200, v.ask("POST", "/act/step", `{}`, &answer))
 	require.NotNil(f.t, answer.Released)
 	f.until(func() bool { // until the stream knows
@@ -36,15 +38,15 @@ func TestStep_ServiceToIngressOneBoundaryAtATime(t *testing.T) {
 			v.act("pause", `{"key": "default/web"}`)
 			v.apply("web", 80)
 			f.until(func() bool { return len(f.now.Gate.Parked) > 0 })
-			var now snapshot
+			var now look.Snapshot
 			v.ask("GET", "/api/snapshot", "", &now)
 			require.Len(t, now.Gate.Parked, 1, "what is parked does not go on")
-			require.Equal(t, Sent, now.Gate.Parked[0].At)
+			require.Equal(t, look.Sent, now.Gate.Parked[0].At)
 			require.Len(t, v.journey("default/web"), 1)
 			var path []string
-			for last := (Parked{}); last.At != Reconciled; {
+			for last := (look.Parked{}); last.At != look.Reconciled; {
 				last = f.step(v)
-				if last.At != Called && last.At != Returned { // two handlers, in any order
+				if last.At != look.Called && last.At != look.Returned { // two handlers, in any order
 					path = append(path, fmt.Sprint(last.Kind, " ", last.At))
 				}
 			}
@@ -53,7 +55,7 @@ func TestStep_ServiceToIngressOneBoundaryAtATime(t *testing.T) {
 				" queued", " taken", "Ingress written", " reconciled",
 			})
 			v.act("run", `{}`)
-			f.sees(Stored, "stored", "default/web")
+			f.sees(look.Stored, "stored", "default/web")
 			f.until(func() bool { return f.now.State.Informers["ingresses"].Objects == 1 })
 		})
 	}
@@ -73,11 +75,11 @@ func TestBreakpoints_PauseTheWorld(t *testing.T) {
 		breakpoint string
 		prepare    func(v *visitor, f *follower)
 		provoke    func(v *visitor)
-		at         Boundary
+		at         look.Boundary
 	}{
 		"a delta of a key is popped": {
 			`{"at": "popped", "key": "default/web", "kind": "Service"}`, nil,
-			func(v *visitor) { v.apply("web", 80) }, Popped,
+			func(v *visitor) { v.apply("web", 80) }, look.Popped,
 		},
 		"a handler gets a tombstone": {
 			`{"at": "called", "tombstone": true}`, nil, func(v *visitor) {
@@ -85,11 +87,11 @@ func TestBreakpoints_PauseTheWorld(t *testing.T) {
 				v.act("delete", `{"kind": "Service", "key": "default/kubernetes"}`)
 				v.act("fault", `{"name": "compact", "on": true}`)
 				v.act("fault", `{"name": "cut", "on": false}`)
-			}, Called,
+			}, look.Called,
 		},
 		"the queue has more than": {
 			`{"over": 3}`, func(v *visitor, f *follower) { f.parksAWorker(v) },
-			func(v *visitor) { v.act("storm", `{"objects": 4}`) }, Queued,
+			func(v *visitor) { v.act("storm", `{"objects": 4}`) }, look.Queued,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -105,7 +107,7 @@ func TestBreakpoints_PauseTheWorld(t *testing.T) {
 			c.provoke(v)
 			f.until(func() bool { return f.now.Gate.Hit != nil && f.now.Gate.Hit.ID == answer.ID })
 			assert.Equal(t, "step", f.now.Gate.Mode)
-			isThere := func(p Parked) bool { return p.At == c.at }
+			isThere := func(p look.Parked) bool { return p.At == c.at }
 			assert.True(t, slices.ContainsFunc(f.now.Gate.Parked, isThere), "%v", f.now.Gate.Parked)
 			v.act("clear", `{}`)
 			v.act("run", `{}`)

@@ -19,6 +19,9 @@ import (
 	"go.uber.org/goleak"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/klog/v2"
+
+	"glasswatch/internal/lens/beside"
+	"glasswatch/internal/lens/look"
 )
 
 func TestMain(m *testing.M) {
@@ -50,20 +53,28 @@ func visit(t *testing.T, options Options) *visitor {
 	t.Helper()
 	l, err := New(options)
 	require.NoError(t, err)
+	t.Cleanup(l.Close) // after the requests have ended
+	v := visitHandler(t, l.Handler())
+	v.lens = l
+	return v
+}
+
+// visitHandler is visit for a handler.
+func visitHandler(t *testing.T, handler http.Handler) *visitor {
+	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	server := &http.Server{Handler: &Guard{Token: testToken, Address: listener.Addr(), Next: l.Handler()}}
+	server := &http.Server{Handler: &look.Guard{Token: testToken, Address: listener.Addr(), Next: handler}}
 	done := make(chan struct{})
 	go func() { defer close(done); _ = server.Serve(listener) }()
 	t.Cleanup(func() {
 		cancel()
 		_ = server.Close()
 		<-done
-		l.Close()
 		http.DefaultClient.CloseIdleConnections()
 	})
-	return &visitor{t, l, "http://" + listener.Addr().String(), ctx}
+	return &visitor{t, nil, "http://" + listener.Addr().String(), ctx}
 }
 
 func (v *visitor) request(method, path, body string) *http.Response {
@@ -104,24 +115,31 @@ func (v *visitor) apply(name string, port int) (rv string) {
  metadata: {name: %s, namespace: default, annotations: {ingress/http: "true"}}, spec: {ports: [{port: %d}]}}`
 	body, err := json.Marshal(map[string]string{"yaml": fmt.Sprintf(service, name, port)})
 	require.NoError(v.t, err)
-	var answer struct{ Applied []Ref }
+	var answer struct{ Applied []look.Ref }
 	require.Equal(v.t, 200, v.ask("POST", "/act/apply", string(body), &answer))
 	return answer.Applied[0].RV
 }
 
-func (v *visitor) journey(key string) []Event {
+func (v *visitor) journey(key string) []look.Event {
 	v.t.Helper()
-	var answer struct{ Events []Event }
+	var answer struct{ Events []look.Event }
 	require.Equal(v.t, 200, v.ask("GET", "/api/journey?key="+key, "", &answer))
 	return answer.Events
+}
+
+// message is a snapshot or a tick, with what only a world in this process has.
+type message struct {
+	look.Snapshot
+	Options Options        `json:"options"`
+	Beside  *beside.Counts `json:"beside"`
 }
 
 // follower reads a stream.
 type follower struct {
 	t       *testing.T
 	scanner *bufio.Scanner
-	now     snapshot // what came last
-	seen    []Event
+	now     message // what came last
+	seen    []look.Event
 	leftOut uint64
 	kinds   []string // of messages
 }
@@ -145,7 +163,7 @@ func (f *follower) next() {
 			f.kinds = append(f.kinds, string(kind))
 		}
 		if text, ok := bytes.CutPrefix(f.scanner.Bytes(), []byte("data: ")); ok {
-			f.now = snapshot{}
+			f.now = message{}
 			require.NoError(f.t, json.Unmarshal(text, &f.now))
 			f.seen = append(f.seen, f.now.Events...)
 			f.leftOut += f.now.LeftOut
@@ -164,7 +182,7 @@ func (f *follower) until(is func() bool) {
 }
 
 // sees reads on until such an event came, and returns it.
-func (f *follower) sees(at Boundary, action, key string) (found Event) {
+func (f *follower) sees(at look.Boundary, action, key string) (found look.Event) {
 	f.t.Helper()
 	f.until(func() bool {
 		for _, e := range f.seen {
@@ -187,6 +205,6 @@ func (f *follower) synced() {
 				return false
 			}
 		}
-		return f.now.Counts[Forgotten][""] > 0
+		return f.now.Counts[look.Forgotten][""] > 0
 	})
 }

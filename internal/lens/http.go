@@ -1,17 +1,14 @@
 package lens
 
 import (
-	"bytes"
 	"context"
 	"embed"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
 	"io/fs"
 	"net/http"
 	"strings"
 	"sync"
+
+	"glasswatch/internal/lens/look"
 )
 
 //go:embed page
@@ -19,8 +16,8 @@ var page embed.FS
 
 // Lens serves a world, and what can be done with it.
 type Lens struct {
-	hub    *Hub
-	bubble *Bubble // that the worlds are in, or nil
+	hub    *look.Hub
+	bubble *look.Bubble // that the worlds are in, or nil
 
 	resetting sync.Mutex // held while one world gives way to another
 
@@ -33,13 +30,10 @@ type Lens struct {
 func New(options Options) (*Lens, error) { return NewIn(nil, Session{Options: options}) }
 
 // NewIn starts a world in a bubble, if that is not nil, and does there what a session says.
-func NewIn(bubble *Bubble, s Session) (*Lens, error) {
-	l := &Lens{hub: NewHub(), bubble: bubble}
-	l.hub.bubble, l.hub.virtual = bubble, bubble != nil
+func NewIn(bubble *look.Bubble, s Session) (*Lens, error) {
+	l := &Lens{hub: look.NewHub(bubble), bubble: bubble}
 	return l, l.begin(s)
 }
-
-func (l *Lens) inside(f func()) { l.bubble.inside(f) }
 
 // begin closes the world that there is, and starts another.
 func (l *Lens) begin(s Session) (err error) {
@@ -50,9 +44,9 @@ func (l *Lens) begin(s Session) (err error) {
 	defer l.resetting.Unlock()
 	l.Close()
 	var world *World
-	l.inside(func() {
+	l.bubble.Inside(func() {
 		l.hub.Restart()
-		world, err = NewWorld(l.hub, s)
+		world, err = NewWorld(l.hub, s, l.bubble != nil)
 	})
 	if err != nil {
 		return err
@@ -61,33 +55,37 @@ func (l *Lens) begin(s Session) (err error) {
 	defer l.mu.Unlock()
 	l.world = world
 	l.worlds++
-	l.hub.wake()
+	l.hub.Wake()
 	return nil
 }
 
 // Close ends the world. Streams end with their requests.
 func (l *Lens) Close() {
-	if world, _ := l.World(); world != nil {
-		l.inside(world.Close)
+	if world := l.World(); world != nil {
+		l.bubble.Inside(world.Close)
 	}
 }
 
-// World returns the one that is looked at, and its number.
-func (l *Lens) World() (*World, int) {
+// World returns the one that is looked at.
+func (l *Lens) World() *World {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.world, l.worlds
+	return l.world
 }
 
-// Handler serves what PROTOCOL.md says, without a guard: see [Guard].
-func (l *Lens) Handler() http.Handler {
+// withPage serves the page with what it asks for.
+func withPage(mux *http.ServeMux) *http.ServeMux {
 	files, err := fs.Sub(page, "page")
 	if err != nil {
 		panic(err) // the folder is embedded above
 	}
-	mux := http.NewServeMux()
 	mux.Handle("GET /", http.FileServerFS(files))
-	mux.HandleFunc("GET /stream", l.stream)
+	return mux
+}
+
+// Handler serves what PROTOCOL.md says, without a guard: see [look.Guard].
+func (l *Lens) Handler() http.Handler {
+	mux := withPage(look.Handler(l.hub, l.view))
 	mux.HandleFunc("GET /api/session.go", func(w http.ResponseWriter, r *http.Request) {
 		session := l.Session()
 		all, err := l.Observed()
@@ -104,57 +102,32 @@ func (l *Lens) Handler() http.Handler {
 		w.Header().Set("Content-Disposition", `attachment; filename="session_`+digits+`_test.go"`)
 		_, _ = w.Write(text)
 	})
-	for path, ask := range map[string]func(r *http.Request) (any, error){
-		"GET /api/snapshot": func(*http.Request) (s any, err error) {
-			l.inside(func() { s = l.snapshot() })
-			return s, nil
-		},
-		"GET /api/journey": func(r *http.Request) (any, error) {
-			events, _ := l.hub.all()
-			return map[string]any{"events": explain(events, r.URL.Query().Get("key"))}, nil
-		},
-		"GET /api/beside": func(r *http.Request) (report any, err error) {
-			world, _ := l.World()
-			if world.beside == nil {
-				return nil, errNotBeside
-			}
-			l.inside(func() { report = world.beside.Report(r.URL.Query().Get("key")) })
-			return report, nil
-		},
-		"GET /api/session": func(*http.Request) (any, error) { return l.Session(), nil },
-		"POST /act/{name}": func(r *http.Request) (any, error) {
-			body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxBody))
-			if err != nil {
-				return nil, fmt.Errorf("%w: %w", errBadBody, err)
-			}
-			return l.Do(r.Context(), r.PathValue("name"), body)
-		},
-	} {
-		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
-			code := 200
-			result, err := ask(r)
-			if err != nil {
-				status, reason := codeOf(err)
-				code, result = status, map[string]string{"error": err.Error(), "reason": reason}
-			} else if result == nil {
-				result = struct{}{}
-			}
-			w.Header().Set("Content-Type", "application/json")
-			w.WriteHeader(code)
-			_ = json.NewEncoder(w).Encode(result) // if the client is gone, there is no answer
-		})
-	}
+	mux.HandleFunc("GET /api/session", look.JSON(func(*http.Request) (any, error) { return l.Session(), nil }))
+	mux.HandleFunc("GET /api/beside", look.JSON(func(r *http.Request) (report any, err error) {
+		world := l.World()
+		if world.beside == nil {
+			return nil, errNotBeside
+		}
+		l.bubble.Inside(func() { report = world.beside.Report(r.URL.Query().Get("key")) })
+		return report, nil
+	}))
 	return mux
 }
 
-// maxBody is how long the body of an act may be.
-const maxBody = 1 << 20
+// view is that of the world that is looked at.
+func (l *Lens) view() *look.View {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	view := l.world.view()
+	view.Number, view.Do = l.worlds, l.Do
+	return view
+}
 
 // Do does what POST /act/NAME does. The result is for JSON, or nil.
 func (l *Lens) Do(ctx context.Context, name string, body []byte) (result any, err error) {
 	switch {
 	case name == "reset":
-		options, err := read[Options](body)
+		options, err := look.Read[Options](body)
 		if err == nil {
 			err = l.begin(Session{Options: options})
 		}
@@ -166,37 +139,27 @@ func (l *Lens) Do(ctx context.Context, name string, body []byte) (result any, er
 		}
 		return nil, err
 	case name == "beside":
-		on, err := read[struct {
+		on, err := look.Read[struct {
 			On bool `json:"on"`
 		}](body)
 		if err == nil {
-			world, _ := l.World()
+			world := l.World()
 			options := world.options
 			options.Beside = on.On
 			err = l.begin(Session{Options: options})
 		}
 		return nil, err
 	case changes[name] == nil:
-		return l.hub.do(name, body)
+		return l.hub.Do(ctx, name, body)
 	}
-	world, _ := l.World()
-	l.inside(func() { result, err = world.Do(ctx, name, body) })
+	world := l.World()
+	l.bubble.Inside(func() { result, err = world.Do(ctx, name, body) })
 	return result, err
 }
 
 // Session returns what was done in this world so far.
 func (l *Lens) Session() (s Session) {
-	world, _ := l.World()
-	l.inside(func() { s = world.Session() })
+	world := l.World()
+	l.bubble.Inside(func() { s = world.Session() })
 	return s
-}
-
-// read reads the body of an act strictly.
-func read[T any](body []byte) (into T, err error) {
-	decoder := json.NewDecoder(bytes.NewReader(body))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&into); err != nil && !errors.Is(err, io.EOF) {
-		return into, fmt.Errorf("%w: %w", errBadBody, err)
-	}
-	return into, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"glasswatch/internal/lens/look"
 	"glasswatch/tests/mutants"
 )
 
@@ -119,7 +120,7 @@ func TestLessons_NameFilesAndFunctionsThatAreThere(t *testing.T) {
 }
 
 func TestLessons_DoWhatTheLensKnows(t *testing.T) {
-	world := NewHub()
+	world := look.NewHub(nil)
 	code := map[string]string{}
 	for _, l := range readLessons(t) {
 		code[l.file] = l.code
@@ -130,8 +131,8 @@ func TestLessons_DoWhatTheLensKnows(t *testing.T) {
 	for file, text := range code {
 		for _, a := range acted.FindAllStringSubmatch(text, -1) {
 			if changes[a[1]] == nil && a[1] != "reset" {
-				_, err := world.do(a[1], []byte("{}"))
-				require.NotErrorIs(t, err, errUnknown, "%s: act %s", file, a[1])
+				_, err := world.Do(t.Context(), a[1], []byte("{}"))
+				require.NotErrorIs(t, err, look.ErrUnknown, "%s: act %s", file, a[1])
 			}
 		}
 		for _, f := range faulted.FindAllStringSubmatch(text, -1) {

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"glasswatch/internal/lens/look"
 )
 
 // placeRow is a function in page/places.js: file, line, and how the line begins.
@@ -52,10 +54,7 @@ func TestPlaces_HaveEachBoundaryOnce(t *testing.T) {
 		}
 	}
 	want := []string{}
-	for _, at := range []Boundary{
-		Sent, Request, State, Decoded, Handed, Popped, Stored, Called, Returned, Queued, Taken, Reconciled, Written,
-		Forgotten, PutOff,
-	} {
+	for _, at := range look.Boundaries {
 		want = append(want, string(at))
 	}
 	slices.Sort(got)

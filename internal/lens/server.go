@@ -13,6 +13,7 @@ import (
 
 	"glasswatch/internal/apiserver"
 	"glasswatch/internal/lens/beside"
+	"glasswatch/internal/lens/look"
 	"glasswatch/listwatch/wire"
 )
 
@@ -21,7 +22,8 @@ import (
 type backend struct {
 	server   *apiserver.Server
 	api      http.Handler
-	hub      *Hub
+	hub      *look.Hub
+	virtual  bool           // in a testing/synctest bubble
 	beside   *beside.Beside // or nil
 	faults   *faults
 	listener *apiserver.PipeListener
@@ -31,14 +33,14 @@ type backend struct {
 // bookmarkEvery is the time between bookmarks, unless a world wants another.
 const bookmarkEvery = 20 * time.Second
 
-func newBackend(hub *Hub, options Options) *backend {
+func newBackend(hub *look.Hub, options Options, virtual bool) *backend {
 	interval := cmp.Or(time.Duration(options.Bookmark)*time.Millisecond, bookmarkEvery)
 	server := apiserver.New(apiserver.Options{BookmarkInterval: interval})
 	if err := server.SeedNamespaces(stormNamespace); err != nil {
 		panic(err) // the server is empty, so the name is not taken
 	}
 	return &backend{
-		server: server, api: server.Handler(), hub: hub, faults: newFaults(), listener: apiserver.NewPipeListener(),
+		server: server, api: server.Handler(), hub: hub, virtual: virtual, faults: newFaults(), listener: apiserver.NewPipeListener(),
 	}
 }
 
@@ -70,13 +72,13 @@ func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	kind := kindOf[path.Base(r.URL.Path)]
 	if pipeline && kind == "Ingress" && r.Method == http.MethodGet && !b.faults.isOn("cut") && !b.faults.isOn("token") {
-		pause(r.Context(), ingressLag, nil)
+		look.Pause(r.Context(), ingressLag, nil)
 	}
 	if pipeline && b.beside != nil && r.Method == http.MethodGet {
 		b.beside.Opened()
 	}
 	if pipeline && r.URL.Query().Get("watch") != "" {
-		w = &watchWriter{w, http.NewResponseController(w), b, r.Context(), kind, side}
+		w = &watchWriter{w, http.NewResponseController(w), b, r.Context(), kind, side, nil}
 	}
 	b.api.ServeHTTP(w, r)
 }
@@ -88,7 +90,8 @@ type watchWriter struct {
 	backend *backend
 	ctx     context.Context
 	kind    string
-	side    int // of the package beside
+	side    int         // of the package beside
+	format  wire.Format // nil before the first frame
 }
 
 // ingressLag is how much later than Services Ingresses begin to come when both have lost their watches. Otherwise it
@@ -118,8 +121,7 @@ func (w *watchWriter) Write(frame []byte) (int, error) {
 		w.report(e)
 		return len(frame), nil
 	}
-	virtual := w.backend.hub.virtual
-	alone := virtual || w.backend.hub.stepping()
+	alone := w.backend.virtual || w.backend.hub.Stepping()
 	if alone {
 		_ = w.control.Flush() // what came before it must not wait with it
 	}
@@ -131,19 +133,19 @@ func (w *watchWriter) Write(frame []byte) (int, error) {
 	if alone && err == nil {
 		err = w.control.Flush()
 	}
-	if virtual {
-		pause(w.ctx, framePace, nil)
+	if w.backend.virtual {
+		look.Pause(w.ctx, framePace, nil)
 	}
 	return n, err
 }
 
 // report tells who looks on. The hub is not told of what is sent to client-go's informers.
-func (w *watchWriter) report(e Event) {
+func (w *watchWriter) report(e look.Event) {
 	if b := w.backend.beside; b != nil && e.Key != "" {
 		b.Sent(w.side, beside.Object{Kind: e.Kind, Key: e.Key}, e.Action, e.RV, e.Error != "")
 	}
 	if w.side == beside.Ours {
-		w.backend.hub.report(e)
+		w.backend.hub.Report(e)
 	}
 }
 
@@ -151,23 +153,28 @@ func (w *watchWriter) report(e Event) {
 const lengthSize = 4
 
 // read finds out what a frame is about.
-func (w *watchWriter) read(frame []byte) Event {
+func (w *watchWriter) read(frame []byte) look.Event {
 	contentType := w.Header().Get("Content-Type")
-	format, err := wire.FormatOf(contentType)
-	if err != nil {
-		return Event{}
+	if w.format == nil {
+		var err error
+		if w.format, err = wire.FormatOf(contentType); err != nil {
+			return look.Event{}
+		}
 	}
 	if !strings.Contains(contentType, "json") {
 		frame = frame[min(lengthSize, len(frame)):]
 	}
-	typ, object, err := format.Event(frame)
+	typ, object, err := w.format.Event(frame)
 	key, version := object.Key()
-	e := Event{At: Sent, Kind: w.kind, Action: typ, Key: nameOf(key), RV: version}
+	e := look.Event{At: look.Sent, Kind: w.kind, Action: typ, Key: look.NameOf(key), RV: version}
 	if err != nil {
 		e.Error = err.Error()
 	}
 	return e
 }
+
+// pipelineAgent tells the requests of the pipeline from those of acts, which nothing delays.
+const pipelineAgent = "glasswatch-lens"
 
 // kindOf has the kinds that are watched.
 var kindOf = map[string]string{"services": "Service", "ingresses": "Ingress"}

@@ -6,6 +6,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+
+	"glasswatch/internal/lens/look"
 )
 
 func TestJourney_LeadsFromAnIngressBackToItsService(t *testing.T) {
@@ -15,23 +17,23 @@ func TestJourney_LeadsFromAnIngressBackToItsService(t *testing.T) {
 			f := v.follow("")
 			f.synced()
 			v.apply("web", 80)
-			f.sees(Written, "POST", "default/web")
-			f.sees(Returned, "OnAdd", "default/web")
-			byAt := map[uint64]Event{}
-			var e Event
+			f.sees(look.Written, "POST", "default/web")
+			f.sees(look.Returned, "OnAdd", "default/web")
+			byAt := map[uint64]look.Event{}
+			var e look.Event
 			for _, j := range v.journey("default/web") {
 				byAt[j.Seq] = j
-				if j.At == Written {
+				if j.At == look.Written {
 					e = j
 				}
 			}
 			assert.Equal(t, 201, e.Code)
-			var path []Boundary
+			var path []look.Boundary
 			for ; len(e.Because) > 0; e = byAt[e.Because[0]] {
 				path = append(path, e.At)
 			}
 			path = append(path, e.At)
-			assert.Equal(t, []Boundary{Written, Taken, Queued, Called, Stored, Popped, Handed, Decoded, Sent}, path)
+			assert.Equal(t, []look.Boundary{look.Written, look.Taken, look.Queued, look.Called, look.Stored, look.Popped, look.Handed, look.Decoded, look.Sent}, path)
 		})
 	}
 }
@@ -42,7 +44,7 @@ func TestCounts_AreTheLayersOwn(t *testing.T) {
 	f.synced()
 	v.act("storm", `{"objects": 100, "changes": 200}`)
 	f.until(func() bool {
-		return f.now.Counts[Decoded]["Service"] >= 1+300 && f.now.Counts[Returned]["Service"] >= 602
+		return f.now.Counts[look.Decoded]["Service"] >= 1+300 && f.now.Counts[look.Returned]["Service"] >= 602
 	})
 	for kind, name := range map[string]string{"Service": "services", "Ingress": "ingresses"} {
 		in := f.now.State.Informers[name]
@@ -50,10 +52,10 @@ func TestCounts_AreTheLayersOwn(t *testing.T) {
 		for _, h := range in.Handlers {
 			delivered += h.Delivered
 		}
-		assert.Equal(t, f.now.Counts[Returned][kind], delivered, kind)
+		assert.Equal(t, f.now.Counts[look.Returned][kind], delivered, kind)
 		objects := in.Reflector.Events + in.Reflector.ListedObjects
-		assert.Equal(t, f.now.Counts[Sent][kind], objects+in.Reflector.Bookmarks+1, "%s and a last bookmark", kind)
-		assert.Equal(t, f.now.Counts[Stored][kind], objects, kind)
+		assert.Equal(t, f.now.Counts[look.Sent][kind], objects+in.Reflector.Bookmarks+1, "%s and a last bookmark", kind)
+		assert.Equal(t, f.now.Counts[look.Stored][kind], objects, kind)
 	}
 	assert.Equal(t, 101, f.now.State.Informers["services"].Objects)
 	assert.Equal(t, f.now.Seq, uint64(len(f.seen))+f.leftOut, "what was left out is counted")
@@ -67,7 +69,7 @@ func TestMuted_TheStreamStandsStillAndThePipelineGoesOn(t *testing.T) {
 	f.until(func() bool { return f.now.Gate.Muted })
 	seq := f.now.Seq
 	require.NoError(t, services(v).WaitForResourceVersion(v.ctx, v.apply("web", 80)))
-	var now snapshot
+	var now look.Snapshot
 	for now.State.Informers["ingresses"].Objects == 0 {
 		v.ask("GET", "/api/snapshot", "", &now)
 	}
@@ -76,7 +78,7 @@ func TestMuted_TheStreamStandsStillAndThePipelineGoesOn(t *testing.T) {
 	v.act("mute", `{"on": false}`)
 	f.until(func() bool { return !f.now.Gate.Muted })
 	v.apply("web", 81)
-	f.sees(Stored, "replaced", "default/web")
+	f.sees(look.Stored, "replaced", "default/web")
 }
 
 func TestReset_BeginsAnotherWorld(t *testing.T) {
@@ -99,6 +101,6 @@ func TestReset_BeginsAnotherWorld(t *testing.T) {
 	assert.Empty(t, session.Actions)
 }
 
-func services(v *visitor) *informer[*corev1.Service] {
-	return v.lens.world.informers["services"].(*informer[*corev1.Service])
+func services(v *visitor) *look.Observed[*corev1.Service] {
+	return v.lens.world.services
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -23,6 +22,7 @@ import (
 	"glasswatch/controller/ingress"
 	"glasswatch/indexer"
 	"glasswatch/internal/lens/beside"
+	"glasswatch/internal/lens/look"
 	"glasswatch/listwatch"
 	"glasswatch/listwatch/memo"
 	"glasswatch/reflector"
@@ -47,7 +47,7 @@ func (o *Options) validate() error {
 	o.Queue, o.Workers = cmp.Or(o.Queue, "inorder"), max(o.Workers, 1)
 	if o.Queue != "inorder" && o.Queue != "perkey" || o.Workers > maxWorkers || min(o.Resync, o.Bookmark) < 0 {
 		const want = "%w: want queue inorder or perkey, 1 … %d workers, and times of 0 or more, got %+v"
-		return fmt.Errorf(want, errBadBody, maxWorkers, *o)
+		return fmt.Errorf(want, look.ErrBadBody, maxWorkers, *o)
 	}
 	return nil
 }
@@ -60,12 +60,15 @@ const (
 
 // World is what is looked at: an API server, two informers and the ingress controller.
 type World struct {
-	hub       *Hub
+	hub       *look.Hub
+	virtual   bool // in a testing/synctest bubble, in which a handler takes some time: see pace
 	backend   *backend
 	options   Options
 	acts      *actor
-	informers map[string]looker // by resource
-	beside    *beside.Beside    // nil if client-go's informers do not run
+	services  *look.Observed[*corev1.Service]
+	ingresses *look.Observed[*networkingv1.Ingress]
+	beside    *beside.Beside                 // nil if client-go's informers do not run
+	compared  []*sharedinformer.Registration // of ours, with it
 	loop      *controller.Controller[listwatch.Key]
 	ctx       context.Context // of all that runs
 	end       context.CancelFunc
@@ -80,13 +83,13 @@ type World struct {
 }
 
 // NewWorld starts a world whose observers report to hub, and does there what a session says. Close it.
-func NewWorld(hub *Hub, s Session) (*World, error) {
+func NewWorld(hub *look.Hub, s Session, virtual bool) (*World, error) {
 	options := s.Options
 	if err := options.validate(); err != nil {
 		return nil, err
 	}
-	w := &World{hub: hub, options: options, informers: map[string]looker{}, actions: []Action{}}
-	w.backend = newBackend(hub, options)
+	w := &World{hub: hub, virtual: virtual, options: options, actions: []Action{}}
+	w.backend = newBackend(hub, options, virtual)
 	if options.Beside {
 		w.beside = w.newBeside()
 		w.backend.beside = w.beside
@@ -105,7 +108,7 @@ func (w *World) config(pipeline bool) *rest.Config {
 	if pipeline {
 		c.UserAgent = pipelineAgent
 		c.WrapTransport = func(next http.RoundTripper) http.RoundTripper {
-			return &transport{next: next, hub: w.hub}
+			return &look.Transport{Next: next, Hub: w.hub, Kinds: kindOf, Patient: true}
 		}
 	}
 	return c
@@ -122,16 +125,15 @@ func (w *World) assemble() error {
 	if err != nil {
 		return err
 	}
-	if w.acts, err = newActor(w); err != nil {
+	if w.acts, err = newActor(w.config(false), w.options.Seed); err != nil {
 		return err
 	}
-	services, err := newInformer[*corev1.Service](w, cfg, corev1.SchemeGroupVersion.WithResource("services"))
+	w.services, err = newInformer[*corev1.Service](w, cfg, corev1.SchemeGroupVersion.WithResource("services"))
 	if err != nil {
 		return err
 	}
 	gvr := networkingv1.SchemeGroupVersion.WithResource("ingresses")
-	ingresses, err := newInformer[*networkingv1.Ingress](w, cfg, gvr)
-	if err != nil {
+	if w.ingresses, err = newInformer[*networkingv1.Ingress](w, cfg, gvr); err != nil {
 		return err
 	}
 	w.events = record.NewBroadcaster()
@@ -139,21 +141,21 @@ func (w *World) assemble() error {
 	rules := ingress.Config{
 		AnnotationPrefix: ingress.DefaultAnnotationPrefix, Class: ingress.DefaultClass, Host: ingress.DefaultHost,
 	}
-	reconciler, err := ingress.NewReconciler(rules, services.Store(), ingresses.Store(), client, recorder)
+	reconciler, err := ingress.NewReconciler(rules, w.services.Store(), w.ingresses.Store(), client, recorder)
 	if err != nil {
 		return err
 	}
-	w.loop = controller.New[listwatch.Key](namesKey{reconciler}, controller.Options[listwatch.Key]{
+	w.loop = controller.New[listwatch.Key](reconciler, controller.Options[listwatch.Key]{
 		Name: "ingress", Workers: w.options.Workers, DrainTimeout: -1,
-		Observe: func(o controller.Observation[listwatch.Key]) { w.hub.report(ofController(o)) },
+		Observe: func(o controller.Observation[listwatch.Key]) { w.hub.Report(look.OfController(o)) },
 	})
-	if err := errors.Join(addHandlers(w, services), addHandlers(w, ingresses)); err != nil {
+	if err := errors.Join(addHandlers(w, w.services), addHandlers(w, w.ingresses)); err != nil {
 		return err
 	}
 	w.events.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: events.Events("")})
 	w.running.Go(func() { w.backend.run(w.ctx) })
-	for _, in := range w.informers {
-		w.running.Go(func() { _ = in.Run(w.ctx) }) // the error is for a second Run
+	for _, run := range []func(context.Context) error{w.services.Run, w.ingresses.Run} {
+		w.running.Go(func() { _ = run(w.ctx) }) // the error is for a second Run
 	}
 	w.running.Go(func() { _ = w.loop.Run(w.ctx) }) // nothing is drained
 	if w.beside != nil {
@@ -168,25 +170,13 @@ func (w *World) Close() { w.closing.Do(w.close) }
 func (w *World) close() {
 	w.hub.Close()
 	for name := range w.backend.faults.all() {
-		w.backend.faults.set(Fault{Name: name})
+		w.backend.faults.set(look.Fault{Name: name})
 	}
 	w.end()
 	w.playing.Wait()
 	_ = w.acts.storm(Storm{}) // ends the one that there is
 	w.running.Wait()
 	w.events.Shutdown()
-}
-
-// informer is one, with what the lens asks it.
-type informer[T listwatch.Object] struct {
-	*sharedinformer.Informer[T]
-	hub       *Hub
-	kind      string
-	reflector *reflector.Reflector[T]
-	queue     pendingQueue[T]
-	handlers  []*sharedinformer.Registration
-	asking    sync.Mutex              // held by the goroutine that asks the queue
-	waiting   atomic.Pointer[waiting] // what it said last
 }
 
 // byApp files objects by their label app. Unlike a namespace, an update may change it.
@@ -200,23 +190,15 @@ func byApp[T listwatch.Object](obj T, dst []string) ([]string, error) {
 // newInformer makes an informer that reports what passes.
 func newInformer[T listwatch.Object](
 	w *World, cfg *rest.Config, gvr schema.GroupVersionResource,
-) (*informer[T], error) {
+) (*look.Observed[T], error) {
 	lw, err := listwatch.NewForConfig[T](cfg, gvr, listwatch.Options{Decoder: memo.New(memo.Options{})})
 	if err != nil {
 		return nil, err
 	}
-	in := &informer[T]{hub: w.hub, kind: kindOf[gvr.Resource]}
 	opts := sharedinformer.Options[T]{
 		Name: gvr.Resource, Resource: gvr.GroupResource(),
 		ResyncPeriod: time.Duration(w.options.Resync) * time.Millisecond,
 		Indexers:     indexer.Indexers[T]{"app": byApp[T]},
-		Observe:      func(o sharedinformer.Observation) { w.hub.report(ofInformer(in.kind, o)...) },
-		// What the informer makes by default; here it is kept, to be asked.
-		Feed: func(cfg sharedinformer.ControllerConfig[T]) sharedinformer.Feeder {
-			in.queue, _ = cfg.Queue.(pendingQueue[T])
-			in.reflector = reflector.New(cfg.ListerWatcher, reflector.Sink[T](cfg.Queue), cfg.Reflector)
-			return in.reflector
-		},
 	}
 	if w.options.Queue == "perkey" {
 		opts.Queue = sharedinformer.PerKey
@@ -227,22 +209,21 @@ func newInformer[T listwatch.Object](
 		Backoff: reflector.Backoff{Base: 200 * time.Millisecond, Max: 2 * time.Second, Jitter: -1},
 		// While something is parked, neither side gives up.
 		SilenceTimeout: time.Hour, MinWatchTimeout: time.Hour,
-		Observe: func(o reflector.Observation) { w.hub.report(ofReflector(in.kind, o)...) },
 	}
-	in.Informer = sharedinformer.New(listwatch.ListerWatcher[T](lw), opts)
-	w.informers[gvr.Resource] = in
-	return in, nil
+	return look.At(listwatch.ListerWatcher[T](lw), kindOf[gvr.Resource], opts, w.hub.Report), nil
 }
 
 // addHandlers registers the handlers.
-func addHandlers[T listwatch.Object](w *World, in *informer[T]) error {
+func addHandlers[T listwatch.Object](w *World, in *look.Observed[T]) error {
 	handlerPace := time.Duration(0)
-	if w.hub.virtual {
-		handlerPace = pace[in.kind]
+	if w.virtual {
+		handlerPace = pace[in.Kind]
 	}
 	add := func(name string, handler sharedinformer.Handler[T]) error {
 		registration, err := in.AddHandler(handler, sharedinformer.HandlerOptions{Name: name})
-		in.handlers = append(in.handlers, registration)
+		if name == comparer {
+			w.compared = append(w.compared, registration)
+		}
 		return err
 	}
 	err := errors.Join(
@@ -250,7 +231,27 @@ func addHandlers[T listwatch.Object](w *World, in *informer[T]) error {
 		add(auditor, faulty[T](sharedinformer.HandlerFuncs[T]{}, auditor, w.backend.faults, handlerPace)),
 	)
 	if w.beside != nil {
-		err = errors.Join(err, add(comparer, beside.Handler[T](w.beside, in.kind)))
+		err = errors.Join(err, add(comparer, beside.Handler[T](w.beside, in.Kind)))
 	}
 	return err
+}
+
+// view is what a stream has of this world.
+func (w *World) view() *look.View {
+	return &look.View{
+		Options: w.options, Loop: w.loop, Workers: w.options.Workers, Enqueuer: enqueuer,
+		Informers: map[string]look.Informer{"services": w.services, "ingresses": w.ingresses},
+		Server: func() *look.ServerState {
+			server := w.backend.server
+			return &look.ServerState{
+				Up: !w.backend.faults.isOn("stop"), Revision: server.Revision(), Watches: server.Faults().Watches(),
+			}
+		},
+		Add: func(n *look.News) {
+			n.Faults = w.backend.faults.all()
+			if w.beside != nil {
+				n.Beside = w.beside.Counts()
+			}
+		},
+	}
 }

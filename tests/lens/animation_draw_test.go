@@ -5,7 +5,7 @@ import (
 	"html"
 	"strings"
 
-	"glasswatch/internal/lens"
+	"glasswatch/internal/lens/look"
 )
 
 // minute is how long the animation takes, in seconds.
@@ -29,11 +29,11 @@ type place struct {
 	move  string
 }
 
-var places = map[lens.Boundary]place{
-	lens.Sent: {0, 0, "right"}, lens.Decoded: {1, 1, "right"},
-	lens.Handed: {2, 2, "right"}, lens.Popped: {3, 3, "right"},
-	lens.Stored: {4, 4, "down"}, lens.Called: {5, 5, "left"}, lens.Queued: {6, 6, "left"},
-	lens.Taken: {7, 7, "left"}, lens.Written: {8, 0, "up"}, lens.Reconciled: {9, 7, ""},
+var places = map[look.Boundary]place{
+	look.Sent: {0, 0, "right"}, look.Decoded: {1, 1, "right"},
+	look.Handed: {2, 2, "right"}, look.Popped: {3, 3, "right"},
+	look.Stored: {4, 4, "down"}, look.Called: {5, 5, "left"}, look.Queued: {6, 6, "left"},
+	look.Taken: {7, 7, "left"}, look.Written: {8, 0, "up"}, look.Reconciled: {9, 7, ""},
 }
 
 const (
@@ -164,7 +164,7 @@ func drawShot(body *strings.Builder, s shot, stays int, at float64) {
 	p := places[s.At]
 	x, y := corner(house[p.box])
 	move := p.move
-	if s.At == lens.Sent && s.Kind == "Ingress" {
+	if s.At == look.Sent && s.Kind == "Ingress" {
 		move = "" // the write brought it
 	}
 	class := s.Kind

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"glasswatch/internal/lens"
+	"glasswatch/internal/lens/look"
 )
 
 // scene is a part of the session that the README's animation shows.
@@ -27,7 +28,7 @@ type scene struct {
 
 // shot is what was observed of default/web, and its place in the order of causes: shots of the same slot have no order.
 type shot struct {
-	lens.Event
+	look.Event
 	slot int
 }
 
@@ -74,9 +75,9 @@ func play(t *testing.T) (scenes []scene) {
 			rest()
 			answer := httptest.NewRecorder()
 			l.Handler().ServeHTTP(answer, httptest.NewRequest("GET", "/api/journey?key=default/web", nil))
-			var journey struct{ Events []lens.Event }
+			var journey struct{ Events []look.Event }
 			require.NoError(t, json.Unmarshal(answer.Body.Bytes(), &journey))
-			events := slices.DeleteFunc(journey.Events, func(e lens.Event) bool { return e.Seq <= seen })
+			events := slices.DeleteFunc(journey.Events, func(e look.Event) bool { return e.Seq <= seen })
 			s.shots = shots(events)
 			seen = events[len(events)-1].Seq
 			scenes = append(scenes, s)
@@ -87,10 +88,10 @@ func play(t *testing.T) (scenes []scene) {
 
 // begins has the boundaries at which something may begin. A key that is taken without a cause was put off: nothing
 // comes of it.
-var begins = []lens.Boundary{lens.Sent, lens.Handed, lens.Popped, lens.Stored}
+var begins = []look.Boundary{look.Sent, look.Handed, look.Popped, look.Stored}
 
 // shots orders events by their causes.
-func shots(events []lens.Event) (all []shot) {
+func shots(events []look.Event) (all []shot) {
 	slots := map[uint64]int{}
 	taken := 0 // the slot in which a key was last taken
 	for _, e := range events {
@@ -100,19 +101,19 @@ func shots(events []lens.Event) (all []shot) {
 				slot, caused = max(slot, before+1), true
 			}
 		}
-		if !caused || e.At == lens.PutOff {
+		if !caused || e.At == look.PutOff {
 			continue
 		}
 		switch {
-		case e.At == lens.Taken:
+		case e.At == look.Taken:
 			taken = slot
-		case e.At == lens.Reconciled:
+		case e.At == look.Reconciled:
 			slot++ // after what it wrote
-		case e.At == lens.Sent && e.Kind == "Ingress":
+		case e.At == look.Sent && e.Kind == "Ingress":
 			slot = taken + 2 // after the write, which may be reported later
 		}
 		slots[e.Seq] = slot
-		if e.Handler != "audit" && e.At != lens.Returned && e.At != lens.Forgotten {
+		if e.Handler != "audit" && e.At != look.Returned && e.At != look.Forgotten {
 			all = append(all, shot{e, slot})
 		}
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
-	"net/http"
 	"regexp"
 	"strings"
 	"sync"
@@ -33,23 +31,8 @@ func serve(t *testing.T, options lens.Options) (address string) {
 	t.Helper()
 	l, err := lens.New(options)
 	require.NoError(t, err)
-	t.Cleanup(l.Close)
+	t.Cleanup(l.Close) // after the requests have ended
 	return serveHandler(t, l.Handler())
-}
-
-// serveHandler serves what is behind the guard.
-func serveHandler(t *testing.T, handler http.Handler) (address string) {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	server := &http.Server{Handler: &lens.Guard{Token: token, Address: listener.Addr(), Next: handler}}
-	done := make(chan struct{})
-	go func() { defer close(done); _ = server.Serve(listener) }()
-	t.Cleanup(func() {
-		_ = server.Close()
-		<-done
-	})
-	return fmt.Sprintf("http://%s/?token=%s", listener.Addr(), token)
 }
 
 // tab is a window of the browser that looks at a lens.

@@ -15,6 +15,7 @@ import (
 
 	"glasswatch/internal/lens"
 	"glasswatch/internal/lens/beside"
+	"glasswatch/internal/lens/look"
 )
 
 const (
@@ -50,9 +51,9 @@ func (c client) act(name, body string) {
 type now struct {
 	Seq    uint64
 	Micros int64 `json:"us"`
-	Counts lens.Counts
-	Gate   lens.GateState
-	State  lens.WorldState
+	Counts look.Counts
+	Gate   look.GateState
+	State  look.ViewState
 	Beside *beside.Counts
 	World  int
 }
@@ -70,7 +71,7 @@ func (n now) rests() bool {
 			}
 		}
 	}
-	return maps.Equal(n.Counts[lens.Called], n.Counts[lens.Returned]) && n.Counts[lens.Queued][""] == queued &&
+	return maps.Equal(n.Counts[look.Called], n.Counts[look.Returned]) && n.Counts[look.Queued][""] == queued &&
 		len(q.Ready)+len(q.Processing)+len(q.Dirty)+q.DelayedN == 0
 }
 
@@ -112,7 +113,7 @@ func record(t *testing.T, options lens.Options) recording {
 	require.NoError(t, err)
 	defer l.Close()
 	c := newClient(t, l)
-	c.until(func(n now) bool { return n.State.Informers["ingresses"].Synced && n.Counts[lens.Forgotten][""] > 0 })
+	c.until(func(n now) bool { return n.State.Informers["ingresses"].Synced && n.Counts[look.Forgotten][""] > 0 })
 	c.act("fault", `{"name": "fail", "on": true}`)
 	c.act("apply", applyWeb)
 	// Nothing else happens meanwhile, so that what is done next comes between the same two tries.
@@ -167,7 +168,7 @@ func (r recording) playsInRealTime(t *testing.T) {
 	c := newClient(t, l)
 	c.act("replay", r.session)
 	after := c.until(func(n now) bool {
-		return n.Counts[lens.Called]["Service"] == r.last.Counts[lens.Called]["Service"] && n.rests() &&
+		return n.Counts[look.Called]["Service"] == r.last.Counts[look.Called]["Service"] && n.rests() &&
 			(n.Beside == nil) == (r.last.Beside == nil) && (n.Beside == nil || n.Beside.Quiet)
 	})
 	assert.Equal(t, 2, after.World)

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"glasswatch/internal/lens"
+	"glasswatch/internal/lens/look"
 )
 
 var serveFile = flag.String("lens.serve", "", "serve a session in virtual time, until it is interrupted")
@@ -24,7 +25,7 @@ var serveFile = flag.String("lens.serve", "", "serve a session in virtual time, 
 const piece = 20 * time.Millisecond
 
 // live does inside what is handed in, until end is closed. Call it in the bubble; end must be made outside.
-func live(b *lens.Bubble, end <-chan struct{}) {
+func live(b *look.Bubble, end <-chan struct{}) {
 	for {
 		select {
 		case job := <-b.Jobs:
@@ -38,7 +39,7 @@ func live(b *lens.Bubble, end <-chan struct{}) {
 }
 
 // pass lets virtual time pass as fast as real time, until end is closed. Call it outside.
-func pass(b *lens.Bubble, end <-chan struct{}) {
+func pass(b *look.Bubble, end <-chan struct{}) {
 	ticker := time.NewTicker(piece)
 	defer ticker.Stop()
 	for {
@@ -58,7 +59,7 @@ func pass(b *lens.Bubble, end <-chan struct{}) {
 // inBubble plays a session in virtual time, and lets use look at it from outside of the bubble.
 func inBubble(t *testing.T, s lens.Session, use func(l *lens.Lens)) {
 	t.Helper()
-	bubble := &lens.Bubble{Jobs: make(chan func()), Pace: make(chan struct{})}
+	bubble := &look.Bubble{Jobs: make(chan func()), Pace: make(chan struct{})}
 	end, looked := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(looked)
@@ -89,7 +90,7 @@ func TestServe_ASessionInVirtualTime(t *testing.T) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	inBubble(t, s, func(l *lens.Lens) {
-		guard := &lens.Guard{Token: lens.NewToken(), Address: listener.Addr(), Next: l.Handler()}
+		guard := &look.Guard{Token: look.NewToken(), Address: listener.Addr(), Next: l.Handler()}
 		server := &http.Server{Handler: guard, BaseContext: func(net.Listener) context.Context { return ctx }}
 		fmt.Printf("Open http://%s/?token=%s\n", listener.Addr(), guard.Token)
 		defer context.AfterFunc(ctx, func() { _ = server.Close() })()

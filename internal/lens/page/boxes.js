@@ -8,7 +8,10 @@ const informers = (view) => Object.entries(view.state.informers).sort();
 
 function ApiServer({ view, words }) {
   const { server } = view.state;
-  return server && html`<p class=${server.up ? 'good' : 'bad'} data-test="server-up">${server.up ? words.up : words.down}</p>
+  if (!server) {
+    return html`<p data-test="server-elsewhere">${words.elsewhere}</p>`;
+  }
+  return html`<p class=${server.up ? 'good' : 'bad'} data-test="server-up">${server.up ? words.up : words.down}</p>
     <p>${words.revision} <b>${server.revision}</b> · ${words.watches} <b>${server.watches}</b></p>`;
 }
 

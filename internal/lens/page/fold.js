@@ -12,6 +12,7 @@ export const start = () => ({
   world: 0, // counts resets
   options: {}, // of the world
   can: null, // the names of the acts that this world allows; null is all
+  note: '', // what is to be known before one steps: lease, or nothing
   seq: 0, // of the newest event
   before: 0, // the same before the newest message that brought events
   us: 0, // microseconds since the world began, at the newest message
@@ -68,6 +69,7 @@ function snapshot(view, { data, at }) {
     world: data.world,
     options: data.options ?? {},
     can: data.can ?? null,
+    note: data.note ?? '',
     before: data.seq,
     moved: {},
     pulse: same ? view.pulse : {},

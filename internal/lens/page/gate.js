@@ -19,6 +19,7 @@ export function Gate({ view, lens, words }) {
       onClick=${() => run('run')}>${words.run}<//>`}
     <span data-test="mode" role="status">${paused ? words.isPaused(key, parked.length) : words.running}
       ${hit && ' ' + words.hit(hit)}${view.gate.muted && ' ' + words.muted}</span>
+    ${view.note && html`<p class="does" data-test="note">${words.notes[view.note]}</p>`}
     ${!all && html`<${Cannot} name="gate" words=${words} />`}
     <${Refusal} error=${error} />
   </section>`;

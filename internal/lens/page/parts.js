@@ -78,11 +78,11 @@ export function Choice({ label, value, set, choices, ...rest }) {
 }
 
 // Section is a part of the side panel that can be folded away, with what is to be done by some acts. If the world allows
-// none of them, only the reason stands there, unless there is more to be done: always.
-export function Section({ title, name, open = true, acts, always, view, words, children }) {
+// none of them, only the reason stands there.
+export function Section({ title, name, open = true, acts, view, words, children }) {
   const allowed = acts.filter((act) => allows(view, act)).length;
   return html`<details class="section" open=${open} data-test=${name}><summary data-test=${name + '-title'}><h2>${title}</h2></summary>
-    ${(always || allowed > 0) && children}
+    ${allowed > 0 && children}
     ${allowed < acts.length && html`<${Cannot} name=${name} words=${words} />`}</details>`;
 }
 

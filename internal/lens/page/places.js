@@ -36,10 +36,10 @@ export const boxes = [
     ['workqueue/queue.go', 162, 'func (q *Queue[T]) Done('],
     ['workqueue/delaying.go', 26, 'func (q *DelayingQueue[T]) AddAfterWithPriority('],
   ] },
-  { id: 'controller', from: 'taken', at: ['reconciled', 'written'], code: [
+  { id: 'controller', from: 'taken', at: ['written', 'decided', 'reconciled'], code: [
     ['controller/worker.go', 42, 'func (c *Controller[K]) next('],
     ['controller/worker.go', 74, 'func (c *Controller[K]) settle('],
-    ['controller/ingress/reconcile.go', 33, 'func (l *look) reconcile('],
+    ['controller/ingress/reconcile.go', 33, 'func (l *attempt) reconcile('],
   ] },
 ];
 

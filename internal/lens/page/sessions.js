@@ -1,5 +1,4 @@
 // Sessions: what was done in this world is saved as a file or as a Go test, and is done again.
-import { allows } from './fold.js';
 import { file } from './connection.js';
 import { html } from './ui.js';
 import { Refusal, Section, useAct } from './parts.js';
@@ -13,7 +12,7 @@ export function Sessions({ view, lens, words }) {
       target.value = ''; // so that the same file can be chosen again
     }
   };
-  return html`<${Section} title=${words.sessions} name="sessions" open=${false} acts=${['replay']} view=${view} words=${words} always>
+  return html`<${Section} title=${words.sessions} name="sessions" open=${false} acts=${['replay']} view=${view} words=${words}>
     <p class="does">${words.sessionIs}</p>
     <p class="line">
       <button type="button" disabled=${busy} data-test="save-session"
@@ -21,8 +20,8 @@ export function Sessions({ view, lens, words }) {
       <button type="button" disabled=${busy} data-test="save-test"
         onClick=${() => attempt(() => save('api/session.go', 'session_test.go'))}>${words.saveTest}</button>
     </p>
-    ${allows(view, 'replay') && html`<label class="field"><span>${words.playSession}</span><input type="file"
-      accept=".json,application/json" data-test="play-session" onChange=${play} /></label>`}
+    <label class="field"><span>${words.playSession}</span><input type="file" accept=".json,application/json"
+      data-test="play-session" onChange=${play} /></label>
     <${Refusal} error=${error} />
     <p role="status" data-test="session-done">${done && (done.saved ? words.saved(done.saved) : words.plays)}</p>
   <//>`;

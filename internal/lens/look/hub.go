@@ -1,13 +1,10 @@
-package lens
+package look
 
 import (
 	"hash/fnv"
-	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"glasswatch/internal/lens/beside"
 )
 
 const (
@@ -18,32 +15,34 @@ const (
 // Counts are numbers of events, by boundary and kind.
 type Counts map[Boundary]map[string]uint64
 
-// Hub takes the events of a world. It keeps the last of them, counts all, and holds the gate. It has no goroutines and
-// no timers. Its methods are safe for concurrent use.
+// counted is what events are counted by.
+type counted struct {
+	at     Boundary
+	kind   string
+	hasKey bool
+}
+
+// Hub takes the events of what is looked at. It keeps the last of them, counts all, and holds the gate. It has no
+// goroutines and no timers. Its methods are safe for concurrent use.
 type Hub struct {
 	muted  atomic.Bool
 	bubble *Bubble // that the world is in, or nil
-	// virtual: the world is in a bubble, in which a handler takes some time: see pace.
-	virtual bool
 
-	mu     sync.Mutex // protects what follows
-	began  time.Time
-	ring   []Event // the event with Seq s is at s % ringLen
-	next   uint64  // the Seq of the next event
-	first  uint64  // the Seq of the first event of this world
-	counts Counts
-
-	ofObjects map[Boundary]uint64 // of the counts, those of events with a key
-	keys      keyStates
-	gate      gate
-	changed   chan struct{} // closed at the next change; nil if nobody waits for one
+	mu      sync.Mutex // protects what follows
+	began   time.Time
+	ring    []Event // the event with Seq s is at s % ringLen
+	next    uint64  // the Seq of the next event
+	first   uint64  // the Seq of the first event of this world
+	counts  map[counted]uint64
+	keys    keyStates
+	gate    gate
+	changed chan struct{} // closed at the next change; nil if nobody waits for one
 }
 
-// NewHub returns a hub whose gate is open.
-func NewHub() *Hub {
-	h := &Hub{ring: make([]Event, ringLen), next: 1}
+// NewHub returns a hub whose gate is open. The bubble that what is looked at is in may be nil.
+func NewHub(bubble *Bubble) *Hub {
+	h := &Hub{bubble: bubble, ring: make([]Event, ringLen), next: 1}
 	h.Restart()
-	h.gate.closing = true // until a world begins
 	return h
 }
 
@@ -52,34 +51,28 @@ func (h *Hub) Restart() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.began, h.first = time.Now(), h.next
-	h.counts, h.ofObjects, h.keys = Counts{}, map[Boundary]uint64{}, newKeyStates()
+	h.counts, h.keys = map[counted]uint64{}, newKeyStates()
 	h.gate.closing = false
 	h.openLocked()
 }
 
-// report takes the events of one call of an observer. If the gate is shut for one of them, it blocks until the gate
+// Report takes the events of one call of an observer. If the gate is shut for one of them, it blocks until the gate
 // lets them go.
-func (h *Hub) report(events ...Event) {
+func (h *Hub) Report(events ...Event) {
 	if len(events) == 0 || h.muted.Load() {
 		return
 	}
-	now := time.Now()
 	h.mu.Lock()
+	now := time.Since(h.began)
 	batch := h.next
 	for i := range events {
 		e := &events[i]
-		e.Seq, e.Micros = h.next, now.Sub(h.began).Microseconds()
+		e.Seq, e.Micros = h.next, now.Microseconds()
 		if len(events) > 1 {
 			e.Batch, e.N = batch, len(events)
 		}
 		h.keys.note(e, now)
-		if h.counts[e.At] == nil {
-			h.counts[e.At] = map[string]uint64{}
-		}
-		h.counts[e.At][e.Kind]++
-		if e.Key != "" {
-			h.ofObjects[e.At]++
-		}
+		h.counts[counted{e.At, e.Kind, e.Key != ""}]++
 		h.ring[h.next%ringLen] = *e
 		h.next++
 	}
@@ -99,15 +92,15 @@ func (h *Hub) wakeLocked() {
 	}
 }
 
-// wake is for what changes outside the hub.
-func (h *Hub) wake() {
+// Wake is for what changes outside the hub.
+func (h *Hub) Wake() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.wakeLocked()
 }
 
-// changes returns a channel that is closed at the next change.
-func (h *Hub) changes() <-chan struct{} {
+// Changes returns a channel that is closed at the next change.
+func (h *Hub) Changes() <-chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.changed == nil {
@@ -125,9 +118,9 @@ type News struct {
 	Counts  Counts    `json:"counts"`
 	Gate    GateState `json:"gate"`
 
+	State  ViewState        `json:"state"`
 	Faults map[string]Fault `json:"faults"`
-	State  WorldState       `json:"state"`
-	Beside *beside.Counts   `json:"beside,omitempty"`
+	Beside any              `json:"beside,omitempty"`
 }
 
 // since returns what came after seq. Of more than tickMost events it chooses, by their keys.
@@ -136,8 +129,11 @@ func (h *Hub) since(seq uint64, follow map[string]bool) News {
 	defer h.mu.Unlock()
 	n := News{Seq: h.next - 1, Micros: time.Since(h.began).Microseconds(), Events: []Event{}, Gate: h.gateLocked()}
 	n.Counts = Counts{}
-	for at, kinds := range h.counts {
-		n.Counts[at] = maps.Clone(kinds)
+	for c, count := range h.counts {
+		if n.Counts[c.at] == nil {
+			n.Counts[c.at] = map[string]uint64{}
+		}
+		n.Counts[c.at][c.kind] += count
 	}
 	total := h.next - min(max(seq+1, h.first), h.next)
 	// Of a power of two of equal parts of the keys one is chosen. So the keys of a smaller part are in each larger one.
@@ -145,9 +141,9 @@ func (h *Hub) since(seq uint64, follow map[string]bool) News {
 	for total > uint64(parts)*tickMost {
 		parts *= 2
 	}
-	for _, e := range h.lastLocked(total) {
-		if e.isNotable() || follow[e.Key] || hash(e.Key)&(parts-1) == 0 {
-			n.Events = append(n.Events, e)
+	for s := h.next - min(total, ringLen); s < h.next; s++ {
+		if e := &h.ring[s%ringLen]; e.isNotable() || follow[e.Key] || hash(e.Key)&(parts-1) == 0 {
+			n.Events = append(n.Events, *e)
 		}
 	}
 	n.LeftOut = total - uint64(len(n.Events))
@@ -160,6 +156,25 @@ func hash(key string) uint32 {
 	return f.Sum32()
 }
 
+// Moment is a place among what is observed. Time alone would not find it again.
+type Moment struct {
+	Micros int64               `json:"us"`    // since the world began
+	After  map[Boundary]uint64 `json:"after"` // how many observations of objects there were
+}
+
+// Moment is now.
+func (h *Hub) Moment() Moment {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	m := Moment{time.Since(h.began).Microseconds(), map[Boundary]uint64{}}
+	for c, count := range h.counts {
+		if c.hasKey {
+			m.After[c.at] += count
+		}
+	}
+	return m
+}
+
 // lastLocked returns the newest events of this world, n at most.
 func (h *Hub) lastLocked(n uint64) []Event {
 	n = min(n, h.next-h.first, ringLen)
@@ -170,8 +185,8 @@ func (h *Hub) lastLocked(n uint64) []Event {
 	return events
 }
 
-// all returns the events of this world that are still known, and how many are not.
-func (h *Hub) all() (events []Event, forgotten uint64) {
+// All returns the events of this world that are still known, and how many are not.
+func (h *Hub) All() (events []Event, forgotten uint64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	events = h.lastLocked(ringLen)

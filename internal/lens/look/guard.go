@@ -1,12 +1,14 @@
-package lens
+package look
 
 import (
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
 	"crypto/x509"
+	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 )
 
@@ -14,7 +16,7 @@ import (
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// Guard decides who may talk to a Lens. PROTOCOL.md has the rules.
+// Guard decides who may talk to a lens. PROTOCOL.md has the rules.
 type Guard struct {
 	Token   string
 	Address net.Addr // that is listened on
@@ -25,6 +27,33 @@ type Guard struct {
 
 // NewToken returns one that nobody can guess.
 func NewToken() string { return rand.Text() }
+
+// minToken is how many bytes a token from a file must have.
+const minToken = 16
+
+// ReadToken reads one from a file.
+func ReadToken(file string) (string, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", err
+	}
+	token := strings.TrimSpace(string(text))
+	if len(token) < minToken {
+		return "", fmt.Errorf("%s: want at least %d characters, got %d", file, minToken, len(token))
+	}
+	return token, nil
+}
+
+// ForPrograms lets in who sends the token as a bearer, which no browser does by itself.
+func ForPrograms(token string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if got, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); !isToken(got, token) {
+			http.Error(w, "401: want the token as a bearer", http.StatusUnauthorized)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
 
 // ServeHTTP implements http.Handler.
 func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -38,7 +67,7 @@ func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "403: this is not the host that is listened on", http.StatusForbidden)
 	case !g.isSameOrigin(r):
 		http.Error(w, "403: the request comes from another site", http.StatusForbidden)
-	case r.Method == http.MethodGet && r.URL.Path == "/" && g.isToken(r.URL.Query().Get("token")):
+	case r.Method == http.MethodGet && r.URL.Path == "/" && isToken(r.URL.Query().Get("token"), g.Token):
 		http.SetCookie(w, &http.Cookie{
 			Name: g.cookie(), Value: g.Token, Path: "/", HttpOnly: true, Secure: g.Certificate != nil,
 			SameSite: http.SameSiteStrictMode,
@@ -86,14 +115,14 @@ func (g *Guard) isSameOrigin(r *http.Request) bool {
 
 func (g *Guard) isKnown(r *http.Request) bool {
 	if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
-		return g.isToken(token)
+		return isToken(token, g.Token)
 	}
 	cookie, err := r.Cookie(g.cookie())
-	return err == nil && g.isToken(cookie.Value)
+	return err == nil && isToken(cookie.Value, g.Token)
 }
 
 // isToken takes as long for a token that is nearly right.
-func (g *Guard) isToken(token string) bool {
-	got, want := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(g.Token))
-	return g.Token != "" && subtle.ConstantTimeCompare(got[:], want[:]) == 1
+func isToken(token, want string) bool {
+	got, hash := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(want))
+	return want != "" && subtle.ConstantTimeCompare(got[:], hash[:]) == 1
 }

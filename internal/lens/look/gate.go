@@ -1,6 +1,7 @@
-package lens
+package look
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sync"
@@ -122,8 +123,8 @@ func (h *Hub) stepLocked(seq uint64) *Parked {
 	return &p
 }
 
-// stepping reports whether the gate is shut.
-func (h *Hub) stepping() bool {
+// Stepping reports whether the gate is shut.
+func (h *Hub) Stepping() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.gate.Mode == "step" && !h.gate.closing
@@ -146,9 +147,12 @@ func (h *Hub) gateLocked() GateState {
 	return s
 }
 
-// do does an act that concerns the gate.
-func (h *Hub) do(name string, body []byte) (any, error) {
-	b, err := read[struct {
+// GateActs are the acts of a hub.
+var GateActs = []string{"pause", "step", "run", "mute", "breakpoint", "clear"}
+
+// Do does one of them.
+func (h *Hub) Do(_ context.Context, name string, body []byte) (any, error) {
+	b, err := Read[struct {
 		Breakpoint
 		Seq uint64 `json:"seq"`
 		On  bool   `json:"on"`
@@ -173,7 +177,7 @@ func (h *Hub) do(name string, body []byte) (any, error) {
 		}
 	case "breakpoint":
 		if b.Breakpoint == (Breakpoint{}) {
-			return nil, fmt.Errorf("%w: a breakpoint for everything is a pause", errBadBody)
+			return nil, fmt.Errorf("%w: a breakpoint for everything is a pause", ErrBadBody)
 		}
 		g.lastID++
 		b.ID = g.lastID
@@ -183,10 +187,10 @@ func (h *Hub) do(name string, body []byte) (any, error) {
 		n := len(g.Breakpoints)
 		g.Breakpoints = slices.DeleteFunc(g.Breakpoints, func(o Breakpoint) bool { return b.ID == 0 || o.ID == b.ID })
 		if b.ID != 0 && len(g.Breakpoints) == n {
-			return nil, fmt.Errorf("%w breakpoint %d", errUnknown, b.ID)
+			return nil, fmt.Errorf("%w breakpoint %d", ErrUnknown, b.ID)
 		}
 	default:
-		return nil, fmt.Errorf("%w act %q", errUnknown, name)
+		return nil, fmt.Errorf("%w act %q", ErrUnknown, name)
 	}
 	return nil, nil
 }

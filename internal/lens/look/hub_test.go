@@ -1,4 +1,4 @@
-package lens
+package look
 
 import (
 	"fmt"
@@ -9,15 +9,14 @@ import (
 )
 
 func TestHub_CountsWhatItLeavesOut(t *testing.T) {
-	h := NewHub()
-	h.Restart()
+	h := NewHub(nil)
 	const reporters, each = 8, 4_000
 	var reporting, reading sync.WaitGroup
 	stop := make(chan struct{})
 	seen, leftOut := 0, uint64(0)
 	reading.Go(func() {
 		for seq := uint64(0); ; {
-			changes := h.changes()
+			changes := h.Changes()
 			n := h.since(seq, map[string]bool{"r0/k0": true})
 			seq = n.Seq
 			seen, leftOut = seen+len(n.Events), leftOut+n.LeftOut
@@ -33,7 +32,7 @@ func TestHub_CountsWhatItLeavesOut(t *testing.T) {
 	for r := range reporters {
 		reporting.Go(func() {
 			for i := range each {
-				h.report(Event{At: Decoded, Kind: "Service", Key: fmt.Sprintf("r%d/k%d", r, i%50)})
+				h.Report(Event{At: Decoded, Kind: "Service", Key: fmt.Sprintf("r%d/k%d", r, i%50)})
 			}
 		})
 	}
@@ -45,15 +44,14 @@ func TestHub_CountsWhatItLeavesOut(t *testing.T) {
 }
 
 func TestHub_SampleHasWholeJourneysAndWhatIsFollowed(t *testing.T) {
-	h := NewHub()
-	h.Restart()
+	h := NewHub(nil)
 	const keys, each = 500, 6
 	for range each {
 		for k := range keys {
-			h.report(Event{At: Stored, Key: fmt.Sprintf("ns/%d", k)})
+			h.Report(Event{At: Stored, Key: fmt.Sprintf("ns/%d", k)})
 		}
 	}
-	h.report(Event{At: Called, Key: "ns/gone", Tombstone: true})
+	h.Report(Event{At: Called, Key: "ns/gone", Tombstone: true})
 	n := h.since(0, map[string]bool{"ns/7": true})
 	count := map[string]int{}
 	for _, e := range n.Events {

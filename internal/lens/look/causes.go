@@ -1,4 +1,4 @@
-package lens
+package look
 
 import "slices"
 
@@ -8,8 +8,9 @@ var cameFrom = map[Boundary]Boundary{
 }
 
 // explain returns the events of a key, each with those that led to it. Within an informer that is the same version of
-// the object at the boundary before. From there on it is what the key was queued for since it was last taken.
-func explain(all []Event, key string) []Event {
+// the object at the boundary before. From there on it is what the key was queued for, by a handler of that name, since it
+// was last taken.
+func explain(all []Event, key, enqueuer string) []Event {
 	journey := []Event{}
 	var queued []uint64
 	var taken, reconciled uint64
@@ -33,7 +34,7 @@ func explain(all []Event, key string) []Event {
 			e.Because, queued, taken = queued, nil, e.Seq
 		case Reconciled:
 			e.Because, reconciled = []uint64{taken}, e.Seq
-		case Written:
+		case Written, Decided:
 			e.Because = []uint64{taken}
 		case Forgotten:
 			e.Because = []uint64{reconciled}

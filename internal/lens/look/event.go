@@ -1,10 +1,6 @@
-package lens
+package look
 
-import (
-	"strings"
-
-	"glasswatch/listwatch"
-)
+import "glasswatch/listwatch"
 
 // Boundary is a place that an event passes. PROTOCOL.md says who reports it.
 type Boundary string
@@ -22,11 +18,28 @@ const (
 	Returned   Boundary = "returned"
 	Queued     Boundary = "queued"
 	Taken      Boundary = "taken"
+	Decided    Boundary = "decided" // only by a reconciler that reports what it has done
 	Reconciled Boundary = "reconciled"
 	Written    Boundary = "written"
 	Forgotten  Boundary = "forgotten"
 	PutOff     Boundary = "putoff"
 )
+
+// Boundaries has them in that order.
+var Boundaries = []Boundary{
+	Sent, Request, State, Decoded, Handed, Popped, Stored, Called, Returned, Queued, Taken, Written, Decided,
+	Reconciled, Forgotten, PutOff,
+}
+
+// layers are the packages that report.
+var layers = map[Boundary]string{
+	Request: "listwatch", Decoded: "listwatch", State: "reflector", Handed: "reflector", Popped: "deltafifo",
+	Stored: "indexer", Called: "sharedinformer", Returned: "sharedinformer", Queued: "workqueue", Taken: "workqueue",
+	Forgotten: "workqueue", PutOff: "workqueue", Written: "controller", Decided: "controller", Reconciled: "controller",
+}
+
+// Layer is the layer that a boundary belongs to; "" is none.
+func (b Boundary) Layer() string { return layers[b] }
 
 // Event is one object, or one bare key, at one boundary. It has nothing else of the object: values of Secrets and of
 // everything else stay where they are.
@@ -62,18 +75,10 @@ func (e *Event) isGone() bool {
 // isNotable: the stream never leaves the event out.
 func (e *Event) isNotable() bool { return e.Key == "" || e.Tombstone || e.Error != "" }
 
-// nameOf writes a key as events have it.
-func nameOf(key listwatch.Key) string {
+// NameOf writes a key as events have it.
+func NameOf(key listwatch.Key) string {
 	if key.Namespace == "" {
 		return key.Name
 	}
 	return key.Namespace + "/" + key.Name
-}
-
-// splitKey is the inverse of nameOf.
-func splitKey(key string) (namespace, name string) {
-	if namespace, name, found := strings.Cut(key, "/"); found {
-		return namespace, name
-	}
-	return "", key
 }

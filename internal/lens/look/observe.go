@@ -1,4 +1,4 @@
-package lens
+package look
 
 import (
 	"glasswatch/controller"
@@ -12,8 +12,8 @@ var handedAs = map[listwatch.EventType]string{
 	listwatch.Added: "Add", listwatch.Modified: "Update", listwatch.Deleted: "Delete",
 }
 
-// ofReflector turns what a reflector on objects of a kind reports into events.
-func ofReflector(kind string, o reflector.Observation) []Event {
+// OfReflector turns what a reflector on objects of a kind reports into events.
+func OfReflector(kind string, o reflector.Observation) []Event {
 	switch {
 	case o.Boundary == reflector.StateEntered:
 		return []Event{{At: State, Kind: kind, Action: o.State.String()}}
@@ -22,13 +22,13 @@ func ofReflector(kind string, o reflector.Observation) []Event {
 	}
 	events := make([]Event, 0, len(o.Events)+len(o.Keys))
 	for _, key := range o.Keys {
-		e := Event{At: Handed, Kind: kind, Action: o.Op, Key: nameOf(key), Tombstone: o.Op == "DeleteKey"}
+		e := Event{At: Handed, Kind: kind, Action: o.Op, Key: NameOf(key), Tombstone: o.Op == "DeleteKey"}
 		events = append(events, e)
 	}
 	for _, ev := range o.Events {
 		e := Event{At: Decoded, Kind: kind, Action: ev.Type.String(), RV: ev.ResourceVersion}
 		if ev.Object != nil {
-			e.Key = nameOf(listwatch.KeyOf(ev.Object))
+			e.Key = NameOf(listwatch.KeyOf(ev.Object))
 		}
 		if o.Boundary == reflector.HandedOver {
 			e.At, e.Action = Handed, handedAs[ev.Type]
@@ -44,15 +44,15 @@ var stepAt = map[sharedinformer.Step]Boundary{
 	sharedinformer.HandlerCalled: Called, sharedinformer.HandlerReturned: Returned,
 }
 
-// ofInformer turns what an informer on objects of a kind reports into events.
-func ofInformer(kind string, o sharedinformer.Observation) []Event {
+// OfInformer turns what an informer on objects of a kind reports into events.
+func OfInformer(kind string, o sharedinformer.Observation) []Event {
 	if len(o.Changes) == 0 && o.Step == sharedinformer.BatchPopped {
 		return []Event{{At: Popped, Kind: kind, Action: "ReplacedAll", RV: o.ResourceVersion}} // an empty list
 	}
 	events := make([]Event, 0, len(o.Changes))
 	for _, c := range o.Changes {
 		e := Event{
-			At: stepAt[o.Step], Kind: kind, Key: nameOf(c.Key), Action: c.Action, Handler: o.Handler,
+			At: stepAt[o.Step], Kind: kind, Key: NameOf(c.Key), Action: c.Action, Handler: o.Handler,
 			Initial: c.IsInInitialList, Tombstone: c.FinalStateUnknown,
 		}
 		if c.Obj != nil {
@@ -75,10 +75,10 @@ var controllerSays = map[string]Event{
 	"forgotten":  {At: Forgotten, Action: "Forget"}, "put off": {At: PutOff, Action: "AddAfter"},
 }
 
-// ofController turns what the controller reports into an event.
-func ofController(o controller.Observation[listwatch.Key]) Event {
+// OfController turns what the controller reports into an event.
+func OfController(o controller.Observation[listwatch.Key]) Event {
 	e := controllerSays[o.What]
-	e.Key, e.Delay = nameOf(o.Key), o.Delay.Microseconds()
+	e.Key, e.Delay = NameOf(o.Key), o.Delay.Microseconds()
 	if e.At == Queued && e.Delay > 0 {
 		e.Action = "AddAfter"
 	}

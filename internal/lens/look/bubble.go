@@ -1,4 +1,4 @@
-package lens
+package look
 
 import "sync"
 
@@ -11,8 +11,8 @@ type Bubble struct {
 	Pace chan struct{} // a piece of time may pass
 }
 
-// inside runs f inside, and returns when it has ended. Call it outside.
-func (b *Bubble) inside(f func()) {
+// Inside runs f inside, and returns when it has ended. Call it outside.
+func (b *Bubble) Inside(f func()) {
 	if b == nil {
 		f()
 		return
