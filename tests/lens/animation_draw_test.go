@@ -98,8 +98,8 @@ func animate(scenes []scene) string {
 		begin += slotsOf(s)
 	}
 	return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 946 376" role="img" aria-labelledby="t">` +
-		"<title id=\"t\">A Service passes the layers: it is created, changed, and deleted while the watch is cut</title>\n<style>" +
-		styles + f.frames.String() + "}\n</style>\n" + f.body.String() + "</svg>\n"
+		"<title id=\"t\">A Service passes the layers: it is created, changed, and deleted while the watch is cut" +
+		"</title>\n<style>" + styles + f.frames.String() + "}\n</style>\n" + f.body.String() + "</svg>\n"
 }
 
 // seenFor defines an animation that shows something for some slots.

@@ -52,6 +52,7 @@ func cluster(t *testing.T) *rest.Config {
 
 // What has no world of its own is shown all the same: a cluster, and through --attach another program.
 func TestPage_ShowsWhatRunsElsewhere(t *testing.T) {
+	t.Parallel()
 	chromium(t)
 	c, err := lens.NewCluster(cluster(t), "services", "", true)
 	require.NoError(t, err)
@@ -62,10 +63,14 @@ func TestPage_ShowsWhatRunsElsewhere(t *testing.T) {
 	require.NoError(t, err)
 	for name, handler := range map[string]http.Handler{"a cluster": c.Handler(), "attached": lens.Attach(target, token)} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			work(t)
 			b := visit(t, serveHandler(t, handler), "")
 			b.until(`document.querySelector('[data-test=objects-services]')?.textContent === '1'`)
 			b.until(`document.querySelector('[data-test=server-elsewhere]')`)
 			b.until(`document.querySelector('[data-test=count-reconciled]').textContent !== '0'`)
+			b.sees("break-cannot")
+			b.sees("sessions-cannot")
 		})
 	}
 }
