@@ -5,12 +5,12 @@ import "sync"
 // base is what both queues have in common: the events of one object, closing, and the initial sync.
 type base[K comparable, T any] struct {
 	opts Options[K, T]
-	// pushLocked queues an event, or only notes that there was one if its transform failed (not ok).
+	// pushLocked queues an event. If its transform failed (not ok), it only notes that the initial sync has begun.
 	pushLocked func(d Delta[K, T], ok bool)
 	mu         sync.Mutex // protects what changes after init; methods named …Locked are called with it
 	changed    sync.Cond  // wakes consumers that wait for deltas and producers that wait for room
 	closed     bool
-	syncBegun  bool // the first list came, or an event before any list; later lists change nothing here
+	syncBegun  bool // the first list came, or an event before any list; then it stays true
 	// remaining counts the entries not yet processed, up to the end of the first list.
 	// Invariant: remaining is 0 unless syncBegun; synced is closed exactly if syncBegun and remaining is 0.
 	remaining int

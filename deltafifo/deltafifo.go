@@ -9,7 +9,7 @@ package deltafifo
 //	Update ──▶  default/c ────────────────────────────▶  [Deleted c@4, Added c@9]
 //
 // The lock also protects the agreement between the queue and the known objects. Pop's process function runs under it,
-// because Delete, Replace and Resync must not look at a store that lags behind the queue.
+// because Delete, Replace and Resync ask the known objects, which must not lag behind the queue meanwhile.
 type DeltaFIFO[K comparable, T any] struct {
 	base[K, T]
 	// oldest and newest are the ends of the queue, which is linked by entry.next.

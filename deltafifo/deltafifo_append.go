@@ -43,8 +43,8 @@ func (f *DeltaFIFO[K, T]) newEntryLocked(key K) *entry[K, T] {
 	return p
 }
 
-// foldDeletions returns the better informed of two deletions in a row. One with an object beats one without. Else one
-// that was seen beats one that was inferred. Of two that were seen the older stays, of two inferred ones the newer.
+// foldDeletions returns the better informed of two deletions in a row: one with an object before one without; then one
+// that was seen before one that was inferred; then, of two that were seen the older, of two inferred ones the newer.
 func foldDeletions[K comparable, T any](older, newer Delta[K, T]) Delta[K, T] {
 	if newer.Missing && !older.Missing || newer.Missing == older.Missing && !older.FinalStateUnknown {
 		return older

@@ -1,6 +1,6 @@
 // Package deltafifo holds the change logs between the watch and the store. The reflector writes what it sees. One
-// consumer reads, applies the changes to the store and tells the handlers. Here it empties a queue of each kind after
-// every line of calls. Object a in version 1 is a@1.
+// consumer reads, applies the changes to the store and tells the handlers. In this table a consumer empties a queue of
+// each kind after every line of calls. Object a in version 1 is a@1.
 //
 //	calls               each Pop of a DeltaFIFO takes              each PopBatch of an InOrder takes
 //	Replace a@1 b@2     [Replaced a@1] [Replaced b@2]              [ReplacedAll {a@1 b@2}]
@@ -33,7 +33,7 @@
 // decays slowly.
 //
 // Backpressure is InOrder's. If a pop leaves 2·BatchSize deltas or more, all methods that queue wait until its process
-// function returns. The next pop may be faster than a waiting producer, which then waits on. If a pop leaves less, none
+// function returns. If the next pop comes before a waiting producer, that one waits longer. If a pop leaves less, none
 // waits, however much comes. Nothing bounds a DeltaFIFO.
 //
 // In both queues all methods may be called from any goroutine. The pops block until there is something to pop, or the

@@ -45,7 +45,7 @@ func (q *InOrder[K, T]) pop(limit int, process func([]Delta[K, T], bool) error) 
 	q.backpressure = (q.queued-len(batch))/2 >= q.opts.BatchSize // doubling BatchSize could overflow
 	isInInitialList := !q.syncBegun || q.remaining > 0
 	q.mu.Unlock()
-	defer q.mu.Lock()
+	defer q.mu.Lock() // process runs without the lock
 	if q.opts.Metrics.Processed != nil {
 		start := time.Now()
 		defer func() { q.opts.Metrics.Processed(time.Since(start)) }()

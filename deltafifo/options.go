@@ -47,7 +47,7 @@ type Options[K comparable, T any] struct {
 }
 
 // Metrics are told what a queue does. Each may be nil. They must be fast and must not call the queue. A panic of theirs
-// reaches the caller, and cuts a Replace or a Resync short.
+// reaches the caller; of a Replace or a Resync the rest is then not queued.
 type Metrics struct {
 	// Queued is told how many keys (DeltaFIFO) or deltas (InOrder) wait, with the queue's lock held.
 	Queued func(n int)

@@ -99,9 +99,11 @@ func createWeb(t *testing.T, cfg *rest.Config) {
 func TestLens_SeesAnIngressFromItsServiceOnAndHoldsNothingBack(t *testing.T) {
 	handler, cfg := lookedAt(t, false)
 	createWeb(t, cfg)
-	seen := map[look.Boundary]look.Event{}
+	seen := map[look.Boundary]look.Event{} // the first at each: the Ingress leads to a second reconcile, with nothing to write
 	for _, e := range journey(t, handler, "default/web", look.Forgotten) {
-		seen[e.At] = e
+		if _, again := seen[e.At]; !again {
+			seen[e.At] = e
+		}
 	}
 	for _, at := range append(crossed, look.Written, look.Reconciled) {
 		require.Contains(t, seen, at)

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -49,15 +50,17 @@ func (r *request) validate(obj, old resource.Object) field.ErrorList {
 		before, _ := old.(*corev1.ConfigMap)
 		errs = append(errs, validateConfigMap(o, before)...)
 	case *corev1.Secret:
-		if before, ok := old.(*corev1.Secret); ok {
-			errs = append(errs, validateSecretUpdate(o, before)...)
-		}
+		before, _ := old.(*corev1.Secret)
+		errs = append(errs, validateSecret(o, before)...)
 	case *corev1.Event:
 		errs = append(errs, validateEvent(o)...)
 	case *corev1.Pod:
 		errs = append(errs, validatePod(&o.Spec, spec)...)
 	case *appsv1.Deployment:
 		errs = append(errs, validateSelector(o.Spec.Selector, &o.Spec.Template, spec)...)
+		if before, ok := old.(*appsv1.Deployment); ok {
+			errs = append(errs, validation.ValidateImmutableField(o.Spec.Selector, before.Spec.Selector, spec.Child("selector"))...)
+		}
 	case *coordinationv1.Lease:
 		if d := o.Spec.LeaseDurationSeconds; d != nil && *d <= 0 {
 			errs = append(errs, field.Invalid(spec.Child("leaseDurationSeconds"), *d, "must be greater than 0"))
@@ -82,11 +85,11 @@ func validateService(spec *corev1.ServiceSpec, old *corev1.Service, p *field.Pat
 	var errs field.ErrorList
 	headless := spec.ClusterIP == corev1.ClusterIPNone
 	external := spec.Type == corev1.ServiceTypeExternalName
-	switch spec.Type {
-	case corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort, corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeExternalName:
-	default:
-		errs = append(errs, field.NotSupported(p.Child("type"), spec.Type, []corev1.ServiceType{
-			corev1.ServiceTypeClusterIP, corev1.ServiceTypeExternalName, corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeNodePort}))
+	if spec.ClusterIP != "" && !headless && !external {
+		// It is allocated before all else is looked at, so this error stands alone.
+		if bad := utilvalidation.IsValidIP(p.Child("clusterIPs").Index(0), spec.ClusterIP); len(bad) > 0 {
+			return bad
+		}
 	}
 	if len(spec.Ports) == 0 && !headless && !external {
 		errs = append(errs, field.Required(p.Child("ports"), ""))
@@ -102,7 +105,14 @@ func validateService(spec *corev1.ServiceSpec, old *corev1.Service, p *field.Pat
 	if old != nil && old.Spec.Type != corev1.ServiceTypeExternalName && !external && old.Spec.ClusterIP != "" && spec.ClusterIP != old.Spec.ClusterIP {
 		errs = append(errs, field.Invalid(p.Child("clusterIPs").Index(0), spec.ClusterIP, "may not change once set"))
 	}
-	return append(errs, validateServicePorts(spec.Ports, p.Child("ports"))...)
+	errs = append(errs, validateServicePorts(spec.Ports, p.Child("ports"))...)
+	switch spec.Type {
+	case corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort, corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeExternalName:
+	default:
+		errs = append(errs, field.NotSupported(p.Child("type"), spec.Type, []corev1.ServiceType{
+			corev1.ServiceTypeClusterIP, corev1.ServiceTypeExternalName, corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeNodePort}))
+	}
+	return errs
 }
 
 func validateServicePorts(ports []corev1.ServicePort, p *field.Path) field.ErrorList {
@@ -131,6 +141,11 @@ func validateServicePorts(ports []corev1.ServicePort, p *field.Path) field.Error
 		default:
 			errs = append(errs, field.NotSupported(at.Child("protocol"), port.Protocol,
 				[]corev1.Protocol{corev1.ProtocolSCTP, corev1.ProtocolTCP, corev1.ProtocolUDP}))
+		}
+		if target := port.TargetPort; target.Type == intstr.Int {
+			errs = append(errs, invalid(at.Child("targetPort"), target.IntVal, utilvalidation.IsValidPortNum(int(target.IntVal)))...)
+		} else {
+			errs = append(errs, invalid(at.Child("targetPort"), target.StrVal, utilvalidation.IsValidPortName(target.StrVal))...)
 		}
 		key := number{port.Protocol, port.Port}
 		if numbers[key] {

@@ -21,14 +21,33 @@ func validateConfigMap(o, old *corev1.ConfigMap) field.ErrorList {
 			"immutable": isTrue(o.Immutable), "data": maps.Equal(o.Data, old.Data), "binaryData": maps.EqualFunc(o.BinaryData, old.BinaryData, bytes.Equal),
 		})...)
 	}
-	for key := range o.Data {
+	size := 0
+	for key, value := range o.Data {
 		errs = append(errs, invalid(field.NewPath("data").Key(key), key, utilvalidation.IsConfigMapKey(key))...)
+		size += len(value)
+	}
+	for _, value := range o.BinaryData {
+		size += len(value)
+	}
+	if size > corev1.MaxSecretSize {
+		errs = append(errs, field.TooLong(field.NewPath(""), "", corev1.MaxSecretSize))
 	}
 	return errs
 }
 
-func validateSecretUpdate(o, old *corev1.Secret) field.ErrorList {
-	errs := validation.ValidateImmutableField(o.Type, old.Type, field.NewPath("type"))
+func validateSecret(o, old *corev1.Secret) field.ErrorList {
+	var errs field.ErrorList
+	size := 0
+	for _, value := range o.Data {
+		size += len(value)
+	}
+	if size > corev1.MaxSecretSize {
+		errs = append(errs, field.TooLong(field.NewPath("data"), "", corev1.MaxSecretSize))
+	}
+	if old == nil {
+		return errs
+	}
+	errs = append(errs, validation.ValidateImmutableField(o.Type, old.Type, field.NewPath("type"))...)
 	if isTrue(old.Immutable) {
 		errs = append(errs, unchangedFields(map[string]bool{"immutable": isTrue(o.Immutable), "data": maps.EqualFunc(o.Data, old.Data, bytes.Equal)})...)
 	}

@@ -9,8 +9,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"time"
 
-	"golang.org/x/time/rate"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -93,12 +93,20 @@ func (a *actor) apply(ctx context.Context, body documents) (any, error) {
 func (a *actor) client(mapping *meta.RESTMapping, err error, namespace string) (dynamic.ResourceInterface, error) {
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%w: %w", look.ErrBadBody, err)
+		return nil, unmapped(err)
 	case mapping.Scope.Name() == meta.RESTScopeNameRoot:
 		return a.objects.Resource(mapping.Resource), nil
 	default:
 		return a.objects.Resource(mapping.Resource).Namespace(cmp.Or(namespace, metav1.NamespaceDefault)), nil
 	}
+}
+
+// unmapped is the error of a kind that the server does not have, or of a server that does not say which it has.
+func unmapped(err error) error {
+	if meta.IsNoMatchError(err) {
+		return fmt.Errorf("%w: %w", look.ErrBadBody, err)
+	}
+	return err
 }
 
 // find returns the resource that is named as Service, services or ingresses.networking.k8s.io.
@@ -154,16 +162,18 @@ func (a *actor) storm(_ context.Context, s Storm) (any, error) {
 	return nil, nil
 }
 
-// rage creates the objects, then changes some at random. What fails is left.
+// rage creates the objects, then changes some at random. What fails is left. What comes late is made up for: asleep, a
+// goroutine may wake a millisecond late.
 func (a *actor) rage(ctx context.Context, s Storm) {
 	services := a.objects.Resource(corev1.SchemeGroupVersion.WithResource("services")).Namespace(stormNamespace)
 	random := rand.New(rand.NewPCG(uint64(a.seed), 1))
-	limiter := rate.NewLimiter(rate.Limit(s.PerSecond), 1)
-	if s.PerSecond == 0 {
-		limiter.SetLimit(rate.Inf)
-	}
+	began := time.Now()
 	for i := range s.Objects + s.Changes {
-		if limiter.Wait(ctx) != nil {
+		due := began
+		if s.PerSecond > 0 {
+			due = began.Add(time.Duration(float64(i) / float64(s.PerSecond) * float64(time.Second)))
+		}
+		if wait := time.Until(due); wait > 0 && !look.Pause(ctx, wait, nil) || ctx.Err() != nil {
 			return
 		}
 		if i < s.Objects {

@@ -39,6 +39,10 @@ var faultKinds = map[string]struct {
 	"delay": {}, "drop": {}, "slow": {}, "panic": {},
 }
 
+// refusing are the faults that refuse requests, in the order in which a request meets them: the network,
+// authentication, then the server. If several are on, the first decides, each time.
+var refusing = []string{"cut", "token", "fail"}
+
 func breakWatches(f *apiserver.Faults) { f.BreakWatches() }
 
 // maxMillis keeps a fault from lasting longer than anybody wants to look at it.
@@ -113,9 +117,11 @@ func (w *World) setFault(_ context.Context, fault look.Fault) (any, error) {
 	if !kind.once {
 		w.faults.set(fault)
 		server.Reset()
-		for name := range w.faults.all() {
-			for _, failure := range faultKinds[name].refused {
-				server.FailNext(-1, failure)
+		for _, name := range refusing {
+			if w.faults.isOn(name) {
+				for _, failure := range faultKinds[name].refused {
+					server.FailNext(-1, failure)
+				}
 			}
 		}
 	}

@@ -1,9 +1,13 @@
 package lens
 
 import (
+	"encoding/json"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"glasswatch/internal/lens/look"
 )
@@ -95,5 +99,43 @@ func TestFaults_AreSeenAndUndone(t *testing.T) {
 			f.sees(look.Returned, "OnAdd", "default/web")
 			f.until(func() bool { return f.now.State.Informers["ingresses"].Objects > 0 })
 		})
+	}
+}
+
+// A session could not be played again if it were chance.
+func TestFaults_OfTwoThatRefuseARequestTheFirstThatItMeetsDecides(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, err := NewWorld(look.NewHub(), Options{}, true)
+		require.NoError(t, err)
+		w.Start(Session{})
+		defer w.Close()
+		for range 20 {
+			for _, name := range []string{"fail", "token"} {
+				_, err := w.setFault(t.Context(), look.Fault{Name: name, On: true})
+				require.NoError(t, err)
+			}
+			const body = "{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: web}}"
+			_, err := w.acts.apply(t.Context(), documents{body})
+			assert.True(t, apierrors.IsUnauthorized(err), "%v", err)
+		}
+	})
+}
+
+func TestActs_SayThatTheServerCannotBeReached(t *testing.T) {
+	v := visit(t, Options{})
+	body, err := json.Marshal(map[string]string{"yaml": webService})
+	require.NoError(t, err)
+	for range 2 { // the second time the actor knows the server's kinds
+		v.act("fault", `{"name": "stop", "on": true}`)
+		for act, body := range map[string]string{
+			"apply": string(body), "delete": `{"kind": "Service", "key": "default/web"}`,
+		} {
+			answer := map[string]string{}
+			assert.Equal(t, 503, v.ask("POST", "/act/"+act, body, &answer), "%s: %v", act, answer)
+			assert.Equal(t, "ServiceUnavailable", answer["reason"])
+			assert.NotContains(t, answer["error"], "bad request")
+		}
+		v.act("fault", `{"name": "stop"}`)
+		v.act("apply", string(body))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"embed"
 	"io/fs"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -74,12 +75,19 @@ func serveAct(mux *http.ServeMux, name string, do act) {
 func (l *Lens) Handler() http.Handler {
 	mux := withPage(look.Handler(l.hub))
 	mux.HandleFunc("GET /api/session.go", func(w http.ResponseWriter, r *http.Request) {
-		text, err := l.GoTest()
+		session := l.Session()
+		all, err := l.Observed()
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusConflict)
 			return
 		}
-		w.Header().Set("Content-Disposition", `attachment; filename="session_test.go"`)
+		name, text, err := GoTest(session, all)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		_, digits, _ := strings.Cut(name, "_")
+		w.Header().Set("Content-Disposition", `attachment; filename="session_`+digits+`_test.go"`)
 		_, _ = w.Write(text)
 	})
 	mux.HandleFunc("GET /api/session", look.JSON(func(*http.Request) (any, error) { return l.Session(), nil }))

@@ -60,7 +60,7 @@ func (w *World) front(rw http.ResponseWriter, r *http.Request) {
 		w.beside.Opened()
 	}
 	if pipeline && r.URL.Query().Get("watch") != "" {
-		rw = &watchWriter{rw, http.NewResponseController(rw), w, r.Context(), kind, side}
+		rw = &watchWriter{rw, http.NewResponseController(rw), w, r.Context(), kind, side, nil}
 	}
 	w.api.ServeHTTP(rw, r)
 }
@@ -72,7 +72,8 @@ type watchWriter struct {
 	world   *World
 	ctx     context.Context
 	kind    string
-	side    int // of the package beside
+	side    int         // of the package beside
+	format  wire.Format // nil before the first frame
 }
 
 // ingressLag is how much later than Services Ingresses begin to come when both have lost their watches. Otherwise it
@@ -82,7 +83,12 @@ const ingressLag = 25 * time.Millisecond
 // Unwrap is for http.ResponseController.
 func (w *watchWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// Write reports a frame before it is sent, and sends it at once if somebody steps.
+// framePace is the time between two frames of a watch in virtual time. It is as short as can be, and yet the informer
+// has done all with a frame before the next one comes. Otherwise it would be chance whether the per-key queue has two
+// changes of a key together, and so which key is before another.
+const framePace = time.Nanosecond
+
+// Write reports a frame before it is sent, and sends it at once if somebody steps, or in virtual time.
 func (w *watchWriter) Write(frame []byte) (int, error) {
 	e := w.read(frame)
 	if e.Action == "" { // no frame, but an error in place of the watch
@@ -97,8 +103,8 @@ func (w *watchWriter) Write(frame []byte) (int, error) {
 		w.report(e)
 		return len(frame), nil
 	}
-	stepping := w.world.hub.Stepping()
-	if stepping {
+	alone := w.world.virtual || w.world.hub.Stepping()
+	if alone {
 		_ = w.control.Flush() // what came before it must not wait with it
 	}
 	w.report(e)
@@ -106,8 +112,11 @@ func (w *watchWriter) Write(frame []byte) (int, error) {
 		panic(http.ErrAbortHandler)
 	}
 	n, err := w.ResponseWriter.Write(frame)
-	if stepping && err == nil {
+	if alone && err == nil {
 		err = w.control.Flush()
+	}
+	if w.world.virtual {
+		look.Pause(w.ctx, framePace, nil)
 	}
 	return n, err
 }
@@ -128,14 +137,16 @@ const lengthSize = 4
 // read finds out what a frame is about.
 func (w *watchWriter) read(frame []byte) look.Event {
 	contentType := w.Header().Get("Content-Type")
-	format, err := wire.FormatOf(contentType)
-	if err != nil {
-		return look.Event{}
+	if w.format == nil {
+		var err error
+		if w.format, err = wire.FormatOf(contentType); err != nil {
+			return look.Event{}
+		}
 	}
 	if !strings.Contains(contentType, "json") {
 		frame = frame[min(lengthSize, len(frame)):]
 	}
-	typ, object, err := format.Event(frame)
+	typ, object, err := w.format.Event(frame)
 	key, version := object.Key()
 	e := look.Event{At: look.Sent, Kind: w.kind, Action: typ, Key: look.NameOf(key), RV: version}
 	if err != nil {

@@ -31,10 +31,13 @@ const patience = 2 * time.Minute
 // withFaults are the demos that inject faults where they may.
 var withFaults = []string{"00-toy", "02-crud", "03-watch", "04-reflector", "07-sharedinformer", "09-controller"}
 
+// withDemo are the larger programs that have a demo among other things.
+var withDemo = []string{"kubectl-lite"}
+
 // bench is a control plane, and the demos as programs.
 type bench struct {
 	plane    *controlplane.Plane
-	programs []string // paths, in the order of their numbers
+	programs []string // paths, in the order of their numbers, and then those of withDemo
 }
 
 func newBench(t *testing.T) *bench {
@@ -42,6 +45,9 @@ func newBench(t *testing.T) *bench {
 	dirs, err := filepath.Glob(filepath.Join("..", "..", "cmd", "[0-9][0-9]-*"))
 	require.NoError(t, err)
 	require.Len(t, dirs, 12)
+	for _, name := range withDemo {
+		dirs = append(dirs, filepath.Join("..", "..", "cmd", name))
+	}
 	out := t.TempDir()
 	build := []string{"build", "-o", out + string(filepath.Separator)}
 	for _, dir := range dirs {
@@ -56,6 +62,9 @@ func newBench(t *testing.T) *bench {
 func (b *bench) command(t *testing.T, program string, args ...string) *exec.Cmd {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
+	if slices.Contains(withDemo, filepath.Base(program)) {
+		args = append(args, "--demo")
+	}
 	return exec.CommandContext(ctx, program, append([]string{"--kubeconfig", b.plane.Kubeconfig(controlplane.Admin)}, args...)...)
 }
 

@@ -97,15 +97,16 @@ func animate(scenes []scene) string {
 		f.draw(i, s, begin)
 		begin += slotsOf(s)
 	}
-	return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 946 376" role="img" aria-labelledby="t"><title id="t">` +
-		"A Service passes the layers: it is created, changed, and deleted while the watch is cut</title>\n<style>" +
-		styles + f.frames.String() + "}\n</style>\n" + f.body.String() + "</svg>\n"
+	return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 946 376" role="img" aria-labelledby="t">` +
+		"<title id=\"t\">A Service passes the layers: it is created, changed, and deleted while the watch is cut" +
+		"</title>\n<style>" + styles + f.frames.String() + "}\n</style>\n" + f.body.String() + "</svg>\n"
 }
 
 // seenFor defines an animation that shows something for some slots.
 func (f *film) seenFor(name string, slots int) {
 	end := f.percent * float64(slots)
-	fmt.Fprintf(&f.frames, "  @keyframes %s { 0%%, %.2f%% { opacity: 1; } %.2f%%, 100%% { opacity: 0; } }\n", name, end-0.01, end)
+	const frames = "  @keyframes %s { 0%%, %.2f%% { opacity: 1; } %.2f%%, 100%% { opacity: 0; } }\n"
+	fmt.Fprintf(&f.frames, frames, name, end-0.01, end)
 }
 
 // draw draws scene i, which begins with a slot.

@@ -30,14 +30,17 @@ type shot struct {
 	slot int
 }
 
-const service = `{"yaml": "{apiVersion: v1, kind: Service, metadata: {name: web, annotations: {ingress/http: \"true\"}},` +
-	` spec: {ports: [{port: %d}]}}"}`
+const service = `{"yaml": "{apiVersion: v1, kind: Service, spec: {ports: [{port: %d}]},` +
+	` metadata: {name: web, annotations: {ingress/http: \"true\"}}}"}`
+
+// applies is the act that gives the Service a port.
+func applies(port int) [][2]string { return [][2]string{{"apply", fmt.Sprintf(service, port)}} }
 
 // script is the session. Between two acts the world comes to rest.
 func script() []scene {
 	return []scene{
-		{caption: "A Service is created. The controller makes its Ingress.", acts: [][2]string{{"apply", fmt.Sprintf(service, 80)}}},
-		{caption: "The Service's port is changed. The Ingress follows.", acts: [][2]string{{"apply", fmt.Sprintf(service, 81)}}},
+		{caption: "A Service is created. The controller makes its Ingress.", acts: applies(80)},
+		{caption: "The Service's port is changed. The Ingress follows.", acts: applies(81)},
 		{
 			caption: "The watch is cut, the Service deleted, the history compacted. " +
 				"A list repairs it: the handler gets a tombstone.",
@@ -55,7 +58,7 @@ func play(t *testing.T) (scenes []scene) {
 		l, err := lens.New(lens.Options{})
 		require.NoError(t, err)
 		defer l.Close()
-		c := replayClient{t, l, l.Handler()}
+		c := newClient(t, l)
 		rest := func() {
 			time.Sleep(time.Minute) // of virtual time: longer than any back-off here
 			synctest.Wait()

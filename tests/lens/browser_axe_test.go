@@ -44,6 +44,7 @@ func (b *tab) isAccessible(view string) {
 }
 
 func TestAxe_FindsNothingSeriousOnAnyView(t *testing.T) {
+	t.Parallel()
 	chromium(t)
 	for _, scheme := range []string{"light", "dark"} {
 		t.Run(scheme, func(t *testing.T) {
@@ -59,6 +60,8 @@ func TestAxe_FindsNothingSeriousOnAnyView(t *testing.T) {
 			eval[any](b, `document.querySelectorAll('details').forEach((d) => { d.open = true; })`)
 			b.isAccessible("all events, everything unfolded, an error")
 			b.chooses(web)
+			b.until(`lens.view().journey.some((e) => e.at === 'stored')`)
+			b.click("hold") // or the table goes on
 			b.click("events", " tr[data-at=stored] td:last-child button")
 			b.sees("why")
 			b.enter("breakpoint-form", "popped")

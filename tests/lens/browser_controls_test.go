@@ -157,13 +157,9 @@ func TestStep_AnEventGoesFromBoxToBox(t *testing.T) {
 	b.click("run")
 	b.sees("run", "[aria-disabled=true]")
 	b.says("objects-services", "2")
-	b.until(`lens.view().journey.filter((e) => e.at === 'returned').length === 2`)
-	asked := eval[bool](b, `(() => {
-  const rows = [...document.querySelectorAll('[data-test=events] tr[data-at=reconciled] button')];
-  rows.at(-1)?.click();
-  return rows.length > 0;
-})()`)
-	assert.True(t, asked)
+	b.until(`lens.view().journey.some((e) => e.at === 'reconciled')`)
+	b.click("hold") // or the table goes on
+	b.click("events", " tr[data-at=reconciled] button")
 	b.sees("why")
 	why := b.text("why")
 	for _, box := range house {
@@ -209,13 +205,21 @@ func TestBreakpoints_StopWhatTheyName(t *testing.T) {
 	b.says("objects-services", "7")
 }
 
-// parksAWorker holds back the only worker, with the key web in its hands. Everything else goes on.
+// parksAWorker holds back the only worker, with the key web in its hands. Everything else goes on, also what reached a
+// boundary in the moment between the breakpoint and the pause.
 func (b *tab) parksAWorker() {
 	b.t.Helper()
 	eval[any](b, `lens.act('breakpoint', { at: 'taken', key: 'default/web' })`)
 	b.applies("without")
 	b.sees("parked-workqueue")
-	eval[any](b, `lens.act('pause', { key: 'nothing/else' }).then(() => lens.act('clear'))`)
+	eval[any](b, `(async () => {
+  await lens.act('pause', { key: 'nothing/else' });
+  await lens.act('clear');
+  const { gate } = await fetch('api/snapshot').then((r) => r.json());
+  for (const { seq } of gate.parked.filter((p) => p.at !== 'taken')) {
+    await lens.act('step', { seq });
+  }
+})()`)
 	b.until(`lens.view().gate.breakpoints.length === 0`)
 }
 

@@ -53,7 +53,6 @@ func (l lesson) wrong() int { return l.right%l.answers + 1 }
 // answer chooses an answer, runs the lesson, and sees what the page says of both.
 func (b *tab) answer(l lesson, number int) {
 	b.t.Helper()
-	b.do(goTo(l.at("question")))
 	b.sees("stage", "[data-stage=asking]")
 	b.click(fmt.Sprintf("answer-%d", number))
 	b.click("run-lesson")
@@ -76,7 +75,9 @@ func (b *tab) solves() {
 	b.sees("stage", "[data-stage=reached]")
 }
 
+// In one language the answer is wrong, in the other it is right.
 func TestLessons_EachToItsEndInBothLanguages(t *testing.T) {
+	t.Parallel()
 	chromium(t)
 	for _, lang := range []string{"en", "zh"} {
 		for _, l := range lessons(t) {
@@ -85,8 +86,11 @@ func TestLessons_EachToItsEndInBothLanguages(t *testing.T) {
 				b := open(t, "#/lessons")
 				b.click("lang-" + lang)
 				b.click("lesson-" + l.id)
-				b.answer(l, l.wrong())
-				b.answer(l, l.right)
+				answer := l.right
+				if lang == "en" {
+					answer = l.wrong()
+				}
+				b.answer(l, answer)
 				b.click("break-lesson")
 				b.solves()
 				text := b.text("lesson")
@@ -99,6 +103,7 @@ func TestLessons_EachToItsEndInBothLanguages(t *testing.T) {
 }
 
 func TestLessons_EachStateHasAnAddressAndOutlivesAReload(t *testing.T) {
+	t.Parallel()
 	chromium(t)
 	for _, l := range lessons(t) {
 		t.Run(l.id, func(t *testing.T) {
@@ -109,7 +114,7 @@ func TestLessons_EachStateHasAnAddressAndOutlivesAReload(t *testing.T) {
 			b.do(goTo(l.at("break")))
 			b.sees("stage", "[data-stage=trying]")
 			b.reload()
-			b.solves()
+			b.sees("stage", "[data-stage=trying]")
 		})
 	}
 }

@@ -25,8 +25,8 @@ func TestNarrow_NothingScrollsSideways(t *testing.T) {
 	b.applies("create")
 	b.chooses(web)
 	for _, view := range [][2]string{
-		{"#", ""}, {"#/lessons", ""}, {"#/lesson/tombstones/question", "asking"}, {"#/lesson/tombstones/answer", "observed"},
-		{"#/lesson/backoff/break", "trying"},
+		{"#", ""}, {"#/lessons", ""}, {"#/lesson/tombstones/question", "asking"},
+		{"#/lesson/tombstones/answer", "observed"}, {"#/lesson/backoff/break", "trying"},
 	} {
 		place, stage := view[0], view[1]
 		b.do(goTo(place))

@@ -53,6 +53,7 @@ func start(t *testing.T, binary string, environment ...string) (address string) 
 // A lesson that passes on broken layers would prove nothing. The bugs are all in one program, and off until one is
 // asked for.
 func TestLessons_BrokenLayersTurnThemRed(t *testing.T) {
+	t.Parallel()
 	chromium(t)
 	binary := mutants.Program(t, "cmd/lens", lensMutants(t))
 	t.Run("none", func(t *testing.T) {

@@ -24,6 +24,7 @@ const pictures = "../../docs/pictures"
 // The README's screenshots are of the page as it is. Times differ, so the files are not compared, but taken anew by
 // -update.
 func TestPictures_ShowTheWholeHouse(t *testing.T) {
+	t.Parallel()
 	chromium(t)
 	readme, err := os.ReadFile("../../README.md")
 	require.NoError(t, err)

@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
-	"net/http"
 	"regexp"
 	"strings"
 	"sync"
@@ -20,7 +18,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"glasswatch/internal/lens"
-	"glasswatch/internal/lens/look"
 )
 
 const (
@@ -34,17 +31,8 @@ func serve(t *testing.T, options lens.Options) (address string) {
 	t.Helper()
 	l, err := lens.New(options)
 	require.NoError(t, err)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	server := &http.Server{Handler: &look.Guard{Token: token, Address: listener.Addr(), Next: l.Handler()}}
-	done := make(chan struct{})
-	go func() { defer close(done); _ = server.Serve(listener) }()
-	t.Cleanup(func() {
-		_ = server.Close()
-		<-done
-		l.Close()
-	})
-	return fmt.Sprintf("http://%s/?token=%s", listener.Addr(), token)
+	t.Cleanup(l.Close) // after the requests have ended
+	return serveHandler(t, l.Handler())
 }
 
 // tab is a window of the browser that looks at a lens.
@@ -61,8 +49,14 @@ type tab struct {
 // open opens a window on a lens of its own, at a place such as #/lessons.
 func open(t *testing.T, place string, before ...action) *tab {
 	t.Helper()
+	return openWith(t, lens.Options{}, place, before...)
+}
+
+func openWith(t *testing.T, options lens.Options, place string, before ...action) *tab {
+	t.Helper()
 	chromium(t) // or skip, before anything runs
-	return visit(t, serve(t, lens.Options{}), place, before...)
+	work(t)
+	return visit(t, serve(t, options), place, before...)
 }
 
 // action is done in a window.

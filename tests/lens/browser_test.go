@@ -28,6 +28,15 @@ var browser struct {
 	err  error
 }
 
+// working are the tests that drive a window. More at once would not be done sooner, and each would be slower.
+var working = make(chan struct{}, 5)
+
+// work waits for a test's turn. It ends with the test.
+func work(t *testing.T) {
+	working <- struct{}{}
+	t.Cleanup(func() { <-working })
+}
+
 // chromium returns the browser's context.
 func chromium(t *testing.T) context.Context {
 	t.Helper()

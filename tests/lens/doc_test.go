@@ -4,6 +4,7 @@
 //	go test ./tests/lens                             needs Chromium: apt-get install -y chromium
 //	go test ./tests/lens -run Lessons -lens.show     with a window that can be seen
 //	go test ./tests/lens -run Pictures -update       writes the pictures of the README anew
+//	go test ./tests/lens -run TestExport_Is -update  writes the example of an exported session anew
 //
 // A test fails if the page writes an error to the console or breaks its Content-Security-Policy. Without Chromium the
 // tests are skipped, unless GLASSWATCH_REQUIRE_CHROMIUM is set.

@@ -84,6 +84,7 @@ var anySession = rapid.Custom(func(t *rapid.T) lens.Session {
 })
 
 func TestReplay_TheSameSessionIsObservedTheSameTwice(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		s := anySession.Draw(rt, "session")
 		first, second := replayed(t, s), replayed(t, s)

@@ -161,25 +161,31 @@ func TestServe_ASessionInVirtualTime(t *testing.T) {
 }
 
 func TestServe_ThePageStandsOutsideOfTheBubble(t *testing.T) {
+	t.Parallel()
 	for _, queue := range []string{"inorder", "perkey"} {
-		s := lens.Session{Options: lens.Options{Queue: queue}}
-		s.Actions = []lens.Action{{Act: "apply", Body: []byte(applyWeb)}}
-		inBubble(t, s, func(b *bubble) {
-			c := replayClient{t, b.lens, b}
-			c.until(func(n now) bool { return n.State.Informers["ingresses"].Objects == 1 && n.rests() })
-			c.act("breakpoint", `{"at": "stored", "key": "default/web", "kind": "Service"}`)
-			c.act("delete", `{"kind": "Service", "key": "default/web"}`)
-			parked := c.until(func(n now) bool { return n.Gate.Hit != nil })
-			paces := b.paces.Load()
-			still := c.until(func(now) bool { return b.paces.Load() > paces+3 })
-			assert.InDelta(t, parked.Micros, still.Micros, 20_000, "time stands still while something is parked")
-			c.act("fault", `{"name": "fail", "on": true}`) // acts are done meanwhile
-			c.act("fault", `{"name": "fail"}`)
-			c.act("clear", `{}`)
-			c.act("run", `{}`)
-			c.until(func(n now) bool { return n.State.Informers["ingresses"].Objects == 0 && n.rests() })
-			c.act("reset", `{}`)
-			c.until(func(n now) bool { return n.World == 2 && n.State.Informers["services"].Objects == 1 })
+		t.Run(queue, func(t *testing.T) {
+			t.Parallel()
+			s := lens.Session{Options: lens.Options{Queue: queue}}
+			s.Actions = []lens.Action{{Act: "apply", Body: []byte(applyWeb)}}
+			inBubble(t, s, func(b *bubble) { isSteppedFromOutside(client{t, b.lens, b}, b) })
 		})
 	}
+}
+
+func isSteppedFromOutside(c client, b *bubble) {
+	c.t.Helper()
+	c.until(func(n now) bool { return n.State.Informers["ingresses"].Objects == 1 && n.rests() })
+	c.act("breakpoint", `{"at": "stored", "key": "default/web", "kind": "Service"}`)
+	c.act("delete", `{"kind": "Service", "key": "default/web"}`)
+	parked := c.until(func(n now) bool { return n.Gate.Hit != nil })
+	paces := b.paces.Load()
+	still := c.until(func(now) bool { return b.paces.Load() > paces+3 })
+	assert.InDelta(c.t, parked.Micros, still.Micros, 20_000, "time stands still while something is parked")
+	c.act("fault", `{"name": "fail", "on": true}`) // acts are done meanwhile
+	c.act("fault", `{"name": "fail"}`)
+	c.act("clear", `{}`)
+	c.act("run", `{}`)
+	c.until(func(n now) bool { return n.State.Informers["ingresses"].Objects == 0 && n.rests() })
+	c.act("reset", `{}`)
+	c.until(func(n now) bool { return n.World == 2 && n.State.Informers["services"].Objects == 1 })
 }

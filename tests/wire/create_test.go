@@ -187,6 +187,25 @@ var creations = group("create", []check{
 		s.post(s.path("configmaps"), "{metadata: {name: a}, data: {k: 1}}").fails(400, metav1.StatusReasonBadRequest,
 			`ConfigMap in version "v1" cannot be handled as a ConfigMap: json: cannot unmarshal number into Go struct field ConfigMap.data of type string`)
 	}},
+	{name: "all that is wrong with a service is told at once, but for its IP", run: func(t T, s *server) {
+		s.post(s.path("services"), "{metadata: {name: a}, spec: {type: None, ports: [{port: 0, protocol: WATER}]}}").
+			fails(422, metav1.StatusReasonInvalid, `Service "a" is invalid: [spec.ports[0].port: Invalid value: 0: must be between 1 and 65535, inclusive, `+
+				`spec.ports[0].protocol: Unsupported value: "WATER": supported values: "SCTP", "TCP", "UDP", spec.ports[0].targetPort: Invalid value: 0: `+
+				`must be between 1 and 65535, inclusive, spec.type: Unsupported value: "None": …`)
+		s.post(s.path("services"), "{metadata: {name: a}, spec: {type: None, clusterIP: nowhere, ports: [{port: 0}]}}").
+			fails(422, metav1.StatusReasonInvalid, `Service "a" is invalid: spec.clusterIPs[0]: Invalid value: "nowhere": must be a valid IP address, …`)
+	}},
+	{name: "more than a megabyte of data is 422", run: func(t T, s *server) {
+		const megabyte = 1 << 20
+		long, encoded := strings.Repeat("x", megabyte), strings.Repeat("xxxx", megabyte/3+1)
+		for _, data := range []string{"data: {k: " + long + ", l: x}", "binaryData: {k: " + encoded + "}"} {
+			s.post(s.path("configmaps"), "{metadata: {name: a}, "+data+"}").fails(422, metav1.StatusReasonInvalid,
+				`ConfigMap "a" is invalid: []: Too long: may not be more than 1048576 bytes`)
+		}
+		s.post(s.path("configmaps"), "{metadata: {name: a}, data: {k: "+long+"}}").want(201)
+		s.post(s.path("secrets"), "{metadata: {name: a}, stringData: {k: "+long+", l: x}}").fails(422, metav1.StatusReasonInvalid,
+			`Secret "a" is invalid: data: Too long: may not be more than 1048576 bytes`)
+	}},
 	{name: "nothing is created across namespaces", run: func(t T, s *server) {
 		s.post(all("configmaps"), "metadata: {name: a}").fails(405, metav1.StatusReasonMethodNotAllowed,
 			"the server does not allow this method on the requested resource")

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/stretchr/testify/require"
@@ -134,5 +135,13 @@ var status = group("status", []check{
 		s.patch(s.path("pods", "a"), mergePatch, "metadata: {labels: {x: z}}").want(200)
 		s.do("PUT", s.path("pods", "a", "status"), string(made.body)).fails(409, metav1.StatusReasonConflict,
 			`Operation cannot be fulfilled on pods "a": `+modified)
+	}},
+	{name: "a deployment keeps its selector", run: func(t T, s *server) {
+		const deployment = "{metadata: {name: a}, spec: {replicas: 0, selector: {matchLabels: {a: %[1]s}}, " +
+			"template: {metadata: {labels: {a: %[1]s}}, spec: {containers: [{name: c, image: i}]}}}}"
+		s.post(s.path("deployments"), fmt.Sprintf(deployment, "b")).want(201)
+		s.put(s.path("deployments", "a"), fmt.Sprintf(deployment, "b")).want(200)
+		s.put(s.path("deployments", "a"), fmt.Sprintf(deployment, "c")).fails(422, metav1.StatusReasonInvalid,
+			`Deployment.apps "a" is invalid: spec.selector: Invalid value: {"matchLabels":{"a":"c"}}: field is immutable`)
 	}},
 })

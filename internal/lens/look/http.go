@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
@@ -75,9 +76,12 @@ var (
 // codeOf is the HTTP status of an error of an act.
 func codeOf(err error) (code int, reason string) {
 	var status apierrors.APIStatus
+	var noAnswer *url.Error // of an HTTP client
 	switch {
 	case errors.As(err, &status):
 		return int(status.Status().Code), string(status.Status().Reason)
+	case errors.As(err, &noAnswer):
+		return http.StatusServiceUnavailable, "ServiceUnavailable"
 	case errors.Is(err, ErrUnknown):
 		return http.StatusNotFound, "NotFound"
 	case errors.Is(err, ErrBadBody):

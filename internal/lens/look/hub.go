@@ -76,12 +76,12 @@ func (h *Hub) Report(events ...Event) {
 	if len(events) == 0 || h.muted.Load() {
 		return
 	}
-	now := time.Now()
 	h.mu.Lock()
+	now := time.Since(h.began)
 	batch := h.next
 	for i := range events {
 		e := &events[i]
-		e.Seq, e.Micros = h.next, now.Sub(h.began).Microseconds()
+		e.Seq, e.Micros = h.next, now.Microseconds()
 		if len(events) > 1 {
 			e.Batch, e.N = batch, len(events)
 		}

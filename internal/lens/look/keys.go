@@ -31,15 +31,15 @@ type keySet = map[string]bool
 // ends. A key counts as done when it is forgotten or put off, a moment before the controller says Done.
 type keyStates struct {
 	ready, processing, dirty keySet
-	delayed                  map[string]time.Time
-	retries                  map[string]int // failures since the key was forgotten
+	delayed                  map[string]time.Duration // when it is over, since the world began
+	retries                  map[string]int           // failures since the key was forgotten
 }
 
 func newKeyStates() keyStates {
-	return keyStates{keySet{}, keySet{}, keySet{}, map[string]time.Time{}, map[string]int{}}
+	return keyStates{keySet{}, keySet{}, keySet{}, map[string]time.Duration{}, map[string]int{}}
 }
 
-func (k *keyStates) note(e *Event, now time.Time) {
+func (k *keyStates) note(e *Event, now time.Duration) {
 	switch e.At {
 	case Taken:
 		k.expire(now)
@@ -66,8 +66,8 @@ func (k *keyStates) note(e *Event, now time.Time) {
 		k.add(e.Key)
 		return
 	}
-	due := now.Add(time.Duration(e.Delay) * time.Microsecond)
-	if was, found := k.delayed[e.Key]; !found || due.Before(was) {
+	due := now + time.Duration(e.Delay)*time.Microsecond
+	if was, found := k.delayed[e.Key]; !found || due < was {
 		k.delayed[e.Key] = due
 	}
 }
@@ -81,9 +81,9 @@ func (k *keyStates) add(key string) {
 }
 
 // expire adds the keys whose delay is over.
-func (k *keyStates) expire(now time.Time) {
+func (k *keyStates) expire(now time.Duration) {
 	for key, due := range k.delayed {
-		if !now.Before(due) {
+		if due <= now {
 			delete(k.delayed, key)
 			k.add(key)
 		}
@@ -94,13 +94,13 @@ func (h *Hub) workqueue() WorkqueueState {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	k := &h.keys
-	k.expire(time.Now())
+	k.expire(time.Since(h.began))
 	s := WorkqueueState{
 		Ready: firstKeys(k.ready), Processing: firstKeys(k.processing), Dirty: firstKeys(k.dirty),
 		Delayed: []Delayed{}, DelayedN: len(k.delayed), Retries: map[string]int{},
 	}
 	for key, due := range k.delayed {
-		s.Delayed = append(s.Delayed, Delayed{key, due.Sub(h.began).Microseconds()})
+		s.Delayed = append(s.Delayed, Delayed{key, due.Microseconds()})
 	}
 	slices.SortFunc(s.Delayed, func(a, b Delayed) int {
 		return cmp.Or(cmp.Compare(a.Due, b.Due), cmp.Compare(a.Key, b.Key))

@@ -30,7 +30,7 @@ func (h *Hub) stream(w http.ResponseWriter, r *http.Request) {
 		changes, before := h.Changes(), seq
 		event, message := "tick", any(nil)
 		if view, world := h.now(); world == number {
-			tick := view.complete(h, h.since(seq, math.MaxUint64, follow))
+			tick := view.news(h, seq, math.MaxUint64, follow)
 			seq, message = tick.Seq, tick
 		} else {
 			first := h.Snapshot()

@@ -54,17 +54,18 @@ func (h *Hub) Snapshot() Snapshot {
 	for resource, in := range v.Informers {
 		contents[resource] = in.contents()
 	}
-	return Snapshot{v.complete(h, h.since(0, tickMost, nil)), world, v.Options, v.Can, v.Note, contents}
+	return Snapshot{v.news(h, 0, tickMost, nil), world, v.Options, v.Can, v.Note, contents}
 }
 
-// complete asks the layers how they are.
-func (v *View) complete(h *Hub, n News) News {
-	n.Faults = map[string]Fault{}
-	n.State = ViewState{Informers: map[string]InformerState{}, Workqueue: h.workqueue()}
-	n.State.Workqueue.Len, n.State.Workqueue.Workers = v.Loop.Len(), v.Workers
+// news asks the layers how they are, and then for what came after seq: whatever the state shows has its event.
+func (v *View) news(h *Hub, seq, last uint64, follow map[string]bool) News {
+	state := ViewState{Informers: map[string]InformerState{}, Workqueue: h.workqueue()}
+	state.Workqueue.Len, state.Workqueue.Workers = v.Loop.Len(), v.Workers
 	for resource, in := range v.Informers {
-		n.State.Informers[resource] = in.state(h)
+		state.Informers[resource] = in.state(h)
 	}
+	n := h.since(seq, last, follow)
+	n.State, n.Faults = state, map[string]Fault{}
 	if v.Add != nil {
 		v.Add(&n)
 	}

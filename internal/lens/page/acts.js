@@ -1,4 +1,5 @@
 // Act: objects are created, changed and deleted, one by one or in a storm, and the world begins anew.
+import { allows, kinds } from './fold.js';
 import { html, useState } from './ui.js';
 import { Choice, Field, Refusal, Section, useAct } from './parts.js';
 
@@ -27,38 +28,40 @@ export function Acts({ view, lens, words }) {
   const { run, error, done, busy } = useAct(lens);
   const [example, setExample] = useState('create');
   const [yaml, setYaml] = useState(examples.create);
-  const [kind, setKind] = useState('Service');
+  const [picked, setKind] = useState('');
+  const all = kinds(view);
+  const kind = all.includes(picked) ? picked : all[0] ?? '';
   const [key, setKey] = useState('default/web');
   const pick = (name) => {
     setExample(name);
     setYaml(examples[name]);
   };
-  return html`<${Section} title=${words.act} name="act">
-    <form onSubmit=${(e) => { e.preventDefault(); run('apply', { yaml }); }}>
+  return html`<${Section} title=${words.act} name="act" acts=${['apply', 'delete']} view=${view} words=${words}>
+    ${allows(view, 'apply') && html`<form onSubmit=${(e) => { e.preventDefault(); run('apply', { yaml }); }}>
       <${Choice} label=${words.example} value=${example} set=${pick} data-test="example"
         choices=${Object.keys(examples).map((name) => [name, words.examples[name]])} />
       <label class="field"><span>YAML</span><textarea rows="11" spellcheck="false" data-test="yaml" value=${yaml}
         onInput=${(e) => setYaml(e.target.value)} /></label>
       <button data-test="apply" disabled=${busy}>${words.apply}</button>
-    </form>
-    <form class="line" onSubmit=${(e) => { e.preventDefault(); run('delete', { kind, key }); }}>
+    </form>`}
+    ${allows(view, 'delete') && html`<form class="line" onSubmit=${(e) => { e.preventDefault(); run('delete', { kind, key }); }}>
       <${Choice} label=${words.kind} value=${kind} set=${setKind} data-test="delete-kind"
-        choices=${[['Service', 'Service'], ['Ingress', 'Ingress']]} />
+        choices=${all.map((name) => [name, name])} />
       <${Field} label=${words.key} value=${key} set=${setKey} required data-test="delete-key" />
       ${view.chosen && view.chosen !== key && html`<button type="button" class="small" onClick=${() => setKey(view.chosen)}
         >${words.useChosen}</button>`}
       <button data-test="delete" disabled=${busy}>${words.delete}</button>
-    </form>
+    </form>`}
     <${Refusal} error=${error} />
     <p role="status" data-test="done">${done && (done.applied ? words.applied(done.applied) : words.done)}</p>
   <//>`;
 }
 
-export function Storm({ lens, words }) {
+export function Storm({ view, lens, words }) {
   const { run, error } = useAct(lens);
   const [values, setValues] = useState({ objects: '1000', changes: '5000', per_second: '500' });
   const numbers = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, Number(value)]));
-  return html`<${Section} title=${words.storm} name="storm-section" open=${false}>
+  return html`<${Section} title=${words.storm} name="storm-section" open=${false} acts=${['storm']} view=${view} words=${words}>
     <form class="line" onSubmit=${(e) => { e.preventDefault(); run('storm', numbers); }}>
       ${Object.keys(values).map((name) => html`<${Field} key=${name} label=${words.storms[name]}
         type="number" min="0" max="1000000" value=${values[name]} set=${(value) => setValues({ ...values, [name]: value })} data-test=${'storm-' + name} />`)}
@@ -80,7 +83,7 @@ export function World({ view, lens, words }) {
       bookmark_ms: Number(options.bookmark), paged: options.lists === 'paged', beside: !!view.options.beside,
     });
   };
-  return html`<${Section} title=${words.world} name="world" open=${false}>
+  return html`<${Section} title=${words.world} name="world" open=${false} acts=${['reset']} view=${view} words=${words}>
     <p>${words.worldIs(view.options)}</p>
     <form class="line" onSubmit=${reset}>
       <${Choice} label=${words.queue} value=${options.queue} set=${set('queue')} data-test="reset-queue"
@@ -96,6 +99,5 @@ export function World({ view, lens, words }) {
       <button data-test="reset">${words.reset}</button>
     </form>
     <${Refusal} error=${error} />
-    <p><a href="api/session" download="lens-session.json">${words.session}</a></p>
   <//>`;
 }

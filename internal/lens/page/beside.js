@@ -1,8 +1,9 @@
 // Beside client-go: what its informers and ours were sent and told of the chosen object, both stores, and the first
 // difference.
 import { beside } from './connection.js';
+import { allows } from './fold.js';
 import { html, useEffect, useRef, useState } from './ui.js';
-import { Field, Key, Refusal, useAct } from './parts.js';
+import { Cannot, Field, Key, Refusal, useAct } from './parts.js';
 
 const askEvery = 500; // milliseconds, at least, between two questions
 const sides = [0, 1]; // ours, client-go's
@@ -13,8 +14,9 @@ export function Beside(props) {
   const report = useReport(view);
   return html`<section class="beside" aria-labelledby="beside-title" data-test="beside"><h2 id="beside-title">${words.beside}</h2>
     <p>${words.besideDoes}</p>
-    <p><button type="button" aria-pressed=${!!view.beside} disabled=${busy} data-test="beside-on"
-      onClick=${() => run('beside', { on: !view.beside })}>${words.besideOn}</button> ${words.besideBegins}</p>
+    ${allows(view, 'beside') ? html`<p><button type="button" aria-pressed=${!!view.beside} disabled=${busy} data-test="beside-on"
+      onClick=${() => run('beside', { on: !view.beside })}>${words.besideOn}</button> ${words.besideBegins}</p>`
+      : html`<${Cannot} name="beside" words=${words} />`}
     <${Refusal} error=${error} />
     <${Verdict} ...${props} first=${report?.first} />
     ${report && html`<${Search} ...${props} />

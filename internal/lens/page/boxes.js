@@ -8,6 +8,9 @@ const informers = (view) => Object.entries(view.state.informers).sort();
 
 function ApiServer({ view, words }) {
   const { server } = view.state;
+  if (!server) {
+    return html`<p data-test="server-elsewhere">${words.elsewhere}</p>`;
+  }
   return html`<p class=${server.up ? 'good' : 'bad'} data-test="server-up">${server.up ? words.up : words.down}</p>
     <p>${words.revision} <b>${server.revision}</b> · ${words.watches} <b>${server.watches}</b></p>`;
 }
@@ -84,7 +87,7 @@ function Indexer(props) {
 }
 
 function Handlers({ view, words }) {
-  const rows = informers(view).flatMap(([name, { kind, handlers }]) => handlers.map((h) => ({ name, kind, ...h })));
+  const rows = informers(view).flatMap(([name, { kind, handlers }]) => (handlers ?? []).map((h) => ({ name, kind, ...h })));
   const slowest = rows.reduce((most, h) => (h.Depth > (most?.Depth ?? 0) ? h : most), null);
   return html`<table>
     <thead><tr>
@@ -99,9 +102,12 @@ function Handlers({ view, words }) {
 
 function WorkQueue({ view, words, choose }) {
   const queue = view.state.workqueue;
+  if (!queue) {
+    return html`<p class="none" data-test="no-queue">${words.noQueue}</p>`;
+  }
   const rest = { view, choose, words };
   const retries = Object.entries(queue.retries ?? {});
-  const delayed = queue.delayed.slice(0, mostRows);
+  const delayed = (queue.delayed ?? []).slice(0, mostRows);
   return html`<dl class="queue">
     <dt>${words.ready} <b data-test="queue-ready">${words.number(queue.len)}</b></dt>
     <dd><${Keys} keys=${queue.ready ?? []} n=${queue.len} ...${rest} /></dd>
@@ -121,9 +127,12 @@ function WorkQueue({ view, words, choose }) {
 }
 
 function Controller({ view, words, choose }) {
+  if (!view.state.workqueue) {
+    return html`<p class="none">${words.noQueue}</p>`;
+  }
   const { workers, processing } = view.state.workqueue;
   const reconciled = view.latest.reconciled?.[''];
-  const written = view.latest.written?.Ingress;
+  const [written] = Object.values(view.latest.written ?? {}).sort((a, b) => b.seq - a.seq);
   return html`
     <p>${words.workers} <b>${workers}</b>, ${words.busy} <b>${(processing ?? []).length}</b></p>
     <p>${words.lastReconcile}: ${!reconciled && words.none}${reconciled && html`

@@ -77,10 +77,21 @@ async function answerOf(response) {
   return body;
 }
 
-// act does something: see "What can be done" in PROTOCOL.md.
+// act does something: see "What can be done" in PROTOCOL.md. A body that is a text is sent as it is.
 export async function act(name, body = {}) {
-  const request = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) };
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  const request = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: text };
   return answerOf(await fetch('act/' + name, request));
+}
+
+// file returns what an address answers as a file, with the name that the server gives it, or another.
+export async function file(address, otherwise) {
+  const response = await fetch(address);
+  if (!response.ok) {
+    return answerOf(response); // throws
+  }
+  const named = /filename="([^"]+)"/.exec(response.headers.get('Content-Disposition') ?? '');
+  return { name: named?.[1] ?? otherwise, blob: await response.blob() };
 }
 
 // journey returns the events of a key that the server still has, with their causes.

@@ -1,4 +1,5 @@
 // Break: each fault with its parameters, to be switched on and off.
+import { allows } from './fold.js';
 import { html, useState } from './ui.js';
 import { Choice, Field, Refusal, Section, useAct } from './parts.js';
 
@@ -11,12 +12,12 @@ const once = ['compact', 'expire'];
 
 export function Faults({ view, lens, words }) {
   const { run, error } = useAct(lens);
-  return html`<${Section} title=${words.break} name="break">
-    <ul class="faults">${Object.keys(faults).map((name) => html`<${Fault} key=${name} name=${name} on=${view.faults[name]}
-      run=${run} view=${view} words=${words} />`)}</ul>
+  return html`<${Section} title=${words.break} name="break" acts=${['fault', 'mute']} view=${view} words=${words}>
+    ${allows(view, 'fault') && html`<ul class="faults">${Object.keys(faults).map((name) => html`<${Fault} key=${name} name=${name} on=${view.faults[name]}
+      run=${run} view=${view} words=${words} />`)}</ul>`}
     <${Refusal} error=${error} />
-    <p><button type="button" aria-pressed=${view.gate.muted} data-test="mute"
-      onClick=${() => run('mute', { on: !view.gate.muted })}>${words.mute}</button> ${words.muteDoes}</p>
+    ${allows(view, 'mute') && html`<p><button type="button" aria-pressed=${view.gate.muted} data-test="mute"
+      onClick=${() => run('mute', { on: !view.gate.muted })}>${words.mute}</button> ${words.muteDoes}</p>`}
   <//>`;
 }
 
@@ -40,6 +41,6 @@ function Fault({ name, on, run, view, words }) {
 }
 
 function handlerNames({ state }) {
-  const handlers = Object.values(state?.informers ?? {}).flatMap((informer) => informer.handlers);
+  const handlers = Object.values(state?.informers ?? {}).flatMap((informer) => informer.handlers ?? []);
   return [...new Set(handlers.map((h) => h.Name))];
 }

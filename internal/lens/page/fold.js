@@ -11,6 +11,8 @@ export const start = () => ({
   connected: false,
   world: 0, // counts resets
   options: {}, // of the world
+  can: null, // the names of the acts that this world allows; null is all
+  note: '', // what is to be known before one steps: lease, or nothing
   seq: 0, // of the newest event
   before: 0, // the same before the newest message that brought events
   us: 0, // microseconds since the world began, at the newest message
@@ -65,7 +67,9 @@ function snapshot(view, { data, at }) {
     ...whole(view, data, at),
     connected: true,
     world: data.world,
-    options: data.options,
+    options: data.options ?? {},
+    can: data.can ?? null,
+    note: data.note ?? '',
     before: data.seq,
     moved: {},
     pulse: same ? view.pulse : {},
@@ -83,7 +87,7 @@ function snapshot(view, { data, at }) {
 
 function tick(view, { data, at }) {
   const next = { ...view, ...whole(view, data, at), ...movement(view, data) };
-  next.leftOut += data.left_out;
+  next.leftOut += data.left_out ?? 0;
   next.sampled = data.left_out > 0;
   if (data.events.length > 0) {
     next.events = [...view.events, ...data.events].slice(-keepEvents);
@@ -101,7 +105,7 @@ function tick(view, { data, at }) {
 // that show nothing else are then not rendered again.
 const whole = (view, data, at) => ({
   seq: data.seq, us: data.us, at, counts: data.counts, state: data.state,
-  gate: kept(view.gate, data.gate), faults: kept(view.faults, data.faults),
+  gate: kept(view.gate, data.gate), faults: kept(view.faults, data.faults ?? {}),
   beside: kept(view.beside, data.beside ?? null),
 });
 
@@ -130,6 +134,12 @@ function latest(before, events) {
   return after;
 }
 
+// allows reports whether an act can be done in the view's world.
+export const allows = ({ can }, act) => can === null || can.includes(act);
+
+// kinds are those of the informers, in an order that stays.
+export const kinds = ({ state }) => Object.entries(state?.informers ?? {}).sort().reverse().map(([, { kind }]) => kind);
+
 // total adds up the counts of all kinds.
 export function total(kinds) {
   return Object.values(kinds ?? {}).reduce((sum, n) => sum + n, 0);
@@ -148,8 +158,8 @@ function joined(first, second) {
 function stores(contents) {
   const result = {};
   for (const [name, store] of Object.entries(contents ?? {})) {
-    const objects = Object.fromEntries(store.store.map(({ key, rv }) => [key, rv]));
-    result[name] = { objects, indices: store.indices };
+    const objects = Object.fromEntries((store.store ?? []).map(({ key, rv }) => [key, rv]));
+    result[name] = { objects, indices: store.indices ?? {} };
   }
   return result;
 }

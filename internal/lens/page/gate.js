@@ -1,20 +1,26 @@
 // Step: the gate that holds observers back, and the breakpoints that shut it.
+import { allows } from './fold.js';
 import { html, useState } from './ui.js';
-import { Choice, Field, Refusal, Section, useAct } from './parts.js';
+import { Cannot, Choice, Field, Refusal, Section, useAct } from './parts.js';
 
 // Gate is the toolbar that is always in reach.
 export function Gate({ view, lens, words }) {
   const { run, error } = useAct(lens);
   const { mode, key, parked, hit } = view.gate;
   const paused = mode === 'step';
+  const all = ['pause', 'step', 'run'].every((act) => allows(view, act));
   return html`<section class="gate" aria-label=${words.step}>
-    <${Button} name="pause" off=${paused && !key} onClick=${() => run('pause')}>${words.pauseAll}<//>
-    <${Button} name="pause-key" off=${!view.chosen || (paused && key === view.chosen)}
-      onClick=${() => run('pause', { key: view.chosen })}>${words.pauseKey}<//>
-    <${Button} name="step" off=${parked.length === 0} onClick=${() => run('step')}>${words.stepOne}<//>
-    <${Button} name="run" off=${!paused && parked.length === 0} onClick=${() => run('run')}>${words.run}<//>
+    ${allows(view, 'pause') && html`<${Button} name="pause" off=${paused && !key} onClick=${() => run('pause')}>${words.pauseAll}<//>
+      <${Button} name="pause-key" off=${!view.chosen || (paused && key === view.chosen)}
+        onClick=${() => run('pause', { key: view.chosen })}>${words.pauseKey}<//>`}
+    ${allows(view, 'step') && html`<${Button} name="step" off=${parked.length === 0}
+      onClick=${() => run('step')}>${words.stepOne}<//>`}
+    ${allows(view, 'run') && html`<${Button} name="run" off=${!paused && parked.length === 0}
+      onClick=${() => run('run')}>${words.run}<//>`}
     <span data-test="mode" role="status">${paused ? words.isPaused(key, parked.length) : words.running}
       ${hit && ' ' + words.hit(hit)}${view.gate.muted && ' ' + words.muted}</span>
+    ${view.note && html`<p class="does" data-test="note">${words.notes[view.note]}</p>`}
+    ${!all && html`<${Cannot} name="gate" words=${words} />`}
     <${Refusal} error=${error} />
   </section>`;
 }
@@ -45,7 +51,7 @@ export function Breakpoints({ view, lens, words }) {
     run('breakpoint', forms[form].body(values));
   };
   const has = (name) => forms[form].fields.includes(name);
-  return html`<${Section} title=${words.breakpoints} name="breakpoints">
+  return html`<${Section} title=${words.breakpoints} name="breakpoints" acts=${['breakpoint']} view=${view} words=${words}>
     <form onSubmit=${add}>
       <${Choice} label=${words.stopWhen} value=${form} set=${setForm} data-test="breakpoint-form"
         choices=${Object.keys(forms).map((f) => [f, words.forms[f]])} />

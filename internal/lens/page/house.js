@@ -1,7 +1,7 @@
 // The house: a box for each layer, in the order in which a change passes them. A box is lit if the newest message brought
 // an event of it, and a dot passes into it if the newest message brought an event at the boundary before it.
 import { html } from './ui.js';
-import { total } from './fold.js';
+import { allows, total } from './fold.js';
 import { boxAt, boxes } from './places.js';
 import { inside } from './boxes.js';
 import { CopyButton, useAct, useSlowly } from './parts.js';
@@ -57,8 +57,8 @@ function Held({ box, view, lens, words }) {
   const { run } = useAct(lens);
   const mine = view.gate.parked.filter((p) => boxAt[p.at] === box.id);
   return mine.length > 0 && html`<ul class="held" data-test=${'parked-' + box.id}>${mine.map((p) => html`<li key=${p.seq}>
-    ${words.held(p)} <button type="button" class="small" onClick=${() => run('step', { seq: p.seq })}>${words.letGo}</button>
-  </li>`)}</ul>`;
+    ${words.held(p)} ${allows(view, 'step') && html`<button type="button" class="small"
+      onClick=${() => run('step', { seq: p.seq })}>${words.letGo}</button>`}</li>`)}</ul>`;
 }
 
 function Code({ code, words }) {

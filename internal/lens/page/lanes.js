@@ -1,5 +1,6 @@
 // Lanes over time, one a layer, drawn on a canvas. The table beside it says the same to a keyboard and a screen reader.
 import { html, useEffect, useRef, useState } from './ui.js';
+import { kinds } from './fold.js';
 import { boxAt, boxes } from './places.js';
 
 const laneHeight = 24;
@@ -7,6 +8,13 @@ const labelWidth = 86;
 const columnWidth = 14; // of an event, in the order of events
 const radius = 4;
 const laneOf = Object.fromEntries(boxes.map(({ id }, i) => [id, i]));
+// The marks of the informers' kinds, one after another. Each has a sign for the legend, and draws itself around a place.
+const marks = [
+  { sign: '●', draw: (c, x, y) => c.arc(x, y, radius, 0, 2 * Math.PI) },
+  { sign: '■', draw: (c, x, y) => c.rect(x - radius, y - radius, 2 * radius, 2 * radius) },
+  { sign: '▲', draw: (c, x, y) => polygon(c, [x, y - radius - 1], [x + radius + 1, y + radius], [x - radius - 1, y + radius]) },
+  { sign: '▬', draw: (c, x, y) => c.rect(x - radius - 1, y - radius / 2, 2 * radius + 2, radius) },
+];
 const spans = [1, 10, 100, 1000, 10000, 60000]; // milliseconds that are seen at once
 
 // Lanes shows events, oldest first. If line is set, they are one object's, and a line joins them.
@@ -29,7 +37,8 @@ export function Lanes({ events, line, view, dispatch, words, pick }) {
     observer.observe(canvas.current.parentElement);
     return () => observer.disconnect();
   }, []);
-  useEffect(() => draw(canvas.current, width, events, x, line, words));
+  const all = kinds(view);
+  useEffect(() => draw(canvas.current, width, events, x, { line, words, all }));
 
   const hold = (on) => {
     setBack(0);
@@ -55,7 +64,7 @@ export function Lanes({ events, line, view, dispatch, words, pick }) {
     </div>
     <div class="lanes"><canvas ref=${canvas} role="img" data-test="lanes" data-events=${events.length}
       aria-label=${words.lanesLabel(events.length)} onClick=${click}></canvas></div>
-    <p class="legend">${words.legend}</p>`;
+    <p class="legend" data-test="legend">${words.legend(all.map((kind, i) => `${marks[i % marks.length].sign} ${kind}`).join('  '))}</p>`;
 }
 
 function nearest(events, x, left, top) {
@@ -77,13 +86,13 @@ const colors = new Map();
 function colorsOf(element) {
   if (!colors.has(dark.matches)) {
     const style = getComputedStyle(element);
-    const names = ['page', 'panel', 'text', 'muted', 'bad', 'service', 'ingress', 'other'];
+    const names = ['page', 'panel', 'text', 'muted', 'bad', 'kind0', 'kind1', 'kind2', 'other'];
     colors.set(dark.matches, Object.fromEntries(names.map((name) => [name, style.getPropertyValue('--' + name)])));
   }
   return colors.get(dark.matches);
 }
 
-function draw(canvas, width, events, x, line, words) {
+function draw(canvas, width, events, x, { line, words, all }) {
   if (width === 0) {
     return;
   }
@@ -121,29 +130,28 @@ function draw(canvas, width, events, x, line, words) {
     points.forEach(([left, top]) => c.lineTo(left, top));
     c.stroke();
   }
-  const colorOf = { Service: color.service, Ingress: color.ingress };
   for (const [left, top, e] of points) {
-    c.fillStyle = e.error ? color.bad : colorOf[e.kind] ?? color.other;
-    mark(c, left, top, e);
+    const kind = all.indexOf(e.kind);
+    c.fillStyle = e.error ? color.bad : color['kind' + kind] ?? color.other;
+    c.beginPath();
+    mark(c, left, top, e, kind);
+    c.fill();
   }
 }
 
-// mark draws a disc for an event of a Service, a square for one of an Ingress, a diamond for a bare key, and a cross for a
-// tombstone.
-function mark(c, left, top, e) {
-  c.beginPath();
+// mark draws the mark of an informer's kind, a cross for a tombstone, and a diamond for all else, such as a bare key.
+function mark(c, x, y, e, kind) {
   if (e.tombstone) {
-    c.rect(left - 1, top - radius - 2, 2, 2 * radius + 4);
-    c.rect(left - radius, top - radius, 2 * radius, 2);
-  } else if (e.kind === 'Service') {
-    c.arc(left, top, radius, 0, 2 * Math.PI);
-  } else if (e.kind === 'Ingress') {
-    c.rect(left - radius, top - radius, 2 * radius, 2 * radius);
+    c.rect(x - 1, y - radius - 2, 2, 2 * radius + 4);
+    c.rect(x - radius, y - radius, 2 * radius, 2);
+  } else if (kind >= 0) {
+    marks[kind % marks.length].draw(c, x, y);
   } else {
-    c.moveTo(left, top - radius - 1);
-    c.lineTo(left + radius + 1, top);
-    c.lineTo(left, top + radius + 1);
-    c.lineTo(left - radius - 1, top);
+    polygon(c, [x, y - radius - 1], [x + radius + 1, y], [x, y + radius + 1], [x - radius - 1, y]);
   }
-  c.fill();
+}
+
+function polygon(c, first, ...others) {
+  c.moveTo(...first);
+  others.forEach((point) => c.lineTo(...point));
 }

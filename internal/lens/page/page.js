@@ -1,4 +1,5 @@
 // The page's parts, from top to bottom.
+import { allows, kinds } from './fold.js';
 import { html, useMemo } from './ui.js';
 import { House } from './house.js';
 import { Journey } from './journey.js';
@@ -6,6 +7,8 @@ import { Beside } from './beside.js';
 import { Breakpoints, Gate } from './gate.js';
 import { Acts, Storm, World } from './acts.js';
 import { Faults } from './faults.js';
+import { Sessions } from './sessions.js';
+import { Cannot } from './parts.js';
 
 export default function Page(props) {
   const { view, lens, words, Lessons } = props;
@@ -13,16 +16,17 @@ export default function Page(props) {
   const inBeside = view.path.startsWith('/beside');
   // What people act with does not change with each event.
   const side = useMemo(() => html`<${Acts} ...${props} /><${Breakpoints} ...${props} /><${Faults} ...${props} />
-    <${Storm} ...${props} /><${World} ...${props} />`,
-  [view.gate, view.faults, view.chosen, view.options, view.lang, view.connected]);
+    <${Storm} ...${props} /><${Sessions} ...${props} /><${World} ...${props} />`,
+  [view.gate, view.faults, view.chosen, view.options, view.can, view.lang, view.connected, kinds(view).join()]);
   return html`
     <${Header} ...${props} />
     <${Gate} ...${props} />
     <div class=${'columns' + (inLessons ? ' in-lesson' : '')}>
       <main>${inBeside ? html`<${Beside} ...${props} />` : html`<${House} ...${props} /><${Journey} ...${props} />`}</main>
       <div class="right">
-        ${inLessons && html`<aside class="lesson" aria-label=${words.lessons} data-test="lesson"><${Lessons} lens=${lens}
-          lang=${view.lang} path=${view.path} view=${view} /></aside>`}
+        ${inLessons && html`<aside class="lesson" aria-label=${words.lessons} data-test="lesson">${allows(view, 'reset')
+          ? html`<${Lessons} lens=${lens} lang=${view.lang} path=${view.path} view=${view} />`
+          : html`<${Cannot} name="lesson" words=${words} />`}</aside>`}
         <aside class="side" aria-label=${words.side}>${side}</aside>
       </div>
     </div>`;

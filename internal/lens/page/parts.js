@@ -1,4 +1,5 @@
 // Small components that the others are made of.
+import { allows } from './fold.js';
 import { html, useEffect, useRef, useState } from './ui.js';
 
 // Key shows a key, and chooses it.
@@ -39,13 +40,14 @@ export function Countdown({ due, view, words }) {
   return html`<span class="countdown">${words.seconds(Math.max(0, left))}</span>`;
 }
 
-// useAct returns do(name, body), which does something and keeps the server's refusal in error and its answer in done.
+// useAct returns run(name, body), which does something and keeps the server's refusal in error and its answer in done,
+// and attempt(f), which does so with what f asks of the server.
 export function useAct(lens) {
   const [state, setState] = useState({ error: null, done: null, busy: false });
-  const run = async (name, body) => {
+  const attempt = async (f) => {
     setState({ error: null, done: null, busy: true });
     try {
-      const done = await lens.act(name, body);
+      const done = await f();
       setState({ error: null, done, busy: false });
       return done;
     } catch (error) {
@@ -53,7 +55,7 @@ export function useAct(lens) {
       return null;
     }
   };
-  return { ...state, run };
+  return { ...state, attempt, run: (name, body) => attempt(() => lens.act(name, body)) };
 }
 
 // Refusal shows why an act was refused.
@@ -75,9 +77,18 @@ export function Choice({ label, value, set, choices, ...rest }) {
   </select></label>`;
 }
 
-// Section is a part of the side panel that can be folded away.
-export function Section({ title, name, open = true, children }) {
-  return html`<details class="section" open=${open} data-test=${name}><summary><h2>${title}</h2></summary>${children}</details>`;
+// Section is a part of the side panel that can be folded away, with what is to be done by some acts. If the world allows
+// none of them, only the reason stands there.
+export function Section({ title, name, open = true, acts, view, words, children }) {
+  const allowed = acts.filter((act) => allows(view, act)).length;
+  return html`<details class="section" open=${open} data-test=${name}><summary data-test=${name + '-title'}><h2>${title}</h2></summary>
+    ${allowed > 0 && children}
+    ${allowed < acts.length && html`<${Cannot} name=${name} words=${words} />`}</details>`;
+}
+
+// Cannot says why something cannot be done in this world.
+export function Cannot({ name, words }) {
+  return html`<p class="does" data-test=${name + '-cannot'}>${words.cannot}</p>`;
 }
 
 const slowly = 500; // milliseconds

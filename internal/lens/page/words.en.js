@@ -1,5 +1,5 @@
 // English.
-const number = (n) => n.toLocaleString('en');
+const number = (n = 0) => n.toLocaleString('en');
 
 export const en = {
   number,
@@ -15,6 +15,9 @@ export const en = {
   side: 'Act, stop and break',
   about: 'What it does, and where',
   none: 'none',
+  noQueue: 'There is no controller here.',
+  cannot: 'Not possible here. A cluster is changed only with --write, a program is stepped only with --lens-step, and neither is broken.',
+  notes: { lease: 'A leader that is held back may lose its Lease.' },
   more: (n) => `and ${number(n)} more`,
   copy: 'copy',
   copied: 'copied',
@@ -42,6 +45,7 @@ export const en = {
   up: 'up',
   down: 'down',
   revision: 'revision',
+  elsewhere: 'It runs elsewhere.',
   watches: 'watches',
   fromVersion: (rv) => `from ${rv}`,
   noAnswer: 'no answer',
@@ -111,6 +115,13 @@ export const en = {
   storms: { objects: 'objects', changes: 'changes', per_second: 'per second' },
   startStorm: 'Start',
   endStorm: 'Stop',
+  sessions: 'Session',
+  sessionIs: 'A session is what was done in this world. Played again, it gives each object the same events. The test does so in virtual time.',
+  saveSession: 'Save this session',
+  saveTest: 'As a Go test',
+  playSession: 'Play a session: a new world begins, in which it is done again',
+  saved: (name) => `Saved as ${name}.`,
+  plays: 'It plays in a new world.',
   world: 'Start again',
   worldIs: (o) => `Now: queue ${o.queue}, ${o.workers} workers, resync ${o.resync_ms ? `every ${o.resync_ms} ms` : 'off'}.`,
   queue: 'queue',
@@ -122,7 +133,6 @@ export const en = {
   resyncMs: 'resync, ms (0: off)',
   bookmarkMs: 'bookmarks, ms (0: 20 s)',
   reset: 'Start an empty world',
-  session: 'Download what was done so far',
 
   break: 'Break',
   allHandlers: 'all',
@@ -153,7 +163,7 @@ export const en = {
   span: 'span',
   scroll: 'back and forth',
   lanesLabel: (n) => `Lanes, one a layer, with ${n} events. The table below has the same.`,
-  legend: '● Service  ■ Ingress  ◆ key or request  ✝ tombstone; red: an error. Click an event to choose its object.',
+  legend: (kinds) => `${kinds}  ◆ key or request  ✝ tombstone; red: an error. Click an event to choose its object.`,
   asTable: (n, all) => `The newest ${n} of ${number(all)} events as a table`,
   time: 'seconds',
   layer: 'layer',

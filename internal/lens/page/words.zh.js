@@ -1,5 +1,5 @@
 // 简体中文。
-const number = (n) => n.toLocaleString('zh-CN');
+const number = (n = 0) => n.toLocaleString('zh-CN');
 
 export const zh = {
   number,
@@ -15,6 +15,9 @@ export const zh = {
   side: '操作、暂停与故障',
   about: '它做什么，代码在哪里',
   none: '无',
+  noQueue: '这里没有控制器。',
+  cannot: '此处不可用。要更改集群需加 --write，要单步执行程序需加 --lens-step；二者都不能注入故障。',
+  notes: { lease: '被停住的 leader 可能会失去它的 Lease。' },
   more: (n) => `另有 ${number(n)} 个`,
   copy: '复制',
   copied: '已复制',
@@ -41,6 +44,7 @@ export const zh = {
   up: '运行中',
   down: '已停止',
   revision: '版本',
+  elsewhere: '它在别处运行。',
   watches: 'watch 数',
   fromVersion: (rv) => `自 ${rv} 起`,
   noAnswer: '无应答',
@@ -110,6 +114,13 @@ export const zh = {
   storms: { objects: '对象数', changes: '变更数', per_second: '每秒' },
   startStorm: '开始',
   endStorm: '停止',
+  sessions: '会话',
+  sessionIs: '会话记录了在这个环境中的全部操作。重放时，每个对象得到同样的事件。Go 测试则在虚拟时间中重放。',
+  saveSession: '保存这次会话',
+  saveTest: '导出为 Go 测试',
+  playSession: '重放会话：新建一个环境，在其中重做全部操作',
+  saved: (name) => `已保存为 ${name}。`,
+  plays: '正在新的环境中重放。',
   world: '重新开始',
   worldIs: (o) => `当前：队列 ${o.queue}，${o.workers} 个 worker，resync ${o.resync_ms ? `每 ${o.resync_ms} 毫秒` : '关闭'}。`,
   queue: '队列',
@@ -121,7 +132,6 @@ export const zh = {
   resyncMs: 'resync 周期，毫秒（0 为关闭）',
   bookmarkMs: '书签间隔，毫秒（0 为 20 秒）',
   reset: '从空的集群重新开始',
-  session: '下载到目前为止的操作记录',
 
   break: '故障',
   allHandlers: '全部',
@@ -152,7 +162,7 @@ export const zh = {
   span: '跨度',
   scroll: '前后滚动',
   lanesLabel: (n) => `泳道，每层一条，共 ${n} 个事件。下面的表格内容相同。`,
-  legend: '● Service  ■ Ingress  ◆ key 或请求  ✝ 墓碑；红色表示错误。点击事件可选中它的对象。',
+  legend: (kinds) => `${kinds}  ◆ key 或请求  ✝ 墓碑；红色表示错误。点击事件可选中它的对象。`,
   asTable: (n, all) => `表格：${number(all)} 个事件中最新的 ${n} 个`,
   time: '秒',
   layer: '层',

@@ -9,8 +9,8 @@
 // a process of its own, so that none runs on what another has left on the heap. What counts is the ratio; the absolute figures are in
 // the raw files.
 //
-// Read run.go for the measuring, read.go and compare.go for the figures, goals.go for what they should be, page.go, cost.go, rivals.go
-// and chart.go for what is made of them.
+// Read run.go for the measuring, read.go and compare.go for the figures, goals.go for what they should be, page.go, cost.go, rivals.go,
+// lens.go and chart.go for what is made of them.
 package main
 
 import (
@@ -27,7 +27,7 @@ import (
 // layers are the folders with benchmarks, in the order in which an event passes them, and then the facades.
 var layers = []string{
 	"listwatch", "listwatch/memo", "reflector", "deltafifo", "indexer", "sharedinformer", "workqueue", "compat/cache", "compat/workqueue",
-	rivals,
+	rivals, lens,
 }
 
 // floors are what impl=floor of each layer does.

@@ -44,9 +44,12 @@ func page(goals []goal, sections []section, only []string, c cost) (string, erro
 	err := writeGoals(&b, goals, sections, only)
 	c.write(&b, goals, sections)
 	for _, s := range sections {
-		if s.layer == rivals {
+		switch s.layer {
+		case rivals:
 			writeRivals(&b, s)
-		} else {
+		case lens:
+			writeLens(&b, s)
+		default:
 			writeSection(&b, s)
 		}
 	}
@@ -77,7 +80,7 @@ func writeTimes(b *strings.Builder, s section) {
 		for _, impl := range w.variants() {
 			if w.told(impl) {
 				fmt.Fprintf(&rows, "| %s | %s | %s | %s | %s |\n", rowName(w, impl),
-					w.compare(impl, theirs, seconds).Bold(), pair(w, impl, allocs), pair(w, impl, bytes), floor(w, impl))
+					w.compare(impl, theirs, seconds).Bold(), pair(w, impl, theirs, allocs), pair(w, impl, theirs, bytes), floor(w, impl))
 			}
 		}
 	}
@@ -127,8 +130,8 @@ func floor(w workload, impl string) string {
 	return c.String()
 }
 
-func pair(w workload, impl, unit string) string {
-	a, b := versus.Amount(w.impls[impl][unit]), versus.Amount(w.impls[theirs][unit])
+func pair(w workload, impl, other, unit string) string {
+	a, b := versus.Amount(w.impls[impl][unit]), versus.Amount(w.impls[other][unit])
 	if !a.Measured() || !b.Measured() {
 		return "–"
 	}

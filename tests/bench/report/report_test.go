@@ -191,6 +191,28 @@ func TestPage_RivalsStandBesideUsWithWhatTheyOfferMore(t *testing.T) {
 	require.Contains(t, text, "- statedb has transactions")
 }
 
+func TestPage_SaysWhatLookingOnCosts(t *testing.T) {
+	text := pageOf(t, sectionOf(t, lens, runs("Event/from=a/impl=none", 100, "ns/op\t 100 cpu-ns/op\t 3 allocs/op")+
+		runs("Event/from=a/impl=hub", 101, "ns/op\t 100.5 cpu-ns/op\t 4 allocs/op")+
+		runs("Event/from=a/impl=reader", 200, "ns/op\t 80 cpu-ns/op\t 5 allocs/op")+
+		runs("Event/from=b/impl=none", 100, "ns/op\t 100 cpu-ns/op")+
+		runs("Event/from=b/impl=hub", 100, "ns/op\t 200 cpu-ns/op")+
+		runs("Event/from=b/impl=reader", 100, "ns/op\t 106 cpu-ns/op")+
+		runs("Event/from=c/impl=none", 100, "ns/op\t 100 cpu-ns/op")+
+		runs("Event/from=c/impl=hub", 100, "ns/op\t 100 cpu-ns/op")))
+	require.Contains(t, text, "at least 0.95× with a reader")
+	require.Contains(t, text, "misses its goals here: Event from=a with hub; Event from=b with hub; Event from=b with reader.")
+	for _, row := range []string{
+		"| Event from=a | hub | ~ (0.92–1.06) | **1.00×** | 4 : 3 | **missed** |", // benchstat can tell it
+		"| Event from=a | reader | **0.50× (0.47–0.54)** | 1.2× | 5 : 3 | met |",
+		"| Event from=b | hub | ~ (0.93–1.07) | **0.50×** | – | **missed** |",
+		"| Event from=b | reader | ~ (0.93–1.07) | **0.94×** | – | **missed** |",
+		"| Event from=c | hub | ~ (0.93–1.07) | ~ (1.00–1.00) | – | met |",
+	} {
+		require.Contains(t, text, row)
+	}
+}
+
 func TestCost_LaysBeforeAndNowSideBySide(t *testing.T) {
 	lines, before, err := parseCost("before", "# a comment\nlines|indexer|300\nratio|indexer|Get objects=10|sec/op|3.0× (2.90–3.10)\n")
 	require.NoError(t, err)

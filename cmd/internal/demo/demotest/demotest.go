@@ -60,12 +60,18 @@ func Main(m *testing.M, main func()) {
 
 // Check runs all checks of a story. Its folder is the working directory.
 func Check(t *testing.T, s demo.Story) {
+	CheckOutput(t, s)
+	t.Run("explains its flags", func(t *testing.T) { checkHelp(t, s) })
+	t.Run("is short and names the file to open next", func(t *testing.T) { checkSource(t, s) })
+}
+
+// CheckOutput runs the checks of a story that is a part of a larger program: all but those of the flags' explanation and
+// of the source files.
+func CheckOutput(t *testing.T, s demo.Story) {
 	t.Run("tells the same each time", func(t *testing.T) { checkGolden(t, s) })
 	t.Run("works in one namespace of a cluster and removes it", func(t *testing.T) { checkCluster(t, s) })
 	t.Run("removes its namespace when interrupted", func(t *testing.T) { checkInterrupt(t, s) })
 	t.Run("follows, and logs where it is told to", func(t *testing.T) { checkFollow(t, s) })
-	t.Run("explains its flags", func(t *testing.T) { checkHelp(t, s) })
-	t.Run("is short and names the file to open next", func(t *testing.T) { checkSource(t, s) })
 }
 
 func tell(t *testing.T, s demo.Story, args ...string) string {

@@ -1,5 +1,5 @@
 import { act, until } from './engine.js';
-import { at, change, cut, fault, fresh, have, mend, services, verdict, web } from './helpers.js';
+import { at, change, cut, fault, fresh, have, mend, verdict, web } from './helpers.js';
 
 /** other writes an object that the informer of Services does not look at. */
 const other = (n) => ({
@@ -9,6 +9,7 @@ const other = (n) => ({
   label: `apply ConfigMap default/other-${n}`,
 });
 const bookmarks = (events) => at(events, 'handed', { kind: 'Service', action: 'Bookmark' });
+const watches = (events) => at(events, 'request', { kind: 'Service', action: 'WATCH', code: 200 });
 const gone = (events) => at(events, 'sent', { kind: 'Service', action: 'ERROR' }).length > 0;
 
 export default {
@@ -23,11 +24,11 @@ export default {
     until('a bookmark of the newest version', (events, now) => bookmarks(events).some((e) => e.rv === String(now.state.server.revision))),
     ...cut(),
     mend('cut'),
-    until('the watch goes on', (events, now) => services(now).state === 'Watching'),
+    until('the watch goes on', (events) => watches(events).length > 0), // the state may tell of it before the event does
   ],
   proof(events, now) {
     const stored = now.stores.services.objects[web];
-    const watch = at(events, 'request', { kind: 'Service', action: 'WATCH', code: 200 }).pop();
+    const watch = watches(events).pop();
     const bookmark = bookmarks(events).filter((e) => e.seq < watch?.seq).pop();
     return verdict([bookmark, watch].filter(Boolean), {
       'a bookmark with a version that no Service has': Number(bookmark?.rv) > Number(stored),

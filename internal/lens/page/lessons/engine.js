@@ -14,8 +14,8 @@
 //   goal      (events, now) => boolean; events are those since that state was reached
 //   solution  steps that reach the goal
 //
-// A step is made by act, until, stepUntil or look. `now` is the page's view: see ../fold.js. After look it has `contents`
-// as well, until the next message.
+// A step is made by act, until, stepUntil, release or look. `now` is the page's view: see ../fold.js. After look it has
+// `contents` as well, until the next message.
 
 /** act is POST /act/NAME. A label may say it shorter to people. */
 export const act = (name, body = {}) => ({ act: name, body });
@@ -25,6 +25,12 @@ export const until = (what, holds, seconds = 15) => ({ until: what, holds, secon
 
 /** stepUntil lets go one parked event at a time until the condition holds. */
 export const stepUntil = (what, holds, seconds = 15) => ({ until: what, holds, seconds, stepping: true });
+
+/**
+ * release lets go what is parked, but for what keep names. After a pause for another key it is what reached a boundary
+ * between a breakpoint and that pause.
+ */
+export const release = (keep) => ({ release: keep });
 
 /** look asks for a snapshot: ticks do not have what is in the stores. */
 export const look = () => ({ look: true });
@@ -116,6 +122,9 @@ export async function play(lens, recorder, steps, { signal, told = () => {} } = 
       from = 0;
     } else if (step.act) {
       await lens.act(step.act, step.body);
+    } else if (step.release) {
+      const { gate } = await lens.snapshot();
+      for (const { seq } of gate.parked.filter((p) => !step.release(p))) await lens.act('step', { seq });
     } else if (step.look) {
       const { contents } = await lens.snapshot();
       recorder.now = { ...recorder.now, contents };

@@ -1,5 +1,5 @@
 // What the lessons share: states to begin with, and questions to ask of events.
-import { act, until } from './engine.js';
+import { act, release, until } from './engine.js';
 
 /** web is the key that most lessons are about. */
 export const web = 'default/web';
@@ -88,6 +88,7 @@ export const parkConsumer = () => [
   until('the consumer is parked', (events, now) => now.gate.hit),
   act('pause', { key: busy }),
   act('clear'),
+  release((p) => p.at === 'popped'),
 ];
 
 /** parkWorker parks a worker that has taken the key web. Everything else goes on. */
@@ -97,6 +98,7 @@ export const parkWorker = () => [
   until('a worker is parked', (events, now) => now.gate.hit),
   act('pause', { key: 'nothing/else' }),
   act('clear'),
+  release((p) => p.at === 'taken'),
 ];
 
 /** beforeTheFirstList begins a world whose informer of Services is parked before its first list. */

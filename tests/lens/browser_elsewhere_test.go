@@ -1,0 +1,76 @@
+package lens
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/rest"
+
+	"glasswatch/internal/apiserver"
+	"glasswatch/internal/lens"
+	"glasswatch/internal/lens/look"
+)
+
+// serveHandler serves a page as cmd/lens does, and returns its address with the token.
+func serveHandler(t *testing.T, handler http.Handler) (address string) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	server := &http.Server{Handler: &look.Guard{Token: token, Address: listener.Addr(), Next: handler}}
+	done := make(chan struct{})
+	go func() { defer close(done); _ = server.Serve(listener) }()
+	t.Cleanup(func() {
+		_ = server.Close()
+		<-done
+	})
+	return fmt.Sprintf("http://%s/?token=%s", listener.Addr(), token)
+}
+
+// cluster is an API server on a socket, of which the lens knows nothing else.
+func cluster(t *testing.T) *rest.Config {
+	t.Helper()
+	server := apiserver.New(apiserver.Options{})
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { server.Run(ctx) })
+	listener := httptest.NewServer(server.Handler())
+	t.Cleanup(func() {
+		cancel()
+		listener.CloseClientConnections()
+		listener.Close()
+		running.Wait()
+	})
+	return &rest.Config{Host: listener.URL, QPS: -1}
+}
+
+// What has no world of its own is shown all the same: a cluster, and through --attach another program.
+func TestPage_ShowsWhatRunsElsewhere(t *testing.T) {
+	t.Parallel()
+	chromium(t)
+	c, err := lens.NewCluster(cluster(t), "services", "", true)
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	other := httptest.NewServer(look.ForPrograms(token, c.Handler()))
+	t.Cleanup(other.Close)
+	target, err := url.Parse(other.URL)
+	require.NoError(t, err)
+	for name, handler := range map[string]http.Handler{"a cluster": c.Handler(), "attached": lens.Attach(target, token)} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			work(t)
+			b := visit(t, serveHandler(t, handler), "")
+			b.until(`document.querySelector('[data-test=objects-services]')?.textContent === '1'`)
+			b.until(`document.querySelector('[data-test=server-elsewhere]')`)
+			b.until(`document.querySelector('[data-test=count-reconciled]').textContent !== '0'`)
+			b.sees("break-cannot")
+			b.sees("sessions-cannot")
+		})
+	}
+}
