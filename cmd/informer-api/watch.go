@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"glasswatch/cmd/internal/guard"
+	"glasswatch/cmd/internal/ondemand"
+	"glasswatch/sharedinformer"
+)
+
+const (
+	maxBacklog   = 4096             // changes that a client may be behind. A batch has up to 1,000
+	writeTimeout = 10 * time.Second // for one event: a client that does not read for so long is cut off
+	heartbeat    = 15 * time.Second
+)
+
+// stream is one client's server-sent events. The handler's goroutine writes the events, and that of the request the
+// rest.
+type stream struct {
+	w      http.ResponseWriter
+	conn   *http.ResponseController
+	cancel context.CancelFunc // ends the request
+
+	mu     sync.Mutex // protects w and synced
+	synced bool
+}
+
+// watch sends what there is as ADDED events, then SYNCED, then each change. What the informer promises its handlers
+// holds here: nothing is missed, nothing comes twice. After a reconnect all begins anew.
+func (s *server) watch(w http.ResponseWriter, r *http.Request, k *ondemand.Kind, q query) {
+	ctx, cancel := context.WithCancel(r.Context())
+	out := &stream{w: w, conn: http.NewResponseController(w), cancel: cancel}
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(http.StatusOK)
+	registration, err := k.AddHandler(sharedinformer.FilteringHandler[ondemand.Object]{FilterFunc: q.wants, Handler: out},
+		sharedinformer.HandlerOptions{Name: "watch", MaxBacklog: maxBacklog, ResyncPeriod: sharedinformer.NoResync})
+	if err != nil {
+		cancel()
+		out.fail(err)
+		return
+	}
+	// The handler writes to w, so the request must not end before it.
+	defer func() { cancel(); _ = k.RemoveHandler(registration); <-registration.Done() }()
+	tick := time.NewTicker(heartbeat)
+	defer tick.Stop()
+	synced := registration.Synced()
+	for {
+		select {
+		case <-synced:
+			synced = nil
+			out.sync()
+		case <-registration.Done():
+			err := registration.Err()
+			if errors.Is(err, sharedinformer.ErrBacklog) {
+				err = apierrors.NewResourceExpired(err.Error())
+			}
+			out.fail(err)
+			return
+		case <-tick.C: // rights may have been taken away, or the kind deleted
+			err := s.guard.Admit(ctx, guard.Bearer(r), q.rights(k.GVR)...)
+			if err == nil {
+				err = s.kinds.Ready(ctx, k)
+			}
+			if err != nil {
+				out.fail(err)
+				return
+			}
+			out.write(": still here\n\n", true)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// OnAdd, OnUpdate and OnDelete make a stream a handler.
+func (s *stream) OnAdd(obj ondemand.Object, isInInitialList bool) {
+	if !isInInitialList {
+		s.sync()
+	}
+	s.event("ADDED", obj.GetResourceVersion(), obj.Object, !isInInitialList)
+}
+
+func (s *stream) OnUpdate(_, obj ondemand.Object) {
+	s.sync()
+	s.event("MODIFIED", obj.GetResourceVersion(), obj.Object, true)
+}
+
+func (s *stream) OnDelete(d sharedinformer.Deletion[ondemand.Object]) {
+	s.sync()
+	s.event("DELETED", d.Obj.GetResourceVersion(), d.Obj.Object, true)
+}
+
+// sync says once that all that was there has been sent. It comes before the first change, whoever notices first.
+func (s *stream) sync() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.synced {
+		s.synced = true
+		s.writeLocked("event: SYNCED\ndata: {}\n\n", true)
+	}
+}
+
+// fail is the last event. EventSource reconnects after it, and gets the error as an answer if it holds.
+func (s *stream) fail(err error) {
+	s.event("ERROR", "", answer{failure, statusOf(err).Message, nil}, true)
+}
+
+func (s *stream) event(kind, version string, data any, flush bool) {
+	body, err := json.Marshal(data) // in one line, as the format wants it
+	if err != nil {
+		s.cancel()
+		return
+	}
+	id := ""
+	if version != "" {
+		id = "id: " + version + "\n"
+	}
+	s.write(fmt.Sprintf("event: %s\n%sdata: %s\n\n", kind, id, body), flush)
+}
+
+func (s *stream) write(text string, flush bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.writeLocked(text, flush)
+}
+
+// writeLocked cuts a client off that does not read.
+func (s *stream) writeLocked(text string, flush bool) {
+	_ = s.conn.SetWriteDeadline(time.Now().Add(writeTimeout)) // the only error is that the connection has none
+	_, err := s.w.Write([]byte(text))
+	if err == nil && flush {
+		err = s.conn.Flush()
+	}
+	if err != nil {
+		s.cancel()
+	}
+}
