@@ -29,14 +29,14 @@ func runDemo(ctx context.Context, o *options, out io.Writer) error {
 		klog.SetLogger(logr.Discard())
 	}
 	return cluster.Embedded(ctx, apiserver.New(apiserver.Options{}), "", func(ctx context.Context, e cluster.Embedding) error {
-		o.token, o.idle = rand.Text(), time.Second
+		o.token, o.idle = rand.Text(), 2*time.Second
 		sh := &show{Printer: demo.NewPrinter(out), token: o.token, direct: e.Config.Host, server: e.Server}
 		client, err := kubernetes.NewForConfig(e.Config)
 		if err != nil {
 			return err
 		}
 		sh.client = client.CoreV1()
-		s, err := newServer(sh.counted(e.Config), o)
+		s, err := newServer(counted(e.Config, &sh.sent), o)
 		if err != nil {
 			return err
 		}
@@ -88,10 +88,10 @@ func (s *show) tell(ctx context.Context) error {
 }
 
 // counted is cfg with a count of requests.
-func (s *show) counted(cfg *rest.Config) *rest.Config {
+func counted(cfg *rest.Config, sent *atomic.Int64) *rest.Config {
 	cfg = rest.CopyConfig(cfg)
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(r *http.Request) (*http.Response, error) { s.sent.Add(1); return next.RoundTrip(r) })
+		return roundTripper(func(r *http.Request) (*http.Response, error) { sent.Add(1); return next.RoundTrip(r) })
 	})
 	return cfg
 }

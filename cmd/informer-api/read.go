@@ -44,8 +44,8 @@ type query struct {
 // resourceOf checks the parts of a path before they become parts of another.
 func resourceOf(resource, group, version string) (schema.GroupVersionResource, error) {
 	for _, part := range []string{resource, group, version} {
-		if errs := validation.IsDNS1123Subdomain(part); len(errs) > 0 {
-			return schema.GroupVersionResource{}, apierrors.NewBadRequest(fmt.Sprintf("%q: %s", part, strings.Join(errs, "; ")))
+		if len(validation.IsDNS1123Subdomain(part)) > 0 {
+			return schema.GroupVersionResource{}, apierrors.NewBadRequest(fmt.Sprintf("want /{resource}/{group}/{version}, got %q", part))
 		}
 	}
 	if group == coreGroup {

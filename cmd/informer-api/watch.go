@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -29,7 +28,7 @@ type stream struct {
 	conn   *http.ResponseController
 	cancel context.CancelFunc // ends the request
 
-	mu     sync.Mutex // protects w and synced
+	turn   chan struct{} // protects w and synced. A mutex would do, but tests in virtual time see who waits for a channel
 	synced bool
 }
 
@@ -37,7 +36,7 @@ type stream struct {
 // holds here: nothing is missed, nothing comes twice. After a reconnect all begins anew.
 func (s *server) watch(w http.ResponseWriter, r *http.Request, k *ondemand.Kind, q query) {
 	ctx, cancel := context.WithCancel(r.Context())
-	out := &stream{w: w, conn: http.NewResponseController(w), cancel: cancel}
+	out := &stream{w: w, conn: http.NewResponseController(w), cancel: cancel, turn: make(chan struct{}, 1)}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusOK)
@@ -101,8 +100,8 @@ func (s *stream) OnDelete(d sharedinformer.Deletion[ondemand.Object]) {
 
 // sync says once that all that was there has been sent. It comes before the first change, whoever notices first.
 func (s *stream) sync() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.turn <- struct{}{}
+	defer func() { <-s.turn }()
 	if !s.synced {
 		s.synced = true
 		s.writeLocked("event: SYNCED\ndata: {}\n\n", true)
@@ -128,8 +127,8 @@ func (s *stream) event(kind, version string, data any, flush bool) {
 }
 
 func (s *stream) write(text string, flush bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.turn <- struct{}{}
+	defer func() { <-s.turn }()
 	s.writeLocked(text, flush)
 }
 

@@ -124,7 +124,7 @@ func (p *Kinds) look(ctx context.Context, gvr schema.GroupVersionResource) (abou
 	}
 	list, err := p.discovery.ServerResourcesForGroupVersionWithContext(ctx, gvr.GroupVersion().String())
 	if err != nil && !apierrors.IsNotFound(err) {
-		return about, err
+		return about, apierrors.NewServiceUnavailable(err.Error())
 	}
 	if err == nil {
 		for _, about := range list.APIResources {
@@ -192,5 +192,8 @@ func (p *Kinds) Ready(ctx context.Context, k *Kind) error {
 	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
 		return apierrors.NewForbidden(k.GVR.GroupResource(), "", fmt.Errorf("this server itself may not read it: %w", err))
 	}
-	return synced
+	if synced != nil {
+		return apierrors.NewServiceUnavailable(synced.Error())
+	}
+	return nil
 }

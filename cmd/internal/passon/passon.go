@@ -43,6 +43,9 @@ func New(cfg *rest.Config, o Options) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !strings.HasSuffix(location.Path, "/") {
+		location.Path += "/" // without a path the handler redirects the caller
+	}
 	plain, err := rest.TransportFor(cfg)
 	if err != nil {
 		return nil, err
@@ -142,11 +145,8 @@ func targetOf(u *url.URL) (t target, err error) {
 		t.group, parts = parts[1], parts[1:]
 	}
 	parts = parts[min(2, len(parts)):] // behind api/v1 or group/version
-	if len(parts) > 0 && (parts[0] == "watch" || parts[0] == "proxy") {
-		if parts[0] == "proxy" {
-			t.subresource = "proxy"
-		}
-		parts = parts[1:]
+	if len(parts) > 0 && (parts[0] == "watch" || parts[0] == "proxy") { // as in old versions of the API
+		t.subresource, parts = parts[0], parts[1:]
 	}
 	if len(parts) > 2 && parts[0] == "namespaces" && parts[2] != "status" && parts[2] != "finalize" {
 		parts = parts[2:]
@@ -154,7 +154,7 @@ func targetOf(u *url.URL) (t target, err error) {
 	if len(parts) > 0 {
 		t.resource = parts[0]
 	}
-	if len(parts) > 2 {
+	if len(parts) > 2 && t.subresource == "" {
 		t.subresource = parts[2]
 	}
 	return t, nil

@@ -1,0 +1,231 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"glasswatch/internal/apiserver"
+)
+
+const maps = "/configmaps/core/v1"
+
+func TestRoutes_StaticOnesWin(t *testing.T) {
+	inWorld(t, "", func(w *world) {
+		require.Equal(w, "pong", w.get(200, "/ping").Message)
+		require.Equal(w, "PodList", w.get(200, "/pod/list").Data.Kind)
+		require.Equal(w, "ConfigMapList", w.get(200, maps).Data.Kind)
+		require.Equal(w, "apps/v1", w.get(200, "/deployments/apps/v1").Data.APIVersion)
+		require.Equal(w, "APIResourceList", decode[metav1.APIResourceList](w.T, w.send("/api/v1")).Kind, "passed on")
+		require.Equal(w, "APIResourceList", decode[metav1.APIResourceList](w.T, w.send("/apis/apps/v1")).Kind, "passed on")
+		require.Contains(w, w.get(404, "/apiservices/apiregistration.k8s.io/v1").Message, "apiservices", "it only begins like /api")
+		require.Contains(w, w.get(404, "/pods/apps/v1").Message, "could not find the requested resource")
+		w.get(400, "/pods//v1")
+		w.get(404, "/pods")
+		w.get(400, "/pods/core%2F..%2Fx/v1")
+		require.Equal(w, http.StatusUnauthorized, w.send(maps, "Authorization", "Bearer 0123456789abcdeg").StatusCode)
+		require.Equal(w, http.StatusUnauthorized, w.send("/api/v1", "Authorization", "").StatusCode)
+	})
+	mux := http.NewServeMux()
+	mux.Handle("/{resource}/{group}/{version}", http.NotFoundHandler())
+	require.Panics(t, func() { mux.Handle("/api/{rest...}", http.NotFoundHandler()) })
+}
+
+func decode[T any](t *testing.T, answer *http.Response) (into T) {
+	require.NoError(t, json.NewDecoder(answer.Body).Decode(&into))
+	return into
+}
+
+func TestRead_SelectsAndRefusesWhatItDoesNotKnow(t *testing.T) {
+	inWorld(t, "", func(w *world) {
+		for i, app := range []string{"web", "web", "db"} {
+			w.put(fmt.Sprintf("m%d", i), app)
+		}
+		require.Equal(w, "m0 m1 m2", w.get(200, maps+"?namespace=default").names())
+		require.Equal(w, "m0 m1", w.get(200, maps+"?labelSelector=app%3Dweb").names())
+		require.Empty(w, w.get(200, maps+"?namespace=kube-system").names())
+		require.Equal(w, "m1", w.get(200, maps+"?namespace=default&name=m1").Data.Metadata.Name)
+		require.Equal(w, "default", w.get(200, "/namespaces/core/v1?name=default").Data.Metadata.Name)
+		w.get(404, maps+"?namespace=default&name=m9")
+		w.get(403, "/secrets/core/v1")
+		for _, wrong := range []string{"labelselector=a", "labelSelector=%21%21", "limit=-1", "limit=x", "watch=maybe", "name=m1",
+			"minResourceVersion=x", "name=m1&namespace=default&watch=1", "watch=1&limit=2"} {
+			w.get(400, maps+"?"+wrong)
+		}
+		w.get(400, "/namespaces/core/v1?namespace=default")
+	})
+}
+
+func TestRead_AnInformerThatHasNotSyncedDoesNotAnswerEmpty(t *testing.T) {
+	inWorld(t, "", func(w *world) {
+		w.put("m0", "web")
+		fault := apiserver.Failure{Verb: "list", Resource: "configmaps", Code: 500}
+		w.api.Faults().RefuseStreamingLists(true)
+		w.api.Faults().FailNext(-1, fault)
+		require.Contains(w, w.get(503, maps).Message, "configmaps")
+		fault.Code = 403
+		w.api.Faults().Reset()
+		w.api.Faults().FailNext(-1, fault)
+		w.api.Faults().FailNext(-1, apiserver.Failure{Verb: "watch", Resource: "configmaps", Code: 403})
+		pass(time.Minute)
+		require.Contains(w, w.get(403, maps).Message, "this server itself may not read it")
+		w.api.Faults().Reset()
+		pass(time.Minute)
+		require.Equal(w, "m0", w.get(200, maps).names())
+	})
+}
+
+func TestPages_ShowOneMoment(t *testing.T) {
+	inWorld(t, "", func(w *world) {
+		for i := range 5 {
+			w.put(fmt.Sprintf("m%d", i), "web")
+		}
+		first := w.get(200, maps+"?limit=2")
+		require.Equal(w, "m0 m1", first.names())
+		require.Equal(w, 3, first.Data.Metadata.RemainingItemCount)
+		w.remove("m3")
+		w.put("m9", "web")
+		next := maps + "?limit=2&continue=" + first.Data.Metadata.Continue
+		second := w.get(200, next)
+		require.Equal(w, "m2 m3", second.names())
+		last := w.get(200, maps+"?continue="+second.Data.Metadata.Continue)
+		require.Equal(w, "m4", last.names())
+		require.Empty(w, last.Data.Metadata.Continue)
+		require.Equal(w, first.Data.Metadata.ResourceVersion, last.Data.Metadata.ResourceVersion)
+		w.get(400, next+"&namespace=default")
+		w.get(400, "/pods/core/v1?continue="+first.Data.Metadata.Continue)
+		w.get(410, maps+"?continue=x.2")
+		pass(pageLifetime + time.Second)
+		w.get(410, next)
+	})
+}
+
+func TestETag_ChangesWithTheObjects(t *testing.T) {
+	inWorld(t, "", func(w *world) {
+		w.put("m0", "web")
+		for i, path := range []string{maps, maps + "?namespace=default&name=m0"} {
+			tag := w.send(path).Header.Get("ETag")
+			require.NotEmpty(w, tag)
+			require.Equal(w, http.StatusNotModified, w.send(path, "If-None-Match", tag).StatusCode)
+			w.put("m0", fmt.Sprint("v", i))
+			synctest.Wait()
+			require.Equal(w, http.StatusOK, w.send(path, "If-None-Match", tag).StatusCode)
+		}
+	})
+}
+
+func TestMinResourceVersion_ReadsYourWrites(t *testing.T) {
+	inWorld(t, "", func(w *world) {
+		w.get(200, maps)
+		for i := range 20 {
+			made := w.put(fmt.Sprintf("m%d", i), "web")
+			w.get(200, fmt.Sprintf("%s?namespace=default&name=%s&minResourceVersion=%s", maps, made.Name, made.ResourceVersion))
+		}
+		w.get(504, maps+"?minResourceVersion=999999999")
+	})
+}
+
+func TestReads_CostNoRequestsAndTheInformerStopsWhenTheyEnd(t *testing.T) {
+	inWorld(t, "--idle=1m --max-kinds=1", func(w *world) {
+		w.get(200, maps)
+		before := w.sent.Load()
+		for range 100 {
+			w.get(200, maps)
+		}
+		require.Equal(w, before, w.sent.Load())
+		require.Contains(w, w.get(503, "/pods/core/v1").Message, "the limit is 1")
+		for range 3 { // each read begins the time anew
+			pass(50 * time.Second)
+			w.get(200, maps)
+			require.Equal(w, 1, w.api.Faults().Watches())
+		}
+		pass(61 * time.Second)
+		require.Zero(w, w.api.Faults().Watches())
+		w.get(200, "/pods/core/v1")
+		open := w.watch("/pods/core/v1?watch=1")
+		open.expect("SYNCED")
+		go open.next() // reads what keeps the connection alive
+		pass(10*time.Minute + time.Second)
+		require.Equal(w, 1, w.api.Faults().Watches(), "a watch is a reader")
+	})
+}
+
+func TestWatch_ASnapshotThenEachChangeOnce(t *testing.T) {
+	inWorld(t, "", func(w *world) {
+		w.put("m0", "web")
+		w.put("m1", "db")
+		stream := w.watch(maps + "?watch=1&labelSelector=app%3Dweb")
+		stream.expect("ADDED m0", "SYNCED")
+		w.put("m1", "web")
+		w.put("m2", "db")
+		w.put("m0", "db")
+		w.put("m1", "web") // no change: no event
+		w.remove("m1")
+		stream.expect("ADDED m1", "DELETED m0", "DELETED m1")
+
+		all := w.watch(maps + "?watch=1") // while it starts, writes go on
+		for i := range 50 {
+			w.put("m2", fmt.Sprint(i))
+		}
+		w.remove("m2")
+		seen := map[string]int{}
+		for event := ""; event != "DELETED m2"; seen[event]++ {
+			event = all.next()
+		}
+		require.Equal(w, 1, seen["ADDED m2"])
+		require.Equal(w, 1, seen["SYNCED"])
+	})
+}
+
+func TestWatch_CutsOffAClientThatDoesNotRead(t *testing.T) {
+	inWorld(t, "", func(w *world) {
+		w.get(200, maps)
+		conn := w.stalled(maps + "?watch=1")
+		for i := range 10 {
+			w.put("m0", strings.Repeat("x", i+1))
+		}
+		pass(writeTimeout + time.Second)
+		_, err := conn.Write([]byte("x"))
+		require.Error(w, err, "the server has closed it")
+		w.get(200, maps)
+	})
+}
+
+func TestCustomResource_ComesAndGoes(t *testing.T) {
+	inWorld(t, "", func(w *world) {
+		client, err := apiextensions.NewForConfig(w.cfg)
+		require.NoError(w, err)
+		definitions := client.ApiextensionsV1().CustomResourceDefinitions()
+		const gardens = "/gardens/example.com/v1"
+		for range 2 {
+			w.get(404, gardens)
+			pass(10 * time.Second) // longer than a miss counts
+			_, err = definitions.Create(w.Context(), definition(), metav1.CreateOptions{})
+			require.NoError(w, err)
+			pass(time.Second)
+			require.Equal(w, "GardenList", w.get(200, gardens).Data.Kind)
+			stream := w.watch(gardens + "?watch=1")
+			stream.expect("SYNCED")
+			require.NoError(w, definitions.Delete(w.Context(), "gardens.example.com", metav1.DeleteOptions{}))
+			require.Contains(w, stream.next(), "ERROR")
+			require.Empty(w, stream.next())
+		}
+	})
+}
+
+func definition() *apiextensionsv1.CustomResourceDefinition {
+	schema := &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object"}}
+	return &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "gardens.example.com"},
+		Spec: apiextensionsv1.CustomResourceDefinitionSpec{Group: "example.com", Scope: apiextensionsv1.NamespaceScoped,
+			Names:    apiextensionsv1.CustomResourceDefinitionNames{Plural: "gardens", Kind: "Garden"},
+			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Served: true, Storage: true, Schema: schema}}}}
+}
