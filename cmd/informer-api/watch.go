@@ -40,7 +40,7 @@ func (s *server) watch(w http.ResponseWriter, r *http.Request, k *ondemand.Kind,
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusOK)
-	registration, err := k.AddHandler(sharedinformer.FilteringHandler[ondemand.Object]{FilterFunc: q.wants, Handler: out},
+	registration, err := k.AddHandler(sharedinformer.FilteringHandler[*ondemand.Object]{FilterFunc: q.wants, Handler: out},
 		sharedinformer.HandlerOptions{Name: "watch", MaxBacklog: maxBacklog, ResyncPeriod: sharedinformer.NoResync})
 	if err != nil {
 		cancel()
@@ -81,21 +81,21 @@ func (s *server) watch(w http.ResponseWriter, r *http.Request, k *ondemand.Kind,
 }
 
 // OnAdd, OnUpdate and OnDelete make a stream a handler.
-func (s *stream) OnAdd(obj ondemand.Object, isInInitialList bool) {
+func (s *stream) OnAdd(obj *ondemand.Object, isInInitialList bool) {
 	if !isInInitialList {
 		s.sync()
 	}
-	s.event("ADDED", obj.GetResourceVersion(), obj.Object, !isInInitialList)
+	s.event("ADDED", obj, !isInInitialList)
 }
 
-func (s *stream) OnUpdate(_, obj ondemand.Object) {
+func (s *stream) OnUpdate(_, obj *ondemand.Object) {
 	s.sync()
-	s.event("MODIFIED", obj.GetResourceVersion(), obj.Object, true)
+	s.event("MODIFIED", obj, true)
 }
 
-func (s *stream) OnDelete(d sharedinformer.Deletion[ondemand.Object]) {
+func (s *stream) OnDelete(d sharedinformer.Deletion[*ondemand.Object]) {
 	s.sync()
-	s.event("DELETED", d.Obj.GetResourceVersion(), d.Obj.Object, true)
+	s.event("DELETED", d.Obj, true)
 }
 
 // sync says once that all that was there has been sent. It comes before the first change, whoever notices first.
@@ -110,20 +110,13 @@ func (s *stream) sync() {
 
 // fail is the last event. EventSource reconnects after it, and gets the error as an answer if it holds.
 func (s *stream) fail(err error) {
-	s.event("ERROR", "", answer{failure, statusOf(err).Message, nil}, true)
+	text, _ := json.Marshal(answer{failure, statusOf(err).Message, nil}) // which cannot fail
+	s.write(fmt.Sprintf("event: ERROR\ndata: %s\n\n", text), true)
 }
 
-func (s *stream) event(kind, version string, data any, flush bool) {
-	body, err := json.Marshal(data) // in one line, as the format wants it
-	if err != nil {
-		s.cancel()
-		return
-	}
-	id := ""
-	if version != "" {
-		id = "id: " + version + "\n"
-	}
-	s.write(fmt.Sprintf("event: %s\n%sdata: %s\n\n", kind, id, body), flush)
+// event has its object in one line, as the format wants it.
+func (s *stream) event(kind string, obj *ondemand.Object, flush bool) {
+	s.write(fmt.Sprintf("event: %s\nid: %s\ndata: %s\n\n", kind, obj.ResourceVersion, obj.JSON()), flush)
 }
 
 func (s *stream) write(text string, flush bool) {

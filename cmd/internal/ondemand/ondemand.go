@@ -10,7 +10,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/client-go/discovery"
@@ -27,12 +27,9 @@ const (
 	maxMisses    = 1024
 )
 
-// Object is what the stores hold.
-type Object = *unstructured.Unstructured
-
 // Kind is an informer with its readers.
 type Kind struct {
-	*sharedinformer.Informer[Object]
+	*sharedinformer.Informer[*Object]
 	GVR     schema.GroupVersionResource
 	About   metav1.APIResource
 	Started time.Time // tells it from earlier informers on the same resource
@@ -142,11 +139,15 @@ func (p *Kinds) startLocked(gvr schema.GroupVersionResource, about metav1.APIRes
 	if len(p.running) >= p.opts.Max || p.ctx.Err() != nil {
 		return apierrors.NewServiceUnavailable(fmt.Sprintf("%d kinds are being read, and the limit is %d", len(p.running), p.opts.Max))
 	}
-	lw, err := listwatch.NewUnstructured(p.cfg, gvr, listwatch.Options{HTTPClient: p.http, Kind: about.Kind})
+	gvk := gvr.GroupVersion().WithKind(about.Kind)
+	kinds := runtime.NewScheme()
+	kinds.AddKnownTypeWithName(gvk, &Object{})
+	lw, err := listwatch.NewForConfig[*Object](p.cfg, gvr, listwatch.Options{HTTPClient: p.http, Scheme: kinds})
 	if err != nil {
 		return err
 	}
-	opts := sharedinformer.Options[Object]{Name: gvr.GroupResource().String(), Resource: gvr.GroupResource()}
+	opts := sharedinformer.Options[*Object]{Name: gvr.GroupResource().String(), Resource: gvr.GroupResource(),
+		Transform: func(obj *Object) (*Object, error) { return obj.sayKind(gvk), nil }}
 	k := &Kind{Informer: sharedinformer.New(lw, opts), GVR: gvr, About: about, Started: time.Now()}
 	k.idle = time.AfterFunc(p.opts.Idle, func() { p.stopIdle(k) })
 	p.running[gvr] = k

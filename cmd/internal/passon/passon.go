@@ -144,7 +144,7 @@ func targetOf(u *url.URL) (t target, err error) {
 	if parts[0] == "apis" && len(parts) > 1 {
 		t.group, parts = parts[1], parts[1:]
 	}
-	parts = parts[min(2, len(parts)):] // behind api/v1 or group/version
+	parts = parts[min(2, len(parts)):]                                  // behind api/v1 or group/version
 	if len(parts) > 0 && (parts[0] == "watch" || parts[0] == "proxy") { // as in old versions of the API
 		t.subresource, parts = parts[0], parts[1:]
 	}
