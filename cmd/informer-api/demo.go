@@ -72,7 +72,6 @@ func (s *show) tell(ctx context.Context) error {
 	}{
 		{"The first read of a kind starts its informer", s.first},
 		{"What a read costs", s.costs},
-		{"Nothing has changed: 304", s.unchanged},
 		{"Read your own write", s.ownWrite},
 		{"Server-sent events: a snapshot, then each change", s.events},
 		{"What is refused", s.refused},

@@ -13,7 +13,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/client-go/rest"
 
 	"glasswatch/cmd/internal/guard"
@@ -23,7 +22,6 @@ import (
 
 const (
 	maxRequests = 256 // at the same time, watches included; more are refused
-	maxPages    = 256 // lists that are kept for those who read them page by page
 	grace       = 5 * time.Second
 )
 
@@ -46,13 +44,13 @@ type server struct {
 	guard  *guard.Guard
 	kinds  *ondemand.Kinds
 	passer *passon.Handler
-	pages  *cache.LRUExpireCache // by ID: the *moment
-	ending context.Context       // ends when the shutdown begins, and all watches with it
+	pages  *ondemand.Pages
+	ending context.Context // ends when the shutdown begins, and all watches with it
 	end    context.CancelFunc
 }
 
 func newServer(cfg *rest.Config, o *options) (s *server, err error) {
-	s = &server{options: o, pages: cache.NewLRUExpireCache(maxPages)}
+	s = &server{options: o, pages: ondemand.NewPages()}
 	s.ending, s.end = context.WithCancel(context.Background())
 	s.guard = guard.One(o.token)
 	if o.auth == authReview {
@@ -171,6 +169,12 @@ func fail(w http.ResponseWriter, err error) {
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	}
 	reply(w, int(status.Code), answer{failure, status.Message, nil})
+}
+
+// problem is the body of a failure.
+func problem(err error) []byte {
+	text, _ := json.Marshal(answer{failure, statusOf(err).Message, nil}) // of numbers and strings, which cannot fail
+	return text
 }
 
 // reply writes JSON. Its only error is that the caller has gone.

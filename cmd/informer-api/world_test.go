@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"net"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -74,10 +73,6 @@ func (w *world) put(name, app string) *corev1.ConfigMap {
 	}
 	require.NoError(w, err)
 	return written
-}
-
-func (w *world) remove(name string) {
-	require.NoError(w, w.client.CoreV1().ConfigMaps("default").Delete(w.Context(), name, metav1.DeleteOptions{}))
 }
 
 func (w *world) send(path string, header ...string) *http.Response {
@@ -160,23 +155,6 @@ func (w *watcher) next() string {
 		}
 	}
 	return ""
-}
-
-func (w *watcher) expect(events ...string) {
-	w.Helper()
-	for _, want := range events {
-		require.Equal(w, want, w.next())
-	}
-}
-
-// stalled opens a watch and never reads its answer.
-func (w *world) stalled(path string) net.Conn {
-	conn, err := w.front.DialContext(w.Context(), "", "")
-	require.NoError(w, err)
-	w.Cleanup(func() { conn.Close() })
-	_, err = conn.Write([]byte("GET " + path + " HTTP/1.1\r\nHost: informer-api\r\nAuthorization: Bearer " + testToken + "\r\n\r\n"))
-	require.NoError(w, err)
-	return conn
 }
 
 // pass lets virtual time go by.

@@ -30,12 +30,13 @@ const (
 // Kind is an informer with its readers.
 type Kind struct {
 	*sharedinformer.Informer[*Object]
-	GVR     schema.GroupVersionResource
-	About   metav1.APIResource
-	Started time.Time // tells it from earlier informers on the same resource
+	GVR   schema.GroupVersionResource
+	About metav1.APIResource
 
-	stop context.CancelFunc
-	// protected by Kinds.mu
+	started time.Time // tells it from earlier informers on the same resource
+	stop    context.CancelFunc
+	of      *Kinds
+	// protected by of.mu
 	readers  int
 	lastRead time.Time
 	idle     *time.Timer // runs while there are no readers
@@ -148,7 +149,7 @@ func (p *Kinds) startLocked(gvr schema.GroupVersionResource, about metav1.APIRes
 	}
 	opts := sharedinformer.Options[*Object]{Name: gvr.GroupResource().String(), Resource: gvr.GroupResource(),
 		Transform: func(obj *Object) (*Object, error) { return obj.sayKind(gvk), nil }}
-	k := &Kind{Informer: sharedinformer.New(lw, opts), GVR: gvr, About: about, Started: time.Now()}
+	k := &Kind{Informer: sharedinformer.New(lw, opts), GVR: gvr, About: about, started: time.Now(), of: p}
 	k.idle = time.AfterFunc(p.opts.Idle, func() { p.stopIdle(k) })
 	p.running[gvr] = k
 	var ctx context.Context
@@ -180,15 +181,15 @@ func (p *Kinds) stopLocked(k *Kind) {
 
 // Ready waits a while for the first list. An informer that has not synced must not answer: its empty store would look
 // like an empty cluster. Nor may one whose resource is gone or whose rights were taken away.
-func (p *Kinds) Ready(ctx context.Context, k *Kind) error {
+func (k *Kind) Ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, syncPatience)
 	defer cancel()
 	synced := k.WaitForSync(ctx)
 	switch err := k.LastError(); {
 	case apierrors.IsNotFound(err):
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.stopLocked(k)
+		k.of.mu.Lock()
+		defer k.of.mu.Unlock()
+		k.of.stopLocked(k)
 		return err
 	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
 		return apierrors.NewForbidden(k.GVR.GroupResource(), "", fmt.Errorf("this server itself may not read it: %w", err))

@@ -1,8 +1,7 @@
-package main
+package ondemand
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -10,8 +9,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"glasswatch/cmd/internal/guard"
-	"glasswatch/cmd/internal/ondemand"
 	"glasswatch/sharedinformer"
 )
 
@@ -24,23 +21,28 @@ const (
 // stream is one client's server-sent events. The handler's goroutine writes the events, and that of the request the
 // rest.
 type stream struct {
-	w      http.ResponseWriter
-	conn   *http.ResponseController
-	cancel context.CancelFunc // ends the request
+	w       http.ResponseWriter
+	conn    *http.ResponseController
+	cancel  context.CancelFunc // ends the request
+	problem func(error) []byte
 
 	turn   chan struct{} // protects w and synced. A mutex would do, but tests in virtual time see who waits for a channel
 	synced bool
 }
 
-// watch sends what there is as ADDED events, then SYNCED, then each change. What the informer promises its handlers
-// holds here: nothing is missed, nothing comes twice. After a reconnect all begins anew.
-func (s *server) watch(w http.ResponseWriter, r *http.Request, k *ondemand.Kind, q query) {
-	ctx, cancel := context.WithCancel(r.Context())
-	out := &stream{w: w, conn: http.NewResponseController(w), cancel: cancel, turn: make(chan struct{}, 1)}
+// Watch sends server-sent events until ctx ends: what there is as ADDED, then SYNCED, then each change. What the informer
+// promises its handlers holds here: nothing is missed, nothing comes twice. A client that does not read is cut off.
+// After a reconnect all begins anew. check is called again and again, for rights may be taken away: its error ends the
+// stream, and so does the end of the kind. The last event is then ERROR, with what problem makes of the error.
+func (k *Kind) Watch(
+	ctx context.Context, w http.ResponseWriter, s Selection, check func(ctx context.Context) error, problem func(error) []byte,
+) {
+	ctx, cancel := context.WithCancel(ctx)
+	out := &stream{w: w, conn: http.NewResponseController(w), cancel: cancel, problem: problem, turn: make(chan struct{}, 1)}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusOK)
-	registration, err := k.AddHandler(sharedinformer.FilteringHandler[*ondemand.Object]{FilterFunc: q.wants, Handler: out},
+	registration, err := k.AddHandler(sharedinformer.FilteringHandler[*Object]{FilterFunc: s.Wants, Handler: out},
 		sharedinformer.HandlerOptions{Name: "watch", MaxBacklog: maxBacklog, ResyncPeriod: sharedinformer.NoResync})
 	if err != nil {
 		cancel()
@@ -65,9 +67,9 @@ func (s *server) watch(w http.ResponseWriter, r *http.Request, k *ondemand.Kind,
 			out.fail(err)
 			return
 		case <-tick.C: // rights may have been taken away, or the kind deleted
-			err := s.guard.Admit(ctx, guard.Bearer(r), q.rights(k.GVR)...)
+			err := check(ctx)
 			if err == nil {
-				err = s.kinds.Ready(ctx, k)
+				err = k.Ready(ctx)
 			}
 			if err != nil {
 				out.fail(err)
@@ -81,19 +83,19 @@ func (s *server) watch(w http.ResponseWriter, r *http.Request, k *ondemand.Kind,
 }
 
 // OnAdd, OnUpdate and OnDelete make a stream a handler.
-func (s *stream) OnAdd(obj *ondemand.Object, isInInitialList bool) {
+func (s *stream) OnAdd(obj *Object, isInInitialList bool) {
 	if !isInInitialList {
 		s.sync()
 	}
 	s.event("ADDED", obj, !isInInitialList)
 }
 
-func (s *stream) OnUpdate(_, obj *ondemand.Object) {
+func (s *stream) OnUpdate(_, obj *Object) {
 	s.sync()
 	s.event("MODIFIED", obj, true)
 }
 
-func (s *stream) OnDelete(d sharedinformer.Deletion[*ondemand.Object]) {
+func (s *stream) OnDelete(d sharedinformer.Deletion[*Object]) {
 	s.sync()
 	s.event("DELETED", d.Obj, true)
 }
@@ -110,12 +112,11 @@ func (s *stream) sync() {
 
 // fail is the last event. EventSource reconnects after it, and gets the error as an answer if it holds.
 func (s *stream) fail(err error) {
-	text, _ := json.Marshal(answer{failure, statusOf(err).Message, nil}) // which cannot fail
-	s.write(fmt.Sprintf("event: ERROR\ndata: %s\n\n", text), true)
+	s.write(fmt.Sprintf("event: ERROR\ndata: %s\n\n", s.problem(err)), true)
 }
 
 // event has its object in one line, as the format wants it.
-func (s *stream) event(kind string, obj *ondemand.Object, flush bool) {
+func (s *stream) event(kind string, obj *Object, flush bool) {
 	s.write(fmt.Sprintf("event: %s\nid: %s\ndata: %s\n\n", kind, obj.ResourceVersion, obj.JSON()), flush)
 }
 
