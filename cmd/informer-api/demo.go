@@ -28,9 +28,10 @@ func runDemo(ctx context.Context, o *options, out io.Writer) error {
 	if !o.log.Asked() {
 		klog.SetLogger(logr.Discard())
 	}
-	return cluster.Embedded(ctx, apiserver.New(apiserver.Options{}), "", func(ctx context.Context, e cluster.Embedding) error {
+	server := apiserver.New(apiserver.Options{})
+	return cluster.Embedded(ctx, server, "", func(ctx context.Context, e cluster.Embedding) error {
 		o.token, o.idle = rand.Text(), 2*time.Second
-		sh := &show{Printer: demo.NewPrinter(out), token: o.token, direct: e.Config.Host, server: e.Server}
+		sh := &show{Printer: demo.NewPrinter(out), token: o.token, direct: e.Config.Host, server: server}
 		client, err := kubernetes.NewForConfig(e.Config)
 		if err != nil {
 			return err

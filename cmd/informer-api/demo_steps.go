@@ -55,7 +55,7 @@ func (s *show) first(ctx context.Context) error {
 	s.Entry("did", "", fmt.Sprintf("created %d ConfigMaps; GET %s", objects, list))
 	body, err := s.get(ctx, http.StatusOK, "GET", s.url+list, s.token)
 	s.Entry("saw", "", fmt.Sprintf("%s…, %d objects", body[:37], strings.Count(body, `"uid"`)))
-	s.Entry("saw", "", fmt.Sprintf("requests to the API server: %d: discovery, a list and a watch in one", s.sent.Load()))
+	s.Entry("saw", "", fmt.Sprintf("requests to the API server: %d: discovery, list and watch in one", s.sent.Load()))
 	return err
 }
 
@@ -90,10 +90,11 @@ func (s *show) costs(ctx context.Context) error {
 		if cost != way.cost {
 			return fmt.Errorf("%s: want %d requests, got %d", way.what, way.cost, cost)
 		}
-		rows = append(rows, []string{fmt.Sprintf("%6d × %s", way.times, way.what), fmt.Sprint(cost), each.Round(time.Microsecond).String()})
+		what := fmt.Sprintf("%6d × %s", way.times, way.what)
+		rows = append(rows, []string{what, fmt.Sprint(cost), each.Round(time.Microsecond).String()})
 	}
 	s.Table(rows...)
-	s.Entry("why", demo.Dim, "this API server has no TLS, no users and no etcd. tests/e2e measures the same on a real one")
+	s.Entry("why", demo.Dim, "this API server has no TLS, no users, no etcd; tests/e2e measures on a real one")
 	return nil
 }
 

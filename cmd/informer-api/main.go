@@ -58,7 +58,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	klog.FromContext(ctx).Info("Serving", "what", "api", "address", listener.Addr().String(), "cluster", cfg.Host, "from", source)
+	klog.FromContext(ctx).Info("Serving", "what", "api", "address", listener.Addr().String(), "cluster", source)
 	return s.serve(ctx, listener)
 }
 

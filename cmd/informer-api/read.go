@@ -35,10 +35,10 @@ type query struct {
 }
 
 // resourceOf checks the parts of a path before they become parts of another.
-func resourceOf(resource, group, version string) (schema.GroupVersionResource, error) {
+func resourceOf(resource, group, version string) (gvr schema.GroupVersionResource, err error) {
 	for _, part := range []string{resource, group, version} {
 		if len(validation.IsDNS1123Subdomain(part)) > 0 {
-			return schema.GroupVersionResource{}, apierrors.NewBadRequest(fmt.Sprintf("want /{resource}/{group}/{version}, got %q", part))
+			return gvr, apierrors.NewBadRequest(fmt.Sprintf("%q is no part of a kind's path", part))
 		}
 	}
 	if group == coreGroup {
@@ -77,7 +77,8 @@ func parseQuery(values url.Values) (query, error) {
 			return q, apierrors.NewBadRequest(name + ": " + err.Error())
 		}
 	}
-	if pages := q.Limit > 0 || q.Continue != ""; pages && q.watch || q.name != "" && (pages || q.watch || !q.Selector.Empty()) {
+	pages := q.Limit > 0 || q.Continue != ""
+	if pages && q.watch || q.name != "" && (pages || q.watch || !q.Selector.Empty()) {
 		return q, apierrors.NewBadRequest("a name goes with a namespace only; a watch has neither a name nor pages")
 	}
 	return q, nil
@@ -85,7 +86,8 @@ func parseQuery(values url.Values) (query, error) {
 
 // rights are what a caller needs for that.
 func (q query) rights(gvr schema.GroupVersionResource) []guard.Right {
-	r := guard.Right{Group: gvr.Group, Version: gvr.Version, Resource: gvr.Resource, Namespace: q.Namespace, Name: q.name, Verb: "list"}
+	r := guard.Right{Verb: "list", Group: gvr.Group, Version: gvr.Version, Resource: gvr.Resource,
+		Namespace: q.Namespace, Name: q.name}
 	switch all := r; {
 	case q.name != "":
 		r.Verb = "get"
@@ -147,7 +149,7 @@ func (s *server) read(w http.ResponseWriter, r *http.Request, gvr schema.GroupVe
 // ready waits until the cache can answer q.
 func ready(ctx context.Context, k *ondemand.Kind, q query) error {
 	if !k.About.Namespaced && q.Namespace != "" || k.About.Namespaced && q.name != "" && q.Namespace == "" {
-		return apierrors.NewBadRequest(fmt.Sprintf("namespace: are %s namespaced? %t", k.About.Name, k.About.Namespaced))
+		return apierrors.NewBadRequest(fmt.Sprintf("namespace: %s namespaced: %t", k.About.Name, k.About.Namespaced))
 	}
 	if err := k.Ready(ctx); err != nil || q.minVersion == "" || q.minVersion == "0" {
 		return err
@@ -170,7 +172,7 @@ func tagged(w http.ResponseWriter, r *http.Request, version string, data func() 
 	}
 	// Not by encoding/json, which would look at each byte of what the API server has sent.
 	w.Header().Set("Content-Type", "application/json")
-	for _, part := range [][]byte{fmt.Appendf(nil, `{"code":%d,"message":"success","data":`, success), data(), []byte("}\n")} {
-		_, _ = w.Write(part) // the only error is that the caller has gone
-	}
+	fmt.Fprintf(w, `{"code":%d,"message":"success","data":`, success)
+	_, _ = w.Write(data()) // the only error is that the caller has gone
+	fmt.Fprintln(w, "}")
 }

@@ -104,7 +104,7 @@ func (s *server) routes() http.Handler {
 	r.NotFound(func(w http.ResponseWriter, _ *http.Request) {
 		reply(w, http.StatusNotFound, answer{failure, "no such path; a kind's is /{resource}/{group}/{version}", nil})
 	})
-	r.Get("/ping", func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, answer{success, "pong", nil}) })
+	r.Get("/ping", func(w http.ResponseWriter, _ *http.Request) { reply(w, 200, answer{success, "pong", nil}) })
 	pods := corev1.SchemeGroupVersion.WithResource("pods")
 	r.Get("/pod/list", func(w http.ResponseWriter, r *http.Request) { s.read(w, r, pods) })
 	r.Get("/{resource}/{group}/{version}", func(w http.ResponseWriter, r *http.Request) {

@@ -23,8 +23,8 @@ func TestRoutes_StaticOnesWin(t *testing.T) {
 		require.Equal(w, "PodList", w.get(200, "/pod/list").Data.Kind)
 		require.Equal(w, "ConfigMapList", w.get(200, maps).Data.Kind)
 		require.Equal(w, "apps/v1", w.get(200, "/deployments/apps/v1").Data.APIVersion)
-		require.Equal(w, http.StatusOK, w.send("/apis/apps/v1").StatusCode, "passed on: it is not the kind apis of a group apps")
-		require.Contains(w, w.get(404, "/apiservices/apiregistration.k8s.io/v1").Message, "apiservices", "it only begins like /api")
+		require.Equal(w, http.StatusOK, w.send("/apis/apps/v1").StatusCode, "passed on, and no kind of a group apps")
+		require.Contains(w, w.get(404, "/apiservices/apiregistration.k8s.io/v1").Message, "apiservices", "no /api")
 		require.Contains(w, w.get(404, "/pods/apps/v1").Message, "could not find the requested resource")
 		w.get(400, "/pods//v1")
 		w.get(404, "/pods")
@@ -49,8 +49,8 @@ func TestRead_SelectsAndRefusesWhatItDoesNotKnow(t *testing.T) {
 		require.Equal(w, "default", w.get(200, "/namespaces/core/v1?name=default").Data.Metadata.Name)
 		w.get(404, maps+"?namespace=default&name=m9")
 		w.get(403, "/secrets/core/v1")
-		for _, wrong := range []string{"labelselector=a", "labelSelector=%21%21", "limit=-1", "limit=x", "watch=maybe", "name=m1",
-			"minResourceVersion=x", "name=m1&namespace=default&watch=1", "watch=1&limit=2"} {
+		for _, wrong := range []string{"labelselector=a", "labelSelector=%21%21", "limit=-1", "limit=x", "watch=maybe",
+			"name=m1", "minResourceVersion=x", "name=m1&namespace=default&watch=1", "watch=1&limit=2"} {
 			w.get(400, maps+"?"+wrong)
 		}
 		w.get(400, "/namespaces/core/v1?namespace=default")
@@ -109,7 +109,7 @@ func TestMinResourceVersion_ReadsYourWrites(t *testing.T) {
 		w.get(200, maps)
 		for i := range 20 {
 			made := w.put(fmt.Sprintf("m%d", i), "web")
-			w.get(200, fmt.Sprintf("%s?namespace=default&name=%s&minResourceVersion=%s", maps, made.Name, made.ResourceVersion))
+			w.get(200, maps+"?namespace=default&name="+made.Name+"&minResourceVersion="+made.ResourceVersion)
 		}
 		w.get(504, maps+"?minResourceVersion=999999999")
 	})
@@ -143,19 +143,21 @@ func TestCustomResource_ComesAndGoes(t *testing.T) {
 			require.NoError(w, err)
 			pass(time.Second)
 			require.Equal(w, "GardenList", w.get(200, gardens).Data.Kind)
-			stream := w.watch(gardens + "?watch=1")
-			require.Equal(w, "SYNCED", stream.next())
+			next := w.watch(gardens + "?watch=1")
+			require.Equal(w, "SYNCED {}", next())
 			require.NoError(w, definitions.Delete(w.Context(), "gardens.example.com", metav1.DeleteOptions{}))
-			require.Contains(w, stream.next(), "ERROR")
-			require.Empty(w, stream.next())
+			require.Contains(w, next(), `ERROR {"code":40000`)
+			require.Empty(w, next())
 		}
 	})
 }
 
 func definition() *apiextensionsv1.CustomResourceDefinition {
-	schema := &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object"}}
+	schema := &apiextensionsv1.CustomResourceValidation{
+		OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object"}}
+	version := apiextensionsv1.CustomResourceDefinitionVersion{Name: "v1", Served: true, Storage: true, Schema: schema}
 	return &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "gardens.example.com"},
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{Group: "example.com", Scope: apiextensionsv1.NamespaceScoped,
 			Names:    apiextensionsv1.CustomResourceDefinitionNames{Plural: "gardens", Kind: "Garden"},
-			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Served: true, Storage: true, Schema: schema}}}}
+			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{version}}}
 }

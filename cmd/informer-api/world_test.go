@@ -123,38 +123,21 @@ func (w *world) get(status int, path string) body {
 	return b
 }
 
-// watcher reads server-sent events.
-type watcher struct {
-	*world
-	lines *bufio.Scanner
-}
-
-func (w *world) watch(path string) *watcher {
-	w.Helper()
-	answer := w.send(path)
-	require.Equal(w, "text/event-stream", answer.Header.Get("Content-Type"))
-	return &watcher{w, bufio.NewScanner(answer.Body)}
-}
-
-// next is the type of the next event, and the name of its object or its message; "" at the end of the stream.
-func (w *watcher) next() string {
-	w.Helper()
-	kind := ""
-	for w.lines.Scan() {
-		field, value, _ := strings.Cut(w.lines.Text(), ": ")
-		switch field {
-		case "event":
-			kind = value
-		case "data":
-			var object struct {
-				Message  string
-				Metadata struct{ Name string }
+// watch reads server-sent events. next returns the type of the next one, and its message; "" at the end.
+func (w *world) watch(path string) (next func() string) {
+	lines, kind := bufio.NewScanner(w.send(path).Body), ""
+	return func() string {
+		for lines.Scan() {
+			field, value, _ := strings.Cut(lines.Text(), ": ")
+			if field == "event" {
+				kind = value
 			}
-			require.NoError(w, json.Unmarshal([]byte(value), &object))
-			return strings.TrimSpace(kind + " " + object.Metadata.Name + object.Message)
+			if field == "data" {
+				return kind + " " + value
+			}
 		}
+		return ""
 	}
-	return ""
 }
 
 // pass lets virtual time go by.

@@ -92,10 +92,12 @@ func (f *front) token(account string) string {
 	f.t.Helper()
 	accounts := f.client.CoreV1().ServiceAccounts(f.ns)
 	if account != "informer-api" {
-		_, err := accounts.Create(f.t.Context(), &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: account}}, metav1.CreateOptions{})
+		made := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: account}}
+		_, err := accounts.Create(f.t.Context(), made, metav1.CreateOptions{})
 		require.NoError(f.t, err)
 	}
-	request, err := accounts.CreateToken(f.t.Context(), account, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	request, err := accounts.CreateToken(f.t.Context(), account,
+		&authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	require.NoError(f.t, err)
 	return request.Status.Token
 }
@@ -271,8 +273,10 @@ func TestInformerAPI_MayDoNothingElse(t *testing.T) {
 	}{
 		{true, authorizationv1.ResourceAttributes{Verb: "watch", Resource: "pods"}},
 		{true, authorizationv1.ResourceAttributes{Verb: "list", Group: "apps", Resource: "deployments"}},
-		{true, authorizationv1.ResourceAttributes{Verb: "create", Group: "authentication.k8s.io", Resource: "tokenreviews"}},
-		{true, authorizationv1.ResourceAttributes{Verb: "create", Group: "authorization.k8s.io", Resource: "subjectaccessreviews"}},
+		{true, authorizationv1.ResourceAttributes{Verb: "create", Group: authenticationv1.GroupName,
+			Resource: "tokenreviews"}},
+		{true, authorizationv1.ResourceAttributes{Verb: "create", Group: authorizationv1.GroupName,
+			Resource: "subjectaccessreviews"}},
 		{false, authorizationv1.ResourceAttributes{Verb: "get", Resource: "pods"}},
 		{false, authorizationv1.ResourceAttributes{Verb: "create", Resource: "pods"}},
 		{false, authorizationv1.ResourceAttributes{Verb: "create", Resource: "pods", Subresource: "exec"}},

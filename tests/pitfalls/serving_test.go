@@ -20,6 +20,9 @@ import (
 	"k8s.io/client-go/rest"
 )
 
+// inCluster leads to the API server of startCluster, over its pipes.
+var inCluster = &url.URL{Scheme: "http", Host: "cluster", Path: "/"}
+
 // ask sends one request to a handler, with a token if that is not empty.
 func ask(handler http.Handler, path, token string, header ...string) *httptest.ResponseRecorder {
 	request, answer := httptest.NewRequest(http.MethodGet, path, nil), httptest.NewRecorder()
@@ -63,7 +66,8 @@ func TestPitfall_ServingFromAnInformerThatHasNotSynced(t *testing.T) {
 			fmt.Fprint(w, len(all))
 		}
 	}
-	property := func(t *testing.T, serve func(context.Context, informers.SharedInformerFactory) http.HandlerFunc) error {
+	type server = func(context.Context, informers.SharedInformerFactory) http.HandlerFunc
+	property := func(t *testing.T, serve server) error {
 		c := startCluster(t)
 		c.Put("web", "1")
 		factory := informers.NewSharedInformerFactory(c.client, 0)
@@ -116,7 +120,7 @@ func TestPitfall_ATransportForEachRequest(t *testing.T) {
 			open.Add(1)
 			return &counted{conn, open}, err
 		}
-		handler := serve(config, &url.URL{Scheme: "http", Host: "cluster", Path: "/"})
+		handler := serve(config, inCluster)
 		for range 20 {
 			require.Equal(t, http.StatusOK, ask(handler, "/api/v1/namespaces", "").Code)
 		}
@@ -173,12 +177,13 @@ func TestPitfall_AProxyThatLendsItsCredentials(t *testing.T) {
 	property := func(t *testing.T, guard func(toServer http.Handler, token string) http.Handler) error {
 		c := startCluster(t)
 		var as notes
-		transport, err := rest.HTTPWrappersForConfig(&rest.Config{BearerToken: "admin"}, sender(func(r *http.Request) (*http.Response, error) {
+		plain := sender(func(r *http.Request) (*http.Response, error) {
 			as.add("%s", r.Header.Get("Authorization"))
 			return (&http.Transport{DialContext: c.cfg.Dial, DisableKeepAlives: true}).RoundTrip(r)
-		}))
+		})
+		transport, err := rest.HTTPWrappersForConfig(&rest.Config{BearerToken: "admin"}, plain)
 		require.NoError(t, err)
-		toServer := proxy.NewUpgradeAwareHandler(&url.URL{Scheme: "http", Host: "cluster", Path: "/"}, transport, false, false, respond{})
+		toServer := proxy.NewUpgradeAwareHandler(inCluster, transport, false, false, respond{})
 		toServer.UseRequestLocation = true
 		handler := guard(toServer, "secret")
 		if answer := ask(handler, "/api/v1/secrets", ""); answer.Code == http.StatusOK {
@@ -229,9 +234,9 @@ func TestPitfall_AnEmptyGroupInAPath(t *testing.T) {
 
 // A proxy is made with apimachinery's UpgradeAwareHandler, and without a responder.
 //
-// Why: the responder is an argument of the constructor that may be nil. Requests succeed without it, and errors of plain
-// requests get a default answer. But an error of a request for an upgrade (exec, attach, port-forward) goes to the
-// responder without a check. net/http survives the panic, but the caller sees a broken connection and no error.
+// Why: the responder is an argument of the constructor that may be nil. Requests succeed without it, and errors of
+// plain requests get a default answer. But an error of a request for an upgrade (exec, attach, port-forward) goes to
+// the responder without a check. net/http survives the panic, but the caller sees a broken connection and no error.
 //
 // You see: panic: runtime error: invalid memory address or nil pointer dereference
 //
@@ -247,7 +252,7 @@ func TestPitfall_AProxyWithoutAResponder(t *testing.T) {
 		refused := sender(func(*http.Request) (*http.Response, error) {
 			return nil, apierrors.NewServiceUnavailable("the API server is down")
 		})
-		handler := proxy.NewUpgradeAwareHandler(&url.URL{Scheme: "http", Host: "cluster", Path: "/"}, refused, false, false, responder())
+		handler := proxy.NewUpgradeAwareHandler(inCluster, refused, false, false, responder())
 		handler.UpgradeTransport = proxy.NewUpgradeRequestRoundTripper(refused, refused)
 		defer func() {
 			if cause := recover(); cause != nil {

@@ -37,6 +37,8 @@ type Guard struct {
 	rights     *cache.LRUExpireCache // by permission: authorizationv1.SubjectAccessReviewStatus
 }
 
+type accessStatus = authorizationv1.SubjectAccessReviewStatus
+
 type permission struct {
 	token [sha256.Size]byte
 	right Right
@@ -88,7 +90,7 @@ func (g *Guard) Admit(ctx context.Context, token string, rights ...Right) error 
 		return apierrors.NewUnauthorized("want a valid bearer token")
 	}
 	for _, right := range rights {
-		may, err := remembered(g.rights, permission{hash, right}, func() (authorizationv1.SubjectAccessReviewStatus, error) {
+		may, err := remembered(g.rights, permission{hash, right}, func() (accessStatus, error) {
 			return g.review(ctx, who.User, right)
 		})
 		if err != nil {
@@ -105,7 +107,7 @@ func (g *Guard) Admit(ctx context.Context, token string, rights ...Right) error 
 
 func (g *Guard) review(
 	ctx context.Context, user authenticationv1.UserInfo, right Right,
-) (authorizationv1.SubjectAccessReviewStatus, error) {
+) (accessStatus, error) {
 	extra := map[string]authorizationv1.ExtraValue{}
 	for name, values := range user.Extra {
 		extra[name] = authorizationv1.ExtraValue(values)

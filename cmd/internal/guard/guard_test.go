@@ -32,14 +32,16 @@ func (c *cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewDecoder(r.Body).Decode(review)
 		if review.Spec.Token == "ann" {
 			review.Status = authenticationv1.TokenReviewStatus{Authenticated: true, User: authenticationv1.UserInfo{
-				Username: "Ann", Groups: []string{"staff"}, Extra: map[string]authenticationv1.ExtraValue{"scope": {"a"}}}}
+				Username: "Ann", Groups: []string{"staff"},
+				Extra: map[string]authenticationv1.ExtraValue{"scope": {"a"}}}}
 		}
 		answer = review
 	default:
 		review := &authorizationv1.SubjectAccessReview{}
 		_ = json.NewDecoder(r.Body).Decode(review)
-		review.Status.Allowed = review.Spec.User == "Ann" && review.Spec.Groups[0] == "staff" && review.Spec.Extra["scope"][0] == "a" &&
-			review.Spec.ResourceAttributes.Verb == "list" && review.Spec.ResourceAttributes.Resource == "pods"
+		asked := review.Spec
+		review.Status.Allowed = asked.User == "Ann" && asked.Groups[0] == "staff" && asked.Extra["scope"][0] == "a" &&
+			asked.ResourceAttributes.Verb == "list" && asked.ResourceAttributes.Resource == "pods"
 		answer = review
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -55,14 +57,15 @@ func TestOne_AdmitsItsTokenAndNoOther(t *testing.T) {
 	for _, token := range []string{"", "0123456789abcde", "0123456789abcdef0"} {
 		require.True(t, apierrors.IsUnauthorized(g.Admit(t.Context(), token)))
 	}
-	require.True(t, apierrors.IsUnauthorized(One("").Admit(t.Context(), "")), "a token that was forgotten admits nobody")
+	require.True(t, apierrors.IsUnauthorized(One("").Admit(t.Context(), "")), "a forgotten token admits nobody")
 }
 
 func TestReviews_AskTheClusterOnce(t *testing.T) {
 	c := &cluster{}
 	server := httptest.NewServer(c)
 	defer server.Close()
-	g, err := Reviews(&rest.Config{Host: server.URL, ContentConfig: rest.ContentConfig{ContentType: runtime.ContentTypeJSON}})
+	asJSON := rest.ContentConfig{ContentType: runtime.ContentTypeJSON}
+	g, err := Reviews(&rest.Config{Host: server.URL, ContentConfig: asJSON})
 	require.NoError(t, err)
 	defer g.Close()
 	list, watch := Right{Verb: "list", Resource: "pods"}, Right{Verb: "watch", Resource: "pods"}

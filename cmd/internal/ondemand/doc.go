@@ -11,6 +11,6 @@
 //   - A resource that is gone is an error, and its informer stops. So is one that may not be read any more.
 //   - A kind that is not there is asked for once in five seconds.
 //   - Close returns when all informers have ended.
-//   - An object is its JSON, word for word, with the few fields by which it is found: see [Object]. So reading one costs
-//     a copy, and it takes less memory than as a map.
+//   - An object is its JSON, word for word, with the few fields by which it is found: see [Object]. So a read costs a
+//     copy, and an object takes less memory than as a map.
 package ondemand

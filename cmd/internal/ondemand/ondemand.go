@@ -126,7 +126,8 @@ func (p *Kinds) look(ctx context.Context, gvr schema.GroupVersionResource) (abou
 	}
 	if err == nil {
 		for _, about := range list.APIResources {
-			if about.Name == gvr.Resource && slices.Contains(about.Verbs, "list") && slices.Contains(about.Verbs, "watch") {
+			can := about.Verbs
+			if about.Name == gvr.Resource && slices.Contains(can, "list") && slices.Contains(can, "watch") {
 				return about, nil
 			}
 		}
@@ -138,7 +139,8 @@ func (p *Kinds) look(ctx context.Context, gvr schema.GroupVersionResource) (abou
 
 func (p *Kinds) startLocked(gvr schema.GroupVersionResource, about metav1.APIResource) error {
 	if len(p.running) >= p.opts.Max || p.ctx.Err() != nil {
-		return apierrors.NewServiceUnavailable(fmt.Sprintf("%d kinds are being read, and the limit is %d", len(p.running), p.opts.Max))
+		const text = "%d kinds are being read, and the limit is %d"
+		return apierrors.NewServiceUnavailable(fmt.Sprintf(text, len(p.running), p.opts.Max))
 	}
 	gvk := gvr.GroupVersion().WithKind(about.Kind)
 	kinds := runtime.NewScheme()
@@ -166,7 +168,8 @@ func (p *Kinds) startLocked(gvr schema.GroupVersionResource, about metav1.APIRes
 func (p *Kinds) stopIdle(k *Kind) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if k.readers == 0 && time.Since(k.lastRead) >= p.opts.Idle { // else a reader came, or came and left, as the timer fired
+	// As the timer fired a reader may have come, or have come and left.
+	if k.readers == 0 && time.Since(k.lastRead) >= p.opts.Idle {
 		p.stopLocked(k)
 	}
 }
@@ -192,7 +195,8 @@ func (k *Kind) Ready(ctx context.Context) error {
 		k.of.stopLocked(k)
 		return err
 	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
-		return apierrors.NewForbidden(k.GVR.GroupResource(), "", fmt.Errorf("this server itself may not read it: %w", err))
+		err = fmt.Errorf("this server itself may not read it: %w", err)
+		return apierrors.NewForbidden(k.GVR.GroupResource(), "", err)
 	}
 	if synced != nil {
 		return apierrors.NewServiceUnavailable(synced.Error())

@@ -153,8 +153,10 @@ func TestKinds_AskSeldomForWhatIsNotThere(t *testing.T) {
 
 func TestObject_IsTheServersOwnWordsAndSaysItsKind(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"kind":"A", "apiVersion":"b/v1", "metadata":{"name":"c"}, "unknown": [1.50]}`: `{"kind":"A","apiVersion":"b/v1","metadata":{"name":"c"},"unknown":[1.50]}`,
-		`{"metadata":{"name":"c","uid":"d","resourceVersion":"5","labels":{"e":"f"}}}`:  `{"apiVersion":"b/v1","kind":"A","metadata":{"name":"c","uid":"d","resourceVersion":"5","labels":{"e":"f"}}}`,
+		`{"kind":"A", "apiVersion":"b/v1", "metadata":{"name":"c"}, "unknown": [1.50]}`://
+		`{"kind":"A","apiVersion":"b/v1","metadata":{"name":"c"},"unknown":[1.50]}`,
+		`{"metadata":{"name":"c","uid":"d","labels":{"e":"f"}}}`://
+		`{"apiVersion":"b/v1","kind":"A","metadata":{"name":"c","uid":"d","labels":{"e":"f"}}}`,
 	} {
 		var obj Object
 		require.NoError(t, json.Unmarshal([]byte(text), &obj))

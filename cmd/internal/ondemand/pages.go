@@ -52,8 +52,8 @@ type Pages struct{ kept *cache.LRUExpireCache }
 // NewPages keeps nothing yet.
 func NewPages() *Pages { return &Pages{cache.NewLRUExpireCache(maxPages)} }
 
-// List returns the version of what is selected, and a function that makes the list as JSON. The objects are in the order
-// of their names. The error is 410 if the list is not kept any more, and 400 if Continue is not of this list.
+// List returns the version of what is selected, and a function that makes the list as JSON, in the order of names. The
+// error is 410 if the list is not kept any more, and 400 if Continue is not of this list.
 func (p *Pages) List(k *Kind, s Selection) (version string, list func() []byte, err error) {
 	if s.Continue != "" {
 		return p.next(k, s)
@@ -83,12 +83,14 @@ func (p *Pages) next(k *Kind, s Selection) (version string, list func() []byte, 
 	kept, _ := p.kept.Get(id)
 	m, found := kept.(*moment)
 	if !found {
-		return "", nil, apierrors.NewResourceExpired("continue: this list is not kept any more; begin anew, without continue")
+		return "", nil, apierrors.NewResourceExpired("continue: this list is not kept any more; begin without continue")
 	}
-	if err != nil || m.gvr != k.GVR || m.namespace != s.Namespace || m.label != s.Selector.String() || int(start) > len(m.objects) {
+	isSame := m.gvr == k.GVR && m.namespace == s.Namespace && m.label == s.Selector.String()
+	if err != nil || !isSame || int(start) > len(m.objects) {
 		return "", nil, apierrors.NewBadRequest("continue: the token of another list")
 	}
-	return fmt.Sprintf("%s.%d", s.Continue, s.Limit), func() []byte { return p.page(k, m, id, int(start), s.Limit) }, nil
+	version = fmt.Sprintf("%s.%d", s.Continue, s.Limit)
+	return version, func() []byte { return p.page(k, m, id, int(start), s.Limit) }, nil
 }
 
 // page is a part of a moment, in the form that the API server's lists have.
@@ -100,7 +102,8 @@ func (p *Pages) page(k *Kind, m *moment, id string, start, limit int) []byte {
 		p.kept.Add(id, m, pageLifetime)
 	}
 	metadata, _ := json.Marshal(about) // of strings and numbers, which cannot fail
-	text := fmt.Appendf(nil, `{"apiVersion":%q,"kind":%q,"metadata":%s,"items":[`, k.GVR.GroupVersion(), k.About.Kind+"List", metadata)
+	text := fmt.Appendf(nil, `{"apiVersion":%q,"kind":"%sList","metadata":%s,"items":[`,
+		k.GVR.GroupVersion(), k.About.Kind, metadata)
 	size := 0
 	for _, obj := range m.objects[start:end] {
 		size += len(obj.JSON()) + 1

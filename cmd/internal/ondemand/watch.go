@@ -26,19 +26,21 @@ type stream struct {
 	cancel  context.CancelFunc // ends the request
 	problem func(error) []byte
 
-	turn   chan struct{} // protects w and synced. A mutex would do, but tests in virtual time see who waits for a channel
+	turn   chan struct{} // protects w and synced; not a mutex, since tests in virtual time must see who waits
 	synced bool
 }
 
-// Watch sends server-sent events until ctx ends: what there is as ADDED, then SYNCED, then each change. What the informer
-// promises its handlers holds here: nothing is missed, nothing comes twice. A client that does not read is cut off.
-// After a reconnect all begins anew. check is called again and again, for rights may be taken away: its error ends the
+// Watch sends server-sent events until ctx ends: what there is as ADDED, then SYNCED, then each change. What the
+// informer promises its handlers holds here: nothing is missed, nothing comes twice. A client that does not read is cut
+// off. After a reconnect all begins anew. check is called again and again, for rights may be taken away: its error ends the
 // stream, and so does the end of the kind. The last event is then ERROR, with what problem makes of the error.
 func (k *Kind) Watch(
-	ctx context.Context, w http.ResponseWriter, s Selection, check func(ctx context.Context) error, problem func(error) []byte,
+	ctx context.Context, w http.ResponseWriter, s Selection,
+	check func(ctx context.Context) error, problem func(error) []byte,
 ) {
 	ctx, cancel := context.WithCancel(ctx)
-	out := &stream{w: w, conn: http.NewResponseController(w), cancel: cancel, problem: problem, turn: make(chan struct{}, 1)}
+	conn := http.NewResponseController(w)
+	out := &stream{w: w, conn: conn, cancel: cancel, problem: problem, turn: make(chan struct{}, 1)}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusOK)

@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"strings"
 	"testing"
 
@@ -75,8 +74,8 @@ func (s *stage) send(want int, method, path, body string, header ...string) *htt
 
 func TestOwnCredentials_GoOnWithoutTheCallersWishes(t *testing.T) {
 	s := onStage(t, Options{})
-	came := s.send(200, "GET", "/api/v1/pods?limit=1", "", "Authorization", "Bearer caller's", "Impersonate-User", "root",
-		"Impersonate-Extra-Scope", "all", "X-Remote-User", "root", "Accept", "application/json")
+	came := s.send(200, "GET", "/api/v1/pods?limit=1", "", "Authorization", "Bearer caller's",
+		"Impersonate-User", "root", "Impersonate-Extra-A", "all", "X-Remote-User", "root", "Accept", "application/json")
 	require.Equal(t, "/api/v1/pods?limit=1", came.URL.String())
 	require.Equal(t, "Bearer the server's own", came.Header.Get("Authorization"))
 	require.Equal(t, "application/json", came.Header.Get("Accept"))
@@ -91,28 +90,27 @@ func TestOwnCredentials_GoOnWithoutTheCallersWishes(t *testing.T) {
 
 func TestCallersOwnCredentials_GoOnAlone(t *testing.T) {
 	s := onStage(t, Options{CallersOwn: true})
-	require.Equal(t, "Bearer caller's", s.send(200, "GET", "/api", "", "Authorization", "Bearer caller's").Header.Get("Authorization"))
+	came := s.send(200, "GET", "/api", "", "Authorization", "Bearer caller's")
+	require.Equal(t, "Bearer caller's", came.Header.Get("Authorization"))
 	require.Empty(t, s.send(200, "GET", "/api", "").Header.Get("Authorization"))
 }
 
 func TestRefused_BeforeTheAPIServerHears(t *testing.T) {
 	s := onStage(t, Options{})
 	all := onStage(t, Options{Writes: true, Secrets: true, Upgrades: true})
-	for _, path := range []string{
-		"/api/v1/secrets", "/api/v1/secrets/", "/api/v1/watch/secrets", "/api/v1/namespaces/a/secrets", "/api/v1/namespaces/a/secrets/b",
-		"/api/v1/watch/namespaces/a/secrets/b", "/api/v1/namespaces/status/secrets", "/api/v1/namespaces/a/serviceaccounts/b/token",
-		"/api/v1/namespaces/a/pods/b/exec", "/api/v1/namespaces/a/pods/b/attach", "/api/v1/namespaces/a/pods/b/portforward",
-		"/api/v1/namespaces/a/pods/b/proxy/c", "/api/v1/namespaces/a/services/b/proxy", "/api/v1/nodes/a/proxy/run/b/c/d",
-		"/api/v1/proxy/nodes/a/run", "/api/v1/%73ecrets",
-	} {
-		require.Nil(t, s.send(403, "GET", path, ""))
-		require.NotNil(t, all.send(200, "GET", path, ""))
+	for _, path := range strings.Fields(`secrets secrets/ watch/secrets namespaces/a/secrets namespaces/a/secrets/b
+		watch/namespaces/a/secrets/b namespaces/status/secrets namespaces/a/serviceaccounts/b/token 
+		namespaces/a/pods/b/exec namespaces/a/pods/b/attach namespaces/a/pods/b/portforward namespaces/a/pods/b/proxy/c 
+		namespaces/a/services/b/proxy nodes/a/proxy/run/b/c/d proxy/nodes/a/run %73ecrets`) {
+		require.Nil(t, s.send(403, "GET", "/api/v1/"+path, ""))
+		require.NotNil(t, all.send(200, "GET", "/api/v1/"+path, ""))
 	}
-	for _, path := range []string{"/api/v1/x/../secrets", "/api/v1//secrets", "/api/v1/./secrets", "/api/v1/namespaces%2Fa%2Fsecrets"} {
+	for _, path := range []string{"/api/v1/x/../secrets", "/api/v1//secrets", "/api/./v1", "/api/v1/namespaces%2Fa"} {
 		require.Nil(t, s.send(400, "GET", path, ""))
 	}
-	for _, path := range []string{"/api/v1/namespaces/secrets", "/api/v1/namespaces/secrets/pods", "/api/v1/namespaces/a/pods/secrets",
-		"/apis/example.com/v1/secrets", "/api/v1/namespaces/a/pods/b/log", "/api/v1/namespaces/a/status", "/api", "/apis/apps/v1"} {
+	for _, path := range strings.Fields(`/api/v1/namespaces/secrets /api/v1/namespaces/secrets/pods /api /apis/apps/v1
+		/api/v1/namespaces/a/pods/secrets /apis/example.com/v1/secrets /api/v1/namespaces/a/pods/b/log
+		/api/v1/namespaces/a/status`) {
 		require.NotNil(t, s.send(200, "GET", path, ""))
 	}
 	require.Nil(t, s.send(403, "GET", "/api/v1/pods", "", "Upgrade", "websocket", "Connection", "Upgrade"))
@@ -126,7 +124,8 @@ func TestUpgrade_PassesBothWays(t *testing.T) {
 	conn, err := net.Dial("tcp", s.front.Listener.Addr().String())
 	require.NoError(t, err)
 	defer conn.Close()
-	_, err = io.WriteString(conn, "GET /api/v1/namespaces/a/pods/b/exec HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n")
+	_, err = io.WriteString(conn, "GET /api/v1/namespaces/a/pods/b/exec HTTP/1.1\r\n"+
+		"Host: a\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n")
 	require.NoError(t, err)
 	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	require.NoError(t, err)
@@ -140,7 +139,7 @@ func TestDeadServer_IsA503(t *testing.T) {
 	require.NoError(t, err)
 	defer h.Close()
 	answer := httptest.NewRecorder()
-	h.ServeHTTP(answer, &http.Request{Method: "GET", URL: &url.URL{Path: "/api"}, Header: http.Header{}, Body: http.NoBody})
+	h.ServeHTTP(answer, httptest.NewRequest("GET", "/api", nil))
 	require.Equal(t, http.StatusServiceUnavailable, answer.Code)
 	require.Contains(t, answer.Body.String(), `"reason":"ServiceUnavailable"`)
 }

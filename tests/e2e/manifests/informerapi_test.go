@@ -24,7 +24,8 @@ func TestInformerAPI_HangsTogetherAndReadsWhatItNamesOnly(t *testing.T) {
 
 	role, binding := only[*rbacv1.ClusterRole](t, objects), only[*rbacv1.ClusterRoleBinding](t, objects)
 	require.Equal(t, role.Name, binding.RoleRef.Name)
-	require.Equal(t, []rbacv1.Subject{{Kind: "ServiceAccount", Name: "informer-api", Namespace: Namespace}}, binding.Subjects)
+	subject := rbacv1.Subject{Kind: "ServiceAccount", Name: "informer-api", Namespace: Namespace}
+	require.Equal(t, []rbacv1.Subject{subject}, binding.Subjects)
 	for _, rule := range role.Rules {
 		require.NotContains(t, rule.Resources, "secrets")
 		for _, all := range [][]string{rule.Verbs, rule.Resources, rule.APIGroups} {
