@@ -21,8 +21,6 @@ import (
 	"glasswatch/internal/apiserver"
 )
 
-const objects = 1000
-
 // runDemo plays against an API server and an informer-api of its own.
 func runDemo(ctx context.Context, o *options, out io.Writer) error {
 	if !o.log.Asked() {

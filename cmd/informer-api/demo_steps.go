@@ -16,20 +16,26 @@ import (
 )
 
 const (
-	list = "/configmaps/core/v1"
-	one  = list + "?namespace=default&name=cm-7"
+	objects = 1000
+	list    = "/configmaps/core/v1"
+	one     = list + "?namespace=default&name=cm-7"
 )
 
-// get asks with the token, if that is not empty, and wants a status.
-func (s *show) get(ctx context.Context, want int, method, url, token string) (string, error) {
+// open asks with the token, if that is not empty.
+func (s *show) open(ctx context.Context, method, url, token string) (*http.Response, error) {
 	r, err := http.NewRequestWithContext(ctx, method, url, nil)
-	if err != nil {
-		return "", err
-	}
-	if token != "" {
+	if err == nil && token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}
-	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	return http.DefaultClient.Do(r)
+}
+
+// get wants a status.
+func (s *show) get(ctx context.Context, want int, method, url, token string) (string, error) {
+	answer, err := s.open(ctx, method, url, token)
 	if err != nil {
 		return "", err
 	}
@@ -113,12 +119,7 @@ func (s *show) ownWrite(ctx context.Context) error {
 func (s *show) events(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, "GET", s.url+list+"?watch=1", nil)
-	if err != nil {
-		return err
-	}
-	r.Header.Set("Authorization", "Bearer "+s.token)
-	answer, err := http.DefaultClient.Do(r)
+	answer, err := s.open(ctx, "GET", s.url+list+"?watch=1", s.token)
 	if err != nil {
 		return err
 	}

@@ -107,11 +107,10 @@ func (s *server) read(w http.ResponseWriter, r *http.Request, gvr schema.GroupVe
 	if err == nil && !s.secrets && passon.IsSecret(gvr.Group, gvr.Resource, "") {
 		err = passon.ErrSecrets
 	}
-	if err != nil {
-		fail(w, err)
-		return
+	var k *ondemand.Kind
+	if err == nil {
+		k, err = s.kinds.Enter(r.Context(), gvr)
 	}
-	k, err := s.kinds.Enter(r.Context(), gvr)
 	if err != nil {
 		fail(w, err)
 		return

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/go-chi/chi/v5"
-	"github.com/go-chi/chi/v5/middleware"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,8 +20,11 @@ import (
 )
 
 const (
-	maxRequests = 256 // at the same time, watches included; more are refused
-	grace       = 5 * time.Second
+	maxRequests = 256             // at the same time, watches included; more are refused
+	grace       = 5 * time.Second // for requests under way when the shutdown begins
+
+	success = 20000 // the codes in answers
+	failure = 40000
 )
 
 // answer is the body of each answer that is not passed on.
@@ -32,12 +34,6 @@ type answer struct {
 	Data    any    `json:"data,omitempty"`
 }
 
-// The codes of answers.
-const (
-	success = 20000
-	failure = 40000
-)
-
 // server is the handler, with what its requests share.
 type server struct {
 	*options
@@ -45,12 +41,13 @@ type server struct {
 	kinds  *ondemand.Kinds
 	passer *passon.Handler
 	pages  *ondemand.Pages
+	places chan struct{}   // one a request
 	ending context.Context // ends when the shutdown begins, and all watches with it
 	end    context.CancelFunc
 }
 
 func newServer(cfg *rest.Config, o *options) (s *server, err error) {
-	s = &server{options: o, pages: ondemand.NewPages()}
+	s = &server{options: o, pages: ondemand.NewPages(), places: make(chan struct{}, maxRequests)}
 	s.ending, s.end = context.WithCancel(context.Background())
 	s.guard = guard.One(o.token)
 	if o.auth == authReview {
@@ -100,14 +97,13 @@ func (s *server) serve(ctx context.Context, listener net.Listener) error {
 // /api/core/v1 fits two of them, and neither is more specific.
 func (s *server) routes() http.Handler {
 	r := chi.NewRouter()
-	r.Use(middleware.Throttle(maxRequests), s.limit)
-	r.NotFound(func(w http.ResponseWriter, _ *http.Request) {
-		reply(w, http.StatusNotFound, answer{failure, "no such path; a kind's is /{resource}/{group}/{version}", nil})
-	})
+	r.NotFound(func(w http.ResponseWriter, _ *http.Request) { reply(w, 404, answer{failure, "no such path", nil}) })
+	r.MethodNotAllowed(func(w http.ResponseWriter, _ *http.Request) { reply(w, 405, answer{failure, "GET only", nil}) })
 	r.Get("/ping", func(w http.ResponseWriter, _ *http.Request) { reply(w, 200, answer{success, "pong", nil}) })
+	limited := r.With(s.limit) // not /ping: a busy server is alive
 	pods := corev1.SchemeGroupVersion.WithResource("pods")
-	r.Get("/pod/list", func(w http.ResponseWriter, r *http.Request) { s.read(w, r, pods) })
-	r.Get("/{resource}/{group}/{version}", func(w http.ResponseWriter, r *http.Request) {
+	limited.Get("/pod/list", func(w http.ResponseWriter, r *http.Request) { s.read(w, r, pods) })
+	limited.Get("/{resource}/{group}/{version}", func(w http.ResponseWriter, r *http.Request) {
 		gvr, err := resourceOf(chi.URLParam(r, "resource"), chi.URLParam(r, "group"), chi.URLParam(r, "version"))
 		if err != nil {
 			fail(w, err)
@@ -115,23 +111,22 @@ func (s *server) routes() http.Handler {
 		}
 		s.read(w, r, gvr)
 	})
+	passOn := func(w http.ResponseWriter, r *http.Request) {
+		if err := s.guard.Admit(r.Context(), guard.Bearer(r)); err != nil {
+			passon.Fail(w, err)
+			return
+		}
+		s.passer.ServeHTTP(w, r)
+	}
 	for _, path := range []string{"/api", "/api/*", "/apis", "/apis/*"} {
 		if s.pass != passOff {
-			r.HandleFunc(path, s.passOn)
+			limited.HandleFunc(path, passOn)
 		}
 	}
 	return r
 }
 
-func (s *server) passOn(w http.ResponseWriter, r *http.Request) {
-	if err := s.guard.Admit(r.Context(), guard.Bearer(r)); err != nil {
-		passon.Fail(w, err)
-		return
-	}
-	s.passer.ServeHTTP(w, r)
-}
-
-// limit bounds the time of requests whose answers have an end.
+// limit bounds the number of requests, and the time of those whose answers have an end.
 func (s *server) limit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), s.timeout)
@@ -143,6 +138,13 @@ func (s *server) limit(next http.Handler) http.Handler {
 			_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 		}
 		defer cancel()
+		select {
+		case s.places <- struct{}{}:
+			defer func() { <-s.places }()
+		default:
+			fail(w, apierrors.NewTooManyRequests("too many requests at the same time", 1))
+			return
+		}
 		next.ServeHTTP(w, r.WithContext(ctx))
 	})
 }
@@ -163,7 +165,7 @@ func statusOf(err error) metav1.Status {
 func fail(w http.ResponseWriter, err error) {
 	status := statusOf(err)
 	switch status.Code {
-	case http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+	case http.StatusServiceUnavailable, http.StatusGatewayTimeout, http.StatusTooManyRequests:
 		w.Header().Set("Retry-After", "1")
 	case http.StatusUnauthorized:
 		w.Header().Set("WWW-Authenticate", "Bearer")

@@ -130,6 +130,20 @@ func TestReads_CostNoRequestsAndTheInformerStopsWhenTheyEnd(t *testing.T) {
 	})
 }
 
+func TestLimits_OfTimeAndNumber(t *testing.T) {
+	inWorld(t, "--timeout=10s", func(w *world) {
+		w.api.Faults().Delay(time.Minute)
+		began := time.Now()
+		require.Equal(w, http.StatusServiceUnavailable, w.send("/api/v1/pods").StatusCode)
+		require.Equal(w, 10*time.Second, time.Since(began))
+		for range maxRequests {
+			w.server.places <- struct{}{}
+		}
+		w.get(429, maps)
+		w.get(200, "/ping")
+	})
+}
+
 func TestCustomResource_ComesAndGoes(t *testing.T) {
 	inWorld(t, "", func(w *world) {
 		client, err := apiextensions.NewForConfig(w.cfg)

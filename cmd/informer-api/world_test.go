@@ -28,6 +28,7 @@ type world struct {
 	client kubernetes.Interface
 	sent   atomic.Int64 // requests of informer-api to the API server
 	front  *apiserver.PipeListener
+	server *server
 	http   *http.Client
 }
 
@@ -45,9 +46,9 @@ func inWorld(t *testing.T, args string, story func(w *world)) {
 		o, err := parse(strings.Fields(args), t.Output())
 		require.NoError(t, err)
 		o.token = testToken
-		s, err := newServer(counted(w.cfg, &w.sent), o)
+		w.server, err = newServer(counted(w.cfg, &w.sent), o)
 		require.NoError(t, err)
-		w.run(func(ctx context.Context) error { return s.serve(ctx, w.front) })
+		w.run(func(ctx context.Context) error { return w.server.serve(ctx, w.front) })
 		w.http = &http.Client{Transport: &http.Transport{DialContext: w.front.DialContext}}
 		t.Cleanup(w.http.CloseIdleConnections)
 		story(w)
@@ -119,7 +120,7 @@ func (w *world) get(status int, path string) body {
 	require.NoError(w, json.NewDecoder(answer.Body).Decode(&b))
 	require.Equal(w, status, answer.StatusCode, "%s: %s", path, b.Message)
 	require.Equal(w, map[bool]int{true: success, false: failure}[status == 200], b.Code)
-	require.Equal(w, status == 503 || status == 504, answer.Header.Get("Retry-After") == "1")
+	require.Equal(w, status == 429 || status >= 503, answer.Header.Get("Retry-After") == "1")
 	return b
 }
 

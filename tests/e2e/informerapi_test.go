@@ -246,6 +246,11 @@ func TestInformerAPI_SendsASnapshotThenChangesAndReadsCostLessThanRequests(t *te
 	require.NoError(t, f.client.CoreV1().Services(f.ns).Delete(t.Context(), "first", metav1.DeleteOptions{}))
 	expect("DELETED", "first")
 
+	defer func() { // with the watch open
+		f.p.terminate()
+		expect("", "")
+	}()
+
 	const times = 300
 	spend := func(path string) time.Duration {
 		began := time.Now()
