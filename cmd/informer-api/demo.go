@@ -81,7 +81,6 @@ func (s *show) tell(ctx context.Context) error {
 			return err
 		}
 	}
-	s.Line("\nOpen next: cmd/informer-api/read.go")
 	return nil
 }
 

@@ -22,9 +22,8 @@ import (
 const (
 	maxRequests = 256             // at the same time, watches included; more are refused
 	grace       = 5 * time.Second // for requests under way when the shutdown begins
-
-	success = 20000 // the codes in answers
-	failure = 40000
+	success     = 20000           // the codes in answers
+	failure     = 40000
 )
 
 // answer is the body of each answer that is not passed on.

@@ -130,8 +130,12 @@ func TestReads_CostNoRequestsAndTheInformerStopsWhenTheyEnd(t *testing.T) {
 	})
 }
 
-func TestLimits_OfTimeAndNumber(t *testing.T) {
+func TestLimits_OfTimeAndNumberAndAtTheEnd(t *testing.T) {
 	inWorld(t, "--timeout=10s", func(w *world) {
+		next := w.watch(maps + "?watch=1")
+		require.Equal(w, "SYNCED {}", next())
+		w.server.end()
+		require.Empty(w, next(), "a watch does not hold up the end")
 		w.api.Faults().Delay(time.Minute)
 		began := time.Now()
 		require.Equal(w, http.StatusServiceUnavailable, w.send("/api/v1/pods").StatusCode)

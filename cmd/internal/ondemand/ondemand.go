@@ -39,7 +39,7 @@ type Kind struct {
 	// protected by of.mu
 	readers  int
 	lastRead time.Time
-	idle     *time.Timer // runs while there are no readers
+	idle     *time.Timer // begins anew when the last reader leaves
 }
 
 // Kinds are the informers, one a kind. The first reader starts one; it stops a time after the last one left.
@@ -100,7 +100,6 @@ func (p *Kinds) Enter(ctx context.Context, gvr schema.GroupVersionResource) (*Ki
 	}
 	k := p.running[gvr]
 	k.readers++
-	k.idle.Stop()
 	return k, nil
 }
 
@@ -168,7 +167,7 @@ func (p *Kinds) startLocked(gvr schema.GroupVersionResource, about metav1.APIRes
 func (p *Kinds) stopIdle(k *Kind) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	// As the timer fired a reader may have come, or have come and left.
+	// Else there are readers, or one left as the timer fired.
 	if k.readers == 0 && time.Since(k.lastRead) >= p.opts.Idle {
 		p.stopLocked(k)
 	}

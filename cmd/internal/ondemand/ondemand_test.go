@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -200,11 +201,14 @@ func TestPages_ShowOneMoment(t *testing.T) {
 		names, last := list(s)
 		require.Equal(b, "m4 ", names)
 		require.Empty(b, last)
-		s.Namespace = "default"
-		_, _, err = pages.List(k, s)
-		require.True(b, apierrors.IsBadRequest(err), "another list")
+		web, err := labels.Parse("app=web")
+		require.NoError(b, err)
+		for _, other := range []Selection{{Namespace: "default", Selector: s.Selector}, {Selector: web}} {
+			other.Continue = s.Continue
+			_, _, err = pages.List(k, other)
+			require.True(b, apierrors.IsBadRequest(err), "another list")
+		}
 		pass(pageLifetime + time.Second)
-		s.Namespace = ""
 		_, _, err = pages.List(k, s)
 		require.True(b, apierrors.IsResourceExpired(err), "%v", err)
 	})
@@ -282,6 +286,22 @@ func TestWatch_ASnapshotThenEachChangeOnce(t *testing.T) {
 		require.Equal(b, 1, seen["ADDED m2"])
 		require.Equal(b, 1, seen["SYNCED"])
 	})
+}
+
+func TestWatch_ChangesComeAfterSynced(t *testing.T) {
+	written := httptest.NewRecorder()
+	out := &stream{w: written, conn: http.NewResponseController(written), turn: make(chan struct{}, 1), cancel: func() {}}
+	obj := &Object{text: []byte("{}")}
+	out.OnAdd(obj, true)
+	out.OnAdd(obj, false) // before the request's goroutine has noticed
+	out.sync()
+	var kinds []string
+	for line := range strings.Lines(written.Body.String()) {
+		if kind, ok := strings.CutPrefix(line, "event: "); ok {
+			kinds = append(kinds, strings.TrimSpace(kind))
+		}
+	}
+	require.Equal(t, []string{"ADDED", "SYNCED", "ADDED"}, kinds)
 }
 
 func TestWatch_EndsWithTheRightToIt(t *testing.T) {
