@@ -35,7 +35,6 @@ func TestFlags_NameWhatIsWrong(t *testing.T) {
 	for args, want := range map[string]string{
 		"--listen=:8888":          "others could read the tokens on the way",
 		"--tls-cert-file=a":       "want both or neither",
-		"--auth=none":             "--auth: want token or review",
 		"--max-kinds=0":           "want more than 0",
 		"--token-file=/nowhere/a": "--token-file: ",
 	} {
