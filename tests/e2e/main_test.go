@@ -37,6 +37,10 @@ var shared struct {
 	build    sync.Once
 	program  string
 	buildErr error
+
+	buildAPI    sync.Once
+	api         string
+	buildAPIErr error
 }
 
 func TestMain(m *testing.M) {
@@ -87,10 +91,20 @@ func onSharedPlane(t *testing.T) *cluster {
 func program(t *testing.T) string {
 	t.Helper()
 	shared.build.Do(func() {
-		shared.program, shared.buildErr = manifests.Build(root, version, shared.dir)
+		shared.program, shared.buildErr = manifests.Build(root, "ingress-controller", version, shared.dir)
 	})
 	require.NoError(t, shared.buildErr)
 	return shared.program
+}
+
+// informerAPI is program for the other one.
+func informerAPI(t *testing.T) string {
+	t.Helper()
+	shared.buildAPI.Do(func() {
+		shared.api, shared.buildAPIErr = manifests.Build(root, "informer-api", version, shared.dir)
+	})
+	require.NoError(t, shared.buildAPIErr)
+	return shared.api
 }
 
 func TestImage_TheProgramIsStaticAndKnowsItsVersion(t *testing.T) {
@@ -113,7 +127,7 @@ func TestImage_TheProgramIsStaticAndKnowsItsVersion(t *testing.T) {
 func TestImage_EveryPackageOfTheProgramIsInTheBuildContext(t *testing.T) {
 	ignore, err := os.ReadFile(deploy + "/Dockerfile.dockerignore")
 	require.NoError(t, err)
-	list := exec.Command("go", "list", "-deps", "./cmd/ingress-controller")
+	list := exec.Command("go", "list", "-deps", "./cmd/ingress-controller", "./cmd/informer-api")
 	list.Dir = root
 	out, err := list.Output()
 	require.NoError(t, err)

@@ -46,8 +46,13 @@ func (b *logBuffer) String() string {
 // start runs the controller. At the end of the test it must obey SIGTERM and exit with 0, if it has not ended by then.
 func start(t *testing.T, kubeconfig string, args ...string) *process {
 	t.Helper()
+	return startProgram(t, program(t), kubeconfig, args...)
+}
+
+func startProgram(t *testing.T, path, kubeconfig string, args ...string) *process {
+	t.Helper()
 	p := &process{t: t, log: &logBuffer{}, ended: make(chan struct{})}
-	p.cmd = exec.Command(program(t), append([]string{"--kubeconfig=" + kubeconfig}, args...)...)
+	p.cmd = exec.Command(path, append([]string{"--kubeconfig=" + kubeconfig}, args...)...)
 	p.cmd.Stderr = p.log
 	require.NoError(t, p.cmd.Start())
 	go func() {
@@ -61,7 +66,7 @@ func start(t *testing.T, kubeconfig string, args ...string) *process {
 			p.terminate()
 		}
 		if t.Failed() {
-			t.Logf("the controller's log:\n%s", p.log)
+			t.Logf("the program's log:\n%s", p.log)
 		}
 	})
 	return p

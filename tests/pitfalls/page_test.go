@@ -34,6 +34,7 @@ var titles = []struct{ file, title string }{
 	{"watches_test.go", "Watches"},
 	{"writes_test.go", "Requests"},
 	{"manifests_test.go", "Manifests"},
+	{"serving_test.go", "Serving others"},
 }
 
 type chapter struct {

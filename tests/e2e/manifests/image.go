@@ -11,8 +11,9 @@ import (
 // built is the path of the Dockerfile's output.
 const built = "/out/"
 
-// Build runs the Dockerfile's own build command on this machine, with the version, and puts the program into dir.
-func Build(root, version, dir string) (program string, err error) {
+// Build runs the Dockerfile's own build command on this machine for a program of cmd/, with the version. It puts the
+// program into dir.
+func Build(root, name, version, dir string) (program string, err error) {
 	raw, err := os.ReadFile(filepath.Join(root, "deploy", "Dockerfile"))
 	if err != nil {
 		return "", err
@@ -22,13 +23,13 @@ func Build(root, version, dir string) (program string, err error) {
 		if !isRun || !strings.Contains(command, "go build") {
 			continue
 		}
-		build := exec.Command("sh", "-c", strings.ReplaceAll(command, built, dir+"/"))
+		build := exec.Command("sh", "-c", strings.ReplaceAll(command, built+"program", filepath.Join(dir, name)))
 		build.Dir = root
-		build.Env = append(os.Environ(), "VERSION="+version)
+		build.Env = append(os.Environ(), "VERSION="+version, "PROGRAM="+name)
 		if out, err := build.CombinedOutput(); err != nil {
 			return "", fmt.Errorf("%s: %w\n%s", command, err, out)
 		}
-		return filepath.Join(dir, "ingress-controller"), nil
+		return filepath.Join(dir, name), nil
 	}
 	return "", fmt.Errorf("deploy/Dockerfile: no line with RUN … go build")
 }

@@ -21,6 +21,8 @@ import (
 const (
 	Cluster    = "cluster"
 	Namespaced = "namespaced"
+	// InformerAPI installs cmd/informer-api; the others install the ingress controller.
+	InformerAPI = "informer-api"
 )
 
 // Namespace is the one that the files name.

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"glasswatch/internal/apiserver"
+)
+
+// world is an API server, an informer-api and its caller in a bubble of virtual time.
+type world struct {
+	*testing.T
+	api    *apiserver.Server
+	cfg    *rest.Config
+	client kubernetes.Interface
+	sent   atomic.Int64 // requests of informer-api to the API server
+	front  *apiserver.PipeListener
+	server *server
+	http   *http.Client
+}
+
+const testToken = "0123456789abcdef"
+
+func inWorld(t *testing.T, args string, story func(w *world)) {
+	synctest.Test(t, func(t *testing.T) {
+		listener := apiserver.NewPipeListener()
+		w := &world{T: t, api: apiserver.New(apiserver.Options{}), front: apiserver.NewPipeListener()}
+		w.run(func(ctx context.Context) error { return w.api.Serve(ctx, listener) })
+		w.cfg = w.api.RESTConfigFor(listener)
+		var err error
+		w.client, err = kubernetes.NewForConfig(w.cfg)
+		require.NoError(t, err)
+		o, err := parse(strings.Fields(args), t.Output())
+		require.NoError(t, err)
+		o.token = testToken
+		w.server, err = newServer(counted(w.cfg, &w.sent), o)
+		require.NoError(t, err)
+		w.run(func(ctx context.Context) error { return w.server.serve(ctx, w.front) })
+		w.http = &http.Client{Transport: &http.Transport{DialContext: w.front.DialContext}}
+		t.Cleanup(w.http.CloseIdleConnections)
+		story(w)
+	})
+}
+
+// run lets something run until the test ends.
+func (w *world) run(serve func(ctx context.Context) error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- serve(ctx) }()
+	w.Cleanup(func() { cancel(); require.NoError(w.T, <-done) })
+}
+
+// put creates or replaces a ConfigMap with a label.
+func (w *world) put(name, app string) *corev1.ConfigMap {
+	w.Helper()
+	maps := w.client.CoreV1().ConfigMaps("default")
+	obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": app}}}
+	written, err := maps.Update(w.Context(), obj, metav1.UpdateOptions{})
+	if err != nil {
+		written, err = maps.Create(w.Context(), obj, metav1.CreateOptions{})
+	}
+	require.NoError(w, err)
+	return written
+}
+
+func (w *world) send(path string, header ...string) *http.Response {
+	w.Helper()
+	r, err := http.NewRequestWithContext(w.Context(), "GET", "http://informer-api"+path, nil)
+	require.NoError(w, err)
+	r.Header.Set("Authorization", "Bearer "+testToken)
+	for i := 0; i < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	answer, err := w.http.Do(r)
+	require.NoError(w, err)
+	w.Cleanup(func() { answer.Body.Close() })
+	return answer
+}
+
+// body is an answer of informer-api's own, of a list or of one object.
+type body struct {
+	Code    int
+	Message string
+	Data    struct {
+		Kind, APIVersion string
+		Metadata         struct {
+			Name, ResourceVersion, Continue string
+			RemainingItemCount              int
+		}
+		Items []struct{ Metadata struct{ Name string } }
+	}
+}
+
+func (b body) names() string {
+	var names []string
+	for _, item := range b.Data.Items {
+		names = append(names, item.Metadata.Name)
+	}
+	return strings.Join(names, " ")
+}
+
+// get wants a status.
+func (w *world) get(status int, path string) body {
+	w.Helper()
+	answer := w.send(path)
+	var b body
+	require.NoError(w, json.NewDecoder(answer.Body).Decode(&b))
+	require.Equal(w, status, answer.StatusCode, "%s: %s", path, b.Message)
+	require.Equal(w, map[bool]int{true: success, false: failure}[status == 200], b.Code)
+	require.Equal(w, status == 429 || status >= 503, answer.Header.Get("Retry-After") == "1")
+	return b
+}
+
+// watch reads server-sent events. next returns the type of the next one, and its message; "" at the end.
+func (w *world) watch(path string) (next func() string) {
+	lines, kind := bufio.NewScanner(w.send(path).Body), ""
+	return func() string {
+		for lines.Scan() {
+			field, value, _ := strings.Cut(lines.Text(), ": ")
+			if field == "event" {
+				kind = value
+			}
+			if field == "data" {
+				return kind + " " + value
+			}
+		}
+		return ""
+	}
+}
+
+// pass lets virtual time go by.
+func pass(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
