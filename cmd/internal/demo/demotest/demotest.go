@@ -37,12 +37,12 @@ import (
 )
 
 // MaxLines is the greatest length of a demo's file, maxToyLines that of toy.go, which is a whole informer. maxColumns is
-// the greatest width, with tabs of four columns. A demo has one file, or two if it builds a large part by hand.
+// the greatest width, with tabs of four columns. A demo has one file, or a few if it has much to show.
 const (
 	MaxLines    = 150
 	maxToyLines = 300
 	maxColumns  = 140
-	maxFiles    = 2
+	maxFiles    = 4
 )
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
@@ -246,7 +246,7 @@ func (w *trigger) Write(p []byte) (int, error) {
 
 func checkHelp(t *testing.T, s demo.Story) {
 	out := tell(t, s, "--help")
-	for _, want := range []string{s.Title, "--kubeconfig", "--context", "--follow", "-v,", "--log-format", "--log-file"} {
+	for _, want := range []string{s.Title, "--demo", "--kubeconfig", "--context", "--follow", "-v,", "--log-format", "--log-file"} {
 		require.Contains(t, out, want)
 	}
 }
