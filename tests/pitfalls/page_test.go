@@ -33,6 +33,7 @@ var titles = []struct{ file, title string }{
 	{"owners_test.go", "Ownership"},
 	{"watches_test.go", "Watches"},
 	{"writes_test.go", "Requests"},
+	{"logs_test.go", "Logs"},
 }
 
 type chapter struct {
