@@ -13,7 +13,12 @@ const built = "/out/"
 
 // Build runs the Dockerfile's own build command on this machine, with the version, and puts the program into dir.
 func Build(root, version, dir string) (program string, err error) {
-	raw, err := os.ReadFile(filepath.Join(root, "deploy", "Dockerfile"))
+	return BuildAs(root, filepath.Join("deploy", "Dockerfile"), "ingress-controller", version, dir)
+}
+
+// BuildAs does the same with any Dockerfile below root, whose build command makes a program of that name.
+func BuildAs(root, dockerfile, name, version, dir string) (program string, err error) {
+	raw, err := os.ReadFile(filepath.Join(root, dockerfile))
 	if err != nil {
 		return "", err
 	}
@@ -28,7 +33,7 @@ func Build(root, version, dir string) (program string, err error) {
 		if out, err := build.CombinedOutput(); err != nil {
 			return "", fmt.Errorf("%s: %w\n%s", command, err, out)
 		}
-		return filepath.Join(dir, "ingress-controller"), nil
+		return filepath.Join(dir, name), nil
 	}
-	return "", fmt.Errorf("deploy/Dockerfile: no line with RUN … go build")
+	return "", fmt.Errorf("%s: no line with RUN … go build", dockerfile)
 }
