@@ -35,6 +35,7 @@ func tell(ctx context.Context, d *demo.Demo) error {
 	slow := d.Serve(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	timeouts(ctx, d, slow)
 	failures(ctx, d, slow)
+	discoveries(ctx, d)
 	return nil
 }
 

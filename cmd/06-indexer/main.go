@@ -30,6 +30,7 @@ func aStore(_ context.Context, d *demo.Demo) {
 	tables(d, store)
 	byLabel(d, store)
 	snapshots(d, store)
+	severalValues(d, store)
 }
 
 type pods = indexer.Store[string, *corev1.Pod]

@@ -21,7 +21,8 @@ import (
 func main() { demo.Main(story) }
 
 var story = demo.Story{Name: "07-sharedinformer", Title: "One watch, many handlers",
-	Layer: "sharedinformer/fanout.go", Next: "cmd/08-workqueue/main.go", Tell: demo.Steps(many, slow, relist, resync, synced, fromFactory)}
+	Layer: "sharedinformer/fanout.go", Next: "cmd/08-workqueue/main.go",
+	Tell: demo.Steps(many, slow, relist, resync, synced, fromFactory, oneType)}
 
 type informer = sharedinformer.Informer[*corev1.ConfigMap]
 type options = sharedinformer.HandlerOptions

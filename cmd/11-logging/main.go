@@ -6,11 +6,10 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"regexp"
+	"strconv"
 	"strings"
 
-	"github.com/go-logr/zapr"
-	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -27,7 +26,11 @@ func main() { demo.Main(story) }
 
 var story = demo.Story{Name: "11-logging", Title: "What happened, to which object, and who says so",
 	Layer: "cmd/internal/logging/logging.go", Next: "cmd/ingress-controller/main.go",
-	Tell: demo.Steps(structured, objects, levels, contexts, zapped, clientGo)}
+	Tell: demo.Steps(structured, objects, levels, contexts, clientGo, meanings, defaults, klogFlags,
+		secrets, zapped, zapLevels, thresholds, tee), Child: speak}
+
+// synced is a line of level 2 in this file; child.go has another one.
+func synced() { klog.V(2).InfoS("Synced") }
 
 // both logs the same as text and as JSON, and prints the result.
 func both(d *demo.Demo, verbosity int, log func(logger klog.Logger)) {
@@ -45,6 +48,9 @@ func behindKlog(logger klog.Logger, use func()) {
 	klog.SetLoggerWithOptions(logger, klog.ContextualLogger(true))
 	use()
 }
+
+// key is the name before a value, in klog's text.
+var key = regexp.MustCompile(`[\] ](\w+)=["<{\d]`)
 
 var cart = &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "cart"}}
 
@@ -93,22 +99,6 @@ func contexts(ctx context.Context, d *demo.Demo) {
 	d.Why("all lines of one reconcile have its ID, those of the libraries that it calls, too, if they are given the context")
 }
 
-func zapped(_ context.Context, d *demo.Demo) {
-	d.Step("zap behind klog: zapr makes a logr.Logger of it")
-	var out bytes.Buffer
-	config := zap.NewProductionEncoderConfig()
-	config.EncodeTime = zapcore.RFC3339NanoTimeEncoder
-	core := zapcore.NewCore(zapcore.NewJSONEncoder(config), zapcore.AddSync(&out), zapcore.Level(-2)) // V(2) is zap's level -2
-	behindKlog(zapr.NewLogger(zap.New(core)), func() {
-		klog.InfoS("Synced", "pod", klog.KObj(cart))
-		klog.Background().V(2).Info("Compared", "pod", klog.KObj(cart))
-		klog.Background().V(3).Info("Too much")
-		klog.Warningf("%d left", 3)
-	})
-	d.Entry("zap", "", strings.TrimSpace(out.String()))
-	d.Why("what goes through klog is zap's now. --log-format=json is this, with better names: cmd/internal/logging")
-}
-
 func clientGo(ctx context.Context, d *demo.Demo) {
 	d.Step("client-go's own lines come out the same way")
 	cfg := rest.CopyConfig(d.Config)
@@ -123,4 +113,31 @@ func clientGo(ctx context.Context, d *demo.Demo) {
 		demo.Must(maps.Patch(ctx, "a", types.MergePatchType, []byte(`{"colour":"red"}`), warn))
 	})
 	d.Why("a warning of the server's, and at level 6 each request: with the name and the values of the context that was given")
+}
+
+// conventions is what each V level is for.
+var conventions = []string{"an operator must always see it", "what to see if one asks for nothing",
+	"steady state, changes: the usual -v", "more about changes", "debugging", "traces", "requests",
+	"and headers of the request", "and of the answer, bodies cut off", "and as curl, bodies longer", "and bodies whole"}
+
+func meanings(ctx context.Context, d *demo.Demo) {
+	d.Step("Which level means what in Kubernetes, and what client-go adds to one request")
+	cfg := rest.CopyConfig(d.Config)
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return transport.NewDebuggingRoundTripper(next, transport.DebugByContext)
+	})
+	maps := demo.Must(kubernetes.NewForConfig(cfg)).CoreV1().ConfigMaps(d.Namespace)
+	rows := [][]string{{"level", "means", "keys of the lines about one GET"}}
+	for v, means := range conventions {
+		var out bytes.Buffer
+		demo.Must(maps.Get(klog.NewContext(ctx, logging.New(&out, logging.Text, v)), "a", metav1.GetOptions{}))
+		var keys []string
+		for _, found := range key.FindAllStringSubmatch(out.String(), -1) {
+			keys = append(keys, found[1])
+		}
+		rows = append(rows, []string{strconv.Itoa(v), means, strings.Join(keys, " ")})
+	}
+	d.Table(rows...)
+	d.Why("up to 5 they are a convention of Kubernetes, which programs keep as well as they can.\n" +
+		"From 6 on it is client-go's code")
 }

@@ -35,6 +35,7 @@ var titles = []struct{ file, title string }{
 	{"writes_test.go", "Requests"},
 	{"manifests_test.go", "Manifests"},
 	{"serving_test.go", "Serving others"},
+	{"logs_test.go", "Logs"},
 }
 
 type chapter struct {

@@ -3,6 +3,10 @@ package pitfalls
 import (
 	"errors"
 	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -192,3 +196,124 @@ func TestPitfall_QueueingObjects(t *testing.T) {
 	}
 	contrast(t, property, naive, right)
 }
+
+// A channel with room for 1,000 keys is used as a work queue, and the worker puts back what fails.
+//
+// Why: a channel keeps each event, also of a key that waits already. When it is full, the handlers wait, and with them the
+// informer. A worker that puts a key back waits as well, and nobody takes any more: a deadlock.
+//
+// You see: 2,000 events of 10 keys, each of which fails once: want 10 keys done, got 0
+//
+// Instead: use a work queue. It holds each key once, and Add never waits.
+func TestPitfall_AChannelAsWorkQueue(t *testing.T) {
+	naive := func(end <-chan struct{}) (add, done func(key string), get func() string) {
+		keys := make(chan string, 1000)
+		add = func(key string) {
+			select {
+			case keys <- key:
+			case <-end:
+			}
+		}
+		get = func() string {
+			select {
+			case key := <-keys:
+				return key
+			case <-end:
+				return ""
+			}
+		}
+		return add, func(string) {}, get
+	}
+	right := func(end <-chan struct{}) (add, done func(key string), get func() string) {
+		queue := workqueue.NewTyped[string]()
+		go func() { <-end; queue.ShutDown() }()
+		return queue.Add, queue.Done, func() string { key, _ := queue.Get(); return key }
+	}
+	property := func(_ *testing.T, newQueue func(<-chan struct{}) (func(string), func(string), func() string)) error {
+		end := make(chan struct{})
+		add, done, get := newQueue(end)
+		var succeeded notes
+		var both sync.WaitGroup
+		both.Go(func() { // a handler
+			for n := range 2000 {
+				add(fmt.Sprint("web-", n%10))
+			}
+		})
+		both.Go(func() { // the worker
+			tried := map[string]bool{}
+			for key := get(); key != ""; key = get() {
+				<-time.After(time.Millisecond) // the work
+				if tried[key] {
+					succeeded.add("%s", key)
+				} else {
+					add(key)
+				}
+				tried[key] = true
+				done(key)
+			}
+		})
+		pass(time.Minute)
+		defer both.Wait()
+		defer close(end)
+		if n := len(slices.Compact(slices.Sorted(slices.Values(succeeded.all())))); n != 10 {
+			return fmt.Errorf("2,000 events of 10 keys, each of which fails once: want 10 keys done, got %d", n)
+		}
+		return nil
+	}
+	contrast(t, property, naive, right)
+}
+
+// Workers count what they have done in one variable, without a lock.
+//
+// Why: success++ reads, adds and writes. Between the read and the write another worker may read the same number, and one
+// of the two is lost. The race detector reports it, but only in a run in which it happens.
+//
+// You see: 10 workers that succeed 10 times each: want 100, got fewer
+//
+// Instead: count under a lock, or with atomic.Int64's Add.
+func TestPitfall_CountingWithoutALock(t *testing.T) {
+	naive := func(success *register) {
+		n := success.read() // success++ in its three parts
+		n++
+		success.write(n)
+	}
+	var mu sync.Mutex
+	right := func(success *register) {
+		mu.Lock()
+		defer mu.Unlock()
+		n := success.read()
+		n++
+		success.write(n)
+	}
+	property := func(_ *testing.T, count func(*register)) error {
+		success := &register{}
+		var workers sync.WaitGroup
+		for range 10 {
+			workers.Go(func() {
+				for range 10 {
+					count(success)
+				}
+			})
+		}
+		workers.Wait()
+		if success.value.Load() < 100 {
+			return errors.New("10 workers that succeed 10 times each: want 100, got fewer")
+		}
+		return nil
+	}
+	contrast(t, property, naive, right)
+}
+
+// register is a variable that is read and written by itself. A read takes a while, so that other workers come in between.
+type register struct{ value atomic.Int64 }
+
+func (r *register) read() int64 {
+	defer func() {
+		for range 1000 {
+			runtime.Gosched()
+		}
+	}()
+	return r.value.Load()
+}
+
+func (r *register) write(n int64) { r.value.Store(n) }

@@ -2,6 +2,7 @@ package demo
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -36,14 +37,30 @@ type Child struct {
 
 // Child starts one with the same server and namespace, and ends the story if it cannot. The child is killed when ctx ends.
 func (d *Demo) Child(ctx context.Context, task string) *Child {
-	cmd := exec.CommandContext(ctx, Must(os.Executable()))
-	told := Must(json.Marshal(birth{d.cluster, d.Namespace, task}))
-	cmd.Env = append(os.Environ(), ChildVariable+"="+string(told))
+	cmd := d.childCommand(ctx, task)
 	cmd.Stderr = os.Stderr
 	child := &Child{demo: d, cmd: cmd, in: Must(cmd.StdinPipe()), out: bufio.NewScanner(Must(cmd.StdoutPipe()))}
 	Check(cmd.Start())
 	d.Cleanup(func(context.Context) error { child.Kill(); return nil })
 	return child
+}
+
+func (d *Demo) childCommand(ctx context.Context, task string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, Must(os.Executable()))
+	told := Must(json.Marshal(birth{d.cluster, d.Namespace, task}))
+	// The race detector would let each child wait for a second at its end.
+	cmd.Env = append(os.Environ(), ChildVariable+"="+string(told), "GORACE=atexit_sleep_ms=0 "+os.Getenv("GORACE"))
+	return cmd
+}
+
+// Ran starts a child, waits until it has ended, and returns what it wrote to standard error.
+func (d *Demo) Ran(ctx context.Context, task string) string {
+	cmd, stderr := d.childCommand(ctx, task), &bytes.Buffer{}
+	cmd.Stderr = stderr
+	if err := cmd.Run(); err != nil {
+		Check(fmt.Errorf("the child: %w: %s", err, stderr))
+	}
+	return stderr.String()
 }
 
 // Expect waits for n lines and prints them.

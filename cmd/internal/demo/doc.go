@@ -6,7 +6,7 @@
 //
 // # How a demo is written
 //
-//	cmd/05-deltafifo/main.go        at most 150 lines; if need be a second file, likewise
+//	cmd/05-deltafifo/main.go        at most 150 lines; if need be two to four files, likewise
 //	cmd/05-deltafifo/main_test.go   demotest.Main and demotest.Check: golden file, --help, cluster, Ctrl-C, length
 //	cmd/05-deltafifo/testdata/05-deltafifo.golden   written by: go test ./cmd/05-deltafifo -update
 //
@@ -33,7 +33,7 @@
 //
 // A demo has these helpers: [Demo.Put] and [Demo.Remove] for objects; [Demo.Watch] and [Demo.ConfigMaps] to watch them
 // with client-go and with listwatch. [Demo.Crowd] makes many objects, and [Demo.Tape] notes the requests. [Demo.Serve],
-// [Demo.Child] and [Demo.TempDir] are for servers, processes and files of the demo, and [Demo.Table] for columns.
+// [Demo.Child], [Demo.Ran] and [Demo.TempDir] are for servers, processes and files of the demo, and [Demo.Table] for columns.
 // [Demo.Go] runs a function beside the story until the step ends. A [Teller] prints its actions, or a [Handler] takes
 // them. Both block it meanwhile, so the story decides the order of events, and no clock. [Demo.EndWatches] ends
 // watches, [Demo.Watches] counts them. A demo with state that its steps share gives Story.Tell a function of its own.

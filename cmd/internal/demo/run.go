@@ -90,6 +90,7 @@ func parse(s Story, args []string, out io.Writer) (*options, error) {
 	}
 	fs.StringVar(&o.cluster.Kubeconfig, "kubeconfig", "", "path of a kubeconfig: work on that cluster, in a namespace that is removed at the end; without it an API server in this process")
 	fs.StringVar(&o.cluster.Context, "context", "", "context of the kubeconfig; without it the current one")
+	fs.Bool("demo", true, "tell the story and end, as without any flag; other programs need this flag for it")
 	fs.BoolVar(&o.follow, "follow", false, "stay at the end, till stopped")
 	o.log.AddTo(fs)
 	if err := fs.Parse(args); err != nil {

@@ -37,12 +37,12 @@ import (
 )
 
 // MaxLines is the greatest length of a demo's file, maxToyLines that of toy.go, which is a whole informer. maxColumns is
-// the greatest width, with tabs of four columns. A demo has one file, or two if it builds a large part by hand.
+// the greatest width, with tabs of four columns. A demo has one file, or a few if it has much to show.
 const (
 	MaxLines    = 150
 	maxToyLines = 300
 	maxColumns  = 140
-	maxFiles    = 2
+	maxFiles    = 4
 )
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
@@ -126,6 +126,8 @@ var masks = []struct {
 	{regexp.MustCompile(`\b([IWEF])\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ `), "${1}DATE PID "},
 	{regexp.MustCompile(`(\w\.go:)\d+`), "${1}LINE"},
 	{regexp.MustCompile(`(milliseconds"?[=:])\d+`), "${1}MEASURE"},
+	{regexp.MustCompile(`\d+ namespaces made`), "MANY namespaces made"}, // fewer with the race detector
+	{regexp.MustCompile(`[▁▂▃▄▅▆▇█]{10,}`), "CURVE"},
 	// a client's and a request's deadline are at the same moment, and either may be noticed first
 	{regexp.MustCompile(`(context deadline exceeded|net/http: request canceled)( \(Client\.Timeout exceeded while awaiting headers\))?`), "DEADLINE EXCEEDED"},
 }
@@ -252,7 +254,7 @@ func (w *trigger) Write(p []byte) (int, error) {
 
 func checkHelp(t *testing.T, s demo.Story) {
 	out := tell(t, s, "--help")
-	for _, want := range []string{s.Title, "--kubeconfig", "--context", "--follow", "-v,", "--log-format", "--log-file"} {
+	for _, want := range []string{s.Title, "--demo", "--kubeconfig", "--context", "--follow", "-v,", "--log-format", "--log-file"} {
 		require.Contains(t, out, want)
 	}
 }

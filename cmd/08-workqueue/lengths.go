@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"glasswatch/cmd/internal/demo"
+	"glasswatch/workqueue"
+	"glasswatch/workqueue/limiters"
+)
+
+// many is how many items each queue gets at once, and span the time over which the delays spread.
+const (
+	many = 2000
+	span = 500 * time.Millisecond
+)
+
+type anyQueue interface {
+	Get() (string, bool)
+	Done(string)
+	Len() int
+	Stats() workqueue.Stats
+	ShutDown()
+}
+
+func lengths(ctx context.Context, d *demo.Demo) {
+	d.Step("The length of three queues over time: 2,000 items at once, a column each 25 ms")
+	plain := workqueue.New(workqueue.Options[string]{})
+	delaying := workqueue.NewDelaying(workqueue.Options[string]{})
+	bucket := limiters.NewBucketRateLimiter[string](rate.NewLimiter(rate.Every(span/many), many/10)) // 200 at once
+	limited := workqueue.NewRateLimiting(workqueue.Options[string]{RateLimiter: bucket})
+	for _, t := range []struct {
+		name  string
+		queue anyQueue
+		add   func(item string, n int)
+	}{
+		{"plain, Add", plain, func(item string, _ int) { plain.Add(item) }},
+		{"delaying, AddAfter", delaying, func(item string, n int) { delaying.AddAfter(item, span/5+time.Duration(n)*span/many) }},
+		{"rate-limited", limited, func(item string, _ int) { limited.AddRateLimited(item) }},
+	} {
+		for n := range many {
+			t.add(strconv.Itoa(n), n)
+		}
+		waiting := t.queue.Stats().Delayed > many/2
+		ready, delayed, taken := curves(ctx, d, t.queue)
+		d.Saw("%-18s ready   %s\n%-18s delayed %s", t.name, ready, "", delayed)
+		left := t.queue.Stats()
+		d.Saw("to begin with most are delayed: %t; in the end taken %d, ready %d, delayed %d", waiting, taken, left.Queued, left.Delayed)
+		t.queue.ShutDown()
+	}
+	d.Why("a plain queue is as long as what came, less what is done. Delays move the waiting to where it costs nothing: a heap, one " +
+		"timer, no goroutine. Len is only what is ready, so a metric of it does not show what will come")
+}
+
+// curves empties a queue, 4,000 items a second at most, and draws what is in it meanwhile.
+func curves(ctx context.Context, d *demo.Demo, queue anyQueue) (ready, delayed string, taken int) {
+	var done atomic.Int64
+	stop := d.Go(ctx, func(ctx context.Context) {
+		ticker := time.NewTicker(5 * time.Millisecond)
+		defer ticker.Stop()
+		for ctx.Err() == nil {
+			<-ticker.C
+			for n := 0; n < 20 && queue.Len() > 0; n++ {
+				item, _ := queue.Get()
+				queue.Done(item)
+				done.Add(1)
+			}
+		}
+	})
+	defer stop()
+	bars, ticker := []rune("▁▂▃▄▅▆▇█"), time.NewTicker(25*time.Millisecond)
+	defer ticker.Stop()
+	for range 26 {
+		stats := queue.Stats()
+		ready += string(bars[(stats.Queued*7+many-1)/many])
+		delayed += string(bars[(stats.Delayed*7+many-1)/many])
+		<-ticker.C
+	}
+	demo.Until(ctx, "the queue is empty", func() bool { return done.Load() >= many })
+	return ready, delayed, int(done.Load())
+}
+
+func channel(ctx context.Context, d *demo.Demo) {
+	d.Step("A channel of 1,000 instead of a queue")
+	keys := make(chan string, 1000)
+	accepted := 0
+	for full := false; !full; {
+		select {
+		case keys <- "default/cart":
+			accepted++
+		default:
+			full = true
+		}
+	}
+	d.Saw("default/cart added 2,000 times: a queue holds 1, the channel %d, and whoever adds the next waits", accepted)
+
+	// The handler goes on adding, and the one worker puts back what fails, as AddRateLimited would.
+	var handler, worker atomic.Bool
+	stopHandler := d.Go(ctx, func(ctx context.Context) {
+		for range many - accepted {
+			handler.Store(true)
+			select {
+			case keys <- "default/cart":
+			case <-ctx.Done(): // a program has no such way out
+				return
+			}
+			handler.Store(false)
+		}
+	})
+	defer stopHandler()
+	stopWorker := d.Go(ctx, func(ctx context.Context) {
+		key := <-keys
+		for len(keys) < cap(keys) && ctx.Err() == nil { // the handler is faster than the work
+			time.Sleep(time.Millisecond)
+		}
+		worker.Store(true)
+		select {
+		case keys <- key: // it failed: again, later
+		case <-ctx.Done():
+		}
+		worker.Store(false)
+	})
+	defer stopWorker()
+	demo.Until(ctx, "both send", func() bool { return handler.Load() && worker.Load() && len(keys) == cap(keys) })
+	d.Saw("the handler waits for a place, and so does the only one who could make it: a deadlock")
+	d.Why("Add of a queue never waits, for it needs a place for each key and not for each event. A goroutine for each send only hides " +
+		"the deadlock: they pile up instead, in no order, each with an outdated key")
+}
