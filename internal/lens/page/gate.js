@@ -7,6 +7,7 @@ export function Gate({ view, lens, words }) {
   const { run, error } = useAct(lens);
   const { mode, key, parked, hit } = view.gate;
   const paused = mode === 'step';
+  const hitListed = hit && view.gate.breakpoints.some((b) => b.id === hit.id); // it may have been removed
   return html`<section class="gate" aria-label=${words.step}>
     <${Button} name="pause" off=${paused && !key} onClick=${() => run('pause')}>${words.pauseAll}<//>
     <${Button} name="pause-key" off=${!view.chosen || (paused && key === view.chosen)}
@@ -14,7 +15,7 @@ export function Gate({ view, lens, words }) {
     <${Button} name="step" off=${parked.length === 0} onClick=${() => run('step')}>${words.stepOne}<//>
     <${Button} name="run" off=${!paused && parked.length === 0} onClick=${() => run('run')}>${words.run}<//>
     <span data-test="mode" role="status">${paused ? words.isPaused(key, parked.length) : words.running}
-      ${hit && ' ' + words.hit(hit)}${view.gate.muted && ' ' + words.muted}</span>
+      ${hit && ' ' + words.hit(hitListed ? hit.id : 0, hit.seq)}${view.gate.muted && ' ' + words.muted}</span>
     <${Refusal} error=${error} />
   </section>`;
 }

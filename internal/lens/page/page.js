@@ -1,28 +1,29 @@
 // The page's parts, from top to bottom.
-import { html, useMemo } from './ui.js';
+import { html } from './ui.js';
 import { House } from './house.js';
 import { Journey } from './journey.js';
 import { Beside } from './beside.js';
 import { Breakpoints, Gate } from './gate.js';
 import { Acts, Storm, World } from './acts.js';
 import { Faults } from './faults.js';
+import { Guard } from './parts.js';
 
 export default function Page(props) {
   const { view, lens, words, Lessons } = props;
   const inLessons = view.path.startsWith('/lesson');
   const inBeside = view.path.startsWith('/beside');
   // What people act with does not change with each event.
-  const side = useMemo(() => html`<${Acts} ...${props} /><${Breakpoints} ...${props} /><${Faults} ...${props} />
-    <${Storm} ...${props} /><${World} ...${props} />`,
-  [view.gate, view.faults, view.chosen, view.options, view.lang, view.connected]);
+  const deps = [view.gate, view.faults, view.chosen, view.options, view.lang, view.connected];
+  const side = [Acts, Breakpoints, Faults, Storm, World].map((part) => html`<${Guard} key=${part} part=${part} deps=${deps} ...${props} />`);
+  const guarded = (part) => html`<${Guard} key=${part} part=${part} ...${props} />`;
   return html`
-    <${Header} ...${props} />
-    <${Gate} ...${props} />
+    ${guarded(Header)}
+    ${guarded(Gate)}
     <div class=${'columns' + (inLessons ? ' in-lesson' : '')}>
-      <main>${inBeside ? html`<${Beside} ...${props} />` : html`<${House} ...${props} /><${Journey} ...${props} />`}</main>
+      <main>${inBeside ? guarded(Beside) : [House, Journey].map(guarded)}</main>
       <div class="right">
-        ${inLessons && html`<aside class="lesson" aria-label=${words.lessons} data-test="lesson"><${Lessons} lens=${lens}
-          lang=${view.lang} path=${view.path} view=${view} /></aside>`}
+        ${inLessons && html`<aside class="lesson" aria-label=${words.lessons} data-test="lesson"><${Guard} part=${Lessons}
+          lens=${lens} lang=${view.lang} path=${view.path} view=${view} words=${words} /></aside>`}
         <aside class="side" aria-label=${words.side}>${side}</aside>
       </div>
     </div>`;
