@@ -50,7 +50,7 @@ export function Breakpoints({ view, lens, words }) {
     <form onSubmit=${add}>
       <${Choice} label=${words.stopWhen} value=${form} set=${setForm} data-test="breakpoint-form"
         choices=${Object.keys(forms).map((f) => [f, words.forms[f]])} />
-      ${has('at') && html`<${Choice} label=${words.boundary} value=${values.at} set=${set('at')}
+      ${has('at') && html`<${Choice} label=${words.boundary} value=${values.at} set=${set('at')} data-test="breakpoint-at"
         choices=${Object.entries(words.at)} />`}
       ${has('key') && html`<${Field} label=${words.key} value=${values.key} set=${set('key')} data-test="breakpoint-key" />`}
       ${has('action') && html`<${Field} label=${words.actionIs} value=${values.action} set=${set('action')} />`}

@@ -24,7 +24,7 @@ export default function Page(props) {
       <div class="right">
         ${inLessons && html`<aside class="lesson" aria-label=${words.lessons} data-test="lesson"><${Guard} part=${Lessons}
           lens=${lens} lang=${view.lang} path=${view.path} view=${view} words=${words} /></aside>`}
-        <aside class="side" aria-label=${words.side}>${side}</aside>
+        <aside class="side" data-test="side" aria-label=${words.side}>${side}</aside>
       </div>
     </div>`;
 }

@@ -4,8 +4,8 @@ import { Component, html, useEffect, useRef, useState } from './ui.js';
 // Key shows a key, and chooses it.
 export function Key({ name, view, choose }) {
   const isChosen = name === view.chosen;
-  return html`<button type="button" class="key" aria-pressed=${isChosen} onClick=${() => choose(isChosen ? '' : name)}
-    >${name}</button>`;
+  return html`<button type="button" class="key" data-key=${name} aria-pressed=${isChosen}
+    onClick=${() => choose(isChosen ? '' : name)}>${name}</button>`;
 }
 
 // Keys shows the first of some keys, and how many there are in all.
