@@ -31,7 +31,7 @@ func tell(ctx context.Context, d *demo.Demo) {
 
 	s.Step("Three changes, one reconcile")
 	s.Put(ctx, "original", "a")
-	s.Did("changed a; the worker corrects the copy, and is held before it can report that")
+	s.Did("changed a; the worker corrects the copy, but may not report that yet")
 	s.expect("informer: MODIFIED a", "informer: MODIFIED a-copy")
 	s.Put(ctx, "original", "a", "a", "a")
 	s.Did("changed a three times more, and let the worker go on")

@@ -54,11 +54,10 @@ func (r refusal) Error() string { return fmt.Sprintf("%d %s", int(r), http.Statu
 type toy struct {
 	client *http.Client // its Timeout, longer than a watch, ends connections that died silently
 	url    string       // of the ConfigMaps of one namespace
-	// saw is told each step: of the "informer", or of the worker that has that name.
-	saw   func(who, format string, args ...any)
-	queue *queue
-	mu    sync.Mutex        // protects store
-	store map[string]object // by name; an object in it is never changed, only replaced
+	queue  *queue
+	saw    func(who, format string, args ...any) // is told each step; who is "informer", or a name that a worker has
+	mu     sync.Mutex                            // protects store
+	store  map[string]object                     // by name; an object in it is never changed, only replaced
 }
 
 func newToy(client *http.Client, url string, saw func(who, format string, args ...any)) *toy {
@@ -78,19 +77,21 @@ func (t *toy) run(ctx context.Context) {
 }
 
 // mirror keeps the store equal to the server: it lists once, and watches from the list's resourceVersion on. A watch
-// that ended or broke is resumed at its last version. If the server has forgotten what happened since then, it answers
-// 410, and only a new list helps. A list follows other refusals, too, but not those of a busy or broken server.
+// that ended or broke is resumed at its last version, also if the server is busy (429) or broken (5xx). After any other
+// refusal a new list follows. Mostly it is 410: the server has forgotten what happened since that version.
 func (t *toy) mirror(ctx context.Context) {
-	var err error
 	for version, failures := "", 0; ctx.Err() == nil; {
-		start := time.Now()
+		var err error
 		if version == "" {
-			version, err = t.list(ctx)
-		} else if version, err = t.watch(ctx, version); time.Since(start) > time.Second {
-			failures = 0 // the watch worked for a while, so its end is a first failure
-		}
-		if err == nil && version != "" {
-			continue // after a list: a watch always ends with an error
+			if version, err = t.list(ctx); version != "" {
+				continue // with a watch
+			}
+		} else {
+			start := time.Now()
+			version, err = t.watch(ctx, version)
+			if time.Since(start) > time.Second {
+				failures = 0 // the watch worked for a while, so its end is a first failure
+			}
 		}
 		if r, refused := errors.AsType[refusal](err); refused && r < 500 && r != http.StatusTooManyRequests {
 			version = ""
@@ -118,8 +119,8 @@ func (t *toy) list(ctx context.Context) (version string, err error) {
 	return list.Metadata.ResourceVersion, nil
 }
 
-// watch applies events until the stream ends, and returns the version of the last one. It always returns an error: EOF
-// if the server ended the stream, which it may do at any time.
+// watch applies events until the stream ends, and returns the version of the last one. Each stream ends at some time, so
+// err is never nil. It is EOF if the server ended the stream.
 func (t *toy) watch(ctx context.Context, version string) (last string, err error) {
 	path := selector + "&watch=true&timeoutSeconds=300&resourceVersion=" + version
 	err = t.send(ctx, "GET", path, nil, func(body *json.Decoder) error {
@@ -132,7 +133,7 @@ func (t *toy) watch(ctx context.Context, version string) (last string, err error
 				return err
 			}
 			if event.Type == "ERROR" || event.Object.Metadata.Name == "" {
-				return event.Object.Code // 0 for what is no ConfigMap; a list follows that, too
+				return event.Object.Code // of the Status; 0 if it has none, which is a refusal as well
 			}
 			t.apply(event.Type, event.Object)
 			version = event.Object.Metadata.ResourceVersion // only now: the store has the event
@@ -159,9 +160,10 @@ func (t *toy) replace(items []object) {
 // apply changes the store by one event, and then tells the handler.
 func (t *toy) apply(eventType string, obj object) {
 	t.mu.Lock()
-	t.store[obj.Metadata.Name] = obj
 	if eventType == "DELETED" {
 		delete(t.store, obj.Metadata.Name)
+	} else {
+		t.store[obj.Metadata.Name] = obj
 	}
 	t.mu.Unlock()
 	t.handle(obj)
@@ -249,7 +251,7 @@ type queue struct {
 func (q *queue) add(name string) {
 	q.changed.L.Lock()
 	defer q.changed.L.Unlock()
-	if !slices.Contains(q.waiting, name) {
+	if !slices.Contains(q.waiting, name) { // it may be in atWork as well: then get passes over it until done
 		q.waiting = append(q.waiting, name)
 	}
 	q.changed.Broadcast()
@@ -260,8 +262,7 @@ func (q *queue) get() (name string, open bool) {
 	q.changed.L.Lock()
 	defer q.changed.L.Unlock()
 	for ; !q.over; q.changed.Wait() {
-		i := slices.IndexFunc(q.waiting, func(name string) bool { return !q.atWork[name] })
-		if i >= 0 {
+		if i := slices.IndexFunc(q.waiting, func(name string) bool { return !q.atWork[name] }); i >= 0 {
 			name = q.waiting[i]
 			q.waiting = slices.Delete(q.waiting, i, i+1)
 			q.atWork[name] = true

@@ -25,7 +25,7 @@ const examples = {
 };
 
 export function Acts({ view, lens, words }) {
-  const { run, error, done, busy } = useAct(lens);
+  const { run, error, done, busy } = useAct(lens, view.world);
   const [example, setExample] = useState('create');
   const [yaml, setYaml] = useState(examples.create);
   const [picked, setKind] = useState('');

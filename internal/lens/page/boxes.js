@@ -23,7 +23,7 @@ function ListWatch({ view, words }) {
 
 function Request({ request, words }) {
   if (!request) {
-    return words.none;
+    return words.notSeen;
   }
   return html`${request.action} ${request.rv && words.fromVersion(request.rv)} <${Result} event=${request} words=${words} />`;
 }
@@ -135,11 +135,11 @@ function Controller({ view, words, choose }) {
   const [written] = Object.values(view.latest.written ?? {}).sort((a, b) => b.seq - a.seq);
   return html`
     <p>${words.workers} <b>${workers}</b>, ${words.busy} <b>${(processing ?? []).length}</b></p>
-    <p>${words.lastReconcile}: ${!reconciled && words.none}${reconciled && html`
+    <p>${words.lastReconcile}: ${!reconciled && words.notSeen}${reconciled && html`
       <${Key} name=${reconciled.key} view=${view} choose=${choose} />
       ${' '}<b class=${reconciled.error ? 'bad' : 'good'}>${reconciled.action}</b>`}</p>
     ${reconciled?.error && html`<p class="bad error" title=${reconciled.error}>${reconciled.error}</p>`}
-    <p>${words.lastWrite}: ${!written && words.none}${written && html`
+    <p>${words.lastWrite}: ${!written && words.notSeen}${written && html`
       <${Key} name=${written.key} view=${view} choose=${choose} />
       ${' '}${written.action} <${Result} event=${written} words=${words} />`}</p>`;
 }

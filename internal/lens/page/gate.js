@@ -9,6 +9,7 @@ export function Gate({ view, lens, words }) {
   const { mode, key, parked, hit } = view.gate;
   const paused = mode === 'step';
   const all = ['pause', 'step', 'run'].every((act) => allows(view, act));
+  const hitListed = hit && view.gate.breakpoints.some((b) => b.id === hit.id); // it may have been removed
   return html`<section class="gate" aria-label=${words.step}>
     ${allows(view, 'pause') && html`<${Button} name="pause" off=${paused && !key} onClick=${() => run('pause')}>${words.pauseAll}<//>
       <${Button} name="pause-key" off=${!view.chosen || (paused && key === view.chosen)}
@@ -18,7 +19,7 @@ export function Gate({ view, lens, words }) {
     ${allows(view, 'run') && html`<${Button} name="run" off=${!paused && parked.length === 0}
       onClick=${() => run('run')}>${words.run}<//>`}
     <span data-test="mode" role="status">${paused ? words.isPaused(key, parked.length) : words.running}
-      ${hit && ' ' + words.hit(hit)}${view.gate.muted && ' ' + words.muted}</span>
+      ${hit && ' ' + words.hit(hitListed ? hit.id : 0, hit.seq)}${view.gate.muted && ' ' + words.muted}</span>
     ${view.note && html`<p class="does" data-test="note">${words.notes[view.note]}</p>`}
     ${!all && html`<${Cannot} name="gate" words=${words} />`}
     <${Refusal} error=${error} />
@@ -55,7 +56,7 @@ export function Breakpoints({ view, lens, words }) {
     <form onSubmit=${add}>
       <${Choice} label=${words.stopWhen} value=${form} set=${setForm} data-test="breakpoint-form"
         choices=${Object.keys(forms).map((f) => [f, words.forms[f]])} />
-      ${has('at') && html`<${Choice} label=${words.boundary} value=${values.at} set=${set('at')}
+      ${has('at') && html`<${Choice} label=${words.boundary} value=${values.at} set=${set('at')} data-test="breakpoint-at"
         choices=${Object.entries(words.at)} />`}
       ${has('key') && html`<${Field} label=${words.key} value=${values.key} set=${set('key')} data-test="breakpoint-key" />`}
       ${has('action') && html`<${Field} label=${words.actionIs} value=${values.action} set=${set('action')} />`}

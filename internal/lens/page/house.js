@@ -4,7 +4,7 @@ import { html } from './ui.js';
 import { allows, total } from './fold.js';
 import { boxAt, boxes } from './places.js';
 import { inside } from './boxes.js';
-import { CopyButton, useAct, useSlowly } from './parts.js';
+import { CopyButton, Guard, useAct, useSlowly } from './parts.js';
 
 export function House(props) {
   const { words } = props;
@@ -16,13 +16,12 @@ function Box({ box, ...props }) {
   const { view, words } = props;
   const { name, does } = words.boxes[box.id];
   const lit = box.at.some((boundary) => view.moved[boundary] > 0);
-  const Inside = inside[box.id];
   return html`<li class=${'box ' + box.id + (lit ? ' lit' : '')} data-test=${'box-' + box.id} data-lit=${lit}>
     <${Edge} from=${box.from} view=${view} />
     <h3>${name}</h3>
     <${Passed} box=${box} view=${view} words=${words} />
     <${Counters} box=${box} view=${view} words=${words} />
-    ${view.state && html`<div class="inside"><${Inside} ...${props} /></div>`}
+    ${view.state && html`<div class="inside"><${Guard} part=${inside[box.id]} ...${props} /></div>`}
     <${Held} box=${box} ...${props} />
     <details class="about"><summary>${words.about}</summary><p>${does}</p><${Code} code=${box.code} words=${words} /></details>
   </li>`;
@@ -47,8 +46,11 @@ const hide = (event) => {
   event.target.hidden = true;
 };
 
+// Only an ingress controller that the page is attached to reports what it decided.
+const isCounted = (view) => (boundary) => boundary !== 'decided' || total(view.counts.decided) > 0;
+
 function Counters({ box, view, words }) {
-  return html`<dl class="counters">${box.at.map((boundary) => html`<div key=${boundary}><dt>${words.at[boundary]}</dt><dd
+  return html`<dl class="counters">${box.at.filter(isCounted(view)).map((boundary) => html`<div key=${boundary}><dt>${words.at[boundary]}</dt><dd
     data-test=${'count-' + boundary}>${words.number(total(view.counts[boundary]))}</dd></div>`)}</dl>`;
 }
 

@@ -96,12 +96,15 @@ function Lesson({ lens, lang, words, lesson, phase }) {
     <h2 tabindex="-1" ref=${heading}><${Inline} text=${text.title} /></h2>
     <nav aria-label=${words.phases} class="phases">${['question', 'answer', 'break'].map((name) => html`<a key=${name}
       href=${addressOf(lesson, name)} aria-current=${name === phase ? 'step' : undefined}>${words[name]}</a>`)}</nav>
-    <p role="status" data-test="stage" data-stage=${state.stage} class=${state.stage === 'reached' ? 'good' : ''}>${words.stages[state.stage]}</p>
+    ${phase !== 'break' && html`<${Stage} words=${words} stage=${state.stage} />`}
     ${state.error && html`<p role="alert" class="bad" data-test="lesson-error">${state.error.message}</p>`}
     <${Phase} ...${props} />
     ${number < lessons.length && phase === 'break' && html`<p><a href=${addressOf(lessons[number], 'question')}
       data-test="next-lesson">${words.next}</a></p>`}`;
 }
+
+const Stage = ({ words, stage }) => html`<p role="status" data-test="stage" data-stage=${stage}
+  class=${stage === 'reached' ? 'good' : ''}>${words.stages[stage]}</p>`;
 
 function Question({ words, lesson, text, stage }) {
   const [answer, setAnswer] = useState(chosen.get(lesson.id));
@@ -129,7 +132,7 @@ function Answer({ lens, words, lesson, text, verdict, acts }) {
 }
 
 function Break({ words, text, stage, solve, acts }) {
-  return html`<${Section} section=${text.goal} />
+  return html`<div class="goal"><${Stage} words=${words} stage=${stage} /><${Section} section=${text.goal} /></div>
     <details><summary>${text.hint.heading}</summary>${text.hint.paragraphs.map((p) => html`<p><${Inline} text=${p} /></p>`)}</details>
     <p><button type="button" disabled=${stage !== 'trying' || acts.length > 0} data-test="solve" onClick=${solve}>${words.solve}</button></p>
     <${Acts} words=${words} acts=${acts} />`;
@@ -149,7 +152,7 @@ function Observed({ lens, words, verdict }) {
     ${!verdict.ok && html`<ul data-test="missing">${verdict.missing.map((m) => html`<li key=${m}><code>${m}</code></li>`)}</ul>`}
     <div class="scrolled" tabindex="0" role="group" aria-label=${words.observed}><table class="observed">
       <thead><tr>${words.columns.map((c) => html`<th key=${c} scope="col">${c}</th>`)}</tr></thead>
-      <tbody>${verdict.because.map((e) => html`<tr key=${e.seq}><td>${(e.us / 1000).toFixed(1)}</td><td>${e.at}${e.handler && ` ${e.handler}`}</td>
+      <tbody>${verdict.because.map((e) => html`<tr key=${e.seq}><td>${e.us === undefined ? '' : (e.us / 1000).toFixed(1)}</td><td>${e.at}${e.handler && ` ${e.handler}`}</td>
         <td>${e.key && html`<button type="button" class="key" onClick=${() => lens.choose(e.key)}>${e.key}</button>`}</td>
         <td>${what(e)}</td><td>${version(e)}</td></tr>`)}</tbody>
     </table></div></section>`;

@@ -1,6 +1,6 @@
 // The page's parts, from top to bottom.
 import { allows, kinds } from './fold.js';
-import { html, useMemo } from './ui.js';
+import { html } from './ui.js';
 import { House } from './house.js';
 import { Journey } from './journey.js';
 import { Beside } from './beside.js';
@@ -8,26 +8,27 @@ import { Breakpoints, Gate } from './gate.js';
 import { Acts, Storm, World } from './acts.js';
 import { Faults } from './faults.js';
 import { Sessions } from './sessions.js';
-import { Cannot } from './parts.js';
+import { Cannot, Guard } from './parts.js';
 
 export default function Page(props) {
   const { view, lens, words, Lessons } = props;
   const inLessons = view.path.startsWith('/lesson');
   const inBeside = view.path.startsWith('/beside');
   // What people act with does not change with each event.
-  const side = useMemo(() => html`<${Acts} ...${props} /><${Breakpoints} ...${props} /><${Faults} ...${props} />
-    <${Storm} ...${props} /><${Sessions} ...${props} /><${World} ...${props} />`,
-  [view.gate, view.faults, view.chosen, view.options, view.can, view.lang, view.connected, kinds(view).join()]);
+  const deps = [view.gate, view.faults, view.chosen, view.options, view.can, view.lang, view.connected, kinds(view).join()];
+  const side = [Acts, Breakpoints, Faults, Storm, Sessions, World].map((part) => html`<${Guard} key=${part} part=${part}
+    deps=${deps} ...${props} />`);
+  const guarded = (part) => html`<${Guard} key=${part} part=${part} ...${props} />`;
   return html`
-    <${Header} ...${props} />
-    <${Gate} ...${props} />
+    ${guarded(Header)}
+    ${guarded(Gate)}
     <div class=${'columns' + (inLessons ? ' in-lesson' : '')}>
-      <main>${inBeside ? html`<${Beside} ...${props} />` : html`<${House} ...${props} /><${Journey} ...${props} />`}</main>
+      <main>${inBeside ? guarded(Beside) : [House, Journey].map(guarded)}</main>
       <div class="right">
         ${inLessons && html`<aside class="lesson" aria-label=${words.lessons} data-test="lesson">${allows(view, 'reset')
-          ? html`<${Lessons} lens=${lens} lang=${view.lang} path=${view.path} view=${view} />`
+          ? html`<${Guard} part=${Lessons} lens=${lens} lang=${view.lang} path=${view.path} view=${view} words=${words} />`
           : html`<${Cannot} name="lesson" words=${words} />`}</aside>`}
-        <aside class="side" aria-label=${words.side}>${side}</aside>
+        <aside class="side" data-test="side" aria-label=${words.side}>${side}</aside>
       </div>
     </div>`;
 }

@@ -1,12 +1,12 @@
 // Small components that the others are made of.
 import { allows } from './fold.js';
-import { html, useEffect, useRef, useState } from './ui.js';
+import { Component, html, useEffect, useRef, useState } from './ui.js';
 
 // Key shows a key, and chooses it.
 export function Key({ name, view, choose }) {
   const isChosen = name === view.chosen;
-  return html`<button type="button" class="key" aria-pressed=${isChosen} onClick=${() => choose(isChosen ? '' : name)}
-    >${name}</button>`;
+  return html`<button type="button" class="key" data-key=${name} aria-pressed=${isChosen}
+    onClick=${() => choose(isChosen ? '' : name)}>${name}</button>`;
 }
 
 // Keys shows the first of some keys, and how many there are in all.
@@ -41,21 +41,42 @@ export function Countdown({ due, view, words }) {
 }
 
 // useAct returns run(name, body), which does something and keeps the server's refusal in error and its answer in done,
-// and attempt(f), which does so with what f asks of the server.
-export function useAct(lens) {
-  const [state, setState] = useState({ error: null, done: null, busy: false });
+// and attempt(f), which does so with what f asks of the server. With a world they are kept until the next world begins.
+export function useAct(lens, world) {
+  const nothing = { error: null, done: null, busy: false, world };
+  const [state, setState] = useState(nothing);
   const attempt = async (f) => {
-    setState({ error: null, done: null, busy: true });
+    setState({ ...nothing, busy: true });
     try {
       const done = await f();
-      setState({ error: null, done, busy: false });
+      setState({ ...nothing, done });
       return done;
     } catch (error) {
-      setState({ error, done: null, busy: false });
+      setState({ ...nothing, error });
       return null;
     }
   };
-  return { ...state, attempt, run: (name, body) => attempt(() => lens.act(name, body)) };
+  return { ...(state.world === world ? state : nothing), attempt, run: (name, body) => attempt(() => lens.act(name, body)) };
+}
+
+// Guard draws a part of the page. An error of the part is shown in its place, and the other parts go on. With deps the
+// part is drawn anew only if one of them has changed. After an error it is drawn with each view.
+export class Guard extends Component {
+  shouldComponentUpdate({ deps }, { error }) {
+    return !deps || !!error || deps.some((d, i) => d !== this.props.deps[i]);
+  }
+
+  componentDidCatch(error) {
+    if (this.state.error?.message !== error.message) {
+      console.error(error);
+    }
+    this.setState({ error, failed: this.props.view });
+  }
+
+  render({ part: Part, ...props }, { error, failed }) {
+    return error && failed === props.view ? html`<p class="bad" data-test="not-drawn">${props.words.notDrawn} <code
+      >${error.message}</code></p>` : html`<${Part} ...${props} />`;
+  }
 }
 
 // Refusal shows why an act was refused.

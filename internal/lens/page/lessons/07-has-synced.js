@@ -1,5 +1,5 @@
-import { act, stepUntil, until } from './engine.js';
-import { apply, at, beforeTheFirstList, fault, handler, services, verdict } from './helpers.js';
+import { act, until } from './engine.js';
+import { apply, at, beforeTheFirstList, fault, handler, services, verdict, whole } from './helpers.js';
 
 const world = () => [...beforeTheFirstList(), apply('default/a', 'default/b', 'default/c')];
 
@@ -21,8 +21,8 @@ export default {
   ],
   proof(events, now) {
     const returned = at(events, 'returned', { kind: 'Service', handler: 'audit' });
-    const because = ['popped', 'stored', 'called'].flatMap((boundary) => at(events, boundary, { kind: 'Service' }));
-    return verdict(because, {
+    const of = (boundary) => at(events, boundary, { kind: 'Service' });
+    return verdict([...whole(of('popped')), ...of('stored'), ...of('called')], {
       'the informer has synced': services(now).synced,
       'the store has the list': services(now).objects >= 3,
       'the fast handler has synced': handler(now, 'enqueue').Synced,
@@ -31,5 +31,10 @@ export default {
   },
   breakSetup: world(),
   goal: tooEarly,
-  solution: [stepUntil('the list is popped', tooEarly)],
+  solution: [
+    act('breakpoint', { at: 'popped', key: 'default/a' }),
+    act('run'),
+    until('the list is popped', tooEarly),
+    act('clear'),
+  ],
 };

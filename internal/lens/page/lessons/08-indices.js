@@ -17,7 +17,7 @@ export default {
   run: [apply(labelled(web, 'blog')), until('the store has it', arrived), look()],
   proof(events, now) {
     const { app } = now.contents.services.indices;
-    const shown = Object.entries(app).map(([value, n]) => ({ us: 0, seq: value, at: 'index app', key: '', action: value, rv: String(n) }));
+    const shown = Object.entries(app).map(([value, n]) => ({ seq: value, at: 'index app', key: '', action: value, rv: String(n) }));
     return verdict([...at(events, 'stored', { kind: 'Service', key: web }), ...shown], {
       'one write to the store': at(events, 'stored', { kind: 'Service', key: web, action: 'replaced' }).length === 1,
       'blog has two objects': app.blog === 2,

@@ -1,12 +1,15 @@
 import { act, until } from './engine.js';
 import { at, fresh, have, verdict, web } from './helpers.js';
 
-const ingress = (more) => act('apply', { yaml: JSON.stringify({
-  apiVersion: 'networking.k8s.io/v1', kind: 'Ingress', metadata: { namespace: 'default', name: 'web', ...more.metadata }, spec: more.spec,
-}) });
+const ingress = (label, more) => ({
+  ...act('apply', { yaml: JSON.stringify({
+    apiVersion: 'networking.k8s.io/v1', kind: 'Ingress', metadata: { namespace: 'default', name: 'web', ...more.metadata }, spec: more.spec,
+  }) }),
+  label: `apply Ingress default/web ${label}`,
+});
 
 /** claim is what the other controller writes: it wants another host. */
-const claim = ingress({ spec: { rules: [{ host: 'other.example.com', http: { paths: [
+const claim = ingress('with the host other.example.com', { spec: { rules: [{ host: 'other.example.com', http: { paths: [
   { path: '/', pathType: 'Prefix', backend: { service: { name: 'web', port: { number: 80 } } } },
 ] } }] } });
 const corrections = (events) => at(events, 'written', { key: web, action: 'PATCH', code: 200 });
@@ -37,9 +40,8 @@ export default {
   proof(events) {
     const writes = corrections(events);
     const pause = (i) => writes[i]?.us - writes[i - 1]?.us;
-    const putOff = at(events, 'putoff', { key: web });
-    const waits = putOff.filter((e) => e.delay_us < lookAgain);
-    return verdict(events.filter((e) => writes.includes(e) || putOff.includes(e)), {
+    const waits = at(events, 'putoff', { key: web }).filter((e) => e.delay_us < lookAgain);
+    return verdict(events.filter((e) => writes.includes(e) || waits.includes(e)), {
       'it corrects each time': writes.length === rounds,
       'the first three at once': waits.every((e) => e.seq > writes[2]?.seq),
       'the fourth after a second': pause(3) >= 0.9e6,
@@ -48,7 +50,7 @@ export default {
   },
   goal: inPeace,
   solution: [
-    ingress({ metadata: { annotations: { note: 'not yours' } } }),
+    ingress('with the annotation note', { metadata: { annotations: { note: 'not yours' } } }),
     until('both agree', inPeace),
   ],
 };

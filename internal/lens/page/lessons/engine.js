@@ -14,7 +14,7 @@
 //   goal      (events, now) => boolean; events are those since that state was reached
 //   solution  steps that reach the goal
 //
-// A step is made by act, until, stepUntil, release or look. `now` is the page's view: see ../fold.js. After look it has
+// A step is made by act, until, release or look. `now` is the page's view: see ../fold.js. After look it has
 // `contents` as well, until the next message.
 
 /** act is POST /act/NAME. A label may say it shorter to people. */
@@ -22,9 +22,6 @@ export const act = (name, body = {}) => ({ act: name, body });
 
 /** until waits for a condition on what was observed since the steps began. */
 export const until = (what, holds, seconds = 15) => ({ until: what, holds, seconds });
-
-/** stepUntil lets go one parked event at a time until the condition holds. */
-export const stepUntil = (what, holds, seconds = 15) => ({ until: what, holds, seconds, stepping: true });
 
 /**
  * release lets go what is parked, but for what keep names. After a pause for another key it is what reached a boundary
@@ -129,26 +126,10 @@ export async function play(lens, recorder, steps, { signal, told = () => {} } = 
       const { contents } = await lens.snapshot();
       recorder.now = { ...recorder.now, contents };
     } else {
-      await waitFor(lens, recorder, step, from, signal);
+      await when(recorder, () => step.holds(recorder.since(from), recorder.now), step.until, step.seconds, signal);
     }
   }
   return from;
-}
-
-/** waitFor plays until and stepUntil. */
-async function waitFor(lens, recorder, step, from, signal) {
-  const holds = () => step.holds(recorder.since(from), recorder.now);
-  if (!step.stepping) return when(recorder, holds, step.until, step.seconds, signal);
-  const end = Date.now() + step.seconds * 1000;
-  while (!holds()) {
-    if (Date.now() > end) throw new Timeout(step.until);
-    // What is let go is named, so that nothing goes on that was not looked at.
-    const { parked } = recorder.now.gate;
-    const { seq } = parked.find((p) => p.at !== 'sent') || parked[0] || { seq: -1 };
-    await lens.act('step', { seq });
-    const isNews = () => recorder.now.gate.parked.length > 0 && recorder.now.gate.parked.every((p) => p.seq !== seq);
-    await when(recorder, () => holds() || isNews(), step.until, step.seconds, signal);
-  }
 }
 
 /** prepare brings about the state of a question, or that of the goal. */

@@ -47,6 +47,11 @@ export const at = (events, boundary, given = {}) => events.filter(
 /** shape writes calls in short, so that they can be compared. */
 export const shape = (list) => list.map((e) => e.action + (e.initial ? ' initial' : '') + (e.tombstone ? ' tombstone' : '')).join(', ');
 
+/** whole writes the events of one call of an observer, such as those of a list's objects, as one. */
+export const whole = (list) => list.filter((e) => !e.batch || e.batch === e.seq).map(
+  (e) => (e.n > 1 ? { ...e, key: '', rv: '', old: '', action: `${e.action} (${e.n})` } : e),
+);
+
 /** verdict is a proof's result: checks maps what must hold to whether it does, because are the events that show it. */
 export const verdict = (because, checks) => {
   const missing = Object.keys(checks).filter((what) => !checks[what]);

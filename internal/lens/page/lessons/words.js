@@ -8,7 +8,7 @@ const en = {
   break: 'Break it yourself',
   stages: {
     preparing: 'The state is being brought about …',
-    asking: 'The state is there. Look at the house, then answer.',
+    asking: 'The state is there. Look at the boxes, then answer.',
     running: 'It runs …',
     observed: 'It has run.',
     trying: 'Your turn: use the page. The goal is watched.',
@@ -39,7 +39,7 @@ const zh = {
   break: '动手破坏',
   stages: {
     preparing: '正在准备场景……',
-    asking: '场景已就绪。先看一看各层的状态，再作答。',
+    asking: '场景已就绪。先看一看各个方框，再作答。',
     running: '正在运行……',
     observed: '运行完毕。',
     trying: '轮到你了：用页面上的操作来达成目标，页面会自动检查。',

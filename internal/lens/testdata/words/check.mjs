@@ -1,4 +1,5 @@
-// Says which words one of the languages lacks, and which the page uses that are in none: node check.mjs PAGE.
+// Says which words one of the languages lacks, which the page uses that are in none, and which button of a lesson's text
+// is not on the page: node check.mjs PAGE.
 import { readFileSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -29,3 +30,14 @@ for (const file of readdirSync(page).filter(isOfThePage)) {
   }
 }
 Object.keys(en).filter((word) => !used.has(word)).forEach((word) => console.log(`no file uses words.${word}`));
+
+// Texts write what is on a button, or a choice of a list, between “ and ”.
+const texts = (words) => Object.values(words).flatMap((value) => (typeof value === 'object' ? texts(value) : [value]));
+for (const file of readdirSync(join(page, 'lessons')).filter((name) => name.endsWith('.md'))) {
+  const known = texts(file.endsWith('.zh.md') ? zh : en);
+  for (const [, word] of readFileSync(join(page, 'lessons', file), 'utf8').matchAll(/“([^”]+)”/g)) {
+    if (!known.includes(word)) {
+      console.log(`${file} speaks of “${word}”, which is not on the page`);
+    }
+  }
+}
