@@ -4,8 +4,8 @@ package lens
 
 import "testing"
 
-// TestSession_18ea90bd does in virtual time what was done in the lens. Each object must be observed as it was then.
-func TestSession_18ea90bd(t *testing.T) {
+// TestSession_c5a98b92 does in virtual time what was done in the lens. Each object must be observed as it was then.
+func TestSession_c5a98b92(t *testing.T) {
 	replays(t, `{
 	"glasswatch": "lens session 1",
 	"options": {
@@ -14,7 +14,7 @@ func TestSession_18ea90bd(t *testing.T) {
 	},
 	"actions": [
 		{
-			"us": 28392,
+			"us": 32920,
 			"after": {
 				"called": 2,
 				"decoded": 1,
@@ -35,7 +35,7 @@ func TestSession_18ea90bd(t *testing.T) {
 			}
 		},
 		{
-			"us": 28414,
+			"us": 32953,
 			"after": {
 				"called": 2,
 				"decoded": 1,
@@ -55,7 +55,7 @@ func TestSession_18ea90bd(t *testing.T) {
 			}
 		},
 		{
-			"us": 1577396,
+			"us": 1742314,
 			"after": {
 				"called": 4,
 				"decoded": 2,
@@ -77,7 +77,7 @@ func TestSession_18ea90bd(t *testing.T) {
 			}
 		},
 		{
-			"us": 7843357,
+			"us": 8027628,
 			"after": {
 				"called": 6,
 				"decoded": 3,
@@ -92,6 +92,28 @@ func TestSession_18ea90bd(t *testing.T) {
 				"stored": 3,
 				"taken": 13,
 				"written": 10
+			},
+			"act": "apply",
+			"body": {
+				"yaml": "{apiVersion: v1, kind: Service, spec: {ports: [{port: 80}]}, metadata: {name: web}}"
+			}
+		},
+		{
+			"us": 8029690,
+			"after": {
+				"called": 10,
+				"decoded": 5,
+				"forgotten": 6,
+				"handed": 5,
+				"popped": 5,
+				"putoff": 10,
+				"queued": 5,
+				"reconciled": 15,
+				"returned": 10,
+				"sent": 5,
+				"stored": 5,
+				"taken": 15,
+				"written": 11
 			},
 			"act": "fault",
 			"body": {
@@ -100,21 +122,21 @@ func TestSession_18ea90bd(t *testing.T) {
 			}
 		},
 		{
-			"us": 7849309,
+			"us": 8039648,
 			"after": {
-				"called": 6,
-				"decoded": 3,
-				"forgotten": 4,
-				"handed": 3,
-				"popped": 3,
+				"called": 10,
+				"decoded": 5,
+				"forgotten": 6,
+				"handed": 5,
+				"popped": 5,
 				"putoff": 10,
-				"queued": 3,
-				"reconciled": 13,
-				"returned": 6,
-				"sent": 3,
-				"stored": 3,
-				"taken": 13,
-				"written": 10
+				"queued": 5,
+				"reconciled": 15,
+				"returned": 10,
+				"sent": 5,
+				"stored": 5,
+				"taken": 15,
+				"written": 11
 			},
 			"act": "delete",
 			"body": {
@@ -123,21 +145,21 @@ func TestSession_18ea90bd(t *testing.T) {
 			}
 		},
 		{
-			"us": 7849706,
+			"us": 8039954,
 			"after": {
-				"called": 6,
-				"decoded": 3,
-				"forgotten": 4,
-				"handed": 3,
-				"popped": 3,
+				"called": 10,
+				"decoded": 5,
+				"forgotten": 6,
+				"handed": 5,
+				"popped": 5,
 				"putoff": 10,
-				"queued": 3,
-				"reconciled": 13,
-				"returned": 6,
-				"sent": 3,
-				"stored": 3,
-				"taken": 13,
-				"written": 10
+				"queued": 5,
+				"reconciled": 15,
+				"returned": 10,
+				"sent": 5,
+				"stored": 5,
+				"taken": 15,
+				"written": 11
 			},
 			"act": "fault",
 			"body": {
@@ -146,21 +168,21 @@ func TestSession_18ea90bd(t *testing.T) {
 			}
 		},
 		{
-			"us": 7849715,
+			"us": 8039967,
 			"after": {
-				"called": 6,
-				"decoded": 3,
-				"forgotten": 4,
-				"handed": 3,
-				"popped": 3,
+				"called": 10,
+				"decoded": 5,
+				"forgotten": 6,
+				"handed": 5,
+				"popped": 5,
 				"putoff": 10,
-				"queued": 3,
-				"reconciled": 13,
-				"returned": 6,
-				"sent": 3,
-				"stored": 3,
-				"taken": 13,
-				"written": 10
+				"queued": 5,
+				"reconciled": 15,
+				"returned": 10,
+				"sent": 5,
+				"stored": 5,
+				"taken": 15,
+				"written": 11
 			},
 			"act": "fault",
 			"body": {
@@ -169,35 +191,35 @@ func TestSession_18ea90bd(t *testing.T) {
 		}
 	],
 	"end": {
-		"us": 8500500,
+		"us": 8635513,
 		"after": {
-			"called": 12,
-			"decoded": 4,
-			"forgotten": 7,
-			"handed": 4,
-			"popped": 4,
+			"called": 14,
+			"decoded": 6,
+			"forgotten": 8,
+			"handed": 6,
+			"popped": 6,
 			"putoff": 10,
-			"queued": 6,
-			"reconciled": 16,
-			"returned": 12,
-			"sent": 4,
-			"stored": 6,
-			"taken": 16,
-			"written": 10
+			"queued": 7,
+			"reconciled": 17,
+			"returned": 14,
+			"sent": 6,
+			"stored": 7,
+			"taken": 17,
+			"written": 11
 		}
 	}
 }`, map[string][]string{
 		"Ingress default/web": {
-			"sent: ADDED v1",
-			"decoded: ADDED v1",
-			"handed: Add v1",
-			"popped: Added v1",
-			"stored: stored v1, removed v1",
-			"called audit: OnAdd v1, OnDelete v1 tombstone",
-			"called enqueue: OnAdd v1, OnDelete v1 tombstone",
-			"returned audit: OnAdd v1, OnDelete v1 tombstone",
-			"returned enqueue: OnAdd v1, OnDelete v1 tombstone",
-			"written: POST 500 failed ×9, POST 201",
+			"sent: ADDED v1, DELETED v2",
+			"decoded: ADDED v1, DELETED v2",
+			"handed: Add v1, Delete v2",
+			"popped: Added v1, Deleted v2",
+			"stored: stored v1, removed v2",
+			"called audit: OnAdd v1, OnDelete v2",
+			"called enqueue: OnAdd v1, OnDelete v2",
+			"returned audit: OnAdd v1, OnDelete v2",
+			"returned enqueue: OnAdd v1, OnDelete v2",
+			"written: POST 500 failed ×9, POST 201, DELETE 200",
 		},
 		"Service default/kubernetes": {
 			"sent: ADDED v1 ×2",
@@ -211,15 +233,15 @@ func TestSession_18ea90bd(t *testing.T) {
 			"returned enqueue: OnAdd v1, OnUpdate v1 was v1",
 		},
 		"Service default/web": {
-			"sent: ADDED v1",
-			"decoded: ADDED v1",
-			"handed: Add v1",
-			"popped: Added v1",
-			"stored: stored v1, removed v1",
-			"called audit: OnAdd v1, OnDelete v1 tombstone",
-			"called enqueue: OnAdd v1, OnDelete v1 tombstone",
-			"returned audit: OnAdd v1, OnDelete v1 tombstone",
-			"returned enqueue: OnAdd v1, OnDelete v1 tombstone",
+			"sent: ADDED v1, MODIFIED v2",
+			"decoded: ADDED v1, MODIFIED v2",
+			"handed: Add v1, Update v2",
+			"popped: Added v1, Updated v2",
+			"stored: stored v1, replaced v2 was v1, removed v2",
+			"called audit: OnAdd v1, OnUpdate v2 was v1, OnDelete v2 tombstone",
+			"called enqueue: OnAdd v1, OnUpdate v2 was v1, OnDelete v2 tombstone",
+			"returned audit: OnAdd v1, OnUpdate v2 was v1, OnDelete v2 tombstone",
+			"returned enqueue: OnAdd v1, OnUpdate v2 was v1, OnDelete v2 tombstone",
 		},
 		"default/kubernetes": {
 			"queued: Add ×2",
@@ -228,10 +250,10 @@ func TestSession_18ea90bd(t *testing.T) {
 			"forgotten: Forget ×2",
 		},
 		"default/web": {
-			"queued: Add ×4",
-			"taken: Get ×14",
-			"reconciled: failed ×9, ok ×5",
-			"forgotten: Forget ×5",
+			"queued: Add ×5",
+			"taken: Get ×15",
+			"reconciled: failed ×9, ok ×6",
+			"forgotten: Forget ×6",
 			"putoff: AddAfter ×10",
 		},
 	})
