@@ -21,7 +21,7 @@ type lensFlags struct {
 }
 
 func (f *lensFlags) addTo(fs *pflag.FlagSet) {
-	fs.StringVar(&f.addr, "lens-addr", "", "loopback address for lens --attach, which then sees kinds, names and versions; empty for none")
+	fs.StringVar(&f.addr, "lens-addr", "", "loopback address for lens --attach, which then sees kinds, names, versions and errors; empty for none")
 	fs.StringVar(&f.tokenFile, "lens-token-file", "", "file with the token that the lens must send")
 	fs.BoolVar(&f.step, "lens-step", false, "let the lens hold back what passes: a leader then does nothing, and may lose its Lease")
 }

@@ -65,7 +65,7 @@ func parse(args []string, out io.Writer) (*options, error) {
 	fs.StringVar(&o.cluster.Context, "context", "", "context of the kubeconfig; without it the current one")
 	fs.StringVar(&o.resource, "resource", "services", "with --kubeconfig: as kubectl has it")
 	fs.StringVarP(&o.namespace, "namespace", "n", "", "with --kubeconfig: the one to look at; without it all")
-	fs.BoolVar(&o.write, "write", false, "with --kubeconfig: let the page apply and delete objects")
+	fs.BoolVar(&o.write, "write", false, "with --kubeconfig: let the page apply and delete objects of any kind but Secrets, as the kubeconfig may")
 	fs.StringVar(&o.attach, "attach", "", "look at an ingress controller: its --lens-addr")
 	fs.StringVar(&o.attachToken, "attach-token-file", "", "with --attach: its --lens-token-file")
 	if err := fs.Parse(args); err != nil {

@@ -36,6 +36,7 @@ type actor struct {
 	objects dynamic.Interface
 	mapper  meta.RESTMapper
 	seed    int64
+	force   bool // take fields over that other managers own
 
 	storming sync.WaitGroup
 	mu       sync.Mutex // protects what follows
@@ -60,33 +61,46 @@ type documents struct {
 	YAML string `json:"yaml"`
 }
 
-// apply does what kubectl apply --server-side does with some documents. It stops at the first error.
-func (a *actor) apply(ctx context.Context, body documents) (any, error) {
-	var applied []look.Ref
-	decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(body.YAML), 4096)
+// objects reads all documents. A Secret is refused, for what is applied stands in the session.
+func (d documents) objects() (all []*unstructured.Unstructured, err error) {
+	decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(d.YAML), 4096)
 	for {
 		obj := &unstructured.Unstructured{}
-		if err := decoder.Decode(obj); errors.Is(err, io.EOF) {
-			return map[string][]look.Ref{"applied": applied}, nil
-		} else if err != nil {
+		switch err := decoder.Decode(obj); {
+		case errors.Is(err, io.EOF):
+			return all, nil
+		case err != nil:
 			return nil, fmt.Errorf("%w: %w", look.ErrBadBody, err)
+		case obj.GetKind() == "Secret":
+			return nil, fmt.Errorf("%w: Secrets are not applied here, for sessions are saved and shown", look.ErrBadBody)
+		case len(obj.Object) > 0:
+			all = append(all, obj)
 		}
-		if len(obj.Object) == 0 {
-			continue
-		}
+	}
+}
+
+// apply does what kubectl apply --server-side does with some documents. It stops at the first error.
+func (a *actor) apply(ctx context.Context, body documents) (any, error) {
+	objects, err := body.objects()
+	if err != nil {
+		return nil, err
+	}
+	var applied []look.Ref
+	for _, obj := range objects {
 		kind := obj.GroupVersionKind()
 		mapping, err := a.mapper.RESTMapping(kind.GroupKind(), kind.Version)
 		client, err := a.client(mapping, err, obj.GetNamespace())
 		if err != nil {
 			return nil, err
 		}
-		got, err := client.Apply(ctx, obj.GetName(), obj, metav1.ApplyOptions{FieldManager: fieldManager, Force: true})
+		got, err := client.Apply(ctx, obj.GetName(), obj, metav1.ApplyOptions{FieldManager: fieldManager, Force: a.force})
 		if err != nil {
 			return nil, err
 		}
 		key := look.NameOf(listwatch.KeyOf(got))
 		applied = append(applied, look.Ref{Kind: got.GetKind(), Key: key, RV: got.GetResourceVersion()})
 	}
+	return map[string][]look.Ref{"applied": applied}, nil
 }
 
 // client returns that of a kind, or its error. If a namespaced object names no namespace, that is "default".

@@ -37,7 +37,7 @@
 //   - A session that is played twice in virtual time gives the same events of each object at each boundary, but for
 //     what PROTOCOL.md excepts.
 //   - Every fault can be undone. A World that is closed leaves no goroutine, also if the gate was shut.
-//   - No event and no state has anything of an object but its kind, key and versions, so no values of Secrets.
+//   - Of an object one sees kind, key, versions, the label app, and errors that are about it. No value of a Secret is kept.
 //
 // # While the gate is shut
 //

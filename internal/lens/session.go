@@ -3,6 +3,7 @@ package lens
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -53,10 +54,15 @@ var changes = map[string]func(w *World) act{
 func (w *World) Do(ctx context.Context, name string, body []byte) (any, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	was := w.actions
 	if json.Valid(body) {
 		w.actions = append(w.actions, Action{w.hub.Moment(), name, slices.Clone(body)})
 	}
-	return changes[name](w)(context.WithoutCancel(ctx), body)
+	result, err := changes[name](w)(context.WithoutCancel(ctx), body)
+	if errors.Is(err, look.ErrBadBody) {
+		w.actions = was // nothing was done
+	}
+	return result, err
 }
 
 // ReadSession reads a session that can be played.

@@ -85,7 +85,7 @@ func NewWorld(hub *look.Hub, options Options, virtual bool) (*World, error) {
 	if w.pipeline, err = newPipeline(hub, w.config("lens-acts"), options.Seed, options.Workers, reconcile); err != nil {
 		return nil, err
 	}
-	w.view.Options, w.view.Add, w.strike = options, w.tell, w.takeTime
+	w.view.Options, w.view.Add, w.strike, w.acts.force = options, w.tell, w.takeTime, true
 	cfg := w.watch(w.config(pipelineAgent), kindOf, true)
 	w.services, err = newInformer[*corev1.Service](w, cfg, corev1.SchemeGroupVersion.WithResource("services"))
 	if err != nil {

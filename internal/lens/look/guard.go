@@ -24,6 +24,9 @@ type Guard struct {
 	Next        http.Handler
 }
 
+// plain characters need no escapes, wherever the token stands.
+const plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+
 // minToken is how many bytes a token from a file must have.
 const minToken = 16
 
@@ -36,6 +39,9 @@ func ReadToken(file string) (string, error) {
 	token := strings.TrimSpace(string(text))
 	if len(token) < minToken {
 		return "", fmt.Errorf("%s: want at least %d characters, got %d", file, minToken, len(token))
+	}
+	if strings.Trim(token, plain) != "" {
+		return "", fmt.Errorf("%s: want letters, digits, - and _ only, for the token stands in an address and a cookie", file)
 	}
 	return token, nil
 }

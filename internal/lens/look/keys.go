@@ -42,7 +42,9 @@ func newKeyStates() keyStates {
 func (k *keyStates) note(e *Event, now time.Duration) {
 	switch e.At {
 	case Taken:
-		k.expire(now)
+		if due, found := k.delayed[e.Key]; found && due <= now {
+			delete(k.delayed, e.Key)
+		}
 		delete(k.ready, e.Key)
 		k.processing[e.Key] = true
 	case Reconciled:
@@ -92,7 +94,6 @@ func (k *keyStates) expire(now time.Duration) {
 
 func (h *Hub) workqueue() WorkqueueState {
 	h.mu.Lock()
-	defer h.mu.Unlock()
 	k := &h.keys
 	k.expire(time.Since(h.began))
 	s := WorkqueueState{
@@ -102,13 +103,14 @@ func (h *Hub) workqueue() WorkqueueState {
 	for key, due := range k.delayed {
 		s.Delayed = append(s.Delayed, Delayed{key, due.Microseconds()})
 	}
+	for _, key := range firstKeys(k.retries) {
+		s.Retries[key] = k.retries[key]
+	}
+	h.mu.Unlock() // who reports does not wait for what follows
 	slices.SortFunc(s.Delayed, func(a, b Delayed) int {
 		return cmp.Or(cmp.Compare(a.Due, b.Due), cmp.Compare(a.Key, b.Key))
 	})
 	s.Delayed = s.Delayed[:min(len(s.Delayed), listMost)]
-	for _, key := range firstKeys(k.retries) {
-		s.Retries[key] = k.retries[key]
-	}
 	return s
 }
 

@@ -50,11 +50,12 @@ type Snapshot struct {
 // Snapshot asks the layers for everything.
 func (h *Hub) Snapshot() Snapshot {
 	v, world := h.now()
-	contents := map[string]Contents{}
+	news := v.news(h, 0, tickMost, nil)
+	contents := map[string]Contents{} // after the news: what comes between is told once more
 	for resource, in := range v.Informers {
 		contents[resource] = in.contents()
 	}
-	return Snapshot{v.news(h, 0, tickMost, nil), world, v.Options, v.Can, v.Note, contents}
+	return Snapshot{news, world, v.Options, v.Can, v.Note, contents}
 }
 
 // news asks the layers how they are, and then for what came after seq: whatever the state shows has its event.
