@@ -75,7 +75,7 @@ func parse(args []string, out io.Writer) (*options, error) {
 }
 
 func (o *options) validate(fs *pflag.FlagSet) error {
-	host, _, err := net.SplitHostPort(o.listen)
+	_, _, err := net.SplitHostPort(o.listen)
 	switch {
 	case fs.NArg() > 0:
 		return fmt.Errorf("want flags only, got %q", fs.Arg(0))
@@ -83,17 +83,25 @@ func (o *options) validate(fs *pflag.FlagSet) error {
 		return fmt.Errorf("--listen: want host:port, got %q: %w", o.listen, err)
 	case o.cluster.Kubeconfig == "" && len(given(fs, "context", "resource", "namespace", "write")) > 0:
 		return errors.New("--context, --resource, --namespace and --write: have no use without --kubeconfig")
+	case o.attach != "" && !isLoopback(o.attach):
+		return fmt.Errorf("--attach: want host:port on loopback, for the token is sent without TLS, got %q", o.attach)
 	case (o.attach == "") != (o.attachToken == ""):
 		return errors.New("--attach and --attach-token-file: want both or none")
 	case len(given(fs, "session", "kubeconfig", "attach")) > 1:
 		return errors.New("--session, --kubeconfig and --attach: want one of them")
 	case (o.cert == "") != (o.key == ""):
 		return errors.New("--tls-cert and --tls-key: want both or none")
-	case host != "localhost" && !net.ParseIP(host).IsLoopback() && (o.tokenFile == "" || o.cert == ""):
+	case !isLoopback(o.listen) && (o.tokenFile == "" || o.cert == ""):
 		const needed = "--listen %s: others can connect, so --token-file, --tls-cert and --tls-key are needed"
 		return fmt.Errorf(needed, o.listen)
 	}
 	return nil
+}
+
+// isLoopback reports whether an address, host:port, is only reached from this machine.
+func isLoopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	return err == nil && (host == "localhost" || net.ParseIP(host).IsLoopback())
 }
 
 func given(fs *pflag.FlagSet, names ...string) []string {

@@ -2,6 +2,8 @@ package lens
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -10,6 +12,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
 	"glasswatch/internal/apiserver"
@@ -68,6 +73,29 @@ func TestCluster_WritesIfItMay(t *testing.T) {
 	f.sees(look.Reconciled, "ok", "default/web")
 	v.act("delete", `{"kind": "Ingress", "key": "default/web"}`)
 	f.sees(look.Stored, "removed", "default/web")
+}
+
+func TestCluster_TakesNothingFromOtherManagers(t *testing.T) {
+	cfg := realCluster(t)
+	other, err := newActor(cfg, 0)
+	require.NoError(t, err)
+	const service = `{apiVersion: v1, kind: Service, metadata: {name: web}, spec: {ports: [{port: %d}], type: %s}}`
+	client := other.objects.Resource(corev1.SchemeGroupVersion.WithResource("services")).Namespace("default")
+	_, err = client.Patch(t.Context(), "web", types.ApplyYAMLPatchType, fmt.Appendf(nil, service, 80, "ClusterIP"),
+		metav1.PatchOptions{FieldManager: "another"})
+	require.NoError(t, err)
+	c, err := NewCluster(cfg, "services", "", true)
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	v := visitHandler(t, c.Handler())
+	for text, code := range map[string]int{
+		fmt.Sprintf(service, 80, "NodePort"):                                                   409,
+		"{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {password: hunter2}}": 400,
+	} {
+		body, err := json.Marshal(documents{text})
+		require.NoError(t, err)
+		assert.Equal(t, code, v.ask("POST", "/act/apply", string(body), nil), text)
+	}
 }
 
 func TestCluster_NamesWhatItCannotLookAt(t *testing.T) {

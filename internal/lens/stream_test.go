@@ -81,6 +81,17 @@ func TestMuted_TheStreamStandsStillAndThePipelineGoesOn(t *testing.T) {
 	f.sees(look.Stored, "replaced", "default/web")
 }
 
+func TestSession_HasNoSecrets(t *testing.T) {
+	v := visit(t, Options{})
+	v.apply("web", 80)
+	const two = `{"yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n---\n` +
+		`{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {password: hunter2}}"}`
+	require.Equal(t, 400, v.ask("POST", "/act/apply", two, nil))
+	var session Session
+	v.ask("GET", "/api/session", "", &session)
+	require.Len(t, session.Actions, 1)
+}
+
 func TestReset_BeginsAnotherWorld(t *testing.T) {
 	v := visit(t, Options{})
 	f := v.follow("")

@@ -3,6 +3,7 @@ package look
 import (
 	"fmt"
 	"slices"
+	"time"
 )
 
 // GateState is the gate: it holds back what reaches a boundary while somebody steps. Hub.mu protects that of a hub.
@@ -62,6 +63,9 @@ func (h *Hub) parkLocked(events []Event) <-chan struct{} {
 		return nil
 	}
 	held := g.Mode == "step" && slices.ContainsFunc(events, func(e Event) bool { return g.Key == "" || g.Key == e.Key })
+	if len(g.Breakpoints) > 0 {
+		h.keys.expire(time.Since(h.began)) // a breakpoint may be about how many are ready
+	}
 	for i := range events {
 		for j := range g.Breakpoints {
 			if b := &g.Breakpoints[j]; b.matches(&events[i], len(h.keys.ready)) {
@@ -167,6 +171,7 @@ func (h *Hub) Do(name string, body []byte) (any, error) {
 		if h.muted.Store(b.On); b.On {
 			h.openLocked()
 		}
+		h.keys = newKeyStates() // what the keys do meanwhile is not seen
 	case "breakpoint":
 		if b.Breakpoint == (Breakpoint{}) {
 			return nil, fmt.Errorf("%w: a breakpoint for everything is a pause", ErrBadBody)
