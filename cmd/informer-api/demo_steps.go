@@ -60,8 +60,10 @@ func (s *show) first(ctx context.Context) error {
 	}
 	s.Entry("did", "", fmt.Sprintf("created %d ConfigMaps; GET %s", objects, list))
 	body, err := s.get(ctx, http.StatusOK, "GET", s.url+list, s.token)
-	s.Entry("saw", "", fmt.Sprintf("%s…, %d objects", body[:37], strings.Count(body, `"uid"`)))
-	s.Entry("saw", "", fmt.Sprintf("requests to the API server: %d: discovery, list and watch in one", s.sent.Load()))
+	if err == nil {
+		s.Entry("saw", "", fmt.Sprintf("%.37s…, %d objects", body, strings.Count(body, `"uid"`)))
+		s.Entry("saw", "", fmt.Sprintf("requests to the API server: %d: discovery, list and watch in one", s.sent.Load()))
+	}
 	return err
 }
 

@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"glasswatch/cmd/internal/guard"
@@ -66,8 +67,9 @@ func parseQuery(values url.Values) (query, error) {
 		case "continue":
 			q.Continue = value
 		case "minResourceVersion":
-			q.minVersion = value
-			_, err = strconv.ParseUint(value, 10, 64)
+			if q.minVersion = value; value != "0" { // which means any, and is no version
+				_, err = resourceversion.CompareResourceVersion(value, value)
+			}
 		case "watch":
 			q.watch, err = strconv.ParseBool(value)
 		default:
@@ -116,6 +118,7 @@ func (s *server) read(w http.ResponseWriter, r *http.Request, gvr schema.GroupVe
 		return
 	}
 	defer s.kinds.Leave(k)
+	w = passon.Stream(w, r)
 	if err := ready(r.Context(), k, q); err != nil {
 		fail(w, err)
 		return

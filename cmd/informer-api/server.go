@@ -115,7 +115,7 @@ func (s *server) routes() http.Handler {
 			passon.Fail(w, err)
 			return
 		}
-		s.passer.ServeHTTP(w, r)
+		s.passer.ServeHTTP(passon.Stream(w, r), r)
 	}
 	for _, path := range []string{"/api", "/api/*", "/apis", "/apis/*"} {
 		if s.pass != passOff {
@@ -129,12 +129,10 @@ func (s *server) routes() http.Handler {
 func (s *server) limit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), s.timeout)
-		if isStream(r) {
+		if passon.IsStream(r) {
 			cancel()
 			ctx, cancel = context.WithCancel(r.Context())
 			defer context.AfterFunc(s.ending, cancel)()
-			_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
-			_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 		}
 		defer cancel()
 		select {
@@ -146,11 +144,6 @@ func (s *server) limit(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r.WithContext(ctx))
 	})
-}
-
-func isStream(r *http.Request) bool {
-	asked := r.URL.Query().Get("watch") + r.URL.Query().Get("follow")
-	return asked != "" && asked != "0" && asked != "false" || r.Header.Get("Upgrade") != ""
 }
 
 // statusOf is the status that err has; an error without one is that the API server was not reached.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"testing"
 	"testing/synctest"
@@ -15,13 +16,11 @@ import (
 	"glasswatch/internal/apiserver"
 )
 
-const maps = "/configmaps/core/v1"
-
 func TestRoutes_StaticOnesWin(t *testing.T) {
 	inWorld(t, "", func(w *world) {
 		require.Equal(w, "pong", w.get(200, "/ping").Message)
 		require.Equal(w, "PodList", w.get(200, "/pod/list").Data.Kind)
-		require.Equal(w, "ConfigMapList", w.get(200, maps).Data.Kind)
+		require.Equal(w, "ConfigMapList", w.get(200, list).Data.Kind)
 		require.Equal(w, "apps/v1", w.get(200, "/deployments/apps/v1").Data.APIVersion)
 		require.Equal(w, http.StatusOK, w.send("/apis/apps/v1").StatusCode, "passed on, and no kind of a group apps")
 		require.Contains(w, w.get(404, "/apiservices/apiregistration.k8s.io/v1").Message, "apiservices", "no /api")
@@ -29,7 +28,7 @@ func TestRoutes_StaticOnesWin(t *testing.T) {
 		w.get(400, "/pods//v1")
 		w.get(404, "/pods")
 		w.get(400, "/pods/core%2F..%2Fx/v1")
-		require.Equal(w, http.StatusUnauthorized, w.send(maps, "Authorization", "Bearer 0123456789abcdeg").StatusCode)
+		require.Equal(w, http.StatusUnauthorized, w.send(list, "Authorization", "Bearer 0123456789abcdeg").StatusCode)
 		require.Equal(w, http.StatusUnauthorized, w.send("/api/v1", "Authorization", "").StatusCode)
 	})
 	mux := http.NewServeMux()
@@ -42,16 +41,16 @@ func TestRead_SelectsAndRefusesWhatItDoesNotKnow(t *testing.T) {
 		for i, app := range []string{"web", "web", "db"} {
 			w.put(fmt.Sprintf("m%d", i), app)
 		}
-		require.Equal(w, "m0 m1 m2", w.get(200, maps+"?namespace=default").names())
-		require.Equal(w, "m0 m1", w.get(200, maps+"?labelSelector=app%3Dweb").names())
-		require.Empty(w, w.get(200, maps+"?namespace=kube-system").names())
-		require.Equal(w, "m1", w.get(200, maps+"?namespace=default&name=m1").Data.Metadata.Name)
+		require.Equal(w, "m0 m1 m2", w.get(200, list+"?namespace=default").names())
+		require.Equal(w, "m0 m1", w.get(200, list+"?labelSelector=app%3Dweb").names())
+		require.Empty(w, w.get(200, list+"?namespace=kube-system").names())
+		require.Equal(w, "m1", w.get(200, list+"?namespace=default&name=m1").Data.Metadata.Name)
 		require.Equal(w, "default", w.get(200, "/namespaces/core/v1?name=default").Data.Metadata.Name)
-		w.get(404, maps+"?namespace=default&name=m9")
+		w.get(404, list+"?namespace=default&name=m9")
 		w.get(403, "/secrets/core/v1")
 		for _, wrong := range []string{"labelselector=a", "labelSelector=%21%21", "limit=-1", "limit=x", "watch=maybe",
-			"name=m1", "minResourceVersion=x", "name=m1&namespace=default&watch=1", "watch=1&limit=2"} {
-			w.get(400, maps+"?"+wrong)
+			"name=m1", "minResourceVersion=01", "name=m1&namespace=default&watch=1", "watch=1&limit=2"} {
+			w.get(400, list+"?"+wrong)
 		}
 		w.get(400, "/namespaces/core/v1?namespace=default")
 	})
@@ -63,16 +62,16 @@ func TestRead_AnInformerThatHasNotSyncedDoesNotAnswerEmpty(t *testing.T) {
 		fault := apiserver.Failure{Verb: "list", Resource: "configmaps", Code: 500}
 		w.api.Faults().RefuseStreamingLists(true)
 		w.api.Faults().FailNext(-1, fault)
-		require.Contains(w, w.get(503, maps).Message, "configmaps")
+		require.Contains(w, w.get(503, list).Message, "configmaps")
 		fault.Code = 403
 		w.api.Faults().Reset()
 		w.api.Faults().FailNext(-1, fault)
 		w.api.Faults().FailNext(-1, apiserver.Failure{Verb: "watch", Resource: "configmaps", Code: 403})
 		pass(time.Minute)
-		require.Contains(w, w.get(403, maps).Message, "this server itself may not read it")
+		require.Contains(w, w.get(403, list).Message, "this server itself may not read it")
 		w.api.Faults().Reset()
 		pass(time.Minute)
-		require.Equal(w, "m0", w.get(200, maps).names())
+		require.Equal(w, "m0", w.get(200, list).names())
 	})
 }
 
@@ -81,19 +80,19 @@ func TestPages_FollowEachOther(t *testing.T) {
 		for i := range 3 {
 			w.put(fmt.Sprintf("m%d", i), "web")
 		}
-		first := w.get(200, maps+"?limit=2")
+		first := w.get(200, list+"?limit=2")
 		require.Equal(w, "m0 m1", first.names())
 		require.Equal(w, 1, first.Data.Metadata.RemainingItemCount)
-		require.Equal(w, "m2", w.get(200, maps+"?limit=2&continue="+first.Data.Metadata.Continue).names())
+		require.Equal(w, "m2", w.get(200, list+"?limit=2&continue="+first.Data.Metadata.Continue).names())
 		w.get(400, "/pods/core/v1?continue="+first.Data.Metadata.Continue)
-		w.get(410, maps+"?continue=x.2")
+		w.get(410, list+"?continue=x.2")
 	})
 }
 
 func TestETag_ChangesWithTheObjects(t *testing.T) {
 	inWorld(t, "", func(w *world) {
 		w.put("m0", "web")
-		for i, path := range []string{maps, maps + "?namespace=default&name=m0"} {
+		for i, path := range []string{list, list + "?namespace=default&name=m0"} {
 			tag := w.send(path).Header.Get("ETag")
 			require.NotEmpty(w, tag)
 			require.Equal(w, http.StatusNotModified, w.send(path, "If-None-Match", tag).StatusCode)
@@ -106,33 +105,37 @@ func TestETag_ChangesWithTheObjects(t *testing.T) {
 
 func TestMinResourceVersion_ReadsYourWrites(t *testing.T) {
 	inWorld(t, "", func(w *world) {
-		w.get(200, maps)
+		w.get(200, list)
 		for i := range 20 {
 			made := w.put(fmt.Sprintf("m%d", i), "web")
-			w.get(200, maps+"?namespace=default&name="+made.Name+"&minResourceVersion="+made.ResourceVersion)
+			w.get(200, list+"?namespace=default&name="+made.Name+"&minResourceVersion="+made.ResourceVersion)
 		}
-		w.get(504, maps+"?minResourceVersion=999999999")
+		w.get(504, list+"?minResourceVersion=999999999")
 	})
 }
 
 func TestReads_CostNoRequestsAndTheInformerStopsWhenTheyEnd(t *testing.T) {
 	inWorld(t, "--idle=1m --max-kinds=1", func(w *world) {
-		w.get(200, maps)
+		w.get(200, list)
 		before := w.sent.Load()
 		for range 100 {
-			w.get(200, maps)
+			w.get(200, list)
 		}
 		require.Equal(w, before, w.sent.Load())
-		require.Contains(w, w.get(503, "/pods/core/v1").Message, "the limit is 1")
 		pass(61 * time.Second)
 		require.Zero(w, w.api.Faults().Watches())
-		w.get(200, "/pods/core/v1")
+		require.Equal(w, "SYNCED {}", w.watch(list+"?watch=1")())
+		require.Contains(w, w.get(503, "/pods/core/v1").Message, "the limit is 1")
 	})
 }
 
 func TestLimits_OfTimeAndNumberAndAtTheEnd(t *testing.T) {
 	inWorld(t, "--timeout=10s", func(w *world) {
-		next := w.watch(maps + "?watch=1")
+		conn, err := w.front.DialContext(w.Context(), "", "")
+		require.NoError(w, err)
+		go fmt.Fprintf(conn, "GET %s?watch=1 HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n", list)
+		_, _ = io.ReadAll(conn) // without a token, it ends
+		next := w.watch(list + "?watch=1")
 		require.Equal(w, "SYNCED {}", next())
 		w.server.end()
 		require.Empty(w, next(), "a watch does not hold up the end")
@@ -143,7 +146,7 @@ func TestLimits_OfTimeAndNumberAndAtTheEnd(t *testing.T) {
 		for range maxRequests {
 			w.server.places <- struct{}{}
 		}
-		w.get(429, maps)
+		w.get(429, list)
 		w.get(200, "/ping")
 	})
 }

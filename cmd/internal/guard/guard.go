@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/singleflight"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,6 +23,7 @@ import (
 
 const (
 	reviewLifetime = 10 * time.Second // how long an answer of the cluster counts, a yes or a no
+	reviewPatience = 10 * time.Second // how long the cluster has for an answer
 	maxReviews     = 4096
 )
 
@@ -35,9 +37,13 @@ type Guard struct {
 	http       *http.Client
 	identities *cache.LRUExpireCache // by hash of the token: authenticationv1.TokenReviewStatus
 	rights     *cache.LRUExpireCache // by permission: authorizationv1.SubjectAccessReviewStatus
+	asked      singleflight.Group    // callers with the same question share one review
 }
 
-type accessStatus = authorizationv1.SubjectAccessReviewStatus
+type (
+	identity     = authenticationv1.TokenReviewStatus
+	accessStatus = authorizationv1.SubjectAccessReviewStatus
+)
 
 type permission struct {
 	token [sha256.Size]byte
@@ -55,6 +61,8 @@ func Reviews(cfg *rest.Config) (*Guard, error) {
 	if err != nil {
 		return nil, err
 	}
+	cfg = rest.CopyConfig(cfg)
+	cfg.QPS = -1 // no limit: callers would wait for it, which are limited already
 	reviews, err := kubernetes.NewForConfigAndClient(cfg, client)
 	return &Guard{client: reviews, http: client,
 		identities: cache.NewLRUExpireCache(maxReviews), rights: cache.NewLRUExpireCache(maxReviews)}, err
@@ -63,10 +71,13 @@ func Reviews(cfg *rest.Config) (*Guard, error) {
 // Close lets go of connections.
 func (g *Guard) Close() { g.http.CloseIdleConnections() }
 
-// Bearer is the token that a caller presents; "" without one.
+// Bearer is the token that a caller presents; "" without one, or with another scheme.
 func Bearer(r *http.Request) string {
-	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	return token
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
 }
 
 // Admit returns nil if the token is valid and its bearer has these rights.
@@ -78,7 +89,7 @@ func (g *Guard) Admit(ctx context.Context, token string, rights ...Right) error 
 	if g.client == nil {
 		return nil
 	}
-	who, err := remembered(g.identities, hash, func() (authenticationv1.TokenReviewStatus, error) {
+	who, err := remembered(ctx, g, g.identities, hash, func(ctx context.Context) (identity, error) {
 		review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}
 		review, err := g.client.AuthenticationV1().TokenReviews().Create(ctx, review, metav1.CreateOptions{})
 		return review.Status, err
@@ -90,7 +101,7 @@ func (g *Guard) Admit(ctx context.Context, token string, rights ...Right) error 
 		return apierrors.NewUnauthorized("want a valid bearer token")
 	}
 	for _, right := range rights {
-		may, err := remembered(g.rights, permission{hash, right}, func() (accessStatus, error) {
+		may, err := remembered(ctx, g, g.rights, permission{hash, right}, func(ctx context.Context) (accessStatus, error) {
 			return g.review(ctx, who.User, right)
 		})
 		if err != nil {
@@ -123,14 +134,33 @@ func asking(what string, err error) error {
 	return apierrors.NewServiceUnavailable(errors.Join(errors.New("cannot ask the cluster "+what), err).Error())
 }
 
-// remembered asks once in reviewLifetime. An error is not remembered.
-func remembered[T any](known *cache.LRUExpireCache, question any, ask func() (T, error)) (T, error) {
+// remembered asks once in reviewLifetime, however many callers come at the same time. An error is not remembered. ask
+// has a context of its own: a caller that goes away must not take the answer from the others.
+func remembered[T any](
+	ctx context.Context, g *Guard, known *cache.LRUExpireCache, question any, ask func(context.Context) (T, error),
+) (none T, err error) {
 	if answer, ok := known.Get(question); ok {
 		return answer.(T), nil
 	}
-	answer, err := ask()
-	if err == nil {
-		known.Add(question, answer, reviewLifetime)
+	shared := g.asked.DoChan(fmt.Sprintf("%#v", question), func() (any, error) {
+		if answer, ok := known.Get(question); ok { // another review has ended since
+			return answer, nil
+		}
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reviewPatience)
+		defer cancel()
+		answer, err := ask(ctx)
+		if err == nil {
+			known.Add(question, answer, reviewLifetime)
+		}
+		return answer, err
+	})
+	select {
+	case result := <-shared:
+		if result.Err != nil {
+			return none, result.Err
+		}
+		return result.Val.(T), nil
+	case <-ctx.Done():
+		return none, context.Cause(ctx)
 	}
-	return answer, err
 }

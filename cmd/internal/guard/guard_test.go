@@ -1,11 +1,14 @@
 package guard
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -20,12 +23,19 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // cluster answers reviews: a token that begins with ann is Ann's, who may list pods.
 type cluster struct {
+	mu      sync.Mutex
 	reviews int
 	down    bool
+	hold    chan struct{} // if not nil, answers wait until it is closed
 }
 
 func (c *cluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c.mu.Lock()
 	c.reviews++
+	c.mu.Unlock()
+	if c.hold != nil {
+		<-c.hold
+	}
 	var answer runtime.Object
 	switch r.URL.Path {
 	case "/apis/authentication.k8s.io/v1/tokenreviews":
@@ -61,14 +71,45 @@ func TestOne_AdmitsItsTokenAndNoOther(t *testing.T) {
 	require.True(t, apierrors.IsUnauthorized(One("").Admit(t.Context(), "")), "a forgotten token admits nobody")
 }
 
-func TestReviews_AskTheClusterOnce(t *testing.T) {
-	c := &cluster{}
+// guard returns a Guard that asks c.
+func (c *cluster) guard(t *testing.T) *Guard {
 	server := httptest.NewServer(c)
-	defer server.Close()
+	t.Cleanup(server.Close)
 	asJSON := rest.ContentConfig{ContentType: runtime.ContentTypeJSON}
 	g, err := Reviews(&rest.Config{Host: server.URL, ContentConfig: asJSON})
 	require.NoError(t, err)
-	defer g.Close()
+	t.Cleanup(g.Close)
+	return g
+}
+
+func TestReviews_CallersOfOneTokenShareAReview(t *testing.T) {
+	c := &cluster{hold: make(chan struct{})}
+	g := c.guard(t)
+	require.Nil(t, g.client.AuthenticationV1().RESTClient().GetRateLimiter(), "nobody waits for other callers' reviews")
+	impatient, cancel := context.WithCancel(t.Context())
+	gone := make(chan error, 1)
+	go func() { gone <- g.Admit(impatient, "ann") }()
+	require.Eventually(t, func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.reviews == 1
+	}, 10*time.Second, time.Millisecond)
+	answers := make(chan error, 100)
+	for range cap(answers) {
+		go func() { answers <- g.Admit(t.Context(), "ann") }()
+	}
+	cancel()
+	require.True(t, apierrors.IsServiceUnavailable(<-gone), "its caller waits no longer")
+	close(c.hold)
+	for range cap(answers) {
+		require.NoError(t, <-answers)
+	}
+	require.Equal(t, 1, c.reviews)
+}
+
+func TestReviews_AskTheClusterOnce(t *testing.T) {
+	c := &cluster{}
+	g := c.guard(t)
 	list, watch := Right{Verb: "list", Resource: "pods"}, Right{Verb: "watch", Resource: "pods"}
 	for range 5 {
 		require.NoError(t, g.Admit(t.Context(), "ann", list))
@@ -82,7 +123,7 @@ func TestReviews_AskTheClusterOnce(t *testing.T) {
 	require.Equal(t, 4, c.reviews, "a no is remembered as well")
 	c.down = true
 	require.NoError(t, g.Admit(t.Context(), "ann", list))
-	err = g.Admit(t.Context(), "ann's second", list)
+	err := g.Admit(t.Context(), "ann's second", list)
 	require.True(t, apierrors.IsServiceUnavailable(err), "%v", err)
 	require.True(t, apierrors.IsServiceUnavailable(g.Admit(t.Context(), "ann", Right{Verb: "list", Resource: "nodes"})))
 	c.down = false
@@ -90,7 +131,8 @@ func TestReviews_AskTheClusterOnce(t *testing.T) {
 }
 
 func TestBearer_ReadsTheHeader(t *testing.T) {
-	for header, want := range map[string]string{"Bearer abc": "abc", "Basic abc": "Basic abc", "": ""} {
+	for header, want := range map[string]string{"Bearer abc": "abc", "bearer abc": "abc", "Bearer": "",
+		"abc": "", "Basic abc": "", "": ""} {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.Header.Set("Authorization", header)
 		require.Equal(t, want, Bearer(r))

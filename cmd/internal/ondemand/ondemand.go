@@ -23,9 +23,11 @@ import (
 
 const (
 	syncPatience = 2 * time.Second // how long a read waits for the first list before it is told to come back
-	missLifetime = 5 * time.Second // how long a kind that is not there is not asked for again
+	missLifetime = 5 * time.Second // how long a kind that is not there, or may not be read, is not asked for again
 	maxMisses    = 1024
 )
+
+var errClosed = apierrors.NewServiceUnavailable("the informers have been stopped")
 
 // Kind is an informer with its readers.
 type Kind struct {
@@ -48,7 +50,7 @@ type Kinds struct {
 	http      *http.Client // one for all informers
 	discovery *discovery.DiscoveryClient
 	opts      Options
-	misses    *cache.LRUExpireCache // by resource: the error that says that the server does not have it
+	misses    *cache.LRUExpireCache // by resource: the error that says why it cannot be read
 	wg        sync.WaitGroup        // the running informers
 	ctx       context.Context       // theirs
 	end       context.CancelFunc
@@ -59,7 +61,7 @@ type Kinds struct {
 
 // Options of Kinds.
 type Options struct {
-	Max  int           // how many informers there are at the same time
+	Max  int           // how many informers there are at the same time; one without a reader gives way to another kind
 	Idle time.Duration // how long one runs without a reader
 }
 
@@ -78,12 +80,15 @@ func New(cfg *rest.Config, o Options) (*Kinds, error) {
 
 // Close ends all informers and returns when they have ended.
 func (p *Kinds) Close() {
+	p.mu.Lock()
 	p.end()
+	p.mu.Unlock() // from here on no informer starts, so Wait misses none
 	p.wg.Wait()
 	p.http.CloseIdleConnections()
 }
 
-// Enter returns the informer on a resource, which does not stop before Leave. It starts one if there is none.
+// Enter returns the informer on a resource, which does not stop before Leave. It starts one if there is none. After
+// Close it returns an error.
 func (p *Kinds) Enter(ctx context.Context, gvr schema.GroupVersionResource) (*Kind, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -97,6 +102,9 @@ func (p *Kinds) Enter(ctx context.Context, gvr schema.GroupVersionResource) (*Ki
 		if err != nil {
 			return nil, err
 		}
+	}
+	if p.ctx.Err() != nil {
+		return nil, errClosed
 	}
 	k := p.running[gvr]
 	k.readers++
@@ -137,7 +145,13 @@ func (p *Kinds) look(ctx context.Context, gvr schema.GroupVersionResource) (abou
 }
 
 func (p *Kinds) startLocked(gvr schema.GroupVersionResource, about metav1.APIResource) error {
-	if len(p.running) >= p.opts.Max || p.ctx.Err() != nil {
+	if p.ctx.Err() != nil {
+		return errClosed
+	}
+	if len(p.running) >= p.opts.Max {
+		p.makeRoomLocked()
+	}
+	if len(p.running) >= p.opts.Max {
 		const text = "%d kinds are being read, and the limit is %d"
 		return apierrors.NewServiceUnavailable(fmt.Sprintf(text, len(p.running), p.opts.Max))
 	}
@@ -173,12 +187,31 @@ func (p *Kinds) stopIdle(k *Kind) {
 	}
 }
 
+// makeRoomLocked stops the informer that has been without a reader for the longest time, if there is one.
+func (p *Kinds) makeRoomLocked() {
+	var oldest *Kind
+	for _, k := range p.running {
+		if k.readers == 0 && (oldest == nil || k.lastRead.Before(oldest.lastRead)) {
+			oldest = k
+		}
+	}
+	if oldest != nil {
+		p.stopLocked(oldest)
+	}
+}
+
 // stopLocked lets the next reader ask the server anew.
 func (p *Kinds) stopLocked(k *Kind) {
 	k.stop()
 	if p.running[k.GVR] == k {
 		delete(p.running, k.GVR)
 	}
+}
+
+func (p *Kinds) stop(k *Kind) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stopLocked(k)
 }
 
 // Ready waits a while for the first list. An informer that has not synced must not answer: its empty store would look
@@ -189,13 +222,14 @@ func (k *Kind) Ready(ctx context.Context) error {
 	synced := k.WaitForSync(ctx)
 	switch err := k.LastError(); {
 	case apierrors.IsNotFound(err):
-		k.of.mu.Lock()
-		defer k.of.mu.Unlock()
-		k.of.stopLocked(k)
+		k.of.stop(k)
 		return err
 	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
 		err = fmt.Errorf("this server itself may not read it: %w", err)
-		return apierrors.NewForbidden(k.GVR.GroupResource(), "", err)
+		err = apierrors.NewForbidden(k.GVR.GroupResource(), "", err)
+		k.of.misses.Add(k.GVR, err, missLifetime)
+		k.of.stop(k)
+		return err
 	}
 	if synced != nil {
 		return apierrors.NewServiceUnavailable(synced.Error())

@@ -128,8 +128,6 @@ func TestKinds_OneInformerForAllReadersUntilNobodyReads(t *testing.T) {
 			require.NoError(b, err)
 		}
 		require.Equal(b, before, b.sent.Load())
-		_, err := b.read(pods)
-		require.True(b, apierrors.IsServiceUnavailable(err), "%v", err)
 		pass(time.Minute)
 		require.Zero(b, b.api.Faults().Watches())
 		k, err := b.Enter(b.Context(), pods)
@@ -137,6 +135,58 @@ func TestKinds_OneInformerForAllReadersUntilNobodyReads(t *testing.T) {
 		pass(4 * time.Minute)
 		require.Equal(b, 1, b.api.Faults().Watches(), "it has a reader")
 		b.Leave(k)
+	})
+}
+
+func TestKinds_AtTheLimitTheLongestIdleOneGivesWay(t *testing.T) {
+	onBench(t, Options{Max: 2, Idle: time.Hour}, func(b *bench) {
+		secrets, nodes := corev1.SchemeGroupVersion.WithResource("secrets"), corev1.SchemeGroupVersion.WithResource("nodes")
+		for _, gvr := range []schema.GroupVersionResource{configMaps, secrets, configMaps, pods} {
+			pass(time.Second)
+			_, err := b.read(gvr)
+			require.NoError(b, err)
+		}
+		k, err := b.Enter(b.Context(), configMaps)
+		require.NoError(b, err)
+		defer b.Leave(k)
+		require.NoError(b, k.Ready(b.Context()))
+		require.Contains(b, b.running, pods, "and not secrets, which nobody has read for longer")
+		other, err := b.Enter(b.Context(), pods)
+		require.NoError(b, err)
+		defer b.Leave(other)
+		_, err = b.read(nodes)
+		require.True(b, apierrors.IsServiceUnavailable(err), "both have readers: %v", err)
+	})
+}
+
+func TestKinds_OneThatMayNotBeReadTakesNoPlace(t *testing.T) {
+	onBench(t, Options{Max: 1, Idle: time.Hour}, func(b *bench) {
+		for _, verb := range []string{"list", "watch"} {
+			b.api.Faults().FailNext(-1, apiserver.Failure{Verb: verb, Resource: "configmaps", Code: 403})
+		}
+		_, err := b.read(configMaps)
+		require.True(b, apierrors.IsForbidden(err), "%v", err)
+		require.Empty(b, b.running)
+		sent := b.sent.Load()
+		_, err = b.read(configMaps)
+		require.True(b, apierrors.IsForbidden(err), "%v", err)
+		require.Equal(b, sent, b.sent.Load(), "the answer is remembered")
+		b.api.Faults().Reset()
+		pass(missLifetime + time.Second)
+		_, err = b.read(configMaps)
+		require.NoError(b, err)
+	})
+}
+
+func TestKinds_NothingStartsAfterClose(t *testing.T) {
+	onBench(t, Options{Max: 2, Idle: time.Hour}, func(b *bench) {
+		_, err := b.read(configMaps)
+		require.NoError(b, err)
+		b.Close()
+		for _, gvr := range []schema.GroupVersionResource{configMaps, pods} {
+			_, err = b.Enter(b.Context(), gvr)
+			require.True(b, apierrors.IsServiceUnavailable(err), "%s: %v", gvr.Resource, err)
+		}
 	})
 }
 
