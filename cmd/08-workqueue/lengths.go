@@ -47,6 +47,7 @@ func lengths(ctx context.Context, d *demo.Demo) {
 		}
 		waiting := t.queue.Stats().Delayed > many/2
 		ready, delayed, taken := curves(ctx, d, t.queue)
+		demo.Check(shape(t.name, ready, delayed))
 		d.Saw("%-18s ready   %s\n%-18s delayed %s", t.name, ready, "", delayed)
 		left := t.queue.Stats()
 		d.Saw("to begin with most are delayed: %t; in the end taken %d, ready %d, delayed %d", waiting, taken, left.Queued, left.Delayed)
@@ -58,6 +59,13 @@ func lengths(ctx context.Context, d *demo.Demo) {
 
 // curves empties a queue, 4,000 items a second at most, and draws what is in it meanwhile.
 func curves(ctx context.Context, d *demo.Demo, queue anyQueue) (ready, delayed string, taken int) {
+	bars := []rune("▁▂▃▄▅▆▇█")
+	draw := func() {
+		stats := queue.Stats()
+		ready += string(bars[(stats.Queued*7+many-1)/many])
+		delayed += string(bars[(stats.Delayed*7+many-1)/many])
+	}
+	draw() // before the first is taken
 	var done atomic.Int64
 	stop := d.Go(ctx, func(ctx context.Context) {
 		ticker := time.NewTicker(5 * time.Millisecond)
@@ -72,13 +80,11 @@ func curves(ctx context.Context, d *demo.Demo, queue anyQueue) (ready, delayed s
 		}
 	})
 	defer stop()
-	bars, ticker := []rune("▁▂▃▄▅▆▇█"), time.NewTicker(25*time.Millisecond)
+	ticker := time.NewTicker(25 * time.Millisecond)
 	defer ticker.Stop()
-	for range 26 {
-		stats := queue.Stats()
-		ready += string(bars[(stats.Queued*7+many-1)/many])
-		delayed += string(bars[(stats.Delayed*7+many-1)/many])
+	for range 25 {
 		<-ticker.C
+		draw()
 	}
 	demo.Until(ctx, "the queue is empty", func() bool { return done.Load() >= many })
 	return ready, delayed, int(done.Load())

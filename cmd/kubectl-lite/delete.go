@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -113,19 +114,14 @@ func (o *deleteOptions) delete(ctx context.Context, c *connection, info *resourc
 
 // waitFor waits for one object after the other; meanwhile the others go as well.
 func (o *deleteOptions) waitFor(ctx context.Context, c *connection, deleted []*resource.Info) error {
-	timeout := o.timeout
-	if timeout == 0 {
-		timeout = forever
-	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(o.timeout, forever))
 	defer cancel()
 	for _, info := range deleted {
-		err := c.waitUntilGone(ctx, info)
-		switch {
+		switch err := c.waitUntilGone(ctx, info); {
 		case errors.Is(err, context.DeadlineExceeded):
 			return fmt.Errorf("timed out waiting for the condition on %s/%s", info.Mapping.Resource.Resource, info.Name)
 		case apierrors.IsForbidden(err), apierrors.IsMethodNotSupported(err):
-			return nil // it was deleted; who may not look cannot wait
+			continue // it was deleted; who may not look cannot wait for it
 		case err != nil:
 			return err
 		}

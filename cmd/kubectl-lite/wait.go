@@ -20,14 +20,11 @@ import (
 // watches. An object of that name that is not being deleted is another one: somebody has created it since.
 func (c *connection) waitUntilGone(ctx context.Context, info *resource.Info) error {
 	object, err := c.client(info).Get(ctx, info.Name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
+	if apierrors.IsNotFound(err) || err == nil && object.GetDeletionTimestamp() == nil {
 		return nil
 	}
 	if err != nil {
 		return err
-	}
-	if object.GetDeletionTimestamp() == nil {
-		return nil
 	}
 	// The watch is one long request, which the warnings' writer need not hear from again.
 	cfg := rest.CopyConfig(c.config)
@@ -47,31 +44,30 @@ func (c *connection) waitUntilGone(ctx context.Context, info *resource.Info) err
 func watchUntilGone(ctx context.Context, lw listwatch.ListerWatcher[*metav1.PartialObjectMetadata], uid types.UID) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	gone := make(chan struct{})
-	isGone := sync.OnceFunc(func() { close(gone) })
-	refused := make(chan error, 1)
+	result, once := make(chan error, 1), sync.Once{}
+	finish := func(err error) { once.Do(func() { result <- err }) }
 	informer := sharedinformer.New(lw, sharedinformer.Options[*metav1.PartialObjectMetadata]{
 		WatchErrorHandler: func(ctx context.Context, err error) {
-			if !apierrors.IsForbidden(err) && !apierrors.IsMethodNotSupported(err) {
+			switch {
+			case apierrors.IsNotFound(err): // the kind itself is gone, and its objects with it
+				finish(nil)
+			case apierrors.IsForbidden(err), apierrors.IsMethodNotSupported(err):
+				finish(err)
+			default: // the informer tries again
 				klog.FromContext(ctx).V(2).Info("Waiting goes on after an error", "err", err)
-				return // the informer tries again
-			}
-			select {
-			case refused <- err:
-			default:
 			}
 		},
 	})
 	other := func(m *metav1.PartialObjectMetadata) {
 		if m.UID != uid {
-			isGone()
+			finish(nil)
 		}
 	}
 	handler, err := informer.AddHandler(sharedinformer.HandlerFuncs[*metav1.PartialObjectMetadata]{
 		AddFunc:    func(m *metav1.PartialObjectMetadata, _ bool) { other(m) },
 		UpdateFunc: func(_, m *metav1.PartialObjectMetadata) { other(m) },
 		// A tombstone's Obj is out of date. That it is gone is all that counts, so Obj is not looked at.
-		DeleteFunc: func(sharedinformer.Deletion[*metav1.PartialObjectMetadata]) { isGone() },
+		DeleteFunc: func(sharedinformer.Deletion[*metav1.PartialObjectMetadata]) { finish(nil) },
 	}, sharedinformer.HandlerOptions{})
 	if err != nil {
 		return err
@@ -82,14 +78,12 @@ func watchUntilGone(ctx context.Context, lw listwatch.ListerWatcher[*metav1.Part
 	synced := handler.Synced()
 	for {
 		select {
-		case <-gone:
-			return nil
 		case <-synced:
 			if informer.Stats().Objects == 0 {
 				return nil // it went before the first list, which tells no handler
 			}
 			synced = nil
-		case err := <-refused:
+		case err := <-result:
 			return err
 		case <-ctx.Done():
 			return ctx.Err()

@@ -1,12 +1,14 @@
 package kubectllite
 
 import (
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"glasswatch/tests/controlplane"
 )
@@ -59,6 +61,27 @@ func TestKubectlLite_DoesWhatKubectlDoes(t *testing.T) {
 	}
 	for i, in := range all {
 		assert.Equal(t, told[1][i], told[0][i], "%s: kubectl-lite can tell our server from a real one", in.name)
+	}
+}
+
+var outcomeLine = regexp.MustCompile(`(?m)^(\S+/\S+) (created|configured|unchanged|serverside-applied)( \(server dry run\))?$`)
+
+// checkWords holds what kubectl-lite says of each object against the objects before and after. kubectl has no such word,
+// so the comparison cannot. After a dry run, only created can be told.
+func checkWords(t *testing.T, said string, before, after map[string]*unstructured.Unstructured) {
+	t.Helper()
+	for _, line := range outcomeLine.FindAllStringSubmatch(said, -1) {
+		want := "configured"
+		switch old := before[line[1]]; {
+		case old == nil:
+			want = "created"
+		case line[3] != "":
+			require.Contains(t, []string{"configured", "unchanged"}, line[2], line[0])
+			continue
+		case reflect.DeepEqual(old, after[line[1]]):
+			want = "unchanged"
+		}
+		require.Equal(t, want, line[2], line[0])
 	}
 }
 

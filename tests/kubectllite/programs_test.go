@@ -57,7 +57,7 @@ func findKubectl(t *testing.T) string {
 	if path == "" {
 		path = "kubectl"
 	}
-	path, err = exec.LookPath(path)
+	path, err = exec.LookPath(fromRoot(t, path))
 	if err == nil {
 		var said []byte
 		said, err = exec.Command(path, "version", "--client").Output()
@@ -71,8 +71,30 @@ func findKubectl(t *testing.T) string {
 	if os.Getenv("GLASSWATCH_REQUIRE_KUBECTL") != "" {
 		require.NoError(t, err, "kubectl is required here")
 	}
-	t.Skipf("no kubectl to compare with (%v); `make kubectl` builds one, KUBECTL=bin/kubectl names it", err)
+	t.Skipf("no kubectl to compare with (%v); `make kubectl` builds one, KUBECTL=$PWD/bin/kubectl names it", err)
 	return ""
+}
+
+// fromRoot makes a relative path one of the module's root, where go test is typed; a bare name is looked for in $PATH.
+func fromRoot(t *testing.T, path string) string {
+	t.Helper()
+	if filepath.IsAbs(path) || filepath.Base(path) == path {
+		return path
+	}
+	path, err := filepath.Abs(filepath.Join(root, path))
+	require.NoError(t, err)
+	return path
+}
+
+func TestFromRoot(t *testing.T) {
+	module, err := filepath.Abs(root)
+	require.NoError(t, err)
+	require.FileExists(t, fromRoot(t, "./go.mod"))
+	for path, want := range map[string]string{
+		"kubectl": "kubectl", "bin/kubectl": filepath.Join(module, "bin/kubectl"), filepath.Join(module, "kubectl"): filepath.Join(module, "kubectl"),
+	} {
+		require.Equal(t, want, fromRoot(t, path))
+	}
 }
 
 // embedded runs our API server until the test ends, and returns a kubeconfig for it.
@@ -130,6 +152,7 @@ func (p *place) run(line, stdin string) {
 	cmd.Stdin = strings.NewReader(p.fill(stdin))
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	before := p.essences()
 	err := cmd.Run()
 	require.NoError(p.t, ctx.Err(), "%s %s: %s%s", p.program.name, line, &stdout, &stderr)
 	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) {
@@ -137,4 +160,7 @@ func (p *place) run(line, stdin string) {
 	}
 	fmt.Fprintf(&p.notes, "$ kubectl %s\nstdout:\n%sstderr:\n%sexit status %d\n", line,
 		p.plain(stdout.String()), p.plain(stderr.String()), cmd.ProcessState.ExitCode())
+	if p.program.name == "lite" {
+		checkWords(p.t, stdout.String(), before, p.essences())
+	}
 }

@@ -102,6 +102,28 @@ func (p *place) kinds() []schema.GroupVersionResource {
 func (p *place) objects() string {
 	p.t.Helper()
 	var all strings.Builder
+	p.each(func(object *unstructured.Unstructured) {
+		text, err := yaml.Marshal(essence(object).Object)
+		require.NoError(p.t, err)
+		all.WriteString("---\n" + p.plain(string(text)))
+	})
+	return all.String()
+}
+
+// essences are the same, by the names that lines of output begin with.
+func (p *place) essences() map[string]*unstructured.Unstructured {
+	p.t.Helper()
+	all := map[string]*unstructured.Unstructured{}
+	p.each(func(object *unstructured.Unstructured) {
+		kind := strings.ToLower(object.GroupVersionKind().GroupKind().String())
+		all[kind+"/"+object.GetName()] = essence(object)
+	})
+	return all
+}
+
+// each visits the objects of this place.
+func (p *place) each(visit func(object *unstructured.Unstructured)) {
+	p.t.Helper()
 	for _, kind := range p.kinds() {
 		list, err := p.dynamic.Resource(kind).List(p.t.Context(), metav1.ListOptions{})
 		if apierrors.IsNotFound(err) {
@@ -109,15 +131,11 @@ func (p *place) objects() string {
 		}
 		require.NoError(p.t, err)
 		for _, object := range list.Items {
-			if !p.concerns(&object) {
-				continue
+			if p.concerns(&object) {
+				visit(&object)
 			}
-			text, err := yaml.Marshal(essence(&object).Object)
-			require.NoError(p.t, err)
-			all.WriteString("---\n" + p.plain(string(text)))
 		}
 	}
-	return all.String()
 }
 
 func (p *place) concerns(object *unstructured.Unstructured) bool {
