@@ -22,7 +22,7 @@ func TestReal_MutedThePageStandsStill(t *testing.T) {
 	before := eval[string](b, house)
 	eval[any](b, `(() => {
   window.moved = [];
-  new MutationObserver((all) => moved.push(...all.map((m) => m.target.nodeName + ' ' + m.target.textContent)))
+  new MutationObserver((all) => moved.push(...all.map((m) => m.type + ' ' + m.target.nodeName + ' ' + m.target.parentNode?.outerHTML?.slice(0,150))))
     .observe(document.querySelector('main'), { subtree: true, childList: true, characterData: true });
 })()`)
 	b.applies("create")
