@@ -65,7 +65,7 @@ func TestAxe_FindsNothingSeriousOnAnyView(t *testing.T) {
 			b.click("events", " tr[data-at=stored] td:last-child button")
 			b.sees("why")
 			b.enter("breakpoint-form", "popped")
-			b.click("breakpoint-add")
+			b.breaks()
 			b.applies("change")
 			b.sees("parked-deltafifo")
 			b.isAccessible("a journey, its causes, and what is parked")

@@ -44,6 +44,13 @@ func (b *tab) switches(fault string, on bool) {
 	b.sees("fault-"+fault, want)
 }
 
+// breaks adds the breakpoint that the form has, and waits until it is there.
+func (b *tab) breaks() {
+	b.t.Helper()
+	b.click("breakpoint-add")
+	b.sees("breakpoint-list", " li")
+}
+
 // isIn waits until the reflector of Services is in a state.
 func (b *tab) isIn(state string) {
 	b.t.Helper()
@@ -176,8 +183,7 @@ func TestBreakpoints_StopWhatTheyName(t *testing.T) {
 		if form == "over" {
 			b.enter("breakpoint-n", "2")
 		}
-		b.click("breakpoint-add")
-		b.until(`document.querySelector('[data-test=breakpoint-list] li')`)
+		b.breaks()
 		bring()
 		b.until(`document.querySelector('[data-test=breakpoint-list] .hit')`)
 		b.sees("parked-" + box)
@@ -220,7 +226,7 @@ func (b *tab) parksAWorker() {
     await lens.act('step', { seq });
   }
 })()`)
-	b.until(`lens.view().gate.breakpoints.length === 0`)
+	b.until(`!document.querySelector('[data-test=breakpoint-list] li')`) // it is drawn later than the view has it
 }
 
 func TestTwoPages_ShareTheGateButNotTheChosenKey(t *testing.T) {

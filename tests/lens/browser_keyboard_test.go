@@ -41,7 +41,7 @@ func TestKeyboard_AWholeStepAndALesson(t *testing.T) {
 	b.isIn("Watching")
 	b.tabTo("search")
 	b.press(web + kb.Enter)
-	b.until(`lens.view().chosen === 'default/web'`)
+	b.sees("pause-key", "[aria-disabled=false]") // the key is chosen
 	b.tabTo("pause-key")
 	b.press(kb.Enter)
 	b.sees("pause-key", "[aria-disabled=true]")

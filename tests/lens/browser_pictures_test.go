@@ -37,7 +37,7 @@ func TestPictures_ShowTheWholeHouse(t *testing.T) {
 			b.says("objects-ingresses", "1")
 			b.chooses(web)
 			b.enter("breakpoint-form", "popped")
-			b.click("breakpoint-add")
+			b.breaks()
 			b.applies("change")
 			b.sees("parked-deltafifo")
 			b.sees("passed-deltafifo")

@@ -3,6 +3,7 @@ package look
 import (
 	"cmp"
 	"context"
+	"reflect"
 	"runtime"
 	"slices"
 	"sync"
@@ -98,8 +99,8 @@ func (o *Observed[T]) state(h *Hub) InformerState {
 			return p.Kind == o.Kind && (p.At == Popped || p.At == Stored)
 		})
 	}
-	s := o.queued.ask(held, o.queueState)
-	s.Handlers = o.handlers.ask(held, func() []sharedinformer.HandlerStats { return o.Stats().Handlers })
+	s := o.queued.ask(held, h.Wake, o.queueState)
+	s.Handlers = o.handlers.ask(held, h.Wake, func() []sharedinformer.HandlerStats { return o.Stats().Handlers })
 	if s.Handlers == nil { // the page wants a list
 		s.Handlers = []sharedinformer.HandlerStats{}
 	}
@@ -133,18 +134,23 @@ type asked[A any] struct {
 	last   atomic.Pointer[A]
 }
 
-// ask asks, unless the lock is held for as long as something is parked: then the last answer stands.
-func (a *asked[A]) ask(isHeld func() bool, question func() A) (answer A) {
+// ask asks, unless the lock may be held for as long as something is parked: then the last answer stands. If another
+// comes after that, it calls late.
+func (a *asked[A]) ask(isHeld func() bool, late func(), question func() A) (answer A) {
 	if a.asking.TryLock() {
-		var answered atomic.Bool
+		var answered, left atomic.Bool
 		go func() {
-			defer a.asking.Unlock()
 			answer := question()
-			a.last.Store(&answer)
+			before := a.last.Swap(&answer)
+			a.asking.Unlock()
 			answered.Store(true)
+			if left.Load() && !reflect.DeepEqual(before, &answer) {
+				late()
+			}
 		}()
 		// There is no timer, for virtual time does not pass while something is parked.
-		for !answered.Load() && !isHeld() {
+		for !answered.Load() && !left.Load() {
+			left.Store(isHeld())
 			runtime.Gosched()
 		}
 	}
