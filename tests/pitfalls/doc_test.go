@@ -26,6 +26,6 @@
 //	go test ./tests/pitfalls -run TestPage -update
 //
 // The halves use client-go's types, for people make these mistakes there. With the layers of this repository most of
-// them are possible, too; tests/userasks shows which are not. Mistakes that show only on a real cluster, such as
-// missing permissions, are left out.
+// them are possible, too; tests/userasks shows which are not. What a real cluster does besides the API server, such as
+// to check rights, to resolve names and to mount volumes, is played by the property.
 package pitfalls

@@ -31,6 +31,8 @@ var titles = []struct{ file, title string }{
 	{"waiting_test.go", "Starting and waiting"},
 	{"caches_test.go", "Caches"},
 	{"owners_test.go", "Ownership"},
+	{"operators_test.go", "Operators"},
+	{"children_test.go", "What operators make"},
 	{"watches_test.go", "Watches"},
 	{"writes_test.go", "Requests"},
 	{"manifests_test.go", "Manifests"},
