@@ -1,0 +1,133 @@
+package cloudmanager
+
+import (
+	"context"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	clientgoworkqueue "k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	ctrlcache "sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	v1 "glasswatch/cmd/cloudmanager/api/v1"
+	"glasswatch/cmd/cloudmanager/desired"
+	"glasswatch/compat/cache"
+	"glasswatch/compat/workqueue"
+)
+
+// Run reconciles the CloudManagers of a namespace, or of all if it is empty, until the context ends.
+func Run(ctx context.Context, cfg *rest.Config, namespace string) error {
+	scheme := runtime.NewScheme()
+	if err := clientgoscheme.AddToScheme(scheme); err != nil {
+		return err
+	}
+	if err := v1.AddToScheme(scheme); err != nil {
+		return err
+	}
+	informers := ctrlcache.Options{NewInformer: cache.NewSharedIndexInformer}
+	if namespace != "" {
+		informers.DefaultNamespaces = map[string]ctrlcache.Config{namespace: {}}
+	}
+	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
+		Scheme:  scheme,
+		Cache:   informers,
+		Metrics: metricsserver.Options{BindAddress: "0"}, // tests run many of them in one process
+		Logger:  log.FromContext(ctx),
+	})
+	if err != nil {
+		return err
+	}
+	r := &Reconciler{Client: mgr.GetClient(), Events: mgr.GetEventRecorder("cloudmanager")}
+	if err := r.SetupWithManager(ctx, mgr); err != nil {
+		return err
+	}
+	return mgr.Start(ctx)
+}
+
+// The fields by which the cache finds objects without a scan.
+const (
+	byController = ".metadata.controller" // of a child: the UID of its controller
+	byChild      = ".spec.children"       // of a CloudManager: kind/name of each child that it asks for
+)
+
+// SetupWithManager says what wakes the reconciler. That a child is owned is not enough. A name may be taken by an object
+// of somebody else's, and the Secret has no owner: for these the name leads to the CloudManager.
+func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
+	index := mgr.GetFieldIndexer()
+	for _, child := range []client.Object{&appsv1.Deployment{}, &appsv1.StatefulSet{}, &corev1.Service{}} {
+		if err := index.IndexField(ctx, child, byController, controllerOf); err != nil {
+			return err
+		}
+	}
+	if err := index.IndexField(ctx, &v1.CloudManager{}, byChild, childrenOf); err != nil {
+		return err
+	}
+	return ctrl.NewControllerManagedBy(mgr).
+		For(&v1.CloudManager{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})). // not its own status
+		Owns(&appsv1.Deployment{}).
+		Owns(&appsv1.StatefulSet{}).
+		Owns(&corev1.Service{}).
+		Watches(&appsv1.Deployment{}, r.named("deployment")).
+		Watches(&appsv1.StatefulSet{}, r.named("statefulset")).
+		Watches(&corev1.Service{}, r.named("service")).
+		Watches(&corev1.Secret{}, r.named("secret")).
+		WithOptions(controller.Options{NewQueue: newQueue, SkipNameValidation: ptr.To(true)}).
+		Complete(r)
+}
+
+// named enqueues the CloudManagers that ask for an object of this kind and of the name.
+func (r *Reconciler) named(kind string) handler.EventHandler {
+	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, obj client.Object) []ctrl.Request {
+		var asking v1.CloudManagerList
+		if err := r.List(ctx, &asking, client.InNamespace(obj.GetNamespace()),
+			client.MatchingFields{byChild: kind + "/" + obj.GetName()}); err != nil {
+			log.FromContext(ctx).Error(err, "Cannot list CloudManagers", "kind", kind, "name", obj.GetName())
+			return nil
+		}
+		var requests []ctrl.Request
+		for _, cm := range asking.Items {
+			requests = append(requests, ctrl.Request{NamespacedName: client.ObjectKeyFromObject(&cm)})
+		}
+		return requests
+	})
+}
+
+func controllerOf(obj client.Object) []string {
+	if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {
+		return []string{string(ref.UID)}
+	}
+	return nil
+}
+
+func childrenOf(obj client.Object) (keys []string) {
+	for _, stage := range desired.Stages(obj.(*v1.CloudManager)) {
+		for _, child := range stage.Children {
+			keys = append(keys, child.Kind+"/"+child.Object.GetName())
+		}
+	}
+	return keys
+}
+
+// controlledBy selects the children that a CloudManager controls.
+func controlledBy(namespace string, uid types.UID) []client.ListOption {
+	return []client.ListOption{client.InNamespace(namespace), client.MatchingFields{byController: string(uid)}}
+}
+
+func newQueue(
+	name string, limiter clientgoworkqueue.TypedRateLimiter[ctrl.Request],
+) clientgoworkqueue.TypedRateLimitingInterface[ctrl.Request] {
+	return workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[ctrl.Request]{Name: name})
+}
