@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"maps"
 	"slices"
-	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -61,26 +60,21 @@ func Stages(cm *v1.CloudManager) []Stage {
 	return stages
 }
 
-// Wants reports whether an object of this kind and name is among the children. What cm controls and does not want is a
-// leftover, as after a rename.
-func Wants(cm *v1.CloudManager, kind, name string) bool {
+// Names returns kind and name of each child, such as deployment/ake-front.
+func Names(cm *v1.CloudManager) (names []string) {
 	for _, stage := range Stages(cm) {
 		for _, c := range stage.Children {
-			if c.Kind == kind && c.Object.GetName() == name {
-				return true
-			}
+			names = append(names, NameOf(c.Kind, c.Object.GetName()))
 		}
 	}
-	return false
+	return names
 }
+
+// NameOf is the form of Names. What cm controls and is not among its Names is a leftover, as after a rename.
+func NameOf(kind, name string) string { return kind + "/" + name }
 
 // SecretName is the name of the Secret that is made for a CloudManager of this name.
-func SecretName(name string) string { return name + secretSuffix }
-
-// OwnerOfSecret is the reverse: the CloudManager whose Secret this would be.
-func OwnerOfSecret(secret string) (name string, ok bool) {
-	return strings.CutSuffix(secret, secretSuffix)
-}
+func SecretName(name string) string { return name + "auth" }
 
 func child[T Object](cm *v1.CloudManager, kind, name string, empty T, set func(T)) Child {
 	empty.SetNamespace(cm.Namespace)

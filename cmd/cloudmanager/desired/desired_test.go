@@ -175,8 +175,7 @@ func TestRelate_KnowsTheForeignAndTheEarlierOne(t *testing.T) {
 	assert.Equal(t, Predecessor, Relate(cm, made(earlier)["deployment/ake-front"]))
 	assert.Equal(t, Ours, Relate(cm, made(earlier)["secret/cloudauth"]), "the password is taken up again")
 	assert.Equal(t, Foreign, Relate(cm, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "cloudauth"}}))
-	assert.True(t, Wants(cm, "service", "cm-db"))
-	assert.False(t, Wants(cm, "deployment", "cm-db"))
+	assert.Equal(t, []string{"deployment/ake-front", "deployment/cm-identity", "secret/cloudauth", "service/cm-db", "statefulset/cm-db"}, Names(cm))
 }
 
 func TestUnchangeable_NamesTheStorageFields(t *testing.T) {
