@@ -13,14 +13,12 @@ import (
 	clientgoworkqueue "k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/builder"
 	ctrlcache "sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	v1 "glasswatch/cmd/cloudmanager/api/v1"
 	"glasswatch/cmd/cloudmanager/desired"
@@ -65,6 +63,9 @@ const (
 
 // SetupWithManager says what wakes the reconciler. That a child is owned is not enough. A name may be taken by an object
 // of somebody else's, and the Secret has no owner: for these the name leads to the CloudManager.
+//
+// There is no GenerationChangedPredicate. With it the event of a status that this operator wrote would wake nobody. A
+// pass that read an older status from the cache may have found it right, and nothing would correct that.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
 	index := mgr.GetFieldIndexer()
 	for _, child := range []client.Object{&appsv1.Deployment{}, &appsv1.StatefulSet{}, &corev1.Service{}} {
@@ -76,7 +77,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 		return err
 	}
 	return ctrl.NewControllerManagedBy(mgr).
-		For(&v1.CloudManager{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})). // not its own status
+		For(&v1.CloudManager{}).
 		Owns(&appsv1.Deployment{}).
 		Owns(&appsv1.StatefulSet{}).
 		Owns(&corev1.Service{}).
@@ -93,7 +94,7 @@ func (r *Reconciler) named(kind string) handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, obj client.Object) []ctrl.Request {
 		var asking v1.CloudManagerList
 		if err := r.List(ctx, &asking, client.InNamespace(obj.GetNamespace()),
-			client.MatchingFields{byChild: kind + "/" + obj.GetName()}); err != nil {
+			client.MatchingFields{byChild: desired.NameOf(kind, obj.GetName())}); err != nil {
 			log.FromContext(ctx).Error(err, "Cannot list CloudManagers", "kind", kind, "name", obj.GetName())
 			return nil
 		}
@@ -112,14 +113,7 @@ func controllerOf(obj client.Object) []string {
 	return nil
 }
 
-func childrenOf(obj client.Object) (keys []string) {
-	for _, stage := range desired.Stages(obj.(*v1.CloudManager)) {
-		for _, child := range stage.Children {
-			keys = append(keys, child.Kind+"/"+child.Object.GetName())
-		}
-	}
-	return keys
-}
+func childrenOf(obj client.Object) []string { return desired.Names(obj.(*v1.CloudManager)) }
 
 // controlledBy selects the children that a CloudManager controls.
 func controlledBy(namespace string, uid types.UID) []client.ListOption {

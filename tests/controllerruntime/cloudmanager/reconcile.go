@@ -3,6 +3,7 @@ package cloudmanager
 import (
 	"context"
 	"errors"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -128,7 +129,7 @@ func (r *Reconciler) deleteLeftovers(ctx context.Context, cm *v1.CloudManager) e
 		}
 		errs = append(errs, meta.EachListItem(list, func(item runtime.Object) error {
 			obj := item.(client.Object)
-			if obj.GetDeletionTimestamp() != nil || desired.Wants(cm, kind, obj.GetName()) {
+			if obj.GetDeletionTimestamp() != nil || slices.Contains(desired.Names(cm), desired.NameOf(kind, obj.GetName())) {
 				return nil
 			}
 			err := r.Delete(ctx, obj, client.Preconditions{UID: ptr.To(obj.GetUID())})
