@@ -97,6 +97,13 @@ func (b *booth) lease() *coordinationv1.Lease {
 	return lease
 }
 
+func (b *booth) write(lease *coordinationv1.Lease) {
+	client, err := kubernetes.NewForConfig(b.cfg)
+	require.NoError(b.t, err)
+	_, err = client.CoordinationV1().Leases("default").Update(context.Background(), lease, metav1.UpdateOptions{})
+	require.NoError(b.t, err)
+}
+
 func TestElection_OneLeadsAndHandsOverOnlyWhenItsWorkIsDone(t *testing.T) {
 	inBooth(t, func(b *booth) {
 		first := b.enter()
@@ -158,12 +165,9 @@ func TestElection_ALeaderThatSeesAnotherHoldItsLeaseEndsAtOnce(t *testing.T) {
 	inBooth(t, func(b *booth) {
 		c := b.enter()
 		<-time.After(61 * time.Second) // between two renewals
-		client, err := kubernetes.NewForConfig(b.cfg)
-		require.NoError(t, err)
 		lease, now := b.lease(), metav1.NowMicro()
 		*lease.Spec.HolderIdentity, lease.Spec.RenewTime = "another", &now
-		_, err = client.CoordinationV1().Leases("default").Update(context.Background(), lease, metav1.UpdateOptions{})
-		require.NoError(t, err)
+		b.write(lease)
 		taken := time.Now()
 		<-c.ended
 		require.ErrorIs(t, c.err, errLost)
