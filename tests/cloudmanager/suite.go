@@ -5,6 +5,7 @@ import (
 	"net"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/rest"
@@ -47,7 +48,7 @@ func Suite(t *testing.T, impl Implementation) {
 			}
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, impl, serve(t, apiserver.NewPipeListener()))
-				w.virtual = true
+				w.virtual, w.latency = true, time.Millisecond
 				p.tell(w)
 			})
 		})

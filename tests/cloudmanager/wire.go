@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -23,6 +24,8 @@ type fault struct {
 
 // wire stands between the operator and the server. It counts the operator's writes and plays faults.
 type wire struct {
+	latency time.Duration // of a write. In virtual time Events of one instant would get the same name
+
 	mu     sync.Mutex // guards what follows
 	faults []fault
 	writes map[string]int
@@ -62,6 +65,9 @@ func (w *wire) count(write string) int {
 func (w *wire) wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		write := nameOf(r)
+		if write != "" && w.latency > 0 {
+			<-time.After(w.latency)
+		}
 		f, faulty := w.take(write)
 		switch {
 		case !faulty:

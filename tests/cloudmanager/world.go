@@ -151,22 +151,28 @@ func (w *world) delete(name string) {
 // says waits until a condition of the present spec has this reason.
 func (w *world) says(name, condition, reason string) {
 	w.t.Helper()
-	w.eventually(name+" says "+reason, func() error {
-		cm := w.get(name)
-		c := meta.FindStatusCondition(cm.Status.Conditions, condition)
-		if c == nil || c.Reason != reason || c.ObservedGeneration != cm.Generation || cm.Status.ObservedGeneration != cm.Generation {
-			return fmt.Errorf("generation %d, status %+v", cm.Generation, cm.Status)
-		}
-		return nil
-	})
+	w.eventually(name+" says "+reason, func() error { return says(w.get(name), condition, reason) })
+}
+
+func says(cm *v1.CloudManager, condition, reason string) error {
+	c := meta.FindStatusCondition(cm.Status.Conditions, condition)
+	if c == nil || c.Reason != reason || c.ObservedGeneration != cm.Generation || cm.Status.ObservedGeneration != cm.Generation {
+		return fmt.Errorf("generation %d, status %+v", cm.Generation, cm.Status)
+	}
+	return nil
 }
 
 // runs waits until all is ready and nothing is wrong.
 func (w *world) runs(name string) {
 	w.t.Helper()
-	w.says(name, v1.ConditionReady, desired.ReasonReady)
-	w.says(name, v1.ConditionReconciled, desired.ReasonReconciled)
-	require.Equal(w.t, v1.PhaseRunning, w.get(name).Status.Phase)
+	w.eventually(name+" runs", func() error {
+		cm := w.get(name)
+		err := errors.Join(says(cm, v1.ConditionReady, desired.ReasonReady), says(cm, v1.ConditionReconciled, desired.ReasonReconciled))
+		if err == nil && cm.Status.Phase != v1.PhaseRunning {
+			err = fmt.Errorf("phase %s", cm.Status.Phase)
+		}
+		return err
+	})
 }
 
 func (w *world) eventually(what string, f func() error) {

@@ -53,13 +53,6 @@ var deletions = group("delete", []check{
 		s.delete(s.path("configmaps", "a"), "{kind: Nope, apiVersion: v1}").fails(400, metav1.StatusReasonBadRequest, `no kind "Nope" is registered for version "v1" in scheme …`)
 		s.delete(s.path("configmaps", "a"), "{kind: DeleteOptions, apiVersion: v1}").want(200)
 	}},
-	{name: "the body may have the group and version of a custom resource", run: func(t T, s *server) {
-		d := s.define("", "")
-		s.post(d.path(s.ns), d.object("a", "size: 1")).want(201)
-		for _, version := range []string{d.group + "/v1", d.group + "/v7", "apps/v1"} {
-			s.delete(d.path(s.ns, "a"), "{kind: DeleteOptions, apiVersion: "+version+", dryRun: [All]}").want(200)
-		}
-	}},
 	{name: "a dry run deletes nothing", run: func(t T, s *server) {
 		s.configMaps("a")
 		s.delete(s.path("configmaps", "a"), "dryRun: [All]").want(200)
