@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	clientgoworkqueue "k8s.io/client-go/util/workqueue"
@@ -35,7 +34,10 @@ func Run(ctx context.Context, cfg *rest.Config, namespace string) error {
 	if err := v1.AddToScheme(scheme); err != nil {
 		return err
 	}
-	informers := ctrlcache.Options{NewInformer: cache.NewSharedIndexInformer}
+	informers := ctrlcache.Options{
+		NewInformer: cache.NewSharedIndexInformer,
+		ByObject:    map[client.Object]ctrlcache.ByObject{&corev1.Secret{}: {Transform: withoutForeignData}},
+	}
 	if namespace != "" {
 		informers.DefaultNamespaces = map[string]ctrlcache.Config{namespace: {}}
 	}
@@ -48,11 +50,23 @@ func Run(ctx context.Context, cfg *rest.Config, namespace string) error {
 	if err != nil {
 		return err
 	}
-	r := &Reconciler{Client: mgr.GetClient(), Events: mgr.GetEventRecorder("cloudmanager")}
+	r := &Reconciler{
+		Client: client.WithFieldOwner(mgr.GetClient(), desired.ManagedBy),
+		Live:   mgr.GetAPIReader(),
+		Events: mgr.GetEventRecorder(desired.ManagedBy),
+	}
 	if err := r.SetupWithManager(ctx, mgr); err != nil {
 		return err
 	}
 	return mgr.Start(ctx)
+}
+
+// withoutForeignData keeps other people's secrets out of the cache, and so out of this process.
+func withoutForeignData(obj any) (any, error) {
+	if s, ok := obj.(*corev1.Secret); ok && s.Labels[desired.LabelManagedBy] != desired.ManagedBy {
+		s.Data = nil
+	}
+	return obj, nil
 }
 
 // The fields by which the cache finds objects without a scan.
@@ -61,8 +75,8 @@ const (
 	byChild      = ".spec.children"       // of a CloudManager: kind/name of each child that it asks for
 )
 
-// SetupWithManager says what wakes the reconciler. That a child is owned is not enough. A name may be taken by an object
-// of somebody else's, and the Secret has no owner: for these the name leads to the CloudManager.
+// SetupWithManager says what wakes the reconciler. That a child is owned is not enough. Somebody else's object may have
+// its name, and the Secret has no owner: for these the name leads to the CloudManager.
 //
 // There is no GenerationChangedPredicate. With it the event of a status that this operator wrote would wake nobody. A
 // pass that read an older status from the cache may have found it right, and nothing would correct that.
@@ -115,13 +129,9 @@ func controllerOf(obj client.Object) []string {
 
 func childrenOf(obj client.Object) []string { return desired.Names(obj.(*v1.CloudManager)) }
 
-// controlledBy selects the children that a CloudManager controls.
-func controlledBy(namespace string, uid types.UID) []client.ListOption {
-	return []client.ListOption{client.InNamespace(namespace), client.MatchingFields{byController: string(uid)}}
-}
-
 func newQueue(
 	name string, limiter clientgoworkqueue.TypedRateLimiter[ctrl.Request],
 ) clientgoworkqueue.TypedRateLimitingInterface[ctrl.Request] {
-	return workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[ctrl.Request]{Name: name})
+	config := workqueue.TypedRateLimitingQueueConfig[ctrl.Request]{Name: name}
+	return workqueue.NewTypedRateLimitingQueueWithConfig(limiter, config)
 }

@@ -15,7 +15,6 @@ import (
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	v1 "glasswatch/cmd/cloudmanager/api/v1"
 	"glasswatch/cmd/cloudmanager/desired"
@@ -24,8 +23,12 @@ import (
 // Reconciler makes what CloudManagers ask for. Its client reads from the cache and writes to the API server.
 type Reconciler struct {
 	client.Client
+	Live   client.Reader // reads from the API server
 	Events events.EventRecorder
 }
+
+// errGone ends a pass of which the cache did not know yet that there is nothing to do.
+var errGone = errors.New("the CloudManager is deleted")
 
 // Reconcile looks at one CloudManager. It never asks to be called again: what it waits for sends an event.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
@@ -37,21 +40,33 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, nil // the garbage collector takes the children
 	}
 	finding, err := r.reconcileStages(ctx, &cm)
-	if err != nil {
-		return ctrl.Result{}, err
+	if err == nil {
+		err = r.updateStatus(ctx, &cm, finding)
 	}
-	return ctrl.Result{}, r.updateStatus(ctx, &cm, finding)
+	if errors.Is(err, errGone) {
+		err = nil
+	}
+	return ctrl.Result{}, err
 }
 
 // reconcileStages stops at the first gate that is closed.
 func (r *Reconciler) reconcileStages(ctx context.Context, cm *v1.CloudManager) (f desired.Finding, err error) {
 	if err := desired.Validate(cm); err != nil {
-		return blocked(f, desired.Invalid(err)), nil
+		return stoppedBy(f, desired.Invalid(err)), nil
 	}
 	for _, stage := range desired.Stages(cm) {
 		for _, child := range stage.Children {
-			if f, err = r.reconcileChild(ctx, cm, child, f); err != nil || f.Closed != nil {
+			problem, err := r.reconcileChild(ctx, cm, child)
+			if err != nil {
 				return f, err
+			}
+			if problem != nil {
+				return stoppedBy(f, *problem), nil
+			}
+			if set, ok := child.Object.(*appsv1.StatefulSet); ok {
+				if fields := desired.Unchangeable(cm, set); len(fields) > 0 {
+					f.Problems = append(f.Problems, desired.CannotChange(set.Name, fields))
+				}
 			}
 		}
 		for _, child := range stage.Children {
@@ -64,94 +79,115 @@ func (r *Reconciler) reconcileStages(ctx context.Context, cm *v1.CloudManager) (
 	return f, r.deleteLeftovers(ctx, cm)
 }
 
-// blocked adds a problem that only a person can solve.
-func blocked(f desired.Finding, p desired.Problem) desired.Finding {
-	f.Closed, f.Problems = &p, append(f.Problems, p)
+// stoppedBy adds what ended a pass. What is being deleted goes by itself; everything else waits for a person.
+func stoppedBy(f desired.Finding, p desired.Problem) desired.Finding {
+	f.Closed = &p
+	if p.Reason != desired.ReasonPending {
+		f.Problems = append(f.Problems, p)
+	}
 	return f
 }
 
-// The reasons for which an object that exists is not written.
-var (
-	errForeign  = errors.New("it is not controlled by this CloudManager")
-	errDeleting = errors.New("it is being deleted")
-)
-
-// reconcileChild puts the owned fields of one child right. child.Object is then what the server has.
+// reconcileChild puts the owned fields of one child right. child.Object is then what the server has. A write that the
+// server calls invalid would be refused again, so it is a problem and not an error.
 func (r *Reconciler) reconcileChild(
-	ctx context.Context, cm *v1.CloudManager, child desired.Child, f desired.Finding,
-) (desired.Finding, error) {
+	ctx context.Context, cm *v1.CloudManager, child desired.Child,
+) (*desired.Problem, error) {
 	obj, name := child.Object, child.Object.GetName()
-	done, err := controllerutil.CreateOrUpdate(ctx, r.Client, obj, func() error {
-		if obj.GetUID() != "" {
-			switch relation := desired.Relate(cm, obj); {
-			case relation == desired.Foreign:
-				return errForeign
-			case relation == desired.Predecessor || obj.GetDeletionTimestamp() != nil:
-				return errDeleting
-			}
-		}
-		child.Set(obj)
-		return nil
-	})
-	switch {
-	case errors.Is(err, errForeign):
-		return blocked(f, desired.Exists(child.Kind, name)), nil
-	case errors.Is(err, errDeleting):
-		f.Closed = ptr.To(desired.Deleting(child.Kind, name))
-		return f, nil
-	case apierrors.IsInvalid(err):
-		return blocked(f, desired.Rejected(child.Kind, name, err)), nil
+	err := r.Get(ctx, client.ObjectKeyFromObject(obj), obj)
+	switch relation := desired.Relate(cm, obj); {
+	case apierrors.IsNotFound(err):
+		err = r.create(ctx, cm, child)
 	case err != nil:
-		return f, err
+		return nil, err
+	case relation == desired.Foreign:
+		return ptr.To(desired.Exists(child.Kind, name)), nil
+	case relation == desired.Predecessor || obj.GetDeletionTimestamp() != nil:
+		return ptr.To(desired.Deleting(child.Kind, name)), nil
+	default:
+		err = r.correct(ctx, cm, child)
 	}
-	if set, ok := obj.(*appsv1.StatefulSet); ok {
-		if fields := desired.Unchangeable(cm, set); len(fields) > 0 {
-			f.Problems = append(f.Problems, desired.CannotChange(name, fields))
-		}
+	if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
+		return ptr.To(desired.Rejected(child.Kind, name, err)), nil
 	}
-	switch done {
-	case controllerutil.OperationResultCreated:
-		r.report(cm, obj, desired.ReasonCreated, child.Kind)
-	case controllerutil.OperationResultUpdated:
-		r.report(cm, obj, desired.ReasonUpdated, child.Kind)
+	return nil, err
+}
+
+// create asks the API server first whether the CloudManager is still there. The cache may be behind, and nobody would
+// collect a Secret that is made too late, for it has no owner.
+func (r *Reconciler) create(ctx context.Context, cm *v1.CloudManager, child desired.Child) error {
+	var now v1.CloudManager
+	err := r.Live.Get(ctx, client.ObjectKeyFromObject(cm), &now)
+	if apierrors.IsNotFound(err) || err == nil && (now.UID != cm.UID || now.DeletionTimestamp != nil) {
+		return errGone
 	}
-	return f, nil
+	if err != nil {
+		return err
+	}
+	child.Set(child.Object)
+	if err := r.Create(ctx, child.Object); err != nil {
+		return err
+	}
+	r.report(cm, child.Object, desired.ReasonCreated, child.Kind)
+	return nil
+}
+
+// correct is not controllerutil.CreateOrUpdate, which sends the whole object. Fields that these types do not know would
+// be lost. The patch has what differs, and the resourceVersion: the server refuses it if the child has changed since.
+func (r *Reconciler) correct(ctx context.Context, cm *v1.CloudManager, child desired.Child) error {
+	before := child.Object.DeepCopyObject().(client.Object)
+	child.Set(child.Object)
+	if equality.Semantic.DeepEqual(before, child.Object) {
+		return nil
+	}
+	patch := client.StrategicMergeFrom(before, client.MergeFromWithOptimisticLock{})
+	if err := r.Patch(ctx, child.Object, patch); err != nil {
+		return err
+	}
+	r.report(cm, child.Object, desired.ReasonUpdated, child.Kind)
+	return nil
 }
 
 // deleteLeftovers deletes the children that cm controls and no longer asks for, as after a rename.
 func (r *Reconciler) deleteLeftovers(ctx context.Context, cm *v1.CloudManager) error {
-	var errs []error
+	wanted := desired.Names(cm)
 	for kind, list := range map[string]client.ObjectList{
-		"deployment": &appsv1.DeploymentList{}, "statefulset": &appsv1.StatefulSetList{}, "service": &corev1.ServiceList{},
+		"deployment":  &appsv1.DeploymentList{},
+		"statefulset": &appsv1.StatefulSetList{},
+		"service":     &corev1.ServiceList{},
 	} {
-		if err := r.List(ctx, list, controlledBy(cm.Namespace, cm.UID)...); err != nil {
+		err := r.List(ctx, list, client.InNamespace(cm.Namespace), client.MatchingFields{byController: string(cm.UID)})
+		if err != nil {
 			return err
 		}
-		errs = append(errs, meta.EachListItem(list, func(item runtime.Object) error {
+		err = meta.EachListItem(list, func(item runtime.Object) error {
 			obj := item.(client.Object)
-			if obj.GetDeletionTimestamp() != nil || slices.Contains(desired.Names(cm), desired.NameOf(kind, obj.GetName())) {
+			if obj.GetDeletionTimestamp() != nil || slices.Contains(wanted, desired.NameOf(kind, obj.GetName())) {
 				return nil
 			}
-			err := r.Delete(ctx, obj, client.Preconditions{UID: ptr.To(obj.GetUID())})
+			same := client.Preconditions{UID: ptr.To(obj.GetUID()), ResourceVersion: ptr.To(obj.GetResourceVersion())}
+			err := r.Delete(ctx, obj, same)
 			if err == nil {
 				r.report(cm, obj, desired.ReasonDeleted, kind)
 			}
 			return client.IgnoreNotFound(err)
-		}))
+		})
+		if err != nil {
+			return err
+		}
 	}
-	return errors.Join(errs...)
+	return nil
 }
 
 // updateStatus writes a status that differs, and then warns of a problem that is new.
 func (r *Reconciler) updateStatus(ctx context.Context, cm *v1.CloudManager, f desired.Finding) error {
-	before := cm.Status
-	cm.Status = desired.Status(cm, f)
-	if equality.Semantic.DeepEqual(before, cm.Status) {
+	before, after := cm.Status, desired.Status(cm, f)
+	if equality.Semantic.DeepEqual(before, after) {
 		return nil
 	}
-	after := cm.Status
+	cm.Status = after
 	if err := r.Status().Update(ctx, cm); err != nil {
-		return err
+		return client.IgnoreNotFound(err)
 	}
 	if problem, ok := desired.Warning(before, after); ok {
 		r.Events.Eventf(cm, nil, corev1.EventTypeWarning, problem.Reason, "Reconcile", "%s", problem.Message)
@@ -162,5 +198,6 @@ func (r *Reconciler) updateStatus(ctx context.Context, cm *v1.CloudManager, f de
 // report records an Event for a write that changed something. It names the child as related: the recorder takes two
 // Events for the same one if they differ in nothing but their text.
 func (r *Reconciler) report(cm *v1.CloudManager, child client.Object, reason, kind string) {
-	r.Events.Eventf(cm, child, corev1.EventTypeNormal, reason, "Reconcile", "%s", desired.Message(reason, kind, child.GetName()))
+	message := desired.Message(reason, kind, child.GetName())
+	r.Events.Eventf(cm, child, corev1.EventTypeNormal, reason, "Reconcile", "%s", message)
 }
