@@ -128,6 +128,17 @@ var foreign = []play{
 }
 
 var ends = []play{
+	{"what it controls and does not ask for is removed", func(w *world) {
+		w.start()
+		w.create("cloud", "")
+		w.runs("cloud")
+		front := w.find("deployment", "ake-front").(*appsv1.Deployment)
+		front.ObjectMeta = metav1.ObjectMeta{Name: "stray", Labels: front.Labels, OwnerReferences: front.OwnerReferences}
+		_, err := w.kube.AppsV1().Deployments(w.namespace).Create(context.Background(), front, metav1.CreateOptions{})
+		require.NoError(w.t, err)
+		w.isGone("deployment", "stray")
+		w.hears("cloud", append(created("cloud", ""), `Deleted deployment "stray"`)...)
+	}},
 	{"deleted while it is created", func(w *world) {
 		w.actors.Hold("cm-identity")
 		w.start()
