@@ -93,6 +93,13 @@ var definitionsGroup = group("definitions", []check{
 		}
 		require.True(t, found)
 	}},
+	{name: "options of a deletion may be of the kind's own group, as generated clients send them", run: func(t T, s *server) {
+		d := s.define("", "")
+		for _, group := range []string{d.group + "/v1", "meta.k8s.io/v1", "v1"} {
+			s.post(d.path(s.ns), d.object("a", "size: 1")).want(201)
+			s.delete(d.path(s.ns, "a"), "{kind: DeleteOptions, apiVersion: "+group+"}").want(200)
+		}
+	}},
 	{name: "its name says plural and group", run: func(t T, s *server) {
 		d := s.definition()
 		s.post(definitions, strings.Replace(d.body("", ""), "name: "+d.plural+"."+d.group, "name: x", 1)).fails(422, metav1.StatusReasonInvalid,
