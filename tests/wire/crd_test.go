@@ -215,6 +215,16 @@ var definitionsGroup = group("definitions", []check{
 		w := s.watch(second)
 		require.Equal(t, d.group+"/v2", w.expect("ADDED a").meta(t).APIVersion)
 	}},
+	{name: "what an object owns goes with it", run: func(t T, s *server) {
+		d := s.define("", "")
+		uid := s.post(d.path(s.ns), d.object("a", "size: 1")).want(201).meta().UID
+		s.post(s.path("configmaps"), fmt.Sprintf("metadata: {name: mine, ownerReferences: [{apiVersion: %s/v1, kind: %s, "+
+			"name: a, uid: %s, controller: true, blockOwnerDeletion: true}]}", d.group, d.kind, uid)).want(201)
+		s.configMaps("other")
+		s.delete(d.path(s.ns, "a"), "").want(200)
+		s.gone(s.path("configmaps", "mine"))
+		s.get(s.path("configmaps", "other")).want(200)
+	}},
 	{name: "a definition takes its objects with it", run: func(t T, s *server) {
 		d := s.define("", "")
 		s.post(d.path(s.ns), d.object("a", "size: 1")).want(201)
