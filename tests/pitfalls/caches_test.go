@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"testing"
 	"testing/synctest"
+	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	corelisters "k8s.io/client-go/listers/core/v1"
+	"k8s.io/client-go/tools/cache"
 )
 
 var everything = labels.Everything()
@@ -112,6 +115,57 @@ func TestPitfall_ReadingOnesOwnWriteFromTheCache(t *testing.T) {
 			return fmt.Errorf("two looks in quick succession made %d objects", n)
 		}
 		return nil
+	}
+	contrast(t, property, naive, right)
+}
+
+// A controller is not woken by changes of the status, for those are its own. It writes a status if that differs from the
+// cached one.
+//
+// Why: after a write the cache is behind for a moment. A pass in that moment compares with an older status. If that one
+// happens to be right, nothing is written, and the wrong one stays on the server. The event that shows it is dropped.
+// controller-runtime's GenerationChangedPredicate drops it.
+//
+// You see: the phase when all is ready: want [Running], got [Creating]
+//
+// Instead: let the event of your own status wake you. The pass that follows writes nothing if all is right. Or wait for
+// the cache after each write of the status (our informers' WaitForResourceVersion), as cmd/cloudmanager does.
+func TestPitfall_DroppingTheEventsOfItsOwnStatus(t *testing.T) {
+	naive := func(old, now *corev1.ConfigMap) (wakes bool) {
+		return old.Data["v"] != now.Data["v"] // the spec, or metadata.generation
+	}
+	right := func(old, now *corev1.ConfigMap) (wakes bool) {
+		return old.ResourceVersion != now.ResourceVersion
+	}
+	property := func(t *testing.T, wakes func(old, now *corev1.ConfigMap) bool) error {
+		c := startCluster(t)
+		require.NoError(t, setPhase(t.Context(), c.client, c.Put("web", "1"), "Running"))
+		informer := c.informer(0)
+		lister := corelisters.NewConfigMapLister(informer.GetIndexer()).ConfigMaps("default")
+		reconcile := func(phase string) error {
+			web, err := lister.Get("web")
+			if err != nil {
+				return err
+			}
+			return setPhase(t.Context(), c.client, web.DeepCopy(), phase)
+		}
+		_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{UpdateFunc: func(old, now any) {
+			if wakes(old.(*corev1.ConfigMap), now.(*corev1.ConfigMap)) {
+				assert.NoError(t, reconcile("Running"))
+			}
+		}})
+		require.NoError(t, err)
+		c.run(informer)
+		synctest.Wait()
+		c.server.Faults().FailNext(1, unavailable("watch")) // so the cache is behind in both reconciles for certain
+		require.NotZero(t, c.server.Faults().DropWatches())
+		synctest.Wait()
+		require.NoError(t, reconcile("Creating"))
+		require.NoError(t, reconcile("Running")) // all is ready again, and so says the cache
+		pass(time.Minute)
+		web, err := c.Get(t.Context(), "web")
+		require.NoError(t, err)
+		return unlike("the phase when all is ready", []string{"Running"}, []string{web.Data["phase"]})
 	}
 	contrast(t, property, naive, right)
 }

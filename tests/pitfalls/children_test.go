@@ -15,8 +15,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-
-	"glasswatch/internal/apiserver"
 )
 
 // Two custom resources name the same Deployment, and the operator updates whatever has the name.
@@ -97,7 +95,6 @@ func TestPitfall_RetryingWhatCannotChange(t *testing.T) {
 		_, err := sets.Create(t.Context(), databaseOf(c.Put("web", "1Gi")), metav1.CreateOptions{})
 		require.NoError(t, err)
 		c.Put("web", "2Gi")
-		c.server.Faults().FailNext(-1, apiserver.Failure{Verb: "update", Resource: "statefulsets", Code: 422})
 		passes := c.operate(watchDeployments, func(ctx context.Context, name string) (bool, error) {
 			cr, err := c.Get(ctx, name)
 			if err != nil {
