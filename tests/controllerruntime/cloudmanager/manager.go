@@ -2,6 +2,7 @@ package cloudmanager
 
 import (
 	"context"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -12,12 +13,14 @@ import (
 	clientgoworkqueue "k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	ctrlcache "sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	v1 "glasswatch/cmd/cloudmanager/api/v1"
 	"glasswatch/cmd/cloudmanager/desired"
@@ -44,7 +47,8 @@ func Run(ctx context.Context, cfg *rest.Config, namespace string) error {
 	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
 		Scheme:  scheme,
 		Cache:   informers,
-		Metrics: metricsserver.Options{BindAddress: "0"}, // tests run many of them in one process
+		Client:  client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: ptr.To(true)}},
+		Metrics: metricsserver.Options{BindAddress: "0"}, // tests run many in one process
 		Logger:  log.FromContext(ctx),
 	})
 	if err != nil {
@@ -78,8 +82,8 @@ const (
 // SetupWithManager says what wakes the reconciler. That a child is owned is not enough. Somebody else's object may have
 // its name, and the Secret has no owner: for these the name leads to the CloudManager.
 //
-// There is no GenerationChangedPredicate. With it the event of a status that this operator wrote would wake nobody. A
-// pass that read an older status from the cache may have found it right, and nothing would correct that.
+// The status is the operator's own, so a change of it wakes nobody. That is right only because reads wait for the client's
+// own writes: a pass that compared with an older status could leave a wrong one, and nothing would correct that.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
 	index := mgr.GetFieldIndexer()
 	for _, child := range []client.Object{&appsv1.Deployment{}, &appsv1.StatefulSet{}, &corev1.Service{}} {
@@ -91,7 +95,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 		return err
 	}
 	return ctrl.NewControllerManagedBy(mgr).
-		For(&v1.CloudManager{}).
+		For(&v1.CloudManager{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Owns(&appsv1.Deployment{}).
 		Owns(&appsv1.StatefulSet{}).
 		Owns(&corev1.Service{}).
@@ -99,7 +103,11 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 		Watches(&appsv1.StatefulSet{}, r.named("statefulset")).
 		Watches(&corev1.Service{}, r.named("service")).
 		Watches(&corev1.Secret{}, r.named("secret")).
-		WithOptions(controller.Options{NewQueue: newQueue, SkipNameValidation: ptr.To(true)}).
+		WithOptions(controller.Options{
+			NewQueue:              newQueue,
+			ReconciliationTimeout: 30 * time.Second, // an API server that never answers would block a worker for ever
+			SkipNameValidation:    ptr.To(true),
+		}).
 		Complete(r)
 }
 
