@@ -11,7 +11,6 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	clientgoworkqueue "k8s.io/client-go/util/workqueue"
-	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	ctrlcache "sigs.k8s.io/controller-runtime/pkg/cache"
@@ -47,7 +46,7 @@ func Run(ctx context.Context, cfg *rest.Config, namespace string) error {
 	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
 		Scheme:  scheme,
 		Cache:   informers,
-		Client:  client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: ptr.To(true)}},
+		Client:  client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: new(true)}},
 		Metrics: metricsserver.Options{BindAddress: "0"}, // tests run many in one process
 		Logger:  log.FromContext(ctx),
 	})
@@ -106,7 +105,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 		WithOptions(controller.Options{
 			NewQueue:              newQueue,
 			ReconciliationTimeout: 30 * time.Second, // an API server that never answers would block a worker for ever
-			SkipNameValidation:    ptr.To(true),
+			SkipNameValidation:    new(true),
 		}).
 		Complete(r)
 }

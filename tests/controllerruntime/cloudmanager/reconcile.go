@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
-	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -52,16 +51,19 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 // reconcileStages stops at the first gate that is closed.
 func (r *Reconciler) reconcileStages(ctx context.Context, cm *v1.CloudManager) (f desired.Finding, err error) {
 	if err := desired.Validate(cm); err != nil {
-		return stoppedBy(f, desired.Invalid(err)), nil
+		return f.Blocked(desired.Invalid(err)), nil
 	}
 	for _, stage := range desired.Stages(cm) {
 		for _, child := range stage.Children {
 			problem, err := r.reconcileChild(ctx, cm, child)
-			if err != nil {
+			switch {
+			case err != nil:
 				return f, err
-			}
-			if problem != nil {
-				return stoppedBy(f, *problem), nil
+			case problem != nil && problem.Reason == desired.ReasonPending:
+				f.Closed = problem
+				return f, nil
+			case problem != nil:
+				return f.Blocked(*problem), nil
 			}
 			if set, ok := child.Object.(*appsv1.StatefulSet); ok {
 				if fields := desired.Unchangeable(cm, set); len(fields) > 0 {
@@ -71,21 +73,12 @@ func (r *Reconciler) reconcileStages(ctx context.Context, cm *v1.CloudManager) (
 		}
 		for _, child := range stage.Children {
 			if open, why := desired.Open(child.Object); !open {
-				f.Closed = ptr.To(desired.NotReady(stage.Name, why))
+				f.Closed = new(desired.NotReady(stage.Name, why))
 				return f, nil
 			}
 		}
 	}
 	return f, r.deleteLeftovers(ctx, cm)
-}
-
-// stoppedBy adds what ended a pass. What is being deleted goes by itself; everything else waits for a person.
-func stoppedBy(f desired.Finding, p desired.Problem) desired.Finding {
-	f.Closed = &p
-	if p.Reason != desired.ReasonPending {
-		f.Problems = append(f.Problems, p)
-	}
-	return f
 }
 
 // reconcileChild puts the owned fields of one child right. child.Object is then what the server has. A write that the
@@ -101,14 +94,14 @@ func (r *Reconciler) reconcileChild(
 	case err != nil:
 		return nil, err
 	case relation == desired.Foreign:
-		return ptr.To(desired.Exists(child.Kind, name)), nil
+		return new(desired.Exists(child.Kind, name)), nil
 	case relation == desired.Predecessor || obj.GetDeletionTimestamp() != nil:
-		return ptr.To(desired.Deleting(child.Kind, name)), nil
+		return new(desired.Deleting(child.Kind, name)), nil
 	default:
 		err = r.correct(ctx, cm, child)
 	}
 	if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
-		return ptr.To(desired.Rejected(child.Kind, name, err)), nil
+		return new(desired.Rejected(child.Kind, name, err)), nil
 	}
 	return nil, err
 }
@@ -165,7 +158,7 @@ func (r *Reconciler) deleteLeftovers(ctx context.Context, cm *v1.CloudManager) e
 			if obj.GetDeletionTimestamp() != nil || slices.Contains(wanted, desired.NameOf(kind, obj.GetName())) {
 				return nil
 			}
-			same := client.Preconditions{UID: ptr.To(obj.GetUID()), ResourceVersion: ptr.To(obj.GetResourceVersion())}
+			same := client.Preconditions{UID: new(obj.GetUID()), ResourceVersion: new(obj.GetResourceVersion())}
 			err := r.Delete(ctx, obj, same)
 			if err == nil {
 				r.report(cm, obj, desired.ReasonDeleted, kind)
