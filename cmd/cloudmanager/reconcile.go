@@ -78,6 +78,9 @@ func (r *reconciler) ensure(ctx context.Context, cm *v1.CloudManager, c desired.
 	kind, name := r.kinds[c.Kind], c.Object.GetName()
 	have, found := kind.get(listwatch.KeyOf(c.Object))
 	if !found {
+		if gone, err := r.isGone(ctx, cm); gone || err != nil {
+			return nil, new(desired.Deleting("cloudmanager", cm.Name)), err
+		}
 		c.Set(c.Object)
 		made, err := kind.create(ctx, c.Object)
 		return r.wrote(ctx, cm, c, desired.ReasonCreated, made, err)
@@ -95,6 +98,16 @@ func (r *reconciler) ensure(ctx context.Context, cm *v1.CloudManager, c desired.
 	}
 	corrected, err := kind.correct(ctx, have, want)
 	return r.wrote(ctx, cm, c, desired.ReasonUpdated, corrected, err)
+}
+
+// isGone asks the API server whether the CloudManager was deleted, before something is made for it. The cache may be
+// behind, and nobody would collect a Secret that is made too late, for it has no owner.
+func (r *reconciler) isGone(ctx context.Context, cm *v1.CloudManager) (bool, error) {
+	now, err := r.client(cm.Namespace).Get(ctx, cm.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return true, nil
+	}
+	return err == nil && (now.UID != cm.UID || now.DeletionTimestamp != nil), err
 }
 
 // wrote emits the Event of a write. A write that the server calls invalid would be refused again, so it is a problem; all
