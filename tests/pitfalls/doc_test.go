@@ -1,4 +1,4 @@
-// Package pitfalls is the list of mistakes that people make with informers and queues, one test each.
+// Package pitfalls is the list of mistakes that people make with informers, queues and operators, one test each.
 //
 //	go test -v ./tests/pitfalls -run TestPitfall_ForgetAfterAddRateLimited
 //

@@ -165,7 +165,7 @@ var layout = template.Must(template.New("page").Parse(`<!-- Made from the commen
 
 # Pitfalls
 
-People make these mistakes with informers and queues. Each mistake has a test with two halves. The naive half must break a
+People make these mistakes with informers, queues and operators. Each has a test with two halves. The naive half must break a
 property that the right half keeps. "You see" quotes the error that the property returns for the naive half.
 
 All of them: ` + "`go test -v ./tests/pitfalls`" + `
