@@ -119,8 +119,7 @@ func TestPitfall_ReadingOnesOwnWriteFromTheCache(t *testing.T) {
 	contrast(t, property, naive, right)
 }
 
-// A controller is not woken by changes of the status, for those are its own. It writes a status if that differs from the
-// cached one.
+// A controller drops the events of its own status, and writes a status only if it differs from the cached one.
 //
 // Why: after a write the cache is behind for a moment. A pass in that moment compares with an older status. If that one
 // happens to be right, nothing is written, and the wrong one stays on the server. The event that shows it is dropped.

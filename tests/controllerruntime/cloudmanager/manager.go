@@ -81,8 +81,8 @@ const (
 // SetupWithManager says what wakes the reconciler. That a child is owned is not enough. Somebody else's object may have
 // its name, and the Secret has no owner: for these the name leads to the CloudManager.
 //
-// The status is the operator's own, so a change of it wakes nobody. That is right only because reads wait for the client's
-// own writes: a pass that compared with an older status could leave a wrong one, and nothing would correct that.
+// The status is the operator's own, so a change of it wakes nobody. That is right only because reads wait for the
+// client's own writes: a pass that compared with an older status could leave a wrong one, and nothing would correct it.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
 	index := mgr.GetFieldIndexer()
 	for _, child := range []client.Object{&appsv1.Deployment{}, &appsv1.StatefulSet{}, &corev1.Service{}} {

@@ -68,7 +68,7 @@ func split(qualified string) (folder, name string) {
 	return qualified[:slash] + of, name
 }
 
-// names are the functions, methods and types of a folder. A method is Type.Method, also of an interface.
+// names are the functions, methods and types of a folder. A method is Type.Method.
 func names(t *testing.T, folder string) map[string]bool {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
@@ -82,24 +82,13 @@ func names(t *testing.T, folder string) map[string]bool {
 			if d, ok := d.(*ast.GenDecl); ok {
 				for _, spec := range d.Specs {
 					if s, ok := spec.(*ast.TypeSpec); ok {
-						addType(all, s)
+						all[s.Name.Name] = true
 					}
 				}
 			}
 		}
 	}
 	return all
-}
-
-func addType(all map[string]bool, s *ast.TypeSpec) {
-	all[s.Name.Name] = true
-	if i, ok := s.Type.(*ast.InterfaceType); ok {
-		for _, method := range i.Methods.List {
-			for _, name := range method.Names {
-				all[s.Name.Name+"."+name.Name] = true
-			}
-		}
-	}
 }
 
 // functions are those of a file, methods as Type.Method.
