@@ -11,7 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/gentype"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/metadata"
 
 	v1 "glasswatch/cmd/cloudmanager/api/v1"
 	"glasswatch/cmd/cloudmanager/desired"
@@ -28,29 +30,29 @@ var story = demo.Story{Name: "cloudmanager", Title: "An operator with order: fro
 type world struct {
 	*demo.Demo
 	*actors.Workloads
-	managers *gentype.ClientWithList[*v1.CloudManager, *v1.CloudManagerList]
+	managers *managersClient
 }
 
 func tell(ctx context.Context, d *demo.Demo) error {
 	demo.Check(custom.Define(ctx, d.Config, v1.Definition))
 	clients := demo.Must(custom.NewClient[v1.CloudManager, v1.CloudManagerList](d.Config, v1.Scheme, v1.Resource))
 	w := world{d, actors.New(d.Client, d.Namespace), clients(d.Namespace)}
-	defer d.Go(ctx, func(ctx context.Context) { _ = w.Run(ctx) })() // if it fails, what the story waits for does not come
+	// If one of these two fails, what the story waits for does not come.
+	defer d.Go(ctx, func(ctx context.Context) { _ = w.Run(ctx) })()
 	flags := operator.Flags{Namespace: d.Namespace, Workers: 2}
-	defer d.Go(ctx, func(ctx context.Context) { _ = operator.Run(ctx, d.Config, &flags, newProgram()) })()
-	for _, step := range []func(context.Context){w.order, w.rename, w.drift, w.foreign, w.stays} {
-		step(ctx)
-	}
+	defer d.Go(ctx, func(ctx context.Context) { _ = operator.Run(ctx, d.Config, &flags, program()) })()
+	w.order(ctx)
+	w.rename(ctx)
+	w.drift(ctx)
+	w.foreign(ctx)
+	w.stays(ctx)
 	return nil
 }
 
 // saw waits until a condition has this reason for the present spec, and prints the status and what is there.
 func (w world) saw(ctx context.Context, condition, reason string) {
 	demo.Check(demo.Eventually(ctx, func() error {
-		cm, err := w.managers.Get(ctx, "cloud", metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
+		cm := demo.Must(w.managers.Get(ctx, "cloud", metav1.GetOptions{}))
 		c := meta.FindStatusCondition(cm.Status.Conditions, condition)
 		if c == nil || c.Reason != reason || c.ObservedGeneration != cm.Generation || strings.Contains(c.Message, "not seen") {
 			return fmt.Errorf("want %s, got %+v", reason, cm.Status)
@@ -62,20 +64,18 @@ func (w world) saw(ctx context.Context, condition, reason string) {
 }
 
 // there lists the workloads, Secrets and claims.
-func (w world) there(ctx context.Context) (all string) {
-	for _, o := range demo.Must(w.Client.AppsV1().Deployments(w.Namespace).List(ctx, metav1.ListOptions{})).Items {
-		all += " deployment/" + o.Name
+func (w world) there(ctx context.Context) string {
+	var all []string
+	client := demo.Must(metadata.NewForConfig(w.Config))
+	for _, r := range []schema.GroupVersionResource{
+		appsv1.SchemeGroupVersion.WithResource("deployments"), appsv1.SchemeGroupVersion.WithResource("statefulsets"),
+		corev1.SchemeGroupVersion.WithResource("secrets"), corev1.SchemeGroupVersion.WithResource("persistentvolumeclaims"),
+	} {
+		for _, o := range demo.Must(client.Resource(r).Namespace(w.Namespace).List(ctx, metav1.ListOptions{})).Items {
+			all = append(all, r.Resource+"/"+o.Name)
+		}
 	}
-	for _, o := range demo.Must(w.Client.AppsV1().StatefulSets(w.Namespace).List(ctx, metav1.ListOptions{})).Items {
-		all += " statefulset/" + o.Name
-	}
-	for _, o := range demo.Must(w.Client.CoreV1().Secrets(w.Namespace).List(ctx, metav1.ListOptions{})).Items {
-		all += " secret/" + o.Name
-	}
-	for _, o := range demo.Must(w.Client.CoreV1().PersistentVolumeClaims(w.Namespace).List(ctx, metav1.ListOptions{})).Items {
-		all += " claim/" + o.Name
-	}
-	return strings.TrimSpace(all)
+	return strings.Join(all, " ")
 }
 
 // heard waits for an Event.
@@ -96,14 +96,14 @@ func (w world) create(ctx context.Context) {
 	w.Did("created CloudManager cloud")
 }
 
-func (w world) change(ctx context.Context, what string, mutate func(*v1.CloudManagerSpec)) {
-	demo.Check(demo.Eventually(ctx, func() error {
-		cm := demo.Must(w.managers.Get(ctx, "cloud", metav1.GetOptions{}))
-		mutate(&cm.Spec)
-		_, err := w.managers.Update(ctx, cm, metav1.UpdateOptions{})
-		return err
-	}))
+func (w world) change(ctx context.Context, what, patch string) {
+	demo.Must(w.managers.Patch(ctx, "cloud", types.MergePatchType, []byte(patch), metav1.PatchOptions{}))
 	w.Did("%s", what)
+}
+
+func (w world) start(workload string) {
+	w.Release(workload)
+	w.Did("let the Pod of %s start", workload)
 }
 
 func (w world) order(ctx context.Context) {
@@ -112,41 +112,31 @@ func (w world) order(ctx context.Context) {
 	w.Hold("cm-identity")
 	w.create(ctx)
 	w.saw(ctx, v1.ConditionReady, "FrontNotReady")
-	w.Did("let the Pod of ake-front start")
-	w.Release("ake-front")
+	w.start("ake-front")
 	w.saw(ctx, v1.ConditionReady, "IdentityNotReady")
-	w.Did("let the Pod of cm-identity start")
-	w.Release("cm-identity")
+	w.start("cm-identity")
 	w.saw(ctx, v1.ConditionReady, desired.ReasonReady)
 }
 
 func (w world) rename(ctx context.Context) {
 	w.Step("A renamed front takes over before the old one goes")
 	w.Hold("portal")
-	w.change(ctx, "renamed the front to portal", func(s *v1.CloudManagerSpec) { s.Front.Deployment.Name = "portal" })
+	w.change(ctx, "renamed the front to portal", `{"spec":{"front":{"deployment":{"name":"portal"}}}}`)
 	w.saw(ctx, v1.ConditionReady, "FrontNotReady")
-	w.Did("let the Pod of portal start")
-	w.Release("portal")
+	w.start("portal")
 	w.heard(ctx, `Normal Deleted: Deleted deployment "ake-front"`)
 	w.saw(ctx, v1.ConditionReady, desired.ReasonReady)
 }
 
 func (w world) drift(ctx context.Context) {
 	w.Step("An image that was edited by hand is put right, replicas are not")
-	demo.Check(demo.Eventually(ctx, func() error {
-		d := demo.Must(w.Client.AppsV1().Deployments(w.Namespace).Get(ctx, "portal", metav1.GetOptions{}))
-		d.Spec.Template.Spec.Containers[0].Image, d.Spec.Replicas = "nginx:latest", new(int32(3))
-		_, err := w.Client.AppsV1().Deployments(w.Namespace).Update(ctx, d, metav1.UpdateOptions{})
-		return err
-	}))
+	deployments := w.Client.AppsV1().Deployments(w.Namespace)
+	demo.Must(deployments.Patch(ctx, "portal", types.JSONPatchType, []byte(`[{"op":"replace","path":"/spec/replicas","value":3},
+		{"op":"replace","path":"/spec/template/spec/containers/0/image","value":"nginx:latest"}]`), metav1.PatchOptions{}))
 	w.Did("set the image of Deployment portal to nginx:latest, and scaled it to 3")
 	w.heard(ctx, `Normal Updated: Updated deployment "portal"`)
-	var d *appsv1.Deployment
-	demo.Until(ctx, "three replicas", func() bool {
-		d = demo.Must(w.Client.AppsV1().Deployments(w.Namespace).Get(ctx, "portal", metav1.GetOptions{}))
-		return d.Status.ReadyReplicas == 3
-	})
-	w.Saw("%s, %d replicas", d.Spec.Template.Spec.Containers[0].Image, d.Status.ReadyReplicas)
+	d := demo.Must(deployments.Get(ctx, "portal", metav1.GetOptions{}))
+	w.Saw("%s, %d replicas", d.Spec.Template.Spec.Containers[0].Image, *d.Spec.Replicas)
 }
 
 func (w world) foreign(ctx context.Context) {
@@ -154,7 +144,7 @@ func (w world) foreign(ctx context.Context) {
 	services := w.Client.CoreV1().Services(w.Namespace)
 	demo.Must(services.Create(ctx, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "db2"},
 		Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}, metav1.CreateOptions{}))
-	w.change(ctx, "created Service db2, and then renamed the database to db2", func(s *v1.CloudManagerSpec) { s.DB.StatefulSet.Name = "db2" })
+	w.change(ctx, "created Service db2, and then renamed the database to db2", `{"spec":{"db":{"statefulSet":{"name":"db2"}}}}`)
 	w.saw(ctx, v1.ConditionReconciled, desired.ReasonExists)
 	demo.Check(services.Delete(ctx, "db2", metav1.DeleteOptions{}))
 	w.Did("deleted that Service")
@@ -166,7 +156,7 @@ func (w world) stays(ctx context.Context) {
 	w.Step("Data and password stay when the CloudManager goes")
 	demo.Check(w.managers.Delete(ctx, "cloud", metav1.DeleteOptions{}))
 	w.Did("deleted CloudManager cloud")
-	const left = "secret/cloudauth claim/datadir-cm-db-0 claim/datadir-db2-0"
+	const left = "secrets/cloudauth persistentvolumeclaims/datadir-cm-db-0 persistentvolumeclaims/datadir-db2-0"
 	demo.Until(ctx, left, func() bool { return w.there(ctx) == left })
 	w.Saw("%s", left)
 	w.create(ctx)

@@ -32,10 +32,10 @@ func (r *reconciler) reconcile(ctx context.Context, key listwatch.Key) (none con
 	ctx, cancel := context.WithTimeout(ctx, passTimeout)
 	defer cancel()
 	finding, err := r.pass(ctx, cm)
-	if err != nil {
-		return none, err
+	if err == nil {
+		err = r.report(ctx, cm, finding)
 	}
-	return none, r.report(ctx, cm, finding)
+	return none, err
 }
 
 // pass goes through the stages up to the first closed gate. Behind the last one it removes what a rename left over.

@@ -19,10 +19,13 @@ import (
 	"glasswatch/sharedinformer"
 )
 
+// managersClient reads and writes the CloudManagers of one namespace.
+type managersClient = gentype.ClientWithList[*v1.CloudManager, *v1.CloudManagerList]
+
 // reconciler brings CloudManagers about: five informers, four of them for children, and one loop.
 type reconciler struct {
 	*operator.Layers
-	client   func(namespace string) *gentype.ClientWithList[*v1.CloudManager, *v1.CloudManagerList]
+	client   func(namespace string) *managersClient
 	managers *sharedinformer.Informer[*v1.CloudManager]
 	kinds    map[string]childKind // by desired.Child.Kind
 }
