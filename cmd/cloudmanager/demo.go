@@ -9,7 +9,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -41,11 +40,9 @@ func tell(ctx context.Context, d *demo.Demo) error {
 	defer d.Go(ctx, func(ctx context.Context) { _ = w.Run(ctx) })()
 	flags := operator.Flags{Namespace: d.Namespace, Workers: 2}
 	defer d.Go(ctx, func(ctx context.Context) { _ = operator.Run(ctx, d.Config, &flags, program()) })()
-	w.order(ctx)
-	w.rename(ctx)
-	w.drift(ctx)
-	w.foreign(ctx)
-	w.stays(ctx)
+	for _, step := range []func(context.Context){w.order, w.rename, w.drift, w.foreign, w.stays} {
+		step(ctx)
+	}
 	return nil
 }
 
@@ -54,7 +51,8 @@ func (w world) saw(ctx context.Context, condition, reason string) {
 	demo.Check(demo.Eventually(ctx, func() error {
 		cm := demo.Must(w.managers.Get(ctx, "cloud", metav1.GetOptions{}))
 		c := meta.FindStatusCondition(cm.Status.Conditions, condition)
-		if c == nil || c.Reason != reason || c.ObservedGeneration != cm.Generation || strings.Contains(c.Message, "not seen") {
+		// What a Deployment's controller has not seen passes quickly, and is not told.
+		if c == nil || c.Reason != reason || c.ObservedGeneration != cm.Generation || strings.Contains(c.Message, "seen") {
 			return fmt.Errorf("want %s, got %+v", reason, cm.Status)
 		}
 		w.Saw("%s, %s=%s %s: %s", cm.Status.Phase, condition, c.Status, c.Reason, c.Message)
@@ -82,17 +80,19 @@ func (w world) there(ctx context.Context) string {
 func (w world) heard(ctx context.Context, event string) {
 	demo.Until(ctx, "Event "+event, func() bool {
 		events := demo.Must(w.Client.CoreV1().Events(w.Namespace).List(ctx, metav1.ListOptions{}))
-		return slices.ContainsFunc(events.Items, func(e corev1.Event) bool { return e.Type+" "+e.Reason+": "+e.Message == event })
+		return slices.ContainsFunc(events.Items, func(e corev1.Event) bool { return e.Reason+": "+e.Message == event })
 	})
 	w.Saw("Event %s", event)
 }
 
+// Release lets the Pods of a workload start.
+func (w world) Release(name string) {
+	w.Workloads.Release(name)
+	w.Did("let the Pod of %s start", name)
+}
+
 func (w world) create(ctx context.Context) {
-	cm := &v1.CloudManager{ObjectMeta: metav1.ObjectMeta{Name: "cloud"}}
-	cm.Spec.Front.Deployment = v1.Workload{Name: "ake-front", Image: "nginx:1.20"}
-	cm.Spec.Identity.Deployment = v1.Workload{Name: "cm-identity", Image: "busybox:1.32.1"}
-	cm.Spec.DB.StatefulSet = v1.StatefulWorkload{Name: "cm-db", Image: "mariadb:10.6", Storage: v1.Storage{Size: resource.MustParse("1Gi")}}
-	demo.Must(w.managers.Create(ctx, cm, metav1.CreateOptions{}))
+	demo.Must(w.managers.Create(ctx, desired.Example("cloud"), metav1.CreateOptions{}))
 	w.Did("created CloudManager cloud")
 }
 
@@ -101,20 +101,15 @@ func (w world) change(ctx context.Context, what, patch string) {
 	w.Did("%s", what)
 }
 
-func (w world) start(workload string) {
-	w.Release(workload)
-	w.Did("let the Pod of %s start", workload)
-}
-
 func (w world) order(ctx context.Context) {
 	w.Step("Each gate holds back what comes after it")
 	w.Hold("ake-front")
 	w.Hold("cm-identity")
 	w.create(ctx)
 	w.saw(ctx, v1.ConditionReady, "FrontNotReady")
-	w.start("ake-front")
+	w.Release("ake-front")
 	w.saw(ctx, v1.ConditionReady, "IdentityNotReady")
-	w.start("cm-identity")
+	w.Release("cm-identity")
 	w.saw(ctx, v1.ConditionReady, desired.ReasonReady)
 }
 
@@ -123,18 +118,18 @@ func (w world) rename(ctx context.Context) {
 	w.Hold("portal")
 	w.change(ctx, "renamed the front to portal", `{"spec":{"front":{"deployment":{"name":"portal"}}}}`)
 	w.saw(ctx, v1.ConditionReady, "FrontNotReady")
-	w.start("portal")
-	w.heard(ctx, `Normal Deleted: Deleted deployment "ake-front"`)
+	w.Release("portal")
+	w.heard(ctx, `Deleted: Deleted deployment "ake-front"`)
 	w.saw(ctx, v1.ConditionReady, desired.ReasonReady)
 }
 
 func (w world) drift(ctx context.Context) {
 	w.Step("An image that was edited by hand is put right, replicas are not")
 	deployments := w.Client.AppsV1().Deployments(w.Namespace)
-	demo.Must(deployments.Patch(ctx, "portal", types.JSONPatchType, []byte(`[{"op":"replace","path":"/spec/replicas","value":3},
-		{"op":"replace","path":"/spec/template/spec/containers/0/image","value":"nginx:latest"}]`), metav1.PatchOptions{}))
+	edit := `{"spec":{"replicas":3,"template":{"spec":{"containers":[{"name":"front","image":"nginx:latest"}]}}}}`
+	demo.Must(deployments.Patch(ctx, "portal", types.StrategicMergePatchType, []byte(edit), metav1.PatchOptions{}))
 	w.Did("set the image of Deployment portal to nginx:latest, and scaled it to 3")
-	w.heard(ctx, `Normal Updated: Updated deployment "portal"`)
+	w.heard(ctx, `Updated: Updated deployment "portal"`)
 	d := demo.Must(deployments.Get(ctx, "portal", metav1.GetOptions{}))
 	w.Saw("%s, %d replicas", d.Spec.Template.Spec.Containers[0].Image, *d.Spec.Replicas)
 }
@@ -144,11 +139,11 @@ func (w world) foreign(ctx context.Context) {
 	services := w.Client.CoreV1().Services(w.Namespace)
 	demo.Must(services.Create(ctx, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "db2"},
 		Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}, metav1.CreateOptions{}))
-	w.change(ctx, "created Service db2, and then renamed the database to db2", `{"spec":{"db":{"statefulSet":{"name":"db2"}}}}`)
+	w.change(ctx, "created Service db2, and renamed the database to db2", `{"spec":{"db":{"statefulSet":{"name":"db2"}}}}`)
 	w.saw(ctx, v1.ConditionReconciled, desired.ReasonExists)
 	demo.Check(services.Delete(ctx, "db2", metav1.DeleteOptions{}))
 	w.Did("deleted that Service")
-	w.heard(ctx, `Normal Deleted: Deleted statefulset "cm-db"`)
+	w.heard(ctx, `Deleted: Deleted statefulset "cm-db"`)
 	w.saw(ctx, v1.ConditionReady, desired.ReasonReady)
 }
 

@@ -1,8 +1,8 @@
 // Command cloudmanager is the operator for CloudManagers: a front, an identity service and a database, started in this
 // order. With --demo it plays its rules.
 //
-// Reading order: api/v1 and desired say what is asked for; reconcile.go says how it comes about; reconciler.go and
-// child.go are the layers below: informers, indices, the queue and the writes.
+// Reading order: api/v1 and desired say what is asked for; reconcile.go says how it comes about; reconciler.go puts the
+// layers together. What is the same in other operators is in cmd/internal/operator: layers.go and children.go.
 package main
 
 import (
@@ -25,12 +25,11 @@ func main() {
 		demo.Main(story)
 	}
 	operator.Main("cloudmanager", func(ctx context.Context, args []string, out io.Writer) error {
-		return operator.Command(ctx, args, out, "Brings CloudManagers about: front, identity, database, in this order.", program())
+		return operator.Command(ctx, args, out, "Brings CloudManagers about, in order.", program())
 	})
 }
 
 func program() operator.Program {
-	return operator.Program{Name: "cloudmanager", Version: version, New: func(cfg *rest.Config, p operator.Parts) (operator.Controller, error) {
-		return newReconciler(cfg, p)
-	}}
+	start := func(cfg *rest.Config, p operator.Parts) (operator.Controller, error) { return newReconciler(cfg, p) }
+	return operator.Program{Name: "cloudmanager", Version: version, New: start}
 }

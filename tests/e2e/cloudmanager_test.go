@@ -14,7 +14,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/gentype"
@@ -22,6 +21,7 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	v1 "glasswatch/cmd/cloudmanager/api/v1"
+	"glasswatch/cmd/cloudmanager/desired"
 	"glasswatch/internal/actors"
 	"glasswatch/internal/custom"
 	"glasswatch/tests/controlplane"
@@ -90,11 +90,7 @@ func (c *cloud) start() *process {
 }
 
 func (c *cloud) create() {
-	cm := &v1.CloudManager{ObjectMeta: metav1.ObjectMeta{Name: "cloud"}}
-	cm.Spec.Front.Deployment = v1.Workload{Name: "ake-front", Image: "nginx:1.20"}
-	cm.Spec.Identity.Deployment = v1.Workload{Name: "cm-identity", Image: "busybox:1.32.1"}
-	cm.Spec.DB.StatefulSet = v1.StatefulWorkload{Name: "cm-db", Image: "mariadb:10.6", Storage: v1.Storage{Size: resource.MustParse("1Gi")}}
-	_, err := c.managers.Create(c.t.Context(), cm, metav1.CreateOptions{})
+	_, err := c.managers.Create(c.t.Context(), desired.Example("cloud"), metav1.CreateOptions{})
 	require.NoError(c.t, err)
 }
 

@@ -7,6 +7,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -27,6 +28,16 @@ const (
 type Object interface {
 	metav1.Object
 	runtime.Object
+}
+
+// Example is the CloudManager of demos and tests.
+func Example(name string) *v1.CloudManager {
+	cm := &v1.CloudManager{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	cm.Spec.Front.Deployment = v1.Workload{Name: "ake-front", Image: "nginx:1.20"}
+	cm.Spec.Identity.Deployment = v1.Workload{Name: "cm-identity", Image: "busybox:1.32.1"}
+	storage := v1.Storage{Size: resource.MustParse("1Gi")}
+	cm.Spec.DB.StatefulSet = v1.StatefulWorkload{Name: "cm-db", Image: "mariadb:10.6", Storage: storage}
+	return cm
 }
 
 // Child is one object that a CloudManager asks for.
@@ -95,7 +106,7 @@ func deployment(cm *v1.CloudManager, container string, w v1.Workload, command []
 	})
 }
 
-// secret has the password that is in the spec, or one that was made up once. It is never made up anew while there is one.
+// secret has the password that is in the spec, or one that is made up. It is never made up anew while there is one.
 func secret(cm *v1.CloudManager) Child {
 	return child(cm, "secret", SecretName(cm.Name), &corev1.Secret{}, func(s *corev1.Secret) {
 		password := []byte(cm.Spec.DB.RootPass)
@@ -134,7 +145,8 @@ func statefulSet(cm *v1.CloudManager) Child {
 			s.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{claim}
 		}
 		const keep = appsv1.RetainPersistentVolumeClaimRetentionPolicyType
-		s.Spec.PersistentVolumeClaimRetentionPolicy = &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{WhenDeleted: keep, WhenScaled: keep}
+		s.Spec.PersistentVolumeClaimRetentionPolicy = &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{
+			WhenDeleted: keep, WhenScaled: keep}
 		c := podOf(cm, want.Name, "db", &s.Spec.Template)
 		c.Image = want.Image
 		env := entry(&c.Env, func(e *corev1.EnvVar) bool { return e.Name == PasswordEnv })

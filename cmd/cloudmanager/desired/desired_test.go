@@ -22,10 +22,8 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func sample() *v1.CloudManager {
-	cm := &v1.CloudManager{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "cloud", UID: "u1", Generation: 2}}
-	cm.Spec.Front.Deployment = v1.Workload{Name: "ake-front", Image: "nginx:1.20"}
-	cm.Spec.Identity.Deployment = v1.Workload{Name: "cm-identity", Image: "busybox:1.32.1"}
-	cm.Spec.DB.StatefulSet = v1.StatefulWorkload{Name: "cm-db", Image: "mariadb:10.6", Storage: v1.Storage{Size: resource.MustParse("1Gi")}}
+	cm := Example("cloud")
+	cm.Namespace, cm.UID, cm.Generation = "shop", "u1", 2
 	return cm
 }
 
@@ -101,7 +99,7 @@ func TestValidate_NeverTellsThePassword(t *testing.T) {
 
 func TestStatus_TellsEachProblemOnce(t *testing.T) {
 	cm := sample()
-	f := Finding{Problems: []Problem{CannotChange("cm-db", []string{"storage.size"})}}.Blocked(Invalid(errors.New("no")))
+	f := Finding{Problems: []Problem{CannotChange("cm-db", []string{"storage.size"})}}.Stop(Invalid(errors.New("no")))
 	status := Status(cm, f)
 	assert.Equal(t, v1.PhaseBlocked, status.Phase)
 	c := meta.FindStatusCondition(status.Conditions, v1.ConditionReconciled)

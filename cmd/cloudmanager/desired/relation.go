@@ -73,11 +73,10 @@ func gate(kind string, obj Object, replicas *int32, ready int32, observed int64)
 // Unchangeable names the storage fields of the spec that s does not have and can no longer get, since the API server
 // refuses each change of a claim template. It is empty if there are none.
 func Unchangeable(cm *v1.CloudManager, s *appsv1.StatefulSet) (fields []string) {
-	at := slices.IndexFunc(s.Spec.VolumeClaimTemplates, func(c corev1.PersistentVolumeClaim) bool { return c.Name == ClaimTemplate })
-	if at < 0 {
+	if len(s.Spec.VolumeClaimTemplates) == 0 {
 		return []string{"storage"}
 	}
-	have, want := s.Spec.VolumeClaimTemplates[at].Spec, cm.Spec.DB.StatefulSet.Storage
+	have, want := s.Spec.VolumeClaimTemplates[0].Spec, cm.Spec.DB.StatefulSet.Storage
 	if want.Class != nil && !ptr.Equal(have.StorageClassName, want.Class) {
 		fields = append(fields, "storage.class")
 	}

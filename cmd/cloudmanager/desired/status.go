@@ -38,7 +38,8 @@ type Problem struct{ Reason, Message string }
 
 // Exists: the name of a child is taken.
 func Exists(kind, name string) Problem {
-	return Problem{ReasonExists, fmt.Sprintf("%s %q exists and is not controlled by this CloudManager; it is left alone", kind, name)}
+	const what = "%s %q exists and is not controlled by this CloudManager; it is left alone"
+	return Problem{ReasonExists, fmt.Sprintf(what, kind, name)}
 }
 
 // Invalid: Validate returned an error.
@@ -69,9 +70,12 @@ type Finding struct {
 	Problems []Problem // what is asked for and cannot be done; if Closed is one of them, nothing goes on by itself
 }
 
-// Blocked returns f with a problem that ends the pass.
-func (f Finding) Blocked(p Problem) Finding {
-	f.Closed, f.Problems = &p, append(f.Problems, p)
+// Stop returns the finding of a pass that p ended.
+func (f Finding) Stop(p Problem) Finding {
+	f.Closed = &p
+	if p.Reason != ReasonPending && !strings.HasSuffix(p.Reason, ReasonNotReady) {
+		f.Problems = append(f.Problems, p)
+	}
 	return f
 }
 
@@ -80,7 +84,7 @@ func Status(cm *v1.CloudManager, f Finding) v1.CloudManagerStatus {
 	status := *cm.Status.DeepCopy()
 	status.ObservedGeneration = cm.Generation
 	status.Phase = v1.PhaseRunning
-	ready := metav1.Condition{Type: v1.ConditionReady, Status: metav1.ConditionTrue, Reason: ReasonReady, Message: "everything is ready"}
+	ready := metav1.Condition{Type: v1.ConditionReady, Status: metav1.ConditionTrue, Reason: ReasonReady, Message: "all is ready"}
 	if f.Closed != nil {
 		status.Phase = v1.PhaseCreating
 		if slices.Contains(f.Problems, *f.Closed) {
@@ -88,7 +92,7 @@ func Status(cm *v1.CloudManager, f Finding) v1.CloudManagerStatus {
 		}
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, f.Closed.Reason, f.Closed.Message
 	}
-	done := metav1.Condition{Type: v1.ConditionReconciled, Status: metav1.ConditionTrue, Reason: ReasonReconciled, Message: "nothing is in the way"}
+	done := metav1.Condition{Type: v1.ConditionReconciled, Status: metav1.ConditionTrue, Reason: ReasonReconciled}
 	if len(f.Problems) > 0 {
 		var messages []string
 		for _, p := range f.Problems {
