@@ -65,11 +65,12 @@ func New(cfg *rest.Config, opts Options) (c *Controller, err error) {
 	if c.client, err = client.New(cfg); err != nil {
 		return nil, err
 	}
-	if c.foos, err = newInformer[*v1alpha1.Foo](cfg, v1alpha1.Resource, opts.Namespace, opts.Resync); err != nil {
+	foos := listwatch.Options{Namespace: opts.Namespace, Scheme: v1alpha1.Scheme}
+	if c.foos, err = newInformer[*v1alpha1.Foo](cfg, v1alpha1.Resource, foos, opts.Resync); err != nil {
 		return nil, err
 	}
 	deployments := appsv1.SchemeGroupVersion.WithResource("deployments")
-	if c.deployments, err = newInformer[*appsv1.Deployment](cfg, deployments, opts.Namespace, 0); err != nil {
+	if c.deployments, err = newInformer[*appsv1.Deployment](cfg, deployments, listwatch.Options{Namespace: opts.Namespace}, 0); err != nil {
 		return nil, err
 	}
 	loop := controller.Options[listwatch.Key]{Name: "foo", Workers: opts.Workers, RateLimiter: newRateLimiter(), Observe: c.tell}
@@ -90,9 +91,9 @@ func New(cfg *rest.Config, opts Options) (c *Controller, err error) {
 
 // newInformer is what informer-gen would generate for each type.
 func newInformer[T listwatch.Object](
-	cfg *rest.Config, gvr schema.GroupVersionResource, namespace string, resync time.Duration,
+	cfg *rest.Config, gvr schema.GroupVersionResource, opts listwatch.Options, resync time.Duration,
 ) (*sharedinformer.Informer[T], error) {
-	lw, err := listwatch.NewForConfig[T](cfg, gvr, listwatch.Options{Namespace: namespace})
+	lw, err := listwatch.NewForConfig[T](cfg, gvr, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +131,7 @@ func (c *Controller) Run(ctx context.Context) error {
 	defer broadcaster.Shutdown()
 	broadcaster.StartStructuredLogging(0)
 	broadcaster.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: c.events.Events("")})
-	c.recorder = broadcaster.NewRecorder(v1alpha1.Scheme(), corev1.EventSource{Component: agentName})
+	c.recorder = broadcaster.NewRecorder(v1alpha1.Scheme, corev1.EventSource{Component: agentName})
 	layers, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var informers errgroup.Group
 	informers.Go(func() error { return c.foos.Run(layers) })

@@ -1,22 +1,31 @@
 package v1alpha1
 
 import (
+	_ "embed"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// SchemeGroupVersion and Resource are where the API server has Foos.
+// GroupVersion, Resource and Kind of a Foo.
 var (
-	SchemeGroupVersion = schema.GroupVersion{Group: "samplecontroller.k8s.io", Version: "v1alpha1"}
-	Resource           = SchemeGroupVersion.WithResource("foos")
-	Kind               = SchemeGroupVersion.WithKind("Foo")
+	GroupVersion = schema.GroupVersion{Group: "samplecontroller.k8s.io", Version: "v1alpha1"}
+	Resource     = GroupVersion.WithResource("foos")
+	Kind         = GroupVersion.WithKind("Foo")
 )
 
+// Definition is the CustomResourceDefinition, as YAML.
+//
+//go:embed samplecontroller.k8s.io_foos.yaml
+var Definition []byte
+
 // Scheme knows the Foo, and the options of its requests.
-func Scheme() *runtime.Scheme {
+var Scheme = newScheme()
+
+func newScheme() *runtime.Scheme {
 	s := runtime.NewScheme()
-	s.AddKnownTypes(SchemeGroupVersion, &Foo{}, &FooList{})
-	metav1.AddToGroupVersion(s, SchemeGroupVersion)
+	s.AddKnownTypes(GroupVersion, &Foo{}, &FooList{})
+	metav1.AddToGroupVersion(s, GroupVersion)
 	return s
 }

@@ -1,0 +1,9 @@
+package main
+
+import (
+	"testing"
+
+	"glasswatch/cmd/internal/demo/demotest"
+)
+
+func TestMain(m *testing.M) { demotest.Main(m, main) }
