@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -97,8 +98,10 @@ func newInformer[T listwatch.Object](
 	if err != nil {
 		return nil, err
 	}
+	// The errors of upstream's listers name the resource in the singular, as "foo.samplecontroller.k8s.io".
+	resource := schema.GroupResource{Group: gvr.Group, Resource: strings.TrimSuffix(gvr.Resource, "s")}
 	return sharedinformer.New(listwatch.ListerWatcher[T](lw), sharedinformer.Options[T]{
-		Name: gvr.Resource, Resource: gvr.GroupResource(), ResyncPeriod: resync}), nil
+		Name: gvr.Resource, Resource: resource, ResyncPeriod: resync}), nil
 }
 
 // newRateLimiter has upstream's figures: a key waits 5 ms, 10 ms and so on up to 1,000 s; all keys together are retried

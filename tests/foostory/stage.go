@@ -170,8 +170,10 @@ func (s *stage) show() {
 		now[event] = ""
 	}
 	for _, name := range slices.Sorted(maps.Keys(now)) {
-		if text, known := s.shown[name]; !known || text != now[name] {
+		if text, known := s.shown[name]; !known {
 			s.transcript.WriteString(name + "\n" + now[name])
+		} else if text != now[name] {
+			s.transcript.WriteString(name + " has changed\n" + without(text, now[name], "- ") + without(now[name], text, "+ "))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.shown)) {
@@ -180,6 +182,16 @@ func (s *stage) show() {
 		}
 	}
 	s.shown = now
+}
+
+// without are the lines of a text that another does not have.
+func without(text, other, sign string) (lines string) {
+	for line := range strings.Lines(text) {
+		if !strings.Contains("\n"+other, "\n"+line) {
+			lines += sign + line
+		}
+	}
+	return lines
 }
 
 // normal is an object as YAML, without what differs between two good runs.
@@ -193,7 +205,7 @@ func (s *stage) normal(object metav1.Object) string {
 	}
 	managers := object.GetManagedFields()
 	for i := range managers {
-		managers[i].Time, managers[i].FieldsV1 = nil, nil
+		managers[i] = metav1.ManagedFieldsEntry{Manager: managers[i].Manager, Operation: managers[i].Operation, Subresource: managers[i].Subresource}
 	}
 	slices.SortFunc(managers, func(a, b metav1.ManagedFieldsEntry) int {
 		return strings.Compare(a.Manager+a.Subresource, b.Manager+b.Subresource)
@@ -210,8 +222,8 @@ func (s *stage) normal(object metav1.Object) string {
 	return "  " + strings.ReplaceAll(strings.TrimSuffix(empty.ReplaceAllString(string(text), ""), "\n"), "\n", "\n  ") + "\n"
 }
 
-// empty are the lines of fields that normal has taken the value from.
-var empty = regexp.MustCompile(`(?m)^ *[A-Za-z]+: (null|"")\n`)
+// empty are the fields that normal has taken the value from.
+var empty = regexp.MustCompile(`(?m)^ *[A-Za-z]+: (null|"")\n|last(Transition|Update)Time: null\n +`)
 
 // log writes down the lines of a program's log that this story is about, each once.
 func (s *stage) log(text string) {

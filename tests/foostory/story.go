@@ -55,6 +55,7 @@ func Story(t *testing.T, cfg *rest.Config, namespace string, program Program) st
 		return nil
 	})
 	s.follows("example", "renamed", 3)
+	s.transcript.WriteString("Deployment renamed has come back as another object\n")
 
 	s.step("foreign: a Deployment that somebody else made")
 	s.foreign("foreign")
