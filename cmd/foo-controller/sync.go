@@ -36,6 +36,9 @@ func (c *Controller) sync(ctx context.Context, key listwatch.Key) error {
 		utilruntime.HandleErrorWithContext(ctx, err, "Foo referenced by item in work queue no longer exists", "objectReference", key)
 		return nil
 	}
+	if foo.DeletionTimestamp != nil {
+		return nil // a Deployment that came back now would hold up the deletion
+	}
 	if foo.Spec.DeploymentName == "" {
 		// A retry would not help. The next change of the Foo enqueues it.
 		utilruntime.HandleErrorWithContext(ctx, nil, "Deployment name missing from object reference", "objectReference", key)

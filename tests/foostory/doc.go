@@ -11,5 +11,5 @@
 //   - UIDs, resourceVersions, and times. That an owner's UID is right, the garbage collector shows in the last step.
 //   - The names of Events and how often each was seen. Each sync records one, and how many changes a sync covers depends
 //     on time. Instead a step waits until there are more than before.
-//   - Retries after a conflict, or after a creation of what the cache did not show yet.
+//   - Retries after a conflict, or after a creation of what the cache did not show yet, and syncs that a stop cut short.
 package foostory

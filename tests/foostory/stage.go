@@ -225,13 +225,16 @@ func (s *stage) normal(object metav1.Object) string {
 // empty are the fields that normal has taken the value from.
 var empty = regexp.MustCompile(`(?m)^ *[A-Za-z]+: (null|"")\n|last(Transition|Update)Time: null\n +`)
 
+// transient are errors that depend on time: a cache that is behind, and a program that was stopped at work.
+var transient = regexp.MustCompile(`the object has been modified|already exists" |context canceled`)
+
 // log writes down the lines of a program's log that this story is about, each once.
 func (s *stage) log(text string) {
 	lines := map[string]bool{}
 	for line := range strings.Lines(text) {
 		_, line, _ = strings.Cut(line, "] ")
 		for _, start := range []string{`"Foo referenced by`, `"Deployment name missing`, `"Error syncing`} {
-			if strings.HasPrefix(line, start) && !strings.Contains(line, "the object has been modified") && !strings.Contains(line, `already exists" `) {
+			if strings.HasPrefix(line, start) && !transient.MatchString(line) {
 				lines[line] = true
 			}
 		}

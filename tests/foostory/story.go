@@ -85,12 +85,12 @@ func Story(t *testing.T, cfg *rest.Config, namespace string, program Program) st
 	s.follows("example", "renamed", 1)
 	s.follows("meanwhile", "meanwhile", 1)
 
-	s.step("delete the Foo: the garbage collector deletes both its Deployments")
+	s.step("stop, and delete the Foo: the garbage collector deletes both its Deployments")
+	running.Stop()
 	s.delete("example")
 	s.gone("example")
 	s.gone("renamed")
 	s.step("the log")
-	running.Stop()
 	s.log(before + running.Log())
 	return strings.ReplaceAll(s.transcript.String(), s.ns, "NAMESPACE")
 }
