@@ -69,7 +69,8 @@ func (w *Workloads) syncClaim(ctx context.Context, s *appsv1.StatefulSet, want *
 	return err
 }
 
-// claimOf is the claim of the n-th replica. It belongs to the StatefulSet, and goes with it, only if the policy says so.
+// claimOf is the claim of the n-th replica. It belongs to the StatefulSet, and goes with it, only if the policy says
+// so.
 func claimOf(s *appsv1.StatefulSet, template corev1.PersistentVolumeClaim, n int32) *corev1.PersistentVolumeClaim {
 	claim := template.DeepCopy()
 	claim.Namespace, claim.Name = s.Namespace, fmt.Sprintf("%s-%s-%d", template.Name, s.Name, n)
@@ -86,7 +87,8 @@ func claimOf(s *appsv1.StatefulSet, template corev1.PersistentVolumeClaim, n int
 }
 
 func policyOf(s *appsv1.StatefulSet) appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy {
-	return ptr.Deref(s.Spec.PersistentVolumeClaimRetentionPolicy, appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{})
+	return ptr.Deref(s.Spec.PersistentVolumeClaimRetentionPolicy,
+		appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{})
 }
 
 const protection = "kubernetes.io/pvc-protection"

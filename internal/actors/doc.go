@@ -1,8 +1,8 @@
 // Package actors plays the controllers that an operator's world has and this repository's API servers lack: those of
 // Deployments and StatefulSets, and kubelet. It is for demos and tests, on the API server in memory and on a real one.
 //
-//	operator ──spec──▶ Deployment, StatefulSet ──watch──▶ Workloads ──status──▶ Deployment, StatefulSet ──watch──▶ operator
-//	                                                          └──▶ claims of the StatefulSet's templates
+//	operator ──spec──▶ Deployment, ──watch──▶ Workloads ──status──▶ Deployment, ──watch──▶ operator
+//	                   StatefulSet                └──▶ claims       StatefulSet
 //
 // It is also a small example of sharedinformer and controller together: three informers, a loop for each.
 //

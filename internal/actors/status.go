@@ -27,7 +27,8 @@ func (w *Workloads) syncDeployment(ctx context.Context, d *appsv1.Deployment) er
 	}
 	d = d.DeepCopy()
 	d.Status = status
-	_, err := w.client.AppsV1().Deployments(d.Namespace).UpdateStatus(ctx, d, metav1.UpdateOptions{FieldManager: fieldManager})
+	_, err := w.client.AppsV1().Deployments(d.Namespace).UpdateStatus(ctx, d,
+		metav1.UpdateOptions{FieldManager: fieldManager})
 	return err
 }
 
@@ -46,7 +47,8 @@ func deploymentStatus(d *appsv1.Deployment, wanted, ready int32, now metav1.Time
 	progressing := appsv1.DeploymentCondition{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue,
 		Reason: "NewReplicaSetAvailable", Message: fmt.Sprintf("Deployment %q has successfully progressed.", d.Name)}
 	if ready < wanted {
-		progressing.Reason, progressing.Message = "ReplicaSetUpdated", fmt.Sprintf("Deployment %q is progressing.", d.Name)
+		progressing.Reason = "ReplicaSetUpdated"
+		progressing.Message = fmt.Sprintf("Deployment %q is progressing.", d.Name)
 	}
 	setCondition(&status, available, now)
 	setCondition(&status, progressing, now)
@@ -60,7 +62,8 @@ func maxUnavailable(d *appsv1.Deployment, wanted int32) int32 {
 		return 0
 	}
 	percent := func(v *intstr.IntOrString, roundUp bool) int {
-		n, _ := intstr.GetScaledValueFromIntOrPercent(intstr.ValueOrDefault(v, intstr.FromInt32(0)), int(wanted), roundUp)
+		v = intstr.ValueOrDefault(v, intstr.FromInt32(0))
+		n, _ := intstr.GetScaledValueFromIntOrPercent(v, int(wanted), roundUp)
 		return n
 	}
 	unavailable := percent(rolling.MaxUnavailable, false)
@@ -95,7 +98,8 @@ func (w *Workloads) syncStatefulSet(ctx context.Context, s *appsv1.StatefulSet) 
 	}
 	s = s.DeepCopy()
 	s.Status = status
-	_, err := w.client.AppsV1().StatefulSets(s.Namespace).UpdateStatus(ctx, s, metav1.UpdateOptions{FieldManager: fieldManager})
+	_, err := w.client.AppsV1().StatefulSets(s.Namespace).UpdateStatus(ctx, s,
+		metav1.UpdateOptions{FieldManager: fieldManager})
 	return err
 }
 

@@ -43,8 +43,10 @@ type workload struct {
 // New returns the actor of one namespace; "" is all. It does nothing before [Workloads.Run].
 func New(client kubernetes.Interface, namespace string) *Workloads {
 	w := &Workloads{client: client, held: map[string]bool{}, fixed: map[workload]int32{}}
-	w.deployments = newLoop("deployments", source[*appsv1.Deployment](client.AppsV1().Deployments(namespace)), w.syncDeployment)
-	w.statefulSets = newLoop("statefulsets", source[*appsv1.StatefulSet](client.AppsV1().StatefulSets(namespace)),
+	w.deployments = newLoop("deployments",
+		source[*appsv1.Deployment](client.AppsV1().Deployments(namespace)), w.syncDeployment)
+	w.statefulSets = newLoop("statefulsets",
+		source[*appsv1.StatefulSet](client.AppsV1().StatefulSets(namespace)),
 		func(ctx context.Context, s *appsv1.StatefulSet) error {
 			return errors.Join(w.syncClaims(ctx, s), w.syncStatefulSet(ctx, s))
 		})
@@ -63,7 +65,8 @@ func (w *Workloads) Run(ctx context.Context) error {
 }
 
 // Hold keeps workloads of that name from becoming ready until [Workloads.Release]. Their observedGeneration follows.
-// Their readyReplicas stays, or sinks to the replicas wanted. Hold works before Run, and before there is such a workload.
+// Their readyReplicas stays, or sinks to the replicas wanted. Hold works before Run, and before there is such a
+// workload.
 func (w *Workloads) Hold(name string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -131,7 +134,9 @@ type loop[T listwatch.Object] struct {
 	queue    *controller.Controller[listwatch.Key]
 }
 
-func newLoop[T listwatch.Object](name string, from listwatch.ListerWatcher[T], sync func(context.Context, T) error) *loop[T] {
+func newLoop[T listwatch.Object](
+	name string, from listwatch.ListerWatcher[T], sync func(context.Context, T) error,
+) *loop[T] {
 	l := &loop[T]{informer: sharedinformer.New(from, sharedinformer.Options[T]{Name: name})}
 	reconcile := func(ctx context.Context, key listwatch.Key) (controller.Result, error) {
 		obj, ok := l.informer.Store().GetByKey(key)

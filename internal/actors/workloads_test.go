@@ -167,7 +167,8 @@ func heldDeployment(w *world) {
 	require.EqualValues(w, 4, d.Status.UnavailableReplicas)
 	require.Equal(w, "False MinimumReplicasUnavailable: Deployment does not have minimum availability.",
 		condition(d, appsv1.DeploymentAvailable))
-	require.Equal(w, `True ReplicaSetUpdated: Deployment "web" is progressing.`, condition(d, appsv1.DeploymentProgressing))
+	require.Equal(w, `True ReplicaSetUpdated: Deployment "web" is progressing.`,
+		condition(d, appsv1.DeploymentProgressing))
 
 	// By default a quarter may be unavailable.
 	require.NoError(w, w.actors.SetReady(w.Context(), "Deployment", w.namespace, "web", 3))
@@ -226,7 +227,9 @@ func (w *world) claims(names ...string) []corev1.PersistentVolumeClaim {
 		list, err := w.client.CoreV1().PersistentVolumeClaims(w.namespace).List(w.Context(), metav1.ListOptions{})
 		return list.Items, err
 	}, func(claims []corev1.PersistentVolumeClaim) bool {
-		return slices.EqualFunc(names, claims, func(name string, c corev1.PersistentVolumeClaim) bool { return name == c.Name })
+		return slices.EqualFunc(names, claims, func(name string, c corev1.PersistentVolumeClaim) bool {
+			return name == c.Name
+		})
 	})
 }
 
@@ -240,15 +243,17 @@ func halfReadyStatefulSet(w *world) {
 	require.EqualValues(w, 2, s.Status.Replicas)
 	w.actors.Release("db")
 	before := w.statefulSet(func(s *appsv1.StatefulSet) bool { return s.Status.ReadyReplicas == 3 })
-	require.Equal(w, appsv1.StatefulSetStatus{ObservedGeneration: 1, Replicas: 3, ReadyReplicas: 3, AvailableReplicas: 3,
-		CurrentReplicas: 3, UpdatedReplicas: 3, CollisionCount: new(int32), CurrentRevision: before.Status.UpdateRevision,
-		UpdateRevision: before.Status.UpdateRevision}, before.Status)
+	revision := before.Status.UpdateRevision
+	require.Equal(w, appsv1.StatefulSetStatus{ObservedGeneration: 1, Replicas: 3, ReadyReplicas: 3,
+		AvailableReplicas: 3, CurrentReplicas: 3, UpdatedReplicas: 3, CollisionCount: new(int32),
+		CurrentRevision: revision, UpdateRevision: revision}, before.Status)
 
 	_, err := w.client.AppsV1().StatefulSets(w.namespace).Patch(w.Context(), "db", "application/json-patch+json",
-		[]byte(`[{"op":"replace","path":"/spec/template/spec/containers/0/image","value":"mariadb:12"}]`), metav1.PatchOptions{})
+		[]byte(`[{"op":"replace","path":"/spec/template/spec/containers/0/image","value":"mariadb:12"}]`),
+		metav1.PatchOptions{})
 	require.NoError(w, err)
 	s = w.statefulSet(func(s *appsv1.StatefulSet) bool { return s.Status.ObservedGeneration == s.Generation })
-	require.NotEqual(w, before.Status.UpdateRevision, s.Status.UpdateRevision)
+	require.NotEqual(w, revision, s.Status.UpdateRevision)
 	require.Equal(w, s.Status.UpdateRevision, s.Status.CurrentRevision)
 }
 

@@ -116,9 +116,9 @@ func (r *request) deleteOptions() (*metav1.DeleteOptions, error) {
 			info = serializerFor(protobufType)
 		}
 		kind := schema.GroupVersionKind{Version: "v1", Kind: "DeleteOptions"}
-		_, _, err := info.Serializer.Decode(body, &kind, opts)
-		if runtime.IsNotRegisteredError(err) && r.Custom != nil {
-			err = json.Unmarshal(body, opts) // typed clients send options of the resource's own group
+		_, is, err := info.Serializer.Decode(body, &kind, opts)
+		if runtime.IsNotRegisteredError(err) && is != nil && is.Kind == kind.Kind {
+			err = json.Unmarshal(body, opts) // generated clients of a custom resource say that its group has them
 		}
 		if err != nil {
 			return nil, apierrors.NewBadRequest(err.Error())

@@ -28,7 +28,8 @@ func introduce(ctx context.Context, cfg *rest.Config, source, version string) er
 		logger.Error(err, "The API server does not tell its version", "server", cfg.Host)
 	}
 	identity := "unknown"
-	review, err := client.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	review, err := client.AuthenticationV1().SelfSubjectReviews().Create(ctx,
+		&authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
 	if err == nil {
 		identity = review.Status.UserInfo.Username
 	} else {

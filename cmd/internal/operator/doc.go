@@ -19,8 +19,8 @@
 //   - /readyz fails while the controller is not ready, or the lease cannot be read or written. /healthz fails only in a
 //     leader that neither renews its lease nor ends.
 //   - When the controller's Run has returned, Run returns with its goroutines ended.
-//   - [Main] exits with 0 after an orderly end, a first signal included, and with 1 after an error. A second signal ends
-//     the program at once.
+//   - [Main] exits with 0 after an orderly end, a first signal included, and with 1 after an error. A second signal
+//     ends the program at once.
 //
 // # What is not
 //

@@ -64,10 +64,12 @@ func newElection(cfg *rest.Config, f *Flags, program string) (*election, error) 
 	// The host name is not enough: a container that restarts in its Pod must not take the former one's lease for its
 	// own.
 	identity := host + "_" + string(uuid.NewUUID())
-	lock, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, namespace, f.Election.Name, resourcelock.ResourceLockConfig{
+	locking := resourcelock.ResourceLockConfig{
 		Identity:      identity,
 		EventRecorder: e.events.NewRecorder(scheme.Scheme, corev1.EventSource{Component: program, Host: host}),
-	}, cfg, f.Election.Renew)
+	}
+	lock, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, namespace, f.Election.Name, locking,
+		cfg, f.Election.Renew)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +140,8 @@ func (e *election) release(ctx context.Context) {
 		})
 	})
 	if err != nil {
-		klog.FromContext(ctx).Info("The lease was not given up, and will run out", "lease", e.lock.Describe(), "err", err)
+		klog.FromContext(ctx).Info("The lease was not given up, and will run out",
+			"lease", e.lock.Describe(), "err", err)
 	}
 }
 
@@ -174,5 +177,6 @@ func (f *Election) namespaceOr(file, worked string) (string, error) {
 	if namespace := cmp.Or(f.Namespace, strings.TrimSpace(string(pod)), worked); namespace != "" {
 		return namespace, nil
 	}
-	return "", fmt.Errorf("--leader-elect: no namespace for the lease: give --leader-elect-namespace (in a Pod it is the Pod's own, as %s says)", file)
+	return "", fmt.Errorf("--leader-elect: no namespace for the lease: "+
+		"give --leader-elect-namespace (in a Pod it is the Pod's own, as %s says)", file)
 }

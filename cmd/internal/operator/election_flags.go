@@ -20,11 +20,15 @@ type Election struct {
 }
 
 func (f *Election) addTo(fs *pflag.FlagSet) {
-	fs.BoolVar(&f.Enabled, "leader-elect", false, "of several replicas let one write at a time, and the others stand by")
-	fs.StringVar(&f.Namespace, "leader-elect-namespace", "", "namespace of the lease; without it the Pod's own, else --namespace")
+	fs.BoolVar(&f.Enabled, "leader-elect", false,
+		"of several replicas let one write at a time, and the others stand by")
+	fs.StringVar(&f.Namespace, "leader-elect-namespace", "",
+		"namespace of the lease; without it the Pod's own, else --namespace")
 	fs.StringVar(&f.Name, "leader-elect-name", fs.Name(), "name of the lease; replicas of one controller share it")
-	fs.DurationVar(&f.Lease, "leader-elect-lease-duration", 15*time.Second, "how long a standby waits for a leader that is silent")
-	fs.DurationVar(&f.Renew, "leader-elect-renew-deadline", 10*time.Second, "how long a leader tries to renew the lease before it gives up and exits")
+	fs.DurationVar(&f.Lease, "leader-elect-lease-duration", 15*time.Second,
+		"how long a standby waits for a leader that is silent")
+	fs.DurationVar(&f.Renew, "leader-elect-renew-deadline", 10*time.Second,
+		"how long a leader tries to renew the lease before it gives up and exits")
 	fs.DurationVar(&f.Retry, "leader-elect-retry-period", 2*time.Second, "how often the lease is renewed or tried for")
 }
 
@@ -34,7 +38,8 @@ func (f *Election) validate(fs *pflag.FlagSet) error {
 		return fmt.Errorf("--%s: has no use without --leader-elect", name)
 	}
 	if errs := validation.IsDNS1123Label(f.Namespace); f.Namespace != "" && len(errs) > 0 {
-		return fmt.Errorf("--leader-elect-namespace: want a namespace's name, got %q: %s", f.Namespace, strings.Join(errs, "; "))
+		return fmt.Errorf("--leader-elect-namespace: want a namespace's name, got %q: %s",
+			f.Namespace, strings.Join(errs, "; "))
 	}
 	if errs := validation.IsDNS1123Subdomain(f.Name); len(errs) > 0 {
 		return fmt.Errorf("--leader-elect-name: want a lease's name, got %q: %s", f.Name, strings.Join(errs, "; "))
@@ -44,16 +49,19 @@ func (f *Election) validate(fs *pflag.FlagSet) error {
 		return fmt.Errorf("--leader-elect-lease-duration: want whole seconds, at least one, got %s", f.Lease)
 	}
 	if f.Renew >= f.Lease {
-		return fmt.Errorf("--leader-elect-renew-deadline: want less than the lease duration, %s, got %s", f.Lease, f.Renew)
+		return fmt.Errorf("--leader-elect-renew-deadline: want less than the lease duration, %s, got %s",
+			f.Lease, f.Renew)
 	}
 	if f.Retry <= 0 || float64(f.Renew) <= leaderelection.JitterFactor*float64(f.Retry) {
-		return fmt.Errorf("--leader-elect-retry-period: want more than 0 and less than the renew deadline, %s, over %.1f, got %s",
+		return fmt.Errorf("--leader-elect-retry-period: "+
+			"want more than 0 and less than the renew deadline, %s, over %.1f, got %s",
 			f.Renew, leaderelection.JitterFactor, f.Retry)
 	}
 	// Otherwise another replica could lead while this one still tries. The deadline is counted from a retry period
 	// after the last renewal.
 	if f.Retry >= f.Lease-f.Renew {
-		return fmt.Errorf("--leader-elect-renew-deadline: want less than the lease duration less the retry period, %s, got %s", f.Lease-f.Retry, f.Renew)
+		return fmt.Errorf("--leader-elect-renew-deadline: "+
+			"want less than the lease duration less the retry period, %s, got %s", f.Lease-f.Retry, f.Renew)
 	}
 	return nil
 }

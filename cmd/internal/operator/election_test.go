@@ -62,7 +62,8 @@ type candidate struct {
 
 func (b *booth) enter(args ...string) *candidate {
 	b.t.Helper()
-	e, err := newElection(b.cfg, parse(b.t, append([]string{"--leader-elect", "--leader-elect-namespace=default"}, args...)...), program)
+	args = append([]string{"--leader-elect", "--leader-elect-namespace=default"}, args...)
+	e, err := newElection(b.cfg, parse(b.t, args...), program)
 	require.NoError(b.t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	b.stops = append(b.stops, stop)
@@ -150,7 +151,8 @@ func TestElection_ALeaderThatCannotRenewEndsBeforeAnotherCanLead(t *testing.T) {
 				require.ErrorIs(t, c.err, errLost)
 				require.False(t, c.worked, "the run did not wait for work that must end with the process")
 				require.Less(t, time.Since(broken), 15*time.Second)
-				require.Greater(t, time.Since(broken), 7*time.Second, "want it to try for as long as the deadline allows")
+				require.Greater(t, time.Since(broken), 7*time.Second,
+					"want it to try for as long as the deadline allows")
 				require.Error(t, c.ready())
 				require.NoError(t, c.alive(), "a process that is about to end is not stuck")
 				<-time.After(time.Minute)
@@ -180,7 +182,8 @@ func TestElection_AReplicaThatMayNotWriteItsLeaseIsNotReadyUntilItMay(t *testing
 	for _, verb := range []string{"get", "create"} {
 		t.Run(verb, func(t *testing.T) {
 			inBooth(t, func(b *booth) {
-				b.server.Faults().FailNext(-1, apiserver.Failure{Verb: verb, Resource: "leases", Code: http.StatusForbidden, Message: "ask your operator"})
+				b.server.Faults().FailNext(-1, apiserver.Failure{Verb: verb, Resource: "leases",
+					Code: http.StatusForbidden, Message: "ask your operator"})
 				c := b.enter()
 				<-time.After(time.Minute)
 				require.ErrorContains(t, c.ready(), "lease default/"+program)
@@ -279,5 +282,6 @@ func TestElection_TheLeasesNamespaceIsTheFlagsThenThePodsThenTheOneWorkedIn(t *t
 
 func TestElection_DefaultsAreClientGos(t *testing.T) {
 	f := parse(t)
-	require.Equal(t, Election{Name: program, Lease: 15 * time.Second, Renew: 10 * time.Second, Retry: 2 * time.Second}, f.Election)
+	require.Equal(t, Election{Name: program, Lease: 15 * time.Second, Renew: 10 * time.Second,
+		Retry: 2 * time.Second}, f.Election)
 }

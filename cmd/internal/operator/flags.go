@@ -26,9 +26,11 @@ type Flags struct {
 
 // AddTo adds them to fs, whose name is that of the program.
 func (f *Flags) AddTo(fs *pflag.FlagSet) {
-	fs.StringVar(&f.Cluster.Kubeconfig, "kubeconfig", "", "path of a kubeconfig; without it $KUBECONFIG, else the Pod's own service account")
+	fs.StringVar(&f.Cluster.Kubeconfig, "kubeconfig", "",
+		"path of a kubeconfig; without it $KUBECONFIG, else the Pod's own service account")
 	fs.StringVar(&f.Cluster.Context, "context", "", "context of the kubeconfig; without it the current one")
-	fs.BoolVar(&f.Cluster.Insecure, "insecure-skip-tls-verify", false, "do not check the API server's certificate; anybody on the way can read and write")
+	fs.BoolVar(&f.Cluster.Insecure, "insecure-skip-tls-verify", false,
+		"do not check the API server's certificate; anybody on the way can read and write")
 	fs.StringVarP(&f.Namespace, "namespace", "n", "", "the one namespace to look at; without it all")
 	fs.IntVar(&f.Workers, "workers", 2, "how many objects are worked on at the same time")
 	fs.StringVar(&f.MetricsAddr, "metrics-addr", "127.0.0.1:8080", "address of /metrics; empty for none")

@@ -68,7 +68,8 @@ func Run(ctx context.Context, cfg *rest.Config, f *Flags, p Program) (err error)
 	cfg = rest.CopyConfig(cfg)
 	cfg.QPS, cfg.Burst = 50, 100
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry.MustRegister(collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	parts := Parts{Namespace: f.Namespace, Workers: f.Workers, Registerer: registry}
 	var e *election // nil: no other replica
 	if f.Election.Enabled {

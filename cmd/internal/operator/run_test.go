@@ -84,7 +84,9 @@ func TestRun_ServesMetricsAndHealthForAsLongAsTheControllerRuns(t *testing.T) {
 			New: func(cfg *rest.Config, p Parts) (Controller, error) {
 				parts = p
 				p.Registerer.MustRegister(prometheus.NewGauge(prometheus.GaugeOpts{Name: "of_the_controller"}))
-				hello := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") })
+				hello := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+					_, _ = io.WriteString(w, "hello")
+				})
 				return c, p.Serve("more", "127.0.0.1:0", hello)
 			}})
 	}()
@@ -122,10 +124,11 @@ func TestRun_AStandbyRunsAndAReplicaThatLosesItsLeaseEndsWithoutWaiting(t *testi
 			f := parse(t, "--leader-elect", "--leader-elect-namespace=default", "--metrics-addr=", "--health-addr=")
 			go func() {
 				c := &idle{running: make(chan struct{})}
-				ended <- Run(ctx, b.cfg, f, Program{Name: program, New: func(_ *rest.Config, p Parts) (Controller, error) {
+				begin := func(_ *rest.Config, p Parts) (Controller, error) {
 					running <- p
 					return c, nil
-				}})
+				}
+				ended <- Run(ctx, b.cfg, f, Program{Name: program, New: begin})
 			}()
 			return <-running, ended, stop
 		}
