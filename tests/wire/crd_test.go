@@ -191,12 +191,6 @@ var definitionsGroup = group("definitions", []check{
 				"application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml")
 		s.patch(d.path(s.ns, "a"), jsonPatch, "[{op: replace, path: /spec/size, value: 5}]").want(200)
 	}},
-	{name: "options of a deletion may be of their group, as typed clients send them", run: func(t T, s *server) {
-		d := s.define("", "")
-		s.post(d.path(s.ns), d.object("a", "size: 1")).want(201)
-		s.delete(d.path(s.ns, "a"), "{kind: DeleteOptions, apiVersion: "+d.group+"/v1, preconditions: {uid: x}}").want(409)
-		s.delete(d.path(s.ns, "a"), "{kind: DeleteOptions, apiVersion: "+d.group+"/v1}").want(200)
-	}},
 	{name: "objects can be applied, and conflict", run: func(t T, s *server) {
 		d := s.define("", "")
 		s.patch(d.path(s.ns, "a")+"?fieldManager=me", applyPatch, d.object("a", "size: 1")).want(201)

@@ -21,8 +21,9 @@ import (
 const (
 	Cluster    = "cluster"
 	Namespaced = "namespaced"
-	// InformerAPI installs cmd/informer-api; the others install the ingress controller.
-	InformerAPI = "informer-api"
+	// InformerAPI installs cmd/informer-api, FooController cmd/foo-controller; the others install the ingress controller.
+	InformerAPI   = "informer-api"
+	FooController = "foo-controller"
 )
 
 // Namespace is the one that the files name.
