@@ -44,7 +44,8 @@ type Options struct {
 	MayWrite   <-chan struct{} // closed once this process may write; nil is at once
 }
 
-// Controller gives each Foo its Deployment. Foos and Deployments have an informer each, and both lead to the key of a Foo.
+// Controller gives each Foo its Deployment. Foos and Deployments have an informer each, and both lead to the key of a
+// Foo.
 type Controller struct {
 	opts        Options
 	kube        kubernetes.Interface
@@ -71,10 +72,12 @@ func New(cfg *rest.Config, opts Options) (c *Controller, err error) {
 		return nil, err
 	}
 	deployments := appsv1.SchemeGroupVersion.WithResource("deployments")
-	if c.deployments, err = newInformer[*appsv1.Deployment](cfg, deployments, listwatch.Options{Namespace: opts.Namespace}, 0); err != nil {
+	if c.deployments, err = newInformer[*appsv1.Deployment](cfg, deployments,
+		listwatch.Options{Namespace: opts.Namespace}, 0); err != nil {
 		return nil, err
 	}
-	loop := controller.Options[listwatch.Key]{Name: "foo", Workers: opts.Workers, RateLimiter: newRateLimiter(), Observe: c.tell}
+	loop := controller.Options[listwatch.Key]{Name: "foo", Workers: opts.Workers, RateLimiter: newRateLimiter(),
+		Observe: c.tell}
 	if opts.Registerer != nil {
 		loop.Metrics = metrics.New(opts.Registerer, loop.Name)
 		err := opts.Registerer.Register(informermetrics.NewCollector(func() []sharedinformer.Stats {
@@ -170,8 +173,8 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// subscribe is called once this process may write, so that one that may not keeps no queue of keys. The handlers get the
-// whole caches.
+// subscribe is called once this process may write, so that one that may not keeps no queue of keys. The handlers get
+// the whole caches.
 func (c *Controller) subscribe() error {
 	foos := controller.EnqueueObject[*v1alpha1.Foo](c.loop)
 	_, err := c.foos.AddHandler(sharedinformer.HandlerFuncs[*v1alpha1.Foo]{
@@ -222,6 +225,7 @@ func (c *Controller) tell(o controller.Observation[listwatch.Key]) {
 		c.logger.Info("Successfully synced", "objectName", o.Key)
 	default:
 		ctx := klog.NewContext(context.Background(), c.logger)
-		utilruntime.HandleErrorWithContext(ctx, o.Err, "Error syncing; requeuing for later retry", "objectReference", o.Key)
+		utilruntime.HandleErrorWithContext(ctx, o.Err, "Error syncing; requeuing for later retry", "objectReference",
+			o.Key)
 	}
 }

@@ -17,8 +17,10 @@ import (
 func TestNewDeployment_IsOwnedSelectsItsPodsAndIsAFunctionOfTheFoo(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.StringMatching(`[a-z]{1,9}`)
-		foo := &v1alpha1.Foo{ObjectMeta: metav1.ObjectMeta{Namespace: name.Draw(t, "namespace"), Name: name.Draw(t, "name"), UID: "1"},
-			Spec: v1alpha1.FooSpec{DeploymentName: name.Draw(t, "deployment"), Replicas: rapid.Ptr(rapid.Int32Range(1, 10), true).Draw(t, "replicas")}}
+		foo := &v1alpha1.Foo{ObjectMeta: metav1.ObjectMeta{Namespace: name.Draw(t, "namespace"),
+			Name: name.Draw(t, "name"), UID: "1"},
+			Spec: v1alpha1.FooSpec{DeploymentName: name.Draw(t, "deployment"),
+				Replicas: rapid.Ptr(rapid.Int32Range(1, 10), true).Draw(t, "replicas")}}
 		before := foo.DeepCopy()
 		d := newDeployment(foo)
 		require.Equal(t, before, foo, "it is the cache's")
@@ -67,7 +69,8 @@ func TestScale_IsRetriedWhereTheDeploymentHasChangedMeanwhile(t *testing.T) {
 	in(t, Options{}, func(t *testing.T, w *world) {
 		w.create("web", "web", 2)
 		w.wrote()
-		w.server.Faults().FailNext(2, apiserver.Failure{Verb: "update", Resource: "deployments", Code: http.StatusConflict})
+		w.server.Faults().FailNext(2, apiserver.Failure{Verb: "update", Resource: "deployments",
+			Code: http.StatusConflict})
 		w.edit("web", func(foo *v1alpha1.Foo) { foo.Spec.Replicas = new(int32(3)) })
 		require.Len(t, w.wrote(), 4, "two are refused, then the Deployment and the status")
 		require.EqualValues(t, 3, w.foo("web").Status.AvailableReplicas)

@@ -18,7 +18,8 @@ import (
 	"glasswatch/internal/actors"
 )
 
-var story = demo.Story{Name: "foo-controller", Title: "The sample controller, on these layers", Next: "docs/foo-controller.md",
+var story = demo.Story{Name: "foo-controller", Title: "The sample controller, on these layers",
+	Next:  "docs/foo-controller.md",
 	Layer: "cmd/foo-controller/sync.go", Tell: tell, Follow: follow}
 
 // show is the demo with its clients and what plays the Deployment controller.
@@ -51,7 +52,8 @@ func follow(ctx context.Context, d *demo.Demo) error {
 
 func tell(ctx context.Context, d *demo.Demo) error {
 	s := start(ctx, d)
-	for _, step := range []func(context.Context){s.creates, s.scales, s.comesBack, s.foreign, s.refused, s.logs, s.events} {
+	for _, step := range []func(context.Context){s.creates, s.scales, s.comesBack, s.foreign, s.refused, s.logs,
+		s.events} {
 		step(ctx)
 	}
 	return nil
@@ -124,7 +126,8 @@ func (s *show) logs(ctx context.Context) {
 }
 
 func (s *show) create(ctx context.Context, name, deployment string, replicas int32) {
-	foo := &v1alpha1.Foo{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.FooSpec{DeploymentName: deployment, Replicas: &replicas}}
+	foo := &v1alpha1.Foo{ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: v1alpha1.FooSpec{DeploymentName: deployment, Replicas: &replicas}}
 	demo.Must(s.foos.Create(ctx, foo, metav1.CreateOptions{}))
 	s.Did("created Foo %s: deploymentName %q, replicas %d", name, deployment, replicas)
 }
@@ -147,11 +150,13 @@ func (s *show) follows(ctx context.Context, name string, available int32) {
 			return err
 		}
 		foo = demo.Must(s.foos.Get(ctx, name, metav1.GetOptions{}))
-		if *d.Spec.Replicas != *foo.Spec.Replicas || d.Status.ObservedGeneration != d.Generation || d.Status.AvailableReplicas != available ||
+		if *d.Spec.Replicas != *foo.Spec.Replicas || d.Status.ObservedGeneration != d.Generation ||
+			d.Status.AvailableReplicas != available ||
 			foo.Status.AvailableReplicas != available {
 			return fmt.Errorf("want %d available of Foo %s, have %+v and %+v", available, name, foo.Status, d.Status)
 		}
 		return nil
 	}))
-	s.Saw("Deployment %s: replicas %d, available %d; Foo %s: availableReplicas %d", name, *d.Spec.Replicas, available, name, available)
+	s.Saw("Deployment %s: replicas %d, available %d; Foo %s: availableReplicas %d", name, *d.Spec.Replicas, available,
+		name, available)
 }

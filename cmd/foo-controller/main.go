@@ -61,6 +61,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	defer func() { err = errors.Join(err, stop()) }()
 	return operator.Run(ctx, nil, &f, operator.Program{Name: "foo-controller", Version: version,
 		New: func(cfg *rest.Config, p operator.Parts) (operator.Controller, error) {
-			return New(cfg, Options{Namespace: p.Namespace, Workers: p.Workers, Resync: *resync, Registerer: p.Registerer, MayWrite: p.MayWrite})
+			return New(cfg, Options{Namespace: p.Namespace, Workers: p.Workers, Resync: *resync,
+				Registerer: p.Registerer, MayWrite: p.MayWrite})
 		}})
 }

@@ -14,8 +14,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// The other handler sleeps until its last error is a millisecond ago. In virtual time, which begins in the year 2000, that
-	// would take decades.
+	// The other handler sleeps until its last error is a millisecond ago. In virtual time, which begins in the year
+	// 2000, that would take decades.
 	utilruntime.ErrorHandlers = utilruntime.ErrorHandlers[:1]
 	demotest.Main(m, main)
 }

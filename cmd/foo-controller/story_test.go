@@ -28,14 +28,15 @@ func ours(cfg *rest.Config) foostory.Program {
 
 func TestStory_IsThatOfUpstreamsSampleController(t *testing.T) {
 	t.Run("in process", func(t *testing.T) {
-		err := cluster.Embedded(t.Context(), apiserver.New(apiserver.Options{}), "", func(_ context.Context, e cluster.Embedding) error {
-			got := foostory.Story(t, e.Config, "foo-story", ours(e.Config))
-			if flag.Lookup("update").Value.String() == "true" {
-				return os.WriteFile("../../tests/foostory/testdata/story.txt", []byte(got), 0o644)
-			}
-			require.Equal(t, foostory.Golden, got)
-			return nil
-		})
+		err := cluster.Embedded(t.Context(), apiserver.New(apiserver.Options{}), "",
+			func(_ context.Context, e cluster.Embedding) error {
+				got := foostory.Story(t, e.Config, "foo-story", ours(e.Config))
+				if flag.Lookup("update").Value.String() == "true" {
+					return os.WriteFile("../../tests/foostory/testdata/story.txt", []byte(got), 0o644)
+				}
+				require.Equal(t, foostory.Golden, got)
+				return nil
+			})
 		require.NoError(t, err)
 	})
 	t.Run("on a real API server", func(t *testing.T) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -33,7 +34,8 @@ func (c *Controller) Reconcile(ctx context.Context, key listwatch.Key) (controll
 func (c *Controller) sync(ctx context.Context, key listwatch.Key) error {
 	foo, err := c.foos.Lister().Namespace(key.Namespace).Get(key.Name)
 	if err != nil {
-		utilruntime.HandleErrorWithContext(ctx, err, "Foo referenced by item in work queue no longer exists", "objectReference", key)
+		utilruntime.HandleErrorWithContext(ctx, err, "Foo referenced by item in work queue no longer exists",
+			"objectReference", key)
 		return nil
 	}
 	if foo.DeletionTimestamp != nil {
@@ -41,22 +43,25 @@ func (c *Controller) sync(ctx context.Context, key listwatch.Key) error {
 	}
 	if foo.Spec.DeploymentName == "" {
 		// A retry would not help. The next change of the Foo enqueues it.
-		utilruntime.HandleErrorWithContext(ctx, nil, "Deployment name missing from object reference", "objectReference", key)
+		utilruntime.HandleErrorWithContext(ctx, nil, "Deployment name missing from object reference", "objectReference",
+			key)
 		return nil
 	}
 	deployment, err := c.deployments.Lister().Namespace(foo.Namespace).Get(foo.Spec.DeploymentName)
 	if apierrors.IsNotFound(err) {
-		deployment, err = c.kube.AppsV1().Deployments(foo.Namespace).Create(ctx, newDeployment(foo), metav1.CreateOptions{FieldManager: agentName})
+		deployment, err = c.kube.AppsV1().Deployments(foo.Namespace).Create(ctx, newDeployment(foo),
+			metav1.CreateOptions{FieldManager: agentName})
 	}
 	if err != nil {
 		return err
 	}
 	if !metav1.IsControlledBy(deployment, foo) {
-		err := fmt.Errorf(messageExists, deployment.Name)
-		c.recorder.Event(foo, corev1.EventTypeWarning, reasonExists, err.Error())
-		return err
+		message := fmt.Sprintf(messageExists, deployment.Name)
+		c.recorder.Event(foo, corev1.EventTypeWarning, reasonExists, message)
+		return errors.New(message)
 	}
-	if wanted := foo.Spec.Replicas; wanted != nil && (deployment.Spec.Replicas == nil || *deployment.Spec.Replicas != *wanted) {
+	if wanted := foo.Spec.Replicas; wanted != nil && (deployment.Spec.Replicas == nil ||
+		*deployment.Spec.Replicas != *wanted) {
 		if deployment, err = c.scale(ctx, deployment, *wanted); err != nil {
 			return err
 		}
@@ -70,11 +75,14 @@ func (c *Controller) sync(ctx context.Context, key listwatch.Key) error {
 
 // scale changes nothing else, and nothing that has changed since the cache saw it: then the API server answers with a
 // conflict, and the sync is retried.
-func (c *Controller) scale(ctx context.Context, deployment *appsv1.Deployment, replicas int32) (*appsv1.Deployment, error) {
-	klog.FromContext(ctx).V(4).Info("Update deployment resource", "currentReplicas", deployment.Spec.Replicas, "desiredReplicas", replicas)
+func (c *Controller) scale(ctx context.Context, deployment *appsv1.Deployment, replicas int32) (*appsv1.Deployment,
+	error) {
+	klog.FromContext(ctx).V(4).Info("Update deployment resource", "currentReplicas", deployment.Spec.Replicas,
+		"desiredReplicas", replicas)
 	deployment = deployment.DeepCopy() // the cache's is shared
 	deployment.Spec.Replicas = &replicas
-	return c.kube.AppsV1().Deployments(deployment.Namespace).Update(ctx, deployment, metav1.UpdateOptions{FieldManager: agentName})
+	return c.kube.AppsV1().Deployments(deployment.Namespace).Update(ctx, deployment,
+		metav1.UpdateOptions{FieldManager: agentName})
 }
 
 func (c *Controller) updateStatus(ctx context.Context, foo *v1alpha1.Foo, deployment *appsv1.Deployment) error {

@@ -44,7 +44,8 @@ type world struct {
 func in(t *testing.T, opts Options, play func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		listener := apiserver.NewPipeListener()
-		w := &world{t: t, server: apiserver.New(apiserver.Options{}), cfg: &rest.Config{Host: "http://server", Dial: listener.DialContext}}
+		w := &world{t: t, server: apiserver.New(apiserver.Options{}),
+			cfg: &rest.Config{Host: "http://server", Dial: listener.DialContext}}
 		ctx, stop := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		run := func(what func(ctx context.Context) error) {
@@ -95,7 +96,8 @@ func (w *world) note(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		if r.Method != http.MethodGet && !strings.Contains(r.URL.Path, "/events") {
 			w.mu.Lock()
-			w.writes = append(w.writes, r.Method+" "+r.URL.Path[strings.Index(r.URL.Path, "/default/")+len("/default/"):])
+			w.writes = append(w.writes, r.Method+" "+r.URL.Path[strings.Index(r.URL.Path,
+				"/default/")+len("/default/"):])
 			w.mu.Unlock()
 		}
 		return next.RoundTrip(r)

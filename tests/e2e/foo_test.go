@@ -44,7 +44,8 @@ func newFooAccount(t *testing.T) *fooAccount {
 }
 
 func (a *fooAccount) account() (user string, groups []string) {
-	return "system:serviceaccount:" + a.ns + ":foo-controller", []string{"system:serviceaccounts", "system:serviceaccounts:" + a.ns, "system:authenticated"}
+	return "system:serviceaccount:" + a.ns + ":foo-controller", []string{"system:serviceaccounts",
+		"system:serviceaccounts:" + a.ns, "system:authenticated"}
 }
 
 // grant applies deploy/foo-controller without a right, and waits until the API server has taken note.
@@ -67,10 +68,13 @@ func (a *fooAccount) grant(dropped func(resource, verb string) bool) {
 	user, groups := a.account()
 	forEachRight(a.t, objects, func(group, resource, name, verb string) {
 		resource, sub, _ := strings.Cut(resource, "/")
-		asked := authorizationv1.ResourceAttributes{Verb: verb, Group: group, Resource: resource, Subresource: sub, Namespace: a.ns, Name: name}
+		asked := authorizationv1.ResourceAttributes{Verb: verb, Group: group, Resource: resource, Subresource: sub,
+			Namespace: a.ns, Name: name}
 		eventually(a.t, func() error {
-			review, err := a.client.AuthorizationV1().SubjectAccessReviews().Create(a.t.Context(), &authorizationv1.SubjectAccessReview{
-				Spec: authorizationv1.SubjectAccessReviewSpec{User: user, Groups: groups, ResourceAttributes: &asked}}, metav1.CreateOptions{})
+			review, err := a.client.AuthorizationV1().SubjectAccessReviews().Create(a.t.Context(),
+				&authorizationv1.SubjectAccessReview{
+					Spec: authorizationv1.SubjectAccessReviewSpec{User: user, Groups: groups,
+						ResourceAttributes: &asked}}, metav1.CreateOptions{})
 			if err == nil && !review.Status.Allowed {
 				err = fmt.Errorf("may not yet %s %s", verb, resource)
 			}
@@ -137,21 +141,24 @@ func TestFoo_EachRightIsNeededAndHealsWhenItIsGranted(t *testing.T) {
 			want := int32(1)
 			sync := func() *v1alpha1.Foo { // create it, or scale it
 				want++
-				foo := &v1alpha1.Foo{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Spec: v1alpha1.FooSpec{DeploymentName: "web", Replicas: &want}}
+				foo := &v1alpha1.Foo{ObjectMeta: metav1.ObjectMeta{Name: "web"},
+					Spec: v1alpha1.FooSpec{DeploymentName: "web", Replicas: &want}}
 				foo, err := foos(a.ns).Create(t.Context(), foo, metav1.CreateOptions{})
 				if err != nil {
-					foo, err = foos(a.ns).Patch(t.Context(), "web", "application/merge-patch+json", fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, want), metav1.PatchOptions{})
+					foo, err = foos(a.ns).Patch(t.Context(), "web", "application/merge-patch+json",
+						fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, want), metav1.PatchOptions{})
 				}
 				require.NoError(t, err)
 				return foo
 			}
 			sync()
 			eventually(t, func() error {
-				if _, err := a.client.AppsV1().Deployments(a.ns).Get(t.Context(), "web", metav1.GetOptions{}); err == nil && want == 2 {
+				if _, err := a.client.AppsV1().Deployments(a.ns).Get(t.Context(), "web",
+					metav1.GetOptions{}); err == nil && want == 2 {
 					sync() // it exists, and is to be scaled
 				}
 				if resource == "foos/finalizers" {
-					return p.said("cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on")
+					return p.said("cannot set blockOwnerDeletion")
 				}
 				return p.said(fmt.Sprintf("cannot %s resource", verb), resource)
 			})

@@ -17,7 +17,8 @@ import (
 // Program starts a sample-controller with two workers.
 type Program func(t *testing.T) Running
 
-// Running is one that runs. Stop ends it as SIGTERM does, and waits; it may be called again. Log is what it has logged so far.
+// Running is one that runs. Stop ends it as SIGTERM does, and waits; it may be called again. Log is what it has logged
+// so far.
 type Running struct {
 	Stop func()
 	Log  func() string

@@ -51,7 +51,8 @@ func newStage(t *testing.T, cfg *rest.Config, namespace string) *stage {
 	foos, err := client.New(cfg)
 	require.NoError(t, err)
 	require.NoError(t, client.Define(t.Context(), cfg))
-	_, err = kube.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
+	_, err = kube.CoreV1().Namespaces().Create(t.Context(),
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -90,7 +91,8 @@ func (s *stage) eventually(check func() error) {
 }
 
 func (s *stage) tryCreate(name, deployment string, replicas int32) error {
-	foo := &v1alpha1.Foo{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.FooSpec{DeploymentName: deployment, Replicas: &replicas}}
+	foo := &v1alpha1.Foo{ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: v1alpha1.FooSpec{DeploymentName: deployment, Replicas: &replicas}}
 	_, err := s.foos.Create(s.t.Context(), foo, metav1.CreateOptions{FieldManager: storyteller})
 	return err
 }
@@ -135,7 +137,8 @@ func (s *stage) events() map[string]int32 {
 	seen := map[string]int32{}
 	for _, e := range list.Items {
 		of := e.InvolvedObject
-		seen[fmt.Sprintf("Event of %s %s %s: %s %s from %s: %s", of.APIVersion, of.Kind, of.Name, e.Type, e.Reason, e.Source.Component, e.Message)] += e.Count
+		seen[fmt.Sprintf("Event of %s %s %s: %s %s from %s: %s", of.APIVersion, of.Kind, of.Name, e.Type, e.Reason,
+			e.Source.Component, e.Message)] += e.Count
 	}
 	return seen
 }
@@ -145,7 +148,8 @@ func (s *stage) more(foo, reason string) {
 	s.t.Helper()
 	s.eventually(func() error {
 		for event, times := range s.events() {
-			if strings.Contains(event, " Foo "+foo+": ") && strings.Contains(event, " "+reason+" ") && times > s.before[event] {
+			if strings.Contains(event, " Foo "+foo+": ") && strings.Contains(event, " "+reason+" ") &&
+				times > s.before[event] {
 				return nil
 			}
 		}
@@ -173,7 +177,8 @@ func (s *stage) show() {
 		if text, known := s.shown[name]; !known {
 			s.transcript.WriteString(name + "\n" + now[name])
 		} else if text != now[name] {
-			s.transcript.WriteString(name + " has changed\n" + without(text, now[name], "- ") + without(now[name], text, "+ "))
+			s.transcript.WriteString(name + " has changed\n" + without(text, now[name], "- ") + without(now[name], text,
+				"+ "))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.shown)) {
@@ -205,21 +210,24 @@ func (s *stage) normal(object metav1.Object) string {
 	}
 	managers := object.GetManagedFields()
 	for i := range managers {
-		managers[i] = metav1.ManagedFieldsEntry{Manager: managers[i].Manager, Operation: managers[i].Operation, Subresource: managers[i].Subresource}
+		managers[i] = metav1.ManagedFieldsEntry{Manager: managers[i].Manager, Operation: managers[i].Operation,
+			Subresource: managers[i].Subresource}
 	}
 	slices.SortFunc(managers, func(a, b metav1.ManagedFieldsEntry) int {
 		return strings.Compare(a.Manager+a.Subresource, b.Manager+b.Subresource)
 	})
 	if d, ok := object.(*appsv1.Deployment); ok {
 		for i := range d.Status.Conditions {
-			d.Status.Conditions[i].LastUpdateTime, d.Status.Conditions[i].LastTransitionTime = metav1.Time{}, metav1.Time{}
+			condition := &d.Status.Conditions[i]
+			condition.LastUpdateTime, condition.LastTransitionTime = metav1.Time{}, metav1.Time{}
 		}
 	}
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	require.NoError(s.t, err)
 	text, err := yaml.Marshal(content)
 	require.NoError(s.t, err)
-	return "  " + strings.ReplaceAll(strings.TrimSuffix(empty.ReplaceAllString(string(text), ""), "\n"), "\n", "\n  ") + "\n"
+	return "  " + strings.ReplaceAll(strings.TrimSuffix(empty.ReplaceAllString(string(text), ""), "\n"), "\n",
+		"\n  ") + "\n"
 }
 
 // empty are the fields that normal has taken the value from.

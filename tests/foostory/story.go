@@ -49,7 +49,8 @@ func Story(t *testing.T, cfg *rest.Config, namespace string, program Program) st
 	uid := s.deployment("renamed").UID
 	require.NoError(t, s.kube.AppsV1().Deployments(s.ns).Delete(t.Context(), "renamed", metav1.DeleteOptions{}))
 	s.eventually(func() error {
-		if d, err := s.kube.AppsV1().Deployments(s.ns).Get(t.Context(), "renamed", metav1.GetOptions{}); err != nil || d.UID == uid {
+		if d, err := s.kube.AppsV1().Deployments(s.ns).Get(t.Context(), "renamed", metav1.GetOptions{}); err != nil ||
+			d.UID == uid {
 			return fmt.Errorf("it did not come back: %w", err)
 		}
 		return nil
@@ -103,7 +104,8 @@ func (s *stage) foreign(name string) {
 		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels},
 			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "web", Image: "httpd"}}}},
 	}}
-	_, err := s.kube.AppsV1().Deployments(s.ns).Create(s.t.Context(), deployment, metav1.CreateOptions{FieldManager: storyteller})
+	_, err := s.kube.AppsV1().Deployments(s.ns).Create(s.t.Context(), deployment,
+		metav1.CreateOptions{FieldManager: storyteller})
 	require.NoError(s.t, err)
 	s.eventually(func() error { return available(s.deployment(name), 1) })
 }
@@ -121,7 +123,8 @@ func (s *stage) follows(foo, deployment string, replicas int32) {
 		}
 		f := s.foo(foo)
 		if f.Status.AvailableReplicas != replicas || !metav1.IsControlledBy(d, f) {
-			return fmt.Errorf("Foo %s: %d available, want %d; controlled: %t", foo, f.Status.AvailableReplicas, replicas, metav1.IsControlledBy(d, f))
+			return fmt.Errorf("foo %s: %d available, want %d; controlled: %t", foo, f.Status.AvailableReplicas,
+				replicas, metav1.IsControlledBy(d, f))
 		}
 		return nil
 	})
@@ -129,8 +132,10 @@ func (s *stage) follows(foo, deployment string, replicas int32) {
 }
 
 func available(d *appsv1.Deployment, replicas int32) error {
-	if *d.Spec.Replicas != replicas || d.Status.AvailableReplicas != replicas || d.Status.ObservedGeneration != d.Generation {
-		return fmt.Errorf("deployment %s: want %d of %d available, got %+v", d.Name, *d.Spec.Replicas, replicas, d.Status)
+	if *d.Spec.Replicas != replicas || d.Status.AvailableReplicas != replicas ||
+		d.Status.ObservedGeneration != d.Generation {
+		return fmt.Errorf("deployment %s: want %d of %d available, got %+v", d.Name, *d.Spec.Replicas, replicas,
+			d.Status)
 	}
 	return nil
 }

@@ -6,8 +6,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// validateApproval: a definition in a group of Kubernetes' own must say who approved it, or that nobody did. A state that
-// was stored may stay.
+// validateApproval: a definition in a group of Kubernetes' own must say who approved it, or that nobody did. A state
+// that was stored may stay.
 func validateApproval(def, old *apiextensionsv1.CustomResourceDefinition) field.ErrorList {
 	if !apihelpers.IsProtectedCommunityGroup(def.Spec.Group) {
 		return nil

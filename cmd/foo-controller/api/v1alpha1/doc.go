@@ -1,8 +1,9 @@
 // Package v1alpha1 has the types of the group samplecontroller.k8s.io, as the sample-controller of Kubernetes has them.
 //
-//	types.go ──go generate ./cmd/foo-controller/...──▶ zz_generated.deepcopy.go
-//	                                                 ▶ the definition: for kubectl in deploy/foo-controller, and here for
-//	                                                   programs that install it themselves
+// The deepcopy functions and the definition are generated from the markers in types.go. The definition is made twice: for
+// kubectl in deploy/foo-controller, and here for programs that install it themselves.
+//
+//	go generate ./cmd/foo-controller/...
 //
 // +kubebuilder:object:generate=true
 // +groupName=samplecontroller.k8s.io
