@@ -182,10 +182,16 @@ func (c *cluster) namespace(t *testing.T, prefix string) string {
 // impersonates it, with its rights and no others.
 func (c *cluster) kubeconfigOf(t *testing.T, namespace string) string {
 	t.Helper()
+	user, groups := accountIn(namespace)
+	return c.kubeconfigAs(t, user, groups)
+}
+
+func (c *cluster) kubeconfigAs(t *testing.T, name string, groups []string) string {
+	t.Helper()
 	cfg, err := clientcmd.LoadFromFile(c.plane.Kubeconfig(controlplane.Admin))
 	require.NoError(t, err)
 	for _, user := range cfg.AuthInfos {
-		user.Impersonate, user.ImpersonateGroups = accountIn(namespace)
+		user.Impersonate, user.ImpersonateGroups = name, groups
 	}
 	path := filepath.Join(t.TempDir(), "kubeconfig")
 	require.NoError(t, clientcmd.WriteToFile(*cfg, path))

@@ -68,7 +68,8 @@ var masks = []struct {
 	{regexp.MustCompile(`\b10(\.\d+){3}\b`), "IP"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\dT[\d:.]+Z|[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} [\d :+]+`), "TIME"},
 	{regexp.MustCompile(`\b\d+m?\d*s\b`), "AGE"},
-	{regexp.MustCompile(`(resourceVersion\W+)\d+`), "${1}N"},
+	{regexp.MustCompile(`\(x\d+ over AGE\)`), "(xN over AGE)"},
+	{regexp.MustCompile(`((?:resourceVersion|Resource Version)\W+)\d+`), "${1}N"},
 	{regexp.MustCompile(`--cache-dir=\S+`), "--cache-dir=DIR"},
 	{regexp.MustCompile(` +`), " "}, // columns are as wide as what was masked
 }
@@ -81,10 +82,15 @@ func (s *terminal) note(command, output string) {
 	s.transcript = append(s.transcript, entry)
 }
 
-// runController runs it for as long as the test, and then wants it to obey SIGTERM.
+// runController runs the ingress controller.
 func runController(t *testing.T, args ...string) *bufio.Scanner {
+	return runProgram(t, "ingress-controller", args...)
+}
+
+// runProgram runs a controller for as long as the test, and then wants it to obey SIGTERM.
+func runProgram(t *testing.T, name string, args ...string) *bufio.Scanner {
 	var log bytes.Buffer
-	cmd := exec.Command(build(t), append(args, "--metrics-addr=", "--health-addr=")...)
+	cmd := exec.Command(build(t, name), append(args, "--metrics-addr=", "--health-addr=")...)
 	cmd.Stderr = &log
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
@@ -118,17 +124,17 @@ func discard(lines *bufio.Scanner) {
 	}
 }
 
-// build compiles the controller once for all tests; TestMain removes it.
-func build(t *testing.T) string {
+// build compiles the controllers once for all tests; TestMain removes them.
+func build(t *testing.T, name string) string {
 	binary.once.Do(func() {
 		var out []byte
 		if binary.dir, binary.err = os.MkdirTemp("", "glasswatch-"); binary.err == nil {
-			out, binary.err = exec.Command("go", "build", "-o", binary.dir, "glasswatch/cmd/ingress-controller").CombinedOutput()
+			out, binary.err = exec.Command("go", "build", "-o", binary.dir, "glasswatch/cmd/ingress-controller", "glasswatch/cmd/foo-controller").CombinedOutput()
 		}
 		binary.output = string(out)
 	})
 	require.NoError(t, binary.err, "%s", binary.output)
-	return filepath.Join(binary.dir, "ingress-controller")
+	return filepath.Join(binary.dir, name)
 }
 
 var binary struct {

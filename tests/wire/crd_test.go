@@ -115,6 +115,35 @@ var definitionsGroup = group("definitions", []check{
 		got := s.post(definitions, strings.Replace(d.body("", ""), "storage: true", "storage: false", 1)).want(422)
 		require.Contains(t, string(got.body), "must have exactly one version marked as storage version")
 	}},
+	{name: "in a group of Kubernetes' own it says who approved it", run: func(t T, s *server) {
+		d := s.definition()
+		d.group = d.plural + ".k8s.io"
+		const annotation = "metadata.annotations[api-approved.kubernetes.io]"
+		s.post(definitions, d.body("", "")).fails(422, metav1.StatusReasonInvalid, fmt.Sprintf(`CustomResourceDefinition.apiextensions.k8s.io "%s.%s" is invalid: %s: `+
+			`Required value: protected groups must have approval annotation "api-approved.kubernetes.io", see https://github.com/kubernetes/enhancements/pull/1111`,
+			d.plural, d.group, annotation))
+		saying := func(who string) string {
+			return strings.Replace(d.body("", ""), "}\nspec", `, annotations: {"api-approved.kubernetes.io": "`+who+`"}}`+"\nspec", 1)
+		}
+		require.Contains(t, string(s.post(definitions, saying("me")).want(422).body), annotation+`: Invalid value: \"me\": protected groups must have approval annotation`)
+		s.post(definitions, saying("unapproved, a test")).want(201)
+		s.t.Cleanup(func() { s.delete(d.self(), "") })
+		judged := func(want string) {
+			s.eventually("the annotation is judged", func() bool {
+				conditions, _ := s.get(d.self()).at("status", "conditions").([]any)
+				for _, c := range conditions {
+					if c := c.(map[string]any); c["type"] == "KubernetesAPIApprovalPolicyConformant" {
+						return fmt.Sprint(c["status"], c["reason"], c["message"]) == want
+					}
+				}
+				return false
+			})
+		}
+		judged(`FalseUnapprovedAnnotationnot approved: "unapproved, a test"`)
+		s.patch(d.self(), mergePatch, `metadata: {annotations: {"api-approved.kubernetes.io": "https://example.com/1"}}`).want(200)
+		judged("TrueApprovedAnnotationapproved in https://example.com/1")
+		s.patch(d.self(), mergePatch, `metadata: {annotations: {"api-approved.kubernetes.io": null}}`).want(422)
+	}},
 	{name: "unknown fields of objects are pruned, with a warning", run: func(t T, s *server) {
 		d := s.define("", "")
 		got := s.post(d.path(s.ns), d.object("a", "size: 1, junk: x")).want(201)

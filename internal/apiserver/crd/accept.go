@@ -14,8 +14,8 @@ func Established(def *apiextensionsv1.CustomResourceDefinition) bool {
 	return c != nil && c.Status == apiextensionsv1.ConditionTrue
 }
 
-// Accept updates a definition's status in place: its accepted names, whether it is established, and the versions in
-// which objects may be stored. others are the other definitions. Names that were granted to one of the same group are
+// Accept updates a definition's status in place: its accepted names, whether it is established and approved, and the versions
+// in which objects may be stored. others are the other definitions. Names that were granted to one of the same group are
 // taken. It reports whether the status changed.
 func Accept(def *apiextensionsv1.CustomResourceDefinition, others []*apiextensionsv1.CustomResourceDefinition) bool {
 	changed := grantNames(def, others)
@@ -30,7 +30,7 @@ func Accept(def *apiextensionsv1.CustomResourceDefinition, others []*apiextensio
 			changed = true
 		}
 	}
-	return changed
+	return judgeApproval(def) || changed
 }
 
 // grantNames accepts the wanted names that are free, and lists the others in a condition.

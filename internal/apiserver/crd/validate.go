@@ -46,7 +46,7 @@ func Validate(def, old *apiextensionsv1.CustomResourceDefinition) field.ErrorLis
 	if old != nil {
 		errs = append(errs, validateChange(def, old, path)...)
 	}
-	return errs
+	return append(errs, validateApproval(def, old)...)
 }
 
 func validateNames(names *apiextensionsv1.CustomResourceDefinitionNames, path *field.Path) field.ErrorList {

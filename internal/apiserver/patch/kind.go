@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/applyconfigurations"
 	clientscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -61,9 +62,17 @@ func New(kind Kind) *Patcher {
 // Custom says that the kind is a custom resource.
 func (p *Patcher) Custom() bool { return p.kind.New == nil }
 
+// builtins are client-go's types alone. Programs add their own to the scheme that client-go shares, of which its schema
+// knows nothing.
+var builtins = sync.OnceValue(func() *runtime.Scheme {
+	s := runtime.NewScheme()
+	utilruntime.Must(clientscheme.AddToScheme(s))
+	return s
+})
+
 // builtinConverter is client-go's schema of the built-in types, parsed once a process.
 var builtinConverter = sync.OnceValue(func() managedfields.TypeConverter {
-	return applyconfigurations.NewTypeConverter(clientscheme.Scheme)
+	return applyconfigurations.NewTypeConverter(builtins())
 })
 
 // BuiltinConverter returns the merge schema of the built-in types. The first call parses it (about 100 ms).
@@ -81,7 +90,7 @@ func (p *Patcher) newManager() (*managedfields.FieldManager, error) {
 	tc := k.Converter
 	if tc == nil {
 		tc = managedfields.NewDeducedTypeConverter()
-		if clientscheme.Scheme.Recognizes(k.GVK) {
+		if builtins().Recognizes(k.GVK) {
 			tc = BuiltinConverter()
 		}
 	}

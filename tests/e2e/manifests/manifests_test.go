@@ -167,7 +167,7 @@ func TestManifests_KustomizeGivesTheSame(t *testing.T) {
 		}
 		t.Skip("bin/kubectl is not there: make kubectl")
 	}
-	for _, way := range []string{Cluster, Namespaced, InformerAPI} {
+	for _, way := range []string{Cluster, Namespaced, InformerAPI, FooController} {
 		objects, err := Load(deploy, way)
 		require.NoError(t, err)
 		out, err := exec.Command(kubectl, "kustomize", filepath.Join(deploy, way)).Output()

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+	"k8s.io/klog/v2/textlogger"
+
+	"glasswatch/cmd/foo-controller/api/v1alpha1"
+	"glasswatch/cmd/foo-controller/client"
+	"glasswatch/internal/actors"
+	"glasswatch/internal/apiserver"
+)
+
+// world is an API server in virtual time, what plays the Deployment controller, and a Controller that is started.
+type world struct {
+	t      *testing.T
+	cfg    *rest.Config
+	server *apiserver.Server
+	kube   kubernetes.Interface
+	foos   *client.Foos
+	actor  *actors.Workloads
+	c      *Controller
+	log    errorLog
+	may    chan struct{} // Options.MayWrite, if it was set
+
+	mu     sync.Mutex // protects writes
+	writes []string   // of the controller, Events apart
+}
+
+// in lets a test play in a world, with Foos defined.
+func in(t *testing.T, opts Options, play func(t *testing.T, w *world)) {
+	synctest.Test(t, func(t *testing.T) {
+		listener := apiserver.NewPipeListener()
+		w := &world{t: t, server: apiserver.New(apiserver.Options{}),
+			cfg: &rest.Config{Host: "http://server", Dial: listener.DialContext}}
+		ctx, stop := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		run := func(what func(ctx context.Context) error) {
+			running.Go(func() {
+				if err := what(ctx); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		serving, stopServing := context.WithCancel(t.Context())
+		served := make(chan error, 1)
+		go func() { served <- w.server.Serve(serving, listener) }()
+		defer func() {
+			stop()
+			running.Wait()
+			stopServing()
+			require.NoError(t, <-served)
+		}()
+		var err error
+		w.kube, err = kubernetes.NewForConfig(w.cfg)
+		require.NoError(t, err)
+		foos, err := client.New(w.cfg)
+		require.NoError(t, err)
+		w.foos, w.actor = foos("default"), actors.New(w.kube, "")
+		require.NoError(t, client.Define(ctx, w.cfg))
+		run(w.actor.Run)
+		watched := rest.CopyConfig(w.cfg)
+		watched.Wrap(w.note)
+		if opts.MayWrite != nil {
+			w.may = make(chan struct{}) // of the bubble
+			opts.MayWrite = w.may
+		}
+		w.c, err = New(watched, opts)
+		require.NoError(t, err)
+		run(func(ctx context.Context) error {
+			return w.c.Run(klog.NewContext(ctx, textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&w.log)))))
+		})
+		play(t, w)
+	})
+}
+
+type roundTripper func(r *http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func (w *world) note(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		if r.Method != http.MethodGet && !strings.Contains(r.URL.Path, "/events") {
+			w.mu.Lock()
+			w.writes = append(w.writes, r.Method+" "+r.URL.Path[strings.Index(r.URL.Path,
+				"/default/")+len("/default/"):])
+			w.mu.Unlock()
+		}
+		return next.RoundTrip(r)
+	})
+}
+
+// wrote returns the writes since the last call, once nothing moves for a second. Those that a conflict made it repeat
+// count once: which cache is behind when is chance.
+func (w *world) wrote() []string {
+	time.Sleep(time.Second) // of virtual time
+	synctest.Wait()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	writes := slices.Compact(w.writes)
+	w.writes = nil
+	return writes
+}
+
+func (w *world) create(name, deployment string, replicas int32) {
+	w.t.Helper()
+	_, err := w.foos.Create(w.t.Context(), &v1alpha1.Foo{ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: v1alpha1.FooSpec{DeploymentName: deployment, Replicas: &replicas}}, metav1.CreateOptions{})
+	require.NoError(w.t, err)
+}
+
+func (w *world) edit(name string, edit func(foo *v1alpha1.Foo)) {
+	w.t.Helper()
+	foo := w.foo(name)
+	edit(foo)
+	_, err := w.foos.Update(w.t.Context(), foo, metav1.UpdateOptions{})
+	require.NoError(w.t, err)
+}
+
+func (w *world) foo(name string) *v1alpha1.Foo {
+	w.t.Helper()
+	foo, err := w.foos.Get(w.t.Context(), name, metav1.GetOptions{})
+	require.NoError(w.t, err)
+	return foo
+}
+
+func (w *world) deployment(name string) *appsv1.Deployment {
+	w.t.Helper()
+	d, err := w.kube.AppsV1().Deployments("default").Get(w.t.Context(), name, metav1.GetOptions{})
+	require.NoError(w.t, err)
+	return d
+}
+
+func (w *world) events() []corev1.Event {
+	w.t.Helper()
+	list, err := w.kube.CoreV1().Events("default").List(w.t.Context(), metav1.ListOptions{})
+	require.NoError(w.t, err)
+	return list.Items
+}
