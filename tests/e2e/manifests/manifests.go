@@ -21,8 +21,10 @@ import (
 const (
 	Cluster    = "cluster"
 	Namespaced = "namespaced"
-	// InformerAPI installs cmd/informer-api; the others install the ingress controller.
+	// InformerAPI installs cmd/informer-api; the ways above install the ingress controller.
 	InformerAPI = "informer-api"
+	// CloudManager installs cmd/cloudmanager.
+	CloudManager = "cloudmanager"
 )
 
 // Namespace is the one that the files name.
