@@ -111,8 +111,8 @@ var statefulSets = group("statefulset", []check{
 		body = strings.Replace(database, "selector: {matchLabels: {app: db}}, ", "", 1)
 		s.post(s.path("statefulsets"), body).fails(422, metav1.StatusReasonInvalid,
 			`StatefulSet.apps "db" is invalid: [`+
-			"spec.selector: Required value, spec.template.metadata.labels: Invalid value: {\"app\":\"db\"}: "+
-			"`selector` does not match template `labels`]")
+				"spec.selector: Required value, spec.template.metadata.labels: Invalid value: {\"app\":\"db\"}: "+
+				"`selector` does not match template `labels`]")
 		body = strings.Replace(database, "{matchLabels: {app: db}}", "{}", 1)
 		s.post(s.path("statefulsets"), body).fails(422, metav1.StatusReasonInvalid,
 			`StatefulSet.apps "db" is invalid: spec.selector: Invalid value: {}: `+
