@@ -270,7 +270,7 @@ func (w *world) remove(kind, name string) {
 	require.NoError(w.t, err)
 }
 
-// hears waits until the Events about a CloudManager are exactly these. A Normal one is its message, a Warning its reason.
+// hears waits until the Events about a CloudManager are exactly these: the messages of Normal ones, else the reasons.
 func (w *world) hears(name string, want ...string) {
 	w.t.Helper()
 	slices.Sort(want)
