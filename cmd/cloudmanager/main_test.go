@@ -16,11 +16,12 @@ func TestMain(m *testing.M) { demotest.Main(m, main) }
 func TestDemo(t *testing.T) { demotest.CheckOutput(t, story) }
 
 func TestSuite(t *testing.T) {
-	cloudmanager.Suite(t, cloudmanager.Implementation{Start: func(ctx context.Context, cfg *rest.Config, namespace string) error {
+	start := func(ctx context.Context, cfg *rest.Config, namespace string) error {
 		r, err := newReconciler(cfg, operator.Parts{Namespace: namespace, Workers: 2})
-		if err != nil {
-			return err
+		if err == nil {
+			err = r.Run(ctx)
 		}
-		return r.Run(ctx)
-	}})
+		return err
+	}
+	cloudmanager.Suite(t, cloudmanager.Implementation{Start: start})
 }

@@ -20,9 +20,6 @@ import (
 	"glasswatch/listwatch"
 )
 
-// passTimeout bounds a pass, for an API server that never answers would block a worker for ever.
-const passTimeout = 30 * time.Second
-
 // reconcile does what is due for one CloudManager, as far as the gates are open. It never waits for a gate: the event
 // that opens it brings the key again.
 func (r *reconciler) reconcile(ctx context.Context, key listwatch.Key) (none controller.Result, err error) {
@@ -30,7 +27,8 @@ func (r *reconciler) reconcile(ctx context.Context, key listwatch.Key) (none con
 	if !found || cm.DeletionTimestamp != nil {
 		return none, nil // the garbage collector removes the children
 	}
-	ctx, cancel := context.WithTimeout(ctx, passTimeout)
+	// An API server that never answers would block a worker for ever.
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	finding, err := r.pass(ctx, cm)
 	if err == nil {
@@ -110,8 +108,8 @@ func (r *reconciler) isGone(ctx context.Context, cm *v1.CloudManager) (bool, err
 
 // wrote emits the Event of a write. A write that the server calls invalid would be refused again, so it is a problem.
 // Other errors are retried.
-func (r *reconciler) wrote(ctx context.Context, cm *v1.CloudManager, c desired.Child, reason string, obj operator.Object,
-	err error) (operator.Object, *desired.Problem, error) {
+func (r *reconciler) wrote(ctx context.Context, cm *v1.CloudManager, c desired.Child, reason string,
+	obj operator.Object, err error) (operator.Object, *desired.Problem, error) {
 	name := c.Object.GetName()
 	if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
 		return nil, new(desired.Rejected(c.Kind, name, err)), nil

@@ -31,8 +31,7 @@ type reconciler struct {
 	children map[string]operator.Children // by desired.Child.Kind
 }
 
-// byChild is the index of CloudManagers by the children that they name.
-const byChild = "child"
+const byChild = "child" // the index of CloudManagers by the children that they name
 
 // newReconciler does not talk to the cluster.
 func newReconciler(cfg *rest.Config, p operator.Parts) (*reconciler, error) {
@@ -77,7 +76,7 @@ func newReconciler(cfg *rest.Config, p operator.Parts) (*reconciler, error) {
 // addKind has two CloudManagers enqueued for each change of a child: the one that controls it, and each that names it.
 func addKind[T operator.Object](r *reconciler, kind string, gvr schema.GroupVersionResource,
 	transform func(T) (T, error), client func(string) operator.Writer[T]) (err error) {
-	r.children[kind], err = operator.NewChildren(r.Layers, gvr, v1.Kind.GroupKind(), transform, func(child listwatch.Key) {
+	changed := func(child listwatch.Key) {
 		naming, err := r.managers.Store().ByIndex(byChild, child.Namespace+"/"+desired.NameOf(kind, child.Name))
 		if err != nil {
 			panic(err) // the index is there from the start
@@ -85,7 +84,8 @@ func addKind[T operator.Object](r *reconciler, kind string, gvr schema.GroupVers
 		for _, cm := range naming {
 			r.Loop.Enqueue(listwatch.KeyOf(cm))
 		}
-	}, client)
+	}
+	r.children[kind], err = operator.NewChildren(r.Layers, gvr, v1.Kind.GroupKind(), transform, changed, client)
 	return err
 }
 

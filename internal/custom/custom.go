@@ -1,5 +1,5 @@
-// Package custom is what a program needs for a resource of its own, and what client-gen would otherwise generate: a typed
-// client, by client-go's generic one, and the creation of the definition.
+// Package custom is what a program needs for a resource of its own: a typed client, by client-go's generic one instead
+// of one that client-gen generates, and the creation of the definition.
 package custom
 
 import (
@@ -33,8 +33,8 @@ type List[L any] interface {
 	runtime.Object
 }
 
-// NewClient returns a function that makes the client of a namespace, or of all for "". scheme knows both types. cfg is not
-// changed.
+// NewClient returns a function that makes the client of a namespace, or of all for "". scheme knows both types. cfg is
+// not changed.
 func NewClient[O, L any, PO Object[O], PL List[L]](
 	cfg *rest.Config, scheme *runtime.Scheme, gvr schema.GroupVersionResource,
 ) (func(namespace string) *gentype.ClientWithList[PO, PL], error) {
@@ -46,7 +46,8 @@ func NewClient[O, L any, PO Object[O], PL List[L]](
 		return nil, err
 	}
 	return func(namespace string) *gentype.ClientWithList[PO, PL] {
-		return gentype.NewClientWithList(gvr.Resource, rest.Interface(connection), runtime.NewParameterCodec(scheme), namespace,
+		codec := runtime.NewParameterCodec(scheme)
+		return gentype.NewClientWithList(gvr.Resource, rest.Interface(connection), codec, namespace,
 			func() PO { return new(O) }, func() PL { return new(L) })
 	}, nil
 }

@@ -151,6 +151,18 @@ var ends = []play{
 		require.Nil(w.t, w.find("secret", "cloudauth"))
 		require.Nil(w.t, w.find("statefulset", "cm-db"))
 	}},
+	{"a child that is being deleted is waited for", func(w *world) {
+		w.start()
+		w.create("cloud", "")
+		w.runs("cloud")
+		edit(w, "deployment", "ake-front", func(d *appsv1.Deployment) { d.Finalizers = []string{"example.com/wait"} })
+		w.remove("deployment", "ake-front")
+		w.says("cloud", v1.ConditionReady, desired.ReasonPending)
+		w.quiet()
+		require.Empty(w.t, w.warnings("cloud"))
+		edit(w, "deployment", "ake-front", func(d *appsv1.Deployment) { d.Finalizers = nil })
+		w.runs("cloud")
+	}},
 	{"nothing is made for one that is being deleted", func(w *world) {
 		w.start()
 		w.create("cloud", "", func(cm *v1.CloudManager) { cm.Finalizers = []string{"example.com/wait"} })

@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/gentype"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -109,10 +110,13 @@ func (w *world) get(name string) *v1.CloudManager {
 	return cm
 }
 
+// patient is for edits beside an operator and actors that write to the same object.
+var patient = wait.Backoff{Steps: 20, Duration: 3 * time.Millisecond, Factor: 1.3, Jitter: 0.5}
+
 // change edits the spec, as a user does.
 func (w *world) change(name string, mutate func(*v1.CloudManager)) {
 	w.t.Helper()
-	require.NoError(w.t, retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+	require.NoError(w.t, retry.RetryOnConflict(patient, func() error {
 		cm := w.get(name)
 		mutate(cm)
 		_, err := w.managers.Update(context.Background(), cm, metav1.UpdateOptions{})
@@ -219,7 +223,7 @@ func (w *world) isGone(kind, name string) {
 // edit changes a child by hand.
 func edit[T desired.Object](w *world, kind, name string, mutate func(T)) {
 	w.t.Helper()
-	require.NoError(w.t, retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+	require.NoError(w.t, retry.RetryOnConflict(patient, func() error {
 		obj := w.find(kind, name).(T)
 		mutate(obj)
 		return w.update(obj)
@@ -270,7 +274,7 @@ func (w *world) remove(kind, name string) {
 	require.NoError(w.t, err)
 }
 
-// hears waits until the Events about a CloudManager are exactly these. A Normal one is its message, a Warning its reason.
+// hears waits until the Events about a CloudManager are exactly these: the messages of Normal ones, else the reasons.
 func (w *world) hears(name string, want ...string) {
 	w.t.Helper()
 	slices.Sort(want)

@@ -35,8 +35,8 @@ func Example(name string) *v1.CloudManager {
 	cm := &v1.CloudManager{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	cm.Spec.Front.Deployment = v1.Workload{Name: "ake-front", Image: "nginx:1.20"}
 	cm.Spec.Identity.Deployment = v1.Workload{Name: "cm-identity", Image: "busybox:1.32.1"}
-	storage := v1.Storage{Size: resource.MustParse("1Gi")}
-	cm.Spec.DB.StatefulSet = v1.StatefulWorkload{Name: "cm-db", Image: "mariadb:10.6", Storage: storage}
+	cm.Spec.DB.StatefulSet = v1.StatefulWorkload{Name: "cm-db", Image: "mariadb:10.6"}
+	cm.Spec.DB.StatefulSet.Storage.Size = resource.MustParse("1Gi")
 	return cm
 }
 

@@ -65,7 +65,8 @@ func gate(kind string, obj Object, replicas *int32, ready int32, observed int64)
 	case wanted > 0 && observed < obj.GetGeneration():
 		return false, fmt.Sprintf("%s %q: its controller has not seen the last change", kind, obj.GetName())
 	case wanted > 0 && ready < needed:
-		return false, fmt.Sprintf("%s %q: %d of %d replicas ready, %d needed", kind, obj.GetName(), ready, wanted, needed)
+		name := obj.GetName()
+		return false, fmt.Sprintf("%s %q: %d of %d replicas ready, %d needed", kind, name, ready, wanted, needed)
 	}
 	return true, ""
 }
@@ -96,7 +97,7 @@ func Validate(cm *v1.CloudManager) error {
 		errs = append(errs, errors.New("metadata.name: want at most 63 characters, for it is a label's value"))
 	}
 	if cm.Spec.Front.Deployment.Name == cm.Spec.Identity.Deployment.Name {
-		errs = append(errs, errors.New("spec.identity.deployment.name: want another name than spec.front.deployment.name"))
+		errs = append(errs, errors.New("spec.identity.deployment.name: want another name than that of the front"))
 	}
 	if cm.Spec.DB.RootPass != "" && cm.Spec.DB.RootPasswordSecretRef != nil {
 		errs = append(errs, errors.New("spec.db: want at most one of rootPass and rootPasswordSecretRef"))

@@ -13,28 +13,24 @@ import (
 
 // Reasons of Events and of conditions.
 const (
-	ReasonCreated = "Created" // of Events about a write that changed something
-	ReasonUpdated = "Updated"
-	ReasonDeleted = "Deleted"
-
+	ReasonCreated      = "Created" // of Events about a write that changed something
+	ReasonUpdated      = "Updated"
+	ReasonDeleted      = "Deleted"
 	ReasonExists       = "ErrResourceExists" // of the condition Reconciled, and of Warning Events
 	ReasonInvalid      = "InvalidSpec"
 	ReasonUnchangeable = "FieldUnchangeable"
 	ReasonRejected     = "Rejected"
 	ReasonReconciled   = "AsAsked"
-
-	ReasonReady    = "AllReady" // of the condition Ready
-	ReasonNotReady = "NotReady" // the stage's name comes before it, as in FrontNotReady
-	ReasonPending  = "WaitsForDeletion"
+	ReasonReady        = "AllReady" // of the condition Ready
+	ReasonNotReady     = "NotReady" // the stage's name comes before it, as in FrontNotReady
+	ReasonPending      = "WaitsForDeletion"
 )
 
 // Message is that of a Normal Event, such as: Created deployment "ake-front". Its first word is the reason.
 func Message(reason, kind, name string) string { return fmt.Sprintf("%s %s %q", reason, kind, name) }
 
-// Problem is what keeps something from being done.
+// Problem is what keeps something from being done. Deleting and NotReady pass by themselves; the others do not.
 type Problem struct{ Reason, Message string }
-
-// The problems. Deleting and NotReady pass by themselves; the others are for a person.
 
 // Exists: the name of a child is taken.
 func Exists(kind, name string) Problem {
@@ -47,8 +43,8 @@ func Invalid(err error) Problem { return Problem{ReasonInvalid, err.Error()} }
 
 // CannotChange: Unchangeable named these fields.
 func CannotChange(name string, fields []string) Problem {
-	what := strings.Join(fields, ", ")
-	return Problem{ReasonUnchangeable, fmt.Sprintf("statefulset %q cannot change %s; a new name makes a new database", name, what)}
+	const what = "statefulset %q cannot change %s; a new name makes a new database"
+	return Problem{ReasonUnchangeable, fmt.Sprintf(what, name, strings.Join(fields, ", "))}
 }
 
 // Rejected: the API server refuses a write as invalid.
@@ -84,7 +80,7 @@ func Status(cm *v1.CloudManager, f Finding) v1.CloudManagerStatus {
 	status := *cm.Status.DeepCopy()
 	status.ObservedGeneration = cm.Generation
 	status.Phase = v1.PhaseRunning
-	ready := metav1.Condition{Type: v1.ConditionReady, Status: metav1.ConditionTrue, Reason: ReasonReady, Message: "all is ready"}
+	ready := metav1.Condition{Type: v1.ConditionReady, Status: metav1.ConditionTrue, Reason: ReasonReady}
 	if f.Closed != nil {
 		status.Phase = v1.PhaseCreating
 		if slices.Contains(f.Problems, *f.Closed) {
@@ -98,7 +94,8 @@ func Status(cm *v1.CloudManager, f Finding) v1.CloudManagerStatus {
 		for _, p := range f.Problems {
 			messages = append(messages, p.Message)
 		}
-		done.Status, done.Reason, done.Message = metav1.ConditionFalse, f.Problems[0].Reason, strings.Join(messages, "; ")
+		done.Status, done.Reason = metav1.ConditionFalse, f.Problems[0].Reason
+		done.Message = strings.Join(messages, "; ")
 	}
 	for _, c := range []metav1.Condition{ready, done} {
 		c.ObservedGeneration = cm.Generation
@@ -112,8 +109,9 @@ func Status(cm *v1.CloudManager, f Finding) v1.CloudManagerStatus {
 func Warning(before, after v1.CloudManagerStatus) (p Problem, ok bool) {
 	was := meta.FindStatusCondition(before.Conditions, v1.ConditionReconciled)
 	is := meta.FindStatusCondition(after.Conditions, v1.ConditionReconciled)
-	if is == nil || is.Status != metav1.ConditionFalse || was != nil && was.Reason == is.Reason && was.Message == is.Message {
+	if is == nil || is.Status != metav1.ConditionFalse {
 		return Problem{}, false
 	}
-	return Problem{is.Reason, is.Message}, true
+	p = Problem{is.Reason, is.Message}
+	return p, was == nil || p != Problem{was.Reason, was.Message}
 }

@@ -23,8 +23,8 @@ type Object interface {
 	runtime.Object
 }
 
-// Children are the objects of one kind that a controller makes for its owners. They are read from the cache and must not be
-// modified. A write returns once the cache has it. Until then the cache would have the next reconcile do the same again.
+// Children are the objects of one kind that a controller makes for its owners. They come from the cache and must not be
+// modified. A write returns once the cache has it: until then the next reconcile would do the same again.
 type Children interface {
 	Get(key listwatch.Key) (obj Object, found bool)
 	ControlledBy(uid types.UID) []Object
@@ -52,10 +52,10 @@ type children[T Object] struct {
 // byController is the index of children by the UID of their controller.
 const byController = "controller"
 
-// NewChildren adds an informer. For each change of a child its controller of the owner's kind is enqueued, and changed is
-// told the child's key: a name that is taken by somebody else's object may be waited for. transform may be nil.
+// NewChildren adds an informer. For each change of a child its controller of the owner's kind is enqueued, and changed
+// is told the child's key: a name that is taken by somebody else's object may be waited for. transform may be nil.
 func NewChildren[T Object](l *Layers, gvr schema.GroupVersionResource, owner schema.GroupKind,
-	transform func(T) (T, error), changed func(listwatch.Key), client func(namespace string) Writer[T]) (Children, error) {
+	transform func(T) (T, error), changed func(listwatch.Key), client func(ns string) Writer[T]) (Children, error) {
 	informer, err := NewInformer(l, gvr, nil, sharedinformer.Options[T]{
 		Indexers: indexer.Indexers[T]{byController: controllerOf[T]}, Transform: transform,
 	})
@@ -99,8 +99,8 @@ func (c *children[T]) Create(ctx context.Context, obj Object) (Object, error) {
 	return c.seen(ctx, made, err)
 }
 
-// Correct sends what differs and nothing else, so that fields which this program does not know survive. With the uid and
-// the resourceVersion the server refuses if the child has changed since, or is another one of that name.
+// Correct sends what differs and nothing else, so that fields which this program does not know survive. With the uid
+// and the resourceVersion the server refuses if the child has changed since, or is another one of that name.
 func (c *children[T]) Correct(ctx context.Context, have, want Object) (Object, error) {
 	base := have.DeepCopyObject().(Object)
 	base.SetUID("") // so that the difference contains both

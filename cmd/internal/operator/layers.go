@@ -22,7 +22,7 @@ import (
 	informermetrics "glasswatch/sharedinformer/metrics"
 )
 
-// Layers are what a controller of objects is made of: informers, one loop, and a recorder of Events. It is a [Controller].
+// Layers are what a controller of objects is made of: informers, a loop, a recorder of Events. It is a [Controller].
 //
 //	Informer[T] ──Handle──▶ Loop ──▶ reconcile ──▶ Recorder
 type Layers struct {
@@ -46,8 +46,8 @@ type informer interface {
 	Stats() sharedinformer.Stats
 }
 
-// NewLayers returns layers without informers. scheme knows the kinds of the objects that Events are about. NewLayers does not
-// talk to the cluster.
+// NewLayers returns layers without informers. scheme knows the kinds of the objects that Events are about. NewLayers
+// does not talk to the cluster.
 func NewLayers(
 	cfg *rest.Config, p Parts, name string, scheme *runtime.Scheme, reconcile controller.Func[listwatch.Key],
 ) (*Layers, error) {
@@ -72,7 +72,8 @@ func NewLayers(
 }
 
 // NewInformer adds an informer of the namespace that the program looks at. Failing lists and watches are repeated every
-// ten seconds at least, so that the controller recovers soon after a right was granted. scheme knows T; nil is client-go's. opts.Name and Resource are gvr's.
+// ten seconds at least, so that the controller recovers soon after a right was granted. scheme knows T; nil is
+// client-go's. opts.Name and opts.Resource are gvr's.
 func NewInformer[T listwatch.Object](
 	l *Layers, gvr schema.GroupVersionResource, scheme *runtime.Scheme, opts sharedinformer.Options[T],
 ) (*sharedinformer.Informer[T], error) {

@@ -3,10 +3,8 @@
 // What a schema can say is in the schema. Rules across fields are not: they would need CEL, which the API server in
 // memory does not have. So Validate of cmd/cloudmanager/desired checks them, and the status reports them.
 //
-// The deepcopy functions and the definition are generated from the markers in types.go. The definition is made twice: for
-// kubectl in deploy/cloudmanager, and here for programs that install it themselves.
-//
-//	go generate ./cmd/cloudmanager/...
+// deepcopy and definition are made from the markers in types.go by go generate ./cmd/cloudmanager/... The definition is
+// made twice: in deploy/cloudmanager for kubectl, and here for programs that install it themselves.
 //
 // +kubebuilder:object:generate=true
 // +groupName=cloudmanagercontroller.huayun.com

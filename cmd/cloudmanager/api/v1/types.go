@@ -7,7 +7,6 @@ import (
 )
 
 // CloudManager asks for a cloud manager: a front, an identity service and a database, started in this order.
-//
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
@@ -23,7 +22,6 @@ type CloudManager struct {
 }
 
 // CloudManagerList is a list of CloudManagers.
-//
 // +kubebuilder:object:root=true
 type CloudManagerList struct {
 	metav1.TypeMeta `json:",inline"`
@@ -64,7 +62,7 @@ type Database struct {
 	// +kubebuilder:validation:MinLength=1
 	// +optional
 	RootPass string `json:"rootPass,omitempty"`
-	// rootPasswordSecretRef points to a Secret of somebody else's with the password. It is neither read nor changed here.
+	// rootPasswordSecretRef points to a Secret of yours with the password. It is neither read nor changed here.
 	// +optional
 	RootPasswordSecretRef *SecretKeyRef `json:"rootPasswordSecretRef,omitempty"`
 }
@@ -108,7 +106,6 @@ type SecretKeyRef struct {
 }
 
 // Phase sums the conditions up for a person. Programs read the conditions.
-//
 // +kubebuilder:validation:Enum=Creating;Running;Blocked
 type Phase string
 
