@@ -51,7 +51,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 // reconcileStages stops at the first gate that is closed.
 func (r *Reconciler) reconcileStages(ctx context.Context, cm *v1.CloudManager) (f desired.Finding, err error) {
 	if err := desired.Validate(cm); err != nil {
-		return f.Blocked(desired.Invalid(err)), nil
+		return f.Stop(desired.Invalid(err)), nil
 	}
 	for _, stage := range desired.Stages(cm) {
 		for _, child := range stage.Children {
@@ -59,11 +59,8 @@ func (r *Reconciler) reconcileStages(ctx context.Context, cm *v1.CloudManager) (
 			switch {
 			case err != nil:
 				return f, err
-			case problem != nil && problem.Reason == desired.ReasonPending:
-				f.Closed = problem
-				return f, nil
 			case problem != nil:
-				return f.Blocked(*problem), nil
+				return f.Stop(*problem), nil
 			}
 			if set, ok := child.Object.(*appsv1.StatefulSet); ok {
 				if fields := desired.Unchangeable(cm, set); len(fields) > 0 {
@@ -73,8 +70,7 @@ func (r *Reconciler) reconcileStages(ctx context.Context, cm *v1.CloudManager) (
 		}
 		for _, child := range stage.Children {
 			if open, why := desired.Open(child.Object); !open {
-				f.Closed = new(desired.NotReady(stage.Name, why))
-				return f, nil
+				return f.Stop(desired.NotReady(stage.Name, why)), nil
 			}
 		}
 	}
