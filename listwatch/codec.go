@@ -6,13 +6,16 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/klog/v2"
 
+	"glasswatch/listwatch/shard"
 	"glasswatch/listwatch/wire"
 )
 
@@ -23,7 +26,10 @@ const (
 
 const partialMetadata = "PartialObjectMetadata"
 
-var errNoName = errors.New("the object has no name")
+var (
+	errNoName  = errors.New("the object has no name")
+	errForeign = errors.New("the object is not in the shard") // nobody but the codec's caller sees it
+)
 
 // codec decodes the objects of one resource into one Go type. Nothing writes to it once the client is made.
 type codec[T Object] struct {
@@ -34,6 +40,9 @@ type codec[T Object] struct {
 	metadata                bool         // the server is asked for the metadata alone
 	acceptList, acceptWatch string
 	decoder                 wire.Decoder
+	shard                   shard.Selector
+	onForeign               func() // may be nil
+	logForeign              sync.Once
 }
 
 // newTypedCodec looks the kind of typ up in the scheme. typ is a pointer to a struct, and must itself be a T.
@@ -101,8 +110,16 @@ func newMetadataCodec(gv schema.GroupVersion, protobuf bool) *codec[*metav1.Part
 }
 
 // decode returns an object that has a name and is of the codec's kind. Nothing in it points into the wire's bytes.
-// listKind is the kind of the list that the object is an item of, empty for an event.
+// listKind is the kind of the list that the object is an item of, empty for an event. An object outside of the shard is
+// errForeign, without being decoded unless its metadata is in doubt.
 func (c *codec[T]) decode(from wire.Object, listKind string) (none T, err error) {
+	inShard := c.shard.Everything()
+	if !inShard {
+		var meta metav1.ObjectMeta
+		if meta, inShard = from.Metadata(); inShard && !c.shard.Matches(&meta) {
+			return none, c.foreign()
+		}
+	}
 	obj := reflect.New(c.elem).Interface().(T)
 	asMap, isMap := any(obj).(*unstructured.Unstructured)
 	if isMap {
@@ -134,10 +151,25 @@ func (c *codec[T]) decode(from wire.Object, listKind string) (none T, err error)
 	if obj.GetName() == "" {
 		return none, errNoName
 	}
+	if !inShard && !c.shard.Matches(obj) {
+		return none, c.foreign()
+	}
 	if isMap {
 		c.fillTypeMeta(asMap, listKind)
 	}
 	return obj, nil
+}
+
+// foreign reports an object outside of the shard.
+func (c *codec[T]) foreign() error {
+	c.logForeign.Do(func() {
+		klog.InfoS("The server sends objects of other shards, and they are dropped here: "+
+			"it needs the feature gate ShardedListAndWatch", "wanted", c.wants, "shard", c.shard)
+	})
+	if c.onForeign != nil {
+		c.onForeign()
+	}
+	return errForeign
 }
 
 // checkList refuses a list whose items cannot be objects of this codec.
