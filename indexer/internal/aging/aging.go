@@ -1,4 +1,4 @@
-// Package aging has a map whose entries grow old. It is what ttlstore and mutationcache have in common.
+// Package aging has a map whose entries grow old. It is what a mutationcache is made of.
 package aging
 
 import (
