@@ -219,7 +219,8 @@ func newClient[T Object](
 	if opts.WarningHandler == nil {
 		opts.WarningHandler = rest.WarningLogger{}
 	}
-	codec.decoder, codec.shard, codec.onForeign = opts.Decoder, opts.Shard, opts.OnForeign
+	codec.decoder = opts.Decoder
+	codec.shard = shard.Filter{Selector: opts.Shard, OnForeign: opts.OnForeign}
 	return &Client[T]{
 		rest:      client,
 		resource:  schema.GroupResource{Group: client.APIVersion().Group, Resource: resource},

@@ -6,14 +6,12 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
-	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/klog/v2"
 
 	"glasswatch/listwatch/shard"
 	"glasswatch/listwatch/wire"
@@ -40,9 +38,7 @@ type codec[T Object] struct {
 	metadata                bool         // the server is asked for the metadata alone
 	acceptList, acceptWatch string
 	decoder                 wire.Decoder
-	shard                   shard.Selector
-	onForeign               func() // may be nil
-	logForeign              sync.Once
+	shard                   shard.Filter
 }
 
 // newTypedCodec looks the kind of typ up in the scheme. typ is a pointer to a struct, and must itself be a T.
@@ -116,8 +112,8 @@ func (c *codec[T]) decode(from wire.Object, listKind string) (none T, err error)
 	inShard := c.shard.Everything()
 	if !inShard {
 		var meta metav1.ObjectMeta
-		if meta, inShard = from.Metadata(); inShard && !c.shard.Matches(&meta) {
-			return none, c.foreign()
+		if meta, inShard = from.Metadata(); inShard && c.shard.Drops(&meta) {
+			return none, errForeign
 		}
 	}
 	obj := reflect.New(c.elem).Interface().(T)
@@ -151,25 +147,13 @@ func (c *codec[T]) decode(from wire.Object, listKind string) (none T, err error)
 	if obj.GetName() == "" {
 		return none, errNoName
 	}
-	if !inShard && !c.shard.Matches(obj) {
-		return none, c.foreign()
+	if !inShard && c.shard.Drops(obj) {
+		return none, errForeign
 	}
 	if isMap {
 		c.fillTypeMeta(asMap, listKind)
 	}
 	return obj, nil
-}
-
-// foreign reports an object outside of the shard.
-func (c *codec[T]) foreign() error {
-	c.logForeign.Do(func() {
-		klog.InfoS("The server sends objects of other shards, and they are dropped here: "+
-			"it needs the feature gate ShardedListAndWatch", "wanted", c.wants, "shard", c.shard)
-	})
-	if c.onForeign != nil {
-		c.onForeign()
-	}
-	return errForeign
 }
 
 // checkList refuses a list whose items cannot be objects of this codec.

@@ -30,7 +30,7 @@ func TestParse_TakesTheServersSyntax(t *testing.T) {
 		upper + "||" + lower:   all,
 		lower + " || " + upper: all,
 		" shardRange (object.metadata.uid\t,'0x0000000000000000','0x8000000000000000' ) ": lower,
-		strings.ReplaceAll(lower, "uid", "namespace"):                                    strings.ReplaceAll(lower, "uid", "namespace"),
+		strings.ReplaceAll(lower, "uid", "namespace"):                                     strings.ReplaceAll(lower, "uid", "namespace"),
 	} {
 		parsed, err := shard.Parse(text)
 		require.NoError(t, err, text)
