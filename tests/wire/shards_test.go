@@ -138,7 +138,8 @@ var shards = group("shards", []check{
 		other := s.watch(sharded(from, halves("object.metadata.uid")[1-half]))
 		s.patch(s.path("configmaps", "before"), mergePatch, "data: {k: w}").want(200)
 		s.delete(s.path("configmaps", "before"), "").want(200)
-		events := [2][]string{half: {"MODIFIED before", "DELETED before"}}
+		var events [2][]string
+		events[half] = []string{"MODIFIED before", "DELETED before"}
 		all := slices.Clone(events[half])
 		for i := 0; len(events[1-half]) == 0; i++ { // until there is one of the other half
 			name := fmt.Sprintf("c%03d", i)
