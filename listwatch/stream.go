@@ -89,7 +89,10 @@ func (s *httpSource[T]) next(_ context.Context, wait bool) (ev Event[T], err err
 			ev.ResourceVersion = ev.Object.GetResourceVersion()
 		}
 	}
-	if err != nil {
+	switch {
+	case err == errForeign:
+		return Event[T]{}, err
+	case err != nil:
 		return Event[T]{}, unreadable(ev.Type, object, err)
 	}
 	return ev, nil
