@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
+	"glasswatch/listwatch/shard"
 	"glasswatch/listwatch/wire"
 )
 
@@ -26,6 +27,11 @@ type Options struct {
 	// LabelSelector and FieldSelector narrow every list and watch. A selector in the ListOptions of a call narrows
 	// further: an object must match both.
 	LabelSelector, FieldSelector string
+	// Shard narrows every list and watch to a shard. A call cannot have another one. Objects outside of it are dropped
+	// here if the server sends them: it may not know shards. One line in the log says so.
+	Shard shard.Selector
+	// OnForeign, if not nil, is told of each object that was dropped so, in the goroutine that reads it.
+	OnForeign func()
 	// HTTPClient sends the requests. Nil: the client of the *rest.RESTClient, or the one made for the *rest.Config. Its
 	// Timeout bounds lists; watches go through a copy without it.
 	HTTPClient *http.Client
@@ -192,6 +198,9 @@ func newClient[T Object](
 	if _, err := fields.ParseSelector(opts.FieldSelector); err != nil {
 		return nil, fmt.Errorf("listwatch: field selector %q: %w", opts.FieldSelector, err)
 	}
+	if _, err := shard.Parse(opts.Shard.String()); err != nil {
+		return nil, fmt.Errorf("listwatch: %w", err)
+	}
 	httpClient := opts.HTTPClient
 	if httpClient == nil {
 		restClient, ok := client.(*rest.RESTClient)
@@ -211,6 +220,7 @@ func newClient[T Object](
 		opts.WarningHandler = rest.WarningLogger{}
 	}
 	codec.decoder = opts.Decoder
+	codec.shard = shard.Filter{Selector: opts.Shard, OnForeign: opts.OnForeign}
 	return &Client[T]{
 		rest:      client,
 		resource:  schema.GroupResource{Group: client.APIVersion().Group, Resource: resource},

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
 
+	"glasswatch/listwatch/shard"
 	"glasswatch/listwatch/wire"
 )
 
@@ -23,7 +24,10 @@ const (
 
 const partialMetadata = "PartialObjectMetadata"
 
-var errNoName = errors.New("the object has no name")
+var (
+	errNoName  = errors.New("the object has no name")
+	errForeign = errors.New("the object is not in the shard") // nobody but the codec's caller sees it
+)
 
 // codec decodes the objects of one resource into one Go type. Nothing writes to it once the client is made.
 type codec[T Object] struct {
@@ -34,6 +38,7 @@ type codec[T Object] struct {
 	metadata                bool         // the server is asked for the metadata alone
 	acceptList, acceptWatch string
 	decoder                 wire.Decoder
+	shard                   shard.Filter
 }
 
 // newTypedCodec looks the kind of typ up in the scheme. typ is a pointer to a struct, and must itself be a T.
@@ -101,8 +106,16 @@ func newMetadataCodec(gv schema.GroupVersion, protobuf bool) *codec[*metav1.Part
 }
 
 // decode returns an object that has a name and is of the codec's kind. Nothing in it points into the wire's bytes.
-// listKind is the kind of the list that the object is an item of, empty for an event.
+// listKind is the kind of the list that the object is an item of, empty for an event. An object outside of the shard is
+// errForeign, without being decoded unless its metadata is in doubt.
 func (c *codec[T]) decode(from wire.Object, listKind string) (none T, err error) {
+	inShard := c.shard.Everything()
+	if !inShard {
+		var meta metav1.ObjectMeta
+		if meta, inShard = from.Metadata(); inShard && c.shard.Drops(&meta) {
+			return none, errForeign
+		}
+	}
 	obj := reflect.New(c.elem).Interface().(T)
 	asMap, isMap := any(obj).(*unstructured.Unstructured)
 	if isMap {
@@ -133,6 +146,9 @@ func (c *codec[T]) decode(from wire.Object, listKind string) (none T, err error)
 	}
 	if obj.GetName() == "" {
 		return none, errNoName
+	}
+	if !inShard && c.shard.Drops(obj) {
+		return none, errForeign
 	}
 	if isMap {
 		c.fillTypeMeta(asMap, listKind)

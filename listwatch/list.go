@@ -70,11 +70,12 @@ func decodeList[T Object](format wire.Format, codec *codec[T], body []byte) (*Li
 	}
 	for _, item := range parts.Items {
 		obj, err := codec.decode(item, parts.Kind)
-		if err != nil {
+		switch {
+		case err == nil:
+			list.Items = append(list.Items, obj)
+		case err != errForeign:
 			list.Bad = append(list.Bad, unreadable(0, item, err))
-			continue
 		}
-		list.Items = append(list.Items, obj)
 	}
 	return list, nil
 }

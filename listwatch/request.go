@@ -24,6 +24,9 @@ var optionsVersion = schema.GroupVersion{Version: "v1"}
 func (c *Client[T]) send(
 	ctx context.Context, httpClient *http.Client, opts metav1.ListOptions,
 ) (*http.Response, error) {
+	if opts.ShardSelector != "" {
+		return nil, fmt.Errorf("listwatch: shard selector %q of a call: set Options.Shard instead", opts.ShardSelector)
+	}
 	verb, accept, builder := "list", c.codec.acceptList, c.rest.Get()
 	if opts.Watch {
 		verb, accept = "watch", c.codec.acceptWatch
@@ -79,6 +82,7 @@ func (c *Client[T]) Source() string {
 func (c *Client[T]) url(request *rest.Request, opts metav1.ListOptions) *rest.Request {
 	opts.LabelSelector = bothSelectors(c.opts.LabelSelector, opts.LabelSelector, labelSpace)
 	opts.FieldSelector = bothSelectors(c.opts.FieldSelector, opts.FieldSelector, "")
+	opts.ShardSelector = c.opts.Shard.String()
 	return request.Namespace(c.opts.Namespace).Resource(c.resource.Resource).
 		SpecificallyVersionedParams(&opts, scheme.ParameterCodec, optionsVersion)
 }

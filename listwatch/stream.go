@@ -67,6 +67,15 @@ type httpSource[T Object] struct {
 
 // next returns when the context of the request ends, because the body can be read no longer then.
 func (s *httpSource[T]) next(_ context.Context, wait bool) (ev Event[T], err error) {
+	for {
+		if ev, err = s.read(wait); err != errForeign {
+			return ev, err
+		}
+	}
+}
+
+// read is next, but for an object of another shard: it returns errForeign.
+func (s *httpSource[T]) read(wait bool) (ev Event[T], err error) {
 	frame, err := s.frames.Next(wait)
 	if frame == nil {
 		return ev, err
@@ -89,7 +98,10 @@ func (s *httpSource[T]) next(_ context.Context, wait bool) (ev Event[T], err err
 			ev.ResourceVersion = ev.Object.GetResourceVersion()
 		}
 	}
-	if err != nil {
+	switch {
+	case err == errForeign:
+		return Event[T]{}, err
+	case err != nil:
 		return Event[T]{}, unreadable(ev.Type, object, err)
 	}
 	return ev, nil

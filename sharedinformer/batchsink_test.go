@@ -102,30 +102,3 @@ func TestInformer_TellsOfEachEventOfABatch(t *testing.T) {
 		})
 	}
 }
-
-// TestSimpleInformer_StoreIsAsTheHandlerIsTold, however many changes of an object have arrived: its handler is called in
-// between.
-func TestSimpleInformer_StoreIsAsTheHandlerIsTold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		source := watch.NewFakeWithChanSize(16, false)
-		for version := range 8 {
-			source.Modify(configMap("a", fmt.Sprint(version+2)))
-		}
-		var i *SimpleInformer[*corev1.ConfigMap]
-		calls := 0
-		look := func(obj *corev1.ConfigMap) {
-			calls++
-			stored, ok := i.Store().GetByKey(listwatch.KeyOf(obj))
-			require.True(t, ok)
-			require.Same(t, obj, stored)
-		}
-		i = NewSimple(fromEmpty(source), HandlerFuncs[*corev1.ConfigMap]{
-			AddFunc:    func(obj *corev1.ConfigMap, _ bool) { look(obj) },
-			UpdateFunc: func(_, obj *corev1.ConfigMap) { look(obj) },
-		}, Options[*corev1.ConfigMap]{Reflector: reflector.Options{DisableStreamingList: true}})
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		require.NoError(t, i.Run(ctx))
-		require.Equal(t, 8, calls)
-	})
-}

@@ -58,8 +58,8 @@ type ControllerConfig[T listwatch.Object] struct {
 	ShouldResync func() bool
 }
 
-// Controller runs a reflector and a queue around a process function. It has no store and no handlers: [Informer] and
-// [SimpleInformer] are a controller with both.
+// Controller runs a reflector and a queue around a process function. It has no store and no handlers: an
+// [Informer] is a controller with both.
 //
 //	ListerWatcher ─▶ reflector ─▶ queue ─▶ Process
 //

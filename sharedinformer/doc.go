@@ -7,8 +7,7 @@
 //	            │   resync timer ┘         └──▶ backlog ──▶ ──┼──▶ handler 2
 //	            └────────────────────────────────────────────┘
 //
-// Below it are two smaller ones. A [Controller] is reflector and queue around any process function. A [SimpleInformer]
-// is a controller, a store and one handler in the same loop.
+// Below it is a [Controller]: reflector and queue around any process function.
 //
 // Reading order. What a user sees: handler.go, registration.go, options.go. Then the path of one event:
 //
@@ -17,7 +16,7 @@
 //  3. distributeLocked (fanout.go) has append (listener.go) put the notifications into each handler's backlog.
 //  4. next, in the handler's goroutine, takes them from the backlog. tell (notification.go) calls the handler.
 //
-// Then fold.go, resync.go, lister.go, simple.go, waitfor.go, waitversion.go, stats.go, observe.go. Factories and
+// Then fold.go, resync.go, lister.go, waitfor.go, waitversion.go, stats.go, observe.go. Factories and
 // checkpoints are packages below this one. They attach by the last fields of [Options].
 //
 // # Guarantees

@@ -39,8 +39,7 @@ func New[T listwatch.Object](lw listwatch.ListerWatcher[T], opts Options[T]) *In
 		opts.SyncGate = open
 	}
 	i := &Informer[T]{allStored: make(chan struct{})}
-	// Keys may repeat in a batch: the store applies the changes in order, and each makes a notification of its own.
-	i.init(lw, opts, true, i.process)
+	i.init(lw, opts, i.process)
 	i.waitable = i.controller.waitable
 	i.synced, i.done = i.allStored, make(chan struct{})
 	i.resyncCheck = i.cfg.ResyncPeriod

@@ -27,7 +27,7 @@ type (
 	controller[T listwatch.Object] = Controller[T]
 )
 
-// mirror is what shared and simple informers have in common: a controller, a store, and what becomes of errors.
+// mirror is an informer without handlers: a controller, a store, and what becomes of errors.
 //
 //	ListerWatcher ─▶ Controller ─▶ apply ─▶ store
 //	                     │           └────▶ notifications
@@ -51,10 +51,9 @@ type mirror[T object] struct {
 	failed []listwatch.ObjectError
 }
 
-// init makes queue, store and a controller around process. mayRepeat: a batch of an InOrder may have several changes of
-// one key.
+// init makes queue, store and a controller around process.
 func (m *mirror[T]) init(
-	lw listwatch.ListerWatcher[T], opts Options[T], mayRepeat bool, process func([]delta[T], bool) error,
+	lw listwatch.ListerWatcher[T], opts Options[T], process func([]delta[T], bool) error,
 ) {
 	m.opts = opts
 	indexers := indexer.Indexers[T]{NamespaceIndex: func(obj T, dst []string) ([]string, error) {
@@ -73,7 +72,7 @@ func (m *mirror[T]) init(
 		KeyFunc:       keyFunc,
 		Transform:     opts.Transform,
 		OnError:       m.reportObject,
-		KeysMayRepeat: mayRepeat,
+		KeysMayRepeat: true, // the store applies a batch in order, and each change makes a notification of its own
 		Metrics: deltafifo.Metrics{Queued: opts.Metrics.Queued, Processed: func(took time.Duration) {
 			m.processing.observe(took)
 			if opts.Metrics.Processed != nil {

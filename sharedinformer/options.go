@@ -74,7 +74,7 @@ type Options[T listwatch.Object] struct {
 // Each may be nil, must be fast, and must not call the informer.
 type Metrics struct {
 	// Queued is told how much waits between the reflector and the store, each time that it changes. Processed is told
-	// how long it took to take a batch over. See [deltafifo.Metrics]. Calls of handlers count in a SimpleInformer only.
+	// how long it took to take a batch over. See [deltafifo.Metrics].
 	Queued    func(n int)
 	Processed func(took time.Duration)
 	// StoreResourceVersion is told, from the consumer's goroutine, what version the store has reached. It is not called

@@ -13,8 +13,7 @@ type Stats struct {
 	ResourceVersion         string
 	LastSyncResourceVersion string
 	Synced                  bool
-	// Processing is how long batches took on their way from the queue to the store and into the backlogs. With a simple
-	// informer the handler's calls are included.
+	// Processing is how long batches took on their way from the queue to the store and into the backlogs.
 	Processing Histogram
 	// Reflector counts lists, watches and their failures.
 	Reflector reflector.Stats
@@ -24,25 +23,19 @@ type Stats struct {
 	Handlers []HandlerStats
 }
 
-// Stats returns the counters of this moment. A simple informer's Handlers are empty.
-func (m *mirror[T]) Stats() Stats {
-	return Stats{
-		Name:                    m.opts.Name,
-		Objects:                 m.store.Len(),
-		QueueDepth:              m.cfg.Queue.Len(),
-		ResourceVersion:         m.store.ResourceVersion(),
-		LastSyncResourceVersion: m.LastSyncResourceVersion(),
-		Synced:                  m.HasSynced(),
-		Processing:              m.processing.read(),
-		Reflector:               m.feeder.Stats(),
-		ObjectErrors:            m.objectErrors.Load(),
-	}
-}
-
 // Stats returns the counters of this moment.
 func (i *Informer[T]) Stats() Stats {
-	s := i.mirror.Stats()
-	s.Synced = i.HasSynced()
+	s := Stats{
+		Name:                    i.opts.Name,
+		Objects:                 i.store.Len(),
+		QueueDepth:              i.cfg.Queue.Len(),
+		ResourceVersion:         i.store.ResourceVersion(),
+		LastSyncResourceVersion: i.LastSyncResourceVersion(),
+		Synced:                  i.HasSynced(),
+		Processing:              i.processing.read(),
+		Reflector:               i.feeder.Stats(),
+		ObjectErrors:            i.objectErrors.Load(),
+	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	for _, l := range i.listeners {

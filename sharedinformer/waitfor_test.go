@@ -18,7 +18,6 @@ import (
 
 var (
 	_ Syncer = (*Informer[*config])(nil)
-	_ Syncer = (*SimpleInformer[*config])(nil)
 	_ Syncer = (*Controller[*config])(nil)
 	_ Syncer = (*Registration)(nil)
 )

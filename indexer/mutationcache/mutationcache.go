@@ -25,7 +25,6 @@ import (
 	"time"
 
 	"glasswatch/indexer"
-	"glasswatch/indexer/internal/aging"
 )
 
 // Backing is the store that a Cache lies over; an indexer.Store is one. It is never called with a lock held.
@@ -66,7 +65,7 @@ type Cache[K comparable, T any] struct {
 	backing Backing[K, T]
 
 	mu        sync.Mutex // guards mutations; no user code runs under it
-	mutations *aging.Map[K, mutation[T]]
+	mutations *entries[K, mutation[T]]
 }
 
 // mutation is a version that the program wrote, or the last version of an object that is known to be deleted.
@@ -82,7 +81,7 @@ func New[K comparable, T any](backing Backing[K, T], opts Options[K, T]) *Cache[
 	return &Cache[K, T]{
 		opts:      opts,
 		backing:   backing,
-		mutations: aging.New[K, mutation[T]](opts.TTL, opts.MaxSize),
+		mutations: newEntries[K, mutation[T]](opts.TTL, opts.MaxSize),
 	}
 }
 
@@ -124,8 +123,8 @@ func (c *Cache[K, T]) change(obj T, next *mutation[T], replaces func(old mutatio
 	for {
 		old := c.lookup(key)
 		if old != nil {
-			order, err := c.opts.Compare(obj, old.Value.obj)
-			if err != nil || !replaces(old.Value, order) {
+			order, err := c.opts.Compare(obj, old.value.obj)
+			if err != nil || !replaces(old.value, order) {
 				return err
 			}
 		}
@@ -136,24 +135,24 @@ func (c *Cache[K, T]) change(obj T, next *mutation[T], replaces func(old mutatio
 }
 
 // lookup returns the entry under key, nil if there is none.
-func (c *Cache[K, T]) lookup(key K) *aging.Entry[K, mutation[T]] {
+func (c *Cache[K, T]) lookup(key K) *entry[K, mutation[T]] {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.mutations.Expire()
-	return c.mutations.Get(key)
+	c.mutations.expire()
+	return c.mutations.byKey[key]
 }
 
 // exchange puts next (nil: nothing) in the place of old (nil: nothing), if that is still what is under key.
-func (c *Cache[K, T]) exchange(key K, old *aging.Entry[K, mutation[T]], next *mutation[T]) bool {
+func (c *Cache[K, T]) exchange(key K, old *entry[K, mutation[T]], next *mutation[T]) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.mutations.Get(key) != old {
+	if c.mutations.byKey[key] != old {
 		return false
 	}
 	if next == nil {
-		c.mutations.Remove(key)
+		c.mutations.remove(key)
 	} else {
-		c.mutations.Set(key, *next)
+		c.mutations.set(key, *next)
 	}
 	return true
 }

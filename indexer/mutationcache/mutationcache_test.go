@@ -106,7 +106,7 @@ func TestCache_TheNewerOfStoreAndMutationWins(t *testing.T) {
 	expectVersion(t, c, 5)
 	require.NoError(t, s.Add(itemAt(6, "")))
 	expectVersion(t, c, 6)
-	require.Zero(t, c.mutations.Len(), "the store has caught up")
+	require.Zero(t, len(c.mutations.byKey), "the store has caught up")
 }
 
 func TestCache_AMutationLastsForItsTTL(t *testing.T) {
@@ -127,7 +127,7 @@ func TestCache_ForgetsTheOldestBeyondItsSize(t *testing.T) {
 		require.NoError(t, c.Mutation(&item{key: fmt.Sprint(i), version: i + 1, group: "g"}))
 	}
 	require.Equal(t, []int{8, 9, 10}, byIndexVersions(t, c, "g"))
-	require.Equal(t, 3, c.mutations.Len())
+	require.Equal(t, 3, len(c.mutations.byKey))
 }
 
 func TestCache_WhatTheStoreLacksIsMissingUnlessAddsAreIncluded(t *testing.T) {

@@ -2,10 +2,10 @@ package mutationcache
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"glasswatch/indexer"
-	"glasswatch/indexer/internal/aging"
 )
 
 // Reads look at the mutations first and at the backing store afterwards. The other way round, a mutation could be let
@@ -49,21 +49,17 @@ func (c *Cache[K, T]) ByIndex(name, value string) ([]T, error) {
 }
 
 // written returns all entries.
-func (c *Cache[K, T]) written() map[K]*aging.Entry[K, mutation[T]] {
+func (c *Cache[K, T]) written() map[K]*entry[K, mutation[T]] {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.mutations.Expire()
-	entries := make(map[K]*aging.Entry[K, mutation[T]], c.mutations.Len())
-	for e := range c.mutations.All() {
-		entries[e.Key] = e
-	}
-	return entries
+	c.mutations.expire()
+	return maps.Clone(c.mutations.byKey)
 }
 
 // newer decides between e and what the backing store has under its key. It forgets e if that is no longer needed.
-func (c *Cache[K, T]) newer(e *aging.Entry[K, mutation[T]]) (T, bool) {
-	backing, ok := c.backing.GetByKey(e.Key)
-	m := e.Value
+func (c *Cache[K, T]) newer(e *entry[K, mutation[T]]) (T, bool) {
+	backing, ok := c.backing.GetByKey(e.key)
+	m := e.value
 	if !ok {
 		if c.opts.IncludeAdds && !m.deleted {
 			return m.obj, true
@@ -73,9 +69,9 @@ func (c *Cache[K, T]) newer(e *aging.Entry[K, mutation[T]]) (T, bool) {
 	order, err := c.opts.Compare(backing, m.obj)
 	switch {
 	case err != nil:
-		c.report(e.Key, fmt.Errorf("comparing versions: %w", err))
+		c.report(e.key, fmt.Errorf("comparing versions: %w", err))
 	case order >= 0:
-		c.exchange(e.Key, e, nil)
+		c.exchange(e.key, e, nil)
 	case !m.deleted:
 		return m.obj, true
 	}

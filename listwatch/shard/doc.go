@@ -18,6 +18,6 @@
 //
 // # What is not
 //
-//   - Parse knows no parentheses, comments or escapes, which the server's parser takes.
+//   - Parse knows no parentheses, comments and double quotes, which the server's parser takes.
 //   - Objects of one namespace cannot be divided by [Namespace]. Objects of cluster scope all have the same: none.
 package shard

@@ -90,15 +90,20 @@ func (o Object) Decode(into any, decoder Decoder) error {
 // Key reads key and resourceVersion of an object that cannot be decoded, as far as possible. The key is whole or zero:
 // half a key would name another object. At cluster scope it has no namespace.
 func (o Object) Key() (key types.NamespacedName, version string) {
+	meta, ok := o.Metadata()
+	if ok && meta.Name != "" {
+		key = types.NamespacedName{Namespace: meta.Namespace, Name: meta.Name}
+	}
+	return key, meta.ResourceVersion
+}
+
+// Metadata reads namespace, name, UID and resourceVersion of an object without decoding it. If ok is false, they may be
+// others than those of the decoded object.
+func (o Object) Metadata() (meta metav1.ObjectMeta, ok bool) {
 	if o.isJSON {
-		key, version = keyInJSON(o.bytes)
-	} else {
-		key, version = keyInProtobuf(o.bytes)
+		return metadataInJSON(o.bytes)
 	}
-	if key.Name == "" {
-		key = types.NamespacedName{}
-	}
-	return key, version
+	return metadataInProtobuf(o.bytes)
 }
 
 // List is a list whose items are not decoded yet.

@@ -53,19 +53,21 @@ func (jsonFormat) List(body []byte) (List, error) {
 	return parts, checkList(body, list.TypeMeta, list.Items != nil)
 }
 
-func keyInJSON(object []byte) (key types.NamespacedName, version string) {
+func metadataInJSON(object []byte) (meta metav1.ObjectMeta, ok bool) {
 	var partial struct {
 		Metadata struct {
-			Namespace       string `json:"namespace"`
-			Name            string `json:"name"`
-			ResourceVersion string `json:"resourceVersion"`
+			Namespace       string    `json:"namespace"`
+			Name            string    `json:"name"`
+			UID             types.UID `json:"uid"`
+			ResourceVersion string    `json:"resourceVersion"`
 		} `json:"metadata"`
 	}
 	if err := utiljson.Unmarshal(object, &partial); err != nil {
-		return key, ""
+		return meta, false
 	}
 	m := partial.Metadata
-	return types.NamespacedName{Namespace: m.Namespace, Name: m.Name}, m.ResourceVersion
+	meta.Namespace, meta.Name, meta.UID, meta.ResourceVersion = m.Namespace, m.Name, m.UID, m.ResourceVersion
+	return meta, true
 }
 
 // jsonCutter finds the end of a JSON object by counting brackets outside strings. It goes on where the call before

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -33,6 +34,7 @@ const (
 
 	fieldMetaName            = 1
 	fieldMetaNamespace       = 3
+	fieldMetaUID             = 5
 	fieldMetaResourceVersion = 6
 )
 
@@ -91,31 +93,32 @@ func (protobufFormat) List(body []byte) (List, error) {
 	return list, checkList(body, object.TypeMeta, false)
 }
 
-func keyInProtobuf(object []byte) (key types.NamespacedName, version string) {
+func metadataInProtobuf(object []byte) (meta metav1.ObjectMeta, ok bool) {
+	ok = true
 	// What follows the metadata may be the reason why the object cannot be decoded.
-	_ = eachField(object, func(number protowire.Number, meta []byte) error {
+	_ = eachField(object, func(number protowire.Number, value []byte) error {
 		if number != fieldObjectMeta {
 			return nil
 		}
-		err := eachField(meta, func(number protowire.Number, value []byte) error {
+		err := eachField(value, func(number protowire.Number, value []byte) error {
 			switch number {
 			case fieldMetaName:
-				key.Name = string(value)
+				meta.Name = string(value)
 			case fieldMetaNamespace:
-				key.Namespace = string(value)
+				meta.Namespace = string(value)
+			case fieldMetaUID:
+				meta.UID = types.UID(value)
 			case fieldMetaResourceVersion:
-				version = string(value)
-			case -fieldMetaName, -fieldMetaNamespace:
+				meta.ResourceVersion = string(value)
+			case -fieldMetaName, -fieldMetaNamespace, -fieldMetaUID:
 				return errors.New("not a string")
 			}
 			return nil
 		})
-		if err != nil {
-			key = types.NamespacedName{}
-		}
+		ok = ok && err == nil
 		return err
 	})
-	return key, version
+	return meta, ok
 }
 
 // openProtobuf takes the envelope, prefix and runtime.Unknown, off an object.

@@ -17,5 +17,5 @@
 //   - That a resource exists. An informer on one that does not exist never syncs, and WaitForSync's error says why.
 //   - Without a RESTMapper, the right plural and scope of types that are not built in: guessed, and namespaced.
 //
-// Reading order: factory.go, informers.go, resources.go, generic.go, names.go.
+// Reading order: factory.go, informers.go, resources.go, generic.go.
 package factory

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 
 	"glasswatch/listwatch"
+	"glasswatch/listwatch/shard"
 	"glasswatch/reflector"
 	"glasswatch/sharedinformer"
 	"glasswatch/sharedinformer/mutationdetect"
@@ -30,9 +31,9 @@ var ErrNoInformer = errors.New("no such informer")
 // Options are what the informers of a factory share. The zero value gives informers on all namespaces, without
 // resync.
 type Options struct {
-	// Name, if not nil, stands in front of the informers' own names: see [InformerName]. An informer whose name another
-	// factory with the same Name has is an error (ErrNameTaken). The factory does not release it.
-	Name *InformerName
+	// Name, if not empty, stands in front of the informers' own names: name/services.v1. It tells the metrics of one
+	// factory from another's.
+	Name string
 	// Namespace narrows informers on namespaced resources. What the factory cannot know the scope of (no built-in type,
 	// and no RESTMapper) counts as namespaced.
 	Namespace string
@@ -40,6 +41,9 @@ type Options struct {
 	// reflect.TypeFor[*corev1.Service]().
 	DefaultResync time.Duration
 	Resync        map[reflect.Type]time.Duration
+	// Shard and OnForeign are every client's: see [listwatch.Options].
+	Shard     shard.Selector
+	OnForeign func()
 	// TweakListOptions changes the options of every list and watch. It may be called from several goroutines.
 	TweakListOptions func(opts *metav1.ListOptions)
 	// Transform is every informer's: see [sharedinformer.Options]. What it returns must have the type of what it was
@@ -201,9 +205,6 @@ func (f *Factory) stopAll(entries []*entry) {
 	for _, e := range entries {
 		if e.cancel != nil {
 			<-e.finished
-		}
-		if f.opts.Name != nil {
-			f.opts.Name.Free(e.id.name())
 		}
 	}
 }

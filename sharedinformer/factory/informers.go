@@ -95,10 +95,7 @@ func openLocked[T listwatch.Object](f *Factory, id entryID, namespaced bool, con
 	if err != nil {
 		return nil, err
 	}
-	opts, err := informerOptions[T](f, id)
-	if err != nil {
-		return nil, err
-	}
+	opts := informerOptions[T](f, id)
 	var detector *mutationdetect.Detector
 	if f.opts.OnMutation != nil || mutationdetect.Wanted() {
 		detector = mutationdetect.New(opts.Name, f.opts.OnMutation)
@@ -123,7 +120,9 @@ func connectLocked[T listwatch.Object](
 			return nil, err
 		}
 	}
-	opts := listwatch.Options{HTTPClient: f.httpClient, Scheme: f.opts.Scheme}
+	opts := listwatch.Options{
+		HTTPClient: f.httpClient, Scheme: f.opts.Scheme, Shard: f.opts.Shard, OnForeign: f.opts.OnForeign,
+	}
 	if _, ok := builtin(id.gvr); ok {
 		opts.Scheme = nil // the factory's need not know the built-in types
 	}
@@ -146,7 +145,7 @@ func (f *Factory) shares(id entryID) bool {
 	return !f.opts.DisableSharing && (f.opts.Transform == nil || copiesOnWrite)
 }
 
-func informerOptions[T listwatch.Object](f *Factory, id entryID) (sharedinformer.Options[T], error) {
+func informerOptions[T listwatch.Object](f *Factory, id entryID) sharedinformer.Options[T] {
 	opts := sharedinformer.Options[T]{
 		Name:         id.name(),
 		Resource:     id.gvr.GroupResource(),
@@ -154,11 +153,8 @@ func informerOptions[T listwatch.Object](f *Factory, id entryID) (sharedinformer
 		Queue:        f.opts.Queue,
 		Reflector:    f.opts.Reflector,
 	}
-	if f.opts.Name != nil {
-		var err error
-		if opts.Name, err = f.opts.Name.Reserve(opts.Name); err != nil {
-			return opts, err
-		}
+	if f.opts.Name != "" {
+		opts.Name = f.opts.Name + "/" + opts.Name
 	}
 	if f.opts.Metrics != nil {
 		opts.Metrics = f.opts.Metrics(opts.Name)
@@ -179,7 +175,7 @@ func informerOptions[T listwatch.Object](f *Factory, id entryID) (sharedinformer
 	if h := f.opts.OnObjectError; h != nil {
 		opts.OnObjectError = func(key listwatch.Key, err error) { h(id.gvr, key, err) }
 	}
-	return opts, nil
+	return opts
 }
 
 // sameType makes a factory's transform an informer's: it refuses objects of another type.

@@ -8,57 +8,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	k8sruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"glasswatch/sharedinformer"
 )
 
-func TestInformerName_IsOneInTheProcess(t *testing.T) {
-	n, err := NewInformerName("scheduler")
-	require.NoError(t, err)
-	require.Equal(t, "scheduler", n.Name())
-	_, err = NewInformerName("scheduler")
-	require.ErrorIs(t, err, ErrNameTaken)
-	_, err = NewInformerName("")
-	require.Error(t, err)
-
-	full, err := n.Reserve("pods.v1")
-	require.NoError(t, err)
-	require.Equal(t, "scheduler/pods.v1", full)
-	_, err = n.Reserve("pods.v1")
-	require.ErrorIs(t, err, ErrNameTaken)
-	n.Free("pods.v1")
-	_, err = n.Reserve("pods.v1")
-	require.NoError(t, err)
-
-	n.Release()
-	n.Release()
-	_, err = n.Reserve("nodes.v1")
-	require.ErrorContains(t, err, "released")
-	again, err := NewInformerName("scheduler")
-	require.NoError(t, err)
-	again.Release()
-}
-
-func TestInformerName_KeepsTwoFactoriesApart(t *testing.T) {
-	name, err := NewInformerName("operator")
-	require.NoError(t, err)
-	defer name.Release()
-	onTheWire(t, Options{Name: name}, func(t *testing.T, f *Factory, _ *wire) {
+func TestFactory_NamesItsInformers(t *testing.T) {
+	var told string
+	metrics := func(informer string) sharedinformer.Metrics { told = informer; return sharedinformer.Metrics{} }
+	onTheWire(t, Options{Name: "operator", Metrics: metrics}, func(t *testing.T, f *Factory, _ *wire) {
 		informer, err := InformerFor[*corev1.Service](f)
 		require.NoError(t, err)
 		require.Equal(t, "operator/services.v1", informer.Name())
-		other := New(f.cfg, Options{Name: name})
-		defer other.Shutdown()
-		_, err = InformerFor[*corev1.Service](other)
-		require.ErrorIs(t, err, ErrNameTaken)
-		require.NoError(t, f.Stop(servicesGVR))
-		_, err = InformerFor[*corev1.Service](other)
-		require.NoError(t, err, "the name is free once its informer has stopped")
-		_, err = InformerFor[*corev1.Node](f)
-		require.NoError(t, err)
+		require.Equal(t, "operator/services.v1", told)
 	})
-	for _, resource := range []string{"services.v1", "nodes.v1"} {
-		_, err := name.Reserve(resource)
-		require.NoError(t, err, "Shutdown frees the names")
-	}
 }
 
 // widget is a custom resource with a type of its own.

@@ -28,7 +28,6 @@ var wholes = []whole{
 	{"client-go informer", simple(clientgo.NewInformerWithOptions)},
 	{"compat informer", simple(cache.NewInformerWithOptions)},
 	{"native Informer", nativeShared},
-	{"native SimpleInformer", nativeSimple},
 }
 
 type newShared func(clientgo.ListerWatcher, runtime.Object, clientgo.SharedIndexInformerOptions) clientgo.SharedIndexInformer
@@ -89,13 +88,6 @@ func nativeShared(kind sharedinformer.QueueKind, streaming bool) build {
 		if _, err := i.AddHandler(typed{d}, sharedinformer.HandlerOptions{}); err != nil {
 			panic(err)
 		}
-		return nativeStack(kind, i, i.Store())
-	}
-}
-
-func nativeSimple(kind sharedinformer.QueueKind, streaming bool) build {
-	return func(c *memserver.Client, d *diary) stack {
-		i := sharedinformer.NewSimple(nativeListerWatcher(c), typed{d}, nativeOptions(kind, streaming))
 		return nativeStack(kind, i, i.Store())
 	}
 }
