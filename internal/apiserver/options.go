@@ -19,6 +19,9 @@ type Options struct {
 	// MinWatchTimeout: a watch without timeoutSeconds ends after a random time between this and twice as much. 0 means
 	// thirty minutes.
 	MinWatchTimeout time.Duration
+	// DisableShards ignores the shardSelector of lists and watches, as a real server does unless its feature gate
+	// ShardedListAndWatch is on.
+	DisableShards bool
 }
 
 func (o Options) withDefaults() Options {

@@ -36,6 +36,9 @@ func (r *request) shape(obj runtime.Object) (runtime.Object, error) {
 		return obj, nil
 	}
 	o = r.served(o)
+	if r.format.as != "" {
+		listMeta.ShardInfo = nil // a real server does not copy it
+	}
 	switch r.format.as {
 	case asTable:
 		return r.tableOf([]resource.Object{o}, &metav1.ListMeta{ResourceVersion: o.GetResourceVersion()}, true)
@@ -85,6 +88,9 @@ func (r *request) listOf(objs []resource.Object, listMeta metav1.ListMeta) (runt
 	accessor.SetResourceVersion(listMeta.ResourceVersion)
 	accessor.SetContinue(listMeta.Continue)
 	accessor.SetRemainingItemCount(listMeta.RemainingItemCount)
+	if sharded, ok := list.(metav1.ShardedListInterface); ok { // no list of custom resources is one
+		sharded.SetShardInfo(listMeta.ShardInfo)
+	}
 	if u, ok := list.(*unstructured.UnstructuredList); ok {
 		u.Items = make([]unstructured.Unstructured, len(objs))
 		for i, o := range objs {

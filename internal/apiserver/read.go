@@ -73,6 +73,9 @@ func (r *request) page(opts *metav1.ListOptions, sel selection) (page, error) {
 		limit = 0 // answered from the watch cache in a real server, which ignores limits
 	}
 	p := page{objects: []resource.Object{}, meta: metav1.ListMeta{ResourceVersion: strconv.FormatInt(rev, 10)}}
+	if sel.shards != nil {
+		p.meta.ShardInfo = &metav1.ShardInfo{Selector: sel.shards.String()}
+	}
 	last := ""
 	for key, obj := range tree.Range(from, sel.to) {
 		if !sel.matches(obj) {

@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/sharding"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"glasswatch/internal/apiserver/resource"
@@ -17,6 +18,7 @@ type selection struct {
 	from, to string // range of keys; to "" is open
 	labels   labels.Selector
 	fields   fields.Selector
+	shards   sharding.Selector // nil selects all
 	info     *resource.Info
 }
 
@@ -31,6 +33,9 @@ func (r *request) selection(opts *metav1.ListOptions) (selection, error) {
 	}
 	if s.fields, err = fields.ParseSelector(opts.FieldSelector); err != nil {
 		return s, apierrors.NewBadRequest(err.Error())
+	}
+	if s.shards, err = r.server.parseShards(opts.ShardSelector); err != nil {
+		return s, err
 	}
 	if r.verb == "watch" && r.target.name != "" {
 		s.fields = fields.AndSelectors(s.fields, fields.OneTermEqualSelector("metadata.name", r.target.name))
@@ -47,7 +52,9 @@ func (r *request) selection(opts *metav1.ListOptions) (selection, error) {
 }
 
 // everything tells whether no selector is set, so that counts are exact.
-func (s selection) everything() bool { return s.labels.Empty() && s.fields.Empty() }
+func (s selection) everything() bool {
+	return s.labels.Empty() && s.fields.Empty() && s.shards == nil
+}
 
 func (s selection) holdsKey(key string) bool { return key >= s.from && (s.to == "" || key < s.to) }
 
@@ -55,6 +62,11 @@ func (s selection) holdsKey(key string) bool { return key >= s.from && (s.to == 
 func (s selection) matches(obj resource.Object) bool {
 	if obj == nil {
 		return false
+	}
+	if s.shards != nil {
+		if ours, err := s.shards.Matches(obj); err != nil || !ours {
+			return false
+		}
 	}
 	return (s.labels.Empty() || s.labels.Matches(labels.Set(obj.GetLabels()))) &&
 		(s.fields.Empty() || s.fields.Matches(fieldsOf(s.info, obj)))

@@ -31,6 +31,8 @@ const Require = "GLASSWATCH_REQUIRE_CONTROLPLANE"
 type Options struct {
 	Split bool // etcd has a process of its own
 	Bare  bool // no garbage collection, and namespaces are not emptied
+	// FeatureGates is the API server's --feature-gates, such as ShardedListAndWatch=true. Empty: its defaults.
+	FeatureGates string
 }
 
 // Plane is a running control plane. Its methods are not safe for concurrent use.
@@ -59,6 +61,12 @@ func StartSplit(t testing.TB) *Plane {
 func StartBare(t testing.TB) *Plane {
 	t.Helper()
 	return start(t, Options{Bare: true})
+}
+
+// StartGated is Start with feature gates.
+func StartGated(t testing.TB, gates string) *Plane {
+	t.Helper()
+	return start(t, Options{FeatureGates: gates})
 }
 
 func start(t testing.TB, o Options) *Plane {

@@ -51,6 +51,9 @@ func (p *Plane) launch(components ...string) (*process, error) {
 	if slices.Contains(components, "etcd") { // the last one cleans up, even without a call of Stop
 		args = append(args, "--remove-dir")
 	}
+	if p.options.FeatureGates != "" {
+		args = append(args, "--feature-gates", p.options.FeatureGates)
+	}
 	proc, err := launch(log, p.binary, args...)
 	if err != nil {
 		return nil, fmt.Errorf("control plane %v (is bin/controlplane up to date? make controlplane): %w", components, err)

@@ -85,13 +85,14 @@ var alterations = []alteration{
 }
 
 func TestWire_FindsAlteredServers(t *testing.T) {
-	x := inProcess(t)
+	x := inProcess(t, apiserver.Options{})
 	checks := map[string]check{}
 	for _, c := range table() {
 		checks[c.group+"/"+c.name] = c
 	}
 	through := func(a alteration) *target {
-		return &target{config: x.config, client: &http.Client{Transport: alteredTransport{x.client.Transport, a}}}
+		client := &http.Client{Transport: alteredTransport{x.client.Transport, a}}
+		return &target{config: x.config, client: client, shards: x.shards}
 	}
 	for _, a := range alterations {
 		t.Run(a.name, func(t *testing.T) {

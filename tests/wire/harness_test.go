@@ -30,6 +30,7 @@ type T interface {
 type target struct {
 	config *rest.Config
 	client *http.Client
+	shards bool // its feature gate ShardedListAndWatch is on
 }
 
 func newTarget(t T, config *rest.Config) *target {

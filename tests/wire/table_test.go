@@ -6,7 +6,7 @@ import "slices"
 func table() []check {
 	return slices.Concat(
 		paths, formats, discoveries,
-		lists, selectors, pages,
+		lists, selectors, pages, shards,
 		starts, events,
 		creations, validation, updates, status, patches, applies,
 		deletions, finalizers, garbage, namespacesGroup,

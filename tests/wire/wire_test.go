@@ -44,13 +44,22 @@ func group(name string, checks []check) []check {
 }
 
 func TestWire(t *testing.T) {
-	t.Run("inprocess", func(t *testing.T) { runAll(t, inProcess(t)) })
-	t.Run("upstream", func(t *testing.T) { runAll(t, upstream(t)) })
+	t.Run("inprocess", func(t *testing.T) { runAll(t, inProcess(t, apiserver.Options{}), table()) })
+	t.Run("upstream", func(t *testing.T) { runAll(t, upstream(t, ""), table()) })
+}
+
+// The feature gate is on by default in one server, and off in the other.
+func TestWire_ShardsWithTheOtherSettingOfTheGate(t *testing.T) {
+	t.Run("inprocess", func(t *testing.T) { runAll(t, inProcess(t, apiserver.Options{DisableShards: true}), shards) })
+	t.Run("upstream", func(t *testing.T) {
+		x := upstream(t, shardGate)
+		runAll(t, x, append(shards, shardMetrics...))
+	})
 }
 
 // runAll returns when every check has.
-func runAll(t *testing.T, x *target) {
-	for _, c := range table() {
+func runAll(t *testing.T, x *target, checks []check) {
+	for _, c := range checks {
 		t.Run(c.group+"/"+c.name, func(t *testing.T) {
 			t.Parallel()
 			c.run(t, x.serve(t))
@@ -70,21 +79,25 @@ func TestWire_HasAtLeast120ChecksWithNamesOfTheirOwn(t *testing.T) {
 }
 
 // inProcess serves internal/apiserver until the test ends.
-func inProcess(t T) *target {
-	server, listener := apiserver.New(apiserver.Options{}), apiserver.NewPipeListener()
+func inProcess(t T, opts apiserver.Options) *target {
+	server, listener := apiserver.New(opts), apiserver.NewPipeListener()
 	server.Faults().Compact()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(ctx, listener) }()
 	t.Cleanup(func() { cancel(); require.NoError(t, <-done) })
-	return newTarget(t, apiserver.RESTConfigFor(listener))
+	x := newTarget(t, apiserver.RESTConfigFor(listener))
+	x.shards = !opts.DisableShards
+	return x
 }
 
 // upstream runs a real control plane until the test ends, or skips the test.
-func upstream(t *testing.T) *target {
-	plane := controlplane.Start(t)
+func upstream(t *testing.T, gates string) *target {
+	plane := controlplane.StartGated(t, gates)
 	compactEtcd(t, plane)
-	return newTarget(t, plane.Config(controlplane.Admin))
+	x := newTarget(t, plane.Config(controlplane.Admin))
+	x.shards = gates == shardGate
+	return x
 }
 
 // compactEtcd makes etcd drop its history before now, by the gateway on its client port.

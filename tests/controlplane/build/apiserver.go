@@ -7,8 +7,9 @@ import (
 	"k8s.io/component-base/cli"
 )
 
-func (c *cluster) apiserverFlags() []string {
+func (c *cluster) apiserverFlags(gates string) []string {
 	return []string{
+		"--feature-gates=" + gates,
 		"--etcd-servers=" + c.etcdURL(),
 		"--bind-address=127.0.0.1",
 		fmt.Sprintf("--secure-port=%d", c.apiPort),

@@ -4,6 +4,7 @@
 //	controlplane --dir D --ports 6443,2379,2380                          everything, till stopped
 //	controlplane --dir D --ports 6443,2379,2380 --components etcd
 //	controlplane --dir D --ports 6443,2379,2380 --components apiserver,controllers
+//	controlplane --dir D --ports 6443,2379,2380 --feature-gates ShardedListAndWatch=true
 //
 // The ports are the API server's, etcd's for its clients and etcd's for its peers. Tokens and kubeconfigs stand in the
 // directory. So a killed process that is started with the same directory and ports continues the same cluster. The one
@@ -36,6 +37,7 @@ type options struct {
 	components []string
 	stdin      bool
 	remove     bool
+	gates      string
 }
 
 func main() {
@@ -69,7 +71,7 @@ func run(args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	command.SetArgs(c.apiserverFlags())
+	command.SetArgs(c.apiserverFlags(o.gates))
 	return runComponents(ctx, c, o.components, command)
 }
 
@@ -80,6 +82,7 @@ func parse(args []string) (o options, err error) {
 	fs.StringSliceVar(&o.components, "components", []string{etcdComponent, apiserverComponent, controllersComponent}, "what to run in this process")
 	fs.BoolVar(&o.stdin, "stop-with-stdin", false, "stop when standard input is closed, so that nothing outlives whoever started it")
 	fs.BoolVar(&o.remove, "remove-dir", false, "remove the directory when asked to stop")
+	fs.StringVar(&o.gates, "feature-gates", "", "the API server's --feature-gates; empty are its defaults")
 	if err := fs.Parse(args); err != nil {
 		return o, err
 	}
