@@ -36,9 +36,6 @@ func (r *request) shape(obj runtime.Object) (runtime.Object, error) {
 		return obj, nil
 	}
 	o = r.served(o)
-	if r.format.as != "" {
-		listMeta.ShardInfo = nil // a real server does not copy it
-	}
 	switch r.format.as {
 	case asTable:
 		return r.tableOf([]resource.Object{o}, &metav1.ListMeta{ResourceVersion: o.GetResourceVersion()}, true)
@@ -54,6 +51,9 @@ func (r *request) shape(obj runtime.Object) (runtime.Object, error) {
 func (r *request) shapeList(objs []resource.Object, listMeta metav1.ListMeta) (runtime.Object, error) {
 	for i, o := range objs {
 		objs[i] = r.served(o)
+	}
+	if r.format.as != "" {
+		listMeta.ShardInfo = nil // a real server does not copy it
 	}
 	switch r.format.as {
 	case asTable:

@@ -131,6 +131,34 @@ func FuzzLengthFrames(f *testing.F) {
 	})
 }
 
+// FuzzMetadata holds what is read without decoding against the decoded object.
+func FuzzMetadata(f *testing.F) {
+	for _, name := range []string{"a", "ü", "\"\\"} {
+		obj := serviceV1(name, "5")
+		obj.UID = "11f0c5a5-6d5c-4a3f-9a51-1d8f7dc6b01e"
+		f.Add(encode(f, "application/json", obj))
+		bare, err := obj.Marshal()
+		require.NoError(f, err)
+		f.Add(bare)
+	}
+	f.Add([]byte(`{"metadata":{"uid":"a","uid":"b"},"metadata":{"namespace":"n"},"Metadata":{"uid":"c"}}`))
+	f.Add([]byte(`{"metadata":{"uid":null,"namespace":"\u0061\ud800"}}`))
+	f.Add([]byte("\x0a\x03\x2a\x01x\x0a\x03\x2a\x01y")) // a UID twice
+	f.Add([]byte("\x0a\x02\x28\x07"))                   // a UID that is a number
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, isJSON := range []bool{true, false} {
+			object := Object{isJSON: isJSON, bytes: data}
+			meta, ok := object.Metadata()
+			var want metav1.PartialObjectMetadata
+			if err := object.Decode(&want, nil); err != nil || !ok {
+				continue
+			}
+			require.Equal(t, [...]string{want.Namespace, want.Name, string(want.UID), want.ResourceVersion},
+				[...]string{meta.Namespace, meta.Name, string(meta.UID), meta.ResourceVersion}, "%q", data)
+		}
+	})
+}
+
 // exerciseEvent decodes a frame every way there is; it must not panic, whatever is in it.
 func exerciseEvent(format Format, frame []byte) {
 	if _, object, err := format.Event(frame); err == nil {

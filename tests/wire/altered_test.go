@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"glasswatch/internal/apiserver"
 )
 
 // alteration is one fault of a server, and the checks that have to notice it.
@@ -71,6 +73,12 @@ var alterations = []alteration{
 		red: []string{"apply/managedFields tell manager, operation and fields"}},
 	{name: "limits are ignored", request: without("limit"), red: []string{"pages/pages are parts of one list", "formats/Tables come in pages"}},
 	{name: "selectors are ignored", request: without("labelSelector"), red: []string{"selectors/label selectors know equality, sets and presence"}},
+	{name: "shard selectors are ignored", request: without("shardSelector"), red: []string{
+		"shards/a list has the objects of its shard and says so", "shards/a watch has the events of its shard",
+		"shards/a streaming list is of the shard, and only its bookmark is sure",
+	}},
+	{name: "lists do not say their shard", line: onList(func(l map[string]any) { delete(inside(l, "metadata"), "shardInfo") }),
+		red: []string{"shards/a list has the objects of its shard and says so"}},
 	{name: "dry runs are real", request: without("dryRun"), red: []string{"create/a dry run creates nothing, but names and defaults", "watch events/a dry run is no event"}},
 	{name: "conflicts are forced", request: func(r *http.Request) {
 		if r.Method == http.MethodPatch && r.URL.Query().Has("fieldManager") {
