@@ -26,7 +26,7 @@ coldsync: controlplane
 	cd tests/bench && go run ./coldsync -write $(COLDSYNC)
 
 # A million objects in the API server in memory, held by one process and by five with shards: the tables of docs/scale.md. It needs
-# about 12 GiB and half an hour.
+# about 10 GiB and half an hour.
 scale:
 	cd tests/bench && go run ./scale -write $(SCALE)
 

@@ -112,7 +112,8 @@ func (c *campaign) onServer(ctx context.Context, setups []setup) (err error) {
 	if err := server.ask("fill", &c.filled); err != nil {
 		return err
 	}
-	fmt.Fprintf(c.log, "server: %d objects in %s, %d B each\n", c.n, c.filled.Took.Round(time.Second/10), c.filled.Live/uint64(c.n))
+	took, each := c.filled.Took.Round(time.Second/10), c.filled.Live/uint64(c.n)
+	fmt.Fprintf(c.log, "server: %d objects in %s, %d B each\n", c.n, took, each)
 	for _, s := range setups {
 		r, err := c.one(ctx, server, s)
 		if err != nil {
@@ -135,7 +136,8 @@ func (c *campaign) one(ctx context.Context, server *child, s setup) (r result, e
 		}
 	}()
 	for i := range s.members {
-		member, err := start(ctx, measureFlag, memberTask{Variant: s.variant, URL: c.filled.URL, Shard: i, Shards: s.members})
+		task := memberTask{Variant: s.variant, URL: c.filled.URL, Shard: i, Shards: s.members}
+		member, err := start(ctx, measureFlag, task)
 		if err != nil {
 			return r, err
 		}
@@ -200,7 +202,8 @@ func (c *campaign) phases(ctx context.Context, server *child, crew crew, r *resu
 		r.members[i] = memberResult{
 			Sync: syncs[i], Steady: over[i].At.Sub(calmed[i].At), SteadyCPU: over[i].CPU - calmed[i].CPU,
 			SteadyBytes: over[i].Bytes - calmed[i].Bytes, Events: over[i].Events - calmed[i].Events,
-			Foreign: over[i].Foreign, P50: over[i].P50, P99: over[i].P99, Resident: over[i].Resident, Peak: over[i].Peak,
+			Foreign: over[i].Foreign, P50: over[i].P50, P99: over[i].P99,
+			Resident: over[i].Resident, Peak: over[i].Peak,
 		}
 	}
 	r.server = serverResult{
@@ -249,7 +252,7 @@ func (c *campaign) settle(ctx context.Context, server *child, crew crew) error {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return fmt.Errorf("the stores do not hold what the server holds: %d objects with the sum %x, not %d with %x",
+			return fmt.Errorf("the stores do not hold what the server holds: %d objects, sum %x, not %d, sum %x",
 				got.Objects, got.Sum, want.Objects, want.Sum)
 		}
 	}

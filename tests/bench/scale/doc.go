@@ -1,7 +1,7 @@
 // Command scale measures informers on a million objects: one process that holds them all, and five that share them by
 // shards, all at once.
 //
-//	go run ./scale                        a million objects, 2,000 changes a second, three rounds; needs about 12 GiB
+//	go run ./scale                        a million objects, 2,000 changes a second, three rounds; needs about 10 GiB
 //	go run ./scale -n 100000 -rounds 1    smaller
 //	go run ./scale -write                 the tables of docs/scale.md, and docs/scale.txt, from an idle machine
 //

@@ -41,7 +41,9 @@ func (r *report) publish(out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.page, err)
 	}
-	return errors.Join(os.WriteFile(r.page, []byte(changed), 0o644), os.WriteFile(r.options.raw, []byte(r.rawFigures()), 0o644))
+	return errors.Join(
+		os.WriteFile(r.page, []byte(changed), 0o644),
+		os.WriteFile(r.options.raw, []byte(r.rawFigures()), 0o644))
 }
 
 // between replaces what stands between the marks.
@@ -57,22 +59,25 @@ func between(page, text string) (string, error) {
 func (r *report) tables() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `
-%d objects, %d changes a second. Machine: %s, %d cores, which server and processes share; load average before
-the run %s. Rounds: %d; each figure is their median. The server holds %.0f B an object. Raw figures: [scale.txt](scale.txt).
+%d objects, %d changes a second. Machine: %s, %d cores, which server and processes
+share; load average before the run %s. Rounds: %d; each figure is their median. The server holds %.0f B an
+object. Raw figures: [scale.txt](scale.txt).
 
 | goal | at most | reached | |
 |---|---|---|---|
 `, r.n, r.rate, r.machine.CPU, r.machine.Cores, r.machine.Load, r.rounds, float64(r.filled.Live)/float64(r.n))
 	for _, g := range goals {
 		got := g.of(r.results)
-		verdict := "**missed**"
+		verdict, limit := "**missed**", strings.Replace(g.show(g.limit), "0×", "×", 1)
 		switch {
 		case math.IsNaN(got):
 			verdict = "not measured"
+		case g.limit == 0:
+			verdict, limit = "", "–"
 		case got <= g.limit:
 			verdict = "met"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", g.what, strings.Replace(g.show(g.limit), "0×", "×", 1), g.show(got), verdict)
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", g.what, limit, g.show(got), verdict)
 	}
 	b.WriteString("\nFrom the start until every handler has been given every object:\n\n")
 	r.table(&b, ofSync)
@@ -108,7 +113,8 @@ func (r *report) table(b *strings.Builder, figures []figure) {
 // rawFigures is in the form of Go's benchmark results: a line for each setup and round.
 func (r *report) rawFigures() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "goos: %s\ngoarch: %s\ncpu: %s\nload: %s\nrate: %d/s\n", runtime.GOOS, runtime.GOARCH, r.machine.CPU, r.machine.Load, r.rate)
+	fmt.Fprintf(&b, "goos: %s\ngoarch: %s\n", runtime.GOOS, runtime.GOARCH)
+	fmt.Fprintf(&b, "cpu: %s\nload: %s\nrate: %d/s\n", r.machine.CPU, r.machine.Load, r.rate)
 	for _, result := range r.results {
 		fmt.Fprintf(&b, "BenchmarkScale/objects=%d/setup=%s-%d\t1", r.n, result.setup.name, r.machine.Cores)
 		for _, figures := range [][]figure{ofSync, ofMemory, ofChanges} {

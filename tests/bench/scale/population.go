@@ -18,8 +18,8 @@ import (
 const (
 	namespaces = 1000
 	apps       = 50
-	// replaceEvery is how often an object is deleted and made anew, rather than updated. It then has another UID, and so
-	// belongs to another shard.
+	// replaceEvery is how often an object is deleted and made anew, rather than updated. It then has another UID, and
+	// so may belong to another shard.
 	replaceEvery = 20
 	// sentKey is the entry of Data that says when the object was written, in nanoseconds.
 	sentKey = "sent"

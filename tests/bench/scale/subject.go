@@ -46,7 +46,8 @@ var subjects = map[string]func(ctx context.Context, m *memberProcess) (*running,
 
 // ours is an informer as the factory makes it.
 func ours(ctx context.Context, m *memberProcess) (*running, error) {
-	lw, err := listwatch.NewForConfig[*corev1.ConfigMap](m.config(), configmaps, m.listOptions(memo.New(memo.Options{})))
+	opts := m.listOptions(memo.New(memo.Options{}))
+	lw, err := listwatch.NewForConfig[*corev1.ConfigMap](m.config(), configmaps, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -2,8 +2,8 @@
 //
 //	Now: time, CPU, bytes allocated     LiveHeap, Resident, Peak: memory     Describe: the machine
 //
-// It is for the processes that coldsync and scale measure. The figures are getrusage's and, on Linux, /proc's. On Windows
-// it does not compile.
+// It is for the processes that coldsync and scale measure. The figures are getrusage's and, on Linux, /proc's. It does
+// not compile on Windows.
 package usage
 
 import (
