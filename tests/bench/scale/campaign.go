@@ -235,7 +235,7 @@ func (c *campaign) settle(ctx context.Context, server *child, crew crew) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.settling)
 	defer cancel()
-	tick := time.NewTicker(c.settling / 50)
+	tick := time.NewTicker(c.settling / 200)
 	defer tick.Stop()
 	for {
 		states, err := all[state](crew, "state")

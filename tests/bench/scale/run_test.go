@@ -17,7 +17,7 @@ func quick(t *testing.T) options {
 	dir := t.TempDir()
 	o := options{
 		n: 20_000, rate: 2000, rounds: 1, history: 20_000,
-		calm: time.Second / 5, steady: time.Second, settling: 20 * time.Second,
+		calm: time.Second / 5, steady: time.Second / 2, settling: 20 * time.Second,
 		write: true, page: filepath.Join(dir, "page.md"), raw: filepath.Join(dir, "raw.txt"),
 	}
 	require.NoError(t, os.WriteFile(o.page, []byte("before\n"+beginMark+"old\n"+endMark+"after\n"), 0o644))
