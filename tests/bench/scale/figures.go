@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -130,6 +131,18 @@ type goal struct {
 	limit float64 // 0: none
 	of    func(results []result) float64
 	show  func(v float64) string
+}
+
+// limitText is the limit in as few digits as it takes.
+func (g goal) limitText() string {
+	if g.limit == 0 {
+		return "–"
+	}
+	text := g.show(g.limit)
+	if number, ok := strings.CutSuffix(text, "×"); ok {
+		return strings.TrimRight(number, "0") + "×"
+	}
+	return text
 }
 
 func ratio(of func(r result) float64, setup string) func(results []result) float64 {

@@ -68,16 +68,16 @@ object. Raw figures: [scale.txt](scale.txt).
 `, r.n, r.rate, r.machine.CPU, r.machine.Cores, r.machine.Load, r.rounds, float64(r.filled.Live)/float64(r.n))
 	for _, g := range goals {
 		got := g.of(r.results)
-		verdict, limit := "**missed**", strings.Replace(g.show(g.limit), "0×", "×", 1)
+		verdict := "**missed**"
 		switch {
 		case math.IsNaN(got):
 			verdict = "not measured"
 		case g.limit == 0:
-			verdict, limit = "", "–"
+			verdict = ""
 		case got <= g.limit:
 			verdict = "met"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", g.what, limit, g.show(got), verdict)
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", g.what, g.limitText(), g.show(got), verdict)
 	}
 	b.WriteString("\nFrom the start until every handler has been given every object:\n\n")
 	r.table(&b, ofSync)
