@@ -31,6 +31,8 @@
 //   - An answer other than 200 is an *apierrors.StatusError with the server's own Status if it sent one, and with the
 //     Retry-After header in it, for apierrors.SuggestsClientDelay.
 //   - An object must match the selectors in Options and those in ListOptions.
+//   - With Options.Shard, an object outside of the shard never comes, whatever the server sends. Most are dropped by
+//     their bytes, without being decoded.
 //
 // # What is not
 //
@@ -38,6 +40,7 @@
 //   - A watch has no timeout: a silent server is the reflector's business.
 //   - A watch from "", "0" or a version before the list's repeats what the list showed.
 //   - A list is in memory as a whole while it is decoded.
+//   - A [Funcs] does not look at a shardSelector. It leaves that to its functions, and to the server.
 //   - The type of an item in a protobuf list is the list's word: items there do not say what they are.
 //
 // Reading order: types.go, client.go, codec.go, request.go, list.go, pages.go, stream.go, pull.go, funcs.go,
