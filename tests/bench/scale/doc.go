@@ -19,8 +19,8 @@
 //
 //   - The objects are ConfigMaps with one label and one entry of data. It is the smallest kind that client-go has
 //     types and protobuf for, and that has nothing besides its own content. They have no managedFields.
-//   - The changes go on while the processes sync. One in twenty objects is deleted and made anew. It then has another
-//     UID, and moves to another shard.
+//   - The changes go on while the processes sync. One in twenty deletes an object and makes it anew. It then has
+//     another UID, and so may belong to another shard.
 //   - At the end the changes stop. The processes of a setup must hold together just what the server holds: each
 //     object once, in its last version. Otherwise the run fails.
 //   - An object's own size is measured: the live heap of a process that has decoded all of them and holds them in a

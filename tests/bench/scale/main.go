@@ -83,6 +83,6 @@ func run(ctx context.Context, o options, out, log io.Writer) error {
 	if err := c.play(ctx); err != nil {
 		return err
 	}
-	r := &report{options: o, machine: machine, results: c.results, filled: c.filled}
+	r := &report{options: o, machine: machine, after: usage.Describe().Load, results: c.results, filled: c.filled}
 	return r.publish(out)
 }

@@ -23,6 +23,7 @@ const (
 type report struct {
 	options
 	machine usage.Machine
+	after   string // the load averages at the end
 	results []result
 	filled  ready
 }
@@ -60,12 +61,13 @@ func (r *report) tables() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `
 %d objects, %d changes a second. Machine: %s, %d cores, which server and processes
-share; load average before the run %s. Rounds: %d; each figure is their median. The server holds %.0f B an
-object. Raw figures: [scale.txt](scale.txt).
+share; load average before the run %s, after it %s. On a busy machine times and delays say little; memory, bytes and
+CPU say more. Rounds: %d; each figure is their median. The server holds %.0f B an object, its history included. Raw
+figures: [scale.txt](scale.txt).
 
 | goal | at most | reached | |
 |---|---|---|---|
-`, r.n, r.rate, r.machine.CPU, r.machine.Cores, r.machine.Load, r.rounds, float64(r.filled.Live)/float64(r.n))
+`, r.n, r.rate, r.machine.CPU, r.machine.Cores, r.machine.Load, r.after, r.rounds, float64(r.filled.Live)/float64(r.n))
 	for _, g := range goals {
 		got := g.of(r.results)
 		verdict := "**missed**"
