@@ -140,8 +140,8 @@ func TestPitfall_AHashTheServerDoesNotUse(t *testing.T) {
 
 // Namespaces whose names differ in a number at the end are divided by their hash.
 //
-// Why: a shard is a range of FNV-1a, so the high bits decide. The last characters of a name reach the low bits only. So
-// team-000 to team-199 are neighbours.
+// Why: a shard is a range of FNV-1a, so the high bits decide. The last characters of a name hardly reach them. So the
+// hashes of team-000 to team-199 lie close together.
 //
 // You see: one of five members has 200 of 200 objects
 //
