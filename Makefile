@@ -1,4 +1,4 @@
-.PHONY: test race demo lint bench coldsync kubectl controlplane upstream clientgo-tests chaos fuzz soak e2e mutants exercises swap programs ci
+.PHONY: test race demo lint bench coldsync scale kubectl controlplane upstream clientgo-tests chaos fuzz soak e2e mutants exercises swap programs ci
 
 CONTROLPLANE_VERSION := $(shell sed -n 's/^[[:space:]]*k8s.io\/kubernetes //p' tests/controlplane/build/go.mod)
 KUBECTL_VERSION := $(shell sed -n 's/^[[:space:]]*k8s.io\/kubectl v0/v1/p' tests/kubectl/build/go.mod)
@@ -24,6 +24,11 @@ bench:
 # 20,000 pods of a real API server, from the start until all handlers know them, then two storms of updates: docs/benchmarks/coldsync.md.
 coldsync: controlplane
 	cd tests/bench && go run ./coldsync -write $(COLDSYNC)
+
+# A million objects in the API server in memory, held by one process and by five with shards: the tables of docs/scale.md. It needs
+# about 10 GiB and half an hour.
+scale:
+	cd tests/bench && go run ./scale -write $(SCALE)
 
 # The upstream kubectl, for tests/kubectl.
 kubectl:

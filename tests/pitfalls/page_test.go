@@ -38,6 +38,7 @@ var titles = []struct{ file, title string }{
 	{"manifests_test.go", "Manifests"},
 	{"serving_test.go", "Serving others"},
 	{"logs_test.go", "Logs"},
+	{"shards_test.go", "Shards"},
 }
 
 type chapter struct {

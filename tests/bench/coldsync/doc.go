@@ -14,7 +14,7 @@
 //	└──────┬───────┘                         └────────┘                  └──────────────┬───────────────┘
 //	       └───────────────────── task ▶ ◀ figures, a line of JSON each ────────────────┘
 //
-// Read pods.go and fill.go for the pods, and subject.go for the informers. measure.go and usage.go are the measuring
+// Read pods.go and fill.go for the pods, and subject.go for the informers. measure.go is the measuring
 // process; rounds.go and storm.go start it. figures.go and page.go make the page.
 //
 // # What is shown

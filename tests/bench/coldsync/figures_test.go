@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/perf/benchfmt"
+
+	"glasswatch/tests/bench/internal/usage"
 )
 
 // took are results of which only the wall time matters.
@@ -83,7 +85,7 @@ func TestPage_ShowsLossesLikeWins(t *testing.T) {
 func TestRaw_IsReadByBenchstat(t *testing.T) {
 	r := &report{
 		options: options{n: 10, variants: []string{glasswatch, clientGo}, storms: []weather{{rate: 12}, {rate: 0}}},
-		machine: machine{cores: 2},
+		machine: usage.Machine{Cores: 2},
 		results: map[string][]result{
 			glasswatch: {{syncFigures{Wall: time.Second, CPU: time.Millisecond, Live: 5}, []stormFigures{{Rate: 12, P99: time.Millisecond}, {Rate: 13}}}},
 			clientGo:   took(2, 3),

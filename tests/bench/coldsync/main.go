@@ -16,6 +16,7 @@ import (
 
 	"k8s.io/client-go/kubernetes"
 
+	"glasswatch/tests/bench/internal/usage"
 	"glasswatch/tests/bench/internal/versus"
 )
 
@@ -94,7 +95,7 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	if o.n < 1 || o.rounds < 1 {
 		return errors.New("-n and -rounds must be at least 1")
 	}
-	m := describeMachine()
+	m := usage.Describe()
 	server, err := startServer(o.server)
 	if err != nil {
 		return err

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"runtime/pprof"
 	"time"
+
+	"glasswatch/tests/bench/internal/usage"
 )
 
 // patience is how long a subject may take to sync, and to get the updates.
@@ -54,7 +56,7 @@ func measure(in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	before := used()
+	before := usage.Now()
 	if err := write.Encode(figures); err != nil {
 		return err
 	}
@@ -69,7 +71,7 @@ func measure(in io.Reader, out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		before = used()
+		before = usage.Now()
 		if err := write.Encode(f); err != nil {
 			return err
 		}
@@ -77,13 +79,13 @@ func measure(in io.Reader, out io.Writer) error {
 }
 
 // awaitUpdates waits until all updates of a storm have arrived. The storm began after before.
-func awaitUpdates(s storm, first *handler, before usage) (f stormFigures, err error) {
+func awaitUpdates(s storm, first *handler, before usage.Usage) (f stormFigures, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if err := first.wait(ctx, s.Updates); err != nil {
 		return f, err
 	}
-	f.CPU = (used().cpu - before.cpu) / time.Duration(max(1, s.Updates))
+	f.CPU = (usage.Now().CPU - before.CPU) / time.Duration(max(1, s.Updates))
 	f.P50, f.P99, f.Rate = first.lateness()
 	return f, nil
 }
@@ -100,12 +102,12 @@ func coldSync(t task, o *observer) (f syncFigures, err error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	heap := liveHeap()
+	heap := usage.LiveHeap()
 	stopProfile, err := startProfile(t)
 	if err != nil {
 		return f, err
 	}
-	before := used()
+	before := usage.Now()
 	wait, err := start(context.Background(), cfg, o)
 	if err != nil {
 		return f, err
@@ -113,12 +115,12 @@ func coldSync(t task, o *observer) (f syncFigures, err error) {
 	if err := wait(ctx); err != nil {
 		return f, err
 	}
-	after := used()
-	f.Peak = peakMemory() // before the collections below
+	after := usage.Now()
+	f.Peak = usage.Peak() // before the collections below
 	stopProfile()
-	f.Wall, f.CPU, f.Allocated = after.at.Sub(before.at), after.cpu-before.cpu, after.allocated-before.allocated
+	f.Wall, f.CPU, f.Allocated = after.At.Sub(before.At), after.CPU-before.CPU, after.Allocated-before.Allocated
 	f.Objects = int(o.handler(0).initial.Load())
-	f.Live = max(liveHeap(), heap) - heap
+	f.Live = max(usage.LiveHeap(), heap) - heap
 	return f, writeHeap(t)
 }
 

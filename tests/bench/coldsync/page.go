@@ -10,38 +10,16 @@ import (
 	"runtime"
 	"strings"
 
+	"glasswatch/tests/bench/internal/usage"
 	"glasswatch/tests/bench/internal/versus"
 )
 
 // report lays the results out.
 type report struct {
 	options
-	machine  machine
+	machine  usage.Machine
 	results  map[string][]result
 	podBytes int
-}
-
-// machine is where the measurements were made.
-type machine struct {
-	cpu   string
-	cores int
-	load  string // before they began
-}
-
-func describeMachine() machine {
-	m := machine{cpu: "unknown", cores: runtime.NumCPU(), load: "unknown"}
-	if raw, err := os.ReadFile("/proc/cpuinfo"); err == nil {
-		for line := range strings.Lines(string(raw)) {
-			if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
-				m.cpu = strings.TrimSpace(value)
-				break
-			}
-		}
-	}
-	if raw, err := os.ReadFile("/proc/loadavg"); err == nil {
-		m.load = strings.Join(strings.Fields(string(raw))[:3], " ")
-	}
-	return m
 }
 
 // publish prints the page, and writes page and raw figures if it is asked to.
@@ -66,7 +44,7 @@ its own with %d handlers. A pod has about %d bytes. Each figure is the median, w
 The rows *beside* say how many times better the first is, with the interval that follows from benchstat's two; "~" says that the rounds do
 not tell the two apart (p > 0.05). A goal is met if the lower end of the interval meets it.
 
-`, r.n, r.serverName(), r.machine.cpu, r.machine.cores, r.machine.load, r.rounds, handlers, r.podBytes)
+`, r.n, r.serverName(), r.machine.CPU, r.machine.Cores, r.machine.Load, r.rounds, handlers, r.podBytes)
 	b.WriteString("## Goals\n\nThey are of 20,000 pods: with few, the program itself is most of what is measured.\n\n")
 	r.goals(&b)
 	b.WriteString("\n## From start to all handlers synced\n\n")
@@ -163,9 +141,9 @@ func (r *report) goals(b *strings.Builder) {
 // raw is in the form of Go's benchmark results: a line for each process, and one for each storm on it.
 func (r *report) raw() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "goos: %s\ngoarch: %s\ncpu: %s\nload: %s\nserver: %s\n", runtime.GOOS, runtime.GOARCH, r.machine.cpu, r.machine.load, r.serverName())
+	fmt.Fprintf(&b, "goos: %s\ngoarch: %s\ncpu: %s\nload: %s\nserver: %s\n", runtime.GOOS, runtime.GOARCH, r.machine.CPU, r.machine.Load, r.serverName())
 	line := func(benchmark string, variant string, of result, figures []figure) {
-		fmt.Fprintf(&b, "Benchmark%s/impl=%s-%d\t1", benchmark, variant, r.machine.cores)
+		fmt.Fprintf(&b, "Benchmark%s/impl=%s-%d\t1", benchmark, variant, r.machine.Cores)
 		for _, f := range figures {
 			if v := f.of(of); !math.IsNaN(v) {
 				fmt.Fprintf(&b, "\t%.6g %s", v, f.unit)
