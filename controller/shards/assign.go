@@ -1,0 +1,76 @@
+package shards
+
+import (
+	"hash/fnv"
+	"slices"
+)
+
+// Assign returns which member each shard belongs to: rendezvous hashing. Each pair of a member and a shard has a score,
+// and the highest wins. So a member that joins takes shards from all others, and moves no other shard. Those of a
+// member that leaves go to all others. The order of the members does not matter. Without members it returns nil.
+func Assign(shards int, members []string) []string {
+	if len(members) == 0 {
+		return nil
+	}
+	members = slices.Sorted(slices.Values(members)) // so that equal scores, too, have one winner
+	seeds := make([]uint64, len(members))
+	for i, member := range members {
+		seeds[i] = hash(member)
+	}
+	owners := make([]string, shards)
+	for s := range owners {
+		owners[s] = members[highest(seeds, mix(uint64(s)))]
+	}
+	return owners
+}
+
+// chosen reports whether member is the one of members to do a chore that concerns name.
+func chosen(member, name string, members []string) bool {
+	seeds := make([]uint64, len(members))
+	for i, m := range members {
+		seeds[i] = hash(m)
+	}
+	return len(members) > 0 && members[highest(seeds, hash(name))] == member
+}
+
+// highest returns the place of the seed that has the highest score with key. The finalizer of SplitMix64 mixes both, as
+// FNV alone spreads names that differ in the last letter badly.
+func highest(seeds []uint64, key uint64) int {
+	best, top := 0, uint64(0)
+	for i, seed := range seeds {
+		if score := mix(seed ^ key); score > top {
+			best, top = i, score
+		}
+	}
+	return best
+}
+
+// assignment remembers the last answer of Assign, which is asked for far more often than the members change.
+type assignment struct {
+	members []string
+	owners  []string
+}
+
+func (a *assignment) of(shards int, members []string) []string {
+	if !slices.Equal(a.members, members) {
+		a.members, a.owners = members, Assign(shards, members)
+	}
+	return a.owners
+}
+
+func hash(s string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(s))
+	return h.Sum64()
+}
+
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// overlap reports whether shard i of n and shard j of m, as equal parts of one range, have anything in common. Where the
+// range does not divide evenly it may say so of neighbours, too.
+func overlap(i, n, j, m int) bool { return i*m < (j+1)*n && j*n < (i+1)*m }
