@@ -54,14 +54,14 @@ type Member struct {
 	// leaving: no shard is to be taken any more. announced: own says so. handedOver: no fence names the term, apart from
 	// shards that nobody can take.
 	leaving, announced, handedOver bool
-	shards   []shard
-	pins     int
-	seen     map[string]sighting  // by identity
-	chores   map[string]chore // by Lease
-	absent   map[string]time.Time // terms that fences name and whose Leases are gone, and when that was seen
-	gained   []int                // not yet told to OnChange
-	lost     []int
-	failures map[string]error // the last errors of "watch", "renew" and "write", until the next success
+	shards                         []shard
+	pins                           int
+	seen                           map[string]sighting  // by identity
+	chores                         map[string]chore     // by Lease
+	absent                         map[string]time.Time // terms that fences name and whose Leases are gone, and when that was seen
+	gained                         []int                // not yet told to OnChange
+	lost                           []int
+	failures                       map[string]error // the last errors of "watch", "renew" and "write", until the next success
 }
 
 // New returns a member, which does nothing before Run. The client should not limit its rate below some dozens of
@@ -84,7 +84,7 @@ func New(client coordinationv1client.LeasesGetter, opts Options) (*Member, error
 		Reflector:         reflector.Options{Backoff: reflector.Backoff{Max: opts.RenewEvery}},
 	})
 	_, err := m.informer.AddHandler(sharedinformer.HandlerFuncs[*coordinationv1.Lease]{
-		AddFunc: func(l *coordinationv1.Lease, _ bool) { m.changed(l) },
+		AddFunc:    func(l *coordinationv1.Lease, _ bool) { m.changed(l) },
 		UpdateFunc: func(_, l *coordinationv1.Lease) { m.changed(l) },
 		DeleteFunc: func(sharedinformer.Deletion[*coordinationv1.Lease]) { wake(m.decideCh) },
 	}, sharedinformer.HandlerOptions{})

@@ -2,6 +2,7 @@ package shards
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -13,6 +14,8 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
 )
+
+var errBlind = errors.New("shards: the watch does not show this member's renewals: it stops renewing until it does")
 
 func newTerm(identity string) string { return identity + "/" + string(uuid.NewUUID()) }
 
@@ -42,6 +45,7 @@ func (m *Member) renew(ctx context.Context) (pause time.Duration, err error) {
 	l := m.newestOwn()
 	m.mu.Lock()
 	term, seen := m.term, m.seen[m.opts.Identity]
+	blind := m.own != nil && versionOf(m.own) > seen.version && time.Since(seen.at) > m.opts.LeaseDuration
 	joined, busy, leaving := !m.deadline.IsZero(), m.pins > 0, m.leaving
 	m.mu.Unlock()
 	holder := ""
@@ -49,6 +53,9 @@ func (m *Member) renew(ctx context.Context) (pause time.Duration, err error) {
 		holder = ptr.Deref(l.Spec.HolderIdentity, "")
 	}
 	switch {
+	case blind && joined: // the watch does not show our renewals, so it hides others' moves: let the Lease expire
+		m.failed(ctx, "watch", errBlind)
+		return pause, nil
 	case holder == term:
 	case joined: // taken from us, or deleted
 		m.mu.Lock()
