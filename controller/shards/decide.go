@@ -8,8 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
-
-	"glasswatch/listwatch"
 )
 
 const (
@@ -18,10 +16,6 @@ const (
 	// gatherFor is how long a decision waits for more changes. When a member dies, they come in crowds.
 	gatherFor = 10 * time.Millisecond
 )
-
-func keyOf(l metav1.Object) listwatch.Key {
-	return listwatch.Key{Namespace: l.GetNamespace(), Name: l.GetName()}
-}
 
 // decideLoop decides again whenever something may have changed, until ctx ends.
 func (m *Member) decideLoop(ctx context.Context) {

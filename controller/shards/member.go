@@ -51,6 +51,7 @@ type Member struct {
 	deadline time.Time  // until when it may work: counted from when the last renewal was sent
 	expiry   *time.Timer
 	own      *coordinationv1.Lease // as the last answer to a write has it, if the store is not newer
+	caughtUp time.Time             // when the store had own, or something later
 	// leaving: no shard is to be taken any more. announced: own says so. handedOver: no fence names the term, apart from
 	// shards that nobody can take.
 	leaving, announced, handedOver bool
@@ -161,13 +162,14 @@ func (m *Member) Ready() error {
 	return fmt.Errorf("shards: no valid Lease %s", memberName(m.opts.Name, m.opts.Identity))
 }
 
-// failed remembers an error for Ready, and logs it. Conflicts are part of the work.
+// failed remembers an error for Ready, and logs it. Conflicts are part of the work. Writes of fences are tried again, and
+// that they did not get through once does not make a member unready.
 func (m *Member) failed(ctx context.Context, what string, err error) {
 	switch {
 	case apierrors.IsForbidden(err):
 		err = fmt.Errorf("shards: grant get, list, watch, create, update and delete on leases.coordination.k8s.io in "+
 			"namespace %s: %w", m.opts.Namespace, err)
-	case apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err):
+	case what == "write" || apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err):
 		err = nil
 	}
 	m.mu.Lock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -13,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
+
+	"glasswatch/listwatch"
 )
 
 var errBlind = errors.New("shards: the watch does not show this member's renewals: it stops renewing until it does")
@@ -45,7 +48,7 @@ func (m *Member) renew(ctx context.Context) (pause time.Duration, err error) {
 	l := m.newestOwn()
 	m.mu.Lock()
 	term, seen := m.term, m.seen[m.opts.Identity]
-	blind := m.own != nil && versionOf(m.own) > seen.version && time.Since(seen.at) > m.opts.LeaseDuration
+	blind := time.Since(m.caughtUp) > m.opts.LeaseDuration
 	joined, busy, leaving := !m.deadline.IsZero(), m.pins > 0, m.leaving
 	m.mu.Unlock()
 	holder := ""
@@ -76,14 +79,16 @@ func (m *Member) renew(ctx context.Context) (pause time.Duration, err error) {
 	return pause, nil
 }
 
-// newestOwn returns the member's Lease, from the store or from the last answer to a write. It is nil if it is not there.
+// newestOwn returns the member's Lease, from the last answer to a write, or from the store once that has caught up with
+// it. It is nil if it is not there.
 func (m *Member) newestOwn() *coordinationv1.Lease {
-	key := metav1.ObjectMeta{Namespace: m.opts.Namespace, Name: memberName(m.opts.Name, m.opts.Identity)}
-	stored, _ := m.informer.Store().GetByKey(keyOf(&key))
+	store := m.informer.Store().Snapshot()
+	stored, _ := store.Get(listwatch.Key{Namespace: m.opts.Namespace, Name: memberName(m.opts.Name, m.opts.Identity)})
+	reached, _ := strconv.ParseUint(store.ResourceVersion(), 10, 64)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if stored != nil && (m.own == nil || versionOf(stored) > versionOf(m.own)) {
-		m.own = stored
+	if m.own == nil || reached >= versionOf(m.own) {
+		m.own, m.caughtUp = stored, time.Now()
 	}
 	return m.own
 }
@@ -130,11 +135,10 @@ func (m *Member) reread(ctx context.Context, name, term string) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.own = nil
 	if err == nil {
 		m.own = l
 	}
-	if m.own != nil && ptr.Deref(l.Spec.HolderIdentity, "") == term {
+	if err == nil && ptr.Deref(l.Spec.HolderIdentity, "") == term {
 		wake(m.renewCh)
 	} else if !m.deadline.IsZero() {
 		m.loseLocked(ctx)
@@ -154,6 +158,9 @@ func (m *Member) write(ctx context.Context, l *coordinationv1.Lease) (*coordinat
 func (m *Member) loseLocked(ctx context.Context) {
 	klog.FromContext(ctx).Info("The member's Lease is no longer its own: joining anew", "term", m.term)
 	m.term, m.deadline = newTerm(m.opts.Identity), time.Time{}
+	seen := m.seen[m.opts.Identity]
+	seen.repeats = 0 // they were our own
+	m.seen[m.opts.Identity] = seen
 	m.expireLocked()
 }
 

@@ -17,6 +17,9 @@ var (
 	errLost = errors.New("the request was lost")
 )
 
+// transportTimeout is when the client's transport notices that no answer will come. HTTP/2's pings do that.
+const transportTimeout = 15 * time.Second
+
 // link is one process's way to the server. All that can go wrong between them happens here.
 type link struct {
 	server http.Handler
@@ -151,7 +154,7 @@ func (l *link) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 	}
-	ctx, cancel := context.WithTimeout(req.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(req.Context(), transportTimeout)
 	defer cancel()
 	answer := httptest.NewRecorder()
 	err := l.Do(ctx, renewal, update, func(bool) {
@@ -169,7 +172,9 @@ func (l *link) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // watch opens a stream. It is served in a goroutine, which ends with the stream.
 func (l *link) watch(req *http.Request) (*http.Response, error) {
-	if err := l.Do(req.Context(), false, false, func(bool) {}); err != nil {
+	opening, cancel := context.WithTimeout(req.Context(), transportTimeout)
+	defer cancel()
+	if err := l.Do(opening, false, false, func(bool) {}); err != nil {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(req.Context())

@@ -227,10 +227,37 @@ func (s *skewedLease) Watch(ctx context.Context, o metav1.ListOptions) (watch.In
 	if err != nil {
 		return nil, err
 	}
-	return watch.Filter(w, func(e watch.Event) (watch.Event, bool) {
-		if l, ok := e.Object.(*coordinationv1.Lease); ok {
-			_, _ = s.toLocal(l, nil)
+	out := watch.NewProxyWatcher(make(chan watch.Event))
+	events := make(chan watch.Event)
+	go func() {
+		defer close(events)
+		defer w.Stop()
+		for {
+			select {
+			case e, open := <-w.ResultChan():
+				if !open {
+					return
+				}
+				if l, ok := e.Object.(*coordinationv1.Lease); ok {
+					_, _ = s.toLocal(l, nil)
+				}
+				select {
+				case events <- e:
+				case <-out.StopChan():
+					return
+				}
+			case <-out.StopChan():
+				return
+			}
 		}
-		return e, true
-	}), nil
+	}()
+	return &translated{out, events}, nil
 }
+
+// translated is a watch whose events pass through a translation.
+type translated struct {
+	*watch.ProxyWatcher
+	events chan watch.Event
+}
+
+func (t *translated) ResultChan() <-chan watch.Event { return t.events }

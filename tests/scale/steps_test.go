@@ -50,7 +50,7 @@ func (w *world) join() error {
 	if len(w.processes) >= maxMembers && w.one().shards < 1000 {
 		return w.leaveOne()
 	}
-	before, versions, err := w.owners()
+	before, versions, _, err := w.owners()
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (w *world) join() error {
 
 // moved checks that exactly the shards that had to move were written, and that they were about a fair share.
 func (w *world) moved(before, versions map[string]string, p *process, identity string) error {
-	after, newer, err := w.owners()
+	after, newer, _, err := w.owners()
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (w *world) moved(before, versions map[string]string, p *process, identity s
 		if !strings.HasPrefix(name, prefix) {
 			continue
 		}
-		concerns := after[name] == identity || before[name] == identity
+		concerns := strings.HasPrefix(after[name], identity+"/") || strings.HasPrefix(before[name], identity+"/")
 		switch written := newer[name] != versions[name]; {
 		case concerns:
 			moves++
@@ -97,7 +97,7 @@ func (w *world) leaveOne() error {
 	if len(w.processes) < 3 {
 		return w.join()
 	}
-	before, versions, err := w.owners()
+	before, versions, _, err := w.owners()
 	if err != nil {
 		return err
 	}

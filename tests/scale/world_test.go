@@ -82,20 +82,23 @@ func (w *world) Close() error {
 	return nil
 }
 
-// owners returns whom each fence names, and its version, by its name.
-func (w *world) owners() (owner, version map[string]string, err error) {
+// owners returns which term each fence names, and the fence's version, by its name. terms are those of the members'
+// Leases, by identity.
+func (w *world) owners() (owner, version, terms map[string]string, err error) {
 	list, err := w.leases.List(context.Background(), metav1.ListOptions{})
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	owner, version = map[string]string{}, map[string]string{}
+	owner, version, terms = map[string]string{}, map[string]string{}, map[string]string{}
 	for _, l := range list.Items {
-		if strings.HasPrefix(l.Name, "sim-shard-") {
-			owner[l.Name], _, _ = strings.Cut(ptr.Deref(l.Spec.HolderIdentity, ""), "/")
-			version[l.Name] = l.ResourceVersion
+		term := ptr.Deref(l.Spec.HolderIdentity, "")
+		if identity, ok := strings.CutPrefix(l.Name, "sim-member-"); ok {
+			terms[identity] = term
+			continue
 		}
+		owner[l.Name], version[l.Name] = term, l.ResourceVersion
 	}
-	return owner, version, nil
+	return owner, version, terms, nil
 }
 
 // expected returns whom each fence is to name once all is quiet, according to a count of heads and Assign alone.
@@ -129,6 +132,20 @@ func (w *world) Settle() error {
 			return w.judge()
 		}
 		if time.Since(begun) > settle {
+			list, _ := w.leases.List(context.Background(), metav1.ListOptions{})
+			for _, l := range list.Items {
+				if strings.Contains(l.Name, "member") {
+					why += fmt.Sprintf("\n%s %s %v v%s", l.Name, ptr.Deref(l.Spec.HolderIdentity, "-"), l.Annotations, l.ResourceVersion)
+				}
+			}
+			for _, p := range w.processes {
+				why += fmt.Sprintf("\n%s %v %v", p.name, p.member.Ready(), p.member.Held())
+				select {
+				case <-p.done:
+					why += fmt.Sprintf(" ended %v", p.err)
+				default:
+				}
+			}
 			return fmt.Errorf("%s: not settled after %v: %s", w.step, settle, why)
 		}
 		pass(beat)
@@ -136,12 +153,12 @@ func (w *world) Settle() error {
 }
 
 func (w *world) unsettled() (why string, err error) {
-	owner, _, err := w.owners()
+	owner, _, terms, err := w.owners()
 	if err != nil {
 		return "", err
 	}
 	for name, identity := range w.expected() {
-		if owner[name] != identity {
+		if owner[name] == "" || owner[name] != terms[identity] {
 			return fmt.Sprintf("%s names %q, not %q", name, owner[name], identity), nil
 		}
 	}
