@@ -10,40 +10,32 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// What stands in a Lease besides its spec.
 const (
 	// groupLabel has the group's name, on all its Leases.
 	groupLabel = "shards.glasswatch/group"
-	// countAnnotation, on a member's Lease, is into how many shards it divides.
+	// countAnnotation, on a member's Lease, is its number of shards.
 	countAnnotation = "shards.glasswatch/count"
 	// leavingAnnotation, on a member's Lease, says that it takes no more shards.
 	leavingAnnotation = "shards.glasswatch/leaving"
 )
 
-// memberLease is a member's Lease. It is renewed all the time.
-type memberLease struct {
-	*coordinationv1.Lease
-	version  uint64
-	identity string
-	// term is the holderIdentity: the identity, a slash, and a nonce of the process. Fences name it. It is empty once
-	// the member has ended, or was declared to have.
-	term    string
-	shards  int
-	leaving bool
-}
-
-// fence is a shard's Lease. It is written when the shard moves. It holds as long as its owner's term.
-type fence struct {
-	*coordinationv1.Lease // nil if it was never written
+// record is a Lease of the group: a member's, which is renewed all the time, or a shard's fence, which is written when
+// the shard moves and holds as long as the term that it names.
+type record struct {
+	*coordinationv1.Lease // nil is a fence that was never written
 	version               uint64
-	shards, shard         int
-	term                  string // the owner's, or empty
+	// term is the holderIdentity: the member's identity, a slash, and a nonce of the process. A member's Lease without
+	// one has ended. A fence without one is free.
+	term     string
+	identity string // of a member's Lease; empty for a fence
+	shard    int    // of a fence
+	count    int    // into how many shards the member divides, or the fence belongs to
 }
 
 func memberName(group, identity string) string { return group + "-member-" + identity }
 
-func fenceName(group string, shards, shard int) string {
-	return group + "-shard-" + strconv.Itoa(shards) + "-" + strconv.Itoa(shard)
+func fenceName(group string, count, shard int) string {
+	return group + "-shard-" + strconv.Itoa(count) + "-" + strconv.Itoa(shard)
 }
 
 // identityOf returns whose term it is.
@@ -52,47 +44,37 @@ func identityOf(term string) string {
 	return identity
 }
 
-// versionOf returns the resourceVersion, which is a number that grows with each write to any Lease.
-func versionOf(l *coordinationv1.Lease) uint64 {
-	version, _ := strconv.ParseUint(l.ResourceVersion, 10, 64)
+// versionOf returns a resourceVersion as the number that it is. It grows with each write to any Lease.
+func versionOf(resourceVersion string) uint64 {
+	version, _ := strconv.ParseUint(resourceVersion, 10, 64)
 	return version
 }
 
-// readMember returns the Lease of a member. It is not ok if the Lease is something else.
-func readMember(group string, l *coordinationv1.Lease) (m memberLease, ok bool) {
-	identity, ok := strings.CutPrefix(l.Name, memberName(group, ""))
-	if !ok {
-		return m, false
+// read returns what a Lease of the group says. It is not ok if the Lease is something else.
+func read(group string, l *coordinationv1.Lease) (r record, ok bool) {
+	r = record{Lease: l, version: versionOf(l.ResourceVersion), term: ptr.Deref(l.Spec.HolderIdentity, "")}
+	if r.identity, ok = strings.CutPrefix(l.Name, memberName(group, "")); ok {
+		r.count, _ = strconv.Atoi(l.Annotations[countAnnotation])
+		return r, true
 	}
-	shards, _ := strconv.Atoi(l.Annotations[countAnnotation])
-	return memberLease{
-		Lease: l, version: versionOf(l), identity: identity, term: ptr.Deref(l.Spec.HolderIdentity, ""),
-		shards: shards, leaving: l.Annotations[leavingAnnotation] != "",
-	}, true
+	place, _ := strings.CutPrefix(l.Name, group+"-shard-")
+	count, shard, _ := strings.Cut(place, "-")
+	r.identity = ""
+	r.count, _ = strconv.Atoi(count)
+	r.shard, _ = strconv.Atoi(shard)
+	return r, l.Name == fenceName(group, r.count, r.shard) && 0 <= r.shard && r.shard < r.count
 }
 
-// readFence returns the Lease of a shard. It is not ok if the Lease is something else.
-func readFence(group string, l *coordinationv1.Lease) (f fence, ok bool) {
-	place, ok := strings.CutPrefix(l.Name, group+"-shard-")
-	if !ok {
-		return f, false
-	}
-	count, number, _ := strings.Cut(place, "-")
-	shards, err1 := strconv.Atoi(count)
-	shard, err2 := strconv.Atoi(number)
-	return fence{
-		Lease: l, version: versionOf(l), shards: shards, shard: shard, term: ptr.Deref(l.Spec.HolderIdentity, ""),
-	}, err1 == nil && err2 == nil && 0 <= shard && shard < shards
+// lasts is how long the term has after a renewal.
+func (r record) lasts() time.Duration {
+	return time.Duration(ptr.Deref(r.Spec.LeaseDurationSeconds, 0)) * time.Second
 }
 
-// duration is how long the Lease's holder has after a renewal.
-func duration(l *coordinationv1.Lease) time.Duration {
-	return time.Duration(ptr.Deref(l.Spec.LeaseDurationSeconds, 0)) * time.Second
-}
+func (r record) leaving() bool { return r.Annotations[leavingAnnotation] != "" }
 
-// rewritten returns a Lease that can be written in place of l: the same one if nothing has touched it since, with its
-// UID and resourceVersion as preconditions. l may be nil. An empty term is written as none.
-func rewritten(l *coordinationv1.Lease, group, name, term string, lasts time.Duration) *coordinationv1.Lease {
+// with returns the Lease with another term, or with none, to be written in the place of l, which may be nil. UID and
+// resourceVersion are l's: the write fails if anybody has written or deleted it since.
+func with(l *coordinationv1.Lease, group, name, term string, lasts time.Duration) *coordinationv1.Lease {
 	if l == nil {
 		l = &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	}
@@ -104,7 +86,7 @@ func rewritten(l *coordinationv1.Lease, group, name, term string, lasts time.Dur
 		l.Spec.LeaseTransitions = ptr.To(ptr.Deref(l.Spec.LeaseTransitions, -1) + 1)
 	}
 	l.Spec.RenewTime = &now
-	l.Spec.LeaseDurationSeconds = ptr.To(max(int32(lasts/time.Second), 1))
+	l.Spec.LeaseDurationSeconds = ptr.To(int32(lasts / time.Second))
 	l.Spec.HolderIdentity = nil
 	if term != "" {
 		l.Spec.HolderIdentity = &term

@@ -46,23 +46,22 @@ type Member struct {
 	writing  sync.WaitGroup
 	assigned assignment // used by decide only
 
+	renewal // used by renewLoop only
+
 	mu       sync.Mutex // guards all below; never held during a request
 	term     string     // the holderIdentity that this process writes; another one after it was lost
-	deadline time.Time  // until when it may work: counted from when the last renewal was sent
+	deadline time.Time  // until when it may work; zero before it has joined
 	expiry   *time.Timer
-	own      *coordinationv1.Lease // as the last answer to a write has it, if the store is not newer
-	caughtUp time.Time             // when the store had own, or something later
-	// leaving: no shard is to be taken any more. announced: own says so. handedOver: no fence names the term, apart from
-	// shards that nobody can take.
-	leaving, announced, handedOver bool
-	shards                         []shard
-	pins                           int
-	seen                           map[string]sighting  // by identity
-	chores                         map[string]chore     // by Lease
-	absent                         map[string]time.Time // terms that fences name and whose Leases are gone, and when that was seen
-	gained                         []int                // not yet told to OnChange
-	lost                           []int
-	failures                       map[string]error // the last errors of "watch", "renew" and "write", until the next success
+	own      *coordinationv1.Lease // the member's Lease, as the last answer had it
+	// leaving: no shard is to be taken any more. handedOver: none is left that another could have.
+	leaving, handedOver bool
+	shards              []shard
+	held, pins          int                  // of all shards
+	gained, lost        []int                // not yet told to OnChange
+	seen                map[string]sighting  // by identity
+	absent              map[string]time.Time // terms that fences name and whose Leases are gone, and since when
+	attempts            map[string]attempt   // by Lease
+	failures            map[string]error     // the last errors of "watch", "renew" and "write", until the next success
 }
 
 // New returns a member, which does nothing before Run. The client should not limit its rate below some dozens of
@@ -75,9 +74,8 @@ func New(client coordinationv1client.LeasesGetter, opts Options) (*Member, error
 	m := &Member{
 		opts: opts, leases: client.Leases(opts.Namespace), term: newTerm(opts.Identity),
 		decideCh: make(chan struct{}, 1), renewCh: make(chan struct{}, 1), leftCh: make(chan struct{}, 1),
-		writes: make(chan struct{}, parallelWrites),
-		shards: make([]shard, opts.Shards), seen: map[string]sighting{}, absent: map[string]time.Time{},
-		failures: map[string]error{}, chores: map[string]chore{},
+		writes: make(chan struct{}, parallelWrites), shards: make([]shard, opts.Shards),
+		seen: map[string]sighting{}, absent: map[string]time.Time{}, attempts: map[string]attempt{}, failures: map[string]error{},
 	}
 	m.informer = sharedinformer.New[*coordinationv1.Lease](m.source(), sharedinformer.Options[*coordinationv1.Lease]{
 		Name:              "shards of " + opts.Name,
@@ -108,12 +106,6 @@ func (m *Member) source() listwatch.ListerWatcher[*coordinationv1.Lease] {
 	}
 }
 
-func (m *Member) changed(l *coordinationv1.Lease) {
-	if m.note(l) {
-		wake(m.decideCh)
-	}
-}
-
 // Run takes part until ctx ends, and then leaves: running reconciles finish, and each shard is handed over as soon as
 // the last of its own has. Reconciles that last longer than LeaseDuration are cancelled. Run returns when none is left
 // and every goroutine has ended. The error is nil, or wraps [ErrDuplicate], or is [ErrAlreadyRun].
@@ -124,11 +116,11 @@ func (m *Member) Run(ctx context.Context) error {
 	logger := klog.LoggerWithValues(klog.FromContext(ctx), "shards", m.opts.Name, "identity", m.opts.Identity)
 	running, stop := context.WithCancel(klog.NewContext(context.WithoutCancel(ctx), logger))
 	defer stop()
-	var watching, deciding, renewing sync.WaitGroup
-	watching.Go(func() { _ = m.informer.Run(running) })
-	deciding.Go(func() { m.decideLoop(running) })
+	var loops sync.WaitGroup
 	refused := make(chan error, 1)
-	renewing.Go(func() { refused <- m.renewLoop(running) })
+	loops.Go(func() { _ = m.informer.Run(running) })
+	loops.Go(func() { m.decideLoop(running) })
+	loops.Go(func() { refused <- m.renewLoop(running) })
 	var err error
 	select {
 	case <-ctx.Done():
@@ -136,10 +128,9 @@ func (m *Member) Run(ctx context.Context) error {
 	}
 	m.leave(running)
 	stop()
-	renewing.Wait()
-	deciding.Wait()
+	loops.Wait()
 	m.writing.Wait()
-	watching.Wait()
+	m.end(context.WithoutCancel(running))
 	return err
 }
 

@@ -17,10 +17,7 @@ type shard struct {
 	limit  *time.Timer // cancels reconciles that hold a hand-over up
 	lostAt time.Time
 
-	given   uint64    // versions of the fence up to this one were given away, even if the write's answer is unknown
-	tried   uint64    // the version that the last write was to replace,
-	retryAt time.Time // and when to try again if the version stays
-	busy    bool      // a write is on its way
+	given uint64 // versions of the fence up to this one were given away, even if the write seemed to fail
 
 	wantedAt time.Time // since when the shard is assigned to this member, while it does not hold it
 	freeAt   time.Time // since when it has no owner, as far as this member saw
@@ -73,16 +70,6 @@ func (m *Member) Begin(parent context.Context, shard int) (ctx context.Context, 
 	}), true
 }
 
-// Do calls f under the pin of a shard. It returns [ErrNotHeld] if the member does not hold the shard, else f's error.
-func (m *Member) Do(ctx context.Context, shard int, f func(ctx context.Context) error) error {
-	ctx, done, ok := m.Begin(ctx, shard)
-	if !ok {
-		return ErrNotHeld
-	}
-	defer done()
-	return f(ctx)
-}
-
 func (m *Member) unpin(s int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -98,6 +85,7 @@ func (m *Member) unpin(s int) {
 func (m *Member) acquireLocked(s int, now time.Time) {
 	sh := &m.shards[s]
 	sh.held = true
+	m.held++
 	sh.ctx, sh.cancel = context.WithCancelCause(context.Background())
 	m.gained = append(m.gained, s)
 	if told := m.opts.Metrics.Gained; told != nil {
@@ -118,6 +106,7 @@ func (m *Member) releaseLocked(s int, patience time.Duration) {
 	sh := &m.shards[s]
 	if sh.held {
 		sh.held, sh.lostAt = false, time.Now()
+		m.held--
 		m.lost = append(m.lost, s)
 		if sh.pins == 0 {
 			m.settledLocked(sh)

@@ -13,19 +13,23 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/klog/v2"
-	"k8s.io/utils/ptr"
-
-	"glasswatch/listwatch"
 )
 
-var errBlind = errors.New("shards: the watch does not show this member's renewals: it stops renewing until it does")
+var errBlind = errors.New("shards: the watch does not show this member's renewals, so it stops renewing until it does")
+
+// renewal is what the goroutine that renews knows, and no other.
+type renewal struct {
+	rival    sighting  // another process that has our Lease,
+	repeats  int       // and how often it was seen to renew
+	caughtUp time.Time // when the watch had last shown all our renewals
+}
 
 func newTerm(identity string) string { return identity + "/" + string(uuid.NewUUID()) }
 
-// renewLoop joins the group and renews the member's Lease until ctx ends. An error is that of a duplicate.
+// renewLoop joins the group and renews the member's Lease until ctx ends. The error is that of a duplicate.
 func (m *Member) renewLoop(ctx context.Context) error {
 	for {
-		pause, err := m.renew(ctx)
+		next, err := m.renew(ctx)
 		if err != nil {
 			return err
 		}
@@ -33,162 +37,172 @@ func (m *Member) renewLoop(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-m.renewCh:
-		case <-time.After(wait.Jitter(pause, 0.1)):
+		case <-time.After(wait.Jitter(next, 0.1)):
 		}
 	}
 }
 
-// renew writes the member's Lease, if it may, and returns when to do so next. It may if the Lease is not there, is its
-// own, has ended, or has expired. A former process of the same name that crashed is waited out so.
-func (m *Member) renew(ctx context.Context) (pause time.Duration, err error) {
-	pause = m.opts.RenewEvery / 4
-	if !m.informer.HasSynced() {
-		return pause, nil
-	}
-	l := m.newestOwn()
+// renew joins or renews, if it may, and returns when to call it next.
+func (m *Member) renew(ctx context.Context) (next time.Duration, err error) {
+	next = m.opts.RenewEvery / 4
 	m.mu.Lock()
-	term, seen := m.term, m.seen[m.opts.Identity]
-	blind := time.Since(m.caughtUp) > m.opts.LeaseDuration
-	joined, busy, leaving := !m.deadline.IsZero(), m.pins > 0, m.leaving
+	joined, busy := !m.deadline.IsZero(), m.pins > 0 || m.leaving
 	m.mu.Unlock()
-	holder := ""
-	if l != nil {
-		holder = ptr.Deref(l.Spec.HolderIdentity, "")
-	}
 	switch {
-	case blind && joined: // the watch does not show our renewals, so it hides others' moves: let the Lease expire
+	case !m.informer.HasSynced():
+		return next, nil
+	case !joined && busy: // with reconciles of the former term, which others take for ended once there is another
+		return next, nil
+	case !joined:
+		if may, err := m.mayJoin(ctx); !may {
+			return next, err
+		}
+	case m.isBlind(): // it hides the others' moves, too: let them take the shards
 		m.failed(ctx, "watch", errBlind)
-		return pause, nil
-	case holder == term:
-	case joined: // taken from us, or deleted
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		m.loseLocked(ctx)
-		return 0, nil
-	case leaving || busy: // with reconciles of the former term, which others may already take for ended
-		return pause, nil
-	case holder != "" && seen.term == holder && seen.repeats > 1:
-		return 0, fmt.Errorf("%w: %q is renewed by another process, as %s: give each its own Identity",
-			ErrDuplicate, m.opts.Identity, holder)
-	case holder != "" && time.Now().Before(seen.at.Add(seen.lasts)):
-		return pause, nil
+		return next, nil
 	}
-	if m.send(ctx, l, term, leaving) {
-		pause = m.opts.RenewEvery
+	if m.send(ctx) {
+		next = m.opts.RenewEvery
 	}
-	return pause, nil
+	return next, nil
 }
 
-// newestOwn returns the member's Lease, from the last answer to a write, or from the store once that has caught up with
-// it. It is nil if it is not there.
-func (m *Member) newestOwn() *coordinationv1.Lease {
-	store := m.informer.Store().Snapshot()
-	stored, _ := store.Get(listwatch.Key{Namespace: m.opts.Namespace, Name: memberName(m.opts.Name, m.opts.Identity)})
-	reached, _ := strconv.ParseUint(store.ResourceVersion(), 10, 64)
+// mayJoin reports whether the member's Lease is not there, or has ended or expired. A former process of the name that
+// crashed is waited out. One that renews is a duplicate.
+func (m *Member) mayJoin(ctx context.Context) (ok bool, err error) {
+	m.caughtUp = time.Now()
+	l, err := m.get(ctx)
+	if err != nil || l == nil {
+		return err == nil, nil
+	}
+	r, _ := read(m.opts.Name, l)
+	switch before := m.rival; {
+	case r.term == "" || r.term == m.term: // the latter if an answer was lost
+		return true, nil
+	case r.version == before.version:
+		return !time.Now().Before(before.expiry()), nil
+	case r.term == before.term:
+		m.repeats++ // once may be a request of a dead process that was late
+	default:
+		m.repeats = 0
+	}
+	m.rival = sighting{r, time.Now()}
+	if m.repeats > 1 {
+		return false, fmt.Errorf("%w: %q is renewed by another process, as %s: give each an Identity of its own",
+			ErrDuplicate, m.opts.Identity, r.term)
+	}
+	return false, nil
+}
+
+// isBlind reports whether the watch has been behind the member's own renewals for a whole LeaseDuration.
+func (m *Member) isBlind() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.own == nil || reached >= versionOf(m.own) {
-		m.own, m.caughtUp = stored, time.Now()
+	if versionOf(m.informer.Store().ResourceVersion()) >= versionOf(m.own.ResourceVersion) {
+		m.caughtUp = time.Now()
 	}
-	return m.own
+	return time.Since(m.caughtUp) > m.opts.LeaseDuration
 }
 
-// send writes the Lease with this term, and moves the deadline if the server took it. The deadline counts from before
-// the request: when the answer comes, others may have seen the renewal long ago.
-func (m *Member) send(ctx context.Context, l *coordinationv1.Lease, term string, leaving bool) (ok bool) {
-	next := rewritten(l, m.opts.Name, memberName(m.opts.Name, m.opts.Identity), term, m.opts.LeaseDuration)
-	metav1.SetMetaDataAnnotation(&next.ObjectMeta, countAnnotation, fmt.Sprint(m.opts.Shards))
-	delete(next.Annotations, leavingAnnotation)
-	if leaving {
-		next.Annotations[leavingAnnotation] = "true"
+// get reads the member's own Lease. It is nil if it is not there.
+func (m *Member) get(ctx context.Context) (*coordinationv1.Lease, error) {
+	request, cancel := context.WithTimeout(ctx, m.opts.RenewEvery)
+	defer cancel()
+	l, err := m.leases.Get(request, memberName(m.opts.Name, m.opts.Identity), metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		l, err = nil, nil
 	}
+	m.failed(ctx, "renew", err)
+	if err == nil {
+		m.mu.Lock()
+		m.own = l
+		m.mu.Unlock()
+	}
+	return l, err
+}
+
+// send writes the member's Lease, and moves the deadline if the server took it. The deadline counts from before the
+// request: when the answer comes, others may have seen the renewal long ago.
+func (m *Member) send(ctx context.Context) (ok bool) {
+	m.mu.Lock()
+	l := with(m.own, m.opts.Name, memberName(m.opts.Name, m.opts.Identity), m.term, m.opts.LeaseDuration)
+	metav1.SetMetaDataAnnotation(&l.ObjectMeta, countAnnotation, strconv.Itoa(m.opts.Shards))
+	delete(l.Annotations, leavingAnnotation)
+	if m.leaving {
+		l.Annotations[leavingAnnotation] = "true"
+	}
+	m.mu.Unlock()
 	request, cancel := context.WithTimeout(ctx, m.opts.RenewEvery)
 	defer cancel()
 	sent := time.Now()
-	written, err := m.write(request, next)
-	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsAlreadyExists(err) {
-		m.reread(request, next.Name, term)
-		return false
-	}
+	written, err := m.put(request, l)
 	m.failed(ctx, "renew", err)
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) || apierrors.IsAlreadyExists(err) {
+		m.resolve(ctx)
+	}
 	if err != nil {
 		return false
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.own, m.announced = written, leaving
-	if deadline := sent.Add(m.opts.validity()); m.term == term && deadline.After(m.deadline) {
-		m.deadline = deadline
-		m.armLocked()
+	m.own, m.deadline = written, sent.Add(m.opts.validity())
+	if m.expiry != nil {
+		m.expiry.Stop()
 	}
+	m.expiry = time.AfterFunc(time.Until(m.deadline), m.expire)
 	wake(m.decideCh)
 	return true
 }
 
-// reread finds out why the Lease could not be written: an answer was lost, somebody has edited the Lease, or the term is
-// over.
-func (m *Member) reread(ctx context.Context, name, term string) {
-	l, err := m.leases.Get(ctx, name, metav1.GetOptions{})
-	if err != nil && !apierrors.IsNotFound(err) {
-		m.failed(ctx, "renew", err)
+// resolve finds out why the Lease could not be written. An answer was lost, or somebody has edited it: then it is
+// written again. Or another has it, or it is gone: then the term is over, and the next has another nonce.
+func (m *Member) resolve(ctx context.Context) {
+	l, err := m.get(ctx)
+	if err != nil {
 		return
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if err == nil {
-		m.own = l
+	wake(m.renewCh)
+	if r, ok := (record{}), l != nil; ok {
+		if r, _ = read(m.opts.Name, l); r.term == m.term {
+			return
+		}
 	}
-	if err == nil && ptr.Deref(l.Spec.HolderIdentity, "") == term {
-		wake(m.renewCh)
-	} else if !m.deadline.IsZero() {
-		m.loseLocked(ctx)
+	if !m.deadline.IsZero() {
+		klog.FromContext(ctx).Info("The member's Lease is no longer its own: joining anew", "term", m.term)
+		m.term, m.deadline = newTerm(m.opts.Identity), time.Time{}
+		m.dropLocked()
 	}
 }
 
-// write creates or updates. An update carries UID and resourceVersion, so that it fails if the Lease was written or
-// deleted since.
-func (m *Member) write(ctx context.Context, l *coordinationv1.Lease) (*coordinationv1.Lease, error) {
+// put creates or updates a Lease. An update fails if the Lease was written or deleted since it was read.
+func (m *Member) put(ctx context.Context, l *coordinationv1.Lease) (*coordinationv1.Lease, error) {
 	if l.ResourceVersion == "" {
 		return m.leases.Create(ctx, l, metav1.CreateOptions{})
 	}
 	return m.leases.Update(ctx, l, metav1.UpdateOptions{})
 }
 
-// loseLocked ends the term: another has the member's Lease, or it is gone. The next term has another nonce.
-func (m *Member) loseLocked(ctx context.Context) {
-	klog.FromContext(ctx).Info("The member's Lease is no longer its own: joining anew", "term", m.term)
-	m.term, m.deadline = newTerm(m.opts.Identity), time.Time{}
-	seen := m.seen[m.opts.Identity]
-	seen.repeats = 0 // they were our own
-	m.seen[m.opts.Identity] = seen
-	m.expireLocked()
-}
-
-// armLocked lets expireLocked run at the deadline.
-func (m *Member) armLocked() {
-	if m.expiry != nil {
-		m.expiry.Stop()
+// expire is called at the deadline, as it was when the timer was set.
+func (m *Member) expire() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !time.Now().Before(m.deadline) {
+		m.dropLocked()
 	}
-	m.expiry = time.AfterFunc(time.Until(m.deadline), func() {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		if !time.Now().Before(m.deadline) {
-			m.expireLocked()
-		}
-	})
 }
 
-// expireLocked lets all shards go and cancels their reconciles. The fences still name the term. It may go on if a
-// renewal succeeds before another member revokes it.
-func (m *Member) expireLocked() {
+// dropLocked lets all shards go, and cancels their reconciles. The fences still name the term. If a renewal succeeds
+// before somebody revokes it, it goes on.
+func (m *Member) dropLocked() {
 	for s := range m.shards {
 		m.releaseLocked(s, 0)
 	}
 	wake(m.decideCh)
-	wake(m.renewCh)
 }
 
-// leave hands the shards over, and gives the member's Lease up once no reconcile is left.
+// leave hands the shards over. When no reconcile is left, it gives the member's Lease up.
 func (m *Member) leave(ctx context.Context) {
 	m.mu.Lock()
 	m.leaving = true
@@ -196,35 +210,33 @@ func (m *Member) leave(ctx context.Context) {
 		m.releaseLocked(s, m.opts.LeaseDuration)
 	}
 	m.mu.Unlock()
-	wake(m.renewCh) // with the word that it leaves, so that nobody hands it anything
-	wake(m.decideCh)
+	wake(m.renewCh) // to say that it leaves
 	for !m.hasLeft() {
 		select {
 		case <-m.leftCh:
 		case <-time.After(m.opts.RenewEvery / 4):
 		}
 	}
-	l := m.newestOwn()
-	m.mu.Lock()
-	term := m.term
-	if m.expiry != nil {
-		m.expiry.Stop()
-	}
-	m.mu.Unlock()
-	if l == nil || ptr.Deref(l.Spec.HolderIdentity, "") != term {
-		return
-	}
-	request, cancel := context.WithTimeout(ctx, m.opts.RenewEvery)
-	defer cancel()
-	if _, err := m.write(request, rewritten(l, m.opts.Name, l.Name, "", m.opts.LeaseDuration)); err != nil {
-		klog.FromContext(ctx).Info("The member's Lease was not given up, and will expire", "err", err)
-	}
 }
 
-// hasLeft reports whether no reconcile runs, and each shard that others can take is theirs. After the deadline
-// the latter is up to them.
+// hasLeft reports whether no reconcile runs, and others have the shards that they can have. After the deadline they take
+// them by themselves.
 func (m *Member) hasLeft() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.pins == 0 && (m.handedOver || !time.Now().Before(m.deadline))
+}
+
+// end gives the member's Lease up. Nothing renews it any more, and no reconcile runs.
+func (m *Member) end(ctx context.Context) {
+	if m.expiry == nil {
+		return // it never had one
+	}
+	m.expiry.Stop()
+	request, cancel := context.WithTimeout(ctx, m.opts.RenewEvery)
+	defer cancel()
+	if r, _ := read(m.opts.Name, m.own); r.term == m.term {
+		_, err := m.put(request, with(m.own, m.opts.Name, m.own.Name, "", m.opts.LeaseDuration))
+		m.failed(ctx, "renew", err)
+	}
 }

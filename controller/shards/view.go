@@ -8,94 +8,88 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 )
 
-// view is what the Leases say at one moment of the watch, and what this member knows of time.
+// view is what the Leases say at one moment of the watch, and which members live, by this member's clock.
 type view struct {
 	now     time.Time
-	members map[string]memberLease // by identity
-	fences  []fence                // of this member's number of shards, one each
-	foreign []fence                // of other numbers
-	seen    map[string]sighting    // the member's own, read only
-
-	live    []string // the identities of those that can own shards, in order
-	expired []memberLease
-	wake    time.Time // when the next of the live will have expired, or an absent one be given up
+	members map[string]record // by identity
+	fences  []record          // of this member's number of shards, in order
+	foreign []record          // fences of other numbers
+	live    []string          // the identities of those that can own shards, in order
+	expired map[string]record // members that were not renewed in time, by identity
+	wake    time.Time         // when the next of the living will have expired, if nothing comes
 }
 
 // sighting is the last version of a member's Lease that this member has seen, and when.
 type sighting struct {
-	version uint64
-	at      time.Time
-	term    string
-	repeats int // versions with the same term before this one
-	lasts   time.Duration
+	record
+	at time.Time
 }
 
-// note remembers when a Lease changed. It reports whether the change means anything but that its holder is alive.
-func (m *Member) note(l *coordinationv1.Lease) (matters bool) {
-	lease, ok := readMember(m.opts.Name, l)
+func (s sighting) expiry() time.Time { return s.at.Add(s.lasts()) }
+
+// changed is told of each Lease that the watch shows. Most are renewals, on which no decision depends.
+func (m *Member) changed(l *coordinationv1.Lease) {
+	r, ok := read(m.opts.Name, l)
 	if !ok {
-		return true
+		return
 	}
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.noteLocked(lease)
+	before, known := m.seen[r.identity]
+	if r.identity != "" {
+		m.noteLocked(r)
+	}
+	m.mu.Unlock()
+	renewed := known && before.term == r.term && before.leaving() == r.leaving() && time.Now().Before(before.expiry())
+	if r.identity == "" || !renewed {
+		wake(m.decideCh)
+	}
 }
 
-func (m *Member) noteLocked(l memberLease) (matters bool) {
-	before, now := m.seen[l.identity], time.Now()
-	if before.version >= l.version {
-		return false
+func (m *Member) noteLocked(r record) {
+	if m.seen[r.identity].version < r.version {
+		m.seen[r.identity] = sighting{r, time.Now()}
 	}
-	after := sighting{version: l.version, at: now, term: l.term, lasts: duration(l.Lease)}
-	if before.term == l.term {
-		after.repeats = before.repeats + 1
-	}
-	m.seen[l.identity] = after
-	return before.term != l.term || l.leaving || !now.Before(before.at.Add(before.lasts))
 }
 
-// look reads the informer's store, at one moment: a fence that names a term is never newer than the term's Lease.
-func (m *Member) look() *view {
-	v := &view{members: map[string]memberLease{}, fences: make([]fence, m.opts.Shards)}
+// lookLocked reads the informer's store at one moment. So a fence that names a term is never newer than what the view
+// knows of that term's Lease.
+func (m *Member) lookLocked() *view {
+	v := &view{members: map[string]record{}, fences: make([]record, m.opts.Shards), expired: map[string]record{}}
 	for s := range v.fences {
-		v.fences[s] = fence{shards: m.opts.Shards, shard: s}
+		v.fences[s] = record{shard: s, count: m.opts.Shards}
 	}
 	for _, l := range m.informer.Store().List() {
-		if member, ok := readMember(m.opts.Name, l); ok {
-			v.members[member.identity] = member
-		} else if f, ok := readFence(m.opts.Name, l); !ok {
-			continue
-		} else if f.shards == m.opts.Shards {
-			v.fences[f.shard] = f
-		} else {
-			v.foreign = append(v.foreign, f)
+		switch r, ok := read(m.opts.Name, l); {
+		case !ok:
+		case r.identity != "":
+			v.members[r.identity] = r
+			m.noteLocked(r)
+		case r.count == m.opts.Shards:
+			v.fences[r.shard] = r
+		default:
+			v.foreign = append(v.foreign, r)
 		}
 	}
-	return v
-}
-
-// judgeLocked tells the living from the expired, by this member's own clock.
-func (m *Member) judgeLocked(v *view) {
-	v.now, v.seen = time.Now(), m.seen
+	maps.DeleteFunc(m.seen, func(identity string, _ sighting) bool { return v.members[identity].Lease == nil })
+	v.now = time.Now()
 	for _, identity := range slices.Sorted(maps.Keys(v.members)) {
-		l := v.members[identity]
-		m.noteLocked(l)
-		expiry := m.seen[identity].at.Add(duration(l.Lease))
+		r, expiry := v.members[identity], m.seen[identity].expiry()
 		switch {
-		case l.term == "":
+		case r.term == "":
 		case identity == m.opts.Identity:
-			if l.term == m.term && v.now.Before(m.deadline) && !m.leaving {
+			if r.term == m.term && !m.leaving {
 				v.live = append(v.live, identity)
 			}
 		case !v.now.Before(expiry):
-			v.expired = append(v.expired, l)
+			v.expired[identity] = r
 		default:
 			v.wakeAt(expiry)
-			if !l.leaving {
+			if !r.leaving() {
 				v.live = append(v.live, identity)
 			}
 		}
 	}
+	return v
 }
 
 func (v *view) wakeAt(t time.Time) {
@@ -104,52 +98,55 @@ func (v *view) wakeAt(t time.Time) {
 	}
 }
 
-// favoured returns the number of shards that most of the living have, and of equals the largest.
-func (v *view) favoured() (shards int) {
-	votes := map[int]int{}
+// workers returns the number of shards that most of the living have, of equals the largest, and those who have it.
+func (v *view) workers() (count int, identities []string) {
+	by := map[int][]string{}
 	for _, identity := range v.live {
-		votes[v.members[identity].shards]++
+		n := v.members[identity].count
+		by[n] = append(by[n], identity)
 	}
-	for n, count := range votes {
-		if count > votes[shards] || count == votes[shards] && n > shards {
-			shards = n
+	for n, some := range by {
+		if len(some) > len(identities) || len(some) == len(identities) && n > count {
+			count, identities = n, some
 		}
 	}
-	return shards
+	return count, identities
 }
 
-// of returns those of the living that have that number of shards.
-func (v *view) of(shards int) (identities []string) {
-	for _, identity := range v.live {
-		if v.members[identity].shards == shards {
-			identities = append(identities, identity)
-		}
-	}
-	return identities
-}
-
-// free reports whether nobody works under the fence. It names no term, or one that has ended: its member's Lease names
-// another. That an unrevoked Lease has expired is not enough: a renewal may be there that this member has not seen yet.
+// freeLocked reports whether nobody works under the fence: it names no term, or one that has ended, as its member's
+// Lease names another or none. It is not enough that the Lease has expired: there may be a renewal that this member has
+// not seen.
 //
-// If the member's Lease is gone, somebody deleted it, and its owner may not know yet. Then the term is over once
-// it would have expired since that was first seen.
-func (m *Member) freeLocked(v *view, f fence) bool {
-	if f.term == "" {
+// If the member's Lease is gone, somebody has deleted it, and its member may not know. Then the term is over when it
+// would have expired, counted from when this member first saw that.
+func (m *Member) freeLocked(v *view, fence record) bool {
+	if fence.term == "" {
 		return true
 	}
-	if l, ok := v.members[identityOf(f.term)]; ok {
-		delete(m.absent, f.term)
-		return l.term != f.term
+	if r, ok := v.members[identityOf(fence.term)]; ok {
+		delete(m.absent, fence.term)
+		return r.term != fence.term
 	}
-	since, ok := m.absent[f.term]
-	if !ok {
-		since = v.now
-		m.absent[f.term] = since
+	if m.absent[fence.term].IsZero() {
+		m.absent[fence.term] = v.now
 	}
-	over := since.Add(duration(f.Lease))
+	over := m.absent[fence.term].Add(fence.lasts())
 	if v.now.Before(over) {
 		v.wakeAt(over)
 		return false
 	}
 	return true
+}
+
+// blockedLocked reports whether a fence of another number of shards overlaps this one and is not free. If older is set,
+// only those count that were written before this one.
+//
+// That decides between members of different numbers. Each first writes its fence, and begins when the watch shows it: by
+// then the watch has shown all that was written before. So of two that overlap, the one that was written first is
+// in force, and both know which.
+func (m *Member) blockedLocked(v *view, fence record, older bool) bool {
+	return slices.ContainsFunc(v.foreign, func(other record) bool {
+		return overlap(fence.shard, fence.count, other.shard, other.count) &&
+			(!older || other.version < fence.version) && !m.freeLocked(v, other)
+	})
 }

@@ -100,10 +100,10 @@ func (p *process) work(ctx context.Context) {
 			p.visits++
 			v := visit{p.name, p.visits}
 			p.reconciles.Go(func() {
-				_ = p.member.Do(ctx, p.shardOf(c), func(ctx context.Context) error {
+				if ctx, done, ok := p.member.Begin(ctx, p.shardOf(c)); ok {
 					p.reconcile(ctx, c, v)
-					return nil
-				})
+					done()
+				}
 				mu.Lock()
 				busy[c] = false
 				mu.Unlock()

@@ -54,7 +54,7 @@ func play(t *testing.T, seed uint64, all *tally, logf func(string, ...any)) {
 		}
 	}()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(seed, 32, 1, all)
+		w := newWorld(seed, 16, 1, all)
 		err := w.play(3+w.rnd.IntN(6), 4, logf)
 		if closed := w.Close(); err == nil {
 			err = closed
@@ -65,7 +65,7 @@ func play(t *testing.T, seed uint64, all *tally, logf func(string, ...any)) {
 
 // play starts the processes and takes some steps.
 func (w *world) play(processes, n int, logf func(string, ...any)) error {
-	shards := []int{8, 16, 24, 32}[w.rnd.IntN(4)]
+	shards := []int{4, 6, 8, 16}[w.rnd.IntN(4)]
 	for range processes {
 		w.start(fmt.Sprintf("m%d", w.started), shards, w.clock())
 	}

@@ -198,7 +198,7 @@ func (w *world) deleteLease() error {
 
 // reshard restarts the processes one by one with another number of shards, as a rolling update does.
 func (w *world) reshard() error {
-	n := []int{8, 16, 24, 32}[w.rnd.IntN(4)]
+	n := []int{4, 6, 8, 16}[w.rnd.IntN(4)]
 	for _, p := range slices.Clone(w.processes) {
 		if p.shards == n {
 			continue
