@@ -3,6 +3,7 @@ package scale
 import (
 	"flag"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 
@@ -55,7 +56,7 @@ func play(t *testing.T, seed uint64, all *tally, logf func(string, ...any)) {
 	}()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(seed, 16, 1, all)
-		err := w.play(3+w.rnd.IntN(6), 4, logf)
+		err := w.play(4, logf)
 		if closed := w.Close(); err == nil {
 			err = closed
 		}
@@ -63,9 +64,17 @@ func play(t *testing.T, seed uint64, all *tally, logf func(string, ...any)) {
 	})
 }
 
-// play starts the processes and takes some steps.
-func (w *world) play(processes, n int, logf func(string, ...any)) error {
-	shards := []int{4, 6, 8, 16}[w.rnd.IntN(4)]
+// play starts some processes and takes n steps, which the seed chooses.
+func (w *world) play(n int, logf func(string, ...any)) error {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = steps[w.rnd.IntN(len(steps))].name
+	}
+	return w.playNamed(3+w.rnd.IntN(6), []int{4, 6, 8, 16}[w.rnd.IntN(4)], names, logf)
+}
+
+// playNamed starts processes that divide the work into shards, and takes the steps.
+func (w *world) playNamed(processes, shards int, names []string, logf func(string, ...any)) error {
 	for range processes {
 		w.start(fmt.Sprintf("m%d", w.started), shards, w.clock())
 	}
@@ -73,8 +82,8 @@ func (w *world) play(processes, n int, logf func(string, ...any)) error {
 	if err := w.Settle(); err != nil {
 		return err
 	}
-	for range n {
-		s := steps[w.rnd.IntN(len(steps))]
+	for _, name := range names {
+		s := steps[slices.IndexFunc(steps, func(s step) bool { return s.name == name })]
 		w.step = s.name
 		w.ledger.Watch(true)
 		begun := w.now()
