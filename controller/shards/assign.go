@@ -12,11 +12,7 @@ func Assign(shards int, members []string) []string {
 	if len(members) == 0 {
 		return nil
 	}
-	members = slices.Sorted(slices.Values(members)) // so that equal scores, too, have one winner
-	seeds := make([]uint64, len(members))
-	for i, member := range members {
-		seeds[i] = hash(member)
-	}
+	members, seeds := seeded(members)
 	owners := make([]string, shards)
 	for s := range owners {
 		owners[s] = members[highest(seeds, mix(uint64(s)))]
@@ -26,15 +22,20 @@ func Assign(shards int, members []string) []string {
 
 // chosen reports whether member is the one of members to do a chore that concerns name.
 func chosen(member, name string, members []string) bool {
-	seeds := make([]uint64, len(members))
-	for i, m := range members {
-		seeds[i] = hash(m)
-	}
+	members, seeds := seeded(members)
 	return len(members) > 0 && members[highest(seeds, hash(name))] == member
 }
 
-// highest returns the place of the seed that has the highest score with key. The finalizer of SplitMix64 mixes both, as
-// FNV alone spreads names that differ in the last letter badly.
+// seeded sorts the members, so that of equal scores, too, all pick the same, and hashes them.
+func seeded(members []string) (sorted []string, seeds []uint64) {
+	sorted = slices.Sorted(slices.Values(members))
+	for _, member := range sorted {
+		seeds = append(seeds, hash(member))
+	}
+	return sorted, seeds
+}
+
+// highest returns the place of the seed that has the highest score with key.
 func highest(seeds []uint64, key uint64) int {
 	best, top := 0, uint64(0)
 	for i, seed := range seeds {
@@ -45,25 +46,13 @@ func highest(seeds []uint64, key uint64) int {
 	return best
 }
 
-// assignment remembers the last answer of Assign, which is asked for far more often than the members change.
-type assignment struct {
-	members []string
-	owners  []string
-}
-
-func (a *assignment) of(shards int, members []string) []string {
-	if !slices.Equal(a.members, members) {
-		a.members, a.owners = members, Assign(shards, members)
-	}
-	return a.owners
-}
-
 func hash(s string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(s))
 	return h.Sum64()
 }
 
+// mix is the finalizer of SplitMix64. FNV alone spreads names that differ in the last letter badly.
 func mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

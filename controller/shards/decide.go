@@ -1,7 +1,10 @@
 package shards
 
 import (
+	"cmp"
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -33,7 +36,7 @@ func (m *Member) decideLoop(ctx context.Context) {
 			return
 		case <-timer:
 		case <-m.decideCh:
-			pause(ctx, gatherFor)
+			time.Sleep(gatherFor)
 		}
 	}
 }
@@ -44,12 +47,12 @@ func (m *Member) tell() {
 	gained, lost, held := m.gained, m.lost, m.held
 	m.gained, m.lost = nil, nil
 	m.mu.Unlock()
-	if len(gained)+len(lost) == 0 {
-		return
-	}
-	m.opts.OnChange(gained, lost)
-	if m.opts.Metrics.Held != nil {
+	changed := len(gained)+len(lost) > 0
+	if changed && m.opts.Metrics.Held != nil {
 		m.opts.Metrics.Held(held)
+	}
+	if changed && m.opts.OnChange != nil {
+		m.opts.OnChange(gained, lost)
 	}
 }
 
@@ -63,26 +66,23 @@ func (m *Member) decide(ctx context.Context) (next time.Time) {
 		return v.wake // a member without a Lease decides nothing
 	}
 	count, workers := v.workers()
-	var owners []string // stays empty if this member's number of shards is not the one in use
-	if count == m.opts.Shards {
-		owners = m.assigned.of(count, workers)
+	if !slices.Equal(workers, m.ownersOf) {
+		m.ownersOf, m.owners = workers, Assign(m.opts.Shards, workers)
 	}
+	own, _ := read(m.opts.Name, m.own)
 	toHandOver := 0
 	for s := range m.shards {
-		var target record
-		if owners != nil {
-			target = v.members[owners[s]]
+		var target record // nobody, if this member's number of shards is not the one in use
+		if count == m.opts.Shards {
+			target = v.members[m.owners[s]]
 		}
-		m.decideShardLocked(ctx, v, v.fences[s], target)
+		m.decideShardLocked(ctx, v, v.fences[s], target, !m.leaving || own.leaving && target.Lease != nil)
 		if v.fences[s].term == m.term && target.Lease != nil {
 			toHandOver++
 		}
 	}
 	m.tidyLocked(ctx, v, workers)
-	if m.leaving && m.own != nil && (record{Lease: m.own}).leaving() && toHandOver == 0 {
-		m.handedOver = true
-		wake(m.leftCh)
-	}
+	m.handedOver = own.leaving && toHandOver == 0
 	return v.wake
 }
 
@@ -93,13 +93,14 @@ func (m *Member) decide(ctx context.Context) (next time.Time) {
 //	this term         another       stop, let reconciles finish, and write the other's term into the fence
 //	this term         nobody        the same, with no term
 //	nobody alive      this member   write this term into the fence, and hold it when the watch shows that
-func (m *Member) decideShardLocked(ctx context.Context, v *view, fence, target record) {
+//
+// mayGive is not set before a member that leaves has said so: others would hand shards back to it.
+func (m *Member) decideShardLocked(ctx context.Context, v *view, fence, target record, mayGive bool) {
 	sh := &m.shards[fence.shard]
 	named, mine := fence.term == m.term, target.Lease != nil && target.term == m.term
-	switch {
-	case !mine:
+	if !mine {
 		sh.wantedAt, sh.freeAt = time.Time{}, time.Time{}
-	case !sh.held && sh.wantedAt.IsZero():
+	} else if !sh.held && sh.wantedAt.IsZero() {
 		sh.wantedAt = v.now
 	}
 	switch {
@@ -110,21 +111,15 @@ func (m *Member) decideShardLocked(ctx context.Context, v *view, fence, target r
 		return
 	case named:
 		m.releaseLocked(fence.shard, m.opts.LeaseDuration)
-		// A member that leaves says so first. Otherwise others would hand shards back to it.
-		announced := m.own != nil && (record{Lease: m.own}).leaving() && target.Lease != nil
-		if sh.pins > 0 || m.leaving && !announced {
+		if sh.pins > 0 || !mayGive {
 			return
 		}
 		sh.given = fence.version // also if the write seems to fail: it may arrive later
 	case !mine || sh.pins > 0 || !m.takeableLocked(ctx, v, fence):
 		return
 	}
-	lasts := m.opts.LeaseDuration
-	if target.Lease != nil {
-		lasts = target.lasts()
-	}
 	name := fenceName(m.opts.Name, fence.count, fence.shard)
-	m.writeLocked(ctx, v, with(fence.Lease, m.opts.Name, name, target.term, lasts))
+	m.writeLocked(ctx, v, with(fence.Lease, m.opts.Name, name, target.term, cmp.Or(target.lasts, m.opts.LeaseDuration)))
 }
 
 // takeableLocked reports whether nobody works under the fence, nor under another that overlaps. An expired owner's
@@ -148,26 +143,24 @@ func (m *Member) takeableLocked(ctx context.Context, v *view, fence record) bool
 // renewed in the meantime, the write fails and the member lives. Otherwise a member whose watch is slow would take the
 // shards of one that renews.
 func (m *Member) revokeLocked(ctx context.Context, v *view, owner record) {
-	m.writeLocked(ctx, v, with(owner.Lease, m.opts.Name, owner.Name, "", owner.lasts()))
+	m.writeLocked(ctx, v, with(owner.Lease, m.opts.Name, owner.Name, "", owner.lasts))
 }
 
 // tidyLocked does the chores that fall to this member: it revokes members that have expired, and deletes the Leases of
 // those that have ended once no fence names them, and free fences of a number of shards that no member has.
 func (m *Member) tidyLocked(ctx context.Context, v *view, workers []string) {
 	named, counts := map[string]bool{}, map[int]bool{}
-	for _, fence := range v.fences {
-		named[identityOf(fence.term)] = true
-	}
-	for _, fence := range v.foreign {
+	for _, fence := range slices.Concat(v.fences, v.foreign) {
 		named[identityOf(fence.term)] = true
 	}
 	for identity, r := range v.members {
 		counts[r.count] = counts[r.count] || r.term != ""
-		switch _, expired := v.expired[identity]; {
-		case !expired && (r.term != "" || named[identity]) || !chosen(m.opts.Identity, r.Name, workers):
-		case expired:
+		_, expired := v.expired[identity]
+		if ended := r.term == "" && !named[identity]; !expired && !ended || !chosen(m.opts.Identity, r.Name, workers) {
+			continue
+		} else if expired {
 			m.revokeLocked(ctx, v, r)
-		default:
+		} else {
 			m.deleteLocked(ctx, v, r.Lease)
 		}
 	}
@@ -176,6 +169,8 @@ func (m *Member) tidyLocked(ctx context.Context, v *view, workers []string) {
 			m.deleteLocked(ctx, v, fence.Lease)
 		}
 	}
+	maps.DeleteFunc(m.absent, func(term string, _ time.Time) bool { return !named[identityOf(term)] })
+	maps.DeleteFunc(m.attempts, func(_ string, a attempt) bool { return !v.now.Before(a.retryAt) })
 }
 
 func (m *Member) writeLocked(ctx context.Context, v *view, l *coordinationv1.Lease) {
@@ -213,12 +208,4 @@ func (m *Member) sendLocked(ctx context.Context, v *view, l *coordinationv1.Leas
 		m.failed(ctx, "write", send(request))
 		wake(m.decideCh)
 	})
-}
-
-// pause waits for d, or until ctx ends.
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
-	}
 }

@@ -30,6 +30,8 @@ type record struct {
 	identity string // of a member's Lease; empty for a fence
 	shard    int    // of a fence
 	count    int    // into how many shards the member divides, or the fence belongs to
+	lasts    time.Duration
+	leaving  bool // of a member's Lease
 }
 
 func memberName(group, identity string) string { return group + "-member-" + identity }
@@ -52,25 +54,23 @@ func versionOf(resourceVersion string) uint64 {
 
 // read returns what a Lease of the group says. It is not ok if the Lease is something else.
 func read(group string, l *coordinationv1.Lease) (r record, ok bool) {
-	r = record{Lease: l, version: versionOf(l.ResourceVersion), term: ptr.Deref(l.Spec.HolderIdentity, "")}
-	if r.identity, ok = strings.CutPrefix(l.Name, memberName(group, "")); ok {
-		r.count, _ = strconv.Atoi(l.Annotations[countAnnotation])
-		return r, true
+	if l == nil {
+		return r, false
 	}
-	place, _ := strings.CutPrefix(l.Name, group+"-shard-")
-	count, shard, _ := strings.Cut(place, "-")
-	r.identity = ""
-	r.count, _ = strconv.Atoi(count)
-	r.shard, _ = strconv.Atoi(shard)
-	return r, l.Name == fenceName(group, r.count, r.shard) && 0 <= r.shard && r.shard < r.count
+	r = record{Lease: l, version: versionOf(l.ResourceVersion), term: ptr.Deref(l.Spec.HolderIdentity, "")}
+	r.lasts = time.Duration(ptr.Deref(l.Spec.LeaseDurationSeconds, 0)) * time.Second
+	kind, rest, _ := strings.Cut(strings.TrimPrefix(l.Name, group+"-"), "-")
+	if kind == "member" {
+		r.identity, r.leaving = rest, l.Annotations[leavingAnnotation] != ""
+		r.count, _ = strconv.Atoi(l.Annotations[countAnnotation])
+		return r, rest != ""
+	}
+	count, shard, _ := strings.Cut(rest, "-")
+	var bad1, bad2 error
+	r.count, bad1 = strconv.Atoi(count)
+	r.shard, bad2 = strconv.Atoi(shard)
+	return r, kind == "shard" && bad1 == nil && bad2 == nil && 0 <= r.shard && r.shard < r.count
 }
-
-// lasts is how long the term has after a renewal.
-func (r record) lasts() time.Duration {
-	return time.Duration(ptr.Deref(r.Spec.LeaseDurationSeconds, 0)) * time.Second
-}
-
-func (r record) leaving() bool { return r.Annotations[leavingAnnotation] != "" }
 
 // with returns the Lease with another term, or with none, to be written in the place of l, which may be nil. UID and
 // resourceVersion are l's: the write fails if anybody has written or deleted it since.

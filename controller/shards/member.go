@@ -21,16 +21,15 @@ import (
 	"glasswatch/sharedinformer"
 )
 
-// ErrAlreadyRun is returned by a second call of [Member.Run].
-var ErrAlreadyRun = errors.New("shards: member was run before")
-
-// ErrDuplicate is returned by [Member.Run] if another process renews the Lease of the same identity. It is wrapped in an
-// error that says what to do.
-var ErrDuplicate = errors.New("shards: two members of one name")
-
-// ErrNotHeld is the cause with which a reconcile's context ends when the member lost the shard, and the answer of
-// [Member.Do] for a shard that it does not hold.
-var ErrNotHeld = errors.New("shards: the shard is not held by this member")
+var (
+	// ErrAlreadyRun is returned by a second call of [Member.Run].
+	ErrAlreadyRun = errors.New("shards: member was run before")
+	// ErrDuplicate is returned by [Member.Run] if another process renews the Lease of the same identity. It is wrapped
+	// in an error that says what to do.
+	ErrDuplicate = errors.New("shards: two members of one name")
+	// ErrNotHeld is the cause with which a reconcile's context ends when its member loses the shard.
+	ErrNotHeld = errors.New("shards: the shard is not held by this member")
+)
 
 // Member is one process's part in a group that shares the work. Make it with [New]. Its methods are safe for concurrent
 // use.
@@ -41,12 +40,9 @@ type Member struct {
 	ran      atomic.Bool
 	decideCh chan struct{} // capacity 1: something has changed that decisions depend on
 	renewCh  chan struct{} // capacity 1: renew before it is time
-	leftCh   chan struct{} // capacity 1: hasLeft may have changed
-	writes   chan struct{} // a token for each write of a fence that may be on its way
+	writes   chan struct{} // a token for each Lease that is being written, beside the member's own
 	writing  sync.WaitGroup
-	assigned assignment // used by decide only
-
-	renewal // used by renewLoop only
+	renewal  // used by renewLoop only
 
 	mu       sync.Mutex // guards all below; never held during a request
 	term     string     // the holderIdentity that this process writes; another one after it was lost
@@ -57,6 +53,7 @@ type Member struct {
 	leaving, handedOver bool
 	shards              []shard
 	held, pins          int                  // of all shards
+	owners, ownersOf    []string             // what Assign has said, of which members
 	gained, lost        []int                // not yet told to OnChange
 	seen                map[string]sighting  // by identity
 	absent              map[string]time.Time // terms that fences name and whose Leases are gone, and since when
@@ -67,17 +64,27 @@ type Member struct {
 // New returns a member, which does nothing before Run. The client should not limit its rate below some dozens of
 // requests a second: a member that gets many shards writes one Lease for each.
 func New(client coordinationv1client.LeasesGetter, opts Options) (*Member, error) {
-	opts.setDefaults()
-	if err := opts.check(); err != nil {
+	if err := opts.complete(); err != nil {
 		return nil, err
 	}
 	m := &Member{
 		opts: opts, leases: client.Leases(opts.Namespace), term: newTerm(opts.Identity),
-		decideCh: make(chan struct{}, 1), renewCh: make(chan struct{}, 1), leftCh: make(chan struct{}, 1),
-		writes: make(chan struct{}, parallelWrites), shards: make([]shard, opts.Shards),
-		seen: map[string]sighting{}, absent: map[string]time.Time{}, attempts: map[string]attempt{}, failures: map[string]error{},
+		decideCh: make(chan struct{}, 1), renewCh: make(chan struct{}, 1), writes: make(chan struct{}, parallelWrites),
+		shards: make([]shard, opts.Shards), seen: map[string]sighting{}, absent: map[string]time.Time{},
+		attempts: map[string]attempt{}, failures: map[string]error{},
 	}
-	m.informer = sharedinformer.New[*coordinationv1.Lease](m.source(), sharedinformer.Options[*coordinationv1.Lease]{
+	only := groupLabel + "=" + opts.Name
+	lw := listwatch.Funcs[*coordinationv1.Lease]{
+		ListFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			o.LabelSelector = only
+			return m.leases.List(ctx, o)
+		},
+		WatchFunc: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+			o.LabelSelector = only
+			return m.leases.Watch(ctx, o)
+		},
+	}
+	m.informer = sharedinformer.New[*coordinationv1.Lease](lw, sharedinformer.Options[*coordinationv1.Lease]{
 		Name:              "shards of " + opts.Name,
 		WatchErrorHandler: func(ctx context.Context, err error) { m.failed(ctx, "watch", err) },
 		Reflector:         reflector.Options{Backoff: reflector.Backoff{Max: opts.RenewEvery}},
@@ -90,25 +97,9 @@ func New(client coordinationv1client.LeasesGetter, opts Options) (*Member, error
 	return m, err
 }
 
-// source lists and watches the group's Leases.
-func (m *Member) source() listwatch.ListerWatcher[*coordinationv1.Lease] {
-	narrow := func(opts metav1.ListOptions) metav1.ListOptions {
-		opts.LabelSelector = groupLabel + "=" + m.opts.Name
-		return opts
-	}
-	return listwatch.Funcs[*coordinationv1.Lease]{
-		ListFunc: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-			return m.leases.List(ctx, narrow(opts))
-		},
-		WatchFunc: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
-			return m.leases.Watch(ctx, narrow(opts))
-		},
-	}
-}
-
 // Run takes part until ctx ends, and then leaves: running reconciles finish, and each shard is handed over as soon as
-// the last of its own has. Reconciles that last longer than LeaseDuration are cancelled. Run returns when none is left
-// and every goroutine has ended. The error is nil, or wraps [ErrDuplicate], or is [ErrAlreadyRun].
+// its own have. Run returns when no reconcile and no goroutine is left. The error is nil, [ErrAlreadyRun], or wraps
+// [ErrDuplicate].
 func (m *Member) Run(ctx context.Context) error {
 	if !m.ran.CompareAndSwap(false, true) {
 		return ErrAlreadyRun
@@ -126,7 +117,7 @@ func (m *Member) Run(ctx context.Context) error {
 	case <-ctx.Done():
 	case err = <-refused:
 	}
-	m.leave(running)
+	m.handOver()
 	stop()
 	loops.Wait()
 	m.writing.Wait()
@@ -139,28 +130,25 @@ func (m *Member) Run(ctx context.Context) error {
 func (m *Member) Ready() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	synced := m.informer.HasSynced()
-	switch {
-	case !synced && m.failures["watch"] != nil:
-		return m.failures["watch"]
-	case !synced:
-		return errors.New("shards: the Leases were not listed yet")
-	case time.Now().Before(m.deadline):
-		return m.failures["write"]
-	case m.failures["renew"] != nil:
-		return m.failures["renew"]
+	valid, synced := time.Now().Before(m.deadline), m.informer.HasSynced()
+	for _, what := range []string{"watch", "renew", "write"} {
+		if err := m.failures[what]; err != nil && (!valid || !synced || what == "write") {
+			return err
+		}
 	}
-	return fmt.Errorf("shards: no valid Lease %s", memberName(m.opts.Name, m.opts.Identity))
+	if !valid || !synced {
+		return fmt.Errorf("shards: member %s has not joined yet", m.opts.Identity)
+	}
+	return nil
 }
 
-// failed remembers an error for Ready, and logs it. Conflicts are part of the work. Writes of fences are tried again, and
-// that they did not get through once does not make a member unready.
+// failed logs an error and remembers it for Ready. Conflicts are part of the work. Of writes to others' Leases only a
+// missing right counts: they are tried again.
 func (m *Member) failed(ctx context.Context, what string, err error) {
-	switch {
-	case apierrors.IsForbidden(err):
+	if apierrors.IsForbidden(err) {
 		err = fmt.Errorf("shards: grant get, list, watch, create, update and delete on leases.coordination.k8s.io in "+
 			"namespace %s: %w", m.opts.Namespace, err)
-	case what == "write" || apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err):
+	} else if what == "write" || apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
 		err = nil
 	}
 	m.mu.Lock()

@@ -164,12 +164,7 @@ func (m *Member) resolve(ctx context.Context) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	wake(m.renewCh)
-	if r, ok := (record{}), l != nil; ok {
-		if r, _ = read(m.opts.Name, l); r.term == m.term {
-			return
-		}
-	}
-	if !m.deadline.IsZero() {
+	if r, _ := read(m.opts.Name, l); r.term != m.term && !m.deadline.IsZero() {
 		klog.FromContext(ctx).Info("The member's Lease is no longer its own: joining anew", "term", m.term)
 		m.term, m.deadline = newTerm(m.opts.Identity), time.Time{}
 		m.dropLocked()
@@ -202,37 +197,28 @@ func (m *Member) dropLocked() {
 	wake(m.decideCh)
 }
 
-// leave hands the shards over. When no reconcile is left, it gives the member's Lease up.
-func (m *Member) leave(ctx context.Context) {
+// handOver lets all shards go, and waits until no reconcile runs and others have the shards that they can have. After
+// the deadline they take them by themselves.
+func (m *Member) handOver() {
 	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.leaving = true
 	for s := range m.shards {
 		m.releaseLocked(s, m.opts.LeaseDuration)
 	}
-	m.mu.Unlock()
 	wake(m.renewCh) // to say that it leaves
-	for !m.hasLeft() {
-		select {
-		case <-m.leftCh:
-		case <-time.After(m.opts.RenewEvery / 4):
-		}
+	for m.pins > 0 || !m.handedOver && time.Now().Before(m.deadline) {
+		m.mu.Unlock()
+		time.Sleep(2 * gatherFor)
+		m.mu.Lock()
 	}
-}
-
-// hasLeft reports whether no reconcile runs, and others have the shards that they can have. After the deadline they take
-// them by themselves.
-func (m *Member) hasLeft() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.pins == 0 && (m.handedOver || !time.Now().Before(m.deadline))
 }
 
 // end gives the member's Lease up. Nothing renews it any more, and no reconcile runs.
 func (m *Member) end(ctx context.Context) {
-	if m.expiry == nil {
-		return // it never had one
+	if m.expiry != nil {
+		m.expiry.Stop()
 	}
-	m.expiry.Stop()
 	request, cancel := context.WithTimeout(ctx, m.opts.RenewEvery)
 	defer cancel()
 	if r, _ := read(m.opts.Name, m.own); r.term == m.term {

@@ -25,7 +25,7 @@ type sighting struct {
 	at time.Time
 }
 
-func (s sighting) expiry() time.Time { return s.at.Add(s.lasts()) }
+func (s sighting) expiry() time.Time { return s.at.Add(s.lasts) }
 
 // changed is told of each Lease that the watch shows. Most are renewals, on which no decision depends.
 func (m *Member) changed(l *coordinationv1.Lease) {
@@ -39,7 +39,7 @@ func (m *Member) changed(l *coordinationv1.Lease) {
 		m.noteLocked(r)
 	}
 	m.mu.Unlock()
-	renewed := known && before.term == r.term && before.leaving() == r.leaving() && time.Now().Before(before.expiry())
+	renewed := known && before.term == r.term && before.leaving == r.leaving && time.Now().Before(before.expiry())
 	if r.identity == "" || !renewed {
 		wake(m.decideCh)
 	}
@@ -84,7 +84,7 @@ func (m *Member) lookLocked() *view {
 			v.expired[identity] = r
 		default:
 			v.wakeAt(expiry)
-			if !r.leaving() {
+			if !r.leaving {
 				v.live = append(v.live, identity)
 			}
 		}
@@ -130,7 +130,7 @@ func (m *Member) freeLocked(v *view, fence record) bool {
 	if m.absent[fence.term].IsZero() {
 		m.absent[fence.term] = v.now
 	}
-	over := m.absent[fence.term].Add(fence.lasts())
+	over := m.absent[fence.term].Add(fence.lasts)
 	if v.now.Before(over) {
 		v.wakeAt(over)
 		return false
