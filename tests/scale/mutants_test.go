@@ -27,6 +27,6 @@ func TestScaleMutants_EachIsCaught(t *testing.T) {
 	if os.Getenv("GLASSWATCH_MUTANTS") == "" {
 		t.Skip("takes minutes: GLASSWATCH_MUTANTS=1 go test ./tests/scale -v -run ScaleMutants")
 	}
-	mutants.Each(t, mutants.Read(t, "testdata/mutants.txt"), "tests/scale", "-test.run=^TestScale$/^seeds$", "-test.failfast",
+	mutants.Each(t, mutants.Read(t, "testdata/mutants.txt"), "tests/scale", "-test.run=^TestScale$/^seeds$",
 		fmt.Sprintf("-scale.schedules=%d", few))
 }
