@@ -66,7 +66,7 @@ var calm = fault{latency: 40 * time.Millisecond}
 func (l *link) Set(f fault) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if f.partition || l.fault.stallWatch {
+	if f.partition || l.fault.stallWatch && !f.stallWatch {
 		close(l.cut)
 		l.cut = make(chan struct{})
 	}

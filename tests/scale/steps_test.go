@@ -171,15 +171,23 @@ func (w *world) loseRenewals() error {
 	return w.during(some, fault{latency: calm.latency, noRenewals: true}, w.between(lease, 2*lease))
 }
 
-// stall blinds some processes, and kills one of the others, whose shards the blind ones should take.
+// stall blinds some processes, and kills one of the others, whose shards the blind ones should take. One of the blind
+// sees again before the rest. Meanwhile it may have taken others for dead that do not know.
 func (w *world) stall() error {
 	blind := w.some()
+	blind = slices.Clone(w.processes[:min(max(len(blind), 2), len(w.processes)-1)])
 	if others := w.processes[len(blind):]; len(others) > 1 {
 		w.tally.fire(killed)
 		others[0].kill()
 		w.remove(others[0])
 	}
-	return w.during(blind, fault{latency: calm.latency, stallWatch: true}, w.between(0, 5*lease))
+	stalled := fault{latency: calm.latency, stallWatch: true}
+	for _, p := range blind {
+		p.link.Set(stalled)
+	}
+	pass(w.between(lease, lease*3/2))
+	blind[0].link.Set(calm)
+	return w.during(blind[1:], stalled, w.between(0, 4*lease))
 }
 
 func (w *world) slow() error {
