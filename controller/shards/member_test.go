@@ -163,10 +163,13 @@ func TestMember_OneThatRestartsUnderItsNameWaitsForItsFormerLease(t *testing.T) 
 
 func TestMember_MissingRightsAreNamedAndHeal(t *testing.T) {
 	tell(t, func(s *story) {
-		s.server.Faults().FailNext(-1, apiserver.Failure{Resource: "leases", Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden})
+		s.server.Faults().FailNext(-1, apiserver.Failure{
+			Resource: "leases", Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden,
+		})
 		a := s.Join("a", nil)
 		s.Pass(time.Second)
-		assert.ErrorContains(s, a.Ready(), "grant get, list, watch, create, update and delete on leases.coordination.k8s.io in namespace default")
+		assert.ErrorContains(s, a.Ready(), "grant get, list, watch, create, update and delete on leases.coordination.k8s.io "+
+			"in namespace default")
 		assert.Empty(s, a.Held(), "a replica that holds no Lease reconciles nothing")
 		_, _, ok := a.Begin(context.Background(), 0)
 		assert.False(s, ok)
