@@ -44,11 +44,13 @@ const (
 func (w *world) start(identity string, n, seconds int) *process {
 	w.started++
 	p := &process{
-		name: fmt.Sprintf("%s#%d", identity, w.started), identity: identity, shards: n, world: w, done: make(chan struct{}),
+		name: fmt.Sprintf("%s#%d", identity, w.started), identity: identity, shards: n, world: w,
+		done: make(chan struct{}),
 		link: newLink(w.handler, w.rnd.Uint64(), w.tally), stopWithin: time.Duration(seconds) * time.Second / 5,
 	}
 	client, err := coordinationv1client.NewForConfigAndClient(&rest.Config{
-		Host: "http://server", QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/vnd.kubernetes.protobuf"},
+		Host: "http://server", QPS: -1,
+		ContentConfig: rest.ContentConfig{ContentType: "application/vnd.kubernetes.protobuf"},
 	}, &http.Client{Transport: p.link})
 	if err != nil {
 		panic(err)
@@ -207,11 +209,15 @@ func toWire(l *coordinationv1.Lease) *coordinationv1.Lease {
 	return l
 }
 
-func (s *skewedLease) Create(ctx context.Context, l *coordinationv1.Lease, o metav1.CreateOptions) (*coordinationv1.Lease, error) {
+func (s *skewedLease) Create(
+	ctx context.Context, l *coordinationv1.Lease, o metav1.CreateOptions,
+) (*coordinationv1.Lease, error) {
 	return s.toLocal(s.LeaseInterface.Create(ctx, toWire(l), o))
 }
 
-func (s *skewedLease) Update(ctx context.Context, l *coordinationv1.Lease, o metav1.UpdateOptions) (*coordinationv1.Lease, error) {
+func (s *skewedLease) Update(
+	ctx context.Context, l *coordinationv1.Lease, o metav1.UpdateOptions,
+) (*coordinationv1.Lease, error) {
 	return s.toLocal(s.LeaseInterface.Update(ctx, toWire(l), o))
 }
 

@@ -20,10 +20,9 @@ type step struct {
 }
 
 // The bounds. A planned move takes a reconcile that has to finish, some requests and a look around. A member that is
-// gone is waited out on the slowest clock, from when its last renewal was seen; then its Lease is revoked and its shards
-// are taken, which may have to be tried again.
+// gone is waited out on the slowest clock, from when its last renewal was seen. Then its Lease is revoked and its
+// shards are taken, which may have to be tried again.
 const (
-	// cycle is how long a cell has no work although it has an owner.
 	planned = 12 * time.Second
 	crash   = 21*time.Second + planned
 	// blind members take two Leases: first they stop to renew.

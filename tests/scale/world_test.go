@@ -136,7 +136,7 @@ func (w *world) Settle() error {
 			list, _ := w.leases.List(context.Background(), metav1.ListOptions{})
 			for _, l := range list.Items {
 				if strings.Contains(l.Name, "member") {
-					why += fmt.Sprintf("\n%s %s %v v%s", l.Name, ptr.Deref(l.Spec.HolderIdentity, "-"), l.Annotations, l.ResourceVersion)
+					why += fmt.Sprintf("\n%s %s %v", l.Name, ptr.Deref(l.Spec.HolderIdentity, "-"), l.Annotations)
 				}
 			}
 			for _, p := range w.processes {
