@@ -39,6 +39,7 @@ var steps = []step{
 	{"partition", (*world).partition, crash},
 	{"renewals lost", (*world).loseRenewals, crash},
 	{"stalled watch", (*world).stall, blindness},
+	{"blind joiner", (*world).joinBlind, blindness},
 	{"slow", (*world).slow, anything},
 	{"lossy", (*world).lossy, anything},
 	{"held put", (*world).hold, crash + lease},
@@ -187,6 +188,24 @@ func (w *world) stall() error {
 	pass(w.between(lease, lease*3/2))
 	blind[0].link.Set(calm)
 	return w.during(blind[1:], stalled, w.between(0, 4*lease))
+}
+
+// joinBlind blinds some processes, so that they do not see that another joins, which is owed some of their shards. That
+// one then goes blind as well, takes them for dead, and sees again while they still work.
+func (w *world) joinBlind() error {
+	if len(w.processes) >= maxMembers {
+		return w.leaveOne()
+	}
+	blind, stalled := w.some(), fault{latency: calm.latency, stallWatch: true}
+	for _, p := range blind {
+		p.link.Set(stalled)
+	}
+	p := w.start(fmt.Sprintf("m%d", w.started), blind[0].shards, w.clock())
+	pass(time.Second)
+	p.link.Set(stalled)
+	pass(w.between(lease+time.Second, lease*7/5))
+	p.link.Set(calm)
+	return w.during(blind, stalled, w.between(0, lease))
 }
 
 func (w *world) slow() error {
