@@ -40,7 +40,7 @@ type fault struct {
 	lateAnswers bool          // those to renewals come just before their sender would give up
 	loseRequest float64       // so many never arrive
 	loseAnswer  float64       // so many arrive, and their answers do not
-	stallWatch  bool          // watches stay open, and show nothing
+	stallWatch  bool          // watches stay open, and show nothing; no list is answered
 	holdPut     time.Duration // the next update waits for so long on its way, and its sender has long given up
 	holdFences  time.Duration // so does each update of a fence
 }
@@ -50,6 +50,7 @@ type request uint8
 
 const (
 	other   request = iota
+	list            // or the opening of a watch
 	update          // any, of those that are not named below
 	renewal         // an update of a member's Lease
 	fence           // an update of a shard's
@@ -92,6 +93,9 @@ func (l *link) draw(what request) (f fate) {
 		f.refused = errCut
 	case l.fault.noRenewals && what == renewal:
 		l.tally.fire(renewalLost)
+		f.refused = errLost
+	case l.fault.stallWatch && what == list:
+		l.tally.fire(watchStalled)
 		f.refused = errLost
 	case l.rnd.Float64() < l.fault.loseRequest:
 		l.tally.fire(requestLost)
@@ -169,6 +173,8 @@ func (l *link) RoundTrip(req *http.Request) (*http.Response, error) {
 		what = renewal
 	case isUpdate:
 		what = fence
+	case req.Method == http.MethodGet && strings.HasSuffix(req.URL.Path, "/leases"):
+		what = list
 	}
 	body := []byte{}
 	if req.Body != nil {
@@ -197,7 +203,7 @@ func (l *link) RoundTrip(req *http.Request) (*http.Response, error) {
 func (l *link) watch(req *http.Request) (*http.Response, error) {
 	opening, cancel := context.WithTimeout(req.Context(), transportTimeout)
 	defer cancel()
-	if err := l.Do(opening, other, func(bool) {}); err != nil {
+	if err := l.Do(opening, list, func(bool) {}); err != nil {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(req.Context())

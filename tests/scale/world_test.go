@@ -163,6 +163,11 @@ func (w *world) unsettled() (why string, err error) {
 			return fmt.Sprintf("%s names %q, not %q", name, owner[name], identity), nil
 		}
 	}
+	for identity, term := range terms {
+		if term != "" && !slices.ContainsFunc(w.processes, func(p *process) bool { return p.identity == identity }) {
+			return fmt.Sprintf("%s is gone, and its Lease is not revoked", identity), nil
+		}
+	}
 	if c := w.ledger.Idle(time.Duration(w.touches+4) * beat); c >= 0 {
 		return fmt.Sprintf("nobody works on cell %d", c), nil
 	}
