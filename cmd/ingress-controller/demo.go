@@ -32,7 +32,7 @@ const patience = 10 * time.Second
 
 // runDemo plays the rules against an API server and a controller of its own.
 func runDemo(ctx context.Context, o *options, out io.Writer) error {
-	if !o.log.Asked() {
+	if !o.Log.Asked() {
 		klog.SetLogger(logr.Discard()) // the steps tell the story; the failures in it are on purpose
 	}
 	return cluster.Embedded(ctx, apiserver.New(apiserver.Options{}), "", func(ctx context.Context, e cluster.Embedding) error {
@@ -41,7 +41,7 @@ func runDemo(ctx context.Context, o *options, out io.Writer) error {
 			return err
 		}
 		traces := newRecorder()
-		c, err := ingress.New(e.Config, ingress.Options{Config: o.config, Workers: o.workers, Observe: traces.record})
+		c, err := ingress.New(e.Config, ingress.Options{Config: o.config, Workers: o.Workers, Observe: traces.record})
 		if err != nil {
 			return err
 		}

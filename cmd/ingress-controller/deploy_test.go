@@ -44,15 +44,15 @@ func TestDeploy_ItsFlagsAreOursAndItsLeaseIsTheOneThatItMayWrite(t *testing.T) {
 		objects, err := manifests.Load("../../deploy", way)
 		require.NoError(t, err)
 		o := parseDeployed(t, objects)
-		require.True(t, o.election.enabled)
-		require.Equal(t, namespace, o.namespace)
-		require.Equal(t, []string{":8080", ":8081"}, []string{o.metricsAddr, o.healthAddr})
+		require.True(t, o.Election.Enabled)
+		require.Equal(t, namespace, o.Namespace)
+		require.Equal(t, []string{":8080", ":8081"}, []string{o.MetricsAddr, o.HealthAddr})
 
 		var role rbacv1.Role
 		decode(t, objects, "Role", "ingress-controller-lease", &role)
 		for _, rule := range role.Rules {
 			if rule.Verbs[0] != "create" {
-				require.Equal(t, []string{o.election.name}, rule.ResourceNames)
+				require.Equal(t, []string{o.Election.Name}, rule.ResourceNames)
 			}
 		}
 	}

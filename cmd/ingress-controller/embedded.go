@@ -17,11 +17,8 @@ import (
 
 func runEmbedded(ctx context.Context, o *options, out io.Writer) error {
 	server := apiserver.New(apiserver.Options{})
-	return cluster.Embedded(ctx, server, o.namespace, func(ctx context.Context, e cluster.Embedding) error {
-		if err := introduce(ctx, e.Config, "the in-process API server"); err != nil {
-			return err
-		}
-		if err := createNamespace(ctx, e.Config, o.namespace); err != nil {
+	return cluster.Embedded(ctx, server, o.Namespace, func(ctx context.Context, e cluster.Embedding) error {
+		if err := createNamespace(ctx, e.Config, o.Namespace); err != nil {
 			return err
 		}
 		printInvitation(out, e.Kubeconfig, o)

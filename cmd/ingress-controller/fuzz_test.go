@@ -43,9 +43,9 @@ func FuzzFlags(f *testing.F) {
 		}
 		again, err := parse(append(slices.Clone(args), args...), io.Discard)
 		require.NoError(t, err, "saying it twice is no error")
-		require.Equal(t, o.log.Verbosity(), again.log.Verbosity())
-		require.Equal(t, o.log.Format+o.log.File, again.log.Format+again.log.File)
-		again.log = o.log
+		require.Equal(t, o.Log.Verbosity(), again.Log.Verbosity())
+		require.Equal(t, o.Log.Format+o.Log.File, again.Log.Format+again.Log.File)
+		again.Log = o.Log
 		require.Equal(t, o, again)
 	})
 }
@@ -75,23 +75,23 @@ func requireNamesAWord(t *testing.T, args []string, err error) {
 
 // requireObeyable checks the accepted options again, by other code.
 func requireObeyable(t *testing.T, o *options) {
-	require.Positive(t, o.workers)
+	require.Positive(t, o.Workers)
 	require.GreaterOrEqual(t, o.resync, time.Duration(0))
 	require.False(t, o.demo && o.embedded)
 	require.NoError(t, o.config.Validate())
-	require.Contains(t, []string{"text", "json"}, o.log.Format)
-	if o.namespace != "" {
-		require.Empty(t, validation.IsDNS1123Label(o.namespace))
+	require.Contains(t, []string{"text", "json"}, o.Log.Format)
+	if o.Namespace != "" {
+		require.Empty(t, validation.IsDNS1123Label(o.Namespace))
 	}
-	for _, address := range []string{o.metricsAddr, o.healthAddr} {
+	for _, address := range []string{o.MetricsAddr, o.HealthAddr} {
 		if address != "" {
 			_, _, err := net.SplitHostPort(address)
 			require.NoError(t, err)
 		}
 	}
-	if e := o.election; e.enabled {
-		require.Greater(t, e.lease-e.renew, e.retry)
-		require.Greater(t, float64(e.renew), leaderelection.JitterFactor*float64(e.retry))
-		require.Positive(t, e.retry)
+	if e := o.Election; e.Enabled {
+		require.Greater(t, e.Lease-e.Renew, e.Retry)
+		require.Greater(t, float64(e.Renew), leaderelection.JitterFactor*float64(e.Retry))
+		require.Positive(t, e.Retry)
 	}
 }

@@ -9,24 +9,16 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/spf13/pflag"
+
+	"glasswatch/cmd/internal/operator"
 )
 
 // version is set by the linker: see deploy/Dockerfile.
 var version = "dev"
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the program at once
-	err := run(ctx, os.Args[1:], os.Stdout)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "ingress-controller:", err)
-		os.Exit(1)
-	}
-}
+func main() { operator.Main("ingress-controller", run) }
 
 func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	o, err := parse(args, out)
@@ -40,7 +32,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 		_, err = fmt.Fprintln(out, version)
 		return err
 	}
-	stop, err := o.log.Start(os.Stderr)
+	stop, err := o.Log.Start(os.Stderr)
 	if err != nil {
 		return err
 	}
@@ -51,6 +43,6 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	case o.embedded:
 		return runEmbedded(ctx, o, out)
 	default:
-		return runOnCluster(ctx, o)
+		return runController(ctx, nil, o)
 	}
 }

@@ -2,11 +2,8 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -120,39 +117,4 @@ func TestFlags_NameWhatIsWrong(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, run(t.Context(), []string{"--help"}, &out))
 	require.Contains(t, out.String(), "--annotation-prefix")
-}
-
-func TestHealth_ReadyOnlyWithoutAComplaint(t *testing.T) {
-	var complaint, stuck error
-	handler := healthHandler(func() error { return stuck }, func() error { return complaint })
-	get := func(path string) (int, string) {
-		answer := httptest.NewRecorder()
-		handler.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, path, nil))
-		return answer.Code, answer.Body.String()
-	}
-	code, _ := get("/readyz")
-	require.Equal(t, http.StatusOK, code)
-	complaint = errors.New("services: not synced yet")
-	code, body := get("/readyz")
-	require.Equal(t, http.StatusServiceUnavailable, code)
-	require.Contains(t, body, "services: not synced yet")
-	code, _ = get("/healthz")
-	require.Equal(t, http.StatusOK, code, "waiting for the API server is no reason to be restarted")
-	stuck = errors.New("failed to renew")
-	code, body = get("/healthz")
-	require.Equal(t, http.StatusServiceUnavailable, code)
-	require.Contains(t, body, "failed to renew")
-}
-
-func TestServe_StopsWithItsContext(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	stopped, err := serve(ctx, "metrics", "127.0.0.1:0", http.NewServeMux())
-	require.NoError(t, err)
-	cancel()
-	<-stopped
-	stopped, err = serve(ctx, "metrics", "", nil)
-	require.NoError(t, err)
-	<-stopped
-	_, err = serve(ctx, "metrics", "nowhere:nothing", nil)
-	require.ErrorContains(t, err, "metrics")
 }

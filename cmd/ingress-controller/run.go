@@ -2,82 +2,36 @@ package main
 
 import (
 	"context"
-	"errors"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
+	"glasswatch/cmd/internal/operator"
 	"glasswatch/controller/ingress"
 	"glasswatch/internal/lens/look"
 )
 
-func runOnCluster(ctx context.Context, o *options) error {
-	cfg, source, err := o.cluster.Config()
-	if err != nil {
-		return err
-	}
-	if err := introduce(ctx, cfg, source); err != nil {
-		return err
-	}
-	return runController(ctx, cfg, o)
-}
-
-// runController serves metrics and health and reconciles until ctx ends, or the lease is lost.
+// runController reconciles on a cluster until ctx ends, or the lease is lost. See operator.Run for a nil cfg.
 func runController(ctx context.Context, cfg *rest.Config, o *options) error {
-	cfg = rest.CopyConfig(cfg)
-	cfg.QPS, cfg.Burst = 50, 100
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	opts := ingress.Options{
-		Config: o.config, Namespace: o.namespace, Workers: o.workers, Resync: o.resync,
-		Registerer: registry, Observe: logEvents(ctx),
-	}
-	var e *election // nil: no other replica
-	if o.election.enabled {
-		var err error
-		if e, err = newElection(cfg, o); err != nil {
-			return err
-		}
-		registry.MustRegister(leadership.leader, leadership.slowpath)
-		opts.MayWrite = e.won
-	}
-	hub := o.lens.observe(ctx, cfg, &opts) // after the election has made its clients: Leases are not looked at
-	c, err := ingress.New(cfg, opts)
-	if err != nil {
-		return err
-	}
-	lens, err := o.lens.handler(hub, c)
-	if err != nil {
-		return err
-	}
-	serving, stopServing := context.WithCancel(ctx)
-	defer stopServing()
-	metrics, err := serve(serving, "metrics", o.metricsAddr, metricsHandler(registry))
-	if err != nil {
-		return err
-	}
-	health, err := serve(serving, "health", o.healthAddr, healthHandler(e.alive, func() error {
-		return errors.Join(c.Ready(), e.ready())
-	}))
-	if err != nil {
-		return err
-	}
-	looking, err := serve(serving, "lens", o.lens.addr, lens)
-	if err != nil {
-		return err
-	}
-	err = e.run(ctx, c.Run)
-	if errors.Is(err, errLost) {
-		return err // at once
-	}
-	stopServing()
-	<-metrics
-	<-health
-	<-looking
-	klog.FromContext(ctx).Info("Stopped")
-	return err
+	return operator.Run(ctx, cfg, &o.Flags, operator.Program{
+		Name: "ingress-controller", Version: version,
+		New: func(cfg *rest.Config, p operator.Parts) (operator.Controller, error) {
+			opts := ingress.Options{
+				Config: o.config, Namespace: p.Namespace, Workers: p.Workers, Resync: o.resync,
+				Registerer: p.Registerer, MayWrite: p.MayWrite, Observe: logEvents(ctx),
+			}
+			hub := o.lens.observe(ctx, cfg, &opts)
+			c, err := ingress.New(cfg, opts)
+			if err != nil {
+				return nil, err
+			}
+			lens, err := o.lens.handler(hub, c)
+			if err != nil {
+				return nil, err
+			}
+			return c, p.Serve("lens", o.lens.addr, lens)
+		},
+	})
 }
 
 // logEvents logs what passes each layer at verbosity 4, and costs nothing below.

@@ -40,8 +40,7 @@ func applyDefaults(obj runtime.Object) {
 		setPointer(&o.Spec.EnableServiceLinks, true)
 		set(&o.Status.Phase, corev1.PodPending)
 	case *corev1.PersistentVolumeClaim:
-		setPointer(&o.Spec.VolumeMode, corev1.PersistentVolumeFilesystem)
-		set(&o.Status.Phase, corev1.ClaimPending)
+		defaultClaim(o)
 	case *corev1.ReplicationController:
 		setPointer(&o.Spec.Replicas, 1)
 	case *storagev1.StorageClass:
@@ -152,7 +151,7 @@ func defaultWorkload(obj runtime.Object) {
 		setPointer(&o.Spec.Replicas, 1)
 		setPointer(&o.Spec.RevisionHistoryLimit, 10)
 		set(&o.Spec.PodManagementPolicy, appsv1.OrderedReadyPodManagement)
-		set(&o.Spec.UpdateStrategy.Type, appsv1.RollingUpdateStatefulSetStrategyType)
+		defaultStatefulSet(&o.Spec)
 		defaultPod(&o.Spec.Template.Spec)
 	case *appsv1.DaemonSet:
 		setPointer(&o.Spec.RevisionHistoryLimit, 10)
@@ -170,6 +169,29 @@ func defaultWorkload(obj runtime.Object) {
 		setPointer(&o.Spec.SuccessfulJobsHistoryLimit, 3)
 		setPointer(&o.Spec.FailedJobsHistoryLimit, 1)
 	}
+}
+
+func defaultStatefulSet(spec *appsv1.StatefulSetSpec) {
+	if strategy := &spec.UpdateStrategy; strategy.Type == "" {
+		strategy.Type = appsv1.RollingUpdateStatefulSetStrategyType
+		setPointer(&strategy.RollingUpdate, appsv1.RollingUpdateStatefulSetStrategy{})
+	}
+	if rolling := spec.UpdateStrategy.RollingUpdate; rolling != nil {
+		setPointer(&rolling.Partition, 0)
+	}
+	setPointer(&spec.PersistentVolumeClaimRetentionPolicy, appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{})
+	set(&spec.PersistentVolumeClaimRetentionPolicy.WhenDeleted, appsv1.RetainPersistentVolumeClaimRetentionPolicyType)
+	set(&spec.PersistentVolumeClaimRetentionPolicy.WhenScaled, appsv1.RetainPersistentVolumeClaimRetentionPolicyType)
+	for i := range spec.VolumeClaimTemplates {
+		claim := &spec.VolumeClaimTemplates[i]
+		claim.APIVersion, claim.Kind = "v1", "PersistentVolumeClaim"
+		defaultClaim(claim)
+	}
+}
+
+func defaultClaim(o *corev1.PersistentVolumeClaim) {
+	setPointer(&o.Spec.VolumeMode, corev1.PersistentVolumeFilesystem)
+	set(&o.Status.Phase, corev1.ClaimPending)
 }
 
 func defaultPolicy(obj runtime.Object) {

@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -115,7 +116,11 @@ func (r *request) deleteOptions() (*metav1.DeleteOptions, error) {
 			info = serializerFor(protobufType)
 		}
 		kind := schema.GroupVersionKind{Version: "v1", Kind: "DeleteOptions"}
-		if _, _, err := info.Serializer.Decode(body, &kind, opts); err != nil {
+		_, is, err := info.Serializer.Decode(body, &kind, opts)
+		if runtime.IsNotRegisteredError(err) && is != nil && is.Kind == kind.Kind {
+			err = json.Unmarshal(body, opts) // generated clients of a custom resource say that its group has them
+		}
+		if err != nil {
 			return nil, apierrors.NewBadRequest(err.Error())
 		}
 	} else if err := r.decodeQuery(opts); err != nil {

@@ -56,11 +56,8 @@ func (r *request) validate(obj, old resource.Object) field.ErrorList {
 		errs = append(errs, validateEvent(o)...)
 	case *corev1.Pod:
 		errs = append(errs, validatePod(&o.Spec, spec)...)
-	case *appsv1.Deployment:
-		errs = append(errs, validateSelector(o.Spec.Selector, &o.Spec.Template, spec)...)
-		if before, ok := old.(*appsv1.Deployment); ok {
-			errs = append(errs, validation.ValidateImmutableField(o.Spec.Selector, before.Spec.Selector, spec.Child("selector"))...)
-		}
+	case *appsv1.Deployment, *appsv1.StatefulSet:
+		errs = append(errs, validateWorkload(obj, old, r.target.subresource)...)
 	case *coordinationv1.Lease:
 		if d := o.Spec.LeaseDurationSeconds; d != nil && *d <= 0 {
 			errs = append(errs, field.Invalid(spec.Child("leaseDurationSeconds"), *d, "must be greater than 0"))
@@ -72,7 +69,7 @@ func (r *request) validate(obj, old resource.Object) field.ErrorList {
 // nameRule is what names of a kind must look like.
 func nameRule(info *resource.Info) validation.ValidateNameFunc {
 	switch info.GroupResource().String() {
-	case "services", "namespaces":
+	case "services", "namespaces", "statefulsets.apps":
 		return validation.NameIsDNSLabel
 	case "roles.rbac.authorization.k8s.io", "clusterroles.rbac.authorization.k8s.io",
 		"rolebindings.rbac.authorization.k8s.io", "clusterrolebindings.rbac.authorization.k8s.io":

@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
@@ -77,19 +76,4 @@ func validateFinalizers(names []string, p *field.Path) field.ErrorList {
 		}
 	}
 	return errs
-}
-
-// validateSelector checks that a selector matches the Pods of the template.
-func validateSelector(selector *metav1.LabelSelector, template *corev1.PodTemplateSpec, p *field.Path) field.ErrorList {
-	if selector == nil {
-		return field.ErrorList{field.Required(p.Child("selector"), "")}
-	}
-	matcher, err := metav1.LabelSelectorAsSelector(selector)
-	if err != nil {
-		return field.ErrorList{field.Invalid(p.Child("selector"), selector, "invalid label selector")}
-	}
-	if matcher.Empty() || !matcher.Matches(labels.Set(template.Labels)) {
-		return field.ErrorList{field.Invalid(p.Child("template", "metadata", "labels"), template.Labels, "`selector` does not match template `labels`")}
-	}
-	return nil
 }

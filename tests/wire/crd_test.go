@@ -93,6 +93,13 @@ var definitionsGroup = group("definitions", []check{
 		}
 		require.True(t, found)
 	}},
+	{name: "options of a deletion may be of the kind's own group, as generated clients send them", run: func(t T, s *server) {
+		d := s.define("", "")
+		for _, group := range []string{d.group + "/v1", "meta.k8s.io/v1", "v1"} {
+			s.post(d.path(s.ns), d.object("a", "size: 1")).want(201)
+			s.delete(d.path(s.ns, "a"), "{kind: DeleteOptions, apiVersion: "+group+"}").want(200)
+		}
+	}},
 	{name: "its name says plural and group", run: func(t T, s *server) {
 		d := s.definition()
 		s.post(definitions, strings.Replace(d.body("", ""), "name: "+d.plural+"."+d.group, "name: x", 1)).fails(422, metav1.StatusReasonInvalid,
@@ -207,6 +214,16 @@ var definitionsGroup = group("definitions", []check{
 		require.Equal(t, made.at("spec"), got.at("spec"))
 		w := s.watch(second)
 		require.Equal(t, d.group+"/v2", w.expect("ADDED a").meta(t).APIVersion)
+	}},
+	{name: "what an object owns goes with it", run: func(t T, s *server) {
+		d := s.define("", "")
+		uid := s.post(d.path(s.ns), d.object("a", "size: 1")).want(201).meta().UID
+		s.post(s.path("configmaps"), fmt.Sprintf("metadata: {name: mine, ownerReferences: [{apiVersion: %s/v1, kind: %s, "+
+			"name: a, uid: %s, controller: true, blockOwnerDeletion: true}]}", d.group, d.kind, uid)).want(201)
+		s.configMaps("other")
+		s.delete(d.path(s.ns, "a"), "").want(200)
+		s.gone(s.path("configmaps", "mine"))
+		s.get(s.path("configmaps", "other")).want(200)
 	}},
 	{name: "a definition takes its objects with it", run: func(t T, s *server) {
 		d := s.define("", "")

@@ -149,6 +149,17 @@ var garbage = group("garbage collection", []check{
 		s.patch(s.path("configmaps", "a"), mergePatch, "metadata: {finalizers: null}").want(200)
 		s.gone(s.path("configmaps", "owner"))
 	}},
+	{name: "in the foreground the owner does not wait for who does not block it", run: func(t T, s *server) {
+		s.owned(false, "a")
+		s.patch(s.path("configmaps", "a"), mergePatch, "metadata: {finalizers: [x.org/z]}").want(200)
+		s.delete(s.path("configmaps", "owner"), "propagationPolicy: Foreground").want(200)
+		s.gone(s.path("configmaps", "owner"))
+		s.eventually("the dependent is marked", func() bool {
+			return s.get(s.path("configmaps", "a")).want(200).meta().DeletionTimestamp != nil
+		})
+		s.patch(s.path("configmaps", "a"), mergePatch, "metadata: {finalizers: null}").want(200)
+		s.gone(s.path("configmaps", "a"))
+	}},
 	{name: "orphans stay and forget their owner", run: func(t T, s *server) {
 		s.owned(false, "a")
 		got := s.delete(s.path("configmaps", "owner"), "propagationPolicy: Orphan").want(200).meta()

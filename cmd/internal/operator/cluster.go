@@ -1,4 +1,4 @@
-package main
+package operator
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 )
 
 // introduce logs the cluster, and the user whose rights the writes need.
-func introduce(ctx context.Context, cfg *rest.Config, source string) error {
+func introduce(ctx context.Context, cfg *rest.Config, source, version string) error {
 	logger := klog.FromContext(ctx)
 	client, err := kubernetes.NewForConfig(cfg)
 	if err != nil {
@@ -28,7 +28,8 @@ func introduce(ctx context.Context, cfg *rest.Config, source string) error {
 		logger.Error(err, "The API server does not tell its version", "server", cfg.Host)
 	}
 	identity := "unknown"
-	review, err := client.AuthenticationV1().SelfSubjectReviews().Create(ctx, &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	review, err := client.AuthenticationV1().SelfSubjectReviews().Create(ctx,
+		&authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
 	if err == nil {
 		identity = review.Status.UserInfo.Username
 	} else {

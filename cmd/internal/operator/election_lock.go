@@ -1,4 +1,4 @@
-package main
+package operator
 
 import (
 	"context"
@@ -22,7 +22,8 @@ type watchedLock struct {
 // Get reads the lease. Unless another replica holds it, a write follows, and says how it goes.
 func (l *watchedLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	record, raw, err := l.Interface.Get(ctx)
-	if apierrors.IsNotFound(err) || err == nil && (record.HolderIdentity == "" || record.HolderIdentity == l.Identity()) {
+	free := err == nil && (record.HolderIdentity == "" || record.HolderIdentity == l.Identity())
+	if apierrors.IsNotFound(err) || free {
 		return record, raw, err
 	}
 	if err == nil && l.wasOurs() {

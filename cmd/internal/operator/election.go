@@ -1,4 +1,4 @@
-package main
+package operator
 
 import (
 	"cmp"
@@ -42,8 +42,8 @@ type election struct {
 	won     chan struct{} // closed when this process holds the lease
 }
 
-func newElection(cfg *rest.Config, o *options) (*election, error) {
-	namespace, err := o.election.namespaceOr(podNamespaceFile, o.namespace)
+func newElection(cfg *rest.Config, f *Flags, program string) (*election, error) {
+	namespace, err := f.Election.namespaceOr(podNamespaceFile, f.Namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -64,17 +64,19 @@ func newElection(cfg *rest.Config, o *options) (*election, error) {
 	// The host name is not enough: a container that restarts in its Pod must not take the former one's lease for its
 	// own.
 	identity := host + "_" + string(uuid.NewUUID())
-	lock, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, namespace, o.election.name, resourcelock.ResourceLockConfig{
+	locking := resourcelock.ResourceLockConfig{
 		Identity:      identity,
-		EventRecorder: e.events.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "ingress-controller", Host: host}),
-	}, cfg, o.election.renew)
+		EventRecorder: e.events.NewRecorder(scheme.Scheme, corev1.EventSource{Component: program, Host: host}),
+	}
+	lock, err := resourcelock.NewFromKubeconfig(resourcelock.LeasesResourceLock, namespace, f.Election.Name, locking,
+		cfg, f.Election.Renew)
 	if err != nil {
 		return nil, err
 	}
 	e.lock = &watchedLock{Interface: lock}
 	e.elector, err = leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Name: o.election.name, Lock: e.lock, WatchDog: e.stuck,
-		LeaseDuration: o.election.lease, RenewDeadline: o.election.renew, RetryPeriod: o.election.retry,
+		Name: f.Election.Name, Lock: e.lock, WatchDog: e.stuck,
+		LeaseDuration: f.Election.Lease, RenewDeadline: f.Election.Renew, RetryPeriod: f.Election.Retry,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(context.Context) { close(e.won) },
 			OnStoppedLeading: func() {},
@@ -138,7 +140,8 @@ func (e *election) release(ctx context.Context) {
 		})
 	})
 	if err != nil {
-		klog.FromContext(ctx).Info("The lease was not given up, and will run out", "lease", e.lock.Describe(), "err", err)
+		klog.FromContext(ctx).Info("The lease was not given up, and will run out",
+			"lease", e.lock.Describe(), "err", err)
 	}
 }
 
@@ -166,13 +169,14 @@ func (e *election) ready() error {
 const podNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
 // namespaceOr returns the lease's namespace: the flag's, the Pod's, or the one that the controller watches.
-func (f *electionFlags) namespaceOr(file, worked string) (string, error) {
+func (f *Election) namespaceOr(file, worked string) (string, error) {
 	pod, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return "", err
 	}
-	if namespace := cmp.Or(f.namespace, strings.TrimSpace(string(pod)), worked); namespace != "" {
+	if namespace := cmp.Or(f.Namespace, strings.TrimSpace(string(pod)), worked); namespace != "" {
 		return namespace, nil
 	}
-	return "", fmt.Errorf("--leader-elect: no namespace for the lease: give --leader-elect-namespace (in a Pod it is the Pod's own, as %s says)", file)
+	return "", fmt.Errorf("--leader-elect: no namespace for the lease: "+
+		"give --leader-elect-namespace (in a Pod it is the Pod's own, as %s says)", file)
 }

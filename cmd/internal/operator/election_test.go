@@ -1,4 +1,4 @@
-package main
+package operator
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -63,9 +62,8 @@ type candidate struct {
 
 func (b *booth) enter(args ...string) *candidate {
 	b.t.Helper()
-	o, err := parse(append([]string{"--leader-elect", "--leader-elect-namespace=default"}, args...), io.Discard)
-	require.NoError(b.t, err)
-	e, err := newElection(b.cfg, o)
+	args = append([]string{"--leader-elect", "--leader-elect-namespace=default"}, args...)
+	e, err := newElection(b.cfg, parse(b.t, args...), program)
 	require.NoError(b.t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	b.stops = append(b.stops, stop)
@@ -95,16 +93,23 @@ func (c *candidate) leads() bool {
 func (b *booth) lease() *coordinationv1.Lease {
 	client, err := kubernetes.NewForConfig(b.cfg)
 	require.NoError(b.t, err)
-	lease, err := client.CoordinationV1().Leases("default").Get(context.Background(), "ingress-controller", metav1.GetOptions{})
+	lease, err := client.CoordinationV1().Leases("default").Get(context.Background(), program, metav1.GetOptions{})
 	require.NoError(b.t, err)
 	return lease
+}
+
+func (b *booth) write(lease *coordinationv1.Lease) {
+	client, err := kubernetes.NewForConfig(b.cfg)
+	require.NoError(b.t, err)
+	_, err = client.CoordinationV1().Leases("default").Update(context.Background(), lease, metav1.UpdateOptions{})
+	require.NoError(b.t, err)
 }
 
 func TestElection_OneLeadsAndHandsOverOnlyWhenItsWorkIsDone(t *testing.T) {
 	inBooth(t, func(b *booth) {
 		first := b.enter()
 		require.True(t, first.leads())
-		require.Equal(t, 1.0, testutil.ToFloat64(leadership.leader.WithLabelValues("ingress-controller")))
+		require.Equal(t, 1.0, testutil.ToFloat64(leadership.leader.WithLabelValues(program)))
 		second := b.enter()
 		<-time.After(time.Minute)
 		require.False(t, second.leads(), "the first one renews its lease")
@@ -146,7 +151,8 @@ func TestElection_ALeaderThatCannotRenewEndsBeforeAnotherCanLead(t *testing.T) {
 				require.ErrorIs(t, c.err, errLost)
 				require.False(t, c.worked, "the run did not wait for work that must end with the process")
 				require.Less(t, time.Since(broken), 15*time.Second)
-				require.Greater(t, time.Since(broken), 7*time.Second, "want it to try for as long as the deadline allows")
+				require.Greater(t, time.Since(broken), 7*time.Second,
+					"want it to try for as long as the deadline allows")
 				require.Error(t, c.ready())
 				require.NoError(t, c.alive(), "a process that is about to end is not stuck")
 				<-time.After(time.Minute)
@@ -161,12 +167,9 @@ func TestElection_ALeaderThatSeesAnotherHoldItsLeaseEndsAtOnce(t *testing.T) {
 	inBooth(t, func(b *booth) {
 		c := b.enter()
 		<-time.After(61 * time.Second) // between two renewals
-		client, err := kubernetes.NewForConfig(b.cfg)
-		require.NoError(t, err)
 		lease, now := b.lease(), metav1.NowMicro()
 		*lease.Spec.HolderIdentity, lease.Spec.RenewTime = "another", &now
-		_, err = client.CoordinationV1().Leases("default").Update(context.Background(), lease, metav1.UpdateOptions{})
-		require.NoError(t, err)
+		b.write(lease)
 		taken := time.Now()
 		<-c.ended
 		require.ErrorIs(t, c.err, errLost)
@@ -179,10 +182,11 @@ func TestElection_AReplicaThatMayNotWriteItsLeaseIsNotReadyUntilItMay(t *testing
 	for _, verb := range []string{"get", "create"} {
 		t.Run(verb, func(t *testing.T) {
 			inBooth(t, func(b *booth) {
-				b.server.Faults().FailNext(-1, apiserver.Failure{Verb: verb, Resource: "leases", Code: http.StatusForbidden, Message: "ask your operator"})
+				b.server.Faults().FailNext(-1, apiserver.Failure{Verb: verb, Resource: "leases",
+					Code: http.StatusForbidden, Message: "ask your operator"})
 				c := b.enter()
 				<-time.After(time.Minute)
-				require.ErrorContains(t, c.ready(), "lease default/ingress-controller")
+				require.ErrorContains(t, c.ready(), "lease default/"+program)
 				require.ErrorContains(t, c.ready(), "ask your operator")
 				require.False(t, c.leads())
 				b.server.Faults().Reset()
@@ -243,9 +247,7 @@ func TestElection_OnlyWhatEndsATryTellsWhetherTheLeaseCanBeHad(t *testing.T) {
 
 func TestElection_EndsWithItsWork(t *testing.T) {
 	inBooth(t, func(b *booth) {
-		o, err := parse([]string{"--leader-elect", "--namespace=default"}, io.Discard)
-		require.NoError(t, err)
-		e, err := newElection(b.cfg, o)
+		e, err := newElection(b.cfg, parse(t, "--leader-elect", "--namespace=default"), program)
 		require.NoError(t, err)
 		failure := errors.New("no work today")
 		require.ErrorIs(t, e.run(context.Background(), func(context.Context) error { return failure }), failure)
@@ -268,23 +270,18 @@ func TestElection_TheLeasesNamespaceIsTheFlagsThenThePodsThenTheOneWorkedIn(t *t
 		{"", pod, "worked", "of-the-pod"},
 		{"", noPod, "worked", "worked"},
 	} {
-		got, err := (&electionFlags{namespace: c.flag}).namespaceOr(c.file, c.worked)
+		got, err := (&Election{Namespace: c.flag}).namespaceOr(c.file, c.worked)
 		require.NoError(t, err)
 		require.Equal(t, c.want, got)
 	}
-	_, err := (&electionFlags{}).namespaceOr(noPod, "")
+	_, err := (&Election{}).namespaceOr(noPod, "")
 	require.ErrorContains(t, err, "give --leader-elect-namespace")
-	_, err = (&electionFlags{}).namespaceOr(t.TempDir(), "")
+	_, err = (&Election{}).namespaceOr(t.TempDir(), "")
 	require.Error(t, err, "a file that is there but cannot be read")
 }
 
 func TestElection_DefaultsAreClientGos(t *testing.T) {
-	o, err := parse(nil, io.Discard)
-	require.NoError(t, err)
-	require.False(t, o.election.enabled)
-	require.Equal(t, []time.Duration{15 * time.Second, 10 * time.Second, 2 * time.Second},
-		[]time.Duration{o.election.lease, o.election.renew, o.election.retry})
-	var help strings.Builder
-	require.NoError(t, run(t.Context(), []string{"--help"}, &help))
-	require.Contains(t, help.String(), "--leader-elect-renew-deadline")
+	f := parse(t)
+	require.Equal(t, Election{Name: program, Lease: 15 * time.Second, Renew: 10 * time.Second,
+		Retry: 2 * time.Second}, f.Election)
 }

@@ -1,0 +1,16 @@
+// Package v1 is the API of the CloudManager: cloudmanagers.cloudmanagercontroller.huayun.com, version v1.
+//
+// What a schema can say is in the schema. Rules across fields are not: they would need CEL, which the API server in
+// memory does not have. So Validate of cmd/cloudmanager/desired checks them, and the status reports them.
+//
+// The deepcopy functions and the definition are generated from the markers in types.go. The definition is made twice: for
+// kubectl in deploy/cloudmanager, and here for programs that install it themselves.
+//
+//	go generate ./cmd/cloudmanager/...
+//
+// +kubebuilder:object:generate=true
+// +groupName=cloudmanagercontroller.huayun.com
+package v1
+
+//go:generate go tool -modfile=../../../../.ci/generate/go.mod controller-gen object crd paths=. output:crd:dir=../../../../deploy/cloudmanager
+//go:generate go tool -modfile=../../../../.ci/generate/go.mod controller-gen crd paths=. output:crd:dir=.

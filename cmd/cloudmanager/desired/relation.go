@@ -1,0 +1,115 @@
+package desired
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "glasswatch/cmd/cloudmanager/api/v1"
+)
+
+// Relation is whose an object of a child's name is.
+type Relation int
+
+// The relations of an object to a CloudManager.
+const (
+	Foreign     Relation = iota // somebody else's: never changed
+	Predecessor                 // of an earlier CloudManager of this name: the garbage collector takes it
+	Ours
+)
+
+// Relate tells whose obj is. A Secret is recognized by its labels, everything else by its controller.
+func Relate(cm *v1.CloudManager, obj Object) Relation {
+	ref := metav1.GetControllerOfNoCopy(obj)
+	if _, ok := obj.(*corev1.Secret); ok && ref == nil {
+		for key, value := range labelsOf(cm, obj.GetName()) {
+			if obj.GetLabels()[key] != value {
+				return Foreign
+			}
+		}
+		return Ours
+	}
+	switch {
+	case ref == nil:
+		return Foreign
+	case ref.UID == cm.UID:
+		return Ours
+	case ref.APIVersion == v1.GroupVersion.String() && ref.Kind == v1.Kind.Kind && ref.Name == cm.Name:
+		return Predecessor
+	default:
+		return Foreign
+	}
+}
+
+// Open reports whether the gate behind obj is open, and if not, why. A Deployment or StatefulSet opens it when more
+// than half of its replicas are ready, by a status that is about the present spec. Everything else opens it at once.
+func Open(obj Object) (open bool, why string) {
+	switch o := obj.(type) {
+	case *appsv1.Deployment:
+		return gate("deployment", o, o.Spec.Replicas, o.Status.ReadyReplicas, o.Status.ObservedGeneration)
+	case *appsv1.StatefulSet:
+		return gate("statefulset", o, o.Spec.Replicas, o.Status.ReadyReplicas, o.Status.ObservedGeneration)
+	default:
+		return true, ""
+	}
+}
+
+func gate(kind string, obj Object, replicas *int32, ready int32, observed int64) (bool, string) {
+	wanted := int32(1) // the API server's default
+	if replicas != nil {
+		wanted = *replicas
+	}
+	needed := wanted/2 + 1
+	switch {
+	case wanted == 0:
+		return true, ""
+	case observed < obj.GetGeneration():
+		return false, fmt.Sprintf("%s %q: its controller has not seen the last change", kind, obj.GetName())
+	case ready < needed:
+		return false, fmt.Sprintf("%s %q: %d of %d replicas ready, %d needed", kind, obj.GetName(), ready, wanted, needed)
+	default:
+		return true, ""
+	}
+}
+
+// Unchangeable names the storage fields of the spec that s does not have and can no longer get, since the API server
+// refuses each change of a claim template. It is empty if there are none.
+func Unchangeable(cm *v1.CloudManager, s *appsv1.StatefulSet) (fields []string) {
+	at := slices.IndexFunc(s.Spec.VolumeClaimTemplates, func(c corev1.PersistentVolumeClaim) bool { return c.Name == ClaimTemplate })
+	if at < 0 {
+		return []string{"storage"}
+	}
+	have, want := s.Spec.VolumeClaimTemplates[at].Spec, cm.Spec.DB.StatefulSet.Storage
+	if want.Class != nil && (have.StorageClassName == nil || *have.StorageClassName != *want.Class) {
+		fields = append(fields, "storage.class")
+	}
+	if !slices.Equal(have.AccessModes, want.AccessModes) {
+		fields = append(fields, "storage.accessModes")
+	}
+	if size := have.Resources.Requests[corev1.ResourceStorage]; size.Cmp(want.Size) != 0 {
+		fields = append(fields, "storage.size")
+	}
+	return fields
+}
+
+// maxName is the length of a label's value.
+const maxName = 63
+
+// Validate returns what is wrong with a spec that the schema lets pass. No error contains a value of rootPass.
+func Validate(cm *v1.CloudManager) error {
+	var errs []error
+	if len(cm.Name) > maxName {
+		errs = append(errs, fmt.Errorf("metadata.name: want at most %d characters, for it is a label's value", maxName))
+	}
+	if cm.Spec.Front.Deployment.Name == cm.Spec.Identity.Deployment.Name {
+		errs = append(errs, errors.New("spec.identity.deployment.name: want another name than spec.front.deployment.name"))
+	}
+	if cm.Spec.DB.RootPass != "" && cm.Spec.DB.RootPasswordSecretRef != nil {
+		errs = append(errs, errors.New("spec.db: want at most one of rootPass and rootPasswordSecretRef"))
+	}
+	return errors.Join(errs...)
+}

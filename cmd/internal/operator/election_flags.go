@@ -1,0 +1,78 @@
+package operator
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/tools/leaderelection"
+)
+
+// Election are the flags of leader election. It is off by default, unlike in Kubernetes' own components, which
+// always run in a cluster. A controller on a laptop has neither a Pod's namespace for the lease nor a second replica.
+// The Deployment in deploy/ turns it on.
+type Election struct {
+	Enabled             bool
+	Namespace, Name     string        // of the lease
+	Lease, Renew, Retry time.Duration // its duration, the deadline, the period
+}
+
+func (f *Election) addTo(fs *pflag.FlagSet) {
+	fs.BoolVar(&f.Enabled, "leader-elect", false,
+		"of several replicas let one write at a time, and the others stand by")
+	fs.StringVar(&f.Namespace, "leader-elect-namespace", "",
+		"namespace of the lease; without it the Pod's own, else --namespace")
+	fs.StringVar(&f.Name, "leader-elect-name", fs.Name(), "name of the lease; replicas of one controller share it")
+	fs.DurationVar(&f.Lease, "leader-elect-lease-duration", 15*time.Second,
+		"how long a standby waits for a leader that is silent")
+	fs.DurationVar(&f.Renew, "leader-elect-renew-deadline", 10*time.Second,
+		"how long a leader tries to renew the lease before it gives up and exits")
+	fs.DurationVar(&f.Retry, "leader-elect-retry-period", 2*time.Second, "how often the lease is renewed or tried for")
+}
+
+// validate expects flags of which at least one was given.
+func (f *Election) validate(fs *pflag.FlagSet) error {
+	if name := f.given(fs); !f.Enabled && name != "" {
+		return fmt.Errorf("--%s: has no use without --leader-elect", name)
+	}
+	if errs := validation.IsDNS1123Label(f.Namespace); f.Namespace != "" && len(errs) > 0 {
+		return fmt.Errorf("--leader-elect-namespace: want a namespace's name, got %q: %s",
+			f.Namespace, strings.Join(errs, "; "))
+	}
+	if errs := validation.IsDNS1123Subdomain(f.Name); len(errs) > 0 {
+		return fmt.Errorf("--leader-elect-name: want a lease's name, got %q: %s", f.Name, strings.Join(errs, "; "))
+	}
+	// A lease holds whole seconds.
+	if f.Lease < time.Second || f.Lease%time.Second != 0 {
+		return fmt.Errorf("--leader-elect-lease-duration: want whole seconds, at least one, got %s", f.Lease)
+	}
+	if f.Renew >= f.Lease {
+		return fmt.Errorf("--leader-elect-renew-deadline: want less than the lease duration, %s, got %s",
+			f.Lease, f.Renew)
+	}
+	if f.Retry <= 0 || float64(f.Renew) <= leaderelection.JitterFactor*float64(f.Retry) {
+		return fmt.Errorf("--leader-elect-retry-period: "+
+			"want more than 0 and less than the renew deadline, %s, over %.1f, got %s",
+			f.Renew, leaderelection.JitterFactor, f.Retry)
+	}
+	// Otherwise another replica could lead while this one still tries. The deadline is counted from a retry period
+	// after the last renewal.
+	if f.Retry >= f.Lease-f.Renew {
+		return fmt.Errorf("--leader-elect-renew-deadline: "+
+			"want less than the lease duration less the retry period, %s, got %s", f.Lease-f.Retry, f.Renew)
+	}
+	return nil
+}
+
+// given is the name of a given flag of leader election other than --leader-elect, "" for none.
+func (f *Election) given(fs *pflag.FlagSet) string {
+	name := ""
+	fs.Visit(func(flag *pflag.Flag) {
+		if strings.HasPrefix(flag.Name, "leader-elect-") {
+			name = flag.Name
+		}
+	})
+	return name
+}

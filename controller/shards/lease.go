@@ -1,0 +1,95 @@
+package shards
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+)
+
+const (
+	// groupLabel has the group's name, on all its Leases.
+	groupLabel = "shards.glasswatch/group"
+	// countAnnotation, on a member's Lease, is its number of shards.
+	countAnnotation = "shards.glasswatch/count"
+	// leavingAnnotation, on a member's Lease, says that it takes no more shards.
+	leavingAnnotation = "shards.glasswatch/leaving"
+)
+
+// record is a Lease of the group: a member's, which is renewed all the time, or a shard's fence, which is written when
+// the shard moves and holds as long as the term that it names.
+type record struct {
+	*coordinationv1.Lease // nil is a fence that was never written
+	version               uint64
+	// term is the holderIdentity: the member's identity, a slash, and a nonce of the process. A member's Lease without
+	// one has ended. A fence without one is free.
+	term     string
+	identity string // of a member's Lease; empty for a fence
+	shard    int    // of a fence
+	count    int    // into how many shards the member divides, or the fence belongs to
+	lasts    time.Duration
+	leaving  bool // of a member's Lease
+}
+
+func memberName(group, identity string) string { return group + "-member-" + identity }
+
+func fenceName(group string, count, shard int) string {
+	return group + "-shard-" + strconv.Itoa(count) + "-" + strconv.Itoa(shard)
+}
+
+// identityOf returns whose term it is.
+func identityOf(term string) string {
+	identity, _, _ := strings.Cut(term, "/")
+	return identity
+}
+
+// versionOf returns a resourceVersion as the number that it is. It grows with each write to any Lease.
+func versionOf(resourceVersion string) uint64 {
+	version, _ := strconv.ParseUint(resourceVersion, 10, 64)
+	return version
+}
+
+// read returns what a Lease of the group says. It is not ok if the Lease is something else.
+func read(group string, l *coordinationv1.Lease) (r record, ok bool) {
+	if l == nil {
+		return r, false
+	}
+	r = record{Lease: l, version: versionOf(l.ResourceVersion), term: ptr.Deref(l.Spec.HolderIdentity, "")}
+	r.lasts = time.Duration(ptr.Deref(l.Spec.LeaseDurationSeconds, 0)) * time.Second
+	kind, rest, _ := strings.Cut(strings.TrimPrefix(l.Name, group+"-"), "-")
+	if kind == "member" {
+		r.identity, r.leaving = rest, l.Annotations[leavingAnnotation] != ""
+		r.count, _ = strconv.Atoi(l.Annotations[countAnnotation])
+		return r, rest != ""
+	}
+	count, shard, _ := strings.Cut(rest, "-")
+	var bad1, bad2 error
+	r.count, bad1 = strconv.Atoi(count)
+	r.shard, bad2 = strconv.Atoi(shard)
+	return r, kind == "shard" && bad1 == nil && bad2 == nil && 0 <= r.shard && r.shard < r.count
+}
+
+// with returns the Lease with another term, or with none, to be written in the place of l, which may be nil. UID and
+// resourceVersion are l's: the write fails if anybody has written or deleted it since.
+func with(l *coordinationv1.Lease, group, name, term string, lasts time.Duration) *coordinationv1.Lease {
+	if l == nil {
+		l = &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	}
+	l = l.DeepCopy()
+	metav1.SetMetaDataLabel(&l.ObjectMeta, groupLabel, group)
+	now := metav1.NowMicro() // for people: nothing is decided by it
+	if term != ptr.Deref(l.Spec.HolderIdentity, "") {
+		l.Spec.AcquireTime = &now
+		l.Spec.LeaseTransitions = ptr.To(ptr.Deref(l.Spec.LeaseTransitions, -1) + 1)
+	}
+	l.Spec.RenewTime = &now
+	l.Spec.LeaseDurationSeconds = ptr.To(int32(lasts / time.Second))
+	l.Spec.HolderIdentity = nil
+	if term != "" {
+		l.Spec.HolderIdentity = &term
+	}
+	return l
+}

@@ -1,0 +1,196 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/util/retry"
+
+	"glasswatch/controller"
+	"glasswatch/listwatch"
+	"glasswatch/sharedinformer"
+)
+
+// Workloads makes the status of Deployments and StatefulSets follow their spec, as their controllers would with Pods
+// that start at once. Make it with [New]. Its methods are safe for concurrent use.
+type Workloads struct {
+	client       kubernetes.Interface
+	deployments  *loop[*appsv1.Deployment]
+	statefulSets *loop[*appsv1.StatefulSet]
+	claims       *loop[*corev1.PersistentVolumeClaim]
+
+	mu    sync.Mutex // of what follows
+	held  map[string]bool
+	fixed map[workload]int32 // by SetReady
+}
+
+type workload struct {
+	kind string
+	key  listwatch.Key
+}
+
+// New returns the actor of one namespace; "" is all. It does nothing before [Workloads.Run].
+func New(client kubernetes.Interface, namespace string) *Workloads {
+	w := &Workloads{client: client, held: map[string]bool{}, fixed: map[workload]int32{}}
+	w.deployments = newLoop("deployments",
+		source[*appsv1.Deployment](client.AppsV1().Deployments(namespace)), w.syncDeployment)
+	w.statefulSets = newLoop("statefulsets",
+		source[*appsv1.StatefulSet](client.AppsV1().StatefulSets(namespace)),
+		func(ctx context.Context, s *appsv1.StatefulSet) error {
+			return errors.Join(w.syncClaims(ctx, s), w.syncStatefulSet(ctx, s))
+		})
+	w.claims = newLoop("persistentvolumeclaims",
+		source[*corev1.PersistentVolumeClaim](client.CoreV1().PersistentVolumeClaims(namespace)), w.unprotect)
+	return w
+}
+
+// Run acts until ctx ends, and returns when its goroutines have ended. It may be called once.
+func (w *Workloads) Run(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	w.deployments.run(ctx, group)
+	w.statefulSets.run(ctx, group)
+	w.claims.run(ctx, group)
+	return group.Wait()
+}
+
+// Hold keeps workloads of that name from becoming ready until [Workloads.Release]. Their observedGeneration follows.
+// Their readyReplicas stays, or sinks to the replicas wanted. Hold works before Run, and before there is such a
+// workload.
+func (w *Workloads) Hold(name string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.held[name] = true
+}
+
+// Release ends Hold and SetReady for that name: all its replicas become ready.
+func (w *Workloads) Release(name string) {
+	w.mu.Lock()
+	delete(w.held, name)
+	for of := range w.fixed {
+		if of.key.Name == name {
+			delete(w.fixed, of)
+		}
+	}
+	w.mu.Unlock()
+	w.deployments.enqueue(name)
+	w.statefulSets.enqueue(name)
+}
+
+// SetReady makes that many replicas of a workload ready, and no more until Release. kind is Deployment or StatefulSet.
+// The status is written on return, also if Run was not called. It is at most the replicas wanted.
+func (w *Workloads) SetReady(ctx context.Context, kind, namespace, name string, ready int32) error {
+	w.mu.Lock()
+	w.fixed[workload{kind, listwatch.Key{Namespace: namespace, Name: name}}] = ready
+	w.mu.Unlock()
+	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		switch kind {
+		case "Deployment":
+			d, err := w.client.AppsV1().Deployments(namespace).Get(ctx, name, metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			return w.syncDeployment(ctx, d)
+		case "StatefulSet":
+			s, err := w.client.AppsV1().StatefulSets(namespace).Get(ctx, name, metav1.GetOptions{})
+			if err != nil {
+				return err
+			}
+			return w.syncStatefulSet(ctx, s)
+		default:
+			return fmt.Errorf("want kind Deployment or StatefulSet, got %q", kind)
+		}
+	})
+}
+
+// readyOf returns how many of the wanted replicas are to be ready; before is how many are so far.
+func (w *Workloads) readyOf(kind string, obj metav1.Object, before, wanted int32) int32 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	fixed, ok := w.fixed[workload{kind, listwatch.KeyOf(obj)}]
+	switch {
+	case ok:
+		return min(fixed, wanted)
+	case w.held[obj.GetName()]:
+		return min(before, wanted)
+	default:
+		return wanted
+	}
+}
+
+// loop has an object reconciled whenever it changes.
+type loop[T listwatch.Object] struct {
+	informer *sharedinformer.Informer[T]
+	queue    *controller.Controller[listwatch.Key]
+}
+
+func newLoop[T listwatch.Object](
+	name string, from listwatch.ListerWatcher[T], sync func(context.Context, T) error,
+) *loop[T] {
+	l := &loop[T]{informer: sharedinformer.New(from, sharedinformer.Options[T]{Name: name})}
+	reconcile := func(ctx context.Context, key listwatch.Key) (controller.Result, error) {
+		obj, ok := l.informer.Store().GetByKey(key)
+		if !ok {
+			return controller.Result{}, nil
+		}
+		err := sync(ctx, obj)
+		if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+			err = nil // the cache was behind: the event that it lacks brings the key again
+		}
+		return controller.Result{}, err
+	}
+	l.queue = controller.New(controller.Func[listwatch.Key](reconcile), controller.Options[listwatch.Key]{
+		Name: "actor of " + name, MaxDelay: time.Second, DrainTimeout: -1,
+	})
+	return l
+}
+
+func (l *loop[T]) run(ctx context.Context, group *errgroup.Group) {
+	group.Go(func() error {
+		_, err := l.informer.AddHandler(controller.EnqueueObject[T](l.queue), sharedinformer.HandlerOptions{})
+		if err != nil {
+			return err
+		}
+		return l.informer.Run(ctx)
+	})
+	group.Go(func() error {
+		if err := l.queue.Run(ctx); !errors.Is(err, controller.ErrDrainTimeout) {
+			return err
+		}
+		return nil // nothing is to be finished
+	})
+}
+
+// enqueue has the objects of that name looked at again.
+func (l *loop[T]) enqueue(name string) {
+	for _, obj := range l.informer.Store().List() {
+		if obj.GetName() == name {
+			l.queue.Enqueue(listwatch.KeyOf(obj))
+		}
+	}
+}
+
+// typedClient is what the clientset has for one kind.
+type typedClient[L runtime.Object] interface {
+	List(ctx context.Context, opts metav1.ListOptions) (L, error)
+	Watch(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error)
+}
+
+func source[T listwatch.Object, L runtime.Object](client typedClient[L]) listwatch.ListerWatcher[T] {
+	return listwatch.Funcs[T]{
+		ListFunc: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+			return client.List(ctx, opts)
+		},
+		WatchFunc: client.Watch,
+	}
+}

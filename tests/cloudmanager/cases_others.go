@@ -1,0 +1,170 @@
+package cloudmanager
+
+import (
+	"context"
+	"strings"
+
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "glasswatch/cmd/cloudmanager/api/v1"
+	"glasswatch/cmd/cloudmanager/desired"
+)
+
+// drifts is a case in which somebody edits a child, and it is put right.
+func drifts[T desired.Object](kind, name string, spoil func(T), right func(T) bool) play {
+	return play{"drift of " + kind + " " + name, func(w *world) {
+		w.start()
+		w.create("cloud", "")
+		w.runs("cloud")
+		edit(w, kind, name, spoil)
+		becomes(w, kind, name, right)
+		w.hears("cloud", append(created("cloud", ""), desired.Message(desired.ReasonUpdated, kind, name))...)
+		w.quiet()
+		require.LessOrEqual(w.t, w.count("change "+kind+"s"), 3, "the status that follows the edit may be in the way")
+	}}
+}
+
+var drift = []play{
+	drifts("deployment", "ake-front",
+		func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "nginx:evil" },
+		func(d *appsv1.Deployment) bool { return imageOf(d) == "nginx:1.20" }),
+	drifts("deployment", "cm-identity",
+		func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Command = []string{"true"} },
+		func(d *appsv1.Deployment) bool {
+			return strings.Join(d.Spec.Template.Spec.Containers[0].Command, " ") == "sleep 60m"
+		}),
+	drifts("secret", "cloudauth",
+		func(s *corev1.Secret) { delete(s.Data, desired.PasswordKey) },
+		func(s *corev1.Secret) bool { return len(s.Data[desired.PasswordKey]) > 0 }),
+	drifts("service", "cm-db",
+		func(s *corev1.Service) { s.Spec.Selector = map[string]string{"app": "other"} },
+		func(s *corev1.Service) bool { return s.Spec.Selector[desired.LabelName] == "cm-db" }),
+	drifts("statefulset", "cm-db",
+		func(s *appsv1.StatefulSet) {
+			s.Spec.Template.Spec.Containers[0].Env[0].ValueFrom.SecretKeyRef.Name = "other"
+		},
+		func(s *appsv1.StatefulSet) bool {
+			return s.Spec.Template.Spec.Containers[0].Env[0].ValueFrom.SecretKeyRef.Name == "cloudauth"
+		}),
+	{"deleted children come back", func(w *world) {
+		w.start()
+		w.create("cloud", "")
+		w.runs("cloud")
+		for _, child := range [][2]string{
+			{"deployment", "ake-front"}, {"deployment", "cm-identity"}, {"secret", "cloudauth"}, {"service", "cm-db"}, {"statefulset", "cm-db"},
+		} {
+			uid := w.find(child[0], child[1]).GetUID()
+			w.remove(child[0], child[1])
+			w.eventually(child[1]+" comes back", func() error {
+				if obj := w.find(child[0], child[1]); obj == nil || obj.GetUID() == uid {
+					return context.DeadlineExceeded
+				}
+				return nil
+			})
+			w.runs("cloud")
+		}
+	}},
+}
+
+var foreign = []play{
+	{"foreign children are left alone and reported, and waited for", func(w *world) {
+		meta := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Name: name} }
+		pod := corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"a": "b"}},
+			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "theirs"}}}}
+		selector := &metav1.LabelSelector{MatchLabels: pod.Labels}
+		ctx, create := context.Background(), metav1.CreateOptions{}
+		for _, name := range []string{"ake-front", "cm-identity"} {
+			_, err := w.kube.AppsV1().Deployments(w.namespace).Create(ctx, &appsv1.Deployment{ObjectMeta: meta(name),
+				Spec: appsv1.DeploymentSpec{Selector: selector, Template: pod}}, create)
+			require.NoError(w.t, err)
+		}
+		_, err := w.kube.CoreV1().Secrets(w.namespace).Create(ctx, &corev1.Secret{ObjectMeta: meta("cloudauth")}, create)
+		require.NoError(w.t, err)
+		_, err = w.kube.CoreV1().Services(w.namespace).Create(ctx, &corev1.Service{ObjectMeta: meta("cm-db"),
+			Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}, create)
+		require.NoError(w.t, err)
+		_, err = w.kube.AppsV1().StatefulSets(w.namespace).Create(ctx, &appsv1.StatefulSet{ObjectMeta: meta("cm-db"),
+			Spec: appsv1.StatefulSetSpec{Selector: selector, Template: pod}}, create)
+		require.NoError(w.t, err)
+
+		w.start()
+		w.create("cloud", "")
+		for _, child := range [][2]string{
+			{"deployment", "ake-front"}, {"deployment", "cm-identity"}, {"secret", "cloudauth"}, {"service", "cm-db"}, {"statefulset", "cm-db"},
+		} {
+			w.eventually("the foreign "+child[0]+" is reported", func() error {
+				return w.readyMessage("cloud", desired.Exists(child[0], child[1]).Message)
+			})
+			w.says("cloud", v1.ConditionReconciled, desired.ReasonExists)
+			require.Equal(w.t, v1.PhaseBlocked, w.get("cloud").Status.Phase)
+			w.quiet()
+			require.Empty(w.t, w.find(child[0], child[1]).GetOwnerReferences())
+			require.Zero(w.t, w.count("change "+child[0]+"s"))
+			w.remove(child[0], child[1])
+		}
+		w.runs("cloud")
+		w.hears("cloud", append(created("cloud", ""), "Warning ErrResourceExists")...)
+		require.Zero(w.t, w.count("delete deployments"))
+	}},
+	{"of two that name the same Deployment one waits for the other", func(w *world) {
+		w.start()
+		w.create("first", "")
+		w.runs("first")
+		w.create("second", "second-", func(cm *v1.CloudManager) {
+			cm.Spec.Front.Deployment = v1.Workload{Name: "ake-front", Image: "nginx:other"}
+		})
+		w.says("second", v1.ConditionReconciled, desired.ReasonExists)
+		w.quiet()
+		require.Equal(w.t, "nginx:1.20", imageOf(w.find("deployment", "ake-front")))
+		w.hears("second", "Warning ErrResourceExists")
+		w.change("first", func(cm *v1.CloudManager) { cm.Spec.Front.Deployment.Name = "mine" })
+		w.runs("second")
+		becomes(w, "deployment", "ake-front", func(d *appsv1.Deployment) bool { return imageOf(d) == "nginx:other" })
+		w.runs("first")
+	}},
+}
+
+var ends = []play{
+	{"deleted while it is created", func(w *world) {
+		w.actors.Hold("cm-identity")
+		w.start()
+		w.create("cloud", "")
+		w.says("cloud", v1.ConditionReady, "IdentityNotReady")
+		w.delete("cloud")
+		w.actors.Release("cm-identity")
+		w.isGone("deployment", "ake-front")
+		w.isGone("deployment", "cm-identity")
+		w.quiet()
+		require.Nil(w.t, w.find("secret", "cloudauth"))
+		require.Nil(w.t, w.find("statefulset", "cm-db"))
+	}},
+	{"nothing is made for one that is being deleted", func(w *world) {
+		w.start()
+		w.create("cloud", "", func(cm *v1.CloudManager) { cm.Finalizers = []string{"example.com/wait"} })
+		w.runs("cloud")
+		w.delete("cloud")
+		w.remove("service", "cm-db")
+		w.create("next", "next-") // its work comes after
+		w.runs("next")
+		w.quiet()
+		require.Nil(w.t, w.find("service", "cm-db"))
+		w.change("cloud", func(cm *v1.CloudManager) { cm.Finalizers = nil })
+	}},
+	{"data and password outlive a deletion, and the next of that name takes them up", func(w *world) {
+		w.start()
+		w.create("cloud", "")
+		w.runs("cloud")
+		w.exists("claim", "datadir-cm-db-0")
+		claim, password := w.find("claim", "datadir-cm-db-0").GetUID(), w.find("secret", "cloudauth").(*corev1.Secret).Data
+		w.delete("cloud")
+		w.create("cloud", "") // at once: the children of the first are still there
+		w.runs("cloud")
+		require.Equal(w.t, claim, w.find("claim", "datadir-cm-db-0").GetUID())
+		require.Equal(w.t, password, w.find("secret", "cloudauth").(*corev1.Secret).Data)
+		uid := w.get("cloud").UID
+		require.Equal(w.t, uid, metav1.GetControllerOf(w.find("statefulset", "cm-db")).UID)
+	}},
+}

@@ -1,0 +1,71 @@
+package cloudmanager
+
+import (
+	"context"
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/rest"
+
+	"glasswatch/internal/apiserver"
+	"glasswatch/tests/controlplane"
+)
+
+// Implementation is an operator for CloudManagers.
+type Implementation struct {
+	// Start runs the operator for one namespace against the API server of cfg until ctx ends. It returns when all its
+	// goroutines have ended; the error is nil if ctx ended it.
+	Start func(ctx context.Context, cfg *rest.Config, namespace string) error
+	// RealTime says that its goroutines cannot live in a bubble of testing/synctest. Then nothing is in virtual time.
+	RealTime bool
+}
+
+type play struct {
+	name string
+	tell func(w *world)
+}
+
+// Suite runs all cases. Without bin/controlplane those on the real API server are skipped.
+func Suite(t *testing.T, impl Implementation) {
+	cases := [][]play{creation, changes, drift, foreign, ends, faults, spec}
+	run := func(t *testing.T, run func(t *testing.T, p play)) {
+		for _, group := range cases {
+			for _, p := range group {
+				t.Run(p.name, func(t *testing.T) { run(t, p) })
+			}
+		}
+	}
+	t.Run("memory", func(t *testing.T) {
+		run(t, func(t *testing.T, p play) {
+			if impl.RealTime {
+				listener, err := net.Listen("tcp", "127.0.0.1:0")
+				require.NoError(t, err)
+				p.tell(newWorld(t, impl, serve(t, listener)))
+				return
+			}
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, impl, serve(t, apiserver.NewPipeListener()))
+				w.virtual, w.latency = true, time.Millisecond
+				p.tell(w)
+			})
+		})
+	})
+	t.Run("real", func(t *testing.T) {
+		plane := controlplane.Start(t)
+		run(t, func(t *testing.T, p play) { p.tell(newWorld(t, impl, plane.Config(controlplane.Admin))) })
+	})
+}
+
+func serve(t *testing.T, listener net.Listener) *rest.Config {
+	ctx, stop := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- apiserver.New(apiserver.Options{}).Serve(ctx, listener) }()
+	t.Cleanup(func() {
+		stop()
+		require.NoError(t, <-served)
+	})
+	return apiserver.RESTConfigFor(listener)
+}

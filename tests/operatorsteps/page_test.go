@@ -1,0 +1,75 @@
+package operatorsteps
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var pagePath = filepath.Join(root, "docs", "operator.md")
+
+// page is docs/operator.md while its blocks are compared with what they show.
+type page struct {
+	*testing.T
+	text string
+	seen map[string]bool
+}
+
+func openPage(t *testing.T) *page {
+	text, err := os.ReadFile(pagePath)
+	require.NoError(t, err)
+	return &page{t, string(text), map[string]bool{}}
+}
+
+// block wants the text between <!-- name --> and <!-- end -->, and puts it there in an update.
+func (p *page) block(name, language, text string) {
+	p.Helper()
+	begin, end := "<!-- "+name+" -->\n", "<!-- end -->"
+	before, rest, found := strings.Cut(p.text, begin)
+	require.True(p, found, "the page has no %q", name)
+	shown, after, found := strings.Cut(rest, end)
+	require.True(p, found, "%q has no end", name)
+	p.seen[name] = true
+	want := "```" + language + "\n" + text + "```\n"
+	if *update {
+		p.text = before + begin + want + end + after
+		return
+	}
+	require.Equal(p, want, shown, "go test ./tests/operatorsteps -update")
+}
+
+func (p *page) close() {
+	for _, m := range regexp.MustCompile(`<!-- ((?:diff|prints) .*?) -->`).FindAllStringSubmatch(p.text, -1) {
+		require.True(p, p.seen[m[1]], "nothing makes %q", m[1])
+	}
+	if *update {
+		require.NoError(p, os.WriteFile(pagePath, []byte(p.text), 0o644))
+	}
+}
+
+// A row of the last table names a function of the steps, and the functions of cmd/cloudmanager that it grew into.
+func TestPage_NamesFunctionsThatAreThere(t *testing.T) {
+	text := openPage(t).text
+	steps := steps(t)
+	last := steps[len(steps)-1].program
+	sources := map[string]string{}
+	named := 0
+	for _, m := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\| (.*?) \\|").FindAllStringSubmatch(text, -1) {
+		require.Regexp(t, `(?m)^(func (\(.*\) )?|type )`+m[1]+`\b`, last, "the last step has no %s", m[1])
+		for _, place := range regexp.MustCompile("\\[`(\\w+)`\\]\\(\\.\\./(cmd/cloudmanager/[^)]+\\.go)\\)").FindAllStringSubmatch(m[2], -1) {
+			function, file := place[1], place[2]
+			if sources[file] == "" {
+				raw, err := os.ReadFile(filepath.Join(root, file))
+				require.NoError(t, err)
+				sources[file] = string(raw)
+			}
+			require.Regexp(t, `(?m)^(func (\(.*\) )?|type )`+function+`\b`, sources[file], "%s has no %s", file, function)
+			named++
+		}
+	}
+	require.Greater(t, named, 8)
+}

@@ -1,0 +1,87 @@
+package operatorsteps
+
+import (
+	"github.com/stretchr/testify/require"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "glasswatch/cmd/cloudmanager/api/v1"
+)
+
+// script is what happens in a step. The first act is before the program starts.
+func script(step int) []act {
+	switch step {
+	case 5:
+		return []act{{define, 0}, {createShop, 1}, {deleteShop, 1}}
+	case 6:
+		front := func(w *world) { define(w); w.actors.Hold("ake-front") }
+		return []act{{front, 0}, {createShop, 3}, {release("ake-front"), 1}, {changeImage, 3}, {deleteShop, 0}}
+	case 7:
+		identity := func(w *world) { define(w); w.actors.Hold("cm-identity") }
+		return []act{{identity, 0}, {createShop, 5}, {release("cm-identity"), 5}, {deleteShop, 0}}
+	default: // about Deployments
+		before := func(w *world) { w.createDeployment("web", 1) }
+		create := func(w *world) { w.createDeployment("api", 2) }
+		return []act{{before, 1}, {create, 1}, {scaleAPI, 1}, {deleteAPI, 1}}
+	}
+}
+
+func (w *world) createDeployment(name string, replicas int32) {
+	w.Helper()
+	labels := map[string]string{"app": name}
+	_, err := w.kube.AppsV1().Deployments("default").Create(w.Context(), &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: appsv1.DeploymentSpec{Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: name, Image: "nginx:1.20"}}}}},
+	}, metav1.CreateOptions{})
+	require.NoError(w, err)
+}
+
+func scaleAPI(w *world) {
+	_, err := w.kube.AppsV1().Deployments("default").Patch(w.Context(), "api", types.MergePatchType,
+		[]byte(`{"spec":{"replicas":3}}`), metav1.PatchOptions{})
+	require.NoError(w, err)
+}
+
+func deleteAPI(w *world) {
+	require.NoError(w, w.kube.AppsV1().Deployments("default").Delete(w.Context(), "api", metav1.DeleteOptions{}))
+}
+
+// define makes the kind CloudManager known to the server.
+func define(w *world) {
+	err := w.kube.Discovery().RESTClient().Post().AbsPath("/apis/apiextensions.k8s.io/v1/customresourcedefinitions").
+		SetHeader("Content-Type", "application/yaml").Body(v1.Definition).Do(w.Context()).Error()
+	require.NoError(w, err)
+	require.Eventually(w, func() bool {
+		_, err := w.clients.In("default").List(w.Context(), metav1.ListOptions{})
+		return err == nil
+	}, patience, patience/1000)
+}
+
+func createShop(w *world) {
+	shop := &v1.CloudManager{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
+	shop.Spec.Front.Deployment = v1.Workload{Name: "ake-front", Image: "nginx:1.20"}
+	shop.Spec.Identity.Deployment = v1.Workload{Name: "cm-identity", Image: "busybox:1.32.1"}
+	shop.Spec.DB.StatefulSet = v1.StatefulWorkload{Name: "cm-db", Image: "mariadb:10.6",
+		Storage: v1.Storage{Size: resource.MustParse("1Gi")}}
+	_, err := w.clients.In("default").Create(w.Context(), shop, metav1.CreateOptions{})
+	require.NoError(w, err)
+}
+
+func changeImage(w *world) {
+	_, err := w.clients.In("default").Patch(w.Context(), "shop", types.MergePatchType,
+		[]byte(`{"spec":{"front":{"deployment":{"image":"nginx:1.21"}}}}`), metav1.PatchOptions{})
+	require.NoError(w, err)
+}
+
+func deleteShop(w *world) {
+	require.NoError(w, w.clients.In("default").Delete(w.Context(), "shop", metav1.DeleteOptions{}))
+}
+
+func release(name string) func(w *world) {
+	return func(w *world) { w.actors.Release(name) }
+}

@@ -1,0 +1,27 @@
+package scale
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A hundred members share 1,024 shards, through a few faults that each hit a third of them.
+func TestScale_AHundredMembersShareAThousandShards(t *testing.T) {
+	for name, names := range map[string][]string{
+		"crashes": {"kill", "join"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(1, 1024, 0, &tally{})
+				err := w.playNamed(100, 1024, names, t.Logf)
+				if closed := w.Close(); err == nil {
+					err = closed
+				}
+				require.NoError(t, err)
+			})
+		})
+	}
+}

@@ -1,0 +1,263 @@
+package scale
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+
+	"glasswatch/controller/shards"
+)
+
+// process is a replica: a member, and workers that reconcile the cells of its shards over and over.
+type process struct {
+	name, identity string
+	shards         int
+	member         *shards.Member
+	link           *link
+	world          *world
+	stopWithin     time.Duration
+	stop           context.CancelFunc // as SIGTERM does
+	kill           context.CancelFunc // as SIGKILL does: nothing of it reaches the server any more
+	done           chan struct{}
+	err            error
+	reconciles     sync.WaitGroup
+	visits         int // used by work only
+}
+
+const (
+	leaseSeconds = 20
+	drift        = 0.053
+)
+
+// start starts a replica whose clock shows seconds for each leaseSeconds that pass in truth: 19, 20 or 21. Time itself
+// is the same for all in a bubble. So the replica's durations are stretched, and those in Leases are
+// translated on the way.
+func (w *world) start(identity string, n, seconds int) *process {
+	w.started++
+	p := &process{
+		name: fmt.Sprintf("%s#%d", identity, w.started), identity: identity, shards: n, world: w, done: make(chan struct{}),
+		link: newLink(w.handler, w.rnd.Uint64(), w.tally), stopWithin: time.Duration(seconds) * time.Second / 5,
+	}
+	client, err := coordinationv1client.NewForConfigAndClient(&rest.Config{
+		Host: "http://server", QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/vnd.kubernetes.protobuf"},
+	}, &http.Client{Transport: p.link})
+	if err != nil {
+		panic(err)
+	}
+	var getter coordinationv1client.LeasesGetter = client
+	if seconds != leaseSeconds {
+		w.tally.fire(skewed)
+		getter = skewedLeases{client, int32(seconds)}
+	}
+	p.member, err = shards.New(getter, shards.Options{
+		Namespace: "default", Name: "sim", Identity: identity, Shards: n,
+		LeaseDuration: time.Duration(seconds) * time.Second, MaxClockDrift: drift,
+	})
+	if err != nil {
+		panic(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	working, kill := context.WithCancel(context.Background())
+	p.stop, p.kill = stop, func() {
+		p.link.Set(fault{partition: true})
+		kill()
+		stop()
+	}
+	go func() {
+		defer close(p.done)
+		p.reconciles.Go(func() { p.work(working) })
+		p.err = p.member.Run(ctx)
+		kill()
+		p.reconciles.Wait()
+		p.link.held.Wait()
+	}()
+	w.processes = append(w.processes, p)
+	return p
+}
+
+// work reconciles each cell of the held shards about once in beat.
+func (p *process) work(ctx context.Context) {
+	busy := make([]bool, len(p.world.ledger.cells))
+	var mu sync.Mutex
+	for pause(ctx, beat) {
+		for _, c := range p.cells() {
+			mu.Lock()
+			skip := busy[c]
+			busy[c] = true
+			mu.Unlock()
+			if skip {
+				continue
+			}
+			p.visits++
+			v := visit{p.name, p.visits}
+			p.reconciles.Go(func() {
+				if ctx, done, ok := p.member.Begin(ctx, p.shardOf(c)); ok {
+					p.reconcile(ctx, c, v)
+					done()
+				}
+				mu.Lock()
+				busy[c] = false
+				mu.Unlock()
+			})
+		}
+	}
+}
+
+// shardOf returns the shard that the middle of the cell is in.
+func (p *process) shardOf(c int) int { return (2*c + 1) * p.shards / (2 * len(p.world.ledger.cells)) }
+
+func (p *process) cells() (cells []int) {
+	held := map[int]bool{}
+	for _, s := range p.member.Held() {
+		held[s] = true
+	}
+	for c := range p.world.ledger.cells {
+		if held[p.shardOf(c)] {
+			cells = append(cells, c)
+		}
+	}
+	return cells
+}
+
+// reconcile reads, touches and writes a cell. It takes as long after its context was cancelled as it may: the last
+// request arrives just in time.
+func (p *process) reconcile(ctx context.Context, c int, v visit) {
+	version := -1
+	p.send(ctx, func(bool) { version = p.world.ledger.Begin(c, v) })
+	if version < 0 {
+		return
+	}
+	for range p.world.touches {
+		pause(ctx, beat/2)
+		if ctx.Err() != nil {
+			break
+		}
+		p.send(ctx, func(bool) { p.world.ledger.Touch(c, v) })
+	}
+	if ctx.Err() != nil && p.killed() {
+		return
+	}
+	if ctx.Err() != nil {
+		time.Sleep(p.stopWithin - 4*calm.latency)
+	}
+	p.put(c, v, version)
+}
+
+// put sends the last write. That one may be held on its way.
+func (p *process) put(c int, v visit, version int) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*calm.latency)
+	defer cancel()
+	_ = p.link.Do(ctx, false, true, func(late bool) { p.world.ledger.Put(c, v, version, late) })
+}
+
+func (p *process) send(ctx context.Context, arrive func(late bool)) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	_ = p.link.Do(ctx, false, false, arrive)
+}
+
+func (p *process) killed() bool {
+	p.link.mu.Lock()
+	defer p.link.mu.Unlock()
+	return p.link.fault.partition
+}
+
+// skewedLeases are the Leases as a process sees them whose clock shows seconds where leaseSeconds have passed.
+type skewedLeases struct {
+	coordinationv1client.LeasesGetter
+	seconds int32
+}
+
+func (s skewedLeases) Leases(namespace string) coordinationv1client.LeaseInterface {
+	return &skewedLease{s.LeasesGetter.Leases(namespace), s.seconds}
+}
+
+type skewedLease struct {
+	coordinationv1client.LeaseInterface
+	seconds int32
+}
+
+// toLocal stretches what was read, toWire undoes it.
+func (s *skewedLease) toLocal(l *coordinationv1.Lease, err error) (*coordinationv1.Lease, error) {
+	if err == nil && l.Spec.LeaseDurationSeconds != nil {
+		l.Spec.LeaseDurationSeconds = ptr.To(s.seconds)
+	}
+	return l, err
+}
+
+func toWire(l *coordinationv1.Lease) *coordinationv1.Lease {
+	l = l.DeepCopy()
+	l.Spec.LeaseDurationSeconds = ptr.To[int32](leaseSeconds)
+	return l
+}
+
+func (s *skewedLease) Create(ctx context.Context, l *coordinationv1.Lease, o metav1.CreateOptions) (*coordinationv1.Lease, error) {
+	return s.toLocal(s.LeaseInterface.Create(ctx, toWire(l), o))
+}
+
+func (s *skewedLease) Update(ctx context.Context, l *coordinationv1.Lease, o metav1.UpdateOptions) (*coordinationv1.Lease, error) {
+	return s.toLocal(s.LeaseInterface.Update(ctx, toWire(l), o))
+}
+
+func (s *skewedLease) Get(ctx context.Context, name string, o metav1.GetOptions) (*coordinationv1.Lease, error) {
+	return s.toLocal(s.LeaseInterface.Get(ctx, name, o))
+}
+
+func (s *skewedLease) List(ctx context.Context, o metav1.ListOptions) (*coordinationv1.LeaseList, error) {
+	list, err := s.LeaseInterface.List(ctx, o)
+	if err == nil {
+		for i := range list.Items {
+			_, _ = s.toLocal(&list.Items[i], nil)
+		}
+	}
+	return list, err
+}
+
+func (s *skewedLease) Watch(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+	w, err := s.LeaseInterface.Watch(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	out := watch.NewProxyWatcher(make(chan watch.Event))
+	events := make(chan watch.Event)
+	go func() {
+		defer close(events)
+		defer w.Stop()
+		for {
+			select {
+			case e, open := <-w.ResultChan():
+				if !open {
+					return
+				}
+				if l, ok := e.Object.(*coordinationv1.Lease); ok {
+					_, _ = s.toLocal(l, nil)
+				}
+				select {
+				case events <- e:
+				case <-out.StopChan():
+					return
+				}
+			case <-out.StopChan():
+				return
+			}
+		}
+	}()
+	return &translated{out, events}, nil
+}
+
+// translated is a watch whose events pass through a translation.
+type translated struct {
+	*watch.ProxyWatcher
+	events chan watch.Event
+}
+
+func (t *translated) ResultChan() <-chan watch.Event { return t.events }

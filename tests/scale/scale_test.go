@@ -1,0 +1,101 @@
+package scale
+
+import (
+	"flag"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"github.com/go-logr/logr"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+	"k8s.io/klog/v2"
+)
+
+var (
+	schedules = flag.Int("scale.schedules", 1000, "how many small schedules TestScale plays")
+	firstSeed = flag.Uint64("scale.from", 1, "the seed of the first of them")
+	onlySeed  = flag.Uint64("scale.seed", 0, "play this one alone, and tell of it")
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	klog.SetLogger(logr.Discard()) // the planned faults must not fill the log
+	goleak.VerifyTestMain(m)
+}
+
+// In any schedule of faults no two processes work on one cell, no cell is without work for longer than its step allows,
+// and no shard moves that need not.
+func TestScale(t *testing.T) {
+	if *onlySeed != 0 {
+		play(t, *onlySeed, &tally{}, t.Logf)
+		return
+	}
+	var all tally
+	t.Run("seeds", func(t *testing.T) {
+		for seed := *firstSeed; seed < *firstSeed+uint64(*schedules); seed++ {
+			t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
+				t.Parallel()
+				play(t, seed, &all, func(string, ...any) {})
+			})
+		}
+	})
+	t.Logf("%d schedules from seed %d\n%s", *schedules, *firstSeed, all.String())
+}
+
+// play plays the schedule of a seed in a bubble of its own. If it fails, the test prints the command that repeats it.
+func play(t *testing.T, seed uint64, all *tally, logf func(string, ...any)) {
+	defer func() {
+		if p := recover(); p != nil {
+			t.Errorf("%v", p)
+		}
+		if t.Failed() {
+			t.Errorf("replay: go test ./tests/scale -run 'TestScale$' -v -scale.seed=%d", seed)
+		}
+	}()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(seed, 16, 1, all)
+		err := w.play(4, logf)
+		if closed := w.Close(); err == nil {
+			err = closed
+		}
+		require.NoError(t, err)
+	})
+}
+
+// play starts some processes and takes n steps, which the seed chooses.
+func (w *world) play(n int, logf func(string, ...any)) error {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = steps[w.rnd.IntN(len(steps))].name
+	}
+	return w.playNamed(3+w.rnd.IntN(6), []int{4, 6, 8, 16}[w.rnd.IntN(4)], names, logf)
+}
+
+// playNamed starts processes that divide the work into shards, and takes the steps.
+func (w *world) playNamed(processes, shards int, names []string, logf func(string, ...any)) error {
+	for range processes {
+		w.start(fmt.Sprintf("m%d", w.started), shards, w.clock())
+	}
+	w.step = "start"
+	if err := w.Settle(); err != nil {
+		return err
+	}
+	for _, name := range names {
+		s := steps[slices.IndexFunc(steps, func(s step) bool { return s.name == name })]
+		w.step = s.name
+		w.ledger.Watch(true)
+		begun := w.now()
+		err := s.do(w)
+		gap := w.ledger.Watch(false)
+		logf("%8v %-26s %d members, %v, longest without work %v", begun, s.name, len(w.processes), w.now()-begun, gap)
+		if err != nil {
+			return err
+		}
+		if gap > s.gap {
+			return fmt.Errorf("%s: a cell was without work for %v, longer than %v", s.name, gap, s.gap)
+		}
+	}
+	return w.judge()
+}
