@@ -109,7 +109,7 @@ func newMetadataCodec(gv schema.GroupVersion, protobuf bool) *codec[*metav1.Part
 // listKind is the kind of the list that the object is an item of, empty for an event. An object outside of the shard is
 // errForeign, without being decoded unless its metadata is in doubt.
 func (c *codec[T]) decode(from wire.Object, listKind string) (none T, err error) {
-	inShard := c.shard.Everything()
+	inShard := c.shard.Field == "" // there is none
 	if !inShard {
 		var meta metav1.ObjectMeta
 		if meta, inShard = from.Metadata(); inShard && c.shard.Drops(&meta) {

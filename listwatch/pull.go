@@ -11,7 +11,8 @@ var ErrClosed = errors.New("watch stream closed")
 // source is where the events of a stream come from.
 type source[T Object] interface {
 	// next returns the next event. If none has arrived, next blocks until there is one or ctx ends; without wait it
-	// returns no event and no error. An *ObjectError costs one event; any other error ends the stream.
+	// returns no event and no error. An *ObjectError costs one event, errForeign is no event, and any other error ends
+	// the stream.
 	next(ctx context.Context, wait bool) (Event[T], error)
 }
 
@@ -59,6 +60,10 @@ func (p *puller[T]) NextBatch(into []Event[T]) (n int, err error) {
 		}
 		if p.ctx.Err() != nil { // closed or cancelled; the source may have failed because of it
 			p.err = context.Cause(p.ctx)
+		}
+		if p.err == errForeign {
+			p.err = nil
+			continue
 		}
 		if p.err != nil || ev.Type == 0 {
 			break

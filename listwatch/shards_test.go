@@ -231,7 +231,7 @@ func BenchmarkForeign(b *testing.B) {
 			stream := streamOver(context.Background(), formatOf(contentType), c, &cycle{data: frames})
 			source := stream.source.(*httpSource[*corev1.Pod])
 			for b.Loop() {
-				ev, err := source.read(true)
+				ev, err := source.next(context.Background(), true)
 				if err != errForeign && (err != nil || !drop(ev.Object)) {
 					b.Fatal(err)
 				}
@@ -260,7 +260,7 @@ func BenchmarkForeign(b *testing.B) {
 				stream := streamOver(context.Background(), asJSON, c, &cycle{data: frames})
 				source := stream.source.(*httpSource[*unstructured.Unstructured])
 				for b.Loop() {
-					if ev, err := source.read(true); err != errForeign && (err != nil || none.Matches(ev.Object)) {
+					if ev, err := source.next(context.Background(), true); err != errForeign && (err != nil || none.Matches(ev.Object)) {
 						b.Fatal(err)
 					}
 				}

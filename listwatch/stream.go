@@ -67,15 +67,6 @@ type httpSource[T Object] struct {
 
 // next returns when the context of the request ends, because the body can be read no longer then.
 func (s *httpSource[T]) next(_ context.Context, wait bool) (ev Event[T], err error) {
-	for {
-		if ev, err = s.read(wait); err != errForeign {
-			return ev, err
-		}
-	}
-}
-
-// read is next, but for an object of another shard: it returns errForeign.
-func (s *httpSource[T]) read(wait bool) (ev Event[T], err error) {
 	frame, err := s.frames.Next(wait)
 	if frame == nil {
 		return ev, err

@@ -165,7 +165,7 @@ func (m *Member) tidyLocked(ctx context.Context, v *view, workers []string) {
 		}
 	}
 	for _, fence := range v.foreign {
-		if fence.term == "" && !counts[fence.count] && chosen(m.opts.Identity, fence.Name, workers) {
+		if !counts[fence.count] && m.freeLocked(v, fence) && chosen(m.opts.Identity, fence.Name, workers) {
 			m.deleteLocked(ctx, v, fence.Lease)
 		}
 	}

@@ -1,0 +1,67 @@
+package shards
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func TestAssign_AMemberThatJoinsTakesItsShareAndMovesNothingElse(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		members := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z]{1,3}-[0-9]{1,3}`), 1, 50, rapid.ID).Draw(t, "members")
+		const shards = 1024
+		before, after := Assign(shards, members[1:]), Assign(shards, members)
+		moved := 0
+		for s := range after {
+			if after[s] == members[0] {
+				moved++
+			} else if before[s] != after[s] {
+				t.Fatalf("shard %d moved from %s to %s, though %s joined", s, before[s], after[s], members[0])
+			}
+		}
+		fair := float64(shards) / float64(len(members))
+		if len(members) > 1 && math.Abs(float64(moved)-fair) > 6*math.Sqrt(fair) {
+			t.Fatalf("%d of %d shards moved to one of %d", moved, shards, len(members))
+		}
+	})
+}
+
+func TestAssign_TheOrderOfTheMembersDoesNotMatter(t *testing.T) {
+	members := []string{"a", "b", "c", "d"}
+	backwards := slices.Clone(members)
+	slices.Reverse(backwards)
+	assert.Equal(t, Assign(64, members), Assign(64, backwards))
+	assert.Nil(t, Assign(64, nil))
+}
+
+func TestChosen_PicksOneForEachChore(t *testing.T) {
+	members := []string{"a", "b", "c"}
+	for i := range 50 {
+		name, picked := fmt.Sprint("chore ", i), 0
+		for _, member := range append(members, "not one of them") {
+			if chosen(member, name, members) {
+				picked++
+			}
+		}
+		require.Equal(t, 1, picked)
+	}
+	assert.False(t, chosen("a", "chore", nil))
+}
+
+func TestOverlap_SharesOfOneRange(t *testing.T) {
+	for _, c := range []struct {
+		i, n, j, m int
+		want       bool
+	}{
+		{0, 2, 0, 4, true}, {0, 2, 1, 4, true}, {0, 2, 2, 4, false}, {1, 2, 1, 4, false}, {1, 2, 3, 4, true},
+		{0, 3, 1, 2, false}, {1, 3, 0, 2, true}, {1, 3, 1, 2, true}, {0, 1, 255, 256, true},
+	} {
+		assert.Equal(t, c.want, overlap(c.i, c.n, c.j, c.m), c)
+		assert.Equal(t, c.want, overlap(c.j, c.m, c.i, c.n), "the other way: %v", c)
+	}
+}

@@ -1,0 +1,32 @@
+package scale
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"glasswatch/tests/mutants"
+)
+
+// few is how many schedules must do to catch a mutant.
+const few = 150
+
+func TestScaleMutants_EachFitsTheCode(t *testing.T) {
+	all := mutants.Read(t, "testdata/mutants.txt")
+	require.GreaterOrEqual(t, len(all), 10)
+	for _, m := range all {
+		_, err := m.Apply()
+		require.NoError(t, err)
+	}
+}
+
+// An assignment, a fence or a deadline that is broken on purpose does not survive a few schedules; a whole one does.
+func TestScaleMutants_EachIsCaught(t *testing.T) {
+	if os.Getenv("GLASSWATCH_MUTANTS") == "" {
+		t.Skip("takes minutes: GLASSWATCH_MUTANTS=1 go test ./tests/scale -v -run ScaleMutants")
+	}
+	mutants.Each(t, mutants.Read(t, "testdata/mutants.txt"), "tests/scale", "-test.run=^TestScale$/^seeds$",
+		fmt.Sprintf("-scale.schedules=%d", few))
+}
