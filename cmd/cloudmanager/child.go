@@ -3,15 +3,16 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
-	"k8s.io/client-go/rest"
 
 	v1 "glasswatch/cmd/cloudmanager/api/v1"
 	"glasswatch/cmd/cloudmanager/desired"
+	"glasswatch/cmd/internal/operator"
 	"glasswatch/controller"
 	"glasswatch/indexer"
 	"glasswatch/listwatch"
@@ -25,30 +26,37 @@ type childKind interface {
 	create(ctx context.Context, obj desired.Object) (desired.Object, error)
 	correct(ctx context.Context, have, want desired.Object) (desired.Object, error)
 	remove(ctx context.Context, obj desired.Object) error
-	subscribe(o *operator) error
 }
 
 // writer is the part of a typed client that the operator needs.
 type writer[T any] interface {
 	Create(ctx context.Context, obj T, opts metav1.CreateOptions) (T, error)
-	Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, subresources ...string) (T, error)
+	Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions, sub ...string) (T, error)
 	Delete(ctx context.Context, name string, opts metav1.DeleteOptions) error
 }
 
 type kindOf[T desired.Object] struct {
-	name     string
 	informer *sharedinformer.Informer[T]
 	client   func(namespace string) writer[T]
 }
 
-func addKind[T desired.Object](
-	o *operator, cfg *rest.Config, name string, gvr schema.GroupVersionResource, client func(string) writer[T], transform func(T) (T, error),
-) error {
-	informer, err := newInformer(o, cfg, gvr, sharedinformer.Options[T]{
+// addKind has two CloudManagers enqueued for each change of a child: the one that controls it, and each that names it.
+func addKind[T desired.Object](r *reconciler, kind string, gvr schema.GroupVersionResource,
+	transform func(T) (T, error), client func(string) writer[T]) error {
+	informer, err := operator.NewInformer(r.Layers, gvr, nil, sharedinformer.Options[T]{
 		Indexers: indexer.Indexers[T]{byController: controllerOf[T]}, Transform: transform,
 	})
-	o.kinds[name] = &kindOf[T]{name, informer, client}
-	return err
+	if err != nil {
+		return err
+	}
+	r.kinds[kind] = &kindOf[T]{informer, client}
+	operator.Handle(r.Layers, informer, controller.EnqueueOwner[T](r.Loop, v1.Kind.GroupKind()))
+	operator.Handle(r.Layers, informer, sharedinformer.HandlerFuncs[T]{
+		AddFunc:    func(obj T, _ bool) { r.enqueueNaming(kind, listwatch.KeyOf(obj)) },
+		UpdateFunc: func(_, obj T) { r.enqueueNaming(kind, listwatch.KeyOf(obj)) },
+		DeleteFunc: func(d sharedinformer.Deletion[T]) { r.enqueueNaming(kind, d.Key) },
+	})
+	return nil
 }
 
 func controllerOf[T desired.Object](obj T, dst []string) ([]string, error) {
@@ -56,21 +64,6 @@ func controllerOf[T desired.Object](obj T, dst []string) ([]string, error) {
 		dst = append(dst, string(ref.UID))
 	}
 	return dst, nil
-}
-
-// subscribe has two CloudManagers enqueued for each change: the one that controls the child, and each that names it.
-func (k *kindOf[T]) subscribe(o *operator) error {
-	owner := controller.EnqueueOwner[T](o.loop, v1.Kind.GroupKind())
-	_, err := k.informer.AddHandler(owner, sharedinformer.HandlerOptions{Name: "owner"})
-	if err != nil {
-		return err
-	}
-	_, err = k.informer.AddHandler(sharedinformer.HandlerFuncs[T]{
-		AddFunc:    func(obj T, _ bool) { o.enqueueNaming(k.name, listwatch.KeyOf(obj)) },
-		UpdateFunc: func(_, obj T) { o.enqueueNaming(k.name, listwatch.KeyOf(obj)) },
-		DeleteFunc: func(d sharedinformer.Deletion[T]) { o.enqueueNaming(k.name, d.Key) },
-	}, sharedinformer.HandlerOptions{Name: "named by"})
-	return err
 }
 
 func (k *kindOf[T]) get(key listwatch.Key) (desired.Object, bool) {
@@ -97,20 +90,13 @@ func (k *kindOf[T]) create(ctx context.Context, obj desired.Object) (desired.Obj
 // correct sends what differs and nothing else, so that fields which this program does not know survive. With the uid and
 // the resourceVersion the server refuses if the child has changed since, or is another one of that name.
 func (k *kindOf[T]) correct(ctx context.Context, have, want desired.Object) (desired.Object, error) {
-	// In have the two are left out, so that the difference contains them.
 	base := have.DeepCopyObject().(desired.Object)
-	base.SetUID("")
+	base.SetUID("") // so that the difference contains both
 	base.SetResourceVersion("")
-	from, err := json.Marshal(base)
-	if err != nil {
-		return nil, err
-	}
-	to, err := json.Marshal(want)
-	if err != nil {
-		return nil, err
-	}
-	patch, err := strategicpatch.CreateTwoWayMergePatch(from, to, want)
-	if err != nil {
+	from, err1 := json.Marshal(base)
+	to, err2 := json.Marshal(want)
+	patch, err3 := strategicpatch.CreateTwoWayMergePatch(from, to, want)
+	if err := errors.Join(err1, err2, err3); err != nil {
 		return nil, err
 	}
 	corrected, err := k.client(have.GetNamespace()).Patch(ctx, have.GetName(), types.StrategicMergePatchType, patch,
@@ -128,8 +114,6 @@ func (k *kindOf[T]) seen(ctx context.Context, written T, err error) (desired.Obj
 
 // remove deletes the child if it is unchanged: not another one of its name, and not if it was orphaned meanwhile.
 func (k *kindOf[T]) remove(ctx context.Context, obj desired.Object) error {
-	uid, version := obj.GetUID(), obj.GetResourceVersion()
-	return k.client(obj.GetNamespace()).Delete(ctx, obj.GetName(), metav1.DeleteOptions{
-		Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version},
-	})
+	unchanged := &metav1.Preconditions{UID: new(obj.GetUID()), ResourceVersion: new(obj.GetResourceVersion())}
+	return k.client(obj.GetNamespace()).Delete(ctx, obj.GetName(), metav1.DeleteOptions{Preconditions: unchanged})
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -22,41 +24,37 @@ const passTimeout = 30 * time.Second
 
 // reconcile does what is due for one CloudManager, as far as the gates are open. It never waits for a gate: the event that
 // opens it brings the key again.
-func (o *operator) reconcile(ctx context.Context, key listwatch.Key) (controller.Result, error) {
-	cm, found := o.managers.Store().GetByKey(key)
+func (r *reconciler) reconcile(ctx context.Context, key listwatch.Key) (none controller.Result, err error) {
+	cm, found := r.managers.Store().GetByKey(key)
 	if !found || cm.DeletionTimestamp != nil {
-		return controller.Result{}, nil // the garbage collector removes the children
+		return none, nil // the garbage collector removes the children
 	}
 	ctx, cancel := context.WithTimeout(ctx, passTimeout)
 	defer cancel()
-	finding, err := o.pass(ctx, cm)
-	if err == nil {
-		err = o.report(ctx, cm, finding)
+	finding, err := r.pass(ctx, cm)
+	if err != nil {
+		return none, err
 	}
-	return controller.Result{}, err
+	return none, r.report(ctx, cm, finding)
 }
 
 // pass goes through the stages up to the first closed gate. Behind the last one it removes what a rename left over.
-func (o *operator) pass(ctx context.Context, cm *v1.CloudManager) (f desired.Finding, err error) {
-	stopAt := func(p desired.Problem, blocks bool) (desired.Finding, error) {
-		if blocks {
-			f.Problems = append(f.Problems, p)
-		}
-		f.Closed = &p
-		return f, nil
-	}
+func (r *reconciler) pass(ctx context.Context, cm *v1.CloudManager) (f desired.Finding, err error) {
 	if err := desired.Validate(cm); err != nil {
-		return stopAt(desired.Invalid(err), true)
+		return f.Blocked(desired.Invalid(err)), nil
 	}
 	for _, stage := range desired.Stages(cm) {
 		closed := ""
 		for _, c := range stage.Children {
-			obj, problem, err := o.ensure(ctx, cm, c)
-			if err != nil {
+			obj, problem, err := r.ensure(ctx, cm, c)
+			switch {
+			case err != nil:
 				return f, err
-			}
-			if problem != nil {
-				return stopAt(*problem, problem.Reason != desired.ReasonPending)
+			case problem != nil && problem.Reason == desired.ReasonPending:
+				f.Closed = problem
+				return f, nil
+			case problem != nil:
+				return f.Blocked(*problem), nil
 			}
 			if s, ok := obj.(*appsv1.StatefulSet); ok {
 				if fields := desired.Unchangeable(cm, s); len(fields) > 0 {
@@ -68,29 +66,27 @@ func (o *operator) pass(ctx context.Context, cm *v1.CloudManager) (f desired.Fin
 			}
 		}
 		if closed != "" {
-			return stopAt(desired.NotReady(stage.Name, closed), false)
+			f.Closed = new(desired.NotReady(stage.Name, closed))
+			return f, nil
 		}
 	}
-	return f, o.removeLeftovers(ctx, cm)
+	return f, r.removeLeftovers(ctx, cm)
 }
 
-// ensure brings one child about, and returns it as it is on the server; or the problem that keeps it from being there.
-func (o *operator) ensure(ctx context.Context, cm *v1.CloudManager, c desired.Child) (desired.Object, *desired.Problem, error) {
-	kind, name := o.kinds[c.Kind], c.Object.GetName()
+// ensure brings one child about, and returns it as the server has it; or the problem that keeps it from being there.
+func (r *reconciler) ensure(ctx context.Context, cm *v1.CloudManager, c desired.Child) (desired.Object, *desired.Problem, error) {
+	kind, name := r.kinds[c.Kind], c.Object.GetName()
 	have, found := kind.get(listwatch.KeyOf(c.Object))
 	if !found {
 		c.Set(c.Object)
 		made, err := kind.create(ctx, c.Object)
-		return o.wrote(ctx, cm, c, desired.ReasonCreated, made, err)
+		return r.wrote(ctx, cm, c, desired.ReasonCreated, made, err)
 	}
-	relation := desired.Relate(cm, have)
-	switch {
+	switch relation := desired.Relate(cm, have); {
 	case relation == desired.Foreign:
-		problem := desired.Exists(c.Kind, name)
-		return nil, &problem, nil
+		return nil, new(desired.Exists(c.Kind, name)), nil
 	case relation == desired.Predecessor || have.GetDeletionTimestamp() != nil:
-		problem := desired.Deleting(c.Kind, name)
-		return nil, &problem, nil
+		return nil, new(desired.Deleting(c.Kind, name)), nil
 	}
 	want := have.DeepCopyObject().(desired.Object)
 	c.Set(want)
@@ -98,36 +94,34 @@ func (o *operator) ensure(ctx context.Context, cm *v1.CloudManager, c desired.Ch
 		return have, nil, nil
 	}
 	corrected, err := kind.correct(ctx, have, want)
-	return o.wrote(ctx, cm, c, desired.ReasonUpdated, corrected, err)
+	return r.wrote(ctx, cm, c, desired.ReasonUpdated, corrected, err)
 }
 
 // wrote emits the Event of a write. A write that the server calls invalid would be refused again, so it is a problem; all
 // other errors are retried.
-func (o *operator) wrote(ctx context.Context, cm *v1.CloudManager, c desired.Child, reason string, obj desired.Object, err error) (
+func (r *reconciler) wrote(ctx context.Context, cm *v1.CloudManager, c desired.Child, reason string, obj desired.Object, err error) (
 	desired.Object, *desired.Problem, error) {
-	if obj != nil {
-		o.tell(ctx, cm, reason, c.Kind, c.Object.GetName())
-	}
+	name := c.Object.GetName()
 	if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
-		problem := desired.Rejected(c.Kind, c.Object.GetName(), err)
-		return nil, &problem, nil
+		return nil, new(desired.Rejected(c.Kind, name, err)), nil
+	}
+	if obj != nil {
+		r.tell(ctx, cm, reason, c.Kind, name)
 	}
 	return obj, nil, err
 }
 
-func (o *operator) removeLeftovers(ctx context.Context, cm *v1.CloudManager) error {
-	wanted := map[string]bool{}
-	for _, name := range desired.Names(cm) {
-		wanted[name] = true
-	}
-	for name, kind := range o.kinds {
-		for _, obj := range kind.controlledBy(cm.UID) {
-			if wanted[desired.NameOf(name, obj.GetName())] || obj.GetNamespace() != cm.Namespace || obj.GetDeletionTimestamp() != nil {
+// removeLeftovers deletes what the CloudManager controls and no longer names.
+func (r *reconciler) removeLeftovers(ctx context.Context, cm *v1.CloudManager) error {
+	wanted := desired.Names(cm)
+	for _, name := range slices.Sorted(maps.Keys(r.kinds)) {
+		for _, obj := range r.kinds[name].controlledBy(cm.UID) {
+			if slices.Contains(wanted, desired.NameOf(name, obj.GetName())) || obj.GetDeletionTimestamp() != nil {
 				continue
 			}
-			err := kind.remove(ctx, obj)
+			err := r.kinds[name].remove(ctx, obj)
 			if err == nil {
-				o.tell(ctx, cm, desired.ReasonDeleted, name, obj.GetName())
+				r.tell(ctx, cm, desired.ReasonDeleted, name, obj.GetName())
 			} else if !apierrors.IsNotFound(err) {
 				return err
 			}
@@ -136,28 +130,27 @@ func (o *operator) removeLeftovers(ctx context.Context, cm *v1.CloudManager) err
 	return nil
 }
 
-func (o *operator) tell(ctx context.Context, cm *v1.CloudManager, reason, kind, name string) {
+func (r *reconciler) tell(ctx context.Context, cm *v1.CloudManager, reason, kind, name string) {
 	klog.FromContext(ctx).Info(reason, "kind", kind, "name", name)
-	o.recorder.Event(cm, corev1.EventTypeNormal, reason, desired.Message(reason, kind, name))
+	r.Recorder.Event(cm, corev1.EventTypeNormal, reason, desired.Message(reason, kind, name))
 }
 
 // report writes the status if it changed, and emits the Warning Event of a new problem.
-func (o *operator) report(ctx context.Context, cm *v1.CloudManager, f desired.Finding) error {
-	status := desired.Status(cm, f)
-	if equality.Semantic.DeepEqual(cm.Status, status) {
+func (r *reconciler) report(ctx context.Context, cm *v1.CloudManager, f desired.Finding) error {
+	now := cm.DeepCopy()
+	now.Status = desired.Status(cm, f)
+	if equality.Semantic.DeepEqual(cm.Status, now.Status) {
 		return nil
 	}
-	now := cm.DeepCopy()
-	now.Status = status
-	written, err := o.client.In(cm.Namespace).UpdateStatus(ctx, now, metav1.UpdateOptions{FieldManager: desired.ManagedBy})
+	written, err := r.client(cm.Namespace).UpdateStatus(ctx, now, metav1.UpdateOptions{FieldManager: desired.ManagedBy})
 	if apierrors.IsNotFound(err) {
 		return nil // it was deleted meanwhile
 	}
 	if err != nil {
 		return err
 	}
-	if problem, ok := desired.Warning(cm.Status, status); ok {
-		o.recorder.Event(cm, corev1.EventTypeWarning, problem.Reason, problem.Message)
+	if problem, ok := desired.Warning(cm.Status, now.Status); ok {
+		r.Recorder.Event(cm, corev1.EventTypeWarning, problem.Reason, problem.Message)
 	}
-	return o.managers.WaitForResourceVersion(ctx, written.ResourceVersion)
+	return r.managers.WaitForResourceVersion(ctx, written.ResourceVersion)
 }

@@ -54,6 +54,7 @@ func TestParse_RefusesWithAnErrorThatSaysWhatToDo(t *testing.T) {
 		{strings.ReplaceAll(lower, "0x0000000000000000", "0x10000000000000000"), "all bounds have 16 digits"},
 		{lower + " || " + strings.ReplaceAll(upper, "uid", "namespace"), "use one field in all ranges"},
 		{lower + " || " + lower, "end the first where the second starts"},
+		{strings.ReplaceAll(lower, "0x8000000000000000", "0x8000000000000001") + " || " + upper, "end the first where the second starts"},
 		{all + " || " + upper, "end the first where the second starts"},
 	} {
 		got, err := shard.Parse(tc.text)

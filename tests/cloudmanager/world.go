@@ -12,21 +12,19 @@ import (
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/gentype"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/retry"
-	"sigs.k8s.io/yaml"
 
 	v1 "glasswatch/cmd/cloudmanager/api/v1"
-	"glasswatch/cmd/cloudmanager/client"
 	"glasswatch/cmd/cloudmanager/desired"
 	"glasswatch/internal/actors"
+	"glasswatch/internal/custom"
 	"glasswatch/tests/controlplane"
 )
 
@@ -40,7 +38,7 @@ type world struct {
 
 	namespace string
 	kube      kubernetes.Interface
-	managers  *client.Client
+	managers  *gentype.ClientWithList[*v1.CloudManager, *v1.CloudManagerList]
 	actors    *actors.Workloads // of this namespace
 	stopActor func()
 	stop      func() // the operator; nil while it does not run
@@ -58,33 +56,14 @@ func newWorld(t *testing.T, impl Implementation, cfg *rest.Config) *world {
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "cloud-"}}, metav1.CreateOptions{})
 	require.NoError(t, err)
 	w.namespace = ns.Name
-	clients, err := client.NewForConfig(cfg)
+	clients, err := custom.NewClient[v1.CloudManager, v1.CloudManagerList](cfg, v1.Scheme, v1.Resource)
 	require.NoError(t, err)
-	w.managers = clients.In(w.namespace)
-	Install(t, cfg)
+	w.managers = clients(w.namespace)
+	require.NoError(t, custom.Define(ctx, cfg, v1.Definition))
 
 	w.actors = actors.New(w.kube, w.namespace)
 	w.stopActor = w.background(w.actors.Run)
 	return w
-}
-
-// Install creates the definition of the CloudManager if it is missing, and waits until it is served.
-func Install(t testing.TB, cfg *rest.Config) {
-	t.Helper()
-	definitions, err := apiextensions.NewForConfig(cfg)
-	require.NoError(t, err)
-	clients, err := client.NewForConfig(cfg)
-	require.NoError(t, err)
-	var crd apiextensionsv1.CustomResourceDefinition
-	require.NoError(t, yaml.UnmarshalStrict(v1.Definition, &crd))
-	_, err = definitions.ApiextensionsV1().CustomResourceDefinitions().Create(context.Background(), &crd, metav1.CreateOptions{})
-	if !apierrors.IsAlreadyExists(err) {
-		require.NoError(t, err)
-	}
-	controlplane.Eventually(t, "the definition is served", func() error {
-		_, err := clients.In("default").List(context.Background(), metav1.ListOptions{})
-		return err
-	})
 }
 
 // background runs something until the function that it returns is called, or the test ends.

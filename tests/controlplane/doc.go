@@ -3,6 +3,7 @@
 //
 //	test ──Start──▶ bin/controlplane (one process) ──▶ a temporary directory: data, certificate, tokens, kubeconfigs
 //	       StartSplit ▶ etcd │ API server and controllers: either is killed, and started again on its port and data
+//	       StartGated ▶ the API server with feature gates that are off by default
 //
 // The program is a module of its own (build/), so that the main module has few dependencies. `make controlplane` builds
 // it, in about five minutes the first time. `go run ./tests/controlplane/up` runs it for people.

@@ -3,6 +3,7 @@ package operatorsteps
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -95,6 +96,26 @@ func number(s string, without int) int {
 	}
 	n, _ := strconv.Atoi(s) // the expression has digits only
 	return n
+}
+
+func TestSteps_ApplyWithTheCommandOfThePage(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not there: ", err)
+	}
+	const command = "git apply --directory=cmd/myoperator docs/operator/01-listwatch.diff\n"
+	require.Contains(t, openPage(t).text, command)
+	dir := t.TempDir()
+	docs, err := filepath.Abs(filepath.Join(root, "docs", "operator"))
+	require.NoError(t, err)
+	for _, s := range steps(t) {
+		git := exec.Command("git", "apply", "--directory=cmd/myoperator", filepath.Join(docs, s.name+".diff"))
+		git.Dir = dir
+		out, err := git.CombinedOutput()
+		require.NoError(t, err, "%s: %s", s.name, out)
+		applied, err := os.ReadFile(filepath.Join(dir, "cmd", "myoperator", "main.go"))
+		require.NoError(t, err)
+		require.Equal(t, s.program, string(applied))
+	}
 }
 
 func TestApply_IsStrict(t *testing.T) {

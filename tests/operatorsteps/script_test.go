@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "glasswatch/cmd/cloudmanager/api/v1"
+	"glasswatch/internal/custom"
 )
 
 // script is what happens in a step. The first act is before the program starts.
@@ -52,15 +53,7 @@ func deleteAPI(w *world) {
 }
 
 // define makes the kind CloudManager known to the server.
-func define(w *world) {
-	err := w.kube.Discovery().RESTClient().Post().AbsPath("/apis/apiextensions.k8s.io/v1/customresourcedefinitions").
-		SetHeader("Content-Type", "application/yaml").Body(v1.Definition).Do(w.Context()).Error()
-	require.NoError(w, err)
-	require.Eventually(w, func() bool {
-		_, err := w.clients.In("default").List(w.Context(), metav1.ListOptions{})
-		return err == nil
-	}, patience, patience/1000)
-}
+func define(w *world) { require.NoError(w, custom.Define(w.Context(), w.cfg, v1.Definition)) }
 
 func createShop(w *world) {
 	shop := &v1.CloudManager{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
@@ -68,18 +61,18 @@ func createShop(w *world) {
 	shop.Spec.Identity.Deployment = v1.Workload{Name: "cm-identity", Image: "busybox:1.32.1"}
 	shop.Spec.DB.StatefulSet = v1.StatefulWorkload{Name: "cm-db", Image: "mariadb:10.6",
 		Storage: v1.Storage{Size: resource.MustParse("1Gi")}}
-	_, err := w.clients.In("default").Create(w.Context(), shop, metav1.CreateOptions{})
+	_, err := w.client.Create(w.Context(), shop, metav1.CreateOptions{})
 	require.NoError(w, err)
 }
 
 func changeImage(w *world) {
-	_, err := w.clients.In("default").Patch(w.Context(), "shop", types.MergePatchType,
+	_, err := w.client.Patch(w.Context(), "shop", types.MergePatchType,
 		[]byte(`{"spec":{"front":{"deployment":{"image":"nginx:1.21"}}}}`), metav1.PatchOptions{})
 	require.NoError(w, err)
 }
 
 func deleteShop(w *world) {
-	require.NoError(w, w.clients.In("default").Delete(w.Context(), "shop", metav1.DeleteOptions{}))
+	require.NoError(w, w.client.Delete(w.Context(), "shop", metav1.DeleteOptions{}))
 }
 
 func release(name string) func(w *world) {

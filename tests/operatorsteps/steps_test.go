@@ -18,12 +18,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+	"k8s.io/client-go/gentype"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"glasswatch/cmd/cloudmanager/client"
+	v1 "glasswatch/cmd/cloudmanager/api/v1"
 	"glasswatch/internal/actors"
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/custom"
 )
 
 const root = "../.."
@@ -83,7 +85,8 @@ func build(t *testing.T, steps []step) (binary string) {
 type world struct {
 	*testing.T
 	kube    kubernetes.Interface
-	clients *client.Clients
+	cfg     *rest.Config
+	client  *gentype.ClientWithList[*v1.CloudManager, *v1.CloudManagerList]
 	actors  *actors.Workloads
 	printed chan string
 	text    strings.Builder
@@ -106,9 +109,10 @@ func play(t *testing.T, binary string, n int) string {
 	cfg := &rest.Config{Host: listener.URL, QPS: -1}
 	kube, err := kubernetes.NewForConfigAndClient(cfg, shared)
 	require.NoError(t, err)
-	w := &world{T: t, kube: kube, printed: make(chan string, 100), actors: actors.New(kube, "")}
-	w.clients, err = client.NewForConfig(cfg)
+	w := &world{T: t, kube: kube, cfg: cfg, printed: make(chan string, 100), actors: actors.New(kube, "")}
+	clientOf, err := custom.NewClient[v1.CloudManager, v1.CloudManagerList](cfg, v1.Scheme, v1.Resource)
 	require.NoError(t, err)
+	w.client = clientOf("default")
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 2)
 	go func() { server.Run(ctx); ended <- nil }()

@@ -45,7 +45,15 @@ func TestScale(t *testing.T) {
 		}
 	})
 	t.Logf("%d schedules from seed %d\n%s", *schedules, *firstSeed, all.String())
+	for k := range kinds {
+		if n := all[k].Load(); *schedules >= enough && !t.Failed() {
+			require.GreaterOrEqual(t, n, int64(*schedules/enough*least), "too few of %s", k)
+		}
+	}
 }
+
+// Of enough schedules each kind of fault must be in so many places.
+const enough, least = 1000, 80
 
 // failed is set by the first schedule that fails.
 var failed atomic.Bool
@@ -63,7 +71,7 @@ func play(t *testing.T, seed uint64, all *tally, logf func(string, ...any)) {
 	}()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(seed, 16, 1, all)
-		err := w.play(4, logf)
+		err := w.play(3, logf)
 		if closed := w.Close(); err == nil {
 			err = closed
 		}

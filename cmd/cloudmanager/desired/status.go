@@ -67,6 +67,12 @@ type Finding struct {
 	Problems []Problem // what is asked for and cannot be done; if Closed is one of them, nothing goes on by itself
 }
 
+// Blocked returns f with a problem that ends the pass.
+func (f Finding) Blocked(p Problem) Finding {
+	f.Closed, f.Problems = &p, append(f.Problems, p)
+	return f
+}
+
 // Status returns the status of cm after a pass. It equals the present one if nothing changed.
 func Status(cm *v1.CloudManager, f Finding) v1.CloudManagerStatus {
 	status := *cm.Status.DeepCopy()
@@ -80,7 +86,8 @@ func Status(cm *v1.CloudManager, f Finding) v1.CloudManagerStatus {
 		}
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, f.Closed.Reason, f.Closed.Message
 	}
-	done := metav1.Condition{Type: v1.ConditionReconciled, Status: metav1.ConditionTrue, Reason: ReasonReconciled}
+	done := metav1.Condition{Type: v1.ConditionReconciled, Status: metav1.ConditionTrue, Reason: ReasonReconciled,
+		Message: "nothing is in the way"}
 	if len(f.Problems) > 0 {
 		messages := make([]string, len(f.Problems))
 		for i, p := range f.Problems {

@@ -24,7 +24,7 @@
 //
 // # What is not
 //
-//   - There are no caches, no clients and no queue here. Each program puts its own layers together.
+//   - Nothing makes a program use [Layers], which are informers, queue and recorder as most controllers have them.
 //   - client-go takes one provider of election metrics a process, so they are the process's.
 //
 // # Where controller-runtime differs
@@ -32,5 +32,5 @@
 // Its Manager starts caches of what the reconcilers ask for, and a standby's controllers do not run. Here the program
 // says what it caches, and gets a channel that says when it may write.
 //
-// Reading order: operator.go, flags.go, serve.go, cluster.go; then election.go and its parts.
+// Reading order: operator.go, layers.go, flags.go, serve.go, cluster.go; then election.go and its parts.
 package operator

@@ -76,6 +76,7 @@ var (
 		{"fieldSelector", "string", "Only objects with these fields."}, {"labelSelector", "string", "Only objects with these labels."},
 		{"limit", "integer", "At most so many objects."}, {"resourceVersion", "string", "The version of the list, or where a watch starts."},
 		{"resourceVersionMatch", "string", "NotOlderThan or Exact."}, {"sendInitialEvents", "boolean", "The watch begins with the objects that are there."},
+		{"shardSelector", "string", "Only objects whose UID or namespace has a hash in these ranges."},
 		{"timeoutSeconds", "integer", "When a watch ends."}, {"watch", "boolean", "Changes as they come, instead of a list."},
 	}
 )

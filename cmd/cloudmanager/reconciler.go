@@ -1,0 +1,100 @@
+package main
+
+import (
+	"errors"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/gentype"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	v1 "glasswatch/cmd/cloudmanager/api/v1"
+	"glasswatch/cmd/cloudmanager/desired"
+	"glasswatch/cmd/internal/operator"
+	"glasswatch/controller"
+	"glasswatch/indexer"
+	"glasswatch/internal/custom"
+	"glasswatch/listwatch"
+	"glasswatch/sharedinformer"
+)
+
+// reconciler brings CloudManagers about: five informers, four of them for children, and one loop.
+type reconciler struct {
+	*operator.Layers
+	client   func(namespace string) *gentype.ClientWithList[*v1.CloudManager, *v1.CloudManagerList]
+	managers *sharedinformer.Informer[*v1.CloudManager]
+	kinds    map[string]childKind // by desired.Child.Kind
+}
+
+// The indices: CloudManagers by the children that they name, children by the UID of their controller.
+const (
+	byChild      = "child"
+	byController = "controller"
+)
+
+// newReconciler does not talk to the cluster.
+func newReconciler(cfg *rest.Config, p operator.Parts) (*reconciler, error) {
+	r := &reconciler{kinds: map[string]childKind{}}
+	var err1, err2, err3, err4 error
+	kube, err1 := kubernetes.NewForConfig(cfg)
+	r.client, err2 = custom.NewClient[v1.CloudManager, v1.CloudManagerList](cfg, v1.Scheme, v1.Resource)
+	r.Layers, err3 = operator.NewLayers(cfg, p, desired.ManagedBy, v1.Scheme, r.reconcile)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return nil, err
+	}
+	r.managers, err4 = operator.NewInformer(r.Layers, v1.Resource, v1.Scheme, sharedinformer.Options[*v1.CloudManager]{
+		Indexers: indexer.Indexers[*v1.CloudManager]{byChild: childrenOf},
+	})
+	apps, core := appsv1.SchemeGroupVersion, corev1.SchemeGroupVersion
+	err := errors.Join(err4,
+		addKind(r, "deployment", apps.WithResource("deployments"), nil,
+			func(ns string) writer[*appsv1.Deployment] { return kube.AppsV1().Deployments(ns) }),
+		addKind(r, "statefulset", apps.WithResource("statefulsets"), nil,
+			func(ns string) writer[*appsv1.StatefulSet] { return kube.AppsV1().StatefulSets(ns) }),
+		addKind(r, "service", core.WithResource("services"), nil,
+			func(ns string) writer[*corev1.Service] { return kube.CoreV1().Services(ns) }),
+		addKind(r, "secret", core.WithResource("secrets"), withoutForeignData,
+			func(ns string) writer[*corev1.Secret] { return kube.CoreV1().Secrets(ns) }))
+	if err != nil {
+		return nil, err
+	}
+	all := controller.EnqueueObject[*v1.CloudManager](r.Loop)
+	operator.Handle(r.Layers, r.managers, sharedinformer.HandlerFuncs[*v1.CloudManager]{
+		AddFunc: all.OnAdd,
+		UpdateFunc: func(before, now *v1.CloudManager) {
+			// A change of the status only is the operator's own: it must not wake itself.
+			if before.Generation != now.Generation || before.UID != now.UID {
+				all.OnUpdate(before, now)
+			}
+		},
+		DeleteFunc: all.OnDelete,
+	})
+	return r, nil
+}
+
+func childrenOf(cm *v1.CloudManager, dst []string) ([]string, error) {
+	for _, name := range desired.Names(cm) {
+		dst = append(dst, cm.Namespace+"/"+name)
+	}
+	return dst, nil
+}
+
+// enqueueNaming enqueues the CloudManagers that ask for a child of this name, whoever it belongs to.
+func (r *reconciler) enqueueNaming(kind string, child listwatch.Key) {
+	managers, err := r.managers.Store().ByIndex(byChild, child.Namespace+"/"+desired.NameOf(kind, child.Name))
+	if err != nil {
+		panic(err) // the index is there from the start
+	}
+	for _, cm := range managers {
+		r.Loop.Enqueue(listwatch.KeyOf(cm))
+	}
+}
+
+// withoutForeignData keeps the contents of other people's Secrets out of this process's memory.
+func withoutForeignData(s *corev1.Secret) (*corev1.Secret, error) {
+	if s.Labels[desired.LabelManagedBy] != desired.ManagedBy {
+		s.Data = nil
+	}
+	return s, nil
+}
