@@ -52,7 +52,7 @@ func (g *Group) catchUp(ctx context.Context) (listed []int, err error) {
 	if g.changes++; outdated || g.changes >= maxSources {
 		toList, former, g.changes = slices.Sorted(maps.Keys(held)), g.sources, 1
 	}
-	added, err := g.add(toList)
+	added, sourceOf, err := g.add(toList)
 	g.sources = append(g.sources, added...)
 	if err == nil {
 		err = g.wait(ctx)
@@ -68,28 +68,38 @@ func (g *Group) catchUp(ctx context.Context) (listed []int, err error) {
 	}
 	g.covered = held
 	g.mu.Lock()
+	defer g.mu.Unlock()
 	g.listed = held
-	g.mu.Unlock()
+	if len(former) > 0 || g.sourceOf == nil {
+		g.sourceOf = map[int]string{}
+	}
+	maps.Copy(g.sourceOf, sourceOf)
 	return missing, nil
 }
 
 // add adds sources of these shards to each kind.
-func (g *Group) add(toList []int) (names []string, err error) {
+func (g *Group) add(toList []int) (names []string, sourceOf map[int]string, err error) {
 	ranges := make([]shard.Range, len(toList))
 	for i, s := range toList {
 		ranges[i] = shard.Of(s, g.shards)
 	}
+	sourceOf = map[int]string{}
 	for some := range slices.Chunk(shard.Merge(ranges...), MaxRanges) {
 		g.named++
 		name := strconv.Itoa(g.named)
 		names = append(names, name)
+		for _, s := range toList {
+			if some.Contains(shard.Of(s, g.shards).First) {
+				sourceOf[s] = name
+			}
+		}
 		for _, k := range g.kinds {
 			if err := k.add(name, shard.Selector{Field: g.opts.Field, Ranges: some}); err != nil {
-				return names, err
+				return names, nil, err
 			}
 		}
 	}
-	return names, nil
+	return names, sourceOf, nil
 }
 
 // drop removes sources from each kind, and waits until their objects have left the stores.

@@ -41,6 +41,7 @@ type Group struct {
 	// is held at the moment when the sources began that cover the shard.
 	held, listed map[int]uint64
 	gains        uint64
+	sourceOf     map[int]string // the source that covers a shard that is listed
 }
 
 // New returns a group without kinds, which does nothing before Run. The errors are those of [shards.New].

@@ -43,8 +43,8 @@ type world struct {
 // member is a group that runs, and what it was told.
 type member struct {
 	*Group
-	configs  *merged.Informer[*corev1.ConfigMap]
-	services *merged.Informer[*corev1.Service]
+	configs  *Informer[*corev1.ConfigMap]
+	services *Informer[*corev1.Service]
 	stop     context.CancelFunc
 	ended    chan error
 
@@ -146,7 +146,7 @@ func (w *world) Join(identity string, change func(*member)) *member {
 	return m
 }
 
-func addKind[T listwatch.Object](w *world, g *Group, resource string, client *http.Client) *merged.Informer[T] {
+func addKind[T listwatch.Object](w *world, g *Group, resource string, client *http.Client) *Informer[T] {
 	gvr := schema.GroupVersionResource{Version: "v1", Resource: resource}
 	var opts merged.Options[T]
 	opts.WatchErrorHandler = func(context.Context, error) {}
