@@ -37,7 +37,9 @@
 // # Not guaranteed
 //
 //   - That shards are alike in size. With [shard.Namespace], a namespace cannot be divided: one with most of the
-//     objects makes one member do most of the work. [Group.Largest] shows it.
+//     objects makes one member do most of the work. Nor does the server's hash spread names that differ in the last
+//     two letters only: team-000 to team-199 fall into 2 of 256 shards, 000-team to 199-team into 150.
+//     [Group.Largest] shows it. UIDs are spread evenly.
 //   - Children in the same shard as their owner, unless both are divided by namespace. A kind that is watched whole is
 //     not the Group's: see controller/ingress.
 //

@@ -28,8 +28,8 @@ func TestGroup_StoresFollowTheShardsAsMembersComeAndGo(t *testing.T) {
 					w.Join("c", nil)
 					w.Pass(30 * time.Second)
 					w.ExpectShared()
-					w.Delete("ns1", "c1")
-					w.Put("ns2", "later")
+					w.Delete("b-shop", "c1")
+					w.Put("c-shop", "later")
 					w.Pass(time.Second)
 					w.ExpectShared()
 					w.Leave("b")
@@ -81,7 +81,7 @@ func TestGroup_AShardThatComesBackIsListedAgain(t *testing.T) {
 		w.Pass(30 * time.Second)
 		before, listed := len(a.requests), len(a.listed)
 		require.Len(t, stored(a), countOf(w, a))
-		w.Delete("ns3", "c3")
+		w.Delete("d-shop", "c3")
 		w.Leave("b")
 		w.Pass(30 * time.Second)
 		w.ExpectShared()
@@ -128,7 +128,7 @@ func TestGroup_ShowsTheLargestShard(t *testing.T) {
 	inWorld(t, shard.Namespace, apiserver.Options{}, func(w *world) {
 		a := w.Join("a", nil)
 		for n := range 20 {
-			w.Put("ns0", fmt.Sprintf("hot%d", n))
+			w.Put("a-shop", fmt.Sprintf("hot%d", n))
 		}
 		w.Pass(30 * time.Second)
 		objects, largest := a.Largest()
@@ -143,4 +143,17 @@ func TestNew_RefusesAFieldThatServersDoNotKnow(t *testing.T) {
 	_, err = New(nil, Options{Field: shard.UID})
 	require.ErrorContains(t, err, "Namespace is empty")
 	require.NotErrorIs(t, err, context.Canceled)
+}
+
+// The server's hash decides over shards, so this cannot be mended here. doc.go has the figures.
+func TestOf_NamesThatDifferInTheLastLettersShareAShard(t *testing.T) {
+	count := func(format string) int {
+		seen := map[int]bool{}
+		for n := range 200 {
+			seen[shard.Index(shard.Hash(fmt.Sprintf(format, n)), 256)] = true
+		}
+		return len(seen)
+	}
+	require.Equal(t, 2, count("team-%03d"))
+	require.Equal(t, 150, count("%03d-team"))
 }

@@ -66,7 +66,7 @@ func inWorld(t *testing.T, field shard.Field, opts apiserver.Options, play func(
 		w.client, err = kubernetes.NewForConfigAndClient(w.cfg, &http.Client{Transport: transport})
 		require.NoError(t, err)
 		for n := range 6 {
-			name := fmt.Sprintf("ns%d", n)
+			name := fmt.Sprintf("%c-shop", 'a'+n)
 			_, err := w.client.CoreV1().Namespaces().Create(ctx,
 				&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
 			require.NoError(t, err)
