@@ -21,6 +21,7 @@ import (
 const (
 	Cluster    = "cluster"
 	Namespaced = "namespaced"
+	Sharded    = "sharded"
 	// InformerAPI installs cmd/informer-api; the others install the ingress controller.
 	InformerAPI = "informer-api"
 )
