@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 
 	"glasswatch/controller"
 	"glasswatch/controller/shards"
@@ -85,12 +86,16 @@ func (c *Controller) shardOf(key listwatch.Key) int {
 // reconcileOwn reconciles the keys of shards that this replica holds and has listed, and drops the others. Another
 // replica works on those, or enqueueShards brings them back. What was remembered of them would be outdated by then.
 func (c *Controller) reconcileOwn(ctx context.Context, key listwatch.Key) (controller.Result, error) {
-	ctx, done, ok := c.group.Begin(ctx, c.shardOf(key))
+	shard := c.shardOf(key)
+	ctx, done, ok := c.group.Begin(ctx, shard)
 	if !ok {
 		c.reconciler.memories.forget(key)
 		return none, nil
 	}
 	defer done()
+	logger := klog.FromContext(ctx).V(4)
+	logger.Info("Pinned", "shard", shard)
+	defer logger.Info("Unpinned", "shard", shard)
 	return c.reconciler.Reconcile(ctx, key)
 }
 

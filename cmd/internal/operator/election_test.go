@@ -62,7 +62,11 @@ type candidate struct {
 
 func (b *booth) enter(args ...string) *candidate {
 	b.t.Helper()
-	args = append([]string{"--leader-elect", "--leader-elect-namespace=default"}, args...)
+	return b.enterAs(append([]string{"--leader-elect", "--leader-elect-namespace=default"}, args...)...)
+}
+
+func (b *booth) enterAs(args ...string) *candidate {
+	b.t.Helper()
 	e, err := newElection(b.cfg, parse(b.t, args...), program)
 	require.NoError(b.t, err)
 	ctx, stop := context.WithCancel(context.Background())
