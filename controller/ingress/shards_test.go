@@ -70,7 +70,8 @@ func (tr *troupe) join(name string) *sharded {
 	require.NoError(tr.t, err)
 	r.Controller, err = New(cfg, Options{Config: testConfig, Workers: 2, Shards: &Sharding{
 		Leases: leases, By: tr.by,
-		Member: shards.Options{Namespace: "default", Name: "ingress-controller", Identity: name, Shards: 16},
+		Member: shards.Options{Namespace: "default", Name: "ingress-controller", Identity: name, Shards: 16,
+			LeaseDuration: time.Minute}, // fewer renewals make the test faster
 	}})
 	require.NoError(tr.t, err)
 	ctx, stop := context.WithCancel(context.Background())
@@ -128,19 +129,16 @@ func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { ret
 
 // Whatever happens to the cluster and to the replicas: once all is quiet, each of the rules holds.
 func TestShards_NothingIsLostWhateverHappens(t *testing.T) {
-	for _, by := range []shard.Field{shard.Namespace, shard.UID} {
-		t.Run(string(by), func(t *testing.T) {
-			rapid.Check(t, func(rt *rapid.T) {
-				moves := drawMoves(rt)
-				at := rapid.SliceOfN(rapid.IntRange(0, 8), len(moves), len(moves)).Draw(rt, "replicas")
-				var err error
-				inTroupe(t, by, func(tr *troupe) { err = tr.playAll(moves, at) })
-				if err != nil {
-					rt.Fatal(err)
-				}
-			})
-		})
-	}
+	rapid.Check(t, func(rt *rapid.T) {
+		by := rapid.SampledFrom([]shard.Field{shard.Namespace, shard.UID}).Draw(rt, "by")
+		moves := drawMoves(rt)
+		at := rapid.SliceOfN(rapid.IntRange(0, 8), len(moves), len(moves)).Draw(rt, "replicas")
+		var err error
+		inTroupe(t, by, func(tr *troupe) { err = tr.playAll(moves, at) })
+		if err != nil {
+			rt.Fatal(err)
+		}
+	})
 }
 
 // playAll plays the moves, and beside each a change of the replicas: one joins, leaves, is cut off or back again.
@@ -162,14 +160,14 @@ func (tr *troupe) playAll(moves []move, at []int) error {
 			tr.leave(name)
 		case at[i] < 6 && r != nil:
 			r.setCut(true)
-			<-time.After(5 * time.Second)
+			<-time.After(20 * time.Second)
 		}
 	}
 	tr.server.Faults().Reset()
 	for _, r := range tr.replicas {
 		r.setCut(false)
 	}
-	<-time.After(time.Hour)
+	<-time.After(20 * time.Minute) // longer than every backoff and every contest
 	synctest.Wait()
 	err := tr.check(ctx)
 	for name, r := range tr.replicas {
