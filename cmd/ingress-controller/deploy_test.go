@@ -58,6 +58,16 @@ func TestDeploy_ItsFlagsAreOursAndItsLeaseIsTheOneThatItMayWrite(t *testing.T) {
 	}
 }
 
+func TestDeploy_ShardedAllReplicasWork(t *testing.T) {
+	objects, err := manifests.Load("../../deploy", manifests.Sharded)
+	require.NoError(t, err)
+	o := parseDeployed(t, objects)
+	require.False(t, o.Election.Enabled)
+	require.Equal(t, 256, o.Sharding.Count)
+	require.Equal(t, "namespace", o.Sharding.By)
+	require.Empty(t, o.Sharding.Identity, "the Pod's name")
+}
+
 func TestVersion_IsPrinted(t *testing.T) {
 	var out strings.Builder
 	require.NoError(t, run(t.Context(), []string{"--version"}, &out))

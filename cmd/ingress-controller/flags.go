@@ -42,6 +42,7 @@ func parse(args []string, out io.Writer) (*options, error) {
 	fs.StringVar(&o.config.Host, "host", ingress.DefaultHost, "host of a Service that names none")
 	fs.DurationVar(&o.resync, "resync", 10*time.Minute, "how often every Service is looked at again; 0 is never")
 	o.Flags.AddTo(fs)
+	o.AddSharding(fs)
 	fs.Lookup("workers").Usage = "how many Services are worked on at the same time"
 	fs.Lookup("metrics-addr").Usage = "address of /metrics; empty for none; a free port with --embedded"
 	o.lens.addTo(fs)
@@ -68,6 +69,9 @@ func (o *options) validate(fs *pflag.FlagSet) error {
 		if err != nil {
 			return err
 		}
+	}
+	if o.Sharding.Count > 0 && o.lens.addr != "" {
+		return errors.New("--lens-addr: the lens does not know informers that follow shards")
 	}
 	if err := errors.Join(o.Flags.Validate(fs), o.lens.validate()); err != nil {
 		return err

@@ -20,6 +20,9 @@ func runController(ctx context.Context, cfg *rest.Config, o *options) error {
 				Config: o.config, Namespace: p.Namespace, Workers: p.Workers, Resync: o.resync,
 				Registerer: p.Registerer, MayWrite: p.MayWrite, Observe: logEvents(ctx),
 			}
+			if p.Shards != nil {
+				opts.Shards = (*ingress.Sharding)(p.Shards)
+			}
 			hub := o.lens.observe(ctx, cfg, &opts)
 			c, err := ingress.New(cfg, opts)
 			if err != nil {

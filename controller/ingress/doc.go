@@ -34,6 +34,9 @@
 // a list. Ready fails while a list or a watch fails, with the API server's error. The request is repeated every ten to
 // twenty seconds, so Ready recovers by itself.
 //
+// With Options.Shards several replicas work at the same time. A Service is reconciled by one of them; see Sharding. A
+// replica that has no Lease, or has not listed a Service's shard, does nothing to it.
+//
 // # What is not guaranteed
 //
 // An Event is best effort: after some failed tries it is dropped. After a restart a problem is reported once more, for

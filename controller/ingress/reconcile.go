@@ -91,7 +91,11 @@ func (l *attempt) cacheIsBehind() bool {
 	if l.mem.written == "" {
 		return false
 	}
-	order, err := resourceversion.CompareResourceVersion(l.ingresses.ResourceVersion(), l.mem.written)
+	version := l.ingresses.ResourceVersion()
+	if l.showsUpTo != nil {
+		version = l.showsUpTo(l.key)
+	}
+	order, err := resourceversion.CompareResourceVersion(version, l.mem.written)
 	if err == nil && order < 0 && time.Since(l.mem.writtenAt) < staleCacheLimit {
 		return true
 	}

@@ -29,6 +29,8 @@ type Reconciler struct {
 	events    record.EventRecorder
 	observe   func(...look.Event) // may be nil
 	memories  memories
+	// showsUpTo returns up to which version the cache has the Ingress of a key; nil is the cache's version.
+	showsUpTo func(listwatch.Key) string
 }
 
 // NewReconciler returns an error if config is not valid.

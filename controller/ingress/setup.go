@@ -38,6 +38,8 @@ type Options struct {
 	// MayWrite is closed once this process may write; nil is at once. Until then the caches fill and follow the cluster,
 	// and nothing is queued.
 	MayWrite <-chan struct{}
+	// Shards, if not nil, lets other replicas work at the same time.
+	Shards *Sharding
 	// Observe, if set, is called for each change at each boundary of the layers, from many goroutines. While it blocks,
 	// what it was called for waits.
 	Observe func(...look.Event)
@@ -55,6 +57,7 @@ type Controller struct {
 	loop       *controller.Controller[listwatch.Key]
 	events     record.EventBroadcaster
 	reconciler *Reconciler
+	group      *group // nil without Options.Shards
 	opts       Options
 }
 
@@ -73,6 +76,11 @@ func New(cfg *rest.Config, opts Options) (*Controller, error) {
 		return nil, err
 	}
 	c := &Controller{opts: opts, observed: map[string]look.Informer{}}
+	if opts.Shards != nil {
+		if err := c.newGroup(opts.Shards, opts.Registerer); err != nil {
+			return nil, err
+		}
+	}
 	if c.services, err = newInformer[*corev1.Service](c, cfg, corev1.SchemeGroupVersion.WithResource("services"), "Service"); err != nil {
 		return nil, err
 	}
@@ -103,7 +111,12 @@ func New(cfg *rest.Config, opts Options) (*Controller, error) {
 	if opts.Observe != nil {
 		loop.Observe = func(o controller.Observation[listwatch.Key]) { opts.Observe(look.OfController(o)) }
 	}
-	c.loop = controller.New[listwatch.Key](c.reconciler, loop)
+	var reconciler controller.Reconciler[listwatch.Key] = c.reconciler
+	if c.group != nil {
+		c.reconciler.showsUpTo = c.showsUpTo
+		reconciler = controller.Func[listwatch.Key](c.reconcileOwn)
+	}
+	c.loop = controller.New(reconciler, loop)
 	return c, nil
 }
 
@@ -114,18 +127,21 @@ const maxBackoff = 10 * time.Second
 // newInformer makes one of the controller's informers. If the environment asks for it, a detector of mutations runs it.
 func newInformer[T listwatch.Object](c *Controller, cfg *rest.Config, gvr schema.GroupVersionResource, kind string) (*sharedinformer.Informer[T], error) {
 	opts := c.opts
-	lw, err := listwatch.NewForConfig[T](cfg, gvr, listwatch.Options{
-		Namespace: opts.Namespace, Decoder: memo.New(memo.Options{}), // nobody writes to the cached objects
-	})
-	if err != nil {
-		return nil, err
-	}
+	// One decoder for all that lists the resource. Nobody writes to the cached objects.
+	client := listwatch.Options{Namespace: opts.Namespace, Decoder: memo.New(memo.Options{})}
 	informerOptions := sharedinformer.Options[T]{Name: gvr.Resource, Resource: gvr.GroupResource(), ResyncPeriod: opts.Resync}
 	informerOptions.Reflector.Backoff.Max = maxBackoff
 	var detector *mutationdetect.Detector
 	if mutationdetect.Wanted() {
 		detector = mutationdetect.New(gvr.Resource, nil)
 		informerOptions.BeforeStore = detector.BeforeStore
+	}
+	if c.follows(gvr.Resource) {
+		return followShards(c, cfg, gvr, client, informerOptions, detector)
+	}
+	lw, err := listwatch.NewForConfig[T](cfg, gvr, client)
+	if err != nil {
+		return nil, err
 	}
 	var informer *sharedinformer.Informer[T]
 	if opts.Observe == nil {
@@ -155,6 +171,9 @@ func subscribe[T listwatch.Object](c *Controller, informer *sharedinformer.Infor
 // Ready returns nil while both caches are filled and follow the cluster, else an error that names the failing cache and
 // the reason. It does not depend on MayWrite.
 func (c *Controller) Ready() error {
+	if c.group != nil {
+		return c.readyShards()
+	}
 	return errors.Join(ready(c.services), ready(c.ingresses))
 }
 
@@ -198,6 +217,13 @@ func (c *Controller) Run(ctx context.Context) error {
 	if err := errors.Join(subscribe(c, c.services), subscribe(c, c.ingresses)); err != nil {
 		return err
 	}
+	if c.group != nil {
+		return c.runShards(ctx)
+	}
+	return c.runLoop(ctx)
+}
+
+func (c *Controller) runLoop(ctx context.Context) error {
 	err := c.loop.Run(ctx)
 	if errors.Is(err, controller.ErrDrainTimeout) {
 		// The next start finds unfinished work again, for only the cluster keeps state.
@@ -209,10 +235,18 @@ func (c *Controller) Run(ctx context.Context) error {
 
 // wait returns when the caches are filled and this process may write.
 func (c *Controller) wait(ctx context.Context) error {
-	if err := errors.Join(c.services.WaitForSync(ctx), c.ingresses.WaitForSync(ctx)); err != nil {
+	var errs []error // with shards the caches are filled when shards are got
+	if !c.follows("services") {
+		errs = append(errs, c.services.WaitForSync(ctx))
+	}
+	if !c.follows("ingresses") {
+		errs = append(errs, c.ingresses.WaitForSync(ctx))
+	}
+	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	klog.FromContext(ctx).Info("Caches filled", "services", c.services.Store().Len(), "ingresses", c.ingresses.Store().Len())
+	klog.FromContext(ctx).Info("Caches filled",
+		"services", c.services.Store().Len(), "ingresses", c.ingresses.Store().Len())
 	if c.opts.MayWrite == nil {
 		return nil
 	}

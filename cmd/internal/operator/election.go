@@ -63,7 +63,7 @@ func newElection(cfg *rest.Config, f *Flags, program string) (*election, error) 
 	e.events.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.Events(namespace)})
 	// The host name is not enough: a container that restarts in its Pod must not take the former one's lease for its
 	// own.
-	identity := host + "_" + string(uuid.NewUUID())
+	identity := cmp.Or(f.Sharding.candidate(), host+"_"+string(uuid.NewUUID()))
 	locking := resourcelock.ResourceLockConfig{
 		Identity:      identity,
 		EventRecorder: e.events.NewRecorder(scheme.Scheme, corev1.EventSource{Component: program, Host: host}),
@@ -74,6 +74,9 @@ func newElection(cfg *rest.Config, f *Flags, program string) (*election, error) 
 		return nil, err
 	}
 	e.lock = &watchedLock{Interface: lock}
+	if f.Sharding.Count > 0 {
+		e.lock.siblings = f.Election.Lease - f.Election.Renew - f.Election.Retry
+	}
 	e.elector, err = leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Name: f.Election.Name, Lock: e.lock, WatchDog: e.stuck,
 		LeaseDuration: f.Election.Lease, RenewDeadline: f.Election.Renew, RetryPeriod: f.Election.Retry,
@@ -118,7 +121,9 @@ func (e *election) run(ctx context.Context, work func(context.Context) error) er
 	case err := <-worked:
 		stopElecting()
 		electors.Wait()
-		e.release(ctx)
+		if e.lock.siblings == 0 {
+			e.release(ctx)
+		}
 		return err
 	}
 }

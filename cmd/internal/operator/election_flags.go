@@ -32,9 +32,9 @@ func (f *Election) addTo(fs *pflag.FlagSet) {
 	fs.DurationVar(&f.Retry, "leader-elect-retry-period", 2*time.Second, "how often the lease is renewed or tried for")
 }
 
-// validate expects flags of which at least one was given.
-func (f *Election) validate(fs *pflag.FlagSet) error {
-	if name := f.given(fs); !f.Enabled && name != "" {
+// validate checks the flags. used says that there is an election without --leader-elect, too.
+func (f *Election) validate(fs *pflag.FlagSet, used bool) error {
+	if name := f.given(fs); !f.Enabled && !used && name != "" {
 		return fmt.Errorf("--%s: has no use without --leader-elect", name)
 	}
 	if errs := validation.IsDNS1123Label(f.Namespace); f.Namespace != "" && len(errs) > 0 {

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -62,7 +63,11 @@ type candidate struct {
 
 func (b *booth) enter(args ...string) *candidate {
 	b.t.Helper()
-	args = append([]string{"--leader-elect", "--leader-elect-namespace=default"}, args...)
+	return b.enterAs(append([]string{"--leader-elect", "--leader-elect-namespace=default"}, args...)...)
+}
+
+func (b *booth) enterAs(args ...string) *candidate {
+	b.t.Helper()
 	e, err := newElection(b.cfg, parse(b.t, args...), program)
 	require.NoError(b.t, err)
 	ctx, stop := context.WithCancel(context.Background())
@@ -203,8 +208,9 @@ func TestElection_AReplicaThatMayNotWriteItsLeaseIsNotReadyUntilItMay(t *testing
 // scriptedLock answers with what it is told to.
 type scriptedLock struct {
 	resourcelock.Interface
-	record resourcelock.LeaderElectionRecord
-	err    error
+	record  resourcelock.LeaderElectionRecord
+	err     error
+	updates error // of Update, if err is nil
 }
 
 func (l *scriptedLock) Identity() string { return "me" }
@@ -212,7 +218,9 @@ func (l *scriptedLock) Get(context.Context) (*resourcelock.LeaderElectionRecord,
 	return &l.record, nil, l.err
 }
 func (l *scriptedLock) Create(context.Context, resourcelock.LeaderElectionRecord) error { return l.err }
-func (l *scriptedLock) Update(context.Context, resourcelock.LeaderElectionRecord) error { return l.err }
+func (l *scriptedLock) Update(context.Context, resourcelock.LeaderElectionRecord) error {
+	return cmp.Or(l.err, l.updates)
+}
 
 // A read before a write does not make a replica ready for a moment.
 func TestElection_OnlyWhatEndsATryTellsWhetherTheLeaseCanBeHad(t *testing.T) {

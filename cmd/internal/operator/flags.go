@@ -21,6 +21,7 @@ type Flags struct {
 	MetricsAddr string
 	HealthAddr  string
 	Election    Election
+	Sharding    Sharding // zero in a program that does not add its flags
 	Log         logging.Flags
 }
 
@@ -50,7 +51,7 @@ func (f *Flags) Validate(fs *pflag.FlagSet) error {
 	if errs := validation.IsDNS1123Label(f.Namespace); f.Namespace != "" && len(errs) > 0 {
 		return fmt.Errorf("--namespace: want a namespace's name, got %q: %s", f.Namespace, strings.Join(errs, "; "))
 	}
-	return errors.Join(f.Election.validate(fs), f.Log.Validate(),
+	return errors.Join(f.Sharding.validate(fs, &f.Election), f.Election.validate(fs, f.Sharding.Count > 0), f.Log.Validate(),
 		checkAddress("metrics-addr", f.MetricsAddr), checkAddress("health-addr", f.HealthAddr))
 }
 
@@ -65,7 +66,7 @@ func checkAddress(flag, address string) error {
 // ports unless others are given, so that a demo does not fail because a port is taken.
 func (f *Flags) InProcess(fs *pflag.FlagSet) error {
 	if err := Refuse(fs, "an in-process API server needs none",
-		"kubeconfig", "context", "insecure-skip-tls-verify", "leader-elect"); err != nil {
+		"kubeconfig", "context", "insecure-skip-tls-verify", "leader-elect", "shards"); err != nil {
 		return err
 	}
 	for name, addr := range map[string]*string{"metrics-addr": &f.MetricsAddr, "health-addr": &f.HealthAddr} {

@@ -39,6 +39,8 @@ type Parts struct {
 	Registerer prometheus.Registerer
 	// MayWrite is closed once this replica may write. It is nil if there is no election: then it may at once.
 	MayWrite <-chan struct{}
+	// Shards is not nil if all replicas work, each on its shards, once MayWrite is closed.
+	Shards *Shards
 	// Serve answers on one more address from now on until the program ends; "" is none.
 	Serve func(what, address string, handler http.Handler) error
 }
@@ -72,12 +74,17 @@ func Run(ctx context.Context, cfg *rest.Config, f *Flags, p Program) (err error)
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	parts := Parts{Namespace: f.Namespace, Workers: f.Workers, Registerer: registry}
 	var e *election // nil: no other replica
-	if f.Election.Enabled {
+	if f.Election.Enabled || f.Sharding.Count > 0 {
 		if e, err = newElection(cfg, f, p.Name); err != nil {
 			return err
 		}
 		registry.MustRegister(leadership.leader, leadership.slowpath)
 		parts.MayWrite = e.won
+	}
+	if f.Sharding.Count > 0 {
+		if parts.Shards, err = newShards(cfg, f); err != nil {
+			return err
+		}
 	}
 	serving, stopServing := context.WithCancel(ctx)
 	var stopped []<-chan struct{}

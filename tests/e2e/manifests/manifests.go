@@ -21,6 +21,7 @@ import (
 const (
 	Cluster    = "cluster"
 	Namespaced = "namespaced"
+	Sharded    = "sharded"
 	// InformerAPI, FooController and CloudManager install these programs of cmd; the others install the ingress controller.
 	InformerAPI   = "informer-api"
 	FooController = "foo-controller"

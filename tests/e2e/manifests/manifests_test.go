@@ -51,7 +51,7 @@ func only[T runtime.Object](t *testing.T, objects []runtime.Object) T {
 }
 
 func TestManifests_DecodeStrictlyAndHangTogether(t *testing.T) {
-	for _, way := range []string{Cluster, Namespaced} {
+	for _, way := range []string{Cluster, Namespaced, Sharded} {
 		t.Run(way, func(t *testing.T) {
 			objects := typed(t, way)
 			account := only[*corev1.ServiceAccount](t, objects)
@@ -112,9 +112,9 @@ func TestManifests_BothWaysGrantTheSameRightsAndOneOfThemNothingForTheCluster(t 
 }
 
 func TestManifests_ThePodsAreRestricted(t *testing.T) {
-	for _, way := range []string{Cluster, Namespaced} {
+	for _, way := range []string{Cluster, Namespaced, Sharded} {
 		spec := only[*appsv1.Deployment](t, typed(t, way)).Spec
-		require.EqualValues(t, 2, *spec.Replicas)
+		require.EqualValues(t, map[string]int32{Cluster: 2, Namespaced: 2, Sharded: 5}[way], *spec.Replicas)
 		pod := spec.Template.Spec
 		require.True(t, *pod.SecurityContext.RunAsNonRoot)
 		require.NotZero(t, *pod.SecurityContext.RunAsUser)
@@ -157,6 +157,35 @@ func TestManifests_MoveToAnotherNamespaceLeavesNoneBehind(t *testing.T) {
 	}
 }
 
+// Shards need all rights on Leases, in the Pods' namespace only, and no other right than one leader needs.
+func TestManifests_ShardsNeedLeasesInTheirOwnNamespaceOnly(t *testing.T) {
+	roles := map[string]map[string][]rbacv1.PolicyRule{}
+	for _, way := range []string{Cluster, Sharded} {
+		roles[way] = map[string][]rbacv1.PolicyRule{}
+		for _, object := range typed(t, way) {
+			switch o := object.(type) {
+			case *rbacv1.Role:
+				require.Equal(t, Namespace, o.Namespace)
+				roles[way][o.Name] = o.Rules
+			case *rbacv1.ClusterRole:
+				roles[way][o.Name] = o.Rules
+			}
+		}
+	}
+	require.Equal(t, []rbacv1.PolicyRule{{
+		APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"},
+		Verbs: []string{"get", "list", "watch", "create", "update", "delete"},
+	}}, roles[Sharded]["ingress-controller-lease"])
+	delete(roles[Sharded], "ingress-controller-lease")
+	delete(roles[Cluster], "ingress-controller-lease")
+	require.Equal(t, roles[Cluster], roles[Sharded])
+	deployment := only[*appsv1.Deployment](t, typed(t, Sharded))
+	args := deployment.Spec.Template.Spec.Containers[0].Args
+	require.Contains(t, args, "--shards=256")
+	require.Contains(t, args, "--shard-by=namespace")
+	require.NotContains(t, args, "--leader-elect")
+}
+
 // The loader does the same as kubectl, if kubectl is there: `make kubectl`.
 func TestManifests_KustomizeGivesTheSame(t *testing.T) {
 	kubectl, err := filepath.Abs("../../../bin/kubectl")
@@ -167,7 +196,7 @@ func TestManifests_KustomizeGivesTheSame(t *testing.T) {
 		}
 		t.Skip("bin/kubectl is not there: make kubectl")
 	}
-	for _, way := range []string{Cluster, Namespaced, InformerAPI, FooController} {
+	for _, way := range []string{Cluster, Namespaced, Sharded, InformerAPI, FooController, CloudManager} {
 		objects, err := Load(deploy, way)
 		require.NoError(t, err)
 		out, err := exec.Command(kubectl, "kustomize", filepath.Join(deploy, way)).Output()

@@ -1,0 +1,105 @@
+package operator
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/validation"
+	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/rest"
+
+	"glasswatch/controller/shards"
+	"glasswatch/listwatch/shard"
+)
+
+// Sharding are the flags with which all replicas work, each on its shards, instead of one leader. Only programs that
+// can do so have them: see [Flags.AddSharding].
+//
+// # One mode at a time
+//
+// In the election, all replicas with shards are one candidate. They share its identity, which names the field, so they
+// lead together, and any of them renews the Lease. So a leader and replicas with shards never work at the same time,
+// nor do replicas that divide by different fields. A rolling update from one to the other needs no more: who comes
+// waits until the last of those before has gone. The Lease is not given up by a replica with shards, because others may
+// work under it. After the last one it runs out.
+//
+// Between replicas with shards, package shards decides. It also settles a changed number of shards.
+type Sharding struct {
+	Count    int
+	By       string // "namespace" or "uid"
+	Identity string // of this replica; "" is the host's name
+}
+
+// Shards are what a controller needs to work on its shards.
+type Shards struct {
+	Leases coordinationv1client.LeasesGetter
+	Member shards.Options // its OnChange and Metrics are the controller's to set
+	By     shard.Field
+}
+
+// AddSharding adds the flags for a program whose controller looks at Parts.Shards. It comes before Flags.Validate.
+func (f *Flags) AddSharding(fs *pflag.FlagSet) {
+	s := &f.Sharding
+	fs.IntVar(&s.Count, "shards", 0,
+		"let all replicas work, each on some of so many shards: 256 is good; 0 is off; not with --leader-elect")
+	fs.StringVar(&s.By, "shard-by", "namespace", "what the shards divide objects by: namespace or uid")
+	fs.StringVar(&s.Identity, "shard-identity", "",
+		"name of this replica, which must be no other's; without it the host's, which is the Pod's")
+}
+
+func (s *Sharding) validate(fs *pflag.FlagSet, e *Election) error {
+	switch {
+	case s.Count < 0 || s.Count > 1<<14:
+		return fmt.Errorf("--shards: want 0 to %d, got %d", 1<<14, s.Count)
+	case s.Count > 0 && e.Enabled:
+		return errors.New("--shards and --leader-elect: want one of the two: all replicas work, or one")
+	case s.Count == 0 && fs.Changed("shard-by"), s.Count == 0 && fs.Changed("shard-identity"):
+		return errors.New("--shard-by and --shard-identity: have no use without --shards")
+	case s.By != "namespace" && s.By != "uid" && s.Count > 0:
+		return fmt.Errorf("--shard-by: want namespace or uid, got %q", s.By)
+	}
+	if errs := validation.IsDNS1123Subdomain(s.Identity); s.Identity != "" && len(errs) > 0 {
+		return fmt.Errorf("--shard-identity: want a DNS subdomain, got %q: %s", s.Identity, strings.Join(errs, "; "))
+	}
+	return nil
+}
+
+// candidate is the identity of all replicas with shards in the election, "" for a replica without.
+func (s *Sharding) candidate() string {
+	if s.Count == 0 {
+		return ""
+	}
+	return "shards-by-" + s.By
+}
+
+// newShards makes what the controller needs. Its client is its own: a member renews its Lease whatever else is sent.
+func newShards(cfg *rest.Config, f *Flags) (*Shards, error) {
+	namespace, err := f.Election.namespaceOr(podNamespaceFile, f.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	identity := f.Sharding.Identity
+	if identity == "" {
+		if identity, err = os.Hostname(); err != nil {
+			return nil, err
+		}
+		identity = strings.ToLower(identity)
+	}
+	cfg = rest.CopyConfig(cfg)
+	cfg.QPS = -1 // a member that gets many shards writes a Lease for each
+	client, err := coordinationv1client.NewForConfig(cfg)
+	if err != nil {
+		return nil, err
+	}
+	by := shard.Namespace
+	if f.Sharding.By == "uid" {
+		by = shard.UID
+	}
+	return &Shards{Leases: client, By: by, Member: shards.Options{
+		Namespace: namespace, Name: f.Election.Name, Identity: identity, Shards: f.Sharding.Count,
+		LeaseDuration: f.Election.Lease,
+	}}, nil
+}

@@ -1,0 +1,184 @@
+package ingress
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+
+	"glasswatch/controller"
+	"glasswatch/controller/shards"
+	"glasswatch/controller/shards/follow"
+	shardmetrics "glasswatch/controller/shards/metrics"
+	"glasswatch/listwatch"
+	"glasswatch/listwatch/shard"
+	"glasswatch/sharedinformer"
+	"glasswatch/sharedinformer/merged"
+	"glasswatch/sharedinformer/mutationdetect"
+)
+
+// Sharding lets several replicas work at the same time, each on the Services of its shards.
+//
+//	By          Services            Ingresses           for
+//	Namespace   of its shards       of its shards       any cluster without one namespace that has most of all
+//	UID         of its shards       of all              one large namespace
+//
+// The rules ask for what has a Service's name: an Ingress without labels and one of another owner (rule 5), and one of
+// an earlier Service (rule 4). In one namespace both have one hash. Their UIDs have not, and no selector finds
+// an Ingress by its name's Service. So with UID each replica watches all Ingresses.
+//
+// Then a replica's Ingresses may be older than what the former owner of a Service wrote. A write that this leads to is
+// refused by its precondition, and tried again. A Service that was deleted and made again is another one, with another
+// shard: two replicas may look at that name for a moment, each for its Service.
+type Sharding struct {
+	Leases coordinationv1client.LeasesGetter
+	Member shards.Options // its OnChange and Metrics are replaced
+	By     shard.Field
+}
+
+// group is what a sharded controller has more than another one.
+type group struct {
+	*follow.Group
+	by      shard.Field
+	started chan struct{} // closed when it takes part
+	// ingressesUpTo is nil if all Ingresses are watched.
+	ingressesUpTo func(ctx context.Context, shard int) string
+}
+
+// newGroup makes the group, whose informers newInformer then adds.
+func (c *Controller) newGroup(s *Sharding, reg prometheus.Registerer) error {
+	g := &group{by: s.By, started: make(chan struct{})}
+	member, err := s.Member, error(nil)
+	member.OnChange = nil
+	if reg != nil {
+		member.Metrics, err = shardmetrics.Register(reg, member.Name, func() (int, int) { return g.Largest() })
+		if err != nil {
+			return err
+		}
+	}
+	g.Group, err = follow.New(s.Leases, follow.Options{Member: member, Field: s.By, OnListed: c.enqueueShards})
+	c.group = g
+	return err
+}
+
+// follows reports whether this controller has only its shards of a resource.
+func (c *Controller) follows(resource string) bool {
+	return c.group != nil && (c.group.by == shard.Namespace || resource == "services")
+}
+
+// shardOf returns the shard of a key, -1 for that of a Service that is not in the store.
+func (c *Controller) shardOf(key listwatch.Key) int {
+	if c.group.by == shard.Namespace {
+		return c.group.OfValue(key.Namespace)
+	}
+	if svc, ok := c.services.Store().GetByKey(key); ok {
+		return c.group.Of(svc)
+	}
+	return -1
+}
+
+// reconcileOwn reconciles the keys of shards that this replica holds and has listed, and drops the others. Another
+// replica works on those, or enqueueShards brings them back. What was remembered of them would be outdated by then.
+func (c *Controller) reconcileOwn(ctx context.Context, key listwatch.Key) (controller.Result, error) {
+	shard := c.shardOf(key)
+	ctx, done, ok := c.group.Begin(ctx, shard)
+	if !ok {
+		c.reconciler.memories.forget(key)
+		return none, nil
+	}
+	defer done()
+	logger := klog.FromContext(ctx).V(4)
+	logger.Info("Pinned", "shard", shard)
+	defer logger.Info("Unpinned", "shard", shard)
+	return c.reconciler.Reconcile(ctx, key)
+}
+
+// enqueueShards queues the Services of shards that were listed.
+func (c *Controller) enqueueShards(listed []int) {
+	is := make(map[int]bool, len(listed))
+	for _, s := range listed {
+		is[s] = true
+	}
+	for key, svc := range c.services.Store().All() {
+		if is[c.group.Of(svc)] {
+			c.loop.EnqueueWithPriority(key, controller.LowPriority)
+		}
+	}
+}
+
+// catchUpTimeout bounds the wait for a store to take over what was read: some milliseconds, unless a list is under way.
+const catchUpTimeout = time.Second
+
+// followShards makes an informer that follows the shards. The group runs it.
+func followShards[T listwatch.Object](
+	c *Controller, cfg *rest.Config, gvr schema.GroupVersionResource, client listwatch.Options,
+	opts sharedinformer.Options[T], detector *mutationdetect.Detector,
+) (*sharedinformer.Informer[T], error) {
+	httpClient, err := rest.HTTPClientFor(cfg)
+	if err != nil {
+		return nil, err
+	}
+	client.HTTPClient = httpClient
+	informer, err := follow.Add(c.group.Group, func(s shard.Selector) (listwatch.ListerWatcher[T], error) {
+		narrowed := client
+		narrowed.Shard = s
+		return listwatch.NewForConfig[T](cfg, gvr, narrowed)
+	}, merged.Options[T]{Options: opts})
+	if err != nil {
+		return nil, err
+	}
+	if detector != nil {
+		c.informers = append(c.informers, func(ctx context.Context) error {
+			return detector.Run(ctx, func(ctx context.Context) error { <-ctx.Done(); return nil })
+		})
+	}
+	if gvr.Resource == "ingresses" {
+		c.group.ingressesUpTo = informer.ShowsUpTo
+	}
+	return informer.Informer.Informer, nil
+}
+
+// showsUpTo returns up to which version the store has the Ingress of a key.
+func (c *Controller) showsUpTo(key listwatch.Key) string {
+	if c.group == nil || c.group.ingressesUpTo == nil {
+		return c.ingresses.Store().ResourceVersion()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), catchUpTimeout)
+	defer cancel()
+	return c.group.ingressesUpTo(ctx, c.shardOf(key))
+}
+
+// runShards works on the shards that this replica gets, until ctx ends or another has its name.
+func (c *Controller) runShards(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	close(c.group.started)
+	var both errgroup.Group
+	both.Go(func() error {
+		defer stop()
+		return c.group.Run(ctx)
+	})
+	both.Go(func() error { return c.runLoop(ctx) })
+	return both.Wait()
+}
+
+// readyShards is Ready with shards. A replica whose turn has not come has nothing to list. That is no complaint: a
+// rolling update waits until it is ready, before it ends those that it waits for.
+func (c *Controller) readyShards() error {
+	var errs []error
+	if !c.follows("ingresses") {
+		errs = append(errs, ready(c.ingresses))
+	}
+	select {
+	case <-c.group.started:
+		errs = append(errs, c.group.Ready())
+	default:
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,228 @@
+package ingress
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/rest"
+	"pgregory.net/rapid"
+
+	"glasswatch/controller/shards"
+	"glasswatch/listwatch/shard"
+)
+
+// troupe is several replicas with shards, in virtual time.
+type troupe struct {
+	*chaos
+	t        *testing.T
+	cfg      *rest.Config
+	by       shard.Field
+	replicas map[string]*sharded
+
+	mu      sync.Mutex
+	writing map[string]string // guarded by mu: which replica writes to an Ingress at this moment
+	twice   []string          // guarded by mu: Ingresses that two wrote to at one time
+}
+
+// sharded is a replica that runs.
+type sharded struct {
+	*Controller
+	stop  context.CancelFunc
+	ended chan error
+	mu    sync.Mutex
+	cut   bool // guarded by mu: no request passes
+	heard []string
+}
+
+func inTroupe(t *testing.T, by shard.Field, play func(tr *troupe)) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(context.Background())
+		world, cfg, served := serveWorld(ctx, t)
+		tr := &troupe{chaos: world, t: t, cfg: cfg, by: by, replicas: map[string]*sharded{}, writing: map[string]string{}}
+		defer func() {
+			for name := range tr.replicas {
+				tr.leave(name)
+			}
+			cancel()
+			require.NoError(t, <-served)
+		}()
+		play(tr)
+	})
+}
+
+func (tr *troupe) join(name string) *sharded {
+	tr.t.Helper()
+	r := &sharded{ended: make(chan error, 1)}
+	cfg := rest.CopyConfig(tr.cfg)
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return tr.watched(name, r, next) })
+	leases, err := coordinationv1client.NewForConfig(cfg)
+	require.NoError(tr.t, err)
+	r.Controller, err = New(cfg, Options{Config: testConfig, Workers: 2, Shards: &Sharding{
+		Leases: leases, By: tr.by,
+		Member: shards.Options{Namespace: "default", Name: "ingress-controller", Identity: name, Shards: 16,
+			LeaseDuration: time.Minute}, // fewer renewals make the test faster
+	}})
+	require.NoError(tr.t, err)
+	ctx, stop := context.WithCancel(context.Background())
+	r.stop = stop
+	go func() { r.ended <- r.Run(ctx) }()
+	tr.replicas[name] = r
+	return r
+}
+
+func (tr *troupe) leave(name string) {
+	tr.t.Helper()
+	r := tr.replicas[name]
+	delete(tr.replicas, name)
+	r.stop()
+	require.NoError(tr.t, <-r.ended)
+}
+
+// watched records requests, and finds two replicas that write to one Ingress at a time.
+func (tr *troupe) watched(name string, r *sharded, next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(req *http.Request) (*http.Response, error) {
+		r.mu.Lock()
+		cut := r.cut
+		r.heard = append(r.heard, req.Method+" "+req.URL.String())
+		r.mu.Unlock()
+		if cut {
+			<-time.After(time.Second)
+			return nil, errors.New("cut off")
+		}
+		if _, ingress, ok := strings.Cut(req.URL.Path, "/ingresses/"); ok && req.Method != http.MethodGet {
+			tr.mu.Lock()
+			if other := tr.writing[ingress]; other != "" && other != name {
+				tr.twice = append(tr.twice, ingress+" by "+name+" and "+other)
+			}
+			tr.writing[ingress] = name
+			tr.mu.Unlock()
+			defer func() {
+				tr.mu.Lock()
+				delete(tr.writing, ingress)
+				tr.mu.Unlock()
+			}()
+		}
+		return next.RoundTrip(req)
+	})
+}
+
+func (r *sharded) setCut(cut bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.cut = cut
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+// Whatever happens to the cluster and to the replicas: once all is quiet, each of the rules holds.
+func TestShards_NothingIsLostWhateverHappens(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		by := rapid.SampledFrom([]shard.Field{shard.Namespace, shard.UID}).Draw(rt, "by")
+		moves := drawMoves(rt)
+		at := rapid.SliceOfN(rapid.IntRange(0, 8), len(moves), len(moves)).Draw(rt, "replicas")
+		var err error
+		inTroupe(t, by, func(tr *troupe) { err = tr.playAll(moves, at) })
+		if err != nil {
+			rt.Fatal(err)
+		}
+	})
+}
+
+// playAll plays the moves, and beside each a change of the replicas: one joins, leaves, is cut off or back again.
+func (tr *troupe) playAll(moves []move, at []int) error {
+	ctx := context.Background()
+	for _, name := range []string{"r0", "r1", "r2"} {
+		tr.join(name)
+	}
+	for i, m := range moves {
+		if err := tr.play(ctx, m); err != nil {
+			return fmt.Errorf("%+v: %w", m, err)
+		}
+		name := fmt.Sprintf("r%d", at[i]%3)
+		switch r := tr.replicas[name]; {
+		case at[i] < 3 && r == nil:
+			tr.join(name)
+		case at[i] < 3 && len(tr.replicas) > 1:
+			r.setCut(false)
+			tr.leave(name)
+		case at[i] < 6 && r != nil:
+			r.setCut(true)
+			<-time.After(20 * time.Second)
+		}
+	}
+	tr.server.Faults().Reset()
+	for _, r := range tr.replicas {
+		r.setCut(false)
+	}
+	<-time.After(20 * time.Minute) // longer than every backoff and every contest
+	synctest.Wait()
+	err := tr.check(ctx)
+	for name, r := range tr.replicas {
+		if ready := r.Ready(); ready != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", name, ready))
+		}
+	}
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	if len(tr.twice) > 0 {
+		err = errors.Join(err, fmt.Errorf("two at a time: %v", tr.twice))
+	}
+	return err
+}
+
+// All work: each replica writes some of the Ingresses, and none is written twice.
+func TestShards_AllReplicasWorkAndEachServiceIsOnes(t *testing.T) {
+	for _, by := range []shard.Field{shard.Namespace, shard.UID} {
+		t.Run(string(by), func(t *testing.T) {
+			inTroupe(t, by, func(tr *troupe) {
+				for n := range 3 {
+					tr.join(fmt.Sprintf("r%d", n))
+				}
+				<-time.After(time.Minute)
+				for n := range 12 {
+					ns := fmt.Sprintf("%c-shop", 'a'+n)
+					require.NoError(t, tr.server.SeedNamespaces(ns))
+					for s := range 4 {
+						svc := &corev1.Service{
+							ObjectMeta: metav1.ObjectMeta{
+								Name: fmt.Sprintf("s%d", s), Annotations: map[string]string{"ingress/http": "true"},
+							},
+							Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{tcp("http", 80)}},
+						}
+						_, err := tr.client.CoreV1().Services(ns).Create(tr.t.Context(), svc, metav1.CreateOptions{})
+						require.NoError(t, err)
+					}
+				}
+				<-time.After(time.Minute)
+				posts := 0
+				for name, r := range tr.replicas {
+					require.NoError(t, r.Ready())
+					own := 0
+					r.mu.Lock()
+					for _, request := range r.heard {
+						if strings.HasPrefix(request, "POST") && strings.Contains(request, "/ingresses") {
+							own++
+						}
+					}
+					r.mu.Unlock()
+					require.NotZero(t, own, name)
+					posts += own
+				}
+				require.Equal(t, 12*4, posts)
+			})
+		})
+	}
+}

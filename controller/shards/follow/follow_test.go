@@ -1,0 +1,159 @@
+package follow
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"glasswatch/controller/shards"
+	"glasswatch/internal/apiserver"
+	"glasswatch/listwatch/shard"
+)
+
+func TestGroup_StoresFollowTheShardsAsMembersComeAndGo(t *testing.T) {
+	for _, field := range []shard.Field{shard.UID, shard.Namespace} {
+		for _, off := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s/off=%v", field, off), func(t *testing.T) {
+				inWorld(t, field, apiserver.Options{DisableShards: off}, func(w *world) {
+					a := w.Join("a", nil)
+					w.Pass(30 * time.Second)
+					w.ExpectShared()
+					require.Len(t, stored(a), 30)
+					w.Join("b", nil)
+					w.Join("c", nil)
+					w.Pass(30 * time.Second)
+					w.ExpectShared()
+					w.Delete("b-shop", "c1")
+					w.Put("c-shop", "later")
+					w.Pass(time.Second)
+					w.ExpectShared()
+					w.Leave("b")
+					w.Pass(30 * time.Second)
+					w.ExpectShared()
+					w.Leave("c")
+					w.Pass(30 * time.Second)
+					w.ExpectShared()
+					require.Len(t, stored(a), 30)
+				})
+			})
+		}
+	}
+}
+
+// Each step of a shard that is held and cannot be listed: the member holds it, and no reconcile begins.
+func TestGroup_NothingBeginsBeforeTheShardIsListed(t *testing.T) {
+	inWorld(t, shard.UID, apiserver.Options{}, func(w *world) {
+		a := w.Join("a", func(m *member) { m.refuse = true })
+		w.Pass(30 * time.Second)
+		require.Len(t, a.Held(), shardCount)
+		require.ErrorContains(t, a.Ready(), "16 of 16 shards are not listed yet")
+		for s := range shardCount {
+			require.False(t, a.Listed(s))
+			_, _, ok := a.Begin(w.Context(), s)
+			require.False(t, ok)
+		}
+		require.Empty(t, a.listed)
+		a.mu.Lock()
+		a.refuse = false
+		a.mu.Unlock()
+		w.Pass(2 * time.Minute)
+		w.ExpectShared()
+		require.Len(t, a.listed, shardCount)
+		ctx, done, ok := a.Begin(w.Context(), 3)
+		require.True(t, ok)
+		require.NoError(t, ctx.Err())
+		done()
+	})
+}
+
+// A member that loses a shard and gets it again lists it again: what happened meanwhile is in the list, even if the
+// watch of before does not show it.
+func TestGroup_AShardThatComesBackIsListedAgain(t *testing.T) {
+	inWorld(t, shard.UID, apiserver.Options{}, func(w *world) {
+		a := w.Join("a", nil)
+		w.Pass(30 * time.Second)
+		w.Join("b", nil)
+		w.Pass(30 * time.Second)
+		before, listed := len(a.requests), len(a.listed)
+		require.Len(t, stored(a), countOf(w, a))
+		w.Delete("d-shop", "c3")
+		w.Leave("b")
+		w.Pass(30 * time.Second)
+		w.ExpectShared()
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		require.Greater(t, len(a.requests), before)
+		require.Greater(t, len(a.listed), listed)
+		require.Contains(t, a.requests[before], "sendInitialEvents=true")
+		require.NotContains(t, a.requests[before], "resourceVersion=0")
+	})
+}
+
+func countOf(w *world, m *member) (n int) {
+	w.Helper()
+	all := stored(m)
+	return len(slices.Compact(all))
+}
+
+// What is gained is listed alone: the requests of a member that others lose nothing to name fewer ranges than it holds.
+func TestGroup_ListsWhatItGainedAndNotWhatItHas(t *testing.T) {
+	inWorld(t, shard.UID, apiserver.Options{}, func(w *world) {
+		a := w.Join("a", nil)
+		w.Join("b", nil)
+		w.Pass(30 * time.Second)
+		held := a.Held()
+		require.NotEmpty(t, held)
+		before := len(a.requests)
+		w.Leave("b")
+		w.Pass(30 * time.Second)
+		w.ExpectShared()
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		for _, request := range a.requests[before:] {
+			for _, s := range held {
+				own := shard.Selector{Field: shard.UID, Ranges: shard.Merge(shard.Of(s, shardCount))}.String()
+				start := strings.Split(own, "'")[1]
+				require.NotContains(t, request, start+"%27%2C", "shard %d was listed again", s)
+			}
+		}
+	})
+}
+
+func TestGroup_ShowsTheLargestShard(t *testing.T) {
+	inWorld(t, shard.Namespace, apiserver.Options{}, func(w *world) {
+		a := w.Join("a", nil)
+		for n := range 20 {
+			w.Put("a-shop", fmt.Sprintf("hot%d", n))
+		}
+		w.Pass(30 * time.Second)
+		objects, largest := a.Largest()
+		require.GreaterOrEqual(t, objects, 50)
+		require.GreaterOrEqual(t, largest, 25)
+	})
+}
+
+func TestNew_RefusesAFieldThatServersDoNotKnow(t *testing.T) {
+	_, err := New(nil, Options{Member: shards.Options{Namespace: "default", Name: "web", Identity: "a"}, Field: "name"})
+	require.ErrorContains(t, err, `Field is "name"`)
+	_, err = New(nil, Options{Field: shard.UID})
+	require.ErrorContains(t, err, "Namespace is empty")
+	require.NotErrorIs(t, err, context.Canceled)
+}
+
+// The server's hash decides over shards, so this cannot be mended here. doc.go has the figures.
+func TestOf_NamesThatDifferInTheLastLettersShareAShard(t *testing.T) {
+	count := func(format string) int {
+		seen := map[int]bool{}
+		for n := range 200 {
+			seen[shard.Index(shard.Hash(fmt.Sprintf(format, n)), 256)] = true
+		}
+		return len(seen)
+	}
+	require.Equal(t, 2, count("team-%03d"))
+	require.Equal(t, 150, count("%03d-team"))
+}

@@ -1,0 +1,192 @@
+package follow
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/klog/v2"
+
+	"glasswatch/controller/shards"
+	"glasswatch/listwatch"
+	"glasswatch/listwatch/shard"
+)
+
+// Options of a Group.
+type Options struct {
+	// Member are the options of its member. OnChange is called after the Group has taken note.
+	Member shards.Options
+	// Field is what shards divide objects by. It must be the same in all members.
+	Field shard.Field
+	// OnListed is told of shards whose keys can be reconciled from now on, one call at a time. It must enqueue them.
+	OnListed func(shards []int)
+}
+
+// Group is a member and its informers, which follow its shards. Make it with [New], then [Add] the kinds. Its methods
+// are safe for concurrent use.
+type Group struct {
+	*shards.Member
+	opts    Options
+	shards  int
+	kinds   []*kind // does not change once it runs
+	changed chan struct{}
+	cover   // used by the loop only
+
+	mu sync.Mutex // protects what follows
+	// held has for each shard that is held a number, which is another one each time that the shard is got. listed
+	// is held at the moment when the sources began that cover the shard.
+	held, listed map[int]uint64
+	gains        uint64
+	sourceOf     map[int]string // the source that covers a shard that is listed
+}
+
+// New returns a group without kinds, which does nothing before Run. The errors are those of [shards.New].
+func New(client coordinationv1client.LeasesGetter, opts Options) (*Group, error) {
+	if opts.Field != shard.UID && opts.Field != shard.Namespace {
+		return nil, fmt.Errorf("follow: Field is %q: it must be %q or %q", opts.Field, shard.UID, shard.Namespace)
+	}
+	if opts.Member.Shards == 0 {
+		opts.Member.Shards = 256
+	}
+	g := &Group{
+		opts: opts, shards: opts.Member.Shards, changed: make(chan struct{}, 1),
+		held: map[int]uint64{}, listed: map[int]uint64{},
+	}
+	tell := opts.Member.OnChange
+	opts.Member.OnChange = func(gained, lost []int) {
+		g.note(gained, lost)
+		if tell != nil {
+			tell(gained, lost)
+		}
+	}
+	var err error
+	g.Member, err = shards.New(client, opts.Member)
+	return g, err
+}
+
+// note takes over what the member has got and lost. A shard in both lists is got anew.
+func (g *Group) note(gained, lost []int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, s := range lost {
+		delete(g.held, s)
+	}
+	for _, s := range gained {
+		g.gains++
+		g.held[s] = g.gains
+	}
+	select {
+	case g.changed <- struct{}{}:
+	default:
+	}
+}
+
+// Of returns the shard of an object.
+func (g *Group) Of(obj listwatch.Object) int { return g.OfValue(g.opts.Field.Of(obj)) }
+
+// OfValue returns the shard of objects whose field has this value.
+func (g *Group) OfValue(value string) int { return shard.Index(shard.Hash(value), g.shards) }
+
+// Listed reports whether the shard is held, and the stores have had all of it since.
+func (g *Group) Listed(shard int) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.listedLocked(shard)
+}
+
+func (g *Group) listedLocked(shard int) bool {
+	gain, held := g.held[shard]
+	return held && g.listed[shard] == gain
+}
+
+// Begin is [shards.Member.Begin] for a shard that is listed. It hides that of the member.
+//
+// A term of the member that ends is told to the Group before the next can hold the shard. So a pin on a shard that was
+// got again never goes with the list of the time before.
+func (g *Group) Begin(parent context.Context, shard int) (ctx context.Context, done func(), ok bool) {
+	ctx, done, ok = g.Member.Begin(parent, shard)
+	if ok && !g.Listed(shard) {
+		done()
+		return nil, nil, false
+	}
+	return ctx, done, ok
+}
+
+// gatherFor is how long a change waits for more: a member gets its shards by the dozen.
+const gatherFor = 100 * time.Millisecond
+
+// Run takes part until ctx ends, and then leaves; see [shards.Member.Run] for how and for the error. The informers run
+// until no reconcile is left.
+func (g *Group) Run(ctx context.Context) error {
+	following, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	var informers errgroup.Group
+	for _, k := range g.kinds {
+		informers.Go(func() error { return k.run(following) })
+	}
+	informers.Go(func() error { g.follow(following); return nil })
+	err := g.Member.Run(ctx)
+	stop()
+	return errors.Join(err, informers.Wait())
+}
+
+func (g *Group) follow(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-g.changed:
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(gatherFor):
+		}
+		listed, err := g.catchUp(ctx)
+		if err != nil {
+			if ctx.Err() == nil { // sources are retried until then, so it is a client that cannot be made
+				klog.FromContext(ctx).Error(err, "The informers do not follow their shards any more")
+			}
+			return
+		}
+		if len(listed) > 0 && g.opts.OnListed != nil {
+			g.opts.OnListed(listed)
+		}
+	}
+}
+
+// Ready returns nil while the member takes part, and the stores have all shards that it holds and follow the server.
+func (g *Group) Ready() error {
+	errs := []error{g.Member.Ready()}
+	for _, k := range g.kinds {
+		errs = append(errs, k.lastError())
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	missing := 0
+	for s := range g.held {
+		if !g.listedLocked(s) {
+			missing++
+		}
+	}
+	if missing > 0 {
+		errs = append(errs, fmt.Errorf("shards: %d of %d shards are not listed yet", missing, len(g.held)))
+	}
+	return errors.Join(errs...)
+}
+
+// Largest returns how many objects the stores have, and how many of these are in the largest shard. It looks at each.
+func (g *Group) Largest() (objects, largest int) {
+	counts := make([]int, g.shards)
+	for _, k := range g.kinds {
+		k.count(counts)
+	}
+	for _, n := range counts {
+		objects, largest = objects+n, max(largest, n)
+	}
+	return objects, largest
+}

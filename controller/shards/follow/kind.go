@@ -1,0 +1,103 @@
+package follow
+
+import (
+	"context"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"glasswatch/listwatch"
+	"glasswatch/listwatch/shard"
+	"glasswatch/sharedinformer/merged"
+)
+
+// kind is an informer whose type is hidden.
+type kind struct {
+	add       func(name string, s shard.Selector) error
+	remove    func(name string)
+	wait      func(ctx context.Context) error // until the store has what the sources have listed
+	run       func(ctx context.Context) error
+	lastError func() error
+	count     func(byShard []int)
+}
+
+// Informer is one that follows the shards of its group.
+type Informer[T listwatch.Object] struct {
+	*merged.Informer[T]
+	group *Group
+}
+
+// ShowsUpTo returns a resourceVersion up to which the store shows everything of the shard, "" if there is none. The
+// store's own version is that of the source which is the farthest behind. ShowsUpTo waits for the store to take
+// over what its sources have read, but not longer than ctx.
+func (i *Informer[T]) ShowsUpTo(ctx context.Context, shard int) string {
+	i.group.mu.Lock()
+	name := i.group.sourceOf[shard]
+	i.group.mu.Unlock()
+	for _, source := range i.Sources() {
+		if source.Name == name && i.wait(ctx) == nil {
+			return source.ResourceVersion
+		}
+	}
+	return ""
+}
+
+// wait returns when the store has what the sources have read by now. Each is past version 1 once it has listed.
+func (i *Informer[T]) wait(ctx context.Context) error { return i.WaitForResourceVersion(ctx, "1") }
+
+// Add adds an informer to a group that does not run yet, and returns it. The group runs it. client makes what lists and
+// watches the objects of a selector, as [listwatch.NewForConfig] does with it in its options. An error of it is
+// returned here, for a selector of all shards.
+//
+// The informer has synced from the start, without an object: see [Group.Listed].
+func Add[T listwatch.Object](
+	g *Group, client func(shard.Selector) (listwatch.ListerWatcher[T], error), opts merged.Options[T],
+) (*Informer[T], error) {
+	all := shard.Selector{Field: g.opts.Field, Ranges: shard.Merge(shard.Of(0, 1))}
+	if _, err := client(all); err != nil {
+		return nil, fmt.Errorf("follow: %w", err)
+	}
+	opts.MoveGrace = -1 // a field that decides over the shard does not change, so no object moves
+	sources, err := merged.New[T](nil, opts)
+	if err != nil {
+		return nil, err
+	}
+	informer := &Informer[T]{sources, g}
+	g.kinds = append(g.kinds, &kind{
+		add: func(name string, s shard.Selector) error {
+			lw, err := client(s)
+			if err != nil {
+				return err
+			}
+			return informer.AddSource(merged.Source[T]{Name: name, ListerWatcher: newest[T]{lw}})
+		},
+		remove: func(name string) { informer.RemoveSource(name) },
+		wait:   informer.wait,
+		run:    informer.Run,
+		lastError: func() error {
+			if err := informer.LastError(); err != nil {
+				return fmt.Errorf("%s: not up to date: %w", informer.Name(), err)
+			}
+			return nil
+		},
+		count: func(byShard []int) {
+			for _, obj := range informer.Store().All() {
+				byShard[g.Of(obj)]++
+			}
+		},
+	})
+	return informer, nil
+}
+
+// newest makes a source's first list one at the newest version. A reflector's first list takes any version, which a
+// server whose cache is behind may answer with a time before the former owner let go. A streaming list is at the newest
+// by itself.
+type newest[T listwatch.Object] struct{ listwatch.ListerWatcher[T] }
+
+// List is that of the source.
+func (n newest[T]) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.List[T], error) {
+	if opts.ResourceVersion == "0" {
+		opts.ResourceVersion = ""
+	}
+	return n.ListerWatcher.List(ctx, opts)
+}

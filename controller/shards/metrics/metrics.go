@@ -1,0 +1,68 @@
+// Package metrics shows to Prometheus how a member of a group of shards fares.
+//
+//	shards_held                   how many shards this member holds
+//	shards_gained_total           how many it has got, and
+//	shards_lost_total             how many it has let go: shards that moved
+//	shards_unowned_seconds        how long a shard that was got had no owner
+//	shards_lag_seconds            how long it was assigned to this member, until it was got
+//	shards_release_seconds        how long the last reconcile of a shard took, after it was lost
+//	shards_objects                how many objects the stores have
+//	shards_largest_objects        and how many of them are in the largest shard
+//
+// All have the label group. If the largest shard has most of the objects, more members do not help: it is a
+// namespace that cannot be divided.
+package metrics
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"glasswatch/controller/shards"
+)
+
+// Register registers the metrics of a member in the group of that name, and returns the hooks that feed them. count
+// returns how many objects the stores have, and how many of them are in the largest shard; it is called for each
+// scrape. It may be nil.
+func Register(reg prometheus.Registerer, group string, count func() (objects, largest int)) (shards.Metrics, error) {
+	labels := prometheus.Labels{"group": group}
+	held := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "shards_held", Help: "Shards that this member holds.", ConstLabels: labels})
+	gained := prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "shards_gained_total", Help: "Shards that this member has got.", ConstLabels: labels})
+	lost := prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "shards_lost_total", Help: "Shards that this member has let go.", ConstLabels: labels})
+	seconds := func(name, help string) prometheus.Histogram {
+		return prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: name, Help: help, ConstLabels: labels, Buckets: prometheus.ExponentialBuckets(0.01, 2, 13)})
+	}
+	unowned := seconds("shards_unowned_seconds", "How long a shard that this member got had no owner.")
+	lag := seconds("shards_lag_seconds", "How long a shard was assigned to this member until it was got.")
+	release := seconds("shards_release_seconds", "How long the last reconcile of a shard took, after it was lost.")
+	all := []prometheus.Collector{held, gained, lost, unowned, lag, release}
+	if count != nil {
+		all = append(all, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "shards_objects", Help: "Objects that this member's stores have.", ConstLabels: labels,
+		}, func() float64 { objects, _ := count(); return float64(objects) }),
+			prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+				Name: "shards_largest_objects", Help: "Objects of the largest shard among them.", ConstLabels: labels,
+			}, func() float64 { _, largest := count(); return float64(largest) }))
+	}
+	for _, c := range all {
+		if err := reg.Register(c); err != nil {
+			return shards.Metrics{}, err
+		}
+	}
+	return shards.Metrics{
+		Held: func(n int) { held.Set(float64(n)) },
+		Gained: func(noOwner, behind time.Duration) {
+			gained.Inc()
+			unowned.Observe(noOwner.Seconds())
+			lag.Observe(behind.Seconds())
+		},
+		Lost: func(took time.Duration) {
+			lost.Inc()
+			release.Observe(took.Seconds())
+		},
+	}, nil
+}

@@ -1,0 +1,152 @@
+package e2e
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"glasswatch/tests/controlplane"
+	"glasswatch/tests/e2e/manifests"
+)
+
+// Three replicas with shards work through a storm in several namespaces. One is killed. Nothing is lost, and no key is
+// reconciled by two at the same time. The server knows shards, or does not.
+func TestShards_OneOfThreeIsKilledInAStormAndNothingIsLost(t *testing.T) {
+	for gate, on := range map[string]bool{"ShardedListAndWatch=true": true, "ShardedListAndWatch=false": false} {
+		for _, by := range []string{"namespace", "uid"} {
+			t.Run(fmt.Sprintf("gate=%v/by=%s", on, by), func(t *testing.T) {
+				c, err := newCluster(controlplane.StartGated(t, gate))
+				require.NoError(t, err)
+				killInAStorm(t, c, by)
+			})
+		}
+	}
+}
+
+func killInAStorm(t *testing.T, c *cluster, by string) {
+	c.install(t, manifests.Sharded, manifests.Namespace)
+	args := append(deployedArgs(t, manifests.Sharded, manifests.Namespace),
+		"--leader-elect-lease-duration=6s", "--leader-elect-renew-deadline=4s", "--leader-elect-retry-period=500ms",
+		"--shard-by="+by, "--shards=32", "-v=4")
+	var replicas []*process
+	for n := range 3 {
+		p := start(t, c.kubeconfigOf(t, manifests.Namespace), append(args, fmt.Sprintf("--shard-identity=r%d", n))...)
+		replicas = append(replicas, p)
+	}
+	eventually(t, func() error { return allHeld(replicas, 32) })
+	var storms []*storm
+	for _, prefix := range []string{"red", "green", "blue", "shop"} {
+		s := &stage{c, t, c.namespace(t, prefix)}
+		storms = append(storms, s.storm())
+	}
+	for _, w := range storms {
+		w.await(60)
+	}
+	for _, p := range replicas[1:] {
+		require.NoError(t, p.ready())
+	}
+	killed := time.Now()
+	replicas[0].kill()
+	eventually(t, func() error { return allHeld(replicas[1:], 32) })
+	t.Logf("all shards were held again %s after SIGKILL", time.Since(killed).Round(time.Millisecond))
+	for _, w := range storms {
+		w.await(40)
+	}
+	for _, w := range storms {
+		w.calm()
+	}
+	neverTwice(t, replicas)
+}
+
+// allHeld wants the replicas to hold all shards between them, and to be ready.
+func allHeld(replicas []*process, shards float64) error {
+	sum := 0.0
+	for _, p := range replicas {
+		held, err := p.metric("shards_held")
+		if err != nil {
+			return err
+		}
+		if err := p.ready(); err != nil {
+			return err
+		}
+		sum += held
+	}
+	if sum != shards {
+		return fmt.Errorf("want %v shards to be held, got %v", shards, sum)
+	}
+	return nil
+}
+
+// work is a reconcile. With uid a name that was made again has another shard, and is another Service.
+type work struct {
+	replica, shard int
+	key            string
+	from, upTo     time.Time
+}
+
+// neverTwice compares the replicas' logs: no two worked on one key at a time.
+func neverTwice(t *testing.T, replicas []*process) {
+	t.Helper()
+	var all []work
+	for n, p := range replicas {
+		some := worked(p.log.String())
+		require.NotEmpty(t, some)
+		for i := range some {
+			some[i].replica = n
+		}
+		all = append(all, some...)
+	}
+	slices.SortFunc(all, func(a, b work) int {
+		return cmp.Or(strings.Compare(a.key, b.key), cmp.Compare(a.shard, b.shard), a.from.Compare(b.from))
+	})
+	by := map[string]map[int]bool{}
+	for i, w := range all {
+		if by[w.key] == nil {
+			by[w.key] = map[int]bool{}
+		}
+		by[w.key][w.replica] = true
+		for _, next := range all[i+1:] {
+			if next.key != w.key || next.shard != w.shard || !next.from.Before(w.upTo) {
+				break
+			}
+			require.Equal(t, w.replica, next.replica, "%s is reconciled by two at a time: %+v and %+v", w.key, w, next)
+		}
+	}
+	moved := 0
+	for _, some := range by {
+		if len(some) > 1 {
+			moved++
+		}
+	}
+	t.Logf("%d reconciles of %d keys, of which %d moved from one replica to another", len(all), len(by), moved)
+	require.NotZero(t, moved)
+}
+
+// worked reads reconciles from a log.
+func worked(log string) (all []work) {
+	from := map[string]time.Time{}
+	for line := range strings.Lines(log) {
+		var e struct {
+			Ts    time.Time
+			Msg   string
+			Key   struct{ Namespace, Name string }
+			Shard int
+		}
+		if json.Unmarshal([]byte(line), &e) != nil {
+			continue
+		}
+		switch key := e.Key.Namespace + "/" + e.Key.Name; e.Msg {
+		case "Pinned":
+			from[key] = e.Ts
+		case "Unpinned":
+			all = append(all, work{key: key, shard: e.Shard, from: from[key], upTo: e.Ts})
+		}
+	}
+	return all
+}
