@@ -1,9 +1,11 @@
 package scale
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -130,7 +132,7 @@ func (w *world) Settle() error {
 			return err
 		}
 		if why == "" {
-			return w.judge()
+			return cmp.Or(w.judge(), w.balanced())
 		}
 		if time.Since(begun) > settle {
 			list, _ := w.leases.List(context.Background(), metav1.ListOptions{})
@@ -151,6 +153,24 @@ func (w *world) Settle() error {
 		}
 		pass(beat)
 	}
+}
+
+// balanced checks that no process has far more than its share. A dozen shards say nothing.
+func (w *world) balanced() error {
+	expected, counts, heads := w.expected(), map[string]int{}, map[string]bool{}
+	for _, identity := range expected {
+		counts[identity]++
+	}
+	for _, p := range w.processes {
+		heads[p.identity] = true
+	}
+	fair := float64(len(expected)) / float64(len(heads))
+	for identity, n := range counts {
+		if len(expected) >= 16 && float64(n) > fair+6*math.Sqrt(fair) {
+			return fmt.Errorf("%s: %s has %d of %d shards, with %d members", w.step, identity, n, len(expected), len(heads))
+		}
+	}
+	return nil
 }
 
 func (w *world) unsettled() (why string, err error) {
