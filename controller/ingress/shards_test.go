@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -226,3 +228,40 @@ func TestShards_AllReplicasWorkAndEachServiceIsOnes(t *testing.T) {
 		})
 	}
 }
+
+// Without shards nothing differs: these are the requests that the controller sent before it knew shards.
+func TestShards_OffTheRequestsAreTheSame(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(context.Background())
+		world, cfg, served := serveWorld(ctx, t)
+		tr := &troupe{chaos: world, t: t, writing: map[string]string{}}
+		r, heard := &sharded{}, rest.CopyConfig(cfg)
+		heard.Wrap(func(next http.RoundTripper) http.RoundTripper { return tr.watched("r", r, next) })
+		c, err := New(heard, Options{Config: testConfig})
+		require.NoError(t, err)
+		ran := make(chan error, 1)
+		go func() { ran <- c.Run(ctx) }()
+		<-time.After(time.Second)
+		require.NoError(t, world.play(ctx, move{Kind: "create", Name: "a"}))
+		<-time.After(time.Minute)
+		r.mu.Lock()
+		sent := slices.Clone(r.heard)
+		r.mu.Unlock()
+		cancel()
+		require.NoError(t, <-ran)
+		require.NoError(t, <-served)
+		list := "allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan&sendInitialEvents=true"
+		var got []string
+		for _, request := range sent {
+			got = append(got, timeoutSeconds.ReplaceAllString(request, ""))
+		}
+		host := cfg.Host
+		require.ElementsMatch(t, []string{
+			"GET " + host + "/api/v1/services?" + list + "&watch=true",
+			"GET " + host + "/apis/networking.k8s.io/v1/ingresses?" + list + "&watch=true",
+			"POST " + host + "/apis/networking.k8s.io/v1/namespaces/default/ingresses?fieldManager=glasswatch-ingress",
+		}, got)
+	})
+}
+
+var timeoutSeconds = regexp.MustCompile(`&timeoutSeconds=\d+`)
