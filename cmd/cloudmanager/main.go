@@ -1,19 +1,16 @@
 // Command cloudmanager is the operator for CloudManagers: a front, an identity service and a database, started in this
 // order. With --demo it plays its rules.
 //
-// Reading order: api/v1 and desired say what is asked for; reconcile.go says how it comes about; reconciler.go and
-// child.go are the layers below: informers, indices, the queue and the writes.
+// Reading order: api/v1 and desired say what is asked for; reconcile.go says how it comes about; reconciler.go puts the
+// layers together. What is the same in other operators is in cmd/internal/operator: layers.go and children.go.
 package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"os"
 	"slices"
 
-	"github.com/spf13/pflag"
 	"k8s.io/client-go/rest"
 
 	"glasswatch/cmd/internal/demo"
@@ -27,44 +24,12 @@ func main() {
 	if slices.Contains(os.Args[1:], "--demo") {
 		demo.Main(story)
 	}
-	operator.Main("cloudmanager", run)
+	operator.Main("cloudmanager", func(ctx context.Context, args []string, out io.Writer) error {
+		return operator.Command(ctx, args, out, "Brings CloudManagers about, in order.", program())
+	})
 }
 
-func newProgram() operator.Program {
-	return operator.Program{Name: "cloudmanager", Version: version, New: func(cfg *rest.Config, p operator.Parts) (operator.Controller, error) {
-		return newReconciler(cfg, p)
-	}}
-}
-
-func run(ctx context.Context, args []string, out io.Writer) (err error) {
-	var o operator.Flags
-	fs := pflag.NewFlagSet("cloudmanager", pflag.ContinueOnError)
-	fs.SetOutput(out)
-	fs.SortFlags = false
-	fs.Usage = func() {
-		fmt.Fprintf(out, "Brings CloudManagers about: front, identity, database, in this order.\n\n%s", fs.FlagUsages())
-	}
-	fs.BoolFunc("demo", "play the rules against an API server in this process, and exit with 0 if all held",
-		func(string) error { return errors.New("it takes no value") })
-	asked := fs.Bool("version", false, "print the version, and exit")
-	o.AddTo(fs)
-	if err := fs.Parse(args); err != nil {
-		if errors.Is(err, pflag.ErrHelp) {
-			return nil
-		}
-		return err
-	}
-	if *asked {
-		_, err = fmt.Fprintln(out, version)
-		return err
-	}
-	if err := o.Validate(fs); err != nil {
-		return err
-	}
-	stop, err := o.Log.Start(os.Stderr)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, stop()) }()
-	return operator.Run(ctx, nil, &o, newProgram())
+func program() operator.Program {
+	start := func(cfg *rest.Config, p operator.Parts) (operator.Controller, error) { return newReconciler(cfg, p) }
+	return operator.Program{Name: "cloudmanager", Version: version, New: start}
 }

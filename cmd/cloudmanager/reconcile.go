@@ -15,6 +15,7 @@ import (
 
 	v1 "glasswatch/cmd/cloudmanager/api/v1"
 	"glasswatch/cmd/cloudmanager/desired"
+	"glasswatch/cmd/internal/operator"
 	"glasswatch/controller"
 	"glasswatch/listwatch"
 )
@@ -22,8 +23,8 @@ import (
 // passTimeout bounds a pass, for an API server that never answers would block a worker for ever.
 const passTimeout = 30 * time.Second
 
-// reconcile does what is due for one CloudManager, as far as the gates are open. It never waits for a gate: the event that
-// opens it brings the key again.
+// reconcile does what is due for one CloudManager, as far as the gates are open. It never waits for a gate: the event
+// that opens it brings the key again.
 func (r *reconciler) reconcile(ctx context.Context, key listwatch.Key) (none controller.Result, err error) {
 	cm, found := r.managers.Store().GetByKey(key)
 	if !found || cm.DeletionTimestamp != nil {
@@ -32,29 +33,26 @@ func (r *reconciler) reconcile(ctx context.Context, key listwatch.Key) (none con
 	ctx, cancel := context.WithTimeout(ctx, passTimeout)
 	defer cancel()
 	finding, err := r.pass(ctx, cm)
-	if err != nil {
-		return none, err
+	if err == nil {
+		err = r.report(ctx, cm, finding)
 	}
-	return none, r.report(ctx, cm, finding)
+	return none, err
 }
 
 // pass goes through the stages up to the first closed gate. Behind the last one it removes what a rename left over.
 func (r *reconciler) pass(ctx context.Context, cm *v1.CloudManager) (f desired.Finding, err error) {
 	if err := desired.Validate(cm); err != nil {
-		return f.Blocked(desired.Invalid(err)), nil
+		return f.Stop(desired.Invalid(err)), nil
 	}
 	for _, stage := range desired.Stages(cm) {
 		closed := ""
 		for _, c := range stage.Children {
 			obj, problem, err := r.ensure(ctx, cm, c)
-			switch {
-			case err != nil:
+			if err != nil {
 				return f, err
-			case problem != nil && problem.Reason == desired.ReasonPending:
-				f.Closed = problem
-				return f, nil
-			case problem != nil:
-				return f.Blocked(*problem), nil
+			}
+			if problem != nil {
+				return f.Stop(*problem), nil
 			}
 			if s, ok := obj.(*appsv1.StatefulSet); ok {
 				if fields := desired.Unchangeable(cm, s); len(fields) > 0 {
@@ -66,20 +64,20 @@ func (r *reconciler) pass(ctx context.Context, cm *v1.CloudManager) (f desired.F
 			}
 		}
 		if closed != "" {
-			f.Closed = new(desired.NotReady(stage.Name, closed))
-			return f, nil
+			return f.Stop(desired.NotReady(stage.Name, closed)), nil
 		}
 	}
 	return f, r.removeLeftovers(ctx, cm)
 }
 
 // ensure brings one child about, and returns it as the server has it; or the problem that keeps it from being there.
-func (r *reconciler) ensure(ctx context.Context, cm *v1.CloudManager, c desired.Child) (desired.Object, *desired.Problem, error) {
-	kind, name := r.kinds[c.Kind], c.Object.GetName()
-	have, found := kind.get(listwatch.KeyOf(c.Object))
+func (r *reconciler) ensure(ctx context.Context, cm *v1.CloudManager, c desired.Child) (
+	operator.Object, *desired.Problem, error) {
+	kind, name := r.children[c.Kind], c.Object.GetName()
+	have, found := kind.Get(listwatch.KeyOf(c.Object))
 	if !found {
 		c.Set(c.Object)
-		made, err := kind.create(ctx, c.Object)
+		made, err := kind.Create(ctx, c.Object)
 		return r.wrote(ctx, cm, c, desired.ReasonCreated, made, err)
 	}
 	switch relation := desired.Relate(cm, have); {
@@ -88,19 +86,19 @@ func (r *reconciler) ensure(ctx context.Context, cm *v1.CloudManager, c desired.
 	case relation == desired.Predecessor || have.GetDeletionTimestamp() != nil:
 		return nil, new(desired.Deleting(c.Kind, name)), nil
 	}
-	want := have.DeepCopyObject().(desired.Object)
+	want := have.DeepCopyObject().(operator.Object)
 	c.Set(want)
 	if equality.Semantic.DeepEqual(have, want) {
 		return have, nil, nil
 	}
-	corrected, err := kind.correct(ctx, have, want)
+	corrected, err := kind.Correct(ctx, have, want)
 	return r.wrote(ctx, cm, c, desired.ReasonUpdated, corrected, err)
 }
 
-// wrote emits the Event of a write. A write that the server calls invalid would be refused again, so it is a problem; all
-// other errors are retried.
-func (r *reconciler) wrote(ctx context.Context, cm *v1.CloudManager, c desired.Child, reason string, obj desired.Object, err error) (
-	desired.Object, *desired.Problem, error) {
+// wrote emits the Event of a write. A write that the server calls invalid would be refused again, so it is a problem.
+// Other errors are retried.
+func (r *reconciler) wrote(ctx context.Context, cm *v1.CloudManager, c desired.Child, reason string, obj operator.Object,
+	err error) (operator.Object, *desired.Problem, error) {
 	name := c.Object.GetName()
 	if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
 		return nil, new(desired.Rejected(c.Kind, name, err)), nil
@@ -114,12 +112,12 @@ func (r *reconciler) wrote(ctx context.Context, cm *v1.CloudManager, c desired.C
 // removeLeftovers deletes what the CloudManager controls and no longer names.
 func (r *reconciler) removeLeftovers(ctx context.Context, cm *v1.CloudManager) error {
 	wanted := desired.Names(cm)
-	for _, name := range slices.Sorted(maps.Keys(r.kinds)) {
-		for _, obj := range r.kinds[name].controlledBy(cm.UID) {
+	for _, name := range slices.Sorted(maps.Keys(r.children)) {
+		for _, obj := range r.children[name].ControlledBy(cm.UID) {
 			if slices.Contains(wanted, desired.NameOf(name, obj.GetName())) || obj.GetDeletionTimestamp() != nil {
 				continue
 			}
-			err := r.kinds[name].remove(ctx, obj)
+			err := r.children[name].Remove(ctx, obj)
 			if err == nil {
 				r.tell(ctx, cm, desired.ReasonDeleted, name, obj.GetName())
 			} else if !apierrors.IsNotFound(err) {

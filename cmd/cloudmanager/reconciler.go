@@ -5,6 +5,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/gentype"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -19,24 +20,24 @@ import (
 	"glasswatch/sharedinformer"
 )
 
+// managersClient reads and writes the CloudManagers of one namespace.
+type managersClient = gentype.ClientWithList[*v1.CloudManager, *v1.CloudManagerList]
+
 // reconciler brings CloudManagers about: five informers, four of them for children, and one loop.
 type reconciler struct {
 	*operator.Layers
-	client   func(namespace string) *gentype.ClientWithList[*v1.CloudManager, *v1.CloudManagerList]
+	client   func(namespace string) *managersClient
 	managers *sharedinformer.Informer[*v1.CloudManager]
-	kinds    map[string]childKind // by desired.Child.Kind
+	children map[string]operator.Children // by desired.Child.Kind
 }
 
-// The indices: CloudManagers by the children that they name, children by the UID of their controller.
-const (
-	byChild      = "child"
-	byController = "controller"
-)
+// byChild is the index of CloudManagers by the children that they name.
+const byChild = "child"
 
 // newReconciler does not talk to the cluster.
 func newReconciler(cfg *rest.Config, p operator.Parts) (*reconciler, error) {
-	r := &reconciler{kinds: map[string]childKind{}}
-	var err1, err2, err3, err4 error
+	r := &reconciler{children: map[string]operator.Children{}}
+	var err2, err3, err4 error
 	kube, err1 := kubernetes.NewForConfig(cfg)
 	r.client, err2 = custom.NewClient[v1.CloudManager, v1.CloudManagerList](cfg, v1.Scheme, v1.Resource)
 	r.Layers, err3 = operator.NewLayers(cfg, p, desired.ManagedBy, v1.Scheme, r.reconcile)
@@ -49,13 +50,13 @@ func newReconciler(cfg *rest.Config, p operator.Parts) (*reconciler, error) {
 	apps, core := appsv1.SchemeGroupVersion, corev1.SchemeGroupVersion
 	err := errors.Join(err4,
 		addKind(r, "deployment", apps.WithResource("deployments"), nil,
-			func(ns string) writer[*appsv1.Deployment] { return kube.AppsV1().Deployments(ns) }),
+			func(ns string) operator.Writer[*appsv1.Deployment] { return kube.AppsV1().Deployments(ns) }),
 		addKind(r, "statefulset", apps.WithResource("statefulsets"), nil,
-			func(ns string) writer[*appsv1.StatefulSet] { return kube.AppsV1().StatefulSets(ns) }),
+			func(ns string) operator.Writer[*appsv1.StatefulSet] { return kube.AppsV1().StatefulSets(ns) }),
 		addKind(r, "service", core.WithResource("services"), nil,
-			func(ns string) writer[*corev1.Service] { return kube.CoreV1().Services(ns) }),
+			func(ns string) operator.Writer[*corev1.Service] { return kube.CoreV1().Services(ns) }),
 		addKind(r, "secret", core.WithResource("secrets"), withoutForeignData,
-			func(ns string) writer[*corev1.Secret] { return kube.CoreV1().Secrets(ns) }))
+			func(ns string) operator.Writer[*corev1.Secret] { return kube.CoreV1().Secrets(ns) }))
 	if err != nil {
 		return nil, err
 	}
@@ -73,22 +74,26 @@ func newReconciler(cfg *rest.Config, p operator.Parts) (*reconciler, error) {
 	return r, nil
 }
 
+// addKind has two CloudManagers enqueued for each change of a child: the one that controls it, and each that names it.
+func addKind[T operator.Object](r *reconciler, kind string, gvr schema.GroupVersionResource,
+	transform func(T) (T, error), client func(string) operator.Writer[T]) (err error) {
+	r.children[kind], err = operator.NewChildren(r.Layers, gvr, v1.Kind.GroupKind(), transform, func(child listwatch.Key) {
+		naming, err := r.managers.Store().ByIndex(byChild, child.Namespace+"/"+desired.NameOf(kind, child.Name))
+		if err != nil {
+			panic(err) // the index is there from the start
+		}
+		for _, cm := range naming {
+			r.Loop.Enqueue(listwatch.KeyOf(cm))
+		}
+	}, client)
+	return err
+}
+
 func childrenOf(cm *v1.CloudManager, dst []string) ([]string, error) {
 	for _, name := range desired.Names(cm) {
 		dst = append(dst, cm.Namespace+"/"+name)
 	}
 	return dst, nil
-}
-
-// enqueueNaming enqueues the CloudManagers that ask for a child of this name, whoever it belongs to.
-func (r *reconciler) enqueueNaming(kind string, child listwatch.Key) {
-	managers, err := r.managers.Store().ByIndex(byChild, child.Namespace+"/"+desired.NameOf(kind, child.Name))
-	if err != nil {
-		panic(err) // the index is there from the start
-	}
-	for _, cm := range managers {
-		r.Loop.Enqueue(listwatch.KeyOf(cm))
-	}
 }
 
 // withoutForeignData keeps the contents of other people's Secrets out of this process's memory.

@@ -60,6 +60,6 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// overlap reports whether shard i of n and shard j of m, as equal parts of one range, have anything in common. Where the
-// range does not divide evenly it may say so of neighbours, too.
+// overlap reports whether shard i of n and shard j of m, as equal parts of one range, have anything in common. Where
+// the range does not divide evenly it may say so of neighbours, too.
 func overlap(i, n, j, m int) bool { return i*m < (j+1)*n && j*n < (i+1)*m }

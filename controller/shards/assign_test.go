@@ -13,7 +13,8 @@ import (
 
 func TestAssign_AMemberThatJoinsTakesItsShareAndMovesNothingElse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		members := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z]{1,3}-[0-9]{1,3}`), 1, 50, rapid.ID).Draw(t, "members")
+		name := rapid.StringMatching(`[a-z]{1,3}-[0-9]{1,3}`)
+		members := rapid.SliceOfNDistinct(name, 1, 50, rapid.ID).Draw(t, "members")
 		const shards = 1024
 		before, after := Assign(shards, members[1:]), Assign(shards, members)
 		moved := 0

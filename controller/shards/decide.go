@@ -103,6 +103,9 @@ func (m *Member) decideShardLocked(ctx context.Context, v *view, fence, target r
 	} else if !sh.held && sh.wantedAt.IsZero() {
 		sh.wantedAt = v.now
 	}
+	if !named && sh.held { // this cannot be while all keep to the rules
+		m.releaseLocked(fence.shard, 0)
+	}
 	switch {
 	case named && mine && fence.version > sh.given:
 		if !sh.held && sh.pins == 0 && !m.blockedLocked(v, fence, true) {

@@ -6,10 +6,10 @@
 //	                     Lease web-shard-…-7 ┘                                   │
 //	                       names a's or b's term ◀── written when it moves ──────┘
 //
-// Each member renews one Lease. All compute the same assignment of the shards to the members that live. Each shard has a
-// Lease as well, its fence, which names the term of its owner: the member's identity and a nonce of the process. A fence
-// is written when its shard moves, and holds as long as the Lease of the member that it names. So the load on the server
-// is a renewal a member, not one a shard.
+// Each member renews one Lease. All compute the same assignment of the shards to the members that live. Each shard has
+// a Lease as well, its fence, which names the term of its owner: the member's identity and a nonce of the process. A
+// fence is written when its shard moves, and holds as long as the Lease of the member that it names. So the load on the
+// server is a renewal a member, not one a shard.
 //
 // # How a shard moves
 //
@@ -18,8 +18,8 @@
 //     the answer. It needs another write, of itself or another, to get the shard back.
 //  3. The other sees the fence with its term, in its watch, and begins.
 //
-// If the owner is gone, the other waits until it has not seen a renewal for LeaseDuration by its own clock. It takes the
-// term out of the owner's Lease, on condition that this was not renewed since. Then it writes the fences. An owner
+// If the owner is gone, the other waits until it has not seen a renewal for LeaseDuration by its own clock. It takes
+// the term out of the owner's Lease, on condition that this was not renewed since. Then it writes the fences. An owner
 // that was only cut off has stopped by then: it counts its deadline from when it sent a renewal, less StopWithin.
 //
 // # Guarantees
@@ -30,8 +30,8 @@
 //   - A member whose Lease is not valid reconciles nothing.
 //   - While the server answers, a shard is without an owner for the requests of a hand-over, and after a crash for
 //     LeaseDuration besides, counted from when its last renewal was seen. A member whose watch shows nothing
-//     stops renewing after LeaseDuration, so its shards wait for two. tests/scale holds all this against the requests that
-//     reach the server.
+//     stops renewing after LeaseDuration, so its shards wait for two. tests/scale holds all this against the requests
+//     that reach the server.
 //   - Of n members that become n+1, about 1/(n+1) of the shards move, to the new one; no other fence is written.
 //   - Members with different numbers of shards, as in a rolling update, do not work on what overlaps. One number is
 //     in use at a time; see Options.Shards.

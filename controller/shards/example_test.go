@@ -52,7 +52,9 @@ func Example() {
 }
 
 // shardOf takes the name for the shard. A real one hashes it.
-func shardOf(key listwatch.Key) int { return slices.Index([]string{"0", "1", "2", "3", "4", "5", "6", "7"}, key.Name) }
+func shardOf(key listwatch.Key) int {
+	return slices.Index([]string{"0", "1", "2", "3", "4", "5", "6", "7"}, key.Name)
+}
 
 type replica struct {
 	*shards.Member

@@ -137,7 +137,8 @@ func (s *story) ExpectShared(shards int) {
 
 // Leases returns who is named by each Lease of the group, without the nonce.
 func (s *story) Leases(kind string) map[string]string {
-	list, err := s.client.Leases("default").List(context.Background(), metav1.ListOptions{LabelSelector: groupLabel + "=web"})
+	only := metav1.ListOptions{LabelSelector: groupLabel + "=web"}
+	list, err := s.client.Leases("default").List(context.Background(), only)
 	require.NoError(s, err)
 	found := map[string]string{}
 	for _, l := range list.Items {

@@ -163,10 +163,13 @@ func TestMember_OneThatRestartsUnderItsNameWaitsForItsFormerLease(t *testing.T) 
 
 func TestMember_MissingRightsAreNamedAndHeal(t *testing.T) {
 	tell(t, func(s *story) {
-		s.server.Faults().FailNext(-1, apiserver.Failure{Resource: "leases", Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden})
+		s.server.Faults().FailNext(-1, apiserver.Failure{
+			Resource: "leases", Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden,
+		})
 		a := s.Join("a", nil)
 		s.Pass(time.Second)
-		assert.ErrorContains(s, a.Ready(), "grant get, list, watch, create, update and delete on leases.coordination.k8s.io in namespace default")
+		assert.ErrorContains(s, a.Ready(), "grant get, list, watch, create, update and delete on "+
+			"leases.coordination.k8s.io in namespace default")
 		assert.Empty(s, a.Held(), "a replica that holds no Lease reconciles nothing")
 		_, _, ok := a.Begin(context.Background(), 0)
 		assert.False(s, ok)
@@ -183,7 +186,8 @@ func TestMember_ALeaseThatIsDeletedByHandIsMadeAnew(t *testing.T) {
 		s.Join("b", nil)
 		s.Pass(time.Second)
 		for range 3 {
-			require.NoError(s, s.client.Leases("default").Delete(context.Background(), "web-member-a", metav1.DeleteOptions{}))
+			err := s.client.Leases("default").Delete(context.Background(), "web-member-a", metav1.DeleteOptions{})
+			require.NoError(s, err)
 			s.Pass(30 * time.Second)
 			s.ExpectShared(8)
 		}

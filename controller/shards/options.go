@@ -23,7 +23,8 @@ type Options struct {
 	// LeaseDuration is how long others wait, after they saw this member's last renewal, before they take its shards.
 	// Whole seconds; 15 s by default.
 	LeaseDuration time.Duration
-	// RenewEvery is the time between two renewals, and the timeout of each request: a fifth of LeaseDuration by default.
+	// RenewEvery is the time between two renewals, and the timeout of each request. By default it is a fifth of
+	// LeaseDuration.
 	RenewEvery time.Duration
 	// StopWithin is how long a reconcile may take to return after its context was cancelled, what it has on the wire
 	// included: a fifth of LeaseDuration by default.
@@ -44,15 +45,16 @@ type Options struct {
 type Metrics struct {
 	// Held is told how many shards the member holds, when that changes.
 	Held func(n int)
-	// Gained is told of each shard that the member gets. unowned is how long it had no owner, from the former one's last
-	// renewal or from when it was seen free, and 0 after a hand-over. lag is how long it was assigned to this member.
+	// Gained is told of each shard that the member gets. unowned is how long it had no owner, from the former one's
+	// last renewal or from when it was seen free, and 0 after a hand-over. lag is how long it
+	// was assigned to this member.
 	Gained func(unowned, lag time.Duration)
 	// Lost is told of each shard that the member lets go how long its last reconcile took to return.
 	Lost func(took time.Duration)
 }
 
-// validity is how long this member works after it sent a renewal. StopWithin is then left until LeaseDuration has passed
-// on the fastest clock, even if this member's is the slowest.
+// validity is how long this member works after it sent a renewal. StopWithin is then left until LeaseDuration has
+// passed on the fastest clock, even if this member's is the slowest.
 func (o *Options) validity() time.Duration {
 	return time.Duration(float64(o.LeaseDuration)*(1-o.MaxClockDrift)/(1+o.MaxClockDrift)) - o.StopWithin
 }
@@ -72,7 +74,8 @@ func (o *Options) complete() error {
 	}
 	must(o.Namespace != "", "Namespace is empty: name the one that the Leases are in")
 	must(len(validation.IsValidLabelValue(o.Name)) == 0 && o.Name != "", "Name %q cannot be a label", o.Name)
-	must(len(validation.IsDNS1123Subdomain(o.Identity)) == 0, "Identity %q cannot be part of a Lease's name", o.Identity)
+	must(len(validation.IsDNS1123Subdomain(o.Identity)) == 0,
+		"Identity %q cannot be part of a Lease's name", o.Identity)
 	name := memberName(o.Name, o.Identity)
 	must(len(validation.IsDNS1123Subdomain(name)) == 0, "Name and Identity make no name of a Lease: %q", name)
 	must(1 <= o.Shards && o.Shards <= 1<<14, "Shards is %d: it must be from 1 to %d", o.Shards, 1<<14)

@@ -28,6 +28,9 @@ func newTerm(identity string) string { return identity + "/" + string(uuid.NewUU
 
 // renewLoop joins the group and renews the member's Lease until ctx ends. The error is that of a duplicate.
 func (m *Member) renewLoop(ctx context.Context) error {
+	if m.informer.WaitForSync(ctx) != nil {
+		return nil
+	}
 	for {
 		next, err := m.renew(ctx)
 		if err != nil {
@@ -49,8 +52,6 @@ func (m *Member) renew(ctx context.Context) (next time.Duration, err error) {
 	joined, busy := !m.deadline.IsZero(), m.pins > 0 || m.leaving
 	m.mu.Unlock()
 	switch {
-	case !m.informer.HasSynced():
-		return next, nil
 	case !joined && busy: // with reconciles of the former term, which others take for ended once there is another
 		return next, nil
 	case !joined:

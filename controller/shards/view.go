@@ -141,8 +141,8 @@ func (m *Member) freeLocked(v *view, fence record) bool {
 // blockedLocked reports whether a fence of another number of shards overlaps this one and is not free. If older is set,
 // only those count that were written before this one.
 //
-// That decides between members of different numbers. Each first writes its fence, and begins when the watch shows it: by
-// then the watch has shown all that was written before. So of two that overlap, the one that was written first is
+// That decides between members of different numbers. Each first writes its fence, and begins when the watch shows it:
+// by then the watch has shown all that was written before. So of two that overlap, the one that was written first is
 // in force, and both know which.
 func (m *Member) blockedLocked(v *view, fence record, older bool) bool {
 	return slices.ContainsFunc(v.foreign, func(other record) bool {

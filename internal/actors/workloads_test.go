@@ -176,6 +176,9 @@ func heldDeployment(w *world) {
 	require.Contains(w, condition(d, appsv1.DeploymentAvailable), "MinimumReplicasAvailable")
 	require.Contains(w, condition(d, appsv1.DeploymentProgressing), "ReplicaSetUpdated")
 
+	require.NoError(w, w.actors.SetReady(w.Context(), "Deployment", w.namespace, "web", 9))
+	w.deployment(func(d *appsv1.Deployment) bool { return d.Status.ReadyReplicas == 4 })
+	require.NoError(w, w.actors.SetReady(w.Context(), "Deployment", w.namespace, "web", 0))
 	w.actors.Release("web")
 	w.deployment(func(d *appsv1.Deployment) bool { return d.Status.ReadyReplicas == 4 })
 	w.actors.Hold("web")

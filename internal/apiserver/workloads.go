@@ -43,13 +43,16 @@ var immutable = validation.ValidateImmutableField
 // validateStatefulSet refuses changes of what the identity of the Pods and their storage is made of.
 func validateStatefulSet(s *appsv1.StatefulSetSpec, old *appsv1.StatefulSet, p *field.Path) field.ErrorList {
 	errs := validateSelector("statefulset", s.Selector, &s.Template, p)
-	if s.PodManagementPolicy != appsv1.OrderedReadyPodManagement && s.PodManagementPolicy != appsv1.ParallelPodManagement {
+	switch s.PodManagementPolicy {
+	case appsv1.OrderedReadyPodManagement, appsv1.ParallelPodManagement:
+	default:
 		errs = append(errs, field.Invalid(p.Child("podManagementPolicy"), s.PodManagementPolicy,
 			"must be 'OrderedReady' or 'Parallel'"))
 	}
 	if old == nil {
 		if s.ServiceName != "" {
-			errs = append(errs, invalid(p.Child("serviceName"), s.ServiceName, validation.NameIsDNSLabel(s.ServiceName, false))...)
+			errs = append(errs, invalid(p.Child("serviceName"), s.ServiceName,
+				validation.NameIsDNSLabel(s.ServiceName, false))...)
 		}
 		return errs
 	}
@@ -76,7 +79,8 @@ func validateReplicas(replicas, ready, available int32, readyName string, others
 		}
 	}
 	if available > ready {
-		errs = append(errs, field.Invalid(status.Child("availableReplicas"), available, "cannot be greater than "+readyName))
+		errs = append(errs, field.Invalid(status.Child("availableReplicas"), available,
+			"cannot be greater than "+readyName))
 	}
 	return errs
 }

@@ -134,7 +134,6 @@ var ends = []play{
 		w.create("cloud", "")
 		w.says("cloud", v1.ConditionReady, "IdentityNotReady")
 		w.delete("cloud")
-		w.actors.Release("cm-identity")
 		w.isGone("deployment", "ake-front")
 		w.isGone("deployment", "cm-identity")
 		w.quiet()

@@ -14,7 +14,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/gentype"
 	"k8s.io/client-go/kubernetes"
@@ -92,11 +91,10 @@ func (w *world) start() {
 // create makes a CloudManager. Without a prefix its children have the names of the tutorial.
 func (w *world) create(name, prefix string, mutate ...func(*v1.CloudManager)) {
 	w.t.Helper()
-	cm := &v1.CloudManager{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	cm.Spec.Front.Deployment = v1.Workload{Name: prefix + "ake-front", Image: "nginx:1.20"}
-	cm.Spec.Identity.Deployment = v1.Workload{Name: prefix + "cm-identity", Image: "busybox:1.32.1"}
-	cm.Spec.DB.StatefulSet = v1.StatefulWorkload{Name: prefix + "cm-db", Image: "mariadb:10.6",
-		Storage: v1.Storage{Size: resource.MustParse("1Gi")}}
+	cm := desired.Example(name)
+	for _, child := range []*string{&cm.Spec.Front.Deployment.Name, &cm.Spec.Identity.Deployment.Name, &cm.Spec.DB.StatefulSet.Name} {
+		*child = prefix + *child
+	}
 	for _, m := range mutate {
 		m(cm)
 	}

@@ -127,7 +127,7 @@ func TestImage_TheProgramIsStaticAndKnowsItsVersion(t *testing.T) {
 func TestImage_EveryPackageOfTheProgramIsInTheBuildContext(t *testing.T) {
 	ignore, err := os.ReadFile(deploy + "/Dockerfile.dockerignore")
 	require.NoError(t, err)
-	list := exec.Command("go", "list", "-deps", "./cmd/ingress-controller", "./cmd/informer-api")
+	list := exec.Command("go", "list", "-deps", "./cmd/ingress-controller", "./cmd/informer-api", "./cmd/cloudmanager")
 	list.Dir = root
 	out, err := list.Output()
 	require.NoError(t, err)

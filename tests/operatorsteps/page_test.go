@@ -51,7 +51,7 @@ func (p *page) close() {
 	}
 }
 
-// A row of the last table names a function of the steps, and the functions of cmd/cloudmanager that it grew into.
+// A row of the last table names a function of the steps, and the functions that it grew into.
 func TestPage_NamesFunctionsThatAreThere(t *testing.T) {
 	_, text, found := strings.Cut(openPage(t).text, "\n## What cmd/cloudmanager has beyond that\n")
 	require.True(t, found)
@@ -61,7 +61,7 @@ func TestPage_NamesFunctionsThatAreThere(t *testing.T) {
 	named := 0
 	for _, m := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\| (.*?) \\|").FindAllStringSubmatch(text, -1) {
 		require.True(t, declares(last, m[1]), "the last step has no %s", m[1])
-		for _, place := range regexp.MustCompile("\\[`(\\w+)`\\]\\(\\.\\./(cmd/cloudmanager/[^)]+\\.go)\\)").FindAllStringSubmatch(m[2], -1) {
+		for _, place := range regexp.MustCompile("\\[`(\\w+)`\\]\\(\\.\\./(cmd/[^)]+\\.go)\\)").FindAllStringSubmatch(m[2], -1) {
 			function, file := place[1], place[2]
 			if sources[file] == "" {
 				raw, err := os.ReadFile(filepath.Join(root, file))

@@ -70,7 +70,8 @@ func build(t *testing.T, steps []step) (binary string) {
 		imports += fmt.Sprintf("%q\n", "glasswatch/tests/operatorsteps/testdata/"+name)
 		cases += fmt.Sprintf("case \"%d\": %s.Main()\n", n+1, name)
 	}
-	write("all/main.go", "package main\nimport (\n\"os\"\n"+imports+")\nfunc main() {\nswitch os.Args[1] {\n"+cases+"}\n}\n")
+	write("all/main.go", "package main\nimport (\n\"os\"\n"+
+		imports+")\nfunc main() {\nswitch os.Args[1] {\n"+cases+"}\n}\n")
 	text, err := json.Marshal(overlay)
 	require.NoError(t, err)
 	list := filepath.Join(dir, "overlay.json")

@@ -3,7 +3,7 @@
 //
 //	member ──▶ link ──▶ API server in memory: Leases
 //	workers ─▶   │  └─▶ ledger: cells, each of which one reconcile reads, touches for a while, and writes
-//	             └ latency, lost requests and answers, partitions, stalled watches, writes that are held past the Lease
+//	             └ latency, lost requests and answers, partitions, stalled watches, writes held past the Lease
 //
 // Everything lives in a bubble of virtual time. Replicas have clocks that are right, fast or slow. Reconciles that are
 // cancelled take as long as they may, and their last request arrives just in time. After each step of a schedule:
@@ -16,9 +16,9 @@
 //
 // # Running
 //
-//	go test ./tests/scale                                        1,000 schedules of up to ten members, and one of a hundred
-//	go test ./tests/scale -v -run 'TestScale$' -scale.seed=7     one of them, told step by step; a failure prints this line
-//	GLASSWATCH_MUTANTS=1 go test ./tests/scale -v -run ScaleMutants    broken assignments, fences and deadlines, each caught
+//	go test ./tests/scale                                      1,000 schedules of up to ten members, one of a hundred
+//	go test ./tests/scale -v -run 'TestScale$' -scale.seed=7   one of them, step by step; a failure prints this line
+//	GLASSWATCH_MUTANTS=1 go test ./tests/scale -run ScaleMutants    broken assignments, fences and deadlines
 //
 // A seed determines the members, the steps and what links do to requests, in their order. It does not determine the
 // order of goroutines that can run at the same moment of virtual time, the jitter of backoffs, and nonces. A failure

@@ -65,7 +65,8 @@ func TestHeldWrite_IsRefusedAfterTheNewOwnerWrote(t *testing.T) {
 	t.Run("in memory", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, stop := context.WithCancel(t.Context())
-			server, listener, stopped := apiserver.New(apiserver.Options{}), apiserver.NewPipeListener(), make(chan error, 1)
+			server, listener := apiserver.New(apiserver.Options{}), apiserver.NewPipeListener()
+			stopped := make(chan error, 1)
 			go func() { stopped <- server.Serve(ctx, listener) }()
 			holdAWrite(t, server.RESTConfigFor(listener))
 			stop()
@@ -96,7 +97,7 @@ func holdAWrite(t *testing.T, config *rest.Config) {
 
 	b, clientB, stopB := runMember(t, config, "b")
 	require.NoError(t, writeOnce(ctx, b, clientB, "second"))
-	require.ErrorIs(t, <-wrote, context.Canceled, "the sender was told to stop, and does not know what became of its write")
+	require.ErrorIs(t, <-wrote, context.Canceled, "its sender was told to stop, and does not know of it")
 	close(p.release)
 	require.Equal(t, http.StatusConflict, <-p.answer)
 	cell, err := clientB.CoreV1().ConfigMaps("default").Get(ctx, "cell", metav1.GetOptions{})

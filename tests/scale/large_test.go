@@ -10,7 +10,7 @@ import (
 // A hundred members share 1,024 shards, through a few faults that each hit a third of them.
 func TestScale_AHundredMembersShareAThousandShards(t *testing.T) {
 	for name, names := range map[string][]string{
-		"crashes": {"kill", "join"},
+		"crashes and lost renewals": {"kill", "join", "renewals lost"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

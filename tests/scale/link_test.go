@@ -37,11 +37,24 @@ type fault struct {
 	latency     time.Duration // at most, each way
 	partition   bool          // nothing passes
 	noRenewals  bool          // no write of a member's Lease passes
+	lateAnswers bool          // those to renewals come just before their sender would give up
 	loseRequest float64       // so many never arrive
 	loseAnswer  float64       // so many arrive, and their answers do not
-	stallWatch  bool          // watches stay open, and show nothing
+	stallWatch  bool          // watches stay open, and show nothing; no list is answered
 	holdPut     time.Duration // the next update waits for so long on its way, and its sender has long given up
+	holdFences  time.Duration // so does each update of a fence
 }
+
+// request is what a request is about.
+type request uint8
+
+const (
+	other   request = iota
+	list            // or the opening of a watch
+	update          // any, of those that are not named below
+	renewal         // an update of a member's Lease
+	fence           // an update of a shard's
+)
 
 func newLink(server http.Handler, seed uint64, t *tally) *link {
 	return &link{server: server, tally: t, rnd: rand.New(rand.NewPCG(seed, 1)), cut: make(chan struct{}), fault: calm}
@@ -54,7 +67,7 @@ var calm = fault{latency: 40 * time.Millisecond}
 func (l *link) Set(f fault) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if f.partition || l.fault.stallWatch {
+	if f.partition || l.fault.stallWatch && !f.stallWatch {
 		close(l.cut)
 		l.cut = make(chan struct{})
 	}
@@ -69,7 +82,7 @@ type fate struct {
 	hold          time.Duration
 }
 
-func (l *link) draw(renewal, update bool) (f fate) {
+func (l *link) draw(what request) (f fate) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	f.before = time.Duration(l.rnd.Int64N(int64(l.fault.latency) + 1))
@@ -78,8 +91,11 @@ func (l *link) draw(renewal, update bool) (f fate) {
 	case l.fault.partition:
 		l.tally.fire(partitioned)
 		f.refused = errCut
-	case l.fault.noRenewals && renewal:
+	case l.fault.noRenewals && what == renewal:
 		l.tally.fire(renewalLost)
+		f.refused = errLost
+	case l.fault.stallWatch && what == list:
+		l.tally.fire(watchStalled)
 		f.refused = errLost
 	case l.rnd.Float64() < l.fault.loseRequest:
 		l.tally.fire(requestLost)
@@ -87,19 +103,25 @@ func (l *link) draw(renewal, update bool) (f fate) {
 	case l.rnd.Float64() < l.fault.loseAnswer:
 		l.tally.fire(answerLost)
 		f.answerLost = true
-	case update && l.fault.holdPut > 0:
+	case what == fence && l.fault.holdFences > 0:
+		l.tally.fire(putHeld)
+		f.hold = l.fault.holdFences
+	case what != other && l.fault.holdPut > 0:
 		l.tally.fire(putHeld)
 		f.hold, l.fault.holdPut = l.fault.holdPut, 0
 	}
-	if l.fault.latency > calm.latency {
+	if l.fault.lateAnswers && what == renewal {
+		f.after = 3500 * time.Millisecond
+	}
+	if l.fault.latency > calm.latency || l.fault.lateAnswers {
 		l.tally.fire(slow)
 	}
 	return f
 }
 
 // Do lets arrive happen at the server, as the network allows. late says that the sender may have given up.
-func (l *link) Do(ctx context.Context, renewal, update bool, arrive func(late bool)) error {
-	f := l.draw(renewal, update)
+func (l *link) Do(ctx context.Context, what request, arrive func(late bool)) error {
+	f := l.draw(what)
 	if f.refused != nil {
 		if f.refused == errLost { // its sender waits
 			<-ctx.Done()
@@ -145,8 +167,15 @@ func (l *link) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.URL.Query().Get("watch") != "" {
 		return l.watch(req)
 	}
-	update := req.Method == http.MethodPut
-	renewal := update && strings.Contains(req.URL.Path, "-member-")
+	what := other
+	switch isUpdate := req.Method == http.MethodPut; {
+	case isUpdate && strings.Contains(req.URL.Path, "-member-"):
+		what = renewal
+	case isUpdate:
+		what = fence
+	case req.Method == http.MethodGet && strings.HasSuffix(req.URL.Path, "/leases"):
+		what = list
+	}
 	body := []byte{}
 	if req.Body != nil {
 		var err error
@@ -157,7 +186,7 @@ func (l *link) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithTimeout(req.Context(), transportTimeout)
 	defer cancel()
 	answer := httptest.NewRecorder()
-	err := l.Do(ctx, renewal, update, func(bool) {
+	err := l.Do(ctx, what, func(bool) {
 		arrived := req.Clone(context.WithoutCancel(req.Context()))
 		arrived.Body = io.NopCloser(strings.NewReader(string(body)))
 		l.server.ServeHTTP(answer, arrived)
@@ -174,7 +203,7 @@ func (l *link) RoundTrip(req *http.Request) (*http.Response, error) {
 func (l *link) watch(req *http.Request) (*http.Response, error) {
 	opening, cancel := context.WithTimeout(req.Context(), transportTimeout)
 	defer cancel()
-	if err := l.Do(opening, false, false, func(bool) {}); err != nil {
+	if err := l.Do(opening, list, func(bool) {}); err != nil {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(req.Context())

@@ -44,11 +44,13 @@ const (
 func (w *world) start(identity string, n, seconds int) *process {
 	w.started++
 	p := &process{
-		name: fmt.Sprintf("%s#%d", identity, w.started), identity: identity, shards: n, world: w, done: make(chan struct{}),
+		name: fmt.Sprintf("%s#%d", identity, w.started), identity: identity, shards: n, world: w,
+		done: make(chan struct{}),
 		link: newLink(w.handler, w.rnd.Uint64(), w.tally), stopWithin: time.Duration(seconds) * time.Second / 5,
 	}
 	client, err := coordinationv1client.NewForConfigAndClient(&rest.Config{
-		Host: "http://server", QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/vnd.kubernetes.protobuf"},
+		Host: "http://server", QPS: -1,
+		ContentConfig: rest.ContentConfig{ContentType: "application/vnd.kubernetes.protobuf"},
 	}, &http.Client{Transport: p.link})
 	if err != nil {
 		panic(err)
@@ -136,7 +138,14 @@ func (p *process) reconcile(ctx context.Context, c int, v visit) {
 	if version < 0 {
 		return
 	}
-	for range p.world.touches {
+	touches := p.world.touches
+	if p.world.long.Load() && v.number%3 == 0 {
+		touches = 4 * leaseSeconds // until it is cancelled
+	}
+	for i := range touches {
+		if i >= p.world.touches && !p.world.long.Load() {
+			break
+		}
 		pause(ctx, beat/2)
 		if ctx.Err() != nil {
 			break
@@ -156,13 +165,13 @@ func (p *process) reconcile(ctx context.Context, c int, v visit) {
 func (p *process) put(c int, v visit, version int) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*calm.latency)
 	defer cancel()
-	_ = p.link.Do(ctx, false, true, func(late bool) { p.world.ledger.Put(c, v, version, late) })
+	_ = p.link.Do(ctx, update, func(late bool) { p.world.ledger.Put(c, v, version, late) })
 }
 
 func (p *process) send(ctx context.Context, arrive func(late bool)) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	_ = p.link.Do(ctx, false, false, arrive)
+	_ = p.link.Do(ctx, other, arrive)
 }
 
 func (p *process) killed() bool {
@@ -200,11 +209,15 @@ func toWire(l *coordinationv1.Lease) *coordinationv1.Lease {
 	return l
 }
 
-func (s *skewedLease) Create(ctx context.Context, l *coordinationv1.Lease, o metav1.CreateOptions) (*coordinationv1.Lease, error) {
+func (s *skewedLease) Create(
+	ctx context.Context, l *coordinationv1.Lease, o metav1.CreateOptions,
+) (*coordinationv1.Lease, error) {
 	return s.toLocal(s.LeaseInterface.Create(ctx, toWire(l), o))
 }
 
-func (s *skewedLease) Update(ctx context.Context, l *coordinationv1.Lease, o metav1.UpdateOptions) (*coordinationv1.Lease, error) {
+func (s *skewedLease) Update(
+	ctx context.Context, l *coordinationv1.Lease, o metav1.UpdateOptions,
+) (*coordinationv1.Lease, error) {
 	return s.toLocal(s.LeaseInterface.Update(ctx, toWire(l), o))
 }
 

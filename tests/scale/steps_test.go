@@ -1,11 +1,14 @@
 package scale
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // step is one kind of thing that happens to a group, and for how long a cell may be without work meanwhile.
@@ -17,10 +20,9 @@ type step struct {
 }
 
 // The bounds. A planned move takes a reconcile that has to finish, some requests and a look around. A member that is
-// gone is waited out on the slowest clock, from when its last renewal was seen; then its Lease is revoked and its shards
-// are taken, which may have to be tried again.
+// gone is waited out on the slowest clock, from when its last renewal was seen. Then its Lease is revoked and its
+// shards are taken, which may have to be tried again.
 const (
-	// cycle is how long a cell has no work although it has an owner.
 	planned = 12 * time.Second
 	crash   = 21*time.Second + planned
 	// blind members take two Leases: first they stop to renew.
@@ -37,9 +39,11 @@ var steps = []step{
 	{"partition", (*world).partition, crash},
 	{"renewals lost", (*world).loseRenewals, crash},
 	{"stalled watch", (*world).stall, blindness},
+	{"blind joiner", (*world).joinBlind, blindness},
 	{"slow", (*world).slow, anything},
 	{"lossy", (*world).lossy, anything},
 	{"held put", (*world).hold, crash + lease},
+	{"held hand-over", (*world).holdFences, anything},
 	{"Lease deleted", (*world).deleteLease, crash},
 	{"another number of shards", (*world).reshard, anything},
 }
@@ -144,6 +148,7 @@ func (w *world) during(some []*process, f fault, d time.Duration) error {
 		p.link.Set(f)
 	}
 	pass(d)
+	w.long.Store(false)
 	for _, p := range some {
 		p.link.Set(calm)
 	}
@@ -154,12 +159,53 @@ func (w *world) partition() error {
 	return w.during(w.some(), fault{latency: calm.latency, partition: true}, w.between(0, 2*lease))
 }
 
+// loseRenewals lets no renewal of some processes through, while all else of them passes, in the middle of long
+// reconciles. Before that the answers to renewals are late.
 func (w *world) loseRenewals() error {
-	return w.during(w.some(), fault{latency: calm.latency, noRenewals: true}, w.between(lease/2, 2*lease))
+	some := w.some()
+	for _, p := range some {
+		p.link.Set(fault{latency: calm.latency, lateAnswers: true})
+	}
+	w.long.Store(true)
+	pass(w.between(lease/4, lease))
+	return w.during(some, fault{latency: calm.latency, noRenewals: true}, w.between(lease, 2*lease))
 }
 
+// stall blinds some processes, and kills one of the others, whose shards the blind ones should take. One of the blind
+// sees again before the rest. Meanwhile it may have taken others for dead that do not know.
 func (w *world) stall() error {
-	return w.during(w.some(), fault{latency: calm.latency, stallWatch: true}, w.between(0, 3*lease))
+	blind := w.some()
+	blind = slices.Clone(w.processes[:min(max(len(blind), 2), len(w.processes)-1)])
+	if others := w.processes[len(blind):]; len(others) > 1 {
+		w.tally.fire(killed)
+		others[0].kill()
+		w.remove(others[0])
+	}
+	stalled := fault{latency: calm.latency, stallWatch: true}
+	for _, p := range blind {
+		p.link.Set(stalled)
+	}
+	pass(w.between(lease, lease*3/2))
+	blind[0].link.Set(calm)
+	return w.during(blind[1:], stalled, w.between(0, 4*lease))
+}
+
+// joinBlind blinds some processes, so that they do not see that another joins, which is owed some of their shards. That
+// one then goes blind as well, takes them for dead, and sees again while they still work.
+func (w *world) joinBlind() error {
+	if len(w.processes) >= maxMembers {
+		return w.leaveOne()
+	}
+	blind, stalled := w.some(), fault{latency: calm.latency, stallWatch: true}
+	for _, p := range blind {
+		p.link.Set(stalled)
+	}
+	p := w.start(fmt.Sprintf("m%d", w.started), blind[0].shards, w.clock())
+	pass(time.Second)
+	p.link.Set(stalled)
+	pass(w.between(lease+time.Second, lease*7/5))
+	p.link.Set(calm)
+	return w.during(blind, stalled, w.between(0, lease))
 }
 
 func (w *world) slow() error {
@@ -189,10 +235,38 @@ func (w *world) hold() error {
 	return w.Settle()
 }
 
+// holdFences lets a process join to which others hand shards over by writes that are held on their way. These others
+// then go blind, take the new one for dead, and have the shards assigned to themselves again, when the writes arrive.
+func (w *world) holdFences() error {
+	if len(w.processes) >= maxMembers {
+		return w.leaveOne()
+	}
+	some := w.some()
+	f := fault{latency: calm.latency, holdFences: w.between(lease+2*time.Second, 2*lease)}
+	for _, p := range some {
+		p.link.Set(f)
+	}
+	w.start(fmt.Sprintf("m%d", w.started), some[0].shards, w.clock())
+	pass(2 * time.Second)
+	f.stallWatch = true
+	return w.during(some, f, 2*lease)
+}
+
+// deleteLease deletes a member's Lease, as somebody could by hand. Meanwhile another joins, which the member may not
+// see.
 func (w *world) deleteLease() error {
-	if err := w.deleteOne(); err != nil {
+	p := w.one()
+	p.link.Set(fault{latency: calm.latency, stallWatch: w.rnd.IntN(2) == 0})
+	w.tally.fire(deletedLease)
+	err := w.leases.Delete(context.Background(), "sim-member-"+p.identity, metav1.DeleteOptions{})
+	if err != nil {
 		return err
 	}
+	if len(w.processes) < maxMembers {
+		w.start(fmt.Sprintf("m%d", w.started), p.shards, w.clock())
+	}
+	pass(w.between(0, lease/2))
+	p.link.Set(calm)
 	return w.Settle()
 }
 

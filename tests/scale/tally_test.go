@@ -30,8 +30,10 @@ const (
 
 func (k kind) String() string {
 	return [...]string{
-		"requests in a partition", "renewals lost", "requests lost", "answers lost", "slow requests", "reads of a stalled watch",
-		"updates held on the way", "held writes refused", "processes with a skewed clock", "killed", "restarted", "joined", "left",
+		"requests in a partition", "renewals lost", "requests lost", "answers lost", "slow requests",
+		"reads of a stalled watch",
+		"updates held on the way", "held writes refused", "processes with a skewed clock", "killed", "restarted",
+		"joined", "left",
 		"changes of the number of shards", "Leases deleted by hand",
 	}[k]
 }

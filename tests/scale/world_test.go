@@ -8,10 +8,10 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing/synctest"
 	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
@@ -32,6 +32,7 @@ type world struct {
 	rnd       *rand.Rand
 	tally     *tally
 	touches   int
+	long      atomic.Bool // some reconciles take longer than a Lease lasts
 	start0    time.Time
 	step      string
 }
@@ -135,7 +136,7 @@ func (w *world) Settle() error {
 			list, _ := w.leases.List(context.Background(), metav1.ListOptions{})
 			for _, l := range list.Items {
 				if strings.Contains(l.Name, "member") {
-					why += fmt.Sprintf("\n%s %s %v v%s", l.Name, ptr.Deref(l.Spec.HolderIdentity, "-"), l.Annotations, l.ResourceVersion)
+					why += fmt.Sprintf("\n%s %s %v", l.Name, ptr.Deref(l.Spec.HolderIdentity, "-"), l.Annotations)
 				}
 			}
 			for _, p := range w.processes {
@@ -160,6 +161,11 @@ func (w *world) unsettled() (why string, err error) {
 	for name, identity := range w.expected() {
 		if owner[name] == "" || owner[name] != terms[identity] {
 			return fmt.Sprintf("%s names %q, not %q", name, owner[name], identity), nil
+		}
+	}
+	for identity, term := range terms {
+		if term != "" && !slices.ContainsFunc(w.processes, func(p *process) bool { return p.identity == identity }) {
+			return fmt.Sprintf("%s is gone, and its Lease is not revoked", identity), nil
 		}
 	}
 	if c := w.ledger.Idle(time.Duration(w.touches+4) * beat); c >= 0 {
@@ -210,19 +216,6 @@ func pass(d time.Duration) {
 // between draws a duration.
 func (w *world) between(from, to time.Duration) time.Duration {
 	return from + time.Duration(w.rnd.Int64N(int64(to-from)))
-}
-
-// deleteOne deletes a member's Lease, as somebody could by hand.
-func (w *world) deleteOne() error {
-	list, err := w.leases.List(context.Background(), metav1.ListOptions{})
-	if err != nil {
-		return err
-	}
-	members := slices.DeleteFunc(list.Items, func(l coordinationv1.Lease) bool {
-		return !strings.HasPrefix(l.Name, "sim-member-")
-	})
-	w.tally.fire(deletedLease)
-	return w.leases.Delete(context.Background(), members[w.rnd.IntN(len(members))].Name, metav1.DeleteOptions{})
 }
 
 // now is the virtual time since the beginning.

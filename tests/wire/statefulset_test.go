@@ -44,8 +44,8 @@ var statefulSets = group("statefulset", []check{
 			{"1Gi", "2Gi", `spec.volumeClaimTemplates: Invalid value: …`},
 			{"name: datadir", "name: data", `spec.volumeClaimTemplates: Invalid value: …`},
 		} {
-			s.put(s.path("statefulsets", "db"), altered(t, change.was, change.is)).fails(422, metav1.StatusReasonInvalid,
-				`StatefulSet.apps "db" is invalid: `+change.message)
+			s.put(s.path("statefulsets", "db"), altered(t, change.was, change.is)).fails(422,
+				metav1.StatusReasonInvalid, `StatefulSet.apps "db" is invalid: `+change.message)
 		}
 	}},
 	{name: "each of several changes that cannot be is told", run: func(t T, s *server) {
@@ -91,12 +91,14 @@ var statefulSets = group("statefulset", []check{
 	}},
 	{name: "no more are ready than there are", run: func(t T, s *server) {
 		s.post(s.path("statefulsets"), database).want(201)
-		s.patch(s.path("statefulsets", "db", "status"), mergePatch, "status: {replicas: 1, readyReplicas: 2}").fails(422,
+		s.patch(s.path("statefulsets", "db", "status"), mergePatch,
+			"status: {replicas: 1, readyReplicas: 2}").fails(422,
 			metav1.StatusReasonInvalid, `StatefulSet.apps "db" is invalid: status.readyReplicas: Invalid value: 2: `+
 				`cannot be greater than status.replicas`)
 		s.post(s.path("deployments"), "{metadata: {name: web}, spec: {selector: {matchLabels: {a: b}}, template: "+
 			"{metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}}}").want(201)
-		s.patch(s.path("deployments", "web", "status"), mergePatch, "status: {replicas: 1, readyReplicas: 1, availableReplicas: 2}").fails(
+		s.patch(s.path("deployments", "web", "status"), mergePatch,
+			"status: {replicas: 1, readyReplicas: 1, availableReplicas: 2}").fails(
 			422, metav1.StatusReasonInvalid, `Deployment.apps "web" is invalid: `+
 				"[status.availableReplicas: Invalid value: 2: cannot be greater than status.replicas, "+
 				"status.availableReplicas: Invalid value: 2: cannot be greater than readyReplicas]")
@@ -107,20 +109,24 @@ var statefulSets = group("statefulset", []check{
 			`StatefulSet.apps "db" is invalid: spec.template.metadata.labels: Invalid value: {"app":"web"}: `+
 				"`selector` does not match template `labels`")
 		body = strings.Replace(database, "selector: {matchLabels: {app: db}}, ", "", 1)
-		s.post(s.path("statefulsets"), body).fails(422, metav1.StatusReasonInvalid, `StatefulSet.apps "db" is invalid: [`+
-			"spec.selector: Required value, spec.template.metadata.labels: Invalid value: {\"app\":\"db\"}: "+
-			"`selector` does not match template `labels`]")
+		s.post(s.path("statefulsets"), body).fails(422, metav1.StatusReasonInvalid,
+			`StatefulSet.apps "db" is invalid: [`+
+				"spec.selector: Required value, spec.template.metadata.labels: Invalid value: {\"app\":\"db\"}: "+
+				"`selector` does not match template `labels`]")
 		body = strings.Replace(database, "{matchLabels: {app: db}}", "{}", 1)
 		s.post(s.path("statefulsets"), body).fails(422, metav1.StatusReasonInvalid,
-			`StatefulSet.apps "db" is invalid: spec.selector: Invalid value: {}: empty selector is invalid for statefulset`)
-		s.post(s.path("deployments"), "{metadata: {name: web}, spec: {selector: {}, template: {metadata: {labels: {a: b}}, "+
+			`StatefulSet.apps "db" is invalid: spec.selector: Invalid value: {}: `+
+				`empty selector is invalid for statefulset`)
+		s.post(s.path("deployments"), "{metadata: {name: web}, spec: {selector: {}, template: "+
+			"{metadata: {labels: {a: b}}, "+
 			"spec: {containers: [{name: c, image: i}]}}}}").fails(422, metav1.StatusReasonInvalid,
-			`Deployment.apps "web" is invalid: spec.selector: Invalid value: {}: empty selector is invalid for deployment`)
+			`Deployment.apps "web" is invalid: spec.selector: Invalid value: {}: `+
+				`empty selector is invalid for deployment`)
 	}},
 	{name: "its claims go with it only if they are its own", run: func(t T, s *server) {
 		made := s.post(s.path("statefulsets"), database).want(201).meta()
-		owner := "{apiVersion: apps/v1, kind: StatefulSet, name: db, controller: true, blockOwnerDeletion: true, uid: " +
-			string(made.UID) + "}"
+		owner := "{apiVersion: apps/v1, kind: StatefulSet, name: db, controller: true, blockOwnerDeletion: true, " +
+			"uid: " + string(made.UID) + "}"
 		claim := func(name, owners string) {
 			s.post(s.path("persistentvolumeclaims"), "{metadata: {name: "+name+", ownerReferences: ["+owners+"]}, "+
 				"spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}").want(201)

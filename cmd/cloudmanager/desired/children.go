@@ -7,6 +7,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -15,22 +16,28 @@ import (
 
 // Names that are the same for every CloudManager.
 const (
-	ClaimTemplate  = "datadir"
-	DataPath       = "/var/lib/mysql"
-	PasswordEnv    = "MARIADB_ROOT_PASSWORD"
-	PasswordKey    = "password" // in the Secret <name>auth
-	DatabasePort   = 3306
-	ManagedBy      = "cloudmanager"
-	LabelName      = "app.kubernetes.io/name"
-	LabelInstance  = "app.kubernetes.io/instance"
-	LabelManagedBy = "app.kubernetes.io/managed-by"
-	secretSuffix   = "auth"
+	ClaimTemplate, DataPath  = "datadir", "/var/lib/mysql"
+	PasswordEnv, PasswordKey = "MARIADB_ROOT_PASSWORD", "password" // in the container, and in the Secret
+	DatabasePort             = 3306
+	ManagedBy                = "cloudmanager"
+	LabelName, LabelInstance = "app.kubernetes.io/name", "app.kubernetes.io/instance"
+	LabelManagedBy           = "app.kubernetes.io/managed-by"
 )
 
 // Object is any child. It is what controller-runtime calls client.Object.
 type Object interface {
 	metav1.Object
 	runtime.Object
+}
+
+// Example is the CloudManager of demos and tests.
+func Example(name string) *v1.CloudManager {
+	cm := &v1.CloudManager{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	cm.Spec.Front.Deployment = v1.Workload{Name: "ake-front", Image: "nginx:1.20"}
+	cm.Spec.Identity.Deployment = v1.Workload{Name: "cm-identity", Image: "busybox:1.32.1"}
+	storage := v1.Storage{Size: resource.MustParse("1Gi")}
+	cm.Spec.DB.StatefulSet = v1.StatefulWorkload{Name: "cm-db", Image: "mariadb:10.6", Storage: storage}
+	return cm
 }
 
 // Child is one object that a CloudManager asks for.
@@ -99,7 +106,7 @@ func deployment(cm *v1.CloudManager, container string, w v1.Workload, command []
 	})
 }
 
-// secret has the password that is in the spec, or one that was made up once. It is never made up anew while there is one.
+// secret has the password that is in the spec, or one that is made up. It is never made up anew while there is one.
 func secret(cm *v1.CloudManager) Child {
 	return child(cm, "secret", SecretName(cm.Name), &corev1.Secret{}, func(s *corev1.Secret) {
 		password := []byte(cm.Spec.DB.RootPass)
@@ -132,36 +139,26 @@ func statefulSet(cm *v1.CloudManager) Child {
 		if s.UID == "" { // none of these can change; see Unchangeable
 			s.Spec.Selector = selectorOf(cm, want.Name)
 			s.Spec.ServiceName = want.Name
-			s.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{{
-				ObjectMeta: metav1.ObjectMeta{Name: ClaimTemplate},
-				Spec: corev1.PersistentVolumeClaimSpec{
-					StorageClassName: want.Storage.Class,
-					AccessModes:      want.Storage.AccessModes,
-					Resources: corev1.VolumeResourceRequirements{
-						Requests: corev1.ResourceList{corev1.ResourceStorage: want.Storage.Size},
-					},
-				},
-			}}
+			claim := corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: ClaimTemplate}}
+			claim.Spec.StorageClassName, claim.Spec.AccessModes = want.Storage.Class, want.Storage.AccessModes
+			claim.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: want.Storage.Size}
+			s.Spec.VolumeClaimTemplates = []corev1.PersistentVolumeClaim{claim}
 		}
+		const keep = appsv1.RetainPersistentVolumeClaimRetentionPolicyType
 		s.Spec.PersistentVolumeClaimRetentionPolicy = &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{
-			WhenDeleted: appsv1.RetainPersistentVolumeClaimRetentionPolicyType,
-			WhenScaled:  appsv1.RetainPersistentVolumeClaimRetentionPolicyType,
-		}
+			WhenDeleted: keep, WhenScaled: keep}
 		c := podOf(cm, want.Name, "db", &s.Spec.Template)
 		c.Image = want.Image
 		env := entry(&c.Env, func(e *corev1.EnvVar) bool { return e.Name == PasswordEnv })
-		*env = corev1.EnvVar{Name: PasswordEnv, ValueFrom: &corev1.EnvVarSource{SecretKeyRef: passwordOf(cm)}}
+		from := v1.SecretKeyRef{Name: SecretName(cm.Name), Key: PasswordKey}
+		if ref := cm.Spec.DB.RootPasswordSecretRef; ref != nil {
+			from = *ref
+		}
+		*env = corev1.EnvVar{Name: PasswordEnv, ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
+			LocalObjectReference: corev1.LocalObjectReference{Name: from.Name}, Key: from.Key}}}
 		mount := entry(&c.VolumeMounts, func(m *corev1.VolumeMount) bool { return m.MountPath == DataPath })
 		mount.Name, mount.MountPath = ClaimTemplate, DataPath
 	})
-}
-
-func passwordOf(cm *v1.CloudManager) *corev1.SecretKeySelector {
-	name, key := SecretName(cm.Name), PasswordKey
-	if ref := cm.Spec.DB.RootPasswordSecretRef; ref != nil {
-		name, key = ref.Name, ref.Key
-	}
-	return &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: name}, Key: key}
 }
 
 func labelsOf(cm *v1.CloudManager, name string) map[string]string {

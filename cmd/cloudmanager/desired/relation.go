@@ -8,6 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	v1 "glasswatch/cmd/cloudmanager/api/v1"
 )
@@ -15,7 +16,6 @@ import (
 // Relation is whose an object of a child's name is.
 type Relation int
 
-// The relations of an object to a CloudManager.
 const (
 	Foreign     Relation = iota // somebody else's: never changed
 	Predecessor                 // of an earlier CloudManager of this name: the garbage collector takes it
@@ -59,32 +59,25 @@ func Open(obj Object) (open bool, why string) {
 }
 
 func gate(kind string, obj Object, replicas *int32, ready int32, observed int64) (bool, string) {
-	wanted := int32(1) // the API server's default
-	if replicas != nil {
-		wanted = *replicas
-	}
+	wanted := ptr.Deref(replicas, 1) // the API server's default
 	needed := wanted/2 + 1
 	switch {
-	case wanted == 0:
-		return true, ""
-	case observed < obj.GetGeneration():
+	case wanted > 0 && observed < obj.GetGeneration():
 		return false, fmt.Sprintf("%s %q: its controller has not seen the last change", kind, obj.GetName())
-	case ready < needed:
+	case wanted > 0 && ready < needed:
 		return false, fmt.Sprintf("%s %q: %d of %d replicas ready, %d needed", kind, obj.GetName(), ready, wanted, needed)
-	default:
-		return true, ""
 	}
+	return true, ""
 }
 
 // Unchangeable names the storage fields of the spec that s does not have and can no longer get, since the API server
 // refuses each change of a claim template. It is empty if there are none.
 func Unchangeable(cm *v1.CloudManager, s *appsv1.StatefulSet) (fields []string) {
-	at := slices.IndexFunc(s.Spec.VolumeClaimTemplates, func(c corev1.PersistentVolumeClaim) bool { return c.Name == ClaimTemplate })
-	if at < 0 {
+	if len(s.Spec.VolumeClaimTemplates) == 0 {
 		return []string{"storage"}
 	}
-	have, want := s.Spec.VolumeClaimTemplates[at].Spec, cm.Spec.DB.StatefulSet.Storage
-	if want.Class != nil && (have.StorageClassName == nil || *have.StorageClassName != *want.Class) {
+	have, want := s.Spec.VolumeClaimTemplates[0].Spec, cm.Spec.DB.StatefulSet.Storage
+	if want.Class != nil && !ptr.Equal(have.StorageClassName, want.Class) {
 		fields = append(fields, "storage.class")
 	}
 	if !slices.Equal(have.AccessModes, want.AccessModes) {
@@ -96,14 +89,11 @@ func Unchangeable(cm *v1.CloudManager, s *appsv1.StatefulSet) (fields []string) 
 	return fields
 }
 
-// maxName is the length of a label's value.
-const maxName = 63
-
 // Validate returns what is wrong with a spec that the schema lets pass. No error contains a value of rootPass.
 func Validate(cm *v1.CloudManager) error {
 	var errs []error
-	if len(cm.Name) > maxName {
-		errs = append(errs, fmt.Errorf("metadata.name: want at most %d characters, for it is a label's value", maxName))
+	if len(cm.Name) > 63 {
+		errs = append(errs, errors.New("metadata.name: want at most 63 characters, for it is a label's value"))
 	}
 	if cm.Spec.Front.Deployment.Name == cm.Spec.Identity.Deployment.Name {
 		errs = append(errs, errors.New("spec.identity.deployment.name: want another name than spec.front.deployment.name"))

@@ -13,19 +13,19 @@ import (
 
 // Reasons of Events and of conditions.
 const (
-	ReasonCreated = "Created" // Events about a write that changed something
+	ReasonCreated = "Created" // of Events about a write that changed something
 	ReasonUpdated = "Updated"
 	ReasonDeleted = "Deleted"
 
-	ReasonExists       = "ErrResourceExists" // the name of a child is taken; also a Warning Event, as the following are
-	ReasonInvalid      = "InvalidSpec"       // Validate returned an error
-	ReasonUnchangeable = "FieldUnchangeable" // a field of the StatefulSet cannot change
-	ReasonRejected     = "Rejected"          // the API server refuses a write as invalid
+	ReasonExists       = "ErrResourceExists" // of the condition Reconciled, and of Warning Events
+	ReasonInvalid      = "InvalidSpec"
+	ReasonUnchangeable = "FieldUnchangeable"
+	ReasonRejected     = "Rejected"
+	ReasonReconciled   = "AsAsked"
 
-	ReasonReady      = "AllReady" // of the condition Ready
-	ReasonNotReady   = "NotReady" // a gate is closed; the stage's name comes first, as in FrontNotReady
-	ReasonPending    = "WaitsForDeletion"
-	ReasonReconciled = "AsAsked" // of the condition Reconciled
+	ReasonReady    = "AllReady" // of the condition Ready
+	ReasonNotReady = "NotReady" // the stage's name comes before it, as in FrontNotReady
+	ReasonPending  = "WaitsForDeletion"
 )
 
 // Message is that of a Normal Event, such as: Created deployment "ake-front". Its first word is the reason.
@@ -34,31 +34,34 @@ func Message(reason, kind, name string) string { return fmt.Sprintf("%s %s %q", 
 // Problem is what keeps something from being done.
 type Problem struct{ Reason, Message string }
 
-// Exists is the problem that a child's name is taken.
+// The problems. Deleting and NotReady pass by themselves; the others are for a person.
+
+// Exists: the name of a child is taken.
 func Exists(kind, name string) Problem {
-	return Problem{ReasonExists, fmt.Sprintf("%s %q exists and is not controlled by this CloudManager; it is left alone", kind, name)}
+	const what = "%s %q exists and is not controlled by this CloudManager; it is left alone"
+	return Problem{ReasonExists, fmt.Sprintf(what, kind, name)}
 }
 
-// Invalid is the problem that a spec makes no sense.
+// Invalid: Validate returned an error.
 func Invalid(err error) Problem { return Problem{ReasonInvalid, err.Error()} }
 
-// CannotChange is the problem of fields that Unchangeable named.
+// CannotChange: Unchangeable named these fields.
 func CannotChange(name string, fields []string) Problem {
-	return Problem{ReasonUnchangeable, fmt.Sprintf("statefulset %q cannot change %s; a new name makes a new database",
-		name, strings.Join(fields, ", "))}
+	what := strings.Join(fields, ", ")
+	return Problem{ReasonUnchangeable, fmt.Sprintf("statefulset %q cannot change %s; a new name makes a new database", name, what)}
 }
 
-// Rejected is the problem that the API server refused a write as invalid.
+// Rejected: the API server refuses a write as invalid.
 func Rejected(kind, name string, err error) Problem {
 	return Problem{ReasonRejected, fmt.Sprintf("%s %q: %v", kind, name, err)}
 }
 
-// Deleting says that a child, or one of the same name, is about to go.
+// Deleting: a child, or one of an earlier CloudManager of the same name, is about to go.
 func Deleting(kind, name string) Problem {
 	return Problem{ReasonPending, fmt.Sprintf("%s %q is being deleted", kind, name)}
 }
 
-// NotReady says that the gate of a stage is closed. why comes from Open.
+// NotReady: the gate of a stage is closed. why comes from Open.
 func NotReady(stage, why string) Problem { return Problem{stage + ReasonNotReady, why} }
 
 // Finding is what one pass over the stages came to. Its zero value: everything is there and ready.
@@ -67,9 +70,12 @@ type Finding struct {
 	Problems []Problem // what is asked for and cannot be done; if Closed is one of them, nothing goes on by itself
 }
 
-// Blocked returns f with a problem that ends the pass.
-func (f Finding) Blocked(p Problem) Finding {
-	f.Closed, f.Problems = &p, append(f.Problems, p)
+// Stop returns the finding of a pass that p ended.
+func (f Finding) Stop(p Problem) Finding {
+	f.Closed = &p
+	if p.Reason != ReasonPending && !strings.HasSuffix(p.Reason, ReasonNotReady) {
+		f.Problems = append(f.Problems, p)
+	}
 	return f
 }
 
@@ -78,7 +84,7 @@ func Status(cm *v1.CloudManager, f Finding) v1.CloudManagerStatus {
 	status := *cm.Status.DeepCopy()
 	status.ObservedGeneration = cm.Generation
 	status.Phase = v1.PhaseRunning
-	ready := metav1.Condition{Type: v1.ConditionReady, Status: metav1.ConditionTrue, Reason: ReasonReady, Message: "everything is ready"}
+	ready := metav1.Condition{Type: v1.ConditionReady, Status: metav1.ConditionTrue, Reason: ReasonReady, Message: "all is ready"}
 	if f.Closed != nil {
 		status.Phase = v1.PhaseCreating
 		if slices.Contains(f.Problems, *f.Closed) {
@@ -86,12 +92,11 @@ func Status(cm *v1.CloudManager, f Finding) v1.CloudManagerStatus {
 		}
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, f.Closed.Reason, f.Closed.Message
 	}
-	done := metav1.Condition{Type: v1.ConditionReconciled, Status: metav1.ConditionTrue, Reason: ReasonReconciled,
-		Message: "nothing is in the way"}
+	done := metav1.Condition{Type: v1.ConditionReconciled, Status: metav1.ConditionTrue, Reason: ReasonReconciled}
 	if len(f.Problems) > 0 {
-		messages := make([]string, len(f.Problems))
-		for i, p := range f.Problems {
-			messages[i] = p.Message
+		var messages []string
+		for _, p := range f.Problems {
+			messages = append(messages, p.Message)
 		}
 		done.Status, done.Reason, done.Message = metav1.ConditionFalse, f.Problems[0].Reason, strings.Join(messages, "; ")
 	}

@@ -10,9 +10,9 @@
 //
 // # What is guaranteed
 //
-//   - At most one replica's Parts.MayWrite is closed, as long as clocks run equally fast. A replica that loses its
-//     lease ends at once with an error, and does not wait for its work. A write that was sent before cannot be
-//     called back.
+//   - At most one replica may write at a time, as long as clocks run equally fast. Its Parts.MayWrite is closed. A
+//     replica that loses its lease ends at once with an error, and does not wait for its work. As with client-go, a
+//     write that was sent before cannot be cancelled.
 //   - A standby's controller runs: its caches are filled and follow the cluster. What it must not do before
 //     Parts.MayWrite is closed is write.
 //   - A replica gives its lease up only when its controller's Run has returned.
@@ -32,5 +32,5 @@
 // Its Manager starts caches of what the reconcilers ask for, and a standby's controllers do not run. Here the program
 // says what it caches, and gets a channel that says when it may write.
 //
-// Reading order: operator.go, layers.go, flags.go, serve.go, cluster.go; then election.go and its parts.
+// Reading order: operator.go, layers.go, children.go, command.go, flags.go, serve.go, cluster.go; then election.go and its parts.
 package operator

@@ -135,9 +135,11 @@ func (l *Layers) Run(ctx context.Context) error {
 	if err == nil {
 		err = l.Loop.Run(ctx)
 	}
-	if ctx.Err() != nil && err != nil {
-		klog.FromContext(ctx).Info("Stopped before the work was done", "err", err)
-		return nil // the next start finds unfinished work again
+	if errors.Is(err, controller.ErrDrainTimeout) {
+		klog.FromContext(ctx).Info("Stopped in the middle of a reconcile", "err", err) // the next start does it again
+	}
+	if ctx.Err() != nil {
+		return nil
 	}
 	return err
 }

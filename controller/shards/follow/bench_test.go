@@ -17,7 +17,8 @@ import (
 func BenchmarkRanges(b *testing.B) {
 	events := make([]*corev1.ConfigMap, 1024)
 	for n := range events {
-		events[n] = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{UID: types.UID(fmt.Sprintf("%08x-0000-4000-8000", n*0x9e3779))}}
+		uid := types.UID(fmt.Sprintf("%08x-0000-4000-8000", n*0x9e3779))
+		events[n] = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{UID: uid}}
 	}
 	for _, ranges := range []int{1, 8, 41, 64, 128, 256} {
 		one := make([]sharding.ShardRangeRequirement, ranges)

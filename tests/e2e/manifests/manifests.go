@@ -22,8 +22,10 @@ const (
 	Cluster    = "cluster"
 	Namespaced = "namespaced"
 	Sharded    = "sharded"
-	// InformerAPI installs cmd/informer-api; the others install the ingress controller.
+	// InformerAPI installs cmd/informer-api; the ways above install the ingress controller.
 	InformerAPI = "informer-api"
+	// CloudManager installs cmd/cloudmanager.
+	CloudManager = "cloudmanager"
 )
 
 // Namespace is the one that the files name.

@@ -8,13 +8,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// GroupVersion is the group and version of this package's types.
-var GroupVersion = schema.GroupVersion{Group: "cloudmanagercontroller.huayun.com", Version: "v1"}
-
-// Kind and Resource of a CloudManager.
+// The names of the API.
 var (
-	Kind     = GroupVersion.WithKind("CloudManager")
-	Resource = GroupVersion.WithResource("cloudmanagers")
+	GroupVersion = schema.GroupVersion{Group: "cloudmanagercontroller.huayun.com", Version: "v1"}
+	Kind         = GroupVersion.WithKind("CloudManager")
+	Resource     = GroupVersion.WithResource("cloudmanagers")
 )
 
 // Definition is the CustomResourceDefinition, as YAML.
@@ -25,13 +23,9 @@ var Definition []byte
 // Scheme knows this package's types and nothing else.
 var Scheme = runtime.NewScheme()
 
-func init() {
-	if err := AddToScheme(Scheme); err != nil {
-		panic(err)
-	}
-}
+func init() { _ = AddToScheme(Scheme) }
 
-// AddToScheme makes a scheme know this package's types.
+// AddToScheme makes a scheme know this package's types. The error is always nil.
 func AddToScheme(s *runtime.Scheme) error {
 	s.AddKnownTypes(GroupVersion, &CloudManager{}, &CloudManagerList{})
 	metav1.AddToGroupVersion(s, GroupVersion)

@@ -17,9 +17,7 @@ import (
 type CloudManager struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
-
-	// +required
-	Spec CloudManagerSpec `json:"spec"`
+	Spec              CloudManagerSpec `json:"spec"`
 	// +optional
 	Status CloudManagerStatus `json:"status,omitempty"`
 }
@@ -30,18 +28,14 @@ type CloudManager struct {
 type CloudManagerList struct {
 	metav1.TypeMeta `json:",inline"`
 	metav1.ListMeta `json:"metadata,omitempty"`
-
-	Items []CloudManager `json:"items"`
+	Items           []CloudManager `json:"items"`
 }
 
-// CloudManagerSpec is what is wanted.
+// CloudManagerSpec is what is wanted. The parts start in this order, each when the one before it is ready.
 type CloudManagerSpec struct {
-	// front is what users open. It starts first.
-	Front Component `json:"front"`
-	// identity starts when the front is ready.
+	Front    Component `json:"front"`
 	Identity Component `json:"identity"`
-	// db is the database. It starts when identity is ready.
-	DB Database `json:"db"`
+	DB       Database  `json:"db"`
 }
 
 // Component is a part that runs as a Deployment.
@@ -56,7 +50,6 @@ type Workload struct {
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name"`
-	// image of the container, such as nginx:1.20.
 	// +kubebuilder:validation:MinLength=1
 	Image string `json:"image"`
 }
@@ -65,15 +58,13 @@ type Workload struct {
 // rootPasswordSecretRef may be set. With neither a password is generated, in the Secret <name>auth.
 type Database struct {
 	StatefulSet StatefulWorkload `json:"statefulSet"`
-
 	// rootPass is the password of the database's root, put into the Secret <name>auth.
 	//
 	// Deprecated: everybody who may read the CloudManager reads the password. Set rootPasswordSecretRef, or neither.
 	// +kubebuilder:validation:MinLength=1
 	// +optional
 	RootPass string `json:"rootPass,omitempty"`
-	// rootPasswordSecretRef points to a Secret of this namespace that holds the password. The Secret is somebody else's:
-	// it is neither read nor changed here.
+	// rootPasswordSecretRef points to a Secret of somebody else's with the password. It is neither read nor changed here.
 	// +optional
 	RootPasswordSecretRef *SecretKeyRef `json:"rootPasswordSecretRef,omitempty"`
 }
@@ -85,7 +76,6 @@ type StatefulWorkload struct {
 	// +kubebuilder:validation:MaxLength=52
 	// +kubebuilder:validation:Pattern=`^[a-z]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name"`
-	// image of the container, such as mariadb:10.6.
 	// +kubebuilder:validation:MinLength=1
 	Image string `json:"image"`
 	// storage of each replica. A StatefulSet's claims cannot change: a later change is reported, and nothing is done.
@@ -97,7 +87,6 @@ type Storage struct {
 	// class is the name of the StorageClass. Without it the cluster's default is taken.
 	// +optional
 	Class *string `json:"class,omitempty"`
-	// accessModes of the volume.
 	// +kubebuilder:default={ReadWriteOnce}
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:items:Enum=ReadWriteOnce;ReadOnlyMany;ReadWriteMany;ReadWriteOncePod
@@ -123,26 +112,20 @@ type SecretKeyRef struct {
 // +kubebuilder:validation:Enum=Creating;Running;Blocked
 type Phase string
 
-// The phases.
+// The phases, and the types of the conditions.
 const (
 	PhaseCreating Phase = "Creating" // a gate is closed
 	PhaseRunning  Phase = "Running"  // all gates are open
 	PhaseBlocked  Phase = "Blocked"  // nothing goes on until somebody changes something
+
+	ConditionReady      = "Ready"      // True when everything exists and each gate is open
+	ConditionReconciled = "Reconciled" // False while something that is asked for cannot be done; the reason says what
 )
 
-// The types of the conditions.
-const (
-	// ConditionReady is True when everything exists and each gate is open.
-	ConditionReady = "Ready"
-	// ConditionReconciled is False while something that is asked for cannot be done. The reason says what.
-	ConditionReconciled = "Reconciled"
-)
-
-// CloudManagerStatus is what was found.
+// CloudManagerStatus is what was found. observedGeneration is the generation of the spec that it is about.
 type CloudManagerStatus struct {
 	// +optional
 	Phase Phase `json:"phase,omitempty"`
-	// observedGeneration is the generation of the spec that this status is about.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// +listType=map

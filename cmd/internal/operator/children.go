@@ -1,0 +1,130 @@
+package operator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/strategicpatch"
+
+	"glasswatch/controller"
+	"glasswatch/indexer"
+	"glasswatch/listwatch"
+	"glasswatch/sharedinformer"
+)
+
+// Object is any object of a kind with a Go type. It is what controller-runtime calls client.Object.
+type Object interface {
+	metav1.Object
+	runtime.Object
+}
+
+// Children are the objects of one kind that a controller makes for its owners. They are read from the cache and must not be
+// modified. A write returns once the cache has it. Until then the cache would have the next reconcile do the same again.
+type Children interface {
+	Get(key listwatch.Key) (obj Object, found bool)
+	ControlledBy(uid types.UID) []Object
+	Create(ctx context.Context, obj Object) (Object, error)
+	// Correct makes have, as the cache has it, into want. If it has changed since, that is a conflict.
+	Correct(ctx context.Context, have, want Object) (Object, error)
+	// Remove deletes obj. If it has changed since the cache had it so, that is a conflict.
+	Remove(ctx context.Context, obj Object) error
+}
+
+// Writer is the part of a typed client that [Children] need.
+type Writer[T any] interface {
+	Create(ctx context.Context, obj T, opts metav1.CreateOptions) (T, error)
+	Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions,
+		subresources ...string) (T, error)
+	Delete(ctx context.Context, name string, opts metav1.DeleteOptions) error
+}
+
+type children[T Object] struct {
+	informer *sharedinformer.Informer[T]
+	client   func(namespace string) Writer[T]
+	manager  string // of the fields
+}
+
+// byController is the index of children by the UID of their controller.
+const byController = "controller"
+
+// NewChildren adds an informer. For each change of a child its controller of the owner's kind is enqueued, and changed is
+// told the child's key: a name that is taken by somebody else's object may be waited for. transform may be nil.
+func NewChildren[T Object](l *Layers, gvr schema.GroupVersionResource, owner schema.GroupKind,
+	transform func(T) (T, error), changed func(listwatch.Key), client func(namespace string) Writer[T]) (Children, error) {
+	informer, err := NewInformer(l, gvr, nil, sharedinformer.Options[T]{
+		Indexers: indexer.Indexers[T]{byController: controllerOf[T]}, Transform: transform,
+	})
+	if err != nil {
+		return nil, err
+	}
+	Handle(l, informer, controller.EnqueueOwner[T](l.Loop, owner))
+	Handle(l, informer, sharedinformer.HandlerFuncs[T]{
+		AddFunc:    func(obj T, _ bool) { changed(listwatch.KeyOf(obj)) },
+		UpdateFunc: func(_, obj T) { changed(listwatch.KeyOf(obj)) },
+		DeleteFunc: func(d sharedinformer.Deletion[T]) { changed(d.Key) },
+	})
+	return &children[T]{informer, client, l.Loop.Name()}, nil
+}
+
+func controllerOf[T Object](obj T, dst []string) ([]string, error) {
+	if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {
+		dst = append(dst, string(ref.UID))
+	}
+	return dst, nil
+}
+
+// Get returns the child of that name, whoever it belongs to.
+func (c *children[T]) Get(key listwatch.Key) (Object, bool) { return c.informer.Store().GetByKey(key) }
+
+// ControlledBy returns the children of one owner.
+func (c *children[T]) ControlledBy(uid types.UID) (all []Object) {
+	found, err := c.informer.Store().ByIndex(byController, string(uid))
+	if err != nil {
+		panic(err) // the index is there from the start
+	}
+	for _, obj := range found {
+		all = append(all, obj)
+	}
+	return all
+}
+
+// Create posts the child. An apply would do so as well, but it would adopt an object that got the name meanwhile.
+func (c *children[T]) Create(ctx context.Context, obj Object) (Object, error) {
+	made, err := c.client(obj.GetNamespace()).Create(ctx, obj.(T), metav1.CreateOptions{FieldManager: c.manager})
+	return c.seen(ctx, made, err)
+}
+
+// Correct sends what differs and nothing else, so that fields which this program does not know survive. With the uid and
+// the resourceVersion the server refuses if the child has changed since, or is another one of that name.
+func (c *children[T]) Correct(ctx context.Context, have, want Object) (Object, error) {
+	base := have.DeepCopyObject().(Object)
+	base.SetUID("") // so that the difference contains both
+	base.SetResourceVersion("")
+	from, err1 := json.Marshal(base)
+	to, err2 := json.Marshal(want)
+	patch, err3 := strategicpatch.CreateTwoWayMergePatch(from, to, want)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return nil, err
+	}
+	corrected, err := c.client(have.GetNamespace()).Patch(ctx, have.GetName(), types.StrategicMergePatchType, patch,
+		metav1.PatchOptions{FieldManager: c.manager})
+	return c.seen(ctx, corrected, err)
+}
+
+func (c *children[T]) seen(ctx context.Context, written T, err error) (Object, error) {
+	if err != nil {
+		return nil, err
+	}
+	return written, c.informer.WaitForResourceVersion(ctx, written.GetResourceVersion())
+}
+
+// Remove deletes neither another child of the name, nor this one if it was orphaned meanwhile.
+func (c *children[T]) Remove(ctx context.Context, obj Object) error {
+	unchanged := &metav1.Preconditions{UID: new(obj.GetUID()), ResourceVersion: new(obj.GetResourceVersion())}
+	return c.client(obj.GetNamespace()).Delete(ctx, obj.GetName(), metav1.DeleteOptions{Preconditions: unchanged})
+}
