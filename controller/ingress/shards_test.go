@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -41,7 +43,8 @@ type sharded struct {
 	stop  context.CancelFunc
 	ended chan error
 	mu    sync.Mutex
-	cut   bool // guarded by mu: no request passes
+	cut   bool   // guarded by mu: no request passes
+	deaf  string // guarded by mu: no request passes whose URL ends so
 	heard []string
 }
 
@@ -61,9 +64,12 @@ func inTroupe(t *testing.T, by shard.Field, play func(tr *troupe)) {
 	})
 }
 
-func (tr *troupe) join(name string) *sharded {
+func (tr *troupe) join(name string) *sharded { return tr.joinDeaf(name, "") }
+
+// joinDeaf is join, without answers to requests whose URL ends so.
+func (tr *troupe) joinDeaf(name, deaf string) *sharded {
 	tr.t.Helper()
-	r := &sharded{ended: make(chan error, 1)}
+	r := &sharded{ended: make(chan error, 1), deaf: deaf}
 	cfg := rest.CopyConfig(tr.cfg)
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return tr.watched(name, r, next) })
 	leases, err := coordinationv1client.NewForConfig(cfg)
@@ -93,7 +99,7 @@ func (tr *troupe) leave(name string) {
 func (tr *troupe) watched(name string, r *sharded, next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(req *http.Request) (*http.Response, error) {
 		r.mu.Lock()
-		cut := r.cut
+		cut := r.cut || r.deaf != "" && strings.HasSuffix(req.URL.Path, r.deaf)
 		r.heard = append(r.heard, req.Method+" "+req.URL.String())
 		r.mu.Unlock()
 		if cut {
@@ -226,3 +232,73 @@ func TestShards_AllReplicasWorkAndEachServiceIsOnes(t *testing.T) {
 		})
 	}
 }
+
+// The Services come at once, and the Ingresses later. Until then it would seem that there are none.
+func TestShards_NothingIsReconciledBeforeBothKindsAreListed(t *testing.T) {
+	inTroupe(t, shard.Namespace, func(tr *troupe) {
+		require.NoError(t, tr.play(context.Background(), move{Kind: "create", Name: "a"}))
+		require.NoError(t, tr.play(context.Background(), move{Kind: "create", Name: "b"}))
+		require.NoError(t, tr.play(context.Background(), move{Kind: "create stranger", Name: "a"}))
+		r := tr.joinDeaf("r", "/ingresses")
+		<-time.After(5 * time.Minute)
+		require.Positive(t, r.services.Store().Len())
+		require.Error(t, r.Ready())
+		for _, request := range r.requests() {
+			require.NotContains(t, request, "POST http://apiserver.pipe/apis/networking.k8s.io")
+		}
+		r.mu.Lock()
+		r.deaf = ""
+		r.mu.Unlock()
+		<-time.After(5 * time.Minute)
+		require.NoError(t, r.Ready())
+		require.NoError(t, tr.check(context.Background()))
+		posts := 0
+		for _, request := range r.requests() {
+			if strings.HasPrefix(request, "POST") && strings.Contains(request, "/ingresses") {
+				posts++
+			}
+		}
+		require.Equal(t, 1, posts, "one of a stranger's name would be refused")
+	})
+}
+
+func (r *sharded) requests() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.heard)
+}
+
+// Without shards nothing differs: these are the requests that the controller sent before it knew shards.
+func TestShards_OffTheRequestsAreTheSame(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(context.Background())
+		world, cfg, served := serveWorld(ctx, t)
+		tr := &troupe{chaos: world, t: t, writing: map[string]string{}}
+		r, heard := &sharded{}, rest.CopyConfig(cfg)
+		heard.Wrap(func(next http.RoundTripper) http.RoundTripper { return tr.watched("r", r, next) })
+		c, err := New(heard, Options{Config: testConfig})
+		require.NoError(t, err)
+		ran := make(chan error, 1)
+		go func() { ran <- c.Run(ctx) }()
+		<-time.After(time.Second)
+		require.NoError(t, world.play(ctx, move{Kind: "create", Name: "a"}))
+		<-time.After(time.Minute)
+		sent := r.requests()
+		cancel()
+		require.NoError(t, <-ran)
+		require.NoError(t, <-served)
+		list := "allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan&sendInitialEvents=true"
+		var got []string
+		for _, request := range sent {
+			got = append(got, timeoutSeconds.ReplaceAllString(request, ""))
+		}
+		host := cfg.Host
+		require.ElementsMatch(t, []string{
+			"GET " + host + "/api/v1/services?" + list + "&watch=true",
+			"GET " + host + "/apis/networking.k8s.io/v1/ingresses?" + list + "&watch=true",
+			"POST " + host + "/apis/networking.k8s.io/v1/namespaces/default/ingresses?fieldManager=glasswatch-ingress",
+		}, got)
+	})
+}
+
+var timeoutSeconds = regexp.MustCompile(`&timeoutSeconds=\d+`)

@@ -12,8 +12,7 @@ import (
 )
 
 const (
-	// MaxRanges is how many ranges a selector has at most. One has some 75 bytes, in an URL that the server, and what
-	// is on the way, bound.
+	// MaxRanges is how many ranges a selector has at most. One has some 105 bytes in a URL.
 	MaxRanges = 64
 	// maxSources is how many sources a kind may have before one list of all takes their place. Selectors with
 	// MaxRanges do not count as one.

@@ -25,7 +25,14 @@
 // # One watch with many ranges, not many watches
 //
 // The server passes each event of a kind to the filter of each watch of that kind. A filter hashes the object once and
-// compares the hash with one range after the other. BenchmarkRanges has the figures.
+// compares the hash with one range after the other. In the real server's filter, an event that no range selects costs:
+//
+//	ranges                      8        41       64       256
+//	one watch with all          0.3 µs   0.9 µs   1.5 µs   4.2 µs
+//	as many watches with one    3.2 µs   18 µs    23 µs    140 µs
+//
+// (BenchmarkRanges, two busy cores; connections and goroutines of the watches come on top.) 41 ranges are what a fifth
+// of 256 shards has. A selector has at most [MaxRanges], 6.7 kB of an URL, because proxies often bound a URL at 8 kB.
 //
 // # Guarantees
 //

@@ -94,6 +94,20 @@ func TestGroup_AShardThatComesBackIsListedAgain(t *testing.T) {
 	})
 }
 
+// Without streaming lists, too, the list is of the newest version, not of any.
+func TestGroup_PagedListsAreOfTheNewestVersion(t *testing.T) {
+	inWorld(t, shard.UID, apiserver.Options{}, func(w *world) {
+		a := w.Join("a", func(m *member) { m.paged = true })
+		w.Pass(30 * time.Second)
+		w.ExpectShared()
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		require.NotContains(t, a.requests[0], "watch")
+		require.NotContains(t, a.requests[0], "resourceVersion")
+		require.NotContains(t, a.requests[0], "sendInitialEvents")
+	})
+}
+
 func countOf(w *world, m *member) (n int) {
 	w.Helper()
 	all := stored(m)

@@ -52,6 +52,7 @@ type member struct {
 	listed   []int    // guarded by mu: what OnListed was told
 	requests []string // guarded by mu: lists and watches of ConfigMaps
 	refuse   bool     // guarded by mu: these requests fail
+	paged    bool     // no streaming lists
 }
 
 func inWorld(t *testing.T, field shard.Field, opts apiserver.Options, play func(w *world)) {
@@ -98,7 +99,7 @@ func (w *world) Delete(namespace, name string) {
 	require.NoError(w, err)
 }
 
-// RoundTrip records the requests for ConfigMaps, and refuses them if it shall.
+// roundTrip records the requests for ConfigMaps, and refuses them if it shall.
 func (m *member) roundTrip(network http.RoundTripper) roundTripper {
 	return func(req *http.Request) (*http.Response, error) {
 		if strings.HasSuffix(req.URL.Path, "/configmaps") {
@@ -137,8 +138,8 @@ func (w *world) Join(identity string, change func(*member)) *member {
 		},
 	})
 	require.NoError(w, err)
-	m.configs = addKind[*corev1.ConfigMap](w, m.Group, "configmaps", httpClient)
-	m.services = addKind[*corev1.Service](w, m.Group, "services", httpClient)
+	m.configs = addKind[*corev1.ConfigMap](w, m.Group, "configmaps", httpClient, m.paged)
+	m.services = addKind[*corev1.Service](w, m.Group, "services", httpClient, m.paged)
 	ctx, stop := context.WithCancel(klog.NewContext(context.Background(), logr.Discard()))
 	m.stop = stop
 	go func() { m.ended <- m.Run(ctx) }()
@@ -146,9 +147,10 @@ func (w *world) Join(identity string, change func(*member)) *member {
 	return m
 }
 
-func addKind[T listwatch.Object](w *world, g *Group, resource string, client *http.Client) *Informer[T] {
+func addKind[T listwatch.Object](w *world, g *Group, resource string, client *http.Client, paged bool) *Informer[T] {
 	gvr := schema.GroupVersionResource{Version: "v1", Resource: resource}
 	var opts merged.Options[T]
+	opts.Reflector.DisableStreamingList = paged
 	opts.WatchErrorHandler = func(context.Context, error) {}
 	informer, err := Add(g, func(s shard.Selector) (listwatch.ListerWatcher[T], error) {
 		return listwatch.NewForConfig[T](w.cfg, gvr, listwatch.Options{HTTPClient: client, Shard: s})
