@@ -1,0 +1,11 @@
+package main
+
+import (
+	"testing"
+
+	"glasswatch/cmd/internal/demo/demotest"
+)
+
+func TestMain(m *testing.M) { demotest.Main(m, main) }
+
+func TestDemo(t *testing.T) { demotest.Check(t, story) }
