@@ -11,6 +11,8 @@ import (
 	"pgregory.net/rapid"
 
 	"glasswatch/cmd/foo-controller/api/v1alpha1"
+	"glasswatch/cmd/foo-controller/client"
+	"glasswatch/cmd/internal/operator"
 	"glasswatch/internal/apiserver"
 )
 
@@ -35,10 +37,13 @@ func TestNewDeployment_IsOwnedSelectsItsPodsAndIsAFunctionOfTheFoo(t *testing.T)
 	})
 }
 
+// created is what is written for a new Foo "web": at first 0 replicas are available.
+var created = []string{"POST deployments", "PUT foos/web/status", "PUT foos/web/status"}
+
 func TestWrites_AreAsFewAsNeededAndAResyncOnlyRecordsAnEvent(t *testing.T) {
-	in(t, Options{Workers: 2, Resync: 30 * time.Second}, func(t *testing.T, w *world) {
+	in(t, operator.Parts{Workers: 2}, func(t *testing.T, w *world) {
 		w.create("web", "web", 2)
-		require.Equal(t, []string{"POST deployments", "PUT foos/web/status"}, w.wrote())
+		require.Equal(t, created, w.wrote())
 		before := w.events()[0].Count
 		time.Sleep(2 * time.Minute)
 		require.Empty(t, w.wrote())
@@ -48,7 +53,7 @@ func TestWrites_AreAsFewAsNeededAndAResyncOnlyRecordsAnEvent(t *testing.T) {
 }
 
 func TestScale_KeepsWhatOthersHaveWritten(t *testing.T) {
-	in(t, Options{}, func(t *testing.T, w *world) {
+	in(t, operator.Parts{}, func(t *testing.T, w *world) {
 		w.create("web", "web", 2)
 		w.wrote()
 		d := w.deployment("web")
@@ -62,26 +67,26 @@ func TestScale_KeepsWhatOthersHaveWritten(t *testing.T) {
 		d = w.deployment("web")
 		require.Equal(t, "hand", d.Annotations["by"])
 		require.Equal(t, "nginx:1.27", d.Spec.Template.Spec.Containers[0].Image)
-		require.EqualValues(t, 3, w.foo("web").Status.AvailableReplicas)
+		require.EqualValues(t, 3, *w.foo("web").Status.AvailableReplicas)
 	})
 }
 
 func TestScale_IsRetriedWhereTheDeploymentHasChangedMeanwhile(t *testing.T) {
-	in(t, Options{}, func(t *testing.T, w *world) {
+	in(t, operator.Parts{}, func(t *testing.T, w *world) {
 		w.create("web", "web", 2)
 		w.wrote()
 		w.server.Faults().FailNext(2, apiserver.Failure{Verb: "update", Resource: "deployments",
 			Code: http.StatusConflict})
 		w.edit("web", func(foo *v1alpha1.Foo) { foo.Spec.Replicas = new(int32(3)) })
 		require.Equal(t, []string{"PUT deployments/web", "PUT foos/web/status"}, w.wrote())
-		require.EqualValues(t, 3, w.foo("web").Status.AvailableReplicas)
+		require.EqualValues(t, 3, *w.foo("web").Status.AvailableReplicas)
 		require.GreaterOrEqual(t, len(w.log.lines), 2)
 		require.True(t, strings.HasPrefix(w.log.lines[0], `"Error syncing; requeuing for later retry"`))
 	})
 }
 
 func TestAFooWithoutReplicasLeavesThemToOthers(t *testing.T) {
-	in(t, Options{}, func(t *testing.T, w *world) {
+	in(t, operator.Parts{}, func(t *testing.T, w *world) {
 		w.create("web", "web", 2)
 		w.wrote()
 		w.edit("web", func(foo *v1alpha1.Foo) { foo.Spec.Replicas = nil })
@@ -91,12 +96,12 @@ func TestAFooWithoutReplicasLeavesThemToOthers(t *testing.T) {
 		_, err := w.kube.AppsV1().Deployments("default").Update(t.Context(), d, metav1.UpdateOptions{})
 		require.NoError(t, err)
 		require.Equal(t, []string{"PUT foos/web/status"}, w.wrote())
-		require.EqualValues(t, 5, w.foo("web").Status.AvailableReplicas)
+		require.EqualValues(t, 5, *w.foo("web").Status.AvailableReplicas)
 	})
 }
 
 func TestADeletedFooGetsNoDeploymentAndIsNotMissed(t *testing.T) {
-	in(t, Options{}, func(t *testing.T, w *world) {
+	in(t, operator.Parts{}, func(t *testing.T, w *world) {
 		w.create("web", "web", 2)
 		w.wrote()
 		w.edit("web", func(foo *v1alpha1.Foo) { foo.Finalizers = []string{"example.com/held"} })
@@ -107,18 +112,18 @@ func TestADeletedFooGetsNoDeploymentAndIsNotMissed(t *testing.T) {
 		require.Empty(t, w.wrote(), "it is on its way out")
 		w.edit("web", func(foo *v1alpha1.Foo) { foo.Finalizers = nil })
 		w.create("other", "other", 1)
-		require.Len(t, w.wrote(), 2)
+		require.Len(t, w.wrote(), 3)
 		require.NoError(t, w.foos.Delete(t.Context(), "other", metav1.DeleteOptions{}))
 		require.Empty(t, w.wrote(), "the garbage collector deletes the Deployment")
 		list, err := w.kube.AppsV1().Deployments("default").List(t.Context(), metav1.ListOptions{})
 		require.NoError(t, err)
 		require.Empty(t, list.Items)
-		require.Empty(t, w.log.lines, "a deletion is no error")
+		require.NotContains(t, strings.Join(w.log.lines, "\n"), "no longer exists", "a deletion is no error")
 	})
 }
 
 func TestOwner_OfAnotherGroupIsNoFoo(t *testing.T) {
-	in(t, Options{}, func(t *testing.T, w *world) {
+	in(t, operator.Parts{}, func(t *testing.T, w *world) {
 		w.create("web", "web", 1)
 		w.wrote()
 		seen := w.events()[0].Count
@@ -132,17 +137,17 @@ func TestOwner_OfAnotherGroupIsNoFoo(t *testing.T) {
 }
 
 func TestStandby_FillsItsCachesAndWritesOnlyWhenItMay(t *testing.T) {
-	in(t, Options{MayWrite: make(chan struct{})}, func(t *testing.T, w *world) {
+	in(t, operator.Parts{MayWrite: make(chan struct{})}, func(t *testing.T, w *world) {
 		w.create("web", "web", 1)
 		require.Empty(t, w.wrote())
 		require.NoError(t, w.c.Ready())
 		close(w.may)
-		require.Equal(t, []string{"POST deployments", "PUT foos/web/status"}, w.wrote())
+		require.Equal(t, created, w.wrote())
 	})
 }
 
 func TestReady_NamesTheKindThatCannotBeReadAndHeals(t *testing.T) {
-	in(t, Options{}, func(t *testing.T, w *world) {
+	in(t, operator.Parts{}, func(t *testing.T, w *world) {
 		w.wrote()
 		require.NoError(t, w.c.Ready())
 		w.server.Faults().FailNext(3, apiserver.Failure{Resource: "foos", Code: http.StatusForbidden})
@@ -152,5 +157,27 @@ func TestReady_NamesTheKindThatCannotBeReadAndHeals(t *testing.T) {
 		require.NotContains(t, w.c.Ready().Error(), "deployments")
 		time.Sleep(time.Hour)
 		require.NoError(t, w.c.Ready())
+	})
+}
+
+func TestStatus_SaysZeroIfNothingGetsAvailable(t *testing.T) {
+	in(t, operator.Parts{}, func(t *testing.T, w *world) {
+		w.actor.Hold("web")
+		w.create("web", "web", 2)
+		require.Equal(t, created[:2], w.wrote())
+		require.Equal(t, new(int32), w.foo("web").Status.AvailableReplicas)
+	})
+}
+
+func TestAPanic_FailsOneKeyAndTellsItsStack(t *testing.T) {
+	in(t, operator.Parts{}, func(t *testing.T, w *world) {
+		w.wrote()
+		w.c.client = func(string) *client.Foos { panic("no client") }
+		w.create("web", "web", 2)
+		w.wrote()
+		require.NotEmpty(t, w.log.lines)
+		require.Contains(t, w.log.lines[0], "Observed a panic")
+		require.Contains(t, strings.Join(w.log.lines, "\n"), "sync.go")
+		require.Contains(t, strings.Join(w.log.lines, "\n"), `"Error syncing; requeuing for later retry"`)
 	})
 }
