@@ -1,13 +1,17 @@
 package main
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/go-logr/logr/funcr"
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/klog/v2"
 	"pgregory.net/rapid"
 
 	"glasswatch/cmd/foo-controller/api/v1alpha1"
@@ -179,5 +183,42 @@ func TestAPanic_FailsOneKeyAndTellsItsStack(t *testing.T) {
 		require.Contains(t, w.log.lines[0], "Observed a panic")
 		require.Contains(t, strings.Join(w.log.lines, "\n"), "sync.go")
 		require.Contains(t, strings.Join(w.log.lines, "\n"), `"Error syncing; requeuing for later retry"`)
+	})
+}
+
+func TestLog_HasUpstreamsLinesOfTheStartAndTheEnd(t *testing.T) {
+	in(t, operator.Parts{MayWrite: make(chan struct{})}, func(t *testing.T, w *world) {
+		lines := make(chan string, 100)
+		logger := funcr.New(func(_, args string) { lines <- args }, funcr.Options{})
+		c, err := New(w.cfg, operator.Parts{}, 0)
+		require.NoError(t, err)
+		release := make(chan struct{})
+		c.client = func(namespace string) *client.Foos { // a sync takes its time
+			<-release
+			return w.foos
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- c.Run(klog.NewContext(ctx, logger)) }()
+		synctest.Wait()
+		w.create("web", "web", 1)
+		synctest.Wait()
+		stop()
+		synctest.Wait()
+		want := []string{"Starting Foo controller", "Waiting for informer caches to sync", "Starting workers",
+			"Started workers", "Shutting down workers"}
+		var got []string
+		for len(lines) > 0 {
+			line := <-lines
+			for _, text := range want {
+				if strings.Contains(line, `"`+text+`"`) {
+					got = append(got, text)
+				}
+			}
+		}
+		require.Equal(t, want, got)
+		require.Empty(t, ended, "a worker is at work")
+		close(release)
+		require.NoError(t, <-ended)
 	})
 }
