@@ -159,7 +159,7 @@ func (s *stage) rest() map[string]int32 {
 			seen, since = now, time.Now()
 		}
 		if time.Since(since) < 200*time.Millisecond {
-			return errors.New("Events come all the time")
+			return errors.New("there are more Events all the time")
 		}
 		return nil
 	})

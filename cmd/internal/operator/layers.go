@@ -29,7 +29,8 @@ import (
 type Layers struct {
 	Loop     *controller.Controller[listwatch.Key]
 	Recorder record.EventRecorder // made by Run; it also logs
-	// Work is what Run does once this process may write, until ctx ends. It is Loop.Run, or what a program puts around it.
+	// Work is what Run does once this process may write, until ctx ends. It is Loop.Run, or what a program puts around
+	// that.
 	Work func(ctx context.Context) error
 
 	parts      Parts
