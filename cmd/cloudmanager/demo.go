@@ -121,7 +121,7 @@ func (w world) rename(ctx context.Context) {
 func (w world) drift(ctx context.Context) {
 	w.Step("An image that was edited by hand is put right, replicas are not")
 	deployments := w.Client.AppsV1().Deployments(w.Namespace)
-	edit := `{"spec":{"replicas":3,"template":{"spec":{"containers":[{"name":"front","image":"nginx:latest"}]}}}}`
+	edit := `{"spec":{"replicas":3,"template":{"spec":{"containers":[{"name":"main","image":"nginx:latest"}]}}}}`
 	demo.Must(deployments.Patch(ctx, "portal", types.StrategicMergePatchType, []byte(edit), metav1.PatchOptions{}))
 	w.Did("set the image of Deployment portal to nginx:latest, and scaled it to 3")
 	w.heard(ctx, `Updated: Updated deployment "portal"`)

@@ -17,11 +17,7 @@ func TestDemo(t *testing.T) { demotest.CheckOutput(t, story) }
 
 func TestSuite(t *testing.T) {
 	start := func(ctx context.Context, cfg *rest.Config, namespace string) error {
-		r, err := newReconciler(cfg, operator.Parts{Namespace: namespace, Workers: 2})
-		if err == nil {
-			err = r.Run(ctx)
-		}
-		return err
+		return operator.Run(ctx, cfg, &operator.Flags{Namespace: namespace, Workers: 2}, program())
 	}
 	cloudmanager.Suite(t, cloudmanager.Implementation{Start: start})
 }

@@ -2,11 +2,10 @@ package main
 
 import (
 	"context"
-	"maps"
+	"errors"
 	"slices"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -34,6 +33,9 @@ func (r *reconciler) reconcile(ctx context.Context, key listwatch.Key) (none con
 	if err == nil {
 		err = r.report(ctx, cm, finding)
 	}
+	if errors.Is(err, errStale) {
+		err = nil // the event that the cache lacks brings the key again
+	}
 	return none, err
 }
 
@@ -52,11 +54,7 @@ func (r *reconciler) pass(ctx context.Context, cm *v1.CloudManager) (f desired.F
 			if problem != nil {
 				return f.Stop(*problem), nil
 			}
-			if s, ok := obj.(*appsv1.StatefulSet); ok {
-				if fields := desired.Unchangeable(cm, s); len(fields) > 0 {
-					f.Problems = append(f.Problems, desired.CannotChange(s.Name, fields))
-				}
-			}
+			f.Problems = append(f.Problems, desired.Unchangeable(cm, obj)...)
 			if open, why := desired.Open(obj); !open {
 				closed = why
 			}
@@ -68,69 +66,65 @@ func (r *reconciler) pass(ctx context.Context, cm *v1.CloudManager) (f desired.F
 	return f, r.removeLeftovers(ctx, cm)
 }
 
-// ensure brings one child about, and returns it as the server has it; or the problem that keeps it from being there.
+// ensure brings one child about, and returns it as the server has it; or the problem that keeps it from being there. It
+// emits the Event of a write. A write that the server calls invalid would be refused again, so it is a problem. Other
+// errors are retried.
 func (r *reconciler) ensure(ctx context.Context, cm *v1.CloudManager, c desired.Child) (
-	operator.Object, *desired.Problem, error) {
+	now operator.Object, _ *desired.Problem, err error) {
 	kind, name := r.children[c.Kind], c.Object.GetName()
 	have, found := kind.Get(listwatch.KeyOf(c.Object))
-	if !found {
-		if gone, err := r.isGone(ctx, cm); gone || err != nil {
-			return nil, new(desired.Deleting("cloudmanager", cm.Name)), err
+	wrote, changed := desired.ReasonUpdated, false
+	switch {
+	case !found:
+		if err = r.confirm(ctx, cm); err == nil {
+			c.Set(c.Object)
+			now, err = kind.Create(ctx, c.Object)
 		}
-		c.Set(c.Object)
-		made, err := kind.Create(ctx, c.Object)
-		return r.wrote(ctx, cm, c, desired.ReasonCreated, made, err)
-	}
-	switch relation := desired.Relate(cm, have); {
-	case relation == desired.Foreign:
+		wrote, changed = desired.ReasonCreated, now != nil
+	case desired.Relate(cm, have) == desired.Foreign:
 		return nil, new(desired.Exists(c.Kind, name)), nil
-	case relation == desired.Predecessor || have.GetDeletionTimestamp() != nil:
+	case desired.Relate(cm, have) == desired.Predecessor || have.GetDeletionTimestamp() != nil:
 		return nil, new(desired.Deleting(c.Kind, name)), nil
+	default:
+		now, changed, err = kind.Correct(ctx, have, func(obj operator.Object) { c.Set(obj) })
 	}
-	want := have.DeepCopyObject().(operator.Object)
-	c.Set(want)
-	if equality.Semantic.DeepEqual(have, want) {
-		return have, nil, nil
-	}
-	corrected, err := kind.Correct(ctx, have, want)
-	return r.wrote(ctx, cm, c, desired.ReasonUpdated, corrected, err)
-}
-
-// isGone asks the API server whether the CloudManager was deleted, before something is made for it. The cache may be
-// behind, and nobody would collect a Secret that is made too late, for it has no owner.
-func (r *reconciler) isGone(ctx context.Context, cm *v1.CloudManager) (bool, error) {
-	now, err := r.client(cm.Namespace).Get(ctx, cm.Name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return true, nil
-	}
-	return err == nil && (now.UID != cm.UID || now.DeletionTimestamp != nil), err
-}
-
-// wrote emits the Event of a write. A write that the server calls invalid would be refused again, so it is a problem.
-// Other errors are retried.
-func (r *reconciler) wrote(ctx context.Context, cm *v1.CloudManager, c desired.Child, reason string,
-	obj operator.Object, err error) (operator.Object, *desired.Problem, error) {
-	name := c.Object.GetName()
 	if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
 		return nil, new(desired.Rejected(c.Kind, name, err)), nil
 	}
-	if obj != nil {
-		r.tell(ctx, cm, reason, c.Kind, name)
+	if changed {
+		r.tell(ctx, cm, wrote, c.Kind, name)
 	}
-	return obj, nil, err
+	return now, nil, err
 }
 
-// removeLeftovers deletes what the CloudManager controls and no longer names.
+// errStale ends a pass whose CloudManager has changed or is deleted, unknown to the cache.
+var errStale = errors.New("the cache is behind")
+
+// confirm asks the API server whether the cache has the present CloudManager, before something is made or deleted. What
+// is made too late may stay: the Secret has no owner. What is deleted may be what the present spec names.
+func (r *reconciler) confirm(ctx context.Context, cm *v1.CloudManager) error {
+	now, err := r.client(cm.Namespace).Get(ctx, cm.Name, metav1.GetOptions{})
+	same := err == nil && now.UID == cm.UID && now.Generation == cm.Generation && now.DeletionTimestamp == nil
+	if apierrors.IsNotFound(err) || err == nil && !same {
+		return errStale
+	}
+	return err
+}
+
+// removeLeftovers deletes what the CloudManager controls and no longer names, Secrets apart.
 func (r *reconciler) removeLeftovers(ctx context.Context, cm *v1.CloudManager) error {
 	wanted := desired.Names(cm)
-	for _, name := range slices.Sorted(maps.Keys(r.children)) {
-		for _, obj := range r.children[name].ControlledBy(cm.UID) {
-			if slices.Contains(wanted, desired.NameOf(name, obj.GetName())) || obj.GetDeletionTimestamp() != nil {
+	for _, kind := range []string{"deployment", "service", "statefulset"} {
+		for _, obj := range r.children[kind].ControlledBy(cm.UID) {
+			if slices.Contains(wanted, desired.NameOf(kind, obj.GetName())) || obj.GetDeletionTimestamp() != nil {
 				continue
 			}
-			err := r.children[name].Remove(ctx, obj)
+			if err := r.confirm(ctx, cm); err != nil {
+				return err
+			}
+			err := r.children[kind].Remove(ctx, obj)
 			if err == nil {
-				r.tell(ctx, cm, desired.ReasonDeleted, name, obj.GetName())
+				r.tell(ctx, cm, desired.ReasonDeleted, kind, obj.GetName())
 			} else if !apierrors.IsNotFound(err) {
 				return err
 			}

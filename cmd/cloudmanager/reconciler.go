@@ -46,31 +46,19 @@ func newReconciler(cfg *rest.Config, p operator.Parts) (*reconciler, error) {
 	r.managers, err4 = operator.NewInformer(r.Layers, v1.Resource, v1.Scheme, sharedinformer.Options[*v1.CloudManager]{
 		Indexers: indexer.Indexers[*v1.CloudManager]{byChild: childrenOf},
 	})
+	// A change of the status wakes it, too: it may be somebody else's, or one whose answer was lost.
+	operator.Handle(r.Layers, r.managers, controller.EnqueueObject[*v1.CloudManager](r.Loop))
 	apps, core := appsv1.SchemeGroupVersion, corev1.SchemeGroupVersion
-	err := errors.Join(err4,
+	redact := operator.WithoutForeignData(desired.LabelManagedBy, desired.ManagedBy)
+	return r, errors.Join(err4,
 		addKind(r, "deployment", apps.WithResource("deployments"), nil,
 			func(ns string) operator.Writer[*appsv1.Deployment] { return kube.AppsV1().Deployments(ns) }),
 		addKind(r, "statefulset", apps.WithResource("statefulsets"), nil,
 			func(ns string) operator.Writer[*appsv1.StatefulSet] { return kube.AppsV1().StatefulSets(ns) }),
 		addKind(r, "service", core.WithResource("services"), nil,
 			func(ns string) operator.Writer[*corev1.Service] { return kube.CoreV1().Services(ns) }),
-		addKind(r, "secret", core.WithResource("secrets"), withoutForeignData,
+		addKind(r, "secret", core.WithResource("secrets"), redact,
 			func(ns string) operator.Writer[*corev1.Secret] { return kube.CoreV1().Secrets(ns) }))
-	if err != nil {
-		return nil, err
-	}
-	all := controller.EnqueueObject[*v1.CloudManager](r.Loop)
-	operator.Handle(r.Layers, r.managers, sharedinformer.HandlerFuncs[*v1.CloudManager]{
-		AddFunc: all.OnAdd,
-		UpdateFunc: func(before, now *v1.CloudManager) {
-			// A change of the status only is the operator's own: it must not wake itself.
-			if before.Generation != now.Generation || before.UID != now.UID {
-				all.OnUpdate(before, now)
-			}
-		},
-		DeleteFunc: all.OnDelete,
-	})
-	return r, nil
 }
 
 // addKind has two CloudManagers enqueued for each change of a child: the one that controls it, and each that names it.
@@ -94,12 +82,4 @@ func childrenOf(cm *v1.CloudManager, dst []string) ([]string, error) {
 		dst = append(dst, cm.Namespace+"/"+name)
 	}
 	return dst, nil
-}
-
-// withoutForeignData keeps the contents of other people's Secrets out of this process's memory.
-func withoutForeignData(s *corev1.Secret) (*corev1.Secret, error) {
-	if s.Labels[desired.LabelManagedBy] != desired.ManagedBy {
-		s.Data = nil
-	}
-	return s, nil
 }

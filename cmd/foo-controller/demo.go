@@ -11,10 +11,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 	"k8s.io/klog/v2/textlogger"
+	"k8s.io/utils/ptr"
 
 	"glasswatch/cmd/foo-controller/api/v1alpha1"
 	"glasswatch/cmd/foo-controller/client"
 	"glasswatch/cmd/internal/demo"
+	"glasswatch/cmd/internal/operator"
 	"glasswatch/internal/actors"
 )
 
@@ -36,7 +38,7 @@ func start(ctx context.Context, d *demo.Demo) *show {
 	}
 	demo.Check(client.Define(ctx, d.Config))
 	s := &show{Demo: d, foos: demo.Must(client.New(d.Config))(d.Namespace), actor: actors.New(d.Client, d.Namespace)}
-	c := demo.Must(New(d.Config, Options{Namespace: d.Namespace, Workers: 2}))
+	c := demo.Must(New(d.Config, operator.Parts{Namespace: d.Namespace, Workers: 2}, 0))
 	d.Go(ctx, func(ctx context.Context) { _ = s.actor.Run(ctx) }) // an error shows: nothing becomes available
 	logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&s.log)))
 	d.Go(ctx, func(ctx context.Context) { _ = c.Run(klog.NewContext(ctx, logger)) })
@@ -102,7 +104,7 @@ func (s *show) foreign(ctx context.Context) {
 	s.Did("deleted that Deployment")
 	demo.Check(s.Client.AppsV1().Deployments(s.Namespace).Delete(ctx, "foreign", metav1.DeleteOptions{}))
 	s.told(ctx, "late", reasonSynced)
-	s.Why("nothing tells that the name is free; the next retry finds out")
+	s.Why("nothing tells that the name is free; a retry finds out, or the next resync")
 }
 
 func (s *show) refused(ctx context.Context) {
@@ -151,8 +153,7 @@ func (s *show) follows(ctx context.Context, name string, available int32) {
 		}
 		foo = demo.Must(s.foos.Get(ctx, name, metav1.GetOptions{}))
 		if *d.Spec.Replicas != *foo.Spec.Replicas || d.Status.ObservedGeneration != d.Generation ||
-			d.Status.AvailableReplicas != available ||
-			foo.Status.AvailableReplicas != available {
+			d.Status.AvailableReplicas != available || ptr.Deref(foo.Status.AvailableReplicas, -1) != available {
 			return fmt.Errorf("want %d available of Foo %s, have %+v and %+v", available, name, foo.Status, d.Status)
 		}
 		return nil

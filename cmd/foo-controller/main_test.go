@@ -36,6 +36,10 @@ func TestRun_NamesAWrongFlagAndTellsOfTheDemo(t *testing.T) {
 	var out bytes.Buffer
 	require.ErrorContains(t, run(t.Context(), []string{"--resync=-1s"}, &out), "--resync: want 0 or more, got -1s")
 	require.ErrorContains(t, run(t.Context(), []string{"--workers=0"}, &out), "--workers: want at least 1")
+	require.ErrorContains(t, run(t.Context(), []string{"--demo=true"}, &out), "--demo")
+	t.Setenv("KUBECONFIG", "")
+	t.Setenv("KUBERNETES_SERVICE_HOST", "")
+	require.NotContains(t, run(t.Context(), nil, &out).Error(), "--embedded", "it has no such flag")
 	require.NoError(t, run(t.Context(), []string{"--version"}, &out))
 	require.Equal(t, "dev\n", out.String())
 	require.NoError(t, run(t.Context(), []string{"--help"}, &out))

@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"glasswatch/cmd/internal/cluster"
+	"glasswatch/cmd/internal/operator"
 	"glasswatch/internal/apiserver"
 	"glasswatch/tests/controlplane"
 	"glasswatch/tests/foostory"
@@ -18,7 +19,7 @@ import (
 // ours runs this program's controller as the Deployment of deploy/ does, but with upstream's two workers.
 func ours(cfg *rest.Config) foostory.Program {
 	return foostory.InProcess(func(ctx context.Context) error {
-		c, err := New(cfg, Options{Workers: 2})
+		c, err := New(cfg, operator.Parts{Workers: 2}, 0)
 		if err != nil {
 			return err
 		}

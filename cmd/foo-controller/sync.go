@@ -25,8 +25,7 @@ const (
 	messageExists = "Resource %q already exists and is not managed by Foo"
 )
 
-// Reconcile implements controller.Reconciler.
-func (c *Controller) Reconcile(ctx context.Context, key listwatch.Key) (controller.Result, error) {
+func (c *Controller) reconcile(ctx context.Context, key listwatch.Key) (controller.Result, error) {
 	return controller.Result{}, c.sync(klog.NewContext(ctx, c.logger), key)
 }
 
@@ -57,7 +56,7 @@ func (c *Controller) sync(ctx context.Context, key listwatch.Key) error {
 	}
 	if !metav1.IsControlledBy(deployment, foo) {
 		message := fmt.Sprintf(messageExists, deployment.Name)
-		c.recorder.Event(foo, corev1.EventTypeWarning, reasonExists, message)
+		c.Recorder.Event(foo, corev1.EventTypeWarning, reasonExists, message)
 		return errors.New(message)
 	}
 	if wanted := foo.Spec.Replicas; wanted != nil && (deployment.Spec.Replicas == nil ||
@@ -69,7 +68,7 @@ func (c *Controller) sync(ctx context.Context, key listwatch.Key) error {
 	if err := c.updateStatus(ctx, foo, deployment); err != nil {
 		return err
 	}
-	c.recorder.Event(foo, corev1.EventTypeNormal, reasonSynced, messageSynced)
+	c.Recorder.Event(foo, corev1.EventTypeNormal, reasonSynced, messageSynced)
 	return nil
 }
 
@@ -85,12 +84,13 @@ func (c *Controller) scale(ctx context.Context, deployment *appsv1.Deployment, r
 		metav1.UpdateOptions{FieldManager: agentName})
 }
 
+// updateStatus also writes a first 0, so that a Foo whose Deployment never gets available says so.
 func (c *Controller) updateStatus(ctx context.Context, foo *v1alpha1.Foo, deployment *appsv1.Deployment) error {
-	if foo.Status.AvailableReplicas == deployment.Status.AvailableReplicas {
+	if said := foo.Status.AvailableReplicas; said != nil && *said == deployment.Status.AvailableReplicas {
 		return nil
 	}
 	foo = foo.DeepCopy()
-	foo.Status.AvailableReplicas = deployment.Status.AvailableReplicas
+	foo.Status.AvailableReplicas = new(deployment.Status.AvailableReplicas)
 	_, err := c.client(foo.Namespace).UpdateStatus(ctx, foo, metav1.UpdateOptions{FieldManager: agentName})
 	return err
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -21,6 +20,7 @@ import (
 
 	"glasswatch/cmd/foo-controller/api/v1alpha1"
 	"glasswatch/cmd/foo-controller/client"
+	"glasswatch/cmd/internal/operator"
 	"glasswatch/internal/actors"
 	"glasswatch/internal/apiserver"
 )
@@ -35,14 +35,14 @@ type world struct {
 	actor  *actors.Workloads
 	c      *Controller
 	log    errorLog
-	may    chan struct{} // Options.MayWrite, if it was set
+	may    chan struct{} // Parts.MayWrite, if it was set
 
 	mu     sync.Mutex // protects writes
 	writes []string   // of the controller, Events apart
 }
 
-// in lets a test play in a world, with Foos defined.
-func in(t *testing.T, opts Options, play func(t *testing.T, w *world)) {
+// in lets a test play in a world, with Foos defined, and synced again every 30 seconds.
+func in(t *testing.T, p operator.Parts, play func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		listener := apiserver.NewPipeListener()
 		w := &world{t: t, server: apiserver.New(apiserver.Options{}),
@@ -75,11 +75,11 @@ func in(t *testing.T, opts Options, play func(t *testing.T, w *world)) {
 		run(w.actor.Run)
 		watched := rest.CopyConfig(w.cfg)
 		watched.Wrap(w.note)
-		if opts.MayWrite != nil {
+		if p.MayWrite != nil {
 			w.may = make(chan struct{}) // of the bubble
-			opts.MayWrite = w.may
+			p.MayWrite = w.may
 		}
-		w.c, err = New(watched, opts)
+		w.c, err = New(watched, p, 30*time.Second)
 		require.NoError(t, err)
 		run(func(ctx context.Context) error {
 			return w.c.Run(klog.NewContext(ctx, textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&w.log)))))
@@ -94,25 +94,30 @@ type roundTripper func(r *http.Request) (*http.Response, error)
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func (w *world) note(next http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(r *http.Request) (*http.Response, error) {
+	return roundTripper(func(r *http.Request) (answer *http.Response, err error) {
 		if r.Method != http.MethodGet && !strings.Contains(r.URL.Path, "/events") {
-			w.mu.Lock()
-			w.writes = append(w.writes, r.Method+" "+r.URL.Path[strings.Index(r.URL.Path,
-				"/default/")+len("/default/"):])
-			w.mu.Unlock()
+			defer func() {
+				if err == nil && answer.StatusCode == http.StatusConflict {
+					return
+				}
+				_, what, _ := strings.Cut(r.URL.Path, "/default/")
+				w.mu.Lock()
+				defer w.mu.Unlock()
+				w.writes = append(w.writes, r.Method+" "+what)
+			}()
 		}
 		return next.RoundTrip(r)
 	})
 }
 
-// wrote returns the writes since the last call, once nothing moves for a second. Those that a conflict made it repeat
-// count once: which cache is behind when is chance.
+// wrote returns the writes since the last call, once nothing moves for a second. Conflicts are left out: which cache is
+// behind when is chance.
 func (w *world) wrote() []string {
 	time.Sleep(time.Second) // of virtual time
 	synctest.Wait()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	writes := slices.Compact(w.writes)
+	writes := w.writes
 	w.writes = nil
 	return writes
 }

@@ -44,24 +44,44 @@ type workload struct {
 func New(client kubernetes.Interface, namespace string) *Workloads {
 	w := &Workloads{client: client, held: map[string]bool{}, fixed: map[workload]int32{}}
 	w.deployments = newLoop("deployments",
-		source[*appsv1.Deployment](client.AppsV1().Deployments(namespace)), w.syncDeployment)
+		source[*appsv1.Deployment](client.AppsV1().Deployments(namespace)),
+		func(ctx context.Context, d *appsv1.Deployment) error { return ignoreStale(w.syncDeployment(ctx, d)) })
 	w.statefulSets = newLoop("statefulsets",
 		source[*appsv1.StatefulSet](client.AppsV1().StatefulSets(namespace)),
 		func(ctx context.Context, s *appsv1.StatefulSet) error {
-			return errors.Join(w.syncClaims(ctx, s), w.syncStatefulSet(ctx, s))
+			// No event of a claim brings the key of its StatefulSet, so that all errors about claims are retried.
+			return errors.Join(w.syncClaims(ctx, s), ignoreStale(w.syncStatefulSet(ctx, s)))
 		})
 	w.claims = newLoop("persistentvolumeclaims",
-		source[*corev1.PersistentVolumeClaim](client.CoreV1().PersistentVolumeClaims(namespace)), w.unprotect)
+		source[*corev1.PersistentVolumeClaim](client.CoreV1().PersistentVolumeClaims(namespace)),
+		func(ctx context.Context, c *corev1.PersistentVolumeClaim) error {
+			return ignoreStale(w.unprotect(ctx, c))
+		})
 	return w
+}
+
+// ignoreStale is for a write of the object whose key is synced. A conflict says that the cache was behind: the event
+// that it lacks brings the key again.
+func ignoreStale(err error) error {
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
 }
 
 // Run acts until ctx ends, and returns when its goroutines have ended. It may be called once.
 func (w *Workloads) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
-	w.deployments.run(ctx, group)
-	w.statefulSets.run(ctx, group)
-	w.claims.run(ctx, group)
+	w.deployments.run(ctx, group, w.waitForSync)
+	w.statefulSets.run(ctx, group, w.waitForSync)
+	w.claims.run(ctx, group, w.waitForSync)
 	return group.Wait()
+}
+
+// waitForSync waits for all caches, since a StatefulSet's sync reads that of the claims, too.
+func (w *Workloads) waitForSync(ctx context.Context) error {
+	return errors.Join(w.deployments.informer.WaitForSync(ctx), w.statefulSets.informer.WaitForSync(ctx),
+		w.claims.informer.WaitForSync(ctx))
 }
 
 // Hold keeps workloads of that name from becoming ready until [Workloads.Release]. Their observedGeneration follows.
@@ -143,11 +163,7 @@ func newLoop[T listwatch.Object](
 		if !ok {
 			return controller.Result{}, nil
 		}
-		err := sync(ctx, obj)
-		if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-			err = nil // the cache was behind: the event that it lacks brings the key again
-		}
-		return controller.Result{}, err
+		return controller.Result{}, sync(ctx, obj)
 	}
 	l.queue = controller.New(controller.Func[listwatch.Key](reconcile), controller.Options[listwatch.Key]{
 		Name: "actor of " + name, MaxDelay: time.Second, DrainTimeout: -1,
@@ -155,7 +171,7 @@ func newLoop[T listwatch.Object](
 	return l
 }
 
-func (l *loop[T]) run(ctx context.Context, group *errgroup.Group) {
+func (l *loop[T]) run(ctx context.Context, group *errgroup.Group, waitForSync func(context.Context) error) {
 	group.Go(func() error {
 		_, err := l.informer.AddHandler(controller.EnqueueObject[T](l.queue), sharedinformer.HandlerOptions{})
 		if err != nil {
@@ -164,6 +180,12 @@ func (l *loop[T]) run(ctx context.Context, group *errgroup.Group) {
 		return l.informer.Run(ctx)
 	})
 	group.Go(func() error {
+		if err := waitForSync(ctx); err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
+		}
 		if err := l.queue.Run(ctx); !errors.Is(err, controller.ErrDrainTimeout) {
 			return err
 		}

@@ -3,7 +3,9 @@ package actors_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,10 +40,8 @@ func TestWorkloads(t *testing.T) {
 	}
 	for _, story := range stories {
 		t.Run(story.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				listener, server := apiserver.NewPipeListener(), apiserver.New(apiserver.Options{})
-				run(t, func(ctx context.Context) error { return server.Serve(ctx, listener) })
-				story.play(newWorld(t, server.RESTConfigFor(listener), "default"))
+			inMemory(t, func(t *testing.T, _ *apiserver.Server, cfg *rest.Config) {
+				story.play(newWorld(t, cfg, "default"))
 			})
 		})
 	}
@@ -59,30 +59,83 @@ func TestWorkloads(t *testing.T) {
 	})
 }
 
+// Nothing else brings the StatefulSet's key: its own status is right by then.
+func TestClaims_AConflictIsRetried(t *testing.T) {
+	inMemory(t, func(t *testing.T, server *apiserver.Server, cfg *rest.Config) {
+		w := newWorld(t, cfg, "default")
+		w.createStatefulSet(1, nil)
+		w.claims("datadir-db-0")
+		w.deleteStatefulSet()
+		server.Faults().FailNext(5, apiserver.Failure{Verb: "update", Resource: "persistentvolumeclaims",
+			Code: http.StatusConflict})
+		s := w.createStatefulSet(1, goWithAll)
+		owned := eventually(w, func() (*corev1.PersistentVolumeClaim, error) {
+			return w.client.CoreV1().PersistentVolumeClaims("default").Get(t.Context(), "datadir-db-0",
+				metav1.GetOptions{})
+		}, func(claim *corev1.PersistentVolumeClaim) bool { return metav1.IsControlledBy(claim, s) })
+		require.Len(t, owned.OwnerReferences, 1)
+	})
+}
+
+// Claims are deleted by what the cache has of them, so an empty one must not be believed.
+func TestClaims_AreDeletedAlsoIfTheyAreListedLate(t *testing.T) {
+	inMemory(t, func(t *testing.T, server *apiserver.Server, cfg *rest.Config) {
+		first := newWorld(t, cfg, "default")
+		first.createStatefulSet(2, nil)
+		first.claims("datadir-db-0", "datadir-db-1")
+		first.statefulSet(func(s *appsv1.StatefulSet) bool { return s.Status.ReadyReplicas == 2 })
+		first.stop()
+		first.deleteStatefulSet()
+		first.createStatefulSet(1, goWithAll)
+		for _, verb := range []string{"list", "watch"} {
+			server.Faults().FailNext(2, apiserver.Failure{Verb: verb, Resource: "persistentvolumeclaims",
+				Code: http.StatusInternalServerError})
+		}
+		newWorld(t, cfg, "default").claims("datadir-db-0")
+	})
+}
+
+func goWithAll(spec *appsv1.StatefulSetSpec) {
+	spec.PersistentVolumeClaimRetentionPolicy = &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{
+		WhenDeleted: "Delete", WhenScaled: "Delete"}
+}
+
+// inMemory plays on the API server in memory, in virtual time.
+func inMemory(t *testing.T, play func(t *testing.T, server *apiserver.Server, cfg *rest.Config)) {
+	synctest.Test(t, func(t *testing.T) {
+		listener, server := apiserver.NewPipeListener(), apiserver.New(apiserver.Options{})
+		run(t, func(ctx context.Context) error { return server.Serve(ctx, listener) })
+		play(t, server, server.RESTConfigFor(listener))
+	})
+}
+
 type world struct {
 	*testing.T
 	client    kubernetes.Interface
 	namespace string
 	actors    *actors.Workloads
+	stop      func()
 }
 
 func newWorld(t *testing.T, cfg *rest.Config, namespace string) *world {
-	http, err := rest.HTTPClientFor(cfg)
+	shared, err := rest.HTTPClientFor(cfg)
 	require.NoError(t, err)
-	t.Cleanup(http.CloseIdleConnections)
-	client, err := kubernetes.NewForConfigAndClient(cfg, http)
+	t.Cleanup(shared.CloseIdleConnections)
+	client, err := kubernetes.NewForConfigAndClient(cfg, shared)
 	require.NoError(t, err)
-	w := &world{t, client, namespace, actors.New(client, namespace)}
-	run(t, w.actors.Run)
+	w := &world{T: t, client: client, namespace: namespace, actors: actors.New(client, namespace)}
+	w.stop = run(t, w.actors.Run)
 	return w
 }
 
-// run lets something run until the test ends, and wants that it ends well.
-func run(t *testing.T, f func(context.Context) error) {
-	ctx, stop := context.WithCancel(context.Background())
+// run lets something run until it is stopped or the test ends, and wants that it ends well.
+func run(t *testing.T, f func(context.Context) error) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- f(ctx) }()
-	t.Cleanup(func() { stop(); require.NoError(t, <-done) })
+	stop = sync.OnceFunc(func() { cancel(); require.NoError(t, <-done) })
+	t.Cleanup(stop)
+	return stop
 }
 
 // eventually waits until the object that get returns is as it should be.
@@ -272,10 +325,7 @@ func claimsStay(w *world) {
 }
 
 func claimsGo(w *world) {
-	s := w.createStatefulSet(2, func(spec *appsv1.StatefulSetSpec) {
-		spec.PersistentVolumeClaimRetentionPolicy = &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{
-			WhenDeleted: "Delete", WhenScaled: "Delete"}
-	})
+	s := w.createStatefulSet(2, goWithAll)
 	claims := w.claims("datadir-db-0", "datadir-db-1")
 	require.Equal(w, s.UID, metav1.GetControllerOf(&claims[0]).UID)
 	_, err := w.client.AppsV1().StatefulSets(w.namespace).Patch(w.Context(), "db", "application/merge-patch+json",

@@ -1,8 +1,9 @@
-// Package custom is what a program needs for a resource of its own: a typed client, by client-go's generic one instead
-// of one that client-gen generates, and the creation of the definition.
+// Package custom is what a program needs for a resource of its own. [NewClient] makes a typed client, by client-go's
+// generic one instead of one that client-gen generates. [Define] applies the definition.
 package custom
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -41,6 +42,7 @@ func NewClient[O, L any, PO Object[O], PL List[L]](
 	cfg, gv := rest.CopyConfig(cfg), gvr.GroupVersion()
 	cfg.GroupVersion, cfg.APIPath = &gv, "/apis"
 	cfg.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
+	cfg.UserAgent = cmp.Or(cfg.UserAgent, rest.DefaultKubernetesUserAgent())
 	connection, err := rest.RESTClientFor(cfg)
 	if err != nil {
 		return nil, err
@@ -52,7 +54,9 @@ func NewClient[O, L any, PO Object[O], PL List[L]](
 	}, nil
 }
 
-// Define applies a CustomResourceDefinition, as YAML, and returns when its objects are served.
+// Define applies a CustomResourceDefinition, as YAML, and returns when its objects are served. It takes the fields as
+// `kubectl apply --server-side` does, so that this command may be used on the same file before and after. It also takes
+// over what others have set otherwise: the program works only with its own definition.
 func Define(ctx context.Context, cfg *rest.Config, definition []byte) error {
 	var crd apiextensionsv1.CustomResourceDefinition
 	if err := yaml.UnmarshalStrict(definition, &crd); err != nil {

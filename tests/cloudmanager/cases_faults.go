@@ -19,9 +19,13 @@ import (
 
 // everyWrite are the writes of an operator: those of a creation, those of corrections and those after a rename.
 var (
-	creations   = []string{"create deployments", "create secrets", "create services", "create statefulsets", "change cloudmanagers/status"}
-	corrections = []string{"change deployments", "change secrets", "change services", "change statefulsets", "change cloudmanagers/status"}
-	removals    = []string{"delete deployments", "delete services", "delete statefulsets"}
+	creations = []string{
+		"create deployments", "create secrets", "create services", "create statefulsets", "change cloudmanagers/status",
+	}
+	corrections = []string{
+		"change deployments", "change secrets", "change services", "change statefulsets", "change cloudmanagers/status",
+	}
+	removals = []string{"delete deployments", "delete services", "delete statefulsets"}
 )
 
 // suffers plays a story in which each write meets a fault: first those of the creation, then those of corrections, then
@@ -48,7 +52,9 @@ func suffers(what string, n, code int) play {
 		w.runs("cloud")
 		becomes(w, "statefulset", "cm-db", imageIs("mariadb:11.4"))
 		becomes(w, "secret", "cloudauth", func(s *corev1.Secret) bool { return len(s.Data[desired.PasswordKey]) > 0 })
-		becomes(w, "service", "cm-db", func(s *corev1.Service) bool { return s.Spec.Selector[desired.LabelName] == "cm-db" })
+		becomes(w, "service", "cm-db", func(s *corev1.Service) bool {
+			return s.Spec.Selector[desired.LabelName] == "cm-db"
+		})
 		require.Empty(w.t, w.left())
 
 		plan(removals)
@@ -63,18 +69,6 @@ func suffers(what string, n, code int) play {
 		require.Empty(w.t, w.warnings("cloud"))
 		w.quiet()
 	}}
-}
-
-// warnings are the reasons of the Warning Events about a CloudManager.
-func (w *world) warnings(name string) (reasons []string) {
-	list, err := w.kube.CoreV1().Events(w.namespace).List(context.Background(), metav1.ListOptions{})
-	require.NoError(w.t, err)
-	for _, e := range list.Items {
-		if e.Type == corev1.EventTypeWarning && e.InvolvedObject.Name == name {
-			reasons = append(reasons, e.Reason+": "+e.Message)
-		}
-	}
-	return reasons
 }
 
 var faults = []play{
@@ -103,13 +97,27 @@ var faults = []play{
 		w.create("cloud", "")
 		w.says("cloud", v1.ConditionReconciled, desired.ReasonRejected)
 		w.quiet()
-		require.LessOrEqual(w.t, w.count("create deployments"), 2, "the second try is that of the status's own event")
+		require.LessOrEqual(w.t, w.count("create deployments"), 2, "the second is by the event of its own status")
 		w.hears("cloud", "Warning Rejected")
-		w.mu.Lock()
-		w.wire.faults = nil
-		w.mu.Unlock()
+		require.LessOrEqual(w.t, len(w.warnings("cloud")[0]), 1024, "the API server refuses longer ones")
+		w.clear()
 		w.change("cloud", func(cm *v1.CloudManager) { cm.Spec.Front.Deployment.Image = "nginx:1.21" })
 		w.runs("cloud")
+	}},
+	{"a correction that changes nothing is no Event", func(w *world) {
+		w.start()
+		w.create("cloud", "")
+		w.runs("cloud")
+		w.fail(fault{"change deployments", 1000, unchanged})
+		w.change("cloud", func(cm *v1.CloudManager) { cm.Spec.Front.Deployment.Image = "nginx:1.21" })
+		w.runs("cloud")
+		w.quiet()
+		w.hears("cloud", created("cloud", "")...)
+		require.Positive(w.t, w.count("change deployments"))
+		w.clear()
+		w.change("cloud", func(cm *v1.CloudManager) { cm.Spec.Front.Deployment.Image = "nginx:1.22" })
+		becomes(w, "deployment", "ake-front", func(d *appsv1.Deployment) bool { return imageOf(d) == "nginx:1.22" })
+		w.hears("cloud", append(created("cloud", ""), `Updated deployment "ake-front"`)...)
 	}},
 	{"restarted at each gate", func(w *world) {
 		gates := []struct{ workload, reason string }{
@@ -143,7 +151,9 @@ var faults = []play{
 		w.create("cloud", "")
 		w.runs("cloud")
 		w.stop()
-		edit(w, "deployment", "cm-identity", func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "evil" })
+		edit(w, "deployment", "cm-identity", func(d *appsv1.Deployment) {
+			d.Spec.Template.Spec.Containers[0].Image = "evil"
+		})
 		w.remove("service", "cm-db")
 		w.change("cloud", func(cm *v1.CloudManager) { cm.Spec.Front.Deployment.Name = "portal" })
 		w.start()
@@ -161,9 +171,10 @@ var spec = []play{
 		w.start()
 		w.create("cloud", "", func(cm *v1.CloudManager) { cm.Spec.DB.RootPass = password })
 		w.runs("cloud")
-		require.Equal(w.t, password, string(w.find("secret", "cloudauth").(*corev1.Secret).Data[desired.PasswordKey]))
+		same := func(s *corev1.Secret) bool { return string(s.Data[desired.PasswordKey]) == password }
+		require.True(w.t, same(w.find("secret", "cloudauth").(*corev1.Secret)))
 		edit(w, "secret", "cloudauth", func(s *corev1.Secret) { s.Data[desired.PasswordKey] = []byte("other") })
-		becomes(w, "secret", "cloudauth", func(s *corev1.Secret) bool { return string(s.Data[desired.PasswordKey]) == password })
+		becomes(w, "secret", "cloudauth", same)
 		w.hears("cloud", append(created("cloud", ""), `Updated secret "cloudauth"`)...)
 		events, err := w.kube.CoreV1().Events(w.namespace).List(context.Background(), metav1.ListOptions{})
 		require.NoError(w.t, err)
@@ -178,7 +189,8 @@ var spec = []play{
 		})
 		w.runs("cloud")
 		require.Nil(w.t, w.find("secret", "cloudauth"))
-		from := w.find("statefulset", "cm-db").(*appsv1.StatefulSet).Spec.Template.Spec.Containers[0].Env[0].ValueFrom.SecretKeyRef
+		set := w.find("statefulset", "cm-db").(*appsv1.StatefulSet)
+		from := set.Spec.Template.Spec.Containers[0].Env[0].ValueFrom.SecretKeyRef
 		require.Equal(w.t, "vault/password", from.Name+"/"+from.Key)
 	}},
 	{"storage that cannot change is reported, and the rest goes on", func(w *world) {
@@ -186,7 +198,8 @@ var spec = []play{
 		w.create("cloud", "")
 		w.runs("cloud")
 		w.change("cloud", func(cm *v1.CloudManager) {
-			cm.Spec.DB.StatefulSet.Storage.Size, cm.Spec.DB.StatefulSet.Image = resource.MustParse("2Gi"), "mariadb:11.4"
+			db := &cm.Spec.DB.StatefulSet
+			db.Storage.Size, db.Image = resource.MustParse("2Gi"), "mariadb:11.4"
 		})
 		w.says("cloud", v1.ConditionReconciled, desired.ReasonUnchangeable)
 		w.says("cloud", v1.ConditionReady, desired.ReasonReady)
@@ -210,6 +223,15 @@ var spec = []play{
 		require.NotNil(w.t, w.find("deployment", "cm-identity"))
 		require.LessOrEqual(w.t, w.count("")-before, 2, "a status and an Event")
 		w.change("cloud", func(cm *v1.CloudManager) { cm.Spec.Identity.Deployment.Name = "cm-identity" })
+		w.runs("cloud")
+	}},
+	{"a database with the name of the front is reported, for its Service would find the front's Pods", func(w *world) {
+		w.start()
+		w.create("cloud", "", func(cm *v1.CloudManager) { cm.Spec.DB.StatefulSet.Name = "ake-front" })
+		w.says("cloud", v1.ConditionReconciled, desired.ReasonInvalid)
+		w.quiet()
+		require.Nil(w.t, w.find("deployment", "ake-front"))
+		w.change("cloud", func(cm *v1.CloudManager) { cm.Spec.DB.StatefulSet.Name = "cm-db" })
 		w.runs("cloud")
 	}},
 }

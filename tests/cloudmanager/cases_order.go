@@ -2,6 +2,7 @@ package cloudmanager
 
 import (
 	"context"
+	"slices"
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
@@ -128,7 +129,8 @@ var changes = []play{
 		w.runs("cloud")
 		edit(w, "deployment", "ake-front", func(d *appsv1.Deployment) {
 			metav1.SetMetaDataAnnotation(&d.ObjectMeta, "team", "shop")
-			d.Spec.Template.Spec.Containers = append(d.Spec.Template.Spec.Containers, corev1.Container{Name: "sidecar", Image: "envoy"})
+			pod := &d.Spec.Template.Spec
+			pod.Containers = append(pod.Containers, corev1.Container{Name: "sidecar", Image: "envoy"})
 		})
 		w.change("cloud", func(cm *v1.CloudManager) {
 			cm.Spec.Front.Deployment.Image, cm.Spec.DB.StatefulSet.Image = "nginx:1.21", "mariadb:11.4"
@@ -139,10 +141,11 @@ var changes = []play{
 			return len(c) == 2 && c[0].Image == "nginx:1.21" && c[1].Image == "envoy" && d.Annotations["team"] == "shop"
 		})
 		becomes(w, "statefulset", "cm-db", imageIs("mariadb:11.4"))
-		w.hears("cloud", append(created("cloud", ""), `Updated deployment "ake-front"`, `Updated statefulset "cm-db"`)...)
+		w.hears("cloud", append(created("cloud", ""),
+			`Updated deployment "ake-front"`, `Updated statefulset "cm-db"`)...)
 		w.quiet()
 	}},
-	{"an image that is not ready yet holds back what comes after it", func(w *world) {
+	{"a change that is not observed yet holds back what comes after it", func(w *world) {
 		w.start()
 		w.create("cloud", "")
 		w.runs("cloud")
@@ -179,7 +182,30 @@ var changes = []play{
 		w.actors.Release("portal")
 		w.runs("cloud")
 		w.isGone("deployment", "ake-front")
-		w.hears("cloud", append(created("cloud", ""), `Created deployment "portal"`, `Deleted deployment "ake-front"`)...)
+		w.hears("cloud", append(created("cloud", ""),
+			`Created deployment "portal"`, `Deleted deployment "ake-front"`)...)
+	}},
+	{"front and identity swap their names", func(w *world) {
+		w.start()
+		w.create("cloud", "")
+		w.runs("cloud")
+		w.change("cloud", func(cm *v1.CloudManager) {
+			front, identity := &cm.Spec.Front.Deployment, &cm.Spec.Identity.Deployment
+			front.Name, identity.Name = identity.Name, front.Name
+		})
+		w.runs("cloud")
+		for name, want := range map[string]corev1.Container{
+			"cm-identity": {Image: "nginx:1.20"},
+			"ake-front":   {Image: "busybox:1.32.1", Command: []string{"sleep", "60m"}},
+		} {
+			becomes(w, "deployment", name, func(d *appsv1.Deployment) bool {
+				c := d.Spec.Template.Spec.Containers
+				return len(c) == 1 && c[0].Image == want.Image && slices.Equal(c[0].Command, want.Command)
+			})
+		}
+		w.hears("cloud", append(created("cloud", ""),
+			`Updated deployment "ake-front"`, `Updated deployment "cm-identity"`)...)
+		w.quiet()
 	}},
 	{"a renamed database leaves its data", func(w *world) {
 		w.start()

@@ -2,6 +2,8 @@ package cloudmanager
 
 import (
 	"context"
+	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/stretchr/testify/require"
@@ -14,8 +16,8 @@ import (
 )
 
 // drifts is a case in which somebody edits a child, and it is put right.
-func drifts[T desired.Object](kind, name string, spoil func(T), right func(T) bool) play {
-	return play{"drift of " + kind + " " + name, func(w *world) {
+func drifts[T desired.Object](kind, name, field string, spoil func(T), right func(T) bool) play {
+	return play{"drift of " + kind + " " + name + ", " + field, func(w *world) {
 		w.start()
 		w.create("cloud", "")
 		w.runs("cloud")
@@ -27,22 +29,37 @@ func drifts[T desired.Object](kind, name string, spoil func(T), right func(T) bo
 	}}
 }
 
+// all are the children of a CloudManager cloud without a prefix, in order.
+var all = [][2]string{
+	{"deployment", "ake-front"}, {"deployment", "cm-identity"}, {"secret", "cloudauth"},
+	{"service", "cm-db"}, {"statefulset", "cm-db"},
+}
+
 var drift = []play{
-	drifts("deployment", "ake-front",
+	drifts("deployment", "ake-front", "image",
 		func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "nginx:evil" },
 		func(d *appsv1.Deployment) bool { return imageOf(d) == "nginx:1.20" }),
-	drifts("deployment", "cm-identity",
+	drifts("deployment", "cm-identity", "command",
 		func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Command = []string{"true"} },
 		func(d *appsv1.Deployment) bool {
 			return strings.Join(d.Spec.Template.Spec.Containers[0].Command, " ") == "sleep 60m"
 		}),
-	drifts("secret", "cloudauth",
+	drifts("secret", "cloudauth", "password",
 		func(s *corev1.Secret) { delete(s.Data, desired.PasswordKey) },
 		func(s *corev1.Secret) bool { return len(s.Data[desired.PasswordKey]) > 0 }),
-	drifts("service", "cm-db",
+	drifts("service", "cm-db", "selector",
 		func(s *corev1.Service) { s.Spec.Selector = map[string]string{"app": "other"} },
 		func(s *corev1.Service) bool { return s.Spec.Selector[desired.LabelName] == "cm-db" }),
-	drifts("statefulset", "cm-db",
+	drifts("service", "cm-db", "port",
+		func(s *corev1.Service) { s.Spec.Ports[0].Port = 3307 },
+		func(s *corev1.Service) bool { return len(s.Spec.Ports) == 1 && s.Spec.Ports[0].Port == 3306 }),
+	drifts("statefulset", "cm-db", "mount",
+		func(s *appsv1.StatefulSet) { s.Spec.Template.Spec.Containers[0].VolumeMounts[0].MountPath = "/data" },
+		func(s *appsv1.StatefulSet) bool {
+			m := s.Spec.Template.Spec.Containers[0].VolumeMounts
+			return len(m) == 1 && m[0].MountPath == desired.DataPath
+		}),
+	drifts("statefulset", "cm-db", "environment",
 		func(s *appsv1.StatefulSet) {
 			s.Spec.Template.Spec.Containers[0].Env[0].ValueFrom.SecretKeyRef.Name = "other"
 		},
@@ -53,9 +70,7 @@ var drift = []play{
 		w.start()
 		w.create("cloud", "")
 		w.runs("cloud")
-		for _, child := range [][2]string{
-			{"deployment", "ake-front"}, {"deployment", "cm-identity"}, {"secret", "cloudauth"}, {"service", "cm-db"}, {"statefulset", "cm-db"},
-		} {
+		for _, child := range all {
 			uid := w.find(child[0], child[1]).GetUID()
 			w.remove(child[0], child[1])
 			w.eventually(child[1]+" comes back", func() error {
@@ -81,7 +96,8 @@ var foreign = []play{
 				Spec: appsv1.DeploymentSpec{Selector: selector, Template: pod}}, create)
 			require.NoError(w.t, err)
 		}
-		_, err := w.kube.CoreV1().Secrets(w.namespace).Create(ctx, &corev1.Secret{ObjectMeta: meta("cloudauth")}, create)
+		secret := &corev1.Secret{ObjectMeta: meta("cloudauth")}
+		_, err := w.kube.CoreV1().Secrets(w.namespace).Create(ctx, secret, create)
 		require.NoError(w.t, err)
 		_, err = w.kube.CoreV1().Services(w.namespace).Create(ctx, &corev1.Service{ObjectMeta: meta("cm-db"),
 			Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}, create)
@@ -92,9 +108,7 @@ var foreign = []play{
 
 		w.start()
 		w.create("cloud", "")
-		for _, child := range [][2]string{
-			{"deployment", "ake-front"}, {"deployment", "cm-identity"}, {"secret", "cloudauth"}, {"service", "cm-db"}, {"statefulset", "cm-db"},
-		} {
+		for _, child := range all {
 			w.eventually("the foreign "+child[0]+" is reported", func() error {
 				return w.readyMessage("cloud", desired.Exists(child[0], child[1]).Message)
 			})
@@ -106,8 +120,24 @@ var foreign = []play{
 			w.remove(child[0], child[1])
 		}
 		w.runs("cloud")
-		w.hears("cloud", append(created("cloud", ""), "Warning ErrResourceExists")...)
+		w.hears("cloud", append(created("cloud", ""),
+			slices.Repeat([]string{"Warning ErrResourceExists"}, len(all))...)...)
 		require.Zero(w.t, w.count("delete deployments"))
+	}},
+	{"a Secret that lost its labels keeps its password", func(w *world) {
+		w.start()
+		w.create("cloud", "")
+		w.runs("cloud")
+		before := w.find("secret", "cloudauth").(*corev1.Secret)
+		edit(w, "secret", "cloudauth", func(s *corev1.Secret) {
+			s.Labels = nil
+			s.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(w.get("cloud"), v1.Kind)}
+		})
+		w.says("cloud", v1.ConditionReconciled, desired.ReasonExists)
+		w.quiet()
+		edit(w, "secret", "cloudauth", func(s *corev1.Secret) { s.Labels, s.OwnerReferences = before.Labels, nil })
+		w.runs("cloud")
+		require.Equal(w.t, before.Data, w.find("secret", "cloudauth").(*corev1.Secret).Data)
 	}},
 	{"of two that name the same Deployment one waits for the other", func(w *world) {
 		w.start()
@@ -133,11 +163,26 @@ var ends = []play{
 		w.create("cloud", "")
 		w.runs("cloud")
 		front := w.find("deployment", "ake-front").(*appsv1.Deployment)
-		front.ObjectMeta = metav1.ObjectMeta{Name: "stray", Labels: front.Labels, OwnerReferences: front.OwnerReferences}
+		meta := metav1.ObjectMeta{Name: "stray", Labels: front.Labels, OwnerReferences: front.OwnerReferences}
+		front.ObjectMeta = meta
 		_, err := w.kube.AppsV1().Deployments(w.namespace).Create(context.Background(), front, metav1.CreateOptions{})
 		require.NoError(w.t, err)
 		w.isGone("deployment", "stray")
 		w.hears("cloud", append(created("cloud", ""), `Deleted deployment "stray"`)...)
+	}},
+	{"a Secret that it controls stays, and nothing waits for its end", func(w *world) {
+		w.start()
+		w.create("cloud", "")
+		w.runs("cloud")
+		s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "tls",
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(w.get("cloud"), v1.Kind)}}}
+		w.fail(fault{"delete secrets", 1000, http.StatusForbidden})
+		_, err := w.kube.CoreV1().Secrets(w.namespace).Create(context.Background(), s, metav1.CreateOptions{})
+		require.NoError(w.t, err)
+		w.change("cloud", func(cm *v1.CloudManager) { cm.Spec.Front.Deployment.Image = "nginx:1.21" })
+		w.runs("cloud")
+		w.quiet()
+		require.Zero(w.t, w.count("delete secrets"))
 	}},
 	{"deleted while it is created", func(w *world) {
 		w.actors.Hold("cm-identity")
@@ -180,7 +225,8 @@ var ends = []play{
 		w.create("cloud", "")
 		w.runs("cloud")
 		w.exists("claim", "datadir-cm-db-0")
-		claim, password := w.find("claim", "datadir-cm-db-0").GetUID(), w.find("secret", "cloudauth").(*corev1.Secret).Data
+		claim := w.find("claim", "datadir-cm-db-0").GetUID()
+		password := w.find("secret", "cloudauth").(*corev1.Secret).Data
 		w.delete("cloud")
 		w.create("cloud", "") // at once: the children of the first are still there
 		w.runs("cloud")

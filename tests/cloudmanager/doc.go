@@ -5,10 +5,10 @@
 //
 // Each case runs twice: on the API server in memory, in virtual time, and on a real one. On both, internal/actors plays
 // the Deployment controller, the StatefulSet controller and kubelet. Faults are put between the operator and the
-// server, in the operator's transport, so that they are the same on both.
+// server, in the operator's transport, so that they are the same on both. There watches are held back, too.
 //
 // In virtual time a case can say that nothing more happens: it lets an hour pass and wants no write. On the real server
 // that is not tried.
 //
-// Reading order: suite, world, wire, then the cases.
+// Reading order: suite, world, events, wire, watches, then the cases.
 package cloudmanager

@@ -30,7 +30,7 @@ type play struct {
 
 // Suite runs all cases. Without bin/controlplane those on the real API server are skipped.
 func Suite(t *testing.T, impl Implementation) {
-	cases := [][]play{creation, changes, drift, foreign, ends, faults, spec}
+	cases := [][]play{creation, changes, drift, foreign, ends, faults, spec, stale}
 	run := func(t *testing.T, run func(t *testing.T, p play)) {
 		for _, group := range cases {
 			for _, p := range group {

@@ -19,8 +19,12 @@ import (
 type fault struct {
 	write string
 	n     int
-	code  int // the answer's; 0: the write is done, and the connection breaks before the answer
+	code  int // the answer's; 0: the write is done, and the connection breaks before the answer; or unchanged
 }
+
+// unchanged is the code of a fault in which the write succeeds and changes nothing, as by an admission webhook that
+// takes the change back.
+const unchanged = -1
 
 // wire stands between the operator and the server. It counts the operator's writes and plays faults.
 type wire struct {
@@ -35,6 +39,13 @@ func (w *wire) fail(faults ...fault) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.faults = append(w.faults, faults...)
+}
+
+// clear takes back the faults that have not happened.
+func (w *wire) clear() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.faults = nil
 }
 
 // left is how many planned faults have not happened.
@@ -72,6 +83,10 @@ func (w *wire) wrap(next http.RoundTripper) http.RoundTripper {
 		switch {
 		case !faulty:
 			return next.RoundTrip(r)
+		case f.code == unchanged:
+			read := r.Clone(r.Context())
+			read.Method, read.Body, read.ContentLength, read.URL.RawQuery = http.MethodGet, nil, 0, ""
+			return next.RoundTrip(read)
 		case f.code != 0:
 			return refusal(r, f.code), nil
 		}
@@ -134,7 +149,8 @@ var reasons = map[int]metav1.StatusReason{
 func refusal(r *http.Request, code int) *http.Response {
 	body, err := json.Marshal(metav1.Status{
 		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure,
-		Code: int32(code), Reason: reasons[code], Message: fmt.Sprintf("refused by the test with %d", code),
+		Code: int32(code), Reason: reasons[code],
+		Message: fmt.Sprintf("refused by the test with %d, for %s", code, strings.Repeat("many words ", 200)),
 	})
 	if err != nil {
 		panic(err) // a Status always has a JSON form

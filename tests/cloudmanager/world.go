@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,6 +35,7 @@ type world struct {
 	cfg     *rest.Config // of a user that may do everything
 	virtual bool         // time
 	*wire
+	*watches
 
 	namespace string
 	kube      kubernetes.Interface
@@ -48,7 +49,10 @@ type world struct {
 func newWorld(t *testing.T, impl Implementation, cfg *rest.Config) *world {
 	ctx := context.Background()
 	cfg.QPS = -1
-	w := &world{t: t, impl: impl, cfg: cfg, wire: &wire{writes: map[string]int{}}, stop: func() {}}
+	w := &world{
+		t: t, impl: impl, cfg: cfg, wire: &wire{writes: map[string]int{}}, stop: func() {},
+		watches: &watches{held: map[string]chan struct{}{}, brought: map[string]*strings.Builder{}},
+	}
 	var err error
 	w.kube, err = kubernetes.NewForConfig(cfg)
 	require.NoError(t, err)
@@ -85,7 +89,8 @@ func (w *world) background(run func(ctx context.Context) error) (stop func()) {
 // start starts the operator, stop ends it.
 func (w *world) start() {
 	cfg := rest.CopyConfig(w.cfg)
-	cfg.Wrap(w.wrap)
+	cfg.Wrap(w.wire.wrap)
+	cfg.Wrap(w.watches.wrap)
 	w.stop = w.background(func(ctx context.Context) error { return w.impl.Start(ctx, cfg, w.namespace) })
 }
 
@@ -93,7 +98,10 @@ func (w *world) start() {
 func (w *world) create(name, prefix string, mutate ...func(*v1.CloudManager)) {
 	w.t.Helper()
 	cm := desired.Example(name)
-	for _, child := range []*string{&cm.Spec.Front.Deployment.Name, &cm.Spec.Identity.Deployment.Name, &cm.Spec.DB.StatefulSet.Name} {
+	spec := &cm.Spec
+	for _, child := range []*string{
+		&spec.Front.Deployment.Name, &spec.Identity.Deployment.Name, &spec.DB.StatefulSet.Name,
+	} {
 		*child = prefix + *child
 	}
 	for _, m := range mutate {
@@ -137,7 +145,8 @@ func (w *world) says(name, condition, reason string) {
 
 func says(cm *v1.CloudManager, condition, reason string) error {
 	c := meta.FindStatusCondition(cm.Status.Conditions, condition)
-	if c == nil || c.Reason != reason || c.ObservedGeneration != cm.Generation || cm.Status.ObservedGeneration != cm.Generation {
+	if c == nil || c.Reason != reason || c.ObservedGeneration != cm.Generation ||
+		cm.Status.ObservedGeneration != cm.Generation {
 		return fmt.Errorf("generation %d, status %+v", cm.Generation, cm.Status)
 	}
 	return nil
@@ -148,7 +157,8 @@ func (w *world) runs(name string) {
 	w.t.Helper()
 	w.eventually(name+" runs", func() error {
 		cm := w.get(name)
-		err := errors.Join(says(cm, v1.ConditionReady, desired.ReasonReady), says(cm, v1.ConditionReconciled, desired.ReasonReconciled))
+		err := errors.Join(says(cm, v1.ConditionReady, desired.ReasonReady),
+			says(cm, v1.ConditionReconciled, desired.ReasonReconciled))
 		if err == nil && cm.Status.Phase != v1.PhaseRunning {
 			err = fmt.Errorf("phase %s", cm.Status.Phase)
 		}
@@ -268,33 +278,12 @@ func (w *world) remove(kind, name string) {
 		"statefulset": func() error {
 			return w.kube.AppsV1().StatefulSets(w.namespace).Delete(ctx, name, metav1.DeleteOptions{})
 		},
-		"service": func() error { return w.kube.CoreV1().Services(w.namespace).Delete(ctx, name, metav1.DeleteOptions{}) },
-		"secret":  func() error { return w.kube.CoreV1().Secrets(w.namespace).Delete(ctx, name, metav1.DeleteOptions{}) },
+		"service": func() error {
+			return w.kube.CoreV1().Services(w.namespace).Delete(ctx, name, metav1.DeleteOptions{})
+		},
+		"secret": func() error {
+			return w.kube.CoreV1().Secrets(w.namespace).Delete(ctx, name, metav1.DeleteOptions{})
+		},
 	}[kind]()
 	require.NoError(w.t, err)
-}
-
-// hears waits until the Events about a CloudManager are exactly these: the messages of Normal ones, else the reasons.
-func (w *world) hears(name string, want ...string) {
-	w.t.Helper()
-	slices.Sort(want)
-	w.eventually("the Events about "+name, func() error {
-		list, err := w.kube.CoreV1().Events(w.namespace).List(context.Background(), metav1.ListOptions{})
-		require.NoError(w.t, err)
-		got := []string{}
-		for _, e := range list.Items {
-			line := e.Message
-			if e.Type == corev1.EventTypeWarning {
-				line = "Warning " + e.Reason
-			}
-			if e.InvolvedObject.Name == name && e.InvolvedObject.Kind == v1.Kind.Kind && !slices.Contains(got, line) {
-				got = append(got, line)
-			}
-		}
-		slices.Sort(got)
-		if !slices.Equal(got, want) {
-			return fmt.Errorf("got %q, want %q", got, want)
-		}
-		return nil
-	})
 }

@@ -199,7 +199,8 @@ func TestCloudManager_WorksUnderTheDeployedRightsAndAStandbyTakesOver(t *testing
 	standby := c.start()
 	eventually(t, func() error { return standby.said("Caches filled") })
 	c.story(never)
-	require.Error(t, leader.said("is forbidden"), "it asks for nothing beyond its rights")
+	// Just after the definition came, the server may refuse owners of a kind that it does not know yet: that is no right.
+	require.Error(t, leader.said("is forbidden: User"), "it asks for nothing beyond its rights")
 	n, err := leader.metric("controller_reconcile_total")
 	require.NoError(t, err)
 	require.NotZero(t, n)

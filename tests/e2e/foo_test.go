@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
 
 	"glasswatch/cmd/foo-controller/api/v1alpha1"
 	"glasswatch/cmd/foo-controller/client"
@@ -169,7 +170,7 @@ func TestFoo_EachRightIsNeededAndHealsWhenItIsGranted(t *testing.T) {
 			sync()
 			eventually(t, func() error {
 				foo, err := foos(a.ns).Get(t.Context(), "web", metav1.GetOptions{})
-				if err == nil && foo.Status.AvailableReplicas != want {
+				if err == nil && ptr.Deref(foo.Status.AvailableReplicas, -1) != want {
 					err = errors.New("it does not follow")
 				}
 				return err

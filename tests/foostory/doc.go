@@ -2,7 +2,8 @@
 // (tests/controllerruntime), and ours (cmd/foo-controller, tests/e2e), each on the API server in memory and on a real
 // one.
 //
-//	create ─▶ scale ─▶ refused ─▶ rename ─▶ delete the Deployment ─▶ foreign ─▶ gone ─▶ nameless ─▶ restart ─▶ end
+//	create ─▶ scale ─▶ refused ─▶ rename ─▶ delete the Deployment ─▶ foreign ─▶ gone ─▶
+//	nameless ─▶ held ─▶ restart ─▶ end
 //
 // [Story] returns a transcript: after each step the objects that changed, and the Events; at the end the lines of the
 // log that tell of a key that is gone, a missing name and a retry. [Golden] is the transcript that all must write.
@@ -11,7 +12,8 @@
 //
 //   - UIDs, resourceVersions, and times. That an owner's UID is right, the garbage collector shows in the last step.
 //   - The names of Events and how often each was seen. Each sync records one, and how many changes a sync covers
-//     depends on time. Instead a step waits until there are more than before.
+//     depends on time. Instead a step waits until there are more than before, and begins when those
+//     of the step before have come.
 //   - Retries after a conflict, or after a creation of what the cache did not show yet, and syncs that a stop cut
 //     short.
 package foostory

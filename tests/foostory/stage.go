@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/retry"
@@ -38,6 +39,8 @@ type stage struct {
 	ns         string
 	kube       kubernetes.Interface
 	foos       *client.Foos
+	raw        dynamic.ResourceInterface // Foos with all that they have, not only what the type knows
+	actor      *actors.Workloads
 	transcript strings.Builder
 	steps      int
 	before     map[string]int32  // how often each Event was seen before this step
@@ -54,22 +57,26 @@ func newStage(t *testing.T, cfg *rest.Config, namespace string) *stage {
 	_, err = kube.CoreV1().Namespaces().Create(t.Context(),
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
 	require.NoError(t, err)
+	raw, err := dynamic.NewForConfig(cfg)
+	require.NoError(t, err)
+	actor := actors.New(kube, namespace)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- actors.New(kube, namespace).Run(ctx) }()
+	go func() { ended <- actor.Run(ctx) }()
 	t.Cleanup(func() {
 		stop()
 		require.NoError(t, <-ended)
 	})
-	return &stage{t: t, ns: namespace, kube: kube, foos: foos(namespace), shown: map[string]string{}}
+	return &stage{t: t, ns: namespace, kube: kube, foos: foos(namespace), actor: actor,
+		raw: raw.Resource(v1alpha1.Resource).Namespace(namespace), shown: map[string]string{}}
 }
 
-// step writes down what the step before has done, and begins another.
+// step writes down what the step before has done, and begins another once no more of its Events come.
 func (s *stage) step(title string) {
+	s.before = s.rest()
 	if s.steps++; s.steps > 1 {
 		s.show()
 	}
-	s.before = s.events()
 	fmt.Fprintf(&s.transcript, "\n== %d. %s\n", s.steps, title)
 }
 
@@ -143,6 +150,22 @@ func (s *stage) events() map[string]int32 {
 	return seen
 }
 
+// rest waits until no Event was seen for a while, and returns how often each was. Events are sent after the writes that
+// they are about.
+func (s *stage) rest() map[string]int32 {
+	seen, since := s.events(), time.Now()
+	s.eventually(func() error {
+		if now := s.events(); !maps.Equal(now, seen) {
+			seen, since = now, time.Now()
+		}
+		if time.Since(since) < 200*time.Millisecond {
+			return errors.New("there are more Events all the time")
+		}
+		return nil
+	})
+	return seen
+}
+
 // more waits until an Event of this reason was seen more often than before the step.
 func (s *stage) more(foo, reason string) {
 	s.t.Helper()
@@ -161,11 +184,11 @@ func (s *stage) more(foo, reason string) {
 func (s *stage) show() {
 	deployments, err := s.kube.AppsV1().Deployments(s.ns).List(s.t.Context(), metav1.ListOptions{})
 	require.NoError(s.t, err)
-	foos, err := s.foos.List(s.t.Context(), metav1.ListOptions{})
+	foos, err := s.raw.List(s.t.Context(), metav1.ListOptions{})
 	require.NoError(s.t, err)
 	now := map[string]string{}
 	for i := range foos.Items {
-		now["Foo "+foos.Items[i].Name] = s.normal(&foos.Items[i])
+		now["Foo "+foos.Items[i].GetName()] = s.normal(&foos.Items[i])
 	}
 	for i := range deployments.Items {
 		now["Deployment "+deployments.Items[i].Name] = s.normal(&deployments.Items[i])
@@ -208,6 +231,7 @@ func (s *stage) normal(object metav1.Object) string {
 	for i := range owners {
 		owners[i].UID = ""
 	}
+	object.SetOwnerReferences(owners)
 	managers := object.GetManagedFields()
 	for i := range managers {
 		managers[i] = metav1.ManagedFieldsEntry{Manager: managers[i].Manager, Operation: managers[i].Operation,
@@ -216,6 +240,7 @@ func (s *stage) normal(object metav1.Object) string {
 	slices.SortFunc(managers, func(a, b metav1.ManagedFieldsEntry) int {
 		return strings.Compare(a.Manager+a.Subresource, b.Manager+b.Subresource)
 	})
+	object.SetManagedFields(managers)
 	if d, ok := object.(*appsv1.Deployment); ok {
 		for i := range d.Status.Conditions {
 			condition := &d.Status.Conditions[i]

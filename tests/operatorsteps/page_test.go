@@ -51,6 +51,9 @@ func (p *page) close() {
 	}
 }
 
+// link is one to a function in a file of cmd/.
+var link = regexp.MustCompile("\\[`(\\w+)`\\]\\(\\.\\./(cmd/[^)]+\\.go)\\)")
+
 // A row of the last table names a function of the steps, and the functions that it grew into.
 func TestPage_NamesFunctionsThatAreThere(t *testing.T) {
 	_, text, found := strings.Cut(openPage(t).text, "\n## What cmd/cloudmanager has beyond that\n")
@@ -61,7 +64,7 @@ func TestPage_NamesFunctionsThatAreThere(t *testing.T) {
 	named := 0
 	for _, m := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\| (.*?) \\|").FindAllStringSubmatch(text, -1) {
 		require.True(t, declares(last, m[1]), "the last step has no %s", m[1])
-		for _, place := range regexp.MustCompile("\\[`(\\w+)`\\]\\(\\.\\./(cmd/[^)]+\\.go)\\)").FindAllStringSubmatch(m[2], -1) {
+		for _, place := range link.FindAllStringSubmatch(m[2], -1) {
 			function, file := place[1], place[2]
 			if sources[file] == "" {
 				raw, err := os.ReadFile(filepath.Join(root, file))

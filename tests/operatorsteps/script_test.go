@@ -1,12 +1,15 @@
 package operatorsteps
 
 import (
+	"os"
+	"path/filepath"
+
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
 
 	v1 "glasswatch/cmd/cloudmanager/api/v1"
 	"glasswatch/internal/custom"
@@ -56,12 +59,11 @@ func deleteAPI(w *world) {
 func define(w *world) { require.NoError(w, custom.Define(w.Context(), w.cfg, v1.Definition)) }
 
 func createShop(w *world) {
-	shop := &v1.CloudManager{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}
-	shop.Spec.Front.Deployment = v1.Workload{Name: "ake-front", Image: "nginx:1.20"}
-	shop.Spec.Identity.Deployment = v1.Workload{Name: "cm-identity", Image: "busybox:1.32.1"}
-	shop.Spec.DB.StatefulSet = v1.StatefulWorkload{Name: "cm-db", Image: "mariadb:10.6",
-		Storage: v1.Storage{Size: resource.MustParse("1Gi")}}
-	_, err := w.client.Create(w.Context(), shop, metav1.CreateOptions{})
+	text, err := os.ReadFile(filepath.Join(root, "docs", "operator", "shop.yaml"))
+	require.NoError(w, err)
+	var shop v1.CloudManager
+	require.NoError(w, yaml.UnmarshalStrict(text, &shop))
+	_, err = w.client.Create(w.Context(), &shop, metav1.CreateOptions{})
 	require.NoError(w, err)
 }
 

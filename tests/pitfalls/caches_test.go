@@ -127,8 +127,9 @@ func TestPitfall_ReadingOnesOwnWriteFromTheCache(t *testing.T) {
 //
 // You see: the phase when all is ready: want [Running], got [Creating]
 //
-// Instead: let the event of your own status wake you. The pass that follows writes nothing if all is right. Or wait for
-// the cache after each write of the status (our informers' WaitForResourceVersion), as cmd/cloudmanager does.
+// Instead: let the event of your own status wake you, as cmd/cloudmanager does. The pass that follows writes nothing if all
+// is right. To wait for the cache after each write of the status is not enough: the answer may be lost, and the write may
+// be that of a former leader.
 func TestPitfall_DroppingTheEventsOfItsOwnStatus(t *testing.T) {
 	naive := func(old, now *corev1.ConfigMap) (wakes bool) {
 		return old.Data["v"] != now.Data["v"] // the spec, or metadata.generation

@@ -237,12 +237,13 @@ func TestPitfall_WatchingWithoutTheRightTo(t *testing.T) {
 // A gate looks at readyReplicas and not at observedGeneration.
 //
 // Why: the status is written by another controller, some time after the spec. Until then it tells of the last
-// generation. So a gate that opens by it lets the next step begin while the new image is not even pulled.
+// generation: of another image, and perhaps of fewer replicas. So a gate that opens by it has not looked at the change.
 //
 // You see: open after the first start: true; after an image that nobody has rolled out: true
 //
 // Instead: check that status.observedGeneration has reached metadata.generation, and read the rest of the status only
-// then.
+// then. That makes the status one of the present spec. It does not make the Pods new: readyReplicas counts old ones
+// during a rolling update. Whoever must wait for the new ones looks at updatedReplicas, too.
 func TestPitfall_AGateOnAStaleStatus(t *testing.T) {
 	naive := func(d *appsv1.Deployment) (open bool) {
 		return d.Status.ReadyReplicas >= *d.Spec.Replicas/2+1

@@ -1,14 +1,15 @@
 package desired
 
 import (
+	"cmp"
 	"crypto/rand"
-	"maps"
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	v1 "glasswatch/cmd/cloudmanager/api/v1"
@@ -18,7 +19,7 @@ import (
 const (
 	ClaimTemplate, DataPath  = "datadir", "/var/lib/mysql"
 	PasswordEnv, PasswordKey = "MARIADB_ROOT_PASSWORD", "password" // in the container, and in the Secret
-	DatabasePort             = 3306
+	PortName, DatabasePort   = "mysql", 3306
 	ManagedBy                = "cloudmanager"
 	LabelName, LabelInstance = "app.kubernetes.io/name", "app.kubernetes.io/instance"
 	LabelManagedBy           = "app.kubernetes.io/managed-by"
@@ -56,8 +57,8 @@ type Stage struct {
 // Stages returns the children of cm in the order in which they are made. cm is not changed, and may come from a cache.
 func Stages(cm *v1.CloudManager) []Stage {
 	stages := []Stage{
-		{"Front", []Child{deployment(cm, "front", cm.Spec.Front.Deployment, nil)}},
-		{"Identity", []Child{deployment(cm, "identity", cm.Spec.Identity.Deployment, []string{"sleep", "60m"})}},
+		{"Front", []Child{deployment(cm, cm.Spec.Front.Deployment, nil)}},
+		{"Identity", []Child{deployment(cm, cm.Spec.Identity.Deployment, []string{"sleep", "60m"})}},
 		{"Secret", []Child{secret(cm)}},
 		{"Database", []Child{service(cm), statefulSet(cm)}},
 	}
@@ -87,8 +88,7 @@ func child[T Object](cm *v1.CloudManager, kind, name string, empty T, set func(T
 	empty.SetNamespace(cm.Namespace)
 	empty.SetName(name)
 	return Child{Kind: kind, Object: empty, Set: func(obj Object) {
-		labels := maps.Clone(obj.GetLabels())
-		obj.SetLabels(merged(labels, labelsOf(cm, name)))
+		obj.SetLabels(labels.Merge(obj.GetLabels(), labelsOf(cm, name)))
 		if _, ok := obj.(*corev1.Secret); obj.GetUID() == "" && !ok {
 			obj.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(cm, v1.Kind)})
 		}
@@ -96,12 +96,13 @@ func child[T Object](cm *v1.CloudManager, kind, name string, empty T, set func(T
 	}}
 }
 
-func deployment(cm *v1.CloudManager, container string, w v1.Workload, command []string) Child {
+// deployment has one container of the same name whatever it runs, so that front and identity can swap their names.
+func deployment(cm *v1.CloudManager, w v1.Workload, command []string) Child {
 	return child(cm, "deployment", w.Name, &appsv1.Deployment{}, func(d *appsv1.Deployment) {
 		if d.UID == "" {
 			d.Spec.Selector = selectorOf(cm, w.Name)
 		}
-		c := podOf(cm, w.Name, container, &d.Spec.Template)
+		c := podOf(cm, w.Name, "main", &d.Spec.Template)
 		c.Image, c.Command = w.Image, command
 	})
 }
@@ -109,14 +110,11 @@ func deployment(cm *v1.CloudManager, container string, w v1.Workload, command []
 // secret has the password that is in the spec, or one that is made up. It is never made up anew while there is one.
 func secret(cm *v1.CloudManager) Child {
 	return child(cm, "secret", SecretName(cm.Name), &corev1.Secret{}, func(s *corev1.Secret) {
-		password := []byte(cm.Spec.DB.RootPass)
-		if len(password) == 0 {
-			password = s.Data[PasswordKey]
+		password := cmp.Or(cm.Spec.DB.RootPass, string(s.Data[PasswordKey]), rand.Text())
+		if s.Data == nil {
+			s.Data = map[string][]byte{}
 		}
-		if len(password) == 0 {
-			password = []byte(rand.Text())
-		}
-		s.Data = merged(s.Data, map[string][]byte{PasswordKey: password})
+		s.Data[PasswordKey] = []byte(password)
 	})
 }
 
@@ -128,8 +126,8 @@ func service(cm *v1.CloudManager) Child {
 			s.Spec.ClusterIP = corev1.ClusterIPNone
 		}
 		s.Spec.Selector = selectorOf(cm, name).MatchLabels
-		port := entry(&s.Spec.Ports, func(p *corev1.ServicePort) bool { return p.Port == DatabasePort })
-		port.Name, port.Port = "mysql", DatabasePort
+		port := entry(&s.Spec.Ports, func(p corev1.ServicePort) bool { return p.Name == PortName })
+		port.Name, port.Port = PortName, DatabasePort
 	})
 }
 
@@ -149,14 +147,14 @@ func statefulSet(cm *v1.CloudManager) Child {
 			WhenDeleted: keep, WhenScaled: keep}
 		c := podOf(cm, want.Name, "db", &s.Spec.Template)
 		c.Image = want.Image
-		env := entry(&c.Env, func(e *corev1.EnvVar) bool { return e.Name == PasswordEnv })
+		env := entry(&c.Env, func(e corev1.EnvVar) bool { return e.Name == PasswordEnv })
 		from := v1.SecretKeyRef{Name: SecretName(cm.Name), Key: PasswordKey}
 		if ref := cm.Spec.DB.RootPasswordSecretRef; ref != nil {
 			from = *ref
 		}
 		*env = corev1.EnvVar{Name: PasswordEnv, ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
 			LocalObjectReference: corev1.LocalObjectReference{Name: from.Name}, Key: from.Key}}}
-		mount := entry(&c.VolumeMounts, func(m *corev1.VolumeMount) bool { return m.MountPath == DataPath })
+		mount := entry(&c.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == ClaimTemplate })
 		mount.Name, mount.MountPath = ClaimTemplate, DataPath
 	})
 }
@@ -172,27 +170,18 @@ func selectorOf(cm *v1.CloudManager, name string) *metav1.LabelSelector {
 
 // podOf puts the labels on the Pod template and returns its container of that name.
 func podOf(cm *v1.CloudManager, name, container string, pod *corev1.PodTemplateSpec) *corev1.Container {
-	pod.Labels = merged(pod.Labels, labelsOf(cm, name))
-	c := entry(&pod.Spec.Containers, func(c *corev1.Container) bool { return c.Name == container })
+	pod.Labels = labels.Merge(pod.Labels, labelsOf(cm, name))
+	c := entry(&pod.Spec.Containers, func(c corev1.Container) bool { return c.Name == container })
 	c.Name = container
 	return c
 }
 
 // entry returns the element of the list that is meant, an added one if there is none.
-func entry[T any](list *[]T, isMeant func(*T) bool) *T {
-	for i := range *list {
-		if isMeant(&(*list)[i]) {
-			return &(*list)[i]
-		}
+func entry[T any](list *[]T, isMeant func(T) bool) *T {
+	i := slices.IndexFunc(*list, isMeant)
+	if i < 0 {
+		i = len(*list)
+		*list = append(*list, *new(T))
 	}
-	*list = append(*list, *new(T))
-	return &(*list)[len(*list)-1]
-}
-
-func merged[M ~map[string]V, V any](into, from M) M {
-	if into == nil {
-		into = M{}
-	}
-	maps.Copy(into, from)
-	return into
+	return &(*list)[i]
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -12,6 +13,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -43,7 +45,7 @@ func TestSet_CorrectsOwnedFieldsAndLeavesTheRest(t *testing.T) {
 		d.Spec.Template.Spec.Containers = pod
 		want := d.DeepCopy()
 		for i := range pod {
-			if pod[i].Name == "front" {
+			if pod[i].Name == "main" {
 				want.Spec.Template.Spec.Containers[i].Image = "nginx:1.20"
 			}
 		}
@@ -77,20 +79,22 @@ func TestUnchangeable_NamesTheStorageFields(t *testing.T) {
 	child := Stages(cm)[3].Children[1]
 	s := child.Object.(*appsv1.StatefulSet)
 	child.Set(s)
-	s.Spec.VolumeClaimTemplates[0].Spec.StorageClassName = new("standard") // the default, by admission
 	assert.Empty(t, Unchangeable(cm, s))
-	cm.Spec.DB.StatefulSet.Storage = v1.Storage{Class: new("fast"), Size: resource.MustParse("2Gi"),
+	s.Spec.VolumeClaimTemplates[0].Spec.StorageClassName = new("fast") // the spec had it, and lost it
+	assert.Contains(t, Unchangeable(cm, s)[0].Message, "change storage.class;")
+	cm.Spec.DB.StatefulSet.Storage = v1.Storage{Class: new("slow"), Size: resource.MustParse("2Gi"),
 		AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteMany}}
-	assert.Equal(t, []string{"storage.class", "storage.accessModes", "storage.size"}, Unchangeable(cm, s))
+	assert.Contains(t, Unchangeable(cm, s)[0].Message, "change storage.class, storage.accessModes, storage.size;")
 }
 
 func TestValidate_NeverTellsThePassword(t *testing.T) {
 	cm := sample()
+	cm.Name = strings.Repeat("n", 59)
 	require.NoError(t, Validate(cm))
-	cm.Name, cm.Spec.Identity.Deployment.Name = strings.Repeat("n", 64), "ake-front"
+	cm.Name, cm.Spec.DB.StatefulSet.Name = cm.Name+"n", "ake-front"
 	cm.Spec.DB.RootPass, cm.Spec.DB.RootPasswordSecretRef = "s3cret", &v1.SecretKeyRef{Name: "mine"}
 	err := Validate(cm)
-	for _, field := range []string{"metadata.name", "spec.identity.deployment.name", "rootPasswordSecretRef"} {
+	for _, field := range []string{"metadata.name", "three different names", "rootPasswordSecretRef"} {
 		require.ErrorContains(t, err, field)
 	}
 	assert.NotContains(t, err.Error(), "s3cret")
@@ -98,13 +102,15 @@ func TestValidate_NeverTellsThePassword(t *testing.T) {
 
 func TestStatus_TellsEachProblemOnce(t *testing.T) {
 	cm := sample()
-	f := Finding{Problems: []Problem{CannotChange("cm-db", []string{"storage.size"})}}.Stop(Invalid(errors.New("no")))
+	refused := Rejected("deployment", "d", errors.New("no"+strings.Repeat("é", 9999)))
+	f := Finding{Problems: []Problem{{ReasonUnchangeable, "storage.size"}}}.Stop(refused)
 	status := Status(cm, f)
 	assert.Equal(t, v1.PhaseBlocked, status.Phase)
 	c := meta.FindStatusCondition(status.Conditions, v1.ConditionReconciled)
 	assert.Equal(t, ReasonUnchangeable, c.Reason)
-	assert.Contains(t, c.Message, "storage.size")
-	assert.Contains(t, c.Message, "; no")
+	assert.Contains(t, c.Message, `storage.size; deployment "d": no`)
+	assert.True(t, len(c.Message) <= 1024 && utf8.ValidString(c.Message), c.Message)
+	assert.Equal(t, `secret "s": BadRequest`, Rejected("secret", "s", apierrors.NewBadRequest("s3cret")).Message)
 	_, ok := Warning(cm.Status, status)
 	assert.True(t, ok)
 	_, ok = Warning(status, status)

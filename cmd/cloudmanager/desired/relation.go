@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/ptr"
 
 	v1 "glasswatch/cmd/cloudmanager/api/v1"
@@ -22,18 +24,16 @@ const (
 	Ours
 )
 
-// Relate tells whose obj is. A Secret is recognized by its labels, everything else by its controller.
+// Relate tells whose obj is. A Secret is recognized by its labels alone, for without them the cache has none
+// of its data. Everything else is recognized by its controller.
 func Relate(cm *v1.CloudManager, obj Object) Relation {
-	ref := metav1.GetControllerOfNoCopy(obj)
-	if _, ok := obj.(*corev1.Secret); ok && ref == nil {
-		for key, value := range labelsOf(cm, obj.GetName()) {
-			if obj.GetLabels()[key] != value {
-				return Foreign
-			}
+	if _, ok := obj.(*corev1.Secret); ok {
+		if labels.SelectorFromSet(labelsOf(cm, obj.GetName())).Matches(labels.Set(obj.GetLabels())) {
+			return Ours
 		}
-		return Ours
+		return Foreign
 	}
-	switch {
+	switch ref := metav1.GetControllerOfNoCopy(obj); {
 	case ref == nil:
 		return Foreign
 	case ref.UID == cm.UID:
@@ -71,14 +71,20 @@ func gate(kind string, obj Object, replicas *int32, ready int32, observed int64)
 	return true, ""
 }
 
-// Unchangeable names the storage fields of the spec that s does not have and can no longer get, since the API server
-// refuses each change of a claim template. It is empty if there are none.
-func Unchangeable(cm *v1.CloudManager, s *appsv1.StatefulSet) (fields []string) {
-	if len(s.Spec.VolumeClaimTemplates) == 0 {
-		return []string{"storage"}
+// Unchangeable returns the problem of a StatefulSet that lacks a storage field of the spec. It cannot get it any more,
+// since the API server refuses each change of a claim template. There is none for other objects.
+func Unchangeable(cm *v1.CloudManager, obj Object) []Problem {
+	s, ok := obj.(*appsv1.StatefulSet)
+	if !ok {
+		return nil
 	}
-	have, want := s.Spec.VolumeClaimTemplates[0].Spec, cm.Spec.DB.StatefulSet.Storage
-	if want.Class != nil && !ptr.Equal(have.StorageClassName, want.Class) {
+	var have corev1.PersistentVolumeClaimSpec
+	if claims := s.Spec.VolumeClaimTemplates; len(claims) > 0 {
+		have = claims[0].Spec
+	}
+	var fields []string
+	want := cm.Spec.DB.StatefulSet.Storage
+	if !ptr.Equal(have.StorageClassName, want.Class) {
 		fields = append(fields, "storage.class")
 	}
 	if !slices.Equal(have.AccessModes, want.AccessModes) {
@@ -87,17 +93,23 @@ func Unchangeable(cm *v1.CloudManager, s *appsv1.StatefulSet) (fields []string) 
 	if size := have.Resources.Requests[corev1.ResourceStorage]; size.Cmp(want.Size) != 0 {
 		fields = append(fields, "storage.size")
 	}
-	return fields
+	if len(fields) == 0 {
+		return nil
+	}
+	const what = "statefulset %q cannot change %s; a new name makes a new database"
+	return []Problem{{ReasonUnchangeable, fmt.Sprintf(what, s.Name, strings.Join(fields, ", "))}}
 }
 
 // Validate returns what is wrong with a spec that the schema lets pass. No error contains a value of rootPass.
 func Validate(cm *v1.CloudManager) error {
 	var errs []error
-	if len(cm.Name) > 63 {
-		errs = append(errs, errors.New("metadata.name: want at most 63 characters, for it is a label's value"))
+	if len(SecretName(cm.Name)) > 63 {
+		errs = append(errs, errors.New("metadata.name: want at most 59 characters, for <name>auth is a label's value"))
 	}
-	if cm.Spec.Front.Deployment.Name == cm.Spec.Identity.Deployment.Name {
-		errs = append(errs, errors.New("spec.identity.deployment.name: want another name than that of the front"))
+	// The Service of the database selects Pods by name, so it must not find those of a Deployment.
+	front, identity := cm.Spec.Front.Deployment.Name, cm.Spec.Identity.Deployment.Name
+	if db := cm.Spec.DB.StatefulSet.Name; front == identity || identity == db || db == front {
+		errs = append(errs, errors.New("spec: want three different names for front, identity and database"))
 	}
 	if cm.Spec.DB.RootPass != "" && cm.Spec.DB.RootPasswordSecretRef != nil {
 		errs = append(errs, errors.New("spec.db: want at most one of rootPass and rootPasswordSecretRef"))

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -41,15 +42,13 @@ func Exists(kind, name string) Problem {
 // Invalid: Validate returned an error.
 func Invalid(err error) Problem { return Problem{ReasonInvalid, err.Error()} }
 
-// CannotChange: Unchangeable named these fields.
-func CannotChange(name string, fields []string) Problem {
-	const what = "statefulset %q cannot change %s; a new name makes a new database"
-	return Problem{ReasonUnchangeable, fmt.Sprintf(what, name, strings.Join(fields, ", "))}
-}
-
-// Rejected: the API server refuses a write as invalid.
+// Rejected: the API server refuses a write as invalid. Its message may contain values, so a Secret's is left out.
 func Rejected(kind, name string, err error) Problem {
-	return Problem{ReasonRejected, fmt.Sprintf("%s %q: %v", kind, name, err)}
+	why := err.Error()
+	if kind == "secret" {
+		why = string(apierrors.ReasonForError(err))
+	}
+	return Problem{ReasonRejected, fmt.Sprintf("%s %q: %s", kind, name, why)}
 }
 
 // Deleting: a child, or one of an earlier CloudManager of the same name, is about to go.
@@ -80,7 +79,8 @@ func Status(cm *v1.CloudManager, f Finding) v1.CloudManagerStatus {
 	status := *cm.Status.DeepCopy()
 	status.ObservedGeneration = cm.Generation
 	status.Phase = v1.PhaseRunning
-	ready := metav1.Condition{Type: v1.ConditionReady, Status: metav1.ConditionTrue, Reason: ReasonReady}
+	ready := metav1.Condition{Type: v1.ConditionReady, Status: metav1.ConditionTrue, Reason: ReasonReady,
+		Message: "all is ready"}
 	if f.Closed != nil {
 		status.Phase = v1.PhaseCreating
 		if slices.Contains(f.Problems, *f.Closed) {
@@ -98,10 +98,19 @@ func Status(cm *v1.CloudManager, f Finding) v1.CloudManagerStatus {
 		done.Message = strings.Join(messages, "; ")
 	}
 	for _, c := range []metav1.Condition{ready, done} {
-		c.ObservedGeneration = cm.Generation
+		c.ObservedGeneration, c.Message = cm.Generation, clipped(c.Message)
 		meta.SetStatusCondition(&status.Conditions, c)
 	}
 	return status
+}
+
+// clipped fits a message into an Event, which may have 1,024 bytes; a condition may have 32,768.
+func clipped(message string) string {
+	const limit, more = 1024, "…"
+	if len(message) > limit {
+		message = strings.ToValidUTF8(message[:limit-len(more)], "") + more
+	}
+	return message
 }
 
 // Warning returns the Warning Event that a change of the status calls for, if any: one for each new problem. The

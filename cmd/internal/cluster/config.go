@@ -67,7 +67,8 @@ func fromPod(context string) (*rest.Config, string, error) {
 	}
 	cfg, err := rest.InClusterConfig()
 	if errors.Is(err, rest.ErrNotInCluster) {
-		return nil, "", errors.New("no cluster: give --kubeconfig, set KUBECONFIG, or run in a Pod; --embedded and --demo bring their own")
+		return nil, "", errors.New("no cluster: give --kubeconfig, set KUBECONFIG, or run in a Pod; " +
+			"--help tells of what needs none")
 	}
 	if err != nil {
 		return nil, "", fmt.Errorf("in-cluster configuration: %w", err)

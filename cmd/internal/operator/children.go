@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -24,13 +26,14 @@ type Object interface {
 }
 
 // Children are the objects of one kind that a controller makes for its owners. They come from the cache and must not be
-// modified. A write returns once the cache has it: until then the next reconcile would do the same again.
+// modified. Create and Correct return once the cache has the write: until then the next reconcile would do it again.
 type Children interface {
 	Get(key listwatch.Key) (obj Object, found bool)
 	ControlledBy(uid types.UID) []Object
 	Create(ctx context.Context, obj Object) (Object, error)
-	// Correct makes have, as the cache has it, into want. If it has changed since, that is a conflict.
-	Correct(ctx context.Context, have, want Object) (Object, error)
+	// Correct has set change a copy of have, which comes from the cache, and writes what differs. If the child has changed
+	// since the cache had it so, that is a conflict. It tells whether the server changed it.
+	Correct(ctx context.Context, have Object, set func(Object)) (now Object, changed bool, err error)
 	// Remove deletes obj. If it has changed since the cache had it so, that is a conflict.
 	Remove(ctx context.Context, obj Object) error
 }
@@ -100,20 +103,32 @@ func (c *children[T]) Create(ctx context.Context, obj Object) (Object, error) {
 }
 
 // Correct sends what differs and nothing else, so that fields which this program does not know survive. With the uid
-// and the resourceVersion the server refuses if the child has changed since, or is another one of that name.
-func (c *children[T]) Correct(ctx context.Context, have, want Object) (Object, error) {
+// and the resourceVersion the server refuses if the child has changed since, or is another one of that name. An
+// admission webhook may take the change back: then the resourceVersion stays.
+func (c *children[T]) Correct(ctx context.Context, have Object, set func(Object)) (Object, bool, error) {
+	want := have.DeepCopyObject().(Object)
+	set(want)
+	if equality.Semantic.DeepEqual(have, want) {
+		return have, false, nil
+	}
 	base := have.DeepCopyObject().(Object)
-	base.SetUID("") // so that the difference contains both
+	base.SetUID("") // so that the difference contains both, as the cache has them
 	base.SetResourceVersion("")
+	want.SetUID(have.GetUID())
+	want.SetResourceVersion(have.GetResourceVersion())
 	from, err1 := json.Marshal(base)
 	to, err2 := json.Marshal(want)
 	patch, err3 := strategicpatch.CreateTwoWayMergePatch(from, to, want)
 	if err := errors.Join(err1, err2, err3); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	corrected, err := c.client(have.GetNamespace()).Patch(ctx, have.GetName(), types.StrategicMergePatchType, patch,
 		metav1.PatchOptions{FieldManager: c.manager})
-	return c.seen(ctx, corrected, err)
+	if err != nil {
+		return nil, false, err
+	}
+	now, err := c.seen(ctx, corrected, nil)
+	return now, corrected.GetResourceVersion() != have.GetResourceVersion(), err
 }
 
 func (c *children[T]) seen(ctx context.Context, written T, err error) (Object, error) {
@@ -127,4 +142,15 @@ func (c *children[T]) seen(ctx context.Context, written T, err error) (Object, e
 func (c *children[T]) Remove(ctx context.Context, obj Object) error {
 	unchanged := &metav1.Preconditions{UID: new(obj.GetUID()), ResourceVersion: new(obj.GetResourceVersion())}
 	return c.client(obj.GetNamespace()).Delete(ctx, obj.GetName(), metav1.DeleteOptions{Preconditions: unchanged})
+}
+
+// WithoutForeignData returns a transform that keeps what Secrets without this label contain out of the cache: the data,
+// and copies of it that tools leave in the metadata, such as the annotation last-applied-configuration.
+func WithoutForeignData(label, value string) func(s *corev1.Secret) (*corev1.Secret, error) {
+	return func(s *corev1.Secret) (*corev1.Secret, error) {
+		if s.Labels[label] != value {
+			s.Data, s.Annotations, s.ManagedFields = nil, nil, nil
+		}
+		return s, nil
+	}
 }

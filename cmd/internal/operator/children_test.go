@@ -29,10 +29,11 @@ func TestChildren_AreWrittenOnlyIfTheyAreAsTheCacheHasThem(t *testing.T) {
 		kube, err := kubernetes.NewForConfig(cfg)
 		require.NoError(t, err)
 		owners, names := []string{}, []string{}
-		l, err := NewLayers(cfg, Parts{Namespace: "default"}, "test", scheme.Scheme, func(_ context.Context, key listwatch.Key) (controller.Result, error) {
+		reconcile := func(_ context.Context, key listwatch.Key) (controller.Result, error) {
 			owners = append(owners, key.Name)
 			return controller.Result{}, nil
-		})
+		}
+		l, err := NewLayers(cfg, Parts{Namespace: "default"}, "test", scheme.Scheme, reconcile)
 		require.NoError(t, err)
 		owner := corev1.SchemeGroupVersion.WithKind("Secret")
 		children, err := NewChildren(l, corev1.SchemeGroupVersion.WithResource("configmaps"), owner.GroupKind(), nil,
@@ -43,28 +44,36 @@ func TestChildren_AreWrittenOnlyIfTheyAreAsTheCacheHasThem(t *testing.T) {
 		synctest.Wait()
 
 		own := metav1.NewControllerRef(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "owner", UID: "u1"}}, owner)
-		made, err := children.Create(ctx, &corev1.ConfigMap{Data: map[string]string{"a": "1", "b": "1"}, ObjectMeta: metav1.ObjectMeta{
-			Namespace: "default", Name: "child", OwnerReferences: []metav1.OwnerReference{*own}}})
+		meta := metav1.ObjectMeta{Namespace: "default", Name: "child", OwnerReferences: []metav1.OwnerReference{*own}}
+		data := map[string]string{"a": "1", "b": "1"}
+		made, err := children.Create(ctx, &corev1.ConfigMap{ObjectMeta: meta, Data: data})
 		require.NoError(t, err)
 		have, found := children.Get(listwatch.KeyOf(made))
 		require.True(t, found)
 		require.Equal(t, made.GetResourceVersion(), have.GetResourceVersion())
 		require.Equal(t, []Object{have}, children.ControlledBy("u1"))
 
-		_, err = kube.CoreV1().ConfigMaps("default").Patch(ctx, "child", types.MergePatchType, []byte(`{"data":{"b":"2"}}`), metav1.PatchOptions{})
+		_, err = kube.CoreV1().ConfigMaps("default").Patch(ctx, "child", types.MergePatchType,
+			[]byte(`{"data":{"b":"2"}}`), metav1.PatchOptions{})
 		require.NoError(t, err)
-		want := have.DeepCopyObject().(*corev1.ConfigMap)
-		want.Data["a"] = "2"
-		_, err = children.Correct(ctx, have, want)
+		set := func(obj Object) {
+			obj.(*corev1.ConfigMap).Data["a"] = "2"
+			obj.SetUID("") // what they are set to does not matter
+			obj.SetResourceVersion("")
+		}
+		_, _, err = children.Correct(ctx, have, set)
 		require.True(t, apierrors.IsConflict(err), "%v", err)
 		require.True(t, apierrors.IsConflict(children.Remove(ctx, have)))
 		synctest.Wait()
 		have, _ = children.Get(listwatch.KeyOf(made))
-		want = have.DeepCopyObject().(*corev1.ConfigMap)
-		want.Data["a"] = "2"
-		corrected, err := children.Correct(ctx, have, want)
+		corrected, changed, err := children.Correct(ctx, have, set)
 		require.NoError(t, err)
+		require.True(t, changed)
 		require.Equal(t, map[string]string{"a": "2", "b": "2"}, corrected.(*corev1.ConfigMap).Data)
+		again, changed, err := children.Correct(ctx, corrected, func(Object) {})
+		require.NoError(t, err)
+		require.False(t, changed)
+		require.Equal(t, corrected, again)
 		require.NoError(t, children.Remove(ctx, corrected))
 		synctest.Wait()
 		require.Contains(t, owners, "owner")
@@ -73,4 +82,21 @@ func TestChildren_AreWrittenOnlyIfTheyAreAsTheCacheHasThem(t *testing.T) {
 		require.NoError(t, <-ended)
 		require.NoError(t, <-ended)
 	})
+}
+
+func TestWithoutForeignData_KeepsOnlyMetadataOfForeignSecrets(t *testing.T) {
+	secret := func(label string) *corev1.Secret {
+		return &corev1.Secret{Data: map[string][]byte{"k": []byte("s3cret")}, ObjectMeta: metav1.ObjectMeta{
+			Name: "s", Labels: map[string]string{"by": label},
+			Annotations:   map[string]string{corev1.LastAppliedConfigAnnotation: "s3cret"},
+			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl"}},
+		}}
+	}
+	cached, err := WithoutForeignData("by", "test")(secret("other"))
+	require.NoError(t, err)
+	meta := metav1.ObjectMeta{Name: "s", Labels: map[string]string{"by": "other"}}
+	require.Equal(t, &corev1.Secret{ObjectMeta: meta}, cached)
+	cached, err = WithoutForeignData("by", "test")(secret("test"))
+	require.NoError(t, err)
+	require.Equal(t, secret("test"), cached)
 }

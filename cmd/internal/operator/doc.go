@@ -32,5 +32,6 @@
 // Its Manager starts caches of what the reconcilers ask for, and a standby's controllers do not run. Here the program
 // says what it caches, and gets a channel that says when it may write.
 //
-// Reading order: operator.go, layers.go, children.go, command.go, flags.go, serve.go, cluster.go; then election.go and its parts.
+// Reading order: operator.go, layers.go, children.go, command.go, flags.go, serve.go, cluster.go; then election.go and
+// its parts.
 package operator

@@ -33,7 +33,7 @@ const stuckAfter = 20 * time.Second
 
 // election is one process's part in the election of the replica that writes. The others are standbys: their caches are
 // filled and follow the cluster. So a takeover needs no list, and a standby's /readyz shows whether it could lead. Each
-// standby costs memory and two watches.
+// standby costs memory and its watches.
 type election struct {
 	lock    *watchedLock
 	elector *leaderelection.LeaderElector

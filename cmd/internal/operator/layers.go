@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,13 +28,17 @@ import (
 //	Informer[T] ──Handle──▶ Loop ──▶ reconcile ──▶ Recorder
 type Layers struct {
 	Loop     *controller.Controller[listwatch.Key]
-	Recorder record.EventRecorder
+	Recorder record.EventRecorder // made by Run; it also logs
+	// Work is what Run does once this process may write, until ctx ends. It is Loop.Run, or what a program puts around
+	// that.
+	Work func(ctx context.Context) error
 
 	parts      Parts
 	cfg        *rest.Config
+	scheme     *runtime.Scheme
+	events     typedcorev1.EventsGetter
 	informers  []informer
 	subscribes []func() error // each adds a handler
-	events     record.EventBroadcaster
 }
 
 // informer is one of any type.
@@ -46,18 +51,22 @@ type informer interface {
 	Stats() sharedinformer.Stats
 }
 
-// NewLayers returns layers without informers. scheme knows the kinds of the objects that Events are about. NewLayers
-// does not talk to the cluster.
+// NewLayers returns layers without informers. name is that of the loop, and the source of the Events. scheme knows the
+// kinds of the objects that they are about. Each set may change the loop's options: RateLimiter, say, or Observe.
+// NewLayers does not talk to the cluster.
 func NewLayers(
 	cfg *rest.Config, p Parts, name string, scheme *runtime.Scheme, reconcile controller.Func[listwatch.Key],
-) (*Layers, error) {
-	l := &Layers{parts: p, cfg: cfg}
+	set ...func(loop *controller.Options[listwatch.Key]),
+) (l *Layers, err error) {
+	l = &Layers{parts: p, cfg: cfg, scheme: scheme}
 	// Events have a client of their own, so that many Events do not delay the writes.
-	events, err := typedcorev1.NewForConfig(cfg)
-	if err != nil {
+	if l.events, err = typedcorev1.NewForConfig(cfg); err != nil {
 		return nil, err
 	}
 	loop := controller.Options[listwatch.Key]{Name: name, Workers: p.Workers, DrainTimeout: 3 * time.Second}
+	for _, change := range set {
+		change(&loop)
+	}
 	if p.Registerer != nil {
 		loop.Metrics = metrics.New(p.Registerer, name)
 		if err := p.Registerer.Register(informermetrics.NewCollector(l.stats)); err != nil {
@@ -65,15 +74,13 @@ func NewLayers(
 		}
 	}
 	l.Loop = controller.New(reconcile, loop)
-	l.events = record.NewBroadcaster()
-	l.events.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: events.Events("")})
-	l.Recorder = l.events.NewRecorder(scheme, corev1.EventSource{Component: name})
+	l.Work = l.Loop.Run
 	return l, nil
 }
 
 // NewInformer adds an informer of the namespace that the program looks at. Failing lists and watches are repeated every
 // ten seconds at least, so that the controller recovers soon after a right was granted. scheme knows T; nil is
-// client-go's. opts.Name and opts.Resource are gvr's.
+// client-go's. opts.Name is gvr's, and so is opts.Resource unless it is given.
 func NewInformer[T listwatch.Object](
 	l *Layers, gvr schema.GroupVersionResource, scheme *runtime.Scheme, opts sharedinformer.Options[T],
 ) (*sharedinformer.Informer[T], error) {
@@ -82,7 +89,8 @@ func NewInformer[T listwatch.Object](
 	if err != nil {
 		return nil, err
 	}
-	opts.Name, opts.Resource, opts.Reflector.Backoff.Max = gvr.Resource, gvr.GroupResource(), 10*time.Second
+	opts.Name, opts.Resource = gvr.Resource, cmp.Or(opts.Resource, gvr.GroupResource())
+	opts.Reflector.Backoff.Max = 10 * time.Second
 	i := sharedinformer.New[T](lw, opts)
 	l.informers = append(l.informers, i)
 	return i, nil
@@ -120,7 +128,11 @@ func (l *Layers) Ready() error {
 // Run fills the caches, waits until this process may write, and reconciles until ctx ends. It returns when all its
 // goroutines have ended. It may be called once.
 func (l *Layers) Run(ctx context.Context) error {
-	defer l.events.Shutdown()
+	events := record.NewBroadcaster(record.WithContext(context.WithoutCancel(ctx)))
+	defer events.Shutdown()
+	events.StartStructuredLogging(0)
+	events.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: l.events.Events("")})
+	l.Recorder = events.NewRecorder(l.scheme, corev1.EventSource{Component: l.Loop.Name()})
 	below, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var informers errgroup.Group
 	for _, i := range l.informers {
@@ -134,10 +146,11 @@ func (l *Layers) Run(ctx context.Context) error {
 		}
 	}
 	if err == nil {
-		err = l.Loop.Run(ctx)
+		err = l.Work(ctx)
 	}
 	if errors.Is(err, controller.ErrDrainTimeout) {
-		klog.FromContext(ctx).Info("Stopped in the middle of a reconcile", "err", err) // the next start does it again
+		// The next start does it again.
+		klog.FromContext(ctx).Info("Stopped in the middle of a reconcile", "err", err)
 	}
 	if ctx.Err() != nil {
 		return nil

@@ -12,6 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/spf13/pflag"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 )
@@ -20,6 +21,8 @@ import (
 type Program struct {
 	Name    string // the source of the election's Events
 	Version string // only logged
+	// Flags adds flags of the program's own for [Command]; nil is none. What it returns is called after the parsing.
+	Flags func(fs *pflag.FlagSet) (validate func() error)
 	// New makes the controller. cfg is its own to change, and no other client uses it.
 	New func(cfg *rest.Config, p Parts) (Controller, error)
 }

@@ -12,14 +12,12 @@ import (
 	"k8s.io/client-go/rest"
 	clientgoworkqueue "k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/builder"
 	ctrlcache "sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	v1 "glasswatch/cmd/cloudmanager/api/v1"
 	"glasswatch/cmd/cloudmanager/desired"
@@ -64,10 +62,11 @@ func Run(ctx context.Context, cfg *rest.Config, namespace string) error {
 	return mgr.Start(ctx)
 }
 
-// withoutForeignData keeps other people's secrets out of the cache, and so out of this process.
+// withoutForeignData keeps other people's secrets out of the cache, and with them the copies that tools leave in the
+// metadata, such as the annotation last-applied-configuration.
 func withoutForeignData(obj any) (any, error) {
 	if s, ok := obj.(*corev1.Secret); ok && s.Labels[desired.LabelManagedBy] != desired.ManagedBy {
-		s.Data = nil
+		s.Data, s.Annotations, s.ManagedFields = nil, nil, nil
 	}
 	return obj, nil
 }
@@ -81,8 +80,8 @@ const (
 // SetupWithManager says what wakes the reconciler. That a child is owned is not enough. Somebody else's object may have
 // its name, and the Secret has no owner: for these the name leads to the CloudManager.
 //
-// The status is the operator's own, so a change of it wakes nobody. That is right only because reads wait for the
-// client's own writes: a pass that compared with an older status could leave a wrong one, and nothing would correct it.
+// A change of the status wakes it, too: it may be somebody else's, or one whose answer was lost. So there is no
+// predicate. A pass without a difference writes nothing.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
 	index := mgr.GetFieldIndexer()
 	for _, child := range []client.Object{&appsv1.Deployment{}, &appsv1.StatefulSet{}, &corev1.Service{}} {
@@ -94,7 +93,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 		return err
 	}
 	return ctrl.NewControllerManagedBy(mgr).
-		For(&v1.CloudManager{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		For(&v1.CloudManager{}).
 		Owns(&appsv1.Deployment{}).
 		Owns(&appsv1.StatefulSet{}).
 		Owns(&corev1.Service{}).

@@ -26,8 +26,8 @@ type Reconciler struct {
 	Events events.EventRecorder
 }
 
-// errGone ends a pass of which the cache did not know yet that there is nothing to do.
-var errGone = errors.New("the CloudManager is deleted")
+// errStale ends a pass whose CloudManager has changed or is deleted, unknown to the cache. The event will come.
+var errStale = errors.New("the cache is behind")
 
 // Reconcile looks at one CloudManager. It never asks to be called again: what it waits for sends an event.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
@@ -42,7 +42,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err == nil {
 		err = r.updateStatus(ctx, &cm, finding)
 	}
-	if errors.Is(err, errGone) {
+	if errors.Is(err, errStale) {
 		err = nil
 	}
 	return ctrl.Result{}, err
@@ -62,11 +62,7 @@ func (r *Reconciler) reconcileStages(ctx context.Context, cm *v1.CloudManager) (
 			case problem != nil:
 				return f.Stop(*problem), nil
 			}
-			if set, ok := child.Object.(*appsv1.StatefulSet); ok {
-				if fields := desired.Unchangeable(cm, set); len(fields) > 0 {
-					f.Problems = append(f.Problems, desired.CannotChange(set.Name, fields))
-				}
-			}
+			f.Problems = append(f.Problems, desired.Unchangeable(cm, child.Object)...)
 		}
 		for _, child := range stage.Children {
 			if open, why := desired.Open(child.Object); !open {
@@ -102,15 +98,23 @@ func (r *Reconciler) reconcileChild(
 	return nil, err
 }
 
-// create asks the API server first whether the CloudManager is still there. The cache may be behind, and nobody would
-// collect a Secret that is made too late, for it has no owner.
-func (r *Reconciler) create(ctx context.Context, cm *v1.CloudManager, child desired.Child) error {
+// confirm asks the API server whether the cache has the present CloudManager. It is asked before a create, for nobody
+// would collect a Secret that is made too late. It is asked before a deletion, for the present spec may name the child.
+func (r *Reconciler) confirm(ctx context.Context, cm *v1.CloudManager) error {
 	var now v1.CloudManager
-	err := r.Live.Get(ctx, client.ObjectKeyFromObject(cm), &now)
-	if apierrors.IsNotFound(err) || err == nil && (now.UID != cm.UID || now.DeletionTimestamp != nil) {
-		return errGone
+	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(cm), &now); apierrors.IsNotFound(err) {
+		return errStale
+	} else if err != nil {
+		return err
 	}
-	if err != nil {
+	if now.UID != cm.UID || now.Generation != cm.Generation || now.DeletionTimestamp != nil {
+		return errStale
+	}
+	return nil
+}
+
+func (r *Reconciler) create(ctx context.Context, cm *v1.CloudManager, child desired.Child) error {
+	if err := r.confirm(ctx, cm); err != nil {
 		return err
 	}
 	child.Set(child.Object)
@@ -133,7 +137,10 @@ func (r *Reconciler) correct(ctx context.Context, cm *v1.CloudManager, child des
 	if err := r.Patch(ctx, child.Object, patch); err != nil {
 		return err
 	}
-	r.report(cm, child.Object, desired.ReasonUpdated, child.Kind)
+	// An admission webhook may have taken the change back.
+	if child.Object.GetResourceVersion() != before.GetResourceVersion() {
+		r.report(cm, child.Object, desired.ReasonUpdated, child.Kind)
+	}
 	return nil
 }
 
@@ -153,6 +160,9 @@ func (r *Reconciler) deleteLeftovers(ctx context.Context, cm *v1.CloudManager) e
 			obj := item.(client.Object)
 			if obj.GetDeletionTimestamp() != nil || slices.Contains(wanted, desired.NameOf(kind, obj.GetName())) {
 				return nil
+			}
+			if err := r.confirm(ctx, cm); err != nil {
+				return err
 			}
 			same := client.Preconditions{UID: new(obj.GetUID()), ResourceVersion: new(obj.GetResourceVersion())}
 			err := r.Delete(ctx, obj, same)

@@ -27,9 +27,9 @@ type FooSpec struct {
 
 // FooStatus is what the controller has seen.
 type FooStatus struct {
-	// AvailableReplicas is what the Deployment's status says, also if it is 0.
+	// AvailableReplicas is what the Deployment's status says, also if it is 0. Before the first sync it is missing.
 	// +optional
-	AvailableReplicas int32 `json:"availableReplicas"`
+	AvailableReplicas *int32 `json:"availableReplicas,omitempty"`
 }
 
 // FooList is what a list of Foos returns.
