@@ -27,8 +27,8 @@ type Options struct {
 	PageSize int64
 	// DisableStreamingList makes every list a paged one.
 	DisableStreamingList bool
-	// SilenceTimeout is how long the reflector waits in a streaming list for the next object, of any shard. Then a paged
-	// list takes its place. The time until the server answers counts. Default DefaultSilenceTimeout.
+	// SilenceTimeout is how long the reflector waits in a streaming list for the next object, of whatever shard. Then a
+	// paged list takes its place. The time until the server answers counts. Default DefaultSilenceTimeout.
 	SilenceTimeout time.Duration
 	// StreamingRetry is how long lists stay paged after the server refused a streaming list, fell silent in one that it
 	// had answered, or sent a wrong one or an unreadable object in it. Default: an hour.

@@ -101,11 +101,9 @@ func (o Object) Key() (key types.NamespacedName, version string) {
 // has no name or they may be others than those of the decoded object.
 func (o Object) Metadata() (meta metav1.ObjectMeta, ok bool) {
 	if o.isJSON {
-		meta, ok = metadataInJSON(o.bytes)
-	} else {
-		meta, ok = metadataInProtobuf(o.bytes)
+		return metadataInJSON(o.bytes)
 	}
-	return meta, ok && meta.Name != ""
+	return metadataInProtobuf(o.bytes)
 }
 
 // List is a list whose items are not decoded yet.

@@ -70,7 +70,7 @@ func metadataInJSON(object []byte) (meta metav1.ObjectMeta, ok bool) {
 	}
 	m := partial.Metadata
 	meta.Namespace, meta.Name, meta.UID, meta.ResourceVersion = m.Namespace, m.Name, m.UID, m.ResourceVersion
-	return meta, len(twice) == 0
+	return meta, len(twice) == 0 && m.Name != ""
 }
 
 // jsonCutter finds the end of a JSON object by counting brackets outside strings. It goes on where the call before
