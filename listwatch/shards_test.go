@@ -274,6 +274,23 @@ func TestShard_AStreamOfForeignObjectsCanBeClosed(t *testing.T) {
 	}
 }
 
+// A batch of nothing tells that the server is not silent. Next waits for an object of the shard.
+func TestShard_ABatchIsEmptyIfAForeignObjectComesFirst(t *testing.T) {
+	var frames []byte
+	for _, i := range []int{1, 0, 1, 0} {
+		frames = append(frames, encodeEvent(t, protoType, watch.Added, withUID(serviceV1("a", "5"), inHalf(i)))...)
+	}
+	stream := shardStream(t, protoType, Options{Shard: half(shard.UID, 0)}, frames)
+	n, err := stream.NextBatch(make([]Event[*corev1.Service], 1))
+	require.NoError(t, err)
+	require.Zero(t, n)
+	for range 2 {
+		ev, err := stream.Next()
+		require.NoError(t, err)
+		require.Equal(t, Added, ev.Type)
+	}
+}
+
 // A batch has what has arrived of the shard, and does not wait for more because foreign objects came.
 func TestShard_ABatchPassesOverForeignObjects(t *testing.T) {
 	var frames []byte
