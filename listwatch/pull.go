@@ -45,9 +45,11 @@ func (p *puller[T]) Close() error {
 func (p *puller[T]) UnorderedVersions() bool { return p.unordered }
 
 // Next implements Stream.
-func (p *puller[T]) Next() (Event[T], error) {
+func (p *puller[T]) Next() (_ Event[T], err error) {
 	var one [1]Event[T]
-	_, err := p.NextBatch(one[:])
+	for n := 0; n == 0 && err == nil; {
+		n, err = p.NextBatch(one[:])
+	}
 	return one[0], err
 }
 
@@ -62,8 +64,9 @@ func (p *puller[T]) NextBatch(into []Event[T]) (n int, err error) {
 			p.err = context.Cause(p.ctx)
 		}
 		if p.err == errForeign {
-			p.err = nil
-			continue
+			if p.err = nil; n > 0 {
+				continue
+			}
 		}
 		if p.err != nil || ev.Type == 0 {
 			break

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"net/http"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -149,6 +150,74 @@ func TestShard_WhatIsWrongIsRefusedBeforeItIsSent(t *testing.T) {
 	require.ErrorContains(t, err, "set Options.Shard instead")
 }
 
+// The server takes ranges in any order. So the client must not lose what it sends for them.
+func TestShard_RangesMayBeInAnyOrder(t *testing.T) {
+	ascending := shard.Merge(shard.Of(0, 8), shard.Of(2, 8), shard.Of(6, 8))
+	list := serviceList("9")
+	var want []string
+	for n := range 100 {
+		obj := withUID(serviceV1(fmt.Sprint("s", n), "5"), types.UID(fmt.Sprint(n, " is spread")))
+		list.Items = append(list.Items, *obj)
+		if ascending.Contains(shard.Hash(string(obj.UID))) {
+			want = append(want, obj.Name)
+		}
+	}
+	cfg := serve(t, answer(jsonType, encode(t, jsonType, list)))
+	unsorted := shard.Ranges{shard.Of(6, 8), shard.Of(0, 8), shard.Of(2, 8)}
+	client := servicesOf(t, cfg, Options{Shard: shard.Selector{Field: shard.UID, Ranges: unsorted}})
+	got, err := client.List(t.Context(), metav1.ListOptions{})
+	require.NoError(t, err)
+	var names []string
+	for _, item := range got.Items {
+		names = append(names, item.Name)
+	}
+	require.Equal(t, want, names)
+}
+
+// Whose object it is cannot be read, so each member reports it. Otherwise all would take it for another's.
+func TestShard_ABadObjectThatMayBeOursIsReported(t *testing.T) {
+	whole, err := withUID(serviceV1("a", "5"), inHalf(0)).Marshal()
+	require.NoError(t, err)
+	for _, tc := range []struct{ contentType, object string }{
+		{protoType, "\xff\xff\xff" + string(whole)}, // broken in front of the metadata
+		{protoType, string(whole[:12])},             // and in it
+		{protoType, ""},
+		{jsonType, `{"metadata":{}}`},
+		{jsonType, `{"metadata":{"uid":"uid-0"}}`},
+		{jsonType, `null`},
+	} {
+		for i := range 2 {
+			for _, field := range []shard.Field{shard.UID, shard.Namespace} {
+				stream := shardStream(t, tc.contentType, Options{Shard: half(field, i)},
+					encodeRaw(t, tc.contentType, "MODIFIED", []byte(tc.object)))
+				_, err := stream.Next()
+				require.IsType(t, &ObjectError{}, err, "%q in half %d by %s", tc.object, i, field)
+			}
+		}
+	}
+}
+
+// A struct keeps what a second field leaves out, a map does not. The object that is kept decides.
+func TestShard_AFieldThatComesTwiceIsJudgedAsItIsDecoded(t *testing.T) {
+	for _, second := range []string{strconv.Quote(string(inHalf(0))), strconv.Quote(string(inHalf(1))), "null"} {
+		item := fmt.Sprintf(`{"metadata":{"name":"a","uid":%q},"metadata":{"name":"a","uid":%s}}`, inHalf(0), second)
+		kept := 0
+		for i := range 2 {
+			c := newUnstructuredCodec(corev1.SchemeGroupVersion, "")
+			c.shard = shard.Filter{Selector: half(shard.UID, i)}
+			list, err := decodeList[*unstructured.Unstructured](asJSON, c,
+				[]byte(`{"metadata":{"resourceVersion":"9"},"items":[`+item+`]}`))
+			require.NoError(t, err)
+			require.Empty(t, list.Bad)
+			for _, obj := range list.Items {
+				require.True(t, c.shard.Matches(obj), item)
+				kept++
+			}
+		}
+		require.Equal(t, 1, kept, item)
+	}
+}
+
 // An object of another shard costs nothing, even if it could not be decoded. One of ours is an ObjectError.
 func TestShard_ABadObjectOfAnotherShardIsNoError(t *testing.T) {
 	opts := Options{Shard: half(shard.UID, 0)}
@@ -202,6 +271,23 @@ func TestShard_AStreamOfForeignObjectsCanBeClosed(t *testing.T) {
 		go func() { <-many; _ = stream.Close() }()
 		_, err = stream.Next()
 		require.ErrorIs(t, err, ErrClosed)
+	}
+}
+
+// A batch of nothing tells that the server is not silent. Next waits for an object of the shard.
+func TestShard_ABatchIsEmptyIfAForeignObjectComesFirst(t *testing.T) {
+	var frames []byte
+	for _, i := range []int{1, 0, 1, 0} {
+		frames = append(frames, encodeEvent(t, protoType, watch.Added, withUID(serviceV1("a", "5"), inHalf(i)))...)
+	}
+	stream := shardStream(t, protoType, Options{Shard: half(shard.UID, 0)}, frames)
+	n, err := stream.NextBatch(make([]Event[*corev1.Service], 1))
+	require.NoError(t, err)
+	require.Zero(t, n)
+	for range 2 {
+		ev, err := stream.Next()
+		require.NoError(t, err)
+		require.Equal(t, Added, ev.Type)
 	}
 }
 

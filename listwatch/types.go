@@ -134,8 +134,9 @@ type Stream[T Object] interface {
 type BatchStream[T Object] interface {
 	Stream[T]
 	// NextBatch is Next for as many events as there are: it blocks for the first, puts it and those that need not be
-	// waited for into the slice, in order, and returns how many they are. The slice must not be empty. An error is
-	// what Next would have returned, and comes alone: the events before it came with the call before.
+	// waited for into the slice, in order, and returns how many they are: none if an object of another shard came
+	// first. The slice must not be empty. An error is what Next would have returned, and comes alone: the events
+	// before it came with the call before.
 	NextBatch(into []Event[T]) (int, error)
 }
 

@@ -27,7 +27,7 @@ type Options struct {
 	PageSize int64
 	// DisableStreamingList makes every list a paged one.
 	DisableStreamingList bool
-	// SilenceTimeout is how long the reflector waits in a streaming list for the next event about an object. Then a
+	// SilenceTimeout is how long the reflector waits in a streaming list for the next object, of whatever shard. Then a
 	// paged list takes its place. The time until the server answers counts. Default DefaultSilenceTimeout.
 	SilenceTimeout time.Duration
 	// StreamingRetry is how long lists stay paged after the server refused a streaming list, fell silent in one that it

@@ -14,7 +14,7 @@ import (
 // openStream is a watch, and what must be known of it to judge its events and its end.
 type openStream[T listwatch.Object] struct {
 	listwatch.Stream[T]                          // nil until the server has answered
-	batches             listwatch.BatchStream[T] // the same, if it is one and the sink takes batches
+	batches             listwatch.BatchStream[T] // the same, if it is one
 	room                []listwatch.Event[T]     // what nextEvents fills
 	ctx                 context.Context
 	cancel              context.CancelCauseFunc
@@ -64,9 +64,7 @@ func (r *Reflector[T]) openWatch(ctx context.Context, opts metav1.ListOptions, d
 		return err
 	}
 	s.Stream = stream
-	if r.batches != nil { // a sink that is called for each event would hold up the version for long
-		s.batches, _ = stream.(listwatch.BatchStream[T])
-	}
+	s.batches, _ = stream.(listwatch.BatchStream[T])
 	// No API server sends the events of a fake clientset: its objects keep the versions that a test gave them.
 	if u, ok := stream.(interface{ UnorderedVersions() bool }); ok {
 		s.versionsMayFall = u.UnorderedVersions()
@@ -74,8 +72,8 @@ func (r *Reflector[T]) openWatch(ctx context.Context, opts metav1.ListOptions, d
 	return nil
 }
 
-// nextEvents returns the events that are there, one at least and as many as there is room for, or an error. The slice
-// may be used until the next call.
+// nextEvents returns the events that are there and have room, or an error. There may be none if objects of other shards
+// came. The slice may be used until the next call.
 func (r *Reflector[T]) nextEvents() ([]listwatch.Event[T], error) {
 	s, n := r.stream, 1
 	var err error
@@ -88,7 +86,7 @@ func (r *Reflector[T]) nextEvents() ([]listwatch.Event[T], error) {
 		return nil, err
 	}
 	events := s.room[:n]
-	if r.opts.Observe != nil {
+	if r.opts.Observe != nil && n > 0 {
 		r.observe(Observation{Boundary: EventsDecoded, Events: shown(events)})
 	}
 	return events, nil

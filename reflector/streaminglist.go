@@ -33,16 +33,18 @@ func (r *Reflector[T]) listStreaming(ctx context.Context) State {
 	if err != nil {
 		return r.leaveStreamingList(ctx, err)
 	}
-	switch ev := events[0]; ev.Type { // there is room for one only
-	case listwatch.Bookmark:
-		if ev.InitialEventsEnd {
-			return r.endStreamingList(ctx, ev.ResourceVersion)
+	for _, ev := range events { // there is room for one only
+		switch ev.Type {
+		case listwatch.Bookmark:
+			if ev.InitialEventsEnd {
+				return r.endStreamingList(ctx, ev.ResourceVersion)
+			}
+			return ListingStreaming // with the same deadline: the one that ends the list may never come
+		case listwatch.Added, listwatch.Modified, listwatch.Deleted:
+			r.stream.applyInitial(ev)
 		}
-	case listwatch.Added, listwatch.Modified, listwatch.Deleted:
-		// A plain bookmark does not put the deadline off: its server may never send the one that ends the list.
-		r.stream.applyInitial(ev)
-		r.stream.setDeadline(r.opts.SilenceTimeout)
 	}
+	r.stream.setDeadline(r.opts.SilenceTimeout)
 	return ListingStreaming
 }
 

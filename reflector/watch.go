@@ -22,7 +22,7 @@ func (r *Reflector[T]) connect(ctx context.Context) State {
 	return Watching
 }
 
-// watch is Watching: the events that are there, one at least. An example of a watch from 5, if the sink takes batches:
+// watch is Watching: the events that are there. An example of a watch from 5, if the sink takes batches:
 //
 //	            ┌───────── one batch ─────────┐
 //	event       Added 6  Modified 8  Bookmark 9            Modified 7     Added 4
@@ -75,13 +75,13 @@ func (r *Reflector[T]) watch(ctx context.Context) State {
 	}
 	r.pass(ctx, events[passed:])
 	clear(events) // so that they keep nothing alive
-	if n := len(events); n == len(s.room) && n < maxBatch {
+	if n := len(events); n == len(s.room) && n < maxBatch && r.batches != nil {
 		s.room = make([]listwatch.Event[T], 2*n)
 	}
 	return Watching
 }
 
-// maxBatch is the most events that are taken from a stream at once.
+// maxBatch bounds a batch. A sink that takes none gets single events, so it does not hold up the version for long.
 const maxBatch = 512
 
 // follow moves the stream on to version. A watch from "" or "0" starts with an Added for each object that is there. The

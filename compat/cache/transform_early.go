@@ -127,8 +127,11 @@ func (s *earlyStream) UnorderedVersions() bool {
 // Next implements listwatch.Stream.
 func (s *earlyStream) Next() (listwatch.Event[object], error) {
 	var one [1]listwatch.Event[object]
-	_, err := s.NextBatch(one[:])
-	return one[0], err
+	for {
+		if n, err := s.NextBatch(one[:]); n > 0 || err != nil {
+			return one[0], err
+		}
+	}
 }
 
 // NextBatch implements listwatch.BatchStream. Of a stream without batches it returns one event.

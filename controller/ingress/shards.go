@@ -47,6 +47,8 @@ type group struct {
 	*follow.Group
 	by      shard.Field
 	started chan struct{} // closed when it takes part
+	// onForeign is told of each object of another shard that the server sent; nil without metrics.
+	onForeign func()
 	// ingressesUpTo is nil if all Ingresses are watched.
 	ingressesUpTo func(ctx context.Context, shard int) string
 }
@@ -57,7 +59,8 @@ func (c *Controller) newGroup(s *Sharding, reg prometheus.Registerer) error {
 	member, err := s.Member, error(nil)
 	member.OnChange = nil
 	if reg != nil {
-		member.Metrics, err = shardmetrics.Register(reg, member.Name, func() (int, int) { return g.Largest() })
+		count := func() (int, int) { return g.Largest() }
+		member.Metrics, g.onForeign, err = shardmetrics.Register(reg, member.Name, count)
 		if err != nil {
 			return err
 		}
@@ -124,7 +127,7 @@ func followShards[T listwatch.Object](
 	if err != nil {
 		return nil, err
 	}
-	client.HTTPClient = httpClient
+	client.HTTPClient, client.OnForeign = httpClient, c.group.onForeign
 	informer, err := follow.Add(c.group.Group, func(s shard.Selector) (listwatch.ListerWatcher[T], error) {
 		narrowed := client
 		narrowed.Shard = s

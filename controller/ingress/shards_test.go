@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,6 +32,7 @@ type troupe struct {
 	cfg      *rest.Config
 	by       shard.Field
 	replicas map[string]*sharded
+	noShards bool // the server is asked for all objects, as if it did not know shards
 
 	mu      sync.Mutex
 	writing map[string]string // guarded by mu: which replica writes to an Ingress at this moment
@@ -40,6 +42,7 @@ type troupe struct {
 // sharded is a replica that runs.
 type sharded struct {
 	*Controller
+	reg   *prometheus.Registry
 	stop  context.CancelFunc
 	ended chan error
 	mu    sync.Mutex
@@ -69,12 +72,12 @@ func (tr *troupe) join(name string) *sharded { return tr.joinDeaf(name, "") }
 // joinDeaf is join, without answers to requests whose URL ends so.
 func (tr *troupe) joinDeaf(name, deaf string) *sharded {
 	tr.t.Helper()
-	r := &sharded{ended: make(chan error, 1), deaf: deaf}
+	r := &sharded{reg: prometheus.NewRegistry(), ended: make(chan error, 1), deaf: deaf}
 	cfg := rest.CopyConfig(tr.cfg)
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return tr.watched(name, r, next) })
 	leases, err := coordinationv1client.NewForConfig(cfg)
 	require.NoError(tr.t, err)
-	r.Controller, err = New(cfg, Options{Config: testConfig, Workers: 2, Shards: &Sharding{
+	r.Controller, err = New(cfg, Options{Config: testConfig, Workers: 2, Registerer: r.reg, Shards: &Sharding{
 		Leases: leases, By: tr.by,
 		Member: shards.Options{Namespace: "default", Name: "ingress-controller", Identity: name, Shards: 16,
 			LeaseDuration: time.Minute}, // fewer renewals make the test faster
@@ -118,6 +121,12 @@ func (tr *troupe) watched(name string, r *sharded, next http.RoundTripper) http.
 				delete(tr.writing, ingress)
 				tr.mu.Unlock()
 			}()
+		}
+		if tr.noShards {
+			req = req.Clone(req.Context())
+			query := req.URL.Query()
+			query.Del("shardSelector")
+			req.URL.RawQuery = query.Encode()
 		}
 		return next.RoundTrip(req)
 	})
@@ -229,6 +238,41 @@ func TestShards_AllReplicasWorkAndEachServiceIsOnes(t *testing.T) {
 				}
 				require.Equal(t, 12*4, posts)
 			})
+		})
+	}
+}
+
+// A server that does not know shards sends each replica the objects of both. The replica drops the other's, and counts.
+func TestShards_ObjectsOfOtherShardsAreDroppedAndCounted(t *testing.T) {
+	for _, noShards := range []bool{true, false} {
+		inTroupe(t, shard.Namespace, func(tr *troupe) {
+			tr.noShards = noShards
+			for n := range 12 {
+				ns := fmt.Sprintf("%c-shop", 'a'+n)
+				require.NoError(t, tr.server.SeedNamespaces(ns))
+				svc := &corev1.Service{
+					ObjectMeta: metav1.ObjectMeta{Name: "s"},
+					Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{tcp("http", 80)}},
+				}
+				_, err := tr.client.CoreV1().Services(ns).Create(tr.t.Context(), svc, metav1.CreateOptions{})
+				require.NoError(t, err)
+			}
+			tr.join("r0")
+			tr.join("r1")
+			<-time.After(time.Minute)
+			held, dropped := 0, 0.0
+			for _, r := range tr.replicas {
+				held += r.services.Store().Len()
+				families, err := r.reg.Gather()
+				require.NoError(t, err)
+				for _, family := range families {
+					if family.GetName() == "shards_foreign_objects_total" {
+						dropped += family.GetMetric()[0].GetCounter().GetValue()
+					}
+				}
+			}
+			require.Equal(t, 12+1, held, "and the Service of the API server")
+			require.Equal(t, noShards, dropped >= 12, "%v objects were dropped", dropped)
 		})
 	}
 }

@@ -6,8 +6,8 @@ import "time"
 // goes. As the TTL is the same for all, the order of setting is the order of expiry: what is due stands at the front of
 // a ring.
 type entries[K comparable, V any] struct {
-	ttl   time.Duration // an entry is due once it is older; negative: never
-	max   int           // negative: no limit
+	ttl   time.Duration // an entry is due once it is older; not positive: never
+	max   int           // not positive: no limit
 	byKey map[K]*entry[K, V]
 	// Invariant: the ring holds the entries of the map and no others.
 	ring entry[K, V] // the sentinel; ring.next is the oldest

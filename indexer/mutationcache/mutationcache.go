@@ -16,7 +16,8 @@
 // # Not guaranteed
 //
 // That a mutation is remembered: it may be too old, or there may be too many. That a read shows the program's last
-// write: the backing store may know of a later one. That ByIndex is one moment across objects.
+// write: the backing store may know of a later one. That ByIndex is one moment across objects. That memory is given
+// back: a Go map keeps that of its largest size, here the most mutations that there were at a time.
 package mutationcache
 
 import (

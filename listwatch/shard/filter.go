@@ -13,16 +13,17 @@ type Filter struct {
 	Selector
 	// OnForeign is told of each object that is dropped; may be nil.
 	OnForeign func()
-
-	logged sync.Once
 }
 
-// Drops reports whether obj is to be dropped. The first time, it writes a line into the log.
+// foreignLogged is one for all filters: a program makes many, and the line is about the server.
+var foreignLogged sync.Once
+
+// Drops reports whether obj is to be dropped. The first time in a process, it writes a line into the log.
 func (f *Filter) Drops(obj metav1.Object) bool {
 	if f.Matches(obj) {
 		return false
 	}
-	f.logged.Do(func() {
+	foreignLogged.Do(func() {
 		klog.InfoS("The server sends objects of other shards, and they are dropped here: "+
 			"it needs the feature gate ShardedListAndWatch", "shard", f.Selector)
 	})

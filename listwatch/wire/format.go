@@ -91,14 +91,14 @@ func (o Object) Decode(into any, decoder Decoder) error {
 // half a key would name another object. At cluster scope it has no namespace.
 func (o Object) Key() (key types.NamespacedName, version string) {
 	meta, ok := o.Metadata()
-	if ok && meta.Name != "" {
+	if ok {
 		key = types.NamespacedName{Namespace: meta.Namespace, Name: meta.Name}
 	}
 	return key, meta.ResourceVersion
 }
 
-// Metadata reads namespace, name, UID and resourceVersion of an object without decoding it. If ok is false, they may be
-// others than those of the decoded object.
+// Metadata reads namespace, name, UID and resourceVersion of an object without decoding it. If ok is false, the object
+// has no name or they may be others than those of the decoded object.
 func (o Object) Metadata() (meta metav1.ObjectMeta, ok bool) {
 	if o.isJSON {
 		return metadataInJSON(o.bytes)

@@ -12,8 +12,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/framer"
 	"k8s.io/apimachinery/pkg/watch"
+	kjson "sigs.k8s.io/json"
 )
 
 // The fuzz targets of this package feed the wire's bytes to our decoders and to those of apimachinery, and compare. What
@@ -131,7 +133,8 @@ func FuzzLengthFrames(f *testing.F) {
 	})
 }
 
-// FuzzMetadata holds what is read without decoding against the decoded object.
+// FuzzMetadata holds what is read without decoding against the decoded object, and in JSON against a map as well. An
+// object that has a name and no field twice is read.
 func FuzzMetadata(f *testing.F) {
 	for _, name := range []string{"a", "ü", "\"\\"} {
 		obj := serviceV1(name, "5")
@@ -142,19 +145,40 @@ func FuzzMetadata(f *testing.F) {
 		f.Add(bare)
 	}
 	f.Add([]byte(`{"metadata":{"uid":"a","uid":"b"},"metadata":{"namespace":"n"},"Metadata":{"uid":"c"}}`))
+	f.Add([]byte(`{"metadata":{"name":"a","uid":"a"},"metadata":{"name":"b"}}`))
+	f.Add([]byte(`{"metadata":{"name":"a","uid":"a","uid":null}}`))
 	f.Add([]byte(`{"metadata":{"uid":null,"namespace":"\u0061\ud800"}}`))
+	f.Add([]byte(`{"metadata":{"uid":"a"}}`))
 	f.Add([]byte("\x0a\x03\x2a\x01x\x0a\x03\x2a\x01y")) // a UID twice
 	f.Add([]byte("\x0a\x02\x28\x07"))                   // a UID that is a number
+	f.Add([]byte("\xff\xff\xff\x0a\x03\x0a\x01x"))      // broken in front of the metadata
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, isJSON := range []bool{true, false} {
 			object := Object{isJSON: isJSON, bytes: data}
 			meta, ok := object.Metadata()
+			read := [...]string{meta.Namespace, meta.Name, string(meta.UID), meta.ResourceVersion}
 			var want metav1.PartialObjectMetadata
-			if err := object.Decode(&want, nil); err != nil || !ok {
+			err := object.Decode(&want, nil)
+			var asMap unstructured.Unstructured
+			var twice []error
+			if isJSON && err == nil {
+				require.NoError(t, object.Decode(&asMap.Object, nil))
+				twice, err = kjson.UnmarshalStrict(data, &map[string]any{}, kjson.DisallowDuplicateFields)
+			}
+			if ok {
+				require.NotEmpty(t, meta.Name, "%q", data)
+			}
+			if err != nil {
 				continue
 			}
-			require.Equal(t, [...]string{want.Namespace, want.Name, string(want.UID), want.ResourceVersion},
-				[...]string{meta.Namespace, meta.Name, string(meta.UID), meta.ResourceVersion}, "%q", data)
+			if !ok {
+				require.True(t, want.Name == "" || len(twice) > 0, "%q", data)
+				continue
+			}
+			require.Equal(t, [...]string{want.Namespace, want.Name, string(want.UID), want.ResourceVersion}, read, "%q", data)
+			if isJSON {
+				require.Equal(t, [...]string{asMap.GetNamespace(), asMap.GetName(), string(asMap.GetUID()), asMap.GetResourceVersion()}, read, "%q", data)
+			}
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	kjson "sigs.k8s.io/json"
 )
 
 // jsonFormat is application/json. It decodes with apimachinery's decoder: names are case-sensitive, integers stay
@@ -62,12 +63,14 @@ func metadataInJSON(object []byte) (meta metav1.ObjectMeta, ok bool) {
 			ResourceVersion string    `json:"resourceVersion"`
 		} `json:"metadata"`
 	}
-	if err := utiljson.Unmarshal(object, &partial); err != nil {
+	// Of a field that comes twice, a map keeps other values than a struct.
+	twice, err := kjson.UnmarshalStrict(object, &partial, kjson.DisallowDuplicateFields)
+	if err != nil {
 		return meta, false
 	}
 	m := partial.Metadata
 	meta.Namespace, meta.Name, meta.UID, meta.ResourceVersion = m.Namespace, m.Name, m.UID, m.ResourceVersion
-	return meta, true
+	return meta, len(twice) == 0 && m.Name != ""
 }
 
 // jsonCutter finds the end of a JSON object by counting brackets outside strings. It goes on where the call before

@@ -118,7 +118,7 @@ func metadataInProtobuf(object []byte) (meta metav1.ObjectMeta, ok bool) {
 		ok = ok && err == nil
 		return err
 	})
-	return meta, ok
+	return meta, ok && meta.Name != ""
 }
 
 // openProtobuf takes the envelope, prefix and runtime.Unknown, off an object.

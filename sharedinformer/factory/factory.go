@@ -31,8 +31,8 @@ var ErrNoInformer = errors.New("no such informer")
 // Options are what the informers of a factory share. The zero value gives informers on all namespaces, without
 // resync.
 type Options struct {
-	// Name, if not empty, stands in front of the informers' own names: name/services.v1. It tells the metrics of one
-	// factory from another's.
+	// Name, if not empty, stands in front of the informers' own names: name/services.v1. It tells the metrics of two
+	// factories apart if their names differ.
 	Name string
 	// Namespace narrows informers on namespaced resources. What the factory cannot know the scope of (no built-in type,
 	// and no RESTMapper) counts as namespaced.
@@ -44,7 +44,8 @@ type Options struct {
 	// Shard and OnForeign are every client's: see [listwatch.Options].
 	Shard     shard.Selector
 	OnForeign func()
-	// TweakListOptions changes the options of every list and watch. It may be called from several goroutines.
+	// TweakListOptions changes the options of every list and watch. It may be called from several goroutines. It must
+	// leave ShardSelector alone, or each call fails and is tried again: that is what Shard is for.
 	TweakListOptions func(opts *metav1.ListOptions)
 	// Transform is every informer's: see [sharedinformer.Options]. What it returns must have the type of what it was
 	// given.

@@ -6,10 +6,12 @@
 //	shards_unowned_seconds        how long a shard that was got had no owner
 //	shards_lag_seconds            how long it was assigned to this member, until it was got
 //	shards_release_seconds        how long the last reconcile of a shard took, after it was lost
+//	shards_foreign_objects_total  how many objects of other shards the server sent, which were dropped
 //	shards_objects                how many objects the stores have
 //	shards_largest_objects        and how many of them are in the largest shard
 //
-// All have the label group. If the largest shard has most of the objects, more members do not help: it is a
+// All have the label group. If objects of other shards go on coming, the server does not know shards: each member is sent
+// everything. If the largest shard has most of the objects, more members do not help: it is a
 // namespace that cannot be divided.
 package metrics
 
@@ -21,10 +23,12 @@ import (
 	"glasswatch/controller/shards"
 )
 
-// Register registers the metrics of a member in the group of that name, and returns the hooks that feed them. count
-// returns how many objects the stores have, and how many of them are in the largest shard; it is called for each
-// scrape. It may be nil.
-func Register(reg prometheus.Registerer, group string, count func() (objects, largest int)) (shards.Metrics, error) {
+// Register registers the metrics of a member in the group of that name, and returns the hooks that feed them. onForeign
+// is for the member's clients: see [glasswatch/listwatch.Options]. count returns how many objects the stores have, and how many of
+// them are in the largest shard; it is called for each scrape. It may be nil.
+func Register(
+	reg prometheus.Registerer, group string, count func() (objects, largest int),
+) (hooks shards.Metrics, onForeign func(), err error) {
 	labels := prometheus.Labels{"group": group}
 	held := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "shards_held", Help: "Shards that this member holds.", ConstLabels: labels})
@@ -39,7 +43,10 @@ func Register(reg prometheus.Registerer, group string, count func() (objects, la
 	unowned := seconds("shards_unowned_seconds", "How long a shard that this member got had no owner.")
 	lag := seconds("shards_lag_seconds", "How long a shard was assigned to this member until it was got.")
 	release := seconds("shards_release_seconds", "How long the last reconcile of a shard took, after it was lost.")
-	all := []prometheus.Collector{held, gained, lost, unowned, lag, release}
+	foreign := prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "shards_foreign_objects_total", Help: "Objects of other shards that were sent here and dropped.",
+		ConstLabels: labels})
+	all := []prometheus.Collector{held, gained, lost, unowned, lag, release, foreign}
 	if count != nil {
 		all = append(all, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "shards_objects", Help: "Objects that this member's stores have.", ConstLabels: labels,
@@ -50,7 +57,7 @@ func Register(reg prometheus.Registerer, group string, count func() (objects, la
 	}
 	for _, c := range all {
 		if err := reg.Register(c); err != nil {
-			return shards.Metrics{}, err
+			return shards.Metrics{}, nil, err
 		}
 	}
 	return shards.Metrics{
@@ -64,5 +71,5 @@ func Register(reg prometheus.Registerer, group string, count func() (objects, la
 			lost.Inc()
 			release.Observe(took.Seconds())
 		},
-	}, nil
+	}, foreign.Inc, nil
 }

@@ -26,7 +26,11 @@
 //   - An object's own size is measured: the live heap of a process that has decoded all of them and holds them in a
 //     slice, without the slice. For glasswatch, which shares equal parts, the objects of that process share them, too.
 //     What the decoder remembers counts as the informer's.
-//   - Live heap is what a collection leaves, less what it was before the start. RSS and peak are the whole process's.
+//     Nothing changes while it decodes them, so its time to sync is not to be compared with an informer's.
+//   - Live heap is what a collection leaves, less what it was before the start. RSS and peak are the whole process's. RSS
+//     is close to the peak: the runtime gives memory back slowly.
+//   - Five members have exactly a fifth of the hashes each. Of 256 shards, five members that rendezvous hashing chooses
+//     have more or less: the largest 0.23 on average.
 //   - Bytes are those that the process reads from its connections.
 //
 // # What is not

@@ -67,7 +67,7 @@ func eachOf(of func(m memberResult) float64) func(r result) float64 {
 }
 
 var ofSync = []figure{
-	{"time to sync", "sec/op", func(r result) float64 { return r.wall().Seconds() }, inSeconds},
+	{"time to sync", "sec/op", func(r result) float64 { return r.wall().Seconds() }, inWholeSeconds},
 	{"CPU of the processes", "cpu-sec/op", sumOf(syncCPU), inSeconds},
 	{"CPU of the server", "server-cpu-sec/op", func(r result) float64 { return r.server.SyncCPU.Seconds() }, inSeconds},
 	{"bytes of the largest", "wire-B/member", mostOf(syncBytes), inMiB},
@@ -96,6 +96,7 @@ var ofChanges = []figure{
 }
 
 func inSeconds(v float64) string      { return fmt.Sprintf("%.1f s", v) }
+func inWholeSeconds(v float64) string { return fmt.Sprintf("%.0f s", v) }
 func inMilliseconds(v float64) string { return fmt.Sprintf("%.1f ms", v*1e3) }
 func inMiB(v float64) string          { return fmt.Sprintf("%.0f MiB", v/(1<<20)) }
 func inKiB(v float64) string          { return fmt.Sprintf("%.0f KiB", v/(1<<10)) }

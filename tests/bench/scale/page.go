@@ -62,8 +62,8 @@ func (r *report) tables() string {
 	fmt.Fprintf(&b, `
 %d objects, %d changes a second. Machine: %s, %d cores, which server and processes
 share; load average before the run %s, after it %s. On a busy machine times and delays say little; memory, bytes and
-CPU say more. Rounds: %d; each figure is their median. The server holds %.0f B an object, its history included. Raw
-figures: [scale.txt](scale.txt).
+CPU say more. Rounds: %d; each figure is their median, each time the least and the most. The server holds %.0f B an
+object, its history included. Raw figures: [scale.txt](scale.txt).
 
 | goal | at most | reached | |
 |---|---|---|---|
@@ -102,9 +102,13 @@ func (r *report) table(b *strings.Builder, figures []figure) {
 		}
 		fmt.Fprintf(b, "| %s |", s.title)
 		for _, f := range figures {
-			if v := median(r.results, s.name, f.of); math.IsNaN(v) || math.IsInf(v, 0) {
+			switch v := median(r.results, s.name, f.of); {
+			case math.IsNaN(v) || math.IsInf(v, 0):
 				b.WriteString(" – |")
-			} else {
+			case strings.HasSuffix(f.unit, "sec") || f.unit == "sec/op": // a median of times so far apart says little
+				all := valuesOf(r.results, s.name, f.of)
+				fmt.Fprintf(b, " %s to %s |", f.show(all[0]), f.show(all[len(all)-1]))
+			default:
 				fmt.Fprintf(b, " %s |", f.show(v))
 			}
 		}
