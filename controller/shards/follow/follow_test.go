@@ -138,6 +138,31 @@ func TestGroup_ListsWhatItGainedAndNotWhatItHas(t *testing.T) {
 	})
 }
 
+// During a list nothing tells how far the store has come. ShowsUpTo says so, and does not wait for the list.
+func TestInformer_ShowsUpToDoesNotWaitForAList(t *testing.T) {
+	inWorld(t, shard.UID, apiserver.Options{}, func(w *world) {
+		a := w.Join("a", nil)
+		b := w.Join("b", nil)
+		w.Pass(30 * time.Second)
+		own := a.Held()[0]
+		require.NotEmpty(t, a.configs.ShowsUpTo(context.Background(), own))
+		require.Empty(t, a.configs.ShowsUpTo(context.Background(), b.Held()[0]), "it is another's")
+		a.mu.Lock()
+		a.refuse = true
+		a.mu.Unlock()
+		w.Leave("b")
+		w.Pass(30 * time.Second)
+		begun := time.Now()
+		require.Empty(t, a.configs.ShowsUpTo(context.Background(), own))
+		require.Zero(t, time.Since(begun))
+		a.mu.Lock()
+		a.refuse = false
+		a.mu.Unlock()
+		w.Pass(time.Minute)
+		require.NotEmpty(t, a.configs.ShowsUpTo(context.Background(), own))
+	})
+}
+
 func TestGroup_ShowsTheLargestShard(t *testing.T) {
 	inWorld(t, shard.Namespace, apiserver.Options{}, func(w *world) {
 		a := w.Join("a", nil)
