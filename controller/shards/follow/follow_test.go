@@ -2,17 +2,23 @@ package follow
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
 
 	"glasswatch/controller/shards"
 	"glasswatch/internal/apiserver"
+	"glasswatch/listwatch"
 	"glasswatch/listwatch/shard"
+	"glasswatch/sharedinformer/merged"
 )
 
 func TestGroup_StoresFollowTheShardsAsMembersComeAndGo(t *testing.T) {
@@ -173,6 +179,26 @@ func TestGroup_ShowsTheLargestShard(t *testing.T) {
 		objects, largest := a.Largest()
 		require.GreaterOrEqual(t, objects, 50)
 		require.GreaterOrEqual(t, largest, 25)
+	})
+}
+
+// A member whose informers cannot follow its shards leaves, so that others get them.
+func TestGroup_LeavesIfASourceCannotBeMade(t *testing.T) {
+	inWorld(t, shard.UID, apiserver.Options{}, func(w *world) {
+		g, err := New(w.client.CoordinationV1(), Options{
+			Member: shards.Options{Namespace: "default", Name: "web", Identity: "a", Shards: shardCount}, Field: w.field,
+		})
+		require.NoError(t, err)
+		calls, broken := 0, errors.New("no client today")
+		_, err = Add(g, func(shard.Selector) (listwatch.ListerWatcher[*corev1.ConfigMap], error) {
+			if calls++; calls > 1 {
+				return nil, broken
+			}
+			return nil, nil
+		}, merged.Options[*corev1.ConfigMap]{})
+		require.NoError(t, err)
+		require.ErrorIs(t, g.Run(klog.NewContext(context.Background(), logr.Discard())), broken)
+		require.Empty(t, g.Held())
 	})
 }
 
