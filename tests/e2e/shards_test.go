@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -61,7 +62,8 @@ func killInAStorm(t *testing.T, c *cluster, by string) {
 	for _, w := range storms {
 		w.calm()
 	}
-	neverTwice(t, replicas)
+	now := time.Now()
+	neverTwice(t, replicas, []time.Time{killed, now, now})
 }
 
 // allHeld wants the replicas to hold all shards between them, and to be ready.
@@ -90,12 +92,13 @@ type work struct {
 	from, upTo     time.Time
 }
 
-// neverTwice compares the replicas' logs: no two worked on one key at a time.
-func neverTwice(t *testing.T, replicas []*process) {
+// neverTwice compares the replicas' logs: no two worked on one key at a time. ends are when each was known to be at work
+// no more.
+func neverTwice(t *testing.T, replicas []*process, ends []time.Time) {
 	t.Helper()
 	var all []work
 	for n, p := range replicas {
-		some := worked(p.log.String())
+		some := worked(p.log.String(), ends[n])
 		require.NotEmpty(t, some)
 		for i := range some {
 			some[i].replica = n
@@ -128,9 +131,9 @@ func neverTwice(t *testing.T, replicas []*process) {
 	require.NotZero(t, moved)
 }
 
-// worked reads reconciles from a log.
-func worked(log string) (all []work) {
-	from := map[string]time.Time{}
+// worked reads reconciles from a log. One that has no end there, as of a process that was killed, lasts until end.
+func worked(log string, end time.Time) (all []work) {
+	open := map[string]work{}
 	for line := range strings.Lines(log) {
 		var e struct {
 			Ts    time.Time
@@ -143,10 +146,13 @@ func worked(log string) (all []work) {
 		}
 		switch key := e.Key.Namespace + "/" + e.Key.Name; e.Msg {
 		case "Pinned":
-			from[key] = e.Ts
+			open[key] = work{key: key, shard: e.Shard, from: e.Ts, upTo: end}
 		case "Unpinned":
-			all = append(all, work{key: key, shard: e.Shard, from: from[key], upTo: e.Ts})
+			w := open[key]
+			w.upTo = e.Ts
+			all = append(all, w)
+			delete(open, key)
 		}
 	}
-	return all
+	return slices.AppendSeq(all, maps.Values(open))
 }

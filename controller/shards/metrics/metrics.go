@@ -9,8 +9,9 @@
 //	shards_objects                how many objects the stores have
 //	shards_largest_objects        and how many of them are in the largest shard
 //
-// All have the label group. If the largest shard has most of the objects, more members do not help: it is a
-// namespace that cannot be divided.
+// All have the label group. If the largest shard has most of the objects, more members help little. It may be one
+// namespace, which cannot be divided, or many whose names the server's hash does not spread: team-000 to team-199 fall
+// into two of 256 shards.
 package metrics
 
 import (
@@ -41,12 +42,9 @@ func Register(reg prometheus.Registerer, group string, count func() (objects, la
 	release := seconds("shards_release_seconds", "How long the last reconcile of a shard took, after it was lost.")
 	all := []prometheus.Collector{held, gained, lost, unowned, lag, release}
 	if count != nil {
-		all = append(all, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "shards_objects", Help: "Objects that this member's stores have.", ConstLabels: labels,
-		}, func() float64 { objects, _ := count(); return float64(objects) }),
-			prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-				Name: "shards_largest_objects", Help: "Objects of the largest shard among them.", ConstLabels: labels,
-			}, func() float64 { _, largest := count(); return float64(largest) }))
+		all = append(all, sizes{count,
+			prometheus.NewDesc("shards_objects", "Objects that this member's stores have.", nil, labels),
+			prometheus.NewDesc("shards_largest_objects", "Objects of the largest shard among them.", nil, labels)})
 	}
 	for _, c := range all {
 		if err := reg.Register(c); err != nil {
@@ -65,4 +63,18 @@ func Register(reg prometheus.Registerer, group string, count func() (objects, la
 			release.Observe(took.Seconds())
 		},
 	}, nil
+}
+
+// sizes counts once for both of its metrics, because that looks at each object.
+type sizes struct {
+	count            func() (objects, largest int)
+	objects, largest *prometheus.Desc
+}
+
+func (s sizes) Describe(ch chan<- *prometheus.Desc) { ch <- s.objects; ch <- s.largest }
+
+func (s sizes) Collect(ch chan<- prometheus.Metric) {
+	objects, largest := s.count()
+	ch <- prometheus.MustNewConstMetric(s.objects, prometheus.GaugeValue, float64(objects))
+	ch <- prometheus.MustNewConstMetric(s.largest, prometheus.GaugeValue, float64(largest))
 }
