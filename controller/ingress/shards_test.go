@@ -56,7 +56,8 @@ func inTroupe(t *testing.T, by shard.Field, play func(tr *troupe)) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		world, cfg, served := serveWorld(ctx, t)
-		tr := &troupe{chaos: world, t: t, cfg: cfg, by: by, replicas: map[string]*sharded{}, workers: 2, latency: 200 * time.Millisecond, writing: map[string]string{}}
+		tr := &troupe{chaos: world, t: t, cfg: cfg, by: by, replicas: map[string]*sharded{},
+			workers: 2, latency: 200 * time.Millisecond, writing: map[string]string{}}
 		defer func() {
 			for name := range tr.replicas {
 				tr.leave(name)

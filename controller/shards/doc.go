@@ -29,7 +29,7 @@
 //   - A member that is cut off cancels its reconciles at least StopWithin before others take its shards.
 //   - A member whose Lease is not valid reconciles nothing.
 //   - While the server answers, a shard that moves is without work until its slowest reconcile has returned, and for
-//     the requests of a hand-over. Reconciles are cancelled after StopWithin, and may take StopWithin more. Then the new
+//     the requests of a hand-over. Reconciles are cancelled after StopWithin, and may take StopWithin more. The new
 //     owner's informers list, which package follow does and which takes as long as a list of the shard takes. After a
 //     crash LeaseDuration comes on top, counted from when the last renewal was seen. A member whose watch shows nothing
 //     stops renewing after LeaseDuration, so its shards wait for two. tests/scale holds all this against the requests

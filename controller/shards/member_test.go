@@ -245,7 +245,8 @@ func TestMember_OnChangeIsToldOfEachGainAndLoss(t *testing.T) {
 	})
 }
 
-// A shard that was got and lost before OnChange was called is in neither list: told as lost, then got, it would seem held.
+// A shard that was got and lost before OnChange was called is in neither list. Told as lost, then got, it would
+// seem held.
 func TestMember_AShardThatWasLostBeforeItWasToldIsNotToldAsGained(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told [][]int

@@ -14,7 +14,8 @@ type Pins interface {
 
 // Reconciler returns one that calls r for the keys of shards that m holds, under a pin. It drops the others: they are
 // the business of whoever holds their shard. So the keys of a shard must be enqueued when OnChange says that it was
-// gained, or listed. shardOf returns a key's shard, or a number below 0 if it cannot tell, as of an object that is gone.
+// gained, or listed. shardOf returns a key's shard, or a number below 0 if it cannot tell, as of an object that is
+// gone.
 func Reconciler(
 	m Pins, shardOf func(listwatch.Key) int, r controller.Reconciler[listwatch.Key],
 ) controller.Reconciler[listwatch.Key] {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"glasswatch/controller/shards"
+	"glasswatch/listwatch/shard"
 	"glasswatch/tests/controlplane"
 	"glasswatch/tests/e2e/manifests"
 )
@@ -42,8 +44,8 @@ func killInAStorm(t *testing.T, c *cluster, by string) {
 	}
 	eventually(t, func() error { return allHeld(replicas, 32) })
 	var storms []*storm
-	for _, prefix := range []string{"red", "green", "blue", "shop"} {
-		s := &stage{c, t, c.namespace(t, prefix)}
+	for n, prefix := range []string{"red", "green", "blue", "shop"} {
+		s := &stage{c, t, c.namespaceOf(t, prefix, fmt.Sprintf("r%d", n%3))}
 		storms = append(storms, s.storm())
 	}
 	for _, w := range storms {
@@ -66,8 +68,20 @@ func killInAStorm(t *testing.T, c *cluster, by string) {
 	neverTwice(t, replicas, []time.Time{killed, now, now})
 }
 
+// namespaceOf makes namespaces until one is in a shard of that replica, and returns it.
+func (c *cluster) namespaceOf(t *testing.T, prefix, replica string) string {
+	t.Helper()
+	owners := shards.Assign(32, []string{"r0", "r1", "r2"})
+	for {
+		namespace := c.namespace(t, prefix)
+		if owners[shard.Index(shard.Hash(namespace), 32)] == replica {
+			return namespace
+		}
+	}
+}
+
 // allHeld wants the replicas to hold all shards between them, and to be ready.
-func allHeld(replicas []*process, shards float64) error {
+func allHeld(replicas []*process, want float64) error {
 	sum := 0.0
 	for _, p := range replicas {
 		held, err := p.metric("shards_held")
@@ -79,8 +93,8 @@ func allHeld(replicas []*process, shards float64) error {
 		}
 		sum += held
 	}
-	if sum != shards {
-		return fmt.Errorf("want %v shards to be held, got %v", shards, sum)
+	if sum != want {
+		return fmt.Errorf("want %v shards to be held, got %v", want, sum)
 	}
 	return nil
 }

@@ -22,8 +22,8 @@ import (
 //
 // In the election, all replicas with shards are one candidate. They share its identity, which names the field, so they
 // lead together, and any of them renews the Lease. A sibling's renewal counts from before it was sent, and a replica
-// stops in time before the Lease ends, as a member of package shards does. So a leader and replicas with shards never work at the same time,
-// nor do replicas that divide by different fields. A rolling update from one to the other needs no more: who comes
+// stops in time before the Lease ends, as a member of package shards does. So a leader and replicas with shards never
+// work at the same time, nor do replicas that divide by different fields. A rolling update from one to the other needs no more: who comes
 // waits until the last of those before has gone. The Lease is not given up by a replica with shards, because others may
 // work under it. After the last one it runs out.
 //

@@ -38,8 +38,8 @@
 //
 //   - Begin succeeds only for a shard that is held and listed, in the lists of all kinds.
 //   - A store has no object of a shard that was not asked for, whether or not the server knows shards.
-//   - One watch a kind while nothing changes, for each [MaxRanges] ranges that are held. A member of two with 256 shards
-//     has some 65 ranges, and so two watches; one of three or more has one. During a change, at most twice maxSources.
+//   - One watch a kind while nothing changes, for each [MaxRanges] ranges that are held. One of two members with 256
+//     shards has some 65 ranges, and so two watches; one of three or more has one. During a change, at most twice maxSources.
 //
 // # Not guaranteed
 //

@@ -29,7 +29,7 @@ type Informer[T listwatch.Object] struct {
 
 // ShowsUpTo returns a resourceVersion up to which the store shows everything of the shard. The store's own version is
 // that of the source which is the farthest behind. ShowsUpTo waits for the store to take over what its sources have
-// read, but not longer than ctx. It returns "" if that is not known: ctx has ended, no source has the shard, or a source
+// read, but not longer than ctx. It returns "" if that is not known: ctx has ended, no source has the shard, or one
 // lists for the first time. Such a list may take long, so ShowsUpTo does not wait for it.
 func (i *Informer[T]) ShowsUpTo(ctx context.Context, shard int) string {
 	i.group.mu.Lock()
