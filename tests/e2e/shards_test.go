@@ -35,7 +35,7 @@ func TestShards_OneOfThreeIsKilledInAStormAndNothingIsLost(t *testing.T) {
 func killInAStorm(t *testing.T, c *cluster, by string) {
 	c.install(t, manifests.Sharded, manifests.Namespace)
 	args := append(deployedArgs(t, manifests.Sharded, manifests.Namespace),
-		"--leader-elect-lease-duration=6s", "--leader-elect-renew-deadline=4s", "--leader-elect-retry-period=500ms",
+		"--leader-elect-lease-duration=12s", "--leader-elect-renew-deadline=9s", "--leader-elect-retry-period=500ms",
 		"--shard-by="+by, "--shards=32", "-v=4")
 	var replicas []*process
 	for n := range 3 {
