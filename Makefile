@@ -73,6 +73,7 @@ soak:
 mutants:
 	GLASSWATCH_MUTANTS=1 go test -timeout 40m -v ./tests/mutants
 	GLASSWATCH_MUTANTS=1 go test -timeout 40m -v -run ChaosMutants ./tests/chaos
+	GLASSWATCH_MUTANTS=1 go test -timeout 40m -v -run ScaleMutants ./tests/scale
 
 # Each exercise is red when its function is blank or wrong, and green with the project's own code.
 exercises:

@@ -19,6 +19,7 @@ import (
 // attempt is one reconcile of one key: the objects in the caches, and the result.
 type attempt struct {
 	*Reconciler
+	scope
 	key listwatch.Key
 	svc *corev1.Service
 	ing *networkingv1.Ingress // nil for none
@@ -39,8 +40,11 @@ func (l *attempt) reconcile(ctx context.Context) (controller.Result, error) {
 	if svc.DeletionTimestamp != nil {
 		return none, nil
 	}
+	if l.owns != nil && !l.owns(svc) {
+		return none, nil // its own event enqueues the key again
+	}
 	l.svc, l.mem = svc, l.memories.of(l.key, svc.UID)
-	if l.cacheIsBehind() {
+	if l.cacheIsBehind(ctx) {
 		l.outcome = "waits for the cache to catch up with its own write"
 		return controller.Result{RequeueAfter: lookAgainDelay}, nil
 	}
@@ -87,16 +91,16 @@ const (
 )
 
 // cacheIsBehind keeps the controller from correcting its own write: until the cache has that write, it is outdated.
-func (l *attempt) cacheIsBehind() bool {
+func (l *attempt) cacheIsBehind(ctx context.Context) bool {
 	if l.mem.written == "" {
 		return false
 	}
 	version := l.ingresses.ResourceVersion()
 	if l.showsUpTo != nil {
-		version = l.showsUpTo(l.key)
+		version = l.showsUpTo(ctx)
 	}
 	order, err := resourceversion.CompareResourceVersion(version, l.mem.written)
-	if err == nil && order < 0 && time.Since(l.mem.writtenAt) < staleCacheLimit {
+	if (version == "" || err == nil && order < 0) && time.Since(l.mem.writtenAt) < staleCacheLimit {
 		return true
 	}
 	l.mem.written = ""

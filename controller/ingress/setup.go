@@ -45,7 +45,8 @@ type Options struct {
 	Observe func(...look.Event)
 }
 
-// drainTimeout leaves two of five seconds to the rest of the program, which must end within five.
+// drainTimeout leaves two of five seconds to the rest of the program, which must end within five. With shards it takes
+// longer: the replica hands them over, and if the server is gone it waits for its own Lease to end.
 const drainTimeout = 3 * time.Second
 
 // Controller is the seven layers put together.
@@ -113,7 +114,6 @@ func New(cfg *rest.Config, opts Options) (*Controller, error) {
 	}
 	var reconciler controller.Reconciler[listwatch.Key] = c.reconciler
 	if c.group != nil {
-		c.reconciler.showsUpTo = c.showsUpTo
 		reconciler = controller.Func[listwatch.Key](c.reconcileOwn)
 	}
 	c.loop = controller.New(reconciler, loop)

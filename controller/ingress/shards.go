@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
@@ -99,7 +100,10 @@ func (c *Controller) reconcileOwn(ctx context.Context, key listwatch.Key) (contr
 	logger := klog.FromContext(ctx).V(4)
 	logger.Info("Pinned", "shard", shard)
 	defer logger.Info("Unpinned", "shard", shard)
-	return c.reconciler.Reconcile(ctx, key)
+	return c.reconciler.reconcileIn(ctx, scope{
+		owns:      func(svc *corev1.Service) bool { return c.group.Of(svc) == shard },
+		showsUpTo: func(ctx context.Context) string { return c.showsUpTo(ctx, shard) },
+	}, key)
 }
 
 // enqueueShards queues the Services of shards that were listed.
@@ -115,7 +119,8 @@ func (c *Controller) enqueueShards(listed []int) {
 	}
 }
 
-// catchUpTimeout bounds the wait for a store to take over what was read: some milliseconds, unless a list is under way.
+// catchUpTimeout bounds the wait for a store to take over what was read. It takes some milliseconds, unless a list has
+// just begun.
 const catchUpTimeout = time.Second
 
 // followShards makes an informer that follows the shards. The group runs it.
@@ -147,14 +152,14 @@ func followShards[T listwatch.Object](
 	return informer.Informer.Informer, nil
 }
 
-// showsUpTo returns up to which version the store has the Ingress of a key.
-func (c *Controller) showsUpTo(key listwatch.Key) string {
-	if c.group == nil || c.group.ingressesUpTo == nil {
+// showsUpTo returns up to which version the store has the Ingresses of a shard, "" while that is not known.
+func (c *Controller) showsUpTo(ctx context.Context, shard int) string {
+	if c.group.ingressesUpTo == nil {
 		return c.ingresses.Store().ResourceVersion()
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), catchUpTimeout)
+	ctx, cancel := context.WithTimeout(ctx, catchUpTimeout)
 	defer cancel()
-	return c.group.ingressesUpTo(ctx, c.shardOf(key))
+	return c.group.ingressesUpTo(ctx, shard)
 }
 
 // runShards works on the shards that this replica gets, until ctx ends or another has its name.

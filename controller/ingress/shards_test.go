@@ -2,8 +2,10 @@ package ingress
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"regexp"
 	"slices"
@@ -33,6 +35,8 @@ type troupe struct {
 	by       shard.Field
 	replicas map[string]*sharded
 	noShards bool // the server is asked for all objects, as if it did not know shards
+	workers  int
+	latency  time.Duration // of writes to Ingresses, each way
 
 	mu      sync.Mutex
 	writing map[string]string // guarded by mu: which replica writes to an Ingress at this moment
@@ -55,7 +59,8 @@ func inTroupe(t *testing.T, by shard.Field, play func(tr *troupe)) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		world, cfg, served := serveWorld(ctx, t)
-		tr := &troupe{chaos: world, t: t, cfg: cfg, by: by, replicas: map[string]*sharded{}, writing: map[string]string{}}
+		tr := &troupe{chaos: world, t: t, cfg: cfg, by: by, replicas: map[string]*sharded{},
+			workers: 2, latency: 200 * time.Millisecond, writing: map[string]string{}}
 		defer func() {
 			for name := range tr.replicas {
 				tr.leave(name)
@@ -74,10 +79,11 @@ func (tr *troupe) joinDeaf(name, deaf string) *sharded {
 	tr.t.Helper()
 	r := &sharded{reg: prometheus.NewRegistry(), ended: make(chan error, 1), deaf: deaf}
 	cfg := rest.CopyConfig(tr.cfg)
+	cfg.ContentType = "application/json" // so that written can read it
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return tr.watched(name, r, next) })
 	leases, err := coordinationv1client.NewForConfig(cfg)
 	require.NoError(tr.t, err)
-	r.Controller, err = New(cfg, Options{Config: testConfig, Workers: 2, Registerer: r.reg, Shards: &Sharding{
+	r.Controller, err = New(cfg, Options{Config: testConfig, Workers: tr.workers, Registerer: r.reg, Shards: &Sharding{
 		Leases: leases, By: tr.by,
 		Member: shards.Options{Namespace: "default", Name: "ingress-controller", Identity: name, Shards: 16,
 			LeaseDuration: time.Minute}, // fewer renewals make the test faster
@@ -109,27 +115,58 @@ func (tr *troupe) watched(name string, r *sharded, next http.RoundTripper) http.
 			<-time.After(time.Second)
 			return nil, errors.New("cut off")
 		}
-		if _, ingress, ok := strings.Cut(req.URL.Path, "/ingresses/"); ok && req.Method != http.MethodGet {
-			tr.mu.Lock()
-			if other := tr.writing[ingress]; other != "" && other != name {
-				tr.twice = append(tr.twice, ingress+" by "+name+" and "+other)
-			}
-			tr.writing[ingress] = name
-			tr.mu.Unlock()
-			defer func() {
-				tr.mu.Lock()
-				delete(tr.writing, ingress)
-				tr.mu.Unlock()
-			}()
-		}
 		if tr.noShards {
 			req = req.Clone(req.Context())
 			query := req.URL.Query()
 			query.Del("shardSelector")
 			req.URL.RawQuery = query.Encode()
 		}
-		return next.RoundTrip(req)
+		ingress := tr.written(req)
+		if ingress == "" {
+			return next.RoundTrip(req)
+		}
+		tr.mu.Lock()
+		if other := tr.writing[ingress]; other != "" && other != name {
+			tr.twice = append(tr.twice, ingress+" by "+name+" and "+other)
+		}
+		tr.writing[ingress] = name
+		tr.mu.Unlock()
+		defer func() {
+			tr.mu.Lock()
+			delete(tr.writing, ingress)
+			tr.mu.Unlock()
+		}()
+		<-time.After(tr.latency)
+		response, err := next.RoundTrip(req)
+		<-time.After(tr.latency)
+		return response, err
 	})
+}
+
+// written returns which Ingress a request writes, and for which Service, "" for none. With UID a Service that was made
+// again is another's business. A deletion does not tell for which Service it is.
+func (tr *troupe) written(req *http.Request) string {
+	collection, name, named := strings.Cut(req.URL.Path, "/ingresses")
+	if !named || req.Method == http.MethodGet || req.Method == http.MethodDelete && tr.by == shard.UID {
+		return ""
+	}
+	name = strings.TrimPrefix(name, "/")
+	if req.GetBody == nil || !strings.Contains(req.Header.Get("Content-Type"), "json") && req.Method == http.MethodPost {
+		return collection + "/" + name
+	}
+	reader, err := req.GetBody()
+	require.NoError(tr.t, err)
+	raw, err := io.ReadAll(reader)
+	require.NoError(tr.t, err)
+	var body metav1.PartialObjectMetadata
+	require.NoError(tr.t, json.Unmarshal(raw, &body))
+	if name == "" {
+		name = body.Name
+	}
+	if tr.by == shard.UID {
+		name += " of " + string(body.OwnerReferences[0].UID)
+	}
+	return collection + "/" + name
 }
 
 func (r *sharded) setCut(cut bool) {
@@ -198,6 +235,51 @@ func (tr *troupe) playAll(moves []move, at []int) error {
 	return err
 }
 
+// createServices makes namespaces, and in each so many Services that ask for an Ingress.
+func (tr *troupe) createServices(namespaces, each int) {
+	for n := range namespaces {
+		ns := fmt.Sprintf("%c-shop", 'a'+n)
+		require.NoError(tr.t, tr.server.SeedNamespaces(ns))
+		for s := range each {
+			svc := &corev1.Service{
+				ObjectMeta: metav1.ObjectMeta{
+					Name: fmt.Sprintf("s%d", s), Annotations: map[string]string{"ingress/http": "true"},
+				},
+				Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{tcp("http", 80)}},
+			}
+			_, err := tr.client.CoreV1().Services(ns).Create(context.Background(), svc, metav1.CreateOptions{})
+			require.NoError(tr.t, err)
+		}
+	}
+}
+
+// Shards move while writes are on their way: no other replica writes to an Ingress before those have returned.
+func TestShards_AMoveWaitsForWhatIsBeingWritten(t *testing.T) {
+	for _, by := range []shard.Field{shard.Namespace, shard.UID} {
+		t.Run(string(by), func(t *testing.T) {
+			inTroupe(t, by, func(tr *troupe) {
+				tr.workers, tr.latency = 8, 2*time.Second
+				tr.join("r0")
+				<-time.After(time.Minute)
+				tr.createServices(12, 8)
+				for range 3 {
+					<-time.After(3 * time.Second)
+					tr.join("r1")
+					<-time.After(5 * time.Second)
+					tr.leave("r1")
+				}
+				<-time.After(5 * time.Minute)
+				tr.mu.Lock()
+				defer tr.mu.Unlock()
+				require.Empty(t, tr.twice)
+				all, err := tr.client.NetworkingV1().Ingresses("").List(context.Background(), metav1.ListOptions{})
+				require.NoError(t, err)
+				require.Len(t, all.Items, 12*8)
+			})
+		})
+	}
+}
+
 // All work: each replica writes some of the Ingresses, and none is written twice.
 func TestShards_AllReplicasWorkAndEachServiceIsOnes(t *testing.T) {
 	for _, by := range []shard.Field{shard.Namespace, shard.UID} {
@@ -207,20 +289,7 @@ func TestShards_AllReplicasWorkAndEachServiceIsOnes(t *testing.T) {
 					tr.join(fmt.Sprintf("r%d", n))
 				}
 				<-time.After(time.Minute)
-				for n := range 12 {
-					ns := fmt.Sprintf("%c-shop", 'a'+n)
-					require.NoError(t, tr.server.SeedNamespaces(ns))
-					for s := range 4 {
-						svc := &corev1.Service{
-							ObjectMeta: metav1.ObjectMeta{
-								Name: fmt.Sprintf("s%d", s), Annotations: map[string]string{"ingress/http": "true"},
-							},
-							Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{tcp("http", 80)}},
-						}
-						_, err := tr.client.CoreV1().Services(ns).Create(tr.t.Context(), svc, metav1.CreateOptions{})
-						require.NoError(t, err)
-					}
-				}
+				tr.createServices(12, 4)
 				<-time.After(time.Minute)
 				posts := 0
 				for name, r := range tr.replicas {
@@ -346,3 +415,36 @@ func TestShards_OffTheRequestsAreTheSame(t *testing.T) {
 }
 
 var timeoutSeconds = regexp.MustCompile(`&timeoutSeconds=\d+`)
+
+// A Service that was made again while its key was on the way is another one, perhaps in another replica's shard.
+func TestShards_AServiceOfAnotherShardIsLeftAlone(t *testing.T) {
+	b := newBench(t)
+	svc := b.serviceIs()
+	owned := func(uid string) scope {
+		return scope{owns: func(svc *corev1.Service) bool { return string(svc.UID) == uid }}
+	}
+	_, err := b.r.reconcileIn(t.Context(), owned("svc-0"), webKey)
+	require.NoError(t, err)
+	b.wrote()
+	_, err = b.r.reconcileIn(t.Context(), owned(string(svc.UID)), webKey)
+	require.NoError(t, err)
+	b.wrote(created)
+}
+
+// While nothing tells how far the cache has come, it counts as behind the controller's own write, for a minute.
+func TestShards_ACacheThatListsIsBehindTheOwnWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.serviceIs()
+		b.expect(created)
+		listing := scope{showsUpTo: func(context.Context) string { return "" }}
+		result, err := b.r.reconcileIn(t.Context(), listing, webKey)
+		require.NoError(t, err)
+		require.Equal(t, lookAgainDelay, result.RequeueAfter)
+		b.wrote()
+		<-time.After(staleCacheLimit)
+		_, err = b.r.reconcileIn(t.Context(), listing, webKey)
+		require.NoError(t, err)
+		b.wrote(created)
+	})
+}

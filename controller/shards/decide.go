@@ -113,7 +113,7 @@ func (m *Member) decideShardLocked(ctx context.Context, v *view, fence, target r
 		}
 		return
 	case named:
-		m.releaseLocked(fence.shard, m.opts.LeaseDuration)
+		m.releaseLocked(fence.shard, m.opts.StopWithin)
 		if sh.pins > 0 || !mayGive {
 			return
 		}

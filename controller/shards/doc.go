@@ -28,8 +28,10 @@
 //     reconciles return within StopWithin. What clocks show is not compared.
 //   - A member that is cut off cancels its reconciles at least StopWithin before others take its shards.
 //   - A member whose Lease is not valid reconciles nothing.
-//   - While the server answers, a shard is without an owner for the requests of a hand-over, and after a crash for
-//     LeaseDuration besides, counted from when its last renewal was seen. A member whose watch shows nothing
+//   - While the server answers, a shard that moves is without work until its slowest reconcile has returned, and for
+//     the requests of a hand-over. Reconciles are cancelled after StopWithin, and may take StopWithin more. The new
+//     owner's informers list, which package follow does and which takes as long as a list of the shard takes. After a
+//     crash LeaseDuration comes on top, counted from when the last renewal was seen. A member whose watch shows nothing
 //     stops renewing after LeaseDuration, so its shards wait for two. tests/scale holds all this against the requests
 //     that reach the server.
 //   - Of n members that become n+1, about 1/(n+1) of the shards move, to the new one; no other fence is written.

@@ -7,11 +7,13 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 
 	"glasswatch/controller"
 	"glasswatch/internal/apiserver"
@@ -74,7 +76,7 @@ func TestMember_AHandOverWaitsForTheReconcilesOfTheShard(t *testing.T) {
 			contexts, dones = append(contexts, ctx), append(dones, done)
 		}
 		b := s.Join("b", nil)
-		s.Pass(10 * time.Second)
+		s.Pass(2 * time.Second)
 		assert.Empty(s, b.Held())
 		lost := 0
 		for shard := range 8 {
@@ -95,7 +97,7 @@ func TestMember_AHandOverWaitsForTheReconcilesOfTheShard(t *testing.T) {
 	})
 }
 
-func TestMember_AReconcileThatHoldsAHandOverUpIsCancelledAfterALeaseDuration(t *testing.T) {
+func TestMember_AReconcileThatHoldsAHandOverUpIsCancelledAfterStopWithin(t *testing.T) {
 	tell(t, func(s *story) {
 		a := s.Join("a", func(o *Options) { o.Shards = 1 })
 		s.Pass(time.Second)
@@ -105,7 +107,7 @@ func TestMember_AReconcileThatHoldsAHandOverUpIsCancelledAfterALeaseDuration(t *
 		a.stop()
 		<-ctx.Done()
 		assert.ErrorIs(s, context.Cause(ctx), ErrNotHeld)
-		assert.Equal(s, 15*time.Second, time.Since(stopped))
+		assert.Equal(s, 3*time.Second, time.Since(stopped))
 		done()
 	})
 }
@@ -240,6 +242,32 @@ func TestMember_OnChangeIsToldOfEachGainAndLoss(t *testing.T) {
 		assert.Len(s, now, 8)
 		s.Leave("a")
 		assert.Empty(s, now)
+	})
+}
+
+// A shard that was got and lost before OnChange was called is in neither list. Told as lost, then got, it would
+// seem held.
+func TestMember_AShardThatWasLostBeforeItWasToldIsNotToldAsGained(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told [][]int
+		m, err := New(&coordinationv1client.CoordinationV1Client{}, Options{
+			Namespace: "default", Name: "web", Identity: "a", Shards: 2,
+			OnChange: func(gained, lost []int) { told = append(told, gained, lost) },
+		})
+		require.NoError(t, err)
+		m.mu.Lock()
+		m.acquireLocked(0, time.Now())
+		m.acquireLocked(1, time.Now())
+		m.releaseLocked(0, 0)
+		m.mu.Unlock()
+		m.tell()
+		m.mu.Lock()
+		m.releaseLocked(1, 0)
+		m.acquireLocked(1, time.Now())
+		m.releaseLocked(1, 0)
+		m.mu.Unlock()
+		m.tell()
+		require.Equal(t, [][]int{{1}, nil, {}, {1}}, told)
 	})
 }
 

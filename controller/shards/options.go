@@ -16,7 +16,8 @@ type Options struct {
 	Namespace, Name string
 	// Identity names this member, and must be no other's. The Pod's name is a good one.
 	Identity string
-	// Shards is how many shards there are: 256 by default. If members differ, those of the number that most have do the
+	// Shards is how many shards there are. 0 means 256; only a program's flag --shards means by 0 that there are none,
+	// and then there is no member. If members differ, those of the number that most have do the
 	// work, and of equals those with the larger number. The others stand by.
 	Shards int
 
@@ -53,8 +54,13 @@ type Metrics struct {
 	Lost func(took time.Duration)
 }
 
-// validity is how long this member works after it sent a renewal. StopWithin is then left until LeaseDuration has
-// passed on the fastest clock, even if this member's is the slowest.
+// Validity is how long a member with these options works after it sent a renewal. StopWithin is then left until
+// LeaseDuration has passed on the fastest clock, even if this member's is the slowest.
+func (o Options) Validity() time.Duration {
+	_ = o.complete()
+	return o.validity()
+}
+
 func (o *Options) validity() time.Duration {
 	return time.Duration(float64(o.LeaseDuration)*(1-o.MaxClockDrift)/(1+o.MaxClockDrift)) - o.StopWithin
 }

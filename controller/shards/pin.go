@@ -2,6 +2,7 @@ package shards
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 )
@@ -47,7 +48,7 @@ func (m *Member) ownsLocked(s int) bool {
 // Begin pins a shard for one reconcile. If the member does not hold it, ok is false and the rest is nil. Else the shard
 // is not handed over before done is called. The reconcile must use ctx, and return within Options.StopWithin after it
 // ends. It is cancelled with the cause [ErrNotHeld] before the member's Lease ends, or when a hand-over has waited for
-// LeaseDuration. done may be called more than once.
+// StopWithin. done may be called more than once.
 func (m *Member) Begin(parent context.Context, shard int) (ctx context.Context, done func(), ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -100,7 +101,11 @@ func (m *Member) releaseLocked(s int, patience time.Duration) {
 	if sh.held {
 		sh.held, sh.lostAt = false, time.Now()
 		m.held--
-		m.lost = append(m.lost, s)
+		if at := slices.Index(m.gained, s); at >= 0 { // nobody was told of it
+			m.gained = slices.Delete(m.gained, at, at+1)
+		} else {
+			m.lost = append(m.lost, s)
+		}
 		if sh.pins == 0 {
 			m.settleLocked(sh)
 		}

@@ -205,7 +205,7 @@ func (m *Member) handOver() {
 	defer m.mu.Unlock()
 	m.leaving = true
 	for s := range m.shards {
-		m.releaseLocked(s, m.opts.LeaseDuration)
+		m.releaseLocked(s, m.opts.StopWithin)
 	}
 	wake(m.renewCh) // to say that it leaves
 	for m.pins > 0 || !m.handedOver && time.Now().Before(m.deadline) {

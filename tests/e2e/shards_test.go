@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"glasswatch/controller/shards"
+	"glasswatch/listwatch/shard"
 	"glasswatch/tests/controlplane"
 	"glasswatch/tests/e2e/manifests"
 )
@@ -32,7 +35,7 @@ func TestShards_OneOfThreeIsKilledInAStormAndNothingIsLost(t *testing.T) {
 func killInAStorm(t *testing.T, c *cluster, by string) {
 	c.install(t, manifests.Sharded, manifests.Namespace)
 	args := append(deployedArgs(t, manifests.Sharded, manifests.Namespace),
-		"--leader-elect-lease-duration=6s", "--leader-elect-renew-deadline=4s", "--leader-elect-retry-period=500ms",
+		"--leader-elect-lease-duration=12s", "--leader-elect-renew-deadline=9s", "--leader-elect-retry-period=500ms",
 		"--shard-by="+by, "--shards=32", "-v=4")
 	var replicas []*process
 	for n := range 3 {
@@ -41,8 +44,8 @@ func killInAStorm(t *testing.T, c *cluster, by string) {
 	}
 	eventually(t, func() error { return allHeld(replicas, 32) })
 	var storms []*storm
-	for _, prefix := range []string{"red", "green", "blue", "shop"} {
-		s := &stage{c, t, c.namespace(t, prefix)}
+	for n, prefix := range []string{"red", "green", "blue", "shop"} {
+		s := &stage{c, t, c.namespaceOf(t, prefix, fmt.Sprintf("r%d", n%3))}
 		storms = append(storms, s.storm())
 	}
 	for _, w := range storms {
@@ -61,11 +64,24 @@ func killInAStorm(t *testing.T, c *cluster, by string) {
 	for _, w := range storms {
 		w.calm()
 	}
-	neverTwice(t, replicas)
+	now := time.Now()
+	neverTwice(t, replicas, []time.Time{killed, now, now})
+}
+
+// namespaceOf makes namespaces until one is in a shard of that replica, and returns it.
+func (c *cluster) namespaceOf(t *testing.T, prefix, replica string) string {
+	t.Helper()
+	owners := shards.Assign(32, []string{"r0", "r1", "r2"})
+	for {
+		namespace := c.namespace(t, prefix)
+		if owners[shard.Index(shard.Hash(namespace), 32)] == replica {
+			return namespace
+		}
+	}
 }
 
 // allHeld wants the replicas to hold all shards between them, and to be ready.
-func allHeld(replicas []*process, shards float64) error {
+func allHeld(replicas []*process, want float64) error {
 	sum := 0.0
 	for _, p := range replicas {
 		held, err := p.metric("shards_held")
@@ -77,8 +93,8 @@ func allHeld(replicas []*process, shards float64) error {
 		}
 		sum += held
 	}
-	if sum != shards {
-		return fmt.Errorf("want %v shards to be held, got %v", shards, sum)
+	if sum != want {
+		return fmt.Errorf("want %v shards to be held, got %v", want, sum)
 	}
 	return nil
 }
@@ -90,12 +106,13 @@ type work struct {
 	from, upTo     time.Time
 }
 
-// neverTwice compares the replicas' logs: no two worked on one key at a time.
-func neverTwice(t *testing.T, replicas []*process) {
+// neverTwice compares the replicas' logs: no two worked on one key at a time. ends are when each was known to be at work
+// no more.
+func neverTwice(t *testing.T, replicas []*process, ends []time.Time) {
 	t.Helper()
 	var all []work
 	for n, p := range replicas {
-		some := worked(p.log.String())
+		some := worked(p.log.String(), ends[n])
 		require.NotEmpty(t, some)
 		for i := range some {
 			some[i].replica = n
@@ -128,9 +145,9 @@ func neverTwice(t *testing.T, replicas []*process) {
 	require.NotZero(t, moved)
 }
 
-// worked reads reconciles from a log.
-func worked(log string) (all []work) {
-	from := map[string]time.Time{}
+// worked reads reconciles from a log. One that has no end there, as of a process that was killed, lasts until end.
+func worked(log string, end time.Time) (all []work) {
+	open := map[string]work{}
 	for line := range strings.Lines(log) {
 		var e struct {
 			Ts    time.Time
@@ -143,10 +160,13 @@ func worked(log string) (all []work) {
 		}
 		switch key := e.Key.Namespace + "/" + e.Key.Name; e.Msg {
 		case "Pinned":
-			from[key] = e.Ts
+			open[key] = work{key: key, shard: e.Shard, from: e.Ts, upTo: end}
 		case "Unpinned":
-			all = append(all, work{key: key, shard: e.Shard, from: from[key], upTo: e.Ts})
+			w := open[key]
+			w.upTo = e.Ts
+			all = append(all, w)
+			delete(open, key)
 		}
 	}
-	return all
+	return slices.AppendSeq(all, maps.Values(open))
 }

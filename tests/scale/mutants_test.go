@@ -14,7 +14,7 @@ import (
 const few = 150
 
 func TestScaleMutants_EachFitsTheCode(t *testing.T) {
-	all := mutants.Read(t, "testdata/mutants.txt")
+	all := mutants.Read(t, "testdata/*.txt")
 	require.GreaterOrEqual(t, len(all), 10)
 	for _, m := range all {
 		_, err := m.Apply()
@@ -29,4 +29,13 @@ func TestScaleMutants_EachIsCaught(t *testing.T) {
 	}
 	mutants.Each(t, mutants.Read(t, "testdata/mutants.txt"), "tests/scale", "-test.run=^TestScale$/^seeds$",
 		fmt.Sprintf("-scale.schedules=%d", few))
+}
+
+// The simulation has no informers. What the ingress controller does with its shards is caught by its own tests.
+func TestScaleMutants_OfTheIngressControllerAreCaught(t *testing.T) {
+	if os.Getenv("GLASSWATCH_MUTANTS") == "" {
+		t.Skip("takes a minute: GLASSWATCH_MUTANTS=1 go test ./tests/scale -v -run ScaleMutants")
+	}
+	mutants.Each(t, mutants.Read(t, "testdata/ingress.txt"), "controller/ingress",
+		"-test.run=^TestShards_(AMoveWaitsForWhatIsBeingWritten|NothingIsReconciledBeforeBothKindsAreListed)$")
 }

@@ -46,13 +46,18 @@ func TestScale(t *testing.T) {
 	})
 	t.Logf("%d schedules from seed %d\n%s", *schedules, *firstSeed, all.String())
 	for k := range kinds {
-		if n := all[k].Load(); *schedules >= enough && !t.Failed() {
-			require.GreaterOrEqual(t, n, int64(*schedules/enough*least), "too few of %s", k)
+		if *schedules >= enough && !t.Failed() {
+			require.GreaterOrEqual(t, all.kinds[k].Load(), int64(*schedules/enough*least), "too few of %s", k)
+		}
+	}
+	for i, s := range steps {
+		if *schedules >= enough && !t.Failed() {
+			require.GreaterOrEqual(t, all.steps[i].Load(), int64(*schedules/enough*least), "too few of %s", s.name)
 		}
 	}
 }
 
-// Of enough schedules each kind of fault must be in so many places.
+// In enough schedules each step must be taken and each kind of fault must happen so often.
 const enough, least = 1000, 80
 
 // failed is set by the first schedule that fails.
@@ -98,11 +103,16 @@ func (w *world) playNamed(processes, shards int, names []string, logf func(strin
 		return err
 	}
 	for _, name := range names {
-		s := steps[slices.IndexFunc(steps, func(s step) bool { return s.name == name })]
+		at := slices.IndexFunc(steps, func(s step) bool { return s.name == name })
+		s := steps[at]
 		w.step = s.name
+		w.instead = false
 		w.ledger.Watch(true)
 		begun := w.now()
 		err := s.do(w)
+		if !w.instead {
+			w.tally.steps[at].Add(1)
+		}
 		gap := w.ledger.Watch(false)
 		logf("%8v %-26s %d members, %v, longest without work %v", begun, s.name, len(w.processes), w.now()-begun, gap)
 		if err != nil {

@@ -52,6 +52,7 @@ const maxMembers = 10
 
 func (w *world) join() error {
 	if len(w.processes) >= maxMembers && w.one().shards < 1000 {
+		w.instead = true
 		return w.leaveOne()
 	}
 	before, versions, _, err := w.owners()
@@ -99,6 +100,7 @@ func (w *world) moved(before, versions map[string]string, p *process, identity s
 
 func (w *world) leaveOne() error {
 	if len(w.processes) < 3 {
+		w.instead = true
 		return w.join()
 	}
 	before, versions, _, err := w.owners()
@@ -121,6 +123,7 @@ func (w *world) leaveOne() error {
 
 func (w *world) killSome() error {
 	if len(w.processes) < 3 {
+		w.instead = true
 		return w.join()
 	}
 	for _, p := range w.some() {
@@ -194,6 +197,7 @@ func (w *world) stall() error {
 // one then goes blind as well, takes them for dead, and sees again while they still work.
 func (w *world) joinBlind() error {
 	if len(w.processes) >= maxMembers {
+		w.instead = true
 		return w.leaveOne()
 	}
 	blind, stalled := w.some(), fault{latency: calm.latency, stallWatch: true}
@@ -239,6 +243,7 @@ func (w *world) hold() error {
 // then go blind, take the new one for dead, and have the shards assigned to themselves again, when the writes arrive.
 func (w *world) holdFences() error {
 	if len(w.processes) >= maxMembers {
+		w.instead = true
 		return w.leaveOne()
 	}
 	some := w.some()

@@ -38,15 +38,22 @@ func (k kind) String() string {
 	}[k]
 }
 
-// tally counts what happened.
-type tally [kinds]atomic.Int64
+// tally counts what happened: each kind, and each step by its place in steps. A fault of a step hits many requests, so
+// that the number of requests alone does not show that each step was taken.
+type tally struct {
+	kinds [kinds]atomic.Int64
+	steps [32]atomic.Int64
+}
 
-func (t *tally) fire(k kind) { t[k].Add(1) }
+func (t *tally) fire(k kind) { t.kinds[k].Add(1) }
 
 func (t *tally) String() string {
 	var b strings.Builder
 	for k := range kinds {
-		fmt.Fprintf(&b, "%-34s %8d\n", k, t[k].Load())
+		fmt.Fprintf(&b, "%-34s %8d\n", k, t.kinds[k].Load())
+	}
+	for i, s := range steps {
+		fmt.Fprintf(&b, "step %-29s %8d\n", s.name, t.steps[i].Load())
 	}
 	return b.String()
 }

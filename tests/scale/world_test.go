@@ -37,6 +37,7 @@ type world struct {
 	long      atomic.Bool // some reconciles take longer than a Lease lasts
 	start0    time.Time
 	step      string
+	instead   bool // the step could not be taken, and another one was
 }
 
 const (

@@ -21,6 +21,8 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/retry"
 	"k8s.io/klog/v2"
+
+	"glasswatch/controller/shards"
 )
 
 // errLost says that another replica may be writing by now. So this process must not write any more, not even to finish
@@ -75,7 +77,7 @@ func newElection(cfg *rest.Config, f *Flags, program string) (*election, error) 
 	}
 	e.lock = &watchedLock{Interface: lock}
 	if f.Sharding.Count > 0 {
-		e.lock.siblings = f.Election.Lease - f.Election.Renew - f.Election.Retry
+		e.lock.validity = shards.Options{LeaseDuration: f.Election.Lease}.Validity()
 	}
 	e.elector, err = leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Name: f.Election.Name, Lock: e.lock, WatchDog: e.stuck,
@@ -108,6 +110,7 @@ func (e *election) run(ctx context.Context, work func(context.Context) error) er
 	defer e.events.Shutdown()
 	defer electors.Wait()
 	defer stopElecting()
+	defer e.lock.rest()
 	lost := make(chan struct{})
 	electors.Go(func() {
 		defer close(lost)
@@ -121,7 +124,7 @@ func (e *election) run(ctx context.Context, work func(context.Context) error) er
 	case err := <-worked:
 		stopElecting()
 		electors.Wait()
-		if e.lock.siblings == 0 {
+		if e.lock.validity == 0 {
 			e.release(ctx)
 		}
 		return err

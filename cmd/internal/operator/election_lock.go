@@ -13,15 +13,27 @@ import (
 // holds a lease that was ours. client-go would retry until the renew deadline, while both replicas write.
 type watchedLock struct {
 	resourcelock.Interface
-	taken func() // is called when another replica has it
-	// siblings is not zero if other replicas have this identity, too. Then one of them renews for all. It is how old
-	// such a renewal may be to count as one of now: the lease's duration, less the renew deadline and one more try.
-	siblings time.Duration
+	taken func() // is called when another replica has it, or may have it
+	// validity is not zero if other replicas have this identity, too. Then one of them renews for all, and this replica
+	// works for so long after a renewal was sent. client-go's renew deadline counts from the answer, so it is too late.
+	validity time.Duration
 
-	mu    sync.Mutex
-	ours  bool      // when the lease was written last; guarded by mu
-	last  error     // guarded by mu
-	known time.Time // when the request began whose answer had the version that updates are based on; guarded by mu
+	mu     sync.Mutex  // guards what follows
+	ours   bool        // when the lease was written last
+	last   error       // of what ended a try
+	known  known       // what updates are based on
+	expiry *time.Timer // calls taken when validity is over
+}
+
+// known is a version of the lease, and when it was asked for or sent. It was not outdated then.
+type known struct {
+	at      time.Time
+	renewed time.Time // as the lease says; only whether it has changed counts
+}
+
+// renewTime returns when a lease was renewed, with no more digits than a server keeps.
+func renewTime(record *resourcelock.LeaderElectionRecord) time.Time {
+	return record.RenewTime.Truncate(time.Microsecond)
 }
 
 // Get reads the lease. Unless another replica holds it, a write follows, and says how it goes.
@@ -29,7 +41,7 @@ func (l *watchedLock) Get(ctx context.Context) (*resourcelock.LeaderElectionReco
 	asked := time.Now()
 	record, raw, err := l.Interface.Get(ctx)
 	if err == nil {
-		l.knows(asked)
+		l.knows(asked, record)
 	}
 	free := err == nil && (record.HolderIdentity == "" || record.HolderIdentity == l.Identity())
 	if apierrors.IsNotFound(err) || free {
@@ -46,20 +58,26 @@ func (l *watchedLock) Create(ctx context.Context, record resourcelock.LeaderElec
 	return l.wrote(ctx, record, l.Interface.Create)
 }
 
-// Update takes or renews the lease. If a sibling has renewed it since this replica knew it, and that was not long ago,
-// it is renewed.
+// Update takes or renews the lease. If another version conflicts in which a sibling has renewed it, it is renewed. The
+// sibling did so after this replica's version was asked for. So that is when the renewal counts from: whatever time the
+// requests took, validity begins no later than the sibling's own.
 func (l *watchedLock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	l.mu.Lock()
-	isNew := l.siblings > 0 && l.ours && time.Since(l.known) < l.siblings
+	ours, before := l.ours, l.known
 	l.mu.Unlock()
 	err := l.wrote(ctx, record, l.Interface.Update)
-	if !isNew || !apierrors.IsConflict(err) {
+	if l.validity == 0 || !ours || !apierrors.IsConflict(err) {
 		return err
 	}
-	if held, _, failed := l.Get(ctx); failed == nil && held.HolderIdentity == l.Identity() {
-		return nil
+	held, _, failed := l.Get(ctx)
+	if failed != nil || held.HolderIdentity != l.Identity() || renewTime(held).Equal(before.renewed) {
+		return err // an edit of something else is no renewal
 	}
-	return err
+	if time.Since(before.at) >= l.validity {
+		return err
+	}
+	l.extend(before.at)
+	return nil
 }
 
 func (l *watchedLock) wrote(
@@ -69,18 +87,40 @@ func (l *watchedLock) wrote(
 	sent := time.Now()
 	err := write(ctx, record)
 	if err == nil {
-		l.knows(sent)
+		l.knows(sent, &record)
 		l.mu.Lock()
 		l.ours = record.HolderIdentity == l.Identity()
 		l.mu.Unlock()
+		l.extend(sent)
 	}
 	return l.note(err)
 }
 
-func (l *watchedLock) knows(since time.Time) {
+func (l *watchedLock) knows(since time.Time, record *resourcelock.LeaderElectionRecord) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.known = since
+	l.known = known{since, renewTime(record)}
+}
+
+// extend lets this replica work until validity has passed since then. If that is over already, it ends.
+func (l *watchedLock) extend(since time.Time) {
+	if l.validity == 0 {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.expiry == nil || l.expiry.Stop() {
+		l.expiry = time.AfterFunc(time.Until(since.Add(l.validity)), l.taken)
+	}
+}
+
+// rest ends what extend has begun, when the replica's work has returned.
+func (l *watchedLock) rest() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.expiry != nil {
+		l.expiry.Stop()
+	}
 }
 
 func (l *watchedLock) wasOurs() bool {

@@ -211,14 +211,18 @@ type scriptedLock struct {
 	record  resourcelock.LeaderElectionRecord
 	err     error
 	updates error // of Update, if err is nil
+	takes   time.Duration
 }
 
 func (l *scriptedLock) Identity() string { return "me" }
 func (l *scriptedLock) Get(context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
-	return &l.record, nil, l.err
+	<-time.After(l.takes)
+	record := l.record
+	return &record, nil, l.err
 }
 func (l *scriptedLock) Create(context.Context, resourcelock.LeaderElectionRecord) error { return l.err }
 func (l *scriptedLock) Update(context.Context, resourcelock.LeaderElectionRecord) error {
+	<-time.After(l.takes)
 	return cmp.Or(l.err, l.updates)
 }
 

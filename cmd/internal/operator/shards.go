@@ -21,8 +21,9 @@ import (
 // # One mode at a time
 //
 // In the election, all replicas with shards are one candidate. They share its identity, which names the field, so they
-// lead together, and any of them renews the Lease. So a leader and replicas with shards never work at the same time,
-// nor do replicas that divide by different fields. A rolling update from one to the other needs no more: who comes
+// lead together, and any of them renews the Lease. A sibling's renewal counts from before it was sent, and a replica
+// stops in time before the Lease ends, as a member of package shards does. So a leader and replicas with shards never
+// work at the same time, nor do replicas that divide by different fields. A rolling update from one to the other needs no more: who comes
 // waits until the last of those before has gone. The Lease is not given up by a replica with shards, because others may
 // work under it. After the last one it runs out.
 //
@@ -58,6 +59,9 @@ func (s *Sharding) validate(fs *pflag.FlagSet, e *Election) error {
 		return errors.New("--shards and --leader-elect: want one of the two: all replicas work, or one")
 	case s.Count == 0 && fs.Changed("shard-by"), s.Count == 0 && fs.Changed("shard-identity"):
 		return errors.New("--shard-by and --shard-identity: have no use without --shards")
+	case s.Count > 0 && 3*e.Retry > (shards.Options{LeaseDuration: e.Lease}).Validity():
+		return fmt.Errorf("--leader-elect-retry-period: with --shards want at most a third of the %s for which a "+
+			"renewal is good, got %s", shards.Options{LeaseDuration: e.Lease}.Validity(), e.Retry)
 	case s.By != "namespace" && s.By != "uid" && s.Count > 0:
 		return fmt.Errorf("--shard-by: want namespace or uid, got %q", s.By)
 	}

@@ -1,14 +1,21 @@
 package operator
 
 import (
+	"net/http"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
+
+	"glasswatch/controller/shards"
+	"glasswatch/internal/apiserver"
 )
 
 func (b *booth) enterSharded(args ...string) *candidate {
@@ -94,27 +101,75 @@ func TestSharding_OneRenewsForAll(t *testing.T) {
 	})
 }
 
-// A sibling's renewal is younger than the version that this replica's update was based on. If that is too old, so may
-// be the renewal: it does not count.
-func TestSharding_ARenewalOfASiblingCountsOnlyIfItIsNew(t *testing.T) {
+// A sibling's renewal is younger than the version that this replica's update was based on, and counts from then.
+func TestSharding_ASiblingsRenewalCountsFromBeforeItCanHaveBeenSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		script := &scriptedLock{}
-		lock := &watchedLock{Interface: script, siblings: 3 * time.Second, taken: func() {}}
-		mine := resourcelock.LeaderElectionRecord{HolderIdentity: "me"}
-		script.record = mine
+		const validity, request = 10 * time.Second, time.Second
+		ended := make(chan struct{})
+		script := &scriptedLock{takes: request}
+		lock := &watchedLock{Interface: script, validity: validity, taken: sync.OnceFunc(func() { close(ended) })}
+		defer lock.rest()
+		script.record = resourcelock.LeaderElectionRecord{HolderIdentity: "me", RenewTime: metav1.Now()}
 		conflict := apierrors.NewConflict(coordinationv1.Resource("leases"), "a", nil)
 		update := func(err error) error {
-			script.updates = err
+			mine := script.record
+			mine.RenewTime = metav1.Now()
+			if script.updates = err; err == nil {
+				script.record = mine
+			}
 			return lock.Update(t.Context(), mine)
 		}
 		require.ErrorIs(t, update(conflict), conflict, "it has not held the Lease yet")
-		require.NoError(t, update(nil))
+		require.NoError(t, update(nil)) // sent one second ago
+		require.ErrorIs(t, update(conflict), conflict, "an edit of something else")
+		asked := time.Now().Add(-request) // by the Get after the conflict
 		<-time.After(2 * time.Second)
-		require.NoError(t, update(conflict), "renewed in the last two seconds")
-		<-time.After(3 * time.Second)
-		require.ErrorIs(t, update(conflict), conflict, "perhaps renewed three seconds ago")
-		require.NoError(t, update(nil))
-		script.record.HolderIdentity = "another"
-		require.ErrorIs(t, update(conflict), conflict, "no sibling's")
+		script.record.RenewTime = metav1.Now()
+		require.NoError(t, update(conflict), "renewed after it was asked for")
+		<-ended
+		require.Equal(t, validity, time.Since(asked), "its own deadline, although client-go tries for longer")
 	})
+}
+
+// The requests take so long that the sibling's renewal, which was new when they began, is no longer.
+func TestSharding_ARenewalThatIsOldWhenTheAnswerComesDoesNotCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		script := &scriptedLock{}
+		lock := &watchedLock{Interface: script, validity: 10 * time.Second, taken: func() {}}
+		defer lock.rest()
+		mine := resourcelock.LeaderElectionRecord{HolderIdentity: "me", RenewTime: metav1.Now()}
+		require.NoError(t, lock.Update(t.Context(), mine))
+		<-time.After(3 * time.Second)
+		script.record = resourcelock.LeaderElectionRecord{HolderIdentity: "me", RenewTime: metav1.Now()}
+		script.takes = 4 * time.Second
+		script.updates = apierrors.NewConflict(coordinationv1.Resource("leases"), "a", nil)
+		require.ErrorIs(t, lock.Update(t.Context(), mine), script.updates)
+		script.record.HolderIdentity, script.takes = "another", 0
+		require.ErrorIs(t, lock.Update(t.Context(), mine), script.updates, "no sibling's")
+	})
+}
+
+// A server is cut off from all. Replicas with shards end before a leader could take over from them.
+func TestSharding_ReplicasThatCannotRenewEndBeforeTheLeaseDoes(t *testing.T) {
+	inBooth(t, func(b *booth) {
+		all := []*candidate{b.enterSharded(), b.enterSharded(), b.enterSharded()}
+		<-time.After(time.Minute)
+		require.Equal(t, 3, working(all...))
+		b.server.Faults().FailNext(-1, apiserver.Failure{Resource: "leases", Code: http.StatusInternalServerError})
+		failing := time.Now()
+		for _, c := range all {
+			<-c.ended
+			require.ErrorIs(t, c.err, errLost)
+		}
+		require.LessOrEqual(t, time.Since(failing), shards.Options{LeaseDuration: 15 * time.Second}.Validity())
+		b.server.Faults().Reset()
+	})
+}
+
+func TestSharding_ARenewalMustBeGoodForThreeTries(t *testing.T) {
+	f, fs := &Flags{}, pflag.NewFlagSet(program, pflag.ContinueOnError)
+	f.AddTo(fs)
+	f.AddSharding(fs)
+	require.NoError(t, fs.Parse([]string{"--shards=8", "--leader-elect-retry-period=4s"}))
+	require.ErrorContains(t, f.Validate(fs), "--leader-elect-retry-period: with --shards")
 }

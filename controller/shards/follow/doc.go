@@ -38,11 +38,13 @@
 //
 //   - Begin succeeds only for a shard that is held and listed, in the lists of all kinds.
 //   - A store has no object of a shard that was not asked for, whether or not the server knows shards.
-//   - One watch a kind while nothing changes, if the ranges fit into one selector; see [MaxRanges]. During a change, at
-//     most twice maxSources.
+//   - One watch a kind while nothing changes, for each [MaxRanges] ranges that are held. One of two members with 256
+//     shards has some 65 ranges, and so two watches; one of three or more has one. During a change, at most twice maxSources.
 //
 // # Not guaranteed
 //
+//   - That a member that cannot list gives its shards up. It keeps them as long as it renews its Lease, is not ready,
+//     and tries again: [Group.Ready] has the error. Others would most likely be refused as well.
 //   - That shards are alike in size. With [shard.Namespace], a namespace cannot be divided: one with most of the
 //     objects makes one member do most of the work. Nor does the server's hash spread names that differ in the last
 //     two letters only: team-000 to team-199 fall into 2 of 256 shards, 000-team to 199-team into 150.

@@ -2,17 +2,23 @@ package follow
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/klog/v2"
 
 	"glasswatch/controller/shards"
 	"glasswatch/internal/apiserver"
+	"glasswatch/listwatch"
 	"glasswatch/listwatch/shard"
+	"glasswatch/sharedinformer/merged"
 )
 
 func TestGroup_StoresFollowTheShardsAsMembersComeAndGo(t *testing.T) {
@@ -138,6 +144,31 @@ func TestGroup_ListsWhatItGainedAndNotWhatItHas(t *testing.T) {
 	})
 }
 
+// During a list nothing tells how far the store has come. ShowsUpTo says so, and does not wait for the list.
+func TestInformer_ShowsUpToDoesNotWaitForAList(t *testing.T) {
+	inWorld(t, shard.UID, apiserver.Options{}, func(w *world) {
+		a := w.Join("a", nil)
+		b := w.Join("b", nil)
+		w.Pass(30 * time.Second)
+		own := a.Held()[0]
+		require.NotEmpty(t, a.configs.ShowsUpTo(context.Background(), own))
+		require.Empty(t, a.configs.ShowsUpTo(context.Background(), b.Held()[0]), "it is another's")
+		a.mu.Lock()
+		a.refuse = true
+		a.mu.Unlock()
+		w.Leave("b")
+		w.Pass(30 * time.Second)
+		begun := time.Now()
+		require.Empty(t, a.configs.ShowsUpTo(context.Background(), own))
+		require.Zero(t, time.Since(begun))
+		a.mu.Lock()
+		a.refuse = false
+		a.mu.Unlock()
+		w.Pass(time.Minute)
+		require.NotEmpty(t, a.configs.ShowsUpTo(context.Background(), own))
+	})
+}
+
 func TestGroup_ShowsTheLargestShard(t *testing.T) {
 	inWorld(t, shard.Namespace, apiserver.Options{}, func(w *world) {
 		a := w.Join("a", nil)
@@ -148,6 +179,26 @@ func TestGroup_ShowsTheLargestShard(t *testing.T) {
 		objects, largest := a.Largest()
 		require.GreaterOrEqual(t, objects, 50)
 		require.GreaterOrEqual(t, largest, 25)
+	})
+}
+
+// A member whose informers cannot follow its shards leaves, so that others get them.
+func TestGroup_LeavesIfASourceCannotBeMade(t *testing.T) {
+	inWorld(t, shard.UID, apiserver.Options{}, func(w *world) {
+		g, err := New(w.client.CoordinationV1(), Options{
+			Member: shards.Options{Namespace: "default", Name: "web", Identity: "a", Shards: shardCount}, Field: w.field,
+		})
+		require.NoError(t, err)
+		calls, broken := 0, errors.New("no client today")
+		_, err = Add(g, func(shard.Selector) (listwatch.ListerWatcher[*corev1.ConfigMap], error) {
+			if calls++; calls > 1 {
+				return nil, broken
+			}
+			return nil, nil
+		}, merged.Options[*corev1.ConfigMap]{})
+		require.NoError(t, err)
+		require.ErrorIs(t, g.Run(klog.NewContext(context.Background(), logr.Discard())), broken)
+		require.Empty(t, g.Held())
 	})
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
-	"k8s.io/klog/v2"
 
 	"glasswatch/controller/shards"
 	"glasswatch/listwatch"
@@ -120,38 +119,45 @@ func (g *Group) Begin(parent context.Context, shard int) (ctx context.Context, d
 const gatherFor = 100 * time.Millisecond
 
 // Run takes part until ctx ends, and then leaves; see [shards.Member.Run] for how and for the error. The informers run
-// until no reconcile is left.
+// until no reconcile is left. If a source cannot be made, Run leaves, too, and returns why: others can have the shards.
 func (g *Group) Run(ctx context.Context) error {
+	ctx, leave := context.WithCancel(ctx)
+	defer leave()
 	following, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	var informers errgroup.Group
 	for _, k := range g.kinds {
 		informers.Go(func() error { return k.run(following) })
 	}
-	informers.Go(func() error { g.follow(following); return nil })
+	informers.Go(func() error {
+		defer leave()
+		return g.follow(following)
+	})
 	err := g.Member.Run(ctx)
 	stop()
 	return errors.Join(err, informers.Wait())
 }
 
-func (g *Group) follow(ctx context.Context) {
+// follow lists what is gained until ctx ends. Lists are tried again until then, so an error is that of a client that
+// cannot be made.
+func (g *Group) follow(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
-			return
+			return nil
 		case <-g.changed:
 		}
 		select {
 		case <-ctx.Done():
-			return
+			return nil
 		case <-time.After(gatherFor):
 		}
 		listed, err := g.catchUp(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
 		if err != nil {
-			if ctx.Err() == nil { // sources are retried until then, so it is a client that cannot be made
-				klog.FromContext(ctx).Error(err, "The informers do not follow their shards any more")
-			}
-			return
+			return fmt.Errorf("follow: the informers cannot follow their shards: %w", err)
 		}
 		if len(listed) > 0 && g.opts.OnListed != nil {
 			g.opts.OnListed(listed)

@@ -27,19 +27,27 @@ type Informer[T listwatch.Object] struct {
 	group *Group
 }
 
-// ShowsUpTo returns a resourceVersion up to which the store shows everything of the shard, "" if there is none. The
-// store's own version is that of the source which is the farthest behind. ShowsUpTo waits for the store to take
-// over what its sources have read, but not longer than ctx.
+// ShowsUpTo returns a resourceVersion up to which the store shows everything of the shard. The store's own version is
+// that of the source which is the farthest behind. ShowsUpTo waits for the store to take over what its sources have
+// read, but not longer than ctx. It returns "" if that is not known: ctx has ended, no source has the shard, or one
+// lists for the first time. Such a list may take long, so ShowsUpTo does not wait for it.
 func (i *Informer[T]) ShowsUpTo(ctx context.Context, shard int) string {
 	i.group.mu.Lock()
 	name := i.group.sourceOf[shard]
 	i.group.mu.Unlock()
+	version := ""
 	for _, source := range i.Sources() {
-		if source.Name == name && i.wait(ctx) == nil {
-			return source.ResourceVersion
+		if source.ResourceVersion == "" {
+			return ""
+		}
+		if source.Name == name {
+			version = source.ResourceVersion
 		}
 	}
-	return ""
+	if version == "" || i.wait(ctx) != nil {
+		return ""
+	}
+	return version
 }
 
 // wait returns when the store has what the sources have read by now. Each is past version 1 once it has listed.
@@ -57,7 +65,9 @@ func Add[T listwatch.Object](
 	if _, err := client(all); err != nil {
 		return nil, fmt.Errorf("follow: %w", err)
 	}
-	opts.MoveGrace = -1 // a field that decides over the shard does not change, so no object moves
+	// The field that decides over the shard does not change, so no object moves. A key does, if its object is made again
+	// with another UID; that is a deletion and an add.
+	opts.MoveGrace = -1
 	sources, err := merged.New[T](nil, opts)
 	if err != nil {
 		return nil, err

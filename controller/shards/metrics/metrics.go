@@ -11,8 +11,9 @@
 //	shards_largest_objects        and how many of them are in the largest shard
 //
 // All have the label group. If objects of other shards go on coming, the server does not know shards: each member is sent
-// everything. If the largest shard has most of the objects, more members do not help: it is a
-// namespace that cannot be divided.
+// everything. If the largest shard has most of the objects, more members help little. It may be one namespace, which
+// cannot be divided, or many whose names the server's hash does not spread: team-000 to team-199 fall into two of 256
+// shards.
 package metrics
 
 import (
@@ -48,12 +49,9 @@ func Register(
 		ConstLabels: labels})
 	all := []prometheus.Collector{held, gained, lost, unowned, lag, release, foreign}
 	if count != nil {
-		all = append(all, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "shards_objects", Help: "Objects that this member's stores have.", ConstLabels: labels,
-		}, func() float64 { objects, _ := count(); return float64(objects) }),
-			prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-				Name: "shards_largest_objects", Help: "Objects of the largest shard among them.", ConstLabels: labels,
-			}, func() float64 { _, largest := count(); return float64(largest) }))
+		all = append(all, sizes{count,
+			prometheus.NewDesc("shards_objects", "Objects that this member's stores have.", nil, labels),
+			prometheus.NewDesc("shards_largest_objects", "Objects of the largest shard among them.", nil, labels)})
 	}
 	for _, c := range all {
 		if err := reg.Register(c); err != nil {
@@ -72,4 +70,18 @@ func Register(
 			release.Observe(took.Seconds())
 		},
 	}, foreign.Inc, nil
+}
+
+// sizes counts once for both of its metrics, because that looks at each object.
+type sizes struct {
+	count            func() (objects, largest int)
+	objects, largest *prometheus.Desc
+}
+
+func (s sizes) Describe(ch chan<- *prometheus.Desc) { ch <- s.objects; ch <- s.largest }
+
+func (s sizes) Collect(ch chan<- prometheus.Metric) {
+	objects, largest := s.count()
+	ch <- prometheus.MustNewConstMetric(s.objects, prometheus.GaugeValue, float64(objects))
+	ch <- prometheus.MustNewConstMetric(s.largest, prometheus.GaugeValue, float64(largest))
 }
