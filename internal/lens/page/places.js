@@ -9,7 +9,7 @@ export const boxes = [
   { id: 'listwatch', from: 'sent', at: ['request', 'decoded'], code: [
     ['listwatch/list.go', 20, 'func (c *Client[T]) List('],
     ['listwatch/stream.go', 28, 'func (c *Client[T]) Watch('],
-    ['listwatch/pull.go', 54, 'func (p *puller[T]) NextBatch('],
+    ['listwatch/pull.go', 57, 'func (p *puller[T]) NextBatch('],
   ] },
   { id: 'reflector', from: 'decoded', at: ['state', 'handed'], code: [
     ['reflector/reflector.go', 66, 'func (r *Reflector[T]) Run('],
@@ -39,7 +39,7 @@ export const boxes = [
   { id: 'controller', from: 'taken', at: ['written', 'decided', 'reconciled'], code: [
     ['controller/worker.go', 42, 'func (c *Controller[K]) next('],
     ['controller/worker.go', 74, 'func (c *Controller[K]) settle('],
-    ['controller/ingress/reconcile.go', 33, 'func (l *attempt) reconcile('],
+    ['controller/ingress/reconcile.go', 34, 'func (l *attempt) reconcile('],
   ] },
 ];
 
