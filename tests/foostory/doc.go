@@ -15,5 +15,6 @@
 //     depends on time. Instead a step waits until there are more than before, and begins when those
 //     of the step before have come.
 //   - Retries after a conflict, or after a creation of what the cache did not show yet, and syncs that a stop cut
-//     short.
+//     short. Likewise while the API server does not know a definition yet that has just come, and refuses its
+//     objects as owners.
 package foostory

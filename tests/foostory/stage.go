@@ -259,7 +259,7 @@ func (s *stage) normal(object metav1.Object) string {
 var empty = regexp.MustCompile(`(?m)^ *[A-Za-z]+: (null|"")\n|last(Transition|Update)Time: null\n +`)
 
 // transient are errors that depend on time: a cache that is behind, and a program that was stopped at work.
-var transient = regexp.MustCompile(`the object has been modified|already exists" |context canceled`)
+var transient = regexp.MustCompile(`the object has been modified|already exists" |context canceled|cannot find RESTMapping`)
 
 // log writes down the lines of a program's log that this story is about, each once.
 func (s *stage) log(text string) {
