@@ -95,12 +95,13 @@ func (l *attempt) cacheIsBehind(ctx context.Context) bool {
 	if l.mem.written == "" {
 		return false
 	}
-	version := l.ingresses.ResourceVersion()
+	version, listing := l.ingresses.ResourceVersion(), false // a per-key queue's store has no version: nothing is known
 	if l.showsUpTo != nil {
 		version = l.showsUpTo(ctx)
+		listing = version == ""
 	}
 	order, err := resourceversion.CompareResourceVersion(version, l.mem.written)
-	if (version == "" || err == nil && order < 0) && time.Since(l.mem.writtenAt) < staleCacheLimit {
+	if (listing || err == nil && order < 0) && time.Since(l.mem.writtenAt) < staleCacheLimit {
 		return true
 	}
 	l.mem.written = ""
