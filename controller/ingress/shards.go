@@ -39,7 +39,7 @@ import (
 // shard: two replicas may look at that name for a moment, each for its Service.
 type Sharding struct {
 	Leases coordinationv1client.LeasesGetter
-	Member shards.Options // its OnChange and Metrics are replaced
+	Member shards.Options // its OnChange is replaced
 	By     shard.Field
 }
 
@@ -59,14 +59,17 @@ func (c *Controller) newGroup(s *Sharding, reg prometheus.Registerer) error {
 	g := &group{by: s.By, started: make(chan struct{})}
 	member, err := s.Member, error(nil)
 	member.OnChange = nil
+	var metrics follow.Metrics
 	if reg != nil {
 		count := func() (int, int) { return g.Largest() }
-		member.Metrics, g.onForeign, err = shardmetrics.Register(reg, member.Name, count)
+		metrics, g.onForeign, err = shardmetrics.Register(reg, member.Name, count)
 		if err != nil {
 			return err
 		}
 	}
-	g.Group, err = follow.New(s.Leases, follow.Options{Member: member, Field: s.By, OnListed: c.enqueueShards})
+	g.Group, err = follow.New(s.Leases, follow.Options{
+		Member: member, Field: s.By, Metrics: metrics, OnListed: c.enqueueShards,
+	})
 	c.group = g
 	return err
 }

@@ -12,38 +12,22 @@ func Assign(shards int, members []string) []string {
 	if len(members) == 0 {
 		return nil
 	}
-	members, seeds := seeded(members)
+	members = slices.Sorted(slices.Values(members)) // so that of equal scores, too, all pick the same
+	seeds := make([]uint64, len(members))
+	for i, member := range members {
+		seeds[i] = hash(member)
+	}
 	owners := make([]string, shards)
 	for s := range owners {
-		owners[s] = members[highest(seeds, mix(uint64(s)))]
+		best, top := 0, uint64(0)
+		for i, seed := range seeds {
+			if score := mix(seed ^ mix(uint64(s))); score > top {
+				best, top = i, score
+			}
+		}
+		owners[s] = members[best]
 	}
 	return owners
-}
-
-// chosen reports whether member is the one of members to do a chore that concerns name.
-func chosen(member, name string, members []string) bool {
-	members, seeds := seeded(members)
-	return len(members) > 0 && members[highest(seeds, hash(name))] == member
-}
-
-// seeded sorts the members, so that of equal scores, too, all pick the same, and hashes them.
-func seeded(members []string) (sorted []string, seeds []uint64) {
-	sorted = slices.Sorted(slices.Values(members))
-	for _, member := range sorted {
-		seeds = append(seeds, hash(member))
-	}
-	return sorted, seeds
-}
-
-// highest returns the place of the seed that has the highest score with key.
-func highest(seeds []uint64, key uint64) int {
-	best, top := 0, uint64(0)
-	for i, seed := range seeds {
-		if score := mix(seed ^ key); score > top {
-			best, top = i, score
-		}
-	}
-	return best
 }
 
 func hash(s string) uint64 {
@@ -59,7 +43,3 @@ func mix(x uint64) uint64 {
 	x = (x ^ x>>27) * 0x94d049bb133111eb
 	return x ^ x>>31
 }
-
-// overlap reports whether shard i of n and shard j of m, as equal parts of one range, have anything in common. Where
-// the range does not divide evenly it may say so of neighbours, too.
-func overlap(i, n, j, m int) bool { return i*m < (j+1)*n && j*n < (i+1)*m }

@@ -1,13 +1,11 @@
 package shards
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )
 
@@ -38,31 +36,4 @@ func TestAssign_TheOrderOfTheMembersDoesNotMatter(t *testing.T) {
 	slices.Reverse(backwards)
 	assert.Equal(t, Assign(64, members), Assign(64, backwards))
 	assert.Nil(t, Assign(64, nil))
-}
-
-func TestChosen_PicksOneForEachChore(t *testing.T) {
-	members := []string{"a", "b", "c"}
-	for i := range 50 {
-		name, picked := fmt.Sprint("chore ", i), 0
-		for _, member := range append(members, "not one of them") {
-			if chosen(member, name, members) {
-				picked++
-			}
-		}
-		require.Equal(t, 1, picked)
-	}
-	assert.False(t, chosen("a", "chore", nil))
-}
-
-func TestOverlap_SharesOfOneRange(t *testing.T) {
-	for _, c := range []struct {
-		i, n, j, m int
-		want       bool
-	}{
-		{0, 2, 0, 4, true}, {0, 2, 1, 4, true}, {0, 2, 2, 4, false}, {1, 2, 1, 4, false}, {1, 2, 3, 4, true},
-		{0, 3, 1, 2, false}, {1, 3, 0, 2, true}, {1, 3, 1, 2, true}, {0, 1, 255, 256, true},
-	} {
-		assert.Equal(t, c.want, overlap(c.i, c.n, c.j, c.m), c)
-		assert.Equal(t, c.want, overlap(c.j, c.m, c.i, c.n), "the other way: %v", c)
-	}
 }

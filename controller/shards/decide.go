@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -18,6 +19,12 @@ const (
 	gatherFor = 10 * time.Millisecond
 )
 
+// write is a request that replaces one version of a Lease.
+type write struct {
+	*coordinationv1.Lease
+	isDelete bool
+}
+
 // decideLoop decides again whenever something may have changed, until ctx ends.
 func (m *Member) decideLoop(ctx context.Context) {
 	defer m.tell() // of what was let go at the end
@@ -25,65 +32,46 @@ func (m *Member) decideLoop(ctx context.Context) {
 		return
 	}
 	for {
-		next := m.decide(ctx)
+		due, next := m.decide()
 		m.tell()
-		var timer <-chan time.Time
-		if !next.IsZero() {
-			timer = time.After(time.Until(next))
+		err := m.writeAll(ctx, due)
+		if m.failed(ctx, &m.writeErr, err); err != nil {
+			next = time.Now().Add(m.opts.RenewEvery())
 		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-timer:
+		case <-time.After(time.Until(next)):
 		case <-m.decideCh:
 			time.Sleep(gatherFor)
 		}
 	}
 }
 
-// tell passes on what the member has got and lost.
-func (m *Member) tell() {
-	m.mu.Lock()
-	gained, lost, held := m.gained, m.lost, m.held
-	m.gained, m.lost = nil, nil
-	m.mu.Unlock()
-	changed := len(gained)+len(lost) > 0
-	if changed && m.opts.Metrics.Held != nil {
-		m.opts.Metrics.Held(held)
-	}
-	if changed && m.opts.OnChange != nil {
-		m.opts.OnChange(gained, lost)
-	}
-}
-
 // decide compares, shard by shard, to whom it is assigned with whom its fence names. It begins and ends work on
-// shards, starts the writes that are due, and returns when to decide again if nothing changes.
-func (m *Member) decide(ctx context.Context) (next time.Time) {
+// shards, and returns the writes that are due, and when to decide again if nothing changes.
+func (m *Member) decide() (due map[string]write, next time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	v := m.lookLocked()
-	if !v.now.Before(m.deadline) {
-		return v.wake // a member without a Lease decides nothing
+	if m.leaving || !v.now.Before(m.deadline) {
+		return nil, v.wake // a member without a Lease decides nothing
 	}
-	count, workers := v.workers()
-	if !slices.Equal(workers, m.ownersOf) {
+	count, workers := m.workersLocked(v)
+	if slices.Sort(workers); !slices.Equal(workers, m.ownersOf) {
 		m.ownersOf, m.owners = workers, Assign(m.opts.Shards, workers)
 	}
-	own, _ := read(m.opts.Name, m.own)
-	toHandOver := 0
 	for s := range m.shards {
 		var target record // nobody, if this member's number of shards is not the one in use
 		if count == m.opts.Shards {
 			target = v.members[m.owners[s]]
 		}
-		m.decideShardLocked(ctx, v, v.fences[s], target, !m.leaving || own.leaving && target.Lease != nil)
-		if v.fences[s].term == m.term && target.Lease != nil {
-			toHandOver++
-		}
+		m.decideShardLocked(v, v.fences[s], target)
 	}
-	m.tidyLocked(ctx, v, workers)
-	m.handedOver = own.leaving && toHandOver == 0
-	return v.wake
+	if count == m.opts.Shards {
+		m.tidyLocked(v)
+	}
+	return v.due, v.wake
 }
 
 // decideShardLocked is the life of a shard in one member. target is to whom it is assigned, if to anybody.
@@ -94,121 +82,96 @@ func (m *Member) decide(ctx context.Context) (next time.Time) {
 //	this term         nobody        the same, with no term
 //	nobody alive      this member   write this term into the fence, and hold it when the watch shows that
 //
-// mayGive is not set before a member that leaves has said so: others would hand shards back to it.
-func (m *Member) decideShardLocked(ctx context.Context, v *view, fence, target record, mayGive bool) {
+// Fences of another number of shards that are not free keep it from both. Of two members with different numbers each
+// first writes its fence, and holds the shard when the watch shows that. The later one is then shown the other's, too.
+func (m *Member) decideShardLocked(v *view, fence, target record) {
 	sh := &m.shards[fence.shard]
 	named, mine := fence.term == m.term, target.Lease != nil && target.term == m.term
-	if !mine {
-		sh.wantedAt, sh.freeAt = time.Time{}, time.Time{}
-	} else if !sh.held && sh.wantedAt.IsZero() {
-		sh.wantedAt = v.now
-	}
-	if !named && sh.held { // this cannot be while all keep to the rules
-		m.releaseLocked(fence.shard, 0)
+	if owner := v.members[identityOf(fence.term)]; m.expiredLocked(v, owner) {
+		sh.idle = m.seen[owner.identity].at
+	} else if !mine || sh.held {
+		sh.idle = time.Time{}
 	}
 	switch {
 	case named && mine && fence.version > sh.given:
-		if !sh.held && sh.pins == 0 && !m.blockedLocked(v, fence, true) {
-			m.acquireLocked(fence.shard, v.now)
+		if !sh.held && sh.pins == 0 && !v.busy {
+			m.acquireLocked(fence.shard)
 		}
-		return
 	case named:
-		m.releaseLocked(fence.shard, m.opts.StopWithin)
-		if sh.pins > 0 || !mayGive {
-			return
+		m.releaseLocked(fence.shard, m.opts.StopWithin())
+		if sh.pins == 0 {
+			sh.given = fence.version // also if the write seems to fail: it may arrive later
+			m.writeFenceLocked(v, fence, target)
 		}
-		sh.given = fence.version // also if the write seems to fail: it may arrive later
-	case !mine || sh.pins > 0 || !m.takeableLocked(ctx, v, fence):
-		return
+	case sh.held: // this cannot be while all keep to the rules
+		m.releaseLocked(fence.shard, 0)
+	case mine && sh.pins == 0 && !v.busy && m.freeLocked(v, fence):
+		m.writeFenceLocked(v, fence, target)
 	}
-	name := fenceName(m.opts.Name, fence.count, fence.shard)
-	m.writeLocked(ctx, v, with(fence.Lease, m.opts.Name, name, target.term, cmp.Or(target.lasts, m.opts.LeaseDuration)))
 }
 
-// takeableLocked reports whether nobody works under the fence, nor under another that overlaps. An expired owner's
-// Lease is revoked first.
-func (m *Member) takeableLocked(ctx context.Context, v *view, fence record) bool {
-	sh := &m.shards[fence.shard]
-	if !m.freeLocked(v, fence) {
-		if owner, ok := v.expired[identityOf(fence.term)]; ok {
-			sh.freeAt = m.seen[owner.identity].at
-			m.revokeLocked(ctx, v, owner)
-		}
-		return false
-	}
-	if sh.freeAt.IsZero() {
-		sh.freeAt = v.now
-	}
-	return !m.blockedLocked(v, fence, false)
+func (m *Member) writeFenceLocked(v *view, fence, target record) {
+	name, lasts := fenceName(m.opts.Name, fence.count, fence.shard), cmp.Or(target.lasts, m.opts.LeaseDuration)
+	v.due[name] = write{Lease: with(fence.Lease, m.opts.Name, name, target.term, lasts)}
 }
 
 // revokeLocked takes the term out of an expired member's Lease, so that its renewals fail from then on. If it has
 // renewed in the meantime, the write fails and the member lives. Otherwise a member whose watch is slow would take the
 // shards of one that renews.
-func (m *Member) revokeLocked(ctx context.Context, v *view, owner record) {
-	m.writeLocked(ctx, v, with(owner.Lease, m.opts.Name, owner.Name, "", owner.lasts))
+func (m *Member) revokeLocked(v *view, owner record) {
+	v.due[owner.Name] = write{Lease: with(owner.Lease, m.opts.Name, owner.Name, "", owner.lasts)}
 }
 
-// tidyLocked does the chores that fall to this member: it revokes members that have expired, and deletes the Leases of
-// those that have ended once no fence names them, and free fences of a number of shards that no member has.
-func (m *Member) tidyLocked(ctx context.Context, v *view, workers []string) {
-	named, counts := map[string]bool{}, map[int]bool{}
+// tidyLocked deletes Leases of members that have ended or expired, once no fence names them, and free fences of another
+// number of shards. The members share this by the names of the Leases.
+func (m *Member) tidyLocked(v *view) {
+	named := map[string]bool{}
 	for _, fence := range slices.Concat(v.fences, v.foreign) {
 		named[identityOf(fence.term)] = true
 	}
+	tidy := func(r record) {
+		if m.owners[hash(r.Name)%uint64(len(m.owners))] == m.opts.Identity {
+			v.due[r.Name] = write{r.Lease, true}
+		}
+	}
 	for identity, r := range v.members {
-		counts[r.count] = counts[r.count] || r.term != ""
-		_, expired := v.expired[identity]
-		if ended := r.term == "" && !named[identity]; !expired && !ended || !chosen(m.opts.Identity, r.Name, workers) {
-			continue
-		} else if expired {
-			m.revokeLocked(ctx, v, r)
-		} else {
-			m.deleteLocked(ctx, v, r.Lease)
+		if (r.term == "" || m.expiredLocked(v, r)) && !named[identity] {
+			tidy(r)
 		}
 	}
 	for _, fence := range v.foreign {
-		if !counts[fence.count] && m.freeLocked(v, fence) && chosen(m.opts.Identity, fence.Name, workers) {
-			m.deleteLocked(ctx, v, fence.Lease)
+		if m.freeLocked(v, fence) {
+			tidy(fence)
 		}
 	}
-	maps.DeleteFunc(m.absent, func(term string, _ time.Time) bool { return !named[identityOf(term)] })
-	maps.DeleteFunc(m.attempts, func(_ string, a attempt) bool { return !v.now.Before(a.retryAt) })
-}
-
-func (m *Member) writeLocked(ctx context.Context, v *view, l *coordinationv1.Lease) {
-	m.sendLocked(ctx, v, l, func(ctx context.Context) error {
-		_, err := m.put(ctx, l)
-		return err
+	maps.DeleteFunc(m.seen, func(identity string, _ sighting) bool {
+		return v.members[identity].Lease == nil && !named[identity]
 	})
 }
 
-func (m *Member) deleteLocked(ctx context.Context, v *view, l *coordinationv1.Lease) {
-	m.sendLocked(ctx, v, l, func(ctx context.Context) error {
-		only := &metav1.Preconditions{UID: &l.UID, ResourceVersion: &l.ResourceVersion}
-		return m.leases.Delete(ctx, l.Name, metav1.DeleteOptions{Preconditions: only})
-	})
-}
-
-// attempt is the last request that was to replace one version of a Lease.
-type attempt struct {
-	version string
-	retryAt time.Time
-}
-
-// sendLocked sends a request in a goroutine of its own, unless one was sent for the same version a short time ago.
-func (m *Member) sendLocked(ctx context.Context, v *view, l *coordinationv1.Lease, send func(context.Context) error) {
-	if last, ok := m.attempts[l.Name]; ok && last.version == l.ResourceVersion && v.now.Before(last.retryAt) {
-		v.wakeAt(last.retryAt)
-		return
+// writeAll makes the requests, which may take RenewEvery together. What fails is decided on again.
+func (m *Member) writeAll(ctx context.Context, due map[string]write) error {
+	ctx, cancel := context.WithTimeout(ctx, m.opts.RenewEvery())
+	defer cancel()
+	var requests errgroup.Group
+	requests.SetLimit(parallelWrites)
+	for _, w := range due {
+		requests.Go(func() error {
+			_, err := m.send(ctx, w)
+			return err
+		})
 	}
-	m.attempts[l.Name] = attempt{l.ResourceVersion, v.now.Add(m.opts.RenewEvery)}
-	m.writing.Go(func() {
-		m.writes <- struct{}{}
-		defer func() { <-m.writes }()
-		request, cancel := context.WithTimeout(ctx, m.opts.RenewEvery)
-		defer cancel()
-		m.failed(ctx, "write", send(request))
-		wake(m.decideCh)
-	})
+	return requests.Wait()
+}
+
+// send makes one request. It fails if the Lease was written or deleted since it was read.
+func (m *Member) send(ctx context.Context, w write) (*coordinationv1.Lease, error) {
+	switch {
+	case w.isDelete:
+		only := &metav1.Preconditions{UID: &w.UID, ResourceVersion: &w.ResourceVersion}
+		return nil, m.leases.Delete(ctx, w.Name, metav1.DeleteOptions{Preconditions: only})
+	case w.ResourceVersion == "":
+		return m.leases.Create(ctx, w.Lease, metav1.CreateOptions{})
+	}
+	return m.leases.Update(ctx, w.Lease, metav1.UpdateOptions{})
 }

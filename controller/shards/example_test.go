@@ -3,16 +3,13 @@ package shards_test
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
 
-	"glasswatch/controller"
 	"glasswatch/controller/shards"
 	"glasswatch/internal/apiserver"
-	"glasswatch/listwatch"
 )
 
 // Two replicas share eight shards. One leaves, and the other gets them all.
@@ -27,13 +24,11 @@ func Example() {
 	share(first, second)
 	fmt.Println("web-0 has", first.Held(), "and web-1 has", second.Held())
 
-	r := shards.Reconciler(second.Member, shardOf, controller.Func[listwatch.Key](
-		func(_ context.Context, key listwatch.Key) (controller.Result, error) {
-			fmt.Println("web-1 reconciles", key.Name)
-			return controller.Result{}, nil
-		}))
 	for shard := range 8 {
-		_, _ = r.Reconcile(ctx, listwatch.Key{Name: fmt.Sprint(shard)})
+		if _, done, ok := second.Begin(ctx, shard); ok {
+			fmt.Println("web-1 reconciles the keys of", shard)
+			done()
+		}
 	}
 
 	fmt.Println("web-1 leaves:", second.leave())
@@ -44,16 +39,11 @@ func Example() {
 	<-stopped
 	// Output:
 	// web-0 has [0 1 3 4 6] and web-1 has [2 5 7]
-	// web-1 reconciles 2
-	// web-1 reconciles 5
-	// web-1 reconciles 7
+	// web-1 reconciles the keys of 2
+	// web-1 reconciles the keys of 5
+	// web-1 reconciles the keys of 7
 	// web-1 leaves: <nil>
 	// web-0 has [0 1 2 3 4 5 6 7]
-}
-
-// shardOf takes the name for the shard. A real one hashes it.
-func shardOf(key listwatch.Key) int {
-	return slices.Index([]string{"0", "1", "2", "3", "4", "5", "6", "7"}, key.Name)
 }
 
 type replica struct {

@@ -7,37 +7,36 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/utils/ptr"
 )
 
-const (
-	// groupLabel has the group's name, on all its Leases.
-	groupLabel = "shards.glasswatch/group"
-	// countAnnotation, on a member's Lease, is its number of shards.
-	countAnnotation = "shards.glasswatch/count"
-	// leavingAnnotation, on a member's Lease, says that it takes no more shards.
-	leavingAnnotation = "shards.glasswatch/leaving"
-)
+// groupLabel has the group's name, on all its Leases.
+const groupLabel = "shards.glasswatch/group"
 
 // record is a Lease of the group: a member's, which is renewed all the time, or a shard's fence, which is written when
 // the shard moves and holds as long as the term that it names.
 type record struct {
-	*coordinationv1.Lease // nil is a fence that was never written
+	*coordinationv1.Lease // nil if it was never written
 	version               uint64
-	// term is the holderIdentity: the member's identity, a slash, and a nonce of the process. A member's Lease without
-	// one has ended. A fence without one is free.
+	// term is the holderIdentity. A member's Lease without one has ended. A fence without one is free.
 	term     string
 	identity string // of a member's Lease; empty for a fence
 	shard    int    // of a fence
 	count    int    // into how many shards the member divides, or the fence belongs to
 	lasts    time.Duration
-	leaving  bool // of a member's Lease
 }
 
 func memberName(group, identity string) string { return group + "-member-" + identity }
 
 func fenceName(group string, count, shard int) string {
 	return group + "-shard-" + strconv.Itoa(count) + "-" + strconv.Itoa(shard)
+}
+
+// newTerm returns a term that no other process has, and that this one has not had: the member's identity, its number of
+// shards and a nonce.
+func newTerm(identity string, count int) string {
+	return identity + "/" + strconv.Itoa(count) + "/" + string(uuid.NewUUID())
 }
 
 // identityOf returns whose term it is.
@@ -59,17 +58,19 @@ func read(group string, l *coordinationv1.Lease) (r record, ok bool) {
 	}
 	r = record{Lease: l, version: versionOf(l.ResourceVersion), term: ptr.Deref(l.Spec.HolderIdentity, "")}
 	r.lasts = time.Duration(ptr.Deref(l.Spec.LeaseDurationSeconds, 0)) * time.Second
-	kind, rest, _ := strings.Cut(strings.TrimPrefix(l.Name, group+"-"), "-")
-	if kind == "member" {
-		r.identity, r.leaving = rest, l.Annotations[leavingAnnotation] != ""
-		r.count, _ = strconv.Atoi(l.Annotations[countAnnotation])
-		return r, rest != ""
+	if identity, isMember := strings.CutPrefix(l.Name, memberName(group, "")); isMember {
+		r.identity = identity
+		if parts := strings.Split(r.term, "/"); len(parts) > 1 {
+			r.count, _ = strconv.Atoi(parts[1])
+		}
+		return r, identity != ""
 	}
+	rest, ok := strings.CutPrefix(l.Name, group+"-shard-")
 	count, shard, _ := strings.Cut(rest, "-")
 	var bad1, bad2 error
 	r.count, bad1 = strconv.Atoi(count)
 	r.shard, bad2 = strconv.Atoi(shard)
-	return r, kind == "shard" && bad1 == nil && bad2 == nil && 0 <= r.shard && r.shard < r.count
+	return r, ok && bad1 == nil && bad2 == nil && 0 <= r.shard && r.shard < r.count
 }
 
 // with returns the Lease with another term, or with none, to be written in the place of l, which may be nil. UID and

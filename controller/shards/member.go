@@ -1,6 +1,7 @@
 package shards
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,25 +41,20 @@ type Member struct {
 	ran      atomic.Bool
 	decideCh chan struct{} // capacity 1: something has changed that decisions depend on
 	renewCh  chan struct{} // capacity 1: renew before it is time
-	writes   chan struct{} // a token for each Lease that is being written, beside the member's own
-	writing  sync.WaitGroup
-	renewal  // used by renewLoop only
+	told     []int         // by shard: the gain that OnChange was told of, 0 for none; used by decideLoop only
 
 	mu       sync.Mutex // guards all below; never held during a request
-	term     string     // the holderIdentity that this process writes; another one after it was lost
-	deadline time.Time  // until when it may work; zero before it has joined
-	expiry   *time.Timer
-	own      *coordinationv1.Lease // the member's Lease, as the last answer had it
-	// leaving: no shard is to be taken any more. handedOver: none is left that another could have.
-	leaving, handedOver bool
-	shards              []shard
-	held, pins          int                  // of all shards
-	owners, ownersOf    []string             // what Assign has said, of which members
-	gained, lost        []int                // not yet told to OnChange
-	seen                map[string]sighting  // by identity
-	absent              map[string]time.Time // terms that fences name and whose Leases are gone, and since when
-	attempts            map[string]attempt   // by Lease
-	failures            map[string]error     // the last errors of "watch", "renew" and "write", until the next success
+	idle     *sync.Cond // a shard that was lost has no more reconciles
+	leaving  bool
+	term     string    // the holderIdentity that this process has written; empty before it has joined
+	joined   uint64    // the version of its Lease that brought the term
+	deadline time.Time // until when it may work; zero before it has joined
+	shards   []shard
+
+	seen               map[string]sighting // by identity
+	rivals             int                 // how often another process was seen to renew the Lease of this identity
+	owners, ownersOf   []string            // what Assign has said, of which members
+	renewErr, writeErr error               // the last, until the next success
 }
 
 // New returns a member, which does nothing before Run. The client should not limit its rate below some dozens of
@@ -68,11 +64,11 @@ func New(client coordinationv1client.LeasesGetter, opts Options) (*Member, error
 		return nil, err
 	}
 	m := &Member{
-		opts: opts, leases: client.Leases(opts.Namespace), term: newTerm(opts.Identity),
-		decideCh: make(chan struct{}, 1), renewCh: make(chan struct{}, 1), writes: make(chan struct{}, parallelWrites),
-		shards: make([]shard, opts.Shards), seen: map[string]sighting{}, absent: map[string]time.Time{},
-		attempts: map[string]attempt{}, failures: map[string]error{},
+		opts: opts, leases: client.Leases(opts.Namespace),
+		decideCh: make(chan struct{}, 1), renewCh: make(chan struct{}, 1),
+		shards: make([]shard, opts.Shards), told: make([]int, opts.Shards), seen: map[string]sighting{},
 	}
+	m.idle = sync.NewCond(&m.mu)
 	only := groupLabel + "=" + opts.Name
 	lw := listwatch.Funcs[*coordinationv1.Lease]{
 		ListFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
@@ -85,9 +81,8 @@ func New(client coordinationv1client.LeasesGetter, opts Options) (*Member, error
 		},
 	}
 	m.informer = sharedinformer.New[*coordinationv1.Lease](lw, sharedinformer.Options[*coordinationv1.Lease]{
-		Name:              "shards of " + opts.Name,
-		WatchErrorHandler: func(ctx context.Context, err error) { m.failed(ctx, "watch", err) },
-		Reflector:         reflector.Options{Backoff: reflector.Backoff{Max: opts.RenewEvery}},
+		Name:      "shards of " + opts.Name,
+		Reflector: reflector.Options{Backoff: reflector.Backoff{Max: opts.RenewEvery()}},
 	})
 	_, err := m.informer.AddHandler(sharedinformer.HandlerFuncs[*coordinationv1.Lease]{
 		AddFunc:    func(l *coordinationv1.Lease, _ bool) { m.changed(l) },
@@ -97,15 +92,15 @@ func New(client coordinationv1client.LeasesGetter, opts Options) (*Member, error
 	return m, err
 }
 
-// Run takes part until ctx ends, and then leaves: running reconciles finish, and each shard is handed over as soon as
-// its own have. Run returns when no reconcile and no goroutine is left. The error is nil, [ErrAlreadyRun], or wraps
-// [ErrDuplicate].
+// Run takes part until ctx ends, and then leaves: running reconciles finish, and then the others can have the shards.
+// Run returns when no reconcile and no goroutine is left. The error is nil, [ErrAlreadyRun], or wraps [ErrDuplicate].
 func (m *Member) Run(ctx context.Context) error {
 	if !m.ran.CompareAndSwap(false, true) {
 		return ErrAlreadyRun
 	}
 	logger := klog.LoggerWithValues(klog.FromContext(ctx), "shards", m.opts.Name, "identity", m.opts.Identity)
-	running, stop := context.WithCancel(klog.NewContext(context.WithoutCancel(ctx), logger))
+	lasting := klog.NewContext(context.WithoutCancel(ctx), logger)
+	running, stop := context.WithCancel(lasting)
 	defer stop()
 	var loops sync.WaitGroup
 	refused := make(chan error, 1)
@@ -117,11 +112,17 @@ func (m *Member) Run(ctx context.Context) error {
 	case <-ctx.Done():
 	case err = <-refused:
 	}
-	m.handOver()
+	m.mu.Lock()
+	m.leaving = true
+	for m.dropLocked(m.opts.StopWithin()); m.busyLocked(); {
+		m.idle.Wait()
+	}
+	m.mu.Unlock()
 	stop()
 	loops.Wait()
-	m.writing.Wait()
-	m.end(context.WithoutCancel(running))
+	if m.term != "" {
+		m.end(lasting)
+	}
 	return err
 }
 
@@ -130,33 +131,36 @@ func (m *Member) Run(ctx context.Context) error {
 func (m *Member) Ready() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	valid, synced := time.Now().Before(m.deadline), m.informer.HasSynced()
-	for _, what := range []string{"watch", "renew", "write"} {
-		if err := m.failures[what]; err != nil && (!valid || !synced || what == "write") {
-			return err
-		}
+	if time.Now().Before(m.deadline) && m.informer.HasSynced() {
+		return m.writeErr
 	}
-	if !valid || !synced {
-		return fmt.Errorf("shards: member %s has not joined yet", m.opts.Identity)
-	}
-	return nil
+	return cmp.Or(m.explain(m.informer.LastError()), m.renewErr, m.writeErr,
+		fmt.Errorf("shards: member %s has not joined yet", m.opts.Identity))
 }
 
-// failed logs an error and remembers it for Ready. Conflicts are part of the work. Of writes to others' Leases only a
-// missing right counts: they are tried again.
-func (m *Member) failed(ctx context.Context, what string, err error) {
-	if apierrors.IsForbidden(err) {
-		err = fmt.Errorf("shards: grant get, list, watch, create, update and delete on leases.coordination.k8s.io in "+
-			"namespace %s: %w", m.opts.Namespace, err)
-	} else if what == "write" || apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
+// failed remembers a request's error for Ready, and logs it. That another was first is part of the work.
+func (m *Member) failed(ctx context.Context, last *error, err error) {
+	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) {
 		err = nil
 	}
+	err = m.explain(err)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.failures[what] = err
-	if err != nil && ctx.Err() == nil {
-		klog.FromContext(ctx).Error(err, "Could not "+what+" a Lease")
+	if *last = err; err != nil && ctx.Err() == nil {
+		klog.FromContext(ctx).Error(err, "Could not write a Lease")
 	}
+}
+
+func (m *Member) explain(err error) error {
+	if apierrors.IsForbidden(err) {
+		return fmt.Errorf("shards: grant get, list, watch, create, update and delete on leases.coordination.k8s.io in "+
+			"namespace %s: %w", m.opts.Namespace, err)
+	}
+	return err
+}
+
+func (m *Member) key() listwatch.Key {
+	return listwatch.Key{Namespace: m.opts.Namespace, Name: memberName(m.opts.Name, m.opts.Identity)}
 }
 
 // wake puts a token into ch, unless one is there.

@@ -2,8 +2,9 @@ package shards
 
 import (
 	"context"
-	"errors"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,9 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 
-	"glasswatch/controller"
 	"glasswatch/internal/apiserver"
-	"glasswatch/listwatch"
 )
 
 func TestMember_TwoShareTheShardsAndOneTakesOverWhenTheOtherLeaves(t *testing.T) {
@@ -43,7 +42,11 @@ func TestMember_ACrashedOnesShardsAreTakenAfterItsLease(t *testing.T) {
 	tell(t, func(s *story) {
 		var unowned atomic.Int64
 		a := s.Join("a", func(o *Options) {
-			o.Metrics.Gained = func(d, _ time.Duration) { unowned.Store(max(unowned.Load(), int64(d))) }
+			o.OnChange = func(gained map[int]time.Time, _ []int) {
+				for _, idle := range gained {
+					unowned.Store(max(unowned.Load(), int64(time.Since(idle))))
+				}
+			}
 		})
 		b := s.Join("b", nil)
 		s.Pass(10 * time.Second)
@@ -222,12 +225,12 @@ func TestMember_OnChangeIsToldOfEachGainAndLoss(t *testing.T) {
 	tell(t, func(s *story) {
 		now := map[int]bool{}
 		s.Join("a", func(o *Options) {
-			o.OnChange = func(gained, lost []int) {
+			o.OnChange = func(gained map[int]time.Time, lost []int) {
 				for _, shard := range lost {
 					assert.True(s, now[shard])
 					delete(now, shard)
 				}
-				for _, shard := range gained {
+				for shard := range gained {
 					assert.False(s, now[shard])
 					now[shard] = true
 				}
@@ -252,57 +255,36 @@ func TestMember_AShardThatWasLostBeforeItWasToldIsNotToldAsGained(t *testing.T) 
 		var told [][]int
 		m, err := New(&coordinationv1client.CoordinationV1Client{}, Options{
 			Namespace: "default", Name: "web", Identity: "a", Shards: 2,
-			OnChange: func(gained, lost []int) { told = append(told, gained, lost) },
+			OnChange: func(gained map[int]time.Time, lost []int) {
+				told = append(told, slices.Collect(maps.Keys(gained)), lost)
+			},
 		})
 		require.NoError(t, err)
 		m.mu.Lock()
-		m.acquireLocked(0, time.Now())
-		m.acquireLocked(1, time.Now())
+		m.acquireLocked(0)
+		m.acquireLocked(1)
 		m.releaseLocked(0, 0)
 		m.mu.Unlock()
 		m.tell()
 		m.mu.Lock()
 		m.releaseLocked(1, 0)
-		m.acquireLocked(1, time.Now())
+		m.acquireLocked(1)
 		m.releaseLocked(1, 0)
 		m.mu.Unlock()
 		m.tell()
-		require.Equal(t, [][]int{{1}, nil, {}, {1}}, told)
-	})
-}
-
-func TestReconciler_DropsWhatTheMemberDoesNotHold(t *testing.T) {
-	tell(t, func(s *story) {
-		broken := errors.New("broken")
-		calls := 0
-		inner := controller.Func[listwatch.Key](func(context.Context, listwatch.Key) (controller.Result, error) {
-			calls++
-			return controller.Result{}, broken
-		})
-		a := s.Join("a", nil)
-		r := Reconciler(a.Member, func(key listwatch.Key) int { return len(key.Name) - 1 }, inner)
-		_, err := r.Reconcile(context.Background(), listwatch.Key{Name: "1"})
-		require.NoError(s, err)
-		s.Pass(time.Second)
-		_, err = r.Reconcile(context.Background(), listwatch.Key{Name: "1"})
-		require.ErrorIs(s, err, broken)
-		_, err = r.Reconcile(context.Background(), listwatch.Key{})
-		require.NoError(s, err)
-		assert.Equal(s, 1, calls)
+		require.Equal(t, [][]int{{1}, nil, nil, {1}}, told)
 	})
 }
 
 func TestNew_BadOptionsAreErrorsThatSayWhatToChange(t *testing.T) {
 	good := Options{Namespace: "ns", Name: "web", Identity: "web-0"}
 	for want, change := range map[string]func(*Options){
-		"Namespace is empty":              func(o *Options) { o.Namespace = "" },
-		`Name "a b" cannot be a label`:    func(o *Options) { o.Name = "a b" },
-		`Identity "a/b" cannot be part`:   func(o *Options) { o.Identity = "a/b" },
-		"Shards is -1: it must be from 1": func(o *Options) { o.Shards = -1 },
-		"it must be whole seconds":        func(o *Options) { o.LeaseDuration = 1500 * time.Millisecond },
-		"it must be from 0 to 1":          func(o *Options) { o.MaxClockDrift = 1 },
-		"that must be twice RenewEvery":   func(o *Options) { o.RenewEvery = 10 * time.Second },
-		"make no name of a Lease":         func(o *Options) { o.Identity = strings.Repeat("a", 250) },
+		"Namespace is empty":               func(o *Options) { o.Namespace = "" },
+		`Name "a b" cannot be a label`:     func(o *Options) { o.Name = "a b" },
+		`Identity "a/b" and "web-member-a`: func(o *Options) { o.Identity = "a/b" },
+		"Shards is -1: it must be from 1":  func(o *Options) { o.Shards = -1 },
+		"it must be whole seconds":         func(o *Options) { o.LeaseDuration = 1500 * time.Millisecond },
+		"cannot be names of Leases":        func(o *Options) { o.Identity = strings.Repeat("a", 250) },
 	} {
 		opts := good
 		change(&opts)

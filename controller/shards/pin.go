@@ -11,14 +11,13 @@ import (
 type shard struct {
 	// Invariant: held only while the fence names the term, and the watch has shown that.
 	held bool
+	gain int // grows each time that the shard is got
 	pins int // reconciles that run, also after the shard was lost
 	// ctx is that of the reconciles, since the shard was got last; nil if it never was.
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	limit  *time.Timer // cancels reconciles that hold a hand-over up
-	given  uint64      // versions of the fence up to this one were given away, even if the write seemed to fail
-
-	lostAt, wantedAt, freeAt time.Time // for the metrics: zero if it was not lost, is not wanted, is not free
+	given  uint64    // versions of the fence up to this one were given away, even if the write seemed to fail
+	idle   time.Time // see Options.OnChange; zero if it is not known
 }
 
 // Held returns the shards that this member works on, in order.
@@ -31,13 +30,6 @@ func (m *Member) Held() (held []int) {
 		}
 	}
 	return held
-}
-
-// Owns reports whether this member works on the shard. It may be over at once: see [Member.Begin].
-func (m *Member) Owns(shard int) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.ownsLocked(shard)
 }
 
 // ownsLocked does not trust the timer of the deadline alone. It comes late after the process was suspended.
@@ -55,79 +47,80 @@ func (m *Member) Begin(parent context.Context, shard int) (ctx context.Context, 
 	if !m.ownsLocked(shard) {
 		return nil, nil, false
 	}
-	m.shards[shard].pins++
-	m.pins++
+	sh := &m.shards[shard]
+	sh.pins++
+	held := sh.ctx
 	ctx, cancel := context.WithCancelCause(parent)
-	held := m.shards[shard].ctx
 	stop := context.AfterFunc(held, func() { cancel(context.Cause(held)) })
 	return ctx, sync.OnceFunc(func() {
 		stop()
 		cancel(nil)
-		m.unpin(shard)
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if sh.pins--; sh.pins == 0 && !sh.held {
+			wake(m.decideCh) // to hand it over
+			wake(m.renewCh)  // to join anew
+			m.idle.Broadcast()
+		}
 	}), true
 }
 
-func (m *Member) unpin(s int) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	sh := &m.shards[s]
-	sh.pins--
-	m.pins--
-	if sh.pins == 0 && !sh.held {
-		m.settleLocked(sh)
-	}
+// busyLocked reports whether any reconcile runs.
+func (m *Member) busyLocked() bool {
+	return slices.ContainsFunc(m.shards, func(sh shard) bool { return sh.pins > 0 })
 }
 
 // acquireLocked begins work on a shard.
-func (m *Member) acquireLocked(s int, now time.Time) {
+func (m *Member) acquireLocked(s int) {
 	sh := &m.shards[s]
 	sh.held = true
+	sh.gain++
 	sh.ctx, sh.cancel = context.WithCancelCause(context.Background())
-	m.held++
-	m.gained = append(m.gained, s)
-	if m.opts.Metrics.Gained != nil {
-		unowned := time.Duration(0)
-		if !sh.freeAt.IsZero() {
-			unowned = now.Sub(sh.freeAt)
-		}
-		m.opts.Metrics.Gained(unowned, now.Sub(sh.wantedAt))
+	if sh.idle.IsZero() {
+		sh.idle = time.Now()
 	}
-	sh.freeAt, sh.wantedAt = time.Time{}, time.Time{}
 }
 
 // releaseLocked ends work on a shard: no reconcile begins, and those that run are cancelled after patience.
 func (m *Member) releaseLocked(s int, patience time.Duration) {
 	sh := &m.shards[s]
-	if sh.held {
-		sh.held, sh.lostAt = false, time.Now()
-		m.held--
-		if at := slices.Index(m.gained, s); at >= 0 { // nobody was told of it
-			m.gained = slices.Delete(m.gained, at, at+1)
-		} else {
-			m.lost = append(m.lost, s)
-		}
-		if sh.pins == 0 {
-			m.settleLocked(sh)
-		}
+	if cancel := sh.cancel; sh.held || cancel != nil && patience == 0 {
+		time.AfterFunc(patience, func() { cancel(ErrNotHeld) })
 	}
-	if sh.pins > 0 && patience == 0 {
-		sh.cancel(ErrNotHeld)
-	} else if sh.pins > 0 && sh.limit == nil {
-		cancel := sh.cancel
-		sh.limit = time.AfterFunc(patience, func() { cancel(ErrNotHeld) })
-	}
+	sh.held = false
 }
 
-// settleLocked is called when a shard that was lost has no more reconciles.
-func (m *Member) settleLocked(sh *shard) {
-	if sh.limit != nil {
-		sh.limit.Stop()
-		sh.limit = nil
-	}
-	sh.cancel(ErrNotHeld)
-	if m.opts.Metrics.Lost != nil {
-		m.opts.Metrics.Lost(time.Since(sh.lostAt))
+// dropLocked lets all shards go, and cancels their reconciles. The fences still name the term. If a renewal succeeds
+// before somebody revokes it, work goes on.
+func (m *Member) dropLocked(patience time.Duration) {
+	for s := range m.shards {
+		m.releaseLocked(s, patience)
 	}
 	wake(m.decideCh)
-	wake(m.renewCh) // it may be waiting for that to join anew
+}
+
+// tell passes on what the member has got and lost since it was called last. Only decideLoop calls it.
+func (m *Member) tell() {
+	gained, lost := map[int]time.Time{}, []int(nil)
+	m.mu.Lock()
+	for s, sh := range m.shards {
+		now := 0
+		if sh.held {
+			now = sh.gain
+		}
+		if now == m.told[s] {
+			continue
+		}
+		if m.told[s] != 0 {
+			lost = append(lost, s)
+		}
+		if now != 0 {
+			gained[s] = sh.idle
+		}
+		m.told[s] = now
+	}
+	m.mu.Unlock()
+	if len(gained)+len(lost) > 0 && m.opts.OnChange != nil {
+		m.opts.OnChange(gained, lost)
+	}
 }

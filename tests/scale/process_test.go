@@ -35,7 +35,6 @@ type process struct {
 
 const (
 	leaseSeconds = 20
-	drift        = 0.053
 )
 
 // start starts a replica whose clock shows seconds for each leaseSeconds that pass in truth: 19, 20 or 21. Time itself
@@ -62,7 +61,7 @@ func (w *world) start(identity string, n, seconds int) *process {
 	}
 	p.member, err = shards.New(getter, shards.Options{
 		Namespace: "default", Name: "sim", Identity: identity, Shards: n,
-		LeaseDuration: time.Duration(seconds) * time.Second, MaxClockDrift: drift,
+		LeaseDuration: time.Duration(seconds) * time.Second,
 	})
 	if err != nil {
 		panic(err)

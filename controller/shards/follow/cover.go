@@ -1,6 +1,7 @@
 package follow
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -14,104 +15,128 @@ import (
 const (
 	// MaxRanges is how many ranges a selector has at most. One has some 105 bytes in a URL.
 	MaxRanges = 64
-	// maxSources is how many sources a kind may have before one list of all takes their place. Selectors with
-	// MaxRanges do not count as one.
+	// maxSources is how many sources a kind has at most, unless so many selectors are not enough.
 	maxSources = 4
 )
 
+// source is one watch of each kind: its name, and the shards that it has.
+type source struct {
+	name   string
+	shards []int
+}
+
 // cover is what the sources of all kinds cover.
 type cover struct {
-	sources []string       // their names, which are the same for each kind
-	covered map[int]uint64 // what Group.held had when they began
-	changes int            // that have added sources since there was one list of all
+	sources []source
+	covered map[int]*gain // what Group.held was when they began
 	named   int
 }
 
 // catchUp makes the sources cover the shards that are held now, and returns those that were not listed before. It waits
-// for lists. The error is that of ctx.
+// for lists. The error is that of ctx, or of a client that cannot be made.
 func (g *Group) catchUp(ctx context.Context) (listed []int, err error) {
 	g.mu.Lock()
 	held := maps.Clone(g.held)
 	g.mu.Unlock()
-	var missing []int
-	for s, gain := range held {
-		if g.covered[s] != gain {
-			missing = append(missing, s)
-		}
-	}
-	slices.Sort(missing)
-	outdated := false // a source has a shard that was lost, perhaps got again
-	for s, gain := range g.covered {
-		outdated = outdated || held[s] != gain
-	}
-	if !outdated && len(missing) == 0 {
-		return nil, nil
-	}
-	toList, former := missing, []string(nil)
-	if g.changes++; outdated || g.changes >= maxSources {
-		toList, former, g.changes = slices.Sorted(maps.Keys(held)), g.sources, 1
-	}
-	added, sourceOf, err := g.add(toList)
-	g.sources = append(g.sources, added...)
-	if err == nil {
-		err = g.wait(ctx)
-	}
+	former, toList, err := g.letGo(ctx, held)
 	if err != nil {
 		return nil, err
 	}
-	if len(former) > 0 {
-		g.sources = added
-		if err := g.drop(ctx, former); err != nil {
-			return nil, err
+	for s, gain := range held {
+		if g.covered[s] != gain {
+			listed = append(listed, s)
 		}
 	}
-	g.covered = held
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.listed = held
-	if len(former) > 0 || g.sourceOf == nil {
-		g.sourceOf = map[int]string{}
+	for toList = append(toList, listed...); len(listed) > 0 && len(g.sources) >= maxSources; {
+		smallest := slices.MinFunc(g.sources, func(a, b source) int { return cmp.Compare(len(a.shards), len(b.shards)) })
+		former, toList = append(former, smallest), append(toList, smallest.shards...)
+		g.forget(smallest)
 	}
-	maps.Copy(g.sourceOf, sourceOf)
-	return missing, nil
+	if err := g.add(toList); err != nil {
+		return nil, err
+	}
+	if err := g.wait(ctx); err != nil {
+		return nil, err
+	}
+	for _, src := range former {
+		for _, k := range g.kinds {
+			k.remove(src.name)
+		}
+	}
+	g.mu.Lock()
+	g.listed, g.covered, g.sourceOf = held, held, map[int]string{}
+	for _, src := range g.sources {
+		for _, s := range src.shards {
+			g.sourceOf[s] = src.name
+		}
+	}
+	g.mu.Unlock()
+	for _, s := range listed {
+		g.opts.Metrics.listed(held[s])
+	}
+	return slices.Sorted(slices.Values(listed)), g.wait(ctx)
+}
+
+// letGo takes the shards that were lost out of the sources, also those that were got again since. It returns the
+// sources that have none left or too many ranges, and what is to be listed before those can be removed.
+func (g *Group) letGo(ctx context.Context, held map[int]*gain) (former []source, toList []int, err error) {
+	for i, src := range g.sources {
+		keep := slices.DeleteFunc(slices.Clone(src.shards), func(s int) bool { return held[s] != g.covered[s] })
+		g.sources[i].shards = keep
+		switch ranges := g.ranges(keep); {
+		case len(keep) == len(src.shards):
+		case len(keep) == 0 || len(ranges) > MaxRanges:
+			former, toList = append(former, src), append(toList, keep...)
+		default:
+			var kinds errgroup.Group
+			for _, k := range g.kinds {
+				kinds.Go(func() error { return k.narrow(ctx, src.name, shard.Selector{Field: g.opts.Field, Ranges: ranges}) })
+			}
+			if err := kinds.Wait(); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	for _, src := range former {
+		g.forget(src)
+	}
+	return former, toList, g.wait(ctx)
+}
+
+func (g *Group) forget(gone source) {
+	g.sources = slices.DeleteFunc(g.sources, func(src source) bool { return src.name == gone.name })
+}
+
+// ranges returns the hashes of these shards.
+func (g *Group) ranges(of []int) shard.Ranges {
+	ranges := make([]shard.Range, len(of))
+	for i, s := range of {
+		ranges[i] = shard.Of(s, g.shards)
+	}
+	return shard.Merge(ranges...)
 }
 
 // add adds sources of these shards to each kind.
-func (g *Group) add(toList []int) (names []string, sourceOf map[int]string, err error) {
-	ranges := make([]shard.Range, len(toList))
-	for i, s := range toList {
-		ranges[i] = shard.Of(s, g.shards)
-	}
-	sourceOf = map[int]string{}
-	for some := range slices.Chunk(shard.Merge(ranges...), MaxRanges) {
+func (g *Group) add(toList []int) error {
+	for some := range slices.Chunk(g.ranges(toList), MaxRanges) {
 		g.named++
-		name := strconv.Itoa(g.named)
-		names = append(names, name)
+		src := source{name: strconv.Itoa(g.named)}
 		for _, s := range toList {
 			if some.Contains(shard.Of(s, g.shards).First) {
-				sourceOf[s] = name
+				src.shards = append(src.shards, s)
 			}
 		}
 		for _, k := range g.kinds {
-			if err := k.add(name, shard.Selector{Field: g.opts.Field, Ranges: some}); err != nil {
-				return names, nil, err
+			if err := k.add(src.name, shard.Selector{Field: g.opts.Field, Ranges: some}); err != nil {
+				return err
 			}
 		}
+		g.sources = append(g.sources, src)
 	}
-	return names, sourceOf, nil
+	return nil
 }
 
-// drop removes sources from each kind, and waits until their objects have left the stores.
-func (g *Group) drop(ctx context.Context, names []string) error {
-	for _, k := range g.kinds {
-		for _, name := range names {
-			k.remove(name)
-		}
-	}
-	return g.wait(ctx)
-}
-
-// wait returns when the stores have all that their sources have listed.
+// wait returns when the stores have all that their sources have said.
 func (g *Group) wait(ctx context.Context) error {
 	var kinds errgroup.Group
 	for _, k := range g.kinds {

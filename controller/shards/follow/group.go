@@ -20,7 +20,8 @@ type Options struct {
 	// Member are the options of its member. OnChange is called after the Group has taken note.
 	Member shards.Options
 	// Field is what shards divide objects by. It must be the same in all members.
-	Field shard.Field
+	Field   shard.Field
+	Metrics Metrics
 	// OnListed is told of shards whose keys can be reconciled from now on, one call at a time. It must enqueue them.
 	OnListed func(shards []int)
 }
@@ -36,11 +37,28 @@ type Group struct {
 	cover   // used by the loop only
 
 	mu sync.Mutex // protects what follows
-	// held has for each shard that is held a number, which is another one each time that the shard is got. listed
-	// is held at the moment when the sources began that cover the shard.
-	held, listed map[int]uint64
-	gains        uint64
+	// held has the shards that are held, each with another gain each time that it is got. listed is held at the moment
+	// when the sources began that cover the shard.
+	held, listed map[int]*gain
 	sourceOf     map[int]string // the source that covers a shard that is listed
+}
+
+// gain is when a shard was got, and since when nobody worked on it.
+type gain struct{ got, idle time.Time }
+
+// Metrics are hooks that may be nil. They must be fast.
+type Metrics struct {
+	// Changed is told how many shards are held, after so many were got and lost.
+	Changed func(held, got, lost int)
+	// Listed is told of each shard that is listed for how long nobody could reconcile its keys, and how long ago this
+	// member got it.
+	Listed func(unowned, lag time.Duration)
+}
+
+func (m Metrics) listed(g *gain) {
+	if m.Listed != nil {
+		m.Listed(time.Since(g.idle), time.Since(g.got))
+	}
 }
 
 // New returns a group without kinds, which does nothing before Run. The errors are those of [shards.New].
@@ -53,10 +71,10 @@ func New(client coordinationv1client.LeasesGetter, opts Options) (*Group, error)
 	}
 	g := &Group{
 		opts: opts, shards: opts.Member.Shards, changed: make(chan struct{}, 1),
-		held: map[int]uint64{}, listed: map[int]uint64{},
+		held: map[int]*gain{}, listed: map[int]*gain{},
 	}
 	tell := opts.Member.OnChange
-	opts.Member.OnChange = func(gained, lost []int) {
+	opts.Member.OnChange = func(gained map[int]time.Time, lost []int) {
 		g.note(gained, lost)
 		if tell != nil {
 			tell(gained, lost)
@@ -68,15 +86,17 @@ func New(client coordinationv1client.LeasesGetter, opts Options) (*Group, error)
 }
 
 // note takes over what the member has got and lost. A shard in both lists is got anew.
-func (g *Group) note(gained, lost []int) {
+func (g *Group) note(gained map[int]time.Time, lost []int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, s := range lost {
 		delete(g.held, s)
 	}
-	for _, s := range gained {
-		g.gains++
-		g.held[s] = g.gains
+	for s, idle := range gained {
+		g.held[s] = &gain{time.Now(), idle}
+	}
+	if g.opts.Metrics.Changed != nil {
+		g.opts.Metrics.Changed(len(g.held), len(gained), len(lost))
 	}
 	select {
 	case g.changed <- struct{}{}:

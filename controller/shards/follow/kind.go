@@ -3,8 +3,7 @@ package follow
 import (
 	"context"
 	"fmt"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"iter"
 
 	"glasswatch/listwatch"
 	"glasswatch/listwatch/shard"
@@ -14,6 +13,7 @@ import (
 // kind is an informer whose type is hidden.
 type kind struct {
 	add       func(name string, s shard.Selector) error
+	narrow    func(ctx context.Context, name string, s shard.Selector) error // selects less than before
 	remove    func(name string)
 	wait      func(ctx context.Context) error // until the store has what the sources have listed
 	run       func(ctx context.Context) error
@@ -73,17 +73,29 @@ func Add[T listwatch.Object](
 		return nil, err
 	}
 	informer := &Informer[T]{sources, g}
+	feeds := map[string]*feed[T]{}
+	stored := func(ctx context.Context) (iter.Seq2[listwatch.Key, T], error) {
+		if err := informer.wait(ctx); err != nil {
+			return nil, err
+		}
+		return informer.Store().All(), nil
+	}
 	g.kinds = append(g.kinds, &kind{
 		add: func(name string, s shard.Selector) error {
 			lw, err := client(s)
 			if err != nil {
 				return err
 			}
-			return informer.AddSource(merged.Source[T]{Name: name, ListerWatcher: newest[T]{lw}})
+			feeds[name] = &feed[T]{client: client, stored: stored, sel: s, lw: lw}
+			return informer.AddSource(merged.Source[T]{Name: name, ListerWatcher: feeds[name]})
 		},
-		remove: func(name string) { informer.RemoveSource(name) },
-		wait:   informer.wait,
-		run:    informer.Run,
+		narrow: func(ctx context.Context, name string, s shard.Selector) error { return feeds[name].narrow(ctx, s) },
+		remove: func(name string) {
+			delete(feeds, name)
+			informer.RemoveSource(name)
+		},
+		wait: informer.wait,
+		run:  informer.Run,
 		lastError: func() error {
 			if err := informer.LastError(); err != nil {
 				return fmt.Errorf("%s: not up to date: %w", informer.Name(), err)
@@ -97,17 +109,4 @@ func Add[T listwatch.Object](
 		},
 	})
 	return informer, nil
-}
-
-// newest makes a source's first list one at the newest version. A reflector's first list takes any version, which a
-// server whose cache is behind may answer with a time before the former owner let go. A streaming list is at the newest
-// by itself.
-type newest[T listwatch.Object] struct{ listwatch.ListerWatcher[T] }
-
-// List is that of the source.
-func (n newest[T]) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.List[T], error) {
-	if opts.ResourceVersion == "0" {
-		opts.ResourceVersion = ""
-	}
-	return n.ListerWatcher.List(ctx, opts)
 }

@@ -3,9 +3,8 @@
 //	shards_held                   how many shards this member holds
 //	shards_gained_total           how many it has got, and
 //	shards_lost_total             how many it has let go: shards that moved
-//	shards_unowned_seconds        how long a shard that was got had no owner
-//	shards_lag_seconds            how long it was assigned to this member, until it was got
-//	shards_release_seconds        how long the last reconcile of a shard took, after it was lost
+//	shards_unowned_seconds        how long nobody could reconcile the keys of a shard that was got, its list included
+//	shards_lag_seconds            how much of that was since this member got it
 //	shards_foreign_objects_total  how many objects of other shards the server sent, which were dropped
 //	shards_objects                how many objects the stores have
 //	shards_largest_objects        and how many of them are in the largest shard
@@ -21,7 +20,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"glasswatch/controller/shards"
+	"glasswatch/controller/shards/follow"
 )
 
 // Register registers the metrics of a member in the group of that name, and returns the hooks that feed them. onForeign
@@ -29,7 +28,7 @@ import (
 // them are in the largest shard; it is called for each scrape. It may be nil.
 func Register(
 	reg prometheus.Registerer, group string, count func() (objects, largest int),
-) (hooks shards.Metrics, onForeign func(), err error) {
+) (hooks follow.Metrics, onForeign func(), err error) {
 	labels := prometheus.Labels{"group": group}
 	held := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "shards_held", Help: "Shards that this member holds.", ConstLabels: labels})
@@ -41,13 +40,12 @@ func Register(
 		return prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: name, Help: help, ConstLabels: labels, Buckets: prometheus.ExponentialBuckets(0.01, 2, 13)})
 	}
-	unowned := seconds("shards_unowned_seconds", "How long a shard that this member got had no owner.")
-	lag := seconds("shards_lag_seconds", "How long a shard was assigned to this member until it was got.")
-	release := seconds("shards_release_seconds", "How long the last reconcile of a shard took, after it was lost.")
+	unowned := seconds("shards_unowned_seconds", "How long nobody could reconcile a shard that this member got.")
+	lag := seconds("shards_lag_seconds", "How long it took to list a shard after this member got it.")
 	foreign := prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "shards_foreign_objects_total", Help: "Objects of other shards that were sent here and dropped.",
 		ConstLabels: labels})
-	all := []prometheus.Collector{held, gained, lost, unowned, lag, release, foreign}
+	all := []prometheus.Collector{held, gained, lost, unowned, lag, foreign}
 	if count != nil {
 		all = append(all, sizes{count,
 			prometheus.NewDesc("shards_objects", "Objects that this member's stores have.", nil, labels),
@@ -55,19 +53,18 @@ func Register(
 	}
 	for _, c := range all {
 		if err := reg.Register(c); err != nil {
-			return shards.Metrics{}, nil, err
+			return follow.Metrics{}, nil, err
 		}
 	}
-	return shards.Metrics{
-		Held: func(n int) { held.Set(float64(n)) },
-		Gained: func(noOwner, behind time.Duration) {
-			gained.Inc()
-			unowned.Observe(noOwner.Seconds())
-			lag.Observe(behind.Seconds())
+	return follow.Metrics{
+		Changed: func(n, got, gone int) {
+			held.Set(float64(n))
+			gained.Add(float64(got))
+			lost.Add(float64(gone))
 		},
-		Lost: func(took time.Duration) {
-			lost.Inc()
-			release.Observe(took.Seconds())
+		Listed: func(idle, behind time.Duration) {
+			unowned.Observe(idle.Seconds())
+			lag.Observe(behind.Seconds())
 		},
 	}, foreign.Inc, nil
 }

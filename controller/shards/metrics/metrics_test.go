@@ -17,13 +17,12 @@ func TestRegister_ShowsWhatAMemberTells(t *testing.T) {
 	reg := prometheus.NewRegistry()
 	hooks, onForeign, err := Register(reg, "web", func() (objects, largest int) { return 9, 4 })
 	require.NoError(t, err)
-	hooks.Held(7)
 	onForeign()
 	onForeign()
 	onForeign()
-	hooks.Gained(2*time.Second, time.Second)
-	hooks.Gained(0, 0)
-	hooks.Lost(time.Millisecond)
+	hooks.Changed(8, 2, 0)
+	hooks.Changed(7, 0, 1)
+	hooks.Listed(2*time.Second, time.Second)
 	require.NoError(t, testutil.GatherAndCompare(reg, strings.NewReader(`
 # HELP shards_held Shards that this member holds.
 # TYPE shards_held gauge
@@ -44,7 +43,7 @@ shards_objects{group="web"} 9
 # TYPE shards_largest_objects gauge
 shards_largest_objects{group="web"} 4
 `), "shards_held", "shards_gained_total", "shards_lost_total", "shards_foreign_objects_total", "shards_objects", "shards_largest_objects"))
-	for _, name := range []string{"shards_unowned_seconds", "shards_lag_seconds", "shards_release_seconds"} {
+	for _, name := range []string{"shards_unowned_seconds", "shards_lag_seconds"} {
 		n, err := testutil.GatherAndCount(reg, name)
 		require.NoError(t, err)
 		require.Equal(t, 1, n)
