@@ -25,7 +25,9 @@ type record struct {
 	shard    int    // of a fence
 	count    int    // into how many shards the member divides, or the fence belongs to
 	lasts    time.Duration
-	at       time.Time // when this version was seen; of a member's Lease
+	// at is when a member was seen to renew last, and renewals how often, with this term.
+	at       time.Time
+	renewals int
 }
 
 func (r record) expiry() time.Time { return r.at.Add(r.lasts) }
@@ -48,26 +50,25 @@ func versionOf(resourceVersion string) uint64 {
 	return version
 }
 
-// read returns what a Lease of the group says. It is not ok if the Lease is something else.
-func read(group string, l *coordinationv1.Lease) (r record, ok bool) {
-	if l == nil {
-		return r, false
-	}
+// read returns what a Lease of the group says. Of something else it has neither identity nor count.
+func read(group string, l *coordinationv1.Lease) (r record) {
 	r = record{Lease: l, version: versionOf(l.ResourceVersion), term: ptr.Deref(l.Spec.HolderIdentity, "")}
 	r.lasts = time.Duration(ptr.Deref(l.Spec.LeaseDurationSeconds, 0)) * time.Second
-	if identity, isMember := strings.CutPrefix(l.Name, memberName(group, "")); isMember {
+	if identity, ok := strings.CutPrefix(l.Name, memberName(group, "")); ok {
 		r.identity = identity
 		if parts := strings.Split(r.term, "/"); len(parts) > 1 {
 			r.count, _ = strconv.Atoi(parts[1])
 		}
-		return r, identity != ""
+		return r
 	}
-	rest, ok := strings.CutPrefix(l.Name, group+"-shard-")
+	rest, _ := strings.CutPrefix(l.Name, group+"-shard-")
 	count, shard, _ := strings.Cut(rest, "-")
-	r.count, _ = strconv.Atoi(count)
-	var err error
-	r.shard, err = strconv.Atoi(shard)
-	return r, ok && err == nil && 0 <= r.shard && r.shard < r.count
+	n, bad1 := strconv.Atoi(count)
+	s, bad2 := strconv.Atoi(shard)
+	if bad1 == nil && bad2 == nil && 0 <= s && s < n {
+		r.count, r.shard = n, s
+	}
+	return r
 }
 
 // with returns the Lease with another term, or with none, to be written in the place of l, which may be nil. UID and
@@ -80,9 +81,6 @@ func with(l *coordinationv1.Lease, group, name, term string, lasts time.Duration
 	metav1.SetMetaDataLabel(&l.ObjectMeta, groupLabel, group)
 	l.Spec.RenewTime = ptr.To(metav1.NowMicro()) // for people: nothing is decided by it
 	l.Spec.LeaseDurationSeconds = ptr.To(int32(lasts / time.Second))
-	l.Spec.HolderIdentity = nil
-	if term != "" {
-		l.Spec.HolderIdentity = &term
-	}
+	l.Spec.HolderIdentity = &term
 	return l
 }

@@ -40,19 +40,18 @@ type Member struct {
 	decideCh chan struct{} // capacity 1: something has changed that decisions depend on
 
 	mu       sync.Mutex // guards all below; never held during a request
-	idle     *sync.Cond // a shard that was lost has no more reconciles
+	unpinned *sync.Cond // a shard that was lost has no more reconciles
 	leaving  bool
-	term     string    // the holderIdentity that this process has written; empty before it has joined
-	joined   uint64    // the version of its Lease that brought the term
-	deadline time.Time // until when it may work; zero before it has joined
+	term     string                // the holderIdentity that this process has written last; empty after it was lost
+	last     *coordinationv1.Lease // its Lease with this term, as last answered; nil if that is not known
+	deadline time.Time             // until when it may work; zero before it has joined
+	expiry   *time.Timer           // at the deadline
 	shards   []shard
 	pins     int // reconciles that run, of all shards
 
-	// seen has the last version of each member's Lease, by identity. One that has gone is a nil Lease, and when that was
-	// seen.
-	seen               map[string]record
-	rivals             int   // how often another process was seen to renew the Lease of this identity
-	renewErr, writeErr error // the last, until the next success
+	seen               map[string]record    // the last version of each member's Lease, by identity
+	gone               map[string]time.Time // terms that fences name and whose Leases are not there, and since when
+	renewErr, writeErr error                // the last, until the next success
 }
 
 // New returns a member, which does nothing before Run. The client should not limit its rate below some dozens of
@@ -64,17 +63,17 @@ func New(client coordinationv1client.LeasesGetter, opts Options) (*Member, error
 	m := &Member{
 		opts: opts, leases: client.Leases(opts.Namespace), name: memberName(opts.Name, opts.Identity),
 		decideCh: make(chan struct{}, 1),
-		shards:   make([]shard, opts.Shards), seen: map[string]record{},
+		shards:   make([]shard, opts.Shards), seen: map[string]record{}, gone: map[string]time.Time{},
 	}
-	m.idle = sync.NewCond(&m.mu)
-	only := groupLabel + "=" + opts.Name
+	m.unpinned = sync.NewCond(&m.mu)
+	m.expiry = time.AfterFunc(opts.LeaseDuration, m.expire)
 	lw := listwatch.Funcs[*coordinationv1.Lease]{
 		ListFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			o.LabelSelector = only
+			o.LabelSelector = groupLabel + "=" + opts.Name
 			return m.leases.List(ctx, o)
 		},
 		WatchFunc: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			o.LabelSelector = only
+			o.LabelSelector = groupLabel + "=" + opts.Name
 			return m.leases.Watch(ctx, o)
 		},
 	}
@@ -92,12 +91,13 @@ func New(client coordinationv1client.LeasesGetter, opts Options) (*Member, error
 
 // updated is told of updates by the watch. Most are renewals, on which no decision depends.
 func (m *Member) updated(before, after *coordinationv1.Lease) {
-	if r, ok := read(m.opts.Name, after); ok {
+	r := read(m.opts.Name, after)
+	if r.identity != "" {
 		m.mu.Lock()
 		m.noteLocked(r)
 		m.mu.Unlock()
 	}
-	if ptr.Deref(before.Spec.HolderIdentity, "") != ptr.Deref(after.Spec.HolderIdentity, "") {
+	if r.identity == "" || r.term != ptr.Deref(before.Spec.HolderIdentity, "") {
 		m.wake()
 	}
 }
@@ -124,51 +124,54 @@ func (m *Member) Run(ctx context.Context) error {
 	}
 	m.mu.Lock()
 	m.leaving = true
-	for m.dropLocked(m.opts.StopWithin()); m.pins > 0; {
-		m.idle.Wait()
+	m.dropLocked(m.opts.StopWithin())
+	for m.pins > 0 {
+		m.unpinned.Wait()
 	}
 	m.mu.Unlock()
 	stop()
 	loops.Wait()
-	m.end(lasting)
+	m.expiry.Stop()
+	if m.last != nil { // a fence that names its term is free from now on
+		request, cancel := context.WithTimeout(lasting, m.opts.RenewEvery())
+		defer cancel()
+		_, failed := m.put(request, with(m.last, m.opts.Name, m.name, "", m.opts.LeaseDuration))
+		m.noteError(lasting, &m.renewErr, failed)
+	}
 	return err
 }
 
-// end takes the term out of the member's Lease. A fence that names it is free from then on.
-func (m *Member) end(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, m.opts.RenewEvery())
-	defer cancel()
-	l, err := m.leases.Get(ctx, m.name, metav1.GetOptions{})
-	if r, _ := read(m.opts.Name, l); err == nil && r.term == m.term {
-		_, err = m.send(ctx, write{Lease: with(l, m.opts.Name, m.name, "", m.opts.LeaseDuration)})
-	}
-	m.failed(ctx, &m.renewErr, err)
-}
-
-// Ready returns nil while the member's Lease is valid and the group's are watched, whether or not it holds a shard.
-// Otherwise the error says what is in the way, and for a missing right what to grant.
+// Ready returns nil if the member has a valid Lease, its last requests succeeded, and no reconcile of a shard that it
+// has lost goes on for ever. It need not hold a shard. The error says what is in the way, and for a missing right what
+// to grant.
 func (m *Member) Ready() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	err := cmp.Or(m.informer.LastError(), m.writeErr)
-	if !time.Now().Before(m.deadline) || !m.informer.HasSynced() {
-		err = cmp.Or(err, m.renewErr, errors.New("it has not joined yet"))
+	err := cmp.Or(m.informer.LastError(), m.renewErr, m.writeErr)
+	for s, sh := range m.shards {
+		if err == nil && sh.pins > 0 && !sh.held && time.Since(sh.lost) > 2*m.opts.StopWithin() {
+			err = fmt.Errorf("a reconcile of shard %d, which was lost, has not returned for %v", s, time.Since(sh.lost))
+		}
 	}
-	if err == nil {
-		return nil
+	if err == nil && !time.Now().Before(m.deadline) {
+		err = errors.New("the watch does not show that it has joined")
 	}
-	return fmt.Errorf("shards: member %s: %w; if it is forbidden, grant get, list, watch, create, update and delete on "+
-		"leases.coordination.k8s.io in namespace %s", m.opts.Identity, err, m.opts.Namespace)
+	if apierrors.IsForbidden(err) {
+		err = fmt.Errorf("grant list, watch, create, update and delete on leases.coordination.k8s.io in namespace %s: %w",
+			m.opts.Namespace, err)
+	}
+	if err != nil {
+		return fmt.Errorf("shards: member %s: %w", m.opts.Identity, err)
+	}
+	return nil
 }
 
-// failed remembers a request's error for Ready, and logs it. That another was first is part of the work.
-func (m *Member) failed(ctx context.Context, last *error, err error) {
-	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) {
-		err = nil
-	}
+// noteError remembers what became of the last request for Ready, and logs an error.
+func (m *Member) noteError(ctx context.Context, last *error, err error) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	if *last = err; err != nil && ctx.Err() == nil {
+	*last = err
+	m.mu.Unlock()
+	if err != nil && ctx.Err() == nil {
 		klog.FromContext(ctx).Error(err, "Could not write a Lease")
 	}
 }

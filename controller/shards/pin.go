@@ -16,7 +16,8 @@ type shard struct {
 	ctx, told context.Context
 	cancel    context.CancelFunc
 	given     uint64    // versions of the fence up to this one were given away, even if the write seemed to fail
-	idle      time.Time // see Options.OnChange; zero if it is not known
+	lost      time.Time // when it was lost last
+	unowned   time.Time // since when nobody works on it; zero if that is not known
 }
 
 // Held returns the shards that this member works on, in order.
@@ -59,7 +60,7 @@ func (m *Member) Begin(parent context.Context, shard int) (ctx context.Context, 
 		m.pins--
 		if sh.pins == 0 && !sh.held {
 			m.wake() // to hand it over
-			m.idle.Broadcast()
+			m.unpinned.Broadcast()
 		}
 	}), true
 }
@@ -69,8 +70,8 @@ func (m *Member) acquireLocked(s int) {
 	sh := &m.shards[s]
 	sh.held = true
 	sh.ctx, sh.cancel = context.WithCancel(context.Background())
-	if sh.idle.IsZero() {
-		sh.idle = time.Now()
+	if sh.unowned.IsZero() {
+		sh.unowned = time.Now()
 	}
 }
 
@@ -80,7 +81,9 @@ func (m *Member) releaseLocked(s int, patience time.Duration) {
 	if sh.held || sh.pins > 0 && patience == 0 {
 		time.AfterFunc(patience, sh.cancel)
 	}
-	sh.held = false
+	if sh.held {
+		sh.held, sh.lost, sh.unowned = false, time.Now(), time.Time{}
+	}
 }
 
 // dropLocked lets all shards go, and cancels their reconciles. The fences still name the term. If a renewal succeeds
@@ -97,15 +100,16 @@ func (m *Member) tell() {
 	gained, lost := map[int]time.Time{}, []int(nil)
 	m.mu.Lock()
 	for s := range m.shards {
-		sh, now := &m.shards[s], context.Context(nil)
-		if sh.held {
-			now = sh.ctx
+		sh := &m.shards[s]
+		now := sh.ctx
+		if !sh.held {
+			now = nil
 		}
-		if sh.told != nil && sh.told != now {
+		if now != sh.told && sh.told != nil {
 			lost = append(lost, s)
 		}
-		if now != nil && sh.told != now {
-			gained[s] = sh.idle
+		if now != sh.told && sh.held {
+			gained[s] = sh.unowned
 		}
 		sh.told = now
 	}
