@@ -17,7 +17,8 @@ import (
 // ErrCut is the error of all requests while the wire is cut.
 var ErrCut = errors.New("the network is cut")
 
-// Wire is a replica's way to the server. It can be cut, and it notes what becomes of writes of Ingresses.
+// Wire is a replica's way to the server. It can be cut, and it notes what becomes of writes of Ingresses. It
+// counts lists.
 type Wire struct {
 	audit   *Audit
 	replica string
@@ -68,6 +69,7 @@ func (w *Wire) Wrap(next http.RoundTripper) http.RoundTripper {
 		var resp *http.Response
 		err := ErrCut
 		if up.Err() == nil {
+			w.count(req)
 			resp, err = next.RoundTrip(req.WithContext(ctx))
 			resp, err = w.note(req, resp, err)
 		}
@@ -104,6 +106,18 @@ func (w *Wire) note(req *http.Request, resp *http.Response, err error) (*http.Re
 	w.keep(ing.Namespace+"/"+ing.Name, versionOf(&ing))
 	resp.Body = io.NopCloser(bytes.NewReader(text))
 	return resp, nil
+}
+
+// count counts a list, which may be a stream, or have pages of which it counts the first.
+func (w *Wire) count(req *http.Request) {
+	query := req.URL.Query()
+	isList := !query.Has("watch") && !query.Has("continue") || query.Has("sendInitialEvents")
+	ofKind := strings.HasSuffix(req.URL.Path, "/services") || strings.HasSuffix(req.URL.Path, "/ingresses")
+	if isList && ofKind && req.Method == http.MethodGet {
+		w.audit.mu.Lock()
+		defer w.audit.mu.Unlock()
+		w.audit.lists[w.replica]++
+	}
 }
 
 func (w *Wire) keep(key string, version uint64) {
