@@ -13,10 +13,8 @@ import (
 )
 
 const (
-	// parallelWrites is how many Leases a member writes at a time, beside its own.
-	parallelWrites = 16
-	// gatherFor is how long a decision waits for more changes: they come in crowds.
-	gatherFor = 10 * time.Millisecond
+	parallelWrites = 16                    // Leases that a member writes at a time, beside its own
+	gatherFor      = 10 * time.Millisecond // a decision waits for more changes: they come in crowds
 )
 
 // write is a request that replaces one version of a Lease.
@@ -28,9 +26,6 @@ type write struct {
 // decideLoop decides again whenever something may have changed, until ctx ends.
 func (m *Member) decideLoop(ctx context.Context) {
 	defer m.tell() // of what was let go at the end
-	if m.informer.WaitForSync(ctx) != nil {
-		return
-	}
 	for {
 		due, next := m.decide()
 		m.tell()
@@ -54,22 +49,19 @@ func (m *Member) decide() (due map[string]write, next time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	v := m.lookLocked()
-	if m.leaving || !v.now.Before(m.deadline) {
+	if own := v.members[m.opts.Identity]; m.leaving || own.term != m.term || !v.now.Before(m.deadline) {
 		return nil, v.wake // a member without a Lease decides nothing
 	}
-	count, workers := m.workersLocked(v)
-	if slices.Sort(workers); !slices.Equal(workers, m.ownersOf) {
-		m.ownersOf, m.owners = workers, Assign(m.opts.Shards, workers)
-	}
+	owners := m.ownersLocked(v)
 	for s := range m.shards {
-		var target record // nobody, if this member's number of shards is not the one in use
-		if count == m.opts.Shards {
-			target = v.members[m.owners[s]]
+		var target record
+		if owners != nil {
+			target = v.members[owners[s]]
 		}
-		m.decideShardLocked(v, v.fences[s], target)
+		m.decideShardLocked(v, s, target)
 	}
-	if count == m.opts.Shards {
-		m.tidyLocked(v)
+	if owners != nil {
+		m.tidyLocked(v, owners)
 	}
 	return v.due, v.wake
 }
@@ -84,9 +76,9 @@ func (m *Member) decide() (due map[string]write, next time.Time) {
 //
 // Fences of another number of shards that are not free keep it from both. Of two members with different numbers each
 // first writes its fence, and holds the shard when the watch shows that. The later one is then shown the other's, too.
-func (m *Member) decideShardLocked(v *view, fence, target record) {
-	sh := &m.shards[fence.shard]
-	named, mine := fence.term == m.term, target.Lease != nil && target.term == m.term
+func (m *Member) decideShardLocked(v *view, s int, target record) {
+	sh, fence := &m.shards[s], v.fences[s]
+	named, mine := fence.term == m.term, target.identity == m.opts.Identity
 	if owner := v.members[identityOf(fence.term)]; m.expiredLocked(v, owner) {
 		sh.idle = m.seen[owner.identity].at
 	} else if !mine || sh.held {
@@ -95,56 +87,43 @@ func (m *Member) decideShardLocked(v *view, fence, target record) {
 	switch {
 	case named && mine && fence.version > sh.given:
 		if !sh.held && sh.pins == 0 && !v.busy {
-			m.acquireLocked(fence.shard)
+			m.acquireLocked(s)
 		}
 	case named:
-		m.releaseLocked(fence.shard, m.opts.StopWithin())
+		m.releaseLocked(s, m.opts.StopWithin())
 		if sh.pins == 0 {
 			sh.given = fence.version // also if the write seems to fail: it may arrive later
-			m.writeFenceLocked(v, fence, target)
+			m.writeFenceLocked(v, s, target)
 		}
 	case sh.held: // this cannot be while all keep to the rules
-		m.releaseLocked(fence.shard, 0)
+		m.releaseLocked(s, 0)
 	case mine && sh.pins == 0 && !v.busy && m.freeLocked(v, fence):
-		m.writeFenceLocked(v, fence, target)
+		m.writeFenceLocked(v, s, target)
 	}
 }
 
-func (m *Member) writeFenceLocked(v *view, fence, target record) {
-	name, lasts := fenceName(m.opts.Name, fence.count, fence.shard), cmp.Or(target.lasts, m.opts.LeaseDuration)
-	v.due[name] = write{Lease: with(fence.Lease, m.opts.Name, name, target.term, lasts)}
-}
-
-// revokeLocked takes the term out of an expired member's Lease, so that its renewals fail from then on. If it has
-// renewed in the meantime, the write fails and the member lives. Otherwise a member whose watch is slow would take the
-// shards of one that renews.
-func (m *Member) revokeLocked(v *view, owner record) {
-	v.due[owner.Name] = write{Lease: with(owner.Lease, m.opts.Name, owner.Name, "", owner.lasts)}
+func (m *Member) writeFenceLocked(v *view, s int, target record) {
+	name, lasts := fenceName(m.opts.Name, m.opts.Shards, s), cmp.Or(target.lasts, m.opts.LeaseDuration)
+	v.due[name] = write{Lease: with(v.fences[s].Lease, m.opts.Name, name, target.term, lasts)}
 }
 
 // tidyLocked deletes Leases of members that have ended or expired, once no fence names them, and free fences of another
-// number of shards. The members share this by the names of the Leases.
-func (m *Member) tidyLocked(v *view) {
-	named := map[string]bool{}
+// number of shards. The members divide this by the versions of the Leases.
+func (m *Member) tidyLocked(v *view, owners []string) {
+	named := map[string]bool{} // identities by fences
 	for _, fence := range slices.Concat(v.fences, v.foreign) {
-		named[identityOf(fence.term)] = true
+		named[identityOf(fence.term)] = fence.term != ""
 	}
-	tidy := func(r record) {
-		if m.owners[hash(r.Name)%uint64(len(m.owners))] == m.opts.Identity {
+	for _, r := range slices.Concat(slices.Collect(maps.Values(v.members)), v.foreign) {
+		over := m.freeLocked(v, r)
+		if r.identity != "" {
+			over = !named[r.identity] && (r.term == "" || m.expiredLocked(v, r))
+		}
+		if over && owners[mix(r.version)%uint64(len(owners))] == m.opts.Identity {
 			v.due[r.Name] = write{r.Lease, true}
 		}
 	}
-	for identity, r := range v.members {
-		if (r.term == "" || m.expiredLocked(v, r)) && !named[identity] {
-			tidy(r)
-		}
-	}
-	for _, fence := range v.foreign {
-		if m.freeLocked(v, fence) {
-			tidy(fence)
-		}
-	}
-	maps.DeleteFunc(m.seen, func(identity string, _ sighting) bool {
+	maps.DeleteFunc(m.seen, func(identity string, _ record) bool {
 		return v.members[identity].Lease == nil && !named[identity]
 	})
 }
@@ -168,8 +147,7 @@ func (m *Member) writeAll(ctx context.Context, due map[string]write) error {
 func (m *Member) send(ctx context.Context, w write) (*coordinationv1.Lease, error) {
 	switch {
 	case w.isDelete:
-		only := &metav1.Preconditions{UID: &w.UID, ResourceVersion: &w.ResourceVersion}
-		return nil, m.leases.Delete(ctx, w.Name, metav1.DeleteOptions{Preconditions: only})
+		return nil, m.leases.Delete(ctx, w.Name, *metav1.NewRVDeletionPrecondition(w.ResourceVersion))
 	case w.ResourceVersion == "":
 		return m.leases.Create(ctx, w.Lease, metav1.CreateOptions{})
 	}

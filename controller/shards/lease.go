@@ -7,7 +7,6 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/utils/ptr"
 )
 
@@ -19,24 +18,22 @@ const groupLabel = "shards.glasswatch/group"
 type record struct {
 	*coordinationv1.Lease // nil if it was never written
 	version               uint64
-	// term is the holderIdentity. A member's Lease without one has ended. A fence without one is free.
+	// term is the holderIdentity: identity, number of shards and a nonce of the member that joined with it. A member's
+	// Lease without one has ended. A fence without one is free.
 	term     string
 	identity string // of a member's Lease; empty for a fence
 	shard    int    // of a fence
 	count    int    // into how many shards the member divides, or the fence belongs to
 	lasts    time.Duration
+	at       time.Time // when this version was seen; of a member's Lease
 }
+
+func (r record) expiry() time.Time { return r.at.Add(r.lasts) }
 
 func memberName(group, identity string) string { return group + "-member-" + identity }
 
 func fenceName(group string, count, shard int) string {
 	return group + "-shard-" + strconv.Itoa(count) + "-" + strconv.Itoa(shard)
-}
-
-// newTerm returns a term that no other process has, and that this one has not had: the member's identity, its number of
-// shards and a nonce.
-func newTerm(identity string, count int) string {
-	return identity + "/" + strconv.Itoa(count) + "/" + string(uuid.NewUUID())
 }
 
 // identityOf returns whose term it is.
@@ -67,10 +64,10 @@ func read(group string, l *coordinationv1.Lease) (r record, ok bool) {
 	}
 	rest, ok := strings.CutPrefix(l.Name, group+"-shard-")
 	count, shard, _ := strings.Cut(rest, "-")
-	var bad1, bad2 error
-	r.count, bad1 = strconv.Atoi(count)
-	r.shard, bad2 = strconv.Atoi(shard)
-	return r, ok && bad1 == nil && bad2 == nil && 0 <= r.shard && r.shard < r.count
+	r.count, _ = strconv.Atoi(count)
+	var err error
+	r.shard, err = strconv.Atoi(shard)
+	return r, ok && err == nil && 0 <= r.shard && r.shard < r.count
 }
 
 // with returns the Lease with another term, or with none, to be written in the place of l, which may be nil. UID and
@@ -81,12 +78,7 @@ func with(l *coordinationv1.Lease, group, name, term string, lasts time.Duration
 	}
 	l = l.DeepCopy()
 	metav1.SetMetaDataLabel(&l.ObjectMeta, groupLabel, group)
-	now := metav1.NowMicro() // for people: nothing is decided by it
-	if term != ptr.Deref(l.Spec.HolderIdentity, "") {
-		l.Spec.AcquireTime = &now
-		l.Spec.LeaseTransitions = ptr.To(ptr.Deref(l.Spec.LeaseTransitions, -1) + 1)
-	}
-	l.Spec.RenewTime = &now
+	l.Spec.RenewTime = ptr.To(metav1.NowMicro()) // for people: nothing is decided by it
 	l.Spec.LeaseDurationSeconds = ptr.To(int32(lasts / time.Second))
 	l.Spec.HolderIdentity = nil
 	if term != "" {

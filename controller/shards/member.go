@@ -16,20 +16,17 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/ptr"
 
 	"glasswatch/listwatch"
 	"glasswatch/reflector"
 	"glasswatch/sharedinformer"
 )
 
+// Errors of [Member.Run]. The second is wrapped in one that says what to do.
 var (
-	// ErrAlreadyRun is returned by a second call of [Member.Run].
 	ErrAlreadyRun = errors.New("shards: member was run before")
-	// ErrDuplicate is returned by [Member.Run] if another process renews the Lease of the same identity. It is wrapped
-	// in an error that says what to do.
-	ErrDuplicate = errors.New("shards: two members of one name")
-	// ErrNotHeld is the cause with which a reconcile's context ends when its member loses the shard.
-	ErrNotHeld = errors.New("shards: the shard is not held by this member")
+	ErrDuplicate  = errors.New("shards: two members of one name")
 )
 
 // Member is one process's part in a group that shares the work. Make it with [New]. Its methods are safe for concurrent
@@ -39,9 +36,8 @@ type Member struct {
 	leases   coordinationv1client.LeaseInterface
 	informer *sharedinformer.Informer[*coordinationv1.Lease]
 	ran      atomic.Bool
+	name     string        // of its Lease
 	decideCh chan struct{} // capacity 1: something has changed that decisions depend on
-	renewCh  chan struct{} // capacity 1: renew before it is time
-	told     []int         // by shard: the gain that OnChange was told of, 0 for none; used by decideLoop only
 
 	mu       sync.Mutex // guards all below; never held during a request
 	idle     *sync.Cond // a shard that was lost has no more reconciles
@@ -50,11 +46,13 @@ type Member struct {
 	joined   uint64    // the version of its Lease that brought the term
 	deadline time.Time // until when it may work; zero before it has joined
 	shards   []shard
+	pins     int // reconciles that run, of all shards
 
-	seen               map[string]sighting // by identity
-	rivals             int                 // how often another process was seen to renew the Lease of this identity
-	owners, ownersOf   []string            // what Assign has said, of which members
-	renewErr, writeErr error               // the last, until the next success
+	// seen has the last version of each member's Lease, by identity. One that has gone is a nil Lease, and when that was
+	// seen.
+	seen               map[string]record
+	rivals             int   // how often another process was seen to renew the Lease of this identity
+	renewErr, writeErr error // the last, until the next success
 }
 
 // New returns a member, which does nothing before Run. The client should not limit its rate below some dozens of
@@ -64,9 +62,9 @@ func New(client coordinationv1client.LeasesGetter, opts Options) (*Member, error
 		return nil, err
 	}
 	m := &Member{
-		opts: opts, leases: client.Leases(opts.Namespace),
-		decideCh: make(chan struct{}, 1), renewCh: make(chan struct{}, 1),
-		shards: make([]shard, opts.Shards), told: make([]int, opts.Shards), seen: map[string]sighting{},
+		opts: opts, leases: client.Leases(opts.Namespace), name: memberName(opts.Name, opts.Identity),
+		decideCh: make(chan struct{}, 1),
+		shards:   make([]shard, opts.Shards), seen: map[string]record{},
 	}
 	m.idle = sync.NewCond(&m.mu)
 	only := groupLabel + "=" + opts.Name
@@ -85,11 +83,23 @@ func New(client coordinationv1client.LeasesGetter, opts Options) (*Member, error
 		Reflector: reflector.Options{Backoff: reflector.Backoff{Max: opts.RenewEvery()}},
 	})
 	_, err := m.informer.AddHandler(sharedinformer.HandlerFuncs[*coordinationv1.Lease]{
-		AddFunc:    func(l *coordinationv1.Lease, _ bool) { m.changed(l) },
-		UpdateFunc: func(_, l *coordinationv1.Lease) { m.changed(l) },
-		DeleteFunc: func(sharedinformer.Deletion[*coordinationv1.Lease]) { wake(m.decideCh) },
+		AddFunc:    func(*coordinationv1.Lease, bool) { m.wake() },
+		UpdateFunc: m.updated,
+		DeleteFunc: func(sharedinformer.Deletion[*coordinationv1.Lease]) { m.wake() },
 	}, sharedinformer.HandlerOptions{})
 	return m, err
+}
+
+// updated is told of updates by the watch. Most are renewals, on which no decision depends.
+func (m *Member) updated(before, after *coordinationv1.Lease) {
+	if r, ok := read(m.opts.Name, after); ok {
+		m.mu.Lock()
+		m.noteLocked(r)
+		m.mu.Unlock()
+	}
+	if ptr.Deref(before.Spec.HolderIdentity, "") != ptr.Deref(after.Spec.HolderIdentity, "") {
+		m.wake()
+	}
 }
 
 // Run takes part until ctx ends, and then leaves: running reconciles finish, and then the others can have the shards.
@@ -114,16 +124,25 @@ func (m *Member) Run(ctx context.Context) error {
 	}
 	m.mu.Lock()
 	m.leaving = true
-	for m.dropLocked(m.opts.StopWithin()); m.busyLocked(); {
+	for m.dropLocked(m.opts.StopWithin()); m.pins > 0; {
 		m.idle.Wait()
 	}
 	m.mu.Unlock()
 	stop()
 	loops.Wait()
-	if m.term != "" {
-		m.end(lasting)
-	}
+	m.end(lasting)
 	return err
+}
+
+// end takes the term out of the member's Lease. A fence that names it is free from then on.
+func (m *Member) end(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, m.opts.RenewEvery())
+	defer cancel()
+	l, err := m.leases.Get(ctx, m.name, metav1.GetOptions{})
+	if r, _ := read(m.opts.Name, l); err == nil && r.term == m.term {
+		_, err = m.send(ctx, write{Lease: with(l, m.opts.Name, m.name, "", m.opts.LeaseDuration)})
+	}
+	m.failed(ctx, &m.renewErr, err)
 }
 
 // Ready returns nil while the member's Lease is valid and the group's are watched, whether or not it holds a shard.
@@ -131,11 +150,15 @@ func (m *Member) Run(ctx context.Context) error {
 func (m *Member) Ready() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if time.Now().Before(m.deadline) && m.informer.HasSynced() {
-		return m.writeErr
+	err := m.writeErr
+	if !time.Now().Before(m.deadline) || !m.informer.HasSynced() {
+		err = cmp.Or(m.informer.LastError(), m.renewErr, err, errors.New("it has not joined yet"))
 	}
-	return cmp.Or(m.explain(m.informer.LastError()), m.renewErr, m.writeErr,
-		fmt.Errorf("shards: member %s has not joined yet", m.opts.Identity))
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("shards: member %s: %w; if it is forbidden, grant get, list, watch, create, update and delete on "+
+		"leases.coordination.k8s.io in namespace %s", m.opts.Identity, err, m.opts.Namespace)
 }
 
 // failed remembers a request's error for Ready, and logs it. That another was first is part of the work.
@@ -143,7 +166,6 @@ func (m *Member) failed(ctx context.Context, last *error, err error) {
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) {
 		err = nil
 	}
-	err = m.explain(err)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if *last = err; err != nil && ctx.Err() == nil {
@@ -151,22 +173,10 @@ func (m *Member) failed(ctx context.Context, last *error, err error) {
 	}
 }
 
-func (m *Member) explain(err error) error {
-	if apierrors.IsForbidden(err) {
-		return fmt.Errorf("shards: grant get, list, watch, create, update and delete on leases.coordination.k8s.io in "+
-			"namespace %s: %w", m.opts.Namespace, err)
-	}
-	return err
-}
-
-func (m *Member) key() listwatch.Key {
-	return listwatch.Key{Namespace: m.opts.Namespace, Name: memberName(m.opts.Name, m.opts.Identity)}
-}
-
-// wake puts a token into ch, unless one is there.
-func wake(ch chan<- struct{}) {
+// wake makes the member decide again.
+func (m *Member) wake() {
 	select {
-	case ch <- struct{}{}:
-	default:
+	case m.decideCh <- struct{}{}:
+	default: // it will in any case
 	}
 }

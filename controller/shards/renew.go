@@ -6,9 +6,11 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/klog/v2"
+
+	"glasswatch/listwatch"
 )
 
 // renewLoop joins the group and renews the member's Lease until ctx ends. The error is that of a duplicate.
@@ -26,7 +28,6 @@ func (m *Member) renewLoop(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-m.renewCh:
 		case <-time.After(wait.Jitter(next, 0.1)):
 		}
 	}
@@ -38,7 +39,7 @@ func (m *Member) renewLoop(ctx context.Context) error {
 // others get its shards. Otherwise it would keep those that are assigned to others, without knowing.
 func (m *Member) due(ctx context.Context) (l *coordinationv1.Lease, term string, err error) {
 	shown := versionOf(m.informer.Store().ResourceVersion()) // before the Lease, which may be newer
-	l, _ = m.informer.Store().GetByKey(m.key())
+	l, _ = m.informer.Store().GetByKey(listwatch.Key{Namespace: m.opts.Namespace, Name: m.name})
 	r, _ := read(m.opts.Name, l)
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -51,9 +52,9 @@ func (m *Member) due(ctx context.Context) (l *coordinationv1.Lease, term string,
 	case m.term != "" && r.term == m.term:
 		return l, m.term, nil
 	case m.term != "": // the watch does not show yet that it has joined
-	case m.leaving, m.busyLocked(): // with reconciles of a former term, which others take for ended once there is another
+	case m.leaving, m.pins > 0: // with reconciles of a former term, which others take for ended once there is another
 	case r.term == "" || !time.Now().Before(m.seen[r.identity].expiry()):
-		return l, newTerm(m.opts.Identity, m.opts.Shards), nil
+		return l, fmt.Sprintf("%s/%d/%s", m.opts.Identity, m.opts.Shards, uuid.NewUUID()), nil
 	case m.rivals > 1: // once may be a request of a dead process that was late
 		return nil, "", fmt.Errorf("%w: %q is renewed by another process, as %s: give each an Identity of its own",
 			ErrDuplicate, m.opts.Identity, r.term)
@@ -67,7 +68,7 @@ func (m *Member) due(ctx context.Context) (l *coordinationv1.Lease, term string,
 func (m *Member) renew(ctx context.Context, l *coordinationv1.Lease, term string) bool {
 	request, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.opts.RenewEvery())
 	defer cancel()
-	l = with(l, m.opts.Name, memberName(m.opts.Name, m.opts.Identity), term, m.opts.LeaseDuration)
+	l = with(l, m.opts.Name, m.name, term, m.opts.LeaseDuration)
 	sent := time.Now()
 	written, err := m.send(request, write{Lease: l})
 	if m.failed(ctx, &m.renewErr, err); err != nil {
@@ -79,28 +80,13 @@ func (m *Member) renew(ctx context.Context, l *coordinationv1.Lease, term string
 		m.term, m.joined = term, versionOf(written.ResourceVersion)
 	}
 	m.deadline = sent.Add(m.opts.Validity())
-	time.AfterFunc(time.Until(m.deadline), m.expire)
-	wake(m.decideCh)
+	time.AfterFunc(time.Until(m.deadline), func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if !time.Now().Before(m.deadline) { // mostly it was moved
+			m.dropLocked(0)
+		}
+	})
+	m.wake()
 	return true
-}
-
-// expire is called at each deadline. Most have been moved by then.
-func (m *Member) expire() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if !time.Now().Before(m.deadline) {
-		m.dropLocked(0)
-	}
-}
-
-// end gives the member's Lease up, and with it all its shards: a fence that names its term is free from then on.
-// Nothing renews it any more, and no reconcile runs.
-func (m *Member) end(ctx context.Context) {
-	request, cancel := context.WithTimeout(ctx, m.opts.RenewEvery())
-	defer cancel()
-	l, err := m.leases.Get(request, memberName(m.opts.Name, m.opts.Identity), metav1.GetOptions{})
-	if r, _ := read(m.opts.Name, l); err == nil && r.term == m.term {
-		_, err = m.send(request, write{Lease: with(l, m.opts.Name, l.Name, "", m.opts.LeaseDuration)})
-	}
-	m.failed(ctx, &m.renewErr, err)
 }

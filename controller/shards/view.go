@@ -1,10 +1,6 @@
 package shards
 
-import (
-	"time"
-
-	coordinationv1 "k8s.io/api/coordination/v1"
-)
+import "time"
 
 // view is what the Leases say at one moment of the watch, and which members live, by this member's clock.
 type view struct {
@@ -18,67 +14,37 @@ type view struct {
 	due  map[string]write // by the name of the Lease
 }
 
-// sighting is the last version of a member's Lease that this member has seen, and when. If the Lease has gone, it has
-// none, and tells when that was seen.
-type sighting struct {
-	record
-	at time.Time
-}
-
-func (s sighting) expiry() time.Time { return s.at.Add(s.lasts) }
-
-// changed is told of each Lease that the watch shows. Most are renewals, on which no decision depends.
-func (m *Member) changed(l *coordinationv1.Lease) {
-	r, ok := read(m.opts.Name, l)
-	if !ok {
-		return
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	before := m.seen[r.identity]
-	isRenewal := r.identity != "" && before.term == r.term && time.Now().Before(before.expiry())
-	if m.noteLocked(r); !isRenewal {
-		wake(m.decideCh)
-	}
-}
-
+// noteLocked notes when a version of a member's Lease was seen.
 func (m *Member) noteLocked(r record) {
 	before := m.seen[r.identity]
 	if r.identity == "" || before.version >= r.version {
 		return
 	}
-	if r.identity == m.opts.Identity && r.term != m.term {
+	if r.identity == m.opts.Identity {
 		if m.rivals++; before.term != r.term {
 			m.rivals = 0
 		}
 	}
-	m.seen[r.identity] = sighting{r, time.Now()}
+	r.at = time.Now()
+	m.seen[r.identity] = r
 }
 
 // lookLocked reads the informer's store at one moment. So a fence that names a term is never newer than what the view
 // knows of that term's Lease.
 func (m *Member) lookLocked() *view {
-	v := &view{members: map[string]record{}, fences: make([]record, m.opts.Shards), due: map[string]write{}}
-	for s := range v.fences {
-		v.fences[s] = record{shard: s, count: m.opts.Shards}
-	}
+	v := &view{now: time.Now(), members: map[string]record{}, due: map[string]write{}}
+	v.fences, v.wake = make([]record, m.opts.Shards), v.now.Add(m.opts.LeaseDuration)
 	for _, l := range m.informer.Store().List() {
 		switch r, ok := read(m.opts.Name, l); {
 		case !ok:
 		case r.identity != "":
 			v.members[r.identity] = r
 			m.noteLocked(r)
+			v.wakeAt(m.seen[r.identity].expiry())
 		case r.count == m.opts.Shards:
 			v.fences[r.shard] = r
 		default:
 			v.foreign = append(v.foreign, r)
-		}
-	}
-	v.now = time.Now()
-	v.wake = v.now.Add(m.opts.LeaseDuration)
-	for identity, r := range v.members {
-		if !m.expiredLocked(v, r) && identity != m.opts.Identity && r.term != "" {
-			v.wakeAt(m.seen[identity].expiry())
 		}
 	}
 	for _, fence := range v.foreign {
@@ -88,7 +54,7 @@ func (m *Member) lookLocked() *view {
 }
 
 func (v *view) wakeAt(t time.Time) {
-	if t.Before(v.wake) {
+	if v.now.Before(t) && t.Before(v.wake) {
 		v.wake = t
 	}
 }
@@ -98,27 +64,27 @@ func (m *Member) expiredLocked(v *view, r record) bool {
 	return r.term != "" && r.identity != m.opts.Identity && !v.now.Before(m.seen[r.identity].expiry())
 }
 
-// workersLocked returns the number of shards that most of the living have, of equals the largest, and those who have
-// it.
-func (m *Member) workersLocked(v *view) (count int, identities []string) {
-	by := map[int][]string{}
+// ownersLocked returns to whom each shard is assigned: nobody, if most of the living have another number of shards than
+// this member, or as many have a larger one.
+func (m *Member) ownersLocked(v *view) []string {
+	living := map[int][]string{} // by number of shards
 	for identity, r := range v.members {
-		isFormer := identity == m.opts.Identity && r.term != m.term
-		if r.term != "" && !isFormer && !m.expiredLocked(v, r) {
-			by[r.count] = append(by[r.count], identity)
+		if r.term != "" && !m.expiredLocked(v, r) {
+			living[r.count] = append(living[r.count], identity)
 		}
 	}
-	for n, some := range by {
-		if len(some) > len(identities) || len(some) == len(identities) && n > count {
-			count, identities = n, some
+	own := living[m.opts.Shards]
+	for n, some := range living {
+		if len(some) > len(own) || len(some) == len(own) && n > m.opts.Shards {
+			return nil
 		}
 	}
-	return count, identities
+	return Assign(m.opts.Shards, own)
 }
 
 // freeLocked reports whether nobody works under the fence: it names no term, or one that has ended, as its member's
-// Lease names another or none. It is not enough that the Lease has expired: there may be a renewal that this member has
-// not seen. So the term is taken out of the Lease first, on condition that this was not renewed.
+// Lease names another or none. It is not enough that the Lease has expired: this member's watch may be slow. So the term
+// is first taken out of the Lease, on condition that this was not renewed. From then on renewals fail.
 //
 // If the member's Lease is gone, somebody has deleted it, and its member may not know. Then the term is over when it
 // would have expired, counted from when this member first saw that.
@@ -128,20 +94,17 @@ func (m *Member) freeLocked(v *view, fence record) bool {
 	case fence.term == "":
 		return true
 	case ok && m.expiredLocked(v, owner):
-		m.revokeLocked(v, owner)
+		v.due[owner.Name] = write{Lease: with(owner.Lease, m.opts.Name, owner.Name, "", owner.lasts)}
 		return false
 	case ok:
 		return owner.term != fence.term
 	}
 	gone := m.seen[identityOf(fence.term)]
 	if gone.Lease != nil || gone.at.IsZero() {
-		gone = sighting{at: v.now}
+		gone = record{at: v.now}
 		m.seen[identityOf(fence.term)] = gone
 	}
 	over := gone.at.Add(fence.lasts)
-	if v.now.Before(over) {
-		v.wakeAt(over)
-		return false
-	}
-	return true
+	v.wakeAt(over)
+	return !v.now.Before(over)
 }
