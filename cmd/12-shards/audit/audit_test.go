@@ -99,6 +99,15 @@ func TestAudit_AWriteIsRightIfTheLeasesNamedItsSenderThen(t *testing.T) {
 		"the owner, whose answer was lost": {func(t *testing.T, a *Audit) {
 			require.Error(t, write(t, a.Wire("a"), 0, errors.New("lost")))
 		}, 0},
+		"the owner, whose creation has no answer": {func(t *testing.T, a *Audit) {
+			lost := roundTripper(func(*http.Request) (*http.Response, error) { return nil, errors.New("lost") })
+			body := `{"apiVersion":"networking.k8s.io/v1","kind":"Ingress","metadata":{"name":"web"}}`
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
+				"http://server/apis/networking.k8s.io/v1/namespaces/shop/ingresses", strings.NewReader(body))
+			require.NoError(t, err)
+			_, err = a.Wire("a").Wrap(lost).RoundTrip(req)
+			require.Error(t, err)
+		}, 0},
 		"the former owner, whose answer was lost": {func(t *testing.T, a *Audit) {
 			require.Error(t, write(t, a.Wire("a"), 0, errors.New("lost")))
 			fence(a, 15, "b")
