@@ -150,9 +150,9 @@ func (m *Member) end(ctx context.Context) {
 func (m *Member) Ready() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	err := m.writeErr
+	err := cmp.Or(m.informer.LastError(), m.writeErr)
 	if !time.Now().Before(m.deadline) || !m.informer.HasSynced() {
-		err = cmp.Or(m.informer.LastError(), m.renewErr, err, errors.New("it has not joined yet"))
+		err = cmp.Or(err, m.renewErr, errors.New("it has not joined yet"))
 	}
 	if err == nil {
 		return nil

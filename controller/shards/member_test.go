@@ -184,6 +184,21 @@ func TestMember_MissingRightsAreNamedAndHeal(t *testing.T) {
 	})
 }
 
+// A member that may list and not watch lists again and again, and renews by what the lists show.
+func TestMember_IsNotReadyWithoutTheRightToWatch(t *testing.T) {
+	tell(t, func(s *story) {
+		s.server.Faults().FailNext(-1, apiserver.Failure{
+			Verb: "watch", Resource: "leases", Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden,
+		})
+		a := s.Join("a", nil)
+		s.Pass(time.Minute)
+		assert.ErrorContains(s, a.Ready(), "grant get, list, watch")
+		s.server.Faults().Reset()
+		s.Pass(time.Minute)
+		assert.NoError(s, a.Ready())
+	})
+}
+
 func TestMember_ALeaseThatIsDeletedByHandIsMadeAnew(t *testing.T) {
 	tell(t, func(s *story) {
 		s.Join("a", nil)
