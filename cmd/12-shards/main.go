@@ -95,8 +95,8 @@ func (w *world) join(ctx context.Context) {
 	w.showMoves(before, "replica-6")
 	w.showWaits(2, w.Owners(), "replica-6")
 	w.d.Why("the fifth member takes about a fifth, from all others. They finish what they are at, and then write its " +
-		"name into the fences. It lists once a fence names it, so it sees all that they wrote. They list nothing: " +
-		"their watches go on with fewer ranges of hashes")
+		"name into the fences. It lists once a fence names it, so it sees all that they wrote. The others list " +
+		"nothing: their watches go on with fewer ranges of hashes")
 }
 
 func (w *world) leave(ctx context.Context) {
