@@ -175,7 +175,7 @@ func (w *world) ExpectFollows(m *member) {
 }
 
 // problems says what of this does not hold. A member has listed what it holds. Its store and its handler have the
-// server's objects of these shards. The handler was never told of an object that it did not know, or twice of a new
+// server's objects of these shards; so have its sources, each object once. The handler was never told of an object that it did not know, or twice of a new
 // one.
 func (w *world) problems(m *member) (problems []string) {
 	want := w.Objects(m, m.Holds)
@@ -187,6 +187,13 @@ func (w *world) problems(m *member) (problems []string) {
 	}
 	for _, differ := range differences(want, versions(m)) {
 		problems = append(problems, "the store: "+differ)
+	}
+	had := 0
+	for _, source := range m.configs.Sources() {
+		had += source.Objects
+	}
+	if had != len(want) {
+		problems = append(problems, fmt.Sprintf("the sources have %d objects, not %d", had, len(want)))
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
