@@ -314,12 +314,13 @@ func TestGroup_ALossDuringAListWaitsForIt(t *testing.T) {
 			w.Step(m, func() { m.Hold(0, 1) })
 			stale := w.PutIn(m, 1, "stale")
 			w.Step(m, func() {})
+			w.server.Faults().Compact()
+			w.server.Faults().ExpireWatches()
+			synctest.Wait()
 			goOn := m.Stall(func(query string) bool {
 				isList := strings.Contains(query, "sendInitialEvents") || !strings.Contains(query, "watch")
 				return isList && strings.Contains(query, "0x0000000000000000")
 			})
-			w.server.Faults().Compact()
-			w.server.Faults().ExpireWatches()
 			w.Pass(wait) // the list begins after one to two seconds
 			w.ExpectListedWithout(m, stale)
 			m.Lose(1)
