@@ -94,7 +94,6 @@ func (f *feed[T]) Watch(ctx context.Context, opts metav1.ListOptions) (listwatch
 			s.Stream, err = lw.Watch(s.watching, opts)
 		}
 		if err == nil {
-			s.batches, _ = s.Stream.(listwatch.BatchStream[T])
 			return s, nil
 		}
 		wasCut := s.wasCut()
@@ -136,7 +135,6 @@ func (f *feed[T]) find(ctx context.Context, before, sel shard.Selector) (gone []
 // stream is a watch of a feed. It ends cleanly when that is narrowed.
 type stream[T listwatch.Object] struct {
 	listwatch.Stream[T]
-	batches       listwatch.BatchStream[T] // the same, if it is one
 	feed          *feed[T]
 	ctx, watching context.Context
 	cut           context.CancelFunc // ends watching
@@ -169,8 +167,8 @@ func (s *stream[T]) NextBatch(into []listwatch.Event[T]) (n int, err error) {
 	if !s.begun && !s.lists {
 		s.begin()
 	}
-	if s.batches != nil {
-		n, err = s.batches.NextBatch(into)
+	if batches, ok := s.Stream.(listwatch.BatchStream[T]); ok {
+		n, err = batches.NextBatch(into)
 	} else if into[0], err = s.Stream.Next(); err == nil {
 		n = 1
 	}
