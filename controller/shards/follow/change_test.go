@@ -371,6 +371,9 @@ func TestFeed_DeletionsThatWereCutShortComeAgain(t *testing.T) {
 			require.NoError(w, err)
 			require.Equal(w, listwatch.Deleted, ev.Type)
 			require.Empty(w, ev.ResourceVersion, "the watch does not move on with it")
+			stored, _ := m.configs.Store().GetByKey(listwatch.KeyOf(ev.Object))
+			require.Equal(w, stored, ev.Object)
+			require.NotSame(w, stored, ev.Object, "the receiver may write to it")
 			synctest.Wait()
 		}
 		go func() { _, _ = whole.Next() }()

@@ -56,7 +56,10 @@ func TestGroup_NothingBeginsBeforeTheShardIsListed(t *testing.T) {
 		require.ErrorContains(t, a.Ready(), "16 of 16 shards are not listed yet")
 		for s := range shardCount {
 			require.False(t, a.Listed(s))
-			_, _, ok := a.Begin(w.Context(), s)
+			_, done, ok := a.Begin(w.Context(), s)
+			if ok {
+				done()
+			}
 			require.False(t, ok)
 		}
 		require.Empty(t, a.listed)
@@ -147,7 +150,8 @@ func TestGroup_ShowsTheLargestShard(t *testing.T) {
 func TestGroup_LeavesIfASourceCannotBeMade(t *testing.T) {
 	inWorld(t, shard.UID, apiserver.Options{}, func(w *world) {
 		g, err := New(w.client.CoordinationV1(), Options{
-			Member: shards.Options{Namespace: "default", Name: "web", Identity: "a", Shards: shardCount}, Field: w.field,
+			Member: shards.Options{Namespace: "default", Name: "web", Identity: "a", Shards: shardCount},
+			Field:  w.field,
 		})
 		require.NoError(t, err)
 		calls, broken := 0, errors.New("no client today")

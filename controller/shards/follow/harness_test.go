@@ -159,8 +159,8 @@ func (w *world) ExpectFollows(m *member) {
 }
 
 // problems says what of this does not hold. A member has listed what it holds. Its store and its handler have the
-// server's objects of these shards; so have its sources, each object once. The handler was never told of an object that it did not know, or twice of a new
-// one.
+// server's objects of these shards; so have its sources, each object once. The handler was never told of a change of an
+// object that it did not know, or twice of a new one.
 func (w *world) problems(m *member) (problems []string) {
 	want := w.Objects(m, m.Holds)
 	synctest.Wait()
