@@ -363,6 +363,7 @@ func TestFeed_DeletionsThatWereCutShortComeAgain(t *testing.T) {
 		require.NoError(w, err)
 		require.Equal(w, lost-1, n)
 		require.NoError(w, cutShort.Close())
+		require.Error(w, cutShort.(*stream[*corev1.ConfigMap]).watching.Err(), "its context is freed")
 		whole, err := f.Watch(ctx, opts)
 		require.NoError(w, err)
 		for range lost {
