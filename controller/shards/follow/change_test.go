@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"glasswatch/internal/apiserver"
@@ -151,11 +152,16 @@ func TestGroup_TooManyRangesAreListedInSeveralSources(t *testing.T) {
 	alone(t, 256, func(w *world, m *member) {
 		w.Step(m, func() { m.Hold(from(0, 255)...) })
 		w.Requests(m)
-		evens := slices.DeleteFunc(from(0, 255), func(s int) bool { return s%2 == 1 })
-		w.Step(m, func() { m.Lose(evens[:65]...) })
+		for s := 0; s < 256; s += 4 {
+			m.Lose(s)
+		}
+		w.Step(m, func() {})
+		require.Len(w, m.configs.Sources(), 1, "of 64 ranges")
+		require.Empty(w, lists(w.Requests(m)))
+		w.Step(m, func() { m.Lose(2) })
 		require.Len(w, m.configs.Sources(), 2, "of 65 ranges")
 		require.Len(w, lists(w.Requests(m)), 2)
-		for _, s := range evens[65:100] {
+		for s := 6; s < 50; s += 4 {
 			w.Step(m, func() { m.Lose(s) })
 			require.LessOrEqual(w, len(m.configs.Sources()), maxSources+1)
 		}
@@ -231,7 +237,7 @@ func TestGroup_AnObjectThatIsMadeAgainInAKeptShardStays(t *testing.T) {
 }
 
 // PutIn makes an object of a shard. It may take several trials, as the server chooses UIDs.
-func (w *world) PutIn(m *member, shard int, name string) metav1.Object {
+func (w *world) PutIn(m *member, shard int, name string) *corev1.ConfigMap {
 	w.Helper()
 	for {
 		obj := w.Put("a-shop", name)
@@ -265,32 +271,71 @@ func TestGroup_ALossFindsWhatTheStoreDoesNotShow(t *testing.T) {
 	})
 }
 
-// A list that is under way when a shard is lost goes on, and the watch of what is kept follows it. The shard is not
-// taken for lost, and so not listed again, before what the store had of it has gone.
-func TestGroup_ALossDuringAListWaitsForIt(t *testing.T) {
-	alone(t, 16, func(w *world, m *member) {
-		w.Step(m, func() { m.Hold(from(0, 15)...) })
-		stale := w.PutIn(m, 3, "stale")
-		w.Step(m, func() {})
-		goOn := m.Stall(func(query string) bool { return !strings.Contains(query, "resourceVersion=0") })
-		w.server.Faults().Compact()
-		w.server.Faults().ExpireWatches()
-		w.Pass(time.Second)
-		m.mu.Lock()
+// ExpectListedWithout wants an object not to be in the store when its shard is listed.
+func (w *world) ExpectListedWithout(m *member, obj *corev1.ConfigMap) {
+	m.Set(func() {
 		m.onListed = func(shards []int) {
-			_, there := m.configs.Store().GetByKey(listwatch.KeyOf(stale))
-			require.False(w, there && slices.Contains(shards, 3), "listed with what the former owner deleted")
+			_, there := m.configs.Store().GetByKey(listwatch.KeyOf(obj))
+			require.False(w, there && slices.Contains(shards, m.Of(obj)), "listed with what another member deleted")
 		}
-		m.mu.Unlock()
-		m.Lose(3)
-		w.Pass(time.Second)
-		w.Delete(stale.GetNamespace(), stale.GetName())
-		m.Hold(3)
-		w.Pass(10 * time.Second)
-		goOn()
-		w.Pass(3 * time.Minute)
-		w.ExpectFollows(m)
 	})
+}
+
+// A source is late when a shard is lost and got again: it still has what another member deleted. The shard is not
+// listed before that has left the store, whether the source goes on with less or goes altogether.
+func TestGroup_AShardThatComesBackHasNothingOfBefore(t *testing.T) {
+	for _, lost := range [][]int{{1}, {0, 1}} {
+		alone(t, 4, func(w *world, m *member) {
+			w.Step(m, func() { m.Hold(0, 1) })
+			stale := w.PutIn(m, 1, "stale")
+			w.Step(m, func() {})
+			goOn := m.Stall(func(query string) bool {
+				return strings.Contains(query, "0x0000000000000000") && strings.Contains(query, "resourceVersion=")
+			})
+			w.Delete(stale.GetNamespace(), stale.GetName())
+			m.Set(func() {
+				m.beforePut = func(listwatch.Key) { <-time.After(time.Second / 10) }
+			})
+			w.ExpectListedWithout(m, stale)
+			m.Lose(lost...)
+			m.Hold(lost...)
+			w.Pass(3 * time.Second)
+			goOn()
+			w.Step(m, func() {})
+		})
+	}
+}
+
+// A list takes over a loss, whether it was under way or begins after it. It is not cut, and the shard is not listed
+// again before the list has shown that its objects are gone.
+func TestGroup_ALossDuringAListWaitsForIt(t *testing.T) {
+	for _, wait := range []time.Duration{time.Second / 10, 3 * time.Second} {
+		alone(t, 4, func(w *world, m *member) {
+			w.Step(m, func() { m.Hold(0, 1) })
+			stale := w.PutIn(m, 1, "stale")
+			w.Step(m, func() {})
+			w.server.Faults().Compact()
+			w.server.Faults().ExpireWatches()
+			synctest.Wait()
+			goOn := m.Stall(func(query string) bool {
+				isList := strings.Contains(query, "sendInitialEvents") || !strings.Contains(query, "watch")
+				return isList && strings.Contains(query, "0x0000000000000000")
+			})
+			w.Pass(wait) // the list begins after one to two seconds
+			w.ExpectListedWithout(m, stale)
+			m.Lose(1)
+			w.Pass(3 * time.Second)
+			w.Delete(stale.GetNamespace(), stale.GetName())
+			m.Hold(1)
+			w.Pass(5 * time.Second)
+			goOn()
+			w.Pass(20 * time.Second)
+			w.ExpectFollows(m)
+			for _, err := range m.failures {
+				require.True(w, apierrors.IsResourceExpired(err), err.Error())
+			}
+		})
+	}
 }
 
 // A watch that ends in the middle of its deletions is followed by one that begins with all of them. The loss is told
@@ -318,6 +363,7 @@ func TestFeed_DeletionsThatWereCutShortComeAgain(t *testing.T) {
 		require.NoError(w, err)
 		require.Equal(w, lost-1, n)
 		require.NoError(w, cutShort.Close())
+		require.Error(w, cutShort.(*stream[*corev1.ConfigMap]).watching.Err(), "its context is freed")
 		whole, err := f.Watch(ctx, opts)
 		require.NoError(w, err)
 		for range lost {
@@ -326,6 +372,9 @@ func TestFeed_DeletionsThatWereCutShortComeAgain(t *testing.T) {
 			require.NoError(w, err)
 			require.Equal(w, listwatch.Deleted, ev.Type)
 			require.Empty(w, ev.ResourceVersion, "the watch does not move on with it")
+			stored, _ := m.configs.Store().GetByKey(listwatch.KeyOf(ev.Object))
+			require.Equal(w, stored, ev.Object)
+			require.NotSame(w, stored, ev.Object, "the receiver may write to it")
 			synctest.Wait()
 		}
 		go func() { _, _ = whole.Next() }()

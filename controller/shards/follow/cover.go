@@ -49,7 +49,7 @@ func (g *Group) catchUp(ctx context.Context) (listed []int, err error) {
 	}
 	toList = append(toList, listed...)
 	for len(toList) > 0 && len(g.sources) >= maxSources {
-		smallest := slices.MinFunc(g.sources, func(a, b source) int { return cmp.Compare(len(a.shards), len(b.shards)) })
+		smallest := slices.MinFunc(g.sources, bySize)
 		former, toList = append(former, smallest), append(toList, smallest.shards...)
 		g.forget(smallest)
 	}
@@ -104,6 +104,8 @@ func (g *Group) letGo(ctx context.Context, held map[int]*gain) (former []source,
 	}
 	return former, toList, nil
 }
+
+func bySize(a, b source) int { return cmp.Compare(len(a.shards), len(b.shards)) }
 
 func (g *Group) forget(gone source) {
 	g.sources = slices.DeleteFunc(g.sources, func(src source) bool { return src.name == gone.name })

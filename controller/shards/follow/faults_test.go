@@ -11,11 +11,14 @@ import (
 
 // misfortunes are what can happen to lists and watches. Each ends with Faults.Reset and Set.
 var misfortunes = map[string]func(w *world, m *member, f *apiserver.Faults){
-	"watches end":         func(_ *world, _ *member, f *apiserver.Faults) { f.DropWatches() },
-	"watches break":       func(_ *world, _ *member, f *apiserver.Faults) { f.BreakWatches() },
-	"watches expire":      func(_ *world, _ *member, f *apiserver.Faults) { f.Compact(); f.ExpireWatches() },
-	"frame is cut":        func(w *world, _ *member, f *apiserver.Faults) { f.CutNextFrame(); w.Touch("a-shop", "c0") },
-	"frame is garbage":    func(w *world, _ *member, f *apiserver.Faults) { f.GarbleNextFrame(); w.Touch("a-shop", "c0") },
+	"watches end":    func(_ *world, _ *member, f *apiserver.Faults) { f.DropWatches() },
+	"watches break":  func(_ *world, _ *member, f *apiserver.Faults) { f.BreakWatches() },
+	"watches expire": func(_ *world, _ *member, f *apiserver.Faults) { f.Compact(); f.ExpireWatches() },
+	"frame is cut":   func(w *world, _ *member, f *apiserver.Faults) { f.CutNextFrame(); w.Touch("a-shop", "c0") },
+	"frame is garbage": func(w *world, _ *member, f *apiserver.Faults) {
+		f.GarbleNextFrame()
+		w.Touch("a-shop", "c0")
+	},
 	"watches are refused": fails(503, "watch"),
 	"watches fail":        fails(500, "watch"),
 	"watches are no more": fails(410, "watch"),
@@ -48,7 +51,8 @@ func fails(code int, verbs ...string) func(*world, *member, *apiserver.Faults) {
 func TestGroup_FollowsItsShardsThroughFaults(t *testing.T) {
 	for name, happen := range misfortunes {
 		t.Run(name, func(t *testing.T) {
-			for n, at := range []time.Duration{-2 * time.Second, 0, gatherFor, gatherFor + 1, 2 * gatherFor, time.Second} {
+			cut := gatherFor
+			for n, at := range []time.Duration{-2 * time.Second, 0, cut, cut + 1, 2 * cut, time.Second} {
 				aloneWith(t, 16, n%2 == 0, n%4 < 2, func(w *world, m *member) {
 					w.Step(m, func() { m.Hold(from(0, 11)...) })
 					change := func() { m.Lose(3, 4, 5); m.Hold(12, 13) }

@@ -94,7 +94,6 @@ func (f *feed[T]) Watch(ctx context.Context, opts metav1.ListOptions) (listwatch
 			s.Stream, err = lw.Watch(s.watching, opts)
 		}
 		if err == nil {
-			s.batches, _ = s.Stream.(listwatch.BatchStream[T])
 			return s, nil
 		}
 		wasCut := s.wasCut()
@@ -136,7 +135,6 @@ func (f *feed[T]) find(ctx context.Context, before, sel shard.Selector) (gone []
 // stream is a watch of a feed. It ends cleanly when that is narrowed.
 type stream[T listwatch.Object] struct {
 	listwatch.Stream[T]
-	batches       listwatch.BatchStream[T] // the same, if it is one
 	feed          *feed[T]
 	ctx, watching context.Context
 	cut           context.CancelFunc // ends watching
@@ -158,10 +156,12 @@ func (s *stream[T]) Next() (listwatch.Event[T], error) {
 	}
 }
 
-// NextBatch returns the deletions, and then what the watch brings. Whoever calls it again has passed them on.
+// NextBatch returns the deletions, and then what the watch brings. Whoever calls it again has passed them on. The caller
+// may write to what it gets, so that is a copy of what the store has.
 func (s *stream[T]) NextBatch(into []listwatch.Event[T]) (n int, err error) {
 	for ; n < len(into) && len(s.gone) > 0; n++ {
-		into[n], s.gone = listwatch.Event[T]{Type: listwatch.Deleted, Object: s.gone[0]}, s.gone[1:]
+		into[n] = listwatch.Event[T]{Type: listwatch.Deleted, Object: s.gone[0].DeepCopyObject().(T)}
+		s.gone = s.gone[1:]
 	}
 	if n > 0 {
 		return n, nil
@@ -169,8 +169,8 @@ func (s *stream[T]) NextBatch(into []listwatch.Event[T]) (n int, err error) {
 	if !s.begun && !s.lists {
 		s.begin()
 	}
-	if s.batches != nil {
-		n, err = s.batches.NextBatch(into)
+	if batches, ok := s.Stream.(listwatch.BatchStream[T]); ok {
+		n, err = batches.NextBatch(into)
 	} else if into[0], err = s.Stream.Next(); err == nil {
 		n = 1
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -93,51 +92,36 @@ func (w *world) Pass(d time.Duration) {
 	synctest.Wait()
 }
 
-// ExpectShared wants each shard to be listed by one member, whose store has the shard's objects and no others.
+// ExpectShared wants each shard to be listed by one member, and each member to follow its shards.
 func (w *world) ExpectShared() {
 	w.Helper()
-	synctest.Wait()
-	all, err := w.client.CoreV1().ConfigMaps("").List(context.Background(), metav1.ListOptions{})
-	require.NoError(w, err)
-	owners := map[int]*member{}
+	require.Empty(w, w.unshared())
+}
+
+func (w *world) unshared() (problems []string) {
+	owners, of := map[int]string{}, 0
 	for name, m := range w.members {
-		require.NoError(w, m.Ready(), name)
-		for s := range shardCount {
-			if m.Listed(s) {
-				require.Nil(w, owners[s])
-				owners[s] = m
+		for _, problem := range w.problems(m) {
+			problems = append(problems, name+": "+problem)
+		}
+		if err := m.Ready(); err != nil {
+			problems = append(problems, fmt.Sprintf("%s is not ready: %v", name, err))
+		}
+		of = m.of
+		for s := range of {
+			if !m.Listed(s) {
+				continue
 			}
+			if owners[s] != "" {
+				problems = append(problems, fmt.Sprintf("shard %d: listed by %s and %s", s, owners[s], name))
+			}
+			owners[s] = name
 		}
 	}
-	want := map[*member][]string{}
-	for _, obj := range all.Items {
-		if obj.Name == "kube-root-ca.crt" {
-			continue
-		}
-		owner := owners[w.anyone().Of(&obj)]
-		require.NotNil(w, owner)
-		want[owner] = append(want[owner], obj.Namespace+"/"+obj.Name)
+	if len(owners) != of {
+		problems = append(problems, fmt.Sprintf("%d of %d shards are listed", len(owners), of))
 	}
-	for name, m := range w.members {
-		require.ElementsMatch(w, want[m], stored(m), name)
-	}
-}
-
-func (w *world) anyone() *Group {
-	for _, m := range w.members {
-		return m.Group
-	}
-	return nil
-}
-
-func stored(m *member) (names []string) {
-	for key := range m.configs.Store().All() {
-		if key.Name != "kube-root-ca.crt" {
-			names = append(names, key.Namespace+"/"+key.Name)
-		}
-	}
-	slices.Sort(names)
-	return names
+	return problems
 }
 
 // Touch changes an object, or makes it.
@@ -175,8 +159,8 @@ func (w *world) ExpectFollows(m *member) {
 }
 
 // problems says what of this does not hold. A member has listed what it holds. Its store and its handler have the
-// server's objects of these shards. The handler was never told of an object that it did not know, or twice of a new
-// one.
+// server's objects of these shards; so have its sources, each object once. The handler was never told of a change of an
+// object that it did not know, or twice of a new one.
 func (w *world) problems(m *member) (problems []string) {
 	want := w.Objects(m, m.Holds)
 	synctest.Wait()
@@ -187,6 +171,13 @@ func (w *world) problems(m *member) (problems []string) {
 	}
 	for _, differ := range differences(want, versions(m)) {
 		problems = append(problems, "the store: "+differ)
+	}
+	had := 0
+	for _, source := range m.configs.Sources() {
+		had += source.Objects
+	}
+	if had != len(want) {
+		problems = append(problems, fmt.Sprintf("the sources have %d objects, not %d", had, len(want)))
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -32,6 +32,8 @@ type Informer[T listwatch.Object] struct {
 // watches the objects of a selector, as [listwatch.NewForConfig] does with it in its options. An error of it is
 // returned here, for a selector of all shards.
 //
+// An object that leaves the store with its shard goes through Transform once more, as one that is deleted does.
+//
 // The informer has synced from the start, without an object: see [Group.Listed].
 func Add[T listwatch.Object](
 	g *Group, client func(shard.Selector) (listwatch.ListerWatcher[T], error), opts merged.Options[T],
@@ -40,8 +42,8 @@ func Add[T listwatch.Object](
 	if _, err := client(all); err != nil {
 		return nil, fmt.Errorf("follow: %w", err)
 	}
-	// The field that decides over the shard does not change, so no object moves. A key does, if its object is made again
-	// with another UID; that is a deletion and an add.
+	// The field that decides over the shard does not change, so no object moves. A key does, if its object is made
+	// again with another UID; that is a deletion and an add.
 	opts.MoveGrace = -1
 	sources, err := merged.New[T](nil, opts)
 	if err != nil {

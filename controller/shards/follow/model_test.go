@@ -1,7 +1,6 @@
 package follow
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"testing"
@@ -50,7 +49,9 @@ func TestGroup_EqualsTheServerInTheEndOfEachHistory(t *testing.T) {
 				w.play(sc, func(m *member) { m.of, m.paged = of, paged })
 				w.Pass(sc.Wait)
 			}
-			problems = w.end(of)
+			w.heal()
+			w.Pass(5 * time.Minute)
+			problems = w.unshared()
 		})
 		if len(problems) > 0 {
 			rt.Fatal(problems)
@@ -89,32 +90,4 @@ func (w *world) heal() {
 	for _, m := range w.members {
 		m.Set(func() { m.cutOff = false })
 	}
-}
-
-// end lets all come to rest, and says what is wrong.
-func (w *world) end(of int) (problems []string) {
-	w.heal()
-	w.Pass(5 * time.Minute)
-	owners := map[int]string{}
-	for name, m := range w.members {
-		for _, problem := range w.problems(m) {
-			problems = append(problems, name+": "+problem)
-		}
-		if err := m.Ready(); err != nil {
-			problems = append(problems, fmt.Sprintf("%s is not ready: %v", name, err))
-		}
-		for s := range of {
-			if !m.Listed(s) {
-				continue
-			}
-			if owners[s] != "" {
-				problems = append(problems, fmt.Sprintf("shard %d: listed by %s and %s", s, owners[s], name))
-			}
-			owners[s] = name
-		}
-	}
-	if len(w.members) > 0 && len(owners) != of {
-		problems = append(problems, fmt.Sprintf("%d of %d shards are listed", len(owners), of))
-	}
-	return problems
 }
