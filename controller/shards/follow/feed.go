@@ -156,8 +156,8 @@ func (s *stream[T]) Next() (listwatch.Event[T], error) {
 	}
 }
 
-// NextBatch returns the deletions, and then what the watch brings. Whoever calls it again has passed them on. The caller
-// may write to what it gets, so that is a copy of what the store has.
+// NextBatch returns the deletions, and then what the watch brings. Whoever calls it again has passed them on. The
+// caller may write to what it gets, so that is a copy of what the store has.
 func (s *stream[T]) NextBatch(into []listwatch.Event[T]) (n int, err error) {
 	for ; n < len(into) && len(s.gone) > 0; n++ {
 		into[n] = listwatch.Event[T]{Type: listwatch.Deleted, Object: s.gone[0].DeepCopyObject().(T)}
