@@ -69,12 +69,12 @@ func (m *mode) hold(ctx context.Context) error {
 		m.seen, m.seenAt = &lease.Spec, time.Now()
 	}
 	m.askedAt = asked
-	lasts := time.Duration(ptr.Deref(lease.Spec.LeaseDurationSeconds, 0)) * time.Second
+	seconds := ptr.Deref(lease.Spec.LeaseDurationSeconds, 0)
 	switch {
-	case holder == m.candidate && asked.Sub(m.renewed) < m.lasts/2:
+	case holder == m.candidate && asked.Sub(m.renewed) < m.lasts/2 && seconds >= m.seconds():
 		m.othersRun.Store(false)
 		return nil
-	case holder != m.candidate && holder != "" && time.Since(m.seenAt) < lasts:
+	case holder != m.candidate && holder != "" && time.Since(m.seenAt) < time.Duration(seconds)*time.Second:
 		if !m.othersRun.Swap(true) {
 			klog.FromContext(ctx).Info("Waiting until no other works", "lease", m.name, "holder", holder)
 		}
@@ -87,13 +87,19 @@ func (m *mode) hold(ctx context.Context) error {
 	})
 }
 
+// seconds is how long the Lease must last for this replica.
+func (m *mode) seconds() int32 { return int32(math.Ceil(1.6 * m.lasts.Seconds())) }
+
 // write takes or renews the Lease. client-go tells two renewals apart by the second, so their times differ by at least
-// one, whatever the replicas' clocks show.
+// one, whatever the replicas' clocks show. A renewal does not shorten the Lease: others may need more than this one,
+// as in a rolling update that changes LeaseDuration.
 func (m *mode) write(ctx context.Context, lease *coordinationv1.Lease, send func(
 	context.Context, *coordinationv1.Lease, metav1.CreateOptions) (*coordinationv1.Lease, error),
 ) error {
-	now, spec := metav1.NowMicro(), &lease.Spec
-	if ptr.Deref(spec.HolderIdentity, "") != m.candidate {
+	now, spec, seconds := metav1.NowMicro(), &lease.Spec, m.seconds()
+	if ptr.Deref(spec.HolderIdentity, "") == m.candidate {
+		seconds = max(seconds, ptr.Deref(spec.LeaseDurationSeconds, 0))
+	} else {
 		spec.HolderIdentity, spec.AcquireTime = &m.candidate, &now
 		spec.LeaseTransitions = ptr.To(ptr.Deref(spec.LeaseTransitions, -1) + 1)
 	}
@@ -101,7 +107,7 @@ func (m *mode) write(ctx context.Context, lease *coordinationv1.Lease, send func
 	if spec.RenewTime != nil && now.Sub(spec.RenewTime.Time) < time.Second {
 		renewTime = metav1.NewMicroTime(spec.RenewTime.Add(time.Second))
 	}
-	spec.RenewTime, spec.LeaseDurationSeconds = &renewTime, ptr.To(int32(math.Ceil(1.6*m.lasts.Seconds())))
+	spec.RenewTime, spec.LeaseDurationSeconds = &renewTime, &seconds
 	sent := time.Now()
 	written, err := send(ctx, lease, metav1.CreateOptions{})
 	if err != nil {

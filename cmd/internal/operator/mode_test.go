@@ -93,6 +93,31 @@ func TestMode_TheLeaseOutlivesTheWork(t *testing.T) {
 	}
 }
 
+// Replicas whose LeaseDurations differ, as in a rolling update, let the Lease last for the longest.
+func TestMode_AReplicaThatNeedsLessDoesNotShortenTheLease(t *testing.T) {
+	inBooth(t, func(b *booth) {
+		long, short := b.mode("shards", plain), b.mode("shards", plain)
+		long.lasts = time.Minute
+		lasts := func() int32 { return *b.lease().Spec.LeaseDurationSeconds }
+		require.NoError(t, short.hold(context.Background()))
+		require.EqualValues(t, 24, lasts())
+		require.NoError(t, long.hold(context.Background()))
+		require.EqualValues(t, 96, lasts())
+		<-time.After(10 * time.Second)
+		before := b.lease().Spec.RenewTime
+		require.NoError(t, short.hold(context.Background()))
+		<-time.After(10 * time.Second)
+		require.NoError(t, short.hold(context.Background()))
+		require.NotEqual(t, before, b.lease().Spec.RenewTime)
+		require.EqualValues(t, 96, lasts())
+		lease := b.lease()
+		lease.Spec.LeaseDurationSeconds = ptr.To(int32(24))
+		b.write(lease)
+		require.NoError(t, long.hold(context.Background()))
+		require.EqualValues(t, 96, lasts())
+	})
+}
+
 // client-go sees no renewal if two have the same second, as those of replicas with different clocks may.
 func TestMode_RenewalsDifferByASecondWhateverTheClocksShow(t *testing.T) {
 	inBooth(t, func(b *booth) {
