@@ -35,8 +35,7 @@ func TestShards_OneOfThreeIsKilledInAStormAndNothingIsLost(t *testing.T) {
 func killInAStorm(t *testing.T, c *cluster, by string) {
 	c.install(t, manifests.Sharded, manifests.Namespace)
 	args := append(deployedArgs(t, manifests.Sharded, manifests.Namespace),
-		"--leader-elect-lease-duration=12s", "--leader-elect-renew-deadline=9s", "--leader-elect-retry-period=500ms",
-		"--shard-by="+by, "--shards=32", "-v=4")
+		"--leader-elect-lease-duration=12s", "--shard-by="+by, "--shards=32", "-v=4")
 	var replicas []*process
 	for n := range 3 {
 		p := start(t, c.kubeconfigOf(t, manifests.Namespace), append(args, fmt.Sprintf("--shard-identity=r%d", n))...)
