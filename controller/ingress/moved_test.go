@@ -3,6 +3,7 @@ package ingress
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -65,6 +66,55 @@ func TestShards_KeysOfALostShardAreDroppedAndForgotten(t *testing.T) {
 			})
 		})
 	}
+}
+
+// With UID a new owner's Ingresses come by a watch that may be behind what the former owner wrote. Then each of its
+// writes is refused by what it is based on, and it tries again until it has seen that.
+func TestShards_ANewOwnerWhoseIngressesAreOldIsRefusedAndTriesAgain(t *testing.T) {
+	inTroupe(t, shard.UID, func(tr *troupe) {
+		play := func(moves ...move) {
+			for _, m := range moves {
+				require.NoError(t, tr.play(context.Background(), m))
+			}
+			<-time.After(30 * time.Second)
+		}
+		tr.join("r0")
+		r := tr.joinDeaf("r1", "/leases") // it watches the Ingresses, and does not join yet
+		play(move{Kind: "create", Name: "b"}, move{Kind: "create", Name: "c"})
+		require.Equal(t, 2, r.ingresses.Store().Len())
+		thaw := make(chan struct{})
+		r.mu.Lock()
+		r.frozen = thaw
+		r.mu.Unlock()
+		play(move{Kind: "create", Name: "a"}, move{Kind: "port", Name: "b"}, move{Kind: "port", Name: "c"})
+		tr.leave("r0")
+		play(move{Kind: "annotate", Name: "c", Value: 1}) // "false"
+		r.mu.Lock()
+		r.deaf = ""
+		r.mu.Unlock()
+		<-time.After(time.Minute)
+		require.Equal(t, 2, r.ingresses.Store().Len(), "it is still behind")
+		refused := r.answersSoFar()
+		for _, method := range []string{http.MethodPost, http.MethodPatch, http.MethodDelete} {
+			require.Greater(t, refused[method+" 409"], 1, method)
+		}
+		require.Len(t, refused, 3, "nothing else was answered")
+		close(thaw)
+		r.mu.Lock()
+		r.frozen = nil
+		r.mu.Unlock()
+		<-time.After(10 * time.Minute)
+		require.NoError(t, tr.check(context.Background()))
+		require.NoError(t, r.Ready())
+		require.Equal(t, 1, r.answersSoFar()["DELETE 200"], "the rest the former owner had done")
+		require.Zero(t, r.answersSoFar()["POST 201"]+r.answersSoFar()["PATCH 200"])
+	})
+}
+
+func (r *sharded) answersSoFar() map[string]int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.answers)
 }
 
 func (tr *troupe) servicesOf(r *sharded) (keys []listwatch.Key) {
