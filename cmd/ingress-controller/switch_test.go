@@ -19,7 +19,7 @@ func (w *town) roll(mode string, args ...string) {
 	for range w.replicas {
 		added := w.start(mode, args...)
 		for asked := time.Now(); added.ctl.Ready() != nil; w.live(time.Second) {
-			require.Less(w.t, time.Since(asked), time.Minute, "%v: the rolling update does not get on", added.ctl.Ready())
+			require.Less(w.t, time.Since(asked), time.Minute, "the update does not get on: %v", added.ctl.Ready())
 		}
 		gone := w.replicas[0]
 		w.replicas = w.replicas[1:]
@@ -60,7 +60,7 @@ func (w *town) neverTwoModes(now string) {
 	}
 	w.writes = nil
 	require.NotZero(w.t, counts[now])
-	require.False(w.t, first.Before(last), "%s wrote %v before the last write of the former mode was answered", now, last.Sub(first))
+	require.False(w.t, first.Before(last), "%s wrote %v before the former mode had written", now, last.Sub(first))
 	if !last.IsZero() {
 		w.t.Logf("%v: %v without a write in between", counts, first.Sub(last))
 	}
@@ -128,8 +128,8 @@ func TestShards_MetricsTellHowTheyMove(t *testing.T) {
 			registry, ok := r.reg.(prometheus.Gatherer)
 			require.True(t, ok)
 			for _, name := range []string{
-				"shards_held", "shards_gained_total", "shards_lost_total", "shards_unowned_seconds", "shards_lag_seconds",
-				"shards_foreign_objects_total", "shards_objects", "shards_largest_objects",
+				"shards_held", "shards_gained_total", "shards_lost_total", "shards_unowned_seconds",
+				"shards_lag_seconds", "shards_foreign_objects_total", "shards_objects", "shards_largest_objects",
 			} {
 				n, err := testutil.GatherAndCount(registry, name)
 				require.NoError(t, err)

@@ -143,7 +143,7 @@ func (w *town) settle() {
 				ObjectMeta: metav1.ObjectMeta{
 					Name: fmt.Sprintf("s%d", s), Annotations: map[string]string{"ingress/http": "true"},
 				},
-				Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "http", Port: 80, Protocol: corev1.ProtocolTCP}}},
+				Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80, Protocol: corev1.ProtocolTCP}}},
 			}, metav1.CreateOptions{})
 			require.NoError(w.t, err)
 		}
@@ -182,7 +182,8 @@ func (w *town) exact() {
 	require.Len(w.t, ports, shops*each)
 	for _, svc := range services.Items {
 		if svc.Annotations["ingress/http"] == "true" {
-			require.Equal(w.t, svc.Spec.Ports[0].Port, ports[svc.Namespace+"/"+svc.Name], "%s/%s", svc.Namespace, svc.Name)
+			name := svc.Namespace + "/" + svc.Name
+			require.Equal(w.t, svc.Spec.Ports[0].Port, ports[name], name)
 		}
 	}
 }

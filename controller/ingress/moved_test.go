@@ -29,7 +29,8 @@ func TestShards_KeysOfALostShardAreDroppedAndForgotten(t *testing.T) {
 			inTroupe(t, by, func(tr *troupe) {
 				r := tr.join("r0")
 				<-time.After(time.Minute)
-				tr.server.Faults().FailNext(-1, apiserver.Failure{Verb: "create", Resource: "ingresses", Code: http.StatusInternalServerError})
+				tr.server.Faults().FailNext(-1, apiserver.Failure{
+					Verb: "create", Resource: "ingresses", Code: http.StatusInternalServerError})
 				tr.createServices(12, 4)
 				<-time.After(time.Minute)
 				require.Equal(t, 12*4.0, r.gauge(t, "workqueue_tracked_retries"))

@@ -76,10 +76,12 @@ func TestShards_WithoutTheRightsForLeasesAReplicaSaysWhatToGrant(t *testing.T) {
 		c.apply(t, manifestsOf(t, manifests.Sharded, manifests.Namespace, func(resource, verb string) bool {
 			return resource == "leases" && (verb == missing || missing == "watch" && verb == "list")
 		}))
-		p := start(t, c.kubeconfigOf(t, manifests.Namespace), append(deployedArgs(t, manifests.Sharded, manifests.Namespace),
+		args := deployedArgs(t, manifests.Sharded, manifests.Namespace)
+		p := start(t, c.kubeconfigOf(t, manifests.Namespace), append(args,
 			"--leader-elect-lease-duration=5s", "--shards=8", "-v=4", "--shard-identity=without-"+missing)...)
 		eventually(t, func() error {
-			return p.unready("grant get, list, watch, create, update and delete on leases", "in namespace "+manifests.Namespace)
+			return p.unready("grant get, list, watch, create, update and delete on leases",
+				"in namespace "+manifests.Namespace)
 		})
 		s.service(missing, asking)
 		require.NoError(t, s.none(missing))

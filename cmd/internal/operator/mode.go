@@ -52,11 +52,10 @@ func (m *mode) waits() bool { return m.othersRun.Load() }
 // hold returns nil if the Lease was renewed for this candidate within the last half of lasts. It takes the Lease if
 // that is free. A conflict says that others have it, or were quicker.
 func (m *mode) hold(ctx context.Context) error {
-	asked, leases := time.Now(), m.client.Leases(m.namespace)
-	lease, err := leases.Get(ctx, m.name, metav1.GetOptions{})
+	asked := time.Now()
+	lease, err := m.client.Leases(m.namespace).Get(ctx, m.name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		lease = &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: m.name}}
-		return m.write(ctx, lease, leases.Create)
+		return m.write(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: m.name}})
 	}
 	if err != nil {
 		return err
@@ -80,11 +79,7 @@ func (m *mode) hold(ctx context.Context) error {
 		}
 		return apierrors.NewConflict(coordinationv1.Resource("leases"), m.name, nil)
 	}
-	return m.write(ctx, lease, func(
-		ctx context.Context, lease *coordinationv1.Lease, _ metav1.CreateOptions,
-	) (*coordinationv1.Lease, error) {
-		return leases.Update(ctx, lease, metav1.UpdateOptions{})
-	})
+	return m.write(ctx, lease)
 }
 
 // seconds is how long the Lease must last for this replica.
@@ -93,9 +88,7 @@ func (m *mode) seconds() int32 { return int32(math.Ceil(1.6 * m.lasts.Seconds())
 // write takes or renews the Lease. client-go tells two renewals apart by the second, so their times differ by at least
 // one, whatever the replicas' clocks show. A renewal does not shorten the Lease: others may need more than this one,
 // as in a rolling update that changes LeaseDuration.
-func (m *mode) write(ctx context.Context, lease *coordinationv1.Lease, send func(
-	context.Context, *coordinationv1.Lease, metav1.CreateOptions) (*coordinationv1.Lease, error),
-) error {
+func (m *mode) write(ctx context.Context, lease *coordinationv1.Lease) (err error) {
 	now, spec, seconds := metav1.NowMicro(), &lease.Spec, m.seconds()
 	if ptr.Deref(spec.HolderIdentity, "") == m.candidate {
 		seconds = max(seconds, ptr.Deref(spec.LeaseDurationSeconds, 0))
@@ -108,12 +101,16 @@ func (m *mode) write(ctx context.Context, lease *coordinationv1.Lease, send func
 		renewTime = metav1.NewMicroTime(spec.RenewTime.Add(time.Second))
 	}
 	spec.RenewTime, spec.LeaseDurationSeconds = &renewTime, &seconds
-	sent := time.Now()
-	written, err := send(ctx, lease, metav1.CreateOptions{})
+	sent, leases := time.Now(), m.client.Leases(m.namespace)
+	if lease.ResourceVersion == "" {
+		lease, err = leases.Create(ctx, lease, metav1.CreateOptions{})
+	} else {
+		lease, err = leases.Update(ctx, lease, metav1.UpdateOptions{})
+	}
 	if err != nil {
 		return err
 	}
-	m.seen, m.seenAt, m.askedAt, m.renewed = &written.Spec, time.Now(), sent, sent
+	m.seen, m.seenAt, m.askedAt, m.renewed = &lease.Spec, time.Now(), sent, sent
 	m.othersRun.Store(false)
 	return nil
 }

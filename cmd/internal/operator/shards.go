@@ -21,10 +21,10 @@ import (
 // # One mode at a time
 //
 // In the Lease of the election, all replicas with shards are one candidate, which names the field. They hold it
-// together: see [mode]. So a leader and replicas with shards never work at the same time, nor do replicas that divide by
-// different fields. A rolling update from one to the other needs no more: who comes waits until the last of those before
-// has gone. The Lease is not given up by a replica with shards, because others may work under it. After the last one it
-// runs out.
+// together: see [mode]. So a leader and replicas with shards never work at the same time. Nor do replicas that divide
+// by different fields. A rolling update from one to the other needs no more: a replica of the new kind waits until the
+// last of the old kind has gone. A replica with shards does not give the Lease up, because others may work under it.
+// After the last one it runs out.
 //
 // Between replicas with shards, package shards decides. It also settles a changed number of shards.
 type Sharding struct {

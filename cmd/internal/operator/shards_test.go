@@ -28,7 +28,8 @@ type member struct {
 
 func (b *booth) enterSharded(args ...string) *member {
 	b.t.Helper()
-	args = append([]string{"--shards=8", "--leader-elect-namespace=default", "--shard-identity=" + b.nextName()}, args...)
+	first := []string{"--shards=8", "--leader-elect-namespace=default", "--shard-identity=" + b.nextName()}
+	args = append(first, args...)
 	cfg := rest.CopyConfig(b.cfg)
 	cfg.Wrap(b.recorded)
 	s, err := newShards(cfg, parse(b.t, args...))
