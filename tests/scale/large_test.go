@@ -1,6 +1,7 @@
 package scale
 
 import (
+	"cmp"
 	"testing"
 	"testing/synctest"
 
@@ -15,12 +16,9 @@ func TestScale_AHundredMembersShareAThousandShards(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(1, 1024, 0, &tally{})
+				w := newWorld(1, 1024, 120)
 				err := w.playNamed(100, 1024, names, t.Logf)
-				if closed := w.Close(); err == nil {
-					err = closed
-				}
-				require.NoError(t, err)
+				require.NoError(t, cmp.Or(err, w.Close()))
 			})
 		})
 	}

@@ -61,7 +61,9 @@ func newLink(server http.Handler, seed uint64, t *tally) *link {
 }
 
 // calm is a network as it should be.
-var calm = fault{latency: 40 * time.Millisecond}
+var calm = fault{latency: calmLatency}
+
+const calmLatency = 40 * time.Millisecond
 
 // Set changes what goes wrong. A partition, and the end of a stall, break the watches.
 func (l *link) Set(f fault) {
@@ -104,16 +106,19 @@ func (l *link) draw(what request) (f fate) {
 		l.tally.fire(answerLost)
 		f.answerLost = true
 	case what == fence && l.fault.holdFences > 0:
-		l.tally.fire(putHeld)
+		l.tally.fire(handOverHeld)
 		f.hold = l.fault.holdFences
 	case what != other && l.fault.holdPut > 0:
 		l.tally.fire(putHeld)
 		f.hold, l.fault.holdPut = l.fault.holdPut, 0
 	}
-	if l.fault.lateAnswers && what == renewal {
-		f.after = 3500 * time.Millisecond
+	if f.refused != nil {
+		return f
 	}
-	if l.fault.latency > calm.latency || l.fault.lateAnswers {
+	if l.fault.lateAnswers && what == renewal {
+		l.tally.fire(answerLate)
+		f.after = 3500 * time.Millisecond
+	} else if max(f.before, f.after) > calm.latency {
 		l.tally.fire(slow)
 	}
 	return f

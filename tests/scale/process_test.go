@@ -47,18 +47,13 @@ func (w *world) start(identity string, n, seconds int) *process {
 		done: make(chan struct{}),
 		link: newLink(w.handler, w.rnd.Uint64(), w.tally), stopWithin: time.Duration(seconds) * time.Second / 5,
 	}
-	client, err := coordinationv1client.NewForConfigAndClient(&rest.Config{
-		Host: "http://server", QPS: -1,
-		ContentConfig: rest.ContentConfig{ContentType: "application/vnd.kubernetes.protobuf"},
-	}, &http.Client{Transport: p.link})
-	if err != nil {
-		panic(err)
-	}
+	client := newClient(p.link)
 	var getter coordinationv1client.LeasesGetter = client
 	if seconds != leaseSeconds {
 		w.tally.fire(skewed)
 		getter = skewedLeases{client, int32(seconds)}
 	}
+	var err error
 	p.member, err = shards.New(getter, shards.Options{
 		Namespace: "default", Name: "sim", Identity: identity, Shards: n,
 		LeaseDuration: time.Duration(seconds) * time.Second,
@@ -69,10 +64,11 @@ func (w *world) start(identity string, n, seconds int) *process {
 	ctx, stop := context.WithCancel(context.Background())
 	working, kill := context.WithCancel(context.Background())
 	p.stop, p.kill = stop, func() {
-		p.link.Set(fault{partition: true})
+		p.Set(fault{partition: true})
 		kill()
 		stop()
 	}
+	w.register.Concern(identity)
 	go func() {
 		defer close(p.done)
 		p.reconciles.Go(func() { p.work(working) })
@@ -83,6 +79,24 @@ func (w *world) start(identity string, n, seconds int) *process {
 	}()
 	w.processes = append(w.processes, p)
 	return p
+}
+
+// newClient returns a client whose requests pass through a link.
+func newClient(l *link) *coordinationv1client.CoordinationV1Client {
+	client, err := coordinationv1client.NewForConfigAndClient(&rest.Config{
+		Host: "http://server", QPS: -1,
+		ContentConfig: rest.ContentConfig{ContentType: "application/vnd.kubernetes.protobuf"},
+	}, &http.Client{Transport: l})
+	if err != nil {
+		panic(err)
+	}
+	return client
+}
+
+// Set changes what goes wrong between the process and the server, which is of concern for its Lease.
+func (p *process) Set(f fault) {
+	p.world.register.Concern(p.identity)
+	p.link.Set(f)
 }
 
 // work reconciles each cell of the held shards about once in beat.
