@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
-		"math"
+	"math"
 	"strings"
 	"sync"
 	"time"

@@ -115,7 +115,7 @@ func (w *world) take(at int, logf func(string, ...any)) error {
 	gap, after := w.ledger.Gaps()
 	logf("%8v %-26s %d members, %v, without work %v, once it was over %v",
 		begun, s.name, len(w.processes), w.now()-begun, gap, after)
-	println("GAP", s.name, ":", gap.Seconds(), after.Seconds(), (w.now()-begun).Seconds()) //DBG
+
 	if w.tally.kinds[s.hits].Load() > before {
 		w.tally.steps[at].Add(1)
 	}

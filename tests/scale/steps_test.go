@@ -8,6 +8,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"glasswatch/controller/shards"
 )
 
 // step is one kind of thing that happens to a group.
@@ -20,21 +22,43 @@ type step struct {
 	gap, after time.Duration
 }
 
+// The bounds, on the slowest clock.
+const (
+	slowest = time.Second * (leaseSeconds + 1) / leaseSeconds
+	// planned is a move that nothing disturbs: a reconcile finishes, some requests pass, of which one may be refused and
+	// is sent again after RenewEvery, and the new owner's worker looks around.
+	planned = 3*beat + leaseSeconds/5*slowest + time.Second
+	// back is for one that can reach the server again: its watch may wait as long as a backoff lasts.
+	back = planned + leaseSeconds/5*slowest*11/10
+	// crash is for one that is gone. Its Lease is waited out, from when its last renewal was seen, and is revoked. One
+	// that was not told that it has joined waits for as long before it joins again.
+	crash = planned + leaseSeconds*slowest
+	// blindness takes two Leases: one that sees nothing renews once more, and what it works on meanwhile is its own.
+	// What it should take is waited for until its Lease has run out, too.
+	blindness = crash + leaseSeconds*slowest
+	// Some faults last so long.
+	longest = 2 * lease
+)
+
 var steps = []step{
 	{"join", (*world).join, joined, planned, planned},
 	{"leave", (*world).leaveOne, left, planned, planned},
 	{"kill", (*world).killSome, killed, crash, crash},
 	{"restart", (*world).restart, restarted, crash, crash},
-	{"partition", (*world).partition, partitioned, crash, crash},
-	{"renewals lost", (*world).loseRenewals, renewalLost, crash, crash},
-	{"stalled watch", (*world).stall, watchStalled, blindness, crash},
-	{"blind joiner", (*world).joinBlind, watchStalled, blindness, crash},
-	{"slow", (*world).slow, slow, time.Hour, time.Hour},
-	{"lossy", (*world).lossy, requestLost, time.Hour, time.Hour},
-	{"held put", (*world).hold, putHeld, crash + lease, crash},
-	{"held hand-over", (*world).holdFences, handOverHeld, time.Hour, time.Hour},
-	{"Lease deleted", (*world).deleteLease, deletedLease, crash, crash},
-	{"another number of shards", (*world).reshard, resharded, time.Hour, time.Hour},
+	{"partition", (*world).partition, partitioned, crash, back},
+	{"renewals lost", (*world).loseRenewals, renewalLost, crash, back},
+	{"stalled watch", (*world).stall, watchStalled, blindness, back},
+	{"blind joiner", (*world).joinBlind, watchStalled, blindness, back},
+	// A slow one may lose its Lease, and those that take its shards may be slow, too: two writes, each tried twice.
+	{"slow", (*world).slow, slow, crash + 4*slowest*leaseSeconds/5, crash},
+	// One request after the other may be lost, for as long as that lasts.
+	{"lossy", (*world).lossy, requestLost, longest + crash, crash},
+	{"held put", (*world).hold, putHeld, crash, back},
+	// Those that hand over renew for two seconds, and then once more.
+	{"held hand-over", (*world).holdFences, handOverHeld, crash + 2*time.Second + leaseSeconds/5*slowest, back},
+	{"Lease deleted", (*world).deleteLease, deletedLease, crash, back},
+	// Each shard moves once to a process of the one number or the other, and once between the numbers.
+	{"another number of shards", (*world).reshard, resharded, 2 * planned, planned},
 }
 
 func (w *world) join() error {
@@ -81,11 +105,17 @@ func (w *world) kill(p *process) {
 	w.remove(p)
 }
 
-// restart kills a process and starts one of the same name, as a container restarts in its Pod.
+// restart starts a process of the same name as one that was killed, as a container restarts in its Pod, or as one that
+// is only cut off from the Leases, as if the Pod was replaced although its machine still runs.
 func (w *world) restart() error {
 	p := w.one()
 	w.tally.fire(restarted)
-	p.kill()
+	if w.rnd.IntN(2) == 0 {
+		p.kill()
+	} else {
+		defer p.kill()
+		p.Set(fault{latency: calm.latency, noRenewals: true, stallWatch: true})
+	}
 	w.remove(p)
 	pass(w.between(0, lease*3/2))
 	w.start(p.identity, p.shards, w.clock())
@@ -112,7 +142,7 @@ func (w *world) calm(some ...*process) error {
 }
 
 func (w *world) partition() error {
-	return w.during(w.some(), fault{latency: calm.latency, partition: true}, w.between(0, 2*lease))
+	return w.during(w.some(), fault{latency: calm.latency, partition: true}, w.between(0, longest))
 }
 
 // loseRenewals lets no renewal of some processes through, while all else of them passes, in the middle of long
@@ -124,7 +154,7 @@ func (w *world) loseRenewals() error {
 	}
 	w.long.Store(true)
 	pass(w.between(lease/4, lease))
-	return w.during(some, fault{latency: calm.latency, noRenewals: true}, w.between(lease, 2*lease))
+	return w.during(some, fault{latency: calm.latency, noRenewals: true}, w.between(lease, longest))
 }
 
 // stall blinds some processes, and kills one of the others, whose shards the blind ones should take. One of the blind
@@ -163,23 +193,23 @@ func (w *world) joinBlind() error {
 }
 
 func (w *world) slow() error {
-	return w.during(w.some(), fault{latency: w.between(time.Second, 3*time.Second)}, w.between(0, 2*lease))
+	return w.during(w.some(), fault{latency: w.between(time.Second, 3*time.Second)}, w.between(0, longest))
 }
 
 func (w *world) lossy() error {
 	return w.during(w.processes, fault{
 		latency: calm.latency, loseRequest: w.rnd.Float64() / 2, loseAnswer: w.rnd.Float64() / 2,
-	}, w.between(0, 2*lease))
+	}, w.between(0, longest))
 }
 
 // hold lets the next updates of some processes wait on their way for longer than a Lease lasts.
 func (w *world) hold() error {
 	some := w.some()
 	for _, p := range some {
-		p.Set(fault{latency: calm.latency, holdPut: w.between(lease, 2*lease)})
+		p.Set(fault{latency: calm.latency, holdPut: w.between(lease, longest)})
 	}
 	pass(w.between(0, lease/4))
-	return w.during(some, fault{latency: calm.latency, noRenewals: true}, w.between(lease, 2*lease))
+	return w.during(some, fault{latency: calm.latency, noRenewals: true}, w.between(lease, longest))
 }
 
 // holdFences lets a process join to which others hand shards over by writes that are held on their way. These others
@@ -188,15 +218,34 @@ func (w *world) holdFences() error {
 	if len(w.processes) >= w.most {
 		return w.leaveOne()
 	}
-	some := w.some()
-	f := fault{latency: calm.latency, holdFences: w.between(lease+2*time.Second, 2*lease)}
-	for _, p := range some {
+	f := fault{latency: calm.latency, holdFences: w.between(lease+2*time.Second, longest)}
+	givers := w.givers(fmt.Sprintf("m%d", w.started))
+	for _, p := range givers {
 		p.Set(f)
 	}
 	w.startAnother()
 	pass(2 * time.Second)
 	f.stallWatch = true
-	return w.during(some, f, 2*lease)
+	return w.during(givers, f, longest)
+}
+
+// givers returns some of those that must hand shards over to one that joins.
+func (w *world) givers(joiner string) []*process {
+	identities := []string{joiner}
+	owners := w.expected()
+	for _, identity := range owners {
+		identities = append(identities, identity)
+	}
+	slices.Sort(identities)
+	assigned := shards.Assign(len(owners), slices.Compact(identities))
+	gives := map[string]bool{}
+	for s, identity := range assigned {
+		if identity == joiner {
+			gives[owners[fmt.Sprintf("sim-shard-%d-%d", len(owners), s)]] = true
+		}
+	}
+	givers := slices.DeleteFunc(slices.Clone(w.processes), func(p *process) bool { return !gives[p.identity] })
+	return givers[:min(len(givers), len(w.processes)/2)]
 }
 
 // deleteLease deletes a member's Lease, as somebody could by hand. Meanwhile another joins, which the member may not
@@ -216,16 +265,23 @@ func (w *world) deleteLease() error {
 	return w.calm(p)
 }
 
-// reshard restarts the processes one by one with another number of shards, as a rolling update does.
+// reshard replaces the processes one by one by some with another number of shards, as a rolling update does. It may
+// pause half way. Then the group shares the number that most have.
 func (w *world) reshard() error {
 	n := w.one().shards * 2
 	if numbers := []int{4, 6, 8, 16}; slices.Contains(numbers, n/2) {
 		n = numbers[w.rnd.IntN(4)]
 	}
+	pause := w.rnd.IntN(2 * len(w.processes))
 	w.register.ConcernAll()
-	for _, p := range slices.Clone(w.processes) {
+	for i, p := range slices.Clone(w.processes) {
 		if p.shards == n {
 			continue
+		}
+		if i == pause {
+			if err := w.Settle(); err != nil {
+				return err
+			}
 		}
 		w.tally.fire(resharded)
 		w.start(fmt.Sprintf("m%d", w.started), n, w.clock())
@@ -237,13 +293,3 @@ func (w *world) reshard() error {
 	w.ledger.Over()
 	return w.Settle()
 }
-
-// The bounds. A planned move takes a reconcile that has to finish, some requests and a look around. A member that is
-// gone is waited out on the slowest clock, from when its last renewal was seen. Then its Lease is revoked and its
-// shards are taken, which may have to be tried again.
-const (
-	planned = 12 * time.Second
-	crash   = 21*time.Second + planned
-	// blind members take two Leases: first they stop to renew.
-	blindness = crash + 21*time.Second
-)

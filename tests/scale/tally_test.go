@@ -43,7 +43,7 @@ func (k kind) String() string {
 // something of the step's kind has happened.
 type tally struct {
 	kinds [kinds]atomic.Int64
-	steps [32]atomic.Int64
+	steps [14]atomic.Int64
 }
 
 func (t *tally) fire(k kind) { t.kinds[k].Add(1) }
