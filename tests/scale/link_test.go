@@ -24,6 +24,9 @@ const transportTimeout = 15 * time.Second
 type link struct {
 	server http.Handler
 	tally  *tally
+	// lagging returns a version of the server's cache, which may answer with it if any version will do. Nil: it is not
+	// behind.
+	lagging func() string
 
 	mu    sync.Mutex // guards the rest
 	rnd   *rand.Rand
@@ -178,8 +181,14 @@ func (l *link) RoundTrip(req *http.Request) (*http.Response, error) {
 		what = renewal
 	case isUpdate:
 		what = fence
-	case req.Method == http.MethodGet && strings.HasSuffix(req.URL.Path, "/leases"):
+	case req.Method == http.MethodGet && strings.HasSuffix(req.URL.Path, "s"):
 		what = list
+		if query := req.URL.Query(); l.lagging != nil && query.Get("resourceVersion") == "0" && strings.HasSuffix(req.URL.Path, "/configmaps") {
+			query.Set("resourceVersion", l.lagging())
+			query.Set("resourceVersionMatch", "Exact")
+			req = req.Clone(req.Context())
+			req.URL.RawQuery = query.Encode()
+		}
 	}
 	body := []byte{}
 	if req.Body != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -32,25 +33,31 @@ func TestMain(m *testing.M) {
 // In any schedule of faults no two processes work on one cell, no cell is without work for longer than its step allows,
 // and no shard moves that need not.
 func TestScale(t *testing.T) {
-	if *onlySeed != 0 {
-		play(t, *onlySeed, &tally{}, t.Logf)
-		return
+	all := playAll(t, *schedules, func(w *world) {})
+	if *onlySeed == 0 && *schedules >= enough && !t.Failed() {
+		require.Empty(t, all.missing(int64(*schedules/enough*least)), "happened too rarely")
 	}
+}
+
+// playAll plays so many schedules, or the one that was asked for. Each world is prepared first.
+func playAll(t *testing.T, schedules int, prepare func(w *world)) *tally {
 	var all tally
+	if *onlySeed != 0 {
+		play(t, *onlySeed, &all, prepare, t.Logf)
+		return &all
+	}
 	t.Run("seeds", func(t *testing.T) {
-		for seed := *firstSeed; seed < *firstSeed+uint64(*schedules); seed++ {
+		for seed := *firstSeed; seed < *firstSeed+uint64(schedules); seed++ {
 			t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 				t.Parallel()
 				if !failed.Load() { // one that fails is enough, and says how to repeat it
-					play(t, seed, &all, func(string, ...any) {})
+					play(t, seed, &all, prepare, func(string, ...any) {})
 				}
 			})
 		}
 	})
-	t.Logf("%d schedules from seed %d\n%s", *schedules, *firstSeed, all.String())
-	if *schedules >= enough && !t.Failed() {
-		require.Empty(t, all.missing(int64(*schedules/enough*least)), "happened too rarely")
-	}
+	t.Logf("%d schedules from seed %d\n%s", schedules, *firstSeed, all.String())
+	return &all
 }
 
 // In enough schedules each step must be taken and each kind of fault must happen so often.
@@ -60,18 +67,20 @@ const enough, least = 1000, 50
 var failed atomic.Bool
 
 // play plays the schedule of a seed in a bubble of its own. If it fails, the test prints the command that repeats it.
-func play(t *testing.T, seed uint64, all *tally, logf func(string, ...any)) {
+func play(t *testing.T, seed uint64, all *tally, prepare func(w *world), logf func(string, ...any)) {
 	defer func() {
 		if p := recover(); p != nil {
 			t.Errorf("%v", p)
 		}
 		if t.Failed() {
 			failed.Store(true)
-			t.Errorf("replay: go test ./tests/scale -run 'TestScale$' -v -scale.seed=%d", seed)
+			name, _, _ := strings.Cut(t.Name(), "/")
+			t.Errorf("replay: go test ./tests/scale -run '%s$' -v -scale.seed=%d", name, seed)
 		}
 	}()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(seed, 16, 10)
+		prepare(w)
 		err := w.play(3, logf)
 		require.NoError(t, cmp.Or(err, w.Close()))
 		all.add(w.tally)

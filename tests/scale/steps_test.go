@@ -54,7 +54,7 @@ var steps = []step{
 	// One request after the other may be lost, for as long as that lasts.
 	{"lossy", (*world).lossy, requestLost, longest + crash, crash},
 	{"held put", (*world).hold, putHeld, crash, back},
-	// Those that hand over renew for two seconds, and then once more.
+	// The joiner, and those that hand over, renew for two seconds, and then once more.
 	{"held hand-over", (*world).holdFences, handOverHeld, crash + 2*time.Second + leaseSeconds/5*slowest, back},
 	{"Lease deleted", (*world).deleteLease, deletedLease, crash, back},
 	// Each shard moves once to a process of the one number or the other, and once between the numbers.
@@ -212,8 +212,9 @@ func (w *world) hold() error {
 	return w.during(some, fault{latency: calm.latency, noRenewals: true}, w.between(lease, longest))
 }
 
-// holdFences lets a process join to which others hand shards over by writes that are held on their way. These others
-// then go blind, take the new one for dead, and have the shards assigned to themselves again, when the writes arrive.
+// holdFences lets a process join to which others hand shards over by writes that are held on their way. Then these
+// others go blind, or the new one cannot renew and is taken for dead. When the writes arrive, those that sent them may
+// have the shards assigned to themselves again.
 func (w *world) holdFences() error {
 	if len(w.processes) >= w.most {
 		return w.leaveOne()
@@ -223,10 +224,16 @@ func (w *world) holdFences() error {
 	for _, p := range givers {
 		p.Set(f)
 	}
-	w.startAnother()
+	joiner := w.startAnother()
 	pass(2 * time.Second)
-	f.stallWatch = true
-	return w.during(givers, f, longest)
+	if w.rnd.IntN(2) == 0 {
+		f.stallWatch = true
+		return w.during(givers, f, longest)
+	}
+	for _, p := range givers {
+		p.Set(calm)
+	}
+	return w.during([]*process{joiner}, fault{latency: calm.latency, noRenewals: true}, w.between(lease, longest))
 }
 
 // givers returns some of those that must hand shards over to one that joins.

@@ -25,6 +25,7 @@ type world struct {
 	leases    coordinationv1client.LeaseInterface // the checks' own, without faults
 	ledger    *ledger
 	register  *register
+	objects   *objects   // nil if the members have no informers
 	processes []*process // those that run
 	all       []*process
 	started   int
@@ -67,6 +68,9 @@ func (w *world) remove(p *process) {
 // Close kills all processes and waits until nothing of them is left.
 func (w *world) Close() error {
 	defer w.register.Close()
+	if w.objects != nil {
+		defer w.objects.Close()
+	}
 	for _, p := range slices.Clone(w.processes) {
 		p.kill()
 		w.remove(p)
@@ -102,6 +106,10 @@ func (w *world) expected() map[string]string {
 // Settle waits until every shard has its owner, and each cell is worked on.
 func (w *world) Settle() error {
 	begun := time.Now()
+	if w.objects != nil {
+		w.objects.Pause(true)
+		defer w.objects.Pause(false)
+	}
 	for {
 		why := w.unsettled()
 		if why == "" {
@@ -158,11 +166,18 @@ func (w *world) unsettled() (why string) {
 			return fmt.Sprintf("%s is not ready: %v", p.name, err)
 		}
 	}
+	if w.objects != nil {
+		return w.objects.unsettled(w.processes)
+	}
 	return ""
 }
 
 func (w *world) judge() error {
-	if problems := append(w.ledger.Problems(), w.register.Complaints()...); len(problems) > 0 {
+	problems := append(w.ledger.Problems(), w.register.Complaints()...)
+	if w.objects != nil {
+		problems = append(problems, w.objects.Problems()...)
+	}
+	if len(problems) > 0 {
 		return fmt.Errorf("%s: %s", w.step, strings.Join(problems, "\n"))
 	}
 	for _, p := range w.processes {
