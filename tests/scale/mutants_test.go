@@ -40,7 +40,8 @@ func TestScaleMutants_OfInformersThatFollowAreCaught(t *testing.T) {
 		fmt.Sprintf("-scale.schedules=%d", 10*few/3))
 }
 
-// The simulation reconciles cells, not Ingresses. What the ingress controller does with its shards is caught by its own tests.
+// The simulation reconciles cells, not Ingresses. What the ingress controller does with its shards is caught by its own
+// tests.
 func TestScaleMutants_OfTheIngressControllerAreCaught(t *testing.T) {
 	if os.Getenv("GLASSWATCH_MUTANTS") == "" {
 		t.Skip("takes a minute: GLASSWATCH_MUTANTS=1 go test ./tests/scale -v -run ScaleMutants")

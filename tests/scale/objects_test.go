@@ -8,20 +8,13 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
-	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
 
-	"glasswatch/controller/shards"
-	"glasswatch/controller/shards/follow"
-	"glasswatch/listwatch"
 	"glasswatch/listwatch/shard"
-	"glasswatch/sharedinformer/merged"
 )
 
 // objects are ConfigMaps that change all the time, and what is known of them. Only they write them, each name once.
@@ -39,15 +32,10 @@ type objects struct {
 	problems []string
 }
 
-// known is what the server had for certain when a shard was got.
-type known struct {
-	live map[string]string // the versions, by name
-	gone map[string]bool
-}
-
 func newObjects(w *world) *objects {
 	link := newLink(w.handler, 0, &tally{})
-	client, err := kubernetes.NewForConfigAndClient(&rest.Config{Host: "http://server", QPS: -1}, &http.Client{Transport: link})
+	client, err := kubernetes.NewForConfigAndClient(
+		&rest.Config{Host: "http://server", QPS: -1}, &http.Client{Transport: link})
 	if err != nil {
 		panic(err)
 	}
@@ -147,88 +135,6 @@ func (o *objects) lagging() string {
 func (o *objects) Close() {
 	o.stop()
 	<-o.ended
-}
-
-// follower is a member whose informer follows its shards. It judges each reconcile that begins.
-type follower struct {
-	*follow.Group
-	configs *follow.Informer[*corev1.ConfigMap]
-	objects *objects
-
-	mu  sync.Mutex
-	got map[int]known // guarded by mu: by shard
-}
-
-// newFollower makes what New of shards makes, with an informer.
-func (o *objects) newFollower(
-	leases coordinationv1client.LeasesGetter, opts shards.Options, network *link, paged bool,
-) (*follower, error) {
-	f := &follower{objects: o, got: map[int]known{}}
-	opts.OnChange = f.changed
-	var err error
-	if f.Group, err = follow.New(leases, follow.Options{Member: opts, Field: o.field}); err != nil {
-		return nil, err
-	}
-	var informer merged.Options[*corev1.ConfigMap]
-	informer.Reflector.DisableStreamingList = paged
-	informer.Reflector.Backoff.Max = opts.RenewEvery()
-	informer.WatchErrorHandler = func(context.Context, error) {}
-	configMaps, client := schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, &http.Client{Transport: network}
-	f.configs, err = follow.Add(f.Group, func(s shard.Selector) (listwatch.ListerWatcher[*corev1.ConfigMap], error) {
-		return listwatch.NewForConfig[*corev1.ConfigMap](&rest.Config{Host: "http://server"}, configMaps,
-			listwatch.Options{HTTPClient: client, Shard: s})
-	}, informer)
-	return f, err
-}
-
-// changed notes what the server has of the shards that were got.
-func (f *follower) changed(gained map[int]time.Time, _ []int) {
-	f.objects.mu.Lock()
-	defer f.objects.mu.Unlock()
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for s := range gained {
-		k := known{map[string]string{}, maps.Clone(f.objects.gone)}
-		for name, obj := range f.objects.live {
-			if f.Of(obj) == s {
-				k.live[name] = obj.ResourceVersion
-			}
-		}
-		f.got[s] = k
-	}
-}
-
-// Begin is the Group's. If it succeeds, the store must have all that the server had of the shard when it was got.
-func (f *follower) Begin(parent context.Context, s int) (ctx context.Context, done func(), ok bool) {
-	if ctx, done, ok = f.Group.Begin(parent, s); !ok {
-		return ctx, done, ok
-	}
-	stored := map[string]uint64{}
-	for _, obj := range f.configs.Store().All() {
-		if f.Of(obj) == s {
-			stored[obj.Name] = number(obj.ResourceVersion)
-		}
-	}
-	f.objects.mu.Lock()
-	defer f.objects.mu.Unlock()
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for name, version := range f.got[s].live {
-		if f.objects.live[name] != nil && stored[name] < number(version) {
-			f.objects.complain("a reconcile of shard %d begins, and %s is in version %d, not %s", s, name, stored[name], version)
-		}
-	}
-	for name := range stored {
-		if f.got[s].gone[name] {
-			f.objects.complain("a reconcile of shard %d begins, and %s was gone before it was got", s, name)
-		}
-	}
-	return ctx, done, ok
-}
-
-func number(version string) uint64 {
-	n, _ := strconv.ParseUint(version, 10, 64)
-	return n
 }
 
 // unsettled says what keeps the stores of these processes from having all objects in their latest versions, each in one

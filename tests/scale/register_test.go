@@ -20,8 +20,9 @@ import (
 // written in a step although it was undone in the same one.
 //
 //   - A member's Lease gets another term only if the step did something to that member.
-//   - A fence gets another term only if the former one was over, or the other one has begun in this step, or has come
-//     back: its Lease had not been renewed for as long as it lasts.
+//   - A fence gets another term only if the former one was over, or the other one has begun in this step, or its Lease
+//     had not been renewed for as long as it lasts: it has come back, or one that came back does not know yet that
+//     others took it for dead.
 //   - No step moves a shard twice from one term to the same other one.
 type register struct {
 	start time.Time
@@ -133,11 +134,14 @@ func (r *register) noteMember(identity, term string) {
 }
 
 func (r *register) noteMove(m move) {
-	identity, _, _ := strings.Cut(m.from, "/")
-	switch isOver := m.from == "" || r.terms[identity] != m.from; {
+	from, _, _ := strings.Cut(m.from, "/")
+	to, _, _ := strings.Cut(m.to, "/")
+	isOver := m.from == "" || r.terms[from] != m.from
+	maybeDead := m.to != "" && time.Since(r.renewed[to]) > expires
+	switch {
 	case m.from == m.to:
 		return
-	case !isOver && !r.begun[m.to] && !(m.to == "" && r.everybody):
+	case !isOver && !r.begun[m.to] && !maybeDead && !(m.to == "" && r.everybody):
 		r.complain("%s need not move from %q to %q", m.fence, m.from, m.to)
 	case r.moves[m] && m.from != "" && m.to != "":
 		r.complain("%s moves twice from %q to %q", m.fence, m.from, m.to)

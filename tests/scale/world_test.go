@@ -137,7 +137,7 @@ func (w *world) balanced() error {
 	fair := float64(len(expected)) / float64(len(heads))
 	for identity, n := range counts {
 		if len(expected) >= 16 && float64(n) > fair+6*math.Sqrt(fair) {
-			return fmt.Errorf("%s: %s has %d of %d shards, with %d members", w.step, identity, n, len(expected), len(heads))
+			return fmt.Errorf("%s: %s has %d of %d shards, %d members", w.step, identity, n, len(expected), len(heads))
 		}
 	}
 	return nil
