@@ -43,7 +43,8 @@ var steps = []step{
 	{"slow", (*world).slow, slow, crash + 4*slowest*leaseSeconds/5, crash},
 	// One request after the other may be lost, for as long as that lasts.
 	{"lossy", (*world).lossy, requestLost, longest + crash, crash},
-	{"held put", (*world).hold, putHeld, crash, back},
+	// A renewal that arrives just before its sender's Lease has run out counts. Its sender has stopped at 7/10 of that.
+	{"held put", (*world).hold, putHeld, crash + leaseSeconds*slowest*4/10, back},
 	// The joiner, and those that hand over, renew for two seconds, and then once more.
 	{"held hand-over", (*world).holdFences, handOverHeld, crash + 2*time.Second + leaseSeconds/5*slowest, back},
 	{"Lease deleted", (*world).deleteLease, deletedLease, crash, back},
