@@ -164,8 +164,8 @@ func (w *world) hold() error {
 }
 
 // holdFences lets a process join to which others hand shards over by writes that are held on their way. Then these
-// others go blind, or the new one cannot renew and is taken for dead. When the writes arrive, those that sent them may
-// have the shards assigned to themselves again.
+// others go blind. Or the new one cannot renew and is taken for dead, so that they have the shards assigned to
+// themselves again when the writes arrive, and then it comes back.
 func (w *world) holdFences() error {
 	if len(w.processes) >= w.most {
 		return w.leaveOne()
@@ -177,14 +177,17 @@ func (w *world) holdFences() error {
 	}
 	joiner := w.startAnother()
 	pass(2 * time.Second)
-	if w.rnd.IntN(2) == 0 {
+	if w.rnd.IntN(3) == 0 {
 		f.stallWatch = true
 		return w.during(givers, f, longest)
 	}
+	joiner.Set(fault{latency: calm.latency, noRenewals: true})
+	pass(lease)
 	for _, p := range givers {
-		p.Set(calm)
+		p.Set(calm) // so that they can write the fences once more
 	}
-	return w.during([]*process{joiner}, fault{latency: calm.latency, noRenewals: true}, w.between(lease, longest))
+	pass(f.holdFences - lease - 2*time.Second + w.between(0, 4*time.Second))
+	return w.calm(joiner)
 }
 
 // givers returns some of those that must hand shards over to one that joins.
