@@ -163,34 +163,34 @@ func (w *world) hold() error {
 	return w.during(some, fault{latency: calm.latency, noRenewals: true}, w.between(lease, longest))
 }
 
-// holdFences lets a process join to which others hand shards over by writes that are held on their way. Then these
-// others go blind. Or the new one cannot renew and is taken for dead, so that they have the shards assigned to
-// themselves again when the writes arrive, and then it comes back.
+// holdFences lets a process join to which others hand shards over by writes that are held on their way. Then some of
+// these others go blind. Or the new one cannot renew, until some take it for dead and have the shards assigned to
+// themselves again. Then the writes arrive, and it comes back before its Lease is deleted.
 func (w *world) holdFences() error {
 	if len(w.processes) >= w.most {
 		return w.leaveOne()
 	}
-	f := fault{latency: calm.latency, holdFences: w.between(lease+2*time.Second, longest)}
-	givers := w.givers(fmt.Sprintf("m%d", w.started))
+	f := fault{latency: calm.latency, holdFences: w.between(lease-time.Second, lease+2*time.Second)}
+	givers, goBlind := w.givers(fmt.Sprintf("m%d", w.started)), w.rnd.IntN(4) == 0
+	if goBlind {
+		givers = givers[:(len(givers)+1)/2]
+		f.holdFences = w.between(lease, longest)
+	}
 	for _, p := range givers {
 		p.Set(f)
 	}
 	joiner := w.startAnother()
 	pass(2 * time.Second)
-	if w.rnd.IntN(3) == 0 {
+	if goBlind {
 		f.stallWatch = true
 		return w.during(givers, f, longest)
 	}
 	joiner.Set(fault{latency: calm.latency, noRenewals: true})
-	pass(lease)
-	for _, p := range givers {
-		p.Set(calm) // so that they can write the fences once more
-	}
-	pass(f.holdFences - lease - 2*time.Second + w.between(0, 4*time.Second))
-	return w.calm(joiner)
+	pass(w.between(lease*3/4, lease))
+	return w.calm(append(givers, joiner)...)
 }
 
-// givers returns some of those that must hand shards over to one that joins.
+// givers returns those that must hand shards over to one that joins.
 func (w *world) givers(joiner string) []*process {
 	identities := []string{joiner}
 	owners := w.expected()
@@ -205,8 +205,7 @@ func (w *world) givers(joiner string) []*process {
 			gives[owners[fmt.Sprintf("sim-shard-%d-%d", len(owners), s)]] = true
 		}
 	}
-	givers := slices.DeleteFunc(slices.Clone(w.processes), func(p *process) bool { return !gives[p.identity] })
-	return givers[:min(len(givers), len(w.processes)/2)]
+	return slices.DeleteFunc(slices.Clone(w.processes), func(p *process) bool { return !gives[p.identity] })
 }
 
 // deleteLease deletes a member's Lease, as somebody could by hand. Meanwhile another joins, which the member may not
