@@ -15,16 +15,17 @@ type ledger struct {
 	mu       sync.Mutex // guards the rest
 	cells    []cell
 	problems []string
-	watched  bool          // cells without work are noted
-	longest  time.Duration // that a cell was without work while watched
+	over     time.Time // when the step's fault was over
+	// gap is for how long a cell was without work in this step, and after for how long once its fault was over.
+	gap, after time.Duration
 }
 
 type cell struct {
 	version int
 	by      visit // the last to arrive
 	last    time.Time
-	// disturbed: a write that was held on its way has come in between, so that the next conflict is nobody's fault.
-	disturbed bool
+	// excused has read the version that a write which was held on its way has replaced. So its own is refused.
+	excused visit
 }
 
 // visit is one reconcile of one process.
@@ -73,9 +74,8 @@ func (l *ledger) Put(c int, v visit, version int, late bool) (ok bool) {
 		l.tally.fire(lateRefused)
 		return false
 	case late:
-		at.disturbed = true
-	case version != at.version && at.disturbed:
-		at.disturbed = false
+		at.excused = at.by
+	case version != at.version && at.by == v && at.excused == v:
 		return false
 	case version != at.version || at.by != v:
 		l.complain("%s writes cell %d, on which %s works", v.process, c, at.by.process)
@@ -91,26 +91,47 @@ func (l *ledger) Put(c int, v visit, version int, late bool) (ok bool) {
 }
 
 func (l *ledger) arrivedLocked(c int) {
-	now := time.Now()
-	if at := &l.cells[c]; l.watched {
-		l.longest = max(l.longest, now.Sub(at.last))
-	}
-	l.cells[c].last = now
+	l.noteLocked(c)
+	l.cells[c].last = time.Now()
 }
 
-// Watch begins to note, from now on, for how long cells are without work, or ends it and returns the longest time.
-func (l *ledger) Watch(on bool) (longest time.Duration) {
+func (l *ledger) noteLocked(c int) {
+	last, now := l.cells[c].last, time.Now()
+	l.gap = max(l.gap, now.Sub(last))
+	if last.Before(l.over) {
+		last = l.over
+	}
+	l.after = max(l.after, now.Sub(last))
+}
+
+// Start begins to note for how long cells are without work.
+func (l *ledger) Start() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now := time.Now()
 	for c := range l.cells {
-		if l.watched {
-			l.longest = max(l.longest, now.Sub(l.cells[c].last))
-		}
-		l.cells[c].last = now
+		l.cells[c].last = time.Now()
 	}
-	longest, l.longest, l.watched = l.longest, 0, on
-	return longest
+	l.gap, l.after, l.over = 0, 0, time.Now()
+}
+
+// Over says that the fault of the step is over.
+func (l *ledger) Over() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for c := range l.cells {
+		l.noteLocked(c)
+	}
+	l.after, l.over = 0, time.Now()
+}
+
+// Gaps returns the longest time since Start that a cell was without work, and the longest since Over.
+func (l *ledger) Gaps() (gap, after time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for c := range l.cells {
+		l.noteLocked(c)
+	}
+	return l.gap, l.after
 }
 
 // Idle returns a cell on which nobody worked for so long, or -1.

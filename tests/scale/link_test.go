@@ -24,6 +24,8 @@ const transportTimeout = 15 * time.Second
 type link struct {
 	server http.Handler
 	tally  *tally
+	// lagging returns the version of the server's cache of ConfigMaps, which answers if any version will do.
+	lagging func() string
 
 	mu    sync.Mutex // guards the rest
 	rnd   *rand.Rand
@@ -61,7 +63,9 @@ func newLink(server http.Handler, seed uint64, t *tally) *link {
 }
 
 // calm is a network as it should be.
-var calm = fault{latency: 40 * time.Millisecond}
+var calm = fault{latency: calmLatency}
+
+const calmLatency = 40 * time.Millisecond
 
 // Set changes what goes wrong. A partition, and the end of a stall, break the watches.
 func (l *link) Set(f fault) {
@@ -104,16 +108,19 @@ func (l *link) draw(what request) (f fate) {
 		l.tally.fire(answerLost)
 		f.answerLost = true
 	case what == fence && l.fault.holdFences > 0:
-		l.tally.fire(putHeld)
+		l.tally.fire(handOverHeld)
 		f.hold = l.fault.holdFences
 	case what != other && l.fault.holdPut > 0:
 		l.tally.fire(putHeld)
 		f.hold, l.fault.holdPut = l.fault.holdPut, 0
 	}
-	if l.fault.lateAnswers && what == renewal {
-		f.after = 3500 * time.Millisecond
+	if f.refused != nil {
+		return f
 	}
-	if l.fault.latency > calm.latency || l.fault.lateAnswers {
+	if l.fault.lateAnswers && what == renewal {
+		l.tally.fire(answerLate)
+		f.after = 3500 * time.Millisecond
+	} else if max(f.before, f.after) > calm.latency {
 		l.tally.fire(slow)
 	}
 	return f
@@ -173,8 +180,11 @@ func (l *link) RoundTrip(req *http.Request) (*http.Response, error) {
 		what = renewal
 	case isUpdate:
 		what = fence
-	case req.Method == http.MethodGet && strings.HasSuffix(req.URL.Path, "/leases"):
+	case req.Method == http.MethodGet && strings.HasSuffix(req.URL.Path, "s"):
 		what = list
+		if strings.HasSuffix(req.URL.Path, "/configmaps") {
+			req = l.fromCache(req)
+		}
 	}
 	body := []byte{}
 	if req.Body != nil {
@@ -199,82 +209,14 @@ func (l *link) RoundTrip(req *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// watch opens a stream. It is served in a goroutine, which ends with the stream.
-func (l *link) watch(req *http.Request) (*http.Response, error) {
-	opening, cancel := context.WithTimeout(req.Context(), transportTimeout)
-	defer cancel()
-	if err := l.Do(opening, list, func(bool) {}); err != nil {
-		return nil, err
+// fromCache makes a list that takes any version one of the version that the server's cache has.
+func (l *link) fromCache(req *http.Request) *http.Request {
+	query := req.URL.Query()
+	if query.Get("resourceVersion") == "0" {
+		query.Set("resourceVersion", l.lagging())
+		query.Set("resourceVersionMatch", "Exact")
+		req = req.Clone(req.Context())
+		req.URL.RawQuery = query.Encode()
 	}
-	ctx, stop := context.WithCancel(req.Context())
-	in, out := io.Pipe()
-	w := &streamWriter{out: out, header: http.Header{}, begun: make(chan int, 1)}
-	l.mu.Lock()
-	cut := l.cut
-	l.mu.Unlock()
-	context.AfterFunc(ctx, func() { _ = out.CloseWithError(errCut) })
-	l.held.Go(func() {
-		defer stop()
-		l.server.ServeHTTP(w, req.Clone(ctx))
-		w.WriteHeader(http.StatusOK)
-		_ = out.Close()
-	})
-	l.held.Go(func() {
-		select {
-		case <-cut:
-			stop()
-		case <-ctx.Done():
-		}
-	})
-	return &http.Response{
-		StatusCode: <-w.begun, Header: w.header, Request: req, ProtoMajor: 1, ProtoMinor: 1,
-		Body: &stream{ReadCloser: in, link: l, stop: stop, ctx: ctx},
-	}, nil
-}
-
-// streamWriter writes a watch into a pipe.
-type streamWriter struct {
-	out    *io.PipeWriter
-	header http.Header
-	once   sync.Once
-	begun  chan int
-}
-
-func (w *streamWriter) Header() http.Header { return w.header }
-func (w *streamWriter) Flush()              {}
-func (w *streamWriter) WriteHeader(code int) {
-	w.once.Do(func() { w.begun <- code })
-}
-
-func (w *streamWriter) Write(b []byte) (int, error) {
-	w.WriteHeader(http.StatusOK)
-	return w.out.Write(b)
-}
-
-// stream is a watch that can stall.
-type stream struct {
-	io.ReadCloser
-	link *link
-	ctx  context.Context
-	stop func()
-}
-
-func (s *stream) Read(b []byte) (int, error) {
-	n, err := s.ReadCloser.Read(b)
-	s.link.mu.Lock()
-	stalled := s.link.fault.stallWatch
-	if stalled {
-		s.link.tally.fire(watchStalled)
-	}
-	s.link.mu.Unlock()
-	if stalled { // until Set breaks it
-		<-s.ctx.Done()
-		return 0, errCut
-	}
-	return n, err
-}
-
-func (s *stream) Close() error {
-	s.stop()
-	return s.ReadCloser.Close()
+	return req
 }

@@ -31,7 +31,17 @@ func TestScaleMutants_EachIsCaught(t *testing.T) {
 		fmt.Sprintf("-scale.schedules=%d", few))
 }
 
-// The simulation has no informers. What the ingress controller does with its shards is caught by its own tests.
+// So do informers that do not follow their shards.
+func TestScaleMutants_OfInformersThatFollowAreCaught(t *testing.T) {
+	if os.Getenv("GLASSWATCH_MUTANTS") == "" {
+		t.Skip("takes minutes: GLASSWATCH_MUTANTS=1 go test ./tests/scale -v -run ScaleMutants")
+	}
+	mutants.Each(t, mutants.Read(t, "testdata/follow.txt"), "tests/scale", "-test.run=^TestScaleFollow$/^seeds$",
+		fmt.Sprintf("-scale.schedules=%d", 10*few/3))
+}
+
+// The simulation reconciles cells, not Ingresses. What the ingress controller does with its shards is caught by its own
+// tests.
 func TestScaleMutants_OfTheIngressControllerAreCaught(t *testing.T) {
 	if os.Getenv("GLASSWATCH_MUTANTS") == "" {
 		t.Skip("takes a minute: GLASSWATCH_MUTANTS=1 go test ./tests/scale -v -run ScaleMutants")

@@ -7,21 +7,25 @@ import (
 	"sync"
 	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/watch"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/ptr"
 
 	"glasswatch/controller/shards"
 )
+
+// member is a *shards.Member, or one that follows its shards.
+type member interface {
+	Begin(parent context.Context, shard int) (ctx context.Context, done func(), ok bool)
+	Held() []int
+	Ready() error
+	Run(ctx context.Context) error
+}
 
 // process is a replica: a member, and workers that reconcile the cells of its shards over and over.
 type process struct {
 	name, identity string
 	shards         int
-	member         *shards.Member
+	member         member
 	link           *link
 	world          *world
 	stopWithin     time.Duration
@@ -47,32 +51,34 @@ func (w *world) start(identity string, n, seconds int) *process {
 		done: make(chan struct{}),
 		link: newLink(w.handler, w.rnd.Uint64(), w.tally), stopWithin: time.Duration(seconds) * time.Second / 5,
 	}
-	client, err := coordinationv1client.NewForConfigAndClient(&rest.Config{
-		Host: "http://server", QPS: -1,
-		ContentConfig: rest.ContentConfig{ContentType: "application/vnd.kubernetes.protobuf"},
-	}, &http.Client{Transport: p.link})
-	if err != nil {
-		panic(err)
-	}
+	client := newClient(p.link)
 	var getter coordinationv1client.LeasesGetter = client
 	if seconds != leaseSeconds {
 		w.tally.fire(skewed)
 		getter = skewedLeases{client, int32(seconds)}
 	}
-	p.member, err = shards.New(getter, shards.Options{
+	opts := shards.Options{
 		Namespace: "default", Name: "sim", Identity: identity, Shards: n,
 		LeaseDuration: time.Duration(seconds) * time.Second,
-	})
+	}
+	var err error
+	if w.objects == nil {
+		p.member, err = shards.New(getter, opts)
+	} else {
+		p.link.lagging = w.objects.lagging
+		p.member, err = w.objects.newFollower(getter, opts, p.link, w.rnd.IntN(2) == 0)
+	}
 	if err != nil {
 		panic(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	working, kill := context.WithCancel(context.Background())
 	p.stop, p.kill = stop, func() {
-		p.link.Set(fault{partition: true})
+		p.Set(fault{partition: true})
 		kill()
 		stop()
 	}
+	w.register.Concern(identity)
 	go func() {
 		defer close(p.done)
 		p.reconciles.Go(func() { p.work(working) })
@@ -83,6 +89,24 @@ func (w *world) start(identity string, n, seconds int) *process {
 	}()
 	w.processes = append(w.processes, p)
 	return p
+}
+
+// newClient returns a client whose requests pass through a link.
+func newClient(l *link) *coordinationv1client.CoordinationV1Client {
+	client, err := coordinationv1client.NewForConfigAndClient(&rest.Config{
+		Host: "http://server", QPS: -1,
+		ContentConfig: rest.ContentConfig{ContentType: "application/vnd.kubernetes.protobuf"},
+	}, &http.Client{Transport: l})
+	if err != nil {
+		panic(err)
+	}
+	return client
+}
+
+// Set changes what goes wrong between the process and the server, which is of concern for its Lease.
+func (p *process) Set(f fault) {
+	p.world.register.Concern(p.identity)
+	p.link.Set(f)
 }
 
 // work reconciles each cell of the held shards about once in beat.
@@ -178,98 +202,3 @@ func (p *process) killed() bool {
 	defer p.link.mu.Unlock()
 	return p.link.fault.partition
 }
-
-// skewedLeases are the Leases as a process sees them whose clock shows seconds where leaseSeconds have passed.
-type skewedLeases struct {
-	coordinationv1client.LeasesGetter
-	seconds int32
-}
-
-func (s skewedLeases) Leases(namespace string) coordinationv1client.LeaseInterface {
-	return &skewedLease{s.LeasesGetter.Leases(namespace), s.seconds}
-}
-
-type skewedLease struct {
-	coordinationv1client.LeaseInterface
-	seconds int32
-}
-
-// toLocal stretches what was read, toWire undoes it.
-func (s *skewedLease) toLocal(l *coordinationv1.Lease, err error) (*coordinationv1.Lease, error) {
-	if err == nil && l.Spec.LeaseDurationSeconds != nil {
-		l.Spec.LeaseDurationSeconds = ptr.To(s.seconds)
-	}
-	return l, err
-}
-
-func toWire(l *coordinationv1.Lease) *coordinationv1.Lease {
-	l = l.DeepCopy()
-	l.Spec.LeaseDurationSeconds = ptr.To[int32](leaseSeconds)
-	return l
-}
-
-func (s *skewedLease) Create(
-	ctx context.Context, l *coordinationv1.Lease, o metav1.CreateOptions,
-) (*coordinationv1.Lease, error) {
-	return s.toLocal(s.LeaseInterface.Create(ctx, toWire(l), o))
-}
-
-func (s *skewedLease) Update(
-	ctx context.Context, l *coordinationv1.Lease, o metav1.UpdateOptions,
-) (*coordinationv1.Lease, error) {
-	return s.toLocal(s.LeaseInterface.Update(ctx, toWire(l), o))
-}
-
-func (s *skewedLease) Get(ctx context.Context, name string, o metav1.GetOptions) (*coordinationv1.Lease, error) {
-	return s.toLocal(s.LeaseInterface.Get(ctx, name, o))
-}
-
-func (s *skewedLease) List(ctx context.Context, o metav1.ListOptions) (*coordinationv1.LeaseList, error) {
-	list, err := s.LeaseInterface.List(ctx, o)
-	if err == nil {
-		for i := range list.Items {
-			_, _ = s.toLocal(&list.Items[i], nil)
-		}
-	}
-	return list, err
-}
-
-func (s *skewedLease) Watch(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-	w, err := s.LeaseInterface.Watch(ctx, o)
-	if err != nil {
-		return nil, err
-	}
-	out := watch.NewProxyWatcher(make(chan watch.Event))
-	events := make(chan watch.Event)
-	go func() {
-		defer close(events)
-		defer w.Stop()
-		for {
-			select {
-			case e, open := <-w.ResultChan():
-				if !open {
-					return
-				}
-				if l, ok := e.Object.(*coordinationv1.Lease); ok {
-					_, _ = s.toLocal(l, nil)
-				}
-				select {
-				case events <- e:
-				case <-out.StopChan():
-					return
-				}
-			case <-out.StopChan():
-				return
-			}
-		}
-	}()
-	return &translated{out, events}, nil
-}
-
-// translated is a watch whose events pass through a translation.
-type translated struct {
-	*watch.ProxyWatcher
-	events chan watch.Event
-}
-
-func (t *translated) ResultChan() <-chan watch.Event { return t.events }

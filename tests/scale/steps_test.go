@@ -1,144 +1,72 @@
 package scale
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
-	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"glasswatch/controller/shards"
 )
-
-// step is one kind of thing that happens to a group, and for how long a cell may be without work meanwhile.
-type step struct {
-	name string
-	do   func(w *world) error
-	// gap is the longest time without work that is allowed.
-	gap time.Duration
-}
-
-// The bounds. A planned move takes a reconcile that has to finish, some requests and a look around. A member that is
-// gone is waited out on the slowest clock, from when its last renewal was seen. Then its Lease is revoked and its
-// shards are taken, which may have to be tried again.
-const (
-	planned = 12 * time.Second
-	crash   = 21*time.Second + planned
-	// blind members take two Leases: first they stop to renew.
-	blindness = crash + 21*time.Second
-	// without a bound: requests are lost one after the other.
-	anything = time.Hour
-)
-
-var steps = []step{
-	{"join", (*world).join, planned},
-	{"leave", (*world).leaveOne, planned},
-	{"kill", (*world).killSome, crash},
-	{"restart", (*world).restart, crash},
-	{"partition", (*world).partition, crash},
-	{"renewals lost", (*world).loseRenewals, crash},
-	{"stalled watch", (*world).stall, blindness},
-	{"blind joiner", (*world).joinBlind, blindness},
-	{"slow", (*world).slow, anything},
-	{"lossy", (*world).lossy, anything},
-	{"held put", (*world).hold, crash + lease},
-	{"held hand-over", (*world).holdFences, anything},
-	{"Lease deleted", (*world).deleteLease, crash},
-	{"another number of shards", (*world).reshard, anything},
-}
-
-const maxMembers = 10
 
 func (w *world) join() error {
-	if len(w.processes) >= maxMembers && w.one().shards < 1000 {
-		w.instead = true
+	if len(w.processes) >= w.most {
 		return w.leaveOne()
 	}
-	before, versions, _, err := w.owners()
-	if err != nil {
-		return err
-	}
-	p := w.start(fmt.Sprintf("m%d", w.started), w.one().shards, w.clock())
+	p := w.startAnother()
 	w.tally.fire(joined)
-	if err := w.Settle(); err != nil {
-		return err
-	}
-	return w.moved(before, versions, p, p.identity)
-}
-
-// moved checks that exactly the shards that had to move were written, and that they were about a fair share.
-func (w *world) moved(before, versions map[string]string, p *process, identity string) error {
-	after, newer, _, err := w.owners()
-	if err != nil {
-		return err
-	}
-	prefix := fmt.Sprintf("sim-shard-%d-", p.shards)
-	moves := 0
-	for name := range after {
-		if !strings.HasPrefix(name, prefix) {
-			continue
-		}
-		concerns := strings.HasPrefix(after[name], identity+"/") || strings.HasPrefix(before[name], identity+"/")
-		switch written := newer[name] != versions[name]; {
-		case concerns:
-			moves++
-		case written:
-			return fmt.Errorf("%s of %s: %s moved from %q to %q", w.step, identity, name, before[name], after[name])
-		}
-	}
-	n := len(w.processes)
-	if slices.Contains(w.processes, p) {
-		n--
-	}
-	fair := float64(p.shards) / float64(n+1)
-	if limit := fair + 5*math.Sqrt(fair); float64(moves) > limit {
-		return fmt.Errorf("%s of %s: %d shards moved, more than %.0f", w.step, identity, moves, limit)
-	}
-	return nil
+	return cmp.Or(w.Settle(), w.register.ExpectFairMoves(p.identity, len(w.processes), p.shards))
 }
 
 func (w *world) leaveOne() error {
 	if len(w.processes) < 3 {
-		w.instead = true
 		return w.join()
-	}
-	before, versions, _, err := w.owners()
-	if err != nil {
-		return err
 	}
 	p := w.one()
 	w.tally.fire(left)
-	p.stop()
+	w.leave(p)
 	<-p.done
+	return cmp.Or(p.err, w.Settle(), w.register.ExpectFairMoves(p.identity, len(w.processes)+1, p.shards))
+}
+
+// leave tells a process to end, as SIGTERM does.
+func (w *world) leave(p *process) {
+	w.register.Concern(p.identity)
+	p.stop()
 	w.remove(p)
-	if p.err != nil {
-		return p.err
-	}
-	if err := w.Settle(); err != nil {
-		return err
-	}
-	return w.moved(before, versions, p, p.identity)
 }
 
 func (w *world) killSome() error {
 	if len(w.processes) < 3 {
-		w.instead = true
 		return w.join()
 	}
 	for _, p := range w.some() {
-		w.tally.fire(killed)
-		p.kill()
-		w.remove(p)
+		w.kill(p)
 	}
 	return w.Settle()
 }
 
-// restart kills a process and starts one of the same name, as a container restarts in its Pod.
+// kill ends a process, as SIGKILL does.
+func (w *world) kill(p *process) {
+	w.tally.fire(killed)
+	p.kill()
+	w.remove(p)
+}
+
+// restart starts a process of the same name as one that was killed, as a container restarts in its Pod, or as one that
+// is only cut off from the Leases, as if the Pod was replaced although its machine still runs.
 func (w *world) restart() error {
 	p := w.one()
 	w.tally.fire(restarted)
-	p.kill()
+	if w.rnd.IntN(2) == 0 {
+		p.kill()
+	} else {
+		defer p.kill()
+		p.Set(fault{latency: calm.latency, noRenewals: true, stallWatch: true})
+	}
 	w.remove(p)
 	pass(w.between(0, lease*3/2))
 	w.start(p.identity, p.shards, w.clock())
@@ -148,18 +76,24 @@ func (w *world) restart() error {
 // during sets a fault on some links for a time.
 func (w *world) during(some []*process, f fault, d time.Duration) error {
 	for _, p := range some {
-		p.link.Set(f)
+		p.Set(f)
 	}
 	pass(d)
+	return w.calm(some...)
+}
+
+// calm ends the faults of these processes, and with them the step's.
+func (w *world) calm(some ...*process) error {
 	w.long.Store(false)
 	for _, p := range some {
-		p.link.Set(calm)
+		p.Set(calm)
 	}
+	w.ledger.Over()
 	return w.Settle()
 }
 
 func (w *world) partition() error {
-	return w.during(w.some(), fault{latency: calm.latency, partition: true}, w.between(0, 2*lease))
+	return w.during(w.some(), fault{latency: calm.latency, partition: true}, w.between(0, longest))
 }
 
 // loseRenewals lets no renewal of some processes through, while all else of them passes, in the middle of long
@@ -167,128 +101,155 @@ func (w *world) partition() error {
 func (w *world) loseRenewals() error {
 	some := w.some()
 	for _, p := range some {
-		p.link.Set(fault{latency: calm.latency, lateAnswers: true})
+		p.Set(fault{latency: calm.latency, lateAnswers: true})
 	}
 	w.long.Store(true)
 	pass(w.between(lease/4, lease))
-	return w.during(some, fault{latency: calm.latency, noRenewals: true}, w.between(lease, 2*lease))
+	return w.during(some, fault{latency: calm.latency, noRenewals: true}, w.between(lease, longest))
 }
 
 // stall blinds some processes, and kills one of the others, whose shards the blind ones should take. One of the blind
 // sees again before the rest. Meanwhile it may have taken others for dead that do not know.
 func (w *world) stall() error {
-	blind := w.some()
-	blind = slices.Clone(w.processes[:min(max(len(blind), 2), len(w.processes)-1)])
+	n := max(len(w.some()), 2)
+	blind := slices.Clone(w.processes[:min(n, len(w.processes)-1)])
 	if others := w.processes[len(blind):]; len(others) > 1 {
-		w.tally.fire(killed)
-		others[0].kill()
-		w.remove(others[0])
+		w.kill(others[0])
 	}
 	stalled := fault{latency: calm.latency, stallWatch: true}
 	for _, p := range blind {
-		p.link.Set(stalled)
+		p.Set(stalled)
 	}
 	pass(w.between(lease, lease*3/2))
-	blind[0].link.Set(calm)
+	blind[0].Set(calm)
 	return w.during(blind[1:], stalled, w.between(0, 4*lease))
 }
 
 // joinBlind blinds some processes, so that they do not see that another joins, which is owed some of their shards. That
 // one then goes blind as well, takes them for dead, and sees again while they still work.
 func (w *world) joinBlind() error {
-	if len(w.processes) >= maxMembers {
-		w.instead = true
+	if len(w.processes) >= w.most {
 		return w.leaveOne()
 	}
 	blind, stalled := w.some(), fault{latency: calm.latency, stallWatch: true}
 	for _, p := range blind {
-		p.link.Set(stalled)
+		p.Set(stalled)
 	}
-	p := w.start(fmt.Sprintf("m%d", w.started), blind[0].shards, w.clock())
+	p := w.startAnother()
 	pass(time.Second)
-	p.link.Set(stalled)
+	p.Set(stalled)
 	pass(w.between(lease+time.Second, lease*7/5))
-	p.link.Set(calm)
+	p.Set(calm)
 	return w.during(blind, stalled, w.between(0, lease))
 }
 
 func (w *world) slow() error {
-	return w.during(w.some(), fault{latency: w.between(time.Second, 3*time.Second)}, w.between(0, 2*lease))
+	return w.during(w.some(), fault{latency: w.between(time.Second, 3*time.Second)}, w.between(0, longest))
 }
 
 func (w *world) lossy() error {
 	return w.during(w.processes, fault{
 		latency: calm.latency, loseRequest: w.rnd.Float64() / 2, loseAnswer: w.rnd.Float64() / 2,
-	}, w.between(0, 2*lease))
+	}, w.between(0, longest))
 }
 
 // hold lets the next updates of some processes wait on their way for longer than a Lease lasts.
 func (w *world) hold() error {
 	some := w.some()
 	for _, p := range some {
-		p.link.Set(fault{latency: calm.latency, holdPut: w.between(lease, 2*lease)})
+		p.Set(fault{latency: calm.latency, holdPut: w.between(lease, longest)})
 	}
 	pass(w.between(0, lease/4))
-	for _, p := range some {
-		p.link.Set(fault{latency: calm.latency, noRenewals: true})
-	}
-	pass(w.between(lease, 2*lease))
-	for _, p := range some {
-		p.link.Set(calm)
-	}
-	return w.Settle()
+	return w.during(some, fault{latency: calm.latency, noRenewals: true}, w.between(lease, longest))
 }
 
-// holdFences lets a process join to which others hand shards over by writes that are held on their way. These others
-// then go blind, take the new one for dead, and have the shards assigned to themselves again, when the writes arrive.
+// holdFences lets a process join to which others hand shards over by writes that are held on their way. Then some of
+// these others go blind. Or the new one cannot renew, until some take it for dead and have the shards assigned to
+// themselves again. Then the writes arrive, and it comes back before its Lease is deleted.
 func (w *world) holdFences() error {
-	if len(w.processes) >= maxMembers {
-		w.instead = true
+	if len(w.processes) >= w.most {
 		return w.leaveOne()
 	}
-	some := w.some()
-	f := fault{latency: calm.latency, holdFences: w.between(lease+2*time.Second, 2*lease)}
-	for _, p := range some {
-		p.link.Set(f)
+	f := fault{latency: calm.latency, holdFences: w.between(lease-time.Second, lease+2*time.Second)}
+	givers, goBlind := w.givers(fmt.Sprintf("m%d", w.started)), w.rnd.IntN(4) == 0
+	if goBlind {
+		givers = givers[:(len(givers)+1)/2]
+		f.holdFences = w.between(lease, longest)
 	}
-	w.start(fmt.Sprintf("m%d", w.started), some[0].shards, w.clock())
+	for _, p := range givers {
+		p.Set(f)
+	}
+	joiner := w.startAnother()
 	pass(2 * time.Second)
-	f.stallWatch = true
-	return w.during(some, f, 2*lease)
+	if goBlind {
+		f.stallWatch = true
+		return w.during(givers, f, longest)
+	}
+	joiner.Set(fault{latency: calm.latency, noRenewals: true})
+	pass(w.between(lease*3/4, lease))
+	return w.calm(append(givers, joiner)...)
+}
+
+// givers returns those that must hand shards over to one that joins.
+func (w *world) givers(joiner string) []*process {
+	identities := []string{joiner}
+	owners := w.expected()
+	for _, identity := range owners {
+		identities = append(identities, identity)
+	}
+	slices.Sort(identities)
+	assigned := shards.Assign(len(owners), slices.Compact(identities))
+	gives := map[string]bool{}
+	for s, identity := range assigned {
+		if identity == joiner {
+			gives[owners[fmt.Sprintf("sim-shard-%d-%d", len(owners), s)]] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(w.processes), func(p *process) bool { return !gives[p.identity] })
 }
 
 // deleteLease deletes a member's Lease, as somebody could by hand. Meanwhile another joins, which the member may not
 // see.
 func (w *world) deleteLease() error {
 	p := w.one()
-	p.link.Set(fault{latency: calm.latency, stallWatch: w.rnd.IntN(2) == 0})
+	p.Set(fault{latency: calm.latency, stallWatch: w.rnd.IntN(2) == 0})
 	w.tally.fire(deletedLease)
 	err := w.leases.Delete(context.Background(), "sim-member-"+p.identity, metav1.DeleteOptions{})
 	if err != nil {
 		return err
 	}
-	if len(w.processes) < maxMembers {
-		w.start(fmt.Sprintf("m%d", w.started), p.shards, w.clock())
+	if len(w.processes) < w.most {
+		w.startAnother()
 	}
 	pass(w.between(0, lease/2))
-	p.link.Set(calm)
-	return w.Settle()
+	return w.calm(p)
 }
 
-// reshard restarts the processes one by one with another number of shards, as a rolling update does.
+// reshard replaces the processes one by one by some with another number of shards, as a rolling update does. It may
+// pause half way. Then the group shares the number that most have.
 func (w *world) reshard() error {
-	n := []int{4, 6, 8, 16}[w.rnd.IntN(4)]
-	for _, p := range slices.Clone(w.processes) {
+	n := w.one().shards * 2
+	if numbers := []int{4, 6, 8, 16}; slices.Contains(numbers, n/2) {
+		n = numbers[w.rnd.IntN(4)]
+	}
+	pause := w.rnd.IntN(2 * len(w.processes))
+	w.register.ConcernAll()
+	for i, p := range slices.Clone(w.processes) {
 		if p.shards == n {
 			continue
+		}
+		if i == pause {
+			if err := w.Settle(); err != nil {
+				return err
+			}
 		}
 		w.tally.fire(resharded)
 		w.start(fmt.Sprintf("m%d", w.started), n, w.clock())
 		if w.rnd.IntN(4) > 0 {
 			pass(w.between(0, 5*time.Second))
 		}
-		p.stop()
-		w.remove(p)
+		w.leave(p)
 	}
+	w.ledger.Over()
 	return w.Settle()
 }

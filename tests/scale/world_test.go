@@ -2,7 +2,6 @@ package scale
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"maps"
 	"math"
@@ -14,10 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
-	"k8s.io/client-go/rest"
-	"k8s.io/utils/ptr"
 
 	"glasswatch/controller/shards"
 	"glasswatch/internal/apiserver"
@@ -28,6 +24,8 @@ type world struct {
 	handler   http.Handler
 	leases    coordinationv1client.LeaseInterface // the checks' own, without faults
 	ledger    *ledger
+	register  *register
+	objects   *objects   // nil if the members have no informers
 	processes []*process // those that run
 	all       []*process
 	started   int
@@ -35,9 +33,9 @@ type world struct {
 	tally     *tally
 	touches   int
 	long      atomic.Bool // some reconciles take longer than a Lease lasts
+	most      int         // members, at which none joins
 	start0    time.Time
 	step      string
-	instead   bool // the step could not be taken, and another one was
 }
 
 const (
@@ -49,19 +47,15 @@ const (
 	settle = 3 * lease
 )
 
-func newWorld(seed uint64, cells, touches int, t *tally) *world {
-	server := apiserver.New(apiserver.Options{})
+func newWorld(seed uint64, cells, most int) *world {
+	t := &tally{}
 	w := &world{
-		handler: server.Handler(), ledger: newLedger(cells, t), tally: t, touches: touches,
-		rnd: rand.New(rand.NewPCG(seed, 2)), start0: time.Now(),
+		handler: apiserver.New(apiserver.Options{}).Handler(), ledger: newLedger(cells, t), tally: t, touches: 1,
+		rnd: rand.New(rand.NewPCG(seed, 2)), most: most, start0: time.Now(),
 	}
 	probe := &link{server: w.handler, tally: &tally{}, rnd: rand.New(rand.NewPCG(0, 0)), cut: make(chan struct{})}
-	client, err := coordinationv1client.NewForConfigAndClient(
-		&rest.Config{Host: "http://server", QPS: -1}, &http.Client{Transport: probe})
-	if err != nil {
-		panic(err)
-	}
-	w.leases = client.Leases("default")
+	w.leases = newClient(probe).Leases("default")
+	w.register = newRegister(w.leases)
 	return w
 }
 
@@ -73,6 +67,10 @@ func (w *world) remove(p *process) {
 
 // Close kills all processes and waits until nothing of them is left.
 func (w *world) Close() error {
+	defer w.register.Close()
+	if w.objects != nil {
+		defer w.objects.Close()
+	}
 	for _, p := range slices.Clone(w.processes) {
 		p.kill()
 		w.remove(p)
@@ -84,25 +82,6 @@ func (w *world) Close() error {
 		}
 	}
 	return nil
-}
-
-// owners returns which term each fence names, and the fence's version, by its name. terms are those of the members'
-// Leases, by identity.
-func (w *world) owners() (owner, version, terms map[string]string, err error) {
-	list, err := w.leases.List(context.Background(), metav1.ListOptions{})
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	owner, version, terms = map[string]string{}, map[string]string{}, map[string]string{}
-	for _, l := range list.Items {
-		term := ptr.Deref(l.Spec.HolderIdentity, "")
-		if identity, ok := strings.CutPrefix(l.Name, "sim-member-"); ok {
-			terms[identity] = term
-			continue
-		}
-		owner[l.Name], version[l.Name] = term, l.ResourceVersion
-	}
-	return owner, version, terms, nil
 }
 
 // expected returns whom each fence is to name once all is quiet, according to a count of heads and Assign alone.
@@ -127,30 +106,20 @@ func (w *world) expected() map[string]string {
 // Settle waits until every shard has its owner, and each cell is worked on.
 func (w *world) Settle() error {
 	begun := time.Now()
+	if w.objects != nil {
+		w.objects.Pause(true)
+		defer w.objects.Pause(false)
+	}
 	for {
-		why, err := w.unsettled()
-		if err != nil {
-			return err
-		}
+		why := w.unsettled()
 		if why == "" {
 			return cmp.Or(w.judge(), w.balanced())
 		}
 		if time.Since(begun) > settle {
-			list, _ := w.leases.List(context.Background(), metav1.ListOptions{})
-			for _, l := range list.Items {
-				if strings.Contains(l.Name, "member") {
-					why += fmt.Sprintf("\n%s %s %v", l.Name, ptr.Deref(l.Spec.HolderIdentity, "-"), l.Annotations)
-				}
-			}
 			for _, p := range w.processes {
-				why += fmt.Sprintf("\n%s %v %v", p.name, p.member.Ready(), p.member.Held())
-				select {
-				case <-p.done:
-					why += fmt.Sprintf(" ended %v", p.err)
-				default:
-				}
+				why += fmt.Sprintf("\n%s holds %v, ready: %v", p.name, p.member.Held(), p.member.Ready())
 			}
-			return fmt.Errorf("%s: not settled after %v: %s", w.step, settle, why)
+			return cmp.Or(w.judge(), fmt.Errorf("%s: not settled after %v: %s", w.step, settle, why))
 		}
 		pass(beat)
 	}
@@ -168,40 +137,47 @@ func (w *world) balanced() error {
 	fair := float64(len(expected)) / float64(len(heads))
 	for identity, n := range counts {
 		if len(expected) >= 16 && float64(n) > fair+6*math.Sqrt(fair) {
-			return fmt.Errorf("%s: %s has %d of %d shards, with %d members", w.step, identity, n, len(expected), len(heads))
+			return fmt.Errorf("%s: %s has %d of %d shards, %d members", w.step, identity, n, len(expected), len(heads))
 		}
 	}
 	return nil
 }
 
-func (w *world) unsettled() (why string, err error) {
-	owner, _, terms, err := w.owners()
-	if err != nil {
-		return "", err
-	}
+func (w *world) unsettled() (why string) {
+	terms, fences := w.register.Named()
 	for name, identity := range w.expected() {
-		if owner[name] == "" || owner[name] != terms[identity] {
-			return fmt.Sprintf("%s names %q, not %q", name, owner[name], identity), nil
+		if fences[name] == "" || fences[name] != terms[identity] {
+			return fmt.Sprintf("%s names %q, not %q", name, fences[name], identity)
 		}
 	}
-	for identity, term := range terms {
-		if term != "" && !slices.ContainsFunc(w.processes, func(p *process) bool { return p.identity == identity }) {
-			return fmt.Sprintf("%s is gone, and its Lease is not revoked", identity), nil
+	for identity := range terms {
+		if !slices.ContainsFunc(w.processes, func(p *process) bool { return p.identity == identity }) {
+			return fmt.Sprintf("%s is gone, and its Lease has not ended", identity)
 		}
 	}
 	if c := w.ledger.Idle(time.Duration(w.touches+4) * beat); c >= 0 {
-		return fmt.Sprintf("nobody works on cell %d", c), nil
+		return fmt.Sprintf("nobody works on cell %d", c)
 	}
 	for _, p := range w.processes {
+		if terms[p.identity] == "" {
+			return fmt.Sprintf("%s has no Lease", p.name)
+		}
 		if err := p.member.Ready(); err != nil {
-			return fmt.Sprintf("%s is not ready: %v", p.name, err), nil
+			return fmt.Sprintf("%s is not ready: %v", p.name, err)
 		}
 	}
-	return "", nil
+	if w.objects != nil {
+		return w.objects.unsettled(w.processes)
+	}
+	return ""
 }
 
 func (w *world) judge() error {
-	if problems := w.ledger.Problems(); len(problems) > 0 {
+	problems := append(w.ledger.Problems(), w.register.Complaints()...)
+	if w.objects != nil {
+		problems = append(problems, w.objects.Problems()...)
+	}
+	if len(problems) > 0 {
 		return fmt.Errorf("%s: %s", w.step, strings.Join(problems, "\n"))
 	}
 	for _, p := range w.processes {
@@ -212,6 +188,11 @@ func (w *world) judge() error {
 		}
 	}
 	return nil
+}
+
+// startAnother starts a process with the same number of shards as one that runs.
+func (w *world) startAnother() *process {
+	return w.start(fmt.Sprintf("m%d", w.started), w.one().shards, w.clock())
 }
 
 // some returns about a third of the processes, at least one, but not all.
