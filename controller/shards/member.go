@@ -157,8 +157,8 @@ func (m *Member) Ready() error {
 		err = errors.New("the watch does not show that it has joined")
 	}
 	if apierrors.IsForbidden(err) {
-		err = fmt.Errorf("grant get, list, watch, create, update and delete on leases.coordination.k8s.io in namespace %s: %w",
-			m.opts.Namespace, err)
+		err = fmt.Errorf("grant get, list, watch, create, update and delete on leases.coordination.k8s.io "+
+			"in namespace %s: %w", m.opts.Namespace, err)
 	}
 	if err != nil {
 		return fmt.Errorf("shards: member %s: %w", m.opts.Identity, err)
