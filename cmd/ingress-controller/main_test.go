@@ -101,7 +101,7 @@ func TestFlags_NameWhatIsWrong(t *testing.T) {
 		"--embedded --leader-elect-name=a":                    "--leader-elect-name: has no use without --leader-elect",
 		"--shards=-1":                                         "--shards: want 0 to 16384, got -1",
 		"--shards=8 --leader-elect":                           "--shards and --leader-elect: want one of the two",
-		"--shards=8 --shard-by=name":                          `--shard-by: want namespace or uid, got "name"`,
+		"--shards=8 --shard-by=name":                          `--shard-by: want namespace, uid or label, got "name"`,
 		"--shards=8 --shard-identity=A_b":                     "--shard-identity: want a DNS subdomain",
 		"--shard-by=uid":                                      "--shard-by and --shard-identity: have no use without",
 		"--demo --shards=8":                                   "--shards: an in-process API server needs none",

@@ -56,14 +56,27 @@ func (c Config) Validate() error {
 
 func (c Config) httpAnnotation() string { return c.AnnotationPrefix + "/http" }
 func (c Config) hostAnnotation() string { return c.AnnotationPrefix + "/host" }
+func (c Config) shardLabel() string     { return c.AnnotationPrefix + "/shard" }
 
 // desired is the part of an Ingress that this controller owns. It is comparable:
 // two equal values ask for the same Ingress.
 type desired struct {
 	owner owner
+	label label
 	class string // "" is unowned
 	host  string
 	port  int32
+}
+
+// label is one that says whose business an Ingress is: see Sharding. The zero value is none.
+type label struct{ key, value string }
+
+// labels returns it as an Ingress has it, nil for none.
+func (l label) labels() map[string]string {
+	if l == (label{}) {
+		return nil
+	}
+	return map[string]string{l.key: l.value}
 }
 
 type owner struct {

@@ -24,7 +24,7 @@ import (
 // A shard is lost while its keys wait in the queue, most of them for a retry. Each is dropped when it is its turn: with
 // no request, and with what the rate limiter and the reconciler knew of it.
 func TestShards_KeysOfALostShardAreDroppedAndForgotten(t *testing.T) {
-	for _, by := range []shard.Field{shard.Namespace, shard.UID} {
+	for _, by := range divisions {
 		t.Run(string(by), func(t *testing.T) {
 			inTroupe(t, by, func(tr *troupe) {
 				r := tr.join("r0")
@@ -51,7 +51,7 @@ func TestShards_KeysOfALostShardAreDroppedAndForgotten(t *testing.T) {
 					require.NotContains(t, lost, key)
 				}
 				r.reconciler.memories.mu.Unlock()
-				if by == shard.UID {
+				if by != shard.Namespace {
 					return // a request to create does not tell the Service
 				}
 				posts := 0
@@ -149,7 +149,7 @@ func BenchmarkShards_KeysOfLostShards(b *testing.B) {
 	cfg := &rest.Config{Host: "http://127.0.0.1:1"}
 	leases, err := coordinationv1client.NewForConfig(cfg)
 	require.NoError(b, err)
-	for _, by := range []shard.Field{shard.Namespace, shard.UID} {
+	for _, by := range divisions {
 		b.Run(string(by), func(b *testing.B) {
 			for b.Loop() {
 				c, err := New(cfg, Options{Config: testConfig, Workers: 2, Shards: &Sharding{

@@ -9,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/klog/v2"
 
@@ -78,6 +80,7 @@ func (l *attempt) decide() (d desired, wanted bool, err error) {
 	}
 	if wanted {
 		d, err = l.config.desire(l.svc)
+		d.label = l.label
 	}
 	return d, wanted, err
 }
@@ -167,6 +170,8 @@ func (l *attempt) write(ctx context.Context, d desired) (controller.Result, erro
 	result, err := write(ctx, d)
 	switch {
 	case err == nil:
+	case l.ing == nil && d.label != (label{}) && apierrors.IsAlreadyExists(err):
+		return l.ensureUnseen(ctx, d)
 	case l.ing == nil && endsQuietly(err):
 		klog.FromContext(ctx).V(2).Info("No Ingress in a namespace that is going away", "service", klog.KObj(l.svc), "err", err)
 		return none, nil
@@ -188,6 +193,28 @@ func (l *attempt) write(ctx context.Context, d desired) (controller.Result, erro
 		return controller.Result{RequeueAfter: max(contestBase, delay)}, nil
 	}
 	return controller.Result{RequeueAfter: lookAgainDelay}, nil
+}
+
+// unseenDelay is the time until the next look at an Ingress that the cache does not have. No event tells of it.
+const unseenDelay = 30 * time.Second
+
+// ensureUnseen goes on with the Ingress that has taken the name, and whose label is not this shard's. A list of one
+// takes no right that the watch does not need.
+func (l *attempt) ensureUnseen(ctx context.Context, d desired) (controller.Result, error) {
+	named := fields.OneTermEqualSelector("metadata.name", l.key.Name).String()
+	list, err := l.client.Ingresses(l.key.Namespace).List(ctx, metav1.ListOptions{FieldSelector: named})
+	if err != nil {
+		return none, err
+	}
+	if len(list.Items) == 0 {
+		return none, fmt.Errorf("Ingress %s was in the way and is gone", l.key)
+	}
+	l.ing = &list.Items[0]
+	result, err := l.ensure(ctx, d)
+	if err == nil && result == none {
+		result.RequeueAfter = unseenDelay
+	}
+	return result, err
 }
 
 // isRejected: 400 and 422, which the same request would get again.

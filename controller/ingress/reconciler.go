@@ -39,6 +39,8 @@ type scope struct {
 	// showsUpTo returns up to which version the cache has the Ingress, "" if that is not known at the moment; nil is the
 	// cache's version.
 	showsUpTo func(context.Context) string
+	// label is that of the Ingresses which the cache has. Others there may be unseen.
+	label label
 }
 
 // NewReconciler returns an error if config is not valid.

@@ -48,6 +48,9 @@ func (d desired) differs(ing *networkingv1.Ingress) bool {
 	if !equality.Semantic.DeepEqual(ing.Spec.Rules, d.rules()) {
 		return true
 	}
+	if d.label != (label{}) && ing.Labels[d.label.key] != d.label.value {
+		return true
+	}
 	want := d.ownerReference()
 	for _, ref := range ing.OwnerReferences {
 		if ref.UID == want.UID {

@@ -3,6 +3,7 @@ package ingress
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -26,21 +27,30 @@ import (
 
 // Sharding lets several replicas work at the same time, each on the Services of its shards.
 //
-//	By          Services            Ingresses           for
-//	Namespace   of its shards       of its shards       any cluster without one namespace that has most of all
-//	UID         of its shards       of all              one large namespace
+//	By               Services        Ingresses                       for
+//	Namespace        of its shards   of its shards                   clusters without one namespace that has most of all
+//	UID              of its shards   all                             one large namespace
+//	UID and ByLabel  of its shards   whose label names its shards    that, and more Ingresses than one process holds
 //
-// The rules ask for what has a Service's name: an Ingress without labels and one of another owner (rule 5), and one of
-// an earlier Service (rule 4). In one namespace both have one hash. Their UIDs have not, and no selector finds
-// an Ingress by its name's Service. So with UID each replica watches all Ingresses.
+// The rules ask for what has a Service's name. Rules 1 to 3 ask for the Service's own Ingress. Rule 4 asks for that of an
+// earlier Service, and rule 5 for those of others, without labels as well. In one namespace all have one hash. Their
+// UIDs have not, and no selector finds an Ingress by its name's Service. So with UID each replica watches all.
 //
-// Then a replica's Ingresses may be older than what the former owner of a Service wrote. A write that this leads to is
-// refused by its precondition, and tried again. A Service that was deleted and made again is another one, with another
-// shard: two replicas may look at that name for a moment, each for its Service.
+// With ByLabel the controller writes the label <prefix>/shard, and what does not have it is unseen. If an unseen Ingress
+// is in the way of a creation, the server refuses that. Then a list of this one tells whose it is: rules 4 and 5 hold,
+// and one of this Service gets its label. No event tells when an unseen one goes, so it is looked at again every
+// unseenDelay. Rule 2 does not hold for an Ingress whose label somebody took off before its Service stopped asking for
+// it: it stays until the Service goes.
+//
+// With UID a replica's Ingresses may be older than what the former owner of a Service wrote. A write that this leads to
+// is refused by its precondition, and tried again. A Service that was deleted and made again is another one, with
+// another shard: two replicas may look at that name for a moment, each for its Service.
 type Sharding struct {
 	Leases coordinationv1client.LeasesGetter
 	Member shards.Options // its OnChange is replaced
 	By     shard.Field
+	// ByLabel needs shard.UID.
+	ByLabel bool
 	// Waits, if not nil, tells that this replica cannot join yet, as others work in another way. It is ready all the
 	// same: a rolling update waits until it is, before it ends those that it waits for.
 	Waits func() bool
@@ -49,8 +59,9 @@ type Sharding struct {
 // group is what a sharded controller has more than another one.
 type group struct {
 	*follow.Group
-	by    shard.Field
-	waits func() bool // may be nil
+	by      shard.Field
+	byLabel bool
+	waits   func() bool // may be nil
 	// onForeign is told of each object of another shard that the server sent; nil without metrics.
 	onForeign func()
 	// ingressesUpTo is nil if all Ingresses are watched.
@@ -59,7 +70,10 @@ type group struct {
 
 // newGroup makes the group, whose informers newInformer then adds.
 func (c *Controller) newGroup(s *Sharding, reg prometheus.Registerer) error {
-	g := &group{by: s.By, waits: s.Waits}
+	if s.ByLabel && s.By != shard.UID {
+		return fmt.Errorf("shards: ByLabel is for %s, got %s", shard.UID, s.By)
+	}
+	g := &group{by: s.By, byLabel: s.ByLabel, waits: s.Waits}
 	member, err := s.Member, error(nil)
 	member.OnChange = nil
 	var metrics follow.Metrics
@@ -79,7 +93,7 @@ func (c *Controller) newGroup(s *Sharding, reg prometheus.Registerer) error {
 
 // follows reports whether this controller has only its shards of a resource.
 func (c *Controller) follows(resource string) bool {
-	return c.group != nil && (c.group.by == shard.Namespace || resource == "services")
+	return c.group != nil && (c.group.by == shard.Namespace || c.group.byLabel || resource == "services")
 }
 
 // shardOf returns the shard of a key, -1 for that of a Service that is not in the store.
@@ -109,7 +123,16 @@ func (c *Controller) reconcileOwn(ctx context.Context, key listwatch.Key) (contr
 	return c.reconciler.reconcileIn(ctx, scope{
 		owns:      func(svc *corev1.Service) bool { return c.group.Of(svc) == shard },
 		showsUpTo: func(ctx context.Context) string { return c.showsUpTo(ctx, shard) },
+		label:     c.labelOf(shard),
 	}, key)
+}
+
+// labelOf returns the label of a shard's Ingresses, the zero value if they have none.
+func (c *Controller) labelOf(shard int) label {
+	if !c.group.byLabel {
+		return label{}
+	}
+	return label{c.opts.Config.shardLabel(), c.group.Label(shard)}
 }
 
 // enqueueShards queues the Services of shards that were listed.
@@ -139,11 +162,21 @@ func followShards[T listwatch.Object](
 		return nil, err
 	}
 	client.HTTPClient, client.OnForeign = httpClient, c.group.onForeign
-	informer, err := follow.Add(c.group.Group, func(s shard.Selector) (listwatch.ListerWatcher[T], error) {
-		narrowed := client
-		narrowed.Shard = s
-		return listwatch.NewForConfig[T](cfg, gvr, narrowed)
-	}, merged.Options[T]{Options: opts})
+	var informer *follow.Informer[T]
+	if c.group.byLabel && gvr.Resource == "ingresses" {
+		informer, err = follow.AddLabelled(c.group.Group, c.opts.Config.shardLabel(),
+			func(labelSelector string) (listwatch.ListerWatcher[T], error) {
+				narrowed := client
+				narrowed.LabelSelector = labelSelector
+				return listwatch.NewForConfig[T](cfg, gvr, narrowed)
+			}, merged.Options[T]{Options: opts})
+	} else {
+		informer, err = follow.Add(c.group.Group, func(s shard.Selector) (listwatch.ListerWatcher[T], error) {
+			narrowed := client
+			narrowed.Shard = s
+			return listwatch.NewForConfig[T](cfg, gvr, narrowed)
+		}, merged.Options[T]{Options: opts})
+	}
 	if err != nil {
 		return nil, err
 	}

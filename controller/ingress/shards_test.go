@@ -24,7 +24,7 @@ import (
 // Whatever happens to the cluster and to the replicas: once all is quiet, each of the rules holds.
 func TestShards_NothingIsLostWhateverHappens(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		by := rapid.SampledFrom([]shard.Field{shard.Namespace, shard.UID}).Draw(rt, "by")
+		by := rapid.SampledFrom(divisions).Draw(rt, "by")
 		moves := drawMoves(rt)
 		at := rapid.SliceOfN(rapid.IntRange(0, 8), len(moves), len(moves)).Draw(rt, "replicas")
 		var err error
@@ -97,7 +97,7 @@ func (tr *troupe) createServices(namespaces, each int) {
 
 // Shards move while writes are on their way: no other replica writes to an Ingress before those have returned.
 func TestShards_AMoveWaitsForWhatIsBeingWritten(t *testing.T) {
-	for _, by := range []shard.Field{shard.Namespace, shard.UID} {
+	for _, by := range divisions {
 		t.Run(string(by), func(t *testing.T) {
 			inTroupe(t, by, func(tr *troupe) {
 				tr.workers, tr.latency = 8, 2*time.Second
@@ -124,7 +124,7 @@ func TestShards_AMoveWaitsForWhatIsBeingWritten(t *testing.T) {
 
 // All work: each replica writes some of the Ingresses, and none is written twice.
 func TestShards_AllReplicasWorkAndEachServiceIsOnes(t *testing.T) {
-	for _, by := range []shard.Field{shard.Namespace, shard.UID} {
+	for _, by := range divisions {
 		t.Run(string(by), func(t *testing.T) {
 			inTroupe(t, by, func(tr *troupe) {
 				for n := range 3 {

@@ -29,6 +29,7 @@ type troupe struct {
 	t        *testing.T
 	cfg      *rest.Config
 	by       shard.Field
+	byLabel  bool
 	replicas map[string]*sharded
 	noShards bool // the server is asked for all objects, as if it did not know shards
 	workers  int
@@ -54,12 +55,20 @@ type sharded struct {
 	answers map[string]int // to writes of Ingresses, by method and code; guarded by mu
 }
 
+// byLabel stands for shard.UID with Sharding.ByLabel.
+const byLabel shard.Field = "label"
+
+var divisions = []shard.Field{shard.Namespace, shard.UID, byLabel}
+
 func inTroupe(t *testing.T, by shard.Field, play func(tr *troupe)) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		world, cfg, served := serveWorld(ctx, t)
-		tr := &troupe{chaos: world, t: t, cfg: cfg, by: by, replicas: map[string]*sharded{},
+		tr := &troupe{chaos: world, t: t, cfg: cfg, by: by, byLabel: by == byLabel, replicas: map[string]*sharded{},
 			workers: 2, latency: 200 * time.Millisecond, writing: map[string]string{}}
+		if tr.byLabel {
+			tr.by = shard.UID
+		}
 		defer func() {
 			for name := range tr.replicas {
 				tr.leave(name)
@@ -83,7 +92,7 @@ func (tr *troupe) joinDeaf(name, deaf string) *sharded {
 	leases, err := coordinationv1client.NewForConfig(cfg)
 	require.NoError(tr.t, err)
 	r.Controller, err = New(cfg, Options{Config: testConfig, Workers: tr.workers, Registerer: r.reg, Shards: &Sharding{
-		Leases: leases, By: tr.by,
+		Leases: leases, By: tr.by, ByLabel: tr.byLabel,
 		Member: shards.Options{Namespace: "default", Name: "ingress-controller", Identity: name, Shards: 16,
 			LeaseDuration: time.Minute}, // fewer renewals make the test faster
 	}})

@@ -17,7 +17,7 @@ const FieldManager = "glasswatch-ingress"
 func (l *attempt) create(ctx context.Context, d desired) (*networkingv1.Ingress, error) {
 	ing := &networkingv1.Ingress{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: l.key.Name, Namespace: l.key.Namespace,
+			Name: l.key.Name, Namespace: l.key.Namespace, Labels: d.label.labels(),
 			OwnerReferences: []metav1.OwnerReference{d.ownerReference()},
 		},
 		Spec: networkingv1.IngressSpec{Rules: d.rules()},
@@ -43,6 +43,7 @@ func (l *attempt) correct(ctx context.Context, d desired) (*networkingv1.Ingress
 		spec = spec.WithIngressClassName(d.class)
 	}
 	patch := networkingv1ac.Ingress(l.ing.Name, l.ing.Namespace).WithUID(l.ing.UID).WithResourceVersion(l.ing.ResourceVersion).WithSpec(spec).
+		WithLabels(d.label.labels()).
 		WithOwnerReferences(metav1ac.OwnerReference().
 			WithAPIVersion(ref.APIVersion).WithKind(ref.Kind).WithName(ref.Name).WithUID(ref.UID).
 			WithController(true).WithBlockOwnerDeletion(true))

@@ -21,14 +21,15 @@ import (
 // Three replicas with shards work through a storm in several namespaces. One is killed. Nothing is lost, and no key is
 // reconciled by two at the same time. The server knows shards, or does not.
 func TestShards_OneOfThreeIsKilledInAStormAndNothingIsLost(t *testing.T) {
-	for gate, on := range map[string]bool{"ShardedListAndWatch=true": true, "ShardedListAndWatch=false": false} {
-		for _, by := range []string{"namespace", "uid"} {
-			t.Run(fmt.Sprintf("gate=%v/by=%s", on, by), func(t *testing.T) {
-				c, err := newCluster(controlplane.StartGated(t, gate))
-				require.NoError(t, err)
-				killInAStorm(t, c, by)
-			})
-		}
+	for _, c := range []struct {
+		gate bool
+		by   string
+	}{{true, "namespace"}, {true, "uid"}, {true, "label"}, {false, "namespace"}, {false, "uid"}} {
+		t.Run(fmt.Sprintf("gate=%v/by=%s", c.gate, c.by), func(t *testing.T) {
+			cluster, err := newCluster(controlplane.StartGated(t, fmt.Sprintf("ShardedListAndWatch=%v", c.gate)))
+			require.NoError(t, err)
+			killInAStorm(t, cluster, c.by)
+		})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -29,7 +30,7 @@ import (
 // Between replicas with shards, package shards decides. It also settles a changed number of shards.
 type Sharding struct {
 	Count    int
-	By       string // "namespace" or "uid"
+	By       string // "namespace", "uid" or "label"
 	Identity string // of this replica; "" is the host's name
 }
 
@@ -38,7 +39,9 @@ type Shards struct {
 	Leases coordinationv1client.LeasesGetter
 	Member shards.Options // its OnChange is the controller's to set
 	By     shard.Field
-	Waits  func() bool // whether others are at work, so that this replica must wait and is ready all the same
+	// ByLabel: what the controller makes has a label that names its owner's shard.
+	ByLabel bool
+	Waits   func() bool // whether others are at work, so that this replica must wait and is ready all the same
 }
 
 // AddSharding adds the flags for a program whose controller looks at Parts.Shards. It comes before Flags.Validate.
@@ -46,7 +49,8 @@ func (f *Flags) AddSharding(fs *pflag.FlagSet) {
 	s := &f.Sharding
 	fs.IntVar(&s.Count, "shards", 0,
 		"let all replicas work, each on some of so many shards: 256 is good; 0 is off; not with --leader-elect")
-	fs.StringVar(&s.By, "shard-by", "namespace", "what the shards divide objects by: namespace or uid")
+	fs.StringVar(&s.By, "shard-by", "namespace", "what the shards divide objects by: namespace; uid; or label: by uid, "+
+		"and what the controller makes by a label")
 	fs.StringVar(&s.Identity, "shard-identity", "",
 		"name of this replica, which must be no other's; without it the host's, which is the Pod's")
 }
@@ -59,8 +63,8 @@ func (s *Sharding) validate(fs *pflag.FlagSet, e *Election) error {
 		return errors.New("--shards and --leader-elect: want one of the two: all replicas work, or one")
 	case s.Count == 0 && fs.Changed("shard-by"), s.Count == 0 && fs.Changed("shard-identity"):
 		return errors.New("--shard-by and --shard-identity: have no use without --shards")
-	case s.By != "namespace" && s.By != "uid" && s.Count > 0:
-		return fmt.Errorf("--shard-by: want namespace or uid, got %q", s.By)
+	case !slices.Contains([]string{"namespace", "uid", "label"}, s.By) && s.Count > 0:
+		return fmt.Errorf("--shard-by: want namespace, uid or label, got %q", s.By)
 	}
 	if errs := validation.IsDNS1123Subdomain(s.Identity); s.Identity != "" && len(errs) > 0 {
 		return fmt.Errorf("--shard-identity: want a DNS subdomain, got %q: %s", s.Identity, strings.Join(errs, "; "))
@@ -88,12 +92,12 @@ func newShards(cfg *rest.Config, f *Flags) (*Shards, error) {
 		return nil, err
 	}
 	by := shard.Namespace
-	if f.Sharding.By == "uid" {
+	if f.Sharding.By != "namespace" {
 		by = shard.UID
 	}
 	m := &mode{client: client, namespace: namespace, name: f.Election.Name, candidate: "shards-by-" + f.Sharding.By,
 		lasts: f.Election.Lease}
-	return &Shards{Leases: m, By: by, Waits: m.waits, Member: shards.Options{
+	return &Shards{Leases: m, By: by, ByLabel: f.Sharding.By == "label", Waits: m.waits, Member: shards.Options{
 		Namespace: namespace, Name: f.Election.Name, Identity: identity, Shards: f.Sharding.Count,
 		LeaseDuration: f.Election.Lease,
 	}}, nil

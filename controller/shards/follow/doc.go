@@ -61,8 +61,8 @@
 //     objects makes one member do most of the work. Nor does the server's hash spread names that differ in the last
 //     two letters only: team-000 to team-199 fall into 2 of 256 shards, 000-team to 199-team into 150.
 //     [Group.Largest] shows it. UIDs are spread evenly.
-//   - Children in the same shard as their owner, unless both are divided by namespace. A kind that is watched whole is
-//     not the Group's: see controller/ingress.
+//   - Children in the same shard as their owner, unless both are divided by namespace, or a label names the owner's
+//     shard: see [AddLabelled]. A kind that is watched whole is not the Group's.
 //
 // Reading order: group.go, cover.go, informer.go, feed.go.
 package follow

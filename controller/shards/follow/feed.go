@@ -114,9 +114,10 @@ func (f *feed[T]) find(ctx context.Context, before, sel shard.Selector) (gone []
 	}
 	shown, had := 0, 0
 	for _, obj := range f.informer.Store().All() {
-		if before.Matches(obj) {
+		s := f.informer.of(obj)
+		if f.informer.group.has(before, s) {
 			shown++
-			if !sel.Matches(obj) {
+			if !f.informer.group.has(sel, s) {
 				gone = append(gone, obj)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
@@ -109,6 +110,14 @@ func (g *Group) Of(obj listwatch.Object) int { return g.OfValue(g.opts.Field.Of(
 
 // OfValue returns the shard of objects whose field has this value.
 func (g *Group) OfValue(value string) int { return shard.Index(shard.Hash(value), g.shards) }
+
+// Label is the value of a label that says that an object belongs to the shard: see [AddLabelled].
+func (g *Group) Label(shard int) string { return strconv.Itoa(g.shards) + "-" + strconv.Itoa(shard) }
+
+// has reports whether a selector, which is of whole shards, selects this one.
+func (g *Group) has(sel shard.Selector, s int) bool {
+	return s >= 0 && sel.Ranges.Contains(shard.Of(s, g.shards).First)
+}
 
 // Listed reports whether the shard is held, and the stores have had all of it since.
 func (g *Group) Listed(shard int) bool {

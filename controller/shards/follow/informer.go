@@ -3,6 +3,7 @@ package follow
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"glasswatch/listwatch"
 	"glasswatch/listwatch/shard"
@@ -25,6 +26,7 @@ type Informer[T listwatch.Object] struct {
 	*merged.Informer[T]
 	group  *Group
 	client func(shard.Selector) (listwatch.ListerWatcher[T], error)
+	of     func(T) int         // the shard of an object, -1 for none
 	feeds  map[string]*feed[T] // by the name of their source; used by the group's loop only
 }
 
@@ -38,18 +40,53 @@ type Informer[T listwatch.Object] struct {
 func Add[T listwatch.Object](
 	g *Group, client func(shard.Selector) (listwatch.ListerWatcher[T], error), opts merged.Options[T],
 ) (*Informer[T], error) {
+	return add(g, client, func(obj T) int { return g.Of(obj) }, opts)
+}
+
+// AddLabelled is Add for objects that are in the shard of their owner, which a label names: client is given a label
+// selector. Whoever writes such an object sets its label to [Group.Label]. The store does not have an object without it,
+// nor one whose label is that of another shard or of another number of shards.
+func AddLabelled[T listwatch.Object](
+	g *Group, label string, client func(labelSelector string) (listwatch.ListerWatcher[T], error),
+	opts merged.Options[T],
+) (*Informer[T], error) {
+	byValue := make(map[string]int, g.shards)
+	for s := range g.shards {
+		byValue[g.Label(s)] = s
+	}
+	labelled := func(sel shard.Selector) (listwatch.ListerWatcher[T], error) {
+		var values []string
+		for s := range g.shards {
+			if g.has(sel, s) {
+				values = append(values, g.Label(s))
+			}
+		}
+		return client(label + " in (" + strings.Join(values, ",") + ")")
+	}
+	of := func(obj T) int {
+		if s, ok := byValue[obj.GetLabels()[label]]; ok {
+			return s
+		}
+		return -1
+	}
+	return add(g, labelled, of, opts)
+}
+
+func add[T listwatch.Object](
+	g *Group, client func(shard.Selector) (listwatch.ListerWatcher[T], error), of func(T) int, opts merged.Options[T],
+) (*Informer[T], error) {
 	all := shard.Selector{Field: g.opts.Field, Ranges: shard.Merge(shard.Of(0, 1))}
 	if _, err := client(all); err != nil {
 		return nil, fmt.Errorf("follow: %w", err)
 	}
-	// The field that decides over the shard does not change, so no object moves. A key does, if its object is made
-	// again with another UID; that is a deletion and an add.
+	// An object that is made again may be in another shard, as may one with another label. That is a deletion and an
+	// add.
 	opts.MoveGrace = -1
 	sources, err := merged.New[T](nil, opts)
 	if err != nil {
 		return nil, err
 	}
-	i := &Informer[T]{sources, g, client, map[string]*feed[T]{}}
+	i := &Informer[T]{sources, g, client, of, map[string]*feed[T]{}}
 	g.kinds = append(g.kinds, i)
 	return i, nil
 }
@@ -107,6 +144,8 @@ func (i *Informer[T]) lastError() error {
 
 func (i *Informer[T]) count(byShard []int) {
 	for _, obj := range i.Store().All() {
-		byShard[i.group.Of(obj)]++
+		if s := i.of(obj); s >= 0 {
+			byShard[s]++
+		}
 	}
 }
