@@ -19,7 +19,8 @@ import (
 // register follows the Leases at the server, and judges each change of a term when it happens. So it knows what was
 // written in a step although it was undone in the same one.
 //
-//   - A member's Lease gets another term only if the step did something to that member.
+//   - A member's Lease gets another term only if the step did something to that member. A term that was over never comes
+//     again.
 //   - A fence gets another term only if the former one was over, or the other one has begun in this step, or its Lease
 //     had not been renewed for as long as it lasts: it has come back, or one that came back does not know yet that
 //     others took it for dead.
@@ -33,6 +34,7 @@ type register struct {
 	terms      map[string]string // that members' Leases name, by identity; not if it is none
 	renewed    map[string]time.Time
 	fences     map[string]string // likewise that fences name, by the name of the Lease
+	over       map[string]bool   // terms that members' Leases have named and do not name any more
 	concerned  map[string]bool   // identities to which this step has done something
 	everybody  bool              // it changes the number of shards
 	begun      map[string]int    // terms that have begun in this step or have come back, and how often
@@ -53,7 +55,7 @@ func newRegister(leases coordinationv1client.LeaseInterface) *register {
 	ctx, stop := context.WithCancel(context.Background())
 	r := &register{
 		start: time.Now(), stop: stop, ended: make(chan struct{}),
-		terms: map[string]string{}, fences: map[string]string{}, renewed: map[string]time.Time{},
+		terms: map[string]string{}, fences: map[string]string{}, renewed: map[string]time.Time{}, over: map[string]bool{},
 	}
 	r.Begin()
 	w, err := leases.Watch(ctx, metav1.ListOptions{})
@@ -133,7 +135,13 @@ func (r *register) noteMember(identity, term string) {
 	if term != "" && (term != r.terms[identity] || unrenewed > expires) {
 		r.begun[term]++
 	}
-	if term != r.terms[identity] && !r.concerned[identity] && !r.everybody {
+	if term == r.terms[identity] {
+		return
+	}
+	if r.over[r.terms[identity]] = true; term != "" && r.over[term] {
+		r.complain("the term %q of %s was over, and comes again", term, identity)
+	}
+	if !r.concerned[identity] && !r.everybody {
 		r.complain("the Lease of %s comes to name %q, and nothing was done to it", identity, term)
 	}
 }
