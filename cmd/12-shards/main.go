@@ -51,19 +51,20 @@ func (w *world) share(ctx context.Context) {
 
 func (w *world) kill(ctx context.Context) {
 	w.d.Step("One is killed")
-	before := w.Owners()
+	before := w.now()
 	w.storm(ctx, 0, func() { w.replicas["replica-2"].kill() })
 	w.settle(ctx)
-	w.d.Did("changed %d Services; meanwhile replica-2 died, and handed nothing over", len(w.part(0)))
+	w.d.Did("changed %d Services; meanwhile replica-2 died, and told nobody", len(w.part(0)))
 	w.showMoves(before, "replica-2")
-	w.showWaits(0, before, "replica-2")
+	w.showWaits(0, before.owners, "replica-2")
 	w.d.Why("the others cannot know that it is dead. They wait until its Lease has run out, %v after they saw its "+
-		"last renewal. Services of other shards do not wait", leaseDuration)
+		"last renewal. Services of other shards do not wait. Each that got shards lists these, and nothing that it "+
+		"had: once the Services, and once the Ingresses", leaseDuration)
 }
 
 func (w *world) cutOff(ctx context.Context) {
 	w.d.Step("One is cut off")
-	before, wire, begun := w.Owners(), w.replicas["replica-3"].wire, time.Now()
+	before, wire, begun := w.now(), w.replicas["replica-3"].wire, time.Now()
 	w.storm(ctx, 1, wire.Cut)
 	w.settle(ctx)
 	w.d.Did("changed the next %d Services; meanwhile replica-3 lost its network, and runs on", len(w.part(1)))
@@ -73,36 +74,41 @@ func (w *world) cutOff(ctx context.Context) {
 		demo.Check(fmt.Errorf("it went on for %v after its first shard was another's", stopped.Sub(taken)))
 	}
 	w.d.Saw("its last reconcile ended%s before the first of its shards was another's", demo.Millis(taken.Sub(stopped)))
-	w.showWaits(1, before, "replica-3")
+	w.showWaits(1, before.owners, "replica-3")
+	lists := w.Lists()["replica-3"]
 	wire.Mend()
 	w.settle(ctx)
+	demo.Until(ctx, "replica-3 lists its shards again", func() bool { return w.Lists()["replica-3"] > lists })
+	w.settle(ctx)
 	w.d.Did("mended its network")
-	w.d.Saw("each shard is where it was at first: %t", slices.Equal(before, w.Owners()))
+	w.d.Saw("each shard is where it was at first: %t", slices.Equal(before.owners, w.Owners()))
 	w.d.Why("it counts from when it sent its last renewal, and the others from when they saw it, which is later. So " +
 		"it stops before they begin, and no clock is compared with another")
 }
 
 func (w *world) join(ctx context.Context) {
 	w.d.Step("One joins")
-	before := w.Owners()
+	before := w.now()
 	w.storm(ctx, 2, func() { w.start(ctx, "replica-6") })
 	w.settle(ctx)
 	w.d.Did("changed the next %d Services; meanwhile replica-6 joined", len(w.part(2)))
 	w.showMoves(before, "replica-6")
 	w.showWaits(2, w.Owners(), "replica-6")
 	w.d.Why("the fifth member takes about a fifth, from all others. They finish what they are at, and then write its " +
-		"name into the fences. It lists once a fence names it, so it sees all that they wrote")
+		"name into the fences. It lists once a fence names it, so it sees all that they wrote. The others list " +
+		"nothing: their watches go on with fewer ranges of hashes")
 }
 
 func (w *world) leave(ctx context.Context) {
 	w.d.Step("One leaves")
-	before := w.Owners()
+	before := w.now()
 	w.storm(ctx, 3, func() { w.replicas["replica-1"].leave() })
 	w.settle(ctx)
 	w.d.Did("changed the next %d Services; meanwhile replica-1 was asked to end", len(w.part(3)))
 	w.showMoves(before, "replica-1")
-	w.showWaits(3, before, "replica-1")
-	w.d.Why("it hands over at once, so nobody waits for its Lease: a rolling update is cheap")
+	w.showWaits(3, before.owners, "replica-1")
+	w.d.Why("it finishes what it is at, and then ends its Lease. That frees all its shards at once, so nobody waits " +
+		"for the Lease to run out: a rolling update is cheap")
 }
 
 func (w *world) check(ctx context.Context) {
@@ -113,11 +119,12 @@ func (w *world) check(ctx context.Context) {
 	w.d.Saw("keys that two replicas reconciled at the same time: %d", len(twice))
 	w.d.Saw("Services whose Ingress is not as the last change asks: %d", forgotten)
 	w.d.Saw("writes that the server took: one for each change, %t", writes == w.changes)
-	w.d.Saw("writes of a replica that the fence did not name: %d", len(unfenced))
+	w.d.Saw("writes of a replica that did not own the shard then: %d", len(unfenced))
 	if len(twice)+forgotten+len(unfenced) > 0 || writes != w.changes {
-		demo.Check(fmt.Errorf("at once %.200v; forgotten %d; %d writes for %d changes; not under the fence %.200v",
+		demo.Check(fmt.Errorf("at once %.200v; forgotten %d; %d writes for %d changes; not the owner's %.200v",
 			twice, forgotten, writes, w.changes, unfenced))
 	}
-	w.d.Why("a fence is a Lease that names the owner of one shard. Versions grow over all kinds of a server, so the " +
-		"version of a write tells what the fence said then. What the replicas believe is not asked")
+	w.d.Why("a fence is a Lease that names the owner of one shard, for as long as the owner's own Lease goes on. " +
+		"Versions grow over all kinds of a server, so the version of a write tells what both said then. What the " +
+		"replicas believe is not asked")
 }

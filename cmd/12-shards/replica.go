@@ -27,6 +27,7 @@ const (
 
 // replica is one process, as far as several fit into one: its clients, caches, queue and workers are its own.
 type replica struct {
+	*ingress.Controller
 	wire  *audit.Wire
 	gone  bool // killed, or asked to leave; used by the story's goroutine only
 	stop  context.CancelFunc
@@ -43,7 +44,7 @@ func (w *world) start(ctx context.Context, name string) {
 	member := shards.Options{
 		Namespace: w.d.Namespace, Name: group, Identity: name, Shards: shardCount, LeaseDuration: leaseDuration,
 	}
-	controller := demo.Must(ingress.New(cfg, ingress.Options{
+	r.Controller = demo.Must(ingress.New(cfg, ingress.Options{
 		Config:    ingress.Config{AnnotationPrefix: "ingress", Host: "example.com"},
 		Namespace: w.watched, Workers: 4, Observe: w.Observe(name),
 		Shards: &ingress.Sharding{
@@ -51,7 +52,7 @@ func (w *world) start(ctx context.Context, name string) {
 		},
 	}))
 	ctx, r.stop = context.WithCancel(ctx)
-	go func() { r.ended <- controller.Run(ctx) }()
+	go func() { r.ended <- r.Run(ctx) }()
 	w.replicas[name] = r
 }
 
@@ -67,7 +68,7 @@ func (r *replica) kill() {
 	r.leave()
 }
 
-// end stops everything, and returns when it has stopped. A replica that was killed waits for the end of its Lease.
+// end stops everything, and returns when it has stopped.
 func (w *world) end(cancel func()) {
 	cancel()
 	for _, r := range w.replicas {
@@ -111,11 +112,13 @@ func (w *world) living() (names []string) {
 	return names
 }
 
-// settle waits until the fences say what rendezvous hashing says.
+// settle waits until the fences say what rendezvous hashing says, and all have listed what they hold.
 func (w *world) settle(ctx context.Context) {
-	expected := shards.Assign(shardCount, w.living())
+	living := w.living()
+	expected := shards.Assign(shardCount, living)
 	demo.Until(ctx, "each shard is with whom it is assigned to", func() bool {
-		return slices.Equal(w.Owners(), expected)
+		return slices.Equal(w.Owners(), expected) &&
+			!slices.ContainsFunc(living, func(name string) bool { return w.replicas[name].Ready() != nil })
 	})
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -35,19 +36,37 @@ func (w *world) showOwners() {
 	w.d.Table(rows...)
 }
 
-// showMoves prints which shards are with another than before, and that all were this replica's, or all are now.
-func (w *world) showMoves(before []string, replica string) {
-	moved, others, after := 0, 0, w.Owners()
-	for shard := range before {
-		if before[shard] == after[shard] {
-			continue
-		}
-		moved++
-		if before[shard] != replica && after[shard] != replica {
-			others++
+// moment is who owned which shard, and how many lists each replica had sent.
+type moment struct {
+	owners []string
+	lists  map[string]int
+}
+
+func (w *world) now() moment { return moment{w.Owners(), w.Lists()} }
+
+// showMoves prints what each replica has lost and got since a moment, and how often it listed Services or Ingresses.
+// All that has moved was this replica's, or is now.
+func (w *world) showMoves(before moment, replica string) {
+	after, others := w.now(), 0
+	lost, got := map[string]int{}, map[string]int{}
+	for shard, from := range before.owners {
+		if to := after.owners[shard]; from != to {
+			lost[from]++
+			got[to]++
+			if from != replica && to != replica {
+				others++
+			}
 		}
 	}
-	w.d.Saw("%d of %d shards moved; of them neither from nor to %s: %d", moved, shardCount, replica, others)
+	rows := [][]string{{"replica", "lost", "got"}}
+	for _, name := range slices.Sorted(maps.Keys(w.replicas)) {
+		if lost[name]+got[name] > 0 {
+			rows = append(rows, []string{name, fmt.Sprint(lost[name]), fmt.Sprint(got[name]),
+				fmt.Sprintf("%3d lists", after.lists[name]-before.lists[name])})
+		}
+	}
+	w.d.Table(rows...)
+	w.d.Saw("shards that moved, but neither from nor to %s: %d of %d", replica, others, shardCount)
 }
 
 // showWaits prints how long the Services of a part waited for their Ingress: from before their change was sent to when

@@ -16,25 +16,29 @@ func runController(ctx context.Context, cfg *rest.Config, o *options) error {
 	return operator.Run(ctx, cfg, &o.Flags, operator.Program{
 		Name: "ingress-controller", Version: version,
 		New: func(cfg *rest.Config, p operator.Parts) (operator.Controller, error) {
-			opts := ingress.Options{
-				Config: o.config, Namespace: p.Namespace, Workers: p.Workers, Resync: o.resync,
-				Registerer: p.Registerer, MayWrite: p.MayWrite, Observe: logEvents(ctx),
-			}
-			if p.Shards != nil {
-				opts.Shards = (*ingress.Sharding)(p.Shards)
-			}
-			hub := o.lens.observe(ctx, cfg, &opts)
-			c, err := ingress.New(cfg, opts)
-			if err != nil {
-				return nil, err
-			}
-			lens, err := o.lens.handler(hub, c)
-			if err != nil {
-				return nil, err
-			}
-			return c, p.Serve("lens", o.lens.addr, lens)
+			return newController(ctx, cfg, o, p)
 		},
 	})
+}
+
+func newController(ctx context.Context, cfg *rest.Config, o *options, p operator.Parts) (operator.Controller, error) {
+	opts := ingress.Options{
+		Config: o.config, Namespace: p.Namespace, Workers: p.Workers, Resync: o.resync,
+		Registerer: p.Registerer, MayWrite: p.MayWrite, Observe: logEvents(ctx),
+	}
+	if p.Shards != nil {
+		opts.Shards = (*ingress.Sharding)(p.Shards)
+	}
+	hub := o.lens.observe(ctx, cfg, &opts)
+	c, err := ingress.New(cfg, opts)
+	if err != nil {
+		return nil, err
+	}
+	lens, err := o.lens.handler(hub, c)
+	if err != nil {
+		return nil, err
+	}
+	return c, p.Serve("lens", o.lens.addr, lens)
 }
 
 // logEvents logs what passes each layer at verbosity 4, and costs nothing below.

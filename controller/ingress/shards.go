@@ -41,13 +41,16 @@ type Sharding struct {
 	Leases coordinationv1client.LeasesGetter
 	Member shards.Options // its OnChange is replaced
 	By     shard.Field
+	// Waits, if not nil, tells that this replica cannot join yet, as others work in another way. It is ready all the
+	// same: a rolling update waits until it is, before it ends those that it waits for.
+	Waits func() bool
 }
 
 // group is what a sharded controller has more than another one.
 type group struct {
 	*follow.Group
-	by      shard.Field
-	started chan struct{} // closed when it takes part
+	by    shard.Field
+	waits func() bool // may be nil
 	// onForeign is told of each object of another shard that the server sent; nil without metrics.
 	onForeign func()
 	// ingressesUpTo is nil if all Ingresses are watched.
@@ -56,7 +59,7 @@ type group struct {
 
 // newGroup makes the group, whose informers newInformer then adds.
 func (c *Controller) newGroup(s *Sharding, reg prometheus.Registerer) error {
-	g := &group{by: s.By, started: make(chan struct{})}
+	g := &group{by: s.By, waits: s.Waits}
 	member, err := s.Member, error(nil)
 	member.OnChange = nil
 	var metrics follow.Metrics
@@ -169,7 +172,6 @@ func (c *Controller) showsUpTo(ctx context.Context, shard int) string {
 func (c *Controller) runShards(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	close(c.group.started)
 	var both errgroup.Group
 	both.Go(func() error {
 		defer stop()
@@ -179,17 +181,14 @@ func (c *Controller) runShards(ctx context.Context) error {
 	return both.Wait()
 }
 
-// readyShards is Ready with shards. A replica whose turn has not come has nothing to list. That is no complaint: a
-// rolling update waits until it is ready, before it ends those that it waits for.
+// readyShards is Ready with shards.
 func (c *Controller) readyShards() error {
 	var errs []error
 	if !c.follows("ingresses") {
 		errs = append(errs, ready(c.ingresses))
 	}
-	select {
-	case <-c.group.started:
+	if c.group.waits == nil || !c.group.waits() {
 		errs = append(errs, c.group.Ready())
-	default:
 	}
 	return errors.Join(errs...)
 }

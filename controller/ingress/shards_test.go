@@ -229,7 +229,7 @@ func TestShards_OffTheRequestsAreTheSame(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		world, cfg, served := serveWorld(ctx, t)
 		tr := &troupe{chaos: world, t: t, writing: map[string]string{}}
-		r, heard := &sharded{}, rest.CopyConfig(cfg)
+		r, heard := &sharded{answers: map[string]int{}}, rest.CopyConfig(cfg)
 		heard.Wrap(func(next http.RoundTripper) http.RoundTripper { return tr.watched("r", r, next) })
 		c, err := New(heard, Options{Config: testConfig})
 		require.NoError(t, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -48,6 +49,9 @@ type sharded struct {
 	cut   bool   // guarded by mu: no request passes
 	deaf  string // guarded by mu: no request passes whose URL ends so
 	heard []string
+	// frozen, if not nil, holds back what the watch of Ingresses brings, until it is closed. Guarded by mu.
+	frozen  chan struct{}
+	answers map[string]int // to writes of Ingresses, by method and code; guarded by mu
 }
 
 func inTroupe(t *testing.T, by shard.Field, play func(tr *troupe)) {
@@ -72,7 +76,7 @@ func (tr *troupe) join(name string) *sharded { return tr.joinDeaf(name, "") }
 // joinDeaf is join, without answers to requests whose URL ends so.
 func (tr *troupe) joinDeaf(name, deaf string) *sharded {
 	tr.t.Helper()
-	r := &sharded{reg: prometheus.NewRegistry(), ended: make(chan error, 1), deaf: deaf}
+	r := &sharded{reg: prometheus.NewRegistry(), ended: make(chan error, 1), deaf: deaf, answers: map[string]int{}}
 	cfg := rest.CopyConfig(tr.cfg)
 	cfg.ContentType = "application/json" // so that written can read it
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return tr.watched(name, r, next) })
@@ -118,7 +122,7 @@ func (tr *troupe) watched(name string, r *sharded, next http.RoundTripper) http.
 		}
 		ingress := tr.written(req)
 		if ingress == "" {
-			return next.RoundTrip(req)
+			return r.answered(req, next)
 		}
 		tr.mu.Lock()
 		if other := tr.writing[ingress]; other != "" && other != name {
@@ -132,7 +136,7 @@ func (tr *troupe) watched(name string, r *sharded, next http.RoundTripper) http.
 			tr.mu.Unlock()
 		}()
 		<-time.After(tr.latency)
-		response, err := next.RoundTrip(req)
+		response, err := r.answered(req, next)
 		<-time.After(tr.latency)
 		return response, err
 	})
@@ -162,6 +166,39 @@ func (tr *troupe) written(req *http.Request) string {
 		name += " of " + string(body.OwnerReferences[0].UID)
 	}
 	return collection + "/" + name
+}
+
+// answered counts answers to writes of Ingresses, and holds back what a watch of them brings.
+func (r *sharded) answered(req *http.Request, next http.RoundTripper) (*http.Response, error) {
+	response, err := next.RoundTrip(req)
+	if err != nil || !strings.Contains(req.URL.Path, "/ingresses") {
+		return response, err
+	}
+	if req.Method == http.MethodGet {
+		response.Body = thawing{response.Body, r}
+		return response, nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.answers[fmt.Sprint(req.Method, " ", response.StatusCode)]++
+	return response, nil
+}
+
+// thawing is a body that can be held back, also while a Read waits for it.
+type thawing struct {
+	io.ReadCloser
+	r *sharded
+}
+
+func (b thawing) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.r.mu.Lock()
+	frozen := b.r.frozen
+	b.r.mu.Unlock()
+	if frozen != nil {
+		<-frozen
+	}
+	return n, err
 }
 
 func (r *sharded) setCut(cut bool) {

@@ -15,7 +15,9 @@ func Assign(shards int, members []string) []string {
 	members = slices.Sorted(slices.Values(members)) // so that of equal scores, too, all pick the same
 	seeds := make([]uint64, len(members))
 	for i, member := range members {
-		seeds[i] = hash(member)
+		h := fnv.New64a()
+		_, _ = h.Write([]byte(member))
+		seeds[i] = h.Sum64()
 	}
 	owners := make([]string, shards)
 	for s := range owners {
@@ -28,12 +30,6 @@ func Assign(shards int, members []string) []string {
 		owners[s] = members[best]
 	}
 	return owners
-}
-
-func hash(s string) uint64 {
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(s))
-	return h.Sum64()
 }
 
 // mix is the finalizer of SplitMix64. FNV alone spreads names that differ in the last letter badly.

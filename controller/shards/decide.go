@@ -9,33 +9,118 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 const (
-	// parallelWrites is how many Leases a member writes at a time, beside its own.
-	parallelWrites = 16
-	// gatherFor is how long a decision waits for more changes: they come in crowds.
-	gatherFor = 10 * time.Millisecond
+	parallelWrites = 16                    // Leases that a member writes at a time, beside its own
+	gatherFor      = 10 * time.Millisecond // a decision waits for more changes: they come in crowds
 )
 
-// write is a request that replaces one version of a Lease.
-type write struct {
-	*coordinationv1.Lease
-	isDelete bool
+// view is what the Leases say at one moment of the watch, and what is to be written.
+type view struct {
+	now      time.Time
+	version  uint64                                 // the watch has shown everything up to here
+	members  map[string]record                      // by identity
+	fences   []record                               // of this member's number of shards, in order
+	foreign  []record                               // fences of other numbers
+	requests map[string]func(context.Context) error // by the name of the Lease
+	wake     time.Time                              // when to look again if nothing comes before
+}
+
+// lookLocked reads the informer's store at one moment. So a fence that names a term is never newer than what the view
+// knows of that term's Lease.
+func (m *Member) lookLocked() *view {
+	v := &view{now: time.Now(), version: versionOf(m.informer.Store().ResourceVersion())}
+	v.wake, v.requests = v.now.Add(m.opts.LeaseDuration), map[string]func(context.Context) error{}
+	v.members, v.fences = map[string]record{}, make([]record, m.opts.Shards)
+	for _, l := range m.informer.Store().List() {
+		switch r := read(m.opts.Name, l); {
+		case r.identity != "":
+			v.members[r.identity] = m.noteLocked(r)
+			v.wakeAt(v.members[r.identity].expiry())
+		case r.count == m.opts.Shards:
+			v.fences[r.shard] = r
+		case r.count != 0:
+			v.foreign = append(v.foreign, r)
+		}
+	}
+	m.seen = v.members
+	return v
+}
+
+func (v *view) wakeAt(t time.Time) {
+	if v.now.Before(t) && t.Before(v.wake) {
+		v.wake = t
+	}
+}
+
+// noteLocked notes a version of a member's Lease, and when it was seen. The end of a term leaves that as it is.
+func (m *Member) noteLocked(r record) record {
+	before, known := m.seen[r.identity]
+	if known && before.version >= r.version {
+		return before
+	}
+	if before.term == r.term {
+		r.renewals = before.renewals + 1
+	}
+	r.at = time.Now()
+	if r.term == "" {
+		r.at = before.at
+	}
+	m.seen[r.identity] = r
+	return r
+}
+
+// isExpired reports whether another member has not renewed its Lease in time.
+func (m *Member) isExpired(v *view, r record) bool {
+	return r.term != "" && r.identity != m.opts.Identity && !v.now.Before(r.expiry())
+}
+
+// owners returns to whom each shard is assigned: nobody, if most of the living have another number of shards than
+// this member, or as many have a larger one.
+func (m *Member) owners(v *view) []string {
+	living := map[int][]string{} // by number of shards
+	for identity, r := range v.members {
+		if r.term != "" && !m.isExpired(v, r) {
+			living[r.count] = append(living[r.count], identity)
+		}
+	}
+	own := living[m.opts.Shards]
+	for n, some := range living {
+		if len(some) > len(own) || len(some) == len(own) && n > m.opts.Shards {
+			return make([]string, m.opts.Shards)
+		}
+	}
+	return Assign(m.opts.Shards, own)
+}
+
+// freeLocked reports whether nobody works under the fence: it names no term, or one that has ended, as its member's
+// Lease names another or none. A Lease that has expired is not enough: this member's watch may be slow.
+//
+// If the member's Lease is gone, somebody has deleted it, and its member may not know. Then the term is over when it
+// would have expired, counted from when this member first saw that.
+func (m *Member) freeLocked(v *view, fence record) bool {
+	if owner, ok := v.members[identityOf(fence.term)]; ok || fence.term == "" {
+		delete(m.gone, fence.term)
+		return owner.term != fence.term || fence.term == ""
+	}
+	if m.gone[fence.term].IsZero() {
+		m.gone[fence.term] = v.now
+	}
+	over := m.gone[fence.term].Add(fence.lasts)
+	v.wakeAt(over)
+	return !v.now.Before(over)
 }
 
 // decideLoop decides again whenever something may have changed, until ctx ends.
 func (m *Member) decideLoop(ctx context.Context) {
 	defer m.tell() // of what was let go at the end
-	if m.informer.WaitForSync(ctx) != nil {
-		return
-	}
 	for {
-		due, next := m.decide()
+		requests, next := m.decide()
 		m.tell()
-		err := m.writeAll(ctx, due)
-		if m.failed(ctx, &m.writeErr, err); err != nil {
+		if m.sendAll(ctx, requests); len(requests) > 0 { // if the watch does not show them soon, they are due again
 			next = time.Now().Add(m.opts.RenewEvery())
 		}
 		select {
@@ -50,28 +135,25 @@ func (m *Member) decideLoop(ctx context.Context) {
 
 // decide compares, shard by shard, to whom it is assigned with whom its fence names. It begins and ends work on
 // shards, and returns the writes that are due, and when to decide again if nothing changes.
-func (m *Member) decide() (due map[string]write, next time.Time) {
+func (m *Member) decide() (due map[string]func(context.Context) error, next time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	v := m.lookLocked()
-	if m.leaving || !v.now.Before(m.deadline) {
+	own := v.members[m.opts.Identity]
+	if m.last != nil && own.term != m.term && v.version >= versionOf(m.last.ResourceVersion) { // it has lost its Lease
+		m.term, m.last, m.deadline = "", nil, time.Time{}
+		m.dropLocked(0)
+	}
+	if m.leaving || own.term != m.term || !v.now.Before(m.deadline) {
 		return nil, v.wake // a member without a Lease decides nothing
 	}
-	count, workers := m.workersLocked(v)
-	if slices.Sort(workers); !slices.Equal(workers, m.ownersOf) {
-		m.ownersOf, m.owners = workers, Assign(m.opts.Shards, workers)
-	}
+	owners := m.owners(v)
+	isBusy := slices.ContainsFunc(v.foreign, func(fence record) bool { return !m.freeLocked(v, fence) })
 	for s := range m.shards {
-		var target record // nobody, if this member's number of shards is not the one in use
-		if count == m.opts.Shards {
-			target = v.members[m.owners[s]]
-		}
-		m.decideShardLocked(v, v.fences[s], target)
+		m.decideShardLocked(v, s, v.members[owners[s]], isBusy)
 	}
-	if count == m.opts.Shards {
-		m.tidyLocked(v)
-	}
-	return v.due, v.wake
+	m.tidyLocked(v, owners)
+	return v.requests, v.wake
 }
 
 // decideShardLocked is the life of a shard in one member. target is to whom it is assigned, if to anybody.
@@ -80,98 +162,100 @@ func (m *Member) decide() (due map[string]write, next time.Time) {
 //	this term         this member   hold it; if this version was given away already, write the fence once more
 //	this term         another       stop, let reconciles finish, and write the other's term into the fence
 //	this term         nobody        the same, with no term
-//	nobody alive      this member   write this term into the fence, and hold it when the watch shows that
+//	no living term    this member   write this term into the fence, and hold it when the watch shows that
 //
-// Fences of another number of shards that are not free keep it from both. Of two members with different numbers each
-// first writes its fence, and holds the shard when the watch shows that. The later one is then shown the other's, too.
-func (m *Member) decideShardLocked(v *view, fence, target record) {
-	sh := &m.shards[fence.shard]
-	named, mine := fence.term == m.term, target.Lease != nil && target.term == m.term
-	if owner := v.members[identityOf(fence.term)]; m.expiredLocked(v, owner) {
-		sh.idle = m.seen[owner.identity].at
-	} else if !mine || sh.held {
-		sh.idle = time.Time{}
+// isBusy says that somebody may work under a fence of another number of shards. Then it does neither write nor begin.
+// Two members with different numbers may both write a fence. The later one is shown both fences, and does not begin.
+func (m *Member) decideShardLocked(v *view, s int, target record, isBusy bool) {
+	sh, fence := &m.shards[s], v.fences[s]
+	isNamed, isTarget := fence.term == m.term, target.identity == m.opts.Identity
+	if !isTarget {
+		sh.unowned = time.Time{}
 	}
 	switch {
-	case named && mine && fence.version > sh.given:
-		if !sh.held && sh.pins == 0 && !v.busy {
-			m.acquireLocked(fence.shard)
+	case isNamed && isTarget && fence.version > sh.given:
+		if !sh.held && sh.pins == 0 && !isBusy {
+			m.acquireLocked(s)
 		}
-	case named:
-		m.releaseLocked(fence.shard, m.opts.StopWithin())
+	case isNamed:
+		m.releaseLocked(s, m.opts.StopWithin())
 		if sh.pins == 0 {
 			sh.given = fence.version // also if the write seems to fail: it may arrive later
-			m.writeFenceLocked(v, fence, target)
+			m.writeFenceLocked(v, s, target)
 		}
-	case sh.held: // this cannot be while all keep to the rules
-		m.releaseLocked(fence.shard, 0)
-	case mine && sh.pins == 0 && !v.busy && m.freeLocked(v, fence):
-		m.writeFenceLocked(v, fence, target)
+	case sh.held: // somebody has deleted or edited the fence
+		m.releaseLocked(s, 0)
+	case isTarget && sh.pins == 0 && !isBusy && m.freeLocked(v, fence):
+		sh.unowned = v.members[identityOf(fence.term)].at
+		m.writeFenceLocked(v, s, target)
 	}
 }
 
-func (m *Member) writeFenceLocked(v *view, fence, target record) {
-	name, lasts := fenceName(m.opts.Name, fence.count, fence.shard), cmp.Or(target.lasts, m.opts.LeaseDuration)
-	v.due[name] = write{Lease: with(fence.Lease, m.opts.Name, name, target.term, lasts)}
+func (m *Member) writeFenceLocked(v *view, s int, target record) {
+	name, lasts := fenceName(m.opts.Name, m.opts.Shards, s), cmp.Or(target.lasts, m.opts.LeaseDuration)
+	m.writeLocked(v, with(v.fences[s].Lease, m.opts.Name, name, target.term, lasts))
 }
 
-// revokeLocked takes the term out of an expired member's Lease, so that its renewals fail from then on. If it has
-// renewed in the meantime, the write fails and the member lives. Otherwise a member whose watch is slow would take the
-// shards of one that renews.
-func (m *Member) revokeLocked(v *view, owner record) {
-	v.due[owner.Name] = write{Lease: with(owner.Lease, m.opts.Name, owner.Name, "", owner.lasts)}
+func (m *Member) writeLocked(v *view, l *coordinationv1.Lease) {
+	v.requests[l.Name] = func(ctx context.Context) error {
+		_, err := m.put(ctx, l)
+		return err
+	}
 }
 
-// tidyLocked deletes Leases of members that have ended or expired, once no fence names them, and free fences of another
-// number of shards. The members share this by the names of the Leases.
-func (m *Member) tidyLocked(v *view) {
-	named := map[string]bool{}
+// tidyLocked takes the term out of the Leases of members that have expired, on condition that they were not renewed
+// meanwhile. From then on their renewals fail. It deletes Leases of members that have ended, once no fence names them,
+// and free fences of another number of shards. The members divide the deletions by the versions of the Leases.
+func (m *Member) tidyLocked(v *view, owners []string) {
+	named := map[string]bool{} // identities by fences
 	for _, fence := range slices.Concat(v.fences, v.foreign) {
 		named[identityOf(fence.term)] = true
 	}
-	tidy := func(r record) {
-		if m.owners[hash(r.Name)%uint64(len(m.owners))] == m.opts.Identity {
-			v.due[r.Name] = write{r.Lease, true}
+	remove := func(r record) {
+		if owners[mix(r.version)%uint64(len(owners))] != m.opts.Identity {
+			return
+		}
+		v.requests[r.Name] = func(ctx context.Context) error {
+			return m.leases.Delete(ctx, r.Name, *metav1.NewRVDeletionPrecondition(r.ResourceVersion))
 		}
 	}
 	for identity, r := range v.members {
-		if (r.term == "" || m.expiredLocked(v, r)) && !named[identity] {
-			tidy(r)
+		if m.isExpired(v, r) {
+			m.writeLocked(v, with(r.Lease, m.opts.Name, r.Name, "", r.lasts))
+		} else if r.term == "" && !named[identity] {
+			remove(r)
 		}
 	}
 	for _, fence := range v.foreign {
 		if m.freeLocked(v, fence) {
-			tidy(fence)
+			remove(fence)
 		}
 	}
-	maps.DeleteFunc(m.seen, func(identity string, _ sighting) bool {
-		return v.members[identity].Lease == nil && !named[identity]
-	})
+	maps.DeleteFunc(m.gone, func(term string, _ time.Time) bool { return !named[identityOf(term)] })
 }
 
-// writeAll makes the requests, which may take RenewEvery together. What fails is decided on again.
-func (m *Member) writeAll(ctx context.Context, due map[string]write) error {
+// sendAll makes the requests, which may take RenewEvery together.
+func (m *Member) sendAll(ctx context.Context, requests map[string]func(context.Context) error) {
 	ctx, cancel := context.WithTimeout(ctx, m.opts.RenewEvery())
 	defer cancel()
-	var requests errgroup.Group
-	requests.SetLimit(parallelWrites)
-	for _, w := range due {
-		requests.Go(func() error {
-			_, err := m.send(ctx, w)
+	var running errgroup.Group
+	running.SetLimit(parallelWrites)
+	for _, send := range requests {
+		running.Go(func() error {
+			err := send(ctx)
+			if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) {
+				return nil // another was first
+			}
 			return err
 		})
 	}
-	return requests.Wait()
+	m.noteError(ctx, &m.writeErr, running.Wait())
 }
 
-// send makes one request. It fails if the Lease was written or deleted since it was read.
-func (m *Member) send(ctx context.Context, w write) (*coordinationv1.Lease, error) {
-	switch {
-	case w.isDelete:
-		only := &metav1.Preconditions{UID: &w.UID, ResourceVersion: &w.ResourceVersion}
-		return nil, m.leases.Delete(ctx, w.Name, metav1.DeleteOptions{Preconditions: only})
-	case w.ResourceVersion == "":
-		return m.leases.Create(ctx, w.Lease, metav1.CreateOptions{})
+// put writes a Lease. It fails if that was written or deleted since it was read.
+func (m *Member) put(ctx context.Context, l *coordinationv1.Lease) (*coordinationv1.Lease, error) {
+	if l.ResourceVersion == "" {
+		return m.leases.Create(ctx, l, metav1.CreateOptions{})
 	}
-	return m.leases.Update(ctx, w.Lease, metav1.UpdateOptions{})
+	return m.leases.Update(ctx, l, metav1.UpdateOptions{})
 }

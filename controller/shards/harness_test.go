@@ -29,6 +29,7 @@ type story struct {
 	network http.RoundTripper
 	client  *coordinationv1client.CoordinationV1Client
 	members map[string]*actor
+	logger  logr.Logger // of members that join
 }
 
 // actor is a member that runs.
@@ -67,7 +68,7 @@ func tell(t *testing.T, do func(s *story)) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		listener := apiserver.NewPipeListener()
-		s := &story{T: t, server: apiserver.New(apiserver.Options{}), members: map[string]*actor{}}
+		s := &story{T: t, server: apiserver.New(apiserver.Options{}), members: map[string]*actor{}, logger: logr.Discard()}
 		stopped := make(chan error, 1)
 		go func() { stopped <- s.server.Serve(ctx, listener) }()
 		transport := &http.Transport{DialContext: listener.DialContext}
@@ -99,7 +100,7 @@ func (s *story) Join(identity string, change func(*Options)) *actor {
 	transport := &faultyTransport{RoundTripper: s.network}
 	m, err := New(s.Client(transport), opts)
 	require.NoError(s, err)
-	ctx, stop := context.WithCancel(klog.NewContext(context.Background(), logr.Discard()))
+	ctx, stop := context.WithCancel(klog.NewContext(context.Background(), s.logger))
 	a := &actor{Member: m, client: transport, stop: stop, ended: make(chan error, 1)}
 	go func() { a.ended <- m.Run(ctx) }()
 	s.members[identity] = a

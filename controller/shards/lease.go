@@ -7,7 +7,6 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/utils/ptr"
 )
 
@@ -19,24 +18,24 @@ const groupLabel = "shards.glasswatch/group"
 type record struct {
 	*coordinationv1.Lease // nil if it was never written
 	version               uint64
-	// term is the holderIdentity. A member's Lease without one has ended. A fence without one is free.
+	// term is the holderIdentity: identity, number of shards and a nonce of the member that joined with it. A member's
+	// Lease without one has ended. A fence without one is free.
 	term     string
 	identity string // of a member's Lease; empty for a fence
 	shard    int    // of a fence
 	count    int    // into how many shards the member divides, or the fence belongs to
 	lasts    time.Duration
+	// at is when a member was seen to renew last, and renewals how often, with this term.
+	at       time.Time
+	renewals int
 }
+
+func (r record) expiry() time.Time { return r.at.Add(r.lasts) }
 
 func memberName(group, identity string) string { return group + "-member-" + identity }
 
 func fenceName(group string, count, shard int) string {
 	return group + "-shard-" + strconv.Itoa(count) + "-" + strconv.Itoa(shard)
-}
-
-// newTerm returns a term that no other process has, and that this one has not had: the member's identity, its number of
-// shards and a nonce.
-func newTerm(identity string, count int) string {
-	return identity + "/" + strconv.Itoa(count) + "/" + string(uuid.NewUUID())
 }
 
 // identityOf returns whose term it is.
@@ -51,26 +50,25 @@ func versionOf(resourceVersion string) uint64 {
 	return version
 }
 
-// read returns what a Lease of the group says. It is not ok if the Lease is something else.
-func read(group string, l *coordinationv1.Lease) (r record, ok bool) {
-	if l == nil {
-		return r, false
-	}
+// read returns what a Lease of the group says. Of something else it has neither identity nor count.
+func read(group string, l *coordinationv1.Lease) (r record) {
 	r = record{Lease: l, version: versionOf(l.ResourceVersion), term: ptr.Deref(l.Spec.HolderIdentity, "")}
 	r.lasts = time.Duration(ptr.Deref(l.Spec.LeaseDurationSeconds, 0)) * time.Second
-	if identity, isMember := strings.CutPrefix(l.Name, memberName(group, "")); isMember {
+	if identity, ok := strings.CutPrefix(l.Name, memberName(group, "")); ok {
 		r.identity = identity
 		if parts := strings.Split(r.term, "/"); len(parts) > 1 {
 			r.count, _ = strconv.Atoi(parts[1])
 		}
-		return r, identity != ""
+		return r
 	}
-	rest, ok := strings.CutPrefix(l.Name, group+"-shard-")
+	rest, _ := strings.CutPrefix(l.Name, group+"-shard-")
 	count, shard, _ := strings.Cut(rest, "-")
-	var bad1, bad2 error
-	r.count, bad1 = strconv.Atoi(count)
-	r.shard, bad2 = strconv.Atoi(shard)
-	return r, ok && bad1 == nil && bad2 == nil && 0 <= r.shard && r.shard < r.count
+	n, bad1 := strconv.Atoi(count)
+	s, bad2 := strconv.Atoi(shard)
+	if bad1 == nil && bad2 == nil && 0 <= s && s < n {
+		r.count, r.shard = n, s
+	}
+	return r
 }
 
 // with returns the Lease with another term, or with none, to be written in the place of l, which may be nil. UID and
@@ -81,16 +79,8 @@ func with(l *coordinationv1.Lease, group, name, term string, lasts time.Duration
 	}
 	l = l.DeepCopy()
 	metav1.SetMetaDataLabel(&l.ObjectMeta, groupLabel, group)
-	now := metav1.NowMicro() // for people: nothing is decided by it
-	if term != ptr.Deref(l.Spec.HolderIdentity, "") {
-		l.Spec.AcquireTime = &now
-		l.Spec.LeaseTransitions = ptr.To(ptr.Deref(l.Spec.LeaseTransitions, -1) + 1)
-	}
-	l.Spec.RenewTime = &now
+	l.Spec.RenewTime = ptr.To(metav1.NowMicro()) // for people: nothing is decided by it
 	l.Spec.LeaseDurationSeconds = ptr.To(int32(lasts / time.Second))
-	l.Spec.HolderIdentity = nil
-	if term != "" {
-		l.Spec.HolderIdentity = &term
-	}
+	l.Spec.HolderIdentity = &term
 	return l
 }

@@ -16,20 +16,17 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/ptr"
 
 	"glasswatch/listwatch"
 	"glasswatch/reflector"
 	"glasswatch/sharedinformer"
 )
 
+// Errors of [Member.Run]. The second is wrapped in one that says what to do.
 var (
-	// ErrAlreadyRun is returned by a second call of [Member.Run].
 	ErrAlreadyRun = errors.New("shards: member was run before")
-	// ErrDuplicate is returned by [Member.Run] if another process renews the Lease of the same identity. It is wrapped
-	// in an error that says what to do.
-	ErrDuplicate = errors.New("shards: two members of one name")
-	// ErrNotHeld is the cause with which a reconcile's context ends when its member loses the shard.
-	ErrNotHeld = errors.New("shards: the shard is not held by this member")
+	ErrDuplicate  = errors.New("shards: two members of one name")
 )
 
 // Member is one process's part in a group that shares the work. Make it with [New]. Its methods are safe for concurrent
@@ -39,22 +36,22 @@ type Member struct {
 	leases   coordinationv1client.LeaseInterface
 	informer *sharedinformer.Informer[*coordinationv1.Lease]
 	ran      atomic.Bool
+	name     string        // of its Lease
 	decideCh chan struct{} // capacity 1: something has changed that decisions depend on
-	renewCh  chan struct{} // capacity 1: renew before it is time
-	told     []int         // by shard: the gain that OnChange was told of, 0 for none; used by decideLoop only
 
 	mu       sync.Mutex // guards all below; never held during a request
-	idle     *sync.Cond // a shard that was lost has no more reconciles
+	unpinned *sync.Cond // a shard that was lost has no more reconciles
 	leaving  bool
-	term     string    // the holderIdentity that this process has written; empty before it has joined
-	joined   uint64    // the version of its Lease that brought the term
-	deadline time.Time // until when it may work; zero before it has joined
+	term     string                // the holderIdentity that this process has written last; empty after it was lost
+	last     *coordinationv1.Lease // its Lease with this term, as last answered; nil if that is not known
+	deadline time.Time             // until when it may work; zero before it has joined
+	expiry   *time.Timer           // at the deadline
 	shards   []shard
+	pins     int // reconciles that run, of all shards
 
-	seen               map[string]sighting // by identity
-	rivals             int                 // how often another process was seen to renew the Lease of this identity
-	owners, ownersOf   []string            // what Assign has said, of which members
-	renewErr, writeErr error               // the last, until the next success
+	seen               map[string]record    // the last version of each member's Lease, by identity
+	gone               map[string]time.Time // terms that fences name and whose Leases are not there, and since when
+	renewErr, writeErr error                // the last, until the next success
 }
 
 // New returns a member, which does nothing before Run. The client should not limit its rate below some dozens of
@@ -64,19 +61,19 @@ func New(client coordinationv1client.LeasesGetter, opts Options) (*Member, error
 		return nil, err
 	}
 	m := &Member{
-		opts: opts, leases: client.Leases(opts.Namespace),
-		decideCh: make(chan struct{}, 1), renewCh: make(chan struct{}, 1),
-		shards: make([]shard, opts.Shards), told: make([]int, opts.Shards), seen: map[string]sighting{},
+		opts: opts, leases: client.Leases(opts.Namespace), name: memberName(opts.Name, opts.Identity),
+		decideCh: make(chan struct{}, 1),
+		shards:   make([]shard, opts.Shards), seen: map[string]record{}, gone: map[string]time.Time{},
 	}
-	m.idle = sync.NewCond(&m.mu)
-	only := groupLabel + "=" + opts.Name
+	m.unpinned = sync.NewCond(&m.mu)
+	m.expiry = time.AfterFunc(opts.LeaseDuration, m.expire)
 	lw := listwatch.Funcs[*coordinationv1.Lease]{
 		ListFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			o.LabelSelector = only
+			o.LabelSelector = groupLabel + "=" + opts.Name
 			return m.leases.List(ctx, o)
 		},
 		WatchFunc: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			o.LabelSelector = only
+			o.LabelSelector = groupLabel + "=" + opts.Name
 			return m.leases.Watch(ctx, o)
 		},
 	}
@@ -85,11 +82,24 @@ func New(client coordinationv1client.LeasesGetter, opts Options) (*Member, error
 		Reflector: reflector.Options{Backoff: reflector.Backoff{Max: opts.RenewEvery()}},
 	})
 	_, err := m.informer.AddHandler(sharedinformer.HandlerFuncs[*coordinationv1.Lease]{
-		AddFunc:    func(l *coordinationv1.Lease, _ bool) { m.changed(l) },
-		UpdateFunc: func(_, l *coordinationv1.Lease) { m.changed(l) },
-		DeleteFunc: func(sharedinformer.Deletion[*coordinationv1.Lease]) { wake(m.decideCh) },
+		AddFunc:    func(*coordinationv1.Lease, bool) { m.wake() },
+		UpdateFunc: m.updated,
+		DeleteFunc: func(sharedinformer.Deletion[*coordinationv1.Lease]) { m.wake() },
 	}, sharedinformer.HandlerOptions{})
 	return m, err
+}
+
+// updated is told of updates by the watch. Most are renewals, on which no decision depends.
+func (m *Member) updated(before, after *coordinationv1.Lease) {
+	r := read(m.opts.Name, after)
+	if r.identity != "" {
+		m.mu.Lock()
+		m.noteLocked(r)
+		m.mu.Unlock()
+	}
+	if r.identity == "" || r.term != ptr.Deref(before.Spec.HolderIdentity, "") {
+		m.wake()
+	}
 }
 
 // Run takes part until ctx ends, and then leaves: running reconciles finish, and then the others can have the shards.
@@ -114,59 +124,62 @@ func (m *Member) Run(ctx context.Context) error {
 	}
 	m.mu.Lock()
 	m.leaving = true
-	for m.dropLocked(m.opts.StopWithin()); m.busyLocked(); {
-		m.idle.Wait()
+	m.dropLocked(m.opts.StopWithin())
+	for m.pins > 0 {
+		m.unpinned.Wait()
 	}
 	m.mu.Unlock()
 	stop()
 	loops.Wait()
-	if m.term != "" {
-		m.end(lasting)
+	m.expiry.Stop()
+	if m.last != nil { // a fence that names its term is free from now on
+		request, cancel := context.WithTimeout(lasting, m.opts.RenewEvery())
+		defer cancel()
+		_, failed := m.put(request, with(m.last, m.opts.Name, m.name, "", m.opts.LeaseDuration))
+		m.noteError(lasting, &m.renewErr, failed)
 	}
 	return err
 }
 
-// Ready returns nil while the member's Lease is valid and the group's are watched, whether or not it holds a shard.
-// Otherwise the error says what is in the way, and for a missing right what to grant.
+// Ready returns nil if the member has a valid Lease, its last requests succeeded, and no reconcile of a shard that it
+// has lost goes on for ever. It need not hold a shard. The error says what is in the way, and for a missing right what
+// to grant.
 func (m *Member) Ready() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if time.Now().Before(m.deadline) && m.informer.HasSynced() {
-		return m.writeErr
+	err := cmp.Or(m.informer.LastError(), m.renewErr, m.writeErr)
+	for s, sh := range m.shards {
+		if err == nil && sh.pins > 0 && !sh.held && time.Since(sh.lost) > 2*m.opts.StopWithin() {
+			err = fmt.Errorf("a reconcile of shard %d, which was lost, has not returned for %v", s, time.Since(sh.lost))
+		}
 	}
-	return cmp.Or(m.explain(m.informer.LastError()), m.renewErr, m.writeErr,
-		fmt.Errorf("shards: member %s has not joined yet", m.opts.Identity))
+	if err == nil && !time.Now().Before(m.deadline) {
+		err = errors.New("the watch does not show that it has joined")
+	}
+	if apierrors.IsForbidden(err) {
+		err = fmt.Errorf("grant list, watch, create, update and delete on leases.coordination.k8s.io in namespace %s: %w",
+			m.opts.Namespace, err)
+	}
+	if err != nil {
+		return fmt.Errorf("shards: member %s: %w", m.opts.Identity, err)
+	}
+	return nil
 }
 
-// failed remembers a request's error for Ready, and logs it. That another was first is part of the work.
-func (m *Member) failed(ctx context.Context, last *error, err error) {
-	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) {
-		err = nil
-	}
-	err = m.explain(err)
+// noteError remembers what became of the last request for Ready, and logs an error.
+func (m *Member) noteError(ctx context.Context, last *error, err error) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	if *last = err; err != nil && ctx.Err() == nil {
+	*last = err
+	m.mu.Unlock()
+	if err != nil && ctx.Err() == nil {
 		klog.FromContext(ctx).Error(err, "Could not write a Lease")
 	}
 }
 
-func (m *Member) explain(err error) error {
-	if apierrors.IsForbidden(err) {
-		return fmt.Errorf("shards: grant get, list, watch, create, update and delete on leases.coordination.k8s.io in "+
-			"namespace %s: %w", m.opts.Namespace, err)
-	}
-	return err
-}
-
-func (m *Member) key() listwatch.Key {
-	return listwatch.Key{Namespace: m.opts.Namespace, Name: memberName(m.opts.Name, m.opts.Identity)}
-}
-
-// wake puts a token into ch, unless one is there.
-func wake(ch chan<- struct{}) {
+// wake makes the member decide again.
+func (m *Member) wake() {
 	select {
-	case ch <- struct{}{}:
-	default:
+	case m.decideCh <- struct{}{}:
+	default: // it will in any case
 	}
 }

@@ -16,17 +16,16 @@ type Options struct {
 	Namespace, Name string
 	// Identity names this member, and must be no other's. The Pod's name is a good one.
 	Identity string
-	// Shards is how many shards there are. 0 means 256; only a program's flag --shards means by 0 that there are none,
-	// and then there is no member. If members differ, those of the number that most have do the
+	// Shards is how many shards there are, 256 by default. If members differ, those of the number that most have do the
 	// work, and of equals those with the larger number. The others stand by.
 	Shards int
 	// LeaseDuration is how long others wait, after they saw this member's last renewal, before they take its shards.
 	// Whole seconds; 15 s by default.
 	LeaseDuration time.Duration
-	// OnChange is told which shards this member has got, and since when nobody works on each; and which it has lost.
-	// A shard whose owner crashed is idle since the renewal of it that was seen last, another one since now. The calls
-	// come one at a time and in order, with no lock held. A shard that was lost and got again is in both or in two
-	// calls. Decisions wait while it runs; renewals do not.
+	// OnChange is told which shards this member has got, and which it has lost. gained has since when nobody works on a
+	// shard: since its former owner was last seen to renew, or since now if that handed it over. The calls come one at a
+	// time, in order, with no lock held. A shard that was lost and got again is in both or in two calls. Decisions wait
+	// while it runs, and so does the end of Run; renewals do not.
 	OnChange func(gained map[int]time.Time, lost []int)
 }
 

@@ -2,7 +2,6 @@ package shards
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 )
@@ -11,13 +10,14 @@ import (
 type shard struct {
 	// Invariant: held only while the fence names the term, and the watch has shown that.
 	held bool
-	gain int // grows each time that the shard is got
 	pins int // reconciles that run, also after the shard was lost
-	// ctx is that of the reconciles, since the shard was got last; nil if it never was.
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	given  uint64    // versions of the fence up to this one were given away, even if the write seemed to fail
-	idle   time.Time // see Options.OnChange; zero if it is not known
+	// ctx is that of the reconciles, another one each time that the shard is got. OnChange was told of told, nil for a
+	// shard that is not held.
+	ctx, told context.Context
+	cancel    context.CancelFunc
+	given     uint64    // versions of the fence up to this one were given away, even if the write seemed to fail
+	lost      time.Time // when it was lost last
+	unowned   time.Time // since when nobody works on it; zero if that is not known
 }
 
 // Held returns the shards that this member works on, in order.
@@ -38,9 +38,8 @@ func (m *Member) ownsLocked(s int) bool {
 }
 
 // Begin pins a shard for one reconcile. If the member does not hold it, ok is false and the rest is nil. Else the shard
-// is not handed over before done is called. The reconcile must use ctx, and return within Options.StopWithin after it
-// ends. It is cancelled with the cause [ErrNotHeld] before the member's Lease ends, or when a hand-over has waited for
-// StopWithin. done may be called more than once.
+// is not handed over before done is called; it may be called more than once. The reconcile must use ctx, and return
+// within StopWithin after it ends: before the member's Lease does, or when a hand-over has waited for StopWithin.
 func (m *Member) Begin(parent context.Context, shard int) (ctx context.Context, done func(), ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -49,45 +48,42 @@ func (m *Member) Begin(parent context.Context, shard int) (ctx context.Context, 
 	}
 	sh := &m.shards[shard]
 	sh.pins++
-	held := sh.ctx
-	ctx, cancel := context.WithCancelCause(parent)
-	stop := context.AfterFunc(held, func() { cancel(context.Cause(held)) })
+	m.pins++
+	ctx, cancel := context.WithCancel(parent)
+	stop := context.AfterFunc(sh.ctx, cancel)
 	return ctx, sync.OnceFunc(func() {
 		stop()
-		cancel(nil)
+		cancel()
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		if sh.pins--; sh.pins == 0 && !sh.held {
-			wake(m.decideCh) // to hand it over
-			wake(m.renewCh)  // to join anew
-			m.idle.Broadcast()
+		sh.pins--
+		m.pins--
+		if sh.pins == 0 && !sh.held {
+			m.wake() // to hand it over
+			m.unpinned.Broadcast()
 		}
 	}), true
-}
-
-// busyLocked reports whether any reconcile runs.
-func (m *Member) busyLocked() bool {
-	return slices.ContainsFunc(m.shards, func(sh shard) bool { return sh.pins > 0 })
 }
 
 // acquireLocked begins work on a shard.
 func (m *Member) acquireLocked(s int) {
 	sh := &m.shards[s]
 	sh.held = true
-	sh.gain++
-	sh.ctx, sh.cancel = context.WithCancelCause(context.Background())
-	if sh.idle.IsZero() {
-		sh.idle = time.Now()
+	sh.ctx, sh.cancel = context.WithCancel(context.Background())
+	if sh.unowned.IsZero() {
+		sh.unowned = time.Now()
 	}
 }
 
 // releaseLocked ends work on a shard: no reconcile begins, and those that run are cancelled after patience.
 func (m *Member) releaseLocked(s int, patience time.Duration) {
 	sh := &m.shards[s]
-	if cancel := sh.cancel; sh.held || cancel != nil && patience == 0 {
-		time.AfterFunc(patience, func() { cancel(ErrNotHeld) })
+	if sh.held || sh.pins > 0 && patience == 0 {
+		time.AfterFunc(patience, sh.cancel)
 	}
-	sh.held = false
+	if sh.held {
+		sh.held, sh.lost, sh.unowned = false, time.Now(), time.Time{}
+	}
 }
 
 // dropLocked lets all shards go, and cancels their reconciles. The fences still name the term. If a renewal succeeds
@@ -96,28 +92,26 @@ func (m *Member) dropLocked(patience time.Duration) {
 	for s := range m.shards {
 		m.releaseLocked(s, patience)
 	}
-	wake(m.decideCh)
+	m.wake()
 }
 
 // tell passes on what the member has got and lost since it was called last. Only decideLoop calls it.
 func (m *Member) tell() {
 	gained, lost := map[int]time.Time{}, []int(nil)
 	m.mu.Lock()
-	for s, sh := range m.shards {
-		now := 0
-		if sh.held {
-			now = sh.gain
+	for s := range m.shards {
+		sh := &m.shards[s]
+		now := sh.ctx
+		if !sh.held {
+			now = nil
 		}
-		if now == m.told[s] {
-			continue
-		}
-		if m.told[s] != 0 {
+		if now != sh.told && sh.told != nil {
 			lost = append(lost, s)
 		}
-		if now != 0 {
-			gained[s] = sh.idle
+		if now != sh.told && sh.held {
+			gained[s] = sh.unowned
 		}
-		m.told[s] = now
+		sh.told = now
 	}
 	m.mu.Unlock()
 	if len(gained)+len(lost) > 0 && m.opts.OnChange != nil {

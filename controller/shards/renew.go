@@ -6,9 +6,10 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/klog/v2"
+
+	"glasswatch/listwatch"
 )
 
 // renewLoop joins the group and renews the member's Lease until ctx ends. The error is that of a duplicate.
@@ -18,89 +19,74 @@ func (m *Member) renewLoop(ctx context.Context) error {
 	}
 	for {
 		next := m.opts.RenewEvery()
-		if l, term, err := m.due(ctx); err != nil {
+		l, err := m.leaseToSend()
+		if err != nil {
 			return err
-		} else if term == "" || !m.renew(ctx, l, term) {
+		}
+		if l == nil || !m.renew(ctx, l) {
 			next /= 4
 		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-m.renewCh:
 		case <-time.After(wait.Jitter(next, 0.1)):
 		}
 	}
 }
 
-// due returns the member's Lease as the watch shows it, and the term to write into it, "" for none.
+// leaseToSend returns the member's Lease as it is to be written, nil if it may not be written now. It begins a new term
+// if there is none.
 //
 // What is written replaces the version that the watch shows. So a member whose watch is behind cannot renew, and the
 // others get its shards. Otherwise it would keep those that are assigned to others, without knowing.
-func (m *Member) due(ctx context.Context) (l *coordinationv1.Lease, term string, err error) {
-	shown := versionOf(m.informer.Store().ResourceVersion()) // before the Lease, which may be newer
-	l, _ = m.informer.Store().GetByKey(m.key())
-	r, _ := read(m.opts.Name, l)
+func (m *Member) leaseToSend() (*coordinationv1.Lease, error) {
+	l, _ := m.informer.Store().GetByKey(listwatch.Key{Namespace: m.opts.Namespace, Name: m.name})
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.noteLocked(r); m.term != "" && r.term != m.term && shown >= m.joined {
-		klog.FromContext(ctx).Info("The member's Lease is no longer its own: joining anew", "term", m.term)
-		m.term, m.deadline = "", time.Time{}
-		m.dropLocked(0)
+	var r record
+	if l != nil {
+		r = m.noteLocked(read(m.opts.Name, l))
 	}
+	isOver := r.term == "" || !time.Now().Before(r.expiry())
 	switch {
-	case m.term != "" && r.term == m.term:
-		return l, m.term, nil
-	case m.term != "": // the watch does not show yet that it has joined
-	case m.leaving, m.busyLocked(): // with reconciles of a former term, which others take for ended once there is another
-	case r.term == "" || !time.Now().Before(m.seen[r.identity].expiry()):
-		return l, newTerm(m.opts.Identity, m.opts.Shards), nil
-	case m.rivals > 1: // once may be a request of a dead process that was late
-		return nil, "", fmt.Errorf("%w: %q is renewed by another process, as %s: give each an Identity of its own",
+	case m.term != "" && r.term == m.term: // also if the first answer was lost
+	case m.last != nil: // the watch does not show yet that it has joined, or that it has lost its Lease
+		return nil, nil
+	case isOver && m.pins == 0 && !m.leaving: // others take reconciles of a former term for ended once there is another
+		m.term = fmt.Sprintf("%s/%d/%s", m.opts.Identity, m.opts.Shards, uuid.NewUUID())
+	case r.renewals > 1: // once may be a request of a dead process that was late
+		return nil, fmt.Errorf("%w: %q is renewed by another process, as %s: give each an Identity of its own",
 			ErrDuplicate, m.opts.Identity, r.term)
+	default:
+		return nil, nil
 	}
-	return nil, "", nil
+	return with(l, m.opts.Name, m.name, m.term, m.opts.LeaseDuration), nil
 }
 
 // renew writes the member's Lease, and moves the deadline if the server took it. The deadline counts from before the
-// request: when the answer comes, others may have seen the renewal long ago. A term whose first write seems to fail is
-// not used again.
-func (m *Member) renew(ctx context.Context, l *coordinationv1.Lease, term string) bool {
+// request: when the answer comes, others may have seen the renewal long ago.
+func (m *Member) renew(ctx context.Context, l *coordinationv1.Lease) (ok bool) {
 	request, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.opts.RenewEvery())
 	defer cancel()
-	l = with(l, m.opts.Name, memberName(m.opts.Name, m.opts.Identity), term, m.opts.LeaseDuration)
 	sent := time.Now()
-	written, err := m.send(request, write{Lease: l})
-	if m.failed(ctx, &m.renewErr, err); err != nil {
-		return false
-	}
+	written, err := m.put(request, l)
+	m.noteError(ctx, &m.renewErr, err)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.term != term {
-		m.term, m.joined = term, versionOf(written.ResourceVersion)
+	if err != nil || *l.Spec.HolderIdentity != m.term { // the Lease may be lost again
+		return false
 	}
-	m.deadline = sent.Add(m.opts.Validity())
-	time.AfterFunc(time.Until(m.deadline), m.expire)
-	wake(m.decideCh)
+	m.last, m.deadline = written, sent.Add(m.opts.Validity())
+	m.expiry.Reset(time.Until(m.deadline))
+	m.wake()
 	return true
 }
 
-// expire is called at each deadline. Most have been moved by then.
+// expire is called at the deadline, as it was when the timer was set.
 func (m *Member) expire() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !time.Now().Before(m.deadline) {
 		m.dropLocked(0)
 	}
-}
-
-// end gives the member's Lease up, and with it all its shards: a fence that names its term is free from then on.
-// Nothing renews it any more, and no reconcile runs.
-func (m *Member) end(ctx context.Context) {
-	request, cancel := context.WithTimeout(ctx, m.opts.RenewEvery())
-	defer cancel()
-	l, err := m.leases.Get(request, memberName(m.opts.Name, m.opts.Identity), metav1.GetOptions{})
-	if r, _ := read(m.opts.Name, l); err == nil && r.term == m.term {
-		_, err = m.send(request, write{Lease: with(l, m.opts.Name, l.Name, "", m.opts.LeaseDuration)})
-	}
-	m.failed(ctx, &m.renewErr, err)
 }

@@ -30,9 +30,10 @@ const unchanged = -1
 type wire struct {
 	latency time.Duration // of a write. In virtual time Events of one instant would get the same name
 
-	mu     sync.Mutex // guards what follows
-	faults []fault
-	writes map[string]int
+	mu        sync.Mutex // guards what follows
+	faults    []fault
+	writes    map[string]int
+	conflicts map[string]int // those of the writes that the server refused because the object had changed
 }
 
 func (w *wire) fail(faults ...fault) {
@@ -82,7 +83,13 @@ func (w *wire) wrap(next http.RoundTripper) http.RoundTripper {
 		f, faulty := w.take(write)
 		switch {
 		case !faulty:
-			return next.RoundTrip(r)
+			resp, err := next.RoundTrip(r)
+			if err == nil && resp.StatusCode == http.StatusConflict {
+				w.mu.Lock()
+				w.conflicts[write]++
+				w.mu.Unlock()
+			}
+			return resp, err
 		case f.code == unchanged:
 			read := r.Clone(r.Context())
 			read.Method, read.Body, read.ContentLength, read.URL.RawQuery = http.MethodGet, nil, 0, ""
@@ -97,6 +104,13 @@ func (w *wire) wrap(next http.RoundTripper) http.RoundTripper {
 		_ = resp.Body.Close()
 		return nil, errors.New("connection broken by the test")
 	})
+}
+
+// done is the number of writes with that name that met no conflict.
+func (w *wire) done(write string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.writes[write] - w.conflicts[write]
 }
 
 // take counts the write and returns the fault that it meets, if any.

@@ -50,7 +50,7 @@ func newWorld(t *testing.T, impl Implementation, cfg *rest.Config) *world {
 	ctx := context.Background()
 	cfg.QPS = -1
 	w := &world{
-		t: t, impl: impl, cfg: cfg, wire: &wire{writes: map[string]int{}}, stop: func() {},
+		t: t, impl: impl, cfg: cfg, wire: &wire{writes: map[string]int{}, conflicts: map[string]int{}}, stop: func() {},
 		watches: &watches{held: map[string]chan struct{}{}, brought: map[string]*strings.Builder{}},
 	}
 	var err error

@@ -35,8 +35,7 @@ func TestShards_OneOfThreeIsKilledInAStormAndNothingIsLost(t *testing.T) {
 func killInAStorm(t *testing.T, c *cluster, by string) {
 	c.install(t, manifests.Sharded, manifests.Namespace)
 	args := append(deployedArgs(t, manifests.Sharded, manifests.Namespace),
-		"--leader-elect-lease-duration=12s", "--leader-elect-renew-deadline=9s", "--leader-elect-retry-period=500ms",
-		"--shard-by="+by, "--shards=32", "-v=4")
+		"--leader-elect-lease-duration=12s", "--shard-by="+by, "--shards=32", "-v=4")
 	var replicas []*process
 	for n := range 3 {
 		p := start(t, c.kubeconfigOf(t, manifests.Namespace), append(args, fmt.Sprintf("--shard-identity=r%d", n))...)
@@ -66,6 +65,32 @@ func killInAStorm(t *testing.T, c *cluster, by string) {
 	}
 	now := time.Now()
 	neverTwice(t, replicas, []time.Time{killed, now, now})
+}
+
+// A replica that lacks the Role for the Leases says what to grant, reconciles nothing, and goes on once it is there.
+func TestShards_WithoutTheRightsForLeasesAReplicaSaysWhatToGrant(t *testing.T) {
+	c, err := newCluster(controlplane.StartGated(t, "ShardedListAndWatch=true"))
+	require.NoError(t, err)
+	s := &stage{c, t, c.namespace(t, "shop")}
+	for _, missing := range []string{"watch", "update"} {
+		c.apply(t, manifestsOf(t, manifests.Sharded, manifests.Namespace, func(resource, verb string) bool {
+			return resource == "leases" && (verb == missing || missing == "watch" && verb == "list")
+		}))
+		args := deployedArgs(t, manifests.Sharded, manifests.Namespace)
+		p := start(t, c.kubeconfigOf(t, manifests.Namespace), append(args,
+			"--leader-elect-lease-duration=5s", "--shards=8", "-v=4", "--shard-identity=without-"+missing)...)
+		eventually(t, func() error {
+			return p.unready("grant get, list, watch, create, update and delete on leases",
+				"in namespace "+manifests.Namespace)
+		})
+		s.service(missing, asking)
+		require.NoError(t, s.none(missing))
+		require.Error(t, p.said("Pinned"))
+		c.install(t, manifests.Sharded, manifests.Namespace)
+		eventually(t, p.ready)
+		s.expect(missing, defaultHost, 80)
+		p.terminate()
+	}
 }
 
 // namespaceOf makes namespaces until one is in a shard of that replica, and returns it.

@@ -1,6 +1,8 @@
 package audit
 
 import (
+	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,7 +19,8 @@ import (
 
 // Audit is what was seen of the replicas of one group. Make it with [New]. Keys are namespace/name.
 type Audit struct {
-	prefix string // of the names of fences
+	member, fence string // how the names of the members' Leases and of the fences begin
+	shards        int
 
 	mu         sync.Mutex // protects what follows
 	taken      map[turn]time.Time
@@ -25,7 +28,8 @@ type Audit struct {
 	sent       map[string][]sent   // by key: writes that succeeded, and those without an answer
 	shown      map[string][]uint64 // by key: versions of the Ingress that brought another spec
 	generation map[string]int64    // by key: of the last of them
-	fences     [][]naming          // by shard, in the order of their versions
+	leases     map[string][]naming // by the name of the Lease, in the order of their versions
+	lists      map[string]int      // by replica
 }
 
 // turn is a key in the hands of a replica. work is when a reconcile had it.
@@ -41,19 +45,20 @@ type sent struct {
 	version uint64
 }
 
-// naming is a version of a fence: whom it names, and when the watch showed that.
+// naming is a version of a Lease that brought another term, and when the watch showed it.
 type naming struct {
 	version uint64
-	owner   string
+	term    string
 	at      time.Time
 }
 
 // New returns an audit of a group that has so many shards.
 func New(group string, shards int) *Audit {
 	return &Audit{
-		prefix: group + "-shard-" + strconv.Itoa(shards) + "-",
-		taken:  map[turn]time.Time{}, works: map[string][]work{}, sent: map[string][]sent{},
-		shown: map[string][]uint64{}, generation: map[string]int64{}, fences: make([][]naming, shards),
+		member: group + "-member-", fence: group + "-shard-" + strconv.Itoa(shards) + "-", shards: shards,
+		taken: map[turn]time.Time{}, works: map[string][]work{}, sent: map[string][]sent{},
+		shown: map[string][]uint64{}, generation: map[string]int64{},
+		leases: map[string][]naming{}, lists: map[string]int{},
 	}
 }
 
@@ -84,17 +89,14 @@ func (a *Audit) SawIngress(ing *networkingv1.Ingress) {
 	}
 }
 
-// SawLease is told of each version that a watch shows. It looks at fences only.
+// SawLease is told of each version that a watch shows. Most are renewals, which change no term.
 func (a *Audit) SawLease(l *coordinationv1.Lease) {
-	number, isFence := strings.CutPrefix(l.Name, a.prefix)
-	shard, err := strconv.Atoi(number)
-	if !isFence || err != nil || shard < 0 || shard >= len(a.fences) {
-		return
-	}
-	owner, _, _ := strings.Cut(ptr.Deref(l.Spec.HolderIdentity, ""), "/")
+	term := ptr.Deref(l.Spec.HolderIdentity, "")
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.fences[shard] = append(a.fences[shard], naming{versionOf(l), owner, time.Now()})
+	if known := a.leases[l.Name]; len(known) == 0 || known[len(known)-1].term != term {
+		a.leases[l.Name] = append(known, naming{versionOf(l), term, time.Now()})
+	}
 }
 
 // versionOf is a resourceVersion as the number that it is. One that is none is 0, which no fence allows.
@@ -103,15 +105,32 @@ func versionOf(object metav1.Object) uint64 {
 	return number
 }
 
+// namings are those of a shard's fence.
+func (a *Audit) namingsLocked(shard int) []naming { return a.leases[a.fence+strconv.Itoa(shard)] }
+
+// ownerOf returns whose term it is: a term is identity/shards/nonce.
+func ownerOf(term string) string {
+	owner, _, _ := strings.Cut(term, "/")
+	return owner
+}
+
+// termAt returns the term that is in force at a version, "" for none.
+func termAt(namings []naming, version uint64) (term string) {
+	for _, n := range namings {
+		if n.version < version {
+			term = n.term
+		}
+	}
+	return term
+}
+
 // Owners returns whom each fence names, "" for nobody.
 func (a *Audit) Owners() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	names := make([]string, len(a.fences))
-	for shard, namings := range a.fences {
-		if len(namings) > 0 {
-			names[shard] = namings[len(namings)-1].owner
-		}
+	names := make([]string, a.shards)
+	for shard := range names {
+		names[shard] = ownerOf(termAt(a.namingsLocked(shard), math.MaxUint64))
 	}
 	return names
 }
@@ -120,11 +139,13 @@ func (a *Audit) Owners() []string {
 func (a *Audit) FirstLoss(replica string, after time.Time) (first time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, namings := range a.fences {
+	for shard := range a.shards {
+		namings := a.namingsLocked(shard)
 		for i := 1; i < len(namings); i++ {
-			lost := namings[i-1].owner == replica && namings[i].owner != replica && namings[i].at.After(after)
-			if lost && (first.IsZero() || namings[i].at.Before(first)) {
-				first = namings[i].at
+			before, now := ownerOf(namings[i-1].term), namings[i]
+			lost := before == replica && ownerOf(now.term) != replica && now.at.After(after)
+			if lost && (first.IsZero() || now.at.Before(first)) {
+				first = now.at
 			}
 		}
 	}
@@ -162,25 +183,29 @@ func (a *Audit) AtOnce() (keys []string) {
 }
 
 // Writes returns how many writes of Ingresses the server took, and which keys have one that no replica sent, or one of
-// a replica that the fence did not name at that version. shardOf returns the shard of a key.
+// a replica that did not own the key's shard at that version. shardOf returns the shard of a key.
 func (a *Audit) Writes(shardOf func(key string) int) (taken int, unfenced []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for key, versions := range a.shown {
 		for _, version := range versions {
 			taken++
-			owner := ""
-			for _, n := range a.fences[shardOf(key)] {
-				if n.version < version {
-					owner = n.owner
-				}
-			}
-			if !a.isFromLocked(owner, key, version) {
+			if !a.isFromLocked(a.ownerLocked(shardOf(key), version), key, version) {
 				unfenced = append(unfenced, key)
 			}
 		}
 	}
 	return taken, unfenced
+}
+
+// ownerLocked returns whose term the fence names at a version, "" if the Lease of that member has no longer the same.
+func (a *Audit) ownerLocked(shard int, version uint64) string {
+	term := termAt(a.namingsLocked(shard), version)
+	owner := ownerOf(term)
+	if termAt(a.leases[a.member+owner], version) != term {
+		return ""
+	}
+	return owner
 }
 
 // isFromLocked reports whether a replica sent the write that made a version. A write without an answer may be any
@@ -191,4 +216,11 @@ func (a *Audit) isFromLocked(replica, key string, version uint64) bool {
 		return a.sent[key][answered].replica == replica
 	}
 	return slices.Contains(a.sent[key], sent{replica: replica})
+}
+
+// Lists returns how many lists of Services and of Ingresses each replica has sent.
+func (a *Audit) Lists() map[string]int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return maps.Clone(a.lists)
 }

@@ -28,9 +28,13 @@ func shardZero(string) int { return 0 }
 
 // fence shows a version of the fence of shard 0.
 func fence(a *Audit, version int, owner string) {
-	term := owner + "/nonce"
+	lease(a, "demo-shard-4-0", version, owner+"/4/nonce")
+}
+
+// lease shows a version of a Lease.
+func lease(a *Audit, name string, version int, term string) {
 	a.SawLease(&coordinationv1.Lease{
-		ObjectMeta: metav1.ObjectMeta{Name: "demo-shard-4-0", ResourceVersion: strconv.Itoa(version)},
+		ObjectMeta: metav1.ObjectMeta{Name: name, ResourceVersion: strconv.Itoa(version)},
 		Spec:       coordinationv1.LeaseSpec{HolderIdentity: &term},
 	})
 }
@@ -65,7 +69,7 @@ func write(t *testing.T, w *Wire, version int, failure error) error {
 	return resp.Body.Close()
 }
 
-func TestAudit_AWriteIsRightIfTheFenceNamedItsSenderThen(t *testing.T) {
+func TestAudit_AWriteIsRightIfTheLeasesNamedItsSenderThen(t *testing.T) {
 	for name, c := range map[string]struct {
 		play     func(t *testing.T, a *Audit)
 		unfenced int
@@ -79,9 +83,30 @@ func TestAudit_AWriteIsRightIfTheFenceNamedItsSenderThen(t *testing.T) {
 			fence(a, 15, "b")
 			require.NoError(t, write(t, a.Wire("a"), 20, nil))
 		}, 1},
+		"the owner, who renews": {func(t *testing.T, a *Audit) {
+			lease(a, "demo-member-a", 18, "a/4/nonce")
+			require.NoError(t, write(t, a.Wire("a"), 20, nil))
+		}, 0},
+		"the owner, whose Lease has ended": {func(t *testing.T, a *Audit) {
+			lease(a, "demo-member-a", 18, "")
+			require.NoError(t, write(t, a.Wire("a"), 20, nil))
+		}, 1},
+		"the owner, who has joined anew": {func(t *testing.T, a *Audit) {
+			lease(a, "demo-member-a", 18, "a/4/other")
+			require.NoError(t, write(t, a.Wire("a"), 20, nil))
+		}, 1},
 		"nobody": {func(*testing.T, *Audit) {}, 1},
 		"the owner, whose answer was lost": {func(t *testing.T, a *Audit) {
 			require.Error(t, write(t, a.Wire("a"), 0, errors.New("lost")))
+		}, 0},
+		"the owner, whose creation has no answer": {func(t *testing.T, a *Audit) {
+			lost := roundTripper(func(*http.Request) (*http.Response, error) { return nil, errors.New("lost") })
+			body := `{"apiVersion":"networking.k8s.io/v1","kind":"Ingress","metadata":{"name":"web"}}`
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
+				"http://server/apis/networking.k8s.io/v1/namespaces/shop/ingresses", strings.NewReader(body))
+			require.NoError(t, err)
+			_, err = a.Wire("a").Wrap(lost).RoundTrip(req)
+			require.Error(t, err)
 		}, 0},
 		"the former owner, whose answer was lost": {func(t *testing.T, a *Audit) {
 			require.Error(t, write(t, a.Wire("a"), 0, errors.New("lost")))
@@ -90,6 +115,8 @@ func TestAudit_AWriteIsRightIfTheFenceNamedItsSenderThen(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := New("demo", 4)
+			lease(a, "demo-member-a", 5, "a/4/nonce")
+			lease(a, "demo-member-b", 6, "b/4/nonce")
 			fence(a, 10, "a")
 			c.play(t, a)
 			a.SawIngress(ingress(20, 1))
@@ -164,4 +191,27 @@ func TestWire_FailsWhatIsOnItsWayOnceItIsCut(t *testing.T) {
 	require.ErrorIs(t, write(t, w, 20, nil), ErrCut, "nothing is sent")
 	w.Mend()
 	require.NoError(t, write(t, w, 20, nil))
+}
+
+func TestWire_CountsListsAndNotTheirPagesOrWatches(t *testing.T) {
+	a := New("demo", 4)
+	answers := roundTripper(func(*http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
+	})
+	w := a.Wire("a")
+	for _, path := range []string{
+		"/api/v1/services",
+		"/api/v1/services?limit=500&continue=token",
+		"/api/v1/namespaces/shop/services?watch=true&resourceVersion=7",
+		"/apis/networking.k8s.io/v1/ingresses?watch=true&sendInitialEvents=true",
+		"/apis/networking.k8s.io/v1/namespaces/shop/ingresses/web",
+		"/apis/coordination.k8s.io/v1/namespaces/default/leases",
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://server"+path, nil)
+		require.NoError(t, err)
+		resp, err := w.Wrap(answers).RoundTrip(req)
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+	}
+	assert.Equal(t, map[string]int{"a": 2}, a.Lists())
 }

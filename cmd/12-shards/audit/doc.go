@@ -2,10 +2,11 @@
 //
 //	replica ── Observe: a key was taken, was decided on ──▶ ┌───────┐ ──▶ AtOnce: keys that two had at once
 //	   └─ Wire ── Ingress writes and their answers ───────▶ │ Audit │ ──▶ Writes: those that the server took,
-//	API server ── a watch: SawIngress, SawLease ──────────▶ └───────┘     and those that the fence did not allow
+//	API server ── a watch: SawIngress, SawLease ──────────▶ └───────┘     and those that the Leases did not allow
 //
-// What a replica believes to own is not asked. A write has a version, and so has each change of a fence. Versions grow
-// over all kinds of an API server with one etcd. So the fence at the version of a write says who was to write then.
+// What a replica believes to own is not asked. A write has a version, and so has each change of a Lease. Versions grow
+// over all kinds of an API server with one etcd. So the Leases at the version of a write say who was to write then: the
+// replica whose term the fence names, while its own Lease has the same term.
 //
 // # What is guaranteed
 //

@@ -17,7 +17,8 @@ import (
 // ErrCut is the error of all requests while the wire is cut.
 var ErrCut = errors.New("the network is cut")
 
-// Wire is a replica's way to the server. It can be cut, and it notes what becomes of writes of Ingresses.
+// Wire is a replica's way to the server. It can be cut, and it notes what becomes of writes of Ingresses. It
+// counts lists.
 type Wire struct {
 	audit   *Audit
 	replica string
@@ -68,6 +69,7 @@ func (w *Wire) Wrap(next http.RoundTripper) http.RoundTripper {
 		var resp *http.Response
 		err := ErrCut
 		if up.Err() == nil {
+			w.count(req)
 			resp, err = next.RoundTrip(req.WithContext(ctx))
 			resp, err = w.note(req, resp, err)
 		}
@@ -80,30 +82,56 @@ func (w *Wire) Wrap(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// note reads the answer to a write of an Ingress, and keeps its version. A creation without an answer is not noted, for
-// its path has no name: it is then a write that nobody sent.
+// note reads the answer to a write of an Ingress, and keeps its version. Without an answer it keeps what was sent.
 func (w *Wire) note(req *http.Request, resp *http.Response, err error) (*http.Response, error) {
-	path, name, isIngress := strings.Cut(req.URL.Path, "/ingresses")
+	isIngress := strings.Contains(req.URL.Path, "/ingresses")
 	if !isIngress || req.Method == http.MethodGet || err == nil && resp.StatusCode >= http.StatusMultipleChoices {
 		return resp, err
 	}
 	if err != nil {
-		w.keep(path[strings.LastIndex(path, "/")+1:]+name, 0)
+		w.keep(keyOf(req), 0)
 		return nil, err
 	}
 	text, err := io.ReadAll(resp.Body)
-	var ing networkingv1.Ingress
-	err = errors.Join(err, resp.Body.Close())
-	if err == nil { // JSON or protobuf
-		err = runtime.DecodeInto(scheme.Codecs.UniversalDeserializer(), text, &ing)
-	}
-	if err != nil {
-		w.keep(path[strings.LastIndex(path, "/")+1:]+name, 0)
+	ing, bad := decode(text)
+	if err = errors.Join(err, resp.Body.Close(), bad); err != nil {
+		w.keep(keyOf(req), 0)
 		return nil, err
 	}
-	w.keep(ing.Namespace+"/"+ing.Name, versionOf(&ing))
+	w.keep(ing.Namespace+"/"+ing.Name, versionOf(ing))
 	resp.Body = io.NopCloser(bytes.NewReader(text))
 	return resp, nil
+}
+
+// keyOf returns the key of an Ingress that a request writes: from the path, and the name of a new one from the body.
+func keyOf(req *http.Request) string {
+	path, name, _ := strings.Cut(req.URL.Path, "/ingresses")
+	if name == "" && req.GetBody != nil {
+		if body, err := req.GetBody(); err == nil {
+			text, _ := io.ReadAll(body)
+			ing, _ := decode(text)
+			name = "/" + ing.Name
+		}
+	}
+	return path[strings.LastIndex(path, "/")+1:] + name
+}
+
+// decode reads JSON or protobuf.
+func decode(text []byte) (*networkingv1.Ingress, error) {
+	ing := &networkingv1.Ingress{}
+	return ing, runtime.DecodeInto(scheme.Codecs.UniversalDeserializer(), text, ing)
+}
+
+// count counts a list, which may be a stream, or have pages of which it counts the first.
+func (w *Wire) count(req *http.Request) {
+	query := req.URL.Query()
+	isList := !query.Has("watch") && !query.Has("continue") || query.Has("sendInitialEvents")
+	ofKind := strings.HasSuffix(req.URL.Path, "/services") || strings.HasSuffix(req.URL.Path, "/ingresses")
+	if isList && ofKind && req.Method == http.MethodGet {
+		w.audit.mu.Lock()
+		defer w.audit.mu.Unlock()
+		w.audit.lists[w.replica]++
+	}
 }
 
 func (w *Wire) keep(key string, version uint64) {

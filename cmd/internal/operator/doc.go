@@ -13,6 +13,8 @@
 //   - At most one replica may write at a time, as long as clocks run equally fast. Its Parts.MayWrite is closed. A
 //     replica that loses its lease ends at once with an error, and does not wait for its work. As with client-go, a
 //     write that was sent before cannot be cancelled.
+//   - With --shards all replicas write, each on its shards, and none while there is a leader. A replica that cannot
+//     renew its Leases stops its work in time, runs on, and works again when it can. See [Sharding].
 //   - A standby's controller runs: its caches are filled and follow the cluster. What it must not do before
 //     Parts.MayWrite is closed is write.
 //   - A replica gives its lease up only when its controller's Run has returned.
@@ -33,5 +35,5 @@
 // says what it caches, and gets a channel that says when it may write.
 //
 // Reading order: operator.go, layers.go, children.go, command.go, flags.go, serve.go, cluster.go; then election.go and
-// its parts.
+// its parts; shards.go and mode.go.
 package operator

@@ -21,8 +21,6 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/retry"
 	"k8s.io/klog/v2"
-
-	"glasswatch/controller/shards"
 )
 
 // errLost says that another replica may be writing by now. So this process must not write any more, not even to finish
@@ -65,7 +63,7 @@ func newElection(cfg *rest.Config, f *Flags, program string) (*election, error) 
 	e.events.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: client.Events(namespace)})
 	// The host name is not enough: a container that restarts in its Pod must not take the former one's lease for its
 	// own.
-	identity := cmp.Or(f.Sharding.candidate(), host+"_"+string(uuid.NewUUID()))
+	identity := host + "_" + string(uuid.NewUUID())
 	locking := resourcelock.ResourceLockConfig{
 		Identity:      identity,
 		EventRecorder: e.events.NewRecorder(scheme.Scheme, corev1.EventSource{Component: program, Host: host}),
@@ -76,9 +74,6 @@ func newElection(cfg *rest.Config, f *Flags, program string) (*election, error) 
 		return nil, err
 	}
 	e.lock = &watchedLock{Interface: lock}
-	if f.Sharding.Count > 0 {
-		e.lock.validity = shards.Options{LeaseDuration: f.Election.Lease}.Validity()
-	}
 	e.elector, err = leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Name: f.Election.Name, Lock: e.lock, WatchDog: e.stuck,
 		LeaseDuration: f.Election.Lease, RenewDeadline: f.Election.Renew, RetryPeriod: f.Election.Retry,
@@ -110,7 +105,6 @@ func (e *election) run(ctx context.Context, work func(context.Context) error) er
 	defer e.events.Shutdown()
 	defer electors.Wait()
 	defer stopElecting()
-	defer e.lock.rest()
 	lost := make(chan struct{})
 	electors.Go(func() {
 		defer close(lost)
@@ -124,9 +118,7 @@ func (e *election) run(ctx context.Context, work func(context.Context) error) er
 	case err := <-worked:
 		stopElecting()
 		electors.Wait()
-		if e.lock.validity == 0 {
-			e.release(ctx)
-		}
+		e.release(ctx)
 		return err
 	}
 }

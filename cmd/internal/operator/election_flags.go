@@ -26,16 +26,22 @@ func (f *Election) addTo(fs *pflag.FlagSet) {
 		"namespace of the lease; without it the Pod's own, else --namespace")
 	fs.StringVar(&f.Name, "leader-elect-name", fs.Name(), "name of the lease; replicas of one controller share it")
 	fs.DurationVar(&f.Lease, "leader-elect-lease-duration", 15*time.Second,
-		"how long a standby waits for a leader that is silent")
+		"how long others wait for a leader, or with --shards for a replica, that is silent")
 	fs.DurationVar(&f.Renew, "leader-elect-renew-deadline", 10*time.Second,
 		"how long a leader tries to renew the lease before it gives up and exits")
 	fs.DurationVar(&f.Retry, "leader-elect-retry-period", 2*time.Second, "how often the lease is renewed or tried for")
 }
 
-// validate checks the flags. used says that there is an election without --leader-elect, too.
-func (f *Election) validate(fs *pflag.FlagSet, used bool) error {
-	if name := f.given(fs); !f.Enabled && !used && name != "" {
+// validate checks the flags. Replicas with shards use the lease's name, namespace and duration.
+func (f *Election) validate(fs *pflag.FlagSet, sharded bool) error {
+	if name := f.given(fs); !f.Enabled && !sharded && name != "" {
 		return fmt.Errorf("--%s: has no use without --leader-elect", name)
+	}
+	if sharded {
+		reason := "has no use with --shards, which derives it from --leader-elect-lease-duration"
+		if err := Refuse(fs, reason, "leader-elect-renew-deadline", "leader-elect-retry-period"); err != nil {
+			return err
+		}
 	}
 	if errs := validation.IsDNS1123Label(f.Namespace); f.Namespace != "" && len(errs) > 0 {
 		return fmt.Errorf("--leader-elect-namespace: want a namespace's name, got %q: %s",
@@ -47,6 +53,9 @@ func (f *Election) validate(fs *pflag.FlagSet, used bool) error {
 	// A lease holds whole seconds.
 	if f.Lease < time.Second || f.Lease%time.Second != 0 {
 		return fmt.Errorf("--leader-elect-lease-duration: want whole seconds, at least one, got %s", f.Lease)
+	}
+	if sharded {
+		return nil
 	}
 	if f.Renew >= f.Lease {
 		return fmt.Errorf("--leader-elect-renew-deadline: want less than the lease duration, %s, got %s",

@@ -1,13 +1,13 @@
 package operator
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io"
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,6 +30,11 @@ type booth struct {
 	server *apiserver.Server
 	cfg    *rest.Config
 	stops  []func() // of the replicas
+
+	entered    int // replicas with shards
+	mu         sync.Mutex
+	modeWrites int           // by those, guarded by mu
+	down       chan struct{} // guarded by mu: if not nil, no request of those is answered before it is closed
 }
 
 func inBooth(t *testing.T, play func(b *booth)) {
@@ -63,11 +68,7 @@ type candidate struct {
 
 func (b *booth) enter(args ...string) *candidate {
 	b.t.Helper()
-	return b.enterAs(append([]string{"--leader-elect", "--leader-elect-namespace=default"}, args...)...)
-}
-
-func (b *booth) enterAs(args ...string) *candidate {
-	b.t.Helper()
+	args = append([]string{"--leader-elect", "--leader-elect-namespace=default"}, args...)
 	e, err := newElection(b.cfg, parse(b.t, args...), program)
 	require.NoError(b.t, err)
 	ctx, stop := context.WithCancel(context.Background())
@@ -208,23 +209,17 @@ func TestElection_AReplicaThatMayNotWriteItsLeaseIsNotReadyUntilItMay(t *testing
 // scriptedLock answers with what it is told to.
 type scriptedLock struct {
 	resourcelock.Interface
-	record  resourcelock.LeaderElectionRecord
-	err     error
-	updates error // of Update, if err is nil
-	takes   time.Duration
+	record resourcelock.LeaderElectionRecord
+	err    error
 }
 
 func (l *scriptedLock) Identity() string { return "me" }
 func (l *scriptedLock) Get(context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
-	<-time.After(l.takes)
 	record := l.record
 	return &record, nil, l.err
 }
 func (l *scriptedLock) Create(context.Context, resourcelock.LeaderElectionRecord) error { return l.err }
-func (l *scriptedLock) Update(context.Context, resourcelock.LeaderElectionRecord) error {
-	<-time.After(l.takes)
-	return cmp.Or(l.err, l.updates)
-}
+func (l *scriptedLock) Update(context.Context, resourcelock.LeaderElectionRecord) error { return l.err }
 
 // A read before a write does not make a replica ready for a moment.
 func TestElection_OnlyWhatEndsATryTellsWhetherTheLeaseCanBeHad(t *testing.T) {

@@ -42,7 +42,7 @@ type Parts struct {
 	Registerer prometheus.Registerer
 	// MayWrite is closed once this replica may write. It is nil if there is no election: then it may at once.
 	MayWrite <-chan struct{}
-	// Shards is not nil if all replicas work, each on its shards, once MayWrite is closed.
+	// Shards is not nil if all replicas work, each on its shards. MayWrite is nil then.
 	Shards *Shards
 	// Serve answers on one more address from now on until the program ends; "" is none.
 	Serve func(what, address string, handler http.Handler) error
@@ -76,8 +76,8 @@ func Run(ctx context.Context, cfg *rest.Config, f *Flags, p Program) (err error)
 	registry.MustRegister(collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	parts := Parts{Namespace: f.Namespace, Workers: f.Workers, Registerer: registry}
-	var e *election // nil: no other replica
-	if f.Election.Enabled || f.Sharding.Count > 0 {
+	var e *election // nil: there is no leader
+	if f.Election.Enabled {
 		if e, err = newElection(cfg, f, p.Name); err != nil {
 			return err
 		}

@@ -20,12 +20,11 @@ import (
 //
 // # One mode at a time
 //
-// In the election, all replicas with shards are one candidate. They share its identity, which names the field, so they
-// lead together, and any of them renews the Lease. A sibling's renewal counts from before it was sent, and a replica
-// stops in time before the Lease ends, as a member of package shards does. So a leader and replicas with shards never
-// work at the same time, nor do replicas that divide by different fields. A rolling update from one to the other needs no more: who comes
-// waits until the last of those before has gone. The Lease is not given up by a replica with shards, because others may
-// work under it. After the last one it runs out.
+// In the Lease of the election, all replicas with shards are one candidate, which names the field. They hold it
+// together: see [mode]. So a leader and replicas with shards never work at the same time. Nor do replicas that divide
+// by different fields. A rolling update from one to the other needs no more: a replica of the new kind waits until the
+// last of the old kind has gone. A replica with shards does not give the Lease up, because others may work under it.
+// After the last one it runs out.
 //
 // Between replicas with shards, package shards decides. It also settles a changed number of shards.
 type Sharding struct {
@@ -37,8 +36,9 @@ type Sharding struct {
 // Shards are what a controller needs to work on its shards.
 type Shards struct {
 	Leases coordinationv1client.LeasesGetter
-	Member shards.Options // its OnChange and Metrics are the controller's to set
+	Member shards.Options // its OnChange is the controller's to set
 	By     shard.Field
+	Waits  func() bool // whether others are at work, so that this replica must wait and is ready all the same
 }
 
 // AddSharding adds the flags for a program whose controller looks at Parts.Shards. It comes before Flags.Validate.
@@ -59,9 +59,6 @@ func (s *Sharding) validate(fs *pflag.FlagSet, e *Election) error {
 		return errors.New("--shards and --leader-elect: want one of the two: all replicas work, or one")
 	case s.Count == 0 && fs.Changed("shard-by"), s.Count == 0 && fs.Changed("shard-identity"):
 		return errors.New("--shard-by and --shard-identity: have no use without --shards")
-	case s.Count > 0 && 3*e.Retry > (shards.Options{LeaseDuration: e.Lease}).Validity():
-		return fmt.Errorf("--leader-elect-retry-period: with --shards want at most a third of the %s for which a "+
-			"renewal is good, got %s", shards.Options{LeaseDuration: e.Lease}.Validity(), e.Retry)
 	case s.By != "namespace" && s.By != "uid" && s.Count > 0:
 		return fmt.Errorf("--shard-by: want namespace or uid, got %q", s.By)
 	}
@@ -69,14 +66,6 @@ func (s *Sharding) validate(fs *pflag.FlagSet, e *Election) error {
 		return fmt.Errorf("--shard-identity: want a DNS subdomain, got %q: %s", s.Identity, strings.Join(errs, "; "))
 	}
 	return nil
-}
-
-// candidate is the identity of all replicas with shards in the election, "" for a replica without.
-func (s *Sharding) candidate() string {
-	if s.Count == 0 {
-		return ""
-	}
-	return "shards-by-" + s.By
 }
 
 // newShards makes what the controller needs. Its client is its own: a member renews its Lease whatever else is sent.
@@ -102,7 +91,9 @@ func newShards(cfg *rest.Config, f *Flags) (*Shards, error) {
 	if f.Sharding.By == "uid" {
 		by = shard.UID
 	}
-	return &Shards{Leases: client, By: by, Member: shards.Options{
+	m := &mode{client: client, namespace: namespace, name: f.Election.Name, candidate: "shards-by-" + f.Sharding.By,
+		lasts: f.Election.Lease}
+	return &Shards{Leases: m, By: by, Waits: m.waits, Member: shards.Options{
 		Namespace: namespace, Name: f.Election.Name, Identity: identity, Shards: f.Sharding.Count,
 		LeaseDuration: f.Election.Lease,
 	}}, nil

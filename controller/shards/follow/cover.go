@@ -15,7 +15,7 @@ import (
 const (
 	// MaxRanges is how many ranges a selector has at most. One has some 105 bytes in a URL.
 	MaxRanges = 64
-	// maxSources is how many sources a kind has at most, unless so many selectors are not enough.
+	// maxSources is how many sources a kind has, unless one list needs several selectors.
 	maxSources = 4
 )
 
@@ -47,21 +47,25 @@ func (g *Group) catchUp(ctx context.Context) (listed []int, err error) {
 			listed = append(listed, s)
 		}
 	}
-	for toList = append(toList, listed...); len(listed) > 0 && len(g.sources) >= maxSources; {
-		smallest := slices.MinFunc(g.sources, func(a, b source) int { return cmp.Compare(len(a.shards), len(b.shards)) })
+	toList = append(toList, listed...)
+	for len(toList) > 0 && len(g.sources) >= maxSources {
+		smallest := slices.MinFunc(g.sources, bySize)
 		former, toList = append(former, smallest), append(toList, smallest.shards...)
 		g.forget(smallest)
 	}
 	if err := g.add(toList); err != nil {
 		return nil, err
 	}
-	if err := g.wait(ctx); err != nil {
+	if err := g.wait(ctx); err != nil { // before the sources go that had some of it
 		return nil, err
 	}
 	for _, src := range former {
 		for _, k := range g.kinds {
 			k.remove(src.name)
 		}
+	}
+	if err := g.wait(ctx); err != nil { // what only these had must be gone before reconciles begin
+		return nil, err
 	}
 	g.mu.Lock()
 	g.listed, g.covered, g.sourceOf = held, held, map[int]string{}
@@ -74,7 +78,8 @@ func (g *Group) catchUp(ctx context.Context) (listed []int, err error) {
 	for _, s := range listed {
 		g.opts.Metrics.listed(held[s])
 	}
-	return slices.Sorted(slices.Values(listed)), g.wait(ctx)
+	slices.Sort(listed)
+	return listed, nil
 }
 
 // letGo takes the shards that were lost out of the sources, also those that were got again since. It returns the
@@ -88,11 +93,8 @@ func (g *Group) letGo(ctx context.Context, held map[int]*gain) (former []source,
 		case len(keep) == 0 || len(ranges) > MaxRanges:
 			former, toList = append(former, src), append(toList, keep...)
 		default:
-			var kinds errgroup.Group
-			for _, k := range g.kinds {
-				kinds.Go(func() error { return k.narrow(ctx, src.name, shard.Selector{Field: g.opts.Field, Ranges: ranges}) })
-			}
-			if err := kinds.Wait(); err != nil {
+			sel := shard.Selector{Field: g.opts.Field, Ranges: ranges}
+			if err := g.each(func(k kind) error { return k.narrow(ctx, src.name, sel) }); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -100,8 +102,10 @@ func (g *Group) letGo(ctx context.Context, held map[int]*gain) (former []source,
 	for _, src := range former {
 		g.forget(src)
 	}
-	return former, toList, g.wait(ctx)
+	return former, toList, nil
 }
+
+func bySize(a, b source) int { return cmp.Compare(len(a.shards), len(b.shards)) }
 
 func (g *Group) forget(gone source) {
 	g.sources = slices.DeleteFunc(g.sources, func(src source) bool { return src.name == gone.name })
@@ -136,11 +140,16 @@ func (g *Group) add(toList []int) error {
 	return nil
 }
 
-// wait returns when the stores have all that their sources have said.
+// wait returns when the sources have listed, and the stores have all that they have said.
 func (g *Group) wait(ctx context.Context) error {
+	return g.each(func(k kind) error { return k.wait(ctx) })
+}
+
+// each calls do for all kinds at once.
+func (g *Group) each(do func(kind) error) error {
 	var kinds errgroup.Group
 	for _, k := range g.kinds {
-		kinds.Go(func() error { return k.wait(ctx) })
+		kinds.Go(func() error { return do(k) })
 	}
 	return kinds.Wait()
 }

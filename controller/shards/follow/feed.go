@@ -3,28 +3,31 @@ package follow
 import (
 	"context"
 	"io"
-	"iter"
 	"sync"
+	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"glasswatch/listwatch"
 	"glasswatch/listwatch/shard"
 )
 
-// feed is what a source of an informer lists and watches. It can come to select less while it runs, which needs no list:
-// its watch ends, and the next one goes on from there with the narrower selector. That begins with a deletion of each
-// object that is selected no more.
+// feed is what a source lists and watches. It can come to select less while it runs, without a list:
+//
+//	watch of 1 and 2 ─▶ event 7 ─ cut ─▶ the store has event 7 ─▶ Deleted: what it has of 2 ─▶ watch of 1 from 7 ─▶
+//
+// All this passes through one reflector. So a deletion never takes away what the narrower watch has brought.
 type feed[T listwatch.Object] struct {
-	client func(shard.Selector) (listwatch.ListerWatcher[T], error)
-	// stored returns what the store has, once all that was read before is there.
-	stored func(context.Context) (iter.Seq2[listwatch.Key, T], error)
+	name     string // of the source
+	informer *Informer[T]
 
-	mu   sync.Mutex // protects what follows
-	sel  shard.Selector
-	lw   listwatch.ListerWatcher[T]
-	cut  context.CancelFunc // ends the watch; nil before the first
-	loss *loss              // what the next watch has to tell; nil for nothing
+	mu     sync.Mutex // protects what follows
+	sel    shard.Selector
+	lw     listwatch.ListerWatcher[T]
+	loss   *loss              // what the next watch has to tell; nil for nothing
+	cut    context.CancelFunc // ends the watch; nil if there is none, or one that lists
+	opened time.Time          // when that watch was asked for
 }
 
 // loss is that a feed has come to select less than it did.
@@ -33,26 +36,30 @@ type loss struct {
 	told   chan struct{} // closed when it was told
 }
 
-// narrow makes the feed select less, and returns when it has told that what it selects no more is deleted. The error is
-// that of ctx or of the client.
+// narrow makes the feed select less. It returns when the deletions have been passed on, and must not be called again
+// before. The error is that of ctx or of the client.
 func (f *feed[T]) narrow(ctx context.Context, sel shard.Selector) error {
-	lw, err := f.client(sel)
+	lw, err := f.informer.client(sel)
 	if err != nil {
 		return err
 	}
-	told := make(chan struct{})
 	f.mu.Lock()
-	f.loss = &loss{f.sel, told}
-	f.sel, f.lw = sel, lw
-	if f.cut != nil {
-		f.cut()
-	}
+	l := &loss{f.sel, make(chan struct{})}
+	f.sel, f.lw, f.loss = sel, lw, l
+	f.cutLocked()
 	f.mu.Unlock()
 	select {
-	case <-told:
+	case <-l.told:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
+	}
+}
+
+// cutLocked ends the watch as soon as its end is no failure: a reflector lists after one that ends within a second.
+func (f *feed[T]) cutLocked() {
+	if f.cut != nil {
+		time.AfterFunc(time.Until(f.opened.Add(time.Second)), f.cut)
 	}
 }
 
@@ -68,53 +75,76 @@ func (f *feed[T]) List(ctx context.Context, opts metav1.ListOptions) (*listwatch
 	return lw.List(ctx, opts)
 }
 
-// Watch watches what is selected now. The watch of before has ended, and what it told has been passed on.
+// Watch watches what is selected now. What the watch of before told has been passed on.
 func (f *feed[T]) Watch(ctx context.Context, opts metav1.ListOptions) (listwatch.Stream[T], error) {
-	f.mu.Lock()
-	s := &stream[T]{feed: f, ctx: ctx, loss: f.loss}
-	s.watching, s.cut = context.WithCancel(ctx)
-	f.cut = s.cut
-	sel, lw := f.sel, f.lw
-	f.mu.Unlock()
-	var err error
-	if s.loss != nil && opts.SendInitialEvents == nil { // a list shows by itself what is gone
-		err = s.find(sel)
+	for {
+		f.mu.Lock()
+		s := &stream[T]{feed: f, ctx: ctx, loss: f.loss, lists: opts.SendInitialEvents != nil}
+		s.watching, s.cut = context.WithCancel(ctx)
+		if f.cut, f.opened = s.cut, time.Now(); s.lists {
+			f.cut = nil // it is cut when the list has come
+		}
+		sel, lw := f.sel, f.lw
+		f.mu.Unlock()
+		var err error
+		if s.loss != nil && !s.lists { // a list shows by itself what is gone
+			s.gone, err = f.find(ctx, s.loss.before, sel)
+		}
+		if err == nil {
+			s.Stream, err = lw.Watch(s.watching, opts)
+		}
+		if err == nil {
+			return s, nil
+		}
+		wasCut := s.wasCut()
+		if s.cut(); !wasCut {
+			return nil, err
+		}
 	}
-	if err == nil {
-		s.Stream, err = lw.Watch(s.watching, opts)
-	}
-	if err != nil {
-		s.cut()
+}
+
+// find returns what the store has of one selector and not of the other. Both are of all that the source has, as far as
+// the watch was read.
+//
+// The store may show another object of the same key instead of the source's: one that was made again, of another
+// source, whose watch is ahead. That cannot be told one by one, so an error asks for a list.
+func (f *feed[T]) find(ctx context.Context, before, sel shard.Selector) (gone []T, err error) {
+	if err := f.informer.wait(ctx); err != nil {
 		return nil, err
 	}
-	s.batches, _ = s.Stream.(listwatch.BatchStream[T])
-	return s, nil
+	shown, had := 0, 0
+	for _, obj := range f.informer.Store().All() {
+		if before.Matches(obj) {
+			shown++
+			if !sel.Matches(obj) {
+				gone = append(gone, obj)
+			}
+		}
+	}
+	for _, source := range f.informer.Sources() {
+		if source.Name == f.name {
+			had = source.Objects
+		}
+	}
+	if had != shown {
+		return nil, apierrors.NewResourceExpired("the source has objects that the store does not show: list them")
+	}
+	return gone, nil
 }
 
 // stream is a watch of a feed. It ends cleanly when that is narrowed.
 type stream[T listwatch.Object] struct {
 	listwatch.Stream[T]
-	batches       listwatch.BatchStream[T] // the same, if it is one
 	feed          *feed[T]
 	ctx, watching context.Context
-	cut           context.CancelFunc
-	loss          *loss
-	gone          []T // what is still to be told of the loss
+	cut           context.CancelFunc // ends watching
+	loss          *loss              // what it has to tell
+	gone          []T                // of that, what is still to be told
+	lists         bool               // the list that it begins with has not ended
+	begun         bool               // what it begins with was passed on
 }
 
-// find finds what the loss has taken out of the selection.
-func (s *stream[T]) find(sel shard.Selector) error {
-	stored, err := s.feed.stored(s.ctx)
-	if err != nil {
-		return err
-	}
-	for _, obj := range stored {
-		if s.loss.before.Matches(obj) && !sel.Matches(obj) {
-			s.gone = append(s.gone, obj)
-		}
-	}
-	return nil
-}
+func (s *stream[T]) wasCut() bool { return s.watching.Err() != nil && s.ctx.Err() == nil }
 
 // Next returns one event of NextBatch.
 func (s *stream[T]) Next() (listwatch.Event[T], error) {
@@ -126,38 +156,45 @@ func (s *stream[T]) Next() (listwatch.Event[T], error) {
 	}
 }
 
-// NextBatch returns the deletions, and then what the watch brings. Whoever calls it again has passed them on.
+// NextBatch returns the deletions, and then what the watch brings. Whoever calls it again has passed them on. The
+// caller may write to what it gets, so that is a copy of what the store has.
 func (s *stream[T]) NextBatch(into []listwatch.Event[T]) (n int, err error) {
 	for ; n < len(into) && len(s.gone) > 0; n++ {
-		into[n], s.gone = listwatch.Event[T]{Type: listwatch.Deleted, Object: s.gone[0]}, s.gone[1:]
+		into[n] = listwatch.Event[T]{Type: listwatch.Deleted, Object: s.gone[0].DeepCopyObject().(T)}
+		s.gone = s.gone[1:]
 	}
 	if n > 0 {
 		return n, nil
 	}
-	s.settle()
-	if s.batches != nil {
-		n, err = s.batches.NextBatch(into)
+	if !s.begun && !s.lists {
+		s.begin()
+	}
+	if batches, ok := s.Stream.(listwatch.BatchStream[T]); ok {
+		n, err = batches.NextBatch(into)
 	} else if into[0], err = s.Stream.Next(); err == nil {
 		n = 1
 	}
-	if err != nil && s.watching.Err() != nil && s.ctx.Err() == nil {
+	for _, ev := range into[:n] {
+		s.lists = s.lists && !ev.InitialEventsEnd
+	}
+	if err != nil && s.wasCut() {
 		err = io.EOF
 	}
 	return n, err
 }
 
-// settle is called when all of the loss was passed on.
-func (s *stream[T]) settle() {
-	if s.loss == nil {
-		return
+// begin is called when the deletions or the list have been passed on.
+func (s *stream[T]) begin() {
+	f := s.feed
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s.begun = true
+	if f.cut = s.cut; f.loss != s.loss {
+		f.cutLocked() // it was narrowed during the list
+	} else if s.loss != nil {
+		close(s.loss.told)
+		f.loss = nil
 	}
-	s.feed.mu.Lock()
-	if s.feed.loss == s.loss {
-		s.feed.loss = nil
-	}
-	s.feed.mu.Unlock()
-	close(s.loss.told)
-	s.loss = nil
 }
 
 // Close ends the watch.

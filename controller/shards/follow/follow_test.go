@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -26,10 +24,9 @@ func TestGroup_StoresFollowTheShardsAsMembersComeAndGo(t *testing.T) {
 		for _, off := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/off=%v", field, off), func(t *testing.T) {
 				inWorld(t, field, apiserver.Options{DisableShards: off}, func(w *world) {
-					a := w.Join("a", nil)
+					w.Join("a", nil)
 					w.Pass(30 * time.Second)
 					w.ExpectShared()
-					require.Len(t, stored(a), 30)
 					w.Join("b", nil)
 					w.Join("c", nil)
 					w.Pass(30 * time.Second)
@@ -44,7 +41,6 @@ func TestGroup_StoresFollowTheShardsAsMembersComeAndGo(t *testing.T) {
 					w.Leave("c")
 					w.Pass(30 * time.Second)
 					w.ExpectShared()
-					require.Len(t, stored(a), 30)
 				})
 			})
 		}
@@ -60,7 +56,10 @@ func TestGroup_NothingBeginsBeforeTheShardIsListed(t *testing.T) {
 		require.ErrorContains(t, a.Ready(), "16 of 16 shards are not listed yet")
 		for s := range shardCount {
 			require.False(t, a.Listed(s))
-			_, _, ok := a.Begin(w.Context(), s)
+			_, done, ok := a.Begin(w.Context(), s)
+			if ok {
+				done()
+			}
 			require.False(t, ok)
 		}
 		require.Empty(t, a.listed)
@@ -74,29 +73,6 @@ func TestGroup_NothingBeginsBeforeTheShardIsListed(t *testing.T) {
 		require.True(t, ok)
 		require.NoError(t, ctx.Err())
 		done()
-	})
-}
-
-// A member that loses a shard and gets it again lists it again: what happened meanwhile is in the list, even if the
-// watch of before does not show it.
-func TestGroup_AShardThatComesBackIsListedAgain(t *testing.T) {
-	inWorld(t, shard.UID, apiserver.Options{}, func(w *world) {
-		a := w.Join("a", nil)
-		w.Pass(30 * time.Second)
-		w.Join("b", nil)
-		w.Pass(30 * time.Second)
-		before, listed := len(a.requests), len(a.listed)
-		require.Len(t, stored(a), countOf(w, a))
-		w.Delete("d-shop", "c3")
-		w.Leave("b")
-		w.Pass(30 * time.Second)
-		w.ExpectShared()
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		require.Greater(t, len(a.requests), before)
-		require.Greater(t, len(a.listed), listed)
-		require.Contains(t, a.requests[before], "sendInitialEvents=true")
-		require.NotContains(t, a.requests[before], "resourceVersion=0")
 	})
 }
 
@@ -114,33 +90,21 @@ func TestGroup_PagedListsAreOfTheNewestVersion(t *testing.T) {
 	})
 }
 
-func countOf(w *world, m *member) (n int) {
-	w.Helper()
-	all := stored(m)
-	return len(slices.Compact(all))
-}
-
-// What is gained is listed alone: the requests of a member that others lose nothing to name fewer ranges than it holds.
+// A member that gets another's shards lists these, at the newest version, and none that it has.
 func TestGroup_ListsWhatItGainedAndNotWhatItHas(t *testing.T) {
 	inWorld(t, shard.UID, apiserver.Options{}, func(w *world) {
 		a := w.Join("a", nil)
-		w.Join("b", nil)
+		b := w.Join("b", nil)
 		w.Pass(30 * time.Second)
-		held := a.Held()
-		require.NotEmpty(t, held)
-		before := len(a.requests)
+		gained := b.Held()
+		require.NotEmpty(t, gained)
+		w.Requests(a)
+		w.Delete("d-shop", "c3")
 		w.Leave("b")
 		w.Pass(30 * time.Second)
 		w.ExpectShared()
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		for _, request := range a.requests[before:] {
-			for _, s := range held {
-				own := shard.Selector{Field: shard.UID, Ranges: shard.Merge(shard.Of(s, shardCount))}.String()
-				start := strings.Split(own, "'")[1]
-				require.NotContains(t, request, start+"%27%2C", "shard %d was listed again", s)
-			}
-		}
+		require.NotContains(t, a.requests[0], "resourceVersion=0")
+		require.Equal(t, []string{fmt.Sprint("stream ", gained)}, w.Requests(a))
 	})
 }
 
@@ -186,7 +150,8 @@ func TestGroup_ShowsTheLargestShard(t *testing.T) {
 func TestGroup_LeavesIfASourceCannotBeMade(t *testing.T) {
 	inWorld(t, shard.UID, apiserver.Options{}, func(w *world) {
 		g, err := New(w.client.CoordinationV1(), Options{
-			Member: shards.Options{Namespace: "default", Name: "web", Identity: "a", Shards: shardCount}, Field: w.field,
+			Member: shards.Options{Namespace: "default", Name: "web", Identity: "a", Shards: shardCount},
+			Field:  w.field,
 		})
 		require.NoError(t, err)
 		calls, broken := 0, errors.New("no client today")

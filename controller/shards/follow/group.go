@@ -32,7 +32,7 @@ type Group struct {
 	*shards.Member
 	opts    Options
 	shards  int
-	kinds   []*kind // does not change once it runs
+	kinds   []kind // does not change once it runs
 	changed chan struct{}
 	cover   // used by the loop only
 
@@ -147,7 +147,7 @@ func (g *Group) Run(ctx context.Context) error {
 	defer stop()
 	var informers errgroup.Group
 	for _, k := range g.kinds {
-		informers.Go(func() error { return k.run(following) })
+		informers.Go(func() error { return k.Run(following) })
 	}
 	informers.Go(func() error {
 		defer leave()

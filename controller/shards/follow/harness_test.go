@@ -4,27 +4,21 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
-	"strings"
-	"sync"
+	"net/url"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/klog/v2"
 
-	"glasswatch/controller/shards"
 	"glasswatch/internal/apiserver"
 	"glasswatch/listwatch"
 	"glasswatch/listwatch/shard"
-	"glasswatch/sharedinformer/merged"
 )
 
 const shardCount = 16
@@ -40,21 +34,6 @@ type world struct {
 	members map[string]*member
 }
 
-// member is a group that runs, and what it was told.
-type member struct {
-	*Group
-	configs  *Informer[*corev1.ConfigMap]
-	services *Informer[*corev1.Service]
-	stop     context.CancelFunc
-	ended    chan error
-
-	mu       sync.Mutex
-	listed   []int    // guarded by mu: what OnListed was told
-	requests []string // guarded by mu: lists and watches of ConfigMaps
-	refuse   bool     // guarded by mu: these requests fail
-	paged    bool     // no streaming lists
-}
-
 func inWorld(t *testing.T, field shard.Field, opts apiserver.Options, play func(w *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -66,6 +45,14 @@ func inWorld(t *testing.T, field shard.Field, opts apiserver.Options, play func(
 		var err error
 		w.client, err = kubernetes.NewForConfigAndClient(w.cfg, &http.Client{Transport: transport})
 		require.NoError(t, err)
+		defer func() { // also if the story fails, because the bubble waits for all goroutines
+			for name := range w.members {
+				w.Leave(name)
+			}
+			cancel()
+			require.NoError(t, <-served)
+			transport.CloseIdleConnections()
+		}()
 		for n := range 6 {
 			name := fmt.Sprintf("%c-shop", 'a'+n)
 			_, err := w.client.CoreV1().Namespaces().Create(ctx,
@@ -76,12 +63,6 @@ func inWorld(t *testing.T, field shard.Field, opts apiserver.Options, play func(
 			}
 		}
 		play(w)
-		for name := range w.members {
-			w.Leave(name)
-		}
-		cancel()
-		require.NoError(t, <-served)
-		transport.CloseIdleConnections()
 	})
 }
 
@@ -96,67 +77,7 @@ func (w *world) Put(namespace, name string) *corev1.ConfigMap {
 func (w *world) Delete(namespace, name string) {
 	w.Helper()
 	err := w.client.CoreV1().ConfigMaps(namespace).Delete(context.Background(), name, metav1.DeleteOptions{})
-	require.NoError(w, err)
-}
-
-// roundTrip records the requests for ConfigMaps, and refuses them if it shall.
-func (m *member) roundTrip(network http.RoundTripper) roundTripper {
-	return func(req *http.Request) (*http.Response, error) {
-		if strings.HasSuffix(req.URL.Path, "/configmaps") {
-			m.mu.Lock()
-			m.requests = append(m.requests, req.URL.RawQuery)
-			refuse := m.refuse
-			m.mu.Unlock()
-			if refuse {
-				return nil, context.DeadlineExceeded
-			}
-		}
-		return network.RoundTrip(req)
-	}
-}
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
-
-// Join starts a member, after change.
-func (w *world) Join(identity string, change func(*member)) *member {
-	w.Helper()
-	m := &member{ended: make(chan error, 1)}
-	if change != nil {
-		change(m)
-	}
-	httpClient := &http.Client{Transport: m.roundTrip(w.network)}
-	var err error
-	m.Group, err = New(w.client.CoordinationV1(), Options{
-		Member: shards.Options{Namespace: "default", Name: "web", Identity: identity, Shards: shardCount},
-		Field:  w.field,
-		OnListed: func(shards []int) {
-			m.mu.Lock()
-			defer m.mu.Unlock()
-			m.listed = append(m.listed, shards...)
-		},
-	})
-	require.NoError(w, err)
-	m.configs = addKind[*corev1.ConfigMap](w, m.Group, "configmaps", httpClient, m.paged)
-	m.services = addKind[*corev1.Service](w, m.Group, "services", httpClient, m.paged)
-	ctx, stop := context.WithCancel(klog.NewContext(context.Background(), logr.Discard()))
-	m.stop = stop
-	go func() { m.ended <- m.Run(ctx) }()
-	w.members[identity] = m
-	return m
-}
-
-func addKind[T listwatch.Object](w *world, g *Group, resource string, client *http.Client, paged bool) *Informer[T] {
-	gvr := schema.GroupVersionResource{Version: "v1", Resource: resource}
-	var opts merged.Options[T]
-	opts.Reflector.DisableStreamingList = paged
-	opts.WatchErrorHandler = func(context.Context, error) {}
-	informer, err := Add(g, func(s shard.Selector) (listwatch.ListerWatcher[T], error) {
-		return listwatch.NewForConfig[T](w.cfg, gvr, listwatch.Options{HTTPClient: client, Shard: s})
-	}, opts)
-	require.NoError(w, err)
-	return informer
+	require.NoError(w, ignoreNotFound(err))
 }
 
 func (w *world) Leave(identity string) {
@@ -171,49 +92,166 @@ func (w *world) Pass(d time.Duration) {
 	synctest.Wait()
 }
 
-// ExpectShared wants each shard to be listed by one member, whose store has the shard's objects and no others.
+// ExpectShared wants each shard to be listed by one member, and each member to follow its shards.
 func (w *world) ExpectShared() {
 	w.Helper()
-	synctest.Wait()
+	require.Empty(w, w.unshared())
+}
+
+func (w *world) unshared() (problems []string) {
+	owners, of := map[int]string{}, 0
+	for name, m := range w.members {
+		for _, problem := range w.problems(m) {
+			problems = append(problems, name+": "+problem)
+		}
+		if err := m.Ready(); err != nil {
+			problems = append(problems, fmt.Sprintf("%s is not ready: %v", name, err))
+		}
+		of = m.of
+		for s := range of {
+			if !m.Listed(s) {
+				continue
+			}
+			if owners[s] != "" {
+				problems = append(problems, fmt.Sprintf("shard %d: listed by %s and %s", s, owners[s], name))
+			}
+			owners[s] = name
+		}
+	}
+	if len(owners) != of {
+		problems = append(problems, fmt.Sprintf("%d of %d shards are listed", len(owners), of))
+	}
+	return problems
+}
+
+// Touch changes an object, or makes it.
+func (w *world) Touch(namespace, name string) *corev1.ConfigMap {
+	w.Helper()
+	obj, err := w.client.CoreV1().ConfigMaps(namespace).Get(context.Background(), name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return w.Put(namespace, name)
+	}
+	require.NoError(w, err)
+	obj.Labels = map[string]string{"touched": obj.ResourceVersion}
+	obj, err = w.client.CoreV1().ConfigMaps(namespace).Update(context.Background(), obj, metav1.UpdateOptions{})
+	require.NoError(w, err)
+	return obj
+}
+
+// Objects returns the server's objects of a shard, with their versions.
+func (w *world) Objects(m *member, of func(shard int) bool) map[listwatch.Key]string {
+	w.Helper()
 	all, err := w.client.CoreV1().ConfigMaps("").List(context.Background(), metav1.ListOptions{})
 	require.NoError(w, err)
-	owners := map[int]*member{}
-	for name, m := range w.members {
-		require.NoError(w, m.Ready(), name)
-		for s := range shardCount {
-			if m.Listed(s) {
-				require.Nil(w, owners[s])
-				owners[s] = m
+	found := map[listwatch.Key]string{}
+	for _, obj := range all.Items {
+		if of(m.Of(&obj)) {
+			found[listwatch.KeyOf(&obj)] = obj.ResourceVersion
+		}
+	}
+	return found
+}
+
+// ExpectFollows wants no problems.
+func (w *world) ExpectFollows(m *member) {
+	w.Helper()
+	require.Empty(w, w.problems(m))
+}
+
+// problems says what of this does not hold. A member has listed what it holds. Its store and its handler have the
+// server's objects of these shards; so have its sources, each object once. The handler was never told of a change of an
+// object that it did not know, or twice of a new one.
+func (w *world) problems(m *member) (problems []string) {
+	want := w.Objects(m, m.Holds)
+	synctest.Wait()
+	for s := range m.of {
+		if m.Holds(s) != m.Listed(s) {
+			problems = append(problems, fmt.Sprintf("shard %d: held is %v, and listed is not", s, m.Holds(s)))
+		}
+	}
+	for _, differ := range differences(want, versions(m)) {
+		problems = append(problems, "the store: "+differ)
+	}
+	had := 0
+	for _, source := range m.configs.Sources() {
+		had += source.Objects
+	}
+	if had != len(want) {
+		problems = append(problems, fmt.Sprintf("the sources have %d objects, not %d", had, len(want)))
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, differ := range differences(want, m.view) {
+		problems = append(problems, "the handler: "+differ)
+	}
+	return append(problems, m.untrue...)
+}
+
+func differences(want, got map[listwatch.Key]string) (differ []string) {
+	for key, version := range want {
+		if got[key] != version {
+			differ = append(differ, fmt.Sprintf("%s: want %s, got %q", key, version, got[key]))
+		}
+	}
+	for key, version := range got {
+		if _, ok := want[key]; !ok {
+			differ = append(differ, fmt.Sprintf("%s: want none, got %s", key, version))
+		}
+	}
+	return differ
+}
+
+func versions(m *member) map[listwatch.Key]string {
+	found := map[listwatch.Key]string{}
+	for key, obj := range m.configs.Store().All() {
+		found[key] = obj.ResourceVersion
+	}
+	return found
+}
+
+// Requests returns what a member has asked for since it was called last, in short: what it lists ("list"), lists by a
+// streaming list ("stream"), or watches ("watch"), with the shards that are selected.
+func (w *world) Requests(m *member) (requests []string) {
+	w.Helper()
+	synctest.Wait()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, request := range m.requests {
+		query, err := url.ParseQuery(request)
+		require.NoError(w, err)
+		sel, err := shard.Parse(query.Get("shardSelector"))
+		require.NoError(w, err)
+		what := "list"
+		switch {
+		case query.Get("sendInitialEvents") == "true":
+			what = "stream"
+		case query.Get("watch") != "":
+			what = "watch from " + query.Get("resourceVersion")
+		}
+		var selected []int
+		for s := range m.of {
+			if sel.Ranges.Contains(shard.Of(s, m.of).First) {
+				selected = append(selected, s)
 			}
 		}
+		requests = append(requests, fmt.Sprint(what, " ", selected))
 	}
-	want := map[*member][]string{}
-	for _, obj := range all.Items {
-		if obj.Name == "kube-root-ca.crt" {
-			continue
-		}
-		owner := owners[w.anyone().Of(&obj)]
-		require.NotNil(w, owner)
-		want[owner] = append(want[owner], obj.Namespace+"/"+obj.Name)
-	}
-	for name, m := range w.members {
-		require.ElementsMatch(w, want[m], stored(m), name)
-	}
+	m.requests = nil
+	return requests
 }
 
-func (w *world) anyone() *Group {
-	for _, m := range w.members {
-		return m.Group
-	}
-	return nil
+// Told returns what a member's handler was told since this was called last.
+func (m *member) Told() []string {
+	synctest.Wait()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	defer func() { m.told = nil }()
+	return m.told
 }
 
-func stored(m *member) (names []string) {
-	for key := range m.configs.Store().All() {
-		if key.Name != "kube-root-ca.crt" {
-			names = append(names, key.Namespace+"/"+key.Name)
-		}
+func ignoreNotFound(err error) error {
+	if apierrors.IsNotFound(err) {
+		return nil
 	}
-	slices.Sort(names)
-	return names
+	return err
 }

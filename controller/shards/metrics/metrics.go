@@ -9,10 +9,10 @@
 //	shards_objects                how many objects the stores have
 //	shards_largest_objects        and how many of them are in the largest shard
 //
-// All have the label group. If objects of other shards go on coming, the server does not know shards: each member is sent
-// everything. If the largest shard has most of the objects, more members help little. It may be one namespace, which
-// cannot be divided, or many whose names the server's hash does not spread: team-000 to team-199 fall into two of 256
-// shards.
+// All have the label group. If objects of other shards go on coming, the server does not know shards: each member is
+// sent everything. If the largest shard has most of the objects, more members help little. It may be one namespace,
+// which cannot be divided, or many whose names the server's hash does not spread: team-000 to team-199 fall into two of
+// 256 shards.
 package metrics
 
 import (
@@ -24,8 +24,8 @@ import (
 )
 
 // Register registers the metrics of a member in the group of that name, and returns the hooks that feed them. onForeign
-// is for the member's clients: see [glasswatch/listwatch.Options]. count returns how many objects the stores have, and how many of
-// them are in the largest shard; it is called for each scrape. It may be nil.
+// is for the member's clients: see [glasswatch/listwatch.Options]. count returns how many objects the stores have, and
+// how many of them are in the largest shard; it is called for each scrape. It may be nil.
 func Register(
 	reg prometheus.Registerer, group string, count func() (objects, largest int),
 ) (hooks follow.Metrics, onForeign func(), err error) {

@@ -42,7 +42,8 @@ shards_objects{group="web"} 9
 # HELP shards_largest_objects Objects of the largest shard among them.
 # TYPE shards_largest_objects gauge
 shards_largest_objects{group="web"} 4
-`), "shards_held", "shards_gained_total", "shards_lost_total", "shards_foreign_objects_total", "shards_objects", "shards_largest_objects"))
+`), "shards_held", "shards_gained_total", "shards_lost_total", "shards_foreign_objects_total", "shards_objects",
+		"shards_largest_objects"))
 	for _, name := range []string{"shards_unowned_seconds", "shards_lag_seconds"} {
 		n, err := testutil.GatherAndCount(reg, name)
 		require.NoError(t, err)

@@ -128,6 +128,7 @@ var masks = []struct {
 	{regexp.MustCompile(`(milliseconds"?[=:])\d+`), "${1}MEASURE"},
 	{regexp.MustCompile(`\d+ namespaces made`), "MANY namespaces made"}, // fewer with the race detector
 	{regexp.MustCompile(` *\d+ Services`), " MANY Services"},            // likewise
+	{regexp.MustCompile(` *\d+ lists`), " MANY lists"},                  // more if shards come one by one
 	{regexp.MustCompile(`[▁▂▃▄▅▆▇█]{10,}`), "CURVE"},
 	// a client's and a request's deadline are at the same moment, and either may be noticed first
 	{regexp.MustCompile(`(context deadline exceeded|net/http: request canceled)( \(Client\.Timeout exceeded while awaiting headers\))?`), "DEADLINE EXCEEDED"},

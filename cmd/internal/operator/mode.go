@@ -1,0 +1,156 @@
+package operator
+
+import (
+	"context"
+	"math"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/ptr"
+)
+
+// mode holds the Lease of the election for all replicas with shards. They share one identity in it.
+//
+// A member's renewal is sent only when the mode's Lease is known to have been renewed shortly before. The member works
+// for Validity from when it began that, and its reconciles have returned StopWithin later: before LeaseDuration is over
+// on the fastest clock. The mode's Lease was renewed at most half a LeaseDuration earlier, and lasts 1.6. So when it
+// runs out for a leader, no member works. A replica that cannot renew it neither works nor ends: its member just fails
+// to renew, and tries again.
+//
+//	◀── at most 0.5 ──▶◀── Validity, StopWithin ──▶        in LeaseDurations
+//	┬──────────────────┬───────────────────────────┬──────────────┬────▶
+//	the mode's         the member's                nobody works   a leader may
+//	◀───────────────────────────── 1.6 ──────────────────────────▶
+//
+// One replica renews for all. A replica that finds the Lease changed since it asked for it last knows that another has
+// renewed it after that.
+type mode struct {
+	client    coordinationv1client.LeasesGetter
+	namespace string
+	name      string
+	candidate string        // the identity of all replicas with shards
+	lasts     time.Duration // of a member's Lease
+	othersRun atomic.Bool   // another holds the Lease
+
+	// The rest is used by the member's renewals only, which come one at a time.
+	seen    *coordinationv1.LeaseSpec // as it was seen last
+	seenAt  time.Time                 // when it was seen first
+	askedAt time.Time                 // it was not outdated then
+	renewed time.Time                 // the Lease was renewed for this candidate after that; zero if that is not known
+}
+
+// waits reports whether it is the turn of others: of a leader, or of replicas that divide by something else.
+func (m *mode) waits() bool { return m.othersRun.Load() }
+
+// hold returns nil if the Lease was renewed for this candidate within the last half of lasts. It takes the Lease if
+// that is free. A conflict says that others have it, or were quicker.
+func (m *mode) hold(ctx context.Context) error {
+	asked := time.Now()
+	lease, err := m.client.Leases(m.namespace).Get(ctx, m.name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return m.write(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: m.name}})
+	}
+	if err != nil {
+		return err
+	}
+	holder := ptr.Deref(lease.Spec.HolderIdentity, "")
+	if m.seen == nil || !equality.Semantic.DeepEqual(*m.seen, lease.Spec) {
+		if m.renewed = m.askedAt; holder != m.candidate {
+			m.renewed = time.Time{}
+		}
+		m.seen, m.seenAt = &lease.Spec, time.Now()
+	}
+	m.askedAt = asked
+	seconds := ptr.Deref(lease.Spec.LeaseDurationSeconds, 0)
+	switch {
+	case holder == m.candidate && asked.Sub(m.renewed) < m.lasts/2 && seconds >= m.seconds():
+		m.othersRun.Store(false)
+		return nil
+	case holder != m.candidate && holder != "" && time.Since(m.seenAt) < time.Duration(seconds)*time.Second:
+		if !m.othersRun.Swap(true) {
+			klog.FromContext(ctx).Info("Waiting until no other works", "lease", m.name, "holder", holder)
+		}
+		return apierrors.NewConflict(coordinationv1.Resource("leases"), m.name, nil)
+	}
+	return m.write(ctx, lease)
+}
+
+// seconds is how long the Lease must last for this replica.
+func (m *mode) seconds() int32 { return int32(math.Ceil(1.6 * m.lasts.Seconds())) }
+
+// write takes or renews the Lease. client-go tells two renewals apart by the second, so their times differ by at least
+// one, whatever the replicas' clocks show. A renewal does not shorten the Lease: others may need more than this one,
+// as in a rolling update that changes LeaseDuration.
+func (m *mode) write(ctx context.Context, lease *coordinationv1.Lease) (err error) {
+	now, spec, seconds := metav1.NowMicro(), &lease.Spec, m.seconds()
+	if ptr.Deref(spec.HolderIdentity, "") == m.candidate {
+		seconds = max(seconds, ptr.Deref(spec.LeaseDurationSeconds, 0))
+	} else {
+		spec.HolderIdentity, spec.AcquireTime = &m.candidate, &now
+		spec.LeaseTransitions = ptr.To(ptr.Deref(spec.LeaseTransitions, -1) + 1)
+	}
+	renewTime := now
+	if spec.RenewTime != nil && now.Sub(spec.RenewTime.Time) < time.Second {
+		renewTime = metav1.NewMicroTime(spec.RenewTime.Add(time.Second))
+	}
+	spec.RenewTime, spec.LeaseDurationSeconds = &renewTime, &seconds
+	sent, leases := time.Now(), m.client.Leases(m.namespace)
+	if lease.ResourceVersion == "" {
+		lease, err = leases.Create(ctx, lease, metav1.CreateOptions{})
+	} else {
+		lease, err = leases.Update(ctx, lease, metav1.UpdateOptions{})
+	}
+	if err != nil {
+		return err
+	}
+	m.seen, m.seenAt, m.askedAt, m.renewed = &lease.Spec, time.Now(), sent, sent
+	m.othersRun.Store(false)
+	return nil
+}
+
+// Leases returns Leases among which a member can renew its own only while the mode is held.
+func (m *mode) Leases(namespace string) coordinationv1client.LeaseInterface {
+	return modeLeases{m.client.Leases(namespace), m}
+}
+
+type modeLeases struct {
+	coordinationv1client.LeaseInterface
+	mode *mode
+}
+
+// Create creates a Lease: a member's when it joins, or a fence.
+func (l modeLeases) Create(
+	ctx context.Context, lease *coordinationv1.Lease, opts metav1.CreateOptions,
+) (*coordinationv1.Lease, error) {
+	if err := l.allow(ctx, lease); err != nil {
+		return nil, err
+	}
+	return l.LeaseInterface.Create(ctx, lease, opts)
+}
+
+// Update renews a member's Lease, among others.
+func (l modeLeases) Update(
+	ctx context.Context, lease *coordinationv1.Lease, opts metav1.UpdateOptions,
+) (*coordinationv1.Lease, error) {
+	if err := l.allow(ctx, lease); err != nil {
+		return nil, err
+	}
+	return l.LeaseInterface.Update(ctx, lease, opts)
+}
+
+// allow wants the mode for what lets a member work. That is only its own Lease with its name in it: a member
+// takes the names out of others' Leases, and writes fences only while its own is valid.
+func (l modeLeases) allow(ctx context.Context, lease *coordinationv1.Lease) error {
+	isMember := strings.HasPrefix(lease.Name, l.mode.name+"-member-")
+	if !isMember || ptr.Deref(lease.Spec.HolderIdentity, "") == "" {
+		return nil
+	}
+	return l.mode.hold(ctx)
+}

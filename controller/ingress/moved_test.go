@@ -1,0 +1,170 @@
+package ingress
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/rest"
+
+	"glasswatch/controller/shards"
+	"glasswatch/internal/apiserver"
+	"glasswatch/listwatch"
+	"glasswatch/listwatch/shard"
+)
+
+// A shard is lost while its keys wait in the queue, most of them for a retry. Each is dropped when it is its turn: with
+// no request, and with what the rate limiter and the reconciler knew of it.
+func TestShards_KeysOfALostShardAreDroppedAndForgotten(t *testing.T) {
+	for _, by := range []shard.Field{shard.Namespace, shard.UID} {
+		t.Run(string(by), func(t *testing.T) {
+			inTroupe(t, by, func(tr *troupe) {
+				r := tr.join("r0")
+				<-time.After(time.Minute)
+				tr.server.Faults().FailNext(-1, apiserver.Failure{
+					Verb: "create", Resource: "ingresses", Code: http.StatusInternalServerError})
+				tr.createServices(12, 4)
+				<-time.After(time.Minute)
+				require.Equal(t, 12*4.0, r.gauge(t, "workqueue_tracked_retries"))
+				other := tr.join("r1")
+				<-time.After(10 * time.Second)
+				r.mu.Lock()
+				r.heard = nil
+				r.mu.Unlock()
+				<-time.After(20 * time.Minute) // longer than every backoff
+				kept, lost := tr.servicesOf(r), tr.servicesOf(other)
+				require.NotEmpty(t, kept)
+				require.NotEmpty(t, lost)
+				require.Equal(t, 12*4, len(kept)+len(lost))
+				require.EqualValues(t, len(kept), r.gauge(t, "workqueue_tracked_retries"))
+				require.Zero(t, r.loop.Len())
+				r.reconciler.memories.mu.Lock()
+				for key := range r.reconciler.memories.byKey {
+					require.NotContains(t, lost, key)
+				}
+				r.reconciler.memories.mu.Unlock()
+				if by == shard.UID {
+					return // a request to create does not tell the Service
+				}
+				posts := 0
+				for _, request := range r.requests() {
+					if strings.HasPrefix(request, "POST") && strings.Contains(request, "/ingresses") {
+						posts++
+						require.False(t, slices.ContainsFunc(lost, func(key listwatch.Key) bool {
+							return strings.Contains(request, "/"+key.Namespace+"/")
+						}), request)
+					}
+				}
+				require.NotZero(t, posts)
+			})
+		})
+	}
+}
+
+// With UID a new owner's Ingresses come by a watch that may be behind what the former owner wrote. Then each of its
+// writes is refused by what it is based on, and it tries again until it has seen that.
+func TestShards_ANewOwnerWhoseIngressesAreOldIsRefusedAndTriesAgain(t *testing.T) {
+	inTroupe(t, shard.UID, func(tr *troupe) {
+		play := func(moves ...move) {
+			for _, m := range moves {
+				require.NoError(t, tr.play(context.Background(), m))
+			}
+			<-time.After(30 * time.Second)
+		}
+		tr.join("r0")
+		r := tr.joinDeaf("r1", "/leases") // it watches the Ingresses, and does not join yet
+		play(move{Kind: "create", Name: "b"}, move{Kind: "create", Name: "c"})
+		require.Equal(t, 2, r.ingresses.Store().Len())
+		thaw := make(chan struct{})
+		r.mu.Lock()
+		r.frozen = thaw
+		r.mu.Unlock()
+		play(move{Kind: "create", Name: "a"}, move{Kind: "port", Name: "b"}, move{Kind: "port", Name: "c"})
+		tr.leave("r0")
+		play(move{Kind: "annotate", Name: "c", Value: 1}) // "false"
+		r.mu.Lock()
+		r.deaf = ""
+		r.mu.Unlock()
+		<-time.After(time.Minute)
+		require.Equal(t, 2, r.ingresses.Store().Len(), "it is still behind")
+		refused := r.answersSoFar()
+		for _, method := range []string{http.MethodPost, http.MethodPatch, http.MethodDelete} {
+			require.Greater(t, refused[method+" 409"], 1, method)
+		}
+		require.Len(t, refused, 3, "nothing else was answered")
+		close(thaw)
+		r.mu.Lock()
+		r.frozen = nil
+		r.mu.Unlock()
+		<-time.After(10 * time.Minute)
+		require.NoError(t, tr.check(context.Background()))
+		require.NoError(t, r.Ready())
+		require.Equal(t, 1, r.answersSoFar()["DELETE 200"], "the rest the former owner had done")
+		require.Zero(t, r.answersSoFar()["POST 201"]+r.answersSoFar()["PATCH 200"])
+	})
+}
+
+func (r *sharded) answersSoFar() map[string]int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.answers)
+}
+
+func (tr *troupe) servicesOf(r *sharded) (keys []listwatch.Key) {
+	all, err := tr.client.CoreV1().Services("").List(context.Background(), metav1.ListOptions{})
+	require.NoError(tr.t, err)
+	for i := range all.Items {
+		svc := &all.Items[i]
+		if svc.Annotations["ingress/http"] == "true" && slices.Contains(r.group.Held(), r.group.Of(svc)) {
+			keys = append(keys, listwatch.Key{Namespace: svc.Namespace, Name: svc.Name})
+		}
+	}
+	return keys
+}
+
+// gauge returns the value of a gauge without labels, or with one set of them.
+func (r *sharded) gauge(t *testing.T, name string) float64 {
+	families, err := r.reg.Gather()
+	require.NoError(t, err)
+	for _, family := range families {
+		if family.GetName() == name {
+			return family.GetMetric()[0].GetGauge().GetValue()
+		}
+	}
+	require.Fail(t, "no metric "+name)
+	return 0
+}
+
+// A replica has lost all of its shards, and 100,000 keys are due.
+func BenchmarkShards_KeysOfLostShards(b *testing.B) {
+	const keys = 100_000
+	cfg := &rest.Config{Host: "http://127.0.0.1:1"}
+	leases, err := coordinationv1client.NewForConfig(cfg)
+	require.NoError(b, err)
+	for _, by := range []shard.Field{shard.Namespace, shard.UID} {
+		b.Run(string(by), func(b *testing.B) {
+			for b.Loop() {
+				c, err := New(cfg, Options{Config: testConfig, Workers: 2, Shards: &Sharding{
+					Leases: leases, By: by, Member: shards.Options{Namespace: "default", Name: "web", Identity: "a"}}})
+				require.NoError(b, err)
+				for n := range keys {
+					c.loop.Enqueue(listwatch.Key{Namespace: fmt.Sprintf("ns-%d", n%200), Name: fmt.Sprintf("s%d", n)})
+				}
+				ctx, cancel := context.WithCancel(b.Context())
+				cancel()
+				require.NoError(b, c.runLoop(ctx)) // it works on all that is due, and ends
+				require.Zero(b, c.loop.Len())
+				c.events.Shutdown()
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/keys, "ns/key")
+		})
+	}
+}

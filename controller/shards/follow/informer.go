@@ -1,0 +1,112 @@
+package follow
+
+import (
+	"context"
+	"fmt"
+
+	"glasswatch/listwatch"
+	"glasswatch/listwatch/shard"
+	"glasswatch/sharedinformer/merged"
+)
+
+// kind is an Informer whose type is hidden.
+type kind interface {
+	Run(ctx context.Context) error
+	add(name string, sel shard.Selector) error
+	narrow(ctx context.Context, name string, sel shard.Selector) error // to less than before
+	remove(name string)
+	wait(ctx context.Context) error
+	lastError() error
+	count(byShard []int)
+}
+
+// Informer is one that follows the shards of its group.
+type Informer[T listwatch.Object] struct {
+	*merged.Informer[T]
+	group  *Group
+	client func(shard.Selector) (listwatch.ListerWatcher[T], error)
+	feeds  map[string]*feed[T] // by the name of their source; used by the group's loop only
+}
+
+// Add adds an informer to a group that does not run yet, and returns it. The group runs it. client makes what lists and
+// watches the objects of a selector, as [listwatch.NewForConfig] does with it in its options. An error of it is
+// returned here, for a selector of all shards.
+//
+// An object that leaves the store with its shard goes through Transform once more, as one that is deleted does.
+//
+// The informer has synced from the start, without an object: see [Group.Listed].
+func Add[T listwatch.Object](
+	g *Group, client func(shard.Selector) (listwatch.ListerWatcher[T], error), opts merged.Options[T],
+) (*Informer[T], error) {
+	all := shard.Selector{Field: g.opts.Field, Ranges: shard.Merge(shard.Of(0, 1))}
+	if _, err := client(all); err != nil {
+		return nil, fmt.Errorf("follow: %w", err)
+	}
+	// The field that decides over the shard does not change, so no object moves. A key does, if its object is made
+	// again with another UID; that is a deletion and an add.
+	opts.MoveGrace = -1
+	sources, err := merged.New[T](nil, opts)
+	if err != nil {
+		return nil, err
+	}
+	i := &Informer[T]{sources, g, client, map[string]*feed[T]{}}
+	g.kinds = append(g.kinds, i)
+	return i, nil
+}
+
+// ShowsUpTo returns a resourceVersion up to which the store shows everything of the shard. The store's own version is
+// that of the source which is the farthest behind. ShowsUpTo waits for the store to take over what its sources have
+// read, but not longer than ctx. It returns "" if that is not known: ctx has ended, no source has the shard, or one
+// lists for the first time. Such a list may take long, so ShowsUpTo does not wait for it.
+func (i *Informer[T]) ShowsUpTo(ctx context.Context, shard int) string {
+	i.group.mu.Lock()
+	name := i.group.sourceOf[shard]
+	i.group.mu.Unlock()
+	version := ""
+	for _, source := range i.Sources() {
+		if source.ResourceVersion == "" {
+			return ""
+		}
+		if source.Name == name {
+			version = source.ResourceVersion
+		}
+	}
+	if version == "" || i.wait(ctx) != nil {
+		return ""
+	}
+	return version
+}
+
+func (i *Informer[T]) add(name string, sel shard.Selector) error {
+	lw, err := i.client(sel)
+	if err != nil {
+		return err
+	}
+	i.feeds[name] = &feed[T]{name: name, informer: i, sel: sel, lw: lw}
+	return i.AddSource(merged.Source[T]{Name: name, ListerWatcher: i.feeds[name]})
+}
+
+func (i *Informer[T]) narrow(ctx context.Context, name string, sel shard.Selector) error {
+	return i.feeds[name].narrow(ctx, sel)
+}
+
+func (i *Informer[T]) remove(name string) {
+	delete(i.feeds, name)
+	i.RemoveSource(name)
+}
+
+// wait returns when the store has what the sources have read by now. Each is past version 1 once it has listed.
+func (i *Informer[T]) wait(ctx context.Context) error { return i.WaitForResourceVersion(ctx, "1") }
+
+func (i *Informer[T]) lastError() error {
+	if err := i.LastError(); err != nil {
+		return fmt.Errorf("%s: not up to date: %w", i.Name(), err)
+	}
+	return nil
+}
+
+func (i *Informer[T]) count(byShard []int) {
+	for _, obj := range i.Store().All() {
+		byShard[i.group.Of(obj)]++
+	}
+}
