@@ -19,8 +19,7 @@ import (
 // register follows the Leases at the server, and judges each change of a term when it happens. So it knows what was
 // written in a step although it was undone in the same one.
 //
-//   - A member's Lease gets another term only if the step did something to that member. A term that was over never comes
-//     again.
+//   - A member's Lease gets another term only if the step did something to that member, and none that it had before.
 //   - A fence gets another term only if the former one was over, or the other one has begun in this step, or its Lease
 //     had not been renewed for as long as it lasts: it has come back, or one that came back does not know yet that
 //     others took it for dead.
@@ -55,7 +54,8 @@ func newRegister(leases coordinationv1client.LeaseInterface) *register {
 	ctx, stop := context.WithCancel(context.Background())
 	r := &register{
 		start: time.Now(), stop: stop, ended: make(chan struct{}),
-		terms: map[string]string{}, fences: map[string]string{}, renewed: map[string]time.Time{}, over: map[string]bool{},
+		terms: map[string]string{}, fences: map[string]string{},
+		renewed: map[string]time.Time{}, over: map[string]bool{},
 	}
 	r.Begin()
 	w, err := leases.Watch(ctx, metav1.ListOptions{})
