@@ -157,8 +157,8 @@ func (m *Member) Ready() error {
 		err = errors.New("the watch does not show that it has joined")
 	}
 	if apierrors.IsForbidden(err) {
-		err = fmt.Errorf("grant list, watch, create, update and delete on leases.coordination.k8s.io in namespace %s: %w",
-			m.opts.Namespace, err)
+		err = fmt.Errorf("grant get, list, watch, create, update and delete on leases.coordination.k8s.io "+
+			"in namespace %s: %w", m.opts.Namespace, err)
 	}
 	if err != nil {
 		return fmt.Errorf("shards: member %s: %w", m.opts.Identity, err)
@@ -166,12 +166,12 @@ func (m *Member) Ready() error {
 	return nil
 }
 
-// noteError remembers what became of the last request for Ready, and logs an error.
+// noteError remembers what became of the last request for Ready, and logs an error. A conflict is part of the work.
 func (m *Member) noteError(ctx context.Context, last *error, err error) {
 	m.mu.Lock()
 	*last = err
 	m.mu.Unlock()
-	if err != nil && ctx.Err() == nil {
+	if err != nil && ctx.Err() == nil && !apierrors.IsConflict(err) {
 		klog.FromContext(ctx).Error(err, "Could not write a Lease")
 	}
 }

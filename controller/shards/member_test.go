@@ -172,7 +172,7 @@ func TestMember_MissingRightsAreNamedAndHeal(t *testing.T) {
 		})
 		a := s.Join("a", nil)
 		s.Pass(time.Second)
-		assert.ErrorContains(s, a.Ready(), "grant list, watch, create, update and delete on "+
+		assert.ErrorContains(s, a.Ready(), "grant get, list, watch, create, update and delete on "+
 			"leases.coordination.k8s.io in namespace default")
 		assert.Empty(s, a.Held(), "a replica that holds no Lease reconciles nothing")
 		_, _, ok := a.Begin(context.Background(), 0)
@@ -192,7 +192,7 @@ func TestMember_IsNotReadyWithoutTheRightToWatch(t *testing.T) {
 		})
 		a := s.Join("a", nil)
 		s.Pass(time.Minute)
-		assert.ErrorContains(s, a.Ready(), "grant list, watch")
+		assert.ErrorContains(s, a.Ready(), "grant get, list, watch")
 		s.server.Faults().Reset()
 		s.Pass(time.Minute)
 		assert.NoError(s, a.Ready())
