@@ -11,7 +11,7 @@ import (
 )
 
 // few is how many schedules must do to catch a mutant.
-const few = 150
+const few = 300
 
 func TestScaleMutants_EachFitsTheCode(t *testing.T) {
 	all := mutants.Read(t, "testdata/*.txt")
@@ -37,7 +37,7 @@ func TestScaleMutants_OfInformersThatFollowAreCaught(t *testing.T) {
 		t.Skip("takes minutes: GLASSWATCH_MUTANTS=1 go test ./tests/scale -v -run ScaleMutants")
 	}
 	mutants.Each(t, mutants.Read(t, "testdata/follow.txt"), "tests/scale", "-test.run=^TestScaleFollow$/^seeds$",
-		fmt.Sprintf("-scale.schedules=%d", 10*few/3))
+		fmt.Sprintf("-scale.schedules=%d", 2*few))
 }
 
 // The simulation reconciles cells, not Ingresses. What the ingress controller does with its shards is caught by its own

@@ -19,11 +19,11 @@ import (
 // register follows the Leases at the server, and judges each change of a term when it happens. So it knows what was
 // written in a step although it was undone in the same one.
 //
-//   - A member's Lease gets another term only if the step did something to that member.
+//   - A member's Lease gets another term only if the step did something to that member, and none that it had before.
 //   - A fence gets another term only if the former one was over, or the other one has begun in this step, or its Lease
 //     had not been renewed for as long as it lasts: it has come back, or one that came back does not know yet that
 //     others took it for dead.
-//   - No step moves a shard twice from one term to the same other one.
+//   - No step moves a shard twice from one term to the same other one, unless one of the two came back in between.
 type register struct {
 	start time.Time
 	stop  context.CancelFunc
@@ -33,9 +33,10 @@ type register struct {
 	terms      map[string]string // that members' Leases name, by identity; not if it is none
 	renewed    map[string]time.Time
 	fences     map[string]string // likewise that fences name, by the name of the Lease
+	over       map[string]bool   // terms that members' Leases have named and do not name any more
 	concerned  map[string]bool   // identities to which this step has done something
 	everybody  bool              // it changes the number of shards
-	begun      map[string]bool   // terms that have begun in this step, or have come back
+	begun      map[string]int    // terms that have begun in this step or have come back, and how often
 	moves      map[move]bool     // of this step, from a term to another
 	complaints []string
 }
@@ -43,13 +44,18 @@ type register struct {
 // expires is when the member with the fastest clock takes another for dead whose renewals it sees late.
 const expires = (leaseSeconds-1)*time.Second - calmLatency
 
-type move struct{ fence, from, to string }
+// move is that a shard moves from one term to another, after these have begun so often.
+type move struct {
+	fence, from, to string
+	begun           int
+}
 
 func newRegister(leases coordinationv1client.LeaseInterface) *register {
 	ctx, stop := context.WithCancel(context.Background())
 	r := &register{
 		start: time.Now(), stop: stop, ended: make(chan struct{}),
-		terms: map[string]string{}, fences: map[string]string{}, renewed: map[string]time.Time{},
+		terms: map[string]string{}, fences: map[string]string{},
+		renewed: map[string]time.Time{}, over: map[string]bool{},
 	}
 	r.Begin()
 	w, err := leases.Watch(ctx, metav1.ListOptions{})
@@ -77,7 +83,7 @@ func newRegister(leases coordinationv1client.LeaseInterface) *register {
 func (r *register) Begin() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.concerned, r.begun, r.moves, r.everybody = map[string]bool{}, map[string]bool{}, map[move]bool{}, false
+	r.concerned, r.begun, r.moves, r.everybody = map[string]bool{}, map[string]int{}, map[move]bool{}, false
 }
 
 // Concern says that this step does something to a member.
@@ -112,7 +118,8 @@ func (r *register) note(l *coordinationv1.Lease, deleted bool) {
 		set(r.terms, identity, term)
 		return
 	}
-	r.noteMove(move{l.Name, r.fences[l.Name], term})
+	from := r.fences[l.Name]
+	r.noteMove(move{l.Name, from, term, r.begun[from] + r.begun[term]})
 	set(r.fences, l.Name, term)
 }
 
@@ -126,9 +133,15 @@ func (r *register) noteMember(identity, term string) {
 	unrenewed := time.Since(r.renewed[identity])
 	r.renewed[identity] = time.Now()
 	if term != "" && (term != r.terms[identity] || unrenewed > expires) {
-		r.begun[term] = true
+		r.begun[term]++
 	}
-	if term != r.terms[identity] && !r.concerned[identity] && !r.everybody {
+	if term == r.terms[identity] {
+		return
+	}
+	if r.over[r.terms[identity]] = true; term != "" && r.over[term] {
+		r.complain("the term %q of %s was over, and comes again", term, identity)
+	}
+	if !r.concerned[identity] && !r.everybody {
 		r.complain("the Lease of %s comes to name %q, and nothing was done to it", identity, term)
 	}
 }
@@ -141,7 +154,7 @@ func (r *register) noteMove(m move) {
 	switch {
 	case m.from == m.to:
 		return
-	case !isOver && !r.begun[m.to] && !maybeDead && !(m.to == "" && r.everybody):
+	case !isOver && r.begun[m.to] == 0 && !maybeDead && !(m.to == "" && r.everybody):
 		r.complain("%s need not move from %q to %q", m.fence, m.from, m.to)
 	case r.moves[m] && m.from != "" && m.to != "":
 		r.complain("%s moves twice from %q to %q", m.fence, m.from, m.to)
