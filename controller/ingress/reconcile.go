@@ -207,7 +207,7 @@ func (l *attempt) ensureUnseen(ctx context.Context, d desired) (controller.Resul
 		return none, err
 	}
 	if len(list.Items) == 0 {
-		return none, fmt.Errorf("Ingress %s was in the way and is gone", l.key)
+		return none, fmt.Errorf("the Ingress that was in the way of %s has gone", l.key)
 	}
 	l.ing = &list.Items[0]
 	result, err := l.ensure(ctx, d)

@@ -29,8 +29,7 @@ var (
 	ErrDuplicate  = errors.New("shards: two members of one name")
 )
 
-// Member is one process's part in a group that shares the work. Make it with [New]. Its methods are safe for concurrent
-// use.
+// Member is one process's part in a group. Make it with [New]. Its methods are safe for concurrent use.
 type Member struct {
 	opts     Options
 	leases   coordinationv1client.LeaseInterface
@@ -132,10 +131,13 @@ func (m *Member) Run(ctx context.Context) error {
 	stop()
 	loops.Wait()
 	m.expiry.Stop()
-	if m.last != nil { // a fence that names its term is free from now on
+	if m.term != "" { // a fence that names it is free from now on
 		request, cancel := context.WithTimeout(lasting, m.opts.RenewEvery())
 		defer cancel()
-		_, failed := m.put(request, with(m.last, m.opts.Name, m.name, "", m.opts.LeaseDuration))
+		l, failed := m.leases.Get(request, m.name, metav1.GetOptions{})
+		if failed == nil && read(m.opts.Name, l).term == m.term {
+			_, failed = m.put(request, with(l, m.opts.Name, m.name, "", m.opts.LeaseDuration))
+		}
 		m.noteError(lasting, &m.renewErr, failed)
 	}
 	return err

@@ -29,15 +29,13 @@ type Options struct {
 	OnChange func(gained map[int]time.Time, lost []int)
 }
 
-// MaxClockDrift is by how much a member's clock may be fast or slow, as a share of the time that passes. What the
-// clocks show does not matter.
+// MaxClockDrift is by how much a member's clock may be fast or slow, as a share of the time that passes.
 const MaxClockDrift = 0.05
 
 // RenewEvery is the time between two renewals, and the timeout of each request.
 func (o Options) RenewEvery() time.Duration { return o.LeaseDuration / 5 }
 
-// StopWithin is how long a reconcile may take to return after its context was cancelled, what it has on the wire
-// included.
+// StopWithin is how long a reconcile may take to return after it was cancelled, with what it has on the wire.
 func (o Options) StopWithin() time.Duration { return o.LeaseDuration / 5 }
 
 // Validity is how long a member works after it sent a renewal: 7/10 of LeaseDuration. StopWithin is then left until
