@@ -12,7 +12,7 @@ import (
 // Options of a [Member]. Namespace, Name and Identity are required. Members of one group agree on Namespace and Name.
 // The rest may differ, so that a rolling update can change it.
 type Options struct {
-	// Namespace is where the Leases are. Name is the group's, and begins the names of its Leases.
+	// Namespace has the Leases, which members get, list, watch, create, update and delete. Name begins their names.
 	Namespace, Name string
 	// Identity names this member, and must be no other's. The Pod's name is a good one.
 	Identity string
