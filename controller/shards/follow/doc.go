@@ -27,7 +27,8 @@
 // written meanwhile, and that watch may be late. It is not listed before all that the store had of it has gone.
 //
 // A loss does list in two cases. What is left of a source does not fit into one selector: two sources take its place.
-// Or the source has an object that the store does not show, because another source has one of the same key.
+// Or the source has an object that the store does not show: another source has one of the same key, or Transform refuses
+// it.
 //
 // # One watch with many ranges, not many watches
 //

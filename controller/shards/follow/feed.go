@@ -26,6 +26,7 @@ type feed[T listwatch.Object] struct {
 	sel    shard.Selector
 	lw     listwatch.ListerWatcher[T]
 	loss   *loss              // what the next watch has to tell; nil for nothing
+	since  *loss              // what it was when the last list began
 	cut    context.CancelFunc // ends the watch; nil if there is none, or one that lists
 	opened time.Time          // when that watch was asked for
 }
@@ -34,6 +35,7 @@ type feed[T listwatch.Object] struct {
 type loss struct {
 	before shard.Selector
 	told   chan struct{} // closed when it was told
+	listed bool          // a list of what is left has come, which shows what is gone
 }
 
 // narrow makes the feed select less. It returns when the deletions have been passed on, and must not be called again
@@ -44,7 +46,7 @@ func (f *feed[T]) narrow(ctx context.Context, sel shard.Selector) error {
 		return err
 	}
 	f.mu.Lock()
-	l := &loss{f.sel, make(chan struct{})}
+	l := &loss{before: f.sel, told: make(chan struct{})}
 	f.sel, f.lw, f.loss = sel, lw, l
 	f.cutLocked()
 	f.mu.Unlock()
@@ -68,11 +70,20 @@ func (f *feed[T]) cutLocked() {
 func (f *feed[T]) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.List[T], error) {
 	f.mu.Lock()
 	lw := f.lw
+	if opts.Continue == "" {
+		f.since = f.loss
+	}
 	f.mu.Unlock()
 	if opts.ResourceVersion == "0" {
 		opts.ResourceVersion = ""
 	}
-	return lw.List(ctx, opts)
+	list, err := lw.List(ctx, opts)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err == nil && list.Continue == "" && f.loss != nil && f.loss == f.since {
+		f.loss.listed = true
+	}
+	return list, err
 }
 
 // Watch watches what is selected now. What the watch of before told has been passed on.
@@ -87,7 +98,7 @@ func (f *feed[T]) Watch(ctx context.Context, opts metav1.ListOptions) (listwatch
 		sel, lw := f.sel, f.lw
 		f.mu.Unlock()
 		var err error
-		if s.loss != nil && !s.lists { // a list shows by itself what is gone
+		if s.loss != nil && !s.lists && !s.loss.listed { // a list shows by itself what is gone
 			s.gone, err = f.find(ctx, s.loss.before, sel)
 		}
 		if err == nil {
@@ -107,7 +118,8 @@ func (f *feed[T]) Watch(ctx context.Context, opts metav1.ListOptions) (listwatch
 // the watch was read.
 //
 // The store may show another object of the same key instead of the source's: one that was made again, of another
-// source, whose watch is ahead. That cannot be told one by one, so an error asks for a list.
+// source, whose watch is ahead. Or Transform refuses the source's. That cannot be told one by one, so an error asks for a
+// list.
 func (f *feed[T]) find(ctx context.Context, before, sel shard.Selector) (gone []T, err error) {
 	if err := f.informer.wait(ctx); err != nil {
 		return nil, err

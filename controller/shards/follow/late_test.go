@@ -208,3 +208,39 @@ func TestFeed_DeletionsThatWereCutShortComeAgain(t *testing.T) {
 		require.NoError(w, whole.Close())
 	})
 }
+
+// The store does not show an object that Transform refuses. So a loss lists, once, and then the group goes on.
+func TestGroup_ABadObjectDoesNotHoldTheOthersUp(t *testing.T) {
+	for _, paged := range []bool{false, true} {
+		t.Run(fmt.Sprintf("paged=%v", paged), func(t *testing.T) {
+			inWorld(t, shard.UID, apiserver.Options{}, func(w *world) {
+				m := w.Alone("a", func(m *member) { m.paged, m.bad = paged, "bad" })
+				m.Hold(from(0, 11)...)
+				w.Pass(5 * time.Second)
+				for m.Of(w.Put("a-shop", "bad")) > 2 { // of a shard that stays
+					w.Delete("a-shop", "bad")
+				}
+				w.Pass(5 * time.Second)
+				m.Lose(5)
+				w.Pass(time.Second)
+				m.Hold(12)
+				w.Pass(10 * time.Second)
+				require.True(t, m.Listed(12))
+				require.False(t, m.Listed(5))
+			})
+		})
+	}
+}
+
+func TestGroup_AShardThatIsLostAndGotAtOnceIsNotListedMeanwhile(t *testing.T) {
+	inWorld(t, shard.UID, apiserver.Options{}, func(w *world) {
+		m := w.Alone("a", nil)
+		m.Hold(3)
+		w.Pass(5 * time.Second)
+		require.True(t, m.Listed(3))
+		m.note(map[int]time.Time{3: time.Now()}, []int{3})
+		require.False(t, m.Listed(3))
+		w.Pass(5 * time.Second)
+		require.True(t, m.Listed(3))
+	})
+}

@@ -2,6 +2,7 @@ package follow
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -32,8 +33,9 @@ type member struct {
 	stop     context.CancelFunc
 	ended    chan error
 
-	paged bool // no streaming lists
-	of    int  // how many shards there are; shardCount unless it is set
+	paged bool   // no streaming lists
+	bad   string // the name of objects that Transform refuses
+	of    int    // how many shards there are; shardCount unless it is set
 
 	mu        sync.Mutex // guards what follows
 	listed    []int      // what OnListed was told
@@ -226,6 +228,14 @@ func addKind[T listwatch.Object](w *world, m *member, resource string, client *h
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		m.failures = append(m.failures, err)
+	}
+	if m.bad != "" {
+		opts.Transform = func(obj T) (T, error) {
+			if obj.GetName() == m.bad {
+				return obj, errors.New("refused by Transform")
+			}
+			return obj, nil
+		}
 	}
 	opts.OnObjectError = func(listwatch.Key, error) {}
 	opts.BeforeStore = func(key listwatch.Key, _ listwatch.Object) {
