@@ -46,7 +46,7 @@ type Options struct {
 }
 
 // drainTimeout leaves two of five seconds to the rest of the program, which must end within five. With shards it takes
-// longer: the replica hands them over, and if the server is gone it waits for its own Lease to end.
+// longer if the server does not answer: a renewal on its way and the end of the replica's Lease time out.
 const drainTimeout = 3 * time.Second
 
 // Controller is the seven layers put together.

@@ -43,7 +43,7 @@ type mode struct {
 	seen    *coordinationv1.LeaseSpec // as it was seen last
 	seenAt  time.Time                 // when it was seen first
 	askedAt time.Time                 // it was not outdated then
-	renewed time.Time                 // the Lease was renewed for this candidate after that; zero if that is not known
+	renewed time.Time                 // whoever holds it has written it after that; zero if that is not known
 }
 
 // waits reports whether it is the turn of others: of a leader, or of replicas that divide by something else.
@@ -62,10 +62,7 @@ func (m *mode) hold(ctx context.Context) error {
 	}
 	holder := ptr.Deref(lease.Spec.HolderIdentity, "")
 	if m.seen == nil || !equality.Semantic.DeepEqual(*m.seen, lease.Spec) {
-		if m.renewed = m.askedAt; holder != m.candidate {
-			m.renewed = time.Time{}
-		}
-		m.seen, m.seenAt = &lease.Spec, time.Now()
+		m.renewed, m.seen, m.seenAt = m.askedAt, &lease.Spec, time.Now()
 	}
 	m.askedAt = asked
 	seconds := ptr.Deref(lease.Spec.LeaseDurationSeconds, 0)
