@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"google.golang.org/protobuf/encoding/protowire"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/framer"
@@ -18,8 +19,7 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// The fuzz targets of this package feed the wire's bytes to our decoders and to those of apimachinery, and compare. What
-// is meant by each seed in testdata/fuzz is its name.
+// The fuzz targets of this package feed the wire's bytes to our decoders and to those of apimachinery, and compare.
 
 // fuzzLimit is what a frame may have in these tests.
 const fuzzLimit = 1 << 16
@@ -134,7 +134,8 @@ func FuzzLengthFrames(f *testing.F) {
 }
 
 // FuzzMetadata holds what is read without decoding against the decoded object, and in JSON against a map as well. An
-// object that has a name and no field twice is read.
+// object that has a name and no field twice is read. The decoder also takes bytes that are no protobuf, such as a field
+// number of 2³² and more: of these it need not be read, and not as the decoder does.
 func FuzzMetadata(f *testing.F) {
 	for _, name := range []string{"a", "ü", "\"\\"} {
 		obj := serviceV1(name, "5")
@@ -152,6 +153,8 @@ func FuzzMetadata(f *testing.F) {
 	f.Add([]byte("\x0a\x03\x2a\x01x\x0a\x03\x2a\x01y")) // a UID twice
 	f.Add([]byte("\x0a\x02\x28\x07"))                   // a UID that is a number
 	f.Add([]byte("\xff\xff\xff\x0a\x03\x0a\x01x"))      // broken in front of the metadata
+	// A field whose number is beyond those of protobuf.
+	f.Add(slices.Concat([]byte("\x0a\x0a\x0a\x01x"), protowire.AppendVarint(nil, 1<<35|100<<3), []byte{'y'}))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, isJSON := range []bool{true, false} {
 			object := Object{isJSON: isJSON, bytes: data}
@@ -168,7 +171,7 @@ func FuzzMetadata(f *testing.F) {
 			if ok {
 				require.NotEmpty(t, meta.Name, "%q", data)
 			}
-			if err != nil {
+			if err != nil || !isJSON && !isProtobuf(data) {
 				continue
 			}
 			if !ok {
@@ -181,6 +184,29 @@ func FuzzMetadata(f *testing.F) {
 			}
 		}
 	})
+}
+
+// isProtobuf tells whether an object and its metadata have fields and nothing else.
+func isProtobuf(object []byte) bool {
+	for len(object) > 0 {
+		number, wireType, n := protowire.ConsumeField(object)
+		if n < 0 {
+			return false
+		}
+		if number == fieldObjectMeta && wireType == protowire.BytesType {
+			_, _, tag := protowire.ConsumeTag(object)
+			meta, _ := protowire.ConsumeBytes(object[tag:])
+			for len(meta) > 0 {
+				_, _, n := protowire.ConsumeField(meta)
+				if n < 0 {
+					return false
+				}
+				meta = meta[n:]
+			}
+		}
+		object = object[n:]
+	}
+	return true
 }
 
 // exerciseEvent decodes a frame every way there is; it must not panic, whatever is in it.
