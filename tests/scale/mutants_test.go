@@ -37,7 +37,7 @@ func TestScaleMutants_OfInformersThatFollowAreCaught(t *testing.T) {
 		t.Skip("takes minutes: GLASSWATCH_MUTANTS=1 go test ./tests/scale -v -run ScaleMutants")
 	}
 	mutants.Each(t, mutants.Read(t, "testdata/follow.txt"), "tests/scale", "-test.run=^TestScaleFollow$/^seeds$",
-		fmt.Sprintf("-scale.schedules=%d", 2*few))
+		fmt.Sprintf("-scale.schedules=%d", 10*few)) // a tenth of them has informers
 }
 
 // The simulation reconciles cells, not Ingresses. What the ingress controller does with its shards is caught by its own
