@@ -11,7 +11,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
 
@@ -167,4 +170,59 @@ func BenchmarkShards_KeysOfLostShards(b *testing.B) {
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/keys, "ns/key")
 		})
 	}
+}
+
+// Between the pin of a shard and the look at the cache a Service may have been made again, as one of another shard.
+func TestShards_AServiceThatIsMadeAgainIsNotWrittenUnderTheFormersPin(t *testing.T) {
+	inTroupe(t, shard.UID, func(tr *troupe) {
+		tr.createServices(1, 1)
+		r := tr.make("r0", "")
+		ctx, stop := context.WithCancel(context.Background())
+		var parts errgroup.Group // without workers: the test reconciles
+		for _, run := range append(r.informers, r.group.Run) {
+			parts.Go(func() error { return run(ctx) })
+		}
+		<-time.After(time.Minute)
+		key := listwatch.Key{Namespace: "a-shop", Name: "s0"}
+		svc, found := r.services.Store().GetByKey(key)
+		require.True(t, found)
+		again := svc.DeepCopy()
+		for n := 0; r.group.Of(again) == r.group.Of(svc); n++ {
+			again.UID = types.UID(fmt.Sprint("again ", n))
+		}
+		r.reconciler.services = &cacheOf[*corev1.Service]{objects: map[listwatch.Key]*corev1.Service{key: again}}
+		before := len(r.requests())
+		_, err := r.reconcileOwn(ctx, key)
+		require.NoError(t, err)
+		require.Empty(t, writes(r.requests()[before:]))
+		again.UID = svc.UID
+		_, err = r.reconcileOwn(ctx, key)
+		require.NoError(t, err)
+		require.Len(t, writes(r.requests()[before:]), 1)
+		stop()
+		_ = parts.Wait()
+		r.events.Shutdown()
+	})
+}
+
+func writes(requests []string) []string {
+	return slices.DeleteFunc(requests, func(request string) bool {
+		return strings.HasPrefix(request, "GET") || !strings.Contains(request, "/ingresses")
+	})
+}
+
+// A rolling update ends the old replicas when the new ones are ready. So one that waits is not ready if it could not join.
+func TestShards_AReplicaThatWaitsIsNotReadyWithoutItsRights(t *testing.T) {
+	inTroupe(t, shard.UID, func(tr *troupe) {
+		tr.server.Faults().FailNext(-1, apiserver.Failure{
+			Resource: "leases", Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden,
+		})
+		r := tr.join("r0")
+		r.group.waits = func() bool { return true }
+		<-time.After(time.Minute)
+		require.ErrorContains(t, r.Ready(), "grant get, list, watch")
+		tr.server.Faults().Reset()
+		<-time.After(time.Minute)
+		require.NoError(t, r.Ready())
+	})
 }

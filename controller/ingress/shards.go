@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
@@ -214,14 +215,16 @@ func (c *Controller) runShards(ctx context.Context) error {
 	return both.Wait()
 }
 
-// readyShards is Ready with shards.
+// readyShards is Ready with shards. A replica that waits for its turn is ready, unless it lacks a right: then it could
+// not begin when its turn has come.
 func (c *Controller) readyShards() error {
 	var errs []error
 	if !c.follows("ingresses") {
 		errs = append(errs, ready(c.ingresses))
 	}
-	if c.group.waits == nil || !c.group.waits() {
-		errs = append(errs, c.group.Ready())
+	err := c.group.Ready()
+	if c.group.waits == nil || !c.group.waits() || apierrors.IsForbidden(err) {
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }

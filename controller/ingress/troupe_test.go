@@ -85,6 +85,17 @@ func (tr *troupe) join(name string) *sharded { return tr.joinDeaf(name, "") }
 // joinDeaf is join, without answers to requests whose URL ends so.
 func (tr *troupe) joinDeaf(name, deaf string) *sharded {
 	tr.t.Helper()
+	r := tr.make(name, deaf)
+	ctx, stop := context.WithCancel(context.Background())
+	r.stop = stop
+	go func() { r.ended <- r.Run(ctx) }()
+	tr.replicas[name] = r
+	return r
+}
+
+// make makes a replica that does not run yet.
+func (tr *troupe) make(name, deaf string) *sharded {
+	tr.t.Helper()
 	r := &sharded{reg: prometheus.NewRegistry(), ended: make(chan error, 1), deaf: deaf, answers: map[string]int{}}
 	cfg := rest.CopyConfig(tr.cfg)
 	cfg.ContentType = "application/json" // so that written can read it
@@ -97,10 +108,6 @@ func (tr *troupe) joinDeaf(name, deaf string) *sharded {
 			LeaseDuration: time.Minute}, // fewer renewals make the test faster
 	}})
 	require.NoError(tr.t, err)
-	ctx, stop := context.WithCancel(context.Background())
-	r.stop = stop
-	go func() { r.ended <- r.Run(ctx) }()
-	tr.replicas[name] = r
 	return r
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -43,38 +42,6 @@ func TestMember_TakesUpATermWhoseFirstAnswerWasLost(t *testing.T) {
 		s.network = network
 		s.Pass(2 * time.Second)
 		s.ExpectShared(8)
-	})
-}
-
-func TestMember_HoldsAgainWhatItGaveAwayAndTookBack(t *testing.T) {
-	tell(t, func(s *story) {
-		a := s.Join("a", nil)
-		s.Pass(time.Second)
-		a.client.Refuse(func(r *http.Request) bool {
-			return r.Method == http.MethodPut && strings.Contains(r.URL.Path, "-shard-")
-		})
-		s.Join("b", nil)
-		s.Pass(2 * time.Second)
-		s.Leave("b")
-		s.Pass(time.Second)
-		require.Less(s, len(a.Held()), 8)
-		versions := func() (all string) {
-			list, err := s.client.Leases("default").List(context.Background(), metav1.ListOptions{})
-			require.NoError(s, err)
-			for _, l := range list.Items {
-				if strings.Contains(l.Name, "-shard-") {
-					all += l.ResourceVersion + " "
-				}
-			}
-			return all
-		}
-		before := versions()
-		a.client.Refuse(nil)
-		for versions() == before {
-			s.Pass(5 * time.Millisecond)
-		}
-		s.Pass(100 * time.Millisecond)
-		assert.Len(s, a.Held(), 8, "a fence that names the same term as before is news, too")
 	})
 }
 

@@ -136,6 +136,18 @@ func (s *story) ExpectShared(shards int) {
 	require.Equal(s, want, held)
 }
 
+// FenceVersions returns the versions of all fences.
+func (s *story) FenceVersions() (versions string) {
+	list, err := s.client.Leases("default").List(context.Background(), metav1.ListOptions{})
+	require.NoError(s, err)
+	for _, l := range list.Items {
+		if strings.HasPrefix(l.Name, "web-shard-") {
+			versions += l.ResourceVersion + " "
+		}
+	}
+	return versions
+}
+
 // Leases returns who is named by each Lease of the group, without the nonce.
 func (s *story) Leases(kind string) map[string]string {
 	only := metav1.ListOptions{LabelSelector: groupLabel + "=web"}
