@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -34,8 +35,8 @@ func passesItsCacheTests(t *testing.T, modfile string) {
 	cmd.Env = append(os.Environ(), "USE_EXISTING_CLUSTER=true", "KUBECONFIG="+plane.Kubeconfig(controlplane.Admin))
 	raw, err := cmd.CombinedOutput()
 	out := string(raw)
-	require.NoError(t, err, "%s", out)
-	require.True(t, allPassed(out), "%s", out)
+	require.NoError(t, err, "%s\n%s", out, inShort(out))
+	require.True(t, allPassed(out), "%s\n%s", out, inShort(out))
 	require.Contains(t, out, "--- PASS: TestReaderWaitsForCacheSync")
 	for _, spec := range triedAgain(out) {
 		t.Logf("passed at another try: %s", spec)
@@ -58,6 +59,14 @@ func allPassed(out string) bool {
 	r, p := ran.FindStringSubmatch(out), passed.FindStringSubmatch(out)
 	return r != nil && p != nil && r[1] == r[2] && r[1] == p[1] && r[1] != "0" &&
 		cmp.Or(p[2], "0") == strconv.Itoa(len(triedAgain(out)))
+}
+
+// inShort returns what ginkgo says at the end, after the output of all specs: which of them failed.
+func inShort(out string) string {
+	if i := strings.LastIndex(out, "Summarizing "); i >= 0 {
+		return out[i:]
+	}
+	return "no spec failed"
 }
 
 // triedAgain returns the specs that did not pass at once.

@@ -63,10 +63,14 @@ func copyTree(t *testing.T, from, to string) (changed int) {
 	return changed
 }
 
+// command runs go and returns what it prints, without what goes to standard error: there it tells of downloads.
 func command(t *testing.T, args ...string) string {
 	t.Helper()
-	out, err := exec.Command("go", args...).CombinedOutput()
-	require.NoError(t, err, "go %s:\n%s", strings.Join(args, " "), out)
+	cmd := exec.Command("go", args...)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	require.NoError(t, err, "go %s:\n%s%s", strings.Join(args, " "), out, &stderr)
 	return string(out)
 }
 
