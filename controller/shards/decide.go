@@ -26,20 +26,20 @@ type view struct {
 	fences   []record                               // of this member's number of shards, in order
 	foreign  []record                               // fences of other numbers
 	requests map[string]func(context.Context) error // by the name of the Lease
-	wake     time.Time                              // when to look again if nothing comes before
+	next     time.Time                              // when to look again if nothing comes before
 }
 
 // lookLocked reads the informer's store at one moment. So a fence that names a term is never newer than what the view
 // knows of that term's Lease.
 func (m *Member) lookLocked() *view {
 	v := &view{now: time.Now(), version: versionOf(m.informer.Store().ResourceVersion())}
-	v.wake, v.requests = v.now.Add(m.opts.LeaseDuration), map[string]func(context.Context) error{}
+	v.next, v.requests = v.now.Add(m.opts.LeaseDuration), map[string]func(context.Context) error{}
 	v.members, v.fences = map[string]record{}, make([]record, m.opts.Shards)
 	for _, l := range m.informer.Store().List() {
 		switch r := read(m.opts.Name, l); {
 		case r.identity != "":
 			v.members[r.identity] = m.noteLocked(r)
-			v.wakeAt(v.members[r.identity].expiry())
+			v.lookAt(v.members[r.identity].expiry())
 		case r.count == m.opts.Shards:
 			v.fences[r.shard] = r
 		case r.count != 0:
@@ -50,13 +50,14 @@ func (m *Member) lookLocked() *view {
 	return v
 }
 
-func (v *view) wakeAt(t time.Time) {
-	if v.now.Before(t) && t.Before(v.wake) {
-		v.wake = t
+func (v *view) lookAt(t time.Time) {
+	if v.now.Before(t) && t.Before(v.next) {
+		v.next = t
 	}
 }
 
-// noteLocked notes a version of a member's Lease, and when it was seen. The end of a term leaves that as it is.
+// noteLocked notes a version of a member's Lease, and when it was seen. One whose term was taken out keeps the time of
+// its last renewal.
 func (m *Member) noteLocked(r record) record {
 	before, known := m.seen[r.identity]
 	if known && before.version >= r.version {
@@ -65,9 +66,9 @@ func (m *Member) noteLocked(r record) record {
 	if before.term == r.term {
 		r.renewals = before.renewals + 1
 	}
-	r.at = time.Now()
+	r.renewedAt = time.Now()
 	if r.term == "" {
-		r.at = before.at
+		r.renewedAt = before.renewedAt
 	}
 	m.seen[r.identity] = r
 	return r
@@ -96,21 +97,21 @@ func (m *Member) owners(v *view) []string {
 	return Assign(m.opts.Shards, own)
 }
 
-// freeLocked reports whether nobody works under the fence: it names no term, or one that has ended, as its member's
-// Lease names another or none. A Lease that has expired is not enough: this member's watch may be slow.
+// freeLocked reports whether nobody works under the fence: it names no term, or one that has ended. A term has ended if
+// its member's Lease names another one or none. A Lease that has expired is not enough: this member's watch may be slow.
 //
 // If the member's Lease is gone, somebody has deleted it, and its member may not know. Then the term is over when it
 // would have expired, counted from when this member first saw that.
 func (m *Member) freeLocked(v *view, fence record) bool {
 	if owner, ok := v.members[identityOf(fence.term)]; ok || fence.term == "" {
-		delete(m.gone, fence.term)
+		delete(m.goneSince, fence.term)
 		return owner.term != fence.term || fence.term == ""
 	}
-	if m.gone[fence.term].IsZero() {
-		m.gone[fence.term] = v.now
+	if m.goneSince[fence.term].IsZero() {
+		m.goneSince[fence.term] = v.now
 	}
-	over := m.gone[fence.term].Add(fence.lasts)
-	v.wakeAt(over)
+	over := m.goneSince[fence.term].Add(fence.duration)
+	v.lookAt(over)
 	return !v.now.Before(over)
 }
 
@@ -119,7 +120,7 @@ func (m *Member) decideLoop(ctx context.Context) {
 	defer m.tell() // of what was let go at the end
 	for {
 		requests, next := m.decide()
-		m.tell()
+		m.tell()                                         // before the next decision: a shard that was lost is not got again before OnChange knows
 		if m.sendAll(ctx, requests); len(requests) > 0 { // if the watch does not show them soon, they are due again
 			next = time.Now().Add(m.opts.RenewEvery())
 		}
@@ -140,12 +141,12 @@ func (m *Member) decide() (due map[string]func(context.Context) error, next time
 	defer m.mu.Unlock()
 	v := m.lookLocked()
 	own := v.members[m.opts.Identity]
-	if m.last != nil && own.term != m.term && v.version >= versionOf(m.last.ResourceVersion) { // it has lost its Lease
-		m.term, m.last, m.deadline = "", nil, time.Time{}
+	if m.answered != nil && own.term != m.term && v.version >= versionOf(m.answered.ResourceVersion) { // it has lost its Lease
+		m.term, m.answered, m.deadline = "", nil, time.Time{}
 		m.dropLocked(0)
 	}
 	if m.leaving || own.term != m.term || !v.now.Before(m.deadline) {
-		return nil, v.wake // a member without a Lease decides nothing
+		return nil, v.next // a member without a Lease decides nothing
 	}
 	owners := m.owners(v)
 	isBusy := slices.ContainsFunc(v.foreign, func(fence record) bool { return !m.freeLocked(v, fence) })
@@ -153,19 +154,19 @@ func (m *Member) decide() (due map[string]func(context.Context) error, next time
 		m.decideShardLocked(v, s, v.members[owners[s]], isBusy)
 	}
 	m.tidyLocked(v, owners)
-	return v.requests, v.wake
+	return v.requests, v.next
 }
 
 // decideShardLocked is the life of a shard in one member. target is to whom it is assigned, if to anybody.
 //
 //	the fence names   assigned to   then
-//	this term         this member   hold it; if this version was given away already, write the fence once more
+//	this term         this member   hold it; if this version was given away already, write the fence for this member
 //	this term         another       stop, let reconciles finish, and write the other's term into the fence
 //	this term         nobody        the same, with no term
 //	no living term    this member   write this term into the fence, and hold it when the watch shows that
 //
 // isBusy says that somebody may work under a fence of another number of shards. Then it does neither write nor begin.
-// Two members with different numbers may both write a fence. The later one is shown both fences, and does not begin.
+// Two members with different numbers may both write a fence. Who wrote later is shown both fences, and does not begin.
 func (m *Member) decideShardLocked(v *view, s int, target record, isBusy bool) {
 	sh, fence := &m.shards[s], v.fences[s]
 	isNamed, isTarget := fence.term == m.term, target.identity == m.opts.Identity
@@ -174,7 +175,7 @@ func (m *Member) decideShardLocked(v *view, s int, target record, isBusy bool) {
 	}
 	switch {
 	case isNamed && isTarget && fence.version > sh.given:
-		if !sh.held && sh.pins == 0 && !isBusy {
+		if sh.ctx == nil && sh.pins == 0 && !isBusy {
 			m.acquireLocked(s)
 		}
 	case isNamed:
@@ -183,17 +184,17 @@ func (m *Member) decideShardLocked(v *view, s int, target record, isBusy bool) {
 			sh.given = fence.version // also if the write seems to fail: it may arrive later
 			m.writeFenceLocked(v, s, target)
 		}
-	case sh.held: // somebody has deleted or edited the fence
+	case sh.ctx != nil: // somebody has deleted or edited the fence
 		m.releaseLocked(s, 0)
 	case isTarget && sh.pins == 0 && !isBusy && m.freeLocked(v, fence):
-		sh.unowned = v.members[identityOf(fence.term)].at
+		sh.unowned = v.members[identityOf(fence.term)].renewedAt
 		m.writeFenceLocked(v, s, target)
 	}
 }
 
 func (m *Member) writeFenceLocked(v *view, s int, target record) {
-	name, lasts := fenceName(m.opts.Name, m.opts.Shards, s), cmp.Or(target.lasts, m.opts.LeaseDuration)
-	m.writeLocked(v, with(v.fences[s].Lease, m.opts.Name, name, target.term, lasts))
+	name, duration := fenceName(m.opts.Name, m.opts.Shards, s), cmp.Or(target.duration, m.opts.LeaseDuration)
+	m.writeLocked(v, with(v.fences[s].Lease, m.opts.Name, name, target.term, duration))
 }
 
 func (m *Member) writeLocked(v *view, l *coordinationv1.Lease) {
@@ -221,7 +222,7 @@ func (m *Member) tidyLocked(v *view, owners []string) {
 	}
 	for identity, r := range v.members {
 		if m.isExpired(v, r) {
-			m.writeLocked(v, with(r.Lease, m.opts.Name, r.Name, "", r.lasts))
+			m.writeLocked(v, with(r.Lease, m.opts.Name, r.Name, "", r.duration))
 		} else if r.term == "" && !named[identity] {
 			remove(r)
 		}
@@ -231,7 +232,7 @@ func (m *Member) tidyLocked(v *view, owners []string) {
 			remove(fence)
 		}
 	}
-	maps.DeleteFunc(m.gone, func(term string, _ time.Time) bool { return !named[identityOf(term)] })
+	maps.DeleteFunc(m.goneSince, func(term string, _ time.Time) bool { return !named[identityOf(term)] })
 }
 
 // sendAll makes the requests, which may take RenewEvery together.

@@ -24,13 +24,13 @@ type record struct {
 	identity string // of a member's Lease; empty for a fence
 	shard    int    // of a fence
 	count    int    // into how many shards the member divides, or the fence belongs to
-	lasts    time.Duration
-	// at is when a member was seen to renew last, and renewals how often, with this term.
-	at       time.Time
-	renewals int
+	duration time.Duration
+	// renewedAt is when a member was seen to renew last, and renewals how often, with this term.
+	renewedAt time.Time
+	renewals  int
 }
 
-func (r record) expiry() time.Time { return r.at.Add(r.lasts) }
+func (r record) expiry() time.Time { return r.renewedAt.Add(r.duration) }
 
 func memberName(group, identity string) string { return group + "-member-" + identity }
 
@@ -53,7 +53,7 @@ func versionOf(resourceVersion string) uint64 {
 // read returns what a Lease of the group says. Of something else it has neither identity nor count.
 func read(group string, l *coordinationv1.Lease) (r record) {
 	r = record{Lease: l, version: versionOf(l.ResourceVersion), term: ptr.Deref(l.Spec.HolderIdentity, "")}
-	r.lasts = time.Duration(ptr.Deref(l.Spec.LeaseDurationSeconds, 0)) * time.Second
+	r.duration = time.Duration(ptr.Deref(l.Spec.LeaseDurationSeconds, 0)) * time.Second
 	if identity, ok := strings.CutPrefix(l.Name, memberName(group, "")); ok {
 		r.identity = identity
 		if parts := strings.Split(r.term, "/"); len(parts) > 1 {
@@ -73,14 +73,14 @@ func read(group string, l *coordinationv1.Lease) (r record) {
 
 // with returns the Lease with another term, or with none, to be written in the place of l, which may be nil. UID and
 // resourceVersion are l's: the write fails if anybody has written or deleted it since.
-func with(l *coordinationv1.Lease, group, name, term string, lasts time.Duration) *coordinationv1.Lease {
+func with(l *coordinationv1.Lease, group, name, term string, duration time.Duration) *coordinationv1.Lease {
 	if l == nil {
 		l = &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	}
 	l = l.DeepCopy()
 	metav1.SetMetaDataLabel(&l.ObjectMeta, groupLabel, group)
 	l.Spec.RenewTime = ptr.To(metav1.NowMicro()) // for people: nothing is decided by it
-	l.Spec.LeaseDurationSeconds = ptr.To(int32(lasts / time.Second))
+	l.Spec.LeaseDurationSeconds = ptr.To(int32(duration / time.Second))
 	l.Spec.HolderIdentity = &term
 	return l
 }

@@ -41,15 +41,15 @@ type Member struct {
 	mu       sync.Mutex // guards all below; never held during a request
 	unpinned *sync.Cond // a shard that was lost has no more reconciles
 	leaving  bool
-	term     string                // the holderIdentity that this process has written last; empty after it was lost
-	last     *coordinationv1.Lease // its Lease with this term, as last answered; nil if that is not known
+	term     string                // what this process last tried to write into its Lease; empty after it was lost
+	answered *coordinationv1.Lease // the answer to the last write of this term; nil before the first
 	deadline time.Time             // until when it may work; zero before it has joined
 	expiry   *time.Timer           // at the deadline
 	shards   []shard
 	pins     int // reconciles that run, of all shards
 
 	seen               map[string]record    // the last version of each member's Lease, by identity
-	gone               map[string]time.Time // terms that fences name and whose Leases are not there, and since when
+	goneSince          map[string]time.Time // when fences were first seen that name a term whose Lease is not there
 	renewErr, writeErr error                // the last, until the next success
 }
 
@@ -62,7 +62,7 @@ func New(client coordinationv1client.LeasesGetter, opts Options) (*Member, error
 	m := &Member{
 		opts: opts, leases: client.Leases(opts.Namespace), name: memberName(opts.Name, opts.Identity),
 		decideCh: make(chan struct{}, 1),
-		shards:   make([]shard, opts.Shards), seen: map[string]record{}, gone: map[string]time.Time{},
+		shards:   make([]shard, opts.Shards), seen: map[string]record{}, goneSince: map[string]time.Time{},
 	}
 	m.unpinned = sync.NewCond(&m.mu)
 	m.expiry = time.AfterFunc(opts.LeaseDuration, m.expire)
@@ -112,14 +112,14 @@ func (m *Member) Run(ctx context.Context) error {
 	running, stop := context.WithCancel(lasting)
 	defer stop()
 	var loops sync.WaitGroup
-	refused := make(chan error, 1)
+	duplicate := make(chan error, 1)
 	loops.Go(func() { _ = m.informer.Run(running) })
 	loops.Go(func() { m.decideLoop(running) })
-	loops.Go(func() { refused <- m.renewLoop(running) })
+	loops.Go(func() { duplicate <- m.renewLoop(running) })
 	var err error
 	select {
 	case <-ctx.Done():
-	case err = <-refused:
+	case err = <-duplicate:
 	}
 	m.mu.Lock()
 	m.leaving = true
@@ -149,11 +149,15 @@ func (m *Member) Run(ctx context.Context) error {
 func (m *Member) Ready() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	err := cmp.Or(m.informer.LastError(), m.renewErr, m.writeErr)
-	for s, sh := range m.shards {
-		if err == nil && sh.pins > 0 && !sh.held && time.Since(sh.lost) > 2*m.opts.StopWithin() {
-			err = fmt.Errorf("a reconcile of shard %d, which was lost, has not returned for %v", s, time.Since(sh.lost))
+	var err error
+	for s, sh := range m.shards { // first: while it runs, no request may be sent, and the last one's error says little
+		if sh.pins > 0 && sh.ctx == nil && time.Since(sh.lostAt) > 2*m.opts.StopWithin() {
+			err = fmt.Errorf("a reconcile of shard %d, which was lost, has not returned for %v", s, time.Since(sh.lostAt))
 		}
+	}
+	err = cmp.Or(err, m.informer.LastError(), m.renewErr, m.writeErr)
+	if apierrors.IsConflict(err) {
+		err = fmt.Errorf("the watch of Leases does not show the last renewal: %w", err)
 	}
 	if err == nil && !time.Now().Before(m.deadline) {
 		err = errors.New("the watch does not show that it has joined")

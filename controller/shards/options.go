@@ -16,16 +16,16 @@ type Options struct {
 	Namespace, Name string
 	// Identity names this member, and must be no other's. The Pod's name is a good one.
 	Identity string
-	// Shards is how many shards there are, 256 by default. If members differ, those of the number that most have do the
-	// work, and of equals those with the larger number. The others stand by.
+	// Shards is how many shards there are, 256 by default. If members differ, the number that most of them have counts,
+	// and the larger of two that are as frequent. Members with another number stand by.
 	Shards int
 	// LeaseDuration is how long others wait, after they saw this member's last renewal, before they take its shards.
 	// Whole seconds; 15 s by default.
 	LeaseDuration time.Duration
-	// OnChange is told which shards this member has got, and which it has lost. gained has since when nobody works on a
-	// shard: since its former owner was last seen to renew, or since now if that handed it over. The calls come one at a
-	// time, in order, with no lock held. A shard that was lost and got again is in both or in two calls. Decisions wait
-	// while it runs, and so does the end of Run; renewals do not.
+	// OnChange is told which shards this member has got, and which it has lost. gained has, for each, since when nobody
+	// works on it: since its former owner was last seen to renew, if that vanished; since now, if it handed the shard over.
+	// The calls come one at a time, in order, with no lock held. A shard that was lost and got again is in both or in two
+	// calls. Decisions wait while it runs, and so does the end of Run; renewals do not.
 	OnChange func(gained map[int]time.Time, lost []int)
 }
 
@@ -38,8 +38,8 @@ func (o Options) RenewEvery() time.Duration { return o.LeaseDuration / 5 }
 // StopWithin is how long a reconcile may take to return after it was cancelled, with what it has on the wire.
 func (o Options) StopWithin() time.Duration { return o.LeaseDuration / 5 }
 
-// Validity is how long a member works after it sent a renewal: 7/10 of LeaseDuration. StopWithin is then left until
-// LeaseDuration has passed on the fastest clock, even if this member's is the slowest.
+// Validity is how long a member works after it sent a renewal: 7/10 of LeaseDuration. When it ends on the slowest clock,
+// there is still StopWithin left before LeaseDuration ends on the fastest.
 func (o Options) Validity() time.Duration {
 	return time.Duration(float64(o.LeaseDuration)*(1-MaxClockDrift)/(1+MaxClockDrift)) - o.StopWithin()
 }

@@ -8,16 +8,15 @@ import (
 
 // shard is what a member knows of one shard beside its fence.
 type shard struct {
-	// Invariant: held only while the fence names the term, and the watch has shown that.
-	held bool
-	pins int // reconciles that run, also after the shard was lost
-	// ctx is that of the reconciles, another one each time that the shard is got. OnChange was told of told, nil for a
-	// shard that is not held.
-	ctx, told context.Context
-	cancel    context.CancelFunc
-	given     uint64    // versions of the fence up to this one were given away, even if the write seemed to fail
-	lost      time.Time // when it was lost last
-	unowned   time.Time // since when nobody works on it; zero if that is not known
+	// ctx is that of the reconciles: another one each time that the shard is got, nil while it is not held. It is held
+	// only after the watch has shown the fence with this member's term, and until it shows another.
+	ctx     context.Context
+	cancel  context.CancelFunc
+	pins    int             // reconciles that run, also after the shard was lost
+	told    context.Context // of the gain that OnChange knows of; nil if it knows of the loss
+	given   uint64          // versions of the fence up to this one were given away, even if the write seemed to fail
+	lostAt  time.Time       // when it was lost last
+	unowned time.Time       // since when nobody works on it; zero if that is not known
 }
 
 // Held returns the shards that this member works on, in order.
@@ -34,12 +33,13 @@ func (m *Member) Held() (held []int) {
 
 // ownsLocked does not trust the timer of the deadline alone. It comes late after the process was suspended.
 func (m *Member) ownsLocked(s int) bool {
-	return 0 <= s && s < len(m.shards) && m.shards[s].held && time.Now().Before(m.deadline)
+	return 0 <= s && s < len(m.shards) && m.shards[s].ctx != nil && time.Now().Before(m.deadline)
 }
 
 // Begin pins a shard for one reconcile. If the member does not hold it, ok is false and the rest is nil. Else the shard
 // is not handed over before done is called; it may be called more than once. The reconcile must use ctx, and return
-// within StopWithin after it ends: before the member's Lease does, or when a hand-over has waited for StopWithin.
+// within StopWithin after ctx ends. That is when the member cannot renew its Lease in time, and StopWithin after the
+// shard was assigned to another.
 func (m *Member) Begin(parent context.Context, shard int) (ctx context.Context, done func(), ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -58,7 +58,7 @@ func (m *Member) Begin(parent context.Context, shard int) (ctx context.Context, 
 		defer m.mu.Unlock()
 		sh.pins--
 		m.pins--
-		if sh.pins == 0 && !sh.held {
+		if sh.pins == 0 && sh.ctx == nil {
 			m.wake() // to hand it over
 			m.unpinned.Broadcast()
 		}
@@ -68,7 +68,6 @@ func (m *Member) Begin(parent context.Context, shard int) (ctx context.Context, 
 // acquireLocked begins work on a shard.
 func (m *Member) acquireLocked(s int) {
 	sh := &m.shards[s]
-	sh.held = true
 	sh.ctx, sh.cancel = context.WithCancel(context.Background())
 	if sh.unowned.IsZero() {
 		sh.unowned = time.Now()
@@ -78,11 +77,11 @@ func (m *Member) acquireLocked(s int) {
 // releaseLocked ends work on a shard: no reconcile begins, and those that run are cancelled after patience.
 func (m *Member) releaseLocked(s int, patience time.Duration) {
 	sh := &m.shards[s]
-	if sh.held || sh.pins > 0 && patience == 0 {
+	if sh.ctx != nil || sh.pins > 0 && patience == 0 {
 		time.AfterFunc(patience, sh.cancel)
 	}
-	if sh.held {
-		sh.held, sh.lost, sh.unowned = false, time.Now(), time.Time{}
+	if sh.ctx != nil {
+		sh.ctx, sh.lostAt, sh.unowned = nil, time.Now(), time.Time{}
 	}
 }
 
@@ -101,17 +100,13 @@ func (m *Member) tell() {
 	m.mu.Lock()
 	for s := range m.shards {
 		sh := &m.shards[s]
-		now := sh.ctx
-		if !sh.held {
-			now = nil
-		}
-		if now != sh.told && sh.told != nil {
+		if sh.told != nil && sh.told != sh.ctx {
 			lost = append(lost, s)
 		}
-		if now != sh.told && sh.held {
+		if sh.ctx != nil && sh.told != sh.ctx {
 			gained[s] = sh.unowned
 		}
-		sh.told = now
+		sh.told = sh.ctx
 	}
 	m.mu.Unlock()
 	if len(gained)+len(lost) > 0 && m.opts.OnChange != nil {

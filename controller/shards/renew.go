@@ -38,7 +38,7 @@ func (m *Member) renewLoop(ctx context.Context) error {
 // if there is none.
 //
 // What is written replaces the version that the watch shows. So a member whose watch is behind cannot renew, and the
-// others get its shards. Otherwise it would keep those that are assigned to others, without knowing.
+// others get its shards. If it could renew, it would keep shards that are assigned to others by now.
 func (m *Member) leaseToSend() (*coordinationv1.Lease, error) {
 	l, _ := m.informer.Store().GetByKey(listwatch.Key{Namespace: m.opts.Namespace, Name: m.name})
 	m.mu.Lock()
@@ -50,11 +50,11 @@ func (m *Member) leaseToSend() (*coordinationv1.Lease, error) {
 	isOver := r.term == "" || !time.Now().Before(r.expiry())
 	switch {
 	case m.term != "" && r.term == m.term: // also if the first answer was lost
-	case m.last != nil: // the watch does not show yet that it has joined, or that it has lost its Lease
+	case m.answered != nil: // the watch does not show yet that it has joined, or that it has lost its Lease
 		return nil, nil
-	case isOver && m.pins == 0 && !m.leaving: // others take reconciles of a former term for ended once there is another
+	case isOver && m.pins == 0 && !m.leaving: // a new term tells others that the reconciles of the old one have returned
 		m.term = fmt.Sprintf("%s/%d/%s", m.opts.Identity, m.opts.Shards, uuid.NewUUID())
-	case r.renewals > 1: // once may be a request of a dead process that was late
+	case r.renewals > 1: // a single one may be the late request of a process that is dead
 		return nil, fmt.Errorf("%w: %q is renewed by another process, as %s: give each an Identity of its own",
 			ErrDuplicate, m.opts.Identity, r.term)
 	default:
@@ -76,13 +76,13 @@ func (m *Member) renew(ctx context.Context, l *coordinationv1.Lease) (ok bool) {
 	if err != nil || *l.Spec.HolderIdentity != m.term { // the Lease may be lost again
 		return false
 	}
-	m.last, m.deadline = written, sent.Add(m.opts.Validity())
+	m.answered, m.deadline = written, sent.Add(m.opts.Validity())
 	m.expiry.Reset(time.Until(m.deadline))
 	m.wake()
 	return true
 }
 
-// expire is called at the deadline, as it was when the timer was set.
+// expire is the timer's function. The deadline may have moved since the timer was set.
 func (m *Member) expire() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -142,23 +142,38 @@ func TestGroup_AGainListsTheSmallestSourceAtMost(t *testing.T) {
 	})
 }
 
-// What does not fit into one selector is listed anew in two, and losses do not make more and more sources.
-func TestGroup_TooManyRangesAreListedInSeveralSources(t *testing.T) {
+// However many are lost, in whatever order, what is left fits into the selectors.
+func TestGroup_NoLossLeavesTooManyRanges(t *testing.T) {
 	alone(t, 256, func(w *world, m *member) {
 		w.Step(m, func() { m.Hold(from(0, 255)...) })
+		require.Len(w, m.configs.Sources(), 2)
 		w.Requests(m)
-		for s := 0; s < 256; s += 4 {
-			m.Lose(s)
+		for _, first := range []int{64, 0, 128, 192} {
+			w.Step(m, func() {
+				for s := first; s < first+64; s += 2 {
+					m.Lose(s)
+				}
+			})
+			requests := w.Requests(m)
+			require.NotEmpty(w, requests)
+			require.Empty(w, lists(requests))
 		}
-		w.Step(m, func() {})
-		require.Len(w, m.configs.Sources(), 1, "of 64 ranges")
-		require.Empty(w, lists(w.Requests(m)))
-		w.Step(m, func() { m.Lose(2) })
-		require.Len(w, m.configs.Sources(), 2, "of 65 ranges")
-		require.Len(w, lists(w.Requests(m)), 2)
-		for s := 6; s < 50; s += 4 {
-			w.Step(m, func() { m.Lose(s) })
-			require.LessOrEqual(w, len(m.configs.Sources()), maxSources+1)
+		require.Len(w, m.configs.Sources(), 2)
+	})
+}
+
+// The bound of the sources grows with what a member needs. So it does not list again and again what it has.
+func TestGroup_AGainListsLittleAlsoIfSeveralSelectorsAreNeeded(t *testing.T) {
+	alone(t, 1024, func(w *world, m *member) {
+		w.Step(m, func() { m.Hold(from(0, 999)...) })
+		require.Len(w, m.configs.Sources(), 8)
+		w.Requests(m)
+		for s := 1000; s < 1010; s++ {
+			w.Step(m, func() { m.Hold(s) })
+			requests := lists(w.Requests(m))
+			require.Len(w, requests, 1)
+			require.Less(w, len(strings.Fields(requests[0])), 10, requests[0])
+			require.LessOrEqual(w, len(m.configs.Sources()), 7+maxSources)
 		}
 	})
 }

@@ -15,7 +15,7 @@ import (
 const (
 	// MaxRanges is how many ranges a selector has at most. One has some 105 bytes in a URL.
 	MaxRanges = 64
-	// maxSources is how many sources a kind has, unless one list needs several selectors.
+	// maxSources is how many sources a kind has, if one would do for all its shards.
 	maxSources = 4
 )
 
@@ -25,32 +25,31 @@ type source struct {
 	shards []int
 }
 
-// cover is what the sources of all kinds cover.
+// cover is the sources of all kinds.
 type cover struct {
 	sources []source
-	covered map[int]*gain // what Group.held was when they began
-	named   int
+	named   int // how many sources were made
 }
 
-// catchUp makes the sources cover the shards that are held now, and returns those that were not listed before. It waits
-// for lists. The error is that of ctx, or of a client that cannot be made.
-func (g *Group) catchUp(ctx context.Context) (listed []int, err error) {
+// catchUp makes the sources cover the shards that are held now, and returns those that were not listed before, and are
+// still held. It waits for lists. The error is that of ctx, or of a client that cannot be made.
+func (g *Group) catchUp(ctx context.Context) (fresh []int, err error) {
 	g.mu.Lock()
 	held := maps.Clone(g.held)
 	g.mu.Unlock()
-	former, toList, err := g.letGo(ctx, held)
+	leaving, err := g.letGo(ctx, held)
 	if err != nil {
 		return nil, err
 	}
 	for s, gain := range held {
-		if g.covered[s] != gain {
-			listed = append(listed, s)
+		if g.listed[s] != gain {
+			fresh = append(fresh, s)
 		}
 	}
-	toList = append(toList, listed...)
-	for len(toList) > 0 && len(g.sources) >= maxSources {
+	toList, atMost := slices.Clone(fresh), maxSources-1+len(divide(slices.Collect(maps.Keys(held))))
+	for len(toList) > 0 && len(g.sources) >= atMost {
 		smallest := slices.MinFunc(g.sources, bySize)
-		former, toList = append(former, smallest), append(toList, smallest.shards...)
+		leaving, toList = append(leaving, smallest), append(toList, smallest.shards...)
 		g.forget(smallest)
 	}
 	if err := g.add(toList); err != nil {
@@ -59,7 +58,7 @@ func (g *Group) catchUp(ctx context.Context) (listed []int, err error) {
 	if err := g.wait(ctx); err != nil { // before the sources go that had some of it
 		return nil, err
 	}
-	for _, src := range former {
+	for _, src := range leaving {
 		for _, k := range g.kinds {
 			k.remove(src.name)
 		}
@@ -68,41 +67,42 @@ func (g *Group) catchUp(ctx context.Context) (listed []int, err error) {
 		return nil, err
 	}
 	g.mu.Lock()
-	g.listed, g.covered, g.sourceOf = held, held, map[int]string{}
+	g.listed, g.sourceOf = held, map[int]string{}
 	for _, src := range g.sources {
 		for _, s := range src.shards {
 			g.sourceOf[s] = src.name
 		}
 	}
+	fresh = slices.DeleteFunc(fresh, func(s int) bool { return !g.listedLocked(s) }) // lost during the list
 	g.mu.Unlock()
-	for _, s := range listed {
+	for _, s := range fresh {
 		g.opts.Metrics.listed(held[s])
 	}
-	slices.Sort(listed)
-	return listed, nil
+	slices.Sort(fresh)
+	return fresh, nil
 }
 
 // letGo takes the shards that were lost out of the sources, also those that were got again since. It returns the
-// sources that have none left or too many ranges, and what is to be listed before those can be removed.
-func (g *Group) letGo(ctx context.Context, held map[int]*gain) (former []source, toList []int, err error) {
+// sources that have none left.
+func (g *Group) letGo(ctx context.Context, held map[int]*gain) (leaving []source, err error) {
 	for i, src := range g.sources {
-		keep := slices.DeleteFunc(slices.Clone(src.shards), func(s int) bool { return held[s] != g.covered[s] })
-		g.sources[i].shards = keep
-		switch ranges := g.ranges(keep); {
-		case len(keep) == len(src.shards):
-		case len(keep) == 0 || len(ranges) > MaxRanges:
-			former, toList = append(former, src), append(toList, keep...)
+		keep := slices.DeleteFunc(slices.Clone(src.shards), func(s int) bool { return held[s] != g.listed[s] })
+		switch len(keep) {
+		case len(src.shards):
+		case 0:
+			leaving = append(leaving, src)
 		default:
-			sel := shard.Selector{Field: g.opts.Field, Ranges: ranges}
+			g.sources[i].shards = keep
+			sel := shard.Selector{Field: g.opts.Field, Ranges: g.ranges(keep)}
 			if err := g.each(func(k kind) error { return k.narrow(ctx, src.name, sel) }); err != nil {
-				return nil, nil, err
+				return nil, err
 			}
 		}
 	}
-	for _, src := range former {
+	for _, src := range leaving {
 		g.forget(src)
 	}
-	return former, toList, nil
+	return leaving, nil
 }
 
 func bySize(a, b source) int { return cmp.Compare(len(a.shards), len(b.shards)) }
@@ -120,18 +120,33 @@ func (g *Group) ranges(of []int) shard.Ranges {
 	return shard.Merge(ranges...)
 }
 
+// divide divides shards into those of one source each. What is left of a source has at most MaxRanges ranges whatever it
+// loses: at worst it keeps every second shard of a row.
+func divide(shards []int) (parts [][]int) {
+	slices.Sort(shards)
+	ranges, row := 0, 0 // of the last part: the ranges at worst, and the length of the row of shards at its end
+	for i, s := range shards {
+		if i > 0 && s == shards[i-1]+1 {
+			row++
+		} else {
+			row = 1
+		}
+		ranges += row % 2
+		if i == 0 || ranges > MaxRanges {
+			parts, ranges, row = append(parts, nil), 1, 1
+		}
+		parts[len(parts)-1] = append(parts[len(parts)-1], s)
+	}
+	return parts
+}
+
 // add adds sources of these shards to each kind.
 func (g *Group) add(toList []int) error {
-	for some := range slices.Chunk(g.ranges(toList), MaxRanges) {
+	for _, part := range divide(toList) {
 		g.named++
-		src := source{name: strconv.Itoa(g.named)}
-		for _, s := range toList {
-			if some.Contains(shard.Of(s, g.shards).First) {
-				src.shards = append(src.shards, s)
-			}
-		}
+		src := source{name: strconv.Itoa(g.named), shards: part}
 		for _, k := range g.kinds {
-			if err := k.add(src.name, shard.Selector{Field: g.opts.Field, Ranges: some}); err != nil {
+			if err := k.add(src.name, shard.Selector{Field: g.opts.Field, Ranges: g.ranges(part)}); err != nil {
 				return err
 			}
 		}

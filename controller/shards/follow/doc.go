@@ -26,9 +26,8 @@
 // A shard that was lost and is got again is listed again, although a watch may still show it: another member may have
 // written meanwhile, and that watch may be late. It is not listed before all that the store had of it has gone.
 //
-// A loss does list in two cases. What is left of a source does not fit into one selector: two sources take its place.
-// Or the source has an object that the store does not show: another source has one of the same key, or Transform refuses
-// it.
+// A loss does list if the source has an object that the store does not show: another source has one of the same key, or
+// Transform refuses it.
 //
 // # One watch with many ranges, not many watches
 //
@@ -40,7 +39,9 @@
 //	as many watches with one    3.2 µs   18 µs    23 µs    140 µs
 //
 // (BenchmarkRanges, two busy cores; connections and goroutines of the watches come on top.) 41 ranges are what a fifth
-// of 256 shards has. A selector has at most [MaxRanges], 6.7 kB of a URL, because proxies often bound a URL at 8 kB.
+// of 256 shards has. A selector has at most [MaxRanges], 6.7 kB of a URL, because proxies often bound a URL at 8 kB. It
+// has none too many later either: a source gets only so many shards that what is left of it fits, whatever it loses. A
+// member with all of 256 shards has two sources.
 //
 // # Guarantees
 //
@@ -48,15 +49,16 @@
 //   - A store has no object of a shard that was not asked for, whether or not the server knows shards.
 //   - A shard that is kept loses no event and no object while others come and go.
 //   - A gain lists what is new, and what the smallest source has if there are maxSources: at most a quarter of the
-//     shards that are held. If there are more, as one list needed several selectors, it lists those that are too many.
-//   - So a kind has at most maxSources watches and one for each further selector of its last list. While some take the
-//     place of others there are both.
+//     shards that are held.
+//   - So a kind has at most maxSources watches. If one selector cannot have all its shards, it may have one more for
+//     each further one; and if one cannot have what is new, as many more until the next gain, which joins them. During a
+//     change, old and new watches run side by side.
 //
 // # Not guaranteed
 //
 //   - That a member that cannot list gives its shards up. It keeps them as long as it renews its Lease, is not ready,
 //     and tries again: [Group.Ready] has the error. Others would most likely be refused as well.
-//   - That a change is followed before the one that came first. A list that takes long keeps the next one waiting, and
+//   - That a change overtakes an earlier one. A list that takes long keeps the next one waiting, and
 //     so does a watch that cannot be had. Begin knows of a loss at once all the same.
 //   - That shards are alike in size. With [shard.Namespace], a namespace cannot be divided: one with most of the
 //     objects makes one member do most of the work. Nor does the server's hash spread names that differ in the last

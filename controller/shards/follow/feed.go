@@ -25,8 +25,8 @@ type feed[T listwatch.Object] struct {
 	mu     sync.Mutex // protects what follows
 	sel    shard.Selector
 	lw     listwatch.ListerWatcher[T]
-	loss   *loss              // what the next watch has to tell; nil for nothing
-	since  *loss              // what it was when the last list began
+	loss   *loss              // whose deletions have not been passed on yet; nil if there is none
+	since  *loss              // loss, when the last list began
 	cut    context.CancelFunc // ends the watch; nil if there is none, or one that lists
 	opened time.Time          // when that watch was asked for
 }
@@ -34,7 +34,7 @@ type feed[T listwatch.Object] struct {
 // loss is that a feed has come to select less than it did.
 type loss struct {
 	before shard.Selector
-	told   chan struct{} // closed when it was told
+	told   chan struct{} // closed when the deletions have been passed on
 	listed bool          // a list of what is left has come, which shows what is gone
 }
 
@@ -58,15 +58,15 @@ func (f *feed[T]) narrow(ctx context.Context, sel shard.Selector) error {
 	}
 }
 
-// cutLocked ends the watch as soon as its end is no failure: a reflector lists after one that ends within a second.
+// cutLocked ends the watch, but not within its first second: a reflector takes such a watch for a failure, and lists.
 func (f *feed[T]) cutLocked() {
 	if f.cut != nil {
 		time.AfterFunc(time.Until(f.opened.Add(time.Second)), f.cut)
 	}
 }
 
-// List makes a first list one at the newest version. A reflector's first list takes any version, which a server whose
-// cache is behind may answer with a time before the former owner let go. A streaming list is at the newest by itself.
+// List makes a first list one at the newest version. A reflector's first list takes any version: a server whose cache is
+// behind may answer with what was before the former owner let go. A streaming list is at the newest by itself.
 func (f *feed[T]) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.List[T], error) {
 	f.mu.Lock()
 	lw := f.lw
@@ -86,7 +86,7 @@ func (f *feed[T]) List(ctx context.Context, opts metav1.ListOptions) (*listwatch
 	return list, err
 }
 
-// Watch watches what is selected now. What the watch of before told has been passed on.
+// Watch watches what is selected now. When it is called, the reflector has passed on all of the watch before.
 func (f *feed[T]) Watch(ctx context.Context, opts metav1.ListOptions) (listwatch.Stream[T], error) {
 	for {
 		f.mu.Lock()
@@ -114,8 +114,8 @@ func (f *feed[T]) Watch(ctx context.Context, opts metav1.ListOptions) (listwatch
 	}
 }
 
-// find returns what the store has of one selector and not of the other. Both are of all that the source has, as far as
-// the watch was read.
+// find returns what the store has of one selector and not of the other. It first waits until the store has all that the
+// source has read.
 //
 // The store may show another object of the same key instead of the source's: one that was made again, of another
 // source, whose watch is ahead. Or Transform refuses the source's. That cannot be told one by one, so an error asks for a

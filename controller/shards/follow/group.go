@@ -38,27 +38,27 @@ type Group struct {
 	cover   // used by the loop only
 
 	mu sync.Mutex // protects what follows
-	// held has the shards that are held, each with another gain each time that it is got. listed is held at the moment
-	// when the sources began that cover the shard.
+	// held has the shards that are held. listed is a copy of it, made before the present sources were listed. A shard is
+	// listed if it has the same gain in both. Only the loop writes listed.
 	held, listed map[int]*gain
 	sourceOf     map[int]string // the source that covers a shard that is listed
 }
 
-// gain is when a shard was got, and since when nobody worked on it.
-type gain struct{ got, idle time.Time }
+// gain is one time that a shard was got: when, and since when nobody worked on it. Two are the same if the pointers are.
+type gain struct{ got, unowned time.Time }
 
 // Metrics are hooks that may be nil. They must be fast.
 type Metrics struct {
 	// Changed is told how many shards are held, after so many were got and lost.
 	Changed func(held, got, lost int)
-	// Listed is told of each shard that is listed for how long nobody could reconcile its keys, and how long ago this
-	// member got it.
+	// Listed is called for each shard when it is listed: unowned is how long nobody could reconcile its keys, lag how long
+	// ago this member got it.
 	Listed func(unowned, lag time.Duration)
 }
 
 func (m Metrics) listed(g *gain) {
 	if m.Listed != nil {
-		m.Listed(time.Since(g.idle), time.Since(g.got))
+		m.Listed(time.Since(g.unowned), time.Since(g.got))
 	}
 }
 
@@ -93,8 +93,8 @@ func (g *Group) note(gained map[int]time.Time, lost []int) {
 	for _, s := range lost {
 		delete(g.held, s)
 	}
-	for s, idle := range gained {
-		g.held[s] = &gain{time.Now(), idle}
+	for s, unowned := range gained {
+		g.held[s] = &gain{time.Now(), unowned}
 	}
 	if g.opts.Metrics.Changed != nil {
 		g.opts.Metrics.Changed(len(g.held), len(gained), len(lost))
@@ -133,8 +133,8 @@ func (g *Group) listedLocked(shard int) bool {
 
 // Begin is [shards.Member.Begin] for a shard that is listed. It hides that of the member.
 //
-// A term of the member that ends is told to the Group before the next can hold the shard. So a pin on a shard that was
-// got again never goes with the list of the time before.
+// The member tells the Group of a loss before it can hold the shard again. So a pin on a shard that was got again never
+// goes with the list of the time before.
 func (g *Group) Begin(parent context.Context, shard int) (ctx context.Context, done func(), ok bool) {
 	ctx, done, ok = g.Member.Begin(parent, shard)
 	if ok && !g.Listed(shard) {
@@ -181,15 +181,15 @@ func (g *Group) follow(ctx context.Context) error {
 			return nil
 		case <-time.After(gatherFor):
 		}
-		listed, err := g.catchUp(ctx)
+		fresh, err := g.catchUp(ctx)
 		if ctx.Err() != nil {
 			return nil
 		}
 		if err != nil {
 			return fmt.Errorf("follow: the informers cannot follow their shards: %w", err)
 		}
-		if len(listed) > 0 && g.opts.OnListed != nil {
-			g.opts.OnListed(listed)
+		if len(fresh) > 0 && g.opts.OnListed != nil {
+			g.opts.OnListed(fresh)
 		}
 	}
 }

@@ -221,6 +221,7 @@ func (w *world) Requests(m *member) (requests []string) {
 		require.NoError(w, err)
 		sel, err := shard.Parse(query.Get("shardSelector"))
 		require.NoError(w, err)
+		require.LessOrEqual(w, len(sel.Ranges), MaxRanges)
 		what := "list"
 		switch {
 		case query.Get("sendInitialEvents") == "true":
