@@ -11,6 +11,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 )
 
 const (
@@ -56,19 +57,18 @@ func (v *view) lookAt(t time.Time) {
 	}
 }
 
-// noteLocked notes a version of a member's Lease, and when it was seen. One whose term was taken out keeps the time of
-// its last renewal.
+// noteLocked notes a version of a member's Lease, and when it was seen.
 func (m *Member) noteLocked(r record) record {
 	before, known := m.seen[r.identity]
 	if known && before.version >= r.version {
 		return before
 	}
-	if before.term == r.term {
-		r.renewals = before.renewals + 1
-	}
-	r.renewedAt = time.Now()
-	if r.term == "" {
+	r.renewedAt, r.formerAt = time.Now(), before.renewedAt
+	switch r.term {
+	case "": // its end is no renewal
 		r.renewedAt = before.renewedAt
+	case before.term:
+		r.renewals, r.formerAt = before.renewals+1, before.formerAt
 	}
 	m.seen[r.identity] = r
 	return r
@@ -107,9 +107,7 @@ func (m *Member) freeLocked(v *view, fence record) bool {
 		delete(m.goneSince, fence.term)
 		return owner.term != fence.term || fence.term == ""
 	}
-	if m.goneSince[fence.term].IsZero() {
-		m.goneSince[fence.term] = v.now
-	}
+	m.goneSince[fence.term] = cmp.Or(m.goneSince[fence.term], v.now)
 	over := m.goneSince[fence.term].Add(fence.duration)
 	v.lookAt(over)
 	return !v.now.Before(over)
@@ -120,7 +118,7 @@ func (m *Member) decideLoop(ctx context.Context) {
 	defer m.tell() // of what was let go at the end
 	for {
 		requests, next := m.decide()
-		m.tell()                                         // before the next decision: a shard that was lost is not got again before OnChange knows
+		m.tell()                                         // of a loss before the shard can be got again
 		if m.sendAll(ctx, requests); len(requests) > 0 { // if the watch does not show them soon, they are due again
 			next = time.Now().Add(m.opts.RenewEvery())
 		}
@@ -141,7 +139,7 @@ func (m *Member) decide() (due map[string]func(context.Context) error, next time
 	defer m.mu.Unlock()
 	v := m.lookLocked()
 	own := v.members[m.opts.Identity]
-	if m.answered != nil && own.term != m.term && v.version >= versionOf(m.answered.ResourceVersion) { // it has lost its Lease
+	if m.answered != nil && own.term != m.term && v.version >= versionOf(m.answered.ResourceVersion) { // it was lost
 		m.term, m.answered, m.deadline = "", nil, time.Time{}
 		m.dropLocked(0)
 	}
@@ -187,7 +185,10 @@ func (m *Member) decideShardLocked(v *view, s int, target record, isBusy bool) {
 	case sh.ctx != nil: // somebody has deleted or edited the fence
 		m.releaseLocked(s, 0)
 	case isTarget && sh.pins == 0 && !isBusy && m.freeLocked(v, fence):
-		sh.unowned = v.members[identityOf(fence.term)].renewedAt
+		former := v.members[identityOf(fence.term)]
+		if sh.unowned = former.renewedAt; former.term != "" { // it has joined again
+			sh.unowned = former.formerAt
+		}
 		m.writeFenceLocked(v, s, target)
 	}
 }
@@ -223,7 +224,7 @@ func (m *Member) tidyLocked(v *view, owners []string) {
 	for identity, r := range v.members {
 		if m.isExpired(v, r) {
 			m.writeLocked(v, with(r.Lease, m.opts.Name, r.Name, "", r.duration))
-		} else if r.term == "" && !named[identity] {
+		} else if r.term == "" && !named[identity] && !v.now.Before(r.expiry()) { // a fence may be about to name it
 			remove(r)
 		}
 	}
@@ -242,12 +243,8 @@ func (m *Member) sendAll(ctx context.Context, requests map[string]func(context.C
 	var running errgroup.Group
 	running.SetLimit(parallelWrites)
 	for _, send := range requests {
-		running.Go(func() error {
-			err := send(ctx)
-			if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err) {
-				return nil // another was first
-			}
-			return err
+		running.Go(func() error { // another may be first
+			return utilerrors.FilterOut(send(ctx), apierrors.IsConflict, apierrors.IsAlreadyExists, apierrors.IsNotFound)
 		})
 	}
 	m.noteError(ctx, &m.writeErr, running.Wait())

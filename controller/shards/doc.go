@@ -8,7 +8,7 @@
 //
 // Each member renews one Lease. A process that joins writes a term into it, and no two terms are alike. All members
 // compute the same assignment of the shards to those that live. Each shard has a Lease as well, its fence, which names
-// its owner's term. A fence is written only when its shard moves. It holds as long as its owner's Lease has that term.
+// its owner's term. A fence is written only when that changes. It holds as long as its owner's Lease has that term.
 //
 // # How a shard moves
 //
@@ -35,14 +35,12 @@
 //
 // # Not guaranteed
 //
-//   - That a reconcile stops in time if it ignores its context, if the process is paused (SIGSTOP, a frozen container),
-//     or if the clock stands still (a suspended machine). One that was paused may send a write before it notices. Then
+//   - That a reconcile stops in time if it ignores its context, or its process was paused or its machine suspended. Then
 //     only the writes themselves are safe: updates must carry the resourceVersion that was read, deletions the UID,
 //     creations a name that is always the same. So a write that was late is answered by 409.
 //   - That others get a shard whose reconcile does not return. Ready says so: a liveness probe can end the process.
-//   - Anything if others write or delete the group's Leases, or a backup is restored while members run. If a member's
-//     Lease is deleted, its reconciles are cancelled, and it joins anew when they have returned. Until then, or for
-//     LeaseDuration, nobody works on its shards.
+//   - Anything if others write or delete the group's Leases, or a backup is restored while members run. A member whose
+//     Lease is deleted cancels its reconciles and joins anew. Others wait for that, or for LeaseDuration.
 //   - That shards are alike in work. The assignment counts members, not load.
 //
 // Reading order: assign.go, lease.go, decide.go; then renew.go, pin.go, member.go, options.go.

@@ -25,9 +25,10 @@ type record struct {
 	shard    int    // of a fence
 	count    int    // into how many shards the member divides, or the fence belongs to
 	duration time.Duration
-	// renewedAt is when a member was seen to renew last, and renewals how often, with this term.
-	renewedAt time.Time
-	renewals  int
+	// renewedAt is when a member was seen to renew last, and renewals how often, with this term. formerAt is when it was
+	// seen to renew with the former one.
+	renewedAt, formerAt time.Time
+	renewals            int
 }
 
 func (r record) expiry() time.Time { return r.renewedAt.Add(r.duration) }

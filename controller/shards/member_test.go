@@ -2,19 +2,15 @@ package shards
 
 import (
 	"context"
-	"maps"
 	"net/http"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 
 	"glasswatch/internal/apiserver"
 )
@@ -236,61 +232,6 @@ func TestMember_ANumberOfShardsChangesByARollingUpdate(t *testing.T) {
 		s.Pass(time.Minute)
 		s.ExpectShared(16)
 		assert.Len(s, s.Leases("shard"), 16, "the fences of eight are deleted")
-	})
-}
-
-func TestMember_OnChangeIsToldOfEachGainAndLoss(t *testing.T) {
-	tell(t, func(s *story) {
-		now := map[int]bool{}
-		s.Join("a", func(o *Options) {
-			o.OnChange = func(gained map[int]time.Time, lost []int) {
-				for _, shard := range lost {
-					assert.True(s, now[shard])
-					delete(now, shard)
-				}
-				for shard := range gained {
-					assert.False(s, now[shard])
-					now[shard] = true
-				}
-			}
-		})
-		s.Pass(time.Second)
-		assert.Len(s, now, 8)
-		s.Join("b", nil)
-		s.Pass(time.Second)
-		s.Leave("b")
-		s.Pass(time.Second)
-		assert.Len(s, now, 8)
-		s.Leave("a")
-		assert.Empty(s, now)
-	})
-}
-
-// A shard that was got and lost before OnChange was called is in neither list. Told as lost, then got, it would
-// seem held.
-func TestMember_AShardThatWasLostBeforeItWasToldIsNotToldAsGained(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var told [][]int
-		m, err := New(&coordinationv1client.CoordinationV1Client{}, Options{
-			Namespace: "default", Name: "web", Identity: "a", Shards: 2,
-			OnChange: func(gained map[int]time.Time, lost []int) {
-				told = append(told, slices.Collect(maps.Keys(gained)), lost)
-			},
-		})
-		require.NoError(t, err)
-		m.mu.Lock()
-		m.acquireLocked(0)
-		m.acquireLocked(1)
-		m.releaseLocked(0, 0)
-		m.mu.Unlock()
-		m.tell()
-		m.mu.Lock()
-		m.releaseLocked(1, 0)
-		m.acquireLocked(1)
-		m.releaseLocked(1, 0)
-		m.mu.Unlock()
-		m.tell()
-		require.Equal(t, [][]int{{1}, nil, nil, {1}}, told)
 	})
 }
 

@@ -1,6 +1,7 @@
 package shards
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -38,8 +39,7 @@ func (m *Member) ownsLocked(s int) bool {
 
 // Begin pins a shard for one reconcile. If the member does not hold it, ok is false and the rest is nil. Else the shard
 // is not handed over before done is called; it may be called more than once. The reconcile must use ctx, and return
-// within StopWithin after ctx ends. That is when the member cannot renew its Lease in time, and StopWithin after the
-// shard was assigned to another.
+// within StopWithin after ctx ends.
 func (m *Member) Begin(parent context.Context, shard int) (ctx context.Context, done func(), ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -69,9 +69,7 @@ func (m *Member) Begin(parent context.Context, shard int) (ctx context.Context, 
 func (m *Member) acquireLocked(s int) {
 	sh := &m.shards[s]
 	sh.ctx, sh.cancel = context.WithCancel(context.Background())
-	if sh.unowned.IsZero() {
-		sh.unowned = time.Now()
-	}
+	sh.unowned = cmp.Or(sh.unowned, time.Now())
 }
 
 // releaseLocked ends work on a shard: no reconcile begins, and those that run are cancelled after patience.
@@ -94,16 +92,20 @@ func (m *Member) dropLocked(patience time.Duration) {
 	m.wake()
 }
 
-// tell passes on what the member has got and lost since it was called last. Only decideLoop calls it.
+// tell passes on what the member has got and lost since it was called last: a loss when its reconciles have returned.
+// Only decideLoop calls it.
 func (m *Member) tell() {
 	gained, lost := map[int]time.Time{}, []int(nil)
 	m.mu.Lock()
 	for s := range m.shards {
 		sh := &m.shards[s]
-		if sh.told != nil && sh.told != sh.ctx {
+		if sh.told == sh.ctx || sh.pins > 0 && sh.ctx == nil {
+			continue
+		}
+		if sh.told != nil {
 			lost = append(lost, s)
 		}
-		if sh.ctx != nil && sh.told != sh.ctx {
+		if sh.ctx != nil {
 			gained[s] = sh.unowned
 		}
 		sh.told = sh.ctx
