@@ -37,14 +37,11 @@ var mergedSceneGen = rapid.Custom(func(t *rapid.T) mergedScene {
 	}
 })
 
-// versionWatcher is a handler that finds versions that go back. After a deletion the first list of a source that was
-// added may show an older one, as doc.go says.
+// versionWatcher is a handler that finds versions that go back.
 type versionWatcher struct {
 	*recorder
-	newest  map[key]int
-	deleted map[key]bool
-	isAdded bool // a source was added
-	back    []string
+	newest map[key]int // ever
+	back   []string
 }
 
 func (w *versionWatcher) note(obj *config, strict bool) {
@@ -52,10 +49,6 @@ func (w *versionWatcher) note(obj *config, strict bool) {
 	k := named(obj.Name)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.isAdded && w.deleted[k] {
-		w.newest[k] = 0
-	}
-	w.deleted[k] = false
 	if v < w.newest[k] || strict && v == w.newest[k] {
 		w.back = append(w.back, fmt.Sprintf("%s@%d after %d", obj.Name, v, w.newest[k]))
 	}
@@ -70,13 +63,6 @@ func (w *versionWatcher) OnAdd(obj *config, isInInitialList bool) {
 func (w *versionWatcher) OnUpdate(oldObj, newObj *config) {
 	w.note(newObj, true) // each version is told once
 	w.recorder.OnUpdate(oldObj, newObj)
-}
-
-func (w *versionWatcher) OnDelete(d sharedinformer.Deletion[*config]) {
-	w.mu.Lock()
-	w.deleted[named(d.Key.Name)] = true
-	w.mu.Unlock()
-	w.recorder.OnDelete(d)
 }
 
 func TestMerged_EqualsTheTruthAtRestAndNeverGoesBackInEveryHistory(t *testing.T) {
@@ -99,7 +85,7 @@ func TestMerged_EqualsTheTruthAtRestAndNeverGoesBackInEveryHistory(t *testing.T)
 func playMerged(t *testing.T, kind sharedinformer.QueueKind, grace time.Duration, script []mergedScene) error {
 	opts := Options[*config]{Options: sharedinformer.Options[*config]{Queue: kind}, MoveGrace: grace}
 	s := newMergedStory(t, opts, "a", "b")
-	w := &versionWatcher{recorder: newRecorder(), newest: map[key]int{}, deleted: map[key]bool{}}
+	w := &versionWatcher{recorder: newRecorder(), newest: map[key]int{}}
 	if _, err := s.informer.AddHandler(w, sharedinformer.HandlerOptions{}); err != nil {
 		return err
 	}
@@ -109,11 +95,6 @@ func playMerged(t *testing.T, kind sharedinformer.QueueKind, grace time.Duration
 	for _, sc := range script {
 		if sc.Verb == "wait" && kind == sharedinformer.InOrder {
 			waits = append(waits, s.beginWait(max(1, s.revision()-sc.N%4)))
-		}
-		if sc.Verb == "add source" {
-			w.mu.Lock()
-			w.isAdded = true
-			w.mu.Unlock()
 		}
 		s.play(sc)
 	}

@@ -2,6 +2,7 @@ package merged
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -132,5 +133,28 @@ func TestMerged_ADeletionAtTheVersionThatARemovedSourceShowedIsSeen(t *testing.T
 		s.Expect()
 		s.views["b"].Resume()
 		s.Expect("delete x@3")
+	})
+}
+
+// Source b lists x before it is deleted, and that list comes late: a has said by then that x is gone, and more.
+func TestMerged_AnObjectThatEndsDuringTheListOfASourceDoesNotComeBack(t *testing.T) {
+	inViews(t, []string{"a"}, func(s *mergedStory) {
+		s.Put("x", "a", "b")
+		s.Start()
+		s.Expect("add x@2 initial")
+		b := s.source("b")
+		s.views["b"].Pause()
+		s.views["b"].Fail(errForbidden)
+		require.NoError(s, s.informer.AddSource(b))
+		s.Delete("x")
+		s.Pass(DefaultMoveGrace)
+		s.Expect("delete x@3")
+		s.views["a"].Bookmark()
+		s.views["b"].Fail(nil)
+		s.Pass(10 * time.Second)
+		require.Equal(s, "2", s.informer.Sources()[1].ResourceVersion, "the list has come")
+		s.Expect()
+		s.views["b"].Resume()
+		s.Expect()
 	})
 }
