@@ -29,6 +29,8 @@ type source struct {
 type cover struct {
 	sources []source
 	named   int // how many sources were made
+	// replaced are sources whose shards the last added ones have, too.
+	replaced, added []source
 }
 
 // catchUp makes the sources cover the shards that are held now, and returns those that were not listed before, and are
@@ -37,7 +39,7 @@ func (g *Group) catchUp(ctx context.Context) (fresh []int, err error) {
 	g.mu.Lock()
 	held := maps.Clone(g.held)
 	g.mu.Unlock()
-	leaving, err := g.letGo(ctx, held)
+	empty, err := g.letGo(ctx, held)
 	if err != nil {
 		return nil, err
 	}
@@ -49,21 +51,14 @@ func (g *Group) catchUp(ctx context.Context) (fresh []int, err error) {
 	toList, atMost := slices.Clone(fresh), maxSources-1+len(divide(slices.Collect(maps.Keys(held))))
 	for len(toList) > 0 && len(g.sources) >= atMost {
 		smallest := slices.MinFunc(g.sources, bySize)
-		leaving, toList = append(leaving, smallest), append(toList, smallest.shards...)
+		g.replaced, toList = append(g.replaced, smallest), append(toList, smallest.shards...)
 		g.forget(smallest)
 	}
+	g.remove(empty)
 	if err := g.add(toList); err != nil {
 		return nil, err
 	}
-	if err := g.wait(ctx); err != nil { // before the sources go that had some of it
-		return nil, err
-	}
-	for _, src := range leaving {
-		for _, k := range g.kinds {
-			k.remove(src.name)
-		}
-	}
-	if err := g.wait(ctx); err != nil { // what only these had must be gone before reconciles begin
+	if err := g.wait(ctx); err != nil {
 		return nil, err
 	}
 	g.mu.Lock()
@@ -82,15 +77,35 @@ func (g *Group) catchUp(ctx context.Context) (fresh []int, err error) {
 	return fresh, nil
 }
 
+// retire removes the sources that were replaced, once others have read all that they have read.
+func (g *Group) retire(ctx context.Context) error {
+	for _, src := range g.replaced {
+		if err := g.each(func(k kind) error { return k.freeze(ctx, src.name, g.added) }); err != nil {
+			return err
+		}
+	}
+	g.remove(g.replaced)
+	g.replaced = nil
+	return nil
+}
+
+func (g *Group) remove(sources []source) {
+	for _, src := range sources {
+		for _, k := range g.kinds {
+			k.remove(src.name)
+		}
+	}
+}
+
 // letGo takes the shards that were lost out of the sources, also those that were got again since. It returns the
 // sources that have none left.
-func (g *Group) letGo(ctx context.Context, held map[int]*gain) (leaving []source, err error) {
+func (g *Group) letGo(ctx context.Context, held map[int]*gain) (empty []source, err error) {
 	for i, src := range g.sources {
 		keep := slices.DeleteFunc(slices.Clone(src.shards), func(s int) bool { return held[s] != g.listed[s] })
 		switch len(keep) {
 		case len(src.shards):
 		case 0:
-			leaving = append(leaving, src)
+			empty = append(empty, src)
 		default:
 			g.sources[i].shards = keep
 			sel := shard.Selector{Field: g.opts.Field, Ranges: g.ranges(keep)}
@@ -99,10 +114,10 @@ func (g *Group) letGo(ctx context.Context, held map[int]*gain) (leaving []source
 			}
 		}
 	}
-	for _, src := range leaving {
+	for _, src := range empty {
 		g.forget(src)
 	}
-	return leaving, nil
+	return empty, nil
 }
 
 func bySize(a, b source) int { return cmp.Compare(len(a.shards), len(b.shards)) }
@@ -142,6 +157,7 @@ func divide(shards []int) (parts [][]int) {
 
 // add adds sources of these shards to each kind.
 func (g *Group) add(toList []int) error {
+	g.added = nil
 	for _, part := range divide(toList) {
 		g.named++
 		src := source{name: strconv.Itoa(g.named), shards: part}
@@ -150,7 +166,7 @@ func (g *Group) add(toList []int) error {
 				return err
 			}
 		}
-		g.sources = append(g.sources, src)
+		g.sources, g.added = append(g.sources, src), append(g.added, src)
 	}
 	return nil
 }

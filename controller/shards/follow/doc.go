@@ -14,11 +14,12 @@
 //  4. OnListed says so. Keys that came too early were dropped, so all keys of the shard must be enqueued then.
 //
 // All that a change brings is listed at once, in one source. When there are maxSources already, the smallest one's
-// shards are listed with it, and then that source goes. Its shards stay listed, and handlers hear nothing of it.
+// shards are listed with it. That source goes when the new one has read as far. Its shards stay listed meanwhile, and
+// handlers hear nothing of it.
 //
 // # A shard that is lost
 //
-//  1. Begin refuses it at once.
+//  1. Begin refuses it at once. While reconciles of it run, its objects stay.
 //  2. The source's watch ends, and another one with fewer ranges begins at the same version. There is no list.
 //  3. Handlers are told that the shard's objects are deleted. Here that means that they have left the store. Keys that
 //     wait are dropped when it is their turn.
@@ -47,7 +48,7 @@
 //
 //   - Begin succeeds only for a shard that is held and listed, in the lists of all kinds.
 //   - A store has no object of a shard that was not asked for, whether or not the server knows shards.
-//   - A shard that is kept loses no event and no object while others come and go.
+//   - A shard that is kept loses no event and no object while others come and go, nor does one come back.
 //   - A gain lists what is new, and what the smallest source has if there are maxSources: at most a quarter of the
 //     shards that are held.
 //   - So a kind has at most maxSources watches. If one selector cannot have all its shards, it may have one more for
@@ -59,7 +60,7 @@
 //   - That a member that cannot list gives its shards up. It keeps them as long as it renews its Lease, is not ready,
 //     and tries again: [Group.Ready] has the error. Others would most likely be refused as well.
 //   - That a change overtakes an earlier one. A list that takes long keeps the next one waiting, and
-//     so does a watch that cannot be had. Begin knows of a loss at once all the same.
+//     so does a watch that cannot be had or is late. Begin knows of a loss at once all the same.
 //   - That shards are alike in size. With [shard.Namespace], a namespace cannot be divided: one with most of the
 //     objects makes one member do most of the work. Nor does the server's hash spread names that differ in the last
 //     two letters only: team-000 to team-199 fall into 2 of 256 shards, 000-team to 199-team into 150.

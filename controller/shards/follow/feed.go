@@ -27,8 +27,11 @@ type feed[T listwatch.Object] struct {
 	lw     listwatch.ListerWatcher[T]
 	loss   *loss              // whose deletions have not been passed on yet; nil if there is none
 	since  *loss              // loss, when the last list began
-	cut    context.CancelFunc // ends the watch; nil if there is none, or one that lists
-	opened time.Time          // when that watch was asked for
+	cut    context.CancelFunc // ends the watch; nil if there is none
+	lists  bool               // that watch lists
+	opened time.Time          // when it was asked for
+	last   string             // the version of the last list or event, not of a bookmark
+	frozen chan struct{}      // if not nil, nothing more is read; closed when all that was read has been passed on
 }
 
 // loss is that a feed has come to select less than it did.
@@ -60,14 +63,52 @@ func (f *feed[T]) narrow(ctx context.Context, sel shard.Selector) error {
 
 // cutLocked ends the watch, but not within its first second: a reflector takes such a watch for a failure, and lists.
 func (f *feed[T]) cutLocked() {
-	if f.cut != nil {
+	if f.cut != nil && !f.lists {
 		time.AfterFunc(time.Until(f.opened.Add(time.Second)), f.cut)
 	}
+}
+
+// freeze ends what the feed reads, and returns the version of the last that it has passed on. The error is that of ctx.
+func (f *feed[T]) freeze(ctx context.Context) (last string, err error) {
+	f.mu.Lock()
+	frozen := make(chan struct{})
+	f.frozen = frozen
+	if f.cut != nil {
+		f.cut()
+	}
+	f.mu.Unlock()
+	select {
+	case <-frozen:
+		return f.last, nil
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+// begins is called when the reflector asks for more. If the feed is frozen, it waits for the end of the source.
+func (f *feed[T]) begins(ctx context.Context) error {
+	f.mu.Lock()
+	frozen := f.frozen
+	f.mu.Unlock()
+	if frozen != nil && ctx.Err() == nil {
+		close(frozen)
+		<-ctx.Done()
+	}
+	return ctx.Err()
+}
+
+func (f *feed[T]) read(version string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.last = version
 }
 
 // List makes a first list one at the newest version. A reflector's first list takes any version: a server whose cache is
 // behind may answer with what was before the former owner let go. A streaming list is at the newest by itself.
 func (f *feed[T]) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.List[T], error) {
+	if err := f.begins(ctx); err != nil {
+		return nil, err
+	}
 	f.mu.Lock()
 	lw := f.lw
 	if opts.Continue == "" {
@@ -80,8 +121,11 @@ func (f *feed[T]) List(ctx context.Context, opts metav1.ListOptions) (*listwatch
 	list, err := lw.List(ctx, opts)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err == nil && list.Continue == "" && f.loss != nil && f.loss == f.since {
-		f.loss.listed = true
+	if err == nil {
+		f.last = list.ResourceVersion
+		if list.Continue == "" && f.loss != nil && f.loss == f.since {
+			f.loss.listed = true
+		}
 	}
 	return list, err
 }
@@ -89,11 +133,15 @@ func (f *feed[T]) List(ctx context.Context, opts metav1.ListOptions) (*listwatch
 // Watch watches what is selected now. When it is called, the reflector has passed on all of the watch before.
 func (f *feed[T]) Watch(ctx context.Context, opts metav1.ListOptions) (listwatch.Stream[T], error) {
 	for {
+		if err := f.begins(ctx); err != nil {
+			return nil, err
+		}
 		f.mu.Lock()
 		s := &stream[T]{feed: f, ctx: ctx, loss: f.loss, lists: opts.SendInitialEvents != nil}
 		s.watching, s.cut = context.WithCancel(ctx)
-		if f.cut, f.opened = s.cut, time.Now(); s.lists {
-			f.cut = nil // it is cut when the list has come
+		f.cut, f.lists, f.opened = s.cut, s.lists, time.Now()
+		if f.frozen != nil {
+			s.cut()
 		}
 		sel, lw := f.sel, f.lw
 		f.mu.Unlock()
@@ -189,6 +237,9 @@ func (s *stream[T]) NextBatch(into []listwatch.Event[T]) (n int, err error) {
 	}
 	for _, ev := range into[:n] {
 		s.lists = s.lists && !ev.InitialEventsEnd
+		if !s.lists && ev.Type != listwatch.Bookmark || ev.InitialEventsEnd {
+			s.feed.read(ev.ResourceVersion)
+		}
 	}
 	if err != nil && s.wasCut() {
 		err = io.EOF
@@ -202,7 +253,7 @@ func (s *stream[T]) begin() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s.begun = true
-	if f.cut = s.cut; f.loss != s.loss {
+	if f.lists = false; f.loss != s.loss {
 		f.cutLocked() // it was narrowed during the list
 	} else if s.loss != nil {
 		close(s.loss.told)

@@ -182,14 +182,17 @@ func (g *Group) follow(ctx context.Context) error {
 		case <-time.After(gatherFor):
 		}
 		fresh, err := g.catchUp(ctx)
+		if len(fresh) > 0 && g.opts.OnListed != nil {
+			g.opts.OnListed(fresh)
+		}
+		if err == nil {
+			err = g.retire(ctx)
+		}
 		if ctx.Err() != nil {
 			return nil
 		}
 		if err != nil {
 			return fmt.Errorf("follow: the informers cannot follow their shards: %w", err)
-		}
-		if len(fresh) > 0 && g.opts.OnListed != nil {
-			g.opts.OnListed(fresh)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -32,13 +34,17 @@ type world struct {
 	network http.RoundTripper
 	field   shard.Field
 	members map[string]*member
+
+	mu   sync.Mutex
+	uids map[listwatch.Key]types.UID // guarded by mu: of the objects that are there, and not about to be deleted
 }
 
 func inWorld(t *testing.T, field shard.Field, opts apiserver.Options, play func(w *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		listener, served := apiserver.NewPipeListener(), make(chan error, 1)
-		w := &world{T: t, server: apiserver.New(opts), field: field, members: map[string]*member{}}
+		w := &world{T: t, server: apiserver.New(opts), field: field, members: map[string]*member{},
+			uids: map[listwatch.Key]types.UID{}}
 		go func() { served <- w.server.Serve(ctx, listener) }()
 		transport := &http.Transport{DialContext: listener.DialContext}
 		w.network, w.cfg = transport, &rest.Config{Host: "http://server", QPS: -1}
@@ -71,11 +77,17 @@ func (w *world) Put(namespace, name string) *corev1.ConfigMap {
 	made, err := w.client.CoreV1().ConfigMaps(namespace).Create(context.Background(),
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
 	require.NoError(w, err)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.uids[listwatch.KeyOf(made)] = made.UID
 	return made
 }
 
 func (w *world) Delete(namespace, name string) {
 	w.Helper()
+	w.mu.Lock()
+	delete(w.uids, listwatch.Key{Namespace: namespace, Name: name})
+	w.mu.Unlock()
 	err := w.client.CoreV1().ConfigMaps(namespace).Delete(context.Background(), name, metav1.DeleteOptions{})
 	require.NoError(w, ignoreNotFound(err))
 }

@@ -3,7 +3,11 @@ package follow
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"glasswatch/listwatch"
 	"glasswatch/listwatch/shard"
@@ -15,6 +19,7 @@ type kind interface {
 	Run(ctx context.Context) error
 	add(name string, sel shard.Selector) error
 	narrow(ctx context.Context, name string, sel shard.Selector) error // to less than before
+	freeze(ctx context.Context, name string, successors []source) error
 	remove(name string)
 	wait(ctx context.Context) error
 	lastError() error
@@ -125,6 +130,26 @@ func (i *Informer[T]) add(name string, sel shard.Selector) error {
 
 func (i *Informer[T]) narrow(ctx context.Context, name string, sel shard.Selector) error {
 	return i.feeds[name].narrow(ctx, sel)
+}
+
+// freeze ends what a source reads, and returns when its successors have read as far. What it has stays.
+func (i *Informer[T]) freeze(ctx context.Context, name string, successors []source) error {
+	last, err := i.feeds[name].freeze(ctx)
+	if err != nil {
+		return err
+	}
+	isBehind := func(stats merged.SourceStats) bool {
+		c, err := resourceversion.CompareResourceVersion(stats.ResourceVersion, last)
+		return err == nil && c < 0 && slices.ContainsFunc(successors, func(s source) bool { return s.name == stats.Name })
+	}
+	for slices.ContainsFunc(i.Sources(), isBehind) {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(gatherFor):
+		}
+	}
+	return nil
 }
 
 func (i *Informer[T]) remove(name string) {

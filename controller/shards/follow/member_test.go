@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 
@@ -37,8 +38,9 @@ type member struct {
 	bad   string // the name of objects that Transform refuses
 	of    int    // how many shards there are; shardCount unless it is set
 
-	mu        sync.Mutex // guards what follows
-	listed    []int      // what OnListed was told
+	mu        sync.Mutex        // guards what follows
+	listed    []int             // what OnListed was told
+	listedAt  map[int]time.Time // when, by shard
 	onListed  func(shards []int)
 	requests  []string                 // lists and watches of ConfigMaps
 	refuse    bool                     // these requests fail
@@ -49,6 +51,7 @@ type member struct {
 	told      []string                 // what the handler of ConfigMaps was told
 	view      map[listwatch.Key]string // and what it must take to be there, with its version
 	untrue    []string                 // of that, what does not fit to what came before
+	gone      map[types.UID]*gain      // what it was told is deleted, in a shard that was listed since that gain
 	failures  []error                  // what WatchErrorHandler was told
 }
 
@@ -118,7 +121,8 @@ func (m *member) Stall(which func(query string) bool) (goOn func()) {
 // make makes a member that does nothing yet, after change.
 func (w *world) make(identity string, change func(*member)) *member {
 	w.Helper()
-	m := &member{ended: make(chan error, 1), of: shardCount, view: map[listwatch.Key]string{}}
+	m := &member{ended: make(chan error, 1), of: shardCount, view: map[listwatch.Key]string{}, gone: map[types.UID]*gain{},
+		listedAt: map[int]time.Time{}}
 	if change != nil {
 		change(m)
 	}
@@ -131,6 +135,9 @@ func (w *world) make(identity string, change func(*member)) *member {
 		OnListed: func(shards []int) {
 			m.mu.Lock()
 			m.listed = append(m.listed, shards...)
+			for _, s := range shards {
+				m.listedAt[s] = time.Now()
+			}
 			onListed := m.onListed
 			m.mu.Unlock()
 			if onListed != nil {
@@ -141,7 +148,7 @@ func (w *world) make(identity string, change func(*member)) *member {
 	require.NoError(w, err)
 	m.configs = addKind[*corev1.ConfigMap](w, m, "configmaps", httpClient)
 	m.services = addKind[*corev1.Service](w, m, "services", httpClient)
-	_, err = m.configs.AddHandler(m.handler(), sharedinformer.HandlerOptions{})
+	_, err = m.configs.AddHandler(m.handler(w), sharedinformer.HandlerOptions{})
 	require.NoError(w, err)
 	w.members[identity] = m
 	return m
@@ -198,8 +205,20 @@ func (m *member) Holds(shard int) bool {
 	return m.held[shard] != nil
 }
 
-// handler wants what it is told to fit to what it was told before.
-func (m *member) handler() sharedinformer.Handler[*corev1.ConfigMap] {
+// since returns the gain since which a shard is listed, nil if it is not, or has been for less than a second only: the
+// handler may still be told of what was before.
+func (m *member) since(shard int) *gain {
+	m.Group.mu.Lock()
+	defer m.Group.mu.Unlock()
+	if !m.listedLocked(shard) || m.listedAt[shard].Before(m.held[shard].got) || time.Since(m.listedAt[shard]) < time.Second {
+		return nil
+	}
+	return m.held[shard]
+}
+
+// handler wants what it is told to fit to what it was told before. In a shard that stays listed, nothing is deleted that
+// the server has, and nothing that was deleted comes back.
+func (m *member) handler(w *world) sharedinformer.Handler[*corev1.ConfigMap] {
 	note := func(what string, obj *corev1.ConfigMap, mustBeThere bool) {
 		m.mu.Lock()
 		defer m.mu.Unlock()
@@ -213,10 +232,28 @@ func (m *member) handler() sharedinformer.Handler[*corev1.ConfigMap] {
 			delete(m.view, key)
 		}
 	}
+	compare := func(obj *corev1.ConfigMap, isAdded bool) {
+		w.mu.Lock()
+		isThere := w.uids[listwatch.KeyOf(obj)] == obj.UID
+		w.mu.Unlock()
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		since := m.since(m.Of(obj))
+		switch {
+		case since == nil:
+		case isAdded && m.gone[obj.UID] == since:
+			m.untrue = append(m.untrue, fmt.Sprintf("%s was deleted and comes back", listwatch.KeyOf(obj)))
+		case !isAdded && isThere:
+			m.untrue = append(m.untrue, fmt.Sprintf("%s is said to be deleted", listwatch.KeyOf(obj)))
+		}
+		if !isAdded {
+			m.gone[obj.UID] = since
+		}
+	}
 	return sharedinformer.HandlerFuncs[*corev1.ConfigMap]{
-		AddFunc:    func(obj *corev1.ConfigMap, _ bool) { note("add", obj, false) },
+		AddFunc:    func(obj *corev1.ConfigMap, _ bool) { note("add", obj, false); compare(obj, true) },
 		UpdateFunc: func(_, obj *corev1.ConfigMap) { note("update", obj, true) },
-		DeleteFunc: func(d sharedinformer.Deletion[*corev1.ConfigMap]) { note("delete", d.Obj, true) },
+		DeleteFunc: func(d sharedinformer.Deletion[*corev1.ConfigMap]) { note("delete", d.Obj, true); compare(d.Obj, false) },
 	}
 }
 
