@@ -148,7 +148,7 @@ func (l modeLeases) Update(
 }
 
 // allow wants the mode for what lets a member work. That is only its own Lease with its name in it: a member
-// takes the names out of others' Leases, and writes fences only while its own is valid.
+// takes the names out of others' Leases, and decides to write fences only while its own is valid.
 func (l modeLeases) allow(ctx context.Context, lease *coordinationv1.Lease) error {
 	isMember := strings.HasPrefix(lease.Name, l.mode.name+"-member-")
 	if !isMember || ptr.Deref(lease.Spec.HolderIdentity, "") == "" {

@@ -38,8 +38,8 @@ func TestSharding_WithoutRightsForLeasesAReplicaSaysWhatToGrant(t *testing.T) {
 	}
 }
 
-// A replica that waits for its turn has written nothing yet. It learns what it lacks before its turn has come: an update
-// ends the last old replica when the new ones are ready.
+// A replica that waits for its turn has written nothing yet. It learns what it lacks before its turn has come: an
+// update ends the last old replica when the new ones are ready.
 func TestSharding_AReplicaThatWaitsLearnsWhichRightsItLacks(t *testing.T) {
 	for _, verb := range []string{"create", "update", "delete"} {
 		inBooth(t, func(b *booth) {
