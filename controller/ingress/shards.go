@@ -215,8 +215,8 @@ func (c *Controller) runShards(ctx context.Context) error {
 	return both.Wait()
 }
 
-// readyShards is Ready with shards. A replica that waits for its turn is ready, unless it lacks a right: then it could
-// not begin when its turn has come.
+// readyShards is Ready with shards. A replica that waits for its turn is ready, unless it is refused a right: then it
+// could not begin when its turn has come. While it waits, whoever made waits must have the rights asked for.
 func (c *Controller) readyShards() error {
 	var errs []error
 	if !c.follows("ingresses") {

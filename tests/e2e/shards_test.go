@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"glasswatch/controller/shards"
 	"glasswatch/listwatch/shard"
@@ -92,6 +94,37 @@ func TestShards_WithoutTheRightsForLeasesAReplicaSaysWhatToGrant(t *testing.T) {
 		s.expect(missing, defaultHost, 80)
 		p.terminate()
 	}
+}
+
+// A replica that waits for a leader to go writes no Lease yet. It is not ready all the same if it may not.
+func TestShards_AReplicaThatWaitsIsNotReadyWithoutTheRightsForLeases(t *testing.T) {
+	c, err := newCluster(controlplane.StartGated(t, "ShardedListAndWatch=true"))
+	require.NoError(t, err)
+	c.install(t, manifests.Sharded, manifests.Namespace)
+	leases, seconds, leader := c.client.CoordinationV1().Leases(manifests.Namespace), int32(3600), "a-leader"
+	_, err = leases.Create(t.Context(), &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Name: "ingress-controller"},
+		Spec:       coordinationv1.LeaseSpec{HolderIdentity: &leader, LeaseDurationSeconds: &seconds},
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	before, err := leases.List(t.Context(), metav1.ListOptions{})
+	require.NoError(t, err)
+	for _, missing := range []string{"create", "update", "delete"} {
+		c.apply(t, manifestsOf(t, manifests.Sharded, manifests.Namespace, func(resource, verb string) bool {
+			return resource == "leases" && verb == missing
+		}))
+		p := start(t, c.kubeconfigOf(t, manifests.Namespace), append(deployedArgs(t, manifests.Sharded, manifests.Namespace),
+			"--leader-elect-lease-duration=5s", "--shards=8", "-v=4", "--shard-identity=without-"+missing)...)
+		eventually(t, func() error {
+			return p.unready("grant get, list, watch, create, update and delete on leases", "cannot "+missing)
+		})
+		c.install(t, manifests.Sharded, manifests.Namespace)
+		eventually(t, p.ready)
+		p.terminate()
+	}
+	after, err := leases.List(t.Context(), metav1.ListOptions{})
+	require.NoError(t, err)
+	require.Equal(t, before.Items, after.Items)
 }
 
 // namespaceOf makes namespaces until one is in a shard of that replica, and returns it.

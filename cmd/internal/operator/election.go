@@ -177,6 +177,6 @@ func (f *Election) namespaceOr(file, worked string) (string, error) {
 	if namespace := cmp.Or(f.Namespace, strings.TrimSpace(string(pod)), worked); namespace != "" {
 		return namespace, nil
 	}
-	return "", fmt.Errorf("--leader-elect: no namespace for the lease: "+
-		"give --leader-elect-namespace (in a Pod it is the Pod's own, as %s says)", file)
+	return "", fmt.Errorf("--leader-elect-namespace: want the namespace of the lease "+
+		"(in a Pod it is the Pod's own, as %s says)", file)
 }

@@ -50,6 +50,11 @@ func (f *Election) validate(fs *pflag.FlagSet, sharded bool) error {
 	if errs := validation.IsDNS1123Subdomain(f.Name); len(errs) > 0 {
 		return fmt.Errorf("--leader-elect-name: want a lease's name, got %q: %s", f.Name, strings.Join(errs, "; "))
 	}
+	// A label of each replica's and each shard's Lease has it.
+	if errs := validation.IsValidLabelValue(f.Name); sharded && len(errs) > 0 {
+		return fmt.Errorf("--leader-elect-name: want what can be a label with --shards, got %q: %s",
+			f.Name, strings.Join(errs, "; "))
+	}
 	// A lease holds whole seconds.
 	if f.Lease < time.Second || f.Lease%time.Second != 0 {
 		return fmt.Errorf("--leader-elect-lease-duration: want whole seconds, at least one, got %s", f.Lease)

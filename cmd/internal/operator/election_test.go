@@ -282,7 +282,7 @@ func TestElection_TheLeasesNamespaceIsTheFlagsThenThePodsThenTheOneWorkedIn(t *t
 		require.Equal(t, c.want, got)
 	}
 	_, err := (&Election{}).namespaceOr(noPod, "")
-	require.ErrorContains(t, err, "give --leader-elect-namespace")
+	require.ErrorContains(t, err, "--leader-elect-namespace: want the namespace of the lease", "with --shards, too")
 	_, err = (&Election{}).namespaceOr(t.TempDir(), "")
 	require.Error(t, err, "a file that is there but cannot be read")
 }

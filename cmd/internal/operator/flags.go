@@ -51,8 +51,8 @@ func (f *Flags) Validate(fs *pflag.FlagSet) error {
 	if errs := validation.IsDNS1123Label(f.Namespace); f.Namespace != "" && len(errs) > 0 {
 		return fmt.Errorf("--namespace: want a namespace's name, got %q: %s", f.Namespace, strings.Join(errs, "; "))
 	}
-	return errors.Join(f.Sharding.validate(fs, &f.Election), f.Election.validate(fs, f.Sharding.Count > 0), f.Log.Validate(),
-		checkAddress("metrics-addr", f.MetricsAddr), checkAddress("health-addr", f.HealthAddr))
+	return errors.Join(f.Sharding.validate(fs, &f.Election), f.Election.validate(fs, f.Sharding.Count > 0),
+		f.Log.Validate(), checkAddress("metrics-addr", f.MetricsAddr), checkAddress("health-addr", f.HealthAddr))
 }
 
 func checkAddress(flag, address string) error {

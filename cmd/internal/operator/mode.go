@@ -1,7 +1,9 @@
 package operator
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"strings"
 	"sync/atomic"
@@ -44,6 +46,9 @@ type mode struct {
 	seenAt  time.Time                 // when it was seen first
 	askedAt time.Time                 // it was not outdated then
 	renewed time.Time                 // whoever holds it has written it after that; zero if that is not known
+
+	refusal   error     // of the rights, when they were asked for last
+	refusalAt time.Time // when that was
 }
 
 // waits reports whether it is the turn of others: of a leader, or of replicas that divide by something else.
@@ -74,7 +79,7 @@ func (m *mode) hold(ctx context.Context) error {
 		if !m.othersRun.Swap(true) {
 			klog.FromContext(ctx).Info("Waiting until no other works", "lease", m.name, "holder", holder)
 		}
-		return apierrors.NewConflict(coordinationv1.Resource("leases"), m.name, nil)
+		return apierrors.NewConflict(coordinationv1.Resource("leases"), m.name, fmt.Errorf("held by %q", holder))
 	}
 	return m.write(ctx, lease)
 }
@@ -143,11 +148,41 @@ func (l modeLeases) Update(
 }
 
 // allow wants the mode for what lets a member work. That is only its own Lease with its name in it: a member
-// takes the names out of others' Leases, and writes fences only while its own is valid.
+// takes the names out of others' Leases, and decides to write fences only while its own is valid.
 func (l modeLeases) allow(ctx context.Context, lease *coordinationv1.Lease) error {
 	isMember := strings.HasPrefix(lease.Name, l.mode.name+"-member-")
 	if !isMember || ptr.Deref(lease.Spec.HolderIdentity, "") == "" {
 		return nil
 	}
-	return l.mode.hold(ctx)
+	err := l.mode.hold(ctx)
+	if err != nil && l.mode.waits() {
+		return cmp.Or(l.mode.mayWrite(ctx, lease.Name), err)
+	}
+	return err
+}
+
+// mayWrite returns the server's refusal if this replica lacks a right to write a Lease like its own, of that name. A
+// replica that waits writes none, and would learn of it only when its turn has come.
+//
+// The server looks at the rights before all else. Then each of these writes fails, or is a dry run. A server that
+// knows no dry run changes nothing either: the Lease to be created is there, and the others' version is not.
+func (m *mode) mayWrite(ctx context.Context, name string) error {
+	if time.Since(m.refusalAt) < m.lasts/2 {
+		return m.refusal
+	}
+	leases, dry, version := m.client.Leases(m.namespace), []string{metav1.DryRunAll}, "1"
+	there := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: m.name}}
+	old := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: name, ResourceVersion: version}}
+	_, created := leases.Create(ctx, there, metav1.CreateOptions{DryRun: dry})
+	_, updated := leases.Update(ctx, old, metav1.UpdateOptions{DryRun: dry})
+	deleted := leases.Delete(ctx, name, metav1.DeleteOptions{
+		DryRun: dry, Preconditions: &metav1.Preconditions{ResourceVersion: &version},
+	})
+	m.refusal, m.refusalAt = nil, time.Now()
+	for _, err := range []error{created, updated, deleted} {
+		if apierrors.IsForbidden(err) {
+			m.refusal = err
+		}
+	}
+	return m.refusal
 }

@@ -17,7 +17,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	"glasswatch/controller/shards"
-	"glasswatch/internal/apiserver"
 )
 
 const modeLasts = 15 * time.Second // of a member's Lease
@@ -201,31 +200,6 @@ func TestMode_OnlyRenewalsNeedIt(t *testing.T) {
 		_, err = leases.Create(context.Background(), fence, metav1.CreateOptions{})
 		require.NoError(t, err)
 	})
-}
-
-// A replica that lacks a right is told which, whether it is for the mode's Lease or for a member's.
-func TestSharding_WithoutRightsForLeasesAReplicaSaysWhatToGrant(t *testing.T) {
-	for _, verb := range []string{"get", "create", "update", "list"} {
-		inBooth(t, func(b *booth) {
-			b.refuse(verb)
-			if verb == "list" {
-				b.refuse("watch") // which would list as well
-			}
-			m := b.enterSharded()
-			<-time.After(time.Minute)
-			require.ErrorContains(t, m.Ready(), "grant get, list, watch, create, update and delete on leases", verb)
-			require.Empty(t, m.Held())
-			require.True(t, m.lives())
-			b.server.Faults().Reset()
-			<-time.After(time.Minute)
-			require.NoError(t, m.Ready(), verb)
-			require.Len(t, m.Held(), 8)
-		})
-	}
-}
-
-func (b *booth) refuse(verb string) {
-	b.server.Faults().FailNext(-1, apiserver.Failure{Verb: verb, Resource: "leases", Code: http.StatusForbidden})
 }
 
 func TestSharding_TwoReplicasOfOneNameEndWithAnErrorThatSaysWhatToDo(t *testing.T) {

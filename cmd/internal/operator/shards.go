@@ -48,7 +48,8 @@ type Shards struct {
 func (f *Flags) AddSharding(fs *pflag.FlagSet) {
 	s := &f.Sharding
 	fs.IntVar(&s.Count, "shards", 0,
-		"let all replicas work, each on some of so many shards: 256 is good; 0 is off; not with --leader-elect")
+		"let all replicas work, each on some of so many shards: 256 is good; without it there are none; "+
+			"not with --leader-elect")
 	fs.StringVar(&s.By, "shard-by", "namespace", "what the shards divide objects by: namespace; uid; or label: by uid, "+
 		"and what the controller makes by a label")
 	fs.StringVar(&s.Identity, "shard-identity", "",
@@ -57,8 +58,8 @@ func (f *Flags) AddSharding(fs *pflag.FlagSet) {
 
 func (s *Sharding) validate(fs *pflag.FlagSet, e *Election) error {
 	switch {
-	case s.Count < 0 || s.Count > 1<<14:
-		return fmt.Errorf("--shards: want 0 to %d, got %d", 1<<14, s.Count)
+	case fs.Changed("shards") && (s.Count < 1 || s.Count > 1<<14):
+		return fmt.Errorf("--shards: want 1 to %d, got %d; without the flag there are none", 1<<14, s.Count)
 	case s.Count > 0 && e.Enabled:
 		return errors.New("--shards and --leader-elect: want one of the two: all replicas work, or one")
 	case s.Count == 0 && fs.Changed("shard-by"), s.Count == 0 && fs.Changed("shard-identity"):

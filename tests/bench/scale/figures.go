@@ -132,6 +132,7 @@ type goal struct {
 	limit float64 // 0: none
 	of    func(results []result) float64
 	show  func(v float64) string
+	note  string // what a goal that is met does not say
 }
 
 // limitText is the limit in as few digits as it takes.
@@ -156,16 +157,19 @@ func ofOne(of func(m memberResult) float64, setup string) func(results []result)
 }
 
 var goals = append([]goal{
-	{"live heap of one process, an object, above the object's own", 350, aboveOwn(one, decodedShared), inBytes},
-	{"the same of client-go", 0, aboveOwn(theirOne, decoded), inBytes},
+	{"live heap of one process, an object, above the object's own", 350, aboveOwn(one, decodedShared), inBytes, ""},
+	{"the same of client-go", 0, aboveOwn(theirOne, decoded), inBytes, ""},
 }, append(goalsOf(five, "five shards"), goalsOf(fiveOff, "five shards, server without")...)...)
+
+// exact says that the members of package shards are given less even shares. docs/scale.md has the distribution.
+const exact = " with exact fifths; with 256 shards dealt by Assign the largest of five has 0.233 on average"
 
 func goalsOf(setup, title string) []goal {
 	return []goal{
-		{title + ": live heap of all, of what one process holds", 1.3, ratio(sumOf(live), setup), times},
-		{title + ": live heap of the largest", 0.26, ofOne(live, setup), times},
-		{title + ": bytes of the largest, to sync", 0.22, ofOne(syncBytes, setup), times},
-		{title + ": bytes of the largest, of the changes", 0.22, ofOne(steadyBytes, setup), times},
+		{title + ": live heap of all, of what one process holds", 1.3, ratio(sumOf(live), setup), times, ""},
+		{title + ": live heap of the largest", 0.26, ofOne(live, setup), times, ""},
+		{title + ": bytes of the largest, to sync", 0.22, ofOne(syncBytes, setup), times, exact},
+		{title + ": bytes of the largest, of the changes", 0.22, ofOne(steadyBytes, setup), times, exact},
 	}
 }
 

@@ -77,7 +77,7 @@ object, its history included. Raw figures: [scale.txt](scale.txt).
 		case g.limit == 0:
 			verdict = ""
 		case got <= g.limit:
-			verdict = "met"
+			verdict = "met" + g.note
 		}
 		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", g.what, g.limitText(), g.show(got), verdict)
 	}

@@ -1,0 +1,116 @@
+package operator
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"glasswatch/controller/shards"
+	"glasswatch/internal/apiserver"
+)
+
+// The API server is away. No replica with shards ends: it stops its work when its own Lease may end, and goes on when
+// the server is back. An outage that is short does not stop the work at all.
+func TestSharding_AnOutageEndsNoReplica(t *testing.T) {
+	for outage, within := range map[time.Duration]time.Duration{
+		6 * time.Second:  0,
+		8 * time.Second:  4 * time.Second,
+		11 * time.Second: 4 * time.Second,
+		30 * time.Second: 20 * time.Second,
+		10 * time.Minute: 20 * time.Second,
+	} {
+		for _, silent := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%v/silent=%t", outage, silent), func(t *testing.T) {
+				inBooth(t, func(b *booth) { b.liveThrough(outage, within, silent) })
+			})
+		}
+	}
+}
+
+// liveThrough wants three replicas to live through an outage, and to hold all shards again that long after it.
+func (b *booth) liveThrough(outage, within time.Duration, silent bool) {
+	all := []*member{b.enterSharded(), b.enterSharded(), b.enterSharded()}
+	<-time.After(time.Minute)
+	require.Equal(b.t, 8, heldBy(all...))
+	back := b.outage(silent)
+	began, validity := time.Now(), shards.Options{LeaseDuration: 15 * time.Second}.Validity()
+	for time.Since(began) < outage {
+		<-time.After(100 * time.Millisecond)
+		if time.Since(began) > validity {
+			require.Zero(b.t, heldBy(all...), "%v after the last renewal that can have been sent", time.Since(began))
+		}
+	}
+	back()
+	<-time.After(within)
+	require.Equal(b.t, 8, heldBy(all...), "%v after the outage", within)
+	<-time.After(time.Minute)
+	require.Equal(b.t, 8, heldBy(all...))
+	for _, m := range all {
+		require.NoError(b.t, m.Ready())
+		require.True(b.t, m.lives())
+	}
+}
+
+func (m *member) lives() bool {
+	select {
+	case <-m.ended:
+		return false
+	default:
+		return true
+	}
+}
+
+// outage has all requests fail, or wait for their timeout, and breaks the watches.
+func (b *booth) outage(silent bool) (back func()) {
+	defer b.server.Faults().BreakWatches()
+	if !silent {
+		b.server.Faults().FailNext(-1, apiserver.Failure{Code: http.StatusServiceUnavailable})
+		return b.server.Faults().Reset
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	down := make(chan struct{})
+	b.down = down
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.down = nil
+		close(down)
+	}
+}
+
+// An outage in the midst of a rolling update: the Lease runs out, and a leader may be the one that gets it. Then the
+// replicas with shards wait for it, and go on after it.
+func TestSharding_AfterAnOutageALeaderOrShardsWorkAndNeverBoth(t *testing.T) {
+	shardsWaited := 0
+	const runs = 20
+	for run := range runs {
+		inBooth(t, func(b *booth) {
+			all := []*member{b.enterSharded(), b.enterSharded()}
+			<-time.After(time.Minute)
+			leader := b.enter()
+			leads, holds := func() int { return working(leader) }, func() int { return heldBy(all...) }
+			b.neverBoth(time.Duration(run)*500*time.Millisecond, leads, holds)
+			back := b.outage(run%2 == 0) // for all, or for the replicas with shards only
+			b.neverBoth(30*time.Second, leads, holds)
+			back()
+			b.neverBoth(time.Minute, leads, holds)
+			if leads() == 1 {
+				shardsWaited++
+				require.True(t, all[0].waits())
+				leader.stop()
+				<-leader.ended
+			}
+			b.neverBoth(time.Minute, leads, holds)
+			require.Equal(t, 8, holds())
+			require.True(t, all[0].lives())
+			require.True(t, all[1].lives())
+		})
+	}
+	t.Logf("the leader was first after %d of %d outages", shardsWaited, runs)
+	require.Positive(t, shardsWaited)
+	require.Less(t, shardsWaited, runs)
+}
