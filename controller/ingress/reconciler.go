@@ -39,8 +39,9 @@ type scope struct {
 	// showsUpTo returns up to which version the cache has the Ingress, "" if that is not known at the moment; nil is the
 	// cache's version.
 	showsUpTo func(context.Context) string
-	// label is that of the Ingresses which the cache has. Others there may be unseen.
-	label label
+	// label is that of the Ingresses which the cache has. Others there may be unseen; unseen tells that there was one.
+	label  label
+	unseen bool
 }
 
 // NewReconciler returns an error if config is not valid.
