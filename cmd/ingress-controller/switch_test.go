@@ -32,6 +32,7 @@ func (w *town) roll(mode string, args ...string) {
 			require.Fail(w.t, "it does not end", "%s", gone.mode)
 		}
 	}
+	w.withdraw() // perhaps nobody is at work now
 	w.live(time.Minute)
 	<-time.After(time.Minute)
 	w.exact()

@@ -147,8 +147,8 @@ func (tr *troupe) expectNames(names ...string) {
 	require.ElementsMatch(tr.t, names, got)
 }
 
-// A Service stops asking while nobody works. Its Ingress has the label of another number of shards, or none yet: it goes
-// all the same, also if the list that shows it fails at first, and has a second page.
+// A Service stops asking while nobody works. Its Ingress has the label of another number of shards, or none yet. It
+// goes all the same, also if the list that shows it fails at first and has a second page.
 func TestShards_ByLabelAnIngressWithTheLabelOfBeforeGoesWithItsWish(t *testing.T) {
 	for _, before := range []shard.Field{byLabel, shard.UID} {
 		t.Run(string(before), func(t *testing.T) {
@@ -222,7 +222,7 @@ func TestShards_ByLabelServicesThatNeverAskedCostNoRequests(t *testing.T) {
 	})
 }
 
-// The label is taken off and the wish withdrawn before the reconciler looks: the cache shows neither.
+// The label is taken off and the wish withdrawn before the reconciler looks. The cache does not show the Ingress.
 func TestShards_ByLabelALabelThatIsTakenOffKeepsNothing(t *testing.T) {
 	withdrawn := func(svc *corev1.Service) { svc.Annotations["ingress/http"] = "false" }
 	s := scope{label: label{labelOfShard, "16-1"}}

@@ -39,7 +39,8 @@ type scope struct {
 	// showsUpTo returns up to which version the cache has the Ingress, "" if that is not known at the moment; nil is the
 	// cache's version.
 	showsUpTo func(context.Context) string
-	// label is that of the Ingresses which the cache has. Others there may be unseen; unseen tells that there was one.
+	// label is that of the Ingresses which the cache has. The zero value is none: the cache has all. unseen tells that
+	// this key had an unseen Ingress at the last list.
 	label  label
 	unseen bool
 }

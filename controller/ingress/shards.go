@@ -43,8 +43,12 @@ import (
 // With ByLabel the controller writes the label <prefix>/shard, and what does not have it is unseen. If an unseen Ingress
 // is in the way of a creation, the server refuses that. Then a list of this one tells whose it is: rules 4 and 5 hold,
 // and one of this Service gets its label. No event tells when an unseen one goes, so it is looked at again every
-// unseenDelay. Rule 2 does not hold for an Ingress whose label somebody took off before its Service stopped asking for
-// it: it stays until the Service goes.
+// unseenDelay.
+//
+// Rule 2 needs the unseen Ingresses of Services that ask for none. Such an Ingress has the label of another number of
+// shards, or none yet. So a replica that got shards lists the metadata of all unseen Ingresses, those of others as
+// well. If somebody takes a label off or changes it, its Ingress is found by its name when the Service stops asking.
+// One that somebody makes without the label, for a Service that asks for none, stays until shards move.
 //
 // With UID a replica's Ingresses may be older than what the former owner of a Service wrote. A write that this leads to
 // is refused by its precondition, and tried again. A Service that was deleted and made again is another one, with
@@ -69,7 +73,8 @@ type group struct {
 	waits   func() bool // may be nil
 	// onForeign is told of each object of another shard that the server sent; nil without metrics.
 	onForeign func()
-	// unseenClient lists the unseen Ingresses, and unseen has the Services that had some; both nil without byLabel.
+	// unseenClient lists the unseen Ingresses. unseen has the keys of Services that had one at the last list. Both are nil
+	// without byLabel.
 	unseenClient *listwatch.Client[*metav1.PartialObjectMetadata]
 	unseen       atomic.Pointer[map[listwatch.Key]bool]
 	// ingressesUpTo is nil if all Ingresses are watched.
@@ -83,7 +88,7 @@ func (c *Controller) newGroup(s *Sharding, reg prometheus.Registerer) error {
 	}
 	member, err := s.Member, error(nil)
 	member.OnChange = nil
-	member.Shards = cmp.Or(member.Shards, 256) // as without it
+	member.Shards = cmp.Or(member.Shards, 256) // the default
 	g := &group{by: s.By, byLabel: s.ByLabel, shards: member.Shards, waits: s.Waits}
 	var metrics follow.Metrics
 	if reg != nil {

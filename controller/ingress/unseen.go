@@ -15,10 +15,8 @@ import (
 	"glasswatch/listwatch"
 )
 
-// With Sharding.ByLabel an Ingress is unseen if it has no label of the present number of shards: the cache does not have
-// it. A Service that asks for an Ingress finds it, as its name is taken. One that asks for none would not look for it.
-
-// unseenKey stands for the list of unseen Ingresses among the keys of Services. No Service has an empty name.
+// unseenKey stands for the list of unseen Ingresses among the keys of Services. No Service has an empty name. An
+// Ingress is unseen if it has no label of the present number of shards: no replica's cache has it. See Sharding.
 var unseenKey listwatch.Key
 
 const (
@@ -38,8 +36,8 @@ func (c *Controller) newUnseen(cfg *rest.Config, gvr schema.GroupVersionResource
 	return err
 }
 
-// listUnseen notes and queues the keys of Services here that have an unseen Ingress. It runs once after each gain, as
-// any Service here may have had one, and looking for the Ingress of each would be a request each.
+// listUnseen notes and queues the keys of this replica's Services that have an unseen Ingress. It runs once after each
+// gain. To look for the Ingress of each Service that asks for none would take a request each.
 func (c *Controller) listUnseen(ctx context.Context) error {
 	unseen := map[listwatch.Key]bool{}
 	opts := metav1.ListOptions{Limit: unseenPage}
