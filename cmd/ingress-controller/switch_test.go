@@ -32,6 +32,7 @@ func (w *town) roll(mode string, args ...string) {
 			require.Fail(w.t, "it does not end", "%s", gone.mode)
 		}
 	}
+	w.withdraw() // perhaps nobody is at work now
 	w.live(time.Minute)
 	<-time.After(time.Minute)
 	w.exact()
@@ -82,6 +83,8 @@ func TestSwitch_ByARollingUpdateTwoModesNeverWriteAtOneTime(t *testing.T) {
 		w.roll("shards-32", "--shards=32")
 		w.roll("shards-64", "--shards=64")
 		w.roll("shards-32-by-uid", "--shards=32", "--shard-by=uid")
+		w.roll("shards-32-by-label", "--shards=32", "--shard-by=label")
+		w.roll("shards-64-by-label", "--shards=64", "--shard-by=label")
 	})
 }
 

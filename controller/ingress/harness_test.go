@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -137,13 +138,12 @@ func (b *bench) warned(reasons ...string) {
 	require.Equal(b.t, reasons, got)
 }
 
-// recordingServer is the API server for the reconciler's writes: one Ingress, a list of the requests, and planned
-// errors.
+// recordingServer is the API server for the reconciler's requests: one Ingress, a list of them, and planned errors.
 type recordingServer struct {
 	networkingv1client.IngressInterface // nil: any other call panics
 	stored                              *networkingv1.Ingress
 	version                             int
-	writes                              []string
+	writes                              []string // and reads
 	failures                            []error
 	admit                               func(*networkingv1.Ingress) // the admission's change
 }
@@ -209,4 +209,16 @@ func (s *recordingServer) Delete(_ context.Context, name string, opts metav1.Del
 	s.version++
 	s.stored = nil
 	return nil
+}
+
+func (s *recordingServer) List(_ context.Context, opts metav1.ListOptions) (*networkingv1.IngressList, error) {
+	s.writes = append(s.writes, "list "+strings.TrimPrefix(opts.FieldSelector, "metadata.name="))
+	if err := s.failure(); err != nil {
+		return nil, err
+	}
+	list := &networkingv1.IngressList{}
+	if s.stored != nil {
+		list.Items = append(list.Items, *s.stored.DeepCopy())
+	}
+	return list, nil
 }

@@ -2,14 +2,19 @@ package ingress
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"glasswatch/internal/apiserver"
 	"glasswatch/listwatch/shard"
 )
 
@@ -104,4 +109,149 @@ func TestShards_ByLabelWhatIsUnseenIsLeftAloneUntilItHasGone(t *testing.T) {
 		<-time.After(unseenDelay + 5*time.Second)
 		tr.expectLabels()
 	})
+}
+
+// stopAsking sets the annotation of a Service to false.
+func (tr *troupe) stopAsking(name string) {
+	tr.t.Helper()
+	services := tr.client.CoreV1().Services("a-shop")
+	svc, err := services.Get(context.Background(), name, metav1.GetOptions{})
+	require.NoError(tr.t, err)
+	svc.Annotations["ingress/http"] = "false"
+	_, err = services.Update(context.Background(), svc, metav1.UpdateOptions{})
+	require.NoError(tr.t, err)
+}
+
+// seedStrangers makes Ingresses of nobody, which a list shows before those of other namespaces.
+func (tr *troupe) seedStrangers(n int) {
+	tr.t.Helper()
+	require.NoError(tr.t, tr.server.SeedNamespaces("0-strangers"))
+	for i := range n {
+		_, err := tr.client.NetworkingV1().Ingresses("0-strangers").Create(context.Background(), &networkingv1.Ingress{
+			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("stranger-", i)},
+			Spec:       networkingv1.IngressSpec{Rules: desired{host: "theirs", owner: owner{name: "theirs"}, port: 1}.rules()},
+		}, metav1.CreateOptions{})
+		require.NoError(tr.t, err)
+	}
+}
+
+// expectNames wants Ingresses of these names, and no others.
+func (tr *troupe) expectNames(names ...string) {
+	tr.t.Helper()
+	list, err := tr.client.NetworkingV1().Ingresses("a-shop").List(context.Background(), metav1.ListOptions{})
+	require.NoError(tr.t, err)
+	var got []string
+	for _, ing := range list.Items {
+		got = append(got, ing.Name)
+	}
+	require.ElementsMatch(tr.t, names, got)
+}
+
+// A Service stops asking while nobody works. Its Ingress has the label of another number of shards, or none yet. It
+// goes all the same, also if the list that shows it fails at first and has a second page.
+func TestShards_ByLabelAnIngressWithTheLabelOfBeforeGoesWithItsWish(t *testing.T) {
+	for _, before := range []shard.Field{byLabel, shard.UID} {
+		t.Run(string(before), func(t *testing.T) {
+			inTroupe(t, before, func(tr *troupe) {
+				tr.join("r0")
+				<-time.After(time.Minute)
+				tr.createServices(1, 3)
+				<-time.After(time.Minute)
+				require.Equal(t, tr.byLabel, len(tr.ingress("s0").Labels) > 0)
+				tr.leave("r0")
+				tr.stopAsking("s0")
+				tr.byLabel, tr.shards = true, 32
+				tr.seedStrangers(unseenPage)
+				tr.server.Faults().FailNext(-1, apiserver.Failure{
+					Verb: "list", Resource: "ingresses", Code: http.StatusInternalServerError})
+				tr.join("r1")
+				<-time.After(time.Minute)
+				tr.server.Faults().Reset()
+				<-time.After(5 * time.Minute)
+				tr.expectNames("s1", "s2")
+			})
+		})
+	}
+}
+
+// From 16 shards to 32 in a rolling update: Services stop asking while the replica of 32 labels one Ingress at a time.
+func TestShards_ByLabelServicesThatStopAskingBeforeTheirIngressIsLabelled(t *testing.T) {
+	inTroupe(t, byLabel, func(tr *troupe) {
+		tr.join("r0")
+		<-time.After(time.Minute)
+		tr.createServices(1, 40)
+		<-time.After(time.Minute)
+		tr.workers, tr.shards = 1, 32
+		tr.join("r1")
+		<-time.After(5 * time.Second)
+		var stay []string
+		for n := range 40 {
+			if name := fmt.Sprintf("s%d", n); n%2 == 0 {
+				tr.stopAsking(name)
+			} else {
+				stay = append(stay, name)
+			}
+		}
+		<-time.After(10 * time.Minute)
+		tr.expectNames(stay...)
+	})
+}
+
+// Whether a Service that asks for nothing has an unseen Ingress is asked once for all, and not of each Service.
+func TestShards_ByLabelServicesThatNeverAskedCostNoRequests(t *testing.T) {
+	inTroupe(t, byLabel, func(tr *troupe) {
+		tr.createServices(2, 100)
+		for n := range 100 {
+			tr.stopAsking(fmt.Sprintf("s%d", n))
+		}
+		r := tr.join("r0")
+		<-time.After(5 * time.Minute)
+		tr.join("r1")
+		<-time.After(5 * time.Minute)
+		tr.leave("r1")
+		<-time.After(5 * time.Minute)
+		lists := 0
+		for _, request := range r.requests() {
+			require.NotContains(t, request, "fieldSelector")
+			if strings.Contains(request, "/ingresses?") && strings.Contains(request, "notin") {
+				lists++
+			}
+		}
+		require.Positive(t, lists)
+		require.LessOrEqual(t, lists, 4, "one for each time that shards came")
+	})
+}
+
+// The label is taken off and the wish withdrawn before the reconciler looks. The cache does not show the Ingress.
+func TestShards_ByLabelALabelThatIsTakenOffKeepsNothing(t *testing.T) {
+	withdrawn := func(svc *corev1.Service) { svc.Annotations["ingress/http"] = "false" }
+	s := scope{label: label{labelOfShard, "16-1"}}
+	for _, asked := range []bool{true, false} { // else the Ingress was seen
+		b := newBench(t)
+		b.serviceIs()
+		_, err := b.r.reconcileIn(t.Context(), s, webKey)
+		require.NoError(t, err)
+		b.wrote(created)
+		b.cacheCatchesUp()
+		if !asked {
+			b.r.memories.forget(webKey)
+			b.serviceIs(withdrawn)
+			b.server.failures = []error{errors.New("conflict: the label has just gone")}
+			_, err = b.r.reconcileIn(t.Context(), s, webKey)
+			require.Error(t, err)
+			b.wrote("delete ing-10")
+		}
+		delete(b.ingresses.objects, webKey)
+		b.serviceIs(withdrawn)
+		b.server.failures = []error{errors.New("the list failed")}
+		_, err = b.r.reconcileIn(t.Context(), s, webKey)
+		require.Error(t, err)
+		b.wrote("list web")
+		_, err = b.r.reconcileIn(t.Context(), s, webKey)
+		require.NoError(t, err)
+		b.wrote("list web", "delete ing-10")
+		_, err = b.r.reconcileIn(t.Context(), s, webKey)
+		require.NoError(t, err)
+		b.wrote()
+	}
 }

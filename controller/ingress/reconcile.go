@@ -9,8 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/klog/v2"
 
@@ -53,6 +51,7 @@ func (l *attempt) reconcile(ctx context.Context) (controller.Result, error) {
 	l.ing, _ = l.ingresses.GetByKey(l.key)
 
 	d, wanted, err := l.decide()
+	l.mem.mayHave = l.mem.mayHave || wanted || l.ing != nil
 	if invalid, ok := errors.AsType[*invalidError](err); ok {
 		l.warn(ctx, invalid)
 		if wanted {
@@ -113,7 +112,13 @@ func (l *attempt) cacheIsBehind(ctx context.Context) bool {
 
 func (l *attempt) ensureNone(ctx context.Context) error {
 	l.mem.contest = contest{}
+	if l.ing == nil && l.label != (label{}) && (l.unseen || l.mem.mayHave) {
+		if err := l.readUnseen(ctx); err != nil {
+			return err
+		}
+	}
 	if l.ing == nil || l.ing.DeletionTimestamp != nil || relate(l.svc, l.ing) != ours {
+		l.mem.mayHave = false
 		return nil
 	}
 	if l.mem.rejected == versionsOf(l.svc, l.ing) {
@@ -121,6 +126,7 @@ func (l *attempt) ensureNone(ctx context.Context) error {
 	}
 	switch err := l.remove(ctx, l.ing); {
 	case err == nil:
+		l.mem.mayHave = false
 		l.outcome = "deleted the Ingress"
 		klog.FromContext(ctx).Info("Deleted Ingress", "ingress", klog.KObj(l.ing), "resourceVersion", l.ing.ResourceVersion)
 		return nil
@@ -193,28 +199,6 @@ func (l *attempt) write(ctx context.Context, d desired) (controller.Result, erro
 		return controller.Result{RequeueAfter: max(contestBase, delay)}, nil
 	}
 	return controller.Result{RequeueAfter: lookAgainDelay}, nil
-}
-
-// unseenDelay is the time until the next look at an Ingress that the cache does not have. No event tells of it.
-const unseenDelay = 30 * time.Second
-
-// ensureUnseen goes on with the Ingress that has taken the name, and whose label is not this shard's. A list of one
-// takes no right that the watch does not need.
-func (l *attempt) ensureUnseen(ctx context.Context, d desired) (controller.Result, error) {
-	named := fields.OneTermEqualSelector("metadata.name", l.key.Name).String()
-	list, err := l.client.Ingresses(l.key.Namespace).List(ctx, metav1.ListOptions{FieldSelector: named})
-	if err != nil {
-		return none, err
-	}
-	if len(list.Items) == 0 {
-		return none, fmt.Errorf("the Ingress that was in the way of %s has gone", l.key)
-	}
-	l.ing = &list.Items[0]
-	result, err := l.ensure(ctx, d)
-	if err == nil && result == none {
-		result.RequeueAfter = unseenDelay
-	}
-	return result, err
 }
 
 // isRejected: 400 and 422, which the same request would get again.

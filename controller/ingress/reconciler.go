@@ -39,8 +39,10 @@ type scope struct {
 	// showsUpTo returns up to which version the cache has the Ingress, "" if that is not known at the moment; nil is the
 	// cache's version.
 	showsUpTo func(context.Context) string
-	// label is that of the Ingresses which the cache has. Others there may be unseen.
-	label label
+	// label is that of the Ingresses which the cache has. The zero value is none: the cache has all. unseen tells that
+	// this key had an unseen Ingress at the last list.
+	label  label
+	unseen bool
 }
 
 // NewReconciler returns an error if config is not valid.

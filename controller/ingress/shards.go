@@ -1,15 +1,18 @@
 package ingress
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
@@ -40,8 +43,12 @@ import (
 // With ByLabel the controller writes the label <prefix>/shard, and what does not have it is unseen. If an unseen Ingress
 // is in the way of a creation, the server refuses that. Then a list of this one tells whose it is: rules 4 and 5 hold,
 // and one of this Service gets its label. No event tells when an unseen one goes, so it is looked at again every
-// unseenDelay. Rule 2 does not hold for an Ingress whose label somebody took off before its Service stopped asking for
-// it: it stays until the Service goes.
+// unseenDelay.
+//
+// Rule 2 needs the unseen Ingresses of Services that ask for none. Such an Ingress has the label of another number of
+// shards, or none yet. So a replica that got shards lists the metadata of all unseen Ingresses, those of others as
+// well. If somebody takes a label off or changes it, its Ingress is found by its name when the Service stops asking.
+// One that somebody makes without the label, for a Service that asks for none, stays until shards move.
 //
 // With UID a replica's Ingresses may be older than what the former owner of a Service wrote. A write that this leads to
 // is refused by its precondition, and tried again. A Service that was deleted and made again is another one, with
@@ -62,9 +69,14 @@ type group struct {
 	*follow.Group
 	by      shard.Field
 	byLabel bool
+	shards  int
 	waits   func() bool // may be nil
 	// onForeign is told of each object of another shard that the server sent; nil without metrics.
 	onForeign func()
+	// unseenClient lists the unseen Ingresses. unseen has the keys of Services that had one at the last list. Both are nil
+	// without byLabel.
+	unseenClient *listwatch.Client[*metav1.PartialObjectMetadata]
+	unseen       atomic.Pointer[map[listwatch.Key]bool]
 	// ingressesUpTo is nil if all Ingresses are watched.
 	ingressesUpTo func(ctx context.Context, shard int) string
 }
@@ -74,9 +86,10 @@ func (c *Controller) newGroup(s *Sharding, reg prometheus.Registerer) error {
 	if s.ByLabel && s.By != shard.UID {
 		return fmt.Errorf("shards: ByLabel is for %s, got %s", shard.UID, s.By)
 	}
-	g := &group{by: s.By, byLabel: s.ByLabel, waits: s.Waits}
 	member, err := s.Member, error(nil)
 	member.OnChange = nil
+	member.Shards = cmp.Or(member.Shards, 256) // the default
+	g := &group{by: s.By, byLabel: s.ByLabel, shards: member.Shards, waits: s.Waits}
 	var metrics follow.Metrics
 	if reg != nil {
 		count := func() (int, int) { return g.Largest() }
@@ -111,6 +124,9 @@ func (c *Controller) shardOf(key listwatch.Key) int {
 // reconcileOwn reconciles the keys of shards that this replica holds and has listed, and drops the others. Another
 // replica works on those, or enqueueShards brings them back. What was remembered of them would be outdated by then.
 func (c *Controller) reconcileOwn(ctx context.Context, key listwatch.Key) (controller.Result, error) {
+	if key == unseenKey {
+		return none, c.listUnseen(ctx)
+	}
 	shard := c.shardOf(key)
 	ctx, done, ok := c.group.Begin(ctx, shard)
 	if !ok {
@@ -125,6 +141,7 @@ func (c *Controller) reconcileOwn(ctx context.Context, key listwatch.Key) (contr
 		owns:      func(svc *corev1.Service) bool { return c.group.Of(svc) == shard },
 		showsUpTo: func(ctx context.Context) string { return c.showsUpTo(ctx, shard) },
 		label:     c.labelOf(shard),
+		unseen:    c.group.hadUnseen(key),
 	}, key)
 }
 
@@ -136,7 +153,8 @@ func (c *Controller) labelOf(shard int) label {
 	return label{c.opts.Config.shardLabel(), c.group.Label(shard)}
 }
 
-// enqueueShards queues the Services of shards that were listed.
+// enqueueShards queues the Services of shards that were listed, and then the look for what is unseen. By then most that
+// was unseen has its label.
 func (c *Controller) enqueueShards(listed []int) {
 	is := make(map[int]bool, len(listed))
 	for _, s := range listed {
@@ -146,6 +164,9 @@ func (c *Controller) enqueueShards(listed []int) {
 		if is[c.group.Of(svc)] {
 			c.loop.EnqueueWithPriority(key, controller.LowPriority)
 		}
+	}
+	if c.group.byLabel {
+		c.loop.EnqueueWithPriority(unseenKey, controller.LowPriority)
 	}
 }
 
@@ -165,6 +186,9 @@ func followShards[T listwatch.Object](
 	client.HTTPClient, client.OnForeign = httpClient, c.group.onForeign
 	var informer *follow.Informer[T]
 	if c.group.byLabel && gvr.Resource == "ingresses" {
+		if err := c.newUnseen(cfg, gvr, listwatch.Options{Namespace: client.Namespace, HTTPClient: httpClient}); err != nil {
+			return nil, err
+		}
 		informer, err = follow.AddLabelled(c.group.Group, c.opts.Config.shardLabel(),
 			func(labelSelector string) (listwatch.ListerWatcher[T], error) {
 				narrowed := client

@@ -30,6 +30,7 @@ type troupe struct {
 	cfg      *rest.Config
 	by       shard.Field
 	byLabel  bool
+	shards   int // of replicas that are made from now on
 	replicas map[string]*sharded
 	noShards bool // the server is asked for all objects, as if it did not know shards
 	workers  int
@@ -64,8 +65,8 @@ func inTroupe(t *testing.T, by shard.Field, play func(tr *troupe)) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		world, cfg, served := serveWorld(ctx, t)
-		tr := &troupe{chaos: world, t: t, cfg: cfg, by: by, byLabel: by == byLabel, replicas: map[string]*sharded{},
-			workers: 2, latency: 200 * time.Millisecond, writing: map[string]string{}}
+		tr := &troupe{chaos: world, t: t, cfg: cfg, by: by, byLabel: by == byLabel, shards: 16,
+			replicas: map[string]*sharded{}, workers: 2, latency: 200 * time.Millisecond, writing: map[string]string{}}
 		if tr.byLabel {
 			tr.by = shard.UID
 		}
@@ -104,7 +105,7 @@ func (tr *troupe) make(name, deaf string) *sharded {
 	require.NoError(tr.t, err)
 	r.Controller, err = New(cfg, Options{Config: testConfig, Workers: tr.workers, Registerer: r.reg, Shards: &Sharding{
 		Leases: leases, By: tr.by, ByLabel: tr.byLabel,
-		Member: shards.Options{Namespace: "default", Name: "ingress-controller", Identity: name, Shards: 16,
+		Member: shards.Options{Namespace: "default", Name: "ingress-controller", Identity: name, Shards: tr.shards,
 			LeaseDuration: time.Minute}, // fewer renewals make the test faster
 	}})
 	require.NoError(tr.t, err)
