@@ -13,7 +13,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/rest"
 
+	"glasswatch/controller/shards"
 	"glasswatch/internal/apiserver"
 	"glasswatch/listwatch/shard"
 )
@@ -254,4 +257,14 @@ func TestShards_ByLabelALabelThatIsTakenOffKeepsNothing(t *testing.T) {
 		require.NoError(t, err)
 		b.wrote()
 	}
+}
+
+func TestNew_ADivisionByLabelHasNoMoreShardsThanASelectorCanName(t *testing.T) {
+	client, err := coordinationv1client.NewForConfig(&rest.Config{Host: "http://server"})
+	require.NoError(t, err)
+	_, err = New(&rest.Config{Host: "http://server"}, Options{Config: testConfig, Shards: &Sharding{
+		Leases: client, By: shard.UID, ByLabel: true,
+		Member: shards.Options{Namespace: "default", Name: "ingress-controller", Identity: "a", Shards: maxLabels + 1},
+	}})
+	require.ErrorContains(t, err, "a division by label is for at most 512 shards, got 513")
 }

@@ -57,7 +57,7 @@ type Sharding struct {
 	Leases coordinationv1client.LeasesGetter
 	Member shards.Options // its OnChange is replaced
 	By     shard.Field
-	// ByLabel needs shard.UID.
+	// ByLabel needs shard.UID, and at most maxLabels shards.
 	ByLabel bool
 	// Waits, if not nil, tells that this replica cannot join yet, as others work in another way. It is ready all the
 	// same: a rolling update waits until it is, before it ends those that it waits for.
@@ -89,6 +89,9 @@ func (c *Controller) newGroup(s *Sharding, reg prometheus.Registerer) error {
 	member, err := s.Member, error(nil)
 	member.OnChange = nil
 	member.Shards = cmp.Or(member.Shards, 256) // the default
+	if s.ByLabel && member.Shards > maxLabels {
+		return fmt.Errorf("shards: a division by label is for at most %d shards, got %d", maxLabels, member.Shards)
+	}
 	g := &group{by: s.By, byLabel: s.ByLabel, shards: member.Shards, waits: s.Waits}
 	var metrics follow.Metrics
 	if reg != nil {

@@ -23,6 +23,8 @@ const (
 	// unseenDelay is the time until the next look at an unseen Ingress that is in the way. No event tells of it.
 	unseenDelay = 30 * time.Second
 	unseenPage  = 500
+	// maxLabels is how many labels a selector names at most: 5 kB of a URL.
+	maxLabels = 512
 )
 
 // newUnseen makes the client that lists unseen Ingresses.
