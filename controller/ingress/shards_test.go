@@ -61,7 +61,7 @@ func (tr *troupe) playAll(moves []move, at []int) error {
 	for _, r := range tr.replicas {
 		r.setCut(false)
 	}
-	<-time.After(20 * time.Minute) // longer than every backoff and every contest
+	<-time.After(10 * time.Minute) // longer than every backoff and every contest
 	synctest.Wait()
 	err := tr.check(ctx)
 	for name, r := range tr.replicas {
