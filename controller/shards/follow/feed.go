@@ -1,6 +1,7 @@
 package follow
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"sync"
@@ -30,8 +31,10 @@ type feed[T listwatch.Object] struct {
 	cut    context.CancelFunc // ends the watch; nil if there is none
 	lists  bool               // that watch lists
 	opened time.Time          // when it was asked for
-	last   string             // the version of the last list or event, not of a bookmark
-	frozen chan struct{}      // if not nil, nothing more is read; closed when all that was read has been passed on
+
+	last    string        // the version of the last list or event that the reflector got, not of a bookmark
+	pending bool          // the reflector has something that it has not passed on yet
+	frozen  chan struct{} // if not nil, it gets nothing more; closed when nothing is pending
 }
 
 // loss is that a feed has come to select less than it did.
@@ -71,43 +74,52 @@ func (f *feed[T]) cutLocked() {
 // freeze ends what the feed reads, and returns the version of the last that it has passed on. The error is that of ctx.
 func (f *feed[T]) freeze(ctx context.Context) (last string, err error) {
 	f.mu.Lock()
-	frozen := make(chan struct{})
-	f.frozen = frozen
+	f.frozen = make(chan struct{})
+	if !f.pending {
+		close(f.frozen)
+	}
 	if f.cut != nil {
 		f.cut()
 	}
 	f.mu.Unlock()
 	select {
-	case <-frozen:
+	case <-f.frozen:
 		return f.last, nil
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
 }
 
-// begins is called when the reflector asks for more. If the feed is frozen, it waits for the end of the source.
-func (f *feed[T]) begins(ctx context.Context) error {
-	f.mu.Lock()
-	frozen := f.frozen
-	f.mu.Unlock()
-	if frozen != nil && ctx.Err() == nil {
-		close(frozen)
-		<-ctx.Done()
-	}
-	return ctx.Err()
-}
-
-func (f *feed[T]) read(version string) {
+// asks is called when the reflector asks for more: it has passed on what it got before. If the feed is frozen, it must
+// not get more.
+func (f *feed[T]) asks() (isFrozen bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.last = version
+	if f.pending && f.frozen != nil {
+		close(f.frozen)
+	}
+	f.pending = false
+	return f.frozen != nil
+}
+
+// gets is called before the reflector gets something. It reports false if the feed was frozen meanwhile. version is that
+// of an event or a whole list, else empty.
+func (f *feed[T]) gets(version string) (ok bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.frozen != nil {
+		return false
+	}
+	f.pending, f.last = true, cmp.Or(version, f.last)
+	return true
 }
 
 // List makes a first list one at the newest version. A reflector's first list takes any version: a server whose cache is
 // behind may answer with what was before the former owner let go. A streaming list is at the newest by itself.
 func (f *feed[T]) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.List[T], error) {
-	if err := f.begins(ctx); err != nil {
-		return nil, err
+	if f.asks() {
+		<-ctx.Done()
+		return nil, ctx.Err()
 	}
 	f.mu.Lock()
 	lw := f.lw
@@ -119,22 +131,31 @@ func (f *feed[T]) List(ctx context.Context, opts metav1.ListOptions) (*listwatch
 		opts.ResourceVersion = ""
 	}
 	list, err := lw.List(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	version := list.ResourceVersion
+	if list.Continue != "" {
+		version = ""
+	}
+	if !f.gets(version) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err == nil {
-		f.last = list.ResourceVersion
-		if list.Continue == "" && f.loss != nil && f.loss == f.since {
-			f.loss.listed = true
-		}
+	if list.Continue == "" && f.loss != nil && f.loss == f.since {
+		f.loss.listed = true
 	}
-	return list, err
+	return list, nil
 }
 
 // Watch watches what is selected now. When it is called, the reflector has passed on all of the watch before.
 func (f *feed[T]) Watch(ctx context.Context, opts metav1.ListOptions) (listwatch.Stream[T], error) {
 	for {
-		if err := f.begins(ctx); err != nil {
-			return nil, err
+		if f.asks() {
+			<-ctx.Done()
+			return nil, ctx.Err()
 		}
 		f.mu.Lock()
 		s := &stream[T]{feed: f, ctx: ctx, loss: f.loss, lists: opts.SendInitialEvents != nil}
@@ -220,11 +241,15 @@ func (s *stream[T]) Next() (listwatch.Event[T], error) {
 // NextBatch returns the deletions, and then what the watch brings. Whoever calls it again has passed them on. The
 // caller may write to what it gets, so that is a copy of what the store has.
 func (s *stream[T]) NextBatch(into []listwatch.Event[T]) (n int, err error) {
+	if s.feed.asks() {
+		return 0, io.EOF
+	}
 	for ; n < len(into) && len(s.gone) > 0; n++ {
 		into[n] = listwatch.Event[T]{Type: listwatch.Deleted, Object: s.gone[0].DeepCopyObject().(T)}
 		s.gone = s.gone[1:]
 	}
 	if n > 0 {
+		_ = s.feed.gets("") // it is not frozen while it is narrowed
 		return n, nil
 	}
 	if !s.begun && !s.lists {
@@ -235,11 +260,15 @@ func (s *stream[T]) NextBatch(into []listwatch.Event[T]) (n int, err error) {
 	} else if into[0], err = s.Stream.Next(); err == nil {
 		n = 1
 	}
+	version := ""
 	for _, ev := range into[:n] {
 		s.lists = s.lists && !ev.InitialEventsEnd
 		if !s.lists && ev.Type != listwatch.Bookmark || ev.InitialEventsEnd {
-			s.feed.read(ev.ResourceVersion)
+			version = ev.ResourceVersion
 		}
+	}
+	if n > 0 && !s.feed.gets(version) {
+		return 0, io.EOF
 	}
 	if err != nil && s.wasCut() {
 		err = io.EOF

@@ -1,0 +1,83 @@
+package follow
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"glasswatch/internal/apiserver"
+	"glasswatch/listwatch"
+	"glasswatch/listwatch/shard"
+)
+
+// A gain lists a kept shard anew, in a source that takes the place of another one. While that list is late, an object of
+// the kept shard is deleted, and the other watches come further than that.
+func TestGroup_WhatIsDeletedInAKeptShardDuringAGainDoesNotComeBack(t *testing.T) {
+	for _, paged := range []bool{false, true} {
+		t.Run(fmt.Sprint("paged=", paged), func(t *testing.T) {
+			inWorld(t, shard.UID, apiserver.Options{BookmarkInterval: 10 * time.Second}, func(w *world) {
+				m := fourSources(w, paged)
+				victim := w.PutIn(m, 0, "victim")
+				w.Step(m, func() {})
+				goOn := m.Stall(func(query string) bool { return strings.Contains(query, fifth) })
+				m.Hold(4)
+				w.Pass(time.Second)
+				w.Delete("a-shop", "victim")
+				w.Pass(20 * time.Second)
+				require.True(w, m.Listed(0), "it is kept")
+				require.NotContains(w, versions(m), listwatch.KeyOf(victim))
+				m.Told()
+				goOn()
+				w.Step(m, func() {})
+				require.NotContains(w, strings.Join(m.Told(), "\n"), "victim")
+			})
+		})
+	}
+}
+
+// An object of the kept shard is made while the list is late, and the watch that follows the list is later still. Until
+// then the source that is replaced shows the object.
+func TestGroup_WhatIsMadeInAKeptShardDuringAGainStays(t *testing.T) {
+	for _, paged := range []bool{false, true} {
+		t.Run(fmt.Sprint("paged=", paged), func(t *testing.T) {
+			inWorld(t, shard.UID, apiserver.Options{}, func(w *world) {
+				m := fourSources(w, paged)
+				goOn := m.Stall(func(query string) bool { return strings.Contains(query, fifth) })
+				m.Hold(4)
+				w.Pass(time.Second)
+				born := w.PutIn(m, 0, "born")
+				w.Pass(time.Second)
+				require.Contains(w, versions(m), listwatch.KeyOf(born))
+				m.Told()
+				goOn()
+				goOn = m.Stall(func(query string) bool {
+					return strings.Contains(query, fifth) && strings.Contains(query, "watch")
+				})
+				w.Pass(5 * time.Second)
+				require.True(w, m.Listed(0))
+				require.True(w, m.Listed(4), "what is new does not wait for that")
+				require.Contains(w, versions(m), listwatch.KeyOf(born))
+				goOn()
+				w.Step(m, func() {})
+				require.NotContains(w, strings.Join(m.Told(), "\n"), "born")
+				require.Len(w, m.configs.Sources(), maxSources)
+			})
+		})
+	}
+}
+
+// fifth is in the selector of a source that has shard 4 of 16.
+const fifth = "0x5000000000000000"
+
+// fourSources has a member that holds the shards 0 to 3 of 16, each in a source of its own.
+func fourSources(w *world, paged bool) *member {
+	m := w.Alone("a", func(m *member) { m.paged = paged })
+	for s := range maxSources {
+		w.Step(m, func() { m.Hold(s) })
+	}
+	require.Len(w, m.configs.Sources(), maxSources)
+	return m
+}
