@@ -101,6 +101,37 @@ func TestMember_ALossIsToldWhenItsReconcilesHaveReturned(t *testing.T) {
 	})
 }
 
+// A shard is not got again before OnChange knows that it was lost: what was kept for it is of the time before.
+func TestMember_AShardIsNotGotAgainBeforeItsLossWasTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, err := New(&coordinationv1client.CoordinationV1Client{}, Options{
+			Namespace: "default", Name: "web", Identity: "a", Shards: 1,
+		})
+		require.NoError(t, err)
+		m.term, m.deadline = "a/1/x", time.Now().Add(time.Hour)
+		decide := func() {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			fence, own := record{term: m.term, version: 1}, record{identity: "a"}
+			m.decideShardLocked(&view{fences: []record{fence}}, 0, own, false)
+		}
+		decide()
+		m.tell()
+		_, done, ok := m.Begin(context.Background(), 0)
+		require.True(t, ok)
+		m.mu.Lock()
+		m.releaseLocked(0, 0)
+		m.mu.Unlock()
+		m.tell()
+		done()
+		decide()
+		require.Empty(t, m.Held())
+		m.tell()
+		decide()
+		require.Equal(t, []int{0}, m.Held())
+	})
+}
+
 // slowFences delays the writes of fences.
 type slowFences struct {
 	http.RoundTripper

@@ -66,7 +66,7 @@ func (m *Member) noteLocked(r record) record {
 	r.renewedAt, r.formerAt = time.Now(), before.renewedAt
 	switch r.term {
 	case "": // its end is no renewal
-		r.renewedAt = before.renewedAt
+		r.renewedAt = cmp.Or(before.renewedAt, r.renewedAt)
 	case before.term:
 		r.renewals, r.formerAt = before.renewals+1, before.formerAt
 	}
@@ -117,8 +117,9 @@ func (m *Member) freeLocked(v *view, fence record) bool {
 func (m *Member) decideLoop(ctx context.Context) {
 	defer m.tell() // of what was let go at the end
 	for {
+		m.tell() // of losses whose reconciles have returned: only then can the shard be got again
 		requests, next := m.decide()
-		m.tell()                                         // of a loss before the shard can be got again
+		m.tell()
 		if m.sendAll(ctx, requests); len(requests) > 0 { // if the watch does not show them soon, they are due again
 			next = time.Now().Add(m.opts.RenewEvery())
 		}
@@ -173,7 +174,7 @@ func (m *Member) decideShardLocked(v *view, s int, target record, isBusy bool) {
 	}
 	switch {
 	case isNamed && isTarget && fence.version > sh.given:
-		if sh.ctx == nil && sh.pins == 0 && !isBusy {
+		if sh.ctx == nil && sh.pins == 0 && sh.told == nil && !isBusy {
 			m.acquireLocked(s)
 		}
 	case isNamed:

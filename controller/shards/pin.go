@@ -92,8 +92,7 @@ func (m *Member) dropLocked(patience time.Duration) {
 	m.wake()
 }
 
-// tell passes on what the member has got and lost since it was called last: a loss when its reconciles have returned.
-// Only decideLoop calls it.
+// tell passes on gains, and losses whose reconciles have returned, since the last call. Only decideLoop calls it.
 func (m *Member) tell() {
 	gained, lost := map[int]time.Time{}, []int(nil)
 	m.mu.Lock()

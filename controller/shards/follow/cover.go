@@ -54,7 +54,11 @@ func (g *Group) catchUp(ctx context.Context) (fresh []int, err error) {
 		g.replaced, toList = append(g.replaced, smallest), append(toList, smallest.shards...)
 		g.forget(smallest)
 	}
-	g.remove(empty)
+	for _, src := range empty {
+		for _, k := range g.kinds {
+			k.remove(src.name)
+		}
+	}
 	if err := g.add(toList); err != nil {
 		return nil, err
 	}
@@ -62,12 +66,8 @@ func (g *Group) catchUp(ctx context.Context) (fresh []int, err error) {
 		return nil, err
 	}
 	g.mu.Lock()
-	g.listed, g.sourceOf = held, map[int]string{}
-	for _, src := range g.sources {
-		for _, s := range src.shards {
-			g.sourceOf[s] = src.name
-		}
-	}
+	g.listed = held
+	g.noteSourcesLocked()
 	fresh = slices.DeleteFunc(fresh, func(s int) bool { return !g.listedLocked(s) }) // lost during the list
 	g.mu.Unlock()
 	for _, s := range fresh {
@@ -77,22 +77,30 @@ func (g *Group) catchUp(ctx context.Context) (fresh []int, err error) {
 	return fresh, nil
 }
 
-// retire removes the sources that were replaced, once others have read all that they have read.
+// retire removes the sources that were replaced. A kind whose watches are late does not hold the others up.
 func (g *Group) retire(ctx context.Context) error {
-	for _, src := range g.replaced {
-		if err := g.each(func(k kind) error { return k.freeze(ctx, src.name, g.added) }); err != nil {
-			return err
+	err := g.each(func(k kind) error {
+		for _, src := range g.replaced {
+			if err := k.replace(ctx, src.name, g.added); err != nil {
+				return err
+			}
 		}
-	}
-	g.remove(g.replaced)
+		return nil
+	})
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	g.replaced = nil
-	return nil
+	g.noteSourcesLocked()
+	return err
 }
 
-func (g *Group) remove(sources []source) {
-	for _, src := range sources {
-		for _, k := range g.kinds {
-			k.remove(src.name)
+// noteSourcesLocked notes which source has each shard. While one is replaced, the store may still show what only that
+// one has.
+func (g *Group) noteSourcesLocked() {
+	g.sourceOf = map[int]string{}
+	for _, src := range slices.Concat(g.sources, g.replaced) {
+		for _, s := range src.shards {
+			g.sourceOf[s] = src.name
 		}
 	}
 }

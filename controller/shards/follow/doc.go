@@ -49,8 +49,8 @@
 //   - Begin succeeds only for a shard that is held and listed, in the lists of all kinds.
 //   - A store has no object of a shard that was not asked for, whether or not the server knows shards.
 //   - A shard that is kept loses no event and no object while others come and go, nor does one come back.
-//   - A gain lists what is new, and what the smallest source has if there are maxSources: at most a quarter of the
-//     shards that are held.
+//   - A gain lists what is new, and what the smallest source has if there are maxSources: a quarter of the shards that
+//     are held at most. If there are more, it lists so many of the smallest that maxSources are left.
 //   - So a kind has at most maxSources watches. If one selector cannot have all its shards, it may have one more for
 //     each further one; and if one cannot have what is new, as many more until the next gain, which joins them. During a
 //     change, old and new watches run side by side.

@@ -90,6 +90,12 @@ func (f *feed[T]) freeze(ctx context.Context) (last string, err error) {
 	}
 }
 
+// ended waits for the end of a source that is frozen.
+func ended(ctx context.Context) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
 // asks is called when the reflector asks for more: it has passed on what it got before. If the feed is frozen, it must
 // not get more.
 func (f *feed[T]) asks() (isFrozen bool) {
@@ -118,8 +124,7 @@ func (f *feed[T]) gets(version string) (ok bool) {
 // behind may answer with what was before the former owner let go. A streaming list is at the newest by itself.
 func (f *feed[T]) List(ctx context.Context, opts metav1.ListOptions) (*listwatch.List[T], error) {
 	if f.asks() {
-		<-ctx.Done()
-		return nil, ctx.Err()
+		return nil, ended(ctx)
 	}
 	f.mu.Lock()
 	lw := f.lw
@@ -139,8 +144,7 @@ func (f *feed[T]) List(ctx context.Context, opts metav1.ListOptions) (*listwatch
 		version = ""
 	}
 	if !f.gets(version) {
-		<-ctx.Done()
-		return nil, ctx.Err()
+		return nil, ended(ctx)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -154,8 +158,7 @@ func (f *feed[T]) List(ctx context.Context, opts metav1.ListOptions) (*listwatch
 func (f *feed[T]) Watch(ctx context.Context, opts metav1.ListOptions) (listwatch.Stream[T], error) {
 	for {
 		if f.asks() {
-			<-ctx.Done()
-			return nil, ctx.Err()
+			return nil, ended(ctx)
 		}
 		f.mu.Lock()
 		s := &stream[T]{feed: f, ctx: ctx, loss: f.loss, lists: opts.SendInitialEvents != nil}
@@ -242,7 +245,7 @@ func (s *stream[T]) Next() (listwatch.Event[T], error) {
 // caller may write to what it gets, so that is a copy of what the store has.
 func (s *stream[T]) NextBatch(into []listwatch.Event[T]) (n int, err error) {
 	if s.feed.asks() {
-		return 0, io.EOF
+		return 0, ended(s.ctx)
 	}
 	for ; n < len(into) && len(s.gone) > 0; n++ {
 		into[n] = listwatch.Event[T]{Type: listwatch.Deleted, Object: s.gone[0].DeepCopyObject().(T)}
@@ -267,8 +270,8 @@ func (s *stream[T]) NextBatch(into []listwatch.Event[T]) (n int, err error) {
 			version = ev.ResourceVersion
 		}
 	}
-	if n > 0 && !s.feed.gets(version) {
-		return 0, io.EOF
+	if n > 0 && !s.feed.gets(version) || n == 0 && s.feed.asks() {
+		return 0, ended(s.ctx) // not io.EOF: a reflector reports a watch that ends within a second
 	}
 	if err != nil && s.wasCut() {
 		err = io.EOF

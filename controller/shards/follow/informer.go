@@ -19,7 +19,7 @@ type kind interface {
 	Run(ctx context.Context) error
 	add(name string, sel shard.Selector) error
 	narrow(ctx context.Context, name string, sel shard.Selector) error // to less than before
-	freeze(ctx context.Context, name string, successors []source) error
+	replace(ctx context.Context, name string, successors []source) error
 	remove(name string)
 	wait(ctx context.Context) error
 	lastError() error
@@ -132,8 +132,8 @@ func (i *Informer[T]) narrow(ctx context.Context, name string, sel shard.Selecto
 	return i.feeds[name].narrow(ctx, sel)
 }
 
-// freeze ends what a source reads, and returns when its successors have read as far. What it has stays.
-func (i *Informer[T]) freeze(ctx context.Context, name string, successors []source) error {
+// replace removes a source when its successors have read as far as it has. Until then, what it has stays.
+func (i *Informer[T]) replace(ctx context.Context, name string, successors []source) error {
 	last, err := i.feeds[name].freeze(ctx)
 	if err != nil {
 		return err
@@ -149,6 +149,7 @@ func (i *Informer[T]) freeze(ctx context.Context, name string, successors []sour
 		case <-time.After(gatherFor):
 		}
 	}
+	i.remove(name)
 	return nil
 }
 
