@@ -117,7 +117,7 @@ func (m *Member) freeLocked(v *view, fence record) bool {
 func (m *Member) decideLoop(ctx context.Context) {
 	defer m.tell() // of what was let go at the end
 	for {
-		m.tell() // of losses whose reconciles have returned: only then can the shard be got again
+		m.tell() // of what was lost meanwhile: only then can it be got again
 		requests, next := m.decide()
 		m.tell()
 		if m.sendAll(ctx, requests); len(requests) > 0 { // if the watch does not show them soon, they are due again
@@ -174,7 +174,7 @@ func (m *Member) decideShardLocked(v *view, s int, target record, isBusy bool) {
 	}
 	switch {
 	case isNamed && isTarget && fence.version > sh.given:
-		if sh.ctx == nil && sh.pins == 0 && sh.told == nil && !isBusy {
+		if sh.ctx == nil && sh.told == nil && sh.pins == 0 && !isBusy {
 			m.acquireLocked(s)
 		}
 	case isNamed:

@@ -150,14 +150,13 @@ func (m *Member) Ready() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var err error
-	for s, sh := range m.shards { // first: while it runs, no request may be sent, and the last one's error says little
+	for s, sh := range m.shards { // while it runs, no request may be sent: the error of the last one says little
 		if sh.pins > 0 && sh.ctx == nil && time.Since(sh.lostAt) > 2*m.opts.StopWithin() {
 			err = fmt.Errorf("a reconcile of shard %d, which was lost, has not returned for %v", s, time.Since(sh.lostAt))
 		}
 	}
-	err = cmp.Or(err, m.informer.LastError(), m.renewErr, m.writeErr)
-	if apierrors.IsConflict(err) {
-		err = fmt.Errorf("the watch of Leases does not show the last renewal: %w", err)
+	if last := cmp.Or(m.informer.LastError(), m.renewErr, m.writeErr); err == nil || apierrors.IsForbidden(last) {
+		err = errors.Join(err, last)
 	}
 	if err == nil && !time.Now().Before(m.deadline) {
 		err = errors.New("the watch does not show that it has joined")

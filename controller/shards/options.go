@@ -22,10 +22,10 @@ type Options struct {
 	// LeaseDuration is how long others wait, after they saw this member's last renewal, before they take its shards.
 	// Whole seconds; 15 s by default.
 	LeaseDuration time.Duration
-	// OnChange is told which shards this member has got, and which it has lost, when their reconciles have returned.
-	// gained has, for each, since when nobody works on it: since its former owner was last seen to renew, or since now if
-	// that handed it over. The calls come one at a time, in order, with no lock held. A shard that was lost and got again
-	// is in both or in two calls. Decisions wait while it runs, and so does the end of Run; renewals do not.
+	// OnChange is told which shards this member has got, and which it has lost; reconciles of these may still run. gained
+	// has, for each, since when nobody works on it: since its former owner was last seen to renew, or since now if that
+	// handed it over. The calls come one at a time, in order, with no lock held. A shard that was lost and got again is in
+	// both or in two calls. Decisions wait while it runs, and so does the end of Run; renewals do not.
 	OnChange func(gained map[int]time.Time, lost []int)
 }
 

@@ -92,19 +92,16 @@ func (m *Member) dropLocked(patience time.Duration) {
 	m.wake()
 }
 
-// tell passes on gains, and losses whose reconciles have returned, since the last call. Only decideLoop calls it.
+// tell passes on what the member has got and lost since it was called last. Only decideLoop calls it.
 func (m *Member) tell() {
 	gained, lost := map[int]time.Time{}, []int(nil)
 	m.mu.Lock()
 	for s := range m.shards {
 		sh := &m.shards[s]
-		if sh.told == sh.ctx || sh.pins > 0 && sh.ctx == nil {
-			continue
-		}
-		if sh.told != nil {
+		if sh.told != nil && sh.told != sh.ctx {
 			lost = append(lost, s)
 		}
-		if sh.ctx != nil {
+		if sh.ctx != nil && sh.told != sh.ctx {
 			gained[s] = sh.unowned
 		}
 		sh.told = sh.ctx

@@ -48,7 +48,7 @@
 // One mutex makes the sources take turns. The queue is written under it and may make the merge wait for the consumer,
 // which never takes it. The user's Transform runs before, in each source's goroutine: once for each source that has
 // the object. An entry costs some 200 bytes and holds no object that is in the store. A loss is remembered until the
-// sources that may have the object have passed it with a list or bookmark.
+// sources that may have the object have passed it with a list or bookmark: remove a source that never lists.
 //
 // Reading order: entry.go, settle.go (the four lines above), source.go, merge.go, wait.go.
 package merged

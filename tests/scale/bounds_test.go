@@ -28,9 +28,6 @@ const (
 	// blindness takes two Leases: one that sees nothing renews once more, and what it works on meanwhile is its own.
 	// What it should take is waited for until its Lease has run out, too.
 	blindness = crash + leaseSeconds*slowest
-	// narrowing is what informers need beside that if a shard is lost and got again. What the store has of it goes when
-	// its reconciles have returned: a watch ends after its first second, and the next one may be asked for twice.
-	narrowing = time.Second + retry
 	// Some faults last so long.
 	longest = 2 * lease
 )

@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/require"
@@ -129,17 +128,13 @@ func (w *world) take(at int, logf func(string, ...any)) error {
 	if w.tally.kinds[s.hits].Load() > before {
 		w.tally.steps[at].Add(1)
 	}
-	more := time.Duration(0)
-	if w.objects != nil {
-		more = narrowing
-	}
 	switch {
 	case err != nil:
 		return err
-	case gap > s.gap+more:
-		return fmt.Errorf("%s: a cell was without work for %v, longer than %v", s.name, gap, s.gap+more)
-	case after > s.after+more:
-		return fmt.Errorf("%s: a cell was without work for %v once it was over, longer than %v", s.name, after, s.after+more)
+	case gap > s.gap:
+		return fmt.Errorf("%s: a cell was without work for %v, longer than %v", s.name, gap, s.gap)
+	case after > s.after:
+		return fmt.Errorf("%s: a cell was without work for %v once it was over, longer than %v", s.name, after, s.after)
 	}
 	return nil
 }

@@ -19,7 +19,7 @@
 //
 // # A shard that is lost
 //
-//  1. Begin refuses it at once. While reconciles of it run, its objects stay.
+//  1. Begin refuses it at once. Reconciles that run go on, and may find that objects have left the store.
 //  2. The source's watch ends, and another one with fewer ranges begins at the same version. There is no list.
 //  3. Handlers are told that the shard's objects are deleted. Here that means that they have left the store. Keys that
 //     wait are dropped when it is their turn.
@@ -59,6 +59,8 @@
 //
 //   - That a member that cannot list gives its shards up. It keeps them as long as it renews its Lease, is not ready,
 //     and tries again: [Group.Ready] has the error. Others would most likely be refused as well.
+//   - That what is not in the store is not there: a reconcile that has begun may have lost its shard meanwhile. Whoever
+//     cleans up after an object that is gone must ask the server, or ask Listed after the store.
 //   - That a change overtakes an earlier one. A list that takes long keeps the next one waiting, and
 //     so does a watch that cannot be had or is late. Begin knows of a loss at once all the same.
 //   - That shards are alike in size. With [shard.Namespace], a namespace cannot be divided: one with most of the

@@ -119,8 +119,7 @@ func (g *Group) has(sel shard.Selector, s int) bool {
 	return s >= 0 && sel.Ranges.Contains(shard.Of(s, g.shards).First)
 }
 
-// Listed reports whether the shard is held, and the stores have had all of it since. One that was lost is not held when
-// its reconciles have returned.
+// Listed reports whether the shard is held, and the stores have had all of it since.
 func (g *Group) Listed(shard int) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
