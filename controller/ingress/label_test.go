@@ -13,10 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
-	"k8s.io/client-go/rest"
 
-	"glasswatch/controller/shards"
 	"glasswatch/internal/apiserver"
 	"glasswatch/listwatch/shard"
 )
@@ -167,10 +164,12 @@ func TestShards_ByLabelAnIngressWithTheLabelOfBeforeGoesWithItsWish(t *testing.T
 				tr.seedStrangers(unseenPage)
 				tr.server.Faults().FailNext(-1, apiserver.Failure{
 					Verb: "list", Resource: "ingresses", Code: http.StatusInternalServerError})
-				tr.join("r1")
+				r := tr.join("r1")
 				<-time.After(time.Minute)
+				require.ErrorContains(t, r.Ready(), "without a label of this division cannot be listed")
 				tr.server.Faults().Reset()
-				<-time.After(5 * time.Minute)
+				<-time.After(2 * maxBackoff)
+				require.NoError(t, r.Ready())
 				tr.expectNames("s1", "s2")
 			})
 		})
@@ -257,14 +256,4 @@ func TestShards_ByLabelALabelThatIsTakenOffKeepsNothing(t *testing.T) {
 		require.NoError(t, err)
 		b.wrote()
 	}
-}
-
-func TestNew_ADivisionByLabelHasNoMoreShardsThanASelectorCanName(t *testing.T) {
-	client, err := coordinationv1client.NewForConfig(&rest.Config{Host: "http://server"})
-	require.NoError(t, err)
-	_, err = New(&rest.Config{Host: "http://server"}, Options{Config: testConfig, Shards: &Sharding{
-		Leases: client, By: shard.UID, ByLabel: true,
-		Member: shards.Options{Namespace: "default", Name: "ingress-controller", Identity: "a", Shards: maxLabels + 1},
-	}})
-	require.ErrorContains(t, err, "a division by label is for at most 512 shards, got 513")
 }

@@ -44,6 +44,7 @@ func (l *attempt) reconcile(ctx context.Context) (controller.Result, error) {
 		return none, nil // its own event enqueues the key again
 	}
 	l.svc, l.mem = svc, l.memories.of(l.key, svc.UID)
+	l.mem.mayHave = l.mem.mayHave || l.unseen
 	if l.cacheIsBehind(ctx) {
 		l.outcome = "waits for the cache to catch up with its own write"
 		return controller.Result{RequeueAfter: lookAgainDelay}, nil
@@ -112,7 +113,7 @@ func (l *attempt) cacheIsBehind(ctx context.Context) bool {
 
 func (l *attempt) ensureNone(ctx context.Context) error {
 	l.mem.contest = contest{}
-	if l.ing == nil && l.label != (label{}) && (l.unseen || l.mem.mayHave) {
+	if l.ing == nil && l.label != (label{}) && l.mem.mayHave {
 		if err := l.readUnseen(ctx); err != nil {
 			return err
 		}

@@ -40,7 +40,7 @@ type scope struct {
 	// cache's version.
 	showsUpTo func(context.Context) string
 	// label is that of the Ingresses which the cache has. The zero value is none: the cache has all. unseen tells that
-	// this key had an unseen Ingress at the last list.
+	// this key had an unseen Ingress at the last list, and is told once.
 	label  label
 	unseen bool
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -48,7 +49,8 @@ import (
 // Rule 2 needs the unseen Ingresses of Services that ask for none. Such an Ingress has the label of another number of
 // shards, or none yet. So a replica that got shards lists the metadata of all unseen Ingresses, those of others as
 // well. If somebody takes a label off or changes it, its Ingress is found by its name when the Service stops asking.
-// One that somebody makes without the label, for a Service that asks for none, stays until shards move.
+// One that somebody makes without the label, for a Service that asks for none, stays until shards move. So does one
+// whose label somebody changed, if shards moved before its Service stopped asking.
 //
 // With UID a replica's Ingresses may be older than what the former owner of a Service wrote. A write that this leads to
 // is refused by its precondition, and tried again. A Service that was deleted and made again is another one, with
@@ -57,7 +59,7 @@ type Sharding struct {
 	Leases coordinationv1client.LeasesGetter
 	Member shards.Options // its OnChange is replaced
 	By     shard.Field
-	// ByLabel needs shard.UID, and at most maxLabels shards.
+	// ByLabel needs shard.UID. A selector then names the labels of all shards: there should be 512 at most.
 	ByLabel bool
 	// Waits, if not nil, tells that this replica cannot join yet, as others work in another way. It is ready all the
 	// same: a rolling update waits until it is, before it ends those that it waits for.
@@ -73,10 +75,11 @@ type group struct {
 	waits   func() bool // may be nil
 	// onForeign is told of each object of another shard that the server sent; nil without metrics.
 	onForeign func()
-	// unseenClient lists the unseen Ingresses. unseen has the keys of Services that had one at the last list. Both are nil
-	// without byLabel.
+	// unseenClient lists the unseen Ingresses; nil without byLabel. unseen has the keys of Services that had one at the
+	// last list, until they are reconciled. unseenErr is what became of that list.
 	unseenClient *listwatch.Client[*metav1.PartialObjectMetadata]
-	unseen       atomic.Pointer[map[listwatch.Key]bool]
+	unseen       sync.Map
+	unseenErr    atomic.Pointer[error]
 	// ingressesUpTo is nil if all Ingresses are watched.
 	ingressesUpTo func(ctx context.Context, shard int) string
 }
@@ -89,9 +92,6 @@ func (c *Controller) newGroup(s *Sharding, reg prometheus.Registerer) error {
 	member, err := s.Member, error(nil)
 	member.OnChange = nil
 	member.Shards = cmp.Or(member.Shards, 256) // the default
-	if s.ByLabel && member.Shards > maxLabels {
-		return fmt.Errorf("shards: a division by label is for at most %d shards, got %d", maxLabels, member.Shards)
-	}
 	g := &group{by: s.By, byLabel: s.ByLabel, shards: member.Shards, waits: s.Waits}
 	var metrics follow.Metrics
 	if reg != nil {
@@ -128,7 +128,7 @@ func (c *Controller) shardOf(key listwatch.Key) int {
 // replica works on those, or enqueueShards brings them back. What was remembered of them would be outdated by then.
 func (c *Controller) reconcileOwn(ctx context.Context, key listwatch.Key) (controller.Result, error) {
 	if key == unseenKey {
-		return none, c.listUnseen(ctx)
+		return c.lookForUnseen(ctx), nil
 	}
 	shard := c.shardOf(key)
 	ctx, done, ok := c.group.Begin(ctx, shard)
@@ -156,8 +156,7 @@ func (c *Controller) labelOf(shard int) label {
 	return label{c.opts.Config.shardLabel(), c.group.Label(shard)}
 }
 
-// enqueueShards queues the Services of shards that were listed, and then the look for what is unseen. By then most that
-// was unseen has its label.
+// enqueueShards queues the Services of shards that were listed, and the look for what is unseen before them.
 func (c *Controller) enqueueShards(listed []int) {
 	is := make(map[int]bool, len(listed))
 	for _, s := range listed {
@@ -169,7 +168,7 @@ func (c *Controller) enqueueShards(listed []int) {
 		}
 	}
 	if c.group.byLabel {
-		c.loop.EnqueueWithPriority(unseenKey, controller.LowPriority)
+		c.loop.Enqueue(unseenKey)
 	}
 }
 
@@ -252,6 +251,9 @@ func (c *Controller) readyShards() error {
 	err := c.group.Ready()
 	if c.group.waits == nil || !c.group.waits() || apierrors.IsForbidden(err) {
 		errs = append(errs, err)
+	}
+	if err := c.group.unseenErr.Load(); err != nil {
+		errs = append(errs, *err)
 	}
 	return errors.Join(errs...)
 }

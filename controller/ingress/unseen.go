@@ -6,10 +6,12 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 
 	"glasswatch/controller"
 	"glasswatch/listwatch"
@@ -23,8 +25,6 @@ const (
 	// unseenDelay is the time until the next look at an unseen Ingress that is in the way. No event tells of it.
 	unseenDelay = 30 * time.Second
 	unseenPage  = 500
-	// maxLabels is how many labels a selector names at most: 5 kB of a URL.
-	maxLabels = 512
 )
 
 // newUnseen makes the client that lists unseen Ingresses.
@@ -38,10 +38,24 @@ func (c *Controller) newUnseen(cfg *rest.Config, gvr schema.GroupVersionResource
 	return err
 }
 
-// listUnseen notes and queues the keys of this replica's Services that have an unseen Ingress. It runs once after each
-// gain. To look for the Ingress of each Service that asks for none would take a request each.
+// lookForUnseen is the reconcile of unseenKey, once after each gain. If it fails, this replica is not ready, and tries
+// again.
+func (c *Controller) lookForUnseen(ctx context.Context) controller.Result {
+	err := c.listUnseen(ctx)
+	if err == nil {
+		c.group.unseenErr.Store(nil)
+		return none
+	}
+	err = fmt.Errorf("the Ingresses without a label of this division cannot be listed: %w", err)
+	c.group.unseenErr.Store(&err)
+	klog.FromContext(ctx).Error(err, "Could not look for Ingresses whose Services ask for none")
+	return controller.Result{RequeueAfter: maxBackoff}
+}
+
+// listUnseen notes and queues the keys of this replica's Services that have an unseen Ingress and ask for none. To look
+// for the Ingress of each Service that asks for none would take a request each.
 func (c *Controller) listUnseen(ctx context.Context) error {
-	unseen := map[listwatch.Key]bool{}
+	c.group.unseen.Clear()
 	opts := metav1.ListOptions{Limit: unseenPage}
 	for more := true; more; more = opts.Continue != "" {
 		page, err := c.pageOfUnseen(ctx, opts)
@@ -50,15 +64,16 @@ func (c *Controller) listUnseen(ctx context.Context) error {
 		}
 		for _, ing := range page.Items {
 			key := listwatch.KeyOf(ing)
-			if svc, found := c.services.Store().GetByKey(key); found && metav1.IsControlledBy(ing, svc) {
-				unseen[key] = true
+			svc, found := c.services.Store().GetByKey(key)
+			if !found || !metav1.IsControlledBy(ing, svc) {
+				continue
+			}
+			if wants, err := c.opts.Config.wants(svc); err == nil && (!wants || svc.Spec.Type == corev1.ServiceTypeExternalName) {
+				c.group.unseen.Store(key, nil)
+				c.loop.Enqueue(key)
 			}
 		}
 		opts.Continue = page.Continue
-	}
-	c.group.unseen.Store(&unseen)
-	for key := range unseen {
-		c.loop.EnqueueWithPriority(key, controller.LowPriority)
 	}
 	return nil
 }
@@ -71,10 +86,10 @@ func (c *Controller) pageOfUnseen(
 	return c.group.unseenClient.List(ctx, opts)
 }
 
-// hadUnseen reports whether the last list showed an unseen Ingress of this key.
+// hadUnseen reports, once, whether the last list showed an unseen Ingress of this key.
 func (g *group) hadUnseen(key listwatch.Key) bool {
-	unseen := g.unseen.Load()
-	return unseen != nil && (*unseen)[key]
+	_, had := g.unseen.LoadAndDelete(key)
+	return had
 }
 
 // readUnseen takes the Ingress of this name from the server, if there is one. A list of one takes no right that the

@@ -9,10 +9,13 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/ptr"
@@ -47,12 +50,13 @@ type mode struct {
 	askedAt time.Time                 // it was not outdated then
 	renewed time.Time                 // whoever holds it has written it after that; zero if that is not known
 
-	refusal   error     // of the rights, when they were asked for last
-	refusalAt time.Time // when that was
+	mayWork   atomic.Bool // while others hold the Lease: this replica has the rights that it needs
+	mayWorkAt time.Time   // when it was asked for them last
 }
 
-// waits reports whether it is the turn of others: of a leader, or of replicas that divide by something else.
-func (m *mode) waits() bool { return m.othersRun.Load() }
+// waits reports whether it is the turn of others, of a leader or of replicas that divide by something else, and this
+// replica can begin when its turn has come.
+func (m *mode) waits() bool { return m.othersRun.Load() && m.mayWork.Load() }
 
 // hold returns nil if the Lease was renewed for this candidate within the last half of lasts. It takes the Lease if
 // that is free. A conflict says that others have it, or were quicker.
@@ -155,34 +159,45 @@ func (l modeLeases) allow(ctx context.Context, lease *coordinationv1.Lease) erro
 		return nil
 	}
 	err := l.mode.hold(ctx)
-	if err != nil && l.mode.waits() {
+	if err != nil && l.mode.othersRun.Load() {
 		return cmp.Or(l.mode.mayWrite(ctx, lease.Name), err)
 	}
 	return err
 }
 
-// mayWrite returns the server's refusal if this replica lacks a right to write a Lease like its own, of that name. A
-// replica that waits writes none, and would learn of it only when its turn has come.
+// mayWrite returns an error if this replica lacks a right to write a Lease like its own, of that name, or if that is
+// not known. A replica that waits writes none, and would learn of it only when its turn has come.
 //
 // The server looks at the rights before all else. Then each of these writes fails, or is a dry run. A server that
-// knows no dry run changes nothing either: the Lease to be created is there, and the others' version is not.
+// knows no dry run changes nothing either: the Lease to be created is there, and the others are none of this UID.
 func (m *mode) mayWrite(ctx context.Context, name string) error {
-	if time.Since(m.refusalAt) < m.lasts/2 {
-		return m.refusal
+	if m.mayWork.Load() && time.Since(m.mayWorkAt) < m.lasts/2 {
+		return nil
 	}
-	leases, dry, version := m.client.Leases(m.namespace), []string{metav1.DryRunAll}, "1"
+	leases, dry, none := m.client.Leases(m.namespace), []string{metav1.DryRunAll}, types.UID("none")
 	there := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: m.name}}
-	old := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: name, ResourceVersion: version}}
-	_, created := leases.Create(ctx, there, metav1.CreateOptions{DryRun: dry})
-	_, updated := leases.Update(ctx, old, metav1.UpdateOptions{DryRun: dry})
-	deleted := leases.Delete(ctx, name, metav1.DeleteOptions{
-		DryRun: dry, Preconditions: &metav1.Preconditions{ResourceVersion: &version},
+	old := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: name, UID: none, ResourceVersion: "1"}}
+	var asked errgroup.Group
+	asked.Go(func() error {
+		_, err := leases.Create(ctx, there, metav1.CreateOptions{DryRun: dry})
+		return unlessAnswered(err)
 	})
-	m.refusal, m.refusalAt = nil, time.Now()
-	for _, err := range []error{created, updated, deleted} {
-		if apierrors.IsForbidden(err) {
-			m.refusal = err
-		}
-	}
-	return m.refusal
+	asked.Go(func() error {
+		_, err := leases.Update(ctx, old, metav1.UpdateOptions{DryRun: dry})
+		return unlessAnswered(err)
+	})
+	asked.Go(func() error {
+		of := &metav1.Preconditions{UID: &none}
+		return unlessAnswered(leases.Delete(ctx, name, metav1.DeleteOptions{DryRun: dry, Preconditions: of}))
+	})
+	err := asked.Wait()
+	m.mayWork.Store(err == nil)
+	m.mayWorkAt = time.Now()
+	return err
+}
+
+// unlessAnswered returns nil for the errors of a server that has found the rights to be there.
+func unlessAnswered(err error) error {
+	return utilerrors.FilterOut(err, apierrors.IsAlreadyExists, apierrors.IsConflict, apierrors.IsNotFound,
+		apierrors.IsInvalid, apierrors.IsBadRequest)
 }

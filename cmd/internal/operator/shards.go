@@ -16,6 +16,9 @@ import (
 	"glasswatch/listwatch/shard"
 )
 
+// maxLabels is how many shards there may be with --shard-by=label. A selector names the labels of all: 5 kB of a URL.
+const maxLabels = 512
+
 // Sharding are the flags with which all replicas work, each on its shards, instead of one leader. Only programs that
 // can do so have them: see [Flags.AddSharding].
 //
@@ -48,8 +51,8 @@ type Shards struct {
 func (f *Flags) AddSharding(fs *pflag.FlagSet) {
 	s := &f.Sharding
 	fs.IntVar(&s.Count, "shards", 0,
-		"let all replicas work, each on some of so many shards: 256 is good; without it there are none; "+
-			"not with --leader-elect")
+		"let all replicas work, each on some of so many shards: 256 is good, and 512 the most with --shard-by=label; "+
+			"without it there are none; not with --leader-elect")
 	fs.StringVar(&s.By, "shard-by", "namespace", "what the shards divide objects by: namespace; uid; or label: by uid, "+
 		"and what the controller makes by a label")
 	fs.StringVar(&s.Identity, "shard-identity", "",
@@ -60,6 +63,8 @@ func (s *Sharding) validate(fs *pflag.FlagSet, e *Election) error {
 	switch {
 	case fs.Changed("shards") && (s.Count < 1 || s.Count > 1<<14):
 		return fmt.Errorf("--shards: want 1 to %d, got %d; without the flag there are none", 1<<14, s.Count)
+	case s.By == "label" && s.Count > maxLabels:
+		return fmt.Errorf("--shards: want at most %d with --shard-by=label, got %d", maxLabels, s.Count)
 	case s.Count > 0 && e.Enabled:
 		return errors.New("--shards and --leader-elect: want one of the two: all replicas work, or one")
 	case s.Count == 0 && fs.Changed("shard-by"), s.Count == 0 && fs.Changed("shard-identity"):

@@ -242,6 +242,7 @@ func TestSharding_RefusesFlags(t *testing.T) {
 		"--shards=0":                             "--shards: want 1 to 16384, got 0; without the flag there are none",
 		"--shards=-1":                            "--shards: want 1 to 16384, got -1",
 		"--shards=16385":                         "--shards: want 1 to 16384, got 16385",
+		"--shards=513 --shard-by=label":          "--shards: want at most 512 with --shard-by=label, got 513",
 		"--shards=8 --leader-elect-name=" + long: "--leader-elect-name: want what can be a label with --shards",
 	} {
 		f, fs := &Flags{}, pflag.NewFlagSet(program, pflag.ContinueOnError)
