@@ -52,8 +52,8 @@ func (c *Controller) lookForUnseen(ctx context.Context) controller.Result {
 	return controller.Result{RequeueAfter: maxBackoff}
 }
 
-// listUnseen notes and queues the keys of this replica's Services that have an unseen Ingress and ask for none. To look
-// for the Ingress of each Service that asks for none would take a request each.
+// listUnseen notes the keys of this replica's Services that have an unseen Ingress, and queues those that ask for none:
+// the others are queued already. To look for the Ingress of each Service that asks for none would take a request each.
 func (c *Controller) listUnseen(ctx context.Context) error {
 	c.group.unseen.Clear()
 	opts := metav1.ListOptions{Limit: unseenPage}
@@ -68,9 +68,9 @@ func (c *Controller) listUnseen(ctx context.Context) error {
 			if !found || !metav1.IsControlledBy(ing, svc) {
 				continue
 			}
-			if wants, err := c.opts.Config.wants(svc); err == nil && (!wants || svc.Spec.Type == corev1.ServiceTypeExternalName) {
-				c.group.unseen.Store(key, nil)
-				c.loop.Enqueue(key)
+			c.group.unseen.Store(key, nil)
+			if wants, _ := c.opts.Config.wants(svc); !wants || svc.Spec.Type == corev1.ServiceTypeExternalName {
+				c.loop.Enqueue(key) // before those that only get their label
 			}
 		}
 		opts.Continue = page.Continue
