@@ -30,7 +30,7 @@ func (m *merge[T]) settleLocked(e *entry[T]) {
 	delete(m.entries, e.key)
 }
 
-// mayComeLocked reports whether a source may yet say that it has the object. It has not listed, or come to the loss.
+// mayComeLocked reports whether a source may yet bring the object: it has not listed, or not come to the loss.
 func (m *merge[T]) mayComeLocked(e *entry[T]) bool {
 	return len(e.holders) > 0 || e.lost.version != "" && slices.ContainsFunc(m.sources, func(s *source[T]) bool {
 		return s.covers(e.key) && (s.lists == 0 || !s.past(e.lost))
