@@ -42,7 +42,8 @@ var startingAndStopping = stories{
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		informer.RunWithContext(ctx)
-		c.state(informer)
+		// Not the version: client-go's lists or does not, as chance has it.
+		c.write("synced %v, stopped %v", informer.HasSynced(), informer.IsStopped())
 		_, err := informer.AddEventHandler(&c.events)
 		c.write("another handler: %v", err != nil)
 	},
