@@ -47,7 +47,7 @@ type mode struct {
 	// The rest is used by the member's renewals only, which come one at a time.
 	seen    *coordinationv1.LeaseSpec // as it was seen last
 	seenAt  time.Time                 // when it was seen first
-	askedAt time.Time                 // it was not outdated then
+	askedAt time.Time                 // it was not outdated then, or not there
 	renewed time.Time                 // whoever holds it has written it after that; zero if that is not known
 
 	mayWork   atomic.Bool // while others hold the Lease: this replica has the rights that it needs
@@ -59,11 +59,20 @@ type mode struct {
 func (m *mode) waits() bool { return m.othersRun.Load() && m.mayWork.Load() }
 
 // hold returns nil if the Lease was renewed for this candidate within the last half of lasts. It takes the Lease if
-// that is free. A conflict says that others have it, or were quicker.
+// that is free. A conflict says that others have it.
 func (m *mode) hold(ctx context.Context) error {
+	err := m.tryToHold(ctx)
+	if (apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err)) && !m.othersRun.Load() {
+		err = m.tryToHold(ctx) // another replica was quicker, and has most likely renewed it for all
+	}
+	return err
+}
+
+func (m *mode) tryToHold(ctx context.Context) error {
 	asked := time.Now()
 	lease, err := m.client.Leases(m.namespace).Get(ctx, m.name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
+		m.askedAt = asked
 		return m.write(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: m.name}})
 	}
 	if err != nil {
@@ -71,7 +80,7 @@ func (m *mode) hold(ctx context.Context) error {
 	}
 	holder := ptr.Deref(lease.Spec.HolderIdentity, "")
 	if m.seen == nil || !equality.Semantic.DeepEqual(*m.seen, lease.Spec) {
-		m.renewed, m.seen, m.seenAt = m.askedAt, &lease.Spec, time.Now()
+		m.renewed, m.seen, m.seenAt = m.askedAt, lease.Spec.DeepCopy(), time.Now()
 	}
 	m.askedAt = asked
 	seconds := ptr.Deref(lease.Spec.LeaseDurationSeconds, 0)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"glasswatch/controller/shards"
+	"glasswatch/internal/apiserver"
 )
 
 const modeLasts = 15 * time.Second // of a member's Lease
@@ -33,7 +35,7 @@ func (b *booth) mode(candidate string, wrap func(http.RoundTripper) http.RoundTr
 func plain(next http.RoundTripper) http.RoundTripper { return next }
 
 // What the picture of mode needs: whatever time the requests take, when hold succeeds the Lease was renewed at most
-// half a LeaseDuration before hold was called. That is seen at the server.
+// half a LeaseDuration before hold was called. That is seen at the server. It fails for none because another was quicker.
 func TestMode_WhenItIsHeldTheLeaseWasRenewedShortlyBefore(t *testing.T) {
 	inBooth(t, func(b *booth) {
 		var mu sync.Mutex
@@ -60,7 +62,7 @@ func TestMode_WhenItIsHeldTheLeaseWasRenewedShortlyBefore(t *testing.T) {
 			replicas.Go(func() {
 				for ctx.Err() == nil {
 					began := time.Now()
-					if m.hold(ctx) == nil {
+					if err := m.hold(ctx); ctx.Err() == nil && assert.NoError(b.t, err) {
 						mu.Lock()
 						oldest, succeeded = max(oldest, began.Sub(renewed)), succeeded+1
 						mu.Unlock()
@@ -151,6 +153,24 @@ func TestMode_OnlyARenewalCounts(t *testing.T) {
 		require.NoError(t, m.client.Leases("default").Delete(context.Background(), program, metav1.DeleteOptions{}))
 		require.NoError(t, m.hold(context.Background()))
 		require.Equal(t, "shards", b.holder())
+	})
+}
+
+// A renewal that the server did not take is none.
+func TestMode_AFailedRenewalIsNoRenewal(t *testing.T) {
+	inBooth(t, func(b *booth) {
+		require.NoError(t, b.mode("shards", plain).hold(context.Background())) // by one that is dead from now on
+		before := b.lease().Spec.RenewTime
+		<-time.After(20 * time.Second)
+		m := b.mode("shards", plain)
+		b.server.Faults().FailNext(1, apiserver.Failure{
+			Verb: "update", Resource: "leases", Code: http.StatusServiceUnavailable,
+		})
+		require.Error(t, m.hold(context.Background()))
+		require.Equal(t, before, b.lease().Spec.RenewTime)
+		<-time.After(time.Second)
+		require.NoError(t, m.hold(context.Background()))
+		require.NotEqual(t, before, b.lease().Spec.RenewTime)
 	})
 }
 

@@ -30,6 +30,33 @@ func TestSharding_AnOutageEndsNoReplica(t *testing.T) {
 	}
 }
 
+// A replica whose first renewal of the mode's Lease fails does not take it for renewed, whenever it comes after the last
+// replica with shards has gone: a leader that waits for the Lease to run out works then.
+func TestSharding_ALeaderAndShardsAreNotBothAtWorkAfterARenewalThatFailed(t *testing.T) {
+	both := 0
+	for after := 8; after < 26; after += 2 {
+		inBooth(t, func(b *booth) {
+			last := b.enterSharded()
+			<-time.After(10 * time.Second)
+			leader := b.enter()
+			<-time.After(20 * time.Second)
+			last.stop()
+			<-last.ended
+			<-time.After(time.Duration(after) * time.Second)
+			if working(leader) > 0 {
+				return
+			}
+			both++
+			b.server.Faults().FailNext(1, apiserver.Failure{
+				Verb: "update", Resource: "leases", Code: http.StatusServiceUnavailable,
+			})
+			late := b.enterSharded()
+			b.neverBoth(time.Minute, func() int { return working(leader) }, func() int { return heldBy(late) })
+		})
+	}
+	require.Greater(t, both, 3)
+}
+
 // liveThrough wants three replicas to live through an outage, and to hold all shards again that long after it.
 func (b *booth) liveThrough(outage, within time.Duration, silent bool) {
 	all := []*member{b.enterSharded(), b.enterSharded(), b.enterSharded()}
