@@ -94,13 +94,20 @@ func (g *Group) retire(ctx context.Context) error {
 	return err
 }
 
-// noteSourcesLocked notes which source has each shard. While one is replaced, the store may still show what only that
-// one has.
+// covered names the source that has a shard, and the one that it replaces, if that may still be there. Then the store
+// may show what only that one has.
+type covered struct{ by, replaced string }
+
 func (g *Group) noteSourcesLocked() {
-	g.sourceOf = map[int]string{}
-	for _, src := range slices.Concat(g.sources, g.replaced) {
+	g.sourcesOf = map[int]covered{}
+	for _, src := range g.sources {
 		for _, s := range src.shards {
-			g.sourceOf[s] = src.name
+			g.sourcesOf[s] = covered{by: src.name}
+		}
+	}
+	for _, src := range g.replaced {
+		for _, s := range src.shards {
+			g.sourcesOf[s] = covered{g.sourcesOf[s].by, src.name}
 		}
 	}
 }

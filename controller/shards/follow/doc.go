@@ -14,8 +14,8 @@
 //  4. OnListed says so. Keys that came too early were dropped, so all keys of the shard must be enqueued then.
 //
 // All that a change brings is listed at once, in one source. When there are maxSources already, the smallest one's
-// shards are listed with it. That source goes when the new one has read as far. Its shards stay listed meanwhile, and
-// handlers hear nothing of it.
+// shards are listed with it. That source reads on until the new one has read as far, and then goes. Its shards stay
+// listed meanwhile, and handlers hear nothing of it.
 //
 // # A shard that is lost
 //
@@ -62,7 +62,8 @@
 //   - That what is not in the store is not there: a reconcile that has begun may have lost its shard meanwhile. Whoever
 //     cleans up after an object that is gone must ask the server, or ask Listed after the store.
 //   - That a change overtakes an earlier one. A list that takes long keeps the next one waiting, and
-//     so does a watch that cannot be had or is late. Begin knows of a loss at once all the same.
+//     so does a watch that cannot be had or is late. Begin knows of a loss at once all the same. If a backup sets the
+//     server back while a source is replaced, that may wait until the server has come as far again.
 //   - That shards are alike in size. With [shard.Namespace], a namespace cannot be divided: one with most of the
 //     objects makes one member do most of the work. Nor does the server's hash spread names that differ in the last
 //     two letters only: team-000 to team-199 fall into 2 of 256 shards, 000-team to 199-team into 150.

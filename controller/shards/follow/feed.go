@@ -71,6 +71,13 @@ func (f *feed[T]) cutLocked() {
 	}
 }
 
+// read returns the version of the last that the reflector got.
+func (f *feed[T]) read() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.last
+}
+
 // freeze ends what the feed reads, and returns the version of the last that it has passed on. The error is that of ctx.
 func (f *feed[T]) freeze(ctx context.Context) (last string, err error) {
 	f.mu.Lock()

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"glasswatch/internal/apiserver"
 	"glasswatch/listwatch"
@@ -39,7 +41,7 @@ func TestGroup_WhatIsDeletedInAKeptShardDuringAGainDoesNotComeBack(t *testing.T)
 }
 
 // An object of the kept shard is made while the list is late, and the watch that follows the list is later still. Until
-// then the source that is replaced shows the object.
+// then the source that is replaced shows the object, and what becomes of it.
 func TestGroup_WhatIsMadeInAKeptShardDuringAGainStays(t *testing.T) {
 	for _, paged := range []bool{false, true} {
 		t.Run(fmt.Sprint("paged=", paged), func(t *testing.T) {
@@ -60,6 +62,11 @@ func TestGroup_WhatIsMadeInAKeptShardDuringAGainStays(t *testing.T) {
 				require.True(w, m.Listed(0))
 				require.True(w, m.Listed(4), "what is new does not wait for that")
 				require.Contains(w, versions(m), listwatch.KeyOf(born))
+				changed := w.Touch(born.Namespace, born.Name)
+				w.Pass(time.Second)
+				require.Equal(w, changed.ResourceVersion, versions(m)[listwatch.KeyOf(born)], "it reads on")
+				require.Equal(w, changed.ResourceVersion, m.configs.ShowsUpTo(w.Context(), 0))
+				m.Told()
 				goOn()
 				w.Step(m, func() {})
 				require.NotContains(w, strings.Join(m.Told(), "\n"), "born")
@@ -67,6 +74,39 @@ func TestGroup_WhatIsMadeInAKeptShardDuringAGainStays(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A kind has retired the source that is replaced. Another cannot yet, because its watch is late.
+func TestGroup_AKindIsKnownToShowAShardWhileAnotherKindIsLate(t *testing.T) {
+	inWorld(t, shard.UID, apiserver.Options{}, func(w *world) {
+		m := fourSources(w, true)
+		goOn := m.Stall(func(uri string) bool { return strings.Contains(uri, "/services") && strings.Contains(uri, fifth) })
+		m.Hold(4)
+		w.Pass(time.Second)
+		for svc := (*corev1.Service)(nil); svc == nil || m.Of(svc) != 0; {
+			var err error
+			svc, err = w.client.CoreV1().Services("a-shop").Create(w.Context(), &corev1.Service{
+				ObjectMeta: metav1.ObjectMeta{GenerateName: "s-"},
+				Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
+			}, metav1.CreateOptions{})
+			require.NoError(w, err)
+		}
+		w.Pass(time.Second)
+		goOn()
+		goOn = m.Stall(func(uri string) bool {
+			return strings.Contains(uri, "/services") && strings.Contains(uri, fifth) && strings.Contains(uri, "watch")
+		})
+		w.Pass(time.Second)
+		kept := w.PutIn(m, 0, "kept")
+		w.Pass(time.Minute)
+		require.True(w, m.Listed(4))
+		require.Len(w, m.configs.Sources(), maxSources)
+		require.Len(w, m.services.Sources(), maxSources+1)
+		require.Equal(w, kept.ResourceVersion, m.configs.ShowsUpTo(w.Context(), 0))
+		goOn()
+		w.Step(m, func() {})
+		require.NotEmpty(w, m.services.ShowsUpTo(w.Context(), 0))
+	})
 }
 
 // fifth is in the selector of a source that has shard 4 of 16.

@@ -1,7 +1,9 @@
 package follow
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -37,7 +39,7 @@ type Informer[T listwatch.Object] struct {
 
 // Add adds an informer to a group that does not run yet, and returns it. The group runs it. client makes what lists and
 // watches the objects of a selector, as [listwatch.NewForConfig] does with it in its options. An error of it is
-// returned here, for a selector of all shards.
+// returned here, for a selector of all shards. Options.Reflector.CheckConsistency is refused.
 //
 // An object that leaves the store with its shard goes through Transform once more, as one that is deleted does.
 //
@@ -80,6 +82,9 @@ func AddLabelled[T listwatch.Object](
 func add[T listwatch.Object](
 	g *Group, client func(shard.Selector) (listwatch.ListerWatcher[T], error), of func(T) int, opts merged.Options[T],
 ) (*Informer[T], error) {
+	if opts.Reflector.CheckConsistency {
+		return nil, errors.New("follow: Reflector.CheckConsistency must be off: what a source selects changes meanwhile")
+	}
 	all := shard.Selector{Field: g.opts.Field, Ranges: shard.Merge(shard.Of(0, 1))}
 	if _, err := client(all); err != nil {
 		return nil, fmt.Errorf("follow: %w", err)
@@ -102,17 +107,16 @@ func add[T listwatch.Object](
 // lists for the first time. Such a list may take long, so ShowsUpTo does not wait for it.
 func (i *Informer[T]) ShowsUpTo(ctx context.Context, shard int) string {
 	i.group.mu.Lock()
-	name := i.group.sourceOf[shard]
+	names := i.group.sourcesOf[shard]
 	i.group.mu.Unlock()
-	version := ""
+	versions := map[string]string{}
 	for _, source := range i.Sources() {
 		if source.ResourceVersion == "" {
 			return ""
 		}
-		if source.Name == name {
-			version = source.ResourceVersion
-		}
+		versions[source.Name] = source.ResourceVersion
 	}
+	version := cmp.Or(versions[names.replaced], versions[names.by])
 	if version == "" || i.wait(ctx) != nil {
 		return ""
 	}
@@ -132,15 +136,29 @@ func (i *Informer[T]) narrow(ctx context.Context, name string, sel shard.Selecto
 	return i.feeds[name].narrow(ctx, sel)
 }
 
-// replace removes a source when its successors have read as far as it has. Until then, what it has stays.
+// replace removes a source when its successors have read as far as it has. Until they are about there it reads on, so
+// that a successor whose watch is late keeps nothing back. Then it ends, and they have only the last to catch up with.
 func (i *Informer[T]) replace(ctx context.Context, name string, successors []source) error {
-	last, err := i.feeds[name].freeze(ctx)
+	f := i.feeds[name]
+	if err := i.waitFor(ctx, successors, f.read()); err != nil {
+		return err
+	}
+	last, err := f.freeze(ctx)
 	if err != nil {
 		return err
 	}
+	if err := i.waitFor(ctx, successors, last); err != nil {
+		return err
+	}
+	i.remove(name)
+	return nil
+}
+
+// waitFor waits for sources to read as far as a version.
+func (i *Informer[T]) waitFor(ctx context.Context, sources []source, version string) error {
 	isBehind := func(stats merged.SourceStats) bool {
-		c, err := resourceversion.CompareResourceVersion(stats.ResourceVersion, last)
-		return err == nil && c < 0 && slices.ContainsFunc(successors, func(s source) bool { return s.name == stats.Name })
+		c, err := resourceversion.CompareResourceVersion(stats.ResourceVersion, version)
+		return err == nil && c < 0 && slices.ContainsFunc(sources, func(s source) bool { return s.name == stats.Name })
 	}
 	for slices.ContainsFunc(i.Sources(), isBehind) {
 		select {
@@ -149,7 +167,6 @@ func (i *Informer[T]) replace(ctx context.Context, name string, successors []sou
 		case <-time.After(gatherFor):
 		}
 	}
-	i.remove(name)
 	return nil
 }
 

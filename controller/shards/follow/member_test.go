@@ -95,7 +95,7 @@ func (b *body) Read(into []byte) (int, error) {
 	if cutOff {
 		return 0, io.ErrUnexpectedEOF
 	}
-	if stall != nil && stall(b.req.URL.RawQuery) {
+	if stall != nil && stall(b.req.URL.RequestURI()) {
 		select {
 		case <-stalled:
 		case <-b.req.Context().Done():
@@ -106,7 +106,7 @@ func (b *body) Read(into []byte) (int, error) {
 }
 
 // Stall holds back the answers to such requests, from now on and until the function that it returns is called.
-func (m *member) Stall(which func(query string) bool) (goOn func()) {
+func (m *member) Stall(which func(uri string) bool) (goOn func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.stall, m.stalled = which, make(chan struct{})
