@@ -64,11 +64,12 @@ func (c *Controller) listUnseen(ctx context.Context) error {
 		}
 		for _, ing := range page.Items {
 			key := listwatch.KeyOf(ing)
+			c.group.unseen.Store(key, nil) // before the Service is read: a change of it that comes later finds the key
 			svc, found := c.services.Store().GetByKey(key)
 			if !found || !metav1.IsControlledBy(ing, svc) {
+				c.group.unseen.Delete(key)
 				continue
 			}
-			c.group.unseen.Store(key, nil)
 			if wants, _ := c.opts.Config.wants(svc); !wants || svc.Spec.Type == corev1.ServiceTypeExternalName {
 				c.loop.Enqueue(key) // before those that only get their label
 			}
