@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -72,22 +73,25 @@ func startProgram(t *testing.T, path, kubeconfig string, args ...string) *proces
 	return p
 }
 
-// terminate asks it to end, as a kubelet does.
+// terminate asks it to end, as a kubelet does, and wants that within the grace period that deploy/ gives its Pod.
 func (p *process) terminate() {
-	asked := time.Now()
+	asked, grace := time.Now(), 10*time.Second
+	if slices.ContainsFunc(p.cmd.Args, func(arg string) bool { return strings.HasPrefix(arg, "--shards=") }) {
+		grace = 20 * time.Second
+	}
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		p.t.Errorf("SIGTERM: %v", err)
 	}
 	select {
 	case <-p.ended:
-	case <-time.After(20 * time.Second):
-		p.t.Errorf("did not end within 20 s of SIGTERM")
+	case <-time.After(30 * time.Second):
+		p.t.Errorf("did not end within 30 s of SIGTERM")
 		p.kill()
 	}
 	if p.err != nil {
 		p.t.Errorf("want exit code 0 on SIGTERM, got %v", p.err)
 	}
-	if took := time.Since(asked); took > 10*time.Second {
+	if took := time.Since(asked); took > grace {
 		p.t.Errorf("ended %s after SIGTERM, later than its Pod's grace period", took)
 	}
 }
