@@ -94,20 +94,13 @@ func (g *Group) retire(ctx context.Context) error {
 	return err
 }
 
-// covered names the source that has a shard, and the one that it replaces, if that may still be there. Then the store
-// may show what only that one has.
-type covered struct{ by, replaced string }
-
+// noteSourcesLocked notes which sources have each shard. One that is replaced comes first: as long as a kind has it, the
+// store may show what only that one has.
 func (g *Group) noteSourcesLocked() {
-	g.sourcesOf = map[int]covered{}
-	for _, src := range g.sources {
+	g.sourcesOf = map[int][]string{}
+	for _, src := range slices.Concat(g.replaced, g.sources) {
 		for _, s := range src.shards {
-			g.sourcesOf[s] = covered{by: src.name}
-		}
-	}
-	for _, src := range g.replaced {
-		for _, s := range src.shards {
-			g.sourcesOf[s] = covered{g.sourcesOf[s].by, src.name}
+			g.sourcesOf[s] = append(g.sourcesOf[s], src.name)
 		}
 	}
 }

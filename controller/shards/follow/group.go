@@ -41,7 +41,7 @@ type Group struct {
 	// held has the shards that are held. listed is a copy of it, made before the present sources were listed. A shard is
 	// listed if it has the same gain in both. Only the loop writes listed.
 	held, listed map[int]*gain
-	sourcesOf    map[int]covered // of the shards that are listed
+	sourcesOf    map[int][]string // the sources that have a shard which is listed
 }
 
 // gain is one time that a shard was got: when, and since when nobody worked on it. Two are the same if the pointers are.

@@ -116,7 +116,10 @@ func (i *Informer[T]) ShowsUpTo(ctx context.Context, shard int) string {
 		}
 		versions[source.Name] = source.ResourceVersion
 	}
-	version := cmp.Or(versions[names.replaced], versions[names.by])
+	version := ""
+	for _, name := range names {
+		version = cmp.Or(version, versions[name])
+	}
 	if version == "" || i.wait(ctx) != nil {
 		return ""
 	}
