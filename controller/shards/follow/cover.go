@@ -94,11 +94,11 @@ func (g *Group) retire(ctx context.Context) error {
 	return err
 }
 
-// noteSourcesLocked notes which sources have each shard. One that is replaced comes first: as long as a kind has it, the
-// store may show what only that one has.
+// noteSourcesLocked notes which sources have each shard: two while one is replaced. The store shows what either of them
+// has, so it shows everything only up to where both have come.
 func (g *Group) noteSourcesLocked() {
 	g.sourcesOf = map[int][]string{}
-	for _, src := range slices.Concat(g.replaced, g.sources) {
+	for _, src := range slices.Concat(g.sources, g.replaced) {
 		for _, s := range src.shards {
 			g.sourcesOf[s] = append(g.sourcesOf[s], src.name)
 		}

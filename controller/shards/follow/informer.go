@@ -1,7 +1,6 @@
 package follow
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -103,27 +102,30 @@ func add[T listwatch.Object](
 
 // ShowsUpTo returns a resourceVersion up to which the store shows everything of the shard. The store's own version is
 // that of the source which is the farthest behind. ShowsUpTo waits for the store to take over what its sources have
-// read, but not longer than ctx. It returns "" if that is not known: ctx has ended, no source has the shard, or one
+// read, but not longer than ctx. It returns "" if that is not known: ctx has ended, the shard is not listed, or a source
 // lists for the first time. Such a list may take long, so ShowsUpTo does not wait for it.
 func (i *Informer[T]) ShowsUpTo(ctx context.Context, shard int) string {
 	i.group.mu.Lock()
 	names := i.group.sourcesOf[shard]
 	i.group.mu.Unlock()
-	versions := map[string]string{}
+	version := ""
 	for _, source := range i.Sources() {
 		if source.ResourceVersion == "" {
 			return ""
 		}
-		versions[source.Name] = source.ResourceVersion
+		if slices.Contains(names, source.Name) && (version == "" || isOlder(source.ResourceVersion, version)) {
+			version = source.ResourceVersion
+		}
 	}
-	version := ""
-	for _, name := range names {
-		version = cmp.Or(version, versions[name])
-	}
-	if version == "" || i.wait(ctx) != nil {
+	if version == "" || i.wait(ctx) != nil || !i.group.Listed(shard) {
 		return ""
 	}
 	return version
+}
+
+func isOlder(a, b string) bool {
+	c, err := resourceversion.CompareResourceVersion(a, b)
+	return err == nil && c < 0
 }
 
 func (i *Informer[T]) add(name string, sel shard.Selector) error {
@@ -160,8 +162,8 @@ func (i *Informer[T]) replace(ctx context.Context, name string, successors []sou
 // waitFor waits for sources to read as far as a version.
 func (i *Informer[T]) waitFor(ctx context.Context, sources []source, version string) error {
 	isBehind := func(stats merged.SourceStats) bool {
-		c, err := resourceversion.CompareResourceVersion(stats.ResourceVersion, version)
-		return err == nil && c < 0 && slices.ContainsFunc(sources, func(s source) bool { return s.name == stats.Name })
+		isMeant := slices.ContainsFunc(sources, func(s source) bool { return s.name == stats.Name })
+		return isMeant && isOlder(stats.ResourceVersion, version)
 	}
 	for slices.ContainsFunc(i.Sources(), isBehind) {
 		select {
