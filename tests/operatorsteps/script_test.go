@@ -22,10 +22,10 @@ func script(step int) []act {
 		return []act{{define, 0}, {createShop, 1}, {deleteShop, 1}}
 	case 6:
 		front := func(w *world) { define(w); w.actors.Hold("ake-front") }
-		return []act{{front, 0}, {createShop, 3}, {release("ake-front"), 1}, {changeImage, 3}, {deleteShop, 0}}
+		return []act{{front, 0}, {createShop, 3}, {release("ake-front"), 1}, {changeImage, 3}}
 	case 7:
 		identity := func(w *world) { define(w); w.actors.Hold("cm-identity") }
-		return []act{{identity, 0}, {createShop, 5}, {release("cm-identity"), 5}, {deleteShop, 0}}
+		return []act{{identity, 0}, {createShop, 5}, {release("cm-identity"), 5}}
 	default: // about Deployments
 		before := func(w *world) { w.createDeployment("web", 1) }
 		create := func(w *world) { w.createDeployment("api", 2) }
