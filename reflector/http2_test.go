@@ -29,8 +29,8 @@ type http2Proxy struct {
 	dial func(ctx context.Context, network, address string) (net.Conn, error)
 
 	mu     sync.Mutex
-	client net.Conn // the newest connection, from the server's side
 	stream uint32   // the newest stream that the server answered
+	client net.Conn // its connection, from the server's side; net/http may dial a later one for nothing
 }
 
 func (p *http2Proxy) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
@@ -39,9 +39,6 @@ func (p *http2Proxy) DialContext(ctx context.Context, network, address string) (
 		return nil, err
 	}
 	near, far := net.Pipe()
-	p.mu.Lock()
-	p.client = near
-	p.mu.Unlock()
 	closeBoth := func() { _ = near.Close(); _ = server.Close() }
 	go func() { defer closeBoth(); _, _ = io.Copy(server, near) }()
 	go func() { defer closeBoth(); p.passFrames(near, server) }()
@@ -50,7 +47,7 @@ func (p *http2Proxy) DialContext(ctx context.Context, network, address string) (
 
 const headersFrame, resetFrame, goAwayFrame = 0x1, 0x3, 0x7
 
-func (p *http2Proxy) passFrames(to io.Writer, from io.Reader) {
+func (p *http2Proxy) passFrames(to net.Conn, from io.Reader) {
 	for {
 		frame := make([]byte, 9)
 		if _, err := io.ReadFull(from, frame); err != nil {
@@ -62,7 +59,7 @@ func (p *http2Proxy) passFrames(to io.Writer, from io.Reader) {
 		}
 		p.mu.Lock()
 		if frame[3] == headersFrame {
-			p.stream = binary.BigEndian.Uint32(frame[5:])
+			p.stream, p.client = binary.BigEndian.Uint32(frame[5:]), to
 		}
 		_, err := to.Write(append(frame, payload...))
 		p.mu.Unlock()
