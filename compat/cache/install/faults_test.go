@@ -132,7 +132,9 @@ func watched(t *testing.T, config func(*rest.Config)) (shared, unshared map[stri
 			s.Put(t, "default", "afterwards")
 			<-time.After(time.Minute)
 			configMap(t, informer, "default/afterwards")
-			requests[disable] = noted.requests
+			noted.mu.Lock()
+			defer noted.mu.Unlock()
+			requests[disable] = maps.Clone(noted.requests) // more follow when the server ends
 		})
 	}
 	require.NotEmpty(t, requests[true])
