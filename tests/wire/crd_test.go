@@ -2,6 +2,8 @@ package wire
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/stretchr/testify/require"
@@ -70,28 +72,35 @@ func (d definition) object(name, spec string) string {
 }
 
 var definitionsGroup = group("definitions", []check{
-	{name: "a definition is established, then discovered, then served", run: func(t T, s *server) {
+	{name: "a definition is established, discovered and served", run: func(t T, s *server) {
 		d := s.define("", ", shortNames: [wd"+s.ns+"], categories: [all]")
-		conditions := map[string]any{}
-		for _, c := range s.get(d.self()).at("status", "conditions").([]any) {
-			conditions[c.(map[string]any)["type"].(string)] = c.(map[string]any)["status"]
-		}
-		require.Equal(t, map[string]any{"NamesAccepted": "True", "Established": "True"}, conditions)
-		require.Equal(t, []any{"v1"}, s.get(d.self()).at("status", "storedVersions"))
-		found := false
-		for _, r := range s.get("/apis/" + d.group + "/v1").want(200).at("resources").([]any) {
-			r := r.(map[string]any)
-			if r["name"] == d.plural {
-				found = true
-				require.Equal(t, d.kind, r["kind"])
-				require.Equal(t, strings.ToLower(d.kind), r["singularName"])
-				require.Equal(t, true, r["namespaced"])
-				require.Equal(t, []any{"wd" + s.ns}, r["shortNames"])
-				require.Equal(t, []any{"all"}, r["categories"])
-				require.ElementsMatch(t, []any{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}, r["verbs"])
+		s.eventually("it is established, and its names are accepted: the second alone lets it be served", func() bool {
+			conditions := map[string]any{}
+			for _, c := range s.get(d.self()).at("status", "conditions").([]any) {
+				conditions[c.(map[string]any)["type"].(string)] = c.(map[string]any)["status"]
 			}
-		}
-		require.True(t, found)
+			return maps.Equal(conditions, map[string]any{"NamesAccepted": "True", "Established": "True"})
+		})
+		require.Equal(t, []any{"v1"}, s.get(d.self()).at("status", "storedVersions"))
+		var r map[string]any
+		s.eventually("it is discovered", func() bool {
+			found := s.get("/apis/" + d.group + "/v1")
+			if found.code != 200 {
+				return false
+			}
+			resources := found.at("resources").([]any)
+			i := slices.IndexFunc(resources, func(r any) bool { return r.(map[string]any)["name"] == d.plural })
+			if i >= 0 {
+				r = resources[i].(map[string]any)
+			}
+			return i >= 0
+		})
+		require.Equal(t, d.kind, r["kind"])
+		require.Equal(t, strings.ToLower(d.kind), r["singularName"])
+		require.Equal(t, true, r["namespaced"])
+		require.Equal(t, []any{"wd" + s.ns}, r["shortNames"])
+		require.Equal(t, []any{"all"}, r["categories"])
+		require.ElementsMatch(t, []any{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}, r["verbs"])
 	}},
 	{name: "options of a deletion may be of the kind's own group, as generated clients send them", run: func(t T, s *server) {
 		d := s.define("", "")
