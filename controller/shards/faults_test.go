@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -148,5 +149,34 @@ func TestMember_ALogThatBlocksDoesNotHoldTheDeadlineUp(t *testing.T) {
 		assert.Empty(s, a.Held())
 		close(blocked)
 		done()
+	})
+}
+
+// The timer of the deadline comes late after the process was suspended. A reconcile is refused, and then a renewal
+// succeeds. The shards count as lost, so that OnChange tells when reconciles can be tried again.
+func TestMember_WhoeverWasRefusedIsToldAgainAlsoIfARenewalComesBeforeTheTimer(t *testing.T) {
+	tell(t, func(s *story) {
+		var gained, lost atomic.Int64
+		a := s.Join("a", func(o *Options) {
+			o.OnChange = func(g map[int]time.Time, l []int) {
+				gained.Add(int64(len(g)))
+				lost.Add(int64(len(l)))
+			}
+		})
+		s.Pass(10 * time.Second)
+		require.EqualValues(s, 8, gained.Load())
+		a.client.Refuse(func(*http.Request) bool { return true })
+		a.mu.Lock()
+		a.expiry.Stop()
+		left := time.Until(a.deadline)
+		a.mu.Unlock()
+		s.Pass(left)
+		_, _, ok := a.Begin(context.Background(), 0)
+		require.False(s, ok)
+		a.client.Refuse(nil)
+		s.Pass(10 * time.Second)
+		require.Len(s, a.Held(), 8)
+		require.EqualValues(s, 8, lost.Load())
+		require.EqualValues(s, 16, gained.Load())
 	})
 }

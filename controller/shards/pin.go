@@ -37,9 +37,9 @@ func (m *Member) ownsLocked(s int) bool {
 	return 0 <= s && s < len(m.shards) && m.shards[s].ctx != nil && time.Now().Before(m.deadline)
 }
 
-// Begin pins a shard for one reconcile. If the member does not hold it, ok is false and the rest is nil. Else the shard
-// is not handed over before done is called; it may be called more than once. The reconcile must use ctx, and return
-// within StopWithin after ctx ends.
+// Begin pins a shard for one reconcile. If the member does not hold it, ok is false and the rest is nil: OnChange tells
+// when it is got. Else the shard is not handed over before done is called; it may be called more than once. The
+// reconcile must use ctx, and return within StopWithin after ctx ends.
 func (m *Member) Begin(parent context.Context, shard int) (ctx context.Context, done func(), ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -76,6 +76,9 @@ func (m *Member) renew(ctx context.Context, l *coordinationv1.Lease) (ok bool) {
 	if err != nil || *l.Spec.HolderIdentity != m.term { // the Lease may be lost again
 		return false
 	}
+	if !time.Now().Before(m.deadline) { // before its timer, which is late: a reconcile may have been refused
+		m.dropLocked(0) // so OnChange tells when it can be tried again
+	}
 	m.answered, m.deadline = written, sent.Add(m.opts.Validity())
 	m.expiry.Reset(time.Until(m.deadline))
 	m.wake()
