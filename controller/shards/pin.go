@@ -38,7 +38,7 @@ func (m *Member) ownsLocked(s int) bool {
 }
 
 // Begin pins a shard for one reconcile. If the member does not hold it, ok is false and the rest is nil: OnChange tells
-// when it is got. Else the shard is not handed over before done is called; it may be called more than once. The
+// when the member gets it. Else the shard is not handed over before done is called; it may be called more than once. The
 // reconcile must use ctx, and return within StopWithin after ctx ends.
 func (m *Member) Begin(parent context.Context, shard int) (ctx context.Context, done func(), ok bool) {
 	m.mu.Lock()

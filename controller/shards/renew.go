@@ -64,7 +64,8 @@ func (m *Member) leaseToSend() (*coordinationv1.Lease, error) {
 }
 
 // renew writes the member's Lease, and moves the deadline if the server took it. The deadline counts from before the
-// request: when the answer comes, others may have seen the renewal long ago.
+// request: when the answer comes, others may have seen the renewal long ago. If the deadline is over by then, its timer
+// may be late, and Begin may have refused a reconcile. So the shards are lost: OnChange tells when they come back.
 func (m *Member) renew(ctx context.Context, l *coordinationv1.Lease) (ok bool) {
 	request, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.opts.RenewEvery())
 	defer cancel()
@@ -76,8 +77,8 @@ func (m *Member) renew(ctx context.Context, l *coordinationv1.Lease) (ok bool) {
 	if err != nil || *l.Spec.HolderIdentity != m.term { // the Lease may be lost again
 		return false
 	}
-	if !time.Now().Before(m.deadline) { // before its timer, which is late: a reconcile may have been refused
-		m.dropLocked(0) // so OnChange tells when it can be tried again
+	if !time.Now().Before(m.deadline) { // or there was none
+		m.dropLocked(0)
 	}
 	m.answered, m.deadline = written, sent.Add(m.opts.Validity())
 	m.expiry.Reset(time.Until(m.deadline))

@@ -127,7 +127,7 @@ func (c *cluster) shake(r *rand.Rand) {
 
 func TestServer_AMirrorStaysEqualWhateverHappens(t *testing.T) {
 	const seeds = 12
-	lists := 0
+	lists, ended := 0, 0
 	for seed := range uint64(seeds) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			story(t, apiserver.Options{HistoryLimit: 5}, func(t *testing.T, c *cluster) {
@@ -152,11 +152,13 @@ func TestServer_AMirrorStaysEqualWhateverHappens(t *testing.T) {
 					require.Equal(t, want, got)
 				}
 				_, n := m.read()
-				lists += n
+				lists, ended = lists+n, ended+1
 				cancel()
 				<-done
 			})
 		})
 	}
-	require.Greater(t, lists, 2*seeds, "history was lost; how often with one seed is also a matter of chance")
+	if ended == seeds { // with one seed, how often that happens is also a matter of chance
+		require.Greater(t, lists, 2*seeds, "history was lost")
+	}
 }

@@ -131,7 +131,7 @@ func (g *Group) listedLocked(shard int) bool {
 	return held && g.listed[shard] == gain
 }
 
-// Begin is [shards.Member.Begin] for a shard that is listed. It hides that of the member.
+// Begin is [shards.Member.Begin] for listed shards, and hides it. OnListed tells when to try again.
 //
 // The member tells the Group of a loss before it can hold the shard again. So a pin on a shard that was got again never
 // goes with the list of the time before.
