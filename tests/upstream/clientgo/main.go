@@ -27,7 +27,7 @@ func main() {
 	flag.BoolVar(&opts.original, "original", false, "run client-go instead, which must pass them all")
 	flag.StringVar(&opts.only, "run", "", "run only tests that match, and do not look at the table")
 	flag.BoolVar(&opts.write, "write", false, "write the table anew; reasons are kept")
-	flag.BoolVar(&opts.verbose, "v", false, "print the output of tests that pass, too")
+	flag.BoolVar(&opts.verbose, "v", false, "print the output of tests that do what the table says, too")
 	flag.DurationVar(&opts.timeout, "timeout", 3*time.Minute, "how long the tests of a package may take")
 	flag.Parse()
 	wrong, err := check(opts)
@@ -127,7 +127,7 @@ func checkPackage(root, path string, told []row, opts options) (rows []row, wron
 	for _, t := range tests {
 		rows = append(rows, r.row(t, out))
 	}
-	printRows(rows, out, opts)
+	printRows(rows, told, out, opts)
 	if out.endedBadly() {
 		wrong = append(wrong, path+": "+out.rest)
 	}

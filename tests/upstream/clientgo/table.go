@@ -54,19 +54,23 @@ func quoted(names []string) string {
 	return "`" + strings.Join(names, "` `") + "`"
 }
 
-func printRows(rows []row, out outcome, opts options) {
-	count := map[string]int{}
-	for _, row := range rows {
-		if _, ran := out.ended[row.name]; opts.only != "" && !ran {
+// printRows prints what became of each test, and the output of those that differ in a way that the table does not name.
+func printRows(rows, told []row, out outcome, opts options) {
+	count, surprised := map[string]int{}, false
+	for _, r := range rows {
+		if _, ran := out.ended[r.name]; opts.only != "" && !ran {
 			continue
 		}
-		count[row.result]++
-		fmt.Printf("  %-19s %s %s\n", row.result, row.name, row.why)
-		if row.result == differs || opts.verbose {
-			fmt.Print(out.output[row.name])
+		count[r.result]++
+		fmt.Printf("  %-19s %s %s\n", r.result, r.name, r.why)
+		known := slices.ContainsFunc(told, func(t row) bool { return t.name == r.name && r.against(t, true) == "" })
+		surprise := r.result == differs && !known
+		if surprise || opts.verbose {
+			fmt.Print(out.output[r.name])
 		}
+		surprised = surprised || surprise
 	}
-	if count[differs] > 0 {
+	if surprised {
 		fmt.Print(out.rest)
 	}
 	for _, result := range slices.Sorted(maps.Keys(count)) {

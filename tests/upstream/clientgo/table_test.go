@@ -93,3 +93,17 @@ func TestWriteTable_KeepsReasons(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(text), "# Title\n\nWords.\n\n## "+path)
 }
+
+// The output of a failure that the table explains is not shown: nothing needs to be done about it.
+func Example_printRows() {
+	told := []row{{"TestKnown", differs, "`sub`: because"}, {"TestMore", differs, "`sub`: because"}}
+	rows := []row{{"TestKnown", differs, "`sub`"}, {"TestMore", differs, "`other`"}}
+	printRows(rows, told, outcome{output: map[string]string{
+		"TestKnown": "known\n", "TestMore": "--- FAIL: TestMore/other\n",
+	}}, options{})
+	// Output:
+	//   differs             TestKnown `sub`
+	//   differs             TestMore `other`
+	// --- FAIL: TestMore/other
+	//   2 differs
+}
