@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"glasswatch/internal/apiserver"
+	"glasswatch/listwatch"
 	"glasswatch/listwatch/shard"
 )
 
@@ -196,6 +197,18 @@ func TestShards_ByLabelServicesThatStopAskingBeforeTheirIngressIsLabelled(t *tes
 		}
 		<-time.After(10 * time.Minute)
 		tr.expectNames(stay...)
+	})
+}
+
+// A key that was noted by a list, and whose shard was lost before its reconcile, is forgotten by the next list.
+func TestShards_ByLabelAListForgetsWhatTheOneBeforeNoted(t *testing.T) {
+	inTroupe(t, byLabel, func(tr *troupe) {
+		r := tr.join("r0")
+		<-time.After(time.Minute)
+		key := listwatch.Key{Namespace: "a-shop", Name: "s0"}
+		r.group.unseen.Store(key, nil)
+		require.NoError(t, r.listUnseen(context.Background()))
+		require.False(t, r.group.hadUnseen(key))
 	})
 }
 
