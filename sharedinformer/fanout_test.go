@@ -182,7 +182,7 @@ func TestHandler_RegisteringThousandsOfOneNameIsNotCubic(t *testing.T) {
 	register := func(nameOf func(n int) string) time.Duration {
 		i := New[*config](newServer(), Options[*config]{})
 		start := time.Now()
-		for n := range 3000 {
+		for n := range 2000 {
 			r, err := i.AddHandler(HandlerFuncs[*config]{}, HandlerOptions{Name: nameOf(n)})
 			require.NoError(t, err)
 			if n > 0 {
@@ -191,7 +191,10 @@ func TestHandler_RegisteringThousandsOfOneNameIsNotCubic(t *testing.T) {
 		}
 		return time.Since(start)
 	}
-	one := register(func(int) string { return "web" })
-	many := register(func(n int) string { return fmt.Sprintf("web#%d", n+1) })
+	one, many := time.Hour, time.Hour
+	for range 3 { // the machine may have been busy with other things
+		one = min(one, register(func(int) string { return "web" }))
+		many = min(many, register(func(n int) string { return fmt.Sprintf("web#%d", n+1) }))
+	}
 	require.Less(t, one, 12*many, "those of many names are quadratic")
 }
