@@ -2,6 +2,7 @@ package lens
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -46,18 +47,22 @@ func TestCounts_AreTheLayersOwn(t *testing.T) {
 	f.until(func() bool {
 		return f.now.Counts[look.Decoded]["Service"] >= 1+300 && f.now.Counts[look.Returned]["Service"] >= 602
 	})
-	for kind, name := range map[string]string{"Service": "services", "Ingress": "ingresses"} {
-		in := f.now.State.Informers[name]
-		delivered := uint64(0)
-		for _, h := range in.Handlers {
-			delivered += h.Delivered
+	assert.EventuallyWithT(t, func(t *assert.CollectT) { // the state follows the events
+		var now look.Snapshot
+		v.ask("GET", "/api/snapshot", "", &now)
+		for kind, name := range map[string]string{"Service": "services", "Ingress": "ingresses"} {
+			in := now.State.Informers[name]
+			delivered := uint64(0)
+			for _, h := range in.Handlers {
+				delivered += h.Delivered
+			}
+			assert.Equal(t, now.Counts[look.Returned][kind], delivered, kind)
+			objects := in.Reflector.Events + in.Reflector.ListedObjects
+			assert.Equal(t, now.Counts[look.Sent][kind], objects+in.Reflector.Bookmarks+1, "%s and a last bookmark", kind)
+			assert.Equal(t, now.Counts[look.Stored][kind], objects, kind)
 		}
-		assert.Equal(t, f.now.Counts[look.Returned][kind], delivered, kind)
-		objects := in.Reflector.Events + in.Reflector.ListedObjects
-		assert.Equal(t, f.now.Counts[look.Sent][kind], objects+in.Reflector.Bookmarks+1, "%s and a last bookmark", kind)
-		assert.Equal(t, f.now.Counts[look.Stored][kind], objects, kind)
-	}
-	assert.Equal(t, 101, f.now.State.Informers["services"].Objects)
+		assert.Equal(t, 101, now.State.Informers["services"].Objects)
+	}, patience/2, time.Millisecond)
 	assert.Equal(t, f.now.Seq, uint64(len(f.seen))+f.leftOut, "what was left out is counted")
 }
 
