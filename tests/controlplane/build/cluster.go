@@ -92,13 +92,15 @@ func writeKey(path string) error {
 func (c *cluster) etcdURL() string { return fmt.Sprintf("http://127.0.0.1:%d", c.etcdPort) }
 
 // config is for the admin. The API server makes its certificate at its first start, with the authority in the same file.
-func (c *cluster) config() *rest.Config {
+// It is read here: client-go would keep for minutes what it read of a file that was not yet whole.
+func (c *cluster) config() (*rest.Config, error) {
+	authority, err := os.ReadFile(c.path("certs/apiserver.crt"))
 	return &rest.Config{
 		Host:            fmt.Sprintf("https://127.0.0.1:%d", c.apiPort),
 		BearerToken:     c.Tokens["admin"],
-		TLSClientConfig: rest.TLSClientConfig{CAFile: c.path("certs/apiserver.crt")},
+		TLSClientConfig: rest.TLSClientConfig{CAData: authority},
 		QPS:             -1,
-	}
+	}, err
 }
 
 // waitReady returns when the API server answers /readyz, and every identity has its kubeconfig.
@@ -123,7 +125,11 @@ func (c *cluster) waitReady(ctx context.Context, ended <-chan error) error {
 }
 
 func (c *cluster) askReady(ctx context.Context) error {
-	client, err := kubernetes.NewForConfig(c.config())
+	cfg, err := c.config()
+	if err != nil {
+		return err
+	}
+	client, err := kubernetes.NewForConfig(cfg)
 	if err != nil {
 		return err
 	}
@@ -133,13 +139,13 @@ func (c *cluster) askReady(ctx context.Context) error {
 }
 
 func (c *cluster) writeKubeconfigs() error {
-	authority, err := os.ReadFile(c.path("certs/apiserver.crt"))
+	cfg, err := c.config()
 	if err != nil {
 		return err
 	}
 	for _, id := range identities {
 		k := clientcmdapi.NewConfig()
-		k.Clusters["controlplane"] = &clientcmdapi.Cluster{Server: c.config().Host, CertificateAuthorityData: authority}
+		k.Clusters["controlplane"] = &clientcmdapi.Cluster{Server: cfg.Host, CertificateAuthorityData: cfg.CAData}
 		k.AuthInfos[id.name] = &clientcmdapi.AuthInfo{Token: c.Tokens[id.name]}
 		k.Contexts["controlplane"] = &clientcmdapi.Context{Cluster: "controlplane", AuthInfo: id.name}
 		k.CurrentContext = "controlplane"

@@ -31,11 +31,15 @@ func startControllers(ctx context.Context, c *cluster) (stop func(), err error) 
 			cancel()
 		}
 	}()
-	client, err := kubernetes.NewForConfig(c.config())
+	cfg, err := c.config()
 	if err != nil {
 		return nil, err
 	}
-	objects, err := metadata.NewForConfig(c.config())
+	client, err := kubernetes.NewForConfig(cfg)
+	if err != nil {
+		return nil, err
+	}
+	objects, err := metadata.NewForConfig(cfg)
 	if err != nil {
 		return nil, err
 	}
