@@ -142,7 +142,7 @@ func run(t *testing.T, f func(context.Context) error) (stop func()) {
 func eventually[T any](w *world, get func() (T, error), holds func(T) bool) (got T) {
 	w.Helper()
 	var err error
-	for range 500 {
+	for range 3000 { // a minute on a real server
 		if got, err = get(); err == nil && holds(got) {
 			return got
 		}

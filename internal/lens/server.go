@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -30,9 +31,23 @@ func newServer(options Options) *apiserver.Server {
 
 // serve runs the API server in memory, over pipes in place of sockets, and stands in front of it.
 func (w *World) serve() {
-	front := &http.Server{Handler: http.HandlerFunc(w.front), ReadHeaderTimeout: time.Minute}
+	var connections sync.WaitGroup
+	front := &http.Server{
+		Handler: http.HandlerFunc(w.front), ReadHeaderTimeout: time.Minute,
+		ConnState: func(_ net.Conn, state http.ConnState) {
+			switch state {
+			case http.StateNew: // while Serve runs
+				connections.Add(1)
+			case http.StateClosed:
+				connections.Done()
+			}
+		},
+	}
 	w.running.Go(func() { w.server.Run(w.ctx) })
-	w.running.Go(func() { _ = front.Serve(w.listener) }) // until it is closed
+	w.running.Go(func() {
+		_ = front.Serve(w.listener) // until it is closed
+		connections.Wait()
+	})
 	context.AfterFunc(w.ctx, func() { _ = front.Close() })
 }
 
@@ -46,8 +61,6 @@ func (w *World) dial(ctx context.Context, network, address string) (net.Conn, er
 
 // front gives a request to the API server. Some faults happen here, and frames of watches pass.
 func (w *World) front(rw http.ResponseWriter, r *http.Request) {
-	w.running.Add(1)
-	defer w.running.Done()
 	side, pipeline := sides[r.UserAgent()]
 	if pipeline && !w.faults.wait(r.Context(), "delay", "") || w.faults.isOn("stop") {
 		panic(http.ErrAbortHandler)

@@ -48,11 +48,15 @@ func ExampleNew() {
 		return
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	go informer.Run(ctx)
+	stopped := make(chan error, 1)
+	go func() { stopped <- informer.Run(ctx) }()
 	if err := informer.WaitForSync(ctx); err != nil {
 		fmt.Println(err)
 	}
 	fmt.Println(informer.Store().ListKeys())
+	cancel()
+	if err := <-stopped; err != nil {
+		fmt.Println(err)
+	}
 	// Output: [blue/x green/y]
 }
