@@ -23,7 +23,7 @@ import (
 )
 
 var story = demo.Story{Name: "cloudmanager", Title: "An operator with order: front, identity, database",
-	Layer: "cmd/cloudmanager/reconcile.go", Next: "docs/cloudmanager.md", Tell: tell}
+	Layer: "cmd/cloudmanager/reconcile.go", Next: "docs/learn/cloudmanager.md", Tell: tell}
 
 // world is the demo's. Actors play the controllers of Deployments and StatefulSets, which its API server does not have.
 type world struct {

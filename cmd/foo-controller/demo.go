@@ -21,7 +21,7 @@ import (
 )
 
 var story = demo.Story{Name: "foo-controller", Title: "The sample controller, on these layers",
-	Next:  "docs/foo-controller.md",
+	Next:  "docs/learn/foo-controller.md",
 	Layer: "cmd/foo-controller/sync.go", Tell: tell, Follow: follow}
 
 // show is the demo with its clients and what plays the Deployment controller.

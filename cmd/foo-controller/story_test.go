@@ -12,7 +12,7 @@ import (
 	"glasswatch/cmd/internal/cluster"
 	"glasswatch/cmd/internal/operator"
 	"glasswatch/internal/apiserver"
-	"glasswatch/tests/controlplane"
+	"glasswatch/internal/realserver"
 	"glasswatch/tests/foostory"
 )
 
@@ -40,8 +40,7 @@ func TestStory_IsThatOfUpstreamsSampleController(t *testing.T) {
 			})
 		require.NoError(t, err)
 	})
-	t.Run("on a real API server", func(t *testing.T) {
-		cfg := controlplane.Start(t).Config(controlplane.Admin)
+	realserver.Run(t, "on a real API server", func(t *testing.T, cfg *rest.Config) {
 		require.Equal(t, foostory.Golden, foostory.Story(t, cfg, "foo-story", ours(cfg)))
 	})
 }

@@ -102,7 +102,7 @@ func (s *show) costs(ctx context.Context) error {
 		rows = append(rows, []string{what, fmt.Sprint(cost), each.Round(time.Microsecond).String()})
 	}
 	s.Table(rows...)
-	s.Entry("why", demo.Dim, "this API server has no TLS, no users, no etcd; tests/e2e measures on a real one")
+	s.Entry("why", demo.Dim, "this API server has no TLS, no users, no etcd; tests/check/e2e measures on a real one")
 	return nil
 }
 

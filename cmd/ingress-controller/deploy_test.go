@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"glasswatch/tests/e2e/manifests"
+	"glasswatch/internal/manifests"
 )
 
 // parseDeployed returns the options of the Pods of one way to install.

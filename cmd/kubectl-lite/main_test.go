@@ -65,7 +65,7 @@ func TestKubeconfig_IsNeverThatOfTheHomeDirectory(t *testing.T) {
 	require.EqualError(t, err, `context "three" does not exist`)
 }
 
-// The words of most errors are compared with kubectl's in tests/kubectllite. Here are those that are hard to provoke.
+// The words of most errors are compared with kubectl's in tests/check/kubectllite. Here are those that are hard to provoke.
 func TestWords_OfRareErrors(t *testing.T) {
 	refusal := func(reason metav1.StatusReason, details *metav1.StatusDetails) error {
 		return &apierrors.StatusError{ErrStatus: metav1.Status{Reason: reason, Message: "no", Details: details}}

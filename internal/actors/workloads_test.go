@@ -21,7 +21,7 @@ import (
 
 	"glasswatch/internal/actors"
 	"glasswatch/internal/apiserver"
-	"glasswatch/tests/controlplane"
+	"glasswatch/internal/realserver"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -45,11 +45,10 @@ func TestWorkloads(t *testing.T) {
 			})
 		})
 	}
-	t.Run("on a real API server", func(t *testing.T) {
-		plane := controlplane.Start(t)
+	realserver.Run(t, "on a real API server", func(t *testing.T, cfg *rest.Config) {
 		for n, story := range stories {
 			t.Run(story.name, func(t *testing.T) {
-				w := newWorld(t, plane.Config(controlplane.Admin), fmt.Sprintf("actors-%d", n))
+				w := newWorld(t, rest.CopyConfig(cfg), fmt.Sprintf("actors-%d", n))
 				namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.namespace}}
 				_, err := w.client.CoreV1().Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{})
 				require.NoError(t, err)

@@ -22,7 +22,7 @@
 //   - A response to a write is sent after the write is visible to every reader. Writers never wait for watchers. A
 //     watcher that falls thousands of events behind is disconnected, and starts again as after any broken connection.
 //   - Errors are Status objects with the code and reason of a real server, and for common ones with its words.
-//     tests/wire sends the same requests to both.
+//     tests/check/wire sends the same requests to both.
 //   - A client that got the header of a watch gets every later write.
 //   - All waiting is on channels, timers and mutexes that are held for a short time. So with a PipeListener clients and
 //     server run in a testing/synctest bubble, in virtual time. When Serve returns, its goroutines have ended.

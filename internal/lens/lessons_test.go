@@ -11,13 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"glasswatch/internal/lens/look"
-	"glasswatch/tests/mutants"
 )
 
 // lesson is what a test without JavaScript reads of one.
 type lesson struct {
 	code          string
-	file, mutant  string
+	file          string
 	answers       int
 	right         int
 	english, zhCN text
@@ -81,7 +80,6 @@ func readLessons(t *testing.T) []lesson {
 		require.NoError(t, err)
 		l := lesson{code: string(code), file: strings.TrimSuffix(filepath.Base(file), ".js")}
 		require.Equal(t, l.file, field(t, file, l.code, "file"), "the texts stand beside the lesson")
-		l.mutant = field(t, file, l.code, "mutant")
 		l.answers, l.right = number(t, file, l.code, "answers"), number(t, file, l.code, "right")
 		l.english, l.zhCN = readText(t, l.file+".en.md"), readText(t, l.file+".zh.md")
 		all = append(all, l)
@@ -138,19 +136,5 @@ func TestLessons_DoWhatTheLensKnows(t *testing.T) {
 		for _, f := range faulted.FindAllStringSubmatch(text, -1) {
 			require.Contains(t, faultKinds, f[1], "%s: fault %s", file, f[1])
 		}
-	}
-}
-
-func TestLessons_EachNamesAMutantThatFitsTheCode(t *testing.T) {
-	known := map[string]mutants.Mutant{}
-	for _, pattern := range []string{"../../tests/mutants/testdata/*.txt", "testdata/lessons/mutants.txt"} {
-		for _, m := range mutants.Read(t, pattern) {
-			known[m.Name] = m
-		}
-	}
-	for _, l := range readLessons(t) {
-		require.Contains(t, known, l.mutant, l.file)
-		_, err := known[l.mutant].Apply()
-		require.NoError(t, err, l.file)
 	}
 }

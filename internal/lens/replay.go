@@ -134,7 +134,7 @@ func %[1]s(t *testing.T) {
 	replays(t, %[2]s, map[string][]string{
 `
 
-// GoTest writes a session, and what was observed, as a test in the package tests/lens. Its name follows from the
+// GoTest writes a session, and what was observed, as a test in the package tests/check/lens. Its name follows from the
 // session, so that there can be several.
 func GoTest(s Session, all Observed) (name string, text []byte, err error) {
 	literal, err := json.MarshalIndent(s, "", "\t")

@@ -14,24 +14,25 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
+	"glasswatch/internal/realserver"
 	"glasswatch/tests/chaos/proxy"
-	"glasswatch/tests/controlplane"
 )
 
 // realSchedules are as many as fit into a minute.
 const realSchedules = 16
 
 // The same on the real API server, in real time, with the faults of the proxy, of handlers and of disks.
-func TestChaosReal(t *testing.T) {
-	plane := controlplane.Start(t)
+func TestChaosReal(t *testing.T) { realserver.Run(t, "real", chaosReal) }
+
+func chaosReal(t *testing.T, cfg *rest.Config) {
 	var all tally
 	var wg sync.WaitGroup
 	for i := range uint64(realSchedules) {
 		s := draw(*firstSeed/4*4 + i + i/2*2) // not the facade, whose waits cannot be shortened; the rest rotates
 		wg.Go(func() {                        // not parallel ones: they wait most of the time, and -parallel would hold them up
 			t.Run(fmt.Sprintf("seed=%d", s.seed), func(t *testing.T) {
-				if err := newRealWorld(t, s, &all, plane.Config(controlplane.Admin)).play(); err != nil {
-					t.Errorf("%v\nreplay: go test ./tests/chaos -run 'TestChaosReal/seed=%d$' -chaos.from=%d", err, s.seed, *firstSeed)
+				if err := newRealWorld(t, s, &all, rest.CopyConfig(cfg)).play(); err != nil {
+					t.Errorf("%v\nreplay: go test ./tests/chaos -run 'TestChaosReal/real/seed=%d$' -chaos.from=%d", err, s.seed, *firstSeed)
 				}
 			})
 		})

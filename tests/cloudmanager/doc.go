@@ -1,5 +1,5 @@
 // Package cloudmanager is the suite that each operator for CloudManagers must pass: the one in cmd/cloudmanager, and
-// the one on controller-runtime in tests/controllerruntime/cloudmanager.
+// the one on controller-runtime in tests/check/controllerruntime/cloudmanager.
 //
 //	func TestSuite(t *testing.T) { cloudmanager.Suite(t, cloudmanager.Implementation{Start: start}) }
 //

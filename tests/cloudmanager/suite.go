@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"glasswatch/internal/apiserver"
-	"glasswatch/tests/controlplane"
+	"glasswatch/internal/realserver"
 )
 
 // Implementation is an operator for CloudManagers.
@@ -28,7 +28,7 @@ type play struct {
 	tell func(w *world)
 }
 
-// Suite runs all cases. Without bin/controlplane those on the real API server are skipped.
+// Suite runs all cases in memory, and on a real API server if there is one.
 func Suite(t *testing.T, impl Implementation) {
 	cases := [][]play{creation, changes, drift, foreign, ends, faults, spec, stale}
 	run := func(t *testing.T, run func(t *testing.T, p play)) {
@@ -53,9 +53,8 @@ func Suite(t *testing.T, impl Implementation) {
 			})
 		})
 	})
-	t.Run("real", func(t *testing.T) {
-		plane := controlplane.Start(t)
-		run(t, func(t *testing.T, p play) { p.tell(newWorld(t, impl, plane.Config(controlplane.Admin))) })
+	realserver.Run(t, "real", func(t *testing.T, cfg *rest.Config) {
+		run(t, func(t *testing.T, p play) { p.tell(newWorld(t, impl, rest.CopyConfig(cfg))) })
 	})
 }
 

@@ -34,7 +34,7 @@ func TestSwap_EveryRowNamesATestThatShowsIt(t *testing.T) {
 // more than atLeast rows.
 func requireProofs(t *testing.T, name string, atLeast int) {
 	t.Helper()
-	page, err := os.ReadFile(filepath.Join(root, "docs", name))
+	page, err := os.ReadFile(filepath.Join(root, "docs", "use", name))
 	require.NoError(t, err)
 	tests := map[string]map[string]bool{}
 	rows := 0

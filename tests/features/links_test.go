@@ -19,7 +19,7 @@ var (
 
 func TestLinks_OfThePagesLeadToFilesAndHeadingsThatAreThere(t *testing.T) {
 	var pages []string
-	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", "compat/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", "docs/*/*/*.md", "compat/*.md"} {
 		found, err := filepath.Glob(filepath.Join(root, pattern))
 		require.NoError(t, err)
 		pages = append(pages, found...)

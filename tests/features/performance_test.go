@@ -48,11 +48,11 @@ func isRowOf(row string, sources []string) bool {
 }
 
 func TestPerformance_EveryFigureIsARowOfAGeneratedPage(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join(root, "docs", "performance.md"))
+	page, err := os.ReadFile(filepath.Join(root, "docs", "results", "performance.md"))
 	require.NoError(t, err)
 	var sources []string
 	for _, pattern := range []string{"*.md", "*.txt"} {
-		files, err := filepath.Glob(filepath.Join(root, "docs", "benchmarks", pattern))
+		files, err := filepath.Glob(filepath.Join(root, "docs", "results", "benchmarks", pattern))
 		require.NoError(t, err)
 		require.NotEmpty(t, files)
 		for _, file := range files {
@@ -62,7 +62,7 @@ func TestPerformance_EveryFigureIsARowOfAGeneratedPage(t *testing.T) {
 		}
 	}
 	for _, problem := range byHand(string(page), sources...) {
-		t.Errorf("docs/performance.md, %s", problem)
+		t.Errorf("docs/results/performance.md, %s", problem)
 	}
 }
 

@@ -1,5 +1,5 @@
 // Package foostory is one story of a sample-controller, which every sample-controller must play alike: upstream's
-// (tests/controllerruntime), and ours (cmd/foo-controller, tests/e2e), each on the API server in memory and on a real
+// (tests/check/controllerruntime), and ours (cmd/foo-controller, tests/check/e2e), each on the API server in memory and on a real
 // one.
 //
 //	create ─▶ scale ─▶ refused ─▶ rename ─▶ delete the Deployment ─▶ foreign ─▶ gone ─▶

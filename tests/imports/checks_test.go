@@ -35,15 +35,15 @@ const small = `
 // sound is a repository that keeps to the page.
 func sound() fstest.MapFS {
 	return files(map[string]string{
-		page:                     strings.ReplaceAll(small, "''", "`"),
-		"leaf/leaf.go":           "// Package leaf.\npackage leaf\n\nfunc F() {\n}\n",
-		"leaf/leaf_test.go":      "package leaf\n\nimport _ \"glasswatch/layer\"\n",
-		"layer/layer.go":         "package layer\n\nimport \"glasswatch/leaf\"\n\nvar _ = leaf.F\n",
-		"layer/testdata/x.go":    "not Go",
-		"compat/cache/cache.go":  "package cache\n\nimport (\n\t_ \"glasswatch/layer\"\n\t_ \"k8s.io/client-go/tools/cache\"\n)\n",
-		"compat/cache/in/in.go":  "package in\n\nimport _ \"glasswatch/compat/cache\"\n",
-		"tests/bench/bench.go":   "package bench\n\nimport _ \"glasswatch/compat/cache\"\n",
-		"layer/ingress/large.go": "package ingress" + strings.Repeat("\n", 100) + "// uncounted\n",
+		page:                         strings.ReplaceAll(small, "''", "`"),
+		"leaf/leaf.go":               "// Package leaf.\npackage leaf\n\nfunc F() {\n}\n",
+		"leaf/leaf_test.go":          "package leaf\n\nimport _ \"glasswatch/layer\"\n",
+		"layer/layer.go":             "package layer\n\nimport \"glasswatch/leaf\"\n\nvar _ = leaf.F\n",
+		"layer/testdata/x.go":        "not Go",
+		"compat/cache/cache.go":      "package cache\n\nimport (\n\t_ \"glasswatch/layer\"\n\t_ \"k8s.io/client-go/tools/cache\"\n)\n",
+		"compat/cache/in/in.go":      "package in\n\nimport _ \"glasswatch/compat/cache\"\n",
+		"tests/check/bench/bench.go": "package bench\n\nimport _ \"glasswatch/compat/cache\"\n",
+		"layer/ingress/large.go":     "package ingress" + strings.Repeat("\n", 100) + "// uncounted\n",
 	})
 }
 
@@ -101,8 +101,8 @@ func TestChecks_EachNamesWhereWhatWasExpectedAndWhatCame(t *testing.T) {
 			"leaf/leaf.go: expected no import of ours, came layer"},
 		{"a layer imports a facade", "layer/layer.go", "package layer\n\nimport _ \"glasswatch/compat/cache\"\n",
 			"layer/layer.go: expected imports of leaf only, came compat/cache"},
-		{"a facade imports tests", "compat/cache/in/in.go", "package in\n\nimport _ \"glasswatch/tests/bench\"\n",
-			"compat/cache/in/in.go: expected imports of leaf, layer only, came tests/bench"},
+		{"a facade imports tests", "compat/cache/in/in.go", "package in\n\nimport _ \"glasswatch/tests/check/bench\"\n",
+			"compat/cache/in/in.go: expected imports of leaf, layer only, came tests/check/bench"},
 		{"a package without a row", "layer/part/part.go", "package part\n\nimport \"fmt\"\n",
 			"ARCHITECTURE.md: expected a row for layer/part, came none"},
 		{"machinery in a layer", "layer/layer.go", "package layer\n\nimport _ \"k8s.io/client-go/util/workqueue\"\n",

@@ -14,9 +14,9 @@ import (
 // most is how many functions one event may pass.
 const most = 45
 
-const page = root + "/docs/one-event.md"
+const page = root + "/docs/learn/one-event.md"
 
-var write = flag.Bool("write", false, "write docs/one-event.md anew; functions that it does not know come last, to be put in order by hand")
+var write = flag.Bool("write", false, "write docs/learn/one-event.md anew; functions that it does not know come last, to be put in order by hand")
 
 const head = `# One event, function by function
 
@@ -47,7 +47,7 @@ func TestOneEvent_PassesTheFunctionsOfThePageAndNoOthers(t *testing.T) {
 	functions := inOrder(string(text), measured)
 	require.LessOrEqual(t, len(functions), most, "functions that one event passes")
 	require.Equal(t, render(functions), string(text),
-		"docs/one-event.md is not what was measured; go test ./tests/oneevent -write writes it anew")
+		"docs/learn/one-event.md is not what was measured; go test ./tests/oneevent -write writes it anew")
 }
 
 func TestOneEvent_AProfileNamesTheFunctionsThatRan(t *testing.T) {

@@ -11,7 +11,7 @@
 //	property ────┤
 //	             └──▶ right ──▶ keeps it
 //
-// The comment of each test has a fixed form, from which docs/pitfalls.md is made:
+// The comment of each test has a fixed form, from which docs/learn/pitfalls.md is made:
 //
 //	// The mistake, in one sentence.
 //	//

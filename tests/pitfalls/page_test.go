@@ -20,9 +20,9 @@ import (
 
 //go:generate go test . -run TestPage -update
 
-var update = flag.Bool("update", false, "write docs/pitfalls.md again")
+var update = flag.Bool("update", false, "write docs/learn/pitfalls.md again")
 
-const page = "../../docs/pitfalls.md"
+const page = "../../docs/learn/pitfalls.md"
 
 // titles are the chapters of the page, in order. Each is one file.
 var titles = []struct{ file, title string }{
@@ -186,7 +186,7 @@ All of them: ` + "`go test -v ./tests/pitfalls`" + `
 
 ` + "```go\n{{.Naive}}\n```\n\n```go\n{{.Right}}\n```" + `
 
-[{{.File}}](../tests/pitfalls/{{.File}}) · ` + "`go test -v ./tests/pitfalls -run {{.Name}}`" + `
+[{{.File}}](../../tests/pitfalls/{{.File}}) · ` + "`go test -v ./tests/pitfalls -run {{.Name}}`" + `
 {{end}}{{end}}`))
 
 func TestPage_SaysWhatTheCommentsSay(t *testing.T) {
@@ -202,7 +202,7 @@ func TestPage_SaysWhatTheCommentsSay(t *testing.T) {
 	wanted, had := strings.Split(want.String(), "\n"), strings.Split(strings.ReplaceAll(string(got), "\r\n", "\n"), "\n")
 	for i := range max(len(wanted), len(had)) { // only the first difference: the whole page would hide it
 		if i >= len(wanted) || i >= len(had) || wanted[i] != had[i] {
-			t.Fatalf("docs/pitfalls.md:%d is not what the comments say: go test ./tests/pitfalls -run TestPage -update\nwant %q\n got %q",
+			t.Fatalf("docs/learn/pitfalls.md:%d is not what the comments say: go test ./tests/pitfalls -run TestPage -update\nwant %q\n got %q",
 				i+1, wanted[min(i, len(wanted)):min(i+2, len(wanted))], had[min(i, len(had)):min(i+2, len(had))])
 		}
 	}

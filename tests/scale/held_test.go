@@ -18,7 +18,7 @@ import (
 
 	"glasswatch/controller/shards"
 	"glasswatch/internal/apiserver"
-	"glasswatch/tests/controlplane"
+	"glasswatch/internal/realserver"
 )
 
 // proxy holds the first update of a ConfigMap, also after its sender has given up, and can cut its client off from
@@ -73,9 +73,7 @@ func TestHeldWrite_IsRefusedAfterTheNewOwnerWrote(t *testing.T) {
 			require.NoError(t, <-stopped)
 		})
 	})
-	t.Run("real server", func(t *testing.T) {
-		holdAWrite(t, controlplane.Start(t).Config(controlplane.Admin))
-	})
+	realserver.Run(t, "real server", func(t *testing.T, cfg *rest.Config) { holdAWrite(t, cfg) })
 }
 
 func holdAWrite(t *testing.T, config *rest.Config) {

@@ -1,4 +1,4 @@
-// Package tour keeps docs/tour.md and docs/glossary.md true.
+// Package tour keeps docs/learn/tour.md and docs/learn/glossary.md true.
 //
 //	<!-- picture deltafifo -->        the picture in the package's doc.go
 //	<!-- story deltafifo -->          what `go test -v -run Walkthrough ./deltafifo` prints, as a list of claims

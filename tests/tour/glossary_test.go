@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// entry is a row of docs/glossary.md.
+// entry is a row of docs/learn/glossary.md.
 type entry struct{ term, chinese, meaning, inChinese string }
 
 func glossary(t *testing.T) []entry {
@@ -61,6 +61,6 @@ func TestGlossary_HasEveryTermThatTheTourIntroduces(t *testing.T) {
 	require.Greater(t, len(terms), 25)
 	for _, m := range terms {
 		term := strings.ToLower(m[1])
-		assert.True(t, known[term] || known[strings.TrimSuffix(term, "s")] || known[strings.TrimSuffix(term, "ies")+"y"], "%q is not in docs/glossary.md", m[1])
+		assert.True(t, known[term] || known[strings.TrimSuffix(term, "s")] || known[strings.TrimSuffix(term, "ies")+"y"], "%q is not in docs/learn/glossary.md", m[1])
 	}
 }

@@ -14,14 +14,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var update = flag.Bool("update", false, "make the blocks of docs/tour.md anew")
+var update = flag.Bool("update", false, "make the blocks of docs/learn/tour.md anew")
 
 // layers are the chapters' packages, in the order in which a change passes them.
 var layers = []string{"listwatch", "reflector", "deltafifo", "indexer", "sharedinformer", "workqueue", "controller"}
 
 func read(t *testing.T, name string) string {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join(root, "docs", name))
+	raw, err := os.ReadFile(filepath.Join(root, "docs", "learn", name))
 	require.NoError(t, err)
 	return string(raw)
 }
@@ -30,11 +30,11 @@ func TestTour_ShowsWhatTheCodeSays(t *testing.T) {
 	page := read(t, "tour.md")
 	now := render(t, page)
 	if *update {
-		require.NoError(t, os.WriteFile(filepath.Join(root, "docs", "tour.md"), []byte(now), 0o644))
+		require.NoError(t, os.WriteFile(filepath.Join(root, "docs", "learn", "tour.md"), []byte(now), 0o644))
 		return
 	}
 	if now != page {
-		t.Errorf("docs/tour.md is not what the code says: go test ./tests/tour -update")
+		t.Errorf("docs/learn/tour.md is not what the code says: go test ./tests/tour -update")
 		assert.Equal(t, strings.Split(page, "\n"), strings.Split(now, "\n"))
 	}
 }
@@ -87,13 +87,13 @@ func TestTour_LinksLeadSomewhere(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#]+)[^)]*\)`)
 	for _, name := range []string{"tour.md", "glossary.md"} {
 		for _, m := range link.FindAllStringSubmatch(read(t, name), -1) {
-			_, err := os.Stat(filepath.Join(root, "docs", filepath.FromSlash(m[1])))
+			_, err := os.Stat(filepath.Join(root, "docs", "learn", filepath.FromSlash(m[1])))
 			assert.NoError(t, err, "a link in docs/%s", name)
 		}
 	}
 	run := regexp.MustCompile(`go (?:run|test) .*?\./([\w/-]+)`)
 	for _, m := range run.FindAllStringSubmatch(read(t, "tour.md"), -1) {
 		_, err := os.Stat(filepath.Join(root, filepath.FromSlash(m[1])))
-		assert.NoError(t, err, "a folder that docs/tour.md names")
+		assert.NoError(t, err, "a folder that docs/learn/tour.md names")
 	}
 }

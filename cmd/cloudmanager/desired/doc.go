@@ -1,5 +1,5 @@
 // Package desired says what a CloudManager asks for, and not how that comes about. It has no client and no cache.
-// Two operators share it: cmd/cloudmanager, and one on controller-runtime in tests/controllerruntime/cloudmanager.
+// Two operators share it: cmd/cloudmanager, and one on controller-runtime in tests/check/controllerruntime/cloudmanager.
 //
 //	front ─gate─▶ identity ─gate─▶ Secret ─▶ Service and StatefulSet ─gate─▶ leftovers are removed
 //

@@ -10,5 +10,5 @@
 // +groupName=cloudmanagercontroller.huayun.com
 package v1
 
-//go:generate go tool -modfile=../../../../.ci/generate/go.mod controller-gen object crd paths=. output:crd:dir=../../../../deploy/cloudmanager
-//go:generate go tool -modfile=../../../../.ci/generate/go.mod controller-gen crd paths=. output:crd:dir=.
+//go:generate go tool -modfile=../../../../.ci/tools/go.mod controller-gen object crd paths=. output:crd:dir=../../../../deploy/cloudmanager
+//go:generate go tool -modfile=../../../../.ci/tools/go.mod controller-gen crd paths=. output:crd:dir=.

@@ -9,5 +9,5 @@
 // +groupName=samplecontroller.k8s.io
 package v1alpha1
 
-//go:generate go tool -modfile=../../../../.ci/generate/go.mod controller-gen object crd paths=. output:crd:dir=../../../../deploy/foo-controller
-//go:generate go tool -modfile=../../../../.ci/generate/go.mod controller-gen crd paths=. output:crd:dir=.
+//go:generate go tool -modfile=../../../../.ci/tools/go.mod controller-gen object crd paths=. output:crd:dir=../../../../deploy/foo-controller
+//go:generate go tool -modfile=../../../../.ci/tools/go.mod controller-gen crd paths=. output:crd:dir=.

@@ -6,7 +6,7 @@
 //   file      its texts are lessons/FILE.en.md and lessons/FILE.zh.md
 //   answers   how many answers the question has
 //   right     the number of the right one, from 1
-//   mutant    a bug of the layers that turns the proof red: see tests/mutants
+//   mutant    a bug of the layers that turns the proof red: see tests/check/mutants
 //   setup     steps to the state that the question is about
 //   run       steps that bring the answer about
 //   proof     (events, now) => {ok, because, missing}; events are those since the run began

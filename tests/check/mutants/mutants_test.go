@@ -1,0 +1,56 @@
+package mutants
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestMutants_EachFitsTheCode(t *testing.T) {
+	all := Read(t, "testdata/*.txt")
+	require.GreaterOrEqual(t, len(all), 40)
+	names := map[string]bool{}
+	for _, m := range all {
+		require.False(t, names[m.Name], "two mutants are called %s", m.Name)
+		names[m.Name] = true
+		_, err := m.Apply()
+		require.NoError(t, err)
+	}
+}
+
+func TestMutants_EachTurnsTheTestsOfItsLayerRed(t *testing.T) {
+	if os.Getenv("GLASSWATCH_MUTANTS") == "" {
+		t.Skip("takes minutes: GLASSWATCH_MUTANTS=1 go test -C tests/check -v ./mutants")
+	}
+	Each(t, Read(t, "testdata/*.txt"), "")
+}
+
+func TestJudge_TellsTestsThatFailFromTestsThatAreLate(t *testing.T) {
+	for out, want := range map[string]struct {
+		verdict Verdict
+		by      string
+	}{
+		"=== RUN\n--- FAIL: TestA (0.1s)\nFAIL\n":                            {Red, "TestA"},
+		"=== RUN\n    --- FAIL: TestA/b (0.1s)\n":                            {Red, "TestA/b"},
+		"panic: test timed out after 1s\n\trunning tests:\n\t\tTestA (1s)\n": {TimedOut, "test timed out"},
+		"--- FAIL: TestA (0.1s)\npanic: test timed out after 1s\n":           {Red, "TestA"},
+		"panic: deadlock: all goroutines in bubble are blocked\n":            {Red, "panic: deadlock: all goroutines in bubble are blocked"},
+		"fatal error: all goroutines are asleep - deadlock!\n":               {Red, "fatal error: all goroutines are asleep - deadlock!"},
+		"something else\n": {Green, ""},
+	} {
+		verdict, by := judge(out)
+		require.Equal(t, want.verdict, verdict, out)
+		require.Equal(t, want.by, by, out)
+	}
+}
+
+func TestTally_AMutantThatTimesOutIsNotCaught(t *testing.T) {
+	c := Tally{caught: 19, timedOut: []string{"a"}}
+	require.False(t, c.tooMany())
+	require.Equal(t, "19 mutants caught, 1 timed out [a]", c.String())
+	c.timedOut = append(c.timedOut, "b")
+	require.True(t, c.tooMany())
+	require.Greater(t, patienceAfter(time.Minute), 2*time.Minute, "a slow machine is not a bug")
+}
