@@ -51,7 +51,7 @@ func TestPerformance_EveryFigureIsARowOfAGeneratedPage(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(root, "docs", "results", "performance.md"))
 	require.NoError(t, err)
 	var sources []string
-	for _, pattern := range []string{"*.md", "*.txt"} {
+	for _, pattern := range []string{"*.md"} {
 		files, err := filepath.Glob(filepath.Join(root, "docs", "results", "benchmarks", pattern))
 		require.NoError(t, err)
 		require.NotEmpty(t, files)

@@ -52,7 +52,7 @@ func (p *page) close() {
 }
 
 // link is one to a function in a file of cmd/.
-var link = regexp.MustCompile("\\[`(\\w+)`\\]\\(\\.\\./(cmd/[^)]+\\.go)\\)")
+var link = regexp.MustCompile("\\[`(\\w+)`\\]\\(\\.\\./\\.\\./(cmd/[^)]+\\.go)\\)")
 
 // A row of the last table names a function of the steps, and the functions that it grew into.
 func TestPage_NamesFunctionsThatAreThere(t *testing.T) {

@@ -38,7 +38,7 @@ func main() {
 	flag.StringVar(&o.sides, "sides", strings.Join(sideNames(), ","), "which to measure")
 	flag.StringVar(&o.works, "works", "story,many,few,varied",
 		"the story; the loads with many replicas a Deployment, with a tenth of that, and with many that vary")
-	flag.BoolVar(&o.write, "write", false, "write docs/results/programs.md and docs/results/programs.txt")
+	flag.BoolVar(&o.write, "write", false, "write docs/results/programs.md and bench.out/programs.txt")
 	flag.StringVar(&o.keep, "keep", "",
 		"a file with a line for each measurement; those in it are on the page, and are not measured again")
 	flag.StringVar(&o.profiles, "profiles", "",
@@ -75,9 +75,9 @@ func run(ctx context.Context, o options) error {
 		fmt.Print(page)
 		return c.sameFamilies()
 	}
-	docs := filepath.Join(root, "docs", "results")
-	return errors.Join(os.WriteFile(filepath.Join(docs, "programs.md"), []byte(page), 0o644),
-		os.WriteFile(filepath.Join(docs, "programs.txt"), []byte(c.raw()), 0o644), c.sameFamilies())
+	raw := filepath.Join(root, "bench.out")
+	return errors.Join(os.WriteFile(filepath.Join(root, "docs", "results", "programs.md"), []byte(page), 0o644),
+		os.MkdirAll(raw, 0o755), os.WriteFile(filepath.Join(raw, "programs.txt"), []byte(c.raw()), 0o644), c.sameFamilies())
 }
 
 // repository is where the main module is.

@@ -13,7 +13,7 @@ func (c *campaign) page() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# Whole programs of upstream on glasswatch's informers, beside client-go's
 
-Made by `+"`make programs`"+`; do not edit. Raw figures: [programs.txt](programs.txt), for `+"`benchstat -col /impl`"+`.
+Made by `+"`make programs`"+`; do not edit. With -write the raw figures are in `+"`bench.out`, for `benchstat -col /impl`"+`.
 Machine: %s, %d cores, %s; load average before the run %s.
 
 The programs are kube-controller-manager and kube-scheduler %s, and descheduler %s. Their source is unchanged. They are
@@ -40,8 +40,7 @@ client-go's of the same round; it too is a median with the least and the greates
 there is a goal, it stands behind the ratio: *met* if no round is above it, *met by the median only* if the median
 alone is not, and else *missed*.
 
-What the manager on glasswatch holds at the end with 400 × 50 is in [programs-heap.txt](programs-heap.txt), made
-with the flag -profiles and go tool pprof -top.
+With the flag -profiles, go tool pprof -top shows what a program holds at the end.
 
 `, c.machine.cpu, c.machine.cores, c.machine.version, c.machine.load,
 		c.version("k8s.io/kubernetes"), c.version("sigs.k8s.io/descheduler"), c.version("k8s.io/client-go"),

@@ -4,7 +4,7 @@
 //	go run ./coldsync                     20,000 pods, 5 rounds, two storms each; needs bin/controlplane (make controlplane)
 //	go run ./coldsync -n 5000 -rounds 3 -variants glasswatch,client-go
 //	go run ./coldsync -server embedded    the API server in memory; nothing to build
-//	go run ./coldsync -write              docs/results/benchmarks/coldsync.{md,txt}, from an idle machine
+//	go run ./coldsync -write              docs/results/benchmarks/coldsync.md and bench.out/coldsync.txt, from an idle machine
 //
 //	   this program                                       the same program, a process for each measurement
 //	┌──────────────┐  pods by three writers  ┌────────┐  streaming list  ┌──────────────────────────────┐

@@ -31,6 +31,7 @@ type options struct {
 	profiles string
 	write    bool
 	out      string
+	rawOut   string
 }
 
 func main() {
@@ -64,7 +65,8 @@ func parse() (o options, err error) {
 	rates := flag.String("rate", "200,0", "updates per second, of one storm after the other; 0: as many as the server takes")
 	flag.StringVar(&o.profiles, "profiles", "", "a folder for the last round's profiles of CPU (until synced) and heap")
 	flag.BoolVar(&o.write, "write", false, "write coldsync.md and coldsync.txt")
-	flag.StringVar(&o.out, "out", "../../../docs/results/benchmarks", "where -write writes")
+	flag.StringVar(&o.out, "out", "../../../docs/results/benchmarks", "where -write writes the page")
+	flag.StringVar(&o.rawOut, "raw", "../../../bench.out", "where -write writes the raw figures")
 	flag.Parse()
 	o.variants = strings.Split(*names, ",")
 	o.storms, err = forecast(*lasts, *rates)

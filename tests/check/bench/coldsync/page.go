@@ -31,14 +31,15 @@ func (r *report) publish(out io.Writer) error {
 	return errors.Join(
 		os.MkdirAll(r.out, 0o755),
 		os.WriteFile(filepath.Join(r.out, "coldsync.md"), []byte(page), 0o644),
-		os.WriteFile(filepath.Join(r.out, "coldsync.txt"), []byte(r.raw()), 0o644))
+		os.MkdirAll(r.rawOut, 0o755),
+		os.WriteFile(filepath.Join(r.rawOut, "coldsync.txt"), []byte(r.raw()), 0o644))
 }
 
 func (r *report) page() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `# Cold sync: %d pods, glasswatch beside client-go v0.37.2
 
-Made by `+"`make coldsync`"+`; do not edit. Raw figures: [coldsync.txt](coldsync.txt), for `+"`benchstat -col /impl`"+`.
+Made by `+"`make coldsync`"+`; do not edit. With -write the raw figures are in `+"`bench.out`, for `benchstat -col /impl`"+`.
 Server: %s. Machine: %s, %d cores; load average before the run %s. Rounds: %d, the variants in turn, each in a process of
 its own with %d handlers. A pod has about %d bytes. Each figure is the median, with the least and the greatest in brackets.
 The rows *beside* say how many times better the first is, with the interval that follows from benchstat's two; "~" says that the rounds do

@@ -93,7 +93,7 @@ func TestRun_MeasuresEachVariantAndWritesThePage(t *testing.T) {
 	out, profiles := t.TempDir(), t.TempDir()
 	require.NoError(t, run(t.Context(), options{
 		n: 200, rounds: 1, server: "embedded", variants: variants, storms: []weather{{lasts: time.Second / 2, rate: 100}, {lasts: time.Second / 4}},
-		profiles: profiles, write: true, out: out,
+		profiles: profiles, write: true, out: out, rawOut: out,
 	}, io.Discard))
 	page, err := os.ReadFile(filepath.Join(out, "coldsync.md"))
 	require.NoError(t, err)

@@ -38,8 +38,7 @@ tell.
 // writeLens writes what each way of looking costs each workload.
 func writeLens(b *strings.Builder, s section) {
 	fmt.Fprintf(b, lensIntro, versus.Times(keptSpeed))
-	file := fileOf(s.layer)
-	fmt.Fprintf(b, "[Laid out by benchstat](%s.benchstat.txt), [raw figures](%s.txt). Measured on %s.\n\n", file, file, s.machine)
+	fmt.Fprintf(b, "Measured on %s.\n\n", s.machine)
 	var rows strings.Builder
 	var missed []string
 	for _, w := range s.workloads {

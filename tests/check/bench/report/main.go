@@ -1,5 +1,5 @@
-// Command report runs the layers' benchmarks beside client-go's and writes what came of them: a page with the goals and the ratios,
-// and for each layer the raw figures, those laid out by benchstat, and a chart.
+// Command report runs the layers' benchmarks beside client-go's and writes what came of them: a page with the goals and the ratios, and a
+// chart for each layer. The raw figures, and those laid out by benchstat, stay in bench.out, which is not part of the repository.
 //
 //	go run ./report -count 10 -out ../../../docs/results/benchmarks
 //	go run ./report -layers indexer -bench List   those benchmarks again, and the page
@@ -9,7 +9,7 @@
 // a process of its own, so that none runs on what another has left on the heap. What counts is the ratio; the absolute figures are in
 // the raw files.
 //
-// Read run.go for the measuring, read.go and compare.go for the figures, goals.go for what they should be, page.go, cost.go, rivals.go,
+// Read run.go for the measuring, read.go and compare.go for the figures, goals.go for what they should be, page.go, rivals.go,
 // lens.go and chart.go for what is made of them.
 package main
 
@@ -46,6 +46,7 @@ func fileOf(layer string) string { return strings.ReplaceAll(layer, "/", "-") }
 func main() {
 	root := flag.String("root", "../../..", "the checkout")
 	out := flag.String("out", "../../../docs/results/benchmarks", "where to write")
+	raw := flag.String("raw", "../../../bench.out", "where the raw figures are, and benchstat's layout of them")
 	count := flag.Int("count", 10, "how often each benchmark runs")
 	benchtime := flag.Duration("benchtime", 100*time.Millisecond, "how long each run takes; up to ten times that where one operation takes long or goroutines work together")
 	bench := flag.String("bench", ".", "the benchmarks to measure, by a regular expression; the figures of others stay as they are")
@@ -54,7 +55,7 @@ func main() {
 	flag.Parse()
 	which, err := regexp.Compile(*bench)
 	if err == nil {
-		err = report(*root, *out, strings.Split(*only, ","), options{which, *count, *benchtime, *measure})
+		err = report(*root, *raw, *out, strings.Split(*only, ","), options{which, *count, *benchtime, *measure})
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "report:", err)
@@ -69,21 +70,18 @@ type options struct {
 	measure   bool
 }
 
-func report(root, out string, only []string, o options) error {
-	if err := os.MkdirAll(out, 0o755); err != nil {
+func report(root, raw, out string, only []string, o options) error {
+	if err := errors.Join(os.MkdirAll(raw, 0o755), os.MkdirAll(out, 0o755)); err != nil {
 		return err
 	}
 	if o.measure {
-		if err := run(root, out, only, o); err != nil {
-			return err
-		}
-		if err := countLines(root, filepath.Join(out, linesFile)); err != nil {
+		if err := run(root, raw, only, o); err != nil {
 			return err
 		}
 	}
 	var sections []section
 	for _, layer := range layers {
-		file := filepath.Join(out, fileOf(layer)+".txt")
+		file := filepath.Join(raw, fileOf(layer)+".txt")
 		if _, err := os.Stat(file); os.IsNotExist(err) {
 			continue
 		}
@@ -91,7 +89,7 @@ func report(root, out string, only []string, o options) error {
 		if err != nil {
 			return err
 		}
-		if err := layOut(root, file, filepath.Join(out, fileOf(layer)+".benchstat.txt")); err != nil {
+		if err := layOut(root, file, filepath.Join(raw, fileOf(layer)+".benchstat.txt")); err != nil {
 			return err
 		}
 		if err := chart(s, filepath.Join(out, fileOf(layer)+".svg")); err != nil {
@@ -99,10 +97,6 @@ func report(root, out string, only []string, o options) error {
 		}
 		sections = append(sections, s)
 	}
-	c, err := readCost(root, out)
-	if err != nil {
-		return err
-	}
-	text, missing := page(goals, sections, only, c)
+	text, missing := page(goals, sections, only, time.Now())
 	return errors.Join(os.WriteFile(filepath.Join(out, "README.md"), []byte(text), 0o644), missing)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"golang.org/x/perf/benchunit"
 
@@ -24,8 +25,8 @@ Made by ` + "`make bench`" + `; do not edit. Each workload is played to all impl
 again. **Faster** is client-go's median time divided by ours: above 1 glasswatch is faster, below 1 it is slower and the figure is set in
 bold. In brackets stands the interval that follows from benchstat's two, which are at 95 %. "~" says that the runs do not tell the two
 apart (p > 0.05). A goal is met if the lower end of the interval meets it. Latency percentiles that the runs do not tell apart are left
-out. *compat* is the facade with client-go's names on our layers. The absolute figures depend on the machine; they are in the raw files,
-and laid out by ` + "`benchstat -col /impl`" + `.
+out. *compat* is the facade with client-go's names on our layers. The absolute figures depend on the machine; a run
+leaves them in ` + "`bench.out`, also laid out by `benchstat -col /impl`" + `.
 
 Rows named *InALargeHeap* have 300 MB of something else in their process, so that the collector runs seldom.
 
@@ -38,11 +39,11 @@ End to end, against a real API server: [coldsync.md](coldsync.md), made by ` + "
 `
 
 // page returns the page with all goals and ratios, losses like wins. The error is that of writeGoals.
-func page(goals []goal, sections []section, only []string, c cost) (string, error) {
+func page(goals []goal, sections []section, only []string, when time.Time) (string, error) {
 	var b strings.Builder
 	b.WriteString(intro)
+	fmt.Fprintf(&b, "The last run was on %s.\n\n", when.Format(time.DateOnly))
 	err := writeGoals(&b, goals, sections, only)
-	c.write(&b, goals, sections)
 	for _, s := range sections {
 		switch s.layer {
 		case rivals:
@@ -62,7 +63,7 @@ func writeSection(b *strings.Builder, s section) {
 	if s.charted() {
 		fmt.Fprintf(b, "![how many times better than client-go](%s.svg)\n\n", file)
 	}
-	fmt.Fprintf(b, "[Laid out by benchstat](%s.benchstat.txt), [raw figures](%s.txt). Measured on %s.", file, file, s.machine)
+	fmt.Fprintf(b, "Measured on %s.", s.machine)
 	if floor := floors[s.layer]; floor != "" {
 		b.WriteString(" The floor: " + floor)
 	}

@@ -24,8 +24,7 @@ var more = []struct{ impl, text string }{
 
 // writeRivals writes each workload beside each rival that played it.
 func writeRivals(b *strings.Builder, s section) {
-	file := fileOf(s.layer)
-	fmt.Fprintf(b, "## Rivals\n\n[Laid out by benchstat](%s.benchstat.txt), [raw figures](%s.txt). Measured on %s.\n\n", file, file, s.machine)
+	fmt.Fprintf(b, "## Rivals\n\nMeasured on %s.\n\n", s.machine)
 	var rows strings.Builder
 	for _, rival := range more {
 		for _, w := range s.workloads {

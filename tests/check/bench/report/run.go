@@ -17,7 +17,7 @@ import (
 )
 
 // run measures each layer and leaves the raw figures in out.
-func run(root, out string, only []string, o options) error {
+func run(root, raw string, only []string, o options) error {
 	for _, layer := range only {
 		if !slices.Contains(layers, layer) {
 			return fmt.Errorf("no layer %q: there are %s", layer, strings.Join(layers, ", "))
@@ -43,7 +43,7 @@ func run(root, out string, only []string, o options) error {
 	}
 	p.began = time.Now()
 	for _, b := range measured {
-		if err := b.measure(filepath.Join(out, fileOf(b.layer)+".txt"), o, func() { p.step(b.layer) }); err != nil {
+		if err := b.measure(filepath.Join(raw, fileOf(b.layer)+".txt"), o, func() { p.step(b.layer) }); err != nil {
 			return err
 		}
 	}

@@ -3,7 +3,7 @@
 //
 //	go run ./scale                        a million objects, 2,000 changes a second, three rounds; needs about 10 GiB
 //	go run ./scale -n 100000 -rounds 1    smaller
-//	go run ./scale -write                 the tables of docs/results/scale.md, and docs/results/scale.txt, from an idle machine
+//	go run ./scale -write                 the tables of docs/results/scale.md, and bench.out/scale.txt, from an idle machine
 //
 //	   this program                                 the same program, a process each
 //	┌──────────────┐  fill, load, rest, state ┌────────────┐ streaming list  ┌──────────────────┐

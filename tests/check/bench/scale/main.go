@@ -69,7 +69,7 @@ func parse() (o options) {
 	flag.DurationVar(&o.settling, "settling", time.Minute, "how long the stores may take to be the server's at the end")
 	flag.BoolVar(&o.write, "write", false, "write the tables and the raw figures")
 	flag.StringVar(&o.page, "page", "../../../docs/results/scale.md", "the page whose tables -write replaces")
-	flag.StringVar(&o.raw, "raw", "../../../docs/results/scale.txt", "where -write leaves the raw figures")
+	flag.StringVar(&o.raw, "raw", "../../../bench.out/scale.txt", "where -write leaves the raw figures")
 	flag.Parse()
 	return o
 }

@@ -63,7 +63,7 @@ func (r *report) tables() string {
 %d objects, %d changes a second. Machine: %s, %d cores, which server and processes
 share; load average before the run %s, after it %s. On a busy machine times and delays say little; memory, bytes and
 CPU say more. Rounds: %d; each figure is their median, each time the least and the most. The server holds %.0f B an
-object, its history included. Raw figures: [scale.txt](scale.txt).
+object, its history included. With -write the raw figures are in bench.out/scale.txt.
 
 | goal | at most | reached | |
 |---|---|---|---|
