@@ -1,8 +1,9 @@
-package tour
+package docs
 
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"go/parser"
 	"go/token"
 	"os"
@@ -15,33 +16,43 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const root = "../.."
+const root = "../../.."
 
-// block is a part of the page that is made from the code: its kind, and what that kind is told.
-var block = regexp.MustCompile(`(?s)<!-- (picture|story|demo) (\S+)(?: (\d+))? -->\n.*?<!-- end -->`)
+var update = flag.Bool("update", false, "make the blocks of the pages anew")
 
-// render returns the page with every block made anew.
-func render(t *testing.T, page string) string {
+// block is a part of a page that is made from the code: its kind, and what that kind is told.
+var block = regexp.MustCompile(`(?s)<!-- (picture|story|demo|table) (\S+)(?: (\d+))? -->\n.*?<!-- end -->`)
+
+// requireBlocks compares the blocks of some kinds in a page of docs/learn with what they should be, or writes them.
+func requireBlocks(t *testing.T, page string, makers map[string]func(of, step string) string) {
 	t.Helper()
-	told := stories(t, page)
-	return block.ReplaceAllStringFunc(page, func(old string) string {
+	was := read(t, page)
+	is := block.ReplaceAllStringFunc(was, func(old string) string {
 		m := block.FindStringSubmatch(old)
-		kind, of, step := m[1], m[2], m[3]
-		var content string
-		switch kind {
-		case "picture":
-			content = fenced(picture(t, of))
-		case "story":
-			content = fenced(told[of])
-		case "demo":
-			content = fenced(demoStep(t, of, step))
+		maker := makers[m[1]]
+		if maker == nil {
+			return old
 		}
-		require.NotContains(t, content, "```text\n\n```", "nothing to show for %s %s", kind, of)
-		return strings.SplitAfterN(old, "\n", 2)[0] + "\n" + content + "\n<!-- end -->"
+		content := strings.Trim(maker(m[2], m[3]), "\n")
+		require.NotEmpty(t, content, "nothing to show for %s %s", m[1], m[2])
+		if m[1] != "table" {
+			content = "```text\n" + content + "\n```"
+		}
+		return strings.SplitAfterN(old, "\n", 2)[0] + "\n" + content + "\n\n<!-- end -->"
 	})
+	if *update {
+		require.NoError(t, os.WriteFile(filepath.Join(root, "docs", "learn", page), []byte(is), 0o644))
+	} else if was != is {
+		require.Equal(t, strings.Split(is, "\n"), strings.Split(was, "\n"), "docs/learn/%s is not what the code says: go test -C tests/check ./docs -update", page)
+	}
 }
 
-func fenced(text string) string { return "```text\n" + strings.TrimRight(text, "\n") + "\n```\n" }
+func read(t *testing.T, name string) string {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(root, "docs", "learn", name))
+	require.NoError(t, err)
+	return string(raw)
+}
 
 // picture is the first indented block of the package's comment.
 func picture(t *testing.T, folder string) string {

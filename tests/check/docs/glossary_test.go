@@ -1,4 +1,4 @@
-package tour
+package docs
 
 import (
 	"regexp"

@@ -1,4 +1,4 @@
-package features
+package docs
 
 import (
 	"go/ast"
@@ -12,8 +12,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 )
-
-const root = "../.."
 
 // proof is a test that the page names, as `folder.TestName`.
 var proof = regexp.MustCompile("`([a-z0-9/-]+)\\.(Test\\w+)`")

@@ -1,7 +1,6 @@
-package tour
+package docs
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,29 +13,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var update = flag.Bool("update", false, "make the blocks of docs/learn/tour.md anew")
-
 // layers are the chapters' packages, in the order in which a change passes them.
 var layers = []string{"listwatch", "reflector", "deltafifo", "indexer", "sharedinformer", "workqueue", "controller"}
 
-func read(t *testing.T, name string) string {
-	t.Helper()
-	raw, err := os.ReadFile(filepath.Join(root, "docs", "learn", name))
-	require.NoError(t, err)
-	return string(raw)
-}
-
 func TestTour_ShowsWhatTheCodeSays(t *testing.T) {
-	page := read(t, "tour.md")
-	now := render(t, page)
-	if *update {
-		require.NoError(t, os.WriteFile(filepath.Join(root, "docs", "learn", "tour.md"), []byte(now), 0o644))
-		return
-	}
-	if now != page {
-		t.Errorf("docs/learn/tour.md is not what the code says: go test ./tests/tour -update")
-		assert.Equal(t, strings.Split(page, "\n"), strings.Split(now, "\n"))
-	}
+	told := stories(t, read(t, "tour.md"))
+	requireBlocks(t, "tour.md", map[string]func(of, step string) string{
+		"picture": func(of, _ string) string { return picture(t, of) },
+		"story":   func(of, _ string) string { return told[of] },
+		"demo":    func(of, step string) string { return demoStep(t, of, step) },
+	})
 }
 
 // chapters are the parts of the page under its second-level headings.
@@ -83,14 +69,7 @@ func TestTour_SaysHowLongAllOfItTakes(t *testing.T) {
 	assert.Contains(t, page, fmt.Sprintf("All of it takes %d minutes", sum))
 }
 
-func TestTour_LinksLeadSomewhere(t *testing.T) {
-	link := regexp.MustCompile(`\]\(([^)#]+)[^)]*\)`)
-	for _, name := range []string{"tour.md", "glossary.md"} {
-		for _, m := range link.FindAllStringSubmatch(read(t, name), -1) {
-			_, err := os.Stat(filepath.Join(root, "docs", "learn", filepath.FromSlash(m[1])))
-			assert.NoError(t, err, "a link in docs/%s", name)
-		}
-	}
+func TestTour_NamesFoldersThatAreThere(t *testing.T) {
 	run := regexp.MustCompile(`go (?:run|test) .*?\./([\w/-]+)`)
 	for _, m := range run.FindAllStringSubmatch(read(t, "tour.md"), -1) {
 		_, err := os.Stat(filepath.Join(root, filepath.FromSlash(m[1])))

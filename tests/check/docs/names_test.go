@@ -1,13 +1,11 @@
-package names
+package docs
 
 import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"net/http"
-	"os"
 	"os/exec"
 	"regexp"
 	"slices"
@@ -25,9 +23,7 @@ import (
 	"glasswatch/tests/check/controlplane"
 )
 
-var update = flag.Bool("update", false, "write the tables of the pages again")
-
-var pages = []string{"../../../docs/learn/names.md", "../../../docs/learn/names.zh.md"}
+var pages = []string{"names.md", "names.zh.md"}
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -51,21 +47,19 @@ func newClient(t *testing.T, cfg *rest.Config) kubernetes.Interface {
 	return client
 }
 
-// requireBlock compares the lines between two marks of each page with those wanted, or writes them.
-func requireBlock(t *testing.T, name, want string) {
+// requireTable compares the table of that name in both pages with what it should be, or writes it.
+func requireTable(t *testing.T, name, want string) {
 	t.Helper()
-	block := regexp.MustCompile(`(?s)(<!-- table ` + name + ` -->\n).*?(<!-- end -->)`)
 	for _, page := range pages {
-		text, err := os.ReadFile(page)
-		require.NoError(t, err)
-		require.Regexp(t, block, string(text), page)
-		if *update {
-			text = block.ReplaceAll(text, []byte("${1}\n"+want+"\n${2}"))
-			require.NoError(t, os.WriteFile(page, text, 0o644))
-		}
-		got := strings.Trim(block.FindString(string(text)), "\n")
-		got = strings.Trim(strings.TrimSuffix(strings.TrimPrefix(got, "<!-- table "+name+" -->"), "<!-- end -->"), "\n")
-		require.Equal(t, strings.Split(strings.Trim(want, "\n"), "\n"), strings.Split(got, "\n"), "%s: go test -C tests/check ./names -update", page)
+		found := false
+		requireBlocks(t, page, map[string]func(of, step string) string{"table": func(of, _ string) string {
+			if of == name {
+				found = true
+				return want
+			}
+			return regexp.MustCompile(`(?s)<!-- table ` + of + ` -->\n(.*?)<!-- end -->`).FindStringSubmatch(read(t, page))[1]
+		}})
+		require.True(t, found, "%s has no table %s", page, name)
 	}
 }
 
@@ -104,7 +98,7 @@ func TestResources_AreThoseOfAPIResources(t *testing.T) {
 	upstream, err := Resources(newClient(t, plane.Config(controlplane.Admin)).Discovery())
 	require.NoError(t, err)
 	table := "| resource, short names | kind | apiVersion | Go package | client call | URL | ✓ |\n|---|---|---|---|---|---|---|\n"
-	requireBlock(t, "resources", table+strings.Join(resourceRows(upstream, inMemory), "\n")+"\n")
+	requireTable(t, "resources", table+strings.Join(resourceRows(upstream, inMemory), "\n")+"\n")
 }
 
 func TestResources_OfTheServerInMemoryAreOnThePage(t *testing.T) {
@@ -113,12 +107,11 @@ func TestResources_OfTheServerInMemoryAreOnThePage(t *testing.T) {
 	require.NoError(t, err)
 	require.Greater(t, len(inMemory), 40)
 	for _, page := range pages {
-		text, err := os.ReadFile(page)
-		require.NoError(t, err)
+		text := read(t, page)
 		for _, line := range resourceRows(inMemory, inMemory) {
-			require.Contains(t, string(text), line, page)
+			require.Contains(t, text, line, page)
 		}
-		require.Equal(t, len(inMemory), strings.Count(string(text), "` | ✓ |\n"), "%s: rows with a mark", page)
+		require.Equal(t, len(inMemory), strings.Count(text, "` | ✓ |\n"), "%s: rows with a mark", page)
 	}
 }
 
@@ -164,7 +157,7 @@ func TestIdentities_AreWhatTheServerDoes(t *testing.T) {
 	for _, c := range changes {
 		lines = append(lines, row(c.What, c.Key, c.UID, c.ResourceVersion, c.Generation))
 	}
-	requireBlock(t, "identities", strings.Join(lines, "\n")+"\n")
+	requireTable(t, "identities", strings.Join(lines, "\n")+"\n")
 }
 
 func TestIdentities_AreTheSameUpstream(t *testing.T) {
@@ -193,9 +186,8 @@ func quoted(t *testing.T, pattern *regexp.Regexp) []string {
 	t.Helper()
 	var found [2][]string
 	for i, page := range pages {
-		text, err := os.ReadFile(page)
-		require.NoError(t, err)
-		for _, match := range pattern.FindAllStringSubmatch(string(text), -1) {
+		text := read(t, page)
+		for _, match := range pattern.FindAllStringSubmatch(text, -1) {
 			found[i] = append(found[i], match[1])
 		}
 		slices.Sort(found[i])
@@ -211,9 +203,7 @@ func TestPage_URLsAnswer(t *testing.T) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "cart"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
 	_, err := client.CoreV1().Pods("default").Create(t.Context(), pod, metav1.CreateOptions{})
 	require.NoError(t, err)
-	resources, err := os.ReadFile(pages[0])
-	require.NoError(t, err)
-	table := regexp.MustCompile(`(?s)<!-- table resources -->.*?<!-- end -->`).FindString(string(resources))
+	table := regexp.MustCompile(`(?s)<!-- table resources -->.*?<!-- end -->`).FindString(read(t, pages[0]))
 	asked := 0
 	for _, url := range quoted(t, regexp.MustCompile("[`\\s](/(?:apis?|version|openapi|readyz)[^`\\s…]*)[`\\s]")) {
 		if strings.Contains(table, "`"+url+"`") {

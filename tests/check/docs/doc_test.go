@@ -1,0 +1,14 @@
+// Package docs keeps the pages of docs/ true.
+//
+//	links_test.go      links lead to files and headings that are there
+//	proofs_test.go     a row that names a test names one that is there
+//	tour_test.go       docs/learn/tour.md: pictures of doc.go, claims of the walkthroughs, steps of the demos
+//	glossary_test.go   docs/learn/glossary.md has every term of the tour, in both languages
+//	names_test.go      docs/learn/names.md: resources, Go types, calls and URLs, from discovery and reflection
+//	blocks_test.go     what is made from the code stands between two comments, and -update makes it anew:
+//
+//	<!-- picture deltafifo -->        the picture in the package's doc.go
+//	<!-- story deltafifo -->          what `go test -v -run Walkthrough ./deltafifo` prints, as a list of claims
+//	<!-- demo 08-workqueue 2 -->      what step 2 of the demo prints
+//	<!-- table resources -->          a table of docs/learn/names.md
+package docs
