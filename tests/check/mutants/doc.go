@@ -5,13 +5,12 @@
 //	GLASSWATCH_MUTANTS=1 go test -C tests/check -v ./mutants
 //	GLASSWATCH_MUTANTS=1 go test -C tests/check -v ./mutants -run 'Red/deltafifo'
 //
-// A mutant is written as a piece of a diff under a line with its name. Lines that begin with a space must stand in the file
-// as they are, those with a minus are taken out, those with a plus put in; the piece must occur exactly once.
+// A mutant names a folder, a function and what stands there, once, without and with the bug. So a rewrite around it, or a move to another
+// file, leaves it as it is. Space, line breaks and comments do not count; "-" in the place of a function is the whole file.
 //
-//	== deltafifo/lost-signal deltafifo/inorder.go
+//	== deltafifo/lost-signal deltafifo InOrder.enqueueLocked
 //	The consumer sleeps on although there is work.
-//	 	q.tail = append(q.tail, d)
-//	-	q.nonEmpty.Signal()
+//	-q.changed.Broadcast()
 //
 // Tests that do not end in time have not caught anything: such mutants are counted apart, and may be one in twenty.
 //
