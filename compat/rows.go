@@ -1,5 +1,5 @@
 // Package compat reads README.md, which says what each name of client-go's two packages is in the facades. The tests of
-// the facades hold the page against both; cmd/swapcheck looks up in it what a program uses.
+// the facades hold the page against both; tests/check/swapcheck looks up in it what a program uses.
 package compat
 
 import (

@@ -10,7 +10,7 @@ import (
 
 func TestMain(m *testing.M) { demotest.Main(m, main) }
 
-func TestDemo(t *testing.T) { demotest.Check(t, story) }
+func TestDemo(t *testing.T) { demotest.CheckVirtual(t, story) }
 
 // The golden file has no curves.
 func TestShape_RefusesOtherCurves(t *testing.T) {

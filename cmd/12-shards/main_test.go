@@ -8,4 +8,4 @@ import (
 
 func TestMain(m *testing.M) { demotest.Main(m, main) }
 
-func TestDemo(t *testing.T) { demotest.Check(t, story) }
+func TestDemo(t *testing.T) { demotest.CheckVirtual(t, story) }

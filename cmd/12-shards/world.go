@@ -51,13 +51,13 @@ type service struct {
 	waited          time.Duration // -1 while it waits
 }
 
-// newWorld has 200 namespaces, and fewer Services for the race detector. On a cluster, where all of a demo is in one
+// newWorld has 200 namespaces, and fewer Services in tests. On a cluster, where all of a demo is in one
 // namespace, shards divide by UID.
 func newWorld(d *demo.Demo) *world {
 	w := &world{Audit: audit.New(group, shardCount), d: d, by: shard.Namespace, namespaces: 200,
 		replicas: map[string]*replica{}, byKey: map[string]*service{}}
 	each := 25
-	if demo.Race {
+	if demo.Brief {
 		each = parts
 	}
 	if !d.InProcess {

@@ -3,7 +3,10 @@
 package realserver
 
 import (
+	"context"
+	"net"
 	"os"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,7 +28,34 @@ func Run(t *testing.T, name string, test func(t *testing.T, cfg *rest.Config)) {
 	if err != nil {
 		t.Fatalf("%s: %v", Variable, err)
 	}
+	open := connections{}
+	cfg.Dial = open.dial
 	t.Run(name, func(t *testing.T) { test(t, cfg) })
+	open.close() // the server outlives the test, and clients leave idle connections
+}
+
+// connections are those that were dialled.
+type connections struct {
+	mu  sync.Mutex
+	all []net.Conn // protected by mu
+}
+
+func (c *connections) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+	if err == nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.all = append(c.all, conn)
+	}
+	return conn, err
+}
+
+func (c *connections) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, conn := range c.all {
+		_ = conn.Close() // most are closed already
+	}
 }
 
 // Eventually calls f until it returns nil, for a minute at most. Then it ends the test with the last error. what is for that message.

@@ -22,10 +22,14 @@ type Embedding struct {
 	Kubeconfig string // path of a file
 }
 
+// Listen is where Embedded lets the server listen. A test puts a listener of pipes into its place, so that the program runs in virtual
+// time.
+var Listen = func() (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") }
+
 // Embedded runs server on a free loopback port while use runs. It writes a kubeconfig for it, with this namespace as
 // default, into a directory that is removed at the end. If the server fails, the context of use ends.
 func Embedded(ctx context.Context, server *apiserver.Server, namespace string, use func(ctx context.Context, e Embedding) error) error {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := Listen()
 	if err != nil {
 		return err
 	}

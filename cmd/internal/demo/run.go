@@ -21,6 +21,9 @@ import (
 // patience is how long a story may take.
 const patience = 2 * time.Minute
 
+// Brief is set in tests: what is shown with many objects is shown with fewer.
+var Brief bool
+
 // interrupted is the exit code after Ctrl-C, as in shells.
 const interrupted = 130
 

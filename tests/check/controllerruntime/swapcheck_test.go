@@ -32,7 +32,7 @@ func sampleController(t *testing.T) (dir string) {
 
 func TestSwapcheck_IsRightOnTheSampleController(t *testing.T) {
 	dir := sampleController(t)
-	cmd := exec.Command("go", "run", "-C", filepath.Join("..", "..", ".."), "./cmd/swapcheck", dir)
+	cmd := exec.Command("go", "run", "-C", "..", "./swapcheck", dir)
 	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod "+os.Getenv("GOFLAGS"))
 	var stderr strings.Builder
 	cmd.Stderr = &stderr

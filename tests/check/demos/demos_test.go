@@ -166,3 +166,17 @@ func (b *bench) interrupt(t *testing.T, program, line string) (made []string, co
 	}
 	return made, cmd.ProcessState.ExitCode()
 }
+
+// The stories that go test ./... tells once are told on a cluster, interrupted and followed, too.
+func TestStories_OnAClusterInterruptedAndFollowed(t *testing.T) {
+	folders, err := filepath.Glob(filepath.Join("..", "..", "..", "cmd", "[0-9][0-9]-*"))
+	require.NoError(t, err)
+	args := []string{"test", "-count=1", "-run", "^TestDemo$", "./cmd/cloudmanager"}
+	for _, folder := range folders {
+		args = append(args, "./cmd/"+filepath.Base(folder))
+	}
+	cmd := exec.CommandContext(t.Context(), "go", append(args, "-demo.all")...)
+	cmd.Dir = filepath.Join("..", "..", "..")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+}

@@ -84,8 +84,8 @@ func TestGuide_EveryBlockIsCompiledOrRun(t *testing.T) {
 
 // known are the commands that are run: of swapcheck by its own tests, the others by those of the steps.
 var known = regexp.MustCompile(`^(gofmt -w -r '.+' \.` +
-	`|go run -C /path/to/glasswatch \./cmd/swapcheck "\$PWD"` +
-	`|go build -C /path/to/glasswatch -o /tmp/swapcheck \./cmd/swapcheck|GOOS=windows /tmp/swapcheck "\$PWD"` +
+	`|go run -C /path/to/glasswatch/tests/check \./swapcheck "\$PWD"` +
+	`|go build -C /path/to/glasswatch/tests/check -o /tmp/swapcheck \./swapcheck|GOOS=windows /tmp/swapcheck "\$PWD"` +
 	`|go mod edit -require glasswatch@v0\.0\.0 -replace glasswatch=/path/to/glasswatch` +
 	`|go mod edit -droprequire glasswatch -dropreplace glasswatch|go mod tidy)\n$`)
 

@@ -4,9 +4,9 @@
 //
 //	func TestDemo(t *testing.T) { demotest.Check(t, story) }
 //
-// [Check] runs the story in process and compares its output with testdata/<name>.golden. It runs the story on a
-// "cluster", an API server of which the story has only a kubeconfig. It interrupts the story, lets it follow, and
-// checks its log, its flags and its length. With -update, the golden file is written instead.
+// [Check] runs the story in process and compares its output with testdata/<name>.golden. It checks its flags and its length. With
+// -update, the golden file is written instead. With -demo.all the story is told three times more: on a "cluster", an API server of which
+// it has only a kubeconfig; interrupted; and followed. `make check` does so.
 package demotest
 
 import (
@@ -16,6 +16,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -23,6 +24,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unicode/utf8"
 
@@ -45,11 +47,14 @@ const (
 	maxFiles    = 4
 )
 
+var all = flag.Bool("demo.all", false, "tell the story on a cluster, interrupted and followed as well")
+
 var update = flag.Bool("update", false, "write the golden files instead of comparing with them")
 
 // Main runs the tests and looks for goroutines that are left. The children of demos that start themselves again come here,
 // too: with [demo.ChildVariable] set, main is run instead.
 func Main(m *testing.M, main func()) {
+	demo.Brief = true
 	if os.Getenv(demo.ChildVariable) != "" {
 		main()
 		return
@@ -60,7 +65,12 @@ func Main(m *testing.M, main func()) {
 
 // Check runs all checks of a story. Its folder is the working directory.
 func Check(t *testing.T, s demo.Story) {
-	CheckOutput(t, s)
+	t.Run("tells the same each time", func(t *testing.T) { checkGolden(t, s) })
+	check(t, s)
+}
+
+func check(t *testing.T, s demo.Story) {
+	checkAll(t, s)
 	t.Run("explains its flags", func(t *testing.T) { checkHelp(t, s) })
 	t.Run("is short and names the file to open next", func(t *testing.T) { checkSource(t, s) })
 }
@@ -69,9 +79,28 @@ func Check(t *testing.T, s demo.Story) {
 // of the source files.
 func CheckOutput(t *testing.T, s demo.Story) {
 	t.Run("tells the same each time", func(t *testing.T) { checkGolden(t, s) })
+	checkAll(t, s)
+}
+
+func checkAll(t *testing.T, s demo.Story) {
+	if !*all {
+		return
+	}
 	t.Run("works in one namespace of a cluster and removes it", func(t *testing.T) { checkCluster(t, s) })
 	t.Run("removes its namespace when interrupted", func(t *testing.T) { checkInterrupt(t, s) })
 	t.Run("follows, and logs where it is told to", func(t *testing.T) { checkFollow(t, s) })
+}
+
+// CheckVirtual is Check, but the story compared with the golden file is told in virtual time. It must not start processes, and must reach
+// its server by the demo's configuration only.
+func CheckVirtual(t *testing.T, s demo.Story) {
+	t.Run("tells the same each time", func(t *testing.T) {
+		listen := cluster.Listen
+		t.Cleanup(func() { cluster.Listen = listen })
+		cluster.Listen = func() (net.Listener, error) { return apiserver.NewPipeListener(), nil }
+		synctest.Test(t, func(t *testing.T) { checkGolden(t, s) })
+	})
+	check(t, s)
 }
 
 func tell(t *testing.T, s demo.Story, args ...string) string {
@@ -113,6 +142,7 @@ var masks = []struct {
 	mask    string
 }{
 	{regexp.MustCompile(regexp.QuoteMeta(strings.TrimRight(os.TempDir(), "/")) + `/[\w./-]+`), "TEMPFILE"},
+	{regexp.MustCompile(`apiserver\.pipe`), "127.0.0.1:PORT"}, // in virtual time
 	{regexp.MustCompile(`(127\.0\.0\.1|localhost|\[::1\]):\d+`), "$1:PORT"},
 	{regexp.MustCompile(`10\.\d+\.\d+\.\d+`), "IP"},
 	{regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`), "UID"},
@@ -126,7 +156,7 @@ var masks = []struct {
 	{regexp.MustCompile(`\b([IWEF])\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ `), "${1}DATE PID "},
 	{regexp.MustCompile(`(\w\.go:)\d+`), "${1}LINE"},
 	{regexp.MustCompile(`(milliseconds"?[=:])\d+`), "${1}MEASURE"},
-	{regexp.MustCompile(`\d+ namespaces made`), "MANY namespaces made"}, // fewer with the race detector
+	{regexp.MustCompile(`\d+ namespaces made`), "MANY namespaces made"}, // fewer in tests
 	{regexp.MustCompile(` *\d+ Services`), " MANY Services"},            // likewise
 	{regexp.MustCompile(` *\d+ lists`), " MANY lists"},                  // more if shards come one by one
 	{regexp.MustCompile(`[▁▂▃▄▅▆▇█]{10,}`), "CURVE"},

@@ -1,4 +1,4 @@
-package table
+package compat
 
 import (
 	"go/ast"
@@ -16,7 +16,7 @@ import (
 // differs: client-go's values are none of it.
 func (table Table) requireOneClass(t *testing.T) {
 	t.Helper()
-	names, err := filepath.Glob("*.go")
+	names, err := filepath.Glob(filepath.Join(table.folder, "*.go"))
 	require.NoError(t, err)
 	found := 0
 	for _, name := range names {

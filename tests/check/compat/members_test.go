@@ -1,4 +1,4 @@
-package table
+package compat
 
 import (
 	"go/ast"

@@ -48,7 +48,7 @@ func at(t *testing.T, module, file, text string) string {
 }
 
 func TestSwapcheck_IsRightOnTheThreeWays(t *testing.T) {
-	ways := filepath.Join("..", "..", "tests", "external")
+	ways := filepath.Join("..", "external")
 
 	for _, module := range []string{"factory", "manager"} {
 		status, uses, stderr := swapcheck(t, filepath.Join(ways, module))
@@ -153,7 +153,7 @@ func TestSwapcheck_SaysWhatItCannotCheck(t *testing.T) {
 			"unknown directive: modul"},
 		{"no folder", nil, []string{"/nowhere/at/all"}, "/nowhere/at/all: no such file"},
 		{"a file", nil, []string{"main_test.go"}, "main_test.go is no folder"},
-		{"two folders", nil, []string{".", ".."}, "usage: go run -C GLASSWATCH ./cmd/swapcheck DIR"},
+		{"two folders", nil, []string{".", ".."}, "usage: go run -C GLASSWATCH/tests/check ./swapcheck DIR"},
 		{"an unknown flag", nil, []string{"--fix"}, "usage: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -228,16 +228,16 @@ func queues(kept workqueue.TypedRateLimitingInterface[string], x any) {
 
 func TestSwapcheck_FindsWhatTheRealTablesSay(t *testing.T) {
 	t.Setenv("GOWORK", "off")
-	direct := filepath.Join("..", "..", "tests", "external", "direct")
+	direct := filepath.Join("..", "external", "direct")
 	files := map[string]string{"user.go": user}
 	for _, name := range []string{"go.mod", "go.sum"} {
 		text, err := os.ReadFile(filepath.Join(direct, name))
 		require.NoError(t, err)
 		files[name] = string(text)
 	}
-	checkout, err := filepath.Abs(filepath.Join("..", ".."))
+	checkout, err := filepath.Abs(filepath.Join("..", "..", ".."))
 	require.NoError(t, err)
-	files["go.mod"] = strings.Replace(files["go.mod"], "glasswatch => ../../..", "glasswatch => "+checkout, 1)
+	files["go.mod"] = strings.Replace(files["go.mod"], "glasswatch => ../../../..", "glasswatch => "+checkout, 1)
 	dir := write(t, files)
 	status, uses, stderr := swapcheck(t, dir)
 	require.Equal(t, usesDiffer, status, stderr)
@@ -268,10 +268,10 @@ func TestSwapcheck_WarnsOfAVersionOfClientGoThatItDoesNotKnow(t *testing.T) {
 		report{version: version}.print(&stdout, &stderr)
 		require.Equal(t, warns, strings.Contains(stderr.String(), "client-go "+version+", but"), version)
 	}
-	r, err := check(filepath.Join("..", "..", "tests", "external", "direct"))
+	r, err := check(filepath.Join("..", "external", "direct"))
 	require.NoError(t, err)
 	require.Equal(t, knows+"2", r.version)
-	mod, err := os.ReadFile(filepath.Join("..", "..", "go.mod"))
+	mod, err := os.ReadFile(filepath.Join("..", "..", "..", "go.mod"))
 	require.NoError(t, err)
 	require.Contains(t, string(mod), "\tk8s.io/client-go "+r.version+"\n", "the tables are about another version")
 }

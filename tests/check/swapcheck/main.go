@@ -1,7 +1,7 @@
 // Command swapcheck lists the uses of client-go's tools/cache and util/workqueue that glasswatch's facades treat
 // differently.
 //
-//	go run -C GLASSWATCH ./cmd/swapcheck DIR
+//	go run -C GLASSWATCH/tests/check ./swapcheck DIR
 //
 // GLASSWATCH is the checkout, DIR a folder of your module; without DIR it is the folder in which you are. All packages
 // in it and below it are read, with their tests. They must compile. A program that imports the facades already is read
@@ -10,7 +10,7 @@
 // The packages are read for the system and the build tags that GOOS, GOARCH and GOFLAGS say. go run takes these
 // variables, and GOWORK, for swapcheck itself. So build it first if you set one of them:
 //
-//	go build -C GLASSWATCH -o /tmp/swapcheck ./cmd/swapcheck
+//	go build -C GLASSWATCH -o /tmp/swapcheck ./swapcheck
 //	GOOS=windows /tmp/swapcheck DIR
 //
 // Each use is one line: file, line and column; the name; the class and the words of its row in compat/README.md. Rows
@@ -47,7 +47,7 @@ func run(args []string, stdout, stderr io.Writer) (status int) {
 	flags := flag.NewFlagSet("swapcheck", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.Usage = func() {
-		fmt.Fprintln(stderr, "usage: go run -C GLASSWATCH ./cmd/swapcheck DIR\n\nDIR is a folder of your module.")
+		fmt.Fprintln(stderr, "usage: go run -C GLASSWATCH/tests/check ./swapcheck DIR\n\nDIR is a folder of your module.")
 	}
 	switch err := flags.Parse(args); {
 	case errors.Is(err, flag.ErrHelp):

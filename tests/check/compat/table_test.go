@@ -1,5 +1,4 @@
-// Package table compares ../../README.md with the facades' packages. Only tests import it.
-package table
+package compat
 
 import (
 	"go/ast"
@@ -15,11 +14,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"glasswatch/compat"
+	tables "glasswatch/compat"
 )
 
-// Table is a section of README.md, and the two packages it compares. The facade is the package in the working directory.
+// Table is a section of README.md, and the two packages it compares.
 type Table struct {
+	folder       string // of the facade
 	rows         map[string]row
 	members      map[string]row // by Type.Member
 	theirMembers map[string]bool
@@ -35,15 +35,15 @@ type export struct {
 	params, results string
 }
 
-// Read reads the section of client-go's package importPath, which is named like the path's end.
-func Read(t *testing.T, importPath string) Table {
+// readTable reads the section of client-go's package importPath, and the facade in a folder.
+func readTable(t *testing.T, importPath, folder string) Table {
 	t.Helper()
 	dir, err := exec.Command("go", "list", "-f", "{{.Dir}}", importPath).Output()
 	require.NoError(t, err)
-	var table Table
+	table := Table{folder: folder}
 	table.rows, table.members = readRows(t, importPath)
 	table.theirs, table.theirMembers = exportsOf(t, strings.TrimSpace(string(dir)))
-	table.ours, _ = exportsOf(t, ".")
+	table.ours, _ = exportsOf(t, folder)
 	require.NotEmpty(t, table.theirs)
 	return table
 }
@@ -51,7 +51,7 @@ func Read(t *testing.T, importPath string) Table {
 // readRows returns the rows of names in rows, and those of fields and methods in members.
 func readRows(t *testing.T, importPath string) (rows, members map[string]row) {
 	t.Helper()
-	all, err := compat.Rows(importPath)
+	all, err := tables.Rows(importPath)
 	require.NoError(t, err)
 	rows, members = map[string]row{}, map[string]row{}
 	for _, r := range all {
