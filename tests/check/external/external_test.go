@@ -53,21 +53,21 @@ var _ = func(ctx context.Context, config *rest.Config) error {
 }
 `
 
-// The steps are those of the README's "Using a layer from your own module".
+// The steps are those of docs/use/modules.md.
 func TestExternal_AnotherModuleUsesALayerThroughReplace(t *testing.T) {
 	checkout, err := filepath.Abs("../../..")
 	require.NoError(t, err)
-	readme, err := os.ReadFile(filepath.Join(checkout, "README.md"))
+	page, err := os.ReadFile(filepath.Join(checkout, "docs", "use", "modules.md"))
 	require.NoError(t, err)
 	edit := []string{"mod", "edit", "-require", "glasswatch@v0.0.0", "-replace", "glasswatch=/path/to/glasswatch"}
-	require.Contains(t, string(readme), "go "+strings.Join(edit, " "),
-		"the README tells other steps than this test takes")
+	require.Contains(t, string(page), "go "+strings.Join(edit, " "),
+		"the page tells other steps than this test takes")
 	edit[len(edit)-1] = "glasswatch=" + checkout
 
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "main.go"), []byte(program), 0o600))
-	_, snippet, found := strings.Cut(string(readme), "```go\n")
-	require.True(t, found, "the README shows no Go code")
+	_, snippet, found := strings.Cut(string(page), "```go\n")
+	require.True(t, found, "the page shows no Go code")
 	snippet, _, _ = strings.Cut(snippet, "```")
 	snippet = fmt.Sprintf(around, snippet)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "snippet.go"), []byte(snippet), 0o600))
