@@ -1,10 +1,10 @@
 // Package deltafifo holds the change logs between the watch and the store. The reflector writes what it sees. One
 // consumer reads, applies the changes to the store and tells the handlers. In this table a consumer empties a queue of
-// each kind after every line of calls. Object a in version 1 is a@1.
+// each kind after every line of calls; the InOrder has KeysMayRepeat, as in an informer. Object a in version 1 is a@1.
 //
 //	calls               each Pop of a DeltaFIFO takes              each PopBatch of an InOrder takes
 //	Replace a@1 b@2     [Replaced a@1] [Replaced b@2]              [ReplacedAll {a@1 b@2}]
-//	Update a@3 b@4 a@5  [Updated a@3, Updated a@5] [Updated b@4]   [Updated a@3, Updated b@4] [Updated a@5]
+//	Update a@3 b@4 a@5  [Updated a@3, Updated a@5] [Updated b@4]   [Updated a@3, Updated b@4, Updated a@5]
 //	Delete b@6          [Deleted b@6]                              [Deleted b@6]
 //	Replace c@8         [Replaced c@8] [Deleted a@5: a tombstone]  [ReplacedAll {c@8}]
 //	Resync              [Sync c@8]                                 [SyncAll]

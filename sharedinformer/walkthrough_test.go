@@ -73,7 +73,23 @@ func TestWalkthrough(t *testing.T) {
 		s.Expect(r, "add web@1 initial", "delete web@1 unseen")
 	})
 
-	step("6 a resync gives handlers that ask for it every object again", Options[*config]{ResyncPeriod: time.Minute}, func(s *story) {
+	step("6 an object that a list finds in the place of another of its name is one update", Options[*config]{}, func(s *story) {
+		s.server.Put("web", "1")
+		r := newRecorder()
+		s.Add(r, HandlerOptions{})
+		s.Start()
+		before, _ := s.informer.Lister().Namespace("default").Get("web")
+		s.server.Unobserved(func() {
+			s.server.Delete("web")
+			s.server.Put("web", "2")
+		})
+		s.Pass(5 * time.Second)
+		s.Expect(r, "add web@1 initial", "update web@1→3") // a watch would have told a deletion and an add
+		after, _ := s.informer.Lister().Namespace("default").Get("web")
+		require.NotEqual(s, before.UID, after.UID)
+	})
+
+	step("7 a resync gives handlers that ask for it every object again", Options[*config]{ResyncPeriod: time.Minute}, func(s *story) {
 		s.server.Put("web", "1")
 		r := newRecorder()
 		s.Add(r, HandlerOptions{})
@@ -83,7 +99,7 @@ func TestWalkthrough(t *testing.T) {
 		require.Equal(s, 1, s.server.lists, "from the store, not from the server")
 	})
 
-	step("7 a slow handler may fold what waits for it", Options[*config]{}, func(s *story) {
+	step("8 a slow handler may fold what waits for it", Options[*config]{}, func(s *story) {
 		release := make(chan struct{})
 		r := newRecorder()
 		r.during = func(what string) {
@@ -103,7 +119,7 @@ func TestWalkthrough(t *testing.T) {
 		s.Expect(r, "add busy@1", "add web@1001")
 	})
 
-	step("8 listers read the same store", Options[*config]{}, func(s *story) {
+	step("9 listers read the same store", Options[*config]{}, func(s *story) {
 		s.server.PutLabelled(named("web"), map[string]string{"tier": "front"})
 		s.server.PutLabelled(named("db"), map[string]string{"tier": "back"})
 		s.Start()
@@ -112,7 +128,7 @@ func TestWalkthrough(t *testing.T) {
 		require.Equal(s, []string{"default/db"}, names(objs))
 	})
 
-	step("9 removing a handler drops what waits for it, draining delivers it", Options[*config]{}, func(s *story) {
+	step("10 removing a handler drops what waits for it, draining delivers it", Options[*config]{}, func(s *story) {
 		slow := func() (*recorder, chan struct{}) {
 			release := make(chan struct{})
 			r := newRecorder()

@@ -79,14 +79,26 @@ func TestWalkthrough(t *testing.T) {
 		q.ShutDown()
 	})
 
-	step("7 what matters more goes first", func(t *testing.T) {
+	step("7 Forget sets the count to zero, and a try that waits already stays where it is", func(t *testing.T) {
+		limiter := limiters.NewItemExponentialFailureRateLimiter[string](time.Second, time.Hour)
+		q := NewRateLimiting(Options[string]{RateLimiter: limiter})
+		start := time.Now()
+		q.AddRateLimited("a")
+		q.Forget("a")
+		assert.Equal(t, 0, q.Len())
+		assert.Equal(t, "a", take(t, q), "it comes all the same")
+		assert.Equal(t, time.Second, time.Since(start), "and no sooner")
+		q.ShutDown()
+	})
+
+	step("8 what matters more goes first", func(t *testing.T) {
 		q := New(Options[string]{})
 		q.AddWithPriority("from the initial list", -1)
 		q.Add("live")
 		assert.Equal(t, []string{"live", "from the initial list"}, takeAll(t, q))
 	})
 
-	step("8 a drain waits for the workers, and workers learn that it is over", func(t *testing.T) {
+	step("9 a drain waits for the workers, and workers learn that it is over", func(t *testing.T) {
 		q := New(Options[string]{})
 		q.Add("a")
 		go func() {
