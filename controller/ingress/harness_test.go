@@ -2,6 +2,7 @@ package ingress
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"strconv"
 	"strings"
@@ -21,7 +22,13 @@ import (
 	"glasswatch/listwatch"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// A history plays hours of virtual time. Some are enough at each run; make check plays more.
+func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.checks", "15"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 var webKey = listwatch.Key{Namespace: "default", Name: "web"}
 

@@ -19,8 +19,8 @@ var large = []struct {
 	{40, 256, []string{"held hand-over", "another number of shards"}},
 }
 
-// A hundred members share a thousand shards, through faults that each hit up to a third of them.
-func TestScale_AHundredMembersShareAThousandShards(t *testing.T) {
+// playLarge has a hundred members share a thousand shards, through faults that each hit up to a third of them.
+func playLarge(t *testing.T) {
 	for i, group := range large {
 		t.Run(group.steps[0], func(t *testing.T) {
 			t.Parallel()

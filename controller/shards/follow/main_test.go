@@ -1,9 +1,16 @@
 package follow
 
 import (
+	"flag"
 	"testing"
 
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// A history plays hours of virtual time. Some are enough at each run; make check plays more.
+func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.checks", "15"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
