@@ -11,7 +11,8 @@
 //	property ────┤
 //	             └──▶ right ──▶ keeps it
 //
-// The comment of each test has a fixed form, from which docs/learn/pitfalls.md is made:
+// The comment of each test has a fixed form, from which docs/learn/pitfalls.md (ten for learners) and pitfalls-by-topic.md
+// (the others) are made:
 //
 //	// The mistake, in one sentence.
 //	//
@@ -21,7 +22,7 @@
 //	//
 //	// Instead: what to do.
 //
-// To write the page again after a change:
+// To write the pages again after a change:
 //
 //	go test ./tests/pitfalls -run TestPage -update
 //

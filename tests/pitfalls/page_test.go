@@ -10,6 +10,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -20,11 +21,25 @@ import (
 
 //go:generate go test . -run TestPage -update
 
-var update = flag.Bool("update", false, "write docs/learn/pitfalls.md again")
+var update = flag.Bool("update", false, "write docs/learn/pitfalls.md and pitfalls-by-topic.md again")
 
-const page = "../../docs/learn/pitfalls.md"
+const pages = "../../docs/learn"
 
-// titles are the chapters of the page, in order. Each is one file.
+// first are the pitfalls of docs/learn/pitfalls.md, in the order of the tour. All others are in pitfalls-by-topic.md.
+var first = []string{
+	"TestPitfall_StartingTheFactoryFirst",
+	"TestPitfall_WorkingBeforeTheSync",
+	"TestPitfall_MutatingACachedObject",
+	"TestPitfall_AssertingTheTypeOfATombstone",
+	"TestPitfall_BlockingInAHandler",
+	"TestPitfall_QueueingObjects",
+	"TestPitfall_NeverCallingDone",
+	"TestPitfall_ForgetAfterAddRateLimited",
+	"TestPitfall_ReadingOnesOwnWriteFromTheCache",
+	"TestPitfall_RetryingAConflictWithTheSameObject",
+}
+
+// titles are the chapters of the second page, in order. Each is one file.
 var titles = []struct{ file, title string }{
 	{"queues_test.go", "Queues"},
 	{"handlers_test.go", "Handlers"},
@@ -162,20 +177,7 @@ func (p *pitfall) readHalves(body *ast.BlockStmt, cut func(ast.Node) string) err
 	return nil
 }
 
-var layout = template.Must(template.New("page").Parse(`<!-- Made from the comments in tests/pitfalls: go test ./tests/pitfalls -run TestPage -update -->
-
-# Pitfalls
-
-People make these mistakes with informers, queues and operators. Each has a test with two halves. The naive half must break a
-property that the right half keeps. "You see" quotes the error that the property returns for the naive half.
-
-All of them: ` + "`go test -v ./tests/pitfalls`" + `
-
-{{range .}}- {{.Title}}
-{{range .Pitfalls}}  - [{{.Mistake}}](#{{.Anchor}})
-{{end}}{{end}}{{range .}}
-## {{.Title}}
-{{range .Pitfalls}}
+var layout = template.Must(template.New("pages").Parse(`{{define "pitfall"}}
 ### {{.Mistake}}
 
 **Why:** {{.Why}}
@@ -187,23 +189,71 @@ All of them: ` + "`go test -v ./tests/pitfalls`" + `
 ` + "```go\n{{.Naive}}\n```\n\n```go\n{{.Right}}\n```" + `
 
 [{{.File}}](../../tests/pitfalls/{{.File}}) · ` + "`go test -v ./tests/pitfalls -run {{.Name}}`" + `
-{{end}}{{end}}`))
+{{end}}{{define "pitfalls.md"}}<!-- Made from the comments in tests/pitfalls: go test ./tests/pitfalls -run TestPage -update -->
+
+# Ten pitfalls
+
+People make these mistakes first. Each has a test with two halves. The naive half must break a property that the right half
+keeps. "You see" quotes the error that the property returns for the naive half.
+{{range .}}{{range .Pitfalls}}
+- [{{.Mistake}}](#{{.Anchor}}){{end}}{{end}}
+
+[All others, by topic](pitfalls-by-topic.md). All of them run: ` + "`go test -v ./tests/pitfalls`" + `
+{{range .}}{{range .Pitfalls}}{{template "pitfall" .}}{{end}}{{end}}{{end}}{{define "pitfalls-by-topic.md"}}<!-- Made from the comments in tests/pitfalls: go test ./tests/pitfalls -run TestPage -update -->
+
+# Pitfalls by topic
+
+The [ten that come first](pitfalls.md) have a page of their own, which says how to read these. All of them run:
+` + "`go test -v ./tests/pitfalls`" + `
+
+{{range .}}- {{.Title}}
+{{range .Pitfalls}}  - [{{.Mistake}}](#{{.Anchor}})
+{{end}}{{end}}{{range .}}
+## {{.Title}}
+{{range .Pitfalls}}{{template "pitfall" .}}{{end}}{{end}}{{end}}`))
+
+// divided are the chapters of each page: one of the pitfalls that come first, and the files' without them.
+func divided(chapters []chapter) map[string][]chapter {
+	ten := chapter{Pitfalls: make([]pitfall, len(first))}
+	var others []chapter
+	for _, c := range chapters {
+		left := chapter{Title: c.Title}
+		for _, p := range c.Pitfalls {
+			if i := slices.Index(first, p.Name); i >= 0 {
+				ten.Pitfalls[i] = p
+			} else {
+				left.Pitfalls = append(left.Pitfalls, p)
+			}
+		}
+		others = append(others, left)
+	}
+	return map[string][]chapter{"pitfalls.md": {ten}, "pitfalls-by-topic.md": others}
+}
 
 func TestPage_SaysWhatTheCommentsSay(t *testing.T) {
 	chapters, err := readChapters()
 	require.NoError(t, err)
-	var want bytes.Buffer
-	require.NoError(t, layout.Execute(&want, chapters))
-	if *update {
-		require.NoError(t, os.WriteFile(page, want.Bytes(), 0o644))
+	for page, chapters := range divided(chapters) {
+		var want bytes.Buffer
+		require.NoError(t, layout.ExecuteTemplate(&want, page, chapters))
+		file := filepath.Join(pages, page)
+		if *update {
+			require.NoError(t, os.WriteFile(file, want.Bytes(), 0o644))
+		}
+		got, err := os.ReadFile(file)
+		require.NoError(t, err)
+		requireSameLines(t, page, want.String(), strings.ReplaceAll(string(got), "\r\n", "\n"))
 	}
-	got, err := os.ReadFile(page)
-	require.NoError(t, err)
-	wanted, had := strings.Split(want.String(), "\n"), strings.Split(strings.ReplaceAll(string(got), "\r\n", "\n"), "\n")
-	for i := range max(len(wanted), len(had)) { // only the first difference: the whole page would hide it
+}
+
+// requireSameLines shows only the first difference: the whole page would hide it.
+func requireSameLines(t *testing.T, page, want, got string) {
+	t.Helper()
+	wanted, had := strings.Split(want, "\n"), strings.Split(got, "\n")
+	for i := range max(len(wanted), len(had)) {
 		if i >= len(wanted) || i >= len(had) || wanted[i] != had[i] {
-			t.Fatalf("docs/learn/pitfalls.md:%d is not what the comments say: go test ./tests/pitfalls -run TestPage -update\nwant %q\n got %q",
-				i+1, wanted[min(i, len(wanted)):min(i+2, len(wanted))], had[min(i, len(had)):min(i+2, len(had))])
+			t.Fatalf("docs/learn/%s:%d is not what the comments say: go test ./tests/pitfalls -run TestPage -update\nwant %q\n got %q",
+				page, i+1, wanted[min(i, len(wanted)):min(i+2, len(wanted))], had[min(i, len(had)):min(i+2, len(had))])
 		}
 	}
 }
@@ -212,6 +262,9 @@ func TestPage_HasEveryPitfall(t *testing.T) {
 	chapters, err := readChapters()
 	require.NoError(t, err)
 	listed, mistakes := map[string]bool{}, map[string]bool{}
+	for i, p := range divided(chapters)["pitfalls.md"][0].Pitfalls {
+		require.NotEmpty(t, p.Name, "there is no pitfall %s", first[i])
+	}
 	for _, c := range chapters {
 		for _, p := range c.Pitfalls {
 			listed[p.File] = true

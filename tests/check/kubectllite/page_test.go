@@ -47,7 +47,7 @@ func TestPages_SayWhatIsSo(t *testing.T) {
 	}
 	require.Contains(t, english, "(kubectl-lite.zh.md)")
 	require.Contains(t, chinese, "(kubectl-lite.md)")
-	require.Contains(t, read(t, "docs/learn/pitfalls.md"), "\n## Manifests\n")
+	require.Contains(t, read(t, "docs/learn/pitfalls-by-topic.md"), "\n## Manifests\n")
 
 	told := rows(english, "| kubectl-lite differs because |")
 	require.Len(t, told, len(meant))
