@@ -101,3 +101,12 @@ func BenchmarkBytesPerObject(b *testing.B) {
 		}
 	}
 }
+
+// heap is what is in use after a collection.
+func heap() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}

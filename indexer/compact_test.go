@@ -2,7 +2,6 @@ package indexer
 
 import (
 	"fmt"
-	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,19 +15,19 @@ func TestReplace_OfManyValuesGivesTheirMemoryBack(t *testing.T) {
 	for i := range objs {
 		objs[i] = &item{key: fmt.Sprint(i), tags: []string{fmt.Sprint("a", i), fmt.Sprint("b", i)}}
 	}
-	before := heap()
 	require.NoError(t, s.Replace(objs, ""))
-	full := heap() - before
+	full, slots, numbers := room(s), s.slots, s.indices[0].numbers
 	for i, o := range objs {
 		if i%(n/keep) != 0 {
 			require.NoError(t, s.Delete(o))
 		}
 	}
-	left := heap() - before
-	t.Logf("full %d bytes, %d objects of %d left: %d bytes", full, s.Len(), n, left)
+	left := room(s)
+	t.Logf("room for %d entries when full, for %d with %d objects of %d left", full, left, s.Len(), n)
 	require.Less(t, left, full/250)
+	require.False(t, sameMap(slots, s.slots), "a map keeps the memory of its largest size")
+	require.False(t, sameMap(numbers, s.indices[0].numbers), "so does that of the values")
 	checkInvariants(t, s)
-	runtime.KeepAlive(objs)
 }
 
 func TestUpdate_OfManyValuesToOneGivesTheirMemoryBack(t *testing.T) {

@@ -3,7 +3,6 @@ package indexer
 import (
 	"fmt"
 	"reflect"
-	"runtime"
 	"slices"
 	"testing"
 
@@ -12,13 +11,33 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func heap() int64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
+// room counts the entries for which a store keeps memory, used or not.
+func room[K comparable, T any](s *Store[K, T]) int {
+	n := s.peak + roomIn(&s.keys) + roomIn(&s.objs)
+	for _, ix := range s.indices {
+		n += ix.lists.len + roomIn(&ix.lists) + cap(ix.free) + cap(ix.postings) // numbers never had more values than lists.len
+		for number := range uint32(ix.lists.len) {
+			n += roomIn(&ix.lists.at(number).slots)
+		}
+		for _, p := range ix.postings {
+			for further := p.next; further != nil; further = further.next {
+				n++
+			}
+		}
+	}
+	return n
 }
+
+func roomIn[E any](c *column[E]) int {
+	n := cap(c.chunks)
+	for _, ch := range c.chunks {
+		n += cap(ch.entries)
+	}
+	return n
+}
+
+// sameMap tells whether both are one map, not only equal.
+func sameMap(a, b any) bool { return reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer() }
 
 type fataler interface {
 	Helper()

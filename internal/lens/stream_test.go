@@ -62,7 +62,7 @@ func TestCounts_AreTheLayersOwn(t *testing.T) {
 			assert.Equal(t, now.Counts[look.Stored][kind], objects, kind)
 		}
 		assert.Equal(t, 101, now.State.Informers["services"].Objects)
-	}, patience/2, time.Millisecond)
+	}, patience, time.Millisecond)
 	assert.Equal(t, f.now.Seq, uint64(len(f.seen))+f.leftOut, "what was left out is counted")
 }
 
