@@ -17,7 +17,7 @@
 // try a tempting wrong answer to each as well, which must end in a failed assertion: an exercise that hangs or
 // only panics teaches nothing.
 //
-//	GLASSWATCH_EXERCISES=1 go test -v ./tests/exercises
+//	go test -C tests/check -v ./exercises
 //
 // What is not shown: that an answer which passes is as good as the project's. The layer's own tests, models and mutants look closer.
 package exercises

@@ -1,4 +1,4 @@
-package main
+package exercises
 
 import (
 	"bytes"
@@ -14,9 +14,6 @@ import (
 
 // repository returns a git repository that has the exercise's file and nothing else.
 func repository(t *testing.T, e exercises.Exercise) (root string, git func(args ...string)) {
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("git is not installed, and start does nothing without it")
-	}
 	root = t.TempDir()
 	text, err := os.ReadFile(filepath.Join("../../..", filepath.FromSlash(e.File)))
 	require.NoError(t, err)
@@ -43,7 +40,7 @@ func TestStart_BlanksAFunctionOnceAndLosesNothing(t *testing.T) {
 	require.NoError(t, err)
 
 	var out bytes.Buffer
-	require.NoError(t, begin(root, []string{"01"}, &out))
+	require.NoError(t, exercises.Start(root, []string{"01"}, &out))
 	blanked, err := os.ReadFile(file)
 	require.NoError(t, err)
 	require.Contains(t, string(blanked), e.Blank())
@@ -52,7 +49,7 @@ func TestStart_BlanksAFunctionOnceAndLosesNothing(t *testing.T) {
 
 	answered := append(blanked, "\n// half an answer\n"...)
 	require.NoError(t, os.WriteFile(file, answered, 0o600))
-	require.ErrorContains(t, begin(root, []string{"01"}, &out), "is changed already")
+	require.ErrorContains(t, exercises.Start(root, []string{"01"}, &out), "is changed already")
 	kept, err := os.ReadFile(file)
 	require.NoError(t, err)
 	require.Equal(t, string(answered), string(kept))
@@ -65,10 +62,10 @@ func TestStart_BlanksAFunctionOnceAndLosesNothing(t *testing.T) {
 
 func TestStart_WithoutAnExerciseNamesThemAll(t *testing.T) {
 	var out bytes.Buffer
-	require.ErrorContains(t, begin(t.TempDir(), nil, &out), "name one exercise")
+	require.ErrorContains(t, exercises.Start(t.TempDir(), nil, &out), "name one exercise")
 	for _, e := range exercises.All {
 		require.Contains(t, out.String(), e.Folder)
 	}
-	require.ErrorContains(t, begin(t.TempDir(), []string{"99"}, &out), `no exercise "99"`)
-	require.ErrorContains(t, begin(t.TempDir(), []string{"01"}, &out), "in the root of the repository")
+	require.ErrorContains(t, exercises.Start(t.TempDir(), []string{"99"}, &out), `no exercise "99"`)
+	require.ErrorContains(t, exercises.Start(t.TempDir(), []string{"01"}, &out), "in the root of the repository")
 }

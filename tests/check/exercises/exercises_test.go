@@ -1,0 +1,221 @@
+// Package exercises shows that each exercise of tests/exercises is red when its function is blank or wrong, and green with the project's
+// own code, and that `go run ./tests/exercises/start` loses nothing.
+package exercises
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"glasswatch/tests/exercises"
+)
+
+const root = "../../.."
+
+// patience is how long the tests of an exercise may take with a wrong answer in it.
+const patience = time.Minute
+
+// tempting are answers that look right, by the number of the exercise.
+var tempting = map[string][]string{
+	"01": {
+		// Two deletions in a row are two.
+		`p := f.items[d.Key]
+if p == nil {
+	p = f.newEntryLocked(d.Key)
+}
+p.deltas = append(p.deltas, d)`,
+		// Of two deletions in a row the newer stays, whatever it knows.
+		`p := f.items[d.Key]
+if p == nil {
+	p = f.newEntryLocked(d.Key)
+}
+if n := len(p.deltas); n > 0 && d.Type == Deleted && p.deltas[n-1].Type == Deleted {
+	p.deltas[n-1] = d
+	return
+}
+p.deltas = append(p.deltas, d)`,
+	},
+	"02": {
+		// What is queued gets a second tombstone, and what is queued only gets none.
+		`for _, key := range f.knownKeysLocked() {
+	if _, ok := listed[key]; !ok {
+		d, _ := f.tombstoneLocked(key)
+		f.appendLocked(d)
+	}
+}`,
+	},
+	"03": {
+		// Only the first value counts.
+		`p := &ix.postings[slot]
+*p = noValues
+if len(values) > 0 {
+	p.list, p.position = ix.addPosting(values[0], slot, epoch)
+}`,
+		// Nobody remembers where it is, so nobody can take it out again.
+		`for _, v := range values {
+	ix.addPosting(v, slot, epoch)
+}`,
+	},
+	"04": {
+		// The writer goes on in the same epoch, and writes into what is shared.
+		`if present := s.present.Load(); present != nil {
+	return present
+}
+m.keys, m.objs, m.rv = s.keys, s.objs, s.rv
+for _, ix := range s.indices {
+	if ix.def.ready {
+		m.indices = append(m.indices, frozenIndex[T]{def: ix.def, lists: ix.lists})
+	}
+}
+s.present.Store(m)
+return m`,
+		// Nobody keeps the moment, and each reader makes it anew.
+		`m.keys, m.objs, m.rv = s.keys, s.objs, s.rv
+for _, ix := range s.indices {
+	if ix.def.ready {
+		m.indices = append(m.indices, frozenIndex[T]{def: ix.def, lists: ix.lists})
+	}
+}
+s.epoch.Add(1)
+return m`,
+	},
+	"05": {
+		// The informer writes into what the handler reads.
+		`l.mu.Lock()
+defer l.mu.Unlock()
+for l.waiting == 0 && !l.closed {
+	l.wake.Wait()
+}
+if l.waiting == 0 || isClosed(l.dropped) {
+	return nil
+}
+batch = l.buf
+l.buf = l.buf[:0]
+l.waiting, l.underWay = 0, len(batch)
+return batch`,
+	},
+	"06": {
+		// What came meanwhile is lost.
+		`q.mu.Lock()
+defer q.unlock()
+e := q.table.entries[item]
+if e == nil || !e.is(processing) {
+	return
+}
+q.processing.remove(e)
+q.working--
+e.state &^= processing | dirty
+q.releaseLocked(e)
+if q.shuttingDown && q.working == 0 {
+	q.idle.Broadcast()
+}`,
+		// A drain is not told.
+		`q.mu.Lock()
+defer q.unlock()
+e := q.table.entries[item]
+if e == nil || !e.is(processing) {
+	return
+}
+q.processing.remove(e)
+q.working--
+again := e.is(dirty)
+e.state &^= processing | dirty
+if again {
+	q.makeReadyLocked(e)
+} else {
+	q.releaseLocked(e)
+}`,
+	},
+	"07": {
+		// It never begins anew.
+		`if b.grown == 0 {
+	b.grown = b.Base
+}
+wait := min(b.grown, b.Max)
+b.grown = atMost(b.Max, float64(wait)*b.Factor)
+wait = atMost(math.MaxInt64, float64(wait)*(1+rand.Float64()*b.Jitter))
+return max(wait, atLeast)`,
+		// It does not grow.
+		`return max(b.Base, atLeast)`,
+	},
+	"08": {
+		// A typing error costs the Service its Ingress.
+		`svc, found := l.services.GetByKey(l.key)
+if !found {
+	return none, nil
+}
+l.svc, l.mem = svc, l.memories.of(l.key, svc.UID)
+l.ing, _ = l.ingresses.GetByKey(l.key)
+d, wanted, err := l.decide()
+if err != nil || !wanted {
+	return none, l.ensureNone(ctx)
+}
+return l.ensure(ctx, d)`,
+	},
+}
+
+func TestExercises_EachIsRedWhenBlankOrWrongAndGreenWithTheProjectsOwnCode(t *testing.T) {
+	for _, e := range exercises.All {
+		t.Run(e.Folder, func(t *testing.T) {
+			t.Parallel()
+			raw, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(e.File)))
+			require.NoError(t, err)
+			text := string(raw)
+			out, err := try(t, e, text)
+			require.NoError(t, err, "red with the project's own code:\n%s", out)
+
+			blank, _, err := e.With([]byte(text), e.Blank())
+			require.NoError(t, err)
+			out, err = try(t, e, string(blank))
+			require.Error(t, err, "green although the function is blank")
+			require.Contains(t, out, "is blank: see tests/exercises/"+e.Folder+"/README.md")
+
+			require.NotEmpty(t, tempting[e.Number()])
+			for _, answer := range tempting[e.Number()] {
+				wrong, _, err := e.With([]byte(text), answer)
+				require.NoError(t, err)
+				out, err = try(t, e, string(wrong))
+				require.Error(t, err, "green with\n%s", answer)
+				require.Contains(t, out, "Error Trace:", "no assertion says what is wrong with\n%s\nbut:\n%s", answer, out)
+			}
+		})
+	}
+}
+
+// try runs the tests of an exercise over another text of its file.
+func try(t *testing.T, e exercises.Exercise, text string) (output string, err error) {
+	t.Helper()
+	dir := t.TempDir()
+	changed := filepath.Join(dir, path.Base(e.File))
+	require.NoError(t, os.WriteFile(changed, []byte(text), 0o600))
+	original, err := filepath.Abs(filepath.Join(root, filepath.FromSlash(e.File)))
+	require.NoError(t, err)
+	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{original: changed}})
+	require.NoError(t, err)
+	overlayFile := filepath.Join(dir, "overlay.json")
+	require.NoError(t, os.WriteFile(overlayFile, overlay, 0o600))
+	binary := filepath.Join(dir, "exercise.test.exe")
+	build := exec.Command("go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlayFile, "-o", binary, "./tests/exercises/"+e.Folder)
+	build.Dir = root
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, "it does not compile:\n%s", out)
+
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	run := exec.CommandContext(ctx, binary)
+	run.Dir = filepath.Join(root, "tests", "exercises", e.Folder)
+	out, err = run.CombinedOutput()
+	require.NoError(t, ctx.Err(), "it hangs:\n%s", out)
+	if _, failed := errors.AsType[*exec.ExitError](err); !failed {
+		require.NoError(t, err)
+	}
+	return string(out), err
+}

@@ -1,0 +1,37 @@
+package lens
+
+import (
+	"os/exec"
+	"testing"
+)
+
+// lensFolder is the folder of the page and its scripts.
+const lensFolder = "../../../internal/lens"
+
+// node runs a script of testdata. What it prints is wrong with the page.
+func node(t *testing.T, args ...string) string {
+	t.Helper()
+	path, err := exec.LookPath("node")
+	if err != nil {
+		t.Fatal("node is needed: apt-get install nodejs")
+	}
+	cmd := exec.Command(path, args...)
+	cmd.Dir = lensFolder
+	out, err := cmd.CombinedOutput()
+	if err != nil && len(out) == 0 {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+func TestWords_AreTheSameInBothLanguages(t *testing.T) {
+	if out := node(t, "testdata/words/check.mjs", "page"); out != "" {
+		t.Error(out)
+	}
+}
+
+func TestConnection_ReadsOneStreamAtATime(t *testing.T) {
+	if out := node(t, "testdata/connection/check.mjs", "page/connection.js"); out != "" {
+		t.Error(out)
+	}
+}
