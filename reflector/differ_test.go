@@ -24,7 +24,7 @@ import (
 )
 
 // TestWhereClientGoDiffers plays the same to client-go's reflector and to this one. Each claim is a row of
-// docs/use/client-go.md.
+// docs/use/swap.md.
 func TestWhereClientGoDiffers(t *testing.T) {
 	for _, tc := range []struct {
 		claim        string

@@ -35,5 +35,5 @@
 //   - Metrics for a program that called client-go's SetInformerMetricsProvider or SetReflectorMetricsProvider: those
 //     providers cannot be read. Call this package's functions.
 //
-// docs/use/client-go.md says where client-go differs.
+// docs/use/swap.md says where client-go differs.
 package cache

@@ -26,5 +26,5 @@
 //   - Metrics timed by a config's Clock: they always use the real one.
 //   - Metrics for a program that called client-go's SetProvider: its provider cannot be read. Call this package's.
 //
-// The README.md of the folder above lists every name. docs/use/client-go.md says where client-go differs.
+// The README.md of the folder above lists every name. docs/use/swap.md says where client-go differs.
 package workqueue

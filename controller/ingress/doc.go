@@ -20,6 +20,8 @@
 //  5. An Ingress that this Service does not control is never touched.
 //  6. Nothing is written for what is being deleted.
 //
+// What the demo of cmd/ingress-controller calls its rules are cases of these six, and of the guarantees.
+//
 // # Guarantees
 //
 // Reads come from the caches, and a write happens only on a difference. Every write has a precondition. A create fails
