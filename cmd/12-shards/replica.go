@@ -14,6 +14,7 @@ import (
 	"glasswatch/cmd/12-shards/audit"
 	"glasswatch/cmd/internal/demo"
 	"glasswatch/controller/ingress"
+	"glasswatch/controller/ingress/sharded"
 	"glasswatch/controller/shards"
 	"glasswatch/listwatch"
 	"glasswatch/sharedinformer"
@@ -27,7 +28,7 @@ const (
 
 // replica is one process, as far as several fit into one: its clients, caches, queue and workers are its own.
 type replica struct {
-	*ingress.Controller
+	*sharded.Controller
 	wire  *audit.Wire
 	gone  bool // killed, or asked to leave; used by the story's goroutine only
 	stop  context.CancelFunc
@@ -44,12 +45,11 @@ func (w *world) start(ctx context.Context, name string) {
 	member := shards.Options{
 		Namespace: w.d.Namespace, Name: group, Identity: name, Shards: shardCount, LeaseDuration: leaseDuration,
 	}
-	r.Controller = demo.Must(ingress.New(cfg, ingress.Options{
+	r.Controller = demo.Must(sharded.New(cfg, ingress.Options{
 		Config:    ingress.Config{AnnotationPrefix: "ingress", Host: "example.com"},
 		Namespace: w.watched, Workers: 4, Observe: w.Observe(name),
-		Shards: &ingress.Sharding{
-			Leases: demo.Must(coordinationv1client.NewForConfig(leases)), By: w.by, Member: member,
-		},
+	}, sharded.Sharding{
+		Leases: demo.Must(coordinationv1client.NewForConfig(leases)), By: w.by, Member: member,
 	}))
 	ctx, r.stop = context.WithCancel(ctx)
 	go func() { r.ended <- r.Run(ctx) }()

@@ -8,6 +8,7 @@ import (
 
 	"glasswatch/cmd/internal/operator"
 	"glasswatch/controller/ingress"
+	"glasswatch/controller/ingress/sharded"
 	"glasswatch/internal/lens/look"
 )
 
@@ -27,7 +28,7 @@ func newController(ctx context.Context, cfg *rest.Config, o *options, p operator
 		Registerer: p.Registerer, MayWrite: p.MayWrite, Observe: logEvents(ctx),
 	}
 	if p.Shards != nil {
-		opts.Shards = (*ingress.Sharding)(p.Shards)
+		return sharded.New(cfg, opts, sharded.Sharding(*p.Shards))
 	}
 	hub := o.lens.observe(ctx, cfg, &opts)
 	c, err := ingress.New(cfg, opts)

@@ -7,15 +7,17 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"glasswatch/controller/ingress/ingresstest"
 )
 
 func TestController_MakesRightWhatHappenedWhileItWasAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
-		world, cfg, served := serveWorld(ctx, t)
-		play := func(moves ...move) {
+		world, cfg, served := ingresstest.Serve(ctx, t)
+		play := func(moves ...ingresstest.Move) {
 			for _, m := range moves {
-				require.NoError(t, world.play(ctx, m))
+				require.NoError(t, world.Play(ctx, m))
 			}
 		}
 		// A controller that starts learns of no missed event: it looks at the present state.
@@ -30,19 +32,19 @@ func TestController_MakesRightWhatHappenedWhileItWasAway(t *testing.T) {
 			require.NoError(t, <-ran)
 		}
 
-		play(move{Kind: "create", Name: "a"}, move{Kind: "create", Name: "b"}, move{Kind: "create", Name: "c"})
-		require.Error(t, world.check(ctx), "nobody has worked yet")
+		play(ingresstest.Move{Kind: "create", Name: "a"}, ingresstest.Move{Kind: "create", Name: "b"}, ingresstest.Move{Kind: "create", Name: "c"})
+		require.Error(t, world.Check(ctx), "nobody has worked yet")
 		work()
-		require.NoError(t, world.check(ctx))
+		require.NoError(t, world.Check(ctx))
 
 		play(
-			move{Kind: "delete ingress", Name: "a"},
-			move{Kind: "edit ingress", Name: "b"},
-			move{Kind: "annotate", Name: "c", Value: 1}, // "false"
+			ingresstest.Move{Kind: "delete ingress", Name: "a"},
+			ingresstest.Move{Kind: "edit ingress", Name: "b"},
+			ingresstest.Move{Kind: "annotate", Name: "c", Value: 1}, // "false"
 		)
-		require.Error(t, world.check(ctx), "nobody is there to make it right")
+		require.Error(t, world.Check(ctx), "nobody is there to make it right")
 		work()
-		require.NoError(t, world.check(ctx))
+		require.NoError(t, world.Check(ctx))
 
 		cancel()
 		require.NoError(t, <-served)

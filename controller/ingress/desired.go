@@ -36,6 +36,8 @@ type Config struct {
 	AnnotationPrefix string // <prefix>/http and <prefix>/host are read
 	Class            string // spec.ingressClassName; "" leaves the field unset and unowned
 	Host             string // the host of a Service that names none
+
+	label Label // of all Ingresses; see View
 }
 
 // Validate returns an error for a field that is wrong for every Service. It names the field like the flag that sets it.
@@ -56,27 +58,26 @@ func (c Config) Validate() error {
 
 func (c Config) httpAnnotation() string { return c.AnnotationPrefix + "/http" }
 func (c Config) hostAnnotation() string { return c.AnnotationPrefix + "/host" }
-func (c Config) shardLabel() string     { return c.AnnotationPrefix + "/shard" }
 
 // desired is the part of an Ingress that this controller owns. It is comparable:
 // two equal values ask for the same Ingress.
 type desired struct {
 	owner owner
-	label label
+	label Label
 	class string // "" is unowned
 	host  string
 	port  int32
 }
 
-// label is one that says whose business an Ingress is: see Sharding. The zero value is none.
-type label struct{ key, value string }
+// Label is one that the controller's Ingresses have. The zero value is none.
+type Label struct{ Key, Value string }
 
 // labels returns it as an Ingress has it, nil for none.
-func (l label) labels() map[string]string {
-	if l == (label{}) {
+func (l Label) labels() map[string]string {
+	if l == (Label{}) {
 		return nil
 	}
-	return map[string]string{l.key: l.value}
+	return map[string]string{l.Key: l.Value}
 }
 
 type owner struct {
@@ -103,6 +104,12 @@ func (c Config) wants(svc *corev1.Service) (bool, error) {
 	return wanted, nil
 }
 
+// Asks reports whether the Service may have an Ingress: it asks for one, or nobody can tell.
+func (c Config) Asks(svc *corev1.Service) bool {
+	wanted, err := c.wants(svc)
+	return (wanted || err != nil) && svc.Spec.Type != corev1.ServiceTypeExternalName
+}
+
 // desire returns the Ingress that the Service asks for, or an *invalidError.
 func (c Config) desire(svc *corev1.Service) (desired, error) {
 	host := c.Host
@@ -119,6 +126,7 @@ func (c Config) desire(svc *corev1.Service) (desired, error) {
 	}
 	return desired{
 		owner: owner{name: svc.Name, uid: svc.UID},
+		label: c.label,
 		class: c.Class,
 		host:  host,
 		port:  port,

@@ -36,8 +36,7 @@
 // a list. Ready fails while a list or a watch fails, with the API server's error. The request is repeated every ten to
 // twenty seconds, so Ready recovers by itself.
 //
-// With Options.Shards several replicas work at the same time. A Service is reconciled by one of them; see Sharding. A
-// replica that has no Lease, or has not listed a Service's shard, does nothing to it.
+// Package sharded lets several replicas work at the same time. It goes around this package with Options.Hooks.
 //
 // # What is not guaranteed
 //

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"glasswatch/controller"
+	"glasswatch/controller/ingress/ingresstest"
 	"glasswatch/listwatch"
 )
 
@@ -32,23 +33,11 @@ func TestMain(m *testing.M) {
 
 var webKey = listwatch.Key{Namespace: "default", Name: "web"}
 
-// cacheOf is an informer's store that a test fills by hand.
-type cacheOf[T listwatch.Object] struct {
-	objects map[listwatch.Key]T
-	version int
-}
-
-func (c *cacheOf[T]) GetByKey(key listwatch.Key) (T, bool) {
-	obj, found := c.objects[key]
-	return obj, found
-}
-func (c *cacheOf[T]) ResourceVersion() string { return strconv.Itoa(c.version) }
-
 // bench is a reconciler between two caches and a server that records.
 type bench struct {
 	t         *testing.T
-	services  *cacheOf[*corev1.Service]
-	ingresses *cacheOf[*networkingv1.Ingress]
+	services  *ingresstest.Cache[*corev1.Service]
+	ingresses *ingresstest.Cache[*networkingv1.Ingress]
 	server    *recordingServer
 	events    *record.FakeRecorder
 	r         *Reconciler
@@ -57,8 +46,8 @@ type bench struct {
 func newBench(t *testing.T) *bench {
 	b := &bench{
 		t:         t,
-		services:  &cacheOf[*corev1.Service]{objects: map[listwatch.Key]*corev1.Service{}},
-		ingresses: &cacheOf[*networkingv1.Ingress]{objects: map[listwatch.Key]*networkingv1.Ingress{}, version: 10},
+		services:  &ingresstest.Cache[*corev1.Service]{Objects: map[listwatch.Key]*corev1.Service{}},
+		ingresses: &ingresstest.Cache[*networkingv1.Ingress]{Objects: map[listwatch.Key]*networkingv1.Ingress{}, Version: 10},
 		server:    &recordingServer{version: 10},
 		events:    record.NewFakeRecorder(100),
 	}
@@ -70,7 +59,7 @@ func newBench(t *testing.T) *bench {
 
 // serviceIs puts a Service into the cache: annotated, with port 80, then as mutate wants it.
 func (b *bench) serviceIs(mutate ...func(*corev1.Service)) *corev1.Service {
-	b.services.version++
+	b.services.Version++
 	svc := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: "web", Namespace: "default", UID: "svc-1", ResourceVersion: b.services.ResourceVersion(),
@@ -81,18 +70,18 @@ func (b *bench) serviceIs(mutate ...func(*corev1.Service)) *corev1.Service {
 	for _, m := range mutate {
 		m(svc)
 	}
-	b.services.objects[webKey] = svc
+	b.services.Objects[webKey] = svc
 	return svc
 }
 
-func (b *bench) noService() { delete(b.services.objects, webKey) }
+func (b *bench) noService() { delete(b.services.Objects, webKey) }
 
 // cacheCatchesUp shows the reconciler what the server holds.
 func (b *bench) cacheCatchesUp() {
-	b.ingresses.version = b.server.version
-	delete(b.ingresses.objects, webKey)
+	b.ingresses.Version = b.server.version
+	delete(b.ingresses.Objects, webKey)
 	if b.server.stored != nil {
-		b.ingresses.objects[webKey] = b.server.stored.DeepCopy()
+		b.ingresses.Objects[webKey] = b.server.stored.DeepCopy()
 	}
 }
 

@@ -24,7 +24,6 @@ type memory struct {
 	writtenAt time.Time
 	rejected  versions // the input of a 400 or 422; no retry until it changes
 	contest   contest
-	mayHave   bool // the Service asked for an Ingress, or was seen to have one, since it was last known to have none
 }
 
 // versions identifies the input of one reconcile; ingress is "" for none.

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"glasswatch/controller/ingress/ingresstest"
 )
 
 const breaksTheRule = "GLASSWATCH_WRITES_TO_ITS_CACHE"
@@ -37,8 +39,8 @@ func TestController_WritesToTheCacheAreDetectedIfTheEnvironmentAsks(t *testing.T
 func writeToTheCache(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
-		world, cfg, served := serveWorld(ctx, t)
-		require.NoError(t, world.play(ctx, move{Kind: "create", Name: "a"}))
+		world, cfg, served := ingresstest.Serve(ctx, t)
+		require.NoError(t, world.Play(ctx, ingresstest.Move{Kind: "create", Name: "a"}))
 		c, err := New(cfg, Options{Config: testConfig, Workers: 2})
 		require.NoError(t, err)
 		working, stop := context.WithCancel(ctx)

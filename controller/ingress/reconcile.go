@@ -19,7 +19,6 @@ import (
 // attempt is one reconcile of one key: the objects in the caches, and the result.
 type attempt struct {
 	*Reconciler
-	scope
 	key listwatch.Key
 	svc *corev1.Service
 	ing *networkingv1.Ingress // nil for none
@@ -40,19 +39,14 @@ func (l *attempt) reconcile(ctx context.Context) (controller.Result, error) {
 	if svc.DeletionTimestamp != nil {
 		return none, nil
 	}
-	if l.owns != nil && !l.owns(svc) {
-		return none, nil // its own event enqueues the key again
-	}
 	l.svc, l.mem = svc, l.memories.of(l.key, svc.UID)
-	l.mem.mayHave = l.mem.mayHave || l.unseen
-	if l.cacheIsBehind(ctx) {
+	if l.cacheIsBehind() {
 		l.outcome = "waits for the cache to catch up with its own write"
 		return controller.Result{RequeueAfter: lookAgainDelay}, nil
 	}
 	l.ing, _ = l.ingresses.GetByKey(l.key)
 
 	d, wanted, err := l.decide()
-	l.mem.mayHave = l.mem.mayHave || wanted || l.ing != nil
 	if invalid, ok := errors.AsType[*invalidError](err); ok {
 		l.warn(ctx, invalid)
 		if wanted {
@@ -80,7 +74,6 @@ func (l *attempt) decide() (d desired, wanted bool, err error) {
 	}
 	if wanted {
 		d, err = l.config.desire(l.svc)
-		d.label = l.label
 	}
 	return d, wanted, err
 }
@@ -94,17 +87,13 @@ const (
 )
 
 // cacheIsBehind keeps the controller from correcting its own write: until the cache has that write, it is outdated.
-func (l *attempt) cacheIsBehind(ctx context.Context) bool {
+func (l *attempt) cacheIsBehind() bool {
 	if l.mem.written == "" {
 		return false
 	}
-	version, listing := l.ingresses.ResourceVersion(), false // a per-key queue's store has no version: nothing is known
-	if l.showsUpTo != nil {
-		version = l.showsUpTo(ctx)
-		listing = version == ""
-	}
+	version := l.ingresses.ResourceVersion() // a per-key queue's store has none: nothing is known
 	order, err := resourceversion.CompareResourceVersion(version, l.mem.written)
-	if (listing || err == nil && order < 0) && time.Since(l.mem.writtenAt) < staleCacheLimit {
+	if err == nil && order < 0 && time.Since(l.mem.writtenAt) < staleCacheLimit {
 		return true
 	}
 	l.mem.written = ""
@@ -113,13 +102,7 @@ func (l *attempt) cacheIsBehind(ctx context.Context) bool {
 
 func (l *attempt) ensureNone(ctx context.Context) error {
 	l.mem.contest = contest{}
-	if l.ing == nil && l.label != (label{}) && l.mem.mayHave {
-		if err := l.readUnseen(ctx); err != nil {
-			return err
-		}
-	}
 	if l.ing == nil || l.ing.DeletionTimestamp != nil || relate(l.svc, l.ing) != ours {
-		l.mem.mayHave = false
 		return nil
 	}
 	if l.mem.rejected == versionsOf(l.svc, l.ing) {
@@ -127,7 +110,6 @@ func (l *attempt) ensureNone(ctx context.Context) error {
 	}
 	switch err := l.remove(ctx, l.ing); {
 	case err == nil:
-		l.mem.mayHave = false
 		l.outcome = "deleted the Ingress"
 		klog.FromContext(ctx).Info("Deleted Ingress", "ingress", klog.KObj(l.ing), "resourceVersion", l.ing.ResourceVersion)
 		return nil
@@ -177,8 +159,6 @@ func (l *attempt) write(ctx context.Context, d desired) (controller.Result, erro
 	result, err := write(ctx, d)
 	switch {
 	case err == nil:
-	case l.ing == nil && d.label != (label{}) && apierrors.IsAlreadyExists(err):
-		return l.ensureUnseen(ctx, d)
 	case l.ing == nil && endsQuietly(err):
 		klog.FromContext(ctx).V(2).Info("No Ingress in a namespace that is going away", "service", klog.KObj(l.svc), "err", err)
 		return none, nil

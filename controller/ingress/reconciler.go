@@ -28,21 +28,7 @@ type Reconciler struct {
 	client    networkingv1client.IngressesGetter
 	events    record.EventRecorder
 	observe   func(...look.Event) // may be nil
-	memories  memories
-}
-
-// scope is what of the cluster one reconcile may look at. The zero value is all of it.
-type scope struct {
-	// owns tells whether the Service is this reconcile's business. A Service that was made again may be another
-	// replica's.
-	owns func(*corev1.Service) bool
-	// showsUpTo returns up to which version the cache has the Ingress, "" if that is not known at the moment; nil is the
-	// cache's version.
-	showsUpTo func(context.Context) string
-	// label is that of the Ingresses which the cache has. The zero value is none: the cache has all. unseen tells that
-	// this key had an unseen Ingress at the last list, and is told once.
-	label  label
-	unseen bool
+	memories  *memories           // shared by what In returns
 }
 
 // NewReconciler returns an error if config is not valid.
@@ -53,7 +39,7 @@ func NewReconciler(config Config, services Cache[*corev1.Service], ingresses Cac
 	}
 	return &Reconciler{
 		config: config, services: services, ingresses: ingresses, client: client, events: events,
-		memories: memories{byKey: map[listwatch.Key]*memory{}},
+		memories: &memories{byKey: map[listwatch.Key]*memory{}},
 	}, nil
 }
 
@@ -62,13 +48,9 @@ const writeTimeout = 30 * time.Second
 
 // Reconcile compares the Service and the Ingress of this key. The rules stand in doc.go.
 func (r *Reconciler) Reconcile(ctx context.Context, key listwatch.Key) (controller.Result, error) {
-	return r.reconcileIn(ctx, scope{}, key)
-}
-
-func (r *Reconciler) reconcileIn(ctx context.Context, s scope, key listwatch.Key) (controller.Result, error) {
 	ctx, cancel := context.WithTimeout(look.WithKey(ctx, key), writeTimeout)
 	defer cancel()
-	l := attempt{Reconciler: r, scope: s, key: key, outcome: "nothing to write"}
+	l := attempt{Reconciler: r, key: key, outcome: "nothing to write"}
 	result, err := l.reconcile(ctx)
 	if r.observe != nil {
 		e := look.Event{At: look.Decided, Action: l.outcome, Key: look.NameOf(key), RV: l.resourceVersion}

@@ -48,7 +48,7 @@ func (d desired) differs(ing *networkingv1.Ingress) bool {
 	if !equality.Semantic.DeepEqual(ing.Spec.Rules, d.rules()) {
 		return true
 	}
-	if d.label != (label{}) && ing.Labels[d.label.key] != d.label.value {
+	if d.label != (Label{}) && ing.Labels[d.label.Key] != d.label.Value {
 		return true
 	}
 	want := d.ownerReference()

@@ -38,8 +38,7 @@ type Options struct {
 	// MayWrite is closed once this process may write; nil is at once. Until then the caches fill and follow the cluster,
 	// and nothing is queued.
 	MayWrite <-chan struct{}
-	// Shards, if not nil, lets other replicas work at the same time.
-	Shards *Sharding
+	Hooks    Hooks
 	// Observe, if set, is called for each change at each boundary of the layers, from many goroutines. While it blocks,
 	// what it was called for waits.
 	Observe func(...look.Event)
@@ -54,11 +53,12 @@ type Controller struct {
 	services   *sharedinformer.Informer[*corev1.Service]
 	ingresses  *sharedinformer.Informer[*networkingv1.Ingress]
 	informers  []func(ctx context.Context) error // run these two
+	filled     []func(ctx context.Context) error // wait for those that no hook made
+	ready      []func() error                    // of the same, and of the hook
 	observed   map[string]look.Informer          // by resource, if somebody looks on
 	loop       *controller.Controller[listwatch.Key]
 	events     record.EventBroadcaster
 	reconciler *Reconciler
-	group      *group // nil without Options.Shards
 	opts       Options
 }
 
@@ -77,15 +77,11 @@ func New(cfg *rest.Config, opts Options) (*Controller, error) {
 		return nil, err
 	}
 	c := &Controller{opts: opts, observed: map[string]look.Informer{}}
-	if opts.Shards != nil {
-		if err := c.newGroup(opts.Shards, opts.Registerer); err != nil {
-			return nil, err
-		}
-	}
-	if c.services, err = newInformer[*corev1.Service](c, cfg, corev1.SchemeGroupVersion.WithResource("services"), "Service"); err != nil {
+	services, ingresses := corev1.SchemeGroupVersion.WithResource("services"), networkingv1.SchemeGroupVersion.WithResource("ingresses")
+	if c.services, err = newInformer(c, cfg, services, "Service", opts.Hooks.Services); err != nil {
 		return nil, err
 	}
-	if c.ingresses, err = newInformer[*networkingv1.Ingress](c, cfg, networkingv1.SchemeGroupVersion.WithResource("ingresses"), "Ingress"); err != nil {
+	if c.ingresses, err = newInformer(c, cfg, ingresses, "Ingress", opts.Hooks.Ingresses); err != nil {
 		return nil, err
 	}
 	if opts.Registerer != nil {
@@ -95,6 +91,9 @@ func New(cfg *rest.Config, opts Options) (*Controller, error) {
 		if err != nil {
 			return nil, err
 		}
+	}
+	if opts.Hooks.Ready != nil {
+		c.ready = append(c.ready, opts.Hooks.Ready)
 	}
 	c.events = record.NewBroadcaster()
 	c.events.StartRecordingToSink(&typedcorev1.EventSinkImpl{Interface: events.Events("")})
@@ -113,8 +112,8 @@ func New(cfg *rest.Config, opts Options) (*Controller, error) {
 		loop.Observe = func(o controller.Observation[listwatch.Key]) { opts.Observe(look.OfController(o)) }
 	}
 	var reconciler controller.Reconciler[listwatch.Key] = c.reconciler
-	if c.group != nil {
-		reconciler = controller.Func[listwatch.Key](c.reconcileOwn)
+	if opts.Hooks.Reconcile != nil {
+		reconciler = controller.Func[listwatch.Key](opts.Hooks.Reconcile)
 	}
 	c.loop = controller.New(reconciler, loop)
 	return c, nil
@@ -124,8 +123,12 @@ func New(cfg *rest.Config, opts Options) (*Controller, error) {
 // recovers soon after a right was granted or the API server is back.
 const maxBackoff = 10 * time.Second
 
-// newInformer makes one of the controller's informers. If the environment asks for it, a detector of mutations runs it.
-func newInformer[T listwatch.Object](c *Controller, cfg *rest.Config, gvr schema.GroupVersionResource, kind string) (*sharedinformer.Informer[T], error) {
+// newInformer makes one of the controller's informers, or has instead make it. If the environment asks for it, a
+// detector of mutations runs it.
+func newInformer[T listwatch.Object](
+	c *Controller, cfg *rest.Config, gvr schema.GroupVersionResource, kind string,
+	instead func(*rest.Config, Source, sharedinformer.Options[T]) (*sharedinformer.Informer[T], error),
+) (*sharedinformer.Informer[T], error) {
 	opts := c.opts
 	// One decoder for all that lists the resource. Nobody writes to the cached objects.
 	client := listwatch.Options{Namespace: opts.Namespace, Decoder: memo.New(memo.Options{})}
@@ -136,8 +139,12 @@ func newInformer[T listwatch.Object](c *Controller, cfg *rest.Config, gvr schema
 		detector = mutationdetect.New(gvr.Resource, nil)
 		informerOptions.BeforeStore = detector.BeforeStore
 	}
-	if c.follows(gvr.Resource) {
-		return followShards(c, cfg, gvr, client, informerOptions, detector)
+	if instead != nil {
+		if detector != nil {
+			untilDone := func(ctx context.Context) error { <-ctx.Done(); return nil }
+			c.informers = append(c.informers, func(ctx context.Context) error { return detector.Run(ctx, untilDone) })
+		}
+		return instead(cfg, Source{gvr, client}, informerOptions)
 	}
 	lw, err := listwatch.NewForConfig[T](cfg, gvr, client)
 	if err != nil {
@@ -155,6 +162,8 @@ func newInformer[T listwatch.Object](c *Controller, cfg *rest.Config, gvr schema
 		run = func(ctx context.Context) error { return detector.Run(ctx, informer.Run) }
 	}
 	c.informers = append(c.informers, run)
+	c.filled = append(c.filled, informer.WaitForSync)
+	c.ready = append(c.ready, func() error { return ready(informer) })
 	return informer, nil
 }
 
@@ -171,10 +180,11 @@ func subscribe[T listwatch.Object](c *Controller, informer *sharedinformer.Infor
 // Ready returns nil while both caches are filled and follow the cluster, else an error that names the failing cache and
 // the reason. It does not depend on MayWrite.
 func (c *Controller) Ready() error {
-	if c.group != nil {
-		return c.readyShards()
+	var errs []error
+	for _, ready := range c.ready {
+		errs = append(errs, ready())
 	}
-	return errors.Join(ready(c.services), ready(c.ingresses))
+	return errors.Join(errs...)
 }
 
 func ready[T listwatch.Object](informer *sharedinformer.Informer[T]) error {
@@ -217,8 +227,8 @@ func (c *Controller) Run(ctx context.Context) error {
 	if err := errors.Join(subscribe(c, c.services), subscribe(c, c.ingresses)); err != nil {
 		return err
 	}
-	if c.group != nil {
-		return c.runShards(ctx)
+	if c.opts.Hooks.Work != nil {
+		return c.opts.Hooks.Work(ctx, c.runLoop)
 	}
 	return c.runLoop(ctx)
 }
@@ -235,12 +245,9 @@ func (c *Controller) runLoop(ctx context.Context) error {
 
 // wait returns when the caches are filled and this process may write.
 func (c *Controller) wait(ctx context.Context) error {
-	var errs []error // with shards the caches are filled when shards are got
-	if !c.follows("services") {
-		errs = append(errs, c.services.WaitForSync(ctx))
-	}
-	if !c.follows("ingresses") {
-		errs = append(errs, c.ingresses.WaitForSync(ctx))
+	var errs []error
+	for _, filled := range c.filled {
+		errs = append(errs, filled(ctx))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err

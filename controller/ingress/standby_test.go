@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"glasswatch/controller/ingress/ingresstest"
 	"glasswatch/internal/apiserver"
 	"glasswatch/listwatch"
 )
@@ -20,14 +21,14 @@ import (
 // replica is a controller that works on a server of its own, in virtual time, and may write when mayWrite is closed.
 type replica struct {
 	*Controller
-	*chaos
+	*ingresstest.World
 	mayWrite chan struct{}
 }
 
 func withReplica(t *testing.T, play func(t *testing.T, r *replica)) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
-		world, cfg, served := serveWorld(ctx, t)
+		world, cfg, served := ingresstest.Serve(ctx, t)
 		ran := make(chan error, 1)
 		mayWrite := make(chan struct{})
 		c, err := New(cfg, Options{Config: testConfig, Workers: 2, MayWrite: mayWrite})
@@ -45,11 +46,11 @@ func withReplica(t *testing.T, play func(t *testing.T, r *replica)) {
 func TestController_AStandbyIsReadyFollowsAndWritesNothing(t *testing.T) {
 	withReplica(t, func(t *testing.T, r *replica) {
 		ingressOf := func(name string) error {
-			_, err := r.client.NetworkingV1().Ingresses("default").Get(t.Context(), name, metav1.GetOptions{})
+			_, err := r.Client.NetworkingV1().Ingresses("default").Get(t.Context(), name, metav1.GetOptions{})
 			return err
 		}
 		for _, name := range []string{"a", "b"} {
-			require.NoError(t, r.play(t.Context(), move{Kind: "create", Name: name}))
+			require.NoError(t, r.Play(t.Context(), ingresstest.Move{Kind: "create", Name: name}))
 		}
 		<-time.After(time.Hour)
 		require.NoError(t, r.Ready())
@@ -60,13 +61,13 @@ func TestController_AStandbyIsReadyFollowsAndWritesNothing(t *testing.T) {
 		close(r.mayWrite)
 		<-time.After(time.Minute)
 		require.NoError(t, ingressOf("a"), "what came while it stood by")
-		require.NoError(t, r.play(t.Context(), move{Kind: "create", Name: "c"}))
+		require.NoError(t, r.Play(t.Context(), ingresstest.Move{Kind: "create", Name: "c"}))
 		<-time.After(time.Minute)
 		require.NoError(t, ingressOf("c"), "what came after")
-		require.NoError(t, r.client.NetworkingV1().Ingresses("default").Delete(t.Context(), "a", metav1.DeleteOptions{}))
+		require.NoError(t, r.Client.NetworkingV1().Ingresses("default").Delete(t.Context(), "a", metav1.DeleteOptions{}))
 		<-time.After(time.Minute)
 		require.NoError(t, ingressOf("a"), "what was undone after")
-		require.NoError(t, r.check(t.Context()))
+		require.NoError(t, r.Check(t.Context()))
 	})
 }
 
@@ -86,15 +87,15 @@ func TestController_ARightThatIsTakenAwayIsNoticedAndSoIsItsReturn(t *testing.T)
 				require.NoError(t, r.Ready())
 				for range 20 {
 					for _, verb := range verbs {
-						r.server.Faults().FailNext(-1, apiserver.Failure{Verb: verb, Resource: "services", Code: http.StatusForbidden, Message: "ask your operator"})
+						r.Server.Faults().FailNext(-1, apiserver.Failure{Verb: verb, Resource: "services", Code: http.StatusForbidden, Message: "ask your operator"})
 					}
-					r.server.Faults().DropWatches()
+					r.Server.Faults().DropWatches()
 					<-time.After(10 * time.Minute)
 					synctest.Wait()
 					require.ErrorContains(t, r.Ready(), "services: synced, but not up to date")
 					require.ErrorContains(t, r.Ready(), "ask your operator")
 					require.NotContains(t, r.Ready().Error(), "ingresses")
-					r.server.Faults().Reset()
+					r.Server.Faults().Reset()
 					<-time.After(2 * maxBackoff)
 					require.NoError(t, r.Ready())
 				}
@@ -115,7 +116,7 @@ func TestController_EndsIfItsCacheIsModifiedAndTheEnvironmentAsksForTheDetector(
 		return
 	}
 	withReplica(t, func(t *testing.T, r *replica) {
-		require.NoError(t, r.play(t.Context(), move{Kind: "create", Name: "a"}))
+		require.NoError(t, r.Play(t.Context(), ingresstest.Move{Kind: "create", Name: "a"}))
 		<-time.After(time.Minute)
 		service, found := r.services.Store().GetByKey(listwatch.Key{Namespace: "default", Name: "a"})
 		require.True(t, found)

@@ -46,6 +46,6 @@ func TestScaleMutants_OfTheIngressControllerAreCaught(t *testing.T) {
 	if os.Getenv("GLASSWATCH_MUTANTS") == "" {
 		t.Skip("takes a minute: GLASSWATCH_MUTANTS=1 go test ./tests/scale -v -run ScaleMutants")
 	}
-	mutants.Each(t, mutants.Read(t, "../../scale/testdata/ingress.txt"), "controller/ingress",
+	mutants.Each(t, mutants.Read(t, "../../scale/testdata/ingress.txt"), "controller/ingress/sharded",
 		"-test.run=^TestShards_(AMoveWaitsForWhatIsBeingWritten|NothingIsReconciledBeforeBothKindsAreListed)$")
 }

@@ -1,4 +1,4 @@
-package ingress
+package sharded
 
 import (
 	"context"
@@ -15,17 +15,24 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
 
+	"glasswatch/controller/ingress"
+	"glasswatch/controller/ingress/ingresstest"
 	"glasswatch/controller/shards"
 	"glasswatch/listwatch/shard"
 )
 
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var testConfig = ingress.Config{AnnotationPrefix: "ingress", Class: ingresstest.Class, Host: ingresstest.Host}
+
 // troupe is several replicas with shards, in virtual time.
 type troupe struct {
-	*chaos
+	*ingresstest.World
 	t        *testing.T
 	cfg      *rest.Config
 	by       shard.Field
@@ -64,8 +71,8 @@ var divisions = []shard.Field{shard.Namespace, shard.UID, byLabel}
 func inTroupe(t *testing.T, by shard.Field, play func(tr *troupe)) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
-		world, cfg, served := serveWorld(ctx, t)
-		tr := &troupe{chaos: world, t: t, cfg: cfg, by: by, byLabel: by == byLabel, shards: 16,
+		world, cfg, served := ingresstest.Serve(ctx, t)
+		tr := &troupe{World: world, t: t, cfg: cfg, by: by, byLabel: by == byLabel, shards: 16,
 			replicas: map[string]*sharded{}, workers: 2, latency: 200 * time.Millisecond, writing: map[string]string{}}
 		if tr.byLabel {
 			tr.by = shard.UID
@@ -87,11 +94,16 @@ func (tr *troupe) join(name string) *sharded { return tr.joinDeaf(name, "") }
 func (tr *troupe) joinDeaf(name, deaf string) *sharded {
 	tr.t.Helper()
 	r := tr.make(name, deaf)
+	tr.run(name, r)
+	return r
+}
+
+// run runs what make has made.
+func (tr *troupe) run(name string, r *sharded) {
 	ctx, stop := context.WithCancel(context.Background())
 	r.stop = stop
 	go func() { r.ended <- r.Run(ctx) }()
 	tr.replicas[name] = r
-	return r
 }
 
 // make makes a replica that does not run yet.
@@ -103,11 +115,12 @@ func (tr *troupe) make(name, deaf string) *sharded {
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return tr.watched(name, r, next) })
 	leases, err := coordinationv1client.NewForConfig(cfg)
 	require.NoError(tr.t, err)
-	r.Controller, err = New(cfg, Options{Config: testConfig, Workers: tr.workers, Registerer: r.reg, Shards: &Sharding{
+	opts := ingress.Options{Config: testConfig, Workers: tr.workers, Registerer: r.reg}
+	r.Controller, err = New(cfg, opts, Sharding{
 		Leases: leases, By: tr.by, ByLabel: tr.byLabel,
 		Member: shards.Options{Namespace: "default", Name: "ingress-controller", Identity: name, Shards: tr.shards,
 			LeaseDuration: time.Minute}, // fewer renewals make the test faster
-	}})
+	})
 	require.NoError(tr.t, err)
 	return r
 }

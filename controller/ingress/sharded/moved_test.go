@@ -1,4 +1,4 @@
-package ingress
+package sharded
 
 import (
 	"context"
@@ -7,17 +7,19 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
 
+	"glasswatch/controller/ingress"
+	"glasswatch/controller/ingress/ingresstest"
 	"glasswatch/controller/shards"
 	"glasswatch/internal/apiserver"
 	"glasswatch/listwatch"
@@ -32,7 +34,7 @@ func TestShards_KeysOfALostShardAreDroppedAndForgotten(t *testing.T) {
 			inTroupe(t, by, func(tr *troupe) {
 				r := tr.join("r0")
 				<-time.After(time.Minute)
-				tr.server.Faults().FailNext(-1, apiserver.Failure{
+				tr.Server.Faults().FailNext(-1, apiserver.Failure{
 					Verb: "create", Resource: "ingresses", Code: http.StatusInternalServerError})
 				tr.createServices(12, 4)
 				<-time.After(time.Minute)
@@ -48,12 +50,10 @@ func TestShards_KeysOfALostShardAreDroppedAndForgotten(t *testing.T) {
 				require.NotEmpty(t, lost)
 				require.Equal(t, 12*4, len(kept)+len(lost))
 				require.EqualValues(t, len(kept), r.gauge(t, "workqueue_tracked_retries"))
-				require.Zero(t, r.loop.Len())
-				r.reconciler.memories.mu.Lock()
-				for key := range r.reconciler.memories.byKey {
-					require.NotContains(t, lost, key)
+				require.Zero(t, r.Loop().Len())
+				for _, key := range lost {
+					require.False(t, r.Reconciler().Remembers(key), key)
 				}
-				r.reconciler.memories.mu.Unlock()
 				if by != shard.Namespace {
 					return // a request to create does not tell the Service
 				}
@@ -76,28 +76,28 @@ func TestShards_KeysOfALostShardAreDroppedAndForgotten(t *testing.T) {
 // writes is refused by what it is based on, and it tries again until it has seen that.
 func TestShards_ANewOwnerWhoseIngressesAreOldIsRefusedAndTriesAgain(t *testing.T) {
 	inTroupe(t, shard.UID, func(tr *troupe) {
-		play := func(moves ...move) {
+		play := func(moves ...ingresstest.Move) {
 			for _, m := range moves {
-				require.NoError(t, tr.play(context.Background(), m))
+				require.NoError(t, tr.Play(context.Background(), m))
 			}
 			<-time.After(30 * time.Second)
 		}
 		tr.join("r0")
 		r := tr.joinDeaf("r1", "/leases") // it watches the Ingresses, and does not join yet
-		play(move{Kind: "create", Name: "b"}, move{Kind: "create", Name: "c"})
-		require.Equal(t, 2, r.ingresses.Store().Len())
+		play(ingresstest.Move{Kind: "create", Name: "b"}, ingresstest.Move{Kind: "create", Name: "c"})
+		require.Equal(t, 2, r.Ingresses().Store().Len())
 		thaw := make(chan struct{})
 		r.mu.Lock()
 		r.frozen = thaw
 		r.mu.Unlock()
-		play(move{Kind: "create", Name: "a"}, move{Kind: "port", Name: "b"}, move{Kind: "port", Name: "c"})
+		play(ingresstest.Move{Kind: "create", Name: "a"}, ingresstest.Move{Kind: "port", Name: "b"}, ingresstest.Move{Kind: "port", Name: "c"})
 		tr.leave("r0")
-		play(move{Kind: "annotate", Name: "c", Value: 1}) // "false"
+		play(ingresstest.Move{Kind: "annotate", Name: "c", Value: 1}) // "false"
 		r.mu.Lock()
 		r.deaf = ""
 		r.mu.Unlock()
 		<-time.After(time.Minute)
-		require.Equal(t, 2, r.ingresses.Store().Len(), "it is still behind")
+		require.Equal(t, 2, r.Ingresses().Store().Len(), "it is still behind")
 		refused := r.answersSoFar()
 		for _, method := range []string{http.MethodPost, http.MethodPatch, http.MethodDelete} {
 			require.Greater(t, refused[method+" 409"], 1, method)
@@ -108,7 +108,7 @@ func TestShards_ANewOwnerWhoseIngressesAreOldIsRefusedAndTriesAgain(t *testing.T
 		r.frozen = nil
 		r.mu.Unlock()
 		<-time.After(10 * time.Minute)
-		require.NoError(t, tr.check(context.Background()))
+		require.NoError(t, tr.Check(context.Background()))
 		require.NoError(t, r.Ready())
 		require.Equal(t, 1, r.answersSoFar()["DELETE 200"], "the rest the former owner had done")
 		require.Zero(t, r.answersSoFar()["POST 201"]+r.answersSoFar()["PATCH 200"])
@@ -122,7 +122,7 @@ func (r *sharded) answersSoFar() map[string]int {
 }
 
 func (tr *troupe) servicesOf(r *sharded) (keys []listwatch.Key) {
-	all, err := tr.client.CoreV1().Services("").List(context.Background(), metav1.ListOptions{})
+	all, err := tr.Client.CoreV1().Services("").List(context.Background(), metav1.ListOptions{})
 	require.NoError(tr.t, err)
 	for i := range all.Items {
 		svc := &all.Items[i]
@@ -155,17 +155,16 @@ func BenchmarkShards_KeysOfLostShards(b *testing.B) {
 	for _, by := range divisions {
 		b.Run(string(by), func(b *testing.B) {
 			for b.Loop() {
-				c, err := New(cfg, Options{Config: testConfig, Workers: 2, Shards: &Sharding{
-					Leases: leases, By: by, Member: shards.Options{Namespace: "default", Name: "web", Identity: "a"}}})
+				c, err := New(cfg, ingress.Options{Config: testConfig, Workers: 2}, Sharding{
+					Leases: leases, By: by, Member: shards.Options{Namespace: "default", Name: "web", Identity: "a"}})
 				require.NoError(b, err)
 				for n := range keys {
-					c.loop.Enqueue(listwatch.Key{Namespace: fmt.Sprintf("ns-%d", n%200), Name: fmt.Sprintf("s%d", n)})
+					c.Loop().Enqueue(listwatch.Key{Namespace: fmt.Sprintf("ns-%d", n%200), Name: fmt.Sprintf("s%d", n)})
 				}
 				ctx, cancel := context.WithCancel(b.Context())
 				cancel()
-				require.NoError(b, c.runLoop(ctx)) // it works on all that is due, and ends
-				require.Zero(b, c.loop.Len())
-				c.events.Shutdown()
+				require.NoError(b, c.Run(ctx)) // it works on all that is due, and ends
+				require.Zero(b, c.Loop().Len())
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/keys, "ns/key")
 		})
@@ -176,34 +175,47 @@ func BenchmarkShards_KeysOfLostShards(b *testing.B) {
 func TestShards_AServiceThatIsMadeAgainIsNotWrittenUnderTheFormersPin(t *testing.T) {
 	inTroupe(t, shard.UID, func(tr *troupe) {
 		tr.createServices(1, 1)
-		r := tr.make("r0", "")
-		ctx, stop := context.WithCancel(context.Background())
-		var parts errgroup.Group // without workers: the test reconciles
-		for _, run := range append(r.informers, r.group.Run) {
-			parts.Go(func() error { return run(ctx) })
-		}
-		<-time.After(time.Minute)
 		key := listwatch.Key{Namespace: "a-shop", Name: "s0"}
-		svc, found := r.services.Store().GetByKey(key)
-		require.True(t, found)
+		svc, err := tr.Client.CoreV1().Services("a-shop").Get(context.Background(), "s0", metav1.GetOptions{})
+		require.NoError(t, err)
+		r := tr.make("r0", "")
 		again := svc.DeepCopy()
 		for n := 0; r.group.Of(again) == r.group.Of(svc); n++ {
 			again.UID = types.UID(fmt.Sprint("again ", n))
 		}
-		r.reconciler.services = &cacheOf[*corev1.Service]{objects: map[listwatch.Key]*corev1.Service{key: again}}
-		before := len(r.requests())
-		_, err := r.reconcileOwn(ctx, key)
-		require.NoError(t, err)
-		require.Empty(t, writes(r.requests()[before:]))
-		again.UID = svc.UID
-		_, err = r.reconcileOwn(ctx, key)
-		require.NoError(t, err)
-		require.Len(t, writes(r.requests()[before:]), 1)
-		stop()
-		_ = parts.Wait()
-		r.events.Shutdown()
+		seen := &oneService{svc: again}
+		r.services = seen
+		tr.run("r0", r)
+		<-time.After(time.Minute)
+		_, found := r.Services().Store().GetByKey(key)
+		require.True(t, found, "by which the shard is pinned")
+		require.Empty(t, writes(r.requests()))
+		seen.set(svc)
+		r.Loop().Enqueue(key)
+		<-time.After(time.Minute)
+		require.Len(t, writes(r.requests()), 1)
 	})
 }
+
+// oneService is a cache with one Service.
+type oneService struct {
+	mu  sync.Mutex
+	svc *corev1.Service // guarded by mu
+}
+
+func (o *oneService) set(svc *corev1.Service) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.svc = svc
+}
+
+func (o *oneService) GetByKey(key listwatch.Key) (*corev1.Service, bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.svc, key == listwatch.KeyOf(o.svc)
+}
+
+func (o *oneService) ResourceVersion() string { return "" }
 
 func writes(requests []string) []string {
 	return slices.DeleteFunc(requests, func(request string) bool {
@@ -214,14 +226,14 @@ func writes(requests []string) []string {
 // A rolling update ends the old replicas when the new ones are ready. So one that waits is not ready if it could not join.
 func TestShards_AReplicaThatWaitsIsNotReadyWithoutItsRights(t *testing.T) {
 	inTroupe(t, shard.UID, func(tr *troupe) {
-		tr.server.Faults().FailNext(-1, apiserver.Failure{
+		tr.Server.Faults().FailNext(-1, apiserver.Failure{
 			Resource: "leases", Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden,
 		})
 		r := tr.join("r0")
-		r.group.waits = func() bool { return true }
+		r.waits = func() bool { return true }
 		<-time.After(time.Minute)
 		require.ErrorContains(t, r.Ready(), "grant get, list, watch")
-		tr.server.Faults().Reset()
+		tr.Server.Faults().Reset()
 		<-time.After(time.Minute)
 		require.NoError(t, r.Ready())
 	})

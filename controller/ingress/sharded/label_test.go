@@ -1,8 +1,7 @@
-package ingress
+package sharded
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -14,6 +13,8 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"glasswatch/controller/ingress"
+	"glasswatch/controller/ingress/ingresstest"
 	"glasswatch/internal/apiserver"
 	"glasswatch/listwatch"
 	"glasswatch/listwatch/shard"
@@ -23,7 +24,7 @@ const labelOfShard = "ingress/shard"
 
 func (tr *troupe) ingress(name string) *networkingv1.Ingress {
 	tr.t.Helper()
-	ing, err := tr.client.NetworkingV1().Ingresses("a-shop").Get(context.Background(), name, metav1.GetOptions{})
+	ing, err := tr.Client.NetworkingV1().Ingresses("a-shop").Get(context.Background(), name, metav1.GetOptions{})
 	require.NoError(tr.t, err)
 	return ing
 }
@@ -31,7 +32,7 @@ func (tr *troupe) ingress(name string) *networkingv1.Ingress {
 // expectLabels wants each Ingress to have the label of its Service's shard.
 func (tr *troupe) expectLabels() {
 	tr.t.Helper()
-	list, err := tr.client.NetworkingV1().Ingresses("a-shop").List(context.Background(), metav1.ListOptions{})
+	list, err := tr.Client.NetworkingV1().Ingresses("a-shop").List(context.Background(), metav1.ListOptions{})
 	require.NoError(tr.t, err)
 	require.Len(tr.t, list.Items, 8)
 	for _, ing := range list.Items {
@@ -60,7 +61,7 @@ func TestShards_ByLabelEachReplicaHasItsShare(t *testing.T) {
 		tr.expectLabels()
 		held := 0
 		for _, r := range tr.replicas {
-			held += r.ingresses.Store().Len()
+			held += r.Ingresses().Store().Len()
 			for _, request := range r.requests() {
 				isWatch := strings.Contains(request, "/ingresses?") && strings.Contains(request, "watch=true")
 				require.True(t, !isWatch || strings.Contains(request, "labelSelector=ingress%2Fshard+in+%2816-"), request)
@@ -70,7 +71,7 @@ func TestShards_ByLabelEachReplicaHasItsShare(t *testing.T) {
 
 		bare := tr.ingress("s3")
 		bare.Labels = nil
-		_, err := tr.client.NetworkingV1().Ingresses("a-shop").Update(context.Background(), bare, metav1.UpdateOptions{})
+		_, err := tr.Client.NetworkingV1().Ingresses("a-shop").Update(context.Background(), bare, metav1.UpdateOptions{})
 		require.NoError(t, err)
 		<-time.After(time.Minute)
 		tr.expectLabels()
@@ -82,14 +83,14 @@ func TestShards_ByLabelWhatIsUnseenIsLeftAloneUntilItHasGone(t *testing.T) {
 	inTroupe(t, byLabel, func(tr *troupe) {
 		ctx := context.Background()
 		tr.createServices(1, 8)
-		ingresses := tr.client.NetworkingV1().Ingresses("a-shop")
+		ingresses := tr.Client.NetworkingV1().Ingresses("a-shop")
 		for name, owners := range map[string][]metav1.OwnerReference{
 			"s1": nil,
-			"s2": {desired{owner: owner{name: "s2", uid: "of an earlier Service"}}.ownerReference()},
+			"s2": ingresstest.OwnedBy("s2", "of an earlier Service"),
 		} {
 			_, err := ingresses.Create(ctx, &networkingv1.Ingress{
 				ObjectMeta: metav1.ObjectMeta{Name: name, OwnerReferences: owners, Finalizers: []string{"example.com/held"}},
-				Spec:       networkingv1.IngressSpec{Rules: desired{host: "theirs", owner: owner{name: "theirs"}, port: 1}.rules()},
+				Spec:       networkingv1.IngressSpec{Rules: ingresstest.Rules("theirs", "theirs", 1)},
 			}, metav1.CreateOptions{})
 			require.NoError(t, err)
 		}
@@ -115,7 +116,7 @@ func TestShards_ByLabelWhatIsUnseenIsLeftAloneUntilItHasGone(t *testing.T) {
 // stopAsking sets the annotation of a Service to false.
 func (tr *troupe) stopAsking(name string) {
 	tr.t.Helper()
-	services := tr.client.CoreV1().Services("a-shop")
+	services := tr.Client.CoreV1().Services("a-shop")
 	svc, err := services.Get(context.Background(), name, metav1.GetOptions{})
 	require.NoError(tr.t, err)
 	svc.Annotations["ingress/http"] = "false"
@@ -126,11 +127,11 @@ func (tr *troupe) stopAsking(name string) {
 // seedStrangers makes Ingresses of nobody, which a list shows before those of other namespaces.
 func (tr *troupe) seedStrangers(n int) {
 	tr.t.Helper()
-	require.NoError(tr.t, tr.server.SeedNamespaces("0-strangers"))
+	require.NoError(tr.t, tr.Server.SeedNamespaces("0-strangers"))
 	for i := range n {
-		_, err := tr.client.NetworkingV1().Ingresses("0-strangers").Create(context.Background(), &networkingv1.Ingress{
+		_, err := tr.Client.NetworkingV1().Ingresses("0-strangers").Create(context.Background(), &networkingv1.Ingress{
 			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("stranger-", i)},
-			Spec:       networkingv1.IngressSpec{Rules: desired{host: "theirs", owner: owner{name: "theirs"}, port: 1}.rules()},
+			Spec:       networkingv1.IngressSpec{Rules: ingresstest.Rules("theirs", "theirs", 1)},
 		}, metav1.CreateOptions{})
 		require.NoError(tr.t, err)
 	}
@@ -139,7 +140,7 @@ func (tr *troupe) seedStrangers(n int) {
 // expectNames wants Ingresses of these names, and no others.
 func (tr *troupe) expectNames(names ...string) {
 	tr.t.Helper()
-	list, err := tr.client.NetworkingV1().Ingresses("a-shop").List(context.Background(), metav1.ListOptions{})
+	list, err := tr.Client.NetworkingV1().Ingresses("a-shop").List(context.Background(), metav1.ListOptions{})
 	require.NoError(tr.t, err)
 	var got []string
 	for _, ing := range list.Items {
@@ -163,13 +164,13 @@ func TestShards_ByLabelAnIngressWithTheLabelOfBeforeGoesWithItsWish(t *testing.T
 				tr.stopAsking("s0")
 				tr.byLabel, tr.shards = true, 32
 				tr.seedStrangers(unseenPage)
-				tr.server.Faults().FailNext(-1, apiserver.Failure{
+				tr.Server.Faults().FailNext(-1, apiserver.Failure{
 					Verb: "list", Resource: "ingresses", Code: http.StatusInternalServerError})
 				r := tr.join("r1")
 				<-time.After(time.Minute)
 				require.ErrorContains(t, r.Ready(), "without a label of this division cannot be listed")
-				tr.server.Faults().Reset()
-				<-time.After(2 * maxBackoff)
+				tr.Server.Faults().Reset()
+				<-time.After(2 * listAgainDelay)
 				require.NoError(t, r.Ready())
 				tr.expectNames("s1", "s2")
 			})
@@ -206,9 +207,9 @@ func TestShards_ByLabelAListForgetsWhatTheOneBeforeNoted(t *testing.T) {
 		r := tr.join("r0")
 		<-time.After(time.Minute)
 		key := listwatch.Key{Namespace: "a-shop", Name: "s0"}
-		r.group.unseen.Store(key, nil)
+		r.listed.Store(key, nil)
 		require.NoError(t, r.listUnseen(context.Background()))
-		require.False(t, r.group.hadUnseen(key))
+		require.False(t, r.hadUnseen(key))
 	})
 }
 
@@ -239,34 +240,61 @@ func TestShards_ByLabelServicesThatNeverAskedCostNoRequests(t *testing.T) {
 
 // The label is taken off and the wish withdrawn before the reconciler looks. The cache does not show the Ingress.
 func TestShards_ByLabelALabelThatIsTakenOffKeepsNothing(t *testing.T) {
-	withdrawn := func(svc *corev1.Service) { svc.Annotations["ingress/http"] = "false" }
-	s := scope{label: label{labelOfShard, "16-1"}}
 	for _, asked := range []bool{true, false} { // else the Ingress was seen
-		b := newBench(t)
-		b.serviceIs()
-		_, err := b.r.reconcileIn(t.Context(), s, webKey)
-		require.NoError(t, err)
-		b.wrote(created)
-		b.cacheCatchesUp()
-		if !asked {
-			b.r.memories.forget(webKey)
-			b.serviceIs(withdrawn)
-			b.server.failures = []error{errors.New("conflict: the label has just gone")}
-			_, err = b.r.reconcileIn(t.Context(), s, webKey)
-			require.Error(t, err)
-			b.wrote("delete ing-10")
-		}
-		delete(b.ingresses.objects, webKey)
-		b.serviceIs(withdrawn)
-		b.server.failures = []error{errors.New("the list failed")}
-		_, err = b.r.reconcileIn(t.Context(), s, webKey)
-		require.Error(t, err)
-		b.wrote("list web")
-		_, err = b.r.reconcileIn(t.Context(), s, webKey)
-		require.NoError(t, err)
-		b.wrote("list web", "delete ing-10")
-		_, err = b.r.reconcileIn(t.Context(), s, webKey)
-		require.NoError(t, err)
-		b.wrote()
+		inTroupe(t, byLabel, func(tr *troupe) {
+			ctx, key := context.Background(), listwatch.Key{Namespace: "a-shop", Name: "s0"}
+			tr.createServices(1, 1)
+			r := tr.make("r0", "")
+			svc, err := tr.Client.CoreV1().Services("a-shop").Get(ctx, "s0", metav1.GetOptions{})
+			require.NoError(t, err)
+			services := &ingresstest.Cache[*corev1.Service]{Objects: map[listwatch.Key]*corev1.Service{key: svc}, Version: 1}
+			ingresses := &ingresstest.Cache[*networkingv1.Ingress]{Objects: map[listwatch.Key]*networkingv1.Ingress{}}
+			view := ingress.View{Services: services, Ingresses: ingresses, Label: ingress.Label{Key: labelOfShard, Value: "16-1"}}
+			reconcile := func() error {
+				_, err := r.unseen.reconcile(ctx, r.config, r.Reconciler(), view, key)
+				return err
+			}
+			fails := func(verb string, code int) {
+				tr.Server.Faults().FailNext(1, apiserver.Failure{Verb: verb, Resource: "ingresses", Code: code})
+				require.Error(t, reconcile())
+			}
+			sent := func(methods ...string) {
+				t.Helper()
+				var got []string
+				for _, request := range r.requests() {
+					if method, url, _ := strings.Cut(request, " "); strings.Contains(url, "/ingresses") {
+						got = append(got, method)
+					}
+				}
+				r.mu.Lock()
+				r.heard = nil
+				r.mu.Unlock()
+				require.Equal(t, methods, got)
+			}
+			require.NoError(t, reconcile())
+			sent(http.MethodPost)
+			made := tr.ingress("s0")
+			require.Equal(t, "16-1", made.Labels[labelOfShard])
+			ingresses.Version = 1_000_000 // it has caught up
+			withdrawn := svc.DeepCopy()
+			withdrawn.Annotations["ingress/http"] = "false"
+			if !asked {
+				r.Reconciler().Forget(key)
+				r.mayHave.Delete(key)
+				services.Objects[key], ingresses.Objects[key] = withdrawn, made
+				fails("delete", http.StatusConflict) // the label has just gone
+				sent(http.MethodDelete)
+			}
+			delete(ingresses.Objects, key)
+			services.Objects[key] = withdrawn
+			fails("list", http.StatusForbidden)
+			sent(http.MethodGet)
+			require.NoError(t, reconcile())
+			sent(http.MethodGet, http.MethodDelete)
+			tr.expectNames()
+			require.NoError(t, reconcile())
+			sent()
+			tr.run("r0", r) // which ends what it has
+		})
 	}
 }

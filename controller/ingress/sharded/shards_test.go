@@ -1,11 +1,9 @@
-package ingress
+package sharded
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -14,10 +12,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"pgregory.net/rapid"
 
+	"glasswatch/controller/ingress/ingresstest"
 	"glasswatch/listwatch/shard"
 )
 
@@ -25,7 +25,7 @@ import (
 func TestShards_NothingIsLostWhateverHappens(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		by := rapid.SampledFrom(divisions).Draw(rt, "by")
-		moves := drawMoves(rt)
+		moves := ingresstest.DrawMoves(rt)
 		at := rapid.SliceOfN(rapid.IntRange(0, 8), len(moves), len(moves)).Draw(rt, "replicas")
 		var err error
 		inTroupe(t, by, func(tr *troupe) { err = tr.playAll(moves, at) })
@@ -36,13 +36,13 @@ func TestShards_NothingIsLostWhateverHappens(t *testing.T) {
 }
 
 // playAll plays the moves, and beside each a change of the replicas: one joins, leaves, is cut off or back again.
-func (tr *troupe) playAll(moves []move, at []int) error {
+func (tr *troupe) playAll(moves []ingresstest.Move, at []int) error {
 	ctx := context.Background()
 	for _, name := range []string{"r0", "r1", "r2"} {
 		tr.join(name)
 	}
 	for i, m := range moves {
-		if err := tr.play(ctx, m); err != nil {
+		if err := tr.Play(ctx, m); err != nil {
 			return fmt.Errorf("%+v: %w", m, err)
 		}
 		name := fmt.Sprintf("r%d", at[i]%3)
@@ -57,13 +57,13 @@ func (tr *troupe) playAll(moves []move, at []int) error {
 			<-time.After(20 * time.Second)
 		}
 	}
-	tr.server.Faults().Reset()
+	tr.Server.Faults().Reset()
 	for _, r := range tr.replicas {
 		r.setCut(false)
 	}
 	<-time.After(10 * time.Minute) // longer than every backoff and every contest
 	synctest.Wait()
-	err := tr.check(ctx)
+	err := tr.Check(ctx)
 	for name, r := range tr.replicas {
 		if ready := r.Ready(); ready != nil {
 			err = errors.Join(err, fmt.Errorf("%s: %w", name, ready))
@@ -81,15 +81,15 @@ func (tr *troupe) playAll(moves []move, at []int) error {
 func (tr *troupe) createServices(namespaces, each int) {
 	for n := range namespaces {
 		ns := fmt.Sprintf("%c-shop", 'a'+n)
-		require.NoError(tr.t, tr.server.SeedNamespaces(ns))
+		require.NoError(tr.t, tr.Server.SeedNamespaces(ns))
 		for s := range each {
 			svc := &corev1.Service{
 				ObjectMeta: metav1.ObjectMeta{
 					Name: fmt.Sprintf("s%d", s), Annotations: map[string]string{"ingress/http": "true"},
 				},
-				Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{tcp("http", 80)}},
+				Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{ingresstest.TCP("http", 80)}},
 			}
-			_, err := tr.client.CoreV1().Services(ns).Create(context.Background(), svc, metav1.CreateOptions{})
+			_, err := tr.Client.CoreV1().Services(ns).Create(context.Background(), svc, metav1.CreateOptions{})
 			require.NoError(tr.t, err)
 		}
 	}
@@ -114,7 +114,7 @@ func TestShards_AMoveWaitsForWhatIsBeingWritten(t *testing.T) {
 				tr.mu.Lock()
 				defer tr.mu.Unlock()
 				require.Empty(t, tr.twice)
-				all, err := tr.client.NetworkingV1().Ingresses("").List(context.Background(), metav1.ListOptions{})
+				all, err := tr.Client.NetworkingV1().Ingresses("").List(context.Background(), metav1.ListOptions{})
 				require.NoError(t, err)
 				require.Len(t, all.Items, 12*8)
 			})
@@ -160,12 +160,12 @@ func TestShards_ObjectsOfOtherShardsAreDroppedAndCounted(t *testing.T) {
 			tr.noShards = noShards
 			for n := range 12 {
 				ns := fmt.Sprintf("%c-shop", 'a'+n)
-				require.NoError(t, tr.server.SeedNamespaces(ns))
+				require.NoError(t, tr.Server.SeedNamespaces(ns))
 				svc := &corev1.Service{
 					ObjectMeta: metav1.ObjectMeta{Name: "s"},
-					Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{tcp("http", 80)}},
+					Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{ingresstest.TCP("http", 80)}},
 				}
-				_, err := tr.client.CoreV1().Services(ns).Create(tr.t.Context(), svc, metav1.CreateOptions{})
+				_, err := tr.Client.CoreV1().Services(ns).Create(tr.t.Context(), svc, metav1.CreateOptions{})
 				require.NoError(t, err)
 			}
 			tr.join("r0")
@@ -173,7 +173,7 @@ func TestShards_ObjectsOfOtherShardsAreDroppedAndCounted(t *testing.T) {
 			<-time.After(time.Minute)
 			held, dropped := 0, 0.0
 			for _, r := range tr.replicas {
-				held += r.services.Store().Len()
+				held += r.Services().Store().Len()
 				families, err := r.reg.Gather()
 				require.NoError(t, err)
 				for _, family := range families {
@@ -191,12 +191,12 @@ func TestShards_ObjectsOfOtherShardsAreDroppedAndCounted(t *testing.T) {
 // The Services come at once, and the Ingresses later. Until then it would seem that there are none.
 func TestShards_NothingIsReconciledBeforeBothKindsAreListed(t *testing.T) {
 	inTroupe(t, shard.Namespace, func(tr *troupe) {
-		require.NoError(t, tr.play(context.Background(), move{Kind: "create", Name: "a"}))
-		require.NoError(t, tr.play(context.Background(), move{Kind: "create", Name: "b"}))
-		require.NoError(t, tr.play(context.Background(), move{Kind: "create stranger", Name: "a"}))
+		require.NoError(t, tr.Play(context.Background(), ingresstest.Move{Kind: "create", Name: "a"}))
+		require.NoError(t, tr.Play(context.Background(), ingresstest.Move{Kind: "create", Name: "b"}))
+		require.NoError(t, tr.Play(context.Background(), ingresstest.Move{Kind: "create stranger", Name: "a"}))
 		r := tr.joinDeaf("r", "/ingresses")
 		<-time.After(5 * time.Minute)
-		require.Positive(t, r.services.Store().Len())
+		require.Positive(t, r.Services().Store().Len())
 		require.Error(t, r.Ready())
 		for _, request := range r.requests() {
 			require.NotContains(t, request, "POST http://apiserver.pipe/apis/networking.k8s.io")
@@ -206,7 +206,7 @@ func TestShards_NothingIsReconciledBeforeBothKindsAreListed(t *testing.T) {
 		r.mu.Unlock()
 		<-time.After(5 * time.Minute)
 		require.NoError(t, r.Ready())
-		require.NoError(t, tr.check(context.Background()))
+		require.NoError(t, tr.Check(context.Background()))
 		posts := 0
 		for _, request := range r.requests() {
 			if strings.HasPrefix(request, "POST") && strings.Contains(request, "/ingresses") {
@@ -223,70 +223,13 @@ func (r *sharded) requests() []string {
 	return slices.Clone(r.heard)
 }
 
-// Without shards nothing differs: these are the requests that the controller sent before it knew shards.
-func TestShards_OffTheRequestsAreTheSame(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(context.Background())
-		world, cfg, served := serveWorld(ctx, t)
-		tr := &troupe{chaos: world, t: t, writing: map[string]string{}}
-		r, heard := &sharded{answers: map[string]int{}}, rest.CopyConfig(cfg)
-		heard.Wrap(func(next http.RoundTripper) http.RoundTripper { return tr.watched("r", r, next) })
-		c, err := New(heard, Options{Config: testConfig})
-		require.NoError(t, err)
-		ran := make(chan error, 1)
-		go func() { ran <- c.Run(ctx) }()
-		<-time.After(time.Second)
-		require.NoError(t, world.play(ctx, move{Kind: "create", Name: "a"}))
-		<-time.After(time.Minute)
-		sent := r.requests()
-		cancel()
-		require.NoError(t, <-ran)
-		require.NoError(t, <-served)
-		list := "allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan&sendInitialEvents=true"
-		var got []string
-		for _, request := range sent {
-			got = append(got, timeoutSeconds.ReplaceAllString(request, ""))
-		}
-		host := cfg.Host
-		require.ElementsMatch(t, []string{
-			"GET " + host + "/api/v1/services?" + list + "&watch=true",
-			"GET " + host + "/apis/networking.k8s.io/v1/ingresses?" + list + "&watch=true",
-			"POST " + host + "/apis/networking.k8s.io/v1/namespaces/default/ingresses?fieldManager=glasswatch-ingress",
-		}, got)
-	})
-}
-
-var timeoutSeconds = regexp.MustCompile(`&timeoutSeconds=\d+`)
-
-// A Service that was made again while its key was on the way is another one, perhaps in another replica's shard.
-func TestShards_AServiceOfAnotherShardIsLeftAlone(t *testing.T) {
-	b := newBench(t)
-	svc := b.serviceIs()
-	owned := func(uid string) scope {
-		return scope{owns: func(svc *corev1.Service) bool { return string(svc.UID) == uid }}
-	}
-	_, err := b.r.reconcileIn(t.Context(), owned("svc-0"), webKey)
+// While nothing tells how far the cache has come, it is older than each write.
+func TestShards_ACacheThatListsIsOlderThanEachWrite(t *testing.T) {
+	version := ""
+	ingresses := upTo{&ingresstest.Cache[*networkingv1.Ingress]{Version: 7}, func() string { return version }}
+	order, err := resourceversion.CompareResourceVersion(ingresses.ResourceVersion(), "2")
 	require.NoError(t, err)
-	b.wrote()
-	_, err = b.r.reconcileIn(t.Context(), owned(string(svc.UID)), webKey)
-	require.NoError(t, err)
-	b.wrote(created)
-}
-
-// While nothing tells how far the cache has come, it counts as behind the controller's own write, for a minute.
-func TestShards_ACacheThatListsIsBehindTheOwnWrite(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t)
-		b.serviceIs()
-		b.expect(created)
-		listing := scope{showsUpTo: func(context.Context) string { return "" }}
-		result, err := b.r.reconcileIn(t.Context(), listing, webKey)
-		require.NoError(t, err)
-		require.Equal(t, lookAgainDelay, result.RequeueAfter)
-		b.wrote()
-		<-time.After(staleCacheLimit)
-		_, err = b.r.reconcileIn(t.Context(), listing, webKey)
-		require.NoError(t, err)
-		b.wrote(created)
-	})
+	require.Negative(t, order)
+	version = "12"
+	require.Equal(t, "12", ingresses.ResourceVersion())
 }
