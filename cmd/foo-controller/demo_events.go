@@ -23,10 +23,11 @@ func (s *show) events(ctx context.Context) {
 	s.follows(ctx, "calm", 1)
 	seen := s.rest(ctx, "calm")
 	s.Saw("each sync so far has recorded an Event; now it is changed until there are seven")
-	for ; seen < 7; seen++ {
+	for seen < 7 {
 		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"look":"again %d"}}}`, seen)
 		demo.Must(s.foos.Patch(ctx, "calm", types.MergePatchType, patch, metav1.PatchOptions{}))
 		demo.Until(ctx, "another sync", func() bool { return s.find(ctx, "calm", reasonSynced).Count > seen })
+		seen = s.find(ctx, "calm", reasonSynced).Count // a sync from before may have come late
 	}
 	s.Table([]string{"Type", "Reason", "Age", "From", "Message"}, describe(s.find(ctx, "calm", reasonSynced)))
 }

@@ -21,6 +21,9 @@ import (
 	"glasswatch/internal/apiserver"
 )
 
+// idleInDemo is --idle of the demo, which waits for it at its end.
+const idleInDemo = 2 * time.Second
+
 // runDemo plays against an API server and an informer-api of its own.
 func runDemo(ctx context.Context, o *options, out io.Writer) error {
 	if !o.log.Asked() {
@@ -28,7 +31,7 @@ func runDemo(ctx context.Context, o *options, out io.Writer) error {
 	}
 	server := apiserver.New(apiserver.Options{})
 	return cluster.Embedded(ctx, server, "", func(ctx context.Context, e cluster.Embedding) error {
-		o.token, o.idle = rand.Text(), 2*time.Second
+		o.token, o.idle = rand.Text(), idleInDemo
 		sh := &show{Printer: demo.NewPrinter(out), token: o.token, direct: e.Config.Host, server: server}
 		client, err := kubernetes.NewForConfig(e.Config)
 		if err != nil {

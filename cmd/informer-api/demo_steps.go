@@ -75,23 +75,16 @@ func (s *show) costs(ctx context.Context) error {
 		what, url, token string
 		times, cost      int64
 	}{
-		{"one object, from the cache", s.url + one, s.token, 10_000, 0},
-		{"the same from the API server", s.direct + object, "", 2000, 2000},
-		{"passed on, the way of kubectl proxy", s.url + object, s.token, 2000, 2000},
-		{"all objects, from the cache", s.url + list, s.token, 50, 0},
-		{"the same from the API server", s.direct + "/api/v1/configmaps", "", 50, 50},
+		{"one object, from the cache", s.url + one, s.token, 1000, 0},
+		{"the same from the API server", s.direct + object, "", 200, 200},
+		{"passed on, the way of kubectl proxy", s.url + object, s.token, 200, 200},
+		{"all objects, from the cache", s.url + list, s.token, 20, 0},
+		{"the same from the API server", s.direct + "/api/v1/configmaps", "", 20, 20},
 	} {
-		// The informer may have stopped meanwhile.
-		if _, err := s.get(ctx, http.StatusOK, "GET", way.url, way.token); err != nil {
+		each, cost, err := s.measure(ctx, way.url, way.token, way.times)
+		if err != nil {
 			return err
 		}
-		before, began := s.sent.Load(), time.Now()
-		for range way.times {
-			if _, err := s.get(ctx, http.StatusOK, "GET", way.url, way.token); err != nil {
-				return err
-			}
-		}
-		each, cost := time.Since(began)/time.Duration(way.times), s.sent.Load()-before
 		if way.token == "" {
 			cost = way.times // the demo's own requests
 		}
@@ -170,6 +163,31 @@ func (s *show) refused(ctx context.Context) error {
 		s.Entry("saw", "", fmt.Sprintf("%d %s %s: %s", r.want, r.method, r.path, strings.TrimSuffix(message, "\"}\n")))
 	}
 	return nil
+}
+
+// measure reads so many times. If the machine stands still between two reads for as long as an informer may be idle, the informer stops and
+// the next read starts it again; then it is measured again.
+func (s *show) measure(ctx context.Context, url, token string, times int64) (each time.Duration, cost int64, err error) {
+	for {
+		last, longest := time.Now(), time.Duration(0)
+		read := func() error {
+			_, err := s.get(ctx, http.StatusOK, "GET", url, token)
+			longest, last = max(longest, time.Since(last)), time.Now()
+			return err
+		}
+		if err := read(); err != nil { // the informer may have stopped before
+			return 0, 0, err
+		}
+		before, began := s.sent.Load(), time.Now()
+		for range times {
+			if err := read(); err != nil {
+				return 0, 0, err
+			}
+		}
+		if longest < idleInDemo {
+			return time.Since(began) / time.Duration(times), s.sent.Load() - before, nil
+		}
+	}
 }
 
 func (s *show) idle(ctx context.Context) error {
