@@ -1,5 +1,5 @@
-// Package operator is what each controller program has around its controller: flags, signals, metrics, health, and the
-// election of the replica that writes.
+// Package operator is this repository's small manager. It is what each controller program has around its controller:
+// flags, signals, metrics, health, and the election of the replica that writes.
 //
 //	main ─▶ Main: signals, exit code
 //	          └▶ parse: Flags.AddTo, Flags.Validate
