@@ -17,7 +17,7 @@ import (
 func main() { demo.Main(story) }
 
 var story = demo.Story{Name: "00-toy", Title: "A whole informer in one file", Layer: "cmd/00-toy/toy.go",
-	Next: "cmd/01-clients/main.go", Tell: demo.Steps(tell)}
+	Next: "docs/learn/tour.md, chapter 1", Tell: demo.Steps(tell)}
 
 func tell(ctx context.Context, d *demo.Demo) {
 	s := start(ctx, d)

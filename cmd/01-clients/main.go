@@ -26,7 +26,8 @@ import (
 
 func main() { demo.Main(story) }
 
-var story = demo.Story{Name: "01-clients", Title: "One server, four clients, and how they fail", Next: "cmd/02-crud/main.go", Tell: tell}
+var story = demo.Story{Name: "01-clients", Title: "One server, four clients, and how they fail",
+	Next: "docs/learn/tour.md, chapter 2", Tell: tell}
 
 func tell(ctx context.Context, d *demo.Demo) error {
 	sameList(ctx, d, restClient(ctx, d))

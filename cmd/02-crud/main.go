@@ -19,7 +19,7 @@ import (
 
 func main() { demo.Main(story) }
 
-var story = demo.Story{Name: "02-crud", Title: "Writing, and reading what others wrote meanwhile", Next: "cmd/03-watch/main.go",
+var story = demo.Story{Name: "02-crud", Title: "Writing, and reading what others wrote meanwhile", Next: "docs/learn/tour.md, chapter 2",
 	Tell: demo.Steps(crud, patches, apply, pages, crowd)}
 
 func crud(ctx context.Context, d *demo.Demo) {

@@ -20,7 +20,8 @@ import (
 func main() { demo.Main(story) }
 
 var story = demo.Story{Name: "03-watch", Title: "Streams, and how to outlive them", Layer: "listwatch/stream.go",
-	Next: "cmd/04-reflector/main.go", Child: worker, Tell: demo.Steps(starts, selectors, closes, retries, bookmarks, expires, killed, lost,
+	Next: "docs/learn/tour.md, chapter 2", Child: worker,
+	Tell: demo.Steps(starts, selectors, closes, retries, bookmarks, expires, killed, lost,
 		allNamespaces, proxied)}
 
 func starts(ctx context.Context, d *demo.Demo) {

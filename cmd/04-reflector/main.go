@@ -20,7 +20,7 @@ import (
 func main() { demo.Main(story) }
 
 var story = demo.Story{Name: "04-reflector", Title: "A state machine that stays equal to the server, whatever happens",
-	Layer: "reflector/state.go", Next: "cmd/05-deltafifo/main.go", Tell: demo.Steps(tell)}
+	Layer: "reflector/state.go", Next: "docs/learn/tour.md, chapter 3", Tell: demo.Steps(tell)}
 
 func tell(ctx context.Context, d *demo.Demo) {
 	m := &mirror{Demo: d, Teller: d.Teller(ctx), objects: map[string]string{}}

@@ -15,7 +15,7 @@ import (
 func main() { demo.Main(story) }
 
 var story = demo.Story{Name: "05-deltafifo", Title: "What happened to one object, or what happened next",
-	Layer: "deltafifo/deltafifo.go", Next: "cmd/06-indexer/main.go", Tell: demo.Steps(grows, histories)}
+	Layer: "deltafifo/deltafifo.go", Next: "docs/learn/tour.md, chapter 4", Tell: demo.Steps(grows, histories)}
 
 // An object is a text here: a2 is version 2 of a.
 type (

@@ -23,7 +23,7 @@ import (
 func main() { demo.Main(story) }
 
 var story = demo.Story{Name: "06-indexer", Title: "Where objects are, and how they are found",
-	Layer: "indexer/store.go", Next: "cmd/07-sharedinformer/main.go", Tell: demo.Steps(keys, withoutKey, beforeSync, aStore)}
+	Layer: "indexer/store.go", Next: "docs/learn/tour.md, chapter 5", Tell: demo.Steps(keys, withoutKey, beforeSync, aStore)}
 
 func aStore(_ context.Context, d *demo.Demo) {
 	store := newStore()

@@ -21,7 +21,7 @@ import (
 func main() { demo.Main(story) }
 
 var story = demo.Story{Name: "07-sharedinformer", Title: "One watch, many handlers",
-	Layer: "sharedinformer/fanout.go", Next: "cmd/08-workqueue/main.go",
+	Layer: "sharedinformer/fanout.go", Next: "docs/learn/tour.md, chapter 6",
 	Tell: demo.Steps(many, slow, relist, resync, synced, fromFactory, oneType)}
 
 type informer = sharedinformer.Informer[*corev1.ConfigMap]

@@ -18,7 +18,8 @@ import (
 func main() { demo.Main(story) }
 
 var story = demo.Story{Name: "08-workqueue", Title: "What is to be done, each item by one worker at a time",
-	Layer: "workqueue/queue.go", Next: "cmd/09-controller/main.go", Tell: demo.Steps(folds, twoSets, shutsDown, delays, limits, priority,
+	Layer: "workqueue/queue.go", Next: "docs/learn/tour.md, chapter 7",
+	Tell: demo.Steps(folds, twoSets, shutsDown, delays, limits, priority,
 		lengths, channel)}
 
 func folds(ctx context.Context, d *demo.Demo) {

@@ -23,7 +23,7 @@ import (
 func main() { demo.Main(story) }
 
 var story = demo.Story{Name: "09-controller", Title: "From something changed to it is right again",
-	Layer: "controller/ingress/doc.go", Next: "cmd/10-customresource/main.go", Tell: demo.Steps(tell, ladder)}
+	Layer: "controller/ingress/doc.go", Next: "docs/learn/tour.md, chapter 8", Tell: demo.Steps(tell, ladder)}
 
 type controller struct {
 	services  *services

@@ -25,7 +25,7 @@ import (
 func main() { demo.Main(story) }
 
 var story = demo.Story{Name: "11-logging", Title: "What happened, to which object, and who says so",
-	Layer: "cmd/internal/logging/logging.go", Next: "cmd/12-shards/main.go",
+	Layer: "cmd/internal/logging/logging.go", Next: "docs/learn/tour.md, chapter 8",
 	Tell: demo.Steps(structured, objects, levels, contexts, clientGo, meanings, defaults, klogFlags,
 		secrets, zapped, zapLevels, thresholds, tee), Child: speak}
 

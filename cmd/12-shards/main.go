@@ -15,7 +15,7 @@ import (
 func main() { demo.Main(story) }
 
 var story = demo.Story{Name: "12-shards", Title: "Many replicas at work, each on its shards",
-	Layer: "controller/shards/doc.go", Next: "cmd/ingress-controller/main.go", Tell: tell,
+	Layer: "controller/shards/doc.go", Next: "docs/learn/tour.md, chapter 10", Tell: tell,
 	Server: apiserver.Options{GarbageDelay: time.Second}} // nothing is deleted, so there is nothing to collect
 
 // tell plays the steps in one world. All replicas have ended when it returns.

@@ -51,15 +51,16 @@ func runDemo(ctx context.Context, o *options, out io.Writer) error {
 		p := demo.NewPrinter(out)
 		p.Line("API server at %s, kubeconfig %s", e.Config.Host, e.Kubeconfig)
 		w := &world{client: client, faults: e.Server.Faults(), traces: traces, config: o.config, controller: c}
-		err = playAll(ctx, w, p)
+		err = playAll(ctx, w, p, o.verbose)
 		cancel()
 		return errors.Join(err, controller.Wait())
 	})
 }
 
-func playAll(ctx context.Context, w *world, p *demo.Printer) error {
+func playAll(ctx context.Context, w *world, p *demo.Printer, verbose bool) error {
 	began := time.Now()
 	rules := demoRules()
+	tell := teller{Printer: p, verbose: verbose}
 	failed := 0
 	for i, r := range rules {
 		w.begin(fmt.Sprintf("rule-%d", i+1))
@@ -74,7 +75,7 @@ func playAll(ctx context.Context, w *world, p *demo.Printer) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		printStep(p, i+1, r.title, w.acts, took, err)
+		tell.step(i+1, r.title, w.acts, took, err)
 		if err != nil {
 			failed++
 		}
@@ -82,8 +83,8 @@ func playAll(ctx context.Context, w *world, p *demo.Printer) error {
 	if failed > 0 {
 		return fmt.Errorf("%d of %d rules did not hold", failed, len(rules))
 	}
-	p.Line("All %d rules held, in %s.", len(rules), time.Since(began).Round(time.Millisecond))
-	p.Line("Read on in listwatch/doc.go: the pictures follow the layers above, from the wire to the controller.")
+	p.Line("\nAll %d steps held, in %s.", len(rules), time.Since(began).Round(time.Millisecond))
+	p.Line("Next: docs/learn/tour.md, chapter 9")
 	return nil
 }
 
@@ -94,22 +95,51 @@ type act struct {
 	saw  []string
 }
 
-func printStep(p *demo.Printer, number int, title string, acts []*act, took time.Duration, err error) {
-	p.Heading(number, title)
+// teller prints the steps. The first change's way through the layers is told in full. All later ones take the same way, so that only what
+// the controller did is told of them, unless verbose.
+type teller struct {
+	*demo.Printer
+	verbose, told bool
+}
+
+func (t *teller) step(number int, title string, acts []*act, took time.Duration, err error) {
+	verdict := t.Paint(demo.Green, "held")
+	if err != nil {
+		verdict = t.Paint(demo.Red, "DID NOT HOLD: "+err.Error())
+	}
+	t.Line("\n%s %s: %s, %s", t.Paint(demo.Bold, fmt.Sprintf("%2d", number)), t.Paint(demo.Bold, title), verdict, took.Round(100*time.Microsecond))
 	for _, a := range acts {
-		p.Entry("did", "", a.did)
-		for _, t := range a.path {
-			p.Line("%s", p.Paint(demo.Dim, "         "+traceLine(t)))
+		full := t.verbose || !t.told
+		did := a.did
+		if n := len(a.path); n > 0 && !full {
+			did += t.Paint(demo.Dim, " → "+outcome(a.path[n-1]))
+		}
+		t.Entry("did", "", did)
+		if full {
+			t.path(a.path)
 		}
 		for _, saw := range a.saw {
-			p.Entry("saw", "", saw)
+			t.Entry("saw", "", saw)
 		}
 	}
-	verdict := p.Paint(demo.Green, "held")
-	if err != nil {
-		verdict = p.Paint(demo.Red, "DID NOT HOLD: "+err.Error())
+}
+
+func (t *teller) path(path []look.Event) {
+	for _, e := range path {
+		t.Line("%s", t.Paint(demo.Dim, "         "+traceLine(e)))
 	}
-	p.Line("   %s, %s", verdict, took.Round(100*time.Microsecond))
+	if len(path) > 0 && !t.told && !t.verbose {
+		t.told = true
+		t.Line("%s", t.Paint(demo.Dim, "         Every change takes this way. From here on an arrow tells what the controller did; --verbose tells all."))
+	}
+}
+
+// outcome is what the controller did.
+func outcome(e look.Event) string {
+	if e.Error != "" {
+		return e.Action + ": " + e.Error
+	}
+	return e.Action
 }
 
 func traceLine(e look.Event) string {

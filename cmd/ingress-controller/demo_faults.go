@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -15,6 +16,7 @@ import (
 	"glasswatch/cmd/internal/demo"
 	"glasswatch/controller/ingress"
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/lens/look"
 )
 
 const finalizer = "example.com/hold"
@@ -137,6 +139,12 @@ func ruleRetried(ctx context.Context, w *world) error {
 		if _, err := w.start(ctx, name); err != nil {
 			return err
 		}
+		for try, e := range w.traces.looks(keyOf(w.namespace, name)) {
+			w.saw("try %d: %s", try+1, outcome(e))
+			if e.Error == "" {
+				break
+			}
+		}
 	}
 	return nil
 }
@@ -194,7 +202,16 @@ func ruleBrokenWatch(ctx context.Context, w *world) error {
 	if _, err := w.expectIngress(ctx, "web", w.serving(w.config.Host, 80)); err != nil {
 		return err
 	}
-	return w.expectNoIngress(ctx, "gone")
+	if err := w.expectNoIngress(ctx, "gone"); err != nil {
+		return err
+	}
+	w.saw("no event told that Service gone is deleted. The list lacks it, so handlers get the store's last copy of it, a tombstone")
+	told := w.traces.since(mark, keyOf(w.namespace, "gone"), func(e look.Event) bool { return e.At == look.Called && e.Kind == "Service" })
+	if len(told) == 0 {
+		return errors.New("want a handler to be told of Service gone")
+	}
+	w.saw("%s", strings.Join(strings.Fields(traceLine(told[0])), " "))
+	return nil
 }
 
 func ruleContested(ctx context.Context, w *world) error {

@@ -18,6 +18,7 @@ type options struct {
 	lens     lensFlags
 	embedded bool
 	demo     bool
+	verbose  bool // of the demo
 	version  bool
 	resync   time.Duration
 	config   ingress.Config
@@ -34,6 +35,7 @@ func parse(args []string, out io.Writer) (*options, error) {
 		fmt.Fprintf(out, "Gives every Service annotated %s/http: \"true\" an Ingress, and keeps it right.\n\n%s",
 			ingress.DefaultAnnotationPrefix, fs.FlagUsages())
 	}
+	fs.BoolVar(&o.verbose, "verbose", false, "with --demo: tell of each change how it passes each layer")
 	fs.BoolVar(&o.demo, "demo", false, "play every rule against an in-process API server, and exit 0 if all held")
 	fs.BoolVar(&o.embedded, "embedded", false, "run against an in-process API server on a loopback port, till stopped")
 	fs.BoolVar(&o.version, "version", false, "print the version, and exit")

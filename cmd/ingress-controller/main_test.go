@@ -27,7 +27,7 @@ func TestDemo_EveryRuleHoldsAndEveryStepShowsItsWayThroughTheLayers(t *testing.T
 	log := filepath.Join(t.TempDir(), "log")
 	require.NoError(t, run(t.Context(), []string{"--demo", "--log-format=json", "--log-file=" + log, "-v=6"}, &out), "%s", &out)
 	requireJSONLinesOfClientGo(t, log)
-	require.Contains(t, out.String(), "All 17 rules held")
+	require.Contains(t, out.String(), "All 17 steps held")
 	require.NotContains(t, out.String(), "\x1b[", "colours are for terminals")
 	for _, step := range strings.Split(out.String(), "\n\n")[1:] {
 		for _, at := range crossed {
@@ -47,8 +47,8 @@ func requireJSONLinesOfClientGo(t *testing.T, path string) {
 
 func TestDemo_ARuleThatDoesNotHoldFailsIt(t *testing.T) {
 	var out bytes.Buffer
-	p := demo.NewPrinter(&out)
-	printStep(p, 1, "It holds", []*act{{did: "something"}}, 0, errors.New("but it does not"))
+	tell := teller{Printer: demo.NewPrinter(&out)}
+	tell.step(1, "It holds", []*act{{did: "something"}}, 0, errors.New("but it does not"))
 	require.Contains(t, out.String(), "DID NOT HOLD: but it does not")
 }
 

@@ -38,15 +38,19 @@ func (r *recorder) mark() int {
 
 // looks gives the controller's reports about a key.
 func (r *recorder) looks(key listwatch.Key) []look.Event {
+	return r.since(0, key, func(e look.Event) bool { return e.At == look.Decided })
+}
+
+// since gives some of the reports about a key after mark.
+func (r *recorder) since(mark int, key listwatch.Key, which func(look.Event) bool) (found []look.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var looks []look.Event
-	for _, e := range r.events {
-		if e.At == look.Decided && e.Key == look.NameOf(key) {
-			looks = append(looks, e)
+	for _, e := range r.events[mark:] {
+		if e.Key == look.NameOf(key) && which(e) {
+			found = append(found, e)
 		}
 	}
-	return looks
+	return found
 }
 
 // crossing waits until the first change of this object since mark has crossed

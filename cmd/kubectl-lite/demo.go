@@ -22,7 +22,7 @@ import (
 )
 
 var story = demo.Story{Name: "kubectl-lite", Title: "Apply and delete what stands in files",
-	Layer: "cmd/kubectl-lite/apply.go", Next: "cmd/ingress-controller/main.go", Tell: tell}
+	Layer: "cmd/kubectl-lite/apply.go", Next: "docs/learn/kubectl-lite.md", Tell: tell}
 
 // manifests are the files that the demo applies.
 //

@@ -23,7 +23,7 @@ type Story struct {
 	Name  string // its folder below cmd, such as 01-clients
 	Title string // one line
 	Layer string // the file to read for what the demo shows, from the top of the repository; may be empty
-	Next  string // the file to open next, likewise: the next demo
+	Next  string // what to read next: a chapter of the tour, or a page
 
 	// Server are the options of the in-process API server.
 	Server apiserver.Options

@@ -12,7 +12,7 @@
 //
 //	func main() { demo.Main(story) }
 //
-//	var story = demo.Story{Name: "05-deltafifo", Title: "…", Layer: "deltafifo/deltafifo.go", Next: "cmd/06-indexer/main.go",
+//	var story = demo.Story{Name: "05-deltafifo", Title: "…", Layer: "deltafifo/deltafifo.go", Next: "docs/learn/tour.md, chapter 4",
 //		Tell: demo.Steps(grows, folds)}
 //
 //	func grows(ctx context.Context, d *demo.Demo) {

@@ -119,11 +119,11 @@ func (d *Demo) play(ctx context.Context, s Story, follow bool) error {
 			return err
 		}
 	}
-	layer := ""
+	d.Line("")
 	if s.Layer != "" {
-		layer = " Behind it: " + s.Layer + "."
+		d.Line("The code behind it: %s. Done in %s.", s.Layer, time.Since(start).Round(time.Millisecond))
 	}
-	d.Line("\nDone in %s.%s Open next: %s", time.Since(start).Round(time.Millisecond), layer, d.Paint(Bold, s.Next))
+	d.Line("Next: %s", d.Paint(Bold, s.Next))
 	return nil
 }
 

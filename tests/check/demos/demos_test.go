@@ -124,7 +124,7 @@ func TestDemos_RunOnARealCluster(t *testing.T) {
 			require.NoError(t, cmd.Run(), "%s%s", &stdout, &stderr)
 			require.Empty(t, stderr.String())
 			require.Contains(t, stdout.String(), "namespace glasswatch-"+name+"-")
-			require.Contains(t, stdout.String(), "Open next: cmd/")
+			require.Contains(t, stdout.String(), "Next: docs/learn/")
 			require.Equal(t, slices.Contains(withFaults, name), strings.Contains(stdout.String(), "left out: faults"))
 			require.NotContains(t, stdout.String(), "\x1b[", "colours are for terminals")
 		})
