@@ -25,11 +25,12 @@ func TestMain(m *testing.M) {
 func TestDemo_EveryRuleHoldsAndEveryStepShowsItsWayThroughTheLayers(t *testing.T) {
 	var out bytes.Buffer
 	log := filepath.Join(t.TempDir(), "log")
-	require.NoError(t, run(t.Context(), []string{"--demo", "--log-format=json", "--log-file=" + log, "-v=6"}, &out), "%s", &out)
+	require.NoError(t, run(t.Context(), []string{"--demo", "--verbose", "--log-format=json", "--log-file=" + log, "-v=6"}, &out), "%s", &out)
 	requireJSONLinesOfClientGo(t, log)
 	require.Contains(t, out.String(), "All 17 steps held")
 	require.NotContains(t, out.String(), "\x1b[", "colours are for terminals")
-	for _, step := range strings.Split(out.String(), "\n\n")[1:] {
+	steps := strings.Split(out.String(), "\n\n")
+	for _, step := range steps[1 : len(steps)-1] {
 		for _, at := range crossed {
 			require.Contains(t, step, at.Layer(), "%s", step)
 		}
@@ -43,6 +44,21 @@ func requireJSONLinesOfClientGo(t *testing.T, path string) {
 		require.True(t, json.Valid([]byte(line)), "%s", line)
 	}
 	require.Contains(t, string(text), `"caller":"transport/round_trippers.go`)
+}
+
+func TestDemo_TellsThePathInFullOnceAndThenWhatTheControllerDid(t *testing.T) {
+	path := []look.Event{{At: look.Decoded, Kind: "Service", Action: "ADDED"}, {At: look.Decided, Action: "created the Ingress"}}
+	told := func(verbose bool) string {
+		var out bytes.Buffer
+		tell := teller{Printer: demo.NewPrinter(&out), verbose: verbose}
+		for n := range 2 {
+			tell.step(n+1, "It holds", []*act{{did: "something", path: path}}, 0, nil)
+		}
+		return out.String()
+	}
+	require.Equal(t, 1, strings.Count(told(false), "listwatch"))
+	require.Contains(t, told(false), "something → created the Ingress\n")
+	require.Equal(t, 2, strings.Count(told(true), "listwatch"))
 }
 
 func TestDemo_ARuleThatDoesNotHoldFailsIt(t *testing.T) {

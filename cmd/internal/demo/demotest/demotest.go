@@ -41,7 +41,7 @@ import (
 // MaxLines is the greatest length of a demo's file, maxToyLines that of toy.go, which is a whole informer. maxColumns is
 // the greatest width, with tabs of four columns. A demo has one file, or a few if it has much to show.
 const (
-	MaxLines    = 150
+	MaxLines    = 160
 	maxToyLines = 300
 	maxColumns  = 140
 	maxFiles    = 4
