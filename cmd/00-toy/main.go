@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -31,12 +32,14 @@ func tell(ctx context.Context, d *demo.Demo) {
 
 	s.Step("Three changes, one reconcile")
 	s.Put(ctx, "original", "a")
-	s.Did("changed a; the worker corrects the copy, but may not report that yet")
+	s.Did("changed a. A worker has it, and is held back before it reports")
 	s.expect("informer: MODIFIED a", "informer: MODIFIED a-copy")
 	s.Put(ctx, "original", "a", "a", "a")
-	s.Did("changed a three times more, and let the worker go on")
+	s.Did("changed a three times more meanwhile")
 	s.expect("informer: MODIFIED a", "informer: MODIFIED a", "informer: MODIFIED a")
+	s.Did("let the worker go on")
 	s.expect("a: copy corrected", "a: copy corrected", "informer: MODIFIED a-copy", "a: nothing to do")
+	s.Saw("reconciles that corrected the copy: 1 for the first change, %d more for the other three", s.corrections.Load()-1)
 	s.Why("a name waits while a worker has it, and waits once. The queue has names, not changes: the newest state counts")
 	s.compare(ctx)
 
@@ -73,9 +76,9 @@ func faults(ctx context.Context, s *stage) {
 		faults.Compact()
 		s.Did("ended the watch; deleted b; and the server dropped its history")
 		s.expect("informer: watch: EOF", "informer: watch: 410 Gone", "informer: listed 3")
-		s.expect("a: nothing to do", "informer: LISTED a", "a: nothing to do", "informer: LISTED a-copy")
-		s.expect("b: nothing to do", "informer: LISTED b-copy", "informer: the list lacks b")
-		s.expect("b: copy deleted", "informer: DELETED b", "informer: DELETED b-copy", "b: nothing to do")
+		s.expect("informer: LISTED a", "a: nothing to do", "informer: LISTED a-copy", "a: nothing to do")
+		s.expect("informer: LISTED b-copy", "b: nothing to do", "informer: the list lacks b")
+		s.expect("informer: DELETED b", "b: copy deleted", "informer: DELETED b-copy", "b: nothing to do")
 		s.Why("no event tells that b is gone. The list lacks it, so a DELETED is made from its last known state: a tombstone")
 		s.compare(ctx)
 	}
@@ -86,6 +89,8 @@ type stage struct {
 	*demo.Demo
 	toy     *toy
 	tellers map[string]*demo.Teller // by the first word of a line
+
+	corrections atomic.Int64 // of copies
 }
 
 func start(ctx context.Context, d *demo.Demo) *stage {
@@ -100,7 +105,11 @@ func start(ctx context.Context, d *demo.Demo) *stage {
 	}
 	url := base.JoinPath("api/v1/namespaces", d.Namespace, "configmaps").String()
 	s.toy = newToy(client, url, func(who, format string, args ...any) {
-		s.tellers[who].Tell("%s: %s", who, fmt.Sprintf(format, args...))
+		line := fmt.Sprintf(format, args...)
+		if line == "copy corrected" {
+			s.corrections.Add(1)
+		}
+		s.tellers[who].Tell("%s: %s", who, line)
 	})
 	return s
 }

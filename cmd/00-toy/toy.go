@@ -144,7 +144,7 @@ func (t *toy) watch(ctx context.Context, version string) (last string, err error
 
 // replace makes the store equal to a list. What the store had and the list lacks was deleted while there was no watch,
 // and no event will report it. Its last known state stands for it; client-go calls that a tombstone. Unchanged objects
-// are handled, too: a copy may have been created and deleted without an event.
+// are handled, too. Without a watch a worker may have made a copy, and somebody deleted it: then only the original tells.
 func (t *toy) replace(items []object) {
 	gone := maps.Clone(t.store) // without the lock: only this goroutine writes to the store
 	for _, item := range items {

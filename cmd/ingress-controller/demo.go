@@ -28,7 +28,7 @@ type rule struct {
 }
 
 // patience is how long the demo waits for the result of a rule.
-const patience = 10 * time.Second
+const patience = time.Minute
 
 // runDemo plays the rules against an API server and a controller of its own.
 func runDemo(ctx context.Context, o *options, out io.Writer) error {

@@ -58,6 +58,9 @@ func (o *options) validate(fs *pflag.FlagSet) error {
 	if o.resync < 0 {
 		return fmt.Errorf("--resync: want 0 or more, got %s", o.resync)
 	}
+	if o.verbose && !o.demo {
+		return fmt.Errorf("--verbose: want it with --demo")
+	}
 	if o.demo && o.embedded {
 		return fmt.Errorf("--demo and --embedded: want one of the two")
 	}
