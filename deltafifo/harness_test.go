@@ -70,11 +70,17 @@ func storeOf(things ...*thing) *storeModel {
 // drain pops a DeltaFIFO till it is empty, applies the deltas to the store, and returns what it popped: a line a key.
 func drain(t *testing.T, f *fifo, store *storeModel) []string {
 	t.Helper()
+	return drainAs(t, f, store, showPop)
+}
+
+// drainAs is drain with another way to print what a Pop takes.
+func drainAs(t *testing.T, f *fifo, store *storeModel, text func(ds []delta, initial bool) string) []string {
+	t.Helper()
 	popped := []string{}
 	for f.Len() > 0 {
 		err := f.Pop(func(_ string, ds []delta, initial bool) error {
 			store.apply(ds)
-			popped = append(popped, flagged(show(ds), initial))
+			popped = append(popped, text(ds, initial))
 			return nil
 		})
 		if err != nil {
@@ -87,10 +93,16 @@ func drain(t *testing.T, f *fifo, store *storeModel) []string {
 // batches pops an InOrder till it is empty: a line a batch.
 func batches(t *testing.T, q *queue) []string {
 	t.Helper()
+	return batchesAs(t, q, showPop)
+}
+
+// batchesAs is batches with another way to print what a PopBatch takes.
+func batchesAs(t *testing.T, q *queue, text func(ds []delta, initial bool) string) []string {
+	t.Helper()
 	popped := []string{}
 	for q.Len() > 0 {
 		err := q.PopBatch(func(ds []delta, initial bool) error {
-			popped = append(popped, flagged(show(ds), initial))
+			popped = append(popped, text(ds, initial))
 			return nil
 		})
 		if err != nil {
@@ -99,6 +111,8 @@ func batches(t *testing.T, q *queue) []string {
 	}
 	return popped
 }
+
+func showPop(ds []delta, initial bool) string { return flagged(show(ds), initial) }
 
 func flagged(what string, initial bool) string {
 	if initial {

@@ -8,10 +8,19 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"glasswatch/internal/book"
 )
 
 // TestWalkthrough tells what a shared informer is for, one step at a time.
 func TestWalkthrough(t *testing.T) {
+	book.Chapter(t, "5 of 7, sharedinformer: the fan-out", `An informer keeps a copy of the server's objects and
+		tells any number of handlers of each change, with one list and one watch for all of them.`)
+	told := func(s *story, who string, r *recorder, want ...string) {
+		s.Helper()
+		s.Expect(r, want...)
+		book.Saw(s.T, "%s: %s", who, inWords(want))
+	}
 	step := func(name string, opts Options[*config], tell func(s *story)) {
 		t.Run(name, func(t *testing.T) { inVirtualTime(t, opts, tell) })
 	}
@@ -22,9 +31,10 @@ func TestWalkthrough(t *testing.T) {
 		s.Add(one, HandlerOptions{})
 		s.Add(two, HandlerOptions{})
 		s.Start()
-		s.Expect(one, "add web@1 initial")
-		s.Expect(two, "add web@1 initial")
+		told(s, "handler one", one, "add web@1 initial")
+		told(s, "handler two", two, "add web@1 initial")
 		require.Equal(s, 1, s.server.lists, "one list for both")
+		book.Why(s.T, `Ten controllers in one program cost the server no more than one.`)
 	})
 
 	step("2 changes arrive as adds, updates and deletions", Options[*config]{}, func(s *story) {
@@ -34,10 +44,11 @@ func TestWalkthrough(t *testing.T) {
 		s.server.Put("web", "1")
 		s.server.Put("web", "2")
 		s.server.Delete("web")
-		s.Expect(r, "add web@1", "update web@1→2", "delete web@3")
+		told(s, "the handler", r, "add web@1", "update web@1→2", "delete web@3")
+		book.Why(s.T, `An update has the old object too, so a handler can skip a change that does not concern it.`)
 	})
 
-	step("3 a handler that comes late is given the store first", Options[*config]{}, func(s *story) {
+	step("3 a handler that comes late is told of what the store has", Options[*config]{}, func(s *story) {
 		s.server.Put("web", "1")
 		s.server.Put("gone", "")
 		s.Start()
@@ -46,11 +57,13 @@ func TestWalkthrough(t *testing.T) {
 		s.Settle()
 		late := newRecorder()
 		reg := s.Add(late, HandlerOptions{})
-		s.Expect(late, "add web@3 initial") // and not a word of gone, which was deleted before
+		told(s, "the late handler", late, "add web@3 initial") // and not a word of gone, which was deleted before
 		require.True(s, reg.HasSynced())
+		book.Why(s.T, `It sees neither history nor gaps. The object named gone was deleted before, so there is nothing
+			to say of it.`)
 	})
 
-	step("4 a broken watch is resumed, nobody notices", Options[*config]{}, func(s *story) {
+	step("4 a broken watch is resumed, and handlers notice nothing", Options[*config]{}, func(s *story) {
 		s.server.Put("web", "1")
 		r := newRecorder()
 		s.Add(r, HandlerOptions{})
@@ -59,8 +72,10 @@ func TestWalkthrough(t *testing.T) {
 		s.server.BreakWatch()
 		s.server.Put("web", "2")
 		s.Pass(5 * time.Second)
-		s.Expect(r, "add web@1 initial", "update web@1→2")
+		told(s, "the handler", r, "add web@1 initial", "update web@1→2")
 		require.Equal(s, 1, s.server.lists)
+		book.Why(s.T, `Connections break all the time. A list would load the server for nothing, since its history has
+			what was missed.`)
 	})
 
 	step("5 a deletion that nobody saw is found by the next list", Options[*config]{}, func(s *story) {
@@ -70,10 +85,12 @@ func TestWalkthrough(t *testing.T) {
 		s.Start()
 		s.server.Unobserved(func() { s.server.Delete("web") })
 		s.Pass(5 * time.Second)
-		s.Expect(r, "add web@1 initial", "delete web@1 unseen")
+		told(s, "the handler", r, "add web@1 initial", "delete web@1 unseen")
+		book.Why(s.T, `Without this tombstone a handler would keep what belongs to an object that is gone. The mark says
+			that the object may be older than its last state.`)
 	})
 
-	step("6 an object that a list finds in the place of another of its name is one update", Options[*config]{}, func(s *story) {
+	step("6 a list that finds another object of the same name makes one update", Options[*config]{}, func(s *story) {
 		s.server.Put("web", "1")
 		r := newRecorder()
 		s.Add(r, HandlerOptions{})
@@ -84,22 +101,26 @@ func TestWalkthrough(t *testing.T) {
 			s.server.Put("web", "2")
 		})
 		s.Pass(5 * time.Second)
-		s.Expect(r, "add web@1 initial", "update web@1→3") // a watch would have told a deletion and an add
+		told(s, "the handler", r, "add web@1 initial", "update web@1→3") // a watch would have told a deletion and an add
 		after, _ := s.informer.Lister().Namespace("default").Get("web")
 		require.NotEqual(s, before.UID, after.UID)
+		book.Saw(s.T, "the old object's UID is %s, the new one's %s", before.UID, after.UID)
+		book.Why(s.T, `A watch would have told a deletion and an add. A list knows names only, so a handler that keeps
+			something for each object compares UIDs.`)
 	})
 
-	step("7 a resync gives handlers that ask for it every object again", Options[*config]{ResyncPeriod: time.Minute}, func(s *story) {
+	step("7 a resync tells handlers that ask for it of every object again", Options[*config]{ResyncPeriod: time.Minute}, func(s *story) {
 		s.server.Put("web", "1")
 		r := newRecorder()
 		s.Add(r, HandlerOptions{})
 		s.Start()
 		s.Pass(time.Minute)
-		s.Expect(r, "add web@1 initial", "update web@1→1")
+		told(s, "the handler", r, "add web@1 initial", "update web@1→1")
 		require.Equal(s, 1, s.server.lists, "from the store, not from the server")
+		book.Why(s.T, `A handler can check its work again, and the server is not asked.`)
 	})
 
-	step("8 a slow handler may fold what waits for it", Options[*config]{}, func(s *story) {
+	step("8 a slow handler may fold its backlog", Options[*config]{}, func(s *story) {
 		release := make(chan struct{})
 		r := newRecorder()
 		r.during = func(what string) {
@@ -116,7 +137,9 @@ func TestWalkthrough(t *testing.T) {
 		}
 		s.Settle()
 		close(release)
-		s.Expect(r, "add busy@1", "add web@1001")
+		told(s, "the handler", r, "add busy@1", "add web@1001")
+		book.Why(s.T, `A thousand changes waited, and the handler is told of the result only. So its backlog has at most
+			one change an object, and cannot eat the memory.`)
 	})
 
 	step("9 listers read the same store", Options[*config]{}, func(s *story) {
@@ -126,9 +149,12 @@ func TestWalkthrough(t *testing.T) {
 		objs, err := s.informer.Lister().Namespace("default").List(labels.SelectorFromSet(labels.Set{"tier": "back"}))
 		require.NoError(s, err)
 		require.Equal(s, []string{"default/db"}, names(objs))
+		book.Saw(s.T, "with the label tier=back: %v", names(objs))
+		book.Why(s.T, `A handler learns that something changed; a lister answers what else is there, without a
+			request.`)
 	})
 
-	step("10 removing a handler drops what waits for it, draining delivers it", Options[*config]{}, func(s *story) {
+	step("10 RemoveHandler drops the backlog, DrainHandler delivers it", Options[*config]{}, func(s *story) {
 		slow := func() (*recorder, chan struct{}) {
 			release := make(chan struct{})
 			r := newRecorder()
@@ -147,7 +173,31 @@ func TestWalkthrough(t *testing.T) {
 		close(releaseDrained)
 		<-one.Done()
 		<-two.Done()
-		s.Expect(removed, "add a@1 initial")
-		s.Expect(drained, "add a@1 initial", "add b@2 initial")
+		told(s, "the removed handler", removed, "add a@1 initial")
+		told(s, "the drained handler", drained, "add a@1 initial", "add b@2 initial")
+		book.Why(s.T, `A program that stops can choose: end at once, or finish what it was told of.`)
 	})
+}
+
+// inWords says what a handler was told: "update web@1→2" is "update of web from version 1 to 2".
+func inWords(calls []string) string {
+	var parts []string
+	for _, call := range calls {
+		words := strings.Fields(call)
+		name, version, _ := strings.Cut(words[1], "@")
+		text := map[string]string{"add": "add", "update": "update", "delete": "deletion"}[words[0]] + " of " + name
+		if from, to, changed := strings.Cut(version, "→"); changed {
+			text += " from version " + from + " to " + to
+		} else {
+			text += " at version " + version
+		}
+		switch words[len(words)-1] {
+		case "initial":
+			text += " (its initial list)"
+		case "unseen":
+			text += " (a tombstone: nobody saw it)"
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, ", ")
 }

@@ -8,7 +8,7 @@
 //	blocks_test.go     what is made from the code stands between two comments, and -update makes it anew:
 //
 //	<!-- picture deltafifo -->        the picture in the package's doc.go
-//	<!-- story deltafifo -->          what `go test -v -run Walkthrough ./deltafifo` prints, as a list of claims
+//	<!-- story deltafifo -->          what `go test -v -run Walkthrough ./deltafifo` prints: its claims, and what queues hand out
 //	<!-- demo 08-workqueue 2 -->      what step 2 of the demo prints
 //	<!-- table resources -->          a table of docs/learn/names.md
 package docs
