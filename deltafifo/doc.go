@@ -32,9 +32,9 @@
 // time it gets empty: its need is its greatest length since the previous check. InOrder's is a high-water mark that
 // decays slowly.
 //
-// Backpressure is InOrder's. If a pop leaves 2·BatchSize deltas or more, all methods that queue wait until its process
-// function returns. If the next pop comes before a waiting producer, that one waits longer. If a pop leaves less, none
-// waits, however much comes. Nothing bounds a DeltaFIFO.
+// Backpressure: only InOrder has it. If a pop leaves 2·BatchSize deltas or more, all methods that queue wait until its
+// process function returns. A producer waits longer if the next pop begins before it wakes up, and again leaves so many.
+// Below that threshold, producers never block. Nothing bounds a DeltaFIFO.
 //
 // In both queues all methods may be called from any goroutine. The pops block until there is something to pop, or the
 // queue is closed and empty. Steady work allocates nothing. The slices that process gets are cleared and reused.
@@ -48,8 +48,10 @@
 //
 // # Not guaranteed
 //
-// That what Close leaves in the queue is ever popped; that producers are refused after Close; that a resourceVersion
-// reaches the store through DeltaFIFO, which drops bookmarks; that a batch is as long as it could be.
+//   - That what Close leaves in the queue is ever popped.
+//   - That producers are refused after Close.
+//   - That a resourceVersion reaches the store through DeltaFIFO. It drops bookmarks.
+//   - That a batch is as long as it could be.
 //
 // Reading order: delta, options, intake, base; deltafifo and its _append, _replace and _pop; inorder, inorder_pop.
 package deltafifo

@@ -21,7 +21,7 @@
 //   - An index function may fail on an object, with an error or a panic. The object is then stored, and missing from
 //     that index only. OnError is told, with the store unlocked. The object's next version is indexed again.
 //   - An update that changes no index value allocates nothing, except what it copies because of a snapshot.
-//   - Deleted objects are let go, and the memory of the structures follows.
+//   - The store keeps no reference to a deleted object, though a snapshot may. The structures shrink after deletions.
 //
 // # Not guaranteed
 //

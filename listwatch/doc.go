@@ -7,8 +7,8 @@
 //	                  └──────────────────────────────────────────────────────────┘
 //
 // [New], [NewForConfig], [NewUnstructured] and [NewMetadata] make a [Client] of one resource. [Client.List] fetches a
-// page, [ListAll] all of them, and [Client.Watch] a [Stream] that is pulled. [Funcs] and [FromWatch] make the same of
-// what client-go's clientsets offer, the fake one included.
+// page, [ListAll] all of them, and [Client.Watch] a [Stream] that is pulled. [Funcs] does the same
+// with the functions of a client-go clientset, real or fake, and [FromWatch] with a client-go watch.
 //
 // # What is guaranteed
 //
@@ -22,12 +22,13 @@
 //     [ObjectError]. After Close, Next returns [ErrClosed]; after a cancellation, the context's cause. Other errors are
 //     broken streams: half a frame, a lost connection, a reset HTTP/2 stream, a frame above Options.MaxFrameSize.
 //   - A bad object costs one [ObjectError], in List.Bad or from Next, with its key where that can be read. A client
-//     never returns half a key, which would name another object. Bytes that are no JSON end a stream and make a list an
-//     error.
+//     never returns half a key, which would name another object. Bytes that are not JSON end a stream. In a list
+//     they are an error of the whole list.
 //   - A list without a resourceVersion, a Table, a list of another kind is an error and not an empty list.
 //   - Objects own their memory: none points into a buffer, and keeping an item does not keep the list. Options.Decoder
 //     may have them share parts.
-//   - An answer is read by its own Content-Type, whatever was asked for. Protobuf is asked for first where T has it.
+//   - An answer is decoded by its own Content-Type, which may differ from what was asked for. Protobuf is
+//     asked for first where T has it.
 //   - An answer other than 200 is an *apierrors.StatusError with the server's own Status if it sent one, and with the
 //     Retry-After header in it, for apierrors.SuggestsClientDelay.
 //   - An object must match the selectors in Options and those in ListOptions.
@@ -37,11 +38,11 @@
 // # What is not
 //
 //   - No request is repeated here, except ListAll's full list after a 410. Watches that resume are in package resume.
-//   - A watch has no timeout: a silent server is the reflector's business.
+//   - A watch has no timeout. The reflector finds out that a server is silent.
 //   - A watch from "", "0" or a version before the list's repeats what the list showed.
 //   - A list is in memory as a whole while it is decoded.
 //   - A [Funcs] does not look at a shardSelector. It leaves that to its functions, and to the server.
-//   - The type of an item in a protobuf list is the list's word: items there do not say what they are.
+//   - Items of a protobuf list do not say their types, so only the type of the list is checked.
 //
 // Reading order: types.go, client.go, codec.go, request.go, list.go, pages.go, stream.go, pull.go, funcs.go,
 // fromwatch.go. Subfolders: wire (bytes), resume (watches that survive), memo (objects that share parts).

@@ -37,8 +37,8 @@
 // # Folding
 //
 // By default a handler gets every change, and a slow one's backlog grows without a bound. With [HandlerOptions].Fold
-// what waits for one object is one change, from the last state d that the handler was given to the newest state n. It
-// waits where the first of the changes waited:
+// the backlog has at most one change for each object: from the last state d that the handler was given to the newest
+// state n. That change keeps the place of the first one:
 //
 //	absent → n         OnAdd(n)
 //	d → n              OnUpdate(d, n)
@@ -79,7 +79,7 @@
 //
 //   - That a handler sees every version of an object: a relist skips what happened in between.
 //   - That a backlog is delivered when the informer stops: call [Informer.DrainHandler] before, and wait for Done.
-//   - Anything if objects are modified: they are shared by the store and all handlers.
+//   - Anything, once a program modifies an object: the store and all handlers share it.
 //   - That a handler's panic ends the process. utilruntime.HandleCrash does so by default. If it does not, the call
 //     counts as made, and the next follows after a second.
 //

@@ -9,8 +9,8 @@
 //	                                             │ priority −1 │               │
 //	Add, AddWithPriority ──────────────────────▶ └─────────────┘ ◀─────────────┘ if added meanwhile
 //
-// [RateLimitingQueue] embeds [DelayingQueue], which embeds [Queue]. By structure they are client-go's TypedInterface,
-// TypedDelayingInterface and TypedRateLimitingInterface. The package knows nothing of Kubernetes and never logs.
+// [RateLimitingQueue] embeds [DelayingQueue], which embeds [Queue]. They have the methods of client-go's
+// TypedRateLimitingInterface, TypedDelayingInterface and TypedInterface. The package knows nothing of Kubernetes and never logs.
 //
 // # Guarantees
 //
