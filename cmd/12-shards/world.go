@@ -58,7 +58,7 @@ func newWorld(d *demo.Demo) *world {
 		replicas: map[string]*replica{}, byKey: map[string]*service{}}
 	each := 25
 	if demo.Brief {
-		each = parts
+		each = 4 // a part for each storm
 	}
 	if !d.InProcess {
 		w.by, w.watched, w.namespaces, each = shard.UID, d.Namespace, 1, 300

@@ -18,16 +18,18 @@
 //   - nothing waits: queue and backlogs are empty;
 //   - the next three writes arrive, too;
 //   - an informer that starts from the checkpoint comes to the same;
-//   - when the informer has stopped no goroutine of it is left, and at the end none at all;
-//   - after many schedules the heap is no larger than after some.
+//   - when the informer has stopped no goroutine of it is left, and at the end none at all.
 //
 // # Running
 //
-//	go test ./tests/chaos                                          a few dozen schedules, some seconds
-//	go test ./tests/chaos -v -run 'TestChaos$' -chaos.schedules=1000   what CI does; prints how often each fault fired
+//	go test ./tests/chaos                                          16 schedules, some seconds
+//	go test ./tests/chaos -v -run 'TestChaos$' -chaos.schedules=1000   as make check does: each fault fires; prints how often
 //	go test ./tests/chaos -v -run 'TestChaos$' -chaos.seed=7       one of them, told step by step; a failure prints this line
-//	GLASSWATCH_MUTANTS=1 go test ./tests/chaos -v -run ChaosMutants    broken reflectors, queues and listeners, each caught
-//	go test ./tests/chaos -v -run ChaosReal                        on the real API server, if it was built: make controlplane
+//
+// In tests/check, on a real API server (make controlplane), and with broken reflectors, queues and listeners, each caught:
+//
+//	go test ./real -v -run TestStories
+//	GLASSWATCH_MUTANTS=1 go test ./chaos -v -run ChaosMutants
 //
 // # How far a seed determines what happens
 //

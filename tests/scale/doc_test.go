@@ -25,9 +25,13 @@
 //
 // # Running
 //
-//	go test ./tests/scale                                      1,100 schedules of ten members, four of up to a hundred
+//	go test ./tests/scale                                      35 schedules of ten members, three of them with informers
+//	go test ./tests/scale -scale.schedules=1000                1,100, and four of up to a hundred members: what make check does
 //	go test ./tests/scale -v -run 'TestScale$' -scale.seed=7   one of them, step by step; a failure prints this line
-//	GLASSWATCH_MUTANTS=1 go test ./tests/scale -run ScaleMutants     broken assignments, fences, deadlines, stores
+//
+// With broken assignments, fences, deadlines and stores, each caught, in tests/check:
+//
+//	GLASSWATCH_MUTANTS=1 go test ./scale -v -run ScaleMutants
 //
 // A seed determines the members, the steps and what links do to requests, in their order. It does not determine the
 // order of goroutines that can run at the same moment of virtual time, the jitter of backoffs, and nonces. A failure

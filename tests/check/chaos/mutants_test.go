@@ -28,7 +28,7 @@ func TestChaosMutants_EachFitsTheCode(t *testing.T) {
 // A reflector, queue or listener that is broken on purpose does not survive a few schedules; a whole one does.
 func TestChaosMutants_EachIsCaught(t *testing.T) {
 	if os.Getenv("GLASSWATCH_MUTANTS") == "" {
-		t.Skip("takes minutes: GLASSWATCH_MUTANTS=1 go test ./tests/chaos -v -run ChaosMutants")
+		t.Skip("takes minutes: GLASSWATCH_MUTANTS=1 go test ./chaos -v -run ChaosMutants")
 	}
 	mutants.Each(t, mutants.Read(t, "../../chaos/testdata/mutants.txt"), here, "-test.run=^TestChaos$/^part", fmt.Sprintf("-chaos.schedules=%d", few))
 }

@@ -25,7 +25,7 @@ func TestScaleMutants_EachFitsTheCode(t *testing.T) {
 // An assignment, a fence or a deadline that is broken on purpose does not survive a few schedules; a whole one does.
 func TestScaleMutants_EachIsCaught(t *testing.T) {
 	if os.Getenv("GLASSWATCH_MUTANTS") == "" {
-		t.Skip("takes minutes: GLASSWATCH_MUTANTS=1 go test ./tests/scale -v -run ScaleMutants")
+		t.Skip("takes minutes: GLASSWATCH_MUTANTS=1 go test ./scale -v -run ScaleMutants")
 	}
 	mutants.Each(t, mutants.Read(t, "../../scale/testdata/mutants.txt"), "tests/scale", "-test.run=^TestScale$/^seeds$",
 		fmt.Sprintf("-scale.schedules=%d", few))
@@ -34,7 +34,7 @@ func TestScaleMutants_EachIsCaught(t *testing.T) {
 // So do informers that do not follow their shards.
 func TestScaleMutants_OfInformersThatFollowAreCaught(t *testing.T) {
 	if os.Getenv("GLASSWATCH_MUTANTS") == "" {
-		t.Skip("takes minutes: GLASSWATCH_MUTANTS=1 go test ./tests/scale -v -run ScaleMutants")
+		t.Skip("takes minutes: GLASSWATCH_MUTANTS=1 go test ./scale -v -run ScaleMutants")
 	}
 	mutants.Each(t, mutants.Read(t, "../../scale/testdata/follow.txt"), "tests/scale", "-test.run=^TestScaleFollow$/^seeds$",
 		fmt.Sprintf("-scale.schedules=%d", 10*few)) // a tenth of them has informers
@@ -44,7 +44,7 @@ func TestScaleMutants_OfInformersThatFollowAreCaught(t *testing.T) {
 // tests.
 func TestScaleMutants_OfTheIngressControllerAreCaught(t *testing.T) {
 	if os.Getenv("GLASSWATCH_MUTANTS") == "" {
-		t.Skip("takes a minute: GLASSWATCH_MUTANTS=1 go test ./tests/scale -v -run ScaleMutants")
+		t.Skip("takes a minute: GLASSWATCH_MUTANTS=1 go test ./scale -v -run ScaleMutants")
 	}
 	mutants.Each(t, mutants.Read(t, "../../scale/testdata/ingress.txt"), "controller/ingress/sharded",
 		"-test.run=^TestShards_(AMoveWaitsForWhatIsBeingWritten|NothingIsReconciledBeforeBothKindsAreListed)$")
