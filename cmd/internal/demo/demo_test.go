@@ -286,7 +286,7 @@ func TestTeller_PrintsInTheStorysGoroutineAndBlocksTheCallerMeanwhile(t *testing
 	})
 	var stdout, stderr bytes.Buffer
 	require.Zero(t, demo.Run(t.Context(), story, nil, &stdout, &stderr), "%s", &stderr)
-	require.Contains(t, stdout.String(), "   saw   line 0\n   saw   line 1\n\nDone")
+	require.Contains(t, stdout.String(), "   saw   line 0\n   saw   line 1\n\nNext")
 }
 
 func TestSteps_EndWhatTheyHaveStarted(t *testing.T) {
