@@ -39,7 +39,7 @@ export const boxes = [
   { id: 'controller', from: 'taken', at: ['written', 'decided', 'reconciled'], code: [
     ['controller/worker.go', 42, 'func (c *Controller[K]) next('],
     ['controller/worker.go', 74, 'func (c *Controller[K]) settle('],
-    ['controller/ingress/reconcile.go', 34, 'func (l *attempt) reconcile('],
+    ['controller/ingress/reconcile.go', 33, 'func (l *attempt) reconcile('],
   ] },
 ];
 
