@@ -5,6 +5,7 @@
 //	tour_test.go       docs/learn/tour.md: pictures of doc.go, claims of the walkthroughs, steps of the demos
 //	glossary_test.go   docs/learn/glossary.md has every term of the tour, in both languages
 //	names_test.go      docs/learn/names.md: resources, Go types, calls and URLs, from discovery and reflection
+//	chinese_test.go    each *.zh.md says the same as its original: -translated PAGE, once you have mended it
 //	blocks_test.go     what is made from the code stands between two comments, and -update makes it anew:
 //
 //	<!-- picture deltafifo -->        the picture in the package's doc.go
