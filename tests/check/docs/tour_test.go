@@ -18,11 +18,13 @@ var layers = []string{"listwatch", "reflector", "deltafifo", "indexer", "sharedi
 
 func TestTour_ShowsWhatTheCodeSays(t *testing.T) {
 	told := stories(t, read(t, "tour.md"))
-	requireBlocks(t, "tour.md", map[string]func(of, step string) string{
-		"picture": func(of, _ string) string { return picture(t, of) },
-		"story":   func(of, _ string) string { return told[of] },
-		"demo":    func(of, step string) string { return demoStep(t, of, step) },
-	})
+	for _, page := range []string{"tour.md", "tour.zh.md"} {
+		requireBlocks(t, page, map[string]func(of, step string) string{
+			"picture": func(of, _ string) string { return picture(t, of) },
+			"story":   func(of, _ string) string { return told[of] },
+			"demo":    func(of, step string) string { return demoStep(t, of, step) },
+		})
+	}
 }
 
 // chapters are the parts of the page under its second-level headings.
