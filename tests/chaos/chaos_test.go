@@ -16,6 +16,7 @@ import (
 	featuretesting "k8s.io/client-go/features/testing"
 	"k8s.io/klog/v2"
 
+	"glasswatch/internal/realserver"
 	"glasswatch/tests/chaos/proxy"
 )
 
@@ -67,6 +68,7 @@ func TestChaos(t *testing.T) {
 		}
 		heap = append(heap, heapNow())
 	}
+	realserver.Run(t, "real", chaosReal)
 	t.Logf("%d schedules from seed %d\n%s", n, from, all.String())
 	t.Logf("heap after each quarter: %d KiB", heap)
 	if t.Failed() {

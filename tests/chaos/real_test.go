@@ -13,16 +13,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
-
-	"glasswatch/internal/realserver"
 )
 
 // realSchedules are as many as fit into a minute.
 const realSchedules = 16
 
 // The same on the real API server, in real time, with the faults of the proxy, of handlers and of disks.
-func TestChaosReal(t *testing.T) { realserver.Run(t, "real", chaosReal) }
-
 func chaosReal(t *testing.T, cfg *rest.Config) {
 	var all tally
 	var wg sync.WaitGroup
@@ -31,7 +27,7 @@ func chaosReal(t *testing.T, cfg *rest.Config) {
 		wg.Go(func() {                        // not parallel ones: they wait most of the time, and -parallel would hold them up
 			t.Run(fmt.Sprintf("seed=%d", s.seed), func(t *testing.T) {
 				if err := newRealWorld(t, s, &all, rest.CopyConfig(cfg)).play(); err != nil {
-					t.Errorf("%v\nreplay: go test ./tests/chaos -run 'TestChaosReal/real/seed=%d$' -chaos.from=%d", err, s.seed, *firstSeed)
+					t.Errorf("%v\nreplay: go test ./tests/chaos -run '^TestChaos$/^real$/seed=%d$' -chaos.from=%d", err, s.seed, *firstSeed)
 				}
 			})
 		})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -26,7 +27,13 @@ import (
 	"glasswatch/listwatch/shard"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// A history plays hours of virtual time. Some are enough at each run; make check plays more.
+func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.checks", "5"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 var testConfig = ingress.Config{AnnotationPrefix: "ingress", Class: ingresstest.Class, Host: ingresstest.Host}
 

@@ -18,7 +18,7 @@ func TestStories_HoldOnARealServerAsInMemory(t *testing.T) {
 		{"cmd/foo-controller", "TestStory_IsThatOfUpstreamsSampleController", "on_a_real_API_server"},
 		{"cmd/cloudmanager", "TestSuite/real", "TestSuite/real/"},
 		{"internal/actors", "TestWorkloads", "TestWorkloads/on_a_real_API_server/"},
-		{"tests/chaos", "TestChaosReal", "TestChaosReal/real/seed="},
+		{"tests/chaos", "^TestChaos$/^real$", "TestChaos/real/seed="},
 		{"tests/scale", "TestHeldWrite_IsRefusedAfterTheNewOwnerWrote", "real_server"},
 	} {
 		t.Run(story.folder, func(t *testing.T) {
