@@ -143,3 +143,9 @@ func TestFlags_NameWhatIsWrong(t *testing.T) {
 	require.NoError(t, run(t.Context(), []string{"--help"}, &out))
 	require.Contains(t, out.String(), "--annotation-prefix")
 }
+
+func TestVersion_IsPrinted(t *testing.T) {
+	var out strings.Builder
+	require.NoError(t, run(t.Context(), []string{"--version"}, &out))
+	require.Equal(t, version+"\n", out.String())
+}

@@ -24,8 +24,8 @@ import (
 	"glasswatch/cmd/cloudmanager/desired"
 	"glasswatch/internal/actors"
 	"glasswatch/internal/custom"
-	"glasswatch/internal/manifests"
 	"glasswatch/tests/check/controlplane"
+	"glasswatch/tests/check/manifests"
 )
 
 var cloudManager = sync.OnceValues(func() (string, error) {

@@ -19,8 +19,8 @@ import (
 	"glasswatch/cmd/foo-controller/api/v1alpha1"
 	"glasswatch/cmd/foo-controller/client"
 	"glasswatch/internal/actors"
-	"glasswatch/internal/manifests"
 	"glasswatch/tests/check/controlplane"
+	"glasswatch/tests/check/manifests"
 	"glasswatch/tests/foostory"
 )
 

@@ -28,8 +28,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/util/cert"
 
-	"glasswatch/internal/manifests"
 	"glasswatch/tests/check/controlplane"
+	"glasswatch/tests/check/manifests"
 )
 
 // front is a running informer-api, as deploy/informer-api describes it, with a caller.

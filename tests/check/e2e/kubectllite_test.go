@@ -19,8 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"glasswatch/internal/manifests"
 	"glasswatch/tests/check/controlplane"
+	"glasswatch/tests/check/manifests"
 )
 
 const (

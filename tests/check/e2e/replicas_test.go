@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"glasswatch/internal/manifests"
+	"glasswatch/tests/check/manifests"
 )
 
 // deployment is a namespace with the namespaced way installed, and two replicas at work in it.

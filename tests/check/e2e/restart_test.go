@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"glasswatch/internal/manifests"
 	"glasswatch/tests/check/controlplane"
+	"glasswatch/tests/check/manifests"
 )
 
 // The control plane goes down in mid-storm, and comes back. The lease is long enough to outlive that; a leader that

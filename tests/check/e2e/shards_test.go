@@ -15,9 +15,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"glasswatch/controller/shards"
-	"glasswatch/internal/manifests"
 	"glasswatch/listwatch/shard"
 	"glasswatch/tests/check/controlplane"
+	"glasswatch/tests/check/manifests"
 )
 
 // Three replicas with shards work through a storm in several namespaces. One is killed. Nothing is lost, and no key is

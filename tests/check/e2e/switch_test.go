@@ -19,8 +19,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"glasswatch/internal/manifests"
 	"glasswatch/tests/check/controlplane"
+	"glasswatch/tests/check/manifests"
 )
 
 // record is what passes the proxies of a Deployment's replicas: writes of Ingresses, by mode.

@@ -12,15 +12,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/kubernetes/scheme"
-	"sigs.k8s.io/kustomize/api/krusty"
-	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-const deploy = "../../deploy"
+const deploy = "../../../deploy"
 
 // typed decodes strictly: a field that the API does not have is an error.
 func typed(t *testing.T, way string) []runtime.Object {
@@ -185,49 +182,6 @@ func TestManifests_ShardsNeedLeasesInTheirOwnNamespaceOnly(t *testing.T) {
 	require.Contains(t, args, "--shards=256")
 	require.Contains(t, args, "--shard-by=namespace")
 	require.NotContains(t, args, "--leader-elect")
-}
-
-// The loader does the same as kubectl, if kubectl is there: `make kubectl`.
-func TestManifests_KustomizeGivesTheSame(t *testing.T) {
-	for _, way := range []string{Cluster, Namespaced, Sharded, InformerAPI, FooController, CloudManager} {
-		objects, err := Load(deploy, way)
-		require.NoError(t, err)
-		resources, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), filepath.Join(deploy, way))
-		require.NoError(t, err)
-		out, err := resources.AsYaml()
-		require.NoError(t, err)
-		built := filepath.Join(t.TempDir(), "built.yaml")
-		require.NoError(t, os.WriteFile(built, out, 0o600))
-		theirs, err := readObjects(built)
-		require.NoError(t, err)
-		require.ElementsMatch(t, contents(objects), contents(theirs))
-	}
-}
-
-func contents(objects []*unstructured.Unstructured) []string {
-	var all []string
-	for _, object := range objects {
-		raw, err := json.Marshal(object)
-		if err != nil {
-			panic(err)
-		}
-		all = append(all, string(raw))
-	}
-	return all
-}
-
-func TestManifests_AKustomizationThatIsNotUnderstoodIsRefused(t *testing.T) {
-	dir := t.TempDir()
-	write := func(name, text string) {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
-	}
-	write("kustomization.yaml", "kind: Kustomization\nnamePrefix: a-\n")
-	_, err := Load(dir, "")
-	require.ErrorContains(t, err, "namePrefix")
-	write("kustomization.yaml", "kind: Kustomization\npatches:\n- path: p.yaml\n  target: {kind: Deployment, name: a}\n")
-	write("p.yaml", "[]")
-	_, err = Load(dir, "")
-	require.ErrorContains(t, err, "there is no Deployment a to patch")
 }
 
 // Every file in deploy/ takes part in one of the ways, so that none rots.
