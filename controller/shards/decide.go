@@ -37,7 +37,7 @@ func (m *Member) lookLocked() *view {
 	v.next, v.requests = v.now.Add(m.opts.LeaseDuration), map[string]func(context.Context) error{}
 	v.members, v.fences = map[string]record{}, make([]record, m.opts.Shards)
 	for _, l := range m.informer.Store().List() {
-		switch r := read(m.opts.Name, l); {
+		switch r := m.opts.read(l); {
 		case r.identity != "":
 			v.members[r.identity] = m.noteLocked(r)
 			v.lookAt(v.members[r.identity].expiry())
@@ -84,7 +84,7 @@ func (m *Member) isExpired(v *view, r record) bool {
 func (m *Member) owners(v *view) []string {
 	living := map[int][]string{} // by number of shards
 	for identity, r := range v.members {
-		if r.term != "" && !m.isExpired(v, r) {
+		if r.count != 0 && r.term != "" && !m.isExpired(v, r) {
 			living[r.count] = append(living[r.count], identity)
 		}
 	}

@@ -23,7 +23,7 @@ type record struct {
 	term     string
 	identity string // of a member's Lease; empty for a fence
 	shard    int    // of a fence
-	count    int    // into how many shards the member divides, or the fence belongs to
+	count    int    // into how many shards the member divides, or the fence belongs to; 0 if that is not known
 	duration time.Duration
 	// renewedAt is when a member was seen to renew last, and renewals how often, with this term. formerAt is when it was
 	// seen to renew with the former one.
@@ -52,21 +52,31 @@ func versionOf(resourceVersion string) uint64 {
 }
 
 // read returns what a Lease of the group says. Of something else it has neither identity nor count.
-func read(group string, l *coordinationv1.Lease) (r record) {
+//
+// Anybody may have written the Lease. What makes no sense in it counts as missing, and for a missing duration stands
+// this member's own.
+func (o Options) read(l *coordinationv1.Lease) (r record) {
 	r = record{Lease: l, version: versionOf(l.ResourceVersion), term: ptr.Deref(l.Spec.HolderIdentity, "")}
 	r.duration = time.Duration(ptr.Deref(l.Spec.LeaseDurationSeconds, 0)) * time.Second
-	if identity, ok := strings.CutPrefix(l.Name, memberName(group, "")); ok {
+	if r.duration <= 0 || r.duration > maxLeaseDuration {
+		r.duration = o.LeaseDuration
+	}
+	if identity, ok := strings.CutPrefix(l.Name, memberName(o.Name, "")); ok {
 		r.identity = identity
-		if parts := strings.Split(r.term, "/"); len(parts) > 1 {
-			r.count, _ = strconv.Atoi(parts[1])
+		if owner, rest, _ := strings.Cut(r.term, "/"); owner == identity {
+			count, _, _ := strings.Cut(rest, "/")
+			n, bad := strconv.Atoi(count)
+			if bad == nil && 1 <= n && n <= maxShards {
+				r.count = n
+			}
 		}
 		return r
 	}
-	rest, _ := strings.CutPrefix(l.Name, group+"-shard-")
+	rest, _ := strings.CutPrefix(l.Name, o.Name+"-shard-")
 	count, shard, _ := strings.Cut(rest, "-")
 	n, bad1 := strconv.Atoi(count)
 	s, bad2 := strconv.Atoi(shard)
-	if bad1 == nil && bad2 == nil && 0 <= s && s < n {
+	if bad1 == nil && bad2 == nil && 0 <= s && s < n && l.Name == fenceName(o.Name, n, s) { // not 03 for 3
 		r.count, r.shard = n, s
 	}
 	return r

@@ -90,7 +90,7 @@ func New(client coordinationv1client.LeasesGetter, opts Options) (*Member, error
 
 // updated is told of updates by the watch. Most are renewals, on which no decision depends.
 func (m *Member) updated(before, after *coordinationv1.Lease) {
-	r := read(m.opts.Name, after)
+	r := m.opts.read(after)
 	if r.identity != "" {
 		m.mu.Lock()
 		m.noteLocked(r)
@@ -135,7 +135,7 @@ func (m *Member) Run(ctx context.Context) error {
 		request, cancel := context.WithTimeout(lasting, m.opts.RenewEvery())
 		defer cancel()
 		l, failed := m.leases.Get(request, m.name, metav1.GetOptions{})
-		if failed == nil && read(m.opts.Name, l).term == m.term {
+		if failed == nil && m.opts.read(l).term == m.term {
 			_, failed = m.put(request, with(l, m.opts.Name, m.name, "", m.opts.LeaseDuration))
 		}
 		m.noteError(lasting, &m.renewErr, failed)

@@ -20,7 +20,7 @@ type Options struct {
 	// and the larger of two that are as frequent. Members with another number stand by.
 	Shards int
 	// LeaseDuration is how long others wait, after they saw this member's last renewal, before they take its shards.
-	// Whole seconds; 15 s by default.
+	// Whole seconds, a day at most; 15 s by default.
 	LeaseDuration time.Duration
 	// OnChange is told which shards this member has got, and which it has lost; reconciles of these may still run. gained
 	// has, for each, since when nobody works on it: since its former owner was last seen to renew, or since now if that
@@ -31,6 +31,11 @@ type Options struct {
 
 // MaxClockDrift is by how much a member's clock may be fast or slow, as a share of the time that passes.
 const MaxClockDrift = 0.05
+
+const (
+	maxShards        = 1 << 14
+	maxLeaseDuration = 24 * time.Hour // a Lease that says more was written by something else
+)
 
 // RenewEvery is the time between two renewals, and the timeout of each request.
 func (o Options) RenewEvery() time.Duration { return o.LeaseDuration / 5 }
@@ -59,8 +64,8 @@ func (o *Options) complete() error {
 	must(len(validation.IsValidLabelValue(o.Name)) == 0 && o.Name != "", "Name %q cannot be a label", o.Name)
 	must(len(validation.IsDNS1123Subdomain(o.Identity))+len(validation.IsDNS1123Subdomain(name)) == 0,
 		"Identity %q and %q, with Name, cannot be names of Leases", o.Identity, name)
-	must(1 <= o.Shards && o.Shards <= 1<<14, "Shards is %d: it must be from 1 to %d", o.Shards, 1<<14)
-	must(o.LeaseDuration >= time.Second && o.LeaseDuration%time.Second == 0,
-		"LeaseDuration is %v: it must be whole seconds", o.LeaseDuration)
+	must(1 <= o.Shards && o.Shards <= maxShards, "Shards is %d: it must be from 1 to %d", o.Shards, maxShards)
+	must(o.LeaseDuration >= time.Second && o.LeaseDuration <= maxLeaseDuration && o.LeaseDuration%time.Second == 0,
+		"LeaseDuration is %v: it must be whole seconds, up to %v", o.LeaseDuration, maxLeaseDuration)
 	return errors.Join(errs...)
 }

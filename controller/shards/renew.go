@@ -45,7 +45,7 @@ func (m *Member) leaseToSend() (*coordinationv1.Lease, error) {
 	defer m.mu.Unlock()
 	var r record
 	if l != nil {
-		r = m.noteLocked(read(m.opts.Name, l))
+		r = m.noteLocked(m.opts.read(l))
 	}
 	isOver := r.term == "" || !time.Now().Before(r.expiry())
 	switch {
