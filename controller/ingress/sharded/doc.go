@@ -29,6 +29,9 @@
 // One that somebody makes without the label, for a Service that asks for none, stays until shards move. So does one
 // whose label somebody changed, if shards moved before its Service stopped asking.
 //
+// If the server refuses a deletion with 400 or 422, the Ingress may lose its label afterwards. It is still found by its
+// name, at each reconcile of its Service. As with labels, the deletion is sent again when one of the two has changed.
+//
 // With UID a replica's Ingresses may be older than what the former owner of a Service wrote. A write that this leads to
 // is refused by its precondition, and tried again. A Service that was deleted and made again is another one, with
 // another shard: two replicas may look at that name for a moment, each for its Service.
