@@ -19,6 +19,7 @@ import (
 
 	"glasswatch/deltafifo"
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/listwatch"
 )
 
@@ -31,7 +32,7 @@ func ExampleInformer_WaitForResourceVersion() {
 	cfg := server.RESTConfigFor(listener)
 	client := kubernetes.NewForConfigOrDie(cfg)
 
-	lw, _ := listwatch.NewForConfig[*corev1.ConfigMap](cfg, configMapsGVR, listwatch.Options{})
+	lw, _ := listwatch.NewForConfig[*corev1.ConfigMap](cfg, corev1.SchemeGroupVersion.WithResource("configmaps"), listwatch.Options{})
 	informer := New(lw, Options[*corev1.ConfigMap]{})
 	done := make(chan error)
 	informerCtx, stop := context.WithCancel(ctx)
@@ -53,18 +54,13 @@ func ExampleInformer_WaitForResourceVersion() {
 }
 
 func TestWaitForResourceVersion_ReadsItsOwnWrites(t *testing.T) {
-	onKube(t, func(k *kube) {
+	apiservertest.InBubble(t, apiserver.Options{}, func(k *apiservertest.Server) {
 		informer := New(k.ConfigMaps(listwatch.Options{}), Options[*config]{})
-		defer k.Run(informer)()
+		apiservertest.Go(k, informer.Run)
 		for n := range 100 {
-			var version string
-			if n == 0 {
-				version = k.Create("mine", "0", nil)
-			} else {
-				version = k.Update("mine", strconv.Itoa(n))
-			}
+			version := k.Put("mine", strconv.Itoa(n)).ResourceVersion
 			require.NoError(k, informer.WaitForResourceVersion(k.Context(), version))
-			require.Equal(k, strconv.Itoa(n), values(informer)["mine"])
+			require.Equal(k, strconv.Itoa(n), apiservertest.Values(informer.Store().All())["mine"])
 		}
 		// Versions of the past are there at once, even for a context that has ended.
 		over, cancel := context.WithCancel(context.Background())
@@ -74,41 +70,43 @@ func TestWaitForResourceVersion_ReadsItsOwnWrites(t *testing.T) {
 }
 
 func TestWaitForResourceVersion_ObjectsOutsideTheSelectorWaitForABookmark(t *testing.T) {
-	onKube(t, func(k *kube) {
+	apiservertest.InBubble(t, apiserver.Options{}, func(k *apiservertest.Server) {
 		informer := New(k.ConfigMaps(listwatch.Options{LabelSelector: "team=blue"}), Options[*config]{})
-		defer k.Run(informer)()
+		apiservertest.Go(k, informer.Run)
 		require.NoError(k, informer.WaitForSync(k.Context()))
-		k.server.Faults().StopBookmarks(true)
-		version := k.Create("red", "1", map[string]string{"team": "red"})
+		k.Faults().StopBookmarks(true)
+		red := apiservertest.ConfigMap("red", "1")
+		red.Labels = map[string]string{"team": "red"}
+		version := k.PutObject(red).ResourceVersion
 
 		ctx, cancel := context.WithTimeout(k.Context(), 3*time.Minute)
 		defer cancel()
 		err := informer.WaitForResourceVersion(ctx, version)
 		require.ErrorIs(k, err, context.DeadlineExceeded, "no event and no bookmark says that the store is there")
 
-		k.server.Faults().StopBookmarks(false)
+		k.Faults().StopBookmarks(false)
 		ctx, cancel = context.WithTimeout(k.Context(), 2*time.Minute)
 		defer cancel()
 		require.NoError(k, informer.WaitForResourceVersion(ctx, version))
-		require.Empty(k, values(informer))
+		require.Empty(k, apiservertest.Values(informer.Store().All()))
 	})
 }
 
 func TestWaitForResourceVersion_ARelistCounts(t *testing.T) {
-	onKube(t, func(k *kube) {
+	apiservertest.InBubble(t, apiserver.Options{}, func(k *apiservertest.Server) {
 		informer := New(k.ConfigMaps(listwatch.Options{}), Options[*config]{WatchErrorHandler: func(context.Context, error) {}})
-		defer k.Run(informer)()
-		k.Create("a", "1", nil)
+		apiservertest.Go(k, informer.Run)
+		k.Put("a", "1")
 		require.NoError(k, informer.WaitForSync(k.Context()))
-		pass(2 * time.Second)
-		k.server.Faults().FailNext(-1, apiserver.Failure{Resource: "configmaps", Verb: "watch", Code: 503})
-		k.server.Faults().BreakWatches()
-		pass(time.Second)
-		version := k.Update("a", "2")
-		k.server.Faults().Compact()
-		k.server.Faults().Reset()
+		apiservertest.Pass(2 * time.Second)
+		k.Faults().FailNext(-1, apiserver.Failure{Resource: "configmaps", Verb: "watch", Code: 503})
+		k.Faults().BreakWatches()
+		apiservertest.Pass(time.Second)
+		version := k.Put("a", "2").ResourceVersion
+		k.Faults().Compact()
+		k.Faults().Reset()
 		require.NoError(k, informer.WaitForResourceVersion(k.Context(), version))
-		require.Equal(k, "2", values(informer)["a"])
+		require.Equal(k, "2", apiservertest.Values(informer.Store().All())["a"])
 	})
 }
 
@@ -130,7 +128,7 @@ func TestWaitForResourceVersion_APerKeyStoreHasNoVersion(t *testing.T) {
 
 func TestWaitForResourceVersion_EndsAtOnceAndSaysWhy(t *testing.T) {
 	inVirtualTime(t, Options[*config]{Name: "configs"}, func(s *story) {
-		s.server.FailLists(apierrors.NewForbidden(configMapsGVR.GroupResource(), "", errors.New("not for you")))
+		s.server.FailLists(apierrors.NewForbidden(corev1.Resource("configmaps"), "", errors.New("not for you")))
 		s.Start()
 		ctx, cancel := context.WithCancelCause(context.Background())
 		reason := errors.New("changed my mind")

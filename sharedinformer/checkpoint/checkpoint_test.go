@@ -17,12 +17,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
 
+	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/listwatch"
 	"glasswatch/sharedinformer"
 )
 
 // checkpointed is an informer as a program makes it at each start.
-func (k *kube) checkpointed(opts informerOptions, file Options, sel listwatch.Options) *Informer[*config] {
+func checkpointed(k *apiservertest.Server, opts informerOptions, file Options, sel listwatch.Options) *Informer[*config] {
 	k.Helper()
 	if file.Cluster == "" {
 		file.Cluster = "test"
@@ -34,13 +36,11 @@ func (k *kube) checkpointed(opts informerOptions, file Options, sel listwatch.Op
 }
 
 // runLogged is Run with what is logged.
-func (k *kube) runLogged(informer *Informer[*config]) (stop func(), logged func() string) {
+func runLogged(k *apiservertest.Server, informer *Informer[*config]) (stop func(), logged func() string) {
 	lines := make(chan string, 1000)
 	logger := funcr.New(func(_, args string) { lines <- args }, funcr.Options{})
-	ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), logger))
-	done := make(chan error, 1)
-	go func() { done <- informer.Run(ctx) }()
-	return func() { cancel(); require.NoError(k, <-done) }, func() string {
+	stop = apiservertest.Go(k, func(ctx context.Context) error { return informer.Run(klog.NewContext(ctx, logger)) })
+	return stop, func() string {
 		var all []string
 		for {
 			select {
@@ -54,10 +54,10 @@ func (k *kube) runLogged(informer *Informer[*config]) (stop func(), logged func(
 }
 
 // saveOne runs an informer once, which leaves a checkpoint of what there is.
-func (k *kube) saveOne(path string) {
+func saveOne(k *apiservertest.Server, path string) {
 	k.Helper()
-	first := k.checkpointed(informerOptions{}, Options{Path: path}, listwatch.Options{})
-	stop := k.Run(first)
+	first := checkpointed(k, informerOptions{}, Options{Path: path}, listwatch.Options{})
+	stop := apiservertest.Go(k, first.Run)
 	require.NoError(k, first.WaitForSync(k.Context()))
 	stop()
 	require.NoError(k, first.Checkpoint().Err)
@@ -67,25 +67,25 @@ func (k *kube) saveOne(path string) {
 
 func TestCheckpoint_AWarmStartMakesNoList(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "configmaps")
-	onKube(t, func(k *kube) {
-		k.Create("a", "1", nil)
-		k.Create("b", "1", nil)
-		k.Create("c", "1", nil)
-		k.saveOne(path)
-		k.Update("a", "2")
+	apiservertest.InBubble(t, apiserver.Options{}, func(k *apiservertest.Server) {
+		k.Put("a", "1")
+		k.Put("b", "1")
+		k.Put("c", "1")
+		saveOne(k, path)
+		k.Put("a", "2")
 		k.Delete("b")
-		k.Create("d", "1", nil)
+		k.Put("d", "1")
 
-		second := k.checkpointed(informerOptions{}, Options{Path: path}, listwatch.Options{})
+		second := checkpointed(k, informerOptions{}, Options{Path: path}, listwatch.Options{})
 		r := newRecorder()
 		reg, err := second.AddHandler(r, sharedinformer.HandlerOptions{})
 		require.NoError(k, err)
-		stop := k.Run(second)
+		stop := apiservertest.Go(k, second.Run)
 		require.NoError(k, second.WaitForSync(k.Context()))
 		<-reg.Synced()
-		pass(2 * time.Minute)
+		apiservertest.Pass(2 * time.Minute)
 		require.Equal(k, []string{"one", "watch"}, k.Asked(), "no list of either kind")
-		require.Equal(k, map[string]string{"a": "2", "c": "1", "d": "1"}, values(second))
+		require.Equal(k, map[string]string{"a": "2", "c": "1", "d": "1"}, apiservertest.Values(second.Store().All()))
 		log := r.take()
 		require.Len(k, log, 6)
 		for _, line := range log[:3] {
@@ -94,7 +94,7 @@ func TestCheckpoint_AWarmStartMakesNoList(t *testing.T) {
 		require.Regexp(k, `^update a@`, log[3])
 		require.Regexp(k, `^delete b@\d+$`, log[4], "seen, so it is no tombstone of unknown state")
 		require.Regexp(k, `^add d@\d+( initial)?$`, log[5], "before or after the informer has synced")
-		k.Create("e", "1", nil)
+		k.Put("e", "1")
 		synctest.Wait()
 		require.Regexp(k, `^add e@\d+$`, strings.Join(r.take(), "\n"))
 		require.Empty(k, r.lies)
@@ -106,18 +106,18 @@ func TestCheckpoint_AWarmStartMakesNoList(t *testing.T) {
 // The server was set back to a backup: to a watch from a version that is still to come it would be silent.
 func TestCheckpoint_AheadOfTheServerIsReplacedByAList(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "configmaps")
-	onKube(t, func(k *kube) {
+	apiservertest.InBubble(t, apiserver.Options{}, func(k *apiservertest.Server) {
 		for _, name := range []string{"a", "b", "c"} {
-			k.Create(name, "1", nil)
+			k.Put(name, "1")
 		}
-		k.saveOne(path)
+		saveOne(k, path)
 	})
-	onKube(t, func(k *kube) {
-		k.Create("b", "before", nil)
-		second := k.checkpointed(informerOptions{}, Options{Path: path}, listwatch.Options{})
-		stop, logged := k.runLogged(second)
+	apiservertest.InBubble(t, apiserver.Options{}, func(k *apiservertest.Server) {
+		k.Put("b", "before")
+		second := checkpointed(k, informerOptions{}, Options{Path: path}, listwatch.Options{})
+		stop, logged := runLogged(k, second)
 		require.NoError(k, second.WaitForSync(k.Context()))
-		require.Equal(k, map[string]string{"b": "before"}, values(second))
+		require.Equal(k, map[string]string{"b": "before"}, apiservertest.Values(second.Store().All()))
 		require.Contains(k, logged(), "it was set back")
 		require.Equal(k, "one", k.Asked()[0], "no watch from there")
 		stop()
@@ -127,24 +127,24 @@ func TestCheckpoint_AheadOfTheServerIsReplacedByAList(t *testing.T) {
 // The server has forgotten what came after the checkpoint: the list that follows tells what went meanwhile.
 func TestCheckpoint_TooOldIsReplacedByAListWithTombstones(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "configmaps")
-	onKube(t, func(k *kube) {
+	apiservertest.InBubble(t, apiserver.Options{}, func(k *apiservertest.Server) {
 		for _, name := range []string{"stays", "changes", "goes"} {
-			k.Create(name, "1", nil)
+			k.Put(name, "1")
 		}
-		k.saveOne(path)
-		k.Update("changes", "2")
+		saveOne(k, path)
+		k.Put("changes", "2")
 		k.Delete("goes")
-		k.Create("comes", "1", nil)
-		k.server.Faults().Compact()
+		k.Put("comes", "1")
+		k.Faults().Compact()
 
-		second := k.checkpointed(informerOptions{}, Options{Path: path}, listwatch.Options{})
+		second := checkpointed(k, informerOptions{}, Options{Path: path}, listwatch.Options{})
 		r := newRecorder()
 		_, err := second.AddHandler(r, sharedinformer.HandlerOptions{})
 		require.NoError(k, err)
-		stop, logged := k.runLogged(second)
-		pass(time.Minute)
+		stop, logged := runLogged(k, second)
+		apiservertest.Pass(time.Minute)
 		require.True(k, second.HasSynced())
-		require.Equal(k, map[string]string{"stays": "1", "changes": "2", "comes": "1"}, values(second))
+		require.Equal(k, map[string]string{"stays": "1", "changes": "2", "comes": "1"}, apiservertest.Values(second.Store().All()))
 		log := strings.Join(r.take(), "\n")
 		require.Regexp(k, `delete goes@\d+ unseen`, log)
 		require.Regexp(k, `update changes@`, log)
@@ -177,10 +177,12 @@ func TestCheckpoint_ForeignOrDamagedFallsBackToAList(t *testing.T) {
 		"missing":      {says: "No checkpoint yet"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			onKube(t, func(k *kube) {
+			apiservertest.InBubble(t, apiserver.Options{}, func(k *apiservertest.Server) {
 				path := filepath.Join(folder, strings.ReplaceAll(name, " ", ""))
-				k.Create("a", "1", map[string]string{"a": "b"})
-				k.saveOne(path)
+				labelled := apiservertest.ConfigMap("a", "1")
+				labelled.Labels = map[string]string{"a": "b"}
+				k.PutObject(labelled)
+				saveOne(k, path)
 				if c.damage != nil {
 					data, err := os.ReadFile(path)
 					require.NoError(k, err)
@@ -189,13 +191,13 @@ func TestCheckpoint_ForeignOrDamagedFallsBackToAList(t *testing.T) {
 				if name == "missing" {
 					require.NoError(k, os.Remove(path))
 				}
-				k.Update("a", "2")
+				k.Put("a", "2")
 				c.file.Path = path
-				second := k.checkpointed(c.opts, c.file, c.sel)
+				second := checkpointed(k, c.opts, c.file, c.sel)
 				r := newRecorder()
 				_, err := second.AddHandler(r, sharedinformer.HandlerOptions{})
 				require.NoError(k, err)
-				stop, logged := k.runLogged(second)
+				stop, logged := runLogged(k, second)
 				require.NoError(k, second.WaitForSync(k.Context()))
 				synctest.Wait()
 				require.Contains(k, k.Asked()[0], "list")
@@ -335,16 +337,16 @@ func TestCheckpoint_IsNotWrittenOnceAnObjectWasUnreadable(t *testing.T) {
 // The transform has seen the objects of the file before they were written.
 func TestCheckpoint_RestoredObjectsAreNotTransformedAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "configmaps")
-	onKube(t, func(k *kube) {
-		k.Create("a", "1", nil)
+	apiservertest.InBubble(t, apiserver.Options{}, func(k *apiservertest.Server) {
+		k.Put("a", "1")
 		opts := informerOptions{
 			Transform: func(obj *config) (*config, error) { obj.Data["value"] += "!"; return obj, nil },
 		}
 		for range 3 {
-			informer := k.checkpointed(opts, Options{Path: path, TransformID: "shout"}, listwatch.Options{})
-			stop := k.Run(informer)
+			informer := checkpointed(k, opts, Options{Path: path, TransformID: "shout"}, listwatch.Options{})
+			stop := apiservertest.Go(k, informer.Run)
 			require.NoError(k, informer.WaitForSync(k.Context()))
-			require.Equal(k, map[string]string{"a": "1!"}, values(informer))
+			require.Equal(k, map[string]string{"a": "1!"}, apiservertest.Values(informer.Store().All()))
 			stop()
 		}
 	})
@@ -353,18 +355,18 @@ func TestCheckpoint_RestoredObjectsAreNotTransformedAgain(t *testing.T) {
 // Whoever takes the transform out, or puts one in, may forget about its name.
 func TestCheckpoint_ANameWithoutATransformIsNone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "configmaps")
-	onKube(t, func(k *kube) {
-		k.Create("a", "1", nil)
+	apiservertest.InBubble(t, apiserver.Options{}, func(k *apiservertest.Server) {
+		k.Put("a", "1")
 		shout := func(obj *config) (*config, error) { obj.Data["value"] += "!"; return obj, nil }
 		for _, c := range []struct {
 			transform func(*config) (*config, error)
 			a         string
 		}{{shout, "1!"}, {nil, "1"}, {shout, "1!"}} {
-			informer := k.checkpointed(
+			informer := checkpointed(k,
 				informerOptions{Transform: c.transform}, Options{Path: path, TransformID: "shout"}, listwatch.Options{})
-			stop := k.Run(informer)
+			stop := apiservertest.Go(k, informer.Run)
 			require.NoError(k, informer.WaitForSync(k.Context()))
-			require.Equal(k, map[string]string{"a": c.a}, values(informer))
+			require.Equal(k, map[string]string{"a": c.a}, apiservertest.Values(informer.Store().All()))
 			stop()
 		}
 	})

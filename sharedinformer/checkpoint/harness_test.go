@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/listwatch"
 	"glasswatch/reflector"
 	"glasswatch/sharedinformer"
@@ -318,7 +319,7 @@ func (s *story) Stop() {
 }
 
 // Pass lets time pass.
-func (s *story) Pass(d time.Duration) { pass(d) }
+func (s *story) Pass(d time.Duration) { apiservertest.Pass(d) }
 
 // ExpectStore compares the store with the server.
 func (s *story) ExpectStore() {

@@ -1,6 +1,7 @@
 package apiservertest
 
 import (
+	"iter"
 	"testing/synctest"
 	"time"
 
@@ -26,6 +27,15 @@ func ConfigMap(name, value string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: name}, Data: map[string]string{"value": value},
 	}
+}
+
+// Values are the data of ConfigMaps, such as those of a store, by name.
+func Values(all iter.Seq2[listwatch.Key, *corev1.ConfigMap]) map[string]string {
+	values := map[string]string{}
+	for key, obj := range all {
+		values[key.Name] = obj.Data["value"]
+	}
+	return values
 }
 
 // Put creates that ConfigMap. If it is there already, Put changes its data only. It returns what the server made of it.
