@@ -63,8 +63,8 @@ function Held({ box, view, lens, words }) {
       onClick=${() => run('step', { seq: p.seq })}>${words.letGo}</button>`}</li>`)}</ul>`;
 }
 
+// The button copies how the function begins, for the search of an editor.
 function Code({ code, words }) {
-  return html`<ul class="code">${code.map(([file, line, symbol]) => html`<li key=${symbol}>
-    <code>${file}:${line}</code> <${CopyButton} text=${file + ':' + line} words=${words} /><br /><code class="symbol"
-    >${symbol.slice(0, -1)}</code></li>`)}</ul>`;
+  return html`<ul class="code">${code.map(([file, symbol]) => html`<li key=${symbol}>
+    <code>${file}</code><br /><code class="symbol">${symbol.slice(0, -1)}</code> <${CopyButton} text=${symbol} words=${words} /></li>`)}</ul>`;
 }

@@ -1,45 +1,45 @@
 // The boxes of the house, in the order in which a change passes them. Each has the boundary that leads into it, the
-// boundaries that belong to it (the table in ../PROTOCOL.md), and the functions that do its work. A Go test compares the
-// lines with the code.
+// boundaries that belong to it (the table in ../PROTOCOL.md), and the functions that do its work. A Go test finds
+// each function in its file.
 export const boxes = [
   { id: 'apiserver', from: 'written', at: ['sent'], code: [
-    ['internal/apiserver/watch.go', 77, 'func (w *watcher) run('],
-    ['internal/apiserver/watch.go', 186, 'func (w *watcher) send('],
+    ['internal/apiserver/watch.go', 'func (w *watcher) run('],
+    ['internal/apiserver/watch.go', 'func (w *watcher) send('],
   ] },
   { id: 'listwatch', from: 'sent', at: ['request', 'decoded'], code: [
-    ['listwatch/list.go', 20, 'func (c *Client[T]) List('],
-    ['listwatch/stream.go', 28, 'func (c *Client[T]) Watch('],
-    ['listwatch/pull.go', 57, 'func (p *puller[T]) NextBatch('],
+    ['listwatch/list.go', 'func (c *Client[T]) List('],
+    ['listwatch/stream.go', 'func (c *Client[T]) Watch('],
+    ['listwatch/pull.go', 'func (p *puller[T]) NextBatch('],
   ] },
   { id: 'reflector', from: 'decoded', at: ['state', 'handed'], code: [
-    ['reflector/reflector.go', 66, 'func (r *Reflector[T]) Run('],
-    ['reflector/watch.go', 33, 'func (r *Reflector[T]) watch('],
-    ['reflector/errors.go', 139, 'func (r *Reflector[T]) fail('],
+    ['reflector/reflector.go', 'func (r *Reflector[T]) Run('],
+    ['reflector/watch.go', 'func (r *Reflector[T]) watch('],
+    ['reflector/errors.go', 'func (r *Reflector[T]) fail('],
   ] },
   { id: 'deltafifo', from: 'handed', at: ['popped'], code: [
-    ['deltafifo/inorder.go', 40, 'func (q *InOrder[K, T]) PutAll('],
-    ['deltafifo/inorder_pop.go', 22, 'func (q *InOrder[K, T]) PopBatch('],
-    ['deltafifo/deltafifo_pop.go', 11, 'func (f *DeltaFIFO[K, T]) Pop('],
+    ['deltafifo/inorder.go', 'func (q *InOrder[K, T]) PutAll('],
+    ['deltafifo/inorder_pop.go', 'func (q *InOrder[K, T]) PopBatch('],
+    ['deltafifo/deltafifo_pop.go', 'func (f *DeltaFIFO[K, T]) Pop('],
   ] },
   { id: 'indexer', from: 'popped', at: ['stored'], code: [
-    ['sharedinformer/process.go', 22, 'func (m *mirror[T]) apply('],
-    ['indexer/write.go', 31, 'func (s *Store[K, T]) Apply('],
-    ['indexer/index.go', 55, 'func (ix *index[T]) update('],
+    ['sharedinformer/process.go', 'func (m *mirror[T]) apply('],
+    ['indexer/write.go', 'func (s *Store[K, T]) Apply('],
+    ['indexer/index.go', 'func (ix *index[T]) update('],
   ] },
   { id: 'handlers', from: 'stored', at: ['called', 'returned'], code: [
-    ['sharedinformer/fanout.go', 111, 'func (i *Informer[T]) distributeLocked('],
-    ['sharedinformer/listener.go', 103, 'func (l *listener[T]) run('],
-    ['controller/handlers.go', 13, 'func EnqueueObject['],
+    ['sharedinformer/fanout.go', 'func (i *Informer[T]) distributeLocked('],
+    ['sharedinformer/listener.go', 'func (l *listener[T]) run('],
+    ['controller/handlers.go', 'func EnqueueObject['],
   ] },
   { id: 'workqueue', from: 'queued', at: ['queued', 'taken', 'forgotten', 'putoff'], code: [
-    ['workqueue/queue.go', 65, 'func (q *Queue[T]) addLocked('],
-    ['workqueue/queue.go', 162, 'func (q *Queue[T]) Done('],
-    ['workqueue/delaying.go', 26, 'func (q *DelayingQueue[T]) AddAfterWithPriority('],
+    ['workqueue/queue.go', 'func (q *Queue[T]) addLocked('],
+    ['workqueue/queue.go', 'func (q *Queue[T]) Done('],
+    ['workqueue/delaying.go', 'func (q *DelayingQueue[T]) AddAfterWithPriority('],
   ] },
   { id: 'controller', from: 'taken', at: ['written', 'decided', 'reconciled'], code: [
-    ['controller/worker.go', 42, 'func (c *Controller[K]) next('],
-    ['controller/worker.go', 74, 'func (c *Controller[K]) settle('],
-    ['controller/ingress/reconcile.go', 33, 'func (l *attempt) reconcile('],
+    ['controller/worker.go', 'func (c *Controller[K]) next('],
+    ['controller/worker.go', 'func (c *Controller[K]) settle('],
+    ['controller/ingress/reconcile.go', 'func (l *attempt) reconcile('],
   ] },
 ];
 
