@@ -1,4 +1,4 @@
-// Command 08-workqueue fills and empties work queues: which items are merged, come back or wait, and how a queue ends.
+// Command 08-workqueue adds and takes single items: which are merged, come back or wait, and how a queue ends.
 package main
 
 import (
@@ -19,8 +19,7 @@ func main() { demo.Main(story) }
 
 var story = demo.Story{Name: "08-workqueue", Title: "What is to be done, each item by one worker at a time",
 	Layer: "workqueue/queue.go", Next: "docs/learn/tour.md, chapter 7",
-	Tell: demo.Steps(folds, twoSets, shutsDown, delays, limits, priority,
-		lengths, channel)}
+	Tell: demo.Steps(folds, twoSets, shutsDown, delays, limits, priority)}
 
 func folds(ctx context.Context, d *demo.Demo) {
 	d.Step("Dedupe: equal structs fold, pointers do not")

@@ -1,3 +1,4 @@
+// Command 08b-backlog gives queues 2,000 items at once: how long each gets and stays, and what a channel does instead.
 package main
 
 import (
@@ -12,6 +13,12 @@ import (
 	"glasswatch/workqueue"
 	"glasswatch/workqueue/limiters"
 )
+
+func main() { demo.Main(story) }
+
+var story = demo.Story{Name: "08b-backlog", Title: "Two thousand items at once, in three queues and in a channel",
+	Layer: "workqueue/queue.go", Next: "docs/learn/tour.md, chapter 7",
+	Tell: demo.Steps(lengths, channel)}
 
 // many is how many items each queue gets at once, and span the time over which the delays spread.
 const (
@@ -53,8 +60,8 @@ func lengths(ctx context.Context, d *demo.Demo) {
 		d.Saw("to begin with most are delayed: %t; in the end taken %d, ready %d, delayed %d", waiting, taken, left.Queued, left.Delayed)
 		t.queue.ShutDown()
 	}
-	d.Why("a plain queue is as long as what came, less what is done. Delays move the waiting to where it costs nothing: a heap, one " +
-		"timer, no goroutine. Len is only what is ready, so a metric of it does not show what will come")
+	d.Why("a plain queue holds all that came and is not done yet. A delayed item waits in a heap, which has one timer and no goroutine. " +
+		"Len counts only what is ready, so a metric of it does not show what will come")
 }
 
 // curves empties a queue, 4,000 items a second at most, and draws what is in it meanwhile.
@@ -132,7 +139,7 @@ func channel(ctx context.Context, d *demo.Demo) {
 	})
 	defer stopWorker()
 	demo.Until(ctx, "both send", func() bool { return handler.Load() && worker.Load() && len(keys) == cap(keys) })
-	d.Saw("the handler waits for a place, and so does the only one who could make it: a deadlock")
-	d.Why("Add of a queue never waits, for it needs a place for each key and not for each event. A goroutine for each send only hides " +
-		"the deadlock: they pile up instead, in no order, each with an outdated key")
+	d.Saw("the handler waits for a place, and so does the worker, which alone could make one: a deadlock")
+	d.Why("a queue needs a place for each key, not for each event, so its Add never waits. A goroutine for each send only hides the " +
+		"deadlock: goroutines pile up instead, in no order, each with an outdated key")
 }
