@@ -115,22 +115,29 @@ func eventually(t *testing.T, isSo func() bool, complaint func() string) {
 func TestDemos_RunOnARealCluster(t *testing.T) {
 	b := newBench(t)
 	before := b.inventory(t)
-	for _, program := range b.programs {
-		name := filepath.Base(program)
-		t.Run(name, func(t *testing.T) {
-			var stdout, stderr bytes.Buffer
-			cmd := b.command(t, program)
-			cmd.Stdout, cmd.Stderr = &stdout, &stderr
-			require.NoError(t, cmd.Run(), "%s%s", &stdout, &stderr)
-			require.Empty(t, stderr.String())
-			require.Contains(t, stdout.String(), "namespace glasswatch-"+name+"-")
-			require.Contains(t, stdout.String(), "Next: docs/learn/")
-			require.Equal(t, slices.Contains(withFaults, name), strings.Contains(stdout.String(), "left out: faults"))
-			require.NotContains(t, stdout.String(), "\x1b[", "colours are for terminals")
-		})
-	}
+	t.Run("at one time", func(t *testing.T) { // each in a namespace of its own
+		for _, program := range b.programs {
+			t.Run(filepath.Base(program), func(t *testing.T) {
+				t.Parallel()
+				b.requireStory(t, program)
+			})
+		}
+	})
 	t.Run("nothing is left", func(t *testing.T) { b.requireNothingLeft(t, before) })
 	t.Run("interrupted", func(t *testing.T) { requireInterruptible(t, b, before) })
+}
+
+func (b *bench) requireStory(t *testing.T, program string) {
+	name := filepath.Base(program)
+	var stdout, stderr bytes.Buffer
+	cmd := b.command(t, program)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	require.NoError(t, cmd.Run(), "%s%s", &stdout, &stderr)
+	require.Empty(t, stderr.String())
+	require.Contains(t, stdout.String(), "namespace glasswatch-"+name+"-")
+	require.Contains(t, stdout.String(), "Next: docs/learn/")
+	require.Equal(t, slices.Contains(withFaults, name), strings.Contains(stdout.String(), "left out: faults"))
+	require.NotContains(t, stdout.String(), "\x1b[", "colours are for terminals")
 }
 
 // requireInterruptible interrupts the demo that makes a definition, which is of cluster scope, while it is there.

@@ -28,6 +28,7 @@ func TestShards_OneOfThreeIsKilledInAStormAndNothingIsLost(t *testing.T) {
 		by   string
 	}{{true, "namespace"}, {true, "uid"}, {false, "namespace"}, {false, "label"}} {
 		t.Run(fmt.Sprintf("gate=%v/by=%s", c.gate, c.by), func(t *testing.T) {
+			t.Parallel()
 			cluster, err := newCluster(controlplane.StartGated(t, fmt.Sprintf("ShardedListAndWatch=%v", c.gate)))
 			require.NoError(t, err)
 			killInAStorm(t, cluster, c.by)
