@@ -1,7 +1,8 @@
 // Command cloudmanager is the operator for CloudManagers: a front, an identity service and a database, in this order.
 //
-// Reading order: api/v1 and desired say what is asked for; reconcile.go says how it comes about; reconciler.go puts the
-// layers together. What is the same in other operators is in cmd/internal/operator: layers.go and children.go.
+// Reading order: api/v1 and desired say what is asked for; reconcile.go says how it comes about; children.go writes one
+// kind of children; reconciler.go puts the layers together. What is the same in other operators is in
+// cmd/internal/operator.
 package main
 
 import (

@@ -14,7 +14,6 @@ import (
 
 	v1 "glasswatch/cmd/cloudmanager/api/v1"
 	"glasswatch/cmd/cloudmanager/desired"
-	"glasswatch/cmd/internal/operator"
 	"glasswatch/controller"
 	"glasswatch/listwatch"
 )
@@ -70,7 +69,7 @@ func (r *reconciler) pass(ctx context.Context, cm *v1.CloudManager) (f desired.F
 // emits the Event of a write. A write that the server calls invalid would be refused again, so it is a problem. Other
 // errors are retried.
 func (r *reconciler) ensure(ctx context.Context, cm *v1.CloudManager, c desired.Child) (
-	now operator.Object, _ *desired.Problem, err error) {
+	now object, _ *desired.Problem, err error) {
 	kind, name := r.children[c.Kind], c.Object.GetName()
 	have, found := kind.Get(listwatch.KeyOf(c.Object))
 	wrote, changed := desired.ReasonUpdated, false
@@ -86,7 +85,7 @@ func (r *reconciler) ensure(ctx context.Context, cm *v1.CloudManager, c desired.
 	case desired.Relate(cm, have) == desired.Predecessor || have.GetDeletionTimestamp() != nil:
 		return nil, new(desired.Deleting(c.Kind, name)), nil
 	default:
-		now, changed, err = kind.Correct(ctx, have, func(obj operator.Object) { c.Set(obj) })
+		now, changed, err = kind.Correct(ctx, have, func(obj object) { c.Set(obj) })
 	}
 	if apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
 		return nil, new(desired.Rejected(c.Kind, name, err)), nil

@@ -19,6 +19,7 @@ import (
 
 	"glasswatch/cmd/foo-controller/api/v1alpha1"
 	"glasswatch/cmd/foo-controller/client"
+	"glasswatch/cmd/internal/layers"
 	"glasswatch/cmd/internal/operator"
 	"glasswatch/controller"
 	"glasswatch/listwatch"
@@ -32,7 +33,7 @@ const agentName = "sample-controller"
 // Controller gives each Foo its Deployment. Foos and Deployments have an informer each, and both lead to the key of a
 // Foo.
 type Controller struct {
-	*operator.Layers
+	*layers.Layers
 	workers     int
 	kube        kubernetes.Interface
 	client      func(namespace string) *client.Foos
@@ -47,7 +48,7 @@ func New(cfg *rest.Config, p operator.Parts, resync time.Duration) (*Controller,
 	var err1, err2, err3, err4, err5 error
 	c.kube, err1 = kubernetes.NewForConfig(cfg)
 	c.client, err2 = client.New(cfg)
-	c.Layers, err3 = operator.NewLayers(cfg, p, agentName, v1alpha1.Scheme, c.reconcile,
+	c.Layers, err3 = layers.New(cfg, p, agentName, v1alpha1.Scheme, c.reconcile,
 		func(loop *controller.Options[listwatch.Key]) {
 			loop.RateLimiter, loop.Observe = newRateLimiter(), c.tell
 		})
@@ -55,10 +56,10 @@ func New(cfg *rest.Config, p operator.Parts, resync time.Duration) (*Controller,
 		return nil, err
 	}
 	c.Work = c.work
-	c.foos, err4 = operator.NewInformer(c.Layers, v1alpha1.Resource, v1alpha1.Scheme,
+	c.foos, err4 = layers.NewInformer(c.Layers, v1alpha1.Resource, v1alpha1.Scheme,
 		sharedinformer.Options[*v1alpha1.Foo]{Resource: singular(v1alpha1.Resource), ResyncPeriod: resync})
 	deployments := appsv1.SchemeGroupVersion.WithResource("deployments")
-	c.deployments, err5 = operator.NewInformer(c.Layers, deployments, nil,
+	c.deployments, err5 = layers.NewInformer(c.Layers, deployments, nil,
 		sharedinformer.Options[*appsv1.Deployment]{Resource: singular(deployments)})
 	if err := errors.Join(err4, err5); err != nil {
 		return nil, err
@@ -102,11 +103,11 @@ func (c *Controller) work(ctx context.Context) (err error) {
 
 func (c *Controller) subscribe() {
 	foos := controller.EnqueueObject[*v1alpha1.Foo](c.Loop)
-	operator.Handle(c.Layers, c.foos, sharedinformer.HandlerFuncs[*v1alpha1.Foo]{
+	layers.Handle(c.Layers, c.foos, sharedinformer.HandlerFuncs[*v1alpha1.Foo]{
 		AddFunc: foos.OnAdd, UpdateFunc: foos.OnUpdate, // a Foo that is deleted leaves nothing to do
 	})
 	owners := controller.EnqueueOwner[*appsv1.Deployment](c.Loop, v1alpha1.Kind.GroupKind())
-	operator.Handle(c.Layers, c.deployments, sharedinformer.HandlerFuncs[*appsv1.Deployment]{
+	layers.Handle(c.Layers, c.deployments, sharedinformer.HandlerFuncs[*appsv1.Deployment]{
 		AddFunc: func(d *appsv1.Deployment, initial bool) {
 			if c.hasOwner(d) {
 				owners.OnAdd(d, initial)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"glasswatch/cmd/ingress-controller/sharding"
 	"glasswatch/cmd/internal/operator"
 	"glasswatch/controller/ingress"
 )
@@ -15,6 +16,7 @@ import (
 // options is the command line.
 type options struct {
 	operator.Flags
+	shards   sharding.Flags
 	lens     lensFlags
 	embedded bool
 	demo     bool
@@ -44,7 +46,7 @@ func parse(args []string, out io.Writer) (*options, error) {
 	fs.StringVar(&o.config.Host, "host", ingress.DefaultHost, "host of a Service that names none")
 	fs.DurationVar(&o.resync, "resync", 10*time.Minute, "how often every Service is looked at again; 0 is never")
 	o.Flags.AddTo(fs)
-	o.AddSharding(fs)
+	o.shards.AddTo(fs)
 	fs.Lookup("workers").Usage = "how many Services are worked on at the same time"
 	fs.Lookup("metrics-addr").Usage = "address of /metrics; empty for none; a free port with --embedded"
 	o.lens.addTo(fs)
@@ -65,7 +67,8 @@ func (o *options) validate(fs *pflag.FlagSet) error {
 		return fmt.Errorf("--demo and --embedded: want one of the two")
 	}
 	if o.demo || o.embedded {
-		if err := o.InProcess(fs); err != nil {
+		err := errors.Join(o.InProcess(fs), operator.Refuse(fs, "an in-process API server needs none", "shards"))
+		if err != nil {
 			return err
 		}
 	}
@@ -75,10 +78,10 @@ func (o *options) validate(fs *pflag.FlagSet) error {
 			return err
 		}
 	}
-	if o.Sharding.Count > 0 && o.lens.addr != "" {
+	if o.shards.Count > 0 && o.lens.addr != "" {
 		return errors.New("--lens-addr: the lens does not know informers that follow shards")
 	}
-	if err := errors.Join(o.Flags.Validate(fs), o.lens.validate()); err != nil {
+	if err := errors.Join(o.shards.Validate(fs, &o.Flags), o.lens.validate()); err != nil {
 		return err
 	}
 	if err := o.config.Validate(); err != nil {

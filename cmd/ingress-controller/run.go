@@ -27,8 +27,12 @@ func newController(ctx context.Context, cfg *rest.Config, o *options, p operator
 		Config: o.config, Namespace: p.Namespace, Workers: p.Workers, Resync: o.resync,
 		Registerer: p.Registerer, MayWrite: p.MayWrite, Observe: logEvents(ctx),
 	}
-	if p.Shards != nil {
-		return sharded.New(cfg, opts, sharded.Sharding(*p.Shards))
+	if o.shards.Count > 0 {
+		s, err := o.shards.New(cfg, &o.Flags)
+		if err != nil {
+			return nil, err
+		}
+		return sharded.New(cfg, opts, s)
 	}
 	hub := o.lens.observe(ctx, cfg, &opts)
 	c, err := ingress.New(cfg, opts)

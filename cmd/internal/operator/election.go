@@ -43,7 +43,7 @@ type election struct {
 }
 
 func newElection(cfg *rest.Config, f *Flags, program string) (*election, error) {
-	namespace, err := f.Election.namespaceOr(podNamespaceFile, f.Namespace)
+	namespace, err := f.LeaseNamespace()
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func newElection(cfg *rest.Config, f *Flags, program string) (*election, error) 
 	if err != nil {
 		return nil, err
 	}
-	e.lock = &watchedLock{Interface: lock}
+	e.lock = &watchedLock{Interface: lock, lasts: f.Election.Lease}
 	e.elector, err = leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Name: f.Election.Name, Lock: e.lock, WatchDog: e.stuck,
 		LeaseDuration: f.Election.Lease, RenewDeadline: f.Election.Renew, RetryPeriod: f.Election.Retry,
@@ -168,7 +168,11 @@ func (e *election) ready() error {
 // podNamespaceFile is the file with the name of a Pod's namespace.
 const podNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// namespaceOr returns the lease's namespace: the flag's, the Pod's, or the one that the controller watches.
+// LeaseNamespace returns the lease's namespace: the flag's, the Pod's, or the one that the controller watches.
+func (f *Flags) LeaseNamespace() (string, error) {
+	return f.Election.namespaceOr(podNamespaceFile, f.Namespace)
+}
+
 func (f *Election) namespaceOr(file, worked string) (string, error) {
 	pod, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {

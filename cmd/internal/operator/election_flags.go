@@ -26,41 +26,22 @@ func (f *Election) addTo(fs *pflag.FlagSet) {
 		"namespace of the lease; without it the Pod's own, else --namespace")
 	fs.StringVar(&f.Name, "leader-elect-name", fs.Name(), "name of the lease; replicas of one controller share it")
 	fs.DurationVar(&f.Lease, "leader-elect-lease-duration", 15*time.Second,
-		"how long others wait for a leader, or with --shards for a replica, that is silent")
+		"how long others wait for a leader that is silent")
 	fs.DurationVar(&f.Renew, "leader-elect-renew-deadline", 10*time.Second,
 		"how long a leader tries to renew the lease before it gives up and exits")
 	fs.DurationVar(&f.Retry, "leader-elect-retry-period", 2*time.Second, "how often the lease is renewed or tried for")
 }
 
-// validate checks the flags. Replicas with shards use the lease's name, namespace and duration.
-func (f *Election) validate(fs *pflag.FlagSet, sharded bool) error {
-	if name := f.given(fs); !f.Enabled && !sharded && name != "" {
-		return fmt.Errorf("--%s: has no use without --leader-elect", name)
-	}
-	if sharded {
-		reason := "has no use with --shards, which derives it from --leader-elect-lease-duration"
-		if err := Refuse(fs, reason, "leader-elect-renew-deadline", "leader-elect-retry-period"); err != nil {
+func (f *Election) validate(fs *pflag.FlagSet) error {
+	if !f.Enabled {
+		err := Refuse(fs, "has no use without --leader-elect", "leader-elect-namespace", "leader-elect-name",
+			"leader-elect-lease-duration", "leader-elect-renew-deadline", "leader-elect-retry-period")
+		if err != nil {
 			return err
 		}
 	}
-	if errs := validation.IsDNS1123Label(f.Namespace); f.Namespace != "" && len(errs) > 0 {
-		return fmt.Errorf("--leader-elect-namespace: want a namespace's name, got %q: %s",
-			f.Namespace, strings.Join(errs, "; "))
-	}
-	if errs := validation.IsDNS1123Subdomain(f.Name); len(errs) > 0 {
-		return fmt.Errorf("--leader-elect-name: want a lease's name, got %q: %s", f.Name, strings.Join(errs, "; "))
-	}
-	// A label of each replica's and each shard's Lease has it.
-	if errs := validation.IsValidLabelValue(f.Name); sharded && len(errs) > 0 {
-		return fmt.Errorf("--leader-elect-name: want what can be a label with --shards, got %q: %s",
-			f.Name, strings.Join(errs, "; "))
-	}
-	// A lease holds whole seconds.
-	if f.Lease < time.Second || f.Lease%time.Second != 0 {
-		return fmt.Errorf("--leader-elect-lease-duration: want whole seconds, at least one, got %s", f.Lease)
-	}
-	if sharded {
-		return nil
+	if err := f.ValidateLease(); err != nil {
+		return err
 	}
 	if f.Renew >= f.Lease {
 		return fmt.Errorf("--leader-elect-renew-deadline: want less than the lease duration, %s, got %s",
@@ -80,13 +61,20 @@ func (f *Election) validate(fs *pflag.FlagSet, sharded bool) error {
 	return nil
 }
 
-// given is the name of a given flag of leader election other than --leader-elect, "" for none.
-func (f *Election) given(fs *pflag.FlagSet) string {
-	name := ""
-	fs.Visit(func(flag *pflag.Flag) {
-		if strings.HasPrefix(flag.Name, "leader-elect-") {
-			name = flag.Name
-		}
-	})
-	return name
+// longestLease is the longest duration of a lease. A lease that says more was not written by a replica.
+const longestLease = 24 * time.Hour
+
+// ValidateLease checks namespace, name and duration of the lease.
+func (f *Election) ValidateLease() error {
+	if errs := validation.IsDNS1123Label(f.Namespace); f.Namespace != "" && len(errs) > 0 {
+		return fmt.Errorf("--leader-elect-namespace: want a namespace's name, got %q: %s",
+			f.Namespace, strings.Join(errs, "; "))
+	}
+	if errs := validation.IsDNS1123Subdomain(f.Name); len(errs) > 0 {
+		return fmt.Errorf("--leader-elect-name: want a lease's name, got %q: %s", f.Name, strings.Join(errs, "; "))
+	}
+	if f.Lease < time.Second || f.Lease > longestLease || f.Lease%time.Second != 0 {
+		return fmt.Errorf("--leader-elect-lease-duration: want whole seconds, from 1s to %s, got %s", longestLease, f.Lease)
+	}
+	return nil
 }

@@ -2,7 +2,9 @@ package operator
 
 import (
 	"context"
+	"math"
 	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
@@ -12,7 +14,8 @@ import (
 // holds a lease that was ours. client-go would retry until the renew deadline, while both replicas write.
 type watchedLock struct {
 	resourcelock.Interface
-	taken func() // is called when another replica has it
+	lasts time.Duration // of a lease that does not say it
+	taken func()        // is called when another replica has it
 
 	mu   sync.Mutex // guards what follows
 	ours bool       // when the lease was written last
@@ -22,6 +25,9 @@ type watchedLock struct {
 // Get reads the lease. Unless another replica holds it, a write follows, and says how it goes.
 func (l *watchedLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	record, raw, err := l.Interface.Get(ctx)
+	if err == nil {
+		l.mend(record)
+	}
 	free := err == nil && (record.HolderIdentity == "" || record.HolderIdentity == l.Identity())
 	if apierrors.IsNotFound(err) || free {
 		return record, raw, err
@@ -30,6 +36,17 @@ func (l *watchedLock) Get(ctx context.Context) (*resourcelock.LeaderElectionReco
 		l.taken()
 	}
 	return record, raw, l.note(err)
+}
+
+// mend replaces what makes no sense in a lease, which anybody may have written. client-go would take a lease without a
+// duration for one that has run out, although its holder works. A count that cannot grow would be refused for ever.
+func (l *watchedLock) mend(record *resourcelock.LeaderElectionRecord) {
+	if record.LeaseDurationSeconds <= 0 || record.LeaseDurationSeconds > int(2*longestLease/time.Second) {
+		record.LeaseDurationSeconds = int(l.lasts / time.Second)
+	}
+	if record.LeaderTransitions < 0 || record.LeaderTransitions >= math.MaxInt32 {
+		record.LeaderTransitions = 0
+	}
 }
 
 // Create makes the lease.

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"net/http"
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/utils/ptr"
 
 	"glasswatch/internal/apiserver"
 )
@@ -30,11 +31,6 @@ type booth struct {
 	server *apiserver.Server
 	cfg    *rest.Config
 	stops  []func() // of the replicas
-
-	entered    int // replicas with shards
-	mu         sync.Mutex
-	modeWrites int           // by those, guarded by mu
-	down       chan struct{} // guarded by mu: if not nil, no request of those is answered before it is closed
 }
 
 func inBooth(t *testing.T, play func(b *booth)) {
@@ -291,4 +287,38 @@ func TestElection_DefaultsAreClientGos(t *testing.T) {
 	f := parse(t)
 	require.Equal(t, Election{Name: program, Lease: 15 * time.Second, Renew: 10 * time.Second,
 		Retry: 2 * time.Second}, f.Election)
+}
+
+// client-go takes a lease without a duration for one that has run out, whoever works under it.
+func TestElection_NonsenseInTheLeaseNeitherEndsNorDelaysAnything(t *testing.T) {
+	for name, change := range map[string]func(*coordinationv1.LeaseSpec){
+		"no duration":          func(s *coordinationv1.LeaseSpec) { s.LeaseDurationSeconds = nil },
+		"duration of 68 years": func(s *coordinationv1.LeaseSpec) { s.LeaseDurationSeconds = ptr.To[int32](math.MaxInt32) },
+		"no transitions":       func(s *coordinationv1.LeaseSpec) { s.LeaseTransitions = nil },
+		"most transitions":     func(s *coordinationv1.LeaseSpec) { s.LeaseTransitions = ptr.To[int32](math.MaxInt32) },
+		"negative transitions": func(s *coordinationv1.LeaseSpec) { s.LeaseTransitions = ptr.To[int32](-2) },
+		"no times":             func(s *coordinationv1.LeaseSpec) { s.AcquireTime, s.RenewTime = nil, nil },
+		"only a holder":        func(s *coordinationv1.LeaseSpec) { *s = coordinationv1.LeaseSpec{HolderIdentity: s.HolderIdentity} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBooth(t, func(b *booth) {
+				former := b.enter()
+				former.stop()
+				<-former.ended
+				lease := b.lease()
+				*lease.Spec.HolderIdentity = "another" // which works, and then is gone
+				*lease.Spec.LeaseDurationSeconds = 15
+				change(&lease.Spec)
+				b.write(lease)
+				c := b.enter()
+				<-time.After(14 * time.Second)
+				require.False(t, c.leads())
+				<-time.After(time.Minute)
+				require.True(t, c.leads())
+				require.NoError(t, c.ready())
+				require.EqualValues(t, 15, *b.lease().Spec.LeaseDurationSeconds)
+				require.Contains(t, []int32{1, 2}, *b.lease().Spec.LeaseTransitions)
+			})
+		})
+	}
 }

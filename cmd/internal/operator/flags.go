@@ -21,7 +21,6 @@ type Flags struct {
 	MetricsAddr string
 	HealthAddr  string
 	Election    Election
-	Sharding    Sharding // zero in a program that does not add its flags
 	Log         logging.Flags
 }
 
@@ -42,6 +41,11 @@ func (f *Flags) AddTo(fs *pflag.FlagSet) {
 
 // Validate says what is wrong with the parsed command line.
 func (f *Flags) Validate(fs *pflag.FlagSet) error {
+	return errors.Join(f.ValidateBeside(fs), f.Election.validate(fs))
+}
+
+// ValidateBeside is Validate without the flags of the election, for a program that uses its lease in another way.
+func (f *Flags) ValidateBeside(fs *pflag.FlagSet) error {
 	if fs.NArg() > 0 {
 		return fmt.Errorf("want flags only, got %q", fs.Arg(0))
 	}
@@ -51,8 +55,8 @@ func (f *Flags) Validate(fs *pflag.FlagSet) error {
 	if errs := validation.IsDNS1123Label(f.Namespace); f.Namespace != "" && len(errs) > 0 {
 		return fmt.Errorf("--namespace: want a namespace's name, got %q: %s", f.Namespace, strings.Join(errs, "; "))
 	}
-	return errors.Join(f.Sharding.validate(fs, &f.Election), f.Election.validate(fs, f.Sharding.Count > 0),
-		f.Log.Validate(), checkAddress("metrics-addr", f.MetricsAddr), checkAddress("health-addr", f.HealthAddr))
+	return errors.Join(f.Log.Validate(), checkAddress("metrics-addr", f.MetricsAddr),
+		checkAddress("health-addr", f.HealthAddr))
 }
 
 func checkAddress(flag, address string) error {
@@ -66,7 +70,7 @@ func checkAddress(flag, address string) error {
 // ports unless others are given, so that a demo does not fail because a port is taken.
 func (f *Flags) InProcess(fs *pflag.FlagSet) error {
 	if err := Refuse(fs, "an in-process API server needs none",
-		"kubeconfig", "context", "insecure-skip-tls-verify", "leader-elect", "shards"); err != nil {
+		"kubeconfig", "context", "insecure-skip-tls-verify", "leader-elect"); err != nil {
 		return err
 	}
 	for name, addr := range map[string]*string{"metrics-addr": &f.MetricsAddr, "health-addr": &f.HealthAddr} {

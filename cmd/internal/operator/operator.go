@@ -42,8 +42,6 @@ type Parts struct {
 	Registerer prometheus.Registerer
 	// MayWrite is closed once this replica may write. It is nil if there is no election: then it may at once.
 	MayWrite <-chan struct{}
-	// Shards is not nil if all replicas work, each on its shards. MayWrite is nil then.
-	Shards *Shards
 	// Serve answers on one more address from now on until the program ends; "" is none.
 	Serve func(what, address string, handler http.Handler) error
 }
@@ -83,11 +81,6 @@ func Run(ctx context.Context, cfg *rest.Config, f *Flags, p Program) (err error)
 		}
 		registry.MustRegister(leadership.leader, leadership.slowpath)
 		parts.MayWrite = e.won
-	}
-	if f.Sharding.Count > 0 {
-		if parts.Shards, err = newShards(cfg, f); err != nil {
-			return err
-		}
 	}
 	serving, stopServing := context.WithCancel(ctx)
 	var stopped []<-chan struct{}

@@ -27,7 +27,6 @@ func parse(t *testing.T, args ...string) *Flags {
 	f, fs := &Flags{}, pflag.NewFlagSet(program, pflag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	f.AddTo(fs)
-	f.AddSharding(fs)
 	require.NoError(t, fs.Parse(args))
 	require.NoError(t, f.Validate(fs))
 	return f

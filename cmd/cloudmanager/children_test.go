@@ -1,4 +1,4 @@
-package operator
+package main
 
 import (
 	"context"
@@ -13,6 +13,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 
+	"glasswatch/cmd/internal/layers"
+	"glasswatch/cmd/internal/operator"
 	"glasswatch/controller"
 	"glasswatch/internal/apiserver"
 	"glasswatch/listwatch"
@@ -33,12 +35,12 @@ func TestChildren_AreWrittenOnlyIfTheyAreAsTheCacheHasThem(t *testing.T) {
 			owners = append(owners, key.Name)
 			return controller.Result{}, nil
 		}
-		l, err := NewLayers(cfg, Parts{Namespace: "default"}, "test", scheme.Scheme, reconcile)
+		l, err := layers.New(cfg, operator.Parts{Namespace: "default"}, "test", scheme.Scheme, reconcile)
 		require.NoError(t, err)
 		owner := corev1.SchemeGroupVersion.WithKind("Secret")
-		children, err := NewChildren(l, corev1.SchemeGroupVersion.WithResource("configmaps"), owner.GroupKind(), nil,
+		children, err := newChildren(l, corev1.SchemeGroupVersion.WithResource("configmaps"), owner.GroupKind(), nil,
 			func(child listwatch.Key) { names = append(names, child.Name) },
-			func(ns string) Writer[*corev1.ConfigMap] { return kube.CoreV1().ConfigMaps(ns) })
+			func(ns string) writer[*corev1.ConfigMap] { return kube.CoreV1().ConfigMaps(ns) })
 		require.NoError(t, err)
 		go func() { ended <- l.Run(ctx) }()
 		synctest.Wait()
@@ -51,12 +53,12 @@ func TestChildren_AreWrittenOnlyIfTheyAreAsTheCacheHasThem(t *testing.T) {
 		have, found := children.Get(listwatch.KeyOf(made))
 		require.True(t, found)
 		require.Equal(t, made.GetResourceVersion(), have.GetResourceVersion())
-		require.Equal(t, []Object{have}, children.ControlledBy("u1"))
+		require.Equal(t, []object{have}, children.ControlledBy("u1"))
 
 		_, err = kube.CoreV1().ConfigMaps("default").Patch(ctx, "child", types.MergePatchType,
 			[]byte(`{"data":{"b":"2"}}`), metav1.PatchOptions{})
 		require.NoError(t, err)
-		set := func(obj Object) {
+		set := func(obj object) {
 			obj.(*corev1.ConfigMap).Data["a"] = "2"
 			obj.SetUID("") // what they are set to does not matter
 			obj.SetResourceVersion("")
@@ -70,7 +72,7 @@ func TestChildren_AreWrittenOnlyIfTheyAreAsTheCacheHasThem(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, changed)
 		require.Equal(t, map[string]string{"a": "2", "b": "2"}, corrected.(*corev1.ConfigMap).Data)
-		again, changed, err := children.Correct(ctx, corrected, func(Object) {})
+		again, changed, err := children.Correct(ctx, corrected, func(object) {})
 		require.NoError(t, err)
 		require.False(t, changed)
 		require.Equal(t, corrected, again)
@@ -92,11 +94,11 @@ func TestWithoutForeignData_KeepsOnlyMetadataOfForeignSecrets(t *testing.T) {
 			ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl"}},
 		}}
 	}
-	cached, err := WithoutForeignData("by", "test")(secret("other"))
+	cached, err := withoutForeignData("by", "test")(secret("other"))
 	require.NoError(t, err)
 	meta := metav1.ObjectMeta{Name: "s", Labels: map[string]string{"by": "other"}}
 	require.Equal(t, &corev1.Secret{ObjectMeta: meta}, cached)
-	cached, err = WithoutForeignData("by", "test")(secret("test"))
+	cached, err = withoutForeignData("by", "test")(secret("test"))
 	require.NoError(t, err)
 	require.Equal(t, secret("test"), cached)
 }

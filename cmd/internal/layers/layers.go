@@ -1,4 +1,7 @@
-package operator
+// Package layers puts these layers together as most controllers of objects have them: informers, queue, loop, and a
+// recorder of Events. cmd/foo-controller and cmd/cloudmanager are built on it. Nothing makes a program of package operator
+// use it: cmd/ingress-controller does not.
+package layers
 
 import (
 	"cmp"
@@ -16,6 +19,7 @@ import (
 	"k8s.io/client-go/tools/record"
 	"k8s.io/klog/v2"
 
+	"glasswatch/cmd/internal/operator"
 	"glasswatch/controller"
 	"glasswatch/controller/metrics"
 	"glasswatch/listwatch"
@@ -23,7 +27,7 @@ import (
 	informermetrics "glasswatch/sharedinformer/metrics"
 )
 
-// Layers are what a controller of objects is made of: informers, a loop, a recorder of Events. It is a [Controller].
+// Layers are what a controller of objects is made of: informers, a loop, a recorder of Events. It is an [operator.Controller].
 //
 //	Informer[T] ──Handle──▶ Loop ──▶ reconcile ──▶ Recorder
 type Layers struct {
@@ -33,7 +37,7 @@ type Layers struct {
 	// that.
 	Work func(ctx context.Context) error
 
-	parts      Parts
+	parts      operator.Parts
 	cfg        *rest.Config
 	scheme     *runtime.Scheme
 	events     typedcorev1.EventsGetter
@@ -51,11 +55,11 @@ type informer interface {
 	Stats() sharedinformer.Stats
 }
 
-// NewLayers returns layers without informers. name is that of the loop, and the source of the Events. scheme knows the
+// New returns layers without informers. name is that of the loop, and the source of the Events. scheme knows the
 // kinds of the objects that they are about. Each set may change the loop's options: RateLimiter, say, or Observe.
-// NewLayers does not talk to the cluster.
-func NewLayers(
-	cfg *rest.Config, p Parts, name string, scheme *runtime.Scheme, reconcile controller.Func[listwatch.Key],
+// New does not talk to the cluster.
+func New(
+	cfg *rest.Config, p operator.Parts, name string, scheme *runtime.Scheme, reconcile controller.Func[listwatch.Key],
 	set ...func(loop *controller.Options[listwatch.Key]),
 ) (l *Layers, err error) {
 	l = &Layers{parts: p, cfg: cfg, scheme: scheme}

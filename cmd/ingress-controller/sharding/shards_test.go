@@ -1,4 +1,4 @@
-package operator
+package sharding
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/rest"
 
@@ -31,7 +30,8 @@ func (b *booth) enterSharded(args ...string) *member {
 	args = append(first, args...)
 	cfg := rest.CopyConfig(b.cfg)
 	cfg.Wrap(b.recorded)
-	s, err := newShards(cfg, parse(b.t, args...))
+	f, shared := parse(b.t, args...)
+	s, err := f.New(cfg, shared)
 	require.NoError(b.t, err)
 	m := &member{waits: s.Waits, ended: make(chan struct{})}
 	m.Member, err = shards.New(s.Leases, s.Member)
@@ -92,12 +92,8 @@ func (b *booth) holder() string { return *b.lease().Spec.HolderIdentity }
 
 func working(all ...*candidate) (n int) {
 	for _, c := range all {
-		select {
-		case <-c.ended:
-		default:
-			if c.leads() {
-				n++
-			}
+		if c.working.Load() {
+			n++
 		}
 	}
 	return n
@@ -245,13 +241,12 @@ func TestSharding_RefusesFlags(t *testing.T) {
 		"--shards=513 --shard-by=label":          "--shards: want at most 512 with --shard-by=label, got 513",
 		"--shards=8 --leader-elect-name=" + long: "--leader-elect-name: want what can be a label with --shards",
 	} {
-		f, fs := &Flags{}, pflag.NewFlagSet(program, pflag.ContinueOnError)
-		f.AddTo(fs)
-		f.AddSharding(fs)
+		f, shared, fs := flags()
 		require.NoError(t, fs.Parse(strings.Fields(args)))
-		require.ErrorContains(t, f.Validate(fs), want)
+		require.ErrorContains(t, f.Validate(fs, shared), want)
 	}
-	require.Zero(t, parse(t).Sharding.Count)
+	f, _ := parse(t)
+	require.Zero(t, f.Count)
 	parse(t, "--leader-elect", "--leader-elect-name="+long)
 	parse(t, "--shards=8", "--leader-elect-lease-duration=5s") // less than the renew deadline of a leader
 }

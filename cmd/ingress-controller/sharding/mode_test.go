@@ -1,4 +1,4 @@
-package operator
+package sharding
 
 import (
 	"context"
@@ -219,19 +219,5 @@ func TestMode_OnlyRenewalsNeedIt(t *testing.T) {
 		fence := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: program + "-shard-8-1"}}
 		_, err = leases.Create(context.Background(), fence, metav1.CreateOptions{})
 		require.NoError(t, err)
-	})
-}
-
-func TestSharding_TwoReplicasOfOneNameEndWithAnErrorThatSaysWhatToDo(t *testing.T) {
-	inBooth(t, func(b *booth) {
-		first := b.enterSharded("--shard-identity=same")
-		<-time.After(10 * time.Second)
-		second := b.enterSharded("--shard-identity=same")
-		<-time.After(2 * time.Minute)
-		require.True(t, first.lives())
-		require.False(t, second.lives())
-		require.ErrorIs(t, second.err, shards.ErrDuplicate)
-		require.ErrorContains(t, second.err, "give each an Identity of its own")
-		require.ErrorContains(t, second.err, `"same"`)
 	})
 }

@@ -1,4 +1,4 @@
-package operator
+package sharding
 
 import (
 	"context"
@@ -48,7 +48,7 @@ func TestSharding_AReplicaThatWaitsLearnsWhichRightsItLacks(t *testing.T) {
 			first := b.enterSharded()
 			<-time.After(61 * time.Second) // the leader renews at 60 and 62, and can go without that for ten
 			require.True(t, apierrors.IsConflict(first.Ready()))
-			require.ErrorContains(t, first.Ready(), `held by "`+leader.lock.Identity()+`"`)
+			require.ErrorContains(t, first.Ready(), `held by "`+b.holder()+`"`)
 			b.refuse(verb)
 			second := b.enterSharded()
 			for range 100 {
@@ -67,7 +67,7 @@ func TestSharding_AReplicaThatWaitsLearnsWhichRightsItLacks(t *testing.T) {
 				require.True(t, apierrors.IsConflict(m.Ready()), "%s: %v", verb, m.Ready())
 				require.True(t, m.waits())
 			}
-			require.True(t, leader.leads())
+			require.True(t, leader.working.Load())
 		})
 	}
 }

@@ -1,4 +1,4 @@
-package operator
+package sharding
 
 import (
 	"cmp"
@@ -83,7 +83,7 @@ func (m *mode) tryToHold(ctx context.Context) error {
 		m.renewed, m.seen, m.seenAt = m.askedAt, lease.Spec.DeepCopy(), time.Now()
 	}
 	m.askedAt = asked
-	seconds := ptr.Deref(lease.Spec.LeaseDurationSeconds, 0)
+	seconds := m.lastsBy(lease)
 	switch {
 	case holder == m.candidate && asked.Sub(m.renewed) < m.lasts/2 && seconds >= m.seconds():
 		m.othersRun.Store(false)
@@ -100,22 +100,39 @@ func (m *mode) tryToHold(ctx context.Context) error {
 // seconds is how long the Lease must last for this replica.
 func (m *mode) seconds() int32 { return int32(math.Ceil(1.6 * m.lasts.Seconds())) }
 
-// write takes or renews the Lease. client-go tells two renewals apart by the second, so their times differ by at least
-// one, whatever the replicas' clocks show. A renewal does not shorten the Lease: others may need more than this one,
-// as in a rolling update that changes LeaseDuration.
+// lastsBy returns how many seconds a Lease lasts that anybody may have written: as long as this replica's own if it does
+// not say that, or nonsense. More than two days are nonsense: a mode's Lease lasts 1.6 at most, and a leader's one.
+func (m *mode) lastsBy(lease *coordinationv1.Lease) int32 {
+	const most = 2 * 24 * 60 * 60
+	if seconds := ptr.Deref(lease.Spec.LeaseDurationSeconds, 0); 0 < seconds && seconds <= most {
+		return seconds
+	}
+	return m.seconds()
+}
+
+// renewTime returns the time of a renewal. client-go tells two renewals apart by the second, so it is at least one later
+// than the last, whatever the replicas' clocks show. A last one that is a day ahead is no replica's.
+func renewTime(last *metav1.MicroTime, now metav1.MicroTime) metav1.MicroTime {
+	if last != nil && now.Sub(last.Time) < time.Second && last.Sub(now.Time) < 24*time.Hour {
+		return metav1.NewMicroTime(last.Add(time.Second))
+	}
+	return now
+}
+
+// write takes or renews the Lease. A renewal does not shorten it: others may need more than this one, as in a rolling
+// update that changes LeaseDuration.
 func (m *mode) write(ctx context.Context, lease *coordinationv1.Lease) (err error) {
 	now, spec, seconds := metav1.NowMicro(), &lease.Spec, m.seconds()
+	if n := ptr.Deref(spec.LeaseTransitions, 0); n < 0 || n == math.MaxInt32 { // it cannot grow
+		spec.LeaseTransitions = nil
+	}
 	if ptr.Deref(spec.HolderIdentity, "") == m.candidate {
-		seconds = max(seconds, ptr.Deref(spec.LeaseDurationSeconds, 0))
+		seconds = max(seconds, m.lastsBy(lease))
 	} else {
 		spec.HolderIdentity, spec.AcquireTime = &m.candidate, &now
 		spec.LeaseTransitions = ptr.To(ptr.Deref(spec.LeaseTransitions, -1) + 1)
 	}
-	renewTime := now
-	if spec.RenewTime != nil && now.Sub(spec.RenewTime.Time) < time.Second {
-		renewTime = metav1.NewMicroTime(spec.RenewTime.Add(time.Second))
-	}
-	spec.RenewTime, spec.LeaseDurationSeconds = &renewTime, &seconds
+	spec.RenewTime, spec.LeaseDurationSeconds = ptr.To(renewTime(spec.RenewTime, now)), &seconds
 	sent, leases := time.Now(), m.client.Leases(m.namespace)
 	if lease.ResourceVersion == "" {
 		lease, err = leases.Create(ctx, lease, metav1.CreateOptions{})

@@ -1,4 +1,4 @@
-package operator
+package main
 
 import (
 	"context"
@@ -13,14 +13,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
+	"glasswatch/cmd/internal/layers"
 	"glasswatch/controller"
 	"glasswatch/indexer"
 	"glasswatch/listwatch"
 	"glasswatch/sharedinformer"
 )
 
-// Object is any object of a kind with a Go type. It is what controller-runtime calls client.Object.
-type Object interface {
+// object is any object of a kind with a Go type. It is what controller-runtime calls client.object.
+type object interface {
 	metav1.Object
 	runtime.Object
 }
@@ -28,45 +29,45 @@ type Object interface {
 // Children are the objects of one kind that a controller makes for its owners. They come from the cache and must not be
 // modified. Create and Correct return once the cache has the write: until then the next reconcile would do it again.
 type Children interface {
-	Get(key listwatch.Key) (obj Object, found bool)
-	ControlledBy(uid types.UID) []Object
-	Create(ctx context.Context, obj Object) (Object, error)
+	Get(key listwatch.Key) (obj object, found bool)
+	ControlledBy(uid types.UID) []object
+	Create(ctx context.Context, obj object) (object, error)
 	// Correct has set change a copy of have, which comes from the cache, and writes what differs. If the child has changed
 	// since the cache had it so, that is a conflict. It tells whether the server changed it.
-	Correct(ctx context.Context, have Object, set func(Object)) (now Object, changed bool, err error)
+	Correct(ctx context.Context, have object, set func(object)) (now object, changed bool, err error)
 	// Remove deletes obj. If it has changed since the cache had it so, that is a conflict.
-	Remove(ctx context.Context, obj Object) error
+	Remove(ctx context.Context, obj object) error
 }
 
-// Writer is the part of a typed client that [Children] need.
-type Writer[T any] interface {
+// writer is the part of a typed client that [Children] need.
+type writer[T any] interface {
 	Create(ctx context.Context, obj T, opts metav1.CreateOptions) (T, error)
 	Patch(ctx context.Context, name string, pt types.PatchType, data []byte, opts metav1.PatchOptions,
 		subresources ...string) (T, error)
 	Delete(ctx context.Context, name string, opts metav1.DeleteOptions) error
 }
 
-type children[T Object] struct {
+type children[T object] struct {
 	informer *sharedinformer.Informer[T]
-	client   func(namespace string) Writer[T]
+	client   func(namespace string) writer[T]
 	manager  string // of the fields
 }
 
 // byController is the index of children by the UID of their controller.
 const byController = "controller"
 
-// NewChildren adds an informer. For each change of a child its controller of the owner's kind is enqueued, and changed
+// newChildren adds an informer. For each change of a child its controller of the owner's kind is enqueued, and changed
 // is told the child's key: a name that is taken by somebody else's object may be waited for. transform may be nil.
-func NewChildren[T Object](l *Layers, gvr schema.GroupVersionResource, owner schema.GroupKind,
-	transform func(T) (T, error), changed func(listwatch.Key), client func(ns string) Writer[T]) (Children, error) {
-	informer, err := NewInformer(l, gvr, nil, sharedinformer.Options[T]{
+func newChildren[T object](l *layers.Layers, gvr schema.GroupVersionResource, owner schema.GroupKind,
+	transform func(T) (T, error), changed func(listwatch.Key), client func(ns string) writer[T]) (Children, error) {
+	informer, err := layers.NewInformer(l, gvr, nil, sharedinformer.Options[T]{
 		Indexers: indexer.Indexers[T]{byController: controllerOf[T]}, Transform: transform,
 	})
 	if err != nil {
 		return nil, err
 	}
-	Handle(l, informer, controller.EnqueueOwner[T](l.Loop, owner))
-	Handle(l, informer, sharedinformer.HandlerFuncs[T]{
+	layers.Handle(l, informer, controller.EnqueueOwner[T](l.Loop, owner))
+	layers.Handle(l, informer, sharedinformer.HandlerFuncs[T]{
 		AddFunc:    func(obj T, _ bool) { changed(listwatch.KeyOf(obj)) },
 		UpdateFunc: func(_, obj T) { changed(listwatch.KeyOf(obj)) },
 		DeleteFunc: func(d sharedinformer.Deletion[T]) { changed(d.Key) },
@@ -74,7 +75,7 @@ func NewChildren[T Object](l *Layers, gvr schema.GroupVersionResource, owner sch
 	return &children[T]{informer, client, l.Loop.Name()}, nil
 }
 
-func controllerOf[T Object](obj T, dst []string) ([]string, error) {
+func controllerOf[T object](obj T, dst []string) ([]string, error) {
 	if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {
 		dst = append(dst, string(ref.UID))
 	}
@@ -82,10 +83,10 @@ func controllerOf[T Object](obj T, dst []string) ([]string, error) {
 }
 
 // Get returns the child of that name, whoever it belongs to.
-func (c *children[T]) Get(key listwatch.Key) (Object, bool) { return c.informer.Store().GetByKey(key) }
+func (c *children[T]) Get(key listwatch.Key) (object, bool) { return c.informer.Store().GetByKey(key) }
 
 // ControlledBy returns the children of one owner.
-func (c *children[T]) ControlledBy(uid types.UID) (all []Object) {
+func (c *children[T]) ControlledBy(uid types.UID) (all []object) {
 	found, err := c.informer.Store().ByIndex(byController, string(uid))
 	if err != nil {
 		panic(err) // the index is there from the start
@@ -97,7 +98,7 @@ func (c *children[T]) ControlledBy(uid types.UID) (all []Object) {
 }
 
 // Create posts the child. An apply would do so as well, but it would adopt an object that got the name meanwhile.
-func (c *children[T]) Create(ctx context.Context, obj Object) (Object, error) {
+func (c *children[T]) Create(ctx context.Context, obj object) (object, error) {
 	made, err := c.client(obj.GetNamespace()).Create(ctx, obj.(T), metav1.CreateOptions{FieldManager: c.manager})
 	return c.seen(ctx, made, err)
 }
@@ -105,13 +106,13 @@ func (c *children[T]) Create(ctx context.Context, obj Object) (Object, error) {
 // Correct sends what differs and nothing else, so that fields which this program does not know survive. With the uid
 // and the resourceVersion the server refuses if the child has changed since, or is another one of that name. An
 // admission webhook may take the change back: then the resourceVersion stays.
-func (c *children[T]) Correct(ctx context.Context, have Object, set func(Object)) (Object, bool, error) {
-	want := have.DeepCopyObject().(Object)
+func (c *children[T]) Correct(ctx context.Context, have object, set func(object)) (object, bool, error) {
+	want := have.DeepCopyObject().(object)
 	set(want)
 	if equality.Semantic.DeepEqual(have, want) {
 		return have, false, nil
 	}
-	base := have.DeepCopyObject().(Object)
+	base := have.DeepCopyObject().(object)
 	base.SetUID("") // so that the difference contains both, as the cache has them
 	base.SetResourceVersion("")
 	want.SetUID(have.GetUID())
@@ -131,7 +132,7 @@ func (c *children[T]) Correct(ctx context.Context, have Object, set func(Object)
 	return now, corrected.GetResourceVersion() != have.GetResourceVersion(), err
 }
 
-func (c *children[T]) seen(ctx context.Context, written T, err error) (Object, error) {
+func (c *children[T]) seen(ctx context.Context, written T, err error) (object, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -139,14 +140,14 @@ func (c *children[T]) seen(ctx context.Context, written T, err error) (Object, e
 }
 
 // Remove deletes neither another child of the name, nor this one if it was orphaned meanwhile.
-func (c *children[T]) Remove(ctx context.Context, obj Object) error {
+func (c *children[T]) Remove(ctx context.Context, obj object) error {
 	unchanged := &metav1.Preconditions{UID: new(obj.GetUID()), ResourceVersion: new(obj.GetResourceVersion())}
 	return c.client(obj.GetNamespace()).Delete(ctx, obj.GetName(), metav1.DeleteOptions{Preconditions: unchanged})
 }
 
-// WithoutForeignData returns a transform that keeps what Secrets without this label contain out of the cache: the data,
+// withoutForeignData returns a transform that keeps what Secrets without this label contain out of the cache: the data,
 // and copies of it that tools leave in the metadata, such as the annotation last-applied-configuration.
-func WithoutForeignData(label, value string) func(s *corev1.Secret) (*corev1.Secret, error) {
+func withoutForeignData(label, value string) func(s *corev1.Secret) (*corev1.Secret, error) {
 	return func(s *corev1.Secret) (*corev1.Secret, error) {
 		if s.Labels[label] != value {
 			s.Data, s.Annotations, s.ManagedFields = nil, nil, nil

@@ -1,4 +1,4 @@
-package operator
+package layers
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"github.com/go-logr/logr/funcr"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -16,11 +17,17 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
+	"glasswatch/cmd/internal/operator"
 	"glasswatch/controller"
 	"glasswatch/internal/apiserver"
 	"glasswatch/listwatch"
 	"glasswatch/sharedinformer"
 )
+
+func TestMain(m *testing.M) {
+	// klog's flush daemon has no way to be stopped.
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("k8s.io/klog/v2.(*flushDaemon).run.func1"))
+}
 
 // A standby follows the cluster, and queues nothing before it may write.
 func TestLayers_WaitUntilTheyMayWrite(t *testing.T) {
@@ -31,7 +38,7 @@ func TestLayers_WaitUntilTheyMayWrite(t *testing.T) {
 		mayWrite, keys := make(chan struct{}), []string{}
 		var l *Layers
 		var maps *sharedinformer.Informer[*corev1.ConfigMap]
-		p := Parts{Namespace: "default", Registerer: prometheus.NewRegistry(), MayWrite: mayWrite}
+		p := operator.Parts{Namespace: "default", Registerer: prometheus.NewRegistry(), MayWrite: mayWrite}
 		l, maps = ofConfigMaps(t, cfg, p, func(_ context.Context, key listwatch.Key) (controller.Result, error) {
 			keys = append(keys, key.Name)
 			obj, _ := maps.Store().GetByKey(key)
@@ -76,7 +83,7 @@ func TestLayers_GiveAReconcileThreeSecondsToEnd(t *testing.T) {
 			<-ctx.Done()
 			return controller.Result{}, ctx.Err()
 		}
-		l, _ := ofConfigMaps(t, cfg, Parts{}, hang)
+		l, _ := ofConfigMaps(t, cfg, operator.Parts{}, hang)
 		ran := make(chan error, 1)
 		go func() { ran <- l.Run(klog.NewContext(ctx, logger)) }()
 		kube, err := kubernetes.NewForConfig(cfg)
@@ -104,7 +111,7 @@ func TestLayers_CanBeOtherwise(t *testing.T) {
 		ended := make(chan error, 2)
 		cfg := serveInPipe(ctx, ended)
 		var taken, worked int
-		l, _ := ofConfigMaps(t, cfg, Parts{}, func(context.Context, listwatch.Key) (controller.Result, error) {
+		l, _ := ofConfigMaps(t, cfg, operator.Parts{}, func(context.Context, listwatch.Key) (controller.Result, error) {
 			return controller.Result{}, nil
 		}, func(loop *controller.Options[listwatch.Key]) {
 			loop.Observe = func(o controller.Observation[listwatch.Key]) {
@@ -136,10 +143,10 @@ func serveInPipe(ctx context.Context, ended chan<- error) *rest.Config {
 }
 
 // ofConfigMaps returns layers that reconcile ConfigMaps.
-func ofConfigMaps(t *testing.T, cfg *rest.Config, p Parts, reconcile controller.Func[listwatch.Key],
+func ofConfigMaps(t *testing.T, cfg *rest.Config, p operator.Parts, reconcile controller.Func[listwatch.Key],
 	set ...func(*controller.Options[listwatch.Key])) (*Layers, *sharedinformer.Informer[*corev1.ConfigMap]) {
 	t.Helper()
-	l, err := NewLayers(cfg, p, "test", scheme.Scheme, reconcile, set...)
+	l, err := New(cfg, p, "test", scheme.Scheme, reconcile, set...)
 	require.NoError(t, err)
 	maps, err := NewInformer(l, corev1.SchemeGroupVersion.WithResource("configmaps"), nil,
 		sharedinformer.Options[*corev1.ConfigMap]{})
