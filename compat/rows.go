@@ -14,7 +14,7 @@ var readme string
 
 // Row is a row of README.md's tables.
 type Row struct {
-	// Name is an exported name, such as NewStore; or a field or method, such as TypedInterface.ShutDownWithDrain.
+	// Name is an exported name, such as NewStore; or a field or method, such as TypedInterface.Done.
 	Name string
 	// Class is same, different, left out or added.
 	Class string

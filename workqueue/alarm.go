@@ -59,7 +59,7 @@ func (q *Queue[T]) callbackGoneLocked() {
 }
 
 // endAlarmLocked returns when no callback runs or will run. Callers know that nothing sets the alarm any more: the
-// queue is idle and takes no more items, or ShutDown was called.
+// queue takes no more items, and reports have ended.
 func (q *Queue[T]) endAlarmLocked() {
 	q.alarm.reportAt = time.Time{}
 	if q.alarm.timer != nil && q.alarm.timer.Stop() {

@@ -36,9 +36,10 @@ func (q *Queue[T]) unlock() {
 	}
 }
 
-// startReportLocked plans the next call of Metrics.Unfinished, unless one is planned. After ShutDown there is none.
+// startReportLocked plans the next call of Metrics.Unfinished, unless one is planned. Once a shutdown has returned there
+// is none.
 func (q *Queue[T]) startReportLocked(now time.Time) {
-	if q.alarm.reportAt.IsZero() && q.shutDowns == 0 {
+	if q.alarm.reportAt.IsZero() && !q.reportsEnded {
 		q.alarm.reportAt = now.Add(ReportPeriod)
 		q.setAlarmLocked()
 	}

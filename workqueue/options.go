@@ -15,6 +15,9 @@ type Options[T comparable] struct {
 	// cancels the item's pending AddAfter, and AddAfter of a waiting item can only raise its priority. Without it
 	// Add leaves a pending AddAfter as it is: the item may come out twice.
 	MergeDelayed bool
+	// DrainTaken makes ShutDownWithDrain wait only for items that a worker has taken, as in client-go. Without it, it
+	// also waits for items that are due and that no worker has taken yet.
+	DrainTaken bool
 	// Order replaces the order in which items are taken; nil means by priority, first in first out within one.
 	Order Order[T]
 }

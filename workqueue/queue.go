@@ -12,6 +12,8 @@ type Queue[T comparable] struct {
 	order   Order[T]
 	metrics Metrics
 	merge   bool
+	// drainTaken is Options.DrainTaken.
+	drainTaken bool
 
 	mu sync.Mutex // guards all below
 	// work is signalled once for each item that becomes ready. A shutdown wakes all workers.
@@ -29,7 +31,8 @@ type Queue[T comparable] struct {
 	news       news
 	// Invariant: once shuttingDown, nothing is delayed.
 	shuttingDown bool
-	shutDowns    int // calls of ShutDown; each ends the drains that began before it
+	shutDowns    int  // calls of ShutDown; each ends the drains that began before it
+	reportsEnded bool // a shutdown is about to return
 }
 
 // New returns a queue that has no delays.
@@ -40,7 +43,8 @@ func New[T comparable](opts Options[T]) *Queue[T] {
 }
 
 func (q *Queue[T]) init(opts Options[T]) {
-	q.name, q.order, q.metrics, q.merge = opts.Name, opts.Order, opts.Metrics, opts.MergeDelayed
+	q.name, q.order, q.metrics = opts.Name, opts.Order, opts.Metrics
+	q.merge, q.drainTaken = opts.MergeDelayed, opts.DrainTaken
 	q.work.L, q.idle.L = &q.mu, &q.mu
 	q.table.entries = make(map[T]*entry[T])
 }

@@ -9,7 +9,7 @@ func (q *Queue[T]) ShutDown() { q.shutDown(false) }
 
 // ShutDownWithDrain is ShutDown, and waits until every item that was due has been taken and is done. That includes
 // items added again while in processing. Without workers that Get and call Done it waits until somebody calls ShutDown.
-// It must not be called by a worker that has an item.
+// It must not be called by a worker that has an item. With [Options].DrainTaken it waits only until no worker has one.
 func (q *Queue[T]) ShutDownWithDrain() { q.shutDown(true) }
 
 func (q *Queue[T]) shutDown(drain bool) {
@@ -22,12 +22,21 @@ func (q *Queue[T]) shutDown(drain bool) {
 	q.closeLocked()
 	q.unlock() // Metrics hear of what was due.
 	q.mu.Lock()
-	for drain && q.lenLocked()+q.working > 0 && q.shutDowns == before {
+	for drain && q.undrainedLocked() > 0 && q.shutDowns == before {
 		q.idle.Wait()
 	}
+	q.reportsEnded = true
 	q.endAlarmLocked()
 	q.reportLocked()
 	q.unlock()
+}
+
+// undrainedLocked returns how many items a drain still waits for.
+func (q *Queue[T]) undrainedLocked() int {
+	if q.drainTaken {
+		return q.working
+	}
+	return q.lenLocked() + q.working
 }
 
 // ShuttingDown reports whether the queue was told to shut down.

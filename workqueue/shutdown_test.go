@@ -107,6 +107,23 @@ func TestShutDownWithDrain_WaitsForWhatIsQueuedInProcessingOrDirty(t *testing.T)
 	})
 }
 
+func TestDrainTaken_ADrainWaitsOnlyForWhatWasTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := NewDelaying(Options[string]{DrainTaken: true, Metrics: &recorder{}})
+		q.Add("in processing")
+		q.Add("queued")
+		take(t, q)
+		drained := drain(q)
+		assert.False(t, isClosed(drained))
+		q.Done("in processing")
+		assert.True(t, isClosed(drained))
+		assert.Equal(t, "queued", take(t, q))
+		assert.Zero(t, q.alarm.callbacks, "the shutdown is over: nothing is reported any more")
+		q.Done("queued")
+		ok(t, q)
+	})
+}
+
 func TestShutDownWithDrain_CountsWhatIsDelayedAndDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := NewDelaying(Options[string]{})

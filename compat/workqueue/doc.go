@@ -15,7 +15,8 @@
 //
 // # What is promised
 //
-//   - All that glasswatch/workqueue promises about order, duplicates, exclusion, shutdown and goroutines.
+//   - All that glasswatch/workqueue promises about order, duplicates, exclusion, shutdown and goroutines. One thing is
+//     as in client-go instead: ShutDownWithDrain waits only for items that a worker has taken.
 //   - Metrics are those that client-go reports, by the same events. A queue without a name reports none. The calls for
 //     one queue never overlap: a metric that serves one queue need not be safe for concurrent use. It must not call it.
 //   - A config's Clock decides when delayed items are due. A config's Queue or DelayingQueue, of whatever make, is

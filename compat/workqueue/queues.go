@@ -16,9 +16,10 @@ func NewTyped[T comparable]() *Typed[T] { return NewTypedWithConfig(TypedQueueCo
 // NewTypedWithConfig returns a queue without delays.
 func NewTypedWithConfig[T comparable](config TypedQueueConfig[T]) *Typed[T] {
 	return workqueue.New(workqueue.Options[T]{
-		Name:    config.Name,
-		Metrics: metricsOf(config.Name, config.MetricsProvider, noRetries),
-		Order:   config.Queue,
+		Name:       config.Name,
+		Metrics:    metricsOf(config.Name, config.MetricsProvider, noRetries),
+		Order:      config.Queue,
+		DrainTaken: true,
 	})
 }
 
@@ -32,8 +33,9 @@ func NewTypedDelayingQueue[T comparable]() TypedDelayingInterface[T] {
 func NewTypedDelayingQueueWithConfig[T comparable](config TypedDelayingQueueConfig[T]) TypedDelayingInterface[T] {
 	if config.Queue == nil && isReal(config.Clock) {
 		return workqueue.NewDelaying(workqueue.Options[T]{
-			Name:    config.Name,
-			Metrics: metricsOf(config.Name, config.MetricsProvider, withRetries),
+			Name:       config.Name,
+			Metrics:    metricsOf(config.Name, config.MetricsProvider, withRetries),
+			DrainTaken: true,
 		})
 	}
 	if config.Queue == nil {
@@ -71,6 +73,7 @@ func NewTypedRateLimitingQueueWithConfig[T comparable](rateLimiter TypedRateLimi
 			Name:        config.Name,
 			RateLimiter: rateLimiter,
 			Metrics:     metricsOf(config.Name, config.MetricsProvider, withRetries),
+			DrainTaken:  true,
 		})
 	}
 	if config.DelayingQueue == nil {

@@ -243,8 +243,6 @@ func TestSwapcheck_FindsWhatTheRealTablesSay(t *testing.T) {
 	require.Equal(t, usesDiffer, status, stderr)
 	require.Equal(t, []string{
 		at(t, dir, "user.go", "queue.Done") + " workqueue.Typed.Done",
-		at(t, dir, "user.go", "queue.ShutDown") + " workqueue.Typed.ShutDownWithDrain",
-		at(t, dir, "user.go", "old.ShutDown") + " workqueue.Typed.ShutDownWithDrain",
 		at(t, dir, "user.go", "kept.Done") + " workqueue.TypedInterface.Done",
 		at(t, dir, "user.go", "x.(*cache.Heap)") + " cache.Heap",
 		at(t, dir, "user.go", "NewDelayingQueue") + " workqueue.NewDelayingQueue",
