@@ -20,36 +20,11 @@ const root = "../../.."
 
 var update = flag.Bool("update", false, "make the blocks of the pages anew")
 
-// block is a part of a page that is made from the code: its kind, and what that kind is told.
-var block = regexp.MustCompile(`(?s)<!-- (picture|story|demo|table) (\S+)(?: (\d+))? -->\n.*?<!-- end -->`)
-
-// requireBlocks compares the blocks of some kinds in a page of docs/learn with what they should be, or writes them.
-func requireBlocks(t *testing.T, page string, makers map[string]func(of, step string) string) {
-	t.Helper()
-	was := read(t, page)
-	is := block.ReplaceAllStringFunc(was, func(old string) string {
-		m := block.FindStringSubmatch(old)
-		maker := makers[m[1]]
-		if maker == nil {
-			return old
-		}
-		content := strings.Trim(maker(m[2], m[3]), "\n")
-		require.NotEmpty(t, content, "nothing to show for %s %s", m[1], m[2])
-		if m[1] != "table" {
-			content = "```text\n" + content + "\n```"
-		}
-		return strings.SplitAfterN(old, "\n", 2)[0] + "\n" + content + "\n\n<!-- end -->"
-	})
-	if *update {
-		require.NoError(t, os.WriteFile(filepath.Join(root, "docs", "learn", page), []byte(is), 0o644))
-	} else if was != is {
-		require.Equal(t, strings.Split(is, "\n"), strings.Split(was, "\n"), "docs/learn/%s is not what the code says: go test -C tests/check ./docs -update", page)
-	}
-}
+func pathOf(page string) string { return filepath.Join(root, "docs", "learn", page) }
 
 func read(t *testing.T, name string) string {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join(root, "docs", "learn", name))
+	raw, err := os.ReadFile(pathOf(name))
 	require.NoError(t, err)
 	return string(raw)
 }
@@ -88,13 +63,13 @@ func demoStep(t *testing.T, demo, step string) string {
 	return ""
 }
 
-// stories runs the walkthrough of every package that the page tells of.
-func stories(t *testing.T, page string) map[string]string {
+// stories runs the walkthrough of every package that a block of the page tells of.
+func stories(t *testing.T, blocks []string) map[string]string {
 	t.Helper()
 	args := []string{"test", "-json", "-run", "^TestWalkthrough$"}
-	for _, m := range block.FindAllStringSubmatch(page, -1) {
-		if m[1] == "story" {
-			args = append(args, "./"+m[2])
+	for _, name := range blocks {
+		if folder, isStory := strings.CutPrefix(name, "story "); isStory {
+			args = append(args, "./"+folder)
 		}
 	}
 	command := exec.Command("go", args...)

@@ -6,7 +6,7 @@
 //	glossary_test.go   docs/learn/glossary.md has every term of the tour, in both languages
 //	names_test.go      docs/learn/names.md: resources, Go types, calls and URLs, from discovery and reflection
 //	chinese_test.go    each *.zh.md says the same as its original: -translated PAGE, once you have mended it
-//	blocks_test.go     what is made from the code stands between two comments, and -update makes it anew:
+//	blocks_test.go     what stands in the pages' blocks, which -update makes anew (package pages):
 //
 //	<!-- picture deltafifo -->        the picture in the package's doc.go
 //	<!-- story deltafifo -->          what `go test -v -run Walkthrough ./deltafifo` prints: its claims, and what queues hand out

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"glasswatch/tests/check/pages"
 )
 
 // entry is a row of docs/learn/glossary.md.
@@ -56,7 +58,7 @@ func TestGlossary_HasEveryTermThatTheTourIntroduces(t *testing.T) {
 	for _, e := range glossary(t) {
 		known[strings.ToLower(e.term)] = true
 	}
-	page := block.ReplaceAllString(read(t, "tour.md"), "")
+	page := pages.Without(read(t, "tour.md"))
 	terms := emphasis.FindAllStringSubmatch(page, -1)
 	require.Greater(t, len(terms), 25)
 	for _, m := range terms {

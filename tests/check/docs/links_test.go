@@ -67,28 +67,3 @@ func headings(t *testing.T, page string) map[string]bool {
 	}
 	return names
 }
-
-// The pictures are drawn by hand. Their names are the code's.
-func TestPictures_NameWhatIsThere(t *testing.T) {
-	states, err := os.ReadFile(filepath.Join(root, "reflector", "state.go"))
-	require.NoError(t, err)
-	page, err := os.ReadFile(filepath.Join(root, "ARCHITECTURE.md"))
-	require.NoError(t, err)
-	name := regexp.MustCompile(`<text class="name"[^>]*>([^<]+)`)
-	for picture, declared := range map[string]func(name string) bool{
-		"states.svg": func(name string) bool {
-			return regexp.MustCompile(`(?m)^\t` + name + `( State = iota)?$`).Match(states)
-		},
-		"imports.svg": func(name string) bool {
-			return strings.Contains(string(page), "| `"+name+"` |") || strings.Contains(string(page), "| `"+name+"/…` |")
-		},
-	} {
-		drawn, err := os.ReadFile(filepath.Join(root, "docs", "pictures", picture))
-		require.NoError(t, err)
-		names := name.FindAllStringSubmatch(string(drawn), -1)
-		require.GreaterOrEqual(t, len(names), 7, picture)
-		for _, m := range names {
-			require.True(t, declared(m[1]), "docs/pictures/%s draws %q, which is not there", picture, m[1])
-		}
-	}
-}

@@ -21,9 +21,10 @@ import (
 
 	"glasswatch/internal/apiserver"
 	"glasswatch/tests/check/controlplane"
+	"glasswatch/tests/check/pages"
 )
 
-var pages = []string{"names.md", "names.zh.md"}
+var namesPages = []string{"names.md", "names.zh.md"}
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -50,16 +51,8 @@ func newClient(t *testing.T, cfg *rest.Config) kubernetes.Interface {
 // requireTable compares the table of that name in both pages with what it should be, or writes it.
 func requireTable(t *testing.T, name, want string) {
 	t.Helper()
-	for _, page := range pages {
-		found := false
-		requireBlocks(t, page, map[string]func(of, step string) string{"table": func(of, _ string) string {
-			if of == name {
-				found = true
-				return want
-			}
-			return regexp.MustCompile(`(?s)<!-- table ` + of + ` -->\n(.*?)<!-- end -->`).FindStringSubmatch(read(t, page))[1]
-		}})
-		require.True(t, found, "%s has no table %s", page, name)
+	for _, page := range namesPages {
+		require.NoError(t, pages.Fill(pathOf(page), map[string]string{"table " + name: want}, *update))
 	}
 }
 
@@ -99,20 +92,6 @@ func TestResources_AreThoseOfAPIResources(t *testing.T) {
 	require.NoError(t, err)
 	table := "| resource, short names | kind | apiVersion | Go package | client call | URL | ✓ |\n|---|---|---|---|---|---|---|\n"
 	requireTable(t, "resources", table+strings.Join(resourceRows(upstream, inMemory), "\n")+"\n")
-}
-
-func TestResources_OfTheServerInMemoryAreOnThePage(t *testing.T) {
-	_, memory := startServer(t)
-	inMemory, err := Resources(memory.Discovery())
-	require.NoError(t, err)
-	require.Greater(t, len(inMemory), 40)
-	for _, page := range pages {
-		text := read(t, page)
-		for _, line := range resourceRows(inMemory, inMemory) {
-			require.Contains(t, text, line, page)
-		}
-		require.Equal(t, len(inMemory), strings.Count(text, "` | ✓ |\n"), "%s: rows with a mark", page)
-	}
 }
 
 func TestResources_URLsAnswer(t *testing.T) {
@@ -185,7 +164,7 @@ func TestPage_PathsExist(t *testing.T) {
 func quoted(t *testing.T, pattern *regexp.Regexp) []string {
 	t.Helper()
 	var found [2][]string
-	for i, page := range pages {
+	for i, page := range namesPages {
 		text := read(t, page)
 		for _, match := range pattern.FindAllStringSubmatch(text, -1) {
 			found[i] = append(found[i], match[1])
@@ -203,7 +182,7 @@ func TestPage_URLsAnswer(t *testing.T) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "cart"}, Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
 	_, err := client.CoreV1().Pods("default").Create(t.Context(), pod, metav1.CreateOptions{})
 	require.NoError(t, err)
-	table := regexp.MustCompile(`(?s)<!-- table resources -->.*?<!-- end -->`).FindString(read(t, pages[0]))
+	table := regexp.MustCompile(`(?s)<!-- table resources -->.*?<!-- end -->`).FindString(read(t, namesPages[0]))
 	asked := 0
 	for _, url := range quoted(t, regexp.MustCompile("[`\\s](/(?:apis?|version|openapi|readyz)[^`\\s…]*)[`\\s]")) {
 		if strings.Contains(table, "`"+url+"`") {

@@ -11,19 +11,30 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"glasswatch/tests/check/pages"
 )
 
 // layers are the chapters' packages, in the order in which a change passes them.
 var layers = []string{"listwatch", "reflector", "deltafifo", "indexer", "sharedinformer", "workqueue", "controller"}
 
 func TestTour_ShowsWhatTheCodeSays(t *testing.T) {
-	told := stories(t, read(t, "tour.md"))
+	names := pages.Names(read(t, "tour.md"))
+	told, made := stories(t, names), map[string]string{}
+	for _, name := range names {
+		kind, of, _ := strings.Cut(name, " ")
+		switch kind {
+		case "picture":
+			made[name] = pages.Code("text", picture(t, of))
+		case "story":
+			made[name] = pages.Code("text", told[of])
+		case "demo":
+			demo, step, _ := strings.Cut(of, " ")
+			made[name] = pages.Code("text", demoStep(t, demo, step))
+		}
+	}
 	for _, page := range []string{"tour.md", "tour.zh.md"} {
-		requireBlocks(t, page, map[string]func(of, step string) string{
-			"picture": func(of, _ string) string { return picture(t, of) },
-			"story":   func(of, _ string) string { return told[of] },
-			"demo":    func(of, step string) string { return demoStep(t, of, step) },
-		})
+		require.NoError(t, pages.Fill(pathOf(page), made, *update))
 	}
 }
 

@@ -100,7 +100,9 @@ func number(s string, without int) int {
 
 func TestSteps_ApplyWithTheCommandOfThePage(t *testing.T) {
 	const command = "git apply --directory=cmd/myoperator docs/learn/operator/01-listwatch.diff\n"
-	require.Contains(t, openPage(t).text, command)
+	page, err := os.ReadFile(pagePath)
+	require.NoError(t, err)
+	require.Contains(t, string(page), command)
 	dir := t.TempDir()
 	docs, err := filepath.Abs(filepath.Join(root, "docs", "learn", "operator"))
 	require.NoError(t, err)

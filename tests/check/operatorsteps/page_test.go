@@ -12,51 +12,14 @@ import (
 
 var pagePath = filepath.Join(root, "docs", "learn", "operator.md")
 
-// page is docs/learn/operator.md while its blocks are compared with what they show.
-type page struct {
-	*testing.T
-	text string
-	seen map[string]bool
-}
-
-func openPage(t *testing.T) *page {
-	text, err := os.ReadFile(pagePath)
-	require.NoError(t, err)
-	return &page{t, string(text), map[string]bool{}}
-}
-
-// block wants the text between <!-- name --> and <!-- end -->, and puts it there in an update.
-func (p *page) block(name, language, text string) {
-	p.Helper()
-	begin, end := "<!-- "+name+" -->\n", "<!-- end -->"
-	before, rest, found := strings.Cut(p.text, begin)
-	require.True(p, found, "the page has no %q", name)
-	shown, after, found := strings.Cut(rest, end)
-	require.True(p, found, "%q has no end", name)
-	p.seen[name] = true
-	want := "```" + language + "\n" + text + "```\n"
-	if *update {
-		p.text = before + begin + want + end + after
-		return
-	}
-	require.Equal(p, want, shown, "go test -C tests/check ./operatorsteps -update")
-}
-
-func (p *page) close() {
-	for _, m := range regexp.MustCompile(`<!-- ((?:diff|prints) .*?) -->`).FindAllStringSubmatch(p.text, -1) {
-		require.True(p, p.seen[m[1]], "nothing makes %q", m[1])
-	}
-	if *update {
-		require.NoError(p, os.WriteFile(pagePath, []byte(p.text), 0o644))
-	}
-}
-
 // link is one to a function in a file of cmd/.
 var link = regexp.MustCompile("\\[`(\\w+)`\\]\\(\\.\\./\\.\\./(cmd/[^)]+\\.go)\\)")
 
 // A row of the last table names a function of the steps, and the functions that it grew into.
 func TestPage_NamesFunctionsThatAreThere(t *testing.T) {
-	_, text, found := strings.Cut(openPage(t).text, "\n## What cmd/cloudmanager has beyond that\n")
+	page, err := os.ReadFile(pagePath)
+	require.NoError(t, err)
+	_, text, found := strings.Cut(string(page), "\n## What cmd/cloudmanager has beyond that\n")
 	require.True(t, found)
 	steps := steps(t)
 	last := steps[len(steps)-1].program

@@ -26,6 +26,7 @@ import (
 	"glasswatch/internal/actors"
 	"glasswatch/internal/apiserver"
 	"glasswatch/internal/custom"
+	"glasswatch/tests/check/pages"
 )
 
 const root = "../../.."
@@ -37,15 +38,15 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestSteps_ApplyInOrderCompileAndDoWhatThePageSays(t *testing.T) {
 	steps := steps(t)
 	binary := build(t, steps)
-	page := openPage(t)
+	blocks := map[string]string{}
 	for n, s := range steps {
 		formatted, err := format.Source([]byte(s.program))
 		require.NoError(t, err)
 		require.Equal(t, string(formatted), s.program, s.name)
-		page.block("diff "+s.name, "diff", s.diff)
-		page.block(fmt.Sprintf("prints %d", n+1), "text", play(t, binary, n+1))
+		blocks["diff "+s.name] = pages.Code("diff", s.diff)
+		blocks[fmt.Sprintf("prints %d", n+1)] = pages.Code("text", play(t, binary, n+1))
 	}
-	page.close()
+	require.NoError(t, pages.Fill(pagePath, blocks, *update))
 }
 
 // build makes one program of all seven, since linking takes long: its argument is the number of the step.

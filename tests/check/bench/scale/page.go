@@ -11,12 +11,7 @@ import (
 	"strings"
 
 	"glasswatch/tests/check/bench/internal/usage"
-)
-
-// The page's tables stand between these lines.
-const (
-	beginMark = "<!-- make scale -->\n"
-	endMark   = "<!-- end -->\n"
+	"glasswatch/tests/check/pages"
 )
 
 // report lays the results out.
@@ -34,27 +29,9 @@ func (r *report) publish(out io.Writer) error {
 	if _, err := io.WriteString(out, tables); err != nil || !r.write {
 		return err
 	}
-	page, err := os.ReadFile(r.page)
-	if err != nil {
-		return err
-	}
-	changed, err := between(string(page), tables)
-	if err != nil {
-		return fmt.Errorf("%s: %w", r.page, err)
-	}
 	return errors.Join(
-		os.WriteFile(r.page, []byte(changed), 0o644),
+		pages.Fill(r.page, map[string]string{"make scale": tables}, true),
 		os.WriteFile(r.options.raw, []byte(r.rawFigures()), 0o644))
-}
-
-// between replaces what stands between the marks.
-func between(page, text string) (string, error) {
-	before, rest, ok := strings.Cut(page, beginMark)
-	_, after, ended := strings.Cut(rest, endMark)
-	if !ok || !ended {
-		return "", fmt.Errorf("no lines %q and %q", strings.TrimSpace(beginMark), strings.TrimSpace(endMark))
-	}
-	return before + beginMark + text + endMark + after, nil
 }
 
 func (r *report) tables() string {
