@@ -31,6 +31,8 @@
 //	go test ./real -v -run TestStories
 //	GLASSWATCH_MUTANTS=1 go test ./chaos -v -run ChaosMutants
 //
+// Beside the schedules, hours_test.go plays one history of five hours whose calls are known exactly.
+//
 // # How far a seed determines what happens
 //
 // It determines the informer, the steps and the faults, and with them nearly everything. It does not determine the
