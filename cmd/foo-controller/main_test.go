@@ -3,14 +3,18 @@ package main
 import (
 	"bytes"
 	"flag"
+	"net"
 	"os"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
+	"glasswatch/cmd/internal/cluster"
 	"glasswatch/cmd/internal/demo"
 	"glasswatch/cmd/internal/demo/demotest"
+	"glasswatch/internal/apiserver"
 )
 
 func TestMain(m *testing.M) {
@@ -21,6 +25,13 @@ func TestMain(m *testing.M) {
 }
 
 func TestDemo_ShowsTheSameEachTime(t *testing.T) {
+	listen := cluster.Listen
+	t.Cleanup(func() { cluster.Listen = listen })
+	cluster.Listen = func() (net.Listener, error) { return apiserver.NewPipeListener(), nil }
+	synctest.Test(t, showsTheGolden)
+}
+
+func showsTheGolden(t *testing.T) {
 	const golden = "testdata/demo.golden"
 	var out, errs bytes.Buffer
 	require.Zero(t, demo.Run(t.Context(), story, []string{"--demo"}, &out, &errs), "%s%s", &out, &errs)
