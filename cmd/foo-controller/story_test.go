@@ -9,11 +9,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/rest"
 
+	"glasswatch/cmd/foo-controller/foostory"
 	"glasswatch/cmd/internal/cluster"
 	"glasswatch/cmd/internal/operator"
 	"glasswatch/internal/apiserver"
 	"glasswatch/internal/realserver"
-	"glasswatch/tests/foostory"
 )
 
 // ours runs this program's controller as the Deployment of deploy/ does, but with upstream's two workers.
@@ -33,7 +33,7 @@ func TestStory_IsThatOfUpstreamsSampleController(t *testing.T) {
 			func(_ context.Context, e cluster.Embedding) error {
 				got := foostory.Story(t, e.Config, "foo-story", ours(e.Config))
 				if flag.Lookup("update").Value.String() == "true" {
-					return os.WriteFile("../../tests/foostory/testdata/story.txt", []byte(got), 0o644)
+					return os.WriteFile("../../cmd/foo-controller/foostory/testdata/story.txt", []byte(got), 0o644)
 				}
 				require.Equal(t, foostory.Golden, got)
 				return nil

@@ -13,8 +13,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"glasswatch/cmd/foo-controller/foostory"
 	"glasswatch/tests/check/controlplane"
-	"glasswatch/tests/foostory"
 )
 
 // It is upstream's program, unchanged, on client-go.

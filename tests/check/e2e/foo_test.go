@@ -18,10 +18,10 @@ import (
 
 	"glasswatch/cmd/foo-controller/api/v1alpha1"
 	"glasswatch/cmd/foo-controller/client"
+	"glasswatch/cmd/foo-controller/foostory"
 	"glasswatch/internal/actors"
 	"glasswatch/tests/check/controlplane"
 	"glasswatch/tests/check/manifests"
-	"glasswatch/tests/foostory"
 )
 
 var buildFooController = sync.OnceValues(func() (string, error) {

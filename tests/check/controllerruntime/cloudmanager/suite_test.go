@@ -5,9 +5,9 @@ import (
 
 	"go.uber.org/goleak"
 
-	"glasswatch/tests/cloudmanager"
+	"glasswatch/cmd/cloudmanager/suite"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestSuite(t *testing.T) { cloudmanager.Suite(t, cloudmanager.Implementation{Start: Run}) }
+func TestSuite(t *testing.T) { suite.Run(t, suite.Implementation{Start: Run}) }

@@ -1,4 +1,4 @@
-package cloudmanager
+package suite
 
 import (
 	"context"

@@ -1,7 +1,7 @@
-// Package cloudmanager is the suite that each operator for CloudManagers must pass: the one in cmd/cloudmanager, and
+// Package suite is the suite that each operator for CloudManagers must pass: the one in cmd/cloudmanager, and
 // the one on controller-runtime in tests/check/controllerruntime/cloudmanager.
 //
-//	func TestSuite(t *testing.T) { cloudmanager.Suite(t, cloudmanager.Implementation{Start: start}) }
+//	func TestSuite(t *testing.T) { suite.Run(t, suite.Implementation{Start: start}) }
 //
 // Each case runs twice: on the API server in memory, in virtual time, and on a real one. On both, internal/actors plays
 // the Deployment controller, the StatefulSet controller and kubelet. Faults are put between the operator and the
@@ -11,4 +11,4 @@
 // that is not tried.
 //
 // Reading order: suite, world, events, wire, watches, then the cases.
-package cloudmanager
+package suite

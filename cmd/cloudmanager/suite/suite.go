@@ -1,4 +1,4 @@
-package cloudmanager
+package suite
 
 import (
 	"context"
@@ -28,8 +28,8 @@ type play struct {
 	tell func(w *world)
 }
 
-// Suite runs all cases in memory, and on a real API server if there is one.
-func Suite(t *testing.T, impl Implementation) {
+// Run runs all cases in memory, and on a real API server if there is one.
+func Run(t *testing.T, impl Implementation) {
 	cases := [][]play{creation, changes, drift, foreign, ends, faults, spec, stale}
 	run := func(t *testing.T, run func(t *testing.T, p play)) {
 		for _, group := range cases {
