@@ -16,6 +16,8 @@ import (
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
+
+	"glasswatch/internal/apiserver/apiservertest"
 )
 
 var everything = labels.Everything()
@@ -56,11 +58,11 @@ func TestPitfall_MutatingACachedObject(t *testing.T) {
 		c.run(informer)
 		lister := corelisters.NewConfigMapLister(informer.GetIndexer()).ConfigMaps("default")
 
-		c.server.Faults().FailNext(1, unavailable("update"))
-		require.Error(t, reconcile(t.Context(), lister, c.client.CoreV1().ConfigMaps("default")))
+		c.Faults().FailNext(1, unavailable("update"))
+		require.Error(t, reconcile(t.Context(), lister, c.Client.CoreV1().ConfigMaps("default")))
 		cached, err := lister.Get("web")
 		require.NoError(t, err)
-		stored, err := c.client.CoreV1().ConfigMaps("default").Get(t.Context(), "web", metav1.GetOptions{})
+		stored, err := c.Client.CoreV1().ConfigMaps("default").Get(t.Context(), "web", metav1.GetOptions{})
 		require.NoError(t, err)
 		if cached.Data["v"] != stored.Data["v"] {
 			return fmt.Errorf("the update failed, the server has v=%s, and the cache says v=%s", stored.Data["v"], cached.Data["v"])
@@ -103,11 +105,11 @@ func TestPitfall_ReadingOnesOwnWriteFromTheCache(t *testing.T) {
 		c.run(informer)
 		lister := corelisters.NewConfigMapLister(informer.GetIndexer()).ConfigMaps("default")
 		synctest.Wait()
-		c.server.Faults().FailNext(1, unavailable("watch")) // so the cache is behind in both reconciles for certain
-		require.NotZero(t, c.server.Faults().DropWatches())
+		c.Faults().FailNext(1, unavailable("watch")) // so the cache is behind in both reconciles for certain
+		require.NotZero(t, c.Faults().DropWatches())
 		synctest.Wait()
 		for range 2 {
-			if err := reconcile(t.Context(), lister, c.client.CoreV1().ConfigMaps("default")); err != nil {
+			if err := reconcile(t.Context(), lister, c.Client.CoreV1().ConfigMaps("default")); err != nil {
 				return err
 			}
 		}
@@ -139,7 +141,7 @@ func TestPitfall_DroppingTheEventsOfItsOwnStatus(t *testing.T) {
 	}
 	property := func(t *testing.T, wakes func(old, now *corev1.ConfigMap) bool) error {
 		c := startCluster(t)
-		require.NoError(t, setPhase(t.Context(), c.client, c.Put("web", "1"), "Running"))
+		require.NoError(t, setPhase(t.Context(), c.Client, c.Put("web", "1"), "Running"))
 		informer := c.informer(0)
 		lister := corelisters.NewConfigMapLister(informer.GetIndexer()).ConfigMaps("default")
 		reconcile := func(phase string) error {
@@ -147,7 +149,7 @@ func TestPitfall_DroppingTheEventsOfItsOwnStatus(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			return setPhase(t.Context(), c.client, web.DeepCopy(), phase)
+			return setPhase(t.Context(), c.Client, web.DeepCopy(), phase)
 		}
 		_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{UpdateFunc: func(old, now any) {
 			if wakes(old.(*corev1.ConfigMap), now.(*corev1.ConfigMap)) {
@@ -157,12 +159,12 @@ func TestPitfall_DroppingTheEventsOfItsOwnStatus(t *testing.T) {
 		require.NoError(t, err)
 		c.run(informer)
 		synctest.Wait()
-		c.server.Faults().FailNext(1, unavailable("watch")) // so the cache is behind in both reconciles for certain
-		require.NotZero(t, c.server.Faults().DropWatches())
+		c.Faults().FailNext(1, unavailable("watch")) // so the cache is behind in both reconciles for certain
+		require.NotZero(t, c.Faults().DropWatches())
 		synctest.Wait()
 		require.NoError(t, reconcile("Creating"))
 		require.NoError(t, reconcile("Running")) // all is ready again, and so says the cache
-		pass(time.Minute)
+		apiservertest.Pass(time.Minute)
 		web, err := c.Get(t.Context(), "web")
 		require.NoError(t, err)
 		return unlike("the phase when all is ready", []string{"Running"}, []string{web.Data["phase"]})

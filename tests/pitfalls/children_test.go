@@ -15,6 +15,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"glasswatch/internal/apiserver/apiservertest"
 )
 
 // Two custom resources name the same Deployment, and the operator updates whatever has the name.
@@ -42,7 +44,7 @@ func TestPitfall_TwoOwnersOfOneDeployment(t *testing.T) {
 		c := startCluster(t)
 		c.Deploy("nginx:1.20")
 		c.Put("other", "nginx:1.21")
-		c.server.Faults().Delay(100 * time.Millisecond)
+		c.Faults().Delay(100 * time.Millisecond)
 		c.operate(watchDeployments, func(ctx context.Context, name string) (bool, error) {
 			cr, err := c.Get(ctx, name)
 			if err != nil {
@@ -59,9 +61,9 @@ func TestPitfall_TwoOwnersOfOneDeployment(t *testing.T) {
 				}
 				_, err := c.Deployments().Update(ctx, want, metav1.UpdateOptions{})
 				return err
-			}, func(phase string) error { return setPhase(ctx, c.client, cr, phase) })
+			}, func(phase string) error { return setPhase(ctx, c.Client, cr, phase) })
 		})
-		pass(time.Minute)
+		apiservertest.Pass(time.Minute)
 		live, err := c.Deployments().Get(t.Context(), "web", metav1.GetOptions{})
 		require.NoError(t, err)
 		return few(t, "generations of the Deployment after a minute", live.Generation)
@@ -91,7 +93,7 @@ func TestPitfall_RetryingWhatCannotChange(t *testing.T) {
 	}
 	property := func(t *testing.T, reconcile func(update func() error, say func(phase string) error) error) error {
 		c := startCluster(t)
-		sets := c.client.AppsV1().StatefulSets("default")
+		sets := c.Client.AppsV1().StatefulSets("default")
 		_, err := sets.Create(t.Context(), databaseOf(c.Put("web", "1Gi")), metav1.CreateOptions{})
 		require.NoError(t, err)
 		c.Put("web", "2Gi")
@@ -103,9 +105,9 @@ func TestPitfall_RetryingWhatCannotChange(t *testing.T) {
 			return false, reconcile(func() error {
 				_, err := sets.Update(ctx, databaseOf(cr), metav1.UpdateOptions{})
 				return err
-			}, func(phase string) error { return setPhase(ctx, c.client, cr, phase) })
+			}, func(phase string) error { return setPhase(ctx, c.Client, cr, phase) })
 		})
-		pass(time.Hour)
+		apiservertest.Pass(time.Hour)
 		if err := few(t, "passes in an hour", passes.Load()); err != nil {
 			return err
 		}
@@ -140,16 +142,16 @@ func TestPitfall_APasswordInTheSpec(t *testing.T) {
 	property := func(t *testing.T, hand half) error {
 		c := startCluster(t)
 		secret, spec, env := hand("hunter2")
-		_, err := c.client.CoreV1().Secrets("default").Create(t.Context(),
+		_, err := c.Client.CoreV1().Secrets("default").Create(t.Context(),
 			&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "root"}, StringData: secret}, metav1.CreateOptions{})
 		require.NoError(t, err)
 		cr := c.Put("web", "1Gi")
 		maps.Copy(cr.Data, spec)
-		_, err = c.client.CoreV1().ConfigMaps("default").Update(t.Context(), cr, metav1.UpdateOptions{})
+		_, err = c.Client.CoreV1().ConfigMaps("default").Update(t.Context(), cr, metav1.UpdateOptions{})
 		require.NoError(t, err)
 		set := databaseOf(cr)
 		set.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{env}
-		_, err = c.client.AppsV1().StatefulSets("default").Create(t.Context(), set, metav1.CreateOptions{})
+		_, err = c.Client.AppsV1().StatefulSets("default").Create(t.Context(), set, metav1.CreateOptions{})
 		require.NoError(t, err)
 
 		var leaks []string
@@ -161,9 +163,9 @@ func TestPitfall_APasswordInTheSpec(t *testing.T) {
 				leaks = append(leaks, what)
 			}
 		}
-		crs, err := c.client.CoreV1().ConfigMaps("default").List(t.Context(), metav1.ListOptions{})
+		crs, err := c.Client.CoreV1().ConfigMaps("default").List(t.Context(), metav1.ListOptions{})
 		look("ConfigMaps", crs, err)
-		sets, err := c.client.AppsV1().StatefulSets("default").List(t.Context(), metav1.ListOptions{})
+		sets, err := c.Client.AppsV1().StatefulSets("default").List(t.Context(), metav1.ListOptions{})
 		look("StatefulSets", sets, err)
 		return unlike("where hunter2 can be read without a right to Secrets", []string{}, leaks)
 	}
@@ -193,7 +195,7 @@ func TestPitfall_AClaimThatIsNotMounted(t *testing.T) {
 		set := databaseOf(c.Put("web", "1Gi"))
 		set.Spec.VolumeClaimTemplates = nil
 		store(&set.Spec)
-		set, err := c.client.AppsV1().StatefulSets("default").Create(t.Context(), set, metav1.CreateOptions{})
+		set, err := c.Client.AppsV1().StatefulSets("default").Create(t.Context(), set, metav1.CreateOptions{})
 		require.NoError(t, err)
 		var held []string
 		for _, template := range set.Spec.VolumeClaimTemplates {
@@ -236,12 +238,12 @@ func TestPitfall_AStatefulSetWithoutItsService(t *testing.T) {
 		c := startCluster(t)
 		set := databaseOf(c.Put("web", "1Gi"))
 		for _, service := range serve(set) {
-			_, err := c.client.CoreV1().Services("default").Create(t.Context(), &service, metav1.CreateOptions{})
+			_, err := c.Client.CoreV1().Services("default").Create(t.Context(), &service, metav1.CreateOptions{})
 			require.NoError(t, err)
 		}
-		set, err := c.client.AppsV1().StatefulSets("default").Create(t.Context(), set, metav1.CreateOptions{})
+		set, err := c.Client.AppsV1().StatefulSets("default").Create(t.Context(), set, metav1.CreateOptions{})
 		require.NoError(t, err)
-		service, err := c.client.CoreV1().Services("default").Get(t.Context(), "web", metav1.GetOptions{})
+		service, err := c.Client.CoreV1().Services("default").Get(t.Context(), "web", metav1.GetOptions{})
 		pod := labels.Set(set.Spec.Template.Labels)
 		if err != nil || set.Spec.ServiceName != service.Name || service.Spec.ClusterIP != corev1.ClusterIPNone ||
 			!labels.SelectorFromSet(service.Spec.Selector).Matches(pod) {
@@ -279,9 +281,9 @@ func TestPitfall_ClaimsThatGoWithTheCustomResource(t *testing.T) {
 		cr := c.Put("web", "1Gi")
 		set := databaseOf(cr)
 		store(cr, &set.Spec)
-		set, err := c.client.AppsV1().StatefulSets("default").Create(t.Context(), set, metav1.CreateOptions{})
+		set, err := c.Client.AppsV1().StatefulSets("default").Create(t.Context(), set, metav1.CreateOptions{})
 		require.NoError(t, err)
-		claims := c.client.CoreV1().PersistentVolumeClaims("default")
+		claims := c.Client.CoreV1().PersistentVolumeClaims("default")
 		first := set.Spec.VolumeClaimTemplates[0]
 		first.Name = "datadir-web-0"
 		if policy := set.Spec.PersistentVolumeClaimRetentionPolicy; policy != nil && policy.WhenDeleted == "Delete" {
@@ -290,9 +292,9 @@ func TestPitfall_ClaimsThatGoWithTheCustomResource(t *testing.T) {
 		}
 		_, err = claims.Create(t.Context(), &first, metav1.CreateOptions{}) // as the StatefulSet controller does
 		require.NoError(t, err)
-		pass(time.Minute)
+		apiservertest.Pass(time.Minute)
 		c.Delete("web")
-		pass(time.Minute)
+		apiservertest.Pass(time.Minute)
 		list, err := claims.List(t.Context(), metav1.ListOptions{})
 		require.NoError(t, err)
 		var left []string

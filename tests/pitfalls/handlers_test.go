@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 
+	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/listwatch"
 	"glasswatch/sharedinformer"
 )
@@ -155,12 +156,12 @@ func TestPitfall_DeepEqualOnResync(t *testing.T) {
 		c.run(informer)
 
 		web.Labels = map[string]string{"seen": "yes"}
-		web, err = c.client.CoreV1().ConfigMaps("default").Update(t.Context(), web, metav1.UpdateOptions{})
+		web, err = c.Client.CoreV1().ConfigMaps("default").Update(t.Context(), web, metav1.UpdateOptions{})
 		require.NoError(t, err)
 		web.Data = map[string]string{"v": "2"}
-		_, err = c.client.CoreV1().ConfigMaps("default").Update(t.Context(), web, metav1.UpdateOptions{})
+		_, err = c.Client.CoreV1().ConfigMaps("default").Update(t.Context(), web, metav1.UpdateOptions{})
 		require.NoError(t, err)
-		pass(90 * time.Second)
+		apiservertest.Pass(90 * time.Second)
 		return unlike("enqueued", []string{"data", "resync"}, enqueued.all())
 	}
 	contrast(t, property, naive, right)
@@ -214,7 +215,7 @@ func TestPitfall_BlockingInAHandler(t *testing.T) {
 		for i := range 100 {
 			c.Put("web", fmt.Sprint(i+1))
 		}
-		pass(time.Minute + 500*time.Millisecond - time.Since(began))
+		apiservertest.Pass(time.Minute + 500*time.Millisecond - time.Since(began))
 		all := at.all()
 		if last := all[len(all)-1]; last != "100" {
 			return fmt.Errorf("a minute after the last of 100 changes of one object, the work is at version %s", last)
@@ -251,7 +252,7 @@ func TestPitfall_AssertingAnotherType(t *testing.T) {
 		c := startCluster(t)
 		c.Put("api", "1")
 		c.Put("web", "1")
-		client, err := dynamic.NewForConfig(c.cfg)
+		client, err := dynamic.NewForConfig(c.Config)
 		require.NoError(t, err)
 		factory := dynamicinformer.NewFilteredDynamicSharedInformerFactory(client, 0, "default", nil)
 		informer := factory.ForResource(corev1.SchemeGroupVersion.WithResource("configmaps")).Informer()
@@ -287,7 +288,7 @@ func TestPitfall_WaitingForItsOwnEnd(t *testing.T) {
 		c := startCluster(t)
 		c.Put("web", "1")
 		gvr := corev1.SchemeGroupVersion.WithResource("configmaps")
-		lw, err := listwatch.NewForConfig[*corev1.ConfigMap](c.cfg, gvr, listwatch.Options{})
+		lw, err := listwatch.NewForConfig[*corev1.ConfigMap](c.Config, gvr, listwatch.Options{})
 		require.NoError(t, err)
 		i := sharedinformer.New(lw, sharedinformer.Options[*corev1.ConfigMap]{})
 		ctx, giveUp := context.WithCancel(context.Background())
@@ -298,7 +299,7 @@ func TestPitfall_WaitingForItsOwnEnd(t *testing.T) {
 		require.NoError(t, err)
 		start(t, func(ctx context.Context) { _ = i.Run(ctx) })
 		t.Cleanup(giveUp) // before the informer's end, which waits for the handler
-		pass(time.Hour)
+		apiservertest.Pass(time.Hour)
 		select {
 		case <-own.Done():
 			return nil

@@ -16,12 +16,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	coreinformers "k8s.io/client-go/informers/core/v1"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 )
 
 func TestMain(m *testing.M) {
@@ -66,48 +65,22 @@ func pitfallOf(t *testing.T) pitfall {
 }
 
 // cluster is an API server that is reached over real HTTP on net.Pipes.
-type cluster struct {
-	*testing.T
-	server *apiserver.Server
-	cfg    *rest.Config
-	client kubernetes.Interface
-}
+type cluster struct{ *apiservertest.Server }
 
 func startCluster(t *testing.T) *cluster {
-	ctx, cancel := context.WithCancel(context.Background())
-	server, listener := apiserver.New(apiserver.Options{}), apiserver.NewPipeListener()
-	stopped := make(chan error, 1)
-	go func() { stopped <- server.Serve(ctx, listener) }()
-	t.Cleanup(func() { cancel(); <-stopped })
-	c := &cluster{T: t, server: server, cfg: server.RESTConfigFor(listener)}
-	var err error
-	c.client, err = kubernetes.NewForConfig(c.cfg)
-	require.NoError(t, err)
-	return c
+	return &cluster{apiservertest.Start(t, apiserver.Options{})}
 }
 
 // Put creates or replaces a ConfigMap whose only value is v.
 func (c *cluster) Put(name, v string) *corev1.ConfigMap {
 	c.Helper()
-	obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Data: map[string]string{"v": v}}
-	maps := c.client.CoreV1().ConfigMaps("default")
-	written, err := maps.Update(c.Context(), obj, metav1.UpdateOptions{})
-	if err != nil {
-		written, err = maps.Create(c.Context(), obj, metav1.CreateOptions{})
-	}
-	require.NoError(c, err)
-	return written
-}
-
-func (c *cluster) Delete(name string) {
-	c.Helper()
-	require.NoError(c, c.client.CoreV1().ConfigMaps("default").Delete(c.Context(), name, metav1.DeleteOptions{}))
+	return c.PutObject(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Data: map[string]string{"v": v}})
 }
 
 // Names returns the names of the ConfigMaps that the server has.
 func (c *cluster) Names() []string {
 	c.Helper()
-	list, err := c.client.CoreV1().ConfigMaps("default").List(c.Context(), metav1.ListOptions{})
+	list, err := c.Client.CoreV1().ConfigMaps("default").List(c.Context(), metav1.ListOptions{})
 	require.NoError(c, err)
 	names := []string{}
 	for _, obj := range list.Items {
@@ -121,35 +94,21 @@ func unavailable(verb string) apiserver.Failure {
 	return apiserver.Failure{Verb: verb, Resource: "configmaps", Code: 503}
 }
 
-// Miss lets informers miss the events of happens: their watches end with 410, so only a list can show the result.
-func (c *cluster) Miss(happens func()) {
-	c.Helper()
-	synctest.Wait()
-	require.NotZero(c, c.server.Faults().ExpireWatches())
-	synctest.Wait() // they wait a moment before they list again
-	happens()
-	c.server.Faults().Compact()
-	pass(time.Minute)
-}
-
 // informer returns one on the ConfigMaps, which does not run yet.
 func (c *cluster) informer(resync time.Duration) cache.SharedIndexInformer {
-	return coreinformers.NewConfigMapInformer(c.client, "default", resync, cache.Indexers{})
+	return coreinformers.NewConfigMapInformer(c.Client, "default", resync, cache.Indexers{})
 }
 
 // run lets an informer run until the test ends, and returns once its store is filled.
 func (c *cluster) run(informer cache.SharedIndexInformer) {
 	c.Helper()
-	start(c.T, informer.RunWithContext)
+	start(c, informer.RunWithContext)
 	require.True(c, cache.WaitFor(c.Context(), "", informer.HasSyncedChecker()))
 }
 
 // start lets something run until the test ends.
-func start(t *testing.T, run func(ctx context.Context)) {
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() { defer close(done); run(ctx) }()
-	t.Cleanup(func() { cancel(); <-done })
+func start(t testing.TB, run func(ctx context.Context)) {
+	apiservertest.Go(t, func(ctx context.Context) error { run(ctx); return nil })
 }
 
 // crashes lets the process survive panics for the rest of the test, and returns them. Without it they would end the
@@ -189,10 +148,4 @@ func unlike(what string, want, got []string) error {
 		return nil
 	}
 	return fmt.Errorf("%s: want [%s], got [%s]", what, strings.Join(want, ", "), strings.Join(got, ", "))
-}
-
-// pass lets virtual time go by.
-func pass(d time.Duration) {
-	<-time.After(d)
-	synctest.Wait()
 }

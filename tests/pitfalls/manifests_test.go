@@ -100,12 +100,12 @@ func TestPitfall_GuessingTheResourceOfAKind(t *testing.T) {
 	}
 	property := func(t *testing.T, resourceOf func(discovery.DiscoveryInterface, schema.GroupVersionKind) (schema.GroupVersionResource, error)) error {
 		c := startCluster(t)
-		client, err := dynamic.NewForConfig(c.cfg)
+		client, err := dynamic.NewForConfig(c.Config)
 		require.NoError(t, err)
 		for _, kind := range []schema.GroupVersionKind{
 			{Version: "v1", Kind: "ConfigMap"}, {Group: "networking.k8s.io", Version: "v1", Kind: "Ingress"},
 		} {
-			resource, err := resourceOf(c.client.Discovery(), kind)
+			resource, err := resourceOf(c.Client.Discovery(), kind)
 			require.NoError(t, err)
 			if _, err := client.Resource(resource).Namespace("default").List(t.Context(), metav1.ListOptions{}); err != nil {
 				return fmt.Errorf("%s: %w", kind.Kind, err)
@@ -149,7 +149,7 @@ func TestPitfall_ApplyingByUpdate(t *testing.T) {
 		return err
 	}
 	property := func(t *testing.T, apply func(context.Context, typedcorev1.ConfigMapInterface, *corev1.ConfigMap) error) error {
-		maps := startCluster(t).client.CoreV1().ConfigMaps("default")
+		maps := startCluster(t).Client.CoreV1().ConfigMaps("default")
 		file := func(v string) *corev1.ConfigMap {
 			return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "web"}, Data: map[string]string{"v": v}}
 		}
@@ -199,7 +199,7 @@ func TestPitfall_StoppingAtTheFirstBadDocument(t *testing.T) {
 		c := startCluster(t)
 		err := each([]string{"a", "Bad_Name", "c"}, func(name string) error {
 			cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}
-			_, err := c.client.CoreV1().ConfigMaps("default").Create(t.Context(), cm, metav1.CreateOptions{})
+			_, err := c.Client.CoreV1().ConfigMaps("default").Create(t.Context(), cm, metav1.CreateOptions{})
 			return err
 		})
 		require.ErrorContains(t, err, "Bad_Name")
@@ -234,7 +234,7 @@ func TestPitfall_TakingADeletedObjectForGone(t *testing.T) {
 		})
 	}
 	property := func(t *testing.T, remove func(context.Context, typedcorev1.ConfigMapInterface, string) error) error {
-		maps := startCluster(t).client.CoreV1().ConfigMaps("default")
+		maps := startCluster(t).Client.CoreV1().ConfigMaps("default")
 		web := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
 		held := web.DeepCopy()
 		held.Finalizers = []string{"example.com/held"}
@@ -267,7 +267,7 @@ func TestPitfall_TheDefaultOfFiveRequestsASecond(t *testing.T) {
 		config.QPS = -1
 	}
 	property := func(t *testing.T, limit func(config *rest.Config)) error {
-		cfg := rest.CopyConfig(startCluster(t).cfg)
+		cfg := rest.CopyConfig(startCluster(t).Config)
 		limit(cfg)
 		client, err := dynamic.NewForConfig(cfg)
 		require.NoError(t, err)

@@ -42,7 +42,7 @@ func (c *cluster) operate(
 			queue.Add(obj.(metav1.Object).GetName())
 		}
 	}
-	factory := informers.NewSharedInformerFactory(c.client, 0)
+	factory := informers.NewSharedInformerFactory(c.Client, 0)
 	watch(factory, cache.ResourceEventHandlerFuncs{
 		AddFunc: enqueue, UpdateFunc: func(old, now any) { enqueue(old); enqueue(now) }, DeleteFunc: enqueue,
 	})
@@ -100,7 +100,7 @@ func ownedBy(cr *corev1.ConfigMap) []metav1.OwnerReference {
 }
 
 func (c *cluster) Deployments() typedappsv1.DeploymentInterface {
-	return c.client.AppsV1().Deployments("default")
+	return c.Client.AppsV1().Deployments("default")
 }
 
 // Deploy creates a custom resource named web, and what it wants.
@@ -113,7 +113,7 @@ func (c *cluster) Deploy(image string) *appsv1.Deployment {
 
 // Get returns the custom resource.
 func (c *cluster) Get(ctx context.Context, name string) (*corev1.ConfigMap, error) {
-	return c.client.CoreV1().ConfigMaps("default").Get(ctx, name, metav1.GetOptions{})
+	return c.Client.CoreV1().ConfigMaps("default").Get(ctx, name, metav1.GetOptions{})
 }
 
 // setPhase writes a phase that differs into a custom resource.

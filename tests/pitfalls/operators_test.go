@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 )
 
 // A function that is called for new and for existing objects sets the containers only if there are none.
@@ -107,16 +108,16 @@ func TestPitfall_UpdatedAtEachPass(t *testing.T) {
 		c := startCluster(t)
 		c.Deploy("nginx:1.20")
 		c.Put("web", "nginx:1.21")
-		c.server.Faults().Delay(100 * time.Millisecond)
+		c.Faults().Delay(100 * time.Millisecond)
 		var events notes
 		passes := c.operate(watchDeployments, func(ctx context.Context, name string) (bool, error) {
 			cr, err := c.Get(ctx, name)
 			if err != nil {
 				return false, err
 			}
-			return false, reconcile(ctx, c.client, cr, events.add)
+			return false, reconcile(ctx, c.Client, cr, events.add)
 		})
-		pass(time.Minute)
+		apiservertest.Pass(time.Minute)
 		if err := few(t, "passes in the minute after one change", passes.Load()); err != nil {
 			return err
 		}
@@ -144,7 +145,7 @@ func TestPitfall_ChildrenThatNobodyWatches(t *testing.T) {
 	property := func(t *testing.T, watch func(informers.SharedInformerFactory, cache.ResourceEventHandler)) error {
 		c := startCluster(t)
 		c.Put("web", "nginx:1.20")
-		secrets, services := c.client.CoreV1().Secrets("default"), c.client.CoreV1().Services("default")
+		secrets, services := c.Client.CoreV1().Secrets("default"), c.Client.CoreV1().Services("default")
 		c.operate(watch, func(ctx context.Context, name string) (bool, error) {
 			cr, err := c.Get(ctx, name)
 			if err != nil {
@@ -157,10 +158,10 @@ func TestPitfall_ChildrenThatNobodyWatches(t *testing.T) {
 			}, metav1.CreateOptions{})
 			return false, errors.Join(ignore(apierrors.IsAlreadyExists, err), ignore(apierrors.IsAlreadyExists, err2))
 		})
-		pass(time.Minute)
+		apiservertest.Pass(time.Minute)
 		require.NoError(t, secrets.Delete(t.Context(), "web", metav1.DeleteOptions{}))
 		require.NoError(t, services.Delete(t.Context(), "web", metav1.DeleteOptions{}))
-		pass(time.Minute)
+		apiservertest.Pass(time.Minute)
 		var there []string
 		if _, err := secrets.Get(t.Context(), "web", metav1.GetOptions{}); err == nil {
 			there = append(there, "secret")
@@ -210,11 +211,11 @@ func TestPitfall_WatchingWithoutTheRightTo(t *testing.T) {
 				if !slices.ContainsFunc(rules(), func(r rbacv1.PolicyRule) bool {
 					return slices.Contains(r.Resources, resource) && slices.Contains(r.Verbs, verb)
 				}) {
-					c.server.Faults().FailNext(-1, apiserver.Failure{Verb: verb, Resource: resource, Code: 403})
+					c.Faults().FailNext(-1, apiserver.Failure{Verb: verb, Resource: resource, Code: 403})
 				}
 			}
 		}
-		factory := informers.NewSharedInformerFactory(c.client, 0)
+		factory := informers.NewSharedInformerFactory(c.Client, 0)
 		factory.Core().V1().Services().Informer()
 		factory.Core().V1().Secrets().Informer()
 		ctx, cancel := context.WithCancel(context.Background())
@@ -304,12 +305,12 @@ func TestPitfall_RequeueWhileWaiting(t *testing.T) {
 			d, err := c.Deployments().Get(ctx, name, metav1.GetOptions{})
 			return err == nil && step(d.Status.ReadyReplicas > 0, func() { done.add("next") }), err
 		})
-		pass(10 * time.Minute)
+		apiservertest.Pass(10 * time.Minute)
 		require.Empty(t, done.all())
 		d.Status.Replicas, d.Status.ReadyReplicas = 1, 1
 		_, err := c.Deployments().UpdateStatus(t.Context(), d, metav1.UpdateOptions{})
 		require.NoError(t, err)
-		pass(time.Second)
+		apiservertest.Pass(time.Second)
 		require.NotEmpty(t, done.all(), "the Deployment's event opened the gate")
 		return few(t, "passes for a Deployment that takes ten minutes", passes.Load())
 	}

@@ -14,6 +14,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+
+	"glasswatch/internal/apiserver/apiservertest"
 )
 
 // A controller checks whether an annotation exists, and ignores its value.
@@ -76,10 +78,10 @@ func TestPitfall_DeletingWithoutOwnership(t *testing.T) {
 		c := startCluster(t)
 		svc := c.PutService()
 		c.PutIngress(metav1.NewControllerRef(svc, corev1.SchemeGroupVersion.WithKind("Service")))
-		require.NoError(t, deleteIngressOf(t.Context(), c.client, svc))
+		require.NoError(t, deleteIngressOf(t.Context(), c.Client, svc))
 		require.Empty(t, c.Ingresses(), "its own is deleted")
 		c.PutIngress(nil)
-		require.NoError(t, deleteIngressOf(t.Context(), c.client, svc))
+		require.NoError(t, deleteIngressOf(t.Context(), c.Client, svc))
 		return unlike("an Ingress that was made by hand", []string{"web"}, c.Ingresses())
 	}
 	contrast(t, property, naive, right)
@@ -106,10 +108,10 @@ func TestPitfall_OwnerReferenceWithTheWrongGroup(t *testing.T) {
 		c := startCluster(t)
 		svc := c.PutService()
 		c.PutIngress(reference(svc))
-		pass(time.Minute)
+		apiservertest.Pass(time.Minute)
 		require.Equal(t, []string{"web"}, c.Ingresses(), "its owner exists")
-		require.NoError(t, c.client.CoreV1().Services("default").Delete(t.Context(), "web", metav1.DeleteOptions{}))
-		pass(time.Minute)
+		require.NoError(t, c.Client.CoreV1().Services("default").Delete(t.Context(), "web", metav1.DeleteOptions{}))
+		apiservertest.Pass(time.Minute)
 		return unlike("the Ingress of a Service that is gone", []string{}, c.Ingresses())
 	}
 	contrast(t, property, naive, right)
@@ -118,7 +120,7 @@ func TestPitfall_OwnerReferenceWithTheWrongGroup(t *testing.T) {
 // PutService creates a Service named web.
 func (c *cluster) PutService() *corev1.Service {
 	c.Helper()
-	svc, err := c.client.CoreV1().Services("default").Create(c.Context(), &corev1.Service{
+	svc, err := c.Client.CoreV1().Services("default").Create(c.Context(), &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: "web"},
 		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
 	}, metav1.CreateOptions{})
@@ -138,14 +140,14 @@ func (c *cluster) PutIngress(owner *metav1.OwnerReference) {
 	if owner != nil {
 		ing.OwnerReferences = []metav1.OwnerReference{*owner}
 	}
-	_, err := c.client.NetworkingV1().Ingresses("default").Create(c.Context(), ing, metav1.CreateOptions{})
+	_, err := c.Client.NetworkingV1().Ingresses("default").Create(c.Context(), ing, metav1.CreateOptions{})
 	require.NoError(c, err)
 }
 
 // Ingresses returns their names.
 func (c *cluster) Ingresses() []string {
 	c.Helper()
-	list, err := c.client.NetworkingV1().Ingresses("default").List(c.Context(), metav1.ListOptions{})
+	list, err := c.Client.NetworkingV1().Ingresses("default").List(c.Context(), metav1.ListOptions{})
 	require.NoError(c, err)
 	names := []string{}
 	for _, ing := range list.Items {

@@ -15,6 +15,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
+
+	"glasswatch/internal/apiserver/apiservertest"
 )
 
 var errBroken = errors.New("broken")
@@ -52,7 +54,7 @@ func TestPitfall_ForgetAfterAddRateLimited(t *testing.T) {
 			}
 		}()
 		q.Add("web")
-		pass(time.Minute)
+		apiservertest.Pass(time.Minute)
 		q.ShutDown()
 		if n := len(tries.all()); n > 20 {
 			return fmt.Errorf("an item that always fails: want at most 20 tries in a minute, got %d", n)
@@ -102,9 +104,9 @@ func TestPitfall_NeverCallingDone(t *testing.T) {
 			}
 		}()
 		q.Add("web")
-		pass(time.Second)
+		apiservertest.Pass(time.Second)
 		q.Add("web")
-		pass(time.Minute)
+		apiservertest.Pass(time.Minute)
 		q.ShutDown()
 		return unlike("a change that comes after the first was processed", []string{"web", "web"}, seen.all())
 	}
@@ -252,7 +254,7 @@ func TestPitfall_AChannelAsWorkQueue(t *testing.T) {
 				done(key)
 			}
 		})
-		pass(time.Minute)
+		apiservertest.Pass(time.Minute)
 		defer both.Wait()
 		defer close(end)
 		if n := len(slices.Compact(slices.Sorted(slices.Values(succeeded.all())))); n != 10 {

@@ -18,6 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/proxy"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/rest"
+
+	"glasswatch/internal/apiserver/apiservertest"
 )
 
 // inCluster leads to the API server of startCluster, over its pipes.
@@ -70,7 +72,7 @@ func TestPitfall_ServingFromAnInformerThatHasNotSynced(t *testing.T) {
 	property := func(t *testing.T, serve server) error {
 		c := startCluster(t)
 		c.Put("web", "1")
-		factory := informers.NewSharedInformerFactory(c.client, 0)
+		factory := informers.NewSharedInformerFactory(c.Client, 0)
 		ctx, cancel := context.WithCancel(context.Background())
 		defer factory.Shutdown()
 		defer cancel()
@@ -78,7 +80,7 @@ func TestPitfall_ServingFromAnInformerThatHasNotSynced(t *testing.T) {
 		for {
 			switch answer := ask(handler, "/", ""); {
 			case answer.Code != http.StatusOK:
-				pass(time.Second)
+				apiservertest.Pass(time.Second)
 			case answer.Body.String() != "1":
 				return fmt.Errorf("%d with %s ConfigMaps, of a cluster that has 1", answer.Code, answer.Body)
 			default:
@@ -114,9 +116,9 @@ func TestPitfall_ATransportForEachRequest(t *testing.T) {
 	}
 	property := func(t *testing.T, serve func(*rest.Config, *url.URL) http.Handler) error {
 		c, open := startCluster(t), &atomic.Int64{}
-		config := rest.CopyConfig(c.cfg)
+		config := rest.CopyConfig(c.Config)
 		config.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
-			conn, err := c.cfg.Dial(ctx, network, address)
+			conn, err := c.Config.Dial(ctx, network, address)
 			open.Add(1)
 			return &counted{conn, open}, err
 		}
@@ -124,7 +126,7 @@ func TestPitfall_ATransportForEachRequest(t *testing.T) {
 		for range 20 {
 			require.Equal(t, http.StatusOK, ask(handler, "/api/v1/namespaces", "").Code)
 		}
-		pass(time.Hour)
+		apiservertest.Pass(time.Hour)
 		if n := open.Load(); n > 1 {
 			return fmt.Errorf("20 requests, one after the other, left %d connections open", n)
 		}
@@ -179,7 +181,7 @@ func TestPitfall_AProxyThatLendsItsCredentials(t *testing.T) {
 		var as notes
 		plain := sender(func(r *http.Request) (*http.Response, error) {
 			as.add("%s", r.Header.Get("Authorization"))
-			return (&http.Transport{DialContext: c.cfg.Dial, DisableKeepAlives: true}).RoundTrip(r)
+			return (&http.Transport{DialContext: c.Config.Dial, DisableKeepAlives: true}).RoundTrip(r)
 		})
 		transport, err := rest.HTTPWrappersForConfig(&rest.Config{BearerToken: "admin"}, plain)
 		require.NoError(t, err)

@@ -38,10 +38,10 @@ func inHalf(half int, obj any) bool {
 // PutEach creates a ConfigMap in each of the namespaces.
 func (c *cluster) PutEach(namespaces ...string) (written []*corev1.ConfigMap) {
 	c.Helper()
-	require.NoError(c, c.server.SeedNamespaces(namespaces...))
+	require.NoError(c, c.SeedNamespaces(namespaces...))
 	for _, ns := range namespaces {
 		obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "settings"}}
-		obj, err := c.client.CoreV1().ConfigMaps(ns).Create(c.Context(), obj, metav1.CreateOptions{})
+		obj, err := c.Client.CoreV1().ConfigMaps(ns).Create(c.Context(), obj, metav1.CreateOptions{})
 		require.NoError(c, err)
 		written = append(written, obj)
 	}
@@ -64,14 +64,14 @@ func tells(n *notes) cache.ResourceEventHandler {
 // well: a server whose gate ShardedListAndWatch is off ignores the selector.
 func TestPitfall_FilteringInTheHandler(t *testing.T) {
 	naive := func(c *cluster, member cache.ResourceEventHandler) cache.SharedIndexInformer {
-		informer := coreinformers.NewConfigMapInformer(c.client, "", 0, cache.Indexers{})
+		informer := coreinformers.NewConfigMapInformer(c.Client, "", 0, cache.Indexers{})
 		_, _ = informer.AddEventHandler(cache.FilteringResourceEventHandler{
 			FilterFunc: func(obj any) bool { return inHalf(1, obj) }, Handler: member,
 		})
 		return informer
 	}
 	right := func(c *cluster, member cache.ResourceEventHandler) cache.SharedIndexInformer {
-		informer := coreinformers.NewFilteredConfigMapInformer(c.client, "", 0, cache.Indexers{},
+		informer := coreinformers.NewFilteredConfigMapInformer(c.Client, "", 0, cache.Indexers{},
 			func(opts *metav1.ListOptions) { opts.ShardSelector = halfOfHashes[1] })
 		_, _ = informer.AddEventHandler(cache.FilteringResourceEventHandler{
 			FilterFunc: func(obj any) bool { return inHalf(1, obj) }, Handler: member,
@@ -118,7 +118,7 @@ func TestPitfall_AHashTheServerDoesNotUse(t *testing.T) {
 		c.PutEach(namespaces...)
 		var told notes
 		for member, selector := range halfOfHashes {
-			informer := coreinformers.NewFilteredConfigMapInformer(c.client, "", 0, cache.Indexers{},
+			informer := coreinformers.NewFilteredConfigMapInformer(c.Client, "", 0, cache.Indexers{},
 				func(opts *metav1.ListOptions) { opts.ShardSelector = selector })
 			_, err := informer.AddEventHandler(cache.FilteringResourceEventHandler{
 				FilterFunc: func(obj any) bool { return isMine(member, obj.(*corev1.ConfigMap)) },
@@ -173,7 +173,7 @@ func TestPitfall_NumbersAtTheEndOfNamespaces(t *testing.T) {
 func (c *cluster) members() (names []string) {
 	c.Helper()
 	labelled := metav1.ListOptions{LabelSelector: "member"}
-	list, err := c.client.CoordinationV1().Leases("default").List(c.Context(), labelled)
+	list, err := c.Client.CoordinationV1().Leases("default").List(c.Context(), labelled)
 	require.NoError(c, err)
 	for _, lease := range list.Items {
 		names = append(names, lease.Name)
@@ -192,7 +192,7 @@ func ownerOf(shard string, members []string) string {
 func (c *cluster) PutLease(name string, labels map[string]string) *coordinationv1.Lease {
 	c.Helper()
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
-	lease, err := c.client.CoordinationV1().Leases("default").Create(c.Context(), lease, metav1.CreateOptions{})
+	lease, err := c.Client.CoordinationV1().Leases("default").Create(c.Context(), lease, metav1.CreateOptions{})
 	require.NoError(c, err)
 	return lease
 }
@@ -201,14 +201,14 @@ func (c *cluster) PutLease(name string, labels map[string]string) *coordinationv
 // lease was read.
 func (c *cluster) hold(lease *coordinationv1.Lease, holder string) (written *coordinationv1.Lease, ok bool) {
 	lease.Spec.HolderIdentity = &holder
-	written, err := c.client.CoordinationV1().Leases("default").Update(c.Context(), lease, metav1.UpdateOptions{})
+	written, err := c.Client.CoordinationV1().Leases("default").Update(c.Context(), lease, metav1.UpdateOptions{})
 	return written, err == nil
 }
 
 // lease returns a Lease as it is now.
 func (c *cluster) lease(name string) *coordinationv1.Lease {
 	c.Helper()
-	lease, err := c.client.CoordinationV1().Leases("default").Get(c.Context(), name, metav1.GetOptions{})
+	lease, err := c.Client.CoordinationV1().Leases("default").Get(c.Context(), name, metav1.GetOptions{})
 	require.NoError(c, err)
 	return lease
 }
@@ -298,7 +298,7 @@ func TestPitfall_ADeadlineFromTheAnswer(t *testing.T) {
 	property := func(t *testing.T, renew half) error {
 		c := startCluster(t)
 		lease := c.PutLease("one", nil)
-		cfg := rest.CopyConfig(c.cfg)
+		cfg := rest.CopyConfig(c.Config)
 		cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return slowAnswers{next, 8 * time.Second} })
 		client, err := kubernetes.NewForConfig(cfg)
 		require.NoError(t, err)

@@ -11,6 +11,8 @@ import (
 	"k8s.io/client-go/informers"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
+
+	"glasswatch/internal/apiserver/apiservertest"
 )
 
 // A factory is started before it is asked for its informers.
@@ -38,12 +40,12 @@ func TestPitfall_StartingTheFactoryFirst(t *testing.T) {
 	property := func(t *testing.T, begin func(context.Context, informers.SharedInformerFactory) corelisters.ConfigMapLister) error {
 		c := startCluster(t)
 		c.Put("web", "1")
-		factory := informers.NewSharedInformerFactory(c.client, 0)
+		factory := informers.NewSharedInformerFactory(c.Client, 0)
 		ctx, cancel := context.WithCancel(context.Background())
 		defer factory.Shutdown()
 		defer cancel()
 		lister := begin(ctx, factory)
-		pass(time.Minute)
+		apiservertest.Pass(time.Minute)
 		all, err := lister.ConfigMaps("default").List(everything)
 		require.NoError(t, err)
 		if len(all) != 1 {
@@ -118,8 +120,8 @@ func TestPitfall_WorkingBeforeTheSync(t *testing.T) {
 	property := func(t *testing.T, begin func(context.Context, cache.SharedIndexInformer, func())) error {
 		c := startCluster(t)
 		c.Put("owner", "1")
-		c.server.Faults().FailNext(-1, unavailable("list"))
-		c.server.Faults().FailNext(-1, unavailable("watch"))
+		c.Faults().FailNext(-1, unavailable("list"))
+		c.Faults().FailNext(-1, unavailable("watch"))
 		informer := c.informer(0)
 		start(t, informer.RunWithContext)
 		cleanedUp := 0

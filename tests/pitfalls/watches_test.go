@@ -39,7 +39,7 @@ func TestPitfall_WatchingAgainWithoutAResourceVersion(t *testing.T) {
 		last := c.Put("b", "1").ResourceVersion
 		c.Delete("b")
 		c.Put("c", "1")
-		w, err := again(t.Context(), c.client.CoreV1().ConfigMaps("default"), last)
+		w, err := again(t.Context(), c.Client.CoreV1().ConfigMaps("default"), last)
 		require.NoError(t, err)
 		defer w.Stop()
 		return unlike("events after the watch broke", []string{"DELETED b", "ADDED c"}, events(w, time.Second))
@@ -72,13 +72,13 @@ func TestPitfall_DroppingTheOptionsOfAWatchFunc(t *testing.T) {
 		c := startCluster(t)
 		c.Put("a", "1")
 		last := c.Put("b", "1").ResourceVersion
-		lw := &cache.ListWatch{WatchFuncWithContext: watchFunc(c.client.CoreV1().ConfigMaps("default"))}
+		lw := &cache.ListWatch{WatchFuncWithContext: watchFunc(c.Client.CoreV1().ConfigMaps("default"))}
 		w, err := watchtools.NewRetryWatcherWithContext(t.Context(), last, lw)
 		require.NoError(t, err)
 		defer w.Stop()
 		c.Put("c", "1")
 		got := events(w, time.Minute)
-		require.NotZero(t, c.server.Faults().DropWatches())
+		require.NotZero(t, c.Faults().DropWatches())
 		synctest.Wait()
 		c.Put("d", "1")
 		return unlike("events of two watches", []string{"ADDED c", "ADDED d"}, append(got, events(w, time.Minute)...))
@@ -121,7 +121,7 @@ func TestPitfall_ReadingAClosedResultChannel(t *testing.T) {
 	property := func(t *testing.T, loop func(context.Context, watch.Interface, func(watch.Event))) error {
 		c := startCluster(t)
 		c.Put("a", "1")
-		w, err := c.client.CoreV1().ConfigMaps("default").Watch(t.Context(), metav1.ListOptions{})
+		w, err := c.Client.CoreV1().ConfigMaps("default").Watch(t.Context(), metav1.ListOptions{})
 		require.NoError(t, err)
 		defer w.Stop()
 		ctx, cancel := context.WithCancel(t.Context())
@@ -137,7 +137,7 @@ func TestPitfall_ReadingAClosedResultChannel(t *testing.T) {
 			})
 		}()
 		synctest.Wait()
-		require.NotZero(t, c.server.Faults().DropWatches())
+		require.NotZero(t, c.Faults().DropWatches())
 		<-done
 		if n := len(handled) - 1; n > 0 {
 			return fmt.Errorf("events after the watch had ended: %d, the first of type %q with the object %v", n, handled[1].Type, handled[1].Object)
@@ -176,7 +176,7 @@ func TestPitfall_SavingAVersionOfTheInitialEvents(t *testing.T) {
 		seen, saved := map[string]bool{}, ""
 		for _, patience := range []int{1, 10} { // the program dies after one event
 			ctx, cancel := context.WithCancel(t.Context())
-			w, err := c.client.CoreV1().ConfigMaps("default").Watch(ctx, from(saved))
+			w, err := c.Client.CoreV1().ConfigMaps("default").Watch(ctx, from(saved))
 			require.NoError(t, err)
 			forEach(w, patience, func(e watch.Event) {
 				if e.Type != watch.Bookmark {

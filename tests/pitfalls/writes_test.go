@@ -30,6 +30,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 )
 
 // A reconciler ignores the error of Delete.
@@ -55,12 +56,12 @@ func TestPitfall_ThrowingAwayTheErrorOfDelete(t *testing.T) {
 	property := func(t *testing.T, reconcile func(context.Context, typedcorev1.ConfigMapInterface, string) error) error {
 		c := startCluster(t)
 		c.Put("web", "1")
-		c.server.Faults().FailNext(1, unavailable("delete"))
+		c.Faults().FailNext(1, unavailable("delete"))
 		q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]())
 		defer q.ShutDown()
 		go func() {
 			for item, shutdown := q.Get(); !shutdown; item, shutdown = q.Get() {
-				if err := reconcile(t.Context(), c.client.CoreV1().ConfigMaps("default"), item); err != nil {
+				if err := reconcile(t.Context(), c.Client.CoreV1().ConfigMaps("default"), item); err != nil {
 					q.AddRateLimited(item)
 				} else {
 					q.Forget(item)
@@ -69,7 +70,7 @@ func TestPitfall_ThrowingAwayTheErrorOfDelete(t *testing.T) {
 			}
 		}()
 		q.Add("web")
-		pass(time.Minute)
+		apiservertest.Pass(time.Minute)
 		return unlike("after one failed request", []string{}, c.Names())
 	}
 	contrast(t, property, naive, right)
@@ -107,7 +108,7 @@ func TestPitfall_RetryingAConflictWithTheSameObject(t *testing.T) {
 		c := startCluster(t)
 		web := c.Put("web", "1")
 		c.Put("web", "by somebody else")
-		err := setV(t.Context(), c.client.CoreV1().ConfigMaps("default"), web)
+		err := setV(t.Context(), c.Client.CoreV1().ConfigMaps("default"), web)
 		if apierrors.IsConflict(err) {
 			return errors.New("after a change by somebody else: the object has been modified")
 		}

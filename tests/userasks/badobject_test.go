@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"glasswatch/indexer"
+	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/listwatch"
 )
 
@@ -53,14 +54,14 @@ func telling(told *notes) handler {
 func TestAFailingTransformDoesNotBlockTheSync(t *testing.T) {
 	clientGo(t, func(t *testing.T) {
 		c := startCluster(t)
-		c.server.Faults().RefuseStreamingLists(true)
+		c.Faults().RefuseStreamingLists(true)
 		c.Put("a", "1")
 		c.Put("b", "bad")
 		c.Put("c", "1")
 		informer := c.clientGoInformer(nil)
 		require.NoError(t, informer.SetTransform(untypedCheck))
 		start(t, informer.RunWithContext)
-		pass(10 * time.Minute)
+		apiservertest.Pass(10 * time.Minute)
 		// The queue refuses the list, and the reflector asks for it again, for ever.
 		require.False(t, informer.HasSynced())
 		require.Empty(t, informer.GetStore().List())
@@ -68,7 +69,7 @@ func TestAFailingTransformDoesNotBlockTheSync(t *testing.T) {
 	})
 	glasswatch(t, func(t *testing.T) {
 		c, reported := startCluster(t), notes{}
-		c.server.Faults().RefuseStreamingLists(true)
+		c.Faults().RefuseStreamingLists(true)
 		c.Put("a", "1")
 		c.Put("b", "bad")
 		c.Put("c", "1")
@@ -82,7 +83,7 @@ func TestAFailingTransformDoesNotBlockTheSync(t *testing.T) {
 		require.EqualValues(t, 1, informer.Stats().ObjectErrors)
 
 		c.Put("b", "good") // heals with its next version
-		pass(time.Second)
+		apiservertest.Pass(time.Second)
 		require.Equal(t, 3, informer.Stats().Objects)
 	})
 }
@@ -137,7 +138,7 @@ func TestAFailingIndexFunctionCostsAnIndexEntryAndNothingElse(t *testing.T) {
 		}})
 		tellAll(t, informer, &told)
 		start(t, informer.RunWithContext)
-		pass(time.Minute)
+		apiservertest.Pass(time.Minute)
 		// The process would end here, but this script lets it live. After that the handlers never get the first list,
 		// although the informer has synced. The index may have any part of the list.
 		require.Contains(t, crashed()[0], `unable to calculate an index entry for key "default/b"`)

@@ -8,25 +8,27 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/cache"
+
+	"glasswatch/internal/apiserver/apiservertest"
 )
 
 // The API server is overloaded and answers 429 to the streaming list, for minutes. Then the program must stop.
 func TestCancellationEndsTheWaitForAnOverloadedServer(t *testing.T) {
 	clientGo(t, func(t *testing.T) {
 		c := startCluster(t)
-		c.Fail(-1, 429, "watch")
+		c.FailReads(-1, 429, "watch")
 		informer := c.clientGoInformer(nil)
 		stop := start(t, informer.RunWithContext)
-		pass(10 * time.Minute)
+		apiservertest.Pass(10 * time.Minute)
 		// The wait between two streaming lists (0.8 s at first, up to a minute later) ignores the context. It may have begun
 		// 0.1 s before the stop.
 		require.GreaterOrEqual(t, stopOnceItWaits(c, stop), 700*time.Millisecond)
 	})
 	glasswatch(t, func(t *testing.T) {
 		c := startCluster(t)
-		c.Fail(-1, 429, "watch")
+		c.FailReads(-1, 429, "watch")
 		stop := startInformer(t, c.informer(options{}))
-		pass(10 * time.Minute)
+		apiservertest.Pass(10 * time.Minute)
 		require.Zero(t, stopOnceItWaits(c, stop))
 	})
 }
@@ -34,7 +36,7 @@ func TestCancellationEndsTheWaitForAnOverloadedServer(t *testing.T) {
 // stopOnceItWaits stops an informer at most 0.1 s after it has been refused, so that its wait has just begun.
 func stopOnceItWaits(c *cluster, stop func() time.Duration) time.Duration {
 	for c.Asked(); len(c.Asked()) == 0; {
-		pass(100 * time.Millisecond)
+		apiservertest.Pass(100 * time.Millisecond)
 	}
 	return stop()
 }

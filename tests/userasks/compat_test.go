@@ -15,6 +15,7 @@ import (
 	clientgocache "k8s.io/client-go/tools/cache"
 
 	"glasswatch/compat/cache"
+	"glasswatch/internal/apiserver/apiservertest"
 )
 
 // compatInformer is the informer that code written for client-go gets by a changed import.
@@ -53,7 +54,7 @@ func TestTheFacadeKeepsTombstonesAndLosesTheDefects(t *testing.T) {
 			}})
 		require.NoError(t, err)
 		start(t, informer.RunWithContext)
-		pass(time.Second)
+		apiservertest.Pass(time.Second)
 		require.Equal(t, map[string]int{"a": 1, "b": 1}, transform.read())
 
 		c.Miss(func() { c.Put("b", "bad") })

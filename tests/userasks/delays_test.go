@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	clientgo "k8s.io/client-go/util/workqueue"
 
+	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/workqueue"
 )
 
@@ -24,7 +25,7 @@ func times(q queue, d time.Duration) (came []float64) {
 			q.Done(item)
 		}
 	}()
-	pass(d)
+	apiservertest.Pass(d)
 	q.ShutDown()
 	synctest.Wait()
 	return came
@@ -36,7 +37,7 @@ func TestAnItemThatIsDueTwiceBeforeItIsTakenIsDeliveredOnce(t *testing.T) {
 	dueTwice := func(q queue) []float64 {
 		q.AddAfter("x", time.Second)
 		q.Add("x")
-		pass(2 * time.Second)
+		apiservertest.Pass(2 * time.Second)
 		return times(q, time.Hour)
 	}
 	clientGo(t, func(t *testing.T) {

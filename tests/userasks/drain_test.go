@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	clientgo "k8s.io/client-go/util/workqueue"
 
+	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/workqueue"
 )
 
@@ -53,7 +54,7 @@ func TestShutDownWithDrainReturnsWhenAllThatIsDueIsDone(t *testing.T) {
 		q.Add("queued")
 		q.AddAfter("due", time.Second)
 		q.AddAfter("not due", time.Hour)
-		pass(2 * time.Second)
+		apiservertest.Pass(2 * time.Second)
 	}
 	clientGo(t, func(t *testing.T) {
 		q := clientgo.NewTypedDelayingQueue[string]()
@@ -87,7 +88,7 @@ func TestShutDownEndsADrainThatNobodyWorksFor(t *testing.T) {
 		q.ShutDown()
 		drained := drain(q)
 		q.ShutDown()
-		pass(time.Hour)
+		apiservertest.Pass(time.Hour)
 		require.False(t, isDone(drained))
 		q.Done("hangs") // or else the goroutine would stay
 		<-drained
@@ -118,7 +119,7 @@ func TestEveryDrainReturns(t *testing.T) {
 		q.Get()
 		first, second = drain(q), drain(q)
 		q.Done("last")
-		pass(time.Hour)
+		apiservertest.Pass(time.Hour)
 		return first, second
 	}
 	clientGo(t, func(t *testing.T) {
@@ -145,9 +146,9 @@ func TestNoGoroutineOutlivesADrain(t *testing.T) {
 		// The drain is the embedded queue's. The goroutine of the delays is not signalled; it checks every ten seconds.
 		synctest.Wait()
 		require.True(t, isRunning("waitingLoop"))
-		pass(9 * time.Second)
+		apiservertest.Pass(9 * time.Second)
 		require.True(t, isRunning("waitingLoop"))
-		pass(2 * time.Second)
+		apiservertest.Pass(2 * time.Second)
 		require.False(t, isRunning("waitingLoop"))
 	})
 	glasswatch(t, func(t *testing.T) {

@@ -3,7 +3,6 @@ package userasks
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"runtime"
 	"strings"
 	"sync"
@@ -24,6 +23,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/listwatch"
 	"glasswatch/listwatch/memo"
 	"glasswatch/sharedinformer"
@@ -48,61 +48,15 @@ func glasswatch(t *testing.T, tell func(t *testing.T)) {
 	t.Run("glasswatch", func(t *testing.T) { synctest.Test(t, tell) })
 }
 
-// cluster is an API server, reached over real HTTP on net.Pipes.
+// cluster is an API server. Informers use cfg, so that Asked tells of their requests only.
 type cluster struct {
-	*testing.T
-	server *apiserver.Server
-	// client is the teller's own; informers use cfg, so that only their requests are in asked.
-	client kubernetes.Interface
-	cfg    *rest.Config
-
-	mu    sync.Mutex // protects asked
-	asked []string
+	*apiservertest.Server
+	cfg *rest.Config
 }
 
 func startCluster(t *testing.T) *cluster {
-	ctx, cancel := context.WithCancel(context.Background())
-	server, listener := apiserver.New(apiserver.Options{}), apiserver.NewPipeListener()
-	stopped := make(chan error, 1)
-	go func() { stopped <- server.Serve(ctx, listener) }()
-	t.Cleanup(func() { cancel(); <-stopped })
-	c := &cluster{T: t, server: server, cfg: server.RESTConfigFor(listener)}
-	var err error
-	c.client, err = kubernetes.NewForConfig(c.cfg)
-	require.NoError(t, err)
-	c.cfg.Wrap(c.noting)
-	return c
-}
-
-// noting notes what an informer asks for.
-func (c *cluster) noting(next http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(req *http.Request) (*http.Response, error) {
-		verb, query := "list", req.URL.Query()
-		if query.Get("sendInitialEvents") != "" {
-			verb = "streaming list"
-		} else if query.Get("watch") != "" {
-			verb = "watch"
-		} else if query.Get("limit") == "1" {
-			verb = "one" // of however many there are: a look at the server's version
-		}
-		c.mu.Lock()
-		c.asked = append(c.asked, verb)
-		c.mu.Unlock()
-		return next.RoundTrip(req)
-	})
-}
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
-
-// Asked returns what informers asked for since the last call.
-func (c *cluster) Asked() []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	asked := c.asked
-	c.asked = nil
-	return asked
+	s := apiservertest.Start(t, apiserver.Options{})
+	return &cluster{s, s.Noting()}
 }
 
 // Put creates or replaces a ConfigMap whose only value is v.
@@ -111,42 +65,14 @@ func (c *cluster) Put(name, v string) *corev1.ConfigMap {
 	return c.PutObject(configMap(name, v))
 }
 
-// PutObject creates or replaces a ConfigMap and returns what the server made of it.
-func (c *cluster) PutObject(obj *corev1.ConfigMap) *corev1.ConfigMap {
-	c.Helper()
-	maps := c.client.CoreV1().ConfigMaps(obj.Namespace)
-	written, err := maps.Update(c.Context(), obj, metav1.UpdateOptions{})
-	if err != nil {
-		written, err = maps.Create(c.Context(), obj, metav1.CreateOptions{})
-	}
-	require.NoError(c, err)
-	return written
-}
-
 func configMap(name, v string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name}, Data: map[string]string{"v": v}}
 }
 
-func (c *cluster) Delete(name string) {
-	c.Helper()
-	require.NoError(c, c.client.CoreV1().ConfigMaps("default").Delete(c.Context(), name, metav1.DeleteOptions{}))
-}
-
-// Miss lets informers miss what happens meanwhile: their watches end with 410, so that a list must tell them.
-func (c *cluster) Miss(happens func()) {
-	c.Helper()
-	synctest.Wait()
-	require.NotZero(c, c.server.Faults().ExpireWatches())
-	synctest.Wait() // both sides wait a moment before they list again
-	happens()
-	c.server.Faults().Compact()
-	pass(time.Minute)
-}
-
-// Fail lets every list and watch of an informer fail, or only the next n if n is not negative.
-func (c *cluster) Fail(n, code int, verbs ...string) {
+// FailReads lets every list and watch of an informer fail, or only the next n if n is not negative.
+func (c *cluster) FailReads(n, code int, verbs ...string) {
 	for _, verb := range verbs {
-		c.server.Faults().FailNext(n, apiserver.Failure{Verb: verb, Resource: "configmaps", Code: code})
+		c.Faults().FailNext(n, apiserver.Failure{Verb: verb, Resource: "configmaps", Code: code})
 	}
 }
 
@@ -178,22 +104,17 @@ func (c *cluster) listerWatcher() listwatch.ListerWatcher[*corev1.ConfigMap] {
 }
 
 // start lets something run until the script ends. stop ends it earlier and says how long that took.
-func start(t *testing.T, run func(ctx context.Context)) (stop func() time.Duration) {
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() { defer close(done); run(ctx) }()
-	stop = func() time.Duration {
+func start(t testing.TB, run func(ctx context.Context)) (stop func() time.Duration) {
+	end := apiservertest.Go(t, func(ctx context.Context) error { run(ctx); return nil })
+	return func() time.Duration {
 		began := time.Now()
-		cancel()
-		<-done
+		end()
 		return time.Since(began)
 	}
-	t.Cleanup(func() { stop() })
-	return stop
 }
 
 // startInformer is start for one of ours.
-func startInformer(t *testing.T, informer interface{ Run(context.Context) error }) (stop func() time.Duration) {
+func startInformer(t testing.TB, informer interface{ Run(context.Context) error }) (stop func() time.Duration) {
 	return start(t, func(ctx context.Context) { _ = informer.Run(ctx) })
 }
 
@@ -236,12 +157,6 @@ func (n *notes) read() []string {
 	lines := n.lines
 	n.lines = nil
 	return lines
-}
-
-// pass lets virtual time go by.
-func pass(d time.Duration) {
-	<-time.After(d)
-	synctest.Wait()
 }
 
 // isRunning reports whether a goroutine has a function on its stack.

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
+	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/listwatch"
 	"glasswatch/sharedinformer/merged"
 )
@@ -25,7 +26,7 @@ func (c *cluster) story(told *notes) (lines [3][]string) {
 		obj := configMap("x", "1")
 		obj.Labels = labels
 		c.PutObject(obj)
-		pass(2 * time.Minute) // bookmarks come once a minute
+		apiservertest.Pass(2 * time.Minute) // bookmarks come once a minute
 	}
 	write(map[string]string{"team": "a", "public": "yes"})
 	lines[0] = told.read()
@@ -131,7 +132,7 @@ func TestSeveralNamespacesMakeOneStore(t *testing.T) {
 
 		// A namespace comes, and one goes.
 		require.True(t, informer.RemoveSource("default"))
-		pass(time.Second)
+		apiservertest.Pass(time.Second)
 		require.Equal(t, 1, informer.Store().Len())
 	})
 }

@@ -9,6 +9,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
+
+	"glasswatch/internal/apiserver/apiservertest"
 )
 
 // A reconciler creates an object, and then asks the cache whether it exists. The watch is down, so the cache does not
@@ -29,7 +31,7 @@ func TestAReaderCanWaitForItsOwnWrite(t *testing.T) {
 		// compare versions itself. (NewIntegerResourceVersionMutationCache puts the program's writes over the store
 		// instead.)
 		for informer.GetStore().LastStoreSyncResourceVersion() != written.ResourceVersion {
-			pass(100 * time.Millisecond)
+			apiservertest.Pass(100 * time.Millisecond)
 		}
 		_, err = lister.Get("mine")
 		require.NoError(t, err)
@@ -63,7 +65,7 @@ func TestAReaderCanWaitForItsOwnWrite(t *testing.T) {
 // loseTheWatch ends the watch, and the next one fails.
 func (c *cluster) loseTheWatch() {
 	synctest.Wait()
-	c.Fail(1, 503, "watch")
-	require.NotZero(c, c.server.Faults().DropWatches())
+	c.FailReads(1, 503, "watch")
+	require.NotZero(c, c.Faults().DropWatches())
 	synctest.Wait()
 }

@@ -18,6 +18,7 @@ import (
 	watchtools "k8s.io/client-go/tools/watch"
 	"k8s.io/klog/v2"
 
+	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/listwatch/resume"
 	"glasswatch/sharedinformer"
 	"glasswatch/sharedinformer/checkpoint"
@@ -51,7 +52,7 @@ func TestAProgramStartsWithoutAList(t *testing.T) {
 		c.Put("a", "2")
 		c.Delete("b")
 		c.runFrom(path, "home", func(informer *sharedinformer.Informer[*corev1.ConfigMap], told *notes) {
-			pass(time.Minute)
+			apiservertest.Pass(time.Minute)
 			// First what the file holds, as the initial list; then what happened since.
 			lines := told.read()
 			require.ElementsMatch(t, []string{"add a", "add b"}, lines[:2])
@@ -74,7 +75,7 @@ func TestACheckpointThatCannotBeTrustedIsAListInstead(t *testing.T) {
 		spoil     func(w world) (cluster string)
 	}{
 		{"stale", "too old resource version", func(w world) string {
-			w.server.Faults().Compact() // the changes since are forgotten
+			w.Faults().Compact() // the changes since are forgotten
 			return "home"
 		}},
 		{"foreign", "about something else", func(world) string { return "away" }},
@@ -98,7 +99,7 @@ func TestACheckpointThatCannotBeTrustedIsAListInstead(t *testing.T) {
 				home := c.spoil(w)
 				w.Asked()
 				logged := w.runFrom(path, home, func(informer *sharedinformer.Informer[*corev1.ConfigMap], told *notes) {
-					pass(time.Minute)
+					apiservertest.Pass(time.Minute)
 					require.Equal(t, 1, informer.Store().Len())
 					a, err := informer.Lister().Namespace("default").Get("a")
 					require.NoError(t, err)
@@ -121,7 +122,7 @@ func TestAPlainWatchResumesAfterARestart(t *testing.T) {
 	}
 	clientGo(t, func(t *testing.T) {
 		c := startCluster(t)
-		maps := c.client.CoreV1().ConfigMaps("default")
+		maps := c.Client.CoreV1().ConfigMaps("default")
 		live := func() (watch.Interface, []corev1.ConfigMap) {
 			list, err := maps.List(t.Context(), metav1.ListOptions{})
 			require.NoError(t, err)
@@ -185,7 +186,7 @@ func (c *cluster) runFrom(path, home string, tell func(informer *sharedinformer.
 	_, err = informer.AddHandler(telling(told), handlerOptions{})
 	require.NoError(c, err)
 	logger := funcr.New(func(_, line string) { logged.add("%s", line) }, funcr.Options{})
-	stop := start(c.T, func(ctx context.Context) { _ = informer.Run(klog.NewContext(ctx, logger)) })
+	stop := start(c, func(ctx context.Context) { _ = informer.Run(klog.NewContext(ctx, logger)) })
 	require.NoError(c, informer.WaitForSync(c.Context()))
 	tell(informer.Informer, told)
 	stop()

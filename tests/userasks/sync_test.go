@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
+	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/reflector"
 	"glasswatch/sharedinformer/factory"
 )
@@ -25,7 +26,7 @@ func TestASyncThatCannotSucceedSaysWhy(t *testing.T) {
 		t.Run(fmt.Sprint(code), func(t *testing.T) {
 			clientGo(t, func(t *testing.T) {
 				c := startCluster(t)
-				c.Fail(-1, code, "list", "watch")
+				c.FailReads(-1, code, "list", "watch")
 				client, err := kubernetes.NewForConfig(c.cfg)
 				require.NoError(t, err)
 				shared := informers.NewSharedInformerFactory(client, 0)
@@ -43,7 +44,7 @@ func TestASyncThatCannotSucceedSaysWhy(t *testing.T) {
 			})
 			glasswatch(t, func(t *testing.T) {
 				c := startCluster(t)
-				c.Fail(-1, code, "list", "watch")
+				c.FailReads(-1, code, "list", "watch")
 				shared := factory.New(c.cfg, factory.Options{
 					WatchErrorHandler: func(context.Context, schema.GroupVersionResource, error) {},
 				})
@@ -69,17 +70,17 @@ func TestASyncWithoutABookmarkIsNotWaitedForInSilence(t *testing.T) {
 	clientGo(t, func(t *testing.T) {
 		c := startCluster(t)
 		c.Put("a", "1")
-		c.server.Faults().NeverSendInitialBookmark(true)
+		c.Faults().NeverSendInitialBookmark(true)
 		informer := c.clientGoInformer(nil)
 		start(t, informer.RunWithContext)
-		pass(24 * time.Hour)
+		apiservertest.Pass(24 * time.Hour)
 		// It logs a warning every ten seconds, and goes on waiting.
 		require.False(t, informer.HasSynced())
 	})
 	glasswatch(t, func(t *testing.T) {
 		c := startCluster(t)
 		c.Put("a", "1")
-		c.server.Faults().NeverSendInitialBookmark(true)
+		c.Faults().NeverSendInitialBookmark(true)
 		failed := notes{}
 		informer := c.informer(options{WatchErrorHandler: func(_ context.Context, err error) {
 			failed.add("silent: %v", errors.Is(err, reflector.ErrSilent))
@@ -96,8 +97,8 @@ func TestASyncWithoutABookmarkIsNotWaitedForInSilence(t *testing.T) {
 // If paged lists fail, too, the sync cannot succeed, and reports why.
 func TestASyncWithoutABookmarkOrAListSaysWhy(t *testing.T) {
 	spoil := func(c *cluster) {
-		c.server.Faults().NeverSendInitialBookmark(true)
-		c.Fail(-1, 403, "list")
+		c.Faults().NeverSendInitialBookmark(true)
+		c.FailReads(-1, 403, "list")
 	}
 	clientGo(t, func(t *testing.T) {
 		c := startCluster(t)

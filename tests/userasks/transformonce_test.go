@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/cache"
+
+	"glasswatch/internal/apiserver/apiservertest"
 )
 
 // This transform is not idempotent: it counts. (Others hash, add a prefix, or are just slow.)
@@ -44,7 +46,7 @@ func TestATransformSeesEachObjectOfAStreamingListOnce(t *testing.T) {
 		start(t, informer.RunWithContext)
 		require.True(t, cache.WaitFor(t.Context(), "", informer.HasSyncedChecker()))
 		c.Put("later", "1")
-		pass(time.Second)
+		apiservertest.Pass(time.Second)
 		require.Equal(t, []string{"streaming list"}, c.Asked())
 		// The transform runs once before the store that gathers the stream, and again before the queue.
 		require.Equal(t, map[string]int{"a": 2, "b": 2, "later": 1}, transform.read())
@@ -57,7 +59,7 @@ func TestATransformSeesEachObjectOfAStreamingListOnce(t *testing.T) {
 		startInformer(t, informer)
 		require.NoError(t, informer.WaitForSync(t.Context()))
 		c.Put("later", "1")
-		pass(time.Second)
+		apiservertest.Pass(time.Second)
 		require.Equal(t, []string{"streaming list"}, c.Asked())
 		require.Equal(t, map[string]int{"a": 1, "b": 1, "later": 1}, transform.read())
 	})
