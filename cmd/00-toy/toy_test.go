@@ -18,45 +18,33 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 	clientcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 )
 
 // world is an API server in virtual time with a toy that works on it.
 type world struct {
-	*testing.T
-	maps   clientcorev1.ConfigMapInterface
-	faults *apiserver.Faults
-	toy    *toy
-	steps  atomic.Int64
+	*apiservertest.Server
+	maps  clientcorev1.ConfigMapInterface
+	toy   *toy
+	steps atomic.Int64
 }
 
 // inWorld plays a story in virtual time. When it ends, nothing may be left of the toy.
 func inWorld(t *testing.T, play func(w *world)) {
-	synctest.Test(t, func(t *testing.T) {
-		serving, stopServing := context.WithCancel(t.Context())
-		server, listener := apiserver.New(apiserver.Options{}), apiserver.NewPipeListener()
-		var group sync.WaitGroup
-		group.Go(func() { _ = server.Serve(serving, listener) })
-		httpClient, err := rest.HTTPClientFor(server.RESTConfigFor(listener))
-		require.NoError(t, err)
+	apiservertest.InBubble(t, apiserver.Options{}, func(server *apiservertest.Server) {
+		httpClient, err := rest.HTTPClientFor(server.Config)
+		require.NoError(server, err)
+		server.Cleanup(httpClient.CloseIdleConnections)
 		httpClient.Timeout = 6 * time.Minute
-		client, err := kubernetes.NewForConfig(server.RESTConfigFor(listener))
-		require.NoError(t, err)
-		w := &world{T: t, maps: client.CoreV1().ConfigMaps("default"), faults: server.Faults()}
-		url := "http://" + listener.Addr().String() + "/api/v1/namespaces/default/configmaps"
+		w := &world{Server: server, maps: server.Client.CoreV1().ConfigMaps("default")}
+		url := server.Config.Host + "/api/v1/namespaces/default/configmaps"
 		w.toy = newToy(httpClient, url, func(string, string, ...any) { w.steps.Add(1) })
-		running, stop := context.WithCancel(t.Context())
-		group.Go(func() { w.toy.run(running) })
+		apiservertest.Go(server, func(ctx context.Context) error { w.toy.run(ctx); return nil })
 		play(w)
-		stop()
-		synctest.Wait()
-		stopServing()
-		httpClient.CloseIdleConnections()
-		group.Wait()
 	})
 }
 
@@ -74,7 +62,7 @@ func (w *world) remove(name string) { _ = w.maps.Delete(w.Context(), name, metav
 // requireRight gives the toy time, and compares its store with the server, and the copies with the originals.
 func (w *world) requireRight() {
 	w.Helper()
-	w.faults.Reset()
+	w.Faults().Reset()
 	<-time.After(10 * time.Minute) // in virtual time: longer than a watch and than any backoff
 	list, err := w.maps.List(w.Context(), metav1.ListOptions{LabelSelector: "group in (original,copy)"})
 	require.NoError(w, err)
@@ -108,13 +96,13 @@ func (w *world) act(random *rand.Rand) {
 		func() { w.put("copy", name+suffix, "wrong") },
 		func() { w.remove(name + suffix) },
 		func() { w.put("neither", name, "no longer selected") },
-		func() { w.faults.DropWatches() },
-		func() { w.faults.BreakWatches() },
-		func() { w.faults.ExpireWatches() },
-		func() { w.faults.CutNextFrame() },
-		func() { w.faults.GarbleNextFrame() },
-		func() { w.faults.Compact() },
-		func() { w.faults.FailNext(1+random.IntN(2), apiserver.Failure{Code: codes[random.IntN(len(codes))]}) },
+		func() { w.Faults().DropWatches() },
+		func() { w.Faults().BreakWatches() },
+		func() { w.Faults().ExpireWatches() },
+		func() { w.Faults().CutNextFrame() },
+		func() { w.Faults().GarbleNextFrame() },
+		func() { w.Faults().Compact() },
+		func() { w.Faults().FailNext(1+random.IntN(2), apiserver.Failure{Code: codes[random.IntN(len(codes))]}) },
 		func() { <-time.After(time.Duration(random.IntN(3000)) * time.Millisecond) }, // in virtual time
 	}
 	actions[random.IntN(len(actions))]()
@@ -141,11 +129,11 @@ func TestToy_ADeletionWithoutAWatchIsMissedInTheNextList(t *testing.T) {
 		w.put("original", "a", "1")
 		w.put("original", "b", "1")
 		w.requireRight()
-		w.faults.FailNext(3, apiserver.Failure{Verb: "watch", Code: 503})
-		w.faults.DropWatches()
+		w.Faults().FailNext(3, apiserver.Failure{Verb: "watch", Code: 503})
+		w.Faults().DropWatches()
 		synctest.Wait()
 		w.remove("a")
-		w.faults.Compact()
+		w.Faults().Compact()
 		w.requireRight()
 		require.Len(w, w.toy.store, 2, "b and its copy")
 	})
@@ -155,16 +143,16 @@ func TestToy_ACopyThatCameAndWentWithoutAWatchIsMadeAgain(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.put("original", "a", "1")
 		w.requireRight()
-		w.faults.FailNext(1, apiserver.Failure{Verb: "create", Code: 500})
+		w.Faults().FailNext(1, apiserver.Failure{Verb: "create", Code: 500})
 		w.remove("a" + suffix)
 		synctest.Wait()
-		w.faults.FailNext(20, apiserver.Failure{Verb: "watch", Code: 503})
-		w.faults.DropWatches()
+		w.Faults().FailNext(20, apiserver.Failure{Verb: "watch", Code: 503})
+		w.Faults().DropWatches()
 		<-time.After(time.Second) // in virtual time: the retry makes the copy, and no watch tells it
 		_, err := w.maps.Get(w.Context(), "a"+suffix, metav1.GetOptions{})
 		require.NoError(w, err)
 		w.remove("a" + suffix)
-		w.faults.Compact()
+		w.Faults().Compact()
 		w.requireRight()
 	})
 }
@@ -182,8 +170,8 @@ func TestToy_RestsWhenThereIsNothingToDo(t *testing.T) {
 func TestToy_RetriesLessAndLessOften(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.requireRight()
-		w.faults.FailNext(1000, apiserver.Failure{Verb: "watch", Code: 503})
-		w.faults.DropWatches()
+		w.Faults().FailNext(1000, apiserver.Failure{Verb: "watch", Code: 503})
+		w.Faults().DropWatches()
 		before := w.steps.Load()
 		<-time.After(10 * time.Minute) // in virtual time
 		require.Greater(w, w.steps.Load()-before, int64(20), "twice a minute")
@@ -195,8 +183,8 @@ func TestToy_DoesNotDeleteACopyThatItHasNotSeen(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.put("original", "a", "1")
 		w.requireRight()
-		w.faults.FailNext(1000, apiserver.Failure{Verb: "watch", Code: 503})
-		w.faults.DropWatches()
+		w.Faults().FailNext(1000, apiserver.Failure{Verb: "watch", Code: 503})
+		w.Faults().DropWatches()
 		synctest.Wait()
 		w.remove("a" + suffix)
 		w.put("copy", "a"+suffix, "another one of this name")

@@ -60,16 +60,16 @@ func TestRead_AnInformerThatHasNotSyncedDoesNotAnswerEmpty(t *testing.T) {
 	inWorld(t, "", func(w *world) {
 		w.put("m0", "web")
 		fault := apiserver.Failure{Verb: "list", Resource: "configmaps", Code: 500}
-		w.api.Faults().RefuseStreamingLists(true)
-		w.api.Faults().FailNext(-1, fault)
+		w.Faults().RefuseStreamingLists(true)
+		w.Faults().FailNext(-1, fault)
 		require.Contains(w, w.get(503, list).Message, "configmaps")
 		fault.Code = 403
-		w.api.Faults().Reset()
-		w.api.Faults().FailNext(-1, fault)
-		w.api.Faults().FailNext(-1, apiserver.Failure{Verb: "watch", Resource: "configmaps", Code: 403})
+		w.Faults().Reset()
+		w.Faults().FailNext(-1, fault)
+		w.Faults().FailNext(-1, apiserver.Failure{Verb: "watch", Resource: "configmaps", Code: 403})
 		pass(time.Minute)
 		require.Contains(w, w.get(403, list).Message, "this server itself may not read it")
-		w.api.Faults().Reset()
+		w.Faults().Reset()
 		pass(time.Minute)
 		require.Equal(w, "m0", w.get(200, list).names())
 	})
@@ -123,7 +123,7 @@ func TestReads_CostNoRequestsAndTheInformerStopsWhenTheyEnd(t *testing.T) {
 		}
 		require.Equal(w, before, w.sent.Load())
 		pass(61 * time.Second)
-		require.Zero(w, w.api.Faults().Watches())
+		require.Zero(w, w.Faults().Watches())
 		require.Equal(w, "SYNCED {}", w.watch(list+"?watch=1")())
 		require.Contains(w, w.get(503, "/pods/core/v1").Message, "the limit is 1")
 	})
@@ -139,7 +139,7 @@ func TestLimits_OfTimeAndNumberAndAtTheEnd(t *testing.T) {
 		require.Equal(w, "SYNCED {}", next())
 		w.server.end()
 		require.Empty(w, next(), "a watch does not hold up the end")
-		w.api.Faults().Delay(time.Minute)
+		w.Faults().Delay(time.Minute)
 		began := time.Now()
 		require.Equal(w, http.StatusServiceUnavailable, w.send("/api/v1/pods").StatusCode)
 		require.Equal(w, 10*time.Second, time.Since(began))
@@ -153,7 +153,7 @@ func TestLimits_OfTimeAndNumberAndAtTheEnd(t *testing.T) {
 
 func TestCustomResource_ComesAndGoes(t *testing.T) {
 	inWorld(t, "", func(w *world) {
-		client, err := apiextensions.NewForConfig(w.cfg)
+		client, err := apiextensions.NewForConfig(w.Config)
 		require.NoError(w, err)
 		definitions := client.ApiextensionsV1().CustomResourceDefinitions()
 		const gardens = "/gardens/example.com/v1"

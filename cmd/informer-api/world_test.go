@@ -14,18 +14,14 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 )
 
 // world is an API server, an informer-api and its caller in a bubble of virtual time.
 type world struct {
-	*testing.T
-	api    *apiserver.Server
-	cfg    *rest.Config
-	client kubernetes.Interface
+	*apiservertest.Server
 	sent   atomic.Int64 // requests of informer-api to the API server
 	front  *apiserver.PipeListener
 	server *server
@@ -35,45 +31,26 @@ type world struct {
 const testToken = "0123456789abcdef"
 
 func inWorld(t *testing.T, args string, story func(w *world)) {
-	synctest.Test(t, func(t *testing.T) {
-		listener := apiserver.NewPipeListener()
-		w := &world{T: t, api: apiserver.New(apiserver.Options{}), front: apiserver.NewPipeListener()}
-		w.run(func(ctx context.Context) error { return w.api.Serve(ctx, listener) })
-		w.cfg = w.api.RESTConfigFor(listener)
-		var err error
-		w.client, err = kubernetes.NewForConfig(w.cfg)
-		require.NoError(t, err)
+	apiservertest.InBubble(t, apiserver.Options{}, func(api *apiservertest.Server) {
+		w := &world{Server: api, front: apiserver.NewPipeListener()}
 		o, err := parse(strings.Fields(args), t.Output())
-		require.NoError(t, err)
+		require.NoError(w, err)
 		o.token = testToken
-		w.server, err = newServer(counted(w.cfg, &w.sent), o)
-		require.NoError(t, err)
-		w.run(func(ctx context.Context) error { return w.server.serve(ctx, w.front) })
+		w.server, err = newServer(counted(w.Config, &w.sent), o)
+		require.NoError(w, err)
+		apiservertest.Go(w, func(ctx context.Context) error { return w.server.serve(ctx, w.front) })
 		w.http = &http.Client{Transport: &http.Transport{DialContext: w.front.DialContext}}
-		t.Cleanup(w.http.CloseIdleConnections)
+		w.Cleanup(w.http.CloseIdleConnections)
 		story(w)
 	})
-}
-
-// run lets something run until the test ends.
-func (w *world) run(serve func(ctx context.Context) error) {
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- serve(ctx) }()
-	w.Cleanup(func() { cancel(); require.NoError(w.T, <-done) })
 }
 
 // put creates or replaces a ConfigMap with a label.
 func (w *world) put(name, app string) *corev1.ConfigMap {
 	w.Helper()
-	maps := w.client.CoreV1().ConfigMaps("default")
-	obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": app}}}
-	written, err := maps.Update(w.Context(), obj, metav1.UpdateOptions{})
-	if err != nil {
-		written, err = maps.Create(w.Context(), obj, metav1.CreateOptions{})
-	}
-	require.NoError(w, err)
-	return written
+	return w.PutObject(&corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: name, Labels: map[string]string{"app": app}},
+	})
 }
 
 func (w *world) send(path string, header ...string) *http.Response {

@@ -14,21 +14,19 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/listwatch"
 )
 
 // stage is an API server in virtual time, and a held ConfigMap named demo on it.
 type stage struct {
-	*testing.T
-	faults *apiserver.Faults
-	config *rest.Config
-	maps   typedcorev1.ConfigMapInterface
-	file   string
+	*apiservertest.Server
+	maps typedcorev1.ConfigMapInterface
+	file string
 }
 
 const held = "{apiVersion: v1, kind: ConfigMap, metadata: {name: demo, finalizers: [example.com/held]}}"
@@ -37,17 +35,8 @@ const held = "{apiVersion: v1, kind: ConfigMap, metadata: {name: demo, finalizer
 func onStage(t *testing.T, play func(s *stage)) {
 	file := filepath.Join(t.TempDir(), "demo.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(held), 0o600))
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(context.Background())
-		server, listener := apiserver.New(apiserver.Options{}), apiserver.NewPipeListener()
-		stopped := make(chan error, 1)
-		go func() { stopped <- server.Serve(ctx, listener) }()
-		defer func() { cancel(); require.NoError(t, <-stopped) }()
-		s := &stage{T: t, faults: server.Faults(), config: server.RESTConfigFor(listener), file: file}
-		client, err := kubernetes.NewForConfig(s.config)
-		require.NoError(t, err)
-		s.maps = client.CoreV1().ConfigMaps("default")
-		play(s)
+	apiservertest.InBubble(t, apiserver.Options{}, func(server *apiservertest.Server) {
+		play(&stage{server, server.Client.CoreV1().ConfigMaps("default"), file})
 	})
 }
 
@@ -57,7 +46,7 @@ func (s *stage) runs(args ...string) (code int, said string) {
 	ctx, cancel := context.WithTimeout(s.Context(), time.Hour)
 	defer cancel()
 	code = execute(ctx, append(args, "-f", s.file), &out, &out, func() (*rest.Config, string, bool, error) {
-		return s.config, "default", false, nil
+		return s.Config, "default", false, nil
 	})
 	return code, out.String()
 }
@@ -68,7 +57,7 @@ func (s *stage) deletes() (result func() (int, string)) {
 	code, said, done := 0, "", make(chan struct{})
 	go func() { defer close(done); code, said = s.runs("delete") }()
 	synctest.Wait()
-	require.Equal(s, 1, s.faults.Watches(), "it watches")
+	require.Equal(s, 1, s.Faults().Watches(), "it watches")
 	return func() (int, string) {
 		<-done
 		return code, said
@@ -91,14 +80,14 @@ func TestDelete_CopesWithATombstoneAndWithASuccessor(t *testing.T) {
 			code, said := s.runs("apply")
 			require.Zero(s, code, said)
 			result := s.deletes()
-			require.NotZero(s, s.faults.ExpireWatches())
+			require.NotZero(s, s.Faults().ExpireWatches())
 			synctest.Wait()
 			s.releases()
 			if successor {
 				_, err := s.maps.Create(s.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "demo"}}, metav1.CreateOptions{})
 				require.NoError(s, err)
 			}
-			s.faults.Compact()
+			s.Faults().Compact()
 			code, said = result()
 			require.Zero(s, code)
 			require.Equal(s, deletedLine, said)
@@ -112,8 +101,8 @@ func TestDelete_DoesNotWaitWhereItMayNotLook(t *testing.T) {
 		onStage(t, func(s *stage) {
 			require.NoError(s, os.WriteFile(s.file, []byte(strings.Replace(held, "demo", "first", 1)+"\n---\n"+held), 0o600))
 			s.runs("apply")
-			s.faults.RefuseStreamingLists(verb == "list")
-			s.faults.FailNext(1, apiserver.Failure{Verb: verb, Code: 403 + i/3})
+			s.Faults().RefuseStreamingLists(verb == "list")
+			s.Faults().FailNext(1, apiserver.Failure{Verb: verb, Code: 403 + i/3})
 			result := s.deletes()
 			s.releases()
 			code, said := result()
@@ -125,7 +114,7 @@ func TestDelete_DoesNotWaitWhereItMayNotLook(t *testing.T) {
 
 func TestWait_TheObjectWentBeforeTheFirstList(t *testing.T) {
 	onStage(t, func(s *stage) {
-		lw, err := listwatch.NewMetadata(s.config, corev1.SchemeGroupVersion.WithResource("configmaps"), listwatch.Options{Namespace: "default"})
+		lw, err := listwatch.NewMetadata(s.Config, corev1.SchemeGroupVersion.WithResource("configmaps"), listwatch.Options{Namespace: "default"})
 		require.NoError(s, err)
 		ctx, cancel := context.WithTimeout(s.Context(), time.Hour)
 		defer cancel()
@@ -135,7 +124,7 @@ func TestWait_TheObjectWentBeforeTheFirstList(t *testing.T) {
 
 func TestApply_SaysThatItWasAppliedWhereItMayNotRead(t *testing.T) {
 	onStage(t, func(s *stage) {
-		s.faults.FailNext(1, apiserver.Failure{Verb: "get", Resource: "configmaps", Code: 403})
+		s.Faults().FailNext(1, apiserver.Failure{Verb: "get", Resource: "configmaps", Code: 403})
 		code, said := s.runs("apply")
 		require.Zero(s, code)
 		require.Equal(s, "configmap/demo serverside-applied\n", said)

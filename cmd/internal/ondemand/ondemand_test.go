@@ -23,10 +23,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 )
 
 func TestMain(m *testing.M) {
@@ -42,10 +42,8 @@ var (
 
 // bench is an API server and informers on it, in a bubble of virtual time.
 type bench struct {
-	*testing.T
-	api    *apiserver.Server
-	client kubernetes.Interface
-	sent   atomic.Int64 // requests of the informers
+	*apiservertest.Server
+	sent atomic.Int64 // requests of the informers
 	*Kinds
 }
 
@@ -60,28 +58,21 @@ func (c counting) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func onBench(t *testing.T, o Options, story func(b *bench)) {
-	synctest.Test(t, func(t *testing.T) {
-		listener, b := apiserver.NewPipeListener(), &bench{T: t, api: apiserver.New(apiserver.Options{})}
-		ctx, cancel := context.WithCancel(context.Background())
-		served := make(chan error, 1)
-		go func() { served <- b.api.Serve(ctx, listener) }()
-		t.Cleanup(func() { cancel(); require.NoError(t, <-served) })
-		cfg := b.api.RESTConfigFor(listener)
-		var err error
-		b.client, err = kubernetes.NewForConfig(cfg)
-		require.NoError(t, err)
-		cfg = rest.CopyConfig(cfg)
+	apiservertest.InBubble(t, apiserver.Options{}, func(server *apiservertest.Server) {
+		b := &bench{Server: server}
+		cfg := rest.CopyConfig(b.Config)
 		cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return counting{next, &b.sent} })
+		var err error
 		b.Kinds, err = New(cfg, o)
-		require.NoError(t, err)
-		t.Cleanup(b.Close)
+		require.NoError(b, err)
+		b.Cleanup(b.Close)
 		story(b)
 	})
 }
 
 func (b *bench) put(name, app string) {
 	b.Helper()
-	maps := b.client.CoreV1().ConfigMaps("default")
+	maps := b.Client.CoreV1().ConfigMaps("default")
 	obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": app}}}
 	_, err := maps.Update(b.Context(), obj, metav1.UpdateOptions{})
 	if err != nil {
@@ -92,7 +83,7 @@ func (b *bench) put(name, app string) {
 
 func (b *bench) remove(name string) {
 	b.Helper()
-	require.NoError(b, b.client.CoreV1().ConfigMaps("default").Delete(b.Context(), name, metav1.DeleteOptions{}))
+	require.NoError(b, b.Client.CoreV1().ConfigMaps("default").Delete(b.Context(), name, metav1.DeleteOptions{}))
 }
 
 // read enters, waits until the informer is ready, and leaves.
@@ -120,7 +111,7 @@ func TestKinds_OneInformerForAllReadersUntilNobodyReads(t *testing.T) {
 			})
 		}
 		readers.Wait()
-		require.Equal(b, 1, b.api.Faults().Watches())
+		require.Equal(b, 1, b.Server.Faults().Watches())
 		before := b.sent.Load()
 		for range 5 { // each begins the time anew
 			pass(50 * time.Second)
@@ -129,11 +120,11 @@ func TestKinds_OneInformerForAllReadersUntilNobodyReads(t *testing.T) {
 		}
 		require.Equal(b, before, b.sent.Load())
 		pass(time.Minute)
-		require.Zero(b, b.api.Faults().Watches())
+		require.Zero(b, b.Server.Faults().Watches())
 		k, err := b.Enter(b.Context(), pods)
 		require.NoError(b, err)
 		pass(4 * time.Minute)
-		require.Equal(b, 1, b.api.Faults().Watches(), "it has a reader")
+		require.Equal(b, 1, b.Server.Faults().Watches(), "it has a reader")
 		b.Leave(k)
 	})
 }
@@ -162,7 +153,7 @@ func TestKinds_AtTheLimitTheLongestIdleOneGivesWay(t *testing.T) {
 func TestKinds_OneThatMayNotBeReadTakesNoPlace(t *testing.T) {
 	onBench(t, Options{Max: 1, Idle: time.Hour}, func(b *bench) {
 		for _, verb := range []string{"list", "watch"} {
-			b.api.Faults().FailNext(-1, apiserver.Failure{Verb: verb, Resource: "configmaps", Code: 403})
+			b.Server.Faults().FailNext(-1, apiserver.Failure{Verb: verb, Resource: "configmaps", Code: 403})
 		}
 		_, err := b.read(configMaps)
 		require.True(b, apierrors.IsForbidden(err), "%v", err)
@@ -171,7 +162,7 @@ func TestKinds_OneThatMayNotBeReadTakesNoPlace(t *testing.T) {
 		_, err = b.read(configMaps)
 		require.True(b, apierrors.IsForbidden(err), "%v", err)
 		require.Equal(b, sent, b.sent.Load(), "the answer is remembered")
-		b.api.Faults().Reset()
+		b.Server.Faults().Reset()
 		pass(missLifetime + time.Second)
 		_, err = b.read(configMaps)
 		require.NoError(b, err)

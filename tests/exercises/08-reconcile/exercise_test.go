@@ -2,7 +2,6 @@
 package reconcile
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"sync"
@@ -16,11 +15,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/klog/v2"
 
 	"glasswatch/controller/ingress"
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 )
 
 func TestMain(m *testing.M) {
@@ -54,10 +53,7 @@ func (e *firstError) take() string {
 }
 
 // cluster is an API server in which the ingress controller runs.
-type cluster struct {
-	*testing.T
-	client kubernetes.Interface
-}
+type cluster struct{ *apiservertest.Server }
 
 func newCluster(t *testing.T) cluster {
 	problems.take()
@@ -66,26 +62,14 @@ func newCluster(t *testing.T) cluster {
 			t.Logf("the first error in the log: %s", problem)
 		}
 	})
-	server, listener := apiserver.New(apiserver.Options{}), apiserver.NewPipeListener()
-	start(t, func(ctx context.Context) { _ = server.Serve(ctx, listener) })
-	cfg := server.RESTConfigFor(listener)
-	client, err := kubernetes.NewForConfig(cfg)
-	require.NoError(t, err)
-	controller, err := ingress.New(cfg, ingress.Options{Config: ingress.Config{
+	server := apiservertest.Start(t, apiserver.Options{})
+	controller, err := ingress.New(server.Config, ingress.Options{Config: ingress.Config{
 		AnnotationPrefix: ingress.DefaultAnnotationPrefix, Class: ingress.DefaultClass, Host: ingress.DefaultHost,
 	}})
 	require.NoError(t, err)
-	start(t, func(ctx context.Context) { _ = controller.Run(ctx) })
+	apiservertest.Go(t, controller.Run)
 	synctest.Wait()
-	return cluster{t, client}
-}
-
-// start lets something run until the test ends.
-func start(t *testing.T, run func(ctx context.Context)) {
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() { defer close(done); run(ctx) }()
-	t.Cleanup(func() { cancel(); <-done })
+	return cluster{server}
 }
 
 // Service puts a Service named web with these annotations: "http", "true", "host", "shop.example.com".
@@ -98,7 +82,7 @@ func (c cluster) Service(annotations ...string) {
 	for i := 0; i < len(annotations); i += 2 {
 		svc.Annotations["ingress/"+annotations[i]] = annotations[i+1]
 	}
-	services := c.client.CoreV1().Services("default")
+	services := c.Client.CoreV1().Services("default")
 	_, err := services.Update(c.Context(), svc, metav1.UpdateOptions{})
 	if err != nil {
 		_, err = services.Create(c.Context(), svc, metav1.CreateOptions{})
@@ -108,13 +92,13 @@ func (c cluster) Service(annotations ...string) {
 
 func (c cluster) DeleteService() {
 	c.Helper()
-	require.NoError(c, c.client.CoreV1().Services("default").Delete(c.Context(), "web", metav1.DeleteOptions{}))
+	require.NoError(c, c.Client.CoreV1().Services("default").Delete(c.Context(), "web", metav1.DeleteOptions{}))
 }
 
 // ByHand creates an Ingress named web without an owner.
 func (c cluster) ByHand() {
 	c.Helper()
-	_, err := c.client.NetworkingV1().Ingresses("default").Create(c.Context(), &networkingv1.Ingress{
+	_, err := c.Client.NetworkingV1().Ingresses("default").Create(c.Context(), &networkingv1.Ingress{
 		ObjectMeta: metav1.ObjectMeta{Name: "web"},
 		Spec:       networkingv1.IngressSpec{Rules: []networkingv1.IngressRule{{Host: "by.hand"}}},
 	}, metav1.CreateOptions{})
@@ -126,7 +110,7 @@ func (c cluster) Hosts(want ...string) {
 	c.Helper()
 	<-time.After(time.Minute)
 	synctest.Wait()
-	list, err := c.client.NetworkingV1().Ingresses("default").List(c.Context(), metav1.ListOptions{})
+	list, err := c.Client.NetworkingV1().Ingresses("default").List(c.Context(), metav1.ListOptions{})
 	require.NoError(c, err)
 	var got []string
 	for _, ing := range list.Items {
@@ -140,7 +124,7 @@ func (c cluster) Hosts(want ...string) {
 // Warnings returns the reasons of the Events.
 func (c cluster) Warnings() string {
 	c.Helper()
-	list, err := c.client.CoreV1().Events("default").List(c.Context(), metav1.ListOptions{})
+	list, err := c.Client.CoreV1().Events("default").List(c.Context(), metav1.ListOptions{})
 	require.NoError(c, err)
 	var reasons []string
 	for _, e := range list.Items {
