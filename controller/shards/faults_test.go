@@ -77,13 +77,13 @@ func TestMember_ALeaseThatIsGoneAgainIsWaitedForAgain(t *testing.T) {
 		remove(s, "web-member-a")
 		s.Pass(50 * time.Millisecond)
 		c.client.Refuse(func(*http.Request) bool { return true })
-		s.server.Faults().BreakWatches()
+		s.Faults().BreakWatches()
 		s.Pass(time.Minute)
 		require.Len(s, a.Held(), 8)
 		a.client.Refuse(func(*http.Request) bool { return true })
 		remove(s, "web-member-a")
-		s.server.Faults().Compact()
-		s.server.Faults().BreakWatches()
+		s.Faults().Compact()
+		s.Faults().BreakWatches()
 		c.client.Refuse(nil)
 		for len(a.Held()) > 0 {
 			require.Empty(s, c.Held())
@@ -104,14 +104,14 @@ func TestMember_ReadySaysWhyItDoesNotJoin(t *testing.T) {
 		b := s.Join("b", nil)
 		s.Pass(time.Minute)
 		assert.ErrorContains(s, b.Ready(), `"web-member-b" already exists`)
-		s.server.Faults().FailNext(-1, apiserver.Failure{
+		s.Faults().FailNext(-1, apiserver.Failure{
 			Verb: "create", Resource: "leases", Code: http.StatusNotFound, Reason: metav1.StatusReasonNotFound,
 			Message: `namespaces "default" not found`,
 		})
 		a := s.Join("a", nil)
 		s.Pass(time.Minute)
 		assert.ErrorContains(s, a.Ready(), `namespaces "default" not found`)
-		s.server.Faults().Reset()
+		s.Faults().Reset()
 	})
 }
 
@@ -143,7 +143,7 @@ func TestMember_ALogThatBlocksDoesNotHoldTheDeadlineUp(t *testing.T) {
 		ctx, done, ok := a.Begin(klog.NewContext(context.Background(), s.logger), 0)
 		require.True(s, ok)
 		a.client.Refuse(func(*http.Request) bool { return true })
-		s.server.Faults().BreakWatches()
+		s.Faults().BreakWatches()
 		s.Pass(11 * time.Second)
 		assert.Error(s, ctx.Err())
 		assert.Empty(s, a.Held())

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -20,12 +19,12 @@ import (
 	"k8s.io/utils/ptr"
 
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 )
 
 // story is a group of members around an API server, in virtual time.
 type story struct {
-	*testing.T
-	server  *apiserver.Server
+	*apiservertest.Server
 	network http.RoundTripper
 	client  *coordinationv1client.CoordinationV1Client
 	members map[string]*actor
@@ -65,22 +64,15 @@ func (f *faultyTransport) Refuse(refuse func(*http.Request) bool) {
 
 // tell runs a story in a bubble.
 func tell(t *testing.T, do func(s *story)) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		listener := apiserver.NewPipeListener()
-		s := &story{T: t, server: apiserver.New(apiserver.Options{}), members: map[string]*actor{}, logger: logr.Discard()}
-		stopped := make(chan error, 1)
-		go func() { stopped <- s.server.Serve(ctx, listener) }()
-		transport := &http.Transport{DialContext: listener.DialContext}
-		s.network = transport
+	apiservertest.InBubble(t, apiserver.Options{}, func(server *apiservertest.Server) {
+		transport := &http.Transport{DialContext: server.Config.Dial}
+		server.Cleanup(transport.CloseIdleConnections)
+		s := &story{Server: server, network: transport, members: map[string]*actor{}, logger: logr.Discard()}
 		s.client = s.Client(transport)
 		do(s)
 		for _, name := range slices.Sorted(maps.Keys(s.members)) {
 			s.Leave(name)
 		}
-		cancel()
-		require.NoError(t, <-stopped)
-		transport.CloseIdleConnections()
 	})
 }
 
@@ -116,10 +108,7 @@ func (s *story) Leave(identity string) {
 }
 
 // Pass lets virtual time go by.
-func (s *story) Pass(d time.Duration) {
-	time.Sleep(d)
-	synctest.Wait()
-}
+func (s *story) Pass(d time.Duration) { apiservertest.Pass(d) }
 
 // ExpectShared wants each shard to be held by exactly one of the members.
 func (s *story) ExpectShared(shards int) {

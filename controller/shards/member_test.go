@@ -48,7 +48,7 @@ func TestMember_ACrashedOnesShardsAreTakenAfterItsLease(t *testing.T) {
 		s.Pass(10 * time.Second)
 		s.ExpectShared(8)
 		b.client.Refuse(func(*http.Request) bool { return true })
-		s.server.Faults().BreakWatches()
+		s.Faults().BreakWatches()
 		s.Pass(11 * time.Second)
 		assert.Empty(s, b.Held(), "a member that is cut off stops before its Lease ends")
 		assert.NotEmpty(s, b.Ready())
@@ -167,7 +167,7 @@ func TestMember_OneThatRestartsUnderItsNameWaitsForItsFormerLease(t *testing.T) 
 
 func TestMember_MissingRightsAreNamedAndHeal(t *testing.T) {
 	tell(t, func(s *story) {
-		s.server.Faults().FailNext(-1, apiserver.Failure{
+		s.Faults().FailNext(-1, apiserver.Failure{
 			Resource: "leases", Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden,
 		})
 		a := s.Join("a", nil)
@@ -177,7 +177,7 @@ func TestMember_MissingRightsAreNamedAndHeal(t *testing.T) {
 		assert.Empty(s, a.Held(), "a replica that holds no Lease reconciles nothing")
 		_, _, ok := a.Begin(context.Background(), 0)
 		assert.False(s, ok)
-		s.server.Faults().Reset()
+		s.Faults().Reset()
 		s.Pass(10 * time.Second)
 		assert.NoError(s, a.Ready())
 		assert.Len(s, a.Held(), 8)
@@ -187,13 +187,13 @@ func TestMember_MissingRightsAreNamedAndHeal(t *testing.T) {
 // A member that may list and not watch lists again and again, and renews by what the lists show.
 func TestMember_IsNotReadyWithoutTheRightToWatch(t *testing.T) {
 	tell(t, func(s *story) {
-		s.server.Faults().FailNext(-1, apiserver.Failure{
+		s.Faults().FailNext(-1, apiserver.Failure{
 			Verb: "watch", Resource: "leases", Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden,
 		})
 		a := s.Join("a", nil)
 		s.Pass(time.Minute)
 		assert.ErrorContains(s, a.Ready(), "grant get, list, watch")
-		s.server.Faults().Reset()
+		s.Faults().Reset()
 		s.Pass(time.Minute)
 		assert.NoError(s, a.Ready())
 	})

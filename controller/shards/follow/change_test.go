@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/listwatch"
 	"glasswatch/listwatch/shard"
 )
@@ -36,7 +37,7 @@ func aloneWith(t *testing.T, of int, paged, off bool, play func(w *world, m *mem
 func (w *world) Step(m *member, change func()) {
 	w.Helper()
 	change()
-	w.Pass(5 * time.Second)
+	apiservertest.Pass(5 * time.Second)
 	w.ExpectFollows(m)
 	require.NoError(w, m.configs.LastError())
 	m.mu.Lock()
@@ -90,7 +91,7 @@ func TestGroup_LossesInARowAreNoFailures(t *testing.T) {
 		w.Step(m, func() {
 			for s := range 10 {
 				m.Lose(s)
-				w.Pass(300 * time.Millisecond)
+				apiservertest.Pass(300 * time.Millisecond)
 			}
 		})
 		requests := w.Requests(m)
@@ -192,7 +193,7 @@ func TestGroup_NoEventIsLostWhileShardsAre(t *testing.T) {
 			if m.Of(obj) >= 10 {
 				want = append(want, "update "+listwatch.KeyOf(obj).String()+" "+obj.ResourceVersion)
 			}
-			w.Pass(110 * time.Millisecond)
+			apiservertest.Pass(110 * time.Millisecond)
 		}
 		w.Step(m, func() {})
 		kept := slices.DeleteFunc(m.Told(), func(told string) bool {

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 )
 
 // misfortunes are what can happen to lists and watches. Each ends with Faults.Reset and Set.
@@ -57,23 +58,23 @@ func TestGroup_FollowsItsShardsThroughFaults(t *testing.T) {
 					w.Step(m, func() { m.Hold(from(0, 11)...) })
 					change := func() { m.Lose(3, 4, 5); m.Hold(12, 13) }
 					if at < 0 {
-						happen(w, m, w.server.Faults())
-						w.Pass(-at)
+						happen(w, m, w.Faults())
+						apiservertest.Pass(-at)
 						change()
 					} else {
 						change()
 						<-time.After(at)
-						happen(w, m, w.server.Faults())
+						happen(w, m, w.Faults())
 					}
 					w.Delete("a-shop", "c1")
 					w.Touch("b-shop", "c2")
-					w.Pass(time.Second)
+					apiservertest.Pass(time.Second)
 					m.Lose(0, 1)
-					w.Pass(20 * time.Second)
+					apiservertest.Pass(20 * time.Second)
 					w.Put("c-shop", "new")
-					w.server.Faults().Reset()
+					w.Faults().Reset()
 					m.Set(func() { m.cutOff = false })
-					w.Pass(3 * time.Minute)
+					apiservertest.Pass(3 * time.Minute)
 					w.ExpectFollows(m)
 				})
 			}
@@ -86,14 +87,14 @@ func TestGroup_ALossWhileAWatchOpensIsNoFailure(t *testing.T) {
 	alone(t, 16, func(w *world, m *member) {
 		w.Step(m, func() { m.Hold(from(0, 15)...) })
 		w.Requests(m)
-		w.server.Faults().Delay(4 * time.Second)
-		w.server.Faults().DropWatches()
-		w.Pass(time.Second / 2)
+		w.Faults().Delay(4 * time.Second)
+		w.Faults().DropWatches()
+		apiservertest.Pass(time.Second / 2)
 		require.Len(w, w.Requests(m), 1, "the watch that is under way")
 		m.Lose(3)
-		w.Pass(2 * time.Second)
-		w.server.Faults().Delay(0)
-		w.Step(m, func() { w.Pass(5 * time.Second) })
+		apiservertest.Pass(2 * time.Second)
+		w.Faults().Delay(0)
+		w.Step(m, func() { apiservertest.Pass(5 * time.Second) })
 		require.Equal(w, 1, len(w.Requests(m)), "only the narrower watch")
 	})
 }

@@ -14,6 +14,7 @@ import (
 
 	"glasswatch/controller/shards"
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/listwatch"
 	"glasswatch/listwatch/shard"
 	"glasswatch/sharedinformer/merged"
@@ -25,21 +26,21 @@ func TestGroup_StoresFollowTheShardsAsMembersComeAndGo(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/off=%v", field, off), func(t *testing.T) {
 				inWorld(t, field, apiserver.Options{DisableShards: off}, func(w *world) {
 					w.Join("a", nil)
-					w.Pass(30 * time.Second)
+					apiservertest.Pass(30 * time.Second)
 					w.ExpectShared()
 					w.Join("b", nil)
 					w.Join("c", nil)
-					w.Pass(30 * time.Second)
+					apiservertest.Pass(30 * time.Second)
 					w.ExpectShared()
 					w.Delete("b-shop", "c1")
 					w.Put("c-shop", "later")
-					w.Pass(time.Second)
+					apiservertest.Pass(time.Second)
 					w.ExpectShared()
 					w.Leave("b")
-					w.Pass(30 * time.Second)
+					apiservertest.Pass(30 * time.Second)
 					w.ExpectShared()
 					w.Leave("c")
-					w.Pass(30 * time.Second)
+					apiservertest.Pass(30 * time.Second)
 					w.ExpectShared()
 				})
 			})
@@ -51,7 +52,7 @@ func TestGroup_StoresFollowTheShardsAsMembersComeAndGo(t *testing.T) {
 func TestGroup_NothingBeginsBeforeTheShardIsListed(t *testing.T) {
 	inWorld(t, shard.UID, apiserver.Options{}, func(w *world) {
 		a := w.Join("a", func(m *member) { m.refuse = true })
-		w.Pass(30 * time.Second)
+		apiservertest.Pass(30 * time.Second)
 		require.Len(t, a.Held(), shardCount)
 		require.ErrorContains(t, a.Ready(), "16 of 16 shards are not listed yet")
 		for s := range shardCount {
@@ -66,7 +67,7 @@ func TestGroup_NothingBeginsBeforeTheShardIsListed(t *testing.T) {
 		a.mu.Lock()
 		a.refuse = false
 		a.mu.Unlock()
-		w.Pass(2 * time.Minute)
+		apiservertest.Pass(2 * time.Minute)
 		w.ExpectShared()
 		require.Len(t, a.listed, shardCount)
 		ctx, done, ok := a.Begin(w.Context(), 3)
@@ -80,7 +81,7 @@ func TestGroup_NothingBeginsBeforeTheShardIsListed(t *testing.T) {
 func TestGroup_PagedListsAreOfTheNewestVersion(t *testing.T) {
 	inWorld(t, shard.UID, apiserver.Options{}, func(w *world) {
 		a := w.Join("a", func(m *member) { m.paged = true })
-		w.Pass(30 * time.Second)
+		apiservertest.Pass(30 * time.Second)
 		w.ExpectShared()
 		a.mu.Lock()
 		defer a.mu.Unlock()
@@ -95,13 +96,13 @@ func TestGroup_ListsWhatItGainedAndNotWhatItHas(t *testing.T) {
 	inWorld(t, shard.UID, apiserver.Options{}, func(w *world) {
 		a := w.Join("a", nil)
 		b := w.Join("b", nil)
-		w.Pass(30 * time.Second)
+		apiservertest.Pass(30 * time.Second)
 		gained := b.Held()
 		require.NotEmpty(t, gained)
 		w.Requests(a)
 		w.Delete("d-shop", "c3")
 		w.Leave("b")
-		w.Pass(30 * time.Second)
+		apiservertest.Pass(30 * time.Second)
 		w.ExpectShared()
 		require.NotContains(t, a.requests[0], "resourceVersion=0")
 		require.Equal(t, []string{fmt.Sprint("stream ", gained)}, w.Requests(a))
@@ -113,7 +114,7 @@ func TestInformer_ShowsUpToDoesNotWaitForAList(t *testing.T) {
 	inWorld(t, shard.UID, apiserver.Options{}, func(w *world) {
 		a := w.Join("a", nil)
 		b := w.Join("b", nil)
-		w.Pass(30 * time.Second)
+		apiservertest.Pass(30 * time.Second)
 		own := a.Held()[0]
 		require.NotEmpty(t, a.configs.ShowsUpTo(context.Background(), own))
 		require.Empty(t, a.configs.ShowsUpTo(context.Background(), b.Held()[0]), "it is another's")
@@ -121,14 +122,14 @@ func TestInformer_ShowsUpToDoesNotWaitForAList(t *testing.T) {
 		a.refuse = true
 		a.mu.Unlock()
 		w.Leave("b")
-		w.Pass(30 * time.Second)
+		apiservertest.Pass(30 * time.Second)
 		begun := time.Now()
 		require.Empty(t, a.configs.ShowsUpTo(context.Background(), own))
 		require.Zero(t, time.Since(begun))
 		a.mu.Lock()
 		a.refuse = false
 		a.mu.Unlock()
-		w.Pass(time.Minute)
+		apiservertest.Pass(time.Minute)
 		require.NotEmpty(t, a.configs.ShowsUpTo(context.Background(), own))
 	})
 }
@@ -139,7 +140,7 @@ func TestGroup_ShowsTheLargestShard(t *testing.T) {
 		for n := range 20 {
 			w.Put("a-shop", fmt.Sprintf("hot%d", n))
 		}
-		w.Pass(30 * time.Second)
+		apiservertest.Pass(30 * time.Second)
 		objects, largest := a.Largest()
 		require.GreaterOrEqual(t, objects, 50)
 		require.GreaterOrEqual(t, largest, 25)
@@ -149,7 +150,7 @@ func TestGroup_ShowsTheLargestShard(t *testing.T) {
 // A member whose informers cannot follow its shards leaves, so that others get them.
 func TestGroup_LeavesIfASourceCannotBeMade(t *testing.T) {
 	inWorld(t, shard.UID, apiserver.Options{}, func(w *world) {
-		g, err := New(w.client.CoordinationV1(), Options{
+		g, err := New(w.Client.CoordinationV1(), Options{
 			Member: shards.Options{Namespace: "default", Name: "web", Identity: "a", Shards: shardCount},
 			Field:  w.field,
 		})

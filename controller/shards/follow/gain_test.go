@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/listwatch"
 	"glasswatch/listwatch/shard"
 )
@@ -26,9 +27,9 @@ func TestGroup_WhatIsDeletedInAKeptShardDuringAGainDoesNotComeBack(t *testing.T)
 				w.Step(m, func() {})
 				goOn := m.Stall(func(query string) bool { return strings.Contains(query, fifth) })
 				m.Hold(4)
-				w.Pass(time.Second)
+				apiservertest.Pass(time.Second)
 				w.Delete("a-shop", "victim")
-				w.Pass(20 * time.Second)
+				apiservertest.Pass(20 * time.Second)
 				require.True(w, m.Listed(0), "it is kept")
 				require.NotContains(w, versions(m), listwatch.KeyOf(victim))
 				m.Told()
@@ -51,22 +52,22 @@ func TestGroup_WhatIsMadeInAKeptShardDuringAGainStays(t *testing.T) {
 				w.Step(m, func() {})
 				goOn := m.Stall(func(query string) bool { return strings.Contains(query, fifth) })
 				m.Hold(4)
-				w.Pass(time.Second)
+				apiservertest.Pass(time.Second)
 				born := w.PutIn(m, 0, "born")
-				w.Pass(time.Second)
+				apiservertest.Pass(time.Second)
 				require.Contains(w, versions(m), listwatch.KeyOf(born))
 				m.Told()
 				goOn()
 				goOn = m.Stall(func(query string) bool {
 					return strings.Contains(query, fifth) && strings.Contains(query, "watch")
 				})
-				w.Pass(5 * time.Second)
+				apiservertest.Pass(5 * time.Second)
 				require.True(w, m.Listed(0))
 				require.True(w, m.Listed(4), "what is new does not wait for that")
 				require.Contains(w, versions(m), listwatch.KeyOf(born))
 				w.Delete(kept.Namespace, kept.Name)
 				changed := w.Touch(born.Namespace, born.Name)
-				w.Pass(time.Second)
+				apiservertest.Pass(time.Second)
 				require.Equal(w, changed.ResourceVersion, versions(m)[listwatch.KeyOf(born)], "it reads on")
 				require.Contains(w, versions(m), listwatch.KeyOf(kept), "the new source has it yet")
 				require.True(w, isOlder(m.configs.ShowsUpTo(w.Context(), 0), changed.ResourceVersion))
@@ -88,23 +89,23 @@ func TestGroup_AKindIsKnownToShowAShardWhileAnotherKindIsLate(t *testing.T) {
 		m := fourSources(w, true)
 		goOn := m.Stall(func(uri string) bool { return strings.Contains(uri, "/services") && strings.Contains(uri, fifth) })
 		m.Hold(4)
-		w.Pass(time.Second)
+		apiservertest.Pass(time.Second)
 		for svc := (*corev1.Service)(nil); svc == nil || m.Of(svc) != 0; {
 			var err error
-			svc, err = w.client.CoreV1().Services("a-shop").Create(w.Context(), &corev1.Service{
+			svc, err = w.Client.CoreV1().Services("a-shop").Create(w.Context(), &corev1.Service{
 				ObjectMeta: metav1.ObjectMeta{GenerateName: "s-"},
 				Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
 			}, metav1.CreateOptions{})
 			require.NoError(w, err)
 		}
-		w.Pass(time.Second)
+		apiservertest.Pass(time.Second)
 		goOn()
 		goOn = m.Stall(func(uri string) bool {
 			return strings.Contains(uri, "/services") && strings.Contains(uri, fifth) && strings.Contains(uri, "watch")
 		})
-		w.Pass(time.Second)
+		apiservertest.Pass(time.Second)
 		kept := w.PutIn(m, 0, "kept")
-		w.Pass(time.Minute)
+		apiservertest.Pass(time.Minute)
 		require.True(w, m.Listed(4))
 		require.Len(w, m.configs.Sources(), maxSources)
 		require.Len(w, m.services.Sources(), maxSources+1)

@@ -8,17 +8,15 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/listwatch"
 	"glasswatch/listwatch/shard"
 )
@@ -27,10 +25,7 @@ const shardCount = 16
 
 // world is an API server with objects in several namespaces, in virtual time.
 type world struct {
-	*testing.T
-	server  *apiserver.Server
-	cfg     *rest.Config
-	client  *kubernetes.Clientset
+	*apiservertest.Server
 	network http.RoundTripper
 	field   shard.Field
 	members map[string]*member
@@ -40,30 +35,21 @@ type world struct {
 }
 
 func inWorld(t *testing.T, field shard.Field, opts apiserver.Options, play func(w *world)) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(context.Background())
-		listener, served := apiserver.NewPipeListener(), make(chan error, 1)
-		w := &world{T: t, server: apiserver.New(opts), field: field, members: map[string]*member{},
+	apiservertest.InBubble(t, opts, func(server *apiservertest.Server) {
+		transport := &http.Transport{DialContext: server.Config.Dial}
+		server.Cleanup(transport.CloseIdleConnections)
+		w := &world{Server: server, network: transport, field: field, members: map[string]*member{},
 			uids: map[listwatch.Key]types.UID{}}
-		go func() { served <- w.server.Serve(ctx, listener) }()
-		transport := &http.Transport{DialContext: listener.DialContext}
-		w.network, w.cfg = transport, &rest.Config{Host: "http://server", QPS: -1}
-		var err error
-		w.client, err = kubernetes.NewForConfigAndClient(w.cfg, &http.Client{Transport: transport})
-		require.NoError(t, err)
 		defer func() { // also if the story fails, because the bubble waits for all goroutines
 			for name := range w.members {
 				w.Leave(name)
 			}
-			cancel()
-			require.NoError(t, <-served)
-			transport.CloseIdleConnections()
 		}()
 		for n := range 6 {
 			name := fmt.Sprintf("%c-shop", 'a'+n)
-			_, err := w.client.CoreV1().Namespaces().Create(ctx,
+			_, err := w.Client.CoreV1().Namespaces().Create(w.Context(),
 				&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
-			require.NoError(t, err)
+			require.NoError(w, err)
 			for o := range 5 {
 				w.Put(name, fmt.Sprintf("c%d", o))
 			}
@@ -74,7 +60,7 @@ func inWorld(t *testing.T, field shard.Field, opts apiserver.Options, play func(
 
 func (w *world) Put(namespace, name string) *corev1.ConfigMap {
 	w.Helper()
-	made, err := w.client.CoreV1().ConfigMaps(namespace).Create(context.Background(),
+	made, err := w.Client.CoreV1().ConfigMaps(namespace).Create(context.Background(),
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
 	require.NoError(w, err)
 	w.mu.Lock()
@@ -88,7 +74,7 @@ func (w *world) Delete(namespace, name string) {
 	w.mu.Lock()
 	delete(w.uids, listwatch.Key{Namespace: namespace, Name: name})
 	w.mu.Unlock()
-	err := w.client.CoreV1().ConfigMaps(namespace).Delete(context.Background(), name, metav1.DeleteOptions{})
+	err := w.Client.CoreV1().ConfigMaps(namespace).Delete(context.Background(), name, metav1.DeleteOptions{})
 	require.NoError(w, ignoreNotFound(err))
 }
 
@@ -97,11 +83,6 @@ func (w *world) Leave(identity string) {
 	delete(w.members, identity)
 	m.stop()
 	require.NoError(w, <-m.ended)
-}
-
-func (w *world) Pass(d time.Duration) {
-	<-time.After(d)
-	synctest.Wait()
 }
 
 // ExpectShared wants each shard to be listed by one member, and each member to follow its shards.
@@ -139,13 +120,13 @@ func (w *world) unshared() (problems []string) {
 // Touch changes an object, or makes it.
 func (w *world) Touch(namespace, name string) *corev1.ConfigMap {
 	w.Helper()
-	obj, err := w.client.CoreV1().ConfigMaps(namespace).Get(context.Background(), name, metav1.GetOptions{})
+	obj, err := w.Client.CoreV1().ConfigMaps(namespace).Get(context.Background(), name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return w.Put(namespace, name)
 	}
 	require.NoError(w, err)
 	obj.Labels = map[string]string{"touched": obj.ResourceVersion}
-	obj, err = w.client.CoreV1().ConfigMaps(namespace).Update(context.Background(), obj, metav1.UpdateOptions{})
+	obj, err = w.Client.CoreV1().ConfigMaps(namespace).Update(context.Background(), obj, metav1.UpdateOptions{})
 	require.NoError(w, err)
 	return obj
 }
@@ -153,7 +134,7 @@ func (w *world) Touch(namespace, name string) *corev1.ConfigMap {
 // Objects returns the server's objects of a shard, with their versions.
 func (w *world) Objects(m *member, of func(shard int) bool) map[listwatch.Key]string {
 	w.Helper()
-	all, err := w.client.CoreV1().ConfigMaps("").List(context.Background(), metav1.ListOptions{})
+	all, err := w.Client.CoreV1().ConfigMaps("").List(context.Background(), metav1.ListOptions{})
 	require.NoError(w, err)
 	found := map[listwatch.Key]string{}
 	for _, obj := range all.Items {

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/listwatch"
 	"glasswatch/listwatch/shard"
 )
@@ -34,7 +35,7 @@ func TestGroup_ALossWaitsForTheStore(t *testing.T) {
 		for n := range 3 {
 			lost = append(lost, m.Of(w.Put("a-shop", fmt.Sprintf("late%d", n))))
 		}
-		w.Step(m, func() { m.Lose(lost...); w.Pass(10 * time.Second) })
+		w.Step(m, func() { m.Lose(lost...); apiservertest.Pass(10 * time.Second) })
 	})
 }
 
@@ -54,9 +55,9 @@ func TestGroup_AnObjectThatIsMadeAgainInAKeptShardStays(t *testing.T) {
 			if !first {
 				m.Lose(0)
 			}
-			w.Pass(3 * time.Second)
+			apiservertest.Pass(3 * time.Second)
 			goOn()
-			w.Step(m, func() { w.Pass(time.Minute) })
+			w.Step(m, func() { apiservertest.Pass(time.Minute) })
 			require.Contains(w, versions(m), listwatch.KeyOf(old))
 		})
 	}
@@ -85,14 +86,14 @@ func TestGroup_ALossFindsWhatTheStoreDoesNotShow(t *testing.T) {
 		goOn := m.Stall(func(query string) bool { return strings.Contains(query, "0x0000000000000000") })
 		w.Delete(old.GetNamespace(), old.GetName())
 		w.PutIn(m, 3, "phoenix")
-		w.Pass(time.Second)
+		apiservertest.Pass(time.Second)
 		m.Lose(0)
-		w.Pass(5 * time.Second)
+		apiservertest.Pass(5 * time.Second)
 		goOn()
-		w.Pass(time.Minute)
+		apiservertest.Pass(time.Minute)
 		w.ExpectFollows(m)
 		w.Delete(old.GetNamespace(), old.GetName())
-		w.Pass(2 * time.Minute)
+		apiservertest.Pass(2 * time.Minute)
 		w.ExpectFollows(m)
 	})
 }
@@ -125,7 +126,7 @@ func TestGroup_AShardThatComesBackHasNothingOfBefore(t *testing.T) {
 			w.ExpectListedWithout(m, stale)
 			m.Lose(lost...)
 			m.Hold(lost...)
-			w.Pass(3 * time.Second)
+			apiservertest.Pass(3 * time.Second)
 			goOn()
 			w.Step(m, func() {})
 		})
@@ -140,22 +141,22 @@ func TestGroup_ALossDuringAListWaitsForIt(t *testing.T) {
 			w.Step(m, func() { m.Hold(0, 1) })
 			stale := w.PutIn(m, 1, "stale")
 			w.Step(m, func() {})
-			w.server.Faults().Compact()
-			w.server.Faults().ExpireWatches()
+			w.Faults().Compact()
+			w.Faults().ExpireWatches()
 			synctest.Wait()
 			goOn := m.Stall(func(query string) bool {
 				isList := strings.Contains(query, "sendInitialEvents") || !strings.Contains(query, "watch")
 				return isList && strings.Contains(query, "0x0000000000000000")
 			})
-			w.Pass(wait) // the list begins after one to two seconds
+			apiservertest.Pass(wait) // the list begins after one to two seconds
 			w.ExpectListedWithout(m, stale)
 			m.Lose(1)
-			w.Pass(3 * time.Second)
+			apiservertest.Pass(3 * time.Second)
 			w.Delete(stale.GetNamespace(), stale.GetName())
 			m.Hold(1)
-			w.Pass(5 * time.Second)
+			apiservertest.Pass(5 * time.Second)
 			goOn()
-			w.Pass(20 * time.Second)
+			apiservertest.Pass(20 * time.Second)
 			w.ExpectFollows(m)
 			for _, err := range m.failures {
 				require.True(w, apierrors.IsResourceExpired(err), err.Error())
@@ -216,15 +217,15 @@ func TestGroup_ABadObjectDoesNotHoldTheOthersUp(t *testing.T) {
 			inWorld(t, shard.UID, apiserver.Options{}, func(w *world) {
 				m := w.Alone("a", func(m *member) { m.paged, m.bad = paged, "bad" })
 				m.Hold(from(0, 11)...)
-				w.Pass(5 * time.Second)
+				apiservertest.Pass(5 * time.Second)
 				for m.Of(w.Put("a-shop", "bad")) > 2 { // of a shard that stays
 					w.Delete("a-shop", "bad")
 				}
-				w.Pass(5 * time.Second)
+				apiservertest.Pass(5 * time.Second)
 				m.Lose(5)
-				w.Pass(time.Second)
+				apiservertest.Pass(time.Second)
 				m.Hold(12)
-				w.Pass(10 * time.Second)
+				apiservertest.Pass(10 * time.Second)
 				require.True(t, m.Listed(12))
 				require.False(t, m.Listed(5))
 			})
@@ -236,11 +237,11 @@ func TestGroup_AShardThatIsLostAndGotAtOnceIsNotListedMeanwhile(t *testing.T) {
 	inWorld(t, shard.UID, apiserver.Options{}, func(w *world) {
 		m := w.Alone("a", nil)
 		m.Hold(3)
-		w.Pass(5 * time.Second)
+		apiservertest.Pass(5 * time.Second)
 		require.True(t, m.Listed(3))
 		m.note(map[int]time.Time{3: time.Now()}, []int{3})
 		require.False(t, m.Listed(3))
-		w.Pass(5 * time.Second)
+		apiservertest.Pass(5 * time.Second)
 		require.True(t, m.Listed(3))
 	})
 }

@@ -127,7 +127,7 @@ func (w *world) make(identity string, change func(*member)) *member {
 		change(m)
 	}
 	httpClient := &http.Client{Transport: m.roundTrip(w.network)}
-	client, err := kubernetes.NewForConfigAndClient(w.cfg, httpClient)
+	client, err := kubernetes.NewForConfigAndClient(w.Config, httpClient)
 	require.NoError(w, err)
 	m.Group, err = New(client.CoordinationV1(), Options{
 		Member: shards.Options{Namespace: "default", Name: "web", Identity: identity, Shards: m.of},
@@ -284,7 +284,7 @@ func addKind[T listwatch.Object](w *world, m *member, resource string, client *h
 		}
 	}
 	informer, err := Add(m.Group, func(s shard.Selector) (listwatch.ListerWatcher[T], error) {
-		return listwatch.NewForConfig[T](w.cfg, gvr, listwatch.Options{HTTPClient: client, Shard: s})
+		return listwatch.NewForConfig[T](w.Config, gvr, listwatch.Options{HTTPClient: client, Shard: s})
 	}, opts)
 	require.NoError(w, err)
 	return informer

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/listwatch/shard"
 )
 
@@ -47,10 +48,10 @@ func TestGroup_EqualsTheServerInTheEndOfEachHistory(t *testing.T) {
 		inWorld(t, field, apiserver.Options{DisableShards: off}, func(w *world) {
 			for _, sc := range script {
 				w.play(sc, func(m *member) { m.of, m.paged = of, paged })
-				w.Pass(sc.Wait)
+				apiservertest.Pass(sc.Wait)
 			}
 			w.heal()
-			w.Pass(5 * time.Minute)
+			apiservertest.Pass(5 * time.Minute)
 			problems = w.unshared()
 		})
 		if len(problems) > 0 {
@@ -68,9 +69,9 @@ func (w *world) play(sc scene, change func(*member)) {
 		w.Leave(sc.Member)
 	case sc.Verb == "cut off" && m != nil:
 		m.Set(func() { m.cutOff = true })
-		w.server.Faults().BreakWatches()
+		w.Faults().BreakWatches()
 	case sc.Verb == "fault" && m != nil:
-		misfortunes[sc.Fault](w, m, w.server.Faults())
+		misfortunes[sc.Fault](w, m, w.Faults())
 	case sc.Verb == "heal":
 		w.heal()
 	case sc.Verb == "put", sc.Verb == "touch":
@@ -85,8 +86,8 @@ func (w *world) play(sc scene, change func(*member)) {
 
 // heal ends the watches, too: a list of Leases to which no end was sent goes on for as long as members renew theirs.
 func (w *world) heal() {
-	w.server.Faults().Reset()
-	w.server.Faults().DropWatches()
+	w.Faults().Reset()
+	w.Faults().DropWatches()
 	for _, m := range w.members {
 		m.Set(func() { m.cutOff = false })
 	}
