@@ -54,7 +54,7 @@ func ExampleInformer_WaitForResourceVersion() {
 }
 
 func TestWaitForResourceVersion_ReadsItsOwnWrites(t *testing.T) {
-	apiservertest.InBubble(t, apiserver.Options{}, func(k *apiservertest.Server) {
+	apiservertest.InBubble(t, apiserver.Options{}, func(t *testing.T, k *apiservertest.Server) {
 		informer := New(k.ConfigMaps(listwatch.Options{}), Options[*config]{})
 		apiservertest.Go(k, informer.Run)
 		for n := range 100 {
@@ -70,7 +70,7 @@ func TestWaitForResourceVersion_ReadsItsOwnWrites(t *testing.T) {
 }
 
 func TestWaitForResourceVersion_ObjectsOutsideTheSelectorWaitForABookmark(t *testing.T) {
-	apiservertest.InBubble(t, apiserver.Options{}, func(k *apiservertest.Server) {
+	apiservertest.InBubble(t, apiserver.Options{}, func(t *testing.T, k *apiservertest.Server) {
 		informer := New(k.ConfigMaps(listwatch.Options{LabelSelector: "team=blue"}), Options[*config]{})
 		apiservertest.Go(k, informer.Run)
 		require.NoError(k, informer.WaitForSync(k.Context()))
@@ -93,7 +93,7 @@ func TestWaitForResourceVersion_ObjectsOutsideTheSelectorWaitForABookmark(t *tes
 }
 
 func TestWaitForResourceVersion_ARelistCounts(t *testing.T) {
-	apiservertest.InBubble(t, apiserver.Options{}, func(k *apiservertest.Server) {
+	apiservertest.InBubble(t, apiserver.Options{}, func(t *testing.T, k *apiservertest.Server) {
 		informer := New(k.ConfigMaps(listwatch.Options{}), Options[*config]{WatchErrorHandler: func(context.Context, error) {}})
 		apiservertest.Go(k, informer.Run)
 		k.Put("a", "1")

@@ -35,7 +35,7 @@ type world struct {
 
 // inWorld plays a story in virtual time. When it ends, nothing may be left of the toy.
 func inWorld(t *testing.T, play func(w *world)) {
-	apiservertest.InBubble(t, apiserver.Options{}, func(server *apiservertest.Server) {
+	apiservertest.InBubble(t, apiserver.Options{}, func(t *testing.T, server *apiservertest.Server) {
 		httpClient, err := rest.HTTPClientFor(server.Config)
 		require.NoError(server, err)
 		server.Cleanup(httpClient.CloseIdleConnections)

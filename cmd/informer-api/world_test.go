@@ -31,7 +31,7 @@ type world struct {
 const testToken = "0123456789abcdef"
 
 func inWorld(t *testing.T, args string, story func(w *world)) {
-	apiservertest.InBubble(t, apiserver.Options{}, func(api *apiservertest.Server) {
+	apiservertest.InBubble(t, apiserver.Options{}, func(t *testing.T, api *apiservertest.Server) {
 		w := &world{Server: api, front: apiserver.NewPipeListener()}
 		o, err := parse(strings.Fields(args), t.Output())
 		require.NoError(w, err)

@@ -4,13 +4,15 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -20,15 +22,14 @@ import (
 
 	"glasswatch/controller/ingress"
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/internal/lens/look"
 )
 
 // lookedAt runs an ingress controller at which one may look, until the test ends, and returns what is served.
 func lookedAt(t *testing.T, step bool) (http.Handler, *rest.Config) {
 	t.Helper()
-	server := apiserver.New(apiserver.Options{})
-	listener := httptest.NewServer(server.Handler())
-	cfg := &rest.Config{Host: listener.URL, QPS: -1}
+	cfg := apiservertest.Start(t, apiserver.Options{}).Config
 	token := filepath.Join(t.TempDir(), "token")
 	require.NoError(t, os.WriteFile(token, []byte("a-token-for-tests\n"), 0o600))
 	f := lensFlags{addr: "127.0.0.1:0", tokenFile: token, step: step}
@@ -43,18 +44,8 @@ func lookedAt(t *testing.T, step bool) (http.Handler, *rest.Config) {
 	require.NoError(t, err)
 	handler, err := f.handler(hub, c)
 	require.NoError(t, err)
-	ended := make(chan error, 2)
-	go func() { ended <- c.Run(ctx) }()
-	go func() { server.Run(ctx); ended <- nil }()
-	t.Cleanup(func() {
-		cancel()
-		for range 2 {
-			require.NoError(t, <-ended)
-		}
-		listener.CloseClientConnections()
-		listener.Close()
-		http.DefaultClient.CloseIdleConnections()
-	})
+	apiservertest.Go(t, c.Run)
+	t.Cleanup(cancel) // before c is stopped, which may be held back
 	return handler, cfg
 }
 
@@ -73,16 +64,15 @@ func ask(t *testing.T, handler http.Handler, method, path, body string, into any
 // journey waits for an event of the key at a boundary, and returns all of the key.
 func journey(t *testing.T, handler http.Handler, key string, at look.Boundary) []look.Event {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); ; {
-		var answer struct{ Events []look.Event }
+	var answer struct{ Events []look.Event }
+	apiservertest.Eventually(t, string(at), func() error {
 		require.Equal(t, 200, ask(t, handler, "GET", "/api/journey?key="+key, "", &answer))
-		for _, e := range answer.Events {
-			if e.At == at {
-				return answer.Events
-			}
+		if !slices.ContainsFunc(answer.Events, func(e look.Event) bool { return e.At == at }) {
+			return fmt.Errorf("only %+v", answer.Events)
 		}
-		require.Less(t, time.Now(), deadline, "%+v", answer.Events)
-	}
+		return nil
+	})
+	return answer.Events
 }
 
 func createWeb(t *testing.T, cfg *rest.Config) {
@@ -127,10 +117,13 @@ func TestLens_StepsIfItMayAndLetsTheProgramEnd(t *testing.T) {
 	var now look.Snapshot
 	require.Equal(t, 200, ask(t, handler, "POST", "/act/breakpoint", `{"at": "stored", "key": "default/web"}`, nil))
 	createWeb(t, cfg)
-	for deadline := time.Now().Add(20 * time.Second); now.Gate.Hit == nil; {
+	apiservertest.Eventually(t, "the breakpoint", func() error {
 		require.Equal(t, 200, ask(t, handler, "GET", "/api/snapshot", "", &now))
-		require.Less(t, time.Now(), deadline)
-	}
+		if now.Gate.Hit == nil {
+			return errors.New("not hit")
+		}
+		return nil
+	})
 	require.Equal(t, "lease", now.Note, "somebody who steps is warned")
 	// The test's end ends the controller, which is held back.
 }

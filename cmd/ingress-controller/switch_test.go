@@ -15,11 +15,11 @@ import (
 // roll replaces all replicas, as a Deployment with maxSurge 1 and maxUnavailable 0 does: one that is ready takes the
 // place of the oldest.
 func (w *town) roll(mode string, args ...string) {
-	w.t.Helper()
+	w.Helper()
 	for range w.replicas {
 		added := w.start(mode, args...)
 		for asked := time.Now(); added.ctl.Ready() != nil; w.live(time.Second) {
-			require.Less(w.t, time.Since(asked), time.Minute, "the update does not get on: %v", added.ctl.Ready())
+			require.Less(w, time.Since(asked), time.Minute, "the update does not get on: %v", added.ctl.Ready())
 		}
 		gone := w.replicas[0]
 		w.replicas = w.replicas[1:]
@@ -27,9 +27,9 @@ func (w *town) roll(mode string, args ...string) {
 		w.live(10 * time.Second)
 		select {
 		case <-gone.ended:
-			require.NoError(w.t, gone.err)
+			require.NoError(w, gone.err)
 		default:
-			require.Fail(w.t, "it does not end", "%s", gone.mode)
+			require.Fail(w, "it does not end", "%s", gone.mode)
 		}
 	}
 	w.withdraw() // perhaps nobody is at work now
@@ -38,14 +38,14 @@ func (w *town) roll(mode string, args ...string) {
 	w.exact()
 	w.neverTwoModes(mode)
 	for _, r := range w.replicas {
-		require.NoError(w.t, r.ctl.Ready())
+		require.NoError(w, r.ctl.Ready())
 	}
 }
 
 // neverTwoModes looks at the writes since it was called last. They are of at most two modes, the former one and now,
 // and the first of now began when the last of the former had been answered.
 func (w *town) neverTwoModes(now string) {
-	w.t.Helper()
+	w.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var last, first time.Time
@@ -60,10 +60,10 @@ func (w *town) neverTwoModes(now string) {
 		}
 	}
 	w.writes = nil
-	require.NotZero(w.t, counts[now])
-	require.False(w.t, first.Before(last), "%s wrote %v before the former mode had written", now, last.Sub(first))
+	require.NotZero(w, counts[now])
+	require.False(w, first.Before(last), "%s wrote %v before the former mode had written", now, last.Sub(first))
 	if !last.IsZero() {
-		w.t.Logf("%v: %v without a write in between", counts, first.Sub(last))
+		w.Logf("%v: %v without a write in between", counts, first.Sub(last))
 	}
 }
 
@@ -94,10 +94,10 @@ func TestShards_AnOutageEndsNoReplica(t *testing.T) {
 				w.start("shards-32", "--shards=32")
 			}
 			w.live(time.Minute)
-			w.server.Faults().FailNext(-1, apiserver.Failure{Code: http.StatusServiceUnavailable})
-			w.server.Faults().BreakWatches()
+			w.Faults().FailNext(-1, apiserver.Failure{Code: http.StatusServiceUnavailable})
+			w.Faults().BreakWatches()
 			<-time.After(outage)
-			w.server.Faults().Reset()
+			w.Faults().Reset()
 			w.live(30 * time.Second)
 			for _, r := range w.replicas {
 				require.NoError(t, r.ctl.Ready(), "30 s after an outage of %v", outage)

@@ -10,26 +10,22 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"glasswatch/cmd/internal/operator"
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 )
 
 // town is a cluster whose Services change all the time, and the replicas of a Deployment, in virtual time.
 type town struct {
-	t         *testing.T
-	server    *apiserver.Server
-	cfg       *rest.Config
-	client    kubernetes.Interface
+	*apiservertest.Server
 	replicas  []*replica // the oldest first
 	started   int
 	withdrawn int // how many Services ask for no Ingress any more
@@ -55,32 +51,21 @@ type replica struct {
 }
 
 func inTown(t *testing.T, play func(w *town)) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(context.Background())
-		listener := apiserver.NewPipeListener()
-		server := apiserver.New(apiserver.Options{})
-		served := make(chan error, 1)
-		go func() { served <- server.Serve(ctx, listener) }()
-		w := &town{t: t, server: server, cfg: server.RESTConfigFor(listener)}
-		w.cfg.QPS = -1
+	apiservertest.InBubble(t, apiserver.Options{}, func(t *testing.T, server *apiservertest.Server) {
+		w := &town{Server: server}
 		defer func() { // also after a failure, for nothing may stay in the bubble
 			for _, r := range w.replicas {
 				r.stop()
 				<-r.ended
 			}
-			cancel()
-			require.NoError(t, <-served)
 		}()
-		var err error
-		w.client, err = kubernetes.NewForConfig(w.cfg)
-		require.NoError(t, err)
 		play(w)
 	})
 }
 
 // start runs the program. mode is what its writes are noted under.
 func (w *town) start(mode string, args ...string) *replica {
-	w.t.Helper()
+	w.Helper()
 	w.started++
 	args = append(args, "--metrics-addr=", "--health-addr=", "--leader-elect-namespace=default")
 	if strings.HasPrefix(mode, "shards") && !slices.ContainsFunc(args, func(arg string) bool {
@@ -89,10 +74,10 @@ func (w *town) start(mode string, args ...string) *replica {
 		args = append(args, fmt.Sprintf("--shard-identity=pod-%d", w.started))
 	}
 	o, err := parse(args, io.Discard)
-	require.NoError(w.t, err)
+	require.NoError(w, err)
 	ctx, stop := context.WithCancel(context.Background())
 	r := &replica{mode: mode, stop: stop, ended: make(chan struct{})}
-	cfg := rest.CopyConfig(w.cfg)
+	cfg := rest.CopyConfig(w.Config)
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return w.noted(mode, next) })
 	begun := make(chan struct{})
 	go func() {
@@ -106,7 +91,7 @@ func (w *town) start(mode string, args ...string) *replica {
 			}})
 	}()
 	<-begun
-	require.NotNil(w.t, r.ctl)
+	require.NotNil(w, r.ctl)
 	w.replicas = append(w.replicas, r)
 	return r
 }
@@ -138,56 +123,56 @@ const shops, each = 12, 3
 func (w *town) settle() {
 	for n := range shops {
 		ns := fmt.Sprintf("%c-shop", 'a'+n)
-		require.NoError(w.t, w.server.SeedNamespaces(ns))
+		require.NoError(w, w.SeedNamespaces(ns))
 		for s := range each {
-			_, err := w.client.CoreV1().Services(ns).Create(context.Background(), &corev1.Service{
+			_, err := w.Client.CoreV1().Services(ns).Create(context.Background(), &corev1.Service{
 				ObjectMeta: metav1.ObjectMeta{
 					Name: fmt.Sprintf("s%d", s), Annotations: map[string]string{"ingress/http": "true"},
 				},
 				Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80, Protocol: corev1.ProtocolTCP}}},
 			}, metav1.CreateOptions{})
-			require.NoError(w.t, err)
+			require.NoError(w, err)
 		}
 	}
 }
 
 // live changes Services, or deletes their Ingresses, for so long. It leaves the last one of each shop alone.
 func (w *town) live(d time.Duration) {
-	w.t.Helper()
+	w.Helper()
 	ctx := context.Background()
 	for end := time.Now().Add(d); time.Now().Before(end); <-time.After(300 * time.Millisecond) {
 		ns, name := fmt.Sprintf("%c-shop", 'a'+rand.N(shops)), fmt.Sprintf("s%d", rand.N(each-1))
 		if rand.N(4) == 0 {
-			_ = w.client.NetworkingV1().Ingresses(ns).Delete(ctx, name, metav1.DeleteOptions{})
+			_ = w.Client.NetworkingV1().Ingresses(ns).Delete(ctx, name, metav1.DeleteOptions{})
 			continue
 		}
-		svc, err := w.client.CoreV1().Services(ns).Get(ctx, name, metav1.GetOptions{})
-		require.NoError(w.t, err)
+		svc, err := w.Client.CoreV1().Services(ns).Get(ctx, name, metav1.GetOptions{})
+		require.NoError(w, err)
 		svc.Spec.Ports[0].Port = 80 + rand.Int32N(1000)
-		_, err = w.client.CoreV1().Services(ns).Update(ctx, svc, metav1.UpdateOptions{})
-		require.NoError(w.t, err)
+		_, err = w.Client.CoreV1().Services(ns).Update(ctx, svc, metav1.UpdateOptions{})
+		require.NoError(w, err)
 	}
 }
 
 // withdraw lets the last Service of another shop ask for no Ingress.
 func (w *town) withdraw() {
-	w.t.Helper()
-	services := w.client.CoreV1().Services(fmt.Sprintf("%c-shop", 'a'+w.withdrawn))
+	w.Helper()
+	services := w.Client.CoreV1().Services(fmt.Sprintf("%c-shop", 'a'+w.withdrawn))
 	w.withdrawn++
 	svc, err := services.Get(context.Background(), fmt.Sprintf("s%d", each-1), metav1.GetOptions{})
-	require.NoError(w.t, err)
+	require.NoError(w, err)
 	svc.Annotations["ingress/http"] = "false"
 	_, err = services.Update(context.Background(), svc, metav1.UpdateOptions{})
-	require.NoError(w.t, err)
+	require.NoError(w, err)
 }
 
 // exact wants each Service that asks for an Ingress to have it, and no other Ingresses.
 func (w *town) exact() {
-	w.t.Helper()
-	services, err := w.client.CoreV1().Services("").List(context.Background(), metav1.ListOptions{})
-	require.NoError(w.t, err)
-	ingresses, err := w.client.NetworkingV1().Ingresses("").List(context.Background(), metav1.ListOptions{})
-	require.NoError(w.t, err)
+	w.Helper()
+	services, err := w.Client.CoreV1().Services("").List(context.Background(), metav1.ListOptions{})
+	require.NoError(w, err)
+	ingresses, err := w.Client.NetworkingV1().Ingresses("").List(context.Background(), metav1.ListOptions{})
+	require.NoError(w, err)
 	ports := map[string]int32{}
 	for _, ing := range ingresses.Items {
 		ports[ing.Namespace+"/"+ing.Name] = ing.Spec.Rules[0].HTTP.Paths[0].Backend.Service.Port.Number
@@ -198,5 +183,5 @@ func (w *town) exact() {
 			asked[svc.Namespace+"/"+svc.Name] = svc.Spec.Ports[0].Port
 		}
 	}
-	require.Equal(w.t, asked, ports)
+	require.Equal(w, asked, ports)
 }

@@ -35,7 +35,7 @@ const held = "{apiVersion: v1, kind: ConfigMap, metadata: {name: demo, finalizer
 func onStage(t *testing.T, play func(s *stage)) {
 	file := filepath.Join(t.TempDir(), "demo.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(held), 0o600))
-	apiservertest.InBubble(t, apiserver.Options{}, func(server *apiservertest.Server) {
+	apiservertest.InBubble(t, apiserver.Options{}, func(t *testing.T, server *apiservertest.Server) {
 		play(&stage{server, server.Client.CoreV1().ConfigMaps("default"), file})
 	})
 }

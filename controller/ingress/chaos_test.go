@@ -12,11 +12,11 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 	"pgregory.net/rapid"
 
 	"glasswatch/controller/ingress/ingresstest"
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 )
 
 // After any changes and faults, once all is quiet: every Service that asks for an Ingress has exactly that one. No
@@ -33,25 +33,15 @@ func TestController_NothingIsLostWhateverHappens(t *testing.T) {
 }
 
 func playMoves(t *testing.T, moves []ingresstest.Move) error {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	listener := apiserver.NewPipeListener()
-	server := apiserver.New(apiserver.Options{})
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(ctx, listener) }()
-	cfg := server.RESTConfigFor(listener)
-	client, err := kubernetes.NewForConfig(cfg)
+	ctx := t.Context()
+	server := apiservertest.Start(t, apiserver.Options{})
+	c, err := New(server.Config, Options{Config: testConfig, Workers: 2})
 	if err != nil {
 		return err
 	}
-	c, err := New(cfg, Options{Config: testConfig, Workers: 2})
-	if err != nil {
-		return err
-	}
-	ran := make(chan error, 1)
-	go func() { ran <- c.Run(ctx) }()
+	apiservertest.Go(t, c.Run)
 
-	world := &ingresstest.World{Server: server, Client: client}
+	world := &ingresstest.World{Server: server.Server, Client: server.Client}
 	for _, m := range moves {
 		if err = world.Play(ctx, m); err != nil {
 			err = fmt.Errorf("%+v: %w", m, err)
@@ -61,34 +51,23 @@ func playMoves(t *testing.T, moves []ingresstest.Move) error {
 	server.Faults().Reset()
 	<-time.After(time.Hour) // longer than every backoff and every contest
 	synctest.Wait()
-	err = errors.Join(err, world.Check(ctx), c.Ready())
-	cancel()
-	return errors.Join(err, <-ran, <-served)
+	return errors.Join(err, world.Check(ctx), c.Ready())
 }
 
 func TestController_AForbiddenWatchIsNotReadyAndSaysWhy(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		listener := apiserver.NewPipeListener()
-		server := apiserver.New(apiserver.Options{})
-		served := make(chan error, 1)
-		go func() { served <- server.Serve(ctx, listener) }()
+	apiservertest.InBubble(t, apiserver.Options{}, func(t *testing.T, server *apiservertest.Server) {
 		for _, verb := range []string{"list", "watch"} {
 			server.Faults().FailNext(-1, apiserver.Failure{Verb: verb, Resource: "ingresses", Code: http.StatusForbidden, Message: "ask your operator"})
 		}
-		c, err := New(server.RESTConfigFor(listener), Options{Config: testConfig})
+		c, err := New(server.Config, Options{Config: testConfig})
 		require.NoError(t, err)
-		ran := make(chan error, 1)
-		go func() { ran <- c.Run(ctx) }()
+		apiservertest.Go(server, c.Run)
 		<-time.After(time.Minute)
 		require.ErrorContains(t, c.Ready(), "ingresses: not synced")
 		require.ErrorContains(t, c.Ready(), "ask your operator")
 		server.Faults().Reset()
 		<-time.After(time.Minute)
 		require.NoError(t, c.Ready())
-		cancel()
-		require.NoError(t, <-ran)
-		require.NoError(t, <-served)
 	})
 }
 
@@ -139,23 +118,13 @@ func TestController_AStaleCacheNeitherAdoptsNorDeletesAnOrphan(t *testing.T) {
 }
 
 func TestController_StopsInTimeAndWithoutAnErrorWhenAWriteHangs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		serving, stopServing := context.WithCancel(t.Context())
-		listener := apiserver.NewPipeListener()
-		server := apiserver.New(apiserver.Options{})
-		served := make(chan error, 1)
-		go func() { served <- server.Serve(serving, listener) }()
-		cfg := server.RESTConfigFor(listener)
-		c, err := New(cfg, Options{Config: testConfig})
+	apiservertest.InBubble(t, apiserver.Options{}, func(t *testing.T, server *apiservertest.Server) {
+		c, err := New(server.Config, Options{Config: testConfig})
 		require.NoError(t, err)
-		ran := make(chan error, 1)
-		go func() { ran <- c.Run(ctx) }()
+		stop := apiservertest.Go(server, c.Run)
 		<-time.After(time.Second)
 		server.Faults().FailNext(-1, apiserver.Failure{Verb: "create", Resource: "ingresses", Code: http.StatusInternalServerError})
-		client, err := kubernetes.NewForConfig(cfg)
-		require.NoError(t, err)
-		_, err = client.CoreV1().Services("default").Create(ctx, &corev1.Service{
+		_, err = server.Client.CoreV1().Services("default").Create(t.Context(), &corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{Name: "web", Annotations: map[string]string{"ingress/http": "true"}},
 			Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{tcp("http", 80)}},
 		}, metav1.CreateOptions{})
@@ -163,10 +132,7 @@ func TestController_StopsInTimeAndWithoutAnErrorWhenAWriteHangs(t *testing.T) {
 		server.Faults().Delay(time.Hour) // from the next retry on
 		<-time.After(15 * time.Second)
 		asked := time.Now()
-		cancel()
-		require.NoError(t, <-ran)
+		stop()
 		require.Less(t, time.Since(asked), 5*time.Second)
-		stopServing()
-		require.NoError(t, <-served)
 	})
 }

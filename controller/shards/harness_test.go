@@ -64,7 +64,7 @@ func (f *faultyTransport) Refuse(refuse func(*http.Request) bool) {
 
 // tell runs a story in a bubble.
 func tell(t *testing.T, do func(s *story)) {
-	apiservertest.InBubble(t, apiserver.Options{}, func(server *apiservertest.Server) {
+	apiservertest.InBubble(t, apiserver.Options{}, func(t *testing.T, server *apiservertest.Server) {
 		transport := &http.Transport{DialContext: server.Config.Dial}
 		server.Cleanup(transport.CloseIdleConnections)
 		s := &story{Server: server, network: transport, members: map[string]*actor{}, logger: logr.Discard()}

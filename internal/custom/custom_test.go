@@ -2,7 +2,6 @@ package custom
 
 import (
 	"context"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -71,12 +71,7 @@ func scheme() *runtime.Scheme {
 }
 
 func TestDefine_ThenObjectsAreServed(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	served := make(chan error, 1)
-	go func() { served <- apiserver.New(apiserver.Options{}).Serve(ctx, listener) }()
-	cfg := apiserver.RESTConfigFor(listener)
+	ctx, cfg := t.Context(), apiservertest.Start(t, apiserver.Options{}).Config
 	for range 2 { // the second time nothing changes
 		require.NoError(t, Define(ctx, cfg, []byte(definition)))
 	}
@@ -91,8 +86,6 @@ func TestDefine_ThenObjectsAreServed(t *testing.T) {
 	require.Len(t, list.Items, 1)
 	require.Equal(t, "two litres", list.Items[0].Text)
 	require.NoError(t, clients("default").Delete(ctx, "milk", metav1.DeleteOptions{}))
-	cancel()
-	require.NoError(t, <-served)
 }
 
 type agents chan string

@@ -67,7 +67,7 @@ func saveOne(k *apiservertest.Server, path string) {
 
 func TestCheckpoint_AWarmStartMakesNoList(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "configmaps")
-	apiservertest.InBubble(t, apiserver.Options{}, func(k *apiservertest.Server) {
+	apiservertest.InBubble(t, apiserver.Options{}, func(t *testing.T, k *apiservertest.Server) {
 		k.Put("a", "1")
 		k.Put("b", "1")
 		k.Put("c", "1")
@@ -106,13 +106,13 @@ func TestCheckpoint_AWarmStartMakesNoList(t *testing.T) {
 // The server was set back to a backup: to a watch from a version that is still to come it would be silent.
 func TestCheckpoint_AheadOfTheServerIsReplacedByAList(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "configmaps")
-	apiservertest.InBubble(t, apiserver.Options{}, func(k *apiservertest.Server) {
+	apiservertest.InBubble(t, apiserver.Options{}, func(t *testing.T, k *apiservertest.Server) {
 		for _, name := range []string{"a", "b", "c"} {
 			k.Put(name, "1")
 		}
 		saveOne(k, path)
 	})
-	apiservertest.InBubble(t, apiserver.Options{}, func(k *apiservertest.Server) {
+	apiservertest.InBubble(t, apiserver.Options{}, func(t *testing.T, k *apiservertest.Server) {
 		k.Put("b", "before")
 		second := checkpointed(k, informerOptions{}, Options{Path: path}, listwatch.Options{})
 		stop, logged := runLogged(k, second)
@@ -127,7 +127,7 @@ func TestCheckpoint_AheadOfTheServerIsReplacedByAList(t *testing.T) {
 // The server has forgotten what came after the checkpoint: the list that follows tells what went meanwhile.
 func TestCheckpoint_TooOldIsReplacedByAListWithTombstones(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "configmaps")
-	apiservertest.InBubble(t, apiserver.Options{}, func(k *apiservertest.Server) {
+	apiservertest.InBubble(t, apiserver.Options{}, func(t *testing.T, k *apiservertest.Server) {
 		for _, name := range []string{"stays", "changes", "goes"} {
 			k.Put(name, "1")
 		}
@@ -177,7 +177,7 @@ func TestCheckpoint_ForeignOrDamagedFallsBackToAList(t *testing.T) {
 		"missing":      {says: "No checkpoint yet"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			apiservertest.InBubble(t, apiserver.Options{}, func(k *apiservertest.Server) {
+			apiservertest.InBubble(t, apiserver.Options{}, func(t *testing.T, k *apiservertest.Server) {
 				path := filepath.Join(folder, strings.ReplaceAll(name, " ", ""))
 				labelled := apiservertest.ConfigMap("a", "1")
 				labelled.Labels = map[string]string{"a": "b"}
@@ -337,7 +337,7 @@ func TestCheckpoint_IsNotWrittenOnceAnObjectWasUnreadable(t *testing.T) {
 // The transform has seen the objects of the file before they were written.
 func TestCheckpoint_RestoredObjectsAreNotTransformedAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "configmaps")
-	apiservertest.InBubble(t, apiserver.Options{}, func(k *apiservertest.Server) {
+	apiservertest.InBubble(t, apiserver.Options{}, func(t *testing.T, k *apiservertest.Server) {
 		k.Put("a", "1")
 		opts := informerOptions{
 			Transform: func(obj *config) (*config, error) { obj.Data["value"] += "!"; return obj, nil },
@@ -355,7 +355,7 @@ func TestCheckpoint_RestoredObjectsAreNotTransformedAgain(t *testing.T) {
 // Whoever takes the transform out, or puts one in, may forget about its name.
 func TestCheckpoint_ANameWithoutATransformIsNone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "configmaps")
-	apiservertest.InBubble(t, apiserver.Options{}, func(k *apiservertest.Server) {
+	apiservertest.InBubble(t, apiserver.Options{}, func(t *testing.T, k *apiservertest.Server) {
 		k.Put("a", "1")
 		shout := func(obj *config) (*config, error) { obj.Data["value"] += "!"; return obj, nil }
 		for _, c := range []struct {

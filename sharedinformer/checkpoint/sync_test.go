@@ -18,7 +18,7 @@ import (
 
 func TestCheckpoint_IsSyncedOnlyOnceTheServerHasAgreed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "configmaps")
-	apiservertest.InBubble(t, apiserver.Options{}, func(k *apiservertest.Server) {
+	apiservertest.InBubble(t, apiserver.Options{}, func(t *testing.T, k *apiservertest.Server) {
 		k.Put("a", "1")
 		saveOne(k, path)
 		k.Faults().FailNext(-1, apiserver.Failure{Resource: "configmaps", Code: 503})
@@ -46,7 +46,7 @@ func TestCheckpoint_IsSyncedOnlyOnceTheServerHasAgreed(t *testing.T) {
 // Servers answer 200 to a watch from a version that they no longer have, and say so in its first event.
 func TestCheckpoint_TooOldIsNotSyncedBeforeTheListIsThere(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "configmaps")
-	apiservertest.InBubble(t, apiserver.Options{}, func(k *apiservertest.Server) {
+	apiservertest.InBubble(t, apiserver.Options{}, func(t *testing.T, k *apiservertest.Server) {
 		k.Put("goes", "1")
 		saveOne(k, path)
 		k.Delete("goes")
@@ -73,7 +73,7 @@ func TestCheckpoint_TooOldIsNotSyncedBeforeTheListIsThere(t *testing.T) {
 
 func TestCheckpoint_IsSyncedByTheFirstEventOrAQuietSecond(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "configmaps")
-	apiservertest.InBubble(t, apiserver.Options{}, func(k *apiservertest.Server) {
+	apiservertest.InBubble(t, apiserver.Options{}, func(t *testing.T, k *apiservertest.Server) {
 		k.Put("a", "1")
 		saveOne(k, path)
 		run := func() time.Duration {
@@ -94,7 +94,7 @@ func TestCheckpoint_IsSyncedByTheFirstEventOrAQuietSecond(t *testing.T) {
 // The server was set back and has come to the same version by another way: the file must not keep what never was.
 func TestCheckpoint_AListOfTheSavedVersionIsWrittenAnew(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "configmaps")
-	apiservertest.InBubble(t, apiserver.Options{}, func(k *apiservertest.Server) {
+	apiservertest.InBubble(t, apiserver.Options{}, func(t *testing.T, k *apiservertest.Server) {
 		k.Put("a", "kept")
 		backup := k.Faults().Backup()
 		k.Put("a", "lost")

@@ -1,10 +1,8 @@
 package factory
 
 import (
-	"context"
 	"reflect"
 	"testing"
-	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -16,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 )
 
 func TestFactory_AsksTheMapperForWhatIsNotBuiltIn(t *testing.T) {
@@ -88,18 +87,12 @@ func TestFactory_KnowsEveryResourceThatClientGosFactoryKnows(t *testing.T) {
 
 // A server says of each resource whether it belongs to a namespace.
 func TestFactory_KnowsTheScopeOfBuiltInResources(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		server, listener := apiserver.New(apiserver.Options{}), apiserver.NewPipeListener()
-		stopped := make(chan error, 1)
-		go func() { stopped <- server.Serve(ctx, listener) }()
-		defer func() { cancel(); <-stopped }()
-		cfg := server.RESTConfigFor(listener)
-		client, err := discovery.NewDiscoveryClientForConfig(cfg)
+	apiservertest.InBubble(t, apiserver.Options{}, func(t *testing.T, server *apiservertest.Server) {
+		client, err := discovery.NewDiscoveryClientForConfig(server.Config)
 		require.NoError(t, err)
 		lists, err := client.ServerPreferredResources()
 		require.NoError(t, err)
-		f, compared := New(cfg, Options{}), 0
+		f, compared := New(server.Config, Options{}), 0
 		for _, list := range lists {
 			gv, err := schema.ParseGroupVersion(list.GroupVersion)
 			require.NoError(t, err)

@@ -1,21 +1,19 @@
 package factory
 
 import (
-	"context"
 	"fmt"
 	"reflect"
 	"testing"
-	"testing/synctest"
 	"unsafe"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/listwatch"
 )
 
@@ -24,23 +22,13 @@ var configMapsGVR = schema.GroupVersionResource{Version: "v1", Resource: "config
 // onServer runs a test on an API server with five config maps that differ in their names only.
 func onServer(t *testing.T, opts Options, tell func(t *testing.T, f *Factory)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(context.Background())
-		server, listener := apiserver.New(apiserver.Options{}), apiserver.NewPipeListener()
-		stopped := make(chan error, 1)
-		go func() { stopped <- server.Serve(ctx, listener) }()
-		defer func() { cancel(); <-stopped }()
-		cfg := server.RESTConfigFor(listener)
-		client, err := kubernetes.NewForConfig(cfg)
-		require.NoError(t, err)
+	apiservertest.InBubble(t, apiserver.Options{}, func(t *testing.T, server *apiservertest.Server) {
 		for n := range configs {
-			_, err := client.CoreV1().ConfigMaps("default").Create(ctx, &corev1.ConfigMap{
-				ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("config-", n), Labels: map[string]string{"app": "shop"}},
-				Data:       map[string]string{"value": "a value of all"},
-			}, metav1.CreateOptions{})
-			require.NoError(t, err)
+			obj := apiservertest.ConfigMap(fmt.Sprint("config-", n), "a value of all")
+			obj.Labels = map[string]string{"app": "shop"}
+			server.PutObject(obj)
 		}
-		f := New(cfg, opts)
+		f := New(server.Config, opts)
 		defer f.Shutdown()
 		tell(t, f)
 	})

@@ -1,10 +1,8 @@
 package merged
 
 import (
-	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,6 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/listwatch"
 	"glasswatch/listwatch/shard"
 	"glasswatch/sharedinformer"
@@ -25,13 +24,7 @@ import (
 func TestSources_FollowShards(t *testing.T) {
 	for _, off := range []bool{false, true} {
 		t.Run(fmt.Sprintf("off=%v", off), func(t *testing.T) {
-			server, listener := apiserver.New(apiserver.Options{DisableShards: off}), apiserver.NewPipeListener()
-			ctx, cancel := context.WithCancel(context.Background())
-			served := make(chan error, 1)
-			go func() { served <- server.Serve(ctx, listener) }()
-			defer func() { cancel(); require.NoError(t, <-served) }()
-			cfg := apiserver.RESTConfigFor(listener)
-			followShards(t, cfg)
+			followShards(t, apiservertest.Start(t, apiserver.Options{DisableShards: off}).Config)
 		})
 	}
 }
@@ -73,10 +66,7 @@ func followShards(t *testing.T, cfg *rest.Config) {
 		DeleteFunc: func(d sharedinformer.Deletion[*corev1.ConfigMap]) { deleted <- d.Key.Name },
 	}, sharedinformer.HandlerOptions{})
 	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
-	var wg sync.WaitGroup
-	wg.Go(func() { _ = informer.Run(ctx) })
-	defer func() { cancel(); wg.Wait() }()
+	stop := apiservertest.Go(t, informer.Run)
 	require.NoError(t, registration.WaitForSync(t.Context()))
 	expectStore(t, informer, names[0], names[1])
 	require.ElementsMatch(t, slices.Concat(names[0], names[1]), take(added, len(names[0])+len(names[1])))
@@ -88,8 +78,7 @@ func followShards(t *testing.T, cfg *rest.Config) {
 	require.ElementsMatch(t, names[0], take(deleted, len(names[0])))
 	expectStore(t, informer, names[1], names[2])
 
-	cancel()
-	wg.Wait()
+	stop()
 	require.ElementsMatch(t, names[2], take(added, len(added)), "what both have is not told again")
 	require.Empty(t, deleted)
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -18,6 +17,7 @@ import (
 
 	"glasswatch/controller/shards"
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/internal/realserver"
 )
 
@@ -63,15 +63,7 @@ func (p *proxy) RoundTrip(req *http.Request) (*http.Response, error) {
 // A write that a proxy holds past its sender's Lease, and lets go after the shard's new owner has written, is refused.
 func TestHeldWrite_IsRefusedAfterTheNewOwnerWrote(t *testing.T) {
 	t.Run("in memory", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			ctx, stop := context.WithCancel(t.Context())
-			server, listener := apiserver.New(apiserver.Options{}), apiserver.NewPipeListener()
-			stopped := make(chan error, 1)
-			go func() { stopped <- server.Serve(ctx, listener) }()
-			holdAWrite(t, server.RESTConfigFor(listener))
-			stop()
-			require.NoError(t, <-stopped)
-		})
+		apiservertest.InBubble(t, apiserver.Options{}, func(t *testing.T, server *apiservertest.Server) { holdAWrite(t, server.Config) })
 	})
 	realserver.Run(t, "real server", func(t *testing.T, cfg *rest.Config) { holdAWrite(t, cfg) })
 }

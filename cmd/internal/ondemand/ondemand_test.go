@@ -58,7 +58,7 @@ func (c counting) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func onBench(t *testing.T, o Options, story func(b *bench)) {
-	apiservertest.InBubble(t, apiserver.Options{}, func(server *apiservertest.Server) {
+	apiservertest.InBubble(t, apiserver.Options{}, func(t *testing.T, server *apiservertest.Server) {
 		b := &bench{Server: server}
 		cfg := rest.CopyConfig(b.Config)
 		cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return counting{next, &b.sent} })

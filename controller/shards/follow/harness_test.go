@@ -35,7 +35,7 @@ type world struct {
 }
 
 func inWorld(t *testing.T, field shard.Field, opts apiserver.Options, play func(w *world)) {
-	apiservertest.InBubble(t, opts, func(server *apiservertest.Server) {
+	apiservertest.InBubble(t, opts, func(t *testing.T, server *apiservertest.Server) {
 		transport := &http.Transport{DialContext: server.Config.Dial}
 		server.Cleanup(transport.CloseIdleConnections)
 		w := &world{Server: server, network: transport, field: field, members: map[string]*member{},

@@ -21,7 +21,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestPut_CreatesAndThenChangesTheDataOnly(t *testing.T) {
-	InBubble(t, apiserver.Options{}, func(s *Server) {
+	InBubble(t, apiserver.Options{}, func(t *testing.T, s *Server) {
 		labelled := ConfigMap("a", "1")
 		labelled.Labels = map[string]string{"color": "red"}
 		s.PutObject(labelled)

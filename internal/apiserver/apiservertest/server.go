@@ -44,10 +44,10 @@ func StartOnSocket(t testing.TB, opts apiserver.Options) *Server {
 	return startOn(t, opts, listener)
 }
 
-// InBubble runs a test with a server in virtual time.
-func InBubble(t *testing.T, opts apiserver.Options, test func(s *Server)) {
+// InBubble runs a test with a server in virtual time. test is to use its own t, not the one outside of the bubble.
+func InBubble(t *testing.T, opts apiserver.Options, test func(t *testing.T, s *Server)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) { test(Start(t, opts)) })
+	synctest.Test(t, func(t *testing.T) { test(t, Start(t, opts)) })
 }
 
 func startOn(t testing.TB, opts apiserver.Options, listener net.Listener) *Server {
