@@ -16,11 +16,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/http2"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/listwatch"
 )
 
@@ -128,23 +127,13 @@ func TestWatch_AResetHTTP2StreamIsResumedWithBackoffAndWithoutAList(t *testing.T
 
 // resumeAfter resets a watch. A young one has brought nothing, and is less than a second old.
 func resumeAfter(t *testing.T, reset func(p *http2Proxy), transport func(p *http2Proxy) http.RoundTripper, young bool) {
-	listener := apiserver.NewPipeListener()
-	server := apiserver.New(apiserver.Options{})
-	ctx, cancel := context.WithCancel(t.Context())
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	defer cancel()
-	wg.Go(func() { _ = server.Serve(ctx, listener) })
-	clients, err := kubernetes.NewForConfig(apiserver.RESTConfigFor(listener))
-	require.NoError(t, err)
+	server := apiservertest.Start(t, apiserver.Options{})
 	put := func(name string) {
-		object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}
-		_, err := clients.CoreV1().ConfigMaps("default").Create(ctx, object, metav1.CreateOptions{})
-		require.NoError(t, err)
+		server.Put(name, "")
 		synctest.Wait()
 	}
-	proxy := &http2Proxy{dial: listener.DialContext}
-	config := &rest.Config{Host: "http://" + listener.Addr().String(), Transport: transport(proxy), QPS: -1}
+	proxy := &http2Proxy{dial: server.Config.Dial}
+	config := &rest.Config{Host: server.Config.Host, Transport: transport(proxy), QPS: -1}
 	lw, err := listwatch.NewMetadata(config, corev1.SchemeGroupVersion.WithResource("configmaps"), listwatch.Options{})
 	require.NoError(t, err)
 
@@ -158,7 +147,7 @@ func resumeAfter(t *testing.T, reset func(p *http2Proxy), transport func(p *http
 		OnError:              func(_ context.Context, err error) { errs = append(errs, err) },
 	})
 	put("a")
-	wg.Go(func() { r.Run(ctx) })
+	apiservertest.Go(t, func(ctx context.Context) error { r.Run(ctx); return nil })
 	synctest.Wait()
 	if !young {
 		<-time.After(time.Minute)

@@ -1,14 +1,10 @@
 package actors_test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"slices"
-	"sync"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -21,6 +17,7 @@ import (
 
 	"glasswatch/internal/actors"
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/internal/realserver"
 )
 
@@ -40,8 +37,8 @@ func TestWorkloads(t *testing.T) {
 	}
 	for _, story := range stories {
 		t.Run(story.name, func(t *testing.T) {
-			inMemory(t, func(t *testing.T, _ *apiserver.Server, cfg *rest.Config) {
-				story.play(newWorld(t, cfg, "default"))
+			apiservertest.InBubble(t, apiserver.Options{}, func(t *testing.T, server *apiservertest.Server) {
+				story.play(newWorld(t, server.Config, "default"))
 			})
 		})
 	}
@@ -60,8 +57,8 @@ func TestWorkloads(t *testing.T) {
 
 // Nothing else brings the StatefulSet's key: its own status is right by then.
 func TestClaims_AConflictIsRetried(t *testing.T) {
-	inMemory(t, func(t *testing.T, server *apiserver.Server, cfg *rest.Config) {
-		w := newWorld(t, cfg, "default")
+	apiservertest.InBubble(t, apiserver.Options{}, func(t *testing.T, server *apiservertest.Server) {
+		w := newWorld(t, server.Config, "default")
 		w.createStatefulSet(1, nil)
 		w.claims("datadir-db-0")
 		w.deleteStatefulSet()
@@ -78,8 +75,8 @@ func TestClaims_AConflictIsRetried(t *testing.T) {
 
 // Claims are deleted by what the cache has of them, so an empty one must not be believed.
 func TestClaims_AreDeletedAlsoIfTheyAreListedLate(t *testing.T) {
-	inMemory(t, func(t *testing.T, server *apiserver.Server, cfg *rest.Config) {
-		first := newWorld(t, cfg, "default")
+	apiservertest.InBubble(t, apiserver.Options{}, func(t *testing.T, server *apiservertest.Server) {
+		first := newWorld(t, server.Config, "default")
 		first.createStatefulSet(2, nil)
 		first.claims("datadir-db-0", "datadir-db-1")
 		first.statefulSet(func(s *appsv1.StatefulSet) bool { return s.Status.ReadyReplicas == 2 })
@@ -90,22 +87,13 @@ func TestClaims_AreDeletedAlsoIfTheyAreListedLate(t *testing.T) {
 			server.Faults().FailNext(2, apiserver.Failure{Verb: verb, Resource: "persistentvolumeclaims",
 				Code: http.StatusInternalServerError})
 		}
-		newWorld(t, cfg, "default").claims("datadir-db-0")
+		newWorld(t, server.Config, "default").claims("datadir-db-0")
 	})
 }
 
 func goWithAll(spec *appsv1.StatefulSetSpec) {
 	spec.PersistentVolumeClaimRetentionPolicy = &appsv1.StatefulSetPersistentVolumeClaimRetentionPolicy{
 		WhenDeleted: "Delete", WhenScaled: "Delete"}
-}
-
-// inMemory plays on the API server in memory, in virtual time.
-func inMemory(t *testing.T, play func(t *testing.T, server *apiserver.Server, cfg *rest.Config)) {
-	synctest.Test(t, func(t *testing.T) {
-		listener, server := apiserver.NewPipeListener(), apiserver.New(apiserver.Options{})
-		run(t, func(ctx context.Context) error { return server.Serve(ctx, listener) })
-		play(t, server, server.RESTConfigFor(listener))
-	})
 }
 
 type world struct {
@@ -123,31 +111,20 @@ func newWorld(t *testing.T, cfg *rest.Config, namespace string) *world {
 	client, err := kubernetes.NewForConfigAndClient(cfg, shared)
 	require.NoError(t, err)
 	w := &world{T: t, client: client, namespace: namespace, actors: actors.New(client, namespace)}
-	w.stop = run(t, w.actors.Run)
+	w.stop = apiservertest.Go(t, w.actors.Run)
 	return w
-}
-
-// run lets something run until it is stopped or the test ends, and wants that it ends well.
-func run(t *testing.T, f func(context.Context) error) (stop func()) {
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- f(ctx) }()
-	stop = sync.OnceFunc(func() { cancel(); require.NoError(t, <-done) })
-	t.Cleanup(stop)
-	return stop
 }
 
 // eventually waits until the object that get returns is as it should be.
 func eventually[T any](w *world, get func() (T, error), holds func(T) bool) (got T) {
 	w.Helper()
-	var err error
-	for range 3000 { // a minute on a real server
-		if got, err = get(); err == nil && holds(got) {
-			return got
+	apiservertest.Eventually(w, "the object", func() (err error) {
+		got, err = get()
+		if err == nil && !holds(got) {
+			err = fmt.Errorf("is %+v", got)
 		}
-		<-time.After(20 * time.Millisecond)
-	}
-	require.Fail(w, "never as it should be", "%+v, %v", got, err)
+		return err
+	})
 	return got
 }
 

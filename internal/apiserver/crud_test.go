@@ -27,7 +27,7 @@ func TestServer_AServiceLivesAndDiesInBothEncodings(t *testing.T) {
 			c := start(t, apiserver.Options{})
 			services := c.clientset(contentType).CoreV1().Services("default")
 
-			made, err := services.Create(c.ctx, service("web"), metav1.CreateOptions{})
+			made, err := services.Create(c.Context(), service("web"), metav1.CreateOptions{})
 			require.NoError(t, err)
 			require.NotEmpty(t, made.UID)
 			require.False(t, made.CreationTimestamp.IsZero())
@@ -35,30 +35,30 @@ func TestServer_AServiceLivesAndDiesInBothEncodings(t *testing.T) {
 			require.Equal(t, corev1.ServiceTypeClusterIP, made.Spec.Type)
 			require.NotEmpty(t, made.Spec.ClusterIP)
 
-			_, err = services.Create(c.ctx, service("web"), metav1.CreateOptions{})
+			_, err = services.Create(c.Context(), service("web"), metav1.CreateOptions{})
 			require.True(t, apierrors.IsAlreadyExists(err), "%v", err)
 
-			w, err := services.Watch(c.ctx, metav1.ListOptions{ResourceVersion: made.ResourceVersion})
+			w, err := services.Watch(c.Context(), metav1.ListOptions{ResourceVersion: made.ResourceVersion})
 			require.NoError(t, err)
 			defer w.Stop()
 
 			stale := made.DeepCopy()
 			made.Labels = map[string]string{"a": "b"}
-			updated, err := services.Update(c.ctx, made, metav1.UpdateOptions{})
+			updated, err := services.Update(c.Context(), made, metav1.UpdateOptions{})
 			require.NoError(t, err)
 			require.NotEqual(t, made.ResourceVersion, updated.ResourceVersion)
 			stale.Labels = map[string]string{"c": "d"}
-			_, err = services.Update(c.ctx, stale, metav1.UpdateOptions{})
+			_, err = services.Update(c.Context(), stale, metav1.UpdateOptions{})
 			require.True(t, apierrors.IsConflict(err), "%v", err)
 			require.ErrorContains(t, err, `Operation cannot be fulfilled on services "web": the object has been modified; please apply your changes to the latest version and try again`)
 
-			list, err := services.List(c.ctx, metav1.ListOptions{LabelSelector: "a=b"})
+			list, err := services.List(c.Context(), metav1.ListOptions{LabelSelector: "a=b"})
 			require.NoError(t, err)
 			require.Len(t, list.Items, 1)
 			require.Equal(t, *updated, list.Items[0])
 
-			require.NoError(t, services.Delete(c.ctx, "web", metav1.DeleteOptions{}))
-			_, err = services.Get(c.ctx, "web", metav1.GetOptions{})
+			require.NoError(t, services.Delete(c.Context(), "web", metav1.DeleteOptions{}))
+			_, err = services.Get(c.Context(), "web", metav1.GetOptions{})
 			require.True(t, apierrors.IsNotFound(err), "%v", err)
 
 			for _, want := range []watch.EventType{watch.Modified, watch.Deleted} {

@@ -29,8 +29,8 @@ func (c *cluster) configMap(name string, change func(*metav1.ObjectMeta)) *corev
 	if change != nil {
 		change(&obj.ObjectMeta)
 	}
-	made, err := c.configMaps().Create(c.ctx, obj, metav1.CreateOptions{})
-	require.NoError(c.t, err)
+	made, err := c.configMaps().Create(c.Context(), obj, metav1.CreateOptions{})
+	require.NoError(c, err)
 	return made
 }
 
@@ -47,8 +47,8 @@ func ownedBy(owners ...*corev1.ConfigMap) func(*metav1.ObjectMeta) {
 func (c *cluster) present() []string {
 	<-time.After(time.Second) // virtual
 	synctest.Wait()
-	list, err := c.configMaps().List(c.ctx, metav1.ListOptions{})
-	require.NoError(c.t, err)
+	list, err := c.configMaps().List(c.Context(), metav1.ListOptions{})
+	require.NoError(c, err)
 	out := []string{}
 	for _, o := range list.Items {
 		out = append(out, o.Name)
@@ -57,7 +57,7 @@ func (c *cluster) present() []string {
 }
 
 func (c *cluster) delete(name string, opts metav1.DeleteOptions) {
-	require.NoError(c.t, c.configMaps().Delete(c.ctx, name, opts))
+	require.NoError(c, c.configMaps().Delete(c.Context(), name, opts))
 }
 
 func TestDelete_AnswersWithAStatusOrTheObject(t *testing.T) {
@@ -78,10 +78,10 @@ func TestDelete_AnswersWithAStatusOrTheObject(t *testing.T) {
 func TestDelete_ChecksItsPreconditions(t *testing.T) {
 	c := start(t, apiserver.Options{})
 	cm := c.configMap("a", nil)
-	err := c.configMaps().Delete(c.ctx, "a", metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: ptr.To(types.UID("other"))}})
+	err := c.configMaps().Delete(c.Context(), "a", metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: ptr.To(types.UID("other"))}})
 	require.True(t, apierrors.IsConflict(err), "%v", err)
 	require.ErrorContains(t, err, `Operation cannot be fulfilled on ConfigMap "a": the UID in the precondition (other) does not match the UID in record (`+string(cm.UID)+")")
-	err = c.configMaps().Delete(c.ctx, "a", metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: ptr.To("1")}})
+	err = c.configMaps().Delete(c.Context(), "a", metav1.DeleteOptions{Preconditions: &metav1.Preconditions{ResourceVersion: ptr.To("1")}})
 	require.True(t, apierrors.IsConflict(err), "%v", err)
 	c.delete("a", metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &cm.UID, ResourceVersion: &cm.ResourceVersion}})
 }
@@ -90,26 +90,26 @@ func TestDelete_WaitsForFinalizers(t *testing.T) {
 	c := start(t, apiserver.Options{})
 	c.configMap("a", func(m *metav1.ObjectMeta) { m.Finalizers = []string{"example.com/hold"} })
 	c.delete("a", metav1.DeleteOptions{})
-	held, err := c.configMaps().Get(c.ctx, "a", metav1.GetOptions{})
+	held, err := c.configMaps().Get(c.Context(), "a", metav1.GetOptions{})
 	require.NoError(t, err)
 	require.NotNil(t, held.DeletionTimestamp)
 	before := c.Revision()
 	c.delete("a", metav1.DeleteOptions{})
 	require.Equal(t, before, c.Revision(), "deleting it again changes nothing")
-	_, err = c.configMaps().Create(c.ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{})
+	_, err = c.configMaps().Create(c.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{})
 	require.ErrorContains(t, err, "object is being deleted: configmaps \"a\" already exists")
 
 	held.DeletionTimestamp, held.Labels = nil, map[string]string{"a": "b"}
-	held, err = c.configMaps().Update(c.ctx, held, metav1.UpdateOptions{})
+	held, err = c.configMaps().Update(c.Context(), held, metav1.UpdateOptions{})
 	require.NoError(t, err)
 	require.NotNil(t, held.DeletionTimestamp, "there is no way back")
 	held.Finalizers = append(held.Finalizers, "example.com/late")
-	_, err = c.configMaps().Update(c.ctx, held, metav1.UpdateOptions{})
+	_, err = c.configMaps().Update(c.Context(), held, metav1.UpdateOptions{})
 	require.True(t, apierrors.IsInvalid(err), "no finalizer is added to an object that is going: %v", err)
 
-	_, err = c.configMaps().Patch(c.ctx, "a", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+	_, err = c.configMaps().Patch(c.Context(), "a", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 	require.NoError(t, err)
-	_, err = c.configMaps().Get(c.ctx, "a", metav1.GetOptions{})
+	_, err = c.configMaps().Get(c.Context(), "a", metav1.GetOptions{})
 	require.True(t, apierrors.IsNotFound(err), "%v", err)
 }
 
@@ -118,7 +118,7 @@ func TestDeleteCollection_TakesWhatTheSelectorMatches(t *testing.T) {
 		for _, name := range []string{"a", "b", "c"} {
 			c.configMap(name, func(m *metav1.ObjectMeta) { m.Labels = map[string]string{"keep": strconv.FormatBool(name == "b")} })
 		}
-		require.NoError(t, c.configMaps().DeleteCollection(c.ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "keep=false"}))
+		require.NoError(t, c.configMaps().DeleteCollection(c.Context(), metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: "keep=false"}))
 		require.Equal(t, []string{"b"}, c.present())
 	})
 }
@@ -128,12 +128,12 @@ func TestGarbage_GoesWithTheLastOfItsOwners(t *testing.T) {
 		a, b := c.configMap("a", nil), c.configMap("b", nil)
 		c.configMap("child", ownedBy(a, b))
 		grandchild := func() {
-			c.configMap("grandchild", ownedBy(must(c.configMaps().Get(c.ctx, "child", metav1.GetOptions{}))))
+			c.configMap("grandchild", ownedBy(must(c.configMaps().Get(c.Context(), "child", metav1.GetOptions{}))))
 		}
 		grandchild()
 		c.delete("a", metav1.DeleteOptions{})
 		require.Equal(t, []string{"b", "child", "grandchild"}, c.present())
-		child := must(c.configMaps().Get(c.ctx, "child", metav1.GetOptions{}))
+		child := must(c.configMaps().Get(c.Context(), "child", metav1.GetOptions{}))
 		require.Len(t, child.OwnerReferences, 1, "the dangling reference is taken off")
 		c.delete("b", metav1.DeleteOptions{})
 		require.Empty(t, c.present())
@@ -175,7 +175,7 @@ func TestGarbage_OrphansStayAndForegroundWaits(t *testing.T) {
 		require.Equal(t, []string{"child", "owner"}, c.present()) // no sweep is due from here on
 		c.delete("owner", metav1.DeleteOptions{PropagationPolicy: ptr.To(metav1.DeletePropagationOrphan)})
 		require.Equal(t, []string{"child"}, c.present())
-		require.Empty(t, must(c.configMaps().Get(c.ctx, "child", metav1.GetOptions{})).OwnerReferences)
+		require.Empty(t, must(c.configMaps().Get(c.Context(), "child", metav1.GetOptions{})).OwnerReferences)
 
 		owner = c.configMap("owner", nil)
 		c.configMap("slow", func(m *metav1.ObjectMeta) {
@@ -184,8 +184,8 @@ func TestGarbage_OrphansStayAndForegroundWaits(t *testing.T) {
 		})
 		c.delete("owner", metav1.DeleteOptions{PropagationPolicy: ptr.To(metav1.DeletePropagationForeground)})
 		require.Equal(t, []string{"child", "owner", "slow"}, c.present())
-		require.NotNil(t, must(c.configMaps().Get(c.ctx, "slow", metav1.GetOptions{})).DeletionTimestamp)
-		_, err := c.configMaps().Patch(c.ctx, "slow", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+		require.NotNil(t, must(c.configMaps().Get(c.Context(), "slow", metav1.GetOptions{})).DeletionTimestamp)
+		_, err := c.configMaps().Patch(c.Context(), "slow", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 		require.NoError(t, err)
 		require.Equal(t, []string{"child"}, c.present())
 	})
@@ -217,7 +217,7 @@ func TestDelete_WinsAgainstWritersThatKeepComing(t *testing.T) {
 					return
 				default:
 				}
-				_, err := client.Patch(c.ctx, "a", types.MergePatchType, []byte(`{"data":{"x":"`+randomName()+`"}}`), metav1.PatchOptions{})
+				_, err := client.Patch(c.Context(), "a", types.MergePatchType, []byte(`{"data":{"x":"`+randomName()+`"}}`), metav1.PatchOptions{})
 				assert.True(t, err == nil || apierrors.IsNotFound(err), "%v", err)
 			}
 		})
@@ -233,37 +233,37 @@ func TestDelete_WinsAgainstWritersThatKeepComing(t *testing.T) {
 func TestNamespace_TakesItsContentsAlong(t *testing.T) {
 	story(t, apiserver.Options{}, func(t *testing.T, c *cluster) {
 		namespaces := c.clientset("").CoreV1().Namespaces()
-		ns, err := namespaces.Create(c.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}, metav1.CreateOptions{})
+		ns, err := namespaces.Create(c.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}, metav1.CreateOptions{})
 		require.NoError(t, err)
 		require.Equal(t, corev1.NamespaceActive, ns.Status.Phase)
 		require.Equal(t, "shop", ns.Labels[corev1.LabelMetadataName])
 		maps := c.clientset("").CoreV1().ConfigMaps("shop")
 		held := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "held", Finalizers: []string{"example.com/hold"}}}
-		_, err = maps.Create(c.ctx, held, metav1.CreateOptions{})
+		_, err = maps.Create(c.Context(), held, metav1.CreateOptions{})
 		require.NoError(t, err)
-		_, err = c.clientset("").CoreV1().Services("shop").Create(c.ctx, service("web"), metav1.CreateOptions{})
+		_, err = c.clientset("").CoreV1().Services("shop").Create(c.Context(), service("web"), metav1.CreateOptions{})
 		require.NoError(t, err)
 
-		require.NoError(t, namespaces.Delete(c.ctx, "shop", metav1.DeleteOptions{}))
-		ns, err = namespaces.Get(c.ctx, "shop", metav1.GetOptions{})
+		require.NoError(t, namespaces.Delete(c.Context(), "shop", metav1.DeleteOptions{}))
+		ns, err = namespaces.Get(c.Context(), "shop", metav1.GetOptions{})
 		require.NoError(t, err)
 		require.Equal(t, corev1.NamespaceTerminating, ns.Status.Phase)
-		_, err = maps.Create(c.ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "late"}}, metav1.CreateOptions{})
+		_, err = maps.Create(c.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "late"}}, metav1.CreateOptions{})
 		require.True(t, apierrors.IsForbidden(err) && apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause), "%v", err)
 		require.ErrorContains(t, err, "unable to create new content in namespace shop because it is being terminated")
 
 		<-time.After(time.Second)
-		_, err = c.clientset("").CoreV1().Services("shop").Get(c.ctx, "web", metav1.GetOptions{})
+		_, err = c.clientset("").CoreV1().Services("shop").Get(c.Context(), "web", metav1.GetOptions{})
 		require.True(t, apierrors.IsNotFound(err), "%v", err)
-		_, err = namespaces.Get(c.ctx, "shop", metav1.GetOptions{})
+		_, err = namespaces.Get(c.Context(), "shop", metav1.GetOptions{})
 		require.NoError(t, err, "something in it is held")
-		_, err = maps.Patch(c.ctx, "held", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+		_, err = maps.Patch(c.Context(), "held", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
 		require.NoError(t, err)
 		<-time.After(time.Second)
-		_, err = namespaces.Get(c.ctx, "shop", metav1.GetOptions{})
+		_, err = namespaces.Get(c.Context(), "shop", metav1.GetOptions{})
 		require.True(t, apierrors.IsNotFound(err), "%v", err)
 
-		err = namespaces.Delete(c.ctx, "default", metav1.DeleteOptions{})
+		err = namespaces.Delete(c.Context(), "default", metav1.DeleteOptions{})
 		require.True(t, apierrors.IsForbidden(err), "%v", err)
 	})
 }
@@ -271,17 +271,17 @@ func TestNamespace_TakesItsContentsAlong(t *testing.T) {
 func TestNamespace_KeepsItsFinalizersUntilItIsFinalized(t *testing.T) {
 	c := start(t, apiserver.Options{})
 	namespaces := c.clientset("").CoreV1().Namespaces()
-	ns := must(namespaces.Create(c.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{}))
+	ns := must(namespaces.Create(c.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, metav1.CreateOptions{}))
 	kept := ns.Spec.Finalizers
 	require.NotEmpty(t, kept)
 
 	ns.Spec.Finalizers, ns.Status.Phase = nil, corev1.NamespaceTerminating
-	ns = must(namespaces.Update(c.ctx, ns, metav1.UpdateOptions{}))
+	ns = must(namespaces.Update(c.Context(), ns, metav1.UpdateOptions{}))
 	require.Equal(t, kept, ns.Spec.Finalizers)
 	require.Equal(t, corev1.NamespaceActive, ns.Status.Phase)
-	ns = must(namespaces.Patch(c.ctx, "a", types.MergePatchType, []byte(`{"spec":{"finalizers":[]}}`), metav1.PatchOptions{}))
+	ns = must(namespaces.Patch(c.Context(), "a", types.MergePatchType, []byte(`{"spec":{"finalizers":[]}}`), metav1.PatchOptions{}))
 	require.Equal(t, kept, ns.Spec.Finalizers)
 
 	ns.Spec.Finalizers = nil
-	require.Empty(t, must(namespaces.Finalize(c.ctx, ns, metav1.UpdateOptions{})).Spec.Finalizers)
+	require.Empty(t, must(namespaces.Finalize(c.Context(), ns, metav1.UpdateOptions{})).Spec.Finalizers)
 }

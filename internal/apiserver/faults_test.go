@@ -19,13 +19,13 @@ import (
 
 // stream opens a raw watch on the services from now on.
 func (c *cluster) stream() io.ReadCloser {
-	client, err := rest.HTTPClientFor(c.config)
-	require.NoError(c.t, err)
-	url := c.config.Host + "/api/v1/services?watch=true&resourceVersion=" + strconv.FormatInt(c.Revision(), 10)
+	client, err := rest.HTTPClientFor(c.Config)
+	require.NoError(c, err)
+	url := c.Config.Host + "/api/v1/services?watch=true&resourceVersion=" + strconv.FormatInt(c.Revision(), 10)
 	resp, err := client.Get(url)
-	require.NoError(c.t, err)
-	require.Equal(c.t, http.StatusOK, resp.StatusCode)
-	c.t.Cleanup(func() { resp.Body.Close() })
+	require.NoError(c, err)
+	require.Equal(c, http.StatusOK, resp.StatusCode)
+	c.Cleanup(func() { resp.Body.Close() })
 	return resp.Body
 }
 
@@ -94,7 +94,7 @@ func TestFaults_AGarbledFrameLeavesTheStreamAlive(t *testing.T) {
 func TestFaults_FailuresHitWhatTheyMatchAsOftenAsAsked(t *testing.T) {
 	story(t, apiserver.Options{}, func(t *testing.T, c *cluster) {
 		c.Faults().FailNext(2, apiserver.Failure{Verb: "list", Resource: "services", Code: 429, RetryAfter: 7 * time.Second})
-		_, err := c.services().Get(c.ctx, "kubernetes", metav1.GetOptions{})
+		_, err := c.services().Get(c.Context(), "kubernetes", metav1.GetOptions{})
 		require.NoError(t, err, "another verb")
 		for range 2 {
 			got := c.raw("GET", "/api/v1/services", "")
@@ -108,20 +108,20 @@ func TestFaults_FailuresHitWhatTheyMatchAsOftenAsAsked(t *testing.T) {
 
 		c.Faults().FailNext(-1, apiserver.Failure{Code: 403, Message: "not you"})
 		for range 3 {
-			_, err = c.services().List(c.ctx, metav1.ListOptions{})
+			_, err = c.services().List(c.Context(), metav1.ListOptions{})
 			require.True(t, apierrors.IsForbidden(err), "%v", err)
 			require.EqualError(t, err, "not you")
 		}
 		c.Faults().Reset()
 		c.Faults().FailNext(1, apiserver.Failure{Code: 410})
-		_, err = c.services().List(c.ctx, metav1.ListOptions{})
+		_, err = c.services().List(c.Context(), metav1.ListOptions{})
 		require.True(t, apierrors.IsResourceExpired(err), "%v", err)
 		require.Equal(t, 200, c.raw("GET", "/api/v1/services", "").code)
 
 		c.Faults().FailNext(1, apiserver.Failure{})
-		client, err := rest.HTTPClientFor(c.config)
+		client, err := rest.HTTPClientFor(c.Config)
 		require.NoError(t, err)
-		resp, err := client.Post(c.config.Host+"/api/v1/namespaces/default/services", "application/json", nil)
+		resp, err := client.Post(c.Config.Host+"/api/v1/namespaces/default/services", "application/json", nil)
 		if err == nil {
 			resp.Body.Close()
 		}

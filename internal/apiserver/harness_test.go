@@ -1,10 +1,8 @@
 package apiserver_test
 
 import (
-	"context"
 	"encoding/json"
 	"io"
-	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -24,58 +22,34 @@ import (
 	"k8s.io/client-go/rest"
 
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // cluster is a served Server with clients.
-type cluster struct {
-	*apiserver.Server
-	t        testing.TB
-	ctx      context.Context
-	config   *rest.Config
-	listener net.Listener
-	stop     func()
-}
+type cluster struct{ *apiservertest.Server }
 
 // start serves a server on a pipe until the test ends.
 func start(t testing.TB, options apiserver.Options) *cluster {
-	return startOn(t, options, apiserver.NewPipeListener())
-}
-
-func startOn(t testing.TB, options apiserver.Options, l net.Listener) *cluster {
-	ctx, cancel := context.WithCancel(context.Background())
-	c := &cluster{Server: apiserver.New(options), t: t, ctx: ctx, listener: l}
-	c.config = c.RESTConfigFor(c.listener)
-	done := make(chan error, 1)
-	go func() { done <- c.Serve(ctx, c.listener) }()
-	stopped := false
-	c.stop = func() {
-		if !stopped {
-			stopped = true
-			cancel()
-			require.NoError(t, <-done)
-		}
-	}
-	t.Cleanup(c.stop)
-	return c
+	return &cluster{apiservertest.Start(t, options)}
 }
 
 // clientset speaks the given content type: "" is JSON.
 func (c *cluster) clientset(contentType string) kubernetes.Interface {
-	config := rest.CopyConfig(c.config)
+	config := rest.CopyConfig(c.Config)
 	config.ContentType = contentType
 	if contentType == runtime.ContentTypeProtobuf {
 		config.AcceptContentTypes = contentType
 	}
 	cs, err := kubernetes.NewForConfig(config)
-	require.NoError(c.t, err)
+	require.NoError(c, err)
 	return cs
 }
 
 func (c *cluster) dynamic() dynamic.Interface {
-	d, err := dynamic.NewForConfig(c.config)
-	require.NoError(c.t, err)
+	d, err := dynamic.NewForConfig(c.Config)
+	require.NoError(c, err)
 	return d
 }
 
@@ -95,19 +69,19 @@ func (a answer) status(t testing.TB) metav1.Status {
 
 // raw sends a request; headers are "Name: value".
 func (c *cluster) raw(method, path, body string, headers ...string) answer {
-	client, err := rest.HTTPClientFor(c.config)
-	require.NoError(c.t, err)
-	req, err := http.NewRequestWithContext(c.ctx, method, c.config.Host+path, strings.NewReader(body))
-	require.NoError(c.t, err)
+	client, err := rest.HTTPClientFor(c.Config)
+	require.NoError(c, err)
+	req, err := http.NewRequestWithContext(c.Context(), method, c.Config.Host+path, strings.NewReader(body))
+	require.NoError(c, err)
 	for _, h := range headers {
 		name, value, _ := strings.Cut(h, ": ")
 		req.Header.Set(name, value)
 	}
 	resp, err := client.Do(req)
-	require.NoError(c.t, err)
+	require.NoError(c, err)
 	defer resp.Body.Close()
 	content, err := io.ReadAll(resp.Body)
-	require.NoError(c.t, err)
+	require.NoError(c, err)
 	return answer{resp.StatusCode, resp.Header, string(content)}
 }
 
@@ -121,17 +95,17 @@ func (c *cluster) create(names ...string) *corev1.Service {
 	var made *corev1.Service
 	for _, name := range names {
 		var err error
-		made, err = c.services().Create(c.ctx, service(name), metav1.CreateOptions{})
-		require.NoError(c.t, err)
+		made, err = c.services().Create(c.Context(), service(name), metav1.CreateOptions{})
+		require.NoError(c, err)
 	}
 	return made
 }
 
 // open starts a watch on the services of the default namespace.
 func (c *cluster) open(opts metav1.ListOptions) watch.Interface {
-	w, err := c.services().Watch(c.ctx, opts)
-	require.NoError(c.t, err)
-	c.t.Cleanup(w.Stop)
+	w, err := c.services().Watch(c.Context(), opts)
+	require.NoError(c, err)
+	c.Cleanup(w.Stop)
 	return w
 }
 

@@ -15,10 +15,10 @@ func TestServe_SpeaksHTTP2WithoutTLS(t *testing.T) {
 	story(t, apiserver.Options{}, func(t *testing.T, c *cluster) {
 		protocols := new(http.Protocols)
 		protocols.SetUnencryptedHTTP2(true)
-		transport := &http.Transport{DialContext: c.config.Dial, Protocols: protocols}
+		transport := &http.Transport{DialContext: c.Config.Dial, Protocols: protocols}
 		defer transport.CloseIdleConnections()
 		resp, err := (&http.Client{Transport: transport}).Get(
-			c.config.Host + "/api/v1/services?watch=true&resourceVersion=" + strconv.FormatInt(c.Revision(), 10))
+			c.Config.Host + "/api/v1/services?watch=true&resourceVersion=" + strconv.FormatInt(c.Revision(), 10))
 		require.NoError(t, err)
 		defer resp.Body.Close()
 		require.Equal(t, 2, resp.ProtoMajor)

@@ -24,8 +24,8 @@ func names(list *corev1.ServiceList) []string {
 }
 
 func (c *cluster) list(opts metav1.ListOptions) *corev1.ServiceList {
-	list, err := c.services().List(c.ctx, opts)
-	require.NoError(c.t, err)
+	list, err := c.services().List(c.Context(), opts)
+	require.NoError(c, err)
 	return list
 }
 
@@ -40,7 +40,7 @@ func TestList_PagesShowOneMomentWhateverIsWrittenBetween(t *testing.T) {
 	require.EqualValues(t, 3, *page.RemainingItemCount)
 
 	c.create("bb")
-	require.NoError(t, c.services().Delete(c.ctx, "c", metav1.DeleteOptions{}))
+	require.NoError(t, c.services().Delete(c.Context(), "c", metav1.DeleteOptions{}))
 
 	page = c.list(metav1.ListOptions{Limit: 2, Continue: page.Continue})
 	require.Equal(t, []string{"c", "d"}, names(page))
@@ -73,7 +73,7 @@ func TestList_AnExpiredTokenComesWithOneThatGoesOn(t *testing.T) {
 	c.create("bb")
 	c.Faults().Compact()
 
-	_, err := c.services().List(c.ctx, metav1.ListOptions{Limit: 1, Continue: page.Continue})
+	_, err := c.services().List(c.Context(), metav1.ListOptions{Limit: 1, Continue: page.Continue})
 	require.True(t, apierrors.IsResourceExpired(err), "%v", err)
 	require.ErrorContains(t, err, "The provided continue parameter is too old to display a consistent list result.")
 	token := err.(*apierrors.StatusError).ErrStatus.Continue
@@ -86,14 +86,14 @@ func TestList_AnExpiredTokenComesWithOneThatGoesOn(t *testing.T) {
 func TestList_BadTokensAreBadRequests(t *testing.T) {
 	c := start(t, apiserver.Options{})
 	for _, token := range []string{"!", "bm90IGpzb24", "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MCwic3RhcnQiOiJhIn0"} {
-		_, err := c.services().List(c.ctx, metav1.ListOptions{Continue: token})
+		_, err := c.services().List(c.Context(), metav1.ListOptions{Continue: token})
 		require.True(t, apierrors.IsBadRequest(err), "%q: %v", token, err)
 	}
 	page := c.raw("GET", "/api/v1/namespaces?limit=1", "")
 	require.Equal(t, 200, page.code)
 	c.create("a")
 	token := c.list(metav1.ListOptions{Limit: 1}).Continue
-	_, err := c.services().List(c.ctx, metav1.ListOptions{Continue: token, ResourceVersion: "5"})
+	_, err := c.services().List(c.Context(), metav1.ListOptions{Continue: token, ResourceVersion: "5"})
 	require.True(t, apierrors.IsBadRequest(err), "%v", err)
 	require.ErrorContains(t, err, "specifying resource version is not allowed when using continue")
 }
@@ -113,7 +113,7 @@ func TestList_ResourceVersionsMeanWhatTheMatchSays(t *testing.T) {
 	require.Equal(t, []string{"a", "b", "kubernetes"}, at("0", "", 1), "any version comes whole")
 
 	c.Faults().Compact()
-	_, err := c.services().List(c.ctx, metav1.ListOptions{ResourceVersion: rv, ResourceVersionMatch: metav1.ResourceVersionMatchExact})
+	_, err := c.services().List(c.Context(), metav1.ListOptions{ResourceVersion: rv, ResourceVersionMatch: metav1.ResourceVersionMatchExact})
 	require.True(t, apierrors.IsResourceExpired(err), "%v", err)
 	require.EqualError(t, err, "The resourceVersion for the provided list is too old.")
 }
@@ -133,7 +133,7 @@ func TestList_AVersionFromTheFutureIsWaitedForAndThenATimeout(t *testing.T) {
 
 		listed := make(chan int)
 		go func() {
-			list, err := c.services().List(c.ctx, metav1.ListOptions{ResourceVersion: next})
+			list, err := c.services().List(c.Context(), metav1.ListOptions{ResourceVersion: next})
 			assert.NoError(t, err)
 			listed <- len(list.Items)
 		}()
@@ -165,7 +165,7 @@ func TestList_FieldsThatCannotBeSelectedAreBadRequests(t *testing.T) {
 	c.create("a")
 	require.Equal(t, []string{"a"}, names(c.list(metav1.ListOptions{FieldSelector: "metadata.name=a"})))
 	require.Equal(t, []string{"a", "kubernetes"}, names(c.list(metav1.ListOptions{FieldSelector: "spec.type=ClusterIP,metadata.namespace!=x"})))
-	_, err := c.services().List(c.ctx, metav1.ListOptions{FieldSelector: "spec.sessionAffinity=None"})
+	_, err := c.services().List(c.Context(), metav1.ListOptions{FieldSelector: "spec.sessionAffinity=None"})
 	require.True(t, apierrors.IsBadRequest(err), "%v", err)
 	require.EqualError(t, err, "field label not supported: spec.sessionAffinity")
 }
@@ -173,22 +173,22 @@ func TestList_FieldsThatCannotBeSelectedAreBadRequests(t *testing.T) {
 func TestList_ANamespaceDoesNotShowItsNeighbours(t *testing.T) {
 	c := start(t, apiserver.Options{})
 	for _, ns := range []string{"a", "a-b", "a0"} {
-		_, err := c.clientset("").CoreV1().Namespaces().Create(c.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}, metav1.CreateOptions{})
+		_, err := c.clientset("").CoreV1().Namespaces().Create(c.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}, metav1.CreateOptions{})
 		require.NoError(t, err)
-		_, err = c.clientset("").CoreV1().Services(ns).Create(c.ctx, service("in-"+ns), metav1.CreateOptions{})
+		_, err = c.clientset("").CoreV1().Services(ns).Create(c.Context(), service("in-"+ns), metav1.CreateOptions{})
 		require.NoError(t, err)
 	}
-	list, err := c.clientset("").CoreV1().Services("a").List(c.ctx, metav1.ListOptions{})
+	list, err := c.clientset("").CoreV1().Services("a").List(c.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
 	require.Equal(t, []string{"in-a"}, names(list))
-	_, err = c.clientset("").CoreV1().Services("a").Create(c.ctx, service("more"), metav1.CreateOptions{})
+	_, err = c.clientset("").CoreV1().Services("a").Create(c.Context(), service("more"), metav1.CreateOptions{})
 	require.NoError(t, err)
-	page, err := c.clientset("").CoreV1().Services("a").List(c.ctx, metav1.ListOptions{Limit: 1})
+	page, err := c.clientset("").CoreV1().Services("a").List(c.Context(), metav1.ListOptions{Limit: 1})
 	require.NoError(t, err)
 	require.EqualValues(t, 1, *page.RemainingItemCount)
 	elsewhere := c.list(metav1.ListOptions{Continue: page.Continue})
 	require.Equal(t, []string{"kubernetes"}, names(elsewhere), "a token does not open another namespace")
-	list, err = c.clientset("").CoreV1().Services("").List(c.ctx, metav1.ListOptions{Limit: 2})
+	list, err = c.clientset("").CoreV1().Services("").List(c.Context(), metav1.ListOptions{Limit: 2})
 	require.NoError(t, err)
 	require.Equal(t, []string{"in-a-b", "in-a"}, names(list), "in the order of the keys")
 	require.EqualValues(t, 3, *list.RemainingItemCount)

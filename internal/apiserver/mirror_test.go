@@ -100,19 +100,19 @@ func (c *cluster) shake(r *rand.Rand) {
 	switch r.IntN(12) {
 	case 0, 1, 2, 3:
 		obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: label}}
-		if _, err := c.configMaps().Create(c.ctx, obj, metav1.CreateOptions{}); err != nil {
-			require.True(c.t, apierrors.IsAlreadyExists(err), "%v", err)
+		if _, err := c.configMaps().Create(c.Context(), obj, metav1.CreateOptions{}); err != nil {
+			require.True(c, apierrors.IsAlreadyExists(err), "%v", err)
 		}
 	case 4, 5, 6:
-		obj, err := c.configMaps().Get(c.ctx, name, metav1.GetOptions{})
+		obj, err := c.configMaps().Get(c.Context(), name, metav1.GetOptions{})
 		if err != nil {
 			return
 		}
 		obj.Labels, obj.Data = label, map[string]string{"x": randomName()}
-		_, err = c.configMaps().Update(c.ctx, obj, metav1.UpdateOptions{})
-		require.NoError(c.t, err)
+		_, err = c.configMaps().Update(c.Context(), obj, metav1.UpdateOptions{})
+		require.NoError(c, err)
 	case 7:
-		_ = c.configMaps().Delete(c.ctx, name, metav1.DeleteOptions{})
+		_ = c.configMaps().Delete(c.Context(), name, metav1.DeleteOptions{})
 	case 8:
 		c.Faults().DropWatches()
 	case 9:
@@ -132,7 +132,7 @@ func TestServer_AMirrorStaysEqualWhateverHappens(t *testing.T) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			story(t, apiserver.Options{HistoryLimit: 5}, func(t *testing.T, c *cluster) {
 				m := &mirror{client: c.configMaps()}
-				ctx, cancel := context.WithCancel(c.ctx)
+				ctx, cancel := context.WithCancel(c.Context())
 				done := make(chan struct{})
 				go func() { defer close(done); m.run(ctx) }()
 				r := rand.New(rand.NewPCG(seed, 0))
@@ -143,7 +143,7 @@ func TestServer_AMirrorStaysEqualWhateverHappens(t *testing.T) {
 					<-time.After(time.Second)
 					synctest.Wait()
 					want := map[string]string{}
-					list, err := c.configMaps().List(c.ctx, metav1.ListOptions{LabelSelector: watched})
+					list, err := c.configMaps().List(c.Context(), metav1.ListOptions{LabelSelector: watched})
 					require.NoError(t, err)
 					for _, o := range list.Items {
 						want[o.Name] = o.ResourceVersion

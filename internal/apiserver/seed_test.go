@@ -19,11 +19,11 @@ func TestSeedNamespaces_AreLikeAnyOther(t *testing.T) {
 
 	client := c.clientset("").CoreV1()
 	for _, name := range []string{"one", "two", "three"} {
-		ns, err := client.Namespaces().Get(c.ctx, name, metav1.GetOptions{})
+		ns, err := client.Namespaces().Get(c.Context(), name, metav1.GetOptions{})
 		require.NoError(t, err)
 		require.Equal(t, corev1.NamespaceActive, ns.Status.Phase)
 		require.NotEmpty(t, ns.UID)
-		_, err = client.ConfigMaps(name).Create(c.ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "web"}}, metav1.CreateOptions{})
+		_, err = client.ConfigMaps(name).Create(c.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "web"}}, metav1.CreateOptions{})
 		require.NoError(t, err)
 	}
 }
@@ -39,7 +39,7 @@ func TestSeed_CreatesReplacesAndDeletesAsWatchesSee(t *testing.T) {
 	}
 	client := c.clientset("").CoreV1().ConfigMaps("default")
 	now := strconv.FormatInt(c.Revision(), 10)
-	watching, err := client.Watch(c.ctx, metav1.ListOptions{ResourceVersion: now})
+	watching, err := client.Watch(c.Context(), metav1.ListOptions{ResourceVersion: now})
 	require.NoError(t, err)
 	defer watching.Stop()
 	sees := func(want watch.EventType, value string) *corev1.ConfigMap {

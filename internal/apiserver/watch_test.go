@@ -18,11 +18,7 @@ import (
 
 // story runs a test with a served cluster in virtual time.
 func story(t *testing.T, options apiserver.Options, tell func(t *testing.T, c *cluster)) {
-	synctest.Test(t, func(t *testing.T) {
-		c := start(t, options)
-		defer c.stop()
-		tell(t, c)
-	})
+	synctest.Test(t, func(t *testing.T) { tell(t, start(t, options)) })
 }
 
 func TestWatch_FromNothingAndFromZeroBeginsWithWhatThereIs(t *testing.T) {
@@ -41,7 +37,7 @@ func TestWatch_FromAnExactVersionReplaysWhatCameAfterIt(t *testing.T) {
 	story(t, apiserver.Options{}, func(t *testing.T, c *cluster) {
 		first := c.create("a")
 		c.create("b")
-		require.NoError(t, c.services().Delete(c.ctx, "a", metav1.DeleteOptions{}))
+		require.NoError(t, c.services().Delete(c.Context(), "a", metav1.DeleteOptions{}))
 		w := c.open(metav1.ListOptions{ResourceVersion: first.ResourceVersion})
 		last := expect(t, w, "ADDED b", "DELETED a")
 		require.Equal(t, strconv.FormatInt(c.Revision(), 10), last.Object.(*corev1.Service).ResourceVersion,
@@ -87,7 +83,7 @@ func TestWatch_ASelectorTurnsChangesIntoComingsAndGoings(t *testing.T) {
 		label := func(value string) {
 			var err error
 			obj.Labels = map[string]string{"watched": value}
-			obj, err = c.services().Update(c.ctx, obj, metav1.UpdateOptions{})
+			obj, err = c.services().Update(c.Context(), obj, metav1.UpdateOptions{})
 			require.NoError(t, err)
 		}
 		label("yes")
@@ -95,7 +91,7 @@ func TestWatch_ASelectorTurnsChangesIntoComingsAndGoings(t *testing.T) {
 		left := obj.ResourceVersion
 		label("maybe")
 		label("yes")
-		require.NoError(t, c.services().Delete(c.ctx, "a", metav1.DeleteOptions{}))
+		require.NoError(t, c.services().Delete(c.Context(), "a", metav1.DeleteOptions{}))
 		expect(t, w, "ADDED a")
 		gone := expect(t, w, "DELETED a").Object.(*corev1.Service)
 		require.Equal(t, left, gone.ResourceVersion, "the version at which it left")
@@ -107,11 +103,11 @@ func TestWatch_ASelectorTurnsChangesIntoComingsAndGoings(t *testing.T) {
 func TestWatch_ANameAndANamespaceCanBeWatchedAlone(t *testing.T) {
 	story(t, apiserver.Options{}, func(t *testing.T, c *cluster) {
 		w := c.open(metav1.ListOptions{FieldSelector: "metadata.name=b"})
-		elsewhere, err := c.clientset("").CoreV1().Services("kube-system").Watch(c.ctx, metav1.ListOptions{})
+		elsewhere, err := c.clientset("").CoreV1().Services("kube-system").Watch(c.Context(), metav1.ListOptions{})
 		require.NoError(t, err)
 		defer elsewhere.Stop()
 		c.create("a", "b")
-		_, err = c.clientset("").CoreV1().Services("kube-system").Create(c.ctx, service("dns"), metav1.CreateOptions{})
+		_, err = c.clientset("").CoreV1().Services("kube-system").Create(c.Context(), service("dns"), metav1.CreateOptions{})
 		require.NoError(t, err)
 		expect(t, w, "ADDED b")
 		expect(t, elsewhere, "ADDED dns")
@@ -123,7 +119,7 @@ func TestWatch_BookmarksComeInIntervalsAndBeforeTheEnd(t *testing.T) {
 		begin := time.Now()
 		w := c.open(metav1.ListOptions{ResourceVersion: strconv.FormatInt(c.Revision(), 10), AllowWatchBookmarks: true, TimeoutSeconds: ptr.To[int64](90)})
 		silent := c.open(metav1.ListOptions{ResourceVersion: strconv.FormatInt(c.Revision(), 10), TimeoutSeconds: ptr.To[int64](90)})
-		_, err := c.clientset("").CoreV1().ConfigMaps("default").Create(c.ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "x"}}, metav1.CreateOptions{})
+		_, err := c.clientset("").CoreV1().ConfigMaps("default").Create(c.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "x"}}, metav1.CreateOptions{})
 		require.NoError(t, err)
 
 		mark := expect(t, w, "BOOKMARK").Object.(*corev1.Service)
@@ -192,7 +188,7 @@ func TestWatch_AStreamingListOfTheFutureWaitsForItAndThenTimesOut(t *testing.T) 
 		begin = time.Now()
 		made := make(chan error, 1)
 		time.AfterFunc(time.Second, func() {
-			_, err := c.services().Create(c.ctx, service("a"), metav1.CreateOptions{})
+			_, err := c.services().Create(c.Context(), service("a"), metav1.CreateOptions{})
 			made <- err
 		})
 		w := c.open(streaming(next))

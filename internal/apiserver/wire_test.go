@@ -2,7 +2,6 @@ package apiserver_test
 
 import (
 	"encoding/json"
-	"net"
 	"strings"
 	"testing"
 
@@ -17,6 +16,7 @@ import (
 	"k8s.io/client-go/metadata"
 
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/internal/apiserver/resource"
 )
 
@@ -73,7 +73,7 @@ func TestWire_TakesYAMLAndProtobuf(t *testing.T) {
 func TestWire_ProtobufWatchesCarryEveryKindOfEvent(t *testing.T) {
 	story(t, apiserver.Options{}, func(t *testing.T, c *cluster) {
 		services := c.clientset(runtime.ContentTypeProtobuf).CoreV1().Services("default")
-		w, err := services.Watch(c.ctx, streaming(""))
+		w, err := services.Watch(c.Context(), streaming(""))
 		require.NoError(t, err)
 		defer w.Stop()
 		expect(t, w, "ADDED kubernetes")
@@ -89,17 +89,17 @@ func TestWire_ProtobufWatchesCarryEveryKindOfEvent(t *testing.T) {
 
 func TestWire_MetadataClientsSeeBuiltInAndCustomResources(t *testing.T) {
 	c := start(t, apiserver.Options{})
-	_, err := c.dynamic().Resource(definitions).Create(c.ctx, parse(t, widgetDefinition), metav1.CreateOptions{})
+	_, err := c.dynamic().Resource(definitions).Create(c.Context(), parse(t, widgetDefinition), metav1.CreateOptions{})
 	require.NoError(t, err)
-	_, err = c.dynamic().Resource(widgets).Namespace("default").Create(c.ctx, widget(t, "{size: 1}"), metav1.CreateOptions{})
+	_, err = c.dynamic().Resource(widgets).Namespace("default").Create(c.Context(), widget(t, "{size: 1}"), metav1.CreateOptions{})
 	require.NoError(t, err)
-	client, err := metadata.NewForConfig(c.config)
+	client, err := metadata.NewForConfig(c.Config)
 	require.NoError(t, err)
 	for gvr, name := range map[schema.GroupVersionResource]string{widgets: "a", {Version: "v1", Resource: "services"}: "kubernetes"} {
-		list, err := client.Resource(gvr).Namespace("default").List(c.ctx, metav1.ListOptions{})
+		list, err := client.Resource(gvr).Namespace("default").List(c.Context(), metav1.ListOptions{})
 		require.NoError(t, err)
 		require.Equal(t, name, list.Items[0].Name)
-		w, err := client.Resource(gvr).Namespace("default").Watch(c.ctx, metav1.ListOptions{})
+		w, err := client.Resource(gvr).Namespace("default").Watch(c.Context(), metav1.ListOptions{})
 		require.NoError(t, err)
 		e := <-w.ResultChan()
 		require.Equal(t, watch.Added, e.Type)
@@ -112,7 +112,7 @@ func TestWire_MetadataClientsSeeBuiltInAndCustomResources(t *testing.T) {
 
 func TestWire_DiscoveryTellsWhatIsServed(t *testing.T) {
 	c := start(t, apiserver.Options{})
-	client, err := discovery.NewDiscoveryClientForConfig(c.config)
+	client, err := discovery.NewDiscoveryClientForConfig(c.Config)
 	require.NoError(t, err)
 	groups, aggregated, failed, err := client.GroupsAndMaybeResources()
 	require.NoError(t, err)
@@ -169,7 +169,7 @@ func TestWire_OpenAPIDescribesWhatIsServed(t *testing.T) {
 	}
 	require.Contains(t, paths(), "api/v1")
 	require.NotContains(t, paths(), "apis/example.org/v1")
-	_, err := c.dynamic().Resource(definitions).Create(c.ctx, parse(t, widgetDefinition), metav1.CreateOptions{})
+	_, err := c.dynamic().Resource(definitions).Create(c.Context(), parse(t, widgetDefinition), metav1.CreateOptions{})
 	require.NoError(t, err)
 	require.Contains(t, paths(), "apis/example.org/v1")
 }
@@ -182,10 +182,10 @@ func TestWire_EventsAreOneResourceInTwoGroups(t *testing.T) {
 		InvolvedObject: corev1.ObjectReference{Kind: "Service", Namespace: "default", Name: "web"},
 		Reason:         "Bad", Message: "no port", Type: corev1.EventTypeWarning, Source: corev1.EventSource{Component: "me"}, Count: 2,
 	}
-	w, err := cs.EventsV1().Events("default").Watch(c.ctx, metav1.ListOptions{})
+	w, err := cs.EventsV1().Events("default").Watch(c.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
 	defer w.Stop()
-	_, err = cs.CoreV1().Events("default").Create(c.ctx, event, metav1.CreateOptions{})
+	_, err = cs.CoreV1().Events("default").Create(c.Context(), event, metav1.CreateOptions{})
 	require.NoError(t, err)
 	seen := (<-w.ResultChan()).Object.(*eventsv1.Event)
 	require.Equal(t, "no port", seen.Note)
@@ -193,32 +193,30 @@ func TestWire_EventsAreOneResourceInTwoGroups(t *testing.T) {
 	require.EqualValues(t, 2, seen.DeprecatedCount)
 
 	seen.DeprecatedCount = 3
-	_, err = cs.EventsV1().Events("default").Update(c.ctx, seen, metav1.UpdateOptions{})
+	_, err = cs.EventsV1().Events("default").Update(c.Context(), seen, metav1.UpdateOptions{})
 	require.NoError(t, err)
-	list, err := cs.CoreV1().Events("default").List(c.ctx, metav1.ListOptions{FieldSelector: "involvedObject.name=web,reason=Bad,type=Warning"})
+	list, err := cs.CoreV1().Events("default").List(c.Context(), metav1.ListOptions{FieldSelector: "involvedObject.name=web,reason=Bad,type=Warning"})
 	require.NoError(t, err)
 	require.Len(t, list.Items, 1)
 	require.EqualValues(t, 3, list.Items[0].Count)
 	require.Equal(t, "no port", list.Items[0].Message)
 	require.Equal(t, "me", list.Items[0].Source.Component)
 	for selector, count := range map[string]int{"regarding.name=web,reason=Bad": 1, "regarding.name=other": 0} {
-		some, err := cs.EventsV1().Events("default").List(c.ctx, metav1.ListOptions{FieldSelector: selector})
+		some, err := cs.EventsV1().Events("default").List(c.Context(), metav1.ListOptions{FieldSelector: selector})
 		require.NoError(t, err)
 		require.Len(t, some.Items, count, selector)
 	}
-	list, err = cs.CoreV1().Events("default").List(c.ctx, metav1.ListOptions{FieldSelector: "involvedObject.name!=web"})
+	list, err = cs.CoreV1().Events("default").List(c.Context(), metav1.ListOptions{FieldSelector: "involvedObject.name!=web"})
 	require.NoError(t, err)
 	require.Empty(t, list.Items)
 }
 
 func TestServe_WorksOnALoopbackAddressAndEndsWithItsContext(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	c := startOn(t, apiserver.Options{}, l)
+	c := &cluster{apiservertest.StartOnSocket(t, apiserver.Options{})}
 	require.Len(t, c.list(metav1.ListOptions{}).Items, 1)
-	require.Equal(t, c.config.Host, c.RESTConfig().Host)
+	require.Equal(t, c.Config.Host, c.RESTConfig().Host)
 	body := c.stream()
-	c.stop()
-	_, err = body.Read(make([]byte, 1))
+	c.Stop()
+	_, err := body.Read(make([]byte, 1))
 	require.Error(t, err)
 }

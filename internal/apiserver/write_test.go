@@ -74,7 +74,7 @@ func TestCreate_MakesUpNames(t *testing.T) {
 	for range 20 {
 		obj := service("")
 		obj.GenerateName = "web-"
-		made, err := c.services().Create(c.ctx, obj, metav1.CreateOptions{})
+		made, err := c.services().Create(c.Context(), obj, metav1.CreateOptions{})
 		require.NoError(t, err)
 		require.Regexp(t, "^web-[a-z0-9]{5}$", made.Name)
 		require.False(t, seen[made.Name])
@@ -87,7 +87,7 @@ func TestCreate_GivesWhatOnlyTheServerMayGive(t *testing.T) {
 	obj := ingress("a", "example.com")
 	obj.UID, obj.Generation, obj.DeletionTimestamp = "mine", 7, ptr.To(metav1.Now())
 	obj.Status.LoadBalancer.Ingress = []networkingv1.IngressLoadBalancerIngress{{IP: "1.2.3.4"}}
-	made, err := c.clientset("").NetworkingV1().Ingresses("default").Create(c.ctx, obj, metav1.CreateOptions{FieldManager: "me"})
+	made, err := c.clientset("").NetworkingV1().Ingresses("default").Create(c.Context(), obj, metav1.CreateOptions{FieldManager: "me"})
 	require.NoError(t, err)
 	require.NotEqual(t, types.UID("mine"), made.UID)
 	require.EqualValues(t, 1, made.Generation)
@@ -102,29 +102,29 @@ func TestWrite_ADryRunLeavesNoTrace(t *testing.T) {
 	obj := c.create("a")
 	before := c.Revision()
 	dry := []string{metav1.DryRunAll}
-	made, err := c.services().Create(c.ctx, service("b"), metav1.CreateOptions{DryRun: dry})
+	made, err := c.services().Create(c.Context(), service("b"), metav1.CreateOptions{DryRun: dry})
 	require.NoError(t, err)
 	require.NotEmpty(t, made.UID)
 	obj.Labels = map[string]string{"x": "y"}
-	got, err := c.services().Update(c.ctx, obj, metav1.UpdateOptions{DryRun: dry})
+	got, err := c.services().Update(c.Context(), obj, metav1.UpdateOptions{DryRun: dry})
 	require.NoError(t, err)
 	require.Equal(t, "y", got.Labels["x"])
-	_, err = c.services().Patch(c.ctx, "a", types.MergePatchType, []byte(`{"metadata":{"labels":{"x":"z"}}}`), metav1.PatchOptions{DryRun: dry})
+	_, err = c.services().Patch(c.Context(), "a", types.MergePatchType, []byte(`{"metadata":{"labels":{"x":"z"}}}`), metav1.PatchOptions{DryRun: dry})
 	require.NoError(t, err)
-	require.NoError(t, c.services().Delete(c.ctx, "a", metav1.DeleteOptions{DryRun: dry}))
+	require.NoError(t, c.services().Delete(c.Context(), "a", metav1.DeleteOptions{DryRun: dry}))
 	require.Equal(t, before, c.Revision())
 }
 
 func TestUpdate_SpecAndStatusHaveDoorsOfTheirOwn(t *testing.T) {
 	c := start(t, apiserver.Options{})
 	ingresses := c.clientset("").NetworkingV1().Ingresses("default")
-	obj, err := ingresses.Create(c.ctx, ingress("a", "example.com"), metav1.CreateOptions{})
+	obj, err := ingresses.Create(c.Context(), ingress("a", "example.com"), metav1.CreateOptions{})
 	require.NoError(t, err)
 
 	obj.Spec.Rules[0].Host = "other.com"
 	obj.Status.LoadBalancer.Ingress = []networkingv1.IngressLoadBalancerIngress{{IP: "1.2.3.4"}}
 	both := obj.DeepCopy()
-	obj, err = ingresses.Update(c.ctx, obj, metav1.UpdateOptions{})
+	obj, err = ingresses.Update(c.Context(), obj, metav1.UpdateOptions{})
 	require.NoError(t, err)
 	require.Equal(t, "other.com", obj.Spec.Rules[0].Host)
 	require.Empty(t, obj.Status.LoadBalancer.Ingress)
@@ -132,14 +132,14 @@ func TestUpdate_SpecAndStatusHaveDoorsOfTheirOwn(t *testing.T) {
 
 	both.ResourceVersion = obj.ResourceVersion
 	both.Spec.Rules[0].Host = "third.com"
-	obj, err = ingresses.UpdateStatus(c.ctx, both, metav1.UpdateOptions{})
+	obj, err = ingresses.UpdateStatus(c.Context(), both, metav1.UpdateOptions{})
 	require.NoError(t, err)
 	require.Equal(t, "other.com", obj.Spec.Rules[0].Host)
 	require.Len(t, obj.Status.LoadBalancer.Ingress, 1)
 	require.EqualValues(t, 2, obj.Generation)
 
 	obj.Labels = map[string]string{"a": "b"}
-	obj, err = ingresses.Update(c.ctx, obj, metav1.UpdateOptions{})
+	obj, err = ingresses.Update(c.Context(), obj, metav1.UpdateOptions{})
 	require.NoError(t, err)
 	require.EqualValues(t, 2, obj.Generation, "labels are not counted")
 	require.Len(t, obj.Status.LoadBalancer.Ingress, 1)
@@ -149,10 +149,10 @@ func TestUpdate_ThatChangesNothingIsNoWrite(t *testing.T) {
 	c := start(t, apiserver.Options{})
 	obj := c.create("a")
 	before := c.Revision()
-	got, err := c.services().Update(c.ctx, obj, metav1.UpdateOptions{})
+	got, err := c.services().Update(c.Context(), obj, metav1.UpdateOptions{})
 	require.NoError(t, err)
 	require.Equal(t, obj, got)
-	_, err = c.services().Patch(c.ctx, "a", types.StrategicMergePatchType, []byte(`{"spec":{"ports":[{"port":80,"name":"http"}]}}`), metav1.PatchOptions{})
+	_, err = c.services().Patch(c.Context(), "a", types.StrategicMergePatchType, []byte(`{"spec":{"ports":[{"port":80,"name":"http"}]}}`), metav1.PatchOptions{})
 	require.NoError(t, err)
 	require.Equal(t, before, c.Revision())
 }
@@ -161,23 +161,23 @@ func TestUpdate_ChecksVersionAndUID(t *testing.T) {
 	c := start(t, apiserver.Options{})
 	obj := c.create("a")
 	obj.Labels = map[string]string{"x": "1"}
-	newer, err := c.services().Update(c.ctx, obj, metav1.UpdateOptions{})
+	newer, err := c.services().Update(c.Context(), obj, metav1.UpdateOptions{})
 	require.NoError(t, err)
 
 	obj.Labels["x"] = "2"
-	_, err = c.services().Update(c.ctx, obj, metav1.UpdateOptions{})
+	_, err = c.services().Update(c.Context(), obj, metav1.UpdateOptions{})
 	require.True(t, apierrors.IsConflict(err), "%v", err)
 
 	obj.ResourceVersion = ""
-	obj, err = c.services().Update(c.ctx, obj, metav1.UpdateOptions{})
+	obj, err = c.services().Update(c.Context(), obj, metav1.UpdateOptions{})
 	require.NoError(t, err, "without a version it wins")
 	require.Equal(t, "2", obj.Labels["x"])
 
 	newer.UID, newer.ResourceVersion = "other", ""
-	_, err = c.services().Update(c.ctx, newer, metav1.UpdateOptions{})
+	_, err = c.services().Update(c.Context(), newer, metav1.UpdateOptions{})
 	require.True(t, apierrors.IsConflict(err), "%v", err)
 
-	_, err = c.services().Update(c.ctx, service("missing"), metav1.UpdateOptions{})
+	_, err = c.services().Update(c.Context(), service("missing"), metav1.UpdateOptions{})
 	require.True(t, apierrors.IsNotFound(err), "%v", err)
 	got := c.raw("PUT", "/api/v1/namespaces/default/services/a", `{"metadata":{"name":"b"}}`, "Content-Type: application/json")
 	require.Equal(t, 400, got.code)
@@ -193,11 +193,11 @@ func TestPatch_OfAnotherUIDIsInvalid(t *testing.T) {
 		types.JSONPatchType:           `[{"op":"replace","path":"/metadata/uid","value":"other"}]`,
 		types.ApplyPatchType:          `{"apiVersion":"v1","kind":"Service","metadata":{"name":"a","uid":"other"}}`,
 	} {
-		_, err := c.services().Patch(c.ctx, "a", kind, []byte(body), metav1.PatchOptions{FieldManager: "x"})
+		_, err := c.services().Patch(c.Context(), "a", kind, []byte(body), metav1.PatchOptions{FieldManager: "x"})
 		require.True(t, apierrors.IsInvalid(err), "%s: %v", kind, err)
 		require.ErrorContains(t, err, "metadata.uid: Invalid value: \"other\": field is immutable")
 	}
-	_, err := c.services().Patch(c.ctx, "a", types.MergePatchType, []byte(`{"metadata":{"uid":"other","resourceVersion":"1"}}`), metav1.PatchOptions{})
+	_, err := c.services().Patch(c.Context(), "a", types.MergePatchType, []byte(`{"metadata":{"uid":"other","resourceVersion":"1"}}`), metav1.PatchOptions{})
 	require.True(t, apierrors.IsConflict(err), "the version is looked at first: %v", err)
 }
 
@@ -211,7 +211,7 @@ func TestUpdate_OfManyAtOnceLosesNothing(t *testing.T) {
 			services := c.services()
 			for range each {
 				if w%2 == 0 { // a patch needs no retry
-					_, err := services.Patch(c.ctx, "a", types.JSONPatchType, []byte(`[{"op":"add","path":"/spec/ports/-","value":{"name":"p`+
+					_, err := services.Patch(c.Context(), "a", types.JSONPatchType, []byte(`[{"op":"add","path":"/spec/ports/-","value":{"name":"p`+
 						string(rune('a'+w))+"-"+randomName()+`","port":`+randomPort()+`}}]`), metav1.PatchOptions{})
 					assert.NoError(t, err)
 					continue
@@ -219,19 +219,19 @@ func TestUpdate_OfManyAtOnceLosesNothing(t *testing.T) {
 				err := error(apierrors.NewConflict(schema.GroupResource{}, "", nil))
 				for apierrors.IsConflict(err) {
 					var obj *corev1.Service
-					obj, err = services.Get(c.ctx, "a", metav1.GetOptions{})
+					obj, err = services.Get(c.Context(), "a", metav1.GetOptions{})
 					if !assert.NoError(t, err) {
 						return
 					}
 					obj.Spec.Ports = append(obj.Spec.Ports, corev1.ServicePort{Name: "q" + randomName(), Port: randomNumber()})
-					_, err = services.Update(c.ctx, obj, metav1.UpdateOptions{})
+					_, err = services.Update(c.Context(), obj, metav1.UpdateOptions{})
 				}
 				assert.NoError(t, err)
 			}
 		})
 	}
 	writers.Wait()
-	obj, err := c.services().Get(c.ctx, "a", metav1.GetOptions{})
+	obj, err := c.services().Get(c.Context(), "a", metav1.GetOptions{})
 	require.NoError(t, err)
 	require.Len(t, obj.Spec.Ports, 1+each*clients)
 }
@@ -240,7 +240,7 @@ func TestPatch_EveryKindOfPatchWorks(t *testing.T) {
 	c := start(t, apiserver.Options{})
 	c.create("a")
 	patch := func(kind types.PatchType, body string) *corev1.Service {
-		got, err := c.services().Patch(c.ctx, "a", kind, []byte(body), metav1.PatchOptions{FieldManager: "me"})
+		got, err := c.services().Patch(c.Context(), "a", kind, []byte(body), metav1.PatchOptions{FieldManager: "me"})
 		require.NoError(t, err)
 		return got
 	}
@@ -248,11 +248,11 @@ func TestPatch_EveryKindOfPatchWorks(t *testing.T) {
 	require.Len(t, patch(types.MergePatchType, `{"spec":{"ports":[{"name":"admin","port":81}]}}`).Spec.Ports, 1, "replaced")
 	require.EqualValues(t, 82, patch(types.JSONPatchType, `[{"op":"replace","path":"/spec/ports/0/port","value":82}]`).Spec.Ports[0].Port)
 
-	_, err := c.services().Patch(c.ctx, "a", types.MergePatchType, []byte(`{"metadata":{"resourceVersion":"1"}}`), metav1.PatchOptions{})
+	_, err := c.services().Patch(c.Context(), "a", types.MergePatchType, []byte(`{"metadata":{"resourceVersion":"1"}}`), metav1.PatchOptions{})
 	require.True(t, apierrors.IsConflict(err), "%v", err)
-	_, err = c.services().Patch(c.ctx, "missing", types.MergePatchType, []byte(`{}`), metav1.PatchOptions{})
+	_, err = c.services().Patch(c.Context(), "missing", types.MergePatchType, []byte(`{}`), metav1.PatchOptions{})
 	require.True(t, apierrors.IsNotFound(err), "%v", err)
-	_, err = c.services().Patch(c.ctx, "a", "text/plain", []byte(`{}`), metav1.PatchOptions{})
+	_, err = c.services().Patch(c.Context(), "a", "text/plain", []byte(`{}`), metav1.PatchOptions{})
 	require.True(t, apierrors.IsUnsupportedMediaType(err), "%v", err)
 }
 
@@ -266,20 +266,20 @@ func TestApply_CreatesThenOwnsAndQuarrels(t *testing.T) {
 		"Content-Type: application/apply-patch+yaml")
 	require.Equal(t, 201, got.code, got.body)
 
-	made, err := c.services().Apply(c.ctx, config(30001), metav1.ApplyOptions{FieldManager: "one"})
+	made, err := c.services().Apply(c.Context(), config(30001), metav1.ApplyOptions{FieldManager: "one"})
 	require.NoError(t, err)
 	require.NotEmpty(t, made.UID)
-	_, err = c.services().Apply(c.ctx, config(30002), metav1.ApplyOptions{FieldManager: "two"})
+	_, err = c.services().Apply(c.Context(), config(30002), metav1.ApplyOptions{FieldManager: "two"})
 	require.True(t, apierrors.IsConflict(err), "%v", err)
-	forced, err := c.services().Apply(c.ctx, config(30002), metav1.ApplyOptions{FieldManager: "two", Force: true})
+	forced, err := c.services().Apply(c.Context(), config(30002), metav1.ApplyOptions{FieldManager: "two", Force: true})
 	require.NoError(t, err)
 	require.EqualValues(t, 30002, forced.Spec.Ports[0].NodePort)
 
 	stranger := config(30002).WithUID("other")
-	_, err = c.services().Apply(c.ctx, stranger, metav1.ApplyOptions{FieldManager: "two", Force: true})
+	_, err = c.services().Apply(c.Context(), stranger, metav1.ApplyOptions{FieldManager: "two", Force: true})
 	require.True(t, apierrors.IsInvalid(err), "an apply that carries a uid is for that object only: %v", err)
 	missing := applycore.Service("missing", "default").WithUID("other").WithSpec(config(30003).Spec)
-	_, err = c.services().Apply(c.ctx, missing, metav1.ApplyOptions{FieldManager: "two", Force: true})
+	_, err = c.services().Apply(c.Context(), missing, metav1.ApplyOptions{FieldManager: "two", Force: true})
 	require.True(t, apierrors.IsConflict(err), "%v", err)
 }
 
@@ -290,19 +290,19 @@ func TestService_GetsAddressesAndKeepsThem(t *testing.T) {
 	require.NotEqual(t, obj.Spec.ClusterIP, other.Spec.ClusterIP)
 	update := service("a")
 	update.Spec.Ports[0].Port = 81
-	got, err := c.services().Update(c.ctx, update, metav1.UpdateOptions{})
+	got, err := c.services().Update(c.Context(), update, metav1.UpdateOptions{})
 	require.NoError(t, err)
 	require.Equal(t, obj.Spec.ClusterIP, got.Spec.ClusterIP)
 	require.EqualValues(t, 81, got.Spec.Ports[0].TargetPort.IntVal)
 
 	headless := service("h")
 	headless.Spec.ClusterIP = corev1.ClusterIPNone
-	got, err = c.services().Create(c.ctx, headless, metav1.CreateOptions{})
+	got, err = c.services().Create(c.Context(), headless, metav1.CreateOptions{})
 	require.NoError(t, err)
 	require.Equal(t, []string{corev1.ClusterIPNone}, got.Spec.ClusterIPs)
 
 	got.Spec.Type, got.Spec.ExternalName, got.Spec.ClusterIP, got.Spec.ClusterIPs = corev1.ServiceTypeExternalName, "a.example.com", "", nil
-	got, err = c.services().Update(c.ctx, got, metav1.UpdateOptions{})
+	got, err = c.services().Update(c.Context(), got, metav1.UpdateOptions{})
 	require.NoError(t, err)
 	require.Empty(t, got.Spec.ClusterIP)
 }
@@ -311,7 +311,7 @@ func TestService_LosesItsNodePortsWithItsType(t *testing.T) {
 	c := start(t, apiserver.Options{})
 	c.create("a")
 	patched := func(body string) corev1.ServiceSpec {
-		got, err := c.services().Patch(c.ctx, "a", types.MergePatchType, []byte(body), metav1.PatchOptions{})
+		got, err := c.services().Patch(c.Context(), "a", types.MergePatchType, []byte(body), metav1.PatchOptions{})
 		require.NoError(t, err)
 		return got.Spec
 	}

@@ -1,13 +1,11 @@
 package lens
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -18,24 +16,14 @@ import (
 	"k8s.io/client-go/rest"
 
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/internal/lens/look"
 )
 
-// realCluster is an API server on a socket, of which the lens knows nothing else.
+// realCluster is an API server of which the lens knows nothing else.
 func realCluster(t *testing.T) *rest.Config {
 	t.Helper()
-	server := apiserver.New(apiserver.Options{})
-	ctx, cancel := context.WithCancel(context.Background())
-	var running sync.WaitGroup
-	running.Go(func() { server.Run(ctx) })
-	listener := httptest.NewServer(server.Handler())
-	t.Cleanup(func() {
-		cancel()
-		listener.CloseClientConnections()
-		listener.Close()
-		running.Wait()
-	})
-	return &rest.Config{Host: listener.URL, QPS: -1}
+	return apiservertest.Start(t, apiserver.Options{}).Config
 }
 
 func lookAt(t *testing.T, resource string, mayWrite bool) *Cluster {

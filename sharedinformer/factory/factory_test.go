@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/listwatch"
 	"glasswatch/sharedinformer"
 )
@@ -240,7 +241,13 @@ func TestFactory_StopsOneInformerAndForgetsIt(t *testing.T) {
 
 		gone := weak.Make(services)
 		services = nil
-		require.Eventually(t, func() bool { runtime.GC(); return gone.Value() == nil }, time.Minute, time.Second, "its memory is held")
+		apiservertest.Eventually(t, "its memory", func() error {
+			runtime.GC()
+			if gone.Value() != nil {
+				return errors.New("is held")
+			}
+			return nil
+		})
 		require.NotNil(t, reg, "even though its registration is still around")
 
 		services, err = InformerFor[*corev1.Service](f)

@@ -24,8 +24,8 @@ import (
 	v1 "glasswatch/cmd/cloudmanager/api/v1"
 	"glasswatch/cmd/cloudmanager/desired"
 	"glasswatch/internal/actors"
+	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/internal/custom"
-	"glasswatch/internal/realserver"
 )
 
 // world is a namespace of a cluster with an operator at work on it. Its verbs end the test if they fail.
@@ -168,7 +168,7 @@ func (w *world) runs(name string) {
 
 func (w *world) eventually(what string, f func() error) {
 	w.t.Helper()
-	realserver.Eventually(w.t, what, f)
+	apiservertest.Eventually(w.t, what, f)
 }
 
 // quiet lets an hour pass and wants no write of the operator in it. In real time it does nothing.

@@ -3,12 +3,12 @@ package guard
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -17,6 +17,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
+
+	"glasswatch/internal/apiserver/apiservertest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -89,11 +91,14 @@ func TestReviews_CallersOfOneTokenShareAReview(t *testing.T) {
 	impatient, cancel := context.WithCancel(t.Context())
 	gone := make(chan error, 1)
 	go func() { gone <- g.Admit(impatient, "ann") }()
-	require.Eventually(t, func() bool {
+	apiservertest.Eventually(t, "a review", func() error {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		return c.reviews == 1
-	}, 10*time.Second, time.Millisecond)
+		if c.reviews == 0 {
+			return errors.New("not asked for")
+		}
+		return nil
+	})
 	answers := make(chan error, 100)
 	for range cap(answers) {
 		go func() { answers <- g.Admit(t.Context(), "ann") }()

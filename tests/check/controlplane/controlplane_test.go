@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/tests/check/controlplane"
 )
 
@@ -63,7 +64,7 @@ func TestPlane_IsARealClusterThatCollectsGarbage(t *testing.T) {
 		if err := maps.Delete(ctx, owner.Name, metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		controlplane.Eventually(t, "garbage collection", func() error { return gone(maps.Get(ctx, "owned", metav1.GetOptions{})) })
+		apiservertest.Eventually(t, "garbage collection", func() error { return gone(maps.Get(ctx, "owned", metav1.GetOptions{})) })
 	})
 
 	t.Run("a terminating namespace is emptied and goes", func(t *testing.T) {
@@ -77,7 +78,7 @@ func TestPlane_IsARealClusterThatCollectsGarbage(t *testing.T) {
 		if err := namespaces.Delete(ctx, "short", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		controlplane.Eventually(t, "the namespace's end", func() error { return gone(namespaces.Get(ctx, "short", metav1.GetOptions{})) })
+		apiservertest.Eventually(t, "the namespace's end", func() error { return gone(namespaces.Get(ctx, "short", metav1.GetOptions{})) })
 	})
 
 	t.Run("RBAC keeps the others out", func(t *testing.T) {
@@ -129,7 +130,7 @@ func TestSplitPlane_ComesBackWithItsData(t *testing.T) {
 		if err := r.start(); err != nil {
 			t.Fatal(err)
 		}
-		controlplane.Eventually(t, r.what, func() error {
+		apiservertest.Eventually(t, r.what, func() error {
 			after, err := maps.Get(t.Context(), "kept", metav1.GetOptions{})
 			if err == nil && after.UID != before.UID {
 				t.Fatalf("another cluster: uid %s, want %s", after.UID, before.UID)
@@ -181,7 +182,7 @@ func TestAKilledLauncher_LeavesNothing(t *testing.T) {
 	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	controlplane.Eventually(t, "the directory's end", func() error {
+	apiservertest.Eventually(t, "the directory's end", func() error {
 		if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("%s is still there: %w", dir, err)
 		}

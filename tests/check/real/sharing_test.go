@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"glasswatch/compat/cache/install"
+	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/tests/check/controlplane"
 )
 
@@ -24,7 +25,7 @@ func TestInformers_ShareOnARealServerAlsoAfterItsRestart(t *testing.T) {
 	require.NoError(t, err)
 	create := func(names ...string) {
 		for _, name := range names {
-			controlplane.Eventually(t, "a config map", func() error {
+			apiservertest.Eventually(t, "a config map", func() error {
 				_, err := client.CoreV1().ConfigMaps("default").Create(t.Context(), &corev1.ConfigMap{
 					ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"app": "shop"}},
 					Data:       map[string]string{"value": "a value of all"},
@@ -52,7 +53,7 @@ func TestInformers_ShareOnARealServerAlsoAfterItsRestart(t *testing.T) {
 
 	arrives := func(name string) {
 		create(name)
-		controlplane.Eventually(t, "the event", func() error {
+		apiservertest.Eventually(t, "the event", func() error {
 			if _, found, _ := informer.GetStore().GetByKey("default/" + name); !found {
 				return fmt.Errorf("%s is not in the store", name)
 			}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 
+	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/tests/check/controlplane"
 )
 
@@ -62,7 +63,7 @@ func (w *world) wantOurs(informers ...cache.SharedIndexInformer) {
 // eventually polls f until it gives no error.
 func (w *world) eventually(what string, f func() error) {
 	w.Helper()
-	controlplane.Eventually(w, what, f)
+	apiservertest.Eventually(w, what, f)
 }
 
 // gone turns what a Get returned into an error, unless it says that there is no such object.
