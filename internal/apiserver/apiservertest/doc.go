@@ -4,7 +4,7 @@
 //	StartOnSocket ────▶ Server on a socket ──┴▶ Config, Client ─▶ what is tested
 //	                                            Noting, ConfigMaps ─▶ the same; Asked returns its lists and watches
 //	Go ─────▶ runs something until the test ends
-//	Eventually ▶ waits for a condition; Pass lets virtual time go by
+//	Eventually, Within ▶ wait for a condition; Pass lets virtual time go by
 //
 // # What is guaranteed
 //

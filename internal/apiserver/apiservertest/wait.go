@@ -2,6 +2,7 @@ package apiservertest
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -16,18 +17,28 @@ const Patience = time.Minute
 // Eventually calls f until it returns nil. After Patience it ends the test, with the last error. what is for that message.
 func Eventually(t testing.TB, what string, f func() error) {
 	t.Helper()
-	deadline := time.After(Patience)
+	err := Within(context.Background(), Patience, f)
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+}
+
+// Within is Eventually outside of a test's goroutine, or with a limit of its own. It returns the last error of f, or that of ctx.
+func Within(ctx context.Context, limit time.Duration, f func() error) error {
+	deadline := time.After(limit)
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		err := f()
 		if err == nil {
-			return
+			return nil
 		}
 		select {
-		case <-deadline:
-			t.Fatalf("%s: not within %s: %v", what, Patience, err)
 		case <-tick.C:
+		case <-deadline:
+			return fmt.Errorf("not within %s: %w", limit, err)
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 	}
 }

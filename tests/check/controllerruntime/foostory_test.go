@@ -10,10 +10,10 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"glasswatch/cmd/foo-controller/foostory"
+	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/tests/check/controlplane"
 )
 
@@ -22,14 +22,9 @@ func TestSampleController_PlaysTheStoryThatOursPlays(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "sample-controller")
 	command(t, "build", "-o", program, "k8s.io/sample-controller")
 	t.Run("in process", func(t *testing.T) {
-		_, cfg := serve(t)
-		kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-		require.NoError(t, clientcmd.WriteToFile(clientcmdapi.Config{
-			Clusters: map[string]*clientcmdapi.Cluster{"": {Server: cfg.Host}},
-			Contexts: map[string]*clientcmdapi.Context{"": {}},
-		}, kubeconfig))
-		require.Equal(t, foostory.Golden, foostory.Story(t, cfg, "foo-story",
-			foostory.Process(program, "--kubeconfig="+kubeconfig)))
+		s := apiservertest.StartOnSocket(t, apiserver.Options{})
+		require.Equal(t, foostory.Golden, foostory.Story(t, s.Config, "foo-story",
+			foostory.Process(program, "--kubeconfig="+s.Kubeconfig())))
 	})
 	t.Run("on a real API server", func(t *testing.T) {
 		plane := controlplane.Start(t)

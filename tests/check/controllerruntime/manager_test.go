@@ -2,10 +2,9 @@ package controllerruntime
 
 import (
 	"context"
-	"net"
+	"fmt"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -25,13 +24,10 @@ import (
 	"glasswatch/compat/cache"
 	"glasswatch/compat/workqueue"
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 )
 
-const (
-	patience = 30 * time.Second
-	interval = 10 * time.Millisecond
-	mark     = "example.com/secret"
-)
+const mark = "example.com/secret"
 
 // A reconciler as people write them: each marked ConfigMap owns a Secret of its name that carries its data.
 type reconciler struct {
@@ -96,32 +92,20 @@ func run(t *testing.T, cfg *rest.Config) (client.Client, *reconciler) {
 	return mgr.GetClient(), r
 }
 
-// serve starts an API server.
-func serve(t *testing.T) (*apiserver.Server, *rest.Config) {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	s := apiserver.New(apiserver.Options{})
-	ctx, cancel := context.WithCancel(context.Background())
-	stopped := make(chan error, 1)
-	go func() { stopped <- s.Serve(ctx, listener) }()
-	t.Cleanup(func() {
-		cancel()
-		require.NoError(t, <-stopped)
-	})
-	return s, apiserver.RESTConfigFor(listener)
-}
-
 func TestManager_ReconcilesOnOurInformersAndQueue(t *testing.T) {
-	s, cfg := serve(t)
-	c, r := run(t, cfg)
+	s := apiservertest.StartOnSocket(t, apiserver.Options{})
+	c, r := run(t, s.Config)
 	ctx := t.Context()
 	key := client.ObjectKey{Namespace: "default", Name: "web"}
-	secretHas := func(want string) func() bool {
-		return func() bool {
+	secretHas := func(want, what string) {
+		apiservertest.Eventually(t, what, func() error {
 			var secret corev1.Secret
-			return c.Get(ctx, key, &secret) == nil && string(secret.Data["v"]) == want
-		}
+			err := c.Get(ctx, key, &secret)
+			if err == nil && string(secret.Data["v"]) != want {
+				err = fmt.Errorf("want %s, got %s", want, secret.Data["v"])
+			}
+			return err
+		})
 	}
 
 	from := &corev1.ConfigMap{
@@ -129,30 +113,38 @@ func TestManager_ReconcilesOnOurInformersAndQueue(t *testing.T) {
 		Data:       map[string]string{"v": "1"},
 	}
 	require.NoError(t, c.Create(ctx, from))
-	require.Eventually(t, secretHas("1"), patience, interval, "a marked ConfigMap gets its Secret")
+	secretHas("1", "a marked ConfigMap gets its Secret")
 
 	from.Data["v"] = "2"
 	require.NoError(t, c.Update(ctx, from))
-	require.Eventually(t, secretHas("2"), patience, interval, "the Secret follows")
+	secretHas("2", "the Secret follows")
 
 	var found corev1.ConfigMapList
-	require.Eventually(t, func() bool {
-		return c.List(ctx, &found, client.InNamespace("default"), client.MatchingFields{byValue: "2"}) == nil && len(found.Items) == 1
-	}, patience, interval, "the cache answers from its index")
+	apiservertest.Eventually(t, "the cache answers from its index", func() error {
+		err := c.List(ctx, &found, client.InNamespace("default"), client.MatchingFields{byValue: "2"})
+		if err == nil && len(found.Items) != 1 {
+			err = fmt.Errorf("want one, got %v", found.Items)
+		}
+		return err
+	})
 	require.NoError(t, c.List(ctx, &found, client.InNamespace("default"), client.MatchingFields{byValue: "1"}))
 	require.Empty(t, found.Items)
 
 	require.NoError(t, c.Delete(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}))
-	require.Eventually(t, secretHas("2"), patience, interval, "a deleted Secret comes back")
+	secretHas("2", "a deleted Secret comes back")
 
 	s.Faults().BreakWatches()
 	from.Data["v"] = "3"
 	require.NoError(t, c.Update(ctx, from))
-	require.Eventually(t, secretHas("3"), patience, interval, "a broken watch costs nothing")
+	secretHas("3", "a broken watch costs nothing")
 
 	require.NoError(t, c.Delete(ctx, from))
-	require.Eventually(t, func() bool {
-		return errors.IsNotFound(c.Get(ctx, key, &corev1.ConfigMap{}))
-	}, patience, interval, "the cache forgets what is gone")
+	apiservertest.Eventually(t, "the cache forgets what is gone", func() error {
+		err := c.Get(ctx, key, &corev1.ConfigMap{})
+		if !errors.IsNotFound(err) {
+			return fmt.Errorf("want not found, got %v", err)
+		}
+		return nil
+	})
 	require.Positive(t, r.reading.Load())
 }

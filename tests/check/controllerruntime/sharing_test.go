@@ -17,12 +17,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"glasswatch/compat/cache/install"
+	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 )
 
 // controller-runtime says in no option what namespaces and selectors an informer has. They are in the requests that it
 // sends, and those are what our informers send.
 func TestCache_SharesEqualPartsOfWhatItsOptionsSelect(t *testing.T) {
-	_, cfg := serve(t)
+	cfg := apiservertest.StartOnSocket(t, apiserver.Options{}).Config
 	direct, err := kubernetes.NewForConfig(cfg)
 	require.NoError(t, err)
 	for _, namespace := range []string{"default", "kube-system"} {

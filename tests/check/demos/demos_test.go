@@ -20,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/tests/check/controlplane"
 )
 
@@ -71,11 +72,13 @@ func (b *bench) command(t *testing.T, program string, args ...string) *exec.Cmd 
 // requireNothingLeft waits until the cluster has carried out the deletions that it was asked for.
 func (b *bench) requireNothingLeft(t *testing.T, before []string) {
 	t.Helper()
-	var left []string
-	eventually(t, func() bool {
-		left = slices.DeleteFunc(b.inventory(t), func(name string) bool { return slices.Contains(before, name) })
-		return len(left) == 0
-	}, func() string { return fmt.Sprint("left: ", left) })
+	require.NoError(t, apiservertest.Within(t.Context(), patience, func() error {
+		left := slices.DeleteFunc(b.inventory(t), func(name string) bool { return slices.Contains(before, name) })
+		if len(left) > 0 {
+			return fmt.Errorf("left: %v", left)
+		}
+		return nil
+	}))
 }
 
 // inventory is all that a demo may make of cluster scope.
@@ -97,19 +100,6 @@ func (b *bench) inventory(t *testing.T) []string {
 		names = append(names, "definition "+definition.Name)
 	}
 	return names
-}
-
-func eventually(t *testing.T, isSo func() bool, complaint func() string) {
-	t.Helper()
-	deadline, ticker := time.After(patience), time.NewTicker(50*time.Millisecond)
-	defer ticker.Stop()
-	for !isSo() {
-		select {
-		case <-ticker.C:
-		case <-deadline:
-			t.Fatal(complaint())
-		}
-	}
 }
 
 func TestDemos_RunOnARealCluster(t *testing.T) {

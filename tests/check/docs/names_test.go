@@ -2,7 +2,6 @@ package docs
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -20,6 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/tests/check/controlplane"
 	"glasswatch/tests/check/pages"
 )
@@ -30,13 +30,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // startServer runs the API server in memory until the test ends.
 func startServer(t *testing.T) (*rest.Config, kubernetes.Interface) {
-	ctx, cancel := context.WithCancel(context.Background())
-	server, listener := apiserver.New(apiserver.Options{}), apiserver.NewPipeListener()
-	stopped := make(chan error, 1)
-	go func() { stopped <- server.Serve(ctx, listener) }()
-	t.Cleanup(func() { cancel(); <-stopped })
-	cfg := server.RESTConfigFor(listener)
-	return cfg, newClient(t, cfg)
+	s := apiservertest.Start(t, apiserver.Options{})
+	return s.Config, s.Client
 }
 
 func newClient(t *testing.T, cfg *rest.Config) kubernetes.Interface {

@@ -1,12 +1,10 @@
 package e2e
 
 import (
-	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	authorizationv1 "k8s.io/api/authorization/v1"
@@ -21,6 +19,7 @@ import (
 	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/tests/check/controlplane"
 	"glasswatch/tests/check/manifests"
 )
@@ -51,33 +50,13 @@ func newCluster(plane *controlplane.Plane) (*cluster, error) {
 	return &cluster{plane, client, untyped, restmapper.NewDiscoveryRESTMapper(groups)}, nil
 }
 
-// patience is how long a test waits for a certain result. The machine may be busy.
-const patience = time.Minute
+// patience is how long a test waits for a certain result.
+const patience = apiservertest.Patience
 
 // eventually waits until check gives no error.
 func eventually(t *testing.T, check func() error) {
 	t.Helper()
-	require.NoError(t, within(t.Context(), patience, check))
-}
-
-func within(ctx context.Context, limit time.Duration, check func() error) error {
-	deadline := time.NewTimer(limit)
-	defer deadline.Stop()
-	ticker := time.NewTicker(25 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		err := check()
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-ticker.C:
-		case <-deadline.C:
-			return fmt.Errorf("after %s: %w", limit, err)
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
+	apiservertest.Eventually(t, "the cluster", check)
 }
 
 // manifestsOf loads one way to install, moved into namespace, without the rights that drop picks.

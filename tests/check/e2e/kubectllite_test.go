@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/tests/check/controlplane"
 	"glasswatch/tests/check/manifests"
 )
@@ -143,7 +144,7 @@ func TestKubectlLite_AppliesAndDeletesUnderItsOwnRightsOnly(t *testing.T) {
 	}
 	released := make(chan error, 1)
 	go func() {
-		released <- within(t.Context(), patience, func() error {
+		released <- apiservertest.Within(t.Context(), patience, func() error {
 			maps := u.client.CoreV1().ConfigMaps(u.namespace)
 			demo, err := maps.Get(t.Context(), "demo", metav1.GetOptions{})
 			if err == nil && demo.DeletionTimestamp == nil {

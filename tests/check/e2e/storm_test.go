@@ -15,6 +15,8 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"glasswatch/internal/apiserver/apiservertest"
 )
 
 // storm changes the Services and Ingresses of one namespace at random. The seed determines the changes and their order.
@@ -164,7 +166,7 @@ func (w *storm) calm() {
 	w.stop()
 	<-w.done
 	// With shards by label, an Ingress that nobody sees may be in the way of its Service: one look at it in 30 s.
-	require.NoError(w.t, within(w.t.Context(), 2*patience, w.exact))
+	require.NoError(w.t, apiservertest.Within(w.t.Context(), 2*patience, w.exact))
 	w.t.Logf("storm: %d changes, %d others were refused or came to nothing", w.changes, w.others)
 }
 

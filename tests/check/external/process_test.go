@@ -3,8 +3,6 @@ package external
 import (
 	"bufio"
 	"bytes"
-	"context"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,10 +12,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 )
 
 // patience is the time that a program has for one step of its story.
@@ -31,25 +28,8 @@ type cluster struct {
 
 func newCluster(t *testing.T) cluster {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- apiserver.New(apiserver.Options{}).Serve(ctx, listener) }()
-	t.Cleanup(func() {
-		cancel()
-		require.NoError(t, <-ended)
-	})
-	config := apiserver.RESTConfigFor(listener)
-	client, err := kubernetes.NewForConfig(config)
-	require.NoError(t, err)
-	file := clientcmdapi.NewConfig()
-	file.Clusters["memory"] = &clientcmdapi.Cluster{Server: config.Host}
-	file.Contexts["memory"] = &clientcmdapi.Context{Cluster: "memory"}
-	file.CurrentContext = "memory"
-	c := cluster{client, filepath.Join(t.TempDir(), "kubeconfig")}
-	require.NoError(t, clientcmd.WriteToFile(*file, c.kubeconfig))
-	return c
+	s := apiservertest.StartOnSocket(t, apiserver.Options{})
+	return cluster{s.Client, s.Kubeconfig()}
 }
 
 // build compiles packages of the module in dir into a folder of programs. GOFLAGS stay as they are, so that what was

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/tests/check/controlplane"
 )
 
@@ -51,7 +53,9 @@ func TestKubectlLite_DoesWhatKubectlDoes(t *testing.T) {
 	require.GreaterOrEqual(t, len(all), 40)
 	require.LessOrEqual(t, len(meant), 4)
 	var told [2][]string
-	t.Run("server=embedded", func(t *testing.T) { told[0] = compare(t, newSite(t, embedded(t)), both, all) })
+	t.Run("server=embedded", func(t *testing.T) {
+		told[0] = compare(t, newSite(t, apiservertest.StartOnSocket(t, apiserver.Options{}).Kubeconfig()), both, all)
+	})
 	t.Run("server=upstream", func(t *testing.T) {
 		plane := controlplane.Start(t)
 		told[1] = compare(t, newSite(t, plane.Kubeconfig(controlplane.Admin)), both, all)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,10 +14,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
-
-	"glasswatch/internal/apiserver"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -53,26 +48,6 @@ func findKubectl(t *testing.T) string {
 	path, err := filepath.Abs(filepath.Join(root, "bin", "kubectl"))
 	require.NoError(t, err)
 	require.FileExists(t, path, "make kubectl")
-	return path
-}
-
-// embedded runs our API server until the test ends, and returns a kubeconfig for it.
-func embedded(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
-	stopped := make(chan error, 1)
-	server := apiserver.New(apiserver.Options{})
-	go func() { stopped <- server.Serve(ctx, listener) }()
-	t.Cleanup(func() { cancel(); require.NoError(t, <-stopped) })
-	cfg := clientcmdapi.NewConfig()
-	cfg.Clusters["c"] = &clientcmdapi.Cluster{Server: "http://" + listener.Addr().String()}
-	cfg.AuthInfos["u"] = &clientcmdapi.AuthInfo{}
-	cfg.Contexts["c"] = &clientcmdapi.Context{Cluster: "c", AuthInfo: "u"}
-	cfg.CurrentContext = "c"
-	path := filepath.Join(t.TempDir(), "kubeconfig")
-	require.NoError(t, clientcmd.WriteToFile(*cfg, path))
 	return path
 }
 

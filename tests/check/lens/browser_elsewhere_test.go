@@ -1,19 +1,17 @@
 package lens
 
 import (
-	"context"
 	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"k8s.io/client-go/rest"
 
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/internal/lens"
 	"glasswatch/internal/lens/look"
 )
@@ -33,28 +31,11 @@ func serveHandler(t *testing.T, handler http.Handler) (address string) {
 	return fmt.Sprintf("http://%s/?token=%s", listener.Addr(), token)
 }
 
-// cluster is an API server on a socket, of which the lens knows nothing else.
-func cluster(t *testing.T) *rest.Config {
-	t.Helper()
-	server := apiserver.New(apiserver.Options{})
-	ctx, cancel := context.WithCancel(context.Background())
-	var running sync.WaitGroup
-	running.Go(func() { server.Run(ctx) })
-	listener := httptest.NewServer(server.Handler())
-	t.Cleanup(func() {
-		cancel()
-		listener.CloseClientConnections()
-		listener.Close()
-		running.Wait()
-	})
-	return &rest.Config{Host: listener.URL, QPS: -1}
-}
-
 // What has no world of its own is shown all the same: a cluster, and through --attach another program.
 func TestPage_ShowsWhatRunsElsewhere(t *testing.T) {
 	t.Parallel()
 	chromium(t)
-	c, err := lens.NewCluster(cluster(t), "services", "", true)
+	c, err := lens.NewCluster(apiservertest.Start(t, apiserver.Options{}).Config, "services", "", true)
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
 	other := httptest.NewServer(look.ForPrograms(token, c.Handler()))

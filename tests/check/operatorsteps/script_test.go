@@ -36,7 +36,7 @@ func script(step int) []act {
 func (w *world) createDeployment(name string, replicas int32) {
 	w.Helper()
 	labels := map[string]string{"app": name}
-	_, err := w.kube.AppsV1().Deployments("default").Create(w.Context(), &appsv1.Deployment{
+	_, err := w.Client.AppsV1().Deployments("default").Create(w.Context(), &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: appsv1.DeploymentSpec{Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: labels},
 			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels},
@@ -46,17 +46,17 @@ func (w *world) createDeployment(name string, replicas int32) {
 }
 
 func scaleAPI(w *world) {
-	_, err := w.kube.AppsV1().Deployments("default").Patch(w.Context(), "api", types.MergePatchType,
+	_, err := w.Client.AppsV1().Deployments("default").Patch(w.Context(), "api", types.MergePatchType,
 		[]byte(`{"spec":{"replicas":3}}`), metav1.PatchOptions{})
 	require.NoError(w, err)
 }
 
 func deleteAPI(w *world) {
-	require.NoError(w, w.kube.AppsV1().Deployments("default").Delete(w.Context(), "api", metav1.DeleteOptions{}))
+	require.NoError(w, w.Client.AppsV1().Deployments("default").Delete(w.Context(), "api", metav1.DeleteOptions{}))
 }
 
 // define makes the kind CloudManager known to the server.
-func define(w *world) { require.NoError(w, custom.Define(w.Context(), w.cfg, v1.Definition)) }
+func define(w *world) { require.NoError(w, custom.Define(w.Context(), w.Config, v1.Definition)) }
 
 func createShop(w *world) {
 	text, err := os.ReadFile(filepath.Join(root, "docs", "learn", "operator", "shop.yaml"))

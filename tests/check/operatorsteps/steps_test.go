@@ -2,13 +2,11 @@ package operatorsteps
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"go/format"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,12 +17,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 	"k8s.io/client-go/gentype"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 
 	v1 "glasswatch/cmd/cloudmanager/api/v1"
 	"glasswatch/internal/actors"
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/internal/custom"
 	"glasswatch/tests/check/pages"
 )
@@ -85,9 +82,7 @@ func build(t *testing.T, steps []step) (binary string) {
 
 // world is an API server with one of the programs.
 type world struct {
-	*testing.T
-	kube    kubernetes.Interface
-	cfg     *rest.Config
+	*apiservertest.Server
 	client  *gentype.ClientWithList[*v1.CloudManager, *v1.CloudManagerList]
 	actors  *actors.Workloads
 	printed chan string
@@ -103,40 +98,19 @@ type act struct {
 // play runs the program of a step, and returns what it prints.
 func play(t *testing.T, binary string, n int) string {
 	t.Helper()
-	server := apiserver.New(apiserver.Options{})
-	listener := httptest.NewServer(server.Handler())
-	defer listener.Close()
-	shared := &http.Client{Transport: &http.Transport{}}
-	defer shared.CloseIdleConnections()
-	cfg := &rest.Config{Host: listener.URL, QPS: -1}
-	kube, err := kubernetes.NewForConfigAndClient(cfg, shared)
-	require.NoError(t, err)
-	w := &world{T: t, kube: kube, cfg: cfg, printed: make(chan string, 100), actors: actors.New(kube, "")}
-	clientOf, err := custom.NewClient[v1.CloudManager, v1.CloudManagerList](cfg, v1.Scheme, v1.Resource)
+	server := apiservertest.StartOnSocket(t, apiserver.Options{})
+	w := &world{Server: server, printed: make(chan string, 100), actors: actors.New(server.Client, "")}
+	clientOf, err := custom.NewClient[v1.CloudManager, v1.CloudManagerList](server.Config, v1.Scheme, v1.Resource)
 	require.NoError(t, err)
 	w.client = clientOf("default")
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan error, 2)
-	go func() { server.Run(ctx); ended <- nil }()
-	go func() {
-		if n < 6 {
-			ended <- nil // their writes of statuses would be seen
-			return
-		}
-		ended <- w.actors.Run(ctx)
-	}()
-	defer func() {
-		stop()
-		for range 2 {
-			require.NoError(t, <-ended)
-		}
-		listener.CloseClientConnections()
-		http.DefaultClient.CloseIdleConnections()
-	}()
+	if n >= 6 { // before that, their writes of statuses would be seen
+		apiservertest.Go(t, w.actors.Run)
+	}
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
 
 	acts := script(n)
 	acts[0].do(w)
-	w.run(binary, n, listener.URL, func() {
+	w.run(binary, n, func() {
 		for i, a := range acts {
 			if i > 0 {
 				a.do(w)
@@ -148,13 +122,9 @@ func play(t *testing.T, binary string, n int) string {
 }
 
 // run runs the program for as long as meanwhile takes. It must end well then, without another line.
-func (w *world) run(binary string, n int, server string, meanwhile func()) {
-	kubeconfig := filepath.Join(w.TempDir(), "kubeconfig")
-	require.NoError(w, os.WriteFile(kubeconfig, fmt.Appendf(nil, "{apiVersion: v1, kind: Config, current-context: c, "+
-		"clusters: [{name: c, cluster: {server: %q}}], contexts: [{name: c, context: {cluster: c, user: c}}], "+
-		"users: [{name: c, user: {}}]}", server), 0o600))
+func (w *world) run(binary string, n int, meanwhile func()) {
 	cmd := exec.Command(binary, fmt.Sprint(n))
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+w.Kubeconfig())
 	var log strings.Builder
 	cmd.Stderr = &log
 	out, err := cmd.StdoutPipe()
@@ -179,9 +149,6 @@ func (w *world) run(binary string, n int, server string, meanwhile func()) {
 	meanwhile()
 }
 
-// patience is how long a line may take to come.
-const patience = 20 * time.Second
-
 func (w *world) await(n, act, lines int) {
 	w.Helper()
 	for range lines {
@@ -189,7 +156,7 @@ func (w *world) await(n, act, lines int) {
 		case line, ok := <-w.printed:
 			require.True(w, ok, "step %d ended at act %d:\n%s", n, act, w.text.String())
 			w.text.WriteString(line + "\n")
-		case <-time.After(patience):
+		case <-time.After(apiservertest.Patience):
 			require.Fail(w, "the program is silent", "step %d, act %d, after:\n%s", n, act, w.text.String())
 		}
 	}
