@@ -11,7 +11,8 @@
 //
 // The contracts (interfaces, function types, plain structs) are aliases. So code that wants client-go's types accepts a
 // store, a queue or an informer of this package, and the other way round. Structs with unexported fields (DeltaFIFO,
-// RealFIFO, FIFO, Heap, …) are types of this package with the same methods.
+// RealFIFO, …) are types of this package with the same methods. FIFO, Heap, ExpirationCache, UndeltaStore and
+// RetryWithDeadline are client-go's own, since no layer has machinery for them: see clientgo.go.
 //
 // Read contracts.go for the names, store.go for stores, queue.go and deltafifo.go for queues. bridge.go, reflector.go
 // and controller.go lead from a ListerWatcher into a queue. shared.go and shared_handlers.go have the shared informer.

@@ -19,7 +19,6 @@ func named(name string) *corev1.Pod {
 // queues are all kinds of queues of a package, each with an empty consumer's store.
 func (s storage) queues() map[string]closableQueue {
 	return map[string]closableQueue{
-		"FIFO":              s.fifo(keyOfPod),
 		"DeltaFIFO":         s.deltaFIFO(DeltaFIFOOptions{KeyFunction: keyOfPod}),
 		"RealFIFO":          s.realFIFO(RealFIFOOptions{KeyFunction: keyOfPod, KnownObjects: sortedStore{}}),
 		"RealFIFO, atomic":  s.realFIFO(RealFIFOOptions{KeyFunction: keyOfPod, AtomicEvents: true}),
@@ -248,29 +247,4 @@ func TestDeltaFIFO_NamesWhatItHandsOut(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "x", key)
 	}
-}
-
-func TestUndeltaStore_PushesTheWholeContentAfterEachChange(t *testing.T) {
-	withBothStorages(t, func(t *testing.T, s storage) {
-		var pushed []string
-		store := s.undelta(func(objs []any) { pushed = append(pushed, fmt.Sprint(printed(objs))) }, keyOfPod)
-		require.NoError(t, store.Add(named("x")))
-		require.NoError(t, store.Update(named("y")))
-		require.Error(t, store.Add("keyless"))
-		require.NoError(t, store.Delete(named("x")))
-		require.NoError(t, store.Replace([]any{named("z")}, ""))
-		require.Equal(t, []string{"[/x@1]", "[/x@1 /y@1]", "[/y@1]", "[/z@1]"}, pushed)
-	})
-}
-
-func TestFIFO_PopsAListInItsOrderAndIsDoneWithOneThatIsGone(t *testing.T) {
-	f := NewFIFO(keyOfPod)
-	require.NoError(t, f.Replace([]any{named("c"), named("a"), named("b")}, ""))
-	require.NoError(t, f.Delete(named("c")))
-	for _, want := range []string{"a", "b"} {
-		obj, err := f.Pop(ignore)
-		require.NoError(t, err)
-		require.Equal(t, want, obj.(*corev1.Pod).Name)
-	}
-	require.True(t, f.HasSynced())
 }

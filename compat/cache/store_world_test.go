@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -16,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientgo "k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
-	"k8s.io/utils/clock"
 	"pgregory.net/rapid"
 )
 
@@ -26,12 +24,6 @@ type storage struct {
 	name            string
 	indexer         func(KeyFunc, Indexers, TransformFunc) Indexer
 	threadSafe      func(Indexers) ThreadSafeStore
-	undelta         func(func([]any), KeyFunc) Store
-	expiring        func(KeyFunc, chan<- string, ExpirationPolicy, clock.Clock) Store
-	ttl             func(KeyFunc, ttl) Store
-	retry           func(spell, func(error) bool, clock.Clock) RetryWithDeadline
-	heap            func(KeyFunc, LessFunc) heapQueue
-	fifo            func(KeyFunc) closableQueue
 	deltaFIFO       func(DeltaFIFOOptions) closableQueue
 	realFIFO        func(RealFIFOOptions) batchQueue
 	mutationCache   func(Store, MutationCacheOptions) MutationCache
@@ -53,37 +45,14 @@ type batchQueue interface {
 	ReflectorBookmarkStore
 }
 
-type heapQueue interface {
-	Add(any) error
-	Update(any) error
-	AddIfNotPresent(any) error
-	BulkAdd([]any) error
-	Delete(any) error
-	Pop() (any, error)
-	List() []any
-	ListKeys() []string
-	Get(any) (any, bool, error)
-	GetByKey(string) (any, bool, error)
-	Close()
-	IsClosed() bool
-}
-
 var clientGoStorage = storage{
 	name: "client-go",
 	indexer: func(k KeyFunc, i Indexers, t TransformFunc) Indexer {
 		return clientgo.NewIndexer(k, i, clientgo.WithTransformer(t))
 	},
 	threadSafe: func(i Indexers) ThreadSafeStore { return clientgo.NewThreadSafeStore(i, clientgo.Indices{}) },
-	undelta:    func(push func([]any), k KeyFunc) Store { return clientgo.NewUndeltaStore(push, k) },
-	expiring:   clientgo.NewFakeExpirationStore,
-	ttl:        func(k KeyFunc, d ttl) Store { return clientgo.NewTTLStore(k, d) },
-	retry: func(s spell, f func(error) bool, c clock.Clock) RetryWithDeadline {
-		return clientgo.NewRetryWithDeadline(s.longest, s.quiet, f, c)
-	},
-	heap:      func(k KeyFunc, l LessFunc) heapQueue { return clientgo.NewHeap(k, l) },
-	fifo:      func(k KeyFunc) closableQueue { return clientgo.NewFIFO(k) },
-	deltaFIFO: func(o DeltaFIFOOptions) closableQueue { return clientgo.NewDeltaFIFOWithOptions(o) },
-	realFIFO:  func(o RealFIFOOptions) batchQueue { return clientgo.NewRealFIFOWithOptions(o) },
+	deltaFIFO:  func(o DeltaFIFOOptions) closableQueue { return clientgo.NewDeltaFIFOWithOptions(o) },
+	realFIFO:   func(o RealFIFOOptions) batchQueue { return clientgo.NewRealFIFOWithOptions(o) },
 	mutationCache: func(s Store, o MutationCacheOptions) MutationCache {
 		return clientgo.NewIntegerResourceVersionMutationCacheWithOptions(klog.Background(), s, o)
 	},
@@ -97,16 +66,8 @@ var ourStorage = storage{
 		return NewIndexer(k, i, WithTransformer(t))
 	},
 	threadSafe: func(i Indexers) ThreadSafeStore { return NewThreadSafeStore(i, Indices{}) },
-	undelta:    func(push func([]any), k KeyFunc) Store { return NewUndeltaStore(push, k) },
-	expiring:   NewFakeExpirationStore,
-	ttl:        func(k KeyFunc, d ttl) Store { return NewTTLStore(k, d) },
-	retry: func(s spell, f func(error) bool, c clock.Clock) RetryWithDeadline {
-		return NewRetryWithDeadline(s.longest, s.quiet, f, c)
-	},
-	heap:      func(k KeyFunc, l LessFunc) heapQueue { return NewHeap(k, l) },
-	fifo:      func(k KeyFunc) closableQueue { return NewFIFO(k) },
-	deltaFIFO: func(o DeltaFIFOOptions) closableQueue { return NewDeltaFIFOWithOptions(o) },
-	realFIFO:  func(o RealFIFOOptions) batchQueue { return NewRealFIFOWithOptions(o) },
+	deltaFIFO:  func(o DeltaFIFOOptions) closableQueue { return NewDeltaFIFOWithOptions(o) },
+	realFIFO:   func(o RealFIFOOptions) batchQueue { return NewRealFIFOWithOptions(o) },
 	mutationCache: func(s Store, o MutationCacheOptions) MutationCache {
 		return NewIntegerResourceVersionMutationCacheWithOptions(klog.Background(), s, o)
 	},
@@ -198,11 +159,6 @@ func equalErrors(t require.TestingT, theirs, ours error, what string) {
 	var key KeyError
 	require.Equal(t, errors.As(theirs, &key), errors.As(ours, &key), what)
 }
-
-type ttl = time.Duration
-
-// spell is how long retries may go on, and how long a quiet ends it.
-type spell struct{ longest, quiet time.Duration }
 
 var pods = schema.GroupResource{Resource: "pods"}
 

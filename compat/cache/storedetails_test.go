@@ -143,25 +143,9 @@ var storeDetails = stories{
 			c.write("%#v %v", objs, err)
 		}
 	},
-	"expiry": func(_ *testing.T, c *transcript) {
-		store := c.storage.ttl(MetaNamespaceKeyFunc, time.Second)
-		c.write("%s %v", failed(store.Add("x")), store.Add(podOf("", "a", "5")))
-		c.write("%s %q", failed(store.Replace([]any{"x"}, "9")), store.LastStoreSyncResourceVersion())
-		pass(time.Second)
-		c.write("%d", len(store.List()))
-		pass(time.Millisecond)
-		c.write("%v %#v %v", store.ListKeys(), store.List(), store.Resync())
-		c.write("%v %s", store.Delete(podOf("", "none", "8")), failed(store.Delete("x")))
-	},
-	"pushes": func(_ *testing.T, c *transcript) {
-		store := c.storage.undelta(func(all []any) { c.write("push %v", printed(all)) }, MetaNamespaceKeyFunc)
-		c.write("%s %v %v", failed(store.Add("x")), store.Add(podOf("", "a", "5")), store.Update(podOf("", "a", "6")))
-		c.write("%v %s", store.Delete(podOf("", "none", "6")), failed(store.Replace([]any{"x"}, "")))
-		c.write("%v %v", store.Replace(nil, ""), store.Resync())
-	},
 	"a mutation cache": func(_ *testing.T, c *transcript) {
 		for _, adds := range []bool{false, true} {
-			store := c.storage.ttl(MetaNamespaceKeyFunc, time.Second) // which is no Indexer
+			store := NewTTLStore(MetaNamespaceKeyFunc, time.Second) // which is no Indexer
 			mutations := c.storage.mutationCache(store, MutationCacheOptions{IncludeAdds: adds, TTL: time.Minute})
 			mutations.Mutation(podOf("", "a", "5"))
 			mutations.Mutation("x")

@@ -17,7 +17,8 @@ import (
 
 const root = "../.."
 
-// machinery is what the layers replace. Only the facades, the comparison in the lens and tests import it.
+// machinery is what the layers replace. Only the facades, the comparison in the lens and tests import it. The facades
+// take contracts from it, and the types for which the layers have no machinery: compat/cache/clientgo.go lists them.
 var (
 	machinery        = []string{"k8s.io/client-go/tools/cache", "k8s.io/client-go/util/workqueue"}
 	machineryAllowed = []string{"compat/", "internal/lens/beside/", "tests/"}

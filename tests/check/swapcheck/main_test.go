@@ -220,7 +220,7 @@ func queues(kept workqueue.TypedRateLimitingInterface[string], x any) {
 	old := workqueue.New()
 	old.ShutDownWithDrain()
 	kept.Done("never taken")
-	_, _ = x.(*cache.Heap)
+	_, _ = x.(*cache.DeltaFIFO)
 	_ = workqueue.NewDelayingQueue()
 	_ = cache.HandlerOptions{Logger: nil}
 }
@@ -244,7 +244,7 @@ func TestSwapcheck_FindsWhatTheRealTablesSay(t *testing.T) {
 	require.Equal(t, []string{
 		at(t, dir, "user.go", "queue.Done") + " workqueue.Typed.Done",
 		at(t, dir, "user.go", "kept.Done") + " workqueue.TypedInterface.Done",
-		at(t, dir, "user.go", "x.(*cache.Heap)") + " cache.Heap",
+		at(t, dir, "user.go", "x.(*cache.DeltaFIFO)") + " cache.DeltaFIFO",
 		at(t, dir, "user.go", "NewDelayingQueue") + " workqueue.NewDelayingQueue",
 	}, uses)
 }
