@@ -43,7 +43,7 @@ func (p *player) compare() string {
 
 func (p *player) compareWithServer() string {
 	for _, key := range keys {
-		obj := p.server.Objects()[key]
+		obj := p.server.objects()[key]
 		for _, part := range p.parts {
 			inStore := slices.ContainsFunc(part.Store(), func(line string) bool {
 				return strings.TrimSuffix(line, "'") == key+": "+obj

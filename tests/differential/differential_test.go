@@ -22,7 +22,11 @@ import (
 
 var replay = flag.String("replay", "", "a script to play instead of those in testdata")
 
+// Some histories are enough at each run; make check plays more.
 func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.checks", "15"); err != nil {
+		panic(err)
+	}
 	klog.SetLogger(logr.Discard())
 	// The default ones sleep until a millisecond after the last error of the process, which in another bubble may be
 	// hours ahead.
@@ -79,7 +83,7 @@ func TestDifferential_ScriptsLookTheSame(t *testing.T) {
 // perform plays s in a bubble of its own, under its feature gates.
 func perform(t *testing.T, s script, to []namedInformer, out io.Writer) (problem string) {
 	setGates(t, s)
-	synctest.Test(t, func(*testing.T) { problem = play(s, to, out) })
+	synctest.Test(t, func(t *testing.T) { problem = play(t, s, to, out) })
 	return problem
 }
 

@@ -1,8 +1,9 @@
-// Package differential plays random histories to whole informers, client-go's and ours, and compares the results.
+// Package differential plays random histories to whole informers, client-go's and ours, and compares the results. It also tells one story
+// to every combination of the parts of both.
 //
-//	script ──▶ memserver ──┬──▶ client-go's shared informer ──▶ handlers ─┐
-//	 (rapid)   one history ├──▶ compat/cache's              ──▶ handlers ─┼─ the same after every step
-//	                       └──▶ sharedinformer's            ──▶ handlers ─┘
+//	script ──▶ internal/apiserver ──┬─ gate ─▶ client-go's shared informer ──▶ handlers ─┐
+//	 (rapid)   one history          ├─ gate ─▶ compat/cache's              ──▶ handlers ─┼─ the same after every step
+//	                                └─ gate ─▶ sharedinformer's            ──▶ handlers ─┘
 //
 // All three live in one bubble of virtual time, on one server. After each step, once all is quiet, these must be the same:
 //
@@ -12,18 +13,23 @@
 //   - whether the informer and each handler's registration has synced, also while a handler is in the middle of its initial
 //     list.
 //
+// The story (story_test.go, parts_test.go) is told to reflector, queue, store and low-level controller, each client-go's or ours, in
+// every combination, with each kind of queue, with streaming and with paged lists; then to whole informers. A low-level controller makes
+// its own reflector. Where the story needs the other side's, that one feeds the queue, and the controller's own waits for a server that
+// never answers.
+//
 // # Running
 //
-//	go test ./tests/differential                                  a few hundred histories
-//	go test ./tests/differential -rapid.checks=10000              as many for each kind of queue
+//	go test ./tests/differential                                  a few histories for each kind of queue
+//	go test ./tests/differential -rapid.checks=10000              as many for each
 //	go test ./tests/differential -run Scripts -replay FILE -v     one script, told step by step
 //
 // A failure prints its shrunk script. Scripts in testdata are played by every test run.
 //
 // # Where the two are made equal, and not compared less
 //
-// Backoffs are random, so requests are held, and released for all informers at the same moment. The server ends all
-// watches at the same moment, before their random timeouts.
+// Backoffs are random. So each informer's requests are held in a gate, and released for all informers at the same moment. The server ends
+// all watches at the same moment, before their random timeouts. Failures are planned in the gates, each for one request of each informer.
 //
 // A handler that is blocked or removed in the middle of a list is compared by the number of its calls. client-go
 // delivers a list in the order of a map.

@@ -10,7 +10,6 @@ import (
 
 	"glasswatch/listwatch"
 	"glasswatch/sharedinformer"
-	"glasswatch/tests/memserver"
 )
 
 type config = *corev1.ConfigMap
@@ -20,7 +19,7 @@ type native struct {
 	informer *sharedinformer.Informer[config]
 }
 
-func newNative(c *memserver.Client, s script) subject {
+func newNative(g *gate, s script) subject {
 	opts := sharedinformer.Options[config]{WatchErrorHandler: func(context.Context, error) {}}
 	if s.mode() == "perkey" {
 		opts.Queue = sharedinformer.PerKey
@@ -35,7 +34,7 @@ func newNative(c *memserver.Client, s script) subject {
 			return obj, nil
 		}
 	}
-	return native{sharedinformer.New(listwatch.Funcs[config]{ListFunc: c.List, WatchFunc: c.Watch}, opts)}
+	return native{sharedinformer.New(listwatch.Funcs[config]{ListFunc: g.List, WatchFunc: g.Watch}, opts)}
 }
 
 func (n native) Start(ctx context.Context) <-chan struct{} {
@@ -56,6 +55,8 @@ func (n native) Remove(r registration) error {
 }
 
 func (n native) HasSynced() bool { return n.informer.HasSynced() }
+
+func (n native) Synced() <-chan struct{} { return n.informer.Synced() }
 
 func (n native) StoreVersion() string { return n.informer.Store().ResourceVersion() }
 

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing/synctest"
 	"time"
-
-	"glasswatch/tests/memserver"
 )
 
 const (
@@ -47,17 +45,17 @@ func (p *player) pass(d time.Duration) string {
 
 // renewWatches ends the watches before the clients do, unless a resync is near: the next watch may turn out to be a list.
 func (p *player) renewWatches() string {
-	opened, watching := p.parts[0].client.IsWatching()
+	opened, watching := p.parts[0].gate.isWatching()
 	if !watching || p.nextResync() < time.Minute || time.Since(opened) < watchAge {
 		return ""
 	}
-	p.server.EndWatches()
+	p.server.Faults().DropWatches()
 	return p.recover()
 }
 
 // nextResync is the time to the next moment at which any informer could resync.
 func (p *player) nextResync() time.Duration {
-	listed := p.parts[0].client.LastListed()
+	listed := p.parts[0].gate.lastListed()
 	if listed.IsZero() {
 		return resyncPeriod
 	}
@@ -100,12 +98,12 @@ func (p *player) recover() string {
 }
 
 func (p *player) recovered(rounds int) string {
-	p.server.Forgive()
+	p.server.forgive()
 	clear(p.planned)
 	first := p.parts[0]
 	for _, part := range p.parts[1:] {
-		if !part.client.LastListed().Equal(first.client.LastListed()) {
-			return fmt.Sprintf("%s listed %v after %s", part.name, part.client.LastListed().Sub(first.client.LastListed()), first.name)
+		if !part.gate.lastListed().Equal(first.gate.lastListed()) {
+			return fmt.Sprintf("%s listed %v after %s", part.name, part.gate.lastListed().Sub(first.gate.lastListed()), first.name)
 		}
 	}
 	if rounds > 1 {
@@ -116,9 +114,9 @@ func (p *player) recovered(rounds int) string {
 
 // answer lets one request of each client pass.
 func (p *player) answer() {
-	p.server.Answer()
+	p.server.permit(1)
 	synctest.Wait()
-	p.server.Withdraw()
+	p.server.permit(0)
 }
 
 // waitForRequests waits until every client has a request at the gate, or a watch.
@@ -134,21 +132,21 @@ func (p *player) waitForRequests() string {
 		p.advance(time.Second)
 	}
 	for _, part := range p.parts {
-		since, waiting := part.client.IsWaiting()
+		since, waiting := part.gate.isWaiting()
 		if waiting && p.script.has("streaming") && time.Since(since) > 25*time.Second {
-			p.server.Forgive()
+			p.server.forgive()
 		}
 	}
 	return ""
 }
 
 func (p *part) isWaiting() bool {
-	_, waiting := p.client.IsWaiting()
+	_, waiting := p.gate.isWaiting()
 	return waiting
 }
 
 func (p *part) isWatching() bool {
-	_, watching := p.client.IsWatching()
+	_, watching := p.gate.isWatching()
 	return watching
 }
 
@@ -159,7 +157,7 @@ func (p *player) all(what func(*part) bool) bool {
 func (p *player) doings() string {
 	var b strings.Builder
 	for _, part := range p.parts {
-		requests := part.client.Requests()
+		requests := part.gate.asked()
 		fmt.Fprintf(&b, "\n%s: waits %v, watches %v, asked for\n\t%s", part.name, part.isWaiting(), part.isWatching(),
 			strings.Join(requests[max(0, len(requests)-12):], "\n\t"))
 	}
@@ -167,18 +165,18 @@ func (p *player) doings() string {
 }
 
 // fail plans a failure, unless ours would answer it in another way: see the package's documentation.
-func (p *player) fail(verb memserver.Verb, how memserver.Failure) string {
+func (p *player) fail(verb string, how failure) string {
 	if p.planned[verb] >= maxPlanned {
 		return ""
 	}
-	unavailable := how == memserver.Expired || how == memserver.ExpiredLate || how == memserver.TooLarge
+	unavailable := how == "410" || how == expiredLate || how == tooLarge
 	switch verb {
-	case memserver.List:
+	case list:
 		if unavailable && p.script.has("pages") {
 			return ""
 		}
-	case memserver.Stream:
-		if how == memserver.Short && p.down && p.stop != nil {
+	case stream:
+		if how == short && p.down && p.stop != nil {
 			return "" // a watch that waits already does not end within a second
 		}
 		if p.script.has("nostreaming") || unavailable && (p.planned[verb] > 0 || p.parts[0].ReadUpTo() == "") {
@@ -192,6 +190,6 @@ func (p *player) fail(verb memserver.Verb, how memserver.Failure) string {
 		p.advance(2 * time.Second) // a waiting request has waited too long for a very short watch
 	}
 	p.planned[verb]++
-	p.server.Fail(verb, how)
+	p.server.fail(verb, how)
 	return ""
 }

@@ -6,29 +6,28 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"testing"
 	"testing/synctest"
 	"time"
-
-	"glasswatch/tests/memserver"
 )
 
 // player plays one script to several informers on one server. It runs in a bubble.
 type player struct {
 	script  script
-	server  *memserver.Server
+	server  *server
 	parts   []*part
 	out     io.Writer // tells the history
 	down    bool
 	downAt  time.Time
-	planned map[memserver.Verb]int
+	planned map[string]int
 	stop    context.CancelFunc // not nil once started
 	seats   map[string]*seat
 }
 
 // part is one informer and the calls of its handlers.
 type part struct {
-	name   string
-	client *memserver.Client
+	name string
+	gate *gate
 	subject
 	recorders map[string]*recorder
 	places    map[string]registration
@@ -43,28 +42,27 @@ type seat struct {
 }
 
 // play plays s and returns the first difference, "" if there is none.
-func play(s script, facades []namedInformer, out io.Writer) string {
-	opts := memserver.Options{
-		NoCache: s.has("nocache"), NoStreaming: s.has("nostreaming"), ExpireByEvent: s.has("expire-by-event"),
-	}
+func play(t *testing.T, s script, facades []namedInformer, out io.Writer) string {
+	p := &player{script: s, server: newServer(t), out: out, planned: map[string]int{}, seats: map[string]*seat{}}
+	p.server.noCache = s.has("nocache")
+	p.server.Faults().RefuseStreamingLists(s.has("nostreaming"))
 	if s.has("pages") {
-		opts.PageSize = 2
+		p.server.pageSize = 2
 	}
 	if s.has("lag") && !s.has("streaming") {
-		opts.Lag = 3
+		p.server.lag = 3
 	}
-	p := &player{script: s, server: memserver.New(opts), out: out, planned: map[memserver.Verb]int{}, seats: map[string]*seat{}}
-	p.server.Hold()
+	p.server.hold(true)
 	for _, f := range facades {
-		c := p.server.Client(f.name)
-		subject, err := newFacade(f.build, c, s)
+		g := p.server.gate()
+		subject, err := newFacade(f.build, g, s)
 		if err != nil {
 			return err.Error()
 		}
-		p.join(f.name, c, subject)
+		p.join(f.name, g, subject)
 	}
-	c := p.server.Client("native")
-	p.join("native", c, newNative(c, s))
+	g := p.server.gate()
+	p.join("native", g, newNative(g, s))
 	defer p.end()
 	for n, step := range s.steps {
 		problem := p.act(step)
@@ -80,8 +78,8 @@ func play(s script, facades []namedInformer, out io.Writer) string {
 	return p.finish()
 }
 
-func (p *player) join(name string, c *memserver.Client, s subject) {
-	p.parts = append(p.parts, &part{name: name, client: c, subject: s, recorders: map[string]*recorder{}, places: map[string]registration{}})
+func (p *player) join(name string, g *gate, s subject) {
+	p.parts = append(p.parts, &part{name: name, gate: g, subject: s, recorders: map[string]*recorder{}, places: map[string]registration{}})
 }
 
 func (p *player) tell(format string, args ...any) {
@@ -96,17 +94,15 @@ func (p *player) act(s step) string {
 	case "write":
 		for _, op := range s[1:] {
 			if op[0] == '+' {
-				p.server.Put(op[1:])
+				p.server.put(op[1:])
 			} else {
-				p.server.Delete(op[1:])
+				p.server.remove(op[1:])
 			}
 		}
 	case "elsewhere":
-		p.server.Elsewhere()
-	case "bookmark":
-		p.server.Bookmark()
+		p.server.elsewhere()
 	case "compact":
-		p.server.Compact()
+		p.server.compact()
 	case "break", "down", "answer", "up", "fail":
 		return p.actOnServer(s)
 	case "start":
@@ -129,7 +125,7 @@ func (p *player) actOnServer(s step) string {
 		if problem := p.prepareOutage(); problem != "" {
 			return problem
 		}
-		p.server.EndWatches()
+		p.server.Faults().DropWatches()
 		return p.recover()
 	case "down":
 		if p.down {
@@ -137,7 +133,7 @@ func (p *player) actOnServer(s step) string {
 		}
 		problem := p.prepareOutage()
 		p.down, p.downAt = true, time.Now()
-		p.server.EndWatches()
+		p.server.Faults().DropWatches()
 		return problem
 	case "answer":
 		if p.down && p.stop != nil && !p.script.has("streaming") && time.Since(p.downAt) < watchAge {
@@ -151,7 +147,7 @@ func (p *player) actOnServer(s step) string {
 		p.down = false
 		return p.recover()
 	case "fail":
-		return p.fail(memserver.Verb(s[1]), memserver.Failure(s[2]))
+		return p.fail(s[1], failure(s[2]))
 	}
 	return ""
 }

@@ -8,12 +8,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgo "k8s.io/client-go/tools/cache"
-
-	"glasswatch/tests/memserver"
 )
 
 // The resync periods are not whole seconds, so that no resync coincides with a step of the player.
@@ -40,6 +37,7 @@ type subject interface {
 	Add(h *recorder, resync string) (registration, error)
 	Remove(r registration) error
 	HasSynced() bool
+	Synced() <-chan struct{} // closed when HasSynced turns true
 	// Store lists what is in the store, and the keys of each namespace.
 	Store() []string
 	// StoreVersion is the store's resourceVersion.
@@ -57,27 +55,55 @@ type recorder struct {
 	calls   int
 	told    map[string][]string // by key
 	blocked bool
-	allowed int // calls that may return although it is blocked
+	allowed int               // calls that may return although it is blocked
+	lines   []string          // since the last take
+	view    map[string]string // the versions of what exists by the calls
 }
 
 func newRecorder() *recorder {
-	r := &recorder{told: map[string][]string{}}
+	r := &recorder{told: map[string][]string{}, view: map[string]string{}}
 	r.changed.L = &r.mu
 	return r
 }
 
-// note writes down a call, and then does not return before it is allowed to.
-func (r *recorder) note(key, format string, args ...any) {
+// note writes down a call, after which the object has this version, or is gone. Then it does not return before it is allowed to.
+func (r *recorder) note(key, version, call string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.calls++
-	r.told[key] = append(r.told[key], fmt.Sprintf(format, args...))
+	r.told[key] = append(r.told[key], call)
+	r.lines = append(r.lines, key+": "+call)
+	if version == "" {
+		delete(r.view, key)
+	} else {
+		r.view[key] = version
+	}
 	for r.blocked && r.allowed == 0 {
 		r.changed.Wait()
 	}
 	if r.blocked {
 		r.allowed--
 	}
+}
+
+// take returns the calls since it was called last.
+func (r *recorder) take() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	lines := r.lines
+	r.lines = nil
+	return lines
+}
+
+// believes returns what exists by the calls, as Store does.
+func (r *recorder) believes() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	lines := []string{}
+	for key, version := range r.view {
+		lines = append(lines, key+": "+version)
+	}
+	return lines
 }
 
 func (r *recorder) block(blocked bool) {
@@ -118,26 +144,26 @@ func version(obj metav1.Object) string {
 }
 
 func (r *recorder) added(obj metav1.Object, initial bool) {
-	suffix := ""
+	call := "add " + version(obj)
 	if initial {
-		suffix = " initial"
+		call += " initial"
 	}
-	r.note(keyOf(obj), "add %s%s", version(obj), suffix)
+	r.note(keyOf(obj), version(obj), call)
 }
 
 func (r *recorder) updated(oldObj, newObj metav1.Object) {
-	r.note(keyOf(newObj), "update %s→%s", version(oldObj), version(newObj))
+	r.note(keyOf(newObj), version(newObj), "update "+version(oldObj)+"→"+version(newObj))
 }
 
 func (r *recorder) deleted(key string, obj metav1.Object, tombstone bool) {
-	suffix, v := "", "nothing"
-	if tombstone {
-		suffix = " tombstone"
-	}
+	call := "delete nothing"
 	if obj != nil {
-		v = version(obj)
+		call = "delete " + version(obj)
 	}
-	r.note(key, "delete %s%s", v, suffix)
+	if tombstone {
+		call += " tombstone"
+	}
+	r.note(key, "", call)
 }
 
 func keyOf(obj metav1.Object) string {
@@ -150,14 +176,13 @@ type facade struct{ informer clientgo.SharedIndexInformer }
 // makeInformer is the signature that client-go and compat share.
 type makeInformer func(lw clientgo.ListerWatcher, example runtime.Object, resync time.Duration, indexers clientgo.Indexers) clientgo.SharedIndexInformer
 
-func newFacade(build makeInformer, c *memserver.Client, s script) (subject, error) {
+func newFacade(build makeInformer, g *gate, s script) (subject, error) {
 	resync := time.Duration(0)
 	if s.has("resync") {
 		resync = resyncPeriod
 	}
-	lw := &clientgo.ListWatch{ListWithContextFunc: c.List, WatchFuncWithContext: c.Watch}
 	indexers := clientgo.Indexers{clientgo.NamespaceIndex: clientgo.MetaNamespaceIndexFunc}
-	informer := build(lw, &corev1.ConfigMap{}, resync, indexers)
+	informer := build(listerWatcher(g), &corev1.ConfigMap{}, resync, indexers)
 	if s.has("transform") {
 		err := informer.SetTransform(func(obj any) (any, error) {
 			transform(obj.(metav1.Object))
@@ -168,6 +193,10 @@ func newFacade(build makeInformer, c *memserver.Client, s script) (subject, erro
 		}
 	}
 	return &facade{informer}, nil
+}
+
+func listerWatcher(g *gate) *clientgo.ListWatch {
+	return &clientgo.ListWatch{ListWithContextFunc: g.List, WatchFuncWithContext: g.Watch}
 }
 
 func (f *facade) Start(ctx context.Context) <-chan struct{} {
@@ -192,32 +221,36 @@ func (f *facade) Remove(r registration) error {
 
 func (f *facade) HasSynced() bool { return f.informer.HasSynced() }
 
+func (f *facade) Synced() <-chan struct{} { return f.informer.HasSyncedChecker().Done() }
+
 func (f *facade) StoreVersion() string { return f.informer.GetStore().LastStoreSyncResourceVersion() }
 
 func (f *facade) ReadUpTo() string { return f.informer.LastSyncResourceVersion() }
 
 func (f *facade) Store() []string {
 	store := f.informer.GetIndexer()
-	var lines []string
-	for _, key := range store.ListKeys() {
-		obj, found, err := store.GetByKey(key)
-		if !found || err != nil {
-			lines = append(lines, fmt.Sprintf("%s: found %v, error %v", key, found, err))
-			continue
-		}
-		m, err := meta.Accessor(obj)
-		if err != nil {
-			lines = append(lines, fmt.Sprintf("%s: %v", key, err))
-			continue
-		}
-		lines = append(lines, fmt.Sprintf("%s: %s", keyOf(m), version(m)))
-	}
+	lines := contents(store)
 	for _, namespace := range store.ListIndexFuncValues(clientgo.NamespaceIndex) {
 		keys, err := store.IndexKeys(clientgo.NamespaceIndex, namespace)
 		slices.Sort(keys)
 		lines = append(lines, fmt.Sprintf("namespace %s: %v, error %v", namespace, keys, err))
 	}
 	slices.Sort(lines)
+	return lines
+}
+
+// contents are the versions in a store.
+func contents(store clientgo.Store) []string {
+	lines := []string{}
+	for _, key := range store.ListKeys() {
+		obj, found, err := store.GetByKey(key)
+		if !found || err != nil {
+			lines = append(lines, fmt.Sprintf("%s: found %v, error %v", key, found, err))
+			continue
+		}
+		m := obj.(metav1.Object)
+		lines = append(lines, keyOf(m)+": "+version(m))
+	}
 	return lines
 }
 

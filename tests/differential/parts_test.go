@@ -1,4 +1,4 @@
-package substitution
+package differential
 
 import (
 	"context"
@@ -6,14 +6,12 @@ import (
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	clientgo "k8s.io/client-go/tools/cache"
 
 	"glasswatch/compat/cache"
-	"glasswatch/tests/memserver"
 )
 
 // runner has the common methods of both sides' reflectors.
@@ -35,7 +33,7 @@ type side struct {
 var theirs = side{
 	name: "client-go",
 	reflector: func(lw clientgo.ListerWatcher, store clientgo.ReflectorStore) runner {
-		return clientgo.NewReflectorWithOptions(lw, &corev1.ConfigMap{}, store, clientgo.ReflectorOptions{ResyncPeriod: period})
+		return clientgo.NewReflectorWithOptions(lw, &corev1.ConfigMap{}, store, clientgo.ReflectorOptions{ResyncPeriod: resyncPeriod})
 	},
 	deltaFIFO: func(known clientgo.KeyListerGetter) clientgo.Queue {
 		return clientgo.NewDeltaFIFOWithOptions(clientgo.DeltaFIFOOptions{KnownObjects: known, EmitDeltaTypeReplaced: true})
@@ -48,7 +46,7 @@ var theirs = side{
 var ours = side{
 	name: "ours",
 	reflector: func(lw clientgo.ListerWatcher, store clientgo.ReflectorStore) runner {
-		return cache.NewReflectorWithOptions(lw, &corev1.ConfigMap{}, store, cache.ReflectorOptions{ResyncPeriod: period})
+		return cache.NewReflectorWithOptions(lw, &corev1.ConfigMap{}, store, cache.ReflectorOptions{ResyncPeriod: resyncPeriod})
 	},
 	deltaFIFO: func(known clientgo.KeyListerGetter) clientgo.Queue {
 		return cache.NewDeltaFIFOWithOptions(cache.DeltaFIFOOptions{KnownObjects: known, EmitDeltaTypeReplaced: true})
@@ -84,15 +82,15 @@ func (c choice) String() string {
 
 // assemble joins the parts.
 func (c choice) assemble(kind string) build {
-	return func(client *memserver.Client, d *diary) stack {
+	return func(g *gate, h *recorder) stack {
 		store := c.store.store()
 		queue := c.queue.queue(kind, store)
-		apply := applier{store, untyped{d}}
+		apply := applier{store, facadeHandler{h}}
 		cfg := &clientgo.Config{
-			Queue: queue, ListerWatcher: listerWatcher(client), ObjectType: &corev1.ConfigMap{}, FullResyncPeriod: period,
+			Queue: queue, ListerWatcher: listerWatcher(g), ObjectType: &corev1.ConfigMap{}, FullResyncPeriod: resyncPeriod,
 			Process: apply.process, ProcessBatch: apply.processBatch,
 		}
-		s := stack{contents: func() map[string]string { return contents(store) }}
+		s := stack{contents: func() []string { return contents(store) }}
 		if kind == "atomic RealFIFO" {
 			s.storedUpTo = store.LastStoreSyncResourceVersion
 		}
@@ -102,7 +100,7 @@ func (c choice) assemble(kind string) build {
 			s.hasSynced, s.synced = controller.HasSynced, controller.HasSyncedChecker().Done()
 			return s
 		}
-		reflector := c.reflector.reflector(listerWatcher(client), queue)
+		reflector := c.reflector.reflector(listerWatcher(g), queue)
 		cfg.ListerWatcher, cfg.FullResyncPeriod = mute(), 0
 		controller := c.controller.controller(cfg)
 		s.run = func(ctx context.Context) {
@@ -117,10 +115,6 @@ func (c choice) assemble(kind string) build {
 	}
 }
 
-func listerWatcher(c *memserver.Client) *clientgo.ListWatch {
-	return &clientgo.ListWatch{ListWithContextFunc: c.List, WatchFuncWithContext: c.Watch}
-}
-
 // mute is a server that never answers.
 func mute() *clientgo.ListWatch {
 	return &clientgo.ListWatch{
@@ -133,18 +127,6 @@ func mute() *clientgo.ListWatch {
 			return nil, ctx.Err()
 		},
 	}
-}
-
-// contents are the resourceVersions in a store.
-func contents(store clientgo.Store) map[string]string {
-	versions := map[string]string{}
-	for _, key := range store.ListKeys() {
-		obj, _, _ := store.GetByKey(key)
-		if m, err := meta.Accessor(obj); err == nil {
-			versions[key] = m.GetResourceVersion()
-		}
-	}
-	return versions
 }
 
 // applier is the least that a process function must do.
