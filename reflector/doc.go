@@ -46,8 +46,10 @@
 //   - Duplicates: an event may come again after a reconnect. Replace may hold what the sink has.
 //   - Completeness: once the server answers again, the sink becomes equal to it, whatever failed before.
 //   - A bad object costs that object only. It is reported and counted, and keeps its last good version. An unreadable
-//     event without a key, such as a bookmark, ends its watch. The next watch asks for it again, once; then it is
-//     skipped. It is skipped at once if versions may fall, or among the first events of a watch from "" or "0".
+//     event without a key, such as a bookmark, ends its watch. The next watch asks for it again, once. If versions may
+//     fall, or among the first events of a watch from "" or "0", nothing asks again.
+//   - After that it is skipped, unless it may be a deletion: a DELETED event without a key, or any event of an unknown
+//     type. Then a list of the latest state follows, after a wait: only a list shows what is gone.
 //   - An error of the sink is reported and counted, and nothing else.
 //   - Blocking: cancelling Run's context ends each request, read and backoff at once, but no call of the sink.
 //

@@ -70,7 +70,7 @@ const (
 //   - wait: BackingOff comes first. watch: from the last resourceVersion on, or a list if that is "" or "0".
 //   - list: a streaming list, or a paged one while lists stay paged. paged: a paged list.
 //   - latest: a list without a resourceVersion. If the list that failed had none either, the row Other applies.
-//   - (1) If the event does not name its object: watch, once.
+//   - (1) If the event does not name its object: watch, once. After that, if it may be a deletion: wait, latest.
 //   - (2) If the watch was very short, it is an ErrVeryShortWatch. Then the row Other applies.
 //   - (3) Lists then stay paged for StreamingRetry; after Deadline, only if the server had answered.
 //   - (4) Until MaxInternalErrorRetry is over. Then the row Other applies.

@@ -49,10 +49,31 @@ func TestWatch_GarbageThatNamesNoObjectIsAskedForAgainOnce(t *testing.T) {
 		h.ExpectRequests(`watch@"2"`)
 		h.send(garbage) // from the same version again: it would not end
 		h.ExpectRequests()
-		h.send(result{err: &listwatch.ObjectError{Type: listwatch.Deleted, Err: io.ErrUnexpectedEOF}})
-		h.ExpectSink() // a deletion of an unknown object is no DeleteKey
+		h.ExpectSink()
 		h.ExpectVersion("2")
 	})
+}
+
+func TestWatch_WhatMayBeADeletionAndNamesNoObjectCostsAList(t *testing.T) {
+	for _, typ := range []listwatch.EventType{listwatch.Deleted, 0} {
+		story(t, Options{DisableStreamingList: true}, func(h *harness) {
+			h.Put("a", "b")
+			h.Start()
+			h.Forget()
+			unnamed := result{err: &listwatch.ObjectError{Type: typ, Err: io.ErrUnexpectedEOF}}
+			h.send(unnamed)
+			h.ExpectRequests(`watch@"2"`) // asked for again, once
+			h.ExpectSink()
+			h.send(unnamed)
+			h.ExpectStates(Connecting, Watching, BackingOff)
+			h.ExpectRequests() // not at once: such events in a row must not become lists in a row
+			h.Pass(time.Minute)
+			h.ExpectRequests(`list@"" limit=500`, `watch@"2"`)
+			h.ExpectSink("Replace 2 [a@1 b@2]")
+			h.Put("c")
+			h.ExpectSink("Add c@3")
+		})
+	}
 }
 
 func TestStreamingList_GarbageThatNamesNoObjectMakesItListInPages(t *testing.T) {

@@ -41,6 +41,13 @@ func (r *Reflector[T]) watch(ctx context.Context) State {
 			r.closeStream(nil)
 			return r.resuming()
 		}
+		if mayHideDeletion(bad) {
+			// Only a list can tell what is gone, and only one of the latest state is surely past the deletion.
+			r.fail(ctx, "watch", bad)
+			r.closeStream(nil)
+			r.askLatest = true
+			return r.backOff(err, r.listing())
+		}
 		r.skip(ctx, bad)
 		return Watching
 	}
@@ -130,6 +137,11 @@ func (r *Reflector[T]) pass(ctx context.Context, events []listwatch.Event[T]) {
 	defer r.mu.Unlock()
 	r.version = r.stream.at
 	r.stats.Events += uint64(len(events))
+}
+
+// mayHideDeletion: the event is a deletion, or of an unknown type, and does not say of which object.
+func mayHideDeletion(bad *listwatch.ObjectError) bool {
+	return bad.Type == 0 || bad.Type == listwatch.Deleted && bad.Key == (listwatch.Key{})
 }
 
 // skip reports an unreadable event. It does not advance r.version; the next good event does. A deletion
