@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -48,11 +47,37 @@ func resourceOf(resource, group, version string) (gvr schema.GroupVersionResourc
 	return schema.GroupVersionResource{Group: group, Version: version, Resource: resource}, nil
 }
 
+// parameters splits a raw query. It refuses what url.URL.Query drops in silence, and a name that comes twice.
+func parameters(raw string) (map[string]string, error) {
+	values := map[string]string{}
+	for part := range strings.SplitSeq(raw, "&") {
+		if part == "" {
+			continue
+		}
+		parsed, err := url.ParseQuery(part)
+		if err != nil {
+			name, _, _ := strings.Cut(part, "=")
+			return nil, apierrors.NewBadRequest(name + ": " + err.Error())
+		}
+		for name := range parsed { // one: the part has no separator
+			if _, twice := values[name]; twice {
+				return nil, apierrors.NewBadRequest(name + ": comes more than once")
+			}
+			values[name] = parsed.Get(name)
+		}
+	}
+	return values, nil
+}
+
 // parseQuery refuses what it does not know: a misspelt selector must not answer with everything.
-func parseQuery(values url.Values) (query, error) {
+func parseQuery(raw string) (query, error) {
 	q := query{Selection: ondemand.Selection{Selector: labels.Everything()}}
-	for name, all := range values {
-		value, err := all[0], error(nil)
+	values, err := parameters(raw)
+	if err != nil {
+		return q, err
+	}
+	for name, value := range values {
+		var err error
 		switch name {
 		case "namespace":
 			q.Namespace = value
@@ -102,7 +127,7 @@ func (q query) rights(gvr schema.GroupVersionResource) []guard.Right {
 
 // read answers from an informer. Rights come first: who may not read a kind must not start its informer.
 func (s *server) read(w http.ResponseWriter, r *http.Request, gvr schema.GroupVersionResource) {
-	q, err := parseQuery(r.URL.Query())
+	q, err := parseQuery(r.URL.RawQuery)
 	if err == nil {
 		err = s.guard.Admit(r.Context(), guard.Bearer(r), q.rights(gvr)...)
 	}
@@ -168,7 +193,7 @@ func ready(ctx context.Context, k *ondemand.Kind, q query) error {
 func tagged(w http.ResponseWriter, r *http.Request, version string, data func() []byte) {
 	w.Header().Set("ETag", `"`+version+`"`)
 	w.Header().Set("Cache-Control", "private, no-cache") // keep it, and ask each time whether it is still so
-	if slices.Contains(strings.Split(r.Header.Get("If-None-Match"), ", "), `"`+version+`"`) {
+	if anyTag(r.Header.Values("If-None-Match"), version) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
@@ -177,4 +202,24 @@ func tagged(w http.ResponseWriter, r *http.Request, version string, data func() 
 	fmt.Fprintf(w, `{"code":%d,"message":"success","data":`, success)
 	_, _ = w.Write(data()) // the only error is that the caller has gone
 	fmt.Fprintln(w, "}")
+}
+
+// anyTag is the comparison of If-None-Match in RFC 9110, 13.1.2: a list of tags, weak or not, or * for any.
+func anyTag(lines []string, version string) bool {
+	rest := strings.TrimSpace(strings.Join(lines, ","))
+	if rest == "*" {
+		return true
+	}
+	for {
+		rest = strings.TrimPrefix(strings.TrimLeft(rest, " \t,"), "W/")
+		quoted, opened := strings.CutPrefix(rest, `"`)
+		tag, after, closed := strings.Cut(quoted, `"`) // a tag may have commas in it
+		if !opened || !closed {
+			return false
+		}
+		if tag == version {
+			return true
+		}
+		rest = after
+	}
 }

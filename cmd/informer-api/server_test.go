@@ -49,9 +49,13 @@ func TestRead_SelectsAndRefusesWhatItDoesNotKnow(t *testing.T) {
 		w.get(404, list+"?namespace=default&name=m9")
 		w.get(403, "/secrets/core/v1")
 		for _, wrong := range []string{"labelselector=a", "labelSelector=%21%21", "limit=-1", "limit=x", "watch=maybe",
-			"name=m1", "minResourceVersion=01", "name=m1&namespace=default&watch=1", "watch=1&limit=2"} {
+			"name=m1", "labelSelector=app%3Dweb;limit=1", "namespace=default&name=m0%", "limit=1&limit=2", "%zz=1",
+			"namespace=default&namespace=kube-system", "minResourceVersion=01", "name=m1&namespace=default&watch=1", "watch=1&limit=2"} {
 			w.get(400, list+"?"+wrong)
 		}
+		require.Contains(w, w.get(400, list+"?labelSelector=app%3Dweb;limit=1").Message, "labelSelector: ")
+		require.Contains(w, w.get(400, list+"?namespace=default&name=m0%").Message, "name: ")
+		require.Contains(w, w.get(400, list+"?limit=1&limit=1").Message, "limit: comes more than once")
 		w.get(400, "/namespaces/core/v1?namespace=default")
 	})
 }
@@ -101,6 +105,37 @@ func TestETag_ChangesWithTheObjects(t *testing.T) {
 			require.Equal(w, http.StatusOK, w.send(path, "If-None-Match", tag).StatusCode)
 		}
 	})
+}
+
+func TestETag_OfAPageEndsWithItsContinueToken(t *testing.T) {
+	inWorld(t, "", func(w *world) {
+		for i := range 3 {
+			w.put(fmt.Sprintf("m%d", i), "web")
+		}
+		const page = list + "?limit=2"
+		w.get(200, page)
+		w.get(410, page+"&continue=x.2")
+		dead := w.send(page).Header.Get("ETag")
+		pass(4 * time.Minute)
+		require.Equal(w, http.StatusNotModified, w.send(page, "If-None-Match", dead).StatusCode)
+		pass(4 * time.Minute) // the answer before gave the token five minutes more
+		require.Equal(w, http.StatusNotModified, w.send(page, "If-None-Match", dead).StatusCode)
+		pass(6 * time.Minute)
+		w.get(200, list) // else the informer stops, for nobody reads
+		require.Equal(w, http.StatusOK, w.send(page, "If-None-Match", dead).StatusCode)
+		fresh := w.get(200, page).Data.Metadata.Continue
+		require.Equal(w, "m2", w.get(200, page+"&continue="+fresh).names())
+	})
+}
+
+func TestETag_IsComparedAsRFC9110Says(t *testing.T) {
+	for header, want := range map[string]bool{
+		`"a"`: true, `W/"a"`: true, `"b","a"`: true, `"b" , W/"a"`: true, `, "x,y",` + "\t" + `"a"`: true, `*`: true,
+		``: false, `a`: false, `"b"`: false, `"a`: false, `"b, a"`: false, `w/"a"`: false, `"*"`: false,
+	} {
+		require.Equal(t, want, anyTag([]string{header}, "a"), header)
+	}
+	require.True(t, anyTag([]string{`"b"`, `"a"`}, "a"), "two lines are one list")
 }
 
 func TestMinResourceVersion_ReadsYourWrites(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
 // Object is an object of any kind as the server sent it: its JSON, and the fields by which it is found. So an answer is
@@ -23,7 +24,7 @@ type Object struct {
 // JSON is the object in one line. It must not be modified.
 func (o *Object) JSON() []byte { return o.text }
 
-// UnmarshalJSON keeps the text.
+// UnmarshalJSON keeps the text. Names of fields are case-sensitive: Metadata is a field of the custom resource's own.
 func (o *Object) UnmarshalJSON(text []byte) error {
 	var about struct {
 		metav1.TypeMeta `json:",inline"`
@@ -35,7 +36,7 @@ func (o *Object) UnmarshalJSON(text []byte) error {
 			Labels          map[string]string `json:"labels"`
 		} `json:"metadata"`
 	}
-	if err := json.Unmarshal(text, &about); err != nil {
+	if err := utiljson.Unmarshal(text, &about); err != nil {
 		return err
 	}
 	var line bytes.Buffer

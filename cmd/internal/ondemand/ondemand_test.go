@@ -209,6 +209,15 @@ func TestObject_IsTheServersOwnWordsAndSaysItsKind(t *testing.T) {
 	}
 }
 
+func TestObject_TakesItsNamesFromFieldsOfThatCaseOnly(t *testing.T) {
+	var obj Object
+	require.NoError(t, json.Unmarshal([]byte(`{"metadata":{"name":"a","labels":{"b":"c"},"Labels":{"b":"x"}},
+		"Metadata":{"name":"y","labels":{"b":"z"}},"Kind":"Other"}`), &obj))
+	require.Equal(t, "a", obj.GetName())
+	require.Equal(t, map[string]string{"b": "c"}, obj.Labels)
+	require.Empty(t, obj.Kind)
+}
+
 func TestPages_ShowOneMoment(t *testing.T) {
 	onBench(t, Options{Max: 2, Idle: time.Hour}, func(b *bench) {
 		for i := range 5 {
