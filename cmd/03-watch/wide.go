@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 
@@ -123,7 +124,7 @@ func proxied(ctx context.Context, d *demo.Demo) {
 		var event metav1.WatchEvent
 		var object corev1.ConfigMap
 		demo.Check(decoder.Decode(&event))
-		demo.Check(json.Unmarshal(event.Object.Raw, &object))
+		demo.Check(utiljson.Unmarshal(event.Object.Raw, &object))
 		if event.Type == string(watch.Added) {
 			seen = append(seen, object.Name)
 		}

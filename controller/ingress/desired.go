@@ -2,7 +2,6 @@ package ingress
 
 import (
 	"fmt"
-	"net"
 	"strconv"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
+	netutils "k8s.io/utils/net"
 )
 
 // Reasons of the Warning Events on a Service.
@@ -167,7 +167,7 @@ func checkHost(host string) error {
 	switch {
 	case host == "":
 		errs = []string{"must not be empty"}
-	case net.ParseIP(host) != nil:
+	case netutils.ParseIPSloppy(host) != nil:
 		errs = []string{"must be a DNS name, not an IP address"}
 	case strings.Contains(host, "*"):
 		errs = validation.IsWildcardDNS1123Subdomain(host)

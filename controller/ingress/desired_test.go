@@ -78,7 +78,7 @@ func TestDesire_HostOfTheAnnotationOverridesAndIsChecked(t *testing.T) {
 		require.NoError(t, err, host)
 		require.Equal(t, host, d.host)
 	}
-	for _, host := range []string{"", "10.0.0.1", "::1", "a_b", "http://a", "a b", "A.example.com", "*", "a.*.com", strings.Repeat("a", 300)} {
+	for _, host := range []string{"", "10.0.0.1", "010.0.0.1", "::1", "a_b", "http://a", "a b", "A.example.com", "*", "a.*.com", strings.Repeat("a", 300)} {
 		_, err := testConfig.desire(service(host))
 		var invalid *invalidError
 		require.ErrorAs(t, err, &invalid, "%q", host)

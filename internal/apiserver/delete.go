@@ -1,7 +1,6 @@
 package apiserver
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -14,6 +13,7 @@ import (
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	kjson "sigs.k8s.io/json"
 
 	"glasswatch/internal/apiserver/resource"
 	"glasswatch/internal/apiserver/storage"
@@ -118,7 +118,7 @@ func (r *request) deleteOptions() (*metav1.DeleteOptions, error) {
 		kind := schema.GroupVersionKind{Version: "v1", Kind: "DeleteOptions"}
 		_, is, err := info.Serializer.Decode(body, &kind, opts)
 		if runtime.IsNotRegisteredError(err) && is != nil && is.Kind == kind.Kind {
-			err = json.Unmarshal(body, opts) // generated clients of a custom resource say that its group has them
+			err = kjson.UnmarshalCaseSensitivePreserveInts(body, opts) // generated clients of a custom resource say that its group has them
 		}
 		if err != nil {
 			return nil, apierrors.NewBadRequest(err.Error())

@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"fmt"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	netutils "k8s.io/utils/net"
 
 	"glasswatch/internal/apiserver/crd"
 	"glasswatch/internal/apiserver/resource"
@@ -166,6 +168,9 @@ func validateIngress(spec *networkingv1.IngressSpec, p *field.Path) field.ErrorL
 	}
 	for i, rule := range spec.Rules {
 		at := p.Child("rules").Index(i)
+		if netutils.ParseIPSloppy(rule.Host) != nil { // also 010.0.0.1
+			errs = append(errs, field.Invalid(at.Child("host"), rule.Host, "must be a DNS name, not an IP address"))
+		}
 		errs = append(errs, validateHost(rule.Host, at.Child("host"))...)
 		if rule.HTTP == nil {
 			continue
@@ -205,6 +210,16 @@ func validateHTTPPath(path *networkingv1.HTTPIngressPath, p *field.Path) field.E
 	case *path.PathType == networkingv1.PathTypeExact, *path.PathType == networkingv1.PathTypePrefix:
 		if !strings.HasPrefix(path.Path, "/") {
 			errs = append(errs, field.Invalid(p.Child("path"), path.Path, "must be an absolute path"))
+		}
+		for _, part := range []string{"//", "/./", "/../", "%2f", "%2F"} {
+			if strings.Contains(path.Path, part) {
+				errs = append(errs, field.Invalid(p.Child("path"), path.Path, fmt.Sprintf("must not contain '%s'", part)))
+			}
+		}
+		for _, end := range []string{"/..", "/."} {
+			if strings.HasSuffix(path.Path, end) {
+				errs = append(errs, field.Invalid(p.Child("path"), path.Path, fmt.Sprintf("cannot end with '%s'", end)))
+			}
 		}
 	case *path.PathType == networkingv1.PathTypeImplementationSpecific:
 		if path.Path != "" && !strings.HasPrefix(path.Path, "/") {

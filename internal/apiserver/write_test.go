@@ -57,6 +57,20 @@ func TestCreate_RefusesWhatARealServerRefuses(t *testing.T) {
 			"[spec.rules[0].host: Invalid value: \"NO\": a lowercase RFC 1123 subdomain must consist of"},
 		{"/apis/networking.k8s.io/v1/namespaces/default/ingresses", `{"metadata":{"name":"a"},"spec":{"rules":[{"http":{"paths":[{"path":"/","backend":{"service":{"name":"a","port":{"number":80}}}}]}}]}}`, 422,
 			"spec.rules[0].http.paths[0].pathType: Required value: pathType must be specified"},
+		{"/apis/networking.k8s.io/v1/namespaces/default/ingresses", `{"metadata":{"name":"a"},"spec":{"rules":[{"host":"010.0.0.1"}]}}`, 422,
+			`spec.rules[0].host: Invalid value: "010.0.0.1": must be a DNS name, not an IP address`},
+		{"/apis/networking.k8s.io/v1/namespaces/default/ingresses", `{"metadata":{"name":"a"},"spec":{"rules":[{"http":{"paths":[{"path":"/a//b","pathType":"Prefix","backend":{"service":{"name":"a","port":{"number":80}}}}]}}]}}`, 422,
+			`spec.rules[0].http.paths[0].path: Invalid value: "/a//b": must not contain '//'`},
+		{"/apis/networking.k8s.io/v1/namespaces/default/ingresses", `{"metadata":{"name":"a"},"spec":{"rules":[{"http":{"paths":[{"path":"/a/./b","pathType":"Prefix","backend":{"service":{"name":"a","port":{"number":80}}}}]}}]}}`, 422,
+			`spec.rules[0].http.paths[0].path: Invalid value: "/a/./b": must not contain '/./'`},
+		{"/apis/networking.k8s.io/v1/namespaces/default/ingresses", `{"metadata":{"name":"a"},"spec":{"rules":[{"http":{"paths":[{"path":"/a/../b","pathType":"Prefix","backend":{"service":{"name":"a","port":{"number":80}}}}]}}]}}`, 422,
+			`spec.rules[0].http.paths[0].path: Invalid value: "/a/../b": must not contain '/../'`},
+		{"/apis/networking.k8s.io/v1/namespaces/default/ingresses", `{"metadata":{"name":"a"},"spec":{"rules":[{"http":{"paths":[{"path":"/a%2fb","pathType":"Prefix","backend":{"service":{"name":"a","port":{"number":80}}}}]}}]}}`, 422,
+			`spec.rules[0].http.paths[0].path: Invalid value: "/a%2fb": must not contain '%2f'`},
+		{"/apis/networking.k8s.io/v1/namespaces/default/ingresses", `{"metadata":{"name":"a"},"spec":{"rules":[{"http":{"paths":[{"path":"/a/..","pathType":"Prefix","backend":{"service":{"name":"a","port":{"number":80}}}}]}}]}}`, 422,
+			`spec.rules[0].http.paths[0].path: Invalid value: "/a/..": cannot end with '/..'`},
+		{"/apis/networking.k8s.io/v1/namespaces/default/ingresses", `{"metadata":{"name":"a"},"spec":{"rules":[{"http":{"paths":[{"path":"/.","pathType":"Prefix","backend":{"service":{"name":"a","port":{"number":80}}}}]}}]}}`, 422,
+			`spec.rules[0].http.paths[0].path: Invalid value: "/.": cannot end with '/.'`},
 	} {
 		got := post(test.path, test.body)
 		require.Equal(t, test.code, got.code, "%s %s: %s", test.path, test.body, got.body)

@@ -37,7 +37,7 @@ func (f *Flags) AddTo(fs *pflag.FlagSet) {
 	klogFlags := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(klogFlags)
 	f.verbosity = pflag.PFlagFromGoFlag(klogFlags.Lookup("v"))
-	f.verbosity.Usage = "verbosity of the log: 4 tells of each change at each layer, and of much else"
+	f.verbosity.Usage = "verbosity of the log"
 	f.all = fs
 	fs.AddFlag(f.verbosity)
 	fs.StringVar(&f.Format, "log-format", Text, "format of the log: text or json")

@@ -10,6 +10,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes/scheme"
 )
@@ -88,14 +89,15 @@ func (f framing) event(frame []byte) (*metav1.WatchEvent, error) {
 	if f.protobuf {
 		return event, event.Unmarshal(frame[4:])
 	}
-	return event, json.Unmarshal(frame, event)
+	return event, utiljson.Unmarshal(frame, event)
 }
 
 // metaOf reads the metadata of an event's object.
 func (f framing) metaOf(event *metav1.WatchEvent) (metav1.ObjectMeta, error) {
 	var obj metav1.PartialObjectMetadata
 	if !f.protobuf {
-		return obj.ObjectMeta, json.Unmarshal(event.Object.Raw, &obj)
+		err := utiljson.Unmarshal(event.Object.Raw, &obj)
+		return obj.ObjectMeta, err
 	}
 	inner, err := opened(event.Object.Raw)
 	if err == nil {
@@ -170,7 +172,7 @@ func continueToken(contentType string, body []byte) (string, error) {
 		var meta struct {
 			Metadata metav1.ListMeta `json:"metadata"`
 		}
-		err := json.Unmarshal(body, &meta)
+		err := utiljson.Unmarshal(body, &meta)
 		return meta.Metadata.Continue, err
 	}
 	inner, err := opened(body)

@@ -105,6 +105,16 @@ var creations = group("create", []check{
 		s.post(s.path("ingresses"), "{metadata: {name: a}, spec: {}}").fails(422, metav1.StatusReasonInvalid,
 			`Ingress.networking.k8s.io "a" is invalid: spec: Invalid value: null: either `+"`defaultBackend` or `rules` must be specified")
 	}},
+	{name: "the host of an Ingress is no IP address, and its paths are plain", run: func(t T, s *server) {
+		s.post(s.path("ingresses"), `{metadata: {name: a}, spec: {rules: [{host: "010.0.0.1"}]}}`).fails(422, metav1.StatusReasonInvalid,
+			`Ingress.networking.k8s.io "a" is invalid: spec.rules[0].host: Invalid value: "010.0.0.1": must be a DNS name, not an IP address`)
+		for path, wrong := range map[string]string{"/a//b": "must not contain '//'", "/a/./b": "must not contain '/./'",
+			"/a/../b": "must not contain '/../'", "/a%2Fb": "must not contain '%2F'", "/a/..": "cannot end with '/..'", "/a/.": "cannot end with '/.'"} {
+			rule := fmt.Sprintf(`{http: {paths: [{path: %q, pathType: Exact, backend: {service: {name: a, port: {number: 80}}}}]}}`, path)
+			s.post(s.path("ingresses"), "{metadata: {name: a}, spec: {rules: ["+rule+"]}}").fails(422, metav1.StatusReasonInvalid,
+				fmt.Sprintf(`Ingress.networking.k8s.io "a" is invalid: spec.rules[0].http.paths[0].path: Invalid value: %q: %s`, path, wrong))
+		}
+	}},
 	{name: "defaults are filled in", run: func(t T, s *server) {
 		got := s.post(s.path("services"), "{metadata: {name: a}, spec: {ports: [{port: 80}]}}").want(201)
 		require.Equal(t, "ClusterIP", got.at("spec", "type"))
