@@ -20,10 +20,5 @@
 //   - Whatever somebody has written into the Lease, it is taken once it has run out. What makes no sense in it counts as
 //     missing, and this replica's own value takes its place.
 //
-// # What is not
-//
-// A Lease that is deleted while a leader works is taken at once. A leader of package operator notices within a retry
-// period.
-//
 // Reading order: flags.go, mode.go.
 package sharding

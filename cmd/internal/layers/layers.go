@@ -1,6 +1,6 @@
 // Package layers puts these layers together as most controllers of objects have them: informers, queue, loop, and a
-// recorder of Events. cmd/foo-controller and cmd/cloudmanager are built on it. Nothing makes a program of package operator
-// use it: cmd/ingress-controller does not.
+// recorder of Events. cmd/foo-controller and cmd/cloudmanager are built on it. Nothing makes a program of package
+// operator use it: cmd/ingress-controller does not.
 package layers
 
 import (
@@ -27,7 +27,8 @@ import (
 	informermetrics "glasswatch/sharedinformer/metrics"
 )
 
-// Layers are what a controller of objects is made of: informers, a loop, a recorder of Events. It is an [operator.Controller].
+// Layers are what a controller of objects is made of: informers, a loop, a recorder of Events. It is an
+// [operator.Controller].
 //
 //	Informer[T] ──Handle──▶ Loop ──▶ reconcile ──▶ Recorder
 type Layers struct {

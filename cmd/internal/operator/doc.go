@@ -1,6 +1,6 @@
 // Package operator is this repository's small manager: what cmd/ingress-controller, cmd/foo-controller and
-// cmd/cloudmanager have in common around their controllers. That is flags, signals, metrics, health, and the election of
-// the replica that writes. What one of them has alone is not here: shards, for one, are in cmd/ingress-controller/sharding.
+// cmd/cloudmanager have in common around their controllers. That is flags, signals, metrics, health, and the election
+// of the replica that writes. What one of them has alone is not here: shards are in cmd/ingress-controller/sharding.
 //
 //	main ─▶ Main: signals, exit code
 //	          └▶ parse: Flags.AddTo, Flags.Validate

@@ -74,7 +74,8 @@ func (f *Election) ValidateLease() error {
 		return fmt.Errorf("--leader-elect-name: want a lease's name, got %q: %s", f.Name, strings.Join(errs, "; "))
 	}
 	if f.Lease < time.Second || f.Lease > longestLease || f.Lease%time.Second != 0 {
-		return fmt.Errorf("--leader-elect-lease-duration: want whole seconds, from 1s to %s, got %s", longestLease, f.Lease)
+		return fmt.Errorf("--leader-elect-lease-duration: want whole seconds, from 1s to %s, got %s",
+			longestLease, f.Lease)
 	}
 	return nil
 }

@@ -298,7 +298,9 @@ func TestElection_NonsenseInTheLeaseNeitherEndsNorDelaysAnything(t *testing.T) {
 		"most transitions":     func(s *coordinationv1.LeaseSpec) { s.LeaseTransitions = ptr.To[int32](math.MaxInt32) },
 		"negative transitions": func(s *coordinationv1.LeaseSpec) { s.LeaseTransitions = ptr.To[int32](-2) },
 		"no times":             func(s *coordinationv1.LeaseSpec) { s.AcquireTime, s.RenewTime = nil, nil },
-		"only a holder":        func(s *coordinationv1.LeaseSpec) { *s = coordinationv1.LeaseSpec{HolderIdentity: s.HolderIdentity} },
+		"only a holder": func(s *coordinationv1.LeaseSpec) {
+			*s = coordinationv1.LeaseSpec{HolderIdentity: s.HolderIdentity}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBooth(t, func(b *booth) {
