@@ -58,7 +58,7 @@ func faults(ctx context.Context, s *stage) {
 		faults.FailNext(2, apiserver.Failure{Verb: "create", Resource: "configmaps", Code: 500})
 		s.Remove(ctx, "b-copy")
 		s.Did("made the server refuse two creations; deleted b-copy")
-		s.expect("informer: DELETED b-copy", "b: not copy created", "b: not copy created", "b: copy created")
+		s.expect("informer: DELETED b-copy", "b: copy not created", "b: copy not created", "b: copy created")
 		s.expect("informer: ADDED b-copy", "b: nothing to do")
 		s.Why("each attempt comes later than the one before, and other names do not wait for it")
 	}

@@ -76,7 +76,7 @@ func (t *toy) run(ctx context.Context) {
 	group.Wait()
 }
 
-// mirror keeps the store equal to the server: it lists once, and watches from the list's resourceVersion on. A watch
+// mirror keeps the store equal to the server: it lists (version is empty), and watches from the list's version on. A watch
 // that ended or broke is resumed at its last version, also if the server is busy (429) or broken (5xx). After any other
 // refusal a new list follows. Mostly it is 410: the server has forgotten what happened since that version.
 func (t *toy) mirror(ctx context.Context) {
@@ -144,7 +144,7 @@ func (t *toy) watch(ctx context.Context, version string) (last string, err error
 
 // replace makes the store equal to a list. What the store had and the list lacks was deleted while there was no watch,
 // and no event will report it. Its last known state stands for it; client-go calls that a tombstone. Unchanged objects
-// are handled, too. Without a watch a worker may have made a copy, and somebody deleted it: then only the original tells.
+// are handled, too: a copy that came and went without a watch is in no store, and only reconciling its original finds it missing.
 func (t *toy) replace(items []object) {
 	gone := maps.Clone(t.store) // without the lock: only this goroutine writes to the store
 	for _, item := range items {
@@ -181,7 +181,7 @@ func (t *toy) work(ctx context.Context) {
 	for name, open := t.queue.get(); open; name, open = t.queue.get() {
 		did, err := t.reconcile(ctx, name)
 		if err != nil {
-			did = "not " + did + ": " + err.Error()
+			did = strings.Replace(did, "copy", "copy not", 1) + ": " + err.Error()
 		}
 		t.saw(name, "%s", did)
 		t.queue.done(name, err)
