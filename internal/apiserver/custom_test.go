@@ -213,3 +213,40 @@ func TestCustom_ObjectsOwnAndAreOwned(t *testing.T) {
 		require.Empty(t, c.present())
 	})
 }
+
+func TestCustom_AnObjectHasTheFieldsOfTheVersionThatIsAskedFor(t *testing.T) {
+	c := start(t, apiserver.Options{})
+	def := parse(t, widgetDefinition)
+	versions := def.Object["spec"].(map[string]any)["versions"].([]any)
+	versions[0].(map[string]any)["storage"], versions[1].(map[string]any)["storage"] = false, true
+	_, err := c.dynamic().Resource(definitions).Create(c.Context(), def, metav1.CreateOptions{})
+	require.NoError(t, err)
+	beta := c.dynamic().Resource(widgetsBeta).Namespace("default")
+	v1 := c.dynamic().Resource(widgets).Namespace("default")
+
+	obj := widget(t, "{size: 3, shape: round}")
+	obj.SetAPIVersion("example.org/v1beta1")
+	made, err := beta.Create(c.Context(), obj, metav1.CreateOptions{})
+	require.NoError(t, err)
+	require.Contains(t, made.Object["spec"], "shape")
+	got, err := v1.Get(c.Context(), "a", metav1.GetOptions{})
+	require.NoError(t, err)
+	require.NotContains(t, got.Object["spec"], "shape")
+	_, err = v1.Apply(c.Context(), "a", widget(t, "{size: 4}"), metav1.ApplyOptions{FieldManager: "b", Force: true})
+	require.NoError(t, err)
+	got, err = beta.Get(c.Context(), "a", metav1.GetOptions{})
+	require.NoError(t, err)
+	require.NotContains(t, got.Object["spec"], "shape", "a write in v1 drops what v1 does not have")
+
+	def, err = c.dynamic().Resource(definitions).Get(c.Context(), def.GetName(), metav1.GetOptions{})
+	require.NoError(t, err)
+	versions = def.Object["spec"].(map[string]any)["versions"].([]any)
+	schema := versions[0].(map[string]any)["schema"].(map[string]any)["openAPIV3Schema"].(map[string]any)
+	spec := schema["properties"].(map[string]any)["spec"].(map[string]any)
+	delete(spec["properties"].(map[string]any), "color")
+	_, err = c.dynamic().Resource(definitions).Update(c.Context(), def, metav1.UpdateOptions{})
+	require.NoError(t, err)
+	got, err = v1.Get(c.Context(), "a", metav1.GetOptions{})
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{"size": int64(4)}, got.Object["spec"])
+}

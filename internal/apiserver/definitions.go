@@ -97,16 +97,27 @@ func (s *Server) serveDefinitions(defs []*apiextensionsv1.CustomResourceDefiniti
 
 func customEndpoints(def *apiextensionsv1.CustomResourceDefinition, id string) []*endpoint {
 	infos, err := crd.Build(def)
-	if err != nil {
+	storage, storageErr := crd.Storage(def)
+	if err != nil || storageErr != nil {
 		return nil // validation accepts only schemas that can be built
 	}
-	stored := def.Spec.Group + "/" + crd.StorageVersion(def)
+	isFirst := def.Generation == 1 // so objects in the same version were pruned by the same schema
 	var out []*endpoint
 	for _, info := range infos {
 		ep := newEndpoint(info)
 		ep.definition = id
-		ep.served = func(obj resource.Object) resource.Object { return inVersion(obj, info.APIVersion()) }
-		ep.stored = func(obj resource.Object) resource.Object { return inVersion(obj, stored) }
+		ep.served = func(obj resource.Object) resource.Object {
+			if isFirst && apiVersionOf(obj) == info.APIVersion() {
+				return obj
+			}
+			return inVersion(obj, info)
+		}
+		ep.stored = func(obj resource.Object) resource.Object {
+			if apiVersionOf(obj) == storage.APIVersion() {
+				return obj
+			}
+			return inVersion(obj, storage)
+		}
 		out = append(out, ep)
 	}
 	return out

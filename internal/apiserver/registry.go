@@ -1,7 +1,6 @@
 package apiserver
 
 import (
-	"maps"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -59,15 +58,20 @@ func newEndpoint(info *resource.Info) *endpoint {
 	return ep
 }
 
-// inVersion returns a custom object with the given apiVersion, sharing the rest.
-func inVersion(obj resource.Object, apiVersion string) resource.Object {
+// inVersion returns a copy of a custom object in the version of info: without the fields that its schema lacks.
+func inVersion(obj resource.Object, info *resource.Info) resource.Object {
 	u, ok := obj.(*unstructured.Unstructured)
-	if !ok || u.GetAPIVersion() == apiVersion {
+	if !ok {
 		return obj
 	}
-	content := maps.Clone(u.Object)
-	content["apiVersion"] = apiVersion
-	return &unstructured.Unstructured{Object: content}
+	u = u.DeepCopy()
+	u.SetAPIVersion(info.APIVersion())
+	info.Custom.Prune(u)
+	return u
+}
+
+func apiVersionOf(obj resource.Object) string {
+	return obj.GetObjectKind().GroupVersionKind().GroupVersion().String()
 }
 
 func (r *registry) index() {

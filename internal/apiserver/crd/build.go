@@ -2,6 +2,7 @@ package crd
 
 import (
 	"fmt"
+	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
@@ -29,6 +30,16 @@ func Build(def *apiextensionsv1.CustomResourceDefinition) ([]*resource.Info, err
 		}
 	}
 	return infos, nil
+}
+
+// Storage returns the Info of the version that objects are stored in, which need not be served. Else it is as Build.
+func Storage(def *apiextensionsv1.CustomResourceDefinition) (*resource.Info, error) {
+	def = def.DeepCopy()
+	version := StorageVersion(def)
+	i := slices.IndexFunc(def.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
+		return v.Name == version
+	})
+	return build(def, &def.Spec.Versions[i])
 }
 
 // StorageVersion is the name of the version that objects are stored in.
