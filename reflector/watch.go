@@ -141,7 +141,7 @@ func (r *Reflector[T]) pass(ctx context.Context, events []listwatch.Event[T]) {
 
 // mayHideDeletion: the event is a deletion, or of an unknown type, and does not say of which object.
 func mayHideDeletion(bad *listwatch.ObjectError) bool {
-	return bad.Type == 0 || bad.Type == listwatch.Deleted && bad.Key == (listwatch.Key{})
+	return bad.Key == (listwatch.Key{}) && (bad.Type == listwatch.Deleted || bad.Type == 0)
 }
 
 // skip reports an unreadable event. It does not advance r.version; the next good event does. A deletion
