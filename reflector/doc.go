@@ -48,8 +48,8 @@
 //   - A bad object costs that object only. It is reported and counted, and keeps its last good version. An unreadable
 //     event without a key, such as a bookmark, ends its watch. The next watch asks for it again, once. If versions may
 //     fall, or among the first events of a watch from "" or "0", nothing asks again.
-//   - After that it is skipped, unless it may be a deletion: a DELETED event, or one of an unknown type, without a key.
-//     Then a list of the latest state follows, after a wait: only a list shows what is gone.
+//   - If it stays unreadable, or nothing asks again, it is skipped. But if it may be a deletion (DELETED, or of an
+//     unknown type), a list of the latest state follows, after a wait: only a list shows what is gone.
 //   - An error of the sink is reported and counted, and nothing else.
 //   - Blocking: cancelling Run's context ends each request, read and backoff at once, but no call of the sink.
 //

@@ -217,9 +217,12 @@ func anyTag(lines []string, version string) bool {
 		if !opened || !closed {
 			return false
 		}
+		rest = strings.TrimLeft(after, " \t")
+		if rest != "" && rest[0] != ',' {
+			return false
+		}
 		if tag == version {
 			return true
 		}
-		rest = after
 	}
 }

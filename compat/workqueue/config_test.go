@@ -134,6 +134,7 @@ func TestConfig_ADrainOfAnotherQueueLeavesNoGoroutine(t *testing.T) {
 		synctest.Wait()
 		q.(*delayingOver[string]).checkInvariants(t)
 		fake.SetTime(fake.Now().Add(time.Second))
+		synctest.Wait() // the item is due now
 		q.ShutDownWithDrain()
 		item, _ := q.Get()
 		require.Equal(t, "due", item)

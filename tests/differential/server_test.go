@@ -124,7 +124,7 @@ func (s *server) permit(n int) {
 	})
 }
 
-// fail plans a failure of the next request of each gate. Of a list in pages, only the first can fail.
+// fail plans a failure of the next request of each gate: a list (its first page), a stream or a plain watch.
 func (s *server) fail(verb string, how failure) {
 	s.change(func() {
 		for _, g := range s.gates {

@@ -1,4 +1,4 @@
-// Package sharding are the flags with which all replicas of the ingress controller work, each on its shards.
+// Package sharding has the flags with which all replicas of the ingress controller work, each on its shards.
 //
 //	--shards, --shard-by, --shard-identity ─▶ Flags.New ─▶ controller/ingress/sharded
 //	                                             └▶ mode: the Lease of the election, which all replicas hold together
