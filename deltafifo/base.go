@@ -92,7 +92,8 @@ func (b *base[K, T]) beginSyncLocked(queued int) {
 
 // entriesDoneLocked notes that n more entries were processed. remaining must not be 0, nor less than n.
 func (b *base[K, T]) entriesDoneLocked(n int) {
-	if b.remaining -= n; b.remaining == 0 {
+	b.remaining -= n
+	if b.remaining == 0 {
 		close(b.synced)
 	}
 }

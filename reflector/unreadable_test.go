@@ -70,6 +70,14 @@ func TestWatch_WhatMayBeADeletionAndNamesNoObjectCostsAList(t *testing.T) {
 			h.Pass(time.Minute)
 			h.ExpectRequests(`list@"" limit=500`, `watch@"2"`)
 			h.ExpectSink("Replace 2 [a@1 b@2]")
+			for wait := 1600 * time.Millisecond; wait < 20*time.Second; wait *= 2 {
+				h.send(unnamed)
+				h.Pass(wait - time.Millisecond) // longer each time, also after a good list
+				h.ExpectRequests()
+				h.Pass(time.Minute)
+				h.ExpectRequests(`list@"" limit=500`, `watch@"2"`)
+				h.ExpectSink("Replace 2 [a@1 b@2]")
+			}
 			h.Put("c")
 			h.ExpectSink("Add c@3")
 		})

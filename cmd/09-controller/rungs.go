@@ -60,7 +60,8 @@ func again(_ context.Context, _ *demo.Demo) string {
 func reconcile(ctx context.Context, d *demo.Demo) string {
 	calls, done := 0, make(chan struct{})
 	c := loop.New(loop.Func[string](func(context.Context, string) (loop.Result, error) {
-		if calls++; calls == 1 {
+		calls++
+		if calls == 1 {
 			panic("a bug")
 		}
 		close(done)

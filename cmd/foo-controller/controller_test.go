@@ -49,7 +49,7 @@ func TestWrites_AreAsFewAsNeededAndAResyncOnlyRecordsAnEvent(t *testing.T) {
 		w.create("web", "web", 2)
 		require.Equal(t, created, w.wrote())
 		before := w.events()[0].Count
-		time.Sleep(2 * time.Minute)
+		<-time.After(2 * time.Minute)
 		require.Empty(t, w.wrote())
 		require.Len(t, w.events(), 1, "equal Events are counted up")
 		require.Equal(t, before+4, w.events()[0].Count)
@@ -159,7 +159,7 @@ func TestReady_NamesTheKindThatCannotBeReadAndHeals(t *testing.T) {
 		w.wrote()
 		require.ErrorContains(t, w.c.Ready(), "foos: synced true")
 		require.NotContains(t, w.c.Ready().Error(), "deployments")
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 		require.NoError(t, w.c.Ready())
 	})
 }

@@ -113,7 +113,7 @@ func (w *world) note(next http.RoundTripper) http.RoundTripper {
 // wrote returns the writes since the last call, once nothing moves for a second. Conflicts are left out: which cache is
 // behind when is chance.
 func (w *world) wrote() []string {
-	time.Sleep(time.Second) // of virtual time
+	<-time.After(time.Second) // of virtual time
 	synctest.Wait()
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -66,7 +66,7 @@ func (o Options) read(l *coordinationv1.Lease) (r record) {
 		if owner, rest, _ := strings.Cut(r.term, "/"); owner == identity {
 			count, _, _ := strings.Cut(rest, "/")
 			n, bad := strconv.Atoi(count)
-			if bad == nil && 1 <= n && n <= maxShards {
+			if bad == nil && 1 <= n && n <= MaxShards {
 				r.count = n
 			}
 		}

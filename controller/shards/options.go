@@ -32,10 +32,11 @@ type Options struct {
 // MaxClockDrift is by how much a member's clock may be fast or slow, as a share of the time that passes.
 const MaxClockDrift = 0.05
 
-const (
-	maxShards        = 1 << 14
-	maxLeaseDuration = 24 * time.Hour // a Lease that says more was written by something else
-)
+// MaxShards is the largest number of shards.
+const MaxShards = 1 << 14
+
+// A Lease that says more was written by something else.
+const maxLeaseDuration = 24 * time.Hour
 
 // RenewEvery is the time between two renewals, and the timeout of each request.
 func (o Options) RenewEvery() time.Duration { return o.LeaseDuration / 5 }
@@ -64,7 +65,7 @@ func (o *Options) complete() error {
 	must(len(validation.IsValidLabelValue(o.Name)) == 0 && o.Name != "", "Name %q cannot be a label", o.Name)
 	must(len(validation.IsDNS1123Subdomain(o.Identity))+len(validation.IsDNS1123Subdomain(name)) == 0,
 		"Identity %q and %q, with Name, cannot be names of Leases", o.Identity, name)
-	must(1 <= o.Shards && o.Shards <= maxShards, "Shards is %d: it must be from 1 to %d", o.Shards, maxShards)
+	must(1 <= o.Shards && o.Shards <= MaxShards, "Shards is %d: it must be from 1 to %d", o.Shards, MaxShards)
 	must(o.LeaseDuration >= time.Second && o.LeaseDuration <= maxLeaseDuration && o.LeaseDuration%time.Second == 0,
 		"LeaseDuration is %v: it must be whole seconds, up to %v", o.LeaseDuration, maxLeaseDuration)
 	return errors.Join(errs...)

@@ -1,6 +1,7 @@
 package lens
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 
+	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/internal/lens/look"
 )
 
@@ -75,9 +77,13 @@ func TestMuted_TheStreamStandsStillAndThePipelineGoesOn(t *testing.T) {
 	seq := f.now.Seq
 	require.NoError(t, services(v).WaitForResourceVersion(v.ctx, v.apply("web", 80)))
 	var now look.Snapshot
-	for now.State.Informers["ingresses"].Objects == 0 {
+	apiservertest.Eventually(t, "the Ingress is in the store", func() error {
 		v.ask("GET", "/api/snapshot", "", &now)
-	}
+		if now.State.Informers["ingresses"].Objects == 0 {
+			return errors.New("it is not")
+		}
+		return nil
+	})
 	assert.Equal(t, seq, now.Seq, "nothing was reported")
 	assert.Equal(t, 2, now.State.Informers["services"].Objects, "the state is read, not observed")
 	v.act("mute", `{"on": false}`)

@@ -57,7 +57,8 @@ func newTable(limit, slots int) table {
 
 // begin counts an object. A table of few objects stays small.
 func (t *table) begin() {
-	if t.objects++; t.objects == fewObjects {
+	t.objects++
+	if t.objects == fewObjects {
 		t.once = make([][2]seen, seenOnce)
 	}
 }

@@ -133,7 +133,7 @@ func TestAudit_AKeyThatTwoReplicasHaveAtOnceIsFound(t *testing.T) {
 		a := New("demo", 4)
 		tell := func(replica string, at look.Boundary) {
 			a.Observe(replica)(look.Event{At: at, Key: key})
-			time.Sleep(time.Second) // virtual: it orders the moments
+			<-time.After(time.Second) // virtual: it orders the moments
 		}
 		tell("a", look.Taken)
 		tell("a", look.Decided)
@@ -157,7 +157,7 @@ func TestAudit_KnowsWhomFencesNameAndWhenOneWasLost(t *testing.T) {
 		fence(a, 1, "a")
 		assert.Equal(t, []string{"a", "", "", ""}, a.Owners())
 		assert.Zero(t, a.FirstLoss("a", begun))
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		fence(a, 2, "b")
 		assert.Equal(t, time.Second, a.FirstLoss("a", begun).Sub(begun))
 		for _, name := range []string{"demo-member-a", "demo-shard-8-0", "demo-shard-4-7", "demo-shard-4-x"} {

@@ -74,7 +74,8 @@ func newStage(t *testing.T, cfg *rest.Config, namespace string) *stage {
 // step writes down what the step before has done, and begins another once no more of its Events come.
 func (s *stage) step(title string) {
 	s.before = s.rest()
-	if s.steps++; s.steps > 1 {
+	s.steps++
+	if s.steps > 1 {
 		s.show()
 	}
 	fmt.Fprintf(&s.transcript, "\n== %d. %s\n", s.steps, title)

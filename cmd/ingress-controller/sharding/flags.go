@@ -18,10 +18,8 @@ import (
 	"glasswatch/listwatch/shard"
 )
 
-const (
-	maxShards = 1 << 14
-	maxLabels = 512 // with --shard-by=label: a selector names the labels of all, which is 5 kB of a URL
-)
+// maxLabels is for --shard-by=label: a selector names the labels of all, which is 5 kB of a URL.
+const maxLabels = 512
 
 // Flags say into how many shards to divide, by what, and who this replica is.
 type Flags struct {
@@ -47,8 +45,8 @@ func (f *Flags) AddTo(fs *pflag.FlagSet) {
 // namespace and duration of the election's lease.
 func (f *Flags) Validate(fs *pflag.FlagSet, shared *operator.Flags) error {
 	switch {
-	case fs.Changed("shards") && (f.Count < 1 || f.Count > maxShards):
-		return fmt.Errorf("--shards: want 1 to %d, got %d; without the flag there are none", maxShards, f.Count)
+	case fs.Changed("shards") && (f.Count < 1 || f.Count > shards.MaxShards):
+		return fmt.Errorf("--shards: want 1 to %d, got %d; without the flag there are none", shards.MaxShards, f.Count)
 	case f.Count > 0:
 		return errors.Join(shared.ValidateBeside(fs), f.validate(), validateElection(fs, &shared.Election))
 	case fs.Changed("shard-by"), fs.Changed("shard-identity"):

@@ -19,6 +19,7 @@ import (
 
 	"glasswatch/cmd/internal/operator"
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 )
 
 func TestMain(m *testing.M) {
@@ -60,20 +61,13 @@ type booth struct {
 }
 
 func inBooth(t *testing.T, play func(b *booth)) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(context.Background())
-		listener := apiserver.NewPipeListener()
-		server := apiserver.New(apiserver.Options{})
-		served := make(chan error, 1)
-		go func() { served <- server.Serve(ctx, listener) }()
-		b := &booth{t: t, server: server, cfg: server.RESTConfigFor(listener)}
+	apiservertest.InBubble(t, apiserver.Options{}, func(t *testing.T, s *apiservertest.Server) {
+		b := &booth{t: t, server: s.Server, cfg: s.Config}
 		defer func() { // also after a failure, for nothing may stay in the bubble
 			for _, stop := range b.stops {
 				stop()
 			}
 			<-time.After(time.Minute)
-			cancel()
-			require.NoError(t, <-served)
 		}()
 		play(b)
 	})

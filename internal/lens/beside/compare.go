@@ -48,7 +48,8 @@ func (b *Beside) markLocked(what string, o Object, r *Row) {
 		return
 	}
 	r.Differs = what
-	if b.report.Differences++; b.report.First == nil {
+	b.report.Differences++
+	if b.report.First == nil {
 		b.report.First = &Difference{time.Since(b.began).Microseconds(), o, *r}
 	}
 }
