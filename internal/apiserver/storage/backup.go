@@ -34,3 +34,6 @@ func (s *Store) Restore(b Backup) {
 	}
 	s.revision, s.compacted = b.revision, b.revision
 }
+
+// Trees are the tables of the backup.
+func (b Backup) Trees() map[schema.GroupResource]Tree { return b.trees }

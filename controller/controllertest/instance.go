@@ -1,0 +1,301 @@
+package controllertest
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+)
+
+// instance is the program between two crashes.
+type instance struct {
+	*world
+	ctx    context.Context
+	cancel context.CancelFunc
+	cfg    *rest.Config
+	shut   func() // breaks its connections
+	stale  int64  // until fresh, lists at "any version" show this revision; 0 is the newest
+	fresh  time.Time
+
+	// Protected by world.mu.
+	dead     bool // nothing that it still sends reaches the server
+	replaced bool // another replica has taken over
+}
+
+// supervise runs the program as a kubelet does: a second after it ended it is started again.
+func (w *world) supervise() {
+	ctx := w.ctx
+	w.programs.Go(func() {
+		for ctx.Err() == nil {
+			i := w.start(ctx)
+			if i == nil {
+				return
+			}
+			err := w.scenario.Start(i.ctx, i.cfg)
+			ended := i.ctx.Err() == nil // by itself
+			i.crash()
+			w.mu.Lock()
+			if ended && len(w.plan) == 0 {
+				w.foundLocked(Settles, "Start returned before its context ended, and without a fault: %v", err)
+			}
+			w.noteLocked("", "the program has ended: %v", err)
+			stop := w.ending || i.replaced
+			w.mu.Unlock()
+			if stop {
+				return
+			}
+			select {
+			case <-time.After(time.Second):
+			case <-ctx.Done():
+			}
+		}
+	})
+}
+
+// start returns the next instance, or nil if the play ends.
+func (w *world) start(ctx context.Context) *instance {
+	i := &instance{world: w}
+	i.ctx, i.cancel = context.WithCancel(ctx)
+	i.cfg, i.shut = w.open(i.answer)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ending {
+		i.cancel()
+		i.shut()
+		return nil
+	}
+	i.stale, i.fresh = w.stale, time.Now().Add(missing)
+	w.stale = 0
+	w.current = i
+	w.noteLocked("", "the program starts")
+	return i
+}
+
+// crash: from now on nothing of this instance reaches the server.
+func (i *instance) crash() {
+	i.mu.Lock()
+	i.dead = true
+	i.mu.Unlock()
+	i.cancel()
+	i.shut()
+}
+
+func (i *instance) mayNotWrite() bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.dead || i.replaced
+}
+
+// stop ends the program, and reports whether it has ended within five minutes.
+func (w *world) stop() bool {
+	w.mu.Lock()
+	w.ending = true
+	current := w.current
+	w.mu.Unlock()
+	if current != nil {
+		current.cancel()
+	}
+	ended := make(chan struct{})
+	go func() { w.programs.Wait(); close(ended) }()
+	select {
+	case <-ended:
+		return true
+	case <-time.After(5 * time.Minute):
+		return false
+	}
+}
+
+// answer answers the program.
+func (i *instance) answer(to http.ResponseWriter, r *http.Request) {
+	req := i.name(program, r, read(r))
+	i.mu.Lock()
+	away := i.away["*"] || i.away[req.resource] && !req.isWrite()
+	i.mu.Unlock()
+	switch {
+	case away:
+		panic(http.ErrAbortHandler)
+	case req.verb == "list":
+		i.list(to, r)
+	case req.verb == "watch":
+		i.watch(req, to, r)
+	default:
+		i.handle(i, req, to, r)
+	}
+}
+
+func (i *instance) isStale() bool { return i.stale > 0 && time.Now().Before(i.fresh) }
+
+// list shows an old state where a server may: to those who ask for any version.
+func (i *instance) list(to http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	if i.isStale() && query.Get("resourceVersion") == "0" {
+		query.Set("resourceVersion", strconv.FormatInt(i.stale, 10))
+		query.Set("resourceVersionMatch", string(metav1.ResourceVersionMatchExact))
+		query.Del("limit")
+		r = r.Clone(r.Context())
+		r.URL.RawQuery = query.Encode()
+	}
+	i.server.Handler().ServeHTTP(to, r)
+}
+
+func (i *instance) watch(req request, to http.ResponseWriter, r *http.Request) {
+	if i.isStale() && r.URL.Query().Get("sendInitialEvents") == "true" {
+		// A streaming list is never old. A server that lags would wait; this one has none, so that programs list.
+		(&hit{world: i.world, request: req, answer: to}).refuse(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, 0)
+		return
+	}
+	ctx, end := context.WithCancel(r.Context())
+	defer end()
+	me := &watching{resource: req.resource, end: end}
+	i.mu.Lock()
+	i.watched[req.resource] = true
+	i.watches[me] = struct{}{}
+	i.mu.Unlock()
+	defer func() {
+		i.mu.Lock()
+		delete(i.watches, me)
+		i.mu.Unlock()
+	}()
+	i.server.Handler().ServeHTTP(&stream{ResponseWriter: to, instance: i, resource: req.resource, ctx: ctx}, r.WithContext(ctx))
+}
+
+// stream is a watch that can be held back. The server writes each event at once, in one piece.
+type stream struct {
+	http.ResponseWriter
+	*instance
+	resource string
+	ctx      context.Context
+}
+
+func (s *stream) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+
+func (s *stream) Write(event []byte) (int, error) {
+	s.mu.Lock()
+	held := s.held[s.resource]
+	s.mu.Unlock()
+	if held != nil {
+		select {
+		case <-held:
+		case <-s.ctx.Done():
+			return 0, s.ctx.Err()
+		}
+	}
+	s.noteEvent(s.resource, event)
+	return s.ResponseWriter.Write(event)
+}
+
+// hold keeps back what watches of a resource would see. After that time, or with releaseLong, they see all of it.
+func (w *world) hold(resource string, d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.held[resource] != nil {
+		return // another fault holds it
+	}
+	w.held[resource] = make(chan struct{})
+	if d == untilSettled {
+		w.long = append(w.long, resource)
+	} else {
+		time.AfterFunc(d, func() {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.releaseLocked(resource)
+		})
+	}
+}
+
+// releaseLong lets all watches flow that are held until the rest has settled. It reports whether there were any.
+func (w *world) releaseLong() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	long := w.long
+	w.long = nil
+	for _, resource := range long {
+		w.releaseLocked(resource)
+	}
+	return len(long) > 0
+}
+
+func (w *world) releaseLocked(resource string) {
+	if held := w.held[resource]; held != nil {
+		close(held)
+		delete(w.held, resource)
+		w.noteLocked("", "the watch of %s flows again", resource)
+	}
+}
+
+// cut breaks the watches of a resource. When they may come back, the server remembers no history: only a list tells.
+func (w *world) cut(resource string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.away[resource] = true
+	w.endWatchesLocked(resource)
+	time.AfterFunc(missing, func() {
+		w.server.Faults().Compact()
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.away, resource)
+	})
+}
+
+func (w *world) endWatchesLocked(resource string) {
+	for watch := range w.watches {
+		if resource == "*" || watch.resource == resource {
+			watch.end()
+		}
+	}
+}
+
+// handOver lets another replica take over while a write of the old one is still on its way.
+func (h *hit) handOver() {
+	h.mu.Lock()
+	h.from.replaced = true
+	h.mu.Unlock()
+	h.from.cancel()
+	h.supervise()
+	time.Sleep(onWay)
+	h.commit(nowhere())
+	h.breakOff()
+}
+
+// staleStart lets the program begin again with a state that lacks this write.
+func (h *hit) staleStart() {
+	before := h.server.Revision()
+	h.commit(h.answer)
+	h.mu.Lock()
+	h.stale = before
+	current := h.current
+	h.mu.Unlock()
+	for _, resource := range h.everWatched() {
+		h.hold(resource, missing)
+	}
+	current.crash()
+}
+
+func (w *world) everWatched() (all []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for resource := range w.watched {
+		all = append(all, resource)
+	}
+	return all
+}
+
+// outage takes the server away from the program.
+func (h *hit) outage() {
+	h.mu.Lock()
+	h.away["*"] = true
+	h.endWatchesLocked("*")
+	h.mu.Unlock()
+	time.AfterFunc(outage, func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		delete(h.away, "*")
+	})
+	if h.from != nil {
+		h.breakOff()
+	}
+	h.commit(h.answer)
+}

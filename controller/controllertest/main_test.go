@@ -1,0 +1,17 @@
+package controllertest_test
+
+import (
+	"flag"
+	"io"
+	"testing"
+
+	"go.uber.org/goleak"
+	"k8s.io/klog/v2"
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	klog.LogToStderr(false)
+	klog.SetOutput(io.Discard) // what the programs log under faults
+	goleak.VerifyTestMain(m)
+}

@@ -1,0 +1,213 @@
+package controllertest
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	goruntime "runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+)
+
+var (
+	only  = flag.String("controllertest.fault", "", "play only this plan of faults, as a failure prints it")
+	pairs = flag.Int("controllertest.pairs", 0, "after each fault alone, play so many random pairs of faults")
+	seed  = flag.Uint64("controllertest.seed", 1, "which pairs")
+)
+
+// Report is what a run has found.
+type Report struct {
+	Writes   int // of the program, without faults
+	Planned  int // plans of one fault, or of a pair
+	Fired    int // of those: all faults came to their request
+	Took     time.Duration
+	Findings []Finding
+}
+
+// Finding is a plan of faults under which something went wrong.
+type Finding struct {
+	Faults   string   // names the plan
+	Broken   []Oracle // sorted
+	Problems []string // what each oracle said
+	Story    string   // what happened around the objects concerned
+}
+
+func (r Report) String() string {
+	return fmt.Sprintf("%d writes of the program, %d plans of faults, of which %d came to pass, %d findings; %.1f s, %.0f plans a second",
+		r.Writes, r.Planned, r.Fired, len(r.Findings), r.Took.Seconds(), float64(r.Planned)/r.Took.Seconds())
+}
+
+// Run plays a scenario without faults, and then with each fault at each request where it makes sense. Each plan that breaks an oracle fails
+// the test, with its story and the command that plays it again.
+func Run(t *testing.T, s Scenario) {
+	t.Helper()
+	report := Explore(t, s)
+	for _, finding := range report.Findings {
+		t.Errorf("%s\n  %s\n%s\nplay it again: go test -run '^%s$' -controllertest.fault='%s'", finding.Faults,
+			strings.Join(finding.Problems, "\n  "), finding.Story, strings.ReplaceAll(t.Name(), "/", "$/^"), finding.Faults)
+	}
+	t.Log(report)
+}
+
+// quiet takes away the global handlers of errors. One of them waits until a millisecond after the last error of the process. If that was in
+// another bubble, or in real time, it waits for years.
+var quiet = sync.OnceFunc(func() {
+	utilruntime.ErrorHandlers = []utilruntime.ErrorHandler{func(context.Context, error, string, ...any) {}}
+})
+
+// Explore is Run for those who want to look at the findings themselves. It fails the test only if the scenario cannot be played.
+func Explore(t *testing.T, s Scenario) Report {
+	t.Helper()
+	if err := s.validate(); err != nil {
+		t.Fatal(err)
+	}
+	if s.Faults == nil {
+		s.Faults = AllFaults()
+	}
+	if s.Quiet == 0 {
+		s.Quiet = 30 * time.Second
+	}
+	for oracle, why := range s.Without {
+		t.Logf("without the oracle %q: %s", oracle, why)
+	}
+	for what, why := range s.Ignore {
+		t.Logf("not compared: %s: %s", what, why)
+	}
+	quiet()
+	began := time.Now()
+	reference, chance := s.reference(t)
+	plans := s.plans(reference)
+	report := Report{Planned: len(plans)}
+	for _, write := range reference.writes {
+		if write.request.who == program {
+			report.Writes++
+		}
+	}
+	var mu sync.Mutex // protects the report
+	inParallel(len(plans), func(n int) {
+		t.Run(describe(plans[n]), func(t *testing.T) {
+			p := s.play(t, plans[n], limitOf(reference))
+			finding := s.judge(plans[n], reference, p, chance)
+			mu.Lock()
+			defer mu.Unlock()
+			if p.fired == len(plans[n]) {
+				report.Fired++
+			}
+			if finding.Broken != nil {
+				finding.Faults = describe(plans[n])
+				report.Findings = append(report.Findings, finding)
+			}
+		})
+	})
+	slices.SortFunc(report.Findings, func(a, b Finding) int { return strings.Compare(a.Faults, b.Faults) })
+	report.Took = time.Since(began)
+	return report
+}
+
+// reference plays without faults, twice. What differs between the two is left to chance, and is not compared.
+func (s *Scenario) reference(t *testing.T) (reference played, chance map[string]bool) {
+	t.Helper()
+	const limit = 2000
+	reference, again := s.play(t, nil, limit), s.play(t, nil, limit)
+	for _, p := range []played{reference, again} {
+		if len(p.problems) > 0 {
+			t.Fatalf("without faults already: %s: %s\n%s", p.problems[0].oracle, p.problems[0].text, p.story(nil))
+		}
+	}
+	chance = map[string]bool{}
+	for _, d := range reference.states.differences(again.states) {
+		chance[d.path] = true
+	}
+	return reference, chance
+}
+
+// limitOf is how many writes a play may have before it counts as one that never ends.
+func limitOf(reference played) int { return 200 + 10*len(reference.writes) }
+
+// plans are each fault alone, then random pairs, or what the flag names.
+func (s *Scenario) plans(reference played) [][]planned {
+	var single [][]planned
+	for _, write := range reference.writes {
+		if !write.changed {
+			continue
+		}
+		for _, fault := range s.Faults {
+			if fault.possible(write.request, reference.watched) {
+				single = append(single, []planned{{fault, write.request}})
+			}
+		}
+	}
+	plans := slices.Clone(single)
+	random := rand.New(rand.NewPCG(*seed, 0))
+	for range *pairs {
+		a, b := single[random.IntN(len(single))][0], single[random.IntN(len(single))][0]
+		if a.at != b.at {
+			plans = append(plans, []planned{a, b})
+		}
+	}
+	if *only != "" {
+		plans = slices.DeleteFunc(plans, func(plan []planned) bool { return describe(plan) != *only })
+	}
+	return plans
+}
+
+// inParallel calls do with each number below n, on all processors.
+func inParallel(n int, do func(int)) {
+	numbers := make(chan int)
+	var workers sync.WaitGroup
+	for range goruntime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for i := range numbers {
+				do(i)
+			}
+		})
+	}
+	for i := range n {
+		numbers <- i
+	}
+	close(numbers)
+	workers.Wait()
+}
+
+// judge asks the oracles.
+func (s *Scenario) judge(plan []planned, reference, p played, chance map[string]bool) Finding {
+	problems := p.problems
+	concerned := map[string]bool{}
+	for _, fault := range plan {
+		concerned[fault.at.object] = true
+	}
+	ask := func(oracle Oracle, format string, args ...any) {
+		if _, off := s.Without[oracle]; !off {
+			problems = append(problems, problem{oracle, fmt.Sprintf(format, args...)})
+		}
+	}
+	for _, d := range reference.states.differences(p.states) {
+		if !chance[d.path] {
+			ask(SameState, "%s", d)
+			concerned[objectOf(d.path)] = true
+		}
+	}
+	if p.late > reference.late {
+		ask(StaysQuiet, "%d writes in %v after the end, %d without the fault", p.late, lookout, reference.late)
+	}
+	var finding Finding
+	broken := map[Oracle]bool{}
+	for _, found := range problems {
+		broken[found.oracle] = true
+		if len(finding.Problems) < enough {
+			finding.Problems = append(finding.Problems, string(found.oracle)+": "+found.text)
+		}
+	}
+	if len(problems) > 0 {
+		finding.Broken = slices.Sorted(maps.Keys(broken))
+		finding.Story = p.story(concerned)
+	}
+	return finding
+}

@@ -1,0 +1,69 @@
+package controllertest
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+// Start runs a program until ctx ends, and returns when its goroutines have ended. It talks to the API server of cfg only.
+type Start func(ctx context.Context, cfg *rest.Config) error
+
+// Scenario is a controller, the cluster around it, and what its users do.
+type Scenario struct {
+	// CRDs are files with custom resource definitions, or folders of such files. They are created before anything runs.
+	CRDs []string
+	// Start runs the controller under test. After a crash it is called again, with another config, in the same process: so
+	// what it keeps in global variables outlives the crash.
+	Start Start
+	// World are others at work in the cluster, such as Workloads. They suffer no faults.
+	World []Start
+	// Steps are what users do, one after the other.
+	Steps []Step
+	// Always, if set, is asked after each write of anybody. An error is a finding.
+	Always func(View) error
+	// Faults are the kinds of faults that are tried; nil is all of them.
+	Faults []Fault
+	// Without switches oracles off. The value says why, and is printed.
+	Without map[Oracle]string
+	// Ignore keeps something out of comparisons: a kind ("Secret"), or a field of it and what is below ("Deployment .status").
+	// The value says why, and is printed.
+	Ignore map[string]string
+	// Quiet is how long nobody must have written for Settle to be content, in virtual time. 0 is 30 seconds. A controller that
+	// waits longer than this before its next write needs more.
+	Quiet time.Duration
+}
+
+// Oracle is a question that is asked of each play.
+type Oracle string
+
+// The oracles.
+const (
+	// SameState: at each Settle and at the end the objects are those of the play without faults.
+	SameState Oracle = "same state"
+	// Invariant: Always returned no error.
+	Invariant Oracle = "invariant"
+	// Settles: the writes come to an end.
+	Settles Oracle = "settles"
+	// StaysQuiet: in twenty minutes after the end there are no more writes than without faults.
+	StaysQuiet Oracle = "stays quiet"
+	// Stops: Start returns within five minutes after its context ended, and leaves no goroutine behind.
+	Stops Oracle = "stops"
+)
+
+func (s *Scenario) validate() error {
+	switch {
+	case s.Start == nil:
+		return fmt.Errorf("Scenario.Start is nil: it is to run the controller until its context ends")
+	case len(s.Steps) == 0:
+		return fmt.Errorf("Scenario.Steps is empty: without a step nothing happens that a fault could hit; begin with Apply(file)")
+	}
+	for _, fault := range s.Faults {
+		if _, ok := behaviours[fault]; !ok {
+			return fmt.Errorf("Scenario.Faults has %q, which is none of %q", fault, AllFaults())
+		}
+	}
+	return nil
+}

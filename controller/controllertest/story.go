@@ -1,0 +1,104 @@
+package controllertest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// entry is a line of the log: a request, what the program saw of one, or something else that happened.
+type entry struct {
+	at       time.Duration
+	object   string // empty: of no object
+	text     string
+	resource string // of a watch event, which is read only if it is to be told
+	event    []byte
+}
+
+func (w *world) note(object, format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.noteLocked(object, format, args...)
+}
+
+func (w *world) noteLocked(object, format string, args ...any) {
+	w.log = append(w.log, entry{at: time.Since(w.began), object: object, text: fmt.Sprintf(format, args...)})
+}
+
+func (w *world) noteEvent(resource string, event []byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.log = append(w.log, entry{at: time.Since(w.began), resource: resource, event: bytes.Clone(event)})
+}
+
+// read returns an entry whose event has been put into words, and false if it is not worth telling.
+func (e entry) read(generated map[string]string) (entry, bool) {
+	if e.event == nil {
+		return e, true
+	}
+	what, meta := readEvent(e.event)
+	if what == "BOOKMARK" {
+		return e, false
+	}
+	e.object = strings.TrimPrefix(meta.Namespace+"/"+meta.Name, "/")
+	if known, ok := generated[e.object]; ok {
+		e.object = known
+	}
+	e.text = fmt.Sprintf("    the program sees %s %s %s, version %s", what, e.resource, e.object, meta.ResourceVersion)
+	return e, true
+}
+
+// readEvent reads an event as the server has written it: in JSON, or in protobuf after four bytes with the length.
+func readEvent(frame []byte) (what string, meta metav1.ObjectMeta) {
+	var inProtobuf metav1.WatchEvent
+	if len(frame) > 4 && frame[0] != '{' && inProtobuf.Unmarshal(frame[4:]) == nil {
+		return inProtobuf.Type, metaOf(inProtobuf.Object.Raw)
+	}
+	var event struct {
+		Type   string
+		Object metav1.PartialObjectMetadata
+	}
+	if json.Unmarshal(frame, &event) != nil {
+		return "an unreadable event of", meta
+	}
+	return event.Type, event.Object.ObjectMeta
+}
+
+// told is how many lines a story has.
+const told = 40
+
+// story is what happened around some objects, the last of it.
+func (w *world) story(concerned map[string]bool) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var lines []string
+	last := 0 // the lines up to the last one that is about an object
+	for _, e := range w.log {
+		e, worth := e.read(w.generated)
+		if worth && (e.object == "" || concerned[e.object]) {
+			lines = append(lines, fmt.Sprintf("  %12s  %s", e.at.Round(time.Millisecond), e.text))
+		}
+		if e.object != "" {
+			last = len(lines)
+		}
+	}
+	lines = lines[:last]
+	if left := len(lines) - told; left > 0 {
+		lines = append([]string{fmt.Sprintf("  (%d lines before)", left)}, lines[left:]...)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// objectOf is the object in the path of a difference: "after apply a.yaml: Service default/web .spec.type" is of default/web.
+func objectOf(path string) string {
+	if _, after, ok := strings.Cut(path, ": "); ok {
+		path = after
+	}
+	_, object, _ := strings.Cut(path, " ")
+	object, _, _ = strings.Cut(object, " ")
+	return strings.TrimRight(object, "0123456789")
+}

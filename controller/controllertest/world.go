@@ -1,0 +1,314 @@
+package controllertest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing/synctest"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"glasswatch/internal/apiserver"
+)
+
+// world is the API server of one play, with a door for the program and one for all others. All that comes in is named and noted.
+type world struct {
+	scenario *Scenario
+	plan     []planned
+	limit    int // of the program's writes
+	server   *apiserver.Server
+	ctx      context.Context // of all programs
+	began    time.Time
+
+	handlers sync.WaitGroup // of requests, servers and others at work
+	programs sync.WaitGroup // the loops that run the program
+
+	committing sync.Mutex // one write at a time, so that it is known which one moved the server's revision
+
+	mu        sync.Mutex // protects what follows
+	viewer    viewer
+	counts    map[string]int    // by a request's words
+	generated map[string]string // names that the server made, to what stands for them
+	watched   map[string]bool   // resources that the program has watched
+	watches   map[*watching]struct{}
+	held      map[string]chan struct{} // by resource; closed when the watch flows again
+	long      []string                 // those of them that are held until the rest has settled
+	away      map[string]bool          // resources whose reads fail; "*" is all requests
+	current   *instance
+	stale     int64     // the revision that the next instance's first lists show, or 0
+	calm      time.Time // when all faults are over
+	fired     int
+	effective int // writes that changed something
+	writes    []written
+	log       []entry
+	problems  []problem
+	ending    bool
+}
+
+// written is a write that the server has answered.
+type written struct {
+	request request
+	code    int
+	changed bool
+}
+
+// watching is a running watch of the program.
+type watching struct {
+	resource string
+	end      context.CancelFunc
+}
+
+type problem struct {
+	oracle Oracle
+	text   string
+}
+
+func newWorld(ctx context.Context, s *Scenario, plan []planned, limit int) *world {
+	server := apiserver.New(apiserver.Options{BookmarkInterval: 5 * time.Minute}) // every minute would be most of the work
+	return &world{
+		scenario: s, plan: plan, limit: limit, server: server, ctx: ctx, began: time.Now(), viewer: viewer{server: server},
+		counts: map[string]int{}, generated: map[string]string{}, watched: map[string]bool{}, watches: map[*watching]struct{}{},
+		held: map[string]chan struct{}{}, away: map[string]bool{},
+	}
+}
+
+// open lets handler answer what comes by a new config. close breaks all its connections.
+func (w *world) open(handler http.HandlerFunc) (cfg *rest.Config, shut func()) {
+	l := apiserver.NewPipeListener()
+	server := &http.Server{Handler: http.HandlerFunc(func(answer http.ResponseWriter, r *http.Request) {
+		w.handlers.Add(1)
+		defer w.handlers.Done()
+		handler(answer, r)
+	})}
+	w.handlers.Go(func() { _ = server.Serve(l) })
+	return apiserver.RESTConfigFor(l), func() { _ = server.Close(); _ = l.Close() }
+}
+
+func (w *world) found(oracle Oracle, format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.foundLocked(oracle, format, args...)
+}
+
+// enough is how many problems of a play are kept: the first ones tell most.
+const enough = 20
+
+func (w *world) foundLocked(oracle Oracle, format string, args ...any) {
+	if _, off := w.scenario.Without[oracle]; !off && len(w.problems) < enough {
+		w.problems = append(w.problems, problem{oracle, fmt.Sprintf(format, args...)})
+	}
+}
+
+func (w *world) view() View {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.viewer.view()
+}
+
+// settle waits until nobody has written anything new for quiet, and all faults are over.
+func (w *world) settle(quiet time.Duration) {
+	const patience = 10 * time.Hour
+	for began := time.Now(); ; {
+		before := w.changes()
+		time.Sleep(quiet)
+		synctest.Wait()
+		still := w.changes() == before
+		switch {
+		case still && w.releaseLong(): // and wait for what comes of it
+		case still && w.isCalm():
+			return
+		case time.Since(began) > patience:
+			w.found(Settles, "somebody still writes after %v: the last writes are\n%s", patience, w.lastWrites(10))
+			return
+		}
+	}
+}
+
+// changes is how many requests have changed something.
+func (w *world) changes() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.effective
+}
+
+func (w *world) isCalm() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return !time.Now().Before(w.calm)
+}
+
+func (w *world) lastWrites(n int) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.lastWritesLocked(n)
+}
+
+func (w *world) lastWritesLocked(n int) string {
+	var lines []string
+	for _, write := range w.writes[max(0, len(w.writes)-n):] {
+		lines = append(lines, fmt.Sprintf("    %s: %d", write.request, write.code))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// fromOthers answers everybody but the program.
+func (w *world) fromOthers(answer http.ResponseWriter, r *http.Request) {
+	body := read(r)
+	w.handle(nil, w.name(others, r, body), answer, r)
+}
+
+// read takes the whole body, so that a request can be handled after its connection broke.
+func read(r *http.Request) []byte {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		panic(http.ErrAbortHandler) // the sender is gone
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return body
+}
+
+// name names a request, and counts it.
+func (w *world) name(who string, r *http.Request, body []byte) request {
+	req := parse(who, r, body)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if known, ok := w.generated[req.object]; ok {
+		req.object = known
+	}
+	if req.isWrite() {
+		w.counts[req.words()]++
+		req.nth = w.counts[req.words()]
+	}
+	return req
+}
+
+// handle answers a write with the fault that is planned for it, and everything else as it is.
+func (w *world) handle(from *instance, req request, answer http.ResponseWriter, r *http.Request) {
+	if !req.isWrite() {
+		w.server.Handler().ServeHTTP(answer, r)
+		return
+	}
+	time.Sleep(time.Millisecond) // writes that nothing orders come in the order of virtual time, not in the scheduler's
+	h := &hit{world: w, request: req, from: from, answer: answer,
+		commit: func(to http.ResponseWriter) { w.commit(req, to, r.WithContext(context.WithoutCancel(r.Context()))) }}
+	if from != nil && from.mayNotWrite() {
+		h.breakOff()
+	}
+	fault := w.due(req)
+	if fault == "" {
+		h.commit(answer)
+		return
+	}
+	w.note(req.object, "*** %s: %s", fault, req)
+	behaviours[fault].do(h)
+}
+
+// due returns the fault that is planned for a request, and begins it.
+func (w *world) due(req request) Fault {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i, p := range w.plan {
+		if p.at == req {
+			w.plan[i].at = request{}
+			w.fired++
+			if over := time.Now().Add(2*behaviours[p.fault].lasts + time.Minute); over.After(w.calm) {
+				w.calm = over
+			}
+			return p.fault
+		}
+	}
+	return ""
+}
+
+// commit lets the server handle a write.
+func (w *world) commit(req request, answer http.ResponseWriter, r *http.Request) {
+	seen := &observed{ResponseWriter: answer, code: http.StatusOK, keep: strings.HasSuffix(req.object, "*")}
+	w.committing.Lock()
+	before := w.server.Revision()
+	w.server.Handler().ServeHTTP(seen, r)
+	changed := seen.code < 300 && w.server.Revision() != before
+	w.committing.Unlock()
+
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if seen.keep && seen.code < 300 {
+		namespace, _, _ := strings.Cut(req.object, "/")
+		w.generated[namespace+"/"+metaOf(seen.body.Bytes()).Name] = req.object
+	}
+	if changed {
+		w.effective++
+	}
+	w.writes = append(w.writes, written{req, seen.code, changed})
+	w.noteLocked(req.object, "%s: %s", req, result(seen.code, changed, w.server.Revision()))
+	if changed && w.scenario.Always != nil {
+		if err := w.scenario.Always(w.viewer.view()); err != nil {
+			w.foundLocked(Invariant, "after %s: %v", req, err)
+		}
+	}
+	if changed && w.effective > w.limit && !w.ending && w.current != nil {
+		w.foundLocked(Settles, "more than %d writes: the controller is stopped. The last ones are\n%s", w.limit, w.lastWritesLocked(10))
+		w.ending = true
+		w.current.cancel()
+	}
+}
+
+func result(code int, changed bool, revision int64) string {
+	switch {
+	case code >= 300:
+		return fmt.Sprint(code, " ", http.StatusText(code))
+	case !changed:
+		return "changes nothing"
+	}
+	return fmt.Sprint("version ", revision)
+}
+
+// observed remembers what was answered.
+type observed struct {
+	http.ResponseWriter
+	code int
+	keep bool
+	body bytes.Buffer
+}
+
+func (o *observed) WriteHeader(code int) { o.code = code; o.ResponseWriter.WriteHeader(code) }
+
+func (o *observed) Write(p []byte) (int, error) {
+	if o.keep {
+		o.body.Write(p)
+	}
+	return o.ResponseWriter.Write(p)
+}
+
+func (o *observed) Unwrap() http.ResponseWriter { return o.ResponseWriter }
+
+// nowhere takes an answer that nobody will get.
+func nowhere() http.ResponseWriter { return &lost{header: http.Header{}} }
+
+type lost struct{ header http.Header }
+
+func (l *lost) Header() http.Header         { return l.header }
+func (l *lost) Write(p []byte) (int, error) { return len(p), nil }
+func (l *lost) WriteHeader(int)             {}
+
+// breakOff ends a request without an answer.
+func (h *hit) breakOff() { panic(http.ErrAbortHandler) }
+
+func (h *hit) refuse(code int, reason metav1.StatusReason, retryAfter int) {
+	h.note(h.request.object, "%s: %d %s", h.request, code, http.StatusText(code))
+	h.answer.Header().Set("Content-Type", "application/json")
+	if retryAfter > 0 {
+		h.answer.Header().Set("Retry-After", fmt.Sprint(retryAfter))
+	}
+	h.answer.WriteHeader(code)
+	_ = json.NewEncoder(h.answer).Encode(metav1.Status{
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Code: int32(code), Reason: reason,
+		Message: "a fault of the test", Details: &metav1.StatusDetails{RetryAfterSeconds: int32(retryAfter)},
+	})
+}
