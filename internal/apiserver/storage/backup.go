@@ -20,12 +20,13 @@ func (s *Store) Backup() Backup {
 }
 
 // Restore sets the store back to b: all objects, and the revision, so that the next writes reuse numbers. The writes
-// after b are forgotten. Running watchers end with ErrDropped. Revisions before b's are not available.
+// after b are forgotten. Running watchers end with ErrDropped at once. Revisions before b's are not available.
 func (s *Store) Restore(b Backup) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, t := range s.tables {
 		t.dropped = true
+		t.history = nil
 		t.wakeLocked()
 	}
 	s.tables = map[schema.GroupResource]*table{}

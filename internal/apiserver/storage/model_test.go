@@ -51,6 +51,7 @@ type replay struct {
 	state   picture
 	last    int64
 	dropped bool
+	final   picture // that it must reach before it ends; nil if the writes were forgotten
 }
 
 func newModel(limit int) *model {
@@ -157,15 +158,17 @@ func (m *model) Compact(t *rapid.T) {
 func (m *model) Drop(t *rapid.T) {
 	gr := tables.Draw(t, "table")
 	m.store.Drop(gr)
+	m.drop(gr, m.now[gr])
 	m.now[gr], m.writes[gr], m.begun[gr] = picture{}, nil, m.revision
 	m.remember()
-	m.drop(gr)
 }
 
-// After drop the watchers of the table must end.
-func (m *model) drop(gr schema.GroupResource) {
+// After drop the watchers of the table must reach final, and end.
+func (m *model) drop(gr schema.GroupResource, final picture) {
 	for _, r := range m.watchers {
-		r.dropped = r.dropped || r.gr == gr
+		if r.gr == gr && !r.dropped {
+			r.dropped, r.final = true, maps.Clone(final)
+		}
 	}
 }
 
@@ -184,7 +187,7 @@ func (m *model) Restore(t *rapid.T) {
 	clear(m.begun)
 	m.remember()
 	for gr := range m.now {
-		m.drop(gr)
+		m.drop(gr, nil)
 	}
 }
 
@@ -279,10 +282,15 @@ func (m *model) Poll(t *rapid.T) {
 	}
 	r := rapid.SampledFrom(m.watchers).Draw(t, "watcher")
 	events, seen, changed, err := r.watcher.Poll(nil, rapid.IntRange(1, 3).Draw(t, "batch"))
-	if r.dropped != errors.Is(err, ErrDropped) || err != nil && !r.dropped {
-		t.Fatalf("dropped %v, but %v", r.dropped, err)
+	mayEnd := r.dropped && errors.Is(err, ErrDropped)
+	mustEnd := r.dropped && len(events) == 0
+	if err != nil && !mayEnd || err == nil && mustEnd {
+		t.Fatalf("dropped %v, but %v with %d events", r.dropped, err, len(events))
 	}
-	if r.dropped {
+	if err != nil {
+		if r.final != nil && !maps.Equal(r.state, r.final) {
+			t.Fatalf("replayed until the drop: %v, want %v", r.state, r.final)
+		}
 		m.watchers = slices.DeleteFunc(m.watchers, func(other *replay) bool { return other == r })
 		return
 	}
@@ -306,6 +314,9 @@ func (m *model) Poll(t *rapid.T) {
 		} else {
 			r.state[e.Key] = e.Object.GetResourceVersion()
 		}
+	}
+	if r.dropped {
+		return
 	}
 	if !maps.Equal(r.state, m.past[seen][r.gr]) {
 		t.Fatalf("replayed up to %d: %v, want %v", seen, r.state, m.past[seen][r.gr])

@@ -60,25 +60,29 @@ func (s *Store) SnapshotAndWatch(gr schema.GroupResource) (Tree, int64, *Watcher
 
 // Poll appends to dst what has not been delivered yet, at most about maximum events. When there is nothing it returns a
 // channel that closes at the next write to the table. Revision is the point up to which the caller has seen every event
-// of the table, those of this call included. A bookmark may carry it. Errors are ErrLagged and ErrDropped.
+// of the table, those of this call included. A bookmark may carry it. Errors are ErrLagged and, once the events before
+// the drop have been delivered, ErrDropped.
 func (w *Watcher) Poll(dst []Event, maximum int) (events []Event, revision int64, changed <-chan struct{}, err error) {
 	w.store.mu.Lock()
 	defer w.store.mu.Unlock()
 	t := w.table
-	switch {
-	case w.seen < t.trimmed:
+	if w.seen < t.trimmed {
 		return dst, w.seen, nil, ErrLagged
-	case t.dropped:
-		return dst, w.seen, nil, ErrDropped
 	}
-	first := t.firstAfterLocked(w.seen)
-	if pending := t.history[first:]; len(pending) > maximum {
+	pending := t.history[t.firstAfterLocked(w.seen):]
+	switch {
+	case len(pending) > maximum:
 		w.seen = pending[maximum-1].Revision
 		return append(dst, pending[:maximum]...), w.seen, nil, nil
-	} else if len(pending) > 0 {
+	case len(pending) > 0 && t.dropped: // later revisions are those of another table
+		w.seen = pending[len(pending)-1].Revision
+		return append(dst, pending...), w.seen, nil, nil
+	case len(pending) > 0:
 		dst = append(dst, pending...)
 		w.seen = max(w.seen, w.store.revision)
 		return dst, w.seen, nil, nil
+	case t.dropped:
+		return dst, w.seen, nil, ErrDropped
 	}
 	w.seen = max(w.seen, w.store.revision) // a future revision stays ahead
 	if t.changed == nil {

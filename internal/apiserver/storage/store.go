@@ -81,7 +81,7 @@ type table struct {
 	trimmed int64         // revision of the newest event that is no longer in history; 0 if none
 	begin   int64         // older revisions are not available: a table of that name was dropped at that revision
 	changed chan struct{} // closed at the next event; nil without waiters
-	dropped bool
+	dropped bool          // no more writes will come
 }
 
 // New returns an empty store at revision 1. historyLimit is the number of events per table that can be replayed.
@@ -140,7 +140,7 @@ func (s *Store) Delete(gr schema.GroupResource, key string, old, final resource.
 	return nil
 }
 
-// Drop forgets a table, history and all, and ends its watchers with ErrDropped.
+// Drop forgets a table, history and all. Its watchers get what was written before, and end with ErrDropped.
 func (s *Store) Drop(gr schema.GroupResource) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -77,6 +77,22 @@ func TestStore_WaitingEndsWithTheRevisionOrTheContext(t *testing.T) {
 	})
 }
 
+func TestStore_AWatcherOfADroppedTableGetsWhatWasWrittenBeforeItEnds(t *testing.T) {
+	s := New(100)
+	require.NoError(t, s.Create(pods, "a", object()))
+	_, _, w := s.SnapshotAndWatch(pods)
+	require.NoError(t, s.Delete(pods, "a", s.Get(pods, "a"), object()))
+	s.Drop(pods)
+	require.NoError(t, s.Create(pods, "b", object())) // of another table
+	events, seen, _, err := w.Poll(nil, 10)
+	require.NoError(t, err)
+	require.Len(t, events, 1)
+	require.Equal(t, Deleted, events[0].Type)
+	require.Equal(t, events[0].Revision, seen)
+	_, _, _, err = w.Poll(nil, 10)
+	require.ErrorIs(t, err, ErrDropped)
+}
+
 func TestStore_PollingWakesAtAWriteToTheTableAndWhenItIsDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(100)
