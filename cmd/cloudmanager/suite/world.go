@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -20,6 +21,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/retry"
+	"k8s.io/klog/v2"
 
 	v1 "glasswatch/cmd/cloudmanager/api/v1"
 	"glasswatch/cmd/cloudmanager/desired"
@@ -66,7 +68,9 @@ func newWorld(t *testing.T, impl Implementation, cfg *rest.Config) *world {
 	require.NoError(t, custom.Define(ctx, cfg, v1.Definition))
 
 	w.actors = actors.New(w.kube, w.namespace)
-	w.stopActor = w.background(w.actors.Run)
+	w.stopActor = w.background(func(ctx context.Context) error {
+		return w.actors.Run(klog.NewContext(ctx, logr.Discard()))
+	})
 	return w
 }
 

@@ -18,10 +18,11 @@ import (
 type Program func(t *testing.T) Running
 
 // Running is one that runs. Stop ends it as SIGTERM does, and waits; it may be called again. Log is what it has logged
-// so far.
+// so far. Ended is true once it has ended by itself.
 type Running struct {
-	Stop func()
-	Log  func() string
+	Stop  func()
+	Log   func() string
+	Ended func() bool
 }
 
 // Process starts it from a file.
@@ -31,12 +32,10 @@ func Process(file string, args ...string) Program {
 		cmd := exec.Command(file, args...)
 		cmd.Stdout, cmd.Stderr = out, out
 		require.NoError(t, cmd.Start())
-		stop := sync.OnceFunc(func() {
-			assert.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
-			assert.NoError(t, cmd.Wait(), "%s", out)
-		})
-		t.Cleanup(stop)
-		return Running{stop, out.String}
+		terminate := func() {
+			_ = cmd.Process.Signal(syscall.SIGTERM) // fails if it has just ended; then its exit code tells
+		}
+		return newRunning(t, out, terminate, cmd.Wait)
 	}
 }
 
@@ -46,15 +45,38 @@ func InProcess(run func(ctx context.Context) error) Program {
 		out := &buffer{}
 		logger := textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(out)))
 		ctx, cancel := context.WithCancel(klog.NewContext(context.Background(), logger))
-		ended := make(chan error, 1)
-		go func() { ended <- run(ctx) }()
-		stop := sync.OnceFunc(func() {
-			cancel()
-			assert.NoError(t, <-ended)
-		})
-		t.Cleanup(stop)
-		return Running{stop, out.String}
+		return newRunning(t, out, cancel, func() error { return run(ctx) })
 	}
+}
+
+// newRunning is a program that wait waits for. terminate asks it to end, which it must do without an error.
+func newRunning(t *testing.T, out *buffer, terminate func(), wait func() error) Running {
+	var err error
+	ended, stopped := make(chan struct{}), false
+	go func() {
+		defer close(ended)
+		err = wait()
+	}()
+	hasEnded := func() bool {
+		select {
+		case <-ended:
+			return !stopped
+		default:
+			return false
+		}
+	}
+	stop := sync.OnceFunc(func() {
+		if hasEnded() {
+			assert.Fail(t, "the program has ended by itself", "%v", err)
+			return
+		}
+		stopped = true
+		terminate()
+		<-ended
+		assert.NoError(t, err)
+	})
+	t.Cleanup(stop)
+	return Running{stop, out.String, hasEnded}
 }
 
 // buffer is a log that is read while it is written.

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -20,18 +21,17 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/retry"
+	"k8s.io/klog/v2"
 	"sigs.k8s.io/yaml"
 
 	"glasswatch/cmd/foo-controller/api/v1alpha1"
 	"glasswatch/cmd/foo-controller/client"
 	"glasswatch/internal/actors"
+	"glasswatch/internal/apiserver/apiservertest"
 )
 
 // storyteller is the field manager of the story's own writes.
 const storyteller = "story"
-
-// patience is how long the story waits for anything.
-const patience = 30 * time.Second
 
 // stage is the namespace of a story, and what was written down of it.
 type stage struct {
@@ -41,6 +41,7 @@ type stage struct {
 	foos       *client.Foos
 	raw        dynamic.ResourceInterface // Foos with all that they have, not only what the type knows
 	actor      *actors.Workloads
+	running    Running // the program, once it was started
 	transcript strings.Builder
 	steps      int
 	before     map[string]int32  // how often each Event was seen before this step
@@ -60,7 +61,7 @@ func newStage(t *testing.T, cfg *rest.Config, namespace string) *stage {
 	raw, err := dynamic.NewForConfig(cfg)
 	require.NoError(t, err)
 	actor := actors.New(kube, namespace)
-	ctx, stop := context.WithCancel(context.Background())
+	ctx, stop := context.WithCancel(klog.NewContext(context.Background(), logr.Discard()))
 	ended := make(chan error, 1)
 	go func() { ended <- actor.Run(ctx) }()
 	t.Cleanup(func() {
@@ -81,21 +82,28 @@ func (s *stage) step(title string) {
 	fmt.Fprintf(&s.transcript, "\n== %d. %s\n", s.steps, title)
 }
 
+// start starts the program, whose log is shown if the story fails.
+func (s *stage) start(program Program) {
+	s.running = program(s.t)
+	log := s.running.Log
+	s.t.Cleanup(func() {
+		if s.t.Failed() {
+			s.t.Logf("the program's log:\n%s", log())
+		}
+	})
+}
+
+// eventually waits for a condition, unless the program has ended by itself: then nothing more is to be expected.
 func (s *stage) eventually(check func() error) {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
-	defer cancel()
-	for {
+	apiservertest.Eventually(s.t, fmt.Sprintf("step %d", s.steps), func() error {
+		s.t.Helper()
 		err := check()
-		if err == nil {
-			return
+		if err != nil && s.running.Ended != nil && s.running.Ended() {
+			s.t.Fatalf("step %d: the program has ended by itself: %v", s.steps, err)
 		}
-		select {
-		case <-time.After(5 * time.Millisecond):
-		case <-ctx.Done():
-			s.t.Fatalf("step %d: %v", s.steps, err)
-		}
-	}
+		return err
+	})
 }
 
 func (s *stage) tryCreate(name, deployment string, replicas int32) error {

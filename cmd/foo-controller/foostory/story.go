@@ -26,7 +26,7 @@ var Golden string
 // Story plays against the server of cfg, in a namespace of its own, and returns the transcript. It needs all rights.
 func Story(t *testing.T, cfg *rest.Config, namespace string, program Program) string {
 	s := newStage(t, cfg, namespace)
-	running := program(t)
+	s.start(program)
 
 	s.step("create")
 	s.create("example", "example", 2)
@@ -72,11 +72,11 @@ func Story(t *testing.T, cfg *rest.Config, namespace string, program Program) st
 	s.create("lost", "example", 1) // which is another Foo's
 	s.more("lost", "ErrResourceExists")
 	s.delete("lost")
-	s.said(running, `"Foo referenced by item in work queue no longer exists"`, `objectReference="`+s.ns+`/lost"`)
+	s.said(`"Foo referenced by item in work queue no longer exists"`, `objectReference="`+s.ns+`/lost"`)
 
 	s.step("nameless: a Foo without the name of a Deployment")
 	s.create("nameless", "", 1)
-	s.said(running, `"Deployment name missing from object reference"`, `objectReference="`+s.ns+`/nameless"`)
+	s.said(`"Deployment name missing from object reference"`, `objectReference="`+s.ns+`/nameless"`)
 
 	s.step("held: a Deployment that does not get available")
 	s.actor.Hold("held")
@@ -84,21 +84,21 @@ func Story(t *testing.T, cfg *rest.Config, namespace string, program Program) st
 	s.follows("held", "held", 0)
 
 	s.step("restart: changes while nobody looks")
-	running.Stop()
-	before := running.Log()
+	s.running.Stop()
+	before := s.running.Log()
 	s.edit("example", func(foo *v1alpha1.Foo) { foo.Spec.Replicas = new(int32(1)) })
 	s.create("meanwhile", "meanwhile", 1)
-	running = program(t)
+	s.start(program)
 	s.follows("example", "renamed", 1)
 	s.follows("meanwhile", "meanwhile", 1)
 
 	s.step("stop, and delete the Foo: the garbage collector deletes both its Deployments")
-	running.Stop()
+	s.running.Stop()
 	s.delete("example")
 	s.gone("example")
 	s.gone("renamed")
 	s.step("the log")
-	s.log(before + running.Log())
+	s.log(before + s.running.Log())
 	return strings.ReplaceAll(s.transcript.String(), s.ns, "NAMESPACE")
 }
 
@@ -163,14 +163,14 @@ func (s *stage) refused(do func() error) {
 }
 
 // said waits for a line of the log with these texts.
-func (s *stage) said(running Running, texts ...string) {
+func (s *stage) said(texts ...string) {
 	s.t.Helper()
 	s.eventually(func() error {
-		for line := range strings.Lines(running.Log()) {
+		for line := range strings.Lines(s.running.Log()) {
 			if strings.Contains(line, texts[0]) && strings.Contains(line, texts[1]) {
 				return nil
 			}
 		}
-		return fmt.Errorf("no line of the log with %q:\n%s", texts, running.Log())
+		return fmt.Errorf("no line of the log with %q", texts)
 	})
 }

@@ -25,16 +25,16 @@ func Eventually(t testing.TB, what string, f func() error) {
 
 // Within is Eventually outside of a test's goroutine, or with a limit of its own. It returns the last error of f, or that of ctx.
 func Within(ctx context.Context, limit time.Duration, f func() error) error {
-	deadline := time.After(limit)
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
+	began, deadline := time.Now(), time.After(limit)
 	for {
 		err := f()
 		if err == nil {
 			return nil
 		}
+		// Rarely after a long wait: many that wait must not keep the machine busy with their questions.
+		pause := max(20*time.Millisecond, time.Since(began)/20)
 		select {
-		case <-tick.C:
+		case <-time.After(pause):
 		case <-deadline:
 			return fmt.Errorf("not within %s: %w", limit, err)
 		case <-ctx.Done():

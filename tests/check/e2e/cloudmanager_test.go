@@ -46,7 +46,6 @@ type cloud struct {
 func onCloudManager(t *testing.T, drop func(resource, verb string) bool) *cloud {
 	c := &cloud{cluster: onSharedPlane(t), t: t}
 	cfg := c.plane.Config(controlplane.Admin)
-	require.NoError(t, custom.Define(t.Context(), cfg, v1.Definition))
 	clients, err := custom.NewClient[v1.CloudManager, v1.CloudManagerList](cfg, v1.Scheme, v1.Resource)
 	require.NoError(t, err)
 	c.ns = c.namespace(t, "cloud")
@@ -199,7 +198,6 @@ func TestCloudManager_WorksUnderTheDeployedRightsAndAStandbyTakesOver(t *testing
 	standby := c.start()
 	eventually(t, func() error { return standby.said("Caches filled") })
 	c.story(never)
-	// Just after the definition came, the server may refuse owners of a kind that it does not know yet: that is no right.
 	require.Error(t, leader.said("is forbidden: User"), "it asks for nothing beyond its rights")
 	n, err := leader.metric("controller_reconcile_total")
 	require.NoError(t, err)

@@ -50,6 +50,15 @@ func newCluster(plane *controlplane.Plane) (*cluster, error) {
 	return &cluster{plane, client, untyped, restmapper.NewDiscoveryRESTMapper(groups)}, nil
 }
 
+// steadyLease is for a leader that is to lead until it is stopped or killed, however busy the machine is. Another takes
+// over within the patience of a test, even from one that was killed.
+var steadyLease = []string{"--leader-elect-lease-duration=30s", "--leader-elect-renew-deadline=25s",
+	"--leader-elect-retry-period=500ms"}
+
+// briefLease is for a leader that cannot renew it.
+var briefLease = []string{"--leader-elect-lease-duration=4s", "--leader-elect-renew-deadline=3s",
+	"--leader-elect-retry-period=500ms"}
+
 // patience is how long a test waits for a certain result.
 const patience = apiservertest.Patience
 

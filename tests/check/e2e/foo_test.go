@@ -40,7 +40,6 @@ func newFooAccount(t *testing.T) *fooAccount {
 	c := onSharedPlane(t)
 	file, err := buildFooController()
 	require.NoError(t, err)
-	require.NoError(t, client.Define(t.Context(), c.plane.Config(controlplane.Admin)))
 	return &fooAccount{c, t, c.namespace(t, "foo"), file}
 }
 
@@ -103,8 +102,8 @@ func forEachRight(t *testing.T, objects []*unstructured.Unstructured, do func(gr
 
 // args are the Deployment's, but for the Foos of one namespace and with a log that people read.
 func (a *fooAccount) args(namespace string) []string {
-	return append(deployedArgs(a.t, manifests.FooController, a.ns), "--namespace="+namespace, "--log-format=text",
-		"--leader-elect-lease-duration=4s", "--leader-elect-renew-deadline=3s", "--leader-elect-retry-period=500ms")
+	args := append(deployedArgs(a.t, manifests.FooController, a.ns), "--namespace="+namespace, "--log-format=text")
+	return append(args, steadyLease...)
 }
 
 func (a *fooAccount) kubeconfig() string {
@@ -165,7 +164,7 @@ func TestFoo_EachRightIsNeededAndHealsWhenItIsGranted(t *testing.T) {
 			})
 			a.grant(nil)
 			if resource == "leases" && verb == "update" {
-				return // it has lost its lease, and ends; the ingress controller's tests see that through
+				return // it loses its lease, and ends; the ingress controller's tests see that through
 			}
 			sync()
 			eventually(t, func() error {

@@ -10,8 +10,10 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+	"k8s.io/klog/v2"
 
 	"glasswatch/tests/check/controlplane"
 )
@@ -44,6 +46,7 @@ var shared struct {
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	klog.SetLogger(logr.Discard()) // that of the actors: a test shows the logs of its programs if it fails
 	os.Exit(runMain(m))
 }
 
@@ -76,6 +79,9 @@ func onSharedPlane(t *testing.T) *cluster {
 		var plane *controlplane.Plane
 		if plane, shared.planeErr = controlplane.Launch(controlplane.Options{}); shared.planeErr == nil {
 			shared.stopPlane = plane.Stop
+			shared.planeErr = defineAll(plane)
+		}
+		if shared.planeErr == nil {
 			shared.cluster, shared.planeErr = newCluster(plane)
 		}
 	})

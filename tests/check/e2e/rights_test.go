@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -135,9 +136,12 @@ func TestRights_EachIsNeededIsNamedWhenItIsMissingAndHealsWhenItIsGranted(t *tes
 			t.Parallel()
 			s := &stage{c, t, c.namespace(t, "rights")}
 			c.apply(t, manifestsOf(t, manifests.Namespaced, s.ns, n.dropped))
-			args := append(deployedArgs(t, manifests.Namespaced, s.ns),
-				"--leader-elect-lease-duration=4s", "--leader-elect-renew-deadline=3s", "--leader-elect-retry-period=500ms")
-			p := start(t, c.kubeconfigOf(t, s.ns), args...)
+			args := deployedArgs(t, manifests.Namespaced, s.ns)
+			lease := steadyLease
+			if n.ends {
+				lease = briefLease
+			}
+			p := start(t, c.kubeconfigOf(t, s.ns), slices.Concat(args, lease)...)
 			n.provoke(s)
 			eventually(t, func() error {
 				if n.missed != nil {
@@ -148,7 +152,7 @@ func TestRights_EachIsNeededIsNamedWhenItIsMissingAndHealsWhenItIsGranted(t *tes
 			if n.ends {
 				p.ends()
 				require.Contains(t, p.log.String(), "the lease was lost")
-				p = start(t, c.kubeconfigOf(t, s.ns), args...)
+				p = start(t, c.kubeconfigOf(t, s.ns), slices.Concat(args, steadyLease)...)
 			}
 			c.install(t, manifests.Namespaced, s.ns)
 			n.healed(s, p)

@@ -132,22 +132,23 @@ func TestSwitch_RollingUpdatesInAStormNeverLetTwoModesWrite(t *testing.T) {
 	launch := func(way, mode string, args ...string) *process {
 		args = append(deployedArgs(t, way, manifests.Namespace), args...)
 		if way == manifests.Sharded {
-			args = append(args, fmt.Sprintf("--shard-identity=pod-%d", started))
+			args = append(args, fmt.Sprintf("--shard-identity=pod-%d", started), "--leader-elect-lease-duration=12s")
 		}
 		started++
-		return start(t, c.proxied(t, r, mode), append(args, "--leader-elect-lease-duration=12s")...)
+		return start(t, c.proxied(t, r, mode), args...)
 	}
 	c.install(t, manifests.Cluster, manifests.Namespace)
 	var replicas []*process
 	for range 3 {
-		replicas = append(replicas, launch(manifests.Cluster, "leader", "--leader-elect-renew-deadline=9s"))
+		replicas = append(replicas, launch(manifests.Cluster, "leader", steadyLease...))
 	}
 	for _, step := range []struct {
-		way, mode, arg string
+		way, mode string
+		args      []string
 	}{
-		{manifests.Sharded, "32 shards", "--shards=32"},
-		{manifests.Sharded, "64 shards", "--shards=64"},
-		{manifests.Cluster, "leader", "--leader-elect-renew-deadline=9s"},
+		{manifests.Sharded, "32 shards", []string{"--shards=32"}},
+		{manifests.Sharded, "64 shards", []string{"--shards=64"}},
+		{manifests.Cluster, "leader", steadyLease},
 	} {
 		var storms []*storm
 		for _, s := range stages {
@@ -156,7 +157,7 @@ func TestSwitch_RollingUpdatesInAStormNeverLetTwoModesWrite(t *testing.T) {
 		storms[0].await(60)
 		c.install(t, step.way, manifests.Namespace)
 		for left := len(replicas) - 1; left >= 0; left-- {
-			added := launch(step.way, step.mode, step.arg)
+			added := launch(step.way, step.mode, step.args...)
 			eventually(t, added.ready)
 			replicas[0].terminate()
 			replicas = append(replicas[1:], added)

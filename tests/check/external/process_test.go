@@ -18,7 +18,7 @@ import (
 )
 
 // patience is the time that a program has for one step of its story.
-const patience = 30 * time.Second
+const patience = apiservertest.Patience
 
 // cluster is an API server in memory, and a file that says where it is.
 type cluster struct {

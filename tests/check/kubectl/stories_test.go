@@ -2,13 +2,17 @@ package kubectl
 
 import (
 	"bufio"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"glasswatch/internal/apiserver/apiservertest"
 )
 
 func TestKubectl_DrivesTheIngressController(t *testing.T) {
@@ -38,12 +42,12 @@ func TestKubectl_DrivesTheIngressController(t *testing.T) {
 		s.ok("get ingress web")
 
 		s.ok("annotate --overwrite service web ingress/http=false")
-		s.ok("wait ingress web --for=delete --timeout=10s")
+		s.ok("wait ingress web" + untilDeleted)
 
 		s.ok("annotate --overwrite service web ingress/http=true")
 		s.ok("wait ingress web" + untilCreated)
 		s.ok("delete service web")
-		s.ok("wait ingress web --for=delete --timeout=10s")
+		s.ok("wait ingress web" + untilDeleted)
 	})
 }
 
@@ -61,7 +65,7 @@ func TestKubectl_ASelfMadeIngressIsLeftAlone(t *testing.T) {
 		s.ok("-n other annotate service web ingress/http=true")
 		s.ok("-n other wait ingress web" + untilCreated)
 		s.matches("get ingress -A", `(?m)^NAMESPACE\s+NAME\s+CLASS(.|\n)*^default\s+web(.|\n)*^other\s+web`)
-		s.ok("delete namespace other --timeout=20s")
+		s.ok("delete namespace other" + timeout)
 		s.fails("", "get namespace other", `namespaces "other" not found`)
 	})
 }
@@ -89,7 +93,7 @@ func TestKubectl_AppliesWithValidation(t *testing.T) {
 		require.Error(t, err, "diff exits 1 where there is a difference")
 		require.Contains(t, out, "\n+    port: 81\n", "%s", out)
 		require.Contains(t, s.okWith(changed, "apply -f -"), "service/web configured")
-		s.ok("wait ingress web --for=jsonpath={.spec.rules[0].http.paths[0].backend.service.port.number}=81 --timeout=10s")
+		s.ok("wait ingress web --for=jsonpath={.spec.rules[0].http.paths[0].backend.service.port.number}=81" + timeout)
 
 		s.fails(strings.Replace(manifest, "selector:", "selektor:", 1), "apply -f -", `unknown field "spec.selektor"`)
 		s.fails(manifest, "create -f -", `services "web" already exists`)
@@ -105,7 +109,7 @@ func TestKubectl_AppliesWithValidation(t *testing.T) {
 		require.Equal(t, "web", s.ok("get service -l a=b -o jsonpath={.items[*].metadata.name}"))
 		require.Equal(t, "", s.ok("get service -l a=c -o jsonpath={.items[*].metadata.name}"))
 		s.okWith(manifest, "delete -f -")
-		s.ok("wait ingress web --for=delete --timeout=10s")
+		s.ok("wait ingress web" + untilDeleted)
 	})
 }
 
@@ -156,22 +160,30 @@ spec:
 func TestKubectl_ACustomResourceDefinitionOpensItsResource(t *testing.T) {
 	onBothServers(t, func(t *testing.T, s *terminal) {
 		s.okWith(definition, "apply -f -")
-		s.ok("wait crd shops.example.com --for=condition=Established --timeout=10s")
+		s.ok("wait crd shops.example.com --for=condition=Established" + timeout)
+		s.until("api-resources --api-group=example.com", "shops")
 		shop := "apiVersion: example.com/v1\nkind: Shop\nmetadata: {name: corner}\nspec: {size: 3}\n"
 		require.Contains(t, s.okWith(shop, "apply -f -"), "shop.example.com/corner created")
 		s.matches("get sh", `(?m)^NAME\s+SIZE\s*\ncorner\s+3\s*$`)
 		s.fails(strings.Replace(shop, "3", "0", 1), "apply -f -", "spec.size")
 		s.fails(strings.Replace(shop, "size", "sise", 1), "apply -f -", `unknown field "spec.sise"`)
-		s.matches("explain shop.spec", "size\t<integer>")
+		s.until("explain shop.spec", "size\t<integer>")
 		s.ok("delete crd shops.example.com")
-		s.ok("wait crd shops.example.com --for=delete --timeout=10s")
-		// With the discovery documents that kubectl has kept, it would ask and be told 404.
-		s.fails("", "get shops --cache-dir="+t.TempDir(), `the server doesn't have a resource type "shops"`)
+		s.ok("wait crd shops.example.com" + untilDeleted)
+		apiservertest.Eventually(t, "discovery forgets it", func() error {
+			// With the discovery documents that kubectl has kept, it would ask and be told 404.
+			out, err := s.run("", "get", "shops", "--cache-dir="+t.TempDir())
+			if err == nil || !strings.Contains(out, `the server doesn't have a resource type "shops"`) {
+				return fmt.Errorf("%v: %s", err, out)
+			}
+			return nil
+		})
 	})
 }
 
 func TestKubectl_WatchesAsThingsHappen(t *testing.T) {
 	onBothServers(t, func(t *testing.T, s *terminal) {
+		s.ok("create ingress first --rule=mine.example.com/*=other:80")
 		cmd := exec.Command(s.kubectl, "get", "ingress", "-w", "--output-watch-events")
 		cmd.Env = append(os.Environ(), "KUBECONFIG="+s.kubeconfig, "HOME="+filepath.Dir(s.kubeconfig))
 		stdout, err := cmd.StdoutPipe()
@@ -181,17 +193,22 @@ func TestKubectl_WatchesAsThingsHappen(t *testing.T) {
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait()
 		}()
+		lines := bufio.NewScanner(stdout)
+		seen := func(n int, name string) (events []string) {
+			late := time.AfterFunc(apiservertest.Patience, func() { _ = cmd.Process.Kill() })
+			defer late.Stop()
+			for len(events) < n && lines.Scan() {
+				if fields := strings.Fields(lines.Text()); len(fields) > 1 && fields[1] == name {
+					events = append(events, fields[0])
+				}
+			}
+			return events
+		}
+		require.Equal(t, []string{"ADDED"}, seen(1, "first"), "it has begun to watch")
 		s.okWith(manifest, "apply -f -")
 		s.ok("wait ingress web" + untilCreated)
 		s.ok("delete service web")
-		s.ok("wait ingress web --for=delete --timeout=10s")
-		lines := bufio.NewScanner(stdout)
-		var seen []string
-		for len(seen) < 2 && lines.Scan() {
-			if fields := strings.Fields(lines.Text()); len(fields) > 1 && fields[1] == "web" {
-				seen = append(seen, fields[0])
-			}
-		}
-		require.Equal(t, []string{"ADDED", "DELETED"}, seen)
+		s.ok("wait ingress web" + untilDeleted)
+		require.Equal(t, []string{"ADDED", "DELETED"}, seen(2, "web"))
 	})
 }

@@ -14,9 +14,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 	"k8s.io/client-go/gentype"
+	"k8s.io/klog/v2"
 
 	v1 "glasswatch/cmd/cloudmanager/api/v1"
 	"glasswatch/internal/actors"
@@ -30,7 +32,10 @@ const root = "../../.."
 
 var update = flag.Bool("update", false, "write the diffs and what the programs print into docs/learn/operator.md")
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	klog.SetLogger(logr.Discard())
+	goleak.VerifyTestMain(m)
+}
 
 func TestSteps_ApplyInOrderCompileAndDoWhatThePageSays(t *testing.T) {
 	steps := steps(t)

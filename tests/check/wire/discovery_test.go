@@ -105,8 +105,11 @@ var discoveries = group("discovery", []check{
 	{name: "client-go finds its way", run: func(t T, s *server) {
 		client, err := kubernetes.NewForConfigAndClient(s.config, s.client)
 		require.NoError(t, err)
-		_, resources, err := client.Discovery().ServerGroupsAndResources()
-		require.NoError(t, err)
+		var resources []*metav1.APIResourceList
+		s.eventually("all groups are discovered; those of other checks come and go", func() bool {
+			_, resources, err = client.Discovery().ServerGroupsAndResources()
+			return err == nil
+		})
 		found := map[schema.GroupVersionResource]string{}
 		for _, list := range resources {
 			gv, err := schema.ParseGroupVersion(list.GroupVersion)
@@ -135,7 +138,7 @@ var discoveries = group("discovery", []check{
 	}},
 	{name: "the health paths say ok", run: func(t T, s *server) {
 		for _, path := range []string{"/healthz", "/livez", "/readyz", "/healthz/ping", "/livez/ping", "/readyz/ping"} {
-			got := s.get(path).want(200)
+			got := s.healthy(path)
 			require.Equal(t, "ok", string(got.body), path)
 			require.Equal(t, "text/plain; charset=utf-8", got.header.Get("Content-Type"))
 		}
@@ -144,7 +147,7 @@ var discoveries = group("discovery", []check{
 		s.get("/healthz/nope").want(404)
 	}},
 	{name: "the health paths can be verbose", run: func(t T, s *server) {
-		got := string(s.get("/readyz?verbose").want(200).body)
+		got := string(s.healthy("/readyz?verbose").body)
 		require.Contains(t, got, "[+]ping ok\n")
 		require.True(t, strings.HasSuffix(got, "readyz check passed\n"), got)
 	}},
@@ -173,6 +176,16 @@ var discoveries = group("discovery", []check{
 		require.Equal(t, map[string]any{"verb": "get", "resource": "pods"}, got.at("spec", "resourceAttributes"))
 	}},
 })
+
+// healthy waits for a server that is well: a real one is not while it has to wait for etcd.
+func (s *server) healthy(path string) (got *response) {
+	s.t.Helper()
+	s.eventually(path+" is 200", func() bool {
+		got = s.get(path)
+		return got.code == 200
+	})
+	return got
+}
 
 // resource is what discovery says of one, without what only a real server has.
 func (s *server) resource(root, name string) metav1.APIResource {

@@ -4,19 +4,21 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"slices"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
+
+	"glasswatch/internal/apiserver/apiservertest"
 )
 
 // T is the part of a test that a check needs, so that TestWire_FindsAlteredServers can replace it by a recorder.
@@ -50,8 +52,8 @@ type server struct {
 // ancient is a resourceVersion that every server has forgotten.
 const ancient = "1"
 
-// patience is how long a check waits for an expected event.
-const patience = 30 * time.Second
+// patience is how long a check waits for anything.
+const patience = apiservertest.Patience
 
 var namespaces atomic.Int64
 
@@ -99,15 +101,34 @@ func (s *server) do(method, path, body string, headers ...string) *response {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	resp := s.send(ctx, s.request(method, path, body, headers))
+	resp := s.send(ctx, method, path, body, headers)
 	defer resp.Body.Close()
 	content, err := io.ReadAll(resp.Body)
 	require.NoError(s.t, err, "%s %s", method, path)
 	return &response{s.t, method + " " + path, resp.StatusCode, resp.ProtoMajor, resp.Header, content}
 }
 
-func (s *server) request(method, path, body string, headers []string) *http.Request {
-	req, err := http.NewRequest(method, s.config.Host+path, strings.NewReader(body))
+// send sends a request, and sends it again while the server puts it off, as clients do: what has just been defined is 429
+// until the server has read it into its watch cache.
+func (s *server) send(ctx context.Context, method, path, body string, headers []string) (resp *http.Response) {
+	s.t.Helper()
+	err := apiservertest.Within(ctx, patience, func() error {
+		var err error
+		resp, err = s.client.Do(s.request(ctx, method, path, body, headers))
+		require.NoError(s.t, err, "%s %s", method, path)
+		if resp.StatusCode != http.StatusTooManyRequests {
+			return nil
+		}
+		defer resp.Body.Close()
+		content, _ := io.ReadAll(resp.Body)
+		return fmt.Errorf("429: %s", content)
+	})
+	require.NoError(s.t, err, "%s %s", method, path)
+	return resp
+}
+
+func (s *server) request(ctx context.Context, method, path, body string, headers []string) *http.Request {
+	req, err := http.NewRequestWithContext(ctx, method, s.config.Host+path, strings.NewReader(body))
 	require.NoError(s.t, err)
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")
@@ -117,12 +138,6 @@ func (s *server) request(method, path, body string, headers []string) *http.Requ
 		req.Header.Set(name, strings.TrimSpace(value))
 	}
 	return req
-}
-
-func (s *server) send(ctx context.Context, req *http.Request) *http.Response {
-	resp, err := s.client.Do(req.WithContext(ctx))
-	require.NoError(s.t, err, "%s %s", req.Method, req.URL)
-	return resp
 }
 
 // asJSON lets checks write their bodies in YAML.
@@ -168,11 +183,13 @@ func (s *server) configMaps(names ...string) (last *response) {
 // eventually polls until a condition holds.
 func (s *server) eventually(what string, holds func() bool) {
 	s.t.Helper()
-	for deadline := time.Now().Add(patience); !holds(); <-time.After(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			require.Fail(s.t, "never: "+what)
+	err := apiservertest.Within(context.Background(), patience, func() error {
+		if !holds() {
+			return errors.New(what)
 		}
-	}
+		return nil
+	})
+	require.NoError(s.t, err)
 }
 
 // gone waits for an object to be gone.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,21 +31,41 @@ type event struct {
 	Object json.RawMessage
 }
 
-// watch opens a watch, which a check has to have read within its patience. The path may have a query.
+// watch opens a watch. The path may have a query.
 func (s *server) watch(path string, headers ...string) *stream {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	sep := "?"
 	if strings.Contains(path, "?") {
 		sep = "&"
 	}
-	resp := s.send(ctx, s.request("GET", path+sep+"watch=true", "", headers))
+	return s.open(path+sep+"watch=true", headers...)
+}
+
+// open opens a watch whose path says that it is one.
+func (s *server) open(path string, headers ...string) *stream {
+	s.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	resp := s.send(ctx, "GET", path, "", headers)
 	s.t.Cleanup(func() { cancel(); resp.Body.Close() })
 	if resp.StatusCode != http.StatusOK {
 		content, _ := io.ReadAll(resp.Body)
 		require.Fail(s.t, "no watch", "%s: %d %s", path, resp.StatusCode, content)
 	}
-	return &stream{t: s.t, header: resp.Header, body: bufio.NewReader(resp.Body), bookmarks: strings.Contains(path, "allowWatchBookmarks")}
+	body := bufio.NewReader(patientReader{resp.Body, cancel})
+	return &stream{t: s.t, header: resp.Header, body: body, bookmarks: strings.Contains(path, "allowWatchBookmarks")}
+}
+
+// patientReader gives up if nothing comes within the patience of a check.
+type patientReader struct {
+	from   io.Reader
+	giveUp context.CancelFunc
+}
+
+// Read implements io.Reader.
+func (r patientReader) Read(p []byte) (int, error) {
+	late := time.AfterFunc(patience, r.giveUp)
+	defer late.Stop()
+	return r.from.Read(p)
 }
 
 // next reads a frame in JSON. ok is false at the clean end of the stream.
