@@ -48,6 +48,10 @@ func (c *Controller) sync(ctx context.Context, key listwatch.Key) error {
 	}
 	deployment, err := c.deployments.Lister().Namespace(foo.Namespace).Get(foo.Spec.DeploymentName)
 	if apierrors.IsNotFound(err) {
+		gone, askErr := c.isGone(ctx, foo)
+		if gone || askErr != nil {
+			return askErr // the cache will see that it is gone
+		}
 		deployment, err = c.kube.AppsV1().Deployments(foo.Namespace).Create(ctx, newDeployment(foo),
 			metav1.CreateOptions{FieldManager: agentName})
 	}
@@ -70,6 +74,19 @@ func (c *Controller) sync(ctx context.Context, key listwatch.Key) error {
 	}
 	c.Recorder.Event(foo, corev1.EventTypeNormal, reasonSynced, messageSynced)
 	return nil
+}
+
+// isGone asks the API server whether the cached Foo has been deleted meanwhile. If its Deployment were created then, the garbage collector
+// would delete it at once, that would lead here again, and so on until the cache sees the deletion.
+func (c *Controller) isGone(ctx context.Context, foo *v1alpha1.Foo) (bool, error) {
+	now, err := c.client(foo.Namespace).Get(ctx, foo.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return now.UID != foo.UID || now.DeletionTimestamp != nil, nil
 }
 
 // scale changes nothing else, and nothing that has changed since the cache saw it: then the API server answers with a

@@ -32,7 +32,7 @@
 // It takes a *rest.Config and ends when its context does. Whether it is written with client-go, controller-runtime or glasswatch does not
 // matter, and nothing in it changes. Turn off what has no place in virtual time: real sockets (metrics and webhooks: address "0"), leader
 // election (the hand-over is one of the faults), files that are watched. With controller-runtime set SkipNameValidation, since the program
-// starts many times in one process. In the process of a test that calls Run, utilruntime.ErrorHandlers do nothing from then on: one of them
+// starts many times in one process. While Run plays, utilruntime.ErrorHandlers do nothing: one of them
 // keeps a time in a global variable, and in another bubble that time may be years away.
 //
 // # Guarantees

@@ -56,11 +56,32 @@ func Run(t *testing.T, s Scenario) {
 	t.Log(report)
 }
 
-// quiet takes away the global handlers of errors. One of them waits until a millisecond after the last error of the process. If that was in
-// another bubble, or in real time, it waits for years.
-var quiet = sync.OnceFunc(func() {
-	utilruntime.ErrorHandlers = []utilruntime.ErrorHandler{func(context.Context, error, string, ...any) {}}
-})
+var errorHandlers struct {
+	mu    sync.Mutex // protects what follows, and is held while the global variable is written
+	users int
+	kept  []utilruntime.ErrorHandler
+}
+
+// withoutErrorHandlers takes away the global handlers of errors while tests explore. One of them waits until a millisecond after the last
+// error of the process. If that was in another bubble, or in real time, it waits for years.
+func withoutErrorHandlers() (restore func()) {
+	h := &errorHandlers
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.users == 0 {
+		h.kept = utilruntime.ErrorHandlers
+		utilruntime.ErrorHandlers = []utilruntime.ErrorHandler{func(context.Context, error, string, ...any) {}}
+	}
+	h.users++
+	return func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.users--
+		if h.users == 0 {
+			utilruntime.ErrorHandlers = h.kept
+		}
+	}
+}
 
 // Explore is Run for those who want to look at the findings themselves. It fails the test only if the scenario cannot be played.
 func Explore(t *testing.T, s Scenario) Report {
@@ -80,7 +101,7 @@ func Explore(t *testing.T, s Scenario) Report {
 	for what, why := range s.Ignore {
 		t.Logf("not compared: %s: %s", what, why)
 	}
-	quiet()
+	defer withoutErrorHandlers()()
 	began := time.Now()
 	reference, chance := s.reference(t)
 	plans := s.plans(reference)
