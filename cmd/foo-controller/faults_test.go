@@ -27,7 +27,8 @@ spec: {deploymentName: web, replicas: 1}
 			}
 			return c.Run(ctx)
 		},
-		World: []controllertest.Start{controllertest.Workloads},
+		Sample: 30,
+		World:  []controllertest.Start{controllertest.Workloads},
 		Steps: []controllertest.Step{
 			controllertest.ApplyText(foo), controllertest.Settle(),
 			controllertest.Patch("foo/web", `{"spec":{"replicas":3}}`), controllertest.Settle(),

@@ -18,6 +18,7 @@ import (
 
 var (
 	only  = flag.String("controllertest.fault", "", "play only this plan of faults, as a failure prints it")
+	all   = flag.Bool("controllertest.all", false, "play all plans of faults, whatever Scenario.Sample says")
 	pairs = flag.Int("controllertest.pairs", 0, "after each fault alone, play so many random pairs of faults")
 	seed  = flag.Uint64("controllertest.seed", 1, "which pairs")
 )
@@ -105,6 +106,9 @@ func Explore(t *testing.T, s Scenario) Report {
 	began := time.Now()
 	reference, chance := s.reference(t)
 	plans := s.plans(reference)
+	if len(plans) == 0 {
+		t.Fatalf("no plan of faults to play: the play without faults had room for %d, -controllertest.fault is %q", len(s.single(reference)), *only)
+	}
 	report := Report{Planned: len(plans)}
 	for _, write := range reference.writes {
 		if write.request.who == program {
@@ -152,31 +156,55 @@ func (s *Scenario) reference(t *testing.T) (reference played, chance map[string]
 // limitOf is how many writes a play may have before it counts as one that never ends.
 func limitOf(reference played) int { return 200 + 10*len(reference.writes) }
 
-// plans are each fault alone, then random pairs, or what the flag names.
+// plans are each fault alone, or a sample of them, then random pairs; or what the flag names of all these.
 func (s *Scenario) plans(reference played) [][]planned {
-	var single [][]planned
+	single := s.single(reference)
+	pairs := randomPairs(single)
+	if *only != "" {
+		return slices.DeleteFunc(slices.Concat(single, pairs), func(plan []planned) bool { return describe(plan) != *only })
+	}
+	if s.Sample > 0 && !*all {
+		single = sample(single, s.Sample)
+	}
+	return slices.Concat(single, pairs)
+}
+
+// single are all plans of one fault.
+func (s *Scenario) single(reference played) (plans [][]planned) {
 	for _, write := range reference.writes {
 		if !write.changed {
 			continue
 		}
 		for _, fault := range s.Faults {
 			if fault.possible(write.request, reference.watched) {
-				single = append(single, []planned{{fault, write.request}})
+				plans = append(plans, []planned{{fault, write.request}})
 			}
 		}
 	}
-	plans := slices.Clone(single)
+	return plans
+}
+
+// randomPairs are at most as many as the flag wants. Their faults are at different requests.
+func randomPairs(single [][]planned) (plans [][]planned) {
 	random := rand.New(rand.NewPCG(*seed, 0))
+	if len(single) == 0 {
+		return nil
+	}
 	for range *pairs {
 		a, b := single[random.IntN(len(single))][0], single[random.IntN(len(single))][0]
 		if a.at != b.at {
 			plans = append(plans, []planned{a, b})
 		}
 	}
-	if *only != "" {
-		plans = slices.DeleteFunc(plans, func(plan []planned) bool { return describe(plan) != *only })
-	}
 	return plans
+}
+
+// sample returns n of the plans, spread evenly.
+func sample(plans [][]planned, n int) (some [][]planned) {
+	for i := range min(n, len(plans)) {
+		some = append(some, plans[i*len(plans)/min(n, len(plans))])
+	}
+	return some
 }
 
 // inParallel calls do with each number below n, on all processors.

@@ -31,6 +31,8 @@ type Scenario struct {
 	// Ignore keeps something out of comparisons: a kind ("Secret"), or a field of it and what is below ("Deployment .status").
 	// The value says why, and is printed.
 	Ignore map[string]string
+	// Sample, if not 0, is how many plans of faults are played, spread evenly over all of them. With -controllertest.all it is all of them.
+	Sample int
 	// Quiet is how long nobody must have written for Settle to be content, in virtual time. 0 is 30 seconds. A controller that
 	// waits longer than this before its next write needs more.
 	Quiet time.Duration

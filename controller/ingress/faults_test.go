@@ -26,6 +26,7 @@ spec: {ports: [{name: http, port: 80}]}
 			}
 			return c.Run(ctx)
 		},
+		Sample: 30,
 		Steps: []controllertest.Step{
 			controllertest.ApplyText(service), controllertest.Settle(),
 			controllertest.Patch("service/web", `{"spec":{"ports":[{"name":"http","port":8080}]}}`), controllertest.Settle(),
