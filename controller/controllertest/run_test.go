@@ -2,7 +2,6 @@ package controllertest_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -103,22 +103,35 @@ func TestSettles_IsBrokenByAControllerThatWritesForEver(t *testing.T) {
 	require.Contains(t, strings.Join(finding.Problems, "\n"), "The last ones are\n    program update configmaps default/web #")
 }
 
-func TestStops_IsBrokenByAProgramThatStaysAndByAGoroutineThatDoes(t *testing.T) {
-	stays := func(ctx context.Context, cfg *rest.Config) error {
-		client := kubernetes.NewForConfigOrDie(cfg).CoreV1().Secrets("default")
-		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "once"}}
-		_, err := client.Create(ctx, secret, metav1.CreateOptions{})
+// onRefusal does something after its write was refused, and returns when ctx ends.
+func onRefusal(do func(ctx context.Context)) controllertest.Start {
+	return func(ctx context.Context, cfg *rest.Config) error {
+		_, err := kubernetes.NewForConfigOrDie(cfg).CoreV1().Secrets("default").Create(ctx,
+			&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "once"}}, metav1.CreateOptions{})
+		if apierrors.IsInternalError(err) {
+			do(ctx)
+		}
 		<-ctx.Done()
-		if err != nil && errors.Is(err, context.Canceled) {
-			return err
-		}
-		if err != nil {
-			time.Sleep(time.Hour)
-		}
 		return nil
 	}
+}
+
+func TestStops_IsBrokenByAStartThatStays(t *testing.T) {
+	stays := onRefusal(func(context.Context) { time.Sleep(24 * time.Hour) })
 	report := explore(t, controllertest.Scenario{Start: stays, Faults: []controllertest.Fault{controllertest.ServerError}})
-	require.Contains(t, only(t, report).Broken, controllertest.Stops)
+	require.Contains(t, strings.Join(only(t, report).Problems, "\n"), "stops: Start does not return within five minutes")
+}
+
+func TestStops_IsBrokenByAGoroutineThatStays(t *testing.T) {
+	var release chan struct{}
+	leaks := onRefusal(func(context.Context) {
+		release = make(chan struct{})
+		go func() { <-release }()
+	})
+	report := explore(t, controllertest.Scenario{Start: leaks, Faults: []controllertest.Fault{controllertest.ServerError}})
+	finding := only(t, report)
+	require.Contains(t, finding.Broken, controllertest.Stops)
+	require.Contains(t, strings.Join(finding.Problems, "\n"), "made by glasswatch/controller/controllertest_test.TestStops_IsBrokenByAGoroutineThatStays")
 }
 
 func TestHandOver_TheOldReplicasWriteComesLate(t *testing.T) {
