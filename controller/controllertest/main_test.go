@@ -13,5 +13,5 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	klog.LogToStderr(false)
 	klog.SetOutput(io.Discard) // what the programs log under faults
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("glasswatch/controller/controllertest_test.stayForEver"))
 }
