@@ -8,7 +8,7 @@
 // both servers. If only one server passes a check, either our server or the check is wrong.
 //
 // Read harness_test.go and stream_test.go first, then any file of the table. Each check is independent, in a namespace
-// of its own, and all run concurrently on one server.
+// of its own, and all run concurrently on one server, but for those that delete namespaces: they come last.
 //
 // # What is shown
 //
