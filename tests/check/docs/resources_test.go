@@ -24,6 +24,22 @@ type Resource struct {
 	URL     string // of all, or of those in the namespace "default"
 }
 
+// row is the resource's in the table. inMemory says whether the API server in memory has it.
+func (r Resource) row(inMemory bool) string {
+	names := strings.Join(append([]string{r.Name}, r.ShortNames...), "`, `")
+	goType, call, mark := "none in these modules", "dynamic client", ""
+	if r.Package != "" {
+		goType = "`" + r.Package + "`"
+	}
+	if r.Call != "" {
+		call = "`" + r.Call + "`"
+	}
+	if inMemory {
+		mark = "✓"
+	}
+	return fmt.Sprintf("| `%s` | %s | `%s` | %s | %s | `%s` | %s |\n", names, r.Kind, r.GV, goType, call, r.URL, mark)
+}
+
 // Resources are those that `kubectl api-resources` lists: one version each, the preferred one, and no subresources.
 func Resources(client discovery.DiscoveryInterface) ([]Resource, error) {
 	lists, err := client.ServerPreferredResources()
@@ -38,8 +54,10 @@ func Resources(client discovery.DiscoveryInterface) ([]Resource, error) {
 			return nil, err
 		}
 		for _, r := range list.APIResources {
-			gvk := gv.WithKind(r.Kind)
-			row := Resource{APIResource: r, GV: gv, Package: goPackage(gvk), Call: calls[goType(gvk)], URL: URL(gv, r)}
+			row := Resource{APIResource: r, GV: gv, URL: URL(gv, r)}
+			if decoded := goType(gv.WithKind(r.Kind)); decoded != nil {
+				row.Package, row.Call = decoded.PkgPath(), calls[decoded]
+			}
 			all = append(all, row)
 		}
 	}
@@ -69,13 +87,6 @@ func goType(gvk schema.GroupVersionKind) reflect.Type {
 		}
 	}
 	return nil
-}
-
-func goPackage(gvk schema.GroupVersionKind) string {
-	if t := goType(gvk); t != nil {
-		return t.PkgPath()
-	}
-	return ""
 }
 
 // clientCalls finds for each Go type how the clientsets reach it: CoreV1().Pods(namespace) for corev1.Pod.

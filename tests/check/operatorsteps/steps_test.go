@@ -30,6 +30,8 @@ import (
 
 const root = "../../.."
 
+var pagePath = filepath.Join(root, "docs", "learn", "operator.md")
+
 var update = flag.Bool("update", false, "write the diffs and what the programs print into docs/learn/operator.md")
 
 func TestMain(m *testing.M) {

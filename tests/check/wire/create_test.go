@@ -33,6 +33,15 @@ var creations = group("create", []check{
 		status := s.patch(s.path("ingresses", "a", "status"), mergePatch, "status: {loadBalancer: {ingress: [{ip: 192.0.2.1}]}}").want(200)
 		require.EqualValues(t, 2, status.meta().Generation)
 	}},
+	{name: "one that is made anew has another uid and generation 1", run: func(t T, s *server) {
+		const ingress = "{metadata: {name: a}, spec: {defaultBackend: {service: {name: web, port: {number: 80}}}}}"
+		made := s.post(s.path("ingresses"), ingress).want(201)
+		s.patch(s.path("ingresses", "a"), mergePatch, "spec: {ingressClassName: c}").want(200)
+		s.delete(s.path("ingresses", "a"), "").want(200)
+		anew := s.post(s.path("ingresses"), ingress).want(201)
+		require.NotEqual(t, made.meta().UID, anew.meta().UID)
+		require.EqualValues(t, 1, anew.meta().Generation)
+	}},
 	{name: "a version is refused", run: func(t T, s *server) {
 		s.post(s.path("configmaps"), "metadata: {name: a, resourceVersion: '5'}").
 			fails(500, "", "resourceVersion should not be set on objects to be created")
