@@ -20,7 +20,7 @@
 // # What is promised
 //
 //   - All that client-go documents, and where it documents nothing, its behaviour. Tests play random histories to both.
-//     README.md of the folder above lists every name, and what differs.
+//     docs/use/facades.md lists every name, and what differs.
 //   - Stores: all that glasswatch/indexer promises. Reads do not stop writes. Readers see a Replace or a Transaction as
 //     one step. An object whose index function fails or panics is missing from that index only.
 //   - Queues: a transform that fails, or a missing key, drops that object only. An atomic list is the exception: see

@@ -27,5 +27,5 @@
 //   - Metrics timed by a config's Clock: they always use the real one.
 //   - Metrics for a program that called client-go's SetProvider: its provider cannot be read. Call this package's.
 //
-// The README.md of the folder above lists every name. docs/use/swap.md says where client-go differs.
+// docs/use/facades.md lists every name. docs/use/swap.md says where client-go differs.
 package workqueue

@@ -1,9 +1,10 @@
-// Package compat holds compat/README.md's tables against client-go's packages and the facades, and runs a user of client-go with its
-// import changed.
+// Package compat holds compat/differences.txt against client-go's packages and the facades, makes docs/use/facades.md of them, and runs a
+// user of client-go with its import changed.
 package compat
 
 import (
 	"encoding/json"
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,9 +13,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"glasswatch/tests/check/pages"
 )
 
 const root = "../../.."
+
+var update = flag.Bool("update", false, "make the tables of docs/use/facades.md anew")
 
 // facades are client-go's packages. ours is what the sample prints if it has run on our layers.
 var facades = []struct{ theirs, folder, ours string }{
@@ -26,8 +31,9 @@ func TestTable_ListsEveryNameAndIsTrue(t *testing.T) {
 	for _, f := range facades {
 		t.Run(f.folder, func(t *testing.T) {
 			table := readTable(t, f.theirs, filepath.Join(root, f.folder))
-			table.RequireEveryName(t)
 			table.RequireTruth(t)
+			block := map[string]string{"names " + strings.TrimPrefix(f.theirs, "k8s.io/client-go/"): table.page()}
+			require.NoError(t, pages.Fill(filepath.Join(root, "docs", "use", "facades.md"), block, *update))
 		})
 	}
 }

@@ -13,7 +13,7 @@
 //	go build -C GLASSWATCH -o /tmp/swapcheck ./swapcheck
 //	GOOS=windows /tmp/swapcheck DIR
 //
-// Each use is one line: file, line and column; the name; the class and the words of its row in compat/README.md. Rows
+// Each use is one line: file, line and column; the name; the class and the words of its row in docs/use/facades.md. Rows
 // that those words refer to follow at the end. An import that registers metrics for client-go's queues or informers is
 // listed, too. A call through an interface of your own is not seen.
 //

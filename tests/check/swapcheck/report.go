@@ -17,7 +17,7 @@ import (
 	"glasswatch/compat"
 )
 
-// knows is the minor version of client-go that compat/README.md is about.
+// knows is the minor version of client-go that docs/use/facades.md is about.
 const knows = "v0.37."
 
 // report is what a module uses.

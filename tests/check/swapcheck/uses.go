@@ -121,7 +121,7 @@ func (f *finder) addPositional(lit *ast.CompositeLit) {
 	}
 }
 
-// add adds a use of obj if it, or the generic thing that it is an instance of, has a row.
+// add adds a use of obj if it, or the generic thing that it is an instance of, has a row, or is a name of a package that has a table.
 func (f *finder) add(pos token.Pos, obj types.Object) {
 	switch instance := obj.(type) {
 	case nil:
@@ -138,7 +138,11 @@ func (f *finder) add(pos token.Pos, obj types.Object) {
 	if f.rows[pkg] == nil {
 		f.rows[pkg] = rowsOf(pkg, f.tables[pkg.Path()])
 	}
-	if row, found := f.rows[pkg][obj]; found {
+	row, told := f.rows[pkg][obj]
+	if !told && obj.Parent() == pkg.Scope() && obj.Exported() {
+		row, told = compat.Row{Name: obj.Name(), Class: "same"}, true
+	}
+	if told {
 		f.uses = append(f.uses, use{pos, pkg.Path(), row})
 	}
 }
