@@ -52,14 +52,17 @@ func TestWalkthrough(t *testing.T) {
 			must not write for the same object at once.`)
 	})
 
-	step("4 an item can be due later, and of two delays the shorter counts", func(t *testing.T) {
+	step("4 an item can be due later, and of several delays the shortest counts", func(t *testing.T) {
 		q := NewDelaying(Options[string]{})
 		start := time.Now()
 		q.AddAfter("a", time.Hour)
 		q.AddAfter("a", time.Minute)
+		q.AddAfter("a", 2*time.Hour)
 		take(t, q)
 		assert.Equal(t, time.Minute, time.Since(start))
-		book.Saw(t, "a is added with delays of 1h and 1m; it comes after %v", time.Since(start))
+		book.Saw(t, "a is added with delays of 1h, 1m and 2h; it comes once, after %v", time.Since(start))
+		<-time.After(3 * time.Hour)
+		assert.Zero(t, q.Len())
 		book.Why(t, `Each caller wants a look no later than its delay, for example when a certificate expires. A look
 			that comes sooner does no harm.`)
 		q.ShutDown()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"regexp"
 	"strconv"
@@ -29,7 +30,9 @@ import (
 type world struct {
 	*apiservertest.Server
 	maps  clientcorev1.ConfigMapInterface
+	http  *http.Client
 	toy   *toy
+	stop  func() // the toy
 	steps atomic.Int64
 }
 
@@ -40,12 +43,17 @@ func inWorld(t *testing.T, play func(w *world)) {
 		require.NoError(server, err)
 		server.Cleanup(httpClient.CloseIdleConnections)
 		httpClient.Timeout = 6 * time.Minute
-		w := &world{Server: server, maps: server.Client.CoreV1().ConfigMaps("default")}
-		url := server.Config.Host + "/api/v1/namespaces/default/configmaps"
-		w.toy = newToy(httpClient, url, func(string, string, ...any) { w.steps.Add(1) })
-		apiservertest.Go(server, func(ctx context.Context) error { w.toy.run(ctx); return nil })
+		w := &world{Server: server, maps: server.Client.CoreV1().ConfigMaps("default"), http: httpClient}
+		w.start()
 		play(w)
 	})
+}
+
+// start lets a toy begin with an empty store.
+func (w *world) start() {
+	url := w.Config.Host + "/api/v1/namespaces/default/configmaps"
+	w.toy = newToy(w.http, url, func(string, string, ...any) { w.steps.Add(1) })
+	w.stop = apiservertest.Go(w.Server, func(ctx context.Context) error { w.toy.run(ctx); return nil })
 }
 
 // put writes a ConfigMap of a group. Two writers may collide; the loser's write is left out.
@@ -136,6 +144,18 @@ func TestToy_ADeletionWithoutAWatchIsMissedInTheNextList(t *testing.T) {
 		w.Faults().Compact()
 		w.requireRight()
 		require.Len(w, w.toy.store, 2, "b and its copy")
+	})
+}
+
+func TestToy_AfterARestartTheCopyOfAnOriginalThatIsGoneIsDeleted(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.put("original", "a", "1")
+		w.requireRight()
+		w.stop()
+		w.remove("a")
+		w.start()
+		w.requireRight()
+		require.Empty(w, w.toy.store)
 	})
 }
 
