@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -129,6 +130,9 @@ func (g *gate) List(ctx context.Context, opts metav1.ListOptions) (runtime.Objec
 	if err != nil {
 		return nil, err
 	}
+	for i := range result.Items {
+		takeOff(&result.Items[i])
+	}
 	if result.Continue == "" {
 		g.hasListed()
 	}
@@ -186,6 +190,10 @@ func (g *gate) Watch(ctx context.Context, opts metav1.ListOptions) (watch.Interf
 	if err != nil {
 		return nil, err
 	}
+	from, _ := strconv.Atoi(opts.ResourceVersion)
+	if g.server.refuses && verb == plain && from < g.server.compacted {
+		return nil, apierrors.NewResourceExpired("too old resource version")
+	}
 	w, err := g.server.maps.Watch(ctx, opts)
 	if err != nil {
 		return nil, err
@@ -202,12 +210,15 @@ type openWatch struct {
 	opened time.Time
 	result chan watch.Event
 
+	bookmarks chan watch.Event // those of server.bookmark
+
 	stop    sync.Once
 	stopped chan struct{}
 }
 
 func (g *gate) open(from watch.Interface) *openWatch {
-	w := &openWatch{from: from, opened: time.Now(), result: make(chan watch.Event), stopped: make(chan struct{})}
+	w := &openWatch{from: from, opened: time.Now(), result: make(chan watch.Event), bookmarks: make(chan watch.Event, 1),
+		stopped: make(chan struct{})}
 	g.server.mu.Lock()
 	defer g.server.mu.Unlock()
 	g.watches = append(g.watches, w)
@@ -222,12 +233,28 @@ func (g *gate) handOn(w *openWatch) {
 		defer g.server.mu.Unlock()
 		g.watches = slices.DeleteFunc(g.watches, func(other *openWatch) bool { return other == w })
 	}()
-	for event := range w.from.ResultChan() {
+	for {
+		event, open := w.next()
+		if !open {
+			return
+		}
+		if obj, ok := event.Object.(*corev1.ConfigMap); ok {
+			takeOff(obj)
+		}
 		select {
 		case w.result <- event:
 		case <-w.stopped:
 			return
 		}
+	}
+}
+
+func (w *openWatch) next() (event watch.Event, open bool) {
+	select {
+	case event, open = <-w.from.ResultChan():
+		return event, open
+	case event = <-w.bookmarks:
+		return event, true
 	}
 }
 

@@ -44,7 +44,7 @@ type seat struct {
 // play plays s and returns the first difference, "" if there is none.
 func play(t *testing.T, s script, facades []namedInformer, out io.Writer) string {
 	p := &player{script: s, server: newServer(t), out: out, planned: map[string]int{}, seats: map[string]*seat{}}
-	p.server.noCache = s.has("nocache")
+	p.server.noCache, p.server.refuses = s.has("nocache"), s.has("refuses")
 	p.server.Faults().RefuseStreamingLists(s.has("nostreaming"))
 	if s.has("pages") {
 		p.server.pageSize = 2
@@ -101,6 +101,8 @@ func (p *player) act(s step) string {
 		}
 	case "elsewhere":
 		p.server.elsewhere()
+	case "bookmark":
+		p.server.bookmark()
 	case "compact":
 		p.server.compact()
 	case "break", "down", "answer", "up", "fail":

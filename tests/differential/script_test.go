@@ -20,7 +20,7 @@ type script struct {
 type step []string
 
 // The words of the first line, besides mode=….
-var worldWords = []string{"streaming", "resync", "transform", "lag", "pages", "nocache", "nostreaming", "nobatch"}
+var worldWords = []string{"streaming", "resync", "transform", "lag", "pages", "nocache", "nostreaming", "refuses", "nobatch"}
 
 // The modes are the kinds of queues. inorder-known is client-go's in-order queue without AtomicFIFO.
 var modes = []string{"inorder", "inorder-known", "perkey"}
@@ -69,7 +69,7 @@ func parseScript(text string) (script, error) {
 
 // operands is how many operands a verb has; -1 is any number.
 var operands = map[string]int{
-	"write": -1, "elsewhere": 0, "compact": 0, // the server's data
+	"write": -1, "elsewhere": 0, "bookmark": 0, "compact": 0, // the server's data
 	"break": 0, "down": 0, "answer": 0, "up": 0, "fail": 2, // its availability
 	"add": 2, "remove": 1, "block": 1, "allow": 2, "unblock": 1, // handlers
 	"start": 0, "pass": 1,
@@ -95,7 +95,7 @@ func (s step) check() error {
 }
 
 var (
-	keys     = []string{"x/a", "x/b", "y/a", "y/c", "z/d"}
+	keys     = []string{"x/a", "x/b", "y/a", "y/c", "z"}
 	handlers = []string{"h0", "h1", "h2"}
 	resyncs  = []string{"default", "none", "half", "double"}
 	// failures that are answered in the same way; see the package's documentation.
@@ -124,7 +124,7 @@ func drawScript(t *rapid.T, mode string) script {
 // weights say how often a verb is drawn.
 var weights = []string{
 	"write", "write", "write", "write", "write", "write", "write", "write",
-	"elsewhere", "compact", "compact",
+	"elsewhere", "bookmark", "compact", "compact",
 	"break", "down", "down", "answer", "answer", "up", "up", "fail",
 	"add", "add", "add", "remove", "block", "allow", "unblock", "unblock", "pass", "pass",
 }

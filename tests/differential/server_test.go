@@ -5,11 +5,13 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"glasswatch/internal/apiserver"
@@ -24,6 +26,7 @@ type server struct {
 	// What the world says. Zero values: all in one page; a watch cache that is never behind.
 	pageSize int64
 	noCache  bool
+	refuses  bool // a watch from a forgotten version is refused; otherwise an event ends it
 	lag      int
 
 	first     int // the revision of the empty server
@@ -35,12 +38,29 @@ type server struct {
 	gates   []*gate
 }
 
-// newServer has the namespaces x, y and z. Call it in a bubble.
+// noNamespace has the objects whose keys have no namespace. The gates take it off.
+const noNamespace = "none"
+
+func splitKey(key string) (namespace, name string) {
+	namespace, name, found := strings.Cut(key, "/")
+	if !found {
+		return noNamespace, key
+	}
+	return namespace, name
+}
+
+func takeOff(obj *corev1.ConfigMap) {
+	if obj.Namespace == noNamespace {
+		obj.Namespace = ""
+	}
+}
+
+// newServer has the namespaces of all keys. Call it in a bubble.
 func newServer(t *testing.T) *server {
 	s := &server{Server: apiservertest.Start(t, apiserver.Options{})}
 	s.changed.L = &s.mu
 	s.maps = s.Client.CoreV1().ConfigMaps(metav1.NamespaceAll)
-	for _, name := range []string{"x", "y", "z"} {
+	for _, name := range []string{"x", "y", "z", noNamespace} {
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		_, err := s.Client.CoreV1().Namespaces().Create(t.Context(), namespace, metav1.CreateOptions{})
 		require.NoError(t, err)
@@ -69,7 +89,7 @@ func (s *server) head() int {
 
 // put creates or changes the object of a key, and returns its resourceVersion.
 func (s *server) put(key string) string {
-	namespace, name, _ := strings.Cut(key, "/")
+	namespace, name := splitKey(key)
 	obj := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: map[string]string{"follows": strconv.Itoa(s.head())},
 	}
@@ -78,7 +98,7 @@ func (s *server) put(key string) string {
 
 // remove deletes the object of a key, if it is there, and returns the resourceVersion of its end.
 func (s *server) remove(key string) string {
-	namespace, name, _ := strings.Cut(key, "/")
+	namespace, name := splitKey(key)
 	err := s.Client.CoreV1().ConfigMaps(namespace).Delete(s.Context(), name, metav1.DeleteOptions{})
 	if !apierrors.IsNotFound(err) {
 		require.NoError(s, err)
@@ -93,6 +113,20 @@ func (s *server) elsewhere() {
 	require.NoError(s, err)
 }
 
+// bookmark lets each open watch tell the newest revision, after all events before it.
+func (s *server) bookmark() {
+	synctest.Wait()
+	event := watch.Event{Type: watch.Bookmark, Object: &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{ResourceVersion: strconv.Itoa(s.head())}}}
+	s.change(func() {
+		for _, g := range s.gates {
+			for _, w := range g.watches {
+				w.bookmarks <- event
+			}
+		}
+	})
+	synctest.Wait()
+}
+
 // compact forgets the history.
 func (s *server) compact() {
 	s.compacted = s.head()
@@ -105,6 +139,7 @@ func (s *server) objects() map[string]string {
 	require.NoError(s, err)
 	versions := map[string]string{}
 	for _, obj := range all.Items {
+		takeOff(&obj)
 		versions[keyOf(&obj)] = obj.ResourceVersion
 	}
 	return versions
