@@ -10,39 +10,33 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"glasswatch/cmd/internal/layers"
 	"glasswatch/cmd/internal/operator"
 	"glasswatch/controller"
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/listwatch"
 )
 
 // Whoever has changed a child meanwhile is not overwritten, and a write is in the cache when it returns.
 func TestChildren_AreWrittenOnlyIfTheyAreAsTheCacheHasThem(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		listener, server := apiserver.NewPipeListener(), apiserver.New(apiserver.Options{})
-		ended := make(chan error, 2)
-		go func() { ended <- server.Serve(ctx, listener) }()
-		cfg := apiserver.RESTConfigFor(listener)
-		kube, err := kubernetes.NewForConfig(cfg)
-		require.NoError(t, err)
+	apiservertest.InBubble(t, apiserver.Options{}, func(t *testing.T, s *apiservertest.Server) {
+		ctx, kube := t.Context(), s.Client
 		owners, names := []string{}, []string{}
 		reconcile := func(_ context.Context, key listwatch.Key) (controller.Result, error) {
 			owners = append(owners, key.Name)
 			return controller.Result{}, nil
 		}
-		l, err := layers.New(cfg, operator.Parts{Namespace: "default"}, "test", scheme.Scheme, reconcile)
+		l, err := layers.New(s.Config, operator.Parts{Namespace: "default"}, "test", scheme.Scheme, reconcile)
 		require.NoError(t, err)
 		owner := corev1.SchemeGroupVersion.WithKind("Secret")
 		children, err := newChildren(l, corev1.SchemeGroupVersion.WithResource("configmaps"), owner.GroupKind(), nil,
 			func(child listwatch.Key) { names = append(names, child.Name) },
 			func(ns string) writer[*corev1.ConfigMap] { return kube.CoreV1().ConfigMaps(ns) })
 		require.NoError(t, err)
-		go func() { ended <- l.Run(ctx) }()
+		apiservertest.Go(t, l.Run)
 		synctest.Wait()
 
 		own := metav1.NewControllerRef(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "owner", UID: "u1"}}, owner)
@@ -80,9 +74,6 @@ func TestChildren_AreWrittenOnlyIfTheyAreAsTheCacheHasThem(t *testing.T) {
 		synctest.Wait()
 		require.Contains(t, owners, "owner")
 		require.Contains(t, names, "child")
-		cancel()
-		require.NoError(t, <-ended)
-		require.NoError(t, <-ended)
 	})
 }
 

@@ -23,6 +23,7 @@ import (
 	"glasswatch/cmd/internal/operator"
 	"glasswatch/internal/actors"
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 )
 
 // world is an API server in virtual time, what plays the Deployment controller, and a Controller that is started.
@@ -43,36 +44,13 @@ type world struct {
 
 // in lets a test play in a world, with Foos defined, and synced again every 30 seconds.
 func in(t *testing.T, p operator.Parts, play func(t *testing.T, w *world)) {
-	synctest.Test(t, func(t *testing.T) {
-		listener := apiserver.NewPipeListener()
-		w := &world{t: t, server: apiserver.New(apiserver.Options{}),
-			cfg: &rest.Config{Host: "http://server", Dial: listener.DialContext}}
-		ctx, stop := context.WithCancel(t.Context())
-		var running sync.WaitGroup
-		run := func(what func(ctx context.Context) error) {
-			running.Go(func() {
-				if err := what(ctx); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		serving, stopServing := context.WithCancel(t.Context())
-		served := make(chan error, 1)
-		go func() { served <- w.server.Serve(serving, listener) }()
-		defer func() {
-			stop()
-			running.Wait()
-			stopServing()
-			require.NoError(t, <-served)
-		}()
-		var err error
-		w.kube, err = kubernetes.NewForConfig(w.cfg)
-		require.NoError(t, err)
+	apiservertest.InBubble(t, apiserver.Options{}, func(t *testing.T, s *apiservertest.Server) {
+		w := &world{t: t, server: s.Server, cfg: s.Config, kube: s.Client, actor: actors.New(s.Client, "")}
 		foos, err := client.New(w.cfg)
 		require.NoError(t, err)
-		w.foos, w.actor = foos("default"), actors.New(w.kube, "")
-		require.NoError(t, client.Define(ctx, w.cfg))
-		run(w.actor.Run)
+		w.foos = foos("default")
+		require.NoError(t, client.Define(t.Context(), w.cfg))
+		apiservertest.Go(t, w.actor.Run)
 		watched := rest.CopyConfig(w.cfg)
 		watched.Wrap(w.note)
 		if p.MayWrite != nil {
@@ -81,20 +59,15 @@ func in(t *testing.T, p operator.Parts, play func(t *testing.T, w *world)) {
 		}
 		w.c, err = New(watched, p, 30*time.Second)
 		require.NoError(t, err)
-		run(func(ctx context.Context) error {
+		apiservertest.Go(t, func(ctx context.Context) error {
 			return w.c.Run(klog.NewContext(ctx, textlogger.NewLogger(textlogger.NewConfig(textlogger.Output(&w.log)))))
 		})
 		play(t, w)
 	})
 }
 
-type roundTripper func(r *http.Request) (*http.Response, error)
-
-// RoundTrip implements http.RoundTripper.
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
 func (w *world) note(next http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(r *http.Request) (answer *http.Response, err error) {
+	return apiservertest.RoundTripper(func(r *http.Request) (answer *http.Response, err error) {
 		if r.Method != http.MethodGet && !strings.Contains(r.URL.Path, "/events") {
 			defer func() {
 				if err == nil && answer.StatusCode == http.StatusConflict {

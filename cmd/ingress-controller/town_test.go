@@ -98,7 +98,7 @@ func (w *town) start(mode string, args ...string) *replica {
 
 // noted delays writes of Ingresses, and notes them.
 func (w *town) noted(mode string, next http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(req *http.Request) (*http.Response, error) {
+	return apiservertest.RoundTripper(func(req *http.Request) (*http.Response, error) {
 		if req.Method == http.MethodGet || !strings.Contains(req.URL.Path, "/ingresses") {
 			return next.RoundTrip(req)
 		}
@@ -112,10 +112,6 @@ func (w *town) noted(mode string, next http.RoundTripper) http.RoundTripper {
 		return answer, err
 	})
 }
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
 const shops, each = 12, 3
 

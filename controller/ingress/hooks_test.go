@@ -16,12 +16,9 @@ import (
 	"k8s.io/client-go/rest"
 
 	"glasswatch/controller/ingress/ingresstest"
+	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/listwatch"
 )
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
 // Without hooks these are all the requests, up to the first write.
 func TestController_ItsRequestsAreTheseAndNoOthers(t *testing.T) {
@@ -32,7 +29,7 @@ func TestController_ItsRequestsAreTheseAndNoOthers(t *testing.T) {
 		var heard []string
 		wrapped := rest.CopyConfig(cfg)
 		wrapped.Wrap(func(next http.RoundTripper) http.RoundTripper {
-			return roundTripper(func(req *http.Request) (*http.Response, error) {
+			return apiservertest.RoundTripper(func(req *http.Request) (*http.Response, error) {
 				mu.Lock()
 				heard = append(heard, req.Method+" "+req.URL.String())
 				mu.Unlock()

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/sharedinformer"
 	"glasswatch/tests/chaos/proxy"
 )
@@ -71,21 +72,12 @@ type handler struct {
 func newWorld(t *testing.T, s schedule, all *tally) *world {
 	w := &world{t: t, s: s, all: all, began: time.Now(), calm: make(chan struct{}), settled: synctest.Wait}
 	w.patience, w.pace = patience, 1
-	listener := apiserver.NewPipeListener()
-	w.server = apiserver.New(apiserver.Options{BookmarkInterval: 7 * time.Second})
-	ctx, cancel := context.WithCancel(context.Background())
-	served := make(chan error, 1)
-	go func() { served <- w.server.Serve(ctx, listener) }()
-	w.stop = append(w.stop, func() {
-		cancel()
-		if err := <-served; err != nil {
-			t.Error(err)
-		}
-	})
-	transport := &http.Transport{DialContext: listener.DialContext, DisableCompression: true}
+	server := apiservertest.Start(t, apiserver.Options{BookmarkInterval: 7 * time.Second})
+	w.server, w.stop = server.Server, []func(){server.Stop}
+	transport := &http.Transport{DialContext: server.Config.Dial, DisableCompression: true}
 	w.backup = w.server.Faults().Backup()
 	between := apiserver.NewPipeListener()
-	w.connect("http://"+listener.Addr().String(), transport, between, between.DialContext)
+	w.connect(server.Config.Host, transport, between, between.DialContext)
 	return w
 }
 

@@ -17,6 +17,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/internal/lens/look"
 )
 
@@ -48,7 +49,7 @@ func ingress(version, generation int) *networkingv1.Ingress {
 // write sends an Ingress through a wire to a server that answers with a version, or not at all.
 func write(t *testing.T, w *Wire, version int, failure error) error {
 	t.Helper()
-	server := roundTripper(func(*http.Request) (*http.Response, error) {
+	server := apiservertest.RoundTripper(func(*http.Request) (*http.Response, error) {
 		if failure != nil {
 			return nil, failure
 		}
@@ -100,7 +101,7 @@ func TestAudit_AWriteIsRightIfTheLeasesNamedItsSenderThen(t *testing.T) {
 			require.Error(t, write(t, a.Wire("a"), 0, errors.New("lost")))
 		}, 0},
 		"the owner, whose creation has no answer": {func(t *testing.T, a *Audit) {
-			lost := roundTripper(func(*http.Request) (*http.Response, error) { return nil, errors.New("lost") })
+			lost := apiservertest.RoundTripper(func(*http.Request) (*http.Response, error) { return nil, errors.New("lost") })
 			body := `{"apiVersion":"networking.k8s.io/v1","kind":"Ingress","metadata":{"name":"web"}}`
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
 				"http://server/apis/networking.k8s.io/v1/namespaces/shop/ingresses", strings.NewReader(body))
@@ -172,7 +173,7 @@ func TestWire_FailsWhatIsOnItsWayOnceItIsCut(t *testing.T) {
 	w := a.Wire("a")
 	require.True(t, w.IsUp())
 	arrived := make(chan struct{})
-	hangs := roundTripper(func(req *http.Request) (*http.Response, error) {
+	hangs := apiservertest.RoundTripper(func(req *http.Request) (*http.Response, error) {
 		close(arrived)
 		<-req.Context().Done()
 		return nil, req.Context().Err()
@@ -195,7 +196,7 @@ func TestWire_FailsWhatIsOnItsWayOnceItIsCut(t *testing.T) {
 
 func TestWire_CountsListsAndNotTheirPagesOrWatches(t *testing.T) {
 	a := New("demo", 4)
-	answers := roundTripper(func(*http.Request) (*http.Response, error) {
+	answers := apiservertest.RoundTripper(func(*http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
 	})
 	w := a.Wire("a")

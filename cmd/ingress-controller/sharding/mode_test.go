@@ -19,6 +19,7 @@ import (
 
 	"glasswatch/controller/shards"
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 )
 
 const modeLasts = 15 * time.Second // of a member's Lease
@@ -41,7 +42,7 @@ func TestMode_WhenItIsHeldTheLeaseWasRenewedShortlyBefore(t *testing.T) {
 		var mu sync.Mutex
 		var renewed time.Time // when the server took the last renewal
 		slow := func(next http.RoundTripper) http.RoundTripper {
-			return roundTripper(func(req *http.Request) (*http.Response, error) {
+			return apiservertest.RoundTripper(func(req *http.Request) (*http.Response, error) {
 				<-time.After(rand.N(500 * time.Millisecond))
 				mu.Lock()
 				answer, err := next.RoundTrip(req)

@@ -16,6 +16,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 )
 
 // A replica that lacks a right is told which, whether it is for the mode's Lease or for a member's.
@@ -97,7 +98,7 @@ func TestMode_WhatAsksForTheRightsChangesNothing(t *testing.T) {
 		var mu sync.Mutex
 		var asked []string // guarded by mu
 		m := b.mode("shards", func(next http.RoundTripper) http.RoundTripper {
-			return roundTripper(func(req *http.Request) (*http.Response, error) {
+			return apiservertest.RoundTripper(func(req *http.Request) (*http.Response, error) {
 				mu.Lock()
 				defer mu.Unlock()
 				if req.URL.Query().Get("dryRun") == "All" {

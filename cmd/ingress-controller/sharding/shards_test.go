@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"glasswatch/controller/shards"
+	"glasswatch/internal/apiserver/apiservertest"
 )
 
 // member is a replica with shards. Its work is to hold them.
@@ -54,7 +55,7 @@ func (b *booth) nextName() string {
 
 // recorded counts the writes to the mode's Lease. Nothing answers while the network is down.
 func (b *booth) recorded(next http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(req *http.Request) (*http.Response, error) {
+	return apiservertest.RoundTripper(func(req *http.Request) (*http.Response, error) {
 		b.mu.Lock()
 		down := b.down
 		b.mu.Unlock()
@@ -82,10 +83,6 @@ func (b *booth) writesOfMode() int {
 }
 
 const leasePath = "/apis/coordination.k8s.io/v1/namespaces/default/leases/" + program
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
 // holder returns who holds the Lease of the election.
 func (b *booth) holder() string { return *b.lease().Spec.HolderIdentity }

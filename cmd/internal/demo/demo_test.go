@@ -28,6 +28,7 @@ import (
 	"glasswatch/cmd/internal/demo"
 	"glasswatch/cmd/internal/demo/demotest"
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 )
 
 func TestMain(m *testing.M) {
@@ -47,13 +48,8 @@ func waiting(ctx context.Context, d *demo.Demo) error {
 
 // onCluster runs a server, and gives use a client and the path of a kubeconfig for it.
 func onCluster(t *testing.T, use func(client kubernetes.Interface, kubeconfig string)) {
-	err := cluster.Embedded(t.Context(), apiserver.New(apiserver.Options{}), "", func(_ context.Context, e cluster.Embedding) error {
-		client, err := kubernetes.NewForConfig(e.Config)
-		require.NoError(t, err)
-		use(client, e.Kubeconfig)
-		return nil
-	})
-	require.NoError(t, err)
+	s := apiservertest.StartOnSocket(t, apiserver.Options{})
+	use(s.Client, s.Kubeconfig())
 }
 
 func requireGone(t *testing.T, client kubernetes.Interface, namespace string) {

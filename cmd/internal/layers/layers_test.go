@@ -12,7 +12,6 @@ import (
 	"go.uber.org/goleak"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
@@ -20,6 +19,7 @@ import (
 	"glasswatch/cmd/internal/operator"
 	"glasswatch/controller"
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/listwatch"
 	"glasswatch/sharedinformer"
 )
@@ -31,27 +31,21 @@ func TestMain(m *testing.M) {
 
 // A standby follows the cluster, and queues nothing before it may write.
 func TestLayers_WaitUntilTheyMayWrite(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error, 2)
-		cfg := serveInPipe(ctx, ended)
+	apiservertest.InBubble(t, apiserver.Options{}, func(t *testing.T, s *apiservertest.Server) {
 		mayWrite, keys := make(chan struct{}), []string{}
 		var l *Layers
 		var maps *sharedinformer.Informer[*corev1.ConfigMap]
 		p := operator.Parts{Namespace: "default", Registerer: prometheus.NewRegistry(), MayWrite: mayWrite}
-		l, maps = ofConfigMaps(t, cfg, p, func(_ context.Context, key listwatch.Key) (controller.Result, error) {
+		l, maps = ofConfigMaps(t, s.Config, p, func(_ context.Context, key listwatch.Key) (controller.Result, error) {
 			keys = append(keys, key.Name)
 			obj, _ := maps.Store().GetByKey(key)
 			l.Recorder.Event(obj, corev1.EventTypeNormal, "Seen", "it was seen")
 			return controller.Result{}, nil
 		})
 		require.ErrorContains(t, l.Ready(), "configmaps: not synced yet")
-		go func() { ended <- l.Run(ctx) }()
-
-		kube, err := kubernetes.NewForConfig(cfg)
-		require.NoError(t, err)
+		apiservertest.Go(t, l.Run)
 		for _, namespace := range []string{"default", "kube-system"} {
-			createConfigMap(t, kube, namespace, namespace)
+			s.PutObject(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: namespace}})
 		}
 		synctest.Wait()
 		require.NoError(t, l.Ready())
@@ -61,38 +55,27 @@ func TestLayers_WaitUntilTheyMayWrite(t *testing.T) {
 		close(mayWrite)
 		synctest.Wait()
 		require.Equal(t, []string{"default"}, keys)
-		events, err := kube.CoreV1().Events("default").List(ctx, metav1.ListOptions{})
+		events, err := s.Client.CoreV1().Events("default").List(t.Context(), metav1.ListOptions{})
 		require.NoError(t, err)
 		require.Len(t, events.Items, 1)
-		cancel()
-		require.NoError(t, <-ended)
-		require.NoError(t, <-ended)
 	})
 }
 
 // A Pod's grace period is longer than that.
 func TestLayers_GiveAReconcileThreeSecondsToEnd(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, stop := context.WithCancel(t.Context())
-		serving, stopServing := context.WithCancel(t.Context())
-		ended := make(chan error, 2)
-		cfg := serveInPipe(serving, ended)
+	apiservertest.InBubble(t, apiserver.Options{}, func(t *testing.T, s *apiservertest.Server) {
 		lines := make(chan string, 100)
 		logger := funcr.New(func(_, args string) { lines <- args }, funcr.Options{})
 		hang := func(ctx context.Context, _ listwatch.Key) (controller.Result, error) {
 			<-ctx.Done()
 			return controller.Result{}, ctx.Err()
 		}
-		l, _ := ofConfigMaps(t, cfg, operator.Parts{}, hang)
-		ran := make(chan error, 1)
-		go func() { ran <- l.Run(klog.NewContext(ctx, logger)) }()
-		kube, err := kubernetes.NewForConfig(cfg)
-		require.NoError(t, err)
-		createConfigMap(t, kube, "default", "slow")
+		l, _ := ofConfigMaps(t, s.Config, operator.Parts{}, hang)
+		stop := apiservertest.Go(t, func(ctx context.Context) error { return l.Run(klog.NewContext(ctx, logger)) })
+		s.Put("slow", "")
 		synctest.Wait()
-		stop()
 		since := time.Now()
-		require.NoError(t, <-ran, "the next start does it again")
+		stop() // without an error: the next start does it again
 		require.Equal(t, 3*time.Second, time.Since(since))
 		close(lines)
 		last := ""
@@ -100,18 +83,13 @@ func TestLayers_GiveAReconcileThreeSecondsToEnd(t *testing.T) {
 			last = line
 		}
 		require.Contains(t, last, "Stopped in the middle of a reconcile")
-		stopServing()
-		require.NoError(t, <-ended)
 	})
 }
 
 func TestLayers_CanBeOtherwise(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, stop := context.WithCancel(t.Context())
-		ended := make(chan error, 2)
-		cfg := serveInPipe(ctx, ended)
+	apiservertest.InBubble(t, apiserver.Options{}, func(t *testing.T, s *apiservertest.Server) {
 		var taken, worked int
-		l, _ := ofConfigMaps(t, cfg, operator.Parts{}, func(context.Context, listwatch.Key) (controller.Result, error) {
+		l, _ := ofConfigMaps(t, s.Config, operator.Parts{}, func(context.Context, listwatch.Key) (controller.Result, error) {
 			return controller.Result{}, nil
 		}, func(loop *controller.Options[listwatch.Key]) {
 			loop.Observe = func(o controller.Observation[listwatch.Key]) {
@@ -124,22 +102,11 @@ func TestLayers_CanBeOtherwise(t *testing.T) {
 			worked++
 			return l.Loop.Run(ctx)
 		}
-		go func() { ended <- l.Run(ctx) }()
-		kube, err := kubernetes.NewForConfig(cfg)
-		require.NoError(t, err)
-		createConfigMap(t, kube, "default", "one")
+		apiservertest.Go(t, l.Run)
+		s.Put("one", "")
 		synctest.Wait()
 		require.Equal(t, []int{1, 1}, []int{taken, worked})
-		stop()
-		require.NoError(t, <-ended)
-		require.NoError(t, <-ended)
 	})
-}
-
-func serveInPipe(ctx context.Context, ended chan<- error) *rest.Config {
-	listener := apiserver.NewPipeListener()
-	go func() { ended <- apiserver.New(apiserver.Options{}).Serve(ctx, listener) }()
-	return apiserver.RESTConfigFor(listener)
 }
 
 // ofConfigMaps returns layers that reconcile ConfigMaps.
@@ -153,11 +120,4 @@ func ofConfigMaps(t *testing.T, cfg *rest.Config, p operator.Parts, reconcile co
 	require.NoError(t, err)
 	Handle(l, maps, controller.EnqueueObject[*corev1.ConfigMap](l.Loop))
 	return l, maps
-}
-
-func createConfigMap(t *testing.T, kube kubernetes.Interface, namespace, name string) {
-	t.Helper()
-	_, err := kube.CoreV1().ConfigMaps(namespace).Create(t.Context(),
-		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
-	require.NoError(t, err)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -19,6 +18,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 )
 
 // idle is a controller that waits for its end.
@@ -70,8 +70,7 @@ func get(t *testing.T, url string) (code int, body string) {
 }
 
 func TestRun_ServesMetricsAndHealthForAsLongAsTheControllerRuns(t *testing.T) {
-	server := httptest.NewServer(apiserver.New(apiserver.Options{}).Handler())
-	defer server.Close()
+	server := apiservertest.StartOnSocket(t, apiserver.Options{})
 	defer http.DefaultClient.CloseIdleConnections()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -80,7 +79,7 @@ func TestRun_ServesMetricsAndHealthForAsLongAsTheControllerRuns(t *testing.T) {
 	ended := make(chan error, 1)
 	f := parse(t, "--metrics-addr=127.0.0.1:0", "--health-addr=127.0.0.1:0", "--namespace=shop", "--workers=3")
 	go func() {
-		ended <- Run(ctx, &rest.Config{Host: server.URL}, f, Program{Name: program,
+		ended <- Run(ctx, server.Config, f, Program{Name: program,
 			New: func(cfg *rest.Config, p Parts) (Controller, error) {
 				parts = p
 				p.Registerer.MustRegister(prometheus.NewGauge(prometheus.GaugeOpts{Name: "of_the_controller"}))
@@ -152,10 +151,7 @@ func TestRun_AStandbyRunsAndAReplicaThatLosesItsLeaseEndsWithoutWaiting(t *testi
 }
 
 func TestRun_AProgramThatCannotBeginSaysWhy(t *testing.T) {
-	server := httptest.NewServer(apiserver.New(apiserver.Options{}).Handler())
-	defer server.Close()
-	defer http.DefaultClient.CloseIdleConnections()
-	cfg, ctx := &rest.Config{Host: server.URL}, t.Context()
+	cfg, ctx := apiservertest.StartOnSocket(t, apiserver.Options{}).Config, t.Context()
 	none := func(*rest.Config, Parts) (Controller, error) { return &idle{}, nil }
 	refuse := func(*rest.Config, Parts) (Controller, error) { return nil, errors.New("no such option") }
 	f := parse(t, "--metrics-addr=127.0.0.1:0", "--health-addr=nowhere:nothing")

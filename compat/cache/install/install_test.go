@@ -16,13 +16,12 @@ import (
 	"k8s.io/client-go/dynamic"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/informers"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/metadata"
-	"k8s.io/client-go/rest"
 
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -143,25 +142,19 @@ func TestDynamicFactory_ServesWhatItsListersAsk(t *testing.T) {
 
 // TestFactories_OverHTTP is about streaming lists, which fake clients do not have.
 func TestFactories_OverHTTP(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server, listener := apiserver.New(apiserver.Options{}), apiserver.NewPipeListener()
+	apiservertest.InBubble(t, apiserver.Options{}, func(t *testing.T, s *apiservertest.Server) {
 		ctx, cancel := context.WithCancel(t.Context())
-		served := make(chan error, 1)
-		go func() { served <- server.Serve(ctx, listener) }()
-		config := &rest.Config{Host: "http://server", Dial: listener.DialContext}
-		client, err := kubernetes.NewForConfig(config)
-		require.NoError(t, err)
-		_, err = client.CoreV1().Services("default").Create(ctx, &corev1.Service{
+		_, err := s.Client.CoreV1().Services("default").Create(ctx, &corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{Name: "a"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
 		}, metav1.CreateOptions{})
 		require.NoError(t, err)
 
-		factory := informers.NewSharedInformerFactory(client, 0)
+		factory := informers.NewSharedInformerFactory(s.Client, 0)
 		require.NoError(t, Into(factory, Options{}, &corev1.Service{}))
 		lister := factory.Core().V1().Services().Lister()
-		dynamicClient, err := dynamic.NewForConfig(config)
+		dynamicClient, err := dynamic.NewForConfig(s.Config)
 		require.NoError(t, err)
-		metadataClient, err := metadata.NewForConfig(config)
+		metadataClient, err := metadata.NewForConfig(s.Config)
 		require.NoError(t, err)
 		dynamics, metas := NewDynamicFactory(dynamicClient, 0, Options{}), NewMetadataFactory(metadataClient, 0, Options{Namespace: "default"})
 		generics := []informers.GenericInformer{dynamics.ForResource(services), metas.ForResource(services)}
@@ -183,6 +176,5 @@ func TestFactories_OverHTTP(t *testing.T) {
 		factory.Shutdown()
 		dynamics.Shutdown()
 		metas.Shutdown()
-		<-served
 	})
 }

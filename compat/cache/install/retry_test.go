@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"glasswatch/compat/cache"
+	"glasswatch/internal/apiserver/apiservertest"
 )
 
 // brokenOff is an answer whose connection breaks after some bytes.
@@ -33,10 +34,6 @@ func (b *brokenOff) Read(into []byte) (int, error) {
 	return n, err
 }
 
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
 // A transform gets objects of a list that then breaks off. The next list is guarded no less.
 func TestInformers_ATransformOfAListThatBreaksOffChangesItsObjectOnly(t *testing.T) {
 	for _, streaming := range []bool{true, false} {
@@ -48,7 +45,7 @@ func TestInformers_ATransformOfAListThatBreaksOffChangesItsObjectOnly(t *testing
 				}
 				var answers atomic.Int32
 				s.config.Wrap(func(base http.RoundTripper) http.RoundTripper {
-					return roundTripper(func(r *http.Request) (*http.Response, error) {
+					return apiservertest.RoundTripper(func(r *http.Request) (*http.Response, error) {
 						answer, err := base.RoundTrip(r)
 						if n := answers.Add(1); err == nil && n == 1 {
 							answer.Body = &brokenOff{answer.Body, 20 << 10}

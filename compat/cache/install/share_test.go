@@ -21,6 +21,7 @@ import (
 
 	"glasswatch/compat/cache"
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 )
 
 // inhabitants is how many config maps a town has. The memo may miss that a part came before, and so share it from a later
@@ -29,28 +30,20 @@ const inhabitants = 20
 
 // town is an API server in memory with config maps that are equal but for their names.
 type town struct {
-	server *apiserver.Server
-	config *rest.Config
-	client *kubernetes.Clientset
+	server *apiservertest.Server
+	config *rest.Config // may be changed
+	client kubernetes.Interface
 }
 
 // inTown runs a test in virtual time. The context that it gets ends with the test.
 func inTown(t *testing.T, tell func(t *testing.T, ctx context.Context, s *town)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(context.Background())
-		server, listener := apiserver.New(apiserver.Options{}), apiserver.NewPipeListener()
-		stopped := make(chan error, 1)
-		go func() { stopped <- server.Serve(ctx, listener) }()
-		defer func() { cancel(); <-stopped }()
-		s := &town{server: server, config: server.RESTConfigFor(listener)}
-		var err error
-		s.client, err = kubernetes.NewForConfig(s.config)
-		require.NoError(t, err)
+	apiservertest.InBubble(t, apiserver.Options{}, func(t *testing.T, server *apiservertest.Server) {
+		s := &town{server: server, config: rest.CopyConfig(server.Config), client: server.Client}
 		for n := range inhabitants {
 			s.Put(t, "default", fmt.Sprint("config-", n))
 		}
-		tell(t, ctx, s)
+		tell(t, t.Context(), s)
 	})
 }
 

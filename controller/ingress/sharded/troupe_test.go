@@ -24,6 +24,7 @@ import (
 	"glasswatch/controller/ingress"
 	"glasswatch/controller/ingress/ingresstest"
 	"glasswatch/controller/shards"
+	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/listwatch/shard"
 )
 
@@ -142,7 +143,7 @@ func (tr *troupe) leave(name string) {
 
 // watched records requests, and finds two replicas that write to one Ingress at a time.
 func (tr *troupe) watched(name string, r *sharded, next http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(req *http.Request) (*http.Response, error) {
+	return apiservertest.RoundTripper(func(req *http.Request) (*http.Response, error) {
 		r.mu.Lock()
 		cut := r.cut || r.deaf != "" && strings.HasSuffix(req.URL.Path, r.deaf)
 		r.heard = append(r.heard, req.Method+" "+req.URL.String())
@@ -243,7 +244,3 @@ func (r *sharded) setCut(cut bool) {
 	defer r.mu.Unlock()
 	r.cut = cut
 }
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }

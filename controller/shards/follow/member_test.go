@@ -20,6 +20,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"glasswatch/controller/shards"
+	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/listwatch"
 	"glasswatch/listwatch/shard"
 	"glasswatch/sharedinformer"
@@ -56,7 +57,7 @@ type member struct {
 }
 
 // roundTrip records the requests for ConfigMaps. It refuses requests, or holds back the answers, if it shall.
-func (m *member) roundTrip(network http.RoundTripper) roundTripper {
+func (m *member) roundTrip(network http.RoundTripper) apiservertest.RoundTripper {
 	return func(req *http.Request) (*http.Response, error) {
 		m.mu.Lock()
 		refuse := m.cutOff
@@ -75,10 +76,6 @@ func (m *member) roundTrip(network http.RoundTripper) roundTripper {
 		return resp, err
 	}
 }
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
 // body is an answer that is held back while it shall be.
 type body struct {

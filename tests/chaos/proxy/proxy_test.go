@@ -1,14 +1,12 @@
 package proxy
 
 import (
-	"context"
 	"io"
 	"net/http"
 	"net/url"
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -17,10 +15,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/listwatch"
 )
 
@@ -32,9 +30,8 @@ type object = *corev1.ConfigMap
 type harness struct {
 	*Proxy
 	t      *testing.T
-	direct *kubernetes.Clientset
 	lw     listwatch.ListerWatcher[object]
-	server *apiserver.Server
+	server *apiservertest.Server
 
 	mu    sync.Mutex
 	fired []Kind
@@ -44,19 +41,15 @@ type harness struct {
 func both(t *testing.T, story func(h *harness)) {
 	for _, mediaType := range []string{runtime.ContentTypeJSON, runtime.ContentTypeProtobuf} {
 		t.Run(mediaType, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				ctx, cancel := context.WithCancel(context.Background())
-				listener, between := apiserver.NewPipeListener(), apiserver.NewPipeListener()
-				h := &harness{t: t, server: apiserver.New(apiserver.Options{BookmarkInterval: time.Second})}
-				served := make(chan error, 2)
-				go func() { served <- h.server.Serve(ctx, listener) }()
-				config := h.server.RESTConfigFor(listener)
-				h.direct = kubernetes.NewForConfigOrDie(config)
-				target, _ := url.Parse(config.Host)
-				upstream := &http.Transport{DialContext: listener.DialContext}
-				h.Proxy = New(Options{Target: target, Upstream: upstream, Version: h.server.Revision, Fired: h.note})
+			apiservertest.InBubble(t, apiserver.Options{BookmarkInterval: time.Second}, func(t *testing.T, s *apiservertest.Server) {
+				h := &harness{t: t, server: s}
+				target, err := url.Parse(s.Config.Host)
+				require.NoError(t, err)
+				between, upstream := apiserver.NewPipeListener(), &http.Transport{DialContext: s.Config.Dial}
+				h.Proxy = New(Options{Target: target, Upstream: upstream, Version: s.Revision, Fired: h.note})
 				front := &http.Server{Handler: h.Proxy}
-				go func() { _ = front.Serve(between); served <- nil }()
+				served := make(chan error, 1)
+				go func() { served <- front.Serve(between) }()
 				through := &http.Transport{DialContext: between.DialContext}
 				lw, err := listwatch.NewForConfig[object](
 					&rest.Config{Host: "http://" + between.Addr().String(), QPS: -1, Transport: through, ContentConfig: rest.ContentConfig{AcceptContentTypes: mediaType}},
@@ -69,9 +62,7 @@ func both(t *testing.T, story func(h *harness)) {
 				through.CloseIdleConnections()
 				upstream.CloseIdleConnections()
 				_ = front.Close()
-				cancel()
-				require.NoError(t, <-served)
-				require.NoError(t, <-served)
+				require.ErrorIs(t, <-served, http.ErrServerClosed)
 			})
 		})
 	}
@@ -83,10 +74,7 @@ func (h *harness) note(k Kind) {
 	h.fired = append(h.fired, k)
 }
 
-func (h *harness) Create(name string) {
-	_, err := h.direct.CoreV1().ConfigMaps("default").Create(context.Background(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
-	require.NoError(h.t, err)
-}
+func (h *harness) Create(name string) { h.server.Put(name, "") }
 
 // Watch opens a watch from the state with a and b.
 func (h *harness) Watch() listwatch.Stream[object] {
