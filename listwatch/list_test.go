@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes"
 
+	"glasswatch/internal/rv"
 	"glasswatch/listwatch/wire"
 )
 
@@ -212,7 +213,7 @@ func TestResponseError(t *testing.T) {
 		{"delay in the Status", jsonType, "30", 429, encode(t, jsonType, &slow), apierrors.IsTooManyRequests, "slow down", 7},
 		{"delay in the header", jsonType, "30", 503, []byte(`{"kind":"Status","status":"Failure","reason":"ServiceUnavailable","code":503}`), apierrors.IsServiceUnavailable, "", 30},
 		{"text", "text/plain", "2", 429, []byte("too many"), apierrors.IsTooManyRequests, "too many requests", 2},
-		{"text 410", "text/plain", "", 410, []byte("gone"), isExpired, "", 0},
+		{"text 410", "text/plain", "", 410, []byte("gone"), rv.IsExpired, "", 0},
 		{"HTML", "text/html", "", 502, []byte("<html>bad gateway"), apierrors.IsInternalError, "bad gateway", 0},
 		{"other JSON", jsonType, "", 404, []byte(`{"error":"no such route"}`), apierrors.IsNotFound, "could not find", 0},
 		{"nothing", "", "", 401, nil, apierrors.IsUnauthorized, "", 0},

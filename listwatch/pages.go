@@ -4,8 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"glasswatch/internal/rv"
 )
 
 // ListAll lists page by page until there is no more, pageSize objects a page; 0 asks for everything at once. A Limit in
@@ -26,7 +27,7 @@ func ListAll[T Object](
 	for {
 		page, err := lw.List(ctx, opts)
 		if err != nil {
-			if full || opts.Continue == first.Continue || !isExpired(err) {
+			if full || opts.Continue == first.Continue || !rv.IsExpired(err) {
 				return nil, err
 			}
 			first.Limit, first.Continue = 0, ""
@@ -53,9 +54,4 @@ func ListAll[T Object](
 		// A continue token implies the resourceVersion, and the server refuses both together.
 		opts.ResourceVersion, opts.ResourceVersionMatch = "", ""
 	}
-}
-
-// isExpired: servers and proxies say 410 in two ways.
-func isExpired(err error) bool {
-	return apierrors.IsResourceExpired(err) || apierrors.IsGone(err)
 }

@@ -17,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/pager"
 	"pgregory.net/rapid"
+
+	"glasswatch/internal/rv"
 )
 
 // pagingServer is a list in memory, whose tokens expire after some pages and whose every list moves the
@@ -97,7 +99,7 @@ func TestListAll_AgreesWithTheDumbList(t *testing.T) {
 		}
 		list, err := ListAll(t.Context(), server, opts, size)
 		if server.expireAt == 1 {
-			require.True(t, isExpired(err))
+			require.True(t, rv.IsExpired(err))
 			require.Len(t, server.asked, 1)
 			return
 		}
@@ -197,7 +199,7 @@ func TestListAll_AsksForEverythingAtOnceOnlyOnce(t *testing.T) {
 	for _, size := range []int64{0, 1} {
 		server := &pagingServer{names: []string{"a", "b"}, senile: true}
 		_, err := ListAll(t.Context(), server, metav1.ListOptions{}, size)
-		assert.True(t, isExpired(err), "%v", err)
+		assert.True(t, rv.IsExpired(err), "%v", err)
 		require.Len(t, server.asked, 4)
 		assert.Zero(t, server.asked[2].Limit)
 		assert.Empty(t, server.asked[2].Continue)

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"glasswatch/listwatch"
 )
@@ -126,12 +125,6 @@ func (r *Reflector[T]) closeStream(err error) error {
 // isVeryShort: the stream brought nothing in less than a second; asking again at once might go on for ever.
 func (s *openStream[T]) isVeryShort() bool {
 	return !s.useful && time.Since(s.opened) < time.Second
-}
-
-// isOlder is false if a and b cannot be compared.
-func isOlder(a, b string) bool {
-	order, err := resourceversion.CompareResourceVersion(a, b)
-	return err == nil && order < 0
 }
 
 // setDeadline makes this side end the stream after left, unless it is called again before.

@@ -1,7 +1,6 @@
 package reflector
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -10,6 +9,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"glasswatch/internal/keys"
+	"glasswatch/internal/rv"
 	"glasswatch/listwatch"
 )
 
@@ -99,7 +100,7 @@ func (r *Reflector[T]) leaveStreamingList(ctx context.Context, err error) State 
 
 // applyInitial takes over an event of an object: an initial one, or a change that happens meanwhile.
 func (s *openStream[T]) applyInitial(ev listwatch.Event[T]) {
-	if ev.Type != listwatch.Added && (s.initialUpTo == "" || isOlder(s.initialUpTo, ev.ResourceVersion)) {
+	if ev.Type != listwatch.Added && (s.initialUpTo == "" || rv.IsOlder(s.initialUpTo, ev.ResourceVersion)) {
 		s.initialUpTo = ev.ResourceVersion
 	}
 	key := listwatch.KeyOf(ev.Object)
@@ -111,12 +112,10 @@ func (s *openStream[T]) applyInitial(ev listwatch.Event[T]) {
 
 // initialList returns what was gathered, sorted by namespace and name.
 func (s *openStream[T]) initialList(version string) *listwatch.List[T] {
-	if isOlder(version, s.initialUpTo) {
+	if rv.IsOlder(version, s.initialUpTo) {
 		version = s.initialUpTo // the end of the initial events came late
 	}
-	items := slices.SortedFunc(maps.Values(s.initial), func(a, b T) int {
-		return cmp.Or(cmp.Compare(a.GetNamespace(), b.GetNamespace()), cmp.Compare(a.GetName(), b.GetName()))
-	})
+	items := slices.SortedFunc(maps.Values(s.initial), keys.CompareObjects[T])
 	return &listwatch.List[T]{Items: items, ResourceVersion: version}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"glasswatch/internal/rv"
 	"glasswatch/listwatch"
 )
 
@@ -59,7 +60,7 @@ func (r *Reflector[T]) watch(ctx context.Context) State {
 		ev := &events[i]
 		// Some servers send a deletion with the version of the object that was deleted.
 		rewound := s.pastInitial && !s.versionsMayFall && ev.Type != listwatch.Deleted &&
-			isOlder(ev.ResourceVersion, s.from)
+			rv.IsOlder(ev.ResourceVersion, s.from)
 		isChange := listwatch.Added <= ev.Type && ev.Type <= listwatch.Deleted
 		if isChange && !rewound {
 			r.follow(ev.Type, ev.ResourceVersion)
@@ -97,7 +98,7 @@ func (r *Reflector[T]) follow(typ listwatch.EventType, version string) (isOld bo
 	s := r.stream
 	s.pastInitial = s.pastInitial || typ != listwatch.Added
 	switch {
-	case !s.versionsMayFall && isOlder(version, s.at), version == "" && typ == listwatch.Bookmark:
+	case !s.versionsMayFall && rv.IsOlder(version, s.at), version == "" && typ == listwatch.Bookmark:
 		r.update(func() { r.stats.OldVersions++ })
 		return true
 	case s.pastInitial && version != "" && version != s.at:

@@ -3,6 +3,7 @@ package sharedinformer
 import (
 	"container/list"
 
+	"glasswatch/internal/shrink"
 	"glasswatch/listwatch"
 )
 
@@ -93,7 +94,7 @@ func (b *foldingBacklog[T]) removeFirst() []notification[T] {
 func (b *foldingBacklog[T]) remove(at *list.Element) {
 	b.waiting.Remove(at)
 	delete(b.byKey, listwatch.KeyOf(at.Value.(*netChange[T]).obj))
-	if len(b.byKey) == 0 && b.most > keepCap {
-		b.byKey, b.most = map[key]*list.Element{}, 0 // a map never shrinks by itself
+	if len(b.byKey) == 0 && shrink.IsDue(b.most, 0) {
+		b.byKey, b.most = map[key]*list.Element{}, 0
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+
+	"glasswatch/internal/shrink"
 )
 
 // crashPause is how long a handler that panicked is left alone, if a panic does not end the process.
@@ -37,9 +39,6 @@ type listener[T object] struct {
 	buf, delivering []notification[T]
 	folding         *foldingBacklog[T] // the backlog in place of buf, or nil
 }
-
-// keepCap is the number of slots that an idle backlog keeps.
-const keepCap = 1024
 
 func newListener[T object](r *Registration, h Handler[T], opts HandlerOptions) *listener[T] {
 	l := &listener[T]{Registration: r, handler: h, opts: opts, dropped: make(chan struct{})}
@@ -124,7 +123,7 @@ func (l *listener[T]) next() (batch []notification[T]) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for l.waiting == 0 && !l.closed {
-		if max(cap(l.buf), cap(l.delivering)) > keepCap {
+		if shrink.IsDue(max(cap(l.buf), cap(l.delivering)), 0) {
 			l.buf, l.delivering = nil, nil
 		}
 		l.wake.Wait()

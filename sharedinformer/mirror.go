@@ -1,7 +1,6 @@
 package sharedinformer
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -14,6 +13,7 @@ import (
 
 	"glasswatch/deltafifo"
 	"glasswatch/indexer"
+	"glasswatch/internal/keys"
 	"glasswatch/listwatch"
 	"glasswatch/reflector"
 )
@@ -63,7 +63,7 @@ func (m *mirror[T]) init(
 	keyFunc := func(obj T) (key, error) { return key{Namespace: obj.GetNamespace(), Name: obj.GetName()}, nil }
 	m.store = indexer.New(indexer.Options[key, T]{
 		KeyFunc:  keyFunc,
-		Compare:  compareKeys,
+		Compare:  keys.Compare,
 		Indexers: indexers,
 		OnError:  m.noteFailure,
 	})
@@ -151,10 +151,6 @@ func (m *mirror[T]) Store() *indexer.Store[listwatch.Key, T] { return m.store }
 
 // Lister returns a lister on the informer's store. It stays usable when the informer has stopped.
 func (m *mirror[T]) Lister() Lister[T] { return NewLister(m.store, m.opts.Resource) }
-
-func compareKeys(a, b key) int {
-	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-}
 
 // typeName is T's name without its package and pointer: Service for *corev1.Service.
 func typeName[T object]() string {

@@ -10,11 +10,13 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
 	"glasswatch/deltafifo"
+	"glasswatch/internal/keys"
+	"glasswatch/internal/shrink"
 	"glasswatch/listwatch"
 )
 
-// maxScratch is the largest scratch that is kept between two batches.
-const maxScratch = 8192
+// fullBatch is how many operations and notifications a full batch of the in-order queue needs.
+const fullBatch = 2000
 
 // apply takes a batch over, in which a bulk delta is alone. It is called by the consumer only, and changes the store in
 // one step. notes say, in order, what handlers are to be told; they are valid until endBatch. version is the
@@ -107,7 +109,7 @@ func (m *mirror[T]) replace(items []deltafifo.Item[key, T]) {
 			m.ops = append(m.ops, storeOp[T]{Key: k, Delete: true})
 		}
 	}
-	slices.SortFunc(m.ops, func(x, y storeOp[T]) int { return compareKeys(x.Key, y.Key) })
+	slices.SortFunc(m.ops, func(x, y storeOp[T]) int { return keys.Compare(x.Key, y.Key) })
 	m.ops = slices.Grow(m.ops, len(items))
 	for j := range items {
 		if item := &items[j]; !item.Keep {
@@ -122,7 +124,7 @@ func (m *mirror[T]) endBatch() {
 	clear(m.ops)
 	clear(m.notes)
 	m.ops, m.notes = m.ops[:0], m.notes[:0]
-	if cap(m.ops)+cap(m.notes) > maxScratch {
+	if shrink.IsDue(cap(m.ops)+cap(m.notes), fullBatch) {
 		m.ops, m.notes = nil, nil
 	}
 	m.reportFailures()

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"glasswatch/internal/keys"
 	"glasswatch/listwatch"
 )
 
@@ -147,7 +148,7 @@ func (s *server) List(ctx context.Context, _ metav1.ListOptions) (*listwatch.Lis
 		return nil, s.listErr
 	}
 	list := &listwatch.List[*config]{ResourceVersion: strconv.Itoa(s.revision)}
-	for _, k := range slices.SortedFunc(maps.Keys(s.objects), compareKeys) {
+	for _, k := range slices.SortedFunc(maps.Keys(s.objects), keys.Compare) {
 		if s.bad[k] {
 			list.Bad = append(list.Bad, &listwatch.ObjectError{Key: k, Err: io.ErrUnexpectedEOF})
 			continue

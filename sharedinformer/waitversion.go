@@ -7,6 +7,8 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	"glasswatch/internal/rv"
 )
 
 // ErrNoStoreVersion: the informer has a per-key queue, whose store does not tell how far it has come.
@@ -27,7 +29,7 @@ func (i *Informer[T]) WaitForResourceVersion(ctx context.Context, resourceVersio
 	if i.opts.Queue == PerKey {
 		return fmt.Errorf("%s: waiting for resourceVersion %s: %w", i.who, resourceVersion, ErrNoStoreVersion)
 	}
-	if _, err := resourceversion.CompareResourceVersion(resourceVersion, resourceVersion); err != nil {
+	if err := rv.Check(resourceVersion); err != nil {
 		return fmt.Errorf("%s: cannot wait for resourceVersion %q: %w", i.who, resourceVersion, err)
 	}
 	var cause error

@@ -2,12 +2,12 @@ package cache
 
 import (
 	"errors"
-	"fmt"
 
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/klog/v2"
 
 	"glasswatch/deltafifo"
+	"glasswatch/internal/guard"
 )
 
 // This file has the common parts of this package's queues: keys, transforms and error reports. The layer's queues get
@@ -72,11 +72,7 @@ func (f *front) transformed(obj any) (out any, err error) {
 	if _, ok := obj.(DeletedFinalStateUnknown); ok || f.transform == nil {
 		return obj, nil
 	}
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("transform panicked: %v", r)
-		}
-	}()
+	defer guard.Recover("transform", &err)
 	return f.transform(obj)
 }
 

@@ -9,10 +9,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/klog/v2"
 
 	"glasswatch/controller"
+	"glasswatch/internal/rv"
 	"glasswatch/listwatch"
 )
 
@@ -92,8 +92,7 @@ func (l *attempt) cacheIsBehind() bool {
 		return false
 	}
 	version := l.ingresses.ResourceVersion() // a per-key queue's store has none: nothing is known
-	order, err := resourceversion.CompareResourceVersion(version, l.mem.written)
-	if err == nil && order < 0 && time.Since(l.mem.writtenAt) < staleCacheLimit {
+	if rv.IsOlder(version, l.mem.written) && time.Since(l.mem.writtenAt) < staleCacheLimit {
 		return true
 	}
 	l.mem.written = ""

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"glasswatch/indexer"
+	"glasswatch/internal/guard"
 )
 
 // Reads look at the mutations first and at the backing store afterwards. The other way round, a mutation could be let
@@ -88,11 +89,7 @@ func (c *Cache[K, T]) hasValue(index indexer.IndexFunc[T], key K, obj T, value s
 }
 
 func valuesOf[T any](index indexer.IndexFunc[T], obj T) (values []string, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
+	defer guard.Recover("it", &err)
 	return index(obj, nil)
 }
 

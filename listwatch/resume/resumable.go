@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/klog/v2"
 
+	"glasswatch/internal/rv"
 	"glasswatch/listwatch"
 )
 
@@ -173,7 +174,7 @@ func (w *Watch[T]) Next() (listwatch.Event[T], error) {
 			w.deliver(ev.ResourceVersion)
 		case errors.As(err, &bad):
 			w.deliver(bad.ResourceVersion)
-		case isExpired(err):
+		case rv.IsExpired(err):
 			err = fmt.Errorf("resume: position %s: %w: %w", w.stream.opts.ResourceVersion, ErrPositionLost, err)
 		}
 		return ev, err

@@ -8,8 +8,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 
+	"glasswatch/internal/rv"
 	"glasswatch/listwatch"
 )
 
@@ -97,8 +97,7 @@ func (s *Stream[T]) Next() (listwatch.Event[T], error) {
 // object that was deleted: resuming there would bring again what came since. So a server that was set back while the
 // watch is open is not followed.
 func later(position, version string) string {
-	order, err := resourceversion.CompareResourceVersion(version, position)
-	if version == "" || err == nil && order < 0 {
+	if version == "" || rv.IsOlder(version, position) {
 		return position
 	}
 	return version
@@ -135,7 +134,7 @@ func (s *Stream[T]) lost(err error) {
 	switch cause := context.Cause(s.ctx); {
 	case cause != nil:
 		s.err = cause
-	case isExpired(err), apierrors.IsUnauthorized(err), apierrors.IsForbidden(err),
+	case rv.IsExpired(err), apierrors.IsUnauthorized(err), apierrors.IsForbidden(err),
 		errors.Is(err, listwatch.ErrFrameTooLarge):
 		s.err = err
 	}
@@ -153,6 +152,3 @@ func (s *Stream[T]) lost(err error) {
 		s.onRetry(err)
 	}
 }
-
-// isExpired: servers and proxies say 410 in two ways.
-func isExpired(err error) bool { return apierrors.IsResourceExpired(err) || apierrors.IsGone(err) }

@@ -12,8 +12,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 
+	"glasswatch/internal/rv"
 	"glasswatch/listwatch"
 	"glasswatch/listwatch/resume"
 )
@@ -103,7 +103,7 @@ func (c *objectCodec[T]) decode(frames [][]byte) (version string, objs []T, err 
 	if first.Objects != len(frames) {
 		return damaged(fmt.Errorf("it has %d objects, not %d", len(frames), first.Objects))
 	}
-	if _, err := resourceversion.CompareResourceVersion(first.ResourceVersion, first.ResourceVersion); err != nil {
+	if err := rv.Check(first.ResourceVersion); err != nil {
 		return damaged(err)
 	}
 	seen := make(map[listwatch.Key]bool, len(frames))

@@ -9,9 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/klog/v2"
 
+	"glasswatch/internal/rv"
 	"glasswatch/listwatch"
 	"glasswatch/listwatch/resume"
 	"glasswatch/reflector"
@@ -218,7 +218,7 @@ func (k *keeper[T]) save(ctx context.Context) {
 	}
 	snapshot := k.informer.Store().Snapshot()
 	version := snapshot.ResourceVersion()
-	if _, err := resourceversion.CompareResourceVersion(version, version); err != nil {
+	if err := rv.Check(version); err != nil {
 		return // not a version that a watch can begin at
 	}
 	err := fmt.Errorf("%w: an object was left out, and a watch from here on would not bring it", ErrNoCheckpoint)

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
+	"glasswatch/internal/rv"
 	"glasswatch/listwatch"
 )
 
@@ -70,7 +71,7 @@ func (e *entry[T]) drop(s *source[T]) bool {
 
 // loseAt notes where the object was lost. It reports false if a newer loss was noted before.
 func (e *entry[T]) loseAt(p point) bool {
-	if !isComparable(p.version) || p.before(e.lost) {
+	if !rv.IsComparable(p.version) || p.before(e.lost) {
 		return false
 	}
 	if p != e.lost {
@@ -126,10 +127,4 @@ func order(a, b string) int {
 		return c
 	}
 	return 1
-}
-
-// isComparable reports whether a version can be compared with others.
-func isComparable(v string) bool {
-	_, err := resourceversion.CompareResourceVersion(v, v)
-	return err == nil
 }

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"glasswatch/internal/keys"
 	"glasswatch/listwatch"
 	"glasswatch/reflector"
 	"glasswatch/sharedinformer"
@@ -158,7 +159,7 @@ func (v *view) List(ctx context.Context, _ metav1.ListOptions) (*listwatch.List[
 		}
 	}
 	list := &listwatch.List[*config]{ResourceVersion: strconv.Itoa(v.nowLocked())}
-	for _, k := range slices.SortedFunc(maps.Keys(state), compareKeys) {
+	for _, k := range slices.SortedFunc(maps.Keys(state), keys.Compare) {
 		switch {
 		case !v.matches(state[k]):
 		case v.bad[k]:

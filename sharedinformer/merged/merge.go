@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"glasswatch/internal/guard"
+	"glasswatch/internal/rv"
 	"glasswatch/listwatch"
 	"glasswatch/reflector"
 	"glasswatch/sharedinformer"
@@ -57,11 +59,7 @@ func (m *merge[T]) Run(ctx context.Context) {
 
 // transform calls the user's Transform, with no lock held. A panic is an error. The result is nil if there is one.
 func (m *merge[T]) transform(obj T) (out *T, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			out, err = nil, fmt.Errorf("transform panicked: %v", r)
-		}
-	}()
+	defer guard.Recover("transform", &err)
 	if m.transformer != nil {
 		if obj, err = m.transformer(obj); err != nil {
 			return nil, err
@@ -158,7 +156,7 @@ func (m *merge[T]) LastSyncResourceVersion() string {
 func (m *merge[T]) lowestLocked() string {
 	lowest := ""
 	for n, s := range m.sources {
-		if n == 0 || !isComparable(s.version) || order(s.version, lowest) < 0 {
+		if n == 0 || !rv.IsComparable(s.version) || order(s.version, lowest) < 0 {
 			lowest = s.version
 		}
 	}

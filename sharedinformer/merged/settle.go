@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"glasswatch/internal/keys"
 )
 
 // settleLocked tells the queue what has become of an object, if that can be said. doc.go has its four cases.
@@ -65,13 +67,9 @@ func (m *merge[T]) recheckLocked() { m.settleAllLocked(maps.Keys(m.waiting)) }
 
 // settleAllLocked settles entries in the order of their keys.
 func (m *merge[T]) settleAllLocked(entries iter.Seq[*entry[T]]) {
-	for _, e := range slices.SortedFunc(entries, func(a, b *entry[T]) int { return compareKeys(a.key, b.key) }) {
+	for _, e := range slices.SortedFunc(entries, func(a, b *entry[T]) int { return keys.Compare(a.key, b.key) }) {
 		m.settleLocked(e)
 	}
-}
-
-func compareKeys(a, b key) int {
-	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
 // showLocked ends all doubt: a source has the object. It tells the queue if that is news.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"glasswatch/internal/rv"
 	"glasswatch/listwatch"
 	"glasswatch/reflector"
 )
@@ -28,7 +29,7 @@ func (s *source[T]) covers(k key) bool { return s.Namespace == "" || s.Namespace
 // past reports whether the source has said everything up to p. A source that knows of a later history has left p
 // behind.
 func (s *source[T]) past(p point) bool {
-	return s.history > p.history || !isComparable(s.version) || order(s.version, p.version) >= 0
+	return s.history > p.history || !rv.IsComparable(s.version) || order(s.version, p.version) >= 0
 }
 
 // Add and its like implement reflector.Sink. Their errors are the Transform's: the queue has none for objects with
@@ -144,7 +145,7 @@ func (s *source[T]) Replace(objs []T, keep []key, version string) error {
 // listedLocked notes the version of a list. One that goes back proves that the server was set back: another history
 // begins.
 func (m *merge[T]) listedLocked(s *source[T], version string) {
-	wentBack := s.lists > 0 && isComparable(version) && order(version, s.version) < 0
+	wentBack := s.lists > 0 && rv.IsComparable(version) && order(version, s.version) < 0
 	if wentBack && s.history == m.history {
 		m.history++
 		m.told = "0"

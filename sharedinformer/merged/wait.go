@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"glasswatch/internal/rv"
 	"glasswatch/sharedinformer"
 )
 
@@ -18,7 +19,7 @@ import (
 // Which versions are an error at once, and what the other errors are, is as in
 // [sharedinformer.Informer.WaitForResourceVersion].
 func (i *Informer[T]) WaitForResourceVersion(ctx context.Context, resourceVersion string) error {
-	if i.perKey || !isComparable(resourceVersion) {
+	if i.perKey || !rv.IsComparable(resourceVersion) {
 		return i.Informer.WaitForResourceVersion(ctx, resourceVersion) // an error at once
 	}
 	w := &waiter{version: resourceVersion, done: make(chan struct{})}
@@ -78,8 +79,8 @@ func (ws *waiters) mark(version string, mark int) (any bool) {
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	for w := range ws.all {
-		if w.mark == 0 && (order(w.version, version) <= 0 || !isComparable(version)) {
-			w.mark, w.unclear, any = mark, version != "" && !isComparable(version), true
+		if w.mark == 0 && (order(w.version, version) <= 0 || !rv.IsComparable(version)) {
+			w.mark, w.unclear, any = mark, version != "" && !rv.IsComparable(version), true
 		}
 	}
 	return any

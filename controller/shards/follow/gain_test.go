@@ -12,6 +12,7 @@ import (
 
 	"glasswatch/internal/apiserver"
 	"glasswatch/internal/apiserver/apiservertest"
+	"glasswatch/internal/rv"
 	"glasswatch/listwatch"
 	"glasswatch/listwatch/shard"
 )
@@ -70,7 +71,7 @@ func TestGroup_WhatIsMadeInAKeptShardDuringAGainStays(t *testing.T) {
 				apiservertest.Pass(time.Second)
 				require.Equal(w, changed.ResourceVersion, versions(m)[listwatch.KeyOf(born)], "it reads on")
 				require.Contains(w, versions(m), listwatch.KeyOf(kept), "the new source has it yet")
-				require.True(w, isOlder(m.configs.ShowsUpTo(w.Context(), 0), changed.ResourceVersion))
+				require.True(w, rv.IsOlder(m.configs.ShowsUpTo(w.Context(), 0), changed.ResourceVersion))
 				m.Told()
 				goOn()
 				w.Step(m, func() {})

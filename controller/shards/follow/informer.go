@@ -8,8 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/resourceversion"
-
+	"glasswatch/internal/rv"
 	"glasswatch/listwatch"
 	"glasswatch/listwatch/shard"
 	"glasswatch/sharedinformer/merged"
@@ -113,7 +112,7 @@ func (i *Informer[T]) ShowsUpTo(ctx context.Context, shard int) string {
 		if source.ResourceVersion == "" {
 			return ""
 		}
-		if slices.Contains(names, source.Name) && (version == "" || isOlder(source.ResourceVersion, version)) {
+		if slices.Contains(names, source.Name) && (version == "" || rv.IsOlder(source.ResourceVersion, version)) {
 			version = source.ResourceVersion
 		}
 	}
@@ -121,11 +120,6 @@ func (i *Informer[T]) ShowsUpTo(ctx context.Context, shard int) string {
 		return ""
 	}
 	return version
-}
-
-func isOlder(a, b string) bool {
-	c, err := resourceversion.CompareResourceVersion(a, b)
-	return err == nil && c < 0
 }
 
 func (i *Informer[T]) add(name string, sel shard.Selector) error {
@@ -163,7 +157,7 @@ func (i *Informer[T]) replace(ctx context.Context, name string, successors []sou
 func (i *Informer[T]) waitFor(ctx context.Context, sources []source, version string) error {
 	isBehind := func(stats merged.SourceStats) bool {
 		isMeant := slices.ContainsFunc(sources, func(s source) bool { return s.name == stats.Name })
-		return isMeant && isOlder(stats.ResourceVersion, version)
+		return isMeant && rv.IsOlder(stats.ResourceVersion, version)
 	}
 	for slices.ContainsFunc(i.Sources(), isBehind) {
 		select {
