@@ -13,7 +13,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -191,27 +190,29 @@ func TestFactory_UnknownResourcesAreUnstructuredOrMetadata(t *testing.T) {
 		require.Len(t, objs, 1)
 		require.IsType(t, &metav1.PartialObjectMetadata{}, objs[0])
 
-		_, err = InformerFor[*unstructured.Unstructured](f)
+		// What InformerFor asks first. It is called here itself, because the compiler makes a whole informer of each type that it is called for.
+		_, _, err = resourceOf[*unstructured.Unstructured](f)
 		require.ErrorContains(t, err, "ForResource")
-		_, err = InformerFor[listwatch.Object](f)
+		_, _, err = resourceOf[listwatch.Object](f)
 		require.Error(t, err)
 		type Stranger struct{ corev1.Service }
-		_, err = InformerFor[*Stranger](f)
+		_, _, err = resourceOf[*Stranger](f)
 		require.Error(t, err)
 	})
 }
 
 func TestFactory_SaysWhatDidNotSyncAndWhy(t *testing.T) {
-	onTheWire(t, Options{}, func(t *testing.T, f *Factory, _ *wire) {
+	onTheWire(t, Options{}, func(t *testing.T, f *Factory, w *wire) {
+		delete(w.lists, "/api/v1/nodes")
 		_, err := InformerFor[*corev1.Service](f)
 		require.NoError(t, err)
-		_, err = InformerFor[*networkingv1.Ingress](f)
+		_, err = InformerFor[*corev1.Node](f)
 		require.NoError(t, err)
 		f.Start(t.Context())
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		err = f.WaitForSync(ctx)
-		require.ErrorContains(t, err, "ingresses.v1.networking.k8s.io")
+		require.ErrorContains(t, err, "nodes.v1")
 		require.ErrorContains(t, err, "not for you")
 		require.NotContains(t, err.Error(), "services")
 		require.True(t, apierrors.IsForbidden(err))

@@ -21,7 +21,7 @@ import (
 )
 
 var (
-	schedules = flag.Int("chaos.schedules", 16, "how many schedules TestChaos plays")
+	schedules = flag.Int("chaos.schedules", 8, "how many schedules TestChaos plays")
 	firstSeed = flag.Uint64("chaos.from", 1, "the seed of the first of them")
 	onlySeed  = flag.Uint64("chaos.seed", 0, "play this one alone, and tell of it")
 )

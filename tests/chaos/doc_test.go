@@ -22,7 +22,7 @@
 //
 // # Running
 //
-//	go test ./tests/chaos                                          16 schedules, some seconds
+//	go test ./tests/chaos                                          8 schedules, some seconds
 //	go test ./tests/chaos -v -run 'TestChaos$' -chaos.schedules=1000   as make check does: each fault fires; prints how often
 //	go test ./tests/chaos -v -run 'TestChaos$' -chaos.seed=7       one of them, told step by step; a failure prints this line
 //

@@ -25,7 +25,7 @@
 //
 // # Running
 //
-//	go test ./tests/scale                                      35 schedules of ten members, three of them with informers
+//	go test ./tests/scale                                      17 schedules of ten members, one of them with informers
 //	go test ./tests/scale -scale.schedules=1000                1,100, and four of up to a hundred members: what make check does
 //	go test ./tests/scale -v -run 'TestScale$' -scale.seed=7   one of them, step by step; a failure prints this line
 //

@@ -18,7 +18,7 @@ import (
 )
 
 var (
-	schedules = flag.Int("scale.schedules", 32, "how many small schedules TestScale plays")
+	schedules = flag.Int("scale.schedules", 16, "how many small schedules TestScale plays")
 	firstSeed = flag.Uint64("scale.from", 1, "the seed of the first of them")
 	onlySeed  = flag.Uint64("scale.seed", 0, "play this one alone, and tell of it")
 )

@@ -112,14 +112,14 @@ func (b *booth) outage(silent bool) (back func()) {
 // An outage in the midst of a rolling update: the Lease runs out, and a leader may be the one that gets it. Then the
 // replicas with shards wait for it, and go on after it.
 func TestSharding_AfterAnOutageALeaderOrShardsWorkAndNeverBoth(t *testing.T) {
-	shardsWaited := 0
-	const runs = 20
-	for run := range runs {
+	outages, shardsWaited := 0, 0
+	for run := 0; run < 20; run += oneIn(3) {
+		outages++
 		inBooth(t, func(b *booth) {
-			all := []*member{b.enterSharded(), b.enterSharded()}
+			both := []*member{b.enterSharded(), b.enterSharded()}
 			<-time.After(time.Minute)
 			leader := b.enter()
-			leads, holds := func() int { return working(leader) }, func() int { return heldBy(all...) }
+			leads, holds := func() int { return working(leader) }, func() int { return heldBy(both...) }
 			b.neverBoth(time.Duration(run)*500*time.Millisecond, leads, holds)
 			back := b.outage(run%2 == 0) // for all, or for the replicas with shards only
 			b.neverBoth(30*time.Second, leads, holds)
@@ -127,17 +127,19 @@ func TestSharding_AfterAnOutageALeaderOrShardsWorkAndNeverBoth(t *testing.T) {
 			b.neverBoth(time.Minute, leads, holds)
 			if leads() == 1 {
 				shardsWaited++
-				require.True(t, all[0].waits())
+				require.True(t, both[0].waits())
 				leader.stop()
 				<-leader.ended
 			}
 			b.neverBoth(time.Minute, leads, holds)
 			require.Equal(t, 8, holds())
-			require.True(t, all[0].lives())
-			require.True(t, all[1].lives())
+			require.True(t, both[0].lives())
+			require.True(t, both[1].lives())
 		})
 	}
-	t.Logf("the leader was first after %d of %d outages", shardsWaited, runs)
-	require.Positive(t, shardsWaited)
-	require.Less(t, shardsWaited, runs)
+	t.Logf("the leader was first after %d of %d outages", shardsWaited, outages)
+	if *everyMoment {
+		require.Positive(t, shardsWaited)
+		require.Less(t, shardsWaited, outages)
+	}
 }
