@@ -191,8 +191,7 @@ func TestAddAfter_WakesAWaitingWorkerForEachItem(t *testing.T) {
 func (s *story) asleep() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.alarm.timer.Stop()
-	s.callbackGoneLocked()
+	s.stopTimerLocked()
 }
 
 func TestGet_TakesWhatIsDueWithoutWaitingForTheAlarm(t *testing.T) {

@@ -1,42 +1,90 @@
 package workqueue
 
-import "time"
+import (
+	"maps"
+	"time"
+)
 
-// state is a set of bits. An entry without any bit is not in the table.
+// state is where an item is in its life. See the picture in doc.go.
 type state uint8
 
 const (
-	ready      state = 1 << iota // waits for Get
-	processing                   // taken by Get, Done not yet called
-	dirty                        // added again while processing: ready again at Done
-	delayed                      // will be due later; goes with any of the others
+	idle            state = iota // not due and with no worker. It is delayed, or the entry is about to be released.
+	waiting                      // due; the next Get may take it
+	processing                   // a worker took it and has not called Done
+	processingDirty              // became due again meanwhile: waiting again at Done
 )
 
-// entry is all that the queue knows of one item. One map lookup finds it.
-//
-// Invariant: ready and processing exclude each other. dirty implies processing.
+// entry is all that the queue knows of one item.
 type entry[T comparable] struct {
-	item  T
-	state state
-	// next and prev link the one list that the entry is in: a level of the ready items, or the items in processing.
+	item     T
+	state    state
+	priority int // of an item that is waiting or dirty
+
+	// next and prev link the one list that the entry is in: a level of the waiting items, or the items in processing.
 	next, prev *entry[T]
-	// priority counts while the entry is ready or dirty, delayPriority when its deadline has passed.
-	priority, delayPriority int
-	// due is the deadline of a delayed entry. Of two equal ones the lower seq comes first.
-	due time.Time
-	seq uint64
-	// delayIndex is the place of a delayed entry in the heap.
-	delayIndex int
-	// addedAt and startedAt are kept only for metrics.
+
+	// delayed items are in the delay heap, whatever their state. The fields below count only for them.
+	delayed       bool
+	due           time.Time
+	seq           uint64 // of two equal deadlines the lower seq comes first
+	delayIndex    int    // place in the heap
+	delayPriority int    // priority once the item is due
+
+	// Only with metrics.
 	addedAt, startedAt time.Time
 }
 
-func (e *entry[T]) is(s state) bool { return e.state&s != 0 }
+// spareEntries is for how many items a queue keeps memory when it is empty.
+const spareEntries = 16 << 10
 
-// entryList is a doubly linked list whose links are in the entries. Nothing is allocated, and an entry leaves the
+// entryLocked returns the entry of item, an idle one if there was none. The caller must give that a state or a delay.
+func (q *Queue[T]) entryLocked(item T) *entry[T] {
+	e := q.entries[item]
+	if e != nil {
+		return e
+	}
+	if last := len(q.spare) - 1; last >= 0 {
+		e = q.spare[last]
+		q.spare = q.spare[:last]
+	} else {
+		e = new(entry[T])
+	}
+	e.item = item
+	q.entries[item] = e
+	q.largest = max(q.largest, len(q.entries))
+	return e
+}
+
+// releaseLocked forgets e if it is neither due, with a worker nor delayed.
+func (q *Queue[T]) releaseLocked(e *entry[T]) {
+	if e.state != idle || e.delayed {
+		return
+	}
+	delete(q.entries, e.item)
+	if len(q.spare) < spareEntries {
+		*e = entry[T]{}
+		q.spare = append(q.spare, e)
+	}
+	if q.largest > spareEntries && len(q.entries) < q.largest/8 {
+		q.shrinkLocked()
+	}
+}
+
+// shrinkLocked copies what is left of a burst, since Go's maps and slices never shrink by themselves.
+func (q *Queue[T]) shrinkLocked() {
+	q.entries = maps.Collect(maps.All(q.entries))
+	q.largest = len(q.entries)
+	// Appended to nil: slices.Clone of an empty slice keeps the array.
+	q.delayed = append(delayHeap[T](nil), q.delayed...)
+	q.waiting.levels = append([]level[T](nil), q.waiting.levels...)
+}
+
+// entryList is a doubly linked list whose links are in the entries. So nothing is allocated, and an entry leaves the
 // middle in constant time.
 type entryList[T comparable] struct {
 	head, tail *entry[T]
+	len        int
 }
 
 func (l *entryList[T]) pushBack(e *entry[T]) {
@@ -47,6 +95,7 @@ func (l *entryList[T]) pushBack(e *entry[T]) {
 		l.tail.next = e
 	}
 	l.tail = e
+	l.len++
 }
 
 func (l *entryList[T]) remove(e *entry[T]) {
@@ -61,12 +110,13 @@ func (l *entryList[T]) remove(e *entry[T]) {
 		e.next.prev = e.prev
 	}
 	e.next, e.prev = nil, nil
+	l.len--
 }
 
-// items appends the list's items, the first one first.
-func (l *entryList[T]) items(to []T) []T {
+// appendTo appends the list's items to items, the first one first.
+func (l *entryList[T]) appendTo(items []T) []T {
 	for e := l.head; e != nil; e = e.next {
-		to = append(to, e.item)
+		items = append(items, e.item)
 	}
-	return to
+	return items
 }

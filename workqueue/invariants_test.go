@@ -15,26 +15,23 @@ func (q *Queue[T]) checkInvariants() error {
 }
 
 func (q *Queue[T]) checkTable() error {
-	t := &q.table
-	for item, e := range t.entries {
+	for item, e := range q.entries {
 		switch {
 		case e.item != item:
 			return fmt.Errorf("%v is filed under %v", e.item, item)
-		case e.state == 0:
+		case e.state == idle && !e.delayed:
 			return fmt.Errorf("%v is in no state", item)
-		case e.is(ready) && e.is(processing), e.is(dirty) && !e.is(processing):
-			return fmt.Errorf("%v has state %b", item, e.state)
-		case q.merge && e.is(delayed) && e.is(ready|dirty):
+		case q.opts.MergeDelayed && e.delayed && (e.state == waiting || e.state == processingDirty):
 			return fmt.Errorf("%v is due twice in a queue that merges", item)
 		}
 	}
-	for e := t.free; e != nil; e = e.next {
-		if *e != (entry[T]{next: e.next}) {
+	for _, e := range q.spare {
+		if *e != (entry[T]{}) {
 			return fmt.Errorf("spare entry is not blank: %+v", *e)
 		}
 	}
-	if t.peak < len(t.entries) {
-		return fmt.Errorf("%d entries, and a peak of %d", len(t.entries), t.peak)
+	if q.largest < len(q.entries) {
+		return fmt.Errorf("%d entries, and a peak of %d", len(q.entries), q.largest)
 	}
 	return nil
 }
@@ -43,17 +40,16 @@ func (q *Queue[T]) checkTable() error {
 func (q *Queue[T]) spares() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	n := 0
-	for e := q.table.free; e != nil; e = e.next {
-		n++
-	}
-	return n
+	return len(q.spare)
 }
 
-func (l *entryList[T]) check(n int, is func(*entry[T]) bool) error {
+func (l *entryList[T]) check(n int, belongs func(*entry[T]) bool) error {
+	if l.len != n {
+		return fmt.Errorf("list of %d items is counted as %d", n, l.len)
+	}
 	var prev *entry[T]
 	for e := l.head; e != nil; prev, e = e, e.next {
-		if n--; e.prev != prev || !is(e) {
+		if n--; e.prev != prev || !belongs(e) {
 			return fmt.Errorf("%v does not belong where it is in its list", e.item)
 		}
 	}
@@ -63,10 +59,10 @@ func (l *entryList[T]) check(n int, is func(*entry[T]) bool) error {
 	return nil
 }
 
-func (q *Queue[T]) count(s state) int {
+func (q *Queue[T]) count(is func(*entry[T]) bool) int {
 	n := 0
-	for _, e := range q.table.entries {
-		if e.is(s) {
+	for _, e := range q.entries {
+		if is(e) {
 			n++
 		}
 	}
@@ -74,27 +70,23 @@ func (q *Queue[T]) count(s state) int {
 }
 
 func (q *Queue[T]) checkReady() error {
-	if n := q.count(ready); n != q.lenLocked() {
-		return fmt.Errorf("%d entries are ready, the queue says %d", n, q.lenLocked())
+	n := q.count(func(e *entry[T]) bool { return e.state == waiting })
+	if n != q.lenLocked() {
+		return fmt.Errorf("%d entries are waiting, the queue says %d", n, q.lenLocked())
 	}
-	if q.order == nil && q.ready.len != q.count(ready) {
-		return fmt.Errorf("ready items are counted as %d", q.ready.len)
+	if q.opts.Order == nil && q.waiting.len != n {
+		return fmt.Errorf("waiting items are counted as %d", q.waiting.len)
 	}
-	for i, l := range q.ready.levels {
-		if i > 0 && q.ready.levels[i-1].priority >= l.priority {
+	for i, l := range q.waiting.levels {
+		if i > 0 && q.waiting.levels[i-1].priority >= l.priority {
 			return fmt.Errorf("levels are out of order at %d", i)
 		}
-		n := 0
-		for _, e := range q.table.entries {
-			if e.is(ready) && e.priority == l.priority {
-				n++
-			}
-		}
+		belongs := func(e *entry[T]) bool { return e.state == waiting && e.priority == l.priority }
+		n := q.count(belongs)
 		if n == 0 {
 			return fmt.Errorf("level %d is empty", l.priority)
 		}
-		belongs := func(e *entry[T]) bool { return e.is(ready) && e.priority == l.priority }
-		if err := l.check(n, belongs); err != nil {
+		if err := l.items.check(n, belongs); err != nil {
 			return err
 		}
 	}
@@ -102,19 +94,17 @@ func (q *Queue[T]) checkReady() error {
 }
 
 func (q *Queue[T]) checkProcessing() error {
-	if n := q.count(processing); n != q.working {
-		return fmt.Errorf("%d entries are in processing, counted as %d", n, q.working)
-	}
-	return q.processing.check(q.working, func(e *entry[T]) bool { return e.is(processing) })
+	belongs := func(e *entry[T]) bool { return e.state == processing || e.state == processingDirty }
+	return q.processing.check(q.count(belongs), belongs)
 }
 
 func (q *Queue[T]) checkDelayed() error {
 	h := q.delayed
-	if n := q.count(delayed); n != len(h) {
+	if n := q.count(func(e *entry[T]) bool { return e.delayed }); n != len(h) {
 		return fmt.Errorf("%d entries are delayed, the heap has %d", n, len(h))
 	}
 	for i, e := range h {
-		if e.delayIndex != i {
+		if !e.delayed || e.delayIndex != i {
 			return fmt.Errorf("%v is at %d of the delay heap and thinks %d", e.item, i, e.delayIndex)
 		}
 		if i > 0 && h.Less(i, (i-1)/2) {
@@ -124,7 +114,7 @@ func (q *Queue[T]) checkDelayed() error {
 	switch {
 	case q.shuttingDown && len(h) > 0:
 		return fmt.Errorf("%d items are delayed after the shutdown", len(h))
-	case len(h) > 0 && q.alarm.callbacks == 0:
+	case len(h) > 0 && q.timer == nil:
 		return fmt.Errorf("nothing will wake up for the next deadline")
 	}
 	return nil

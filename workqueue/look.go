@@ -21,9 +21,9 @@ type Stats struct {
 // Stats returns the queue's numbers. The time it takes grows with the number of items in processing.
 func (q *Queue[T]) Stats() Stats {
 	q.mu.Lock()
-	defer q.unlock()
-	s := Stats{Queued: q.lenLocked(), Processing: q.working, Delayed: len(q.delayed)}
-	if q.metrics != nil {
+	defer q.unlockAndTellMetrics()
+	s := Stats{Queued: q.lenLocked(), Processing: q.processing.len, Delayed: len(q.delayed)}
+	if q.opts.Metrics != nil {
 		s.UnfinishedWork, s.LongestRunning = q.unfinishedLocked()
 	}
 	return s
@@ -36,14 +36,14 @@ func (q *Queue[T]) Stats() Stats {
 // processing only. delayed has each item's deadline. A delayed item may be queued or processing as well.
 func (q *Queue[T]) Contents() (queued, processing []T, delayed map[T]time.Time) {
 	q.mu.Lock()
-	defer q.unlock()
-	if q.order == nil {
-		for _, l := range slices.Backward(q.ready.levels) {
-			queued = l.items(queued)
+	defer q.unlockAndTellMetrics()
+	if q.opts.Order == nil {
+		for _, l := range slices.Backward(q.waiting.levels) {
+			queued = l.items.appendTo(queued)
 		}
 	} else {
-		for item, e := range q.table.entries {
-			if e.is(ready) {
+		for item, e := range q.entries {
+			if e.state == waiting {
 				queued = append(queued, item)
 			}
 		}
@@ -52,5 +52,5 @@ func (q *Queue[T]) Contents() (queued, processing []T, delayed map[T]time.Time) 
 	for _, e := range q.delayed {
 		delayed[e.item] = e.due
 	}
-	return queued, q.processing.items(nil), delayed
+	return queued, q.processing.appendTo(nil), delayed
 }

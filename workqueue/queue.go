@@ -3,32 +3,36 @@ package workqueue
 import (
 	"sync"
 	"time"
+
+	"glasswatch/workqueue/limiters"
 )
 
 // Queue hands out each item that was added to it, to one worker at a time. Make it with [New]. Its methods are safe for
 // concurrent use.
 type Queue[T comparable] struct {
-	name    string
-	order   Order[T]
-	metrics Metrics
-	merge   bool
-	// drainTaken is Options.DrainTaken.
-	drainTaken bool
+	opts Options[T]
 
 	mu sync.Mutex // guards all below
 	// work is signalled once for each item that becomes ready. A shutdown wakes all workers.
 	work sync.Cond
-	// idle is for ShutDown and ShutDownWithDrain. With work instead, a signal meant for a worker could wake a drain.
-	idle sync.Cond
-	// Invariant: an entry in the table has a state.
-	table      table[T]
-	ready      readyItems[T] // unused if there is an order
-	processing entryList[T]
-	working    int // length of processing
-	delayed    delayHeap[T]
-	lastSeq    uint64 // seq of the newest deadline
-	alarm      alarm
-	news       news
+	// drains are waiting for the workers. With one Cond for both, a signal meant for a worker could wake a drain.
+	drains sync.Cond
+
+	entries map[T]*entry[T] // those that are waiting, delayed or processing
+	spare   []*entry[T]     // blank ones, to be used again
+	largest int             // the most entries that the map has held since it was made
+
+	waiting    waitingItems[T] // not used with Options.Order
+	processing entryList[T]    // in the order in which they were taken
+
+	delayed   delayHeap[T]
+	lastSeq   uint64         // seq of the newest deadline
+	timer     *time.Timer    // nil until it is first set
+	reportAt  time.Time      // when unfinished work is reported next; zero if it is not
+	callbacks sync.WaitGroup // of the timer: each that will run or is running
+
+	untold untold // what the metrics have not been told yet
+
 	// Invariant: once shuttingDown, nothing is delayed.
 	shuttingDown bool
 	shutDowns    int  // calls of ShutDown; each ends the drains that began before it
@@ -43,14 +47,26 @@ func New[T comparable](opts Options[T]) *Queue[T] {
 }
 
 func (q *Queue[T]) init(opts Options[T]) {
-	q.name, q.order, q.metrics = opts.Name, opts.Order, opts.Metrics
-	q.merge, q.drainTaken = opts.MergeDelayed, opts.DrainTaken
-	q.work.L, q.idle.L = &q.mu, &q.mu
-	q.table.entries = make(map[T]*entry[T])
+	q.opts = opts
+	q.work.L = &q.mu
+	q.drains.L = &q.mu
+	q.entries = make(map[T]*entry[T])
+}
+
+// DelayingQueue is a [Queue] whose items can be due later. Make it with [NewDelaying].
+type DelayingQueue[T comparable] struct {
+	Queue[T]
+}
+
+// NewDelaying returns a queue with delays.
+func NewDelaying[T comparable](opts Options[T]) *DelayingQueue[T] {
+	q := new(DelayingQueue[T])
+	q.init(opts)
+	return q
 }
 
 // Name returns Options.Name.
-func (q *Queue[T]) Name() string { return q.name }
+func (q *Queue[T]) Name() string { return q.opts.Name }
 
 // Add makes item due now, with priority 0. An item that waits to be taken already is not added twice. One that is being
 // processed comes back when it is done. Once the queue is shutting down, Add does nothing.
@@ -60,7 +76,7 @@ func (q *Queue[T]) Add(item T) { q.AddWithPriority(item, 0) }
 // already is raised to a higher priority and joins its end. It is never lowered.
 func (q *Queue[T]) AddWithPriority(item T, priority int) {
 	q.mu.Lock()
-	defer q.unlock()
+	defer q.unlockAndTellMetrics()
 	if !q.shuttingDown {
 		q.addLocked(item, priority)
 	}
@@ -68,45 +84,84 @@ func (q *Queue[T]) AddWithPriority(item T, priority int) {
 
 func (q *Queue[T]) addLocked(item T, priority int) {
 	e := q.entryLocked(item)
-	if q.merge && e.is(delayed) {
+	if q.opts.MergeDelayed && e.delayed {
 		q.undelayLocked(e)
 		priority = max(priority, e.delayPriority)
 	}
 	q.makeDueLocked(e, priority)
 }
 
-// makeDueLocked makes e ready, or dirty if a worker has it.
-func (q *Queue[T]) makeDueLocked(e *entry[T], priority int) {
-	switch {
-	case e.is(ready) && q.order != nil:
-		q.order.Touch(e.item)
+// AddAfter makes item due when d has passed: then it is added as by Add. A d of zero or less is Add. Of two calls for
+// an item the sooner deadline counts, until it has passed. Once the queue is shutting down, AddAfter does nothing.
+func (q *DelayingQueue[T]) AddAfter(item T, d time.Duration) { q.AddAfterWithPriority(item, d, 0) }
+
+// AddAfterWithPriority is AddAfter with the priority that the item is to have once it is due. Of two calls the higher
+// priority counts.
+func (q *DelayingQueue[T]) AddAfterWithPriority(item T, d time.Duration, priority int) {
+	q.mu.Lock()
+	defer q.unlockAndTellMetrics()
+	if q.shuttingDown {
 		return
-	case e.is(ready):
-		q.ready.raise(e, priority)
-		return
-	case e.is(dirty):
-		e.priority = max(e.priority, priority)
-		return
-	case e.is(processing):
-		e.state |= dirty
-		e.priority = priority
-	default:
-		e.priority = priority
-		q.makeReadyLocked(e)
 	}
-	if q.metrics != nil {
-		e.addedAt = time.Now()
-		q.news.added++
+	q.untold.retried = true
+	if d <= 0 {
+		q.addLocked(item, priority)
+		return
+	}
+	due := time.Now().Add(d)
+	e := q.entryLocked(item)
+	isDue := e.state == waiting || e.state == processingDirty
+	switch {
+	case e.delayed:
+		e.delayPriority = max(e.delayPriority, priority)
+		if due.Before(e.due) {
+			q.undelayLocked(e)
+			q.delayLocked(e, due)
+		}
+	case q.opts.MergeDelayed && isDue:
+		q.makeDueLocked(e, priority)
+	default:
+		e.delayPriority = priority
+		q.delayLocked(e, due)
 	}
 }
 
-func (q *Queue[T]) makeReadyLocked(e *entry[T]) {
-	e.state |= ready
-	if q.order != nil {
-		q.order.Push(e.item)
-	} else {
-		q.ready.push(e)
+// CancelDelayed takes back the item's pending AddAfter, and reports whether there was one. A due item stays due.
+func (q *DelayingQueue[T]) CancelDelayed(item T) bool {
+	q.mu.Lock()
+	defer q.unlockAndTellMetrics()
+	e := q.entries[item]
+	if e == nil || !e.delayed {
+		return false
 	}
+	// The timer stays as it is: at worst it goes off for nothing.
+	q.undelayLocked(e)
+	q.releaseLocked(e)
+	return true
+}
+
+// makeDueLocked is where an Add ends, and an AddAfter when its time has come.
+func (q *Queue[T]) makeDueLocked(e *entry[T], priority int) {
+	switch e.state {
+	case idle:
+		e.priority = priority
+		q.noteAddedLocked(e)
+		q.makeWaitLocked(e)
+	case waiting:
+		q.raiseWaitingLocked(e, priority)
+	case processing:
+		e.priority = priority
+		q.noteAddedLocked(e)
+		e.state = processingDirty
+	case processingDirty:
+		e.priority = max(e.priority, priority)
+	}
+}
+
+// makeWaitLocked wakes a worker for e.
+func (q *Queue[T]) makeWaitLocked(e *entry[T]) {
+	e.state = waiting
+	q.pushWaitingLocked(e)
 	q.work.Signal()
 }
 
@@ -121,83 +176,99 @@ func (q *Queue[T]) Get() (item T, shutdown bool) {
 // GetWithPriority is Get, and says which priority the item had.
 func (q *Queue[T]) GetWithPriority() (item T, priority int, shutdown bool) {
 	q.mu.Lock()
-	defer q.unlock()
-	if !q.awaitReadyLocked() {
+	defer q.unlockAndTellMetrics()
+	q.waitForItemLocked()
+	if q.lenLocked() == 0 {
 		return item, 0, true
 	}
-	var e *entry[T]
-	if q.order != nil {
-		e = q.entryLocked(q.order.Pop())
-	} else {
-		e = q.ready.pop()
-	}
-	e.state = e.state&^ready | processing
+	e := q.popWaitingLocked()
+	e.state = processing
 	q.processing.pushBack(e)
-	q.working++
-	if q.metrics != nil {
-		e.startedAt = time.Now()
-		q.news.taken, q.news.queued = true, e.startedAt.Sub(e.addedAt)
-		q.startReportLocked(e.startedAt)
-	}
+	q.noteTakenLocked(e)
 	return e.item, e.priority, false
 }
 
-// awaitReadyLocked waits until an item is ready. It returns false if the queue is shutting down and none is.
-func (q *Queue[T]) awaitReadyLocked() bool {
-	for q.lenLocked() == 0 {
-		if q.shuttingDown {
-			return false
-		}
-		// Get itself moves items whose deadline has passed: waiting for the alarm's goroutine takes three times as
-		// long.
+// waitForItemLocked returns when an item waits to be taken, or none will because the queue is shutting down. It may
+// release the lock meanwhile, and then tells the metrics.
+func (q *Queue[T]) waitForItemLocked() {
+	for q.lenLocked() == 0 && !q.shuttingDown {
+		// Get itself looks for what is due: waiting for the timer's goroutine takes three times as long.
 		q.moveDueLocked(time.Now())
-		if q.news.added > 0 { // Metrics hear of it before this worker waits.
-			q.unlock()
+		switch {
+		case q.untold.added > 0:
+			// Something became due, perhaps no more than dirty. The metrics hear of it before this worker waits.
+			q.unlockAndTellMetrics()
 			q.mu.Lock()
-		} else if q.lenLocked() == 0 {
+		case q.lenLocked() == 0:
 			q.work.Wait()
 		}
 	}
-	return true
 }
 
 // Done says that the caller has processed an item that it got from Get. If the item became due meanwhile, it waits to
 // be taken again, also when the queue is shutting down. For an item that is not being processed Done does nothing.
 func (q *Queue[T]) Done(item T) {
 	q.mu.Lock()
-	defer q.unlock()
-	e := q.table.entries[item]
-	if e == nil || !e.is(processing) {
+	defer q.unlockAndTellMetrics()
+	e := q.entries[item]
+	if e == nil || e.state != processing && e.state != processingDirty {
 		return
 	}
 	q.processing.remove(e)
-	q.working--
-	if q.metrics != nil {
-		q.news.finished, q.news.worked = true, time.Since(e.startedAt)
-	}
-	again := e.is(dirty)
-	e.state &^= processing | dirty
-	if again {
-		q.makeReadyLocked(e)
+	q.noteFinishedLocked(e)
+	if e.state == processingDirty {
+		q.makeWaitLocked(e)
 	} else {
+		e.state = idle
 		q.releaseLocked(e)
 	}
-	if q.shuttingDown && q.working == 0 {
-		q.idle.Broadcast()
-		q.reportLocked()
+	if q.shuttingDown && q.processing.len == 0 {
+		q.drains.Broadcast()
+		q.noteUnfinishedLocked()
 	}
 }
 
 // Len returns how many items wait to be taken: neither those in processing nor those that are delayed.
 func (q *Queue[T]) Len() int {
 	q.mu.Lock()
-	defer q.unlock()
+	defer q.unlockAndTellMetrics()
 	return q.lenLocked()
 }
 
-func (q *Queue[T]) lenLocked() int {
-	if q.order != nil {
-		return q.order.Len()
-	}
-	return q.ready.len
+// RateLimiter decides how long an item waits before it is tried again. The queue calls it with no lock held.
+type RateLimiter[T comparable] = limiters.RateLimiter[T]
+
+// RateLimitingQueue is a [DelayingQueue] that knows how long a failed item is to wait. Make it with [NewRateLimiting].
+type RateLimitingQueue[T comparable] struct {
+	DelayingQueue[T]
+	limiter RateLimiter[T]
 }
+
+// NewRateLimiting returns a queue with delays and a rate limiter.
+func NewRateLimiting[T comparable](opts Options[T]) *RateLimitingQueue[T] {
+	q := &RateLimitingQueue[T]{limiter: opts.RateLimiter}
+	if q.limiter == nil {
+		q.limiter = limiters.DefaultControllerRateLimiter[T]()
+	}
+	q.init(opts)
+	return q
+}
+
+// AddRateLimited is AddAfter with the delay that the rate limiter gives.
+func (q *RateLimitingQueue[T]) AddRateLimited(item T) { q.AddRateLimitedWithPriority(item, 0) }
+
+// AddRateLimitedWithPriority is AddAfterWithPriority with the delay that the rate limiter gives.
+func (q *RateLimitingQueue[T]) AddRateLimitedWithPriority(item T, priority int) {
+	delay := q.limiter.When(item)
+	q.AddAfterWithPriority(item, delay, priority)
+}
+
+// Forget tells the rate limiter that item succeeded or was given up. Done has to be called all the same.
+func (q *RateLimitingQueue[T]) Forget(item T) { q.limiter.Forget(item) }
+
+// NumRequeues returns how often the rate limiter was asked about item since it was last forgotten.
+func (q *RateLimitingQueue[T]) NumRequeues(item T) int { return q.limiter.NumRequeues(item) }
+
+// Tracked returns for how many items the rate limiter remembers retries. A number that keeps growing means that
+// somebody does not call Forget. It is 0 if the limiter has no method Tracked() int.
+func (q *RateLimitingQueue[T]) Tracked() int { return limiters.Tracked(q.limiter) }

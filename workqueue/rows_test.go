@@ -24,8 +24,8 @@ func TestShutDown_NoGoroutineOfTheQueueOutlivesIt(t *testing.T) {
 				<-time.After(ReportPeriod) // both alarms are set
 				q.Done(item)
 				stop(q)
-				require.Zero(t, q.alarm.callbacks)
-				require.True(t, q.alarm.reportAt.IsZero())
+				require.False(t, q.timer.Stop(), "the timer was still set")
+				require.True(t, q.reportAt.IsZero())
 			})
 		})
 	}

@@ -5,44 +5,38 @@ import "time"
 // ShutDown makes the queue take no more items. What waits can still be taken, after which Get returns shutdown=true.
 // Items that are due count as waiting, items that are delayed are dropped. It releases a ShutDownWithDrain that is
 // waiting. ShutDown does not wait for workers. When it returns, the queue has no goroutine and no timer.
-func (q *Queue[T]) ShutDown() { q.shutDown(false) }
+func (q *Queue[T]) ShutDown() {
+	q.mu.Lock()
+	q.closeLocked()
+	q.shutDowns++
+	q.drains.Broadcast()
+	q.unlockAndTellMetrics()
+
+	q.endReportsAndTimer()
+}
 
 // ShutDownWithDrain is ShutDown, and waits until every item that was due has been taken and is done. That includes
 // items added again while in processing. Without workers that Get and call Done it waits until somebody calls ShutDown.
 // It must not be called by a worker that has an item. With [Options].DrainTaken it waits only until no worker has one.
-func (q *Queue[T]) ShutDownWithDrain() { q.shutDown(true) }
-
-func (q *Queue[T]) shutDown(drain bool) {
+func (q *Queue[T]) ShutDownWithDrain() {
 	q.mu.Lock()
-	if !drain {
-		q.shutDowns++
-		q.idle.Broadcast()
-	}
-	before := q.shutDowns
 	q.closeLocked()
-	q.unlock() // Metrics hear of what was due.
-	q.mu.Lock()
-	for drain && q.undrainedLocked() > 0 && q.shutDowns == before {
-		q.idle.Wait()
-	}
-	q.reportsEnded = true
-	q.endAlarmLocked()
-	q.reportLocked()
-	q.unlock()
-}
+	shutDownsBefore := q.shutDowns
+	q.unlockAndTellMetrics() // The metrics hear of what was due before the drain waits.
 
-// undrainedLocked returns how many items a drain still waits for.
-func (q *Queue[T]) undrainedLocked() int {
-	if q.drainTaken {
-		return q.working
+	q.mu.Lock()
+	for q.undrainedLocked() > 0 && q.shutDowns == shutDownsBefore {
+		q.drains.Wait()
 	}
-	return q.lenLocked() + q.working
+	q.mu.Unlock()
+
+	q.endReportsAndTimer()
 }
 
 // ShuttingDown reports whether the queue was told to shut down.
 func (q *Queue[T]) ShuttingDown() bool {
 	q.mu.Lock()
-	defer q.unlock()
+	defer q.unlockAndTellMetrics()
 	return q.shuttingDown
 }
 
@@ -59,4 +53,28 @@ func (q *Queue[T]) closeLocked() {
 		q.releaseLocked(e)
 	}
 	q.work.Broadcast()
+}
+
+// undrainedLocked returns how many items a drain still waits for.
+func (q *Queue[T]) undrainedLocked() int {
+	if q.opts.DrainTaken {
+		return q.processing.len
+	}
+	return q.lenLocked() + q.processing.len
+}
+
+// endReportsAndTimer is the end of each shutdown. The queue is closed, so once reports have ended nothing sets the
+// timer again. It waits for a callback that is running, and then tells the metrics what is still being processed.
+func (q *Queue[T]) endReportsAndTimer() {
+	q.mu.Lock()
+	q.reportsEnded = true
+	q.reportAt = time.Time{}
+	q.stopTimerLocked()
+	q.mu.Unlock()
+
+	q.callbacks.Wait()
+
+	q.mu.Lock()
+	q.noteUnfinishedLocked()
+	q.unlockAndTellMetrics()
 }

@@ -118,7 +118,7 @@ func TestDrainTaken_ADrainWaitsOnlyForWhatWasTaken(t *testing.T) {
 		q.Done("in processing")
 		assert.True(t, isClosed(drained))
 		assert.Equal(t, "queued", take(t, q))
-		assert.Zero(t, q.alarm.callbacks, "the shutdown is over: nothing is reported any more")
+		assert.False(t, q.timer.Stop(), "the shutdown is over: nothing is reported any more")
 		q.Done("queued")
 		ok(t, q)
 	})
@@ -130,8 +130,7 @@ func TestShutDownWithDrain_CountsWhatIsDelayedAndDue(t *testing.T) {
 		q.AddAfter("due", time.Second)
 		// As if the alarm were late.
 		q.mu.Lock()
-		q.alarm.timer.Stop()
-		q.callbackGoneLocked()
+		q.stopTimerLocked()
 		q.mu.Unlock()
 		<-time.After(2 * time.Second)
 		drained := drain(q)
@@ -213,16 +212,12 @@ func TestShutDown_HearsOfAnAlarmThatWasStopped(t *testing.T) {
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			q.mu.Lock()
-			defer q.unlock()
-			for q.alarm.callbacks > 0 {
-				q.idle.Wait()
-			}
+			q.callbacks.Wait()
 		}()
 		require.False(t, isClosed(ended))
 		q.mu.Lock()
-		q.endAlarmLocked()
-		q.unlock()
+		q.stopTimerLocked()
+		q.mu.Unlock()
 		assert.True(t, isClosed(ended), "nobody was told that the alarm was stopped")
 	})
 }

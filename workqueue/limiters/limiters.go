@@ -15,7 +15,6 @@
 package limiters
 
 import (
-	"cmp"
 	"container/list"
 	"sync"
 	"time"
@@ -34,8 +33,8 @@ type RateLimiter[T comparable] interface {
 	NumRequeues(item T) int
 }
 
-// tracked returns how many items l remembers, 0 if l does not say.
-func tracked[T comparable](l RateLimiter[T]) int {
+// Tracked returns how many items l remembers, 0 if it has no method Tracked() int.
+func Tracked[T comparable](l RateLimiter[T]) int {
 	if t, ok := l.(interface{ Tracked() int }); ok {
 		return t.Tracked()
 	}
@@ -120,7 +119,7 @@ func NewMaxOfRateLimiter[T comparable](limiters ...RateLimiter[T]) *MaxOfRateLim
 
 // When returns the longest delay, 0 if there are no limiters.
 func (r *MaxOfRateLimiter[T]) When(item T) time.Duration {
-	return most(r.limiters, func(l RateLimiter[T]) time.Duration { return l.When(item) })
+	return highest(r.limiters, func(l RateLimiter[T]) time.Duration { return l.When(item) })
 }
 
 // Forget makes every limiter forget item.
@@ -132,17 +131,17 @@ func (r *MaxOfRateLimiter[T]) Forget(item T) {
 
 // NumRequeues returns the highest count of any limiter.
 func (r *MaxOfRateLimiter[T]) NumRequeues(item T) int {
-	return most(r.limiters, func(l RateLimiter[T]) int { return l.NumRequeues(item) })
+	return highest(r.limiters, func(l RateLimiter[T]) int { return l.NumRequeues(item) })
 }
 
 // Tracked returns the highest number of items that any limiter remembers.
-func (r *MaxOfRateLimiter[T]) Tracked() int { return most(r.limiters, tracked[T]) }
+func (r *MaxOfRateLimiter[T]) Tracked() int { return highest(r.limiters, Tracked[T]) }
 
-func most[T comparable, N int | time.Duration](limiters []RateLimiter[T], of func(RateLimiter[T]) N) (highest N) {
+func highest[T comparable, N int | time.Duration](limiters []RateLimiter[T], of func(RateLimiter[T]) N) (found N) {
 	for _, l := range limiters {
-		highest = max(highest, of(l))
+		found = max(found, of(l))
 	}
-	return highest
+	return found
 }
 
 // WithMaxWaitRateLimiter caps the delays of another limiter. Its other methods are that limiter's.
@@ -160,7 +159,7 @@ func NewWithMaxWaitRateLimiter[T comparable](inner RateLimiter[T], max time.Dura
 func (r *WithMaxWaitRateLimiter[T]) When(item T) time.Duration { return min(r.inner.When(item), r.max) }
 func (r *WithMaxWaitRateLimiter[T]) Forget(item T)             { r.inner.Forget(item) }
 func (r *WithMaxWaitRateLimiter[T]) NumRequeues(item T) int    { return r.inner.NumRequeues(item) }
-func (r *WithMaxWaitRateLimiter[T]) Tracked() int              { return tracked(r.inner) }
+func (r *WithMaxWaitRateLimiter[T]) Tracked() int              { return Tracked(r.inner) }
 
 // DefaultMaxTracked is for how many items a limiter remembers retries, unless told otherwise.
 const DefaultMaxTracked = 100_000
@@ -197,7 +196,7 @@ func (c *Counts[T]) increment(item T) int {
 		c.byItem[item] = el
 	}
 	c.byRetry.MoveToBack(el)
-	if len(c.byItem) > cmp.Or(max(c.MaxTracked, 0), DefaultMaxTracked) {
+	if len(c.byItem) > c.limit() {
 		oldest := c.byRetry.Remove(c.byRetry.Front()).(*count[T])
 		delete(c.byItem, oldest.item)
 		c.evicted++
@@ -205,6 +204,14 @@ func (c *Counts[T]) increment(item T) int {
 	counter := el.Value.(*count[T])
 	counter.n++
 	return counter.n
+}
+
+// limit is MaxTracked, or the default if that is not set.
+func (c *Counts[T]) limit() int {
+	if c.MaxTracked > 0 {
+		return c.MaxTracked
+	}
+	return DefaultMaxTracked
 }
 
 // Forget sets the item's count to 0.

@@ -34,7 +34,7 @@ export const boxes = [
   { id: 'workqueue', from: 'queued', at: ['queued', 'taken', 'forgotten', 'putoff'], code: [
     ['workqueue/queue.go', 'func (q *Queue[T]) addLocked('],
     ['workqueue/queue.go', 'func (q *Queue[T]) Done('],
-    ['workqueue/delaying.go', 'func (q *DelayingQueue[T]) AddAfterWithPriority('],
+    ['workqueue/queue.go', 'func (q *DelayingQueue[T]) AddAfterWithPriority('],
   ] },
   { id: 'controller', from: 'taken', at: ['written', 'decided', 'reconciled'], code: [
     ['controller/worker.go', 'func (c *Controller[K]) next('],

@@ -105,32 +105,29 @@ return batch`,
 	"06": {
 		// What came meanwhile is lost.
 		`q.mu.Lock()
-defer q.unlock()
-e := q.table.entries[item]
-if e == nil || !e.is(processing) {
+defer q.unlockAndTellMetrics()
+e := q.entries[item]
+if e == nil || e.state != processing && e.state != processingDirty {
 	return
 }
 q.processing.remove(e)
-q.working--
-e.state &^= processing | dirty
+e.state = idle
 q.releaseLocked(e)
-if q.shuttingDown && q.working == 0 {
-	q.idle.Broadcast()
+if q.shuttingDown && q.processing.len == 0 {
+	q.drains.Broadcast()
 }`,
 		// A drain is not told.
 		`q.mu.Lock()
-defer q.unlock()
-e := q.table.entries[item]
-if e == nil || !e.is(processing) {
+defer q.unlockAndTellMetrics()
+e := q.entries[item]
+if e == nil || e.state != processing && e.state != processingDirty {
 	return
 }
 q.processing.remove(e)
-q.working--
-again := e.is(dirty)
-e.state &^= processing | dirty
-if again {
-	q.makeReadyLocked(e)
+if e.state == processingDirty {
+	q.makeWaitLocked(e)
 } else {
+	e.state = idle
 	q.releaseLocked(e)
 }`,
 	},
