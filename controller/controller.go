@@ -52,13 +52,13 @@ func (c *Controller[K]) Enqueue(key K) { c.EnqueueWithPriority(key, 0) }
 
 // EnqueueWithPriority is Enqueue with another priority; see [LowPriority]. Of two calls the higher priority counts.
 func (c *Controller[K]) EnqueueWithPriority(key K, priority int) {
-	c.observeAdd("queued", key, 0)
+	c.observeAdd(StepQueued, key, 0)
 	c.queue.AddWithPriority(key, priority)
 }
 
 // EnqueueAfter is Enqueue after d. Of two calls for the same key the sooner counts. Enqueue does not cancel it.
 func (c *Controller[K]) EnqueueAfter(key K, d time.Duration) {
-	c.observeAdd("queued", key, d)
+	c.observeAdd(StepQueued, key, d)
 	c.queue.AddAfter(key, d)
 }
 

@@ -28,8 +28,8 @@ func TestController_AFailedKeyWaitsTwiceAsLongEachTimeUntilItSucceeds(t *testing
 		s.Play(nil)
 		s.At(17 * time.Second)
 		s.ExpectCalls("17s a")
-		s.ExpectResults(failed, 5)
-		s.ExpectResults(success, 1)
+		s.ExpectResults(ResultFailed, 5)
+		s.ExpectResults(ResultSuccess, 1)
 
 		s.Fail(errBroken)
 		s.Enqueue("a")
@@ -74,8 +74,8 @@ func TestController_AKeyThatFailsTooOftenIsDroppedUntilItIsEnqueuedAgain(t *test
 		s.At(time.Hour)
 		s.ExpectCalls("0s a", "1s a", "3s a")
 		s.ExpectLog("dropping the key", `key="a"`, `err="broken"`, "retries=2")
-		s.ExpectResults(failed, 2)
-		s.ExpectResults(dropped, 1)
+		s.ExpectResults(ResultFailed, 2)
+		s.ExpectResults(ResultDropped, 1)
 		s.Enqueue("a")
 		s.At(time.Hour + time.Second)
 		s.ExpectCalls("1h0m0s a", "1h0m1s a") // with its retries anew
@@ -90,7 +90,7 @@ func TestController_ATerminalErrorIsNotRetried(t *testing.T) {
 		s.At(time.Hour)
 		s.ExpectCalls("0s a")
 		s.ExpectLog("failed for good", `key="a"`, `err="while reading: broken"`)
-		s.ExpectResults(terminal, 1)
+		s.ExpectResults(ResultTerminal, 1)
 		s.Enqueue("a")
 		s.ExpectCalls("1h0m0s a")
 	})
@@ -121,7 +121,7 @@ func TestController_APanicIsAFailureOfThatKeyOnly(t *testing.T) {
 		s.ExpectCalls("0s bad", "0s good", "1s bad")
 		s.ExpectLog("Reconcile panicked", `key="bad"`, "reconcile panicked: unexpected EOF")
 		s.ExpectLog("controller_test.go") // the stack
-		s.ExpectResults(failed, 2)
+		s.ExpectResults(ResultFailed, 2)
 		s.ExpectPanics(2)
 	})
 }
@@ -140,7 +140,7 @@ func TestController_AReconcileThatEndsItsGoroutineIsAFailureOfThatKeyOnly(t *tes
 		s.At(time.Second)
 		s.ExpectCalls("0s bad", "0s good", "1s bad")
 		s.ExpectLog("Reconcile failed, will be retried", "reconcile ended its goroutine")
-		s.ExpectResults(failed, 2)
+		s.ExpectResults(ResultFailed, 2)
 	})
 }
 
@@ -161,7 +161,7 @@ func TestController_RequeueAfterForgetsFailuresAndComesBack(t *testing.T) {
 		assert.Zero(t, s.queue.NumRequeues("a"))
 		s.At(2*time.Minute + 3*time.Second)
 		s.ExpectCalls("0s a", "1s a", "3s a", "1m3s a", "2m3s a")
-		s.ExpectResults(requeueAfter, 3)
+		s.ExpectResults(ResultRequeueAfter, 3)
 	})
 }
 

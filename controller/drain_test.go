@@ -58,7 +58,7 @@ func TestRun_AfterTheDrainTimeoutReconcilesAreCancelledAndQueuedKeysLeft(t *test
 		require.ErrorIs(t, err, ErrDrainTimeout)
 		assert.ErrorContains(t, err, `"test" cut 1 reconciles short and left 2 queued keys undone`)
 		s.ExpectCalls("0s a")
-		s.ExpectResults(cancelled, 1)
+		s.ExpectResults(ResultCancelled, 1)
 	})
 }
 

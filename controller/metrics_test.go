@@ -51,9 +51,9 @@ func (r *results) Retried()                                {}
 func (r *results) Unfinished(total, longest time.Duration) {}
 
 // ExpectResults says how often reconciles ended in the given way.
-func (s *story) ExpectResults(o outcome, n int) {
+func (s *story) ExpectResults(o string, n int) {
 	s.Helper()
-	s.results.do(func() { assert.Equal(s, n, s.results.ended[string(o)], o) })
+	s.results.do(func() { assert.Equal(s, n, s.results.ended[o], o) })
 }
 
 // ExpectPanics says how many reconciles panicked.
@@ -77,8 +77,8 @@ func TestMetrics_AreToldOfTheControllerAndItsQueue(t *testing.T) {
 		s.Fail(errBroken)
 		s.Enqueue("c")
 		s.At(3 * time.Second)
-		s.ExpectResults(success, 2)
-		s.ExpectResults(failed, 1)
+		s.ExpectResults(ResultSuccess, 2)
+		s.ExpectResults(ResultFailed, 1)
 		s.results.do(func() {
 			assert.Zero(t, s.results.running)
 			assert.Equal(t, 4*time.Second, s.results.took)

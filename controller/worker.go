@@ -9,33 +9,22 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// outcome is how a reconcile ended, and a label of the metric.
-type outcome string
-
-const (
-	success      outcome = "success"
-	requeueAfter outcome = "requeue_after"
-	failed       outcome = "error"     // retried, but not in a drain
-	terminal     outcome = "terminal"  // not to be retried
-	dropped      outcome = "dropped"   // retried too often
-	cancelled    outcome = "cancelled" // failed after the drain timeout
-)
-
 // errExited is the failure of a reconcile that called runtime.Goexit, as a failed assertion of a test does.
 var errExited = errors.New("reconcile ended its goroutine")
 
 // work reconciles one key after the other until the queue is shut down and empty. If a reconcile ends the goroutine,
 // another worker takes its place; without one a drain could wait forever.
 func (c *Controller[K]) work(ctx context.Context, workers *sync.WaitGroup) {
-	done := false
+	queueIsEmpty := false
 	defer func() {
-		if !done {
+		if !queueIsEmpty { // A reconcile called runtime.Goexit.
 			workers.Go(func() { c.work(ctx, workers) })
 		}
 	}()
-	for c.next(ctx) {
+	for more := true; more; {
+		more = c.next(ctx)
 	}
-	done = true
+	queueIsEmpty = true
 }
 
 // next takes one key and reconciles it. It returns false if no more keys will come.
@@ -49,7 +38,7 @@ func (c *Controller[K]) next(ctx context.Context) bool {
 		c.leftUndone.Add(1)
 		return true
 	}
-	c.observe("taken", key, nil)
+	c.observe(StepTaken, key, nil)
 	ctx = klog.NewContext(ctx, klog.LoggerWithValues(klog.FromContext(ctx), "key", key))
 
 	start := time.Now()
@@ -60,18 +49,18 @@ func (c *Controller[K]) next(ctx context.Context) bool {
 	err := errExited // unless reconcile returns
 	defer func() {
 		took := time.Since(start)
-		c.observe("reconciled", key, err)
+		c.observe(StepReconciled, key, err)
 		ended := c.settle(ctx, key, priority, result, err)
 		if c.opts.Metrics != nil {
-			c.opts.Metrics.Ended(string(ended), took, err)
+			c.opts.Metrics.Ended(ended, took, err)
 		}
 	}()
 	result, err = reconcile(ctx, c.reconciler, key)
 	return true
 }
 
-// settle decides what happens to a key that was reconciled. An Enqueue during the reconcile counts in any case.
-func (c *Controller[K]) settle(ctx context.Context, key K, priority int, result Result, err error) outcome {
+// settle decides what happens to a key that was reconciled, and returns the result, one of the constants. An Enqueue during the reconcile counts in any case.
+func (c *Controller[K]) settle(ctx context.Context, key K, priority int, result Result, err error) string {
 	logger := klog.FromContext(ctx)
 	panicked, isPanic := errors.AsType[*PanicError](err)
 	if isPanic {
@@ -82,39 +71,39 @@ func (c *Controller[K]) settle(ctx context.Context, key K, priority int, result 
 		c.forget(key)
 		logger.V(4).Info("Reconciled", "requeueAfter", result.RequeueAfter)
 		if result.RequeueAfter <= 0 {
-			return success
+			return ResultSuccess
 		}
 		c.putOff(key, result.RequeueAfter, priority)
-		return requeueAfter
+		return ResultRequeueAfter
 	case IsTerminal(err) && !isPanic:
 		c.forget(key)
 		logger.Error(err, "Reconcile failed for good, not retrying")
-		return terminal
+		return ResultTerminal
 	case ctx.Err() != nil:
 		c.cutShort.Add(1)
 		logger.Info("Reconcile was cut short by the shutdown", "err", err)
-		return cancelled
+		return ResultCancelled
 	case c.opts.MaxRetries > 0 && c.queue.NumRequeues(key) >= c.opts.MaxRetries:
 		c.forget(key)
 		logger.Error(err, "Reconcile failed too often, dropping the key until it is enqueued again",
 			"retries", c.opts.MaxRetries)
-		return dropped
+		return ResultDropped
 	case c.queue.ShuttingDown():
 		logger.Error(err, "Reconcile failed, not retrying because of the shutdown")
-		return failed
+		return ResultFailed
 	}
 	delay := c.opts.RateLimiter.When(key)
 	logger.Error(err, "Reconcile failed, will be retried", "retry", c.queue.NumRequeues(key), "after", delay)
 	c.putOff(key, delay, priority)
-	return failed
+	return ResultFailed
 }
 
 func (c *Controller[K]) forget(key K) {
 	c.queue.Forget(key)
-	c.observe("forgotten", key, nil)
+	c.observe(StepForgotten, key, nil)
 }
 
 func (c *Controller[K]) putOff(key K, delay time.Duration, priority int) {
-	c.observeAdd("put off", key, delay)
+	c.observeAdd(StepPutOff, key, delay)
 	c.queue.AddAfterWithPriority(key, delay, priority)
 }

@@ -142,7 +142,7 @@ func (c *Controller) hasOwner(d *appsv1.Deployment) bool {
 // tell says in upstream's words how the sync of a key ended.
 func (c *Controller) tell(o controller.Observation[listwatch.Key]) {
 	switch {
-	case o.What != "reconciled":
+	case o.What != controller.StepReconciled:
 	case o.Err == nil:
 		c.logger.Info("Successfully synced", "objectName", o.Key)
 	default:

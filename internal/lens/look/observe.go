@@ -70,9 +70,11 @@ func OfInformer(kind string, o sharedinformer.Observation) []Event {
 
 // controllerSays is where an observation of a controller belongs, and what it did.
 var controllerSays = map[string]Event{
-	"queued": {At: Queued, Action: "Add"}, "taken": {At: Taken, Action: "Get"},
-	"reconciled": {At: Reconciled, Action: "ok"},
-	"forgotten":  {At: Forgotten, Action: "Forget"}, "put off": {At: PutOff, Action: "AddAfter"},
+	controller.StepQueued:     {At: Queued, Action: "Add"},
+	controller.StepTaken:      {At: Taken, Action: "Get"},
+	controller.StepReconciled: {At: Reconciled, Action: "ok"},
+	controller.StepForgotten:  {At: Forgotten, Action: "Forget"},
+	controller.StepPutOff:     {At: PutOff, Action: "AddAfter"},
 }
 
 // OfController turns what the controller reports into an event.
