@@ -21,8 +21,8 @@
 //	                         │                  gone                           │
 //	                         └─────────────────────────────────────────────────┘
 //
-// An item may be delayed and in one of the other three states at the same time: Add does not cancel an AddAfter. An item that is
-// only delayed has the state idle. The states say what client-go's sets say:
+// An item may be delayed and in one of the other three states at the same time: Add does not cancel an AddAfter. An item
+// that is only delayed has the state idle. The states say what client-go's sets say:
 //
 //	state                  in client-go
 //	waiting                in the queue and in the dirty set
@@ -57,6 +57,6 @@
 // TypedRateLimitingInterface, TypedDelayingInterface and TypedInterface. The package knows nothing of Kubernetes and
 // never logs.
 //
-// Read queue first: it follows an item through its life. Then entry, ready, delays and shutdown; last metrics, look and
-// options. The rate limiters are in the package limiters.
+// Read queue first: it follows an item through its life. Then entry, waiting, delays and shutdown; last metrics, look
+// and options. The rate limiters are in the package limiters.
 package workqueue
