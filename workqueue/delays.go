@@ -5,6 +5,7 @@ import (
 	"time"
 )
 
+// delayLocked puts e into the heap, and sets the timer if e is the next to be due.
 func (q *Queue[T]) delayLocked(e *entry[T], due time.Time) {
 	q.lastSeq++
 	e.delayed = true
@@ -78,10 +79,10 @@ type delayHeap[T comparable] []*entry[T]
 func (h delayHeap[T]) Len() int { return len(h) }
 
 func (h delayHeap[T]) Less(i, j int) bool {
-	if order := h[i].due.Compare(h[j].due); order != 0 {
-		return order < 0
+	if h[i].due.Equal(h[j].due) {
+		return h[i].seq < h[j].seq
 	}
-	return h[i].seq < h[j].seq
+	return h[i].due.Before(h[j].due)
 }
 
 func (h delayHeap[T]) Swap(i, j int) {

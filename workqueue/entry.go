@@ -44,7 +44,8 @@ func (q *Queue[T]) entryLocked(item T) *entry[T] {
 	if e != nil {
 		return e
 	}
-	if last := len(q.spare) - 1; last >= 0 {
+	last := len(q.spare) - 1
+	if last >= 0 {
 		e = q.spare[last]
 		q.spare = q.spare[:last]
 	} else {

@@ -60,8 +60,8 @@ func (w *waitingItems[T]) raise(e *entry[T], priority int) {
 	}
 }
 
-// The queue keeps its waiting items by priority, or in the user's Order. These four choose.
-
+// The queue keeps its waiting items by priority, or in the user's Order. lenLocked and the three functions after it
+// choose which.
 func (q *Queue[T]) lenLocked() int {
 	if q.opts.Order != nil {
 		return q.opts.Order.Len()
