@@ -29,12 +29,13 @@ func (c *content[K, T]) get(key K) (obj T, ok bool) {
 	return obj, ok
 }
 
-// set stores an object and returns its slot. It leaves the object's index values to the caller.
-func (c *content[K, T]) set(key K, obj T) (slot uint32) {
-	slot, exists := c.slots[key]
-	if exists {
+// set stores an object and returns its slot, and what was there before. It leaves the index values to the caller.
+func (c *content[K, T]) set(key K, obj T) (slot uint32, old T, existed bool) {
+	slot, existed = c.slots[key]
+	if existed {
+		old = c.objs.at(slot)
 		c.objs.set(slot, obj)
-		return slot
+		return slot, old, true
 	}
 	slot = uint32(c.keys.len)
 	c.slots[key] = slot
@@ -43,27 +44,29 @@ func (c *content[K, T]) set(key K, obj T) (slot uint32) {
 	for _, ix := range c.indices {
 		ix.push(nil)
 	}
-	return slot
+	return slot, old, false
 }
 
-// remove takes out an object. The object in the last slot moves to the slot that is free now.
-func (c *content[K, T]) remove(key K) {
-	slot, exists := c.slots[key]
-	if !exists {
-		return
+// remove takes out an object and returns it. The object in the last slot moves to the slot that is free now.
+func (c *content[K, T]) remove(key K) (old T, existed bool) {
+	slot, existed := c.slots[key]
+	if !existed {
+		return old, false
 	}
+	old = c.objs.at(slot)
 	last := uint32(c.keys.len - 1)
 	moved := c.keys.at(last)
 	c.slots[moved] = slot
 	c.keys.set(slot, moved)
 	c.objs.set(slot, c.objs.at(last))
-	delete(c.slots, key) // at the end, for key and moved may be the same
+	delete(c.slots, key) // after the moved key got its slot, for it may be the same key
 	c.keys.pop()
 	c.objs.pop()
 	for _, ix := range c.indices {
 		ix.remove(slot)
 	}
 	c.removed++
+	return old, true
 }
 
 // index returns the index of that name. It is an error if there is none.

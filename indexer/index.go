@@ -43,11 +43,11 @@ func (ix *index[T]) valuesOf(obj T, scratch []string) (values []string, err erro
 // push files the object in the next slot under values.
 func (ix *index[T]) push(values []string) {
 	ix.values.push(nil)
-	ix.set(uint32(ix.values.len-1), values)
+	ix.update(uint32(ix.values.len-1), values)
 }
 
-// set files the object in a slot under values, of which it keeps a copy. If they are the same as before, it does nothing.
-func (ix *index[T]) set(slot uint32, values []string) {
+// update files the object in a slot under values, of which it keeps a copy. If they are the same as before, it does nothing.
+func (ix *index[T]) update(slot uint32, values []string) {
 	old := ix.values.at(slot)
 	if slices.Equal(old, values) {
 		return
@@ -72,8 +72,8 @@ func (ix *index[T]) set(slot uint32, values []string) {
 // remove takes out the object in a slot. The object in the last slot moves there.
 func (ix *index[T]) remove(slot uint32) {
 	last := uint32(ix.values.len - 1)
-	ix.set(slot, ix.values.at(last))
-	ix.set(last, nil)
+	ix.update(slot, ix.values.at(last))
+	ix.update(last, nil)
 	ix.values.pop()
 }
 

@@ -71,14 +71,14 @@ func (s *Store[K, T]) applyLocked(ops []Op[K, T], resourceVersion string) {
 	values := s.values
 	for i := range ops {
 		op := &ops[i]
-		op.Old, op.Existed = s.content.get(op.Key)
 		if op.Delete {
-			s.content.remove(op.Key)
+			op.Old, op.Existed = s.content.remove(op.Key)
 			continue
 		}
-		slot := s.content.set(op.Key, op.Obj)
+		slot, old, existed := s.content.set(op.Key, op.Obj)
+		op.Old, op.Existed = old, existed
 		for j, ix := range s.content.indices {
-			ix.set(slot, values[j])
+			ix.update(slot, values[j])
 		}
 		values = values[len(s.content.indices):]
 	}
