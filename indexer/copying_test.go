@@ -136,8 +136,8 @@ func TestSnapshot_StaysAfterLaterReadersHaveLeft(t *testing.T) {
 	require.Equal(t, 1000, n)
 }
 
-func TestWrite_CopiesLittleOfAHugePosting(t *testing.T) {
-	s := filled(t, 50_000) // all in group g: a posting of 200 chunks
+func TestWrite_CopiesLittleOfAHugeSet(t *testing.T) {
+	s := filled(t, 50_000) // all in group g: a set of 50,000 slots
 	for i := range 20 {
 		snap := s.Snapshot()
 		move := func() { _ = s.Update(&item{key: fmt.Sprint(i * 997), group: "elsewhere"}) }
