@@ -30,7 +30,9 @@ func (f *DeltaFIFO[K, T]) newEntryLocked(key K) *entry[K, T] {
 		f.made++
 	}
 	p := f.free
-	f.free, p.next, p.key = p.next, nil, key
+	f.free = p.next
+	p.next = nil
+	p.key = key
 	if f.oldest == nil {
 		f.oldest = p
 	} else {
@@ -46,10 +48,16 @@ func (f *DeltaFIFO[K, T]) newEntryLocked(key K) *entry[K, T] {
 // foldDeletions returns the better informed of two deletions in a row: one with an object before one without; then one
 // that was seen before one that was inferred; then, of two that were seen the older, of two inferred ones the newer.
 func foldDeletions[K comparable, T any](older, newer Delta[K, T]) Delta[K, T] {
-	if newer.Missing && !older.Missing || newer.Missing == older.Missing && !older.FinalStateUnknown {
+	if newer.Missing != older.Missing {
+		if older.Missing {
+			return newer
+		}
 		return older
 	}
-	return newer
+	if older.FinalStateUnknown {
+		return newer
+	}
+	return older
 }
 
 // tombstoneLocked makes a tombstone: a deletion that nobody saw. Its object is that of the key's last queued delta; if

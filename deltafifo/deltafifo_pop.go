@@ -1,6 +1,10 @@
 package deltafifo
 
-import "time"
+import (
+	"time"
+
+	"glasswatch/internal/shrink"
+)
 
 // Pop takes the oldest key and gives process all its deltas, oldest first. It blocks until there is a key. Once the
 // queue is closed and empty it returns ErrClosed. Pop returns what process returns. The key is gone in any case.
@@ -42,20 +46,22 @@ const maxKeptDeltas = 8
 // processedLocked ends a pop, when its process function has returned or panicked. The entry is kept for reuse, so that
 // steady work allocates nothing. When the queue is empty, what a burst has left is given back.
 func (f *DeltaFIFO[K, T]) processedLocked(p *entry[K, T]) {
-	if f.remaining > 0 {
-		f.entriesDoneLocked(1)
-	}
+	f.initial.processed(1)
 	clear(p.deltas) // popped objects are not kept
-	f.free, *p = p, entry[K, T]{deltas: p.deltas[:0], next: f.free}
-	if cap(p.deltas) > maxKeptDeltas {
-		p.deltas = nil
+	deltas := p.deltas[:0]
+	if cap(deltas) > maxKeptDeltas {
+		deltas = nil
 	}
+	*p = entry[K, T]{deltas: deltas, next: f.free}
+	f.free = p
 	if f.oldest != nil {
 		return
 	}
 	f.newest = nil
-	if f.made > minKept && f.peak < f.made/4 {
-		f.items, f.free, f.made = map[K]*entry[K, T]{}, nil, 0 // a Go map does not shrink
+	if shrink.IsDue(f.made, f.peak) {
+		f.items = map[K]*entry[K, T]{}
+		f.free = nil
+		f.made = 0
 	}
 	f.peak = 0
 }

@@ -20,7 +20,7 @@ func (f *DeltaFIFO[K, T]) Replace(objs []T, keep []K, _ string) error {
 		}
 	}
 	f.appendTombstonesLocked(listed)
-	f.beginSyncLocked(len(f.items))
+	f.initial.listQueued(len(f.items))
 	return err
 }
 

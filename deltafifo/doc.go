@@ -10,6 +10,18 @@
 //	Resync              [Sync c@8]                                 [SyncAll]
 //	Bookmark 20         nothing                                    [Bookmark 20]
 //
+// The ideas:
+//
+//	1  A Delta is one change: its type, the object's key, and the object after it.            delta.go
+//	2  Producers key and transform an object before they take the lock.                       intake.go
+//	3  DeltaFIFO: a list of deltas for each key, and the keys in order of their first delta.  items, oldest, newest
+//	4  InOrder: one log. Producers append to tail, the consumer takes batches from head.      head, tail, batchLen
+//	5  A Replace shows deletions that nobody saw. DeltaFIFO makes tombstones of them, since   tombstoneLocked
+//	   it may ask the store; InOrder leaves that to its consumer. The first Replace is the    initialSync
+//	   initial list.
+//	6  One mutex a queue. DeltaFIFO processes under it, so that the store cannot change       mu, changed,
+//	   while a Replace asks. InOrder processes without it, and makes fast producers wait.     backpressure
+//
 // DeltaFIFO is the queue of the tutorials. It gathers the changes of each key. It asks the store, its [KnownObjects],
 // what it has. So a list becomes one Replaced or Deleted delta per key. Pop calls process under the queue's lock.
 //
@@ -53,5 +65,5 @@
 //   - That a resourceVersion reaches the store through DeltaFIFO. It drops bookmarks.
 //   - That a batch is as long as it could be.
 //
-// Reading order: delta, options, intake, base; deltafifo and its _append, _replace and _pop; inorder, inorder_pop.
+// Reading order: delta, options, intake, initialsync; deltafifo and its _append, _replace and _pop; inorder, inorder_pop.
 package deltafifo

@@ -1,6 +1,10 @@
 package deltafifo
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+	"sync"
+)
 
 // InOrder hands out every event in the order in which it came.
 //
@@ -11,7 +15,11 @@ import "slices"
 //
 // A batch is a part of head, not a copy. The used-up head becomes the next tail, so its memory is reused.
 type InOrder[K comparable, T any] struct {
-	base[K, T]
+	opts    Options[K, T]
+	mu      sync.Mutex // protects what is below; methods named …Locked are called with it
+	changed sync.Cond  // wakes a consumer that waits for deltas, and producers that wait for room
+	closed  bool
+	initial initialSync
 	// Invariant: head[:done] is zero, and so are tail and head between their length and capacity.
 	head, tail []Delta[K, T]
 	done       int  // how many deltas of head were processed
@@ -29,18 +37,63 @@ func NewInOrder[K comparable, T any](opts Options[K, T]) *InOrder[K, T] {
 	if opts.BatchSize <= 0 {
 		opts.BatchSize = 1000
 	}
-	q := &InOrder[K, T]{}
-	q.init(opts, q.enqueueLocked)
+	opts.check()
+	q := &InOrder[K, T]{opts: opts, initial: initialSync{done: make(chan struct{})}}
+	q.changed.L = &q.mu
 	return q
+}
+
+// Add queues an Added delta. When the transform fails, nothing is queued. The error wraps ErrNoKey.
+func (q *InOrder[K, T]) Add(obj T) error { return q.put(Added, obj) }
+
+// Update queues an Updated delta, like Add.
+func (q *InOrder[K, T]) Update(obj T) error { return q.put(Updated, obj) }
+
+// Delete queues a Deleted delta with the object as it was when it went, Missing if the transform fails. The error wraps
+// ErrNoKey.
+func (q *InOrder[K, T]) Delete(obj T) error { return q.put(Deleted, obj) }
+
+func (q *InOrder[K, T]) put(t DeltaType, obj T) error {
+	key, err := q.opts.keyOf(obj)
+	if err != nil {
+		return err
+	}
+	obj, readable := q.opts.transformOrReport(key, obj)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.waitForRoomLocked()
+	q.initial.eventCame()
+	if readable || t == Deleted {
+		q.enqueueLocked(Delta[K, T]{Type: t, Key: key, Obj: obj, Missing: !readable})
+	}
+	return nil
+}
+
+// DeleteKey queues a tombstone without an object, for a deletion whose object could not be read. It returns nil.
+func (q *InOrder[K, T]) DeleteKey(key K) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.waitForRoomLocked()
+	q.initial.eventCame()
+	q.enqueueLocked(Delta[K, T]{Type: Deleted, Key: key, Missing: true, FinalStateUnknown: true})
+	return nil
 }
 
 // PutAll is Add, Update or Delete for each delta, by its type, in order. All of them cost one lock and one wakeup, and
 // no other producer's deltas come between. Only Type and Obj need be set. The slice is scratch: the queue overwrites
 // it, and does not retain it. PutAll returns nil, or one error or nil for each delta. Other types are errors.
 func (q *InOrder[K, T]) PutAll(deltas []Delta[K, T]) (errs []error) {
-	events, accepted := 0, deltas[:0]
+	events := 0
+	accepted := deltas[:0]
 	for i := range deltas {
-		ok, err := q.opts.complete(&deltas[i])
+		d := &deltas[i]
+		var key K
+		var err error
+		if d.Type < Added || d.Type > Deleted {
+			err = fmt.Errorf("deltafifo: %v is not Added, Updated or Deleted", d.Type)
+		} else {
+			key, err = q.opts.keyOf(d.Obj)
+		}
 		if err != nil {
 			if errs == nil {
 				errs = make([]error, len(deltas))
@@ -49,17 +102,19 @@ func (q *InOrder[K, T]) PutAll(deltas []Delta[K, T]) (errs []error) {
 			continue
 		}
 		events++
-		if ok {
-			accepted = append(accepted, deltas[i])
+		obj, readable := q.opts.transformOrReport(key, d.Obj)
+		if readable || d.Type == Deleted {
+			accepted = append(accepted, Delta[K, T]{Type: d.Type, Key: key, Obj: obj, Missing: !readable})
 		}
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if events > len(accepted) {
-		q.enqueueLocked(Delta[K, T]{}, false)
+	q.waitForRoomLocked()
+	if events > 0 {
+		q.initial.eventCame()
 	}
-	for _, d := range accepted {
-		q.enqueueLocked(d, true)
+	for i := range accepted {
+		q.enqueueLocked(accepted[i])
 	}
 	return errs
 }
@@ -69,7 +124,11 @@ func (q *InOrder[K, T]) PutAll(deltas []Delta[K, T]) (errs []error) {
 // The error joins one ErrNoKey for each object without a key; the others are queued.
 func (q *InOrder[K, T]) Replace(objs []T, keep []K, resourceVersion string) error {
 	items, err := q.opts.list(objs, keep)
-	q.putBulk(Delta[K, T]{Type: ReplacedAll, Bulk: &Bulk[K, T]{ResourceVersion: resourceVersion, Items: items}})
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.waitForRoomLocked()
+	q.initial.listQueued(q.queued + 1) // what came before, and the list
+	q.enqueueLocked(Delta[K, T]{Type: ReplacedAll, Bulk: &Bulk[K, T]{ResourceVersion: resourceVersion, Items: items}})
 	return err
 }
 
@@ -85,28 +144,24 @@ func (q *InOrder[K, T]) Bookmark(resourceVersion string) error {
 	return nil
 }
 
+// putBulk queues a delta that is about all objects and is no list.
 func (q *InOrder[K, T]) putBulk(d Delta[K, T]) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.enqueueLocked(d, true)
+	q.waitForRoomLocked()
+	q.enqueueLocked(d)
 }
 
-// enqueueLocked queues a delta. Not ok stands for an event whose transform failed: there is nothing to queue. Under
-// backpressure it waits first: a producer that is always faster than the consumer would otherwise fill the memory.
-func (q *InOrder[K, T]) enqueueLocked(d Delta[K, T], ok bool) {
+// waitForRoomLocked waits while there is backpressure: a producer that is always faster than the consumer would
+// otherwise fill the memory. Meanwhile it releases the lock.
+func (q *InOrder[K, T]) waitForRoomLocked() {
 	for q.backpressure && !q.closed {
 		q.changed.Wait()
 	}
-	switch {
-	case q.syncBegun:
-	case d.Type < ReplacedAll:
-		q.beginSyncLocked(0)
-	case d.Type == ReplacedAll:
-		q.beginSyncLocked(q.queued + 1)
-	}
-	if !ok {
-		return
-	}
+}
+
+// enqueueLocked puts a delta at the end of tail and wakes the consumer. It calls the user's metrics.
+func (q *InOrder[K, T]) enqueueLocked(d Delta[K, T]) {
 	q.tail = append(q.tail, d)
 	q.queued++
 	q.changed.Broadcast()
@@ -114,6 +169,21 @@ func (q *InOrder[K, T]) enqueueLocked(d Delta[K, T], ok bool) {
 		q.opts.Metrics.Queued(q.queued - q.batchLen)
 	}
 }
+
+// Close wakes all calls that wait. What is queued can still be popped; then the pops return ErrClosed.
+func (q *InOrder[K, T]) Close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.closed = true
+	q.changed.Broadcast()
+}
+
+// HasSynced tells whether all that the first Replace queued was processed, or an event of a single object came before
+// any Replace. It never blocks, and process functions may call it.
+func (q *InOrder[K, T]) HasSynced() bool { return q.initial.isDone() }
+
+// Synced returns a channel that is closed when HasSynced turns true.
+func (q *InOrder[K, T]) Synced() <-chan struct{} { return q.initial.done }
 
 // Len returns the number of deltas that were not processed, including those of a running process function.
 func (q *InOrder[K, T]) Len() int {

@@ -3,6 +3,8 @@ package deltafifo
 import (
 	"slices"
 	"time"
+
+	"glasswatch/internal/shrink"
 )
 
 // Pop takes the oldest delta. It blocks until there is one. Once the queue is closed and empty it returns ErrClosed.
@@ -43,7 +45,7 @@ func (q *InOrder[K, T]) pop(limit int, process func([]Delta[K, T], bool) error) 
 	}
 	q.batchLen = len(batch)
 	q.backpressure = (q.queued-len(batch))/2 >= q.opts.BatchSize // doubling BatchSize could overflow
-	isInInitialList := !q.syncBegun || q.remaining > 0
+	isInInitialList := !q.initial.isDone()
 	q.mu.Unlock()
 	defer q.mu.Lock() // process runs without the lock
 	if q.opts.Metrics.Processed != nil {
@@ -57,12 +59,14 @@ func (q *InOrder[K, T]) pop(limit int, process func([]Delta[K, T], bool) error) 
 // A used-up head and tail change places. The old head's memory is reused, unless it is what a burst has left. The
 // high-water mark decays slowly: a consumer may wake for single events between full batches.
 func (q *InOrder[K, T]) nextBatchLocked(limit int) []Delta[K, T] {
-	if old := q.head; q.done == len(old) {
-		q.highWater = max(len(old), q.highWater*31/32)
-		if cap(old) > minKept && q.highWater < cap(old)/4 {
-			old, q.seen = nil, nil
+	if q.done == len(q.head) {
+		q.highWater = max(len(q.head), q.highWater*31/32)
+		if shrink.IsDue(cap(q.head), q.highWater) {
+			q.head = nil
+			q.seen = nil
 		}
-		q.head, q.tail, q.done = q.tail, old[:0], 0
+		q.head, q.tail = q.tail, q.head[:0]
+		q.done = 0
 	}
 	ds := q.head[q.done:]
 	ds = ds[:min(limit, len(ds))]
@@ -92,10 +96,9 @@ func (q *InOrder[K, T]) endPopLocked() {
 	clear(q.head[q.done : q.done+q.batchLen]) // popped objects are not kept
 	q.done += q.batchLen
 	q.queued -= q.batchLen
-	if q.remaining > 0 {
-		q.entriesDoneLocked(q.batchLen)
-	}
-	q.batchLen, q.popping = 0, false
+	q.initial.processed(q.batchLen)
+	q.batchLen = 0
+	q.popping = false
 	if q.backpressure {
 		q.backpressure = false
 		q.changed.Broadcast()

@@ -4,32 +4,50 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"glasswatch/internal/guard"
 )
 
-// complete keys and transforms the object of d, which has only a Type and an Obj. It tells whether to queue d. When the
-// transform failed, OnError is told. A deletion is queued all the same, with Missing set; nothing else is. The error
-// wraps ErrNoKey, except when the Type is not Added, Updated or Deleted.
-func (o *Options[K, T]) complete(d *Delta[K, T]) (ok bool, err error) {
-	if d.Type < Added || d.Type > Deleted {
-		return false, fmt.Errorf("deltafifo: %v is not Added, Updated or Deleted", d.Type)
+func (o *Options[K, T]) check() {
+	if o.KeyFunc == nil {
+		panic("deltafifo: Options.KeyFunc is required")
 	}
-	obj := d.Obj
+}
+
+// keyOf asks the KeyFunc. The error wraps ErrNoKey.
+func (o *Options[K, T]) keyOf(obj T) (key K, err error) {
+	key, err = o.callKeyFunc(obj)
+	if err != nil {
+		return key, fmt.Errorf("%w, got %T: %w", ErrNoKey, obj, err)
+	}
+	return key, nil
+}
+
+func (o *Options[K, T]) callKeyFunc(obj T) (key K, err error) {
+	defer guard.Recover("KeyFunc", &err)
+	return o.KeyFunc(obj)
+}
+
+// transformOrReport returns the object after the Transform. If that fails, OnError is told, and the object is not
+// readable and zero.
+func (o *Options[K, T]) transformOrReport(key K, obj T) (transformed T, readable bool) {
+	if o.Transform == nil {
+		return obj, true
+	}
+	transformed, err := o.callTransform(obj)
+	if err == nil {
+		return transformed, true
+	}
+	if o.OnError != nil {
+		o.OnError(key, err)
+	}
 	var none T
-	// Field by field: building a Delta and copying it takes longer than all else here.
-	d.Obj, d.Missing, d.FinalStateUnknown, d.Bulk = none, true, false, nil
-	if d.Key, err = recovered(o.KeyFunc, obj, "KeyFunc"); err != nil {
-		return false, fmt.Errorf("%w, got %T: %w", ErrNoKey, obj, err)
-	}
-	if o.Transform != nil {
-		if obj, err = recovered(o.Transform, obj, "transform"); err != nil {
-			if o.OnError != nil {
-				o.OnError(d.Key, err)
-			}
-			return d.Type == Deleted, nil
-		}
-	}
-	d.Obj, d.Missing = obj, false
-	return true, nil
+	return none, false
+}
+
+func (o *Options[K, T]) callTransform(obj T) (transformed T, err error) {
+	defer guard.Recover("transform", &err)
+	return o.Transform(obj)
 }
 
 // list turns what Replace was given into items. An object whose transform failed becomes a Keep item. Keep items whose
@@ -38,13 +56,13 @@ func (o *Options[K, T]) list(objs []T, keep []K) ([]Item[K, T], error) {
 	items := make([]Item[K, T], 0, len(objs)+len(keep))
 	var errs []error
 	for _, obj := range objs {
-		d := Delta[K, T]{Type: Added, Obj: obj}
-		ok, err := o.complete(&d)
+		key, err := o.keyOf(obj)
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		items = append(items, Item[K, T]{Key: d.Key, Obj: d.Obj, Keep: !ok})
+		obj, readable := o.transformOrReport(key, obj)
+		items = append(items, Item[K, T]{Key: key, Obj: obj, Keep: !readable})
 	}
 	for _, key := range keep {
 		items = append(items, Item[K, T]{Key: key, Keep: true})
@@ -57,14 +75,4 @@ func (o *Options[K, T]) list(objs []T, keep []K) ([]Item[K, T], error) {
 		items = slices.DeleteFunc(items, func(i Item[K, T]) bool { return i.Keep && readable[i.Key] })
 	}
 	return items, errors.Join(errs...)
-}
-
-// recovered calls f, and turns a panic into an error.
-func recovered[T, R any](f func(T) (R, error), obj T, name string) (out R, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("%s %w: %v", name, ErrPanicked, r)
-		}
-	}()
-	return f(obj)
 }

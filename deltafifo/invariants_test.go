@@ -34,7 +34,7 @@ func (f *DeltaFIFO[K, T]) checkInvariants() error {
 	if queued != len(f.items) || queued > f.peak || queued+free != f.made {
 		errs = append(errs, fmt.Errorf("%d keys queued, %d in the map, peak %d; %d free, %d made", queued, len(f.items), f.peak, free, f.made))
 	}
-	return errors.Join(append(errs, f.base.check())...)
+	return errors.Join(append(errs, f.initial.check())...)
 }
 
 func (p *entry[K, T]) check() error {
@@ -53,9 +53,9 @@ func (p *entry[K, T]) check() error {
 	return errors.Join(errs...)
 }
 
-func (s *base[K, T]) check() error {
-	if done := s.syncBegun && s.remaining == 0; s.HasSynced() != done || s.remaining < 0 || (!s.syncBegun && s.remaining != 0) {
-		return fmt.Errorf("syncBegun %v, remaining %d, done %v", s.syncBegun, s.remaining, s.HasSynced())
+func (s *initialSync) check() error {
+	if done := s.begun && s.remaining == 0; s.isDone() != done || s.remaining < 0 || (!s.begun && s.remaining != 0) {
+		return fmt.Errorf("syncBegun %v, remaining %d, done %v", s.begun, s.remaining, s.isDone())
 	}
 	return nil
 }
@@ -64,7 +64,7 @@ func (s *base[K, T]) check() error {
 func (q *InOrder[K, T]) checkInvariants() error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	errs := []error{q.base.check()}
+	errs := []error{q.initial.check()}
 	if q.done < 0 || q.done > len(q.head) {
 		errs = append(errs, fmt.Errorf("done is %d of %d", q.done, len(q.head)))
 	}

@@ -9,10 +9,12 @@ import (
 	"weak"
 
 	"github.com/stretchr/testify/assert"
+
+	"glasswatch/internal/shrink"
 )
 
 // burst is far more than the queues keep memory for.
-const burst = 20 * minKept
+const burst = 20 * shrink.Kept
 
 func TestDeltaFIFO_AllocatesNothingInSteadyState(t *testing.T) {
 	f := NewDeltaFIFO(Options[string, *thing]{KeyFunc: nameOf})
@@ -63,7 +65,7 @@ func TestDeltaFIFO_GivesMemoryBackAfterABurst(t *testing.T) {
 	}
 	f.Update(v("a", 1))
 	f.Pop(ignoreDeltas)
-	assert.LessOrEqual(t, f.made, minKept)
+	assert.LessOrEqual(t, f.made, shrink.Kept)
 }
 
 func TestDeltaFIFO_AListOfUnreadObjectsTakesNoMemory(t *testing.T) {
@@ -92,7 +94,7 @@ func TestDeltaFIFO_GivesMemoryBackWhileOthersProduce(t *testing.T) {
 		}
 	})
 	for range 5 {
-		for _, th := range many(2 * minKept) {
+		for _, th := range many(2 * shrink.Kept) {
 			f.Update(th)
 		}
 		drain()
@@ -103,7 +105,7 @@ func TestDeltaFIFO_GivesMemoryBackWhileOthersProduce(t *testing.T) {
 	drain()
 	f.Update(v("b", 2))
 	drain()
-	assert.LessOrEqual(t, f.made, minKept)
+	assert.LessOrEqual(t, f.made, shrink.Kept)
 	assert.NoError(t, f.checkInvariants())
 }
 
@@ -130,8 +132,8 @@ func TestInOrder_GivesMemoryBackAfterABurst(t *testing.T) {
 		q.Update(v("a", 1))
 		q.PopBatch(ignoreBatch)
 	}
-	assert.LessOrEqual(t, cap(q.head), minKept)
-	assert.LessOrEqual(t, cap(q.tail), minKept)
+	assert.LessOrEqual(t, cap(q.head), shrink.Kept)
+	assert.LessOrEqual(t, cap(q.tail), shrink.Kept)
 }
 
 func TestInOrder_GivesTheKeysOfALargeBatchBack(t *testing.T) {

@@ -3,6 +3,8 @@ package deltafifo
 import (
 	"errors"
 	"time"
+
+	"glasswatch/internal/guard"
 )
 
 // ErrClosed is returned by the pops of a queue that is closed and empty.
@@ -12,7 +14,7 @@ var ErrClosed = errors.New("deltafifo: the queue is closed and empty")
 var ErrPopInProgress = errors.New("deltafifo: another pop is in progress, the in-order queue has one consumer")
 
 // ErrPanicked is wrapped by the error that a panicking KeyFunc or Transform leads to.
-var ErrPanicked = errors.New("panicked")
+var ErrPanicked = guard.ErrPanicked
 
 // ErrNoKey is wrapped by the error for an object that has no key. Nothing of that object was queued.
 var ErrNoKey = errors.New("deltafifo: expected an object with a key")
@@ -54,6 +56,3 @@ type Metrics struct {
 	// Processed is told how long each process function took. DeltaFIFO calls it with the queue's lock held.
 	Processed func(took time.Duration)
 }
-
-// minKept is the number of entries up to which a queue keeps its memory for reuse, however little it is used.
-const minKept = 1024
