@@ -1,113 +1,65 @@
 package indexer
 
-import "fmt"
+import "maps"
 
-// content is what a store holds. Invariant: slots[keys.at(i)] == i for each slot i, and each table has len(slots) entries.
+// content is what a store holds: objects in slots without gaps, and their indices.
+//
+//	        slots                   slot 0 1 2 … n-1
+//	key ──▶ map ────────────▶ keys       |k|k|k|…|k|
+//	                          objs       |o|o|o|…|o|
+//
+// A store's mutex guards the content that is in place. Replace builds another one beside it.
 type content[K comparable, T any] struct {
-	slots   map[K]uint32
-	keys    table[K]
-	objs    table[T]
+	slots map[K]uint32
+	peak  int // the largest length of slots since it was made
+	// Invariant: keys and objs have the length of slots. slots[keys[i]] == i.
+	keys    column[K]
+	objs    column[T]
 	indices []*index[T]
-	removed int // keys that have left slots since the content was made
-	rv      string
 }
 
-// newContent returns a content with objs[i] under keys[i], and without indices. Of equal keys the last counts.
-func newContent[K comparable, T any](keys []K, objs []T, rv string) content[K, T] {
-	c := content[K, T]{slots: make(map[K]uint32, len(keys)), rv: rv}
-	for i, key := range keys {
-		c.set(key, objs[i])
+// insert puts an object that is new in a slot. The caller must index it: until then it is pending, see posting.
+func (c *content[K, T]) insert(key K, obj T, epoch uint64) (slot uint32) {
+	slot = c.keys.push(key, epoch)
+	c.objs.push(obj, epoch)
+	for _, ix := range c.indices {
+		ix.postings = append(ix.postings, posting{})
 	}
-	return c
-}
-
-func (c *content[K, T]) get(key K) (obj T, ok bool) {
-	slot, ok := c.slots[key]
-	if ok {
-		obj = c.objs.at(slot)
-	}
-	return obj, ok
-}
-
-// set stores an object and returns its slot, and what was there before. It leaves the index values to the caller.
-func (c *content[K, T]) set(key K, obj T) (slot uint32, old T, existed bool) {
-	slot, existed = c.slots[key]
-	if existed {
-		old = c.objs.at(slot)
-		c.objs.set(slot, obj)
-		return slot, old, true
-	}
-	slot = uint32(c.keys.len)
 	c.slots[key] = slot
-	c.keys.push(key)
-	c.objs.push(obj)
-	for _, ix := range c.indices {
-		ix.push(nil)
-	}
-	return slot, old, false
+	c.peak = max(c.peak, len(c.slots))
+	return slot
 }
 
-// remove takes out an object and returns it. The object in the last slot moves to the slot that is free now.
-func (c *content[K, T]) remove(key K) (old T, existed bool) {
-	slot, existed := c.slots[key]
-	if !existed {
-		return old, false
-	}
-	old = c.objs.at(slot)
+// remove empties a slot: the last object moves into the gap.
+func (c *content[K, T]) remove(slot uint32, epoch uint64) {
 	last := uint32(c.keys.len - 1)
-	moved := c.keys.at(last)
+	for _, ix := range c.indices {
+		ix.remove(slot, last, epoch)
+	}
+	removed, moved := *c.keys.at(slot), *c.keys.at(last)
+	*c.keys.edit(slot, epoch) = moved
+	*c.objs.edit(slot, epoch) = *c.objs.at(last)
 	c.slots[moved] = slot
-	c.keys.set(slot, moved)
-	c.objs.set(slot, c.objs.at(last))
-	delete(c.slots, key) // after the moved key got its slot, for it may be the same key
-	c.keys.pop()
-	c.objs.pop()
-	for _, ix := range c.indices {
-		ix.remove(slot)
+	delete(c.slots, removed) // last: it may be the one that moved
+	c.keys.pop(epoch)
+	c.objs.pop(epoch)
+	if mostlyEmpty(len(c.slots), c.peak) {
+		small := make(map[K]uint32, len(c.slots))
+		maps.Copy(small, c.slots)
+		c.slots, c.peak = small, len(small)
 	}
-	c.removed++
-	return old, true
 }
 
-// index returns the index of that name. It is an error if there is none.
-func (c *content[K, T]) index(name string) (*index[T], error) {
+// mostlyEmpty tells whether a map that once had peak entries uses less than a quarter of its memory. Go's maps keep
+// the memory of their largest size, so such a map is made anew.
+func mostlyEmpty(n, peak int) bool { return peak > chunkLen && n*4 < peak }
+
+// index returns the index of that name, complete or not; nil if there is none.
+func (c *content[K, T]) index(name string) *index[T] {
 	for _, ix := range c.indices {
-		if ix.name == name {
-			return ix, nil
+		if ix.def.name == name {
+			return ix
 		}
 	}
-	return nil, fmt.Errorf("indexer: there is no index %q", name)
-}
-
-// freeze returns a content without maps, whose tables later writes to c do not change.
-func (c *content[K, T]) freeze() content[K, T] {
-	frozen := content[K, T]{keys: c.keys.freeze(), objs: c.objs.freeze(), rv: c.rv}
-	for _, ix := range c.indices {
-		frozen.indices = append(frozen.indices, &index[T]{name: ix.name, fn: ix.fn, values: ix.values.freeze()})
-	}
-	return frozen
-}
-
-// rebuild returns an equal content with maps and tables of its own, as small as they can be.
-func (c *content[K, T]) rebuild() content[K, T] {
-	next := newContent(c.keys.list(), c.objs.list(), c.rv)
-	for _, ix := range c.indices {
-		rebuilt := newIndex(ix.name, ix.fn)
-		for slot := range uint32(ix.values.len) {
-			rebuilt.push(ix.values.at(slot))
-		}
-		next.indices = append(next.indices, rebuilt)
-	}
-	return next
-}
-
-// isMostlyEmpty tells whether less than a quarter of the memory in maps may be in use. Go's maps do not shrink, so each
-// entry that was removed may have left its memory behind. A few of them do not count.
-func (c *content[K, T]) isMostlyEmpty() bool {
-	used, removed := len(c.slots), c.removed
-	for _, ix := range c.indices {
-		used += ix.members
-		removed += ix.removed
-	}
-	return removed > chunkLen+3*used
+	return nil
 }
