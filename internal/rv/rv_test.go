@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 func TestIsOlder_ComparesNumbersAndNothingElse(t *testing.T) {
@@ -23,7 +24,8 @@ func TestIsOlder_ComparesNumbersAndNothingElse(t *testing.T) {
 
 func TestIsExpired_KnowsBothWaysToSay410(t *testing.T) {
 	assert.True(t, IsExpired(fmt.Errorf("wrapped: %w", apierrors.NewResourceExpired("too old"))))
-	assert.True(t, IsExpired(apierrors.NewGone("gone")))
+	gone := &apierrors.StatusError{ErrStatus: metav1.Status{Code: 410, Reason: metav1.StatusReasonGone}}
+	assert.True(t, IsExpired(gone))
 	assert.False(t, IsExpired(apierrors.NewBadRequest("bad")))
 	assert.False(t, IsExpired(errors.New("broken")))
 	assert.False(t, IsExpired(nil))
