@@ -191,7 +191,8 @@ func (r *Reflector[T]) endWatch(ctx context.Context, err error) State {
 		return r.backOff(err, r.resuming())
 	case kind == kindEnded, kind == kindBroken, kind == kindOutage:
 		// It may be watches only that fail, as behind a proxy that cannot pass them on.
-		if r.outages++; r.outages < maxOutages {
+		r.outages++
+		if r.outages < maxOutages {
 			return r.backOff(err, r.resuming())
 		}
 	}

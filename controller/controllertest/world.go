@@ -119,12 +119,13 @@ func (w *world) settle(quiet time.Duration) {
 		before := w.changes()
 		time.Sleep(quiet)
 		synctest.Wait()
-		still := w.changes() == before
-		switch {
-		case still && w.releaseLong(): // and wait for what comes of it
-		case still && w.isCalm():
-			return
-		case time.Since(began) > patience:
+		if w.changes() == before {
+			released := w.releaseLong() // then what comes of it is waited for
+			if !released && w.isCalm() {
+				return
+			}
+		}
+		if time.Since(began) > patience {
 			w.found(Settles, "somebody still writes after %v: the last writes are\n%s", patience, w.lastWrites(10))
 			return
 		}

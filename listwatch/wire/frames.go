@@ -88,7 +88,8 @@ func (r *Reader) Next(wait bool) ([]byte, error) {
 		}
 		n, err := r.from.Read(r.buf[r.end:])
 		r.end, r.err = r.end+n, err
-		if empty++; n > 0 {
+		empty++
+		if n > 0 {
 			empty = 0
 		}
 	}
