@@ -49,13 +49,6 @@ func TestSameState_IsBrokenByARefusedWriteThatIsNotRepeated(t *testing.T) {
 	require.Contains(t, finding.Story, "create secrets default/once #1: 500 Internal Server Error")
 }
 
-func TestSameState_AnAnswerThatIsLostHasItsWriteStored(t *testing.T) {
-	faults := []controllertest.Fault{controllertest.LoseAnswer, controllertest.CrashAfter, controllertest.CrashBefore}
-	report := explore(t, controllertest.Scenario{Start: secretOnce, Faults: faults})
-	require.Equal(t, 3, report.Fired)
-	require.Empty(t, report.Findings, "a restart repeats the write, and a lost answer is of a write that was stored")
-}
-
 func TestWithout_SwitchesAnOracleOff(t *testing.T) {
 	report := explore(t, controllertest.Scenario{Start: secretOnce, Faults: []controllertest.Fault{controllertest.ServerError},
 		Without: map[controllertest.Oracle]string{controllertest.SameState: "this test looks at the other oracles"}})
@@ -131,12 +124,6 @@ func TestStops_IsBrokenByAGoroutineThatStays(t *testing.T) {
 	finding := only(t, report)
 	require.Contains(t, finding.Broken, controllertest.Stops)
 	require.Contains(t, strings.Join(finding.Problems, "\n"), "waits in glasswatch/controller/controllertest_test.stayForEver")
-}
-
-func TestHandOver_TheOldReplicasWriteComesLate(t *testing.T) {
-	report := explore(t, controllertest.Scenario{Start: secretOnce, Faults: []controllertest.Fault{controllertest.HandOver}})
-	require.Equal(t, 1, report.Fired)
-	require.Empty(t, report.Findings)
 }
 
 func TestReplay_ThePlanIsFoundAgain(t *testing.T) {

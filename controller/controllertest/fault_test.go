@@ -1,0 +1,123 @@
+package controllertest_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+
+	"glasswatch/controller/controllertest"
+)
+
+// life is what a program did in all its plays.
+type life struct {
+	mu            sync.Mutex
+	starts, tries int
+}
+
+func (l *life) count(n *int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	*n++
+}
+
+// createUntilItWorks creates one Secret at each start, under a name that the server makes.
+func (l *life) createUntilItWorks(ctx context.Context, cfg *rest.Config) error {
+	l.count(&l.starts)
+	secrets := kubernetes.NewForConfigOrDie(cfg).CoreV1().Secrets("default")
+	for ctx.Err() == nil {
+		l.count(&l.tries)
+		_, err := secrets.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{GenerateName: "made-"}}, metav1.CreateOptions{})
+		if err == nil {
+			break
+		}
+		time.Sleep(time.Second)
+	}
+	<-ctx.Done()
+	return nil
+}
+
+func TestFaults_AtAWriteOfTheProgram(t *testing.T) {
+	for _, test := range []struct {
+		fault                  controllertest.Fault
+		starts, tries, secrets int
+	}{
+		{controllertest.CrashBefore, 2, 2, 1},
+		{controllertest.CrashAfter, 2, 2, 2},
+		{controllertest.LoseAnswer, 1, 2, 2},
+		{controllertest.TooMany, 1, 1, 1}, // client-go tries again by itself
+		{controllertest.ServerError, 1, 2, 1},
+		{controllertest.Unavailable, 1, 2, 1},
+		{controllertest.ServerTimeout, 1, 2, 1},
+		{controllertest.HandOver, 2, 2, 2},
+	} {
+		t.Run(string(test.fault), func(t *testing.T) {
+			l, secrets := &life{}, 0
+			report := explore(t, controllertest.Scenario{
+				Start: l.createUntilItWorks,
+				Steps: []controllertest.Step{controllertest.Settle()},
+				Always: func(v controllertest.View) error {
+					secrets = len(v.Kind("Secret"))
+					return nil
+				},
+				Faults: []controllertest.Fault{test.fault},
+			})
+			require.Equal(t, 1, report.Fired)
+			require.Equal(t, test.secrets, secrets, "Secrets")
+			require.Equal(t, test.starts, l.starts-2, "starts, without those of the two plays before")
+			require.Equal(t, test.tries, l.tries-2, "tries, without those of the two plays before")
+			require.Equal(t, test.secrets > 1, len(report.Findings) > 0, "a second Secret is a finding")
+		})
+	}
+}
+
+func TestFaults_AtWhatTheProgramSees(t *testing.T) {
+	const atOnce = 2 * time.Second
+	for _, test := range []struct {
+		fault       controllertest.Fault
+		early, late time.Duration // between these the last instance of the program learns of a ConfigMap
+	}{
+		{controllertest.HoldSeconds, 5 * time.Second, 5*time.Second + atOnce},
+		{controllertest.HoldMinutes, 6 * time.Minute, 6*time.Minute + atOnce},
+		{controllertest.HoldLong, 30 * time.Second, 2 * time.Minute},
+		{controllertest.Miss, 45 * time.Second, 3 * time.Minute}, // and the back-off of a watch
+		{controllertest.StaleStart, 45 * time.Second, 3 * time.Minute},
+		{controllertest.Outage, 10 * time.Minute, 12 * time.Minute},
+	} {
+		t.Run(string(test.fault), func(t *testing.T) {
+			var made, seen time.Time
+			report := explore(t, controllertest.Scenario{
+				Start: func(ctx context.Context, cfg *rest.Config) error {
+					factory := informers.NewSharedInformerFactory(kubernetes.NewForConfigOrDie(cfg), 0)
+					_, err := factory.Core().V1().ConfigMaps().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+						AddFunc: func(obj any) {
+							if obj.(*corev1.ConfigMap).Name == "web" {
+								seen = time.Now()
+							}
+						}})
+					factory.Start(ctx.Done())
+					<-ctx.Done()
+					factory.Shutdown()
+					return err
+				},
+				Steps: []controllertest.Step{
+					controllertest.Do("note the time", func(context.Context, *rest.Config) error { made = time.Now(); return nil }),
+					controllertest.ApplyText(vault), controllertest.Settle(),
+				},
+				Faults: []controllertest.Fault{test.fault},
+			})
+			require.Equal(t, 1, report.Fired)
+			require.Empty(t, report.Findings)
+			after := seen.Sub(made)
+			require.True(t, test.early <= after && after <= test.late, "learned of it after %v", after)
+		})
+	}
+}
