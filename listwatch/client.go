@@ -198,8 +198,8 @@ func newClient[T Object](
 	if _, err := fields.ParseSelector(opts.FieldSelector); err != nil {
 		return nil, fmt.Errorf("listwatch: field selector %q: %w", opts.FieldSelector, err)
 	}
-	var err error // the filter needs the ranges ascending, as Parse makes them
-	if opts.Shard, err = shard.Parse(opts.Shard.String()); err != nil {
+	var err error
+	if opts.Shard, err = opts.Shard.Checked(); err != nil {
 		return nil, fmt.Errorf("listwatch: %w", err)
 	}
 	httpClient := opts.HTTPClient

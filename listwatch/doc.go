@@ -6,9 +6,16 @@
 //	Next  ◀── codec ◀─┤ wire: events  ◀─ frames               ◀─ GET …?watch=1  │◀── neither
 //	                  └──────────────────────────────────────────────────────────┘
 //
-// [New], [NewForConfig], [NewUnstructured] and [NewMetadata] make a [Client] of one resource. [Client.List] fetches a
-// page, [ListAll] all of them, and [Client.Watch] a [Stream] that is pulled. [Funcs] does the same
-// with the functions of a client-go clientset, real or fake, and [FromWatch] with a client-go watch.
+// Four ideas:
+//
+//  1. An [Object] has a [Key], namespace and name, and a resourceVersion. What happens to it is an [Event]. (types.go)
+//  2. A [List] is one page. [Client.List] asks for one, [ListAll] for all of them. (list.go, pages.go)
+//  3. A watch is a [Stream] that is pulled: Next decodes what comes next in its caller's goroutine. (stream.go, pull.go)
+//  4. One bad object costs itself, an [ObjectError]: the list has the others, and the stream goes on. (codec.go)
+//
+// [New], [NewForConfig], [NewUnstructured] and [NewMetadata] make a [Client], which does this over HTTP. (client.go,
+// request.go) [Funcs] does it with the functions of a client-go clientset, real or fake, and [FromWatch] with a
+// client-go watch. (funcs.go, fromwatch.go)
 //
 // # What is guaranteed
 //
@@ -44,6 +51,6 @@
 //   - A [Funcs] does not look at a shardSelector. It leaves that to its functions, and to the server.
 //   - Items of a protobuf list do not say their types, so only the type of the list is checked.
 //
-// Reading order: types.go, client.go, codec.go, request.go, list.go, pages.go, stream.go, pull.go, funcs.go,
-// fromwatch.go. Subfolders: wire (bytes), resume (watches that survive), memo (objects that share parts).
+// Read types.go first, then client.go, request.go and codec.go, and then list.go or stream.go. Subfolders: wire (bytes),
+// shard (a part of the objects), resume (watches that survive), memo (objects that share parts).
 package listwatch

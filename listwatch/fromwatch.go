@@ -59,34 +59,35 @@ func (s watchSource[T]) next(ctx context.Context, wait bool) (ev Event[T], err e
 }
 
 // eventOf converts what came out of the watch's channel.
-func eventOf[T Object](from watch.Event, open bool) (ev Event[T], err error) {
+func eventOf[T Object](from watch.Event, open bool) (Event[T], error) {
 	if !open {
-		return ev, io.EOF
+		return Event[T]{}, io.EOF
 	}
-	var bad *ObjectError
-	ev.Type = eventTypes[string(from.Type)]
-	switch {
-	case from.Type == watch.Error:
-		return ev, statusErrorOf(from.Object)
-	case ev.Type == Bookmark:
-		if ev.ResourceVersion, ev.InitialEventsEnd, err = bookmark(metadataOf(from.Object)); err != nil {
-			bad = &ObjectError{Err: err}
+	switch from.Type {
+	case watch.Error:
+		return Event[T]{}, statusErrorOf(from.Object)
+	case watch.Bookmark:
+		meta, err := metadataOf(from.Object)
+		if err != nil {
+			return Event[T]{}, &ObjectError{Type: Bookmark, Err: err}
 		}
-	default:
-		if ev.Object, bad = objectOf[T](from.Object); bad != nil {
-			break
+		ev, err := bookmarkOf[T](meta)
+		if err != nil {
+			return Event[T]{}, &ObjectError{Type: Bookmark, Err: err}
 		}
-		ev.ResourceVersion = ev.Object.GetResourceVersion()
-		if ev.Type == 0 {
-			err = unknownType(string(from.Type))
-			bad = &ObjectError{Key: KeyOf(ev.Object), ResourceVersion: ev.ResourceVersion, Err: err}
-		}
+		return ev, nil
 	}
+	typ := eventTypes[string(from.Type)]
+	obj, bad := objectOf[T](from.Object)
 	if bad != nil {
-		bad.Type = ev.Type
+		bad.Type = typ
 		return Event[T]{}, bad
 	}
-	return ev, nil
+	version := obj.GetResourceVersion()
+	if typ == 0 {
+		return Event[T]{}, &ObjectError{Key: KeyOf(obj), ResourceVersion: version, Err: unknownType(string(from.Type))}
+	}
+	return Event[T]{Type: typ, Object: obj, ResourceVersion: version}, nil
 }
 
 func metadataOf(obj runtime.Object) (metav1.Object, error) {

@@ -54,21 +54,18 @@ func (p *puller[T]) Next() (_ Event[T], err error) {
 }
 
 // NextBatch implements BatchStream. The source is asked to wait for the first event only.
-func (p *puller[T]) NextBatch(into []Event[T]) (n int, err error) {
+func (p *puller[T]) NextBatch(into []Event[T]) (int, error) {
+	n := 0
 	for n < min(len(into), p.maxBatch) {
-		var ev Event[T]
-		if p.err == nil {
-			ev, p.err = p.source.next(p.ctx, n == 0)
+		ev, err := p.pull(n == 0)
+		if err == errForeign && n == 0 {
+			return 0, nil
 		}
-		if p.ctx.Err() != nil { // closed or cancelled; the source may have failed because of it
-			p.err = context.Cause(p.ctx)
+		if err == errForeign {
+			continue
 		}
-		if p.err == errForeign {
-			if p.err = nil; n > 0 {
-				continue
-			}
-		}
-		if p.err != nil || ev.Type == 0 {
+		p.err = err
+		if err != nil || ev.Type == 0 {
 			break
 		}
 		into[n] = ev
@@ -77,9 +74,22 @@ func (p *puller[T]) NextBatch(into []Event[T]) (n int, err error) {
 	if n > 0 {
 		return n, nil
 	}
-	err = p.err
+	err := p.err
 	if _, costsOne := err.(*ObjectError); costsOne {
 		p.err = nil
 	}
 	return 0, err
+}
+
+// pull returns the next event of the source, or the error that an earlier call has kept. Once the stream is closed or
+// cancelled that is the error, whatever the source says: it may have failed because of it.
+func (p *puller[T]) pull(wait bool) (ev Event[T], err error) {
+	err = p.err
+	if err == nil {
+		ev, err = p.source.next(p.ctx, wait)
+	}
+	if p.ctx.Err() != nil {
+		err = context.Cause(p.ctx)
+	}
+	return ev, err
 }

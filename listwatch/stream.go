@@ -82,8 +82,9 @@ func (s *httpSource[T]) next(_ context.Context, wait bool) (ev Event[T], err err
 		err = unknownType(typ)
 	case ev.Type == Bookmark:
 		var meta metav1.PartialObjectMetadata
-		err = object.Decode(&meta, nil)
-		ev.ResourceVersion, ev.InitialEventsEnd, err = bookmark(&meta, err)
+		if err = object.Decode(&meta, nil); err == nil {
+			ev, err = bookmarkOf[T](&meta)
+		}
 	default:
 		if ev.Object, err = s.codec.decode(object, ""); err == nil {
 			ev.ResourceVersion = ev.Object.GetResourceVersion()
@@ -105,13 +106,15 @@ func unreadable(typ EventType, object wire.Object, err error) *ObjectError {
 
 func unknownType(name string) error { return fmt.Errorf("watch event of unknown type %.40q", name) }
 
-// bookmark reads meta, the metadata of a bookmark's object. If err is set, there is none, and err is returned.
-func bookmark(meta metav1.Object, err error) (resourceVersion string, initialEventsEnd bool, _ error) {
-	if err == nil && meta.GetResourceVersion() == "" {
-		err = errors.New("the bookmark has no resourceVersion")
+// bookmarkOf makes an event of the metadata of a bookmark's object.
+func bookmarkOf[T Object](meta metav1.Object) (Event[T], error) {
+	ev := Event[T]{
+		Type:             Bookmark,
+		ResourceVersion:  meta.GetResourceVersion(),
+		InitialEventsEnd: meta.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true",
 	}
-	if err != nil {
-		return "", false, err
+	if ev.ResourceVersion == "" {
+		return ev, errors.New("the bookmark has no resourceVersion")
 	}
-	return meta.GetResourceVersion(), meta.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true", nil
+	return ev, nil
 }

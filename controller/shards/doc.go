@@ -1,4 +1,5 @@
-// Package shards lets all replicas of a controller work: each on some of the keys, no two on the same one.
+// Package shards lets all replicas of a controller work: each on some of the keys, no two on the same one. It is for
+// controllers that are too much work for one process; a learner may skip it.
 //
 //	            renew                        who lives?            who owns what?
 //	member a ──────────▶ Lease web-member-a ─┐

@@ -1,4 +1,5 @@
-// Package resume has watches that outlive their connection, and their program.
+// Package resume has watches that outlive their connection, and their program. It is for programs that follow a
+// resource without keeping a copy of it; who wants to learn how an informer works may skip it.
 //
 //	Stream  the connection ends: watch again from the newest resourceVersion that came
 //	Watch   the program ends:    watch again from the position in a file

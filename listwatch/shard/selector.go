@@ -98,3 +98,6 @@ func parseCall(text string) (field Field, r Range, err error) {
 	r.Last--
 	return field, r, nil
 }
+
+// Checked returns s with its ranges in ascending order. Its error is what Parse says of the text of s.
+func (s Selector) Checked() (Selector, error) { return Parse(s.String()) }

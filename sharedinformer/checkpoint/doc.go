@@ -1,4 +1,5 @@
 // Package checkpoint is an informer that keeps its store on disk, so that the next run of the program begins with it.
+// It is for programs whose first list is too slow or too heavy for the server; a learner may skip it.
 //
 //	file ──load──▶ queue ─▶ store, handlers                   first: what the last run had
 //	               reflector: a watch from the file's version

@@ -1,4 +1,5 @@
-// Package factory makes informers by type or by resource: one for all who ask, started and stopped together.
+// Package factory makes informers by type or by resource: one for all who ask, started and stopped together. It is for
+// programs with several kinds or several controllers; a learner may skip it.
 //
 //	InformerFor[*corev1.Service] ─┐
 //	ForResource(services) ────────┼─▶ Factory ─▶ one informer a resource ─▶ Start, WaitForSync, Stop, Shutdown

@@ -1,4 +1,5 @@
-// Package merged makes one informer of several sources of one resource: namespaces, or selectors.
+// Package merged makes one informer of several sources of one resource: namespaces, or selectors. It is for programs
+// that may see some namespaces only, or whose sources come and go; a learner may skip it.
 //
 //	source a ─▶ reflector ─┐    ┌───── merge ──────┐
 //	source b ─▶ reflector ─┼───▶│ an entry a key ──┼─▶ queue ─▶ store ─▶ handlers

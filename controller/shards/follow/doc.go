@@ -1,4 +1,5 @@
-// Package follow lets informers follow the shards that a member holds: each member lists and watches its own share.
+// Package follow lets informers follow the shards that a member holds: each member lists and watches its own share. It
+// is for the users of package shards whose caches are too big for one process; a learner may skip it.
 //
 //	member ─ OnChange ─▶ Group ─┬─▶ Services:  some sources, a watch each ─▶ store ─▶ handlers ─▶ queue
 //	                            └─▶ Ingresses: likewise
