@@ -9,6 +9,7 @@ const keepObjects = 500; // of a store
 // The view before the first message.
 export const start = () => ({
   connected: false,
+  broken: false, // the connection; before the first one it is neither
   world: 0, // counts resets
   options: {}, // of the world
   can: null, // the names of the acts that this world allows; null is all
@@ -41,7 +42,7 @@ const changes = {
   snapshot,
   tick,
   contents: (view, { data }) => ({ ...view, stores: stores(data.contents) }),
-  connection: (view, { up }) => ({ ...view, connected: up }),
+  connection: (view, { up }) => ({ ...view, connected: up, broken: !up }),
   choose: (view, { key }) => ({ ...view, chosen: key, journey: key ? ofKey(view.events, key) : [] }),
   journey: (view, { key, events }) => (key === view.chosen ? { ...view, journey: joined(events, view.journey) } : view),
   hold: (view, { on }) => ({ ...view, held: on ? view.events : null }),
@@ -66,6 +67,7 @@ function snapshot(view, { data, at }) {
     ...view,
     ...whole(view, data, at),
     connected: true,
+    broken: false,
     world: data.world,
     options: data.options ?? {},
     can: data.can ?? null,

@@ -36,8 +36,8 @@ export default function Page(props) {
 function Header({ view, words, setLanguage }) {
   return html`<header>
     <h1>${words.title}</h1>
-    <p role="status" data-test="status" class=${view.connected ? 'good' : 'bad'}
-      >${view.connected ? words.connected : words.disconnected}</p>
+    <p role="status" data-test="status" class=${view.connected ? 'good' : view.broken ? 'bad' : ''}
+      >${view.connected ? words.connected : view.broken ? words.disconnected : words.connecting}</p>
     <p><span data-test="seq">${words.events(view.seq)}</span>${view.leftOut > 0 && html` · <span data-test="left-out"
       class=${view.sampled ? 'sampled' : ''}>${words.leftOut(view.leftOut)}</span>`}</p>
     <nav aria-label=${words.navigation}>

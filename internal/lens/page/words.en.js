@@ -4,6 +4,7 @@ const number = (n = 0) => n.toLocaleString('en');
 export const en = {
   number,
   title: 'The lens',
+  connecting: 'connecting …',
   connected: 'connected',
   disconnected: 'The connection is broken. The page tries again every second.',
   events: (n) => `${number(n)} events`,

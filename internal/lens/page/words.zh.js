@@ -4,6 +4,7 @@ const number = (n = 0) => n.toLocaleString('zh-CN');
 export const zh = {
   number,
   title: '透镜',
+  connecting: '正在连接……',
   connected: '已连接',
   disconnected: '连接已断开，页面每秒重试一次。',
   events: (n) => `${number(n)} 个事件`,

@@ -1,0 +1,36 @@
+package lens
+
+import (
+	"context"
+	"testing"
+
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+)
+
+// From the first picture on the page says that all is well, or that it is not there yet.
+func TestOpening_NeverLooksLikeAnError(t *testing.T) {
+	t.Parallel()
+	for _, size := range [][2]int64{{1280, 800}, {390, 800}} {
+		b := open(t, "", chromedp.EmulateViewport(size[0], size[1]), onEachPage(`
+window.shown = [];
+new MutationObserver(() => {
+  const status = document.querySelector('[data-test=status]');
+  const now = status && status.className + ': ' + status.textContent;
+  if (status && now !== window.shown.at(-1)) {
+    window.shown.push(now);
+  }
+}).observe(document, { childList: true, subtree: true, characterData: true, attributes: true });`))
+		assert.Equal(t, []string{": connecting …", "good: connected"}, eval[[]string](b, `window.shown`))
+	}
+}
+
+// onEachPage runs a script before those of each page that is opened.
+func onEachPage(script string) action {
+	params := page.AddScriptToEvaluateOnNewDocumentParams{Source: script}
+	return chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+		_, err := chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument, params)
+		return err
+	})
+}
