@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // Backoff is an exponential backoff with jitter. Zero fields, and negative times, stand for the defaults, which are
@@ -52,6 +54,16 @@ func atMost(limit time.Duration, nanoseconds float64) time.Duration {
 		return time.Duration(nanoseconds)
 	}
 	return limit
+}
+
+// backOff plans the wait after err. next is what comes after it.
+func (r *Reflector[T]) backOff(err error, next *state[T]) *state[T] {
+	seconds, _ := apierrors.SuggestsClientDelay(err)
+	retryAfter := time.Duration(seconds) * time.Second
+	if r.opts.Delay != nil {
+		return backingOff(max(r.opts.Delay(), retryAfter), next)
+	}
+	return backingOff(r.backoff.next(time.Now(), retryAfter), next)
 }
 
 // errorWindow tells for how long errors have been coming: errors with less than a minute between them belong together.

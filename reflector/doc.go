@@ -1,9 +1,6 @@
 // Package reflector keeps a [Sink] (a queue, a store) equal to what a [listwatch.ListerWatcher] lists: one list, then a
 // watch for what changes, and a way back from every failure of either.
 //
-// It is a state machine. [State] names the states. The table in errors.go says what follows an error in each.
-// [Reflector.Run] loops in one goroutine: the method of a state does its work and returns the next state.
-//
 //	      Idle
 //	       │ Run
 //	       ▼           refused, silent, ended too early
@@ -18,27 +15,30 @@
 //	any of these four ── some errors ──▶ BackingOff ── time is up ──▶ a listing state, or Connecting
 //	any state ── context cancelled ──▶ Stopped
 //
-// # Lists
+// It is made of six ideas:
 //
-// A streaming list is a watch with sendInitialEvents. Its events are gathered until a bookmark says that they are
-// complete. Then the sink gets one Replace, sorted by key, and the same stream goes on as the watch. A paged list
-// follows most errors of a streaming list. Lists stay paged for [Options.StreamingRetry] if the server refused the
-// streaming list, answered it and fell silent, or sent an unreadable object. A paged list reports every such object.
+//  1. States. Each [State] owns what it needs, such as an open stream. Its step does one thing and returns the next
+//     state. [Reflector.Run] loops over steps, in one goroutine.
+//  2. Two kinds of lists (list.go), and both end in one Replace, sorted by key if it was streamed. A streaming list is
+//     a watch with sendInitialEvents: its events are gathered until a bookmark says that they are complete, and then
+//     the same stream goes on as the watch. A paged list takes the place of one that fails.
+//  3. One version. The sink has everything up to there. It follows the events of a watch once the sink has them, and
+//     never goes back on a stream. Lists ask for one that is not older, and the next watch begins there.
+//  4. One table (errors.go) says what follows which error in which state. The program executes it.
+//  5. A [Backoff]. Waits grow with each failure, until there is none for a while.
+//  6. Looking on. [Stats], [Options.Observe] and the other functions in [Options] see what passes, and change nothing.
+//
+// # Lists
 //
 // While no version is known, a streaming list asks for the latest state, a paged list for any that a watch cache has.
 // Later lists ask for one not older than the last version, or for exactly that one if they have a limit: see
-// [Options.PageSize]. If the server does not have it, they ask for the latest state.
+// [Options.PageSize]. If the server does not have it, they ask for the latest state. A paged list reports every object
+// that cannot be read.
 //
 // # Watches
 //
-// A watch starts at the last resourceVersion. When it ends or its connection breaks, the next one resumes there at
-// once. If the server is overloaded, not there or going away, it resumes there after a wait. After another error, such
-// as 410, a list follows after a wait. A list also follows a watch that ends within a second without progress. It also
-// follows ten outages of watches in a row: perhaps only watches fail.
-//
-// The resourceVersion follows the events once the sink has them, and never goes back on a stream. An event older than
-// where its watch started shows that the server was set back to a backup: [ErrRewound], and a list of the latest
-// state. Streams that say that their versions are in no order are exempt: see [listwatch.FromWatch].
+// An event older than where its watch started shows that the server was set back to a backup: [ErrRewound], and a list
+// of the latest state. Streams that say that their versions are in no order are exempt: see [listwatch.FromWatch].
 //
 // # Guarantees
 //
@@ -65,6 +65,5 @@
 //   - That a list ends soon. Only the HTTP client's Timeout bounds a paged list. If a server ignores sendInitialEvents
 //     but sends events, the streaming list goes on until the server ends it.
 //
-// Reading order: walkthrough_test.go, state.go, errors.go, reflector.go, streaminglist.go, pagedlist.go, watch.go,
-// stream.go; then the rest.
+// Reading order: walkthrough_test.go, state.go, reflector.go, list.go, watch.go, errors.go, stream.go; then the rest.
 package reflector

@@ -1,19 +1,23 @@
 package reflector
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/klog/v2"
 
+	"glasswatch/internal/rv"
 	"glasswatch/listwatch"
 )
 
@@ -30,54 +34,38 @@ var (
 	ErrVeryShortWatch = errors.New("very short watch: ended within a second, before the resourceVersion advanced")
 	// ErrRewound is a watch that sent a resourceVersion older than the one it started from: the server was set back,
 	// as by a restored backup. That event is discarded. A list without a resourceVersion follows.
-	ErrRewound  = errors.New("server was set back to an older resourceVersion")
-	errDeadline = errors.New("deadline of the stream") // set by this side; in a streaming list it becomes ErrSilent
+	ErrRewound = errors.New("server was set back to an older resourceVersion")
+
+	// Set by this side. In a streaming list both become ErrSilent.
+	errUnanswered = errors.New("no answer until the deadline of the stream")
+	errOverdue    = errors.New("deadline of the stream")
 )
 
-// errorKind is what an error tells of the server. It decides what follows.
-type errorKind uint8
+// errorKind is what an error tells of the server, or of the list or watch: a row of the table.
+type errorKind string
 
 const (
-	kindOther       errorKind = iota // something is wrong with the request or the server
-	kindObject                       // an object could not be read
-	kindSink                         // a SinkError
-	kindEnded                        // a stream ended between two events (io.EOF itself), or before its list did
-	kindDeadline                     // errDeadline
-	kindExpired                      // the server no longer has this resourceVersion or continue token
-	kindAhead                        // the server does not have this resourceVersion yet: "too large"
-	kindUnsupported                  // the server does not know streaming lists, or has them switched off
-	kindBusy                         // the request is fine, the server just cannot take it now
-	kindOutage                       // the server, or its HTTP/2 stream, is about to go away
-	kindInternal                     // a 500: it may well be about the request
-	kindBroken                       // no connection, or it broke: TLS and DNS errors, too, and what wraps io.EOF
+	kindObject       errorKind = "Object"       // an object could not be read
+	kindUnnamed      errorKind = "Unnamed"      // the same, without a name, and it may help to ask once more
+	kindLostDeletion errorKind = "LostDeletion" // the same, if it may be a deletion: only a list tells what is gone
+	kindSink         errorKind = "Sink"         // a SinkError: it changes no state
+	kindEnded        errorKind = "Ended"        // a stream ended between two events (io.EOF itself), or before its list did
+	kindBroken       errorKind = "Broken"       // no connection, or it broke: TLS and DNS errors, too, and what wraps io.EOF
+	kindShort        errorKind = "Short"        // ErrVeryShortWatch
+	kindUnanswered   errorKind = "Unanswered"   // errUnanswered
+	kindOverdue      errorKind = "Overdue"      // errOverdue
+	kindBusy         errorKind = "Busy"         // the request is fine, the server just cannot take it now
+	kindOutage       errorKind = "Outage"       // the server, or its HTTP/2 stream, is about to go away
+	kindInternal     errorKind = "Internal"     // a 500: it may well be about the request
+	kindExpired      errorKind = "Expired"      // the server no longer has this resourceVersion or continue token
+	kindAhead        errorKind = "Ahead"        // the server does not have this resourceVersion yet: "too large"
+	kindUnsupported  errorKind = "Unsupported"  // the server does not know streaming lists, or has them switched off
+	kindInconsistent errorKind = "Inconsistent" // ErrInconsistent
+	kindOther        errorKind = "Other"        // something is wrong with the request or the server
 )
 
-// kindOf finds the kind of an error; the first match counts. The table says what follows an error in each state.
-//
-//	kind           ListingStreaming  ListingPaged  Connecting        Watching
-//	Object         paged (3)         -             -                 next event (1)
-//	Ended, Broken  paged             wait, list    wait, watch (5)   watch (2)
-//	Deadline       paged (3)         -             watch             watch
-//	Busy           wait, list        wait, list    wait, watch       wait, watch
-//	Outage         paged             wait, list    wait, watch (5)   wait, watch (5)
-//	Internal       paged             wait, list    wait, watch (4)   wait, watch (4)
-//	Expired        latest            latest        wait, list        wait, list
-//	Ahead          latest            latest        wait, latest      wait, latest
-//	Unsupported    paged (3)         latest        wait, list        wait, list
-//	Other          paged             wait, list    wait, list        wait, list
-//
-// The words and the footnotes:
-//   - wait: BackingOff comes first. watch: from the last resourceVersion on, or a list if that is "" or "0".
-//   - list: a streaming list, or a paged one while lists stay paged. paged: a paged list.
-//   - latest: a list without a resourceVersion. If the list that failed had none either, the row Other applies.
-//   - (1) If the event does not name its object: watch, once. After that, if it may be a deletion: wait, latest.
-//   - (2) If the watch was very short, it is an ErrVeryShortWatch. Then the row Other applies.
-//   - (3) Lists then stay paged for StreamingRetry; after Deadline, only if the server had answered.
-//   - (4) Until MaxInternalErrorRetry is over. Then the row Other applies.
-//   - (5) Up to the ninth failure in a row. Then the row Other applies.
-//   - After ErrInconsistent the row Unsupported applies, but it is reported. A sink's error is reported and changes no
-//     state.
-//   - Not reported: Unsupported in ListingStreaming, Ended in Watching, Deadline in Connecting and in Watching.
+// kindOf finds the kind of an error; the first match counts. Unnamed and LostDeletion are Object here: only a watch can
+// tell them apart.
 func kindOf(err error) errorKind {
 	status, answered := errors.AsType[*apierrors.StatusError](err)
 	_, unreadable := errors.AsType[*listwatch.ObjectError](err)
@@ -90,9 +78,15 @@ func kindOf(err error) errorKind {
 		return kindObject
 	case err == io.EOF, errors.Is(err, ErrSilent), errors.Is(err, ErrEndedEarly):
 		return kindEnded
-	case err == errDeadline:
-		return kindDeadline
-	case apierrors.IsResourceExpired(err), apierrors.IsGone(err):
+	case err == errUnanswered:
+		return kindUnanswered
+	case err == errOverdue:
+		return kindOverdue
+	case errors.Is(err, ErrVeryShortWatch):
+		return kindShort
+	case errors.Is(err, ErrInconsistent):
+		return kindInconsistent
+	case rv.IsExpired(err):
 		return kindExpired
 	case errors.Is(err, ErrRewound), apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge),
 		answered && apierrors.IsTimeout(err) && // servers before 1.18.6: only in words, in the message or in a cause
@@ -120,33 +114,108 @@ func isHTTP2Reset(err error) bool {
 	return strings.Contains(err.Error(), "stream error: stream ID ") || strings.Contains(err.Error(), "http2: ")
 }
 
-// LogError is the default of Options.OnError: it logs err under the reflector's name, at V(2) if that heals by itself.
-func LogError(ctx context.Context, name string, err error) {
-	logger := klog.FromContext(ctx).WithValues("reflector", name)
-	kind := kindOf(err)
-	if _, unanswered := errors.AsType[*url.Error](err); unanswered && kind == kindBroken || errors.Is(err, ErrRewound) {
-		kind = kindOther // such as a certificate or a name that is wrong: it may not heal by itself
+// table says what follows an error, by its kind and by the state that met it. The program executes it: follow does what
+// the words say. "-" is not expected to happen.
+//
+//	next event  the stream goes on
+//	watch       a watch from the last resourceVersion on, or a list if that is "" or "0"
+//	list        a streaming list, or a paged one while lists stay paged
+//	paged       a paged list
+//	for long    lists stay paged for StreamingRetry
+//	latest      lists ask for the latest state until one succeeds
+//	wait        BackingOff comes first
+//	quiet       the error is not reported
+//
+// The row Other takes the place of "-", and of a cell with one of these words beyond its limit:
+//
+//	once        unless the list that failed had asked for the latest state
+//	9 times     in a row. Perhaps only watches fail, as behind a proxy
+//	a while     until MaxInternalErrorRetry is over
+const table = `
+| error        | ListingStreaming       | ListingPaged        | Connecting           | Watching             |
+|--------------|------------------------|---------------------|----------------------|----------------------|
+| Object       | paged, for long        | -                   | -                    | next event           |
+| Unnamed      | -                      | -                   | -                    | watch                |
+| LostDeletion | -                      | -                   | -                    | wait, list, latest   |
+| Sink         | -                      | -                   | -                    | -                    |
+| Ended        | paged                  | wait, list          | 9 times, wait, watch | watch, quiet         |
+| Broken       | paged                  | wait, list          | 9 times, wait, watch | watch                |
+| Short        | -                      | -                   | -                    | wait, list           |
+| Unanswered   | paged                  | -                   | watch, quiet         | -                    |
+| Overdue      | paged, for long        | -                   | -                    | watch, quiet         |
+| Busy         | wait, list             | wait, list          | wait, watch          | wait, watch          |
+| Outage       | paged                  | wait, list          | 9 times, wait, watch | 9 times, wait, watch |
+| Internal     | paged                  | wait, list          | a while, wait, watch | a while, wait, watch |
+| Expired      | once, list, latest     | once, paged, latest | wait, list           | wait, list           |
+| Ahead        | once, list, latest     | once, paged, latest | wait, list, latest   | wait, list, latest   |
+| Unsupported  | paged, for long, quiet | once, paged, latest | wait, list           | wait, list           |
+| Inconsistent | paged, for long        | -                   | -                    | -                    |
+| Other        | paged                  | wait, list          | wait, list           | wait, list           |
+`
+
+// wordsFor looks an error up in the table. The first four states after Idle are its columns.
+func wordsFor(kind errorKind, state State) []string {
+	_, row, _ := strings.Cut(table, "\n| "+string(kind)+" ")
+	columns := strings.Split(row, "|")
+	return strings.Split(strings.TrimSpace(columns[state]), ", ")
+}
+
+// follow does what the table says of an error in the present state, and returns the next state. asked is the
+// resourceVersion that the request was for.
+func (r *Reflector[T]) follow(ctx context.Context, kind errorKind, asked string, err error) *state[T] {
+	if ctx.Err() != nil {
+		return stopped[T]()
 	}
-	switch kind {
-	case kindEnded, kindExpired, kindAhead, kindBusy, kindOutage, kindBroken:
-		logger.V(2).Info("List or watch ended, another follows", "err", err)
-	default:
-		logger.Error(err, "Failed to list, to watch or to take over an object")
+	does := wordsFor(kind, r.at.name)
+	says := func(word string) bool { return slices.Contains(does, word) }
+	beyondLimit := false
+	switch {
+	case says("-"):
+		beyondLimit = true
+	case says("once"):
+		beyondLimit = asked == ""
+	case says("9 times"):
+		r.outages++
+		beyondLimit = r.outages > 9
+	case says("a while"):
+		beyondLimit = !r.internal.within(time.Now(), r.opts.MaxInternalErrorRetry)
 	}
+	if beyondLimit {
+		does = wordsFor(kindOther, r.at.name)
+	}
+	if says("next event") {
+		r.report(ctx, err)
+		return r.at
+	}
+	r.at.stream.close()
+	if !says("quiet") {
+		r.fail(ctx, err)
+	}
+	if says("for long") {
+		r.pagedUntil = time.Now().Add(r.opts.StreamingRetry)
+	}
+	if says("latest") {
+		r.askLatest = true
+	}
+	next := r.listing()
+	if says("paged") {
+		next = r.listingPaged()
+	}
+	if says("watch") {
+		next = r.resuming()
+	}
+	if says("wait") {
+		next = r.backOff(err, next)
+	}
+	return next
 }
 
 // fail keeps and reports an error of a list or watch.
-func (r *Reflector[T]) fail(ctx context.Context, what string, err error) {
-	err = fmt.Errorf("%s: failed to %s: %w", r.opts.Name, what, err)
+func (r *Reflector[T]) fail(ctx context.Context, err error) {
+	what := map[State]string{ListingStreaming: "stream the list", ListingPaged: "list"}[r.at.name]
+	err = fmt.Errorf("%s: failed to %s: %w", r.opts.Name, cmp.Or(what, "watch"), err)
 	r.update(func() { r.lastErr = err })
 	r.report(ctx, err)
-}
-
-// checkSink reports what the sink returned, if that is an error.
-func (r *Reflector[T]) checkSink(ctx context.Context, op string, key listwatch.Key, err error) {
-	if err != nil {
-		r.report(ctx, &SinkError{Op: op, Key: key, Err: err})
-	}
 }
 
 // report counts err and tells OnError of it.
@@ -164,4 +233,19 @@ func (r *Reflector[T]) report(ctx context.Context, err error) {
 		return
 	}
 	LogError(ctx, r.opts.Name, err)
+}
+
+// LogError is the default of Options.OnError: it logs err under the reflector's name, at V(2) if that heals by itself.
+func LogError(ctx context.Context, name string, err error) {
+	logger := klog.FromContext(ctx).WithValues("reflector", name)
+	kind := kindOf(err)
+	if _, unanswered := errors.AsType[*url.Error](err); unanswered && kind == kindBroken || errors.Is(err, ErrRewound) {
+		kind = kindOther // such as a certificate or a name that is wrong: it may not heal by itself
+	}
+	switch kind {
+	case kindEnded, kindExpired, kindAhead, kindBusy, kindOutage, kindBroken:
+		logger.V(2).Info("List or watch ended, another follows", "err", err)
+	default:
+		logger.Error(err, "Failed to list, to watch or to take over an object")
+	}
 }

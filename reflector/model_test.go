@@ -158,16 +158,13 @@ var successors = map[State][]State{
 
 // checkInvariants is called in Run's goroutine when it enters a state.
 func (r *Reflector[T]) checkInvariants(from, to State) error {
-	st := r
 	switch {
 	case to != Stopped && !slices.Contains(successors[from], to):
 		return fmt.Errorf("%v leads to %v", from, to)
-	case to == Watching && (st.stream == nil || st.stream.Stream == nil):
+	case to == Watching && r.at.stream == nil:
 		return fmt.Errorf("watching without a stream")
-	case to != Watching && to != Stopped && st.stream != nil:
+	case to != Watching && r.at.stream != nil:
 		return fmt.Errorf("enters %v with a stream", to)
-	case to == BackingOff && st.wait <= 0:
-		return fmt.Errorf("backs off for %v", st.wait)
 	}
 	return nil
 }
@@ -176,8 +173,14 @@ func playHistory(t *testing.T, opts Options, batches bool, history []deed) (err 
 	synctest.Test(t, func(t *testing.T) {
 		h := newHarness(t, opts, batches)
 		broken := make(chan error, 1)
+		var entered time.Time
 		h.r.opts.OnTransition = func(from, to State) {
-			if err := h.r.checkInvariants(from, to); err != nil {
+			err := h.r.checkInvariants(from, to)
+			if from == BackingOff && to != Stopped && time.Since(entered) == 0 {
+				err = fmt.Errorf("%v has not waited", from)
+			}
+			entered = time.Now()
+			if err != nil {
 				select {
 				case broken <- err:
 				default:
@@ -229,7 +232,7 @@ func TestModel_SinkEndsEqualToTheServer(t *testing.T) {
 // The dumb version is a map of versions.
 func TestModel_InitialSetIsAMap(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		set, model := openStream[object]{initial: map[listwatch.Key]object{}}, map[listwatch.Key]string{}
+		set, model := streamingList[object]{initial: map[listwatch.Key]object{}}, map[listwatch.Key]string{}
 		types := []listwatch.EventType{listwatch.Added, listwatch.Modified, listwatch.Deleted}
 		for rv := range rapid.IntRange(0, 40).Draw(rt, "events") {
 			c := change{
@@ -237,13 +240,13 @@ func TestModel_InitialSetIsAMap(t *testing.T) {
 				key: keyNamed(rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(rt, "name")),
 				typ: rapid.SampledFrom(types).Draw(rt, "type"),
 			}
-			set.applyInitial(c.result().ev)
+			set.apply(c.result().ev)
 			model[c.key] = strconv.Itoa(rv)
 			if c.typ == listwatch.Deleted {
 				delete(model, c.key)
 			}
 		}
-		items := set.initialList("1000").Items
+		items := set.list("1000").Items
 		got := map[listwatch.Key]string{}
 		for _, obj := range items {
 			got[listwatch.KeyOf(obj)] = obj.ResourceVersion

@@ -32,13 +32,24 @@ type Observation struct {
 	ResourceVersion string          // goes with Op; DeleteKey itself is not given it
 }
 
+// observeCall shows the observer, if there is one, which method of the sink is called next.
+func (r *Reflector[T]) observeCall(op string, keys []listwatch.Key, version string) {
+	if r.opts.Observe != nil {
+		r.observe(Observation{Boundary: HandedOver, Op: op, Keys: keys, ResourceVersion: version})
+	}
+}
+
 // observe calls the observer, which must be there. The time that it takes does not count as silence of the server.
 func (r *Reflector[T]) observe(o Observation) {
-	if s := r.stream; s != nil {
-		defer s.setDeadline(time.Until(s.deadline)) // what is left of the time now
-		s.timer.Stop()
+	s := r.at.stream
+	if s == nil {
+		r.opts.Observe(o)
+		return
 	}
+	left := time.Until(s.deadline)
+	s.timer.Stop()
 	r.opts.Observe(o)
+	s.setDeadline(left)
 }
 
 // shown returns events as an observer sees them.

@@ -78,3 +78,6 @@ func (o Options) withDefaults(name string) Options {
 	o.Backoff = o.Backoff.withDefaults()
 	return o
 }
+
+// watchDeadline is when this side ends a watch.
+func (o Options) watchDeadline() time.Duration { return 2*o.MinWatchTimeout + watchGrace }

@@ -28,11 +28,10 @@ func (taker) Add(obj *guarded) error {
 	return nil
 }
 
-func TestPass_DoesNotReadWhatTheSinkOwns(t *testing.T) {
+func TestPut_DoesNotReadWhatTheSinkOwns(t *testing.T) {
 	r := New[*guarded](nil, taker{}, Options{})
-	r.stream = &openStream[*guarded]{}
 	obj := &guarded{}
-	r.pass(t.Context(), []listwatch.Event[*guarded]{{Type: listwatch.Added, Object: obj}})
+	r.put(t.Context(), []listwatch.Event[*guarded]{{Type: listwatch.Added, Object: obj}})
 	require.True(t, obj.givenAway)
 	require.False(t, obj.readAfterwards)
 }

@@ -7,55 +7,51 @@ import (
 	"sync/atomic"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	"glasswatch/listwatch"
 )
 
 // Reflector keeps a [Sink] equal to what a [listwatch.ListerWatcher] lists. Make one with [New]. Its methods may be
 // called from any goroutine.
 type Reflector[T listwatch.Object] struct {
-	lw   listwatch.ListerWatcher[T]
-	sink Sink[T]
-	// batches is the sink, if it takes batches; else nil.
-	batches BatchSink[T]
+	lw      listwatch.ListerWatcher[T]
 	opts    Options
 	running atomic.Bool
 
+	sink    Sink[T]
+	batches BatchSink[T] // sink, if it takes batches; else nil
+
 	// mu protects state, version, lastErr and stats. Only Run's goroutine writes them, so it reads them without mu.
 	mu      sync.Mutex
-	state   State
+	state   State  // the name of at
 	version string // Invariant: the sink has everything up to here, but for what was reported.
 	lastErr error
 	stats   Stats
 
 	// The fields from here on belong to the goroutine that is in Run.
 
-	backoff  backoffTimer
-	wait     time.Duration // what BackingOff waits
-	next     State         // what BackingOff is left for
-	internal errorWindow
-	outages  int // watches since the last one that worked that could not be had, or failed in an outage
+	at *state[T] // what the reflector is doing
 
-	// askLatest: the server does not have the last resourceVersion. Lists are without one until a list succeeds.
+	// askLatest: the server does not have version. Lists are without one until a list succeeds.
 	askLatest bool
 	// rereadFrom is the version from which an unreadable event without a name was asked for again.
 	rereadFrom string
-	// pagedUntil: streaming lists are not tried before.
-	pagedUntil time.Time
+
+	// What errors and lists have told of the server:
+
+	outages    int         // failures of watches in a row, without one that worked in between
+	internal   errorWindow // 500s of watches
+	pagedUntil time.Time   // Streaming lists are not tried before.
 	// paginates: the server split a list at "0", which a watch cache never does. So it has none for this resource, and
 	// relists gain nothing by asking for everything at once.
 	paginates bool
-
-	listStart time.Time      // of the list under way
-	stream    *openStream[T] // Invariant: not nil in Watching; nil on entering the others, but for Stopped.
+	backoff   backoffTimer
 }
 
 // New returns a reflector that does nothing until Run. lw and sink must not be nil.
 func New[T listwatch.Object](lw listwatch.ListerWatcher[T], sink Sink[T], opts Options) *Reflector[T] {
 	var zero T
 	opts = opts.withDefaults(fmt.Sprintf("%T", zero))
-	r := &Reflector[T]{lw: lw, sink: sink, opts: opts, version: opts.ResumeFrom}
+	r := &Reflector[T]{lw: lw, sink: sink, opts: opts, version: opts.ResumeFrom, at: &state[T]{name: Idle}}
 	r.batches, _ = sink.(BatchSink[T])
 	r.backoff.Backoff = opts.Backoff
 	return r
@@ -68,8 +64,7 @@ func (r *Reflector[T]) Run(ctx context.Context) {
 		panic("reflector: " + r.opts.Name + " is running already")
 	}
 	defer func() {
-		_ = r.closeStream(nil)
-		r.update(func() { r.state = Stopped })
+		r.become(stopped[T]()) // after a panic, too
 		r.running.Store(false)
 	}()
 
@@ -77,70 +72,64 @@ func (r *Reflector[T]) Run(ctx context.Context) {
 	if r.state == Idle {
 		next = r.resuming()
 	}
-	for next != Stopped {
-		if next != r.state { // not so with each event
-			r.enter(next)
-		}
-		// A state blocks for a request, an event or a wait, and ends soon after ctx is cancelled.
-		switch {
-		case ctx.Err() != nil:
-			next = Stopped
-		case next == ListingStreaming:
-			next = r.listStreaming(ctx)
-		case next == ListingPaged:
-			next = r.listPaged(ctx)
-		case next == Connecting:
-			next = r.connect(ctx)
-		case next == Watching:
-			next = r.watch(ctx)
-		case next == BackingOff:
-			select {
-			case <-ctx.Done():
-			case <-time.After(r.wait):
-				next = r.next
-			}
+	for r.enter(next); r.state != Stopped; r.enter(next) {
+		next = stopped[T]()
+		if ctx.Err() == nil {
+			next = r.at.step(ctx)
 		}
 	}
-	r.enter(Stopped)
 }
 
-// enter makes s visible.
-func (r *Reflector[T]) enter(s State) {
+// enter goes to next, and tells the user if the reflector does something else then.
+func (r *Reflector[T]) enter(next *state[T]) {
 	from := r.state
+	if next != r.at { // not so with each event
+		r.become(next)
+	}
+	if next.name == from {
+		return
+	}
+	if r.opts.OnTransition != nil {
+		r.opts.OnTransition(from, next.name)
+	}
+	if r.opts.Observe != nil {
+		r.observe(Observation{Boundary: StateEntered, State: next.name})
+	}
+}
+
+// become makes next visible, and closes the stream of the state before.
+func (r *Reflector[T]) become(next *state[T]) {
+	if r.at.stream != next.stream {
+		r.at.stream.close()
+	}
+	r.at = next
 	r.update(func() {
-		r.state = s
-		if s == Watching {
+		r.state = next.name
+		if next.name == Watching {
 			r.lastErr = nil
 		}
 	})
-	if r.opts.OnTransition != nil {
-		r.opts.OnTransition(from, s)
-	}
-	if r.opts.Observe != nil {
-		r.observe(Observation{Boundary: StateEntered, State: s})
-	}
 }
 
 // listing is the state that a list starts in.
-func (r *Reflector[T]) listing() State {
+func (r *Reflector[T]) listing() *state[T] {
 	if r.opts.DisableStreamingList || time.Now().Before(r.pagedUntil) {
-		return ListingPaged
+		return r.listingPaged()
 	}
-	return ListingStreaming
+	return r.listingStreaming()
 }
 
-// backOff plans the wait after err. next is what comes after it.
-func (r *Reflector[T]) backOff(err error, next State) State {
-	r.next = next
-	seconds, _ := apierrors.SuggestsClientDelay(err)
-	retryAfter := time.Duration(seconds) * time.Second
-	if r.opts.Delay != nil {
-		r.wait = max(r.opts.Delay(), retryAfter)
-	} else {
-		r.wait = r.backoff.next(time.Now(), retryAfter)
+// resuming is the state that gets the next watch. A watch from "" or "0" starts with what is there, but does not tell
+// what is gone. So it may come right after a list, but nothing is resumed with it.
+func (r *Reflector[T]) resuming() *state[T] {
+	if isAny(r.version) {
+		return r.listing()
 	}
-	return BackingOff
+	return r.connecting()
 }
+
+// isAny: the server may take any version that it has, rather than this one.
+func isAny(version string) bool { return version == "" || version == "0" }
 
 // LastSyncResourceVersion is the version up to which the sink was given everything; "" before the first list.
 func (r *Reflector[T]) LastSyncResourceVersion() string { return read(&r.mu, &r.version) }

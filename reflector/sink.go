@@ -1,7 +1,10 @@
 package reflector
 
 import (
+	"context"
 	"fmt"
+	"slices"
+	"time"
 
 	"glasswatch/listwatch"
 )
@@ -53,3 +56,64 @@ func (e *SinkError) Error() string {
 
 // Unwrap returns Err.
 func (e *SinkError) Unwrap() error { return e.Err }
+
+// sinkCalls are the Sink's methods by the type of the event that they take over.
+var sinkCalls = [...]string{listwatch.Added: "Add", listwatch.Modified: "Update", listwatch.Deleted: "Delete"}
+
+// put gives the sink changes, several only if it takes batches. An object that it took over is not read after that.
+func (r *Reflector[T]) put(ctx context.Context, events []listwatch.Event[T]) {
+	var errs []error
+	switch obj := events[0].Object; {
+	case r.batches != nil:
+		errs = r.batches.PutBatch(events)
+	case events[0].Type == listwatch.Added:
+		errs = []error{r.sink.Add(obj)}
+	case events[0].Type == listwatch.Modified:
+		errs = []error{r.sink.Update(obj)}
+	default:
+		errs = []error{r.sink.Delete(obj)}
+	}
+	for i, err := range errs {
+		if err != nil { // else the object is the sink's
+			r.checkSink(ctx, sinkCalls[events[i].Type], listwatch.KeyOf(events[i].Object), err)
+		}
+	}
+}
+
+// replace gives the sink a list, streamed or paged. Its version is the truth even if it is older than the one before.
+// The list is counted first, so that a goroutine that learns of it from the sink finds it in Stats.
+func (r *Reflector[T]) replace(ctx context.Context, list *listwatch.List[T], took time.Duration) {
+	objects := len(list.Items) + len(list.Bad)
+	r.update(func() {
+		r.stats.ListedObjects += uint64(objects)
+		r.stats.ListTime += took
+	})
+	if r.opts.OnList != nil {
+		r.opts.OnList(objects, took)
+	}
+	var keep []listwatch.Key
+	for _, bad := range list.Bad {
+		if bad.Key != (listwatch.Key{}) {
+			keep = append(keep, bad.Key)
+		}
+	}
+	var keys []listwatch.Key
+	if r.opts.Observe != nil {
+		keys = slices.Clone(keep)
+		for _, obj := range list.Items {
+			keys = append(keys, listwatch.KeyOf(obj))
+		}
+	}
+	version := list.ResourceVersion
+	r.observeCall("Replace", keys, version)
+	r.checkSink(ctx, "Replace", listwatch.Key{}, r.sink.Replace(list.Items, keep, version))
+	r.askLatest = false
+	r.update(func() { r.version = version })
+}
+
+// checkSink reports what the sink returned, if that is an error.
+func (r *Reflector[T]) checkSink(ctx context.Context, op string, key listwatch.Key, err error) {
+	if err != nil {
+		r.report(ctx, &SinkError{Op: op, Key: key, Err: err})
+	}
+}

@@ -1,6 +1,12 @@
 package reflector
 
-import "fmt"
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"glasswatch/listwatch"
+)
 
 // State is what a reflector is doing. The picture in the package comment shows how one leads to the next. The table in
 // errors.go says what follows an error.
@@ -37,4 +43,30 @@ func (s State) String() string {
 		return stateNames[s]
 	}
 	return fmt.Sprintf("State(%d)", uint8(s))
+}
+
+// state is what the reflector does at one time. It is made anew each time that the reflector comes to it, and what it
+// needs is in its step.
+type state[T listwatch.Object] struct {
+	name State
+	// step blocks for one request, one event or one wait, and returns the next state, which often is the same. It ends
+	// soon after ctx is cancelled.
+	step func(ctx context.Context) *state[T]
+	// stream is open, or nil. It is closed when the state is left for one without it.
+	stream *stream[T]
+}
+
+// stopped is Stopped.
+func stopped[T listwatch.Object]() *state[T] { return &state[T]{name: Stopped} }
+
+// backingOff is BackingOff: it waits, and goes on to next.
+func backingOff[T listwatch.Object](wait time.Duration, next *state[T]) *state[T] {
+	return &state[T]{name: BackingOff, step: func(ctx context.Context) *state[T] {
+		select {
+		case <-ctx.Done():
+			return stopped[T]()
+		case <-time.After(wait):
+			return next
+		}
+	}}
 }

@@ -10,76 +10,62 @@ import (
 	"glasswatch/listwatch"
 )
 
-// openStream is a watch, and what must be known of it to judge its events and its end.
-type openStream[T listwatch.Object] struct {
-	listwatch.Stream[T]                          // nil until the server has answered
-	batches             listwatch.BatchStream[T] // the same, if it is one
-	room                []listwatch.Event[T]     // what nextEvents fills
-	ctx                 context.Context
-	cancel              context.CancelCauseFunc
-	timer               *time.Timer // cancels ctx with errDeadline at deadline
-	deadline            time.Time
-	opened              time.Time
-	watchStart          time.Time // when it became a watch; zero before
-	events              int       // objects that it passed on as a watch
+// stream is a watch request that the server has answered, and the deadline at which this side ends it.
+type stream[T listwatch.Object] struct {
+	source  listwatch.Stream[T]
+	batches listwatch.BatchStream[T] // source, if it has batches; else nil
+	room    []listwatch.Event[T]     // what nextEvents fills
+	opened  time.Time                // when it was asked for
 
-	// initial is what a streaming list has brought so far.
-	initial map[listwatch.Key]T
-	// initialUpTo is the newest version of a Modified or Deleted among the initial events. Added ones are in no order.
-	initialUpTo string
+	ctx      context.Context
+	cancel   context.CancelCauseFunc
+	timer    *time.Timer // cancels ctx with errOverdue at deadline
+	deadline time.Time
 
-	// from is the version asked for, or that of the streaming list. An older event shows that the server was set back.
-	from string
-	// at is the version of the newest event.
-	at string
-	// pastInitial is false while a watch from "" or "0" may still bring synthetic events: an Added for each object that
-	// is there, in any order. Their versions are not taken over.
-	pastInitial bool
-	// versionsMayFall: they are not compared; the last one counts.
-	versionsMayFall bool
-	// useful: at has advanced, or the streaming list is complete. Then the watch never counts as very short.
-	useful bool
+	// onClose, if not nil, is called when the stream is closed; the second time it does nothing.
+	onClose func()
 }
 
-// openWatch sends a watch request. It makes the stream r.stream, which must be nil, and sets its first deadline.
-func (r *Reflector[T]) openWatch(ctx context.Context, opts metav1.ListOptions, deadline time.Duration) error {
+// openStream sends a watch request and waits for the answer. The deadline is for the answer as well.
+func (r *Reflector[T]) openStream(
+	ctx context.Context, opts metav1.ListOptions, deadline time.Duration,
+) (*stream[T], error) {
 	// Random timeouts keep informers that started together from reconnecting together for ever.
 	timeout := r.opts.MinWatchTimeout + rand.N(r.opts.MinWatchTimeout)
 	opts.TimeoutSeconds = new(max(int64(timeout/time.Second), 1))
 	opts.AllowWatchBookmarks = true
 
-	s := &openStream[T]{
-		room: make([]listwatch.Event[T], 1), opened: time.Now(),
-		initial: map[listwatch.Key]T{}, from: opts.ResourceVersion, at: opts.ResourceVersion,
-		pastInitial: opts.ResourceVersion != "" && opts.ResourceVersion != "0",
-	}
+	now := time.Now()
+	s := &stream[T]{room: make([]listwatch.Event[T], 1), opened: now, deadline: now.Add(deadline)}
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	// Some proxies hold back the answer until there is an event, so the timer starts before the request.
-	s.timer = time.AfterFunc(deadline, func() { s.cancel(errDeadline) })
-	s.setDeadline(deadline)
-	r.stream = s
-	stream, err := r.lw.Watch(s.ctx, opts)
+	s.timer = time.AfterFunc(deadline, func() { s.cancel(errOverdue) })
+	source, err := r.lw.Watch(s.ctx, opts)
 	if err != nil {
-		return err
+		if context.Cause(s.ctx) == errOverdue {
+			err = errUnanswered
+		}
+		s.timer.Stop()
+		s.cancel(nil)
+		return nil, err
 	}
-	s.Stream = stream
-	s.batches, _ = stream.(listwatch.BatchStream[T])
-	// No API server sends the events of a fake clientset: its objects keep the versions that a test gave them.
-	if u, ok := stream.(interface{ UnorderedVersions() bool }); ok {
-		s.versionsMayFall = u.UnorderedVersions()
-	}
-	return nil
+	s.source = source
+	s.batches, _ = source.(listwatch.BatchStream[T])
+	return s, nil
 }
 
 // nextEvents returns the events that are there and have room, or an error. There may be none if objects of other shards
 // came. The slice may be used until the next call.
-func (r *Reflector[T]) nextEvents() ([]listwatch.Event[T], error) {
-	s, n := r.stream, 1
+func (r *Reflector[T]) nextEvents(s *stream[T]) ([]listwatch.Event[T], error) {
+	n := 1
 	var err error
 	if s.batches != nil {
 		n, err = s.batches.NextBatch(s.room)
 	} else {
-		s.room[0], err = s.Next()
+		s.room[0], err = s.source.Next()
+	}
+	if err != nil && s.ctx.Err() != nil {
+		return nil, context.Cause(s.ctx) // this side gave up before
 	}
 	if err != nil {
 		return nil, err
@@ -91,44 +77,21 @@ func (r *Reflector[T]) nextEvents() ([]listwatch.Event[T], error) {
 	return events, nil
 }
 
-// closeStream ends the stream, if there is one, after err. It returns the reason if this side gave up before, else err.
-func (r *Reflector[T]) closeStream(err error) error {
-	s := r.stream
+// setDeadline makes this side end the stream after left, unless it is called again before.
+func (s *stream[T]) setDeadline(left time.Duration) {
+	s.deadline = time.Now().Add(left)
+	s.timer.Reset(left)
+}
+
+// close ends the stream, if there is one. A second time it does nothing.
+func (s *stream[T]) close() {
 	if s == nil {
-		return err
-	}
-	r.stream = nil
-	if !s.watchStart.IsZero() {
-		took := time.Since(s.watchStart)
-		r.update(func() {
-			r.stats.EndedWatches++
-			r.stats.WatchTime += took
-			if s.isVeryShort() {
-				r.stats.ShortWatches++
-			}
-		})
-		if r.opts.OnWatch != nil {
-			r.opts.OnWatch(s.events, took)
-		}
-	}
-	if s.ctx.Err() != nil {
-		err = context.Cause(s.ctx)
+		return
 	}
 	s.timer.Stop()
 	s.cancel(nil)
-	if s.Stream != nil {
-		_ = s.Close() // whatever is wrong with it, it is of no use any more
+	_ = s.source.Close() // whatever is wrong with it, it is of no use any more
+	if s.onClose != nil {
+		s.onClose()
 	}
-	return err
-}
-
-// isVeryShort: the stream brought nothing in less than a second; asking again at once might go on for ever.
-func (s *openStream[T]) isVeryShort() bool {
-	return !s.useful && time.Since(s.opened) < time.Second
-}
-
-// setDeadline makes this side end the stream after left, unless it is called again before.
-func (s *openStream[T]) setDeadline(left time.Duration) {
-	s.deadline = time.Now().Add(left)
-	s.timer.Reset(left)
 }

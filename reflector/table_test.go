@@ -4,10 +4,9 @@ import (
 	"context"
 	"io"
 	"os"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -33,92 +32,163 @@ func (f failing) Watch(context.Context, metav1.ListOptions) (listwatch.Stream[ob
 func (f failing) Next() (listwatch.Event[object], error) { return listwatch.Event[object]{}, f.next }
 func (f failing) Close() error                           { return nil }
 
-// follows says in the words of the table what the reflector does after err in that state, and whether it reports err.
-func follows(t *testing.T, state string, err error) (what string, reported bool) {
-	f := failing{next: err}
-	switch state {
-	case "ListingPaged":
-		f = failing{list: err}
-	case "Connecting":
-		f = failing{watch: err}
+// at is a reflector that is in that state, and has asked for version 5.
+func at(t *testing.T, name State, lw listwatch.ListerWatcher[object], opts Options) *Reflector[object] {
+	t.Helper()
+	opts.ResumeFrom = "5"
+	r := New(lw, newRecorder(), opts)
+	states := map[State]func() *state[object]{
+		ListingStreaming: r.listingStreaming, ListingPaged: r.listingPaged, Connecting: r.connecting,
 	}
-	r := New[object](f, newRecorder(), Options{
-		ResumeFrom: "5", MaxInternalErrorRetry: time.Minute,
-		OnError: func(context.Context, error) { reported = true },
-	})
-	var next State
-	switch state {
-	case "ListingStreaming":
-		next = r.listStreaming(t.Context())
-	case "ListingPaged":
-		next = r.listPaged(t.Context())
-	case "Connecting":
-		next = r.connect(t.Context())
-	case "Watching":
-		require.Equal(t, Watching, r.connect(t.Context()))
-		r.stream.useful = true // not very short
-		next = r.watch(t.Context())
-		defer func() { _ = r.closeStream(nil) }()
+	if name != Watching {
+		r.become(states[name]())
+		return r
 	}
-	if next == BackingOff {
-		what, next = "wait, ", r.next
-	}
-	switch {
-	case next == Watching:
-		what += "next event"
-	case next == Connecting:
-		what += "watch"
-	case r.askLatest:
-		what += "latest"
-	case next == ListingPaged:
-		what += "paged"
-	default:
-		what += "list"
-	}
-	return what, reported
+	r.become(r.connect(t.Context()))
+	require.Equal(t, Watching, r.State())
+	t.Cleanup(r.at.stream.close)
+	return r
 }
 
-// The table in the comment of kindOf says what happens: each cell is tried.
-func TestKindOf_TheTableIsWhatHappens(t *testing.T) {
-	errs := map[string]error{
-		"Object": &listwatch.ObjectError{Type: listwatch.Modified, Key: keyNamed("a"), Err: io.EOF},
-		"Ended":  io.EOF, "Broken": io.ErrUnexpectedEOF, "Deadline": errDeadline, "Busy": busy(1),
-		"Outage": outage(), "Internal": internal(), "Expired": expired(),
-		"Ahead": tooLarge(), "Unsupported": apierrors.NewBadRequest("no"), "Other": forbidden(),
+// outcome says in the words of the table what r does next.
+func outcome(ctx context.Context, r *Reflector[object], next *state[object], reported int) string {
+	var said []string
+	if next.name == BackingOff {
+		said = append(said, "wait")
+		next = next.step(ctx)
 	}
-	silent := []string{
-		"Unsupported in ListingStreaming", "Ended in Watching", "Deadline in Connecting", "Deadline in Watching",
+	said = append(said, map[State]string{
+		Watching: "next event", Connecting: "watch", ListingPaged: "paged", ListingStreaming: "list",
+	}[next.name])
+	if r.askLatest {
+		said = append(said, "latest")
 	}
-	source, err := os.ReadFile("errors.go")
+	if time.Until(r.pagedUntil) == r.opts.StreamingRetry {
+		said = append(said, "for long")
+	}
+	if reported == 0 {
+		said = append(said, "quiet")
+	}
+	return strings.Join(said, ", ")
+}
+
+var limits = []string{"once, ", "9 times, ", "a while, "}
+
+// withoutLimit is a cell's text without its limit, and "" for a cell without one.
+func withoutLimit(text string) string {
+	for _, limit := range limits {
+		if rest, ok := strings.CutPrefix(text, limit); ok {
+			return rest
+		}
+	}
+	return ""
+}
+
+// errorOfKind is one for each row of the table.
+var errorOfKind = map[errorKind]error{
+	kindObject:       &listwatch.ObjectError{Type: listwatch.Modified, Key: keyNamed("a"), Err: io.EOF},
+	kindUnnamed:      &listwatch.ObjectError{Type: listwatch.Modified, Err: io.EOF},
+	kindLostDeletion: &listwatch.ObjectError{Type: listwatch.Deleted, Err: io.EOF},
+	kindSink:         &SinkError{Op: "Add", Err: io.EOF},
+	kindEnded:        io.EOF, kindBroken: io.ErrUnexpectedEOF, kindShort: io.EOF,
+	kindUnanswered: errUnanswered, kindOverdue: errOverdue,
+	kindBusy: busy(1), kindOutage: outage(), kindInternal: internal(), kindExpired: expired(), kindAhead: tooLarge(),
+	kindUnsupported: apierrors.NewBadRequest("no"), kindInconsistent: ErrInconsistent, kindOther: forbidden(),
+}
+
+func quiet(context.Context, error) {}
+
+// eachCell calls try for each cell in a bubble of virtual time. text is what the table says.
+func eachCell(t *testing.T, try func(t *testing.T, name State, kind errorKind, text string)) {
+	t.Helper()
+	rows := strings.Split(strings.TrimSpace(table), "\n")
+	require.Len(t, rows[2:], len(errorOfKind))
+	for _, row := range rows[2:] {
+		columns := strings.Split(row, "|")
+		kind := errorKind(strings.TrimSpace(columns[1]))
+		require.Contains(t, errorOfKind, kind)
+		for i, text := range columns[2:6] {
+			synctest.Test(t, func(t *testing.T) {
+				try(t, ListingStreaming+State(i), kind, strings.TrimSpace(text))
+			})
+		}
+	}
+}
+
+// Each cell is tried: the server fails so, and the reflector does what the cell says.
+func TestTable_IsWhatHappens(t *testing.T) {
+	eachCell(t, func(t *testing.T, name State, kind errorKind, text string) {
+		if text == "-" || kind == kindInconsistent { // see TestStreamingList_CanBeCheckedAgainstAList
+			return
+		}
+		err := errorOfKind[kind]
+		f := failing{next: err}
+		switch {
+		case name == ListingPaged:
+			f = failing{list: err}
+		case name == Connecting, kind == kindUnanswered:
+			f = failing{watch: err}
+		}
+		reported := 0
+		opts := Options{MaxInternalErrorRetry: time.Minute, OnError: func(context.Context, error) { reported++ }}
+		r := at(t, name, f, opts)
+		if kind == kindLostDeletion {
+			r.rereadFrom = "5" // it has been asked for again
+		}
+		if kind != kindShort {
+			<-time.After(time.Second)
+		}
+		want := text
+		if rest := withoutLimit(text); rest != "" {
+			want = rest
+		}
+		next := r.at.step(t.Context())
+		require.Equal(t, want, outcome(t.Context(), r, next, reported), "%s in %v", kind, name)
+	})
+}
+
+func TestTable_InPlaceOfACellWithoutWordsTheRowOtherApplies(t *testing.T) {
+	eachCell(t, func(t *testing.T, name State, kind errorKind, text string) {
+		if text == "-" {
+			r := at(t, name, failing{}, Options{OnError: quiet})
+			next := r.follow(t.Context(), kind, "5", errorOfKind[kind])
+			other := strings.Join(wordsFor(kindOther, name), ", ")
+			require.Equal(t, other, outcome(t.Context(), r, next, 1), "%s in %v", kind, name)
+		}
+	})
+}
+
+func TestTable_BeyondItsLimitTheRowOtherApplies(t *testing.T) {
+	eachCell(t, func(t *testing.T, name State, kind errorKind, text string) {
+		within := withoutLimit(text)
+		if within == "" {
+			return
+		}
+		r := at(t, name, failing{}, Options{MaxInternalErrorRetry: time.Hour, OnError: quiet})
+		here, asked, times := r.at, "5", 1
+		follow := func() string {
+			r.become(here)
+			return outcome(t.Context(), r, r.follow(t.Context(), kind, asked, errorOfKind[kind]), 1)
+		}
+		if strings.HasPrefix(text, "9 times") {
+			times = 9
+		}
+		for range times {
+			require.Equal(t, within, follow(), "%s in %v", kind, name)
+		}
+		asked, r.askLatest = "", false
+		if kind == kindInternal {
+			<-time.After(time.Hour)
+			r.internal.last = time.Now() // as if there had been one each second
+		}
+		other := strings.Join(wordsFor(kindOther, name), ", ")
+		require.Equal(t, other, follow(), "%s in %v", kind, name)
+	})
+}
+
+// ARCHITECTURE.md shows the table.
+func TestTable_IsOnThePage(t *testing.T) {
+	page, err := os.ReadFile("../ARCHITECTURE.md")
 	require.NoError(t, err)
-	var header []string
-	for line := range strings.Lines(string(source)) {
-		row, ok := strings.CutPrefix(line, "//\t")
-		if !ok {
-			continue
-		}
-		row = regexp.MustCompile(` \(\d\)`).ReplaceAllString(strings.TrimSpace(row), "")
-		cells := regexp.MustCompile(`  +`).Split(row, -1)
-		if header == nil {
-			header = cells
-			continue
-		}
-		require.Len(t, cells, len(header), row)
-		for kind := range strings.SplitSeq(cells[0], ", ") {
-			cause := errs[kind]
-			delete(errs, kind)
-			require.Error(t, cause, kind)
-			for i, want := range cells[1:] {
-				state := header[i+1]
-				if want == "-" {
-					continue
-				}
-				got, reported := follows(t, state, cause)
-				require.Equal(t, want, got, "%s in %s", kind, state)
-				require.Equal(t, !slices.Contains(silent, kind+" in "+state), reported, "%s in %s", kind, state)
-			}
-		}
-	}
-	require.Empty(t, errs, "kinds without a row")
-	require.Len(t, header, 5)
+	require.True(t, strings.Contains(string(page), table), "put the table of errors.go there:%s", table)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,18 +13,19 @@ import (
 	"glasswatch/listwatch"
 )
 
-// connect is Connecting.
-func (r *Reflector[T]) connect(ctx context.Context) State {
-	opts := metav1.ListOptions{ResourceVersion: r.version}
-	if err := r.openWatch(ctx, opts, 2*r.opts.MinWatchTimeout+watchGrace); err != nil {
-		return r.endWatch(ctx, err)
+func (r *Reflector[T]) connecting() *state[T] { return &state[T]{name: Connecting, step: r.connect} }
+
+// connect asks for a watch.
+func (r *Reflector[T]) connect(ctx context.Context) *state[T] {
+	s, err := r.openStream(ctx, metav1.ListOptions{ResourceVersion: r.version}, r.opts.watchDeadline())
+	if err != nil {
+		return r.follow(ctx, kindOf(err), r.version, err)
 	}
-	r.stream.watchStart = time.Now()
 	r.update(func() { r.stats.Watches++ })
-	return Watching
+	return r.watching(s, s.opened.Add(time.Second))
 }
 
-// watch is Watching: the events that are there. An example of a watch from 5, if the sink takes batches:
+// liveWatch is what Watching needs. An example of a watch from 5, if the sink takes batches:
 //
 //	            ┌───────── one batch ─────────┐
 //	event       Added 6  Modified 8  Bookmark 9            Modified 7     Added 4
@@ -31,179 +33,171 @@ func (r *Reflector[T]) connect(ctx context.Context) State {
 //	at        5 6        8           8, then 9             9: 7 is older  9
 //	sink                             Add, Update; Bookmark Update
 //	r.version 5 5        5           8, then 9             9              9
-func (r *Reflector[T]) watch(ctx context.Context) State {
-	s := r.stream
-	events, err := r.nextEvents()
+type liveWatch[T listwatch.Object] struct {
+	r      *Reflector[T]
+	stream *stream[T]
+	from   string // the version that it began at; an older event shows that the server was set back
+	at     string // the version of the newest event
+	// versionsMayFall: they are not compared; the last one counts.
+	versionsMayFall bool
+	// shortUntil: a watch that ends before is very short, unless it brought something worth having: then this is zero.
+	shortUntil time.Time
+	began      time.Time
+	passed     int // objects
+}
+
+// watching is a watch that begins on s, at the version that the sink has.
+func (r *Reflector[T]) watching(s *stream[T], shortUntil time.Time) *state[T] {
+	w := &liveWatch[T]{r: r, stream: s, from: r.version, at: r.version, shortUntil: shortUntil, began: time.Now()}
+	// No API server sends the events of a fake clientset: its objects keep the versions that a test gave them.
+	if u, ok := s.source.(interface{ UnorderedVersions() bool }); ok {
+		w.versionsMayFall = u.UnorderedVersions()
+	}
+	s.onClose = sync.OnceFunc(w.count)
+	return &state[T]{name: Watching, step: w.step, stream: s}
+}
+
+// step gives the sink the events that are there.
+func (w *liveWatch[T]) step(ctx context.Context) *state[T] {
+	r := w.r
+	events, err := r.nextEvents(w.stream)
 	if bad, ok := errors.AsType[*listwatch.ObjectError](err); ok {
-		if bad.Key == (listwatch.Key{}) && s.pastInitial && !s.versionsMayFall && r.rereadFrom != r.version {
-			// It does not name its object. If it was damaged on the way, it can be read when asked for once more.
-			r.rereadFrom = r.version
-			r.report(ctx, bad)
-			r.closeStream(nil)
-			return r.resuming()
-		}
-		if mayHideDeletion(bad) {
-			// Only a list can tell what is gone, and only one of the latest state is surely past the deletion.
-			r.fail(ctx, "watch", bad)
-			r.closeStream(nil)
-			r.askLatest = true
-			return r.backOff(err, r.listing())
-		}
-		r.skip(ctx, bad)
-		return Watching
+		return w.unreadable(ctx, bad)
 	}
 	if err != nil {
-		return r.endWatch(ctx, err)
+		return w.failed(ctx, err)
 	}
 	passed := 0
 	for i := range events {
 		ev := &events[i]
 		// Some servers send a deletion with the version of the object that was deleted.
-		rewound := s.pastInitial && !s.versionsMayFall && ev.Type != listwatch.Deleted &&
-			rv.IsOlder(ev.ResourceVersion, s.from)
-		isChange := listwatch.Added <= ev.Type && ev.Type <= listwatch.Deleted
-		if isChange && !rewound {
-			r.follow(ev.Type, ev.ResourceVersion)
+		rewound := ev.Type != listwatch.Deleted && w.isOlder(ev.ResourceVersion, w.from)
+		if isChange(ev.Type) && !rewound {
+			w.advance(ev.Type, ev.ResourceVersion)
 			continue
 		}
-		r.pass(ctx, events[passed:i])
+		w.pass(ctx, events[passed:i])
 		passed = i + 1
-		switch version := ev.ResourceVersion; {
-		case rewound:
-			return r.endWatch(ctx, ErrRewound)
-		case ev.Type != listwatch.Bookmark:
-			// Its type is none that a Stream may give.
-		case !r.follow(listwatch.Bookmark, version): // so it is not old: the sink is past an old one
-			if r.opts.Observe != nil {
-				r.observe(Observation{Boundary: HandedOver, Op: "Bookmark", ResourceVersion: version})
-			}
-			r.checkSink(ctx, "Bookmark", listwatch.Key{}, r.sink.Bookmark(version))
-			r.update(func() { r.stats.Bookmarks++ })
+		if rewound {
+			return w.failed(ctx, ErrRewound)
+		}
+		if ev.Type == listwatch.Bookmark { // another type is none that a Stream may give
+			w.bookmark(ctx, ev.ResourceVersion)
 		}
 	}
-	r.pass(ctx, events[passed:])
+	w.pass(ctx, events[passed:])
 	clear(events) // so that they keep nothing alive
-	if n := len(events); n == len(s.room) && n < maxBatch && r.batches != nil {
-		s.room = make([]listwatch.Event[T], 2*n)
+	if n := len(events); n == len(w.stream.room) && n < maxBatch && r.batches != nil {
+		w.stream.room = make([]listwatch.Event[T], 2*n)
 	}
-	return Watching
+	return r.at
 }
 
 // maxBatch bounds a batch. A sink that takes none gets single events, so it does not hold up the version for long.
 const maxBatch = 512
 
-// follow moves the stream on to version. A watch from "" or "0" starts with an Added for each object that is there. The
-// first other event ends these. An older version, or none, is no progress: resuming there would repeat history.
-func (r *Reflector[T]) follow(typ listwatch.EventType, version string) (isOld bool) {
-	s := r.stream
-	s.pastInitial = s.pastInitial || typ != listwatch.Added
-	switch {
-	case !s.versionsMayFall && rv.IsOlder(version, s.at), version == "" && typ == listwatch.Bookmark:
-		r.update(func() { r.stats.OldVersions++ })
-		return true
-	case s.pastInitial && version != "" && version != s.at:
-		s.at, s.useful = version, true
-	}
-	return false
+// isChange: the event has an object.
+func isChange(typ listwatch.EventType) bool {
+	return listwatch.Added <= typ && typ <= listwatch.Deleted
 }
 
-// sinkCalls are the Sink's methods by the type of the event that they take over.
-var sinkCalls = [...]string{listwatch.Added: "Add", listwatch.Modified: "Update", listwatch.Deleted: "Delete"}
+func (w *liveWatch[T]) isOlder(version, than string) bool {
+	return !w.versionsMayFall && rv.IsOlder(version, than)
+}
 
-// pass gives the sink changes, several only if it takes batches. Then it takes over the stream's version.
-func (r *Reflector[T]) pass(ctx context.Context, events []listwatch.Event[T]) {
-	var errs []error
+// advance moves the watch on to the version of an event. An older version, or none, is no progress: resuming there would
+// repeat history. A watch from "" or "0" starts with an Added for each object that is there, in no order. The first
+// other event with a version ends these.
+func (w *liveWatch[T]) advance(typ listwatch.EventType, version string) {
+	synthetic := typ == listwatch.Added && isAny(w.at)
+	switch {
+	case w.isOlder(version, w.at):
+		w.r.update(func() { w.r.stats.OldVersions++ })
+	case version != "" && version != w.at && !synthetic:
+		w.at = version
+		w.shortUntil = time.Time{}
+	}
+}
+
+// bookmark tells the sink of a bookmark, unless the sink is past it.
+func (w *liveWatch[T]) bookmark(ctx context.Context, version string) {
+	r := w.r
+	if version == "" || w.isOlder(version, w.at) {
+		r.update(func() { r.stats.OldVersions++ })
+		return
+	}
+	w.advance(listwatch.Bookmark, version)
+	r.observeCall("Bookmark", nil, version)
+	r.checkSink(ctx, "Bookmark", listwatch.Key{}, r.sink.Bookmark(version))
+	r.update(func() { r.stats.Bookmarks++ })
+}
+
+// pass gives the sink changes, several only if it takes batches. Then the sink is where the watch is.
+func (w *liveWatch[T]) pass(ctx context.Context, events []listwatch.Event[T]) {
+	r := w.r
 	if len(events) > 0 {
 		if r.opts.Observe != nil {
 			r.observe(Observation{Boundary: HandedOver, Events: shown(events)})
 		}
-		switch obj := events[0].Object; {
-		case r.batches != nil:
-			errs = r.batches.PutBatch(events)
-		case events[0].Type == listwatch.Added:
-			errs = []error{r.sink.Add(obj)}
-		case events[0].Type == listwatch.Modified:
-			errs = []error{r.sink.Update(obj)}
-		default:
-			errs = []error{r.sink.Delete(obj)}
-		}
+		r.put(ctx, events)
 	}
-	for i, err := range errs {
-		if err != nil { // else the object is the sink's
-			r.checkSink(ctx, sinkCalls[events[i].Type], listwatch.KeyOf(events[i].Object), err)
-		}
-	}
-	r.stream.events += len(events)
+	w.passed += len(events)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.version = r.stream.at
+	r.version = w.at
 	r.stats.Events += uint64(len(events))
 }
 
-// mayHideDeletion: the event is a deletion, or of an unknown type, and does not say of which object.
-func mayHideDeletion(bad *listwatch.ObjectError) bool {
-	return bad.Key == (listwatch.Key{}) && (bad.Type == listwatch.Deleted || bad.Type == 0)
-}
-
-// skip reports an unreadable event. It does not advance r.version; the next good event does. A deletion
-// with a key reaches the sink as DeleteKey, so its version is taken over.
-func (r *Reflector[T]) skip(ctx context.Context, bad *listwatch.ObjectError) {
-	r.report(ctx, bad)
-	if bad.Type != listwatch.Deleted || bad.Key == (listwatch.Key{}) {
-		return
-	}
-	if r.opts.Observe != nil {
-		keys := []listwatch.Key{bad.Key}
-		r.observe(Observation{Boundary: HandedOver, Op: "DeleteKey", Keys: keys, ResourceVersion: bad.ResourceVersion})
-	}
-	r.checkSink(ctx, "DeleteKey", bad.Key, r.sink.DeleteKey(bad.Key))
-	r.follow(bad.Type, bad.ResourceVersion)
-	r.pass(ctx, nil)
-}
-
-// maxOutages: from so many failed watches in a row on, a list follows each. With the default Backoff: some minutes.
-const maxOutages = 10
-
-// endWatch decides what follows a watch that ended, or that could not be had. It goes on from where it was if that can
-// be expected to work, else with a list.
-func (r *Reflector[T]) endWatch(ctx context.Context, err error) State {
-	answered, short := r.stream.Stream != nil, r.stream.isVeryShort()
-	if answered && !short {
-		r.outages = 0
-	}
-	err = r.closeStream(err)
+// failed decides what follows an error that ended the watch.
+func (w *liveWatch[T]) failed(ctx context.Context, err error) *state[T] {
 	kind := kindOf(err)
-	switch ended := answered && kind == kindEnded; {
-	case ctx.Err() != nil:
-		return Stopped
-	case short && (ended || answered && kind == kindBroken):
+	if !w.isVeryShort() {
+		w.r.outages = 0
+	} else if kind == kindEnded || kind == kindBroken {
 		// Perhaps the server cannot serve watches from this resourceVersion; a list may get past that.
-		err, kind = fmt.Errorf("%w (%v)", ErrVeryShortWatch, err), kindOther
-	case ended, kind == kindDeadline:
-		return r.resuming()
+		kind = kindShort
+		err = fmt.Errorf("%w (%v)", ErrVeryShortWatch, err)
 	}
-	r.fail(ctx, "watch", err)
-	r.askLatest = kind == kindAhead
-	switch {
-	case answered && kind == kindBroken:
-		return r.resuming()
-	case kind == kindBusy, kind == kindInternal && r.internal.within(time.Now(), r.opts.MaxInternalErrorRetry):
-		return r.backOff(err, r.resuming())
-	case kind == kindEnded, kind == kindBroken, kind == kindOutage:
-		// It may be watches only that fail, as behind a proxy that cannot pass them on.
-		r.outages++
-		if r.outages < maxOutages {
-			return r.backOff(err, r.resuming())
-		}
-	}
-	return r.backOff(err, r.listing())
+	return w.r.follow(ctx, kind, w.from, err)
 }
 
-// resuming is the state that gets the next watch. A watch from "" or "0" starts with what is there, but does not tell
-// what is gone. So it may come right after a list, but nothing is resumed with it.
-func (r *Reflector[T]) resuming() State {
-	if r.version == "" || r.version == "0" {
-		return r.listing()
+// isVeryShort: the watch brought nothing in less than a second; asking again at once might go on for ever.
+func (w *liveWatch[T]) isVeryShort() bool { return time.Now().Before(w.shortUntil) }
+
+// unreadable decides what follows an event that cannot be read. It does not advance the version; the next good event
+// does. A deletion with a key reaches the sink as DeleteKey, so its version is taken over.
+func (w *liveWatch[T]) unreadable(ctx context.Context, bad *listwatch.ObjectError) *state[T] {
+	r, kind := w.r, kindObject
+	named, deleted := bad.Key != (listwatch.Key{}), bad.Type == listwatch.Deleted
+	switch {
+	case named:
+	case !isAny(w.at) && !w.versionsMayFall && r.rereadFrom != r.version:
+		kind = kindUnnamed
+		r.rereadFrom = r.version
+	case deleted || bad.Type == 0:
+		kind = kindLostDeletion
 	}
-	return Connecting
+	next := r.follow(ctx, kind, w.from, bad)
+	if named && deleted {
+		r.observeCall("DeleteKey", []listwatch.Key{bad.Key}, bad.ResourceVersion)
+		r.checkSink(ctx, "DeleteKey", bad.Key, r.sink.DeleteKey(bad.Key))
+		w.advance(bad.Type, bad.ResourceVersion)
+		w.pass(ctx, nil)
+	}
+	return next
+}
+
+// count adds the watch to Stats once it has ended.
+func (w *liveWatch[T]) count() {
+	r, took := w.r, time.Since(w.began)
+	r.update(func() {
+		r.stats.EndedWatches++
+		r.stats.WatchTime += took
+		if w.isVeryShort() {
+			r.stats.ShortWatches++
+		}
+	})
+	if r.opts.OnWatch != nil {
+		r.opts.OnWatch(w.passed, took)
+	}
 }

@@ -13,8 +13,8 @@ export const boxes = [
   ] },
   { id: 'reflector', from: 'decoded', at: ['state', 'handed'], code: [
     ['reflector/reflector.go', 'func (r *Reflector[T]) Run('],
-    ['reflector/watch.go', 'func (r *Reflector[T]) watch('],
-    ['reflector/errors.go', 'func (r *Reflector[T]) fail('],
+    ['reflector/watch.go', 'func (w *liveWatch[T]) step('],
+    ['reflector/errors.go', 'func (r *Reflector[T]) follow('],
   ] },
   { id: 'deltafifo', from: 'handed', at: ['popped'], code: [
     ['deltafifo/inorder.go', 'func (q *InOrder[K, T]) PutAll('],
