@@ -1,0 +1,97 @@
+package lens
+
+import (
+	"embed"
+	"encoding/json"
+	"html/template"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+//go:embed page.html
+var files embed.FS
+
+var page = template.Must(template.ParseFS(files, "page.html"))
+
+// Report is what the handler answers: as JSON to whoever accepts application/json, else as a page.
+type Report struct {
+	On          bool         `json:"on"`
+	Informers   []Informer   `json:"informers"`
+	Controllers []Controller `json:"controllers"`
+	// Keys are those that wake themselves first, then those that are stuck, then those that were reconciled most often.
+	// With ?key=namespace/name, only that one.
+	Keys []Key  `json:"keys"`
+	Key  string `json:"-"`
+}
+
+// maxListed is how many keys the page lists.
+const maxListed = 200
+
+// Handler answers below any path. GET shows the lens, GET with ?key=namespace/name one key; POST with ?on=true or
+// ?on=false switches it.
+//
+// It shows names of objects and errors of reconciles, to whoever can reach it. Serve it on loopback, or behind what
+// guards the program's other debug handlers. Requests of other sites are refused.
+func (l *Lens) Handler() http.Handler {
+	return http.NewCrossOriginProtection().Handler(http.HandlerFunc(l.serve))
+}
+
+func (l *Lens) serve(w http.ResponseWriter, r *http.Request) {
+	switch r.Method {
+	case http.MethodPost:
+		on := r.URL.Query().Get("on")
+		if on != "true" && on != "false" {
+			http.Error(w, "400: want ?on=true or ?on=false", http.StatusBadRequest)
+			return
+		}
+		l.Switch(on == "true")
+		w.Header().Set("Location", "?") // the same path, whatever prefix was stripped of it
+		w.WriteHeader(http.StatusSeeOther)
+		return
+	case http.MethodGet, http.MethodHead:
+	default:
+		w.Header().Set("Allow", "GET, HEAD, POST")
+		http.Error(w, "405: want GET, or POST to switch it", http.StatusMethodNotAllowed)
+		return
+	}
+	report := l.report(r.URL.Query().Get("key"))
+	w.Header().Set("Cache-Control", "no-store")
+	if strings.Contains(r.Header.Get("Accept"), "application/json") {
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(report) // an error is that of a client that has gone
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'")
+	_ = page.Execute(w, report) // likewise
+}
+
+func (l *Lens) report(key string) Report {
+	report := Report{
+		On: l.IsOn(), Informers: l.Informers(), Controllers: l.Controllers(), Keys: l.Keys(), Key: key,
+	}
+	if key != "" {
+		report.Keys = slices.DeleteFunc(report.Keys, func(k Key) bool { return k.Key != key })
+		return report
+	}
+	slices.SortStableFunc(report.Keys, func(a, b Key) int {
+		switch {
+		case a.WakesItself != b.WakesItself:
+			return first(a.WakesItself)
+		case a.Stuck != b.Stuck:
+			return first(a.Stuck)
+		}
+		return b.Total - a.Total
+	})
+	report.Keys = report.Keys[:min(len(report.Keys), maxListed)]
+	return report
+}
+
+// first is how two compare of which one comes first.
+func first(isA bool) int {
+	if isA {
+		return -1
+	}
+	return 1
+}

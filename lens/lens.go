@@ -1,0 +1,324 @@
+package lens
+
+import (
+	"bytes"
+	"cmp"
+	"container/list"
+	"net/http"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Options configure a [Lens]. The zero value is useful.
+type Options struct {
+	// On: the lens is on from the start.
+	On bool
+	// Keys is how many keys are remembered, those that were active last; 0 means 4,096.
+	Keys int
+	// PerKey is how many causes and how many reconciles are remembered of each key; 0 means 16.
+	PerKey int
+}
+
+// Lens remembers what enqueued keys, and what became of them.
+type Lens struct {
+	opts Options
+	on   atomic.Bool
+
+	mu        sync.Mutex           // protects what follows
+	doing     map[int64]doing      // by goroutine
+	calling   map[[2]string]int64  // the goroutines of the calls in progress, by informer and handler
+	stories   map[id]*list.Element // of *story
+	recent    *list.List           // the stories, those that were active last in front
+	writes    map[string]ownWrite  // by the resourceVersion that the write has left
+	versions  []string             // the keys of writes, oldest first
+	writing   map[string]*inFlight // by what is being written: see targetOf
+	informers map[string]*informerState
+	queues    map[string]Queue // by controller
+}
+
+// id names a story: two controllers may have the same key.
+type id struct{ controller, key string }
+
+// doing is what a goroutine is in the middle of.
+type doing struct {
+	call  *Cause // of a handler; nil if it is in none
+	began time.Time
+	story *story // of the key that it reconciles; nil if it reconciles none
+}
+
+// ownWrite is a write that a reconcile has made.
+type ownWrite struct {
+	by     id
+	object string
+}
+
+// inFlight are requests that write to one object, and have no answer yet. Their events may come before their answers.
+type inFlight struct {
+	requests int
+	events   []*Cause
+}
+
+// New returns a lens.
+func New(opts Options) *Lens {
+	opts.Keys = cmp.Or(max(opts.Keys, 0), 4096)
+	opts.PerKey = cmp.Or(max(opts.PerKey, 0), 16)
+	l := &Lens{opts: opts, informers: map[string]*informerState{}, queues: map[string]Queue{}}
+	l.forgetLocked()
+	l.on.Store(opts.On)
+	return l
+}
+
+// Switch switches the lens on or off. It begins with nothing when it is switched on.
+func (l *Lens) Switch(on bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if on && !l.on.Load() {
+		l.forgetLocked()
+	}
+	l.on.Store(on)
+}
+
+// IsOn reports whether the lens is on.
+func (l *Lens) IsOn() bool { return l.on.Load() }
+
+func (l *Lens) forgetLocked() {
+	l.doing, l.calling = map[int64]doing{}, map[[2]string]int64{}
+	l.stories, l.recent = map[id]*list.Element{}, list.New()
+	l.writes, l.versions, l.writing = map[string]ownWrite{}, nil, map[string]*inFlight{}
+}
+
+// maxGoroutines bounds what is known of goroutines: one that ends in a panic takes no leave.
+const maxGoroutines = 10_000
+
+// called notes that a handler is called in this goroutine. changed says which fields differ from the version before; it is
+// asked with no lock held, if the call may be of an own write.
+func (l *Lens) called(c Cause, changed func() []string) {
+	self := goroutine()
+	c.Time = time.Now()
+	if l.mayBeOwn(&c) {
+		c.Fields = changed()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.resolveLocked(&c)
+	for _, target := range []string{c.Object, namespaceOf(c.Object)} {
+		if f := l.writing[target]; f != nil && c.OwnWriteOf == "" {
+			f.events = append(f.events, &c)
+		}
+	}
+	l.beginLocked(self, doing{call: &c, began: c.Time})
+	l.calling[[2]string{c.Informer, c.Handler}] = self
+}
+
+// mayBeOwn reports whether a reconcile wrote what c is about, or is writing it.
+func (l *Lens) mayBeOwn(c *Cause) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, wrote := l.writes[versionOf(c)]
+	return wrote || l.writing[c.Object] != nil
+}
+
+// resolveLocked finds the key whose reconcile has led to c.
+func (l *Lens) resolveLocked(c *Cause) {
+	write, found := l.writes[versionOf(c)]
+	if found && write.object == c.Object {
+		c.OwnWriteOf = write.by.key
+	}
+}
+
+// versionOf is what a write and its event have in common.
+func versionOf(c *Cause) string {
+	if c.Action == "delete" {
+		return deletionOf(c.Object)
+	}
+	return c.ResourceVersion
+}
+
+// deletionOf takes the place of a resourceVersion: the answer to a DELETE does not say at which version its event comes.
+func deletionOf(object string) string { return "the deletion of " + object }
+
+// namespaceOf returns the namespace of an object, with a slash. It is all that is known of an object that is created.
+func namespaceOf(object string) string {
+	namespace, _, found := strings.Cut(object, "/")
+	if !found {
+		return "/"
+	}
+	return namespace + "/"
+}
+
+// beginLocked notes what a goroutine is in from now on.
+func (l *Lens) beginLocked(self int64, d doing) {
+	if len(l.doing) >= maxGoroutines {
+		clear(l.doing)
+		clear(l.calling)
+	}
+	l.doing[self] = d
+}
+
+// returned notes that the call of a handler has returned. A handler is in one call at a time.
+func (l *Lens) returned(informer, handler string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	name := [2]string{informer, handler}
+	self, found := l.calling[name]
+	if !found {
+		return // it began before the lens was switched on
+	}
+	l.informerLocked(informer).note(handler, time.Since(l.doing[self].began))
+	delete(l.calling, name)
+	delete(l.doing, self)
+}
+
+// enqueued notes that a key is enqueued by this goroutine. how is used if that goroutine is in no call of a handler, and
+// in no reconcile of another key.
+func (l *Lens) enqueued(controller, key, how string, delay time.Duration) {
+	self := goroutine()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c := &Cause{Time: time.Now(), Action: how}
+	now := l.doing[self]
+	if now.call != nil {
+		c = now.call
+	}
+	if now.story != nil && now.story.id != (id{controller, key}) {
+		c.Action = "the reconcile of " + now.story.id.key
+	}
+	s := l.storyLocked(controller, key)
+	s.pending = append(s.pending, enqueueing{c, delay})
+	if len(s.pending) > l.opts.PerKey {
+		s.pending = s.pending[1:]
+	}
+}
+
+// taken notes that this goroutine begins to reconcile a key.
+func (l *Lens) taken(controller, key string) {
+	self := goroutine()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.storyLocked(controller, key)
+	s.current = &reconcile{Reconcile{Began: time.Now()}, s.pending, self}
+	s.pending = nil
+	l.beginLocked(self, doing{story: s})
+}
+
+// ended notes how a reconcile has ended. The first word about it counts.
+func (l *Lens) ended(controller, key, outcome string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.storyLocked(controller, key)
+	if s.current != nil && s.current.Outcome == "" {
+		s.current.Outcome = outcome
+		s.current.Took = time.Since(s.current.Began)
+	}
+}
+
+// done notes that a worker is done with a key.
+func (l *Lens) done(controller, key string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.storyLocked(controller, key)
+	if s.current == nil {
+		return // it was taken before the lens was switched on
+	}
+	if s.current.Outcome == "" {
+		s.current.Outcome = "ok"
+		s.current.Took = time.Since(s.current.Began)
+	}
+	delete(l.doing, s.current.goroutine)
+	s.reconciles = append(s.reconciles, s.current)
+	if len(s.reconciles) > l.opts.PerKey {
+		s.reconciles = s.reconciles[1:]
+	}
+	s.total++
+	s.current = nil
+}
+
+// beginWrite notes that this goroutine is about to write, if it reconciles a key.
+func (l *Lens) beginWrite(target string) (by id, found bool) {
+	self := goroutine()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.doing[self].story
+	if s == nil {
+		return id{}, false
+	}
+	if l.writing[target] == nil {
+		l.writing[target] = &inFlight{}
+	}
+	l.writing[target].requests++
+	return s.id, true
+}
+
+// endWrite notes what a reconcile has written.
+func (l *Lens) endWrite(by id, target string, w Write) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := l.storyLocked(by.controller, by.key)
+	if s.current != nil && len(s.current.Writes) < l.opts.PerKey {
+		s.current.Writes = append(s.current.Writes, w)
+	}
+	version := w.ResourceVersion
+	if w.Verb == http.MethodDelete {
+		version = deletionOf(w.Object)
+	}
+	if version != "" && w.Code < 300 {
+		l.rememberLocked(version, ownWrite{by, w.Object})
+	}
+	f := l.writing[target]
+	if f == nil {
+		return // the lens was switched off and on meanwhile
+	}
+	for _, c := range f.events {
+		l.resolveLocked(c)
+	}
+	f.requests--
+	if f.requests == 0 {
+		delete(l.writing, target)
+	}
+}
+
+// rememberLocked remembers at which version a write comes back. The oldest write is forgotten for it.
+func (l *Lens) rememberLocked(version string, w ownWrite) {
+	_, known := l.writes[version] // by a write that changed nothing
+	l.writes[version] = w
+	if known {
+		return
+	}
+	l.versions = append(l.versions, version)
+	if len(l.versions) > l.opts.Keys {
+		delete(l.writes, l.versions[0])
+		l.versions = l.versions[1:]
+	}
+}
+
+// storyLocked returns the story of a key, and makes it the most recent one.
+func (l *Lens) storyLocked(controller, key string) *story {
+	name := id{controller, key}
+	if at, found := l.stories[name]; found {
+		l.recent.MoveToFront(at)
+		return at.Value.(*story)
+	}
+	if l.recent.Len() >= l.opts.Keys {
+		oldest := l.recent.Back()
+		l.recent.Remove(oldest)
+		delete(l.stories, oldest.Value.(*story).id)
+	}
+	s := &story{id: name}
+	l.stories[name] = l.recent.PushFront(s)
+	return s
+}
+
+// goroutine returns the number of this goroutine: the only thing that a handler's call and the keys that are enqueued in
+// it have in common. It is the first number in a stack trace. That takes 2 to 20 microseconds, by the depth of the stack.
+func goroutine() int64 {
+	var buf [64]byte
+	text := buf[:runtime.Stack(buf[:], false)]
+	text = bytes.TrimPrefix(text, []byte("goroutine "))
+	digits, _, _ := bytes.Cut(text, []byte(" "))
+	n, _ := strconv.ParseInt(string(digits), 10, 64)
+	return n
+}

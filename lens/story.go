@@ -1,0 +1,213 @@
+package lens
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Cause is what enqueued a key.
+type Cause struct {
+	Time time.Time `json:"time"`
+	// Informer and Handler name the handler whose call enqueued the key. Both are empty if it was none.
+	Informer string `json:"informer,omitempty"`
+	Handler  string `json:"handler,omitempty"`
+	// Action is add, update, delete, list (an add of the initial list), resync (an update without a new version), retry
+	// (after a failure), later (the reconcile asked for it), "the reconcile of …" another key, or "the program".
+	Action string `json:"action"`
+	// Object is the namespace and name of the object that the handler was called with.
+	Object          string `json:"object,omitempty"`
+	ResourceVersion string `json:"resourceVersion,omitempty"`
+	// OwnWriteOf is the key whose reconcile wrote this version of the object.
+	OwnWriteOf string `json:"ownWriteOf,omitempty"`
+	// Fields are what an own write has changed, without the fields that the server sets.
+	Fields []string      `json:"fields,omitempty"`
+	Delay  time.Duration `json:"delay,omitempty"`
+}
+
+// String says it in a few words: "update of services default/web at 12, its own write".
+func (c Cause) String() string {
+	text := c.Action
+	if c.Object != "" {
+		text += fmt.Sprintf(" of %s %s", c.Informer, c.Object)
+	}
+	if c.ResourceVersion != "" {
+		text += " at " + c.ResourceVersion
+	}
+	if c.OwnWriteOf != "" {
+		text += ", written by the reconcile of " + c.OwnWriteOf
+	}
+	if len(c.Fields) > 0 {
+		text += " (" + strings.Join(c.Fields, ", ") + ")"
+	}
+	if c.Delay > 0 {
+		text += fmt.Sprintf(", after %v", c.Delay)
+	}
+	return text
+}
+
+// Write is a request with which a reconcile has written.
+type Write struct {
+	Verb   string `json:"verb"`   // POST, PUT, PATCH, DELETE
+	Path   string `json:"path"`   // of the URL
+	Object string `json:"object"` // namespace and name in the answer
+	Code   int    `json:"code"`   // of the answer; 0 if there was none
+	// ResourceVersion is what the write has left, and at which it comes back as an event.
+	ResourceVersion string `json:"resourceVersion,omitempty"`
+}
+
+// Reconcile is one that has ended.
+type Reconcile struct {
+	Began   time.Time     `json:"began"`
+	Took    time.Duration `json:"took"`
+	Causes  []Cause       `json:"causes"` // what enqueued the key since the reconcile before
+	Outcome string        `json:"outcome"`
+	Writes  []Write       `json:"writes,omitempty"`
+}
+
+// Key is what is known of one key.
+type Key struct {
+	Controller string      `json:"controller"`
+	Key        string      `json:"key"`
+	Total      int         `json:"total"`      // reconciles since the lens was switched on
+	Reconciles []Reconcile `json:"reconciles"` // the newest, oldest first
+	Pending    []Cause     `json:"pending"`    // what enqueued the key since the newest reconcile began
+	Running    bool        `json:"running"`
+	// WakesItself: at least the last three reconciles had no other causes than this key's own writes. Flapping are the
+	// fields that these writes changed.
+	WakesItself bool     `json:"wakesItself"`
+	Flapping    []string `json:"flapping,omitempty"`
+	// Stuck: the last reconcile failed, and there were at least three of them in a row.
+	Stuck bool `json:"stuck"`
+}
+
+// story is what a lens keeps of a key.
+type story struct {
+	id         id
+	total      int
+	reconciles []*reconcile // that have ended, oldest first
+	pending    []enqueueing // since the newest reconcile began
+	current    *reconcile   // the one that runs, or nil
+}
+
+// reconcile is a Reconcile whose Causes may yet turn out to be own writes.
+type reconcile struct {
+	Reconcile
+	enqueueings []enqueueing
+	goroutine   int64 // the worker's
+}
+
+type enqueueing struct {
+	cause *Cause
+	delay time.Duration
+}
+
+// causesOf copies causes out. Fields are told of own writes only.
+func causesOf(all []enqueueing) []Cause {
+	causes := make([]Cause, len(all))
+	for i, e := range all {
+		causes[i] = *e.cause
+		causes[i].Delay = e.delay
+		if e.cause.OwnWriteOf == "" {
+			causes[i].Fields = nil
+		}
+	}
+	return causes
+}
+
+// inARow is how many reconciles make a habit.
+const inARow = 3
+
+// snapshotLocked copies a story out.
+func (s *story) snapshotLocked() Key {
+	k := Key{
+		Controller: s.id.controller, Key: s.id.key, Total: s.total, Running: s.current != nil,
+		Reconciles: []Reconcile{}, Pending: causesOf(s.pending),
+	}
+	for _, r := range s.reconciles {
+		out := r.Reconcile
+		out.Causes = causesOf(r.enqueueings)
+		out.Writes = slices.Clone(r.Writes)
+		k.Reconciles = append(k.Reconciles, out)
+	}
+	if len(k.Reconciles) < inARow {
+		return k
+	}
+	last := k.Reconciles[len(k.Reconciles)-inARow:]
+	k.WakesItself = !slices.ContainsFunc(last, func(r Reconcile) bool { return !s.isOwn(r) })
+	k.Stuck = !slices.ContainsFunc(last, func(r Reconcile) bool { return !strings.HasPrefix(r.Outcome, failed) })
+	if k.WakesItself {
+		for _, r := range last {
+			for _, c := range r.Causes {
+				k.Flapping = append(k.Flapping, c.Fields...)
+			}
+		}
+		slices.Sort(k.Flapping)
+		k.Flapping = slices.Compact(k.Flapping)
+	}
+	return k
+}
+
+// isOwn reports whether nothing but this key's own writes caused a reconcile.
+func (s *story) isOwn(r Reconcile) bool {
+	return len(r.Causes) > 0 && !slices.ContainsFunc(r.Causes, func(c Cause) bool { return c.OwnWriteOf != s.id.key })
+}
+
+// failed begins the outcome of a reconcile that is tried again.
+const failed = "failed"
+
+// Why says in a line, for a log, why a key was reconciled last, and what came of it. key is namespace/name.
+func (l *Lens) Why(key string) string {
+	if !l.IsOn() {
+		return key + ": the lens is off"
+	}
+	lines := []string{}
+	for _, k := range l.Keys() {
+		if k.Key == key {
+			lines = append(lines, k.why())
+		}
+	}
+	if len(lines) == 0 {
+		return key + ": nothing is known of it"
+	}
+	return strings.Join(lines, "; ")
+}
+
+func (k Key) why() string {
+	text := fmt.Sprintf("%s: %s reconciled it %d times", k.Key, k.Controller, k.Total)
+	if len(k.Reconciles) > 0 {
+		last := k.Reconciles[len(k.Reconciles)-1]
+		text += fmt.Sprintf(", last because of %s; it ended after %v: %s, with %d writes",
+			causesText(last.Causes), last.Took.Round(time.Microsecond), last.Outcome, len(last.Writes))
+	}
+	if k.WakesItself {
+		text += "; it wakes itself by writing " + strings.Join(k.Flapping, ", ")
+	}
+	if len(k.Pending) > 0 {
+		text += "; it waits because of " + causesText(k.Pending)
+	}
+	return text
+}
+
+func causesText(causes []Cause) string {
+	if len(causes) == 0 {
+		return "something before the lens was on"
+	}
+	texts := make([]string, len(causes))
+	for i, c := range causes {
+		texts[i] = c.String()
+	}
+	return strings.Join(texts, " and ")
+}
+
+// Keys returns what is known of all keys, those that were active last first.
+func (l *Lens) Keys() []Key {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	keys := make([]Key, 0, l.recent.Len())
+	for at := l.recent.Front(); at != nil; at = at.Next() {
+		keys = append(keys, at.Value.(*story).snapshotLocked())
+	}
+	return keys
+}

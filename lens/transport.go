@@ -1,0 +1,107 @@
+package lens
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/json"
+)
+
+// Transport is for rest.Config.Wrap. It notes what reconciles write, and at which resourceVersion that will come back.
+func (l *Lens) Transport(next http.RoundTripper) http.RoundTripper {
+	return &transport{l, next}
+}
+
+type transport struct {
+	lens *Lens
+	next http.RoundTripper
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !t.lens.on.Load() || r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return t.next.RoundTrip(r)
+	}
+	target := targetOf(r)
+	by, found := t.lens.beginWrite(target)
+	answer, err := t.next.RoundTrip(r)
+	if !found {
+		return answer, err
+	}
+	w := Write{Verb: r.Method, Path: r.URL.Path, Object: target}
+	if err == nil {
+		w.Code = answer.StatusCode
+		if meta, ok := readMetadata(answer); ok {
+			w.Object = nameOf(types.NamespacedName{Namespace: meta.Namespace, Name: meta.Name})
+			w.ResourceVersion = meta.ResourceVersion
+		}
+	}
+	t.lens.endWrite(by, target, w)
+	return answer, err
+}
+
+// WrappedRoundTripper is asked for by client-go, to look through.
+func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
+
+// targetOf reads from a request which object it writes, namespace/name. Its path is /apis/G/V/namespaces/NS/R/NAME, with a
+// subresource behind it or not. Of an object that is created only the namespace is known: "NS/", or "/".
+func targetOf(r *http.Request) string {
+	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
+	parts = parts[min(len(parts), 2):] // without api and v1
+	if strings.HasPrefix(r.URL.Path, "/apis/") {
+		parts = parts[min(len(parts), 1):]
+	}
+	namespace := ""
+	if len(parts) >= 3 && parts[0] == "namespaces" {
+		namespace = parts[1] + "/"
+		parts = parts[2:]
+	}
+	switch {
+	case len(parts) >= 2:
+		return namespace + parts[1]
+	case namespace == "":
+		return "/"
+	}
+	return namespace
+}
+
+// maxAnswer is how much of an answer is read: an object has at most 1.5 MiB in etcd.
+const maxAnswer = 3 << 20
+
+// readMetadata reads the metadata of the object in an answer. The answer's body is then as it was.
+func readMetadata(answer *http.Response) (meta metav1.ObjectMeta, ok bool) {
+	if answer.StatusCode >= 300 || answer.Body == nil {
+		return meta, false
+	}
+	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
+	answer.Body = &readAgain{io.MultiReader(bytes.NewReader(text), answer.Body), answer.Body}
+	if err != nil {
+		return meta, false // whoever reads on gets the same error
+	}
+	var object metav1.PartialObjectMetadata
+	switch mediaType, _, _ := strings.Cut(answer.Header.Get("Content-Type"), ";"); mediaType {
+	case runtime.ContentTypeJSON:
+		err = json.Unmarshal(text, &object)
+	case runtime.ContentTypeProtobuf:
+		var envelope runtime.Unknown
+		err = envelope.Unmarshal(bytes.TrimPrefix(text, []byte("k8s\x00")))
+		if err == nil {
+			err = object.Unmarshal(envelope.Raw)
+		}
+	default:
+		return meta, false
+	}
+	// A Status has a name only in its details.
+	return object.ObjectMeta, err == nil && object.Name != ""
+}
+
+// readAgain is a body of which a part was read.
+type readAgain struct {
+	io.Reader
+	io.Closer
+}
