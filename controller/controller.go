@@ -28,7 +28,7 @@ type Controller[K comparable] struct {
 	queue      *workqueue.RateLimitingQueue[K]
 	ran        atomic.Bool
 	leftUndone atomic.Int64 // keys that were taken after the drain timeout, and not reconciled
-	cutShort   atomic.Int64 // reconciles that failed after the drain timeout
+	cutShort   atomic.Int64 // reconciles that failed after the drain timeout, for whatever reason
 }
 
 // New returns a controller that calls r once [Controller.Run] is called. r must not be nil.
@@ -76,7 +76,8 @@ func (c *Controller[K]) Run(ctx context.Context) error {
 		return ErrAlreadyRun
 	}
 	logger := klog.LoggerWithValues(klog.FromContext(ctx), "controller", c.opts.Name)
-	// The reconciles have a context of their own. It outlives ctx until the drain timeout, if there is one.
+	// The reconciles have a context of their own. It outlives ctx until the drain timeout. If that is below 0, it ends
+	// with ctx.
 	base := klog.NewContext(ctx, logger)
 	if c.opts.DrainTimeout > 0 {
 		base = context.WithoutCancel(base)

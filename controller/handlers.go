@@ -28,7 +28,7 @@ func EnqueueOwner[T listwatch.Object](c *Controller[listwatch.Key], owner schema
 func enqueue[T listwatch.Object](
 	c *Controller[listwatch.Key], keyOf func(T) (listwatch.Key, bool),
 ) sharedinformer.HandlerFuncs[T] {
-	add := func(obj T, low bool) {
+	add := func(obj T, low bool) { // as AddFunc, low says whether obj is in the initial list
 		if key, ok := keyOf(obj); ok && low {
 			c.EnqueueWithPriority(key, LowPriority)
 		} else if ok {

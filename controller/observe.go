@@ -6,8 +6,8 @@ import (
 	"glasswatch/workqueue"
 )
 
-// The steps of a key, in the order in which it passes through the controller. Once Run has begun to drain the queue,
-// StepQueued and StepPutOff are not reported: the queue refuses the key.
+// The steps of a key, in the order in which it passes through the controller. Once Run has begun to drain the queue, it
+// refuses keys, and StepQueued and StepPutOff are not reported. (One that is just being reported may be refused.)
 const (
 	StepQueued     = "queued"     // about to enter the queue: Enqueue or one of its variants was called
 	StepTaken      = "taken"      // a worker has taken the key and is about to reconcile it
@@ -27,11 +27,11 @@ type Observation[K comparable] struct {
 // The results of a reconcile, as [Metrics].Ended gets them.
 const (
 	ResultSuccess      = "success"
-	ResultRequeueAfter = "requeue_after"
-	ResultFailed       = "error"     // retried, but not in a drain
-	ResultTerminal     = "terminal"  // not to be retried
-	ResultDropped      = "dropped"   // retried too often
-	ResultCancelled    = "cancelled" // failed after the drain timeout
+	ResultRequeueAfter = "requeue_after" // but in a drain the key does not come again
+	ResultFailed       = "error"         // retried, but not in a drain
+	ResultTerminal     = "terminal"      // not to be retried
+	ResultDropped      = "dropped"       // retried too often
+	ResultCancelled    = "cancelled"     // failed after the drain timeout
 )
 
 // observeAdd reports a key before it enters the queue. If it were reported after, "taken" could come first.

@@ -33,7 +33,7 @@ func (c *Controller[K]) next(ctx context.Context) bool {
 	if shutdown {
 		return false
 	}
-	defer c.queue.Done(key)
+	defer c.queue.Done(key) // last of all: a key that is put off below is still in processing
 	if ctx.Err() != nil {
 		c.leftUndone.Add(1)
 		return true
@@ -59,7 +59,8 @@ func (c *Controller[K]) next(ctx context.Context) bool {
 	return true
 }
 
-// settle decides what happens to a key that was reconciled, and returns the result, one of the constants. An Enqueue during the reconcile counts in any case.
+// settle decides what happens to a key that was reconciled, and returns the result, one of the constants. Whatever that
+// is, an Enqueue during the reconcile is kept, and the key comes again.
 func (c *Controller[K]) settle(ctx context.Context, key K, priority int, result Result, err error) string {
 	logger := klog.FromContext(ctx)
 	panicked, isPanic := errors.AsType[*PanicError](err)
@@ -75,7 +76,7 @@ func (c *Controller[K]) settle(ctx context.Context, key K, priority int, result 
 		}
 		c.putOff(key, result.RequeueAfter, priority)
 		return ResultRequeueAfter
-	case IsTerminal(err) && !isPanic:
+	case IsTerminal(err) && !isPanic: // the value of a panic may be a Terminal error
 		c.forget(key)
 		logger.Error(err, "Reconcile failed for good, not retrying")
 		return ResultTerminal
@@ -92,7 +93,7 @@ func (c *Controller[K]) settle(ctx context.Context, key K, priority int, result 
 		logger.Error(err, "Reconcile failed, not retrying because of the shutdown")
 		return ResultFailed
 	}
-	delay := c.opts.RateLimiter.When(key)
+	delay := c.opts.RateLimiter.When(key) // the queue's limiter; AddRateLimited would not say the delay
 	logger.Error(err, "Reconcile failed, will be retried", "retry", c.queue.NumRequeues(key), "after", delay)
 	c.putOff(key, delay, priority)
 	return ResultFailed

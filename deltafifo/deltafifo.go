@@ -92,10 +92,21 @@ func (f *DeltaFIFO[K, T]) deleteIfPresent(d Delta[K, T]) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.initial.eventCame()
-	_, found := f.tombstoneLocked(d.Key)
-	if found {
+	if f.isPresentLocked(d.Key) {
 		f.appendLocked(d)
 	}
+}
+
+// isPresentLocked reports whether a key is queued or known.
+func (f *DeltaFIFO[K, T]) isPresentLocked(key K) bool {
+	if f.items[key] != nil {
+		return true
+	}
+	if f.opts.Known == nil {
+		return false
+	}
+	_, known := f.opts.Known.GetByKey(key)
+	return known
 }
 
 // Close wakes all calls that wait. What is queued can still be popped; then the pops return ErrClosed.

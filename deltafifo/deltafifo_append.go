@@ -45,8 +45,11 @@ func (f *DeltaFIFO[K, T]) newEntryLocked(key K) *entry[K, T] {
 	return p
 }
 
-// foldDeletions returns the better informed of two deletions in a row: one with an object before one without; then one
-// that was seen before one that was inferred; then, of two that were seen the older, of two inferred ones the newer.
+// foldDeletions returns the better informed of two deletions in a row:
+//
+//	one has an object          that one
+//	the older was seen         the older: it ended the object, and nothing can end it again
+//	the older was inferred     the newer: it was seen, or was inferred from a newer list
 func foldDeletions[K comparable, T any](older, newer Delta[K, T]) Delta[K, T] {
 	if newer.Missing != older.Missing {
 		if older.Missing {

@@ -24,8 +24,8 @@ func (f *DeltaFIFO[K, T]) Replace(objs []T, keep []K, _ string) error {
 	return err
 }
 
-// appendTombstonesLocked appends a tombstone for each queued or known key that is not listed. Queued keys come first,
-// because what is queued is newer than what the store has.
+// appendTombstonesLocked appends a tombstone for each queued or known key that is not listed. Keys that only the store
+// knows come second: they are not yet in the queue, and the first loop would meet them again.
 func (f *DeltaFIFO[K, T]) appendTombstonesLocked(listed map[K]struct{}) {
 	for p := f.oldest; p != nil; p = p.next {
 		if _, ok := listed[p.key]; !ok {

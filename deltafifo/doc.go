@@ -61,7 +61,8 @@
 // # Not guaranteed
 //
 //   - That what Close leaves in the queue is ever popped.
-//   - That producers are refused after Close.
+//   - That producers are refused after Close. What they queue then can still be popped.
+//   - The order of two producers that put the same key at a time.
 //   - That a resourceVersion reaches the store through DeltaFIFO. It drops bookmarks.
 //   - That a batch is as long as it could be.
 //

@@ -26,7 +26,8 @@ type InOrder[K comparable, T any] struct {
 	batchLen   int  // how many deltas of head, from done on, are being processed
 	queued     int  // how many deltas were not processed: head[done:] and tail
 	popping    bool // a consumer waits or processes
-	// backpressure: the pop in progress left two full batches or more. Producers wait until it ends.
+	// backpressure: the pop in progress left two full batches or more. Producers wait until it ends. That is decided when
+	// a pop begins, and holds for that pop. While no pop is in progress, nothing bounds the queue.
 	backpressure bool
 	highWater    int            // the longest head of late; decays slowly
 	seen         map[K]struct{} // finds repeated keys in a batch, else empty or nil

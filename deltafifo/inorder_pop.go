@@ -39,7 +39,7 @@ func (q *InOrder[K, T]) pop(limit int, process func([]Delta[K, T], bool) error) 
 		}
 		q.changed.Wait()
 	}
-	batch := slices.Clip(q.nextBatchLocked(limit))
+	batch := slices.Clip(q.nextBatchLocked(limit)) // so that an append of process does not write to head
 	if q.opts.Metrics.Queued != nil {
 		q.opts.Metrics.Queued(q.queued - len(batch))
 	}

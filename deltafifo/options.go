@@ -39,8 +39,8 @@ type Options[K comparable, T any] struct {
 	Transform func(T) (T, error)
 	// OnError is told of every failed Transform, in the producer's goroutine with no lock held. It may be nil.
 	OnError func(key K, err error)
-	// BatchSize is the greatest number of deltas in a batch, and half the bound of the backpressure. InOrder only. Zero
-	// or less: 1000.
+	// BatchSize is the greatest number of deltas in a batch. A pop that leaves twice as many holds producers up; see
+	// "Backpressure" in doc.go. InOrder only. Zero or less: 1000.
 	BatchSize int
 	// KeysMayRepeat allows several deltas of one key in a batch, in order. It saves the search for them. InOrder only.
 	KeysMayRepeat bool

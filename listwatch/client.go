@@ -110,7 +110,7 @@ func newTypedForConfig[T Object](
 	if err != nil {
 		return nil, err
 	}
-	if hasProtobuf(typ) && opts.Accept == "" {
+	if hasProtobuf(typ) && opts.Accept == "" { // else cfg might ask for protobuf, which typ has not
 		opts.Accept = acceptOf(cfg)
 	}
 	return newForConfig(cfg, gvr, codec, opts)
@@ -131,7 +131,7 @@ func NewMetadata(
 	cfg *rest.Config, gvr schema.GroupVersionResource, opts Options,
 ) (*Client[*metav1.PartialObjectMetadata], error) {
 	opts.Accept = ""
-	return newForConfig(cfg, gvr, newMetadataCodec(gvr.GroupVersion(), acceptOf(cfg) != acceptJSON), opts)
+	return newForConfig(cfg, gvr, newMetadataCodec(gvr.GroupVersion(), mayBeProtobuf(acceptOf(cfg))), opts)
 }
 
 // acceptOf returns what cfg asks for, empty if it leaves it open.
@@ -143,6 +143,11 @@ func acceptOf(cfg *rest.Config) string {
 		return acceptJSON
 	}
 	return cfg.AcceptContentTypes
+}
+
+// mayBeProtobuf reports whether an Accept header, or none, leaves room for protobuf.
+func mayBeProtobuf(accept string) bool {
+	return accept == "" || strings.Contains(accept, runtime.ContentTypeProtobuf)
 }
 
 // newForConfig makes the REST client of the group and version. It takes from cfg what opts leaves to it.

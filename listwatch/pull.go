@@ -58,10 +58,10 @@ func (p *puller[T]) NextBatch(into []Event[T]) (int, error) {
 	n := 0
 	for n < min(len(into), p.maxBatch) {
 		ev, err := p.pull(n == 0)
-		if err == errForeign && n == 0 {
-			return 0, nil
-		}
 		if err == errForeign {
+			if n == 0 {
+				return 0, nil // the caller waits, not this loop: a run of such objects may be long
+			}
 			continue
 		}
 		p.err = err

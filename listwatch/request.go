@@ -75,7 +75,7 @@ func bothSelectors(a, b, space string) string {
 // Source says what the client lists and watches: the path of its URL, with version, resource and namespace, and its
 // selectors. What package resume keeps on disk is only of use to a client with the same Source on the same cluster.
 func (c *Client[T]) Source() string {
-	return c.url(c.rest.Get(), metav1.ListOptions{}).URL().RequestURI()
+	return c.url(c.rest.Get().Timeout(0), metav1.ListOptions{}).URL().RequestURI()
 }
 
 // url adds the client's own selectors to those of a call.

@@ -72,6 +72,7 @@ func (s *httpSource[T]) next(_ context.Context, wait bool) (ev Event[T], err err
 		return ev, err
 	}
 	typ, object, err := s.format.Event(frame)
+	// The server has ended the watch, or nobody can tell where the next frame begins.
 	if _, ended := err.(*apierrors.StatusError); ended || errors.Is(err, wire.ErrGarbage) {
 		return ev, err
 	}

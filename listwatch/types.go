@@ -59,8 +59,9 @@ type Event[T Object] struct {
 	InitialEventsEnd bool
 }
 
-// ObjectError is one watch event or one list item that could not be read as a T: another type, garbage, no name. It
-// costs that object only: the rest of the list is there, and the stream goes on.
+// ObjectError is one watch event or one list item that could not be read as a T: another type, a field of the wrong type,
+// no name. It costs that object only: the rest of the list is there, and the stream goes on. (Bytes among which the next
+// frame cannot be found are another error, which ends the stream.)
 type ObjectError struct {
 	// Type is the event's type; zero for an item of a list, or if not even that could be read.
 	Type EventType

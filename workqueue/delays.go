@@ -6,10 +6,10 @@ import (
 )
 
 // delayLocked puts e into the heap, and sets the timer if e is the next to be due.
-func (q *Queue[T]) delayLocked(e *entry[T], due time.Time) {
+func (q *Queue[T]) delayLocked(e *entry[T], deadline time.Time) {
 	q.lastSeq++
 	e.delayed = true
-	e.due = due
+	e.deadline = deadline
 	e.seq = q.lastSeq
 	heap.Push(&q.delayed, e)
 	if q.delayed[0] == e {
@@ -24,20 +24,21 @@ func (q *Queue[T]) undelayLocked(e *entry[T]) {
 
 // moveDueLocked makes due what has its deadline behind it.
 func (q *Queue[T]) moveDueLocked(now time.Time) {
-	for len(q.delayed) > 0 && !q.delayed[0].due.After(now) {
+	for len(q.delayed) > 0 && !q.delayed[0].deadline.After(now) {
 		e := q.delayed[0]
 		q.undelayLocked(e)
 		q.makeDueLocked(e, e.delayPriority)
 	}
 }
 
-// setTimerLocked sets the queue's only timer for the next deadline or report of unfinished work, if there is any.
+// setTimerLocked sets the queue's only timer for the next deadline or report of unfinished work. If there is none, a timer
+// that was set before stays: at worst it goes off for nothing.
 func (q *Queue[T]) setTimerLocked() {
 	next := q.reportAt
 	if len(q.delayed) > 0 {
-		due := q.delayed[0].due
-		if next.IsZero() || due.Before(next) {
-			next = due
+		deadline := q.delayed[0].deadline
+		if next.IsZero() || deadline.Before(next) {
+			next = deadline
 		}
 	}
 	if next.IsZero() {
@@ -79,10 +80,10 @@ type delayHeap[T comparable] []*entry[T]
 func (h delayHeap[T]) Len() int { return len(h) }
 
 func (h delayHeap[T]) Less(i, j int) bool {
-	if h[i].due.Equal(h[j].due) {
+	if h[i].deadline.Equal(h[j].deadline) {
 		return h[i].seq < h[j].seq
 	}
-	return h[i].due.Before(h[j].due)
+	return h[i].deadline.Before(h[j].deadline)
 }
 
 func (h delayHeap[T]) Swap(i, j int) {

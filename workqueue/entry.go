@@ -19,14 +19,14 @@ const (
 type entry[T comparable] struct {
 	item     T
 	state    state
-	priority int // of an item that is waiting or dirty
+	priority int // of an item that is waiting or dirty; it keeps it when it is taken
 
 	// next and prev link the one list that the entry is in: a level of the waiting items, or the items in processing.
 	next, prev *entry[T]
 
 	// delayed items are in the delay heap, whatever their state. The fields below count only for them.
 	delayed       bool
-	due           time.Time
+	deadline      time.Time
 	seq           uint64 // of two equal deadlines the lower seq comes first
 	delayIndex    int    // place in the heap
 	delayPriority int    // priority once the item is due
@@ -38,7 +38,8 @@ type entry[T comparable] struct {
 // spareEntries is for how many items a queue keeps memory when it is empty.
 const spareEntries = 16 << 10
 
-// entryLocked returns the entry of item, an idle one if there was none. The caller must give that a state or a delay.
+// entryLocked returns the entry of item, an idle one if there was none. The caller gives that a state or a delay, since
+// nothing else would ever release it.
 func (q *Queue[T]) entryLocked(item T) *entry[T] {
 	e := q.entries[item]
 	if e != nil {

@@ -50,7 +50,7 @@ func (q *Queue[T]) Contents() (queued, processing []T, delayed map[T]time.Time) 
 	}
 	delayed = make(map[T]time.Time, len(q.delayed))
 	for _, e := range q.delayed {
-		delayed[e.item] = e.due
+		delayed[e.item] = e.deadline
 	}
 	return queued, q.processing.appendTo(nil), delayed
 }

@@ -13,7 +13,7 @@ type Queue[T comparable] struct {
 	opts Options[T]
 
 	mu sync.Mutex // guards all below
-	// work is signalled once for each item that becomes ready. A shutdown wakes all workers.
+	// work is signalled once for each item that begins to wait. A shutdown wakes all workers.
 	work sync.Cond
 	// drains are waiting for the workers. With one Cond for both, a signal meant for a worker could wake a drain.
 	drains sync.Cond
@@ -25,11 +25,13 @@ type Queue[T comparable] struct {
 	waiting    waitingItems[T] // not used with Options.Order
 	processing entryList[T]    // in the order in which they were taken
 
-	delayed   delayHeap[T]
-	lastSeq   uint64         // seq of the newest deadline
-	timer     *time.Timer    // nil until it is first set
-	reportAt  time.Time      // when unfinished work is reported next; zero if it is not
-	callbacks sync.WaitGroup // of the timer: each that will run or is running
+	delayed  delayHeap[T]
+	lastSeq  uint64      // seq of the newest deadline
+	timer    *time.Timer // nil until it is first set
+	reportAt time.Time   // when unfinished work is reported next; zero if it is not
+	// callbacks of the timer, those that will run or are running. Whoever sets the timer adds one. It is done at the
+	// callback's end, or by whoever stops the timer before.
+	callbacks sync.WaitGroup
 
 	untold untold // what the metrics have not been told yet
 
@@ -53,7 +55,8 @@ func (q *Queue[T]) init(opts Options[T]) {
 	q.entries = make(map[T]*entry[T])
 }
 
-// DelayingQueue is a [Queue] whose items can be due later. Make it with [NewDelaying].
+// DelayingQueue is a [Queue] whose items can be due later. Make it with [NewDelaying]. All that it needs is in the Queue:
+// it only has the methods.
 type DelayingQueue[T comparable] struct {
 	Queue[T]
 }
@@ -108,21 +111,21 @@ func (q *DelayingQueue[T]) AddAfterWithPriority(item T, d time.Duration, priorit
 		q.addLocked(item, priority)
 		return
 	}
-	due := time.Now().Add(d)
+	deadline := time.Now().Add(d)
 	e := q.entryLocked(item)
 	isDue := e.state == waiting || e.state == processingDirty
 	switch {
 	case e.delayed:
 		e.delayPriority = max(e.delayPriority, priority)
-		if due.Before(e.due) {
+		if deadline.Before(e.deadline) {
 			q.undelayLocked(e)
-			q.delayLocked(e, due)
+			q.delayLocked(e, deadline)
 		}
 	case q.opts.MergeDelayed && isDue:
 		q.makeDueLocked(e, priority)
 	default:
 		e.delayPriority = priority
-		q.delayLocked(e, due)
+		q.delayLocked(e, deadline)
 	}
 }
 
@@ -146,7 +149,7 @@ func (q *Queue[T]) makeDueLocked(e *entry[T], priority int) {
 	case idle:
 		e.priority = priority
 		q.noteAddedLocked(e)
-		q.makeWaitLocked(e)
+		q.putInWaitingLocked(e)
 	case waiting:
 		q.raiseWaitingLocked(e, priority)
 	case processing:
@@ -158,8 +161,8 @@ func (q *Queue[T]) makeDueLocked(e *entry[T], priority int) {
 	}
 }
 
-// makeWaitLocked wakes a worker for e.
-func (q *Queue[T]) makeWaitLocked(e *entry[T]) {
+// putInWaitingLocked stores e among the waiting items, and wakes a worker.
+func (q *Queue[T]) putInWaitingLocked(e *entry[T]) {
 	e.state = waiting
 	q.pushWaitingLocked(e)
 	q.work.Signal()
@@ -194,14 +197,16 @@ func (q *Queue[T]) waitForItemLocked() {
 	for q.lenLocked() == 0 && !q.shuttingDown {
 		// Get itself looks for what is due: waiting for the timer's goroutine takes three times as long.
 		q.moveDueLocked(time.Now())
-		switch {
-		case q.untold.added > 0:
-			// Something became due, perhaps no more than dirty. The metrics hear of it before this worker waits.
+		if q.lenLocked() > 0 {
+			return
+		}
+		if q.untold.added > 0 {
+			// An item in processing became dirty. The metrics hear of it before this worker waits.
 			q.unlockAndTellMetrics()
 			q.mu.Lock()
-		case q.lenLocked() == 0:
-			q.work.Wait()
+			continue
 		}
+		q.work.Wait()
 	}
 }
 
@@ -217,7 +222,7 @@ func (q *Queue[T]) Done(item T) {
 	q.processing.remove(e)
 	q.noteFinishedLocked(e)
 	if e.state == processingDirty {
-		q.makeWaitLocked(e)
+		q.putInWaitingLocked(e)
 	} else {
 		e.state = idle
 		q.releaseLocked(e)

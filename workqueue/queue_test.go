@@ -163,6 +163,15 @@ func (l *lifo) Touch(item string) {
 	}
 }
 
+func TestQueue_AnItemThatAnOrderKeepsIsRaisedAsAnyOther(t *testing.T) {
+	q := New(Options[string]{Order: &lifo{}})
+	q.AddWithPriority("a", 1)
+	q.AddWithPriority("a", 7)
+	q.AddWithPriority("a", 3)
+	_, priority, _ := q.GetWithPriority()
+	require.Equal(t, 7, priority)
+}
+
 func TestQueue_AnOrderDecidesWhichItemIsNext(t *testing.T) {
 	q := New(Options[string]{Order: &lifo{}})
 	q.Add("a")

@@ -40,7 +40,7 @@ func (q *Queue[T]) ShuttingDown() bool {
 	return q.shuttingDown
 }
 
-// closeLocked makes ready what has passed its deadline, drops the other delayed items, and lets no more items in.
+// closeLocked makes due what has passed its deadline, drops the other delayed items, and lets no more items in.
 func (q *Queue[T]) closeLocked() {
 	if q.shuttingDown {
 		return

@@ -88,6 +88,7 @@ func (q *Queue[T]) popWaitingLocked() *entry[T] {
 // raiseWaitingLocked is for an item that is added while it waits.
 func (q *Queue[T]) raiseWaitingLocked(e *entry[T], priority int) {
 	if q.opts.Order != nil {
+		e.priority = max(e.priority, priority)
 		q.opts.Order.Touch(e.item)
 	} else {
 		q.waiting.raise(e, priority)

@@ -125,7 +125,7 @@ if e == nil || e.state != processing && e.state != processingDirty {
 }
 q.processing.remove(e)
 if e.state == processingDirty {
-	q.makeWaitLocked(e)
+	q.putInWaitingLocked(e)
 } else {
 	e.state = idle
 	q.releaseLocked(e)
