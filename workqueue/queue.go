@@ -178,36 +178,36 @@ func (q *Queue[T]) Get() (item T, shutdown bool) {
 
 // GetWithPriority is Get, and says which priority the item had.
 func (q *Queue[T]) GetWithPriority() (item T, priority int, shutdown bool) {
+	for again := true; again; {
+		item, priority, shutdown, again = q.take()
+	}
+	return item, priority, shutdown
+}
+
+// take waits until an item waits to be taken, or none will because the queue is shutting down. If an item in processing
+// becomes dirty instead, it asks to be called again: the metrics hear of that before this worker waits.
+func (q *Queue[T]) take() (item T, priority int, shutdown, again bool) {
 	q.mu.Lock()
 	defer q.unlockAndTellMetrics()
-	q.waitForItemLocked()
+	for q.lenLocked() == 0 && !q.shuttingDown {
+		// Get itself looks for what is due: waiting for the timer's goroutine takes three times as long.
+		q.moveDueLocked(time.Now())
+		if q.lenLocked() > 0 {
+			break
+		}
+		if q.untold.added > 0 {
+			return item, 0, false, true
+		}
+		q.work.Wait()
+	}
 	if q.lenLocked() == 0 {
-		return item, 0, true
+		return item, 0, true, false
 	}
 	e := q.popWaitingLocked()
 	e.state = processing
 	q.processing.pushBack(e)
 	q.noteTakenLocked(e)
-	return e.item, e.priority, false
-}
-
-// waitForItemLocked returns when an item waits to be taken, or none will because the queue is shutting down. It may
-// release the lock meanwhile, and then tells the metrics.
-func (q *Queue[T]) waitForItemLocked() {
-	for q.lenLocked() == 0 && !q.shuttingDown {
-		// Get itself looks for what is due: waiting for the timer's goroutine takes three times as long.
-		q.moveDueLocked(time.Now())
-		if q.lenLocked() > 0 {
-			return
-		}
-		if q.untold.added > 0 {
-			// An item in processing became dirty. The metrics hear of it before this worker waits.
-			q.unlockAndTellMetrics()
-			q.mu.Lock()
-			continue
-		}
-		q.work.Wait()
-	}
+	return e.item, e.priority, false, false
 }
 
 // Done says that the caller has processed an item that it got from Get. If the item became due meanwhile, it waits to
