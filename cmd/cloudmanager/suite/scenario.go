@@ -8,7 +8,7 @@ import (
 	"glasswatch/controller/controllertest"
 )
 
-// Scenario lets an operator make a shop, scale and mend it, and take it down, for each fault at each of its requests. crd is the file with the
+// Scenario lets an operator make a shop, change and mend it, rename its database, and take it down, for each fault at each of its requests. crd is the file with the
 // definition.
 func Scenario(impl Implementation, crd string) controllertest.Scenario {
 	const shop = `
@@ -29,6 +29,8 @@ spec:
 			controllertest.ApplyText(shop), settle(),
 			controllertest.Patch("cloudmanager/shop", `{"spec":{"front":{"deployment":{"image":"nginx:1.21"}}}}`), settle(),
 			controllertest.Delete("deployment/ake-front"), settle(),
+			controllertest.Patch("cloudmanager/shop", `{"spec":{"db":{"statefulSet":{"name":"cm-db2"}}}}`), settle(),
+			controllertest.Patch("cloudmanager/shop", `{"spec":{"identity":{"deployment":{"image":"busybox:1.36"}}}}`), settle(),
 			controllertest.Delete("cloudmanager/shop"), settle(),
 		},
 	}

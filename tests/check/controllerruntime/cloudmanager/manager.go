@@ -26,7 +26,15 @@ import (
 )
 
 // Run reconciles the CloudManagers of a namespace, or of all if it is empty, until the context ends.
+//
+// Reads do not wait for its deletions: if the cache misses one, such a read waits for ever (docs/results/read-your-writes.md). So the cache may
+// still show what is deleted. The precondition on the UID keeps a second deletion from harm.
 func Run(ctx context.Context, cfg *rest.Config, namespace string) error {
+	return run(ctx, cfg, namespace, client.DisableReadYourWritesConsistency)
+}
+
+// run is Run with options for its deletions.
+func run(ctx context.Context, cfg *rest.Config, namespace string, deletions ...client.DeleteOption) error {
 	scheme := runtime.NewScheme()
 	if err := clientgoscheme.AddToScheme(scheme); err != nil {
 		return err
@@ -55,6 +63,8 @@ func Run(ctx context.Context, cfg *rest.Config, namespace string) error {
 		Client: client.WithFieldOwner(mgr.GetClient(), desired.ManagedBy),
 		Live:   mgr.GetAPIReader(),
 		Events: mgr.GetEventRecorder(desired.ManagedBy),
+
+		deletions: deletions,
 	}
 	if err := r.SetupWithManager(ctx, mgr); err != nil {
 		return err

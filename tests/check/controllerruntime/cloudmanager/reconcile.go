@@ -24,6 +24,8 @@ type Reconciler struct {
 	client.Client
 	Live   client.Reader // reads from the API server
 	Events events.EventRecorder
+
+	deletions []client.DeleteOption
 }
 
 // errStale ends a pass whose CloudManager has changed or is deleted, unknown to the cache. The event will come.
@@ -165,7 +167,7 @@ func (r *Reconciler) deleteLeftovers(ctx context.Context, cm *v1.CloudManager) e
 				return err
 			}
 			same := client.Preconditions{UID: new(obj.GetUID()), ResourceVersion: new(obj.GetResourceVersion())}
-			err := r.Delete(ctx, obj, same)
+			err := r.Delete(ctx, obj, append(r.deletions, same)...)
 			if err == nil {
 				r.report(cm, obj, desired.ReasonDeleted, kind)
 			}
