@@ -99,7 +99,7 @@ func TestHandler_PastItsBoundItIsRemoved(t *testing.T) {
 }
 
 func TestHandler_InitialAddsAreNotCountedWhileTheyAreDelivered(t *testing.T) {
-	l := newListener(newRegistration("r", nil, noError), Handler[*config](HandlerFuncs[*config]{}), HandlerOptions{MaxBacklog: 1})
+	l := newListener(newRegistration("r", nil, noError), Handler[*config](HandlerFuncs[*config]{}), HandlerOptions{MaxBacklog: 1}, nil)
 	initial := make([]notification[*config], 200_000)
 	for n := range initial {
 		initial[n] = notification[*config]{kind: added, initial: true, obj: &config{}}
@@ -109,7 +109,7 @@ func TestHandler_InitialAddsAreNotCountedWhileTheyAreDelivered(t *testing.T) {
 	var served sync.WaitGroup
 	served.Go(func() { l.run(context.Background()) })
 	kept := true
-	for l.Stats().Depth > 1 && kept {
+	for l.reg.Stats().Depth > 1 && kept {
 		kept = l.append(nil)
 	}
 	l.drain()

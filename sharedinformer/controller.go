@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -50,32 +51,36 @@ type ControllerConfig[T listwatch.Object] struct {
 	Process func(deltas []deltafifo.Delta[listwatch.Key, T], isInInitialList bool) error
 	// OnProcessError is told of the errors of Process, with no lock held, in Run's goroutine. nil logs.
 	OnProcessError func(ctx context.Context, err error)
+	// AfterPop is called after each batch, whatever came of it, with no lock held, in Run's goroutine; nil is nothing.
+	AfterPop func()
 	// Reflector tunes lists and watches. Its Name is ignored.
 	Reflector reflector.Options
+	// Feed, if not nil, makes the source in place of a reflector. NewController calls it once.
+	Feed func(ControllerConfig[T]) Feeder
 	// ResyncPeriod is the time from a list, or from one Resync of the queue, to the next Resync; 0 is never.
 	ResyncPeriod time.Duration
 	// ShouldResync is asked each time whether to resync; nil is yes. It is called from a goroutine of its own.
 	ShouldResync func() bool
 }
 
-// Controller runs a reflector and a queue around a process function. It has no store and no handlers: an
-// [Informer] is a controller with both.
+// Controller runs a source and a queue around a process function. It has no store and no handlers. An [Informer] has a
+// controller, whose process function writes the store and tells the handlers.
 //
-//	ListerWatcher ─▶ reflector ─▶ queue ─▶ Process
+//	ListerWatcher ─▶ source ─▶ queue ─▶ Process
+//	                             ▲
+//	              resync timer ──┘
 //
 // Its methods are safe for concurrent use.
 type Controller[T listwatch.Object] struct {
-	waitable
-	cfg      ControllerConfig[T]
-	feeder   Feeder
-	started  atomic.Bool
-	relisted chan struct{} // capacity 1: a list was popped, so the resync period begins anew
-
-	// afterPop is called after each pop, with no lock held; may be nil.
-	afterPop func()
+	cfg     ControllerConfig[T]
+	source  Feeder
+	life    lifecycle
+	started atomic.Bool
+	// listPopped (capacity 1) tells the resync timer to begin anew.
+	listPopped chan struct{}
 }
 
-// Feeder fills an informer's queue. A *reflector.Reflector is one.
+// Feeder is a source: it fills the queue of a controller. A *reflector.Reflector is one.
 type Feeder interface {
 	// Run fills the queue until ctx ends. It returns when every goroutine that it started is gone.
 	Run(ctx context.Context)
@@ -91,44 +96,58 @@ func NewController[T listwatch.Object](cfg ControllerConfig[T]) *Controller[T] {
 	if cfg.ListerWatcher == nil || cfg.Queue == nil || cfg.Process == nil {
 		panic("sharedinformer: a controller needs a ListerWatcher, a Queue and a Process function")
 	}
-	if cfg.Name == "" {
-		cfg.Name = typeName[T]()
-	}
+	cfg.Name = cmp.Or(cfg.Name, typeName[T]())
+	cfg.Reflector.Name = cfg.Name
 	if cfg.OnProcessError == nil {
 		cfg.OnProcessError = func(ctx context.Context, err error) {
 			klog.FromContext(ctx).Error(err, "Processing failed", "controller", cfg.Name)
 		}
 	}
-	cfg.Reflector.Name = cfg.Name
-	c := &Controller[T]{
-		waitable: waitable{who: "controller " + cfg.Name, synced: cfg.Queue.Synced(), done: make(chan struct{})},
-		cfg:      cfg,
-		feeder:   reflector.New(cfg.ListerWatcher, reflector.Sink[T](cfg.Queue), cfg.Reflector),
-		relisted: make(chan struct{}, 1),
+	if cfg.Feed == nil {
+		cfg.Feed = newReflector
 	}
-	c.causes = func() (ended, last error) { return ErrStopped, c.LastError() }
-	return c
+	source := cfg.Feed(cfg)
+	return &Controller[T]{
+		cfg:    cfg,
+		source: source,
+		life: lifecycle{
+			who:       "controller " + cfg.Name,
+			synced:    cfg.Queue.Synced(),
+			done:      make(chan struct{}),
+			whyDone:   errStopped,
+			lastError: source.LastError,
+		},
+		listPopped: make(chan struct{}, 1),
+	}
+}
+
+func newReflector[T listwatch.Object](cfg ControllerConfig[T]) Feeder {
+	return reflector.New(cfg.ListerWatcher, reflector.Sink[T](cfg.Queue), cfg.Reflector)
 }
 
 // Run lists, watches and processes until ctx ends, and returns when every goroutine of the controller is gone, so not
 // before Process has returned. What is queued then is not processed. A controller runs once: a second Run returns
 // ErrStarted at once.
-func (c *Controller[T]) Run(ctx context.Context) error {
-	if c.started.Swap(true) {
-		return fmt.Errorf("%s: %w", c.who, ErrStarted)
+func (c *Controller[T]) Run(ctx context.Context) error { return c.run(ctx, c.cfg.ResyncPeriod) }
+
+// run is Run with another resync period: an informer knows its own when it starts.
+func (c *Controller[T]) run(ctx context.Context, resyncPeriod time.Duration) error {
+	alreadyStarted := c.started.Swap(true)
+	if alreadyStarted {
+		return fmt.Errorf("%s: %w", c.life.who, ErrStarted)
 	}
-	defer close(c.done)
+	defer close(c.life.done)
 	ctx, cancel := context.WithCancel(ctx)
-	// Deferred, so that a Process that ends the goroutine or panics takes the reflector with it. Nobody waits for the
-	// reflector then: a panic must end the program.
+	// Deferred, so that a Process that ends the goroutine or panics takes the source with it. Nobody waits for the
+	// source then: a panic must end the program.
 	defer cancel()
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		defer c.cfg.Queue.Close() // releases the consumer
-		c.feeder.Run(ctx)
+		c.source.Run(ctx)
 	})
-	if c.cfg.ResyncPeriod > 0 {
-		wg.Go(func() { c.resync(ctx) })
+	if resyncPeriod > 0 {
+		wg.Go(func() { c.resync(ctx, resyncPeriod) })
 	}
 	c.consume(ctx)
 	cancel()
@@ -136,63 +155,75 @@ func (c *Controller[T]) Run(ctx context.Context) error {
 	return nil
 }
 
-// consume processes what the queue gives until it is closed or ctx ends. A panic of Process, or an error of the queue
-// itself, is followed by a pause.
+// consume processes what the queue gives until the queue is closed or ctx ends.
 func (c *Controller[T]) consume(ctx context.Context) {
-	var processed bool
-	var processErr error // kept apart from the queue's
+	var processed bool // Process was called and has returned
 	process := func(deltas []delta[T], isInInitialList bool) error {
-		if t := deltas[0].Type; t == deltafifo.ReplacedAll || t == deltafifo.Replaced {
-			select {
-			case c.relisted <- struct{}{}:
-			default:
-			}
-		}
-		processErr = c.cfg.Process(deltas, isInInitialList)
+		c.restartResync(deltas[0].Type)
+		err := c.cfg.Process(deltas, isInInitialList)
 		processed = true
-		return nil
+		return err
 	}
 	for ctx.Err() == nil {
-		var queueErr error
-		processed, processErr = false, nil
-		func() {
-			defer utilruntime.HandleCrashWithContext(ctx)
-			queueErr = c.cfg.Queue.PopBatch(process)
-		}()
-		if c.afterPop != nil {
-			c.afterPop()
+		processed = false
+		err := c.pop(ctx, process)
+		if c.cfg.AfterPop != nil {
+			c.cfg.AfterPop()
 		}
-		if errors.Is(queueErr, deltafifo.ErrClosed) {
+		if !processed && errors.Is(err, deltafifo.ErrClosed) {
 			return
 		}
-		if err := cmp.Or(queueErr, processErr); err != nil {
+		if err != nil {
 			c.cfg.OnProcessError(ctx, err)
 		}
-		if !processed {
-			pause(ctx.Done())
+		if !processed { // Process has panicked, or the queue has failed: without a pause that would fill the log
+			pauseAfterCrash(ctx.Done())
 		}
 	}
 }
 
-// resync has the queue resynced every ResyncPeriod until ctx ends. The first period begins with the first list.
-func (c *Controller[T]) resync(ctx context.Context) {
-	var tick <-chan time.Time // nil before the first list
-	synced := c.synced
+// pop blocks for a batch and calls process. A panic of process ends here if utilruntime.HandleCrash lets it pass.
+func (c *Controller[T]) pop(ctx context.Context, process func([]delta[T], bool) error) error {
+	defer utilruntime.HandleCrashWithContext(ctx)
+	return c.cfg.Queue.PopBatch(process)
+}
+
+// restartResync restarts the resync period if the delta comes from a list.
+func (c *Controller[T]) restartResync(first deltafifo.DeltaType) {
+	if first != deltafifo.ReplacedAll && first != deltafifo.Replaced {
+		return
+	}
+	select {
+	case c.listPopped <- struct{}{}:
+	default: // the timer has not yet seen the list before
+	}
+}
+
+// resync has the queue resynced every period until ctx ends. The first period begins with the first list.
+func (c *Controller[T]) resync(ctx context.Context, period time.Duration) {
+	var periodOver <-chan time.Time // nil before the first list
+	synced := c.life.synced
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-synced: // for an empty list the per-key queue gives no batch, so relisted does not come
+		case <-synced: // for an empty list the per-key queue gives no batch, so listPopped does not come
 			synced = nil
-		case <-c.relisted:
-		case <-tick:
-			if c.cfg.ShouldResync == nil || c.cfg.ShouldResync() {
-				if err := c.cfg.Queue.Resync(); err != nil {
-					c.cfg.OnProcessError(ctx, err)
-				}
-			}
+		case <-c.listPopped:
+		case <-periodOver:
+			c.resyncIfDue(ctx)
 		}
-		tick = time.After(c.cfg.ResyncPeriod)
+		periodOver = time.After(period)
+	}
+}
+
+func (c *Controller[T]) resyncIfDue(ctx context.Context) {
+	if c.cfg.ShouldResync != nil && !c.cfg.ShouldResync() {
+		return
+	}
+	err := c.cfg.Queue.Resync()
+	if err != nil {
+		c.cfg.OnProcessError(ctx, err)
 	}
 }
 
@@ -200,8 +231,30 @@ func (c *Controller[T]) resync(ctx context.Context) {
 func (c *Controller[T]) Name() string { return c.cfg.Name }
 
 // LastSyncResourceVersion returns the resourceVersion up to which the queue was given everything, "" before the first
-// list. An informer's store follows: its own is [indexer.Store.ResourceVersion], which stays "" with the per-key queue.
-func (c *Controller[T]) LastSyncResourceVersion() string { return c.feeder.LastSyncResourceVersion() }
+// list.
+func (c *Controller[T]) LastSyncResourceVersion() string { return c.source.LastSyncResourceVersion() }
 
 // LastError returns the last error of a list or watch, nil once it works again.
-func (c *Controller[T]) LastError() error { return c.feeder.LastError() }
+func (c *Controller[T]) LastError() error { return c.source.LastError() }
+
+// HasSynced reports whether Synced is closed.
+func (c *Controller[T]) HasSynced() bool { return c.life.hasSynced() }
+
+// Synced is closed once the first list was processed.
+func (c *Controller[T]) Synced() <-chan struct{} { return c.life.synced }
+
+// Done is closed when Run returns.
+func (c *Controller[T]) Done() <-chan struct{} { return c.life.done }
+
+// WaitForSync blocks until Synced is closed. If ctx ends or the controller stops first, the error says so, and wraps the
+// cause and the last error of lists and watches.
+func (c *Controller[T]) WaitForSync(ctx context.Context) error { return c.life.waitForSync(ctx) }
+
+// typeName is T's name without its package and pointer: Service for *corev1.Service.
+func typeName[T object]() string {
+	t := reflect.TypeFor[T]()
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t.Name()
+}

@@ -6,46 +6,120 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"sync"
+	"time"
 
 	"k8s.io/klog/v2"
 )
+
+// fanout is the handlers of an informer. Each has a listener: a backlog, and a goroutine that calls the handler.
+//
+//	notes ──append──┬──▶ backlog ──▶ handler 1
+//	                └──▶ backlog ──▶ handler 2
+type fanout[T object] struct {
+	informer string            // its name
+	observe  func(Observation) // the user's; may be nil
+
+	// mu is the informer's mutex. It spans the store's commit and the append to the backlogs, and likewise a handler's
+	// registration and its snapshot. Handlers are called without it. It protects everything below.
+	mu        sync.Mutex
+	listeners []*listener[T] // in the order of their registration
+	started   bool
+	stopped   bool
+	// resyncCheck is how often the informer looks which handlers are due a resync; 0 is never.
+	// Invariant: does not change once started; no listener's resync is shorter, unless it is 0.
+	resyncCheck time.Duration
+	runCtx      context.Context // of the goroutines, for its logger; never cancelled
+	goroutines  sync.WaitGroup  // the listeners'
+}
 
 // AddHandler registers a handler, before or while the informer runs. A handler that comes late is first given the whole
 // store as adds of its initial list. After that it misses nothing and sees nothing twice. AddHandler does not wait for
 // that. It may be called from a handler. On a stopped informer it returns ErrStopped.
 func (i *Informer[T]) AddHandler(h Handler[T], opts HandlerOptions) (*Registration, error) {
 	if h == nil {
-		return nil, fmt.Errorf("%s: the handler is nil", i.who)
+		return nil, fmt.Errorf("%s: the handler is nil", i.life.who)
 	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.stopped {
-		return nil, fmt.Errorf("%s: handler not added: %w", i.who, ErrStopped)
+	f := &i.fanout
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.stopped {
+		return nil, fmt.Errorf("%s: handler not added: %w", i.life.who, ErrStopped)
 	}
-	l := newListener(newRegistration(i.uniqueNameLocked(opts.Name), i.done, i.LastError), h, opts)
-	l.informer, l.observe = i.opts.Name, i.opts.Observe
-	i.setResyncLocked(l, opts.ResyncPeriod)
-	i.listeners = append(i.listeners, l)
-	if i.started {
-		var batch []notification[T]
+	name := f.uniqueNameLocked(opts.Name)
+	l := newListener(newRegistration(name, i.life.done, i.LastError), h, opts, f.observerOf(name))
+	f.setResyncLocked(l, i.opts.ResyncPeriod)
+	f.listeners = append(f.listeners, l)
+	if f.started {
+		var initial []notification[T]
 		for _, obj := range i.store.All() {
-			batch = append(batch, notification[T]{kind: added, initial: true, obj: obj})
+			initial = append(initial, notification[T]{kind: added, initial: true, obj: obj})
 		}
-		l.append(batch)
+		l.append(initial)
 		if i.HasSynced() {
-			l.markUpstreamSynced()
+			l.reg.markUpstreamSynced()
 		}
-		i.serveLocked(l)
+		f.serveLocked(l)
 	}
-	return l.Registration, nil
+	return l.reg, nil
+}
+
+// RemoveHandler ends a handler's service and drops what waits for it. It does not wait: Done closes after a call under
+// way. The handler itself may call it, but must not wait for Done. A handler that is gone already is no error.
+func (i *Informer[T]) RemoveHandler(r *Registration) error {
+	i.fanout.mu.Lock()
+	defer i.fanout.mu.Unlock()
+	l, err := i.listenerLocked(r)
+	if l != nil {
+		i.fanout.removeLocked(l, nil)
+	}
+	return err
+}
+
+// DrainHandler is RemoveHandler, except that what waits for the handler is delivered before Done closes. A handler that
+// was never served, because the informer does not run, is gone at once.
+func (i *Informer[T]) DrainHandler(r *Registration) error {
+	i.fanout.mu.Lock()
+	defer i.fanout.mu.Unlock()
+	l, err := i.listenerLocked(r)
+	switch {
+	case l == nil:
+	case l.served:
+		l.drain() // it leaves the list when its goroutine ends
+	default:
+		i.fanout.removeLocked(l, nil)
+	}
+	return err
+}
+
+// ShutDownHandler is RemoveHandler, and waits until the handler has returned from its last call, or ctx ends. The
+// handler itself must not call it: it would wait for its own return.
+func (i *Informer[T]) ShutDownHandler(ctx context.Context, r *Registration) error {
+	err := i.RemoveHandler(r)
+	if err != nil {
+		return err
+	}
+	return r.Wait(ctx)
+}
+
+// listenerLocked returns the listener of r, nil if it is gone. Another informer's registration is an error.
+func (i *Informer[T]) listenerLocked(r *Registration) (*listener[T], error) {
+	if r == nil || r.informerDone != i.life.done {
+		return nil, fmt.Errorf("%s: %w", i.life.who, ErrUnknownHandler)
+	}
+	at := slices.IndexFunc(i.fanout.listeners, func(l *listener[T]) bool { return l.reg == r })
+	if at < 0 {
+		return nil, nil
+	}
+	return i.fanout.listeners[at], nil
 }
 
 // uniqueNameLocked returns name, or the first of name#2, name#3, … that no listener has.
-func (i *Informer[T]) uniqueNameLocked(name string) string {
+func (f *fanout[T]) uniqueNameLocked(name string) string {
 	name = cmp.Or(name, "handler")
 	taken := map[string]bool{}
-	for _, l := range i.listeners {
-		taken[l.name] = true
+	for _, l := range f.listeners {
+		taken[l.reg.name] = true
 	}
 	unique := name
 	for n := 2; taken[unique]; n++ {
@@ -54,73 +128,75 @@ func (i *Informer[T]) uniqueNameLocked(name string) string {
 	return unique
 }
 
-// RemoveHandler ends a handler's service and drops what waits for it. It does not wait: Done closes after a call under
-// way. The handler itself may call it, but must not wait for Done. A handler that is gone already is no error.
-func (i *Informer[T]) RemoveHandler(r *Registration) error { return i.remove(r, false) }
-
-// DrainHandler is RemoveHandler, except that what waits for the handler is delivered before Done closes. A handler that
-// was never served, because the informer does not run, is gone at once.
-func (i *Informer[T]) DrainHandler(r *Registration) error { return i.remove(r, true) }
-
-// ShutDownHandler is RemoveHandler, and waits until the handler has returned from its last call, or ctx ends. The
-// handler itself must not call it: it would wait for its own return.
-func (i *Informer[T]) ShutDownHandler(ctx context.Context, r *Registration) error {
-	if err := i.RemoveHandler(r); err != nil {
-		return err
+// start sets the listeners going, unless that was done before.
+func (f *fanout[T]) start(ctx context.Context) (alreadyStarted bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.started {
+		return true
 	}
-	return r.Wait(ctx)
-}
-
-func (i *Informer[T]) remove(r *Registration, drain bool) error {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	at := slices.IndexFunc(i.listeners, func(l *listener[T]) bool { return l.Registration == r })
-	if at < 0 {
-		if r == nil || r.owner != i.done {
-			return fmt.Errorf("%s: %w", i.who, ErrUnknownHandler)
-		}
-		return nil
+	f.started = true
+	f.runCtx = context.WithoutCancel(ctx)
+	for _, l := range f.listeners {
+		f.serveLocked(l)
 	}
-	l := i.listeners[at]
-	if drain && l.running {
-		l.drain() // it leaves the list when its goroutine ends
-		return nil
-	}
-	i.listeners = slices.Delete(i.listeners, at, at+1)
-	l.drop(nil)
-	if !l.running {
-		l.finish()
-	}
-	return nil
+	return false
 }
 
 // serveLocked starts a listener's goroutine.
-func (i *Informer[T]) serveLocked(l *listener[T]) {
-	l.running = true
-	i.handlers.Go(func() {
-		defer func() { // deferred, as a handler may end the goroutine
-			i.mu.Lock()
-			defer i.mu.Unlock()
-			i.listeners = slices.DeleteFunc(i.listeners, func(other *listener[T]) bool { return other == l })
-		}()
-		l.run(cmp.Or(l.opts.Context, i.runCtx))
+func (f *fanout[T]) serveLocked(l *listener[T]) {
+	l.served = true
+	f.goroutines.Go(func() {
+		defer f.forget(l) // deferred, as a handler may end the goroutine
+		l.run(cmp.Or(l.opts.Context, f.runCtx))
 	})
 }
 
+// forget takes a listener whose goroutine has ended off the list.
+func (f *fanout[T]) forget(l *listener[T]) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.listeners = slices.DeleteFunc(f.listeners, func(other *listener[T]) bool { return other == l })
+}
+
+// removeLocked drops a listener for a reason, nil if somebody asked for it, and takes it off the list.
+func (f *fanout[T]) removeLocked(l *listener[T], reason error) {
+	f.listeners = slices.DeleteFunc(f.listeners, func(other *listener[T]) bool { return other == l })
+	l.drop(reason)
+	if !l.served {
+		l.finish()
+	}
+}
+
 // distributeLocked appends a batch to every backlog. It removes the listeners that are past their bound.
-func (i *Informer[T]) distributeLocked(notes []notification[T]) {
+func (f *fanout[T]) distributeLocked(notes []notification[T]) {
 	if len(notes) == 0 {
 		return
 	}
-	i.listeners = slices.DeleteFunc(i.listeners, func(l *listener[T]) bool {
-		if l.append(notes) {
-			return false
+	var laggards []*listener[T]
+	for _, l := range f.listeners {
+		keepsUp := l.append(notes)
+		if !keepsUp {
+			laggards = append(laggards, l)
 		}
-		err := fmt.Errorf("handler %s: %w of %d", l.name, ErrBacklog, l.opts.MaxBacklog)
-		l.drop(err)
-		i.handlers.Go(func() { // to log is I/O, and locks are held here
-			klog.FromContext(i.runCtx).Error(err, "Handler removed", "informer", i.opts.Name)
+	}
+	for _, l := range laggards {
+		reason := fmt.Errorf("handler %s: %w of %d", l.reg.name, ErrBacklog, l.opts.MaxBacklog)
+		f.removeLocked(l, reason)
+		f.goroutines.Go(func() { // to log is I/O, and locks are held here
+			klog.FromContext(f.runCtx).Error(reason, "Handler removed", "informer", f.informer)
 		})
-		return true
-	})
+	}
+}
+
+// stop ends the listeners and waits for their goroutines.
+func (f *fanout[T]) stop() {
+	f.mu.Lock()
+	f.stopped = true
+	for _, l := range f.listeners {
+		l.drop(fmt.Errorf("handler %s: %w", l.reg.name, ErrStopped))
+	}
+	f.listeners = nil
+	f.mu.Unlock()
+	f.goroutines.Wait()
 }

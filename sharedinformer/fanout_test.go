@@ -140,16 +140,16 @@ func TestHandlers_EveryRegistrationIsOneMoment(t *testing.T) {
 			}
 			regs := i.Stats().Handlers
 			require.Len(t, regs, len(stayed)+1)
-			i.mu.Lock()
-			listeners := slices.Clone(i.listeners)
-			i.mu.Unlock()
+			i.fanout.mu.Lock()
+			listeners := slices.Clone(i.fanout.listeners)
+			i.fanout.mu.Unlock()
 			for _, l := range listeners {
-				if err := i.DrainHandler(l.Registration); err != nil {
+				if err := i.DrainHandler(l.reg); err != nil {
 					t.Error(err)
 				}
 			}
 			for _, l := range listeners {
-				<-l.Done()
+				<-l.reg.Done()
 			}
 			cancel()
 			wg.Wait()

@@ -7,67 +7,89 @@ import (
 	"glasswatch/listwatch"
 )
 
-// foldingBacklog keeps one net change per object. The net changes wait in a list, in the order in which their objects
-// first came to wait.
+// foldingBacklog is the backlog of a handler that folds: one net change per object, from the last state that the
+// handler was given to the newest one. The net changes wait in the order in which their objects first came to wait.
 //
-//	waiting:  a: v1→v4   c: –→v1   b: v7→–
-//	byKey:    a, b, c → their places in the list
+//	waiting:  a: v1→v4   c: absent→v1   b: v7→absent
+//	byKey:    a, b, c ──▶ their elements of waiting
 //
 // One is taken at a time: what is not yet at the handler can still be folded.
+//
+// What a handler is told of a net change. A state is absent or a version of an object.
+//
+//	absent → n         an add
+//	d → n              an update
+//	d → n, other UID   a deletion of d, whose final state is unknown, and an add
+//	d → absent         a deletion: the one that came, if d's object was the last to go, else as above
+//	absent → absent    nothing: it is removed at once
 type foldingBacklog[T object] struct {
 	waiting *list.List // of *netChange[T]
 	byKey   map[key]*list.Element
-	most    int // len(byKey) at most, since the map was made
-	out     [2]notification[T]
+	most    int                // the greatest length of byKey since the map was made
+	told    [2]notification[T] // the memory of what removeFirst returns
 }
 
-// netChange takes one object from old, the last state that the handler was given, to obj, the newest.
+// netChange is what happened to one object since the handler was last told of it.
 type netChange[T object] struct {
-	notification[T]
-	// ofOld is the newest merged notification whose object has old's UID. If it is a deletion, that is how old ended.
-	ofOld notification[T]
+	known   bool // the handler was given old; otherwise the object is absent for it
+	old     T
+	exists  bool // the newest state is obj; otherwise it is absent, and obj is what was deleted
+	obj     T
+	initial bool // it counts towards the handler's sync
+	// hasEnding: the deletion of old's object came, and the object did not come back since. ending is its last state.
+	hasEnding     bool
+	ending        T
+	endingUnknown bool // the deletion's FinalStateUnknown
+}
+
+// foldResult is what a change does to the counts of the backlog.
+type foldResult struct {
+	folded  bool // it was merged into one that waits already
+	waiting int  // how many more wait: 1, 0 or -1
+	initial int  // how many more of those that wait are initial
 }
 
 func newFoldingBacklog[T object]() *foldingBacklog[T] {
 	return &foldingBacklog[T]{waiting: list.New(), byKey: map[key]*list.Element{}}
 }
 
-// add takes over a change, which the caller has counted in r.waiting. It takes the count back if it merges the change
-// into one that waits already.
-func (b *foldingBacklog[T]) add(n *notification[T], r *Registration) {
+// add takes over a change: as a net change of its own, or merged into the one of its object.
+func (b *foldingBacklog[T]) add(n *notification[T]) foldResult {
 	k := listwatch.KeyOf(n.obj)
 	at, waits := b.byKey[k]
 	if !waits {
-		at = b.waiting.PushBack(&netChange[T]{notification: *n})
-		b.byKey[k] = at
+		c := &netChange[T]{known: n.kind != added, old: n.old}
+		c.merge(n)
+		b.byKey[k] = b.waiting.PushBack(c)
 		b.most = max(b.most, len(b.byKey))
+		return foldResult{waiting: 1, initial: count(n.initial)}
 	}
-	s := at.Value.(*netChange[T])
-	if s.kind != added && s.old.GetUID() == n.obj.GetUID() {
-		s.ofOld = *n
-	}
-	if !waits {
-		return
-	}
-	r.folds++
-	r.waiting--
-	if n.initial && s.initial {
-		r.pendingInitial-- // they count once
-	}
-	s.initial = s.initial || n.initial
-	s.obj = n.obj
-	switch {
-	case s.kind == added && n.kind == deleted: // from absent to absent: nothing is left of it
+	c := at.Value.(*netChange[T])
+	wasInitial := c.initial
+	c.merge(n)
+	if !c.known && !c.exists {
 		b.remove(at)
-		r.waiting--
-		if s.initial {
-			r.pendingInitial--
-		}
-		r.checkSyncLocked()
-	case n.kind == deleted:
-		s.kind = deleted
-	case s.kind == deleted:
-		s.kind = updated
+		return foldResult{folded: true, waiting: -1, initial: -count(wasInitial)}
+	}
+	return foldResult{folded: true, initial: count(c.initial) - count(wasInitial)}
+}
+
+func count(initial bool) int {
+	if initial {
+		return 1
+	}
+	return 0
+}
+
+// merge makes n's state the newest one.
+func (c *netChange[T]) merge(n *notification[T]) {
+	c.exists = n.kind != deleted
+	c.obj = n.obj
+	c.initial = c.initial || n.initial
+	if c.known && c.old.GetUID() == n.obj.GetUID() {
+		c.hasEnding = n.kind == deleted
+		c.ending = n.obj
+		c.endingUnknown = n.unknownState
 	}
 }
 
@@ -76,25 +98,32 @@ func (b *foldingBacklog[T]) add(n *notification[T], r *Registration) {
 func (b *foldingBacklog[T]) removeFirst() []notification[T] {
 	at := b.waiting.Front()
 	b.remove(at)
-	s := at.Value.(*netChange[T])
-	gone := notification[T]{kind: deleted, unknownState: true, old: s.old, obj: s.old}
+	c := at.Value.(*netChange[T])
+	addition := notification[T]{kind: added, obj: c.obj, initial: c.initial}
+	update := notification[T]{kind: updated, old: c.old, obj: c.obj, initial: c.initial}
+	deletion := notification[T]{kind: deleted, old: c.old, obj: c.old, unknownState: true}
 	switch {
-	case s.kind == deleted:
-		if s.ofOld.kind == deleted {
-			gone = s.ofOld
+	case !c.known:
+		return append(b.told[:0], addition)
+	case !c.exists:
+		if c.hasEnding {
+			deletion.obj = c.ending
+			deletion.unknownState = c.endingUnknown
 		}
-		gone.initial = s.initial
-		return append(b.out[:0], gone)
-	case s.kind == updated && s.old.GetUID() != s.obj.GetUID():
-		return append(b.out[:0], gone, notification[T]{kind: added, initial: s.initial, obj: s.obj})
+		deletion.initial = c.initial
+		return append(b.told[:0], deletion)
+	case c.old.GetUID() != c.obj.GetUID():
+		return append(b.told[:0], deletion, addition)
+	default:
+		return append(b.told[:0], update)
 	}
-	return append(b.out[:0], s.notification)
 }
 
 func (b *foldingBacklog[T]) remove(at *list.Element) {
 	b.waiting.Remove(at)
 	delete(b.byKey, listwatch.KeyOf(at.Value.(*netChange[T]).obj))
 	if len(b.byKey) == 0 && shrink.IsDue(b.most, 0) {
-		b.byKey, b.most = map[key]*list.Element{}, 0
+		b.byKey = map[key]*list.Element{}
+		b.most = 0
 	}
 }

@@ -74,8 +74,8 @@ func TestInformer_PanicOfAHookCostsThatBatchIfTheProcessSurvivesIt(t *testing.T)
 				panicked = false
 				s.server.Put("a", "1")
 				synctest.Wait()
-				unlocked := s.informer.mu.TryLock()
-				s.informer.mu.Unlock() // in either case, so that the test ends
+				unlocked := s.informer.fanout.mu.TryLock()
+				s.informer.fanout.mu.Unlock() // in either case, so that the test ends
 				require.True(s, unlocked)
 				s.server.Put("b", "1")
 				s.Pass(crashPause)
@@ -90,7 +90,7 @@ func TestHandler_PanicEndsTheProcessByDefault(t *testing.T) {
 	defer func() { utilruntime.PanicHandlers = handlers }()
 	utilruntime.PanicHandlers = nil
 	require.True(t, utilruntime.ReallyCrash)
-	l := newListener(newRegistration("r", nil, noError), Handler[*config](HandlerFuncs[*config]{AddFunc: func(*config, bool) { panic("boom") }}), HandlerOptions{})
+	l := newListener(newRegistration("r", nil, noError), Handler[*config](HandlerFuncs[*config]{AddFunc: func(*config, bool) { panic("boom") }}), HandlerOptions{}, nil)
 	l.append([]notification[*config]{{kind: added, obj: &config{}}})
 	require.PanicsWithValue(t, "boom", func() { l.run(context.Background()) })
 }

@@ -175,28 +175,28 @@ func (s *story) Expect(r *recorder, want ...string) {
 
 // checkInvariants checks what the fields' comments promise. Nothing may be going on.
 func (i *Informer[T]) checkInvariants(t require.TestingT) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	for _, l := range i.listeners {
-		l.mu.Lock()
-		require.GreaterOrEqual(t, l.pendingInitial, 0)
-		require.GreaterOrEqual(t, l.underWay, 0)
+	i.fanout.mu.Lock()
+	defer i.fanout.mu.Unlock()
+	for _, l := range i.fanout.listeners {
+		l.reg.mu.Lock()
+		require.GreaterOrEqual(t, l.reg.pendingInitial, 0)
+		require.GreaterOrEqual(t, l.reg.underWay, 0)
 		if l.resync != 0 {
-			require.GreaterOrEqual(t, l.resync, i.resyncCheck)
+			require.GreaterOrEqual(t, l.resync, i.fanout.resyncCheck)
 		}
-		if l.HasSynced() {
-			require.Zero(t, l.pendingInitial)
+		if l.reg.HasSynced() {
+			require.Zero(t, l.reg.pendingInitial)
 			require.True(t, i.HasSynced())
 		}
 		if l.folding == nil {
-			require.Len(t, l.buf, l.waiting)
+			require.Len(t, l.buf, l.reg.waiting)
 		} else {
-			require.Len(t, l.folding.byKey, l.waiting)
+			require.Len(t, l.folding.byKey, l.reg.waiting)
 			l.folding.checkInvariants(t)
 		}
-		l.mu.Unlock()
+		l.reg.mu.Unlock()
 	}
-	for _, op := range i.ops[:cap(i.ops)] {
+	for _, op := range i.writer.ops[:cap(i.writer.ops)] {
 		require.Zero(t, op.Key, "the scratch keeps nothing alive")
 	}
 }
@@ -206,6 +206,7 @@ func (b *foldingBacklog[T]) checkInvariants(t require.TestingT) {
 	for at := b.waiting.Front(); at != nil; at = at.Next() {
 		s := at.Value.(*netChange[T])
 		require.Same(t, at, b.byKey[listwatch.KeyOf(s.obj)])
+		require.True(t, s.known || s.exists, "nothing is left of it")
 	}
 }
 

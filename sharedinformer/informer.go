@@ -1,51 +1,83 @@
 package sharedinformer
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
-	"time"
 
+	"glasswatch/deltafifo"
 	"glasswatch/indexer"
 	"glasswatch/listwatch"
 )
 
+type (
+	object                      = listwatch.Object
+	key                         = listwatch.Key
+	delta[T listwatch.Object]   = deltafifo.Delta[key, T]
+	storeOp[T listwatch.Object] = indexer.Op[key, T]
+)
+
 // Informer keeps a local copy of one resource and tells any number of handlers of its changes. Its methods are safe
 // for concurrent use.
+//
+// Run has a goroutine for the source, one for the consumer, which takes batches from the queue, and one a handler.
 type Informer[T listwatch.Object] struct {
-	mirror[T]
-	waitable                // the informer's own: its done closes after the controller's, and after the handlers
-	allStored chan struct{} // the same channel as synced, to close it
+	opts Options[T]
 
-	// mu spans the store's commit and the append to the backlogs, and likewise a handler's registration and its
-	// snapshot. Handlers are called without it. It protects everything below.
-	mu          sync.Mutex
-	listeners   []*listener[T] // in the order of their registration
-	started     bool
-	stopped     bool
-	batchStored chan struct{} // closed when the next batch is in the store; nil if nobody has asked
-	// resyncCheck is how often the informer looks which handlers are due; 0 is never.
-	// Invariant: does not change once started; no listener's resync is shorter, unless it is 0.
-	resyncCheck time.Duration
-	runCtx      context.Context // of the handlers' goroutines, for its logger; never cancelled
-	handlers    sync.WaitGroup  // the handlers' goroutines
+	// The four parts, in the order in which an event passes them.
+	source Feeder
+	queue  Queue[T]
+	store  *indexer.Store[key, T]
+	fanout fanout[T]
+
+	controller   *Controller[T] // runs source and queue, and has the consumer call process
+	writer       storeWriter[T] // the consumer's way into the store
+	objectErrors objectErrors
+
+	// life ends after the controller's life, and after the handlers.
+	life      lifecycle
+	allStored chan struct{} // is life.synced, to close it
+	// batchStored is closed when the next batch is in the store; nil if nobody has asked. fanout.mu protects it.
+	batchStored chan struct{}
 }
 
 // New returns an informer on lw, which lists and watches nothing before Run.
 func New[T listwatch.Object](lw listwatch.ListerWatcher[T], opts Options[T]) *Informer[T] {
+	opts.Name = cmp.Or(opts.Name, typeName[T]())
 	if opts.SyncGate == nil {
 		open := make(chan struct{})
 		close(open)
 		opts.SyncGate = open
 	}
-	i := &Informer[T]{allStored: make(chan struct{})}
-	i.init(lw, opts, i.process)
-	i.waitable = i.controller.waitable
-	i.synced, i.done = i.allStored, make(chan struct{})
-	i.resyncCheck = i.cfg.ResyncPeriod
-	i.cfg.ShouldResync = i.checkResync
-	if opts.Feed != nil {
-		i.feeder = opts.Feed(i.cfg)
+	i := &Informer[T]{
+		opts:         opts,
+		objectErrors: objectErrors{informer: opts.Name, handler: opts.OnObjectError},
+		allStored:    make(chan struct{}),
+	}
+	i.store = newStore(opts.Indexers, i.objectErrors.keep)
+	i.queue = newQueue(opts, i.store, i.objectErrors.report)
+	i.writer = newStoreWriter(opts, i.store)
+	i.fanout = fanout[T]{informer: opts.Name, observe: opts.Observe, resyncCheck: max(opts.ResyncPeriod, 0)}
+	cfg := ControllerConfig[T]{
+		Name:          opts.Name,
+		ListerWatcher: lw,
+		Queue:         i.queue,
+		Process:       i.process,
+		AfterPop:      i.afterPop,
+		Reflector:     opts.Reflector,
+		Feed:          opts.Feed,
+		ShouldResync:  i.fanout.markDue,
+	}
+	cfg.Reflector.OnError = i.watchFailed
+	i.controller = NewController(cfg)
+	i.source = i.controller.source
+	i.life = lifecycle{
+		who:       "informer " + opts.Name,
+		synced:    i.allStored,
+		done:      make(chan struct{}),
+		whyDone:   errStopped,
+		lastError: i.LastError,
 	}
 	return i
 }
@@ -54,106 +86,100 @@ func New[T listwatch.Object](lw listwatch.ListerWatcher[T], opts Options[T]) *In
 // before the handlers have returned from the calls they are in. What waits for a handler then is dropped. An informer
 // runs once: a second Run returns ErrStarted at once.
 func (i *Informer[T]) Run(ctx context.Context) error {
-	if !i.start(ctx) {
-		return fmt.Errorf("%s: %w", i.who, ErrStarted)
+	alreadyStarted := i.fanout.start(ctx)
+	if alreadyStarted {
+		return fmt.Errorf("%s: %w", i.life.who, ErrStarted)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // also when a panic passes
 	var wg sync.WaitGroup
 	wg.Go(func() { i.awaitSync(ctx) })
-	err := i.controller.Run(ctx)
+	err := i.controller.run(ctx, i.fanout.resyncCheck)
 	cancel()
 	wg.Wait()
-	i.stop() // after the controller: nothing is told to handlers that are gone
-	close(i.done)
+	i.fanout.stop() // after the controller: nothing is told to handlers that are gone
+	close(i.life.done)
 	return err
-}
-
-// start sets the listeners going. It returns false if the informer was started before.
-func (i *Informer[T]) start(ctx context.Context) bool {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.started {
-		return false
-	}
-	i.started = true
-	i.runCtx = context.WithoutCancel(ctx)
-	i.cfg.ResyncPeriod = i.resyncCheck
-	for _, l := range i.listeners {
-		i.serveLocked(l)
-	}
-	return true
 }
 
 // process takes a batch over: the store first, then the handlers' backlogs. With the per-key queue, its lock is held.
 func (i *Informer[T]) process(batch []delta[T], isInInitialList bool) error {
-	isInInitialList = isInInitialList || !isClosed(i.opts.SyncGate)
-	version := func() string {
-		i.mu.Lock()
-		defer i.mu.Unlock() // also when a hook panics
-		if i.opts.Observe != nil {
-			i.opts.Observe(popped(i.opts.Name, batch, isInInitialList))
-		}
-		notes, version := i.apply(batch, isInInitialList)
-		if i.opts.Observe != nil {
-			i.opts.Observe(stored(i.opts.Name, i.ops, version, isInInitialList))
-		}
-		i.distributeLocked(notes)
-		if i.batchStored != nil {
-			close(i.batchStored)
-			i.batchStored = nil
-		}
-		return version
-	}()
-	if tell := i.opts.Metrics.StoreResourceVersion; tell != nil && version != "" {
-		tell(version)
+	version := i.storeAndDistribute(batch, isInInitialList || !isClosed(i.opts.SyncGate))
+	if i.opts.Metrics.StoreResourceVersion != nil && version != "" {
+		i.opts.Metrics.StoreResourceVersion(version)
 	}
 	return nil
 }
 
+// storeAndDistribute spans commit and append with the informer's mutex. It calls the observer and Options.BeforeStore.
+func (i *Informer[T]) storeAndDistribute(batch []delta[T], isInInitialList bool) (version string) {
+	i.fanout.mu.Lock()
+	defer i.fanout.mu.Unlock() // also when a hook panics
+	if i.opts.Observe != nil {
+		i.opts.Observe(popped(i.opts.Name, batch, isInInitialList))
+	}
+	version = i.writer.apply(batch, isInInitialList)
+	if i.opts.Observe != nil {
+		i.opts.Observe(stored(i.opts.Name, i.writer.ops, version, isInInitialList))
+	}
+	i.fanout.distributeLocked(i.writer.notes)
+	if i.batchStored != nil {
+		close(i.batchStored)
+		i.batchStored = nil
+	}
+	return version
+}
+
+// afterPop ends a batch, whatever came of it. No lock is held.
+func (i *Informer[T]) afterPop() {
+	i.writer.release()
+	i.objectErrors.reportKept()
+}
+
 // awaitSync tells everybody that the first list is in the store, once it is and Options.SyncGate is open.
 func (i *Informer[T]) awaitSync(ctx context.Context) {
-	for _, gate := range []<-chan struct{}{i.cfg.Queue.Synced(), i.opts.SyncGate} {
+	for _, gate := range []<-chan struct{}{i.queue.Synced(), i.opts.SyncGate} {
 		select {
 		case <-gate:
 		case <-ctx.Done():
 			return
 		}
 	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
+	i.fanout.mu.Lock()
+	defer i.fanout.mu.Unlock()
 	close(i.allStored)
-	for _, l := range i.listeners {
-		l.markUpstreamSynced()
+	for _, l := range i.fanout.listeners {
+		l.reg.markUpstreamSynced()
 	}
 }
 
-// stop ends the listeners and waits for their goroutines.
-func (i *Informer[T]) stop() {
-	i.mu.Lock()
-	i.stopped = true
-	for _, l := range i.listeners {
-		l.drop(fmt.Errorf("handler %s: %w", l.name, ErrStopped))
-	}
-	i.listeners = nil
-	i.mu.Unlock()
-	i.handlers.Wait()
-}
+// Name returns the informer's name.
+func (i *Informer[T]) Name() string { return i.opts.Name }
+
+// LastSyncResourceVersion returns the resourceVersion up to which the queue was given everything, "" before the first
+// list. The store follows: its own is [indexer.Store.ResourceVersion], which stays "" with the per-key queue.
+func (i *Informer[T]) LastSyncResourceVersion() string { return i.source.LastSyncResourceVersion() }
+
+// LastError returns the last error of a list or watch, nil once it works again.
+func (i *Informer[T]) LastError() error { return i.source.LastError() }
+
+// HasSynced reports whether Synced is closed.
+func (i *Informer[T]) HasSynced() bool { return i.life.hasSynced() }
+
+// Synced is closed once the first list is in the store. Handlers may not have been told yet: see [Registration.Synced].
+func (i *Informer[T]) Synced() <-chan struct{} { return i.life.synced }
+
+// Done is closed when Run returns.
+func (i *Informer[T]) Done() <-chan struct{} { return i.life.done }
+
+// WaitForSync blocks until Synced is closed. If ctx ends or the informer stops first, the error says so, and wraps the
+// cause and, if lists or watches failed to the last, the last of their errors.
+func (i *Informer[T]) WaitForSync(ctx context.Context) error { return i.life.waitForSync(ctx) }
 
 // Stopped reports whether the informer ran and takes no more handlers. Those it has may still be in their last calls:
 // see [Informer.Done].
 func (i *Informer[T]) Stopped() bool {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return i.stopped
-}
-
-// AddIndexers adds indices to the store, before or while the informer runs. A name that exists is an error, as is a
-// stopped informer, and nothing is changed. Objects that an index function fails on are reported to OnObjectError.
-func (i *Informer[T]) AddIndexers(indexers indexer.Indexers[T]) error {
-	defer i.reportFailures()
-	if i.Stopped() {
-		return fmt.Errorf("%s: indexers not added: %w", i.who, ErrStopped)
-	}
-	return i.store.AddIndexers(indexers)
+	i.fanout.mu.Lock()
+	defer i.fanout.mu.Unlock()
+	return i.fanout.stopped
 }

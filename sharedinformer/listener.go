@@ -12,171 +12,173 @@ import (
 	"glasswatch/internal/shrink"
 )
 
-// crashPause is how long a handler that panicked is left alone, if a panic does not end the process.
-const crashPause = time.Second
-
-// listener serves one handler: the informer appends to its backlog, one goroutine takes from it and calls the handler.
+// listener serves one handler: the consumer appends to its backlog, one goroutine takes from it and calls the handler.
 //
-//	append ──▶ backlog ──next──▶ batch ──call──▶ handler
+//	append ──▶ backlog ──next──▶ batch ──callHandler──▶ handler
 type listener[T object] struct {
-	*Registration
-	handler  Handler[T]
-	opts     HandlerOptions
-	informer string            // its name
-	observe  func(Observation) // may be nil
+	reg     *Registration // what the user has of it: counters, and the mutex of the backlog
+	handler Handler[T]
+	opts    HandlerOptions
+	observe func(Step, *notification[T]) // the user's; may be nil
 
-	// Guarded by the informer's mutex.
+	// The informer's mutex protects these.
 	resync     time.Duration // the period it gets; 0 is none
 	nextResync time.Time
 	due        resyncState
-	running    bool // its goroutine was started
+	served     bool // its goroutine was started
 
 	dropped chan struct{} // closed by drop
 
-	// Guarded by Registration.mu.
-	wake sync.Cond // on mu: something waits, or closed
-	// buf is the backlog. delivering is the batch that was taken last; its memory becomes the next buf.
+	// reg.mu protects the backlog.
+	wake sync.Cond // something waits, or closed
+	// Without folding, buf is the backlog. delivering is the batch that was taken last; its memory becomes the next buf.
 	buf, delivering []notification[T]
 	folding         *foldingBacklog[T] // the backlog in place of buf, or nil
 }
 
-func newListener[T object](r *Registration, h Handler[T], opts HandlerOptions) *listener[T] {
-	l := &listener[T]{Registration: r, handler: h, opts: opts, dropped: make(chan struct{})}
+func newListener[T object](
+	reg *Registration, h Handler[T], opts HandlerOptions, observe func(Step, *notification[T]),
+) *listener[T] {
+	l := &listener[T]{reg: reg, handler: h, opts: opts, observe: observe, dropped: make(chan struct{})}
 	if opts.Fold {
 		l.folding = newFoldingBacklog[T]()
 	}
-	l.wake.L = &l.mu
+	l.wake.L = &reg.mu
 	return l
 }
 
-// append adds a batch to the backlog and reports whether the handler keeps up: false is past its bound. It never blocks
-// on the handler.
-func (l *listener[T]) append(batch []notification[T]) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
+// append adds a batch to the backlog, except what the listener does not want. It reports whether the handler keeps up:
+// false is past its bound. It never blocks on the handler. The informer's mutex is held.
+func (l *listener[T]) append(batch []notification[T]) (keepsUp bool) {
+	r := l.reg
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
 		return true
 	}
 	for j := range batch {
 		n := &batch[j]
-		// A resync is for listeners that are due, a relist's unchanged objects also for those neverChecked.
-		if n.sameVersion && (l.due == notDue || n.resync && l.due == neverChecked) {
-			continue
-		}
-		l.waiting++
-		if n.initial {
-			l.pendingInitial++
-		}
-		if l.folding != nil {
-			l.folding.add(n, l.Registration)
-		} else {
+		switch {
+		case !l.wants(n):
+		case l.folding != nil:
+			r.countFoldedLocked(l.folding.add(n))
+		default:
 			l.buf = append(slices.Grow(l.buf, len(batch)-j), *n) // a first list is long, and handlers are many
+			r.countWaitingLocked(n.initial)
 		}
 	}
 	l.wake.Signal()
-	return l.opts.MaxBacklog <= 0 || l.waiting+l.underWay-l.pendingInitial <= l.opts.MaxBacklog
-}
-
-// drain ends the service once the backlog is delivered.
-func (l *listener[T]) drain() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.closed = true
-	l.wake.Signal()
-}
-
-// drop ends the service after the call the handler is at. Only the first err counts, and none after the end.
-func (l *listener[T]) drop(err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if isClosed(l.dropped) || isClosed(l.done) {
-		return
-	}
-	l.err = err
-	l.closed = true
-	close(l.dropped)
-	l.wake.Signal()
-}
-
-// run calls the handler until the listener is drained or dropped. It closes Done.
-func (l *listener[T]) run(ctx context.Context) {
-	exited := true // unless it comes back
-	defer func() {
-		if exited {
-			l.drop(fmt.Errorf("handler %s: %w", l.name, ErrHandlerExited))
-		}
-		l.finish()
-	}()
-	for batch := l.next(); len(batch) > 0; batch = l.next() {
-		for j := 0; j < len(batch) && !isClosed(l.dropped); j++ {
-			if !l.call(ctx, &batch[j]) {
-				pause(l.dropped) // keeps a handler that always panics from filling the log
-			}
-		}
-	}
-	exited = false
+	return l.opts.MaxBacklog <= 0 || r.waiting+r.underWay-r.pendingInitial <= l.opts.MaxBacklog
 }
 
 // next blocks until there is something to deliver. It returns nothing when the listener is at its end. The slice is
 // valid until the next call, and zeroed by then.
 func (l *listener[T]) next() (batch []notification[T]) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for l.waiting == 0 && !l.closed {
+	r := l.reg
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for r.waiting == 0 && !r.closed {
 		if shrink.IsDue(max(cap(l.buf), cap(l.delivering)), 0) {
 			l.buf, l.delivering = nil, nil
 		}
 		l.wake.Wait()
 	}
-	switch {
-	case l.waiting == 0 || isClosed(l.dropped):
+	if r.waiting == 0 || isClosed(l.dropped) {
 		return nil
-	case l.folding != nil:
-		batch = l.folding.removeFirst()
-		l.waiting--
-	default:
-		batch = l.buf
-		l.buf, l.delivering = l.delivering[:0], batch
-		l.waiting = 0
 	}
-	l.underWay = len(batch)
+	if l.folding != nil {
+		batch = l.folding.removeFirst()
+		r.waiting--
+	} else {
+		batch = l.buf
+		l.buf = l.delivering[:0]
+		l.delivering = batch
+		r.waiting = 0
+	}
+	r.underWay = len(batch)
 	return batch
 }
 
-// call tells the handler of n. It returns false after a panic that utilruntime.HandleCrash let pass.
-func (l *listener[T]) call(ctx context.Context, n *notification[T]) (returned bool) {
+// run calls the handler until the listener is drained or dropped. It closes Done.
+func (l *listener[T]) run(ctx context.Context) {
+	exited := true // stays true if the handler calls Goexit
+	defer func() {
+		if exited {
+			l.drop(fmt.Errorf("handler %s: %w", l.reg.name, ErrHandlerExited))
+		}
+		l.finish()
+	}()
+	for {
+		batch := l.next()
+		if len(batch) == 0 {
+			break
+		}
+		l.deliver(ctx, batch)
+	}
+	exited = false
+}
+
+// deliver calls the handler with each notification, until it is dropped.
+func (l *listener[T]) deliver(ctx context.Context, batch []notification[T]) {
+	for j := range batch {
+		if isClosed(l.dropped) {
+			return
+		}
+		returned := l.callHandler(ctx, &batch[j])
+		if !returned {
+			pauseAfterCrash(l.dropped) // keeps a handler that always panics from filling the log
+		}
+	}
+}
+
+// callHandler calls the handler, and counts and zeroes n. It returns false after a panic that utilruntime.HandleCrash
+// let pass.
+func (l *listener[T]) callHandler(ctx context.Context, n *notification[T]) (returned bool) {
 	defer l.countDelivered(n)
 	defer utilruntime.HandleCrashWithContext(ctx)
 	if l.observe != nil {
-		l.observe(handling(HandlerCalled, l.informer, l.name, n))
+		l.observe(HandlerCalled, n)
 	}
-	n.tell(l.handler)
+	n.call(l.handler)
 	if l.observe != nil {
-		l.observe(handling(HandlerReturned, l.informer, l.name, n))
+		l.observe(HandlerReturned, n)
 	}
 	return true
 }
 
-// countDelivered counts n as delivered, and zeroes it.
+// countDelivered counts n as delivered, and zeroes it: a backlog keeps no object alive.
 func (l *listener[T]) countDelivered(n *notification[T]) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.delivered++
-	l.underWay--
-	if n.initial {
-		l.pendingInitial--
-		l.checkSyncLocked()
-	}
+	l.reg.countDelivered(n.initial)
 	*n = notification[T]{}
+}
+
+// drain ends the service once the backlog is delivered.
+func (l *listener[T]) drain() {
+	l.reg.mu.Lock()
+	defer l.reg.mu.Unlock()
+	l.reg.closed = true
+	l.wake.Signal()
+}
+
+// drop ends the service after the call the handler is at. Only the first reason counts, and none after the end.
+func (l *listener[T]) drop(reason error) {
+	l.reg.mu.Lock()
+	defer l.reg.mu.Unlock()
+	if isClosed(l.dropped) || isClosed(l.reg.life.done) {
+		return
+	}
+	l.reg.err = reason
+	l.reg.closed = true
+	close(l.dropped)
+	l.wake.Signal()
 }
 
 // finish frees the backlog and closes Done. Nobody else may be serving the handler.
 func (l *listener[T]) finish() {
-	err := l.lastError()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.lastError = func() error { return err } // a registration must not keep a stopped informer in memory
+	l.reg.keepLastError()
+	l.reg.mu.Lock()
+	defer l.reg.mu.Unlock()
 	l.buf, l.delivering, l.folding = nil, nil, nil
-	l.waiting, l.underWay = 0, 0
-	close(l.done)
+	l.reg.waiting, l.reg.underWay = 0, 0
+	close(l.reg.life.done)
 }

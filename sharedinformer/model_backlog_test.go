@@ -153,7 +153,7 @@ type plainRule struct {
 
 func TestBacklog_FoldingFollowsTheRule(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		l := newListener(newRegistration("r", nil, noError), Handler[*config](HandlerFuncs[*config]{}), HandlerOptions{Fold: true})
+		l := newListener(newRegistration("r", nil, noError), Handler[*config](HandlerFuncs[*config]{}), HandlerOptions{Fold: true}, nil)
 		w := &world{objects: map[string]*config{}, gone: map[string]types.UID{}}
 		m := &foldRule{given: map[string]*config{}, newest: map[string]*config{}, ending: map[string]notification[*config]{}, initial: map[string]bool{}}
 		initial := rapid.Bool().Draw(t, "during the initial list")
@@ -189,7 +189,7 @@ func TestBacklog_FoldingFollowsTheRule(t *testing.T) {
 				obj := w.objects[existing(t)]
 				tell(notification[*config]{kind: updated, old: obj, obj: obj, sameVersion: true})
 			},
-			"sync": func(*rapid.T) { initial = false; l.markUpstreamSynced() },
+			"sync": func(*rapid.T) { initial = false; l.reg.markUpstreamSynced() },
 			"deliver": func(t *rapid.T) {
 				if len(m.pending) == 0 {
 					t.Skip("nothing waits")
@@ -205,15 +205,15 @@ func TestBacklog_FoldingFollowsTheRule(t *testing.T) {
 				}
 			},
 			"": func(t *rapid.T) {
-				if depth := l.Stats().Depth; depth != len(m.pending) {
+				if depth := l.reg.Stats().Depth; depth != len(m.pending) {
 					t.Fatalf("depth %d, %d wait", depth, len(m.pending))
 				}
-				if n := l.pendingInitial; n != len(m.initial) {
+				if n := l.reg.pendingInitial; n != len(m.initial) {
 					t.Fatalf("sync count %d, %d initial adds wait", n, len(m.initial))
 				}
 				// Nothing initial comes after "sync".
-				if want := l.upstreamSynced && len(m.initial) == 0; l.HasSynced() != want {
-					t.Fatalf("synced is %v, want %v", l.HasSynced(), want)
+				if want := l.reg.upstreamSynced && len(m.initial) == 0; l.reg.HasSynced() != want {
+					t.Fatalf("synced is %v, want %v", l.reg.HasSynced(), want)
 				}
 				l.folding.checkInvariants(t)
 			},
@@ -223,7 +223,7 @@ func TestBacklog_FoldingFollowsTheRule(t *testing.T) {
 
 func TestBacklog_WithoutFoldingEverythingArrivesInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		l := newListener(newRegistration("r", nil, noError), Handler[*config](HandlerFuncs[*config]{}), HandlerOptions{})
+		l := newListener(newRegistration("r", nil, noError), Handler[*config](HandlerFuncs[*config]{}), HandlerOptions{}, nil)
 		l.due = rapid.SampledFrom([]resyncState{neverChecked, notDue, isDue}).Draw(t, "due a resync")
 		w := &world{objects: map[string]*config{}}
 		m := &plainRule{}
@@ -273,7 +273,7 @@ func TestBacklog_WithoutFoldingEverythingArrivesInOrder(t *testing.T) {
 				m.pending = nil
 			},
 			"": func(t *rapid.T) {
-				if depth := l.Stats().Depth; depth != len(m.pending) {
+				if depth := l.reg.Stats().Depth; depth != len(m.pending) {
 					t.Fatalf("depth %d, %d wait", depth, len(m.pending))
 				}
 			},
@@ -283,7 +283,7 @@ func TestBacklog_WithoutFoldingEverythingArrivesInOrder(t *testing.T) {
 
 // An object is deleted and comes back, as by a selector, and then a relist finds another one in its place: nobody saw its end.
 func TestBacklog_FoldingKeepsNoDeletionThatWasTakenBack(t *testing.T) {
-	l := newListener(newRegistration("r", nil, noError), Handler[*config](HandlerFuncs[*config]{}), HandlerOptions{Fold: true})
+	l := newListener(newRegistration("r", nil, noError), Handler[*config](HandlerFuncs[*config]{}), HandlerOptions{Fold: true}, nil)
 	w := &world{objects: map[string]*config{}, gone: map[string]types.UID{}}
 	deliver := func() (told []string) {
 		for _, n := range l.next() {

@@ -85,16 +85,16 @@ func (p *patient) check(t *rapid.T, i *Informer[*config]) {
 	}
 	underWay := p.called - p.ended
 	require.Equal(t, append([]string{}, p.want[:p.called]...), append([]string{}, p.calls...))
-	require.Equal(t, p.removed && underWay == 0, isClosed(p.Done()))
+	require.Equal(t, p.removed && underWay == 0, isClosed(p.reg.Done()))
 	if p.removed {
-		require.ErrorIs(t, p.Err(), ErrBacklog)
-		require.ErrorContains(t, p.Err(), p.Name())
-		require.NotContains(t, i.listeners, p.listener)
+		require.ErrorIs(t, p.reg.Err(), ErrBacklog)
+		require.ErrorContains(t, p.reg.Err(), p.reg.Name())
+		require.NotContains(t, i.fanout.listeners, p.listener)
 		return
 	}
-	require.NoError(t, p.Err())
-	require.Contains(t, i.listeners, p.listener)
-	require.Equal(t, len(p.want)-p.ended, p.Stats().Depth)
+	require.NoError(t, p.reg.Err())
+	require.Contains(t, i.fanout.listeners, p.listener)
+	require.Equal(t, len(p.want)-p.ended, p.reg.Stats().Depth)
 }
 
 // join registers a handler and serves it, as Run does.
@@ -102,10 +102,10 @@ func join(t *rapid.T, i *Informer[*config], opts HandlerOptions) *patient {
 	p := &patient{end: make(chan struct{})}
 	_, err := i.AddHandler(p, opts)
 	require.NoError(t, err)
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	p.listener = i.listeners[len(i.listeners)-1]
-	i.serveLocked(p.listener)
+	i.fanout.mu.Lock()
+	defer i.fanout.mu.Unlock()
+	p.listener = i.fanout.listeners[len(i.fanout.listeners)-1]
+	i.fanout.serveLocked(p.listener)
 	return p
 }
 
@@ -114,24 +114,24 @@ func TestHandler_WithABoundBehavesLikeItsModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rapid.Check(noDeadline{t}, func(t *rapid.T) {
 			i := New(newServer(), Options[*config]{})
-			i.runCtx = context.Background()
+			i.fanout.runCtx = context.Background()
 			var patients []*patient
 			for _, bound := range rapid.SliceOfN(rapid.IntRange(0, 6), 1, 4).Draw(t, "bounds") {
 				patients = append(patients, join(t, i, HandlerOptions{MaxBacklog: bound}))
 			}
 			defer func() {
 				for _, p := range patients {
-					_ = i.RemoveHandler(p.Registration)
+					_ = i.RemoveHandler(p.reg)
 					close(p.end)
 				}
-				i.handlers.Wait()
+				i.fanout.goroutines.Wait()
 			}()
 			w := &world{objects: map[string]*config{}}
 			initial := rapid.IntRange(0, 8).Draw(t, "adds of the initial list")
 			distribute := func(batch ...notification[*config]) {
-				i.mu.Lock()
-				defer i.mu.Unlock()
-				i.distributeLocked(batch)
+				i.fanout.mu.Lock()
+				defer i.fanout.mu.Unlock()
+				i.fanout.distributeLocked(batch)
 				for _, p := range patients {
 					p.tell(batch)
 				}

@@ -24,8 +24,8 @@ type notification[T object] struct {
 	old, obj     T // deleted: old is the version handlers know, obj the one the deletion tells of
 }
 
-// tell calls the handler.
-func (n *notification[T]) tell(h Handler[T]) {
+// call calls the method of the handler that tells of n.
+func (n *notification[T]) call(h Handler[T]) {
 	switch n.kind {
 	case added:
 		h.OnAdd(n.obj, n.initial)

@@ -63,8 +63,13 @@ func popped[T object](informer string, batch []delta[T], isInInitialList bool) O
 		}
 	}
 	for _, d := range batch {
-		c := Change{d.Type.String(), d.Key, objectOf(d.Obj), nil, isInInitialList, d.FinalStateUnknown}
-		o.Changes = append(o.Changes, c)
+		o.Changes = append(o.Changes, Change{
+			Action:            d.Type.String(),
+			Key:               d.Key,
+			Obj:               objectOf(d.Obj),
+			IsInInitialList:   isInInitialList,
+			FinalStateUnknown: d.FinalStateUnknown,
+		})
 	}
 	return o
 }
@@ -74,7 +79,13 @@ func stored[T object](informer string, ops []storeOp[T], version string, isInIni
 	o := Observation{Step: BatchStored, Informer: informer, ResourceVersion: version}
 	for j := range ops {
 		op := &ops[j]
-		c := Change{"stored", op.Key, objectOf(op.Obj), objectOf(op.Old), isInInitialList, false}
+		c := Change{
+			Action:          "stored",
+			Key:             op.Key,
+			Obj:             objectOf(op.Obj),
+			Old:             objectOf(op.Old),
+			IsInInitialList: isInInitialList,
+		}
 		switch {
 		case op.Delete && op.Existed:
 			c.Action, c.Obj = "removed", cmp.Or(c.Obj, c.Old)
@@ -86,6 +97,14 @@ func stored[T object](informer string, ops []storeOp[T], version string, isInIni
 		o.Changes = append(o.Changes, c)
 	}
 	return o
+}
+
+// observerOf returns what reports the calls of a handler, nil if nobody looks on.
+func (f *fanout[T]) observerOf(handler string) func(Step, *notification[T]) {
+	if f.observe == nil {
+		return nil
+	}
+	return func(step Step, n *notification[T]) { f.observe(handling(step, f.informer, handler, n)) }
 }
 
 // handling describes a call of a handler.

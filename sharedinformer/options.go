@@ -11,20 +11,6 @@ import (
 	"glasswatch/reflector"
 )
 
-// NamespaceIndex is the name of the index by namespace that every informer has. An index function of that name in
-// Options takes its place.
-const NamespaceIndex = "namespace"
-
-// QueueKind picks the queue between the reflector and the store.
-type QueueKind uint8
-
-const (
-	// InOrder keeps every event in its order of arrival, across objects.
-	InOrder QueueKind = iota
-	// PerKey groups what waits by object: a DeltaFIFO. The order of events holds per object only.
-	PerKey
-)
-
 // Options of an Informer. The zero value is useful.
 type Options[T listwatch.Object] struct {
 	// Name is for errors, logs and metrics; by default the name of T.

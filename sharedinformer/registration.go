@@ -3,7 +3,6 @@ package sharedinformer
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -11,20 +10,6 @@ import (
 
 // NoResync as a handler's resync period means that it wants none, whatever the informer's default is.
 const NoResync time.Duration = -1
-
-// The errors of informers and registrations. They come wrapped, with the informer's or the handler's name.
-var (
-	// ErrStarted: Run was called a second time.
-	ErrStarted = errors.New("informer was already started")
-	// ErrStopped: the informer has stopped.
-	ErrStopped = errors.New("informer has stopped")
-	// ErrBacklog: a handler was removed because its backlog grew past its MaxBacklog.
-	ErrBacklog = errors.New("backlog over its bound")
-	// ErrUnknownHandler: the registration is nil or another informer's.
-	ErrUnknownHandler = errors.New("handler is not one of this informer's")
-	// ErrHandlerExited: a handler was removed because it called runtime.Goexit, as FailNow of a test does.
-	ErrHandlerExited = errors.New("handler has ended its goroutine")
-)
 
 // HandlerOptions say how a handler is served. The zero value gives it every change, without a bound.
 type HandlerOptions struct {
@@ -49,14 +34,15 @@ type HandlerOptions struct {
 
 // Registration is one handler's place in an informer. Its methods are safe for concurrent use.
 type Registration struct {
-	waitable
 	name         string
-	owner        <-chan struct{} // the informer's done: tells informers apart
-	allDelivered chan struct{}   // is synced
+	informerDone <-chan struct{} // tells informers apart
+	life         lifecycle
+	allDelivered chan struct{} // is life.synced, to close it
 
-	mu        sync.Mutex // protects what follows
+	mu        sync.Mutex // protects what follows, and the listener's backlog
 	err       error
-	lastError func() error // the informer's, until done
+	lastError func() error // of the informer's lists and watches
+	closed    bool         // nothing is appended any more
 	// waiting is the number of changes in the backlog, underWay that of those taken from it and not yet delivered.
 	waiting, underWay int
 	folds, delivered  uint64
@@ -64,7 +50,6 @@ type Registration struct {
 	// Invariant: never negative; synced is closed only at zero.
 	pendingInitial int
 	upstreamSynced bool // every add of the initial list was appended
-	closed         bool // nothing is appended any more
 }
 
 // HandlerStats are a moment of a registration.
@@ -79,9 +64,20 @@ type HandlerStats struct {
 	Synced    bool
 }
 
-func newRegistration(name string, owner <-chan struct{}, lastError func() error) *Registration {
-	r := &Registration{name: name, owner: owner, lastError: lastError, allDelivered: make(chan struct{})}
-	r.waitable = waitable{"handler " + name, r.allDelivered, make(chan struct{}), r.why}
+func newRegistration(name string, informerDone <-chan struct{}, lastError func() error) *Registration {
+	r := &Registration{
+		name:         name,
+		informerDone: informerDone,
+		allDelivered: make(chan struct{}),
+		lastError:    lastError,
+	}
+	r.life = lifecycle{
+		who:       "handler " + name,
+		synced:    r.allDelivered,
+		done:      make(chan struct{}),
+		whyDone:   func() error { return cmp.Or(r.Err(), errRemoved) },
+		lastError: r.lastWatchError,
+	}
 	return r
 }
 
@@ -109,25 +105,59 @@ func (r *Registration) Stats() HandlerStats {
 	}
 }
 
-// why says why the handler is gone, and what the informer's last error of lists and watches is.
-func (r *Registration) why() (ended, last error) {
-	r.mu.Lock()
-	ended, lastError := r.err, r.lastError
-	r.mu.Unlock()
-	return cmp.Or(ended, errors.New("it was removed")), lastError()
-}
+// HasSynced reports whether Synced is closed.
+func (r *Registration) HasSynced() bool { return r.life.hasSynced() }
+
+// Synced is closed once the handler has been given all of the initial list. It stays open if the handler is removed or
+// drained before its informer has synced.
+func (r *Registration) Synced() <-chan struct{} { return r.life.synced }
+
+// Done is closed when the handler has returned from its last call and will not be called again.
+func (r *Registration) Done() <-chan struct{} { return r.life.done }
+
+// WaitForSync blocks until Synced is closed. If ctx ends or Done is closed first, the error says so, and wraps the cause
+// and, if lists or watches failed to the last, the last of their errors.
+func (r *Registration) WaitForSync(ctx context.Context) error { return r.life.waitForSync(ctx) }
 
 // Wait blocks until the handler has returned from its last call and will not be called again, or until ctx ends. It
 // does not remove the handler: that is left to others. The handler itself must not wait: it would wait for its return.
 func (r *Registration) Wait(ctx context.Context) error {
 	select {
-	case <-r.done:
+	case <-r.life.done:
 	case <-ctx.Done():
 	}
-	if isClosed(r.done) {
+	if isClosed(r.life.done) {
 		return nil
 	}
 	return fmt.Errorf("handler %s has not ended: %w", r.name, context.Cause(ctx))
+}
+
+// countWaitingLocked counts a change that was appended.
+func (r *Registration) countWaitingLocked(initial bool) {
+	r.waiting++
+	r.pendingInitial += count(initial)
+}
+
+// countFoldedLocked counts a change that was added to a folding backlog.
+func (r *Registration) countFoldedLocked(result foldResult) {
+	r.waiting += result.waiting
+	r.pendingInitial += result.initial
+	if result.folded {
+		r.folds++
+		r.closeIfSyncedLocked()
+	}
+}
+
+// countDelivered counts a change that the handler has returned from.
+func (r *Registration) countDelivered(initial bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.delivered++
+	r.underWay--
+	if initial {
+		r.pendingInitial--
+		r.closeIfSyncedLocked()
+	}
 }
 
 // markUpstreamSynced says that every add of the initial list has been appended, unless the backlog was closed before.
@@ -135,21 +165,28 @@ func (r *Registration) markUpstreamSynced() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.upstreamSynced = !r.closed
-	r.checkSyncLocked()
+	r.closeIfSyncedLocked()
 }
 
-// checkSyncLocked closes allDelivered, which is synced, once nothing of the initial list is missing.
-func (r *Registration) checkSyncLocked() {
-	if r.upstreamSynced && r.pendingInitial == 0 && !isClosed(r.synced) {
+// closeIfSyncedLocked closes allDelivered, which is life.synced, once nothing of the initial list is missing.
+func (r *Registration) closeIfSyncedLocked() {
+	if r.upstreamSynced && r.pendingInitial == 0 && !r.HasSynced() {
 		close(r.allDelivered)
 	}
 }
 
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
+func (r *Registration) lastWatchError() error {
+	r.mu.Lock()
+	lastError := r.lastError
+	r.mu.Unlock()
+	return lastError()
+}
+
+// keepLastError asks the informer for its last error, and forgets the informer: a registration must not keep one in
+// memory that has stopped.
+func (r *Registration) keepLastError() {
+	last := r.lastWatchError()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lastError = func() error { return last }
 }

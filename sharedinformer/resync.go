@@ -19,29 +19,41 @@ const (
 	isDue
 )
 
-// setResyncLocked decides how often a listener that asks for period is resynced, as client-go does. Before the start
-// the check period follows the shortest one asked for. Afterwards no handler's is shorter than the check period.
-func (i *Informer[T]) setResyncLocked(l *listener[T], period time.Duration) {
-	period = cmp.Or(period, i.opts.ResyncPeriod)
+// wants reports whether the listener is to be told of n. The informer's mutex is held.
+func (l *listener[T]) wants(n *notification[T]) bool {
 	switch {
-	case period <= 0 || i.resyncCheck == 0:
+	case !n.sameVersion:
+		return true
+	case n.resync:
+		return l.due == isDue
+	default: // unchanged in a relist
+		return l.due != notDue
+	}
+}
+
+// setResyncLocked decides how often a listener is resynced, as client-go does. Before the start the check period follows
+// the shortest one asked for. Afterwards no handler's is shorter than the check period.
+func (f *fanout[T]) setResyncLocked(l *listener[T], defaultPeriod time.Duration) {
+	period := cmp.Or(l.opts.ResyncPeriod, defaultPeriod)
+	switch {
+	case period <= 0 || f.resyncCheck == 0:
 		period = 0
-	case i.started:
-		period = max(period, minResync, i.resyncCheck)
+	case f.started:
+		period = max(period, minResync, f.resyncCheck)
 	default:
 		period = max(period, minResync)
-		i.resyncCheck = min(i.resyncCheck, period)
+		f.resyncCheck = min(f.resyncCheck, period)
 	}
 	l.resync = period
 	l.nextResync = time.Now().Add(period)
 }
 
-// checkResync looks which listeners are due a resync now, and reports whether there are any.
-func (i *Informer[T]) checkResync() (found bool) {
+// markDue decides which listeners are due a resync now, and reports whether there are any.
+func (f *fanout[T]) markDue() (found bool) {
 	now := time.Now()
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	for _, l := range i.listeners {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, l := range f.listeners {
 		l.due = notDue
 		if l.resync > 0 && !now.Before(l.nextResync) {
 			l.due = isDue

@@ -13,8 +13,6 @@ type Stats struct {
 	ResourceVersion         string
 	LastSyncResourceVersion string
 	Synced                  bool
-	// Processing is how long batches took on their way from the queue to the store and into the backlogs.
-	Processing Histogram
 	// Reflector counts lists, watches and their failures.
 	Reflector reflector.Stats
 	// ObjectErrors counts objects that could not be read, transformed or indexed.
@@ -28,18 +26,17 @@ func (i *Informer[T]) Stats() Stats {
 	s := Stats{
 		Name:                    i.opts.Name,
 		Objects:                 i.store.Len(),
-		QueueDepth:              i.cfg.Queue.Len(),
+		QueueDepth:              i.queue.Len(),
 		ResourceVersion:         i.store.ResourceVersion(),
 		LastSyncResourceVersion: i.LastSyncResourceVersion(),
 		Synced:                  i.HasSynced(),
-		Processing:              i.processing.read(),
-		Reflector:               i.feeder.Stats(),
-		ObjectErrors:            i.objectErrors.Load(),
+		Reflector:               i.source.Stats(),
+		ObjectErrors:            i.objectErrors.count.Load(),
 	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	for _, l := range i.listeners {
-		s.Handlers = append(s.Handlers, l.Stats())
+	i.fanout.mu.Lock()
+	defer i.fanout.mu.Unlock()
+	for _, l := range i.fanout.listeners {
+		s.Handlers = append(s.Handlers, l.reg.Stats())
 	}
 	return s
 }

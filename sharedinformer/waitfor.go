@@ -3,9 +3,7 @@ package sharedinformer
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
-	"time"
 
 	"k8s.io/klog/v2"
 )
@@ -39,7 +37,8 @@ func WaitFor(ctx context.Context, what string, syncers ...Syncer) error {
 	var wg sync.WaitGroup
 	for i, s := range syncers {
 		wg.Go(func() {
-			if errs[i] = s.WaitForSync(ctx); errs[i] != nil {
+			errs[i] = s.WaitForSync(ctx)
+			if errs[i] != nil {
 				cancel(errGivenUp) // too late if ctx has ended
 				return
 			}
@@ -52,59 +51,4 @@ func WaitFor(ctx context.Context, what string, syncers ...Syncer) error {
 		logger.Error(err, "Did not sync", "for", what) // the error names those that are missing
 	}
 	return err
-}
-
-// waitable is what controllers, informers and registrations have in common: they sync once, and end once.
-type waitable struct {
-	who    string // for errors
-	synced <-chan struct{}
-	done   chan struct{}
-	// causes says why done was closed, and what the last error of lists and watches was.
-	causes func() (ended, last error)
-}
-
-// HasSynced reports whether Synced is closed.
-func (w *waitable) HasSynced() bool { return isClosed(w.synced) }
-
-// Synced is closed once the first list was dealt with. A controller has then processed it, an informer has it in its
-// store, and a registration's handler has been given all of it. It stays open if the handler is removed or drained
-// before its informer has synced.
-func (w *waitable) Synced() <-chan struct{} { return w.synced }
-
-// Done is closed at the end. For a controller and an informer, that is when Run has returned. For a registration, the
-// handler has returned from its last call and will not be called again.
-func (w *waitable) Done() <-chan struct{} { return w.done }
-
-// WaitForSync blocks until Synced is closed. If ctx ends or Done is closed first, it returns an error that says what
-// was waited for. The error wraps the cause and, if lists or watches failed to the last, the last of their errors.
-func (w *waitable) WaitForSync(ctx context.Context) error {
-	select {
-	case <-w.synced:
-	case <-w.done:
-	case <-ctx.Done():
-	}
-	if isClosed(w.synced) {
-		return nil
-	}
-	ended, last := w.causes()
-	if !isClosed(w.done) {
-		ended = context.Cause(ctx)
-	}
-	return withLastError(last, fmt.Errorf("%s has not synced: %w", w.who, ended))
-}
-
-// withLastError adds the last error of lists and watches, if there is one.
-func withLastError(last, err error) error {
-	if last != nil {
-		return fmt.Errorf("%w: last error: %w", err, last)
-	}
-	return err
-}
-
-// pause lets crashPause go by, or less if stop is closed.
-func pause(stop <-chan struct{}) {
-	select {
-	case <-time.After(crashPause):
-	case <-stop:
-	}
 }

@@ -27,28 +27,30 @@ var ErrNoStoreVersion = errors.New("the store of a per-key queue has no resource
 // wraps the cause. If lists or watches fail at the moment, it wraps the last of their errors, too.
 func (i *Informer[T]) WaitForResourceVersion(ctx context.Context, resourceVersion string) error {
 	if i.opts.Queue == PerKey {
-		return fmt.Errorf("%s: waiting for resourceVersion %s: %w", i.who, resourceVersion, ErrNoStoreVersion)
+		return fmt.Errorf("%s: waiting for resourceVersion %s: %w", i.life.who, resourceVersion, ErrNoStoreVersion)
 	}
-	if err := rv.Check(resourceVersion); err != nil {
-		return fmt.Errorf("%s: cannot wait for resourceVersion %q: %w", i.who, resourceVersion, err)
+	err := rv.Check(resourceVersion)
+	if err != nil {
+		return fmt.Errorf("%s: cannot wait for resourceVersion %q: %w", i.life.who, resourceVersion, err)
 	}
-	var cause error
+	var givenUp error // why the next look at the store is the last
 	for {
 		next := i.nextBatchStored() // before the look: what changes the store after the look closes it
 		reached, err := hasReached(i.store.ResourceVersion(), resourceVersion)
 		if reached {
 			return nil
 		}
-		if cause = cmp.Or(err, cause); cause != nil {
-			err := fmt.Errorf("%s has not reached resourceVersion %s: %w", i.who, resourceVersion, cause)
-			return withLastError(i.LastError(), err)
+		givenUp = cmp.Or(err, givenUp)
+		if givenUp != nil {
+			err := fmt.Errorf("%s has not reached resourceVersion %s: %w", i.life.who, resourceVersion, givenUp)
+			return withLastError(err, i.LastError())
 		}
 		select {
 		case <-next:
-		case <-i.controller.done: // nothing writes the store any more
-			cause = ErrStopped
+		case <-i.controller.Done(): // nothing writes the store any more
+			givenUp = ErrStopped
 		case <-ctx.Done():
-			cause = context.Cause(ctx)
+			givenUp = context.Cause(ctx)
 		}
 	}
 }
@@ -67,8 +69,8 @@ func hasReached(version, wanted string) (bool, error) {
 
 // nextBatchStored returns a channel that is closed when the next batch is in the store.
 func (i *Informer[T]) nextBatchStored() <-chan struct{} {
-	i.mu.Lock()
-	defer i.mu.Unlock()
+	i.fanout.mu.Lock()
+	defer i.fanout.mu.Unlock()
 	if i.batchStored == nil {
 		i.batchStored = make(chan struct{})
 	}

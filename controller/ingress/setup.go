@@ -58,6 +58,7 @@ type Controller struct {
 	observed   map[string]look.Informer          // by resource, if somebody looks on
 	loop       *controller.Controller[listwatch.Key]
 	events     record.EventBroadcaster
+	metrics    *informermetrics.Collector // nil without a Registerer
 	reconciler *Reconciler
 	opts       Options
 }
@@ -77,6 +78,11 @@ func New(cfg *rest.Config, opts Options) (*Controller, error) {
 		return nil, err
 	}
 	c := &Controller{opts: opts, observed: map[string]look.Informer{}}
+	if opts.Registerer != nil {
+		c.metrics = informermetrics.NewCollector(func() []sharedinformer.Stats {
+			return []sharedinformer.Stats{c.services.Stats(), c.ingresses.Stats()}
+		})
+	}
 	services, ingresses := corev1.SchemeGroupVersion.WithResource("services"), networkingv1.SchemeGroupVersion.WithResource("ingresses")
 	if c.services, err = newInformer(c, cfg, services, "Service", opts.Hooks.Services); err != nil {
 		return nil, err
@@ -85,10 +91,7 @@ func New(cfg *rest.Config, opts Options) (*Controller, error) {
 		return nil, err
 	}
 	if opts.Registerer != nil {
-		err := opts.Registerer.Register(informermetrics.NewCollector(func() []sharedinformer.Stats {
-			return []sharedinformer.Stats{c.services.Stats(), c.ingresses.Stats()}
-		}))
-		if err != nil {
+		if err := opts.Registerer.Register(c.metrics); err != nil {
 			return nil, err
 		}
 	}
@@ -134,6 +137,9 @@ func newInformer[T listwatch.Object](
 	client := listwatch.Options{Namespace: opts.Namespace, Decoder: memo.New(memo.Options{})}
 	informerOptions := sharedinformer.Options[T]{Name: gvr.Resource, Resource: gvr.GroupResource(), ResyncPeriod: opts.Resync}
 	informerOptions.Reflector.Backoff.Max = maxBackoff
+	if c.metrics != nil {
+		informerOptions.Metrics = c.metrics.Hooks(gvr.Resource)
+	}
 	var detector *mutationdetect.Detector
 	if mutationdetect.Wanted() {
 		detector = mutationdetect.New(gvr.Resource, nil)

@@ -1,24 +1,30 @@
-// Package metrics shows what informers count to Prometheus. [NewCollector] reads their Stats at each scrape; between
-// scrapes it costs nothing.
+// Package metrics shows what informers count to Prometheus. A [Collector] reads their Stats at each scrape; between
+// scrapes that costs nothing. Its Hooks measure how long batches take.
+//
+//	c := metrics.NewCollector(func() []sharedinformer.Stats { return []sharedinformer.Stats{pods.Stats()} })
+//	pods = sharedinformer.New(lw, sharedinformer.Options[*corev1.Pod]{Name: "pods", Metrics: c.Hooks("pods")})
+//	registry.MustRegister(c)
 package metrics
 
 import (
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"glasswatch/sharedinformer"
 )
 
-type collector struct {
-	read func() []sharedinformer.Stats
+// Collector is a prometheus.Collector of what informers count. Its methods are safe for concurrent use.
+type Collector struct {
+	read       func() []sharedinformer.Stats
+	processing *prometheus.HistogramVec // by the informer's name
 }
 
 var (
 	objectsDesc      = informerDesc("objects", "Objects in the informer's store.")
 	queueDepthDesc   = informerDesc("queue_depth", "Changes between the reflector and the store.")
-	processingDesc   = informerDesc("processing_seconds", "How long a batch took to the store and the backlogs.")
 	storeVersionDesc = informerDesc("store_resource_version", "Last 15 digits of the store's resourceVersion.")
 	lastVersionDesc  = informerDesc("last_resource_version", "Last 15 digits of the reflector's resourceVersion.")
 	syncedDesc       = informerDesc("synced", "1 once the first list is in the store.")
@@ -37,7 +43,7 @@ var (
 	deliveredDesc = handlerDesc("delivered_total", "Calls of the handler.")
 
 	allDescs = []*prometheus.Desc{
-		objectsDesc, queueDepthDesc, processingDesc, storeVersionDesc, lastVersionDesc, syncedDesc, objectErrorsDesc,
+		objectsDesc, queueDepthDesc, storeVersionDesc, lastVersionDesc, syncedDesc, objectErrorsDesc,
 		listDesc, listObjectsDesc, watchesDesc, shortWatchesDesc, watchDesc, eventsDesc, failuresDesc,
 		depthDesc, foldsDesc, deliveredDesc,
 	}
@@ -51,19 +57,37 @@ func handlerDesc(name, help string) *prometheus.Desc {
 	return prometheus.NewDesc("glasswatch_informer_handler_"+name, help, []string{"informer", "handler"}, nil)
 }
 
-// NewCollector returns a prometheus.Collector of what read returns at each scrape, such as a factory's Stats. Two
-// informers of one name are a scrape's error.
-func NewCollector(read func() []sharedinformer.Stats) prometheus.Collector { return collector{read} }
+// processingOptions are those of the histogram. Its buckets are in seconds.
+var processingOptions = prometheus.HistogramOpts{
+	Name:    "glasswatch_informer_processing_seconds",
+	Help:    "How long a batch took to the store and the backlogs.",
+	Buckets: []float64{1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1, 10},
+}
+
+// NewCollector returns a collector of what read returns at each scrape, such as a factory's Stats. Two informers of one
+// name are a scrape's error.
+func NewCollector(read func() []sharedinformer.Stats) *Collector {
+	return &Collector{read: read, processing: prometheus.NewHistogramVec(processingOptions, []string{"informer"})}
+}
+
+// Hooks returns the Metrics for an informer of that name. Without them the informer has no processing_seconds. A
+// factory's Options.Metrics may be this method.
+func (c *Collector) Hooks(informer string) sharedinformer.Metrics {
+	processing := c.processing.WithLabelValues(informer)
+	return sharedinformer.Metrics{Processed: func(took time.Duration) { processing.Observe(took.Seconds()) }}
+}
 
 // Describe implements prometheus.Collector.
-func (c collector) Describe(ch chan<- *prometheus.Desc) {
+func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
+	c.processing.Describe(ch)
 	for _, d := range allDescs {
 		ch <- d
 	}
 }
 
 // Collect implements prometheus.Collector.
-func (c collector) Collect(ch chan<- prometheus.Metric) {
+func (c *Collector) Collect(ch chan<- prometheus.Metric) {
+	c.processing.Collect(ch)
 	for _, s := range c.read() {
 		m := metrics{ch, []string{s.Name}}
 		m.informer(&s)
@@ -106,8 +130,6 @@ func (m metrics) informer(s *sharedinformer.Stats) {
 	}
 	m.gauge(objectsDesc, float64(s.Objects))
 	m.gauge(queueDepthDesc, float64(s.QueueDepth))
-	took := s.Processing
-	m.ch <- prometheus.MustNewConstHistogram(processingDesc, took.Count, took.Sum.Seconds(), took.Buckets, m.labels...)
 	m.version(storeVersionDesc, s.ResourceVersion)
 	m.version(lastVersionDesc, s.LastSyncResourceVersion)
 	m.gauge(syncedDesc, synced)

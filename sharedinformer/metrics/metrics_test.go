@@ -17,7 +17,6 @@ func TestCollector_MakesMetricsOfStats(t *testing.T) {
 		return []sharedinformer.Stats{{
 			Name: "services", Objects: 3, QueueDepth: 2, Synced: true, ObjectErrors: 1,
 			ResourceVersion: "1234567890123456", // 16 digits
-			Processing:      sharedinformer.Histogram{Count: 2, Sum: 3 * time.Second, Buckets: map[float64]uint64{1: 1}},
 			Reflector: reflector.Stats{
 				StreamingLists: 1, PagedLists: 2, ListedObjects: 9, ListTime: time.Second,
 				Watches: 4, ShortWatches: 1, EndedWatches: 3, WatchTime: time.Minute, Events: 8, Failures: 7,
@@ -25,6 +24,10 @@ func TestCollector_MakesMetricsOfStats(t *testing.T) {
 			Handlers: []sharedinformer.HandlerStats{{Name: "web", Depth: 4, Folds: 5, Delivered: 6}},
 		}}
 	})
+	hooks := c.Hooks("services")
+	for _, took := range []time.Duration{0, time.Millisecond, time.Millisecond + 1, time.Minute} {
+		hooks.Processed(took)
+	}
 	require.NoError(t, testutil.CollectAndCompare(c, strings.NewReader(`
 # HELP glasswatch_informer_failures_total Lists and watches that failed.
 # TYPE glasswatch_informer_failures_total counter
@@ -54,10 +57,16 @@ glasswatch_informer_object_errors_total{informer="services"} 1
 glasswatch_informer_objects{informer="services"} 3
 # HELP glasswatch_informer_processing_seconds How long a batch took to the store and the backlogs.
 # TYPE glasswatch_informer_processing_seconds histogram
-glasswatch_informer_processing_seconds_bucket{informer="services",le="1"} 1
-glasswatch_informer_processing_seconds_bucket{informer="services",le="+Inf"} 2
-glasswatch_informer_processing_seconds_sum{informer="services"} 3
-glasswatch_informer_processing_seconds_count{informer="services"} 2
+glasswatch_informer_processing_seconds_bucket{informer="services",le="1e-05"} 1
+glasswatch_informer_processing_seconds_bucket{informer="services",le="0.0001"} 1
+glasswatch_informer_processing_seconds_bucket{informer="services",le="0.001"} 2
+glasswatch_informer_processing_seconds_bucket{informer="services",le="0.01"} 3
+glasswatch_informer_processing_seconds_bucket{informer="services",le="0.1"} 3
+glasswatch_informer_processing_seconds_bucket{informer="services",le="1"} 3
+glasswatch_informer_processing_seconds_bucket{informer="services",le="10"} 3
+glasswatch_informer_processing_seconds_bucket{informer="services",le="+Inf"} 4
+glasswatch_informer_processing_seconds_sum{informer="services"} 60.002000001
+glasswatch_informer_processing_seconds_count{informer="services"} 4
 # HELP glasswatch_informer_queue_depth Changes between the reflector and the store.
 # TYPE glasswatch_informer_queue_depth gauge
 glasswatch_informer_queue_depth{informer="services"} 2

@@ -42,6 +42,7 @@ type Layers struct {
 	cfg        *rest.Config
 	scheme     *runtime.Scheme
 	events     typedcorev1.EventsGetter
+	metrics    *informermetrics.Collector // nil without a Registerer
 	informers  []informer
 	subscribes []func() error // each adds a handler
 }
@@ -74,7 +75,8 @@ func New(
 	}
 	if p.Registerer != nil {
 		loop.Metrics = metrics.New(p.Registerer, name)
-		if err := p.Registerer.Register(informermetrics.NewCollector(l.stats)); err != nil {
+		l.metrics = informermetrics.NewCollector(l.stats)
+		if err := p.Registerer.Register(l.metrics); err != nil {
 			return nil, err
 		}
 	}
@@ -96,6 +98,9 @@ func NewInformer[T listwatch.Object](
 	}
 	opts.Name, opts.Resource = gvr.Resource, cmp.Or(opts.Resource, gvr.GroupResource())
 	opts.Reflector.Backoff.Max = 10 * time.Second
+	if l.metrics != nil {
+		opts.Metrics = l.metrics.Hooks(opts.Name)
+	}
 	i := sharedinformer.New[T](lw, opts)
 	l.informers = append(l.informers, i)
 	return i, nil

@@ -22,12 +22,12 @@ export const boxes = [
     ['deltafifo/deltafifo_pop.go', 'func (f *DeltaFIFO[K, T]) Pop('],
   ] },
   { id: 'indexer', from: 'popped', at: ['stored'], code: [
-    ['sharedinformer/process.go', 'func (m *mirror[T]) apply('],
+    ['sharedinformer/apply.go', 'func (w *storeWriter[T]) apply('],
     ['indexer/write.go', 'func (s *Store[K, T]) Apply('],
     ['indexer/index.go', 'func (ix *index[T]) update('],
   ] },
   { id: 'handlers', from: 'stored', at: ['called', 'returned'], code: [
-    ['sharedinformer/fanout.go', 'func (i *Informer[T]) distributeLocked('],
+    ['sharedinformer/fanout.go', 'func (f *fanout[T]) distributeLocked('],
     ['sharedinformer/listener.go', 'func (l *listener[T]) run('],
     ['controller/handlers.go', 'func EnqueueObject['],
   ] },

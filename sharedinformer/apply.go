@@ -1,0 +1,196 @@
+package sharedinformer
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+
+	"glasswatch/deltafifo"
+	"glasswatch/indexer"
+	"glasswatch/internal/keys"
+	"glasswatch/internal/shrink"
+)
+
+// storeWriter writes batches to the store, and says what handlers are to be told of them. Only the consumer uses it.
+//
+//	batch ──▶ ops ──one transaction──▶ store
+//	           │ what was there before
+//	           ▼
+//	         notes ──▶ backlogs
+type storeWriter[T object] struct {
+	store *indexer.Store[key, T]
+	// versionsByEvent: each event moves the store's version. That is right only if they come in the order of versions.
+	versionsByEvent bool
+	beforeStore     func(key, object) // the user's; may be nil
+
+	// What the batch becomes. The memory is used again for the next one.
+	ops   []storeOp[T]
+	notes []notification[T]
+}
+
+func newStoreWriter[T object](opts Options[T], store *indexer.Store[key, T]) storeWriter[T] {
+	return storeWriter[T]{
+		store:           store,
+		versionsByEvent: opts.Queue != PerKey && !opts.VersionsByBookmark,
+		beforeStore:     opts.BeforeStore,
+	}
+}
+
+// apply changes the store by a batch, and fills ops and notes, which are valid until release. It returns the
+// resourceVersion that the store has reached, "" if that is not known.
+func (w *storeWriter[T]) apply(batch []delta[T], isInInitialList bool) (version string) {
+	bulk := batch[0].Bulk // a bulk delta is alone in its batch
+	switch batch[0].Type {
+	case deltafifo.ReplacedAll:
+		w.applyList(bulk, isInInitialList)
+		return bulk.ResourceVersion
+	case deltafifo.Bookmark:
+		w.store.Bookmark(bulk.ResourceVersion)
+		return bulk.ResourceVersion
+	case deltafifo.SyncAll:
+		w.applyResync()
+		return ""
+	default:
+		return w.applyChanges(batch, isInInitialList)
+	}
+}
+
+// applyList makes a list the content of the store. Handlers are told of the deletions, then of the rest.
+func (w *storeWriter[T]) applyList(list *deltafifo.Bulk[key, T], isInInitialList bool) {
+	// A list that is not newer than the store may be that of a server that was restored from a backup. Then equal
+	// versions do not prove equal objects.
+	notNewer, _ := hasReached(w.store.ResourceVersion(), list.ResourceVersion)
+	w.deleteUnlisted(list.Items)
+	w.ops = slices.Grow(w.ops, len(list.Items))
+	for j := range list.Items {
+		item := &list.Items[j]
+		if !item.Keep {
+			w.ops = append(w.ops, storeOp[T]{Key: item.Key, Obj: item.Obj})
+		}
+	}
+	w.commit(list.ResourceVersion)
+	for j := range w.ops {
+		op := &w.ops[j]
+		switch {
+		case op.Delete: // the list does not carry the objects that it deletes
+			w.noteDeletion(op.Old, op.Old, true)
+		case !op.Existed:
+			w.noteAdd(op.Obj, isInInitialList)
+		default:
+			unchanged := isSameVersion(op) && (!notNewer || isSameState(op.Old, op.Obj))
+			w.noteUpdate(op, unchanged, false)
+		}
+	}
+}
+
+// deleteUnlisted makes the deletions of what the list lacks, in the order of their keys.
+func (w *storeWriter[T]) deleteUnlisted(items []deltafifo.Item[key, T]) {
+	listed := make(map[key]bool, len(items))
+	for j := range items {
+		listed[items[j].Key] = true
+	}
+	for k := range w.store.All() {
+		if !listed[k] {
+			w.ops = append(w.ops, storeOp[T]{Key: k, Delete: true})
+		}
+	}
+	slices.SortFunc(w.ops, func(x, y storeOp[T]) int { return keys.Compare(x.Key, y.Key) })
+}
+
+// applyChanges writes the changes of single objects. It returns the newest version that they have, "" if that is not
+// newer than the store's.
+func (w *storeWriter[T]) applyChanges(batch []delta[T], isInInitialList bool) (version string) {
+	for j := range batch {
+		d := &batch[j]
+		w.ops = append(w.ops, storeOp[T]{Key: d.Key, Obj: d.Obj, Delete: d.Type == deltafifo.Deleted})
+	}
+	if w.versionsByEvent {
+		version = newerVersion(w.store.ResourceVersion(), batch)
+	}
+	w.commit(version)
+	for j := range w.ops {
+		op, d := &w.ops[j], &batch[j]
+		switch {
+		case op.Delete && !op.Existed:
+			// Handlers never knew of it, as when its every version failed to transform.
+		case op.Delete && d.Missing:
+			w.noteDeletion(op.Old, op.Old, true)
+		case op.Delete:
+			w.noteDeletion(op.Old, op.Obj, d.FinalStateUnknown)
+		case !op.Existed:
+			w.noteAdd(op.Obj, isInInitialList)
+		default:
+			w.noteUpdate(op, isSameVersion(op), d.Type == deltafifo.Sync)
+		}
+	}
+	return version
+}
+
+// newerVersion returns the newest version in batch, "" if none is newer than current. A tombstone carries an older one,
+// and so does what some servers send for a deletion.
+func newerVersion[T object](current string, batch []delta[T]) (newer string) {
+	for j := range batch {
+		if batch[j].Missing {
+			continue
+		}
+		version := batch[j].Obj.GetResourceVersion()
+		order, err := resourceversion.CompareResourceVersion(version, current)
+		if version != "" && (err != nil || order > 0) {
+			current = version
+			newer = version
+		}
+	}
+	return newer
+}
+
+// applyResync tells of each object again, and leaves the store as it is.
+func (w *storeWriter[T]) applyResync() {
+	for _, obj := range w.store.All() {
+		n := notification[T]{kind: updated, old: obj, obj: obj, sameVersion: true, resync: true}
+		w.notes = append(w.notes, n)
+	}
+}
+
+// commit writes ops to the store in one step. It calls Options.BeforeStore.
+func (w *storeWriter[T]) commit(version string) {
+	if w.beforeStore != nil {
+		for _, op := range w.ops {
+			var obj object // nil for a deletion
+			if !op.Delete {
+				obj = op.Obj
+			}
+			w.beforeStore(op.Key, obj)
+		}
+	}
+	w.store.Apply(w.ops, version)
+}
+
+func (w *storeWriter[T]) noteAdd(obj T, isInInitialList bool) {
+	w.notes = append(w.notes, notification[T]{kind: added, obj: obj, initial: isInInitialList})
+}
+
+func (w *storeWriter[T]) noteUpdate(op *storeOp[T], unchanged, resync bool) {
+	n := notification[T]{kind: updated, old: op.Old, obj: op.Obj, sameVersion: unchanged, resync: resync}
+	w.notes = append(w.notes, n)
+}
+
+func (w *storeWriter[T]) noteDeletion(old, last T, unknownState bool) {
+	w.notes = append(w.notes, notification[T]{kind: deleted, old: old, obj: last, unknownState: unknownState})
+}
+
+func isSameVersion[T object](op *storeOp[T]) bool {
+	return op.Obj.GetResourceVersion() == op.Old.GetResourceVersion()
+}
+
+// fullBatch is how many operations and notifications a full batch of the in-order queue needs.
+const fullBatch = 2000
+
+// release clears ops and notes, so that they keep no object alive. It gives their memory back if it is much.
+func (w *storeWriter[T]) release() {
+	clear(w.ops)
+	clear(w.notes)
+	w.ops, w.notes = w.ops[:0], w.notes[:0]
+	if shrink.IsDue(cap(w.ops)+cap(w.notes), fullBatch) {
+		w.ops, w.notes = nil, nil
+	}
+}

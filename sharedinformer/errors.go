@@ -1,0 +1,85 @@
+package sharedinformer
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	"k8s.io/klog/v2"
+
+	"glasswatch/listwatch"
+	"glasswatch/reflector"
+)
+
+// The errors of informers and registrations. They come wrapped, with the informer's or the handler's name.
+var (
+	// ErrStarted: Run was called a second time.
+	ErrStarted = errors.New("informer was already started")
+	// ErrStopped: the informer has stopped.
+	ErrStopped = errors.New("informer has stopped")
+	// ErrBacklog: a handler was removed because its backlog grew past its MaxBacklog.
+	ErrBacklog = errors.New("backlog over its bound")
+	// ErrUnknownHandler: the registration is nil or another informer's.
+	ErrUnknownHandler = errors.New("handler is not one of this informer's")
+	// ErrHandlerExited: a handler was removed because it called runtime.Goexit, as FailNow of a test does.
+	ErrHandlerExited = errors.New("handler has ended its goroutine")
+)
+
+// errRemoved: why a handler is done whose removal was asked for. [Registration.Err] is nil then.
+var errRemoved = errors.New("it was removed")
+
+// objectErrors reports objects that could not be read, transformed or indexed.
+type objectErrors struct {
+	informer string                  // its name
+	handler  func(k key, err error)  // the user's; nil logs
+	count    atomic.Uint64           // how many were reported
+	mu       sync.Mutex              // protects kept
+	kept     []listwatch.ObjectError // those that come while a lock is held
+}
+
+// report counts an error and calls the user's function. No lock may be held.
+func (e *objectErrors) report(k key, err error) {
+	e.count.Add(1)
+	if e.handler != nil {
+		e.handler(k, err)
+		return
+	}
+	klog.Background().Error(err, "Object left out of the store or of an index", "informer", e.informer, "key", k)
+}
+
+// keep keeps an error for reportKept. The store calls it for index functions that fail: the consumer holds the
+// informer's mutex then.
+func (e *objectErrors) keep(k key, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.kept = append(e.kept, listwatch.ObjectError{Key: k, Err: err})
+}
+
+// reportKept reports what was kept. No lock may be held.
+func (e *objectErrors) reportKept() {
+	e.mu.Lock()
+	kept := e.kept
+	e.kept = nil
+	e.mu.Unlock()
+	for _, failed := range kept {
+		e.report(failed.Key, failed.Err)
+	}
+}
+
+// watchFailed sorts the source's errors: those of single objects, and those of lists and watches. It calls the user's
+// functions.
+func (i *Informer[T]) watchFailed(ctx context.Context, err error) {
+	var unreadable *listwatch.ObjectError
+	var refused *reflector.SinkError
+	switch {
+	case errors.As(err, &unreadable):
+		i.objectErrors.report(unreadable.Key, err)
+	case errors.As(err, &refused):
+		i.objectErrors.report(refused.Key, err)
+	case i.opts.WatchErrorHandler != nil:
+		i.opts.WatchErrorHandler(ctx, err)
+	default:
+		reflector.LogError(ctx, i.opts.Name, err)
+	}
+}
