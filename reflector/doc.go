@@ -28,14 +28,12 @@
 //  5. A [Backoff]. Waits grow with each failure, until there is none for a while.
 //  6. Looking on. [Stats], [Options.Observe] and the other functions in [Options] see what passes, and change nothing.
 //
-// # Lists
+// # Versions
 //
 // While no version is known, a streaming list asks for the latest state, a paged list for any that a watch cache has.
 // Later lists ask for one not older than the last version, or for exactly that one if they have a limit: see
 // [Options.PageSize]. If the server does not have it, they ask for the latest state. A paged list reports every object
 // that cannot be read.
-//
-// # Watches
 //
 // An event older than where its watch started shows that the server was set back to a backup: [ErrRewound], and a list
 // of the latest state. Streams that say that their versions are in no order are exempt: see [listwatch.FromWatch].
@@ -65,5 +63,5 @@
 //   - That a list ends soon. Only the HTTP client's Timeout bounds a paged list. If a server ignores sendInitialEvents
 //     but sends events, the streaming list goes on until the server ends it.
 //
-// Reading order: walkthrough_test.go, state.go, reflector.go, list.go, watch.go, errors.go, stream.go; then the rest.
+// Reading order: walkthrough_test.go, state.go, reflector.go, list.go, watch.go, errors.go; then the rest.
 package reflector

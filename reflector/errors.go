@@ -30,7 +30,7 @@ var (
 	// It is dropped, and a paged list follows.
 	ErrInconsistent = errors.New("streaming list differs from a list")
 	// ErrVeryShortWatch is a watch that ended within a second, before the resourceVersion advanced: there was no event,
-	// or only unreadable, old, versionless or synthetic ones. A list follows.
+	// or only unreadable, old, versionless or initial ones. A list follows.
 	ErrVeryShortWatch = errors.New("very short watch: ended within a second, before the resourceVersion advanced")
 	// ErrRewound is a watch that sent a resourceVersion older than the one it started from: the server was set back,
 	// as by a restored backup. That event is discarded. A list without a resourceVersion follows.
@@ -49,8 +49,8 @@ const (
 	kindUnnamed      errorKind = "Unnamed"      // the same, without a name, and it may help to ask once more
 	kindLostDeletion errorKind = "LostDeletion" // the same, if it may be a deletion: only a list tells what is gone
 	kindSink         errorKind = "Sink"         // a SinkError: it changes no state
-	kindEnded        errorKind = "Ended"        // a stream ended between two events (io.EOF itself), or before its list did
-	kindBroken       errorKind = "Broken"       // no connection, or it broke: TLS and DNS errors, too, and what wraps io.EOF
+	kindEnded        errorKind = "Ended"        // a stream ended between two events, or before its list did
+	kindBroken       errorKind = "Broken"       // no connection, or it broke: TLS and DNS errors, too
 	kindShort        errorKind = "Short"        // ErrVeryShortWatch
 	kindUnanswered   errorKind = "Unanswered"   // errUnanswered
 	kindOverdue      errorKind = "Overdue"      // errOverdue
@@ -76,7 +76,8 @@ func kindOf(err error) errorKind {
 		return kindSink
 	case unreadable: // whatever the cause: it says nothing of the connection
 		return kindObject
-	case err == io.EOF, errors.Is(err, ErrSilent), errors.Is(err, ErrEndedEarly):
+	case err == io.EOF, // What wraps it is Broken.
+		errors.Is(err, ErrSilent), errors.Is(err, ErrEndedEarly):
 		return kindEnded
 	case err == errUnanswered:
 		return kindUnanswered
@@ -104,8 +105,9 @@ func kindOf(err error) errorKind {
 		return kindOther
 	case network, utilnet.IsProbableEOF(err), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return kindBroken
+	default:
+		return kindOther
 	}
-	return kindOther
 }
 
 // isHTTP2Reset: REFUSED_STREAM, NO_ERROR, GOAWAY, by the server or a proxy. There are two implementations of HTTP/2
@@ -168,10 +170,8 @@ func (r *Reflector[T]) follow(ctx context.Context, kind errorKind, asked string,
 	}
 	does := wordsFor(kind, r.at.name)
 	says := func(word string) bool { return slices.Contains(does, word) }
-	beyondLimit := false
+	beyondLimit := says("-")
 	switch {
-	case says("-"):
-		beyondLimit = true
 	case says("once"):
 		beyondLimit = asked == ""
 	case says("9 times"):
@@ -218,7 +218,7 @@ func (r *Reflector[T]) fail(ctx context.Context, err error) {
 	r.report(ctx, err)
 }
 
-// report counts err and tells OnError of it.
+// report counts err, and tells the user's OnError of it.
 func (r *Reflector[T]) report(ctx context.Context, err error) {
 	count := &r.stats.Failures
 	switch kindOf(err) {

@@ -84,7 +84,7 @@ func (l *streamingList[T]) end(ctx context.Context, version string) *state[T] {
 		return l.failed(ctx, ErrEndedEarly)
 	}
 	r, s, list := l.r, l.r.at.stream, l.list(version)
-	s.setDeadline(r.opts.watchDeadline())
+	s.setDeadline(2*r.opts.MinWatchTimeout + watchGrace)
 	if r.opts.CheckConsistency && !r.isConsistent(ctx, list) {
 		return l.failed(ctx, ErrInconsistent)
 	}

@@ -41,15 +41,12 @@ func (r *Reflector[T]) observeCall(op string, keys []listwatch.Key, version stri
 
 // observe calls the observer, which must be there. The time that it takes does not count as silence of the server.
 func (r *Reflector[T]) observe(o Observation) {
-	s := r.at.stream
-	if s == nil {
-		r.opts.Observe(o)
-		return
+	if s := r.at.stream; s != nil {
+		left := time.Until(s.deadline)
+		s.timer.Stop()
+		defer s.setDeadline(left)
 	}
-	left := time.Until(s.deadline)
-	s.timer.Stop()
 	r.opts.Observe(o)
-	s.setDeadline(left)
 }
 
 // shown returns events as an observer sees them.
@@ -57,7 +54,7 @@ func shown[T listwatch.Object](events []listwatch.Event[T]) []listwatch.Event[li
 	out := make([]listwatch.Event[listwatch.Object], len(events))
 	for i, ev := range events {
 		out[i].Type, out[i].ResourceVersion, out[i].InitialEventsEnd = ev.Type, ev.ResourceVersion, ev.InitialEventsEnd
-		if ev.Type < listwatch.Bookmark { // a bookmark's object is nil, and a nil pointer in an interface would not be
+		if isChange(ev.Type) { // Leave a bookmark's object unset: a typed nil is not == nil.
 			out[i].Object = ev.Object
 		}
 	}

@@ -78,6 +78,3 @@ func (o Options) withDefaults(name string) Options {
 	o.Backoff = o.Backoff.withDefaults()
 	return o
 }
-
-// watchDeadline is when this side ends a watch.
-func (o Options) watchDeadline() time.Duration { return 2*o.MinWatchTimeout + watchGrace }

@@ -14,30 +14,22 @@ import (
 // called from any goroutine.
 type Reflector[T listwatch.Object] struct {
 	lw      listwatch.ListerWatcher[T]
+	sink    Sink[T]
+	batches BatchSink[T] // sink, if it takes batches; else nil
 	opts    Options
 	running atomic.Bool
 
-	sink    Sink[T]
-	batches BatchSink[T] // sink, if it takes batches; else nil
-
-	// mu protects state, version, lastErr and stats. Only Run's goroutine writes them, so it reads them without mu.
+	// mu protects at, version, lastErr and stats. Only Run's goroutine writes them, so it reads them without mu.
 	mu      sync.Mutex
-	state   State  // the name of at
-	version string // Invariant: the sink has everything up to here, but for what was reported.
+	at      *state[T] // what the reflector is doing
+	version string    // Invariant: the sink has everything up to here, but for what was reported.
 	lastErr error
 	stats   Stats
 
 	// The fields from here on belong to the goroutine that is in Run.
 
-	at *state[T] // what the reflector is doing
-
-	// askLatest: the server does not have version. Lists are without one until a list succeeds.
-	askLatest bool
-	// rereadFrom is the version from which an unreadable event without a name was asked for again.
-	rereadFrom string
-
-	// What errors and lists have told of the server:
-
+	askLatest  bool        // The server does not have version: lists are without one until a list succeeds.
+	rereadFrom string      // the version from which an unreadable event without a name was asked for again
 	outages    int         // failures of watches in a row, without one that worked in between
 	internal   errorWindow // 500s of watches
 	pagedUntil time.Time   // Streaming lists are not tried before.
@@ -64,51 +56,49 @@ func (r *Reflector[T]) Run(ctx context.Context) {
 		panic("reflector: " + r.opts.Name + " is running already")
 	}
 	defer func() {
-		r.become(stopped[T]()) // after a panic, too
+		r.at.stream.close() // after a panic
+		r.update(func() { r.at = stopped[T]() })
 		r.running.Store(false)
 	}()
 
-	next := r.listing()
-	if r.state == Idle {
-		next = r.resuming()
+	first := r.listing()
+	if r.at.name == Idle {
+		first = r.resuming()
 	}
-	for r.enter(next); r.state != Stopped; r.enter(next) {
-		next = stopped[T]()
-		if ctx.Err() == nil {
-			next = r.at.step(ctx)
+	r.enter(first)
+	for r.at.name != Stopped {
+		if ctx.Err() != nil {
+			r.enter(stopped[T]())
+			return
 		}
+		r.enter(r.at.step(ctx))
 	}
 }
 
-// enter goes to next, and tells the user if the reflector does something else then.
+// enter makes next visible, closes the stream that only the state before owned, and tells of a change.
 func (r *Reflector[T]) enter(next *state[T]) {
-	from := r.state
-	if next != r.at { // not so with each event
-		r.become(next)
-	}
-	if next.name == from {
+	last := r.at
+	if next == last { // as after most events
 		return
 	}
-	if r.opts.OnTransition != nil {
-		r.opts.OnTransition(from, next.name)
-	}
-	if r.opts.Observe != nil {
-		r.observe(Observation{Boundary: StateEntered, State: next.name})
-	}
-}
-
-// become makes next visible, and closes the stream of the state before.
-func (r *Reflector[T]) become(next *state[T]) {
-	if r.at.stream != next.stream {
-		r.at.stream.close()
-	}
-	r.at = next
 	r.update(func() {
-		r.state = next.name
+		r.at = next
 		if next.name == Watching {
 			r.lastErr = nil
 		}
 	})
+	if last.stream != next.stream {
+		last.stream.close()
+	}
+	if last.name == next.name { // another list, or another request for a watch
+		return
+	}
+	if r.opts.OnTransition != nil {
+		r.opts.OnTransition(last.name, next.name)
+	}
+	if r.opts.Observe != nil {
+		r.observe(Observation{Boundary: StateEntered, State: next.name})
+	}
 }
 
 // listing is the state that a list starts in.
@@ -135,7 +125,7 @@ func isAny(version string) bool { return version == "" || version == "0" }
 func (r *Reflector[T]) LastSyncResourceVersion() string { return read(&r.mu, &r.version) }
 
 // State is what the reflector is doing.
-func (r *Reflector[T]) State() State { return read(&r.mu, &r.state) }
+func (r *Reflector[T]) State() State { return read(&r.mu, &r.at).name }
 
 // LastError is the last error of a list or watch; nil if a watch was answered since.
 func (r *Reflector[T]) LastError() error { return read(&r.mu, &r.lastErr) }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,7 +16,8 @@ func (r *Reflector[T]) connecting() *state[T] { return &state[T]{name: Connectin
 
 // connect asks for a watch.
 func (r *Reflector[T]) connect(ctx context.Context) *state[T] {
-	s, err := r.openStream(ctx, metav1.ListOptions{ResourceVersion: r.version}, r.opts.watchDeadline())
+	opts := metav1.ListOptions{ResourceVersion: r.version}
+	s, err := r.openStream(ctx, opts, 2*r.opts.MinWatchTimeout+watchGrace)
 	if err != nil {
 		return r.follow(ctx, kindOf(err), r.version, err)
 	}
@@ -53,7 +53,7 @@ func (r *Reflector[T]) watching(s *stream[T], shortUntil time.Time) *state[T] {
 	if u, ok := s.source.(interface{ UnorderedVersions() bool }); ok {
 		w.versionsMayFall = u.UnorderedVersions()
 	}
-	s.onClose = sync.OnceFunc(w.count)
+	s.onClose = w.count
 	return &state[T]{name: Watching, step: w.step, stream: s}
 }
 
