@@ -238,7 +238,7 @@ func (c *Controller[T]) LastSyncResourceVersion() string { return c.source.LastS
 func (c *Controller[T]) LastError() error { return c.source.LastError() }
 
 // HasSynced reports whether Synced is closed.
-func (c *Controller[T]) HasSynced() bool { return c.life.hasSynced() }
+func (c *Controller[T]) HasSynced() bool { return isClosed(c.life.synced) }
 
 // Synced is closed once the first list was processed.
 func (c *Controller[T]) Synced() <-chan struct{} { return c.life.synced }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"k8s.io/klog/v2"
 
@@ -64,6 +65,17 @@ func (e *objectErrors) reportKept() {
 	e.mu.Unlock()
 	for _, failed := range kept {
 		e.report(failed.Key, failed.Err)
+	}
+}
+
+// crashPause is how long user code that panicked is left alone, if a panic does not end the process.
+const crashPause = time.Second
+
+// pauseAfterCrash blocks for crashPause, or until stop is closed.
+func pauseAfterCrash(stop <-chan struct{}) {
+	select {
+	case <-time.After(crashPause):
+	case <-stop:
 	}
 }
 

@@ -1,3 +1,18 @@
+// # Folding
+//
+// By default a handler gets every change, and a slow one's backlog grows without a bound. With [HandlerOptions].Fold
+// the backlog has at most one change for each object: from the last state d that the handler was given to the newest
+// state n. That change keeps the place of the first one:
+//
+//	absent → n         OnAdd(n)
+//	d → n              OnUpdate(d, n)
+//	d → n, other UID   OnDelete(d), with FinalStateUnknown even if the deletion was seen; OnAdd(n)
+//	d → absent         OnDelete(its last version), or OnDelete(d) with FinalStateUnknown if its deletion did not come
+//	absent → absent    nothing
+//
+// An initial add that was folded away counts as delivered for HasSynced. A handler that needs each event must not fold.
+// [HandlerOptions].MaxBacklog then bounds its backlog: a handler past the bound is removed. Without Fold,
+// an object that a relist finds replaced by one of another UID is told as OnUpdate(old, new).
 package sharedinformer
 
 import (
@@ -13,15 +28,7 @@ import (
 //	waiting:  a: v1→v4   c: absent→v1   b: v7→absent
 //	byKey:    a, b, c ──▶ their elements of waiting
 //
-// One is taken at a time: what is not yet at the handler can still be folded.
-//
-// What a handler is told of a net change. A state is absent or a version of an object.
-//
-//	absent → n         an add
-//	d → n              an update
-//	d → n, other UID   a deletion of d, whose final state is unknown, and an add
-//	d → absent         a deletion: the one that came, if d's object was the last to go, else as above
-//	absent → absent    nothing: it is removed at once
+// One is taken at a time: what is not yet at the handler can still be folded. "Folding" above says what comes of each.
 type foldingBacklog[T object] struct {
 	waiting *list.List // of *netChange[T]
 	byKey   map[key]*list.Element
@@ -32,14 +39,12 @@ type foldingBacklog[T object] struct {
 // netChange is what happened to one object since the handler was last told of it.
 type netChange[T object] struct {
 	known   bool // the handler was given old; otherwise the object is absent for it
-	old     T
 	exists  bool // the newest state is obj; otherwise it is absent, and obj is what was deleted
-	obj     T
 	initial bool // it counts towards the handler's sync
-	// hasEnding: the deletion of old's object came, and the object did not come back since. ending is its last state.
-	hasEnding     bool
-	ending        T
-	endingUnknown bool // the deletion's FinalStateUnknown
+	// hasEnding: the deletion of old's object came, and the object did not come back since. ending is its last state,
+	// and endingUnknown the deletion's FinalStateUnknown.
+	hasEnding, endingUnknown bool
+	old, obj, ending         T
 }
 
 // foldResult is what a change does to the counts of the backlog.

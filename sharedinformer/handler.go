@@ -24,7 +24,7 @@ type Handler[T listwatch.Object] interface {
 	// OnAdd tells of an object the handler did not know of. isInInitialList is set for the objects that were there when
 	// the handler or the informer started.
 	OnAdd(obj T, isInInitialList bool)
-	// OnUpdate tells of a new version. With equal resourceVersions it is of a resync or relist: see "Resync" in doc.go.
+	// OnUpdate tells of a new version. With equal resourceVersions it is of a resync or relist: see "Resync" in the package's doc.
 	OnUpdate(oldObj, newObj T)
 	// OnDelete tells that an object the handler knew of is gone.
 	OnDelete(d Deletion[T])

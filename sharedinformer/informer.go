@@ -164,7 +164,7 @@ func (i *Informer[T]) LastSyncResourceVersion() string { return i.source.LastSyn
 func (i *Informer[T]) LastError() error { return i.source.LastError() }
 
 // HasSynced reports whether Synced is closed.
-func (i *Informer[T]) HasSynced() bool { return i.life.hasSynced() }
+func (i *Informer[T]) HasSynced() bool { return isClosed(i.life.synced) }
 
 // Synced is closed once the first list is in the store. Handlers may not have been told yet: see [Registration.Synced].
 func (i *Informer[T]) Synced() <-chan struct{} { return i.life.synced }

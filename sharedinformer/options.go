@@ -17,7 +17,7 @@ type Options[T listwatch.Object] struct {
 	Name string
 	// Resource is what a lister's NotFound errors name; by default the plural of T's name.
 	Resource schema.GroupResource
-	// ResyncPeriod is the default of handlers. 0 is no resync, whatever handlers ask for. See "Resync" in doc.go.
+	// ResyncPeriod is the default of handlers. 0 is no resync, whatever handlers ask for. See "Resync" in the package's doc.
 	ResyncPeriod time.Duration
 	// Indexers are added to the store beside the index by namespace.
 	Indexers indexer.Indexers[T]

@@ -18,9 +18,9 @@ type HandlerOptions struct {
 	Name string
 	// ResyncPeriod is how often the handler is given every object again, as an update; 0 is the informer's default,
 	// NoResync is never. Less than a second counts as a second. An informer without a resync period gives none at all.
-	// On one that runs, a period shorter than its check period counts as the check period: see "Resync" in doc.go.
+	// On one that runs, a period shorter than its check period counts as the check period: see "Resync" in the package's doc.
 	ResyncPeriod time.Duration
-	// Fold merges the changes of one object that wait for the handler into one. See "Folding" in doc.go.
+	// Fold merges the changes of one object that wait for the handler into one. See "Folding" in the package's doc.
 	Fold bool
 	// MaxBacklog bounds the changes whose calls have not ended: those that wait and the one under way, without initial
 	// adds. One more removes the handler: its Done closes and Err returns ErrBacklog. With InOrder up to 1000 events,
@@ -106,7 +106,7 @@ func (r *Registration) Stats() HandlerStats {
 }
 
 // HasSynced reports whether Synced is closed.
-func (r *Registration) HasSynced() bool { return r.life.hasSynced() }
+func (r *Registration) HasSynced() bool { return isClosed(r.life.synced) }
 
 // Synced is closed once the handler has been given all of the initial list. It stays open if the handler is removed or
 // drained before its informer has synced.

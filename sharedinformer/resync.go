@@ -1,3 +1,22 @@
+// # Resync
+//
+// A resync gives a handler each object of the store again, as an update to itself. A handler is due once its own period
+// has passed. The informer checks which handlers are due, and resyncs those. A check comes when the check period has
+// passed since the last list or check. The check period is Options.ResyncPeriod or, if shorter, the shortest period
+// that a handler asks for before Run. A list restarts the check period, not the handlers' periods.
+//
+// A relist is a list after the first one. It also shows objects that did not change. A handler gets OnUpdate for those
+// if it was due at the last check, or if no check has come since it joined. Here Options.ResyncPeriod is 30s. Three
+// handlers ask before Run for 10s, 0 (the default) and NoResync, so the check period is 10s:
+//
+//	what happens                      10s     0         NoResync
+//	relist before the first check     given   given     given
+//	check at 10s, check at 20s        given   nothing   nothing
+//	relist soon after one of them     given   nothing   nothing
+//	check at 30s                      given   given     nothing
+//	relist soon after it              given   given     nothing
+//
+// With Options.ResyncPeriod 0 no check ever comes. All handlers are then given what a relist shows unchanged.
 package sharedinformer
 
 import (
