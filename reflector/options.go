@@ -57,7 +57,8 @@ type Options struct {
 	// OnError is told of each error of a list or watch, of each *listwatch.ObjectError and of each *SinkError. A clean
 	// end of a watch is none. nil logs them through the logger in ctx.
 	OnError func(ctx context.Context, err error)
-	// OnTransition, if not nil, is called on each change of the state, before the state is acted on; not after a panic.
+	// OnTransition is called on each change of the state, before the state is acted on; not after a panic. nil logs what
+	// client-go's reflector logs, at the same levels (2 to 4), through the logger in ctx.
 	OnTransition func(from, to State)
 	// OnList, if not nil, is told of each complete list before the sink is given it: how many objects, and how long the
 	// list took, without what was tried before it.

@@ -65,18 +65,18 @@ func (r *Reflector[T]) Run(ctx context.Context) {
 	if r.at.name == Idle {
 		first = r.resuming()
 	}
-	r.enter(first)
+	r.enter(ctx, first)
 	for r.at.name != Stopped {
 		if ctx.Err() != nil {
-			r.enter(stopped[T]())
+			r.enter(ctx, stopped[T]())
 			return
 		}
-		r.enter(r.at.step(ctx))
+		r.enter(ctx, r.at.step(ctx))
 	}
 }
 
 // enter makes next visible, closes the stream that only the state before owned, and tells of a change.
-func (r *Reflector[T]) enter(next *state[T]) {
+func (r *Reflector[T]) enter(ctx context.Context, next *state[T]) {
 	last := r.at
 	if next == last { // as after most events
 		return
@@ -95,6 +95,8 @@ func (r *Reflector[T]) enter(next *state[T]) {
 	}
 	if r.opts.OnTransition != nil {
 		r.opts.OnTransition(last.name, next.name)
+	} else {
+		logTransition(ctx, r.opts.Name, last.name, next.name)
 	}
 	if r.opts.Observe != nil {
 		r.observe(Observation{Boundary: StateEntered, State: next.name})

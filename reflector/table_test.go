@@ -41,10 +41,10 @@ func at(t *testing.T, name State, lw listwatch.ListerWatcher[object], opts Optio
 		ListingStreaming: r.listingStreaming, ListingPaged: r.listingPaged, Connecting: r.connecting,
 	}
 	if name != Watching {
-		r.enter(states[name]())
+		r.enter(t.Context(), states[name]())
 		return r
 	}
-	r.enter(r.connect(t.Context()))
+	r.enter(t.Context(), r.connect(t.Context()))
 	require.Equal(t, Watching, r.State())
 	t.Cleanup(r.at.stream.close)
 	return r
@@ -167,7 +167,7 @@ func TestTable_BeyondItsLimitTheRowOtherApplies(t *testing.T) {
 		r := at(t, name, failing{}, Options{MaxInternalErrorRetry: time.Hour, OnError: quiet})
 		here, asked, times := r.at, "5", 1
 		follow := func() string {
-			r.enter(here)
+			r.enter(t.Context(), here)
 			return outcome(t.Context(), r, r.follow(t.Context(), kind, asked, errorOfKind[kind]), 1)
 		}
 		if strings.HasPrefix(text, "9 times") {
