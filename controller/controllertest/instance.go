@@ -2,6 +2,7 @@ package controllertest
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strconv"
 	"time"
@@ -23,42 +24,52 @@ type instance struct {
 	// Protected by world.mu.
 	dead     bool // nothing that it still sends reaches the server
 	replaced bool // another replica has taken over
+	overdue  bool // it is known that it does not end in time
 }
 
 // supervise runs the program as a kubelet does: a second after it ended it is started again.
 func (w *world) supervise() {
-	ctx := w.ctx
 	w.programs.Go(func() {
-		for ctx.Err() == nil {
-			i := w.start(ctx)
-			if i == nil {
-				return
-			}
-			err := w.scenario.Start(i.ctx, i.cfg)
-			ended := i.ctx.Err() == nil // by itself
-			i.crash()
-			w.mu.Lock()
-			if ended && len(w.plan) == 0 {
-				w.foundLocked(Settles, "Start returned before its context ended, and without a fault: %v", err)
-			}
-			w.noteLocked("", "the program has ended: %v", err)
-			stop := w.ending || i.replaced
-			w.mu.Unlock()
-			if stop {
-				return
-			}
+		for w.runOnce() {
 			select {
 			case <-time.After(time.Second):
-			case <-ctx.Done():
+			case <-w.ctx.Done():
 			}
 		}
 	})
 }
 
+// runOnce runs the program until it ends, and reports whether it is to be started again.
+func (w *world) runOnce() bool {
+	i := w.start()
+	if i == nil {
+		return false
+	}
+	stopped := make(chan time.Time, 1)
+	context.AfterFunc(i.ctx, func() { stopped <- time.Now() })
+	err := <-protected(func() error { return w.scenario.Start(i.ctx, i.cfg) })
+	byItself := i.ctx.Err() == nil
+	i.crash()
+	late := time.Since(<-stopped)
+
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case errors.Is(err, errNoReturn):
+		w.foundLocked(Runs, "Start %v", err)
+	case byItself && len(w.plan) == 0:
+		w.foundLocked(Runs, "Start returned before its context ended, and without a fault: %v", err)
+	case late > patienceAtTheEnd && !i.overdue:
+		w.foundLocked(Stops, "Start returned %v after its context had ended", late)
+	}
+	w.noteLocked("", "the program has ended: %.200v", err)
+	return !w.ending && !i.replaced && w.ctx.Err() == nil
+}
+
 // start returns the next instance, or nil if the play ends.
-func (w *world) start(ctx context.Context) *instance {
+func (w *world) start() *instance {
 	i := &instance{world: w}
-	i.ctx, i.cancel = context.WithCancel(ctx)
+	i.ctx, i.cancel = context.WithCancel(w.ctx)
 	i.cfg, i.shut = w.open(i.answer)
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -83,39 +94,41 @@ func (i *instance) crash() {
 	i.shut()
 }
 
-func (i *instance) mayNotWrite() bool {
+// isCutOff tells whether a request gets no answer.
+func (i *instance) isCutOff(req request) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return i.dead || i.replaced
+	switch {
+	case i.away["*"]:
+		return true
+	case req.isWrite():
+		return i.dead || i.replaced
+	}
+	return i.away[req.resource] && (req.verb == "list" || req.verb == "watch")
 }
 
-// stop ends the program, and reports whether it has ended within five minutes.
-func (w *world) stop() bool {
+// stop ends the program, and finds fault with one that stays.
+func (w *world) stop() {
 	w.mu.Lock()
 	w.ending = true
 	current := w.current
 	w.mu.Unlock()
-	if current != nil {
-		current.cancel()
+	current.cancel()
+	if ends(&w.programs) {
+		return
 	}
-	ended := make(chan struct{})
-	go func() { w.programs.Wait(); close(ended) }()
-	select {
-	case <-ended:
-		return true
-	case <-time.After(5 * time.Minute):
-		return false
-	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	current.overdue = true
+	w.foundLocked(Stops, "Start does not return within five minutes after its context has ended")
 }
 
 // answer answers the program.
 func (i *instance) answer(to http.ResponseWriter, r *http.Request) {
 	req := i.name(program, r, read(r))
-	i.mu.Lock()
-	away := i.away["*"] || i.away[req.resource] && !req.isWrite()
-	i.mu.Unlock()
 	switch {
-	case away:
+	case !req.isWrite() && i.isCutOff(req):
+		time.Sleep(inVain)
 		panic(http.ErrAbortHandler)
 	case req.verb == "list":
 		i.list(to, r)

@@ -2,19 +2,24 @@ package controllertest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	goruntime "runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"k8s.io/client-go/rest"
 )
 
 // played is what came of a play.
 type played struct {
-	states   state // at each Settle and at the end; a path begins with when that was
+	moments  []moment // at each Settle and at the end, as far as the play came
 	writes   []written
 	watched  map[string]bool
 	problems []problem
@@ -23,97 +28,182 @@ type played struct {
 	story    func(concerned map[string]bool) string
 }
 
-// lookout is how long a play goes on after everything has settled.
-const lookout = 20 * time.Minute
+// moment is the state at one time of a play.
+type moment struct {
+	when  string
+	state state
+}
+
+// differences compares the moments that other has come to. Paths begin with when that was.
+func (p played) differences(other played) (all []difference) {
+	for n, m := range other.moments {
+		for _, d := range p.moments[n].state.differences(m.state) {
+			d.path = m.when + ": " + d.path
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+// lookout is how long a play goes on after everything has settled. A queue that tries again at its longest back-off, 1000 seconds, does
+// so twice meanwhile.
+const lookout = 40 * time.Minute
 
 // play plays the scenario with some faults, in virtual time.
-func (s *Scenario) play(t *testing.T, plan []planned, limit int) (p played) {
-	defer func() {
-		if panicked := recover(); panicked != nil { // synctest's word for goroutines that stay
-			if _, off := s.Without[Stops]; !off {
-				p.problems = append(p.problems, problem{Stops, fmt.Sprintf("%v:%s", panicked, remaining())})
-			}
-		}
-	}()
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(context.Background())
-		w := newWorld(ctx, s, slices.Clone(plan), limit)
-		p.story = w.story
-		defer func() {
-			p.writes, p.watched, p.problems, p.fired = w.writes, w.watched, w.problems, w.fired
-		}()
-		w.handlers.Go(func() { w.server.Run(ctx) })
-		cfg, shut := w.open(w.fromOthers)
-		defer func() {
-			cancel()
-			shut()
-			w.programs.Wait()
-			w.handlers.Wait()
-		}()
-		c, err := newCluster(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, path := range s.CRDs {
-			if err := c.define(ctx, path); err != nil {
-				t.Fatalf("CRDs: %v", err)
-			}
-		}
-		for _, run := range s.World {
-			w.handlers.Go(func() {
-				if err := run(ctx, cfg); err != nil && ctx.Err() == nil {
-					w.found(Settles, "somebody of the World has ended: %v", err)
-				}
-			})
-		}
-		p.states = state{}
-		keep := func(when string) {
-			for path, value := range stateOf(w.view().objects, s.Ignore) {
-				p.states[when+": "+path] = value
-			}
-		}
-		w.supervise()
-		w.settle(s.Quiet)
-		last := "start"
-		for n, step := range s.Steps {
-			if step.settle {
-				w.settle(s.Quiet)
-				keep("settled after " + last)
-				continue
-			}
-			last = fmt.Sprintf("step %d", n+1)
-			w.note("", "--- %s: %s", last, step.name)
-			if err := step.do(ctx, c); err != nil {
-				w.found(Settles, "step %d, %s: %v", n+1, step.name, err)
-				return
-			}
-		}
-		w.settle(20 * time.Minute) // longer than the backoff of most queues
-		keep("at the end")
-		before := w.changes()
-		time.Sleep(lookout)
-		synctest.Wait()
-		p.late = w.changes() - before
-		if !w.stop() {
-			w.found(Stops, "Start does not return within five minutes after its context has ended")
-		}
+func (s *Scenario) play(t *testing.T, plan []planned, limit int) played {
+	var p played
+	var w *world
+	stuck := inBubble(t, func(t *testing.T) {
+		w = newWorld(s, slices.Clone(plan), limit)
+		defer w.close()
+		w.play(t, &p)
 	})
+	if stuck != nil {
+		w.found(Stops, "%v:%s", stuck, remaining(w.bubble))
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p.writes, p.watched, p.problems, p.fired, p.story = w.writes, w.watched, w.problems, w.fired, w.story
 	return p
 }
 
+// inBubble returns synctest's word for goroutines that stay, or nil.
+func inBubble(t *testing.T, do func(t *testing.T)) (stuck any) {
+	defer func() { stuck = recover() }()
+	synctest.Test(t, do)
+	return nil
+}
+
+func (w *world) play(t *testing.T, p *played) {
+	w.handlers.Go(func() { w.server.Run(w.ctx) })
+	cfg, _ := w.open(w.fromOthers)
+	c, err := newCluster(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range w.scenario.CRDs {
+		if err := c.define(w.ctx, path); err != nil {
+			t.Fatalf("CRDs: %v", err)
+		}
+	}
+	w.runWorld(cfg)
+	w.supervise()
+	w.settle(w.scenario.Quiet)
+	if w.takeSteps(c, p) {
+		w.settleAtLast()
+		p.keep(w, "at the end")
+		p.late = w.lookOut()
+	}
+	w.stop()
+}
+
+// lookOut returns how many writes the program tries after the end.
+func (w *world) lookOut() int {
+	if !w.scenario.asks(StaysQuiet) {
+		return 0
+	}
+	before := w.tried()
+	time.Sleep(lookout)
+	synctest.Wait()
+	return w.tried() - before
+}
+
+func (w *world) runWorld(cfg *rest.Config) {
+	for _, run := range w.scenario.World {
+		w.handlers.Go(func() {
+			err := <-protected(func() error { return run(w.ctx, cfg) })
+			if err != nil && w.ctx.Err() == nil {
+				w.found(Runs, "somebody of the World has ended: %v", err)
+			}
+		})
+	}
+}
+
+// takeSteps reports whether all of them succeeded.
+func (w *world) takeSteps(c *cluster, p *played) bool {
+	last := "start"
+	for n, step := range w.scenario.Steps {
+		if step.settle {
+			w.settle(w.scenario.Quiet)
+			p.keep(w, "settled after "+last)
+			continue
+		}
+		last = fmt.Sprintf("step %d", n+1)
+		w.note("", "--- %s: %s", last, step.name)
+		if err := w.take(step, c); err != nil {
+			w.found(Runs, "%s, %s: %v", last, step.name, err)
+			return false
+		}
+	}
+	return true
+}
+
+// take takes a step. One that waits in vain has an hour.
+func (w *world) take(step Step, c *cluster) error {
+	ctx, cancel := context.WithTimeout(w.ctx, step.lasts+time.Hour)
+	defer cancel()
+	result := protected(func() error { return step.do(ctx, c) })
+	select {
+	case err := <-result:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("not done within %v", step.lasts+time.Hour)
+	}
+}
+
+func (p *played) keep(w *world, when string) {
+	p.moments = append(p.moments, moment{when, stateOf(w.view().objects, w.scenario.Ignore)})
+}
+
+// errNoReturn is the result of a function that panics, or calls runtime.Goexit.
+var errNoReturn = errors.New("does not return")
+
+// protected calls a function of the scenario's in a goroutine of its own, and sends what it returned, or errNoReturn.
+func protected(do func() error) <-chan error {
+	result := make(chan error, 1)
+	go func() {
+		err := fmt.Errorf("%w: it calls runtime.Goexit, as require and t.FailNow do: return an error instead", errNoReturn)
+		defer func() {
+			if panicked := recover(); panicked != nil {
+				err = fmt.Errorf("%w: panic: %v\n%s", errNoReturn, panicked, debug.Stack())
+			}
+			result <- err
+		}()
+		err = do()
+	}()
+	return result
+}
+
+var bubbleNumber = regexp.MustCompile(`synctest bubble \d+\b`)
+
+// thisBubble names the bubble that this goroutine is in.
+func thisBubble() string {
+	buf := make([]byte, 1000)
+	return bubbleNumber.FindString(string(buf[:goruntime.Stack(buf, false)]))
+}
+
+// stacks are those of all goroutines.
+func stacks() []string {
+	for size := 1 << 20; ; size *= 2 {
+		buf := make([]byte, size)
+		n := goruntime.Stack(buf, true)
+		if n < size {
+			return strings.Split(string(buf[:n]), "\n\n")
+		}
+	}
+}
+
 // remaining are the goroutines that are still in a bubble: where they wait, and who made them.
-func remaining() string {
-	buf := make([]byte, 1<<20)
-	buf = buf[:goruntime.Stack(buf, true)]
+func remaining(bubble string) string {
 	count := map[string]int{}
-	for _, stack := range strings.Split(string(buf), "\n\n") {
+	for _, stack := range stacks() {
 		head, rest, _ := strings.Cut(stack, "\n")
-		if !strings.Contains(head, "synctest bubble") {
+		_, maker, _ := strings.Cut(stack, "created by ")
+		maker, _, _ = strings.Cut(maker, "\n")
+		if bubbleNumber.FindString(head) != bubble || strings.Contains(maker, "controllertest.ends ") {
 			continue
 		}
 		waits, _, _ := strings.Cut(rest, "(")
-		_, maker, _ := strings.Cut(stack, "created by ")
-		maker, _, _ = strings.Cut(maker, "\n")
 		count[fmt.Sprintf("waits in %s, made by %s", waits, maker)]++
 	}
 	var out strings.Builder

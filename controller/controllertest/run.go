@@ -96,6 +96,9 @@ func Explore(t *testing.T, s Scenario) Report {
 	if s.Quiet == 0 {
 		s.Quiet = 30 * time.Second
 	}
+	if s.Limit == 0 {
+		s.Limit = 2000
+	}
 	for oracle, why := range s.Without {
 		t.Logf("without the oracle %q: %s", oracle, why)
 	}
@@ -104,7 +107,10 @@ func Explore(t *testing.T, s Scenario) Report {
 	}
 	defer withoutErrorHandlers()()
 	began := time.Now()
-	reference, chance := s.reference(t)
+	reference, chance, err := s.reference(t)
+	if err != nil {
+		t.Fatal(err)
+	}
 	plans := s.plans(reference)
 	if len(plans) == 0 {
 		t.Fatalf("no plan of faults to play: the play without faults had room for %d, -controllertest.fault is %q", len(s.single(reference)), *only)
@@ -137,20 +143,19 @@ func Explore(t *testing.T, s Scenario) Report {
 }
 
 // reference plays without faults, twice. What differs between the two is left to chance, and is not compared.
-func (s *Scenario) reference(t *testing.T) (reference played, chance map[string]bool) {
+func (s *Scenario) reference(t *testing.T) (reference played, chance map[string]bool, err error) {
 	t.Helper()
-	const limit = 2000
-	reference, again := s.play(t, nil, limit), s.play(t, nil, limit)
+	reference, again := s.play(t, nil, s.Limit), s.play(t, nil, s.Limit)
 	for _, p := range []played{reference, again} {
 		if len(p.problems) > 0 {
-			t.Fatalf("without faults already: %s: %s\n%s", p.problems[0].oracle, p.problems[0].text, p.story(nil))
+			return played{}, nil, fmt.Errorf("without faults already: %s: %s\n%s", p.problems[0].oracle, p.problems[0].text, p.story(nil))
 		}
 	}
 	chance = map[string]bool{}
-	for _, d := range reference.states.differences(again.states) {
+	for _, d := range reference.differences(again) {
 		chance[d.path] = true
 	}
-	return reference, chance
+	return reference, chance, nil
 }
 
 // limitOf is how many writes a play may have before it counts as one that never ends.
@@ -233,18 +238,18 @@ func (s *Scenario) judge(plan []planned, reference, p played, chance map[string]
 		concerned[fault.at.object] = true
 	}
 	ask := func(oracle Oracle, format string, args ...any) {
-		if _, off := s.Without[oracle]; !off {
+		if s.asks(oracle) {
 			problems = append(problems, problem{oracle, fmt.Sprintf(format, args...)})
 		}
 	}
-	for _, d := range reference.states.differences(p.states) {
+	for _, d := range reference.differences(p) {
 		if !chance[d.path] {
 			ask(SameState, "%s", d)
 			concerned[objectOf(d.path)] = true
 		}
 	}
-	if p.late > reference.late {
-		ask(StaysQuiet, "%d writes in %v after the end, %d without the fault", p.late, lookout, reference.late)
+	if p.late > reference.late+1 {
+		ask(StaysQuiet, "%d tries to write in %v after the end, %d without the fault", p.late, lookout, reference.late)
 	}
 	var finding Finding
 	broken := map[Oracle]bool{}

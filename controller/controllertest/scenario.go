@@ -3,6 +3,7 @@ package controllertest
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -36,6 +37,9 @@ type Scenario struct {
 	// Quiet is how long nobody must have written for Settle to be content, in virtual time. 0 is 30 seconds. A controller that
 	// waits longer than this before its next write needs more.
 	Quiet time.Duration
+	// Limit is how many writes may change something in the play without faults. 0 is 2000. With a fault there may be 200 more than ten
+	// times those without. The program may try ten times as many writes as that, so that refused ones are bounded, too.
+	Limit int
 }
 
 // Oracle is a question that is asked of each play.
@@ -47,13 +51,22 @@ const (
 	SameState Oracle = "same state"
 	// Invariant: Always returned no error.
 	Invariant Oracle = "invariant"
-	// Settles: the writes come to an end.
+	// Settles: the writes come to an end. Without it Settle waits for five minutes at most, or until faults are over.
 	Settles Oracle = "settles"
-	// StaysQuiet: in twenty minutes after the end there are no more writes than without faults.
+	// StaysQuiet: in forty minutes after the end the program tries at most one write more than without faults: a timer may fall into them
+	// once more. Writes that are refused, or change nothing, count like others.
 	StaysQuiet Oracle = "stays quiet"
-	// Stops: Start returns within five minutes after its context ended, and leaves no goroutine behind.
+	// Stops: Start returns within five minutes after its context ended, and a second later it has left no goroutine behind.
 	Stops Oracle = "stops"
+	// Runs: each step succeeds within an hour, nobody of World ends with an error, and Start does not panic, nor return without a fault.
+	// It cannot be switched off.
+	Runs Oracle = "runs"
 )
+
+func (s *Scenario) asks(oracle Oracle) bool {
+	_, off := s.Without[oracle]
+	return !off
+}
 
 func (s *Scenario) validate() error {
 	switch {
@@ -65,6 +78,17 @@ func (s *Scenario) validate() error {
 	for _, fault := range s.Faults {
 		if _, ok := behaviours[fault]; !ok {
 			return fmt.Errorf("Scenario.Faults has %q, which is none of %q", fault, AllFaults())
+		}
+	}
+	for n, step := range s.Steps {
+		if !step.settle && step.do == nil {
+			return fmt.Errorf("Scenario.Steps[%d] is empty: make it with Apply, Settle, Do or the like", n)
+		}
+	}
+	canBeOff := []Oracle{SameState, Invariant, Settles, StaysQuiet, Stops}
+	for oracle := range s.Without {
+		if !slices.Contains(canBeOff, oracle) {
+			return fmt.Errorf("Scenario.Without has %q, which is none of %q", oracle, canBeOff)
 		}
 	}
 	return nil

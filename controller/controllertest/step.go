@@ -27,6 +27,7 @@ import (
 type Step struct {
 	name   string
 	settle bool
+	lasts  time.Duration // of itself
 	do     func(ctx context.Context, c *cluster) error
 }
 
@@ -36,7 +37,7 @@ func Settle() Step { return Step{name: "settle", settle: true} }
 
 // Wait lets virtual time pass, whatever goes on: for what users do while a fault lasts.
 func Wait(d time.Duration) Step {
-	return Step{name: "wait " + d.String(), do: func(context.Context, *cluster) error { time.Sleep(d); return nil }}
+	return Step{name: "wait " + d.String(), lasts: d, do: func(context.Context, *cluster) error { time.Sleep(d); return nil }}
 }
 
 // Do is a step of one's own. cfg is for a client that suffers no faults.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -22,29 +23,35 @@ import (
 type world struct {
 	scenario *Scenario
 	plan     []planned
-	limit    int // of the program's writes
+	limit    int // of writes that change something; of the program's attempts ten times as many
 	server   *apiserver.Server
 	ctx      context.Context // of all programs
+	cancel   context.CancelFunc
 	began    time.Time
+	bubble   string // its number, as the heads of stacks have it
 
 	handlers sync.WaitGroup // of requests, servers and others at work
 	programs sync.WaitGroup // the loops that run the program
 
-	committing sync.Mutex // one write at a time, so that it is known which one moved the server's revision
+	// committing holds a token during a write and the question of Always after it, so that it is known which write led to which state.
+	// It is a channel, since goroutines that wait for a mutex stop virtual time.
+	committing chan struct{}
+	viewer     viewer // protected by committing
 
-	mu        sync.Mutex // protects what follows
-	viewer    viewer
+	mu        sync.Mutex        // protects what follows
+	doors     []func()          // each breaks the connections of one
 	counts    map[string]int    // by a request's words
 	generated map[string]string // names that the server made, to what stands for them
 	watched   map[string]bool   // resources that the program has watched
 	watches   map[*watching]struct{}
 	held      map[string]chan struct{} // by resource; closed when the watch flows again
 	long      []string                 // those of them that are held until the rest has settled
-	away      map[string]bool          // resources whose reads fail; "*" is all requests
+	away      map[string]bool          // resources whose lists and watches fail; "*" is all requests
 	current   *instance
 	stale     int64     // the revision that the next instance's first lists show, or 0
 	calm      time.Time // when all faults are over
 	fired     int
+	attempts  int // the program's writes, whatever came of them
 	effective int // writes that changed something
 	writes    []written
 	log       []entry
@@ -70,16 +77,18 @@ type problem struct {
 	text   string
 }
 
-func newWorld(ctx context.Context, s *Scenario, plan []planned, limit int) *world {
+func newWorld(s *Scenario, plan []planned, limit int) *world {
 	server := apiserver.New(apiserver.Options{BookmarkInterval: 5 * time.Minute}) // every minute would be most of the work
+	ctx, cancel := context.WithCancel(context.Background())
 	return &world{
-		scenario: s, plan: plan, limit: limit, server: server, ctx: ctx, began: time.Now(), viewer: viewer{server: server},
+		scenario: s, plan: plan, limit: limit, server: server, ctx: ctx, cancel: cancel, began: time.Now(), bubble: thisBubble(),
+		committing: make(chan struct{}, 1), viewer: viewer{server: server},
 		counts: map[string]int{}, generated: map[string]string{}, watched: map[string]bool{}, watches: map[*watching]struct{}{},
 		held: map[string]chan struct{}{}, away: map[string]bool{},
 	}
 }
 
-// open lets handler answer what comes by a new config. close breaks all its connections.
+// open lets handler answer what comes by a new config. shut breaks all its connections.
 func (w *world) open(handler http.HandlerFunc) (cfg *rest.Config, shut func()) {
 	l := apiserver.NewPipeListener()
 	server := &http.Server{Handler: http.HandlerFunc(func(answer http.ResponseWriter, r *http.Request) {
@@ -88,7 +97,53 @@ func (w *world) open(handler http.HandlerFunc) (cfg *rest.Config, shut func()) {
 		handler(answer, r)
 	})}
 	w.handlers.Go(func() { _ = server.Serve(l) })
-	return apiserver.RESTConfigFor(l), func() { _ = server.Close(); _ = l.Close() }
+	cfg = apiserver.RESTConfigFor(l)
+	dial := cfg.Dial
+	cfg.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		if err != nil {
+			time.Sleep(inVain)
+		}
+		return conn, err
+	}
+	shut = func() { _ = server.Close(); _ = l.Close() }
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.doors = append(w.doors, shut)
+	return cfg, shut
+}
+
+// inVain is how long a request takes that gets no answer. So a program that tries again without a pause takes virtual time.
+const inVain = 100 * time.Millisecond
+
+// close ends everything but what does not end with its context.
+func (w *world) close() {
+	w.cancel()
+	w.mu.Lock()
+	doors := w.doors
+	w.mu.Unlock()
+	for _, shut := range doors {
+		shut()
+	}
+	if !ends(&w.handlers) {
+		w.found(Runs, "somebody of the World does not return within %v after its context has ended", patienceAtTheEnd)
+	}
+	time.Sleep(time.Second) // for goroutines that are about to end
+}
+
+// patienceAtTheEnd is how long a program has to return when its context has ended.
+const patienceAtTheEnd = 5 * time.Minute
+
+// ends waits for patienceAtTheEnd, and reports whether all have ended.
+func ends(all *sync.WaitGroup) bool {
+	ended := make(chan struct{})
+	go func() { all.Wait(); close(ended) }()
+	select {
+	case <-ended:
+		return true
+	case <-time.After(patienceAtTheEnd):
+		return false
+	}
 }
 
 func (w *world) found(oracle Oracle, format string, args ...any) {
@@ -101,35 +156,59 @@ func (w *world) found(oracle Oracle, format string, args ...any) {
 const enough = 20
 
 func (w *world) foundLocked(oracle Oracle, format string, args ...any) {
-	if _, off := w.scenario.Without[oracle]; !off && len(w.problems) < enough {
+	if w.scenario.asks(oracle) && len(w.problems) < enough {
 		w.problems = append(w.problems, problem{oracle, fmt.Sprintf(format, args...)})
 	}
 }
 
 func (w *world) view() View {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.committing <- struct{}{}
+	defer func() { <-w.committing }()
 	return w.viewer.view()
 }
 
-// settle waits until nobody has written anything new for quiet, and all faults are over.
+// settle waits until nobody has written anything new for quiet, and all faults are over. A program that may write for ever has settled after
+// five minutes.
 func (w *world) settle(quiet time.Duration) {
-	const patience = 10 * time.Hour
+	patience := 10 * time.Hour
+	if !w.scenario.asks(Settles) {
+		patience = 5 * time.Minute
+	}
 	for began := time.Now(); ; {
 		before := w.changes()
 		time.Sleep(quiet)
 		synctest.Wait()
-		if w.changes() == before {
+		tired := time.Since(began) > patience
+		if tired && w.scenario.asks(Settles) {
+			w.found(Settles, "somebody still writes after %v (if it does so on a timer: Without StaysQuiet). The last writes are\n%s",
+				patience, w.lastWrites(10))
+			return
+		}
+		if tired || w.changes() == before {
 			released := w.releaseLong() // then what comes of it is waited for
 			if !released && w.isCalm() {
 				return
 			}
 		}
-		if time.Since(began) > patience {
-			w.found(Settles, "somebody still writes after %v: the last writes are\n%s", patience, w.lastWrites(10))
-			return
-		}
 	}
+}
+
+// settleAtLast waits longer than the back-off of most queues. If the program writes on a timer, nobody can wait for that long a silence.
+func (w *world) settleAtLast() {
+	const backoff = 20 * time.Minute
+	if w.scenario.asks(StaysQuiet) {
+		w.settle(backoff)
+		return
+	}
+	time.Sleep(backoff)
+	w.settle(w.scenario.Quiet)
+}
+
+// tried is how many writes the program has tried.
+func (w *world) tried() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.attempts
 }
 
 // changes is how many requests have changed something.
@@ -186,6 +265,9 @@ func (w *world) name(who string, r *http.Request, body []byte) request {
 	if req.isWrite() {
 		w.counts[req.words()]++
 		req.nth = w.counts[req.words()]
+		if who == program {
+			w.attempts++
+		}
 	}
 	return req
 }
@@ -199,7 +281,8 @@ func (w *world) handle(from *instance, req request, answer http.ResponseWriter, 
 	time.Sleep(time.Millisecond) // writes that nothing orders come in the order of virtual time, not in the scheduler's
 	h := &hit{world: w, request: req, from: from, answer: answer,
 		commit: func(to http.ResponseWriter) { w.commit(req, to, r.WithContext(context.WithoutCancel(r.Context()))) }}
-	if from != nil && from.mayNotWrite() {
+	if from != nil && from.isCutOff(req) {
+		time.Sleep(inVain)
 		h.breakOff()
 	}
 	fault := w.due(req)
@@ -215,6 +298,9 @@ func (w *world) handle(from *instance, req request, answer http.ResponseWriter, 
 func (w *world) due(req request) Fault {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.current == nil {
+		return ""
+	}
 	for i, p := range w.plan {
 		if p.at == req {
 			w.plan[i].at = request{}
@@ -228,15 +314,24 @@ func (w *world) due(req request) Fault {
 	return ""
 }
 
-// commit lets the server handle a write.
+// commit lets the server handle a write, and asks Always about what came of it.
 func (w *world) commit(req request, answer http.ResponseWriter, r *http.Request) {
 	seen := &observed{ResponseWriter: answer, code: http.StatusOK, keep: strings.HasSuffix(req.object, "*")}
-	w.committing.Lock()
+	w.committing <- struct{}{}
+	defer func() { <-w.committing }()
 	before := w.server.Revision()
 	w.server.Handler().ServeHTTP(seen, r)
 	changed := seen.code < 300 && w.server.Revision() != before
-	w.committing.Unlock()
+	w.record(req, seen, changed)
+	if always := w.scenario.Always; changed && always != nil {
+		err := <-protected(func() error { return always(w.viewer.view()) })
+		if err != nil {
+			w.found(Invariant, "after %s: %v", req, err)
+		}
+	}
+}
 
+func (w *world) record(req request, seen *observed, changed bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if seen.keep && seen.code < 300 {
@@ -246,16 +341,16 @@ func (w *world) commit(req request, answer http.ResponseWriter, r *http.Request)
 	if changed {
 		w.effective++
 	}
-	w.writes = append(w.writes, written{req, seen.code, changed})
-	w.noteLocked(req.object, "%s: %s", req, result(seen.code, changed, w.server.Revision()))
-	if changed && w.scenario.Always != nil {
-		if err := w.scenario.Always(w.viewer.view()); err != nil {
-			w.foundLocked(Invariant, "after %s: %v", req, err)
-		}
+	if w.current != nil { // no fault is possible before the program runs
+		w.writes = append(w.writes, written{req, seen.code, changed})
 	}
-	if changed && w.effective > w.limit && !w.ending && w.current != nil {
-		w.foundLocked(Settles, "more than %d writes: the controller is stopped. The last ones are\n%s", w.limit, w.lastWritesLocked(10))
+	w.noteLocked(req.object, "%s: %s", req, result(seen.code, changed, w.server.Revision()))
+	tooMany := w.effective > w.limit || w.attempts > 10*w.limit
+	if tooMany && !w.ending && w.current != nil && w.scenario.asks(Settles) {
+		w.foundLocked(Settles, "%d writes have changed something, and the program has tried %d: it is stopped. The last ones are\n%s",
+			w.effective, w.attempts, w.lastWritesLocked(10))
 		w.ending = true
+		w.current.dead = true
 		w.current.cancel()
 	}
 }

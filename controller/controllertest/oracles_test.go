@@ -1,0 +1,187 @@
+package controllertest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"glasswatch/controller/controllertest"
+)
+
+// tickForEver is what TestMain allows to stay.
+func tickForEver() {
+	for {
+		time.Sleep(10 * time.Second)
+	}
+}
+
+// untilItWorks creates a Secret until the server agrees, and calls after for each refusal.
+func untilItWorks(after func(ctx context.Context)) controllertest.Start {
+	return func(ctx context.Context, cfg *rest.Config) error {
+		secrets := kubernetes.NewForConfigOrDie(cfg).CoreV1().Secrets("default")
+		for ctx.Err() == nil {
+			_, err := secrets.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "once"}}, metav1.CreateOptions{})
+			if err == nil {
+				break
+			}
+			after(ctx)
+		}
+		<-ctx.Done()
+		return nil
+	}
+}
+
+// thenBad creates the Secret "bad" after a refusal, and does something more.
+func thenBad(more func()) controllertest.Start {
+	return func(ctx context.Context, cfg *rest.Config) error {
+		secrets := kubernetes.NewForConfigOrDie(cfg).CoreV1().Secrets("default")
+		_, err := secrets.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "once"}}, metav1.CreateOptions{})
+		if apierrors.IsInternalError(err) {
+			_, _ = secrets.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "bad"}}, metav1.CreateOptions{})
+			more()
+		}
+		<-ctx.Done()
+		return nil
+	}
+}
+
+// ifBad is an invariant that does something if the Secret "bad" is there.
+func ifBad(do func() error) func(controllertest.View) error {
+	return func(v controllertest.View) error {
+		if v.Get("Secret", "default", "bad") == nil {
+			return nil
+		}
+		return do()
+	}
+}
+
+// until is a step, or somebody of the World, that waits for a Secret.
+func until(name string, result error) controllertest.Start {
+	return func(ctx context.Context, cfg *rest.Config) error {
+		secrets := kubernetes.NewForConfigOrDie(cfg).CoreV1().Secrets("default")
+		for ctx.Err() == nil {
+			if _, err := secrets.Get(ctx, name, metav1.GetOptions{}); err == nil {
+				return result
+			}
+			sleep(time.Minute)(ctx)
+		}
+		return ctx.Err()
+	}
+}
+
+func sleep(d time.Duration) func(context.Context) {
+	return func(ctx context.Context) {
+		select {
+		case <-time.After(d):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// Each program does something wrong after the fault has hit its first write. That is a finding, and never a test that hangs.
+func TestOracles_EachFindsWhatItIsFor(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		fault  controllertest.Fault
+		start  controllertest.Start
+		always func(controllertest.View) error
+		steps  []controllertest.Step
+		world  []controllertest.Start
+		oracle controllertest.Oracle
+		says   string
+	}{
+		{name: "refused writes without a pause", fault: controllertest.LoseAnswer, start: untilItWorks(func(context.Context) {}),
+			oracle: controllertest.Settles, says: "it is stopped"},
+		{name: "a refused write each quarter of an hour", fault: controllertest.LoseAnswer, start: untilItWorks(sleep(15 * time.Minute)),
+			oracle: controllertest.StaysQuiet, says: "3 tries to write in 40m0s"},
+		{name: "a Start that does not return and wakes up again and again", fault: controllertest.ServerError, start: thenBad(tickForEver),
+			oracle: controllertest.Stops, says: "does not return within five minutes"},
+		{name: "an invariant before a Start that does not return", fault: controllertest.ServerError, start: thenBad(stayForEver),
+			always: ifBad(func() error { return errors.New("bad is there") }), oracle: controllertest.Invariant, says: "bad is there"},
+		{name: "a crashed instance that does not return for long", fault: controllertest.CrashAfter,
+			start:  untilItWorks(func(context.Context) { time.Sleep(7 * time.Minute) }),
+			oracle: controllertest.Stops, says: "after its context had ended"},
+		{name: "a Start that panics", fault: controllertest.ServerError, start: thenBad(func() { panic("nil map") }),
+			oracle: controllertest.Runs, says: "panic: nil map"},
+		{name: "an invariant that panics", fault: controllertest.ServerError, start: thenBad(func() {}),
+			always: ifBad(func() error { panic("two secrets") }), oracle: controllertest.Invariant, says: "panic: two secrets"},
+		{name: "an invariant that fails with require", fault: controllertest.ServerError, start: thenBad(func() {}),
+			always: ifBad(func() error { runtime.Goexit(); return nil }), oracle: controllertest.Invariant, says: "runtime.Goexit"},
+		{name: "a step that waits in vain", fault: controllertest.ServerError, start: secretOnce,
+			steps:  []controllertest.Step{controllertest.Do("wait", until("once", nil))},
+			oracle: controllertest.Runs, says: "not done within 1h0m0s"},
+		{name: "a step that fails", fault: controllertest.ServerError, start: secretOnce,
+			steps:  []controllertest.Step{controllertest.Settle(), controllertest.Delete("secret/once")},
+			oracle: controllertest.Runs, says: `step 2, delete secret/once: secrets "once" not found`},
+		{name: "somebody of the World who fails", fault: controllertest.ServerError, start: thenBad(func() {}),
+			world:  []controllertest.Start{until("bad", errors.New("bad came"))},
+			oracle: controllertest.Runs, says: "somebody of the World has ended: bad came"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			report := explore(t, controllertest.Scenario{Start: test.start, Always: test.always, World: test.world, Steps: test.steps,
+				Faults: []controllertest.Fault{test.fault}})
+			finding := only(t, report)
+			require.Contains(t, finding.Broken, test.oracle)
+			require.Contains(t, strings.Join(finding.Problems, "\n"), string(test.oracle)+": ")
+			require.Contains(t, strings.Join(finding.Problems, "\n"), test.says)
+		})
+	}
+}
+
+// heartbeat writes into a ConfigMap again and again.
+func heartbeat(period time.Duration) controllertest.Start {
+	return func(ctx context.Context, cfg *rest.Config) error {
+		client := kubernetes.NewForConfigOrDie(cfg).CoreV1()
+		for n := 0; ctx.Err() == nil; n++ {
+			if web, err := client.ConfigMaps("default").Get(ctx, "web", metav1.GetOptions{}); err == nil {
+				web.Data = map[string]string{"beat": fmt.Sprint(n)}
+				_, _ = client.ConfigMaps("default").Update(ctx, web, metav1.UpdateOptions{})
+			}
+			sleep(period)(ctx)
+		}
+		return nil
+	}
+}
+
+func TestOracles_AProgramThatWritesOnATimer(t *testing.T) {
+	const why = "it writes on a timer"
+	for _, test := range []struct {
+		period  time.Duration
+		without map[controllertest.Oracle]string
+	}{
+		{45 * time.Minute, nil},
+		{10 * time.Minute, map[controllertest.Oracle]string{controllertest.StaysQuiet: why}},
+		{10 * time.Second, map[controllertest.Oracle]string{controllertest.StaysQuiet: why, controllertest.Settles: why}},
+	} {
+		t.Run(test.period.String(), func(t *testing.T) {
+			last := ""
+			report := explore(t, controllertest.Scenario{
+				Start: heartbeat(test.period), Without: test.without, Sample: 1, Limit: 100,
+				Ignore: map[string]string{"ConfigMap .data": why},
+				Always: func(v controllertest.View) error {
+					if web := v.Get("ConfigMap", "default", "web"); web != nil {
+						last = fmt.Sprint(web.Object["data"])
+					}
+					return nil
+				},
+				Faults: []controllertest.Fault{controllertest.ServerError},
+				Steps:  []controllertest.Step{controllertest.ApplyText(vault), controllertest.Settle()},
+			})
+			require.Empty(t, report.Findings)
+			if test.period < time.Minute {
+				require.Greater(t, len(last), len("map[beat:99]"), "it is not stopped after 100 writes: %s", last)
+			}
+		})
+	}
+}
