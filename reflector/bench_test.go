@@ -6,6 +6,7 @@ import (
 	"io"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
@@ -103,6 +104,16 @@ func (w *chanWatch) ResultChan() <-chan watch.Event { return w.result }
 type unstreamed struct{ *cache.ListWatch }
 
 func (unstreamed) IsWatchListSemanticsUnSupported() bool { return true }
+
+// A watch of 10,000 events must not cost as many allocations: its list, its stream and its states are some dozens.
+func TestWatch_AnEventAllocatesNothing(t *testing.T) {
+	objs := benchObjects()
+	allocations := testing.AllocsPerRun(3, func() {
+		ctx, stop := context.WithCancel(context.Background())
+		New[object](&benchSource{objs, stop}, nullSink{}, Options{DisableStreamingList: true}).Run(ctx)
+	})
+	require.Less(t, allocations, benchEvents/10.0)
+}
 
 // BenchmarkWatch passes 10,000 events from a source that costs nothing to a sink that does nothing; an operation is one
 // of these watches, with its list.

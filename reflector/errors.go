@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -15,7 +14,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
-	"k8s.io/klog/v2"
 
 	"glasswatch/internal/rv"
 	"glasswatch/listwatch"
@@ -46,8 +44,8 @@ type errorKind string
 
 const (
 	kindObject       errorKind = "Object"       // an object could not be read
-	kindUnnamed      errorKind = "Unnamed"      // the same, without a name, and it may help to ask once more
-	kindLostDeletion errorKind = "LostDeletion" // the same, if it may be a deletion: only a list tells what is gone
+	kindUnnamed      errorKind = "Unnamed"      // the same, without a name, and it was not asked for again yet
+	kindLostDeletion errorKind = "LostDeletion" // the same, if it was, and if it may be a deletion
 	kindSink         errorKind = "Sink"         // a SinkError: it changes no state
 	kindEnded        errorKind = "Ended"        // a stream ended between two events, or before its list did
 	kindBroken       errorKind = "Broken"       // no connection, or it broke: TLS and DNS errors, too
@@ -162,8 +160,8 @@ func wordsFor(kind errorKind, state State) []string {
 	return strings.Split(strings.TrimSpace(columns[state]), ", ")
 }
 
-// follow does what the table says of an error in the present state, and returns the next state. asked is the
-// resourceVersion that the request was for.
+// follow does what the table says of an error in the present state, whose stream it closes, and returns the next state.
+// asked is the resourceVersion that the request was for.
 func (r *Reflector[T]) follow(ctx context.Context, kind errorKind, asked string, err error) *state[T] {
 	if ctx.Err() != nil {
 		return stopped[T]()
@@ -233,19 +231,4 @@ func (r *Reflector[T]) report(ctx context.Context, err error) {
 		return
 	}
 	LogError(ctx, r.opts.Name, err)
-}
-
-// LogError is the default of Options.OnError: it logs err under the reflector's name, at V(2) if that heals by itself.
-func LogError(ctx context.Context, name string, err error) {
-	logger := klog.FromContext(ctx).WithValues("reflector", name)
-	kind := kindOf(err)
-	if _, unanswered := errors.AsType[*url.Error](err); unanswered && kind == kindBroken || errors.Is(err, ErrRewound) {
-		kind = kindOther // such as a certificate or a name that is wrong: it may not heal by itself
-	}
-	switch kind {
-	case kindEnded, kindExpired, kindAhead, kindBusy, kindOutage, kindBroken:
-		logger.V(2).Info("List or watch ended, another follows", "err", err)
-	default:
-		logger.Error(err, "Failed to list, to watch or to take over an object")
-	}
 }

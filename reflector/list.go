@@ -121,14 +121,13 @@ func (r *Reflector[T]) isConsistent(ctx context.Context, streamed *listwatch.Lis
 	exact := metav1.ResourceVersionMatchExact
 	opts := metav1.ListOptions{ResourceVersion: streamed.ResourceVersion, ResourceVersionMatch: exact}
 	list, err := listwatch.ListAll(ctx, r.lw, opts, defaultPageSize)
-	versions := func(objs []T) map[listwatch.Key]string {
-		versions := map[listwatch.Key]string{}
-		for _, obj := range objs {
-			versions[listwatch.KeyOf(obj)] = obj.GetResourceVersion()
-		}
-		return versions
+	if err != nil || len(list.Bad) > 0 {
+		return true
 	}
-	return err != nil || len(list.Bad) > 0 || maps.Equal(versions(streamed.Items), versions(list.Items))
+	slices.SortFunc(list.Items, keys.CompareObjects[T]) // as the streamed ones are
+	return slices.EqualFunc(streamed.Items, list.Items, func(a, b T) bool {
+		return listwatch.KeyOf(a) == listwatch.KeyOf(b) && a.GetResourceVersion() == b.GetResourceVersion()
+	})
 }
 
 func (r *Reflector[T]) listingPaged() *state[T] {

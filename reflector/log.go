@@ -2,9 +2,26 @@ package reflector
 
 import (
 	"context"
+	"errors"
+	"net/url"
 
 	"k8s.io/klog/v2"
 )
+
+// LogError is the default of Options.OnError: it logs err under the reflector's name, at V(2) if that heals by itself.
+func LogError(ctx context.Context, name string, err error) {
+	logger := klog.FromContext(ctx).WithValues("reflector", name)
+	kind := kindOf(err)
+	if _, unanswered := errors.AsType[*url.Error](err); unanswered && kind == kindBroken || errors.Is(err, ErrRewound) {
+		kind = kindOther // such as a certificate or a name that is wrong: it may not heal by itself
+	}
+	switch kind {
+	case kindEnded, kindExpired, kindAhead, kindBusy, kindOutage, kindBroken:
+		logger.V(2).Info("List or watch ended, another follows", "err", err)
+	default:
+		logger.Error(err, "Failed to list, to watch or to take over an object")
+	}
+}
 
 // logTransition is the default of Options.OnTransition. Errors are told apart, by OnError.
 func logTransition(ctx context.Context, name string, from, to State) {

@@ -67,7 +67,7 @@ func (w *liveWatch[T]) step(ctx context.Context) *state[T] {
 	if err != nil {
 		return w.failed(ctx, err)
 	}
-	passed := 0
+	passed := 0 // so many of the events the sink has, or does not get
 	for i := range events {
 		ev := &events[i]
 		// Some servers send a deletion with the version of the object that was deleted.
@@ -105,9 +105,9 @@ func (w *liveWatch[T]) isOlder(version, than string) bool {
 	return !w.versionsMayFall && rv.IsOlder(version, than)
 }
 
-// advance moves the watch on to the version of an event. An older version, or none, is no progress: resuming there would
-// repeat history. A watch from "" or "0" starts with an Added for each object that is there, in no order. The first
-// other event with a version ends these.
+// advance moves the watch on to the version of an event. An older version, or none, is no progress: resuming there
+// would repeat history. A watch from "" or "0" starts with an Added for each object that is there, in no order. The
+// first other event with a version ends these.
 func (w *liveWatch[T]) advance(typ listwatch.EventType, version string) {
 	synthetic := typ == listwatch.Added && isAny(w.at)
 	switch {
@@ -150,10 +150,11 @@ func (w *liveWatch[T]) pass(ctx context.Context, events []listwatch.Event[T]) {
 
 // failed decides what follows an error that ended the watch.
 func (w *liveWatch[T]) failed(ctx context.Context, err error) *state[T] {
-	kind := kindOf(err)
-	if !w.isVeryShort() {
+	kind, short := kindOf(err), w.isVeryShort()
+	if !short {
 		w.r.outages = 0
-	} else if kind == kindEnded || kind == kindBroken {
+	}
+	if short && (kind == kindEnded || kind == kindBroken) {
 		// Perhaps the server cannot serve watches from this resourceVersion; a list may get past that.
 		kind = kindShort
 		err = fmt.Errorf("%w (%v)", ErrVeryShortWatch, err)
@@ -170,11 +171,11 @@ func (w *liveWatch[T]) unreadable(ctx context.Context, bad *listwatch.ObjectErro
 	r, kind := w.r, kindObject
 	named, deleted := bad.Key != (listwatch.Key{}), bad.Type == listwatch.Deleted
 	switch {
-	case named:
+	case named: // the version that the sink has stays
 	case !isAny(w.at) && !w.versionsMayFall && r.rereadFrom != r.version:
-		kind = kindUnnamed
+		kind = kindUnnamed // If it was damaged on the way, it can be read when it is asked for once more.
 		r.rereadFrom = r.version
-	case deleted || bad.Type == 0:
+	case deleted || bad.Type == 0: // Only a list can tell what is gone.
 		kind = kindLostDeletion
 	}
 	next := r.follow(ctx, kind, w.from, bad)
