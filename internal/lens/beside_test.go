@@ -181,6 +181,7 @@ var sameStories = map[string]struct {
 }
 
 func TestBeside_SameActsHaveNoDifference(t *testing.T) {
+	t.Parallel()
 	for name, s := range sameStories {
 		t.Run(name, func(t *testing.T) {
 			inPairs(t, func(p *pair) {
@@ -232,6 +233,7 @@ func TestBeside_FindsTheFirstDifference(t *testing.T) {
 }
 
 func TestBeside_IsSwitchedOnAndAskedOverHTTP(t *testing.T) {
+	t.Parallel()
 	v := visit(t, Options{Workers: 2})
 	f := v.follow("")
 	assert.Nil(t, f.now.Beside)

@@ -30,6 +30,7 @@ func (f *follower) step(v *visitor) look.Parked {
 }
 
 func TestStep_ServiceToIngressOneBoundaryAtATime(t *testing.T) {
+	t.Parallel()
 	for _, queue := range []string{"inorder", "perkey"} {
 		t.Run(queue, func(t *testing.T) {
 			v := visit(t, Options{Queue: queue})
