@@ -32,11 +32,16 @@ func swapped(t *testing.T, modules ...string) (modfile string) {
 	command(t, "mod", "edit", "-replace=glasswatch="+checkout, modfile)
 	for _, module := range modules {
 		to := filepath.Join(dir, filepath.Base(module))
-		changed := copyTree(t, strings.TrimSpace(command(t, "list", "-m", "-f", "{{.Dir}}", module)), to)
+		changed := copyTree(t, moduleDir(t, module), to)
 		require.Positive(t, changed, "%s imports neither package", module)
 		command(t, "mod", "edit", "-replace="+module+"="+to, modfile)
 	}
 	return modfile
+}
+
+func moduleDir(t *testing.T, module string) string {
+	t.Helper()
+	return strings.TrimSpace(command(t, "list", "-m", "-f", "{{.Dir}}", module))
 }
 
 // copyTree copies the Go files below from and its go.mod, and reports how many of them changed.
