@@ -103,7 +103,7 @@ func (f Fault) possible(r request, watched map[string]bool) bool {
 	return f != Conflict || r.verb != "create"
 }
 
-// Planned is a fault and the request at which it happens.
+// planned is a fault and the request at which it happens.
 type planned struct {
 	fault Fault
 	at    request

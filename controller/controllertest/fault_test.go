@@ -121,3 +121,106 @@ func TestFaults_AtWhatTheProgramSees(t *testing.T) {
 		})
 	}
 }
+
+// What an instance sends after it died, or after another one took over, does not reach the server. Its first write meets the fault, and the
+// second one is half a millisecond behind.
+func TestFaults_AWriteOfADeadInstanceIsNotStored(t *testing.T) {
+	for _, fault := range []controllertest.Fault{controllertest.CrashBefore, controllertest.CrashAfter, controllertest.HandOver, controllertest.Outage} {
+		t.Run(string(fault), func(t *testing.T) {
+			l, stored := &life{}, false
+			report := explore(t, controllertest.Scenario{
+				Start: func(ctx context.Context, cfg *rest.Config) error {
+					l.count(&l.starts)
+					if l.starts > 3 { // 1 and 2 are those without faults
+						return waitFor(ctx)
+					}
+					stored = false
+					factory := informers.NewSharedInformerFactory(kubernetes.NewForConfigOrDie(cfg), 0)
+					factory.Core().V1().Secrets().Informer()
+					factory.Start(ctx.Done())
+					factory.WaitForCacheSync(ctx.Done())
+					var both sync.WaitGroup
+					both.Go(func() { create(context.Background(), cfg, "first") })
+					time.Sleep(500 * time.Microsecond)
+					both.Go(func() { create(context.Background(), cfg, "second") })
+					both.Wait()
+					err := waitFor(ctx)
+					factory.Shutdown()
+					return err
+				},
+				Always: func(v controllertest.View) error {
+					stored = v.Get("Secret", "default", "second") != nil
+					return nil
+				},
+				Faults: []controllertest.Fault{fault},
+				Sample: 1, // at the first write
+			})
+			require.Equal(t, 1, report.Fired)
+			require.Contains(t, only(t, report).Faults, "default/first")
+			require.False(t, stored)
+		})
+	}
+}
+
+func waitFor(ctx context.Context) error { <-ctx.Done(); return nil }
+
+// A watch that missed something is not told what came and went meanwhile.
+func TestFaults_WhatComesAndGoesDuringAMissIsNeverSeen(t *testing.T) {
+	var seen []string
+	report := explore(t, controllertest.Scenario{
+		Start: func(ctx context.Context, cfg *rest.Config) error {
+			seen = nil
+			factory := informers.NewSharedInformerFactory(kubernetes.NewForConfigOrDie(cfg), 0)
+			_, err := factory.Core().V1().ConfigMaps().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+				AddFunc:    func(obj any) { seen = append(seen, "added "+obj.(*corev1.ConfigMap).Name) },
+				DeleteFunc: func(any) { seen = append(seen, "deleted") },
+			})
+			factory.Start(ctx.Done())
+			<-ctx.Done()
+			factory.Shutdown()
+			return err
+		},
+		Steps: []controllertest.Step{
+			controllertest.ApplyText(vault), controllertest.Wait(time.Second), controllertest.Delete("configmap/web"),
+			controllertest.Wait(time.Second), controllertest.ApplyText("{apiVersion: v1, kind: ConfigMap, metadata: {name: other}}"), controllertest.Settle(),
+		},
+		Faults: []controllertest.Fault{controllertest.Miss},
+		Sample: 1, // at the creation
+	})
+	require.Equal(t, 1, report.Fired)
+	require.Equal(t, []string{"added other"}, seen)
+}
+
+// A list at any version is old after that restart, and one at the newest version is not.
+func TestFaults_AStaleStartShowsOldLists(t *testing.T) {
+	var old, newest int
+	report := explore(t, controllertest.Scenario{
+		Start: func(ctx context.Context, cfg *rest.Config) error {
+			maps := kubernetes.NewForConfigOrDie(cfg).CoreV1().ConfigMaps("default")
+			list, err := maps.List(ctx, metav1.ListOptions{ResourceVersion: "0"})
+			if err != nil {
+				return err
+			}
+			old = len(list.Items)
+			list, err = maps.List(ctx, metav1.ListOptions{})
+			if err != nil {
+				return err
+			}
+			newest = len(list.Items)
+			for ctx.Err() == nil {
+				watch, err := maps.Watch(ctx, metav1.ListOptions{})
+				if err != nil {
+					continue
+				}
+				for range watch.ResultChan() {
+				}
+			}
+			return nil
+		},
+		Steps:  []controllertest.Step{controllertest.ApplyText(vault), controllertest.Settle()},
+		Faults: []controllertest.Fault{controllertest.StaleStart},
+	})
+	require.Equal(t, 1, report.Fired)
+	require.Equal(t, 0, old)
+	require.Equal(t, 1, newest)
+}

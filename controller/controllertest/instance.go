@@ -99,12 +99,12 @@ func (i *instance) isCutOff(req request) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	switch {
-	case i.away["*"]:
+	case i.away["*"] > 0:
 		return true
 	case req.isWrite():
 		return i.dead || i.replaced
 	}
-	return i.away[req.resource] && (req.verb == "list" || req.verb == "watch")
+	return i.away[req.resource] > 0 && (req.verb == "list" || req.verb == "watch")
 }
 
 // stop ends the program, and finds fault with one that stays.
@@ -191,7 +191,7 @@ func (s *stream) Write(event []byte) (int, error) {
 	s.mu.Unlock()
 	if held != nil {
 		select {
-		case <-held:
+		case <-held.flows:
 		case <-s.ctx.Done():
 			return 0, s.ctx.Err()
 		}
@@ -200,14 +200,20 @@ func (s *stream) Write(event []byte) (int, error) {
 	return s.ResponseWriter.Write(event)
 }
 
+// holding is what keeps back the watches of a resource: one fault or more.
+type holding struct {
+	flows chan struct{} // closed when there is none left
+	holds int
+}
+
 // hold keeps back what watches of a resource would see. After that time, or with releaseLong, they see all of it.
 func (w *world) hold(resource string, d time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.held[resource] != nil {
-		return // another fault holds it
+	if w.held[resource] == nil {
+		w.held[resource] = &holding{flows: make(chan struct{})}
 	}
-	w.held[resource] = make(chan struct{})
+	w.held[resource].holds++
 	if d == untilSettled {
 		w.long = append(w.long, resource)
 	} else {
@@ -232,8 +238,10 @@ func (w *world) releaseLong() bool {
 }
 
 func (w *world) releaseLocked(resource string) {
-	if held := w.held[resource]; held != nil {
-		close(held)
+	held := w.held[resource]
+	held.holds--
+	if held.holds == 0 {
+		close(held.flows)
 		delete(w.held, resource)
 		w.noteLocked("", "the watch of %s flows again", resource)
 	}
@@ -243,13 +251,13 @@ func (w *world) releaseLocked(resource string) {
 func (w *world) cut(resource string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.away[resource] = true
+	w.away[resource]++
 	w.endWatchesLocked(resource)
 	time.AfterFunc(missing, func() {
 		w.server.Faults().Compact()
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		delete(w.away, resource)
+		w.away[resource]--
 	})
 }
 
@@ -299,13 +307,13 @@ func (w *world) everWatched() (all []string) {
 // outage takes the server away from the program.
 func (h *hit) outage() {
 	h.mu.Lock()
-	h.away["*"] = true
+	h.away["*"]++
 	h.endWatchesLocked("*")
 	h.mu.Unlock()
 	time.AfterFunc(outage, func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		delete(h.away, "*")
+		h.away["*"]--
 	})
 	if h.from != nil {
 		h.breakOff()

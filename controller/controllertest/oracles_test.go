@@ -168,13 +168,13 @@ func TestOracles_AProgramThatWritesOnATimer(t *testing.T) {
 			last := ""
 			report := explore(t, controllertest.Scenario{
 				Start: heartbeat(test.period), Without: test.without, Sample: 1, Limit: 100,
-				Ignore: map[string]string{"ConfigMap .data": why},
 				Always: func(v controllertest.View) error {
 					if web := v.Get("ConfigMap", "default", "web"); web != nil {
 						last = fmt.Sprint(web.Object["data"])
 					}
 					return nil
 				},
+				Ignore: map[string]string{"ConfigMap": why},
 				Faults: []controllertest.Fault{controllertest.ServerError},
 				Steps:  []controllertest.Step{controllertest.ApplyText(vault), controllertest.Settle()},
 			})

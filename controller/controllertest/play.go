@@ -30,8 +30,9 @@ type played struct {
 
 // moment is the state at one time of a play.
 type moment struct {
-	when  string
-	state state
+	when    string
+	state   state
+	matched map[string]bool // what of Scenario.Ignore was there
 }
 
 // differences compares the moments that other has come to. Paths begin with when that was.
@@ -152,7 +153,8 @@ func (w *world) take(step Step, c *cluster) error {
 }
 
 func (p *played) keep(w *world, when string) {
-	p.moments = append(p.moments, moment{when, stateOf(w.view().objects, w.scenario.Ignore)})
+	c := newComparer(w.view().objects, w.made(), w.scenario.Ignore)
+	p.moments = append(p.moments, moment{when, c.state(), c.matched})
 }
 
 // errNoReturn is the result of a function that panics, or calls runtime.Goexit.

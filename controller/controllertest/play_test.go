@@ -3,7 +3,10 @@ package controllertest
 import (
 	"context"
 	"errors"
+	"net/http/httptest"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/rest"
@@ -36,4 +39,81 @@ func TestScenario_IsValidated(t *testing.T) {
 	} {
 		require.ErrorContains(t, s.validate(), says)
 	}
+}
+
+func TestScenario_IgnoreIsAKindOrAFieldOfIt(t *testing.T) {
+	s := Scenario{Start: func(context.Context, *rest.Config) error { return nil }, Steps: []Step{Settle()}}
+	for _, what := range []string{"", "Secret data", "secrets .data", ".data", "Secret ."} {
+		s.Ignore = map[string]string{what: "wrong"}
+		require.Error(t, s.validate(), what)
+	}
+	s.Ignore = map[string]string{"Secret": "right", "Secret .data.a b": "right", "Service .spec.ports[0].port": "right"}
+	require.NoError(t, s.validate())
+}
+
+func TestCommand_FindsTheTestAgain(t *testing.T) {
+	require.Equal(t, `go test -run '^TestA$/^b\(1\)\+c.s$' -controllertest.fault='500 error: x #1'`, command("TestA/b(1)+c's", "500 error: x #1"))
+}
+
+func TestRequest_WhatHasNoNameAndNoFaults(t *testing.T) {
+	for path, named := range map[string]bool{
+		"/api/v1/namespaces/default/events/a":                           false,
+		"/apis/events.k8s.io/v1/namespaces/default/events/a":            false,
+		"/apis/coordination.k8s.io/v1/namespaces/default/leases/a":      false,
+		"/apis/authorization.k8s.io/v1/selfsubjectaccessreviews":        false,
+		"/apis/shop.example.com/v1/namespaces/default/reviews/a":        true,
+		"/apis/shop.example.com/v1/namespaces/default/events/a":         true,
+		"/apis/shop.example.com/v1/namespaces/default/leases/a":         true,
+		"/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles/a": true,
+		"/api/v1/namespaces/default/configmaps/events":                  true,
+	} {
+		require.Equal(t, named, parse(program, httptest.NewRequest("DELETE", path, nil), nil).isWrite(), path)
+	}
+}
+
+func TestFault_WhereItMakesSense(t *testing.T) {
+	update, create := request{who: program, verb: "update", resource: "secrets"}, request{who: program, verb: "create", resource: "secrets"}
+	theirs, watched := request{who: others, verb: "update", resource: "secrets"}, map[string]bool{"secrets": true}
+	require.True(t, Conflict.possible(update, nil))
+	require.False(t, Conflict.possible(create, nil), "409 says then that the name is taken")
+	require.True(t, ServerError.possible(create, nil))
+	require.False(t, ServerError.possible(theirs, watched))
+	require.True(t, Outage.possible(theirs, watched))
+	require.False(t, Outage.possible(theirs, nil))
+}
+
+func TestHold_LastsUntilTheLastOneEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(&Scenario{}, nil, 10)
+		defer w.cancel()
+		w.hold("secrets", seconds)
+		w.hold("secrets", untilSettled)
+		w.hold("pods", minutes)
+		w.hold("pods", seconds)
+		time.Sleep(seconds + time.Second)
+		require.NotNil(t, w.held["secrets"])
+		require.NotNil(t, w.held["pods"])
+		require.True(t, w.releaseLong())
+		time.Sleep(minutes)
+		require.Empty(t, w.held)
+	})
+}
+
+func TestAway_LastsUntilTheLastFaultEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(&Scenario{}, nil, 10)
+		defer w.cancel()
+		i := &instance{world: w}
+		list, get, write := request{verb: "list", resource: "pods"}, request{verb: "get", resource: "pods"}, request{verb: "update", resource: "pods"}
+		w.cut("pods")
+		time.Sleep(missing / 2)
+		w.cut("pods")
+		time.Sleep(missing/2 + time.Second)
+		require.True(t, i.isCutOff(list))
+		require.False(t, i.isCutOff(get), "only lists and watches fail")
+		require.False(t, i.isCutOff(write))
+		require.False(t, i.isCutOff(request{verb: "list", resource: "secrets"}))
+		time.Sleep(missing)
+		require.False(t, i.isCutOff(list))
+	})
 }

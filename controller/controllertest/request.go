@@ -39,11 +39,12 @@ func (r request) isWrite() bool {
 // parse reads the URL, and of a creation also the body, which has the name. Events, Leases and reviews are not counted: they have no verb.
 func parse(who string, r *http.Request, body []byte) request {
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
+	group := ""
 	switch {
 	case len(parts) >= 3 && parts[0] == "api":
 		parts = parts[2:]
 	case len(parts) >= 4 && parts[0] == "apis":
-		parts = parts[3:]
+		group, parts = parts[1], parts[3:]
 	default:
 		return request{who: who}
 	}
@@ -51,7 +52,7 @@ func parse(who string, r *http.Request, body []byte) request {
 	if parts[0] == "namespaces" && len(parts) >= 3 && parts[2] != "status" && parts[2] != "finalize" {
 		namespace, parts = parts[1], parts[2:]
 	}
-	if parts[0] == "events" || parts[0] == "leases" || strings.HasSuffix(parts[0], "reviews") {
+	if isUnnamed(group, parts[0]) {
 		return request{who: who}
 	}
 	req := request{who: who, resource: parts[0]}
@@ -87,6 +88,19 @@ func parse(who string, r *http.Request, body []byte) request {
 	}
 	req.object = strings.TrimPrefix(namespace+"/"+name, "/")
 	return req
+}
+
+// isUnnamed tells whether requests for a resource have no names, and hence no faults.
+func isUnnamed(group, resource string) bool {
+	switch group {
+	case "", "events.k8s.io":
+		return resource == "events"
+	case "coordination.k8s.io":
+		return resource == "leases"
+	case "authentication.k8s.io", "authorization.k8s.io":
+		return strings.HasSuffix(resource, "reviews")
+	}
+	return false
 }
 
 // protobuf is how a body in Kubernetes' protobuf begins.

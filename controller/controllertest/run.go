@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"regexp"
 	goruntime "runtime"
 	"slices"
 	"strings"
@@ -25,9 +26,10 @@ var (
 
 // Report is what a run has found.
 type Report struct {
-	Writes   int // of the program, without faults
-	Planned  int // plans of one fault, or of a pair
-	Fired    int // of those: all faults came to their request
+	Writes   int      // of the program, without faults
+	Planned  int      // plans of one fault, or of a pair
+	Fired    int      // of those: all faults came to their request
+	NotFired []string // the others
 	Took     time.Duration
 	Findings []Finding
 }
@@ -51,10 +53,22 @@ func Run(t *testing.T, s Scenario) {
 	t.Helper()
 	report := Explore(t, s)
 	for _, finding := range report.Findings {
-		t.Errorf("%s\n  %s\n%s\nplay it again: go test -run '^%s$' -controllertest.fault='%s'", finding.Faults,
-			strings.Join(finding.Problems, "\n  "), finding.Story, strings.ReplaceAll(t.Name(), "/", "$/^"), finding.Faults)
+		t.Errorf("%s\n  %s\n%s\nplay it again: %s", finding.Faults, strings.Join(finding.Problems, "\n  "), finding.Story,
+			command(t.Name(), finding.Faults))
+	}
+	for _, plan := range report.NotFired {
+		t.Logf("did not come to pass: %s", plan)
 	}
 	t.Log(report)
+}
+
+// command plays a plan again.
+func command(test, plan string) string {
+	parts := strings.Split(test, "/")
+	for n, part := range parts {
+		parts[n] = "^" + strings.ReplaceAll(regexp.QuoteMeta(part), "'", ".") + "$"
+	}
+	return fmt.Sprintf("go test -run '%s' -controllertest.fault='%s'", strings.Join(parts, "/"), plan)
 }
 
 var errorHandlers struct {
@@ -121,7 +135,9 @@ func Explore(t *testing.T, s Scenario) Report {
 			report.Writes++
 		}
 	}
-	var mu sync.Mutex // protects the report
+	var mu sync.Mutex // protects the report and what follows
+	matched := map[string]bool{}
+	reference.addMatched(matched)
 	inParallel(len(plans), func(n int) {
 		t.Run(describe(plans[n]), func(t *testing.T) {
 			p := s.play(t, plans[n], limitOf(reference))
@@ -130,7 +146,10 @@ func Explore(t *testing.T, s Scenario) Report {
 			defer mu.Unlock()
 			if p.fired == len(plans[n]) {
 				report.Fired++
+			} else {
+				report.NotFired = append(report.NotFired, describe(plans[n]))
 			}
+			p.addMatched(matched)
 			if finding.Broken != nil {
 				finding.Faults = describe(plans[n])
 				report.Findings = append(report.Findings, finding)
@@ -138,7 +157,14 @@ func Explore(t *testing.T, s Scenario) Report {
 		})
 	})
 	slices.SortFunc(report.Findings, func(a, b Finding) int { return strings.Compare(a.Faults, b.Faults) })
+	slices.Sort(report.NotFired)
 	report.Took = time.Since(began)
+	for what := range s.Ignore {
+		allPlayed := len(plans) >= len(s.single(reference))
+		if allPlayed && !matched[what] {
+			t.Errorf("Scenario.Ignore has %q, which was not there in any play", what)
+		}
+	}
 	return report
 }
 
@@ -161,17 +187,37 @@ func (s *Scenario) reference(t *testing.T) (reference played, chance map[string]
 // limitOf is how many writes a play may have before it counts as one that never ends.
 func limitOf(reference played) int { return 200 + 10*len(reference.writes) }
 
-// plans are each fault alone, or a sample of them, then random pairs; or what the flag names of all these.
+// addMatched adds what of Scenario.Ignore was there.
+func (p played) addMatched(matched map[string]bool) {
+	for _, m := range p.moments {
+		maps.Copy(matched, m.matched)
+	}
+}
+
+// plans are each fault alone, or a sample of them, then random pairs; or the one that the flag names.
 func (s *Scenario) plans(reference played) [][]planned {
 	single := s.single(reference)
 	pairs := randomPairs(single)
 	if *only != "" {
-		return slices.DeleteFunc(slices.Concat(single, pairs), func(plan []planned) bool { return describe(plan) != *only })
+		return named(*only, single)
 	}
 	if s.Sample > 0 && !*all {
 		single = sample(single, s.Sample)
 	}
 	return slices.Concat(single, pairs)
+}
+
+// named finds the faults of a plan by their names.
+func named(plan string, single [][]planned) [][]planned {
+	var faults []planned
+	for name := range strings.SplitSeq(plan, " + ") {
+		n := slices.IndexFunc(single, func(p []planned) bool { return describe(p) == name })
+		if n < 0 {
+			return nil
+		}
+		faults = append(faults, single[n]...)
+	}
+	return [][]planned{faults}
 }
 
 // single are all plans of one fault.

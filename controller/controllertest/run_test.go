@@ -2,7 +2,10 @@ package controllertest_test
 
 import (
 	"context"
+	"crypto/rand"
+	"flag"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -126,18 +129,114 @@ func TestStops_IsBrokenByAGoroutineThatStays(t *testing.T) {
 	require.Contains(t, strings.Join(finding.Problems, "\n"), "waits in glasswatch/controller/controllertest_test.stayForEver")
 }
 
+// setFlag sets a flag of the package while the test runs.
+func setFlag(t *testing.T, name, value string) {
+	t.Helper()
+	f := flag.Lookup("controllertest." + name)
+	before := f.Value.String()
+	require.NoError(t, f.Value.Set(value))
+	t.Cleanup(func() { _ = f.Value.Set(before) })
+}
+
 func TestReplay_ThePlanIsFoundAgain(t *testing.T) {
-	first := explore(t, controllertest.Scenario{Start: start(createThenRecord), Always: oneSecret,
-		Steps: []controllertest.Step{controllertest.ApplyText(vault), controllertest.Settle()}})
-	require.NotEmpty(t, first.Findings)
-	second := explore(t, controllertest.Scenario{Start: start(createThenRecord), Always: oneSecret,
-		Steps: []controllertest.Step{controllertest.ApplyText(vault), controllertest.Settle()}})
-	var names [2][]string
-	for i, report := range []controllertest.Report{first, second} {
-		require.Equal(t, report.Planned, report.Fired)
-		for _, finding := range report.Findings {
-			names[i] = append(names[i], finding.Faults)
-		}
+	scenario := controllertest.Scenario{Start: start(createThenRecord), Always: oneSecret,
+		Faults: []controllertest.Fault{controllertest.CrashAfter, controllertest.Conflict},
+		Steps:  []controllertest.Step{controllertest.ApplyText(vault), controllertest.Settle()}}
+	setFlag(t, "pairs", "3")
+	all := explore(t, scenario)
+	require.True(t, slices.ContainsFunc(all.Findings, func(f controllertest.Finding) bool { return strings.Contains(f.Faults, " + ") }), "a pair")
+	setFlag(t, "pairs", "0")
+	for _, finding := range all.Findings {
+		setFlag(t, "fault", finding.Faults)
+		again := explore(t, scenario)
+		require.Equal(t, 1, again.Planned)
+		require.Equal(t, finding.Faults, only(t, again).Faults)
+		require.Equal(t, finding.Broken, only(t, again).Broken)
 	}
-	require.Equal(t, names[0], names[1])
+}
+
+func TestSample_PlaysSomeOfThePlans(t *testing.T) {
+	scenario := controllertest.Scenario{Start: start(createByName), Sample: 2, Faults: []controllertest.Fault{controllertest.HoldSeconds, controllertest.TooMany},
+		Steps: []controllertest.Step{controllertest.ApplyText(vault), controllertest.Settle()}}
+	require.Equal(t, 2, explore(t, scenario).Planned)
+	setFlag(t, "all", "true")
+	require.Equal(t, 3, explore(t, scenario).Planned)
+}
+
+// create creates a Secret, whatever the answer.
+func create(ctx context.Context, cfg *rest.Config, name string) {
+	_, _ = kubernetes.NewForConfigOrDie(cfg).CoreV1().Secrets("default").Create(ctx,
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+}
+
+func TestReport_SaysWhichPlansDidNotFire(t *testing.T) {
+	l := &life{}
+	report := explore(t, controllertest.Scenario{
+		Start: func(ctx context.Context, cfg *rest.Config) error {
+			l.count(&l.starts)
+			if l.starts <= 2 { // without faults
+				create(ctx, cfg, "rare")
+			}
+			<-ctx.Done()
+			return nil
+		},
+		Faults: []controllertest.Fault{controllertest.ServerError},
+		Ignore: map[string]string{"Secret": "this test looks at plans"},
+	})
+	require.Equal(t, 0, report.Fired)
+	require.Equal(t, []string{"500 error: program create secrets default/rare #1"}, report.NotFired)
+}
+
+func TestSameState_LeavesToChanceWhatPlaysWithoutFaultsDo(t *testing.T) {
+	report := explore(t, controllertest.Scenario{
+		Start: func(ctx context.Context, cfg *rest.Config) error {
+			secrets := kubernetes.NewForConfigOrDie(cfg).CoreV1().Secrets("default")
+			for ctx.Err() == nil {
+				_, err := secrets.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "once"},
+					StringData: map[string]string{"password": rand.Text()}}, metav1.CreateOptions{})
+				if err == nil || apierrors.IsAlreadyExists(err) {
+					break
+				}
+				time.Sleep(time.Second)
+			}
+			<-ctx.Done()
+			return nil
+		},
+		Faults: []controllertest.Fault{controllertest.ServerError, controllertest.CrashAfter},
+	})
+	require.Equal(t, 2, report.Fired)
+	require.Empty(t, report.Findings)
+}
+
+func TestSameState_AtTheEndABackoffIsOver(t *testing.T) {
+	require.Empty(t, explore(t, controllertest.Scenario{
+		Start:  untilItWorks(sleep(10 * time.Minute)),
+		Faults: []controllertest.Fault{controllertest.ServerError},
+		Steps:  []controllertest.Step{controllertest.Wait(time.Second)},
+	}).Findings)
+}
+
+// Each object has a name that the server made, or one that follows from such a name.
+func TestSameState_DoesNotTellNamesThatFollowFromGeneratedOnes(t *testing.T) {
+	report := explore(t, controllertest.Scenario{
+		Start: func(ctx context.Context, cfg *rest.Config) error {
+			client := kubernetes.NewForConfigOrDie(cfg).CoreV1()
+			for ctx.Err() == nil {
+				team, err := client.Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "team-"}}, metav1.CreateOptions{})
+				for err == nil && ctx.Err() == nil {
+					_, refused := client.ConfigMaps(team.Name).Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: team.Name + "-config"},
+						Data: map[string]string{"for": "the members of " + team.Name}}, metav1.CreateOptions{})
+					if refused == nil {
+						<-ctx.Done()
+					}
+					sleep(time.Second)(ctx)
+				}
+				sleep(time.Second)(ctx)
+			}
+			return nil
+		},
+		Faults: []controllertest.Fault{controllertest.ServerError},
+	})
+	require.Equal(t, 2, report.Fired, "not fired: %v", report.NotFired)
+	require.Empty(t, report.Findings)
 }

@@ -3,6 +3,7 @@ package controllertest
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"time"
 
@@ -29,8 +30,9 @@ type Scenario struct {
 	Faults []Fault
 	// Without switches oracles off. The value says why, and is printed.
 	Without map[Oracle]string
-	// Ignore keeps something out of comparisons: a kind ("Secret"), or a field of it and what is below ("Deployment .status").
-	// The value says why, and is printed.
+	// Ignore keeps something out of comparisons: a kind ("Secret"), or a field of it and what is below ("Deployment .status"). In lists
+	// that is the field of all elements ("Service .spec.ports.port"), or of one (".spec.ports[0].port"). The value says why, and is
+	// printed. What is not there in any play is a mistake, and fails the test.
 	Ignore map[string]string
 	// Sample, if not 0, is how many plans of faults are played, spread evenly over all of them. With -controllertest.all it is all of them.
 	Sample int
@@ -68,6 +70,8 @@ func (s *Scenario) asks(oracle Oracle) bool {
 	return !off
 }
 
+var ignorable = regexp.MustCompile(`^[A-Z][A-Za-z0-9]*( \..+)?$`)
+
 func (s *Scenario) validate() error {
 	switch {
 	case s.Start == nil:
@@ -83,6 +87,11 @@ func (s *Scenario) validate() error {
 	for n, step := range s.Steps {
 		if !step.settle && step.do == nil {
 			return fmt.Errorf("Scenario.Steps[%d] is empty: make it with Apply, Settle, Do or the like", n)
+		}
+	}
+	for what := range s.Ignore {
+		if !ignorable.MatchString(what) {
+			return fmt.Errorf("Scenario.Ignore has %q: want a kind, such as Secret, or a field of it, such as Secret .type", what)
 		}
 	}
 	canBeOff := []Oracle{SameState, Invariant, Settles, StaysQuiet, Stops}

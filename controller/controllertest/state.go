@@ -1,11 +1,13 @@
 package controllertest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,7 +22,7 @@ type difference struct{ path, want, got string }
 
 func (d difference) String() string { return fmt.Sprintf("%s: want %s, got %s", d.path, d.want, d.got) }
 
-// nothing is the value of a path that is not there.
+// nothing is the value of a path that is not there. Texts have quotes.
 const nothing = "nothing"
 
 func (s state) differences(got state) (ds []difference) {
@@ -42,118 +44,147 @@ func (s state) at(path string) string {
 	return nothing
 }
 
-// Of these fields two good plays have different values.
+// Of these fields two good plays have different values. The paths have no indices; a kind stands before those that not all objects have.
 var passing = map[string]bool{
-	"uid": true, "resourceVersion": true, "creationTimestamp": true, "managedFields": true, "generation": true, "clusterIP": true,
-	"clusterIPs": true, "nodePort": true,
+	".metadata.uid": true, ".metadata.resourceVersion": true, ".metadata.generation": true, ".metadata.creationTimestamp": true,
+	".metadata.managedFields": true, "Service .spec.clusterIPs": true, "Service .spec.ports.nodePort": true, "Service .spec.healthCheckNodePort": true,
 }
 
 var uuid = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 
-// stateOf makes a state. UIDs and generated names are replaced by what they stand for, times by "a time". Objects with generated names are
-// numbered in the order of their content.
-func stateOf(objects []*unstructured.Unstructured, ignore map[string]string) state {
-	c := comparer{stands: map[string]string{}}
+// comparer makes a state. UIDs and generated names are replaced by what they stand for, times by "a time". Objects with the same identity
+// after that are numbered in the order of their content: "web-*~1".
+type comparer struct {
+	objects []*unstructured.Unstructured
+	names   *strings.Replacer // in identities
+	texts   *strings.Replacer // in values: names, and UIDs
+	ignore  map[string]string
+	matched map[string]bool // what of ignore was there
+}
+
+// newComparer compares objects. made has the names that the server made, also those of objects that are gone.
+func newComparer(objects []*unstructured.Unstructured, made, ignore map[string]string) *comparer {
+	c := &comparer{objects: objects, names: replacerOf(made), ignore: ignore, matched: map[string]bool{}}
+	stands := map[string]string{}
+	for name, stand := range made {
+		stands[name] = stand + " (gone)"
+	}
 	for _, obj := range objects {
-		c.stands[string(obj.GetUID())] = "uid of " + c.identity(obj)
-		if generated(obj) {
-			c.stands[obj.GetName()] = obj.GetGenerateName() + "*"
+		if stand, ok := made[obj.GetName()]; ok {
+			stands[obj.GetName()] = stand
+		}
+		if uid := string(obj.GetUID()); uid != "" {
+			stands[uid] = "uid of " + c.identity(obj)
 		}
 	}
+	c.texts = replacerOf(stands)
+	return c
+}
+
+func (c *comparer) identity(obj *unstructured.Unstructured) string {
+	return obj.GetKind() + " " + c.names.Replace(strings.TrimPrefix(obj.GetNamespace()+"/"+obj.GetName(), "/"))
+}
+
+func (c *comparer) state() state {
 	type comparable struct {
 		id, text string
 		content  any
 	}
 	var all []comparable
-	for _, obj := range objects {
-		if _, off := ignore[obj.GetKind()]; off {
+	for _, obj := range c.objects {
+		content, kept := c.clean(place{obj: obj}, obj.Object)
+		if !kept {
 			continue
 		}
-		content := c.clean(obj.Object, obj.GetGeneration())
 		text, err := json.Marshal(content)
 		if err != nil {
 			panic(err) // it came as JSON
 		}
 		all = append(all, comparable{c.identity(obj), string(text), content})
 	}
-	slices.SortFunc(all, func(a, b comparable) int { return strings.Compare(a.id+a.text, b.id+b.text) })
+	slices.SortFunc(all, func(a, b comparable) int { return cmp.Or(strings.Compare(a.id, b.id), strings.Compare(a.text, b.text)) })
 	s, seen := state{}, map[string]int{}
 	for _, obj := range all {
 		id := obj.id
-		if strings.HasSuffix(id, "*") {
+		if strings.Contains(id, "*") {
 			seen[id]++
-			id += fmt.Sprint(seen[id])
+			id += fmt.Sprint("~", seen[id])
 		}
 		s.spread(id, obj.content)
-	}
-	for prefix := range ignore {
-		kind, field, _ := strings.Cut(prefix, " ")
-		maps.DeleteFunc(s, func(path, _ string) bool {
-			return field != "" && strings.HasPrefix(path, kind+" ") && strings.Contains(path+".", " "+field+".")
-		})
 	}
 	return s
 }
 
-func generated(obj *unstructured.Unstructured) bool {
-	prefix := obj.GetGenerateName()
-	return prefix != "" && strings.HasPrefix(obj.GetName(), prefix)
+// place is where a value is.
+type place struct {
+	obj   *unstructured.Unstructured
+	path  string // ".status.conditions[0].type"
+	plain string // without indices
 }
 
-type comparer struct {
-	stands map[string]string // a UID or generated name, and what it stands for
+func (p place) field(name string) place {
+	return place{p.obj, p.path + "." + name, p.plain + "." + name}
 }
 
-func (c comparer) identity(obj *unstructured.Unstructured) string {
-	name := obj.GetName()
-	if generated(obj) {
-		name = obj.GetGenerateName() + "*"
+// isIgnored tells whether a value is kept out by Scenario.Ignore.
+func (c *comparer) isIgnored(p place) bool {
+	kind := p.obj.GetKind()
+	for _, path := range []string{p.path, p.plain} {
+		what := strings.TrimSuffix(kind+" "+path, " ")
+		if _, ok := c.ignore[what]; ok {
+			c.matched[what] = true
+			return true
+		}
 	}
-	return obj.GetKind() + " " + strings.TrimPrefix(obj.GetNamespace()+"/"+name, "/")
+	return false
 }
 
-func (c comparer) clean(v any, generation int64) any {
+func (p place) passes(v any) bool {
+	kind := p.obj.GetKind()
+	switch {
+	case kind == "Service" && p.plain == ".spec.clusterIP":
+		return v != "None" // which says that the Service is headless
+	case strings.HasSuffix(p.plain, "Ref.resourceVersion"):
+		return true
+	}
+	return passing[p.plain] || passing[kind+" "+p.plain]
+}
+
+// clean returns a value as it is compared, and false if it is not.
+func (c *comparer) clean(p place, v any) (cleaned any, kept bool) {
+	if p.passes(v) || c.isIgnored(p) {
+		return nil, false
+	}
 	switch v := v.(type) {
 	case map[string]any:
 		out := map[string]any{}
-		_, isReference := v["apiVersion"] // to an owner, whose uid counts
 		for key, value := range v {
-			switch {
-			case key == "uid" && isReference:
-				out[key] = c.text(fmt.Sprint(value))
-			case passing[key]:
-			case key == "observedGeneration":
-				out[key] = map[bool]string{true: "current", false: "behind"}[fmt.Sprint(value) == fmt.Sprint(generation)]
-			default:
-				out[key] = c.clean(value, generation)
+			cleaned, kept := c.clean(p.field(key), value)
+			if kept {
+				out[key] = cleaned
 			}
 		}
-		return out
+		return out, len(out) > 0 || len(v) == 0
 	case []any:
-		out := make([]any, len(v))
+		out := make([]any, len(v)) // nil stands for what is not compared
 		for i, value := range v {
-			out[i] = c.clean(value, generation)
+			out[i], _ = c.clean(place{p.obj, fmt.Sprintf("%s[%d]", p.path, i), p.plain}, value)
 		}
-		return out
+		return out, true
 	case string:
-		return c.text(v)
+		return c.text(v), true
 	}
-	return v
+	if strings.HasSuffix(p.plain, ".observedGeneration") {
+		return map[bool]string{true: "current", false: "behind"}[fmt.Sprint(v) == fmt.Sprint(p.obj.GetGeneration())], true
+	}
+	return v, true
 }
 
-func (c comparer) text(s string) string {
-	if known, ok := c.stands[s]; ok {
-		return known
-	}
+func (c *comparer) text(s string) string {
 	if _, err := time.Parse(time.RFC3339, s); err == nil {
 		return "a time"
 	}
-	return uuid.ReplaceAllStringFunc(s, func(uid string) string {
-		if known, ok := c.stands[uid]; ok {
-			return known
-		}
-		return "uid of what is gone"
-	})
+	return uuid.ReplaceAllString(c.texts.Replace(s), "uid of what is gone")
 }
 
 // spread files the leaves of a value under their paths.
@@ -177,6 +208,8 @@ func (s state) spread(path string, v any) {
 		if len(v) == 0 {
 			s[path] = "[]"
 		}
+	case string:
+		s[path] = strconv.Quote(v) // "nothing" is not nothing, and "1" is not 1
 	default:
 		s[path] = fmt.Sprint(v)
 	}

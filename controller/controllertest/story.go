@@ -36,7 +36,7 @@ func (w *world) noteEvent(resource string, event []byte) {
 }
 
 // read returns an entry whose event has been put into words, and false if it is not worth telling.
-func (e entry) read(generated map[string]string) (entry, bool) {
+func (e entry) read(generated *names) (entry, bool) {
 	if e.event == nil {
 		return e, true
 	}
@@ -44,10 +44,7 @@ func (e entry) read(generated map[string]string) (entry, bool) {
 	if what == "BOOKMARK" {
 		return e, false
 	}
-	e.object = strings.TrimPrefix(meta.Namespace+"/"+meta.Name, "/")
-	if known, ok := generated[e.object]; ok {
-		e.object = known
-	}
+	e.object = generated.replace(strings.TrimPrefix(meta.Namespace+"/"+meta.Name, "/"))
 	e.text = fmt.Sprintf("    the program sees %s %s %s, version %s", what, e.resource, e.object, meta.ResourceVersion)
 	return e, true
 }
@@ -78,7 +75,7 @@ func (w *world) story(concerned map[string]bool) string {
 	var lines []string
 	last := 0 // the lines up to the last one that is about an object
 	for _, e := range w.log {
-		e, worth := e.read(w.generated)
+		e, worth := e.read(&w.generated)
 		if worth && (e.object == "" || concerned[e.object]) {
 			lines = append(lines, fmt.Sprintf("  %12s  %s", e.at.Round(time.Millisecond), e.text))
 		}
@@ -100,5 +97,6 @@ func objectOf(path string) string {
 	}
 	_, object, _ := strings.Cut(path, " ")
 	object, _, _ = strings.Cut(object, " ")
-	return strings.TrimRight(object, "0123456789")
+	object, _, _ = strings.Cut(object, "~")
+	return object
 }

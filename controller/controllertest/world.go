@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
+	"path"
 	"strings"
 	"sync"
 	"testing/synctest"
@@ -38,15 +40,15 @@ type world struct {
 	committing chan struct{}
 	viewer     viewer // protected by committing
 
-	mu        sync.Mutex        // protects what follows
-	doors     []func()          // each breaks the connections of one
-	counts    map[string]int    // by a request's words
-	generated map[string]string // names that the server made, to what stands for them
-	watched   map[string]bool   // resources that the program has watched
+	mu        sync.Mutex     // protects what follows
+	doors     []func()       // each breaks the connections of one
+	counts    map[string]int // by a request's words
+	generated names
+	watched   map[string]bool // resources that the program has watched
 	watches   map[*watching]struct{}
-	held      map[string]chan struct{} // by resource; closed when the watch flows again
-	long      []string                 // those of them that are held until the rest has settled
-	away      map[string]bool          // resources whose lists and watches fail; "*" is all requests
+	held      map[string]*holding // by resource
+	long      []string            // resources that are held until the rest has settled
+	away      map[string]int      // resources whose lists and watches fail, by how many faults; "*" is all requests
 	current   *instance
 	stale     int64     // the revision that the next instance's first lists show, or 0
 	calm      time.Time // when all faults are over
@@ -83,8 +85,8 @@ func newWorld(s *Scenario, plan []planned, limit int) *world {
 	return &world{
 		scenario: s, plan: plan, limit: limit, server: server, ctx: ctx, cancel: cancel, began: time.Now(), bubble: thisBubble(),
 		committing: make(chan struct{}, 1), viewer: viewer{server: server},
-		counts: map[string]int{}, generated: map[string]string{}, watched: map[string]bool{}, watches: map[*watching]struct{}{},
-		held: map[string]chan struct{}{}, away: map[string]bool{},
+		counts: map[string]int{}, generated: names{stands: map[string]string{}}, watched: map[string]bool{}, watches: map[*watching]struct{}{},
+		held: map[string]*holding{}, away: map[string]int{},
 	}
 }
 
@@ -204,6 +206,13 @@ func (w *world) settleAtLast() {
 	w.settle(w.scenario.Quiet)
 }
 
+// made returns the names that the server made, and what stands for them.
+func (w *world) made() map[string]string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return maps.Clone(w.generated.stands)
+}
+
 // tried is how many writes the program has tried.
 func (w *world) tried() int {
 	w.mu.Lock()
@@ -259,9 +268,7 @@ func (w *world) name(who string, r *http.Request, body []byte) request {
 	req := parse(who, r, body)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if known, ok := w.generated[req.object]; ok {
-		req.object = known
-	}
+	req.object = w.generated.replace(req.object)
 	if req.isWrite() {
 		w.counts[req.words()]++
 		req.nth = w.counts[req.words()]
@@ -335,8 +342,7 @@ func (w *world) record(req request, seen *observed, changed bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if seen.keep && seen.code < 300 {
-		namespace, _, _ := strings.Cut(req.object, "/")
-		w.generated[namespace+"/"+metaOf(seen.body.Bytes()).Name] = req.object
+		w.generated.learn(metaOf(seen.body.Bytes()).Name, path.Base(req.object))
 	}
 	if changed {
 		w.effective++
