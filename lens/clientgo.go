@@ -83,13 +83,14 @@ func (w *watchedHandler) call(action string, old, obj any) (returned func()) {
 	} else if m, err := meta.Accessor(obj); err == nil {
 		c.Object = nameOf(cache.MetaObjectToName(m))
 		c.ResourceVersion = m.GetResourceVersion()
+		c.uid = m.GetUID()
 	}
 	before, err := meta.Accessor(old)
 	if err == nil && before.GetResourceVersion() == c.ResourceVersion {
 		c.Action = "resync"
 	}
-	w.lens.called(c, func() []string { return changedFields(old, obj) })
-	return func() { w.lens.returned(w.informer, w.name) }
+	self := w.lens.called(c, func() []string { return changedFields(old, obj) })
+	return func() { w.lens.returned(self, w.informer, w.name) }
 }
 
 // handlerName names a handler by its type, or by the first of its functions.

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Options configure a [Lens]. The zero value is useful.
@@ -30,7 +32,6 @@ type Lens struct {
 
 	mu        sync.Mutex           // protects what follows
 	doing     map[int64]doing      // by goroutine
-	calling   map[[2]string]int64  // the goroutines of the calls in progress, by informer and handler
 	stories   map[id]*list.Element // of *story
 	recent    *list.List           // the stories, those that were active last in front
 	writes    map[string]ownWrite  // by the resourceVersion that the write has left
@@ -59,8 +60,11 @@ type ownWrite struct {
 // inFlight are requests that write to one object, and have no answer yet. Their events may come before their answers.
 type inFlight struct {
 	requests int
-	events   []*Cause
+	events   []*Cause // at most maxEvents
 }
+
+// maxEvents bounds what is kept while a request has no answer. It is about one object, or about new ones of a namespace.
+const maxEvents = 1000
 
 // New returns a lens.
 func New(opts Options) *Lens {
@@ -86,17 +90,20 @@ func (l *Lens) Switch(on bool) {
 func (l *Lens) IsOn() bool { return l.on.Load() }
 
 func (l *Lens) forgetLocked() {
-	l.doing, l.calling = map[int64]doing{}, map[[2]string]int64{}
+	l.doing = map[int64]doing{}
 	l.stories, l.recent = map[id]*list.Element{}, list.New()
 	l.writes, l.versions, l.writing = map[string]ownWrite{}, nil, map[string]*inFlight{}
+	for _, state := range l.informers {
+		clear(state.handlers)
+	}
 }
 
 // maxGoroutines bounds what is known of goroutines: one that ends in a panic takes no leave.
 const maxGoroutines = 10_000
 
-// called notes that a handler is called in this goroutine. changed says which fields differ from the version before; it is
-// asked with no lock held, if the call may be of an own write.
-func (l *Lens) called(c Cause, changed func() []string) {
+// called notes that a handler is called in this goroutine, and returns which one that is. changed says which fields differ
+// from the version before; it is asked with no lock held, if the call may be of an own write.
+func (l *Lens) called(c Cause, changed func() []string) int64 {
 	self := goroutine()
 	c.Time = time.Now()
 	if l.mayBeOwn(&c) {
@@ -106,12 +113,13 @@ func (l *Lens) called(c Cause, changed func() []string) {
 	defer l.mu.Unlock()
 	l.resolveLocked(&c)
 	for _, target := range []string{c.Object, namespaceOf(c.Object)} {
-		if f := l.writing[target]; f != nil && c.OwnWriteOf == "" {
+		f := l.writing[target]
+		if f != nil && c.OwnWriteOf == "" && c.isNews() && len(f.events) < maxEvents {
 			f.events = append(f.events, &c)
 		}
 	}
 	l.beginLocked(self, doing{call: &c, began: c.Time})
-	l.calling[[2]string{c.Informer, c.Handler}] = self
+	return self
 }
 
 // mayBeOwn reports whether a reconcile wrote what c is about, or is writing it.
@@ -125,21 +133,27 @@ func (l *Lens) mayBeOwn(c *Cause) bool {
 // resolveLocked finds the key whose reconcile has led to c.
 func (l *Lens) resolveLocked(c *Cause) {
 	write, found := l.writes[versionOf(c)]
-	if found && write.object == c.Object {
+	if found && write.object == c.Object && c.isNews() {
 		c.OwnWriteOf = write.by.key
+		c.writer = write.by
 	}
 }
 
 // versionOf is what a write and its event have in common.
 func versionOf(c *Cause) string {
 	if c.Action == "delete" {
-		return deletionOf(c.Object)
+		return deletionOf(c.uid)
 	}
 	return c.ResourceVersion
 }
 
 // deletionOf takes the place of a resourceVersion: the answer to a DELETE does not say at which version its event comes.
-func deletionOf(object string) string { return "the deletion of " + object }
+func deletionOf(uid types.UID) string {
+	if uid == "" {
+		return ""
+	}
+	return "the deletion of " + string(uid)
+}
 
 // namespaceOf returns the namespace of an object, with a slash. It is all that is known of an object that is created.
 func namespaceOf(object string) string {
@@ -154,22 +168,19 @@ func namespaceOf(object string) string {
 func (l *Lens) beginLocked(self int64, d doing) {
 	if len(l.doing) >= maxGoroutines {
 		clear(l.doing)
-		clear(l.calling)
 	}
 	l.doing[self] = d
 }
 
-// returned notes that the call of a handler has returned. A handler is in one call at a time.
-func (l *Lens) returned(informer, handler string) {
+// returned notes that the call of a handler has returned, in the goroutine self.
+func (l *Lens) returned(self int64, informer, handler string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	name := [2]string{informer, handler}
-	self, found := l.calling[name]
-	if !found {
+	was, found := l.doing[self]
+	if !found || was.call == nil {
 		return // it began before the lens was switched on
 	}
-	l.informerLocked(informer).note(handler, time.Since(l.doing[self].began))
-	delete(l.calling, name)
+	l.informerLocked(informer).note(handler, time.Since(was.began))
 	delete(l.doing, self)
 }
 
@@ -187,11 +198,7 @@ func (l *Lens) enqueued(controller, key, how string, delay time.Duration) {
 	if now.story != nil && now.story.id != (id{controller, key}) {
 		c.Action = "the reconcile of " + now.story.id.key
 	}
-	s := l.storyLocked(controller, key)
-	s.pending = append(s.pending, enqueueing{c, delay})
-	if len(s.pending) > l.opts.PerKey {
-		s.pending = s.pending[1:]
-	}
+	l.storyLocked(controller, key).enqueueLocked(enqueueing{c, delay, time.Now().Add(delay)}, l.opts.PerKey)
 }
 
 // taken notes that this goroutine begins to reconcile a key.
@@ -200,20 +207,32 @@ func (l *Lens) taken(controller, key string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := l.storyLocked(controller, key)
-	s.current = &reconcile{Reconcile{Began: time.Now()}, s.pending, self}
-	s.pending = nil
+	s.current = &reconcile{Reconcile{Began: time.Now()}, s.takeLocked(), self}
 	l.beginLocked(self, doing{story: s})
 }
 
-// ended notes how a reconcile has ended. The first word about it counts.
+// ended notes how the reconcile of a key that this goroutine is in has ended. The first word about it counts.
 func (l *Lens) ended(controller, key, outcome string) {
+	self := goroutine()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := l.storyLocked(controller, key)
-	if s.current != nil && s.current.Outcome == "" {
-		s.current.Outcome = outcome
+	s := l.doing[self].story
+	if s != nil && s.id == (id{controller, key}) && s.current != nil && s.current.Outcome == "" {
+		s.current.Outcome = oneLine(outcome)
 		s.current.Took = time.Since(s.current.Began)
 	}
+}
+
+// maxOutcome bounds what is kept of an error, in bytes.
+const maxOutcome = 500
+
+// oneLine makes a line of an error's text.
+func oneLine(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) <= maxOutcome {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxOutcome], "") + " …"
 }
 
 // done notes that a worker is done with a key.
@@ -263,7 +282,7 @@ func (l *Lens) endWrite(by id, target string, w Write) {
 	}
 	version := w.ResourceVersion
 	if w.Verb == http.MethodDelete {
-		version = deletionOf(w.Object)
+		version = deletionOf(w.uid)
 	}
 	if version != "" && w.Code < 300 {
 		l.rememberLocked(version, ownWrite{by, w.Object})

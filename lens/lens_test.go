@@ -72,7 +72,7 @@ func TestCalled_BeforeTheWriteHasItsAnswer(t *testing.T) {
 			version := "7" + target
 			l.called(Cause{Informer: "i", Action: "update", Object: "ns/o", ResourceVersion: version}, func() []string { return []string{".f"} })
 			l.enqueued("c", "k", "the program", 0)
-			l.returned("i", "h")
+			l.returned(goroutine(), "i", "h")
 		}()
 		<-event
 		l.endWrite(by, target, Write{Verb: "PUT", Code: 200, Object: "ns/o", ResourceVersion: "7" + target})

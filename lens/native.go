@@ -21,6 +21,7 @@ func (l *Lens) ObserveInformer(name string) func(sharedinformer.Observation) {
 			c := Cause{Informer: name, Handler: o.Handler, Object: nameOf(change.Key)}
 			if change.Obj != nil {
 				c.ResourceVersion = change.Obj.GetResourceVersion()
+				c.uid = change.Obj.GetUID()
 			}
 			isUpdate := change.Action == "OnUpdate"
 			switch {
@@ -35,7 +36,7 @@ func (l *Lens) ObserveInformer(name string) func(sharedinformer.Observation) {
 			}
 			l.called(c, func() []string { return changedFields(change.Old, change.Obj) })
 		case sharedinformer.HandlerReturned:
-			l.returned(name, o.Handler)
+			l.returned(goroutine(), name, o.Handler)
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Cause is what enqueued a key.
@@ -24,7 +26,13 @@ type Cause struct {
 	// Fields are what an own write has changed, without the fields that the server sets.
 	Fields []string      `json:"fields,omitempty"`
 	Delay  time.Duration `json:"delay,omitempty"`
+
+	uid    types.UID // of the object, if that is known
+	writer id        // whose key is OwnWriteOf
 }
+
+// isNews reports whether a write may have led to c: not to what a list or a resync tells again.
+func (c *Cause) isNews() bool { return c.Action != "resync" && c.Action != "list" }
 
 // String says it in a few words: "update of services default/web at 12, its own write".
 func (c Cause) String() string {
@@ -55,6 +63,8 @@ type Write struct {
 	Code   int    `json:"code"`   // of the answer; 0 if there was none
 	// ResourceVersion is what the write has left, and at which it comes back as an event.
 	ResourceVersion string `json:"resourceVersion,omitempty"`
+
+	uid types.UID // of the object, if the answer says it
 }
 
 // Reconcile is one that has ended.
@@ -73,7 +83,9 @@ type Key struct {
 	Total      int         `json:"total"`      // reconciles since the lens was switched on
 	Reconciles []Reconcile `json:"reconciles"` // the newest, oldest first
 	Pending    []Cause     `json:"pending"`    // what enqueued the key since the newest reconcile began
-	Running    bool        `json:"running"`
+	// Running: the key is being reconciled. RunsBecause is what enqueued it.
+	Running     bool    `json:"running"`
+	RunsBecause []Cause `json:"runsBecause,omitempty"`
 	// WakesItself: at least the last three reconciles had no other causes than this key's own writes. Flapping are the
 	// fields that these writes changed.
 	WakesItself bool     `json:"wakesItself"`
@@ -87,7 +99,7 @@ type story struct {
 	id         id
 	total      int
 	reconciles []*reconcile // that have ended, oldest first
-	pending    []enqueueing // since the newest reconcile began
+	pending    []enqueueing // since the newest reconcile began; at most one of them is for later: see enqueueLocked
 	current    *reconcile   // the one that runs, or nil
 }
 
@@ -101,6 +113,40 @@ type reconcile struct {
 type enqueueing struct {
 	cause *Cause
 	delay time.Duration
+	due   time.Time
+}
+
+// enqueueLocked adds to what is pending. Of several that are for later the one that is due first counts, as in the queue.
+func (s *story) enqueueLocked(e enqueueing, most int) {
+	if e.delay > 0 {
+		for i, other := range s.pending {
+			if other.delay > 0 {
+				if e.due.Before(other.due) {
+					s.pending[i] = e
+				}
+				return
+			}
+		}
+	}
+	s.pending = append(s.pending, e)
+	if len(s.pending) > most {
+		s.pending = s.pending[1:]
+	}
+}
+
+// takeLocked takes what is due from what is pending.
+func (s *story) takeLocked() (due []enqueueing) {
+	now := time.Now()
+	later := []enqueueing{}
+	for _, e := range s.pending {
+		if e.due.After(now) {
+			later = append(later, e)
+		} else {
+			due = append(due, e)
+		}
+	}
+	s.pending = later
+	return due
 }
 
 // causesOf copies causes out. Fields are told of own writes only.
@@ -124,6 +170,9 @@ func (s *story) snapshotLocked() Key {
 	k := Key{
 		Controller: s.id.controller, Key: s.id.key, Total: s.total, Running: s.current != nil,
 		Reconciles: []Reconcile{}, Pending: causesOf(s.pending),
+	}
+	if k.Running {
+		k.RunsBecause = causesOf(s.current.enqueueings)
 	}
 	for _, r := range s.reconciles {
 		out := r.Reconcile
@@ -151,7 +200,7 @@ func (s *story) snapshotLocked() Key {
 
 // isOwn reports whether nothing but this key's own writes caused a reconcile.
 func (s *story) isOwn(r Reconcile) bool {
-	return len(r.Causes) > 0 && !slices.ContainsFunc(r.Causes, func(c Cause) bool { return c.OwnWriteOf != s.id.key })
+	return len(r.Causes) > 0 && !slices.ContainsFunc(r.Causes, func(c Cause) bool { return c.writer != s.id })
 }
 
 // failed begins the outcome of a reconcile that is tried again.
@@ -163,10 +212,8 @@ func (l *Lens) Why(key string) string {
 		return key + ": the lens is off"
 	}
 	lines := []string{}
-	for _, k := range l.Keys() {
-		if k.Key == key {
-			lines = append(lines, k.why())
-		}
+	for _, k := range l.keysThat(func(name id) bool { return name.key == key }) {
+		lines = append(lines, k.why())
 	}
 	if len(lines) == 0 {
 		return key + ": nothing is known of it"
@@ -184,6 +231,9 @@ func (k Key) why() string {
 	if k.WakesItself {
 		text += "; it wakes itself by writing " + strings.Join(k.Flapping, ", ")
 	}
+	if k.Running {
+		text += "; it is being reconciled because of " + causesText(k.RunsBecause)
+	}
 	if len(k.Pending) > 0 {
 		text += "; it waits because of " + causesText(k.Pending)
 	}
@@ -192,7 +242,7 @@ func (k Key) why() string {
 
 func causesText(causes []Cause) string {
 	if len(causes) == 0 {
-		return "something before the lens was on"
+		return "something that the lens has not seen, or has forgotten"
 	}
 	texts := make([]string, len(causes))
 	for i, c := range causes {
@@ -202,12 +252,16 @@ func causesText(causes []Cause) string {
 }
 
 // Keys returns what is known of all keys, those that were active last first.
-func (l *Lens) Keys() []Key {
+func (l *Lens) Keys() []Key { return l.keysThat(func(id) bool { return true }) }
+
+func (l *Lens) keysThat(are func(id) bool) []Key {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	keys := make([]Key, 0, l.recent.Len())
+	keys := []Key{}
 	for at := l.recent.Front(); at != nil; at = at.Next() {
-		keys = append(keys, at.Value.(*story).snapshotLocked())
+		if s := at.Value.(*story); are(s.id) {
+			keys = append(keys, s.snapshotLocked())
+		}
 	}
 	return keys
 }

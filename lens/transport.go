@@ -24,7 +24,8 @@ type transport struct {
 
 // RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	if !t.lens.on.Load() || r.Method == http.MethodGet || r.Method == http.MethodHead {
+	isRead := r.Method == http.MethodGet || r.Method == http.MethodHead
+	if !t.lens.on.Load() || isRead || r.URL.Query().Has("dryRun") {
 		return t.next.RoundTrip(r)
 	}
 	target := targetOf(r)
@@ -36,10 +37,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	w := Write{Verb: r.Method, Path: r.URL.Path, Object: target}
 	if err == nil {
 		w.Code = answer.StatusCode
-		if meta, ok := readMetadata(answer); ok {
-			w.Object = nameOf(types.NamespacedName{Namespace: meta.Namespace, Name: meta.Name})
-			w.ResourceVersion = meta.ResourceVersion
-		}
+		readWritten(answer, &w)
 	}
 	t.lens.endWrite(by, target, w)
 	return answer, err
@@ -73,31 +71,49 @@ func targetOf(r *http.Request) string {
 // maxAnswer is how much of an answer is read: an object has at most 1.5 MiB in etcd.
 const maxAnswer = 3 << 20
 
-// readMetadata reads the metadata of the object in an answer. The answer's body is then as it was.
-func readMetadata(answer *http.Response) (meta metav1.ObjectMeta, ok bool) {
-	if answer.StatusCode >= 300 || answer.Body == nil {
-		return meta, false
+// readWritten reads which object was written, from the answer. Its body is then as it was.
+func readWritten(answer *http.Response, w *Write) {
+	mediaType, _, _ := strings.Cut(answer.Header.Get("Content-Type"), ";")
+	isProtobuf := mediaType == runtime.ContentTypeProtobuf
+	isObject := isProtobuf || mediaType == runtime.ContentTypeJSON
+	if answer.StatusCode < 200 || answer.StatusCode >= 300 || answer.Body == nil || !isObject {
+		return
 	}
 	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
 	answer.Body = &readAgain{io.MultiReader(bytes.NewReader(text), answer.Body), answer.Body}
 	if err != nil {
-		return meta, false // whoever reads on gets the same error
+		return // whoever reads on gets the same error
+	}
+	var kind metav1.TypeMeta
+	if isProtobuf {
+		var envelope runtime.Unknown
+		if envelope.Unmarshal(bytes.TrimPrefix(text, []byte("k8s\x00"))) != nil {
+			return
+		}
+		kind.Kind, text = envelope.Kind, envelope.Raw
+	} else if json.Unmarshal(text, &kind) != nil {
+		return
+	}
+	if kind.Kind == "Status" { // the answer to most DELETEs
+		var status metav1.Status
+		if decode(isProtobuf, text, &status) == nil && status.Details != nil {
+			w.uid = status.Details.UID
+		}
+		return
 	}
 	var object metav1.PartialObjectMetadata
-	switch mediaType, _, _ := strings.Cut(answer.Header.Get("Content-Type"), ";"); mediaType {
-	case runtime.ContentTypeJSON:
-		err = json.Unmarshal(text, &object)
-	case runtime.ContentTypeProtobuf:
-		var envelope runtime.Unknown
-		err = envelope.Unmarshal(bytes.TrimPrefix(text, []byte("k8s\x00")))
-		if err == nil {
-			err = object.Unmarshal(envelope.Raw)
-		}
-	default:
-		return meta, false
+	if decode(isProtobuf, text, &object) == nil && object.Name != "" {
+		w.Object = nameOf(types.NamespacedName{Namespace: object.Namespace, Name: object.Name})
+		w.ResourceVersion = object.ResourceVersion
+		w.uid = object.UID
 	}
-	// A Status has a name only in its details.
-	return object.ObjectMeta, err == nil && object.Name != ""
+}
+
+func decode(isProtobuf bool, text []byte, into interface{ Unmarshal([]byte) error }) error {
+	if isProtobuf {
+		return into.Unmarshal(text)
+	}
+	return json.Unmarshal(text, into)
 }
 
 // readAgain is a body of which a part was read.

@@ -1,0 +1,208 @@
+package lens
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+)
+
+// told plays what informers, workers and clients tell a lens, without any of them.
+type told struct {
+	*testing.T
+	*Lens
+}
+
+func tell(t *testing.T) told { return told{t, New(Options{On: true})} }
+
+// event is a call of a handler, in a goroutine of its own, that enqueues a key.
+func (l told) event(controller, key string, c Cause) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		c.Informer, c.Handler, c.Object = "things", "h", "ns/p"
+		self := l.called(c, func() []string { return []string{".field"} })
+		l.enqueued(controller, key, "the program", 0)
+		l.returned(self, "things", "h")
+	}()
+	<-done
+}
+
+// reconcile is one that writes ns/p at a version, if that is not empty.
+func (l told) reconcile(controller, key, writes string) {
+	l.taken(controller, key)
+	if writes != "" {
+		by, _ := l.beginWrite("ns/p")
+		l.endWrite(by, "ns/p", Write{Verb: "PUT", Code: 200, Object: "ns/p", ResourceVersion: writes})
+	}
+	l.done(controller, key)
+}
+
+// key returns what is known of a key of a controller.
+func (l told) key(controller, key string) Key {
+	l.Helper()
+	found := l.keysThat(func(name id) bool { return name == id{controller, key} })
+	require.Len(l, found, 1)
+	return found[0]
+}
+
+func TestOwnWrite_IsNotWhatAResyncOrAListTellsAgain(t *testing.T) {
+	for _, action := range []string{"resync", "list"} {
+		l := tell(t)
+		l.reconcile("c", "ns/p", "7")
+		for range inARow {
+			l.event("c", "ns/p", Cause{Action: action, ResourceVersion: "7"})
+			l.reconcile("c", "ns/p", "")
+		}
+		require.False(t, l.key("c", "ns/p").WakesItself, action)
+	}
+}
+
+func TestOwnWrite_IsNotThatOfAnotherControllersSameKey(t *testing.T) {
+	l := tell(t)
+	for i := range inARow {
+		version := fmt.Sprint(10 + i)
+		l.reconcile("writer", "ns/p", version)
+		l.event("reader", "ns/p", Cause{Action: "update", ResourceVersion: version})
+		l.reconcile("reader", "ns/p", "")
+	}
+	require.False(t, l.key("reader", "ns/p").WakesItself)
+	require.Equal(t, "ns/p", l.key("reader", "ns/p").Reconciles[0].Causes[0].OwnWriteOf)
+}
+
+func TestDelayed_IsNoCauseBeforeItsTimeAndHidesNoHotLoop(t *testing.T) {
+	l := tell(t)
+	l.enqueued("c", "ns/p", "the program", 0)
+	for i := range inARow + 1 {
+		version := fmt.Sprint(10 + i)
+		l.reconcile("c", "ns/p", version)
+		l.enqueued("c", "ns/p", "later", time.Hour-time.Duration(i)*time.Minute)
+		l.event("c", "ns/p", Cause{Action: "update", ResourceVersion: version})
+	}
+	k := l.key("c", "ns/p")
+	require.True(t, k.WakesItself)
+	require.Len(t, k.Pending, 2, "the event, and one delay")
+	require.Equal(t, 57*time.Minute, k.Pending[0].Delay, "the soonest")
+}
+
+func TestAddRateLimited_ByAHandlerEndsNoReconcile(t *testing.T) {
+	l := tell(t)
+	queue := WatchQueue(l.Lens, "c", workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]()))
+	defer queue.ShutDown()
+	queue.Add("ns/p")
+	key, _ := queue.Get()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		queue.AddRateLimited("ns/p")
+	}()
+	<-done
+	queue.Forget(key)
+	queue.Done(key)
+	require.Equal(t, "ok", l.key("c", "ns/p").Reconciles[0].Outcome)
+}
+
+func TestHandlers_OfOneNameKeepTheirCallsApart(t *testing.T) {
+	l := tell(t)
+	began, other, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	first := &watchedHandler{cache.ResourceEventHandlerFuncs{DeleteFunc: func(any) {
+		close(began)
+		<-other
+		l.enqueued("c", "ns/first", "the program", 0)
+	}}, l.Lens, "things", "h"}
+	second := &watchedHandler{cache.ResourceEventHandlerFuncs{}, l.Lens, "things", "h"}
+	go func() {
+		defer close(done)
+		first.OnDelete(cache.DeletedFinalStateUnknown{Key: "ns/first"})
+	}()
+	<-began
+	second.OnDelete(cache.DeletedFinalStateUnknown{Key: "ns/second"})
+	close(other)
+	<-done
+	require.Equal(t, "ns/first", l.key("c", "ns/first").Pending[0].Object)
+	require.Empty(t, l.doing)
+	require.Equal(t, 2, l.Informers()[0].Handlers[0].Calls)
+}
+
+func TestWriting_KeepsFewEventsWhileARequestHasNoAnswer(t *testing.T) {
+	l := tell(t)
+	l.taken("c", "k")
+	_, found := l.beginWrite("ns/")
+	require.True(t, found)
+	for i := range 2 * maxEvents {
+		l.event("c", "k", Cause{Action: "update", ResourceVersion: fmt.Sprint(i)})
+	}
+	require.Len(t, l.writing["ns/"].events, maxEvents)
+}
+
+func TestDeletion_OfAnotherObjectOfThatNameIsNotOwn(t *testing.T) {
+	l := tell(t)
+	const status = `{"kind":"Status","details":{"name":"p","uid":"u1"}}`
+	next := l.Transport(answeringWith("application/json", status))
+	l.taken("c", "k")
+	_, err := next.RoundTrip(httptest.NewRequest("DELETE", "http://server/api/v1/namespaces/ns/configmaps/p", nil))
+	require.NoError(t, err)
+	l.done("c", "k")
+	l.event("c", "k", Cause{Action: "delete", uid: "u2"})
+	l.event("c", "k", Cause{Action: "delete", uid: "u1"})
+	pending := l.key("c", "k").Pending
+	require.Empty(t, pending[0].OwnWriteOf)
+	require.Equal(t, "k", pending[1].OwnWriteOf)
+}
+
+func TestTransport_ReadsNoStreamAndNoDryRun(t *testing.T) {
+	for contentType, query := range map[string]string{"text/event-stream": "", "application/json": "?dryRun=All"} {
+		l := tell(t)
+		next := l.Transport(answeringWith(contentType, `{"metadata":{"name":"p","namespace":"ns","resourceVersion":"5"}}`))
+		l.taken("c", "k")
+		answer, err := next.RoundTrip(httptest.NewRequest("PUT", "http://server/api/v1/namespaces/ns/pods/p"+query, nil))
+		require.NoError(t, err)
+		require.NotContains(t, fmt.Sprintf("%T", answer.Body), "readAgain")
+		l.done("c", "k")
+		l.event("c", "k", Cause{Action: "update", ResourceVersion: "5"})
+		require.Empty(t, l.key("c", "k").Pending[0].OwnWriteOf)
+	}
+}
+
+func answeringWith(contentType, body string) http.RoundTripper {
+	return answering(func(*http.Request) (*http.Response, error) {
+		header := http.Header{"Content-Type": {contentType}}
+		return &http.Response{StatusCode: 200, Header: header, Body: io.NopCloser(strings.NewReader(body))}, nil
+	})
+}
+
+func TestSwitch_CountsCallsAnew(t *testing.T) {
+	l := tell(t)
+	l.event("c", "k", Cause{Action: "add"})
+	l.Switch(false)
+	l.Switch(true)
+	require.Empty(t, l.Informers()[0].Handlers)
+}
+
+func TestWhy_OfAKeyThatIsBeingReconciled(t *testing.T) {
+	l := tell(t)
+	l.event("c", "ns/p", Cause{Action: "add", ResourceVersion: "3"})
+	l.taken("c", "ns/p")
+	require.Contains(t, l.Why("ns/p"), "it is being reconciled because of add of things ns/p at 3")
+	w := httptest.NewRecorder()
+	l.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/?key=ns/p", nil))
+	require.Contains(t, w.Body.String(), "It is being reconciled because of")
+}
+
+func TestOutcome_IsAShortLine(t *testing.T) {
+	l := tell(t)
+	l.taken("c", "k")
+	l.ended("c", "k", outcomeOf(errors.New("first\nsecond "+strings.Repeat("x", 1<<20))))
+	l.done("c", "k")
+	outcome := l.key("c", "k").Reconciles[0].Outcome
+	require.Contains(t, outcome, "failed: first second xxx")
+	require.Less(t, len(outcome), maxOutcome+10)
+}
