@@ -47,12 +47,12 @@ const (
 	kindUnnamed      errorKind = "Unnamed"      // the same, without a name, and it was not asked for again yet
 	kindLostDeletion errorKind = "LostDeletion" // the same, if it was, and if it may be a deletion
 	kindSink         errorKind = "Sink"         // a SinkError: it changes no state
-	kindEnded        errorKind = "Ended"        // a stream ended between two events, or before its list did
-	kindBroken       errorKind = "Broken"       // no connection, or it broke: TLS and DNS errors, too
+	kindEnded        errorKind = "Ended"        // a stream, or a request, got io.EOF: the server ended it
+	kindBroken       errorKind = "Broken"       // no connection (but not refused), or it broke: TLS and DNS errors, too
 	kindShort        errorKind = "Short"        // ErrVeryShortWatch
 	kindUnanswered   errorKind = "Unanswered"   // errUnanswered
 	kindOverdue      errorKind = "Overdue"      // errOverdue
-	kindBusy         errorKind = "Busy"         // the request is fine, the server just cannot take it now
+	kindBusy         errorKind = "Busy"         // 429, or connection refused: the server cannot take the request now
 	kindOutage       errorKind = "Outage"       // the server, or its HTTP/2 stream, is about to go away
 	kindInternal     errorKind = "Internal"     // a 500: it may well be about the request
 	kindExpired      errorKind = "Expired"      // the server no longer has this resourceVersion or continue token
@@ -74,7 +74,7 @@ func kindOf(err error) errorKind {
 		return kindSink
 	case unreadable: // whatever the cause: it says nothing of the connection
 		return kindObject
-	case err == io.EOF, // What wraps it is Broken.
+	case err == io.EOF, // What wraps it is Broken. For LogError, the names that a streaming list gives to it are, too:
 		errors.Is(err, ErrSilent), errors.Is(err, ErrEndedEarly):
 		return kindEnded
 	case err == errUnanswered:
@@ -123,13 +123,13 @@ func isHTTP2Reset(err error) bool {
 //	paged       a paged list
 //	for long    lists stay paged for StreamingRetry
 //	latest      lists ask for the latest state until one succeeds
-//	wait        BackingOff comes first
+//	wait        BackingOff comes first; what comes after it is settled before
 //	quiet       the error is not reported
 //
 // The row Other takes the place of "-", and of a cell with one of these words beyond its limit:
 //
-//	once        unless the list that failed had asked for the latest state
-//	9 times     in a row. Perhaps only watches fail, as behind a proxy
+//	once        unless the list that failed had asked for the latest state already
+//	9 times     in a row, until a watch works again. Perhaps only watches fail, as behind a proxy
 //	a while     until MaxInternalErrorRetry is over
 const table = `
 | error        | ListingStreaming       | ListingPaged        | Connecting           | Watching             |
@@ -153,11 +153,34 @@ const table = `
 | Other        | paged                  | wait, list          | wait, list           | wait, list           |
 `
 
-// wordsFor looks an error up in the table. The first four states after Idle are its columns.
+// wordsFor looks an error up in the table. The four states after Idle are its columns; columns[0] is blank: it is what
+// follows the name of the kind.
 func wordsFor(kind errorKind, state State) []string {
 	_, row, _ := strings.Cut(table, "\n| "+string(kind)+" ")
 	columns := strings.Split(row, "|")
 	return strings.Split(strings.TrimSpace(columns[state]), ", ")
+}
+
+// wordsWithinLimit counts an error in the present state towards the limit of its cell. It returns the words of the
+// cell, or those of the row Other.
+func (r *Reflector[T]) wordsWithinLimit(kind errorKind, asked string) []string {
+	words := wordsFor(kind, r.at.name)
+	beyond := false
+	switch words[0] {
+	case "-":
+		beyond = true
+	case "once":
+		beyond = asked == ""
+	case "9 times":
+		r.outages++
+		beyond = r.outages > 9
+	case "a while":
+		beyond = !r.internal.within(time.Now(), r.opts.MaxInternalErrorRetry)
+	}
+	if beyond {
+		return wordsFor(kindOther, r.at.name)
+	}
+	return words
 }
 
 // follow does what the table says of an error in the present state, whose stream it closes, and returns the next state.
@@ -166,21 +189,8 @@ func (r *Reflector[T]) follow(ctx context.Context, kind errorKind, asked string,
 	if ctx.Err() != nil {
 		return stopped[T]()
 	}
-	does := wordsFor(kind, r.at.name)
-	says := func(word string) bool { return slices.Contains(does, word) }
-	beyondLimit := says("-")
-	switch {
-	case says("once"):
-		beyondLimit = asked == ""
-	case says("9 times"):
-		r.outages++
-		beyondLimit = r.outages > 9
-	case says("a while"):
-		beyondLimit = !r.internal.within(time.Now(), r.opts.MaxInternalErrorRetry)
-	}
-	if beyondLimit {
-		does = wordsFor(kindOther, r.at.name)
-	}
+	words := r.wordsWithinLimit(kind, asked)
+	says := func(word string) bool { return slices.Contains(words, word) }
 	if says("next event") {
 		r.report(ctx, err)
 		return r.at

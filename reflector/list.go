@@ -91,7 +91,8 @@ func (l *streamingList[T]) end(ctx context.Context, version string) *state[T] {
 	l.initial = nil // list has it
 	r.update(func() { r.stats.StreamingLists++ })
 	r.replace(ctx, list, time.Since(s.opened))
-	return r.watching(s, time.Time{})
+	neverShort := time.Time{} // It has brought a list.
+	return r.watching(s, neverShort)
 }
 
 // apply takes over an event of an object: an initial one, or a change that happens meanwhile.
@@ -155,7 +156,7 @@ func (r *Reflector[T]) listPaged(ctx context.Context) *state[T] {
 	if err != nil {
 		return r.follow(ctx, kindOf(err), asked, err)
 	}
-	r.paginates = r.paginates || asked == "0" && pages.fetched > 1
+	r.paginates = r.paginates || (asked == "0" && pages.fetched > 1)
 	if pages.versionless {
 		list.ResourceVersion = ""
 	}

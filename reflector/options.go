@@ -30,8 +30,8 @@ type Options struct {
 	// SilenceTimeout is how long the reflector waits in a streaming list for the next object, of whatever shard. Then a
 	// paged list takes its place. The time until the server answers counts. Default DefaultSilenceTimeout.
 	SilenceTimeout time.Duration
-	// StreamingRetry is how long lists stay paged after the server refused a streaming list, fell silent in one that it
-	// had answered, or sent a wrong one or an unreadable object in it. Default: an hour.
+	// StreamingRetry is how long lists stay paged after the server refused a streaming list (with 400, 405 or 422), fell
+	// silent in one that it had answered, or sent a wrong one or an unreadable object in it. Default: an hour.
 	StreamingRetry time.Duration
 	// CheckConsistency compares each streaming list with a list at the same version, before the sink gets it. It
 	// doubles the load on the server: it is for tests.
@@ -54,8 +54,9 @@ type Options struct {
 
 	// All functions, Delay included, are called from Run's goroutine with no lock held, and hold it up.
 
-	// OnError is told of each error of a list or watch, of each *listwatch.ObjectError and of each *SinkError. A clean
-	// end of a watch is none. nil logs them through the logger in ctx.
+	// OnError is told of each error of a list or watch, of each *listwatch.ObjectError and of each *SinkError. What the
+	// table in errors.go calls quiet is none: so is the clean end of a watch, unless it was very short. nil logs them
+	// through the logger in ctx.
 	OnError func(ctx context.Context, err error)
 	// OnTransition is called on each change of the state, before the state is acted on; not after a panic. nil logs what
 	// client-go's reflector logs, at the same levels (2 to 4), through the logger in ctx.
@@ -66,7 +67,8 @@ type Options struct {
 	// OnWatch, if not nil, is told of each watch that has ended, the second half of a streaming list among them: how
 	// many objects it passed on, and how long it took from the server's answer, or the end of the list.
 	OnWatch func(events int, took time.Duration)
-	// Observe, if not nil, is shown what passes. It may block.
+	// Observe, if not nil, is shown what passes. It may block: its time does not count towards the deadlines of a stream.
+	// That of the other functions and of the sink does.
 	Observe func(Observation)
 }
 

@@ -129,7 +129,7 @@ func (r *Reflector[T]) LastSyncResourceVersion() string { return read(&r.mu, &r.
 // State is what the reflector is doing.
 func (r *Reflector[T]) State() State { return read(&r.mu, &r.at).name }
 
-// LastError is the last error of a list or watch; nil if a watch was answered since.
+// LastError is the last error of a list or watch; nil if Watching was entered since.
 func (r *Reflector[T]) LastError() error { return read(&r.mu, &r.lastErr) }
 
 // read returns what mu protects.

@@ -77,7 +77,7 @@ func backingOff[T listwatch.Object](wait time.Duration, next *state[T]) *state[T
 type stream[T listwatch.Object] struct {
 	source  listwatch.Stream[T]
 	batches listwatch.BatchStream[T] // source, if it has batches; else nil
-	room    []listwatch.Event[T]     // what nextEvents fills
+	room    []listwatch.Event[T]     // what nextEvents fills: of one, unless the sink takes batches
 	opened  time.Time                // when it was asked for
 
 	ctx      context.Context
@@ -153,7 +153,7 @@ func (s *stream[T]) close() {
 	s.cancel(nil)
 	_ = s.source.Close() // whatever is wrong with it, it is of no use any more
 	onClose := s.onClose
-	s.onClose = nil
+	s.onClose = nil // before the call, which may panic
 	if onClose != nil {
 		onClose()
 	}

@@ -31,16 +31,18 @@ func (r *Reflector[T]) connect(ctx context.Context) *state[T] {
 //	event       Added 6  Modified 8  Bookmark 9            Modified 7     Added 4
 //	from      5 5        5           5                     5              5: 4 is older, so ErrRewound
 //	at        5 6        8           8, then 9             9: 7 is older  9
-//	sink                             Add, Update; Bookmark Update
+//	sink        -        -           Add, Update; Bookmark Update         -
 //	r.version 5 5        5           8, then 9             9              9
+//
+// Invariant: r.version is at, between two steps. Within a step it follows once the sink has the events.
 type liveWatch[T listwatch.Object] struct {
 	r      *Reflector[T]
 	stream *stream[T]
 	from   string // the version that it began at; an older event shows that the server was set back
-	at     string // the version of the newest event
+	at     string // the version of the newest event; an older event is counted, and passed on all the same
 	// versionsMayFall: they are not compared; the last one counts.
 	versionsMayFall bool
-	// shortUntil: a watch that ends before is very short, unless it brought something worth having: then this is zero.
+	// shortUntil: a watch that ends before is very short. It is zero once it brought something worth having.
 	shortUntil time.Time
 	began      time.Time
 	passed     int // objects
@@ -67,7 +69,7 @@ func (w *liveWatch[T]) step(ctx context.Context) *state[T] {
 	if err != nil {
 		return w.failed(ctx, err)
 	}
-	passed := 0 // so many of the events the sink has, or does not get
+	done := 0 // so many of the events
 	for i := range events {
 		ev := &events[i]
 		// Some servers send a deletion with the version of the object that was deleted.
@@ -76,8 +78,8 @@ func (w *liveWatch[T]) step(ctx context.Context) *state[T] {
 			w.advance(ev.Type, ev.ResourceVersion)
 			continue
 		}
-		w.pass(ctx, events[passed:i])
-		passed = i + 1
+		w.handOver(ctx, events[done:i])
+		done = i + 1
 		if rewound {
 			return w.failed(ctx, ErrRewound)
 		}
@@ -85,7 +87,7 @@ func (w *liveWatch[T]) step(ctx context.Context) *state[T] {
 			w.bookmark(ctx, ev.ResourceVersion)
 		}
 	}
-	w.pass(ctx, events[passed:])
+	w.handOver(ctx, events[done:])
 	clear(events) // so that they keep nothing alive
 	if n := len(events); n == len(w.stream.room) && n < maxBatch && r.batches != nil {
 		w.stream.room = make([]listwatch.Event[T], 2*n)
@@ -129,23 +131,27 @@ func (w *liveWatch[T]) bookmark(ctx context.Context, version string) {
 	w.advance(listwatch.Bookmark, version)
 	r.observeCall("Bookmark", nil, version)
 	r.checkSink(ctx, "Bookmark", listwatch.Key{}, r.sink.Bookmark(version))
-	r.update(func() { r.stats.Bookmarks++ })
+	r.update(func() {
+		r.stats.Bookmarks++
+		r.version = w.at
+	})
 }
 
-// pass gives the sink changes, several only if it takes batches. Then the sink is where the watch is.
-func (w *liveWatch[T]) pass(ctx context.Context, events []listwatch.Event[T]) {
-	r := w.r
-	if len(events) > 0 {
-		if r.opts.Observe != nil {
-			r.observe(Observation{Boundary: HandedOver, Events: shown(events)})
-		}
-		r.put(ctx, events)
+// handOver gives the sink changes, if there are any, and then takes the version over.
+func (w *liveWatch[T]) handOver(ctx context.Context, events []listwatch.Event[T]) {
+	if len(events) == 0 {
+		return
 	}
+	r := w.r
+	if r.opts.Observe != nil {
+		r.observe(Observation{Boundary: HandedOver, Events: shown(events)})
+	}
+	r.put(ctx, events)
 	w.passed += len(events)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.version = w.at
-	r.stats.Events += uint64(len(events))
+	r.update(func() {
+		r.stats.Events += uint64(len(events))
+		r.version = w.at
+	})
 }
 
 // failed decides what follows an error that ended the watch.
@@ -172,7 +178,7 @@ func (w *liveWatch[T]) unreadable(ctx context.Context, bad *listwatch.ObjectErro
 	named, deleted := bad.Key != (listwatch.Key{}), bad.Type == listwatch.Deleted
 	switch {
 	case named: // the version that the sink has stays
-	case !isAny(w.at) && !w.versionsMayFall && r.rereadFrom != r.version:
+	case !isAny(r.version) && !w.versionsMayFall && r.rereadFrom != r.version:
 		kind = kindUnnamed // If it was damaged on the way, it can be read when it is asked for once more.
 		r.rereadFrom = r.version
 	case deleted || bad.Type == 0: // Only a list can tell what is gone.
@@ -183,7 +189,7 @@ func (w *liveWatch[T]) unreadable(ctx context.Context, bad *listwatch.ObjectErro
 		r.observeCall("DeleteKey", []listwatch.Key{bad.Key}, bad.ResourceVersion)
 		r.checkSink(ctx, "DeleteKey", bad.Key, r.sink.DeleteKey(bad.Key))
 		w.advance(bad.Type, bad.ResourceVersion)
-		w.pass(ctx, nil)
+		r.update(func() { r.version = w.at })
 	}
 	return next
 }
