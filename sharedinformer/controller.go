@@ -221,6 +221,7 @@ func (c *Controller[T]) resyncIfDue(ctx context.Context) {
 	if c.cfg.ShouldResync != nil && !c.cfg.ShouldResync() {
 		return
 	}
+	klog.FromContext(ctx).V(4).Info("Forcing resync", "reflector", c.cfg.Name)
 	err := c.cfg.Queue.Resync()
 	if err != nil {
 		c.cfg.OnProcessError(ctx, err)

@@ -30,6 +30,7 @@ type line struct {
 	log        []string
 	during     func(what string) error
 	failed     []string
+	logs       notebook
 	cancel     context.CancelFunc
 	ended      chan struct{}
 }
@@ -89,7 +90,7 @@ func (l *line) process(deltas []deltafifo.Delta[key, *config], isInInitialList b
 
 func (l *line) Start() {
 	var ctx context.Context
-	ctx, l.cancel = context.WithCancel(context.Background())
+	ctx, l.cancel = context.WithCancel(l.logs.context(context.Background()))
 	go func() {
 		defer close(l.ended)
 		_ = l.controller.Run(ctx)
@@ -202,12 +203,15 @@ func TestController_ResyncsTheQueueWhenAskedTo(t *testing.T) {
 	onALine(t, reflector.Options{}, func(l *line) {
 		l.controller.cfg.ResyncPeriod, l.controller.cfg.ShouldResync = 10*time.Second, due.Load
 		due.Store(false)
+		l.logs.verbosity = 4
 		l.Start()
 		l.take()
 		<-time.After(15 * time.Second)
 		l.Expect(nil, nil)
+		require.NotContains(l, l.logs.take(), "Forcing resync")
 		due.Store(true)
 		<-time.After(10 * time.Second)
+		require.Contains(l, l.logs.take(), `"msg"="Forcing resync" "reflector"="line"`)
 		l.Expect([]string{"SyncAll "}, nil) // a DeltaFIFO that knows of no store has nothing to sync
 	})
 }

@@ -27,6 +27,8 @@ type notebook struct {
 	mu     sync.Mutex
 	lines  []string
 	during func() // runs inside each call; may be nil
+
+	verbosity int // the greatest V that is kept
 }
 
 func (n *notebook) context(parent context.Context) context.Context {
@@ -37,7 +39,7 @@ func (n *notebook) context(parent context.Context) context.Context {
 		if n.during != nil {
 			n.during()
 		}
-	}, funcr.Options{}))
+	}, funcr.Options{Verbosity: n.verbosity}))
 }
 
 func (n *notebook) take() string {
