@@ -47,19 +47,12 @@ type netChange[T object] struct {
 	old, obj, ending         T
 }
 
-// foldResult is what a change does to the counts of the backlog.
-type foldResult struct {
-	folded  bool // it was merged into one that waits already
-	waiting int  // how many more wait: 1, 0 or -1
-	initial int  // how many more of those that wait are initial
-}
-
 func newFoldingBacklog[T object]() *foldingBacklog[T] {
 	return &foldingBacklog[T]{waiting: list.New(), byKey: map[key]*list.Element{}}
 }
 
 // add takes over a change: as a net change of its own, or merged into the one of its object.
-func (b *foldingBacklog[T]) add(n *notification[T]) foldResult {
+func (b *foldingBacklog[T]) add(n *notification[T]) backlogChange {
 	k := listwatch.KeyOf(n.obj)
 	at, waits := b.byKey[k]
 	if !waits {
@@ -67,23 +60,16 @@ func (b *foldingBacklog[T]) add(n *notification[T]) foldResult {
 		c.merge(n)
 		b.byKey[k] = b.waiting.PushBack(c)
 		b.most = max(b.most, len(b.byKey))
-		return foldResult{waiting: 1, initial: count(n.initial)}
+		return backlogChange{waiting: 1, initial: count(n.initial)}
 	}
 	c := at.Value.(*netChange[T])
 	wasInitial := c.initial
 	c.merge(n)
 	if !c.known && !c.exists {
 		b.remove(at)
-		return foldResult{folded: true, waiting: -1, initial: -count(wasInitial)}
+		return backlogChange{folded: true, waiting: -1, initial: -count(wasInitial)}
 	}
-	return foldResult{folded: true, initial: count(c.initial) - count(wasInitial)}
-}
-
-func count(initial bool) int {
-	if initial {
-		return 1
-	}
-	return 0
+	return backlogChange{folded: true, initial: count(c.initial) - count(wasInitial)}
 }
 
 // merge makes n's state the newest one.

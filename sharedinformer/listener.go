@@ -61,10 +61,10 @@ func (l *listener[T]) append(batch []notification[T]) (keepsUp bool) {
 		switch {
 		case !l.wants(n):
 		case l.folding != nil:
-			r.countFoldedLocked(l.folding.add(n))
+			r.countAddedLocked(l.folding.add(n))
 		default:
 			l.buf = append(slices.Grow(l.buf, len(batch)-j), *n) // a first list is long, and handlers are many
-			r.countWaitingLocked(n.initial)
+			r.countAddedLocked(backlogChange{waiting: 1, initial: count(n.initial)})
 		}
 	}
 	l.wake.Signal()

@@ -132,17 +132,25 @@ func (r *Registration) Wait(ctx context.Context) error {
 	return fmt.Errorf("handler %s has not ended: %w", r.name, context.Cause(ctx))
 }
 
-// countWaitingLocked counts a change that was appended.
-func (r *Registration) countWaitingLocked(initial bool) {
-	r.waiting++
-	r.pendingInitial += count(initial)
+// backlogChange is what an added change does to the counts of a backlog.
+type backlogChange struct {
+	waiting int  // how many more wait: 1, 0 or -1
+	initial int  // how many more of those that wait are initial
+	folded  bool // the change was merged into one that waits already
 }
 
-// countFoldedLocked counts a change that was added to a folding backlog.
-func (r *Registration) countFoldedLocked(result foldResult) {
-	r.waiting += result.waiting
-	r.pendingInitial += result.initial
-	if result.folded {
+// count is how many initial changes a change is.
+func count(initial bool) int {
+	if initial {
+		return 1
+	}
+	return 0
+}
+
+func (r *Registration) countAddedLocked(c backlogChange) {
+	r.waiting += c.waiting
+	r.pendingInitial += c.initial
+	if c.folded {
 		r.folds++
 		r.closeIfSyncedLocked()
 	}
