@@ -7,4 +7,7 @@
 //
 // The API server is tests/check/controlplane's, without its own garbage collector: only the one on our informers collects
 // here.
+//
+// The tests named Faults need no real API server. They play upstream's controllers of ReplicaSets, Deployments, StatefulSets and Jobs on
+// client-go's informers, by controller/controllertest: docs/results/faults.md.
 package upstream
