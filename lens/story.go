@@ -211,6 +211,7 @@ func (l *Lens) Why(key string) string {
 	if !l.IsOn() {
 		return key + ": the lens is off"
 	}
+	key = strings.TrimPrefix(key, "/") // of a NamespacedName of cluster scope
 	lines := []string{}
 	for _, k := range l.keysThat(func(name id) bool { return name.key == key }) {
 		lines = append(lines, k.why())
