@@ -39,17 +39,29 @@
 //
 //   - The server answers as a real one; tests/check/wire holds it to that. Every state that a fault leads to is one that a cluster can be
 //     in: old lists, for example, are shown only to those who ask for resourceVersion 0.
-//   - Nothing real is waited for. The steps of a scenario, the faults and the program's own back-off all pass in virtual time.
+//   - Nothing real is waited for. The steps of a scenario, the faults and the program's own back-off all pass in virtual time. A program or a
+//     step that hangs, and one that tries again without a pause, is a finding: steps have an hour, the end has five minutes, a write
+//     takes a millisecond and a request without an answer a tenth of a second.
+//   - In one play Always is asked about one write after the other, and holds up the server meanwhile: it must not send requests. The
+//     functions of steps, of World and Always are to return errors. A panic, or the runtime.Goexit of require and t.FailNow, is a finding.
 //   - [Settle] returns when nobody has written for [Scenario.Quiet] and when no fault is going on, nor its consequences for a back-off.
 //     So by default users act only when all is well. [Wait] lets them act during a fault.
-//   - A plan of faults is named by requests, and so finds the same place again. What did not come to pass is counted in [Report.Fired].
+//   - A plan of faults is named by requests, and so finds the same place again. What did not come to pass is in [Report.NotFired].
+//   - Two states are the same if their objects have the same values, apart from UIDs, versions, times, managed fields, generations, and the
+//     addresses and ports that a Service gets. Names that the server made are replaced by what stands for them, also inside
+//     longer names and texts.
 //
 // # What is not guaranteed
 //
+//   - Plays run at the same time, on all processors. What Start, World, Steps and Always share, such as a variable that they are closures
+//     over, needs a lock, and is shared by all plays.
+//   - A program that computes without a pause, or only reads, takes no virtual time: then go test's -timeout names the play. A panic in a
+//     goroutine that the program has started itself ends the test's process.
 //   - Goroutines of the program that nothing orders run in the order that Go's scheduler chooses. Writes come in the order of virtual time,
 //     a millisecond each. What depends on the order of goroutines within one moment may come out differently.
 //   - Controllers of a cluster are not there, but for the garbage collector. [Workloads] plays those of Deployments and StatefulSets. The server has no
 //     admission webhooks, no quota and no rules in CEL.
-//   - Reads of single objects are never refused. Leases, Events and reviews have no names, hence no faults.
+//   - Reads of single objects fail only while the server is away ([Outage]). Leases, Events and reviews of Kubernetes' own groups have no
+//     names, hence no faults; neither have writes before the program's first start.
 //   - What the program keeps in global variables outlives its crash.
 package controllertest

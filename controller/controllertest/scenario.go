@@ -24,7 +24,8 @@ type Scenario struct {
 	World []Start
 	// Steps are what users do, one after the other.
 	Steps []Step
-	// Always, if set, is asked after each write of anybody. An error is a finding.
+	// Always, if set, is asked after each write of anybody that changed something. An error is a finding. Plays run at the same time, so it
+	// must not share variables without a lock, and it must not send requests.
 	Always func(View) error
 	// Faults are the kinds of faults that are tried; nil is all of them.
 	Faults []Fault

@@ -40,7 +40,8 @@ func Wait(d time.Duration) Step {
 	return Step{name: "wait " + d.String(), lasts: d, do: func(context.Context, *cluster) error { time.Sleep(d); return nil }}
 }
 
-// Do is a step of one's own. cfg is for a client that suffers no faults.
+// Do is a step of one's own. cfg is for a client that suffers no faults. What is wrong is to be returned: require with the test's t ends
+// only the goroutine that plays. After an hour of virtual time ctx ends, and the step has failed.
 func Do(name string, do func(ctx context.Context, cfg *rest.Config) error) Step {
 	return Step{name: name, do: func(ctx context.Context, c *cluster) error { return do(ctx, c.cfg) }}
 }
