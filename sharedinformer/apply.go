@@ -61,9 +61,9 @@ func (w *storeWriter[T]) apply(batch []delta[T], isInInitialList bool) (version 
 
 // applyList makes a list the content of the store. Handlers are told of the deletions, then of the rest.
 func (w *storeWriter[T]) applyList(list *deltafifo.Bulk[key, T], isInInitialList bool) {
-	// A list that is not newer than the store may be that of a server that was restored from a backup. Then equal
-	// versions do not prove equal objects.
-	notNewer, _ := hasReached(w.store.ResourceVersion(), list.ResourceVersion)
+	// A list that the store is not behind may be that of a server that was restored from a backup. Then equal versions
+	// do not prove equal objects.
+	mayBeRestored, _ := hasReached(w.store.ResourceVersion(), list.ResourceVersion)
 	w.deleteUnlisted(list.Items)
 	w.ops = slices.Grow(w.ops, len(list.Items))
 	for j := range list.Items {
@@ -81,7 +81,7 @@ func (w *storeWriter[T]) applyList(list *deltafifo.Bulk[key, T], isInInitialList
 		case !op.Existed:
 			w.noteAdd(op.Obj, isInInitialList)
 		default:
-			unchanged := isSameVersion(op) && (!notNewer || isSameState(op.Old, op.Obj))
+			unchanged := isSameVersion(op) && (!mayBeRestored || isSameState(op.Old, op.Obj))
 			w.noteUpdate(op, unchanged, false)
 		}
 	}
@@ -182,8 +182,9 @@ func (w *storeWriter[T]) noteDeletion(old, last T, unknownState bool) {
 	w.notes = append(w.notes, notification[T]{kind: deleted, old: old, obj: last, unknownState: unknownState})
 }
 
+// isSameVersion also compares UIDs: a server that was restored from a backup gives out versions again, to other objects.
 func isSameVersion[T object](op *storeOp[T]) bool {
-	return op.Obj.GetResourceVersion() == op.Old.GetResourceVersion()
+	return op.Obj.GetResourceVersion() == op.Old.GetResourceVersion() && op.Obj.GetUID() == op.Old.GetUID()
 }
 
 // isSameState compares two objects of one version. What cannot be compared, such as fields that are not exported,

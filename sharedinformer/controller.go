@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -157,9 +158,9 @@ func (c *Controller[T]) run(ctx context.Context, resyncPeriod time.Duration) err
 
 // consume processes what the queue gives until the queue is closed or ctx ends.
 func (c *Controller[T]) consume(ctx context.Context) {
-	var processed bool // Process was called and has returned
+	var processed bool // Process has returned: it neither panicked, nor was it left uncalled by the queue
 	process := func(deltas []delta[T], isInInitialList bool) error {
-		c.restartResync(deltas[0].Type)
+		c.restartResyncAfterList(deltas)
 		err := c.cfg.Process(deltas, isInInitialList)
 		processed = true
 		return err
@@ -188,15 +189,19 @@ func (c *Controller[T]) pop(ctx context.Context, process func([]delta[T], bool) 
 	return c.cfg.Queue.PopBatch(process)
 }
 
-// restartResync restarts the resync period if the delta comes from a list.
-func (c *Controller[T]) restartResync(first deltafifo.DeltaType) {
-	if first != deltafifo.ReplacedAll && first != deltafifo.Replaced {
+// restartResyncAfterList restarts the resync period if a list is among the deltas.
+func (c *Controller[T]) restartResyncAfterList(deltas []delta[T]) {
+	if !slices.ContainsFunc(deltas, isFromList[T]) {
 		return
 	}
 	select {
 	case c.listPopped <- struct{}{}:
 	default: // the timer has not yet seen the list before
 	}
+}
+
+func isFromList[T object](d delta[T]) bool {
+	return d.Type == deltafifo.ReplacedAll || d.Type == deltafifo.Replaced
 }
 
 // resync has the queue resynced every period until ctx ends. The first period begins with the first list.

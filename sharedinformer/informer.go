@@ -21,7 +21,11 @@ type (
 // Informer keeps a local copy of one resource and tells any number of handlers of its changes. Its methods are safe
 // for concurrent use.
 //
-// Run has a goroutine for the source, one for the consumer, which takes batches from the queue, and one a handler.
+// Its mutex is fanout.mu. Locks are taken in this order: the per-key queue's, fanout.mu, then the store's or one
+// registration's.
+//
+// The goroutine that calls Run is the consumer: it takes batches from the queue. Run starts one for the source, one that
+// waits for the sync, one for the resync timer if there is a period, and one a handler.
 type Informer[T listwatch.Object] struct {
 	opts Options[T]
 
@@ -119,15 +123,20 @@ func (i *Informer[T]) storeAndDistribute(batch []delta[T], isInInitialList bool)
 		i.opts.Observe(popped(i.opts.Name, batch, isInInitialList))
 	}
 	version = i.writer.apply(batch, isInInitialList)
+	defer i.distributeLocked() // also when the observer panics: handlers are told of what is in the store
 	if i.opts.Observe != nil {
 		i.opts.Observe(stored(i.opts.Name, i.writer.ops, version, isInInitialList))
 	}
+	return version
+}
+
+// distributeLocked tells handlers, and those that wait for a version, of the batch that was stored.
+func (i *Informer[T]) distributeLocked() {
 	i.fanout.distributeLocked(i.writer.notes)
 	if i.batchStored != nil {
 		close(i.batchStored)
 		i.batchStored = nil
 	}
-	return version
 }
 
 // afterPop ends a batch, whatever came of it. No lock is held.

@@ -15,6 +15,16 @@ import (
 // listener serves one handler: the consumer appends to its backlog, one goroutine takes from it and calls the handler.
 //
 //	append ──▶ backlog ──next──▶ batch ──callHandler──▶ handler
+//
+// How it ends: drain or drop begin the end, finish is it. The call under way always returns first.
+//
+//	cause                          begins with  backlog    Err               finish is called by
+//	DrainHandler                   drain        delivered  nil               its goroutine
+//	RemoveHandler                  drop         dropped    nil               its goroutine
+//	past its MaxBacklog            drop         dropped    ErrBacklog        its goroutine
+//	the handler calls Goexit       drop         dropped    ErrHandlerExited  its goroutine
+//	Run ends                       drop         dropped    ErrStopped        its goroutine
+//	removed before it was served   drop         dropped    nil               whoever removes it
 type listener[T object] struct {
 	reg     *Registration // what the user has of it: counters, and the mutex of the backlog
 	handler Handler[T]
@@ -89,13 +99,14 @@ func (l *listener[T]) next() (batch []notification[T]) {
 	if l.folding != nil {
 		batch = l.folding.removeFirst()
 		r.waiting--
+		r.underWay = 1
 	} else {
 		batch = l.buf
 		l.buf = l.delivering[:0]
 		l.delivering = batch
 		r.waiting = 0
+		r.underWay = len(batch)
 	}
-	r.underWay = len(batch)
 	return batch
 }
 
@@ -146,9 +157,9 @@ func (l *listener[T]) callHandler(ctx context.Context, n *notification[T]) (retu
 	return true
 }
 
-// countDelivered counts n as delivered, and zeroes it: a backlog keeps no object alive.
+// countDelivered counts a call of the handler, and zeroes it: a backlog keeps no object alive.
 func (l *listener[T]) countDelivered(n *notification[T]) {
-	l.reg.countDelivered(n.initial)
+	l.reg.countCall(n.initial, n.halfTold)
 	*n = notification[T]{}
 }
 

@@ -21,7 +21,9 @@ type notification[T object] struct {
 	resync bool
 	// unknownState is a deletion's FinalStateUnknown.
 	unknownState bool
-	old, obj     T // deleted: old is the version handlers know, obj the one the deletion tells of
+	// halfTold: the next notification of the batch is of the same change. Folding tells of a replaced object in two.
+	halfTold bool
+	old, obj T // deleted: old is the version handlers know, obj the one the deletion tells of
 }
 
 // call calls the method of the handler that tells of n.

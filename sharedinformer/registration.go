@@ -156,12 +156,14 @@ func (r *Registration) countAddedLocked(c backlogChange) {
 	}
 }
 
-// countDelivered counts a change that the handler has returned from.
-func (r *Registration) countDelivered(initial bool) {
+// countCall counts a call that has ended. After the first of two calls of one change the change is still under way.
+func (r *Registration) countCall(initial, halfTold bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.delivered++
-	r.underWay--
+	if !halfTold {
+		r.underWay--
+	}
 	if initial {
 		r.pendingInitial--
 		r.closeIfSyncedLocked()

@@ -45,7 +45,7 @@ func (l *listener[T]) wants(n *notification[T]) bool {
 		return true
 	case n.resync:
 		return l.due == isDue
-	default: // unchanged in a relist
+	default: // unchanged in a relist, or in an event of the watch
 		return l.due != notDue
 	}
 }

@@ -1,0 +1,74 @@
+package sharedinformer
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"k8s.io/apimachinery/pkg/types"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+
+	"glasswatch/deltafifo"
+	"glasswatch/listwatch"
+	"glasswatch/reflector"
+)
+
+// A restored server may give another object the version that the one before it had.
+func TestInformer_AnotherObjectOfTheSameVersionIsAChange(t *testing.T) {
+	i := New(newServer(), Options[*config]{})
+	for n, listed := range []struct {
+		version string
+		uid     types.UID
+	}{{"5", "one"}, {"9", "two"}} {
+		obj := &config{}
+		obj.Namespace, obj.Name, obj.UID, obj.ResourceVersion = "default", "a", listed.uid, "3"
+		item := deltafifo.Item[key, *config]{Key: listwatch.KeyOf(obj), Obj: obj}
+		list := &deltafifo.Bulk[key, *config]{ResourceVersion: listed.version, Items: []deltafifo.Item[key, *config]{item}}
+		require.NoError(t, i.process([]delta[*config]{{Type: deltafifo.ReplacedAll, Bulk: list}}, n == 0))
+		require.Len(t, i.writer.notes, 1)
+		require.False(t, i.writer.notes[0].sameVersion)
+		i.afterPop()
+	}
+}
+
+func TestBacklog_AReplacedObjectCountsAsOneChangeUntilBothCallsHaveEnded(t *testing.T) {
+	l := newListener(newRegistration("r", nil, noError), Handler[*config](HandlerFuncs[*config]{}),
+		HandlerOptions{Fold: true, MaxBacklog: 2}, nil)
+	w := &world{objects: map[string]*config{}}
+	l.append([]notification[*config]{w.put("a", false)})
+	l.countDelivered(&l.next()[0])
+	l.append([]notification[*config]{w.replace("a")})
+	batch := l.next()
+	require.Len(t, batch, 2)
+	require.True(t, l.append([]notification[*config]{w.put("b", false)}), "one is under way, and one waits")
+	require.Equal(t, 2, l.reg.Stats().Depth)
+	l.countDelivered(&batch[0])
+	require.Equal(t, 2, l.reg.Stats().Depth)
+	l.countDelivered(&batch[1])
+	require.Equal(t, 1, l.reg.Stats().Depth)
+}
+
+func TestObserve_AnObserverThatPanicsAfterTheStoreCostsHandlersNothing(t *testing.T) {
+	really, handlers := utilruntime.ReallyCrash, utilruntime.PanicHandlers
+	defer func() { utilruntime.ReallyCrash, utilruntime.PanicHandlers = really, handlers }()
+	utilruntime.ReallyCrash, utilruntime.PanicHandlers = false, nil
+	bothQueues(t, Options[*config]{Observe: func(o Observation) {
+		if o.Step == BatchStored {
+			panic("an observer")
+		}
+	}}, func(s *story) {
+		r := newRecorder()
+		s.Add(r, HandlerOptions{})
+		s.server.Put("a", "1")
+		s.Start()
+		s.Expect(r, "add a@1 initial")
+	})
+}
+
+func TestController_AListBehindAnUpdateOfTheSameKeyRestartsTheResyncPeriod(t *testing.T) {
+	onALineWith(t, PerKey, reflector.Options{}, func(l *line) {
+		l.controller.restartResyncAfterList([]delta[*config]{{Type: deltafifo.Updated}})
+		require.Empty(l, l.controller.listPopped)
+		l.controller.restartResyncAfterList([]delta[*config]{{Type: deltafifo.Updated}, {Type: deltafifo.Replaced}})
+		require.Len(l, l.controller.listPopped, 1)
+	})
+}
