@@ -27,5 +27,5 @@ func TestFaults_AReadAfterADeletionThatTheCacheMissedWaitsForEver(t *testing.T) 
 	require.Len(t, report.Findings, 1, "%v", report)
 	found := report.Findings[0]
 	require.Equal(t, "watch missed it: program delete services default/cm-db #1", found.Faults)
-	require.Contains(t, strings.Join(found.Problems, "\n"), ".status.phase: want Running, got Creating")
+	require.Contains(t, strings.Join(found.Problems, "\n"), `.status.phase: want "Running", got "Creating"`)
 }
