@@ -9,7 +9,7 @@ import (
 )
 
 func TestMutants_EachFitsTheCode(t *testing.T) {
-	all := Read(t, "testdata/*.txt")
+	all := append(Read(t, "testdata/*.txt"), Read(t, faults)...)
 	require.GreaterOrEqual(t, len(all), 40)
 	names := map[string]bool{}
 	for _, m := range all {
@@ -25,6 +25,16 @@ func TestMutants_EachTurnsTheTestsOfItsLayerRed(t *testing.T) {
 		t.Skip("takes minutes: GLASSWATCH_MUTANTS=1 go test -C tests/check -v ./mutants")
 	}
 	Each(t, Read(t, "testdata/*.txt"), "")
+}
+
+// faults are bugs of our programs that only show when something fails.
+const faults = "testdata/faults/*.txt"
+
+func TestMutants_EachIsCaughtByTheProgramsFaultsAlone(t *testing.T) {
+	if os.Getenv("GLASSWATCH_MUTANTS") == "" {
+		t.Skip("takes minutes: GLASSWATCH_MUTANTS=1 go test -C tests/check -v ./mutants -run Alone")
+	}
+	Each(t, Read(t, faults), "", "-test.run=^TestFaults", "-controllertest.all")
 }
 
 func TestJudge_TellsTestsThatFailFromTestsThatAreLate(t *testing.T) {
