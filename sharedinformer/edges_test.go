@@ -5,7 +5,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/types"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
 	"glasswatch/deltafifo"
 	"glasswatch/listwatch"
@@ -48,20 +47,18 @@ func TestBacklog_AReplacedObjectCountsAsOneChangeUntilBothCallsHaveEnded(t *test
 }
 
 func TestObserve_AnObserverThatPanicsAfterTheStoreCostsHandlersNothing(t *testing.T) {
-	really, handlers := utilruntime.ReallyCrash, utilruntime.PanicHandlers
-	defer func() { utilruntime.ReallyCrash, utilruntime.PanicHandlers = really, handlers }()
-	utilruntime.ReallyCrash, utilruntime.PanicHandlers = false, nil
-	bothQueues(t, Options[*config]{Observe: func(o Observation) {
+	i := New(newServer(), Options[*config]{Observe: func(o Observation) {
 		if o.Step == BatchStored {
 			panic("an observer")
 		}
-	}}, func(s *story) {
-		r := newRecorder()
-		s.Add(r, HandlerOptions{})
-		s.server.Put("a", "1")
-		s.Start()
-		s.Expect(r, "add a@1 initial")
-	})
+	}})
+	reg, err := i.AddHandler(newRecorder(), HandlerOptions{})
+	require.NoError(t, err)
+	obj := &config{}
+	obj.Name, obj.ResourceVersion = "a", "1"
+	added := []delta[*config]{{Type: deltafifo.Added, Key: listwatch.KeyOf(obj), Obj: obj}}
+	require.Panics(t, func() { _ = i.process(added, false) })
+	require.Equal(t, 1, reg.Stats().Depth)
 }
 
 func TestController_AListBehindAnUpdateOfTheSameKeyRestartsTheResyncPeriod(t *testing.T) {
