@@ -22,8 +22,9 @@
 //
 // # Guarantees
 //
-//   - A lens that is off costs a comparison a call. One that is on costs 2 to 20 microseconds for each event, each key that
-//     is enqueued or taken, and each write. It can be switched at any time.
+//   - A lens that is off costs a comparison a call, and with our layers what an observer costs: two allocations a call of a
+//     handler. One that is on costs 2 to 20 microseconds for each event, each key that is enqueued or taken, and each
+//     write, and for the event of an own write a comparison of two objects. It can be switched at any time.
 //   - Memory is bounded, by [Options]. Of each key the newest causes and reconciles are kept.
 //   - No value of an object is kept or shown: only its kind, key and resourceVersion, and the names of fields that an
 //     own write has changed.
@@ -34,6 +35,8 @@
 //   - The cause of a key that is enqueued by another goroutine than the one in which the handler was called. It is told
 //     as "the program".
 //   - The key of a write that a reconcile makes in another goroutine.
+//   - That a write which changes nothing is told from one that does.
+//   - That more keys than Options.Keys that wait at a time keep their causes.
 //   - The backlog of a client-go handler: that is not visible from outside.
 //   - That what happened while the lens was off is known.
 //

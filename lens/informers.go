@@ -82,7 +82,7 @@ func (s *informerState) note(handler string, took time.Duration) {
 
 // Informers returns what is known of the informers, by name. It asks them with no lock held.
 func (l *Lens) Informers() []Informer {
-	var all []Informer
+	all := []Informer{}
 	var ask []SyncedInformer
 	l.mu.Lock()
 	for name, state := range l.informers {

@@ -302,11 +302,11 @@ func (l *Lens) endWrite(by id, target string, w Write) {
 
 // rememberLocked remembers at which version a write comes back. The oldest write is forgotten for it.
 func (l *Lens) rememberLocked(version string, w ownWrite) {
-	_, known := l.writes[version] // by a write that changed nothing
-	l.writes[version] = w
+	_, known := l.writes[version]
 	if known {
-		return
+		return // this write changed nothing: the version is that of the write before
 	}
+	l.writes[version] = w
 	l.versions = append(l.versions, version)
 	if len(l.versions) > l.opts.Keys {
 		delete(l.writes, l.versions[0])

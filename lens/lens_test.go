@@ -164,6 +164,7 @@ func TestTargetOf_IsTheObjectOrItsNamespace(t *testing.T) {
 		"/api/v1/nodes":                               "/",
 		"/api/v1/namespaces/ns":                       "ns",
 		"/api/v1/namespaces":                          "/",
+		"/proxy/c-1/api/v1/namespaces/ns/pods/p":      "ns/p",
 		"/":                                           "/",
 	} {
 		assert.Equal(t, want, targetOf(httptest.NewRequest("PUT", "http://server"+path, nil)), path)

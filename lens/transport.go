@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -47,13 +48,19 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 func (t *transport) WrappedRoundTripper() http.RoundTripper { return t.next }
 
 // targetOf reads from a request which object it writes, namespace/name. Its path is /apis/G/V/namespaces/NS/R/NAME, with a
-// subresource behind it or not. Of an object that is created only the namespace is known: "NS/", or "/".
+// subresource behind it or not, and perhaps the path of a proxy before it. Of an object that is created only the namespace
+// is known: "NS/", or "/".
 func targetOf(r *http.Request) string {
 	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
-	parts = parts[min(len(parts), 2):] // without api and v1
-	if strings.HasPrefix(r.URL.Path, "/apis/") {
-		parts = parts[min(len(parts), 1):]
+	api := slices.IndexFunc(parts, func(part string) bool { return part == "api" || part == "apis" })
+	if api < 0 {
+		return "/"
 	}
+	version := api + 1
+	if parts[api] == "apis" {
+		version = api + 2
+	}
+	parts = parts[min(len(parts), version+1):]
 	namespace := ""
 	if len(parts) >= 3 && parts[0] == "namespaces" {
 		namespace = parts[1] + "/"

@@ -12,7 +12,8 @@ import (
 func LogError(ctx context.Context, name string, err error) {
 	logger := klog.FromContext(ctx).WithValues("reflector", name)
 	kind := kindOf(err)
-	if _, unanswered := errors.AsType[*url.Error](err); unanswered && kind == kindBroken || errors.Is(err, ErrRewound) {
+	_, unanswered := errors.AsType[*url.Error](err)
+	if (unanswered && kind == kindBroken) || errors.Is(err, ErrRewound) {
 		kind = kindOther // such as a certificate or a name that is wrong: it may not heal by itself
 	}
 	switch kind {
@@ -33,7 +34,7 @@ func logTransition(ctx context.Context, name string, from, to State) {
 	if isListing(from) && (to == Connecting || to == Watching) {
 		say(2, "Caches populated")
 	}
-	if from == Watching {
+	if from == Watching && to != Stopped {
 		say(4, "Watch closed")
 	}
 	switch {

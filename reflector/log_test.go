@@ -49,6 +49,6 @@ func TestLog_SaysWhatClientGosReflectorSays(t *testing.T) {
 		require.Equal(t, []string{says(4, "Watch closed")}, said())
 		h.Pass(time.Minute)
 		h.Stop()
-		require.Equal(t, []string{says(4, "Watch closed"), says(3, "Stopping reflector")}, said())
+		require.Equal(t, []string{says(3, "Stopping reflector")}, said())
 	})
 }

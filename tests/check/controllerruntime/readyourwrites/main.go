@@ -10,7 +10,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -50,6 +52,7 @@ func show(ctx context.Context, cfg *rest.Config, readYourWrites bool, network *n
 	if err := c.Create(ctx, service); err != nil {
 		return err
 	}
+	defer c.Delete(context.WithoutCancel(ctx), newService("gone")) // if it fails midway
 	read := func() {
 		limited, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
@@ -64,7 +67,10 @@ func show(ctx context.Context, cfg *rest.Config, readYourWrites bool, network *n
 		return err
 	}
 	fmt.Fprintln(out, "deleted, while the watch was broken")
-	time.Sleep(2 * patience) // the cache has listed by now
+	if err := gone(ctx, running.GetCache(), service); err != nil {
+		return err
+	}
+	fmt.Fprintln(out, "the cache has listed, and knows")
 	for range 3 {
 		read()
 	}
@@ -75,6 +81,14 @@ func show(ctx context.Context, cfg *rest.Config, readYourWrites bool, network *n
 	fmt.Fprintln(out, "another Service is written")
 	read()
 	return c.Delete(ctx, other)
+}
+
+// gone waits until the cache, read directly, has no such object.
+func gone(ctx context.Context, cached client.Reader, obj client.Object) error {
+	return wait.PollUntilContextTimeout(ctx, time.Second, 5*time.Minute, true, func(ctx context.Context) (bool, error) {
+		err := cached.Get(ctx, client.ObjectKeyFromObject(obj), obj.DeepCopyObject().(client.Object))
+		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
+	})
 }
 
 func newService(name string) *corev1.Service {

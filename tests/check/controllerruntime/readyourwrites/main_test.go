@@ -36,7 +36,8 @@ func play(t *testing.T, cfg *rest.Config, readYourWrites bool, loseHistory func(
 
 // story is what the program prints when the three reads after the deletion print this.
 func story(read string) []string {
-	return []string{found, "deleted, while the watch was broken", read, read, read, "another Service is written", absent}
+	const deleted, listed = "deleted, while the watch was broken", "the cache has listed, and knows"
+	return []string{found, deleted, listed, read, read, read, "another Service is written", absent}
 }
 
 func TestShow_OnTheServerInMemory(t *testing.T) {

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"net/http"
+	"path"
 	"strings"
 	"sync"
 )
@@ -13,6 +15,7 @@ type network struct {
 	// loseHistory lets the server forget what happened while the network was broken. If it is nil, the network itself refuses the next watch
 	// from a version with 410, as a server does whose history does not reach back so far.
 	loseHistory func() error
+	resource    string // that is cut off; empty is services
 
 	mu      sync.Mutex // protects what follows
 	broken  bool
@@ -45,7 +48,7 @@ func (n *network) mend() error {
 func (n *network) around(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		query := r.URL.Query()
-		if !strings.HasSuffix(r.URL.Path, "/services") || r.Method != http.MethodGet {
+		if path.Base(r.URL.Path) != cmp.Or(n.resource, "services") || r.Method != http.MethodGet {
 			return next.RoundTrip(r)
 		}
 		n.mu.Lock()
@@ -67,6 +70,9 @@ func (n *network) around(next http.RoundTripper) http.RoundTripper {
 		if err == nil && query.Has("watch") {
 			n.mu.Lock()
 			n.watches = append(n.watches, answer.Body)
+			if n.broken { // it was answered while the network broke
+				_ = answer.Body.Close()
+			}
 			n.mu.Unlock()
 		}
 		return answer, err
