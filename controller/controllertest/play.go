@@ -201,8 +201,8 @@ func remaining(bubble string) string {
 	for _, stack := range stacks() {
 		head, rest, _ := strings.Cut(stack, "\n")
 		_, maker, _ := strings.Cut(stack, "created by ")
-		maker, _, _ = strings.Cut(maker, "\n")
-		if bubbleNumber.FindString(head) != bubble || strings.Contains(maker, "controllertest.ends ") {
+		maker, _, _ = strings.Cut(maker, " in goroutine")
+		if bubbleNumber.FindString(head) != bubble || strings.HasSuffix(maker, "controllertest.ends") {
 			continue
 		}
 		waits, _, _ := strings.Cut(rest, "(")
