@@ -86,16 +86,22 @@ func TestHold_LastsUntilTheLastOneEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(&Scenario{}, nil, 10)
 		defer w.cancel()
+		isHeld := func(resource string) bool {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return w.held[resource] != nil
+		}
 		w.hold("secrets", seconds)
 		w.hold("secrets", untilSettled)
 		w.hold("pods", minutes)
 		w.hold("pods", seconds)
 		time.Sleep(seconds + time.Second)
-		require.NotNil(t, w.held["secrets"])
-		require.NotNil(t, w.held["pods"])
+		require.True(t, isHeld("secrets"))
+		require.True(t, isHeld("pods"))
 		require.True(t, w.releaseLong())
 		time.Sleep(minutes)
-		require.Empty(t, w.held)
+		require.False(t, isHeld("secrets"))
+		require.False(t, isHeld("pods"))
 	})
 }
 
