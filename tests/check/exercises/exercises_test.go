@@ -89,17 +89,18 @@ return m`,
 	},
 	"05": {
 		// The informer writes into what the handler reads.
-		`l.mu.Lock()
-defer l.mu.Unlock()
-for l.waiting == 0 && !l.closed {
+		`r := l.reg
+r.mu.Lock()
+defer r.mu.Unlock()
+for r.waiting == 0 && !r.closed {
 	l.wake.Wait()
 }
-if l.waiting == 0 || isClosed(l.dropped) {
+if r.waiting == 0 || isClosed(l.dropped) {
 	return nil
 }
 batch = l.buf
 l.buf = l.buf[:0]
-l.waiting, l.underWay = 0, len(batch)
+r.waiting, r.underWay = 0, len(batch)
 return batch`,
 	},
 	"06": {
