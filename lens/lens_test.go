@@ -30,7 +30,8 @@ func TestOptions_BoundWhatIsRemembered(t *testing.T) {
 			l.enqueued("c", key, "the program", 0)
 			l.enqueued("c", key, "the program", 0)
 			l.taken("c", key)
-			l.endWrite(id{"c", key}, "ns/o", Write{Verb: "PUT", Code: 200, Object: "ns/o", ResourceVersion: fmt.Sprint(i)})
+			by, _ := l.beginWrite("ns/o")
+			l.endWrite(by, "ns/o", Write{Verb: "PUT", Code: 200, Object: "ns/o", ResourceVersion: fmt.Sprint(i)})
 			l.done("c", key)
 		}
 	}
