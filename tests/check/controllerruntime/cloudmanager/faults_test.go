@@ -15,7 +15,9 @@ import (
 const crd = "../../../../cmd/cloudmanager/api/v1/cloudmanagercontroller.huayun.com_cloudmanagers.yaml"
 
 func TestFaults(t *testing.T) {
-	controllertest.Run(t, suite.Scenario(suite.Implementation{Start: Run}, crd))
+	s := suite.Scenario(suite.Implementation{Start: Run}, crd)
+	s.Sample = 100
+	controllertest.Run(t, s)
 }
 
 // With controller-runtime's default each read waits for the deletions before it. This one's event never comes.
