@@ -1,21 +1,15 @@
 package controllertest
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"net"
 	"net/http"
-	"path"
 	"strings"
 	"sync"
-	"testing/synctest"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"glasswatch/internal/apiserver"
@@ -169,68 +163,11 @@ func (w *world) view() View {
 	return w.viewer.view()
 }
 
-// settle waits until nobody has written anything new for quiet, and all faults are over. A program that may write for ever has settled after
-// five minutes.
-func (w *world) settle(quiet time.Duration) {
-	patience := 10 * time.Hour
-	if !w.scenario.asks(Settles) {
-		patience = 5 * time.Minute
-	}
-	for began := time.Now(); ; {
-		before := w.changes()
-		time.Sleep(quiet)
-		synctest.Wait()
-		tired := time.Since(began) > patience
-		if tired && w.scenario.asks(Settles) {
-			w.found(Settles, "somebody still writes after %v (if it does so on a timer: Without StaysQuiet). The last writes are\n%s",
-				patience, w.lastWrites(10))
-			return
-		}
-		if tired || w.changes() == before {
-			released := w.releaseLong() // then what comes of it is waited for
-			if !released && w.isCalm() {
-				return
-			}
-		}
-	}
-}
-
-// settleAtLast waits longer than the back-off of most queues. If the program writes on a timer, nobody can wait for that long a silence.
-func (w *world) settleAtLast() {
-	const backoff = 20 * time.Minute
-	if w.scenario.asks(StaysQuiet) {
-		w.settle(backoff)
-		return
-	}
-	time.Sleep(backoff)
-	w.settle(w.scenario.Quiet)
-}
-
 // made returns the names that the server made, and what stands for them.
 func (w *world) made() map[string]string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return maps.Clone(w.generated.stands)
-}
-
-// tried is how many writes the program has tried.
-func (w *world) tried() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.attempts
-}
-
-// changes is how many requests have changed something.
-func (w *world) changes() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.effective
-}
-
-func (w *world) isCalm() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return !time.Now().Before(w.calm)
 }
 
 func (w *world) lastWrites(n int) string {
@@ -245,172 +182,4 @@ func (w *world) lastWritesLocked(n int) string {
 		lines = append(lines, fmt.Sprintf("    %s: %d", write.request, write.code))
 	}
 	return strings.Join(lines, "\n")
-}
-
-// fromOthers answers everybody but the program.
-func (w *world) fromOthers(answer http.ResponseWriter, r *http.Request) {
-	body := read(r)
-	w.handle(nil, w.name(others, r, body), answer, r)
-}
-
-// read takes the whole body, so that a request can be handled after its connection broke.
-func read(r *http.Request) []byte {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		panic(http.ErrAbortHandler) // the sender is gone
-	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	return body
-}
-
-// name names a request, and counts it.
-func (w *world) name(who string, r *http.Request, body []byte) request {
-	req := parse(who, r, body)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	req.object = w.generated.replace(req.object)
-	if req.isWrite() {
-		w.counts[req.words()]++
-		req.nth = w.counts[req.words()]
-		if who == program {
-			w.attempts++
-		}
-	}
-	return req
-}
-
-// handle answers a write with the fault that is planned for it, and everything else as it is.
-func (w *world) handle(from *instance, req request, answer http.ResponseWriter, r *http.Request) {
-	if !req.isWrite() {
-		w.server.Handler().ServeHTTP(answer, r)
-		return
-	}
-	time.Sleep(time.Millisecond) // writes that nothing orders come in the order of virtual time, not in the scheduler's
-	h := &hit{world: w, request: req, from: from, answer: answer,
-		commit: func(to http.ResponseWriter) { w.commit(req, to, r.WithContext(context.WithoutCancel(r.Context()))) }}
-	if from != nil && from.isCutOff(req) {
-		time.Sleep(inVain)
-		h.breakOff()
-	}
-	fault := w.due(req)
-	if fault == "" {
-		h.commit(answer)
-		return
-	}
-	w.note(req.object, "*** %s: %s", fault, req)
-	behaviours[fault].do(h)
-}
-
-// due returns the fault that is planned for a request, and begins it.
-func (w *world) due(req request) Fault {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.current == nil {
-		return ""
-	}
-	for i, p := range w.plan {
-		if p.at == req {
-			w.plan[i].at = request{}
-			w.fired++
-			if over := time.Now().Add(2*behaviours[p.fault].lasts + time.Minute); over.After(w.calm) {
-				w.calm = over
-			}
-			return p.fault
-		}
-	}
-	return ""
-}
-
-// commit lets the server handle a write, and asks Always about what came of it.
-func (w *world) commit(req request, answer http.ResponseWriter, r *http.Request) {
-	seen := &observed{ResponseWriter: answer, code: http.StatusOK, keep: strings.HasSuffix(req.object, "*")}
-	w.committing <- struct{}{}
-	defer func() { <-w.committing }()
-	before := w.server.Revision()
-	w.server.Handler().ServeHTTP(seen, r)
-	changed := seen.code < 300 && w.server.Revision() != before
-	w.record(req, seen, changed)
-	if always := w.scenario.Always; changed && always != nil {
-		err := <-protected(func() error { return always(w.viewer.view()) })
-		if err != nil {
-			w.found(Invariant, "after %s: %v", req, err)
-		}
-	}
-}
-
-func (w *world) record(req request, seen *observed, changed bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if seen.keep && seen.code < 300 {
-		w.generated.learn(metaOf(seen.body.Bytes()).Name, path.Base(req.object))
-	}
-	if changed {
-		w.effective++
-	}
-	if w.current != nil { // no fault is possible before the program runs
-		w.writes = append(w.writes, written{req, seen.code, changed})
-	}
-	w.noteLocked(req.object, "%s: %s", req, result(seen.code, changed, w.server.Revision()))
-	tooMany := w.effective > w.limit || w.attempts > 10*w.limit
-	if tooMany && !w.ending && w.current != nil && w.scenario.asks(Settles) {
-		w.foundLocked(Settles, "%d writes have changed something, and the program has tried %d: it is stopped. The last ones are\n%s",
-			w.effective, w.attempts, w.lastWritesLocked(10))
-		w.ending = true
-		w.current.dead = true
-		w.current.cancel()
-	}
-}
-
-func result(code int, changed bool, revision int64) string {
-	switch {
-	case code >= 300:
-		return fmt.Sprint(code, " ", http.StatusText(code))
-	case !changed:
-		return "changes nothing"
-	}
-	return fmt.Sprint("version ", revision)
-}
-
-// observed remembers what was answered.
-type observed struct {
-	http.ResponseWriter
-	code int
-	keep bool
-	body bytes.Buffer
-}
-
-func (o *observed) WriteHeader(code int) { o.code = code; o.ResponseWriter.WriteHeader(code) }
-
-func (o *observed) Write(p []byte) (int, error) {
-	if o.keep {
-		o.body.Write(p)
-	}
-	return o.ResponseWriter.Write(p)
-}
-
-func (o *observed) Unwrap() http.ResponseWriter { return o.ResponseWriter }
-
-// nowhere takes an answer that nobody will get.
-func nowhere() http.ResponseWriter { return &lost{header: http.Header{}} }
-
-type lost struct{ header http.Header }
-
-func (l *lost) Header() http.Header         { return l.header }
-func (l *lost) Write(p []byte) (int, error) { return len(p), nil }
-func (l *lost) WriteHeader(int)             {}
-
-// breakOff ends a request without an answer.
-func (h *hit) breakOff() { panic(http.ErrAbortHandler) }
-
-func (h *hit) refuse(code int, reason metav1.StatusReason, retryAfter int) {
-	h.note(h.request.object, "%s: %d %s", h.request, code, http.StatusText(code))
-	h.answer.Header().Set("Content-Type", "application/json")
-	if retryAfter > 0 {
-		h.answer.Header().Set("Retry-After", fmt.Sprint(retryAfter))
-	}
-	h.answer.WriteHeader(code)
-	_ = json.NewEncoder(h.answer).Encode(metav1.Status{
-		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Code: int32(code), Reason: reason,
-		Message: "a fault of the test", Details: &metav1.StatusDetails{RetryAfterSeconds: int32(retryAfter)},
-	})
 }
