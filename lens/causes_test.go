@@ -206,3 +206,19 @@ func TestOutcome_IsAShortLine(t *testing.T) {
 	require.Contains(t, outcome, "failed: first second xxx")
 	require.Less(t, len(outcome), maxOutcome+10)
 }
+
+func TestAddRateLimited_OfAnotherKeyEndsNoReconcile(t *testing.T) {
+	l := tell(t)
+	l.taken("c", "k")
+	l.ended("c", "other", failed)
+	l.done("c", "k")
+	require.Equal(t, "ok", l.key("c", "k").Reconciles[0].Outcome)
+}
+
+func TestOwnWrite_ThatChangesNothingLeavesTheVersionToItsWriter(t *testing.T) {
+	l := tell(t)
+	l.reconcile("writer", "ns/p", "7")
+	l.reconcile("idle", "ns/p", "7")
+	l.event("writer", "ns/p", Cause{Action: "update", ResourceVersion: "7"})
+	require.Equal(t, id{"writer", "ns/p"}, l.key("writer", "ns/p").Pending[0].writer)
+}
