@@ -78,6 +78,9 @@ func (f *Faults) Delay(d time.Duration) {
 // that are running go on.
 func (f *Faults) Compact() { f.server.store.Compact() }
 
+// CompactTo does that to all before a revision. A real server does it every five minutes, to the revision of five minutes ago.
+func (f *Faults) CompactTo(revision int64) { f.server.store.CompactTo(revision) }
+
 // DropWatches ends every running watch cleanly, between two frames, and returns how many those were.
 func (f *Faults) DropWatches() int { return f.order(order{}) }
 

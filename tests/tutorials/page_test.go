@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -79,34 +80,37 @@ func (p program) section(t *testing.T, outputs []string) string {
 		links = append(links, fmt.Sprintf("[%s](../../tests/tutorials/%s/%s.go)", w.name, w.folder, p.file))
 	}
 	b.WriteString(strings.Join(links, " · ") + "\n\n")
+	fmt.Fprintf(&b, "```\n%s```\n\n", outputs[0])
 	differ := false
 	for i, output := range outputs {
-		switch {
-		case i == 0:
-			fmt.Fprintf(&b, "```\n%s```\n\n", output)
-		case output != outputs[0]:
-			differ = true
-			fmt.Fprintf(&b, "%s prints instead:\n\n```\n%s```\n\n", ways[i].name, differences(outputs[0], output))
+		first := slices.Index(outputs, output)
+		if first == 0 || first < i {
+			continue // printed already
 		}
+		differ = true
+		var names []string
+		for j, other := range outputs {
+			if other == output {
+				names = append(names, ways[j].name)
+			}
+		}
+		fmt.Fprintf(&b, "With %s there are these lines instead:\n\n```\n%s```\n\n", strings.Join(names, " and "), differences(outputs[0], output))
 	}
 	require.Equal(t, differ, has(paragraphs, "Differs"), "%s: a comment says \"Differs: …\" if the ways print different lines:\n%s",
 		p.file, strings.Join(outputs, "\n"))
 	return b.String()
 }
 
-// differences are the lines of an output that another does not have at the same place, if both have as many lines. Else it is all of it.
+// differences are the lines of an output without those at its beginning and at its end that another has there, too.
 func differences(other, output string) string {
 	theirs, ours := strings.SplitAfter(other, "\n"), strings.SplitAfter(output, "\n")
-	if len(theirs) != len(ours) {
-		return output
+	for len(theirs) > 0 && len(ours) > 0 && theirs[0] == ours[0] {
+		theirs, ours = theirs[1:], ours[1:]
 	}
-	var b strings.Builder
-	for i, line := range ours {
-		if line != theirs[i] {
-			b.WriteString(line)
-		}
+	for len(theirs) > 0 && len(ours) > 0 && theirs[len(theirs)-1] == ours[len(ours)-1] {
+		theirs, ours = theirs[:len(theirs)-1], ours[:len(ours)-1]
 	}
-	return b.String()
+	return strings.Join(ours, "")
 }
 
 // TestPage_SaysWhatTheProgramsPrint runs every program.

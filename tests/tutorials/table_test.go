@@ -2,6 +2,7 @@ package tutorials
 
 import (
 	"glasswatch/tests/tutorials/clientgo"
+	"glasswatch/tests/tutorials/compat"
 	"glasswatch/tests/tutorials/native"
 	"glasswatch/tests/tutorials/play"
 )
@@ -27,5 +28,12 @@ var table = []chapter{
 		{"deletes", "Delete, delete again, and what becomes of children", clientgo.Deletes, nil, nil},
 		{"manifests", "From YAML text to typed objects", clientgo.Manifests, nil, nil},
 		{"jsonpatches", "The six operations of a JSON patch", clientgo.JSONPatches, nil, nil},
+	}},
+	{"Watches", []program{
+		{"channels", "Why the channel of a watch closes", clientgo.Channels, nil, native.Channels},
+		{"history", "How far back a watch can begin", clientgo.History, nil, nil},
+		{"hourloop", "An hour: a loop around a loop", clientgo.HourLoop, nil, nil},
+		{"hourretry", "An hour: RetryWatcher, and resume", clientgo.HourRetry, compat.HourRetry, native.HourRetry},
+		{"hourinformer", "An hour: an informer", clientgo.HourInformer, compat.HourInformer, native.HourInformer},
 	}},
 }

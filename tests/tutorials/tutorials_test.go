@@ -2,6 +2,7 @@ package tutorials
 
 import (
 	"flag"
+	"go/format"
 	"os"
 	"path/filepath"
 	"slices"
@@ -69,10 +70,12 @@ func TestCompat_IsClientgoWithItsImportsChanged(t *testing.T) {
 		}
 		want = append(want, name)
 		path := filepath.Join("compat", name+".go")
+		formatted, err := format.Source([]byte(swapped)) // imports have another order
+		require.NoError(t, err)
 		if *update {
-			require.NoError(t, os.WriteFile(path, []byte(swapped), 0o644))
+			require.NoError(t, os.WriteFile(path, formatted, 0o644))
 		}
-		require.Equal(t, swapped, read(t, path), "go test ./tests/tutorials -run Compat -update")
+		require.Equal(t, string(formatted), read(t, path), "go test ./tests/tutorials -run Compat -update")
 	}
 	require.Equal(t, want, files(t, "compat"))
 }

@@ -158,6 +158,14 @@ func (s *Store) Compact() {
 	s.compacted = s.revision
 }
 
+// CompactTo makes every revision before rev unavailable to new readers, as Compact does. A later revision than the current one counts
+// as the current one.
+func (s *Store) CompactTo(rev int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.compacted = max(s.compacted, min(rev, s.revision))
+}
+
 // WaitFor blocks until the revision is at least rev or ctx is done, and tells whether it is.
 func (s *Store) WaitFor(ctx context.Context, rev int64) bool {
 	for {

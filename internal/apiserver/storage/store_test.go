@@ -32,6 +32,25 @@ func TestStore_AWatcherThatFallsBehindTheHistoryIsCutOffAndOthersGoOn(t *testing
 	require.Equal(t, s.Revision(), expired.Oldest)
 }
 
+func TestStore_CompactToKeepsWhatIsNewer(t *testing.T) {
+	s := New(100)
+	for _, key := range []string{"a", "b", "c"} {
+		require.NoError(t, s.Create(pods, key, object()))
+	}
+	newest := s.Revision()
+	works := func(rev int64) bool {
+		_, err := s.Watch(pods, rev)
+		return err == nil
+	}
+	s.CompactTo(newest - 1)
+	require.False(t, works(newest-2))
+	require.True(t, works(newest-1))
+	s.CompactTo(newest - 2)
+	require.False(t, works(newest-2), "what is forgotten does not come back")
+	s.CompactTo(newest + 5)
+	require.True(t, works(newest))
+}
+
 func TestStore_CompactingDoesNotDisturbAConnectedWatcher(t *testing.T) {
 	s := New(100)
 	_, rev, w := s.SnapshotAndWatch(pods)

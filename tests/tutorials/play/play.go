@@ -108,3 +108,11 @@ func Check(err error) {
 		panic(err)
 	}
 }
+
+// Roughly is d, or "30 to 60 minutes" where a server chose it.
+func Roughly(d time.Duration) string {
+	if d > 30*time.Minute && d < time.Hour {
+		return "30 to 60 minutes"
+	}
+	return d.String()
+}

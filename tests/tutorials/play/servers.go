@@ -76,11 +76,14 @@ func (p *Play) serve(handler http.HandlerFunc) *rest.Config {
 
 // Ended says what ended a request that failed.
 func Ended(ctx context.Context, err error) string {
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return "the caller's context ended"
-	case strings.Contains(err.Error(), "Client.Timeout"): // its text is the only mark that net/http leaves
-		return "Config.Timeout"
+	}
+	// net/http says it in its text only, and in one of three ways, for two timers of it run at the same time.
+	for _, text := range []string{"Client.Timeout", "deadline exceeded", "request canceled"} {
+		if strings.Contains(err.Error(), text) {
+			return "Config.Timeout"
+		}
 	}
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
