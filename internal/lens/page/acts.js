@@ -3,7 +3,8 @@ import { allows, kinds } from './fold.js';
 import { html, useState } from './ui.js';
 import { Choice, Field, Refusal, Section, useAct } from './parts.js';
 
-const service = (port, http = 'true') => `apiVersion: v1
+// service is one that wants an Ingress, unless http is false.
+export const service = (port, http = 'true') => `apiVersion: v1
 kind: Service
 metadata:
   name: web
@@ -61,7 +62,7 @@ export function Storm({ view, lens, words }) {
   const { run, error } = useAct(lens);
   const [values, setValues] = useState({ objects: '1000', changes: '5000', per_second: '500' });
   const numbers = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, Number(value)]));
-  return html`<${Section} title=${words.storm} name="storm-section" open=${false} acts=${['storm']} view=${view} words=${words}>
+  return html`<${Section} title=${words.storm} name="storm-section" acts=${['storm']} view=${view} words=${words}>
     <form class="line" onSubmit=${(e) => { e.preventDefault(); run('storm', numbers); }}>
       ${Object.keys(values).map((name) => html`<${Field} key=${name} label=${words.storms[name]}
         type="number" min="0" max="1000000" value=${values[name]} set=${(value) => setValues({ ...values, [name]: value })} data-test=${'storm-' + name} />`)}
@@ -83,7 +84,7 @@ export function World({ view, lens, words }) {
       bookmark_ms: Number(options.bookmark), paged: options.lists === 'paged', beside: !!view.options.beside,
     });
   };
-  return html`<${Section} title=${words.world} name="world" open=${false} acts=${['reset']} view=${view} words=${words}>
+  return html`<${Section} title=${words.world} name="world" acts=${['reset']} view=${view} words=${words}>
     <p>${words.worldIs(view.options)}</p>
     <form class="line" onSubmit=${reset}>
       <${Choice} label=${words.queue} value=${options.queue} set=${set('queue')} data-test="reset-queue"

@@ -34,12 +34,21 @@ export function connect(dispatch) {
       }
       if (source === null) {
         dispatch({ type: 'connection', up: false });
+        tellRefusal();
       }
       if (next === newest) {
         clearTimeout(retry);
         retry = setTimeout(open, retryAfter);
       }
     });
+  }
+
+  // A stream does not tell why it failed. A server that was started anew wants the token that it printed.
+  async function tellRefusal() {
+    const answer = await fetch('api/snapshot').catch(() => null);
+    if (answer?.status === 401 && source === null) {
+      dispatch({ type: 'connection', up: false, refused: true });
+    }
   }
 
   open();

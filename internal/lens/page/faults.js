@@ -10,6 +10,16 @@ const faults = {
 };
 const once = ['compact', 'expire'];
 
+// Chips are the faults that are on, each a button that ends it.
+export function Chips({ view, run, words }) {
+  const on = Object.keys(view.faults);
+  return on.length > 0 && html`<ul class="chips" data-test="chips" aria-label=${words.faultsOn}>${on.map((name) => {
+    const [label] = words.faults[name];
+    return html`<li key=${name}>${allows(view, 'fault') ? html`<button type="button" class="chip" data-test=${'chip-' + name}
+      aria-label=${words.endFault(label)} onClick=${() => run('fault', { name, on: false })}>✂ ${label} ×</button>` : label}</li>`;
+  })}</ul>`;
+}
+
 export function Faults({ view, lens, words }) {
   const { run, error } = useAct(lens);
   return html`<${Section} title=${words.break} name="break" acts=${['fault', 'mute']} view=${view} words=${words}>

@@ -10,6 +10,7 @@ const keepObjects = 500; // of a store
 export const start = () => ({
   connected: false,
   broken: false, // the connection; before the first one it is neither
+  refused: false, // the server answers, and wants another token
   world: 0, // counts resets
   options: {}, // of the world
   can: null, // the names of the acts that this world allows; null is all
@@ -42,7 +43,7 @@ const changes = {
   snapshot,
   tick,
   contents: (view, { data }) => ({ ...view, stores: stores(data.contents) }),
-  connection: (view, { up }) => ({ ...view, connected: up, broken: !up }),
+  connection: (view, { up, refused = false }) => ({ ...view, connected: up, broken: !up, refused }),
   choose: (view, { key }) => ({ ...view, chosen: key, journey: key ? ofKey(view.events, key) : [] }),
   journey: (view, { key, events }) => (key === view.chosen ? { ...view, journey: joined(events, view.journey) } : view),
   hold: (view, { on }) => ({ ...view, held: on ? view.events : null }),
@@ -68,6 +69,7 @@ function snapshot(view, { data, at }) {
     ...whole(view, data, at),
     connected: true,
     broken: false,
+    refused: false,
     world: data.world,
     options: data.options ?? {},
     can: data.can ?? null,

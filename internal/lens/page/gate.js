@@ -1,16 +1,22 @@
 // Step: the gate that holds observers back, and the breakpoints that shut it.
-import { allows } from './fold.js';
+import { allows, kinds } from './fold.js';
+import { boxAt } from './places.js';
 import { html, useState } from './ui.js';
-import { Cannot, Choice, Field, Refusal, Section, useAct } from './parts.js';
+import { Chips } from './faults.js';
+import { Choice, Field, Refusal, Section, useAct } from './parts.js';
 
-// Gate is the toolbar that is always in reach.
-export function Gate({ view, lens, words }) {
+const mostWaiting = 3; // that the bar names
+
+// nextOf is what the next step lets go: the oldest that is held, and those at the server last.
+export const nextOf = (parked) => parked.find((p) => p.at !== 'sent') ?? parked[0];
+
+// Gate is the bar that is always in reach. It says loudly what waits where, and what is broken.
+export function Gate(props) {
+  const { view, lens, words } = props;
   const { run, error } = useAct(lens);
-  const { mode, key, parked, hit } = view.gate;
+  const { mode, key, parked } = view.gate;
   const paused = mode === 'step';
-  const all = ['pause', 'step', 'run'].every((act) => allows(view, act));
-  const hitListed = hit && view.gate.breakpoints.some((b) => b.id === hit.id); // it may have been removed
-  return html`<section class="gate" aria-label=${words.step}>
+  return html`<section class=${'gate' + (paused ? ' paused' : '')} aria-label=${words.step}>
     ${allows(view, 'pause') && html`<${Button} name="pause" off=${paused && !key} onClick=${() => run('pause')}>${words.pauseAll}<//>
       <${Button} name="pause-key" off=${!view.chosen || (paused && key === view.chosen)}
         onClick=${() => run('pause', { key: view.chosen })}>${words.pauseKey}<//>`}
@@ -18,12 +24,26 @@ export function Gate({ view, lens, words }) {
       onClick=${() => run('step')}>${words.stepOne}<//>`}
     ${allows(view, 'run') && html`<${Button} name="run" off=${!paused && parked.length === 0}
       onClick=${() => run('run')}>${words.run}<//>`}
-    <span data-test="mode" role="status">${paused ? words.isPaused(key, parked.length) : words.running}
-      ${hit && ' ' + words.hit(hitListed ? hit.id : 0, hit.seq)}${view.gate.muted && ' ' + words.muted}</span>
+    <span data-test="mode" role="status"><${Mode} view=${view} words=${words} /></span>
+    <${Chips} ...${props} run=${run} />
     ${view.note && html`<p class="does" data-test="note">${words.notes[view.note]}</p>`}
-    ${!all && html`<${Cannot} name="gate" words=${words} />`}
     <${Refusal} error=${error} />
   </section>`;
+}
+
+// Mode says whether it runs, and if not, what waits where and why.
+function Mode({ view, words }) {
+  const { mode, key, parked, hit, breakpoints, muted } = view.gate;
+  const listed = hit && breakpoints.some((b) => b.id === hit.id); // it may have been removed
+  const waiting = parked.slice(0, mostWaiting).map((p) => `${p.kind || 'key'} ${p.key ?? ''} · ${words.boxes[boxAt[p.at]].name}`);
+  const said = [
+    mode === 'step' ? words.isPaused(key, parked.length) : words.running,
+    hit && words.hit(listed ? hit.id : 0, hit.seq, parked.find((p) => p.seq === hit.seq)?.kind ?? ''),
+    waiting.length > 0 && words.waits(waiting, parked.length - waiting.length),
+    mode === 'step' && parked.length === 0 && words.waitsForNothing,
+    muted && words.muted,
+  ];
+  return said.filter(Boolean).join(' ');
 }
 
 // Button keeps the focus while it is off, so that a keyboard can step again and again.
@@ -34,22 +54,24 @@ function Button({ name, off, onClick, children }) {
 
 // What each form of a breakpoint asks for, and the body of the act.
 const forms = {
-  popped: { fields: ['key'], body: ({ key }) => ({ at: 'popped', key }) },
+  popped: { fields: ['key', 'kind'], body: ({ key, kind }) => ({ at: 'popped', key, kind }) },
   tombstone: { fields: [], body: () => ({ at: 'called', tombstone: true }) },
   over: { fields: ['n'], body: ({ n }) => ({ over: Number(n) }) },
   failed: { fields: [], body: () => ({ at: 'reconciled', failed: true }) },
   backingOff: { fields: [], body: () => ({ at: 'state', action: 'BackingOff' }) },
-  event: { fields: ['at', 'key', 'action'], body: ({ at, key, action }) => ({ at, key, action }) },
+  event: { fields: ['at', 'key', 'kind', 'action'], body: ({ at, key, kind, action }) => ({ at, key, kind, action }) },
 };
 
 export function Breakpoints({ view, lens, words }) {
   const { run, error } = useAct(lens);
   const [form, setForm] = useState('popped');
-  const [values, setValues] = useState({ key: 'default/web', n: '3', at: 'decoded', action: '' });
+  const [values, setValues] = useState({ key: 'default/web', n: '3', at: 'decoded', action: '', kind: null });
   const set = (name) => (value) => setValues({ ...values, [name]: value });
+  // A Service and its Ingress have the same key, and popped are both.
+  const kind = values.kind ?? (form === 'popped' ? kinds(view)[0] ?? '' : '');
   const add = (submit) => {
     submit.preventDefault();
-    run('breakpoint', forms[form].body(values));
+    run('breakpoint', forms[form].body({ ...values, kind }));
   };
   const has = (name) => forms[form].fields.includes(name);
   return html`<${Section} title=${words.breakpoints} name="breakpoints" acts=${['breakpoint']} view=${view} words=${words}>
@@ -59,6 +81,8 @@ export function Breakpoints({ view, lens, words }) {
       ${has('at') && html`<${Choice} label=${words.boundary} value=${values.at} set=${set('at')} data-test="breakpoint-at"
         choices=${Object.entries(words.at)} />`}
       ${has('key') && html`<${Field} label=${words.key} value=${values.key} set=${set('key')} data-test="breakpoint-key" />`}
+      ${has('kind') && html`<${Choice} label=${words.kind} value=${kind} set=${set('kind')} data-test="breakpoint-kind"
+        choices=${[['', words.anyKind], ...kinds(view).map((kind) => [kind, kind])]} />`}
       ${has('action') && html`<${Field} label=${words.actionIs} value=${values.action} set=${set('action')} />`}
       ${has('n') && html`<${Field} label=${words.n} type="number" min="1" value=${values.n} set=${set('n')}
         data-test="breakpoint-n" />`}

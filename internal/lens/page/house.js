@@ -1,29 +1,39 @@
 // The house: a box for each layer, in the order in which a change passes them. A box is lit if the newest message brought
-// an event of it, and a dot passes into it if the newest message brought an event at the boundary before it.
+// an event of it, and a dot passes into it if the newest message brought an event at the boundary before it. A fault that
+// is on leaves its mark on the arrow, or the box, where it acts.
 import { html } from './ui.js';
 import { allows, total } from './fold.js';
-import { boxAt, boxes } from './places.js';
+import { boxAt, boxes, wounds } from './places.js';
 import { inside } from './boxes.js';
+import { nextOf } from './gate.js';
 import { CopyButton, Guard, useAct, useSlowly } from './parts.js';
 
 export function House(props) {
   const { words } = props;
-  return html`<section aria-labelledby="house-title"><h2 id="house-title">${words.house}</h2>
-    <ol class="house">${boxes.map((box) => html`<${Box} key=${box.id} box=${box} ...${props} />`)}</ol></section>`;
+  return html`<section aria-labelledby="house-title"><h2 id="house-title" class="unseen">${words.house}</h2>
+    <ol class="house" data-test="house">${boxes.map((box) => html`<${Box} key=${box.id} box=${box} ...${props} />`)}</ol></section>`;
 }
+
+// wounded lists the faults that are on and act at an arrow or in a box.
+const wounded = (view, place) => Object.keys(view.faults).filter((name) =>
+  Object.entries(place).some(([where, what]) => wounds[name]?.[where] === what));
 
 function Box({ box, ...props }) {
   const { view, words } = props;
   const { name, does } = words.boxes[box.id];
   const lit = box.at.some((boundary) => view.moved[boundary] > 0);
-  return html`<li class=${'box ' + box.id + (lit ? ' lit' : '')} data-test=${'box-' + box.id} data-lit=${lit}>
+  const hurt = wounded(view, { box: box.id });
+  return html`<li class=${'box ' + box.id + (lit ? ' lit' : '') + (hurt.length > 0 ? ' hurt' : '')} data-test=${'box-' + box.id}
+    data-lit=${lit} data-faults=${hurt.join(' ')}>
     <${Edge} from=${box.from} view=${view} />
-    <h3>${name}</h3>
-    <${Passed} box=${box} view=${view} words=${words} />
-    <${Counters} box=${box} view=${view} words=${words} />
-    ${view.state && html`<div class="inside"><${Guard} part=${inside[box.id]} ...${props} /></div>`}
+    <h3>${name}${hurt.map((fault) => html` <span key=${fault} class="wound">✂ ${words.faults[fault][0]}</span>`)}</h3>
     <${Held} box=${box} ...${props} />
-    <details class="about"><summary>${words.about}</summary><p>${does}</p><${Code} code=${box.code} words=${words} /></details>
+    <${Passed} box=${box} view=${view} words=${words} />
+    <div class="content">
+      ${view.state && html`<div class="inside"><${Guard} part=${inside[box.id]} ...${props} /></div>`}
+      <${Counters} box=${box} view=${view} words=${words} />
+      <details class="about"><summary>${words.about}</summary><p>${does}</p><${Code} code=${box.code} words=${words} /></details>
+    </div>
   </li>`;
 }
 
@@ -38,8 +48,9 @@ function Passed({ box, view, words }) {
 function Edge({ from, view }) {
   const pulse = useSlowly(view, () => view.pulse[from]);
   const lit = view.moved[from] > 0;
-  return html`<span class=${'edge' + (lit ? ' lit' : '')} data-test=${'edge-' + from} data-pulse=${pulse ?? 0} aria-hidden="true"
-    >${pulse && html`<i key=${pulse} class="dot" onAnimationEnd=${hide} />`}</span>`;
+  const hurt = wounded(view, { edge: from });
+  return html`<span class=${'edge' + (lit ? ' lit' : '') + (hurt.length > 0 ? ' cut' : '')} data-test=${'edge-' + from}
+    data-pulse=${pulse ?? 0} data-faults=${hurt.join(' ')} aria-hidden="true">${pulse && html`<i key=${pulse} class="dot" onAnimationEnd=${hide} />`}</span>`;
 }
 
 const hide = (event) => {
@@ -57,9 +68,10 @@ function Counters({ box, view, words }) {
 // Held lists the calls of observers that the gate holds back in this box.
 function Held({ box, view, lens, words }) {
   const { run } = useAct(lens);
+  const next = nextOf(view.gate.parked);
   const mine = view.gate.parked.filter((p) => boxAt[p.at] === box.id);
-  return mine.length > 0 && html`<ul class="held" data-test=${'parked-' + box.id}>${mine.map((p) => html`<li key=${p.seq}>
-    ${words.held(p)} ${allows(view, 'step') && html`<button type="button" class="small"
+  return mine.length > 0 && html`<ul class="held" data-test=${'parked-' + box.id}>${mine.map((p) => html`<li key=${p.seq} class=${p === next ? 'next' : ''}
+    data-next=${p === next}>${words.held(p)}${p === next && view.gate.parked.length > 1 && ' · ' + words.next} ${allows(view, 'step') && html`<button type="button" class="small"
       onClick=${() => run('step', { seq: p.seq })}>${words.letGo}</button>`}</li>`)}</ul>`;
 }
 

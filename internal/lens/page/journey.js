@@ -1,5 +1,6 @@
 // One object's journey, or all events: lanes over time, a table, and the way back from an event to what led to it.
 import { html, useState } from './ui.js';
+import { useRemembered } from './remember.js';
 import { boxAt } from './places.js';
 import { Key, useSlowly } from './parts.js';
 import { Lanes } from './lanes.js';
@@ -9,6 +10,7 @@ const rowsOfKey = 200;
 
 export function Journey({ view, lens, dispatch, words, choose }) {
   const [why, setWhy] = useState(null); // {of, chain}
+  const [open, setOpen] = useRemembered('open-events', false);
   const newest = view.held?.at(-1)?.seq ?? Infinity;
   const events = view.chosen ? view.journey.filter((e) => e.seq <= newest) : view.held ?? view.events;
   const ask = async (event) => {
@@ -21,11 +23,12 @@ export function Journey({ view, lens, dispatch, words, choose }) {
   };
   const pick = (event) => event?.key && choose(event.key);
   return html`<section aria-labelledby="journey-title" class="journey">
-    <h2 id="journey-title">${view.chosen ? words.journeyOf(view.chosen) : words.allEvents}</h2>
-    <${Search} view=${view} words=${words} choose=${choose} />
+    <div class="line"><h2 id="journey-title">${view.chosen ? words.journeyOf(view.chosen) : words.allEvents}</h2>
+      <${Search} view=${view} words=${words} choose=${choose} /></div>
     <${Lanes} events=${events} line=${view.chosen !== ''} view=${view} dispatch=${dispatch} words=${words} pick=${pick} />
     ${why && html`<${Why} ...${why} words=${words} close=${() => setWhy(null)} />`}
-    ${useSlowly(view, () => html`<${Table} events=${events} view=${view} words=${words} choose=${choose} ask=${ask} />`)}
+    ${useSlowly(view, () => html`<${Table} events=${events} view=${view} words=${words} choose=${choose} ask=${ask}
+      open=${open} setOpen=${setOpen} />`)}
   </section>`;
 }
 
@@ -71,10 +74,10 @@ function Why({ of, chain, words, close }) {
     <button type="button" class="small" onClick=${close}>${words.close}</button></div>`;
 }
 
-function Table({ events, view, words, choose, ask }) {
+function Table({ events, view, words, choose, ask, open, setOpen }) {
   const rows = events.slice(view.chosen ? -rowsOfKey : -rowsOfAll).reverse();
   const columns = ['#', words.time, words.layer, words.event, 'rv', ...(view.chosen ? [] : [words.key]), words.cause];
-  return html`<details class="events" open><summary>${words.asTable(rows.length, events.length)}</summary>
+  return html`<details class="events" open=${open} onToggle=${(e) => setOpen(e.target.open)}><summary data-test="events-title">${words.asTable(rows.length, events.length)}</summary>
     <div class="scrolled" tabindex="0" role="region" aria-label=${words.asTable(rows.length, events.length)}><table data-test="events">
       <thead><tr>${columns.map((column) => html`<th key=${column} scope="col">${column}</th>`)}</tr></thead>
       <tbody>${rows.map((e) => html`<tr key=${e.seq} class=${e.error ? 'failed' : ''} data-at=${e.at} data-seq=${e.seq}>

@@ -3,7 +3,7 @@ import { html, useEffect, useRef, useState } from './ui.js';
 import { kinds } from './fold.js';
 import { boxAt, boxes } from './places.js';
 
-const laneHeight = 24;
+const laneHeight = 16;
 const labelWidth = 86;
 const columnWidth = 14; // of an event, in the order of events
 const radius = 4;
@@ -106,7 +106,7 @@ function draw(canvas, width, events, x, { line, words, all }) {
   const c = canvas.getContext('2d');
   c.setTransform(scale, 0, 0, scale, 0, 0);
   c.clearRect(0, 0, width, height);
-  c.font = '12px system-ui, sans-serif';
+  c.font = '11px system-ui, sans-serif';
   c.textBaseline = 'middle';
   boxes.forEach(({ id }, i) => {
     c.fillStyle = i % 2 ? color.panel : color.page;

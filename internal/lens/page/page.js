@@ -7,12 +7,22 @@ import { Beside } from './beside.js';
 import { Breakpoints, Gate } from './gate.js';
 import { Acts, Storm, World } from './acts.js';
 import { Faults } from './faults.js';
+import { Look } from './look.js';
+import { Play, isPlayed } from './play.js';
 import { Sessions } from './sessions.js';
 import { Cannot, Guard } from './parts.js';
 
+// wayOf is the one of the three ways that the address names. Where there is nothing to play with, one looks.
+function wayOf(view) {
+  if (view.path.startsWith('/lesson')) {
+    return 'learn';
+  }
+  return view.path === '/look' || !isPlayed(view) ? 'look' : 'play';
+}
+
 export default function Page(props) {
   const { view, lens, words, Lessons } = props;
-  const inLessons = view.path.startsWith('/lesson');
+  const way = wayOf(view);
   const inBeside = view.path.startsWith('/beside');
   // What people act with does not change with each event.
   const deps = [view.gate, view.faults, view.chosen, view.options, view.can, view.lang, view.connected, kinds(view).join()];
@@ -20,33 +30,54 @@ export default function Page(props) {
     deps=${deps} ...${props} />`);
   const guarded = (part) => html`<${Guard} key=${part} part=${part} ...${props} />`;
   return html`
+    <a class="skip" href="#main" onClick=${toMain}>${words.toMain}</a>
     ${guarded(Header)}
+    ${view.broken && html`<${Dead} refused=${view.refused} words=${words} />`}
     ${guarded(Gate)}
-    <div class=${'columns' + (inLessons ? ' in-lesson' : '')}>
-      <main>${inBeside ? guarded(Beside) : [House, Journey].map(guarded)}</main>
+    <div class=${'columns' + (way === 'learn' ? ' in-lesson' : '') + (view.broken ? ' dead' : '')} inert=${view.broken}>
+      <main id="main" tabindex="-1">${inBeside ? guarded(Beside) : [House, Journey].map(guarded)}</main>
       <div class="right">
-        ${inLessons && html`<aside class="lesson" aria-label=${words.lessons} data-test="lesson">${allows(view, 'reset')
+        ${way === 'learn' && html`<aside class="lesson" aria-label=${words.lessons} data-test="lesson">${allows(view, 'reset')
           ? html`<${Guard} part=${Lessons} lens=${lens} lang=${view.lang} path=${view.path} view=${view} words=${words} />`
           : html`<${Cannot} name="lesson" words=${words} />`}</aside>`}
+        ${way !== 'learn' && html`<aside class="way-panel" aria-label=${words[way]}>${guarded(way === 'look' ? Look : Play)}</aside>`}
         <aside class="side" data-test="side" aria-label=${words.side}>${side}</aside>
       </div>
     </div>`;
 }
 
+// toMain puts the focus on the house. What follows # in the address stays: it is the page's place.
+function toMain(event) {
+  event.preventDefault();
+  document.getElementById('main').focus();
+}
+
 function Header({ view, words, setLanguage }) {
+  const way = wayOf(view);
+  const ways = [
+    { name: 'learn', place: '#/lessons', test: 'lessons', label: words.learn, title: words.learnIs },
+    { name: 'play', place: '#', test: 'to-play', label: words.play, title: words.playIs },
+    { name: 'look', place: '#/look', test: 'to-look', label: words.look, title: words.lookIs },
+  ];
+  const inBeside = view.path.startsWith('/beside');
   return html`<header>
-    <h1>${words.title}</h1>
-    <p role="status" data-test="status" class=${view.connected ? 'good' : view.broken ? 'bad' : ''}
-      >${view.connected ? words.connected : view.broken ? words.disconnected : words.connecting}</p>
-    <p><span data-test="seq">${words.events(view.seq)}</span>${view.leftOut > 0 && html` · <span data-test="left-out"
-      class=${view.sampled ? 'sampled' : ''}>${words.leftOut(view.leftOut)}</span>`}</p>
-    <nav aria-label=${words.navigation}>
-      ${view.path && html`<a href="#">${view.path === '/beside' ? words.toHouse : words.onlyHouse}</a>`}
-      <a href="#/beside" data-test="to-beside">${words.beside}${view.beside?.differences > 0 && ' ✗'}</a>
-      <a href="#/lessons" data-test="lessons">${words.lessons}</a>
+    <div class="what"><h1>${words.title}</h1><p data-test="sentence">${words.sentence}</p></div>
+    <nav class="ways" aria-label=${words.navigation}>
+      ${ways.map(({ name, place, test, label, title }) => html`<a key=${name} href=${place} class="way-link" title=${title}
+        data-test=${test} aria-current=${name === way && !inBeside ? 'page' : undefined}>${label}</a>`)}
+      <a href="#/beside" data-test="to-beside" aria-current=${inBeside ? 'page' : undefined}
+        >${words.beside}${view.beside?.differences > 0 && ' ✗'}</a>
       ${[['en', 'English'], ['zh', '中文']].map(([lang, name]) => html`<button key=${lang} type="button" class="small"
         lang=${lang} aria-pressed=${view.lang === lang} data-test=${'lang-' + lang}
         onClick=${() => setLanguage(lang)}>${name}</button>`)}
     </nav>
+    <p class="state"><span role="status" data-test="status" class=${view.connected ? 'good' : view.broken ? 'bad' : ''}
+      >${view.connected ? words.connected : view.broken ? words.disconnected : words.connecting}</span>
+      ${' · '}<span data-test="seq">${words.events(view.seq)}</span>${view.leftOut > 0 && html` · <span data-test="left-out"
+      class=${view.sampled ? 'sampled' : ''}>${words.leftOut(view.leftOut)}</span>`}</p>
   </header>`;
 }
+
+// Dead says what to do when the server does not answer, or not to this page any more.
+const Dead = ({ refused, words }) => html`<p role="alert" class="banner" data-test="dead" data-refused=${refused}
+  >${refused ? words.deadRefused : words.dead}</p>`;

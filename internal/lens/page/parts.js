@@ -1,5 +1,6 @@
 // Small components that the others are made of.
 import { allows } from './fold.js';
+import { useRemembered } from './remember.js';
 import { Component, html, useEffect, useRef, useState } from './ui.js';
 
 // Key shows a key, and chooses it.
@@ -98,13 +99,12 @@ export function Choice({ label, value, set, choices, ...rest }) {
   </select></label>`;
 }
 
-// Section is a part of the side panel that can be folded away, with what is to be done by some acts. If the world allows
-// none of them, only the reason stands there.
-export function Section({ title, name, open = true, acts, view, words, children }) {
-  const allowed = acts.filter((act) => allows(view, act)).length;
-  return html`<details class="section" open=${open} data-test=${name}><summary data-test=${name + '-title'}><h2>${title}</h2></summary>
-    ${allowed > 0 && children}
-    ${allowed < acts.length && html`<${Cannot} name=${name} words=${words} />`}</details>`;
+// Section is a part of the side panel that is folded away until it is asked for, with what is to be done by some acts. It is
+// not there if the world allows none of them.
+export function Section({ title, name, acts, view, children }) {
+  const [open, setOpen] = useRemembered('open-' + name, false);
+  return acts.some((act) => allows(view, act)) && html`<details class="section" open=${open} data-test=${name}
+    onToggle=${(e) => setOpen(e.target.open)}><summary data-test=${name + '-title'}><h2>${title}</h2></summary>${children}</details>`;
 }
 
 // Cannot says why something cannot be done in this world.

@@ -43,5 +43,11 @@ export const boxes = [
   ] },
 ];
 
+// wounds[fault] is where a fault acts: at the arrow that leads on from a boundary, or in a box.
+export const wounds = {
+  cut: { edge: 'sent' }, drop: { edge: 'sent' }, token: { edge: 'sent' }, delay: { edge: 'sent' }, stop: { edge: 'sent', box: 'apiserver' },
+  fail: { edge: 'written' }, slow: { box: 'handlers' }, panic: { box: 'handlers' },
+};
+
 // boxAt[boundary] is the box that a boundary belongs to.
 export const boxAt = Object.fromEntries(boxes.flatMap(({ id, at }) => at.map((boundary) => [boundary, id])));

@@ -12,7 +12,7 @@ export function Sessions({ view, lens, words }) {
       target.value = ''; // so that the same file can be chosen again
     }
   };
-  return html`<${Section} title=${words.sessions} name="sessions" open=${false} acts=${['replay']} view=${view} words=${words}>
+  return html`<${Section} title=${words.sessions} name="sessions" acts=${['replay']} view=${view} words=${words}>
     <p class="does">${words.sessionIs}</p>
     <p class="line">
       <button type="button" disabled=${busy} data-test="save-session"

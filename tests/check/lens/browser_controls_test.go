@@ -14,7 +14,7 @@ func (b *tab) applies(example string) {
 	b.t.Helper()
 	b.enter("example", example)
 	b.click("apply")
-	b.until(`document.querySelector('[data-test=done]').innerText || document.querySelector('[data-test=error]')`)
+	b.until(`document.querySelector('[data-test=done]').textContent || document.querySelector('[data-test=error]')`)
 }
 
 // deletes deletes the Service web.
@@ -22,7 +22,7 @@ func (b *tab) deletes() {
 	b.t.Helper()
 	b.enter("delete-key", web)
 	b.click("delete")
-	b.until(`document.querySelector('[data-test=done]').innerText || document.querySelector('[data-test=error]')`)
+	b.until(`document.querySelector('[data-test=done]').textContent || document.querySelector('[data-test=error]')`)
 }
 
 // chooses looks at the journey of a key.

@@ -50,8 +50,8 @@ func TestPage_ShowsWhatRunsElsewhere(t *testing.T) {
 			b.until(`document.querySelector('[data-test=objects-services]')?.textContent === '1'`)
 			b.until(`document.querySelector('[data-test=server-elsewhere]')`)
 			b.until(`document.querySelector('[data-test=count-reconciled]').textContent !== '0'`)
-			b.sees("break-cannot")
-			b.sees("sessions-cannot")
+			b.sees("look", " [data-test=cannot]")
+			b.until(`!document.querySelector('[data-test=sessions]')`)
 		})
 	}
 }

@@ -45,6 +45,8 @@ func TestKeyboard_AWholeStepAndALesson(t *testing.T) {
 	b.tabTo("pause-key")
 	b.press(kb.Enter)
 	b.sees("pause-key", "[aria-disabled=true]")
+	b.tabTo("act-title")
+	b.press(kb.Enter)
 	b.tabTo("example")
 	b.press(kb.ArrowDown + kb.ArrowDown) // without an Ingress
 	b.tabTo("apply")

@@ -47,7 +47,7 @@ func TestActs_WhatWasAppliedIsForgottenWithItsWorld(t *testing.T) {
 	b.says("done", web)
 	b.enter("yaml", "kind: mine")
 	b.click("reset")
-	b.until(`lens.view().world === 2 && document.querySelector('[data-test=done]').innerText === ''`)
+	b.until(`lens.view().world === 2 && document.querySelector('[data-test=done]').textContent === ''`)
 	assert.Equal(t, "kind: mine", eval[string](b, `document.querySelector('[data-test=yaml]').value`))
 }
 
@@ -121,6 +121,8 @@ func TestLessons_TheGoalStaysInView(t *testing.T) {
 	t.Parallel()
 	b := open(t, "#/lesson/deltas/break")
 	b.sees("stage", "[data-stage=trying]")
+	b.click("break-title")
+	b.sees("break", "[open]")
 	eval[any](b, `document.querySelector('[data-test=fault-panic]').scrollIntoView({ block: 'end' })`)
 	for _, name := range []string{"stage", "fault-panic"} {
 		b.until(fmt.Sprintf(`(() => {

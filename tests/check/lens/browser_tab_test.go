@@ -188,10 +188,11 @@ func (b *tab) sees(name string, more ...string) {
 	b.until(fmt.Sprintf("document.querySelector(%s)", quote(named(name, more...))))
 }
 
-// says waits until an element has a text in it.
+// says waits until an element has a text in it. In a section that is folded away nothing has an innerText.
 func (b *tab) says(name, text string) {
 	b.t.Helper()
-	b.until(fmt.Sprintf("document.querySelector(%s)?.innerText.includes(%s)", quote(named(name)), quote(text)))
+	element := fmt.Sprintf("document.querySelector(%s)", quote(named(name)))
+	b.until(fmt.Sprintf("(%s?.innerText || %s?.textContent)?.includes(%s)", element, element, quote(text)))
 }
 
 // text returns the text of an element that is there.

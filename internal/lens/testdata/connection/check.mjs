@@ -15,6 +15,9 @@ globalThis.EventSource = class {
 let retry = null; // what waits for its time
 globalThis.setTimeout = (f) => { retry = f; };
 globalThis.clearTimeout = () => { retry = null; };
+let status = 0; // of an answer; 0 is none
+globalThis.fetch = async () => (status ? { status } : Promise.reject(new Error('no server')));
+const answered = () => new Promise((resolve) => { setImmediate(resolve); });
 
 const { connect } = await import(pathToFileURL(resolve(process.argv[2])));
 const got = [];
@@ -42,8 +45,13 @@ want('the newest to be read', !opened[1].isOpen && last() === '"b"');
 
 opened[3].say('error');
 want('a sign that the connection is broken', last() === '{"type":"connection","up":false}');
+await answered();
+want('no word of the token while nothing answers', last() === '{"type":"connection","up":false}');
 retry();
+status = 401;
 opened[4].say('error');
+await answered();
+want('a server that wants another token to be told of', last() === '{"type":"connection","up":false,"refused":true}');
 retry();
 opened[5].say('snapshot', { name: 'again' });
 want('a stream after two breaks', opened.filter((s) => s.isOpen).length === 1 && last() === '"again"');

@@ -1,0 +1,45 @@
+// Play: the three things to do first. What more can be done is folded away below them.
+import { allows } from './fold.js';
+import { service } from './acts.js';
+import { html, useState } from './ui.js';
+import { Refusal, useAct } from './parts.js';
+
+const key = 'default/web';
+const isThere = (view) => Object.values(view.stores).some((store) => key in store.objects);
+
+export function Play({ view, lens, words, choose }) {
+  const { run, error, busy } = useAct(lens, view.world);
+  const [port, setPort] = useState(80);
+  const paused = view.gate.mode === 'step';
+  const there = isThere(view);
+  const make = async () => {
+    setPort(port + 1);
+    if (view.chosen !== key) {
+      await choose(key);
+    }
+    await run('apply', { yaml: service(port) });
+  };
+  const step = async () => {
+    if (!view.chosen) {
+      await choose(key);
+    }
+    await run(paused ? 'run' : 'pause');
+  };
+  const cut = !!view.faults.cut;
+  return html`<section class="play" aria-labelledby="play-title"><h2 id="play-title">${words.play}</h2>
+    <p class="does">${words.playIs}</p>
+    <${Way} name="make" does=${words.makeDoes} off=${busy} onClick=${make}>${there ? words.makeChange : words.makeCreate}<//>
+    <${Way} name="cut" does=${words.cutDoes} pressed=${cut} onClick=${() => run('fault', { name: 'cut', on: !cut })}
+      >${cut ? words.cutMend : words.cutBreak}<//>
+    <${Way} name="slowly" does=${words.slowlyDoes} pressed=${paused} onClick=${step}>${paused ? words.slowlyEnd : words.slowly}<//>
+    <${Refusal} error=${error} />
+  </section>`;
+}
+
+// isPlayed reports whether all three can be done.
+export const isPlayed = (view) => ['apply', 'fault', 'pause', 'run'].every((act) => allows(view, act));
+
+function Way({ name, does, off, pressed, onClick, children }) {
+  return html`<div class="way"><button type="button" data-test=${'play-' + name} disabled=${!!off} aria-pressed=${pressed}
+    onClick=${onClick}>${children}</button><p>${does}</p></div>`;
+}

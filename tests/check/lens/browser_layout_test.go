@@ -1,0 +1,159 @@
+package lens
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"glasswatch/internal/lens"
+	"glasswatch/internal/lens/look"
+)
+
+// What a stranger needs is seen without scrolling, and nothing else is open.
+func TestFirstVisit_AllThatIsNeededIsOnOneScreen(t *testing.T) {
+	t.Parallel()
+	b := open(t, "", chromedp.EmulateViewport(1280, 800))
+	b.isIn("Watching")
+	inView := func(name string) {
+		t.Helper()
+		b.until(fmt.Sprintf(`(() => {
+  const { top, bottom, height } = document.querySelector('[data-test=%s]').getBoundingClientRect();
+  return height > 0 && top >= 0 && bottom <= innerHeight;
+})()`, name))
+	}
+	for _, lang := range []string{"zh", "en"} {
+		b.click("lang-" + lang)
+		b.until(fmt.Sprintf(`document.documentElement.lang === %q`, lang))
+		for _, name := range []string{
+			"sentence", "lessons", "to-play", "to-look", "play-make", "play-cut", "play-slowly", "house", "lanes", "world-title",
+		} {
+			inView(name)
+		}
+		b.until(`document.documentElement.scrollHeight <= innerHeight`)
+	}
+	assert.Zero(t, eval[int](b, `document.querySelectorAll('details[open]').length`))
+}
+
+func TestSections_RememberWhatWasOpen(t *testing.T) {
+	t.Parallel()
+	b := open(t, "")
+	b.click("break-title")
+	b.sees("break", "[open]")
+	b.click("events-title")
+	b.until(`localStorage.getItem('lens-open-events') === 'true'`)
+	b.reload()
+	b.sees("break", "[open]")
+	b.sees("events")
+	assert.Equal(t, 2, eval[int](b, `document.querySelectorAll('details[open]').length`))
+	b.click("break-title")
+	b.until(`localStorage.getItem('lens-open-break') === 'false'`)
+	b.reload()
+	b.sees("break", ":not([open])")
+}
+
+// bottom is where the picture ends: what happens in the boxes must not move it.
+const bottom = `document.querySelector('[data-test=house]').getBoundingClientRect().bottom`
+
+func TestPlay_ThreeActionsMakeBreakAndStep(t *testing.T) {
+	t.Parallel()
+	b := open(t, "", chromedp.EmulateViewport(1280, 800))
+	b.isIn("Watching")
+	before := eval[float64](b, bottom)
+	b.click("play-make")
+	b.says("objects-ingresses", "1")
+	b.says("play-make", "Change")
+
+	b.click("play-cut")
+	b.isIn("BackingOff")
+	b.sees("edge-sent", "[data-faults=cut]")
+	b.sees("chip-cut")
+	b.click("play-make")
+	b.until(`lens.view().state.server.watches === 0`)
+	assert.Equal(t, before, eval[float64](b, bottom), "the layout stands still")
+	b.click("chip-cut") // a chip ends its fault
+	b.until(`!document.querySelector('[data-test=chips]')`)
+	b.sees("edge-sent", "[data-faults='']")
+	b.isIn("Watching")
+
+	b.click("play-slowly")
+	b.says("mode", "The next change will wait")
+	b.click("play-make")
+	for _, box := range []string{"API server", "listwatch", "reflector"} {
+		b.says("mode", "Service default/web · "+box)
+		b.click("step")
+	}
+	b.click("play-slowly")
+	b.says("mode", "It runs.")
+	assert.Equal(t, before, eval[float64](b, bottom), "the layout stands still")
+}
+
+func TestFaults_MarkTheBoxWhereTheyAct(t *testing.T) {
+	t.Parallel()
+	b := open(t, "")
+	b.isIn("Watching")
+	for fault, place := range map[string]string{"slow": "box-handlers", "stop": "box-apiserver", "fail": "edge-written"} {
+		b.switches(fault, true)
+		b.sees(place, "[data-faults="+fault+"]")
+		b.switches(fault, false)
+		b.sees(place, "[data-faults='']")
+	}
+}
+
+func TestBreakpoints_OfAServiceLeaveItsIngressAlone(t *testing.T) {
+	t.Parallel()
+	b := open(t, "")
+	b.isIn("Watching")
+	b.breaks()
+	b.applies("create")
+	b.says("mode", "of Service")
+	b.click("run")
+	b.says("objects-ingresses", "1")
+	b.says("mode", "It runs.")
+}
+
+// A page whose server has ended is grey, cannot be used, and says what to do; also if another one has taken its place.
+func TestDead_ThePageIsGreyAndSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	chromium(t)
+	work(t)
+	l, err := lens.New(lens.Options{})
+	require.NoError(t, err)
+	t.Cleanup(l.Close)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	serveOn := func(listener net.Listener, token string) *http.Server {
+		server := &http.Server{Handler: &look.Guard{Token: token, Address: listener.Addr(), Next: l.Handler()}}
+		done := make(chan struct{})
+		go func() { defer close(done); _ = server.Serve(listener) }()
+		t.Cleanup(func() {
+			_ = server.Close()
+			<-done
+		})
+		return server
+	}
+	server := serveOn(listener, token)
+	address := listener.Addr().String()
+	b := visit(t, fmt.Sprintf("http://%s/?token=%s", address, token), "")
+	b.isIn("Watching")
+	b.expect("ERR_|status of 401")
+	require.NoError(t, server.Close())
+	b.says("dead", "open the address that it prints")
+	b.until(`document.querySelector('.columns').inert && getComputedStyle(document.querySelector('.columns')).filter === 'grayscale(1)'`)
+
+	listener, err = net.Listen("tcp", address)
+	require.NoError(t, err)
+	server = serveOn(listener, "another token")
+	b.sees("dead", "[data-refused=true]")
+	require.NoError(t, server.Close())
+
+	listener, err = net.Listen("tcp", address)
+	require.NoError(t, err)
+	serveOn(listener, token)
+	b.connected()
+	b.until(`!document.querySelector('[data-test=dead]') && !document.querySelector('.columns').inert`)
+}
