@@ -131,3 +131,18 @@ func (h *harness) seen() string {
 	defer h.mu.Unlock()
 	return fmt.Sprintf("%q\n%v\n%v\n%v\n%+v %s\n", h.sink.diary, h.errs, h.states, h.Requests(), h.r.Stats(), h.r.LastSyncResourceVersion())
 }
+
+func TestBatch_IsBoundedHoweverMuchHasCome(t *testing.T) {
+	storyInBatches(t, Options{}, func(h *harness) {
+		h.Start()
+		for range 12 {
+			h.gate.Lock()
+			for range 2 * maxBatch {
+				h.Put("a")
+			}
+			h.gate.Unlock()
+			h.Settle()
+		}
+		require.Len(t, h.r.at.stream.room, maxBatch)
+	})
+}

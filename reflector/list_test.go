@@ -2,6 +2,7 @@ package reflector
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"testing"
@@ -277,6 +278,23 @@ func TestPagedList_RemembersThatTheServerPaginates(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestPagedList_PagesOfTheLatestStateDoNotShowThatThereIsNoWatchCache(t *testing.T) {
+	story(t, Options{DisableStreamingList: true}, func(h *harness) {
+		h.set(func() { h.watchCache = true })
+		for n := range defaultPageSize + 1 {
+			h.Put(fmt.Sprint(n))
+		}
+		h.Start()
+		h.Forget()
+		h.BreakWatch(tooLarge())
+		h.Pass(time.Second)
+		h.ExpectRequests(`list@"" limit=500`, `list@"" limit=500 continue`, `watch@"501"`)
+		h.BreakWatch(expired())
+		h.Pass(2 * time.Second)
+		h.ExpectRequests(`list@"501"`, `watch@"501"`)
+	})
 }
 
 func TestPagedList_ExpiredTokenAsksForEverythingAtOnce(t *testing.T) {

@@ -111,6 +111,25 @@ func TestWatch_AnOutageOfWatchesOnlyIsAnsweredByLists(t *testing.T) {
 	}
 }
 
+func TestWatch_OnesThatEndAtOnceInAnOutageAreAnsweredByAList(t *testing.T) {
+	story(t, Options{}, func(h *harness) {
+		h.Put("a")
+		h.Start()
+		h.Forget()
+		for range 9 {
+			h.BreakWatch(outage())
+			h.Settle()
+			for h.r.State() != Watching {
+				h.Pass(100 * time.Millisecond)
+			}
+		}
+		h.ExpectRequests(slices.Repeat([]string{`watch@"1"`}, 9)...)
+		h.BreakWatch(outage())
+		h.Pass(time.Minute)
+		h.ExpectRequests(`stream@"1"`)
+	})
+}
+
 func TestWatch_OtherErrorsAreAnsweredByAList(t *testing.T) {
 	for _, err := range []error{forbidden(), invalid(), internal(), errors.New("garbage frame")} {
 		story(t, Options{}, func(h *harness) {
@@ -219,8 +238,10 @@ func TestWatch_ThatOutlivesItsTimeoutIsEndedFromThisSide(t *testing.T) {
 		h.set(func() { h.hang = true }) // nor may the server take for ever to answer
 		h.Pass(time.Minute)
 		h.BreakWatch(io.EOF)
-		h.Pass(10*time.Minute + watchGrace)
-		h.ExpectRequests(`watch@"1"`, `watch@"1"`)
+		h.Pass(10*time.Minute + watchGrace - 1)
+		h.ExpectRequests(`watch@"1"`)
+		h.Pass(1)
+		h.ExpectRequests(`watch@"1"`)
 	})
 }
 
@@ -364,4 +385,16 @@ func TestWatch_EventsWithoutVersionsAreNoProgress(t *testing.T) {
 			h.ExpectSink("Update a@0")
 		})
 	}
+}
+
+// What is not cancelled stays with the context of Run, for each watch.
+func TestWatch_ItsContextEndsWithIt(t *testing.T) {
+	story(t, Options{}, func(h *harness) {
+		h.Start()
+		first := h.r.at.stream
+		h.BreakWatch(io.EOF)
+		h.Settle()
+		require.NotSame(t, first, h.r.at.stream)
+		require.Error(t, first.ctx.Err())
+	})
 }

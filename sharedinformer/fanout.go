@@ -189,14 +189,13 @@ func (f *fanout[T]) distributeLocked(notes []notification[T]) {
 	}
 }
 
-// stop ends the listeners and waits for their goroutines.
-func (f *fanout[T]) stop() {
+// dropAll ends the listeners, and takes no more. It does not wait for their goroutines. A second time it does nothing.
+func (f *fanout[T]) dropAll() {
 	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.stopped = true
 	for _, l := range f.listeners {
 		l.drop(fmt.Errorf("handler %s: %w", l.reg.name, ErrStopped))
 	}
 	f.listeners = nil
-	f.mu.Unlock()
-	f.goroutines.Wait()
 }

@@ -95,20 +95,24 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 		return fmt.Errorf("%s: %w", i.life.who, ErrStarted)
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // also when a panic passes
+	// Deferred, so that a hook that ends the goroutine or panics takes the handlers with it. Nobody waits for them then:
+	// a panic must end the program.
+	defer close(i.life.done)
+	defer i.fanout.dropAll()
+	defer cancel()
 	var wg sync.WaitGroup
 	wg.Go(func() { i.awaitSync(ctx) })
 	err := i.controller.run(ctx, i.fanout.resyncCheck)
 	cancel()
 	wg.Wait()
-	i.fanout.stop() // after the controller: nothing is told to handlers that are gone
-	close(i.life.done)
+	i.fanout.dropAll() // after the controller: nothing is told to handlers that are gone
+	i.fanout.goroutines.Wait()
 	return err
 }
 
 // process takes a batch over: the store first, then the handlers' backlogs. With the per-key queue, its lock is held.
 func (i *Informer[T]) process(batch []delta[T], isInInitialList bool) error {
-	version := i.storeAndDistribute(batch, isInInitialList || !isClosed(i.opts.SyncGate))
+	version := i.storeAndDistribute(batch, isInInitialList)
 	if i.opts.Metrics.StoreResourceVersion != nil && version != "" {
 		i.opts.Metrics.StoreResourceVersion(version)
 	}
@@ -119,6 +123,8 @@ func (i *Informer[T]) process(batch []delta[T], isInInitialList bool) error {
 func (i *Informer[T]) storeAndDistribute(batch []delta[T], isInInitialList bool) (version string) {
 	i.fanout.mu.Lock()
 	defer i.fanout.mu.Unlock() // also when a hook panics
+	// Asked with the mutex held, so that awaitSync comes after the batch: what it adds is counted before handlers sync.
+	isInInitialList = isInInitialList || !isClosed(i.opts.SyncGate)
 	if i.opts.Observe != nil {
 		i.opts.Observe(popped(i.opts.Name, batch, isInInitialList))
 	}

@@ -90,6 +90,16 @@ func TestHandler_ThatEndsItsGoroutineIsRemoved(t *testing.T) {
 	})
 }
 
+func TestInformer_HookThatEndsTheConsumersGoroutineTakesTheHandlersWithIt(t *testing.T) {
+	inVirtualTime(t, Options[*config]{Observe: func(Observation) { runtime.Goexit() }}, func(s *story) {
+		reg := s.Add(newRecorder(), HandlerOptions{})
+		s.server.Put("a", "1")
+		s.Start()
+		require.True(s, isClosed(s.informer.Done()))
+		require.True(s, isClosed(reg.Done()))
+	})
+}
+
 func TestInformer_HandlersEndAfterTheConsumer(t *testing.T) {
 	inVirtualTime(t, Options[*config]{Metrics: Metrics{StoreResourceVersion: func(version string) {
 		if version == "1" {
