@@ -36,4 +36,19 @@ var table = []chapter{
 		{"hourretry", "An hour: RetryWatcher, and resume", clientgo.HourRetry, compat.HourRetry, native.HourRetry},
 		{"hourinformer", "An hour: an informer", clientgo.HourInformer, compat.HourInformer, native.HourInformer},
 	}},
+	{"Queues", []program{
+		{"shutdowns", "Each Get after ShutDown and after a drain", clientgo.ShutDowns, compat.ShutDowns, native.ShutDowns},
+		{"waits", "Get on an empty queue, and Len before Get", clientgo.Waits, compat.Waits, native.Waits},
+		{"workers", "How fast several workers are", clientgo.Workers, compat.Workers, native.Workers},
+		{"results", "The four forms of a Result", clientgo.Results, compat.Results, native.Results},
+		{"maxof", "The longer of two waits: the default limiter", clientgo.MaxOf, compat.MaxOf, native.MaxOf},
+		{"keyerrors", "Enqueue after a key error", clientgo.KeyErrors, compat.KeyErrors, nil},
+	}},
+	{"Informers", []program{
+		{"rungs", "Two rungs below: cache.New and NewInformer", clientgo.Rungs, compat.Rungs, native.Rungs},
+		{"stopchannels", "A nil stop channel, and signals", clientgo.StopChannels, compat.StopChannels, native.StopChannels},
+		{"defaultindex", "The default index by namespace, and Index of an object", clientgo.DefaultIndex, compat.DefaultIndex, native.DefaultIndex},
+		{"resyncs", "A resync asks no server", clientgo.Resyncs, compat.Resyncs, native.Resyncs},
+		{"runtwice", "Run, a second time", clientgo.RunTwice, compat.RunTwice, native.RunTwice},
+	}},
 }

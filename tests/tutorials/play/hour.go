@@ -141,6 +141,13 @@ func (h *Hour) away(happens func()) {
 	faults.Reset()
 }
 
+// Lists is the number of lists that were answered.
+func (h *Hour) Lists() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.lists
+}
+
 func (h *Hour) report() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
