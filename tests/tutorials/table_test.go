@@ -22,6 +22,9 @@ type chapter struct {
 var table = []chapter{
 	{"Clients", []program{
 		{"timeouts", "A client has no time-out of its own", clientgo.Timeouts, nil, native.Timeouts},
+		{"construction", "What making a client sends: nothing", clientgo.Construction, nil, native.Construction},
+		{"insecure", "A configuration that is changed before its error is checked", clientgo.Insecure, nil, nil},
+		{"skew", "A program older or newer than the server", clientgo.Skew, nil, nil},
 	}},
 	{"Writing", []program{
 		{"updates", "Update without a resourceVersion overwrites", clientgo.Updates, nil, nil},
@@ -50,5 +53,9 @@ var table = []chapter{
 		{"defaultindex", "The default index by namespace, and Index of an object", clientgo.DefaultIndex, compat.DefaultIndex, native.DefaultIndex},
 		{"resyncs", "A resync asks no server", clientgo.Resyncs, compat.Resyncs, native.Resyncs},
 		{"runtwice", "Run, a second time", clientgo.RunTwice, compat.RunTwice, native.RunTwice},
+	}},
+	{"Logs", []program{
+		{"loglevels", "Which lines pass", clientgo.LogLevels, nil, nil},
+		{"logfatal", "What Fatal does", clientgo.LogFatal, nil, nil},
 	}},
 }
