@@ -5,16 +5,19 @@ import (
 	"errors"
 	"net/url"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/klog/v2"
 )
 
-// LogError is the default of Options.OnError: it logs err under the reflector's name, at V(2) if that heals by itself.
+// LogError is the default of Options.OnError: it logs err under the reflector's name, at V(2) if that heals by itself. A
+// request without an answer, and a 5xx, may not: an address, a certificate or a proxy may be wrong.
 func LogError(ctx context.Context, name string, err error) {
 	logger := klog.FromContext(ctx).WithValues("reflector", name)
 	kind := kindOf(err)
 	_, unanswered := errors.AsType[*url.Error](err)
-	if (unanswered && kind == kindBroken) || errors.Is(err, ErrRewound) {
-		kind = kindOther // such as a certificate or a name that is wrong: it may not heal by itself
+	_, answered := errors.AsType[*apierrors.StatusError](err)
+	if unanswered || (answered && kind == kindOutage) || errors.Is(err, ErrRewound) {
+		kind = kindOther
 	}
 	switch kind {
 	case kindEnded, kindExpired, kindAhead, kindBusy, kindOutage, kindBroken:

@@ -10,6 +10,7 @@ import (
 	"math"
 	"net"
 	"net/url"
+	"syscall"
 	"testing"
 	"time"
 
@@ -266,13 +267,18 @@ func TestErrors_KeepTheirCause(t *testing.T) {
 	require.Equal(t, "BackingOff", BackingOff.String())
 }
 
-// A wrong certificate or address is not mended by waiting: it must be seen at the usual verbosity.
+// A wrong certificate, address or proxy is not mended by waiting: it must be seen at the usual verbosity.
 func TestLogError_TellsOfAServerThatCannotBeReached(t *testing.T) {
 	for err, loud := range map[error]bool{
 		&url.Error{Op: "Get", URL: "https://api.test", Err: x509.UnknownAuthorityError{}}:    true,
 		&url.Error{Op: "Get", URL: "https://api.test", Err: &net.DNSError{Name: "api.test"}}: true,
-		io.ErrUnexpectedEOF:                                     false,
-		apierrors.NewResourceExpired("too old"):                 false,
+		&url.Error{Op: "Get", URL: "https://api.test", Err: syscall.ECONNREFUSED}:            true,
+		outage():                                true,
+		gatewayTimeout():                        true,
+		busy(1):                                 false,
+		resetStream():                           false,
+		io.ErrUnexpectedEOF:                     false,
+		apierrors.NewResourceExpired("too old"): false,
 		apierrors.NewForbidden(schema.GroupResource{}, "", nil): true,
 	} {
 		lines := 0
