@@ -114,6 +114,11 @@ export async function beside(key) {
   return answerOf(await fetch('api/beside?key=' + encodeURIComponent(key)));
 }
 
+// versions returns the server's own resourceVersion of a key, by kind.
+export async function versions(key) {
+  return answerOf(await fetch('api/versions?key=' + encodeURIComponent(key)));
+}
+
 // snapshot returns what a stream begins with.
 export async function snapshot() {
   return answerOf(await fetch('api/snapshot'));

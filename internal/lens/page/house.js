@@ -1,61 +1,88 @@
-// The house: a box for each layer, in the order in which a change passes them. A box is lit if the newest message brought
-// an event of it, and a dot passes into it if the newest message brought an event at the boundary before it. A fault that
-// is on leaves its mark on the arrow, or the box, where it acts.
-import { html } from './ui.js';
+// The house: a box for each layer, in the order in which a change passes them. Over it dots pass from box to box, in slow
+// motion; where too much happens for that, the arrows count. A fault that is on leaves its mark on the arrow, or the box,
+// where it acts.
+import { html, useRef } from './ui.js';
 import { allows, total } from './fold.js';
 import { boxAt, boxes, wounds } from './places.js';
 import { inside } from './boxes.js';
 import { nextOf } from './gate.js';
 import { CopyButton, Guard, useAct, useSlowly } from './parts.js';
+import { useRemembered } from './remember.js';
+import { useReplay } from './replay.js';
+import { Tokens } from './tokens.js';
+import { Versions } from './versions.js';
+
+const slownesses = [1000, 100, 1]; // 1 is no slow motion
 
 export function House(props) {
-  const { words } = props;
+  const { view, lens, words } = props;
+  const [slowness, setSlowness] = useRemembered('slowness', slownesses[0]);
+  const replay = useReplay(lens, view, slowness);
+  const house = useRef(null);
   return html`<section aria-labelledby="house-title"><h2 id="house-title" class="unseen">${words.house}</h2>
-    <ol class="house" data-test="house">${boxes.map((box) => html`<${Box} key=${box.id} box=${box} ...${props} />`)}</ol></section>`;
+    <div class="line caption"><p data-test="caption" data-step=${replay.step?.[0].at ?? ''}>${captionOf(replay, words)}</p>
+      <label>${words.slowMotion} <select value=${slowness} data-test="slowness" onChange=${(e) => setSlowness(Number(e.target.value))}>
+        ${slownesses.map((n) => html`<option key=${n} value=${n} selected=${n === slowness}>${words.slowness(n)}</option>`)}</select></label>
+      <button type="button" class="small" disabled=${replay.waiting === 0} data-test="skip" onClick=${replay.skip}
+        >${words.toNow(replay.waiting)}</button></div>
+    <div class="stage" ref=${house}>
+      <ol class="house" data-test="house">${boxes.map((box) => html`<${Box} key=${box.id} box=${box} replay=${replay} ...${props} />`)}</ol>
+      <${Tokens} tokens=${replay.tokens} view=${view} house=${house} choose=${props.choose} />
+    </div>
+    <${Versions} view=${view} words=${words} /></section>`;
+}
+
+function captionOf({ step, streams }, words) {
+  if (streams) {
+    return words.streams;
+  }
+  return step ? `${step[0].kind || 'key'} ${step[0].key}: ${words.steps[step[0].at]}` : words.nothingYet;
 }
 
 // wounded lists the faults that are on and act at an arrow or in a box.
 const wounded = (view, place) => Object.keys(view.faults).filter((name) =>
   Object.entries(place).some(([where, what]) => wounds[name]?.[where] === what));
 
-function Box({ box, ...props }) {
+function Box({ box, replay, ...props }) {
   const { view, words } = props;
   const { name, does } = words.boxes[box.id];
-  const lit = box.at.some((boundary) => view.moved[boundary] > 0);
+  const lit = box.at.some((boundary) => (replay.streams ? view.moved[boundary] > 0 : replay.step?.[0].at === boundary));
   const hurt = wounded(view, { box: box.id });
   return html`<li class=${'box ' + box.id + (lit ? ' lit' : '') + (hurt.length > 0 ? ' hurt' : '')} data-test=${'box-' + box.id}
     data-lit=${lit} data-faults=${hurt.join(' ')}>
-    <${Edge} from=${box.from} view=${view} />
+    <${Edge} box=${box} view=${view} replay=${replay} />
     <h3>${name}${hurt.map((fault) => html` <span key=${fault} class="wound">✂ ${words.faults[fault][0]}</span>`)}</h3>
     <${Held} box=${box} ...${props} />
-    <${Passed} box=${box} view=${view} words=${words} />
+    <${Passed} box=${box} view=${view} words=${words} replay=${replay} />
     <div class="content">
       ${view.state && html`<div class="inside"><${Guard} part=${inside[box.id]} ...${props} /></div>`}
       <${Counters} box=${box} view=${view} words=${words} />
       <details class="about"><summary>${words.about}</summary><p>${does}</p><${Code} code=${box.code} words=${words} /></details>
     </div>
+    <div class="tray" data-tray=${box.id}></div>
   </li>`;
 }
 
-// Passed tells of the newest event of the chosen key in this box.
-function Passed({ box, view, words }) {
-  const event = view.chosen && view.journey.findLast((e) => box.at.includes(e.at));
-  return event && html`<p class=${'passed' + (event.seq > view.before ? ' now' : '')} data-test=${'passed-' + box.id}
-    data-seq=${event.seq}>${words.what(event)}${event.rv && ' @' + event.rv} <span>${words.moment(event.us / 1e6)}</span></p>`;
+// Passed tells of the newest event of the chosen key in this box, up to the step that is replayed.
+function Passed({ box, view, words, replay }) {
+  const newest = replay.waiting > 0 && replay.step ? replay.step.at(-1).seq : Infinity;
+  const event = view.chosen && view.journey.findLast((e) => box.at.includes(e.at) && e.seq <= newest);
+  const isNow = event && replay.step?.some(({ seq }) => seq === event.seq);
+  return event && html`<p class=${'passed' + (isNow ? ' now' : '')} data-test=${'passed-' + box.id} data-seq=${event.seq}
+    title=${words.moment(event.us / 1e6)}>${words.what(event)}${event.rv && ' @' + event.rv}</p>`;
 }
 
-// Edge is the arrow into a box. Its dot is another element for each pulse, so that its animation begins anew.
-function Edge({ from, view }) {
+// Edge is the arrow into a box. In a stream it counts what passed with the newest message.
+function Edge({ box, view, replay }) {
+  const { from } = box;
   const pulse = useSlowly(view, () => view.pulse[from]);
-  const lit = view.moved[from] > 0;
+  const n = replay.streams ? view.moved[from] ?? 0 : 0;
+  const lit = n > 0 || (!replay.streams && replay.step && boxAt[replay.step[0].at] === box.id);
   const hurt = wounded(view, { edge: from });
   return html`<span class=${'edge' + (lit ? ' lit' : '') + (hurt.length > 0 ? ' cut' : '')} data-test=${'edge-' + from}
-    data-pulse=${pulse ?? 0} data-faults=${hurt.join(' ')} aria-hidden="true">${pulse && html`<i key=${pulse} class="dot" onAnimationEnd=${hide} />`}</span>`;
+    data-pulse=${pulse ?? 0} data-faults=${hurt.join(' ')} aria-hidden="true"></span>
+    ${n > 0 && html`<span class="passing" data-test=${'passing-' + from} aria-hidden="true">${'×' + n}</span>`}`;
 }
-
-const hide = (event) => {
-  event.target.hidden = true;
-};
 
 // Only an ingress controller that the page is attached to reports what it decided.
 const isCounted = (view) => (boundary) => boundary !== 'decided' || total(view.counts.decided) > 0;

@@ -61,7 +61,11 @@ function Header({ view, words, setLanguage }) {
   ];
   const inBeside = view.path.startsWith('/beside');
   return html`<header>
-    <div class="what"><h1>${words.title}</h1><p data-test="sentence">${words.sentence}</p></div>
+    <h1>${words.title}</h1><p class="sentence" data-test="sentence">${words.sentence}</p>
+    <p class="state"><span role="status" data-test="status" class=${view.connected ? 'good' : view.broken ? 'bad' : ''}
+      >${view.connected ? words.connected : view.broken ? words.disconnected : words.connecting}</span>
+      ${' · '}<span data-test="seq">${words.events(view.seq)}</span>${view.leftOut > 0 && html` · <span data-test="left-out"
+      class=${view.sampled ? 'sampled' : ''}>${words.leftOut(view.leftOut)}</span>`}</p>
     <nav class="ways" aria-label=${words.navigation}>
       ${ways.map(({ name, place, test, label, title }) => html`<a key=${name} href=${place} class="way-link" title=${title}
         data-test=${test} aria-current=${name === way && !inBeside ? 'page' : undefined}>${label}</a>`)}
@@ -71,10 +75,6 @@ function Header({ view, words, setLanguage }) {
         lang=${lang} aria-pressed=${view.lang === lang} data-test=${'lang-' + lang}
         onClick=${() => setLanguage(lang)}>${name}</button>`)}
     </nav>
-    <p class="state"><span role="status" data-test="status" class=${view.connected ? 'good' : view.broken ? 'bad' : ''}
-      >${view.connected ? words.connected : view.broken ? words.disconnected : words.connecting}</span>
-      ${' · '}<span data-test="seq">${words.events(view.seq)}</span>${view.leftOut > 0 && html` · <span data-test="left-out"
-      class=${view.sampled ? 'sampled' : ''}>${words.leftOut(view.leftOut)}</span>`}</p>
   </header>`;
 }
 

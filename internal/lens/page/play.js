@@ -1,23 +1,23 @@
 // Play: the three things to do first. What more can be done is folded away below them.
 import { allows } from './fold.js';
 import { service } from './acts.js';
-import { html, useState } from './ui.js';
+import { html } from './ui.js';
 import { Refusal, useAct } from './parts.js';
 
 const key = 'default/web';
+const firstPort = 8000;
+const ports = 1000;
 const isThere = (view) => Object.values(view.stores).some((store) => key in store.objects);
 
 export function Play({ view, lens, words, choose }) {
   const { run, error, busy } = useAct(lens, view.world);
-  const [port, setPort] = useState(80);
   const paused = view.gate.mode === 'step';
   const there = isThere(view);
   const make = async () => {
-    setPort(port + 1);
     if (view.chosen !== key) {
       await choose(key);
     }
-    await run('apply', { yaml: service(port) });
+    await run('apply', { yaml: service(firstPort + (view.seq % ports)) }); // another than last time, or nothing would change
   };
   const step = async () => {
     if (!view.chosen) {

@@ -35,3 +35,9 @@ func TestConnection_ReadsOneStreamAtATime(t *testing.T) {
 		t.Error(out)
 	}
 }
+
+func TestMotion_ADotGoesFromBoxToBox(t *testing.T) {
+	if out := node(t, "testdata/motion/check.mjs", "page/motion.js"); out != "" {
+		t.Error(out)
+	}
+}

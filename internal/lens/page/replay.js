@@ -1,0 +1,63 @@
+// The replay: what happened is shown again, slowly, one step after the other. It is behind the boxes, which show what is.
+import { move, pauseAfter, stepsOf } from './motion.js';
+import { useEffect, useRef, useState } from './ui.js';
+
+const mostWaiting = 80; // steps; where more wait, it is a stream, and nobody can follow a dot
+const nothing = { tokens: [], step: null };
+
+// useReplay returns {tokens, step, waiting, streams, skip}: the dots, the step that is shown, how many wait for their turn,
+// whether all is too fast for dots, and what ends the waiting.
+export function useReplay(lens, view, slowness) {
+  const [shown, setShown] = useState(nothing);
+  const [streams, setStreams] = useState(false);
+  const queue = useRef([]);
+  const timer = useRef(0);
+  const speed = useRef(slowness);
+  const still = view.gate.muted || streams;
+  speed.current = slowness;
+
+  const next = () => {
+    const [step, following] = queue.current;
+    queue.current = queue.current.slice(1);
+    setShown(({ tokens }) => ({ tokens: move(tokens, step), step }));
+    timer.current = following ? setTimeout(next, pauseAfter(step, following, speed.current)) : 0;
+  };
+  const clear = () => {
+    clearTimeout(timer.current);
+    [queue.current, timer.current] = [[], 0];
+  };
+  const skip = () => {
+    const steps = queue.current;
+    clear();
+    setShown(({ tokens, step }) => ({ tokens: steps.reduce(move, tokens), step: steps.at(-1) ?? step }));
+  };
+  useEffect(() => {
+    let first = true; // what a page finds when it is opened may be long over
+    const take = (events, { sampled, gate }) => {
+      const all = [...queue.current, ...stepsOf(events)];
+      const tooMany = sampled || all.length > mostWaiting;
+      setStreams(tooMany && !first);
+      first = false;
+      if (tooMany || gate.muted) {
+        clear();
+        setShown(nothing);
+        return;
+      }
+      queue.current = all;
+      if (timer.current === 0 && all.length > 0) {
+        next();
+      }
+    };
+    const end = lens.events(take);
+    return () => {
+      end();
+      clear();
+    };
+  }, []);
+  useEffect(() => {
+    clear();
+    setShown(nothing);
+  }, [view.world, view.gate.muted]);
+  const waiting = still ? 0 : queue.current.length;
+  return { ...(still ? nothing : shown), waiting, streams, skip };
+}

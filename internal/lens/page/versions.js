@@ -1,0 +1,54 @@
+// The chosen object's version on the server, in the store and as each handler was told last, side by side.
+import { versions as ask } from './connection.js';
+import { html, useEffect, useState } from './ui.js';
+
+const none = 'none'; // it was there and is not, or is not there
+
+// versionsOf returns, for each kind that has the key, its version in each place: [name, rv]; rv is '' where it is not
+// known. The server's is what it answered when it was asked, in {got, seq}, or the newest that it sent.
+export function versionsOf(view, server) {
+  const newest = (kind, at, handler) => view.journey.findLast((e) => e.kind === kind && at.includes(e.at) && (!handler || e.handler === handler));
+  const rvOf = (e) => (!e ? '' : ['DELETED', 'DELETE', 'OnDelete', 'removed'].includes(e.action) ? none : e.rv);
+  return Object.entries(view.state?.informers ?? {}).sort().reverse().flatMap(([name, { kind, handlers }]) => {
+    const last = newest(kind, ['sent', 'decoded']);
+    const sent = rvOf(last);
+    const asked = server && !(last?.seq > server.seq); // else the server's answer is older than what it sent
+    const stored = view.stores[name]?.objects[view.chosen] ?? (newest(kind, ['stored']) || sent ? none : '');
+    const places = [['server', asked ? server.got[kind] ?? none : sent], ['store', stored],
+      ...(handlers ?? []).map((h) => [h.Name, rvOf(newest(kind, ['called'], h.Name))])];
+    const isKnown = places.some(([, rv]) => rv && rv !== none) || sent;
+    return isKnown ? [{ kind, places }] : [];
+  });
+}
+
+// useServer asks the server for its versions of the chosen object whenever it may have changed. It is null where that
+// cannot be asked.
+function useServer(view) {
+  const [server, setServer] = useState(null);
+  const about = `${view.world} ${view.chosen}`;
+  useEffect(() => {
+    if (!view.chosen || !view.state?.server) {
+      return undefined;
+    }
+    const { seq } = view;
+    const timer = setTimeout(async () => {
+      const got = await ask(view.chosen).catch(() => null);
+      setServer((old) => (got ? { about, got, seq } : old)); // a server that is down keeps what it has
+    }, 100);
+    return () => clearTimeout(timer);
+  }, [about, view.state?.server?.revision, view.seq]);
+  return server?.about === about ? server : null;
+}
+
+export function Versions({ view, words }) {
+  const server = useServer(view);
+  if (!view.chosen) {
+    return html`<p class="versions none" data-test="versions">${words.versionsNone}</p>`;
+  }
+  return html`<p class="versions" data-test="versions"><b>${view.chosen}</b>${versionsOf(view, server).map(({ kind, places }) => html`
+    <span key=${kind} class="kind">${kind} ${places.map(([name, rv]) => {
+      const differs = rv !== '' && rv !== places[0][1];
+      return html`<span key=${name} class=${'version' + (differs ? ' differs' : '')} data-test=${`version-${kind}-${name}`}
+        data-differs=${differs}>${differs ? '≠ ' : ''}${words.places[name] ?? name} <b>${rv === none ? words.gone : rv ? '@' + rv : '–'}</b></span> `;
+    })}</span>`)}</p>`;
+}

@@ -1,0 +1,105 @@
+package lens
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// recordDots keeps when the dot of the Service web came to each box.
+const recordDots = `(() => {
+  window.dots = [];
+  const look = () => {
+    const dot = document.querySelector('[data-test=token][data-kind=Service][data-key="default/web"]');
+    if (dot && dots.at(-1)?.box !== dot.dataset.box) dots.push({ box: dot.dataset.box, at: performance.now() });
+    requestAnimationFrame(look);
+  };
+  look();
+})()`
+
+// rests waits until all that was seen has been replayed.
+func (b *tab) rests() {
+	b.t.Helper()
+	b.until(`document.querySelector('[data-test=skip]').disabled`)
+}
+
+func TestMotion_AChangeIsFollowedThroughTheBoxes(t *testing.T) {
+	t.Parallel()
+	b := open(t, "")
+	b.isIn("Watching")
+	b.rests()
+	eval[any](b, recordDots)
+	b.click("play-make")
+	b.until(`dots.length >= 6`)
+	boxes := eval[[]string](b, `dots.map(({ box }) => box)`)
+	assert.Equal(t, forth, boxes)
+	shortest := eval[float64](b, `Math.min(...dots.slice(1).map(({ at }, i) => at - dots[i].at))`)
+	assert.Greater(t, shortest, 200.0, "milliseconds, although the layers take far less")
+	b.says("caption", "default/web")
+	b.click("skip")
+	b.rests()
+	b.sees("token", "[data-kind=Ingress][data-box=handlers]")
+
+	b.enter("slowness", "1")
+	b.click("play-make")
+	b.sees("token", "[data-kind=Service][data-box=handlers][data-rv='10']")
+	b.rests()
+}
+
+func TestMotion_ADotWaitsWhereItsChangeWaits(t *testing.T) {
+	t.Parallel()
+	b := open(t, "")
+	b.isIn("Watching")
+	b.click("play-slowly")
+	b.sees("pause", "[aria-disabled=true]")
+	b.click("play-make")
+	for _, box := range forth {
+		b.sees("parked-" + box)
+		b.sees("token", fmt.Sprintf("[data-kind=Service][data-key='default/web'][data-box=%s]", box))
+		b.click("step")
+	}
+}
+
+func TestMotion_AStormIsAStreamWithCounts(t *testing.T) {
+	t.Parallel()
+	b := open(t, "")
+	b.isIn("Watching")
+	b.enter("storm-objects", "200")
+	b.enter("storm-changes", "1000000")
+	b.enter("storm-per_second", "500")
+	b.click("storm")
+	b.sees("passing-decoded")
+	b.says("caption", "Too much happens")
+	assert.Zero(t, eval[int](b, `document.querySelectorAll('[data-test=token]').length`))
+	b.click("storm-end")
+	b.click("play-make")
+	b.sees("token", "[data-kind=Service][data-key='default/web']")
+}
+
+func TestVersions_AnOldCopyIsMarked(t *testing.T) {
+	t.Parallel()
+	b := open(t, "")
+	b.isIn("Watching")
+	places := []string{"store", "enqueue", "audit"}
+	b.click("play-make")
+	differs := func(is bool) {
+		t.Helper()
+		for _, place := range places {
+			b.sees("version-Service-"+place, fmt.Sprintf("[data-differs=%v]", is))
+		}
+	}
+	differs(false)
+	b.says("version-Service-audit", "@8")
+	b.click("play-cut")
+	b.isIn("BackingOff")
+	b.click("play-make") // only the server itself knows of it
+	differs(true)
+	b.says("version-Service-server", "@10")
+	b.deletes()
+	b.says("version-Service-server", "deleted")
+	b.click("play-cut")
+	b.says("version-Service-store", "deleted")
+	b.says("version-Service-audit", "deleted")
+	differs(false)
+}
