@@ -4,6 +4,7 @@
 // places.js, house.js and boxes.js, gate.js, acts.js and faults.js, journey.js and lanes.js. Lessons are in lessons.js.
 import { act, connect, journey, snapshot } from './connection.js';
 import { fold, start } from './fold.js';
+import { keep } from './past.js';
 import { html, render } from './ui.js';
 import { firstLanguage, rememberLanguage, wordsOf } from './words.js';
 import Lessons from './lessons.js';
@@ -13,7 +14,8 @@ const drawEvery = 100; // milliseconds, at least, between two renderings
 const drawSampledEvery = 200; // while the stream is too fast to be read
 const askEvery = 2000; // milliseconds, at least, between two questions for the stores' contents
 
-let view = { ...start(), lang: firstLanguage(), path: location.hash.slice(1) };
+let view = { ...start(), lang: firstLanguage(), ...place() };
+let history = []; // of views: see past.js
 const viewers = new Set();
 const listeners = new Set();
 let heard = 0; // the newest event that the listeners got
@@ -31,6 +33,20 @@ export const lens = {
 };
 window.lens = lens;
 
+// place reads the address: #PATH?at=WORLD.SEQ.
+function place() {
+  const [path, query] = location.hash.slice(1).split('?');
+  const [world, seq] = (new URLSearchParams(query).get('at') ?? '').split('.').map(Number);
+  return { path, moment: seq > 0 ? { world, seq } : null };
+}
+
+// goTo shows the page as it was after an event; null is now. The address says so, for whoever it is sent to.
+function goTo(seq) {
+  const at = seq === null ? '' : `?at=${view.world}.${seq}`;
+  window.history.replaceState(null, '', `#${view.path}${at}`);
+  dispatch({ type: 'path', ...place() });
+}
+
 function subscribe(set, f) {
   set.add(f);
   return () => set.delete(f);
@@ -41,6 +57,9 @@ function dispatch(message) {
   view = fold(view, message);
   if (view === before) {
     return;
+  }
+  if (message.data) {
+    history = keep(history, view);
   }
   if (message.type === 'snapshot' || message.type === 'tick') {
     const fresh = message.data.events.filter((e) => e.seq > heard);
@@ -93,7 +112,7 @@ function draw() {
   }
 }
 
-const props = () => ({ view, lens, dispatch, words: wordsOf(view.lang), choose, setLanguage, Lessons });
+const props = () => ({ view, history, lens, dispatch, words: wordsOf(view.lang), choose, goTo, setLanguage, Lessons });
 
 function setLanguage(lang) {
   rememberLanguage(lang);
@@ -111,6 +130,6 @@ async function choose(key) {
 }
 
 document.documentElement.lang = view.lang;
-addEventListener('hashchange', () => dispatch({ type: 'path', path: location.hash.slice(1) }));
+addEventListener('hashchange', () => dispatch({ type: 'path', ...place() }));
 const connection = connect(dispatch);
 draw();

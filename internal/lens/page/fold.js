@@ -36,7 +36,8 @@ export const start = () => ({
   held: null, // the events of the lanes while they are paused
   axis: 'order', // of the lanes: order or time
   lang: 'en',
-  path: '', // what follows # in the address
+  path: '', // what follows # in the address, up to a ?
+  moment: null, // {world, seq}: the event after which the page is shown; null is now
 });
 
 const changes = {
@@ -49,7 +50,7 @@ const changes = {
   hold: (view, { on }) => ({ ...view, held: on ? view.events : null }),
   axis: (view, { axis }) => ({ ...view, axis }),
   language: (view, { lang }) => ({ ...view, lang }),
-  path: (view, { path }) => ({ ...view, path }),
+  path: (view, { path, moment = null }) => ({ ...view, path, moment }),
 };
 
 // fold returns the view after a message. A message of an unknown type changes nothing.
@@ -170,7 +171,7 @@ function stores(contents) {
 
 // stored applies what the stores were observed to do. Past keepObjects, new keys are not listed. Indices stay as they
 // were: the next contents bring them.
-function stored(before, data) {
+export function stored(before, data) {
   const changed = data.events.filter((e) => e.at === 'stored' && e.key);
   if (changed.length === 0) {
     return before;

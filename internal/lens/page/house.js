@@ -6,6 +6,7 @@ import { allows, total } from './fold.js';
 import { boxAt, boxes, wounds } from './places.js';
 import { inside } from './boxes.js';
 import { nextOf } from './gate.js';
+import { move, stepsOf } from './motion.js';
 import { CopyButton, Guard, useAct, useSlowly } from './parts.js';
 import { useRemembered } from './remember.js';
 import { useReplay } from './replay.js';
@@ -13,23 +14,33 @@ import { Tokens } from './tokens.js';
 import { Versions } from './versions.js';
 
 const slownesses = [1000, 100, 1]; // 1 is no slow motion
+const mostSteps = 200; // that the dots of a past moment come from
 
 export function House(props) {
-  const { view, lens, words } = props;
+  const { view, live, lens, words } = props;
   const [slowness, setSlowness] = useRemembered('slowness', slownesses[0]);
-  const replay = useReplay(lens, view, slowness);
+  const now = useReplay(lens, live, slowness);
+  const replay = view.past ? replayOf(view) : now;
   const house = useRef(null);
   return html`<section aria-labelledby="house-title"><h2 id="house-title" class="unseen">${words.house}</h2>
-    <div class="line caption"><p data-test="caption" data-step=${replay.step?.[0].at ?? ''}>${captionOf(replay, words)}</p>
+    <div class=${'line caption' + (view.past ? ' past' : '')}><p data-test="caption" data-step=${replay.step?.[0].at ?? ''}
+      >${view.past && html`<b data-test="past">${words.momentIs(view.seq, live.seq)}</b> `}${captionOf(replay, words)}
+      ${view.past && !view.state && ' ' + words.pastUnknown}</p>
       <label>${words.slowMotion} <select value=${slowness} data-test="slowness" onChange=${(e) => setSlowness(Number(e.target.value))}>
         ${slownesses.map((n) => html`<option key=${n} value=${n} selected=${n === slowness}>${words.slowness(n)}</option>`)}</select></label>
       <button type="button" class="small" disabled=${replay.waiting === 0} data-test="skip" onClick=${replay.skip}
         >${words.toNow(replay.waiting)}</button></div>
     <div class="stage" ref=${house}>
       <ol class="house" data-test="house">${boxes.map((box) => html`<${Box} key=${box.id} box=${box} replay=${replay} ...${props} />`)}</ol>
-      <${Tokens} tokens=${replay.tokens} view=${view} house=${house} choose=${props.choose} />
+      <${Tokens} tokens=${replay.tokens} view=${live} house=${house} choose=${props.choose} />
     </div>
     <${Versions} view=${view} words=${words} /></section>`;
+}
+
+// replayOf is what the replay of a past moment has come to: its dots, and the step that was the last.
+function replayOf({ events }) {
+  const steps = stepsOf(events.slice(-mostSteps));
+  return { tokens: steps.reduce(move, []), step: steps.at(-1) ?? null, waiting: 0, streams: false };
 }
 
 function captionOf({ step, streams }, words) {
@@ -98,7 +109,7 @@ function Held({ box, view, lens, words }) {
   const next = nextOf(view.gate.parked);
   const mine = view.gate.parked.filter((p) => boxAt[p.at] === box.id);
   return mine.length > 0 && html`<ul class="held" data-test=${'parked-' + box.id}>${mine.map((p) => html`<li key=${p.seq} class=${p === next ? 'next' : ''}
-    data-next=${p === next}>${words.held(p)}${p === next && view.gate.parked.length > 1 && ' · ' + words.next} ${allows(view, 'step') && html`<button type="button" class="small"
+    data-next=${p === next}>${words.held(p)}${p === next && view.gate.parked.length > 1 && ' · ' + words.next} ${allows(view, 'step') && !view.past && html`<button type="button" class="small"
       onClick=${() => run('step', { seq: p.seq })}>${words.letGo}</button>`}</li>`)}</ul>`;
 }
 

@@ -3,12 +3,14 @@ import { html, useState } from './ui.js';
 import { useRemembered } from './remember.js';
 import { boxAt } from './places.js';
 import { Key, useSlowly } from './parts.js';
+import { Timeline } from './timeline.js';
 import { Lanes } from './lanes.js';
 
 const rowsOfAll = 30; // of the table
 const rowsOfKey = 200;
 
-export function Journey({ view, lens, dispatch, words, choose }) {
+export function Journey(props) {
+  const { view, live, lens, dispatch, words, choose } = props;
   const [why, setWhy] = useState(null); // {of, chain}
   const [open, setOpen] = useRemembered('open-events', false);
   const newest = view.held?.at(-1)?.seq ?? Infinity;
@@ -25,7 +27,8 @@ export function Journey({ view, lens, dispatch, words, choose }) {
   return html`<section aria-labelledby="journey-title" class="journey">
     <div class="line"><h2 id="journey-title">${view.chosen ? words.journeyOf(view.chosen) : words.allEvents}</h2>
       <${Search} view=${view} words=${words} choose=${choose} /></div>
-    <${Lanes} events=${events} line=${view.chosen !== ''} view=${view} dispatch=${dispatch} words=${words} pick=${pick} />
+    <${Lanes} events=${events} line=${view.chosen !== ''} view=${view} live=${live} dispatch=${dispatch} words=${words}
+      pick=${pick}><${Timeline} ...${props} /><//>
     ${why && html`<${Why} ...${why} words=${words} close=${() => setWhy(null)} />`}
     ${useSlowly(view, () => html`<${Table} events=${events} view=${view} words=${words} choose=${choose} ask=${ask}
       open=${open} setOpen=${setOpen} />`)}

@@ -3,7 +3,7 @@ import { html, useEffect, useRef, useState } from './ui.js';
 import { kinds } from './fold.js';
 import { boxAt, boxes } from './places.js';
 
-const laneHeight = 16;
+const laneHeight = 14;
 const labelWidth = 86;
 const columnWidth = 14; // of an event, in the order of events
 const radius = 4;
@@ -18,18 +18,15 @@ const marks = [
 const spans = [1, 10, 100, 1000, 10000, 60000]; // milliseconds that are seen at once
 
 // Lanes shows events, oldest first. If line is set, they are one object's, and a line joins them.
-export function Lanes({ events, line, view, dispatch, words, pick }) {
+export function Lanes({ events, line, view, live, dispatch, words, pick, children }) {
   const canvas = useRef(null);
   const [width, setWidth] = useState(0);
   const [span, setSpan] = useState(1000);
-  const [back, setBack] = useState(0); // how far the lanes are scrolled back
   const byTime = view.axis === 'time';
   const room = Math.max(1, width - labelWidth - radius);
   const seen = byTime ? span * 1000 : Math.floor(room / columnWidth);
-  const first = events.length ? events[0].us : 0;
   const end = byTime ? (view.held ? events.at(-1)?.us ?? 0 : view.us) : events.length;
-  const most = Math.max(0, Math.ceil(end - (byTime ? first : 0) - seen));
-  const from = end - seen - Math.min(back, most);
+  const from = end - seen;
   const x = (e, i) => labelWidth + (byTime ? ((e.us - from) / seen) * room : (i - Math.max(0, from) + 0.5) * columnWidth);
 
   useEffect(() => {
@@ -37,34 +34,23 @@ export function Lanes({ events, line, view, dispatch, words, pick }) {
     observer.observe(canvas.current.parentElement);
     return () => observer.disconnect();
   }, []);
-  const all = kinds(view);
+  const all = kinds(live);
   useEffect(() => draw(canvas.current, width, events, x, { line, words, all }));
 
-  const hold = (on) => {
-    setBack(0);
-    dispatch({ type: 'hold', on });
-  };
-  const scroll = (e) => {
-    if (!view.held) {
-      dispatch({ type: 'hold', on: true });
-    }
-    setBack(most - Number(e.target.value));
-  };
   const click = (e) => pick(nearest(events, x, e.offsetX, e.offsetY));
-  return html`<div class="line lane-controls">
+  return html`<div class="lanes"><canvas ref=${canvas} role="img" data-test="lanes" data-events=${events.length}
+      aria-label=${words.lanesLabel(events.length)} onClick=${click}></canvas></div>
+    ${children}
+    <div class="line lane-controls">
       <button type="button" aria-pressed=${!!view.held} data-test="hold"
-        onClick=${() => hold(!view.held)}>${words.hold}</button>
+        onClick=${() => dispatch({ type: 'hold', on: !view.held })}>${words.hold}</button>
       <label>${words.axis} <select value=${view.axis} data-test="axis"
         onChange=${(e) => dispatch({ type: 'axis', axis: e.target.value })}>
         <option value="order">${words.byOrder}</option><option value="time">${words.byTime}</option></select></label>
       ${byTime && html`<label>${words.span} <select value=${span} onChange=${(e) => setSpan(Number(e.target.value))}>
         ${spans.map((ms) => html`<option key=${ms} value=${ms}>${words.milliseconds(ms)}</option>`)}</select></label>`}
-      <label class="scroll">${words.scroll} <input type="range" min="0" max=${most} value=${most - Math.min(back, most)}
-        disabled=${most === 0} data-test="scroll" onInput=${scroll} /></label>
-    </div>
-    <div class="lanes"><canvas ref=${canvas} role="img" data-test="lanes" data-events=${events.length}
-      aria-label=${words.lanesLabel(events.length)} onClick=${click}></canvas></div>
-    <p class="legend" data-test="legend">${words.legend(all.map((kind, i) => `${marks[i % marks.length].sign} ${kind}`).join('  '))}</p>`;
+      <p class="legend" data-test="legend">${words.legend(all.map((kind, i) => `${marks[i % marks.length].sign} ${kind}`).join('  '))}</p>
+    </div>`;
 }
 
 function nearest(events, x, left, top) {

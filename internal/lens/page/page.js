@@ -9,6 +9,7 @@ import { Acts, Storm, World } from './acts.js';
 import { Faults } from './faults.js';
 import { Look } from './look.js';
 import { Play, isPlayed } from './play.js';
+import { viewAt } from './past.js';
 import { Sessions } from './sessions.js';
 import { Cannot, Guard } from './parts.js';
 
@@ -29,13 +30,16 @@ export default function Page(props) {
   const side = [Acts, Breakpoints, Faults, Storm, Sessions, World].map((part) => html`<${Guard} key=${part} part=${part}
     deps=${deps} ...${props} />`);
   const guarded = (part) => html`<${Guard} key=${part} part=${part} ...${props} />`;
+  const moment = view.moment?.world === view.world && view.moment.seq < view.seq ? view.moment.seq : null;
+  const shown = { ...props, moment, live: view, view: moment === null ? view : viewAt(props.history, view, moment) };
+  const picture = (part) => html`<${Guard} key=${part} part=${part} ...${shown} />`;
   return html`
     <a class="skip" href="#main" onClick=${toMain}>${words.toMain}</a>
     ${guarded(Header)}
     ${view.broken && html`<${Dead} refused=${view.refused} words=${words} />`}
     ${guarded(Gate)}
     <div class=${'columns' + (way === 'learn' ? ' in-lesson' : '') + (view.broken ? ' dead' : '')} inert=${view.broken}>
-      <main id="main" tabindex="-1">${inBeside ? guarded(Beside) : [House, Journey].map(guarded)}</main>
+      <main id="main" tabindex="-1">${inBeside ? guarded(Beside) : [House, Journey].map(picture)}</main>
       <div class="right">
         ${way === 'learn' && html`<aside class="lesson" aria-label=${words.lessons} data-test="lesson">${allows(view, 'reset')
           ? html`<${Guard} part=${Lessons} lens=${lens} lang=${view.lang} path=${view.path} view=${view} words=${words} />`

@@ -33,9 +33,10 @@ export function CopyButton({ text, words }) {
 // Countdown shows the time until a moment of the world, as far as the newest message tells the world's time.
 export function Countdown({ due, view, words }) {
   const [, again] = useState(0);
-  const left = (due - view.us) / 1e6 - (performance.now() - view.at) / 1e3;
+  const since = view.past ? 0 : (performance.now() - view.at) / 1e3;
+  const left = (due - view.us) / 1e6 - since;
   useEffect(() => {
-    const timer = left > 0 && view.connected ? setTimeout(() => again((n) => n + 1), 100) : 0;
+    const timer = left > 0 && view.connected && !view.past ? setTimeout(() => again((n) => n + 1), 100) : 0;
     return () => clearTimeout(timer);
   });
   return html`<span class="countdown">${words.seconds(Math.max(0, left))}</span>`;

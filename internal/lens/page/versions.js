@@ -27,7 +27,7 @@ function useServer(view) {
   const [server, setServer] = useState(null);
   const about = `${view.world} ${view.chosen}`;
   useEffect(() => {
-    if (!view.chosen || !view.state?.server) {
+    if (!view.chosen || !view.state?.server || view.past) {
       return undefined;
     }
     const { seq } = view;
@@ -45,10 +45,10 @@ export function Versions({ view, words }) {
   if (!view.chosen) {
     return html`<p class="versions none" data-test="versions">${words.versionsNone}</p>`;
   }
-  return html`<p class="versions" data-test="versions"><b>${view.chosen}</b>${versionsOf(view, server).map(({ kind, places }) => html`
+  return html`<p class="versions" data-test="versions"><b>${view.chosen}</b>${versionsOf(view, view.past ? null : server).map(({ kind, places }) => html`
     <span key=${kind} class="kind">${kind} ${places.map(([name, rv]) => {
       const differs = rv !== '' && rv !== places[0][1];
       return html`<span key=${name} class=${'version' + (differs ? ' differs' : '')} data-test=${`version-${kind}-${name}`}
-        data-differs=${differs}>${differs ? '≠ ' : ''}${words.places[name] ?? name} <b>${rv === none ? words.gone : rv ? '@' + rv : '–'}</b></span> `;
+        data-differs=${differs}>${differs ? '≠ ' : ''}${words.places[name] ?? name} <b>${rv === none ? words.notThere : rv ? '@' + rv : '–'}</b></span> `;
     })}</span>`)}</p>`;
 }

@@ -79,6 +79,10 @@ func TestPlay_ThreeActionsMakeBreakAndStep(t *testing.T) {
 	b.until(`!document.querySelector('[data-test=chips]')`)
 	b.sees("edge-sent", "[data-faults='']")
 	b.isIn("Watching")
+	b.until(`(() => { // what came back is dealt with
+  const { len, processing, delayed_n: delayed } = lens.view().state.workqueue;
+  return lens.view().stores.services.objects['default/web'] === '10' && len + processing.length + delayed === 0;
+})()`)
 
 	b.click("play-slowly")
 	b.says("mode", "The next change will wait")

@@ -97,9 +97,9 @@ func TestVersions_AnOldCopyIsMarked(t *testing.T) {
 	differs(true)
 	b.says("version-Service-server", "@10")
 	b.deletes()
-	b.says("version-Service-server", "deleted")
+	b.says("version-Service-server", "not there")
 	b.click("play-cut")
-	b.says("version-Service-store", "deleted")
-	b.says("version-Service-audit", "deleted")
+	b.says("version-Service-store", "not there")
+	b.says("version-Service-audit", "not there")
 	differs(false)
 }

@@ -2,6 +2,7 @@ package lens
 
 import (
 	"os/exec"
+	"path/filepath"
 	"testing"
 )
 
@@ -38,6 +39,20 @@ func TestConnection_ReadsOneStreamAtATime(t *testing.T) {
 
 func TestMotion_ADotGoesFromBoxToBox(t *testing.T) {
 	if out := node(t, "testdata/motion/check.mjs", "page/motion.js"); out != "" {
+		t.Error(out)
+	}
+}
+
+func TestPast_IsWhatItWas(t *testing.T) {
+	files, err := filepath.Glob(lensFolder + "/testdata/fold/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no golden files", err)
+	}
+	args := []string{"testdata/past/check.mjs", "page/fold.js", "page/past.js"}
+	for _, file := range files {
+		args = append(args, "testdata/fold/"+filepath.Base(file))
+	}
+	if out := node(t, args...); out != "" {
 		t.Error(out)
 	}
 }

@@ -1,0 +1,53 @@
+// Says where a moment that is looked back at is not what it was: node check.mjs FOLD PAST GOLDEN…
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+const [fold, past, ...files] = process.argv.slice(2);
+const { fold: next, start } = await import(pathToFileURL(resolve(fold)));
+const { keep, marksOf, viewAt } = await import(pathToFileURL(resolve(past)));
+const fields = ['seq', 'counts', 'faults', 'gate', 'state', 'stores'];
+const sorted = (value) => JSON.stringify(value, (_, v) =>
+  (v !== null && typeof v === 'object' && !Array.isArray(v) ? Object.fromEntries(Object.entries(v).sort()) : v));
+
+let looked = 0;
+for (const file of files) {
+  const { messages } = JSON.parse(readFileSync(file, 'utf8'));
+  const was = new Map(); // by seq; of the newest world
+  let view = start();
+  let history = [];
+  for (const message of messages) {
+    const { world } = view;
+    view = next(view, message);
+    if (message.data && view.state) {
+      history = keep(history, view);
+      if (view.world !== world) was.clear();
+      was.set(view.seq, view);
+    }
+  }
+  for (const [seq, then] of was) {
+    looked++;
+    const got = viewAt(history, view, seq);
+    fields.filter((field) => sorted(got[field]) !== sorted(then[field])).forEach((field) =>
+      console.log(`${file}: at ${seq} ${field} was ${sorted(then[field])}, got ${sorted(got[field])}`));
+    if (got.events.some((e) => e.seq > seq) || !got.past) console.log(`${file}: at ${seq} there are later events`);
+  }
+}
+if (looked < 10) console.log(`only ${looked} moments were looked at`);
+
+// Between two messages: the earlier view, and what its events changed since.
+const seen = (seq, at, more) => ({ seq, us: seq, at, kind: 'Service', key: 'default/web', rv: '8', ...more });
+const state = { informers: { services: { kind: 'Service', objects: 1 } } };
+const first = { ...start(), world: 1, seq: 1, state, stores: { services: { objects: { 'default/a': '5' }, indices: {} } }, faults: {}, events: [] };
+const events = [seen(2, 'popped'), seen(3, 'stored', { action: 'stored' }), seen(4, 'called', { tombstone: true }), seen(5, 'written', { code: 409 })];
+const last = { ...first, seq: 5, events, faults: { cut: {} } };
+const history = keep(keep([], first), last);
+const between = (seq) => viewAt(history, last, seq);
+const want = (what, is, should) => sorted(is) === sorted(should) || console.log(`want ${what}: ${sorted(should)}, got ${sorted(is)}`);
+want('the store before', between(2).stores.services.objects, { 'default/a': '5' });
+want('the store after', [between(3).stores.services.objects, between(3).state.informers.services.objects],
+  [{ 'default/a': '5', 'default/web': '8' }, 2]);
+want('the counts', between(3).counts, { popped: { Service: 1 }, stored: { Service: 1 } });
+want('what moved', between(3).moved, { stored: 1 });
+want('nothing of what was before the page', viewAt(history.slice(1), last, 2).state, null);
+want('the marks', marksOf(history, events).map(({ seq, what }) => [seq, what]), [[4, 'tombstone'], [5, 'fault'], [5, 'conflict']]);
