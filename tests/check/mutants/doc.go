@@ -12,6 +12,9 @@
 //	The consumer sleeps on although there is work.
 //	-q.changed.Broadcast()
 //
+// testdata/first names the test that caught a mutant last time. It alone is run first, and all of the layer's tests only if it is green; the
+// flag -update writes the file anew. A line that is wrong costs time, and hides nothing.
+//
 // Tests that do not end in time have not caught anything: such mutants are counted apart, and may be one in twenty.
 //
 // What is not proven: that every bug would be caught. These are bugs that people who write such code do make.

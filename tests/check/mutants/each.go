@@ -23,7 +23,7 @@ type suite struct {
 	once sync.Once // compiles them, and runs them without a bug
 	// What came of that. Until then, and if they do not compile, Red.
 	how     setting
-	binary  string
+	binary  program
 	alone   []Mutant // those of the bugs that are not in binary
 	took    time.Duration
 	verdict Verdict
@@ -34,16 +34,28 @@ type suite struct {
 // the bug's own layer if folder is "". Without a bug they must be green; how long they take then decides when they are too slow.
 func Each(t *testing.T, all []Mutant, folder string, args ...string) {
 	t.Helper()
-	atOnce := make(chan struct{}, runtime.GOMAXPROCS(0))
-	folderOf := func(m Mutant) string { return cmp.Or(folder, m.Layer()) }
+	suites := newSuites(all, folder, args)
+	tryEach(t, all, func(t *testing.T, parent *testing.T, m Mutant) Verdict {
+		verdict, _ := suites[cmp.Or(folder, m.Layer())].try(t, parent, m)
+		return verdict
+	})
+}
+
+func newSuites(all []Mutant, folder string, args []string) map[string]*suite {
 	suites := map[string]*suite{}
 	for _, m := range all {
-		name := folderOf(m)
+		name := cmp.Or(folder, m.Layer())
 		if suites[name] == nil {
 			suites[name] = &suite{folder: name, args: args, verdict: Red}
 		}
 		suites[name].bugs = append(suites[name].bugs, m)
 	}
+	return suites
+}
+
+func tryEach(t *testing.T, all []Mutant, try func(t *testing.T, parent *testing.T, m Mutant) Verdict) {
+	t.Helper()
+	atOnce := make(chan struct{}, runtime.GOMAXPROCS(0))
 	var mu sync.Mutex
 	var tally Tally
 	t.Cleanup(func() {
@@ -61,9 +73,7 @@ func Each(t *testing.T, all []Mutant, folder string, args ...string) {
 			t.Parallel()
 			atOnce <- struct{}{}
 			defer func() { <-atOnce }()
-			s := suites[folderOf(m)]
-			s.once.Do(func() { s.runSound(parent) })
-			verdict := s.try(t, m)
+			verdict := try(t, parent, m)
 			mu.Lock()
 			defer mu.Unlock()
 			switch verdict {
@@ -87,18 +97,18 @@ func (s *suite) runSound(t *testing.T) {
 	}
 	for _, s.how = range settings {
 		s.alone = alone
-		s.binary, err = s.how.build(t, s.folder, texts)
+		s.binary, err = s.build(t, texts)
 		if err != nil {
 			t.Logf("each bug of %s is compiled alone, as one of them does not compile: %v", s.folder, err)
 			s.alone = s.bugs
-			s.binary, err = s.how.build(t, s.folder, nil)
+			s.binary, err = s.build(t, nil)
 		}
 		if err != nil {
 			s.by = err.Error()
 			continue
 		}
 		start := time.Now()
-		s.verdict, s.by = run(t, s.folder, s.binary, 0, limit, s.args...)
+		s.verdict, s.by = s.binary.run(t, 0, limit, s.args...)
 		s.took = time.Since(start)
 		if s.verdict == Green {
 			return
@@ -107,29 +117,35 @@ func (s *suite) runSound(t *testing.T) {
 	}
 }
 
-// try returns what the tests say of a bug. One that does not compile proves nothing and counts as green.
-func (s *suite) try(t *testing.T, m Mutant) Verdict {
+func (s *suite) build(t *testing.T, texts map[string]string) (program, error) {
+	return s.how.build(t, s.folder, texts)
+}
+
+// try returns what the tests say of a bug, and which of them does. With args, not all of the tests are run. A bug that does not compile
+// proves nothing and counts as green.
+func (s *suite) try(t *testing.T, parent *testing.T, m Mutant, args ...string) (verdict Verdict, by string) {
 	t.Helper()
+	s.once.Do(func() { s.runSound(parent) })
 	require.Equal(t, Green, s.verdict, "%s is %s without a bug, so its mutants prove nothing: %s", s.folder, s.verdict, s.by)
 	binary, number := s.binary, 1+slices.Index(s.bugs, m)
 	if slices.Contains(s.alone, m) {
 		text, err := m.Apply()
 		require.NoError(t, err)
-		if binary, err = s.how.build(t, s.folder, map[string]string{m.File: text}); err != nil {
+		if binary, err = s.build(t, map[string]string{m.File: text}); err != nil {
 			t.Logf("not caught: %v", err)
-			return Green
+			return Green, ""
 		}
 	}
 	start := time.Now()
-	verdict, by := run(t, s.folder, binary, number, patienceAfter(s.took), s.args...)
+	verdict, by = binary.run(t, number, patienceAfter(s.took), slices.Concat(s.args, args)...)
 	seconds := time.Since(start).Seconds()
 	switch verdict {
 	case Green:
-		t.Logf("not caught: the tests of %s are green, although: %s", s.folder, m.Why)
+		t.Logf("not caught: the tests of %s %v are green, although: %s", s.folder, args, m.Why)
 	case Red:
 		t.Logf("caught by %s in %.1f s: %s", by, seconds, m.Why)
 	case TimedOut:
 		t.Logf("timed out after %.1f s, and so not caught: %s", seconds, m.Why)
 	}
-	return verdict
+	return verdict, by
 }

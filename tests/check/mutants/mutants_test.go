@@ -2,6 +2,9 @@ package mutants
 
 import (
 	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,11 +23,35 @@ func TestMutants_EachFitsTheCode(t *testing.T) {
 	}
 }
 
+func TestFirst_NamesMutantsAndTestsOfTheirLayers(t *testing.T) {
+	first := readFirst(t)
+	for _, m := range Read(t, "testdata/*.txt") {
+		test, known := first[m.Name]
+		if !known {
+			continue
+		}
+		delete(first, m.Name)
+		require.True(t, hasTest(t, m.Layer(), test), "%s has no %s: go test -C tests/check ./mutants -update with GLASSWATCH_MUTANTS=1", m.Layer(), test)
+	}
+	require.Empty(t, first, "there are no such mutants")
+}
+
+func hasTest(t *testing.T, layer, test string) bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(layer), "*_test.go"))
+	require.NoError(t, err)
+	return slices.ContainsFunc(files, func(file string) bool {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		return strings.Contains(string(text), "\nfunc "+test+"(")
+	})
+}
+
 func TestMutants_EachTurnsTheTestsOfItsLayerRed(t *testing.T) {
 	if os.Getenv("GLASSWATCH_MUTANTS") == "" {
 		t.Skip("takes minutes: GLASSWATCH_MUTANTS=1 go test -C tests/check -v ./mutants")
 	}
-	Each(t, Read(t, "testdata/*.txt"), "")
+	eachInItsLayer(t, Read(t, "testdata/*.txt"))
 }
 
 // faults are bugs of our programs that only show when something fails.
@@ -42,12 +69,13 @@ func TestJudge_TellsTestsThatFailFromTestsThatAreLate(t *testing.T) {
 		verdict Verdict
 		by      string
 	}{
-		"=== RUN\n--- FAIL: TestA (0.1s)\nFAIL\n":                            {Red, "TestA"},
-		"=== RUN\n    --- FAIL: TestA/b (0.1s)\n":                            {Red, "TestA/b"},
-		"panic: test timed out after 1s\n\trunning tests:\n\t\tTestA (1s)\n": {TimedOut, "test timed out"},
-		"--- FAIL: TestA (0.1s)\npanic: test timed out after 1s\n":           {Red, "TestA"},
-		"panic: deadlock: all goroutines in bubble are blocked\n":            {Red, "panic: deadlock: all goroutines in bubble are blocked"},
-		"fatal error: all goroutines are asleep - deadlock!\n":               {Red, "fatal error: all goroutines are asleep - deadlock!"},
+		"=== RUN\n--- FAIL: TestA (0.1s)\nFAIL\n":                                            {Red, "TestA"},
+		"=== RUN\n    --- FAIL: TestA/b (0.1s)\n":                                            {Red, "TestA/b"},
+		"panic: test timed out after 1s\n\trunning tests:\n\t\tTestA (1s)\n":                 {TimedOut, "test timed out"},
+		"--- FAIL: TestA (0.1s)\npanic: test timed out after 1s\n":                           {Red, "TestA"},
+		"panic: deadlock: all goroutines in bubble are blocked\n":                            {Red, "panic: deadlock: all goroutines in bubble are blocked"},
+		"fatal error: all goroutines are asleep - deadlock!\n":                               {Red, "fatal error: all goroutines are asleep - deadlock!"},
+		"panic: send on closed channel\n\ngoroutine 1\nglasswatch/indexer.TestA_b.func1()\n": {Red, "TestA_b, panic: send on closed channel"},
 		"something else\n": {Green, ""},
 	} {
 		verdict, by := judge(out)

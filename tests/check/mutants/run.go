@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -40,20 +41,24 @@ var settings = []setting{
 }
 
 // build compiles the tests of a folder with other texts in the place of some files. Neither vet nor a debugger looks at it.
-func (how setting) build(t *testing.T, layer string, texts map[string]string) (binary string, err error) {
+func (how setting) build(t *testing.T, layer string, texts map[string]string) (p program, err error) {
 	t.Helper()
 	var without []string
 	if how.without != "" {
 		without, err = filepath.Glob(filepath.Join(absolute(t, layer), how.without))
 		require.NoError(t, err)
 	}
-	binary = filepath.Join(t.TempDir(), "layer.test")
-	args := []string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay(t, texts, without), "-o", binary}
+	p = program{folder: layer, file: filepath.Join(t.TempDir(), "layer.test")}
+	args := []string{"test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", overlay(t, texts, without), "-o", p.file}
 	args = append(args, how.flags...)
 	if out, err := goIn(append(args, "./"+layer)...); err != nil {
-		return "", fmt.Errorf("%s does not compile:\n%s", layer, out)
+		return p, fmt.Errorf("%s does not compile:\n%s", layer, out)
 	}
-	return binary, nil
+	if usage, _ := exec.Command(p.file, "-help").CombinedOutput(); strings.Contains(string(usage), "rapid.nofailfile") {
+		// A file of failures would be the next run's beginning. A smaller failing input is of no use here.
+		p.args = []string{"-rapid.nofailfile", "-rapid.shrinktime=0s"}
+	}
+	return p, nil
 }
 
 // goIn runs the go command in the module.
@@ -108,22 +113,25 @@ func absolute(t *testing.T, file string) string {
 var (
 	failed  = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
 	late    = regexp.MustCompile(`(?m)^panic: test timed out`)
+	inTest  = regexp.MustCompile(`(?m)^\S+\.(Test[A-Z]\w*)(\.func[\d.]+)?\(`) // of a stack
 	crashed = regexp.MustCompile(`(?m)^(panic: .*|fatal error: .*|SIG\w+: .*|goleak: .*)$`)
 )
 
-// run runs the tests of a folder up to the first that fails, with the bug of that number on, if they have it. by is that test, or the
-// message that ended them.
-func run(t *testing.T, layer, binary string, number int, patience time.Duration, args ...string) (verdict Verdict, by string) {
+// program is the compiled tests of a folder.
+type program struct {
+	folder, file string
+	args         []string // that suit it
+}
+
+// run runs them up to the first that fails, with the bug of that number on, if they have it. by is that test, or the message that
+// ended them.
+func (p program) run(t *testing.T, number int, patience time.Duration, args ...string) (verdict Verdict, by string) {
 	t.Helper()
-	args = append(args, "-test.failfast", "-test.timeout="+patience.String())
-	if usage, _ := exec.Command(binary, "-help").CombinedOutput(); strings.Contains(string(usage), "rapid.nofailfile") {
-		// A file of failures would be the next run's beginning. A smaller failing input is of no use here.
-		args = append(args, "-rapid.nofailfile", "-rapid.shrinktime=0s")
-	}
+	args = slices.Concat(args, p.args, []string{"-test.failfast", "-test.timeout=" + patience.String()})
 	ctx, cancel := context.WithTimeout(t.Context(), patience+10*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, binary, args...)
-	cmd.Dir = filepath.Join(root, filepath.FromSlash(layer))
+	cmd := exec.CommandContext(ctx, p.file, args...)
+	cmd.Dir = filepath.Join(root, filepath.FromSlash(p.folder))
 	cmd.Env = append(os.Environ(), Switch(number))
 	out, err := cmd.CombinedOutput()
 	if err == nil {
@@ -146,7 +154,11 @@ func judge(out string) (verdict Verdict, by string) {
 		return TimedOut, "test timed out"
 	}
 	if hit := crashed.FindStringSubmatch(out); hit != nil {
-		return Red, hit[1]
+		by = hit[1]
+		if test := inTest.FindStringSubmatch(out); test != nil {
+			by = test[1] + ", " + by
+		}
+		return Red, by
 	}
 	return Green, ""
 }
