@@ -27,7 +27,7 @@ flaky:
 	.ci/flaky $(N)
 
 # What drives other programs, or repeats on a large scale: real API servers, kubectl, Chromium, upstream's controllers and tests, mutants,
-# a thousand schedules, the race detector, fuzzing. About fifteen minutes.
+# a thousand schedules, the race detector, fuzzing. On two cores it takes more than half an hour.
 check:
 	tests/check/run
 
