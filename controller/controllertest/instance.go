@@ -54,6 +54,9 @@ func (w *world) runOnce() bool {
 
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if byItself {
+		w.exits++
+	}
 	switch {
 	case errors.Is(err, errNoReturn):
 		w.foundLocked(Runs, "Start %v", err)

@@ -56,6 +56,16 @@ func thenBad(more func()) controllertest.Start {
 	}
 }
 
+// onlyIfNew ends with an error if its Secret is there already, after a while: each start costs the test some milliseconds.
+func onlyIfNew(ctx context.Context, cfg *rest.Config) error {
+	_, err := kubernetes.NewForConfigOrDie(cfg).CoreV1().Secrets("default").Get(ctx, "once", metav1.GetOptions{})
+	if err == nil {
+		sleep(15 * time.Minute)(ctx)
+		return errors.New("the secret is there already")
+	}
+	return secretOnce(ctx, cfg)
+}
+
 // ifBad is an invariant that does something if the Secret "bad" is there.
 func ifBad(do func() error) func(controllertest.View) error {
 	return func(v controllertest.View) error {
@@ -114,6 +124,8 @@ func TestOracles_EachFindsWhatItIsFor(t *testing.T) {
 			oracle: controllertest.Stops, says: "after its context had ended"},
 		{name: "a Start that panics", fault: controllertest.ServerError, start: thenBad(func() { panic("nil map") }),
 			oracle: controllertest.Runs, says: "panic: nil map"},
+		{name: "a Start that returns again and again", fault: controllertest.CrashAfter, start: onlyIfNew,
+			oracle: controllertest.Runs, says: "times in 40m0s after the end"},
 		{name: "an invariant that panics", fault: controllertest.ServerError, start: thenBad(func() {}),
 			always: ifBad(func() error { panic("two secrets") }), oracle: controllertest.Invariant, says: "panic: two secrets"},
 		{name: "an invariant that fails with require", fault: controllertest.ServerError, start: thenBad(func() {}),

@@ -61,8 +61,8 @@ const (
 	StaysQuiet Oracle = "stays quiet"
 	// Stops: Start returns within five minutes after its context ended, and a second later it has left no goroutine behind.
 	Stops Oracle = "stops"
-	// Runs: each step succeeds within an hour, nobody of World ends with an error, and Start does not panic, nor return without a fault.
-	// It cannot be switched off.
+	// Runs: each step succeeds within an hour, nobody of World ends with an error, and Start does not panic, nor return without a fault, nor
+	// return more than once in the forty minutes of StaysQuiet. It cannot be switched off.
 	Runs Oracle = "runs"
 )
 

@@ -42,11 +42,11 @@ func (w *world) settleAtLast() {
 	w.settle(w.scenario.Quiet)
 }
 
-// tried is how many writes the program has tried.
-func (w *world) tried() int {
+// counted is how many writes the program has tried, and how often it has ended by itself.
+func (w *world) counted() (tried, exits int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.attempts
+	return w.attempts, w.exits
 }
 
 // changes is how many requests have changed something.

@@ -49,6 +49,7 @@ type world struct {
 	fired     int
 	attempts  int // the program's writes, whatever came of them
 	effective int // writes that changed something
+	exits     int // how often the program has ended by itself
 	writes    []written
 	log       []entry
 	problems  []problem
