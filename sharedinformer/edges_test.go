@@ -69,3 +69,27 @@ func TestController_AListBehindAnUpdateOfTheSameKeyRestartsTheResyncPeriod(t *te
 		require.Len(l, l.controller.listPopped, 1)
 	})
 }
+
+func TestListener_AfterItsEndTheReasonStaysAndTheInformerIsForgotten(t *testing.T) {
+	asked := 0
+	reg := newRegistration("r", nil, func() error { asked++; return nil })
+	l := newListener(reg, Handler[*config](HandlerFuncs[*config]{}), HandlerOptions{}, nil)
+	l.finish()
+	l.drop(ErrStopped)
+	require.NoError(t, reg.Err())
+	require.Equal(t, 1, asked)
+	require.NoError(t, reg.lastWatchError())
+	require.Equal(t, 1, asked, "once, at its end")
+}
+
+// As behind a SyncGate: an object that the handler knows goes, comes back as part of the initial list, and goes again.
+func TestBacklog_AFoldedInitialAddCountsAsDeliveredWithItsDeletion(t *testing.T) {
+	l := newListener(newRegistration("r", nil, noError), Handler[*config](HandlerFuncs[*config]{}), HandlerOptions{Fold: true}, nil)
+	obj := &config{}
+	gone := notification[*config]{kind: deleted, old: obj, obj: obj}
+	l.append([]notification[*config]{gone, {kind: added, obj: obj, initial: true}, gone})
+	l.reg.markUpstreamSynced()
+	require.False(t, l.reg.HasSynced())
+	l.countDelivered(&l.next()[0])
+	require.True(t, l.reg.HasSynced())
+}

@@ -199,6 +199,9 @@ func (i *Informer[T]) checkInvariants(t require.TestingT) {
 	for _, op := range i.writer.ops[:cap(i.writer.ops)] {
 		require.Zero(t, op.Key, "the scratch keeps nothing alive")
 	}
+	for _, n := range i.writer.notes[:cap(i.writer.notes)] {
+		require.Zero(t, n.kind, "the scratch keeps nothing alive")
+	}
 }
 
 func (b *foldingBacklog[T]) checkInvariants(t require.TestingT) {
