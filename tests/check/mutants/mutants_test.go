@@ -31,9 +31,9 @@ func TestFirst_NamesMutantsAndTestsOfTheirLayers(t *testing.T) {
 			continue
 		}
 		delete(first, m.Name)
-		require.True(t, hasTest(t, m.Layer(), test), "%s has no %s: go test -C tests/check ./mutants -update with GLASSWATCH_MUTANTS=1", m.Layer(), test)
+		require.True(t, hasTest(t, m.Layer(), test), "%s has no %s: delete the line of %s in %s, or write the file anew with -update", m.Layer(), test, m.Name, firstFile)
 	}
-	require.Empty(t, first, "there are no such mutants")
+	require.Empty(t, first, "there are no such mutants: delete their lines in %s", firstFile)
 }
 
 func hasTest(t *testing.T, layer, test string) bool {
