@@ -141,7 +141,7 @@ func (s *suite) try(t *testing.T, parent *testing.T, m Mutant, args ...string) (
 	seconds := time.Since(start).Seconds()
 	switch verdict {
 	case Green:
-		t.Logf("not caught: the tests of %s %v are green, although: %s", s.folder, args, m.Why)
+		t.Logf("green with the tests of %s %v, although: %s", s.folder, args, m.Why)
 	case Red:
 		t.Logf("caught by %s in %.1f s: %s", by, seconds, m.Why)
 	case TimedOut:
