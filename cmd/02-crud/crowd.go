@@ -56,7 +56,7 @@ func create(ctx context.Context, names []string, t *tally, one func(ctx context.
 func crowd(ctx context.Context, d *demo.Demo) {
 	total, what := 30_000, "namespaces"
 	if demo.Brief {
-		total = 3_000
+		total = 1_500
 	}
 	if !d.InProcess { // all of a demo is in one namespace of a cluster
 		total, what = 300, "ConfigMaps"

@@ -51,14 +51,14 @@ type service struct {
 	waited          time.Duration // -1 while it waits
 }
 
-// newWorld has 200 namespaces, and fewer Services in tests. On a cluster, where all of a demo is in one
+// newWorld has 200 namespaces with many Services, and fewer of both in tests. On a cluster, where all of a demo is in one
 // namespace, shards divide by UID.
 func newWorld(d *demo.Demo) *world {
 	w := &world{Audit: audit.New(group, shardCount), d: d, by: shard.Namespace, namespaces: 200,
 		replicas: map[string]*replica{}, byKey: map[string]*service{}}
 	each := 25
 	if demo.Brief {
-		each = 4 // a part for each storm
+		w.namespaces, each = 80, 4 // a part for each storm
 	}
 	if !d.InProcess {
 		w.by, w.watched, w.namespaces, each = shard.UID, d.Namespace, 1, 300

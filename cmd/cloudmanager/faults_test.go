@@ -16,6 +16,6 @@ func TestFaults_NoneLeavesATrace(t *testing.T) {
 		return operator.Run(ctx, cfg, &operator.Flags{Namespace: namespace, Workers: 2}, program())
 	}
 	s := suite.Scenario(suite.Implementation{Start: start}, "api/v1/cloudmanagercontroller.huayun.com_cloudmanagers.yaml")
-	s.Sample = 30
+	s.Sample = 10
 	controllertest.Run(t, s)
 }

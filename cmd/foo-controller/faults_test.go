@@ -27,7 +27,7 @@ spec: {deploymentName: web, replicas: 1}
 			}
 			return c.Run(ctx)
 		},
-		Sample: 30,
+		Sample: 12,
 		World:  []controllertest.Start{controllertest.Workloads},
 		Steps: []controllertest.Step{
 			controllertest.ApplyText(foo), controllertest.Settle(),

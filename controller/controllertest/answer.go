@@ -49,7 +49,7 @@ func (w *world) name(who string, r *http.Request, body []byte) request {
 // handle answers a write with the fault that is planned for it, and everything else as it is.
 func (w *world) handle(from *instance, req request, answer http.ResponseWriter, r *http.Request) {
 	if !req.isWrite() {
-		w.server.Handler().ServeHTTP(answer, r)
+		w.api.ServeHTTP(answer, r)
 		return
 	}
 	time.Sleep(time.Millisecond) // writes that nothing orders come in the order of virtual time, not in the scheduler's
@@ -94,7 +94,7 @@ func (w *world) commit(req request, answer http.ResponseWriter, r *http.Request)
 	w.committing <- struct{}{}
 	defer func() { <-w.committing }()
 	before := w.server.Revision()
-	w.server.Handler().ServeHTTP(seen, r)
+	w.api.ServeHTTP(seen, r)
 	changed := seen.code < 300 && w.server.Revision() != before
 	w.record(req, seen, changed)
 	if always := w.scenario.Always; changed && always != nil {

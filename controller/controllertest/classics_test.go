@@ -138,6 +138,7 @@ func TestClassic_CreateThenRecordMakesTwo(t *testing.T) {
 	finds(t, scenario, controllertest.Invariant, controllertest.Conflict, "program update configmaps default/web #1")
 
 	scenario.Start = start(createByName)
+	scenario.Sample = 12
 	controllertest.Run(t, scenario)
 }
 
@@ -190,6 +191,7 @@ func TestClassic_AdoptByNameTakesWhatIsNotItsOwn(t *testing.T) {
 	finds(t, scenario, controllertest.SameState, controllertest.HoldMinutes, "others patch secrets default/web #1")
 
 	scenario.Start = start(adoptOwn)
+	scenario.Sample = 12
 	controllertest.Run(t, scenario)
 }
 
@@ -245,6 +247,7 @@ func TestClassic_AFinalizerThatGoesTooEarlyLeavesSomething(t *testing.T) {
 	// A creation by a replica that has been replaced may come after all that. Only the garbage collector could undo it, by an owner reference.
 	scenario.Start = start(cleanAlways)
 	scenario.Faults = slices.DeleteFunc(controllertest.AllFaults(), func(f controllertest.Fault) bool { return f == controllertest.HandOver })
+	scenario.Sample = 12
 	controllertest.Run(t, scenario)
 }
 

@@ -154,7 +154,7 @@ func (i *instance) list(to http.ResponseWriter, r *http.Request) {
 		r = r.Clone(r.Context())
 		r.URL.RawQuery = query.Encode()
 	}
-	i.server.Handler().ServeHTTP(to, r)
+	i.api.ServeHTTP(to, r)
 }
 
 func (i *instance) watch(req request, to http.ResponseWriter, r *http.Request) {
@@ -175,7 +175,7 @@ func (i *instance) watch(req request, to http.ResponseWriter, r *http.Request) {
 		delete(i.watches, me)
 		i.mu.Unlock()
 	}()
-	i.server.Handler().ServeHTTP(&stream{ResponseWriter: to, instance: i, resource: req.resource, ctx: ctx}, r.WithContext(ctx))
+	i.api.ServeHTTP(&stream{ResponseWriter: to, instance: i, resource: req.resource, ctx: ctx}, r.WithContext(ctx))
 }
 
 // stream is a watch that can be held back. The server writes each event at once, in one piece.

@@ -92,7 +92,7 @@ func onConflict(ctx context.Context, cfg *rest.Config) error {
 }
 
 func TestSettles_IsBrokenByAControllerThatWritesForEver(t *testing.T) {
-	report := explore(t, controllertest.Scenario{Start: onConflict, Faults: []controllertest.Fault{controllertest.Conflict},
+	report := explore(t, controllertest.Scenario{Start: onConflict, Faults: []controllertest.Fault{controllertest.Conflict}, Limit: 200,
 		Steps: []controllertest.Step{controllertest.ApplyText(vault), controllertest.Settle()}})
 	finding := only(t, report)
 	require.Contains(t, finding.Broken, controllertest.Settles)

@@ -21,6 +21,7 @@ type world struct {
 	plan     []planned
 	limit    int // of writes that change something; of the program's attempts ten times as many
 	server   *apiserver.Server
+	api      http.Handler    // the server's
 	ctx      context.Context // of all programs
 	cancel   context.CancelFunc
 	began    time.Time
@@ -78,7 +79,7 @@ func newWorld(s *Scenario, plan []planned, limit int) *world {
 	server := apiserver.New(apiserver.Options{BookmarkInterval: 5 * time.Minute}) // every minute would be most of the work
 	ctx, cancel := context.WithCancel(context.Background())
 	return &world{
-		scenario: s, plan: plan, limit: limit, server: server, ctx: ctx, cancel: cancel, began: time.Now(), bubble: thisBubble(),
+		scenario: s, plan: plan, limit: limit, server: server, api: server.Handler(), ctx: ctx, cancel: cancel, began: time.Now(), bubble: thisBubble(),
 		committing: make(chan struct{}, 1), viewer: viewer{server: server},
 		counts: map[string]int{}, generated: names{stands: map[string]string{}}, watched: map[string]bool{}, watches: map[*watching]struct{}{},
 		held: map[string]*holding{}, away: map[string]int{},

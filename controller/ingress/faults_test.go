@@ -26,7 +26,7 @@ spec: {ports: [{name: http, port: 80}]}
 			}
 			return c.Run(ctx)
 		},
-		Sample: 30,
+		Sample: 12,
 		Steps: []controllertest.Step{
 			controllertest.ApplyText(service), controllertest.Settle(),
 			controllertest.Patch("service/web", `{"spec":{"ports":[{"name":"http","port":8080}]}}`), controllertest.Settle(),

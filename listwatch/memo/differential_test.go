@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"glasswatch/internal/extent"
 )
 
 // twins decodes everything twice: with a Decoder and as the generated code does.
@@ -101,7 +103,7 @@ func TestUnmarshal_EqualsTheGeneratedOneForEveryTypeOfTheScheme(t *testing.T) {
 		if planOf(w.typ.Elem()) == nil {
 			continue
 		}
-		for range 40 {
+		for range extent.Of(10, 40) {
 			data := encode(random(typ, rng))
 			for range 3 { // the first time it is new, the second it is remembered, the third it is found
 				w.decode(t, data)
@@ -119,7 +121,7 @@ func TestUnmarshal_EqualsTheGeneratedOneForWhatIsNotAsItShouldBe(t *testing.T) {
 		if planOf(w.typ.Elem()) == nil {
 			continue
 		}
-		for range 8 {
+		for range extent.Of(3, 8) {
 			data, other := encode(random(typ, rng)), encode(random(typ, rng))
 			w.decode(t, data)
 			w.decode(t, data)

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"glasswatch/internal/extent"
 	"glasswatch/listwatch/memo/memotest"
 )
 
@@ -62,7 +63,7 @@ func TestUnmarshal_EqualBytesAreOnePart(t *testing.T) {
 // Most of a pod is found, though no pod is like another.
 func TestUnmarshal_FindsMostOfAPod(t *testing.T) {
 	d := podDecoder()
-	for n := range 5000 {
+	for n := range 3000 {
 		require.NoError(t, d.Unmarshal(encode(memotest.Pod(n)), &corev1.Pod{}))
 	}
 	found := d.stats()
@@ -132,7 +133,7 @@ func TestUnmarshal_NoTwoObjectsHoldTheSameQuantity(t *testing.T) {
 			continue
 		}
 		holder := map[unsafe.Pointer]int{}
-		for n := range 30 {
+		for n := range extent.Of(10, 30) {
 			data := encode(random(typ, rng))
 			for again := range 3 {
 				obj := newOf(typ)
@@ -147,7 +148,7 @@ func TestUnmarshal_NoTwoObjectsHoldTheSameQuantity(t *testing.T) {
 			}
 		}
 	}
-	require.Greater(t, found, 100)
+	require.Greater(t, found, extent.Of(30, 100))
 }
 
 // Under -race this fails if two objects have one Quantity that can be written.

@@ -24,7 +24,7 @@ var replay = flag.String("replay", "", "a script to play instead of those in tes
 
 // Some histories are enough at each run; make check plays more.
 func TestMain(m *testing.M) {
-	if err := flag.Set("rapid.checks", "8"); err != nil {
+	if err := flag.Set("rapid.checks", "4"); err != nil {
 		panic(err)
 	}
 	klog.SetLogger(logr.Discard())

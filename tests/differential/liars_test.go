@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgo "k8s.io/client-go/tools/cache"
 	"pgregory.net/rapid"
+
+	"glasswatch/internal/extent"
 )
 
 // histories is how many histories may go by before a liar must be found out.
@@ -19,6 +21,9 @@ func TestDifferential_FindsAnInformerThatLies(t *testing.T) {
 		return drawScript(r, rapid.SampledFrom(modes).Draw(r, "mode"))
 	})
 	for name, lie := range lies {
+		if name == foundLate && !extent.IsFull() {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			build := func(lw clientgo.ListerWatcher, example runtime.Object, resync time.Duration, indexers clientgo.Indexers) clientgo.SharedIndexInformer {
 				return liar{clientgo.NewSharedIndexInformer(lw, example, resync, indexers), lie}
@@ -42,6 +47,9 @@ type lie func(to clientgo.ResourceEventHandler) clientgo.ResourceEventHandler
 // told makes a handler of three functions.
 type told = clientgo.ResourceEventHandlerDetailedFuncs
 
+// foundLate names the lie that takes several times as many histories as the others.
+const foundLate = "relists and resyncs go unnoticed"
+
 var lies = map[string]lie{
 	"no tombstones": func(to clientgo.ResourceEventHandler) clientgo.ResourceEventHandler {
 		return told{AddFunc: to.OnAdd, UpdateFunc: to.OnUpdate, DeleteFunc: func(obj any) {
@@ -60,7 +68,7 @@ var lies = map[string]lie{
 	"an update is an add": func(to clientgo.ResourceEventHandler) clientgo.ResourceEventHandler {
 		return told{AddFunc: to.OnAdd, UpdateFunc: func(_, obj any) { to.OnAdd(obj, false) }, DeleteFunc: to.OnDelete}
 	},
-	"relists and resyncs go unnoticed": func(to clientgo.ResourceEventHandler) clientgo.ResourceEventHandler {
+	foundLate: func(to clientgo.ResourceEventHandler) clientgo.ResourceEventHandler {
 		return told{AddFunc: to.OnAdd, UpdateFunc: func(old, obj any) {
 			if versionOf(old) != versionOf(obj) {
 				to.OnUpdate(old, obj)

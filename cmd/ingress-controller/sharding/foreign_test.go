@@ -10,6 +10,8 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+
+	"glasswatch/internal/extent"
 )
 
 // nonsense is what somebody may have written into a Lease, by what it is.
@@ -29,7 +31,7 @@ var nonsense = map[string]func(*coordinationv1.LeaseSpec){
 // Replicas with shards wait until it has run out, take another's Lease, and make it a proper one.
 func TestMode_NonsenseInAnothersLeaseKeepsNobodyFromWork(t *testing.T) {
 	for name, change := range nonsense {
-		for _, holder := range []string{"leader", "shards-by-namespace"} {
+		for _, holder := range extent.Some(1, []string{"leader", "shards-by-namespace"}) {
 			t.Run(name+" of "+holder, func(t *testing.T) {
 				inBooth(t, func(b *booth) {
 					require.NoError(t, b.mode(holder, plain).hold(context.Background()))

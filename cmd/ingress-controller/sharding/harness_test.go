@@ -2,7 +2,6 @@ package sharding
 
 import (
 	"context"
-	"flag"
 	"io"
 	"sync"
 	"sync/atomic"
@@ -22,16 +21,6 @@ import (
 	"glasswatch/internal/apiserver"
 	"glasswatch/internal/apiserver/apiservertest"
 )
-
-var everyMoment = flag.Bool("sharding.all", false, "let a switch or an outage begin at every moment, as make check does")
-
-// oneIn is the step from one moment to the next that is tried.
-func oneIn(few int) int {
-	if *everyMoment {
-		return 1
-	}
-	return few
-}
 
 func TestMain(m *testing.M) {
 	// klog's flush daemon has no way to be stopped.

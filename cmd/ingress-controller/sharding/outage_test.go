@@ -10,23 +10,30 @@ import (
 
 	"glasswatch/controller/shards"
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/extent"
 )
 
 // The API server is away. No replica with shards ends: it stops its work when its own Lease may end, and goes on when
 // the server is back. An outage that is short does not stop the work at all.
 func TestSharding_AnOutageEndsNoReplica(t *testing.T) {
-	for outage, within := range map[time.Duration]time.Duration{
-		6 * time.Second:  0,
-		8 * time.Second:  4 * time.Second,
-		11 * time.Second: 4 * time.Second,
-		30 * time.Second: 20 * time.Second,
-		10 * time.Minute: 20 * time.Second,
-	} {
-		for _, silent := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%v/silent=%t", outage, silent), func(t *testing.T) {
-				inBooth(t, func(b *booth) { b.liveThrough(outage, within, silent) })
-			})
-		}
+	for _, o := range extent.Some(4, []struct {
+		outage, within time.Duration
+		silent         bool
+	}{
+		{6 * time.Second, 0, true},
+		{8 * time.Second, 4 * time.Second, false},
+		{11 * time.Second, 4 * time.Second, false},
+		{30 * time.Second, 20 * time.Second, true},
+		{6 * time.Second, 0, false},
+		{8 * time.Second, 4 * time.Second, true},
+		{11 * time.Second, 4 * time.Second, true},
+		{30 * time.Second, 20 * time.Second, false},
+		{10 * time.Minute, 20 * time.Second, false},
+		{10 * time.Minute, 20 * time.Second, true},
+	}) {
+		t.Run(fmt.Sprintf("%v/silent=%t", o.outage, o.silent), func(t *testing.T) {
+			inBooth(t, func(b *booth) { b.liveThrough(o.outage, o.within, o.silent) })
+		})
 	}
 }
 
@@ -34,7 +41,7 @@ func TestSharding_AnOutageEndsNoReplica(t *testing.T) {
 // replica with shards has gone: a leader that waits for the Lease to run out works then.
 func TestSharding_ALeaderAndShardsAreNotBothAtWorkAfterARenewalThatFailed(t *testing.T) {
 	both := 0
-	for after := 8; after < 26; after += 2 {
+	for after := 8; after < 26; after += extent.Of(4, 2) {
 		inBooth(t, func(b *booth) {
 			last := b.enterSharded()
 			<-time.After(10 * time.Second)
@@ -54,7 +61,7 @@ func TestSharding_ALeaderAndShardsAreNotBothAtWorkAfterARenewalThatFailed(t *tes
 			b.neverBoth(time.Minute, func() int { return working(leader) }, func() int { return heldBy(late) })
 		})
 	}
-	require.Greater(t, both, 3)
+	require.Greater(t, both, extent.Of(1, 3))
 }
 
 // liveThrough wants three replicas to live through an outage, and to hold all shards again that long after it.
@@ -113,7 +120,7 @@ func (b *booth) outage(silent bool) (back func()) {
 // replicas with shards wait for it, and go on after it.
 func TestSharding_AfterAnOutageALeaderOrShardsWorkAndNeverBoth(t *testing.T) {
 	outages, shardsWaited := 0, 0
-	for run := 0; run < 20; run += oneIn(3) {
+	for run := 0; run < 20; run += extent.Of(7, 1) {
 		outages++
 		inBooth(t, func(b *booth) {
 			both := []*member{b.enterSharded(), b.enterSharded()}
@@ -138,7 +145,7 @@ func TestSharding_AfterAnOutageALeaderOrShardsWorkAndNeverBoth(t *testing.T) {
 		})
 	}
 	t.Logf("the leader was first after %d of %d outages", shardsWaited, outages)
-	if *everyMoment {
+	if extent.IsFull() {
 		require.Positive(t, shardsWaited)
 		require.Less(t, shardsWaited, outages)
 	}

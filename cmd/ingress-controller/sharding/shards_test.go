@@ -14,6 +14,7 @@ import (
 
 	"glasswatch/controller/shards"
 	"glasswatch/internal/apiserver/apiservertest"
+	"glasswatch/internal/extent"
 )
 
 // member is a replica with shards. Its work is to hold them.
@@ -189,7 +190,7 @@ func TestSharding_AfterTheLastReplicaWithShardsNobodyWorksUntilTheLeaseRunsOut(t
 		}},
 	} {
 		least, most := time.Hour, time.Duration(0)
-		for phase := 0; phase < 60; phase += oneIn(5) {
+		for phase := 0; phase < 60; phase += extent.Of(15, 1) {
 			inBooth(t, func(b *booth) {
 				last := b.enterSharded()
 				<-time.After(10 * time.Second)
@@ -214,14 +215,15 @@ func TestSharding_AfterTheLastReplicaWithShardsNobodyWorksUntilTheLeaseRunsOut(t
 func TestSharding_TheModesLeaseIsWrittenAboutAsOftenWhateverTheNumberOfReplicas(t *testing.T) {
 	inBooth(t, func(b *booth) {
 		var all []*member
-		for range 10 {
+		for range extent.Of(5, 10) {
 			all = append(all, b.enterSharded())
 		}
 		<-time.After(time.Minute)
 		before := b.writesOfMode()
-		<-time.After(10 * time.Minute)
+		minutes := extent.Of(5, 10)
+		<-time.After(time.Duration(minutes) * time.Minute)
 		require.Equal(t, 8, heldBy(all...))
-		require.InDelta(t, 10*60/7, b.writesOfMode()-before, 20, "one in some 7 s")
+		require.InDelta(t, minutes*60/7, b.writesOfMode()-before, float64(2*minutes), "one in some 7 s")
 		for _, m := range all {
 			require.NoError(t, m.Ready())
 		}

@@ -22,6 +22,7 @@ import (
 	"glasswatch/controller/ingress/ingresstest"
 	"glasswatch/controller/shards"
 	"glasswatch/internal/apiserver"
+	"glasswatch/internal/extent"
 	"glasswatch/listwatch"
 	"glasswatch/listwatch/shard"
 )
@@ -29,6 +30,7 @@ import (
 // A shard is lost while its keys wait in the queue, most of them for a retry. Each is dropped when it is its turn: with
 // no request, and with what the rate limiter and the reconciler knew of it.
 func TestShards_KeysOfALostShardAreDroppedAndForgotten(t *testing.T) {
+	each := extent.Of(2, 4)
 	for _, by := range divisions {
 		t.Run(string(by), func(t *testing.T) {
 			inTroupe(t, by, func(tr *troupe) {
@@ -36,9 +38,9 @@ func TestShards_KeysOfALostShardAreDroppedAndForgotten(t *testing.T) {
 				<-time.After(time.Minute)
 				tr.Server.Faults().FailNext(-1, apiserver.Failure{
 					Verb: "create", Resource: "ingresses", Code: http.StatusInternalServerError})
-				tr.createServices(12, 4)
+				tr.createServices(12, each)
 				<-time.After(time.Minute)
-				require.Equal(t, 12*4.0, r.gauge(t, "workqueue_tracked_retries"))
+				require.Equal(t, float64(12*each), r.gauge(t, "workqueue_tracked_retries"))
 				other := tr.join("r1")
 				<-time.After(10 * time.Second)
 				r.mu.Lock()
@@ -48,7 +50,7 @@ func TestShards_KeysOfALostShardAreDroppedAndForgotten(t *testing.T) {
 				kept, lost := tr.servicesOf(r), tr.servicesOf(other)
 				require.NotEmpty(t, kept)
 				require.NotEmpty(t, lost)
-				require.Equal(t, 12*4, len(kept)+len(lost))
+				require.Equal(t, 12*each, len(kept)+len(lost))
 				require.EqualValues(t, len(kept), r.gauge(t, "workqueue_tracked_retries"))
 				require.Zero(t, r.Loop().Len())
 				for _, key := range lost {

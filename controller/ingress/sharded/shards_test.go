@@ -18,6 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"glasswatch/controller/ingress/ingresstest"
+	"glasswatch/internal/extent"
 	"glasswatch/listwatch/shard"
 )
 
@@ -97,13 +98,14 @@ func (tr *troupe) createServices(namespaces, each int) {
 
 // Shards move while writes are on their way: no other replica writes to an Ingress before those have returned.
 func TestShards_AMoveWaitsForWhatIsBeingWritten(t *testing.T) {
+	each := extent.Of(4, 8)
 	for _, by := range divisions {
 		t.Run(string(by), func(t *testing.T) {
 			inTroupe(t, by, func(tr *troupe) {
 				tr.workers, tr.latency = 8, 2*time.Second
 				tr.join("r0")
 				<-time.After(time.Minute)
-				tr.createServices(12, 8)
+				tr.createServices(12, each)
 				for range 3 {
 					<-time.After(3 * time.Second)
 					tr.join("r1")
@@ -116,7 +118,7 @@ func TestShards_AMoveWaitsForWhatIsBeingWritten(t *testing.T) {
 				require.Empty(t, tr.twice)
 				all, err := tr.Client.NetworkingV1().Ingresses("").List(context.Background(), metav1.ListOptions{})
 				require.NoError(t, err)
-				require.Len(t, all.Items, 12*8)
+				require.Len(t, all.Items, 12*each)
 			})
 		})
 	}

@@ -30,7 +30,7 @@ import (
 
 // A history plays hours of virtual time. Some are enough at each run; make check plays more.
 func TestMain(m *testing.M) {
-	if err := flag.Set("rapid.checks", "5"); err != nil {
+	if err := flag.Set("rapid.checks", "2"); err != nil {
 		panic(err)
 	}
 	goleak.VerifyTestMain(m)
