@@ -48,6 +48,7 @@ var table = []chapter{
 		{"keyerrors", "Enqueue after a key error", clientgo.KeyErrors, compat.KeyErrors, nil},
 	}},
 	{"Informers", []program{
+		oneEvent,
 		{"rungs", "Two rungs below: cache.New and NewInformer", clientgo.Rungs, compat.Rungs, native.Rungs},
 		{"stopchannels", "A nil stop channel, and signals", clientgo.StopChannels, compat.StopChannels, native.StopChannels},
 		{"defaultindex", "The default index by namespace, and Index of an object", clientgo.DefaultIndex, compat.DefaultIndex, native.DefaultIndex},
@@ -59,3 +60,5 @@ var table = []chapter{
 		{"logfatal", "What Fatal does", clientgo.LogFatal, nil, nil},
 	}},
 }
+
+var oneEvent = program{"oneevent", "One event, from the wire to a worker", clientgo.OneEvent, compat.OneEvent, native.OneEvent}

@@ -128,3 +128,6 @@ func (p program) outputs(t *testing.T) (outputs []string) {
 	}
 	return outputs
 }
+
+// TestOneEvent runs one program alone: tests/check/docs asks which functions it passes, for docs/learn/source-walk.md.
+func TestOneEvent(t *testing.T) { require.Len(t, oneEvent.outputs(t), 3) }
