@@ -10,8 +10,6 @@ import (
 	"weak"
 
 	"github.com/stretchr/testify/require"
-
-	"glasswatch/internal/extent"
 )
 
 func filled(t testing.TB, n int) *Store[string, *item] {
@@ -198,7 +196,7 @@ func TestStore_EqualsTheModelAcrossChunks(t *testing.T) {
 		return &item{key: key, version: x.version, group: []string{"a", "b", "bad"}[rnd.IntN(3)],
 			tags: []string{fmt.Sprint("t", rnd.IntN(400)), "all", "own" + key}[:rnd.IntN(4)]}
 	}
-	for round := range extent.Of(24, 60) {
+	for round := range 60 {
 		grow := round%12 < 7
 		for range 300 {
 			o := random()
