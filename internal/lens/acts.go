@@ -68,6 +68,8 @@ func (d documents) objects() (all []*unstructured.Unstructured, err error) {
 	for {
 		obj := &unstructured.Unstructured{}
 		switch err := decoder.Decode(obj); {
+		case errors.Is(err, io.EOF) && len(all) == 0:
+			return nil, fmt.Errorf("%w: there is no object in the YAML", look.ErrBadBody)
 		case errors.Is(err, io.EOF):
 			return all, nil
 		case err != nil:

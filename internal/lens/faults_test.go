@@ -77,6 +77,7 @@ var faultCases = map[string]struct {
 	"panic": {`"name": "panic", "handler": "audit"`, func(v *visitor, f *follower) {
 		v.apply("meanwhile", 80)
 		f.sees(look.Called, "OnAdd", "default/meanwhile")
+		f.sees(look.Returned, "panic", "default/meanwhile")
 		f.sees(look.Reconciled, "ok", "default/meanwhile")
 	}},
 }

@@ -3,6 +3,7 @@ package lens
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"sync"
 
@@ -70,7 +71,12 @@ func addInformer[T listwatch.Object](
 	p.view.Informers[opts.Name] = in
 	add := func(name string, next sharedinformer.Handler[T]) error {
 		if p.strike != nil {
-			next = struck(next, func() { p.strike(kind, name) })
+			panicked := func(key listwatch.Key, why any) {
+				p.hub.Report(look.Event{
+					At: look.Returned, Kind: kind, Key: look.NameOf(key), Handler: name, Action: "panic", Error: fmt.Sprint(why),
+				})
+			}
+			next = struck(next, func() { p.strike(kind, name) }, panicked)
 		}
 		_, err := in.AddHandler(next, sharedinformer.HandlerOptions{Name: name})
 		return err
@@ -79,12 +85,24 @@ func addInformer[T listwatch.Object](
 		add(enqueuer, controller.EnqueueObject[T](p.loop)), add(auditor, sharedinformer.HandlerFuncs[T]{}))
 }
 
-// struck is a handler in which something is called first.
-func struck[T listwatch.Object](next sharedinformer.Handler[T], first func()) sharedinformer.Handler[T] {
+// struck is a handler in which something is called first. If that panics, panicked is called, and the panic goes on.
+func struck[T listwatch.Object](
+	next sharedinformer.Handler[T], first func(), panicked func(key listwatch.Key, why any),
+) sharedinformer.Handler[T] {
+	strike := func(key listwatch.Key) {
+		defer func() {
+			why := recover()
+			if why != nil {
+				panicked(key, why)
+				panic(why)
+			}
+		}()
+		first()
+	}
 	return sharedinformer.HandlerFuncs[T]{
-		AddFunc:    func(obj T, initial bool) { first(); next.OnAdd(obj, initial) },
-		UpdateFunc: func(was, is T) { first(); next.OnUpdate(was, is) },
-		DeleteFunc: func(d sharedinformer.Deletion[T]) { first(); next.OnDelete(d) },
+		AddFunc:    func(obj T, initial bool) { strike(listwatch.KeyOf(obj)); next.OnAdd(obj, initial) },
+		UpdateFunc: func(was, is T) { strike(listwatch.KeyOf(is)); next.OnUpdate(was, is) },
+		DeleteFunc: func(d sharedinformer.Deletion[T]) { strike(d.Key); next.OnDelete(d) },
 	}
 }
 

@@ -22,7 +22,7 @@ let heard = 0; // the newest event that the listeners got
 
 // What lessons, and the browser's console, may use.
 export const lens = {
-  act,
+  act: begun,
   journey,
   view: () => view,
   // subscribe calls f(view) after each message, until the function that it returns is called.
@@ -47,6 +47,25 @@ function goTo(seq) {
   dispatch({ type: 'path', ...place() });
 }
 
+// begun does an act. The world that one of these begins is this page's own.
+const begins = ['reset', 'replay', 'beside'];
+let beginning = false;
+async function begun(name, body) {
+  beginning ||= begins.includes(name);
+  return act(name, body).catch((error) => {
+    beginning = false;
+    throw error;
+  });
+}
+
+// whose tells whether another page began the world of a message.
+function whose(before) {
+  if (before.world !== 0 && view.world !== before.world) {
+    view = fold(view, { type: 'others', is: !beginning });
+    beginning = false;
+  }
+}
+
 function subscribe(set, f) {
   set.add(f);
   return () => set.delete(f);
@@ -58,6 +77,7 @@ function dispatch(message) {
   if (view === before) {
     return;
   }
+  whose(before);
   if (message.data) {
     history = keep(history, view);
   }

@@ -1,5 +1,6 @@
 // What is inside each box of the house: what the layers say of this moment.
 import { html, useMemo } from './ui.js';
+import { StateMachine } from './machine.js';
 import { Countdown, Key, Keys } from './parts.js';
 
 const mostRows = 6; // of a list in a box
@@ -16,14 +17,14 @@ function ApiServer({ view, words }) {
 }
 
 function ListWatch({ view, words }) {
-  return informers(view).map(([name, { kind, error }]) => html`
-    <p key=${name}>${kind}: <${Request} request=${view.latest.request?.[kind]} words=${words} /></p>
+  return informers(view).map(([name, { kind, state, error }]) => html`
+    <p key=${name}>${kind}: <${Request} request=${view.latest.request?.[kind]} isOpen=${state === 'Watching'} words=${words} /></p>
     ${error && html`<p class="bad error" title=${error}>${error}</p>`}`);
 }
 
-function Request({ request, words }) {
+function Request({ request, isOpen, words }) {
   if (!request) {
-    return words.notSeen;
+    return isOpen ? words.watchIsOpen : words.notSeen;
   }
   return html`${request.action} ${request.rv && words.fromVersion(request.rv)} <${Result} event=${request} words=${words} />`;
 }
@@ -33,15 +34,9 @@ function Result({ event, words }) {
   return html`<b class=${event.error ? 'bad' : 'good'}>${event.code || words.noAnswer}</b>`;
 }
 
-const states = ['Idle', 'ListingStreaming', 'ListingPaged', 'Connecting', 'Watching', 'BackingOff', 'Stopped'];
-
 function Reflector({ view, words }) {
   const all = informers(view);
-  return html`<ul class="states">${states.map((state) => {
-    const here = all.filter(([, informer]) => informer.state === state);
-    return html`<li key=${state} class=${here.length > 0 ? 'now' : ''}><span>${state}</span>${here.map(([name, { kind }]) =>
-      html`<b key=${name} data-test=${'state-' + name} data-state=${state}>${kind}</b>`)}</li>`;
-  })}</ul>
+  return html`<${StateMachine} view=${view} all=${all} words=${words} />
   <p>${all.map(([name, informer]) => html`<span key=${name} title=${words.lastSync}>${informer.kind} rv <b
     data-test=${'rv-' + name}>${informer.last_sync_rv || '–'}</b> </span>`)}</p>`;
 }
@@ -89,7 +84,9 @@ function Indexer(props) {
 function Handlers({ view, words }) {
   const rows = informers(view).flatMap(([name, { kind, handlers }]) => (handlers ?? []).map((h) => ({ name, kind, ...h })));
   const slowest = rows.reduce((most, h) => (h.Depth > (most?.Depth ?? 0) ? h : most), null);
-  return html`<table>
+  const panics = Object.values(view.latest.panic ?? {});
+  return html`${panics.map((e) => html`<p key=${e.handler + e.kind} class="bad" data-test="panicked">${words.panicked(e.handler, e.key)}</p>`)}
+  <table>
     <thead><tr>
       <th scope="col">${words.handler}</th><th scope="col">${words.backlog}</th><th scope="col">${words.delivered}</th>
     </tr></thead>

@@ -4,7 +4,7 @@
 
 const keepEvents = 4000; // of all keys
 const keepJourney = 1000; // of the chosen key
-const keepObjects = 500; // of a store
+export const keepObjects = 500; // of a store
 
 // The view before the first message.
 export const start = () => ({
@@ -14,6 +14,7 @@ export const start = () => ({
   world: 0, // counts resets
   options: {}, // of the world
   can: null, // the names of the acts that this world allows; null is all
+  isOthers: false, // another page began this world
   note: '', // what is to be known before one steps: lease, or nothing
   seq: 0, // of the newest event
   before: 0, // the same before the newest message that brought events
@@ -49,6 +50,7 @@ const changes = {
   journey: (view, { key, events }) => (key === view.chosen ? { ...view, journey: joined(events, view.journey) } : view),
   hold: (view, { on }) => ({ ...view, held: on ? view.events : null }),
   axis: (view, { axis }) => ({ ...view, axis }),
+  others: (view, { is }) => ({ ...view, isOthers: is }),
   language: (view, { lang }) => ({ ...view, lang }),
   path: (view, { path, moment = null }) => ({ ...view, path, moment }),
 };
@@ -133,10 +135,20 @@ function movement(view, data) {
 
 function latest(before, events) {
   let after = before;
-  for (const e of events.filter(({ at }) => at === 'request' || at === 'reconciled' || at === 'written')) {
-    after = { ...after, [e.at]: { ...after[e.at], [e.kind ?? '']: e } };
+  for (const e of events) {
+    if (e.at === 'request' || e.at === 'reconciled' || e.at === 'written') {
+      after = { ...after, [e.at]: { ...after[e.at], [e.kind ?? '']: e } };
+    } else if (e.at === 'returned' && (e.action === 'panic' || after.panic)) {
+      after = { ...after, panic: panics(after.panic, e) };
+    }
   }
   return after;
+}
+
+// panics has the newest panic of each handler, until the handler returns from a call.
+function panics(before, e) {
+  const { [`${e.kind} ${e.handler}`]: over, ...others } = before ?? {};
+  return e.action === 'panic' ? { ...others, [`${e.kind} ${e.handler}`]: e } : others;
 }
 
 // allows reports whether an act can be done in the view's world.

@@ -47,7 +47,7 @@ function captionOf({ step, streams }, words) {
   if (streams) {
     return words.streams;
   }
-  return step ? `${step[0].kind || 'key'} ${step[0].key}: ${words.steps[step[0].at]}` : words.nothingYet;
+  return step ? `${step[0].kind || 'key'} ${step[0].key}: ${words.steps[step[0].action === 'panic' ? 'panic' : step[0].at]}` : words.nothingYet;
 }
 
 // wounded lists the faults that are on and act at an arrow or in a box.

@@ -29,7 +29,9 @@ export function Journey(props) {
       <${Search} view=${view} words=${words} choose=${choose} /></div>
     <${Lanes} events=${events} line=${view.chosen !== ''} view=${view} live=${live} dispatch=${dispatch} words=${words}
       pick=${pick}><${Timeline} ...${props} /><//>
-    ${why && html`<${Why} ...${why} words=${words} close=${() => setWhy(null)} />`}
+    ${view.chosen && events.length === 0 && !Object.values(view.stores).some((store) => view.chosen in store.objects)
+      && html`<p class="bad" role="status" data-test="journey-empty">${words.journeyEmpty(view.chosen)}</p>`}
+    ${why?.of.key === view.chosen && html`<${Why} ...${why} words=${words} close=${() => setWhy(null)} />`}
     ${useSlowly(view, () => html`<${Table} events=${events} view=${view} words=${words} choose=${choose} ask=${ask}
       open=${open} setOpen=${setOpen} />`)}
   </section>`;

@@ -15,17 +15,19 @@ const marks = [
   { sign: '▲', draw: (c, x, y) => polygon(c, [x, y - radius - 1], [x + radius + 1, y + radius], [x - radius - 1, y + radius]) },
   { sign: '▬', draw: (c, x, y) => c.rect(x - radius - 1, y - radius / 2, 2 * radius + 2, radius) },
 ];
-const spans = [1, 10, 100, 1000, 10000, 60000]; // milliseconds that are seen at once
+const spans = [0, 1, 10, 100, 1000, 10000, 60000]; // milliseconds that are seen at once; 0 is all that there is
 
 // Lanes shows events, oldest first. If line is set, they are one object's, and a line joins them.
 export function Lanes({ events, line, view, live, dispatch, words, pick, children }) {
   const canvas = useRef(null);
   const [width, setWidth] = useState(0);
-  const [span, setSpan] = useState(1000);
+  const [span, setSpan] = useState(0);
   const byTime = view.axis === 'time';
   const room = Math.max(1, width - labelWidth - radius);
-  const seen = byTime ? span * 1000 : Math.floor(room / columnWidth);
-  const end = byTime ? (view.held ? events.at(-1)?.us ?? 0 : view.us) : events.length;
+  const newest = events.at(-1)?.us ?? 0;
+  const oldest = events[0]?.us ?? 0;
+  const seen = byTime ? span * 1000 || Math.max(1, newest - oldest) : Math.floor(room / columnWidth);
+  const end = byTime ? (view.held || span === 0 ? newest : view.us) : events.length;
   const from = end - seen;
   const x = (e, i) => labelWidth + (byTime ? ((e.us - from) / seen) * room : (i - Math.max(0, from) + 0.5) * columnWidth);
 
@@ -48,7 +50,7 @@ export function Lanes({ events, line, view, live, dispatch, words, pick, childre
         onChange=${(e) => dispatch({ type: 'axis', axis: e.target.value })}>
         <option value="order">${words.byOrder}</option><option value="time">${words.byTime}</option></select></label>
       ${byTime && html`<label>${words.span} <select value=${span} onChange=${(e) => setSpan(Number(e.target.value))}>
-        ${spans.map((ms) => html`<option key=${ms} value=${ms}>${words.milliseconds(ms)}</option>`)}</select></label>`}
+        ${spans.map((ms) => html`<option key=${ms} value=${ms}>${ms === 0 ? words.allOfIt : words.milliseconds(ms)}</option>`)}</select></label>`}
       <p class="legend" data-test="legend">${words.legend(all.map((kind, i) => `${marks[i % marks.length].sign} ${kind}`).join('  '))}</p>
     </div>`;
 }

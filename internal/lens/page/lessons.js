@@ -1,6 +1,7 @@
 // The lessons: a panel for the addresses #/lessons and #/lesson/ID/PHASE. PHASE is question, answer or break. Each brings
 // about the lesson's state in a new world, so each can be opened by itself.
 import { html, useEffect, useRef, useState } from './ui.js';
+import { recall, remember } from './remember.js';
 import { snapshot } from './connection.js';
 import { Recorder, play, prepare, run, watchGoal } from './lessons/engine.js';
 import { Inline, Section, useTexts } from './lessons/text.js';
@@ -9,6 +10,9 @@ import lessons from './lessons/index.js';
 
 const recorder = new Recorder();
 const chosen = new Map(); // the number of the answer, by the lesson's id
+// The lessons that were run to their end, by their ids. The browser keeps them.
+const finished = () => recall('lessons') ?? {};
+const finish = ({ id }) => remember('lessons', { ...finished(), [id]: true });
 const isPhase = (phase) => ['question', 'answer', 'break'].includes(phase);
 const addressOf = (lesson, phase) => `#/lesson/${lesson.id}/${phase}`;
 
@@ -26,8 +30,12 @@ export default function Lessons({ lens, lang, path }) {
 
 function List({ lang, words }) {
   const texts = useTexts(lessons.map((l) => l.file), lang);
+  const done = finished();
+  const n = lessons.filter(({ id }) => done[id]).length;
   return html`<h2>${words.lessons}</h2><p>${words.about}</p>
-    <ol class="lessons">${lessons.map((lesson, i) => html`<li key=${lesson.id}>
+    <p data-test="progress"><progress max=${lessons.length} value=${n} aria-label=${words.progress(n, lessons.length)} /> ${words.progress(n, lessons.length)}</p>
+    <ol class="lessons">${lessons.map((lesson, i) => html`<li key=${lesson.id} class=${done[lesson.id] ? 'finished' : ''}>${done[lesson.id] && html`<span class="good" data-test=${`finished-${lesson.id}`}>✓<span
+        class="unseen"> ${words.finished}</span></span> `}
       <a href=${addressOf(lesson, 'question')} data-test=${`lesson-${lesson.id}`}>${texts ? html`<${Inline} text=${texts[i].title} />` : lesson.id}</a>
     </li>`)}</ol>`;
 }
@@ -53,7 +61,9 @@ function useLesson(given, lesson, phase) {
         set({ stage: 'asking' });
       } else if (phase === 'answer') {
         set({ stage: 'running' });
-        set({ verdict: await run(lens, recorder, lesson, { signal, told }), stage: 'observed' });
+        const verdict = await run(lens, recorder, lesson, { signal, told });
+        finish(lesson);
+        set({ verdict, stage: 'observed' });
       } else {
         set({ stage: 'trying' });
         await watchGoal(recorder, lesson, recorder.seq, signal);

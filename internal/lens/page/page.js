@@ -34,13 +34,16 @@ export default function Page(props) {
   const shown = { ...props, moment, live: view, view: moment === null ? view : viewAt(props.history, view, moment) };
   const picture = (part) => html`<${Guard} key=${part} part=${part} ...${shown} />`;
   return html`
-    <a class="skip" href="#main" onClick=${toMain}>${words.toMain}</a>
+    <a class="skip" href="#main" onClick=${(e) => focusOn(e, 'main')}>${words.toMain}</a>
+    <a class="skip" href="#side" data-test="to-side" onClick=${(e) => focusOn(e, 'side')}>${words.toSide}</a>
     ${guarded(Header)}
     ${view.broken && html`<${Dead} refused=${view.refused} words=${words} />`}
+    ${view.isOthers && html`<p role="status" class="banner others" data-test="others">${words.otherWorld} <button type="button" class="small"
+      onClick=${() => props.dispatch({ type: 'others', is: false })}>${words.close}</button></p>`}
     ${guarded(Gate)}
     <div class=${'columns' + (way === 'learn' ? ' in-lesson' : '') + (view.broken ? ' dead' : '')} inert=${view.broken}>
       <main id="main" tabindex="-1">${inBeside ? guarded(Beside) : [House, Journey].map(picture)}</main>
-      <div class="right">
+      <div class="right" id="side" tabindex="-1">
         ${way === 'learn' && html`<aside class="lesson" aria-label=${words.lessons} data-test="lesson">${allows(view, 'reset')
           ? html`<${Guard} part=${Lessons} lens=${lens} lang=${view.lang} path=${view.path} view=${view} words=${words} />`
           : html`<${Cannot} name="lesson" words=${words} />`}</aside>`}
@@ -50,10 +53,10 @@ export default function Page(props) {
     </div>`;
 }
 
-// toMain puts the focus on the house. What follows # in the address stays: it is the page's place.
-function toMain(event) {
+// focusOn puts the focus on a part. What follows # in the address stays: it is the page's place.
+function focusOn(event, id) {
   event.preventDefault();
-  document.getElementById('main').focus();
+  document.getElementById(id).focus();
 }
 
 function Header({ view, words, setLanguage }) {

@@ -2,6 +2,7 @@
 import { allows } from './fold.js';
 import { service } from './acts.js';
 import { html } from './ui.js';
+import { Story } from './story.js';
 import { Refusal, useAct } from './parts.js';
 
 const key = 'default/web';
@@ -9,7 +10,8 @@ const firstPort = 8000;
 const ports = 1000;
 const isThere = (view) => Object.values(view.stores).some((store) => key in store.objects);
 
-export function Play({ view, lens, words, choose }) {
+export function Play(props) {
+  const { view, lens, words, choose } = props;
   const { run, error, busy } = useAct(lens, view.world);
   const paused = view.gate.mode === 'step';
   const there = isThere(view);
@@ -27,7 +29,7 @@ export function Play({ view, lens, words, choose }) {
   };
   const cut = !!view.faults.cut;
   return html`<section class="play" aria-labelledby="play-title"><h2 id="play-title">${words.play}</h2>
-    <p class="does">${words.playIs}</p>
+    <${Story} ...${props} />
     <${Way} name="make" does=${words.makeDoes} off=${busy} onClick=${make}>${there ? words.makeChange : words.makeCreate}<//>
     <${Way} name="cut" does=${words.cutDoes} pressed=${cut} onClick=${() => run('fault', { name: 'cut', on: !cut })}
       >${cut ? words.cutMend : words.cutBreak}<//>

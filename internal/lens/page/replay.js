@@ -3,6 +3,7 @@ import { move, pauseAfter, stepsOf } from './motion.js';
 import { useEffect, useRef, useState } from './ui.js';
 
 const mostWaiting = 80; // steps; where more wait, it is a stream, and nobody can follow a dot
+const calmest = 40; // steps at once, below which a stream is dots again
 const nothing = { tokens: [], step: null };
 
 // useReplay returns {tokens, step, waiting, streams, skip}: the dots, the step that is shown, how many wait for their turn,
@@ -32,11 +33,13 @@ export function useReplay(lens, view, slowness) {
     setShown(({ tokens, step }) => ({ tokens: steps.reduce(move, tokens), step: steps.at(-1) ?? step }));
   };
   useEffect(() => {
+    let isStream = false;
     let first = true; // what a page finds when it is opened may be long over
     const take = (events, { sampled, gate }) => {
       const all = [...queue.current, ...stepsOf(events)];
-      const tooMany = sampled || all.length > mostWaiting;
-      setStreams(tooMany && !first);
+      const tooMany = sampled || all.length > (isStream ? calmest : mostWaiting);
+      isStream = tooMany && !first;
+      setStreams(isStream);
       first = false;
       if (tooMany || gate.muted) {
         clear();

@@ -1,5 +1,6 @@
 // The chosen object's version on the server, in the store and as each handler was told last, side by side.
 import { versions as ask } from './connection.js';
+import { keepObjects } from './fold.js';
 import { html, useEffect, useState } from './ui.js';
 
 const none = 'none'; // it was there and is not, or is not there
@@ -13,13 +14,16 @@ export function versionsOf(view, server) {
     const last = newest(kind, ['sent', 'decoded']);
     const sent = rvOf(last);
     const asked = server && !(last?.seq > server.seq); // else the server's answer is older than what it sent
-    const stored = view.stores[name]?.objects[view.chosen] ?? (newest(kind, ['stored']) || sent ? none : '');
+    const stored = view.stores[name]?.objects[view.chosen] ?? (isWhole(view.stores[name]) ? none : '');
     const places = [['server', asked ? server.got[kind] ?? none : sent], ['store', stored],
       ...(handlers ?? []).map((h) => [h.Name, rvOf(newest(kind, ['called'], h.Name))])];
     const isKnown = places.some(([, rv]) => rv && rv !== none) || sent;
     return isKnown ? [{ kind, places }] : [];
   });
 }
+
+// isWhole reports whether all keys of a store are listed.
+const isWhole = (store) => !!store && Object.keys(store.objects).length < keepObjects;
 
 // useServer asks the server for its versions of the chosen object whenever it may have changed. It is null where that
 // cannot be asked.

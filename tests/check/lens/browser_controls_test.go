@@ -118,6 +118,8 @@ func TestFaults_HandlersAndWritesFailAndRecover(t *testing.T) {
 	b.switches("panic", true)
 	b.applies("create")
 	b.until(`lens.view().events.filter((e) => e.at === 'returned' && e.handler === 'enqueue').length > 2`)
+	b.says("panicked", "audit panicked at default/web")
+	b.sees("mark-panic")
 	b.switches("panic", false)
 	b.deletes()
 	b.says("objects-services", "1")
@@ -133,6 +135,9 @@ func TestActs_TheServersErrorsAreShown(t *testing.T) {
 	b.enter("yaml", "kind: [")
 	b.click("apply")
 	b.says("error", "yaml")
+	b.enter("yaml", "# nothing")
+	b.click("apply")
+	b.says("error", "there is no object")
 	b.applies("create")
 	b.says("objects-services", "2")
 	b.until(`!document.querySelector('[data-test=error]')`)
@@ -227,6 +232,20 @@ func (b *tab) parksAWorker() {
   }
 })()`)
 	b.until(`!document.querySelector('[data-test=breakpoint-list] li')`) // it is drawn later than the view has it
+}
+
+func TestTwoPages_OneIsToldThatTheOtherBeganAWorld(t *testing.T) {
+	t.Parallel()
+	a := open(t, "")
+	b := visit(t, a.address, "")
+	a.isIn("Watching")
+	b.isIn("Watching")
+	a.click("reset")
+	b.says("others", "Another page began a new world")
+	a.until(`lens.view().world === 2`)
+	assert.False(t, eval[bool](a, `lens.view().isOthers`))
+	b.click("others", " button")
+	b.until(`!document.querySelector('[data-test=others]')`)
 }
 
 func TestTwoPages_ShareTheGateButNotTheChosenKey(t *testing.T) {

@@ -72,3 +72,16 @@ func TestKeyboard_AWholeStepAndALesson(t *testing.T) {
 	b.press(kb.Enter)
 	b.sees("stage", "[data-stage=observed]")
 }
+
+func TestKeyboard_TheActionsAreFourStopsAway(t *testing.T) {
+	t.Parallel()
+	b := open(t, "")
+	b.isIn("Watching")
+	b.press(kb.Tab)
+	b.press(kb.Tab)
+	b.press(kb.Enter) // the second link that skips
+	b.press(kb.Tab)
+	b.press(kb.Tab) // the story stands before it
+	b.press(kb.Enter)
+	b.says("objects-ingresses", "1")
+}

@@ -97,6 +97,8 @@ func TestLessons_EachToItsEndInBothLanguages(t *testing.T) {
 				assert.Equal(t, lang == "zh", regexp.MustCompile(`\p{Han}`).MatchString(text), text)
 				assert.NotContains(t, text, "undefined")
 				assert.Equal(t, lang, eval[string](b, `document.documentElement.lang`))
+				b.do(goTo("#/lessons"))
+				b.sees("finished-" + l.id) // the browser keeps it
 			})
 		}
 	}

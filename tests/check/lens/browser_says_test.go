@@ -69,7 +69,7 @@ func TestListWatch_DoesNotDenyARequestThatThePageMissed(t *testing.T) {
 	eval[any](b, `lens.act('storm', { objects: 100, changes: 0 })`) // the snapshot has the last 200 events
 	b.says("objects-services", "101")
 	b.reload()
-	b.says("box-listwatch", "not seen since this page was opened")
+	b.says("box-listwatch", "a watch is open")
 }
 
 // Both hints are followed as they are written.

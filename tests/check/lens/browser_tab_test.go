@@ -83,11 +83,14 @@ func visit(t *testing.T, address, place string, before ...action) *tab {
 		assert.Empty(t, b.problems, "the console's errors")
 	})
 	require.NoError(t, chromedp.Do(b.ctx)) // opens the window, which lives as long as this context
-	b.do(append([]action{command(log.Enable, cdp.Empty{}), chromedp.EmulateViewport(1280, 900)}, before...)...)
+	b.do(append([]action{command(log.Enable, cdp.Empty{}), chromedp.EmulateViewport(1280, 900), onEachPage(noStory)}, before...)...)
 	b.do(chromedp.Navigate(address + place))
 	b.connected()
 	return b
 }
+
+// noStory makes a visit another than the first, which would tell a story.
+const noStory = `localStorage.setItem('lens-story', 'true')`
 
 // connected waits until the page shows a lens.
 func (b *tab) connected() {

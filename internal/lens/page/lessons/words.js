@@ -2,6 +2,8 @@
 const en = {
   lessons: 'Lessons',
   about: 'Twelve questions, three minutes each. Answer before it runs: what runs then are the layers themselves. A lesson begins a new world.',
+  progress: (n, all) => `${n} of ${all} are done`,
+  finished: 'done',
   phases: 'Parts of this lesson',
   question: 'Question',
   answer: 'Answer',
@@ -33,6 +35,8 @@ const en = {
 const zh = {
   lessons: '课程',
   about: '十二个问题，每个三分钟。先作答，再运行：真正运行的就是这些层本身。每一课都会新建一个环境。',
+  progress: (n, all) => `已完成 ${n} / ${all} 课`,
+  finished: '已完成',
   phases: '本课的各个部分',
   question: '问题',
   answer: '答案',

@@ -38,3 +38,10 @@ const after = (us, at = 'decoded') => pauseAfter([event('sent', { us: 0 })], [ev
 want('a millisecond to take a second', after(1000), 1000);
 want('nothing to be too quick or too slow to be seen', [after(1), after(60_000_000)], [260, 1500]);
 want('no pause without slow motion', pauseAfter([event('sent')], [event('decoded')], 1), 0);
+
+// The ways of the state machine, and the newest of each informer.
+const { taken: waysOf } = await import(pathToFileURL(resolve(process.argv[2], '../machine.js')));
+const state = (action, kind = 'Service') => event('state', { action, kind, key: undefined });
+const ways = waysOf([state('Connecting'), state('Watching', 'Ingress'), state('Watching'), state('BackingOff'), state('Connecting'), state('Watching')]);
+want('each way once, and the last of them marked', ways.map(({ from, to, last }) => [from, to, last]),
+  [['Connecting', 'Watching', true], ['Watching', 'BackingOff', false], ['BackingOff', 'Connecting', false]]);
