@@ -27,6 +27,7 @@ type text struct {
 	markdown string
 	sections int
 	answers  int
+	wrong    []int // the answers of which the last section says why they are not right
 }
 
 var (
@@ -37,6 +38,9 @@ var (
 	filed     = regexp.MustCompile("`([a-z/]+\\.go)`")
 	placed    = regexp.MustCompile("((?:`\\w+`(?: and )?)+) in `([a-z/]+\\.go)`")
 )
+
+// sections are state, question, explanation, goal, hint, and why the wrong answers are wrong.
+const sections = 6
 
 func field(t *testing.T, file, code, name string) string {
 	t.Helper()
@@ -60,6 +64,14 @@ func readText(t *testing.T, name string) text {
 	require.True(t, strings.HasPrefix(x.markdown, "# "), "%s has no title", name)
 	for i, section := range strings.Split(x.markdown, "\n## ")[1:] {
 		found := answered.FindAllStringSubmatch(section, -1)
+		if i == sections-1 {
+			for _, a := range found {
+				n, err := strconv.Atoi(a[1])
+				require.NoError(t, err)
+				x.wrong = append(x.wrong, n)
+			}
+			continue
+		}
 		require.True(t, i == 1 || len(found) == 0, "%s: answers stand in the second section", name)
 		for n, a := range found {
 			require.Equal(t, strconv.Itoa(n+1), a[1], "%s: answers are counted", name)
@@ -90,8 +102,10 @@ func readLessons(t *testing.T) []lesson {
 func TestLessons_BothLanguagesHaveTheSameParts(t *testing.T) {
 	for _, l := range readLessons(t) {
 		for language, x := range map[string]text{"en": l.english, "zh": l.zhCN} {
-			require.Equal(t, 5, x.sections, "%s.%s: state, question, explanation, goal, hint", l.file, language)
+			require.Equal(t, sections, x.sections, "%s.%s", l.file, language)
 			require.Equal(t, l.answers, x.answers, "%s.%s", l.file, language)
+			require.Len(t, x.wrong, l.answers-1, "%s.%s: each wrong answer has its word", l.file, language)
+			require.NotContains(t, x.wrong, l.right, "%s.%s", l.file, language)
 		}
 		require.Contains(t, []int{3, 4}, l.answers, l.file)
 		require.LessOrEqual(t, 1, l.right, l.file)

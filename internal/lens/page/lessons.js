@@ -137,6 +137,8 @@ function Answer({ lens, words, lesson, text, verdict, acts }) {
       ${verdict.ok && html`<p data-test="right-answer" data-right=${mine === lesson.right}
         class=${mine && (mine === lesson.right ? 'good' : 'bad')}>${words.yours(mine, lesson.right)}
         ${' '}<${Inline} text=${text.answers[lesson.right - 1]} /></p>`}
+      ${verdict.ok && mine && mine !== lesson.right && html`<p class="wrong" data-test="wrong">${words.whyNot(mine)}
+        ${' '}<${Inline} text=${text.wrong[mine] ?? ''} /></p>`}
       <${Section} section=${text.explanation} />
       <p><a href=${addressOf(lesson, 'break')} data-test="break-lesson">${words.breakIt}</a></p>`}`;
 }

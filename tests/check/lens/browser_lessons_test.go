@@ -91,6 +91,9 @@ func TestLessons_EachToItsEndInBothLanguages(t *testing.T) {
 					answer = l.wrong()
 				}
 				b.answer(l, answer)
+				if answer != l.right {
+					b.says("wrong", fmt.Sprintf("Why not %d: ", answer))
+				}
 				b.click("break-lesson")
 				b.solves()
 				text := b.text("lesson")

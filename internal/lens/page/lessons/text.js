@@ -1,20 +1,24 @@
 // Reads a lesson's text: a little Markdown. Sections are known by their order, so that each language has its own headings.
 //
 //   # title
-//   ## state, question, explanation, goal, hint
-//   1. an answer                 in the question only
+//   ## state, question, explanation, goal, hint, wrong
+//   1. an answer                 in the question, and in wrong what is to be said of those that are not right
 //
 // Paragraphs may have `code`. There is nothing else.
 import { html, useEffect, useState } from '../ui.js';
 
-const names = ['state', 'question', 'explanation', 'goal', 'hint'];
+const names = ['state', 'question', 'explanation', 'goal', 'hint', 'wrong'];
 
-/** parse returns {title, state, question, …, answers}. A section is {heading, paragraphs}. */
+/** parse returns {title, state, question, …, answers, wrong}. A section is {heading, paragraphs}; wrong has texts by number. */
 export function parse(markdown) {
   const [head, ...sections] = markdown.split(/^## /m);
-  const text = { title: head.replace(/^# /, '').trim(), answers: [] };
+  const text = { title: head.replace(/^# /, '').trim(), answers: [], wrong: {} };
   sections.forEach((section, i) => {
     const [heading, ...blocks] = section.trim().split(/\n\n+/);
+    if (names[i] === 'wrong') {
+      text.wrong = Object.fromEntries([...section.matchAll(/^(\d)\. (.+)$/gm)].map(([, n, why]) => [n, why]));
+      return;
+    }
     const isAnswer = (block) => /^\d\. /.test(block);
     text[names[i]] = { heading, paragraphs: blocks.filter((b) => !isAnswer(b)) };
     for (const block of blocks.filter(isAnswer)) {

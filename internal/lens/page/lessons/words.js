@@ -27,6 +27,7 @@ const en = {
     if (!mine) return `Right is ${right}:`;
     return mine === right ? `Your answer is right, ${right}:` : `You chose ${mine}. Right is ${right}:`;
   },
+  whyNot: (mine) => `Why not ${mine}:`,
   breakIt: 'Now break it yourself',
   solve: 'Show me',
   next: 'Next lesson',
@@ -60,6 +61,7 @@ const zh = {
     if (!mine) return `正确答案是 ${right}：`;
     return mine === right ? `回答正确，答案是 ${right}：` : `你选了 ${mine}，正确答案是 ${right}：`;
   },
+  whyNot: (mine) => `为什么不是 ${mine}：`,
   breakIt: '现在动手破坏它',
   solve: '演示一遍',
   next: '下一课',
