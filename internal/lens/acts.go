@@ -156,24 +156,24 @@ func (a *actor) clientOf(ref look.Ref) (client dynamic.ResourceInterface, name s
 }
 
 // versions returns the server's own resourceVersion of a key, by the kinds of the world's informers. A kind that has no such
-// object is left out.
-func (a *actor) versions(ctx context.Context, key string) (map[string]string, error) {
+// object is left out. It is nil while the server cannot be asked, which is no mistake of whoever asks: it may be stopped.
+func (a *actor) versions(ctx context.Context, key string) map[string]string {
 	got := map[string]string{}
 	for _, kind := range kindOf {
 		client, name, err := a.clientOf(look.Ref{Kind: kind, Key: key})
 		if err != nil {
-			return nil, err
+			return nil
 		}
 		obj, err := client.Get(ctx, name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			continue
 		}
 		if err != nil {
-			return nil, err
+			return nil
 		}
 		got[kind] = obj.GetResourceVersion()
 	}
-	return got, nil
+	return got
 }
 
 // Storm is many changes of Services storm/s-0, s-1 …

@@ -82,6 +82,23 @@ var faultCases = map[string]struct {
 	}},
 }
 
+// The page compares them with the store's.
+func TestVersions_AreTheServersOwn(t *testing.T) {
+	t.Parallel()
+	v := visit(t, Options{})
+	v.follow("").synced()
+	v.act("fault", `{"name": "cut", "on": true}`)
+	rv := v.apply("web", 80)
+	var got map[string]string
+	v.ask("GET", "/api/versions?key=default/web", "", &got)
+	assert.Equal(t, rv, got["Service"], "nobody else knows of it")
+	assert.NotContains(t, got, "Ingress")
+	v.act("fault", `{"name": "stop", "on": true}`)
+	got = nil
+	v.ask("GET", "/api/versions?key=default/web", "", &got)
+	assert.Nil(t, got)
+}
+
 // Each fault is seen, and after it is undone a change still arrives.
 func TestFaults_AreSeenAndUndone(t *testing.T) {
 	for name, c := range faultCases {
