@@ -78,7 +78,8 @@ func TestAddIndexers_BetweenAWritersIndexFunctionAndItsLock(t *testing.T) {
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = s.Add(&item{key: "a", version: 1, group: "g"}) })
 	<-entered
-	require.NoError(t, s.AddIndexers(Indexers[*item]{"parity": byParity}))
+	wg.Go(func() { _ = s.AddIndexers(Indexers[*item]{"parity": byParity}) })
+	require.Zero(t, s.Len(), "a reader goes on")
 	close(goOn)
 	wg.Wait()
 	for name, value := range map[string]string{"parity": "odd", "slow": "g"} {
@@ -89,83 +90,34 @@ func TestAddIndexers_BetweenAWritersIndexFunctionAndItsLock(t *testing.T) {
 	checkInvariants(t, s)
 }
 
-// TestAddIndexers_LeavesToWritersWhatTheyTouchMeanwhile holds AddIndexers in its function while objects change.
-func TestAddIndexers_LeavesToWritersWhatTheyTouchMeanwhile(t *testing.T) {
-	var failures atomic.Int32
-	s := New(Options[string, *item]{KeyFunc: itemKey, Compare: strings.Compare, OnError: func(string, error) { failures.Add(1) }})
-	for _, key := range []string{"changed", "deleted", "recreated", "same", "healed"} {
-		require.NoError(t, s.Add(&item{key: key, version: 1, group: map[bool]string{true: "bad"}[key == "healed"]}))
-	}
+// TestAddIndexers_LetsReadersGoOnWhileItFills holds AddIndexers in its function. A writer that comes meanwhile waits.
+func TestAddIndexers_LetsReadersGoOnWhileItFills(t *testing.T) {
+	s := newItems(nil)
+	require.NoError(t, s.Add(&item{key: "old", version: 1}))
 	entered, goOn := make(chan struct{}), make(chan struct{})
-	var held atomic.Bool
-	result := make(chan error)
-	go func() {
-		result <- s.AddIndexers(Indexers[*item]{"parity": func(o *item, dst []string) ([]string, error) {
-			if held.CompareAndSwap(false, true) { // the first call is AddIndexers'; writers pass
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		_ = s.AddIndexers(Indexers[*item]{"parity": func(o *item, dst []string) ([]string, error) {
+			if o.key == "old" {
 				close(entered)
 				<-goOn
-			}
-			if o.group == "bad" {
-				return nil, errors.New("bad")
 			}
 			return byParity(o, dst)
 		}})
-	}()
+	})
 	<-entered
-	s.DeleteKey("deleted")
-	s.DeleteKey("recreated")
-	for _, key := range []string{"changed", "recreated", "created", "healed"} {
-		require.NoError(t, s.Add(&item{key: key, version: 2}))
-	}
-	_, err := s.ByIndex("parity", "even")
+	wg.Go(func() { _ = s.Add(&item{key: "new", version: 3}) })
+	require.Len(t, s.List(), 1)
+	_, err := s.ByIndex("parity", "odd")
 	require.Error(t, err, "an index that is not complete cannot be asked")
-	_, err = s.Snapshot().ByIndex("parity", "even")
+	_, err = s.Snapshot().ByIndex("parity", "odd")
 	require.Error(t, err, "nor in a snapshot")
-	require.Error(t, s.AddIndexers(Indexers[*item]{"parity": byParity}), "its name is taken all the same")
-	require.Error(t, s.RemoveIndexers("parity"))
+	require.Empty(t, s.GetIndexers())
 	close(goOn)
-	require.NoError(t, <-result)
-	even, err := s.IndexKeys("parity", "even")
+	wg.Wait()
+	odd, err := s.IndexKeys("parity", "odd")
 	require.NoError(t, err)
-	require.Equal(t, []string{"changed", "created", "healed", "recreated"}, even)
-	odd, _ := s.IndexKeys("parity", "odd")
-	require.Equal(t, []string{"same"}, odd)
-	require.Zero(t, failures.Load(), "the version that fails was replaced before it was indexed")
-	checkInvariants(t, s)
-}
-
-// TestAddIndexers_IndexesPendingObjectsAlsoWhereTheIndexGaveMemoryBack holds AddIndexers in its function while a burst of
-// values comes and goes.
-func TestAddIndexers_IndexesPendingObjectsAlsoWhereTheIndexGaveMemoryBack(t *testing.T) {
-	s := newItems(nil)
-	require.NoError(t, s.Add(&item{key: "pending", group: "g"}))
-	entered, goOn := make(chan struct{}), make(chan struct{})
-	var held atomic.Bool
-	result := make(chan error)
-	go func() {
-		result <- s.AddIndexers(Indexers[*item]{"group": func(o *item, dst []string) ([]string, error) {
-			if held.CompareAndSwap(false, true) {
-				close(entered)
-				<-goOn
-			}
-			return append(dst, o.group), nil
-		}})
-	}()
-	<-entered
-	for i := range 2 * chunkLen {
-		require.NoError(t, s.Add(&item{key: fmt.Sprint(i), group: fmt.Sprint(i)}))
-	}
-	for i := range 2 * chunkLen {
-		s.DeleteKey(fmt.Sprint(i))
-	}
-	s.mu.RLock()
-	require.Less(t, s.indices[0].lists.len, chunkLen, "the index was made anew")
-	s.mu.RUnlock()
-	close(goOn)
-	require.NoError(t, <-result)
-	keys, err := s.IndexKeys("group", "g")
-	require.NoError(t, err)
-	require.Equal(t, []string{"pending"}, keys)
+	require.Len(t, odd, 2)
 	checkInvariants(t, s)
 }
 

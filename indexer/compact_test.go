@@ -16,7 +16,7 @@ func TestReplace_OfManyValuesGivesTheirMemoryBack(t *testing.T) {
 		objs[i] = &item{key: fmt.Sprint(i), tags: []string{fmt.Sprint("a", i), fmt.Sprint("b", i)}}
 	}
 	require.NoError(t, s.Replace(objs, ""))
-	full, slots, numbers := room(s), s.slots, s.indices[0].numbers
+	full, slots, sets := room(s), s.content.slots, s.content.indices[0].sets
 	for i, o := range objs {
 		if i%(n/keep) != 0 {
 			require.NoError(t, s.Delete(o))
@@ -24,23 +24,29 @@ func TestReplace_OfManyValuesGivesTheirMemoryBack(t *testing.T) {
 	}
 	left := room(s)
 	t.Logf("room for %d entries when full, for %d with %d objects of %d left", full, left, s.Len(), n)
-	require.Less(t, left, full/250)
-	require.False(t, sameMap(slots, s.slots), "a map keeps the memory of its largest size")
-	require.False(t, sameMap(numbers, s.indices[0].numbers), "so does that of the values")
+	entries, tables := 3*s.Len(), 3 // each object has two values; keys, objects and the sets of each slot
+	require.LessOrEqual(t, left, 4*entries+tables*(chunkLen+1), "a quarter of the maps is in use at least, and a chunk of each table")
+	require.False(t, sameMap(slots, s.content.slots), "a map keeps the memory of its largest size")
+	require.False(t, sameMap(sets, s.content.indices[0].sets), "so does that of the values")
 	checkInvariants(t, s)
 }
 
 func TestUpdate_OfManyValuesToOneGivesTheirMemoryBack(t *testing.T) {
-	const n = 5000
+	const n, each = 500, 40
 	s := New(Options[string, *item]{KeyFunc: itemKey, Indexers: Indexers[*item]{"tags": byTags}})
 	for i := range n {
-		require.NoError(t, s.Add(&item{key: fmt.Sprint(i), tags: []string{fmt.Sprint("a", i)}}))
+		o := &item{key: fmt.Sprint(i)}
+		for j := range each {
+			o.tags = append(o.tags, fmt.Sprint("a", i, " ", j))
+		}
+		require.NoError(t, s.Add(o))
 	}
-	ix := s.indices[0]
-	require.Equal(t, n+1, ix.lists.len)
+	sets, full := s.content.indices[0].sets, room(s)
+	require.Len(t, sets, n*each)
 	for i := range n {
 		require.NoError(t, s.Update(&item{key: fmt.Sprint(i), tags: []string{"a"}}))
 	}
-	require.Less(t, s.indices[0].lists.len, n/10)
+	require.Less(t, room(s), full/4)
+	require.False(t, sameMap(sets, s.content.indices[0].sets), "a map keeps the memory of its largest size")
 	checkInvariants(t, s)
 }

@@ -1,65 +1,117 @@
 package indexer
 
-import "maps"
+import "fmt"
 
-// content is what a store holds: objects in slots without gaps, and their indices.
-//
-//	        slots                   slot 0 1 2 … n-1
-//	key ──▶ map ────────────▶ keys       |k|k|k|…|k|
-//	                          objs       |o|o|o|…|o|
-//
-// A store's mutex guards the content that is in place. Replace builds another one beside it.
+// content is what a store holds. Invariant: slots[keys.at(i)] == i for each slot i, and each table has len(slots) entries.
 type content[K comparable, T any] struct {
-	slots map[K]uint32
-	peak  int // the largest length of slots since it was made
-	// Invariant: keys and objs have the length of slots. slots[keys[i]] == i.
-	keys    column[K]
-	objs    column[T]
+	slots   map[K]uint32
+	keys    table[K]
+	objs    table[T]
 	indices []*index[T]
+	rv      string
+	peak    int    // the largest number of entries in the maps since the content was made
+	epoch   uint64 // counts the writes that found a snapshot; passed to all tables
 }
 
-// insert puts an object that is new in a slot. The caller must index it: until then it is pending, see posting.
-func (c *content[K, T]) insert(key K, obj T, epoch uint64) (slot uint32) {
-	slot = c.keys.push(key, epoch)
-	c.objs.push(obj, epoch)
-	for _, ix := range c.indices {
-		ix.postings = append(ix.postings, posting{})
+// newContent returns a content with objs[i] under keys[i], and without indices. Of equal keys the last counts.
+func newContent[K comparable, T any](keys []K, objs []T, rv string) content[K, T] {
+	c := content[K, T]{slots: make(map[K]uint32, len(keys)), rv: rv}
+	for i, key := range keys {
+		c.put(key, objs[i], nil)
 	}
-	c.slots[key] = slot
-	c.peak = max(c.peak, len(c.slots))
-	return slot
+	return c
 }
 
-// remove empties a slot: the last object moves into the gap.
-func (c *content[K, T]) remove(slot uint32, epoch uint64) {
+func (c *content[K, T]) get(key K) (obj T, ok bool) {
+	slot, ok := c.slots[key]
+	if ok {
+		obj = c.objs.at(slot)
+	}
+	return obj, ok
+}
+
+// put stores an object, and files it in indices[i] under values[i]. It returns what was there before.
+func (c *content[K, T]) put(key K, obj T, values [][]string) (old T, existed bool) {
+	slot, existed := c.slots[key]
+	if existed {
+		old = c.objs.at(slot)
+		c.objs.set(slot, obj, c.epoch)
+	} else {
+		slot = uint32(c.keys.len)
+		c.slots[key] = slot
+		c.keys.push(key, c.epoch)
+		c.objs.push(obj, c.epoch)
+	}
+	for i, ix := range c.indices {
+		ix.update(slot, values[i], c.epoch)
+	}
+	return old, existed
+}
+
+// remove takes out an object and returns it. The object in the last slot moves to the slot that is free now.
+func (c *content[K, T]) remove(key K) (old T, existed bool) {
+	slot, existed := c.slots[key]
+	if !existed {
+		return old, false
+	}
+	old = c.objs.at(slot)
 	last := uint32(c.keys.len - 1)
-	for _, ix := range c.indices {
-		ix.remove(slot, last, epoch)
-	}
-	removed, moved := *c.keys.at(slot), *c.keys.at(last)
-	*c.keys.edit(slot, epoch) = moved
-	*c.objs.edit(slot, epoch) = *c.objs.at(last)
+	moved := c.keys.at(last)
 	c.slots[moved] = slot
-	delete(c.slots, removed) // last: it may be the one that moved
-	c.keys.pop(epoch)
-	c.objs.pop(epoch)
-	if mostlyEmpty(len(c.slots), c.peak) {
-		small := make(map[K]uint32, len(c.slots))
-		maps.Copy(small, c.slots)
-		c.slots, c.peak = small, len(small)
+	c.keys.set(slot, moved, c.epoch)
+	c.objs.set(slot, c.objs.at(last), c.epoch)
+	delete(c.slots, key) // after the moved key got its slot, for it may be the same key
+	c.keys.pop(c.epoch)
+	c.objs.pop(c.epoch)
+	for _, ix := range c.indices {
+		ix.remove(slot, c.epoch)
 	}
+	return old, true
 }
 
-// mostlyEmpty tells whether a map that once had peak entries uses less than a quarter of its memory. Go's maps keep
-// the memory of their largest size, so such a map is made anew.
-func mostlyEmpty(n, peak int) bool { return peak > chunkLen && n*4 < peak }
-
-// index returns the index of that name, complete or not; nil if there is none.
-func (c *content[K, T]) index(name string) *index[T] {
+// index returns the index of that name. It is an error if there is none.
+func (c *content[K, T]) index(name string) (*index[T], error) {
 	for _, ix := range c.indices {
-		if ix.def.name == name {
-			return ix
+		if ix.name == name {
+			return ix, nil
 		}
 	}
-	return nil
+	return nil, fmt.Errorf("indexer: there is no index %q", name)
+}
+
+// freeze returns a content without maps that later writes to c do not change, once c is in another epoch.
+func (c *content[K, T]) freeze() content[K, T] {
+	frozen := content[K, T]{keys: c.keys.freeze(), objs: c.objs.freeze(), rv: c.rv}
+	for _, ix := range c.indices {
+		frozen.indices = append(frozen.indices, &index[T]{name: ix.name, fn: ix.fn, filed: ix.filed.freeze()})
+	}
+	return frozen
+}
+
+// isMostlyEmpty tells whether less than a quarter of what the maps once held is left. Go's maps keep the memory for all.
+func (c *content[K, T]) isMostlyEmpty() bool {
+	entries := len(c.slots)
+	for _, ix := range c.indices {
+		entries += ix.members
+	}
+	c.peak = max(c.peak, entries)
+	return c.peak > max(chunkLen, 4*entries)
+}
+
+// rebuild returns an equal content with maps and tables of its own, as small as they can be.
+func (c *content[K, T]) rebuild() content[K, T] {
+	next := newContent(c.keys.list(), c.objs.list(), c.rv)
+	for _, ix := range c.indices {
+		rebuilt := newIndex(ix.name, ix.fn)
+		var values []string
+		for slot := range uint32(ix.filed.len) {
+			values = values[:0]
+			for _, s := range ix.filed.at(slot) {
+				values = append(values, s.value)
+			}
+			rebuilt.update(slot, values, next.epoch)
+		}
+		next.indices = append(next.indices, rebuilt)
+	}
+	return next
 }

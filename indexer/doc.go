@@ -1,39 +1,47 @@
 // Package indexer is a typed, thread-safe store with indices, transactions and snapshots: the cache that listers read.
+// It has four ideas:
 //
-//	     Add Update Delete Replace Apply: one writer at a time, under the lock
-//	                 ▼
-//	 key ──▶ slot    keys    |k|k|k|…|      columns of slots, cut into chunks of 256,
-//	value ─▶ slots   objects |o|o|o|…|      each stamped with the epoch in which it was made
-//	                 │
-//	  ┌──────────────┴───────────┐
-//	  ▼ GetByKey, small ByIndex  ▼ Snapshot: the columns of this moment, in constant time
-//	  copied out under           List, ListKeys, All, large ByIndex read one
-//	  the read lock              outside any lock
+//  1. A map gives each key a slot, a number from 0 without gaps. Keys, objects and index sets stand in tables by slot.
+//  2. A table is cut into chunks, each stamped with the epoch in which it was made. A snapshot shares the chunks, and the
+//     next write begins an epoch. A writer copies a chunk of an earlier epoch before it writes there (copy-on-write).
+//  3. An index maps a value to the set of slots whose objects have that value.
+//  4. One writer works at a time. It asks the index functions before it locks the readers out.
+//
+// Three Pods with an index by node. If db is deleted, the last object moves into the gap: api gets slot 1.
+//
+//	 1 slots            2 tables, in chunks of 256           3 the index's sets
+//	                slot   keys   objs   filed
+//	"web" ──▶ 0       0    web    Pod    [n1]                "n1" ──▶ {0, 2}
+//	"db"  ──▶ 1       1    db     Pod    [n2]                "n2" ──▶ {1}
+//	"api" ──▶ 2       2    api    Pod    [n1]
+//
+//	 4 a write
+//	lock writing ─ ask index functions ─ lock mu ─ change ─ unlock mu ─ unlock writing ─ OnError
+//	               readers go on         readers wait       readers go on
 //
 // # Guarantees
 //
-//   - Readers that iterate do not stop writers. After a snapshot, a writer copies each chunk once before it writes
-//     there, and each column's list of chunks once. Without a snapshot nothing is copied. Until the next write later
-//     readers share that snapshot.
-//   - A snapshot is one moment across Len, Get, All, ByIndex and ResourceVersion, for as long as it is kept.
+//   - Readers that iterate do not stop writers: List, ListKeys and All read a snapshot, outside any lock.
+//   - A snapshot is one moment across Len, Get, All, ByIndex and ResourceVersion, for as long as it is kept. After it,
+//     a writer copies each chunk once before it writes there. Without a snapshot nothing is copied.
 //   - Apply and Replace are all or nothing for every reader. Reads never go back in time.
-//   - Index functions run before the store is locked, and so may read it. A write never asks them about the old object.
 //   - An index function may fail on an object, with an error or a panic. The object is then stored, and missing from
 //     that index only. OnError is told, with the store unlocked. The object's next version is indexed again.
+//   - Index functions may read the store. A write never asks them about the old object.
 //   - An update that changes no index value allocates nothing, except what it copies because of a snapshot.
-//   - The store keeps no reference to a deleted object, though a snapshot may. The structures shrink after deletions.
+//   - The store keeps no reference to a deleted object, though a snapshot may. When less than a quarter of its map entries
+//     is left, the store is built anew, as small as it can be.
 //
 // # Not guaranteed
 //
 //   - Any order, except that of ListIndexValues and, given Options.Compare, of ListKeys and IndexKeys.
 //   - That an update replaces the stored key. The store keeps the equal key that came first, and its strings' memory.
 //   - That a stored object stays as it is. Objects are not copied: a change to one is seen by all, but not indexed.
-//   - Which of two writers at the same time is last, and how often an index function is called.
-//   - That a lookup never waits. It waits for a write in progress, also for a long transaction.
+//   - That an index function may write: it runs inside a write, so writing to its own store deadlocks.
+//   - That a lookup never waits. It waits for a write's change, and a change waits for ByIndex to copy its answer.
 //
 // As deltafifo.KnownObjects the store is called with that queue's lock held. The store never calls the queue. If that
 // queue's process function writes to the store, index functions and OnError also run under the queue's lock.
 //
-// Reading order: column.go (copy on write), content.go (slots), index.go (posting lists), store.go (lock, epochs),
-// write.go, read.go, snapshot.go, replace.go, values.go (index functions), indexers.go (indices that come and go).
+// Reading order: content.go (idea 1), table.go (2), index.go (3), store.go and write.go (4), read.go, snapshot.go.
 package indexer

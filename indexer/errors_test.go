@@ -16,7 +16,9 @@ func TestIndexFunction_FailureCostsThatObjectInThatIndexUntilItsNextVersion(t *t
 			s = New(Options[string, *item]{KeyFunc: itemKey, Compare: strings.Compare,
 				Indexers: Indexers[*item]{"group": byGroup, "parity": byParity},
 				OnError: func(key string, err error) {
-					stored, ok := s.GetByKey(key) // no lock is held: the store can be read, and written
+					require.True(t, s.writing.TryLock(), "no lock is held: the store can be read, and written")
+					s.writing.Unlock()
+					stored, ok := s.GetByKey(key)
 					require.True(t, ok)
 					s.Bookmark(fmt.Sprint(stored.version))
 					got = append(got, key+" "+err.Error())
@@ -38,6 +40,8 @@ func TestIndexFunction_FailureCostsThatObjectInThatIndexUntilItsNextVersion(t *t
 func TestIndexFunction_MayReadTheStore(t *testing.T) {
 	var s *Store[string, *item]
 	s = newItems(Indexers[*item]{"first": func(o *item, dst []string) ([]string, error) {
+		require.True(t, s.mu.TryRLock(), "GetByKey would wait for ever")
+		s.mu.RUnlock()
 		_, known := s.GetByKey(o.key)
 		return append(dst, fmt.Sprint(!known, s.Len())), nil
 	}})
@@ -109,10 +113,10 @@ func TestSnapshot_ZeroValueIsEmpty(t *testing.T) {
 func TestStore_KeysMayBeInterfaces(t *testing.T) {
 	s := New(Options[any, string]{})
 	s.Apply([]Op[any, string]{{Key: 1, Obj: "int"}, {Key: "1", Obj: "string"}}, "")
-	require.Panics(t, func() { s.Apply([]Op[any, string]{{Key: []int{1}}}, "") }, "as in a map")
+	require.Panics(t, func() { s.Apply([]Op[any, string]{{Key: 1, Obj: "new"}, {Key: []int{1}}}, "") }, "as in a map")
 	got, ok := s.GetByKey(1)
 	require.True(t, ok)
-	require.Equal(t, "int", got)
+	require.Equal(t, "int", got, "and nothing of the transaction is done")
 	s.DeleteKey("1") // no lock was left behind
 	checkInvariants(t, s)
 }

@@ -1,155 +1,119 @@
 package indexer
 
-// index is an inverted index: it finds objects by the values that a function gives them. Each value has a posting list,
-// the slots of its objects. Each object has a posting for each of its values: its place in that list. So an object can
-// leave its lists without a search, and without asking the function about an object that has changed since.
-//
-//	Three objects, indexed by colour:      numbers        lists              postings
-//	slot 0: a, red                         "red"  ─▶ 1    1: "red",  [0 2]   slot 0: list 1, position 0
-//	slot 1: b, blue                        "blue" ─▶ 2    2: "blue", [1]     slot 1: list 2, position 0
-//	slot 2: c, red                                                           slot 2: list 1, position 1
-//
-// When a is deleted, c moves to slot 0 of the store and to position 0 of list 1, which is then [0].
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"glasswatch/internal/guard"
+)
+
+// index finds the slots of the objects that have a value. It remembers the sets of each slot, so that a write need not ask
+// the index function about an old object. Invariant: a set has a slot exactly if filed.at(slot) has the set.
 type index[T any] struct {
-	def      *definition[T]
-	numbers  map[string]uint32   // value → number of its posting list
-	lists    column[postingList] // by number; shared with snapshots. List 0 stays empty. Only giveBack makes it shorter
-	free     []uint32            // numbers to use again
-	postings []posting           // the first one of each object, by slot; no snapshot shares it
+	name    string
+	fn      IndexFunc[T]
+	sets    map[string]*set // by value
+	filed   table[[]*set]   // by slot, in the order of the values; the slices are never changed
+	members int             // of all sets together
 }
 
-// definition is what stays of an index when Replace makes its content anew.
-type definition[T any] struct {
-	name  string
-	fn    IndexFunc[T]
-	ready bool // false while AddIndexers fills the index: written to, but not to be read. Store.mu guards it
-}
-
-// postingList is a value and the slots of its objects. The zero list is free.
-type postingList struct {
+// set is the slots of the objects that have a value. Outside of refile it is not empty.
+type set struct {
 	value string
-	slots column[uint32]
+	slots map[uint32]struct{}
+	alone []*set // this set. All objects that have no other value share the slice
 }
 
-// posting is the place of an object in a posting list. An object's first posting also tells its state in the index:
-//
-//	posting{}       pending: the function's values for this object have not come yet
-//	noValues        indexed, but the function gave no value
-//	list is not 0   indexed under one value, or under more by next
-type posting struct {
-	list     uint32
-	position uint32
-	next     *posting // for the next value, nil as a rule
+func newIndex[T any](name string, fn IndexFunc[T]) *index[T] {
+	return &index[T]{name: name, fn: fn, sets: map[string]*set{}}
 }
 
-var noValues = posting{position: 1}
-
-// newIndex returns an index in which n objects are pending.
-func newIndex[T any](def *definition[T], n int, epoch uint64) *index[T] {
-	ix := &index[T]{def: def, numbers: map[string]uint32{}, postings: make([]posting, n)}
-	ix.lists.push(postingList{}, epoch)
-	return ix
+// valuesOf asks the index function, which may append to dst. The values are sorted, and do not repeat.
+func (ix *index[T]) valuesOf(obj T, dst []string) ([]string, error) {
+	returned, err := ix.fn.call(obj, dst)
+	if err != nil {
+		return nil, fmt.Errorf("index %q: %w", ix.name, err)
+	}
+	values := append(dst, returned...) // a copy: the function may have returned a slice that it keeps
+	if len(values) > 1 {
+		slices.Sort(values)
+	}
+	return slices.Compact(values), nil
 }
 
-// update indexes a slot under values instead of those of its postings, unless they are the same.
+// call makes an error of a panic.
+func (fn IndexFunc[T]) call(obj T, dst []string) (values []string, err error) {
+	defer guard.Recover("index function", &err)
+	return fn(obj, dst)
+}
+
+// setsOf returns the sets of values. They must get a slot: those that did not exist are empty.
+func (ix *index[T]) setsOf(values []string) []*set {
+	var sets []*set
+	for _, value := range values {
+		s, ok := ix.sets[value]
+		if !ok {
+			s = &set{value: value, slots: map[uint32]struct{}{}}
+			s.alone = []*set{s}
+			ix.sets[value] = s
+		}
+		if len(values) == 1 {
+			return s.alone
+		}
+		sets = append(sets, s)
+	}
+	return sets
+}
+
+// update puts the object in a slot, which may be the next one, into the sets of values instead of those that it was in. If
+// the values are the same as before, it does nothing.
 func (ix *index[T]) update(slot uint32, values []string, epoch uint64) {
-	p, same := &ix.postings[slot], 0
-	for p != nil && p.list != 0 && same < len(values) && ix.lists.at(p.list).value == values[same] {
-		p, same = p.next, same+1
+	if int(slot) == ix.filed.len {
+		ix.filed.push(nil, epoch)
 	}
-	if (p == nil || p.list == 0) && same == len(values) && ix.postings[slot] != (posting{}) {
-		return
-	}
-	ix.removePostings(slot, epoch)
-	ix.addPostings(slot, values, epoch)
-	ix.giveBack(epoch)
-}
-
-// remove takes slot out of the index and gives its place to last, the last slot in use. They may be the same.
-func (ix *index[T]) remove(slot, last uint32, epoch uint64) {
-	ix.removePostings(slot, epoch)
-	if slot != last {
-		for p := ix.first(last); p != nil; p = p.next {
-			*ix.lists.edit(p.list, epoch).slots.edit(p.position, epoch) = slot
-		}
-		ix.postings[slot] = ix.postings[last]
-	}
-	ix.postings[last] = posting{}
-	ix.postings = shrink(ix.postings[:last])
-	ix.giveBack(epoch)
-}
-
-// first returns the first posting of a slot, nil if it has none.
-func (ix *index[T]) first(slot uint32) *posting {
-	if p := &ix.postings[slot]; p.list != 0 {
-		return p
-	}
-	return nil
-}
-
-// addPostings indexes a slot without postings under values, which must not repeat.
-func (ix *index[T]) addPostings(slot uint32, values []string, epoch uint64) {
-	p := &ix.postings[slot]
-	*p = noValues
-	for i, value := range values {
-		if i > 0 {
-			p.next = new(posting)
-			p = p.next
-		}
-		p.list, p.position = ix.addPosting(value, slot, epoch)
+	if !slices.EqualFunc(ix.filed.at(slot), values, func(s *set, value string) bool { return s.value == value }) {
+		ix.refile(slot, ix.setsOf(values), epoch)
 	}
 }
 
-// addPosting puts slot at the end of the posting list of one value.
-func (ix *index[T]) addPosting(value string, slot uint32, epoch uint64) (number, position uint32) {
-	number, ok := ix.numbers[value]
-	if !ok {
-		if last := len(ix.free) - 1; last >= 0 {
-			number, ix.free = ix.free[last], ix.free[:last]
-		} else {
-			number = ix.lists.push(postingList{}, epoch)
-		}
-		ix.lists.edit(number, epoch).value = value
-		ix.numbers[value] = number
-	}
-	return number, ix.lists.edit(number, epoch).slots.push(slot, epoch)
+// remove takes out the object in a slot. The object in the last slot moves there.
+func (ix *index[T]) remove(slot uint32, epoch uint64) {
+	last := uint32(ix.filed.len - 1)
+	ix.refile(slot, ix.filed.at(last), epoch)
+	ix.refile(last, nil, epoch)
+	ix.filed.pop(epoch)
 }
 
-// removePostings takes a slot out of all its posting lists. The last slot of a list moves into the gap.
-func (ix *index[T]) removePostings(slot uint32, epoch uint64) {
-	for gap := ix.first(slot); gap != nil; gap = gap.next {
-		list := ix.lists.edit(gap.list, epoch)
-		moved := *list.slots.at(uint32(list.slots.len - 1))
-		*list.slots.edit(gap.position, epoch) = moved
-		p := &ix.postings[moved]
-		for p.list != gap.list {
-			p = p.next
-		}
-		p.position = gap.position
-		list.slots.pop(epoch)
-		if list.slots.len == 0 {
-			delete(ix.numbers, list.value)
-			*list = postingList{}
-			ix.free = append(ix.free, gap.list)
+// refile moves a slot from the sets that it is in to other sets, and drops those that are empty then.
+func (ix *index[T]) refile(slot uint32, sets []*set, epoch uint64) {
+	old := ix.filed.at(slot)
+	for _, s := range old {
+		delete(s.slots, slot)
+	}
+	for _, s := range sets {
+		s.slots[slot] = struct{}{}
+	}
+	for _, s := range old {
+		if len(s.slots) == 0 {
+			delete(ix.sets, s.value)
 		}
 	}
+	ix.members += len(sets) - len(old)
+	ix.filed.set(slot, sets, epoch)
 }
 
-// giveBack makes the index anew if its map is mostly empty. That takes time for each object, so an index with few lists
-// stays as it is.
-func (ix *index[T]) giveBack(epoch uint64) {
-	if !mostlyEmpty(len(ix.numbers), ix.lists.len) || ix.lists.len*16 <= len(ix.postings) {
-		return
-	}
-	next := newIndex(ix.def, len(ix.postings), epoch)
-	for slot, first := range ix.postings {
-		var values []string
-		for p := ix.first(uint32(slot)); p != nil; p = p.next {
-			values = append(values, ix.lists.at(p.list).value)
+// slotsOf returns the slots of the objects that have at least one of values. The caller must not change the map.
+func (ix *index[T]) slotsOf(values []string) map[uint32]struct{} {
+	union := map[uint32]struct{}{}
+	for _, value := range values {
+		s, ok := ix.sets[value]
+		if ok && len(values) == 1 {
+			return s.slots
 		}
-		if first != (posting{}) {
-			next.addPostings(uint32(slot), values, epoch)
+		if ok {
+			maps.Copy(union, s.slots)
 		}
 	}
-	*ix = *next
+	return union
 }

@@ -11,26 +11,19 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// room counts the entries for which a store keeps memory, used or not.
+// room counts the entries for which a store may keep memory, used or not: of maps, what they once held.
 func room[K comparable, T any](s *Store[K, T]) int {
-	n := s.peak + roomIn(&s.keys) + roomIn(&s.objs)
-	for _, ix := range s.indices {
-		n += ix.lists.len + roomIn(&ix.lists) + cap(ix.free) + cap(ix.postings) // numbers never had more values than lists.len
-		for number := range uint32(ix.lists.len) {
-			n += roomIn(&ix.lists.at(number).slots)
-		}
-		for _, p := range ix.postings {
-			for further := p.next; further != nil; further = further.next {
-				n++
-			}
-		}
+	c := &s.content
+	n := c.peak + roomIn(&c.keys) + roomIn(&c.objs)
+	for _, ix := range c.indices {
+		n += roomIn(&ix.filed)
 	}
 	return n
 }
 
-func roomIn[E any](c *column[E]) int {
-	n := cap(c.chunks)
-	for _, ch := range c.chunks {
+func roomIn[E any](t *table[E]) int {
+	n := cap(t.chunks)
+	for _, ch := range t.chunks {
 		n += cap(ch.entries)
 	}
 	return n
@@ -47,125 +40,120 @@ type fataler interface {
 // checkInvariants looks at everything a store is made of.
 func checkInvariants[K comparable, T comparable](t fataler, s *Store[K, T]) {
 	t.Helper()
+	s.writing.Lock()
+	defer s.writing.Unlock()
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	n := s.keys.len
-	if len(s.slots) != n || s.objs.len != n || s.peak < n {
-		t.Fatalf("%d slots (at most %d), %d keys, %d objects", len(s.slots), s.peak, n, s.objs.len)
+	c := &s.content
+	if c.isMostlyEmpty() {
+		t.Fatalf("the maps have room for far more than %d objects", len(c.slots))
 	}
-	if mostlyEmpty(n, s.peak) {
-		t.Fatalf("a map that once had %d keys has %d", s.peak, n)
+	checkContent(t, c)
+	if latest := s.latest.Load(); latest != nil {
+		checkLatest(t, c, &latest.frozen)
+	}
+}
+
+func checkContent[K comparable, T comparable](t fataler, c *content[K, T]) {
+	t.Helper()
+	n := c.keys.len
+	if len(c.slots) != n || c.objs.len != n {
+		t.Fatalf("%d slots, %d keys, %d objects", len(c.slots), n, c.objs.len)
 	}
 	for i := range uint32(n) {
-		if slot, ok := s.slots[*s.keys.at(i)]; !ok || slot != i {
-			t.Fatalf("the map finds %v in slot %d, %v instead of %d", *s.keys.at(i), slot, ok, i)
+		if slot, ok := c.slots[c.keys.at(i)]; !ok || slot != i {
+			t.Fatalf("the map finds %v in slot %d, %v instead of %d", c.keys.at(i), slot, ok, i)
 		}
 	}
-	epoch := s.epoch.Load()
-	checkColumn(t, &s.keys, epoch)
-	checkColumn(t, &s.objs, epoch)
-	defs := *s.defs.Load()
-	if len(defs) != len(s.indices) {
-		t.Fatalf("%d definitions, %d indices", len(defs), len(s.indices))
-	}
-	for i, ix := range s.indices {
-		if ix.def.name != defs[i].name {
-			t.Fatalf("index %d is %s, its definition is %s", i, ix.def.name, defs[i].name)
-		}
-		checkIndex(t, ix, n, epoch)
-	}
-	if m := s.present.Load(); m != nil {
-		checkPresent(t, s, m)
+	checkTable(t, &c.keys, c.epoch)
+	checkTable(t, &c.objs, c.epoch)
+	for _, ix := range c.indices {
+		checkIndex(t, ix, n, c.epoch)
 	}
 }
 
-// checkPresent: the snapshot of the present moment shares what the store has, and nothing of the present epoch.
-func checkPresent[K comparable, T comparable](t fataler, s *Store[K, T], m *moment[K, T]) {
+// checkLatest: the snapshot of the present content shares what the store has, and both know it.
+func checkLatest[K comparable, T comparable](t fataler, c, frozen *content[K, T]) {
 	t.Helper()
-	if m.keys.len != s.keys.len || m.rv != s.rv {
-		t.Fatalf("the present moment has %d at %s instead of %d at %s", m.keys.len, m.rv, s.keys.len, s.rv)
+	if frozen.rv != c.rv || len(frozen.indices) != len(c.indices) {
+		t.Fatalf("the latest snapshot is at %s with %d indices, not at %s with %d", frozen.rv, len(frozen.indices), c.rv, len(c.indices))
 	}
-	checkShared(t, &m.keys, &s.keys, s.epoch.Load())
-	checkShared(t, &m.objs, &s.objs, s.epoch.Load())
+	checkShared(t, &frozen.keys, &c.keys, c.epoch)
+	checkShared(t, &frozen.objs, &c.objs, c.epoch)
+	for i, ix := range c.indices {
+		checkShared(t, &frozen.indices[i].filed, &ix.filed, c.epoch)
+	}
 }
 
-func checkShared[E comparable](t fataler, frozen, present *column[E], epoch uint64) {
+func checkShared[E any](t fataler, frozen, present *table[E], epoch uint64) {
 	t.Helper()
+	if frozen.len != present.len || len(frozen.chunks) != len(present.chunks) {
+		t.Fatalf("the latest snapshot has %d entries instead of %d", frozen.len, present.len)
+	}
 	for i := range frozen.chunks {
-		if &frozen.chunks[i] != &present.chunks[i] || frozen.epoch >= epoch || frozen.chunks[i].epoch >= epoch {
-			t.Fatalf("in epoch %d, chunk %d of epoch %d is not shared as it should be", epoch, i, frozen.chunks[i].epoch)
+		if &frozen.chunks[i].entries[0] != &present.chunks[i].entries[0] || present.chunks[i].epoch > epoch {
+			t.Fatalf("chunk %d is not shared with the latest snapshot", i)
 		}
 	}
 }
 
-func checkColumn[E any](t fataler, c *column[E], epoch uint64) {
+func checkTable[E any](t fataler, c *table[E], epoch uint64) {
 	t.Helper()
-	if c.epoch > epoch {
-		t.Fatalf("the chunks are of epoch %d, the store is in %d", c.epoch, epoch)
-	}
+	n := 0
 	for i, ch := range c.chunks {
 		last := i == len(c.chunks)-1
 		if len(ch.entries) == 0 || !last && len(ch.entries) != chunkLen || len(ch.entries) > chunkLen {
 			t.Fatalf("chunk %d of %d has %d entries", i, len(c.chunks), len(ch.entries))
 		}
+		if ch.epoch > epoch {
+			t.Fatalf("chunk %d is of epoch %d, the store is in %d", i, ch.epoch, epoch)
+		}
+		n += len(ch.entries)
 		for j, e := range ch.entries[len(ch.entries):cap(ch.entries)] {
-			if !reflect.ValueOf(&e).Elem().IsZero() {
+			if ch.epoch == epoch && !reflect.ValueOf(&e).Elem().IsZero() {
 				t.Fatalf("entry %d beyond the last is %v, not zero", j, e)
 			}
 		}
-		if ch.epoch > epoch {
-			t.Fatalf("chunk %d is of epoch %d, the store is in %d", i, ch.epoch, epoch)
+	}
+	if n != c.len {
+		t.Fatalf("%d entries, not %d", n, c.len)
+	}
+	for i, ch := range c.chunks[len(c.chunks):cap(c.chunks)] {
+		if ch.entries != nil {
+			t.Fatalf("chunk %d beyond the last is kept", i)
 		}
 	}
 }
 
 func checkIndex[T any](t fataler, ix *index[T], n int, epoch uint64) {
 	t.Helper()
-	name := ix.def.name
-	if len(ix.postings) != n {
-		t.Fatalf("index %s: %d first postings for %d objects", name, len(ix.postings), n)
+	checkTable(t, &ix.filed, epoch)
+	if ix.filed.len != n {
+		t.Fatalf("index %s: the sets of %d objects, not %d", ix.name, ix.filed.len, n)
 	}
-	type place struct{ list, position uint32 }
-	members := map[place]uint32{}
+	filed, members := 0, 0
 	for slot := range uint32(n) {
-		for p := ix.first(slot); p != nil; p = p.next {
-			members[place{p.list, p.position}] = slot
-		}
-	}
-	if ix.lists.len*16 > n && mostlyEmpty(len(ix.numbers), ix.lists.len) {
-		t.Fatalf("index %s: an index that once had %d values has %d", name, ix.lists.len, len(ix.numbers))
-	}
-	if list := ix.lists.at(0); list.value != "" || list.slots.len != 0 {
-		t.Fatalf("index %s: list 0 is %v", name, list)
-	}
-	live, total := 0, 0
-	for number := uint32(1); number < uint32(ix.lists.len); number++ {
-		list := ix.lists.at(number)
-		if list.slots.len == 0 {
-			if list.value != "" || !slices.Contains(ix.free, number) {
-				t.Fatalf("index %s: list %d is lost", name, number)
+		var values []string
+		for _, s := range ix.filed.at(slot) {
+			if _, ok := s.slots[slot]; !ok || ix.sets[s.value] != s {
+				t.Fatalf("index %s: slot %d is not in the set of %q", ix.name, slot, s.value)
 			}
-			continue
+			values = append(values, s.value)
 		}
-		live++
-		total += list.slots.len
-		if got := ix.numbers[list.value]; got != number {
-			t.Fatalf("index %s: value %q is found in list %d instead of %d", name, list.value, got, number)
+		if !slices.IsSorted(values) || len(slices.Compact(slices.Clone(values))) != len(values) {
+			t.Fatalf("index %s: slot %d has the values %q", ix.name, slot, values)
 		}
-		for position := range uint32(list.slots.len) {
-			slot, ok := members[place{number, position}]
-			if !ok || slot != *list.slots.at(position) {
-				t.Fatalf("index %s: value %q has slot %d at %d, its posting says %d, %v",
-					name, list.value, *list.slots.at(position), position, slot, ok)
-			}
-		}
-		checkColumn(t, &list.slots, epoch)
+		filed += len(values)
 	}
-	if total != len(members) || live != len(ix.numbers) || live+len(ix.free)+1 != ix.lists.len {
-		t.Fatalf("index %s: %d members, %d postings; %d live, %d free of %d",
-			name, total, len(members), live, len(ix.free), ix.lists.len)
+	for v, s := range ix.sets {
+		if len(s.slots) == 0 || s.value != v || len(s.alone) != 1 || s.alone[0] != s {
+			t.Fatalf("index %s: the set of %q is %v", ix.name, v, s)
+		}
+		members += len(s.slots)
 	}
-	checkColumn(t, &ix.lists, epoch)
+	if filed != members || members != ix.members {
+		t.Fatalf("index %s: %d values, %d members, counted %d", ix.name, filed, members, ix.members)
+	}
 }
 
 // item is what tests store.

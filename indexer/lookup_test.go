@@ -3,11 +3,9 @@ package indexer
 import (
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"unsafe"
 
 	"github.com/stretchr/testify/require"
 )
@@ -108,41 +106,6 @@ func TestGetByKey_KnowsEveryWriteThatIsOver(t *testing.T) {
 	})
 	wg.Wait()
 	require.Equal(t, 50_000, s.Len())
-}
-
-// TestStore_KeepsAKeyOfItsOwn where keys are made in a buffer that is used again.
-func TestStore_KeepsAKeyOfItsOwn(t *testing.T) {
-	var buffer []byte
-	key := func(i int) string {
-		buffer = fmt.Appendf(buffer[:0], "%03d", i)
-		return unsafe.String(unsafe.SliceData(buffer), len(buffer))
-	}
-	clones := 0
-	var failed []string
-	s := New(Options[string, *item]{
-		KeyFunc:  func(o *item) (string, error) { return key(o.version), nil },
-		CloneKey: func(key string) string { clones++; return strings.Clone(key) },
-		Indexers: Indexers[*item]{"group": byGroup},
-		OnError:  func(key string, _ error) { failed = append(failed, key) },
-	})
-	for range 3 {
-		for i := range 500 {
-			require.NoError(t, s.Update(&item{version: i, group: "g"}))
-		}
-	}
-	for i := 1; i < 500; i += 2 {
-		s.DeleteKey(key(i))
-	}
-	for i := range 500 {
-		o, ok := s.GetByKey(fmt.Sprintf("%03d", i))
-		require.Equal(t, i%2 == 0, ok)
-		require.True(t, !ok || o.version == i)
-	}
-	require.Equal(t, 500, clones)
-	checkInvariants(t, s)
-	require.NoError(t, s.Update(&item{version: 2, group: "bad"}))
-	require.NoError(t, s.Update(&item{version: 4, group: "bad"}))
-	require.Equal(t, []string{"002", "004"}, failed)
 }
 
 // TestIndex_WhileAnIndexIsMadeAnew is for -race: Index calls the index function with the store unlocked.

@@ -52,15 +52,12 @@ func (m *model) values(name string) []string {
 
 var allIndexers = Indexers[*item]{"group": byGroup, "tags": byTags, "parity": byParity}
 
-// freshSnapshot shows the present moment without leaving a snapshot behind: an epoch that begins here would hide that
-// another one did not.
+// freshSnapshot shows the present moment in a copy, without a trace in the store: chunks that it shared would hide that
+// others are not.
 func freshSnapshot[K comparable, T any](s *Store[K, T]) Snapshot[K, T] {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	present, epoch := s.present.Load(), s.epoch.Load()
-	defer func() { s.present.Store(present); s.epoch.Store(epoch) }()
-	s.present.Store(nil)
-	return Snapshot[K, T]{s.freezeRLocked(new(moment[K, T]))}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return Snapshot[K, T]{&moment[K, T]{frozen: s.content.rebuild()}}
 }
 
 func compareSnapshot(t fataler, s Snapshot[string, *item], m *model) {

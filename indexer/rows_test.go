@@ -68,11 +68,15 @@ func TestStore_RemoveIndexersFreesTheirMemory(t *testing.T) {
 	longer := func(o *item, dst []string) ([]string, error) { return append(dst, o.group+o.key), nil }
 	require.NoError(t, s.AddIndexers(Indexers[*item]{"longer": longer}))
 	require.Equal(t, 2000, len(s.ListIndexValues("longer")))
-	removed := weak.Make(s.index("longer").def) // also where the present moment is shared
+	s.List() // the latest snapshot shows the index
+	ix, err := s.content.index("longer")
+	require.NoError(t, err)
+	removed := weak.Make(ix)
+	ix = nil
 	require.NoError(t, s.RemoveIndexers("longer"))
 	runtime.GC()
 	require.Nil(t, removed.Value(), "something still holds the index")
-	_, err := s.ByIndex("longer", "x")
+	_, err = s.ByIndex("longer", "x")
 	require.Error(t, err)
 	runtime.KeepAlive(s)
 }

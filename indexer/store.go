@@ -6,8 +6,8 @@ import (
 )
 
 // IndexFunc appends to the empty dst the values of obj in the index. A value named twice counts once. It must depend on
-// obj alone. It runs in the goroutine of a writer, of AddIndexers or of Index, with the store unlocked, and may read
-// it. An error or panic costs this object its place in this index, until its next version.
+// obj alone. It runs inside a write, AddIndexers or Index, so it may read the store, but must not write to it. An error
+// or panic costs this object its place in this index, until its next version.
 type IndexFunc[T any] func(obj T, dst []string) ([]string, error)
 
 // Indexers maps the name of an index to its function.
@@ -19,9 +19,6 @@ type Options[K comparable, T any] struct {
 	KeyFunc func(obj T) (K, error)
 	// Compare orders ListKeys and IndexKeys. nil leaves them unordered.
 	Compare func(a, b K) int
-	// CloneKey, if not nil, copies a key of Apply, Add or Update before the store keeps it. Its memory may then be used
-	// again. It must not panic, nor call the store, which is locked. Replace keeps what it is given.
-	CloneKey func(key K) K
 	// Indexers are the first indices. AddIndexers adds more.
 	Indexers Indexers[T]
 	// OnError is told of an index function that failed on the object under key. It is called after the write, in
@@ -29,51 +26,85 @@ type Options[K comparable, T any] struct {
 	OnError func(key K, err error)
 }
 
-// Op is one write of a transaction.
-type Op[K comparable, T any] struct {
-	Key    K
-	Obj    T
-	Delete bool // removes Key instead of storing Obj
-	// Filled in by Apply: what was stored under Key right before this operation.
-	Old     T
-	Existed bool
-}
-
-// Store is a map from keys to objects with indices. All methods may be called from any goroutine. A write:
-//
-//  1. ask the index functions, with mu unlocked
-//  2. lock mu; if indices came or went since step 1, unlock and start again
-//  3. forget the snapshot of the present moment, unless nothing that it shows changes
-//  4. change the content, and copy each chunk first that a snapshot may share
-//  5. unlock mu, and report index functions that failed
+// Store is a map from keys to objects with indices. All methods may be called from any goroutine.
 type Store[K comparable, T any] struct {
-	opts    Options[K, T]
-	scratch sync.Pool // of *scratch[K, T]
+	opts Options[K, T]
 
-	// defs are the definitions of all indices. The slice is replaced under mu, and never changed.
-	// Invariant: (*defs)[i] is that of content.indices[i].
-	defs atomic.Pointer[[]*definition[T]]
+	writing sync.Mutex // held during a whole write, and locked before mu; guards the next two
+	values  [][]string // of each object of a transaction in each index; the memory stays for later writes
+	failed  []func()   // tell OnError, after the write
 
-	mu sync.RWMutex // guards all below
-	content[K, T]
-	rv string
-	// epoch counts snapshots, from 1. It is atomic: a reader that takes a snapshot adds 1 under the read lock.
-	// Invariant: what was made in this epoch is shared with no snapshot.
-	epoch atomic.Uint64
-	// present is the snapshot of the present moment. nil: nobody has asked for it since the last write.
-	present atomic.Pointer[moment[K, T]]
+	mu      sync.RWMutex // guards content. A writer holds both locks to change it, and needs one to read it
+	content content[K, T]
+	latest  atomic.Pointer[moment[K, T]] // shows the present content; nil if nobody has asked for a snapshot of it
 }
 
 // New returns an empty store.
 func New[K comparable, T any](opts Options[K, T]) *Store[K, T] {
-	if opts.CloneKey == nil {
-		opts.CloneKey = func(key K) K { return key }
-	}
-	s := &Store[K, T]{opts: opts}
-	s.scratch.New = func() any { return new(scratch[K, T]) }
-	s.slots = map[K]uint32{}
-	s.epoch.Store(1)
-	s.defs.Store(new([]*definition[T]))
+	s := &Store[K, T]{opts: opts, content: newContent[K, T](nil, nil, "")}
 	_ = s.AddIndexers(opts.Indexers) // no name is taken yet
 	return s
+}
+
+// write runs change as the only writer. Then, with the store unlocked, it tells OnError which index functions failed.
+func (s *Store[K, T]) write(change func()) {
+	for _, report := range s.writeAlone(change) {
+		report()
+	}
+}
+
+func (s *Store[K, T]) writeAlone(change func()) (reports []func()) {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	s.failed = nil
+	defer s.forgetValues()
+	change()
+	if s.content.isMostlyEmpty() {
+		smaller := s.content.rebuild()
+		s.lockReadersOut(func() { s.content = smaller })
+	}
+	return s.failed
+}
+
+// lockReadersOut runs change, which changes the content, with mu locked. Call it inside of write. If there is a snapshot of
+// the present content, a new epoch begins: what is shared with the snapshot is of an earlier one.
+func (s *Store[K, T]) lockReadersOut(change func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.latest.Load() != nil {
+		s.latest.Store(nil)
+		s.content.epoch++
+	}
+	change()
+}
+
+// ask asks an index function about an object. If the function fails, there are no values, and OnError is told after the write.
+func (s *Store[K, T]) ask(ix *index[T], key K, obj T, dst []string) []string {
+	values, err := ix.valuesOf(obj, dst)
+	if err != nil && s.opts.OnError != nil {
+		s.failed = append(s.failed, func() { s.opts.OnError(key, err) })
+	}
+	return values
+}
+
+// forgetValues lets go of the strings that the index functions returned. It keeps the memory, if the write was small.
+func (s *Store[K, T]) forgetValues() {
+	for _, values := range s.values {
+		clear(values[:cap(values)])
+	}
+	s.values = s.values[:0]
+	if cap(s.values) > 1<<10 {
+		s.values = nil
+	}
+}
+
+// indexOf returns an index of all objects of c. It is not one of c's indices yet.
+func (s *Store[K, T]) indexOf(c *content[K, T], name string, fn IndexFunc[T]) *index[T] {
+	ix := newIndex(name, fn)
+	var values []string
+	for slot := range uint32(c.keys.len) {
+		values = s.ask(ix, c.keys.at(slot), c.objs.at(slot), values[:0])
+		ix.update(slot, values, c.epoch)
+	}
+	return ix
 }

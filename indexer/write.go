@@ -1,5 +1,21 @@
 package indexer
 
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Op is one write of a transaction.
+type Op[K comparable, T any] struct {
+	Key    K
+	Obj    T
+	Delete bool // removes Key instead of storing Obj
+	// Filled in by Apply: what was stored under Key right before this operation.
+	Old     T
+	Existed bool
+}
+
 // Add stores obj under its key, in place of what was there. The error is KeyFunc's; nothing is stored then.
 func (s *Store[K, T]) Add(obj T) error {
 	key, err := s.opts.KeyFunc(obj)
@@ -22,82 +38,114 @@ func (s *Store[K, T]) Delete(obj T) error {
 }
 
 // DeleteKey removes what is stored under key, if anything.
-func (s *Store[K, T]) DeleteKey(key K) {
-	s.Apply([]Op[K, T]{{Key: key, Delete: true}}, "")
-}
+func (s *Store[K, T]) DeleteKey(key K) { s.Apply([]Op[K, T]{{Key: key, Delete: true}}, "") }
+
+// Bookmark sets the store's resourceVersion; an empty one leaves it.
+func (s *Store[K, T]) Bookmark(resourceVersion string) { s.Apply(nil, resourceVersion) }
 
 // Apply runs ops in order as one transaction: no reader sees a part of it. It fills in Old and Existed of each
 // operation. Unless empty, resourceVersion becomes the store's, in the same moment. The slice stays the caller's.
 func (s *Store[K, T]) Apply(ops []Op[K, T], resourceVersion string) {
-	s.write(func(sc *scratch[K, T]) {
+	s.write(func() {
 		for _, op := range ops {
-			// A key that cannot be hashed panics here, and not with the lock held.
-			_ = op.Key == op.Key
-			if !op.Delete {
-				sc.compute(op.Key, op.Obj)
-			}
-		}
-	}, func(sc *scratch[K, T]) {
-		s.present.Store(nil)
-		values, epoch := sc.values, s.epoch.Load()
-		for i := range ops {
-			op := &ops[i]
-			slot, ok := s.slots[op.Key]
-			op.Old, op.Existed = *new(T), ok
-			if ok {
-				op.Old = *s.objs.at(slot)
-			}
+			panicUnlessHashable(op.Key) // before anything has changed
 			if op.Delete {
-				if ok {
-					s.remove(slot, epoch)
-				}
 				continue
 			}
-			if ok {
-				*s.objs.edit(slot, epoch) = op.Obj
-			} else {
-				slot = s.insert(s.opts.CloneKey(op.Key), op.Obj, epoch)
+			for _, ix := range s.content.indices {
+				n := len(s.values)
+				s.values = slices.Grow(s.values, 1)[:n+1]
+				s.values[n] = s.ask(ix, op.Key, op.Obj, s.values[n][:0]) // in the memory of an earlier write's values
 			}
-			for j, ix := range s.indices {
-				ix.update(slot, values[j], epoch)
-			}
-			values = values[len(s.indices):]
 		}
-		if resourceVersion != "" {
-			s.rv = resourceVersion
-		}
+		s.lockReadersOut(func() { s.applyLocked(ops, resourceVersion) })
 	})
 }
 
-// write computes values for the indices as they are, locks mu, changes the content, and reports what failed. If
-// indices came or went while their functions ran, they run again.
-func (s *Store[K, T]) write(compute, changeLocked func(sc *scratch[K, T])) {
-	sc := s.scratch.Get().(*scratch[K, T])
-	for {
-		defs := s.defs.Load()
-		sc.defs = *defs
-		compute(sc)
-		s.mu.Lock()
-		if s.defs.Load() == defs {
-			break
+// panicUnlessHashable panics as a map does if an interface type's key is a slice, a map or a function.
+func panicUnlessHashable[K comparable](key K) {
+	var none map[K]struct{}
+	_ = none[key]
+}
+
+func (s *Store[K, T]) applyLocked(ops []Op[K, T], resourceVersion string) {
+	values := s.values
+	for i := range ops {
+		op := &ops[i]
+		if op.Delete {
+			op.Old, op.Existed = s.content.remove(op.Key)
+			continue
 		}
-		s.mu.Unlock()
-		*sc = scratch[K, T]{}
+		op.Old, op.Existed = s.content.put(op.Key, op.Obj, values)
+		values = values[len(s.content.indices):]
 	}
-	changeLocked(sc)
-	s.mu.Unlock()
-	if s.opts.OnError != nil {
-		for _, f := range sc.failed {
-			s.opts.OnError(s.opts.CloneKey(f.key), f.err)
-		}
-	}
-	if cap(sc.values)+cap(sc.memory) <= 1<<14 { // the memory of a large write is not kept
-		clear(sc.values)
-		clear(sc.memory)
-		*sc = scratch[K, T]{values: sc.values[:0], memory: sc.memory[:0]}
-		s.scratch.Put(sc)
+	if resourceVersion != "" {
+		s.content.rv = resourceVersion
 	}
 }
 
-// Bookmark sets the store's resourceVersion; an empty one leaves it.
-func (s *Store[K, T]) Bookmark(resourceVersion string) { s.Apply(nil, resourceVersion) }
+// Replace makes objs the whole content of the store and resourceVersion its version, in one moment for every reader. Of
+// objects with the same key the last counts. Objects without a key are left out, and the error joins one for each.
+// Readers go on until the new content is complete.
+func (s *Store[K, T]) Replace(objs []T, resourceVersion string) error {
+	var errs []error
+	keys, keyed := make([]K, 0, len(objs)), make([]T, 0, len(objs))
+	for i, obj := range objs {
+		key, err := s.opts.KeyFunc(obj)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("object %d of %d has no key: %w", i, len(objs), err))
+			continue
+		}
+		keys, keyed = append(keys, key), append(keyed, obj)
+	}
+	s.ReplaceKeyed(keys, keyed, resourceVersion)
+	return errors.Join(errs...)
+}
+
+// ReplaceKeyed is Replace that stores objs[i] under keys[i]. The slices stay the caller's.
+func (s *Store[K, T]) ReplaceKeyed(keys []K, objs []T, resourceVersion string) {
+	s.write(func() {
+		next := newContent(keys, objs, resourceVersion)
+		for _, ix := range s.content.indices {
+			next.indices = append(next.indices, s.indexOf(&next, ix.name, ix.fn))
+		}
+		s.lockReadersOut(func() { s.content = next })
+	})
+}
+
+// AddIndexers adds indices and indexes what the store holds. If a name is taken, it is an error and nothing changes.
+// Readers go on, and see the indices once all of them are complete. Writers wait.
+func (s *Store[K, T]) AddIndexers(add Indexers[T]) (err error) {
+	s.write(func() {
+		for name := range add {
+			_, unknown := s.content.index(name)
+			if unknown == nil {
+				err = fmt.Errorf("indexer: there is an index %q already", name)
+				return
+			}
+		}
+		indices := slices.Clone(s.content.indices)
+		for name, fn := range add {
+			indices = append(indices, s.indexOf(&s.content, name, fn))
+		}
+		s.lockReadersOut(func() { s.content.indices = indices })
+	})
+	return err
+}
+
+// RemoveIndexers removes indices. Snapshots keep theirs. If a name is unknown, it is an error and nothing changes.
+func (s *Store[K, T]) RemoveIndexers(names ...string) (err error) {
+	s.write(func() {
+		kept := slices.Clone(s.content.indices)
+		for _, name := range names {
+			var removed *index[T]
+			removed, err = s.content.index(name)
+			if err != nil {
+				return
+			}
+			kept = slices.DeleteFunc(kept, func(ix *index[T]) bool { return ix == removed })
+		}
+		s.lockReadersOut(func() { s.content.indices = kept })
+	})
+	return err
+}

@@ -36,7 +36,8 @@ func (i *Informer[T]) Store() *indexer.Store[listwatch.Key, T] { return i.store 
 func (i *Informer[T]) Lister() Lister[T] { return NewLister(i.store, i.opts.Resource) }
 
 // AddIndexers adds indices to the store, before or while the informer runs. A name that exists is an error, as is a
-// stopped informer, and nothing is changed. Objects that an index function fails on are reported to OnObjectError.
+// stopped informer, and nothing is changed. Objects that an index function fails on are reported to OnObjectError. While the
+// functions are asked about what the store holds, readers go on and changes wait.
 func (i *Informer[T]) AddIndexers(indexers indexer.Indexers[T]) error {
 	if i.Stopped() {
 		return fmt.Errorf("%s: indexers not added: %w", i.life.who, ErrStopped)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"unsafe"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -54,50 +53,6 @@ func TestKeys_AreClientGos(t *testing.T) {
 		require.Equal(rt, clientgo.NamespacedNameAsObjectName(nn), NamespacedNameAsObjectName(nn))
 		require.Equal(rt, clientgo.NewObjectName(nn.Namespace, nn.Name), NewObjectName(nn.Namespace, nn.Name))
 	})
-}
-
-func TestKeyBuffer_HoldsTheKeyThatTheKeyFuncMakes(t *testing.T) {
-	for _, f := range []KeyFunc{
-		MetaNamespaceKeyFunc, DeletionHandlingMetaNamespaceKeyFunc,
-		clientgo.MetaNamespaceKeyFunc, clientgo.DeletionHandlingMetaNamespaceKeyFunc,
-	} {
-		require.NotNil(t, stringShape(f).keyIn)
-		require.Nil(t, stringShape(func(obj any) (string, error) { return f(obj) }).keyIn)
-	}
-	require.Nil(t, stringShape(nil).keyIn)
-
-	part := rapid.StringMatching(`[a-c/]{0,4}`)
-	buffer := []byte{}
-	rapid.Check(t, func(rt *rapid.T) {
-		pod := &corev1.Pod{}
-		pod.Namespace, pod.Name = part.Draw(rt, "namespace"), part.Draw(rt, "name")
-		for _, obj := range []any{pod, nil, ExplicitKey("a/b"), DeletedFinalStateUnknown{Key: "a/b", Obj: pod}} {
-			key, ok := metaNamespaceKeyIn(obj, &buffer)
-			require.Equal(rt, obj == any(pod), ok)
-			if want, _ := MetaNamespaceKeyFunc(obj); ok {
-				require.Equal(rt, want, key)
-			}
-		}
-	})
-}
-
-// TestStore_MakesNoKeyForAnUpdate, and keeps none that lies in a buffer: the one it has may be read at any time.
-func TestStore_MakesNoKeyForAnUpdate(t *testing.T) {
-	pods := podsToStore(100)
-	s := filled(NewIndexer(MetaNamespaceKeyFunc, Indexers{NamespaceIndex: MetaNamespaceIndexFunc}), pods)
-	s.(*indexStore[string, any]).shape.keyOf = func(any) (string, error) { return "", errKeyless }
-	require.NoError(t, s.Update(pods[7]), "it does not call the function that allocates a key")
-	buffer := make([]byte, 0, maxKey)
-	key, ok := metaNamespaceKeyIn(pods[7], &buffer)
-	require.True(t, ok)
-	require.Same(t, unsafe.SliceData(buffer), unsafe.StringData(key), "the key lies in the buffer")
-	filled(s, podsToStore(100))
-	require.ElementsMatch(t, podKeys(pods), s.ListKeys())
-	for _, key := range podKeys(pods) {
-		_, ok, err := s.GetByKey(key)
-		require.NoError(t, err)
-		require.True(t, ok)
-	}
 }
 
 func TestNameShape_NamesWhatStringsName(t *testing.T) {

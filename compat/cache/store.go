@@ -38,9 +38,6 @@ type indexStore[K comparable, T any] struct {
 type shape[K comparable, T any] struct {
 	// keyOf returns the key of an object, an ExplicitKey or a tombstone, as the Store's users see it.
 	keyOf func(obj any) (K, error)
-	// keyIn is keyOf that makes the key in buffer, where it lasts until the buffer's next use. False: call keyOf. May
-	// be nil.
-	keyIn func(obj any, buffer *[]byte) (K, bool)
 	// parse is the inverse of format; false if no key prints as s.
 	parse  func(s string) (K, bool)
 	format func(key K) string
@@ -82,18 +79,7 @@ func (s *indexStore[K, T]) toStore(obj any) (stored T, err error) {
 
 // Add stores obj, transformed, under its key. Its resourceVersion becomes the store's.
 func (s *indexStore[K, T]) Add(obj any) error {
-	if s.shape.keyIn != nil {
-		buffer := keyBuffers.Get().(*[]byte)
-		defer keyBuffers.Put(buffer)
-		if key, ok := s.shape.keyIn(obj, buffer); ok {
-			stored, err := s.toStore(obj)
-			return s.add(key, stored, err)
-		}
-	}
-	return s.add(s.prepare(obj))
-}
-
-func (s *indexStore[K, T]) add(key K, stored T, err error) error {
+	key, stored, err := s.prepare(obj)
 	if err == nil {
 		s.apply([]indexer.Op[K, T]{{Key: key, Obj: stored}}, versionOf(stored))
 	}

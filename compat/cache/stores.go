@@ -59,24 +59,17 @@ func newStringStore(keyFunc KeyFunc, indexers Indexers) *indexStore[string, any]
 		Indexers: nativeIndexers[any](indexers),
 		OnError:  reportIndexFailure(sh.format),
 	}
-	if sh.keyIn != nil {
-		options.CloneKey = strings.Clone
-	}
 	return newIndexStore(indexer.New(options), sh, indexers)
 }
 
 // stringShape is for stores that have client-go's shape already.
 func stringShape(keyFunc KeyFunc) shape[string, any] {
-	sh := shape[string, any]{
+	return shape[string, any]{
 		keyOf:  keyFunc,
 		parse:  func(s string) (string, bool) { return s, true },
 		format: func(key string) string { return key },
 		object: func(obj any) (any, error) { return obj, nil },
 	}
-	if isMetaNamespaceKeyFunc(keyFunc) {
-		sh.keyIn = metaNamespaceKeyIn
-	}
-	return sh
 }
 
 // nameShape is for an informer's store. Objects, tombstones and ExplicitKeys have the keys that

@@ -22,8 +22,8 @@ type Exercise struct {
 var All = []Exercise{
 	{"01-fold-deltas", "deltafifo/deltafifo_append.go", "appendLocked"},
 	{"02-tombstones-on-replace", "deltafifo/deltafifo_replace.go", "appendTombstonesLocked"},
-	{"03-file-an-index-entry", "indexer/index.go", "addPostings"},
-	{"04-take-a-snapshot", "indexer/snapshot.go", "freezeRLocked"},
+	{"03-file-an-index-entry", "indexer/index.go", "refile"},
+	{"04-take-a-snapshot", "indexer/table.go", "writable"},
 	{"05-swap-a-buffer", "sharedinformer/listener.go", "next"},
 	{"06-done-and-dirty", "workqueue/queue.go", "Done"},
 	{"07-next-backoff", "reflector/backoff.go", "next"},

@@ -54,38 +54,32 @@ p.deltas = append(p.deltas, d)`,
 	},
 	"03": {
 		// Only the first value counts.
-		`p := &ix.postings[slot]
-*p = noValues
-if len(values) > 0 {
-	p.list, p.position = ix.addPosting(values[0], slot, epoch)
-}`,
+		`old := ix.filed.at(slot)
+for _, s := range old {
+	delete(s.slots, slot)
+	if len(s.slots) == 0 {
+		delete(ix.sets, s.value)
+	}
+}
+sets = sets[:min(1, len(sets))]
+for _, s := range sets {
+	s.slots[slot] = struct{}{}
+}
+ix.members += len(sets) - len(old)
+ix.filed.set(slot, sets, epoch)`,
 		// Nobody remembers where it is, so nobody can take it out again.
-		`for _, v := range values {
-	ix.addPosting(v, slot, epoch)
+		`for _, s := range sets {
+	s.slots[slot] = struct{}{}
 }`,
 	},
 	"04": {
-		// The writer goes on in the same epoch, and writes into what is shared.
-		`if present := s.present.Load(); present != nil {
-	return present
-}
-m.keys, m.objs, m.rv = s.keys, s.objs, s.rv
-for _, ix := range s.indices {
-	if ix.def.ready {
-		m.indices = append(m.indices, frozenIndex[T]{def: ix.def, lists: ix.lists})
-	}
-}
-s.present.Store(m)
-return m`,
-		// Nobody keeps the moment, and each reader makes it anew.
-		`m.keys, m.objs, m.rv = s.keys, s.objs, s.rv
-for _, ix := range s.indices {
-	if ix.def.ready {
-		m.indices = append(m.indices, frozenIndex[T]{def: ix.def, lists: ix.lists})
-	}
-}
-s.epoch.Add(1)
-return m`,
+		// The writer writes into what is shared.
+		`return &t.chunks[slot/chunkLen]`,
+		// The writer copies its own entries again and again.
+		`c := &t.chunks[slot/chunkLen]
+c.entries = append(make([]E, 0, cap(c.entries)), c.entries...)
+c.epoch = epoch
+return c`,
 	},
 	"05": {
 		// The informer writes into what the handler reads.
