@@ -1,8 +1,8 @@
 // Package tutorials plays the programs that tutorials of client-go contain: written anew, one file each, up to three ways.
 //
-//	clientgo/shutdown.go ──▶ on client-go
-//	compat/shutdown.go   ──▶ the same file with its imports changed: TestCompat makes it
-//	native/shutdown.go   ──▶ the same on the layers of this repository
+//	clientgo/shutdowns.go ──▶ on client-go
+//	compat/shutdowns.go   ──▶ the same file with its imports changed: TestCompat makes it
+//	native/shutdowns.go   ──▶ the same on the layers of this repository
 //
 // Each runs in virtual time, and against the API server in memory. The page docs/learn/tutorials.md has what each prints.
 // It is made from the comments of the programs, their output, and the table in table_test.go:

@@ -12,6 +12,7 @@ import Page from './page.js';
 
 const drawEvery = 100; // milliseconds, at least, between two renderings
 const drawSampledEvery = 200; // while the stream is too fast to be read
+const addressAfter = 300; // milliseconds after the last step of the time line
 const askEvery = 2000; // milliseconds, at least, between two questions for the stores' contents
 
 let view = { ...start(), lang: firstLanguage(), ...place() };
@@ -40,11 +41,20 @@ function place() {
   return { path, moment: seq > 0 ? { world, seq } : null };
 }
 
-// goTo shows the page as it was after an event; null is now. The address says so, for whoever it is sent to.
+// goTo shows the page as it was after an event; null is now. The address says so a moment later, for whoever it is sent to:
+// a browser refuses an address that changes with each step of a slider that is dragged.
+let addressing = 0;
 function goTo(seq) {
-  const at = seq === null ? '' : `?at=${view.world}.${seq}`;
-  window.history.replaceState(null, '', `#${view.path}${at}`);
-  dispatch({ type: 'path', ...place() });
+  dispatch({ type: 'path', path: view.path, moment: seq === null ? null : { world: view.world, seq } });
+  clearTimeout(addressing);
+  addressing = setTimeout(writeAddress, addressAfter);
+}
+
+function writeAddress() {
+  const { path, moment } = view;
+  if (place().path === path) { // else a link was followed meanwhile
+    window.history.replaceState(null, '', `#${path}${moment ? `?at=${moment.world}.${moment.seq}` : ''}`);
+  }
 }
 
 // begun does an act. The world that one of these begins is this page's own.
@@ -136,8 +146,14 @@ const props = () => ({ view, history, lens, dispatch, words: wordsOf(view.lang),
 
 function setLanguage(lang) {
   rememberLanguage(lang);
-  document.documentElement.lang = lang;
+  speak(lang);
   dispatch({ type: 'language', lang });
+}
+
+// speak tells the browser the language of the page, and gives its tab a name in it.
+function speak(lang) {
+  document.documentElement.lang = lang;
+  document.title = `${wordsOf(lang).title} · glasswatch`;
 }
 
 // choose makes a key the one that is looked at. Its events so far come from the server; from now on none is left out.
@@ -149,7 +165,7 @@ async function choose(key) {
   }
 }
 
-document.documentElement.lang = view.lang;
+speak(view.lang);
 addEventListener('hashchange', () => dispatch({ type: 'path', ...place() }));
 const connection = connect(dispatch);
 draw();

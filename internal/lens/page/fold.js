@@ -45,7 +45,7 @@ const changes = {
   snapshot,
   tick,
   contents: (view, { data }) => ({ ...view, stores: stores(data.contents) }),
-  connection: (view, { up, refused = false }) => ({ ...view, connected: up, broken: !up, refused }),
+  connection: (view, { up, refused = view.refused }) => ({ ...view, connected: up, broken: !up, refused }),
   choose: (view, { key }) => ({ ...view, chosen: key, journey: key ? ofKey(view.events, key) : [] }),
   journey: (view, { key, events }) => (key === view.chosen ? { ...view, journey: joined(events, view.journey) } : view),
   hold: (view, { on }) => ({ ...view, held: on ? view.events : null }),

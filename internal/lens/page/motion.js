@@ -30,11 +30,11 @@ function moved(tokens, e) {
   const id = `${e.kind ?? ''} ${e.key}`;
   const was = tokens.find((token) => token.id === id);
   const box = boxAt[e.at];
-  const isOld = !was || (begins.includes(e.at) && was.rv !== e.rv) || (e.at === 'queued' && was.ended);
+  const isNew = !was || (begins.includes(e.at) && was.rv !== e.rv) || (e.at === 'queued' && was.ended);
   const token = {
-    id, kind: e.kind ?? '', key: e.key, rv: e.rv || (isOld ? '' : was.rv), box,
-    life: isOld ? e.seq : was.life, // another life is another dot: it does not fly back
-    from: isOld ? (begins.includes(e.at) ? box : before[e.at]) : was.from,
+    id, kind: e.kind ?? '', key: e.key, rv: e.rv || (isNew ? '' : was.rv), box,
+    life: isNew ? e.seq : was.life, // another life is another dot: it does not fly back
+    from: isNew ? (begins.includes(e.at) ? box : before[e.at]) : was.from,
     tombstone: !!e.tombstone, error: !!e.error, ended: ends.includes(e.at),
   };
   return [...tokens.filter((other) => other.id !== id), token];

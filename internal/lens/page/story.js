@@ -19,7 +19,8 @@ const scenes = [
 const freshest = 100; // events; a world that has seen more is somebody's work
 
 // isFirst reports whether the story begins by itself: on a first visit, to a world in which nothing was done.
-const isFirst = (view) => recall('story') === null && view.path === '' && view.seq < freshest && view.world <= 1;
+const isFirst = (view) => recall('story') === null && view.path === '' && view.moment === null
+  && view.seq < freshest && view.world <= 1;
 
 export function Story({ view, lens, words, choose }) {
   const [scene, setScene] = useState(isFirst(view) ? 0 : -1);
@@ -38,7 +39,7 @@ export function Story({ view, lens, words, choose }) {
       setScene(-1); // the world turns out to be in use
       return undefined;
     }
-    tell(scenes[scene].acts, lens, choose).catch(end); // the server is gone, or refuses
+    tell(scenes[scene].acts, lens, choose).catch(skip); // the server is gone, or refuses
     const timer = setTimeout(() => setScene(scene + 1), scenes[scene].ms);
     return () => clearTimeout(timer);
   }, [scene, isReady]);
@@ -53,7 +54,7 @@ export function Story({ view, lens, words, choose }) {
   };
   const skip = () => {
     end();
-    if (view.faults.cut) {
+    if (lens.view().faults.cut) {
       lens.act(...fault('cut', false)).catch(() => {});
     }
   };

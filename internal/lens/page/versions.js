@@ -51,7 +51,7 @@ export function Versions({ view, words }) {
   }
   return html`<p class="versions" data-test="versions"><b>${view.chosen}</b>${versionsOf(view, view.past ? null : server).map(({ kind, places }) => html`
     <span key=${kind} class="kind">${kind} ${places.map(([name, rv]) => {
-      const differs = rv !== '' && rv !== places[0][1];
+      const differs = rv !== '' && places[0][1] !== '' && rv !== places[0][1]; // only of what is known
       return html`<span key=${name} class=${'version' + (differs ? ' differs' : '')} data-test=${`version-${kind}-${name}`}
         data-differs=${differs}>${differs ? '≠ ' : ''}${words.places[name] ?? name} <b>${rv === none ? words.notThere : rv ? '@' + rv : '–'}</b></span> `;
     })}</span>`)}</p>`;

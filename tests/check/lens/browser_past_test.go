@@ -40,8 +40,7 @@ func TestPast_AllBoxesShowTheMomentAndSaySo(t *testing.T) {
 	b.click("step-back")
 	b.says("objects-services", "1")
 
-	address := eval[string](b, `location.hash`)
-	assert.Equal(t, fmt.Sprintf("#?at=1.%d", popped), address)
+	b.until(fmt.Sprintf(`location.hash === '#?at=1.%d'`, popped))
 	b.reload() // the link carries the moment; what the boxes held is not known any more
 	b.sees("past")
 	b.sees("token", dot+"[data-box=deltafifo]")
@@ -51,7 +50,7 @@ func TestPast_AllBoxesShowTheMomentAndSaySo(t *testing.T) {
 	b.click("now")
 	b.until(`!document.querySelector('[data-test=past]')`)
 	b.says("objects-ingresses", "1")
-	assert.Empty(t, eval[string](b, `location.hash.slice(1)`))
+	b.until(`location.hash.slice(1) === ''`)
 }
 
 // What is done while one looks back is done now.
