@@ -22,6 +22,9 @@ export function versionsOf(view, server) {
   });
 }
 
+// differs reports whether a version is known not to be the server's.
+export const differs = ([[, server]], rv) => server !== '' && rv !== '' && rv !== server;
+
 // isWhole reports whether all keys of a store are listed.
 const isWhole = (store) => !!store && Object.keys(store.objects).length < keepObjects;
 
@@ -51,8 +54,8 @@ export function Versions({ view, words }) {
   }
   return html`<p class="versions" data-test="versions"><b>${view.chosen}</b>${versionsOf(view, view.past ? null : server).map(({ kind, places }) => html`
     <span key=${kind} class="kind">${kind} ${places.map(([name, rv]) => {
-      const differs = rv !== '' && places[0][1] !== '' && rv !== places[0][1]; // only of what is known
-      return html`<span key=${name} class=${'version' + (differs ? ' differs' : '')} data-test=${`version-${kind}-${name}`}
-        data-differs=${differs}>${differs ? '≠ ' : ''}${words.places[name] ?? name} <b>${rv === none ? words.notThere : rv ? '@' + rv : '–'}</b></span> `;
+      const isOther = differs(places, rv);
+      return html`<span key=${name} class=${'version' + (isOther ? ' differs' : '')} data-test=${`version-${kind}-${name}`}
+        data-differs=${isOther}>${isOther ? '≠ ' : ''}${words.places[name] ?? name} <b>${rv === none ? words.notThere : rv ? '@' + rv : '–'}</b></span> `;
     })}</span>`)}</p>`;
 }

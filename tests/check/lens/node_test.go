@@ -43,6 +43,12 @@ func TestMotion_ADotGoesFromBoxToBox(t *testing.T) {
 	}
 }
 
+func TestVersions_OnlyWhatIsKnownDiffers(t *testing.T) {
+	if out := node(t, "testdata/versions/check.mjs", "page/versions.js"); out != "" {
+		t.Error(out)
+	}
+}
+
 func TestPast_IsWhatItWas(t *testing.T) {
 	files, err := filepath.Glob(lensFolder + "/testdata/fold/*.json")
 	if err != nil || len(files) == 0 {

@@ -37,8 +37,8 @@ spec:
   ports: [{port: 80}]
 `
 
-// Manifests leads from YAML text to objects in four steps. To decode without a look at the kind fills a Deployment from a ConfigMap,
-// without an error. To read the kind first works for one document. A stream decoder finds the documents. An apply configuration
+// Manifests leads from YAML text to objects in four steps. Decoding without looking at the kind fills a Deployment from a ConfigMap,
+// without an error. Reading the kind first works for one document. A stream decoder finds the documents. An apply configuration
 // has only the fields that the text has, so that applying it owns nothing else.
 //
 // Often said: "split the file at ---". The ConfigMap of this text has such a line in a value. tests/pitfalls plays it

@@ -40,8 +40,8 @@ type olderGarden struct {
 	} `json:"spec"`
 }
 
-// Skew is a program that is older than the server, and one that is newer. client-go v0.x.y belongs to Kubernetes 1.x; other versions work, but
-// for the fields that only one side knows. An older program that reads, changes and updates removes what it does not know. A newer
+// Skew is a program that is older than the server, and one that is newer. client-go v0.x.y belongs to Kubernetes 1.x; other versions work,
+// except for the fields that only one side knows. An older program that reads, changes and updates removes what it does not know. A newer
 // one's fields are dropped, with a warning, unless it asks for strict validation.
 //
 // Often said: "the versions must be equal". Equal versions spare you this. Patch or apply, and an older program does no harm.
