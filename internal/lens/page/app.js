@@ -92,6 +92,9 @@ function dispatch(message) {
     history = keep(history, view);
   }
   if (message.type === 'snapshot' || message.type === 'tick') {
+    if (view.seq < before.seq) {
+      heard = 0; // the program was started again
+    }
     const fresh = message.data.events.filter((e) => e.seq > heard);
     heard = Math.max(heard, view.seq);
     if (fresh.length > 0) {

@@ -64,7 +64,7 @@ export function fold(view, message) {
 // snapshot begins anew. Only if it is of the same world, after a break of the connection, are events kept that are older.
 // Those between the two are left out.
 function snapshot(view, { data, at }) {
-  const same = data.world === view.world;
+  const same = data.world === view.world && data.seq >= view.seq; // a program that was started again counts from the beginning
   const first = data.events.length ? data.events[0].seq : data.seq + 1;
   const older = same ? view.events.filter((e) => e.seq < first) : [];
   const next = {

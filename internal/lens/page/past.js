@@ -4,11 +4,12 @@ import { stored } from './fold.js';
 
 const mostKept = 600; // views
 
-// keep returns the history with a view. Another world has another history.
+// keep returns the history with a view. Another world has another history, as has a program that was started again.
 export function keep(history, view) {
   const { world, seq, us, counts, gate, faults, state, stores, latest } = view;
   const kept = { world, seq, us, counts, gate, faults, state, stores, latest };
-  const older = history.at(-1)?.world === world ? history.filter((h) => h.seq < seq) : [];
+  const last = history.at(-1);
+  const older = last?.world === world && last.seq <= seq ? history.filter((h) => h.seq < seq) : [];
   return [...older, kept].slice(-mostKept);
 }
 

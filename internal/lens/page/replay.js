@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from './ui.js';
 
 const mostWaiting = 80; // steps; where more wait, it is a stream, and nobody can follow a dot
 const calmest = 40; // steps at once, below which a stream is dots again
+const calmAfter = 1000; // milliseconds without an event, after which a stream is over
 const nothing = { tokens: [], step: null };
 
 // useReplay returns {tokens, step, waiting, streams, skip}: the dots, the step that is shown, how many wait for their turn,
@@ -34,12 +35,19 @@ export function useReplay(lens, view, slowness) {
   };
   useEffect(() => {
     let isStream = false;
+    let calming = 0;
+    const calm = () => {
+      isStream = false;
+      setStreams(false);
+    };
     let first = true; // what a page finds when it is opened may be long over
     const take = (events, { sampled, gate }) => {
       const all = [...queue.current, ...stepsOf(events)];
       const tooMany = sampled || all.length > (isStream ? calmest : mostWaiting);
       isStream = tooMany && !first;
       setStreams(isStream);
+      clearTimeout(calming);
+      calming = isStream ? setTimeout(calm, calmAfter) : 0;
       first = false;
       if (tooMany || gate.muted) {
         clear();
@@ -55,6 +63,7 @@ export function useReplay(lens, view, slowness) {
     return () => {
       end();
       clear();
+      clearTimeout(calming);
     };
   }, []);
   useEffect(() => {
