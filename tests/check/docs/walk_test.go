@@ -92,8 +92,11 @@ var walks = []struct {
 	}},
 }
 
-// source is where the files of a module are, and how its profile and its links begin.
-type source struct{ folder, profile, url string }
+// source is where the files of a module are, and how its profile and its links begin. Of a version that is fixed, links name lines.
+type source struct {
+	folder, profile, url string
+	isFixed              bool
+}
 
 // lines are those from a function's first to its last.
 func lines(t *testing.T, path, function string) (first, last int) {
@@ -167,7 +170,11 @@ func (s source) cell(t *testing.T, ran map[string][]int, functions []string) str
 			passed = passed || first <= line && line <= last
 		}
 		assert.True(t, passed, "one event does not pass %s in %s", name, file)
-		cells = append(cells, fmt.Sprintf("`%s` [%s:%d](%s%s#L%d)", name, strings.TrimPrefix(file, "tools/cache/"), first, s.url, file, first))
+		text, link := strings.TrimPrefix(file, "tools/cache/"), s.url+file
+		if s.isFixed {
+			text, link = fmt.Sprintf("%s:%d", text, first), fmt.Sprintf("%s#L%d", link, first)
+		}
+		cells = append(cells, fmt.Sprintf("`%s` [%s](%s)", name, text, link))
 	}
 	return strings.Join(cells, "<br>")
 }
@@ -176,8 +183,8 @@ func TestWalk_ShowsFunctionsThatOneEventPasses(t *testing.T) {
 	listed, err := exec.Command("go", "list", "-C", root, "-m", "-f", "{{.Dir}} {{.Version}}", "k8s.io/client-go").Output()
 	require.NoError(t, err)
 	folder, version, _ := strings.Cut(strings.TrimSpace(string(listed)), " ")
-	theirs := source{folder, "k8s.io/client-go/", "https://github.com/kubernetes/client-go/blob/" + version + "/"}
-	ours := source{root, "glasswatch/", "../../"}
+	theirs := source{folder, "k8s.io/client-go/", "https://github.com/kubernetes/client-go/blob/" + version + "/", true}
+	ours := source{root, "glasswatch/", "../../", false}
 	ran, made := profileOfOneEvent(t), map[string]string{}
 	for _, walk := range walks {
 		table := fmt.Sprintf("| | client-go %s | here |\n|---|---|---|\n", version)
