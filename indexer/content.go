@@ -9,7 +9,7 @@ type content[K comparable, T any] struct {
 	objs    table[T]
 	indices []*index[T]
 	rv      string
-	peak    int    // the largest number of entries in the maps since the content was made
+	peak    int    // the largest number of entries in the maps since the content was made; only writers look at it
 	epoch   uint64 // counts the writes that found a snapshot; passed to all tables
 }
 
@@ -88,15 +88,17 @@ func (c *content[K, T]) freeze() content[K, T] {
 	return frozen
 }
 
-// isMostlyEmpty tells whether less than a quarter of what the maps once held is left. Go's maps keep the memory for all.
-func (c *content[K, T]) isMostlyEmpty() bool {
+// entries returns the number of entries in the maps.
+func (c *content[K, T]) entries() int {
 	entries := len(c.slots)
 	for _, ix := range c.indices {
 		entries += ix.members
 	}
-	c.peak = max(c.peak, entries)
-	return c.peak > max(chunkLen, 4*entries)
+	return entries
 }
+
+// isMostlyEmpty tells whether less than a quarter of what the maps once held is left. Go's maps keep the memory for all.
+func (c *content[K, T]) isMostlyEmpty() bool { return c.peak > max(chunkLen, 4*c.entries()) }
 
 // rebuild returns an equal content with maps and tables of its own, as small as they can be.
 func (c *content[K, T]) rebuild() content[K, T] {

@@ -312,4 +312,5 @@ func TestDelete_LetsGoOfTheObject(t *testing.T) {
 	}()
 	runtime.GC()
 	require.Nil(t, gone.Value(), "something still holds the object")
+	runtime.KeepAlive(s)
 }

@@ -35,10 +35,11 @@
 // # Not guaranteed
 //
 //   - Any order, except that of ListIndexValues and, given Options.Compare, of ListKeys and IndexKeys.
-//   - That an update replaces the stored key. The store keeps the equal key that came first, and its strings' memory.
+//   - That an update replaces the stored key. The store keeps the equal key that came first, and its strings' memory. So
+//     it does with an index value, until no object has it.
 //   - That a stored object stays as it is. Objects are not copied: a change to one is seen by all, but not indexed.
 //   - That an index function may write: it runs inside a write, so writing to its own store deadlocks.
-//   - That a lookup never waits. It waits for a write's change, and a change waits for ByIndex to copy its answer.
+//   - That a lookup never waits. It waits for a write's change, and a change waits for lookups to copy their answers.
 //
 // As deltafifo.KnownObjects the store is called with that queue's lock held. The store never calls the queue. If that
 // queue's process function writes to the store, index functions and OnError also run under the queue's lock.

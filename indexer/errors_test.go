@@ -52,7 +52,7 @@ func TestIndexFunction_MayReadTheStore(t *testing.T) {
 
 func TestIndexFunction_ValuesThatRepeatFileOnce(t *testing.T) {
 	s := newItems(Indexers[*item]{"tags": byTags})
-	for _, n := range []int{3, 40} { // few and many values are sorted out differently
+	for _, n := range []int{3, 40} {
 		var tags []string
 		for i := range n {
 			tags = append(tags, fmt.Sprint(i%2))

@@ -81,8 +81,8 @@ func TestGetByKey_NeverGoesBackInTimeNorAstray(t *testing.T) {
 	checkInvariants(t, s)
 }
 
-// TestGetByKey_KnowsEveryWriteThatIsOver while lookups go to one snapshot after the other: the writer reads its own
-// writes, and others what Len has counted.
+// TestGetByKey_KnowsEveryWriteThatIsOver while snapshots are taken: the writer reads its own writes, and others what Len
+// has counted.
 func TestGetByKey_KnowsEveryWriteThatIsOver(t *testing.T) {
 	s := newItems(nil)
 	stored := func(n int) {

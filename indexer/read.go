@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// GetByKey returns the object under key. It waits for a write in progress or waiting, but for no long reader.
+// GetByKey returns the object under key. It waits for a change in progress, or one that waits for lookups by index.
 func (s *Store[K, T]) GetByKey(key K) (obj T, ok bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -105,13 +105,19 @@ func (s *Store[K, T]) Index(name string, obj T) ([]T, error) {
 
 // ListIndexValues returns the values that objects have in the named index, sorted; nil without that index.
 func (s *Store[K, T]) ListIndexValues(name string) []string {
+	values := s.indexValues(name)
+	slices.Sort(values) // with the store unlocked
+	return values
+}
+
+func (s *Store[K, T]) indexValues(name string) []string {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	ix, err := s.content.index(name)
 	if err != nil {
 		return nil
 	}
-	return append([]string{}, slices.Sorted(maps.Keys(ix.sets))...)
+	return slices.AppendSeq(make([]string, 0, len(ix.sets)), maps.Keys(ix.sets))
 }
 
 // GetIndexers returns the index functions by name. The map is the caller's.

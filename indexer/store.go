@@ -6,8 +6,8 @@ import (
 )
 
 // IndexFunc appends to the empty dst the values of obj in the index. A value named twice counts once. It must depend on
-// obj alone. It runs inside a write, AddIndexers or Index, so it may read the store, but must not write to it. An error
-// or panic costs this object its place in this index, until its next version.
+// obj alone, and must not keep dst. It runs inside a write, AddIndexers or Index, so it may read the store, but must not write
+// to it. An error or panic costs this object its place in this index, until its next version.
 type IndexFunc[T any] func(obj T, dst []string) ([]string, error)
 
 // Indexers maps the name of an index to its function.
@@ -56,9 +56,9 @@ func (s *Store[K, T]) write(change func()) {
 func (s *Store[K, T]) writeAlone(change func()) (reports []func()) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	s.failed = nil
-	defer s.forgetValues()
+	defer s.forgetAnswers()
 	change()
+	s.content.peak = max(s.content.peak, s.content.entries())
 	if s.content.isMostlyEmpty() {
 		smaller := s.content.rebuild()
 		s.lockReadersOut(func() { s.content = smaller })
@@ -87,8 +87,10 @@ func (s *Store[K, T]) ask(ix *index[T], key K, obj T, dst []string) []string {
 	return values
 }
 
-// forgetValues lets go of the strings that the index functions returned. It keeps the memory, if the write was small.
-func (s *Store[K, T]) forgetValues() {
+// forgetAnswers lets go of the strings and errors that the index functions returned. It keeps the memory, if the write was
+// small.
+func (s *Store[K, T]) forgetAnswers() {
+	s.failed = nil
 	for _, values := range s.values {
 		clear(values[:cap(values)])
 	}
