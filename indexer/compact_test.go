@@ -50,3 +50,17 @@ func TestUpdate_OfManyValuesToOneGivesTheirMemoryBack(t *testing.T) {
 	require.False(t, sameMap(sets, s.content.indices[0].sets), "a map keeps the memory of its largest size")
 	checkInvariants(t, s)
 }
+
+// TestUpdate_FromValueToValueGivesTheirMemoryBack where one object stays behind under each value.
+func TestUpdate_FromValueToValueGivesTheirMemoryBack(t *testing.T) {
+	const n, values = 500, 20
+	s := newItems(Indexers[*item]{"group": byGroup})
+	for value := range values {
+		for i := value; i < n; i++ {
+			require.NoError(t, s.Update(&item{key: fmt.Sprint(i), group: fmt.Sprint(value)}))
+		}
+	}
+	require.Len(t, s.ListIndexValues("group"), values)
+	require.LessOrEqual(t, s.content.indices[0].room, 4*2*n, "each object is in a slot and in a set")
+	checkInvariants(t, s)
+}

@@ -9,7 +9,7 @@ type content[K comparable, T any] struct {
 	objs    table[T]
 	indices []*index[T]
 	rv      string
-	peak    int    // the largest number of entries in the maps since the content was made; only writers look at it
+	peak    int    // the largest room since the content was made; only writers look at it
 	epoch   uint64 // counts the writes that found a snapshot; passed to all tables
 }
 
@@ -95,6 +95,15 @@ func (c *content[K, T]) entries() int {
 		entries += ix.members
 	}
 	return entries
+}
+
+// room returns for how many entries the maps keep memory, where maps that are there no more do not count.
+func (c *content[K, T]) room() int {
+	room := len(c.slots)
+	for _, ix := range c.indices {
+		room += ix.room
+	}
+	return room
 }
 
 // isMostlyEmpty tells whether less than a quarter of what the maps once held is left. Go's maps keep the memory for all.

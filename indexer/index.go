@@ -16,13 +16,15 @@ type index[T any] struct {
 	sets    map[string]*set // by value
 	filed   table[[]*set]   // by slot, in the order of the values; the slices are never changed
 	members int             // of all sets together
+	room    int             // the sum of the sets' peaks
 }
 
 // set is the slots of the objects that have a value. Outside of refile it is not empty.
 type set struct {
 	value string
 	slots map[uint32]struct{}
-	alone []*set // this set. All objects that have no other value share the slice
+	peak  int     // the largest number of slots so far: the map keeps the memory for them
+	alone [1]*set // this set. All objects that have no other value share the array
 }
 
 func newIndex[T any](name string, fn IndexFunc[T]) *index[T] {
@@ -55,11 +57,11 @@ func (ix *index[T]) setsOf(values []string) []*set {
 		s, ok := ix.sets[value]
 		if !ok {
 			s = &set{value: value, slots: map[uint32]struct{}{}}
-			s.alone = []*set{s}
+			s.alone[0] = s
 			ix.sets[value] = s
 		}
 		if len(values) == 1 {
-			return s.alone
+			return s.alone[:]
 		}
 		sets = append(sets, s)
 	}
@@ -93,10 +95,15 @@ func (ix *index[T]) refile(slot uint32, sets []*set, epoch uint64) {
 	}
 	for _, s := range sets {
 		s.slots[slot] = struct{}{}
+		if len(s.slots) > s.peak {
+			s.peak++
+			ix.room++
+		}
 	}
 	for _, s := range old {
 		if len(s.slots) == 0 {
 			delete(ix.sets, s.value)
+			ix.room -= s.peak
 		}
 	}
 	ix.members += len(sets) - len(old)

@@ -131,7 +131,7 @@ func checkIndex[T any](t fataler, ix *index[T], n int, epoch uint64) {
 	if ix.filed.len != n {
 		t.Fatalf("index %s: the sets of %d objects, not %d", ix.name, ix.filed.len, n)
 	}
-	filed, members := 0, 0
+	filed, members, room := 0, 0, 0
 	for slot := range uint32(n) {
 		var values []string
 		for _, s := range ix.filed.at(slot) {
@@ -146,13 +146,14 @@ func checkIndex[T any](t fataler, ix *index[T], n int, epoch uint64) {
 		filed += len(values)
 	}
 	for v, s := range ix.sets {
-		if len(s.slots) == 0 || s.value != v || len(s.alone) != 1 || s.alone[0] != s {
+		if len(s.slots) == 0 || len(s.slots) > s.peak || s.value != v || s.alone[0] != s {
 			t.Fatalf("index %s: the set of %q is %v", ix.name, v, s)
 		}
 		members += len(s.slots)
+		room += s.peak
 	}
-	if filed != members || members != ix.members {
-		t.Fatalf("index %s: %d values, %d members, counted %d", ix.name, filed, members, ix.members)
+	if filed != members || members != ix.members || room != ix.room {
+		t.Fatalf("index %s: %d values, %d members, counted %d; room for %d, counted %d", ix.name, filed, members, ix.members, room, ix.room)
 	}
 }
 

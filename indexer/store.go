@@ -58,7 +58,7 @@ func (s *Store[K, T]) writeAlone(change func()) (reports []func()) {
 	defer s.writing.Unlock()
 	defer s.forgetAnswers()
 	change()
-	s.content.peak = max(s.content.peak, s.content.entries())
+	s.content.peak = max(s.content.peak, s.content.room())
 	if s.content.isMostlyEmpty() {
 		smaller := s.content.rebuild()
 		s.lockReadersOut(func() { s.content = smaller })
