@@ -167,12 +167,15 @@ func (l *attempt) write(ctx context.Context, d desired) (controller.Result, erro
 		return none, err
 	}
 	l.mem.wrote(result.ResourceVersion, time.Now())
+	delay := l.mem.contest.delay()
 	l.outcome, l.resourceVersion = verb+" the Ingress", result.ResourceVersion
+	if delay > 0 {
+		l.outcome += "; the next correction waits " + delay.String()
+	}
 	klog.FromContext(ctx).Info("Wrote Ingress", "ingress", klog.KObj(result), "how", verb,
 		"resourceVersion", result.ResourceVersion, "host", d.host, "port", d.port, "class", d.class)
 	if d.differs(result) {
 		// Admission may have undone the write before it was stored. Then no event comes.
-		delay := l.mem.contest.delay()
 		if delay > 0 {
 			l.reportContest()
 		}

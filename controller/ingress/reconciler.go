@@ -43,6 +43,10 @@ func NewReconciler(config Config, services Cache[*corev1.Service], ingresses Cac
 	}, nil
 }
 
+// Observe makes the Reconciler report what each Reconcile decided, as look.Decided. It is to be called before the first
+// Reconcile. observe is called by the goroutine that reconciles; nil is nobody.
+func (r *Reconciler) Observe(observe func(...look.Event)) { r.observe = observe }
+
 // writeTimeout bounds a write, for an API server that never answers would block a worker for ever.
 const writeTimeout = 30 * time.Second
 

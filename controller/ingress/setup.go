@@ -106,7 +106,7 @@ func New(cfg *rest.Config, opts Options) (*Controller, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.reconciler.observe = opts.Observe
+	c.reconciler.Observe(opts.Observe)
 	loop := controller.Options[listwatch.Key]{Name: "ingress", Workers: opts.Workers, DrainTimeout: drainTimeout}
 	if opts.Registerer != nil {
 		loop.Metrics = metrics.New(opts.Registerer, loop.Name)

@@ -104,7 +104,11 @@ func NewWorld(hub *look.Hub, options Options, virtual bool) (*World, error) {
 	}
 	nobody := &record.FakeRecorder{} // Events are not looked at
 	w.reconciler, err = ingress.NewReconciler(rules, w.services.Store(), w.ingresses.Store(), client, nobody)
-	if err == nil && options.Beside {
+	if err != nil {
+		return nil, err
+	}
+	w.reconciler.Observe(hub.Report)
+	if options.Beside {
 		err = w.addBeside()
 	}
 	return w, err

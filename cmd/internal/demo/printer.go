@@ -24,9 +24,10 @@ const margin = len("   label ")
 
 // Printer lays text out, in colour on a terminal that wants it. It may be used from any goroutine.
 type Printer struct {
-	mu    sync.Mutex // one line at a time
-	out   io.Writer
-	color bool
+	mu      sync.Mutex // one line at a time
+	out     io.Writer
+	color   bool
+	printed func() // nil, or called after each line
 }
 
 // NewPrinter prints to out.
@@ -50,6 +51,15 @@ func (p *Printer) Line(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	fmt.Fprintf(p.out, format+"\n", args...)
+	if p.printed != nil {
+		p.printed()
+	}
+}
+
+func (p *Printer) onLine(printed func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.printed = printed
 }
 
 // Heading prints a numbered title after an empty line.

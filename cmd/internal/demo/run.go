@@ -18,7 +18,7 @@ import (
 	"glasswatch/cmd/internal/logging"
 )
 
-// patience is how long a story may take.
+// patience is how long a story may say nothing. As a whole it takes what the machine and the cluster need.
 const patience = 2 * time.Minute
 
 // Brief is set in tests: what is shown with many objects is shown with fewer.
@@ -129,8 +129,12 @@ func (d *Demo) play(ctx context.Context, s Story, follow bool) error {
 
 func (d *Demo) tell(ctx context.Context, s Story) (err error) {
 	defer rescue(&err)
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	timer := time.AfterFunc(patience, cancel)
+	defer timer.Stop()
+	d.onLine(func() { timer.Reset(patience) })
+	defer d.onLine(nil)
 	return s.Tell(ctx, d)
 }
 

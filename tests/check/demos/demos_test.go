@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience is the time for the cluster to remove a demo's objects. A demo itself has as long as the test's binary.
+// patience is the time for the cluster to remove a demo's objects. A demo itself may take long while it goes on saying something.
 const patience = 2 * time.Minute
 
 // withFaults are the demos that inject faults where they may.
