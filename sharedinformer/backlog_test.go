@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"glasswatch/internal/shrink"
 )
 
 func TestHandler_FoldingOneWaitsForOneChangePerObject(t *testing.T) {
@@ -115,4 +117,18 @@ func TestHandler_InitialAddsAreNotCountedWhileTheyAreDelivered(t *testing.T) {
 	l.drain()
 	served.Wait()
 	require.True(t, kept, "never more than one waited besides the initial list")
+}
+
+func TestHandler_AnIdleOneKeepsNoMemoryOfABurst(t *testing.T) {
+	inVirtualTime(t, Options[*config]{}, func(s *story) {
+		for n := range 5 * shrink.Kept {
+			s.server.Put(fmt.Sprint(n), "")
+		}
+		r := newRecorder()
+		s.Add(r, HandlerOptions{})
+		s.Start()
+		require.Len(s, r.take(), 5*shrink.Kept)
+		l := s.informer.fanout.listeners[0]
+		require.LessOrEqual(s, max(cap(l.buf), cap(l.delivering)), shrink.Kept)
+	})
 }
