@@ -8,7 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/require"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/klog/v2"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"glasswatch/listwatch"
@@ -203,9 +201,9 @@ func TestWhereClientGoDiffers_ShortWatchTimeoutIsHonoured(t *testing.T) {
 // storyOfClientGo is story with client-go's reflector in the place of ours.
 func storyOfClientGo(t *testing.T, opts Options, f func(h *harness)) {
 	t.Helper()
-	// The default handlers pace errors by wall time, which a bubble does not share.
+	// The default handlers but the first pace errors by wall time, which a bubble does not share.
 	handlers := utilruntime.ErrorHandlers
-	utilruntime.ErrorHandlers = nil
+	utilruntime.ErrorHandlers = handlers[:1]
 	defer func() { utilruntime.ErrorHandlers = handlers }()
 	synctest.Test(t, func(t *testing.T) {
 		h := newHarness(t, opts, false)
@@ -220,11 +218,12 @@ func storyOfClientGo(t *testing.T, opts Options, f func(h *harness)) {
 			lw = foreignPagedSource{foreignSource{h.server}}
 		}
 		theirs := cache.NewReflectorWithOptions(lw.(cache.ListerWatcher), &metav1.PartialObjectMetadata{}, foreignSink{h.sink}, cache.ReflectorOptions{
+			Name:            opts.Name,
 			MinWatchTimeout: opts.MinWatchTimeout,
 			Backoff:         &wait.Backoff{Duration: 800 * time.Millisecond, Cap: 30 * time.Second, Steps: 38, Factor: 2},
 		})
 		theirs.WatchListPageSize = opts.PageSize
-		h.run = func(ctx context.Context) { theirs.RunWithContext(klog.NewContext(ctx, logr.Discard())) }
+		h.run = theirs.RunWithContext
 		f(h)
 	})
 }

@@ -10,7 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/stretchr/testify/require"
+	"k8s.io/klog/v2"
 
 	"glasswatch/listwatch"
 )
@@ -121,6 +123,7 @@ type harness struct {
 	sink   *recorder
 	r      *Reflector[object]
 	run    func(context.Context) // r.Run, or what takes its place
+	log    logr.Logger           // the zero value drops everything
 	cancel context.CancelFunc
 	done   chan any // Run's panic, or nil
 
@@ -181,7 +184,7 @@ func (h *harness) Start() {
 	h.cancel, h.done = cancel, done
 	go func() {
 		defer func() { done <- recover() }()
-		h.run(ctx)
+		h.run(klog.NewContext(ctx, h.log))
 	}()
 	synctest.Wait()
 }

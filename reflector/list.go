@@ -19,7 +19,8 @@ type streamingList[T listwatch.Object] struct {
 	r     *Reflector[T]
 	asked string // the version that the list is not to be older than, so that a relist never goes back in time
 	// initial is what the stream has brought so far.
-	initial map[listwatch.Key]T
+	initial  map[listwatch.Key]T
+	received int // events, bookmarks among them
 	// upTo is the newest version of a Modified or Deleted among the initial events. Added ones are in no order.
 	upTo string
 }
@@ -52,6 +53,7 @@ func (l *streamingList[T]) step(ctx context.Context) *state[T] {
 	if err != nil {
 		return l.failed(ctx, err)
 	}
+	l.received += len(events)
 	for _, ev := range events { // there is room for one only
 		switch {
 		case ev.Type == listwatch.Bookmark && ev.InitialEventsEnd:
@@ -74,6 +76,8 @@ func (l *streamingList[T]) failed(ctx context.Context, err error) *state[T] {
 		err = ErrEndedEarly
 	case kindUnanswered, kindOverdue:
 		err = ErrSilent
+	case kindUnsupported:
+		logUnsupported(ctx, l.r.opts.Name, err)
 	}
 	return l.r.follow(ctx, kind, l.asked, err)
 }
@@ -89,6 +93,7 @@ func (l *streamingList[T]) end(ctx context.Context, version string) *state[T] {
 		return l.failed(ctx, ErrInconsistent)
 	}
 	l.initial = nil // list has it
+	logInitialEvents(ctx, r.opts.Name, l.received, time.Since(s.opened))
 	r.update(func() { r.stats.StreamingLists++ })
 	r.replace(ctx, list, time.Since(s.opened))
 	neverShort := time.Time{} // It has brought a list.

@@ -55,11 +55,10 @@ type Options struct {
 	// All functions, Delay included, are called from Run's goroutine with no lock held, and hold it up.
 
 	// OnError is told of each error of a list or watch, of each *listwatch.ObjectError and of each *SinkError. What the
-	// table in errors.go calls quiet is none: so is the clean end of a watch, unless it was very short. nil logs them
-	// through the logger in ctx.
+	// table in errors.go calls quiet is none: so is the clean end of a watch, unless it was very short. nil is [LogError].
+	// The logger in ctx has the objects' Go type.
 	OnError func(ctx context.Context, err error)
-	// OnTransition is called on each change of the state, before the state is acted on; not after a panic. nil logs what
-	// client-go's reflector logs, at the same levels (2 to 4), through the logger in ctx.
+	// OnTransition, if not nil, is called on each change of the state, before the state is acted on; not after a panic.
 	OnTransition func(from, to State)
 	// OnList, if not nil, is told of each complete list before the sink is given it: how many objects, and how long the
 	// list took, without what was tried before it.

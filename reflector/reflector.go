@@ -61,6 +61,7 @@ func (r *Reflector[T]) Run(ctx context.Context) {
 		r.running.Store(false)
 	}()
 
+	ctx = withType[T](ctx)
 	first := r.listing()
 	if r.at.name == Idle {
 		first = r.resuming()
@@ -93,10 +94,9 @@ func (r *Reflector[T]) enter(ctx context.Context, next *state[T]) {
 	if last.name == next.name { // another list, or another request for a watch
 		return
 	}
+	logTransition(ctx, r.opts.Name, last.name, next.name)
 	if r.opts.OnTransition != nil {
 		r.opts.OnTransition(last.name, next.name)
-	} else {
-		logTransition(ctx, r.opts.Name, last.name, next.name)
 	}
 	if r.opts.Observe != nil {
 		r.observe(Observation{Boundary: StateEntered, State: next.name})

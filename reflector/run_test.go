@@ -218,13 +218,13 @@ func TestDefaultOnError_LogsWhatHealsByItselfQuietly(t *testing.T) {
 		err  error
 		want string // the level and the message
 	}{
-		{expired(), `"level"=2 "msg"="List or watch ended`},
+		{expired(), `"level"=4 "msg"="Watch closed"`},
 		{busy(1), `"level"=2 "msg"="List or watch ended`},
-		{io.ErrUnexpectedEOF, `"level"=2 "msg"="List or watch ended`},
+		{io.ErrUnexpectedEOF, `"level"=1 "msg"="List or watch broke off`},
 		{ErrSilent, `"level"=2 "msg"="List or watch ended`},
 		{ErrEndedEarly, `"level"=2 "msg"="List or watch ended`},
 		{ErrRewound, `"msg"="Failed to list, to watch or to take over an object" "error"=`},
-		{fmt.Errorf("%w (%v)", ErrVeryShortWatch, io.EOF), `"msg"="Failed to list, to watch or to take over an object" "error"=`},
+		{fmt.Errorf("%w (%v)", ErrVeryShortWatch, io.EOF), `"level"=0 "msg"="Watch ended at once`},
 		{ErrInconsistent, `"msg"="Failed to list, to watch or to take over an object" "error"=`},
 		{forbidden(), `"msg"="Failed to list, to watch or to take over an object" "error"=`},
 		{bad, `"error"="wrapped: unreadable ADDED event \"ns/a\": EOF"`},

@@ -45,6 +45,7 @@ type liveWatch[T listwatch.Object] struct {
 	// shortUntil: a watch that ends before is very short. It is zero once it brought something worth having.
 	shortUntil time.Time
 	began      time.Time
+	received   int // events, bookmarks among them
 	passed     int // objects
 }
 
@@ -69,6 +70,7 @@ func (w *liveWatch[T]) step(ctx context.Context) *state[T] {
 	if err != nil {
 		return w.failed(ctx, err)
 	}
+	w.received += len(events)
 	done := 0 // so many of the events
 	for i := range events {
 		ev := &events[i]
@@ -164,6 +166,9 @@ func (w *liveWatch[T]) failed(ctx context.Context, err error) *state[T] {
 		// Perhaps the server cannot serve watches from this resourceVersion; a list may get past that.
 		kind = kindShort
 		err = fmt.Errorf("%w (%v)", ErrVeryShortWatch, err)
+	}
+	if kind == kindEnded || kind == kindOverdue {
+		logEnd(ctx, w.r.opts.Name, w.received)
 	}
 	return w.r.follow(ctx, kind, w.from, err)
 }
