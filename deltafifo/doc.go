@@ -10,6 +10,9 @@
 //	Resync              [Sync c@8]                                 [SyncAll]
 //	Bookmark 20         nothing                                    [Bookmark 20]
 //
+// Reading order: walkthrough_test, delta, options, intake, initialsync; deltafifo and its _append, _replace and _pop;
+// inorder, inorder_pop.
+//
 // The ideas:
 //
 //	1  A Delta is one change: its type, the object's key, and the object after it.            delta.go
@@ -37,8 +40,8 @@
 //	left out   a Sync of a key that has something pending           nothing
 //	           a deletion of a key neither queued nor known
 //	           one of two deletions in a row of the same key
-//	blocking   all methods wait for process, except                 methods that queue wait under backpressure
-//	           Bookmark, HasSynced, Synced
+//	blocking   Bookmark, HasSynced, Synced: never.                  methods that queue wait under backpressure
+//	           All others wait while process runs.
 //
 // Memory: both queues release what a burst has left, once they need less than a quarter of it. DeltaFIFO checks each
 // time it gets empty: its need is its greatest length since the previous check. InOrder's is a high-water mark that
@@ -66,5 +69,4 @@
 //   - That a resourceVersion reaches the store through DeltaFIFO. It drops bookmarks.
 //   - That a batch is as long as it could be.
 //
-// Reading order: delta, options, intake, initialsync; deltafifo and its _append, _replace and _pop; inorder, inorder_pop.
 package deltafifo

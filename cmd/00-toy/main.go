@@ -18,7 +18,7 @@ import (
 func main() { demo.Main(story) }
 
 var story = demo.Story{Name: "00-toy", Title: "A whole informer in one file", Layer: "cmd/00-toy/toy.go",
-	Next: "docs/learn/tour.md, chapter 1", Tell: demo.Steps(tell)}
+	Next: "docs/learn/tour.md, chapter 0", Tell: demo.Steps(tell)}
 
 func tell(ctx context.Context, d *demo.Demo) {
 	s := start(ctx, d)
@@ -30,7 +30,7 @@ func tell(ctx context.Context, d *demo.Demo) {
 	s.Why("list → store → handler → queue → reconcile. The copy comes back by the watch, for the selector has it, too")
 	s.compare(ctx)
 
-	s.Step("Three changes, one reconcile")
+	s.Step("Three more changes, one more reconcile")
 	s.Put(ctx, "original", "a")
 	s.Did("changed a. A worker has it, and is held back before it reports")
 	s.expect("informer: MODIFIED a", "informer: MODIFIED a-copy")

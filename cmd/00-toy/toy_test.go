@@ -132,7 +132,7 @@ func TestToy_IsRightAfterAnyFaults(t *testing.T) {
 	}
 }
 
-func TestToy_ADeletionWithoutAWatchIsMissedInTheNextList(t *testing.T) {
+func TestToy_ADeletionWithoutAWatchIsFoundByTheNextList(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.put("original", "a", "1")
 		w.put("original", "b", "1")

@@ -15,7 +15,7 @@ import (
 func main() { demo.Main(story) }
 
 var story = demo.Story{Name: "05-deltafifo", Title: "What happened to one object, or what happened next",
-	Layer: "deltafifo/deltafifo.go", Next: "docs/learn/tour.md, chapter 4", Tell: demo.Steps(grows, histories)}
+	Layer: "deltafifo/doc.go", Next: "docs/learn/tour.md, chapter 4", Tell: demo.Steps(grows, histories)}
 
 // An object is a text here: a2 is version 2 of a.
 type (
@@ -96,6 +96,7 @@ func play(q queue, s *store, calls []string, pop func(deltas []string)) {
 func grows(ctx context.Context, d *demo.Demo) {
 	d.Step("Deltas per key grow, and fold")
 	demo.Check(ctx.Err()) // the queues do not end with the context
+	d.Did("store c0; a call more on each line. a2 is version 2 of a; b3? is a b whose deletion nobody saw, as it was last known")
 	calls := []string{"Add a1", "Update a2", "Add b3", "Update a4", "DeleteKey b", "Delete b5", "Resync"}
 	for n, call := range calls {
 		text, s := "", newStore("c0")

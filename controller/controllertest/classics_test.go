@@ -260,6 +260,7 @@ func finds(t *testing.T, s controllertest.Scenario, oracle controllertest.Oracle
 	for _, finding := range report.Findings {
 		if finding.Faults == want {
 			require.Contains(t, finding.Broken, oracle)
+			t.Logf("the bug is found: %s\n%s\n%s", finding.Faults, finding.Problems[0], finding.Story)
 			return
 		}
 	}

@@ -69,8 +69,10 @@ func TestTour_EachLayerHasAChapterThatFitsAScreen(t *testing.T) {
 		} {
 			assert.Contains(t, chapter, part, "the chapter on %s", layer)
 		}
-		question, _, _ := strings.Cut(chapter, "<details>")
-		assert.NotContains(t, question, "<!-- ", "the chapter on %s shows before it asks", layer)
+		question, _, _ := strings.Cut(chapter, "<!-- ")
+		assert.Contains(t, question, "**Predict**", "the chapter on %s shows before it asks", layer)
+		beforeAnswer, _, _ := strings.Cut(chapter, "<details>")
+		assert.Contains(t, beforeAnswer, "<!-- story "+layer, "the chapter on %s answers where the reader still looks", layer)
 	}
 }
 
