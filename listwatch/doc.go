@@ -3,7 +3,7 @@
 //
 //	                  ┌─────────────────────── Client[T] ───────────────────────┐
 //	List  ◀── codec ◀─┤ wire: items   ◀─ body by Content-Type ◀─ GET …?limit=   │◀── rate limiter, Timeout
-//	Next  ◀── codec ◀─┤ wire: events  ◀─ frames               ◀─ GET …?watch=1  │◀── neither
+//	Next  ◀── codec ◀─┤ wire: events  ◀─ frames               ◀─ GET …?watch=1  │◀── no limit, no Timeout
 //	                  └──────────────────────────────────────────────────────────┘
 //
 // Four ideas:

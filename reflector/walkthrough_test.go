@@ -101,7 +101,8 @@ func TestWalkthrough(t *testing.T) {
 			h.Pass(30 * time.Second)
 			asked(`watch@"101"`, `watch@"101"`, `stream@"101"`)
 			sank("Replace 102 [a@4 c@3]")
-			because(`The history is gone, so only a list can tell. What it lacks has been deleted: d is gone.`)
+			because(`The first watch meets the outage, the second the 410. The history is gone, so only a list can tell. What it
+				lacks has been deleted: d is gone.`)
 		})
 		do("7 an object that cannot be decoded is reported, and the rest goes on", func(h *harness) {
 			h.Spoil("a")
