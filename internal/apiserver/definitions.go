@@ -97,17 +97,29 @@ func (s *Server) serveDefinitions(defs []*apiextensionsv1.CustomResourceDefiniti
 
 func customEndpoints(def *apiextensionsv1.CustomResourceDefinition, id string) []*endpoint {
 	infos, err := crd.Build(def)
-	storage, storageErr := crd.Storage(def)
-	if err != nil || storageErr != nil {
+	if err != nil {
 		return nil // validation accepts only schemas that can be built
 	}
-	isFirst := def.Generation == 1 // so objects in the same version were pruned by the same schema
-	var out []*endpoint
+	byAPIVersion := map[string]*resource.Info{}
 	for _, info := range infos {
+		byAPIVersion[info.APIVersion()] = info
+	}
+	storage := infos[crd.StorageVersion(def)]
+	isFirst := def.Generation == 1 // so objects were pruned, and got their defaults, by the schema of today
+	var out []*endpoint
+	for _, v := range def.Spec.Versions {
+		if !v.Served {
+			continue
+		}
+		info := infos[v.Name]
 		ep := newEndpoint(info)
 		ep.definition = id
 		ep.served = func(obj resource.Object) resource.Object {
-			if isFirst && apiVersionOf(obj) == info.APIVersion() {
+			version := apiVersionOf(obj)
+			if from := byAPIVersion[version]; from != nil && !isFirst { // nil: the definition has dropped it
+				obj = readBack(obj, from)
+			}
+			if version == info.APIVersion() {
 				return obj
 			}
 			return inVersion(obj, info)

@@ -150,6 +150,7 @@ func (s *Server) deleteObject(ep *endpoint, current resource.Object, opts *metav
 	if current.GetDeletionTimestamp() != nil && slices.Equal(current.GetFinalizers(), obj.GetFinalizers()) {
 		return current, false, nil
 	}
+	obj = ep.stored(ep.served(obj)) // as any write in this version
 	if current.GetDeletionTimestamp() == nil {
 		s.markDeleted(ep, obj)
 	}

@@ -60,13 +60,18 @@ func newEndpoint(info *resource.Info) *endpoint {
 
 // inVersion returns a copy of a custom object in the version of info: without the fields that its schema lacks.
 func inVersion(obj resource.Object, info *resource.Info) resource.Object {
-	u, ok := obj.(*unstructured.Unstructured)
-	if !ok {
-		return obj
-	}
-	u = u.DeepCopy()
+	u := obj.DeepCopyObject().(*unstructured.Unstructured)
 	u.SetAPIVersion(info.APIVersion())
 	info.Custom.Prune(u)
+	return u
+}
+
+// readBack returns a copy of a stored custom object as a real server decodes it. from is the version that it is stored in,
+// whose schema may have changed since, and may have got defaults.
+func readBack(obj resource.Object, from *resource.Info) resource.Object {
+	u := obj.DeepCopyObject().(*unstructured.Unstructured)
+	from.Custom.Prune(u)
+	from.Custom.Default(u)
 	return u
 }
 

@@ -149,16 +149,19 @@ func (r *request) replace(current, obj resource.Object, opts writeOptions, track
 	if track {
 		obj = r.patcher().Track(live, obj, opts.manager).(resource.Object)
 	}
-	if unchanged(live, obj) {
+	sameAsServed := unchanged(live, obj)
+	next := r.endpoint.stored(obj)
+	// What this version lacks, or has as a default, may still differ from what is stored.
+	if sameAsServed && equality.Semantic.DeepEqual(current, next) {
 		if r.server.store.Get(r.table, r.key()) != current {
 			return nil, storage.ErrConflict
 		}
 		return current, nil
 	}
 	if r.Generation && r.target.subresource == "" && specChanged(live, obj) {
-		obj.SetGeneration(current.GetGeneration() + 1)
+		next.SetGeneration(current.GetGeneration() + 1)
 	}
-	obj = r.endpoint.stored(obj)
+	obj = next
 	if opts.dryRun {
 		return obj, nil
 	}

@@ -2,6 +2,7 @@ package crd
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -15,31 +16,26 @@ import (
 	"glasswatch/internal/apiserver/resource"
 )
 
-// Build returns one Info per served version, in the order of the definition, which must have passed Validate and is not
-// kept. The error names a version whose schema cannot be used.
-func Build(def *apiextensionsv1.CustomResourceDefinition) ([]*resource.Info, error) {
+// Build returns one Info per version, by its name. Objects may be stored in versions that are not served. The definition
+// must have passed Validate, and is not kept. The error names a version whose schema cannot be used.
+func Build(def *apiextensionsv1.CustomResourceDefinition) (map[string]*resource.Info, error) {
 	def = def.DeepCopy()
-	var infos []*resource.Info
+	infos := map[string]*resource.Info{}
 	for i := range def.Spec.Versions {
-		if v := &def.Spec.Versions[i]; v.Served {
-			info, err := build(def, v)
-			if err != nil {
-				return nil, fmt.Errorf("version %s of %s: %w", v.Name, def.Name, err)
-			}
-			infos = append(infos, info)
+		v := &def.Spec.Versions[i]
+		info, err := build(def, v)
+		if err != nil {
+			return nil, fmt.Errorf("version %s of %s: %w", v.Name, def.Name, err)
 		}
+		infos[v.Name] = info
+	}
+	// Schemas that cannot be used merge with every list atomic, as they do without one.
+	converter, _ := TypeConverter(infos)
+	for _, info := range infos {
+		info.Custom.Versions = slices.Sorted(maps.Keys(infos))
+		info.Custom.Converter = converter
 	}
 	return infos, nil
-}
-
-// Storage returns the Info of the version that objects are stored in, which need not be served. Else it is as Build.
-func Storage(def *apiextensionsv1.CustomResourceDefinition) (*resource.Info, error) {
-	def = def.DeepCopy()
-	version := StorageVersion(def)
-	i := slices.IndexFunc(def.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
-		return v.Name == version
-	})
-	return build(def, &def.Spec.Versions[i])
 }
 
 // StorageVersion is the name of the version that objects are stored in.
@@ -85,11 +81,12 @@ func custom(s *schema.Structural, v *apiextensionsv1.CustomResourceDefinitionVer
 		Columns: v.AdditionalPrinterColumns,
 		UID:     uid,
 		Default: func(obj *unstructured.Unstructured) {
-			dropNulls(obj.Object, s)
 			fill(obj.Object, s)
 		},
 		Prune: func(obj *unstructured.Unstructured) []string {
-			return pruning.PruneWithOptions(obj.Object, s, true, schema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
+			dropped := pruning.PruneWithOptions(obj.Object, s, true, schema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
+			dropNulls(obj.Object, s)
+			return dropped
 		},
 		Validate: func(obj, old *unstructured.Unstructured) field.ErrorList {
 			errs := append(check.check(nil, obj.Object), listtype.ValidateListSetsAndMaps(nil, s, obj.Object)...)

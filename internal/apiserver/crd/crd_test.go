@@ -101,7 +101,7 @@ func build(t testing.TB) *resource.Info {
 	t.Helper()
 	infos, err := crd.Build(definition(t))
 	require.NoError(t, err)
-	return infos[0]
+	return infos["v1"]
 }
 
 func messages(errs field.ErrorList) []string {
@@ -239,17 +239,18 @@ func conditions(def *apiextensionsv1.CustomResourceDefinition) []string {
 	return out
 }
 
-func TestBuild_OneInfoPerServedVersion(t *testing.T) {
+func TestBuild_OneInfoPerVersion(t *testing.T) {
 	def := definition(t)
 	infos, err := crd.Build(def)
 	require.NoError(t, err)
-	require.Len(t, infos, 2)
-	v1, v1alpha1 := infos[0], infos[1]
+	require.Len(t, infos, 3)
+	v1, v1alpha1 := infos["v1"], infos["v1alpha1"]
 	require.Equal(t, "example.com/v1, Resource=widgets", v1.GVR.String())
 	require.Equal(t, "example.com/v1, Kind=Widget", v1.GVK.String())
 	require.Equal(t, "WidgetList widget [wd] [all] true true true\n", fmt.Sprintln(v1.ListKind, v1.Singular, v1.ShortNames, v1.Categories, v1.Namespaced, v1.Status, v1.Generation))
 	require.False(t, v1alpha1.Status)
 	require.Equal(t, "u1", v1.Custom.UID)
+	require.Equal(t, []string{"v0", "v1", "v1alpha1"}, v1.Custom.Versions)
 	require.Equal(t, "Size", v1.Custom.Columns[0].Name)
 	require.Equal(t, "Widget", v1.New().GetObjectKind().GroupVersionKind().Kind)
 	require.Equal(t, "WidgetList", v1.NewList().GetObjectKind().GroupVersionKind().Kind)
@@ -267,15 +268,19 @@ func TestCustom_PrunesWhatTheSchemaLacks(t *testing.T) {
 	require.Equal(t, []string{"extra", "spec.bogus", "spec.ports[0].nam"}, build(t).Custom.Prune(u))
 	require.Equal(t, widget(t, `{size: 1, free: {any: thing}, ports: [{port: 1}]}`), u)
 	require.Empty(t, build(t).Custom.Prune(u))
+	u = widget(t, `{size: null, maybe: null, color: null}`)
+	require.Empty(t, build(t).Custom.Prune(u))
+	require.Equal(t, widget(t, `{maybe: null, color: null}`), u, "nulls go where they are not allowed, and no default comes")
 
 	infos, err := crd.Build(definition(t))
 	require.NoError(t, err)
 	u.Object["extra"] = "x"
-	require.Empty(t, infos[1].Custom.Prune(u), "this version preserves unknown fields")
+	require.Empty(t, infos["v1alpha1"].Custom.Prune(u), "this version preserves unknown fields")
 }
 
 func TestCustom_DefaultsFromTheOutsideIn(t *testing.T) {
 	u := widget(t, `{size: null, color: null, maybe: null, named: {k: {}, l: null}, ports: [{port: 1}, {port: 2, protocol: UDP}]}`)
+	build(t).Custom.Prune(u)
 	build(t).Custom.Default(u)
 	require.Equal(t, widget(t, `{color: red, maybe: null, options: {level: low}, named: {k: {a: b}}, ports: [{port: 1, protocol: TCP}, {port: 2, protocol: UDP}]}`), u)
 
@@ -344,16 +349,18 @@ func Example() {
 	crd.Default(def)
 	fmt.Println("errors:", len(crd.Validate(def, nil)), "changed:", crd.Accept(def, nil), "established:", crd.Established(def))
 	infos, _ := crd.Build(def)
-	for _, info := range infos {
+	for _, v := range def.Spec.Versions {
+		info := infos[v.Name]
 		fmt.Println(info.GVR.Version, info.GVR.Resource, "status subresource:", info.Status)
 	}
 	w := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"size": "big", "colour": "red"}}}
-	fmt.Println("pruned:", infos[0].Custom.Prune(w))
-	fmt.Println(infos[0].Custom.Validate(w, nil)[0])
+	fmt.Println("pruned:", infos["v1"].Custom.Prune(w))
+	fmt.Println(infos["v1"].Custom.Validate(w, nil)[0])
 	// Output:
 	// errors: 0 changed: true established: true
 	// v1 widgets status subresource: true
 	// v1alpha1 widgets status subresource: false
+	// v0 widgets status subresource: false
 	// pruned: [spec.colour]
 	// spec.size: Invalid value: "string": spec.size in body must be of type integer: "string"
 }

@@ -4,7 +4,7 @@
 //	                                                │
 //	                            Accept (conditions, accepted names, stored versions)
 //	                                                │
-//	                            Build ─▶ one *resource.Info per served version
+//	                            Build ─▶ one *resource.Info per version
 //	                                       ├ Prune     fields the schema lacks
 //	                                       ├ Default   what the schema fills in
 //	                                       └ Validate  "spec.size: Invalid value: \"string\": …"

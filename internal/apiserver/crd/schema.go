@@ -10,6 +10,8 @@ import (
 	apischema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"glasswatch/internal/apiserver/resource"
 )
 
 // Structural reads a schema as a structural one: every value has a type, and allOf, anyOf, oneOf and not add nothing to
@@ -56,18 +58,19 @@ func WithMeta(s *spec.Schema, gvk apischema.GroupVersionKind, metaRef string) *s
 	return &out
 }
 
-// TypeConverter returns the merge schema of a custom resource for server-side apply: its lists merge as
-// x-kubernetes-list-type says.
-func TypeConverter(props *apiextensionsv1.JSONSchemaProps, gvk apischema.GroupVersionKind) (managedfields.TypeConverter, error) {
-	s, err := OpenAPISchema(props)
-	if err != nil {
-		return nil, err
+// TypeConverter returns the merge schema of a custom resource for server-side apply, in all of its versions: managers may
+// own fields of each. Lists merge as x-kubernetes-list-type says.
+func TypeConverter(versions map[string]*resource.Info) (managedfields.TypeConverter, error) {
+	models := map[string]*spec.Schema{ObjectMetaName: objectMeta()}
+	for _, info := range versions {
+		s, err := OpenAPISchema(info.Custom.Schema)
+		if err != nil {
+			return nil, err
+		}
+		name := fmt.Sprintf("%s.%s.%s", info.GVK.Group, info.GVK.Version, info.GVK.Kind)
+		models[name] = WithMeta(s, info.GVK, "#/definitions/"+ObjectMetaName)
 	}
-	name := fmt.Sprintf("%s.%s.%s", gvk.Group, gvk.Version, gvk.Kind)
-	return managedfields.NewTypeConverter(map[string]*spec.Schema{
-		name:           WithMeta(s, gvk, "#/definitions/"+ObjectMetaName),
-		ObjectMetaName: objectMeta(),
-	}, props.XPreserveUnknownFields != nil && *props.XPreserveUnknownFields)
+	return managedfields.NewTypeConverter(models, false)
 }
 
 // objectMeta is the part of metav1.ObjectMeta that merging needs: which lists merge, and by which key.

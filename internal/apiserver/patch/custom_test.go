@@ -50,7 +50,7 @@ spec:
 	require.Empty(t, crd.Validate(def, nil))
 	infos, err := crd.Build(def)
 	require.NoError(t, err)
-	return infos[0]
+	return infos["v1"]
 }
 
 func applyWidget(spec, manager string) patch.Request {

@@ -4,7 +4,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"glasswatch/internal/apiserver/crd"
 	"glasswatch/internal/apiserver/resource"
 )
 
@@ -17,8 +16,7 @@ func ForInfo(info *resource.Info, subresource string, defaults func(obj runtime.
 		kind.Default = defaults
 		return New(kind)
 	}
-	// A definition whose schema cannot be used merges with every list atomic, as one without a schema.
-	kind.Converter, _ = crd.TypeConverter(info.Custom.Schema, info.GVK)
+	kind.Converter, kind.Versions = info.Custom.Converter, info.Custom.Versions
 	kind.Normalize = func(obj *unstructured.Unstructured) ([]string, error) {
 		dropped := info.Custom.Prune(obj)
 		info.Custom.Default(obj)

@@ -40,7 +40,7 @@ type Kind struct {
 	// fields it dropped ("spec.bogus"). May be nil.
 	Normalize func(obj *unstructured.Unstructured) (dropped []string, err error)
 
-	// Versions of a custom resource that differ in nothing but their apiVersion. GVK's own need not be listed.
+	// Versions of a custom resource: managers may own fields of each. GVK's own need not be listed.
 	Versions []string
 }
 

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -60,10 +61,15 @@ type Custom struct {
 	// Default fills in, in place, the defaults that the schema gives.
 	Default func(obj *unstructured.Unstructured)
 	// Prune removes, in place, the fields that the schema does not know and returns their paths, such as
-	// "spec.ports[0].nam", sorted. apiVersion, kind and metadata stay.
+	// "spec.ports[0].nam", sorted. Nulls go where the schema allows none and has no default. apiVersion, kind and metadata
+	// stay.
 	Prune func(obj *unstructured.Unstructured) []string
 	// Validate checks obj against the schema. old is the stored version on an update, nil on a creation.
 	Validate func(obj, old *unstructured.Unstructured) field.ErrorList
+	// Versions are the names of all versions. Objects are converted by setting their apiVersion, and pruned.
+	Versions []string
+	// Converter knows how applied configurations merge, in every version. nil: every list is atomic.
+	Converter managedfields.TypeConverter
 	// UID is that of the CustomResourceDefinition. It differs for another definition of the same name.
 	UID string
 }

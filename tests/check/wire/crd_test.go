@@ -241,41 +241,6 @@ var definitionsGroup = group("definitions", []check{
 		d := s.define("", "")
 		s.get(d.path(s.ns)+"?fieldSelector=spec.size%3D1").fails(400, metav1.StatusReasonBadRequest, "field label not supported: spec.size")
 	}},
-	{name: "objects are served in every version that is", run: func(t T, s *server) {
-		d := s.define("\n  - name: v2\n    served: true\n    storage: false\n    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}", "")
-		made := s.post(d.path(s.ns), d.object("a", "size: 1")).want(201)
-		second := strings.Replace(d.path(s.ns), "/v1/", "/v2/", 1)
-		s.eventually("v2 is served", func() bool { return s.get(second).code == 200 })
-		got := s.get(second + "/a").want(200)
-		require.Equal(t, d.group+"/v2", got.meta().APIVersion)
-		require.Equal(t, made.version(), got.version())
-		require.Equal(t, made.at("spec"), got.at("spec"))
-		w := s.watch(second)
-		require.Equal(t, d.group+"/v2", w.expect("ADDED a").meta(t).APIVersion)
-	}},
-	{name: "an object has the fields of the version that is asked for", run: func(t T, s *server) {
-		d := s.definition()
-		const size = "{openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {size: {type: integer}%s}}}}}"
-		s.post(definitions, strings.Replace(d.body(`
-  - name: v2
-    served: true
-    storage: true
-    schema: `+fmt.Sprintf(size, ", shape: {type: string}"), ""),
-			"storage: true\n    schema: {openAPIV3Schema: {type: object}}", "storage: false\n    schema: "+fmt.Sprintf(size, ""), 1)).want(201)
-		s.t.Cleanup(func() { s.delete(d.self(), "") })
-		first := d.path(s.ns)
-		second := strings.Replace(first, "/v1/", "/v2/", 1)
-		s.eventually("both are served", func() bool { return s.get(first).code == 200 && s.get(second).code == 200 })
-		w := s.watch(first)
-		inSecond := strings.Replace(d.object("a", "size: 1, shape: round"), "/v1,", "/v2,", 1)
-		made := s.post(second+"?fieldManager=maker", inSecond).want(201)
-		require.Equal(t, map[string]any{"size": 1.0, "shape": "round"}, made.at("spec"))
-		require.Equal(t, map[string]any{"size": 1.0}, s.get(first+"/a").want(200).at("spec"))
-		require.Equal(t, []any{map[string]any{"size": 1.0}}, specs(s.get(first).want(200)))
-		require.NotContains(t, string(w.expect("ADDED a").Object), "round")
-		applied := s.patch(first+"/a?fieldManager=applier", applyPatch, d.object("a", "size: 1")).want(200)
-		require.Equal(t, map[string]any{"size": 1.0}, applied.at("spec"))
-	}},
 	{name: "what an object owns goes with it", run: func(t T, s *server) {
 		d := s.define("", "")
 		uid := s.post(d.path(s.ns), d.object("a", "size: 1")).want(201).meta().UID
@@ -298,11 +263,3 @@ var definitionsGroup = group("definitions", []check{
 		require.Equal(t, "404 page not found\n", string(s.get(d.path(s.ns)).body))
 	}},
 })
-
-// specs are those of a list's items.
-func specs(list *response) (specs []any) {
-	for _, item := range list.at("items").([]any) {
-		specs = append(specs, item.(map[string]any)["spec"])
-	}
-	return specs
-}
