@@ -85,7 +85,7 @@ func readLessons(t *testing.T) []lesson {
 	t.Helper()
 	files, err := filepath.Glob("page/lessons/[0-9][0-9]-*.js")
 	require.NoError(t, err)
-	require.Len(t, files, 12)
+	require.Len(t, files, 13)
 	var all []lesson
 	for _, file := range files {
 		code, err := os.ReadFile(file)

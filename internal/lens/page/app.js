@@ -31,21 +31,25 @@ export const lens = {
   // events calls f(events, view) with each run of events that came, each event once.
   events: (f) => subscribe(listeners, f),
   choose,
+  goTo,
+  // decides marks an event on the time line as the one that decides the lesson.
+  decides: (seq) => dispatch({ type: 'decisive', seq }),
 };
 window.lens = lens;
 
-// place reads the address: #PATH?at=WORLD.SEQ.
+// place reads the address: #PATH?at=WORLD.SEQ&session=PACKED.
 function place() {
   const [path, query] = location.hash.slice(1).split('?');
-  const [world, seq] = (new URLSearchParams(query).get('at') ?? '').split('.').map(Number);
-  return { path, moment: seq > 0 ? { world, seq } : null };
+  const given = new URLSearchParams(query);
+  const [world, seq] = (given.get('at') ?? '').split('.').map(Number);
+  return { path, moment: seq > 0 ? { world, seq } : null, linked: given.get('session') ?? '' };
 }
 
 // goTo shows the page as it was after an event; null is now. The address says so a moment later, for whoever it is sent to:
 // a browser refuses an address that changes with each step of a slider that is dragged.
 let addressing = 0;
 function goTo(seq) {
-  dispatch({ type: 'path', path: view.path, moment: seq === null ? null : { world: view.world, seq } });
+  dispatch({ type: 'path', path: view.path, moment: seq === null ? null : { world: view.world, seq }, linked: view.linked });
   clearTimeout(addressing);
   addressing = setTimeout(writeAddress, addressAfter);
 }
@@ -74,6 +78,12 @@ function whose(before) {
     view = fold(view, { type: 'others', is: !beginning });
     beginning = false;
   }
+}
+
+// unlink forgets the session of the address.
+function unlink() {
+  dispatch({ type: 'path', path: view.path, moment: view.moment });
+  writeAddress();
 }
 
 function subscribe(set, f) {
@@ -145,7 +155,7 @@ function draw() {
   }
 }
 
-const props = () => ({ view, history, lens, dispatch, words: wordsOf(view.lang), choose, goTo, setLanguage, Lessons });
+const props = () => ({ view, history, lens, dispatch, words: wordsOf(view.lang), choose, goTo, unlink, setLanguage, Lessons });
 
 function setLanguage(lang) {
   rememberLanguage(lang);

@@ -113,14 +113,20 @@ function WorkQueue({ view, words, choose }) {
     <dt>${words.dirty}</dt>
     <dd data-test="queue-dirty"><${Keys} keys=${queue.dirty ?? []} ...${rest} /></dd>
     <dt>${words.delayed} <b data-test="queue-delayed">${words.number(queue.delayed_n)}</b></dt>
-    <dd>${delayed.map((d) => html`<span key=${d.key} class="pair">
-      <${Key} name=${d.key} ...${rest} /> <${Countdown} due=${d.due_us} ...${rest} /></span>`)}
+    <dd>${delayed.map((d) => html`<${Delayed} key=${d.key} name=${d.key} due=${d.due_us} ...${rest} />`)}
       ${delayed.length === 0 && words.none}</dd>
     <dt>${words.retries}</dt>
     <dd data-test="queue-retries">${retries.slice(0, mostRows).map(([key, n]) => html`<span key=${key} class="pair">
       <${Key} name=${key} ...${rest} /> ×${n}</span>`)}
       ${retries.length === 0 && words.none}</dd>
   </dl>`;
+}
+
+// Delayed is a key that waits for its time. The event that put it off says for how long.
+function Delayed({ name, due, view, ...rest }) {
+  const whole = useMemo(() => view.events.findLast((e) => e.key === name && e.delay_us > 0)?.delay_us, [name, due]);
+  return html`<span class="pair" data-test="delayed-key"><${Key} name=${name} view=${view} ...${rest} />
+    ${' '}<${Countdown} due=${due} whole=${whole / 1e6} view=${view} ...${rest} /></span>`;
 }
 
 function Controller({ view, words, choose }) {

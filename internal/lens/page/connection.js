@@ -103,6 +103,11 @@ export async function file(address, otherwise) {
   return { name: named?.[1] ?? otherwise, blob: await response.blob() };
 }
 
+// session returns what was done in this world so far.
+export async function session() {
+  return answerOf(await fetch('api/session'));
+}
+
 // journey returns the events of a key that the server still has, with their causes.
 export async function journey(key) {
   const { events } = await answerOf(await fetch('api/journey?key=' + encodeURIComponent(key)));

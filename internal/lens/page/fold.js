@@ -39,6 +39,8 @@ export const start = () => ({
   lang: 'en',
   path: '', // what follows # in the address, up to a ?
   moment: null, // {world, seq}: the event after which the page is shown; null is now
+  decisive: null, // {world, seq}: the event that decides the lesson that has run
+  linked: '', // the session that the address brings, packed; see share.js
 });
 
 const changes = {
@@ -52,7 +54,8 @@ const changes = {
   axis: (view, { axis }) => ({ ...view, axis }),
   others: (view, { is }) => ({ ...view, isOthers: is }),
   language: (view, { lang }) => ({ ...view, lang }),
-  path: (view, { path, moment = null }) => ({ ...view, path, moment }),
+  path: (view, { path, moment = null, linked = '' }) => ({ ...view, path, moment, linked }),
+  decisive: (view, { seq }) => ({ ...view, decisive: { world: view.world, seq } }),
 };
 
 // fold returns the view after a message. A message of an unknown type changes nothing.

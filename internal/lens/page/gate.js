@@ -4,6 +4,7 @@ import { boxAt } from './places.js';
 import { html, useState } from './ui.js';
 import { Chips } from './faults.js';
 import { Choice, Field, Refusal, Section, useAct } from './parts.js';
+import { useShortcuts } from './shortcuts.js';
 
 const mostWaiting = 3; // that the bar names
 
@@ -16,6 +17,7 @@ export function Gate(props) {
   const { run, error } = useAct(lens);
   const { mode, key, parked } = view.gate;
   const paused = mode === 'step';
+  useShortcuts({ step: () => allows(view, 'step') && parked.length > 0 && run('step') });
   return html`<section class=${'gate' + (paused ? ' paused' : '')} aria-label=${words.step}>
     ${allows(view, 'pause') && html`<${Button} name="pause" off=${paused && !key} onClick=${() => run('pause')}>${words.pauseAll}<//>
       <${Button} name="pause-key" off=${!view.chosen || (paused && key === view.chosen)}

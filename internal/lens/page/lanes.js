@@ -7,6 +7,7 @@ const laneHeight = 14;
 const labelWidth = 86;
 const columnWidth = 14; // of an event, in the order of events
 const radius = 4;
+const leastBrush = 5; // pixels; a shorter one is a click
 const laneOf = Object.fromEntries(boxes.map(({ id }, i) => [id, i]));
 // The marks of the informers' kinds, one after another. Each has a sign for the legend, and draws itself around a place.
 const marks = [
@@ -17,17 +18,22 @@ const marks = [
 ];
 const spans = [0, 1, 10, 100, 1000, 10000, 60000]; // milliseconds that are seen at once; 0 is all that there is
 
-// Lanes shows events, oldest first. If line is set, they are one object's, and a line joins them.
+// Lanes shows events, oldest first. If line is set, they are one object's, and a line joins them. By time, one draws over a
+// part with the pointer to see it larger.
 export function Lanes({ events, line, view, live, dispatch, words, pick, children }) {
   const canvas = useRef(null);
   const [width, setWidth] = useState(0);
   const [span, setSpan] = useState(0);
+  const [zoom, setZoom] = useState(null); // {world, from, to}, in microseconds: what was drawn over
+  const [brush, setBrush] = useState(null); // [from, to], in pixels: what is drawn over now
+  const down = useRef(0); // where the pointer went down
   const byTime = view.axis === 'time';
+  const part = byTime && zoom?.world === live.world ? zoom : null;
   const room = Math.max(1, width - labelWidth - radius);
   const newest = events.at(-1)?.us ?? 0;
   const oldest = events[0]?.us ?? 0;
-  const seen = byTime ? span * 1000 || Math.max(1, newest - oldest) : Math.floor(room / columnWidth);
-  const end = byTime ? (view.held || span === 0 ? newest : view.us) : events.length;
+  const seen = part ? part.to - part.from : byTime ? span * 1000 || Math.max(1, newest - oldest) : Math.floor(room / columnWidth);
+  const end = part ? part.to : byTime ? (view.held || span === 0 ? newest : view.us) : events.length;
   const from = end - seen;
   const x = (e, i) => labelWidth + (byTime ? ((e.us - from) / seen) * room : (i - Math.max(0, from) + 0.5) * columnWidth);
 
@@ -39,9 +45,33 @@ export function Lanes({ events, line, view, live, dispatch, words, pick, childre
   const all = kinds(live);
   useEffect(() => draw(canvas.current, width, events, x, { line, words, all }));
 
-  const click = (e) => pick(nearest(events, x, e.offsetX, e.offsetY));
-  return html`<div class="lanes"><canvas ref=${canvas} role="img" data-test="lanes" data-events=${events.length}
-      aria-label=${words.lanesLabel(events.length)} onClick=${click}></canvas></div>
+  const isBrush = (e) => byTime && Math.abs(e.offsetX - down.current) > leastBrush;
+  const click = (e) => isBrush(e) || pick(nearest(events, x, e.offsetX, e.offsetY));
+  const press = (e) => {
+    down.current = e.offsetX;
+    e.target.setPointerCapture(e.pointerId);
+  };
+  const move = (e) => {
+    const event = e.buttons === 0 && nearest(events, x, e.offsetX, e.offsetY);
+    e.target.title = event ? `${event.key ?? ''} ${words.what(event)}, ${words.moment(event.us / 1e6)}` : '';
+    if (e.buttons === 1) {
+      setBrush(isBrush(e) ? [down.current, e.offsetX].sort((a, b) => a - b) : null);
+    }
+  };
+  const release = (e) => {
+    setBrush(null);
+    if (isBrush(e)) {
+      const [start, stop] = [down.current, e.offsetX].sort((a, b) => a - b).map((left) => from + ((left - labelWidth) / room) * seen);
+      setZoom({ world: live.world, from: start, to: Math.max(stop, start + 1) });
+    }
+  };
+  const see = (ms) => {
+    setSpan(ms);
+    setZoom(null);
+  };
+  return html`<div class="lanes">${brush && html`<span class="brush" style=${{ left: brush[0] + 'px', width: brush[1] - brush[0] + 'px' }} />`}<canvas ref=${canvas} role="img" data-test="lanes" data-events=${events.length}
+      data-seen=${byTime ? Math.round(seen) : 0} aria-label=${words.lanesLabel(events.length)} onClick=${click} onPointerDown=${press}
+      onPointerMove=${move} onPointerUp=${release}></canvas></div>
     ${children}
     <div class="line lane-controls">
       <button type="button" aria-pressed=${!!view.held} data-test="hold"
@@ -49,8 +79,9 @@ export function Lanes({ events, line, view, live, dispatch, words, pick, childre
       <label>${words.axis} <select value=${view.axis} data-test="axis"
         onChange=${(e) => dispatch({ type: 'axis', axis: e.target.value })}>
         <option value="order">${words.byOrder}</option><option value="time">${words.byTime}</option></select></label>
-      ${byTime && html`<label>${words.span} <select value=${span} onChange=${(e) => setSpan(Number(e.target.value))}>
-        ${spans.map((ms) => html`<option key=${ms} value=${ms}>${ms === 0 ? words.allOfIt : words.milliseconds(ms)}</option>`)}</select></label>`}
+      ${byTime && html`<label>${words.span} <select value=${span} data-test="span" onChange=${(e) => see(Number(e.target.value))}>
+        ${spans.map((ms) => html`<option key=${ms} value=${ms}>${ms === 0 ? words.allOfIt : words.milliseconds(ms)}</option>`)}</select></label>
+        <button type="button" data-test="fit" title=${words.fitDoes} onClick=${() => see(0)}>${words.fit}</button>`}
       <p class="legend" data-test="legend">${words.legend(all.map((kind, i) => `${marks[i % marks.length].sign} ${kind}`).join('  '))}</p>
     </div>`;
 }

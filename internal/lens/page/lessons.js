@@ -16,7 +16,7 @@ const finish = ({ id }) => remember('lessons', { ...finished(), [id]: true });
 const isPhase = (phase) => ['question', 'answer', 'break'].includes(phase);
 const addressOf = (lesson, phase) => `#/lesson/${lesson.id}/${phase}`;
 
-export default function Lessons({ lens, lang, path }) {
+export default function Lessons({ lens, lang, path, view }) {
   useEffect(() => recorder.attach(lens), [lens]);
   const words = wordsOf(lang);
   const [, , id, phase] = path.split('/');
@@ -25,7 +25,7 @@ export default function Lessons({ lens, lang, path }) {
     return html`<${List} lang=${lang} words=${words} />`;
   }
   const now = isPhase(phase) ? phase : 'question';
-  return html`<${Lesson} key=${`${id}/${now}`} lens=${lens} lang=${lang} words=${words} lesson=${lesson} phase=${now} />`;
+  return html`<${Lesson} key=${`${id}/${now}`} isOthers=${view.isOthers} lens=${lens} lang=${lang} words=${words} lesson=${lesson} phase=${now} />`;
 }
 
 function List({ lang, words }) {
@@ -42,14 +42,28 @@ function List({ lang, words }) {
 
 // useLesson brings about a phase. It returns {stage, verdict, acts, error, solve}; stage is preparing, asking, running,
 // observed, trying or reached.
-function useLesson(given, lesson, phase) {
-  const [state, setState] = useState({ stage: 'preparing', acts: [], verdict: null, error: null });
+function useLesson(given, lesson, phase, isOthers) {
+  const nothing = { stage: 'preparing', acts: [], verdict: null, error: null };
+  const [state, setState] = useState(nothing);
+  const [lost, setLost] = useState(false); // another page began a world, and this lesson's is gone
+  const [round, setRound] = useState(0); // how often it began again
   const ending = useRef(null);
   const lens = { ...given, snapshot };
   const set = (more) => setState((s) => ({ ...s, ...more }));
   const told = (step) => step.act && setState((s) => ({ ...s, acts: [...s.acts, step] }));
   const failed = (error) => ending.current?.signal.aborted || set({ error });
 
+  useEffect(() => {
+    if (isOthers && state.stage !== 'preparing') {
+      ending.current.abort(new Error('lost'));
+      setLost(true);
+    }
+  }, [isOthers]);
+  const again = () => {
+    setState(nothing);
+    setLost(false);
+    setRound(round + 1);
+  };
   useEffect(() => {
     const abort = new AbortController();
     const { signal } = abort;
@@ -64,6 +78,9 @@ function useLesson(given, lesson, phase) {
         const verdict = await run(lens, recorder, lesson, { signal, told });
         finish(lesson);
         set({ verdict, stage: 'observed' });
+        if (verdict.decisive) {
+          lens.decides(verdict.decisive.seq);
+        }
       } else {
         set({ stage: 'trying' });
         await watchGoal(recorder, lesson, recorder.seq, signal);
@@ -72,9 +89,9 @@ function useLesson(given, lesson, phase) {
     };
     begin().catch(failed);
     return () => abort.abort(new Error('left'));
-  }, []);
+  }, [round]);
   const solve = () => play(lens, recorder, lesson.solution, { signal: ending.current.signal, told }).catch(failed);
-  return { ...state, solve };
+  return { ...state, solve, lost, again };
 }
 
 // connected waits for the page's first snapshot.
@@ -85,9 +102,9 @@ const connected = (signal) => new Promise((resolve, reject) => {
   check();
 });
 
-function Lesson({ lens, lang, words, lesson, phase }) {
+function Lesson({ lens, lang, words, lesson, phase, isOthers }) {
   const [text] = useTexts([lesson.file], lang) || [];
-  const state = useLesson(lens, lesson, phase);
+  const state = useLesson(lens, lesson, phase, isOthers);
   const heading = useRef(null);
   const focused = useRef(false); // once: a switch of the language leaves the focus where it is
   useEffect(() => {
@@ -106,6 +123,8 @@ function Lesson({ lens, lang, words, lesson, phase }) {
     <h2 tabindex="-1" ref=${heading}><${Inline} text=${text.title} /></h2>
     <nav aria-label=${words.phases} class="phases">${['question', 'answer', 'break'].map((name) => html`<a key=${name}
       href=${addressOf(lesson, name)} aria-current=${name === phase ? 'step' : undefined}>${words[name]}</a>`)}</nav>
+    ${state.lost && html`<p role="alert" class="banner" data-test="lost">${words.lost} <button type="button" data-test="lesson-again"
+      onClick=${state.again}>${words.again}</button></p>`}
     ${phase !== 'break' && html`<${Stage} words=${words} stage=${state.stage} />`}
     ${state.error && html`<p role="alert" class="bad" data-test="lesson-error">${state.error.message}</p>`}
     <${Phase} ...${props} />
@@ -139,6 +158,7 @@ function Answer({ lens, words, lesson, text, verdict, acts }) {
         ${' '}<${Inline} text=${text.answers[lesson.right - 1]} /></p>`}
       ${verdict.ok && mine && mine !== lesson.right && html`<p class="wrong" data-test="wrong">${words.whyNot(mine)}
         ${' '}<${Inline} text=${text.wrong[mine] ?? ''} /></p>`}
+      ${verdict.decisive && html`<p><button type="button" data-test="decisive" onClick=${() => lens.goTo(verdict.decisive.seq)}>★ ${words.decisive}</button></p>`}
       <${Section} section=${text.explanation} />
       <p><a href=${addressOf(lesson, 'break')} data-test="break-lesson">${words.breakIt}</a></p>`}`;
 }

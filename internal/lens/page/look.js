@@ -1,8 +1,11 @@
-// Look: how to see one's own cluster or program here, and what is behind in the one that is seen.
-import { html } from './ui.js';
+// Look: what is behind in the world that is seen, what is slow, what is reconciled most and why, and how to see one's own
+// cluster or program here.
+import { html, useEffect, useRef, useState } from './ui.js';
 import { CopyButton, Key, useSlowly } from './parts.js';
 
 const most = 5; // rows of a table
+const askEvery = 2000; // milliseconds, at least, between two questions for journeys
+const inARow = 3; // reconciles that a key's own writes have led to, from which on it wakes itself
 
 const commands = [
   ['cluster', 'go run ./cmd/lens --kubeconfig ~/.kube/config --resource pods'],
@@ -29,17 +32,90 @@ export function behind({ state }) {
   return rows.filter(({ n }) => n > 0).sort((a, b) => b.n - a.n).slice(0, most);
 }
 
-export function Look({ view, words, choose }) {
+// slowest lists the handlers with their calls, in microseconds: {name, most, mean, n, since}. since is when the call began
+// that has not returned, or undefined. A handler has one call at a time. One that panics does not return.
+export function slowest(events) {
+  const handlers = new Map();
+  for (const { at, kind, handler, key, us } of events.filter((e) => e.at === 'called' || e.at === 'returned')) {
+    const name = `${kind} ${handler}`;
+    const { most: longest = 0, sum = 0, n = 0, call } = handlers.get(name) ?? {};
+    const took = at === 'returned' && call?.key === key ? us - call.us : -1;
+    const ended = took < 0 ? { most: longest, sum, n } : { most: Math.max(longest, took), sum: sum + took, n: n + 1 };
+    handlers.set(name, { ...ended, call: at === 'called' ? { key, us } : undefined });
+  }
+  const rows = [...handlers].map(([name, { most: longest, sum, n, call }]) => ({ name, most: longest, mean: n && sum / n, n, since: call?.us }));
+  return rows.sort((a, b) => (a.since ?? Infinity) - (b.since ?? Infinity) || b.most - a.most).slice(0, most);
+}
+
+// whyOf tells why a key was reconciled, from its journey: {reasons, wakesItself}. reasons are [reason, n], the most frequent
+// first. As in the package lens, a key wakes itself if its last reconciles had no other causes than its own writes.
+export function whyOf(journey) {
+  const known = new Map(journey.map((e) => [e.seq, e]));
+  const causesOf = (e) => (e.because ?? []).flatMap((seq) => known.get(seq) ?? []);
+  const own = new Set(journey.filter((e) => e.at === 'decided' && e.rv).map((e) => e.rv));
+  const runs = journey.filter((e) => e.at === 'taken').map((e) => causesOf(e).map((cause) => reasonOf(cause, causesOf(cause)[0], own)));
+  const counts = new Map();
+  runs.flat().forEach((reason) => counts.set(reason, (counts.get(reason) ?? 0) + 1));
+  const last = runs.slice(-inARow);
+  return {
+    reasons: [...counts].sort((a, b) => b[1] - a[1]),
+    wakesItself: last.length === inARow && last.every((reasons) => reasons.length > 0 && reasons.every((reason) => reason.startsWith('own'))),
+  };
+}
+
+const actions = { OnAdd: 'add', OnUpdate: 'update', OnDelete: 'delete' };
+
+// reasonOf names what queued a key, such as "update Service", by the event and the one that led to it.
+function reasonOf({ at }, before, own) {
+  if (at === 'putoff') {
+    return before?.error ? 'retry' : 'later';
+  }
+  if (!before) {
+    return 'unknown';
+  }
+  const { kind, action, initial, old, rv } = before;
+  const told = initial ? 'list' : action === 'OnUpdate' && old === rv ? 'resync' : '';
+  return `${told || (own.has(rv) ? 'own' : actions[action])} ${kind}`;
+}
+
+// useWhy asks for the journeys of some keys now and then, and returns whyOf each.
+function useWhy(lens, rows) {
+  const [why, setWhy] = useState({});
+  const asked = useRef(-Infinity);
+  useEffect(() => {
+    const ask = async () => {
+      asked.current = performance.now();
+      const all = await Promise.all(rows.map(async ({ key }) => [key, whyOf(await lens.journey(key).catch(() => []))]));
+      setWhy(Object.fromEntries(all));
+    };
+    const timer = setTimeout(ask, Math.max(0, asked.current + askEvery - performance.now()));
+    return () => clearTimeout(timer);
+  }, [rows.map(({ key, n }) => key + n).join()]);
+  return why;
+}
+
+function Why({ why, name, words }) {
+  return why && html`<br /><span class="does" data-test="why-reconciled">${words.because} ${why.reasons.map(([reason, n]) => `${words.reason(...reason.split(' '))} ×${n}`).join(', ')}</span>
+    ${why.wakesItself && html`<p class="bad" role="status" data-test="wakes-itself">${words.wakesItself(name)}</p>`}`;
+}
+
+export function Look({ view, words, choose, lens }) {
   const waiting = behind(view);
+  const slow = useSlowly(view, () => slowest(view.events));
   const busiest = useSlowly(view, () => reconciles(view.events));
+  const why = useWhy(lens, busiest);
   return html`<section class="look" aria-labelledby="look-title" data-test="look"><h2 id="look-title">${words.look}</h2>
     ${view.can !== null && html`<p class="does" data-test="cannot">${words.cannot}</p>`}
     <h3>${words.behind}</h3>
     ${waiting.length === 0 && html`<p class="good" data-test="behind-none">${words.behindNone}</p>`}
     <ul class="rows" data-test="behind">${waiting.map(({ name, n }) => html`<li key=${name}>${name} <b>${words.number(n)}</b></li>`)}</ul>
+    <h3>${words.slowHandlers}</h3>
+    <ol class="rows" data-test="slow-handlers">${slow.map(({ name, most: longest, mean, n, since }) => html`<li key=${name} data-name=${name}>${name} ${words.took(longest / 1000, mean / 1000, n)}${since !== undefined
+      && html` <span class="bad">${words.inACall((view.us - since) / 1e6)}</span>`}</li>`)}</ol>
     <h3>${words.busiest}</h3>
     <ol class="rows" data-test="busiest">${busiest.map(({ key, n, failed }) => html`<li key=${key}>
-      <${Key} name=${key} view=${view} choose=${choose} /> ×${n}${failed > 0 && html` <span class="bad">${words.ofThemFailed(failed)}</span>`}</li>`)}</ol>
+      <${Key} name=${key} view=${view} choose=${choose} /> ×${n}${failed > 0 && html` <span class="bad">${words.ofThemFailed(failed)}</span>`}
+      <${Why} why=${why[key]} name=${key} words=${words} /></li>`)}</ol>
     <h3>${words.lookAtYours}</h3>
     ${commands.map(([name, command]) => html`<p key=${name}>${words.looks[name]}<br /><code>${command}</code>
       ${' '}<${CopyButton} text=${command} words=${words} /></p>`)}

@@ -11,6 +11,8 @@ import { Look } from './look.js';
 import { Play, isPlayed } from './play.js';
 import { viewAt } from './past.js';
 import { Sessions } from './sessions.js';
+import { Linked } from './share.js';
+import { Help } from './shortcuts.js';
 import { Cannot, Guard } from './parts.js';
 
 // wayOf is the one of the three ways that the address names. Where there is nothing to play with, one looks.
@@ -38,7 +40,8 @@ export default function Page(props) {
     <a class="skip" href="#side" data-test="to-side" onClick=${(e) => focusOn(e, 'side')}>${words.toSide}</a>
     ${guarded(Header)}
     ${view.broken && html`<${Dead} refused=${view.refused} words=${words} />`}
-    ${view.isOthers && html`<p role="status" class="banner others" data-test="others">${words.otherWorld} <button type="button" class="small"
+    ${view.linked && view.connected && html`<${Linked} ...${props} whenDone=${props.unlink} />`}
+    ${view.isOthers && html`<p role="alert" class="banner others" data-test="others">${words.otherWorld} <button type="button" class="small"
       onClick=${() => props.dispatch({ type: 'others', is: false })}>${words.close}</button></p>`}
     ${guarded(Gate)}
     <div class=${'columns' + (way === 'learn' ? ' in-lesson' : '') + (view.broken ? ' dead' : '')} inert=${view.broken}>
@@ -81,6 +84,7 @@ function Header({ view, words, setLanguage }) {
       ${[['en', 'English'], ['zh', '中文']].map(([lang, name]) => html`<button key=${lang} type="button" class="small"
         lang=${lang} aria-pressed=${view.lang === lang} data-test=${'lang-' + lang}
         onClick=${() => setLanguage(lang)}>${name}</button>`)}
+      <${Help} words=${words} />
     </nav>
   </header>`;
 }

@@ -20,18 +20,19 @@ export function Keys({ keys, most = 4, n = keys.length, words, ...rest }) {
     ${n > shown.length && html`<span class="more">${words.more(n - shown.length)}</span>`}`;
 }
 
-// CopyButton copies a text, and says so.
-export function CopyButton({ text, words }) {
+// CopyButton copies a text, and says so. A long text has a name.
+export function CopyButton({ text, name = text, words }) {
   const [copied, setCopied] = useState(false);
   const copy = async () => {
     await navigator.clipboard?.writeText(text).then(() => setCopied(true), () => setCopied(false));
   };
-  return html`<button type="button" class="small" aria-label=${words.copyOf(text)} onClick=${copy}
+  return html`<button type="button" class="small" aria-label=${words.copyOf(name)} onClick=${copy}
     >${copied ? words.copied : words.copy}</button>`;
 }
 
-// Countdown shows the time until a moment of the world, as far as the newest message tells the world's time.
-export function Countdown({ due, view, words }) {
+// Countdown shows the time until a moment of the world, as far as the newest message tells the world's time. The ring shows
+// how much is left of the whole wait; it stays full where that is not known.
+export function Countdown({ due, whole, view, words }) {
   const [, again] = useState(0);
   const since = view.past ? 0 : (performance.now() - view.at) / 1e3;
   const left = (due - view.us) / 1e6 - since;
@@ -39,7 +40,9 @@ export function Countdown({ due, view, words }) {
     const timer = left > 0 && view.connected && !view.past ? setTimeout(() => again((n) => n + 1), 100) : 0;
     return () => clearTimeout(timer);
   });
-  return html`<span class="countdown">${words.seconds(Math.max(0, left))}</span>`;
+  const part = Math.min(1, Math.max(0, left) / (whole || Math.max(0, left) || 1));
+  return html`<span class="countdown" data-left=${part.toFixed(2)}><svg class="ring" viewBox="0 0 20 20" aria-hidden="true"><circle cx="10" cy="10" r="8" />
+    <circle cx="10" cy="10" r="8" pathLength="1" stroke-dasharray=${`${part} 1`} /></svg>${words.seconds(Math.max(0, left))}</span>`;
 }
 
 // useAct returns run(name, body), which does something and keeps the server's refusal in error and its answer in done,
@@ -85,6 +88,14 @@ export class Guard extends Component {
 export function Refusal({ error }) {
   return html`<div role="alert" class="refusal">${error && html`<p data-test="error"
     >${error.reason && html`<b>${error.reason}</b> `}${error.message}</p>`}</div>`;
+}
+
+// Dialog is open as long as it is there, above all else.
+export function Dialog({ label, close, words, children, ...rest }) {
+  const element = useRef(null);
+  useEffect(() => element.current.showModal(), []);
+  return html`<dialog ref=${element} aria-label=${label} onClose=${close} ...${rest}>${children}
+    <p><button type="button" data-test="close-dialog" onClick=${close}>${words.close}</button></p></dialog>`;
 }
 
 // Field is a labelled input.

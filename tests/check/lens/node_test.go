@@ -62,3 +62,15 @@ func TestPast_IsWhatItWas(t *testing.T) {
 		t.Error(out)
 	}
 }
+
+func TestLook_TellsWhatIsSlowAndWhy(t *testing.T) {
+	if out := node(t, "testdata/look/check.mjs", "page/look.js"); out != "" {
+		t.Error(out)
+	}
+}
+
+func TestShare_ALinkCarriesTheSessionAndTheMoment(t *testing.T) {
+	if out := node(t, "testdata/share/check.mjs", "page/share.js"); out != "" {
+		t.Error(out)
+	}
+}

@@ -27,6 +27,7 @@ export default {
     mend('cut'),
     until('the watch goes on', (events) => watches(events).length > 0), // the state may tell of it before the event does
   ],
+  decides: (e) => e.at === 'request' && e.kind === 'Service' && e.action === 'WATCH' && e.code === 200,
   proof(events, now) {
     const watch = watches(events).pop();
     const bookmark = bookmarks(events).filter((e) => e.seq < watch?.seq).pop();

@@ -18,6 +18,7 @@ export default {
     act('run'),
     until('the handler has got the new one', (events) => calls(events, web).some((e) => e.action === 'OnAdd'), 5),
   ],
+  decides: (e) => e.at === 'popped' && e.key === web && e.action === 'Deleted',
   proof(events) {
     const popped = at(events, 'popped', { kind: 'Service', key: web });
     return verdict([...popped, ...calls(events, web)], {

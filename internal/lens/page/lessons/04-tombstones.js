@@ -16,6 +16,7 @@ export default {
     mend('cut'),
     until('the handler is told', (events) => calls(events, web).length > 0),
   ],
+  decides: (e) => e.at === 'called' && e.kind === 'Service' && e.tombstone,
   proof(events) {
     const told = calls(events, web);
     const stored = at(events, 'stored', { kind: 'Service', key: web });

@@ -26,6 +26,7 @@ export default {
     mend('cut'),
     until('the handler has got d', (events) => calls(events, d).length > 0),
   ],
+  decides: (e) => e.at === 'handed' && e.kind === 'Service' && e.action === 'Replace',
   proof(events) {
     const told = at(events, 'called', { kind: 'Service', handler: 'audit' }).filter((e) => [a, b, c, d].includes(e.key));
     const of = (key) => calls(events, key);

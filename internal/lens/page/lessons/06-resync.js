@@ -22,6 +22,7 @@ export default {
   mutant: 'sharedinformer/resync-to-nobody',
   setup: world(),
   run: [until('a resync', (events) => resyncs(events).length > 0)],
+  decides: (e) => e.at === 'popped' && e.kind === 'Service' && e.action === 'SyncAll',
   proof(events) {
     const popped = at(events, 'popped', { kind: 'Service' });
     return verdict([...popped, ...resyncs(events)], {

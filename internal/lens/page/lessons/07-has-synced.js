@@ -19,6 +19,7 @@ export default {
     act('run'),
     until('the informer and one handler have synced', (events, now) => services(now).synced && handler(now, 'enqueue').Synced),
   ],
+  decides: (e) => e.at === 'returned' && e.kind === 'Service' && e.handler === 'enqueue',
   proof(events, now) {
     const returned = at(events, 'returned', { kind: 'Service', handler: 'audit' });
     const of = (boundary) => at(events, boundary, { kind: 'Service' });

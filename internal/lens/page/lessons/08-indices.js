@@ -15,6 +15,7 @@ export default {
   mutant: 'indexer/update-not-indexed-anew',
   setup: [...fresh(), ...have(labelled(web, 'shop'), labelled('default/cart', 'shop'), labelled('default/posts', 'blog'))],
   run: [apply(labelled(web, 'blog')), until('the store has it', arrived), look()],
+  decides: (e) => e.at === 'stored' && e.key === web,
   proof(events, now) {
     const { app } = now.contents.services.indices;
     const shown = Object.entries(app).map(([value, n]) => ({ seq: value, at: 'index app', key: '', action: value, rv: String(n) }));

@@ -29,6 +29,7 @@ export default {
     enqueued(5),
     until('the slow one has a backlog', (events, now) => backlog(now) >= 4), // the state may come after the events
   ],
+  decides: (e) => e.at === 'called' && e.handler === 'audit',
   proof(events, now) {
     const stored = at(events, 'stored', { kind: 'Service', key: web });
     return verdict([...stored, ...at(events, 'called', { kind: 'Service', key: web })], {

@@ -32,6 +32,7 @@ export default {
     act('run'),
     until('it was reconciled twice', (events) => at(events, 'reconciled', { key: web }).length === 2 && isSettled(events, web)),
   ],
+  decides: (e) => e.at === 'taken' && e.key === web,
   proof(events) {
     const of = (boundary) => at(events, boundary, { key: web });
     const [first] = of('reconciled');

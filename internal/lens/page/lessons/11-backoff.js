@@ -33,6 +33,7 @@ export default {
     }),
     mend('fail'),
   ],
+  decides: (e) => e.at === 'forgotten' && e.key === web,
   proof(events) {
     const ok = at(events, 'reconciled', { key: web, action: 'ok' })[0];
     const before = backoffs(events).filter((e) => !ok || e.seq < ok.seq);

@@ -36,6 +36,7 @@ export default {
     claim,
     until(`correction ${i + 1}`, (events) => corrections(events).length > i),
   ]).flat(),
+  decides: (e) => e.at === 'decided' && e.action.includes('waits'),
   proof(events) {
     const did = corrections(events);
     const waits = (i, delay) => did[i]?.action.endsWith(`waits ${delay}`); // a measured pause would be that of a slow machine, too

@@ -9,6 +9,7 @@
 //   mutant    a bug of the layers that turns the proof red: see tests/check/mutants
 //   setup     steps to the state that the question is about
 //   run       steps that bring the answer about
+//   decides   (event) => boolean; the first event of the run for which it holds is marked on the time line
 //   proof     (events, now) => {ok, because, missing}; events are those since the run began
 //   breakSetup  steps to the state of "now break it yourself"; setup if it is left out
 //   goal      (events, now) => boolean; events are those since that state was reached
@@ -151,9 +152,10 @@ export async function run(lens, recorder, lesson, options) {
     if (!(err instanceof Timeout)) throw err;
     late = err.message;
   }
-  const verdict = lesson.proof(recorder.since(from), recorder.now);
+  const events = recorder.since(from);
+  const verdict = lesson.proof(events, recorder.now);
   if (late) verdict.missing = [...verdict.missing, `waited in vain: ${late}`];
-  return { ...verdict, ok: verdict.ok && !late };
+  return { ...verdict, ok: verdict.ok && !late, decisive: events.find(lesson.decides) };
 }
 
 /** watchGoal resolves once the goal is reached by what happens after `from`. */

@@ -1,4 +1,4 @@
-// The twelve lessons, in their order.
+// The lessons, in their order.
 import listWatch from './01-list-watch.js';
 import bookmarks from './02-bookmarks.js';
 import deltas from './03-deltas.js';
@@ -11,7 +11,9 @@ import slowHandler from './09-slow-handler.js';
 import dirty from './10-dirty.js';
 import backoff from './11-backoff.js';
 import fight from './12-fight.js';
+import staleCache from './13-stale-cache.js';
 
 export default [
   listWatch, bookmarks, deltas, tombstones, replace, resync, hasSynced, indices, slowHandler, dirty, backoff, fight,
+  staleCache,
 ];

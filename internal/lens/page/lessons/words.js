@@ -1,7 +1,7 @@
 // The words of the panel. Those of the lessons are in their texts.
 const en = {
   lessons: 'Lessons',
-  about: 'Twelve questions, three minutes each. Answer before it runs: what runs then are the layers themselves. A lesson begins a new world.',
+  about: 'Thirteen questions, three minutes each. Answer before it runs: what runs then are the layers themselves. A lesson begins a new world.',
   progress: (n, all) => `${n} of ${all} are done`,
   finished: 'done',
   phases: 'Parts of this lesson',
@@ -31,11 +31,14 @@ const en = {
   breakIt: 'Now break it yourself',
   solve: 'Show me',
   next: 'Next lesson',
+  lost: 'This lesson has lost its world: another page began a new one, and that is what you see.',
+  again: 'Begin this part again',
+  decisive: 'Show the moment that decides',
 };
 
 const zh = {
   lessons: '课程',
-  about: '十二个问题，每个三分钟。先作答，再运行：真正运行的就是这些层本身。每一课都会新建一个环境。',
+  about: '十三个问题，每个三分钟。先作答，再运行：真正运行的就是这些层本身。每一课都会新建一个环境。',
   progress: (n, all) => `已完成 ${n} / ${all} 课`,
   finished: '已完成',
   phases: '本课的各个部分',
@@ -65,6 +68,9 @@ const zh = {
   breakIt: '现在动手破坏它',
   solve: '演示一遍',
   next: '下一课',
+  lost: '这一课的环境已经不在了：另一个页面新建了一个，现在看到的是那一个。',
+  again: '重新开始这一部分',
+  decisive: '看决定性的时刻',
 };
 
 export const wordsOf = (lang) => ({ en, zh })[lang] || en;

@@ -1,0 +1,50 @@
+import { until } from './engine.js';
+import { apply, at, change, fault, fresh, mend, verdict, web } from './helpers.js';
+
+const late = 1000; // milliseconds, each frame of a watch and each request
+const host = 'new.example.com';
+const wanted = apply([web, { http: true }]);
+const changed = change(web, 1, { http: true, host });
+const creates = (events) => at(events, 'written', { key: web, action: 'POST' });
+const corrections = (events) => at(events, 'written', { key: web, action: 'PATCH', code: 200 });
+const waits = (e) => e.at === 'decided' && e.action.startsWith('waits for the cache');
+
+/** twice: the server refused a second create of the Ingress. */
+const twice = (events) => creates(events).some((e) => e.code === 409);
+
+export default {
+  id: 'stale-cache',
+  file: '13-stale-cache',
+  answers: 4,
+  right: 3,
+  mutant: 'lessons/own-write-not-waited-for',
+  setup: [...fresh(), fault('delay', { ms: late })],
+  run: [
+    wanted,
+    changed,
+    until('the Ingress was corrected', (events) => corrections(events).length > 0, 30),
+    mend('delay'),
+  ],
+  decides: waits,
+  proof(events) {
+    const first = creates(events)[0];
+    const waited = events.find(waits);
+    const stored = at(events, 'stored', { kind: 'Ingress', key: web })[0];
+    const corrected = corrections(events)[0];
+    return verdict([first, waited, stored, corrected].filter(Boolean), {
+      'one create': creates(events).length === 1,
+      'the second reconcile waits for the cache': waited?.seq > first?.seq,
+      'the cache has the Ingress after that': stored?.seq > waited?.seq,
+      'then the Ingress is corrected': corrected?.seq > stored?.seq,
+    });
+  },
+  breakSetup: [...fresh({ queue: 'perkey' })],
+  goal: twice,
+  solution: [
+    fault('delay', { ms: late }),
+    wanted,
+    changed,
+    until('a second create', twice, 30),
+    mend('delay'),
+  ],
+};

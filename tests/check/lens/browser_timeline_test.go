@@ -1,0 +1,232 @@
+package lens
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"glasswatch/internal/lens"
+)
+
+// isAt waits until the page shows a moment at which the Service web has passed a boundary last.
+func (b *tab) isAt(boundary string) {
+	b.t.Helper()
+	b.until(fmt.Sprintf(`lens.view().moment && lens.view().journey.findLast((e) => e.seq <= lens.view().moment.seq)?.at === %q`, boundary))
+}
+
+func TestTimeline_GoesFromBoxToBox(t *testing.T) {
+	t.Parallel()
+	b := open(t, "")
+	b.isIn("Watching")
+	b.chooses(web)
+	b.applies("without")
+	b.until(`lens.view().journey.some((e) => e.at === 'forgotten')`)
+	b.lookBack("sent")
+	for _, at := range []string{"decoded", "handed", "popped", "stored", "called"} {
+		b.click("box-on")
+		b.isAt(at)
+	}
+	b.click("box-on") // the calls of both handlers are one box
+	b.until(`document.querySelector('[data-test=caption]').dataset.step !== 'called'`)
+	b.lookBack("popped")
+	b.click("box-back")
+	b.isAt("handed")
+}
+
+func TestTimeline_PlaysSlowlyToItsEnd(t *testing.T) {
+	t.Parallel()
+	b := open(t, "")
+	b.isIn("Watching")
+	b.chooses(web)
+	b.applies("without")
+	b.until(`lens.view().journey.some((e) => e.at === 'forgotten')`)
+	b.lookBack("stored")
+	b.click("play-slowly-on")
+	b.isAt("called")
+	b.click("play-slowly-on") // stops
+	b.sees("play-slowly-on", "[aria-pressed=false]")
+	b.sees("past")
+	b.click("play-slowly-on")
+	b.until(`!document.querySelector('[data-test=past]') || lens.view().moment.seq >= lens.view().journey.at(-1).seq`)
+	b.sees("play-slowly-on", "[aria-pressed=false]")
+	b.click("now")
+	b.until(`!document.querySelector('[data-test=past]')`)
+	b.click("play-slowly-on") // from the beginning
+	b.isAt("sent")
+}
+
+func TestShortcuts_MoveThroughTimeAndToTheMarks(t *testing.T) {
+	t.Parallel()
+	b := open(t, "")
+	b.isIn("Watching")
+	b.click("play-make")
+	b.says("objects-ingresses", "1")
+	b.click("play-cut")
+	b.isIn("BackingOff")
+	b.deletes()
+	b.click("fault-compact")
+	b.click("play-cut")
+	b.sees("mark-tombstone")
+	eval[any](b, `document.activeElement.blur()`)
+	for range 20 { // to the last list, or a tombstone before it
+		b.press(",")
+		if strings.Contains(eval[string](b, `new Promise((done) => setTimeout(() => done(document.querySelector('[data-test=mark-is]').textContent), 300))`), "tombstone") {
+			break
+		}
+	}
+	b.says("mark-is", "tombstone: default/web")
+	b.says("caption", "a handler is told of it")
+	moment := func() int { return eval[int](b, `lens.view().moment?.seq ?? 0`) }
+	was := moment()
+	b.press(kb.ArrowLeft)
+	b.until(fmt.Sprintf(`lens.view().moment.seq < %d`, was))
+	b.press(kb.ArrowRight)
+	b.until(fmt.Sprintf(`lens.view().moment.seq === %d`, was))
+	b.press(".")
+	b.until(fmt.Sprintf(`(lens.view().moment?.seq ?? Infinity) > %d`, was))
+	b.press("n")
+	b.until(`lens.view().moment === null`)
+
+	b.press("?")
+	b.sees("help-dialog")
+	b.says("help-dialog", "to the next mark")
+	b.isAccessible("the help")
+	b.click("shortcuts-on")
+	b.press(kb.Escape)
+	b.until(`!document.querySelector('[data-test=help-dialog]')`)
+	b.press(",")
+	b.click("help")
+	b.sees("help-dialog")
+	assert.Zero(t, moment(), "they are off")
+	b.click("close-dialog")
+	b.click("lang-zh")
+	b.click("help")
+	b.says("help-dialog", "到下一个标记")
+}
+
+// By time, what is drawn over is seen larger, and Fit shows all again.
+func TestLanes_ABrushZooms(t *testing.T) {
+	t.Parallel()
+	b := open(t, "")
+	b.isIn("Watching")
+	b.click("play-make")
+	b.says("objects-ingresses", "1")
+	b.enter("axis", "time")
+	seen := func() int { return eval[int](b, `Number(document.querySelector('[data-test=lanes]').dataset.seen)`) }
+	b.until(`Number(document.querySelector('[data-test=lanes]').dataset.seen) > 0`)
+	all := seen()
+	at := eval[[]float64](b, `(({ left, top, width }) => [left + width * 0.4, left + width * 0.6, top + 5])(document.querySelector('[data-test=lanes]').getBoundingClientRect())`)
+	mouse := func(kind input.DispatchMouseEventType, x float64, buttons int64) {
+		b.do(command(input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: kind, X: x, Y: at[2], Button: input.MouseButtonLeft, Buttons: buttons, ClickCount: 1}))
+	}
+	mouse(input.DispatchMouseEventTypeMousePressed, at[0], 1)
+	mouse(input.DispatchMouseEventTypeMouseMoved, at[1], 1)
+	b.until(`document.querySelector('.brush')`)
+	mouse(input.DispatchMouseEventTypeMouseReleased, at[1], 0)
+	b.until(fmt.Sprintf(`Number(document.querySelector('[data-test=lanes]').dataset.seen) < %d`, all/2))
+	b.until(`!document.querySelector('.brush')`)
+	assert.Empty(t, eval[string](b, `lens.view().chosen === 'default/web' ? '' : lens.view().chosen`), "it was no click")
+	b.click("fit")
+	b.until(fmt.Sprintf(`Number(document.querySelector('[data-test=lanes]').dataset.seen) >= %d`, all))
+}
+
+// A key that waits for its time has a ring, which goes round as the time passes.
+func TestQueue_ADelayedKeyHasACountdown(t *testing.T) {
+	t.Parallel()
+	b := open(t, "")
+	b.isIn("Watching")
+	b.switches("fail", true)
+	b.applies("create")
+	b.until(`document.querySelector('[data-test=delayed-key] svg.ring') && lens.view().events.some((e) => e.delay_us > 2e6)`)
+	const left = `Number(document.querySelector('[data-test=delayed-key] .countdown')?.dataset.left)`
+	b.until(left + ` > 0.7`)
+	b.until(left + ` < 0.4`)
+}
+
+func TestShare_ALinkBringsTheSessionAndTheMoment(t *testing.T) {
+	t.Parallel()
+	a := open(t, "")
+	a.isIn("Watching")
+	a.click("play-make")
+	a.says("objects-ingresses", "1")
+	a.lookBack("popped")
+	a.click("share")
+	a.says("share-says", "carries the session")
+	a.isAccessible("a link")
+	link := eval[string](a, `document.querySelector('[data-test=share-link]').value`)
+	require.NotContains(t, link, token)
+	_, place, found := strings.Cut(link, "#")
+	require.True(t, found)
+
+	l, err := lens.New(lens.Options{})
+	require.NoError(t, err)
+	t.Cleanup(l.Close)
+	b := visit(t, serveHandler(t, l.Handler()), "#"+place)
+	b.says("linked", "1 things were done")
+	assert.Equal(t, 1, eval[int](b, `lens.view().world`), "nothing is played unasked")
+	b.isAccessible("a session is offered")
+	b.click("linked-play")
+	b.isAt("popped")
+	b.sees("past")
+	assert.Equal(t, 2, eval[int](b, `lens.view().world`))
+	b.until(`!document.querySelector('[data-test=linked]') && !location.hash.includes('session')`)
+
+	b.do(goTo("#?session=nothing"))
+	b.says("linked", "cannot be read")
+	b.click("lang-zh")
+	b.says("linked", "无法读取")
+	b.click("linked-close")
+	b.until(`!document.querySelector('[data-test=linked]')`)
+}
+
+// What another page began is no lesson: it says so, and the lesson begins again in a world of its own.
+func TestTwoPages_ALessonSaysThatItHasLostItsWorld(t *testing.T) {
+	t.Parallel()
+	a := open(t, "#/lesson/tombstones/break")
+	a.sees("stage", "[data-stage=trying]")
+	b := visit(t, a.address, "")
+	b.isIn("Watching")
+	b.click("reset")
+	a.says("lost", "another page began a new one")
+	a.says("others", "Another page began")
+	a.isAccessible("a lost lesson")
+	a.click("lesson-again")
+	a.sees("stage", "[data-stage=trying]")
+	a.until(`!document.querySelector('[data-test=lost]') && !document.querySelector('[data-test=others]')`)
+	b.says("others", "Another page began")
+	a.solves()
+}
+
+func TestLessons_TheMomentThatDecidesIsMarked(t *testing.T) {
+	t.Parallel()
+	b := open(t, "#/lesson/tombstones/answer")
+	b.sees("stage", "[data-stage=observed]")
+	b.sees("mark-decisive")
+	b.click("decisive")
+	b.sees("past")
+	b.says("mark-is", "the moment that decides")
+	b.says("caption", "a handler is told of it")
+	b.sees("proof", "[data-ok=true]") // the lesson is still there
+}
+
+func TestLook_SaysWhatIsSlowAndWhyAKeyWasReconciled(t *testing.T) {
+	t.Parallel()
+	b := open(t, "#/look")
+	b.isIn("Watching")
+	b.enter("fault-slow-ms", "60000")
+	b.enter("fault-slow-handler", "audit")
+	b.switches("slow", true)
+	b.applies("create")
+	b.says("slow-handlers", "Service audit")
+	b.says("slow-handlers", "in a call for")
+	b.says("why-reconciled", "Service added")
+	b.says("busiest", "its own write to Ingress came back")
+	b.isAccessible("look")
+	b.click("lang-zh")
+	b.says("busiest", "自己对 Ingress 的写入回来了")
+}
