@@ -1,6 +1,7 @@
 package lens
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -28,5 +29,19 @@ func TestPage_HasNoInlineScripts(t *testing.T) {
 			assert.Contains(t, line, "src=", "the policy refuses it")
 		}
 		assert.NotContains(t, line, "style=", "the policy refuses it")
+	}
+}
+
+// Sizes of text are those of the scale, at the top of the style sheet. The picture of the state machine has units of its own.
+func TestPage_SizesOfTextAreThoseOfTheScale(t *testing.T) {
+	other := regexp.MustCompile(`font(-size)?: *[\d.]+px`)
+	for _, name := range []string{"page/style.css", "page/lessons.css"} {
+		text, err := page.ReadFile(name)
+		require.NoError(t, err)
+		for line := range strings.Lines(string(text)) {
+			if !strings.HasPrefix(line, ".machine text") {
+				assert.NotRegexp(t, other, line, name)
+			}
+		}
 	}
 }

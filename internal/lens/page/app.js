@@ -11,7 +11,7 @@ import Lessons from './lessons.js';
 import Page from './page.js';
 
 const drawEvery = 100; // milliseconds, at least, between two renderings
-const drawSampledEvery = 200; // while the stream is too fast to be read
+const calmAfter = 500; // milliseconds after a sample, after which the page is drawn as a whole again
 const addressAfter = 300; // milliseconds after the last step of the time line
 const askEvery = 2000; // milliseconds, at least, between two questions for the stores' contents
 
@@ -113,6 +113,10 @@ function dispatch(message) {
     askForContents(before);
   }
   viewers.forEach((f) => f(view));
+  sampledAt = view.sampled ? view.at : sampledAt;
+  // After the last message of a storm a tick comes without an event.
+  const isOfStorm = message.type === 'tick' && message.data.events.length > 0 && view.at - sampledAt < calmAfter;
+  isWhole = isWhole || !isOfStorm;
   draw();
 }
 
@@ -134,9 +138,13 @@ function askForContents(before) {
   setTimeout(() => ask().catch(() => {}), askEvery); // without a connection there will be a snapshot later
 }
 
-// draw renders once a frame at most, and no more often than drawEvery or drawSampledEvery.
+// draw renders once a frame at most, and no more often than drawEvery. In a storm the house and all else take turns, so that
+// no frame is long.
 let waiting = false;
 let drawn = -Infinity;
+let isWhole = true; // the next rendering is of the whole page
+let sampledAt = -Infinity;
+let turn = 'house';
 function draw() {
   if (waiting) {
     return;
@@ -145,9 +153,12 @@ function draw() {
   const show = () => requestAnimationFrame((now) => {
     waiting = false;
     drawn = now;
-    render(html`<${Page} ...${props()} />`, document.getElementById('page'));
+    turn = turn === 'house' ? 'rest' : 'house';
+    const only = isWhole ? '' : turn;
+    isWhole = false;
+    render(html`<${Page} only=${only} ...${props()} />`, document.getElementById('page'));
   });
-  const left = drawn + (view.sampled ? drawSampledEvery : drawEvery) - performance.now();
+  const left = drawn + drawEvery - performance.now();
   if (left > 0) {
     setTimeout(show, left);
   } else {

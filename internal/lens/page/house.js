@@ -59,7 +59,7 @@ function Box({ box, replay, ...props }) {
   const { name, does } = words.boxes[box.id];
   const lit = box.at.some((boundary) => (replay.streams ? view.moved[boundary] > 0 : replay.step?.[0].at === boundary));
   const hurt = wounded(view, { box: box.id });
-  return html`<li class=${'box ' + box.id + (lit ? ' lit' : '') + (hurt.length > 0 ? ' hurt' : '')} data-test=${'box-' + box.id}
+  return html`<li class=${`box ${box.id} layer-${box.id}` + (lit ? ' lit' : '') + (hurt.length > 0 ? ' hurt' : '')} data-test=${'box-' + box.id}
     data-lit=${lit} data-faults=${hurt.join(' ')}>
     <${Edge} box=${box} view=${view} replay=${replay} />
     <h3>${name}${hurt.map((fault) => html` <span key=${fault} class="wound">✂ ${words.faults[fault][0]}</span>`)}</h3>

@@ -33,9 +33,11 @@ export function Journey(props) {
       && html`<p class="bad" role="status" data-test="journey-empty">${words.journeyEmpty(view.chosen)}</p>`}
     ${why?.of.key === view.chosen && html`<${Why} ...${why} words=${words} close=${() => setWhy(null)} />`}
     ${useSlowly(view, () => html`<${Table} events=${events} view=${view} words=${words} choose=${choose} ask=${ask}
-      open=${open} setOpen=${setOpen} />`)}
+      open=${open} setOpen=${setOpen} />`, open ? undefined : Infinity)}
   </section>`;
 }
+
+const Layer = ({ at, words }) => html`<span class=${'layer layer-' + boxAt[at]}>${words.boxes[boxAt[at]].name}</span>`;
 
 // causes follows because from an event back to the first that is known.
 export function causes(seq, events) {
@@ -74,7 +76,7 @@ function Search({ view, words, choose }) {
 
 function Why({ of, chain, words, close }) {
   return html`<div class="why" data-test="why" role="region" aria-label=${words.whyOf(of)}><h3>${words.whyOf(of)}</h3>
-    <ol>${chain.map((e) => html`<li key=${e.seq}>${words.boxes[boxAt[e.at]].name}: ${words.what(e)}</li>`)}</ol>
+    <ol>${chain.map((e) => html`<li key=${e.seq}><${Layer} at=${e.at} words=${words} />: ${words.what(e)}</li>`)}</ol>
     ${chain.length < 2 && html`<p>${words.causeUnknown}</p>`}
     <button type="button" class="small" onClick=${close}>${words.close}</button></div>`;
 }
@@ -86,7 +88,7 @@ function Table({ events, view, words, choose, ask, open, setOpen }) {
     <div class="scrolled" tabindex="0" role="region" aria-label=${words.asTable(rows.length, events.length)}><table data-test="events">
       <thead><tr>${columns.map((column) => html`<th key=${column} scope="col">${column}</th>`)}</tr></thead>
       <tbody>${rows.map((e) => html`<tr key=${e.seq} class=${e.error ? 'failed' : ''} data-at=${e.at} data-seq=${e.seq}>
-        <td>${e.seq}</td><td>${(e.us / 1e6).toFixed(6)}</td><td>${words.boxes[boxAt[e.at]].name}</td><td>${words.what(e)}</td>
+        <td>${e.seq}</td><td>${(e.us / 1e6).toFixed(6)}</td><td><${Layer} at=${e.at} words=${words} /></td><td>${words.what(e)}</td>
         <td>${e.old ? e.old + ' → ' : ''}${e.rv}</td>
         ${!view.chosen && html`<td>${e.key && html`<${Key} name=${e.key} view=${view} choose=${choose} />`}</td>`}
         <td>${e.key && html`<button type="button" class="small" aria-label=${words.whyLabel(e)} onClick=${() => ask(e)}

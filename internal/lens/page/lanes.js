@@ -105,7 +105,7 @@ const colors = new Map();
 function colorsOf(element) {
   if (!colors.has(dark.matches)) {
     const style = getComputedStyle(element);
-    const names = ['page', 'panel', 'text', 'muted', 'bad', 'kind0', 'kind1', 'kind2', 'other'];
+    const names = ['page', 'panel', 'muted', 'bad', 'kind0', 'kind1', 'kind2', 'other', 'tiny', ...boxes.map(({ id }) => id)];
     colors.set(dark.matches, Object.fromEntries(names.map((name) => [name, style.getPropertyValue('--' + name)])));
   }
   return colors.get(dark.matches);
@@ -125,12 +125,12 @@ function draw(canvas, width, events, x, { line, words, all }) {
   const c = canvas.getContext('2d');
   c.setTransform(scale, 0, 0, scale, 0, 0);
   c.clearRect(0, 0, width, height);
-  c.font = '11px system-ui, sans-serif';
+  c.font = color.tiny + ' system-ui, sans-serif';
   c.textBaseline = 'middle';
   boxes.forEach(({ id }, i) => {
     c.fillStyle = i % 2 ? color.panel : color.page;
     c.fillRect(0, i * laneHeight, width, laneHeight);
-    c.fillStyle = color.text;
+    c.fillStyle = color[id];
     c.fillText(words.boxes[id].name, 4, (i + 0.5) * laneHeight);
   });
   const points = [];

@@ -31,10 +31,12 @@ export default function Page(props) {
   const deps = [view.gate, view.faults, view.chosen, view.options, view.can, view.lang, view.connected, kinds(view).join()];
   const side = [Acts, Breakpoints, Faults, Storm, Sessions, World].map((part) => html`<${Guard} key=${part} part=${part}
     deps=${deps} ...${props} />`);
-  const guarded = (part) => html`<${Guard} key=${part} part=${part} ...${props} />`;
+  // Of the pictures, the house is drawn in one turn, and all else in the other: see draw.
+  const rests = (isHouse) => props.only === (isHouse ? 'rest' : 'house');
+  const guarded = (part) => html`<${Guard} key=${part} part=${part} rests=${rests(false)} ...${props} />`;
   const moment = view.moment?.world === view.world && view.moment.seq < view.seq ? view.moment.seq : null;
   const shown = { ...props, moment, live: view, view: moment === null ? view : viewAt(props.history, view, moment) };
-  const picture = (part) => html`<${Guard} key=${part} part=${part} ...${shown} />`;
+  const picture = (part) => html`<${Guard} key=${part} part=${part} rests=${rests(part === House)} ...${shown} />`;
   return html`
     <a class="skip" href="#main" onClick=${(e) => focusOn(e, 'main')}>${words.toMain}</a>
     <a class="skip" href="#side" data-test="to-side" onClick=${(e) => focusOn(e, 'side')}>${words.toSide}</a>

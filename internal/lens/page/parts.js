@@ -65,10 +65,11 @@ export function useAct(lens, world) {
 }
 
 // Guard draws a part of the page. An error of the part is shown in its place, and the other parts go on. With deps the
-// part is drawn anew only if one of them has changed. After an error it is drawn with each view.
+// part is drawn anew only if one of them has changed, and not at all while it rests. After an error it is drawn with each view.
 export class Guard extends Component {
-  shouldComponentUpdate({ deps }, { error }) {
-    return !deps || !!error || deps.some((d, i) => d !== this.props.deps[i]);
+  shouldComponentUpdate({ deps, rests }, { error }) {
+    const isSame = rests || (deps && deps.every((d, i) => d === this.props.deps[i]));
+    return !!error || !isSame;
   }
 
   componentDidCatch(error) {
@@ -126,11 +127,11 @@ export function Cannot({ name, words }) {
 
 const slowly = 500; // milliseconds
 
-// useSlowly returns what make makes, or, while the stream is too fast to be read, what it made up to half a second ago.
-export function useSlowly(view, make) {
+// useSlowly returns what make makes, or, while the stream is too fast to be read, what it made up to so many milliseconds ago.
+export function useSlowly(view, make, slowness = slowly) {
   const last = useRef({ at: -Infinity });
   const isSame = view.sampled && last.current.chosen === view.chosen && last.current.lang === view.lang;
-  if (!isSame || view.at - last.current.at >= slowly) {
+  if (!isSame || view.at - last.current.at >= slowness) {
     last.current = { at: view.at, chosen: view.chosen, lang: view.lang, made: make() };
   }
   return last.current.made;

@@ -42,7 +42,7 @@ export function useReplay(lens, view, slowness) {
     };
     let first = true; // what a page finds when it is opened may be long over
     const take = (events, { sampled, gate }) => {
-      const all = [...queue.current, ...stepsOf(events)];
+      const all = sampled ? [] : [...queue.current, ...stepsOf(events)];
       const tooMany = sampled || all.length > (isStream ? calmest : mostWaiting);
       isStream = tooMany && !first;
       setStreams(isStream);

@@ -103,3 +103,30 @@ func TestLanguage_IsTheBrowsersUntilAnotherIsChosen(t *testing.T) {
 	assert.Equal(t, "en", eval[string](b, `document.documentElement.lang`), "it is remembered")
 	b.sees("lang-en", "[aria-pressed=true]")
 }
+
+// Each layer has one colour, wherever it is named.
+func TestColours_EachLayerHasItsOwn(t *testing.T) {
+	t.Parallel()
+	for _, scheme := range []string{"light", "dark"} {
+		b := open(t, "", prefers("color-scheme", scheme))
+		b.isIn("Watching")
+		b.applies("create")
+		b.says("objects-ingresses", "1")
+		b.rests()
+		b.until(`[...document.querySelectorAll('.box')].filter((box) => !box.classList.contains('lit')).length >= 7`)
+		colours := eval[map[string]string](b, `Object.fromEntries([...document.querySelectorAll('.box')].map((box) => [box.dataset.test, getComputedStyle(box).borderTopColor]))`)
+		assert.Len(t, colours, 8)
+		seen := map[string]bool{}
+		for _, colour := range colours {
+			seen[colour] = true
+		}
+		assert.Len(t, seen, 8, "%s: %v", scheme, colours)
+		eval[any](b, `document.querySelectorAll('details').forEach((d) => { d.open = true; })`)
+		const others = `[...document.querySelectorAll('[data-test=events] .layer')].filter((e) => {
+  const id = [...e.classList].find((name) => name.startsWith('layer-')).slice(6);
+  return getComputedStyle(e).color !== getComputedStyle(document.querySelector('[data-test=box-' + id + ']')).borderTopColor;
+}).length`
+		assert.Zero(t, eval[int](b, others))
+		assert.NotZero(t, eval[int](b, `document.querySelectorAll('[data-test=events] .layer').length`))
+	}
+}

@@ -102,3 +102,28 @@ func TestVersions_AnOldCopyIsMarked(t *testing.T) {
 	b.says("version-Service-audit", "none")
 	differs(false)
 }
+
+// In a storm no frame draws the whole page: the house and all else take turns.
+func TestStorm_TheHouseAndTheRestTakeTurns(t *testing.T) {
+	t.Parallel()
+	b := open(t, "")
+	b.isIn("Watching")
+	b.enter("storm-objects", "1000")
+	b.enter("storm-changes", "1000000")
+	b.enter("storm-per_second", "2000")
+	b.click("storm")
+	b.until(`lens.view().sampled`)
+	eval[any](b, `(() => {
+  window.drawn = { house: 0, rest: 0, both: 0 };
+  new MutationObserver((all) => {
+    const house = all.some(({ target }) => target.parentElement?.closest('[data-test=house]'));
+    const rest = all.some(({ target }) => target.parentElement?.closest('header'));
+    if (house || rest) drawn[house && rest ? 'both' : house ? 'house' : 'rest']++;
+  }).observe(document.body, { subtree: true, childList: true, characterData: true });
+})()`)
+	b.until(`drawn.house >= 8 && drawn.rest >= 8`)
+	drawn := eval[map[string]int](b, `drawn`)
+	assert.Less(t, 2*drawn["both"], drawn["house"]+drawn["rest"], drawn)
+	b.click("storm-end")
+	b.until(`!lens.view().sampled && document.querySelector('[data-test=seq]').innerText.replace(/\D/g, '') === String(lens.view().seq)`)
+}

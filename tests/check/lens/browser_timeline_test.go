@@ -32,7 +32,7 @@ func TestTimeline_GoesFromBoxToBox(t *testing.T) {
 		b.isAt(at)
 	}
 	b.click("box-on") // the calls of both handlers are one box
-	b.until(`document.querySelector('[data-test=caption]').dataset.step !== 'called'`)
+	b.until(`!['called', 'returned'].includes(document.querySelector('[data-test=caption]').dataset.step)`)
 	b.lookBack("popped")
 	b.click("box-back")
 	b.isAt("handed")
