@@ -121,9 +121,11 @@ func proxied(ctx context.Context, d *demo.Demo) {
 	d.Saw("%d, %s, length %d: it goes on", resp.StatusCode, resp.Header.Get("Content-Type"), resp.ContentLength)
 	var seen []string
 	for decoder := json.NewDecoder(resp.Body); len(seen) < 2; {
+		var line json.RawMessage
 		var event metav1.WatchEvent
 		var object corev1.ConfigMap
-		demo.Check(decoder.Decode(&event))
+		demo.Check(decoder.Decode(&line))
+		demo.Check(utiljson.Unmarshal(line, &event))
 		demo.Check(utiljson.Unmarshal(event.Object.Raw, &object))
 		if event.Type == string(watch.Added) {
 			seen = append(seen, object.Name)

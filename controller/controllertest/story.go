@@ -2,12 +2,12 @@ package controllertest
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/json"
 )
 
 // entry is a line of the log: a request, what the program saw of one, or something else that happened.
@@ -56,8 +56,8 @@ func readEvent(frame []byte) (what string, meta metav1.ObjectMeta) {
 		return inProtobuf.Type, metaOf(inProtobuf.Object.Raw)
 	}
 	var event struct {
-		Type   string
-		Object metav1.PartialObjectMetadata
+		Type   string                       `json:"type"`
+		Object metav1.PartialObjectMetadata `json:"object"`
 	}
 	if json.Unmarshal(frame, &event) != nil {
 		return "an unreadable event of", meta
