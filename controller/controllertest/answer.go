@@ -79,9 +79,7 @@ func (w *world) due(req request) Fault {
 		if p.at == req {
 			w.plan[i].at = request{}
 			w.fired++
-			if over := time.Now().Add(2*behaviours[p.fault].lasts + time.Minute); over.After(w.calm) {
-				w.calm = over
-			}
+			w.calmAfterLocked(2*behaviours[p.fault].lasts + time.Minute)
 			return p.fault
 		}
 	}

@@ -44,6 +44,8 @@
 //     takes a millisecond and a request without an answer a tenth of a second.
 //   - In one play Always is asked about one write after the other, and holds up the server meanwhile: it must not send requests. The
 //     functions of steps, of World and Always are to return errors. A panic, or the runtime.Goexit of require and t.FailNow, is a finding.
+//   - A program that ends is started again with the back-off of a kubelet: after a second, then after ten, twice as long each time, and at
+//     most after five minutes.
 //   - [Settle] returns when nobody has written for [Scenario.Quiet] and when no fault is going on, nor its consequences for a back-off.
 //     So by default users act only when all is well. [Wait] lets them act during a fault.
 //   - A plan of faults is named by requests, and so finds the same place again. What did not come to pass is in [Report.NotFired].

@@ -2,6 +2,8 @@ package controllertest_test
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -160,6 +162,38 @@ func TestFaults_AWriteOfADeadInstanceIsNotStored(t *testing.T) {
 			require.False(t, stored)
 		})
 	}
+}
+
+// endsAfterwards returns a program that creates a Secret, under the fault, and then ends at once when it is started again, so many times.
+func (l *life) endsAfterwards(times int) controllertest.Start {
+	return func(ctx context.Context, cfg *rest.Config) error {
+		l.count(&l.starts)
+		again := l.starts - 3 // the first three are those of the plays without faults, and the one that the fault ends
+		if again > 0 && again <= times {
+			return errors.New("not yet")
+		}
+		name := "once"
+		if again > 0 {
+			name = "again"
+		}
+		create(ctx, cfg, name)
+		return waitFor(ctx)
+	}
+}
+
+func TestRestart_AProgramThatAlwaysEndsIsStartedEachFiveMinutes(t *testing.T) {
+	l := &life{}
+	report := explore(t, controllertest.Scenario{Start: l.endsAfterwards(1000), Faults: []controllertest.Fault{controllertest.CrashAfter}})
+	require.Contains(t, strings.Join(only(t, report).Problems, "\n"), "runs: Start returned 8 times in 40m0s after the end")
+	require.Less(t, l.starts, 3+25)
+}
+
+// The fifth restart is 151 seconds after the crash.
+func TestRestart_SettleWaitsForIt(t *testing.T) {
+	l := &life{}
+	report := explore(t, controllertest.Scenario{Start: l.endsAfterwards(4), Faults: []controllertest.Fault{controllertest.CrashAfter}})
+	finding := only(t, report)
+	require.Contains(t, finding.Problems[0], "settled after start: Secret default/again")
 }
 
 func waitFor(ctx context.Context) error { <-ctx.Done(); return nil }

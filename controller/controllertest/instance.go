@@ -27,12 +27,20 @@ type instance struct {
 	overdue  bool // it is known that it does not end in time
 }
 
-// supervise runs the program as a kubelet does: a second after it ended it is started again.
+// supervise runs the program as a kubelet does: one that ended is started again, after a back-off.
 func (w *world) supervise() {
 	w.programs.Go(func() {
-		for w.runOnce() {
+		var backoff restarts
+		for {
+			began := time.Now()
+			again := w.runOnce()
+			if !again {
+				return
+			}
+			delay := backoff.next(time.Since(began))
+			w.awaitRestart(delay)
 			select {
-			case <-time.After(time.Second):
+			case <-time.After(delay):
 			case <-w.ctx.Done():
 			}
 		}

@@ -21,7 +21,7 @@ func TestReference_FailsIfTheScenarioDoes(t *testing.T) {
 		"runs: somebody of the World has ended: no":   {Start: wait, World: []Start{fails}},
 		"runs: Start returned before its context":     {Start: fails},
 	} {
-		s.Without = map[Oracle]string{Settles: "this test looks at steps"}
+		s.Quiet, s.Without = time.Second, map[Oracle]string{Settles: "this test looks at steps"}
 		_, _, err := s.reference(t)
 		require.ErrorContains(t, err, says)
 	}

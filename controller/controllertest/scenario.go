@@ -18,7 +18,7 @@ type Scenario struct {
 	// CRDs are files with custom resource definitions, or folders of such files. They are created before anything runs.
 	CRDs []string
 	// Start runs the controller under test. After a crash it is called again, with another config, in the same process: so
-	// what it keeps in global variables outlives the crash.
+	// what it keeps in global variables outlives the crash. The time until then is a kubelet's back-off.
 	Start Start
 	// World are others at work in the cluster, such as Workloads. They suffer no faults.
 	World []Start

@@ -61,3 +61,11 @@ func (w *world) isCalm() bool {
 	defer w.mu.Unlock()
 	return !time.Now().Before(w.calm)
 }
+
+// calmAfterLocked says that it is not calm for so long.
+func (w *world) calmAfterLocked(d time.Duration) {
+	over := time.Now().Add(d)
+	if over.After(w.calm) {
+		w.calm = over
+	}
+}

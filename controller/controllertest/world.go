@@ -46,7 +46,7 @@ type world struct {
 	away      map[string]int      // resources whose lists and watches fail, by how many faults; "*" is all requests
 	current   *instance
 	stale     int64     // the revision that the next instance's first lists show, or 0
-	calm      time.Time // when all faults are over
+	calm      time.Time // when all faults are over, and the restarts after them
 	fired     int
 	attempts  int // the program's writes, whatever came of them
 	effective int // writes that changed something
