@@ -16,8 +16,14 @@ import (
 
 // fromOthers answers everybody but the program.
 func (w *world) fromOthers(answer http.ResponseWriter, r *http.Request) {
-	body := read(r)
-	w.handle(nil, w.name(others, r, body), answer, r)
+	req := w.name(others, r, read(r))
+	if req.verb == "watch" {
+		// Each watch that ends and begins again costs a play as much as a write. Only the program's have to.
+		query := r.URL.Query()
+		query.Set("timeoutSeconds", "86400")
+		r.URL.RawQuery = query.Encode()
+	}
+	w.handle(nil, req, answer, r)
 }
 
 // read takes the whole body, so that a request can be handled after its connection broke.

@@ -33,7 +33,8 @@
 // matter, and nothing in it changes. Turn off what has no place in virtual time: real sockets (metrics and webhooks: address "0"), leader
 // election (the hand-over is one of the faults), files that are watched. With controller-runtime set SkipNameValidation, since the program
 // starts many times in one process. While Run plays, utilruntime.ErrorHandlers do nothing: one of them
-// keeps a time in a global variable, and in another bubble that time may be years away.
+// keeps a time in a global variable, and in another bubble that time may be years away. And garbage may grow to four times of what is in
+// use (GOGC), which saves collections.
 //
 // # Guarantees
 //

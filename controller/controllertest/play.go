@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/rest"
 )
 
@@ -25,6 +26,7 @@ type played struct {
 	problems []problem
 	fired    int
 	late     int // writes after the end
+	kinds    meta.RESTMapper
 	story    func(concerned map[string]bool) string
 }
 
@@ -82,9 +84,10 @@ func (w *world) play(t *testing.T, p *played) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range w.scenario.CRDs {
-		if err := c.define(w.ctx, path); err != nil {
-			t.Fatalf("CRDs: %v", err)
+	c.mapper = w.scenario.kinds
+	for _, definition := range w.scenario.definitions {
+		if err := c.define(w.ctx, definition); err != nil {
+			t.Fatalf("CRDs: %s: %v", definition.GetName(), err)
 		}
 	}
 	w.runWorld(cfg)
@@ -96,6 +99,7 @@ func (w *world) play(t *testing.T, p *played) {
 		p.late = w.lookOut()
 	}
 	w.stop()
+	p.kinds = c.mapper
 }
 
 // lookOut returns how many writes the program tries after the end. One that ends again and again is a finding: a single time may be due to

@@ -1,7 +1,6 @@
 package controllertest
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"maps"
@@ -13,8 +12,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 )
 
 var (
@@ -71,33 +68,6 @@ func command(test, plan string) string {
 	return fmt.Sprintf("go test -run '%s' -controllertest.fault='%s'", strings.Join(parts, "/"), plan)
 }
 
-var errorHandlers struct {
-	mu    sync.Mutex // protects what follows, and is held while the global variable is written
-	users int
-	kept  []utilruntime.ErrorHandler
-}
-
-// withoutErrorHandlers takes away the global handlers of errors while tests explore. One of them waits until a millisecond after the last
-// error of the process. If that was in another bubble, or in real time, it waits for years.
-func withoutErrorHandlers() (restore func()) {
-	h := &errorHandlers
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.users == 0 {
-		h.kept = utilruntime.ErrorHandlers
-		utilruntime.ErrorHandlers = []utilruntime.ErrorHandler{func(context.Context, error, string, ...any) {}}
-	}
-	h.users++
-	return func() {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		h.users--
-		if h.users == 0 {
-			utilruntime.ErrorHandlers = h.kept
-		}
-	}
-}
-
 // Explore is Run for those who want to look at the findings themselves. It fails the test only if the scenario cannot be played.
 func Explore(t *testing.T, s Scenario) Report {
 	t.Helper()
@@ -119,12 +89,18 @@ func Explore(t *testing.T, s Scenario) Report {
 	for what, why := range s.Ignore {
 		t.Logf("not compared: %s: %s", what, why)
 	}
-	defer withoutErrorHandlers()()
+	defer withGlobals()()
 	began := time.Now()
+	definitions, err := definitionsOf(s.CRDs)
+	if err != nil {
+		t.Fatalf("CRDs: %v", err)
+	}
+	s.definitions = definitions
 	reference, chance, err := s.reference(t)
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.kinds = reference.kinds
 	plans := s.plans(reference)
 	if len(plans) == 0 {
 		t.Fatalf("no plan of faults to play: the play without faults had room for %d, -controllertest.fault is %q", len(s.single(reference)), *only)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 )
 
@@ -43,6 +45,9 @@ type Scenario struct {
 	// Limit is how many writes may change something in the play without faults. 0 is 2000. With a fault there may be 200 more than ten
 	// times those without. The program may try ten times as many writes as that, so that refused ones are bounded, too.
 	Limit int
+
+	definitions []*unstructured.Unstructured // those of CRDs
+	kinds       meta.RESTMapper              // what the play without faults knew of kinds in the end; nil before
 }
 
 // Oracle is a question that is asked of each play.

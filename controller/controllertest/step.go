@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -128,43 +129,75 @@ func mapped[T any](c *cluster, ask func(meta.RESTMapper) (T, error)) (T, error) 
 }
 
 func (c *cluster) apply(ctx context.Context, text string) error {
+	objects, err := decode(text)
+	if err != nil {
+		return err
+	}
+	for n, obj := range objects {
+		if err := c.applyObject(ctx, obj); err != nil {
+			return fmt.Errorf("object %d, %s %s: %w", n+1, obj.GetKind(), obj.GetName(), err)
+		}
+	}
+	return nil
+}
+
+// decode reads the objects of a text in YAML or JSON.
+func decode(text string) (objects []*unstructured.Unstructured, err error) {
 	decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(text), 4096)
-	for n := 1; ; n++ {
+	for {
 		var obj unstructured.Unstructured
 		err := decoder.Decode(&obj)
 		if errors.Is(err, io.EOF) {
-			return nil
+			return objects, nil
 		}
 		if err != nil {
-			return fmt.Errorf("object %d: %w", n, err)
+			return nil, fmt.Errorf("object %d: %w", len(objects)+1, err)
 		}
-		if len(obj.Object) == 0 {
-			continue // an empty document
-		}
-		if err := c.applyObject(ctx, &obj); err != nil {
-			return fmt.Errorf("object %d, %s %s: %w", n, obj.GetKind(), obj.GetName(), err)
+		if len(obj.Object) > 0 { // no empty document
+			objects = append(objects, &obj)
 		}
 	}
 }
 
+// define creates a definition. That takes the server less time than to apply it.
+func (c *cluster) define(ctx context.Context, definition *unstructured.Unstructured) error {
+	client, err := c.clientOf(definition)
+	if err != nil {
+		return err
+	}
+	_, err = client.Create(ctx, definition, metav1.CreateOptions{FieldManager: "user"})
+	if apierrors.IsAlreadyExists(err) {
+		return c.applyObject(ctx, definition)
+	}
+	return err
+}
+
 func (c *cluster) applyObject(ctx context.Context, obj *unstructured.Unstructured) error {
+	client, err := c.clientOf(obj)
+	if err != nil {
+		return err
+	}
+	_, err = client.Apply(ctx, obj.GetName(), obj, metav1.ApplyOptions{FieldManager: "user", Force: true})
+	return err
+}
+
+// clientOf is for an object's resource and namespace.
+func (c *cluster) clientOf(obj *unstructured.Unstructured) (dynamic.ResourceInterface, error) {
 	kind := obj.GroupVersionKind()
 	mapping, err := mapped(c, func(m meta.RESTMapper) (*meta.RESTMapping, error) {
 		return m.RESTMapping(kind.GroupKind(), kind.Version)
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	client := dynamic.ResourceInterface(c.client.Resource(mapping.Resource))
-	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
-		namespace := obj.GetNamespace()
-		if namespace == "" {
-			namespace = metav1.NamespaceDefault
-		}
-		client = c.client.Resource(mapping.Resource).Namespace(namespace)
+	if mapping.Scope.Name() != meta.RESTScopeNameNamespace {
+		return c.client.Resource(mapping.Resource), nil
 	}
-	_, err = client.Apply(ctx, obj.GetName(), obj, metav1.ApplyOptions{FieldManager: "user", Force: true})
-	return err
+	namespace := obj.GetNamespace()
+	if namespace == "" {
+		namespace = metav1.NamespaceDefault
+	}
+	return c.client.Resource(mapping.Resource).Namespace(namespace), nil
 }
 
 // find returns a client for the target's resource and namespace, and the target's name.
@@ -196,34 +229,46 @@ func (c *cluster) find(target string) (dynamic.ResourceInterface, string, error)
 	return c.client.Resource(gvr), parts[2], nil
 }
 
-// define creates the custom resource definitions of a file or folder.
-func (c *cluster) define(ctx context.Context, path string) error {
-	files := []string{path}
+// definitionsOf reads the custom resource definitions of files and folders.
+func definitionsOf(paths []string) (definitions []*unstructured.Unstructured, err error) {
+	for _, path := range paths {
+		files, err := filesOf(path)
+		if err != nil {
+			return nil, err
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				return nil, err
+			}
+			objects, err := decode(string(text))
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", file, err)
+			}
+			definitions = append(definitions, objects...)
+		}
+	}
+	return definitions, nil
+}
+
+// filesOf are a file itself, or those of a folder in YAML or JSON.
+func filesOf(path string) (files []string, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if info.IsDir() {
-		files = nil
-		for _, pattern := range []string{"*.yaml", "*.yml", "*.json"} {
-			found, err := filepath.Glob(filepath.Join(path, pattern))
-			if err != nil {
-				return err
-			}
-			files = append(files, found...)
-		}
-		if len(files) == 0 {
-			return fmt.Errorf("%s has no *.yaml, *.yml or *.json", path)
-		}
+	if !info.IsDir() {
+		return []string{path}, nil
 	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
+	for _, pattern := range []string{"*.yaml", "*.yml", "*.json"} {
+		found, err := filepath.Glob(filepath.Join(path, pattern))
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if err := c.apply(ctx, string(text)); err != nil {
-			return fmt.Errorf("%s: %w", file, err)
-		}
+		files = append(files, found...)
 	}
-	return nil
+	if len(files) == 0 {
+		return nil, fmt.Errorf("%s has no *.yaml, *.yml or *.json", path)
+	}
+	return files, nil
 }
