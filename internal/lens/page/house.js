@@ -1,7 +1,7 @@
 // The house: a box for each layer, in the order in which a change passes them. Over it dots pass from box to box, in slow
 // motion; where too much happens for that, the arrows count. A fault that is on leaves its mark on the arrow, or the box,
 // where it acts.
-import { html, useRef } from './ui.js';
+import { html, useMemo, useRef } from './ui.js';
 import { allows, total } from './fold.js';
 import { boxAt, boxes, wounds } from './places.js';
 import { inside } from './boxes.js';
@@ -57,6 +57,7 @@ const wounded = (view, place) => Object.keys(view.faults).filter((name) =>
 function Box({ box, replay, ...props }) {
   const { view, words } = props;
   const { name, does } = words.boxes[box.id];
+  const about = useMemo(() => html`<details class="about"><summary>${words.about}</summary><p>${does}</p><${Code} code=${box.code} words=${words} /></details>`, [words]);
   const lit = box.at.some((boundary) => (replay.streams ? view.moved[boundary] > 0 : replay.step?.[0].at === boundary));
   const hurt = wounded(view, { box: box.id });
   return html`<li class=${`box ${box.id} layer-${box.id}` + (lit ? ' lit' : '') + (hurt.length > 0 ? ' hurt' : '')} data-test=${'box-' + box.id}
@@ -68,7 +69,7 @@ function Box({ box, replay, ...props }) {
     <div class="content">
       ${view.state && html`<div class="inside"><${Guard} part=${inside[box.id]} ...${props} /></div>`}
       <${Counters} box=${box} view=${view} words=${words} />
-      <details class="about"><summary>${words.about}</summary><p>${does}</p><${Code} code=${box.code} words=${words} /></details>
+      ${about}
     </div>
     <div class="tray" data-tray=${box.id}></div>
   </li>`;

@@ -1,5 +1,5 @@
 // One object's journey, or all events: lanes over time, a table, and the way back from an event to what led to it.
-import { html, useState } from './ui.js';
+import { html, useMemo, useState } from './ui.js';
 import { useRemembered } from './remember.js';
 import { boxAt } from './places.js';
 import { Key, useSlowly } from './parts.js';
@@ -65,10 +65,11 @@ function Search({ view, words, choose }) {
     e.preventDefault();
     choose(text.trim());
   };
+  const options = useMemo(() => known.map((key) => html`<option key=${key} value=${key} />`), [known]);
   return html`<form class="line" role="search" onSubmit=${submit}>
     <label>${words.search} <input list="keys" value=${text} placeholder="default/web" data-test="search" onFocus=${look}
       onInput=${(e) => setText(e.target.value)} /></label>
-    <datalist id="keys">${known.map((key) => html`<option key=${key} value=${key} />`)}</datalist>
+    <datalist id="keys">${options}</datalist>
     <button data-test="choose">${words.choose}</button>
     ${view.chosen && html`<button type="button" data-test="all" onClick=${() => choose('')}>${words.showAll}</button>`}
   </form>`;

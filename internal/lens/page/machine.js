@@ -1,6 +1,6 @@
 // The reflector's state machine: its states, the ways between them that were taken, and where each informer is.
 import { kinds } from './fold.js';
-import { html } from './ui.js';
+import { html, useMemo } from './ui.js';
 
 // Where each state stands, in the middle of its name.
 const places = {
@@ -27,7 +27,8 @@ export function taken(events) {
 export function StateMachine({ view, all, words }) {
   const order = kinds(view);
   const label = all.map(([, { kind, state }]) => `${kind}: ${state}`).join(', ');
-  return html`<svg class="machine" viewBox="0 0 184 76" role="img" aria-label=${words.machine(label)} data-test="machine">
+  const newest = view.events.findLast(({ at }) => at === 'state')?.seq; // between two of these the picture is the same
+  return useMemo(() => html`<svg class="machine" viewBox="0 0 184 76" role="img" aria-label=${words.machine(label)} data-test="machine">
     ${taken(view.events).map(({ from, to, last }) => html`<${Way} key=${from + to} from=${places[from]} to=${places[to]} last=${last} />`)}
     ${Object.entries(places).map(([state, [x, y]]) => {
       const here = all.filter(([, informer]) => informer.state === state);
@@ -35,7 +36,7 @@ export function StateMachine({ view, all, words }) {
         ${here.map(([name, { kind }], i) => html`<circle key=${name} class=${'color-' + order.indexOf(kind)} cx=${x + (i - (here.length - 1) / 2) * 9}
           cy=${y - 8} r="3.5" data-test=${'state-' + name} data-state=${state}><title>${kind}</title></circle>`)}</g>`;
     })}
-  </svg>`;
+  </svg>`, [label, newest, order.join(), words]);
 }
 
 // Way is an arrow between two states. It ends where the name begins.

@@ -271,7 +271,7 @@ export const en = {
   shareWhole: 'This link carries the session and the moment. They stand after the #, which is sent to no server. It is played by any lens: put what begins with # behind the address of another.',
   shareShort: (n, most) => (n ? `The session is too long for a link: ${number(n)} characters, of at most ${number(most)}. This link has the moment only. Save the session as a file instead.`
     : 'This link has the moment only. There is no session here that could be played again.'),
-  linked: (n) => `This link brings a session, in which ${number(n)} things were done. To play it begins a new world, and ends this one.`,
+  linked: (n) => `This link brings a session, in which ${n === 1 ? 'one thing was' : number(n) + ' things were'} done. To play it begins a new world, and ends this one.`,
   linkedWrong: 'The session of this link cannot be read. It may have been cut.',
   linkedPlay: 'Play it',
   momentIs: (seq, last) => (seq >= last ? 'now' : `You see event ${number(seq)} of ${number(last)}.`),

@@ -167,7 +167,7 @@ func TestShare_ALinkBringsTheSessionAndTheMoment(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(l.Close)
 	b := visit(t, serveHandler(t, l.Handler()), "#"+place)
-	b.says("linked", "1 things were done")
+	b.says("linked", "one thing was done")
 	assert.Equal(t, 1, eval[int](b, `lens.view().world`), "nothing is played unasked")
 	b.isAccessible("a session is offered")
 	b.click("linked-play")
