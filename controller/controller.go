@@ -65,6 +65,15 @@ func (c *Controller[K]) EnqueueAfter(key K, d time.Duration) {
 // Len returns how many keys are due and were not taken yet.
 func (c *Controller[K]) Len() int { return c.queue.Len() }
 
+// Contents copies out the keys that are queued and those that are being reconciled, and when those that wait are due. The
+// queue waits while it copies.
+func (c *Controller[K]) Contents() (queued, processing []K, delayed map[K]time.Time) {
+	return c.queue.Contents()
+}
+
+// NumRequeues returns how often key was retried since the rate limiter last forgot it.
+func (c *Controller[K]) NumRequeues(key K) int { return c.queue.NumRequeues(key) }
+
 // Run reconciles until ctx is cancelled, and then drains the queue: queued keys are still reconciled, but nothing is
 // retried or requeued. After Options.DrainTimeout it cancels the context of the running reconciles and leaves the rest
 // of the queue undone. Run returns when every worker has ended, so a reconcile that ignores its context delays it.

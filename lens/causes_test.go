@@ -21,7 +21,11 @@ type told struct {
 	*Lens
 }
 
-func tell(t *testing.T) told { return told{t, New(Options{On: true})} }
+func tell(t *testing.T) told {
+	l := New(Options{On: true})
+	l.ObserveInformer("things")
+	return told{t, l}
+}
 
 // event is a call of a handler, in a goroutine of its own, that enqueues a key.
 func (l told) event(controller, key string, c Cause) {

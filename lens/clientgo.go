@@ -31,22 +31,35 @@ func (w *watchedInformer) watched(h cache.ResourceEventHandler) cache.ResourceEv
 	return &watchedHandler{h, w.lens, w.name, handlerName(h)}
 }
 
+// added notes a handler that was added, and returns the rest as it is.
+func (w *watchedInformer) added(
+	h cache.ResourceEventHandler, registered cache.ResourceEventHandlerRegistration, err error,
+) (cache.ResourceEventHandlerRegistration, error) {
+	if err == nil {
+		w.lens.addRegistration(w.name, handlerName(h), registered)
+	}
+	return registered, err
+}
+
 func (w *watchedInformer) AddEventHandler(
 	h cache.ResourceEventHandler,
 ) (cache.ResourceEventHandlerRegistration, error) {
-	return w.SharedIndexInformer.AddEventHandler(w.watched(h))
+	registered, err := w.SharedIndexInformer.AddEventHandler(w.watched(h))
+	return w.added(h, registered, err)
 }
 
 func (w *watchedInformer) AddEventHandlerWithResyncPeriod(
 	h cache.ResourceEventHandler, resync time.Duration,
 ) (cache.ResourceEventHandlerRegistration, error) {
-	return w.SharedIndexInformer.AddEventHandlerWithResyncPeriod(w.watched(h), resync)
+	registered, err := w.SharedIndexInformer.AddEventHandlerWithResyncPeriod(w.watched(h), resync)
+	return w.added(h, registered, err)
 }
 
 func (w *watchedInformer) AddEventHandlerWithOptions(
 	h cache.ResourceEventHandler, opts cache.HandlerOptions,
 ) (cache.ResourceEventHandlerRegistration, error) {
-	return w.SharedIndexInformer.AddEventHandlerWithOptions(w.watched(h), opts)
+	registered, err := w.SharedIndexInformer.AddEventHandlerWithOptions(w.watched(h), opts)
+	return w.added(h, registered, err)
 }
 
 // watchedHandler tells the lens of the calls of a handler.
@@ -89,6 +102,9 @@ func (w *watchedHandler) call(action string, old, obj any) (returned func()) {
 	if err == nil && before.GetResourceVersion() == c.ResourceVersion {
 		c.Action = "resync"
 	}
+	if c.Action != "resync" {
+		w.lens.heard(w.informer)
+	}
 	self := w.lens.called(c, func() []string { return changedFields(old, obj) })
 	return func() { w.lens.returned(self, w.informer, w.name) }
 }
@@ -118,6 +134,7 @@ func WatchQueue[T comparable](
 	l *Lens, controller string, queue workqueue.TypedRateLimitingInterface[T],
 ) workqueue.TypedRateLimitingInterface[T] {
 	l.AddQueue(controller, queue)
+	knowKeysOf[T](l, controller)
 	return &watchedQueue[T]{queue, l, controller}
 }
 
@@ -147,14 +164,14 @@ func (q *watchedQueue[T]) AddRateLimited(item T) {
 
 func (q *watchedQueue[T]) enqueued(item T, how string, delay time.Duration) {
 	if q.lens.on.Load() {
-		q.lens.enqueued(q.controller, nameOf(item), how, delay)
+		q.lens.enqueued(q.controller, item, how, delay)
 	}
 }
 
 func (q *watchedQueue[T]) Get() (T, bool) {
 	item, shutdown := q.TypedRateLimitingInterface.Get()
 	if !shutdown && q.lens.on.Load() {
-		q.lens.taken(q.controller, nameOf(item))
+		q.lens.taken(q.controller, item)
 	}
 	return item, shutdown
 }

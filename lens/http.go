@@ -4,15 +4,26 @@ import (
 	"embed"
 	"encoding/json"
 	"html/template"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 )
 
 //go:embed page.html
 var files embed.FS
 
-var page = template.Must(template.ParseFS(files, "page.html"))
+var page = template.Must(template.New("page.html").Funcs(template.FuncMap{"in": countdown}).ParseFS(files, "page.html"))
+
+// countdown says when something is due.
+func countdown(due time.Time) string {
+	left := time.Until(due)
+	if left <= 0 {
+		return "now"
+	}
+	return "in " + left.Round(100*time.Millisecond).String()
+}
 
 // Report is what the handler answers: as JSON to whoever accepts application/json, else as a page.
 type Report struct {
@@ -32,12 +43,17 @@ const maxListed = 200
 // ?on=false switches it.
 //
 // It shows names of objects and errors of reconciles, to whoever can reach it. Serve it on loopback, or behind what
-// guards the program's other debug handlers. Requests of other sites are refused.
+// guards the program's other debug handlers, such as net/http/pprof. Requests of other sites are refused. So is, on
+// loopback, a name other than localhost: somebody else's DNS may resolve it to loopback.
 func (l *Lens) Handler() http.Handler {
 	return http.NewCrossOriginProtection().Handler(http.HandlerFunc(l.serve))
 }
 
 func (l *Lens) serve(w http.ResponseWriter, r *http.Request) {
+	if !isHost(r) {
+		http.Error(w, "403: want localhost or an IP address as the host", http.StatusForbidden)
+		return
+	}
 	switch r.Method {
 	case http.MethodPost:
 		on := r.URL.Query().Get("on")
@@ -65,6 +81,19 @@ func (l *Lens) serve(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'")
 	_ = page.Execute(w, report) // likewise
+}
+
+// isHost keeps out names that somebody else's DNS resolves to loopback. An IP address is no name.
+func isHost(r *http.Request) bool {
+	local, _ := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	if local == nil || !local.IP.IsLoopback() {
+		return true
+	}
+	name, _, err := net.SplitHostPort(r.Host)
+	if err != nil {
+		name = strings.Trim(r.Host, "[]") // without a port
+	}
+	return strings.EqualFold(name, "localhost") || net.ParseIP(name) != nil
 }
 
 func (l *Lens) report(key string) Report {

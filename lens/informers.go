@@ -1,130 +1,278 @@
 package lens
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
 	"slices"
-	"strings"
 	"time"
+
+	"k8s.io/client-go/tools/cache"
+
+	"glasswatch/sharedinformer"
 )
 
-// SyncedInformer is what the lens asks an informer. Ours and client-go's have it.
+// SyncedInformer is what the lens asks an informer. Ours and client-go's have it. An informer that also has Stats and
+// LastError, as ours and those of compat/cache have, is asked for these.
 type SyncedInformer interface {
 	HasSynced() bool
 	LastSyncResourceVersion() string
 }
 
 // AddInformer shows an informer's state on the page. The name is that of ObserveInformer. WatchInformer does it already.
+// An informer that has ended is let go, and its name stays until RemoveInformer.
 func (l *Lens) AddInformer(name string, informer SyncedInformer) {
+	l.letGoOfEnded()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.informerLocked(name).informer = informer
+	state := l.informerLocked(name)
+	state.informer, state.hasEnded = &informer, false
 }
 
-// Queue is what the lens asks a queue.
-type Queue interface{ Len() int }
-
-// AddQueue shows the length of a controller's queue on the page. The name is that of ObserveController. WatchQueue does
-// it already.
-func (l *Lens) AddQueue(controller string, queue Queue) {
+// RemoveInformer forgets an informer and its handlers. The keys that they enqueued keep their causes.
+func (l *Lens) RemoveInformer(name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.queues[controller] = queue
+	delete(l.informers, name)
 }
 
-// Informer is what is known of an informer.
+// Informer is what is known of an informer. A number of -1 is not visible.
 type Informer struct {
 	Name string `json:"name"`
-	// IsVisible: AddInformer was called, so the next two are known.
-	IsVisible       bool      `json:"isVisible"`
-	Synced          bool      `json:"synced"`
-	ResourceVersion string    `json:"resourceVersion,omitempty"`
-	Handlers        []Handler `json:"handlers"` // by name
+	// IsVisible: AddInformer was called, and the informer has not ended. So the next two are known.
+	IsVisible bool `json:"isVisible"`
+	Synced    bool `json:"synced"`
+	// ResourceVersion is the one up to which lists and watches have read.
+	ResourceVersion string `json:"resourceVersion,omitempty"`
+	HasEnded        bool   `json:"hasEnded"`
+	Objects         int    `json:"objects"` // in the store
+	Queued          int    `json:"queued"`  // changes that were read, and are not in the store yet
+	// LastError is why lists or watches fail now. It is visible if Objects is.
+	LastError string `json:"lastError,omitempty"`
+	// LastEvent is when an event or a bookmark came last, since the lens was switched on. Of a watched informer it is
+	// when a handler was called last, other than for a resync.
+	LastEvent time.Time `json:"lastEvent,omitzero"`
+	Handlers  []Handler `json:"handlers"` // by name
 }
 
-// Handler counts the calls of a handler since the lens was switched on.
+// Behind says how far the informer is behind its server, as far as that is visible without asking the server.
+func (in Informer) Behind() string {
+	text := "not visible"
+	if in.Objects >= 0 {
+		text = fmt.Sprintf("%d changes wait for the store of %d objects", in.Queued, in.Objects)
+	}
+	if !in.LastEvent.IsZero() {
+		text += fmt.Sprintf("; the last event came %v ago", time.Since(in.LastEvent).Round(time.Millisecond))
+	}
+	if in.LastError != "" {
+		text += "; it fails: " + in.LastError
+	}
+	return text
+}
+
+// Handler counts the calls of a handler since the lens was switched on. Watched handlers of one name count together.
 type Handler struct {
 	Name    string        `json:"name"`
 	Calls   int           `json:"calls"`
 	Slowest time.Duration `json:"slowest"`
-}
-
-// Controller is what is known of a controller.
-type Controller struct {
-	Name string `json:"name"`
-	// QueueLength is -1 if AddQueue was not called.
-	QueueLength int `json:"queueLength"`
+	// Backlog is how many changes wait for the handler, the one it is at included; -1 is not visible.
+	Backlog int `json:"backlog"`
 }
 
 type informerState struct {
-	informer SyncedInformer // or nil
-	handlers map[string]*Handler
+	informer      *SyncedInformer // nil if there was none, or it has ended
+	hasEnded      bool
+	lastEvent     time.Time
+	handlers      map[string]Handler
+	registrations []registration
 }
+
+// registration is that of a watched handler.
+type registration struct {
+	handler string
+	of      knowsBacklog
+}
+
+// knowsBacklog is a registration of compat/cache. client-go's is none.
+type knowsBacklog interface {
+	Stats() sharedinformer.HandlerStats
+	Done() <-chan struct{}
+}
+
+func (r registration) hasEnded() bool {
+	select {
+	case <-r.of.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// maxInformers is how many informers are known. Past it those that have ended are forgotten.
+const maxInformers = 1000
 
 // informerLocked returns the state of an informer, which may be new.
 func (l *Lens) informerLocked(name string) *informerState {
 	state := l.informers[name]
-	if state == nil {
-		state = &informerState{handlers: map[string]*Handler{}}
-		l.informers[name] = state
+	if state != nil {
+		return state
 	}
+	if len(l.informers) >= maxInformers {
+		maps.DeleteFunc(l.informers, func(_ string, s *informerState) bool { return s.hasEnded })
+	}
+	state = &informerState{handlers: map[string]Handler{}}
+	l.informers[name] = state
 	return state
 }
 
 // note counts a call of a handler.
 func (s *informerState) note(handler string, took time.Duration) {
 	h := s.handlers[handler]
-	if h == nil {
-		h = &Handler{Name: handler}
-		s.handlers[handler] = h
-	}
 	h.Calls++
 	h.Slowest = max(h.Slowest, took)
+	s.handlers[handler] = h
+}
+
+// heard notes that something has come to an informer.
+func (l *Lens) heard(informer string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if state := l.informers[informer]; state != nil {
+		state.lastEvent = time.Now()
+	}
+}
+
+// addRegistration notes a handler of an informer, if that knows its backlog.
+func (l *Lens) addRegistration(informer, handler string, registered any) {
+	of, ok := registered.(knowsBacklog)
+	if !ok {
+		return
+	}
+	l.letGoOfEnded()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	state := l.informerLocked(informer)
+	state.registrations = append(state.registrations, registration{handler, of})
+}
+
+// letGoOfEnded drops what has ended: an informer keeps its store in memory, a handler its informer.
+func (l *Lens) letGoOfEnded() {
+	asked := map[string]*SyncedInformer{}
+	l.mu.Lock()
+	for name, state := range l.informers {
+		asked[name] = state.informer
+		state.registrations = slices.DeleteFunc(state.registrations, registration.hasEnded)
+	}
+	l.mu.Unlock()
+	maps.DeleteFunc(asked, func(_ string, informer *SyncedInformer) bool {
+		return informer == nil || !hasEnded(*informer)
+	})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for name, informer := range asked {
+		if state := l.informers[name]; state != nil && state.informer == informer {
+			state.informer, state.hasEnded = nil, true
+		}
+	}
+}
+
+// hasEnded reports whether an informer ran, and runs no more.
+func hasEnded(informer SyncedInformer) bool {
+	switch i := informer.(type) {
+	case interface{ IsStopped() bool }: // client-go's
+		return i.IsStopped()
+	case interface{ Stopped() bool }: // ours
+		return i.Stopped()
+	}
+	return false
 }
 
 // Informers returns what is known of the informers, by name. It asks them with no lock held.
 func (l *Lens) Informers() []Informer {
+	l.letGoOfEnded()
 	all := []Informer{}
-	var ask []SyncedInformer
+	var states []informerState
 	l.mu.Lock()
 	for name, state := range l.informers {
-		in := Informer{Name: name, Handlers: []Handler{}}
-		for _, h := range state.handlers {
-			in.Handlers = append(in.Handlers, *h)
-		}
-		slices.SortFunc(in.Handlers, func(a, b Handler) int { return strings.Compare(a.Name, b.Name) })
-		all = append(all, in)
-		ask = append(ask, state.informer)
+		all = append(all, Informer{Name: name, HasEnded: state.hasEnded, LastEvent: state.lastEvent})
+		copied := *state
+		copied.handlers, copied.registrations = maps.Clone(state.handlers), slices.Clone(state.registrations)
+		states = append(states, copied)
 	}
 	l.mu.Unlock()
-	for i, informer := range ask {
-		if informer != nil {
-			all[i].IsVisible = true
-			all[i].Synced = informer.HasSynced()
-			all[i].ResourceVersion = informer.LastSyncResourceVersion()
+	for i, state := range states {
+		backlogs := map[string]int{}
+		all[i].ask(state.informer, backlogs)
+		if len(state.registrations) > 0 {
+			clear(backlogs) // the informer knows the watched handlers by other names
 		}
+		for _, r := range state.registrations {
+			backlogs[r.handler] += r.of.Stats().Depth
+		}
+		all[i].Handlers = withBacklogs(state.handlers, backlogs)
 	}
-	slices.SortFunc(all, func(a, b Informer) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(all, func(a, b Informer) int { return cmp.Compare(a.Name, b.Name) })
 	return all
 }
 
-// Controllers returns what is known of the controllers, by name. It asks their queues with no lock held.
-func (l *Lens) Controllers() []Controller {
-	queues := map[string]Queue{}
-	l.mu.Lock()
-	for name, queue := range l.queues {
-		queues[name] = queue
+// ask fills in what an informer says of itself, and the backlogs of its handlers.
+func (in *Informer) ask(informer *SyncedInformer, backlogs map[string]int) {
+	in.Objects, in.Queued = -1, -1
+	if informer == nil {
+		return
 	}
-	for name := range l.stories {
-		queues[name.controller] = l.queues[name.controller]
+	in.IsVisible = true
+	in.Synced = (*informer).HasSynced()
+	in.ResourceVersion = (*informer).LastSyncResourceVersion()
+	ours := oursOf(*informer)
+	if ours == nil {
+		return
 	}
-	l.mu.Unlock()
-	all := []Controller{}
-	for name, queue := range queues {
-		c := Controller{Name: name, QueueLength: -1}
-		if queue != nil {
-			c.QueueLength = queue.Len()
+	stats := ours.Stats()
+	in.Objects, in.Queued = stats.Objects, stats.QueueDepth
+	if err := ours.LastError(); err != nil {
+		in.LastError = oneLine(err.Error())
+	}
+	for _, h := range stats.Handlers {
+		backlogs[h.Name] = h.Depth
+	}
+}
+
+// oursInformer is what our informers and those of compat/cache tell of themselves.
+type oursInformer interface {
+	Stats() sharedinformer.Stats
+	LastError() error
+}
+
+// oursOf returns what tells of the informer, or nil. The factories of client-go wrap an informer, and what they return
+// hides all of it but its controller.
+func oursOf(informer SyncedInformer) oursInformer {
+	if ours, ok := informer.(oursInformer); ok {
+		return ours
+	}
+	wrapped, ok := informer.(interface{ GetController() cache.Controller })
+	if !ok {
+		return nil
+	}
+	ours, _ := wrapped.GetController().(oursInformer)
+	return ours
+}
+
+// withBacklogs returns handlers by name: those that were called, and those whose backlogs are known.
+func withBacklogs(called map[string]Handler, backlogs map[string]int) []Handler {
+	handlers := []Handler{}
+	for name, h := range called {
+		h.Name, h.Backlog = name, -1
+		if backlog, known := backlogs[name]; known {
+			h.Backlog = backlog
 		}
-		all = append(all, c)
+		handlers = append(handlers, h)
 	}
-	slices.SortFunc(all, func(a, b Controller) int { return strings.Compare(a.Name, b.Name) })
-	return all
+	for name, backlog := range backlogs {
+		if _, was := called[name]; !was {
+			handlers = append(handlers, Handler{Name: name, Backlog: backlog})
+		}
+	}
+	slices.SortFunc(handlers, func(a, b Handler) int { return cmp.Compare(a.Name, b.Name) })
+	return handlers
 }

@@ -38,7 +38,7 @@ type Lens struct {
 	versions  []string             // the keys of writes, oldest first
 	writing   map[string]*inFlight // by what is being written: see targetOf
 	informers map[string]*informerState
-	queues    map[string]Queue // by controller
+	queues    map[string]queueState // by controller
 }
 
 // id names a story: two controllers may have the same key.
@@ -70,7 +70,7 @@ const maxEvents = 1000
 func New(opts Options) *Lens {
 	opts.Keys = cmp.Or(max(opts.Keys, 0), 4096)
 	opts.PerKey = cmp.Or(max(opts.PerKey, 0), 16)
-	l := &Lens{opts: opts, informers: map[string]*informerState{}, queues: map[string]Queue{}}
+	l := &Lens{opts: opts, informers: map[string]*informerState{}, queues: map[string]queueState{}}
 	l.forgetLocked()
 	l.on.Store(opts.On)
 	return l
@@ -95,6 +95,7 @@ func (l *Lens) forgetLocked() {
 	l.writes, l.versions, l.writing = map[string]ownWrite{}, nil, map[string]*inFlight{}
 	for _, state := range l.informers {
 		clear(state.handlers)
+		state.lastEvent = time.Time{}
 	}
 }
 
@@ -180,14 +181,17 @@ func (l *Lens) returned(self int64, informer, handler string) {
 	if !found || was.call == nil {
 		return // it began before the lens was switched on
 	}
-	l.informerLocked(informer).note(handler, time.Since(was.began))
 	delete(l.doing, self)
+	if state := l.informers[informer]; state != nil {
+		state.note(handler, time.Since(was.began))
+	}
 }
 
 // enqueued notes that a key is enqueued by this goroutine. how is used if that goroutine is in no call of a handler, and
 // in no reconcile of another key.
-func (l *Lens) enqueued(controller, key, how string, delay time.Duration) {
+func (l *Lens) enqueued(controller string, item any, how string, delay time.Duration) {
 	self := goroutine()
+	key := nameOf(item)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c := &Cause{Time: time.Now(), Action: how}
@@ -198,15 +202,19 @@ func (l *Lens) enqueued(controller, key, how string, delay time.Duration) {
 	if now.story != nil && now.story.id != (id{controller, key}) {
 		c.Action = "the reconcile of " + now.story.id.key
 	}
-	l.storyLocked(controller, key).enqueueLocked(enqueueing{c, delay, time.Now().Add(delay)}, l.opts.PerKey)
+	s := l.storyLocked(controller, key)
+	s.item = item
+	s.enqueueLocked(enqueueing{c, delay, time.Now().Add(delay)}, l.opts.PerKey)
 }
 
 // taken notes that this goroutine begins to reconcile a key.
-func (l *Lens) taken(controller, key string) {
+func (l *Lens) taken(controller string, item any) {
 	self := goroutine()
+	key := nameOf(item)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := l.storyLocked(controller, key)
+	s.item = item
 	s.current = &reconcile{Reconcile{Began: time.Now()}, s.takeLocked(), self}
 	l.beginLocked(self, doing{story: s})
 }

@@ -200,8 +200,8 @@ func TestHandler_ShowsKeysAndSwitches(t *testing.T) {
 	}
 	var report Report
 	require.NoError(t, json.Unmarshal(ask("GET", "", "application/json").Body.Bytes(), &report))
-	require.Equal(t, []Informer{{Name: "pods", IsVisible: true, Handlers: []Handler{}}}, report.Informers)
-	require.Equal(t, []Controller{{Name: "c", QueueLength: -1}}, report.Controllers)
+	require.Equal(t, []Informer{{Name: "pods", IsVisible: true, Objects: -1, Queued: -1, Handlers: []Handler{}}}, report.Informers)
+	require.Equal(t, []Controller{{Name: "c", QueueLength: -1, Processing: -1, Delayed: -1}}, report.Controllers)
 	names := []string{}
 	for _, k := range report.Keys {
 		names = append(names, k.Key)

@@ -11,11 +11,19 @@ import (
 // ObserveInformer returns what an informer's Options.Observe is set to. The name is what the page calls it, such as
 // "services". Two informers need two names.
 func (l *Lens) ObserveInformer(name string) func(sharedinformer.Observation) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.informerLocked(name)
 	return func(o sharedinformer.Observation) {
 		if !l.on.Load() {
 			return
 		}
 		switch o.Step {
+		case sharedinformer.BatchPopped:
+			isResync := len(o.Changes) > 0 && strings.HasPrefix(o.Changes[0].Action, "Sync") // an empty list has no changes
+			if !isResync {
+				l.heard(name)
+			}
 		case sharedinformer.HandlerCalled:
 			change := o.Changes[0]
 			c := Cause{Informer: name, Handler: o.Handler, Object: nameOf(change.Key)}
@@ -50,6 +58,7 @@ func actionOfAdd(isInInitialList bool) string {
 
 // ObserveController returns what a controller's Options.Observe is set to. The name is what the page calls it.
 func ObserveController[K comparable](l *Lens, name string) func(controller.Observation[K]) {
+	knowKeysOf[K](l, name)
 	return func(o controller.Observation[K]) {
 		if !l.on.Load() {
 			return
@@ -57,14 +66,14 @@ func ObserveController[K comparable](l *Lens, name string) func(controller.Obser
 		key := nameOf(o.Key)
 		switch o.What {
 		case controller.StepQueued:
-			l.enqueued(name, key, "the program", o.Delay)
+			l.enqueued(name, o.Key, "the program", o.Delay)
 		case controller.StepTaken:
-			l.taken(name, key)
+			l.taken(name, o.Key)
 		case controller.StepReconciled:
 			l.ended(name, key, outcomeOf(o.Err))
 			l.done(name, key)
 		case controller.StepPutOff:
-			l.enqueued(name, key, l.reasonToComeBack(name, key), o.Delay)
+			l.enqueued(name, o.Key, l.reasonToComeBack(name, key), o.Delay)
 		}
 	}
 }

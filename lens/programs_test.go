@@ -17,6 +17,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 
+	"glasswatch/compat/cache/install"
+	ourqueue "glasswatch/compat/workqueue"
 	"glasswatch/controller"
 	"glasswatch/internal/apiserver"
 	"glasswatch/internal/apiserver/apiservertest"
@@ -30,8 +32,8 @@ type work func(ctx context.Context, client kubernetes.Interface, key listwatch.K
 // program does its work on ConfigMaps under a lens until ctx ends.
 type program func(ctx context.Context, l *Lens, cfg *rest.Config, does work) error
 
-// programs do the same: one on our layers, one on client-go alone.
-var programs = map[string]program{"our layers": onOurLayers, "client-go": onClientGo}
+// programs do the same: one on our layers, one on client-go alone, and that one with ours in place of client-go's.
+var programs = map[string]program{"our layers": onOurLayers, "client-go": onClientGo, "facades": onFacades}
 
 func onOurLayers(ctx context.Context, l *Lens, cfg *rest.Config, does work) error {
 	client := kubernetes.NewForConfigOrDie(cfg)
@@ -53,12 +55,32 @@ func onOurLayers(ctx context.Context, l *Lens, cfg *rest.Config, does work) erro
 	return errors.Join(c.Run(ctx), <-ended)
 }
 
+// limiterOf is that of both of the programs without our layers.
+func limiterOf() workqueue.TypedRateLimiter[cache.ObjectName] {
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](time.Second, time.Hour)
+}
+
 func onClientGo(ctx context.Context, l *Lens, cfg *rest.Config, does work) error {
 	client := kubernetes.NewForConfigOrDie(cfg)
 	factory := informers.NewSharedInformerFactory(client, 0)
+	return withFactory(ctx, l, client, factory, workqueue.NewTypedRateLimitingQueue(limiterOf()), does)
+}
+
+func onFacades(ctx context.Context, l *Lens, cfg *rest.Config, does work) error {
+	client := kubernetes.NewForConfigOrDie(cfg)
+	factory := informers.NewSharedInformerFactory(client, 0)
+	if err := install.Into(factory, install.Options{}, &corev1.ConfigMap{}); err != nil {
+		return err
+	}
+	return withFactory(ctx, l, client, factory, ourqueue.NewTypedRateLimitingQueue(limiterOf()), does)
+}
+
+func withFactory(
+	ctx context.Context, l *Lens, client kubernetes.Interface, factory informers.SharedInformerFactory,
+	queue workqueue.TypedRateLimitingInterface[cache.ObjectName], does work,
+) error {
 	informer := l.WatchInformer("configmaps", factory.Core().V1().ConfigMaps().Informer())
-	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[cache.ObjectName](time.Second, time.Hour)
-	queue := WatchQueue(l, "mine", workqueue.NewTypedRateLimitingQueue[cache.ObjectName](limiter))
+	queue = WatchQueue(l, "mine", queue)
 	enqueue := func(obj any) {
 		if key, err := cache.DeletionHandlingObjectToName(obj); err == nil {
 			queue.Add(key)
@@ -111,7 +133,7 @@ func flips(times int) work {
 	}
 }
 
-// under runs both programs under a lens, in virtual time, with requests in JSON and in protobuf.
+// under runs all programs under a lens, in virtual time, with requests in JSON and in protobuf.
 func under(t *testing.T, opts Options, does func() work, test func(t *testing.T, s *apiservertest.Server, l *Lens)) {
 	for name, run := range programs {
 		for _, contentType := range []string{runtime.ContentTypeJSON, runtime.ContentTypeProtobuf} {
@@ -174,7 +196,8 @@ func TestKey_ThatWakesItselfIsFoundWithTheFieldThatFlaps(t *testing.T) {
 		in := l.Informers()[0]
 		require.True(t, in.IsVisible && in.Synced)
 		require.Equal(t, 6, in.Handlers[0].Calls)
-		require.Equal(t, []Controller{{Name: "mine", QueueLength: 0}}, l.Controllers())
+		require.False(t, in.LastEvent.IsZero())
+		require.Equal(t, 0, l.Controllers()[0].QueueLength)
 	})
 }
 
@@ -197,12 +220,21 @@ func TestKey_ThatFailsIsStuckUntilItSucceeds(t *testing.T) {
 		require.True(t, k.Stuck)
 		require.Equal(t, "retry", k.Reconciles[1].Causes[0].Action)
 		require.Equal(t, "retry", k.Pending[0].Action)
+		require.Equal(t, 3, k.Retries)
+		if queue := l.Controllers()[0]; queue.Delayed >= 0 {
+			require.Equal(t, k.Due, queue.NextDue[0].Due)
+			require.Equal(t, 3500*time.Millisecond, time.Until(k.Due).Round(100*time.Millisecond))
+		} else {
+			require.Zero(t, k.Due)
+		}
 		require.Contains(t, k.Reconciles[2].Outcome, failed)
 		apiservertest.Pass(4 * time.Second)
 		k = only(t, l)
 		require.Equal(t, "ok", k.Reconciles[3].Outcome)
 		require.False(t, k.Stuck)
 		require.Empty(t, k.Pending)
+		require.Zero(t, k.Due)
+		require.Zero(t, k.Retries)
 	})
 }
 

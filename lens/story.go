@@ -92,11 +92,19 @@ type Key struct {
 	Flapping    []string `json:"flapping,omitempty"`
 	// Stuck: the last reconcile failed, and there were at least three of them in a row.
 	Stuck bool `json:"stuck"`
+	// Due is when the key will be enqueued, if that is later, and visible. Until then it may be enqueued by others.
+	Due time.Time `json:"due,omitzero"`
+	// Retries is how often the rate limiter has put the key off, since it was last told to forget the key. -1 is not
+	// visible.
+	Retries int `json:"retries"`
+
+	item any // what the queue knows it by
 }
 
 // story is what a lens keeps of a key.
 type story struct {
 	id         id
+	item       any // the key as the queue has it
 	total      int
 	reconciles []*reconcile // that have ended, oldest first
 	pending    []enqueueing // since the newest reconcile began; at most one of them is for later: see enqueueLocked
@@ -169,7 +177,7 @@ const inARow = 3
 func (s *story) snapshotLocked() Key {
 	k := Key{
 		Controller: s.id.controller, Key: s.id.key, Total: s.total, Running: s.current != nil,
-		Reconciles: []Reconcile{}, Pending: causesOf(s.pending),
+		Reconciles: []Reconcile{}, Pending: causesOf(s.pending), Due: s.due(), Retries: -1, item: s.item,
 	}
 	if k.Running {
 		k.RunsBecause = causesOf(s.current.enqueueings)
@@ -196,6 +204,16 @@ func (s *story) snapshotLocked() Key {
 		k.Flapping = slices.Compact(k.Flapping)
 	}
 	return k
+}
+
+// due returns when the key is due that is pending for later, or zero.
+func (s *story) due() time.Time {
+	for _, e := range s.pending {
+		if e.due.After(time.Now()) {
+			return e.due
+		}
+	}
+	return time.Time{}
 }
 
 // isOwn reports whether nothing but this key's own writes caused a reconcile.
@@ -252,8 +270,12 @@ func causesText(causes []Cause) string {
 	return strings.Join(texts, " and ")
 }
 
-// Keys returns what is known of all keys, those that were active last first.
-func (l *Lens) Keys() []Key { return l.keysThat(func(id) bool { return true }) }
+// Keys returns what is known of all keys, those that were active last first. It asks the queues with no lock held.
+func (l *Lens) Keys() []Key {
+	keys := l.keysThat(func(id) bool { return true })
+	l.askQueues(keys)
+	return keys
+}
 
 func (l *Lens) keysThat(are func(id) bool) []Key {
 	l.mu.Lock()

@@ -230,6 +230,13 @@ func (s *sharedIndexInformer) LastSyncResourceVersion() string {
 	return s.native.LastSyncResourceVersion()
 }
 
+// Stats returns the counters of this moment. No interface has it: assert interface{ Stats() sharedinformer.Stats }. What
+// GetController returns has it as well, also that of an informer in a wrapper.
+func (s *sharedIndexInformer) Stats() sharedinformer.Stats { return s.native.Stats() }
+
+// LastError returns the last error of a list or watch, nil once it works again. No interface has it, as with Stats.
+func (s *sharedIndexInformer) LastError() error { return s.native.LastError() }
+
 // IsStopped reports whether the informer ran and has ended.
 func (s *sharedIndexInformer) IsStopped() bool { return s.native.Stopped() }
 
