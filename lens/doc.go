@@ -25,7 +25,8 @@
 //   - A lens that is off costs a comparison a call, and with our layers what an observer costs: two allocations a call of a
 //     handler. One that is on costs 2 to 20 microseconds for each event, each key that is enqueued or taken, and each
 //     write, and for the event of an own write a comparison of two objects. It can be switched at any time.
-//   - Memory is bounded, by [Options]. Of each key the newest causes and reconciles are kept.
+//   - Memory is bounded, by [Options]. Of each key the newest causes and reconciles are kept. An informer that has ended is
+//     let go when somebody looks, or when another one is added.
 //   - No value of an object is kept or shown: only its kind, key and resourceVersion, and the names of fields that an
 //     own write has changed.
 //   - All methods may be called from any goroutine. No function of the program is called with a lock held.
@@ -37,8 +38,10 @@
 //   - The key of a write that a reconcile makes in another goroutine.
 //   - That a write which changes nothing is told from one that does.
 //   - That more keys than Options.Keys that wait at a time keep their causes.
-//   - The backlog of a client-go handler: that is not visible from outside.
+//   - The backlog of a client-go handler, and what is delayed in a client-go queue: that is not visible from outside. In
+//     place of a number the page says so.
+//   - How far an informer is behind its server: nobody asks the server.
 //   - That what happened while the lens was off is known.
 //
-// Reading order: lens.go, story.go, native.go, clientgo.go, transport.go, informers.go, http.go.
+// Reading order: lens.go, story.go, native.go, clientgo.go, transport.go, informers.go, queues.go, http.go.
 package lens

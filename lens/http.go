@@ -43,7 +43,7 @@ const maxListed = 200
 // ?on=false switches it.
 //
 // It shows names of objects and errors of reconciles, to whoever can reach it. Serve it on loopback, or behind what
-// guards the program's other debug handlers, such as net/http/pprof. Requests of other sites are refused. So is, on
+// guards the program's other debug handlers, such as net/http/pprof. A POST of another site is refused. So is, on
 // loopback, a name other than localhost: somebody else's DNS may resolve it to loopback.
 func (l *Lens) Handler() http.Handler {
 	return http.NewCrossOriginProtection().Handler(http.HandlerFunc(l.serve))
