@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"glasswatch/internal/shrink"
 )
 
 // TestReplace_OfManyValuesGivesTheirMemoryBack where each object has values of its own.
@@ -24,8 +26,8 @@ func TestReplace_OfManyValuesGivesTheirMemoryBack(t *testing.T) {
 	}
 	left := room(s)
 	t.Logf("room for %d entries when full, for %d with %d objects of %d left", full, left, s.Len(), n)
-	entries, tables := 3*s.Len(), 3 // each object has two values; keys, objects and the sets of each slot
-	require.LessOrEqual(t, left, 4*entries+tables*(chunkLen+1), "a quarter of the maps is in use at least, and a chunk of each table")
+	const tables = 3 // keys, objects and the sets of each slot
+	require.LessOrEqual(t, left, max(shrink.Kept, 4*5*s.Len())+tables*(chunkLen+1), "a key, two values and two places in sets for each object; and a chunk of each table")
 	require.False(t, sameMap(slots, s.content.slots), "a map keeps the memory of its largest size")
 	require.False(t, sameMap(sets, s.content.indices[0].sets), "so does that of the values")
 	checkInvariants(t, s)
@@ -61,6 +63,42 @@ func TestUpdate_FromValueToValueGivesTheirMemoryBack(t *testing.T) {
 		}
 	}
 	require.Len(t, s.ListIndexValues("group"), values)
-	require.LessOrEqual(t, s.content.indices[0].room, 4*2*n, "each object is in a slot and in a set")
+	peaks := 0
+	for _, set := range s.content.indices[0].sets {
+		peaks += set.peak
+	}
+	require.LessOrEqual(t, peaks, 4*2*n+shrink.Kept, "each object is in a slot and in a set")
 	checkInvariants(t, s)
+}
+
+// TestApply_ThatAddsAndDeletesInOneTransactionGivesTheMemoryBack although the store is as empty afterwards as before.
+func TestApply_ThatAddsAndDeletesInOneTransactionGivesTheMemoryBack(t *testing.T) {
+	const n = 5000
+	s := newItems(nil)
+	slots := s.content.slots
+	var ops []Op[string, *item]
+	for i := range n {
+		ops = append(ops, Op[string, *item]{Key: fmt.Sprint(i), Obj: &item{key: fmt.Sprint(i)}})
+	}
+	for i := range n {
+		ops = append(ops, Op[string, *item]{Key: fmt.Sprint(i), Delete: true})
+	}
+	s.Apply(ops, "")
+	require.Zero(t, s.Len())
+	require.False(t, sameMap(slots, s.content.slots), "a map keeps the memory of its largest size")
+	require.LessOrEqual(t, s.content.allocated(), shrink.Kept)
+	checkInvariants(t, s)
+}
+
+// TestAdd_OfAnObjectWithManyValuesDoesNotHoldUpLaterWrites by a buffer that each of them would have to clear.
+func TestAdd_OfAnObjectWithManyValuesDoesNotHoldUpLaterWrites(t *testing.T) {
+	s := newItems(Indexers[*item]{"tags": byTags})
+	o := &item{key: "many"}
+	for i := range 2 * shrink.Kept {
+		o.tags = append(o.tags, fmt.Sprint(i))
+	}
+	require.NoError(t, s.Add(o))
+	for _, values := range s.values[:cap(s.values)] {
+		require.LessOrEqual(t, cap(values), shrink.Kept)
+	}
 }

@@ -1,6 +1,9 @@
 package indexer
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // content is what a store holds. Invariant: slots[keys.at(i)] == i for each slot i, and each table has len(slots) entries.
 type content[K comparable, T any] struct {
@@ -9,7 +12,7 @@ type content[K comparable, T any] struct {
 	objs    table[T]
 	indices []*index[T]
 	rv      string
-	peak    int    // the largest room since the content was made; only writers look at it
+	peak    int    // the largest number of slots so far: the map keeps the memory for them
 	epoch   uint64 // counts the writes that found a snapshot; passed to all tables
 }
 
@@ -39,6 +42,7 @@ func (c *content[K, T]) put(key K, obj T, values [][]string) (old T, existed boo
 	} else {
 		slot = uint32(c.keys.len)
 		c.slots[key] = slot
+		c.peak = max(c.peak, len(c.slots))
 		c.keys.push(key, c.epoch)
 		c.objs.push(obj, c.epoch)
 	}
@@ -69,6 +73,10 @@ func (c *content[K, T]) remove(key K) (old T, existed bool) {
 	return old, true
 }
 
+func (c *content[K, T]) has(name string) bool {
+	return slices.ContainsFunc(c.indices, func(ix *index[T]) bool { return ix.name == name })
+}
+
 // index returns the index of that name. It is an error if there is none.
 func (c *content[K, T]) index(name string) (*index[T], error) {
 	for _, ix := range c.indices {
@@ -79,7 +87,8 @@ func (c *content[K, T]) index(name string) (*index[T], error) {
 	return nil, fmt.Errorf("indexer: there is no index %q", name)
 }
 
-// freeze returns a content without maps that later writes to c do not change, once c is in another epoch.
+// freeze returns a content for readers of tables. Writes to c do not change it once lockReadersOut has begun another epoch.
+// It has no slots and no sets of its own: filed has the store's, of which only the values are to be read.
 func (c *content[K, T]) freeze() content[K, T] {
 	frozen := content[K, T]{keys: c.keys.freeze(), objs: c.objs.freeze(), rv: c.rv}
 	for _, ix := range c.indices {
@@ -88,41 +97,20 @@ func (c *content[K, T]) freeze() content[K, T] {
 	return frozen
 }
 
-// entries returns the number of entries in the maps.
-func (c *content[K, T]) entries() int {
-	entries := len(c.slots)
-	for _, ix := range c.indices {
-		entries += ix.members
-	}
-	return entries
-}
-
-// room returns for how many entries the maps keep memory, where maps that are there no more do not count.
-func (c *content[K, T]) room() int {
-	room := len(c.slots)
-	for _, ix := range c.indices {
-		room += ix.room
-	}
-	return room
-}
-
-// isMostlyEmpty tells whether less than a quarter of what the maps once held is left. Go's maps keep the memory for all.
-func (c *content[K, T]) isMostlyEmpty() bool { return c.peak > max(chunkLen, 4*c.entries()) }
-
-// rebuild returns an equal content with maps and tables of its own, as small as they can be.
-func (c *content[K, T]) rebuild() content[K, T] {
+// clone returns an equal content with maps and tables of its own, as small as they can be.
+func (c *content[K, T]) clone() content[K, T] {
 	next := newContent(c.keys.list(), c.objs.list(), c.rv)
 	for _, ix := range c.indices {
-		rebuilt := newIndex(ix.name, ix.fn)
+		ofNext := newIndex(ix.name, ix.fn)
 		var values []string
 		for slot := range uint32(ix.filed.len) {
 			values = values[:0]
 			for _, s := range ix.filed.at(slot) {
 				values = append(values, s.value)
 			}
-			rebuilt.update(slot, values, next.epoch)
+			ofNext.update(slot, values, next.epoch)
 		}
-		next.indices = append(next.indices, rebuilt)
+		next.indices = append(next.indices, ofNext)
 	}
 	return next
 }

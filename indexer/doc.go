@@ -44,5 +44,5 @@
 // As deltafifo.KnownObjects the store is called with that queue's lock held. The store never calls the queue. If that
 // queue's process function writes to the store, index functions and OnError also run under the queue's lock.
 //
-// Reading order: content.go (idea 1), table.go (2), index.go (3), store.go and write.go (4), read.go, snapshot.go.
+// Reading order: content.go (idea 1), table.go (2), index.go (3), store.go and write.go (4), read.go, snapshot.go, shrinking.go.
 package indexer

@@ -11,20 +11,21 @@ import (
 // index finds the slots of the objects that have a value. It remembers the sets of each slot, so that a write need not ask
 // the index function about an old object. Invariant: a set has a slot exactly if filed.at(slot) has the set.
 type index[T any] struct {
-	name    string
-	fn      IndexFunc[T]
-	sets    map[string]*set // by value
-	filed   table[[]*set]   // by slot, in the order of the values; the slices are never changed
-	members int             // of all sets together
-	room    int             // the sum of the sets' peaks
+	name     string
+	fn       IndexFunc[T]
+	sets     map[string]*set // by value
+	peak     int             // the largest number of sets so far
+	filed    table[[]*set]   // by slot, in the order of the values; the slices are never changed
+	members  int             // of all sets together
+	setPeaks int             // the sum of the sets' peaks
 }
 
-// set is the slots of the objects that have a value. Outside of refile it is not empty.
+// set is the slots of the objects that have a value. It is empty only between setsOf and the end of refile.
 type set struct {
-	value string
+	value string // does not change: snapshots read it
 	slots map[uint32]struct{}
-	peak  int     // the largest number of slots so far: the map keeps the memory for them
-	alone [1]*set // this set. All objects that have no other value share the array
+	peak  int     // the largest number of slots so far
+	alone [1]*set // this set, so that objects that have no other value need no slice of their own
 }
 
 func newIndex[T any](name string, fn IndexFunc[T]) *index[T] {
@@ -37,7 +38,7 @@ func (ix *index[T]) valuesOf(obj T, dst []string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("index %q: %w", ix.name, err)
 	}
-	values := append(dst, returned...) // a copy: the function may have returned a slice that it keeps
+	values := append(dst, returned...) // a copy, or onto itself: the function may have returned a slice that it keeps
 	if len(values) > 1 {
 		slices.Sort(values)
 	}
@@ -52,20 +53,25 @@ func (fn IndexFunc[T]) call(obj T, dst []string) (values []string, err error) {
 
 // setsOf returns the sets of values. They must get a slot: those that did not exist are empty.
 func (ix *index[T]) setsOf(values []string) []*set {
+	if len(values) == 1 {
+		return ix.setOf(values[0]).alone[:]
+	}
 	var sets []*set
 	for _, value := range values {
-		s, ok := ix.sets[value]
-		if !ok {
-			s = &set{value: value, slots: map[uint32]struct{}{}}
-			s.alone[0] = s
-			ix.sets[value] = s
-		}
-		if len(values) == 1 {
-			return s.alone[:]
-		}
-		sets = append(sets, s)
+		sets = append(sets, ix.setOf(value))
 	}
 	return sets
+}
+
+func (ix *index[T]) setOf(value string) *set {
+	s, ok := ix.sets[value]
+	if !ok {
+		s = &set{value: value, slots: map[uint32]struct{}{}}
+		s.alone[0] = s
+		ix.sets[value] = s
+		ix.peak = max(ix.peak, len(ix.sets))
+	}
+	return s
 }
 
 // update puts the object in a slot, which may be the next one, into the sets of values instead of those that it was in. If
@@ -97,13 +103,13 @@ func (ix *index[T]) refile(slot uint32, sets []*set, epoch uint64) {
 		s.slots[slot] = struct{}{}
 		if len(s.slots) > s.peak {
 			s.peak++
-			ix.room++
+			ix.setPeaks++
 		}
 	}
 	for _, s := range old {
 		if len(s.slots) == 0 {
 			delete(ix.sets, s.value)
-			ix.room -= s.peak
+			ix.setPeaks -= s.peak
 		}
 	}
 	ix.members += len(sets) - len(old)
@@ -112,15 +118,20 @@ func (ix *index[T]) refile(slot uint32, sets []*set, epoch uint64) {
 
 // slotsOf returns the slots of the objects that have at least one of values. The caller must not change the map.
 func (ix *index[T]) slotsOf(values []string) map[uint32]struct{} {
+	if len(values) == 1 {
+		return ix.slotsWith(values[0])
+	}
 	union := map[uint32]struct{}{}
 	for _, value := range values {
-		s, ok := ix.sets[value]
-		if ok && len(values) == 1 {
-			return s.slots
-		}
-		if ok {
-			maps.Copy(union, s.slots)
-		}
+		maps.Copy(union, ix.slotsWith(value))
 	}
 	return union
+}
+
+func (ix *index[T]) slotsWith(value string) map[uint32]struct{} {
+	s, ok := ix.sets[value]
+	if !ok {
+		return nil
+	}
+	return s.slots
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"glasswatch/internal/shrink"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -14,7 +16,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // room counts the entries for which a store may keep memory, used or not: of maps, what they once held.
 func room[K comparable, T any](s *Store[K, T]) int {
 	c := &s.content
-	n := c.peak + roomIn(&c.keys) + roomIn(&c.objs)
+	n := c.allocated() + roomIn(&c.keys) + roomIn(&c.objs)
 	for _, ix := range c.indices {
 		n += roomIn(&ix.filed)
 	}
@@ -45,7 +47,7 @@ func checkInvariants[K comparable, T comparable](t fataler, s *Store[K, T]) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	c := &s.content
-	if c.isMostlyEmpty() {
+	if shrink.IsDue(c.allocated(), c.inUse()) {
 		t.Fatalf("the maps have room for far more than %d objects", len(c.slots))
 	}
 	checkContent(t, c)
@@ -131,7 +133,7 @@ func checkIndex[T any](t fataler, ix *index[T], n int, epoch uint64) {
 	if ix.filed.len != n {
 		t.Fatalf("index %s: the sets of %d objects, not %d", ix.name, ix.filed.len, n)
 	}
-	filed, members, room := 0, 0, 0
+	filed, members, peaks := 0, 0, 0
 	for slot := range uint32(n) {
 		var values []string
 		for _, s := range ix.filed.at(slot) {
@@ -145,15 +147,18 @@ func checkIndex[T any](t fataler, ix *index[T], n int, epoch uint64) {
 		}
 		filed += len(values)
 	}
+	if len(ix.sets) > ix.peak {
+		t.Fatalf("index %s: %d values, counted %d at most", ix.name, len(ix.sets), ix.peak)
+	}
 	for v, s := range ix.sets {
 		if len(s.slots) == 0 || len(s.slots) > s.peak || s.value != v || s.alone[0] != s {
 			t.Fatalf("index %s: the set of %q is %v", ix.name, v, s)
 		}
 		members += len(s.slots)
-		room += s.peak
+		peaks += s.peak
 	}
-	if filed != members || members != ix.members || room != ix.room {
-		t.Fatalf("index %s: %d values, %d members, counted %d; room for %d, counted %d", ix.name, filed, members, ix.members, room, ix.room)
+	if filed != members || members != ix.members || peaks != ix.setPeaks {
+		t.Fatalf("index %s: %d values, %d members, counted %d; peaks of %d, counted %d", ix.name, filed, members, ix.members, peaks, ix.setPeaks)
 	}
 }
 

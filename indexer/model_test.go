@@ -57,7 +57,7 @@ var allIndexers = Indexers[*item]{"group": byGroup, "tags": byTags, "parity": by
 func freshSnapshot[K comparable, T any](s *Store[K, T]) Snapshot[K, T] {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return Snapshot[K, T]{&moment[K, T]{frozen: s.content.rebuild()}}
+	return Snapshot[K, T]{&moment[K, T]{frozen: s.content.clone()}}
 }
 
 func compareSnapshot(t fataler, s Snapshot[string, *item], m *model) {

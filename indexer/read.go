@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// GetByKey returns the object under key. It waits for a change in progress, or one that waits for lookups by index.
+// GetByKey returns the object under key. It waits while a write changes the content. A write that waits also holds up new
+// readers, so a long ByIndex and a write behind it delay GetByKey.
 func (s *Store[K, T]) GetByKey(key K) (obj T, ok bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -79,7 +80,7 @@ func lookup[K comparable, T, E any](s *Store[K, T], name string, values []string
 	if err != nil {
 		return nil, err
 	}
-	slots := ix.slotsOf(values)
+	slots := ix.slotsOf(values) // from is a table of s.content, whatever content that is now: it is read under the lock
 	found := make([]E, 0, len(slots))
 	for slot := range slots {
 		found = append(found, from.at(slot))

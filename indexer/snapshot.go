@@ -15,9 +15,9 @@ type Snapshot[K comparable, T any] struct {
 
 // moment is what a store held when a snapshot was taken.
 type moment[K comparable, T any] struct {
-	frozen  content[K, T] // has no maps
-	rebuild sync.Once
-	rebuilt content[K, T] // by the first reader that needs maps
+	frozen content[K, T] // has no maps
+	once   sync.Once
+	mapped content[K, T] // made by the first reader that needs maps
 }
 
 // Snapshot returns the store as it is now. If nobody has taken a snapshot since the last write, that takes time for each
@@ -25,15 +25,15 @@ type moment[K comparable, T any] struct {
 func (s *Store[K, T]) Snapshot() Snapshot[K, T] {
 	latest := s.latest.Load()
 	if latest == nil {
-		latest = s.freeze()
-		// A writer that waited runs now. Otherwise it would wait until the time slices of the readers before it end: a write
-		// beside ten readers that list in a loop takes a fiftieth.
+		latest = s.takeMoment()
+		// A writer that waited for mu runs now. Without this it waits until the time slices of all readers before it end: beside
+		// ten goroutines that list in a loop, a write takes fifty times as long.
 		runtime.Gosched()
 	}
 	return Snapshot[K, T]{latest}
 }
 
-func (s *Store[K, T]) freeze() *moment[K, T] {
+func (s *Store[K, T]) takeMoment() *moment[K, T] {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	latest := &moment[K, T]{frozen: s.content.freeze()}
@@ -51,8 +51,8 @@ func (s Snapshot[K, T]) moment() *moment[K, T] {
 // withMaps returns the content of the moment with maps.
 func (s Snapshot[K, T]) withMaps() *content[K, T] {
 	m := s.moment()
-	m.rebuild.Do(func() { m.rebuilt = m.frozen.rebuild() })
-	return &m.rebuilt
+	m.once.Do(func() { m.mapped = m.frozen.clone() })
+	return &m.mapped
 }
 
 // Len returns the number of objects.

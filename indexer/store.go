@@ -3,11 +3,14 @@ package indexer
 import (
 	"sync"
 	"sync/atomic"
+
+	"glasswatch/internal/shrink"
 )
 
 // IndexFunc appends to the empty dst the values of obj in the index. A value named twice counts once. It must depend on
-// obj alone, and must not keep dst. It runs inside a write, AddIndexers or Index, so it may read the store, but must not write
-// to it. An error or panic costs this object its place in this index, until its next version.
+// obj alone, and must not keep dst. It runs inside a write: a read of the store shows it as it was before the write, and a write
+// to the store blocks for ever. Index calls it beside a write. An error or panic costs this object its place in this index, until
+// its next version.
 type IndexFunc[T any] func(obj T, dst []string) ([]string, error)
 
 // Indexers maps the name of an index to its function.
@@ -30,13 +33,19 @@ type Options[K comparable, T any] struct {
 type Store[K comparable, T any] struct {
 	opts Options[K, T]
 
-	writing sync.Mutex // held during a whole write, and locked before mu; guards the next two
-	values  [][]string // of each object of a transaction in each index; the memory stays for later writes
-	failed  []func()   // tell OnError, after the write
+	writing sync.Mutex   // held during a whole write, and locked before mu; guards the next two
+	values  [][]string   // of each object of a transaction in each index; the memory stays for later writes
+	failed  []failure[K] // of index functions in this write
 
 	mu      sync.RWMutex // guards content. A writer holds both locks to change it, and needs one to read it
 	content content[K, T]
 	latest  atomic.Pointer[moment[K, T]] // shows the present content; nil if nobody has asked for a snapshot of it
+}
+
+// failure is an index function that failed on the object under key.
+type failure[K comparable] struct {
+	key K
+	err error
 }
 
 // New returns an empty store.
@@ -48,21 +57,17 @@ func New[K comparable, T any](opts Options[K, T]) *Store[K, T] {
 
 // write runs change as the only writer. Then, with the store unlocked, it tells OnError which index functions failed.
 func (s *Store[K, T]) write(change func()) {
-	for _, report := range s.writeAlone(change) {
-		report()
+	for _, f := range s.writeAlone(change) {
+		s.opts.OnError(f.key, f.err)
 	}
 }
 
-func (s *Store[K, T]) writeAlone(change func()) (reports []func()) {
+func (s *Store[K, T]) writeAlone(change func()) (failed []failure[K]) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	defer s.forgetAnswers()
 	change()
-	s.content.peak = max(s.content.peak, s.content.room())
-	if s.content.isMostlyEmpty() {
-		smaller := s.content.rebuild()
-		s.lockReadersOut(func() { s.content = smaller })
-	}
+	s.shrink()
 	return s.failed
 }
 
@@ -82,20 +87,22 @@ func (s *Store[K, T]) lockReadersOut(change func()) {
 func (s *Store[K, T]) ask(ix *index[T], key K, obj T, dst []string) []string {
 	values, err := ix.valuesOf(obj, dst)
 	if err != nil && s.opts.OnError != nil {
-		s.failed = append(s.failed, func() { s.opts.OnError(key, err) })
+		s.failed = append(s.failed, failure[K]{key, err})
 	}
 	return values
 }
 
-// forgetAnswers lets go of the strings and errors that the index functions returned. It keeps the memory, if the write was
-// small.
+// forgetAnswers lets go of the strings and errors that the index functions returned. It keeps memory for small writes.
 func (s *Store[K, T]) forgetAnswers() {
 	s.failed = nil
-	for _, values := range s.values {
+	for i, values := range s.values {
 		clear(values[:cap(values)])
+		if cap(values) > shrink.Kept {
+			s.values[i] = nil
+		}
 	}
 	s.values = s.values[:0]
-	if cap(s.values) > 1<<10 {
+	if cap(s.values) > shrink.Kept {
 		s.values = nil
 	}
 }

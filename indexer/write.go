@@ -54,8 +54,8 @@ func (s *Store[K, T]) Apply(ops []Op[K, T], resourceVersion string) {
 			}
 			for _, ix := range s.content.indices {
 				n := len(s.values)
-				s.values = slices.Grow(s.values, 1)[:n+1]
-				s.values[n] = s.ask(ix, op.Key, op.Obj, s.values[n][:0]) // in the memory of an earlier write's values
+				s.values = slices.Grow(s.values, 1)[:n+1] // brings back the slice of an earlier write, for its memory
+				s.values[n] = s.ask(ix, op.Key, op.Obj, s.values[n][:0])
 			}
 		}
 		s.lockReadersOut(func() { s.applyLocked(ops, resourceVersion) })
@@ -85,7 +85,7 @@ func (s *Store[K, T]) applyLocked(ops []Op[K, T], resourceVersion string) {
 }
 
 // Replace makes objs the whole content of the store and resourceVersion its version, in one moment for every reader. Of
-// objects with the same key the last counts. Objects without a key are left out, and the error joins one for each.
+// objects with the same key the last counts. An empty version is set, too. Objects without a key are left out, and the error joins one for each.
 // Readers go on until the new content is complete.
 func (s *Store[K, T]) Replace(objs []T, resourceVersion string) error {
 	var errs []error
@@ -118,8 +118,7 @@ func (s *Store[K, T]) ReplaceKeyed(keys []K, objs []T, resourceVersion string) {
 func (s *Store[K, T]) AddIndexers(add Indexers[T]) (err error) {
 	s.write(func() {
 		for name := range add {
-			_, unknown := s.content.index(name)
-			if unknown == nil {
+			if s.content.has(name) {
 				err = fmt.Errorf("indexer: there is an index %q already", name)
 				return
 			}
