@@ -91,6 +91,7 @@ func TestLessons_EachToItsEndInBothLanguages(t *testing.T) {
 					answer = l.wrong()
 				}
 				b.answer(l, answer)
+				b.sees("mark-decisive")
 				if answer != l.right {
 					b.says("wrong", fmt.Sprintf("Why not %d: ", answer))
 				}
