@@ -1,7 +1,8 @@
 // The page: one view, folded from the stream and from what the person chooses, shown by components.
 //
 // Reading order: fold.js (the view), connection.js (the stream and the acts), this file, page.js (what is where); then
-// places.js, house.js and boxes.js, gate.js, acts.js and faults.js, journey.js and lanes.js. Lessons are in lessons.js.
+// places.js, house.js and boxes.js, gate.js, acts.js and faults.js, journey.js, lanes.js and timeline.js, shortcuts.js and
+// share.js. Lessons are in lessons.js.
 import { act, connect, journey, snapshot } from './connection.js';
 import { fold, start } from './fold.js';
 import { keep } from './past.js';

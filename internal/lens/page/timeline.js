@@ -68,10 +68,10 @@ export function Timeline(props) {
     aria-disabled=${isOff} data-test=${test} onClick=${moves[name]}>${sign}</button>`;
   const isNow = moment === null;
   return html`<div class=${'line timeline' + (isNow ? '' : ' past')} role="group" aria-label=${words.timeline} data-test="timeline">
-    ${button('markBack', 'mark-back', '⇤')}${button('boxBack', 'box-back', '⏮')}${button('stepBack', 'step-back', '◀')}
+    ${button('markBack', 'mark-back', '⇤')}${button('boxBack', 'box-back', '«')}${button('stepBack', 'step-back', '◀')}
     <button type="button" class="small" aria-label=${words.moves.play} title=${words.moves.play} aria-pressed=${isPlaying} data-test="play-slowly-on"
-      onClick=${play}>${isPlaying ? '❚❚' : '¼×'}</button>
-    ${button('stepOn', 'step-on', '▶', isNow)}${button('boxOn', 'box-on', '⏭', isNow)}${button('markOn', 'mark-on', '⇥', isNow)}
+      onClick=${play}>${isPlaying ? '■' : '¼×'}</button>
+    ${button('stepOn', 'step-on', '▶', isNow)}${button('boxOn', 'box-on', '»', isNow)}${button('markOn', 'mark-on', '⇥', isNow)}
     <div class="track">${marks}<input type="range" min=${first} max=${last} value=${at} data-test="moment" aria-label=${words.timeline}
       aria-valuetext=${words.momentIs(at, last)} onInput=${(e) => leave(Number(e.target.value))} /></div>
     <span class="unseen" role="status" data-test="mark-is">${here.map(({ what, name }) => words.marks[what] + ' ' + name).join(', ')}</span>
