@@ -29,7 +29,7 @@ func places(t *testing.T) string {
 
 func TestPlaces_NameFunctionsThatAreThere(t *testing.T) {
 	rows := placeRow.FindAllStringSubmatch(places(t), -1)
-	if want := strings.Count(places(t), ".go'"); len(rows) != want || want == 0 {
+	if want := strings.Count(places(t), ".go', 'func "); len(rows) != want || want == 0 {
 		t.Fatalf("want all %d functions to be read, got %d", want, len(rows))
 	}
 	for _, row := range rows {

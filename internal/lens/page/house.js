@@ -3,7 +3,7 @@
 // where it acts.
 import { html, useMemo, useRef } from './ui.js';
 import { allows, total } from './fold.js';
-import { boxAt, boxes, wounds } from './places.js';
+import { boxAt, boxes, clientGo, wounds } from './places.js';
 import { inside } from './boxes.js';
 import { nextOf } from './gate.js';
 import { move, stepsOf } from './motion.js';
@@ -57,7 +57,8 @@ const wounded = (view, place) => Object.keys(view.faults).filter((name) =>
 function Box({ box, replay, ...props }) {
   const { view, words } = props;
   const { name, does } = words.boxes[box.id];
-  const about = useMemo(() => html`<details class="about"><summary>${words.about}</summary><p>${does}</p><${Code} code=${box.code} words=${words} /></details>`, [words]);
+  const about = useMemo(() => html`<details class="about"><summary>${words.about}</summary><p>${does}</p>
+    <${Code} code=${box.code} words=${words} /><${Theirs} theirs=${box.theirs} words=${words} /></details>`, [words]);
   const lit = box.at.some((boundary) => (replay.streams ? view.moved[boundary] > 0 : replay.step?.[0].at === boundary));
   const hurt = wounded(view, { box: box.id });
   return html`<li class=${`box ${box.id} layer-${box.id}` + (lit ? ' lit' : '') + (hurt.length > 0 ? ' hurt' : '')} data-test=${'box-' + box.id}
@@ -118,4 +119,11 @@ function Held({ box, view, lens, words }) {
 function Code({ code, words }) {
   return html`<ul class="code">${code.map(([file, symbol]) => html`<li key=${symbol}>
     <code>${file}</code><br /><code class="symbol">${symbol.slice(0, -1)}</code> <${CopyButton} text=${symbol} words=${words} /></li>`)}</ul>`;
+}
+
+// Theirs leads to the functions of client-go that do the same work.
+function Theirs({ theirs, words }) {
+  const at = (file, line) => `https://github.com/kubernetes/client-go/blob/${clientGo}/${file}#L${line}`;
+  return theirs.length > 0 && html`<p>${words.inClientGo(clientGo)}</p><ul class="code" data-test="theirs">${theirs.map(([file, symbol, line]) => html`<li key=${symbol}>
+    <a href=${at(file, line)} target="_blank" rel="noreferrer"><code>${file}:${line}</code></a><br /><code class="symbol">${symbol}</code></li>`)}</ul>`;
 }

@@ -63,6 +63,7 @@ export const en = {
   house: 'The path of a change',
   side: 'Act, stop and break',
   about: 'What it does, and where',
+  inClientGo: (version) => `The same in client-go ${version}:`,
   none: 'none',
   noQueue: 'There is no controller here.',
   cannot: 'Some things are not possible here. A cluster is changed only with --write, a program is stepped only with --lens-step, and neither is broken.',

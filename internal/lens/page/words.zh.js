@@ -63,6 +63,7 @@ export const zh = {
   house: '一次变更的路径',
   side: '操作、暂停与故障',
   about: '它做什么，代码在哪里',
+  inClientGo: (version) => `client-go ${version} 中对应的代码：`,
   none: '无',
   noQueue: '这里没有控制器。',
   cannot: '有些操作此处不可用。要更改集群需加 --write，要单步执行程序需加 --lens-step；二者都不能注入故障。',
