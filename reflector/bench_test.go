@@ -116,13 +116,15 @@ func TestWatch_AnEventAllocatesNothing(t *testing.T) {
 }
 
 // BenchmarkWatch passes 10,000 events from a source that costs nothing to a sink that does nothing; an operation is one
-// of these watches, with its list.
+// of these watches, with its list. With source=stream each has the source that its own client makes: ours calls a stream's
+// Next, and client-go has a goroutine that sends through a channel. With source=channel both take them out of that channel.
 func BenchmarkWatch(b *testing.B) {
 	objs := benchObjects()
 	perEvent := func(b *testing.B) {
 		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/benchEvents, "ns/event")
 	}
-	b.Run("impl=glasswatch", func(b *testing.B) {
+	list := &metav1.PartialObjectMetadataList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}}
+	b.Run("source=stream/impl=glasswatch", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			ctx, stop := context.WithCancel(context.Background())
@@ -130,14 +132,26 @@ func BenchmarkWatch(b *testing.B) {
 		}
 		perEvent(b)
 	})
-	b.Run("impl=client-go", func(b *testing.B) {
+	b.Run("source=channel/impl=glasswatch", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			ctx, stop := context.WithCancel(context.Background())
+			lw := listwatch.Funcs[object]{
+				ListFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) { return list, nil },
+				WatchFunc: func(ctx context.Context, _ metav1.ListOptions) (watch.Interface, error) {
+					return newChanWatch(ctx, objs, stop), nil
+				},
+			}
+			New[object](lw, nullSink{}, Options{DisableStreamingList: true}).Run(ctx)
+		}
+		perEvent(b)
+	})
+	clientGo := func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			ctx, stop := context.WithCancel(context.Background())
 			lw := unstreamed{&cache.ListWatch{
-				ListWithContextFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
-					return &metav1.PartialObjectMetadataList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}}, nil
-				},
+				ListWithContextFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) { return list, nil },
 				WatchFuncWithContext: func(ctx context.Context, _ metav1.ListOptions) (watch.Interface, error) {
 					return newChanWatch(ctx, objs, stop), nil
 				},
@@ -145,5 +159,7 @@ func BenchmarkWatch(b *testing.B) {
 			cache.NewReflectorWithOptions(lw, &metav1.PartialObjectMetadata{}, nullStore{}, cache.ReflectorOptions{}).RunWithContext(ctx)
 		}
 		perEvent(b)
-	})
+	}
+	b.Run("source=stream/impl=client-go", clientGo)
+	b.Run("source=channel/impl=client-go", clientGo)
 }

@@ -26,6 +26,7 @@ type world struct {
 	pods     []corev1.Pod // one version of each object after the other: the first of each are the list
 	objects  int
 	handlers []func(*corev1.Pod) // what each does with a version
+	calls    func() uint64       // of all handlers of an informer of ours
 
 	sent    int           // events in the windows so far
 	windows int           // so far
@@ -115,6 +116,7 @@ func (w *world) runOurs(b *testing.B, lw listwatch.ListerWatcher[*corev1.Pod], f
 	informer := sharedinformer.New(lw, options)
 	ctx, end := startRun(func(ctx context.Context) { _ = informer.Run(ctx) })
 	var synced []clientgo.InformerSynced
+	var registrations []*sharedinformer.Registration
 	for _, seen := range w.handlers {
 		r, err := informer.AddHandler(sharedinformer.HandlerFuncs[*corev1.Pod]{
 			AddFunc:    func(pod *corev1.Pod, _ bool) { seen(pod) },
@@ -124,6 +126,13 @@ func (w *world) runOurs(b *testing.B, lw listwatch.ListerWatcher[*corev1.Pod], f
 			b.Fatal(err)
 		}
 		synced = append(synced, r.HasSynced)
+		registrations = append(registrations, r)
+	}
+	w.calls = func() (sum uint64) {
+		for _, r := range registrations {
+			sum += r.Stats().Delivered
+		}
+		return sum
 	}
 	awaitAll(ctx, b, synced)
 	return end
