@@ -48,6 +48,7 @@ func (w *world) name(who string, r *http.Request, body []byte) request {
 		if who == program {
 			w.attempts++
 		}
+		w.countTryLocked(req)
 	}
 	return req
 }
@@ -117,6 +118,9 @@ func (w *world) record(req request, seen *observed, changed bool) {
 	}
 	if changed {
 		w.effective++
+	}
+	if !changed && seen.code < 300 && req.who == program {
+		w.countVainLocked(req)
 	}
 	if w.current != nil { // no fault is possible before the program runs
 		w.writes = append(w.writes, written{req, seen.code, changed})

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -54,6 +55,45 @@ func thenBad(more func()) controllertest.Start {
 		<-ctx.Done()
 		return nil
 	}
+}
+
+// afterRefusal runs something after a refusal.
+func afterRefusal(run controllertest.Start) controllertest.Start {
+	return func(ctx context.Context, cfg *rest.Config) error {
+		_, err := kubernetes.NewForConfigOrDie(cfg).CoreV1().Secrets("default").Create(ctx,
+			&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "once"}}, metav1.CreateOptions{})
+		if apierrors.IsInternalError(err) {
+			_ = run(ctx, cfg)
+		}
+		<-ctx.Done()
+		return nil
+	}
+}
+
+// mark writes the same value into a ConfigMap, so many times.
+func mark(period time.Duration, value string, times int) controllertest.Start {
+	return func(ctx context.Context, cfg *rest.Config) error {
+		maps := kubernetes.NewForConfigOrDie(cfg).CoreV1().ConfigMaps("default")
+		_, _ = maps.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "web"}}, metav1.CreateOptions{})
+		for n := 0; n < times && ctx.Err() == nil; n++ {
+			_, _ = maps.Patch(ctx, "web", types.MergePatchType, []byte(`{"data":{"by":"`+value+`"}}`), metav1.PatchOptions{})
+			sleep(period)(ctx)
+		}
+		return nil
+	}
+}
+
+// addFinalizer adds a finalizer and forgets it.
+func addFinalizer(ctx context.Context, cfg *rest.Config) error {
+	maps := kubernetes.NewForConfigOrDie(cfg).CoreV1().ConfigMaps("default")
+	for ctx.Err() == nil {
+		_, err := maps.Patch(ctx, "web", types.MergePatchType, []byte(`{"metadata":{"finalizers":["`+finalizer+`"]}}`), metav1.PatchOptions{})
+		if err == nil {
+			return nil
+		}
+		sleep(time.Second)(ctx)
+	}
+	return nil
 }
 
 // onlyIfNew ends with an error if its Secret is there already, after a while: each start costs the test some milliseconds.
@@ -115,6 +155,16 @@ func TestOracles_EachFindsWhatItIsFor(t *testing.T) {
 			oracle: controllertest.Settles, says: "it is stopped"},
 		{name: "a refused write each quarter of an hour", fault: controllertest.LoseAnswer, start: untilItWorks(sleep(15 * time.Minute)),
 			oracle: controllertest.StaysQuiet, says: "3 tries to write in 40m0s"},
+		{name: "refused writes ten times a second", fault: controllertest.LoseAnswer, start: untilItWorks(sleep(100 * time.Millisecond)),
+			oracle: controllertest.Paces, says: "the program has tried to write secrets default/once 101 times within"},
+		{name: "writes that change nothing", fault: controllertest.ServerError, start: afterRefusal(mark(time.Second, "same", 40)),
+			oracle: controllertest.Paces, says: "31 writes of configmaps default/web within"},
+		{name: "two that fight", fault: controllertest.ServerError, start: afterRefusal(mark(400*time.Millisecond, "program", 200)),
+			world:  []controllertest.Start{mark(400*time.Millisecond, "world", 200)},
+			oracle: controllertest.Paces, says: "two fight over it"},
+		{name: "a finalizer that nobody removes", fault: controllertest.ServerError, start: afterRefusal(addFinalizer),
+			steps:  []controllertest.Step{controllertest.ApplyText(vault), controllertest.Settle(), controllertest.Delete("configmap/web"), controllertest.Settle()},
+			oracle: controllertest.CleansUp, says: `settled after step 3: ConfigMap default/web is still being deleted, with the finalizers ["example.com/vault"]`},
 		{name: "a Start that does not return and wakes up again and again", fault: controllertest.ServerError, start: thenBad(tickForEver),
 			oracle: controllertest.Stops, says: "does not return within five minutes"},
 		{name: "an invariant before a Start that does not return", fault: controllertest.ServerError, start: thenBad(stayForEver),

@@ -162,7 +162,13 @@ func (w *world) take(step Step, c *cluster) error {
 }
 
 func (p *played) keep(w *world, when string) {
-	c := newComparer(w.view().objects, w.made(), w.scenario.Ignore)
+	objects := w.view().objects
+	c := newComparer(objects, w.made(), w.scenario.Ignore)
+	for _, obj := range objects {
+		if obj.GetDeletionTimestamp() != nil {
+			w.found(CleansUp, "%s: %s is still being deleted, with the finalizers %q", when, c.identity(obj), obj.GetFinalizers())
+		}
+	}
 	p.moments = append(p.moments, moment{when, c.state(), c.matched})
 }
 

@@ -64,6 +64,11 @@ const (
 	// StaysQuiet: in forty minutes after the end the program tries at most one write more than without faults: a timer may fall into them
 	// once more. Writes that are refused, or change nothing, count like others.
 	StaysQuiet Oracle = "stays quiet"
+	// Paces: within a minute the program tries to write an object at most 100 times, and at most 30 of its writes change nothing. Objects
+	// of which the server makes the names are not counted.
+	Paces Oracle = "paces"
+	// CleansUp: at each Settle and at the end nothing is being deleted: what waits for a finalizer then waits for ever.
+	CleansUp Oracle = "cleans up"
 	// Stops: Start returns within five minutes after its context ended, and a second later it has left no goroutine behind.
 	Stops Oracle = "stops"
 	// Runs: each step succeeds within an hour, nobody of World ends with an error, and Start does not panic, nor return without a fault, nor
@@ -100,7 +105,7 @@ func (s *Scenario) validate() error {
 			return fmt.Errorf("Scenario.Ignore has %q: want a kind, such as Secret, or a field of it, such as Secret .type", what)
 		}
 	}
-	canBeOff := []Oracle{SameState, Invariant, Settles, StaysQuiet, Stops}
+	canBeOff := []Oracle{SameState, Invariant, Settles, StaysQuiet, Paces, CleansUp, Stops}
 	for oracle := range s.Without {
 		if !slices.Contains(canBeOff, oracle) {
 			return fmt.Errorf("Scenario.Without has %q, which is none of %q", oracle, canBeOff)

@@ -48,9 +48,10 @@ type world struct {
 	stale     int64     // the revision that the next instance's first lists show, or 0
 	calm      time.Time // when all faults are over, and the restarts after them
 	fired     int
-	attempts  int // the program's writes, whatever came of them
-	effective int // writes that changed something
-	exits     int // how often the program has ended by itself
+	attempts  int              // the program's writes, whatever came of them
+	effective int              // writes that changed something
+	paces     map[string]*pace // by object
+	exits     int              // how often the program has ended by itself
 	writes    []written
 	log       []entry
 	problems  []problem
@@ -82,7 +83,7 @@ func newWorld(s *Scenario, plan []planned, limit int) *world {
 		scenario: s, plan: plan, limit: limit, server: server, api: server.Handler(), ctx: ctx, cancel: cancel, began: time.Now(), bubble: thisBubble(),
 		committing: make(chan struct{}, 1), viewer: viewer{server: server},
 		counts: map[string]int{}, generated: names{stands: map[string]string{}}, watched: map[string]bool{}, watches: map[*watching]struct{}{},
-		held: map[string]*holding{}, away: map[string]int{},
+		held: map[string]*holding{}, away: map[string]int{}, paces: map[string]*pace{},
 	}
 }
 
