@@ -136,22 +136,28 @@ function movement(view, data) {
   return Object.keys(moved).length > 0 ? { moved, pulse, before: view.seq } : {};
 }
 
+// latest is computed for each message of a storm: what is the same is not copied.
 function latest(before, events) {
-  let after = before;
+  const newest = { request: {}, reconciled: {}, written: {} };
   for (const e of events) {
-    if (e.at === 'request' || e.at === 'reconciled' || e.at === 'written') {
-      after = { ...after, [e.at]: { ...after[e.at], [e.kind ?? '']: e } };
-    } else if (e.at === 'returned' && (e.action === 'panic' || after.panic)) {
-      after = { ...after, panic: panics(after.panic, e) };
+    if (e.at in newest) {
+      newest[e.at][e.kind ?? ''] = e;
     }
   }
-  return after;
+  const changed = Object.entries(newest).filter(([, kinds]) => Object.keys(kinds).length > 0);
+  const after = changed.map(([at, kinds]) => [at, { ...before[at], ...kinds }]);
+  const panic = events.filter(({ at }) => at === 'returned').reduce(panics, before.panic);
+  return { ...before, ...Object.fromEntries(after), ...(panic && { panic }) };
 }
 
 // panics has the newest panic of each handler, until the handler returns from a call.
 function panics(before, e) {
-  const { [`${e.kind} ${e.handler}`]: over, ...others } = before ?? {};
-  return e.action === 'panic' ? { ...others, [`${e.kind} ${e.handler}`]: e } : others;
+  const name = `${e.kind} ${e.handler}`;
+  if (e.action !== 'panic' && !(before && name in before)) {
+    return before;
+  }
+  const { [name]: over, ...others } = before ?? {};
+  return e.action === 'panic' ? { ...others, [name]: e } : others;
 }
 
 // allows reports whether an act can be done in the view's world.

@@ -9,7 +9,7 @@ import { Acts, Storm, World } from './acts.js';
 import { Faults } from './faults.js';
 import { Look } from './look.js';
 import { Play, isPlayed } from './play.js';
-import { viewAt } from './past.js';
+import { momentIn, viewAt } from './past.js';
 import { Sessions } from './sessions.js';
 import { Linked } from './share.js';
 import { Help } from './shortcuts.js';
@@ -34,7 +34,7 @@ export default function Page(props) {
   // Of the pictures, the house is drawn in one turn, and all else in the other: see draw.
   const rests = (isHouse) => props.only === (isHouse ? 'rest' : 'house');
   const guarded = (part) => html`<${Guard} key=${part} part=${part} rests=${rests(false)} ...${props} />`;
-  const moment = view.moment?.world === view.world && view.moment.seq < view.seq ? view.moment.seq : null;
+  const moment = momentIn(view);
   const shown = { ...props, moment, live: view, view: moment === null ? view : viewAt(props.history, view, moment) };
   const picture = (part) => html`<${Guard} key=${part} part=${part} rests=${rests(part === House)} ...${shown} />`;
   return html`

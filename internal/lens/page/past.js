@@ -13,6 +13,9 @@ export function keep(history, view) {
   return [...older, kept].slice(-mostKept);
 }
 
+// momentIn returns the seq of the moment that is looked back at, or null for now.
+export const momentIn = ({ moment, world, seq }) => (moment?.world === world && moment.seq < seq ? moment.seq : null);
+
 // viewAt returns the view after the event seq. What the layers held before the first view that is kept is not known.
 export function viewAt(history, view, seq) {
   const upTo = (events) => events.filter((e) => e.seq <= seq);
@@ -51,12 +54,9 @@ function counted(before, events) {
 export function marksOf(history, events) {
   const faults = history.flatMap(({ seq, faults: on }, i) => {
     const before = history[i - 1]?.faults ?? on;
-    return Object.keys(on).filter((name) => !(name in before)).map((name) => ({ seq, what: 'fault', name }));
+    return on === before ? [] : Object.keys(on).filter((name) => !(name in before)).map((name) => ({ seq, what: 'fault', name }));
   });
-  const others = events.flatMap((e) => {
-    const what = standsOut(e);
-    return what ? [{ seq: e.seq, what, name: e.key ?? e.kind }] : [];
-  });
+  const others = events.filter(standsOut).map((e) => ({ seq: e.seq, what: standsOut(e), name: e.key ?? e.kind }));
   const firsts = others.filter((mark, i) => mark.what !== 'relist' || others[i - 1]?.what !== 'relist' || others[i - 1].seq !== mark.seq - 1);
   return [...faults, ...firsts].sort((a, b) => a.seq - b.seq);
 }

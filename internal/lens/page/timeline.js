@@ -2,7 +2,7 @@
 // the way back to now.
 import { boxAt } from './places.js';
 import { html, useEffect, useMemo, useState } from './ui.js';
-import { marksOf } from './past.js';
+import { marksOf, momentIn } from './past.js';
 import { pauseAfter } from './motion.js';
 import { useSlowly } from './parts.js';
 import { Share } from './share.js';
@@ -19,7 +19,7 @@ export function marksIn({ world, events, decisive }, history) {
 
 // Timeline shows the whole of live, and moves the page to a moment of it. moment is null for now.
 export function Timeline(props) {
-  const { live, moment, history, goTo, words } = props;
+  const { live, moment, history, goTo, lens, words } = props;
   const first = live.events[0]?.seq ?? 0;
   const last = live.seq;
   const at = moment ?? last;
@@ -55,11 +55,19 @@ export function Timeline(props) {
     }
     setPlays(!isPlaying);
   };
-  const marked = (by) => leave(neighbour(marksIn(live, history), at, by));
+  // A step begins where the one before has led to, which may not be drawn yet.
+  const step = (to, by, along) => {
+    const from = momentIn(lens.view());
+    if (from !== null || by < 0) {
+      leave(to(along(), from ?? last, by));
+    }
+  };
+  const events = () => live.events;
+  const marksNow = () => marksIn(live, history);
   const moves = {
-    boxBack: () => leave(otherBox(path, at, -1)), stepBack: () => leave(neighbour(live.events, at, -1)),
-    stepOn: () => moment === null || leave(neighbour(live.events, at, 1)), boxOn: () => moment === null || leave(otherBox(path, at, 1)),
-    markBack: () => marked(-1), markOn: () => moment === null || marked(1), play, now: () => leave(last),
+    markBack: () => step(neighbour, -1, marksNow), boxBack: () => step(otherBox, -1, () => path), stepBack: () => step(neighbour, -1, events),
+    markOn: () => step(neighbour, 1, marksNow), boxOn: () => step(otherBox, 1, () => path), stepOn: () => step(neighbour, 1, events),
+    play, now: () => leave(last),
   };
   useShortcuts(moves);
   const marks = useSlowly(live, () => html`<${Marks} marks=${marksIn(live, history)} first=${first} last=${last} at=${moment} goTo=${leave} words=${words} />`);
