@@ -68,5 +68,4 @@
 //   - The order of two producers that put the same key at a time.
 //   - That a resourceVersion reaches the store through DeltaFIFO. It drops bookmarks.
 //   - That a batch is as long as it could be.
-//
 package deltafifo
