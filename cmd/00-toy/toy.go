@@ -136,38 +136,38 @@ func (t *toy) watch(ctx context.Context, version string) (last string, err error
 				return event.Object.Code // of the Status; 0 if it has none, which is a refusal as well
 			}
 			t.apply(event.Type, event.Object)
+			t.saw("informer", "%s %s", event.Type, event.Object.Metadata.Name)
 			version = event.Object.Metadata.ResourceVersion // only now: the store has the event
 		}
 	})
 	return version, fmt.Errorf("watch: %w", err)
 }
 
-// replace makes the store equal to a list. What the store had and the list lacks was deleted while there was no watch,
-// and no event will report it. Its last known state stands for it; client-go calls that a tombstone. Unchanged objects
-// are handled, too: a copy that came and went without a watch is in no store, and only reconciling its original finds it missing.
+// replace makes the store equal to a list. What the list lacks was deleted while there was no watch: its last known state
+// stands for it, a tombstone. Unchanged objects are handled, too: their copies may have come and gone without a watch.
 func (t *toy) replace(items []object) {
 	gone := maps.Clone(t.store) // without the lock: only this goroutine writes to the store
 	for _, item := range items {
+		t.saw("informer", "LISTED %s", item.Metadata.Name)
 		t.apply("LISTED", item)
 		delete(gone, item.Metadata.Name)
 	}
 	for name, tombstone := range gone {
 		t.saw("informer", "the list lacks %s", name)
 		t.apply("DELETED", tombstone)
+		t.saw("informer", "DELETED %s", name)
 	}
 }
 
 // apply changes the store by one event, and then tells the handler.
 func (t *toy) apply(eventType string, obj object) {
 	t.mu.Lock()
+	t.store[obj.Metadata.Name] = obj
 	if eventType == "DELETED" {
 		delete(t.store, obj.Metadata.Name)
-	} else {
-		t.store[obj.Metadata.Name] = obj
 	}
 	t.mu.Unlock()
 	t.handle(obj)
-	t.saw("informer", "%s %s", eventType, obj.Metadata.Name)
 }
 
 // handle is the handler. It adds the original's name to the queue, also if the copy changed. The queue does not learn
