@@ -4,8 +4,8 @@ package lens
 
 import "testing"
 
-// TestSession_c5a98b92 does in virtual time what was done in the lens. Each object must be observed as it was then.
-func TestSession_c5a98b92(t *testing.T) {
+// TestSession_9ece314a does in virtual time what was done in the lens. Each object must be observed as it was then.
+func TestSession_9ece314a(t *testing.T) {
 	replays(t, `{
 	"glasswatch": "lens session 1",
 	"options": {
@@ -14,9 +14,10 @@ func TestSession_c5a98b92(t *testing.T) {
 	},
 	"actions": [
 		{
-			"us": 32920,
+			"us": 27426,
 			"after": {
 				"called": 2,
+				"decided": 1,
 				"decoded": 1,
 				"forgotten": 1,
 				"handed": 1,
@@ -35,9 +36,10 @@ func TestSession_c5a98b92(t *testing.T) {
 			}
 		},
 		{
-			"us": 32953,
+			"us": 27464,
 			"after": {
 				"called": 2,
+				"decided": 1,
 				"decoded": 1,
 				"forgotten": 1,
 				"handed": 1,
@@ -55,9 +57,10 @@ func TestSession_c5a98b92(t *testing.T) {
 			}
 		},
 		{
-			"us": 1742314,
+			"us": 1468361,
 			"after": {
 				"called": 4,
+				"decided": 10,
 				"decoded": 2,
 				"forgotten": 1,
 				"handed": 2,
@@ -77,9 +80,10 @@ func TestSession_c5a98b92(t *testing.T) {
 			}
 		},
 		{
-			"us": 8027628,
+			"us": 7756546,
 			"after": {
 				"called": 6,
+				"decided": 13,
 				"decoded": 3,
 				"forgotten": 4,
 				"handed": 3,
@@ -99,9 +103,10 @@ func TestSession_c5a98b92(t *testing.T) {
 			}
 		},
 		{
-			"us": 8029690,
+			"us": 7760481,
 			"after": {
 				"called": 10,
+				"decided": 15,
 				"decoded": 5,
 				"forgotten": 6,
 				"handed": 5,
@@ -122,9 +127,10 @@ func TestSession_c5a98b92(t *testing.T) {
 			}
 		},
 		{
-			"us": 8039648,
+			"us": 7761698,
 			"after": {
 				"called": 10,
+				"decided": 15,
 				"decoded": 5,
 				"forgotten": 6,
 				"handed": 5,
@@ -145,9 +151,10 @@ func TestSession_c5a98b92(t *testing.T) {
 			}
 		},
 		{
-			"us": 8039954,
+			"us": 7762110,
 			"after": {
 				"called": 10,
+				"decided": 15,
 				"decoded": 5,
 				"forgotten": 6,
 				"handed": 5,
@@ -168,9 +175,10 @@ func TestSession_c5a98b92(t *testing.T) {
 			}
 		},
 		{
-			"us": 8039967,
+			"us": 7762134,
 			"after": {
 				"called": 10,
+				"decided": 15,
 				"decoded": 5,
 				"forgotten": 6,
 				"handed": 5,
@@ -191,9 +199,10 @@ func TestSession_c5a98b92(t *testing.T) {
 		}
 	],
 	"end": {
-		"us": 8635513,
+		"us": 8368754,
 		"after": {
 			"called": 14,
+			"decided": 17,
 			"decoded": 6,
 			"forgotten": 8,
 			"handed": 6,
@@ -246,12 +255,14 @@ func TestSession_c5a98b92(t *testing.T) {
 		"default/kubernetes": {
 			"queued: Add ×2",
 			"taken: Get ×2",
+			"decided: nothing to write ×2",
 			"reconciled: ok ×2",
 			"forgotten: Forget ×2",
 		},
 		"default/web": {
 			"queued: Add ×5",
 			"taken: Get ×15",
+			"decided: failed ×9, created the Ingress v1, nothing to write ×2, deleted the Ingress, nothing to write ×2",
 			"reconciled: failed ×9, ok ×6",
 			"forgotten: Forget ×6",
 			"putoff: AddAfter ×10",
