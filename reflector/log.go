@@ -3,24 +3,15 @@ package reflector
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/url"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/klog/v2"
-
-	"glasswatch/listwatch"
 )
 
 // What is logged goes through the logger in Run's context. It has client-go's keys and levels, so that one reads the
 // logs of both alike. The resync period is missing: resyncs are the informer's.
-
-// withType adds the objects' Go type to what is logged.
-func withType[T listwatch.Object](ctx context.Context) context.Context {
-	var zero T
-	return klog.NewContext(ctx, klog.LoggerWithValues(klog.FromContext(ctx), "type", fmt.Sprintf("%T", zero)))
-}
 
 // LogError is the default of Options.OnError: it logs err under the reflector's name, at V(1) to V(4) if it heals by
 // itself. A request without an answer, and a 5xx, may not: an address, a certificate or a proxy may be wrong.
@@ -34,7 +25,7 @@ func LogError(ctx context.Context, name string, err error) {
 	}
 	switch kind {
 	case kindExpired:
-		logger.V(4).Info("Watch closed", "err", err)
+		logger.V(4).Info("List or watch closed", "err", err)
 	case kindBroken:
 		logger.V(1).Info("List or watch broke off, another follows", "err", err)
 	case kindEnded, kindAhead, kindBusy, kindOutage:

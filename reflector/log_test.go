@@ -51,6 +51,7 @@ func (h *harness) record() func() []logged {
 
 // inOtherWords are the lines that have client-go's level and keys, but not its words.
 var inOtherWords = map[string]string{
+	"Watch closed": "List or watch closed",
 	"Exiting watch because received the bookmark that marks the end of initial events stream": "Initial events are complete",
 	"Data couldn't be fetched in watchlist mode. Falling back to regular list. " +
 		"This is expected if watchlist is not supported or disabled in kube-apiserver.": "No streaming list, a paged one follows",

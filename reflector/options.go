@@ -21,6 +21,8 @@ const (
 type Options struct {
 	// Name is used in logs and errors. Default: the Go type of the objects.
 	Name string
+	// Type says in logs what the objects are. Default: their Go type.
+	Type string
 
 	// PageSize is the limit of every paged list. 0 follows client-go: 500. But a list at a known version has no limit,
 	// unless the server has split a list at "0".
@@ -56,7 +58,7 @@ type Options struct {
 
 	// OnError is told of each error of a list or watch, of each *listwatch.ObjectError and of each *SinkError. What the
 	// table in errors.go calls quiet is none: so is the clean end of a watch, unless it was very short. nil is [LogError].
-	// The logger in ctx has the objects' Go type.
+	// The logger in ctx has Type.
 	OnError func(ctx context.Context, err error)
 	// OnTransition, if not nil, is called on each change of the state, before the state is acted on; not after a panic.
 	OnTransition func(from, to State)
@@ -72,8 +74,9 @@ type Options struct {
 }
 
 // withDefaults fills in what is zero, or negative.
-func (o Options) withDefaults(name string) Options {
-	o.Name = cmp.Or(o.Name, name)
+func (o Options) withDefaults(goType string) Options {
+	o.Name = cmp.Or(o.Name, goType)
+	o.Type = cmp.Or(o.Type, goType)
 	o.SilenceTimeout = cmp.Or(max(o.SilenceTimeout, 0), DefaultSilenceTimeout)
 	o.StreamingRetry = cmp.Or(max(o.StreamingRetry, 0), time.Hour)
 	o.MinWatchTimeout = cmp.Or(max(o.MinWatchTimeout, 0), 5*time.Minute)

@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"k8s.io/klog/v2"
+
 	"glasswatch/listwatch"
 )
 
@@ -61,7 +63,7 @@ func (r *Reflector[T]) Run(ctx context.Context) {
 		r.running.Store(false)
 	}()
 
-	ctx = withType[T](ctx)
+	ctx = klog.NewContext(ctx, klog.LoggerWithValues(klog.FromContext(ctx), "type", r.opts.Type))
 	first := r.listing()
 	if r.at.name == Idle {
 		first = r.resuming()

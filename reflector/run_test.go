@@ -218,7 +218,7 @@ func TestDefaultOnError_LogsWhatHealsByItselfQuietly(t *testing.T) {
 		err  error
 		want string // the level and the message
 	}{
-		{expired(), `"level"=4 "msg"="Watch closed"`},
+		{expired(), `"level"=4 "msg"="List or watch closed"`},
 		{busy(1), `"level"=2 "msg"="List or watch ended`},
 		{io.ErrUnexpectedEOF, `"level"=1 "msg"="List or watch broke off`},
 		{ErrSilent, `"level"=2 "msg"="List or watch ended`},

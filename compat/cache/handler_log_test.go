@@ -1,6 +1,8 @@
 package cache
 
 import (
+	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -53,5 +55,29 @@ func TestAddEventHandler_ToAStoppedInformerFailsInClientGosWords(t *testing.T) {
 		if m.name == ourMachinery.name {
 			require.ErrorIs(t, err, sharedinformer.ErrStopped)
 		}
+	})
+}
+
+// What client-go says twice in a life, or once, is said as often here, with the type of the objects.
+func TestLog_NamesTheTypeAndSaysNothingTwice(t *testing.T) {
+	withBoth(t, func(t *testing.T, m machinery, s *village) {
+		lines := &diary{}
+		logger := funcr.New(func(_, args string) {
+			for _, message := range []string{"Starting reflector", "Caches populated", "Stopping reflector"} {
+				if strings.Contains(args, message) {
+					lines.write("%s: %v", message, strings.Contains(args, `"type"="*v1.ConfigMap"`))
+				}
+			}
+		}, funcr.Options{Verbosity: 4})
+		logged := func(run func(context.Context)) func(context.Context) {
+			return func(ctx context.Context) { run(klog.NewContext(ctx, logger)) }
+		}
+		s.Put("a")
+		r := m.reflector(s, &corev1.ConfigMap{}, &ledger{}, ReflectorOptions{Name: "rory"})
+		running(logged(r.RunWithContext))()
+		lines.Expect(t, "Starting reflector: true", "Caches populated: true", "Stopping reflector: true")
+		informer := m.shared(s, &corev1.ConfigMap{}, plain())
+		running(logged(informer.RunWithContext))()
+		lines.Expect(t, "Starting reflector: true", "Caches populated: true", "Stopping reflector: true")
 	})
 }

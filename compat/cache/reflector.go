@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/naming"
 	"k8s.io/apimachinery/pkg/util/wait"
 	clientgo "k8s.io/client-go/tools/cache"
-	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	"glasswatch/reflector"
@@ -133,12 +132,12 @@ func (r *StoreReflector) newNative() *reflector.Reflector[object] {
 	}
 	opts := reflector.Options{
 		Name:                  r.options.Name,
+		Type:                  r.TypeDescription(),
 		PageSize:              r.WatchListPageSize,
 		DisableStreamingList:  !canStreamLists(r.lw),
 		MinWatchTimeout:       r.options.MinWatchTimeout,
 		MaxInternalErrorRetry: r.MaxInternalErrorRetryDuration,
 		OnError:               r.onError,
-		OnTransition:          r.onTransition,
 	}
 	reportReflectorMetrics(r.options.Name, &opts, r)
 	if r.options.Backoff != nil {
@@ -150,11 +149,8 @@ func (r *StoreReflector) newNative() *reflector.Reflector[object] {
 // RunWithContext keeps the store equal to the server until ctx ends. It returns when its goroutines have ended, except
 // for those in a list function that ignores its context, or for more than a second in a watch function.
 func (r *StoreReflector) RunWithContext(ctx context.Context) {
-	logger := klog.FromContext(ctx)
-	logger.V(3).Info("Starting reflector", "type", r.TypeDescription(), "resyncPeriod", r.options.ResyncPeriod, "reflector", r.Name())
 	// If the store panics, and panics do not end the process, a list follows after a second.
 	wait.UntilWithContext(ctx, func(ctx context.Context) { _ = r.serve(ctx, false) }, time.Second)
-	logger.V(3).Info("Stopping reflector", "type", r.TypeDescription(), "resyncPeriod", r.options.ResyncPeriod, "reflector", r.Name())
 }
 
 // Run is RunWithContext with a channel instead of a context.
@@ -206,13 +202,5 @@ func (r *StoreReflector) onError(ctx context.Context, err error) {
 		}
 	} else if failure.handle != nil {
 		r.errors.tell(ctx, failure.handle)
-	}
-}
-
-// onTransition logs what people look for in a log.
-func (r *StoreReflector) onTransition(from, to reflector.State) {
-	listed := from == reflector.ListingStreaming && to == reflector.Watching || from == reflector.ListingPaged && to == reflector.Connecting
-	if listed {
-		klog.FromContext(r.run.ctx).V(2).Info("Caches populated", "type", r.TypeDescription(), "reflector", r.Name())
 	}
 }

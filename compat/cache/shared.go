@@ -84,7 +84,7 @@ func NewSharedIndexInformerWithOptions(lw ListerWatcher, exampleObject runtime.O
 		OnObjectError:     s.objectFailed,
 		Queue:             queueKind(),
 		Metrics:           nativeMetrics(options),
-		Reflector:         reflector.Options{DisableStreamingList: !canStreamLists(lw)},
+		Reflector:         reflector.Options{Type: b.what, DisableStreamingList: !canStreamLists(lw)},
 	}
 	s.run = func(ctx context.Context) error { return s.native.Run(ctx) }
 	if mutationdetect.Wanted() {
