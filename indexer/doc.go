@@ -29,8 +29,8 @@
 //     that index only. OnError is told, with the store unlocked. The object's next version is indexed again.
 //   - Index functions may read the store. A write never asks them about the old object.
 //   - An update that changes no index value allocates nothing, except what it copies because of a snapshot.
-//   - The store keeps no reference to a deleted object, though a snapshot may. When less than a quarter of its map entries
-//     is left, the store is built anew, as small as it can be.
+//   - The store keeps no reference to a deleted object, though a snapshot may. When all its maps together keep memory for
+//     more than 1,024 entries and use less than a quarter, the store is built anew, as small as it can be.
 //
 // # Not guaranteed
 //

@@ -95,14 +95,13 @@ func (s *Store[K, T]) ask(ix *index[T], key K, obj T, dst []string) []string {
 // forgetAnswers lets go of the strings and errors that the index functions returned. It keeps memory for small writes.
 func (s *Store[K, T]) forgetAnswers() {
 	s.failed = nil
-	for i, values := range s.values {
+	kept := cap(s.values)
+	for _, values := range s.values {
 		clear(values[:cap(values)])
-		if cap(values) > shrink.Kept {
-			s.values[i] = nil
-		}
+		kept += cap(values)
 	}
 	s.values = s.values[:0]
-	if cap(s.values) > shrink.Kept {
+	if kept > shrink.Kept {
 		s.values = nil
 	}
 }

@@ -34,15 +34,11 @@ func (t *table[E]) writable(slot uint32, epoch uint64) *chunk[E] {
 }
 
 // push adds an entry at the end. That needs no copy: a snapshot may share the array, but has a length of its own. The first chunk
-// starts small and grows, for small stores. The others start whole.
+// starts without room and grows, for small stores. The others start whole.
 func (t *table[E]) push(e E, epoch uint64) {
 	slot := uint32(t.len)
 	if slot%chunkLen == 0 {
-		room := chunkLen
-		if slot == 0 {
-			room = 0
-		}
-		t.chunks = append(t.chunks, chunk[E]{make([]E, 0, room), epoch})
+		t.chunks = append(t.chunks, chunk[E]{make([]E, 0, min(slot, chunkLen)), epoch})
 	}
 	c := &t.chunks[slot/chunkLen]
 	c.entries = append(c.entries, e)

@@ -20,7 +20,8 @@ type SyncedInformer interface {
 }
 
 // AddInformer shows an informer's state on the page. The name is that of ObserveInformer. WatchInformer does it already.
-// An informer that has ended is let go, and its name stays until RemoveInformer.
+// An informer that has ended is let go, and its name stays until RemoveInformer. A program that makes informers with ever new
+// names must call that.
 func (l *Lens) AddInformer(name string, informer SyncedInformer) {
 	l.letGoOfEnded()
 	l.mu.Lock()
@@ -91,6 +92,7 @@ type informerState struct {
 type registration struct {
 	handler string
 	of      knowsBacklog
+	done    <-chan struct{} // its Done
 }
 
 // knowsBacklog is a registration of compat/cache. client-go's is none.
@@ -101,7 +103,7 @@ type knowsBacklog interface {
 
 func (r registration) hasEnded() bool {
 	select {
-	case <-r.of.Done():
+	case <-r.done:
 		return true
 	default:
 		return false
@@ -148,11 +150,12 @@ func (l *Lens) addRegistration(informer, handler string, registered any) {
 	if !ok {
 		return
 	}
+	added := registration{handler, of, of.Done()}
 	l.letGoOfEnded()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	state := l.informerLocked(informer)
-	state.registrations = append(state.registrations, registration{handler, of})
+	state.registrations = append(state.registrations, added)
 }
 
 // letGoOfEnded drops what has ended: an informer keeps its store in memory, a handler its informer.

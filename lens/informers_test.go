@@ -197,3 +197,10 @@ func TestHandler_OnLoopbackRefusesNamesThatOthersMayResolveToIt(t *testing.T) {
 	require.Equal(t, http.StatusForbidden, answer("[::1]:6060", "elsewhere.example"))
 	require.Equal(t, http.StatusOK, answer("10.0.0.5:6060", "program.default.svc:6060"), "who listens there has a guard")
 }
+
+func TestIsResync_OnlyIfNothingCameFromTheServer(t *testing.T) {
+	sync, updated := sharedinformer.Change{Action: "Sync"}, sharedinformer.Change{Action: "Updated"}
+	require.True(t, isResync([]sharedinformer.Change{sync, {Action: "SyncAll"}}))
+	require.False(t, isResync([]sharedinformer.Change{sync, updated}), "an event that came before the resync was popped")
+	require.False(t, isResync(nil), "an empty list")
+}

@@ -2,6 +2,7 @@ package lens
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"glasswatch/controller"
@@ -20,8 +21,7 @@ func (l *Lens) ObserveInformer(name string) func(sharedinformer.Observation) {
 		}
 		switch o.Step {
 		case sharedinformer.BatchPopped:
-			isResync := len(o.Changes) > 0 && strings.HasPrefix(o.Changes[0].Action, "Sync") // an empty list has no changes
-			if !isResync {
+			if !isResync(o.Changes) {
 				l.heard(name)
 			}
 		case sharedinformer.HandlerCalled:
@@ -47,6 +47,12 @@ func (l *Lens) ObserveInformer(name string) func(sharedinformer.Observation) {
 			l.returned(goroutine(), name, o.Handler)
 		}
 	}
+}
+
+// isResync reports whether nothing in a batch came from the server. An empty list did.
+func isResync(changes []sharedinformer.Change) bool {
+	fromServer := func(c sharedinformer.Change) bool { return !strings.HasPrefix(c.Action, "Sync") }
+	return len(changes) > 0 && !slices.ContainsFunc(changes, fromServer)
 }
 
 func actionOfAdd(isInInitialList bool) string {

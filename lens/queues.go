@@ -11,7 +11,8 @@ import (
 // a controller.Controller have, is asked for these. client-go's have NumRequeues only.
 type Queue interface{ Len() int }
 
-// AddQueue shows a controller's queue on the page. The name is that of ObserveController. WatchQueue does it already.
+// AddQueue shows a controller's queue on the page. The name is that of ObserveController, which also says of which type
+// the keys are: without it only the length is visible. WatchQueue does both.
 func (l *Lens) AddQueue(controller string, queue Queue) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -23,11 +24,13 @@ func (l *Lens) AddQueue(controller string, queue Queue) {
 	l.queues[controller] = state
 }
 
-// RemoveQueue forgets a controller's queue. Its keys stay known.
+// RemoveQueue forgets a controller's queue. Its keys stay known, and their controller with them.
 func (l *Lens) RemoveQueue(controller string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.queues, controller)
+	state := l.queues[controller]
+	state.queue = nil // what is known of its keys' type holds for the next one
+	l.queues[controller] = state
 }
 
 // Controller is what is known of a controller's queue. A number of -1 is not visible.
@@ -104,6 +107,7 @@ func lookAt[K comparable](queue Queue) queueContents {
 func (l *Lens) lookAtQueues() map[string]queueContents {
 	l.mu.Lock()
 	queues := maps.Clone(l.queues)
+	maps.DeleteFunc(queues, func(_ string, state queueState) bool { return state.queue == nil })
 	for name := range l.stories {
 		queues[name.controller] = l.queues[name.controller]
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"path"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,10 +19,14 @@ import (
 func (w *world) fromOthers(answer http.ResponseWriter, r *http.Request) {
 	req := w.name(others, r, read(r))
 	if req.verb == "watch" {
-		// Each watch that ends and begins again costs a play as much as a write. Only the program's have to.
+		// Each watch that ends and begins again costs a play as much as a write. Only the program's have to. A time below that of
+		// an informer is the step's own.
 		query := r.URL.Query()
-		query.Set("timeoutSeconds", "86400")
-		r.URL.RawQuery = query.Encode()
+		seconds, err := strconv.Atoi(query.Get("timeoutSeconds"))
+		if err != nil || seconds >= 300 {
+			query.Set("timeoutSeconds", "86400")
+			r.URL.RawQuery = query.Encode()
+		}
 	}
 	w.handle(nil, req, answer, r)
 }
@@ -119,7 +124,7 @@ func (w *world) record(req request, seen *observed, changed bool) {
 	if changed {
 		w.effective++
 	}
-	if !changed && seen.code < 300 && req.who == program {
+	if !changed && seen.code < 300 && req.who == program && !req.isDry {
 		w.countVainLocked(req)
 	}
 	if w.current != nil { // no fault is possible before the program runs

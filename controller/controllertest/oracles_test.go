@@ -247,3 +247,35 @@ func TestOracles_AProgramThatWritesOnATimer(t *testing.T) {
 		})
 	}
 }
+
+// What a program asks without changing anything, and a step that watches for a while, are no findings.
+func TestExplore_LetsDryRunsAndShortWatchesPass(t *testing.T) {
+	dryRuns := func(ctx context.Context, cfg *rest.Config) error {
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "once"}} // a write, for a fault to hit
+		_, _ = kubernetes.NewForConfigOrDie(cfg).CoreV1().Secrets("default").Create(ctx, secret, metav1.CreateOptions{})
+		maps := kubernetes.NewForConfigOrDie(cfg).CoreV1().ConfigMaps("default")
+		for range 40 {
+			_, err := maps.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "web"}}, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+			if err != nil {
+				return err
+			}
+		}
+		<-ctx.Done()
+		return nil
+	}
+	watch := func(ctx context.Context, cfg *rest.Config) error {
+		events, err := kubernetes.NewForConfigOrDie(cfg).CoreV1().ConfigMaps("default").Watch(ctx, metav1.ListOptions{TimeoutSeconds: new(int64(5))})
+		if err != nil {
+			return err
+		}
+		for range events.ResultChan() {
+		}
+		return nil
+	}
+	report := controllertest.Explore(t, controllertest.Scenario{
+		Start:  dryRuns,
+		Steps:  []controllertest.Step{controllertest.Do("watch for five seconds", watch), controllertest.Settle()},
+		Faults: []controllertest.Fault{controllertest.CrashAfter},
+	})
+	require.Empty(t, report.Findings)
+}

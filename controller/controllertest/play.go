@@ -165,7 +165,7 @@ func (p *played) keep(w *world, when string) {
 	objects := w.view().objects
 	c := newComparer(objects, w.made(), w.scenario.Ignore)
 	for _, obj := range objects {
-		if obj.GetDeletionTimestamp() != nil {
+		if obj.GetDeletionTimestamp() != nil && !c.isIgnored(place{obj: obj}) {
 			w.found(CleansUp, "%s: %s is still being deleted, with the finalizers %q", when, c.identity(obj), obj.GetFinalizers())
 		}
 	}

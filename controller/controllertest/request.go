@@ -24,6 +24,7 @@ type request struct {
 	sub            string // "/status", or empty
 	object         string // namespace/name; "*" stands for what the server made of a generateName
 	nth            int    // of the requests with the same words; from 1
+	isDry          bool   // it is to change nothing
 }
 
 func (r request) words() string {
@@ -55,7 +56,7 @@ func parse(who string, r *http.Request, body []byte) request {
 	if isUnnamed(group, parts[0]) {
 		return request{who: who}
 	}
-	req := request{who: who, resource: parts[0]}
+	req := request{who: who, resource: parts[0], isDry: r.URL.Query().Has("dryRun")}
 	name := ""
 	if len(parts) > 1 {
 		name = parts[1]

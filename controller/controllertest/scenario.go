@@ -64,10 +64,12 @@ const (
 	// StaysQuiet: in forty minutes after the end the program tries at most one write more than without faults: a timer may fall into them
 	// once more. Writes that are refused, or change nothing, count like others.
 	StaysQuiet Oracle = "stays quiet"
-	// Paces: within a minute the program tries to write an object at most 100 times, and at most 30 of its writes change nothing. Objects
-	// of which the server makes the names are not counted.
+	// Paces: within a minute the program tries to write an object at most 100 times, and at most 30 of its writes change nothing. The
+	// minute begins with the first write to the object after the last minute. Objects of which the server makes the names are not
+	// counted, and dry runs may change nothing.
 	Paces Oracle = "paces"
-	// CleansUp: at each Settle and at the end nothing is being deleted: what waits for a finalizer then waits for ever.
+	// CleansUp: at each Settle and at the end nothing is being deleted, but objects that Ignore leaves out. A program that looks at a
+	// clean-up less often than Quiet is still at work then: it switches this off, or settles for longer.
 	CleansUp Oracle = "cleans up"
 	// Stops: Start returns within five minutes after its context ended, and a second later it has left no goroutine behind.
 	Stops Oracle = "stops"

@@ -127,14 +127,21 @@ func (d *Demo) play(ctx context.Context, s Story, follow bool) error {
 	return nil
 }
 
+var errSilent = fmt.Errorf("the story has said nothing for %v", patience)
+
 func (d *Demo) tell(ctx context.Context, s Story) (err error) {
-	defer rescue(&err)
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	timer := time.AfterFunc(patience, cancel)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer func() {
+		if err != nil && errors.Is(context.Cause(ctx), errSilent) {
+			err = errors.Join(err, errSilent)
+		}
+	}()
+	timer := time.AfterFunc(patience, func() { cancel(errSilent) })
 	defer timer.Stop()
 	d.onLine(func() { timer.Reset(patience) })
 	defer d.onLine(nil)
+	defer rescue(&err)
 	return s.Tell(ctx, d)
 }
 
