@@ -67,7 +67,7 @@ export function Linked({ view, lens, words, dispatch, whenDone }) {
   const [given, setGiven] = useState(null);
   useEffect(() => {
     const unreadable = () => setGiven({ session: null });
-    unpacked(view.linked).then(setGiven, unreadable);
+    unpacked(view.linked).then((linked) => (linked ? setGiven(linked) : unreadable()), unreadable);
   }, [view.linked]);
   const play = async () => {
     const done = await attempt(() => playAgain(lens, given));
@@ -86,9 +86,10 @@ export function Linked({ view, lens, words, dispatch, whenDone }) {
 // playAgain plays a session. The page goes to its moment as soon as that has come.
 async function playAgain(lens, { session, moment }) {
   const { world } = lens.view();
+  let end = () => {};
   if (moment) {
     await lens.choose(moment.key); // so that none of its events is left out
-    const end = lens.subscribe((view) => {
+    end = lens.subscribe((view) => {
       const seq = view.world === world ? undefined : seqOf(view.journey, moment);
       if (seq !== undefined || view.world > world + 1) {
         end();
@@ -98,6 +99,11 @@ async function playAgain(lens, { session, moment }) {
       }
     });
   }
-  await lens.act('replay', JSON.stringify(session));
+  try {
+    await lens.act('replay', JSON.stringify(session));
+  } catch (error) {
+    end(); // another world must not be taken for that of the session
+    throw error;
+  }
   return true;
 }
