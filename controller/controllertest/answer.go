@@ -46,10 +46,14 @@ func (w *world) name(who string, r *http.Request, body []byte) request {
 	req := parse(who, r, body)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	req.object = w.generated.replace(req.object)
+	real := req.object
+	req.object = w.generated.replace(real)
 	if req.isWrite() {
 		w.counts[req.words()]++
 		req.nth = w.counts[req.words()]
+		if real != req.object {
+			w.realNames[req] = real
+		}
 		if who == program {
 			w.attempts++
 		}
@@ -76,7 +80,8 @@ func (w *world) handle(from *instance, req request, answer http.ResponseWriter, 
 		h.commit(answer)
 		return
 	}
-	w.note(req.object, "*** %s: %s", fault, req)
+	w.add(entry{object: req.object, text: fmt.Sprintf("*** %s: %s", fault, req),
+		lens: lensEvent{At: "decided", Action: string(fault), Error: req.String()}})
 	behaviours[fault].do(h)
 }
 
@@ -119,7 +124,9 @@ func (w *world) record(req request, seen *observed, changed bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if seen.keep && seen.code < 300 {
-		w.generated.learn(metaOf(seen.body.Bytes()).Name, path.Base(req.object))
+		name, stand := metaOf(seen.body.Bytes()).Name, path.Base(req.object)
+		w.generated.learn(name, stand)
+		w.realNames[req] = strings.TrimSuffix(req.object, stand) + name
 	}
 	if changed {
 		w.effective++
@@ -130,7 +137,13 @@ func (w *world) record(req request, seen *observed, changed bool) {
 	if w.current != nil { // no fault is possible before the program runs
 		w.writes = append(w.writes, written{req, seen.code, changed})
 	}
-	w.noteLocked(req.object, "%s: %s", req, result(seen.code, changed, w.server.Revision()))
+	revision := w.server.Revision()
+	answer := entry{object: req.object, text: fmt.Sprintf("%s: %s", req, result(seen.code, changed, revision)), request: req,
+		lens: w.requestedLocked(req).answered(seen.code)}
+	if changed {
+		answer.lens.RV = strconv.FormatInt(revision, 10)
+	}
+	w.addLocked(answer)
 	tooMany := w.effective > w.limit || w.attempts > 10*w.limit
 	if tooMany && !w.ending && w.current != nil && w.scenario.asks(Settles) {
 		w.foundLocked(Settles, "%d writes have changed something, and the program has tried %d: it is stopped. The last ones are\n%s",
@@ -183,7 +196,10 @@ func (l *lost) WriteHeader(int)             {}
 func (h *hit) breakOff() { panic(http.ErrAbortHandler) }
 
 func (h *hit) refuse(code int, reason metav1.StatusReason, retryAfter int) {
-	h.note(h.request.object, "%s: %d %s", h.request, code, http.StatusText(code))
+	h.mu.Lock()
+	h.addLocked(entry{object: h.request.object, text: fmt.Sprintf("%s: %d %s", h.request, code, http.StatusText(code)), request: h.request,
+		lens: h.requestedLocked(h.request).answered(code)})
+	h.mu.Unlock()
 	h.answer.Header().Set("Content-Type", "application/json")
 	if retryAfter > 0 {
 		h.answer.Header().Set("Retry-After", fmt.Sprint(retryAfter))

@@ -2,8 +2,11 @@ package controllertest_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -265,4 +268,25 @@ func finds(t *testing.T, s controllertest.Scenario, oracle controllertest.Oracle
 		}
 	}
 	require.Fail(t, "not found: "+want, "%v: %v", report, report.Findings)
+}
+
+var update = flag.Bool("update", false, "write the session that a lesson of the lens shows")
+
+// The lens shows a finding as it is written for it. What happens within one moment of virtual time comes in any order.
+func TestSession_OfTheLessonIsWhatTheFirstClassicDoes(t *testing.T) {
+	const file = "../../internal/lens/page/lessons/14-under-fire.json"
+	report := controllertest.Explore(t, controllertest.Scenario{
+		Start:  start(createThenRecord),
+		Steps:  []controllertest.Step{controllertest.ApplyText(vault), controllertest.Settle()},
+		Always: oneSecret,
+		Faults: []controllertest.Fault{controllertest.CrashAfter},
+	})
+	got := report.Findings[0].Session
+	if *update {
+		require.NoError(t, os.WriteFile(file, got, 0o644))
+	}
+	want, err := os.ReadFile(file)
+	require.NoError(t, err)
+	events := func(text []byte) []string { return strings.Split(strings.ReplaceAll(string(text), ",\n", "\n"), "\n") }
+	require.ElementsMatch(t, events(want), events(got))
 }

@@ -75,7 +75,7 @@ var behaviours map[Fault]behaviour
 func init() { // what faults do leads back to this table
 	behaviours = map[Fault]behaviour{
 		CrashBefore:   {lasts: crashes, do: func(h *hit) { h.from.crash(); h.breakOff() }},
-		CrashAfter:    {lasts: crashes, do: func(h *hit) { h.commit(nowhere()); h.from.crash(); h.breakOff() }},
+		CrashAfter:    {lasts: crashes, do: func(h *hit) { h.from.die(); h.commit(nowhere()); h.from.crash(); h.breakOff() }},
 		LoseAnswer:    {lasts: crashes, do: func(h *hit) { h.commit(nowhere()); h.breakOff() }},
 		Conflict:      {lasts: crashes, do: func(h *hit) { h.refuse(http.StatusConflict, metav1.StatusReasonConflict, 0) }},
 		TooMany:       {lasts: crashes, do: func(h *hit) { h.refuse(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, 1) }},

@@ -1,6 +1,7 @@
 package controllertest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net/http"
@@ -22,7 +23,7 @@ type instance struct {
 	fresh  time.Time
 
 	// Protected by world.mu.
-	dead     bool // nothing that it still sends reaches the server
+	dead     bool // nothing that it still sends reaches the server, and it sees nothing any more
 	replaced bool // another replica has taken over
 	overdue  bool // it is known that it does not end in time
 }
@@ -73,7 +74,11 @@ func (w *world) runOnce() bool {
 	case late > patienceAtTheEnd && !i.overdue:
 		w.foundLocked(Stops, "Start returned %v after its context had ended", late)
 	}
-	w.noteLocked("", "the program has ended: %.200v", err)
+	if err == nil {
+		w.noteLocked("", "the program has ended")
+	} else {
+		w.noteLocked("", "the program has ended: %.200v", err)
+	}
 	return !w.ending && !i.replaced && w.ctx.Err() == nil
 }
 
@@ -96,11 +101,16 @@ func (w *world) start() *instance {
 	return i
 }
 
-// crash: from now on nothing of this instance reaches the server.
-func (i *instance) crash() {
+// die: from now on nothing of this instance reaches the server, and it sees nothing.
+func (i *instance) die() {
 	i.mu.Lock()
+	defer i.mu.Unlock()
 	i.dead = true
-	i.mu.Unlock()
+}
+
+// crash ends this instance.
+func (i *instance) crash() {
+	i.die()
 	i.cancel()
 	i.shut()
 }
@@ -110,10 +120,10 @@ func (i *instance) isCutOff(req request) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	switch {
-	case i.away["*"] > 0:
+	case i.dead, i.away["*"] > 0:
 		return true
 	case req.isWrite():
-		return i.dead || i.replaced
+		return i.replaced
 	}
 	return i.away[req.resource] > 0 && (req.verb == "list" || req.verb == "watch")
 }
@@ -142,7 +152,7 @@ func (i *instance) answer(to http.ResponseWriter, r *http.Request) {
 		time.Sleep(inVain)
 		panic(http.ErrAbortHandler)
 	case req.verb == "list":
-		i.list(to, r)
+		i.list(i.noteReading(to, req, r), r)
 	case req.verb == "watch":
 		i.watch(req, to, r)
 	default:
@@ -183,7 +193,7 @@ func (i *instance) watch(req request, to http.ResponseWriter, r *http.Request) {
 		delete(i.watches, me)
 		i.mu.Unlock()
 	}()
-	i.api.ServeHTTP(&stream{ResponseWriter: to, instance: i, resource: req.resource, ctx: ctx}, r.WithContext(ctx))
+	i.api.ServeHTTP(&stream{ResponseWriter: i.noteReading(to, req, r), instance: i, resource: req.resource, ctx: ctx}, r.WithContext(ctx))
 }
 
 // stream is a watch that can be held back. The server writes each event at once, in one piece.
@@ -197,9 +207,16 @@ type stream struct {
 func (s *stream) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
 func (s *stream) Write(event []byte) (int, error) {
+	came := entry{resource: s.resource, event: bytes.Clone(event), isSent: true}
 	s.mu.Lock()
-	held := s.held[s.resource]
+	held, dead := s.held[s.resource], s.dead
+	if !dead {
+		s.addLocked(came)
+	}
 	s.mu.Unlock()
+	if dead {
+		return 0, http.ErrAbortHandler
+	}
 	if held != nil {
 		select {
 		case <-held.flows:
@@ -207,7 +224,8 @@ func (s *stream) Write(event []byte) (int, error) {
 			return 0, s.ctx.Err()
 		}
 	}
-	s.noteEvent(s.resource, event)
+	came.isSent = false
+	s.add(came)
 	return s.ResponseWriter.Write(event)
 }
 

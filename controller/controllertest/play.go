@@ -28,6 +28,7 @@ type played struct {
 	late     int // writes after the end
 	kinds    meta.RESTMapper
 	story    func(concerned map[string]bool) string
+	session  func() []byte
 }
 
 // moment is the state at one time of a play.
@@ -66,7 +67,8 @@ func (s *Scenario) play(t *testing.T, plan []planned, limit int) played {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	p.writes, p.watched, p.problems, p.fired, p.story = w.writes, w.watched, w.problems, w.fired, w.story
+	p.writes, p.watched, p.problems, p.fired = w.writes, w.watched, w.problems, w.fired
+	p.story, p.session = w.story, w.session
 	return p
 }
 

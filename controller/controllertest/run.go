@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
 	"regexp"
 	goruntime "runtime"
 	"slices"
@@ -19,6 +20,7 @@ var (
 	all   = flag.Bool("controllertest.all", false, "play all plans of faults, whatever Scenario.Sample says")
 	pairs = flag.Int("controllertest.pairs", 0, "after each fault alone, play so many random pairs of faults")
 	seed  = flag.Uint64("controllertest.seed", 1, "which pairs")
+	saved = flag.String("controllertest.session", "", "write the first finding to this file, for the lens: go run ./cmd/lens --session FILE")
 )
 
 // Report is what a run has found.
@@ -37,6 +39,7 @@ type Finding struct {
 	Broken   []Oracle // sorted
 	Problems []string // what each oracle said
 	Story    string   // what happened around the objects concerned
+	Session  []byte   // all that happened, as a file for cmd/lens --session
 }
 
 func (r Report) String() string {
@@ -52,6 +55,11 @@ func Run(t *testing.T, s Scenario) {
 	for _, finding := range report.Findings {
 		t.Errorf("%s\n  %s\n%s\nplay it again: %s", finding.Faults, strings.Join(finding.Problems, "\n  "), finding.Story,
 			command(t.Name(), finding.Faults))
+	}
+	if *saved != "" && len(report.Findings) > 0 {
+		if err := os.WriteFile(*saved, report.Findings[0].Session, 0o644); err != nil {
+			t.Error(err)
+		}
 	}
 	for _, plan := range report.NotFired {
 		t.Logf("did not come to pass: %s", plan)
@@ -283,7 +291,7 @@ func (s *Scenario) judge(plan []planned, reference, p played, chance map[string]
 	}
 	if len(problems) > 0 {
 		finding.Broken = slices.Sorted(maps.Keys(broken))
-		finding.Story = p.story(concerned)
+		finding.Story, finding.Session = p.story(concerned), p.session()
 	}
 	return finding
 }

@@ -1,7 +1,6 @@
 package controllertest
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 	"time"
@@ -17,6 +16,9 @@ type entry struct {
 	text     string
 	resource string // of a watch event, which is read only if it is to be told
 	event    []byte
+	isSent   bool      // of a watch event: by the server, and the program has not seen it yet
+	request  request   // of an answer
+	lens     lensEvent // what the lens shows, if it is not the text
 }
 
 func (w *world) note(object, format string, args ...any) {
@@ -26,19 +28,27 @@ func (w *world) note(object, format string, args ...any) {
 }
 
 func (w *world) noteLocked(object, format string, args ...any) {
-	w.log = append(w.log, entry{at: time.Since(w.began), object: object, text: fmt.Sprintf(format, args...)})
+	w.addLocked(entry{object: object, text: fmt.Sprintf(format, args...)})
 }
 
-func (w *world) noteEvent(resource string, event []byte) {
+func (w *world) add(e entry) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.log = append(w.log, entry{at: time.Since(w.began), resource: resource, event: bytes.Clone(event)})
+	w.addLocked(e)
+}
+
+func (w *world) addLocked(e entry) {
+	e.at = time.Since(w.began)
+	w.log = append(w.log, e)
 }
 
 // read returns an entry whose event has been put into words, and false if it is not worth telling.
 func (e entry) read(generated *names) (entry, bool) {
 	if e.event == nil {
-		return e, true
+		return e, e.text != ""
+	}
+	if e.isSent {
+		return e, false
 	}
 	what, meta := readEvent(e.event)
 	if what == "BOOKMARK" {

@@ -39,7 +39,8 @@ type world struct {
 	doors     []func()       // each breaks the connections of one
 	counts    map[string]int // by a request's words
 	generated names
-	watched   map[string]bool // resources that the program has watched
+	realNames map[request]string // of objects whose names the server made
+	watched   map[string]bool    // resources that the program has watched
 	watches   map[*watching]struct{}
 	held      map[string]*holding // by resource
 	long      []string            // resources that are held until the rest has settled
@@ -82,7 +83,8 @@ func newWorld(s *Scenario, plan []planned, limit int) *world {
 	return &world{
 		scenario: s, plan: plan, limit: limit, server: server, api: server.Handler(), ctx: ctx, cancel: cancel, began: time.Now(), bubble: thisBubble(),
 		committing: make(chan struct{}, 1), viewer: viewer{server: server},
-		counts: map[string]int{}, generated: names{stands: map[string]string{}}, watched: map[string]bool{}, watches: map[*watching]struct{}{},
+		counts: map[string]int{}, generated: names{stands: map[string]string{}}, realNames: map[request]string{},
+		watched: map[string]bool{}, watches: map[*watching]struct{}{},
 		held: map[string]*holding{}, away: map[string]int{}, paces: map[string]*pace{},
 	}
 }

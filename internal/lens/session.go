@@ -19,6 +19,8 @@ type Session struct {
 	Options Options     `json:"options"`
 	Actions []Action    `json:"actions"`
 	End     look.Moment `json:"end"` // when the session was asked for
+	// Recorded, if any, is shown instead: what another program did, such as one under controllertest.
+	Recorded []look.Event `json:"recorded,omitempty"`
 }
 
 // Action is one of them.
@@ -54,6 +56,9 @@ var changes = map[string]func(w *World) act{
 func (w *World) Do(ctx context.Context, name string, body []byte) (any, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.recorded != nil {
+		return nil, errRecorded
+	}
 	was := w.actions
 	if json.Valid(body) {
 		w.actions = append(w.actions, Action{w.hub.Moment(), name, slices.Clone(body)})
@@ -76,6 +81,11 @@ func ReadSession(text []byte) (Session, error) {
 			err = fmt.Errorf("%w: act %q in a session", look.ErrUnknown, a.Act)
 		}
 	}
+	for n, e := range s.Recorded {
+		if !slices.Contains(look.Boundaries, e.At) && err == nil {
+			err = fmt.Errorf("%w: event %d was recorded at %q, want one of %v", look.ErrBadBody, n+1, e.At, look.Boundaries)
+		}
+	}
 	return s, err
 }
 
@@ -83,7 +93,21 @@ func ReadSession(text []byte) (Session, error) {
 func (w *World) Session() Session {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return Session{sessionFormat, w.options, slices.Clone(w.actions), w.hub.Moment()}
+	return Session{sessionFormat, w.options, slices.Clone(w.actions), w.hub.Moment(), w.recorded}
+}
+
+var errRecorded = errors.New("this world is a recording: nothing runs in it")
+
+// show shows what was recorded. Nothing can be done here but to begin another world.
+func (w *World) show(events []look.Event) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.recorded = events
+	_ = w.listener.Close() // whoever asks the server is refused
+	w.view.Informers, w.view.Workers, w.view.Add = map[string]look.Informer{}, 0, nil
+	w.view.Can = []string{"reset", "replay"}
+	w.hub.Begin(w.view)
+	w.hub.Show(events)
 }
 
 // play does what a session says.

@@ -69,6 +69,8 @@ type World struct {
 
 	mu      sync.Mutex // protects what follows, and is held while something is done
 	actions []Action
+	// recorded is what is shown of another program; nil in a world that runs.
+	recorded []look.Event
 }
 
 // NewWorld makes a world whose observers report to hub. Start it, and close it.
@@ -165,6 +167,10 @@ func (w *World) report(events ...look.Event) {
 
 // Start runs the world, and does there what a session says.
 func (w *World) Start(s Session) {
+	if len(s.Recorded) > 0 {
+		w.show(s.Recorded)
+		return
+	}
 	w.start()
 	w.serve()
 	if w.beside != nil {

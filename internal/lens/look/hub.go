@@ -85,10 +85,7 @@ func (h *Hub) Report(events ...Event) {
 		if len(events) > 1 {
 			e.Batch, e.N = batch, len(events)
 		}
-		h.keys.note(e, now)
-		h.counts[counted{e.At, e.Kind, e.Key != ""}]++
-		h.ring[h.next%ringLen] = *e
-		h.next++
+		h.takeLocked(e, now)
 	}
 	held := h.parkLocked(events)
 	h.wakeLocked()
@@ -96,6 +93,26 @@ func (h *Hub) Report(events ...Event) {
 	if held != nil {
 		<-held
 	}
+}
+
+func (h *Hub) takeLocked(e *Event, now time.Duration) {
+	h.keys.note(e, now)
+	h.counts[counted{e.At, e.Kind, e.Key != ""}]++
+	h.ring[h.next%ringLen] = *e
+	h.next++
+}
+
+// Show takes events that were recorded elsewhere, with their own times: the world began so long ago. The gate holds none of them back.
+func (h *Hub) Show(events []Event) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, e := range events {
+		now := time.Duration(e.Micros) * time.Microsecond
+		h.began = time.Now().Add(-now)
+		e.Seq = h.next
+		h.takeLocked(&e, now)
+	}
+	h.wakeLocked()
 }
 
 // wakeLocked tells the readers that there is something to read.

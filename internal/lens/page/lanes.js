@@ -42,7 +42,8 @@ export function Lanes({ events, line, view, live, dispatch, words, pick, childre
     observer.observe(canvas.current.parentElement);
     return () => observer.disconnect();
   }, []);
-  const all = kinds(live);
+  const informed = kinds(live);
+  const all = informed.length > 0 ? informed : [...new Set(live.events.flatMap(({ kind }) => kind || []))]; // of a recording
   useEffect(() => draw(canvas.current, width, events, x, { line, words, all }));
 
   const isBrush = (e) => byTime && Math.abs(e.offsetX - down.current) > leastBrush;

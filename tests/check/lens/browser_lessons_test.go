@@ -26,7 +26,7 @@ func lessons(t *testing.T) (all []lesson) {
 	t.Helper()
 	files, err := filepath.Glob("../../../internal/lens/page/lessons/[0-9]*.js")
 	require.NoError(t, err)
-	require.Len(t, files, 13)
+	require.Len(t, files, 14)
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)

@@ -113,9 +113,9 @@ export async function play(lens, recorder, steps, { signal, told = () => {} } = 
   for (const step of steps) {
     signal?.throwIfAborted();
     told(step);
-    if (step.act === 'reset') {
+    if (step.act === 'reset' || step.act === 'replay') {
       const { world } = recorder.now;
-      await lens.act('reset', step.body);
+      await lens.act(step.act, step.body);
       await when(recorder, () => recorder.now.world > world, 'a new world', 15, signal);
       from = 0;
     } else if (step.act) {

@@ -12,8 +12,9 @@ import dirty from './10-dirty.js';
 import backoff from './11-backoff.js';
 import fight from './12-fight.js';
 import staleCache from './13-stale-cache.js';
+import underFire from './14-under-fire.js';
 
 export default [
   listWatch, bookmarks, deltas, tombstones, replace, resync, hasSynced, indices, slowHandler, dirty, backoff, fight,
-  staleCache,
+  staleCache, underFire,
 ];

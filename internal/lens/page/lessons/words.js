@@ -1,7 +1,7 @@
 // The words of the panel. Those of the lessons are in their texts.
 const en = {
   lessons: 'Lessons',
-  about: 'Thirteen questions, three minutes each. Answer before it runs: what runs then are the layers themselves. A lesson begins a new world.',
+  about: 'Fourteen questions, three minutes each. Answer before it runs: what runs then are the layers themselves; the last shows a recording. A lesson begins a new world.',
   progress: (n, all) => `${n} of ${all} are done`,
   finished: 'done',
   phases: 'Parts of this lesson',
@@ -38,7 +38,7 @@ const en = {
 
 const zh = {
   lessons: '课程',
-  about: '十三个问题，每个三分钟。先作答，再运行：真正运行的就是这些层本身。每一课都会新建一个环境。',
+  about: '十四个问题，每个三分钟。先作答，再运行：真正运行的就是这些层本身，最后一课是一段录像。每一课都会新建一个环境。',
   progress: (n, all) => `已完成 ${n} / ${all} 课`,
   finished: '已完成',
   phases: '本课的各个部分',
