@@ -6,26 +6,28 @@
 //
 // # Five ideas
 //
-//		                       ┌── door ◀── the program under test
-//		API server in memory ──┤            each request has a name, at which a fault can happen:
-//		                       │            "program create secrets default/web #1"
-//		                       └── door ◀── the user's steps, and others at work
+//	                       ┌── door ◀── the program under test
+//	API server in memory ──┤            each request has a name, at which a fault can happen:
+//	                       │            "program create secrets default/web #1"
+//	                       └── door ◀── the user's steps, and others at work
 //
-//		play 0      start ─ apply ─ settle ─ delete ─ settle ─ end      which requests are there, and what is the state?
-//		play 1            ✗ 500 at the first write                      the same state? the invariant? …
-//		play 2            ✗ crash after the first write
-//		 …
+//	play 0      start ─ apply ─ settle ─ delete ─ settle ─ end      which requests are there, and what is the state?
+//	play 1            ✗ 500 at the first write                      the same state? the invariant? …
+//	play 2            ✗ crash after the first write
+//	 …
 //
-//	 1. A play is the whole scenario, from an empty server to the end of the program, in a testing/synctest bubble. Time passes only while
-//	    everybody waits, so an hour of it takes milliseconds.
-//	 2. The program has a door of its own to the server. What comes through it is named by its words: verb, resource, object, and how many
-//	    requests had these words before.
-//	 3. The play without faults says which requests there are, and what the objects are in the end. It is played twice: what differs is
-//	    chance, and is not compared.
-//	 4. A fault is a kind of trouble at a named request. See the constants of type [Fault]: those in the first list hit a write of the program,
-//	    those in the second one what the program sees of somebody's write. Each plan has one fault, with -controllertest.pairs two.
-//	 5. Oracles ask whether the play ended well. See the constants of type [Oracle]. If not, it is a [Finding]: the plan of faults,
-//	    what was wrong, and the story of who wrote what and when the program saw it.
+// In words:
+//
+//  1. A play is the whole scenario, from an empty server to the end of the program, in a testing/synctest bubble. Time passes only while
+//     everybody waits, so an hour of it takes milliseconds.
+//  2. The program has a door of its own to the server. What comes through it is named by its words: verb, resource, object, and how many
+//     requests had these words before.
+//  3. The play without faults says which requests there are, and what the objects are in the end. It is played twice: what differs is
+//     chance, and is not compared.
+//  4. A fault is a kind of trouble at a named request. See the constants of type [Fault]: those in the first list hit a write of the program,
+//     those in the second one what the program sees of somebody's write. Each plan has one fault, with -controllertest.pairs two.
+//  5. Oracles ask whether the play ended well. See the constants of type [Oracle]. If not, it is a [Finding]: the plan of faults,
+//     what was wrong, and the story of who wrote what and when the program saw it.
 //
 // # What a program needs
 //

@@ -48,6 +48,17 @@ func picture(t *testing.T, folder string) string {
 	return strings.Join(lines, "\n")
 }
 
+// exampleOutput is what the Example of the package prints.
+func exampleOutput(t *testing.T, folder string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, folder, "example_test.go"))
+	require.NoError(t, err)
+	_, output, found := strings.Cut(string(text), "\t// Output:\n")
+	require.True(t, found, "%s has no Example with an output", folder)
+	output, _, _ = strings.Cut(output, "\n}")
+	return strings.ReplaceAll(strings.TrimPrefix(output, "\t// "), "\n\t// ", "\n")
+}
+
 // demoStep is one numbered step of what the demo prints, as its golden file has it.
 func demoStep(t *testing.T, demo, step string) string {
 	t.Helper()

@@ -31,6 +31,8 @@ func TestTour_ShowsWhatTheCodeSays(t *testing.T) {
 		case "demo":
 			demo, step, _ := strings.Cut(of, " ")
 			made[name] = pages.Code("text", demoStep(t, demo, step))
+		case "example":
+			made[name] = pages.Code("text", exampleOutput(t, of))
 		}
 	}
 	for _, page := range []string{"tour.md", "tour.zh.md"} {
