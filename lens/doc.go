@@ -40,8 +40,10 @@
 //   - That more keys than Options.Keys that wait at a time keep their causes.
 //   - The backlog of a client-go handler, and what is delayed in a client-go queue: that is not visible from outside. In
 //     place of a number the page says so.
-//   - How far an informer is behind its server: nobody asks the server.
+//   - How far an informer is behind its server, unless somebody asks: see [Lens.Ask]. What it says is of that moment.
+//   - That a loop of more than seven different passes, or one that has ended after less than eight, is marked.
 //   - That what happened while the lens was off is known.
 //
-// Reading order: lens.go, story.go, native.go, clientgo.go, transport.go, informers.go, queues.go, http.go.
+// Reading order: lens.go, story.go, habits.go, native.go, clientgo.go, transport.go, informers.go, server.go, queues.go,
+// http.go.
 package lens

@@ -3,6 +3,7 @@ package lens
 import (
 	"embed"
 	"encoding/json"
+	"errors"
 	"html/template"
 	"net"
 	"net/http"
@@ -40,7 +41,7 @@ type Report struct {
 const maxListed = 200
 
 // Handler answers below any path. GET shows the lens, GET with ?key=namespace/name one key; POST with ?on=true or
-// ?on=false switches it.
+// ?on=false switches it, with ?ask=informer asks the server how far that informer is behind.
 //
 // It shows names of objects and errors of reconciles, to whoever can reach it. Serve it on loopback, or behind what
 // guards the program's other debug handlers, such as net/http/pprof. A POST of another site is refused. So is, on
@@ -56,19 +57,12 @@ func (l *Lens) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	switch r.Method {
 	case http.MethodPost:
-		on := r.URL.Query().Get("on")
-		if on != "true" && on != "false" {
-			http.Error(w, "400: want ?on=true or ?on=false", http.StatusBadRequest)
-			return
-		}
-		l.Switch(on == "true")
-		w.Header().Set("Location", "?") // the same path, whatever prefix was stripped of it
-		w.WriteHeader(http.StatusSeeOther)
+		l.act(w, r)
 		return
 	case http.MethodGet, http.MethodHead:
 	default:
 		w.Header().Set("Allow", "GET, HEAD, POST")
-		http.Error(w, "405: want GET, or POST to switch it", http.StatusMethodNotAllowed)
+		http.Error(w, "405: want GET, or POST to switch it or to ask a server", http.StatusMethodNotAllowed)
 		return
 	}
 	report := l.report(r.URL.Query().Get("key"))
@@ -81,6 +75,26 @@ func (l *Lens) serve(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'")
 	_ = page.Execute(w, report) // likewise
+}
+
+// act switches the lens, or asks a server.
+func (l *Lens) act(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	switch on := query.Get("on"); {
+	case query.Has("ask"):
+		_, err := l.Ask(r.Context(), query.Get("ask"))
+		if errors.Is(err, ErrCannotAsk) {
+			http.Error(w, "404: "+err.Error(), http.StatusNotFound)
+			return
+		}
+	case on == "true", on == "false":
+		l.Switch(on == "true")
+	default:
+		http.Error(w, "400: want ?on=true, ?on=false, or ?ask= an informer", http.StatusBadRequest)
+		return
+	}
+	w.Header().Set("Location", "?") // the same path, whatever prefix was stripped of it
+	w.WriteHeader(http.StatusSeeOther)
 }
 
 // isHost keeps out names that somebody else's DNS resolves to loopback. An IP address is no name.
@@ -97,11 +111,11 @@ func isHost(r *http.Request) bool {
 }
 
 func (l *Lens) report(key string) Report {
-	report := Report{
-		On: l.IsOn(), Informers: l.Informers(), Controllers: l.Controllers(), Keys: l.Keys(), Key: key,
-	}
+	queues := l.lookAtQueues() // once for a page: each queue has to wait while it is copied
+	report := Report{On: l.IsOn(), Informers: l.Informers(), Controllers: controllersOf(queues), Key: key}
+	report.Keys = l.keysThat(func(name id) bool { return key == "" || name.key == key })
+	fillIn(report.Keys, queues)
 	if key != "" {
-		report.Keys = slices.DeleteFunc(report.Keys, func(k Key) bool { return k.Key != key })
 		return report
 	}
 	slices.SortStableFunc(report.Keys, func(a, b Key) int {

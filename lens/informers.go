@@ -53,10 +53,13 @@ type Informer struct {
 	// LastEvent is when an event or a bookmark came last, since the lens was switched on. Of a watched informer it is
 	// when a handler was called last, other than for a resync.
 	LastEvent time.Time `json:"lastEvent,omitzero"`
-	Handlers  []Handler `json:"handlers"` // by name
+	// CanAsk: AddServer was called, and the informer has not ended. Server is what the server said when it was asked last.
+	CanAsk   bool      `json:"canAsk"`
+	Server   Lag       `json:"server,omitzero"`
+	Handlers []Handler `json:"handlers"` // by name
 }
 
-// Behind says how far the informer is behind its server, as far as that is visible without asking the server.
+// Behind says how far the informer is behind its server: what it knows itself, and what the server said when it was asked.
 func (in Informer) Behind() string {
 	text := "not visible"
 	if in.Objects >= 0 {
@@ -68,12 +71,16 @@ func (in Informer) Behind() string {
 	if in.LastError != "" {
 		text += "; it fails: " + in.LastError
 	}
+	if !in.Server.Asked.IsZero() {
+		text += "; " + in.Server.String()
+	}
 	return text
 }
 
 // Handler counts the calls of a handler since the lens was switched on. Watched handlers of one name count together.
 type Handler struct {
-	Name    string        `json:"name"`
+	Name string `json:"name"`
+	// Calls is -1, which is not visible, if the handler was not added to what WatchInformer returned.
 	Calls   int           `json:"calls"`
 	Slowest time.Duration `json:"slowest"`
 	// Backlog is how many changes wait for the handler, the one it is at included; -1 is not visible.
@@ -83,6 +90,9 @@ type Handler struct {
 type informerState struct {
 	informer      *SyncedInformer // nil if there was none, or it has ended
 	hasEnded      bool
+	isObserved    bool    // by ObserveInformer
+	server        *server // nil if nobody said how to ask it
+	lag           Lag     // when it was asked last
 	lastEvent     time.Time
 	handlers      map[string]Handler
 	registrations []registration
@@ -197,7 +207,9 @@ func (l *Lens) Informers() []Informer {
 	var states []informerState
 	l.mu.Lock()
 	for name, state := range l.informers {
-		all = append(all, Informer{Name: name, HasEnded: state.hasEnded, LastEvent: state.lastEvent})
+		all = append(all, Informer{
+			Name: name, HasEnded: state.hasEnded, LastEvent: state.lastEvent, CanAsk: state.server != nil && state.informer != nil, Server: state.lag,
+		})
 		copied := *state
 		copied.handlers, copied.registrations = maps.Clone(state.handlers), slices.Clone(state.registrations)
 		states = append(states, copied)
@@ -206,13 +218,13 @@ func (l *Lens) Informers() []Informer {
 	for i, state := range states {
 		backlogs := map[string]int{}
 		all[i].ask(state.informer, backlogs)
-		if len(state.registrations) > 0 {
-			clear(backlogs) // the informer knows the watched handlers by other names
-		}
+		watched := map[string]int{}
 		for _, r := range state.registrations {
-			backlogs[r.handler] += r.of.Stats().Depth
+			stats := r.of.Stats()
+			watched[r.handler] += stats.Depth
+			delete(backlogs, stats.Name) // the informer's name for it
 		}
-		all[i].Handlers = withBacklogs(state.handlers, backlogs)
+		all[i].Handlers = state.handlersWith(backlogs, watched)
 	}
 	slices.SortFunc(all, func(a, b Informer) int { return cmp.Compare(a.Name, b.Name) })
 	return all
@@ -261,21 +273,28 @@ func oursOf(informer SyncedInformer) oursInformer {
 	return ours
 }
 
-// withBacklogs returns handlers by name: those that were called, and those whose backlogs are known.
-func withBacklogs(called map[string]Handler, backlogs map[string]int) []Handler {
-	handlers := []Handler{}
-	for name, h := range called {
-		h.Name, h.Backlog = name, -1
-		if backlog, known := backlogs[name]; known {
-			h.Backlog = backlog
-		}
-		handlers = append(handlers, h)
-	}
+// handlersWith returns handlers by name: those that were called, and those whose backlogs are known: by the informer, and by
+// the registrations of watched handlers.
+func (s *informerState) handlersWith(backlogs, watched map[string]int) []Handler {
+	all := map[string]Handler{}
 	for name, backlog := range backlogs {
-		if _, was := called[name]; !was {
-			handlers = append(handlers, Handler{Name: name, Backlog: backlog})
+		h := Handler{Name: name, Calls: -1, Backlog: backlog}
+		if s.isObserved {
+			h.Calls = 0 // and none yet
 		}
+		all[name] = h
 	}
+	for name, backlog := range watched {
+		all[name] = Handler{Name: name, Backlog: backlog + all[name].Backlog}
+	}
+	for name, called := range s.handlers {
+		h, known := all[name]
+		if !known {
+			h.Backlog = -1
+		}
+		all[name] = Handler{Name: name, Calls: called.Calls, Slowest: called.Slowest, Backlog: h.Backlog}
+	}
+	handlers := slices.AppendSeq([]Handler{}, maps.Values(all))
 	slices.SortFunc(handlers, func(a, b Handler) int { return cmp.Compare(a.Name, b.Name) })
 	return handlers
 }

@@ -198,6 +198,33 @@ func TestHandler_OnLoopbackRefusesNamesThatOthersMayResolveToIt(t *testing.T) {
 	require.Equal(t, http.StatusOK, answer("10.0.0.5:6060", "program.default.svc:6060"), "who listens there has a guard")
 }
 
+// The informer of a factory may have handlers of before WatchInformer, or of other places.
+func TestInformers_ShowUnwatchedHandlersBesideWatchedOnes(t *testing.T) {
+	apiservertest.InBubble(t, apiserver.Options{}, func(t *testing.T, s *apiservertest.Server) {
+		factory := informers.NewSharedInformerFactory(s.Client, 0)
+		require.NoError(t, install.Into(factory, install.Options{}, &corev1.ConfigMap{}))
+		l := New(Options{On: true})
+		informer := factory.Core().V1().ConfigMaps().Informer()
+		release := make(chan struct{})
+		slow := cache.ResourceEventHandlerFuncs{AddFunc: func(any) { <-release }}
+		_, err := informer.AddEventHandler(slow)
+		require.NoError(t, err)
+		run, err := watchedIn(l, factory, func() {})
+		require.NoError(t, err)
+		apiservertest.Go(t, run)
+		s.Put("a", "1")
+		s.Put("b", "1")
+		apiservertest.Pass(time.Second)
+		handlers := l.Informers()[0].Handlers
+		require.Len(t, handlers, 2)
+		require.Contains(t, handlers[0].Name, "glasswatch/lens.TestInformers_ShowUnwatched")
+		require.Equal(t, []int{-1, 2}, []int{handlers[0].Calls, handlers[0].Backlog})
+		require.Equal(t, []int{2, 0}, []int{handlers[1].Calls, handlers[1].Backlog})
+		require.Contains(t, pageOf(l, ""), "</code>: not visible, not visible, 2<br>")
+		close(release)
+	})
+}
+
 func TestIsResync_OnlyIfNothingCameFromTheServer(t *testing.T) {
 	sync, updated := sharedinformer.Change{Action: "Sync"}, sharedinformer.Change{Action: "Updated"}
 	require.True(t, isResync([]sharedinformer.Change{sync, {Action: "SyncAll"}}))

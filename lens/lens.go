@@ -215,7 +215,7 @@ func (l *Lens) taken(controller string, item any) {
 	defer l.mu.Unlock()
 	s := l.storyLocked(controller, key)
 	s.item = item
-	s.current = &reconcile{Reconcile{Began: time.Now()}, s.takeLocked(), self}
+	s.current = &reconcile{Reconcile: Reconcile{Began: time.Now()}, enqueueings: s.takeLocked(), goroutine: self}
 	l.beginLocked(self, doing{story: s})
 }
 
@@ -284,16 +284,17 @@ func (l *Lens) beginWrite(target string) (by id, found bool) {
 func (l *Lens) endWrite(by id, target string, w Write) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s := l.storyLocked(by.controller, by.key)
-	if s.current != nil && len(s.current.Writes) < l.opts.PerKey {
-		s.current.Writes = append(s.current.Writes, w)
-	}
 	version := w.ResourceVersion
 	if w.Verb == http.MethodDelete {
 		version = deletionOf(w.uid)
 	}
-	if version != "" && w.Code < 300 {
-		l.rememberLocked(version, ownWrite{by, w.Object})
+	isNew := version != "" && w.Code < 300 && l.rememberLocked(version, ownWrite{by, w.Object})
+	s := l.storyLocked(by.controller, by.key)
+	if s.current != nil {
+		s.current.hasChanged = s.current.hasChanged || isNew
+		if len(s.current.Writes) < l.opts.PerKey {
+			s.current.Writes = append(s.current.Writes, w)
+		}
 	}
 	f := l.writing[target]
 	if f == nil {
@@ -308,11 +309,12 @@ func (l *Lens) endWrite(by id, target string, w Write) {
 	}
 }
 
-// rememberLocked remembers at which version a write comes back. The oldest write is forgotten for it.
-func (l *Lens) rememberLocked(version string, w ownWrite) {
+// rememberLocked remembers at which version a write comes back. The oldest write is forgotten for it. A version that is
+// known already is that of the write before: this one changed nothing.
+func (l *Lens) rememberLocked(version string, w ownWrite) (isNew bool) {
 	_, known := l.writes[version]
 	if known {
-		return // this write changed nothing: the version is that of the write before
+		return false
 	}
 	l.writes[version] = w
 	l.versions = append(l.versions, version)
@@ -320,6 +322,7 @@ func (l *Lens) rememberLocked(version string, w ownWrite) {
 		delete(l.writes, l.versions[0])
 		l.versions = l.versions[1:]
 	}
+	return true
 }
 
 // storyLocked returns the story of a key, and makes it the most recent one.

@@ -14,7 +14,7 @@ import (
 func (l *Lens) ObserveInformer(name string) func(sharedinformer.Observation) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.informerLocked(name)
+	l.informerLocked(name).isObserved = true
 	return func(o sharedinformer.Observation) {
 		if !l.on.Load() {
 			return

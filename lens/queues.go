@@ -123,9 +123,11 @@ func (l *Lens) lookAtQueues() map[string]queueContents {
 }
 
 // Controllers returns what is known of the controllers' queues, by name. It asks them with no lock held.
-func (l *Lens) Controllers() []Controller {
+func (l *Lens) Controllers() []Controller { return controllersOf(l.lookAtQueues()) }
+
+func controllersOf(queues map[string]queueContents) []Controller {
 	all := []Controller{}
-	for name, q := range l.lookAtQueues() {
+	for name, q := range queues {
 		c := Controller{Name: name, QueueLength: q.ready, Processing: q.processing, Delayed: -1}
 		if q.delayed != nil {
 			c.Delayed = len(q.delayed)
@@ -146,13 +148,14 @@ func (q queueContents) nextDue() []Delayed {
 	return next
 }
 
-// askQueues fills in what the queues know of keys. A queue that does not tell what is delayed leaves what the lens was
-// told.
-func (l *Lens) askQueues(keys []Key) {
-	queues := l.lookAtQueues()
+// fillIn fills in what the queues know of keys. A queue that does not tell what is delayed leaves what the lens was told.
+func fillIn(keys []Key, queues map[string]queueContents) {
 	for i := range keys {
 		k := &keys[i]
-		q := queues[k.Controller]
+		q, found := queues[k.Controller]
+		if !found {
+			continue // the key was told of after the queues were asked
+		}
 		k.Retries = q.retries(k.item)
 		if q.delayed != nil {
 			k.Due = q.delayed[k.item]

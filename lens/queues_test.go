@@ -72,3 +72,36 @@ func TestControllers_TellOfClientGosQueueWhatIsVisible(t *testing.T) {
 		require.Contains(t, pageOf(l, ""), "<td>1<td>not visible<td>not visible")
 	})
 }
+
+func TestReport_AsksEachQueueOnce(t *testing.T) {
+	l := New(Options{})
+	asked := 0
+	l.AddQueue("c", counting(func() { asked++ }))
+	require.Len(t, l.report("").Controllers, 1)
+	require.Equal(t, 1, asked)
+}
+
+type counting func()
+
+func (c counting) Len() int { c(); return 0 }
+
+// A key that was put off, came, and was put off again before it was taken is due when the second delay ends.
+func TestDelayed_AgainAfterItCameHasTheNewTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := New(Options{On: true, PerKey: 3})
+		queue := WatchQueue(l, "c", workqueue.NewTypedRateLimitingQueue(minutes()))
+		defer queue.ShutDown()
+		queue.AddAfter("k", time.Minute)
+		apiservertest.Pass(2 * time.Minute)
+		queue.AddAfter("k", time.Hour)
+		require.Equal(t, time.Hour, time.Until(l.Keys()[0].Due))
+		for range 5 {
+			queue.Add("k")
+		}
+		require.Equal(t, time.Hour, time.Until(l.Keys()[0].Due), "other causes do not push it out")
+		require.Len(t, l.Keys()[0].Pending, 3)
+		_, _ = queue.Get()
+		queue.Done("k")
+		require.Equal(t, time.Hour, time.Until(l.Keys()[0].Due), "nor does a reconcile meanwhile")
+	})
+}

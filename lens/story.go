@@ -1,6 +1,7 @@
 package lens
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -86,8 +87,9 @@ type Key struct {
 	// Running: the key is being reconciled. RunsBecause is what enqueued it.
 	Running     bool    `json:"running"`
 	RunsBecause []Cause `json:"runsBecause,omitempty"`
-	// WakesItself: at least the last three reconciles had no other causes than this key's own writes. Flapping are the
-	// fields that these writes changed.
+	// WakesItself: the last reconciles had no other causes than this key's own writes, three of which changed the same, and
+	// the last one wrote again. Or it did not, and was the eighth in such a row. So a key that is set up in several passes is
+	// none. Flapping are the fields that three of these writes changed.
 	WakesItself bool     `json:"wakesItself"`
 	Flapping    []string `json:"flapping,omitempty"`
 	// Stuck: the last reconcile failed, and there were at least three of them in a row.
@@ -116,6 +118,7 @@ type reconcile struct {
 	Reconcile
 	enqueueings []enqueueing
 	goroutine   int64 // the worker's
+	hasChanged  bool  // something, by a write
 }
 
 type enqueueing struct {
@@ -124,21 +127,21 @@ type enqueueing struct {
 	due   time.Time
 }
 
-// enqueueLocked adds to what is pending. Of several that are for later the one that is due first counts, as in the queue.
+// enqueueLocked adds to what is pending. Of several that are not due yet the one that is due first counts, as in the queue.
+// The oldest of the others makes room: as long as a key is delayed, the page says until when.
 func (s *story) enqueueLocked(e enqueueing, most int) {
-	if e.delay > 0 {
-		for i, other := range s.pending {
-			if other.delay > 0 {
-				if e.due.Before(other.due) {
-					s.pending[i] = e
-				}
-				return
-			}
+	now := time.Now()
+	later := slices.IndexFunc(s.pending, func(e enqueueing) bool { return e.due.After(now) })
+	if later >= 0 && e.due.After(now) {
+		if e.due.Before(s.pending[later].due) {
+			s.pending[later] = e
 		}
+		return
 	}
 	s.pending = append(s.pending, e)
 	if len(s.pending) > most {
-		s.pending = s.pending[1:]
+		oldest := slices.IndexFunc(s.pending, func(e enqueueing) bool { return !e.due.After(now) })
+		s.pending = slices.Delete(s.pending, oldest, oldest+1)
 	}
 }
 
@@ -170,9 +173,6 @@ func causesOf(all []enqueueing) []Cause {
 	return causes
 }
 
-// inARow is how many reconciles make a habit.
-const inARow = 3
-
 // snapshotLocked copies a story out.
 func (s *story) snapshotLocked() Key {
 	k := Key{
@@ -192,17 +192,8 @@ func (s *story) snapshotLocked() Key {
 		return k
 	}
 	last := k.Reconciles[len(k.Reconciles)-inARow:]
-	k.WakesItself = !slices.ContainsFunc(last, func(r Reconcile) bool { return !s.isOwn(r) })
 	k.Stuck = !slices.ContainsFunc(last, func(r Reconcile) bool { return !strings.HasPrefix(r.Outcome, failed) })
-	if k.WakesItself {
-		for _, r := range last {
-			for _, c := range r.Causes {
-				k.Flapping = append(k.Flapping, c.Fields...)
-			}
-		}
-		slices.Sort(k.Flapping)
-		k.Flapping = slices.Compact(k.Flapping)
-	}
+	k.WakesItself, k.Flapping = s.wakesItself(k.Reconciles)
 	return k
 }
 
@@ -214,11 +205,6 @@ func (s *story) due() time.Time {
 		}
 	}
 	return time.Time{}
-}
-
-// isOwn reports whether nothing but this key's own writes caused a reconcile.
-func (s *story) isOwn(r Reconcile) bool {
-	return len(r.Causes) > 0 && !slices.ContainsFunc(r.Causes, func(c Cause) bool { return c.writer != s.id })
 }
 
 // failed begins the outcome of a reconcile that is tried again.
@@ -248,7 +234,7 @@ func (k Key) why() string {
 			causesText(last.Causes), last.Took.Round(time.Microsecond), last.Outcome, len(last.Writes))
 	}
 	if k.WakesItself {
-		text += "; it wakes itself by writing " + strings.Join(k.Flapping, ", ")
+		text += "; it wakes itself by writing " + cmp.Or(strings.Join(k.Flapping, ", "), "objects")
 	}
 	if k.Running {
 		text += "; it is being reconciled because of " + causesText(k.RunsBecause)
@@ -273,7 +259,7 @@ func causesText(causes []Cause) string {
 // Keys returns what is known of all keys, those that were active last first. It asks the queues with no lock held.
 func (l *Lens) Keys() []Key {
 	keys := l.keysThat(func(id) bool { return true })
-	l.askQueues(keys)
+	fillIn(keys, l.lookAtQueues())
 	return keys
 }
 

@@ -66,7 +66,7 @@ func TestPictures_ShowWhyAKeyWakesItself(t *testing.T) {
 }
 
 // passes is how often noteWhen writes.
-const passes = 6
+const passes = 8
 
 // noteWhen is a controller that notes in each ConfigMap when it saw it.
 func noteWhen(ctx context.Context, l *why.Lens, cfg *rest.Config) error {
