@@ -46,7 +46,7 @@ func TestPictures_ShowWhyAKeyWakesItself(t *testing.T) {
 
 	ctx, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
 	defer cancel()
-	require.NoError(t, chromedp.Do(ctx, chromedp.EmulateViewport(1180, 520), prefers("color-scheme", "light"),
+	require.NoError(t, chromedp.Do(ctx, chromedp.EmulateViewport(1180, 790), prefers("color-scheme", "light"),
 		chromedp.Navigate(server.URL+"/?key=default/web")))
 	text, err := chromedp.Run(ctx, chromedp.Evaluate[string](`document.body.innerText`))
 	require.NoError(t, err)
