@@ -65,9 +65,9 @@ func (c *Controller[K]) EnqueueAfter(key K, d time.Duration) {
 // Len returns how many keys are due and were not taken yet.
 func (c *Controller[K]) Len() int { return c.queue.Len() }
 
-// Contents copies out the keys that are queued and those that are being reconciled, and when those that wait are due. The
-// queue waits while it copies.
-func (c *Controller[K]) Contents() (queued, processing []K, delayed map[K]time.Time) {
+// Contents copies out the keys that are queued, those that are being reconciled, which are true if they were queued again
+// meanwhile, and when those that wait are due. The queue waits while it copies.
+func (c *Controller[K]) Contents() (queued []K, processing map[K]bool, delayed map[K]time.Time) {
 	return c.queue.Contents()
 }
 

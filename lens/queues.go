@@ -81,7 +81,7 @@ func lookAt[K comparable](queue Queue) queueContents {
 	c := notVisible()
 	c.ready = queue.Len()
 	full, ok := queue.(interface {
-		Contents() (queued, processing []K, delayed map[K]time.Time)
+		Contents() (queued []K, processing map[K]bool, delayed map[K]time.Time)
 	})
 	if ok {
 		queued, processing, delayed := full.Contents()

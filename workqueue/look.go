@@ -31,10 +31,10 @@ func (q *Queue[T]) Stats() Stats {
 
 // Contents copies out what is in the queue at one moment. The queue waits while it copies.
 //
-// The items of queued come in the order in which Get will take them, with [Options].Order in no order. Those of
-// processing come in the order in which they were taken. An item that was added again while being processed is in
-// processing only. delayed has each item's deadline. A delayed item may be queued or processing as well.
-func (q *Queue[T]) Contents() (queued, processing []T, delayed map[T]time.Time) {
+// The items of queued come in the order in which Get will take them, with [Options].Order in no order. processing has the
+// items that were taken and are not done. Its value is true for an item that was added again meanwhile, which is not in
+// queued. delayed has each item's deadline. A delayed item may be queued or processing as well.
+func (q *Queue[T]) Contents() (queued []T, processing map[T]bool, delayed map[T]time.Time) {
 	q.mu.Lock()
 	defer q.unlockAndTellMetrics()
 	if q.opts.Order == nil {
@@ -48,9 +48,13 @@ func (q *Queue[T]) Contents() (queued, processing []T, delayed map[T]time.Time) 
 			}
 		}
 	}
+	processing = make(map[T]bool, q.processing.len)
+	for e := q.processing.head; e != nil; e = e.next {
+		processing[e.item] = e.state == processingDirty
+	}
 	delayed = make(map[T]time.Time, len(q.delayed))
 	for _, e := range q.delayed {
 		delayed[e.item] = e.deadline
 	}
-	return queued, q.processing.appendTo(nil), delayed
+	return queued, processing, delayed
 }

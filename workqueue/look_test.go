@@ -23,7 +23,7 @@ func TestContents_IsWhatTheQueueHoldsAtAMoment(t *testing.T) {
 		q.AddAfter("normal", time.Hour)
 		queued, processing, delayed := q.Contents()
 		assert.Equal(t, []string{"high", "normal", "low"}, queued)
-		assert.Equal(t, []string{"taken"}, processing)
+		assert.Equal(t, map[string]bool{"taken": true}, processing)
 		assert.Equal(t, map[string]time.Time{"later": due, "normal": due}, delayed)
 	})
 }
@@ -36,5 +36,5 @@ func TestContents_HasWhatAnOrderStores(t *testing.T) {
 	take(t, q)
 	queued, processing, _ := q.Contents()
 	assert.ElementsMatch(t, []string{"a", "b"}, queued)
-	assert.Equal(t, []string{"c"}, processing)
+	assert.Equal(t, map[string]bool{"c": false}, processing)
 }

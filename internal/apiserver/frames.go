@@ -59,6 +59,10 @@ func (f *frameWriter) shape(obj resource.Object) (runtime.Object, error) {
 
 // raw sends an object as it is. The frame goes out in one write.
 func (f *frameWriter) raw(t watch.EventType, obj runtime.Object) bool {
+	hook := f.request.server.options.OnFrame
+	if hook != nil && !hook(Frame{f.request.http, t, obj, f.flush}) {
+		return true
+	}
 	info := f.request.format.info
 	content, err := runtime.Encode(info.Serializer, obj)
 	if err != nil {

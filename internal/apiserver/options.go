@@ -1,6 +1,12 @@
 package apiserver
 
-import "time"
+import (
+	"net/http"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+)
 
 // Options of a Server. The zero value is useful. The defaults are a real server's, or shorter where a real one would
 // make a demo wait.
@@ -22,6 +28,21 @@ type Options struct {
 	// DisableShards ignores the shardSelector of lists and watches, as a real server does unless its feature gate
 	// ShardedListAndWatch is on.
 	DisableShards bool
+
+	// Front makes the handler that Serve serves, from the server's own; nil is that one.
+	Front func(http.Handler) http.Handler
+	// OnFrame is called before each frame of a watch, and may block. If it returns false, the frame is not sent. nil
+	// sends all.
+	OnFrame func(Frame) bool
+}
+
+// Frame is an event of a watch, which is about to be sent.
+type Frame struct {
+	Request *http.Request
+	Type    watch.EventType
+	Object  runtime.Object // as the client asked for it; a Status with an ERROR
+	// Flush sends what was written before this frame.
+	Flush func() bool
 }
 
 func (o Options) withDefaults() Options {

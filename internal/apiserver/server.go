@@ -67,12 +67,16 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var connections, helpers sync.WaitGroup
+	handler := s.Handler()
+	if s.options.Front != nil {
+		handler = s.options.Front(handler)
+	}
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)
 	server := &http.Server{
 		Protocols:         protocols,
-		Handler:           s.Handler(),
+		Handler:           handler,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 		ReadHeaderTimeout: time.Minute,
 		ConnState: func(_ net.Conn, state http.ConnState) {

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -137,43 +136,16 @@ func (a *actor) find(name string) (*meta.RESTMapping, error) {
 
 // remove deletes an object.
 func (a *actor) remove(ctx context.Context, ref look.Ref) (any, error) {
-	client, name, err := a.clientOf(ref)
-	if err != nil {
-		return nil, err
-	}
-	return nil, client.Delete(ctx, name, metav1.DeleteOptions{})
-}
-
-// clientOf returns the client of an object's kind, and the object's name.
-func (a *actor) clientOf(ref look.Ref) (client dynamic.ResourceInterface, name string, err error) {
 	namespace, name, isNamespaced := strings.Cut(ref.Key, "/")
 	if !isNamespaced {
 		namespace, name = "", ref.Key
 	}
 	mapping, err := a.find(ref.Kind)
-	client, err = a.client(mapping, err, namespace)
-	return client, name, err
-}
-
-// versions returns the server's own resourceVersion of a key, by the kinds of the world's informers. A kind that has no such
-// object is left out. It is nil while the server cannot be asked, which is no mistake of whoever asks: it may be stopped.
-func (a *actor) versions(ctx context.Context, key string) map[string]string {
-	got := map[string]string{}
-	for _, kind := range kindOf {
-		client, name, err := a.clientOf(look.Ref{Kind: kind, Key: key})
-		if err != nil {
-			return nil
-		}
-		obj, err := client.Get(ctx, name, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			continue
-		}
-		if err != nil {
-			return nil
-		}
-		got[kind] = obj.GetResourceVersion()
+	client, err := a.client(mapping, err, namespace)
+	if err != nil {
+		return nil, err
 	}
-	return got
+	return nil, client.Delete(ctx, name, metav1.DeleteOptions{})
 }
 
 // Storm is many changes of Services storm/s-0, s-1 …

@@ -179,8 +179,9 @@ func (noIngresses) ResourceVersion() string                              { retur
 
 // playServer has the server's own handler change objects, in one goroutine: no client's request is measured.
 func playServer(b *testing.B, by string) {
-	w := &World{server: newServer(Options{}), faults: newFaults(), listener: apiserver.NewPipeListener()}
-	w.pipeline, w.api = &pipeline{hub: look.NewHub()}, w.server.Handler()
+	w := &World{faults: newFaults(), listener: apiserver.NewPipeListener(), pipeline: &pipeline{hub: look.NewHub()}}
+	w.server = w.newServer()
+	handler := w.server.Handler()
 	w.ctx, w.end = context.WithCancel(context.Background())
 	defer func() { w.end(); w.running.Wait() }()
 	w.serve()
@@ -188,7 +189,7 @@ func playServer(b *testing.B, by string) {
 		r := httptest.NewRequest(method, "/api/v1/namespaces/storm/services"+name, strings.NewReader(body))
 		r.Header.Set("Content-Type", contentType)
 		answer := httptest.NewRecorder()
-		if w.api.ServeHTTP(answer, r); answer.Code >= 300 {
+		if handler.ServeHTTP(answer, r); answer.Code >= 300 {
 			b.Fatal(answer.Body)
 		}
 	}

@@ -10,7 +10,7 @@
 //	          └───┼────────────────────┬─────────────────────────────────────────────────┘
 //	              │                    │ Event, one for each object at each boundary
 //	              │                    ▼
-//	acts, faults  │                   Hub: ring, counts, keys ── gate: parks, steps, breakpoints
+//	acts, faults  │                   Hub: ring, counts ── gate: parks, steps, breakpoints
 //	              │                    │
 //	              │                    │ ticks: events (sampled), counts, state
 //	              └── Lens ── HTTP ────┴──▶ page/
@@ -24,10 +24,8 @@
 // # What is real
 //
 // Events come from the Observe functions of reflector, sharedinformer and controller, and from two places outside the
-// layers: the handler in front of the API server (sent) and the HTTP transport of the clients (request, written).
-// Counts are of those events; state is what the layers themselves say of this moment. One thing is derived: which keys
-// the workqueue has ready, in processing, dirty and delayed follows from the controller's observations, since a
-// controller does not show its queue. How many are ready is the queue's own number as well.
+// layers: the API server, before it sends a frame (sent), and the HTTP transport of the clients (request, written).
+// Counts are of those events; state is what the layers themselves say of this moment.
 //
 // # Guarantees
 //

@@ -92,7 +92,7 @@ func TestBreakpoints_PauseTheWorld(t *testing.T) {
 		},
 		"the queue has more than": {
 			`{"over": 3}`, func(v *visitor, f *follower) { f.parksAWorker(v) },
-			func(v *visitor) { v.act("storm", `{"objects": 4}`) }, look.Queued,
+			func(v *visitor) { v.act("storm", `{"objects": 5}`) }, look.Queued,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

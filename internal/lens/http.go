@@ -98,7 +98,7 @@ func (l *Lens) Handler() http.Handler {
 		return nil, errNotBeside
 	}))
 	mux.HandleFunc("GET /api/versions", look.JSON(func(r *http.Request) (any, error) {
-		return l.world.Load().acts.versions(r.Context(), r.URL.Query().Get("key")), nil
+		return l.world.Load().versions(r.URL.Query().Get("key")), nil
 	}))
 	for name := range changes {
 		serveAct(mux, name, func(ctx context.Context, body []byte) (any, error) {

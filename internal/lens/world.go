@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"sync"
 	"time"
 
@@ -57,7 +56,6 @@ type World struct {
 	options    Options
 	virtual    bool // in a testing/synctest bubble, in which a handler takes some time: see pace
 	server     *apiserver.Server
-	api        http.Handler // of the server
 	listener   *apiserver.PipeListener
 	faults     *faults
 	services   *look.Observed[*corev1.Service]
@@ -78,8 +76,8 @@ func NewWorld(hub *look.Hub, options Options, virtual bool) (*World, error) {
 	if err := options.validate(); err != nil {
 		return nil, err
 	}
-	w := &World{options: options, virtual: virtual, server: newServer(options), faults: newFaults(), actions: []Action{}}
-	w.api, w.listener = w.server.Handler(), apiserver.NewPipeListener()
+	w := &World{options: options, virtual: virtual, listener: apiserver.NewPipeListener(), faults: newFaults(), actions: []Action{}}
+	w.server = w.newServer()
 	reconcile := func(ctx context.Context, key listwatch.Key) (controller.Result, error) {
 		return w.reconciler.Reconcile(ctx, key)
 	}

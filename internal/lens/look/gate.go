@@ -3,7 +3,6 @@ package look
 import (
 	"fmt"
 	"slices"
-	"time"
 )
 
 // GateState is the gate: it holds back what reaches a boundary while somebody steps. Hub.mu protects that of a hub.
@@ -40,7 +39,7 @@ type Breakpoint struct {
 	Handler   string   `json:"handler,omitempty"`
 	Tombstone bool     `json:"tombstone,omitempty"`
 	Failed    bool     `json:"failed,omitempty"`
-	Over      int      `json:"over,omitempty"` // more keys than this are ready, when one is queued
+	Over      int      `json:"over,omitempty"` // more keys than this are ready, before another one is queued
 }
 
 // Hit is the last breakpoint that was met since the gate was open.
@@ -49,11 +48,11 @@ type Hit struct {
 	Seq uint64 `json:"seq"`
 }
 
-func (b *Breakpoint) matches(e *Event, ready int) bool {
+func (b *Breakpoint) matches(e *Event, v *View) bool {
 	return (b.At == "" || b.At == e.At) && (b.Kind == "" || b.Kind == e.Kind) &&
 		(b.Key == "" || b.Key == e.Key) && (b.Action == "" || b.Action == e.Action) &&
 		(b.Handler == "" || b.Handler == e.Handler) && (!b.Tombstone || e.Tombstone) &&
-		(!b.Failed || e.Error != "") && (b.Over == 0 || e.At == Queued && ready > b.Over)
+		(!b.Failed || e.Error != "") && (b.Over == 0 || e.At == Queued && v.Loop.Len() > b.Over)
 }
 
 // parkLocked returns the channel that the caller must wait for, or nil if the gate lets the events pass.
@@ -63,12 +62,9 @@ func (h *Hub) parkLocked(events []Event) <-chan struct{} {
 		return nil
 	}
 	held := g.Mode == "step" && slices.ContainsFunc(events, func(e Event) bool { return g.Key == "" || g.Key == e.Key })
-	if len(g.Breakpoints) > 0 {
-		h.keys.expire(time.Since(h.began)) // a breakpoint may be about how many are ready
-	}
 	for i := range events {
 		for j := range g.Breakpoints {
-			if b := &g.Breakpoints[j]; b.matches(&events[i], len(h.keys.ready)) {
+			if b := &g.Breakpoints[j]; b.matches(&events[i], h.view) {
 				g.Mode, g.Key, held = "step", "", true
 				g.Hit = &Hit{b.ID, events[i].Seq}
 			}
@@ -171,7 +167,6 @@ func (h *Hub) Do(name string, body []byte) (any, error) {
 		if h.muted.Store(b.On); b.On {
 			h.openLocked()
 		}
-		h.keys = newKeyStates() // what the keys do meanwhile is not seen
 	case "breakpoint":
 		if b.Breakpoint == (Breakpoint{}) {
 			return nil, fmt.Errorf("%w: a breakpoint for everything is a pause", ErrBadBody)

@@ -35,7 +35,6 @@ type Hub struct {
 	next    uint64  // the Seq of the next event
 	first   uint64  // the Seq of the first event of this world
 	counts  map[counted]uint64
-	keys    keyStates
 	gate    GateState
 	changed chan struct{} // closed at the next change; nil if nobody waits for one
 }
@@ -54,11 +53,12 @@ func (h *Hub) Begin(v *View) {
 	h.view = v
 	h.world++
 	h.restartLocked()
+	v.began = h.began
 }
 
 func (h *Hub) restartLocked() {
 	h.began, h.first = time.Now(), h.next
-	h.counts, h.keys = map[counted]uint64{}, newKeyStates()
+	h.counts = map[counted]uint64{}
 	h.gate.closing = false
 	h.openLocked()
 }
@@ -85,7 +85,7 @@ func (h *Hub) Report(events ...Event) {
 		if len(events) > 1 {
 			e.Batch, e.N = batch, len(events)
 		}
-		h.takeLocked(e, now)
+		h.takeLocked(e)
 	}
 	held := h.parkLocked(events)
 	h.wakeLocked()
@@ -95,8 +95,7 @@ func (h *Hub) Report(events ...Event) {
 	}
 }
 
-func (h *Hub) takeLocked(e *Event, now time.Duration) {
-	h.keys.note(e, now)
+func (h *Hub) takeLocked(e *Event) {
 	h.counts[counted{e.At, e.Kind, e.Key != ""}]++
 	h.ring[h.next%ringLen] = *e
 	h.next++
@@ -107,10 +106,9 @@ func (h *Hub) Show(events []Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, e := range events {
-		now := time.Duration(e.Micros) * time.Microsecond
-		h.began = time.Now().Add(-now)
+		h.began = time.Now().Add(-time.Duration(e.Micros) * time.Microsecond)
 		e.Seq = h.next
-		h.takeLocked(&e, now)
+		h.takeLocked(&e)
 	}
 	h.wakeLocked()
 }

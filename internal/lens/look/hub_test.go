@@ -67,19 +67,3 @@ func TestHub_SampleHasWholeJourneysAndWhatIsFollowed(t *testing.T) {
 		assert.Equal(t, each, n, key)
 	}
 }
-
-func TestHub_WhatHappensWhileItIsMutedIsNotGuessed(t *testing.T) {
-	h := NewHub()
-	for _, key := range []string{"a", "b", "c"} {
-		h.Report(Event{At: Queued, Key: key})
-	}
-	h.Report(Event{At: Taken, Key: "c"})
-	for _, on := range []string{"true", "false"} {
-		_, err := h.Do("mute", []byte(`{"on": `+on+`}`))
-		assert.NoError(t, err)
-		h.Report(Event{At: Forgotten, Key: "c"})
-	}
-	s := h.workqueue()
-	assert.Empty(t, s.Ready)
-	assert.Empty(t, s.Processing)
-}

@@ -2,15 +2,18 @@ package look
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
+
+	"glasswatch/listwatch"
 )
 
-// WorkqueueState is that of the workqueue. Len is the queue's own number, the rest follows from observations.
+// WorkqueueState is what the workqueue holds at a moment. Lists are cut, numbers are not.
 type WorkqueueState struct {
-	Len        int            `json:"len"`
+	Len        int            `json:"len"` // of those that are ready
 	Workers    int            `json:"workers"`
-	Ready      []string       `json:"ready"`
+	Ready      []string       `json:"ready"` // in the order in which they will be taken
 	Processing []string       `json:"processing"`
 	Dirty      []string       `json:"dirty"`
 	Delayed    []Delayed      `json:"delayed"` // those that are due first
@@ -24,104 +27,43 @@ type Delayed struct {
 	Due int64  `json:"due_us"`
 }
 
-type keySet = map[string]bool
-
-// keyStates follows which keys the workqueue has. A controller does not show its queue, so this follows from its
-// observations and from the queue's rules: a key that is added while it is processed is dirty, and is ready when that
-// ends. A key counts as done when it is forgotten or put off, a moment before the controller says Done.
-type keyStates struct {
-	ready, processing, dirty keySet
-	delayed                  map[string]time.Duration // when it is over, since the world began
-	retries                  map[string]int           // failures since the key was forgotten
+// Loop is what works on the keys: a controller.
+type Loop interface {
+	Len() int
+	Contents() (queued []listwatch.Key, processing map[listwatch.Key]bool, delayed map[listwatch.Key]time.Time)
+	NumRequeues(key listwatch.Key) int
 }
 
-func newKeyStates() keyStates {
-	return keyStates{keySet{}, keySet{}, keySet{}, map[string]time.Duration{}, map[string]int{}}
-}
-
-func (k *keyStates) note(e *Event, now time.Duration) {
-	switch e.At {
-	case Taken:
-		if due, found := k.delayed[e.Key]; found && due <= now {
-			delete(k.delayed, e.Key)
-		}
-		delete(k.ready, e.Key)
-		k.processing[e.Key] = true
-	case Reconciled:
-		if e.Error != "" {
-			k.retries[e.Key]++
-		}
-	case Forgotten, PutOff:
-		if e.At == Forgotten {
-			delete(k.retries, e.Key)
-		}
-		delete(k.processing, e.Key)
-		if k.dirty[e.Key] {
-			delete(k.dirty, e.Key)
-			k.ready[e.Key] = true
-		}
-	}
-	if e.At != Queued && e.At != PutOff {
-		return
-	}
-	if e.Delay <= 0 {
-		k.add(e.Key)
-		return
-	}
-	due := now + time.Duration(e.Delay)*time.Microsecond
-	if was, found := k.delayed[e.Key]; !found || due < was {
-		k.delayed[e.Key] = due
-	}
-}
-
-func (k *keyStates) add(key string) {
-	if k.processing[key] {
-		k.dirty[key] = true
-	} else {
-		k.ready[key] = true
-	}
-}
-
-// expire adds the keys whose delay is over.
-func (k *keyStates) expire(now time.Duration) {
-	for key, due := range k.delayed {
-		if due <= now {
-			delete(k.delayed, key)
-			k.add(key)
-		}
-	}
-}
-
-func (h *Hub) workqueue() WorkqueueState {
-	h.mu.Lock()
-	k := &h.keys
-	k.expire(time.Since(h.began))
+// workqueue asks the loop. Retries are those of the keys that are listed.
+func (v *View) workqueue() WorkqueueState {
+	queued, processing, delayed := v.Loop.Contents()
 	s := WorkqueueState{
-		Ready: firstKeys(k.ready), Processing: firstKeys(k.processing), Dirty: firstKeys(k.dirty),
-		Delayed: []Delayed{}, DelayedN: len(k.delayed), Retries: map[string]int{},
+		Len: len(queued), Workers: v.Workers, Ready: []string{}, Processing: []string{}, Dirty: []string{},
+		Delayed: []Delayed{}, DelayedN: len(delayed), Retries: map[string]int{},
 	}
-	for key, due := range k.delayed {
-		s.Delayed = append(s.Delayed, Delayed{key, due.Microseconds()})
+	listed := func(key listwatch.Key) (name string) {
+		name = NameOf(key)
+		if n := v.Loop.NumRequeues(key); n > 0 {
+			s.Retries[name] = n
+		}
+		return name
 	}
-	for _, key := range firstKeys(k.retries) {
-		s.Retries[key] = k.retries[key]
+	for _, key := range queued[:min(len(queued), listMost)] {
+		s.Ready = append(s.Ready, listed(key))
 	}
-	h.mu.Unlock() // who reports does not wait for what follows
-	slices.SortFunc(s.Delayed, func(a, b Delayed) int {
-		return cmp.Or(cmp.Compare(a.Due, b.Due), cmp.Compare(a.Key, b.Key))
-	})
-	s.Delayed = s.Delayed[:min(len(s.Delayed), listMost)]
-	return s
-}
-
-// firstKeys sorts some of very many keys, or all of few.
-func firstKeys[V any](m map[string]V) []string {
-	keys := []string{}
-	for key := range m {
-		if keys = append(keys, key); len(keys) == storeMost {
-			break
+	for key, isDirty := range processing {
+		s.Processing = append(s.Processing, listed(key))
+		if isDirty {
+			s.Dirty = append(s.Dirty, NameOf(key))
 		}
 	}
-	slices.Sort(keys)
-	return keys[:min(len(keys), listMost)]
+	slices.Sort(s.Processing)
+	slices.Sort(s.Dirty)
+	next := slices.SortedFunc(maps.Keys(delayed), func(a, b listwatch.Key) int {
+		return cmp.Or(delayed[a].Compare(delayed[b]), cmp.Compare(NameOf(a), NameOf(b)))
+	})
+	for _, key := range next[:min(len(next), listMost)] {
+		s.Delayed = append(s.Delayed, Delayed{listed(key), delayed[key].Sub(v.began).Microseconds()})
+	}
+	return s
 }

@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"reflect"
 	"time"
 )
 
 const (
 	tickEvery = 50 * time.Millisecond
-	keepAlive = 15 * time.Second
+	keepAlive = time.Second
 )
 
 // stream sends a snapshot for each world, and ticks.
@@ -28,14 +29,15 @@ func (h *Hub) stream(w http.ResponseWriter, r *http.Request) {
 	number, seq := 0, uint64(0)
 	for {
 		changes, before := h.Changes(), seq
-		event, message := "tick", any(nil)
+		event, told, message := "tick", News{}, any(nil)
 		if view, world := h.now(); world == number {
-			tick := view.news(h, seq, math.MaxUint64, follow)
-			seq, message = tick.Seq, tick
+			told = view.news(h, seq, math.MaxUint64, follow)
+			message = told
 		} else {
 			first := h.Snapshot()
-			event, number, seq, message = "snapshot", first.World, first.Seq, first
+			event, number, told, message = "snapshot", first.World, first.News, first
 		}
+		seq = told.Seq
 		text, _ := json.Marshal(message) // numbers and texts can be written
 		if !send("event: %s\nid: %d\ndata: %s", event, seq, text) || !Pause(r.Context(), tickEvery, nil) {
 			return
@@ -43,12 +45,19 @@ func (h *Hub) stream(w http.ResponseWriter, r *http.Request) {
 		if seq != before {
 			continue // once more: some of the state follows just after the last event
 		}
-		for !Pause(r.Context(), keepAlive, changes) {
+		for !Pause(r.Context(), keepAlive, changes) && !h.saysAnother(told.State) {
 			if r.Context().Err() != nil || !send(": still here") {
 				return
 			}
 		}
 	}
+}
+
+// saysAnother reports whether the layers are in another state, which they may be without an event. While it is muted nobody is
+// to see that.
+func (h *Hub) saysAnother(was ViewState) bool {
+	view, _ := h.now()
+	return !h.muted.Load() && !reflect.DeepEqual(view.news(h, 0, 0, nil).State, was)
 }
 
 // Pause waits for d or until woken, if wake is not nil. It reports whether that has come to pass.

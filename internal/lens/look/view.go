@@ -1,10 +1,12 @@
 package look
 
+import "time"
+
 // View is what is looked at: informers, and the loop that works on their keys.
 type View struct {
 	Options   any
 	Informers map[string]Informer // by resource
-	Loop      interface{ Len() int }
+	Loop      Loop
 	Workers   int
 	Enqueuer  string // the name of the handlers that queue keys
 	// Can has the acts that there are; nil is all.
@@ -13,6 +15,8 @@ type View struct {
 	Note string
 	// Add adds what else there is to say; or nil.
 	Add func(*News)
+
+	began time.Time // set by Begin
 }
 
 // ViewState is what the layers say of a moment. Lists are cut, numbers are not.
@@ -60,8 +64,7 @@ func (h *Hub) Snapshot() Snapshot {
 
 // news asks the layers how they are, and then for what came after seq: whatever the state shows has its event.
 func (v *View) news(h *Hub, seq, last uint64, follow map[string]bool) News {
-	state := ViewState{Informers: map[string]InformerState{}, Workqueue: h.workqueue()}
-	state.Workqueue.Len, state.Workqueue.Workers = v.Loop.Len(), v.Workers
+	state := ViewState{Informers: map[string]InformerState{}, Workqueue: v.workqueue()}
 	for resource, in := range v.Informers {
 		state.Informers[resource] = in.state(h)
 	}
