@@ -43,10 +43,9 @@ const (
 	linger              = 3 // slots that an event's words stay
 )
 
-const styles = `
-text { font: 14px system-ui, sans-serif; fill: #1c2128; }
+const styles = `text { font: 14px system-ui, sans-serif; fill: #1c2128; }
 .title { font-weight: 600; }
-.box { fill: #f3f5f8; stroke: #8a94a0; stroke-width: 2; }
+.box { fill: #f3f5f8; }
 .arrow { stroke: #8a94a0; stroke-width: 2; }
 .w { font: 12px ui-monospace, monospace; fill: #9a4a00; }
 .Service { fill: #0a58b5; }
@@ -54,7 +53,7 @@ text { font: 14px system-ui, sans-serif; fill: #1c2128; }
 .key { fill: #5a3fa0; }
 @media (prefers-color-scheme: dark) {
   text { fill: #e7edf3; }
-  .box { fill: #182028; stroke: #6b7885; }
+  .box { fill: #182028; }
   .w { fill: #ffb75c; }
   .Service { fill: #7dbcff; }
   .Ingress { fill: #ffb75c; }
@@ -76,8 +75,9 @@ type film struct {
 // moves are where a mark comes from.
 var moves = [][2]string{{"right", "-232px, 0"}, {"left", "232px, 0"}, {"down", "0, -130px"}, {"up", "0, 130px"}}
 
-// animate draws the scenes as an SVG that repeats each minute. Without motion it shows what happens, scene by scene.
-func animate(scenes []scene) string {
+// animate draws the scenes as an SVG that repeats each minute. Without motion it shows what happens, scene by scene. The
+// boxes have the layers' colours, which are given as rules.
+func animate(scenes []scene, layers string) string {
 	total := 0
 	for _, s := range scenes {
 		total += slotsOf(s)
@@ -99,7 +99,7 @@ func animate(scenes []scene) string {
 	}
 	return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 946 376" role="img" aria-labelledby="t">` +
 		"<title id=\"t\">A Service passes the layers: it is created, changed, and deleted while the watch is cut" +
-		"</title>\n<style>" + styles + f.frames.String() + "}\n</style>\n" + f.body.String() + "</svg>\n"
+		"</title>\n<style>\n" + layers + styles + f.frames.String() + "}\n</style>\n" + f.body.String() + "</svg>\n"
 }
 
 // seenFor defines an animation that shows something for some slots.
@@ -139,9 +139,10 @@ func corner(b box) (x, y int) { return marginX + b.column*stepX, marginY + b.row
 func drawHouse(body *strings.Builder) {
 	for i, b := range house {
 		x, y := corner(b)
-		fmt.Fprintf(body, "<rect class=\"box\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"8\"/>\n",
-			x, y, boxWidth, boxHeight)
-		fmt.Fprintf(body, "<text class=\"title\" x=\"%d\" y=\"%d\">%s</text>\n", x+12, y+24, b.name)
+		layer := strings.ToLower(strings.ReplaceAll(b.name, " ", ""))
+		fmt.Fprintf(body, "<rect class=\"box %s\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"8\"/>\n",
+			layer, x, y, boxWidth, boxHeight)
+		fmt.Fprintf(body, "<text class=\"title %s\" x=\"%d\" y=\"%d\">%s</text>\n", layer, x+12, y+24, b.name)
 		nextX, nextY := corner(house[(i+1)%len(house)])
 		fmt.Fprintf(body, "<line class=\"arrow\" x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\"/>\n",
 			edge(x, nextX, boxWidth), edge(y, nextY, boxHeight), edge(nextX, x, boxWidth), edge(nextY, y, boxHeight))

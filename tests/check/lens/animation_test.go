@@ -126,7 +126,7 @@ func shots(events []look.Event) (all []shot) {
 
 // The README's animation is what the layers do: it is drawn anew, and must be the same.
 func TestAnimation_IsWhatTheLayersDo(t *testing.T) {
-	drawn := animate(play(t))
+	drawn := animate(play(t), layerStyles(t))
 	assert.Less(t, len(drawn), 100<<10)
 	const file = "../../../docs/pictures/lens-session.svg"
 	if *update {
