@@ -33,7 +33,7 @@ func TestRecording_IsShownWithItsOwnTimesAndNothingRuns(t *testing.T) {
 	assert.Equal(t, session.Recorded, again.Recorded)
 	var versions map[string]string
 	v.ask("GET", "/api/versions?key=default/web", "", &versions)
-	assert.Nil(t, versions)
+	assert.Empty(t, versions)
 	refused := v.request("POST", "/act/apply", `{"yaml": "{}"}`)
 	defer refused.Body.Close()
 	assert.Equal(t, 409, refused.StatusCode)
