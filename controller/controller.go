@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/klog/v2"
 
+	"glasswatch/observe"
 	"glasswatch/workqueue"
 )
 
@@ -52,13 +53,13 @@ func (c *Controller[K]) Enqueue(key K) { c.EnqueueWithPriority(key, 0) }
 
 // EnqueueWithPriority is Enqueue with another priority; see [LowPriority]. Of two calls the higher priority counts.
 func (c *Controller[K]) EnqueueWithPriority(key K, priority int) {
-	c.observeAdd(StepQueued, key, 0)
+	c.observeAdd(observe.Queued, key, 0)
 	c.queue.AddWithPriority(key, priority)
 }
 
 // EnqueueAfter is Enqueue after d. Of two calls for the same key the sooner counts. Enqueue does not cancel it.
 func (c *Controller[K]) EnqueueAfter(key K, d time.Duration) {
-	c.observeAdd(StepQueued, key, d)
+	c.observeAdd(observe.Queued, key, d)
 	c.queue.AddAfter(key, d)
 }
 

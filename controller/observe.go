@@ -3,26 +3,9 @@ package controller
 import (
 	"time"
 
+	"glasswatch/observe"
 	"glasswatch/workqueue"
 )
-
-// The steps of a key, in the order in which it passes through the controller. Once Run has begun to drain the queue, it
-// refuses keys, and StepQueued and StepPutOff are not reported. (One that is just being reported may be refused.)
-const (
-	StepQueued     = "queued"     // about to enter the queue: Enqueue or one of its variants was called
-	StepTaken      = "taken"      // a worker has taken the key and is about to reconcile it
-	StepReconciled = "reconciled" // the reconcile has returned Err
-	StepForgotten  = "forgotten"  // the rate limiter has dropped the key's count of retries
-	StepPutOff     = "put off"    // about to enter the queue again, to be due after Delay
-)
-
-// Observation is one step of a key through the controller. See Options.Observe.
-type Observation[K comparable] struct {
-	What  string // one of the steps, such as [StepTaken]
-	Key   K
-	Delay time.Duration // of StepQueued and StepPutOff; 0 is at once
-	Err   error         // of StepReconciled; nil is success
-}
 
 // The results of a reconcile, as [Metrics].Ended gets them.
 const (
@@ -34,16 +17,26 @@ const (
 	ResultCancelled    = "cancelled"     // failed after the drain timeout
 )
 
-// observeAdd reports a key before it enters the queue. If it were reported after, "taken" could come first.
-func (c *Controller[K]) observeAdd(step string, key K, delay time.Duration) {
-	if c.opts.Observe != nil && !c.queue.ShuttingDown() {
-		c.opts.Observe(Observation[K]{What: step, Key: key, Delay: delay})
+// observeAdd reports a key before it enters the queue, unless the queue drains. If it were reported after, Taken could
+// come first.
+func (c *Controller[K]) observeAdd(step observe.Step, key K, delay time.Duration) {
+	if c.opts.Observe == nil || c.queue.ShuttingDown() {
+		return
 	}
+	kind := "Add"
+	if delay > 0 || step == observe.PutOff {
+		kind = "AddAfter"
+	}
+	c.opts.Observe([]observe.Observation[K]{{
+		Step: step, From: c.opts.Name, Kind: kind, Key: key, Delay: delay,
+	}})
 }
 
-func (c *Controller[K]) observe(step string, key K, err error) {
+func (c *Controller[K]) observe(step observe.Step, kind string, key K, err error) {
 	if c.opts.Observe != nil {
-		c.opts.Observe(Observation[K]{What: step, Key: key, Err: err})
+		c.opts.Observe([]observe.Observation[K]{{
+			Step: step, From: c.opts.Name, Kind: kind, Key: key, Err: err,
+		}})
 	}
 }
 

@@ -7,13 +7,16 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+
+	"glasswatch/observe"
 )
 
 // observer writes down what it is told; it needs no lock in stories of one worker and one enqueuer that take turns.
 type observer struct{ seen []string }
 
-func (o *observer) Observe(x Observation[string]) {
-	line := x.What + " " + x.Key
+func (o *observer) Observe(seen []observe.Observation[string]) {
+	x := seen[0]
+	line := string(x.Step) + " " + x.Key
 	if x.Delay != 0 {
 		line += fmt.Sprintf(" for %v", x.Delay)
 	}
@@ -38,11 +41,11 @@ func TestObserve_SeesEachStepOfAKeyInOrder(t *testing.T) {
 		},
 		"to be retried": {
 			script: broken,
-			want:   []string{"queued a", "taken a", "reconciled a: broken", "put off a for 1m0s"},
+			want:   []string{"queued a", "taken a", "reconciled a: broken", "putoff a for 1m0s"},
 		},
 		"requeued": {
 			script: func(context.Context, string) (Result, error) { return Result{RequeueAfter: time.Hour}, nil },
-			want:   []string{"queued a", "taken a", "reconciled a", "forgotten a", "put off a for 1h0m0s"},
+			want:   []string{"queued a", "taken a", "reconciled a", "forgotten a", "putoff a for 1h0m0s"},
 		},
 		"terminal": {
 			script: func(context.Context, string) (Result, error) { return Result{}, Terminal(errBroken) },
@@ -51,12 +54,12 @@ func TestObserve_SeesEachStepOfAKeyInOrder(t *testing.T) {
 		"dropped": {
 			opts:   Options[string]{MaxRetries: 1, BaseDelay: time.Millisecond},
 			script: broken,
-			want: []string{"queued a", "taken a", "reconciled a: broken", "put off a for 1ms",
+			want: []string{"queued a", "taken a", "reconciled a: broken", "putoff a for 1ms",
 				"taken a", "reconciled a: broken", "forgotten a"},
 		},
 		"panic": {
 			script: func(context.Context, string) (Result, error) { panic("oops") },
-			want:   []string{"queued a", "taken a", "reconciled a: reconcile panicked: oops", "put off a for 1m0s"},
+			want:   []string{"queued a", "taken a", "reconciled a: reconcile panicked: oops", "putoff a for 1m0s"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -98,8 +101,8 @@ func TestObserve_HearsOfNoKeyThatTheQueueRefuses(t *testing.T) {
 // A blocked observer is a way to step through the controller: it holds the goroutine that reports, and no lock.
 func TestObserve_WhileItBlocksOtherKeysGoOn(t *testing.T) {
 	var gate chan struct{} // made within the story: only such a channel lets virtual time pass
-	opts := Options[string]{Workers: 2, Observe: func(x Observation[string]) {
-		if x.Key == "held" && x.What == "taken" {
+	opts := Options[string]{Workers: 2, Observe: func(seen []observe.Observation[string]) {
+		if seen[0].Key == "held" && seen[0].Step == observe.Taken {
 			<-gate
 		}
 	}}

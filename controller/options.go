@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"time"
 
+	"glasswatch/observe"
 	"glasswatch/workqueue"
 	"glasswatch/workqueue/limiters"
 )
@@ -31,7 +32,7 @@ type Options[K comparable] struct {
 	Metrics Metrics
 	// Observe, if not nil, is called for each step of each key, from many goroutines and with no lock held. doc.go says
 	// what waits while it blocks.
-	Observe func(Observation[K])
+	Observe func([]observe.Observation[K])
 }
 
 // LowPriority is the priority of keys that can wait: those of an initial list or of a resync. Live changes have 0.

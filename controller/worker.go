@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"k8s.io/klog/v2"
+
+	"glasswatch/observe"
 )
 
 // errExited is the failure of a reconcile that called runtime.Goexit, as a failed assertion of a test does.
@@ -38,7 +40,7 @@ func (c *Controller[K]) next(ctx context.Context) bool {
 		c.leftUndone.Add(1)
 		return true
 	}
-	c.observe(StepTaken, key, nil)
+	c.observe(observe.Taken, "Get", key, nil)
 	ctx = klog.NewContext(ctx, klog.LoggerWithValues(klog.FromContext(ctx), "key", key))
 
 	start := time.Now()
@@ -49,7 +51,11 @@ func (c *Controller[K]) next(ctx context.Context) bool {
 	err := errExited // unless reconcile returns
 	defer func() {
 		took := time.Since(start)
-		c.observe(StepReconciled, key, err)
+		kind := "ok"
+		if err != nil {
+			kind = "failed"
+		}
+		c.observe(observe.Reconciled, kind, key, err)
 		ended := c.settle(ctx, key, priority, result, err)
 		if c.opts.Metrics != nil {
 			c.opts.Metrics.Ended(ended, took, err)
@@ -101,10 +107,10 @@ func (c *Controller[K]) settle(ctx context.Context, key K, priority int, result 
 
 func (c *Controller[K]) forget(key K) {
 	c.queue.Forget(key)
-	c.observe(StepForgotten, key, nil)
+	c.observe(observe.Forgotten, "Forget", key, nil)
 }
 
 func (c *Controller[K]) putOff(key K, delay time.Duration, priority int) {
-	c.observeAdd(StepPutOff, key, delay)
+	c.observeAdd(observe.PutOff, key, delay)
 	c.queue.AddAfterWithPriority(key, delay, priority)
 }

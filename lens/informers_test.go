@@ -24,6 +24,7 @@ import (
 	"glasswatch/internal/apiserver"
 	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/listwatch"
+	"glasswatch/observe"
 	"glasswatch/sharedinformer"
 )
 
@@ -226,8 +227,9 @@ func TestInformers_ShowUnwatchedHandlersBesideWatchedOnes(t *testing.T) {
 }
 
 func TestIsResync_OnlyIfNothingCameFromTheServer(t *testing.T) {
-	sync, updated := sharedinformer.Change{Action: "Sync"}, sharedinformer.Change{Action: "Updated"}
-	require.True(t, isResync([]sharedinformer.Change{sync, {Action: "SyncAll"}}))
-	require.False(t, isResync([]sharedinformer.Change{sync, updated}), "an event that came before the resync was popped")
-	require.False(t, isResync(nil), "an empty list")
+	type observation = observe.Observation[listwatch.Key]
+	sync, updated := observation{Kind: "Sync"}, observation{Kind: "Updated"}
+	require.True(t, isResync([]observation{sync, {Kind: "SyncAll"}}))
+	require.False(t, isResync([]observation{sync, updated}), "an event that came before the resync was popped")
+	require.False(t, isResync([]observation{{Kind: "ReplacedAll"}}), "an empty list")
 }

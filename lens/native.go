@@ -5,54 +5,52 @@ import (
 	"slices"
 	"strings"
 
-	"glasswatch/controller"
-	"glasswatch/sharedinformer"
+	"glasswatch/listwatch"
+	"glasswatch/observe"
 )
 
 // ObserveInformer returns what an informer's Options.Observe is set to. The name is what the page calls it, such as
 // "services". Two informers need two names.
-func (l *Lens) ObserveInformer(name string) func(sharedinformer.Observation) {
+func (l *Lens) ObserveInformer(name string) func([]observe.Observation[listwatch.Key]) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.informerLocked(name).isObserved = true
-	return func(o sharedinformer.Observation) {
+	return func(seen []observe.Observation[listwatch.Key]) {
 		if !l.on.Load() {
 			return
 		}
-		switch o.Step {
-		case sharedinformer.BatchPopped:
-			if !isResync(o.Changes) {
+		switch o := seen[0]; o.Step {
+		case observe.Popped:
+			if !isResync(seen) {
 				l.heard(name)
 			}
-		case sharedinformer.HandlerCalled:
-			change := o.Changes[0]
-			c := Cause{Informer: name, Handler: o.Handler, Object: nameOf(change.Key)}
-			if change.Obj != nil {
-				c.ResourceVersion = change.Obj.GetResourceVersion()
-				c.uid = change.Obj.GetUID()
+		case observe.Called:
+			c := Cause{Informer: name, Handler: o.Handler, Object: nameOf(o.Key), ResourceVersion: o.Version}
+			if o.Obj != nil {
+				c.uid = o.Obj.GetUID()
 			}
-			isUpdate := change.Action == "OnUpdate"
+			isUpdate := o.Kind == "OnUpdate"
 			switch {
-			case change.Action == "OnDelete":
+			case o.Kind == "OnDelete":
 				c.Action = "delete"
-			case isUpdate && change.Old.GetResourceVersion() == c.ResourceVersion:
+			case isUpdate && o.Old.GetResourceVersion() == o.Version:
 				c.Action = "resync"
 			case isUpdate:
 				c.Action = "update"
 			default:
-				c.Action = actionOfAdd(change.IsInInitialList)
+				c.Action = actionOfAdd(o.IsInInitialList)
 			}
-			l.called(c, func() []string { return changedFields(change.Old, change.Obj) })
-		case sharedinformer.HandlerReturned:
+			l.called(c, func() []string { return changedFields(o.Old, o.Obj) })
+		case observe.Returned:
 			l.returned(goroutine(), name, o.Handler)
 		}
 	}
 }
 
-// isResync reports whether nothing in a batch came from the server. An empty list did.
-func isResync(changes []sharedinformer.Change) bool {
-	fromServer := func(c sharedinformer.Change) bool { return !strings.HasPrefix(c.Action, "Sync") }
-	return len(changes) > 0 && !slices.ContainsFunc(changes, fromServer)
+// isResync reports whether nothing in a batch came from the server.
+func isResync(batch []observe.Observation[listwatch.Key]) bool {
+	fromServer := func(o observe.Observation[listwatch.Key]) bool { return !strings.HasPrefix(o.Kind, "Sync") }
+	return !slices.ContainsFunc(batch, fromServer)
 }
 
 func actionOfAdd(isInInitialList bool) string {
@@ -63,22 +61,23 @@ func actionOfAdd(isInInitialList bool) string {
 }
 
 // ObserveController returns what a controller's Options.Observe is set to. The name is what the page calls it.
-func ObserveController[K comparable](l *Lens, name string) func(controller.Observation[K]) {
+func ObserveController[K comparable](l *Lens, name string) func([]observe.Observation[K]) {
 	knowKeysOf[K](l, name)
-	return func(o controller.Observation[K]) {
+	return func(seen []observe.Observation[K]) {
 		if !l.on.Load() {
 			return
 		}
+		o := seen[0]
 		key := nameOf(o.Key)
-		switch o.What {
-		case controller.StepQueued:
+		switch o.Step {
+		case observe.Queued:
 			l.enqueued(name, o.Key, "the program", o.Delay)
-		case controller.StepTaken:
+		case observe.Taken:
 			l.taken(name, o.Key)
-		case controller.StepReconciled:
+		case observe.Reconciled:
 			l.ended(name, key, outcomeOf(o.Err))
 			l.done(name, key)
-		case controller.StepPutOff:
+		case observe.PutOff:
 			l.enqueued(name, o.Key, l.reasonToComeBack(name, key), o.Delay)
 		}
 	}

@@ -1,7 +1,6 @@
 package reflector
 
 import (
-	"fmt"
 	"io"
 	"slices"
 	"testing"
@@ -10,38 +9,35 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"glasswatch/listwatch"
+	"glasswatch/observe"
 )
 
-// brief is an observation on one line.
-func brief(o Observation) string {
-	switch {
-	case o.Boundary == StateEntered:
-		return fmt.Sprint("entered ", o.State)
-	case o.Op != "":
-		return fmt.Sprint(o.Op, " ", o.ResourceVersion, " ", o.Keys)
-	}
-	text := map[Boundary]string{EventsDecoded: "decoded", HandedOver: "handed"}[o.Boundary]
-	for _, ev := range o.Events {
-		name := "-"
-		if ev.Object != nil {
-			name = ev.Object.GetName()
+// brief is what an observer is shown at once, on one line.
+func brief(seen []observation) string {
+	text := string(seen[0].Step)
+	for _, o := range seen {
+		text += " " + o.Kind
+		if o.Key != (listwatch.Key{}) {
+			text += " " + o.Key.Name
 		}
-		text += fmt.Sprint(" ", ev.Type, " ", name, "@", ev.ResourceVersion)
+		if o.Version != "" {
+			text += "@" + o.Version
+		}
 	}
 	return text
 }
 
 // observed is a story in which all is written down that an observer is shown.
-func observed(t *testing.T, opts Options, look func(o Observation), f func(h *harness, seen func() []string)) {
+func observed(t *testing.T, opts Options, look func(seen []observation), f func(h *harness, seen func() []string)) {
 	var lines []string
 	h := (*harness)(nil)
-	opts.Observe = func(o Observation) {
+	opts.Observe = func(seen []observation) {
 		if look != nil {
-			look(o)
+			look(seen)
 		}
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		lines = append(lines, brief(o))
+		lines = append(lines, brief(seen))
 	}
 	storyInBatches(t, opts, func(it *harness) {
 		h = it
@@ -60,10 +56,10 @@ func TestObserve_ShowsWhatPassesInOrder(t *testing.T) {
 		h.Put("a", "b")
 		h.Start()
 		require.Equal(t, []string{
-			"entered ListingStreaming",
-			"decoded ADDED a@1", "decoded ADDED b@2", "decoded BOOKMARK -@2",
-			"Replace 2 [ns/a ns/b]",
-			"entered Watching",
+			"state ListingStreaming",
+			"decoded ADDED a@1", "decoded ADDED b@2", "decoded BOOKMARK@2",
+			"handed Replace a Replace b",
+			"state Watching",
 		}, seen())
 		h.gate.Lock()
 		h.Put("c", "a", "b")
@@ -71,19 +67,19 @@ func TestObserve_ShowsWhatPassesInOrder(t *testing.T) {
 		h.Bookmark()
 		h.gate.Unlock()
 		require.Equal(t, []string{
-			"decoded ADDED c@3", "handed ADDED c@3", // the room for a batch grows with what comes
-			"decoded MODIFIED a@4 MODIFIED b@5", "handed MODIFIED a@4 MODIFIED b@5",
-			"decoded DELETED c@6 BOOKMARK -@6", "handed DELETED c@6", "Bookmark 6 []",
+			"decoded ADDED c@3", "handed Add c@3", // the room for a batch grows with what comes
+			"decoded MODIFIED a@4 MODIFIED b@5", "handed Update a@4 Update b@5",
+			"decoded DELETED c@6 BOOKMARK@6", "handed Delete c@6", "handed Bookmark@6",
 		}, seen())
 		h.DeleteSpoilt("a")
 		h.set(func() { h.refuseStreaming = invalid() })
 		h.BreakWatch(expired())
 		h.Pass(time.Second)
 		require.Equal(t, []string{
-			"DeleteKey 7 [ns/a]",
-			"entered BackingOff", "entered ListingStreaming", "entered ListingPaged",
-			"Replace 7 [ns/b]",
-			"entered Connecting", "entered Watching",
+			"handed DeleteKey a",
+			"state BackingOff", "state ListingStreaming", "state ListingPaged",
+			"handed Replace b",
+			"state Connecting", "state Watching",
 		}, seen())
 	})
 }
@@ -92,18 +88,18 @@ func TestObserve_ShowsWhatPassesInOrder(t *testing.T) {
 func TestObserve_ComesBeforeTheSinkHasIt(t *testing.T) {
 	ahead := 0
 	var h *harness
-	look := func(o Observation) {
-		if o.Boundary < HandedOver {
+	look := func(seen []observation) {
+		if seen[0].Step != observe.Handed {
 			return
 		}
 		h.sink.mu.Lock()
 		defer h.sink.mu.Unlock()
-		for _, ev := range o.Events {
-			if h.sink.view[listwatch.KeyOf(ev.Object)] == ev.ResourceVersion {
+		for _, o := range seen {
+			if o.Version != "" && h.sink.view[o.Key] == o.Version {
 				ahead++
 			}
 		}
-		if o.Op == "Replace" && len(h.sink.diary) > 0 {
+		if seen[0].Kind == "Replace" && len(h.sink.diary) > 0 {
 			ahead++
 		}
 	}
@@ -112,14 +108,14 @@ func TestObserve_ComesBeforeTheSinkHasIt(t *testing.T) {
 		h.Put("a")
 		h.Start()
 		h.Put("a", "b")
-		require.Contains(t, seen(), "handed MODIFIED a@2")
+		require.Contains(t, seen(), "handed Update a@2")
 		require.Zero(t, ahead)
 	})
 }
 
 func TestObserve_ABlockedObserverIsNoSilenceOfTheServer(t *testing.T) {
-	block := func(o Observation) {
-		if o.Boundary == EventsDecoded || o.State == ListingStreaming {
+	block := func(seen []observation) {
+		if seen[0].Step == observe.Decoded || seen[0].Kind == "ListingStreaming" {
 			<-time.After(2 * time.Minute)
 		}
 	}
@@ -135,8 +131,8 @@ func TestObserve_ABlockedObserverIsNoSilenceOfTheServer(t *testing.T) {
 		require.Equal(t, Watching, h.r.State())
 	})
 	// A watch goes on where it was, however long it was stopped for.
-	observed(t, Options{}, func(o Observation) {
-		if o.Boundary == EventsDecoded {
+	observed(t, Options{}, func(seen []observation) {
+		if seen[0].Step == observe.Decoded {
 			<-time.After(30 * time.Minute)
 		}
 	}, func(h *harness, seen func() []string) {

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"context"
 	"time"
+
+	"glasswatch/listwatch"
+	"glasswatch/observe"
 )
 
 const (
@@ -70,7 +73,7 @@ type Options struct {
 	OnWatch func(events int, took time.Duration)
 	// Observe, if not nil, is shown what passes. It may block: its time does not count towards the deadlines of a stream.
 	// That of the other functions and of the sink does.
-	Observe func(Observation)
+	Observe func([]observe.Observation[listwatch.Key])
 }
 
 // withDefaults fills in what is zero, or negative.

@@ -10,6 +10,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"glasswatch/listwatch"
+	"glasswatch/observe"
 )
 
 // Reflector keeps a [Sink] equal to what a [listwatch.ListerWatcher] lists. Make one with [New]. Its methods may be
@@ -101,7 +102,7 @@ func (r *Reflector[T]) enter(ctx context.Context, next *state[T]) {
 		r.opts.OnTransition(last.name, next.name)
 	}
 	if r.opts.Observe != nil {
-		r.observe(Observation{Boundary: StateEntered, State: next.name})
+		r.observe(observation{Step: observe.Entered, Kind: next.name.String()})
 	}
 }
 

@@ -3,7 +3,6 @@ package reflector
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"glasswatch/listwatch"
@@ -97,15 +96,8 @@ func (r *Reflector[T]) replace(ctx context.Context, list *listwatch.List[T], too
 			keep = append(keep, bad.Key)
 		}
 	}
-	var keys []listwatch.Key
-	if r.opts.Observe != nil {
-		keys = slices.Clone(keep)
-		for _, obj := range list.Items {
-			keys = append(keys, listwatch.KeyOf(obj))
-		}
-	}
 	version := list.ResourceVersion
-	r.observeCall("Replace", keys, version)
+	r.observeList(list, keep)
 	r.checkSink(ctx, "Replace", listwatch.Key{}, r.sink.Replace(list.Items, keep, version))
 	r.askLatest = false
 	r.update(func() { r.version = version })

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"glasswatch/listwatch"
+	"glasswatch/observe"
 )
 
 // State is what a reflector is doing. The picture in the package comment shows how one leads to the next. The table in
@@ -131,11 +132,8 @@ func (r *Reflector[T]) nextEvents(s *stream[T]) ([]listwatch.Event[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	events := s.room[:n]
-	if r.opts.Observe != nil && n > 0 {
-		r.observe(Observation{Boundary: EventsDecoded, Events: shown(events)})
-	}
-	return events, nil
+	r.observeEvents(observe.Decoded, s.room[:n])
+	return s.room[:n], nil
 }
 
 // setDeadline makes this side end the stream after left, unless it is called again before.

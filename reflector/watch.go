@@ -10,6 +10,7 @@ import (
 
 	"glasswatch/internal/rv"
 	"glasswatch/listwatch"
+	"glasswatch/observe"
 )
 
 func (r *Reflector[T]) connecting() *state[T] { return &state[T]{name: Connecting, step: r.connect} }
@@ -131,7 +132,9 @@ func (w *liveWatch[T]) bookmark(ctx context.Context, version string) {
 		return
 	}
 	w.advance(listwatch.Bookmark, version)
-	r.observeCall("Bookmark", nil, version)
+	if r.opts.Observe != nil {
+		r.observe(observation{Step: observe.Handed, Kind: "Bookmark", Version: version})
+	}
 	r.checkSink(ctx, "Bookmark", listwatch.Key{}, r.sink.Bookmark(version))
 	r.update(func() {
 		r.stats.Bookmarks++
@@ -145,9 +148,7 @@ func (w *liveWatch[T]) handOver(ctx context.Context, events []listwatch.Event[T]
 		return
 	}
 	r := w.r
-	if r.opts.Observe != nil {
-		r.observe(Observation{Boundary: HandedOver, Events: shown(events)})
-	}
+	r.observeEvents(observe.Handed, events)
 	r.put(ctx, events)
 	w.passed += len(events)
 	r.update(func() {
@@ -191,7 +192,9 @@ func (w *liveWatch[T]) unreadable(ctx context.Context, bad *listwatch.ObjectErro
 	}
 	next := r.follow(ctx, kind, w.from, bad)
 	if named && deleted {
-		r.observeCall("DeleteKey", []listwatch.Key{bad.Key}, bad.ResourceVersion)
+		if r.opts.Observe != nil {
+			r.observe(observation{Step: observe.Handed, Kind: "DeleteKey", Key: bad.Key, FinalStateUnknown: true})
+		}
 		r.checkSink(ctx, "DeleteKey", bad.Key, r.sink.DeleteKey(bad.Key))
 		w.advance(bad.Type, bad.ResourceVersion)
 		r.update(func() { r.version = w.at })

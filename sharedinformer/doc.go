@@ -10,27 +10,26 @@
 //
 // The ideas:
 //
-//	1  Source and queue. A reflector fills a queue, and one consumer empties it.        Controller, Feeder, Queue
-//	   A Controller is these two around any process function.
+//	1  Source and queue. A reflector fills a queue, and one consumer empties it.        Feeder, Queue
 //	2  Store. A batch from the queue is a list, changes or a resync. It becomes one     storeWriter
 //	   transaction of the store, and the notifications of what that has changed.        notification
 //	3  Fan-out. Each handler has a listener: a backlog, and a goroutine that calls it.  fanout, listener
 //	   Its user has a Registration. A backlog may fold the changes of one object.       Registration, foldingBacklog
 //	4  One mutex spans the store's commit and the append to the backlogs. It spans a    fanout.mu
 //	   handler's registration and its snapshot of the store, too.
-//	5  Synced. A Controller has synced when the first list was processed; an Informer,  lifecycle
-//	   when its store has that list; a Registration, when its handler was told of it.   pendingInitial
+//	5  Synced. An Informer has synced when its store has the first list;                lifecycle
+//	   a Registration, when its handler was told of it.                                 pendingInitial
 //	6  Resync. The store's objects again, as updates, to the handlers that are due.     resyncState, markDue
 //
 // The path of one event. Read the functions in this order:
 //
-//  1. consume (controller.go) takes a batch from the queue and calls process (informer.go), which locks the mutex.
+//  1. consume (informer.go) takes a batch from the queue and calls process, which locks the mutex.
 //  2. apply (apply.go) calls applyList, applyChanges or applyResync. They write the store and make notifications.
 //  3. distributeLocked (fanout.go) has append (listener.go) put the notifications into each handler's backlog.
 //  4. next, in the handler's goroutine, takes them from the backlog. callHandler tells the handler.
 //
-// What a user sees is in handler.go, options.go and registration.go. Around the six ideas stand errors.go, lister.go,
-// waitversion.go, stats.go and observe.go. Factories, metrics and checkpoints are packages below this one.
+// What a user sees is in handler.go, options.go and registration.go. Around the six ideas stand errors.go,
+// waitversion.go, stats.go and observe.go. Listers, factories, metrics and checkpoints are packages below this one.
 //
 // # Guarantees
 //
@@ -43,8 +42,8 @@
 //     then of the rest. With the per-key queue a list comes object by object, and the store has no resourceVersion.
 //   - Blocking: a handler's calls come one at a time, from a goroutine of its own, with no lock held. A slow handler
 //     holds up neither the store nor other handlers. A handler may add handlers and remove them, even itself.
-//   - Run returns when every goroutine is gone. [Informer.ShutDownHandler] and [Registration.Wait] return after the
-//     handler's last call, or when ctx ends. A handler must not wait for itself: it would wait for its own return.
+//   - Run returns when every goroutine is gone. [Registration.Wait] returns after the handler's last call, or
+//     when ctx ends. A handler must not wait for itself: it would wait for its own return.
 //
 // # Not guaranteed
 //

@@ -8,7 +8,7 @@ import (
 
 	"glasswatch/deltafifo"
 	"glasswatch/listwatch"
-	"glasswatch/reflector"
+	"glasswatch/observe"
 )
 
 // A restored server may give another object the version that the one before it had.
@@ -47,8 +47,8 @@ func TestBacklog_AReplacedObjectCountsAsOneChangeUntilBothCallsHaveEnded(t *test
 }
 
 func TestObserve_AnObserverThatPanicsAfterTheStoreCostsHandlersNothing(t *testing.T) {
-	i := New(newServer(), Options[*config]{Observe: func(o Observation) {
-		if o.Step == BatchStored {
+	i := New(newServer(), Options[*config]{Observe: func(seen []observation) {
+		if seen[0].Step == observe.Stored {
 			panic("an observer")
 		}
 	}})
@@ -61,13 +61,12 @@ func TestObserve_AnObserverThatPanicsAfterTheStoreCostsHandlersNothing(t *testin
 	require.Equal(t, 1, reg.Stats().Depth)
 }
 
-func TestController_AListBehindAnUpdateOfTheSameKeyRestartsTheResyncPeriod(t *testing.T) {
-	onALineWith(t, PerKey, reflector.Options{}, func(l *line) {
-		l.controller.restartResyncAfterList([]delta[*config]{{Type: deltafifo.Updated}})
-		require.Empty(l, l.controller.listPopped)
-		l.controller.restartResyncAfterList([]delta[*config]{{Type: deltafifo.Updated}, {Type: deltafifo.Replaced}})
-		require.Len(l, l.controller.listPopped, 1)
-	})
+func TestResync_AListBehindAnUpdateOfTheSameKeyRestartsThePeriod(t *testing.T) {
+	i := New[*config](newServer(), Options[*config]{Queue: PerKey})
+	i.restartResyncAfterList([]delta[*config]{{Type: deltafifo.Updated}})
+	require.Empty(t, i.listPopped)
+	i.restartResyncAfterList([]delta[*config]{{Type: deltafifo.Updated}, {Type: deltafifo.Replaced}})
+	require.Len(t, i.listPopped, 1)
 }
 
 func TestListener_AfterItsEndTheReasonStaysAndTheInformerIsForgotten(t *testing.T) {

@@ -1,7 +1,6 @@
 package sharedinformer
 
 import (
-	"context"
 	"errors"
 	"sync"
 	"sync/atomic"
@@ -10,7 +9,6 @@ import (
 	"k8s.io/klog/v2"
 
 	"glasswatch/listwatch"
-	"glasswatch/reflector"
 )
 
 // The errors of informers and registrations. They come wrapped, with the informer's or the handler's name.
@@ -27,8 +25,12 @@ var (
 	ErrHandlerExited = errors.New("handler has ended its goroutine")
 )
 
-// errRemoved: why a handler is done whose removal was asked for. [Registration.Err] is nil then.
-var errRemoved = errors.New("it was removed")
+var (
+	// errRemoved: why a handler is done whose removal was asked for. [Registration.Err] is nil then.
+	errRemoved = errors.New("it was removed")
+	// errHookPanicked: the consumer's batch was not taken over to its end.
+	errHookPanicked = errors.New("a hook has panicked")
+)
 
 // objectErrors reports objects that could not be read, transformed or indexed.
 type objectErrors struct {
@@ -76,22 +78,5 @@ func pauseAfterCrash(stop <-chan struct{}) {
 	select {
 	case <-time.After(crashPause):
 	case <-stop:
-	}
-}
-
-// watchFailed sorts the source's errors: those of single objects, and those of lists and watches. It calls the user's
-// functions.
-func (i *Informer[T]) watchFailed(ctx context.Context, err error) {
-	var unreadable *listwatch.ObjectError
-	var refused *reflector.SinkError
-	switch {
-	case errors.As(err, &unreadable):
-		i.objectErrors.report(unreadable.Key, err)
-	case errors.As(err, &refused):
-		i.objectErrors.report(refused.Key, err)
-	case i.opts.WatchErrorHandler != nil:
-		i.opts.WatchErrorHandler(ctx, err)
-	default:
-		reflector.LogError(ctx, i.opts.Name, err)
 	}
 }

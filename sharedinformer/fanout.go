@@ -17,8 +17,8 @@ import (
 //	notes ──append──┬──▶ backlog ──▶ handler 1
 //	                └──▶ backlog ──▶ handler 2
 type fanout[T object] struct {
-	informer string            // its name
-	observe  func(Observation) // the user's; may be nil
+	informer string              // its name
+	observe  func([]observation) // the user's; may be nil
 
 	// mu is the informer's mutex. It spans the store's commit and the append to the backlogs, and likewise a handler's
 	// registration and its snapshot. Handlers are called without it. It protects everything below.
@@ -90,16 +90,6 @@ func (i *Informer[T]) DrainHandler(r *Registration) error {
 		i.fanout.removeLocked(l, nil)
 	}
 	return err
-}
-
-// ShutDownHandler is RemoveHandler, and waits until the handler has returned from its last call, or ctx ends. The
-// handler itself must not call it: it would wait for its own return.
-func (i *Informer[T]) ShutDownHandler(ctx context.Context, r *Registration) error {
-	err := i.RemoveHandler(r)
-	if err != nil {
-		return err
-	}
-	return r.Wait(ctx)
 }
 
 // listenerLocked returns the listener of r, nil if it is gone. Another informer's registration is an error.

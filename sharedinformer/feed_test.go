@@ -8,31 +8,29 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"glasswatch/listwatch"
 	"glasswatch/reflector"
 )
 
 // preloader puts an object into the queue before a reflector watches on from its version.
 type preloader struct {
 	*reflector.Reflector[*config]
-	cfg  ControllerConfig[*config]
-	objs []*config
-	at   string
+	queue Queue[*config]
+	objs  []*config
+	at    string
 }
 
 func (p *preloader) Run(ctx context.Context) {
-	_ = p.cfg.Queue.Replace(p.objs, nil, p.at)
-	<-p.cfg.Queue.Synced()
+	_ = p.queue.Replace(p.objs, nil, p.at)
+	<-p.queue.Synced()
 	p.Reflector.Run(ctx)
 }
 
 func TestFeed_FillsTheQueueInTheReflectorsPlace(t *testing.T) {
 	saved := &config{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "a", UID: "uid-1", ResourceVersion: "1"}}
-	feed := func(cfg ControllerConfig[*config]) Feeder {
-		opts := cfg.Reflector
+	feed := func(lw listwatch.ListerWatcher[*config], queue Queue[*config], opts reflector.Options) Feeder {
 		opts.ResumeFrom = "1"
-		return &preloader{
-			reflector.New(cfg.ListerWatcher, reflector.Sink[*config](cfg.Queue), opts), cfg, []*config{saved}, "1",
-		}
+		return &preloader{reflector.New(lw, reflector.Sink[*config](queue), opts), queue, []*config{saved}, "1"}
 	}
 	inVirtualTime(t, Options[*config]{Feed: feed, ResyncPeriod: time.Minute}, func(s *story) {
 		r := newRecorder()

@@ -63,7 +63,7 @@ func TestInformer_PanicOfAHookCostsThatBatchIfTheProcessSurvivesIt(t *testing.T)
 	var panicked bool
 	for name, opts := range map[string]Options[*config]{
 		"BeforeStore": {BeforeStore: func(key, listwatch.Object) { once(&panicked) }},
-		"Observe":     {Observe: func(Observation) { once(&panicked) }},
+		"Observe":     {Observe: func([]observation) { once(&panicked) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bothQueues(t, opts, func(s *story) {

@@ -3,12 +3,16 @@ package sharedinformer
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"sync"
+
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
 	"glasswatch/deltafifo"
 	"glasswatch/indexer"
 	"glasswatch/listwatch"
+	"glasswatch/sharedinformer/lister"
 )
 
 type (
@@ -35,11 +39,12 @@ type Informer[T listwatch.Object] struct {
 	store  *indexer.Store[key, T]
 	fanout fanout[T]
 
-	controller   *Controller[T] // runs source and queue, and has the consumer call process
 	writer       storeWriter[T] // the consumer's way into the store
 	objectErrors objectErrors
+	listPopped   chan struct{} // capacity 1: tells the resync timer to begin its period anew
+	storeFinal   chan struct{} // closed when nothing writes the store any more
 
-	// life ends after the controller's life, and after the handlers.
+	// life ends after the consumer, and after the handlers.
 	life      lifecycle
 	allStored chan struct{} // is life.synced, to close it
 	// batchStored is closed when the next batch is in the store; nil if nobody has asked. fanout.mu protects it.
@@ -48,7 +53,7 @@ type Informer[T listwatch.Object] struct {
 
 // New returns an informer on lw, which lists and watches nothing before Run.
 func New[T listwatch.Object](lw listwatch.ListerWatcher[T], opts Options[T]) *Informer[T] {
-	opts.Name = cmp.Or(opts.Name, typeName[T]())
+	opts.Name = cmp.Or(opts.Name, lister.KindOf[T]())
 	if opts.SyncGate == nil {
 		open := make(chan struct{})
 		close(open)
@@ -57,31 +62,21 @@ func New[T listwatch.Object](lw listwatch.ListerWatcher[T], opts Options[T]) *In
 	i := &Informer[T]{
 		opts:         opts,
 		objectErrors: objectErrors{informer: opts.Name, handler: opts.OnObjectError},
+		listPopped:   make(chan struct{}, 1),
+		storeFinal:   make(chan struct{}),
 		allStored:    make(chan struct{}),
 	}
 	i.store = newStore(opts.Indexers, i.objectErrors.keep)
 	i.queue = newQueue(opts, i.store, i.objectErrors.report)
+	i.source = i.newSource(lw)
 	i.writer = newStoreWriter(opts, i.store)
 	i.fanout = fanout[T]{informer: opts.Name, observe: opts.Observe, resyncCheck: max(opts.ResyncPeriod, 0)}
-	cfg := ControllerConfig[T]{
-		Name:          opts.Name,
-		ListerWatcher: lw,
-		Queue:         i.queue,
-		Process:       i.process,
-		AfterPop:      i.afterPop,
-		Reflector:     opts.Reflector,
-		Feed:          opts.Feed,
-		ShouldResync:  i.fanout.markDue,
-	}
-	cfg.Reflector.OnError = i.watchFailed
-	i.controller = NewController(cfg)
-	i.source = i.controller.source
 	i.life = lifecycle{
 		who:       "informer " + opts.Name,
 		synced:    i.allStored,
 		done:      make(chan struct{}),
-		whyDone:   errStopped,
-		lastError: i.LastError,
+		whyDone:   func() error { return ErrStopped },
+		lastError: i.source.LastError,
 	}
 	return i
 }
@@ -94,24 +89,67 @@ func (i *Informer[T]) Run(ctx context.Context) error {
 	if alreadyStarted {
 		return fmt.Errorf("%s: %w", i.life.who, ErrStarted)
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	// Deferred, so that a hook that ends the goroutine or panics takes the handlers with it. Nobody waits for them then:
-	// a panic must end the program.
 	defer close(i.life.done)
+	i.fillStore(ctx)
+	i.fanout.goroutines.Wait()
+	return nil
+}
+
+// fillStore runs everything but the handlers until ctx ends, and then drops the handlers: nothing is told to handlers
+// that are gone.
+func (i *Informer[T]) fillStore(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	// Deferred, so that a hook that ends the goroutine or panics takes the source and the handlers with it. Nobody waits
+	// for the source then: a panic must end the program.
 	defer i.fanout.dropAll()
+	defer close(i.storeFinal)
 	defer cancel()
 	var wg sync.WaitGroup
+	wg.Go(func() {
+		defer i.queue.Close() // releases the consumer
+		i.source.Run(ctx)
+	})
 	wg.Go(func() { i.awaitSync(ctx) })
-	err := i.controller.run(ctx, i.fanout.resyncCheck)
+	if i.fanout.resyncCheck > 0 {
+		wg.Go(func() { i.resync(ctx, i.fanout.resyncCheck) })
+	}
+	i.consume(ctx)
 	cancel()
 	wg.Wait()
-	i.fanout.dropAll() // after the controller: nothing is told to handlers that are gone
-	i.fanout.goroutines.Wait()
-	return err
+}
+
+// consume takes over what the queue gives until the queue is closed or ctx ends.
+func (i *Informer[T]) consume(ctx context.Context) {
+	process := i.process
+	for ctx.Err() == nil {
+		err := i.pop(ctx, process)
+		i.afterPop()
+		if errors.Is(err, deltafifo.ErrClosed) {
+			return
+		}
+		if err != nil { // a hook has panicked: without a pause that would fill the log
+			pauseAfterCrash(ctx.Done())
+		}
+	}
+}
+
+// pop blocks for a batch and calls process. If that panics and utilruntime.HandleCrash lets the program live, the batch
+// does not come again.
+func (i *Informer[T]) pop(ctx context.Context, process func([]delta[T], bool) error) (err error) {
+	err = errHookPanicked // stays if process does not return
+	defer utilruntime.HandleCrashWithContext(ctx)
+	return i.queue.PopBatch(process)
+}
+
+// afterPop ends a batch, whatever came of it. No lock is held.
+func (i *Informer[T]) afterPop() {
+	i.writer.release()
+	i.objectErrors.reportKept()
 }
 
 // process takes a batch over: the store first, then the handlers' backlogs. With the per-key queue, its lock is held.
 func (i *Informer[T]) process(batch []delta[T], isInInitialList bool) error {
+	i.restartResyncAfterList(batch)
 	version := i.storeAndDistribute(batch, isInInitialList)
 	if i.opts.Metrics.StoreResourceVersion != nil && version != "" {
 		i.opts.Metrics.StoreResourceVersion(version)
@@ -126,12 +164,12 @@ func (i *Informer[T]) storeAndDistribute(batch []delta[T], isInInitialList bool)
 	// Asked with the mutex held, so that awaitSync comes after the batch: what it adds is counted before handlers sync.
 	isInInitialList = isInInitialList || !isClosed(i.opts.SyncGate)
 	if i.opts.Observe != nil {
-		i.opts.Observe(popped(i.opts.Name, batch, isInInitialList))
+		i.fanout.report(popped(batch, isInInitialList)...)
 	}
 	version = i.writer.apply(batch, isInInitialList)
 	defer i.distributeLocked() // also when the observer panics: handlers are told of what is in the store
 	if i.opts.Observe != nil {
-		i.opts.Observe(stored(i.opts.Name, i.writer.ops, version, isInInitialList))
+		i.fanout.report(stored(i.writer.ops, isInInitialList)...)
 	}
 	return version
 }
@@ -143,12 +181,6 @@ func (i *Informer[T]) distributeLocked() {
 		close(i.batchStored)
 		i.batchStored = nil
 	}
-}
-
-// afterPop ends a batch, whatever came of it. No lock is held.
-func (i *Informer[T]) afterPop() {
-	i.writer.release()
-	i.objectErrors.reportKept()
 }
 
 // awaitSync tells everybody that the first list is in the store, once it is and Options.SyncGate is open.

@@ -10,6 +10,7 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
 	"glasswatch/internal/shrink"
+	"glasswatch/observe"
 )
 
 // listener serves one handler: the consumer appends to its backlog, one goroutine takes from it and calls the handler.
@@ -29,7 +30,7 @@ type listener[T object] struct {
 	reg     *Registration // what the user has of it: counters, and the mutex of the backlog
 	handler Handler[T]
 	opts    HandlerOptions
-	observe func(Step, *notification[T]) // the user's; may be nil
+	observe func(observe.Step, *notification[T]) // the user's; may be nil
 
 	// The informer's mutex protects these.
 	resync     time.Duration // the period it gets; 0 is none
@@ -47,7 +48,7 @@ type listener[T object] struct {
 }
 
 func newListener[T object](
-	reg *Registration, h Handler[T], opts HandlerOptions, observe func(Step, *notification[T]),
+	reg *Registration, h Handler[T], opts HandlerOptions, observe func(observe.Step, *notification[T]),
 ) *listener[T] {
 	l := &listener[T]{reg: reg, handler: h, opts: opts, observe: observe, dropped: make(chan struct{})}
 	if opts.Fold {
@@ -148,11 +149,11 @@ func (l *listener[T]) callHandler(ctx context.Context, n *notification[T]) (retu
 	defer l.countDelivered(n)
 	defer utilruntime.HandleCrashWithContext(ctx)
 	if l.observe != nil {
-		l.observe(HandlerCalled, n)
+		l.observe(observe.Called, n)
 	}
 	n.call(l.handler)
 	if l.observe != nil {
-		l.observe(HandlerReturned, n)
+		l.observe(observe.Returned, n)
 	}
 	return true
 }

@@ -11,6 +11,7 @@ import (
 
 	"glasswatch/indexer"
 	"glasswatch/listwatch"
+	"glasswatch/sharedinformer/lister"
 )
 
 func names(objs []*config) []string {
@@ -29,34 +30,34 @@ func TestLister_ListsByLabelsAndNamespace(t *testing.T) {
 		s.server.PutLabelled(key{Namespace: "two", Name: "a"}, red)
 		s.server.PutLabelled(key{Name: "cluster"}, nil)
 		s.Start()
-		lister := s.informer.Lister()
+		all := s.informer.Lister()
 		reds := labels.SelectorFromSet(red)
 		for _, c := range []struct {
 			list func(labels.Selector) ([]*config, error)
 			by   labels.Selector
 			want []string
 		}{
-			{lister.List, nil, []string{"/cluster", "one/a", "one/b", "two/a"}},
-			{lister.List, labels.Everything(), []string{"/cluster", "one/a", "one/b", "two/a"}},
-			{lister.List, labels.Nothing(), nil},
-			{lister.List, reds, []string{"one/a", "two/a"}},
-			{lister.Namespace("one").List, nil, []string{"one/a", "one/b"}},
-			{lister.Namespace("one").List, reds, []string{"one/a"}},
-			{lister.Namespace("none").List, nil, nil},
-			{lister.Namespace("").List, reds, []string{"one/a", "two/a"}},
+			{all.List, nil, []string{"/cluster", "one/a", "one/b", "two/a"}},
+			{all.List, labels.Everything(), []string{"/cluster", "one/a", "one/b", "two/a"}},
+			{all.List, labels.Nothing(), nil},
+			{all.List, reds, []string{"one/a", "two/a"}},
+			{all.Namespace("one").List, nil, []string{"one/a", "one/b"}},
+			{all.Namespace("one").List, reds, []string{"one/a"}},
+			{all.Namespace("none").List, nil, nil},
+			{all.Namespace("").List, reds, []string{"one/a", "two/a"}},
 		} {
 			got, err := c.list(c.by)
 			require.NoError(s, err)
 			require.ElementsMatch(s, c.want, names(got))
 		}
-		obj, err := lister.Namespace("two").Get("a")
+		obj, err := all.Namespace("two").Get("a")
 		require.NoError(s, err)
 		require.Equal(s, "two", obj.Namespace)
-		obj, err = lister.Get("cluster")
+		obj, err = all.Get("cluster")
 		require.NoError(s, err)
 		require.Equal(s, "cluster", obj.Name)
 
-		_, err = lister.Namespace("two").Get("b")
+		_, err = all.Namespace("two").Get("b")
 		require.True(s, apierrors.IsNotFound(err))
 		require.EqualError(s, err, `configmaps "b" not found`)
 	})
@@ -71,7 +72,7 @@ func TestLister_WorksWithoutTheNamespaceIndex(t *testing.T) {
 		obj.Namespace, obj.Name = ns, "a"
 		require.NoError(t, store.Add(obj))
 	}
-	got, err := NewLister(store, schema.GroupResource{}).Namespace("two").List(nil)
+	got, err := lister.New(store, schema.GroupResource{}).Namespace("two").List(nil)
 	require.NoError(t, err)
 	require.Equal(t, []string{"two/a"}, names(got))
 }

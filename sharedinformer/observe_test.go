@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"glasswatch/listwatch"
+	"glasswatch/observe"
 	"glasswatch/reflector"
 )
 
@@ -18,36 +19,36 @@ type onlooker struct {
 	mu  sync.Mutex
 	log []string
 	// during, if not nil, runs inside each call.
-	during func(o Observation)
+	during func(seen []observation)
 }
 
-func (l *onlooker) observe(o Observation) {
+func (l *onlooker) observe(seen []observation) {
 	l.mu.Lock()
-	for _, c := range o.Changes {
-		line := fmt.Sprintf("%s %s", o.Step, c.Action)
+	for _, o := range seen {
+		line := fmt.Sprintf("%s %s", o.Step, o.Kind)
 		if o.Handler != "" {
 			line = o.Handler + " " + line
 		}
-		if c.Key.Name != "" {
-			line += " " + c.Key.Name
+		if o.Key.Name != "" {
+			line += " " + o.Key.Name
 		}
-		if c.Obj != nil {
-			line += "@" + c.Obj.GetResourceVersion()
+		if o.Obj != nil {
+			line += "@" + o.Obj.GetResourceVersion()
 		}
-		if c.Old != nil {
-			line += " was " + c.Old.GetResourceVersion()
+		if o.Old != nil {
+			line += " was " + o.Old.GetResourceVersion()
 		}
-		if c.IsInInitialList {
+		if o.IsInInitialList {
 			line += " initial"
 		}
-		if c.FinalStateUnknown {
+		if o.FinalStateUnknown {
 			line += " unseen"
 		}
 		l.log = append(l.log, line)
 	}
 	l.mu.Unlock()
 	if l.during != nil {
-		l.during(o)
+		l.during(seen)
 	}
 }
 
@@ -76,21 +77,23 @@ func TestObserve_EachBoundaryIsReportedInOrder(t *testing.T) {
 		s.server.Delete("a")
 		s.Settle()
 		require.Equal(s, []string{
-			"popped Deleted a@3", "stored removed a@3 was 2", "h called OnDelete a@3", "h returned OnDelete a@3",
+			"popped Deleted a@3", "stored removed a@3", "h called OnDelete a@3", "h returned OnDelete a@3",
 		}, looker.take())
 		s.server.Put("b", "1")
 		s.Settle()
 		looker.take()
 		s.server.Unobserved(func() { s.server.Delete("b") })
 		s.Pass(time.Second)
-		require.Equal(s, []string{"stored removed b@4 was 4", "h called OnDelete b@4 unseen", "h returned OnDelete b@4 unseen"}, looker.take())
+		require.Equal(s, []string{
+			"popped ReplacedAll", "stored removed b@4", "h called OnDelete b@4 unseen", "h returned OnDelete b@4 unseen",
+		}, looker.take())
 	})
 }
 
 func TestObserve_AnObserverThatBlocksStopsTheStoreAndNothingIsLost(t *testing.T) {
 	var gate chan struct{} // of the virtual time
-	looker := &onlooker{during: func(o Observation) {
-		if o.Step == BatchPopped {
+	looker := &onlooker{during: func(seen []observation) {
+		if seen[0].Step == observe.Popped {
 			<-gate
 		}
 	}}

@@ -8,6 +8,7 @@ import (
 
 	"glasswatch/indexer"
 	"glasswatch/listwatch"
+	"glasswatch/observe"
 	"glasswatch/reflector"
 )
 
@@ -40,11 +41,14 @@ type Options[T listwatch.Object] struct {
 
 	// The rest is for what is built around an informer. Simple informers do not use Observe, Feed and SyncGate.
 
-	// Observe is told of each batch and of each call of a handler: see [Observation]. nil: nobody looks on.
-	Observe func(Observation)
-	// Feed, if not nil, makes what fills the queue; by default that is a reflector. New calls it once. It is given the
-	// informer's ListerWatcher, the queue to fill, and options for reflectors.
-	Feed func(ControllerConfig[T]) Feeder
+	// Observe is told of each batch and of each call of a handler. nil: nobody looks on. It owns the slice. Batches are
+	// reported from the consumer's goroutine with the informer's mutex held, and the per-key queue's lock. The observer must
+	// not call the informer then, except for its store. Calls are reported from the handler's goroutine with no lock
+	// held. An observer may block: that holds up the goroutine that called it, and what waits for its locks.
+	Observe func([]observe.Observation[listwatch.Key])
+	// Feed, if not nil, makes what fills the queue; by default that is a reflector. New calls it once, with the
+	// informer's ListerWatcher and the options that its reflector would get: Name and OnError are the informer's.
+	Feed func(lw listwatch.ListerWatcher[T], queue Queue[T], opts reflector.Options) Feeder
 	// VersionsByBookmark: the store's resourceVersion moves with lists and bookmarks only. It is for a Feed that mixes
 	// the events of several watches: the version of one event says nothing of the others.
 	VersionsByBookmark bool

@@ -21,7 +21,13 @@ package sharedinformer
 
 import (
 	"cmp"
+	"context"
+	"slices"
 	"time"
+
+	"k8s.io/klog/v2"
+
+	"glasswatch/deltafifo"
 )
 
 // minResync is the shortest resync period.
@@ -81,4 +87,38 @@ func (f *fanout[T]) markDue() (found bool) {
 		}
 	}
 	return found
+}
+
+// resync has the queue resynced at every check that finds a handler due, until ctx ends. The first period begins with
+// the first list.
+func (i *Informer[T]) resync(ctx context.Context, period time.Duration) {
+	var periodOver <-chan time.Time // nil before the first list
+	synced := i.queue.Synced()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-synced: // for an empty list the per-key queue gives no batch, so listPopped does not come
+			synced = nil
+		case <-i.listPopped:
+		case <-periodOver:
+			if i.fanout.markDue() {
+				klog.FromContext(ctx).V(4).Info("Forcing resync", "reflector", i.opts.Name)
+				_ = i.queue.Resync() // never fails
+			}
+		}
+		periodOver = time.After(period)
+	}
+}
+
+// restartResyncAfterList restarts the check period if a list is in the batch.
+func (i *Informer[T]) restartResyncAfterList(batch []delta[T]) {
+	isFromList := func(d delta[T]) bool { return d.Type == deltafifo.ReplacedAll || d.Type == deltafifo.Replaced }
+	if !slices.ContainsFunc(batch, isFromList) {
+		return
+	}
+	select {
+	case i.listPopped <- struct{}{}:
+	default: // the timer has not yet seen the list before
+	}
 }

@@ -12,9 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"glasswatch/indexer"
+	"glasswatch/reflector"
 )
 
-func TestHandler_ShutDownWaitsForItsLastCall(t *testing.T) {
+func TestHandler_RemoveAndWaitReturnsAfterItsLastCall(t *testing.T) {
 	inVirtualTime(t, Options[*config]{}, func(s *story) {
 		gate, ended := make(chan struct{}), make(chan error, 1)
 		r := newRecorder()
@@ -25,16 +26,20 @@ func TestHandler_ShutDownWaitsForItsLastCall(t *testing.T) {
 		s.Start()
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		err := s.informer.ShutDownHandler(ctx, reg)
+		removeAndWait := func(ctx context.Context) error {
+			require.NoError(s, s.informer.RemoveHandler(reg))
+			return reg.Wait(ctx)
+		}
+		err := removeAndWait(ctx)
 		require.ErrorIs(s, err, context.DeadlineExceeded)
 		require.ErrorContains(s, err, "handler slow has not ended")
-		go func() { ended <- s.informer.ShutDownHandler(context.Background(), reg) }()
+		go func() { ended <- removeAndWait(context.Background()) }()
 		s.Settle()
 		require.Empty(s, ended)
 		close(gate)
 		require.NoError(s, <-ended)
 		require.Equal(s, []string{"add a@1 initial"}, r.take(), "what waited is dropped")
-		require.NoError(s, s.informer.ShutDownHandler(context.Background(), reg), "once more is no error")
+		require.NoError(s, removeAndWait(context.Background()), "once more is no error")
 	})
 }
 
@@ -62,7 +67,8 @@ func TestHandler_ThatWaitsForItselfWaitsUntilItsContextEnds(t *testing.T) {
 			start := time.Now()
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()
-			err = s.informer.ShutDownHandler(ctx, reg)
+			_ = s.informer.RemoveHandler(reg)
+			err = reg.Wait(ctx)
 			waited.Store(int64(time.Since(start)))
 		}}, HandlerOptions{})
 		s.server.Put("a", "1")
@@ -90,13 +96,18 @@ func TestHandler_ThatEndsItsGoroutineIsRemoved(t *testing.T) {
 	})
 }
 
-func TestInformer_HookThatEndsTheConsumersGoroutineTakesTheHandlersWithIt(t *testing.T) {
-	inVirtualTime(t, Options[*config]{Observe: func(Observation) { runtime.Goexit() }}, func(s *story) {
+func TestInformer_HookThatEndsTheConsumersGoroutineTakesSourceAndHandlersWithIt(t *testing.T) {
+	var state reflector.State
+	inVirtualTime(t, Options[*config]{
+		Observe:   func([]observation) { runtime.Goexit() },
+		Reflector: reflector.Options{OnTransition: func(_, to reflector.State) { state = to }},
+	}, func(s *story) {
 		reg := s.Add(newRecorder(), HandlerOptions{})
 		s.server.Put("a", "1")
 		s.Start()
 		require.True(s, isClosed(s.informer.Done()))
 		require.True(s, isClosed(reg.Done()))
+		require.Equal(s, reflector.Stopped, state)
 	})
 }
 
@@ -112,13 +123,12 @@ func TestInformer_HandlersEndAfterTheConsumer(t *testing.T) {
 		synctest.Wait()
 		s.cancel()
 		synctest.Wait()
-		controller := s.informer.controller
-		require.False(s, isClosed(controller.Done()))
+		require.False(s, isClosed(s.informer.storeFinal))
 		require.False(s, isClosed(reg.Done()), "whoever may still be told of something is served")
 		late, err := s.informer.AddHandler(newRecorder(), HandlerOptions{})
 		require.NoError(s, err)
 		s.Stop()
-		require.True(s, isClosed(controller.Done()))
+		require.True(s, isClosed(s.informer.storeFinal))
 		for _, r := range []*Registration{reg, late} {
 			require.True(s, isClosed(r.Done()))
 			require.ErrorIs(s, r.Err(), ErrStopped)

@@ -7,11 +7,15 @@ import (
 	"glasswatch/indexer"
 	"glasswatch/internal/keys"
 	"glasswatch/listwatch"
+	"glasswatch/sharedinformer/lister"
 )
 
 // NamespaceIndex is the name of the index by namespace that every informer has. An index function of that name in
 // Options takes its place.
-const NamespaceIndex = "namespace"
+const NamespaceIndex = lister.NamespaceIndex
+
+// Lister reads an informer's store by labels, namespace and name.
+type Lister[T listwatch.Object] = lister.Lister[T]
 
 // newStore makes the store of an informer. indexFailed is told of objects that an index function fails on.
 func newStore[T object](more indexer.Indexers[T], indexFailed func(key, error)) *indexer.Store[key, T] {
@@ -33,7 +37,7 @@ func keyOf[T object](obj T) (key, error) { return listwatch.KeyOf(obj), nil }
 func (i *Informer[T]) Store() *indexer.Store[listwatch.Key, T] { return i.store }
 
 // Lister returns a lister on the informer's store. It stays usable when the informer has stopped.
-func (i *Informer[T]) Lister() Lister[T] { return NewLister(i.store, i.opts.Resource) }
+func (i *Informer[T]) Lister() Lister[T] { return lister.New(i.store, i.opts.Resource) }
 
 // AddIndexers adds indices to the store, before or while the informer runs. A name that exists is an error, as is a
 // stopped informer, and nothing is changed. Objects that an index function fails on are reported to OnObjectError. While the

@@ -47,7 +47,7 @@ func (i *Informer[T]) WaitForResourceVersion(ctx context.Context, resourceVersio
 		}
 		select {
 		case <-next:
-		case <-i.controller.Done(): // nothing writes the store any more
+		case <-i.storeFinal:
 			givenUp = ErrStopped
 		case <-ctx.Done():
 			givenUp = context.Cause(ctx)

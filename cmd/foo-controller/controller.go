@@ -23,6 +23,7 @@ import (
 	"glasswatch/cmd/internal/operator"
 	"glasswatch/controller"
 	"glasswatch/listwatch"
+	"glasswatch/observe"
 	"glasswatch/sharedinformer"
 	"glasswatch/workqueue/limiters"
 )
@@ -140,9 +141,9 @@ func (c *Controller) hasOwner(d *appsv1.Deployment) bool {
 }
 
 // tell says in upstream's words how the sync of a key ended.
-func (c *Controller) tell(o controller.Observation[listwatch.Key]) {
-	switch {
-	case o.What != controller.StepReconciled:
+func (c *Controller) tell(seen []observe.Observation[listwatch.Key]) {
+	switch o := seen[0]; {
+	case o.Step != observe.Reconciled:
 	case o.Err == nil:
 		c.logger.Info("Successfully synced", "objectName", o.Key)
 	default:

@@ -23,6 +23,7 @@ import (
 	"glasswatch/internal/lens/look"
 	"glasswatch/listwatch"
 	"glasswatch/listwatch/memo"
+	"glasswatch/observe"
 	"glasswatch/sharedinformer"
 	informermetrics "glasswatch/sharedinformer/metrics"
 	"glasswatch/sharedinformer/mutationdetect"
@@ -112,7 +113,7 @@ func New(cfg *rest.Config, opts Options) (*Controller, error) {
 		loop.Metrics = metrics.New(opts.Registerer, loop.Name)
 	}
 	if opts.Observe != nil {
-		loop.Observe = func(o controller.Observation[listwatch.Key]) { opts.Observe(look.OfController(o)) }
+		loop.Observe = func(seen []observe.Observation[listwatch.Key]) { opts.Observe(look.Of("", seen)...) }
 	}
 	var reconciler controller.Reconciler[listwatch.Key] = c.reconciler
 	if opts.Hooks.Reconcile != nil {

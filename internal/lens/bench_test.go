@@ -35,6 +35,7 @@ import (
 	"glasswatch/internal/lens/look"
 	"glasswatch/listwatch"
 	"glasswatch/listwatch/memo"
+	"glasswatch/observe"
 	"glasswatch/sharedinformer"
 )
 
@@ -101,7 +102,7 @@ func startPlayed(b *testing.B, by string, h *look.Hub, cfg *rest.Config, paged b
 	} else {
 		observed := look.At(listwatch.ListerWatcher[*corev1.Service](lw), "Service", options, h.Report)
 		in, view.Informers = observed.Informer, map[string]look.Informer{"services": observed}
-		loop.Observe = func(o controller.Observation[listwatch.Key]) { h.Report(look.OfController(o)) }
+		loop.Observe = func(seen []observe.Observation[listwatch.Key]) { h.Report(look.Of("", seen)...) }
 	}
 	reconciler, err := ingress.NewReconciler(ingress.Config{
 		AnnotationPrefix: ingress.DefaultAnnotationPrefix, Class: ingress.DefaultClass, Host: ingress.DefaultHost,

@@ -13,6 +13,7 @@ import (
 	"glasswatch/indexer"
 	"glasswatch/internal/lens/look"
 	"glasswatch/listwatch"
+	"glasswatch/observe"
 	"glasswatch/sharedinformer"
 )
 
@@ -46,7 +47,7 @@ func newPipeline(
 	p.ctx, p.end = context.WithCancel(context.Background())
 	p.loop = controller.New[listwatch.Key](reconcile, controller.Options[listwatch.Key]{
 		Name: "lens", Workers: workers, DrainTimeout: -1,
-		Observe: func(o controller.Observation[listwatch.Key]) { hub.Report(look.OfController(o)) },
+		Observe: func(seen []observe.Observation[listwatch.Key]) { hub.Report(look.Of("", seen)...) },
 	})
 	p.view = &look.View{
 		Informers: map[string]look.Informer{}, Loop: p.loop, Workers: workers, Enqueuer: enqueuer,

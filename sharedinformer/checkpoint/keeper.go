@@ -29,7 +29,11 @@ type keeper[T listwatch.Object] struct {
 	id       resume.Identity
 	codec    objectCodec[T]
 
-	cfg       sharedinformer.ControllerConfig[T]     // the informer's, from feed on
+	// The informer's, from feed on.
+	lw            listwatch.ListerWatcher[T]
+	queue         sharedinformer.Queue[T]
+	reflectorOpts reflector.Options
+
 	reflector atomic.Pointer[reflector.Reflector[T]] // one that never runs before the file was read
 
 	agreed   chan struct{} // the informer's SyncGate; closed by agree
@@ -103,34 +107,39 @@ func (k *keeper[T]) agree() {
 	}
 }
 
-func (k *keeper[T]) feed(cfg sharedinformer.ControllerConfig[T]) sharedinformer.Feeder {
-	k.cfg = cfg
-	k.reflector.Store(reflector.New(cfg.ListerWatcher, reflector.Sink[T](cfg.Queue), cfg.Reflector))
+func (k *keeper[T]) feed(
+	lw listwatch.ListerWatcher[T], queue sharedinformer.Queue[T], opts reflector.Options,
+) sharedinformer.Feeder {
+	k.lw = lw
+	k.queue = queue
+	k.reflectorOpts = opts
+	k.reflector.Store(reflector.New(lw, reflector.Sink[T](queue), opts))
 	return k
 }
 
 // Run is the life of a checkpoint: load, restore, watch on, and save now and then.
 func (k *keeper[T]) Run(ctx context.Context) {
-	cfg := k.cfg
+	lw := k.lw
+	opts := k.reflectorOpts
 	if version, objs := k.load(ctx); version == "" {
 		k.agree() // the first list will do
 	} else {
 		if !k.restore(ctx, version, objs) {
 			return
 		}
-		cfg.Reflector.ResumeFrom = version
-		cfg.ListerWatcher = resume.RejectIfServerBehind(cfg.ListerWatcher, version)
-		defer k.judge(ctx, &cfg.Reflector).Stop()
+		opts.ResumeFrom = version
+		lw = resume.RejectIfServerBehind(lw, version)
+		defer k.judge(ctx, &opts).Stop()
 	}
-	report := cfg.Reflector.OnError
-	cfg.Reflector.OnError = func(ctx context.Context, err error) {
+	report := opts.OnError
+	opts.OnError = func(ctx context.Context, err error) {
 		var unreadable *listwatch.ObjectError
 		if errors.As(err, &unreadable) {
 			k.leftOut.Store(true)
 		}
 		report(ctx, err)
 	}
-	r := reflector.New(cfg.ListerWatcher, reflector.Sink[T](cfg.Queue), cfg.Reflector)
+	r := reflector.New(lw, reflector.Sink[T](k.queue), opts)
 	k.reflector.Store(r)
 	var saving sync.WaitGroup
 	saving.Go(func() { k.saveNowAndThen(ctx) })
@@ -145,7 +154,7 @@ func (k *keeper[T]) load(ctx context.Context) (version string, objs []T) {
 	if err == nil {
 		version, objs, err = k.codec.decode(frames)
 	}
-	logger := klog.FromContext(ctx).WithValues("informer", k.cfg.Name, "path", k.opts.Path)
+	logger := klog.FromContext(ctx).WithValues("informer", k.reflectorOpts.Name, "path", k.opts.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		logger.Info("No checkpoint yet, listing")
@@ -158,10 +167,10 @@ func (k *keeper[T]) load(ctx context.Context) (version string, objs []T) {
 // restore fills the store with what was loaded. It returns false if ctx ends first.
 func (k *keeper[T]) restore(ctx context.Context, version string, objs []T) bool {
 	k.restoring.Store(true)
-	_ = k.cfg.Queue.Replace(objs, nil, version) // each has a name: decode has seen to that
+	_ = k.queue.Replace(objs, nil, version) // each has a name: decode has seen to that
 	k.restoring.Store(false)
 	select {
-	case <-k.cfg.Queue.Synced(): // after the call of stored
+	case <-k.queue.Synced(): // after the call of stored
 	case <-ctx.Done():
 		return false
 	}
@@ -188,7 +197,7 @@ func (k *keeper[T]) judge(ctx context.Context, opts *reflector.Options) *time.Ti
 		case entered == reflector.ListingStreaming || entered == reflector.ListingPaged:
 			refused = true
 			klog.FromContext(ctx).Info("Server does not watch on from the checkpoint, listing",
-				"informer", k.cfg.Name, "resourceVersion", from, "reason", fmt.Sprint(k.LastError()))
+				"informer", k.reflectorOpts.Name, "resourceVersion", from, "reason", fmt.Sprint(k.LastError()))
 		}
 		if next != nil {
 			next(left, entered)
@@ -239,7 +248,7 @@ func (k *keeper[T]) save(ctx context.Context) {
 	}
 	k.mu.Unlock()
 	if err != nil && fmt.Sprint(err) != fmt.Sprint(before) { // the same failure is logged once
-		klog.FromContext(ctx).Error(err, "Checkpoint not written", "informer", k.cfg.Name, "path", k.opts.Path)
+		klog.FromContext(ctx).Error(err, "Checkpoint not written", "informer", k.reflectorOpts.Name, "path", k.opts.Path)
 	}
 }
 

@@ -20,7 +20,6 @@ type GenericInformer interface {
 	) (*sharedinformer.Registration, error)
 	RemoveHandler(r *sharedinformer.Registration) error
 	DrainHandler(r *sharedinformer.Registration) error
-	ShutDownHandler(ctx context.Context, r *sharedinformer.Registration) error
 	HasSynced() bool
 	Synced() <-chan struct{}
 	Done() <-chan struct{}
@@ -37,7 +36,7 @@ type GenericLister interface {
 	Namespace(namespace string) GenericNamespaceLister
 }
 
-// GenericNamespaceLister is a [sharedinformer.NamespaceLister] of objects of any type.
+// GenericNamespaceLister is a [glasswatch/sharedinformer/lister.Namespace] of objects of any type.
 type GenericNamespaceLister interface {
 	List(selector labels.Selector) ([]listwatch.Object, error)
 	Get(name string) (listwatch.Object, error)

@@ -54,8 +54,11 @@ func New[T listwatch.Object](sources []Source[T], opts Options[T]) (*Informer[T]
 	}
 	opts.Transform = nil // the merge calls it
 	opts.VersionsByBookmark = true
-	opts.Feed = func(cfg sharedinformer.ControllerConfig[T]) sharedinformer.Feeder {
-		m.cfg = cfg
+	opts.Feed = func(
+		_ listwatch.ListerWatcher[T], queue sharedinformer.Queue[T], reflectorOpts reflector.Options,
+	) sharedinformer.Feeder {
+		m.queue = queue
+		m.opts = reflectorOpts
 		return m
 	}
 	stored := opts.Metrics.StoreResourceVersion

@@ -24,10 +24,11 @@ type merge[T listwatch.Object] struct {
 	wg          sync.WaitGroup // the sources' goroutines
 
 	// mu makes the sources take turns. The queue is written with mu held, so that its order is the merge's. The
-	// consumer never takes mu. mu protects everything below; cfg and ctx do not change once a source runs.
+	// consumer never takes mu. mu protects everything below; queue, opts and ctx do not change once a source runs.
 	mu      sync.Mutex
-	cfg     sharedinformer.ControllerConfig[T] // of the informer, once it runs
-	ctx     context.Context                    // of Run; nil before
+	queue   sharedinformer.Queue[T] // the informer's
+	opts    reflector.Options       // of the sources' reflectors
+	ctx     context.Context         // of Run; nil before
 	stopped bool
 	sources []*source[T]
 	entries map[key]*entry[T]
@@ -103,8 +104,8 @@ func (m *merge[T]) indexLocked(name string) int {
 
 // startLocked runs a source's reflector.
 func (m *merge[T]) startLocked(s *source[T]) {
-	opts := m.cfg.Reflector
-	opts.Name = m.cfg.Name + "/" + s.Name
+	opts := m.opts
+	opts.Name += "/" + s.Name
 	opts.ResumeFrom = ""
 	report := opts.OnError
 	opts.OnError = func(ctx context.Context, err error) { report(ctx, fmt.Errorf("source %q: %w", s.Name, err)) }

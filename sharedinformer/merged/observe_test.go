@@ -7,20 +7,20 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"glasswatch/sharedinformer"
+	"glasswatch/observe"
 )
 
 func TestMerged_ReportsToObserversWhatItsInformerDoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
-		var steps []sharedinformer.Step
+		var steps []observe.Step
 		opts := Options[*config]{}
-		opts.Observe = func(o sharedinformer.Observation) {
+		opts.Observe = func(seen []observe.Observation[key]) {
 			mu.Lock()
 			defer mu.Unlock()
-			require.Equal(t, "configs", o.Informer)
-			for _, c := range o.Changes {
-				if c.Key.Name == "y" {
+			for _, o := range seen {
+				require.Equal(t, "configs", o.From)
+				if o.Key.Name == "y" {
 					steps = append(steps, o.Step)
 				}
 			}
@@ -31,7 +31,6 @@ func TestMerged_ReportsToObserversWhatItsInformerDoes(t *testing.T) {
 		s.Start()
 		s.Put("y", "a", "b")
 		s.Settle()
-		require.Equal(t, []sharedinformer.Step{sharedinformer.BatchPopped, sharedinformer.BatchStored,
-			sharedinformer.HandlerCalled, sharedinformer.HandlerReturned}, steps)
+		require.Equal(t, []observe.Step{observe.Popped, observe.Stored, observe.Called, observe.Returned}, steps)
 	})
 }

@@ -89,9 +89,9 @@ func (m *merge[T]) showLocked(e *entry[T], best *holder[T]) {
 	case m.firstList != nil:
 		*m.firstList = append(*m.firstList, obj)
 	case e.isShown:
-		_ = m.cfg.Queue.Update(obj)
+		_ = m.queue.Update(obj)
 	default:
-		_ = m.cfg.Queue.Add(obj)
+		_ = m.queue.Add(obj)
 	}
 	e.isShown, e.shown, e.uid = true, point{best.from.history, best.version}, obj.GetUID()
 }
@@ -117,9 +117,9 @@ func (m *merge[T]) hideLocked(e *entry[T]) {
 	case !e.isShown:
 		return
 	case e.final != nil:
-		_ = m.cfg.Queue.Delete(*e.final)
+		_ = m.queue.Delete(*e.final)
 	default:
-		_ = m.cfg.Queue.DeleteKey(e.key)
+		_ = m.queue.DeleteKey(e.key)
 	}
 	e.isShown, e.uid, e.final = false, "", nil
 }
@@ -135,5 +135,5 @@ func (m *merge[T]) syncLocked() {
 	m.firstList = nil
 	m.told = cmp.Or(m.lowestLocked(), "0")
 	m.queued++
-	_ = m.cfg.Queue.Replace(objs, nil, m.told)
+	_ = m.queue.Replace(objs, nil, m.told)
 }

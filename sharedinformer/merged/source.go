@@ -112,7 +112,7 @@ func (s *source[T]) Replace(objs []T, keep []key, version string) error {
 		k := listwatch.KeyOf(obj)
 		out, err := m.transform(obj)
 		if err != nil {
-			m.cfg.Reflector.OnError(m.ctx, &reflector.SinkError{Op: "Replace", Key: k, Err: err})
+			m.opts.OnError(m.ctx, &reflector.SinkError{Op: "Replace", Key: k, Err: err})
 		}
 		said[k] = out
 	}

@@ -125,5 +125,5 @@ func (m *merge[T]) tellVersionLocked() {
 		m.told = lowest
 	}
 	m.queued++
-	_ = m.cfg.Queue.Bookmark(m.told)
+	_ = m.queue.Bookmark(m.told)
 }

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"glasswatch/listwatch"
+	"glasswatch/observe"
 	"glasswatch/sharedinformer"
 )
 
@@ -70,8 +71,8 @@ func TestMerged_WaitForResourceVersionWaitsForTheStore(t *testing.T) {
 		hold := make(chan struct{})
 		close(hold)
 		opts := Options[*config]{}
-		opts.Observe = func(o sharedinformer.Observation) {
-			if o.Step == sharedinformer.BatchPopped {
+		opts.Observe = func(seen []observe.Observation[key]) {
+			if seen[0].Step == observe.Popped {
 				<-hold
 			}
 		}
@@ -96,8 +97,8 @@ func TestMerged_WaitForResourceVersionIsNotEndedByAnEarlierBookmark(t *testing.T
 		var held bool
 		pop := make(chan struct{})
 		opts := Options[*config]{}
-		opts.Observe = func(o sharedinformer.Observation) {
-			if o.Step == sharedinformer.BatchPopped && held {
+		opts.Observe = func(seen []observe.Observation[key]) {
+			if seen[0].Step == observe.Popped && held {
 				<-pop
 			}
 		}

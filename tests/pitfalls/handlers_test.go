@@ -279,7 +279,7 @@ func TestPitfall_AssertingAnotherType(t *testing.T) {
 func TestPitfall_WaitingForItsOwnEnd(t *testing.T) {
 	type informer = *sharedinformer.Informer[*corev1.ConfigMap]
 	naive := func(ctx context.Context, i informer, own *sharedinformer.Registration) error {
-		return i.ShutDownHandler(ctx, own)
+		return errors.Join(i.RemoveHandler(own), own.Wait(ctx))
 	}
 	right := func(_ context.Context, i informer, own *sharedinformer.Registration) error {
 		return i.RemoveHandler(own)

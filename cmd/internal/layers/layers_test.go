@@ -21,6 +21,7 @@ import (
 	"glasswatch/internal/apiserver"
 	"glasswatch/internal/apiserver/apiservertest"
 	"glasswatch/listwatch"
+	"glasswatch/observe"
 	"glasswatch/sharedinformer"
 )
 
@@ -92,8 +93,8 @@ func TestLayers_CanBeOtherwise(t *testing.T) {
 		l, _ := ofConfigMaps(t, s.Config, operator.Parts{}, func(context.Context, listwatch.Key) (controller.Result, error) {
 			return controller.Result{}, nil
 		}, func(loop *controller.Options[listwatch.Key]) {
-			loop.Observe = func(o controller.Observation[listwatch.Key]) {
-				if o.What == "taken" {
+			loop.Observe = func(seen []observe.Observation[listwatch.Key]) {
+				if seen[0].Step == observe.Taken {
 					taken++
 				}
 			}

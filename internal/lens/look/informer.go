@@ -11,6 +11,7 @@ import (
 
 	"glasswatch/deltafifo"
 	"glasswatch/listwatch"
+	"glasswatch/observe"
 	"glasswatch/reflector"
 	"glasswatch/sharedinformer"
 )
@@ -81,12 +82,14 @@ func At[T listwatch.Object](
 	lw listwatch.ListerWatcher[T], kind string, opts sharedinformer.Options[T], report func(...Event),
 ) *Observed[T] {
 	o := &Observed[T]{Kind: kind}
-	opts.Observe = func(seen sharedinformer.Observation) { report(OfInformer(kind, seen)...) }
-	opts.Reflector.Observe = func(seen reflector.Observation) { report(OfReflector(kind, seen)...) }
+	opts.Observe = func(seen []observe.Observation[listwatch.Key]) { report(Of(kind, seen)...) }
+	opts.Reflector.Observe = opts.Observe
 	// What the informer makes by default; here it is kept, to be asked.
-	opts.Feed = func(cfg sharedinformer.ControllerConfig[T]) sharedinformer.Feeder {
-		o.queue, _ = cfg.Queue.(pendingQueue[T])
-		o.reflector = reflector.New(cfg.ListerWatcher, reflector.Sink[T](cfg.Queue), cfg.Reflector)
+	opts.Feed = func(
+		lw listwatch.ListerWatcher[T], queue sharedinformer.Queue[T], opts reflector.Options,
+	) sharedinformer.Feeder {
+		o.queue, _ = queue.(pendingQueue[T])
+		o.reflector = reflector.New(lw, reflector.Sink[T](queue), opts)
 		return o.reflector
 	}
 	o.Informer = sharedinformer.New(lw, opts)

@@ -33,7 +33,7 @@ var walks = []struct {
 	{"walk start", []step{
 		{"the informer starts its handlers and its source",
 			[]string{"tools/cache/shared_informer.go sharedIndexInformer.RunWithContext", "tools/cache/controller.go controller.RunWithContext"},
-			[]string{"sharedinformer/informer.go Informer.Run", "sharedinformer/controller.go Controller.run"}},
+			[]string{"sharedinformer/informer.go Informer.Run", "sharedinformer/informer.go Informer.fillStore"}},
 		{"the reflector: list, watch, begin again",
 			[]string{"tools/cache/reflector.go Reflector.RunWithContext", "tools/cache/reflector.go Reflector.ListAndWatchWithContext"},
 			[]string{"reflector/reflector.go Reflector.Run", "reflector/reflector.go Reflector.enter"}},
@@ -59,7 +59,7 @@ var walks = []struct {
 			[]string{"reflector/sink.go Reflector.put", "deltafifo/inorder.go InOrder.PutAll"}},
 		{"out of the queue",
 			[]string{"tools/cache/controller.go controller.processLoop", "tools/cache/the_real_fifo.go RealFIFO.PopBatch"},
-			[]string{"sharedinformer/controller.go Controller.consume", "deltafifo/inorder_pop.go InOrder.PopBatch"}},
+			[]string{"sharedinformer/informer.go Informer.consume", "deltafifo/inorder_pop.go InOrder.PopBatch"}},
 		{"what it means for the store and the handlers",
 			[]string{"tools/cache/shared_informer.go sharedIndexInformer.handleDeltas", "tools/cache/controller.go processDeltas"},
 			[]string{"sharedinformer/informer.go Informer.process", "sharedinformer/apply.go storeWriter.applyChanges"}},

@@ -14,7 +14,7 @@ import (
 // The DeltaFIFO drops the deletion here: it asks its KnownObjects what was there, and has none. NewInformer adds a store and one handler,
 // and nobody else can listen. cmd/09-controller has the other rungs of this ladder.
 //
-// Natively the first is sharedinformer.NewController. There is none like NewInformer: an Informer with one handler is the same.
+// Natively the first is a Reflector on a queue, and a loop that pops from it. There is none like NewInformer: an Informer with one handler is the same.
 func Rungs(p *play.Play) {
 	listWatch := cache.NewListWatchFromClient(p.Client().CoreV1().RESTClient(), "configmaps", "default", fields.Everything())
 	changes := func() {

@@ -2,16 +2,18 @@ package native
 
 import (
 	"context"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"glasswatch/deltafifo"
 	"glasswatch/listwatch"
+	"glasswatch/reflector"
 	"glasswatch/sharedinformer"
 	"glasswatch/tests/tutorials/play"
 )
 
-// Rungs does what its namesake does with a sharedinformer.Controller and an Informer.
+// Rungs does what its namesake does with a Reflector on a queue, and with an Informer.
 func Rungs(p *play.Play) {
 	changes := func() {
 		p.Pass(0)
@@ -23,16 +25,25 @@ func Rungs(p *play.Play) {
 	p.Server().Put("a", "1")
 	queue := deltafifo.NewDeltaFIFO(deltafifo.Options[listwatch.Key, *corev1.ConfigMap]{
 		KeyFunc: func(obj *corev1.ConfigMap) (listwatch.Key, error) { return listwatch.KeyOf(obj), nil }})
-	controller := sharedinformer.NewController(sharedinformer.ControllerConfig[*corev1.ConfigMap]{ListerWatcher: p.ConfigMaps(), Queue: queue,
-		Process: func(deltas []deltafifo.Delta[listwatch.Key, *corev1.ConfigMap], isInInitialList bool) error {
-			for _, delta := range deltas {
-				p.Print("the low rung:  %-8s %s=%s, initial %t", delta.Type, delta.Obj.Name, delta.Obj.Data["value"], isInInitialList)
-			}
-			return nil
-		}})
-	stop := p.Go(func(ctx context.Context) { play.Check(controller.Run(ctx)) })
+	filler := reflector.New(p.ConfigMaps(), reflector.Sink[*corev1.ConfigMap](queue), reflector.Options{})
+	process := func(deltas []deltafifo.Delta[listwatch.Key, *corev1.ConfigMap], isInInitialList bool) error {
+		for _, delta := range deltas {
+			p.Print("the low rung:  %-8s %s=%s, initial %t", delta.Type, delta.Obj.Name, delta.Obj.Data["value"], isInInitialList)
+		}
+		return nil
+	}
+	stop := p.Go(func(ctx context.Context) {
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			filler.Run(ctx)
+			queue.Close()
+		})
+		for queue.PopBatch(process) == nil {
+		}
+		wg.Wait()
+	})
 	changes()
-	p.Print("the low rung:  has synced %t", controller.HasSynced())
+	p.Print("the low rung:  has synced %t", queue.HasSynced())
 	stop()
 
 	p.Server().Put("a", "1")
