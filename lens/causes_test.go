@@ -117,12 +117,12 @@ func TestAddRateLimited_ByAHandlerEndsNoReconcile(t *testing.T) {
 func TestHandlers_OfOneNameKeepTheirCallsApart(t *testing.T) {
 	l := tell(t)
 	began, other, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	first := &watchedHandler{cache.ResourceEventHandlerFuncs{DeleteFunc: func(any) {
+	first := &watchedHandler{handler: cache.ResourceEventHandlerFuncs{DeleteFunc: func(any) {
 		close(began)
 		<-other
 		l.enqueued("c", "ns/first", "the program", 0)
-	}}, l.Lens, "things", "h"}
-	second := &watchedHandler{cache.ResourceEventHandlerFuncs{}, l.Lens, "things", "h"}
+	}}, lens: l.Lens, informer: "things", name: "h"}
+	second := &watchedHandler{handler: cache.ResourceEventHandlerFuncs{}, lens: l.Lens, informer: "things", name: "h"}
 	go func() {
 		defer close(done)
 		first.OnDelete(cache.DeletedFinalStateUnknown{Key: "ns/first"})

@@ -5,6 +5,7 @@ import (
 	"path"
 	"reflect"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -28,7 +29,7 @@ type watchedInformer struct {
 }
 
 func (w *watchedInformer) watched(h cache.ResourceEventHandler) cache.ResourceEventHandler {
-	return &watchedHandler{h, w.lens, w.name, handlerName(h)}
+	return &watchedHandler{handler: h, lens: w.lens, informer: w.name, name: handlerName(h)}
 }
 
 // added notes a handler that was added, and returns the rest as it is.
@@ -62,12 +63,13 @@ func (w *watchedInformer) AddEventHandlerWithOptions(
 	return w.added(h, registered, err)
 }
 
-// watchedHandler tells the lens of the calls of a handler.
+// watchedHandler tells the lens of the calls of a handler. It belongs to one registration, and so to one goroutine.
 type watchedHandler struct {
-	handler  cache.ResourceEventHandler
-	lens     *Lens
-	informer string
-	name     string
+	handler   cache.ResourceEventHandler
+	lens      *Lens
+	informer  string
+	name      string
+	goroutine atomic.Int64 // its number, from the first call on that is told
 }
 
 func (w *watchedHandler) OnAdd(obj any, isInInitialList bool) {
@@ -105,7 +107,12 @@ func (w *watchedHandler) call(action string, old, obj any) (returned func()) {
 	if c.Action != "resync" {
 		w.lens.heard(w.informer)
 	}
-	self := w.lens.called(c, func() []string { return changedFields(old, obj) })
+	self := w.goroutine.Load()
+	if self == 0 {
+		self = goroutine()
+		w.goroutine.Store(self)
+	}
+	w.lens.calledIn(self, c, func() []string { return changedFields(old, obj) })
 	return func() { w.lens.returned(self, w.informer, w.name) }
 }
 

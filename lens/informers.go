@@ -137,9 +137,15 @@ func (l *Lens) informerLocked(name string) *informerState {
 	return state
 }
 
+// maxHandlers is how many handlers of an informer are counted. Past it the counts begin anew.
+const maxHandlers = 1000
+
 // note counts a call of a handler.
 func (s *informerState) note(handler string, took time.Duration) {
-	h := s.handlers[handler]
+	h, known := s.handlers[handler]
+	if !known && len(s.handlers) >= maxHandlers {
+		clear(s.handlers)
+	}
 	h.Calls++
 	h.Slowest = max(h.Slowest, took)
 	s.handlers[handler] = h

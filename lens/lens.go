@@ -106,6 +106,12 @@ const maxGoroutines = 10_000
 // from the version before; it is asked with no lock held, if the call may be of an own write.
 func (l *Lens) called(c Cause, changed func() []string) int64 {
 	self := goroutine()
+	l.calledIn(self, c, changed)
+	return self
+}
+
+// calledIn is called for a goroutine whose number is known.
+func (l *Lens) calledIn(self int64, c Cause, changed func() []string) {
 	c.Time = time.Now()
 	if l.mayBeOwn(&c) {
 		c.Fields = changed()
@@ -120,7 +126,6 @@ func (l *Lens) called(c Cause, changed func() []string) int64 {
 		}
 	}
 	l.beginLocked(self, doing{call: &c, began: c.Time})
-	return self
 }
 
 // mayBeOwn reports whether a reconcile wrote what c is about, or is writing it.
@@ -243,8 +248,11 @@ func oneLine(text string) string {
 	return strings.ToValidUTF8(text[:maxOutcome], "") + " …"
 }
 
-// done notes that a worker is done with a key.
-func (l *Lens) done(controller, key string) {
+// done notes that a worker is done with a key. Unless it was told already, nothing says that the reconcile failed.
+func (l *Lens) done(controller, key string) { l.doneWith(controller, key, "ok") }
+
+// doneWith is done with an outcome, which counts unless there was a word about it before.
+func (l *Lens) doneWith(controller, key, outcome string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := l.storyLocked(controller, key)
@@ -252,7 +260,7 @@ func (l *Lens) done(controller, key string) {
 		return // it was taken before the lens was switched on
 	}
 	if s.current.Outcome == "" {
-		s.current.Outcome = "ok"
+		s.current.Outcome = oneLine(outcome)
 		s.current.Took = time.Since(s.current.Began)
 	}
 	delete(l.doing, s.current.goroutine)

@@ -237,28 +237,8 @@ func TestHandler_OfATombstone(t *testing.T) {
 	l := New(Options{On: true})
 	queue := WatchQueue(l, "c", workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]()))
 	defer queue.ShutDown()
-	h := &watchedHandler{cache.ResourceEventHandlerFuncs{DeleteFunc: func(any) { queue.Add("ns/p") }}, l, "pods", "h"}
+	h := &watchedHandler{handler: cache.ResourceEventHandlerFuncs{DeleteFunc: func(any) { queue.Add("ns/p") }}, lens: l, informer: "pods", name: "h"}
 	h.OnDelete(cache.DeletedFinalStateUnknown{Key: "ns/p", Obj: (*corev1.Pod)(nil)})
 	cause := l.Keys()[0].Pending[0]
 	require.Equal(t, "delete of pods ns/p", cause.String())
-}
-
-// An own write and its event: what it costs a program. Off is what everybody pays.
-func BenchmarkLens(b *testing.B) {
-	for _, on := range []bool{false, true} {
-		b.Run(fmt.Sprintf("on=%v", on), func(b *testing.B) {
-			l := New(Options{On: on})
-			queue := WatchQueue(l, "c", workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]()))
-			defer queue.ShutDown()
-			h := &watchedHandler{cache.ResourceEventHandlerFuncs{UpdateFunc: func(any, any) { queue.Add("ns/p") }}, l, "pods", "h"}
-			old, obj := apiservertest.ConfigMap("p", "a"), apiservertest.ConfigMap("p", "b")
-			obj.ResourceVersion = "2"
-			b.ReportAllocs()
-			for b.Loop() {
-				h.OnUpdate(old, obj)
-				key, _ := queue.Get()
-				queue.Done(key)
-			}
-		})
-	}
 }

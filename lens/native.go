@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"glasswatch/listwatch"
 	"glasswatch/observe"
@@ -15,6 +16,7 @@ func (l *Lens) ObserveInformer(name string) func([]observe.Observation[listwatch
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.informerLocked(name).isObserved = true
+	var goroutines sync.Map // of the handlers that are in a call, by name
 	return func(seen []observe.Observation[listwatch.Key]) {
 		if !l.on.Load() {
 			return
@@ -40,9 +42,13 @@ func (l *Lens) ObserveInformer(name string) func([]observe.Observation[listwatch
 			default:
 				c.Action = actionOfAdd(o.IsInInitialList)
 			}
-			l.called(c, func() []string { return changedFields(o.Old, o.Obj) })
+			self := l.called(c, func() []string { return changedFields(o.Old, o.Obj) })
+			goroutines.Store(o.Handler, self)
 		case observe.Returned:
-			l.returned(goroutine(), name, o.Handler)
+			self, found := goroutines.LoadAndDelete(o.Handler)
+			if found {
+				l.returned(self.(int64), name, o.Handler)
+			}
 		}
 	}
 }
@@ -75,8 +81,7 @@ func ObserveController[K comparable](l *Lens, name string) func([]observe.Observ
 		case observe.Taken:
 			l.taken(name, o.Key)
 		case observe.Reconciled:
-			l.ended(name, key, outcomeOf(o.Err))
-			l.done(name, key)
+			l.doneWith(name, key, outcomeOf(o.Err))
 		case observe.PutOff:
 			l.enqueued(name, o.Key, l.reasonToComeBack(name, key), o.Delay)
 		}

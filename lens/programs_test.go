@@ -29,7 +29,7 @@ import (
 // work is what a program does with the key of a ConfigMap.
 type work func(ctx context.Context, client kubernetes.Interface, key listwatch.Key) error
 
-// program does its work on ConfigMaps under a lens until ctx ends.
+// program does its work on ConfigMaps under a lens until ctx ends. Without a lens, which is nil, nothing looks on.
 type program func(ctx context.Context, l *Lens, cfg *rest.Config, does work) error
 
 // programs do the same: one on our layers, one on client-go alone, and that one with ours in place of client-go's.
@@ -41,12 +41,18 @@ func onOurLayers(ctx context.Context, l *Lens, cfg *rest.Config, does work) erro
 	if err != nil {
 		return err
 	}
-	informer := sharedinformer.New(lw, sharedinformer.Options[*corev1.ConfigMap]{Observe: l.ObserveInformer("configmaps")})
-	l.AddInformer("configmaps", informer)
+	opts, queueOpts := sharedinformer.Options[*corev1.ConfigMap]{}, controller.Options[listwatch.Key]{BaseDelay: time.Second}
+	if l != nil {
+		opts.Observe, queueOpts.Observe = l.ObserveInformer("configmaps"), ObserveController[listwatch.Key](l, "mine")
+	}
+	informer := sharedinformer.New(lw, opts)
 	c := controller.New(controller.Func[listwatch.Key](func(ctx context.Context, key listwatch.Key) (controller.Result, error) {
 		return controller.Result{}, does(ctx, client, key)
-	}), controller.Options[listwatch.Key]{BaseDelay: time.Second, Observe: ObserveController[listwatch.Key](l, "mine")})
-	l.AddQueue("mine", c)
+	}), queueOpts)
+	if l != nil {
+		l.AddInformer("configmaps", informer)
+		l.AddQueue("mine", c)
+	}
 	if _, err := informer.AddHandler(controller.EnqueueObject[*corev1.ConfigMap](c), sharedinformer.HandlerOptions{Name: "mine"}); err != nil {
 		return err
 	}
@@ -79,8 +85,11 @@ func withFactory(
 	ctx context.Context, l *Lens, client kubernetes.Interface, factory informers.SharedInformerFactory,
 	queue workqueue.TypedRateLimitingInterface[cache.ObjectName], does work,
 ) error {
-	informer := l.WatchInformer("configmaps", factory.Core().V1().ConfigMaps().Informer())
-	queue = WatchQueue(l, "mine", queue)
+	informer := factory.Core().V1().ConfigMaps().Informer()
+	if l != nil {
+		informer = l.WatchInformer("configmaps", informer)
+		queue = WatchQueue(l, "mine", queue)
+	}
 	enqueue := func(obj any) {
 		if key, err := cache.DeletionHandlingObjectToName(obj); err == nil {
 			queue.Add(key)

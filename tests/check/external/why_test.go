@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
-
 	"syscall"
 	"testing"
 
@@ -65,6 +64,7 @@ func TestWhy_AProgramOnControllerRuntimeIsAskedOverHTTP(t *testing.T) {
 	require.True(t, got.Informers[1].Synced)
 	html := ask("GET", "?key=default/web", "text/html")
 	require.Contains(t, html, "It wakes itself: its last reconciles were caused by its own writes, which changed <code>.metadata.annotations.copied-at</code>.")
+	require.Regexp(t, `<td>\*v1.ConfigMap<td>yes.*\n.*the server at \d+ has no change that it has not`, ask("POST", "?ask=%2Av1.ConfigMap", "text/html"))
 	_, err := p.end(syscall.SIGTERM)
 	require.NoError(t, err)
 }

@@ -40,7 +40,9 @@ func run(ctx context.Context) error {
 	l := lens.New(lens.Options{})
 	config.Wrap(l.Transport)
 	newInformer := func(lw cache.ListerWatcher, obj runtime.Object, resync time.Duration, indexers cache.Indexers) cache.SharedIndexInformer {
-		return l.WatchInformer(fmt.Sprintf("%T", obj), cache.NewSharedIndexInformer(lw, obj, resync, indexers))
+		name := fmt.Sprintf("%T", obj)
+		l.AddServer(name, lw)
+		return l.WatchInformer(name, cache.NewSharedIndexInformer(lw, obj, resync, indexers))
 	}
 	newQueue := func(name string, limiter workqueue.TypedRateLimiter[ctrl.Request]) workqueue.TypedRateLimitingInterface[ctrl.Request] {
 		return lens.WatchQueue(l, name, workqueue.NewTypedRateLimitingQueue(limiter))
