@@ -24,9 +24,6 @@ var (
 	ErrSilent = errors.New("streaming list fell silent before the end of its initial events")
 	// ErrEndedEarly is a streaming list that ended before its initial events did. A paged list follows.
 	ErrEndedEarly = errors.New("streaming list ended before the end of its initial events")
-	// ErrInconsistent is a streaming list that differs from a list at the same version ([Options.CheckConsistency]).
-	// It is dropped, and a paged list follows.
-	ErrInconsistent = errors.New("streaming list differs from a list")
 	// ErrVeryShortWatch is a watch that ended within a second, before the resourceVersion advanced: there was no event,
 	// or only unreadable, old, versionless or initial ones. A list follows.
 	ErrVeryShortWatch = errors.New("very short watch: ended within a second, before the resourceVersion advanced")
@@ -58,7 +55,6 @@ const (
 	kindExpired      errorKind = "Expired"      // the server no longer has this resourceVersion or continue token
 	kindAhead        errorKind = "Ahead"        // the server does not have this resourceVersion yet: "too large"
 	kindUnsupported  errorKind = "Unsupported"  // the server does not know streaming lists, or has them switched off
-	kindInconsistent errorKind = "Inconsistent" // ErrInconsistent
 	kindOther        errorKind = "Other"        // something is wrong with the request or the server
 )
 
@@ -83,8 +79,6 @@ func kindOf(err error) errorKind {
 		return kindOverdue
 	case errors.Is(err, ErrVeryShortWatch):
 		return kindShort
-	case errors.Is(err, ErrInconsistent):
-		return kindInconsistent
 	case rv.IsExpired(err):
 		return kindExpired
 	case errors.Is(err, ErrRewound), apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge),
@@ -149,7 +143,6 @@ const table = `
 | Expired      | once, list, latest     | once, paged, latest | wait, list           | wait, list           |
 | Ahead        | once, list, latest     | once, paged, latest | wait, list, latest   | wait, list, latest   |
 | Unsupported  | paged, for long, quiet | once, paged, latest | wait, list           | wait, list           |
-| Inconsistent | paged, for long        | -                   | -                    | -                    |
 | Other        | paged                  | wait, list          | wait, list           | wait, list           |
 `
 

@@ -89,9 +89,6 @@ func (l *streamingList[T]) end(ctx context.Context, version string) *state[T] {
 	}
 	r, s, list := l.r, l.r.at.stream, l.list(version)
 	s.setDeadline(2*r.opts.MinWatchTimeout + watchGrace)
-	if r.opts.CheckConsistency && !r.isConsistent(ctx, list) {
-		return l.failed(ctx, ErrInconsistent)
-	}
 	l.initial = nil // list has it
 	logInitialEvents(ctx, r.opts.Name, l.received, time.Since(s.opened))
 	r.update(func() { r.stats.StreamingLists++ })
@@ -119,21 +116,6 @@ func (l *streamingList[T]) list(version string) *listwatch.List[T] {
 	}
 	items := slices.SortedFunc(maps.Values(l.initial), keys.CompareObjects[T])
 	return &listwatch.List[T]{Items: items, ResourceVersion: version}
-}
-
-// isConsistent compares a streaming list with a list at exactly its version. It is true as well if the server would not
-// give that list, or gave one that cannot be read.
-func (r *Reflector[T]) isConsistent(ctx context.Context, streamed *listwatch.List[T]) bool {
-	exact := metav1.ResourceVersionMatchExact
-	opts := metav1.ListOptions{ResourceVersion: streamed.ResourceVersion, ResourceVersionMatch: exact}
-	list, err := listwatch.ListAll(ctx, r.lw, opts, defaultPageSize)
-	if err != nil || len(list.Bad) > 0 {
-		return true
-	}
-	slices.SortFunc(list.Items, keys.CompareObjects[T]) // as the streamed ones are
-	return slices.EqualFunc(streamed.Items, list.Items, func(a, b T) bool {
-		return listwatch.KeyOf(a) == listwatch.KeyOf(b) && a.GetResourceVersion() == b.GetResourceVersion()
-	})
 }
 
 func (r *Reflector[T]) listingPaged() *state[T] {

@@ -256,45 +256,6 @@ func TestResumeFrom_StartsWithAWatch(t *testing.T) {
 	})
 }
 
-func TestStreamingList_CanBeCheckedAgainstAList(t *testing.T) {
-	story(t, Options{CheckConsistency: true}, func(h *harness) {
-		h.Put("a", "b")
-		h.Start()
-		h.ExpectRequests(`stream@""`, `list@"2" limit=500`)
-		h.ExpectSink("Replace 2 [a@1 b@2]")
-		h.set(func() { h.failLists = []error{forbidden()} }) // no list, no verdict
-		h.BreakWatch(expired())
-		h.Pass(time.Second)
-		h.ExpectSink("Replace 2 [a@1 b@2]")
-		h.Forget()
-		h.set(func() { h.garbleLists = 1 }) // b is not there by name, which does not mean that it is not there
-		h.BreakWatch(expired())
-		h.Pass(2 * time.Second)
-		h.ExpectSink("Replace 2 [a@1 b@2]")
-		h.ExpectErrors(expired())
-	})
-	end := result{ev: listwatch.Event[object]{Type: listwatch.Bookmark, ResourceVersion: "2", InitialEventsEnd: true}}
-	for _, tell := range []func(h *harness){
-		func(h *harness) { h.Send(listwatch.Deleted, "b", 2) },
-		func(h *harness) { h.Send(listwatch.Added, "b", 1) },
-		func(h *harness) { h.Send(listwatch.Added, "c", 1) },
-	} {
-		story(t, Options{CheckConsistency: true}, func(h *harness) {
-			h.Put("a", "b")
-			h.set(func() { h.withholdEnd = true })
-			h.Start()
-			tell(h)
-			h.send(end)
-			h.ExpectErrors(ErrInconsistent)
-			h.ExpectSink("Replace 2 [a@1 b@2]")
-			h.ExpectRequests(`stream@""`, `list@"2" limit=500`, `list@"0" limit=500`, `watch@"2"`)
-			h.BreakWatch(expired())
-			h.Pass(time.Second)
-			h.ExpectRequests(`list@"2"`, `watch@"2"`) // remembered
-		})
-	}
-}
-
 func TestStreamingList_WhoseEndHasNoVersionFallsBackToPages(t *testing.T) {
 	story(t, Options{}, func(h *harness) {
 		h.Put("a")

@@ -36,11 +36,8 @@ type Options struct {
 	// paged list takes its place. The time until the server answers counts. Default DefaultSilenceTimeout.
 	SilenceTimeout time.Duration
 	// StreamingRetry is how long lists stay paged after the server refused a streaming list (with 400, 405 or 422), fell
-	// silent in one that it had answered, or sent a wrong one or an unreadable object in it. Default: an hour.
+	// silent in one that it had answered, or sent an unreadable object in it. Default: an hour.
 	StreamingRetry time.Duration
-	// CheckConsistency compares each streaming list with a list at the same version, before the sink gets it. It
-	// doubles the load on the server: it is for tests.
-	CheckConsistency bool
 	// ResumeFrom is the resourceVersion, not "0", at which the sink is already equal to the server. The first Run then
 	// starts with a watch from there instead of a list.
 	ResumeFrom string

@@ -225,7 +225,6 @@ func TestDefaultOnError_LogsWhatHealsByItselfQuietly(t *testing.T) {
 		{ErrEndedEarly, `"level"=2 "msg"="List or watch ended`},
 		{ErrRewound, `"msg"="Failed to list, to watch or to take over an object" "error"=`},
 		{fmt.Errorf("%w (%v)", ErrVeryShortWatch, io.EOF), `"level"=0 "msg"="Watch ended at once`},
-		{ErrInconsistent, `"msg"="Failed to list, to watch or to take over an object" "error"=`},
 		{forbidden(), `"msg"="Failed to list, to watch or to take over an object" "error"=`},
 		{bad, `"error"="wrapped: unreadable ADDED event \"ns/a\": EOF"`},
 		{&SinkError{Op: "Add", Key: keyNamed("a"), Err: io.EOF}, `"error"="wrapped: sink refused Add of \"ns/a\": EOF"`},

@@ -93,7 +93,7 @@ var errorOfKind = map[errorKind]error{
 	kindEnded:        io.EOF, kindBroken: io.ErrUnexpectedEOF, kindShort: io.EOF,
 	kindUnanswered: errUnanswered, kindOverdue: errOverdue,
 	kindBusy: busy(1), kindOutage: outage(), kindInternal: internal(), kindExpired: expired(), kindAhead: tooLarge(),
-	kindUnsupported: apierrors.NewBadRequest("no"), kindInconsistent: ErrInconsistent, kindOther: forbidden(),
+	kindUnsupported: apierrors.NewBadRequest("no"), kindOther: forbidden(),
 }
 
 func quiet(context.Context, error) {}
@@ -118,7 +118,7 @@ func eachCell(t *testing.T, try func(t *testing.T, name State, kind errorKind, t
 // Each cell is tried: the server fails so, and the reflector does what the cell says.
 func TestTable_IsWhatHappens(t *testing.T) {
 	eachCell(t, func(t *testing.T, name State, kind errorKind, text string) {
-		if text == "-" || kind == kindInconsistent { // see TestStreamingList_CanBeCheckedAgainstAList
+		if text == "-" {
 			return
 		}
 		err := errorOfKind[kind]

@@ -81,17 +81,8 @@ func (q *Queue[T]) AddWithPriority(item T, priority int) {
 	q.mu.Lock()
 	defer q.unlockAndTellMetrics()
 	if !q.shuttingDown {
-		q.addLocked(item, priority)
+		q.makeDueLocked(q.entryLocked(item), priority)
 	}
-}
-
-func (q *Queue[T]) addLocked(item T, priority int) {
-	e := q.entryLocked(item)
-	if q.opts.MergeDelayed && e.delayed {
-		q.undelayLocked(e)
-		priority = max(priority, e.delayPriority)
-	}
-	q.makeDueLocked(e, priority)
 }
 
 // AddAfter makes item due when d has passed: then it is added as by Add. A d of zero or less is Add. Of two calls for
@@ -107,40 +98,21 @@ func (q *DelayingQueue[T]) AddAfterWithPriority(item T, d time.Duration, priorit
 		return
 	}
 	q.untold.retried = true
-	if d <= 0 {
-		q.addLocked(item, priority)
-		return
-	}
-	deadline := time.Now().Add(d)
 	e := q.entryLocked(item)
-	isDue := e.state == waiting || e.state == processingDirty
+	deadline := time.Now().Add(d)
 	switch {
-	case e.delayed:
+	case d <= 0:
+		q.makeDueLocked(e, priority)
+	case !e.delayed:
+		e.delayPriority = priority
+		q.delayLocked(e, deadline)
+	default:
 		e.delayPriority = max(e.delayPriority, priority)
 		if deadline.Before(e.deadline) {
 			q.undelayLocked(e)
 			q.delayLocked(e, deadline)
 		}
-	case q.opts.MergeDelayed && isDue:
-		q.makeDueLocked(e, priority)
-	default:
-		e.delayPriority = priority
-		q.delayLocked(e, deadline)
 	}
-}
-
-// CancelDelayed takes back the item's pending AddAfter, and reports whether there was one. A due item stays due.
-func (q *DelayingQueue[T]) CancelDelayed(item T) bool {
-	q.mu.Lock()
-	defer q.unlockAndTellMetrics()
-	e := q.entries[item]
-	if e == nil || !e.delayed {
-		return false
-	}
-	// The timer stays as it is: at worst it goes off for nothing.
-	q.undelayLocked(e)
-	q.releaseLocked(e)
-	return true
 }
 
 // makeDueLocked is where an Add ends, and an AddAfter when its time has come.
@@ -260,12 +232,9 @@ func NewRateLimiting[T comparable](opts Options[T]) *RateLimitingQueue[T] {
 }
 
 // AddRateLimited is AddAfter with the delay that the rate limiter gives.
-func (q *RateLimitingQueue[T]) AddRateLimited(item T) { q.AddRateLimitedWithPriority(item, 0) }
-
-// AddRateLimitedWithPriority is AddAfterWithPriority with the delay that the rate limiter gives.
-func (q *RateLimitingQueue[T]) AddRateLimitedWithPriority(item T, priority int) {
+func (q *RateLimitingQueue[T]) AddRateLimited(item T) {
 	delay := q.limiter.When(item)
-	q.AddAfterWithPriority(item, delay, priority)
+	q.AddAfter(item, delay)
 }
 
 // Forget tells the rate limiter that item succeeded or was given up. Done has to be called all the same.

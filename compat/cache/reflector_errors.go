@@ -115,7 +115,7 @@ func isUnavailable(err error) bool {
 func (e *errorRouter) sortStream(ctx context.Context, err error) *failure {
 	logger := klog.FromContext(ctx).WithValues("reflector", e.name, "type", e.what)
 	switch {
-	case errors.Is(err, reflector.ErrSilent), errors.Is(err, reflector.ErrEndedEarly), errors.Is(err, reflector.ErrInconsistent):
+	case errors.Is(err, reflector.ErrSilent), errors.Is(err, reflector.ErrEndedEarly):
 		logger.Info("Warning: a streaming list failed, a list follows", "err", err)
 		return nil
 	case errors.Is(err, reflector.ErrVeryShortWatch):

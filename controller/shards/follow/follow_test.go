@@ -176,13 +176,6 @@ func TestNew_RefusesAFieldThatServersDoNotKnow(t *testing.T) {
 	require.NotErrorIs(t, err, context.Canceled)
 }
 
-func TestAdd_RefusesACheckOfWhatASourceSelects(t *testing.T) {
-	opts := merged.Options[*corev1.ConfigMap]{}
-	opts.Reflector.CheckConsistency = true
-	_, err := Add(&Group{}, nil, opts)
-	require.ErrorContains(t, err, "CheckConsistency must be off")
-}
-
 // The server's hash decides over shards, so this cannot be mended here. doc.go has the figures.
 func TestOf_NamesThatDifferInTheLastLettersShareAShard(t *testing.T) {
 	count := func(format string) int {

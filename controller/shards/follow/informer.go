@@ -2,7 +2,6 @@ package follow
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -37,7 +36,7 @@ type Informer[T listwatch.Object] struct {
 
 // Add adds an informer to a group that does not run yet, and returns it. The group runs it. client makes what lists and
 // watches the objects of a selector, as [listwatch.NewForConfig] does with it in its options. An error of it is
-// returned here, for a selector of all shards. Options.Reflector.CheckConsistency is refused.
+// returned here, for a selector of all shards.
 //
 // An object that leaves the store with its shard goes through Transform once more, as one that is deleted does.
 //
@@ -80,9 +79,6 @@ func AddLabelled[T listwatch.Object](
 func add[T listwatch.Object](
 	g *Group, client func(shard.Selector) (listwatch.ListerWatcher[T], error), of func(T) int, opts merged.Options[T],
 ) (*Informer[T], error) {
-	if opts.Reflector.CheckConsistency {
-		return nil, errors.New("follow: Reflector.CheckConsistency must be off: what a source selects changes meanwhile")
-	}
 	all := shard.Selector{Field: g.opts.Field, Ranges: shard.Merge(shard.Of(0, 1))}
 	if _, err := client(all); err != nil {
 		return nil, fmt.Errorf("follow: %w", err)
