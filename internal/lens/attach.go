@@ -16,6 +16,10 @@ func Attach(target *url.URL, token string) http.Handler {
 			r.Out.Header.Del("Cookie")
 			r.Out.Header.Set("Authorization", "Bearer "+token)
 		},
+		// The page says that the program has ended. It asks each second, which the terminal need not tell.
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
+			http.Error(w, "502: the program that is looked at does not answer: "+err.Error(), http.StatusBadGateway)
+		},
 	}
 	mux := http.NewServeMux()
 	for _, path := range []string{"GET /stream", "GET /api/", "POST /act/"} {

@@ -105,7 +105,7 @@ func (w *World) show(events []look.Event) {
 	w.recorded = events
 	_ = w.listener.Close() // whoever asks the server is refused
 	w.view.Informers, w.view.Workers, w.view.Add = map[string]look.Informer{}, 0, nil
-	w.view.Can = []string{"reset", "replay"}
+	w.view.Can = []string{"reset", "replay", "clear"} // with which lessons begin
 	w.hub.Begin(w.view)
 	w.hub.Show(events)
 }

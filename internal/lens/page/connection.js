@@ -43,11 +43,12 @@ export function connect(dispatch) {
     });
   }
 
-  // A stream does not tell why it failed. A server that was started anew wants the token that it printed.
+  // A stream does not tell why it failed. A server that was started anew wants the token that it printed (401), and the
+  // program that a server is attached to may have ended (502).
   async function tellRefusal() {
     const answer = await fetch('api/snapshot').catch(() => null);
-    if (answer?.status === 401 && source === null) {
-      dispatch({ type: 'connection', up: false, refused: true });
+    if (answer && !answer.ok && source === null) {
+      dispatch({ type: 'connection', up: false, refused: answer.status });
     }
   }
 

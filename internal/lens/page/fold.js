@@ -10,7 +10,7 @@ export const keepObjects = 500; // of a store
 export const start = () => ({
   connected: false,
   broken: false, // the connection; before the first one it is neither
-  refused: false, // the server answers, and wants another token
+  refused: 0, // the status of the server's answer, if it answers and refuses
   world: 0, // counts resets
   options: {}, // of the world
   can: null, // the names of the acts that this world allows; null is all
@@ -75,7 +75,7 @@ function snapshot(view, { data, at }) {
     ...whole(view, data, at),
     connected: true,
     broken: false,
-    refused: false,
+    refused: 0,
     world: data.world,
     options: data.options ?? {},
     can: data.can ?? null,

@@ -26,10 +26,10 @@ export function House(props) {
     <div class=${'line caption' + (view.past ? ' past' : '')}><p data-test="caption" data-step=${replay.step?.[0].at ?? ''}
       >${view.past && html`<b data-test="past">${words.momentIs(view.seq, live.seq)}</b> `}${captionOf(replay, words)}
       ${view.past && !view.state && ' ' + words.pastUnknown}</p>
-      <label>${words.slowMotion} <select value=${slowness} data-test="slowness" onChange=${(e) => setSlowness(Number(e.target.value))}>
+      ${!view.past && html`<label>${words.slowMotion} <select value=${slowness} data-test="slowness" onChange=${(e) => setSlowness(Number(e.target.value))}>
         ${slownesses.map((n) => html`<option key=${n} value=${n} selected=${n === slowness}>${words.slowness(n)}</option>`)}</select></label>
       <button type="button" class="small" disabled=${replay.waiting === 0} data-test="skip" onClick=${replay.skip}
-        >${words.toNow(replay.waiting)}</button></div>
+        >${words.toNow(replay.waiting)}</button>`}</div>
     <div class="stage" ref=${house}>
       <ol class="house" data-test="house">${boxes.map((box) => html`<${Box} key=${box.id} box=${box} replay=${replay} ...${props} />`)}</ol>
       <${Tokens} tokens=${replay.tokens} view=${live} house=${house} choose=${props.choose} />

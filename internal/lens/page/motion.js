@@ -42,12 +42,18 @@ function moved(tokens, e) {
 
 // pauseAfter is how long a step is shown before the next one, in milliseconds, at a speed such as 1/1000. What would be
 // too short to be seen, or is long for nothing happens, is not to scale.
-const shortest = 260;
-const shortestInBox = 60;
+const shortest = 500;
+const shortestInBox = 80;
 const longest = 1500;
 
 export function pauseAfter(step, next, slowness) {
+  if (slowness === 1) {
+    return 0;
+  }
+  if (!next) {
+    return shortest; // it may come at any moment
+  }
   const scaled = ((next[0].us - step[0].us) / 1000) * slowness;
   const least = boxAt[step[0].at] === boxAt[next[0].at] ? shortestInBox : shortest;
-  return slowness === 1 ? 0 : Math.min(longest, Math.max(least, scaled));
+  return Math.min(longest, Math.max(least, scaled));
 }

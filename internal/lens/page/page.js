@@ -93,4 +93,4 @@ function Header({ view, words, setLanguage }) {
 
 // Dead says what to do when the server does not answer, or not to this page any more.
 const Dead = ({ refused, words }) => html`<p role="alert" class="banner" data-test="dead" data-refused=${refused}
-  >${refused ? words.deadRefused : words.dead}</p>`;
+  >${words.refused[refused] ?? words.dead}</p>`;

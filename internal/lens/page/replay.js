@@ -20,9 +20,13 @@ export function useReplay(lens, view, slowness) {
 
   const next = () => {
     const [step, following] = queue.current;
+    if (!step) {
+      timer.current = 0;
+      return;
+    }
     queue.current = queue.current.slice(1);
     setShown(({ tokens }) => ({ tokens: move(tokens, step), step }));
-    timer.current = following ? setTimeout(next, pauseAfter(step, following, speed.current)) : 0;
+    timer.current = setTimeout(next, pauseAfter(step, following, speed.current));
   };
   const clear = () => {
     clearTimeout(timer.current);

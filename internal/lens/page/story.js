@@ -8,9 +8,9 @@ const fault = (name, on) => ['fault', { name, on }];
 
 // The scenes: for how many milliseconds each stands there, and what is done when it begins. Their captions are words.story.
 const scenes = [
-  { ms: 4500, acts: [['apply', { yaml: service(80) }]] },
-  { ms: 4500, acts: [] },
-  { ms: 6000, acts: [] },
+  { ms: 2800, acts: [['apply', { yaml: service(80) }]] },
+  { ms: 3700, acts: [] },
+  { ms: 6500, acts: [] },
   { ms: 5500, acts: [fault('cut', true), ['delete', { kind: 'Service', key }]] },
   { ms: 4500, acts: [fault('compact', true), fault('cut', false)] },
   { ms: 5000, acts: [] },

@@ -2,7 +2,7 @@
 import { kinds } from './fold.js';
 import { html, useLayoutEffect, useRef, useState } from './ui.js';
 
-const travel = 420; // milliseconds
+const travel = 420; // milliseconds, fewer than a step takes
 const perTray = 2;
 const still = matchMedia('(prefers-reduced-motion: reduce)');
 

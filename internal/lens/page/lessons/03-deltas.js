@@ -16,7 +16,7 @@ export default {
     apply(web),
     until('three deltas wait', (events, now) => services(now).queued === 4),
     act('run'),
-    until('the handler has got the new one', (events) => calls(events, web).some((e) => e.action === 'OnAdd'), 5),
+    until('the handler has got the new one', (events) => calls(events, web).some((e) => e.action === 'OnAdd')),
   ],
   decides: (e) => e.at === 'popped' && e.key === web && e.action === 'Deleted',
   proof(events) {

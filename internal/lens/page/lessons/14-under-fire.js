@@ -47,6 +47,6 @@ export default {
     apply([web, { http: true }]),
     until('a creation is refused', (events) => creates(events, 500).length > 0),
     mend('fail'),
-    until('the Ingress is created', inSpite, 30),
+    until('the Ingress is created', inSpite),
   ],
 };

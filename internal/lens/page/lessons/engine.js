@@ -21,8 +21,11 @@
 /** act is POST /act/NAME. A label may say it shorter to people. */
 export const act = (name, body = {}) => ({ act: name, body });
 
+/** patience is how many seconds a step waits for what it wants. On broken layers it waits in vain. */
+const patience = globalThis.lessonPatience ?? 60;
+
 /** until waits for a condition on what was observed since the steps began. */
-export const until = (what, holds, seconds = 15) => ({ until: what, holds, seconds });
+export const until = (what, holds, seconds = patience) => ({ until: what, holds, seconds });
 
 /**
  * release lets go what is parked, but for what keep names. After a pause for another key it is what reached a boundary
@@ -116,7 +119,7 @@ export async function play(lens, recorder, steps, { signal, told = () => {} } = 
     if (step.act === 'reset' || step.act === 'replay') {
       const { world } = recorder.now;
       await lens.act(step.act, step.body);
-      await when(recorder, () => recorder.now.world > world, 'a new world', 15, signal);
+      await when(recorder, () => recorder.now.world > world, 'a new world', patience, signal);
       from = 0;
     } else if (step.act) {
       await lens.act(step.act, step.body);

@@ -16,7 +16,7 @@ let retry = null; // what waits for its time
 globalThis.setTimeout = (f) => { retry = f; };
 globalThis.clearTimeout = () => { retry = null; };
 let status = 0; // of an answer; 0 is none
-globalThis.fetch = async () => (status ? { status } : Promise.reject(new Error('no server')));
+globalThis.fetch = async () => (status ? { status, ok: status < 400 } : Promise.reject(new Error('no server')));
 const answered = () => new Promise((resolve) => { setImmediate(resolve); });
 
 const { connect } = await import(pathToFileURL(resolve(process.argv[2])));
@@ -51,7 +51,7 @@ retry();
 status = 401;
 opened[4].say('error');
 await answered();
-want('a server that wants another token to be told of', last() === '{"type":"connection","up":false,"refused":true}');
+want('a server that wants another token to be told of', last() === '{"type":"connection","up":false,"refused":401}');
 retry();
 opened[5].say('snapshot', { name: 'again' });
 want('a stream after two breaks', opened.filter((s) => s.isOpen).length === 1 && last() === '"again"');

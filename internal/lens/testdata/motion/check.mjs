@@ -36,7 +36,7 @@ want('nothing of what has no key', stepsOf([event('state', { key: undefined })])
 
 const after = (us, at = 'decoded') => pauseAfter([event('sent', { us: 0 })], [event(at, { us })], 1000);
 want('a millisecond to take a second', after(1000), 1000);
-want('nothing to be too quick or too slow to be seen', [after(1), after(60_000_000)], [260, 1500]);
+want('nothing to be too quick or too slow to be seen', [after(1), after(60_000_000)], [500, 1500]);
 want('no pause without slow motion', pauseAfter([event('sent')], [event('decoded')], 1), 0);
 
 // The ways of the state machine, and the newest of each informer.
