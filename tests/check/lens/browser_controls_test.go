@@ -120,6 +120,12 @@ func TestFaults_HandlersAndWritesFailAndRecover(t *testing.T) {
 	b.until(`lens.view().events.filter((e) => e.at === 'returned' && e.handler === 'enqueue').length > 2`)
 	b.says("panicked", "audit panicked at default/web")
 	b.sees("mark-panic")
+	b.sees("events", " tr[data-at=returned].failed") // it is red
+	b.switches("panic", false)
+	b.enter("fault-panic-handler", "enqueue")
+	b.switches("panic", true)
+	b.applies("change")
+	b.says("box-handlers", "enqueue panicked: default/web never reached the queue")
 	b.switches("panic", false)
 	b.deletes()
 	b.says("objects-services", "1")
@@ -159,7 +165,7 @@ func TestStep_AnEventGoesFromBoxToBox(t *testing.T) {
 	b.sees("pause-key", "[aria-disabled=true]")
 	b.applies("without")
 	for i, box := range forth {
-		b.sees("parked-" + box)
+		b.sees("parked-"+box, " [data-next=true]")
 		for _, later := range forth[i+1:] {
 			isThere := eval[bool](b, `document.querySelector('[data-test=parked-`+later+`]') !== null`)
 			assert.False(t, isThere, "%s while it is parked at %s", later, box)
@@ -177,6 +183,8 @@ func TestStep_AnEventGoesFromBoxToBox(t *testing.T) {
 	for _, box := range house {
 		assert.Contains(t, why, box.name, "why was it reconciled")
 	}
+	b.chooses("default/kubernetes")
+	b.until(`!document.querySelector('[data-test=why]')`) // it is of another object
 }
 
 func TestBreakpoints_StopWhatTheyName(t *testing.T) {

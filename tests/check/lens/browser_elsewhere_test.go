@@ -52,6 +52,12 @@ func TestPage_ShowsWhatRunsElsewhere(t *testing.T) {
 			b.until(`document.querySelector('[data-test=count-reconciled]').textContent !== '0'`)
 			b.sees("look", " [data-test=cannot]")
 			b.until(`!document.querySelector('[data-test=sessions]')`)
+			if name == "attached" {
+				b.expect("status of 502|ERR_")
+				other.CloseClientConnections()
+				other.Close()
+				b.says("dead", "The program that you look at has ended")
+			}
 		})
 	}
 }

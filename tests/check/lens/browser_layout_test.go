@@ -152,7 +152,7 @@ func TestDead_ThePageIsGreyAndSaysWhatToDo(t *testing.T) {
 	listener, err = net.Listen("tcp", address)
 	require.NoError(t, err)
 	server = serveOn(listener, "another token")
-	b.sees("dead", "[data-refused=true]")
+	b.sees("dead", "[data-refused='401']")
 	require.NoError(t, server.Close())
 
 	listener, err = net.Listen("tcp", address)

@@ -10,11 +10,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// prefers sets what the person wants, as CSS sees it.
+// prefers sets what the person wants, as CSS sees it. Nobody wants motion, unless a test says so: to draw it takes most of the
+// time of a browser without a graphics card.
 func prefers(feature, value string) action {
-	return command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-		Features: []*emulation.MediaFeature{{Name: "prefers-" + feature, Value: value}},
-	})
+	features := []*emulation.MediaFeature{{Name: "prefers-" + feature, Value: value}}
+	if feature != "reduced-motion" {
+		features = append(features, &emulation.MediaFeature{Name: "prefers-reduced-motion", Value: "reduce"})
+	}
+	return command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: features})
 }
 
 func TestNarrow_NothingScrollsSideways(t *testing.T) {

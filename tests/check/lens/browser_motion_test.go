@@ -2,20 +2,28 @@ package lens
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
-// recordDots keeps when the dot of the Service web came to each box.
+// recordDots keeps the boxes that the dot of the Service web is seen in, and the pauses that the replay asks for.
 const recordDots = `(() => {
   window.dots = [];
+  window.pauses = [];
   const look = () => {
     const dot = document.querySelector('[data-test=token][data-kind=Service][data-key="default/web"]');
-    if (dot && dots.at(-1)?.box !== dot.dataset.box) dots.push({ box: dot.dataset.box, at: performance.now() });
+    if (dot && dots.at(-1) !== dot.dataset.box) dots.push(dot.dataset.box);
     requestAnimationFrame(look);
   };
   look();
+  const set = window.setTimeout;
+  window.setTimeout = (f, ms, ...rest) => {
+    if (String(f).includes('pauseAfter')) pauses.push(ms);
+    return set(f, ms, ...rest);
+  };
 })()`
 
 // rests waits until all that was seen has been replayed.
@@ -31,11 +39,15 @@ func TestMotion_AChangeIsFollowedThroughTheBoxes(t *testing.T) {
 	b.rests()
 	eval[any](b, recordDots)
 	b.click("play-make")
-	b.until(`dots.length >= 6`)
-	boxes := eval[[]string](b, `dots.map(({ box }) => box)`)
-	assert.Equal(t, forth, boxes)
-	shortest := eval[float64](b, `Math.min(...dots.slice(1).map(({ at }, i) => at - dots[i].at))`)
-	assert.Greater(t, shortest, 200.0, "milliseconds, although the layers take far less")
+	b.sees("token", "[data-kind=Service][data-key='default/web'][data-box=handlers]")
+	// A busy machine may not draw each step. But the dot goes on in order, and waits at each box, although the layers do not.
+	at := 0
+	for _, box := range eval[[]string](b, `dots`) {
+		n := slices.Index(forth[at:], box)
+		require.GreaterOrEqual(t, n, 0, "%s after %v", box, forth[:at])
+		at += n
+	}
+	assert.GreaterOrEqual(t, eval[int](b, `pauses.filter((ms) => ms >= 500).length`), len(forth)-1)
 	b.says("caption", "default/web")
 	b.click("skip")
 	b.rests()

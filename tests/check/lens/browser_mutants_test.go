@@ -3,8 +3,10 @@ package lens
 import (
 	"bufio"
 	"io"
+	"net/url"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"glasswatch/internal/lens"
+	"glasswatch/internal/lens/look"
 	"glasswatch/tests/check/mutants"
 )
 
@@ -28,11 +32,11 @@ func lensMutants(t *testing.T) (all []mutants.Mutant) {
 	return all
 }
 
-// start runs cmd/lens, and returns the address that it prints.
-func start(t *testing.T, binary string, environment ...string) (address string) {
+// start runs cmd/lens with a bug switched on, and returns the address that it prints.
+func start(t *testing.T, binary, bug string, args ...string) (address string) {
 	t.Helper()
-	cmd := exec.Command(binary)
-	cmd.Env = append(os.Environ(), environment...)
+	cmd := exec.Command(binary, args...)
+	cmd.Env = append(os.Environ(), bug)
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
@@ -50,24 +54,60 @@ func start(t *testing.T, binary string, environment ...string) (address string) 
 	return address
 }
 
-// A lesson that passes on broken layers would prove nothing. The bugs are all in one program, and off until one is
-// asked for.
+// A lesson that passes on broken layers would prove nothing, nor would a test that a session is exported as. The bugs are all
+// in one program, and off until one is asked for.
 func TestLessons_BrokenLayersTurnThemRed(t *testing.T) {
 	t.Parallel()
 	chromium(t)
-	binary := mutants.Program(t, "cmd/lens", lensMutants(t))
+	all := lensMutants(t)
+	binary := mutants.Program(t, "cmd/lens", all)
 	t.Run("none", func(t *testing.T) {
 		t.Parallel()
+		work(t)
 		visit(t, start(t, binary, mutants.Switch(0)), "#/lesson/tombstones/answer").proves(false)
 	})
 	for i, l := range lessons(t) {
 		t.Run(l.mutant, func(t *testing.T) {
 			t.Parallel()
-			b := visit(t, start(t, binary, mutants.Switch(i+1)), l.at("answer"))
+			work(t)
+			b := visit(t, start(t, binary, mutants.Switch(i+1)), l.at("answer"), onEachPage(`window.lessonPatience = 15`))
 			const verdict = `document.querySelector('[data-test=proof]')?.dataset.ok
   ?? (document.querySelector('[data-test=lesson-error]') && 'false')`
 			b.until(verdict)
 			require.Equal(t, "false", eval[string](b, verdict), b.describe())
 		})
 	}
+	for name, number := range map[string]int{
+		"an exported session without a bug": 0,
+		"an exported session":               1 + slices.IndexFunc(all, func(m mutants.Mutant) bool { return m.Name == exportMutant }),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, number == 0, comesOut(t, binary, mutants.Switch(number)))
+		})
+	}
+}
+
+// exportMutant: a deletion that a list shows looks like one that was seen.
+const exportMutant = "sharedinformer/relist-deletion-without-its-mark"
+
+// exampleTells is the line of the example in which that shows, and exampleCalls is how many calls of handlers for Services there are in it.
+const (
+	exampleTells = `called audit: OnAdd v1, OnUpdate v2 was v1, OnDelete v2 tombstone`
+	exampleCalls = 10
+)
+
+// comesOut reports whether the example's session is observed as it was, when a program plays it.
+func comesOut(t *testing.T, binary, bug string) bool {
+	t.Helper()
+	text, err := os.ReadFile(exampleFile)
+	require.NoError(t, err)
+	require.Contains(t, string(text), exampleTells)
+	file := filepath.Join(t.TempDir(), "session.json")
+	require.NoError(t, os.WriteFile(file, exportedSession.FindSubmatch(text)[1], 0o600))
+	address, err := url.Parse(start(t, binary, bug, "--session", file))
+	require.NoError(t, err)
+	c := client{t: t, handler: lens.Attach(&url.URL{Scheme: address.Scheme, Host: address.Host}, address.Query().Get("token"))}
+	c.until(func(n now) bool { return n.Counts[look.Called]["Service"] == exampleCalls })
+	return strings.Contains(c.ask("GET", "/api/session.go", ""), exampleTells)
 }

@@ -22,8 +22,8 @@ import (
 
 const (
 	token = "a-token-for-tests"
-	// patience is how long a test waits for a condition before it fails.
-	patience = 60 * time.Second
+	// patience is how long a test waits for a condition before it fails: long enough for any machine.
+	patience = 5 * time.Minute
 )
 
 // serve starts a lens as cmd/lens does, and returns its address with the token.
@@ -83,7 +83,7 @@ func visit(t *testing.T, address, place string, before ...action) *tab {
 		assert.Empty(t, b.problems, "the console's errors")
 	})
 	require.NoError(t, chromedp.Do(b.ctx)) // opens the window, which lives as long as this context
-	b.do(append([]action{command(log.Enable, cdp.Empty{}), chromedp.EmulateViewport(1280, 900), onEachPage(noStory)}, before...)...)
+	b.do(append([]action{command(log.Enable, cdp.Empty{}), chromedp.EmulateViewport(1280, 900), onEachPage(noStory), prefers("color-scheme", "light")}, before...)...)
 	b.do(chromedp.Navigate(address + place))
 	b.connected()
 	return b
@@ -140,12 +140,13 @@ func (b *tab) do(actions ...action) {
 	require.NoError(b.t, chromedp.Do(ctx, actions...))
 }
 
-// until polls a condition, in the page, once a frame.
+// until polls a condition, in the page.
 func (b *tab) until(condition string) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
-	poll := chromedp.Poll[chromedp.Void]("Boolean("+condition+")", chromedp.WithPollingTimeout(patience))
+	poll := chromedp.Poll[chromedp.Void]("Boolean("+condition+")", chromedp.WithPollingTimeout(patience),
+		chromedp.WithPollingInterval(askEvery))
 	if err := chromedp.Do(ctx, poll); err != nil {
 		b.t.Fatalf("waited in vain for %s: %v\n%s", condition, err, b.describe())
 	}

@@ -48,7 +48,9 @@ func chromium(t *testing.T) context.Context {
 
 func startBrowser(program string) {
 	options := append(chromedp.DefaultExecAllocatorOptions[:], // with a temporary profile
-		chromedp.ExecPath(program), chromedp.DisableGPU, chromedp.Flag("lang", "en"))
+		chromedp.ExecPath(program), chromedp.DisableGPU, chromedp.Flag("lang", "en"),
+		// No window needs a second process for the browser's own pages.
+		chromedp.Flag("disable-features", "Translate,BlinkGenPropertyTrees,PreloadTopChromeWebUI,SpareRendererForSitePerProcess"))
 	if *show {
 		options = append(options, chromedp.VisibleWindow)
 	}

@@ -125,6 +125,16 @@ func TestLanes_ABrushZooms(t *testing.T) {
 	b.until(`Number(document.querySelector('[data-test=lanes]').dataset.seen) > 0`)
 	all := seen()
 	at := eval[[]float64](b, `(({ left, top, width }) => [left + width * 0.4, left + width * 0.6, top + 5])(document.querySelector('[data-test=lanes]').getBoundingClientRect())`)
+	const details = `(() => { // of the first event that a pointer comes to
+  const canvas = document.querySelector('[data-test=lanes]');
+  const { left, top } = canvas.getBoundingClientRect();
+  for (let x = 90; x < canvas.clientWidth; x += 4) for (let y = 7; y < canvas.clientHeight; y += 14) {
+    canvas.dispatchEvent(new PointerEvent('pointermove', { clientX: left + x, clientY: top + y, bubbles: true }));
+    if (canvas.title) return canvas.title;
+  }
+  return '';
+})()`
+	assert.Regexp(t, `^default/\S+ .+, at \d+\.\d+ s$`, eval[string](b, details))
 	mouse := func(kind input.DispatchMouseEventType, x float64, buttons int64) {
 		b.do(command(input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: kind, X: x, Y: at[2], Button: input.MouseButtonLeft, Buttons: buttons, ClickCount: 1}))
 	}

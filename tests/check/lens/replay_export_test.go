@@ -1,19 +1,13 @@
 package lens
 
 import (
-	"encoding/json"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
-	"slices"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"glasswatch/internal/lens"
-	"glasswatch/tests/check/mutants"
 )
 
 // exampleFile is an exported session, which runs with the other tests.
@@ -50,28 +44,4 @@ func TestExport_TheExampleIsOne(t *testing.T) {
 	text, err := os.ReadFile(exampleFile)
 	require.NoError(t, err)
 	isExport(t, string(text), func(s lens.Session) lens.Observed { return replayed(t, s) })
-}
-
-// A deletion that a list shows looks like one that was seen.
-const exportMutant = "sharedinformer/relist-deletion-without-its-mark"
-
-func TestExport_AMutantTurnsTheExampleRed(t *testing.T) {
-	t.Parallel()
-	all := mutants.Read(t, "../mutants/testdata/sharedinformer.txt")
-	i := slices.IndexFunc(all, func(m mutants.Mutant) bool { return m.Name == exportMutant })
-	require.GreaterOrEqual(t, i, 0)
-	bug, err := all[i].Apply()
-	require.NoError(t, err)
-	dir := t.TempDir()
-	with, mutated := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "mutated.go")
-	require.NoError(t, os.WriteFile(mutated, []byte(bug), 0o600))
-	sound, err := filepath.Abs(filepath.Join("../../..", all[i].File))
-	require.NoError(t, err)
-	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{sound: mutated}})
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(with, overlay, 0o600))
-	cmd := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-run=^TestSession_", "-overlay="+with, ".")
-	out, err := cmd.CombinedOutput()
-	require.Error(t, err, "%s", out)
-	assert.Contains(t, string(out), "--- FAIL: TestSession_")
 }

@@ -20,7 +20,7 @@ import (
 
 const (
 	// askEvery is the time between two questions whether something is the case.
-	askEvery = 5 * time.Millisecond
+	askEvery = 40 * time.Millisecond
 	// calm is long enough for a slow machine to see that nothing happens, and to do something.
 	calm = time.Second
 )
