@@ -32,7 +32,8 @@ var layers = []string{
 
 // floors are what impl=floor of each layer does.
 var floors = map[string]string{
-	"listwatch":      "the decoder of the objects' type on bytes that lie there; of frames, one copy of the bytes.",
+	"listwatch": "the decoder of the objects' type on bytes that lie there; of frames, one copy of the bytes. " +
+		"In Frames wire=json client-go does more: its framer looks for errors of syntax and copies each frame. Next has both.",
 	"deltafifo":      "what no queue of the kind could do without, such as one append and one map entry.",
 	"indexer":        "plain maps and slices without locks: one lookup, one copy of the slice.",
 	"sharedinformer": "the same source and the handlers, with no reflector, queue and store; of latencies, a hand-over to a goroutine for each handler.",
