@@ -67,6 +67,12 @@ func Run(t *testing.T, s Scenario) {
 	t.Log(report)
 }
 
+// failfast is go test's flag: one finding is enough.
+func failfast() bool {
+	f := flag.Lookup("test.failfast")
+	return f != nil && f.Value.String() == "true"
+}
+
 // command plays a plan again.
 func command(test, plan string) string {
 	parts := strings.Split(test, "/")
@@ -123,6 +129,12 @@ func Explore(t *testing.T, s Scenario) Report {
 	matched := map[string]bool{}
 	reference.addMatched(matched)
 	inParallel(len(plans), func(n int) {
+		mu.Lock()
+		done := len(report.Findings) > 0 && failfast()
+		mu.Unlock()
+		if done {
+			return
+		}
 		t.Run(describe(plans[n]), func(t *testing.T) {
 			p := s.play(t, plans[n], limitOf(reference))
 			finding := s.judge(plans[n], reference, p, chance)
@@ -144,7 +156,7 @@ func Explore(t *testing.T, s Scenario) Report {
 	slices.Sort(report.NotFired)
 	report.Took = time.Since(began)
 	for what := range s.Ignore {
-		allPlayed := len(plans) >= len(s.single(reference))
+		allPlayed := len(plans) >= len(s.single(reference)) && report.Fired+len(report.NotFired) == len(plans)
 		if allPlayed && !matched[what] {
 			t.Errorf("Scenario.Ignore has %q, which was not there in any play", what)
 		}

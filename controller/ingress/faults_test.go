@@ -32,6 +32,8 @@ spec: {ports: [{name: http, port: 80}]}
 			controllertest.Patch("service/web", `{"spec":{"ports":[{"name":"http","port":8080}]}}`), controllertest.Settle(),
 			controllertest.Patch("ingress/web", `{"spec":{"rules":[{"host":"elsewhere.example.com"}]}}`), controllertest.Settle(),
 			controllertest.Delete("ingress/web"), controllertest.Settle(),
+			controllertest.Patch("service/web", `{"metadata":{"annotations":{"ingress/http":"false"}}}`), controllertest.Settle(),
+			controllertest.Patch("service/web", `{"metadata":{"annotations":{"ingress/http":"true"}}}`), controllertest.Settle(),
 			controllertest.Delete("service/web"), controllertest.Settle(),
 		},
 	})
