@@ -29,7 +29,7 @@ func (e lensEvent) answered(code int) lensEvent {
 }
 
 // mostRecorded is how many events a session has, the last ones: the lens takes no file above a megabyte.
-const mostRecorded = 5000
+const mostRecorded = 4000
 
 // session writes the play down as a file for the lens, up to the last event of an object.
 func (w *world) session() []byte {

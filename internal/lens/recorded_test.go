@@ -43,8 +43,10 @@ func TestRecording_IsShownWithItsOwnTimesAndNothingRuns(t *testing.T) {
 	assert.NotEmpty(t, now.State.Informers)
 }
 
-func TestRecording_AnUnknownBoundaryIsRefused(t *testing.T) {
+func TestRecording_WhatCannotBeShownIsRefused(t *testing.T) {
 	_, err := ReadSession([]byte(`{"glasswatch": "lens session 1", "recorded": [{"us": 1, "at": "nowhere"}]}`))
 	require.ErrorIs(t, err, look.ErrBadBody)
 	require.ErrorContains(t, err, `event 1 was recorded at "nowhere"`)
+	_, err = ReadSession([]byte(`{"glasswatch": "lens session 1", "recorded": [{"us": 1, "at": "sent"}], "actions": [{"act": "apply"}]}`))
+	require.ErrorContains(t, err, "not both")
 }

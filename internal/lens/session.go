@@ -81,6 +81,9 @@ func ReadSession(text []byte) (Session, error) {
 			err = fmt.Errorf("%w: act %q in a session", look.ErrUnknown, a.Act)
 		}
 	}
+	if len(s.Actions) > 0 && len(s.Recorded) > 0 && err == nil {
+		err = fmt.Errorf("%w: a session has actions or what was recorded, not both", look.ErrBadBody)
+	}
 	for n, e := range s.Recorded {
 		if !slices.Contains(look.Boundaries, e.At) && err == nil {
 			err = fmt.Errorf("%w: event %d was recorded at %q, want one of %v", look.ErrBadBody, n+1, e.At, look.Boundaries)
