@@ -71,6 +71,9 @@ function useLesson(given, lesson, phase, isOthers) {
     const begin = async () => {
       await connected(signal);
       await prepare(lens, recorder, lesson, phase, { signal });
+      if (lens.view().chosen && lens.view().journey.length === 0) {
+        lens.choose(''); // it was of another world
+      }
       if (phase === 'question') {
         set({ stage: 'asking' });
       } else if (phase === 'answer') {

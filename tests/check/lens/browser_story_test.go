@@ -57,4 +57,8 @@ func TestJourney_OfAnUnknownObjectSaysSo(t *testing.T) {
 	b.chooses(web)
 	b.click("play-make")
 	b.until(`!document.querySelector('[data-test=journey-empty]')`)
+	b.do(goTo("#/lesson/list-watch/question")) // which is about other objects
+	b.sees("stage", "[data-stage=asking]")
+	b.until(`lens.view().chosen === ''`)
+	b.until(`!document.querySelector('[data-test=journey-empty]')`)
 }
