@@ -60,16 +60,16 @@ func (b *foldingBacklog[T]) add(n *notification[T]) backlogChange {
 		c.merge(n)
 		b.byKey[k] = b.waiting.PushBack(c)
 		b.most = max(b.most, len(b.byKey))
-		return backlogChange{waiting: 1, initial: count(n.initial)}
+		return backlogChange{waiting: 1, initial: oneIf(n.initial)}
 	}
 	c := at.Value.(*netChange[T])
 	wasInitial := c.initial
 	c.merge(n)
 	if !c.known && !c.exists {
 		b.remove(at)
-		return backlogChange{folded: true, waiting: -1, initial: -count(wasInitial)}
+		return backlogChange{folded: true, waiting: -1, initial: -oneIf(wasInitial)}
 	}
-	return backlogChange{folded: true, initial: count(c.initial) - count(wasInitial)}
+	return backlogChange{folded: true, initial: oneIf(c.initial) - oneIf(wasInitial)}
 }
 
 // merge makes n's state the newest one.
@@ -77,6 +77,7 @@ func (c *netChange[T]) merge(n *notification[T]) {
 	c.exists = n.kind != deleted
 	c.obj = n.obj
 	c.initial = c.initial || n.initial
+	// Once another object has taken the key, nobody is told of that one's deletion, but that old's object is gone.
 	if c.known && c.old.GetUID() == n.obj.GetUID() {
 		c.hasEnding = n.kind == deleted
 		c.ending = n.obj

@@ -75,7 +75,7 @@ func (l *listener[T]) append(batch []notification[T]) (keepsUp bool) {
 			r.countAddedLocked(l.folding.add(n))
 		default:
 			l.buf = append(slices.Grow(l.buf, len(batch)-j), *n) // a first list is long, and handlers are many
-			r.countAddedLocked(backlogChange{waiting: 1, initial: count(n.initial)})
+			r.countAddedLocked(backlogChange{waiting: 1, initial: oneIf(n.initial)})
 		}
 	}
 	l.wake.Signal()

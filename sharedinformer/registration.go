@@ -139,8 +139,8 @@ type backlogChange struct {
 	folded  bool // the change was merged into one that waits already
 }
 
-// count is how many initial changes a change is.
-func count(initial bool) int {
+// oneIf is how many initial changes a change is.
+func oneIf(initial bool) int {
 	if initial {
 		return 1
 	}
@@ -170,11 +170,15 @@ func (r *Registration) countCall(initial, halfTold bool) {
 	}
 }
 
-// markUpstreamSynced says that every add of the initial list has been appended, unless the backlog was closed before.
+// markUpstreamSynced says that every add of the initial list has been appended. A handler that was removed or drained
+// before was not given all of them, so it never syncs.
 func (r *Registration) markUpstreamSynced() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.upstreamSynced = !r.closed
+	if r.closed {
+		return
+	}
+	r.upstreamSynced = true
 	r.closeIfSyncedLocked()
 }
 
