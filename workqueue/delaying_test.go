@@ -114,6 +114,23 @@ func TestAddAfter_AnItemThatFallsDueWhileProcessingComesBack(t *testing.T) {
 	})
 }
 
+func TestMergeDelayed_AddAndAddAfterAreOnePromise(t *testing.T) {
+	tell(t, Options[string]{MergeDelayed: true}, func(s *story) {
+		s.AddAfterWithPriority("sooner by Add", time.Second, 7)
+		s.Add("sooner by Add")
+		s.AddAfter("sooner by Add", time.Second)
+		_, priority, _ := s.GetWithPriority()
+		assert.Equal(s, 7, priority, "the promise's priority is not lost with it")
+
+		s.AddAfter("sooner by Add", time.Minute) // in processing: this is a new promise …
+		s.Add("sooner by Add")                   // … kept by this
+		s.Done("sooner by Add")
+		s.Expect("sooner by Add")
+		s.At(time.Hour)
+		s.Expect()
+	})
+}
+
 func TestAddAfterWithPriority_HasThePriorityOnceItIsDue(t *testing.T) {
 	tell(t, Options[string]{}, func(s *story) {
 		s.AddAfterWithPriority("low", time.Second, -1)
@@ -123,6 +140,21 @@ func TestAddAfterWithPriority_HasThePriorityOnceItIsDue(t *testing.T) {
 		s.AddAfter("raised", time.Second)
 		s.At(time.Second)
 		s.Expect("raised", "high", "normal", "low")
+	})
+}
+
+func TestCancelDelayed_TakesAPromiseBack(t *testing.T) {
+	tell(t, Options[string]{}, func(s *story) {
+		s.AddAfter("a", time.Second)
+		s.AddAfter("b", 2*time.Second)
+		assert.True(s, s.CancelDelayed("a"))
+		assert.False(s, s.CancelDelayed("a"))
+		assert.False(s, s.CancelDelayed("stranger"))
+		s.At(time.Second)
+		s.Expect()
+		s.At(2 * time.Second)
+		assert.False(s, s.CancelDelayed("b"), "due already")
+		s.Expect("b")
 	})
 }
 

@@ -36,7 +36,7 @@
 //   - Exclusion: one worker at a time has an item. Added while it is being processed, it comes back after Done.
 //   - Order: the highest priority first, and first in first out within a priority. Delayed items come by deadline.
 //   - Delays: an item is never due before its deadline. Of two AddAfters the sooner counts. Add does not cancel a
-//     pending AddAfter.
+//     pending AddAfter, unless [Options].MergeDelayed asks for that.
 //   - Blocking: Get waits for an item. ShutDownWithDrain waits for the workers. ShutDown waits for a callback of the
 //     queue's timer that is running. Nothing else waits.
 //   - Shutdown: what is waiting or due can still be taken. What is delayed is dropped, and later adds do nothing. A
@@ -44,7 +44,7 @@
 //   - Locks: [Order] is called with the queue's lock held. [Metrics] and rate limiters are called with no lock held.
 //   - Goroutines: none while nothing is due. One timer goes off for the next deadline, and with metrics for the report
 //     of unfinished work. Once ShutDown or ShutDownWithDrain has returned, it is gone.
-//   - Cost: Add, Get and Done take constant time, with a few priorities in use. AddAfter takes log n.
+//   - Cost: Add, Get and Done take constant time, with a few priorities in use. AddAfter and CancelDelayed take log n.
 //     In steady state nothing is allocated. After a burst, memory for 16,384 items is kept, and the rest is given back.
 //
 // # Not guaranteed

@@ -21,6 +21,8 @@ func (q *Queue[T]) checkTable() error {
 			return fmt.Errorf("%v is filed under %v", e.item, item)
 		case e.state == idle && !e.delayed:
 			return fmt.Errorf("%v is in no state", item)
+		case q.opts.MergeDelayed && e.delayed && (e.state == waiting || e.state == processingDirty):
+			return fmt.Errorf("%v is due twice in a queue that merges", item)
 		}
 	}
 	for _, e := range q.spare {
@@ -32,17 +34,6 @@ func (q *Queue[T]) checkTable() error {
 		return fmt.Errorf("%d entries, and a peak of %d", len(q.entries), q.largest)
 	}
 	return nil
-}
-
-// dropDelayed takes an item out of the middle of the heap, as a shutdown takes all of them.
-func (q *Queue[T]) dropDelayed(item T) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	e := q.entries[item]
-	if e != nil && e.delayed {
-		q.undelayLocked(e)
-		q.releaseLocked(e)
-	}
 }
 
 // spares counts the unused entries.

@@ -13,6 +13,7 @@ import (
 
 // model is a queue as one would write it without a thought for speed: slices and maps, searched from end to end.
 type model struct {
+	merge      bool
 	closed     bool
 	ready      []modelItem
 	processing map[int]bool
@@ -44,6 +45,10 @@ type modelDelay struct {
 func (m *model) add(item, priority int) {
 	if m.closed {
 		return
+	}
+	if i := m.delayOf(item); m.merge && i >= 0 {
+		priority = max(priority, m.delayed[i].priority)
+		m.delayed = slices.Delete(m.delayed, i, i+1)
 	}
 	m.due(item, priority)
 }
@@ -85,7 +90,20 @@ func (m *model) addAfter(item int, d time.Duration, priority int) {
 		}
 		return
 	}
+	_, dirty := m.dirty[item]
+	if m.merge && (dirty || slices.ContainsFunc(m.ready, func(r modelItem) bool { return r.item == item })) {
+		m.due(item, priority)
+		return
+	}
 	m.delayed = append(m.delayed, modelDelay{modelItem{item, priority}, due})
+}
+
+func (m *model) cancel(item int) bool {
+	i := m.delayOf(item)
+	if i >= 0 {
+		m.delayed = slices.Delete(m.delayed, i, i+1)
+	}
+	return i >= 0
 }
 
 // tick makes due what is, by deadline and then by the order of the promises.
@@ -153,6 +171,10 @@ func actions(q *DelayingQueue[int], m *model, depth *depth) map[string]func(*rap
 			q.AddAfterWithPriority(item, d, p)
 			m.addAfter(item, d, p)
 		},
+		"CancelDelayed": func(t *rapid.T) {
+			item := anItem.Draw(t, "item")
+			require.Equal(t, m.cancel(item), q.CancelDelayed(item))
+		},
 		"Get": func(t *rapid.T) {
 			if len(m.ready) == 0 {
 				t.Skip("nothing to get")
@@ -219,14 +241,16 @@ func isOver(c <-chan struct{}) bool {
 type noDeadline struct{ rapid.TB }
 
 func TestQueue_BehavesLikeItsModel(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		rapid.Check(noDeadline{t}, func(t *rapid.T) {
-			var d depth
-			q := NewDelaying(Options[int]{Metrics: &d})
-			defer q.ShutDown()
-			t.Repeat(actions(q, &model{processing: map[int]bool{}, dirty: map[int]int{}}, &d))
+	for _, merge := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			rapid.Check(noDeadline{t}, func(t *rapid.T) {
+				var d depth
+				q := NewDelaying(Options[int]{MergeDelayed: merge, Metrics: &d})
+				defer q.ShutDown()
+				t.Repeat(actions(q, &model{merge: merge, processing: map[int]bool{}, dirty: map[int]int{}}, &d))
+			})
 		})
-	})
+	}
 }
 
 // The model's delays are few; here the heap is deep enough for an entry to move up when another one leaves.
@@ -238,7 +262,7 @@ func TestDelayHeap_StaysInOrderWhateverLeavesIt(t *testing.T) {
 		}
 		for _, i := range rapid.SliceOfN(rapid.IntRange(0, 150), 1, 60).Draw(t, "items") {
 			if i%2 == 0 {
-				q.dropDelayed(i)
+				q.CancelDelayed(i)
 			} else {
 				q.AddAfter(i, time.Duration(i)*time.Hour)
 			}

@@ -11,6 +11,10 @@ type Options[T comparable] struct {
 	RateLimiter RateLimiter[T]
 	// Metrics is told what happens; nil costs nothing.
 	Metrics Metrics
+	// MergeDelayed makes Add and AddAfter one promise: an item is delivered once, at the sooner of the two. Add then
+	// cancels the item's pending AddAfter, and AddAfter of a waiting item can only raise its priority. Without it
+	// Add leaves a pending AddAfter as it is: the item may come out twice.
+	MergeDelayed bool
 	// DrainTaken makes ShutDownWithDrain wait only for items that a worker has taken, as in client-go. Without it, it
 	// also waits for items that are due and that no worker has taken yet.
 	DrainTaken bool
@@ -31,8 +35,8 @@ type Order[T comparable] interface {
 }
 
 // Metrics is told what happens in a queue. Its methods are called with no lock held. They must not call the queue: the
-// timer's goroutine calls them as well, and a shutdown waits for that. Several goroutines may call at a time, and not
-// always in the order in which things happened. The depth is Added less Taken.
+// timer's goroutine calls them as well, and a shutdown waits for that. Several goroutines may call at a time, and not always in the order in which things happened. The depth is Added less
+// Taken.
 type Metrics interface {
 	// Added: an item became due that was not due before. Repeated adds that changed nothing are not counted.
 	Added()

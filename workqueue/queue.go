@@ -81,8 +81,17 @@ func (q *Queue[T]) AddWithPriority(item T, priority int) {
 	q.mu.Lock()
 	defer q.unlockAndTellMetrics()
 	if !q.shuttingDown {
-		q.makeDueLocked(q.entryLocked(item), priority)
+		q.addLocked(item, priority)
 	}
+}
+
+func (q *Queue[T]) addLocked(item T, priority int) {
+	e := q.entryLocked(item)
+	if q.opts.MergeDelayed && e.delayed {
+		q.undelayLocked(e)
+		priority = max(priority, e.delayPriority)
+	}
+	q.makeDueLocked(e, priority)
 }
 
 // AddAfter makes item due when d has passed: then it is added as by Add. A d of zero or less is Add. Of two calls for
@@ -98,21 +107,40 @@ func (q *DelayingQueue[T]) AddAfterWithPriority(item T, d time.Duration, priorit
 		return
 	}
 	q.untold.retried = true
-	e := q.entryLocked(item)
+	if d <= 0 {
+		q.addLocked(item, priority)
+		return
+	}
 	deadline := time.Now().Add(d)
+	e := q.entryLocked(item)
+	isDue := e.state == waiting || e.state == processingDirty
 	switch {
-	case d <= 0:
-		q.makeDueLocked(e, priority)
-	case !e.delayed:
-		e.delayPriority = priority
-		q.delayLocked(e, deadline)
-	default:
+	case e.delayed:
 		e.delayPriority = max(e.delayPriority, priority)
 		if deadline.Before(e.deadline) {
 			q.undelayLocked(e)
 			q.delayLocked(e, deadline)
 		}
+	case q.opts.MergeDelayed && isDue:
+		q.makeDueLocked(e, priority)
+	default:
+		e.delayPriority = priority
+		q.delayLocked(e, deadline)
 	}
+}
+
+// CancelDelayed takes back the item's pending AddAfter, and reports whether there was one. A due item stays due.
+func (q *DelayingQueue[T]) CancelDelayed(item T) bool {
+	q.mu.Lock()
+	defer q.unlockAndTellMetrics()
+	e := q.entries[item]
+	if e == nil || !e.delayed {
+		return false
+	}
+	// The timer stays as it is: at worst it goes off for nothing.
+	q.undelayLocked(e)
+	q.releaseLocked(e)
+	return true
 }
 
 // makeDueLocked is where an Add ends, and an AddAfter when its time has come.
@@ -232,9 +260,12 @@ func NewRateLimiting[T comparable](opts Options[T]) *RateLimitingQueue[T] {
 }
 
 // AddRateLimited is AddAfter with the delay that the rate limiter gives.
-func (q *RateLimitingQueue[T]) AddRateLimited(item T) {
+func (q *RateLimitingQueue[T]) AddRateLimited(item T) { q.AddRateLimitedWithPriority(item, 0) }
+
+// AddRateLimitedWithPriority is AddAfterWithPriority with the delay that the rate limiter gives.
+func (q *RateLimitingQueue[T]) AddRateLimitedWithPriority(item T, priority int) {
 	delay := q.limiter.When(item)
-	q.AddAfter(item, delay)
+	q.AddAfterWithPriority(item, delay, priority)
 }
 
 // Forget tells the rate limiter that item succeeded or was given up. Done has to be called all the same.

@@ -236,11 +236,11 @@ func TestQueue_ThatIsNeverIdleGivesItsMemoryBackToo(t *testing.T) {
 		q.AddAfter(i, time.Hour)
 	}
 	for i := range burst {
-		q.dropDelayed(i)
+		require.True(t, q.CancelDelayed(i))
 	}
 	for i := range 8 * burst {
 		q.AddAfter(i, time.Hour)
-		q.dropDelayed(i)
+		q.CancelDelayed(i)
 	}
 	ok(t, q)
 	assert.LessOrEqual(t, q.spares(), spareEntries)
@@ -272,14 +272,14 @@ func TestQueue_FillingAndEmptyingAllocatesNothingIfItIsIdleInBetween(t *testing.
 			q.AddAfter(i, time.Hour)
 		}
 		for i := range items - 1 {
-			q.dropDelayed(i)
+			q.CancelDelayed(i)
 		}
 		for range 3 { // as if the last items were due one by one
 			q.Add(-1)
 			item, _ := q.Get()
 			q.Done(item)
 		}
-		q.dropDelayed(items - 1)
+		q.CancelDelayed(items - 1)
 	}
 	round()
 	assert.Zero(t, testing.AllocsPerRun(10, round))

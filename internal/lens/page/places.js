@@ -53,7 +53,7 @@ export const boxes = [
     ['tools/cache/controller.go', 'ResourceEventHandlerFuncs.OnAdd', 421],
   ] },
   { id: 'workqueue', from: 'queued', at: ['queued', 'taken', 'forgotten', 'putoff'], code: [
-    ['workqueue/queue.go', 'func (q *Queue[T]) AddWithPriority('],
+    ['workqueue/queue.go', 'func (q *Queue[T]) addLocked('],
     ['workqueue/queue.go', 'func (q *Queue[T]) Done('],
     ['workqueue/queue.go', 'func (q *DelayingQueue[T]) AddAfterWithPriority('],
   ], theirs: [
