@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -109,9 +110,12 @@ func (w *world) commit(req request, answer http.ResponseWriter, r *http.Request)
 	w.committing <- struct{}{}
 	defer func() { <-w.committing }()
 	before := w.server.Revision()
+	w.mu.Lock()
+	began := len(w.log)
+	w.mu.Unlock()
 	w.api.ServeHTTP(seen, r)
 	changed := seen.code < 300 && w.server.Revision() != before
-	w.record(req, seen, changed)
+	w.record(req, seen, changed, began)
 	if always := w.scenario.Always; changed && always != nil {
 		err := <-protected(func() error { return always(w.viewer.view()) })
 		if err != nil {
@@ -120,7 +124,8 @@ func (w *world) commit(req request, answer http.ResponseWriter, r *http.Request)
 	}
 }
 
-func (w *world) record(req request, seen *observed, changed bool) {
+// record notes a write that was committed when the log had began entries. What the program saw of it meanwhile comes after it.
+func (w *world) record(req request, seen *observed, changed bool, began int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if seen.keep && seen.code < 300 {
@@ -143,7 +148,8 @@ func (w *world) record(req request, seen *observed, changed bool) {
 	if changed {
 		answer.lens.RV = strconv.FormatInt(revision, 10)
 	}
-	w.addLocked(answer)
+	answer.at = time.Since(w.began)
+	w.log = slices.Insert(w.log, began, answer)
 	tooMany := w.effective > w.limit || w.attempts > 10*w.limit
 	if tooMany && !w.ending && w.current != nil && w.scenario.asks(Settles) {
 		w.foundLocked(Settles, "%d writes have changed something, and the program has tried %d: it is stopped. The last ones are\n%s",

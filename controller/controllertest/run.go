@@ -51,6 +51,7 @@ func (r Report) String() string {
 // the test, with its story and the command that plays it again.
 func Run(t *testing.T, s Scenario) {
 	t.Helper()
+	s.firstOnly = failfast()
 	report := Explore(t, s)
 	for _, finding := range report.Findings {
 		t.Errorf("%s\n  %s\n%s\nplay it again: %s", finding.Faults, strings.Join(finding.Problems, "\n  "), finding.Story,
@@ -67,7 +68,7 @@ func Run(t *testing.T, s Scenario) {
 	t.Log(report)
 }
 
-// failfast is go test's flag: one finding is enough.
+// failfast is go test's flag. A finding fails a test of Run, and so is enough; whoever calls Explore wants all of them.
 func failfast() bool {
 	f := flag.Lookup("test.failfast")
 	return f != nil && f.Value.String() == "true"
@@ -130,7 +131,7 @@ func Explore(t *testing.T, s Scenario) Report {
 	reference.addMatched(matched)
 	inParallel(len(plans), func(n int) {
 		mu.Lock()
-		done := len(report.Findings) > 0 && failfast()
+		done := len(report.Findings) > 0 && s.firstOnly
 		mu.Unlock()
 		if done {
 			return

@@ -134,7 +134,12 @@ func TestStops_IsBrokenByAGoroutineThatStays(t *testing.T) {
 // setFlag sets a flag of the package while the test runs.
 func setFlag(t *testing.T, name, value string) {
 	t.Helper()
-	f := flag.Lookup("controllertest." + name)
+	setFlagOf(t, "controllertest", name, value)
+}
+
+func setFlagOf(t *testing.T, of, name, value string) {
+	t.Helper()
+	f := flag.Lookup(of + "." + name)
 	before := f.Value.String()
 	require.NoError(t, f.Value.Set(value))
 	t.Cleanup(func() { _ = f.Value.Set(before) })
@@ -155,6 +160,16 @@ func TestReplay_ThePlanIsFoundAgain(t *testing.T) {
 		require.Equal(t, finding.Faults, only(t, again).Faults)
 		require.Equal(t, finding.Broken, only(t, again).Broken)
 	}
+}
+
+// A finding does not fail a test of Explore, which may want to see others.
+func TestFailfast_IsNothingToExplore(t *testing.T) {
+	setFlagOf(t, "test", "failfast", "true")
+	report := explore(t, controllertest.Scenario{Start: start(createThenRecord), Always: oneSecret,
+		Faults: []controllertest.Fault{controllertest.CrashAfter, controllertest.Conflict, controllertest.LoseAnswer},
+		Steps:  []controllertest.Step{controllertest.ApplyText(vault), controllertest.Settle()}})
+	require.Equal(t, report.Planned, report.Fired)
+	require.Greater(t, len(report.Findings), 1)
 }
 
 func TestSample_PlaysSomeOfThePlans(t *testing.T) {

@@ -48,6 +48,7 @@ type Scenario struct {
 
 	definitions []*unstructured.Unstructured // those of CRDs
 	kinds       meta.RESTMapper              // what the play without faults knew of kinds in the end; nil before
+	firstOnly   bool                         // no play begins after the first finding
 }
 
 // Oracle is a question that is asked of each play.
