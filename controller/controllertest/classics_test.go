@@ -139,6 +139,7 @@ func TestClassic_CreateThenRecordMakesTwo(t *testing.T) {
 	}
 	finds(t, scenario, controllertest.Invariant, controllertest.CrashAfter, "program create secrets default/web-* #1")
 	finds(t, scenario, controllertest.Invariant, controllertest.Conflict, "program update configmaps default/web #1")
+	finds(t, scenario, controllertest.Invariant, controllertest.LoseAnswer, "program create secrets default/web-* #1")
 
 	scenario.Start = start(createByName)
 	scenario.Sample = 12

@@ -89,8 +89,8 @@ func visit(t *testing.T, address, place string, before ...action) *tab {
 	return b
 }
 
-// noStory makes a visit another than the first, which would tell a story.
-const noStory = `localStorage.setItem('lens-story', 'true')`
+// noStory makes a visit another than the first, which would tell a story. A lesson gives up a little before the test, and says why.
+const noStory = `localStorage.setItem('lens-story', 'true'); window.lessonPatience = 240`
 
 // connected waits until the page shows a lens.
 func (b *tab) connected() {
