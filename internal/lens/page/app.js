@@ -20,6 +20,7 @@ let view = { ...start(), lang: firstLanguage(), ...place() };
 let history = []; // of views: see past.js
 const viewers = new Set();
 const listeners = new Set();
+const replays = new Set();
 let heard = 0; // the newest event that the listeners got
 
 // What lessons, and the browser's console, may use.
@@ -31,6 +32,9 @@ export const lens = {
   subscribe: (f) => subscribe(viewers, f),
   // events calls f(events, view) with each run of events that came, each event once.
   events: (f) => subscribe(listeners, f),
+  // skip ends the slow replay of what is over, wherever skips(f) said that there is one.
+  skip: () => replays.forEach((f) => f()),
+  skips: (f) => subscribe(replays, f),
   choose,
   goTo,
   // decides marks an event on the time line as the one that decides the lesson.
@@ -67,10 +71,21 @@ const begins = ['reset', 'replay', 'beside'];
 let beginning = false;
 async function begun(name, body) {
   beginning ||= begins.includes(name);
-  return act(name, body).catch((error) => {
+  const done = await act(name, body).catch((error) => {
     beginning = false;
     throw error;
   });
+  const of = touched(name, body, done);
+  if (of !== undefined) {
+    dispatch({ type: 'acted', of });
+  }
+  return done;
+}
+
+// touched is what an act let go or changed, null after a pause or its end, and undefined if the act says nothing of it.
+function touched(name, body, done) {
+  const all = { step: done?.released ?? undefined, apply: done?.applied?.at(-1), delete: body, pause: null, run: null };
+  return all[name];
 }
 
 // whose tells whether another page began the world of a message.

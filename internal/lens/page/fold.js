@@ -15,6 +15,7 @@ export const start = () => ({
   options: {}, // of the world
   can: null, // the names of the acts that this world allows; null is all
   isOthers: false, // another page began this world
+  acted: null, // {kind, key}: what the person changed or let go last; what was let go has {at, seq} as well
   note: '', // what is to be known before one steps: lease, or nothing
   seq: 0, // of the newest event
   before: 0, // the same before the newest message that brought events
@@ -52,6 +53,7 @@ const changes = {
   journey: (view, { key, events }) => (key === view.chosen ? { ...view, journey: joined(events, view.journey) } : view),
   hold: (view, { on }) => ({ ...view, held: on ? view.events : null }),
   axis: (view, { axis }) => ({ ...view, axis }),
+  acted: (view, { of }) => ({ ...view, acted: of }),
   others: (view, { is }) => ({ ...view, isOthers: is }),
   language: (view, { lang }) => ({ ...view, lang }),
   path: (view, { path, moment = null, linked = '' }) => ({ ...view, path, moment, linked }),
@@ -89,6 +91,7 @@ function snapshot(view, { data, at }) {
     latest: latest(same ? view.latest : {}, data.events),
     stores: stores(data.contents),
     held: same ? view.held : null,
+    acted: same ? view.acted : null,
   };
   const journey = same ? view.journey : [];
   next.journey = view.chosen ? joined(journey, ofKey(next.events, view.chosen)) : [];

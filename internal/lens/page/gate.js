@@ -8,8 +8,12 @@ import { useShortcuts } from './shortcuts.js';
 
 const mostWaiting = 3; // that the bar names
 
-// nextOf is what the next step lets go: the oldest that is held, and those at the server last.
-export const nextOf = (parked) => parked.find((p) => p.at !== 'sent') ?? parked[0];
+// nextOf is what the next step lets go. It goes on with what was changed or let go last. Else it is the oldest that is held,
+// and those at the server last.
+export function nextOf({ gate: { parked }, acted }) {
+  const mine = parked.filter(({ key }) => key && key === acted?.key);
+  return mine.find(({ kind = '' }) => kind === (acted.kind ?? '')) ?? mine.at(-1) ?? parked.find((p) => p.at !== 'sent') ?? parked[0];
+}
 
 // Gate is the bar that is always in reach. It says loudly what waits where, and what is broken.
 export function Gate(props) {
@@ -17,13 +21,14 @@ export function Gate(props) {
   const { run, error } = useAct(lens);
   const { mode, key, parked } = view.gate;
   const paused = mode === 'step';
-  useShortcuts({ step: () => allows(view, 'step') && parked.length > 0 && run('step') });
+  const step = () => run('step', { seq: nextOf(lens.view())?.seq });
+  useShortcuts({ step: () => allows(view, 'step') && parked.length > 0 && step() });
   return html`<section class=${'gate' + (paused ? ' paused' : '')} aria-label=${words.step}>
     ${allows(view, 'pause') && html`<${Button} name="pause" off=${paused && !key} onClick=${() => run('pause')}>${words.pauseAll}<//>
       <${Button} name="pause-key" off=${!view.chosen || (paused && key === view.chosen)}
         onClick=${() => run('pause', { key: view.chosen })}>${words.pauseKey}<//>`}
     ${allows(view, 'step') && html`<${Button} name="step" off=${parked.length === 0}
-      onClick=${() => run('step')}>${words.stepOne}<//>`}
+      onClick=${step}>${words.stepOne}<//>`}
     ${allows(view, 'run') && html`<${Button} name="run" off=${!paused && parked.length === 0}
       onClick=${() => run('run')}>${words.run}<//>`}
     <span data-test="mode" role="status"><${Mode} view=${view} words=${words} /></span>
@@ -37,9 +42,13 @@ export function Gate(props) {
 function Mode({ view, words }) {
   const { mode, key, parked, hit, breakpoints, muted } = view.gate;
   const listed = hit && breakpoints.some((b) => b.id === hit.id); // it may have been removed
-  const waiting = parked.slice(0, mostWaiting).map((p) => `${p.kind || 'key'} ${p.key ?? ''} · ${words.boxes[boxAt[p.at]].name}`);
+  const next = nextOf(view);
+  const name = (p) => `${p.kind || 'key'} ${p.key ?? ''} · ${words.boxes[boxAt[p.at]].name}`;
+  const sorted = next ? [next, ...parked.filter((p) => p !== next)] : [];
+  const waiting = sorted.slice(0, mostWaiting).map((p) => name(p) + (p === next && parked.length > 1 ? ` (${words.next})` : ''));
   const said = [
     mode === 'step' ? words.isPaused(key, parked.length) : words.running,
+    mode === 'step' && view.acted?.at && words.wasLetGo(name(view.acted), view.acted.seq),
     hit && words.hit(listed ? hit.id : 0, hit.seq, parked.find((p) => p.seq === hit.seq)?.kind ?? ''),
     waiting.length > 0 && words.waits(waiting, parked.length - waiting.length),
     mode === 'step' && parked.length === 0 && words.waitsForNothing,

@@ -11,7 +11,7 @@ import { CopyButton, Guard, useAct, useSlowly } from './parts.js';
 import { useRemembered } from './remember.js';
 import { useReplay } from './replay.js';
 import { Tokens } from './tokens.js';
-import { Versions } from './versions.js';
+import { Versions, unsent, useServer } from './versions.js';
 
 const slownesses = [1000, 100, 1]; // 1 is no slow motion
 const mostSteps = 200; // that the dots of a past moment come from
@@ -21,6 +21,8 @@ export function House(props) {
   const [slowness, setSlowness] = useRemembered('slowness', slownesses[0]);
   const now = useReplay(lens, live, slowness);
   const replay = view.past ? replayOf(view) : now;
+  const asked = useServer(view);
+  const server = view.past ? null : asked;
   const house = useRef(null);
   return html`<section aria-labelledby="house-title"><h2 id="house-title" class="unseen">${words.house}</h2>
     <div class=${'line caption' + (view.past ? ' past' : '')}><p data-test="caption" data-step=${replay.step?.[0].at ?? ''}
@@ -28,13 +30,13 @@ export function House(props) {
       ${view.past && !view.state && ' ' + words.pastUnknown}</p>
       ${!view.past && html`<label>${words.slowMotion} <select value=${slowness} data-test="slowness" onChange=${(e) => setSlowness(Number(e.target.value))}>
         ${slownesses.map((n) => html`<option key=${n} value=${n} selected=${n === slowness}>${words.slowness(n)}</option>`)}</select></label>
-      <button type="button" class="small" disabled=${replay.waiting === 0} data-test="skip" onClick=${replay.skip}
-        >${words.toNow(replay.waiting)}</button>`}</div>
+      ${replay.waiting > 0 && html`<span class="lag" role="status" data-test="lag">${words.lag(replay.waiting)}</span>`}
+      <button type="button" class="small" disabled=${replay.waiting === 0} data-test="skip" onClick=${replay.skip}>${words.toNow}</button>`}</div>
     <div class="stage" ref=${house}>
-      <ol class="house" data-test="house">${boxes.map((box) => html`<${Box} key=${box.id} box=${box} replay=${replay} ...${props} />`)}</ol>
+      <ol class="house" data-test="house">${boxes.map((box) => html`<${Box} key=${box.id} box=${box} replay=${replay} server=${server} ...${props} />`)}</ol>
       <${Tokens} tokens=${replay.tokens} view=${live} house=${house} choose=${props.choose} />
     </div>
-    <${Versions} view=${view} words=${words} /></section>`;
+    <${Versions} view=${view} server=${server} words=${words} /></section>`;
 }
 
 // replayOf is what the replay of a past moment has come to: its dots, and the step that was the last.
@@ -54,7 +56,7 @@ function captionOf({ step, streams }, words) {
 const wounded = (view, place) => Object.keys(view.faults).filter((name) =>
   Object.entries(place).some(([where, what]) => wounds[name]?.[where] === what));
 
-function Box({ box, replay, ...props }) {
+function Box({ box, replay, server, ...props }) {
   const { view, words } = props;
   const { name, does } = words.boxes[box.id];
   const about = useMemo(() => html`<details class="about"><summary>${words.about}</summary><p>${does}</p>
@@ -66,6 +68,8 @@ function Box({ box, replay, ...props }) {
     <${Edge} box=${box} view=${view} replay=${replay} />
     <h3>${name}${hurt.map((fault) => html` <span key=${fault} class="wound">✂ ${words.faults[fault][0]}</span>`)}</h3>
     <${Held} box=${box} ...${props} />
+    ${box.id === 'apiserver' && view.chosen && unsent(view, server).map(({ kind, rv }) => html`<p key=${kind} class="passed unsent"
+      data-test=${'unsent-' + kind}>${words.unsent(kind, rv)}</p>`)}
     <${Passed} box=${box} view=${view} words=${words} replay=${replay} />
     <div class="content">
       ${view.state && html`<div class="inside"><${Guard} part=${inside[box.id]} ...${props} /></div>`}
@@ -108,7 +112,7 @@ function Counters({ box, view, words }) {
 // Held lists the calls of observers that the gate holds back in this box.
 function Held({ box, view, lens, words }) {
   const { run } = useAct(lens);
-  const next = nextOf(view.gate.parked);
+  const next = nextOf(view);
   const mine = view.gate.parked.filter((p) => boxAt[p.at] === box.id);
   return mine.length > 0 && html`<ul class="held" data-test=${'parked-' + box.id}>${mine.map((p) => html`<li key=${p.seq} class=${p === next ? 'next' : ''}
     data-next=${p === next}>${words.held(p)}${p === next && view.gate.parked.length > 1 && ' · ' + words.next} ${allows(view, 'step') && !view.past && html`<button type="button" class="small"

@@ -30,7 +30,7 @@ export function Journey(props) {
     <${Lanes} events=${events} line=${view.chosen !== ''} view=${view} live=${live} dispatch=${dispatch} words=${words}
       pick=${pick}><${Timeline} ...${props} /><//>
     ${view.chosen && events.length === 0 && !Object.values(view.stores).some((store) => view.chosen in store.objects)
-      && html`<p class="bad" role="status" data-test="journey-empty">${words.journeyEmpty(view.chosen)}</p>`}
+      && html`<p class="none" role="status" data-test="journey-empty">${words.journeyEmpty(view.chosen)}</p>`}
     ${why?.of.key === view.chosen && html`<${Why} ...${why} words=${words} close=${() => setWhy(null)} />`}
     ${useSlowly(view, () => html`<${Table} events=${events} view=${view} words=${words} choose=${choose} ask=${ask}
       open=${open} setOpen=${setOpen} />`, open ? undefined : Infinity)}

@@ -16,6 +16,7 @@ const marks = [
   { sign: '▲', draw: (c, x, y) => polygon(c, [x, y - radius - 1], [x + radius + 1, y + radius], [x - radius - 1, y + radius]) },
   { sign: '▬', draw: (c, x, y) => c.rect(x - radius - 1, y - radius / 2, 2 * radius + 2, radius) },
 ];
+export const signOf = (kind) => marks[kind % marks.length].sign;
 const spans = [0, 1, 10, 100, 1000, 10000, 60000]; // milliseconds that are seen at once; 0 is all that there is
 
 // Lanes shows events, oldest first. If line is set, they are one object's, and a line joins them. By time, one draws over a

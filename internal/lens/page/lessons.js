@@ -6,6 +6,7 @@ import { snapshot } from './connection.js';
 import { Recorder, play, prepare, run, watchGoal } from './lessons/engine.js';
 import { Inline, Section, useTexts } from './lessons/text.js';
 import { wordsOf } from './lessons/words.js';
+import { web } from './lessons/helpers.js';
 import lessons from './lessons/index.js';
 
 const recorder = new Recorder();
@@ -70,10 +71,9 @@ function useLesson(given, lesson, phase, isOthers) {
     ending.current = abort;
     const begin = async () => {
       await connected(signal);
+      await given.choose(lesson.key ?? web);
       await prepare(lens, recorder, lesson, phase, { signal });
-      if (lens.view().chosen && lens.view().journey.length === 0) {
-        lens.choose(''); // it was of another world
-      }
+      lens.skip();
       if (phase === 'question') {
         set({ stage: 'asking' });
       } else if (phase === 'answer') {
@@ -93,7 +93,10 @@ function useLesson(given, lesson, phase, isOthers) {
     begin().catch(failed);
     return () => abort.abort(new Error('left'));
   }, [round]);
-  const solve = () => play(lens, recorder, lesson.solution, { signal: ending.current.signal, told }).catch(failed);
+  const solve = () => {
+    lens.skip();
+    play(lens, recorder, lesson.solution, { signal: ending.current.signal, told }).catch(failed);
+  };
   return { ...state, solve, lost, again };
 }
 

@@ -46,7 +46,8 @@ export function Countdown({ due, whole, view, words }) {
 }
 
 // useAct returns run(name, body), which does something and keeps the server's refusal in error and its answer in done,
-// and attempt(f), which does so with what f asks of the server. With a world they are kept until the next world begins.
+// and attempt(f), which does so with what f asks of the server. With a world they are kept until the next world begins. What is
+// replayed slowly is skipped before run does something, so that the picture shows what this does.
 export function useAct(lens, world) {
   const nothing = { error: null, done: null, busy: false, world };
   const [state, setState] = useState(nothing);
@@ -61,7 +62,11 @@ export function useAct(lens, world) {
       return null;
     }
   };
-  return { ...(state.world === world ? state : nothing), attempt, run: (name, body) => attempt(() => lens.act(name, body)) };
+  const run = (name, body) => {
+    lens.skip();
+    return attempt(() => lens.act(name, body));
+  };
+  return { ...(state.world === world ? state : nothing), attempt, run };
 }
 
 // Guard draws a part of the page. An error of the part is shown in its place, and the other parts go on. With deps the

@@ -31,7 +31,7 @@ export function Play(props) {
   return html`<section class="play" aria-labelledby="play-title"><h2 id="play-title">${words.play}</h2>
     <${Story} ...${props} />
     <${Way} name="make" does=${words.makeDoes} off=${busy} onClick=${make}>${there ? words.makeChange : words.makeCreate}<//>
-    <${Way} name="cut" does=${words.cutDoes} pressed=${cut} onClick=${() => run('fault', { name: 'cut', on: !cut })}
+    <${Way} name="cut" does=${cut ? words.cutMendDoes : words.cutDoes} pressed=${cut} onClick=${() => run('fault', { name: 'cut', on: !cut })}
       >${cut ? words.cutMend : words.cutBreak}<//>
     <${Way} name="slowly" does=${words.slowlyDoes} pressed=${paused} onClick=${step}>${paused ? words.slowlyEnd : words.slowly}<//>
     <${Refusal} error=${error} />

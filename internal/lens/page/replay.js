@@ -7,7 +7,7 @@ const calmest = 40; // steps at once, below which a stream is dots again
 const calmAfter = 1000; // milliseconds without an event, after which a stream is over
 const nothing = { tokens: [], step: null };
 
-// useReplay returns {tokens, step, waiting, streams, skip}: the dots, the step that is shown, how many wait for their turn,
+// useReplay returns {tokens, step, waiting, streams, skip}: the dots, the step that is shown, how many events wait for their turn,
 // whether all is too fast for dots, and what ends the waiting.
 export function useReplay(lens, view, slowness) {
   const [shown, setShown] = useState(nothing);
@@ -63,9 +63,9 @@ export function useReplay(lens, view, slowness) {
         next();
       }
     };
-    const end = lens.events(take);
+    const ends = [lens.events(take), lens.skips(skip)];
     return () => {
-      end();
+      ends.forEach((end) => end());
       clear();
       clearTimeout(calming);
     };
@@ -74,6 +74,6 @@ export function useReplay(lens, view, slowness) {
     clear();
     setShown(nothing);
   }, [view.world, view.gate.muted]);
-  const waiting = still ? 0 : queue.current.length;
+  const waiting = still ? 0 : queue.current.flat().length;
   return { ...(still ? nothing : shown), waiting, streams, skip };
 }

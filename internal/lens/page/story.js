@@ -65,11 +65,15 @@ export function Story({ view, lens, words, choose }) {
     <p role="status" class="telling" data-test="story-caption">${words.story[scene]}</p>
     <p class="line"><span class="more">${scene + 1} / ${scenes.length + 1}</span>
       <button type="button" class="small" data-test="story-skip" onClick=${isPlaying ? skip : end}>${isPlaying ? words.storySkip : words.close}</button>
-      ${!isPlaying && html`<button type="button" class="small" data-test="story-again" onClick=${again}>${words.storyAgain}</button>`}</p>
+      ${!isPlaying && html`<a class="way-link" href="#/lesson/list-watch/question" data-test="story-next" onClick=${end}>${words.storyNext}</a>
+      <button type="button" class="small" data-test="story-again" onClick=${again}>${words.storyAgain}</button>`}</p>
   </section>`;
 }
 
 async function tell(acts, lens, choose) {
+  if (acts.length > 0) {
+    lens.skip();
+  }
   if (lens.view().chosen !== key) {
     await choose(key);
   }

@@ -1,5 +1,6 @@
 // The dots over the house: each stands in the tray of its box, and travels along the arrows to the next one.
 import { kinds } from './fold.js';
+import { signOf } from './lanes.js';
 import { html, useLayoutEffect, useRef, useState } from './ui.js';
 
 const travel = 420; // milliseconds, fewer than a step takes
@@ -25,10 +26,12 @@ export function Tokens({ tokens, view, house, choose }) {
     return () => observer.disconnect();
   }, []);
   const all = kinds(view);
-  const inBox = {};
+  const inBox = Object.groupBy(tokens, ({ box }) => box);
   return html`<ul class="tokens" data-test="tokens">${tokens.map((token) => {
-    const slot = (inBox[token.box] = (inBox[token.box] ?? -1) + 1);
-    return html`<${Token} key=${token.id + token.life} token=${token} to=${at(trays[token.box], slot)}
+    const others = inBox[token.box];
+    const hidden = Math.max(0, others.length - perTray); // the oldest, for which there is no room
+    const slot = others.indexOf(token) - hidden;
+    return html`<${Token} key=${token.id + token.life} token=${token} to=${at(trays[token.box], slot)} isHidden=${slot < 0} more=${slot === 0 ? hidden : 0}
       from=${at(trays[token.from], 0)} color=${token.kind === '' ? 'other' : all.indexOf(token.kind)} choose=${choose} />`;
   })}</ul>`;
 }
@@ -38,10 +41,10 @@ function at(tray, slot) {
     return null;
   }
   const [left, top, width] = tray;
-  return [left + (Math.min(slot, perTray - 1) * width) / perTray, top - Math.max(0, slot - perTray + 1) * 4, width / perTray - 4];
+  return [left + (Math.max(0, slot) * width) / perTray, top, width / perTray - 4];
 }
 
-function Token({ token, to, from, color, choose }) {
+function Token({ token, to, from, color, isHidden, more, choose }) {
   const element = useRef(null);
   const was = useRef(null);
   useLayoutEffect(() => {
@@ -58,8 +61,8 @@ function Token({ token, to, from, color, choose }) {
     was.current = to;
   }, [to?.join()]);
   const name = token.key.split('/').at(-1);
-  return html`<li ref=${element} class=${`token color-${color}` + (token.ended ? ' ended' : '') + (token.error ? ' failed' : '')}
+  return html`<li ref=${element} class=${`token color-${color}` + (token.ended ? ' ended' : '') + (token.error ? ' failed' : '') + (isHidden ? ' hidden' : '')}
     data-test="token" data-key=${token.key} data-kind=${token.kind} data-box=${token.box} data-rv=${token.rv}
     title=${`${token.kind || 'key'} ${token.key}`} onClick=${() => choose(token.key)}
-    >${token.tombstone ? '✝' : token.kind ? '●' : '◆'} ${name}${token.rv && ' @' + token.rv}</li>`;
+    >${token.tombstone ? '✝' : token.kind && color >= 0 ? signOf(color) : token.kind ? '●' : '◆'} ${name}${token.rv && ' @' + token.rv}${more > 0 && ` +${more}`}</li>`;
 }

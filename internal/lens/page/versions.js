@@ -18,9 +18,14 @@ export function versionsOf(view, server) {
     const places = [['server', asked ? server.got[kind] ?? none : sent], ['store', stored],
       ...(handlers ?? []).map((h) => [h.Name, rvOf(newest(kind, ['called'], h.Name))])];
     const isKnown = places.some(([, rv]) => rv && rv !== none) || sent;
-    return isKnown ? [{ kind, places }] : [];
+    return isKnown ? [{ kind, places, sent }] : [];
   });
 }
+
+// unsent lists what the server has stored of the chosen object, and the informer has not heard: {kind, rv}; rv is '' after a deletion.
+export const unsent = (view, server) => versionsOf(view, server)
+  .filter(({ places: [[, rv], [, stored]], sent }) => server && stored && ![sent, stored].includes(rv))
+  .map(({ kind, places: [[, rv]] }) => ({ kind, rv: rv === none ? '' : rv }));
 
 // differs reports whether a version is known not to be the server's.
 export const differs = ([[, server]], rv) => server !== '' && rv !== '' && rv !== server;
@@ -30,7 +35,7 @@ const isWhole = (store) => !!store && Object.keys(store.objects).length < keepOb
 
 // useServer asks the server for its versions of the chosen object whenever it may have changed. It is null where that
 // cannot be asked.
-function useServer(view) {
+export function useServer(view) {
   const [server, setServer] = useState(null);
   const about = `${view.world} ${view.chosen}`;
   useEffect(() => {
@@ -47,12 +52,11 @@ function useServer(view) {
   return server?.about === about ? server : null;
 }
 
-export function Versions({ view, words }) {
-  const server = useServer(view);
+export function Versions({ view, server, words }) {
   if (!view.chosen) {
     return html`<p class="versions none" data-test="versions">${words.versionsNone}</p>`;
   }
-  return html`<p class="versions" data-test="versions"><b>${view.chosen}</b>${versionsOf(view, view.past ? null : server).map(({ kind, places }) => html`
+  return html`<p class="versions" data-test="versions"><b>${view.chosen}</b>${versionsOf(view, server).map(({ kind, places }) => html`
     <span key=${kind} class="kind">${kind} ${places.map(([name, rv]) => {
       const isOther = differs(places, rv);
       return html`<span key=${name} class=${'version' + (isOther ? ' differs' : '')} data-test=${`version-${kind}-${name}`}

@@ -73,6 +73,48 @@ func TestMotion_ADotWaitsWhereItsChangeWaits(t *testing.T) {
 	}
 }
 
+// One's own act is seen at once: what waits to be replayed is skipped. The replay's clock stands still here.
+func TestMotion_AnActSkipsWhatIsBehind(t *testing.T) {
+	t.Parallel()
+	b := open(t, "")
+	b.isIn("Watching")
+	b.rests()
+	eval[any](b, `(() => {
+  const set = window.setTimeout;
+  window.setTimeout = (f, ms, ...rest) => (String(f).includes('pauseAfter') ? -1 : set(f, ms, ...rest));
+})()`)
+	b.click("play-make")
+	b.says("objects-ingresses", "1")
+	b.says("lag", "events behind")
+	b.sees("token", "[data-kind=Service][data-key='default/web'][data-box=apiserver]")
+	b.click("play-cut")
+	b.isIn("BackingOff")
+	b.rests()
+	b.sees("token", "[data-kind=Ingress][data-key='default/web'][data-box=handlers]")
+	b.until(`!document.querySelector('[data-test=lag]')`)
+}
+
+// Two calls are held: a key's, and that of a change that is made after it. Step goes on with the change, and says so.
+func TestMotion_AStepGoesOnWithWhatWasChanged(t *testing.T) {
+	t.Parallel()
+	b := open(t, "")
+	b.isIn("Watching")
+	b.click("play-make")
+	b.says("objects-ingresses", "1")
+	b.until(`lens.view().state.workqueue.processing.length === 0`)
+	eval[any](b, `lens.act('breakpoint', { at: 'called', kind: 'Ingress' })`)
+	eval[any](b, `lens.act('apply', { yaml: 'apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: web, namespace: default, labels: {a: b}}' })`)
+	b.sees("parked-handlers")
+	b.click("play-make")
+	b.sees("parked-apiserver", " [data-next=true]")
+	b.click("step")
+	b.sees("parked-listwatch", " [data-next=true]")
+	b.sees("token", "[data-kind=Service][data-key='default/web'][data-box=listwatch]")
+	b.says("mode", "was let go: Service default/web · API server")
+	b.says("mode", "Waiting: Service default/web · listwatch (next)")
+	b.sees("parked-handlers")
+}
+
 func TestMotion_AStormIsAStreamWithCounts(t *testing.T) {
 	t.Parallel()
 	b := open(t, "")
@@ -109,7 +151,9 @@ func TestVersions_AnOldCopyIsMarked(t *testing.T) {
 	b.says("version-Service-server", "@10")
 	b.deletes()
 	b.says("version-Service-server", "none")
+	b.says("unsent-Service", "DELETE Service")
 	b.click("play-cut")
+	b.until(`!document.querySelector('[data-test=unsent-Service]')`)
 	b.says("version-Service-store", "none")
 	b.says("version-Service-audit", "none")
 	differs(false)

@@ -29,6 +29,7 @@ func TestStory_IsToldOnAFirstVisit(t *testing.T) {
 	b.until(`Object.keys(lens.view().faults).length === 0`)
 	b.says("objects-services", "1")
 	b.isAccessible("the story's end")
+	b.sees("story-next", "[href='#/lesson/list-watch/question']")
 	b.click("story-skip")
 	b.until(`!document.querySelector('[data-test=story]')`)
 	b.reload()
@@ -74,6 +75,9 @@ func TestJourney_OfAnUnknownObjectSaysSo(t *testing.T) {
 	b.until(`!document.querySelector('[data-test=journey-empty]')`)
 	b.do(goTo("#/lesson/list-watch/question")) // which is about other objects
 	b.sees("stage", "[data-stage=asking]")
-	b.until(`lens.view().chosen === ''`)
-	b.until(`!document.querySelector('[data-test=journey-empty]')`)
+	b.until(`lens.view().chosen === 'default/a'`)
+	b.click("answer-2")
+	b.click("run-lesson")
+	b.sees("stage", "[data-stage=observed]")
+	b.until(`lens.view().journey.length > 0 && !document.querySelector('[data-test=journey-empty]')`)
 }

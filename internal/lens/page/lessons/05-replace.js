@@ -13,6 +13,7 @@ const goesOn = (events) => {
 
 export default {
   id: 'replace',
+  key: a,
   file: '05-replace',
   answers: 4,
   right: 2,

@@ -10,6 +10,7 @@ const tooEarly = (events, now) => !services(now).synced
 
 export default {
   id: 'has-synced',
+  key: 'default/a',
   file: '07-has-synced',
   answers: 4,
   right: 1,
