@@ -27,7 +27,7 @@ type text struct {
 	markdown string
 	sections int
 	answers  int
-	wrong    []int // the answers of which the last section says why they are not right
+	wrong    []int // the answers of which a section says why they are not right
 }
 
 var (
@@ -39,8 +39,12 @@ var (
 	placed    = regexp.MustCompile("((?:`\\w+`(?: and )?)+) in `([a-z_/]+\\.go)`")
 )
 
-// sections are state, question, explanation, goal, hint, and why the wrong answers are wrong.
-const sections = 6
+// sections are state, question, explanation, goal, hint, why the wrong answers are wrong, why the moment that decides does so, and
+// why the goal was reached.
+const (
+	sections = 8
+	wrong    = 5
+)
 
 func field(t *testing.T, file, code, name string) string {
 	t.Helper()
@@ -64,7 +68,7 @@ func readText(t *testing.T, name string) text {
 	require.True(t, strings.HasPrefix(x.markdown, "# "), "%s has no title", name)
 	for i, section := range strings.Split(x.markdown, "\n## ")[1:] {
 		found := answered.FindAllStringSubmatch(section, -1)
-		if i == sections-1 {
+		if i == wrong {
 			for _, a := range found {
 				n, err := strconv.Atoi(a[1])
 				require.NoError(t, err)

@@ -17,7 +17,7 @@ const finish = ({ id }) => remember('lessons', { ...finished(), [id]: true });
 const isPhase = (phase) => ['question', 'answer', 'break'].includes(phase);
 const addressOf = (lesson, phase) => `#/lesson/${lesson.id}/${phase}`;
 
-export default function Lessons({ lens, lang, path, view }) {
+export default function Lessons({ lens, lang, path, view, page }) {
   useEffect(() => recorder.attach(lens), [lens]);
   const words = wordsOf(lang);
   const [, , id, phase] = path.split('/');
@@ -26,7 +26,7 @@ export default function Lessons({ lens, lang, path, view }) {
     return html`<${List} lang=${lang} words=${words} />`;
   }
   const now = isPhase(phase) ? phase : 'question';
-  return html`<${Lesson} key=${`${id}/${now}`} isOthers=${view.isOthers} lens=${lens} lang=${lang} words=${words} lesson=${lesson} phase=${now} />`;
+  return html`<${Lesson} key=${`${id}/${now}`} isOthers=${view.isOthers} lens=${lens} lang=${lang} words=${words} page=${page} lesson=${lesson} phase=${now} />`;
 }
 
 function List({ lang, words }) {
@@ -108,7 +108,7 @@ const connected = (signal) => new Promise((resolve, reject) => {
   check();
 });
 
-function Lesson({ lens, lang, words, lesson, phase, isOthers }) {
+function Lesson({ lens, lang, words, page, lesson, phase, isOthers }) {
   const [text] = useTexts([lesson.file], lang) || [];
   const state = useLesson(lens, lesson, phase, isOthers);
   const heading = useRef(null);
@@ -122,7 +122,7 @@ function Lesson({ lens, lang, words, lesson, phase, isOthers }) {
   if (!text) {
     return html`<p>…</p>`;
   }
-  const props = { lens, words, lesson, text, ...state };
+  const props = { lens, words, page, lesson, text, ...state };
   const Phase = { question: Question, answer: Answer, break: Break }[phase];
   const number = lessons.indexOf(lesson) + 1;
   return html`<p><a href="#/lessons">${words.lessons}</a> · ${number} / ${lessons.length}</p>
@@ -155,38 +155,45 @@ function Question({ words, lesson, text, stage }) {
     <//>`;
 }
 
-function Answer({ lens, words, lesson, text, verdict, acts }) {
+function Answer({ lens, words, page, lesson, text, verdict, acts }) {
   const mine = chosen.get(lesson.id);
-  return html`<${Acts} words=${words} acts=${acts} />
-    ${verdict && html`<${Observed} lens=${lens} words=${words} verdict=${verdict} />
-      ${verdict.ok && html`<p data-test="right-answer" data-right=${mine === lesson.right}
-        class=${mine && (mine === lesson.right ? 'good' : 'bad')}>${words.yours(mine, lesson.right)}
-        ${' '}<${Inline} text=${text.answers[lesson.right - 1]} /></p>`}
-      ${verdict.ok && mine && mine !== lesson.right && html`<p class="wrong" data-test="wrong">${words.whyNot(mine)}
-        ${' '}<${Inline} text=${text.wrong[mine] ?? ''} /></p>`}
-      ${verdict.decisive && html`<p><button type="button" data-test="decisive" onClick=${() => lens.goTo(verdict.decisive.seq)}>★ ${words.decisive}</button></p>`}
+  const said = (n) => html`<b>${' '}<${Inline} text=${text.answers[n - 1]} /></b>`;
+  return html`${verdict?.ok && html`
+      <p data-test="right-answer" data-right=${mine === lesson.right}><span class="good">${words.right(mine, lesson.right)}</span>${said(lesson.right)}</p>
+      ${mine && mine !== lesson.right && html`<p data-test="chosen-answer">${words.yours(mine)}${said(mine)}</p>
+        <p class="wrong" data-test="wrong">${words.whyNot(mine)} <${Inline} text=${text.wrong[mine] ?? ''} /></p>`}`}
+    ${verdict && html`<${Observed} lens=${lens} words=${words} verdict=${verdict} right=${lesson.right} />`}
+    <${Acts} words=${words} page=${page} acts=${acts} />
+    ${verdict && html`${verdict.decisive && html`<section><h3>${text.decides.heading}</h3><p data-test="decides"><${Inline} text=${text.decides.paragraphs[0]} /></p>
+        <p><button type="button" data-test="decisive" onClick=${() => lens.goTo(verdict.decisive.seq)}>★ ${words.decisive}</button></p></section>`}
       <${Section} section=${text.explanation} />
       <p><a href=${addressOf(lesson, 'break')} data-test="break-lesson">${words.breakIt}</a></p>`}`;
 }
 
-function Break({ words, text, stage, solve, acts }) {
-  return html`<div class="goal"><${Stage} words=${words} stage=${stage} /><${Section} section=${text.goal} /></div>
+function Break({ words, page, text, stage, solve, acts }) {
+  return html`<div class="goal"><${Stage} words=${words} stage=${stage} /><${Section} section=${text.goal} />
+      ${stage === 'reached' && html`<p data-test="reached-why"><${Inline} text=${text.reached.paragraphs[0]} /></p>`}</div>
     <details><summary>${text.hint.heading}</summary>${text.hint.paragraphs.map((p) => html`<p><${Inline} text=${p} /></p>`)}</details>
     <p><button type="button" disabled=${stage !== 'trying' || acts.length > 0} data-test="solve" onClick=${solve}>${words.solve}</button></p>
-    <${Acts} words=${words} acts=${acts} />`;
+    <${Acts} words=${words} page=${page} acts=${acts} />`;
 }
 
-const Acts = ({ words, acts }) => acts.length > 0 && html`<section><h3>${words.done}</h3>
-  <ol class="acts" data-test="acts">${acts.map((step, i) => html`<li key=${i}><code>${step.label || labelOf(step)}</code></li>`)}</ol></section>`;
+const Acts = ({ words, page, acts }) => acts.length > 0 && html`<section><h3>${words.done}</h3>
+  <ol class="acts" data-test="acts">${acts.map((step, i) => html`<li key=${i}><code>${labelOf(step, page)}</code></li>`)}</ol></section>`;
 
-const labelOf = ({ act, body }) => [act, ...Object.values(body).filter((v) => v !== true).map((v) => (v === false ? 'off' : v))].join(' ');
+// labelOf says an act as the buttons of the page do.
+function labelOf({ act, label, body: { name, on, ...body } }, page) {
+  const [does] = page.faults[name] ?? [page[act] ?? act];
+  const ended = name === 'cut' ? page.cutMend : page.endFault(does);
+  return [on === false ? ended : does, ...(label ? [label] : Object.values(body))].join(' ');
+}
 
 // Observed shows the events that the proof rests on.
-function Observed({ lens, words, verdict }) {
+function Observed({ lens, words, verdict, right }) {
   const version = (e) => [e.old, e.rv].filter(Boolean).join(' → ') || (e.delay_us ? `${e.delay_us / 1000} ms` : '');
   const what = (e) => [e.action, e.initial && 'initial', e.tombstone && 'tombstone', e.code].filter(Boolean).join(' ');
   return html`<section><h3>${words.observed}</h3>
-    <p data-test="proof" data-ok=${verdict.ok} class=${verdict.ok ? 'good' : 'bad'}>${verdict.ok ? words.holds : words.fails}</p>
+    <p data-test="proof" data-ok=${verdict.ok} class=${verdict.ok ? 'good' : 'bad'}>${verdict.ok ? words.holds(right) : words.fails}</p>
     ${!verdict.ok && html`<ul data-test="missing">${verdict.missing.map((m) => html`<li key=${m}><code>${m}</code></li>`)}</ul>`}
     <div class="scrolled" tabindex="0" role="group" aria-label=${words.observed}><table class="observed">
       <thead><tr>${words.columns.map((c) => html`<th key=${c} scope="col">${c}</th>`)}</tr></thead>

@@ -50,7 +50,7 @@ export default function Page(props) {
       <main id="main" tabindex="-1">${inBeside ? guarded(Beside) : [House, Journey].map(picture)}</main>
       <div class="right" id="side" tabindex="-1">
         ${way === 'learn' && html`<aside class="lesson" aria-label=${words.lessons} data-test="lesson">${allows(view, 'reset')
-          ? html`<${Guard} part=${Lessons} rests=${rests(false)} lens=${lens} lang=${view.lang} path=${view.path} view=${view} words=${words} />`
+          ? html`<${Guard} part=${Lessons} rests=${rests(false)} lens=${lens} lang=${view.lang} page=${words} path=${view.path} view=${view} words=${words} />`
           : html`<${Cannot} name="lesson" words=${words} />`}</aside>`}
         ${way !== 'learn' && html`<aside class="way-panel" aria-label=${words[way]}>${guarded(way === 'look' ? Look : Play)}</aside>`}
         <aside class="side" data-test="side" aria-label=${words.side}>${side}</aside>

@@ -92,11 +92,16 @@ func TestLessons_EachToItsEndInBothLanguages(t *testing.T) {
 				}
 				b.answer(l, answer)
 				b.sees("mark-decisive")
+				b.sees("decides")
+				b.until(`document.querySelector('[data-test=right-answer]').compareDocumentPosition(document.querySelector('[data-test=proof]')) & Node.DOCUMENT_POSITION_FOLLOWING`)
 				if answer != l.right {
+					b.says("right-answer", fmt.Sprintf("Right is %d: ", l.right))
+					b.says("chosen-answer", fmt.Sprintf("You chose %d: ", answer))
 					b.says("wrong", fmt.Sprintf("Why not %d: ", answer))
 				}
 				b.click("break-lesson")
 				b.solves()
+				b.sees("reached-why")
 				text := b.text("lesson")
 				assert.Equal(t, lang == "zh", regexp.MustCompile(`\p{Han}`).MatchString(text), text)
 				assert.NotContains(t, text, "undefined")

@@ -6,7 +6,7 @@ const other = (n) => ({
   ...act('apply', { yaml: JSON.stringify({
     apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'default', name: `other-${n}` }, data: { n: String(n) },
   }) }),
-  label: `apply ConfigMap default/other-${n}`,
+  label: `ConfigMap default/other-${n}`,
 });
 const bookmarks = (events) => at(events, 'handed', { kind: 'Service', action: 'Bookmark' });
 const watches = (events) => at(events, 'request', { kind: 'Service', action: 'WATCH', code: 200 });

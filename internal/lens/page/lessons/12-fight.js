@@ -5,7 +5,7 @@ const ingress = (label, more) => ({
   ...act('apply', { yaml: JSON.stringify({
     apiVersion: 'networking.k8s.io/v1', kind: 'Ingress', metadata: { namespace: 'default', name: 'web', ...more.metadata }, spec: more.spec,
   }) }),
-  label: `apply Ingress default/web ${label}`,
+  label: `Ingress default/web ${label}`,
 });
 
 /** claim is what the other controller writes: it wants another host. */

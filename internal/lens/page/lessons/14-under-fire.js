@@ -22,11 +22,11 @@ export default {
   mutant: 'lessons/recording-without-writes',
   setup: [
     act('clear'),
-    show(finding.recorded.slice(0, died + 1), 'replay the finding, up to the crash'),
+    show(finding.recorded.slice(0, died + 1), 'the finding, up to the crash'),
     until('it has died', (events) => events.some((e) => e.action === finding.recorded[died].action)),
   ],
   run: [
-    show(finding.recorded, 'replay the finding'),
+    show(finding.recorded, 'the finding'),
     until('it has started again', (events) => starts(events).length > 1),
   ],
   decides: (e) => e.at === 'written' && e.key === 'default/web-2',

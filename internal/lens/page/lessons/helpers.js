@@ -17,7 +17,7 @@ const service = (key, { labels = {}, http = false, host } = {}) => {
 /** apply creates or changes Services: each is a key, or a key and what service takes. */
 export const apply = (...list) => ({
   ...act('apply', { yaml: list.map((s) => (Array.isArray(s) ? service(...s) : service(s))).join('\n---\n') }),
-  label: ['apply', ...list.map((s) => (Array.isArray(s) ? `${s[0]} ${JSON.stringify(s[1])}` : s))].join(' '),
+  label: list.map((s) => (Array.isArray(s) ? `${s[0]} ${JSON.stringify(s[1])}` : s)).join(' '),
 });
 
 /** change gives a Service a label, so that it has another version. */

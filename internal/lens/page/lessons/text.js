@@ -1,13 +1,13 @@
 // Reads a lesson's text: a little Markdown. Sections are known by their order, so that each language has its own headings.
 //
 //   # title
-//   ## state, question, explanation, goal, hint, wrong
+//   ## state, question, explanation, goal, hint, wrong, decides, reached
 //   1. an answer                 in the question, and in wrong what is to be said of those that are not right
 //
 // Paragraphs may have `code`. There is nothing else.
 import { html, useEffect, useState } from '../ui.js';
 
-const names = ['state', 'question', 'explanation', 'goal', 'hint', 'wrong'];
+const names = ['state', 'question', 'explanation', 'goal', 'hint', 'wrong', 'decides', 'reached'];
 
 /** parse returns {title, state, question, …, answers, wrong}. A section is {heading, paragraphs}; wrong has texts by number. */
 export function parse(markdown) {

@@ -1,7 +1,7 @@
 // The words of the panel. Those of the lessons are in their texts.
 const en = {
   lessons: 'Lessons',
-  about: 'Fourteen questions, three minutes each. Answer before it runs: what runs then are the layers themselves; the last shows a recording. A lesson begins a new world.',
+  about: 'Fourteen questions, three minutes each. Answer first, then run it: the real layers show what happens. Each lesson begins with an empty world; the last one plays a recording.',
   progress: (n, all) => `${n} of ${all} are done`,
   finished: 'done',
   phases: 'Parts of this lesson',
@@ -20,13 +20,11 @@ const en = {
   run: 'Run it',
   done: 'What was done',
   observed: 'What was observed',
-  holds: 'The layers did what the answer says.',
+  holds: (n) => `The layers did what answer ${n} says. These events show it:`,
   fails: 'The layers did something else. Not found among the events:',
   columns: ['ms', 'at', 'key', 'what', 'version or delay'],
-  yours: (mine, right) => {
-    if (!mine) return `Right is ${right}:`;
-    return mine === right ? `Your answer is right, ${right}:` : `You chose ${mine}. Right is ${right}:`;
-  },
+  right: (mine, right) => (mine === right ? `Your answer is right, ${right}:` : `Right is ${right}:`),
+  yours: (mine) => `You chose ${mine}:`,
   whyNot: (mine) => `Why not ${mine}:`,
   breakIt: 'Now break it yourself',
   solve: 'Show me',
@@ -38,7 +36,7 @@ const en = {
 
 const zh = {
   lessons: '课程',
-  about: '十四个问题，每个三分钟。先作答，再运行：真正运行的就是这些层本身，最后一课是一段录像。每一课都会新建一个环境。',
+  about: '十四个问题，每个三分钟。先作答，再运行：由真正的各层来演示。每一课都从一个空的环境开始，最后一课播放一段录像。',
   progress: (n, all) => `已完成 ${n} / ${all} 课`,
   finished: '已完成',
   phases: '本课的各个部分',
@@ -57,13 +55,11 @@ const zh = {
   run: '运行',
   done: '执行了哪些操作',
   observed: '实际观察到的事件',
-  holds: '各层的行为与答案一致。',
+  holds: (n) => `各层的行为与答案 ${n} 一致，这些事件可以证明：`,
   fails: '各层的行为与答案不符。在事件中没有找到：',
   columns: ['毫秒', '位置', 'key', '内容', '版本或延迟'],
-  yours: (mine, right) => {
-    if (!mine) return `正确答案是 ${right}：`;
-    return mine === right ? `回答正确，答案是 ${right}：` : `你选了 ${mine}，正确答案是 ${right}：`;
-  },
+  right: (mine, right) => (mine === right ? `回答正确，答案是 ${right}：` : `正确答案是 ${right}：`),
+  yours: (mine) => `你选了 ${mine}：`,
   whyNot: (mine) => `为什么不是 ${mine}：`,
   breakIt: '现在动手破坏它',
   solve: '演示一遍',
