@@ -171,8 +171,8 @@ function Answer({ lens, words, page, lesson, text, verdict, acts }) {
 }
 
 function Break({ words, page, text, stage, solve, acts }) {
-  return html`<div class="goal"><${Stage} words=${words} stage=${stage} /><${Section} section=${text.goal} />
-      ${stage === 'reached' && html`<p data-test="reached-why"><${Inline} text=${text.reached.paragraphs[0]} /></p>`}</div>
+  return html`<div class="goal"><${Stage} words=${words} stage=${stage} />${stage === 'reached' && html`<p data-test="reached-why"><${Inline}
+      text=${text.reached.paragraphs[0]} /></p>`}<${Section} section=${text.goal} /></div>
     <details><summary>${text.hint.heading}</summary>${text.hint.paragraphs.map((p) => html`<p><${Inline} text=${p} /></p>`)}</details>
     <p><button type="button" disabled=${stage !== 'trying' || acts.length > 0} data-test="solve" onClick=${solve}>${words.solve}</button></p>
     <${Acts} words=${words} page=${page} acts=${acts} />`;
