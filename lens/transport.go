@@ -2,11 +2,13 @@ package lens
 
 import (
 	"bytes"
+	encodingjson "encoding/json"
 	"io"
 	"net/http"
 	"slices"
 	"strings"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -86,41 +88,102 @@ func readWritten(answer *http.Response, w *Write) {
 	if answer.StatusCode < 200 || answer.StatusCode >= 300 || answer.Body == nil || !isObject {
 		return
 	}
-	text, err := io.ReadAll(io.LimitReader(answer.Body, maxAnswer))
+	text, err := readText(answer)
 	answer.Body = &readAgain{io.MultiReader(bytes.NewReader(text), answer.Body), answer.Body}
 	if err != nil {
 		return // whoever reads on gets the same error
 	}
-	var kind metav1.TypeMeta
+	var got written
 	if isProtobuf {
-		var envelope runtime.Unknown
-		if envelope.Unmarshal(bytes.TrimPrefix(text, []byte("k8s\x00"))) != nil {
-			return
-		}
-		kind.Kind, text = envelope.Kind, envelope.Raw
-	} else if json.Unmarshal(text, &kind) != nil {
-		return
+		err = got.unmarshalProtobuf(text)
+	} else {
+		err = got.unmarshalJSON(text)
 	}
-	if kind.Kind == "Status" { // the answer to most DELETEs
-		var status metav1.Status
-		if decode(isProtobuf, text, &status) == nil && status.Details != nil {
-			w.uid = status.Details.UID
-		}
-		return
-	}
-	var object metav1.PartialObjectMetadata
-	if decode(isProtobuf, text, &object) == nil && object.Name != "" {
-		w.Object = nameOf(types.NamespacedName{Namespace: object.Namespace, Name: object.Name})
-		w.ResourceVersion = object.ResourceVersion
-		w.uid = object.UID
+	switch {
+	case err != nil:
+	case got.Kind == "Status": // the answer to most DELETEs
+		w.uid = got.uid
+	case got.Metadata.Name != "":
+		w.Object = nameOf(types.NamespacedName{Namespace: got.Metadata.Namespace, Name: got.Metadata.Name})
+		w.ResourceVersion = got.Metadata.ResourceVersion
+		w.uid = got.Metadata.UID
 	}
 }
 
-func decode(isProtobuf bool, text []byte, into interface{ Unmarshal([]byte) error }) error {
-	if isProtobuf {
-		return into.Unmarshal(text)
+// readText reads an answer, or the beginning of a larger one.
+func readText(answer *http.Response) ([]byte, error) {
+	var text bytes.Buffer
+	text.Grow(int(min(max(answer.ContentLength, 0), maxAnswer)) + bytes.MinRead)
+	_, err := text.ReadFrom(io.LimitReader(answer.Body, maxAnswer))
+	return text.Bytes(), err
+}
+
+// written is what is read of an object that was written, or of a Status.
+type written struct {
+	Kind     string `json:"kind"`
+	Metadata struct {
+		Name            string    `json:"name"`
+		Namespace       string    `json:"namespace"`
+		UID             types.UID `json:"uid"`
+		ResourceVersion string    `json:"resourceVersion"`
+	} `json:"metadata"`
+	Details encodingjson.RawMessage `json:"details"` // of another type in objects that are no Status
+
+	uid types.UID // in the details of a Status
+}
+
+func (w *written) unmarshalJSON(text []byte) error {
+	err := json.Unmarshal(text, w)
+	if err != nil || w.Kind != "Status" || w.Details == nil {
+		return err
 	}
-	return json.Unmarshal(text, into)
+	var details metav1.StatusDetails
+	err = json.Unmarshal(w.Details, &details)
+	w.uid = details.UID
+	return err
+}
+
+func (w *written) unmarshalProtobuf(text []byte) error {
+	var envelope runtime.Unknown
+	if err := envelope.Unmarshal(bytes.TrimPrefix(text, []byte("k8s\x00"))); err != nil {
+		return err
+	}
+	w.Kind = envelope.Kind
+	if w.Kind == "Status" {
+		var status metav1.Status
+		err := status.Unmarshal(envelope.Raw)
+		if status.Details != nil {
+			w.uid = status.Details.UID
+		}
+		return err
+	}
+	object, err := fieldsOf(envelope.Raw)
+	if err != nil {
+		return err
+	}
+	m, err := fieldsOf(object[1])
+	w.Metadata.Name, w.Metadata.Namespace = string(m[1]), string(m[3]) // as metav1.ObjectMeta numbers them
+	w.Metadata.UID, w.Metadata.ResourceVersion = types.UID(m[5]), string(m[6])
+	return err
+}
+
+// fieldsOf returns the first fields of a message in protobuf, by number, as far as they are strings or messages.
+func fieldsOf(message []byte) (fields [7][]byte, err error) {
+	for len(message) > 0 {
+		number, wireType, n := protowire.ConsumeTag(message)
+		if n < 0 {
+			return fields, protowire.ParseError(n)
+		}
+		size := protowire.ConsumeFieldValue(number, wireType, message[n:])
+		if size < 0 {
+			return fields, protowire.ParseError(size)
+		}
+		if wireType == protowire.BytesType && int(number) < len(fields) {
+			fields[number], _ = protowire.ConsumeBytes(message[n:])
+		}
+		message = message[n+size:]
+	}
+	return fields, nil
 }
 
 // readAgain is a body of which a part was read.
