@@ -1,9 +1,10 @@
 // Command lens shows an informer at work in the browser: an API server in memory, two informers and the ingress
-// controller. With --kubeconfig it looks at one resource of a cluster, with --attach at an ingress controller that runs
-// elsewhere. It prints the address to open. What goes over HTTP is described in internal/lens/PROTOCOL.md.
+// controller. With --kubeconfig it looks at one resource of a cluster, with --attach at a program that runs elsewhere: an
+// ingress controller, or one with a lens.Handler. It prints the address to open. What goes over HTTP is described in internal/lens/PROTOCOL.md.
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
@@ -16,6 +17,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -66,8 +68,8 @@ func parse(args []string, out io.Writer) (*options, error) {
 	fs.StringVar(&o.resource, "resource", "services", "with --kubeconfig: as kubectl has it")
 	fs.StringVarP(&o.namespace, "namespace", "n", "", "with --kubeconfig: the one to look at; without it all")
 	fs.BoolVar(&o.write, "write", false, "with --kubeconfig: let the page apply and delete objects of any kind but Secrets, as the kubeconfig may")
-	fs.StringVar(&o.attach, "attach", "", "look at an ingress controller: its --lens-addr")
-	fs.StringVar(&o.attachToken, "attach-token-file", "", "with --attach: its --lens-token-file")
+	fs.StringVar(&o.attach, "attach", "", "look at a program: the URL of its lens.Handler, or an ingress controller's --lens-addr")
+	fs.StringVar(&o.attachToken, "attach-token-file", "", "with --attach: file with the program's token, which an ingress controller needs: its --lens-token-file")
 	if err := fs.Parse(args); err != nil {
 		return nil, err
 	}
@@ -83,10 +85,8 @@ func (o *options) validate(fs *pflag.FlagSet) error {
 		return fmt.Errorf("--listen: want host:port, got %q: %w", o.listen, err)
 	case o.cluster.Kubeconfig == "" && len(given(fs, "context", "resource", "namespace", "write")) > 0:
 		return errors.New("--context, --resource, --namespace and --write: have no use without --kubeconfig")
-	case o.attach != "" && !isLoopback(o.attach):
-		return fmt.Errorf("--attach: want host:port on loopback, for the token is sent without TLS, got %q", o.attach)
-	case (o.attach == "") != (o.attachToken == ""):
-		return errors.New("--attach and --attach-token-file: want both or none")
+	case o.attach == "" && o.attachToken != "":
+		return errors.New("--attach-token-file: has no use without --attach")
 	case len(given(fs, "session", "kubeconfig", "attach")) > 1:
 		return errors.New("--session, --kubeconfig and --attach: want one of them")
 	case (o.cert == "") != (o.key == ""):
@@ -131,11 +131,8 @@ func (o *options) guard() (guard *look.Guard, secure *tls.Config, err error) {
 func (o *options) open() (handler http.Handler, close func(), err error) {
 	switch {
 	case o.attach != "":
-		token, err := look.ReadToken(o.attachToken)
-		if err != nil {
-			return nil, nil, fmt.Errorf("--attach-token-file: %w", err)
-		}
-		return lens.Attach(&url.URL{Scheme: "http", Host: o.attach}, token), func() {}, nil
+		handler, err := o.openAttached()
+		return handler, func() {}, err
 	case o.cluster.Kubeconfig != "":
 		cfg, _, err := o.cluster.Config()
 		if err != nil {
@@ -152,6 +149,31 @@ func (o *options) open() (handler http.Handler, close func(), err error) {
 		return nil, nil, fmt.Errorf("--session: %w", err)
 	}
 	return l.Handler(), l.Close, nil
+}
+
+// openAttached attaches to a program. One that does not answer may yet be started: the page says so.
+func (o *options) openAttached() (http.Handler, error) {
+	address := o.attach
+	if !strings.Contains(address, "://") {
+		address = "http://" + address
+	}
+	target, err := url.Parse(address)
+	if err != nil || target.Scheme != "http" || !isLoopback(net.JoinHostPort(target.Hostname(), cmp.Or(target.Port(), "80"))) {
+		return nil, fmt.Errorf("--attach: want host:port or http://host:port/path on loopback, for there is no TLS, got %q", o.attach)
+	}
+	token := ""
+	if o.attachToken != "" {
+		if token, err = look.ReadToken(o.attachToken); err != nil {
+			return nil, fmt.Errorf("--attach-token-file: %w", err)
+		}
+	}
+	attached := lens.Attach(target, token)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if err := attached.Find(ctx); err != nil && !errors.Is(err, lens.ErrNoAnswer) {
+		return nil, fmt.Errorf("--attach: %w", err)
+	}
+	return attached, nil
 }
 
 func (o *options) openSession() (*lens.Lens, error) {

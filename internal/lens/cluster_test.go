@@ -3,6 +3,7 @@ package lens
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -111,6 +112,9 @@ func TestAttach_ShowsAnotherProgram(t *testing.T) {
 
 	stranger := visitHandler(t, Attach(target, "another-token-for-tests"))
 	answer := stranger.request("GET", "/api/snapshot", "")
-	assert.Equal(t, http.StatusUnauthorized, answer.StatusCode)
+	assert.Equal(t, http.StatusBadGateway, answer.StatusCode)
+	text, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	assert.Contains(t, string(text), "got 401 Unauthorized")
 	require.NoError(t, answer.Body.Close())
 }

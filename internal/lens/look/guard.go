@@ -77,7 +77,7 @@ func (g *Guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/", http.StatusSeeOther)
 	case !g.isKnown(r):
 		http.Error(w, "401: open the address that was printed, with its token", http.StatusUnauthorized)
-	case r.Method == http.MethodPost && !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json"):
+	case r.Method == http.MethodPost && r.URL.Path != "/" && !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json"):
 		http.Error(w, "415: want application/json", http.StatusUnsupportedMediaType)
 	default:
 		g.Next.ServeHTTP(w, r)
