@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 
+	"k8s.io/client-go/tools/cache"
+
 	"glasswatch/listwatch"
 	"glasswatch/observe"
 )
@@ -107,4 +109,14 @@ func (l *Lens) reasonToComeBack(controller, key string) string {
 }
 
 // nameOf returns a key as people write it. The String of a types.NamespacedName of cluster scope begins with a slash.
-func nameOf(key any) string { return strings.TrimPrefix(fmt.Sprint(key), "/") }
+func nameOf(key any) string {
+	switch k := key.(type) { // the usual ones, without the reflection of fmt
+	case string:
+		return strings.TrimPrefix(k, "/")
+	case listwatch.Key:
+		return strings.TrimPrefix(k.String(), "/")
+	case cache.ObjectName:
+		return k.String()
+	}
+	return strings.TrimPrefix(fmt.Sprint(key), "/")
+}
