@@ -35,7 +35,7 @@ func eachInItsLayer(t *testing.T, all []Mutant) {
 	}
 	var mu sync.Mutex
 	caughtBy := map[string]string{}
-	tryEach(t, all, func(t *testing.T, parent *testing.T, m Mutant) Verdict {
+	tryEach(t, all, 0, func(t *testing.T, parent *testing.T, m Mutant) Verdict {
 		if name := first[m.Name]; name != "" {
 			verdict, _ := likely[m.Layer()].try(t, parent, m, exactly(name))
 			if verdict == Red {
