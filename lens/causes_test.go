@@ -13,6 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
+
+	"glasswatch/listwatch"
+	"glasswatch/observe"
 )
 
 // told plays what informers, workers and clients tell a lens, without any of them.
@@ -225,4 +228,32 @@ func TestOwnWrite_ThatChangesNothingLeavesTheVersionToItsWriter(t *testing.T) {
 	l.reconcile("idle", "ns/p", "7")
 	l.event("writer", "ns/p", Cause{Action: "update", ResourceVersion: "7"})
 	require.Equal(t, id{"writer", "ns/p"}, l.key("writer", "ns/p").Pending[0].writer)
+}
+
+// A handler that was removed may be in its last call when the next one of its name is in its first.
+func TestObserveInformer_HandlersOfOneNameKeepTheirCallsApart(t *testing.T) {
+	l := New(Options{On: true})
+	observer := l.ObserveInformer("things")
+	tell := func(step observe.Step) {
+		observer([]observe.Observation[listwatch.Key]{{Step: step, Kind: "OnAdd", Handler: "h"}})
+	}
+	called, returned, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		tell(observe.Called)
+		close(called)
+		<-returned
+		l.enqueued("c", "ns/last", "the program", 0)
+		tell(observe.Returned)
+	}()
+	<-called
+	tell(observe.Called)
+	tell(observe.Returned)
+	close(returned)
+	<-done
+	require.Equal(t, "add", told{t, l}.key("c", "ns/last").Pending[0].Action)
+	tell(observe.Called)
+	tell(observe.Returned)
+	require.Empty(t, l.doing)
+	require.Equal(t, 3, l.Informers()[0].Handlers[0].Calls)
 }

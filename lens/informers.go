@@ -27,7 +27,7 @@ func (l *Lens) AddInformer(name string, informer SyncedInformer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	state := l.informerLocked(name)
-	state.informer, state.hasEnded = &informer, false
+	state.informer, state.hasEnded, state.lag = &informer, false, Lag{}
 }
 
 // RemoveInformer forgets an informer and its handlers. The keys that they enqueued keep their causes.

@@ -18,7 +18,9 @@ func (l *Lens) ObserveInformer(name string) func([]observe.Observation[listwatch
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.informerLocked(name).isObserved = true
-	var goroutines sync.Map // of the handlers that are in a call, by name
+	// Of the handlers that are in a call, by name; 0 if that is not sure: a removed handler that is still in its last call,
+	// and the next one of its name, are two.
+	var goroutines sync.Map
 	return func(seen []observe.Observation[listwatch.Key]) {
 		if !l.on.Load() {
 			return
@@ -45,12 +47,18 @@ func (l *Lens) ObserveInformer(name string) func([]observe.Observation[listwatch
 				c.Action = actionOfAdd(o.IsInInitialList)
 			}
 			self := l.called(c, func() []string { return changedFields(o.Old, o.Obj) })
-			goroutines.Store(o.Handler, self)
-		case observe.Returned:
-			self, found := goroutines.LoadAndDelete(o.Handler)
-			if found {
-				l.returned(self.(int64), name, o.Handler)
+			other, found := goroutines.LoadOrStore(o.Handler, self)
+			if found && other != self {
+				goroutines.Store(o.Handler, int64(0))
 			}
+		case observe.Returned:
+			known, _ := goroutines.Load(o.Handler)
+			self, _ := known.(int64)
+			if self == 0 {
+				self = goroutine()
+			}
+			goroutines.CompareAndDelete(o.Handler, self)
+			l.returned(self, name, o.Handler)
 		}
 	}
 }

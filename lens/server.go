@@ -139,19 +139,21 @@ func (l *Lens) Ask(ctx context.Context, informer string) (Lag, error) {
 		l.mu.Unlock()
 		return Lag{}, fmt.Errorf("informer %q: %w", informer, ErrCannotAsk)
 	}
-	asked, of := state.server, *state.informer
+	asked, of := state.server, state.informer
 	l.mu.Unlock()
 
 	ctx, cancel := context.WithTimeoutCause(ctx, askTimeout, fmt.Errorf("no answer in %v", askTimeout))
 	defer cancel()
 	lag := Lag{Asked: time.Now()}
-	err := asked.compare(ctx, of, &lag)
+	err := asked.compare(ctx, *of, &lag)
 	if err != nil {
 		lag.Error = oneLine(err.Error())
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	state.lag = lag
+	if state.informer == of { // and not the next one of that name
+		state.lag = lag
+	}
 	return lag, err
 }
 

@@ -65,6 +65,9 @@ func TestAsk_CountsTheChangesThatAnInformerLacks(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, Lag{Asked: lag.Asked, ServerVersion: newest, Changes: 4, IsComplete: true}, lag)
 		require.Contains(t, l.Informers()[0].Behind(), "the server at "+newest+" has 4 changes that it has not")
+
+		l.AddInformer("configmaps", readUpTo(newest))
+		require.Zero(t, l.Informers()[0].Server, "that was said of the informer before")
 	})
 }
 
