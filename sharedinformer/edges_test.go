@@ -92,3 +92,7 @@ func TestBacklog_AFoldedInitialAddCountsAsDeliveredWithItsDeletion(t *testing.T)
 	l.countDelivered(&l.next()[0])
 	require.True(t, l.reg.HasSynced())
 }
+
+func TestNew_PanicsWithoutAListerWatcher(t *testing.T) {
+	require.PanicsWithValue(t, "sharedinformer: an informer needs a ListerWatcher", func() { New[*config](nil, Options[*config]{}) })
+}

@@ -51,8 +51,11 @@ type Informer[T listwatch.Object] struct {
 	batchStored chan struct{}
 }
 
-// New returns an informer on lw, which lists and watches nothing before Run.
+// New returns an informer on lw, which lists and watches nothing before Run. It panics if lw is nil.
 func New[T listwatch.Object](lw listwatch.ListerWatcher[T], opts Options[T]) *Informer[T] {
+	if lw == nil {
+		panic("sharedinformer: an informer needs a ListerWatcher")
+	}
 	opts.Name = cmp.Or(opts.Name, lister.KindOf[T]())
 	if opts.SyncGate == nil {
 		open := make(chan struct{})
