@@ -7,8 +7,8 @@
 //	            └▶ Popped ─▶ Stored ─▶ Called ─▶ Returned
 //	controller     Queued ─▶ Taken ─▶ Reconciled ─▶ Forgotten or PutOff
 //
-// The calls come in the order in which things happened, per object. An observer may block: the doc.go of each layer says
-// what waits then, and which locks are held.
+// The calls come in the order in which things happened, per object. An observer may block: each layer says, at its
+// Options.Observe or in its doc.go, what waits then, and which locks are held.
 package observe
 
 import (
