@@ -30,20 +30,20 @@ const (
 	// Popped: the informer's consumer has taken a batch from the queue. Kind is the delta's type.
 	Popped Step = "popped"
 	// Stored: the batch is in the store, and not yet in the handlers' backlogs. Kind is "stored", "replaced", "removed"
-	// or "was not there".
+	// or "was not there". An empty list and a bookmark are not reported.
 	Stored Step = "stored"
 	// Called: the method of the handler that Kind names is about to be called.
 	Called Step = "called"
 	// Returned: the handler has returned. It does not come after a panic.
 	Returned Step = "returned"
-	// Queued: a key is about to enter a controller's queue, by its method Kind. While the queue drains it refuses keys,
+	// Queued: a key is about to enter a controller's queue. Kind is "Add", or "AddAfter" if there is a Delay. While the queue drains it refuses keys,
 	// and neither Queued nor PutOff is reported. (A key that is just being reported may be refused.)
 	Queued Step = "queued"
-	// Taken: a worker has taken the key and is about to reconcile it.
+	// Taken: a worker has taken the key by Get, the Kind, and is about to reconcile it.
 	Taken Step = "taken"
 	// Reconciled: the reconcile has returned Err. Kind is "ok" or "failed".
 	Reconciled Step = "reconciled"
-	// Forgotten: the rate limiter has dropped the key's count of retries.
+	// Forgotten: the rate limiter has dropped the key's count of retries. Kind is "Forget".
 	Forgotten Step = "forgotten"
 	// PutOff: the key is about to enter the queue again, to be due after Delay.
 	PutOff Step = "putoff"
