@@ -33,7 +33,7 @@ export function Play(props) {
     <${Way} name="make" does=${words.makeDoes} off=${busy} onClick=${make}>${there ? words.makeChange : words.makeCreate}<//>
     <${Way} name="cut" does=${cut ? words.cutMendDoes : words.cutDoes} pressed=${cut} onClick=${() => run('fault', { name: 'cut', on: !cut })}
       >${cut ? words.cutMend : words.cutBreak}<//>
-    <${Way} name="slowly" does=${words.slowlyDoes} pressed=${paused} onClick=${step}>${paused ? words.slowlyEnd : words.slowly}<//>
+    <${Way} name="slowly" does=${paused ? words.slowlyEndDoes : words.slowlyDoes} pressed=${paused} onClick=${step}>${paused ? words.slowlyEnd : words.slowly}<//>
     <${Refusal} error=${error} />
   </section>`;
 }

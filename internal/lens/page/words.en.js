@@ -50,6 +50,7 @@ export const en = {
   slowly: 'Stop at each box',
   slowlyEnd: 'Let it run again',
   slowlyDoes: 'From then on each change waits at each box, until you press Step.',
+  slowlyEndDoes: 'No change waits at a box any more; what waits now goes on.',
   behind: 'What waits now',
   behindNone: 'Nothing waits: all that was seen has reached the handlers.',
   slowHandlers: 'Handlers, the slowest first',

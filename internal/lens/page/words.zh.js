@@ -50,6 +50,7 @@ export const zh = {
   slowly: '在每个方框停下',
   slowlyEnd: '继续运行',
   slowlyDoes: '从此每次变更都在每个方框等待，直到你按“单步”。',
+  slowlyEndDoes: '变更不再在方框等待，正在等待的继续前进。',
   behind: '现在有什么在等待',
   behindNone: '没有：看到的变更都已送达 handler。',
   slowHandlers: 'handler，最慢的在前',
