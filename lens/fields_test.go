@@ -139,7 +139,7 @@ func (r random) fill(v reflect.Value, depth int) {
 		v.Set(reflect.ValueOf([]resource.Quantity{resource.MustParse("1"), *resource.NewQuantity(1, resource.DecimalSI), resource.MustParse("2")}[r.IntN(3)]))
 		return
 	case *metav1.FieldsV1:
-		v.Set(reflect.ValueOf(metav1.FieldsV1{Raw: []byte(`{"f:a":{}}`)}))
+		v.Set(reflect.ValueOf(metav1.NewFieldsV1(`{"f:a":{}}`)).Elem())
 		return
 	}
 	switch v.Kind() {
