@@ -87,6 +87,7 @@ func TestLessons_HintsLeadToTheGoal(t *testing.T) {
 		b.sees("parked-workqueue")
 		b.click("breakpoint-list", " button")
 		b.click("box-indexer", " .rows .key[data-key='default/kubernetes']")
+		b.sees("box-indexer", " .rows .key[data-key='default/kubernetes'][aria-pressed=true]")
 		b.click("pause-key")
 		b.sees("pause-key", "[aria-disabled=true]")
 		b.letGoExcept("workqueue")
