@@ -87,7 +87,7 @@ func TestAsk_ChangesOfOtherKindsAreNoLag(t *testing.T) {
 	}
 }
 
-func TestAsk_AnInformerThatReadsMeanwhileLacksNothing(t *testing.T) {
+func TestAsk_AnInformerThatHasReadAllLacksNothing(t *testing.T) {
 	for name, with := range informersOf {
 		t.Run(name, func(t *testing.T) {
 			apiservertest.InBubble(t, apiserver.Options{}, func(t *testing.T, s *apiservertest.Server) {
@@ -100,6 +100,7 @@ func TestAsk_AnInformerThatReadsMeanwhileLacksNothing(t *testing.T) {
 				stop := apiservertest.Go(t, run)
 				apiservertest.Pass(time.Second)
 				s.Put("a", "1")
+				apiservertest.Pass(time.Second) // it has read
 				lag, err := l.Ask(t.Context(), "configmaps")
 				require.NoError(t, err)
 				require.Zero(t, lag.Changes)
