@@ -29,6 +29,9 @@ export const move = (tokens, step) => step.reduce(moved, tokens).slice(-mostToke
 function moved(tokens, e) {
   const id = `${e.kind ?? ''} ${e.key}`;
   const was = tokens.find((token) => token.id === id);
+  if (e.at === 'written' && was?.rv === e.rv) {
+    return tokens; // the watch was faster than the answer to the write
+  }
   const box = boxAt[e.at];
   const isNew = !was || (begins.includes(e.at) && was.rv !== e.rv) || (e.at === 'queued' && was.ended);
   const token = {

@@ -22,6 +22,9 @@ const [second] = play(first.at(-1), [event('sent', { rv: '9' })]);
 want('another version to be another dot', [second.length, second[0].life === first[0][0].life, second[0].box, second[0].rv],
   [1, false, 'apiserver', '9']);
 
+const [late] = play(first.at(-1), [event('written')]);
+want('a dot to stay where the watch has brought it', late[0].box, 'handlers');
+
 const [queued, taken, written, sent] = play([], [bare('queued'), bare('taken'), event('written', { kind: 'Ingress', rv: '10' }),
   event('sent', { kind: 'Ingress', rv: '10' })]);
 want('a key to come from the handlers', [queued[0].from, queued[0].box, taken[0].box], ['handlers', 'workqueue', 'workqueue']);
