@@ -21,16 +21,24 @@ const (
 	one     = list + "?namespace=default&name=cm-7"
 )
 
-// open asks with the token, if that is not empty.
+// open asks with the token, if that is not empty. 503 says that the informer has not read so far yet, and to come back.
 func (s *show) open(ctx context.Context, method, url, token string) (*http.Response, error) {
-	r, err := http.NewRequestWithContext(ctx, method, url, nil)
-	if err == nil && token != "" {
-		r.Header.Set("Authorization", "Bearer "+token)
+	for {
+		r, err := http.NewRequestWithContext(ctx, method, url, nil)
+		if err != nil {
+			return nil, err
+		}
+		if token != "" {
+			r.Header.Set("Authorization", "Bearer "+token)
+		}
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil || answer.StatusCode != http.StatusServiceUnavailable {
+			return answer, err
+		}
+		if err := answer.Body.Close(); err != nil {
+			return nil, err
+		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	return http.DefaultClient.Do(r)
 }
 
 // get wants a status.
